@@ -5,6 +5,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/sent"
 )
@@ -39,9 +40,9 @@ type outgoing struct {
 // head stores a part of the head.
 func (s *sender) head(r *outgoing, off int, src asm.Register) {
 	if r.length != 0 {
-		s.code.emit(asm.StoreMem(asm.R7, int16(off-sent.HeadSize), src, asm.DWord))
+		s.code.Emit(asm.StoreMem(asm.R7, int16(off-sent.HeadSize), src, asm.DWord))
 	} else {
-		s.code.store(r.at+int16(off), src)
+		s.code.Store(r.at+int16(off), src)
 	}
 }
 
@@ -49,31 +50,31 @@ func (s *sender) head(r *outgoing, off int, src asm.Register) {
 func (s *sender) send(r *outgoing) {
 	c := s.code
 	// The program computes as much as it can before, to keep the time without preemption short.
-	c.load(asm.R0, s.eval.members.pidTgid())
+	c.Load(asm.R0, s.eval.members.pidTgid())
 	s.head(r, sent.HeadTask, asm.R0)
-	c.emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
+	c.Emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
 	s.head(r, sent.HeadStream, asm.R0)
 	on := s.eval.hook.unpreempted()
-	done, lost, nowhere := c.label(), c.label(), c.label()
-	cpu := c.alloc(8)
-	c.call(asm.FnGetSmpProcessorId)
-	c.store(cpu, asm.R0)
-	c.get(load.SendMap.Of(), cpu, nowhere)
-	c.emit(asm.Mov.Reg(asm.R9, asm.R0))
-	c.get(load.BuffersMap.Of(), cpu, nowhere)
-	c.emit(asm.Mov.Reg(asm.R8, asm.R0))
+	done, lost, nowhere := c.Label(), c.Label(), c.Label()
+	cpu := c.Alloc(8)
+	c.Call(asm.FnGetSmpProcessorId)
+	c.Store(cpu, asm.R0)
+	c.Get(load.SendMap.Of(), cpu, nowhere)
+	c.Emit(asm.Mov.Reg(asm.R9, asm.R0))
+	c.Get(load.BuffersMap.Of(), cpu, nowhere)
+	c.Emit(asm.Mov.Reg(asm.R8, asm.R0))
 	s.tell()
-	c.call(asm.FnKtimeGetNs)
+	c.Call(asm.FnKtimeGetNs)
 	s.head(r, sent.HeadTime, asm.R0)
 	s.output(r, lost)
-	c.ifImm(asm.JNE, asm.R0, 0, lost)
-	c.goTo(done)
-	c.place(lost)
-	c.emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendFailed))
-	c.goTo(done)
-	c.place(nowhere) // a CPU that came later
+	c.IfImm(asm.JNE, asm.R0, 0, lost)
+	c.GoTo(done)
+	c.Place(lost)
+	c.Emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendFailed))
+	c.GoTo(done)
+	c.Place(nowhere) // a CPU that came later
 	s.count(load.StatLost)
-	c.place(done)
+	c.Place(done)
 	on()
 }
 
@@ -81,26 +82,26 @@ func (s *sender) send(r *outgoing) {
 // that nobody has read pass the mark in R9, not for each record beyond it.
 func (s *sender) output(r *outgoing, lost label) {
 	c := s.code
-	quiet := c.label()
-	c.emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
-	c.call(asm.FnRingbufQuery)
+	quiet := c.Label()
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
+	c.Call(asm.FnRingbufQuery)
 	if r.length == 0 {
-		c.addr(asm.R2, r.at)
-		c.emit(asm.Mov.Imm(asm.R3, int32(r.size)))
+		c.Addr(asm.R2, r.at)
+		c.Emit(asm.Mov.Imm(asm.R3, int32(r.size)))
 	} else {
-		c.emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -sent.HeadSize))
-		c.load(asm.R3, r.length)
-		c.ifImm(asm.JGT, asm.R3, int32(r.most), lost) // the verifier wants to see it
-		c.emit(asm.Add.Imm(asm.R3, int32(r.size)))
+		c.Emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -sent.HeadSize))
+		c.Load(asm.R3, r.length)
+		c.IfImm(asm.JGT, asm.R3, int32(r.most), lost) // the verifier wants to see it
+		c.Emit(asm.Add.Imm(asm.R3, int32(r.size)))
 	}
-	c.emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, load.SendWake, asm.DWord))
-	c.ifReg(asm.JGE, asm.R0, asm.R1, quiet)
-	c.emit(asm.Add.Reg(asm.R0, asm.R3), asm.Add.Imm(asm.R0, ringHeader))
-	c.ifReg(asm.JLT, asm.R0, asm.R1, quiet)
-	c.emit(asm.Mov.Imm(asm.R4, ringForceWakeup))
-	c.place(quiet)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
-	c.call(asm.FnRingbufOutput)
+	c.Emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, load.SendWake, asm.DWord))
+	c.IfReg(asm.JGE, asm.R0, asm.R1, quiet)
+	c.Emit(asm.Add.Reg(asm.R0, asm.R3), asm.Add.Imm(asm.R0, ringHeader))
+	c.IfReg(asm.JLT, asm.R0, asm.R1, quiet)
+	c.Emit(asm.Mov.Imm(asm.R4, ringForceWakeup))
+	c.Place(quiet)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R8))
+	c.Call(asm.FnRingbufOutput)
 }
 
 // tell sends how many records did not fit, if some did not and no record tells
@@ -109,40 +110,31 @@ func (s *sender) output(r *outgoing, lost label) {
 // Slow path but for the first comparison.
 func (s *sender) tell() {
 	c := s.code
-	fine := c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R9, load.SendFailed, asm.DWord),
+	fine := c.Label()
+	c.Emit(asm.LoadMem(asm.R1, asm.R9, load.SendFailed, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R9, load.SendTold, asm.DWord))
-	c.ifReg(asm.JEq, asm.R1, asm.R2, fine)
-	c.emit(asm.Sub.Reg(asm.R1, asm.R2))
+	c.IfReg(asm.JEq, asm.R1, asm.R2, fine)
+	c.Emit(asm.Sub.Reg(asm.R1, asm.R2))
 	// A program that interrupted this one may have told of the same.
-	c.ifImm(asm.JSLE, asm.R1, 0, fine)
-	mark := c.stack
-	loss := c.alloc(sent.LossSize)
-	c.store(loss+sent.HeadSize, asm.R1)
-	c.emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
-	c.call(asm.FnKtimeGetNs)
-	c.store(loss+sent.HeadTime, asm.R0)
-	c.emit(storeImm(asm.R10, loss+sent.HeadTask, -1),
-		storeImm(asm.R10, loss+sent.HeadStream, sent.LossStream))
-	c.emit(asm.Mov.Reg(asm.R1, asm.R8))
-	c.addr(asm.R2, loss)
-	c.emit(asm.Mov.Imm(asm.R3, sent.LossSize), asm.Mov.Imm(asm.R4, ringNoWakeup))
-	c.call(asm.FnRingbufOutput)
-	c.ifImm(asm.JEq, asm.R0, 0, fine)
-	c.load(asm.R2, loss+sent.HeadSize)
-	c.emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2),
+	c.IfImm(asm.JSLE, asm.R1, 0, fine)
+	mark := c.Stack
+	loss := c.Alloc(sent.LossSize)
+	c.Store(loss+sent.HeadSize, asm.R1)
+	c.Emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
+	c.Call(asm.FnKtimeGetNs)
+	c.Store(loss+sent.HeadTime, asm.R0)
+	c.Emit(assembler.StoreImm(asm.R10, loss+sent.HeadTask, -1),
+		assembler.StoreImm(asm.R10, loss+sent.HeadStream, sent.LossStream))
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R8))
+	c.Addr(asm.R2, loss)
+	c.Emit(asm.Mov.Imm(asm.R3, sent.LossSize), asm.Mov.Imm(asm.R4, ringNoWakeup))
+	c.Call(asm.FnRingbufOutput)
+	c.IfImm(asm.JEq, asm.R0, 0, fine)
+	c.Load(asm.R2, loss+sent.HeadSize)
+	c.Emit(asm.Mov.Imm(asm.R1, 0), asm.Sub.Reg(asm.R1, asm.R2),
 		asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
-	c.place(fine)
-	c.stack = mark
-}
-
-// kernelFunction calls a function of the kernel by the number of its type.
-func (c *code) kernelFunction(id int) {
-	c.emit(asm.Instruction{
-		OpCode:   asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call),
-		Src:      asm.PseudoKfuncCall,
-		Constant: int64(id),
-	})
+	c.Place(fine)
+	c.Stack = mark
 }
 
 // buffers adds the maps that lead to the buffers. Their sizes are for who reads

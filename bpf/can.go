@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -18,11 +19,11 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	defer caught(new(*Image), &err)
 	s := &graph{sources: []*source{{Event: e}}}
 	im := &Image{Image: load.Image{Target: &Target{}}, host: host, graph: s}
-	h := im.newHook(dryCode(), 0)
+	h := im.newHook(assembler.NewDry(), 0)
 	nodes := append([]expr.Node{n}, expr.Reads(n)...)
 	h.pickRaw(nodes)
 	v := newEval(h)
-	v.fail = h.code.label()
+	v.fail = h.code.Label()
 	v.members.foresee(nodes...)
 	v.members.check(im.Target, nil, v.fail)
 	v.members.fetchContext(nodes)
@@ -39,12 +40,6 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 // Can says whether a part can run in the kernel: nil, or a *Refusal that says why
 // not.
 func (p *Part) Can(host *Host, t *Target) error {
-	_, err := generate(p, host, t, dryCode)
+	_, err := generate(p, host, t, assembler.NewDry)
 	return err
-}
-
-func dryCode() *code {
-	c := newCode()
-	c.dry = true
-	return c
 }

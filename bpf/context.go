@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -29,7 +30,7 @@ func (m *members) fetchContext(nodes []expr.Node) {
 			if _, have := m.context[f.F.Member]; have {
 				return true
 			}
-			at := c.alloc(8)
+			at := c.Alloc(8)
 			m.fetch(f.F.Member, f.F.Name, at)
 			if m.context == nil {
 				m.context = map[event.Member]int16{}
@@ -51,22 +52,22 @@ func (m *members) fetch(f event.Member, name string, at int16) {
 			refuse("%s: the flag of this kernel is not known", name)
 		}
 		m.follow(name, at, 8, "task_struct", "thread_info", "", "thread_info", "flags")
-		c.load(asm.R0, at)
-		c.emit(asm.RSh.Imm(asm.R0, int32(m.hook.host.NeedResched)), asm.And.Imm(asm.R0, 1))
+		c.Load(asm.R0, at)
+		c.Emit(asm.RSh.Imm(asm.R0, int32(m.hook.host.NeedResched)), asm.And.Imm(asm.R0, 1))
 	case event.MemberNrRunning:
 		m.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->",
 			"rq", "nr_running")
-		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+		c.Emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	case event.MemberSchedPolicy:
 		m.follow(name, at, 4, "task_struct", "policy")
-		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+		c.Emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	case event.MemberPrio:
 		m.follow(name, at, 4, "task_struct", "prio")
-		c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+		c.Emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
 	default:
 		panic("BUG: context member " + name)
 	}
-	c.store(at, asm.R0)
+	c.Store(at, asm.R0)
 }
 
 // irqsOff leaves in R0 whether interrupts are disabled. Only programs of
@@ -77,9 +78,9 @@ func (m *members) irqsOff(name string) {
 	}
 	c := m.hook.code
 	off, shift, enabled := ptregs.Interrupts()
-	c.emit(asm.LoadMem(asm.R0, asm.R6, off, asm.DWord), asm.RSh.Imm(asm.R0, shift), asm.And.Imm(asm.R0, 1))
+	c.Emit(asm.LoadMem(asm.R0, asm.R6, off, asm.DWord), asm.RSh.Imm(asm.R0, shift), asm.And.Imm(asm.R0, 1))
 	if enabled {
-		c.emit(asm.Xor.Imm(asm.R0, 1))
+		c.Emit(asm.Xor.Imm(asm.R0, 1))
 	}
 }
 
@@ -89,9 +90,9 @@ func (m *members) irqsOff(name string) {
 // inside, "->" that the member points to it.
 func (m *members) follow(name string, at int16, size int, path ...string) {
 	c := m.hook.code
-	c.emit(storeImm(asm.R10, at, 0))
-	c.call(asm.FnGetCurrentTask)
-	c.emit(asm.Mov.Reg(asm.R3, asm.R0))
+	c.Emit(assembler.StoreImm(asm.R10, at, 0))
+	c.Call(asm.FnGetCurrentTask)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0))
 	offset := 0
 	for i := 0; ; i += 3 {
 		off, ok := m.hook.host.Member(path[i], path[i+1])
@@ -107,13 +108,13 @@ func (m *members) follow(name string, at int16, size int, path ...string) {
 		if last {
 			n = size
 		}
-		c.emit(asm.Add.Imm(asm.R3, int32(offset)), asm.Mov.Imm(asm.R2, int32(n)))
-		c.addr(asm.R1, at)
-		c.call(asm.FnProbeReadKernel)
+		c.Emit(asm.Add.Imm(asm.R3, int32(offset)), asm.Mov.Imm(asm.R2, int32(n)))
+		c.Addr(asm.R1, at)
+		c.Call(asm.FnProbeReadKernel)
 		if last {
 			return
 		}
-		c.load(asm.R3, at)
+		c.Load(asm.R3, at)
 		offset = 0
 	}
 }

@@ -39,7 +39,7 @@ func dictRoom(d *expr.Dict) int {
 
 // number leaves the value of a key in R0.
 func (e finder) number(n *expr.Native, d *expr.Dict) {
-	e.lookUp(n, d, func(i int) { e.code.constant(asm.R0, d.Numbers[i]) })
+	e.lookUp(n, d, func(i int) { e.code.Constant(asm.R0, d.Numbers[i]) })
 }
 
 // textOf puts the value of a key at off, which has room for size bytes.
@@ -55,45 +55,45 @@ func (e finder) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 	if len(d.Ints)+len(d.Texts) > dictMost {
 		refuse("a look-up among %d keys", len(d.Ints)+len(d.Texts))
 	}
-	mark := c.stack
-	end := c.label()
+	mark := c.Stack
+	end := c.Label()
 	each := func(at int, differs func(next label)) {
-		next := c.label()
+		next := c.Label()
 		differs(next)
 		value(at)
-		c.goTo(end)
-		c.place(next)
+		c.GoTo(end)
+		c.Place(next)
 	}
 	if len(d.Texts) > 0 {
 		key, size := e.key(n, d)
 		for _, k := range slices.Sorted(maps.Keys(d.Texts)) {
 			each(d.Texts[k], func(next label) {
 				for i, w := range words(k, size) {
-					c.load(asm.R0, key+int16(8*i))
-					c.constant(asm.R1, int64(w))
-					c.ifReg(asm.JNE, asm.R0, asm.R1, next)
+					c.Load(asm.R0, key+int16(8*i))
+					c.Constant(asm.R1, int64(w))
+					c.IfReg(asm.JNE, asm.R0, asm.R1, next)
 				}
 			})
 		}
 	} else {
-		key := c.alloc(8)
+		key := c.Alloc(8)
 		e.num(n.Args[0])
-		c.store(key, asm.R0)
+		c.Store(key, asm.R0)
 		for _, k := range slices.Sorted(maps.Keys(d.Ints)) {
 			each(d.Ints[k], func(next label) {
-				c.load(asm.R0, key)
-				c.constant(asm.R1, k)
-				c.ifReg(asm.JNE, asm.R0, asm.R1, next)
+				c.Load(asm.R0, key)
+				c.Constant(asm.R1, k)
+				c.IfReg(asm.JNE, asm.R0, asm.R1, next)
 			})
 		}
 	}
 	if d.Otherwise {
 		value(0)
 	} else {
-		c.goTo(e.fail)
+		c.GoTo(e.fail)
 	}
-	c.place(end)
-	c.stack = mark
+	c.Place(end)
+	c.Stack = mark
 }
 
 // key evaluates the key of a look-up among texts to a place of the stack.
@@ -105,7 +105,7 @@ func (e finder) key(n *expr.Native, d *expr.Dict) (at int16, size int) {
 		}
 		size = max(size, pad(len(k)+1))
 	}
-	at = e.code.alloc(size)
+	at = e.code.Alloc(size)
 	e.text(at, size, n.Args[0])
 	return at, size
 }

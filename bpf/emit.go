@@ -124,7 +124,7 @@ func (s *sender) feed(f *feed) {
 		return
 	}
 	c, r := s.code, s.record
-	end, failed := c.label(), c.label()
+	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
 	data := outgoing{size: sent.HeadSize, stream: s.eval.hook.index}
@@ -135,21 +135,21 @@ func (s *sender) feed(f *feed) {
 		s.fillBuffer()
 	default:
 		data.size += r.size
-		data.at = c.alloc(data.size)
+		data.at = c.Alloc(data.size)
 		s.fill(data.at + sent.HeadSize)
 	}
 	if len(r.Texts) > 0 {
 		s.behind()
 	}
 	if r.Whole || len(r.Texts) > 0 {
-		data.length, data.most = c.alloc(8), r.buffer()
-		c.store(data.length, asm.R5)
+		data.length, data.most = c.Alloc(8), r.buffer()
+		c.Store(data.length, asm.R5)
 	}
 	s.send(&data)
-	c.goTo(end)
-	c.place(failed)
+	c.GoTo(end)
+	c.Place(failed)
 	s.count(load.StatErrors)
-	c.place(end)
+	c.Place(end)
 }
 
 // fill puts the fields to a place of the stack.
@@ -162,7 +162,7 @@ func (s *sender) fill(at int16) {
 			continue
 		}
 		s.eval.field(asm.R0, slot.field)
-		c.emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[slot.size]))
+		c.Emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[slot.size]))
 	}
 }
 
@@ -176,25 +176,25 @@ func (s *sender) whole() {
 		panic("BUG: a whole record of a raw tracepoint")
 	}
 	// Where the record ends: behind its last dynamic part.
-	length := c.alloc(8)
-	c.emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
+	length := c.Alloc(8)
+	c.Emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
 	for i := range schema.Fields {
 		f := &schema.Fields[i]
 		if f.Place != event.DataLoc && f.Place != event.RelLoc {
 			continue
 		}
 		h.ctx(asm.R0, f.Offset, 4, false)
-		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
 			asm.Add.Reg(asm.R0, asm.R1))
 		if f.Place == event.RelLoc {
-			c.emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+			c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
 		}
-		shorter := c.label()
-		c.ifReg(asm.JLE, asm.R0, asm.R7, shorter)
-		c.emit(asm.Mov.Reg(asm.R7, asm.R0))
-		c.place(shorter)
+		shorter := c.Label()
+		c.IfReg(asm.JLE, asm.R0, asm.R7, shorter)
+		c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
+		c.Place(shorter)
 	}
-	c.store(length, asm.R7)
+	c.Store(length, asm.R7)
 	s.scratch()
 	for _, slot := range r.slots {
 		if slot.text {
@@ -202,41 +202,41 @@ func (s *sender) whole() {
 			continue
 		}
 		s.eval.field(asm.R0, slot.field)
-		c.emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
+		c.Emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
 	}
-	c.load(asm.R2, length)
-	c.ifImm(asm.JGT, asm.R2, wholeMost, s.eval.fail)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
-	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R0, asm.R10, s.eval.members.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
+	c.Load(asm.R2, length)
+	c.IfImm(asm.JGT, asm.R2, wholeMost, s.eval.fail)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
+	c.Call(asm.FnProbeReadKernel)
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.eval.members.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
 		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)), asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
-	c.load(asm.R5, length)
-	c.ifImm(asm.JGT, asm.R5, wholeMost, s.eval.fail)
-	c.emit(asm.Add.Imm(asm.R5, int32(r.size)))
+	c.Load(asm.R5, length)
+	c.IfImm(asm.JGT, asm.R5, wholeMost, s.eval.fail)
+	c.Emit(asm.Add.Imm(asm.R5, int32(r.size)))
 }
 
 // wholeText puts a text in front of a whole record.
 func (s *sender) wholeText(slot slot) {
 	c := s.code
-	mark := c.stack
-	at := c.alloc(slot.size)
+	mark := c.Stack
+	at := c.Alloc(slot.size)
 	s.eval.text(at, slot.size, slot.field)
 	for i := 0; i < slot.size; i += 8 {
-		c.load(asm.R0, at+int16(i))
-		c.emit(asm.StoreMem(asm.R7, int16(slot.off+i), asm.R0, asm.DWord))
+		c.Load(asm.R0, at+int16(i))
+		c.Emit(asm.StoreMem(asm.R7, int16(slot.off+i), asm.R0, asm.DWord))
 	}
-	c.stack = mark
+	c.Stack = mark
 }
 
 // scratch leaves in R7 where records are made that are larger than the stack.
 func (s *sender) scratch() {
 	c := s.code
-	mark := c.stack
-	k := c.alloc(8)
-	c.zero(k, 8)
-	c.get(load.WholeMap.Of(s.eval.hook.index), k, s.eval.fail)
-	c.stack = mark
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
+	mark := c.Stack
+	k := c.Alloc(8)
+	c.Zero(k, 8)
+	c.Get(load.WholeMap.Of(s.eval.hook.index), k, s.eval.fail)
+	c.Stack = mark
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
 }
 
 // whole reports that somebody wants the whole record.

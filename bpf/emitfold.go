@@ -64,29 +64,29 @@ func (im *Image) Emits() (emits []sent.Emits, streams []int) {
 // emitted sends an emitted event if all predicates hold.
 func (s *sender) emitted(f *feed) {
 	c, r, out := s.code, s.record, s.eval.env.out
-	mark := c.stack
-	end, failed := c.label(), c.label()
+	mark := c.Stack
+	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
 	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
-	data.at = c.alloc(data.size)
+	data.at = c.Alloc(data.size)
 	at := data.at + sent.HeadSize
 	for i, v := range r.values {
 		for o := 0; o < v.Size; o += 8 {
-			c.load(asm.R0, out.places[i]+int16(o))
-			c.store(at+int16(v.At+o), asm.R0)
+			c.Load(asm.R0, out.places[i]+int16(o))
+			c.Store(at+int16(v.At+o), asm.R0)
 		}
 	}
 	if out.fold.keyed() {
-		c.load(asm.R0, out.key)
-		c.store(at+int16(r.key), asm.R0)
+		c.Load(asm.R0, out.key)
+		c.Store(at+int16(r.key), asm.R0)
 	}
 	s.send(&data)
-	c.goTo(end)
-	c.place(failed)
+	c.GoTo(end)
+	c.Place(failed)
 	s.count(load.StatErrors)
-	c.place(end)
-	c.stack = mark
+	c.Place(end)
+	c.Stack = mark
 }
 
 // numberSent gives each stream that operators make and that leaves the kernel its

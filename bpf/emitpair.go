@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -134,22 +135,22 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 // pair sends the pair if all predicates hold.
 func (s *sender) pair(f *feed) {
 	c, r, p := s.code, s.record, s.eval.env.pair
-	end, failed := c.label(), c.label()
+	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
 	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
-	data.at = c.alloc(data.size)
+	data.at = c.Alloc(data.size)
 	at := data.at + sent.HeadSize
 	copyWord := func(to int, from int16) {
-		c.load(asm.R0, from)
-		c.store(at+int16(to), asm.R0)
+		c.Load(asm.R0, from)
+		c.Store(at+int16(to), asm.R0)
 	}
 	copyWord(sent.PairDelay, p.delay)
 	copyWord(sent.PairTask, p.waited(savedTask))
 	copyWord(sent.PairStartContext, p.waited(savedContext))
 	s.eval.members.moment(at+sent.PairEndContext, r.Context, true)
 	if r.Context && p.join.late[p.start] {
-		c.emit(asm.LoadMem(asm.R0, asm.R10, at+sent.PairEndContext+sent.ContextPreempt/8, asm.Byte),
+		c.Emit(asm.LoadMem(asm.R0, asm.R10, at+sent.PairEndContext+sent.ContextPreempt/8, asm.Byte),
 			asm.StoreMem(asm.R10, at+sent.PairStartContext+sent.ContextPreempt/8, asm.R0, asm.Byte))
 	}
 
@@ -167,14 +168,14 @@ func (s *sender) pair(f *feed) {
 			s.eval.text(to, slot.size, slot.field)
 		default:
 			s.eval.field(asm.R0, slot.field)
-			c.emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[slot.size]))
+			c.Emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[slot.size]))
 		}
 	}
 	s.send(&data)
-	c.goTo(end)
-	c.place(failed)
+	c.GoTo(end)
+	c.Place(failed)
 	s.count(load.StatErrors)
-	c.place(end)
+	c.Place(end)
 }
 
 // waited is the place of what waited with the start under a name.
@@ -199,7 +200,7 @@ func (h *hook) array(to int16, f *event.Field) {
 	}
 	for o := 0; o < f.Size; o += 8 {
 		h.ctx(asm.R0, f.Offset+o, 8, false)
-		c.store(to+int16(o), asm.R0)
+		c.Store(to+int16(o), asm.R0)
 	}
 }
 
@@ -248,7 +249,7 @@ func lockedContext(s *event.Schema) bool {
 func (m *members) moment(to int16, flags, count bool) {
 	c, host := m.hook.code, m.hook.host
 	m.read(asm.R0, cpuNode.F)
-	c.store(to, asm.R0)
+	c.Store(to, asm.R0)
 	if !flags {
 		return
 	}
@@ -263,50 +264,50 @@ func (m *members) moment(to int16, flags, count bool) {
 	}
 	if count {
 		m.preemptCount()
-		c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+		c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	}
-	c.emit(asm.Mov.Imm(asm.R8, flagIRQsOff*int32(b2i(lockedContext(source.Schema)))))
+	c.Emit(asm.Mov.Imm(asm.R8, flagIRQsOff*int32(b2i(lockedContext(source.Schema)))))
 
 	// flag sets one if the bits in a register have one of a mask.
 	flag := func(value asm.Register, mask, flag int32) {
-		skip := c.label()
-		c.emit(asm.Mov.Reg32(asm.R1, value), asm.And.Imm32(asm.R1, mask))
-		c.ifImm(asm.JEq, asm.R1, 0, skip)
-		c.emit(asm.Or.Imm(asm.R8, flag))
-		c.place(skip)
+		skip := c.Label()
+		c.Emit(asm.Mov.Reg32(asm.R1, value), asm.And.Imm32(asm.R1, mask))
+		c.IfImm(asm.JEq, asm.R1, 0, skip)
+		c.Emit(asm.Or.Imm(asm.R8, flag))
+		c.Place(skip)
 	}
-	c.call(asm.FnGetCurrentTaskBtf)
-	c.emit(asm.LoadMem(asm.R9, asm.R0, int16(info+bits), asm.DWord))
+	c.Call(asm.FnGetCurrentTaskBtf)
+	c.Emit(asm.LoadMem(asm.R9, asm.R0, int16(info+bits), asm.DWord))
 	flag(asm.R9, 1<<host.LazyResched, flagLazy)
 	flag(asm.R9, 1<<host.NeedResched, flagNeedResched)
-	folded, stays := c.label(), c.label()
-	c.ifImm(asm.JSet, asm.R8, flagNeedResched, folded)
-	c.goTo(stays)
+	folded, stays := c.Label(), c.Label()
+	c.IfImm(asm.JSet, asm.R8, flagNeedResched, folded)
+	c.GoTo(stays)
 	// Slow path: another CPU sets the task's flag first, and the count's follows.
-	c.place(folded)
+	c.Place(folded)
 	if !count {
 		m.preemptCount()
-		c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+		c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	}
-	c.emit(asm.Mov.Reg32(asm.R1, asm.R7), asm.RSh.Imm(asm.R1, 31))
-	c.ifImm(asm.JNE, asm.R1, 0, stays) // PREEMPT_NEED_RESCHED is inverted
-	c.emit(asm.Or.Imm(asm.R8, flagPreempt))
-	c.place(stays)
+	c.Emit(asm.Mov.Reg32(asm.R1, asm.R7), asm.RSh.Imm(asm.R1, 31))
+	c.IfImm(asm.JNE, asm.R1, 0, stays) // PREEMPT_NEED_RESCHED is inverted
+	c.Emit(asm.Or.Imm(asm.R8, flagPreempt))
+	c.Place(stays)
 	if count {
 		flag(asm.R7, nmiBits, flagNMI)
 		flag(asm.R7, hardIRQBits, flagHardIRQ)
 		flag(asm.R7, servesSoftIRQ, flagSoftIRQ)
 		flag(asm.R7, softIRQBits&^(2*servesSoftIRQ-1), flagBHOff)
-		deep := c.label()
-		c.emit(asm.And.Imm(asm.R7, preemptDepth))
-		c.ifImm(asm.JLE, asm.R7, 0xf, deep)
-		c.emit(asm.Mov.Imm(asm.R7, 0xf))
-		c.place(deep)
-		c.emit(asm.LSh.Imm(asm.R7, sent.ContextPreempt-sent.ContextFlags), asm.Or.Reg(asm.R8, asm.R7))
+		deep := c.Label()
+		c.Emit(asm.And.Imm(asm.R7, preemptDepth))
+		c.IfImm(asm.JLE, asm.R7, 0xf, deep)
+		c.Emit(asm.Mov.Imm(asm.R7, 0xf))
+		c.Place(deep)
+		c.Emit(asm.LSh.Imm(asm.R7, sent.ContextPreempt-sent.ContextFlags), asm.Or.Reg(asm.R8, asm.R7))
 	}
-	c.load(asm.R0, to)
-	c.emit(asm.LSh.Imm(asm.R8, sent.ContextFlags), asm.Or.Reg(asm.R0, asm.R8))
-	c.store(to, asm.R0)
+	c.Load(asm.R0, to)
+	c.Emit(asm.LSh.Imm(asm.R8, sent.ContextFlags), asm.Or.Reg(asm.R0, asm.R8))
+	c.Store(to, asm.R0)
 }
 
 // preemptCount leaves preempt_count() in R0. It is a variable of the CPU, whose
@@ -326,15 +327,15 @@ func (m *members) preemptCount() {
 	if !hasEntity || !hasFair || !hasBack {
 		refuse("programs do not see the run queue of a task of this kernel, which lines show")
 	}
-	mark := c.stack
-	at := c.alloc(8)
-	c.emit(storeImm(asm.R10, at, 0))
-	c.call(asm.FnGetCurrentTaskBtf)
-	c.emit(asm.LoadMem(asm.R3, asm.R0, int16(entity+fair), asm.DWord),
+	mark := c.Stack
+	at := c.Alloc(8)
+	c.Emit(assembler.StoreImm(asm.R10, at, 0))
+	c.Call(asm.FnGetCurrentTaskBtf)
+	c.Emit(asm.LoadMem(asm.R3, asm.R0, int16(entity+fair), asm.DWord),
 		asm.LoadMem(asm.R3, asm.R3, int16(back), asm.DWord),
 		asm.Add.Imm(asm.R3, int32(count-queue)), asm.Mov.Imm(asm.R2, 4))
-	c.addr(asm.R1, at)
-	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
-	c.stack = mark
+	c.Addr(asm.R1, at)
+	c.Call(asm.FnProbeReadKernel)
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+	c.Stack = mark
 }

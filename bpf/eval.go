@@ -29,14 +29,14 @@ func newEval(h *hook) *eval {
 // enter gives n's locals their places on the stack, and returns a function
 // that puts the old ones back.
 func (e *eval) enter(n expr.Node) (leave func()) {
-	old, mark := e.scope, e.code.stack
+	old, mark := e.scope, e.code.Stack
 	e.scope = scope{n: expr.Locals(n)}
 	if e.scope.n > 0 {
-		e.scope.locals = e.code.alloc(8 * e.scope.n)
+		e.scope.locals = e.code.Alloc(8 * e.scope.n)
 		// A path that the verifier cannot rule out may read before it writes.
-		e.code.zero(e.scope.locals, 8*e.scope.n)
+		e.code.Zero(e.scope.locals, 8*e.scope.n)
 	}
-	return func() { e.scope, e.code.stack = old, mark }
+	return func() { e.scope, e.code.Stack = old, mark }
 }
 
 // value evaluates a whole program into R0.
@@ -70,7 +70,7 @@ func (e *eval) keys(key int16, cols []load.Column, nodes []expr.Node) {
 			e.wholeText(at, col.Size, nodes[i])
 		default:
 			e.value(nodes[i])
-			e.code.store(at, asm.R0)
+			e.code.Store(at, asm.R0)
 		}
 	}
 }

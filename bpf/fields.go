@@ -17,7 +17,7 @@ import (
 func (e *eval) field(dst asm.Register, n *expr.Field) {
 	c := e.code
 	if at, _ := e.env.saved(n); at != 0 {
-		c.load(dst, at)
+		c.Load(dst, at)
 		return
 	}
 	f := n.F
@@ -38,21 +38,21 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		return
 	}
 	if at, _ := e.env.slot(n); at != 0 {
-		c.load(dst, at)
+		c.Load(dst, at)
 		return
 	}
 	if f.Place == event.InSlot && e.env.isKey(n) {
 		if e.env.pair.join.text {
 			refuse("field key is a text")
 		}
-		c.load(dst, e.env.pair.key)
+		c.Load(dst, e.env.pair.key)
 		return
 	}
 	if f.Kind != event.Int {
 		refuse("field %s is not a number", f.Name)
 	}
 	if f.Name == "common_pid" && f.Size == 4 {
-		c.emit(asm.LoadMem(dst, asm.R10, e.members.pidTgid(), asm.Word))
+		c.Emit(asm.LoadMem(dst, asm.R10, e.members.pidTgid(), asm.Word))
 		return
 	}
 	if e.hook.raw != nil {
@@ -86,14 +86,14 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 		if e.env.pair == nil || n.Part != expr.Self {
 			refuse("delay of what is not a pair")
 		}
-		e.code.load(dst, e.env.pair.delay)
+		e.code.Load(dst, e.env.pair.delay)
 	case event.MemberPeriod:
 		e.hook.period(dst)
 	case event.MemberTime:
 		if e.members.time == 0 {
 			refuse("a time in a filter: the kernel's programs have another clock than perf")
 		}
-		e.code.load(dst, e.members.time)
+		e.code.Load(dst, e.members.time)
 	default:
 		if n.F.Member.OfProbe() {
 			arguments{e}.number(dst, n.F)

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -195,80 +196,80 @@ type folder struct {
 // feed brings the event, or the pair, to the fold.
 func (o *folder) feed(feed *feed) {
 	c, f := o.code, o.fold
-	mark := c.stack
-	end, failed, free, full := c.label(), c.label(), c.label(), c.label()
+	mark := c.Stack
+	end, failed, free, full := c.Label(), c.Label(), c.Label(), c.Label()
 	o.eval.fail = failed
 	o.takes(feed, end)
-	key := c.alloc(f.keyLen)
+	key := c.Alloc(f.keyLen)
 	o.key = key
 	o.eval.keys(key, f.cols, keysOf(feed.key))
-	state := c.alloc(8)
+	state := c.Alloc(8)
 	o.findState(key, state, full)
 	broken := failed
 	if f.locked {
 		o.lock(state, end)
-		broken = c.label()
+		broken = c.Label()
 	}
 	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, o.emitted}, broken
 	leave := o.eval.enter(feed.step)
 	o.eval.stmt(feed.step)
 	leave()
 	o.eval.env.fold = nil
-	c.goTo(free)
+	c.GoTo(free)
 	if f.locked {
-		c.place(broken)
+		c.Place(broken)
 		o.count(load.StatErrors)
-		c.place(free)
+		c.Place(free)
 		o.unlock(state)
-		c.goTo(end)
+		c.GoTo(end)
 	}
-	c.place(failed)
+	c.Place(failed)
 	o.count(load.StatErrors)
-	c.goTo(end)
-	c.place(full)
+	c.GoTo(end)
+	c.Place(full)
 	o.count(load.StatEvicted)
 	if !f.locked {
-		c.place(free)
+		c.Place(free)
 	}
-	c.place(end)
-	c.stack = mark
+	c.Place(end)
+	c.Stack = mark
 }
 
 // findState leaves the address of the key's state at a place of the stack.
 func (o *folder) findState(key, state int16, full label) {
 	c, f := o.code, o.fold
-	found := c.label()
+	found := c.Label()
 	if f.tasks {
-		begun := c.label()
-		c.taskValue(load.FoldMap.Of(f.index), true)
-		c.ifImm(asm.JEq, asm.R0, 0, full)
-		c.emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
-		c.ifImm(asm.JNE, asm.R1, 0, begun)
-		c.emit(storeImm(asm.R0, foldLock, 1))
+		begun := c.Label()
+		c.TaskValue(load.FoldMap.Of(f.index), true)
+		c.IfImm(asm.JEq, asm.R0, 0, full)
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
+		c.IfImm(asm.JNE, asm.R1, 0, begun)
+		c.Emit(assembler.StoreImm(asm.R0, foldLock, 1))
 		for i, w := range f.initial() {
 			if w != 0 {
-				c.constant(asm.R1, int64(w))
-				c.emit(asm.StoreMem(asm.R0, foldSlots+int16(8*i), asm.R1, asm.DWord))
+				c.Constant(asm.R1, int64(w))
+				c.Emit(asm.StoreMem(asm.R0, foldSlots+int16(8*i), asm.R1, asm.DWord))
 			}
 		}
-		c.place(begun)
-		c.store(state, asm.R0)
+		c.Place(begun)
+		c.Store(state, asm.R0)
 		return
 	}
-	c.look(load.FoldMap.Of(f.index), key, found)
+	c.Look(load.FoldMap.Of(f.index), key, found)
 	// The slow path, of a new key.
 	if f.swept {
-		c.mapValue(asm.R1, load.MadeMap.Of(f.index), 0)
-		c.emit(asm.Mov.Imm(asm.R2, 1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
+		c.MapValue(asm.R1, load.MadeMap.Of(f.index), 0)
+		c.Emit(asm.Mov.Imm(asm.R2, 1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
 	}
-	c.fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, found)
-	c.goTo(full)
-	c.place(found)
-	c.store(state, asm.R0)
+	c.Fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, found)
+	c.GoTo(full)
+	c.Place(found)
+	c.Store(state, asm.R0)
 	if f.swept {
-		c.call(asm.FnJiffies64) // which the kernel makes a load
-		c.load(asm.R1, state)
-		c.emit(asm.StoreMem(asm.R1, foldUsed, asm.R0, asm.DWord))
+		c.Call(asm.FnJiffies64) // which the kernel makes a load
+		c.Load(asm.R1, state)
+		c.Emit(asm.StoreMem(asm.R1, foldUsed, asm.R0, asm.DWord))
 	}
 }
 
@@ -287,47 +288,47 @@ func (f *foldOp) initial() []uint64 {
 // lock takes the state, or jumps to busy and counts the event as lost.
 func (o *folder) lock(state int16, busy label) {
 	c := o.code
-	taken, lost := c.label(), c.label()
-	c.load(asm.R7, state)
+	taken, lost := c.Label(), c.Label()
+	c.Load(asm.R7, state)
 	o.eval.field(asm.R8, cpuNode)
-	c.emit(asm.Add.Imm(asm.R8, 1), asm.Mov.Imm(asm.R9, 0))
-	next := c.loop()
-	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.CmpXchg, asm.R7, asm.R8, foldLock))
-	c.ifImm(asm.JEq, asm.R0, 0, taken)
-	c.ifReg(asm.JEq, asm.R0, asm.R8, lost)
-	c.emit(asm.Add.Imm(asm.R9, 1))
-	c.ifImm(asm.JGE, asm.R9, lockTries, lost)
-	c.call(asm.FnKtimeGetNs) // to let some time pass
-	c.again(next)
-	c.place(lost)
+	c.Emit(asm.Add.Imm(asm.R8, 1), asm.Mov.Imm(asm.R9, 0))
+	next := c.Loop()
+	c.Emit(asm.Mov.Imm(asm.R0, 0), assembler.Exchange(asm.CmpXchg, asm.R7, asm.R8, foldLock))
+	c.IfImm(asm.JEq, asm.R0, 0, taken)
+	c.IfReg(asm.JEq, asm.R0, asm.R8, lost)
+	c.Emit(asm.Add.Imm(asm.R9, 1))
+	c.IfImm(asm.JGE, asm.R9, lockTries, lost)
+	c.Call(asm.FnKtimeGetNs) // to let some time pass
+	c.Again(next)
+	c.Place(lost)
 	o.count(load.StatLost)
-	c.goTo(busy)
-	c.place(taken)
+	c.GoTo(busy)
+	c.Place(taken)
 }
 
 // unlock gives the state back. On amd64, stores are seen in their order.
 func (o *folder) unlock(state int16) {
 	c := o.code
-	c.load(asm.R2, state)
+	c.Load(asm.R2, state)
 	if runtime.GOARCH == "amd64" {
-		c.emit(storeImm(asm.R2, foldLock, 0))
+		c.Emit(assembler.StoreImm(asm.R2, foldLock, 0))
 		return
 	}
-	c.emit(asm.Mov.Imm(asm.R0, 0), exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
+	c.Emit(asm.Mov.Imm(asm.R0, 0), assembler.Exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
 }
 
 // emitted evaluates an emitted event and brings it to who reads it.
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
-	mark := c.stack
+	mark := c.Stack
 	out := &emitEnv{fold: f, key: o.key + int16(f.cols[0].Off)}
 	for i, a := range n.Args {
-		at := c.alloc(f.emits[i])
+		at := c.Alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {
 			o.eval.text(at, f.emits[i], a)
 		} else {
 			o.eval.num(a)
-			c.store(at, asm.R0)
+			c.Store(at, asm.R0)
 		}
 		out.places = append(out.places, at)
 	}
@@ -337,7 +338,7 @@ func (o *folder) emitted(n *expr.Emit) {
 		o.next(&f.feeds[i])
 	}
 	o.eval.env, o.eval.fail = inside, fail
-	c.stack = mark
+	c.Stack = mark
 }
 
 // foldMaps are the maps of all folds.

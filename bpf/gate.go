@@ -41,16 +41,16 @@ func (g *gate) takes(f *feed, others label) {
 // count adds 1 to a statistic. R0 to R5 are lost.
 func (g *gate) count(stat int) {
 	c := g.code
-	if c.dead {
+	if c.Dead() {
 		return
 	}
-	mark := c.stack
-	skip := c.label()
-	k := c.alloc(8)
-	c.zero(k, 8)
-	c.get(load.StatsMap.Of(g.eval.hook.index), k, skip)
-	c.emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
+	mark := c.Stack
+	skip := c.Label()
+	k := c.Alloc(8)
+	c.Zero(k, 8)
+	c.Get(load.StatsMap.Of(g.eval.hook.index), k, skip)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
 		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
-	c.place(skip)
-	c.stack = mark
+	c.Place(skip)
+	c.Stack = mark
 }

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 )
 
@@ -20,7 +21,7 @@ type Image struct {
 // Generate makes the programs of a part for a target. The error is a *Refusal if
 // it cannot run in the kernel.
 func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
-	return generate(p, host, t, newCode)
+	return generate(p, host, t, assembler.New)
 }
 
 // generate generates into the codes that code makes.
@@ -63,7 +64,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		if h.raw != nil {
 			p.Attach = h.raw.Name
 		}
-		p.Ins = h.code.finish()
+		p.Ins = h.code.Finish()
 		im.Programs = append(im.Programs, p)
 	}
 	im.common()
@@ -90,8 +91,8 @@ func (g *gen) program(t *Target) {
 	c, eval, graph := g.gate.code, g.gate.eval, g.image.graph
 	members, nodes := eval.members, graph.nodes(eval.hook.index)
 	members.foresee(nodes...)
-	exit := c.label()
-	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
+	exit := c.Label()
+	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 
 	preds, e := early(eval.hook.source)
 	eval.fail = exit // not used
@@ -103,7 +104,7 @@ func (g *gen) program(t *Target) {
 	} else {
 		members.check(t, e.CPUs, exit)
 	}
-	done := c.label()
+	done := c.Label()
 	end := eval.hook.alone(g.gate, exit)
 	members.fetchContext(nodes)
 	members.fetchOperands(nodes)
@@ -112,14 +113,14 @@ func (g *gen) program(t *Target) {
 		g.gate.counted = &e.feeds[0]
 	}
 	if e.Filter != nil {
-		fail, pass := c.label(), c.label()
+		fail, pass := c.Label(), c.Label()
 		eval.fail = fail
 		eval.test(e.Filter, true, pass)
-		c.goTo(done)
-		c.place(fail)
+		c.GoTo(done)
+		c.Place(fail)
 		g.gate.count(load.StatErrors)
-		c.goTo(done)
-		c.place(pass)
+		c.GoTo(done)
+		c.Place(pass)
 	}
 	if graph.counted && g.gate.counted == nil {
 		g.gate.count(load.StatTaken)
@@ -130,16 +131,16 @@ func (g *gen) program(t *Target) {
 	for i := range e.feeds {
 		g.feed(&e.feeds[i])
 	}
-	c.place(done)
-	c.dead = false // it is reached at least from above
+	c.Place(done)
+	c.Reached() // it is reached at least from above
 	end()
-	c.place(exit)
-	c.emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
+	c.Place(exit)
+	c.Emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
 }
 
 // feed brings the event, or the pair, to where it goes.
 func (g *gen) feed(f *feed) {
-	mark := g.gate.code.stack
+	mark := g.gate.code.Stack
 	switch {
 	case f.emit != nil:
 		s := &sender{g.gate, f.emit}
@@ -153,7 +154,7 @@ func (g *gen) feed(f *feed) {
 	default:
 		g.table(f)
 	}
-	g.gate.code.stack = mark
+	g.gate.code.Stack = mark
 }
 
 // table brings the event, or what is made of it, to a table.
@@ -163,3 +164,25 @@ func (g *gen) table(f *feed) {
 	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.index), stack: w}
 	t.feed(f)
 }
+
+// caught is deferred by who makes an image: a refusal is its error.
+func caught(im **Image, err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Refusal:
+		*im, *err = nil, r
+	default:
+		panic(r)
+	}
+}
+
+// The generator writes programs with the assembler, and refuses what it cannot write.
+type (
+	code  = assembler.Code
+	label = assembler.Label
+
+	// A Refusal says why something cannot run in the kernel.
+	Refusal = assembler.Refusal
+)
+
+func refuse(format string, args ...any) { assembler.Refuse(format, args...) }

@@ -34,24 +34,24 @@ func (e *eval) matches(x expr.Node, p *pattern.Pattern, what string, want bool, 
 		refuse("%s in texts of up to %d bytes", what, size-1)
 	}
 	end := int32(1) << (n + 1) // the text is over, and matched
-	c.emit(asm.Mov.Imm(asm.R0, 1))
+	c.Emit(asm.Mov.Imm(asm.R0, 1))
 	for i := range size {
-		c.emit(asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
+		c.Emit(asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
 		// R2 is the characters that match it: of a NUL, the pattern's end. R4
 		// is where a byte, unless it is NUL, changes nothing.
-		c.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Sub.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 63),
+		c.Emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Sub.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 63),
 			asm.Mov.Reg(asm.R4, asm.R2),
 			asm.LSh.Imm(asm.R2, int32(n)), asm.Xor.Imm(asm.R4, 1), asm.Mul.Imm(asm.R4, p.Stars))
 		for _, r := range runs {
-			c.emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, int32(r.From)), asm.And.Imm(asm.R3, 0xff),
+			c.Emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, int32(r.From)), asm.And.Imm(asm.R3, 0xff),
 				asm.Sub.Imm(asm.R3, int32(r.Count)), asm.RSh.Imm(asm.R3, 63), asm.Mul.Imm(asm.R3, r.Mask),
 				asm.Or.Reg(asm.R2, asm.R3))
 		}
 		// Matched characters move on; in front of a star, and behind the end,
 		// everything stays.
-		c.emit(asm.Or.Imm(asm.R4, end), asm.And.Reg(asm.R4, asm.R0),
+		c.Emit(asm.Or.Imm(asm.R4, end), asm.And.Reg(asm.R4, asm.R0),
 			asm.And.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 1), asm.Or.Reg(asm.R0, asm.R4))
 	}
-	c.emit(asm.And.Imm(asm.R0, end))
-	e.code.ifTrue(asm.R0, want, l)
+	c.Emit(asm.And.Imm(asm.R0, end))
+	e.code.IfTrue(asm.R0, want, l)
 }

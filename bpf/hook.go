@@ -57,9 +57,9 @@ func (h *hook) ctx(dst asm.Register, off, size int, signed bool) {
 	case off < common:
 		refuse("the common fields of a record: the kernel hides them from programs")
 	}
-	h.code.emit(asm.LoadMem(dst, asm.R6, int16(off), s))
+	h.code.Emit(asm.LoadMem(dst, asm.R6, int16(off), s))
 	if signed {
-		h.code.extend(dst, 8*size, true)
+		h.code.Extend(dst, 8*size, true)
 	}
 }
 
@@ -71,12 +71,12 @@ func (h *hook) locator(dst asm.Register, n *expr.Field) {
 	}
 	h.ctx(dst, f.Offset, 4, false)
 	if n.View == expr.ViewLen {
-		h.code.emit(asm.RSh.Imm(dst, 16))
+		h.code.Emit(asm.RSh.Imm(dst, 16))
 		return
 	}
-	h.code.emit(asm.And.Imm(dst, 0xffff))
+	h.code.Emit(asm.And.Imm(dst, 0xffff))
 	if f.Place == event.RelLoc {
-		h.code.emit(asm.Add.Imm(dst, int32(f.Offset)+4))
+		h.code.Emit(asm.Add.Imm(dst, int32(f.Offset)+4))
 	}
 }
 
@@ -84,11 +84,11 @@ func (h *hook) locator(dst asm.Register, n *expr.Field) {
 func (h *hook) period(dst asm.Register) {
 	switch {
 	case h.kind == ebpf.PerfEvent:
-		h.code.emit(asm.LoadMem(dst, asm.R6, ptregs.Period, asm.DWord))
+		h.code.Emit(asm.LoadMem(dst, asm.R6, ptregs.Period, asm.DWord))
 	case weighted(h.source.Schema):
 		refuse("the period of %s", h.source.Label)
 	default:
-		h.code.emit(asm.Mov.Imm(dst, 1))
+		h.code.Emit(asm.Mov.Imm(dst, 1))
 	}
 }
 
@@ -119,6 +119,6 @@ func (h *hook) preemption() (on func(), ok bool) {
 	if !ok || !is {
 		return func() {}, false
 	}
-	h.code.kernelFunction(disable)
-	return func() { h.code.kernelFunction(enable) }, true
+	h.code.KernelFunction(disable)
+	return func() { h.code.KernelFunction(enable) }, true
 }

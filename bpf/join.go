@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -149,8 +150,8 @@ type joiner struct {
 // feed brings the event to the join.
 func (o *joiner) feed(f *feed) {
 	c, j := o.code, o.join
-	mark := c.stack
-	done, failed, starting := c.label(), c.label(), c.label()
+	mark := c.Stack
+	done, failed, starting := c.Label(), c.Label(), c.Label()
 	o.eval.fail = failed
 	o.takes(f, done)
 	if f.next != nil {
@@ -159,19 +160,19 @@ func (o *joiner) feed(f *feed) {
 	starts, ends := f.stage < j.stages-1 || j.spec.Cycle, f.stage > 0 || j.spec.Cycle
 	var role int16
 	if f.role != nil {
-		role = c.alloc(8)
+		role = c.Alloc(8)
 		o.eval.value(f.role)
 		if starts != ends {
 			bit := int32(1)
 			if ends {
 				bit = 2
 			}
-			c.emit(asm.And.Imm(asm.R0, bit))
-			c.ifImm(asm.JEq, asm.R0, 0, done)
+			c.Emit(asm.And.Imm(asm.R0, bit))
+			c.IfImm(asm.JEq, asm.R0, 0, done)
 		} else {
-			c.emit(asm.And.Imm(asm.R0, 3))
-			c.ifImm(asm.JEq, asm.R0, 0, done)
-			c.store(role, asm.R0)
+			c.Emit(asm.And.Imm(asm.R0, 3))
+			c.IfImm(asm.JEq, asm.R0, 0, done)
+			c.Store(role, asm.R0)
 		}
 	}
 	if f.wakes != nil {
@@ -180,62 +181,62 @@ func (o *joiner) feed(f *feed) {
 		}
 		o.unnecessary(f, done)
 	}
-	key := c.alloc(j.keyRoom)
+	key := c.Alloc(j.keyRoom)
 	if j.text {
 		o.eval.wholeText(key, j.keyRoom, f.key)
 	} else {
 		o.eval.value(f.key)
-		c.store(key, asm.R0)
+		c.Store(key, asm.R0)
 	}
-	c.call(asm.FnKtimeGetNs)
-	now := c.alloc(8)
-	c.store(now, asm.R0)
+	c.Call(asm.FnKtimeGetNs)
+	now := c.Alloc(8)
+	c.Store(now, asm.R0)
 	if ends {
 		if role != 0 && starts {
-			c.load(asm.R0, role)
-			c.emit(asm.And.Imm(asm.R0, 2))
-			c.ifImm(asm.JEq, asm.R0, 0, starting)
+			c.Load(asm.R0, role)
+			c.Emit(asm.And.Imm(asm.R0, 2))
+			c.IfImm(asm.JEq, asm.R0, 0, starting)
 		}
 		o.end(f, key, now, starting)
 	}
-	c.place(starting)
+	c.Place(starting)
 	if starts {
 		o.eval.fail = failed
 		if role != 0 && ends {
-			c.load(asm.R0, role)
-			c.emit(asm.And.Imm(asm.R0, 1))
-			c.ifImm(asm.JEq, asm.R0, 0, done)
+			c.Load(asm.R0, role)
+			c.Emit(asm.And.Imm(asm.R0, 1))
+			c.IfImm(asm.JEq, asm.R0, 0, done)
 		}
 		o.wait(key, now, done)
 	}
-	c.goTo(done)
-	c.place(failed)
+	c.GoTo(done)
+	c.Place(failed)
 	o.count(load.StatErrors)
-	c.place(done)
-	c.stack = mark
+	c.Place(done)
+	c.Stack = mark
 }
 
 // end takes away the waiting event and makes pairs; it falls through, or
 // jumps to starting, when that is done.
 func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c, j := o.code, o.join
-	mark := c.stack
-	alone, cancelled := c.label(), c.label()
+	mark := c.Stack
+	alone, cancelled := c.Label(), c.Label()
 	if j.tasks {
-		c.taskValue(load.WaitMap.Of(j.index), false)
-		c.ifImm(asm.JEq, asm.R0, 0, alone)
-		c.emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
-		c.ifImm(asm.JEq, asm.R1, 0, alone)
+		c.TaskValue(load.WaitMap.Of(j.index), false)
+		c.IfImm(asm.JEq, asm.R0, 0, alone)
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
+		c.IfImm(asm.JEq, asm.R1, 0, alone)
 	} else {
-		c.get(load.WaitMap.Of(j.index), key, alone)
+		c.Get(load.WaitMap.Of(j.index), key, alone)
 	}
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
 	// given back.
-	begun, who := c.alloc(8), c.alloc(8)
+	begun, who := c.Alloc(8), c.Alloc(8)
 	copyWord := func(to int16, from int) {
-		c.emit(asm.LoadMem(asm.R1, asm.R7, int16(from), asm.DWord))
-		c.store(to, asm.R1)
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(from), asm.DWord))
+		c.Store(to, asm.R1)
 	}
 	copyWord(begun, waitTime)
 	copyWord(who, waitEvent)
@@ -246,7 +247,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 			size = max(size, sf.off+sf.size-waitSaved)
 		}
 	}
-	saved := c.alloc(size)
+	saved := c.Alloc(size)
 	for at := 0; at < size; at += 8 {
 		copyWord(saved+int16(at), waitSaved+at)
 	}
@@ -254,43 +255,43 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		fields[i] = saved + int16(sf.off-waitSaved)
 	}
 	if j.tasks {
-		c.emit(storeImm(asm.R7, waitEvent, 0))
+		c.Emit(assembler.StoreImm(asm.R7, waitEvent, 0))
 	} else {
-		c.mapPtr(asm.R1, load.WaitMap.Of(j.index))
-		c.addr(asm.R2, key)
-		c.call(asm.FnMapDeleteElem)
-		c.ifImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
+		c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+		c.Addr(asm.R2, key)
+		c.Call(asm.FnMapDeleteElem)
+		c.IfImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
 	}
-	delay := c.alloc(8)
-	c.load(asm.R0, now)
-	c.load(asm.R1, begun)
-	c.ifReg(asm.JLE, asm.R0, asm.R1, cancelled)
-	c.emit(asm.Sub.Reg(asm.R0, asm.R1))
-	c.store(delay, asm.R0)
+	delay := c.Alloc(8)
+	c.Load(asm.R0, now)
+	c.Load(asm.R1, begun)
+	c.IfReg(asm.JLE, asm.R0, asm.R1, cancelled)
+	c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
+	c.Store(delay, asm.R0)
 	for i := range j.pairs {
 		p := &j.pairs[i]
 		if p.end != o.eval.hook.index {
 			continue
 		}
-		other := c.label()
-		c.load(asm.R0, who)
-		c.ifImm(asm.JNE, asm.R0, int32(p.start+1), other)
+		other := c.Label()
+		c.Load(asm.R0, who)
+		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
 		o.eval.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
 		for k := range p.feeds {
 			o.pairs(&p.feeds[k])
 		}
 		o.eval.env.pair = nil
-		c.goTo(starting)
-		c.place(other)
+		c.GoTo(starting)
+		c.Place(other)
 	}
-	c.place(cancelled)
+	c.Place(cancelled)
 	o.count(load.StatUnmatched)
-	c.goTo(starting)
-	c.place(alone)
+	c.GoTo(starting)
+	c.Place(alone)
 	if f.stage > 0 {
 		o.count(load.StatUnmatched)
 	}
-	c.stack = mark
+	c.Stack = mark
 }
 
 // ends reports that the program's event ends pairs with the start.
@@ -303,13 +304,13 @@ func (o *joiner) ends(start int) bool {
 // wait lets the event wait under its key; who waits there gives way.
 func (o *joiner) wait(key, now int16, done label) {
 	c, j := o.code, o.join
-	mark := c.stack
-	full, fresh := c.label(), c.label()
-	value := c.alloc(j.size)
-	c.zero(value+waitSaved, j.size-waitSaved)
-	c.load(asm.R0, now)
-	c.store(value+waitTime, asm.R0)
-	c.emit(storeImm(asm.R10, value+waitEvent, int32(o.eval.hook.index+1)))
+	mark := c.Stack
+	full, fresh := c.Label(), c.Label()
+	value := c.Alloc(j.size)
+	c.Zero(value+waitSaved, j.size-waitSaved)
+	c.Load(asm.R0, now)
+	c.Store(value+waitTime, asm.R0)
+	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.eval.hook.index+1)))
 	for _, sf := range j.saved {
 		if sf.event != o.eval.hook.index {
 			continue
@@ -317,8 +318,8 @@ func (o *joiner) wait(key, now int16, done label) {
 		at := value + int16(sf.off)
 		switch {
 		case sf.name == savedTask:
-			c.load(asm.R0, o.eval.members.pidTgid())
-			c.store(at, asm.R0)
+			c.Load(asm.R0, o.eval.members.pidTgid())
+			c.Store(at, asm.R0)
 		case sf.name == savedContext:
 			o.eval.members.moment(at, j.flags, !j.late[sf.event])
 		case sf.array:
@@ -327,33 +328,33 @@ func (o *joiner) wait(key, now int16, done label) {
 			o.eval.text(at, sf.size, sf.field)
 		default:
 			o.eval.field(asm.R0, sf.field)
-			c.store(at, asm.R0)
+			c.Store(at, asm.R0)
 		}
 	}
 	if j.tasks {
-		c.taskValue(load.WaitMap.Of(j.index), true)
-		c.ifImm(asm.JEq, asm.R0, 0, full)
-		c.emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
-		c.ifImm(asm.JEq, asm.R1, 0, fresh)
+		c.TaskValue(load.WaitMap.Of(j.index), true)
+		c.IfImm(asm.JEq, asm.R0, 0, full)
+		c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
+		c.IfImm(asm.JEq, asm.R1, 0, fresh)
 		o.count(load.StatUnmatched)
-		c.place(fresh)
+		c.Place(fresh)
 		for at := 0; at < j.size; at += 8 {
-			c.load(asm.R1, value+int16(at))
-			c.emit(asm.StoreMem(asm.R7, int16(at), asm.R1, asm.DWord))
+			c.Load(asm.R1, value+int16(at))
+			c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R1, asm.DWord))
 		}
 	} else {
-		c.put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateNoExist)
-		c.ifImm(asm.JEq, asm.R0, 0, done)
-		c.widen()
-		c.ifImm(asm.JNE, asm.R0, -17, full) // EEXIST
+		c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateNoExist)
+		c.IfImm(asm.JEq, asm.R0, 0, done)
+		c.Widen()
+		c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST
 		o.count(load.StatUnmatched)
-		c.put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
-		c.ifImm(asm.JNE, asm.R0, 0, full)
+		c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
+		c.IfImm(asm.JNE, asm.R0, 0, full)
 	}
-	c.goTo(done)
-	c.place(full)
+	c.GoTo(done)
+	c.Place(full)
 	o.count(load.StatEvicted)
-	c.stack = mark
+	c.Stack = mark
 }
 
 // tidNode and cpuNode are the running task and CPU.
@@ -370,43 +371,43 @@ func memberNode(name string, f event.Member) *expr.Field {
 // not known. It jumps to none if there is no such CPU.
 func (o *joiner) runsOn(none label) {
 	c := o.code
-	k := c.alloc(8)
-	c.store(k, asm.R0)
-	c.get(load.RunningMap.Of(o.join.index), k, none) // the key's lower half is the index
+	k := c.Alloc(8)
+	c.Store(k, asm.R0)
+	c.Get(load.RunningMap.Of(o.join.index), k, none) // the key's lower half is the index
 }
 
 // running notes who runs on this CPU from now on.
 func (o *joiner) running(f *feed) {
 	c := o.code
-	mark := c.stack
-	none := c.label()
+	mark := c.Stack
+	none := c.Label()
 	o.eval.field(asm.R0, cpuNode)
 	o.runsOn(none)
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0))
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	o.eval.value(f.next)
-	c.emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
-	c.place(none)
-	c.stack = mark
+	c.Emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
+	c.Place(none)
+	c.Stack = mark
 }
 
 // unnecessary jumps to done if the event wakes who does not wait: the running
 // task, or one that runs where it is woken and had only prepared to sleep.
 func (o *joiner) unnecessary(f *feed, done label) {
 	c := o.code
-	mark := c.stack
-	woken, waits := c.alloc(8), c.label()
+	mark := c.Stack
+	woken, waits := c.Alloc(8), c.Label()
 	o.eval.value(f.wakes)
-	c.store(woken, asm.R0)
+	c.Store(woken, asm.R0)
 	o.eval.field(asm.R1, tidNode)
-	c.ifReg(asm.JEq, asm.R0, asm.R1, done)
+	c.IfReg(asm.JEq, asm.R0, asm.R1, done)
 	if f.wakesOn != nil {
-		c.ifImm(asm.JSLE, asm.R0, 0, waits)
+		c.IfImm(asm.JSLE, asm.R0, 0, waits)
 		o.eval.value(f.wakesOn)
 		o.runsOn(waits)
-		c.emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
-		c.load(asm.R0, woken)
-		c.ifReg(asm.JEq, asm.R0, asm.R1, done)
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
+		c.Load(asm.R0, woken)
+		c.IfReg(asm.JEq, asm.R0, asm.R1, done)
 	}
-	c.place(waits)
-	c.stack = mark
+	c.Place(waits)
+	c.Stack = mark
 }

@@ -18,57 +18,57 @@ func (e *eval) kernelInt(n *expr.KernelInt) {
 		refuse("a number of %d bytes in the kernel's memory", n.Size)
 	}
 	e.num(n.Addr)
-	mark := c.stack
-	at := c.alloc(8)
-	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(n.Size)))
-	c.zero(at, 8)
-	c.addr(asm.R1, at)
-	c.call(asm.FnProbeReadKernel)
-	c.ifImm(asm.JNE, asm.R0, 0, e.fail)
-	c.emit(asm.LoadMem(asm.R0, asm.R10, at, size))
+	mark := c.Stack
+	at := c.Alloc(8)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(n.Size)))
+	c.Zero(at, 8)
+	c.Addr(asm.R1, at)
+	c.Call(asm.FnProbeReadKernel)
+	c.IfImm(asm.JNE, asm.R0, 0, e.fail)
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, at, size))
 	if n.Signed {
-		c.extend(asm.R0, 8*n.Size, true)
+		c.Extend(asm.R0, 8*n.Size, true)
 	}
-	c.stack = mark
+	c.Stack = mark
 }
 
 // kernelText puts a text of the kernel's memory at off, which has room for size
 // bytes.
 func (e *eval) kernelText(off int16, size int, n *expr.KernelText) {
 	c := e.code
-	done := c.label()
-	mark := c.stack
+	done := c.Label()
+	mark := c.Stack
 	e.num(n.Addr)
-	addr := c.alloc(8)
-	c.store(addr, asm.R0)
-	c.zero(off, size)
-	c.addr(asm.R1, off)
-	c.emit(asm.Mov.Imm(asm.R2, int32(n.Size+1)))
-	c.load(asm.R3, addr)
-	c.call(asm.FnProbeReadKernelStr)
-	c.ifImm(asm.JSLT, asm.R0, 0, e.fail)
+	addr := c.Alloc(8)
+	c.Store(addr, asm.R0)
+	c.Zero(off, size)
+	c.Addr(asm.R1, off)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(n.Size+1)))
+	c.Load(asm.R3, addr)
+	c.Call(asm.FnProbeReadKernelStr)
+	c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
 	if !n.Cut {
-		c.stack = mark
+		c.Stack = mark
 		return
 	}
 	// One that fills the room may go on: then it ends in dots.
-	c.ifImm(asm.JNE, asm.R0, int32(n.Size+1), done)
-	next := c.alloc(8)
-	c.zero(next, 8)
-	c.load(asm.R3, addr)
-	c.emit(asm.Add.Imm(asm.R3, int32(n.Size)), asm.Mov.Imm(asm.R2, 1))
-	c.addr(asm.R1, next)
-	c.call(asm.FnProbeReadKernel)
-	c.load(asm.R1, next)
-	c.ifImm(asm.JEq, asm.R1, 0, done)
-	c.emit(asm.Mov.Imm(asm.R1, int32(latetext.Word("..."))),
+	c.IfImm(asm.JNE, asm.R0, int32(n.Size+1), done)
+	next := c.Alloc(8)
+	c.Zero(next, 8)
+	c.Load(asm.R3, addr)
+	c.Emit(asm.Add.Imm(asm.R3, int32(n.Size)), asm.Mov.Imm(asm.R2, 1))
+	c.Addr(asm.R1, next)
+	c.Call(asm.FnProbeReadKernel)
+	c.Load(asm.R1, next)
+	c.IfImm(asm.JEq, asm.R1, 0, done)
+	c.Emit(asm.Mov.Imm(asm.R1, int32(latetext.Word("..."))),
 		asm.StoreMem(asm.R10, off+int16(n.Size)-3, asm.R1, asm.Word))
-	c.place(done)
-	c.stack = mark
+	c.Place(done)
+	c.Stack = mark
 }
 
 // taskAddr leaves the address of the running task in R0.
-func (e *eval) taskAddr() { e.code.call(asm.FnGetCurrentTask) }
+func (e *eval) taskAddr() { e.code.Call(asm.FnGetCurrentTask) }
 
 // traceArg reads an argument of the tracepoint into R0.
 func (e *eval) traceArg(n *expr.TraceArg) {
@@ -76,8 +76,8 @@ func (e *eval) traceArg(n *expr.TraceArg) {
 		refuse("arguments of a tracepoint are known where no other field of its record is read than those " +
 			"that are copies of them, from Linux 6.2 on")
 	}
-	e.code.emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
-	e.code.extend(asm.R0, 8*n.Size, n.Signed)
+	e.code.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
+	e.code.Extend(asm.R0, 8*n.Size, n.Signed)
 }
 
 // asksArguments reports that arguments of the tracepoint are read.
@@ -98,6 +98,6 @@ func asksArguments(nodes []expr.Node) bool {
 func (e *eval) readField(dst asm.Register, read expr.Node) {
 	e.num(read)
 	if dst != asm.R0 {
-		e.code.emit(asm.Mov.Reg(dst, asm.R0))
+		e.code.Emit(asm.Mov.Reg(dst, asm.R0))
 	}
 }

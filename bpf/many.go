@@ -136,22 +136,22 @@ func textsRoom(texts []string) int {
 // placeText puts the text of the place that was hit at off.
 func (e arguments) placeText(off int16, size int, texts []string) {
 	c := e.code
-	mark := c.stack
-	key := c.alloc(8)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R6))
-	c.call(asm.FnGetAttachCookie)
-	c.store(key, asm.R0)
-	c.get(load.NamesMap.Of(e.hook.index), key, e.fail)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R0))
+	mark := c.Stack
+	key := c.Alloc(8)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
+	c.Call(asm.FnGetAttachCookie)
+	c.Store(key, asm.R0)
+	c.Get(load.NamesMap.Of(e.hook.index), key, e.fail)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
 	for i := 0; i < size; i += 8 {
 		if i >= textsRoom(texts) {
-			c.zero(off+int16(i), 8)
+			c.Zero(off+int16(i), 8)
 			continue
 		}
-		c.emit(asm.LoadMem(asm.R0, asm.R1, int16(i), asm.DWord))
-		c.store(off+int16(i), asm.R0)
+		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(i), asm.DWord))
+		c.Store(off+int16(i), asm.R0)
 	}
-	c.stack = mark
+	c.Stack = mark
 }
 
 // nameMaps adds the maps with the names of places.

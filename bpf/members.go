@@ -50,39 +50,39 @@ func (m *members) check(t *Target, only []int, exit label) {
 	c := m.hook.code
 	tasks := len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
 	if m.wants.pid || tasks {
-		c.call(asm.FnGetCurrentPidTgid)
+		c.Call(asm.FnGetCurrentPidTgid)
 		if m.wants.pid {
-			m.pid = c.alloc(8)
-			c.store(m.pid, asm.R0)
+			m.pid = c.Alloc(8)
+			c.Store(m.pid, asm.R0)
 		}
 	}
 	if tasks {
-		c.tasks(t, exit)
+		c.Tasks(t, exit)
 	}
 	if len(t.Cgroups) > 0 {
-		c.cgroups(t, exit)
+		c.Cgroups(t, exit)
 	}
 	ranges := load.Ranges(t.CPUs, only)
 	if len(ranges) > load.Listed*8 {
 		refuse("CPUs in %d ranges", len(ranges))
 	}
 	if m.wants.cpu || ranges != nil {
-		c.call(asm.FnGetSmpProcessorId)
+		c.Call(asm.FnGetSmpProcessorId)
 		if m.wants.cpu {
-			m.cpu = c.alloc(8)
-			c.store(m.cpu, asm.R0)
+			m.cpu = c.Alloc(8)
+			c.Store(m.cpu, asm.R0)
 		}
 	}
 	if ranges != nil {
-		in := c.label()
+		in := c.Label()
 		for _, r := range ranges {
-			next := c.label()
-			c.ifImm(asm.JLT, asm.R0, int32(r[0]), next)
-			c.ifImm(asm.JLE, asm.R0, int32(r[1]), in)
-			c.place(next)
+			next := c.Label()
+			c.IfImm(asm.JLT, asm.R0, int32(r[0]), next)
+			c.IfImm(asm.JLE, asm.R0, int32(r[1]), in)
+			c.Place(next)
 		}
-		c.goTo(exit)
-		c.place(in)
+		c.GoTo(exit)
+		c.Place(in)
 	}
 }
 
@@ -92,9 +92,9 @@ func (m *members) now() {
 		return
 	}
 	c := m.hook.code
-	c.call(asm.FnKtimeGetNs)
-	m.time = c.alloc(8)
-	c.store(m.time, asm.R0)
+	c.Call(asm.FnKtimeGetNs)
+	m.time = c.Alloc(8)
+	c.Store(m.time, asm.R0)
 }
 
 // pidTgid is where the task is: its thread, and in the upper half its process.
@@ -110,14 +110,14 @@ func (m *members) read(dst asm.Register, f *event.Field) {
 	c := m.hook.code
 	switch f.Member {
 	case event.MemberTID:
-		c.emit(asm.LoadMem(dst, asm.R10, m.pidTgid(), asm.Word))
+		c.Emit(asm.LoadMem(dst, asm.R10, m.pidTgid(), asm.Word))
 	case event.MemberPID:
-		c.emit(asm.LoadMem(dst, asm.R10, m.pidTgid()+4, asm.Word))
+		c.Emit(asm.LoadMem(dst, asm.R10, m.pidTgid()+4, asm.Word))
 	case event.MemberCPU:
 		if m.cpu == 0 {
 			panic("BUG: cpu was not foreseen")
 		}
-		c.load(dst, m.cpu)
+		c.Load(dst, m.cpu)
 	case event.MemberIP:
 		m.hook.register(dst, f.Name, ptregs.IP)
 	default:
@@ -129,8 +129,8 @@ func (m *members) read(dst asm.Register, f *event.Field) {
 		if !ok {
 			refuse("field %s: programs do not have it", f.Name)
 		}
-		c.load(dst, at)
-		c.extend(dst, 8*f.Size, f.Signed)
+		c.Load(dst, at)
+		c.Extend(dst, 8*f.Size, f.Signed)
 	}
 }
 

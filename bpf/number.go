@@ -26,7 +26,7 @@ func (e *eval) num(n expr.Node) {
 	}
 	switch n := n.(type) {
 	case *expr.Const:
-		c.constant(asm.R0, n.Int)
+		c.Constant(asm.R0, n.Int)
 	case *expr.Field:
 		e.field(asm.R0, n)
 	case *expr.Quantity:
@@ -37,15 +37,15 @@ func (e *eval) num(n expr.Node) {
 		e.binary(n)
 	case *expr.Ext:
 		e.num(n.X)
-		e.code.extend(asm.R0, n.Bits, !n.Unsigned)
+		e.code.Extend(asm.R0, n.Bits, !n.Unsigned)
 	case *expr.Cond:
-		other, end := c.label(), c.label()
+		other, end := c.Label(), c.Label()
 		e.branch(n.Test, false, other)
 		e.num(n.Then)
-		c.goTo(end)
-		c.place(other)
+		c.GoTo(end)
+		c.Place(other)
 		e.num(n.Else)
-		c.place(end)
+		c.Place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		e.stmtValue(n)
 	case *expr.LoadState:
@@ -74,7 +74,7 @@ func (e *eval) truth(n expr.Node) {
 	c := e.code
 	switch n := n.(type) {
 	case *expr.Const:
-		c.constant(asm.R0, b2i(n.Int != 0))
+		c.Constant(asm.R0, b2i(n.Int != 0))
 		return
 	case *expr.Local:
 		e.stmtValue(n)
@@ -86,13 +86,13 @@ func (e *eval) truth(n expr.Node) {
 		foldState{e}.loadElem(n)
 		return
 	}
-	no, end := c.label(), c.label()
+	no, end := c.Label(), c.Label()
 	e.branch(n, false, no)
-	c.emit(asm.Mov.Imm(asm.R0, 1))
-	c.goTo(end)
-	c.place(no)
-	c.emit(asm.Mov.Imm(asm.R0, 0))
-	c.place(end)
+	c.Emit(asm.Mov.Imm(asm.R0, 1))
+	c.GoTo(end)
+	c.Place(no)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	c.Place(end)
 }
 
 func b2i(b bool) int64 {
@@ -115,7 +115,7 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 			return
 		}
 		e.num(n)
-		e.code.ifTrue(asm.R0, want, l)
+		e.code.IfTrue(asm.R0, want, l)
 		return
 	case expr.Bool:
 	default:
@@ -124,7 +124,7 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 	switch n := n.(type) {
 	case *expr.Const:
 		if (n.Int != 0) == want {
-			c.goTo(l)
+			c.GoTo(l)
 		}
 	case *expr.Unary:
 		switch n.Op {
@@ -138,25 +138,25 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 	case *expr.Binary:
 		e.branchBinary(n, want, l)
 	case *expr.Cond:
-		other, end := c.label(), c.label()
+		other, end := c.Label(), c.Label()
 		e.branch(n.Test, false, other)
 		e.branch(n.Then, want, l)
-		c.goTo(end)
-		c.place(other)
+		c.GoTo(end)
+		c.Place(other)
 		e.branch(n.Else, want, l)
-		c.place(end)
+		c.Place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		e.stmtValue(n)
-		e.code.ifTrue(asm.R0, want, l)
+		e.code.IfTrue(asm.R0, want, l)
 	case *expr.LoadState:
 		foldState{e}.load(n)
-		e.code.ifTrue(asm.R0, want, l)
+		e.code.IfTrue(asm.R0, want, l)
 	case *expr.LoadElem:
 		foldState{e}.loadElem(n)
-		e.code.ifTrue(asm.R0, want, l)
+		e.code.IfTrue(asm.R0, want, l)
 	case *expr.Native:
 		e.native(n)
-		e.code.ifTrue(asm.R0, want, l)
+		e.code.IfTrue(asm.R0, want, l)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}
@@ -169,10 +169,10 @@ func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
 		e.branch(n.X, want, l)
 		e.branch(n.Y, want, l)
 	case op == expr.OpAndB, op == expr.OpOrB:
-		end := c.label()
+		end := c.Label()
 		e.branch(n.X, !want, end)
 		e.branch(n.Y, want, l)
-		c.place(end)
+		c.Place(end)
 	case op >= expr.OpEq && op <= expr.OpLeUS:
 		e.compare(n, want, l)
 	case op >= expr.OpStrEq && op <= expr.OpGlob:
@@ -204,7 +204,7 @@ var mixed = map[expr.Op]struct {
 func (e *eval) compare(n *expr.Binary, want bool, l label) {
 	c := e.code
 	op := n.Op
-	end := c.label()
+	end := c.Label()
 	if m, ok := mixed[op]; ok {
 		e.both(n.X, n.Y)
 		signed := asm.R0
@@ -212,21 +212,21 @@ func (e *eval) compare(n *expr.Binary, want bool, l label) {
 			signed = asm.R1
 		}
 		if m.negative == want {
-			c.ifImm(asm.JSLT, signed, 0, l)
+			c.IfImm(asm.JSLT, signed, 0, l)
 		} else {
-			c.ifImm(asm.JSLT, signed, 0, end)
+			c.IfImm(asm.JSLT, signed, 0, end)
 		}
-		c.ifReg(jumpOf(m.op, want), asm.R0, asm.R1, l)
-		c.place(end)
+		c.IfReg(jumpOf(m.op, want), asm.R0, asm.R1, l)
+		c.Place(end)
 		return
 	}
 	if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
 		e.num(n.X)
-		c.ifImm(jumpOf(op, want), asm.R0, int32(k.Int), l)
+		c.IfImm(jumpOf(op, want), asm.R0, int32(k.Int), l)
 		return
 	}
 	e.both(n.X, n.Y)
-	c.ifReg(jumpOf(op, want), asm.R0, asm.R1, l)
+	c.IfReg(jumpOf(op, want), asm.R0, asm.R1, l)
 }
 
 func jumpOf(op expr.Op, want bool) asm.JumpOp {
@@ -242,20 +242,20 @@ func (e *eval) both(x, y expr.Node) {
 	if e.leaf(y) {
 		e.num(x)
 		if k, ok := y.(*expr.Const); ok {
-			c.constant(asm.R1, k.Int)
+			c.Constant(asm.R1, k.Int)
 		} else {
 			e.field(asm.R1, y.(*expr.Field))
 		}
 		return
 	}
-	mark := c.stack
+	mark := c.Stack
 	e.num(x)
-	t := c.alloc(8)
-	c.store(t, asm.R0)
+	t := c.Alloc(8)
+	c.Store(t, asm.R0)
 	e.num(y)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R0))
-	c.load(asm.R0, t)
-	c.stack = mark
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
+	c.Load(asm.R0, t)
+	c.Stack = mark
 }
 
 // leaf reports that n is loaded by instructions that leave the other
@@ -286,24 +286,24 @@ func (e *eval) unary(n *expr.Unary) {
 	unsigned := n.X.Type().Unsigned
 	switch n.Op {
 	case expr.OpNeg:
-		c.emit(asm.Neg.Imm(asm.R0, 0))
+		c.Emit(asm.Neg.Imm(asm.R0, 0))
 	case expr.OpNot:
-		c.emit(asm.Xor.Imm(asm.R0, -1))
+		c.Emit(asm.Xor.Imm(asm.R0, -1))
 	case expr.OpNegC:
-		c.constant(asm.R1, math.MinInt64)
+		c.Constant(asm.R1, math.MinInt64)
 		op := asm.JEq
 		if unsigned {
 			op = asm.JGT
 		}
-		c.ifReg(op, asm.R0, asm.R1, e.fail)
-		c.emit(asm.Neg.Imm(asm.R0, 0))
+		c.IfReg(op, asm.R0, asm.R1, e.fail)
+		c.Emit(asm.Neg.Imm(asm.R0, 0))
 	case expr.OpNotC:
 		if unsigned {
-			c.ifImm(asm.JSLT, asm.R0, 0, e.fail)
+			c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
 		}
-		c.emit(asm.Xor.Imm(asm.R0, -1))
+		c.Emit(asm.Xor.Imm(asm.R0, -1))
 	case expr.OpSigned, expr.OpUnsigned:
-		c.ifImm(asm.JSLT, asm.R0, 0, e.fail)
+		c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
@@ -319,7 +319,7 @@ func (e *eval) binary(n *expr.Binary) {
 	c := e.code
 	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
 		e.both(n.X, n.Y)
-		if !(arith.Ints{Code: desk{c}, Fail: e.fail}).Checked(n) {
+		if !(arith.Ints{Code: c, Fail: e.fail}).Checked(n) {
 			refuse("operator %s has no code for the kernel", n.Op)
 		}
 		return
@@ -332,28 +332,28 @@ func (e *eval) binary(n *expr.Binary) {
 			if shift {
 				v &= 63
 			}
-			c.emit(op.Imm(asm.R0, v))
+			c.Emit(op.Imm(asm.R0, v))
 			return
 		}
 		e.both(n.X, n.Y)
 		if shift {
-			c.emit(asm.And.Imm(asm.R1, 63))
+			c.Emit(asm.And.Imm(asm.R1, 63))
 		}
-		c.emit(op.Reg(asm.R0, asm.R1))
+		c.Emit(op.Reg(asm.R0, asm.R1))
 		return
 	}
 	switch n.Op {
 	case expr.OpDivU, expr.OpModU:
 		e.both(n.X, n.Y)
-		c.ifImm(asm.JEq, asm.R1, 0, e.fail)
+		c.IfImm(asm.JEq, asm.R1, 0, e.fail)
 		op := asm.Div
 		if n.Op == expr.OpModU {
 			op = asm.Mod
 		}
-		c.emit(op.Reg(asm.R0, asm.R1))
+		c.Emit(op.Reg(asm.R0, asm.R1))
 	case expr.OpDivS, expr.OpModS:
 		e.both(n.X, n.Y)
-		arith.Ints{Code: desk{c}, Fail: e.fail}.DivideSigned(n.Op == expr.OpModS)
+		arith.Ints{Code: c, Fail: e.fail}.DivideSigned(n.Op == expr.OpModS)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
@@ -368,13 +368,13 @@ func (e *eval) native(n *expr.Native) {
 	}
 	if size := n.SwappedSize(); size > 0 {
 		e.num(n.Args[0])
-		e.code.extend(asm.R0, 8*size, false)
-		c.emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
+		e.code.Extend(asm.R0, 8*size, false)
+		c.Emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
 		return
 	}
 	if n.Is(expr.AsksThreads) {
 		e.num(n.Args[0])
-		c.traced(e.hook.target)
+		c.Traced(e.hook.target)
 		return
 	}
 	refuse("%s() has no code for the kernel", n.Name)

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
@@ -26,7 +27,7 @@ func (h *hook) register(dst asm.Register, name string, r uint8) {
 	if int(r) >= len(ptregs.At) || ptregs.At[r] < 0 {
 		refuse("%s is a register that programs do not have", name)
 	}
-	h.code.emit(asm.LoadMem(dst, asm.R6, ptregs.At[r], asm.DWord))
+	h.code.Emit(asm.LoadMem(dst, asm.R6, ptregs.At[r], asm.DWord))
 }
 
 // probeField reads a field of the record that the kernel would write for a probe.
@@ -47,7 +48,7 @@ func (h *hook) operand(dst asm.Register, name string, o *event.Operand) {
 	case len(o.Regs) > 1 && dst == asm.R0:
 		panic("BUG: an operand of two registers in R0")
 	case len(o.Regs) == 0:
-		c.constant(dst, o.Value)
+		c.Constant(dst, o.Value)
 		return
 	}
 	for i, r := range o.Regs {
@@ -57,20 +58,20 @@ func (h *hook) operand(dst asm.Register, name string, o *event.Operand) {
 		}
 		h.register(to, name, r.Reg)
 		if r.Scale > 0 {
-			c.emit(asm.LSh.Imm(to, int32(r.Scale)))
+			c.Emit(asm.LSh.Imm(to, int32(r.Scale)))
 		}
 		if i > 0 {
-			c.emit(asm.Add.Reg(dst, to))
+			c.Emit(asm.Add.Reg(dst, to))
 		}
 	}
 	if o.Value == int64(int32(o.Value)) {
 		if o.Value != 0 {
-			c.emit(asm.Add.Imm(dst, int32(o.Value)))
+			c.Emit(asm.Add.Imm(dst, int32(o.Value)))
 		}
 		return
 	}
-	c.constant(asm.R0, o.Value)
-	c.emit(asm.Add.Reg(dst, asm.R0))
+	c.Constant(asm.R0, o.Value)
+	c.Emit(asm.Add.Reg(dst, asm.R0))
 }
 
 // inMemory reports that a field is a number in the memory of a process, which is read
@@ -92,17 +93,17 @@ func (m *members) fetchOperands(nodes []expr.Node) {
 			if _, have := m.operands[f.F.Member]; have {
 				return true
 			}
-			at := c.alloc(16)
+			at := c.Alloc(16)
 			if m.operands == nil {
 				m.operands = map[event.Member]int16{}
 			}
 			m.operands[f.F.Member] = at
-			c.zero(at, 16)
+			c.Zero(at, 16)
 			m.hook.operand(asm.R3, f.F.Name, f.F.Operand())
-			c.addr(asm.R1, at)
-			c.emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand().Load)))
-			c.call(asm.FnProbeReadUser)
-			c.store(at+8, asm.R0)
+			c.Addr(asm.R1, at)
+			c.Emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand().Load)))
+			c.Call(asm.FnProbeReadUser)
+			c.Store(at+8, asm.R0)
 			return true
 		})
 	}
@@ -124,19 +125,19 @@ func (e arguments) number(dst asm.Register, f *event.Field) {
 		if !ok {
 			panic("BUG: field " + f.Name + " was not fetched")
 		}
-		c.load(dst, at+8)
-		c.ifImm(asm.JNE, dst, 0, e.fail)
-		c.load(dst, at)
+		c.Load(dst, at+8)
+		c.IfImm(asm.JNE, dst, 0, e.fail)
+		c.Load(dst, at)
 	default:
 		e.hook.operand(dst, f.Name, o)
 	}
 	if o.Shift > 0 {
-		c.emit(asm.RSh.Imm(dst, int32(o.Shift)))
+		c.Emit(asm.RSh.Imm(dst, int32(o.Shift)))
 	}
 	if o.Size > 0 {
-		c.extend(dst, 8*o.Size, o.Signed)
+		c.Extend(dst, 8*o.Size, o.Signed)
 	}
-	c.extend(dst, 8*f.Size, f.Signed)
+	c.Extend(dst, 8*f.Size, f.Signed)
 }
 
 // textAt puts a text of a probe at off: a constant, or the text of the process
@@ -151,20 +152,20 @@ func (e arguments) textAt(off int16, size int, f *event.Field) {
 		e.placeText(off, size, o.Texts)
 		return
 	}
-	done := c.label()
+	done := c.Label()
 	if o.Load > 0 {
 		at := e.members.operands[f.Member]
-		c.load(asm.R3, at+8)
-		c.ifImm(asm.JNE, asm.R3, 0, e.fail)
-		c.load(asm.R3, at)
+		c.Load(asm.R3, at+8)
+		c.IfImm(asm.JNE, asm.R3, 0, e.fail)
+		c.Load(asm.R3, at)
 	} else {
 		e.hook.operand(asm.R3, f.Name, o)
 	}
-	c.zero(off, size)
-	c.ifImm(asm.JEq, asm.R3, 0, done)
-	c.addr(asm.R1, off)
-	c.readUser(asm.R10, off)
-	c.place(done)
+	c.Zero(off, size)
+	c.IfImm(asm.JEq, asm.R3, 0, done)
+	c.Addr(asm.R1, off)
+	c.ReadUser(asm.R10, off)
+	c.Place(done)
 }
 
 // argumentRoom is the room that a text of a probe needs.
@@ -192,23 +193,23 @@ func (h *hook) alone(g *gate, exit label) (end func()) {
 		return on
 	}
 	c := h.code
-	first := c.label()
-	at := c.alloc(8)
-	c.zero(at, 8)
-	c.get(load.BusyMap.Of(h.index), at, exit)
-	c.store(at, asm.R0)
-	c.emit(asm.Mov.Imm(asm.R1, 1), exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
-	c.ifImm(asm.JEq, asm.R1, 0, first)
+	first := c.Label()
+	at := c.Alloc(8)
+	c.Zero(at, 8)
+	c.Get(load.BusyMap.Of(h.index), at, exit)
+	c.Store(at, asm.R0)
+	c.Emit(asm.Mov.Imm(asm.R1, 1), assembler.Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
+	c.IfImm(asm.JEq, asm.R1, 0, first)
 	g.count(load.StatLost)
 	h.leave(at)
-	c.goTo(exit)
-	c.place(first)
+	c.GoTo(exit)
+	c.Place(first)
 	return func() { h.leave(at) }
 }
 
 // leave says that the program is done with the CPU.
 func (h *hook) leave(at int16) {
 	c := h.code
-	c.load(asm.R0, at)
-	c.emit(asm.Mov.Imm(asm.R1, -1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))
+	c.Load(asm.R0, at)
+	c.Emit(asm.Mov.Imm(asm.R1, -1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))
 }

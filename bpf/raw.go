@@ -71,10 +71,10 @@ func (h *hook) rawText(off int16, name string) {
 	c := h.code
 	f := h.raw.Fields[name]
 	at, _ := h.host.Member(f.Type, f.Member)
-	c.emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.Arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
-	c.addr(asm.R1, off)
-	c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)))
-	c.call(asm.FnProbeReadKernelStr)
+	c.Emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.Arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
+	c.Addr(asm.R1, off)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)))
+	c.Call(asm.FnProbeReadKernelStr)
 }
 
 // rawField reads a field from the arguments.
@@ -88,29 +88,29 @@ func (h *hook) rawField(dst asm.Register, field *event.Field) {
 		i := field.Offset - field.Own().Offset
 		h.rawWords(f, i/8, 1, func(int) {})
 		if dst != asm.R0 {
-			c.emit(asm.Mov.Reg(dst, asm.R0))
+			c.Emit(asm.Mov.Reg(dst, asm.R0))
 		}
 		return
 	}
 	base, off := asm.R6, 8*f.Arg
 	if f.Deref {
-		c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
+		c.Emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
 		at, _ := h.host.Member(f.Type, f.Member)
-		c.emit(asm.LoadMem(dst, dst, int16(at), sizes[f.Size]))
+		c.Emit(asm.LoadMem(dst, dst, int16(at), sizes[f.Size]))
 		if f.Signed {
-			c.extend(dst, 8*f.Size, true)
+			c.Extend(dst, 8*f.Size, true)
 		}
 		return
 	}
 	// Arguments are widened to 64 bits, but not by their sign.
-	c.emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
-	c.extend(dst, 8*f.Size, f.Signed)
+	c.Emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
+	c.Extend(dst, 8*f.Size, f.Signed)
 }
 
 // rawArray copies an array of members to the stack: the arguments of a system call.
 func (h *hook) rawArray(to int16, name string) {
 	f := h.raw.Fields[name]
-	h.rawWords(f, 0, len(f.Words), func(i int) { h.code.store(to+int16(8*i), asm.R0) })
+	h.rawWords(f, 0, len(f.Words), func(i int) { h.code.Store(to+int16(8*i), asm.R0) })
 }
 
 // rawWords reads n elements of an array of members, from one on, into R0, and calls
@@ -121,26 +121,26 @@ func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
 	if !ok {
 		refuse("arguments of system calls: programs cannot tell tasks of 32 bits")
 	}
-	small, end := c.label(), c.label()
-	c.call(asm.FnGetCurrentTaskBtf)
-	c.emit(asm.LoadMem(asm.R2, asm.R0, int16(info+status), asm.Word), asm.And.Imm(asm.R2, compatStatus),
+	small, end := c.Label(), c.Label()
+	c.Call(asm.FnGetCurrentTaskBtf)
+	c.Emit(asm.LoadMem(asm.R2, asm.R0, int16(info+status), asm.Word), asm.And.Imm(asm.R2, compatStatus),
 		asm.LoadMem(asm.R1, asm.R6, int16(8*f.Arg), asm.DWord))
-	c.ifImm(asm.JNE, asm.R2, 0, small)
+	c.IfImm(asm.JNE, asm.R2, 0, small)
 	words := func(members []string, size asm.Size) {
 		for i, m := range members[first : first+n] {
 			at, ok := h.host.Member(f.Type, m)
 			if !ok {
 				refuse("the kernel's types do not show %s.%s", f.Type, m)
 			}
-			c.emit(asm.LoadMem(asm.R0, asm.R1, int16(at), size))
+			c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(at), size))
 			take(i)
 		}
 	}
 	words(f.Words, asm.DWord)
-	c.goTo(end)
-	c.place(small)
+	c.GoTo(end)
+	c.Place(small)
 	words(f.Compat, asm.Word)
-	c.place(end)
+	c.Place(end)
 }
 
 // compatStatus is TS_COMPAT of arch/x86/include/asm/thread_info.h: the running

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -17,28 +18,28 @@ import (
 func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
 	im = &Image{Image: load.Image{Target: &Target{}}, host: host, graph: &graph{}}
-	v := newEval(&hook{code: newCode(), host: host, kind: ebpf.PerfEvent, target: im.Target})
+	v := newEval(&hook{code: assembler.New(), host: host, kind: ebpf.PerfEvent, target: im.Target})
 	c := v.code
 	v.members.foresee(preds...)
-	drop := c.label()
-	v.fail = c.label()
-	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
+	drop := c.Label()
+	v.fail = c.Label()
+	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 	v.members.check(im.Target, nil, drop)
 	v.members.fetchContext(preds)
 	v.members.fetchOperands(preds)
 	for _, p := range preds {
 		v.test(p, false, drop)
 	}
-	if c.used[v.fail] {
+	if c.Used(v.fail) {
 		refuse("an evaluation that can fail: nobody would count it")
 	}
-	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	c.place(drop)
-	if c.used[drop] {
-		c.emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
+	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	c.Place(drop)
+	if c.Used(drop) {
+		c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
 	}
 	im.Programs = []load.Program{{
-		Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.finish(), Event: -1,
+		Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.Finish(), Event: -1,
 	}}
 	return im, nil
 }

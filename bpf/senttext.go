@@ -35,58 +35,58 @@ func (s *sender) behind() {
 	c, r := s.code, s.record
 	from, to := int16(r.texts), int16(r.texts+4)
 	most := int32(r.buffer() - sent.TextHead - userRoom)
-	c.emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
+	c.Emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
 		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
-	mark := c.stack
+	mark := c.Stack
 	var call int16
 	again := s.eval.hook.source.lateTexts()
 	if again > 0 {
-		call = c.alloc(latetext.CallSize(again))
-		c.zero(call, latetext.CallSize(again))
+		call = c.Alloc(latetext.CallSize(again))
+		c.Zero(call, latetext.CallSize(again))
 	}
 	for i, n := range r.Texts {
-		next := c.label()
+		next := c.Label()
 		s.eval.num(n)
-		c.ifImm(asm.JEq, asm.R0, 0, next)
-		c.emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
-		c.ifImm(asm.JGT, asm.R1, most, s.eval.fail)
-		c.emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
+		c.IfImm(asm.JEq, asm.R0, 0, next)
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
+		c.IfImm(asm.JGT, asm.R1, most, s.eval.fail)
+		c.Emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
-		c.readUser(asm.R8, sent.TextHead)
+		c.ReadUser(asm.R8, sent.TextHead)
 		if again > 0 {
-			c.emit(latetext.Note(call, i, c.name())...)
+			c.Emit(latetext.Note(call, i, c.Name())...)
 		}
-		c.emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
+		c.Emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
 			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, sent.TextHead+7), asm.And.Imm(asm.R1, -8),
 			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
-		c.place(next)
+		c.Place(next)
 	}
 	if again > 0 {
-		c.emit(latetext.Keep(call, s.eval.members.pidTgid(), s.eval.hook.index, c.name())...)
+		c.Emit(latetext.Keep(call, s.eval.members.pidTgid(), s.eval.hook.index, c.Name())...)
 	}
-	c.stack = mark
-	c.emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
-	c.ifImm(asm.JGT, asm.R5, int32(r.buffer()), s.eval.fail)
+	c.Stack = mark
+	c.Emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
+	c.IfImm(asm.JGT, asm.R5, int32(r.buffer()), s.eval.fail)
 }
 
 // fillBuffer puts the fields into memory of the CPU, for texts to follow: R7 is
 // where, R5 how long.
 func (s *sender) fillBuffer() {
 	c, r := s.code, s.record
-	mark := c.stack
-	at := c.alloc(r.texts)
+	mark := c.Stack
+	at := c.Alloc(r.texts)
 	if r.texts > 0 {
-		c.zero(at+int16(r.texts)-8, 8) // fields may end in the middle
+		c.Zero(at+int16(r.texts)-8, 8) // fields may end in the middle
 	}
 	s.fill(at)
 	s.scratch()
 	for i := 0; i < r.texts; i += 8 {
-		c.load(asm.R0, at+int16(i))
-		c.emit(asm.StoreMem(asm.R7, int16(i), asm.R0, asm.DWord))
+		c.Load(asm.R0, at+int16(i))
+		c.Emit(asm.StoreMem(asm.R7, int16(i), asm.R0, asm.DWord))
 	}
-	c.emit(asm.Mov.Imm(asm.R5, int32(r.size)))
-	c.stack = mark
+	c.Emit(asm.Mov.Imm(asm.R5, int32(r.size)))
+	c.Stack = mark
 }
 
 // lateTexts is how many texts of an event can be missing that the end of its call

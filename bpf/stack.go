@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -87,42 +88,42 @@ type walker struct {
 func (w *walker) leave(key int16, n expr.Node) {
 	c, h := w.eval.code, w.eval.hook
 	spec := h.source.stackOf(n)
-	mark := c.stack
-	index := c.alloc(8)
-	c.zero(index, 8)
-	c.get(load.ChainMap.Of(h.index), index, w.eval.fail)
-	c.emit(asm.Mov.Reg(asm.R7, asm.R0), storeImm(asm.R7, load.ChainTask, 0),
-		storeImm(asm.R7, load.ChainKernel, 0), storeImm(asm.R7, load.ChainUser, 0),
-		storeImm(asm.R7, load.ChainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
+	mark := c.Stack
+	index := c.Alloc(8)
+	c.Zero(index, 8)
+	c.Get(load.ChainMap.Of(h.index), index, w.eval.fail)
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), assembler.StoreImm(asm.R7, load.ChainTask, 0),
+		assembler.StoreImm(asm.R7, load.ChainKernel, 0), assembler.StoreImm(asm.R7, load.ChainUser, 0),
+		assembler.StoreImm(asm.R7, load.ChainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {
 		w.part(load.ChainKernel, load.ChainWords, spec.Max, 0)
 	}
 	if spec.User {
-		none := c.label()
+		none := c.Label()
 		w.part(load.ChainUser, load.ChainWords+8*w.kernel, spec.Max, userStackFlag)
-		c.ifImm(asm.JEq, asm.R8, 0, none)
+		c.IfImm(asm.JEq, asm.R8, 0, none)
 		w.task()
-		c.place(none)
+		c.Place(none)
 	}
 	w.hash(key)
-	c.stack = mark
+	c.Stack = mark
 }
 
 // part has the kernel write addresses to R7+at, at most as many as most leaves
 // beside the R8 bytes that are there, and their size to R7+size and R8.
 func (w *walker) part(size, at, most int, flags int32) {
 	c := w.eval.code
-	end := c.label()
-	c.emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
-	c.ifImm(asm.JEq, asm.R3, 0, end)
-	c.emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
+	end := c.Label()
+	c.Emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
+	c.IfImm(asm.JEq, asm.R3, 0, end)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
 		asm.Mov.Imm(asm.R4, flags))
-	c.call(asm.FnGetStack)
+	c.Call(asm.FnGetStack)
 	// An error is that there is none, as of the user part of kernel threads.
-	c.ifImm(asm.JSLE, asm.R0, 0, end)
-	c.ifImm(asm.JGT, asm.R0, int32(8*most), end)
-	c.emit(asm.Mov.Reg(asm.R8, asm.R0), asm.StoreMem(asm.R7, int16(size), asm.R8, asm.DWord))
-	c.place(end)
+	c.IfImm(asm.JSLE, asm.R0, 0, end)
+	c.IfImm(asm.JGT, asm.R0, int32(8*most), end)
+	c.Emit(asm.Mov.Reg(asm.R8, asm.R0), asm.StoreMem(asm.R7, int16(size), asm.R8, asm.DWord))
+	c.Place(end)
 }
 
 // task notes the process, and which program it runs.
@@ -132,11 +133,11 @@ func (w *walker) task() {
 	if !ok {
 		refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
-	c.call(asm.FnGetCurrentTask)
-	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
+	c.Call(asm.FnGetCurrentTask)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
 		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, load.ChainTask+4), asm.Mov.Imm(asm.R2, 4))
-	c.call(asm.FnProbeReadKernel)
-	c.emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.pidTgid()+4, asm.Word),
+	c.Call(asm.FnProbeReadKernel)
+	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.pidTgid()+4, asm.Word),
 		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
 }
 
@@ -144,75 +145,75 @@ func (w *walker) task() {
 // multiplications of xored words, one of added words.
 func (w *walker) hash(key int16) {
 	c := w.eval.code
-	c.constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
-	c.constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
-	c.emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
+	c.Constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
+	c.Constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
+	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
 	mix := func() {
-		c.emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3),
+		c.Emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3),
 			asm.RSh.Imm(asm.R0, 32), asm.Xor.Reg(asm.R3, asm.R0),
 			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
 			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
 	}
 	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser} {
-		c.emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
+		c.Emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
 		mix()
 	}
 	part := func(size int16, at, room int) {
 		if room == 0 {
 			return
 		}
-		done := c.label()
-		c.emit(asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at)))
-		next := c.loop()
-		c.ifImm(asm.JGE, asm.R2, int32(8*room), done)
-		c.emit(asm.LoadMem(asm.R0, asm.R7, size, asm.DWord))
-		c.ifReg(asm.JGE, asm.R2, asm.R0, done)
-		c.emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
+		done := c.Label()
+		c.Emit(asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at)))
+		next := c.Loop()
+		c.IfImm(asm.JGE, asm.R2, int32(8*room), done)
+		c.Emit(asm.LoadMem(asm.R0, asm.R7, size, asm.DWord))
+		c.IfReg(asm.JGE, asm.R2, asm.R0, done)
+		c.Emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
 		mix()
-		c.emit(asm.Add.Imm(asm.R1, 8), asm.Add.Imm(asm.R2, 8))
-		c.again(next)
-		c.place(done)
+		c.Emit(asm.Add.Imm(asm.R1, 8), asm.Add.Imm(asm.R2, 8))
+		c.Again(next)
+		c.Place(done)
 	}
 	part(load.ChainKernel, load.ChainWords, w.kernel)
 	part(load.ChainUser, load.ChainWords+8*w.kernel, w.user)
-	some, end := c.label(), c.label()
-	c.emit(asm.LoadMem(asm.R1, asm.R7, load.ChainKernel, asm.DWord),
+	some, end := c.Label(), c.Label()
+	c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainKernel, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R7, load.ChainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
-	c.ifImm(asm.JNE, asm.R1, 0, some)
-	c.zero(key, load.StackKey)
-	c.goTo(end)
-	c.place(some)
-	c.store(key, asm.R3)
-	c.store(key+8, asm.R4)
-	c.place(end)
+	c.IfImm(asm.JNE, asm.R1, 0, some)
+	c.Zero(key, load.StackKey)
+	c.GoTo(end)
+	c.Place(some)
+	c.Store(key, asm.R3)
+	c.Store(key+8, asm.R4)
+	c.Place(end)
 }
 
 // keep stores the stack of R7 under its hash, if it is not there: generation n
 // gets a row with it.
 func (w *walker) keep(key int16, n int, full label) {
 	c := w.eval.code
-	mark := c.stack
-	kept := c.label()
-	c.load(asm.R1, key)
-	c.ifImm(asm.JEq, asm.R1, 0, kept) // no stack
-	c.call(asm.FnKtimeGetNs)
-	c.emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
-	c.mapPtr(asm.R1, load.StacksMap.Of(n))
-	c.addr(asm.R2, key)
-	c.emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-	c.call(asm.FnMapUpdateElem)
-	c.widen()
-	c.ifImm(asm.JEq, asm.R0, -17, kept) // EEXIST
-	c.ifImm(asm.JNE, asm.R0, 0, full)
+	mark := c.Stack
+	kept := c.Label()
+	c.Load(asm.R1, key)
+	c.IfImm(asm.JEq, asm.R1, 0, kept) // no stack
+	c.Call(asm.FnKtimeGetNs)
+	c.Emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
+	c.MapPtr(asm.R1, load.StacksMap.Of(n))
+	c.Addr(asm.R2, key)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
+	c.Call(asm.FnMapUpdateElem)
+	c.Widen()
+	c.IfImm(asm.JEq, asm.R0, -17, kept) // EEXIST
+	c.IfImm(asm.JNE, asm.R0, 0, full)
 	if w.user > 0 {
-		pid := c.alloc(8)
-		c.emit(asm.LoadMem(asm.R1, asm.R7, load.ChainTask, asm.DWord))
-		c.ifImm(asm.JEq, asm.R1, 0, kept)
-		c.store(pid, asm.R1)
-		c.put(load.FreshMap.Of(), pid, pid, ebpf.UpdateAny)
+		pid := c.Alloc(8)
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainTask, asm.DWord))
+		c.IfImm(asm.JEq, asm.R1, 0, kept)
+		c.Store(pid, asm.R1)
+		c.Put(load.FreshMap.Of(), pid, pid, ebpf.UpdateAny)
 	}
-	c.place(kept)
-	c.stack = mark
+	c.Place(kept)
+	c.Stack = mark
 }
 
 // stackMaps are the maps of all stacks.

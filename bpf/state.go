@@ -13,8 +13,8 @@ type foldState struct{ *eval }
 
 // load leaves a number of the state in R0.
 func (e foldState) load(n *expr.LoadState) {
-	e.code.load(asm.R0, e.env.stateAt())
-	e.code.emit(asm.LoadMem(asm.R0, asm.R0, e.env.fold.fold.slot(n.Slot), asm.DWord))
+	e.code.Load(asm.R0, e.env.stateAt())
+	e.code.Emit(asm.LoadMem(asm.R0, asm.R0, e.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
 // store writes to the state.
@@ -24,33 +24,33 @@ func (e foldState) store(n *expr.StoreState) {
 	f := e.env.fold.fold
 	if n.X.Type().Kind != expr.Str {
 		e.num(n.X)
-		c.load(asm.R1, at)
-		c.emit(asm.StoreMem(asm.R1, f.slot(n.Slot), asm.R0, asm.DWord))
+		c.Load(asm.R1, at)
+		c.Emit(asm.StoreMem(asm.R1, f.slot(n.Slot), asm.R0, asm.DWord))
 		return
 	}
-	mark := c.stack
+	mark := c.Stack
 	room := f.rooms[n.Slot]
-	text := c.alloc(room)
+	text := c.Alloc(room)
 	e.eval.text(text, room, n.X)
-	c.load(asm.R1, at)
+	c.Load(asm.R1, at)
 	for i := 0; i < room; i += 8 {
-		c.load(asm.R0, text+int16(i))
-		c.emit(asm.StoreMem(asm.R1, int16(f.texts[n.Slot]+i), asm.R0, asm.DWord))
+		c.Load(asm.R0, text+int16(i))
+		c.Emit(asm.StoreMem(asm.R1, int16(f.texts[n.Slot]+i), asm.R0, asm.DWord))
 	}
-	c.stack = mark
+	c.Stack = mark
 }
 
 // text copies a text of the state to off.
 func (e foldState) text(off int16, size int, n *expr.LoadState) {
 	c := e.code
 	f := e.env.fold.fold
-	c.load(asm.R1, e.env.stateAt())
+	c.Load(asm.R1, e.env.stateAt())
 	for i := 0; i < size; i += 8 {
 		if i >= f.rooms[n.Slot] {
-			c.zero(off+int16(i), 8)
+			c.Zero(off+int16(i), 8)
 			continue
 		}
-		c.emit(asm.LoadMem(asm.R0, asm.R1, int16(f.texts[n.Slot]+i), asm.DWord))
-		c.store(off+int16(i), asm.R0)
+		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(f.texts[n.Slot]+i), asm.DWord))
+		c.Store(off+int16(i), asm.R0)
 	}
 }

@@ -14,32 +14,32 @@ import (
 // the list itself, which the access adds.
 func (e foldState) elem(size int, i expr.Node) {
 	c := e.code
-	forward := c.label()
+	forward := c.Label()
 	e.num(i)
-	c.ifImm(asm.JSGE, asm.R0, 0, forward)
-	c.emit(asm.Add.Imm(asm.R0, int32(size))) // from the end
-	c.place(forward)
-	c.ifImm(asm.JGE, asm.R0, int32(size), e.fail)
-	c.emit(asm.LSh.Imm(asm.R0, 3))
-	c.load(asm.R1, e.env.stateAt())
-	c.emit(asm.Add.Reg(asm.R1, asm.R0))
+	c.IfImm(asm.JSGE, asm.R0, 0, forward)
+	c.Emit(asm.Add.Imm(asm.R0, int32(size))) // from the end
+	c.Place(forward)
+	c.IfImm(asm.JGE, asm.R0, int32(size), e.fail)
+	c.Emit(asm.LSh.Imm(asm.R0, 3))
+	c.Load(asm.R1, e.env.stateAt())
+	c.Emit(asm.Add.Reg(asm.R1, asm.R0))
 }
 
 // loadElem leaves an element in R0.
 func (e foldState) loadElem(n *expr.LoadElem) {
 	e.elem(n.Len, n.I)
-	e.code.emit(asm.LoadMem(asm.R0, asm.R1, e.env.fold.fold.slot(n.Slot), asm.DWord))
+	e.code.Emit(asm.LoadMem(asm.R0, asm.R1, e.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
 // storeElem writes one.
 func (e foldState) storeElem(n *expr.StoreElem) {
 	c := e.code
-	mark := c.stack
-	value := c.alloc(8)
+	mark := c.Stack
+	value := c.Alloc(8)
 	e.num(n.X)
-	c.store(value, asm.R0)
+	c.Store(value, asm.R0)
 	e.elem(n.Len, n.I)
-	c.load(asm.R0, value)
-	c.emit(asm.StoreMem(asm.R1, e.env.fold.fold.slot(n.Slot), asm.R0, asm.DWord))
-	c.stack = mark
+	c.Load(asm.R0, value)
+	c.Emit(asm.StoreMem(asm.R1, e.env.fold.fold.slot(n.Slot), asm.R0, asm.DWord))
+	c.Stack = mark
 }

@@ -29,23 +29,23 @@ func (e *eval) stmtValue(n expr.Node) {
 	}
 	switch n := n.(type) {
 	case *expr.Local:
-		c.load(asm.R0, e.local(n.Index))
+		c.Load(asm.R0, e.local(n.Index))
 	case *expr.Set:
 		e.num(n.X)
-		c.store(e.local(n.Index), asm.R0)
+		c.Store(e.local(n.Index), asm.R0)
 	case *expr.Seq:
 		for _, s := range n.List[:len(n.List)-1] {
 			e.stmt(s)
 		}
 		e.num(n.List[len(n.List)-1])
 	case *expr.Func:
-		old, mark := e.scope, c.stack
-		e.scope.inFunc, e.scope.end, e.scope.ret = true, c.label(), c.alloc(8)
-		c.zero(e.scope.ret, 8)
+		old, mark := e.scope, c.Stack
+		e.scope.inFunc, e.scope.end, e.scope.ret = true, c.Label(), c.Alloc(8)
+		c.Zero(e.scope.ret, 8)
 		e.stmt(n.Body)
-		c.place(e.scope.end)
-		c.load(asm.R0, e.scope.ret)
-		e.scope, c.stack = old, mark
+		c.Place(e.scope.end)
+		c.Load(asm.R0, e.scope.ret)
+		e.scope, c.Stack = old, mark
 	}
 }
 
@@ -59,24 +59,24 @@ func (e *eval) stmt(n expr.Node) {
 			e.stmt(s)
 		}
 	case *expr.If:
-		other, end := c.label(), c.label()
+		other, end := c.Label(), c.Label()
 		e.branch(n.Test, false, other)
 		e.stmt(n.Then)
-		c.goTo(end)
-		c.place(other)
+		c.GoTo(end)
+		c.Place(other)
 		if n.Else != nil {
 			e.stmt(n.Else)
 		}
-		c.place(end)
+		c.Place(end)
 	case *expr.Return:
 		if !e.scope.inFunc {
 			refuse("return outside of a function")
 		}
 		if n.X != nil {
 			e.num(n.X)
-			c.store(e.scope.ret, asm.R0)
+			c.Store(e.scope.ret, asm.R0)
 		}
-		c.goTo(e.scope.end)
+		c.GoTo(e.scope.end)
 	case *expr.StoreState:
 		foldState{e}.store(n)
 	case *expr.StoreElem:
@@ -92,9 +92,9 @@ func (e *eval) stmt(n expr.Node) {
 			return
 		}
 		old := e.scope
-		e.scope.inFunc, e.scope.end = true, c.label()
+		e.scope.inFunc, e.scope.end = true, c.Label()
 		e.stmt(n.Body)
-		c.place(e.scope.end)
+		c.Place(e.scope.end)
 		e.scope = old
 	default:
 		if !n.Type().Numeric() {

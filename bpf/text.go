@@ -35,8 +35,8 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 			refuse("a text with a NUL inside")
 		}
 		for i, w := range words(n.Str, size) {
-			c.constant(asm.R0, int64(w))
-			c.store(off+int16(8*i), asm.R0)
+			c.Constant(asm.R0, int64(w))
+			c.Store(off+int16(8*i), asm.R0)
 		}
 	case *expr.Field:
 		e.textField(off, size, n)
@@ -85,10 +85,10 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 	if at != 0 {
 		for i := 0; i < size; i += 8 {
 			if i < have {
-				c.load(asm.R0, at+int16(i))
-				c.store(off+int16(i), asm.R0)
+				c.Load(asm.R0, at+int16(i))
+				c.Store(off+int16(i), asm.R0)
 			} else {
-				c.zero(off+int16(i), 8)
+				c.Zero(off+int16(i), 8)
 			}
 		}
 		return
@@ -103,56 +103,56 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	if f.Place == event.InMember {
-		c.zero(off, size) // some kernels, such as 6.1, write no more than the end of the name
-		c.addr(asm.R1, off)
-		c.emit(asm.Mov.Imm(asm.R2, 16))
-		c.call(asm.FnGetCurrentComm)
+		c.Zero(off, size) // some kernels, such as 6.1, write no more than the end of the name
+		c.Addr(asm.R1, off)
+		c.Emit(asm.Mov.Imm(asm.R2, 16))
+		c.Call(asm.FnGetCurrentComm)
 		return
 	}
-	c.zero(off, size)
+	c.Zero(off, size)
 	if e.hook.raw != nil {
 		e.hook.rawText(off, f.Name)
 		return
 	}
 	if f.Place == event.InRaw {
-		c.addr(asm.R1, off)
-		c.emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),
+		c.Addr(asm.R1, off)
+		c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),
 			asm.Add.Imm(asm.R3, int32(f.Offset)))
-		c.call(asm.FnProbeReadKernelStr)
+		c.Call(asm.FnProbeReadKernelStr)
 		return
 	}
 	// Length and offset of the data; one byte more is read, the NUL.
 	e.hook.ctx(asm.R0, f.Offset, 4, false)
-	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
-	c.ifImm(asm.JGT, asm.R2, maxText, e.fail)
-	c.emit(asm.And.Imm(asm.R0, 0xffff))
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
+	c.IfImm(asm.JGT, asm.R2, maxText, e.fail)
+	c.Emit(asm.And.Imm(asm.R0, 0xffff))
 	if f.Place == event.RelLoc {
-		c.emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+		c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
 	}
-	c.emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
-	c.addr(asm.R1, off)
-	c.call(asm.FnProbeReadKernelStr)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
+	c.Addr(asm.R1, off)
+	c.Call(asm.FnProbeReadKernelStr)
 }
 
 // textTruth jumps to l if "n is not empty" is want.
 func (e *eval) textTruth(n expr.Node, want bool, l label) {
 	if k, ok := n.(*expr.Const); ok {
 		if (k.Str != "") == want {
-			e.code.goTo(l)
+			e.code.GoTo(l)
 		}
 		return
 	}
-	mark := e.code.stack
+	mark := e.code.Stack
 	off := e.alloc(n)
-	e.code.emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
-	e.code.ifTrue(asm.R0, want, l)
-	e.code.stack = mark
+	e.code.Emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
+	e.code.IfTrue(asm.R0, want, l)
+	e.code.Stack = mark
 }
 
 // alloc evaluates a text to a place of its own.
 func (e *eval) alloc(n expr.Node) int16 {
 	size := e.env.room(n)
-	off := e.code.alloc(size)
+	off := e.code.Alloc(size)
 	e.text(off, size, n)
 	return off
 }
@@ -161,40 +161,40 @@ func (e *eval) alloc(n expr.Node) int16 {
 func (e *eval) textLen(n expr.Node) {
 	c := e.code
 	if k, ok := n.(*expr.Const); ok {
-		c.constant(asm.R0, int64(len(k.Str)))
+		c.Constant(asm.R0, int64(len(k.Str)))
 		return
 	}
 	size := e.env.room(n)
-	mark := c.stack
+	mark := c.Stack
 	if e.env.copied(n) {
 		// Who copied it knows, the NUL included.
 		e.alloc(n)
-		c.emit(asm.Sub.Imm(asm.R0, 1))
-		c.stack = mark
+		c.Emit(asm.Sub.Imm(asm.R0, 1))
+		c.Stack = mark
 		return
 	}
 	off := e.alloc(n)
 	if size > 32 {
 		maker{e}.length(off, size)
-		c.stack = mark
+		c.Stack = mark
 		return
 	}
-	done := c.label()
+	done := c.Label()
 	for i := range size {
-		c.emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
+		c.Emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
 		if i < size-1 {
-			c.ifImm(asm.JEq, asm.R1, 0, done)
+			c.IfImm(asm.JEq, asm.R1, 0, done)
 		}
 	}
-	c.place(done)
-	c.stack = mark
+	c.Place(done)
+	c.Stack = mark
 }
 
 // compareText jumps to l if the comparison's truth is want.
 func (e *eval) compareText(n *expr.Binary, want bool, l label) {
 	c := e.code
-	mark := c.stack
-	defer func() { c.stack = mark }()
+	mark := c.Stack
+	defer func() { c.Stack = mark }()
 	op := n.Op
 	y, isConst := n.Y.(*expr.Const)
 	switch op {
@@ -284,7 +284,7 @@ func (e *eval) equalConst(x expr.Node, s string, equal bool, l label) {
 	c := e.code
 	if k, ok := x.(*expr.Const); ok {
 		if (k.Str == s) == equal {
-			c.goTo(l)
+			c.GoTo(l)
 		}
 		return
 	}
@@ -292,25 +292,25 @@ func (e *eval) equalConst(x expr.Node, s string, equal bool, l label) {
 	off := e.alloc(x)
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !equal {
-			c.goTo(l)
+			c.GoTo(l)
 		}
 		return
 	}
-	differ := c.label()
+	differ := c.Label()
 	to := l
 	if equal {
 		to = differ
 	}
 	// Words behind the one with the NUL are zero on both sides.
 	for i, w := range words(s, pad(len(s)+1)) {
-		c.load(asm.R0, off+int16(8*i))
-		c.constant(asm.R1, int64(w))
-		c.ifReg(asm.JNE, asm.R0, asm.R1, to)
+		c.Load(asm.R0, off+int16(8*i))
+		c.Constant(asm.R1, int64(w))
+		c.IfReg(asm.JNE, asm.R0, asm.R1, to)
 	}
 	if equal {
-		c.goTo(l)
+		c.GoTo(l)
 	}
-	c.place(differ)
+	c.Place(differ)
 }
 
 // prefix jumps to l if "x starts with s" is want.
@@ -320,36 +320,36 @@ func (e *eval) prefix(x expr.Node, s string, want bool, l label) {
 	off := e.alloc(x)
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !want {
-			c.goTo(l)
+			c.GoTo(l)
 		}
 		return
 	}
-	differ := c.label()
+	differ := c.Label()
 	to := l
 	if want {
 		to = differ
 	}
 	for i, w := range words(s, pad(len(s))) {
-		c.load(asm.R0, off+int16(8*i))
+		c.Load(asm.R0, off+int16(8*i))
 		if n := len(s) - 8*i; n < 8 {
-			c.emit(asm.LSh.Imm(asm.R0, int32(64-8*n)))
+			c.Emit(asm.LSh.Imm(asm.R0, int32(64-8*n)))
 			w <<= 64 - 8*n
 		}
-		c.constant(asm.R1, int64(w))
-		c.ifReg(asm.JNE, asm.R0, asm.R1, to)
+		c.Constant(asm.R1, int64(w))
+		c.IfReg(asm.JNE, asm.R0, asm.R1, to)
 	}
 	if want {
-		c.goTo(l)
+		c.GoTo(l)
 	}
-	c.place(differ)
+	c.Place(differ)
 }
 
 // texts evaluates two texts to places of one size.
 func (e *eval) texts(x, y expr.Node) (a, b int16, size int) {
 	size = max(e.env.room(x), e.env.room(y))
-	a = e.code.alloc(size)
+	a = e.code.Alloc(size)
 	e.text(a, size, x)
-	b = e.code.alloc(size)
+	b = e.code.Alloc(size)
 	e.text(b, size, y)
 	return a, b, size
 }
@@ -357,20 +357,20 @@ func (e *eval) texts(x, y expr.Node) (a, b int16, size int) {
 func (e *eval) equalTexts(x, y expr.Node, equal bool, l label) {
 	c := e.code
 	a, b, size := e.texts(x, y)
-	differ := c.label()
+	differ := c.Label()
 	to := l
 	if equal {
 		to = differ
 	}
 	for i := 0; i < size; i += 8 {
-		c.load(asm.R0, a+int16(i))
-		c.load(asm.R1, b+int16(i))
-		c.ifReg(asm.JNE, asm.R0, asm.R1, to)
+		c.Load(asm.R0, a+int16(i))
+		c.Load(asm.R1, b+int16(i))
+		c.IfReg(asm.JNE, asm.R0, asm.R1, to)
 	}
 	if equal {
-		c.goTo(l)
+		c.GoTo(l)
 	}
-	c.place(differ)
+	c.Place(differ)
 }
 
 // orderTexts compares words as big-endian numbers: the zeros behind the
@@ -378,25 +378,25 @@ func (e *eval) equalTexts(x, y expr.Node, equal bool, l label) {
 func (e *eval) orderTexts(x, y expr.Node, orEqual, want bool, l label) {
 	c := e.code
 	a, b, size := e.texts(x, y)
-	less, notLess, end := c.label(), c.label(), c.label()
+	less, notLess, end := c.Label(), c.Label(), c.Label()
 	for i := 0; i < size; i += 8 {
-		c.load(asm.R0, a+int16(i))
-		c.load(asm.R1, b+int16(i))
-		c.emit(asm.HostTo(asm.BE, asm.R0, asm.DWord), asm.HostTo(asm.BE, asm.R1, asm.DWord))
-		c.ifReg(asm.JLT, asm.R0, asm.R1, less)
-		c.ifReg(asm.JGT, asm.R0, asm.R1, notLess)
+		c.Load(asm.R0, a+int16(i))
+		c.Load(asm.R1, b+int16(i))
+		c.Emit(asm.HostTo(asm.BE, asm.R0, asm.DWord), asm.HostTo(asm.BE, asm.R1, asm.DWord))
+		c.IfReg(asm.JLT, asm.R0, asm.R1, less)
+		c.IfReg(asm.JGT, asm.R0, asm.R1, notLess)
 	}
 	holds := func(truth bool) {
 		if truth == want {
-			c.goTo(l)
+			c.GoTo(l)
 		} else {
-			c.goTo(end)
+			c.GoTo(end)
 		}
 	}
 	holds(orEqual)
-	c.place(less)
+	c.Place(less)
 	holds(true)
-	c.place(notLess)
+	c.Place(notLess)
 	holds(false)
-	c.place(end)
+	c.Place(end)
 }

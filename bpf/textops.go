@@ -56,17 +56,17 @@ func sliced(n *expr.Slice, room int) int {
 // madeText puts a text that is made of others at off, which has room for size bytes.
 func (e maker) madeText(off int16, size int, n expr.Node) {
 	c := e.code
-	mark := c.stack
-	defer func() { c.stack = mark }()
+	mark := c.Stack
+	defer func() { c.Stack = mark }()
 	switch n := n.(type) {
 	case *expr.Cond:
-		other, end := c.label(), c.label()
+		other, end := c.Label(), c.Label()
 		e.branch(n.Test, false, other)
 		e.text(off, size, n.Then)
-		c.goTo(end)
-		c.place(other)
+		c.GoTo(end)
+		c.Place(other)
 		e.text(off, size, n.Else)
-		c.place(end)
+		c.Place(end)
 	case *expr.Slice:
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
 			e.sliceFront(off, size, n)
@@ -109,19 +109,19 @@ func (e maker) textOp(off int16, size int, n *expr.TextOp) {
 func (e maker) sliceFront(off int16, size int, n *expr.Slice) {
 	c := e.code
 	room := e.env.room(n.X)
-	whole := c.alloc(room)
+	whole := c.Alloc(room)
 	e.text(whole, room, n.X)
 	left := sliced(n, room)
 	for i := 0; i < size; i += 8 {
 		if left-i <= 0 {
-			c.zero(off+int16(i), 8)
+			c.Zero(off+int16(i), 8)
 			continue
 		}
 		e.wordAt(asm.R0, asm.R1, whole, room, n.Lo+i)
 		if keep := left - i; keep < 8 {
-			c.emit(asm.LSh.Imm(asm.R0, int32(64-8*keep)), asm.RSh.Imm(asm.R0, int32(64-8*keep)))
+			c.Emit(asm.LSh.Imm(asm.R0, int32(64-8*keep)), asm.RSh.Imm(asm.R0, int32(64-8*keep)))
 		}
-		c.store(off+int16(i), asm.R0)
+		c.Store(off+int16(i), asm.R0)
 	}
 }
 
@@ -129,14 +129,14 @@ func (e maker) sliceFront(off int16, size int, n *expr.Slice) {
 func (e maker) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 	c := e.code
 	k, shift := i/8*8, int32(i%8*8)
-	c.load(dst, text+int16(k))
+	c.Load(dst, text+int16(k))
 	if shift == 0 {
 		return
 	}
-	c.emit(asm.RSh.Imm(dst, shift))
+	c.Emit(asm.RSh.Imm(dst, shift))
 	if k+8 < room {
-		c.load(scratch, text+int16(k+8))
-		c.emit(asm.LSh.Imm(scratch, 64-shift), asm.Or.Reg(dst, scratch))
+		c.Load(scratch, text+int16(k+8))
+		c.Emit(asm.LSh.Imm(scratch, 64-shift), asm.Or.Reg(dst, scratch))
 	}
 }
 
@@ -144,15 +144,15 @@ func (e maker) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 func (e maker) length(text int16, room int) {
 	c := e.code
 	// It is copied onto itself, and the helper counts.
-	c.addr(asm.R1, text)
-	c.emit(asm.Mov.Imm(asm.R2, int32(room)), asm.Mov.Reg(asm.R3, asm.R1))
-	c.call(asm.FnProbeReadKernelStr)
-	c.emit(asm.Sub.Imm(asm.R0, 1))
+	c.Addr(asm.R1, text)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(room)), asm.Mov.Reg(asm.R3, asm.R1))
+	c.Call(asm.FnProbeReadKernelStr)
+	c.Emit(asm.Sub.Imm(asm.R0, 1))
 }
 
 // negative leaves in dst 1 if src is negative, else 0.
 func (e maker) negative(dst, src asm.Register) {
-	e.code.emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
+	e.code.Emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
 }
 
 // index evaluates an index that counts from the end if it is negative, into R0; R1
@@ -161,44 +161,44 @@ func (e maker) index(n expr.Node, length int16) {
 	c := e.code
 	e.num(n)
 	if k, ok := n.(*expr.Const); !ok || k.Int != int64(int32(k.Int)) {
-		c.emit(asm.Mov.Reg(asm.R1, asm.R0))
-		c.extend(asm.R1, 32, true)
-		c.ifReg(asm.JNE, asm.R0, asm.R1, e.fail)
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
+		c.Extend(asm.R1, 32, true)
+		c.IfReg(asm.JNE, asm.R0, asm.R1, e.fail)
 	}
-	c.load(asm.R1, length)
+	c.Load(asm.R1, length)
 	e.negative(asm.R2, asm.R0)
-	c.emit(asm.Mul.Reg(asm.R2, asm.R1), asm.Add.Reg(asm.R0, asm.R2))
+	c.Emit(asm.Mul.Reg(asm.R2, asm.R1), asm.Add.Reg(asm.R0, asm.R2))
 }
 
 // clamp brings the index in R0 into the text, whose length is in R1.
 func (e maker) clamp() {
 	c := e.code
 	e.negative(asm.R2, asm.R0)
-	c.emit(asm.Xor.Imm(asm.R2, 1), asm.Mul.Reg(asm.R0, asm.R2))
-	c.emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Reg(asm.R3, asm.R0))
+	c.Emit(asm.Xor.Imm(asm.R2, 1), asm.Mul.Reg(asm.R0, asm.R2))
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Reg(asm.R3, asm.R0))
 	e.negative(asm.R2, asm.R3)
-	c.emit(asm.Mul.Reg(asm.R2, asm.R3), asm.Add.Reg(asm.R0, asm.R2))
+	c.Emit(asm.Mul.Reg(asm.R2, asm.R3), asm.Add.Reg(asm.R0, asm.R2))
 }
 
 // cut is x[lo:hi]; without hi it goes to the end.
 func (e maker) cut(off int16, size int, x, lo, hi expr.Node) {
 	c := e.code
 	room := e.env.room(x)
-	whole, length, from := c.alloc(room), c.alloc(8), c.alloc(8)
+	whole, length, from := c.Alloc(room), c.Alloc(8), c.Alloc(8)
 	e.text(whole, room, x)
 	e.length(whole, room)
-	c.store(length, asm.R0)
+	c.Store(length, asm.R0)
 	e.index(lo, length)
 	e.clamp()
-	c.store(from, asm.R0)
+	c.Store(from, asm.R0)
 	if hi != nil {
 		e.index(hi, length)
 		e.clamp()
 	} else {
-		c.load(asm.R0, length)
+		c.Load(asm.R0, length)
 	}
-	c.load(asm.R3, from)
-	c.emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Sub.Reg(asm.R2, asm.R3))
+	c.Load(asm.R3, from)
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Sub.Reg(asm.R2, asm.R3))
 	e.copyPart(off, size, whole, room)
 }
 
@@ -206,27 +206,27 @@ func (e maker) cut(off int16, size int, x, lo, hi expr.Node) {
 func (e maker) copyPart(off int16, size int, text int16, room int) {
 	c := e.code
 	e.negative(asm.R4, asm.R2)
-	c.emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
-	c.zero(off, size)
+	c.Emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
+	c.Zero(off, size)
 	// The verifier does not know what was computed.
-	c.ifImm(asm.JGT, asm.R2, int32(min(size, room)-1), e.fail)
-	c.ifImm(asm.JGT, asm.R3, int32(room-1), e.fail)
-	c.emit(asm.Add.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, int32(text)))
-	c.addr(asm.R1, off)
-	c.call(asm.FnProbeReadKernel)
+	c.IfImm(asm.JGT, asm.R2, int32(min(size, room)-1), e.fail)
+	c.IfImm(asm.JGT, asm.R3, int32(room-1), e.fail)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, int32(text)))
+	c.Addr(asm.R1, off)
+	c.Call(asm.FnProbeReadKernel)
 }
 
 // byteAt is x[i] of a text.
 func (e maker) byteAt(off int16, size int, n *expr.TextOp) {
 	c := e.code
 	room := e.env.room(n.X)
-	whole, length := c.alloc(room), c.alloc(8)
+	whole, length := c.Alloc(room), c.Alloc(8)
 	e.text(whole, room, n.X)
 	e.length(whole, room)
-	c.store(length, asm.R0)
+	c.Store(length, asm.R0)
 	e.index(n.Args[0], length)
-	c.ifReg(asm.JGE, asm.R0, asm.R1, e.fail) // a negative one is a large one
-	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, 1))
+	c.IfReg(asm.JGE, asm.R0, asm.R1, e.fail) // a negative one is a large one
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, 1))
 	e.copyPart(off, size, whole, room)
 }
 
@@ -254,34 +254,34 @@ func (e maker) split(off int16, size int, n *expr.TextOp) {
 		refuse("%s has no code for the kernel", n)
 	}
 	room := e.env.room(n.X)
-	whole := c.alloc(room)
+	whole := c.Alloc(room)
 	e.text(whole, room, n.X)
 	if n.I < 0 {
 		e.findIn(whole, room, sep.Str, true)
-		c.emit(asm.Add.Imm(asm.R0, 1))
+		c.Emit(asm.Add.Imm(asm.R0, 1))
 		e.tail(off, size, whole, room)
 		return
 	}
 	for range n.I {
 		e.findIn(whole, room, sep.Str, false)
-		c.ifImm(asm.JSLT, asm.R0, 0, e.fail)
-		c.emit(asm.Add.Imm(asm.R0, int32(len(sep.Str))))
-		rest := c.alloc(room)
+		c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
+		c.Emit(asm.Add.Imm(asm.R0, int32(len(sep.Str))))
+		rest := c.Alloc(room)
 		e.tail(rest, room, whole, room)
 		whole = rest
 	}
 	// Up to the separator; without one, all.
 	e.findIn(whole, room, sep.Str, false)
-	c.emit(asm.Mov.Reg(asm.R2, asm.R0))
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R0))
 	e.negative(asm.R1, asm.R0)
-	c.emit(asm.Mul.Imm(asm.R1, int32(room)), asm.Add.Reg(asm.R2, asm.R1), asm.Mov.Imm(asm.R3, 0))
+	c.Emit(asm.Mul.Imm(asm.R1, int32(room)), asm.Add.Reg(asm.R2, asm.R1), asm.Mov.Imm(asm.R3, 0))
 	e.copyPart(off, size, whole, room)
 }
 
 // tail copies a text from byte R0 on, with the zeros behind it.
 func (e maker) tail(off int16, size int, text int16, room int) {
 	c := e.code
-	c.emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(room-1)), asm.Sub.Reg(asm.R2, asm.R0))
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(room-1)), asm.Sub.Reg(asm.R2, asm.R0))
 	e.copyPart(off, size, text, room)
 }
 
@@ -292,9 +292,9 @@ func (e maker) find(n *expr.TextOp) {
 	if n.Fn != expr.TextFind || !ok {
 		refuse("%s has no code for the kernel", n)
 	}
-	mark := c.stack
+	mark := c.Stack
 	room := e.env.room(n.X)
-	whole := c.alloc(room)
+	whole := c.Alloc(room)
 	e.text(whole, room, n.X)
 	switch {
 	case sub.Str != "":
@@ -302,9 +302,9 @@ func (e maker) find(n *expr.TextOp) {
 	case n.I == 1:
 		e.length(whole, room)
 	default:
-		c.emit(asm.Mov.Imm(asm.R0, 0))
+		c.Emit(asm.Mov.Imm(asm.R0, 0))
 	}
-	c.stack = mark
+	c.Stack = mark
 }
 
 // findIn leaves in R0 where a constant is first, or last, in the text at a place; -1 is
@@ -316,32 +316,32 @@ func (e maker) findIn(text int16, room int, sub string, last bool) {
 	}
 	places := room - len(sub)
 	if places <= 0 {
-		c.emit(asm.Mov.Imm(asm.R0, -1))
+		c.Emit(asm.Mov.Imm(asm.R0, -1))
 		return
 	}
 	unused := int32(64 - 8*len(sub))
-	c.constant(asm.R4, int64(latetext.Word(sub)<<unused))
+	c.Constant(asm.R4, int64(latetext.Word(sub)<<unused))
 	// R5 is 1 while none was found.
-	c.emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
+	c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
 	for i := range places {
 		e.wordAt(asm.R1, asm.R2, text, room, i)
 		if unused > 0 {
-			c.emit(asm.LSh.Imm(asm.R1, unused))
+			c.Emit(asm.LSh.Imm(asm.R1, unused))
 		}
 		// R2 is 1 if it is not here.
-		c.emit(asm.Xor.Reg(asm.R1, asm.R4), asm.Mov.Reg(asm.R2, asm.R1), asm.Neg.Imm(asm.R2, 0),
+		c.Emit(asm.Xor.Reg(asm.R1, asm.R4), asm.Mov.Reg(asm.R2, asm.R1), asm.Neg.Imm(asm.R2, 0),
 			asm.Or.Reg(asm.R2, asm.R1), asm.RSh.Imm(asm.R2, 63))
 		if last {
-			c.emit(asm.Mul.Reg(asm.R0, asm.R2), asm.Xor.Imm(asm.R2, 1), asm.Mul.Imm(asm.R2, int32(i+1)),
+			c.Emit(asm.Mul.Reg(asm.R0, asm.R2), asm.Xor.Imm(asm.R2, 1), asm.Mul.Imm(asm.R2, int32(i+1)),
 				asm.Add.Reg(asm.R0, asm.R2))
 		} else {
-			c.emit(asm.And.Reg(asm.R5, asm.R2), asm.Add.Reg(asm.R0, asm.R5))
+			c.Emit(asm.And.Reg(asm.R5, asm.R2), asm.Add.Reg(asm.R0, asm.R5))
 		}
 	}
 	if last {
-		c.emit(asm.Sub.Imm(asm.R0, 1))
+		c.Emit(asm.Sub.Imm(asm.R0, 1))
 	} else {
-		c.emit(asm.Mul.Imm(asm.R5, int32(places+1)), asm.Sub.Reg(asm.R0, asm.R5))
+		c.Emit(asm.Mul.Imm(asm.R5, int32(places+1)), asm.Sub.Reg(asm.R0, asm.R5))
 	}
 }
 
@@ -350,7 +350,7 @@ func (e maker) findIn(text int16, room int, sub string, last bool) {
 func (e maker) changeCase(off int16, size int, upper bool) {
 	c := e.code
 	const each = uint64(0x0101010101010101)
-	word := func(dst asm.Register, b byte) { c.constant(dst, int64(each*uint64(b))) }
+	word := func(dst asm.Register, b byte) { c.Constant(dst, int64(each*uint64(b))) }
 	first, last := byte('A'), byte('Z')
 	if upper {
 		first, last = 'a', 'z'
@@ -359,14 +359,14 @@ func (e maker) changeCase(off int16, size int, upper bool) {
 	word(asm.R4, 0x80-first)
 	word(asm.R5, 0x80-last-1)
 	for i := 0; i < size; i += 8 {
-		c.load(asm.R0, off+int16(i))
-		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.And.Reg(asm.R1, asm.R3))
-		c.ifImm(asm.JNE, asm.R1, 0, e.fail)
+		c.Load(asm.R0, off+int16(i))
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.And.Reg(asm.R1, asm.R3))
+		c.IfImm(asm.JNE, asm.R1, 0, e.fail)
 		// The top bit of each byte: it is not below first, and not up to last.
-		c.emit(asm.Mov.Reg(asm.R1, asm.R0), asm.Add.Reg(asm.R1, asm.R4),
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.Add.Reg(asm.R1, asm.R4),
 			asm.Mov.Reg(asm.R2, asm.R0), asm.Add.Reg(asm.R2, asm.R5), asm.Xor.Imm(asm.R2, -1),
 			asm.And.Reg(asm.R1, asm.R2), asm.And.Reg(asm.R1, asm.R3), asm.RSh.Imm(asm.R1, 2),
 			asm.Xor.Reg(asm.R0, asm.R1))
-		c.store(off+int16(i), asm.R0)
+		c.Store(off+int16(i), asm.R0)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -27,27 +28,6 @@ func (s *graph) asks() bool {
 	return found
 }
 
-// traced leaves in R0 whether the thread in R0 is one of the target's; of all
-// threads if nobody is named. The idle task never is.
-func (c *code) traced(t *load.Target) {
-	c.extend(asm.R0, 32, true)
-	no, done := c.label(), c.label()
-	if !t.Named() {
-		c.ifImm(asm.JSLE, asm.R0, 0, no)
-	} else {
-		mark := c.stack
-		k := c.alloc(8)
-		c.store(k, asm.R0)
-		c.get(load.ThreadsMap.Of(), k, no)
-		c.stack = mark
-	}
-	c.emit(asm.Mov.Imm(asm.R0, 1))
-	c.goTo(done)
-	c.place(no)
-	c.emit(asm.Mov.Imm(asm.R0, 0))
-	c.place(done)
-}
-
 // threads adds the set and the program that keeps it: who is made by one of the
 // target's threads, and belongs to it, comes in; a number that is given again
 // to somebody else goes out.
@@ -62,31 +42,31 @@ func (im *Image) threads(host *Host, t *Target) {
 	if !ok {
 		refuse("following threads needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
-	c := newCode()
-	exit, out := c.label(), c.label()
-	parent, child := c.alloc(8), c.alloc(8)
-	c.emit(asm.Mov.Reg(asm.R6, asm.R1))
-	c.zero(child, 8)
-	c.newTask(child, at)
-	c.call(asm.FnGetCurrentPidTgid)
-	c.store(parent, asm.R0) // its lower half is the thread
-	c.get(load.ThreadsMap.Of(), parent, out)
+	c := assembler.New()
+	exit, out := c.Label(), c.Label()
+	parent, child := c.Alloc(8), c.Alloc(8)
+	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+	c.Zero(child, 8)
+	c.NewTask(child, at)
+	c.Call(asm.FnGetCurrentPidTgid)
+	c.Store(parent, asm.R0) // its lower half is the thread
+	c.Get(load.ThreadsMap.Of(), parent, out)
 	if !t.Workload && !t.Follow {
-		c.emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
+		c.Emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
 		if len(t.PIDs) == 0 {
-			c.emit(asm.Mov.Imm(asm.R0, 0)) // threads, and nobody else
+			c.Emit(asm.Mov.Imm(asm.R0, 0)) // threads, and nobody else
 		}
-		c.ifImm(asm.JEq, asm.R0, 0, out)
+		c.IfImm(asm.JEq, asm.R0, 0, out)
 	}
-	c.put(load.ThreadsMap.Of(), child, child, ebpf.UpdateAny)
-	c.goTo(exit)
-	c.place(out)
-	c.mapPtr(asm.R1, load.ThreadsMap.Of())
-	c.addr(asm.R2, child)
-	c.call(asm.FnMapDeleteElem)
-	c.place(exit)
-	c.emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	c.Put(load.ThreadsMap.Of(), child, child, ebpf.UpdateAny)
+	c.GoTo(exit)
+	c.Place(out)
+	c.MapPtr(asm.R1, load.ThreadsMap.Of())
+	c.Addr(asm.R2, child)
+	c.Call(asm.FnMapDeleteElem)
+	c.Place(exit)
+	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 	im.Programs = append(im.Programs, load.Program{
-		Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.finish(), Event: -1,
+		Label: "threads", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.Finish(), Event: -1,
 	})
 }

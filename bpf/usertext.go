@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"strconv"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -26,27 +24,15 @@ func (e *eval) userText(off int16, size int, n *expr.Native) {
 		refuse("%s may come into memory during the call, and is read at its end then", n)
 	}
 	c := e.code
-	done := c.label()
+	done := c.Label()
 	e.num(n.Args[0])
-	c.emit(asm.Mov.Reg(asm.R3, asm.R0))
-	c.zero(off, size)
-	c.ifImm(asm.JEq, asm.R3, 0, done)
-	c.addr(asm.R1, off)
-	c.readUser(asm.R10, off)
-	c.place(done)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0))
+	c.Zero(off, size)
+	c.IfImm(asm.JEq, asm.R3, 0, done)
+	c.Addr(asm.R1, off)
+	c.ReadUser(asm.R10, off)
+	c.Place(done)
 }
-
-// readUser reads the text at the address in R3 to R1, which is base plus off:
-// up to its end, or a word instead of it. R0 is how many bytes it has, with its
-// NUL.
-func (c *code) readUser(base asm.Register, off int16) {
-	mark := c.stack
-	c.emit(latetext.Read(base, off, c.alloc(16), c.name())...)
-	c.stack = mark
-}
-
-// name is a name that no other place of the program has.
-func (c *code) name() string { return "at_" + strconv.Itoa(len(c.ins)) }
 
 // recordNumber reads a number at a fixed place of the record: an element of an
 // array.

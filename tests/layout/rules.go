@@ -74,6 +74,7 @@ var layers = [][]string{
 	{"bpf/types"},
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf/latetext"}, // its programs and maps are for bpf/load
+	{"bpf/assembler"},
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
@@ -159,8 +160,8 @@ var wireFormats = []string{
 	"runtime/perfdata.Info", // the feature sections of a perf.data header
 }
 
-// large are the packages that are still to be split.
-var large = []string{"bpf"}
+// large are the packages that are still to be split; there are none.
+var large = []string{}
 
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.

@@ -1,0 +1,66 @@
+package assembler
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
+)
+
+// This file generates accesses to maps. Keys and values are places of the stack.
+
+// Look jumps to found, with the address of the value in R0, if a map has a key.
+func (c *Code) Look(m load.MapID, key int16, found Label) {
+	c.MapPtr(asm.R1, m)
+	c.Addr(asm.R2, key)
+	c.Call(asm.FnMapLookupElem)
+	c.IfImm(asm.JNE, asm.R0, 0, found)
+}
+
+// Get leaves the address of the value in R0; it jumps to missing if the map has
+// no such key.
+func (c *Code) Get(m load.MapID, key int16, missing Label) {
+	c.MapPtr(asm.R1, m)
+	c.Addr(asm.R2, key)
+	c.Call(asm.FnMapLookupElem)
+	c.IfImm(asm.JEq, asm.R0, 0, missing)
+}
+
+// Fresh gives a key that was not there the only value of an array, and looks
+// again. That another CPU makes it at the same time is no error.
+func (c *Code) Fresh(m, array load.MapID, key int16, found Label) {
+	c.MapPtr(asm.R1, m)
+	c.Addr(asm.R2, key)
+	c.MapValue(asm.R3, array, 0)
+	c.Emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
+	c.Call(asm.FnMapUpdateElem)
+	c.Look(m, key, found)
+}
+
+// Put writes to a map. R0 is 0, or an error.
+func (c *Code) Put(m load.MapID, key, value int16, flags ebpf.MapUpdateFlags) {
+	c.MapPtr(asm.R1, m)
+	c.Addr(asm.R2, key)
+	c.Addr(asm.R3, value)
+	c.Emit(asm.Mov.Imm(asm.R4, int32(flags)))
+	c.Call(asm.FnMapUpdateElem)
+}
+
+// Widen makes a number of 64 bits of the result of a map's function. Up to 6.3
+// it has 32: the kernel calls the function itself, which returned an int.
+func (c *Code) Widen() {
+	c.Emit(asm.LSh.Imm(asm.R0, 32), asm.ArSh.Imm(asm.R0, 32))
+}
+
+// TaskValue leaves in R0 the address of a map's value for the running task; 0
+// is none. create makes one.
+func (c *Code) TaskValue(m load.MapID, create bool) {
+	var flags int32
+	if create {
+		flags = 1 // BPF_LOCAL_STORAGE_GET_F_CREATE
+	}
+	c.Call(asm.FnGetCurrentTaskBtf)
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, flags))
+	c.MapPtr(asm.R1, m)
+	c.Call(asm.FnTaskStorageGet)
+}

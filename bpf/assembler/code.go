@@ -1,0 +1,236 @@
+package assembler
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/arith"
+	"ppscript/bpf/load"
+)
+
+// This file has instructions, forward labels and the stack.
+//
+// Jumps go forward, but for loops whose end the verifier can see. Code that
+// cannot be reached is not emitted, since the verifier refuses it. Labels are
+// numbers, resolved at the end; the library's symbols would allow one label per
+// instruction.
+
+// A Refusal says why something cannot run in the kernel. It is not a failure:
+// the plan then runs natively.
+type Refusal struct{ Why string }
+
+func (r *Refusal) Error() string { return r.Why }
+
+// Refuse leaves the generator; caught turns it into an error.
+func Refuse(format string, args ...any) {
+	panic(&Refusal{fmt.Sprintf(format, args...)})
+}
+
+// stackSize is the kernel's MAX_BPF_STACK.
+const stackSize = 512
+
+// A Label is a place of a program.
+type Label = arith.Label
+
+// A Code is one program while it is generated.
+type Code struct {
+	ins   []asm.Instruction
+	jumps map[int]Label // by index of the jump
+	at    []int         // by label: index of its instruction, -1 if not placed
+	used  []bool
+	loops []bool // by label: jumps to it go backward
+	dead  bool   // code emitted now could not be reached
+	dry   bool   // nothing is emitted: the caller only asks whether it could be
+
+	Stack int // bytes in use
+	peak  int
+}
+
+// New is an empty program.
+func New() *Code { return &Code{jumps: map[int]Label{}} }
+
+// NewDry is for who only asks whether a program could be made: nothing is emitted.
+func NewDry() *Code {
+	c := New()
+	c.dry = true
+	return c
+}
+
+// Dead reports that what is emitted now cannot be reached.
+func (c *Code) Dead() bool { return c.dead }
+
+// Reached says that it can be, by a jump that the caller knows of.
+func (c *Code) Reached() { c.dead = false }
+
+// Used reports that something jumps to l.
+func (c *Code) Used(l Label) bool { return c.used[l] }
+
+// Label makes a label, to be placed later.
+func (c *Code) Label() Label {
+	c.at = append(c.at, -1)
+	c.used = append(c.used, false)
+	c.loops = append(c.loops, false)
+	return Label(len(c.at) - 1)
+}
+
+// Emit appends instructions.
+func (c *Code) Emit(ins ...asm.Instruction) {
+	if !c.dead && !c.dry {
+		c.ins = append(c.ins, ins...)
+	}
+}
+
+// Jump emits a jump to l.
+func (c *Code) Jump(ins asm.Instruction, l Label) {
+	if c.dead {
+		return
+	}
+	c.used[l] = true
+	if c.dry {
+		return
+	}
+	c.jumps[len(c.ins)] = l
+	c.ins = append(c.ins, ins)
+}
+
+// GoTo jumps always: nothing behind it is reached but through a label.
+func (c *Code) GoTo(l Label) {
+	c.Jump(asm.Ja.Label(""), l)
+	c.dead = true
+}
+
+// Place puts l here.
+func (c *Code) Place(l Label) {
+	c.at[l] = len(c.ins)
+	if c.used[l] {
+		c.dead = false
+	}
+}
+
+// Loop begins a loop here, Again goes back there.
+func (c *Code) Loop() Label {
+	l := c.Label()
+	c.at[l], c.loops[l] = len(c.ins), true
+	return l
+}
+
+// Again goes back to the begin of a loop.
+func (c *Code) Again(l Label) { c.GoTo(l) }
+
+// IfImm jumps to l if dst OP v.
+func (c *Code) IfImm(op asm.JumpOp, dst asm.Register, v int32, l Label) {
+	c.Jump(asm.Instruction{OpCode: op.Op(asm.ImmSource), Dst: dst, Constant: int64(v)}, l)
+}
+
+// IfReg jumps to l if dst OP src.
+func (c *Code) IfReg(op asm.JumpOp, dst, src asm.Register, l Label) {
+	c.Jump(asm.Instruction{OpCode: op.Op(asm.RegSource), Dst: dst, Src: src}, l)
+}
+
+// Constant loads any 64-bit number.
+func (c *Code) Constant(dst asm.Register, v int64) {
+	if v == int64(int32(v)) {
+		c.Emit(asm.Mov.Imm(dst, int32(v)))
+		return
+	}
+	c.Emit(asm.LoadImm(dst, v, asm.DWord))
+}
+
+// Call calls a helper.
+func (c *Code) Call(fn asm.BuiltinFunc) { c.Emit(fn.Call()) }
+
+// MapPtr loads a map that Open will make.
+func (c *Code) MapPtr(dst asm.Register, m load.MapID) {
+	c.Emit(asm.LoadMapPtr(dst, 0).WithReference(m.String()))
+}
+
+// MapValue loads the address of the only value of an array map, plus off.
+func (c *Code) MapValue(dst asm.Register, m load.MapID, off uint32) {
+	c.Emit(asm.LoadMapValue(dst, 0, off).WithReference(m.String()))
+}
+
+// Alloc reserves n bytes of stack, 8-aligned; the offset from R10 is
+// negative. c.Stack = mark gives back all that was reserved after a mark.
+func (c *Code) Alloc(n int) int16 {
+	c.Stack += (n + 7) &^ 7
+	c.peak = max(c.peak, c.Stack)
+	if c.Stack > stackSize {
+		Refuse("needs more than the %d bytes of stack that a program has", stackSize)
+	}
+	return int16(-c.Stack)
+}
+
+// Store stores a register at a place of the stack.
+func (c *Code) Store(off int16, src asm.Register) {
+	c.Emit(asm.StoreMem(asm.R10, off, src, asm.DWord))
+}
+
+// Load loads a place of the stack.
+func (c *Code) Load(dst asm.Register, off int16) {
+	c.Emit(asm.LoadMem(dst, asm.R10, off, asm.DWord))
+}
+
+// Addr points dst at a place of the stack.
+func (c *Code) Addr(dst asm.Register, off int16) {
+	c.Emit(asm.Mov.Reg(dst, asm.R10), asm.Add.Imm(dst, int32(off)))
+}
+
+// Zero clears n bytes of stack, n a multiple of 8.
+func (c *Code) Zero(off int16, n int) {
+	for i := 0; i < n; i += 8 {
+		c.Emit(StoreImm(asm.R10, off+int16(i), 0))
+	}
+}
+
+// Finish resolves the labels. An offset counts instruction words behind the
+// jump; a 64-bit load has two.
+func (c *Code) Finish() asm.Instructions {
+	if c.dry {
+		return nil
+	}
+	words := make([]int, len(c.ins)+1)
+	for i := range c.ins {
+		words[i+1] = words[i] + int(c.ins[i].Width())
+	}
+	for i, l := range c.jumps {
+		to := c.at[l]
+		if to <= i != c.loops[l] {
+			panic(fmt.Sprintf("BUG: label %d at %d, jump at %d", l, to, i))
+		}
+		off := words[to] - words[i+1]
+		if off > math.MaxInt16 || off < math.MinInt16 {
+			Refuse("is too long for a program")
+		}
+		c.ins[i].Offset = int16(off)
+		if c.ins[i].OpCode.JumpOp() == asm.Ja {
+			c.ins[i] = asm.Instruction{OpCode: c.ins[i].OpCode, Offset: int16(off)}
+		}
+	}
+	return c.ins
+}
+
+// StoreImm stores a 64-bit word, v extended by its sign. The library has no
+// such instruction, the kernel does.
+func StoreImm(dst asm.Register, off int16, v int32) asm.Instruction {
+	return asm.Instruction{OpCode: asm.OpCode(asm.StClass).SetMode(asm.MemMode).SetSize(asm.DWord),
+		Dst: dst, Offset: off, Constant: int64(v)}
+}
+
+// Exchange is an atomic operation on a 64-bit word. The library (0.22) forgets to encode
+// which one, so that it would become an addition.
+func Exchange(op asm.AtomicOp, dst, src asm.Register, off int16) asm.Instruction {
+	ins := op.Mem(dst, src, asm.DWord, off)
+	ins.Constant = int64(op >> 8)
+	return ins
+}
+
+// KernelFunction calls a function of the kernel by the number of its type.
+func (c *Code) KernelFunction(id int) {
+	c.Emit(asm.Instruction{
+		OpCode:   asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call),
+		Src:      asm.PseudoKfuncCall,
+		Constant: int64(id),
+	})
+}

@@ -1,0 +1,104 @@
+package assembler
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
+)
+
+// This file compares the running task, or another one, with the target: programs run for
+// every task on every CPU, whoever they were made for.
+
+// Tasks checks the process or thread; R0 has both.
+func (c *Code) Tasks(t *load.Target, exit Label) {
+	in := c.Label()
+	if t.InSet() {
+		// Most events are of the first process: it is compared first.
+		if t.Workload && !t.Follow {
+			c.Emit(asm.Mov.Reg32(asm.R0, asm.R0)) // the thread alone
+		} else {
+			c.Emit(asm.RSh.Imm(asm.R0, 32))
+		}
+		c.MapValue(asm.R1, load.ControlMap.Of(), 0)
+		c.Emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
+		if t.Workload && !t.Follow {
+			c.IfReg(asm.JNE, asm.R0, asm.R1, exit)
+			return
+		}
+		c.IfReg(asm.JEq, asm.R0, asm.R1, in)
+		mark := c.Stack
+		k := c.Alloc(8)
+		c.Emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
+		c.Get(load.ProcessesMap.Of(), k, exit)
+		c.Place(in)
+		c.Stack = mark
+		return
+	}
+	ids := t.PIDs
+	if len(ids) > 0 {
+		c.Emit(asm.RSh.Imm(asm.R0, 32))
+	} else {
+		ids = t.TIDs
+		c.Emit(asm.Mov.Reg32(asm.R0, asm.R0))
+	}
+	if len(ids) > load.Listed*8 {
+		Refuse("%d threads", len(ids))
+	}
+	for i, id := range ids {
+		if i == len(ids)-1 {
+			c.IfImm(asm.JNE, asm.R0, int32(id), exit)
+			break
+		}
+		c.IfImm(asm.JEq, asm.R0, int32(id), in)
+	}
+	c.Place(in)
+}
+
+// Cgroups checks that the running task is in one of them.
+func (c *Code) Cgroups(t *load.Target, exit Label) {
+	if len(t.Cgroups) > load.Listed {
+		Refuse("%d cgroups", len(t.Cgroups))
+	}
+	in := c.Label()
+	for i := range t.Cgroups {
+		c.MapPtr(asm.R1, load.CgroupsMap.Of())
+		c.Emit(asm.Mov.Imm(asm.R2, int32(i)))
+		c.Call(asm.FnCurrentTaskUnderCgroup)
+		if i == len(t.Cgroups)-1 {
+			c.IfImm(asm.JNE, asm.R0, 1, exit)
+			break
+		}
+		c.IfImm(asm.JEq, asm.R0, 1, in)
+	}
+	c.Place(in)
+}
+
+// NewTask copies a number of the task that task_newtask is about, in a member
+// of task_struct, to a place of the stack. R6 is the context.
+func (c *Code) NewTask(to int16, member int) {
+	c.Addr(asm.R1, to)
+	c.Emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord),
+		asm.Add.Imm(asm.R3, int32(member)))
+	c.Call(asm.FnProbeReadKernel)
+}
+
+// Traced leaves in R0 whether the thread in R0 is one of the target's; of all
+// threads if nobody is named. The idle task never is.
+func (c *Code) Traced(t *load.Target) {
+	c.Extend(asm.R0, 32, true)
+	no, done := c.Label(), c.Label()
+	if !t.Named() {
+		c.IfImm(asm.JSLE, asm.R0, 0, no)
+	} else {
+		mark := c.Stack
+		k := c.Alloc(8)
+		c.Store(k, asm.R0)
+		c.Get(load.ThreadsMap.Of(), k, no)
+		c.Stack = mark
+	}
+	c.Emit(asm.Mov.Imm(asm.R0, 1))
+	c.GoTo(done)
+	c.Place(no)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	c.Place(done)
+}
