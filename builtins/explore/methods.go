@@ -106,7 +106,7 @@ func resultSave() *b.Builtin {
 		Group:   b.Workshop,
 		Summary: "Writes the result to a file, in the format that its name asks for.",
 		Params: []b.Param{
-			{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .txt; stacks also .svg, .html, .folded, .pb.gz"},
+			{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .md, .txt; stacks also .svg, .html, .folded, .pb.gz"},
 		},
 		Returns: "None",
 		Result:  "the file is written whole, or not at all",

@@ -116,7 +116,7 @@ func (c *common) outputOptions() []*flag {
 		{name: "output", short: "o", metavar: "FILE", kind: aPath, read: readPath(&c.output),
 			help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
-			help: "text, json or csv"},
+			help: "text, json, csv or markdown"},
 		{name: "flame-graph", metavar: "FILE", kind: aPath, read: c.readFlameGraph,
 			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
 		{name: "flame-base", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.FlameBase),

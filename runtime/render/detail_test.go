@@ -56,7 +56,7 @@ func details() []*result.Detail {
 }
 
 func TestDetailGolden(t *testing.T) {
-	for _, format := range []string{"text", "json", "csv"} {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
 		var out bytes.Buffer
 		r, err := New(&out, Options{Format: format, Color: "never", Clock: clock, Location: time.UTC})
 		if err != nil {
@@ -70,8 +70,8 @@ func TestDetailGolden(t *testing.T) {
 		if err := r.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		checkGolden(t, "detail."+
-			map[string]string{"text": "txt", "json": "json", "csv": "csv"}[format], out.Bytes())
+		ext := map[string]string{"text": "txt", "json": "json", "csv": "csv", "markdown": "md"}[format]
+		checkGolden(t, "detail."+ext, out.Bytes())
 	}
 }
 
@@ -80,7 +80,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestDetailReportsTheOutputsError(t *testing.T) {
-	for _, format := range []string{"text", "json", "csv"} {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
 		r, err := New(brokenWriter{}, Options{Format: format})
 		if err != nil {
 			t.Fatal(err)

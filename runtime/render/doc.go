@@ -1,4 +1,4 @@
-// Package render turns results and events into text, JSON or CSV.
+// Package render turns results and events into text, JSON, CSV or Markdown.
 //
 // It is the only package that formats for people. The session hands it each
 // result when it is complete and each event of a log as it comes; it keeps

@@ -28,6 +28,9 @@ var formatList = []format{
 	{"csv", ".csv", func(out *sink, line lineOptions, _ *Options) Renderer {
 		return &csvRenderer{sink: out, line: line}
 	}},
+	{"markdown", ".md", func(out *sink, line lineOptions, o *Options) Renderer {
+		return newMarkdown(out, line, o.Width)
+	}},
 }
 
 // Formats lists the names of the formats, the default first.

@@ -191,5 +191,6 @@ func TestGolden(t *testing.T) {
 	f("color.txt", Options{Color: "always", Time: "rel", Start: 2206000000000, Width: 40})
 	f("all.json", Options{Format: "json"})
 	f("all.csv", Options{Format: "csv"})
+	f("all.md", Options{Format: "markdown"})
 	f("mono.csv", Options{Format: "csv", Time: "mono"})
 }

@@ -27,7 +27,7 @@ type Renderer interface {
 	Detail(d *result.Detail) error
 	// Note writes a fact about the run that is not a result: losses between
 	// results, attached events. JSON has it as a record of type kind; text
-	// and CSV write it to Options.Notes.
+	// CSV and Markdown write it to Options.Notes.
 	Note(kind string, fields ...NoteField) error
 	// Print writes text of the script's own: of exec attributes.
 	Print(text []byte) error
@@ -76,7 +76,7 @@ type NoteField struct {
 // Options says how to write. The zero Options is text with wall-clock times,
 // in colour if the writer is a terminal.
 type Options struct {
-	Format string // text, json, csv
+	Format string // text, json, csv, markdown
 	Color  string // auto, always, never
 	Time   string // wall, rel, mono, delta
 	Width  int    // terminal cells for bars; 0 is 80. Tables may be wider.
@@ -91,7 +91,7 @@ type Options struct {
 	Start event.Time
 	// Location of wall-clock times in text and CSV; nil is the local one.
 	Location *time.Location
-	// Notes receives notes of text and CSV, and the losses of CSV; nil puts
+	// Notes receives notes of text, CSV and Markdown, and the losses of CSV; nil puts
 	// them between the results, in CSV as lines starting with '#'.
 	Notes io.Writer
 }

@@ -54,7 +54,7 @@ func someStacks() *result.Stacks {
 }
 
 func TestStacksGolden(t *testing.T) {
-	for _, format := range []string{"text", "json", "csv"} {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
 		var b bytes.Buffer
 		r, err := New(&b, Options{Format: format, Clock: clock, Location: time.UTC})
 		if err != nil {
