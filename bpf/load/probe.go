@@ -56,7 +56,7 @@ func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
 		return err
 	}
 	r.links = append(r.links, func() error { return unix.Close(fd) })
-	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog.FD())
+	return r.hang(p, prog, fd)
 }
 
 // plantMany attaches the program to many functions by one link. Each has its number
@@ -76,6 +76,9 @@ func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
 		return err
 	}
 	r.links = append(r.links, l.Close)
+	if l, ok := l.(interface{ FD() int }); ok {
+		r.missing.links = append(r.missing.links, l.FD())
+	}
 	return nil
 }
 

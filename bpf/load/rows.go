@@ -265,14 +265,11 @@ func (r *Run) Loss() (Loss, error) {
 			missed += st.RecursionMisses
 		}
 	}
-	l.Joins.Lost, r.missed = missed-r.missed+since(StatLost), missed
+	probes := r.missing.sum()
+	l.Joins.Lost = missed - r.missed + probes - r.missing.told + since(StatLost)
+	r.missed, r.missing.told = missed, probes
 	l.Joins.Evicted += r.folds.evicted - r.folds.told
 	r.folds.told = r.folds.evicted
 	r.before = now
 	return l, nil
 }
-
-// LeftOut is how many hits the kernel left the programs out for, as Loss last found
-// it: it runs none while another one runs on the same CPU, or a system call that
-// changes a map (bpf_prog_active in kernel/trace/bpf_trace.c).
-func (r *Run) LeftOut() uint64 { return r.missed }

@@ -28,7 +28,8 @@ type Run struct {
 
 	generation uint64
 	before     []uint64 // statistics of all programs at the last read
-	missed     uint64
+	missed     uint64   // hits without a program, since another one ran
+	missing    missing
 	gone       map[uint32]bool // threads of the set that had ended
 	folds      folds
 	stopped    bool
@@ -241,6 +242,7 @@ func (r *Run) Stop() error {
 		return nil
 	}
 	r.stopped = true
+	r.missing.end()
 	var errs []error
 	for _, detach := range slices.Backward(r.links) {
 		errs = append(errs, detach())

@@ -79,10 +79,8 @@ func (r *run) sayHolds() {
 // be full.
 func (r *run) sayLeftOut() {
 	for _, p := range r.programs() {
-		if n := p.LeftOut(); n > 0 {
-			r.env.msgs.say(
-				"%d of the lost events: the kernel left programs out, since others ran on the CPU at that moment",
-				n)
+		for _, why := range p.LeftOut() {
+			r.env.msgs.say("%s", why)
 		}
 	}
 }
