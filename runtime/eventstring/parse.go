@@ -71,7 +71,7 @@ func (p *parser) event() (*plan.Source, error) {
 	}
 	s := &plan.Source{Kind: plan.Tracepoint, Pos: p.text}
 	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
-	isProbe, fault := asProbe(s, sys, ev)
+	isProbe, fault := asProbe(s, sys, ev, p.text[p.pos:])
 	switch {
 	case strings.TrimSpace(name) == "":
 		return nil, p.fail(start, "an event name is missing")

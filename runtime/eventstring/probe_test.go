@@ -33,6 +33,8 @@ func TestProbeEventStrings(t *testing.T) {
 		probe.Spec{Kind: probe.USDT, Name: "libstdcxx:throw", File: "libstdc++"}, "")
 	for text, want := range map[string]string{
 		"uprobe:readline":           "needs a file",
+		"uprobe:/bin/bash:readline": `needs a file: uprobe:readline@"/bin/bash"`,
+		"usdt:/lib/x.so:p:n/a>0/":   `needs a file: usdt:p:n@"/lib/x.so"`,
 		"uprobe:readline@/bin/bash": "in quotes",
 		`uprobe:@"/bin/bash"`:       "name of the uprobe is missing",
 		"kprobe:":                   "name of the kprobe is missing",

@@ -285,9 +285,7 @@ func (d *KernelData) Node() (Node, error) {
 	case kerneltype.Pointer:
 		f.Unit = event.AddressU
 	case kerneltype.Struct:
-		_, err := d.Type.Member("")
-		return nil, fmt.Errorf("%s is a %s, not a number or text; name a member of it: %w", d.Path, d.Type,
-			err)
+		return nil, fmt.Errorf("%s is a %s, not a number or text; name a member of it", d.Path, d.Type)
 	case kerneltype.Array:
 		return nil, fmt.Errorf("%s is a %s; name an element of it: %s[0]", d.Path, d.Type, d.Path)
 	default:

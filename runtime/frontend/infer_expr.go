@@ -267,7 +267,8 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 	if !known || u == v {
 		return
 	}
-	d := diag.Errorf(diag.Run, "fold", "", "a %s is compared with a %s", x.kind, y.kind)
+	d := diag.Errorf(diag.Run, "fold", "", "%s is compared with %s",
+		withArticle(x.kind.String()), withArticle(y.kind.String()))
 	switch {
 	case u != event.NoUnit && v != event.NoUnit:
 		d.Hint = "subtract two times to get a duration"

@@ -34,7 +34,8 @@ type KernelCall struct {
 var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
 
 // errKernelArgs says what is wrong with the arguments of a KernelData.
-var errKernelArgs = errors.New("want an address of the event, and names as constant texts")
+var errKernelArgs = errors.New(
+	"an address is wanted, and this is a text; names of types and members are constants")
 
 // constant adds a constant argument; false if it is not a text.
 func (a *KernelCall) constant(c starlark.Value) bool {
@@ -242,7 +243,8 @@ func (f *Func) mustCompile(err error) error {
 		return err
 	}
 	d := diag.Errorf(diag.Run, "function", f.Name(),
-		"it reads %s, of the kernel's memory, which only a compiled function can: %s", f.memory, not.Reason).
+		"it reads %s, of the kernel's memory, which only a compiled function can, and it cannot be compiled: %s",
+		f.memory, not.Reason).
 		WithHint("read it in a let() of its own, in front of the function: .let(value = lambda e: %s)",
 			f.memory)
 	d.Pos = not.Pos

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"strings"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
@@ -241,13 +243,21 @@ func (l *lowerer) either(e *syntax.BinaryExpr, x, y val) val {
 	return r
 }
 
+// withArticle is the name of a type as a sentence has it: an int, a string.
+func withArticle(typ string) string {
+	if strings.ContainsRune("aeio", rune(typ[0])) {
+		return "an " + typ
+	}
+	return "a " + typ
+}
+
 // compare compares values of one type; others are unequal or an error, which
 // is left to the interpreter.
 func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
 	same := isInt(x) && isInt(y) && unitOf(x) == unitOf(y) || isText(x) && isText(y) ||
 		isBool(x) && isBool(y) && (op == "==" || op == "!=")
 	if !same {
-		l.refuse(at, "a %s is compared with a %s", typeOf(x), typeOf(y))
+		l.refuse(at, "%s is compared with %s", withArticle(typeOf(x)), withArticle(typeOf(y)))
 	}
 	return l.sequenced(at, []val{x, y}, func(v []val) val {
 		n, err := expr.Compare(op, l.operand(at, v[0]), l.operand(at, v[1]))

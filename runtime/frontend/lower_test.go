@@ -326,8 +326,8 @@ func TestNotLowered(t *testing.T) {
 	}
 	f("lambda e: e.pid / 2", "int / int")
 	f("lambda e: e.comm * 2", "string * int")
-	f("lambda e: e.comm == 5", "a string is compared with a int")
-	f("lambda e: e.wait > 5", "a duration is compared with a int")
+	f("lambda e: e.comm == 5", "a string is compared with an int")
+	f("lambda e: e.wait > 5", "a duration is compared with an int")
 	f("lambda e: e.pid or e.cpu", "the value of or is one of its sides")
 	f("lambda e: e.addr + 1", "may need more than 64 bits")
 	f("lambda e: e.addr - e.pid", "may need more than 64 bits")
@@ -339,7 +339,7 @@ func TestNotLowered(t *testing.T) {
 	f("lambda e: 1 if e.pid else 'x'", "it is a int or a string")
 	f("lambda e: None", "a NoneType cannot be part of it")
 	f("len", "is a builtin")
-	f("lambda e: (e.pid > 1) == 1", "a bool is compared with a int")
+	f("lambda e: (e.pid > 1) == 1", "a bool is compared with an int")
 }
 
 func TestCheckScopes(t *testing.T) {

@@ -110,7 +110,7 @@ func TestKernelReadsNeedPrograms(t *testing.T) {
 			testkit.PPScript(t), script(t, strings.ReplaceAll(reads["fold"], "real_parent", "real_parnt")),
 			"--", "true",
 		},
-		"it reads task().comm, of the kernel's memory, which only a compiled function can": {
+		"it reads task().comm, of the kernel's memory, which only a compiled function can, and": {
 			testkit.PPScript(t), script(t, interpretedRead), "--", "true",
 		},
 	} {
