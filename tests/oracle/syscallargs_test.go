@@ -177,3 +177,29 @@ func TestSyscallsEqualPerfTrace(t *testing.T) {
 			len(kinds), failed)
 	}
 }
+
+// Addresses that calls return are shown as those that are passed: what a program unmaps
+// it has mapped before, and a break that is set is returned.
+func TestReturnedAddresses(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "syscall-trace", "--", "ls", "/").Want(t, 0).Stdout
+	mapped := map[string]bool{}
+	for _, m := range regexp.MustCompile(`mmap\(.*\) = (\S+) \(`).FindAllStringSubmatch(out, -1) {
+		mapped[m[1]] = true
+	}
+	unmapped := regexp.MustCompile(`munmap\(addr: (\S+),`).FindAllStringSubmatch(out, -1)
+	breaks := regexp.MustCompile(`brk\(brk: (0x[0-9a-f]{2,})\) = (\S+) \(`).FindAllStringSubmatch(out, -1)
+	if len(unmapped) == 0 || len(breaks) == 0 {
+		t.Fatalf("got %s, want calls of munmap and brk", out)
+	}
+	for _, m := range unmapped {
+		if !mapped[m[1]] {
+			t.Errorf("got no mmap that returned %s, which was unmapped", m[1])
+		}
+	}
+	for _, m := range breaks {
+		if m[1] != m[2] {
+			t.Errorf("brk(%s): got %s, want the same", m[1], m[2])
+		}
+	}
+}
