@@ -13,10 +13,11 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has one program serve many functions of the kernel, those that a pattern
-// fits: all of their events go the same ways, and differ in the name of the function
-// alone. One link attaches it to all (kprobe_multi, 5.18), at once, and has a number
-// for each, by which the program finds the name.
+// This file has one program serve many functions, those that a pattern fits: all of
+// their events go the same ways, and differ in the name of the function alone. One link
+// attaches it to all functions of the kernel (kprobe_multi, 5.18) or of a file
+// (uprobe_multi, 6.6), at once, and has a number for each, by which the program finds
+// the name.
 
 // mostProbes bounds the probes that have a program each: each has maps as well.
 const mostProbes = 64
@@ -31,7 +32,11 @@ func (s *graph) serve(host *Host) {
 		}
 		way, ok := e.ways()
 		lead := first[way]
-		if !ok || !host.KprobeMulti || lead == nil {
+		multi := host.KprobeMulti
+		if e.Probe.User {
+			multi = host.UprobeMulti
+		}
+		if !ok || !multi || lead == nil {
 			first[way] = e
 			e.serves = []int{i}
 			probes++
@@ -53,8 +58,11 @@ func (s *graph) serve(host *Host) {
 // ways says where the events of a probe go, as a text; false if nobody else's could
 // go the same ways.
 func (e *source) ways() (string, bool) {
-	if e.Probe.User || strings.ContainsAny(e.Schema.Name, "+ ") {
-		return "", false
+	if !e.Probe.User && strings.ContainsAny(e.Schema.Name, "+ ") {
+		return "", false // the link takes functions of the kernel by their names
+	}
+	if e.Probe.User && e.Schema.ID>>32 != 0 {
+		return "", false // a semaphore of USDT, which perf's events raise
 	}
 	var b strings.Builder
 	ok := true
@@ -72,6 +80,9 @@ func (e *source) ways() (string, bool) {
 			for _, f := range expr.UsesOf(n).Fields {
 				ok = ok && !isName(f)
 				fmt.Fprintf(&b, "%d %d %d %t;", f.F.Place, f.F.Member, f.F.Size, f.F.Signed)
+				if o := f.F.Operand(); o != nil {
+					fmt.Fprintf(&b, "%+v;", *o) // a place of USDT may have it elsewhere
+				}
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (im *Image) common() {
 			KeySize: 4, ValueSize: uint32(8 * load.Stats(len(s.tables))), MaxEntries: 1})
 	}
 	for i, e := range s.sources {
-		if e.Probe != nil && e.Probe.User && h.Preempted {
+		if e.Probe != nil && e.Probe.User && h.Preempted && !e.served {
 			im.define(load.BusyMap.Of(i), &ebpf.MapSpec{
 				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 			})

@@ -31,8 +31,10 @@ type Host struct {
 	Guarded bool
 	// Preempted says that programs of probes in user code can be preempted (6.0).
 	Preempted bool
-	// KprobeMulti says that one link attaches a program to many functions (5.18).
-	KprobeMulti bool
+	// KprobeMulti says that one link attaches a program to many functions (5.18),
+	// UprobeMulti that one does so to many places in a file (6.6), and in all threads
+	// of a process if it is to be in one process (6.10).
+	KprobeMulti, UprobeMulti bool
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
@@ -137,6 +139,8 @@ func Find(r kernel.Roots) (*Host, error) {
 		h.Offset, h.Function, h.Variable = types.LookUps()
 		_, fprobe := h.Function("register_fprobe_ips")
 		h.KprobeMulti = v.AtLeast(5, 18) && fprobe
+		_, uprobe := h.Function("bpf_uprobe_multi_link_attach")
+		h.UprobeMulti = v.AtLeast(6, 10) && uprobe
 	} else {
 		h.TaskStorage = false
 	}

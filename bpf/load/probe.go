@@ -18,15 +18,19 @@ import (
 // program is changed in the processes of the target alone, if these are known, since
 // each hit of another process costs that one a trap.
 func (r *Run) probe(p *Program, prog *ebpf.Program, t *Target) error {
-	if p.many() {
+	if p.many() && !p.User {
 		return r.plantMany(p, prog)
 	}
 	pids := []int{-1}
 	if p.User && !t.Follow && !t.Workload && len(t.PIDs) > 0 {
 		pids = t.PIDs
 	}
+	plant := r.plant
+	if p.many() {
+		plant = r.plantUser
+	}
 	for _, pid := range pids {
-		if err := r.plant(p, prog, pid); err != nil {
+		if err := plant(p, prog, pid); err != nil {
 			return err
 		}
 	}
@@ -59,7 +63,7 @@ func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
 	return r.hang(p, prog, fd)
 }
 
-// plantMany attaches the program to many functions by one link. Each has its number
+// plantMany attaches the program to many functions of the kernel by one link. Each has its number
 // among them.
 func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
 	var o link.KprobeMultiOptions

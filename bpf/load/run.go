@@ -148,6 +148,9 @@ func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 	spec := &ebpf.ProgramSpec{Name: kernelName(short), Type: p.Kind, License: "GPL", Instructions: ins}
 	if p.many() {
 		spec.AttachType = ebpf.AttachTraceKprobeMulti
+		if p.User {
+			spec.AttachType = ebpf.AttachTraceUprobeMulti
+		}
 	}
 	if p.Kind == ebpf.Tracing {
 		spec.AttachType, spec.AttachTo = ebpf.AttachTraceRawTp, p.Attach

@@ -48,8 +48,10 @@ func TestKernelProbesInKernel(t *testing.T) {
 			}
 			if kernel == "6.12" { // those before have no CONFIG_FPROBE
 				want("how", `more functions, by one link`)
+				want("user", `more functions, by one link`)
 				want("many", `count`)
 			}
+			want("user", `main\.main +1\n`)
 			want("left", `^END left`)
 			if t.Failed() {
 				fmt.Println(out)
@@ -92,6 +94,9 @@ ppscript --engine bpf -c 'kretprobe("__x64_sys_clock_nanosleep").count()' -- ./s
 echo 0 >/sys/kernel/tracing/events/mine/enable
 cat /sys/kernel/tracing/kprobe_profile
 echo >/sys/kernel/tracing/kprobe_events
+echo BEGIN user
+ppscript explain --engine bpf -c 'uprobe("/w/ppscript", "main.[mr]*").by("func").count()' | grep "by one link"
+ppscript --engine bpf -c 'uprobe("/w/ppscript", "main.[mr]*").by("func").count()' -- /w/ppscript version 2>&1
 echo BEGIN left
 cat /sys/kernel/tracing/kprobe_events
 echo END left

@@ -1,0 +1,105 @@
+package tiers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ppscript/bpf/features"
+	"ppscript/runtime/kernel"
+	"ppscript/tests/testkit"
+)
+
+// many is how many functions a pattern fits: more than could have a program each.
+const many = 80
+
+// buildMany compiles a program whose function f_N is called N times, half of them by
+// another thread, each time with N and twice N. It begins at a line of its input.
+func buildMany(t *testing.T) string {
+	t.Helper()
+	testkit.Requires(t, testkit.GCC)
+	var b strings.Builder
+	b.WriteString("#include <pthread.h>\n#include <stdio.h>\n")
+	for i := range many {
+		fmt.Fprintf(&b, "__attribute__((noinline)) long f_%d(int a) "+
+			"{ __asm__ volatile(\"\" ::: \"memory\"); return 2 * a; }\n", i)
+	}
+	b.WriteString("static void *calls(void *odd) {\n")
+	for i := range many {
+		fmt.Fprintf(&b, "\tif (!!odd == %d)\n", i%2)
+		fmt.Fprintf(&b, "\t\tfor (volatile int i = 0; i < %d; i++) f_%d(%d);\n", i, i, i)
+	}
+	b.WriteString("\treturn 0;\n}\nint main(void) {\n\tpthread_t t;\n\tgetchar();\n" +
+		"\tpthread_create(&t, 0, calls, &t);\n\tcalls(0);\n\treturn pthread_join(t, 0);\n}\n")
+	dir := t.TempDir()
+	source, bin := filepath.Join(dir, "many.c"), filepath.Join(dir, "many")
+	if err := os.WriteFile(source, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-O1", "-pthread", "-o", bin, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	return bin
+}
+
+const manyProbes = `
+call = uprobe(%[1]q, "%[2]s", args = "int a", limit = 200)
+back = uretprobe(%[1]q, "%[2]s", ret = "long", limit = 200)
+
+def main(o):
+    return [call.by("func", "a").count(), back.by("func", "result").count()]
+`
+
+// wantMany compares with the calls that the program makes of functions whose names
+// begin so.
+func wantMany(t *testing.T, out, begin string) {
+	t.Helper()
+	for i, table := range testkit.Tables(t, out) {
+		got := map[string]int64{}
+		for _, r := range table.Rows {
+			value := r.Int(t, []string{"a", "result"}[i])
+			got[r.Text(t, "func")+"="+strconv.FormatInt(value, 10)] = r.Int(t, "count")
+		}
+		for n := range many {
+			key := fmt.Sprintf("f_%d=%d", n, n*(1+i))
+			if !strings.HasPrefix(key, begin) {
+				continue
+			}
+			if got[key] != int64(n) {
+				t.Errorf("%s: got %d, want %d", key, got[key], n)
+			}
+			delete(got, key)
+		}
+		if len(got) > 0 {
+			t.Errorf("got %v, want none of them", got)
+		}
+	}
+}
+
+// A pattern that fits many functions of a file counts each of them by its name, in the
+// kernel and here; in the kernel by one link.
+func TestManyUserProbesAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
+	bin := buildMany(t)
+	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
+	if host, err := features.Find(kernel.Roots{}); err == nil && host.UprobeMulti {
+		engines["bpf"] = "f_"
+		all := script(t, fmt.Sprintf(manyProbes, bin, "f_*"))
+		explained := testkit.Run(t, testkit.PPScript(t), "explain", all).Want(t, 0).Stdout
+		if !strings.Contains(explained, fmt.Sprintf("and %d more functions, by one link", many-1)) {
+			t.Errorf("got %s, want that one link attaches each program", explained)
+		}
+	}
+	for engine, begin := range engines {
+		t.Run(engine, func(t *testing.T) {
+			path := script(t, fmt.Sprintf(manyProbes, bin, begin+"*"))
+			out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
+				"sh", "-c", "echo | "+bin).Want(t, 0)
+			wantMany(t, out.Stdout, begin)
+		})
+	}
+}
