@@ -2,8 +2,8 @@ package expr
 
 import "errors"
 
-// ErrKey is what a look-up of a key fails with that is not in the dictionary.
-var ErrKey = errors.New("key is not in the dictionary")
+// errKey is what a look-up of a key fails with that is not in the dictionary.
+var errKey = errors.New("key is not in the dictionary")
 
 // A Dict is a constant dictionary, in which a key that depends on the event is looked
 // up: the Data of the native "lookup".
@@ -39,7 +39,7 @@ func (d *Dict) find(f *Frame, key Arg) int {
 		i, ok = d.Ints[key.I]
 	}
 	if !ok && !d.Otherwise {
-		f.Fail(ErrKey)
+		f.Fail(errKey)
 	}
 	return i
 }
