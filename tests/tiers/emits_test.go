@@ -3,7 +3,6 @@ package tiers
 import (
 	"fmt"
 	"math/rand"
-	"slices"
 	"strings"
 	"testing"
 
@@ -87,45 +86,8 @@ def main(o):
 
 // Wherever a plan is cut behind folds, its results are those that it has natively.
 func TestRandomEmitsAgree(t *testing.T) {
-	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	r := rand.New(rand.NewSource(5))
-	cuts := 0
-	for range 10 {
-		program := randomEmits(r)
-		testkit.Again(t, func() (wrong []string) {
-			l := testkit.StartTarget(t, "-getppid", "200", "-sleep", "20", "-fail", "30", "-copy", "10")
-			l.OnOneCPU()
-			before := l.Switches()
-			kernel, native := run(t, l, "bpf", program), run(t, l, "perf", program)
-			same := l.Switches() == before
-			l.Do()
-			a, b := kernel.Stop().Want(t, 0), native.Stop().Want(t, 0)
-			l.End()
-			if strings.Contains(a.Stderr, "sends what matches") {
-				cuts++
-			}
-			if x, y := lines(t, a.Stdout), lines(t, b.Stdout); !slices.Equal(x, y) {
-				wrong = append(wrong, fmt.Sprintf("%s\ngot %d lines, want %d:\n%.2000s\nwant\n%.2000s",
-					program, len(x), len(y), strings.Join(x, "\n"), strings.Join(y, "\n")))
-			}
-			x, y := testkit.Tables(t, a.Stdout), testkit.Tables(t, b.Stdout)
-			for i := range min(len(x), len(y)) {
-				if len(x[i].Rows)+len(y[i].Rows) > 0 {
-					wrong = append(wrong, compare(x[i], y[i])...)
-				}
-			}
-			if len(x) != len(y) {
-				wrong = append(wrong, fmt.Sprintf("got %d tables, want %d", len(x), len(y)))
-			}
-			if !same && len(wrong) > 0 {
-				return []string{"the target's runtime did something while only one of them looked"}
-			}
-			return wrong
-		})
-	}
-	if cuts == 0 {
-		t.Error("no plan was cut behind its folds")
-	}
+	agreeWhereCut(t, 10, func() string { return randomEmits(r) }, "folds")
 }
 
 // Emitted events that did not fit into a buffer are counted, each: with them the lines

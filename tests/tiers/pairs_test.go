@@ -59,11 +59,18 @@ def main(o):
 
 // Wherever a plan is cut, its results are those that it has natively.
 func TestRandomPairsAgree(t *testing.T) {
-	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	r := rand.New(rand.NewSource(11))
+	agreeWhereCut(t, 8, func() string { return randomPairs(r) }, "join")
+}
+
+// agreeWhereCut compares what random plans give by programs, which send what matches, and
+// natively. behind says where they are cut; none may be cut nowhere.
+func agreeWhereCut(t *testing.T, plans int, random func() (program string), behind string) {
+	t.Helper()
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	cuts := 0
-	for range 8 {
-		program := randomPairs(r)
+	for range plans {
+		program := random()
 		testkit.Again(t, func() (wrong []string) {
 			l := testkit.StartTarget(t, "-getppid", "200", "-sleep", "20", "-fail", "30", "-copy", "10")
 			l.OnOneCPU()
@@ -96,7 +103,7 @@ func TestRandomPairsAgree(t *testing.T) {
 		})
 	}
 	if cuts == 0 {
-		t.Error("no plan was cut behind its join")
+		t.Errorf("no plan was cut behind its %s", behind)
 	}
 }
 
