@@ -49,6 +49,8 @@ followed() { # LOSES: waits until the CPU is observed again
 	# What programs send of a CPU that comes later is taken from the next look on.
 	[ $1 = false ] && { sleep 1; return; }
 	n=0; until grep -q 'came online' err || [ $n = 100 ]; do sleep 0.1; n=$((n+1)); done
+	# The loss lasts to the first record of the CPU: the end of a process there.
+	load -cpu 1 -sleep 1; sleep 0.3
 }
 end() {
 	kill -INT $pid; wait $pid; status=$?
