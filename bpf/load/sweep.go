@@ -30,16 +30,20 @@ type Fold struct {
 	First        int      // the first word that is compared with Begin
 }
 
-// folds is how full the map of each fold is.
+// folds is how full the maps of all folds are.
 type folds struct {
-	made []uint64 // states that programs made, as of the last walk
-	have []uint64 // states that the map had then
+	fill []fill // by fold
 	// evicted is how many states were given up so far, and told how many of them
 	// Loss returned.
 	evicted, told uint64
+	grows         bool // programs made states between the last two looks
+}
 
-	seen  []uint64 // states that programs had made when they were last counted
-	fills bool     // more came since
+// A fill is how full the map of a fold is.
+type fill struct {
+	made uint64 // states that programs had made at the last look
+	walk uint64 // states that they had made when the map was walked
+	have uint64 // states that it had then
 }
 
 // A foldKey is a state that may be given up.
@@ -51,34 +55,34 @@ type foldKey struct {
 
 // Fills reports that maps may fill up, so that Sweep has work now and then; and whether
 // programs were filling them when it last looked.
-func (r *Run) Fills() (may, does bool) { return len(r.im.Folds) > 0, r.folds.fills }
+func (r *Run) Fills() (may, does bool) { return len(r.im.Folds) > 0, r.folds.grows }
 
 // sweepFolds makes room in the maps that are nearly full.
 func (r *Run) sweepFolds() error {
-	if r.folds.made == nil {
-		n := len(r.im.Folds)
-		r.folds.made, r.folds.have, r.folds.seen = make([]uint64, n), make([]uint64, n), make([]uint64, n)
+	if r.folds.fill == nil {
+		r.folds.fill = make([]fill, len(r.im.Folds))
 	}
-	r.folds.fills = false
+	r.folds.grows = false
 	var made [1]uint64
 	for i := range r.im.Folds {
 		f := &r.im.Folds[i]
 		if err := r.words(f.Made).lookup(make([]byte, 4), made[:]); err != nil {
 			return fmt.Errorf("count the states of a fold: %w", err)
 		}
-		r.folds.fills = r.folds.fills || made[0] != r.folds.seen[i]
-		r.folds.seen[i] = made[0]
+		is := &r.folds.fill[i]
+		r.folds.grows = r.folds.grows || made[0] != is.made
+		is.made = made[0]
 		m := r.words(f.States)
 		most := uint64(m.entries)
-		if r.folds.have[i]+made[0]-r.folds.made[i] < most-most/8 {
+		if is.have+is.made-is.walk < most-most/8 {
 			continue
 		}
-		r.folds.made[i] = made[0]
+		is.walk = is.made
 		have, err := r.sweepFold(f, m)
 		if err != nil {
 			return fmt.Errorf("give up states of a fold: %w", err)
 		}
-		r.folds.have[i] = have
+		is.have = have
 	}
 	return nil
 }

@@ -191,14 +191,6 @@ func enumerator() *b.Builtin {
 			}
 			return starlark.MakeInt64(n), nil
 		},
-		Native: &frontend.Native{
-			Returns: frontend.IntKind,
-			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
-				if c.Len() != 1 || c.Const(0) == nil {
-					return v, false
-				}
-				return c.Evaluate()
-			},
-		},
+		Native: numberOfName(),
 	}
 }

@@ -1,6 +1,9 @@
 package host
 
-import b "ppscript/builtins"
+import (
+	b "ppscript/builtins"
+	"ppscript/runtime/frontend"
+)
 
 // Functions that per-event code calls are one file each: their help, their
 // code for the interpreter, and the compilation of calls.
@@ -12,5 +15,19 @@ func natives() []*b.Builtin {
 		ksym(), comm(), ntoh("ntohs", "16", 2, "0x5000"), ntoh("ntohl", "32", 4, "0x0100007f"),
 		log2(), bucket(), flags(), strncmp(), userString(), sum(), percent(),
 		task(), cgroup(), perCPU(), traceArg(), cast(), containerOf(), kernelString(), enumerator(),
+	}
+}
+
+// numberOfName compiles a function of one name that is known before events come: its
+// number then is a constant.
+func numberOfName() *frontend.Native {
+	return &frontend.Native{
+		Returns: frontend.IntKind,
+		Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
+			if c.Len() != 1 || c.Const(0) == nil {
+				return v, false
+			}
+			return c.Evaluate()
+		},
 	}
 }
