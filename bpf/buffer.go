@@ -50,11 +50,11 @@ func (s *sender) head(r *outgoing, off int, src asm.Register) {
 func (s *sender) send(r *outgoing) {
 	c := s.code
 	// The program computes as much as it can before, to keep the time without preemption short.
-	c.Load(asm.R0, s.eval.members.pidTgid())
+	c.Load(asm.R0, s.eval.members.PidTgid())
 	s.head(r, sent.HeadTask, asm.R0)
 	c.Emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
 	s.head(r, sent.HeadStream, asm.R0)
-	on := s.eval.hook.unpreempted()
+	on := s.eval.hook.Unpreempted()
 	done, lost, nowhere := c.Label(), c.Label(), c.Label()
 	cpu := c.Alloc(8)
 	c.Call(asm.FnGetSmpProcessorId)

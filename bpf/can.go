@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -19,16 +20,16 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	defer caught(new(*Image), &err)
 	s := &graph{sources: []*source{{Event: e}}}
 	im := &Image{Image: load.Image{Target: &Target{}}, host: host, graph: s}
-	h := im.newHook(assembler.NewDry(), 0)
+	h := hook.New(assembler.NewDry(), host, e, 0, im.Target)
 	nodes := append([]expr.Node{n}, expr.Reads(n)...)
-	h.pickRaw(nodes)
+	h.PickRaw(nodes, false)
 	v := newEval(h)
-	v.fail = h.code.Label()
-	v.members.foresee(nodes...)
-	v.members.check(im.Target, nil, v.fail)
-	v.members.fetchContext(nodes)
-	v.members.fetchOperands(nodes)
-	v.members.now()
+	v.fail = h.Code.Label()
+	v.members.Foresee(nodes...)
+	v.members.Check(im.Target, nil, v.fail)
+	v.members.FetchContext(nodes)
+	v.members.FetchOperands(nodes)
+	v.members.Now()
 	if n.Type().Kind == expr.Str {
 		v.alloc(n)
 	} else {

@@ -13,8 +13,8 @@
 //
 //	code     instructions, labels, the stack of one program
 //	arith    numbers in registers that fail where they do not fit
-//	hook     the event that calls the program, and its context
-//	members  sample members, fetched once; the checks of the target
+//	hook     the event that calls the program, its context, and the sample
+//	         members, fetched once, with the checks of the target
 //	env      which fields lie on the stack, and the room that texts need
 //	eval     expressions: numbers, texts, statements
 //	gate     predicates in front of an operator, and the counters

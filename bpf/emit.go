@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -51,7 +52,7 @@ func (r *record) lay() {
 	r.slots, r.size = nil, 0
 	for _, f := range r.Fields {
 		s := slot{field: f, size: f.F.Size}
-		_, known := sizes[s.size]
+		_, known := hook.Sizes[s.size]
 		switch {
 		case f.F.Read != nil && f.F.Kind == event.Str:
 			s.text, s.size = true, env{}.fieldRoom(f)
@@ -111,6 +112,7 @@ func (im *Image) Projection(e int) *sent.Projection {
 type sender struct {
 	*gate
 	record *record
+	source *source
 }
 
 // feed sends the event if all predicates hold.
@@ -127,7 +129,7 @@ func (s *sender) feed(f *feed) {
 	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := outgoing{size: sent.HeadSize, stream: s.eval.hook.index}
+	data := outgoing{size: sent.HeadSize, stream: s.eval.hook.Index}
 	switch {
 	case r.Whole:
 		s.whole()
@@ -162,7 +164,7 @@ func (s *sender) fill(at int16) {
 			continue
 		}
 		s.eval.field(asm.R0, slot.field)
-		c.Emit(asm.StoreMem(asm.R10, to, asm.R0, sizes[slot.size]))
+		c.Emit(asm.StoreMem(asm.R10, to, asm.R0, hook.Sizes[slot.size]))
 	}
 }
 
@@ -171,8 +173,8 @@ func (s *sender) fill(at int16) {
 // are not there yet when programs run: the known ones are computed.
 func (s *sender) whole() {
 	c, r, h := s.code, s.record, s.eval.hook
-	schema := h.source.Schema
-	if h.kind != ebpf.TracePoint {
+	schema := h.Event.Schema
+	if h.Kind != ebpf.TracePoint {
 		panic("BUG: a whole record of a raw tracepoint")
 	}
 	// Where the record ends: behind its last dynamic part.
@@ -183,7 +185,7 @@ func (s *sender) whole() {
 		if f.Place != event.DataLoc && f.Place != event.RelLoc {
 			continue
 		}
-		h.ctx(asm.R0, f.Offset, 4, false)
+		h.Record(asm.R0, f.Offset, 4, false)
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
 			asm.Add.Reg(asm.R0, asm.R1))
 		if f.Place == event.RelLoc {
@@ -208,7 +210,7 @@ func (s *sender) whole() {
 	c.IfImm(asm.JGT, asm.R2, wholeMost, s.eval.fail)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
 	c.Call(asm.FnProbeReadKernel)
-	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.eval.members.pidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.eval.members.PidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
 		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)), asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
 	c.Load(asm.R5, length)
 	c.IfImm(asm.JGT, asm.R5, wholeMost, s.eval.fail)
@@ -234,7 +236,7 @@ func (s *sender) scratch() {
 	mark := c.Stack
 	k := c.Alloc(8)
 	c.Zero(k, 8)
-	c.Get(load.WholeMap.Of(s.eval.hook.index), k, s.eval.fail)
+	c.Get(load.WholeMap.Of(s.eval.hook.Index), k, s.eval.fail)
 	c.Stack = mark
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
 }

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -13,8 +14,8 @@ import (
 // An eval evaluates expressions on the event of a hook, or on what env says.
 type eval struct {
 	code    *code
-	hook    *hook
-	members *members
+	hook    *hook.Hook
+	members *hook.Members
 
 	env   env
 	scope scope
@@ -22,8 +23,8 @@ type eval struct {
 }
 
 // newEval evaluates on the event of a hook.
-func newEval(h *hook) *eval {
-	return &eval{code: h.code, hook: h, members: &members{hook: h}}
+func newEval(h *hook.Hook) *eval {
+	return &eval{code: h.Code, hook: h, members: hook.NewMembers(h)}
 }
 
 // enter gives n's locals their places on the stack, and returns a function

@@ -28,7 +28,7 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 	switch n.View {
 	case expr.ViewValue:
 	case expr.ViewOffset, expr.ViewLen:
-		e.hook.locator(dst, n)
+		e.hook.Locator(dst, n)
 		return
 	default:
 		refuse("the bytes of field %s", f.Name)
@@ -52,21 +52,21 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		refuse("field %s is not a number", f.Name)
 	}
 	if f.Name == "common_pid" && f.Size == 4 {
-		c.Emit(asm.LoadMem(dst, asm.R10, e.members.pidTgid(), asm.Word))
+		c.Emit(asm.LoadMem(dst, asm.R10, e.members.PidTgid(), asm.Word))
 		return
 	}
-	if e.hook.raw != nil {
-		e.hook.rawField(dst, f)
+	if e.hook.Raw != nil {
+		e.hook.RawField(dst, f)
 		return
 	}
-	if e.hook.kind == ebpf.Kprobe {
-		e.hook.probeField(dst, f)
+	if e.hook.Kind == ebpf.Kprobe {
+		e.hook.ProbeField(dst, f)
 		return
 	}
-	if f.Place != event.InRaw || e.hook.kind == ebpf.PerfEvent {
+	if f.Place != event.InRaw || e.hook.Kind == ebpf.PerfEvent {
 		refuse("field %s is not in the record", f.Name)
 	}
-	e.hook.ctx(dst, f.Offset, f.Size, f.Signed)
+	e.hook.Record(dst, f.Offset, f.Size, f.Signed)
 }
 
 // savedName tells the fields of one event apart: an own field may hide a sample member
@@ -88,17 +88,17 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 		}
 		e.code.Load(dst, e.env.pair.delay)
 	case event.MemberPeriod:
-		e.hook.period(dst)
+		e.hook.Period(dst)
 	case event.MemberTime:
-		if e.members.time == 0 {
+		if e.members.Time() == 0 {
 			refuse("a time in a filter: the kernel's programs have another clock than perf")
 		}
-		e.code.Load(dst, e.members.time)
+		e.code.Load(dst, e.members.Time())
 	default:
 		if n.F.Member.OfProbe() {
 			arguments{e}.number(dst, n.F)
 			return
 		}
-		e.members.read(dst, n.F)
+		e.members.Read(dst, n.F)
 	}
 }

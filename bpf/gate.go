@@ -48,7 +48,7 @@ func (g *gate) count(stat int) {
 	skip := c.Label()
 	k := c.Alloc(8)
 	c.Zero(k, 8)
-	c.Get(load.StatsMap.Of(g.eval.hook.index), k, skip)
+	c.Get(load.StatsMap.Of(g.eval.hook.Index), k, skip)
 	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
 		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
 	c.Place(skip)

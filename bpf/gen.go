@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 )
 
@@ -35,7 +36,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		at = &Target{CPUs: t.CPUs}
 	}
 	for _, e := range s.sources {
-		if weighted(e.Schema) && (at.InSet() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
+		if hook.Weighted(e.Schema) && (at.InSet() || len(at.PIDs)+len(at.TIDs)+len(at.Cgroups) > 0) {
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}
@@ -52,19 +53,19 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 		if e.served {
 			continue
 		}
-		h := im.newHook(code(), i)
+		h := hook.New(code(), host, e.Event, i, im.Target)
 		if !e.whole() {
-			h.pickRaw(s.nodes(i))
+			h.PickRaw(s.nodes(i), e.stacked)
 		}
 		im.newGen(h).program(at)
 		p := load.Program{
-			Label: e.Label, Kind: h.kind, Attach: e.Schema.FullName(), Event: i,
+			Label: e.Label, Kind: h.Kind, Attach: e.Schema.FullName(), Event: i,
 			Type: e.Schema.Type, ID: e.Schema.ID, Places: e.serves, User: e.Probe != nil && e.Probe.User,
 		}
-		if h.raw != nil {
-			p.Attach = h.raw.Name
+		if h.Raw != nil {
+			p.Attach = h.Raw.Name
 		}
-		p.Ins = h.code.Finish()
+		p.Ins = h.Code.Finish()
 		im.Programs = append(im.Programs, p)
 	}
 	im.common()
@@ -82,32 +83,32 @@ type gen struct {
 }
 
 // newGen generates the program of a hook.
-func (im *Image) newGen(h *hook) *gen {
-	return &gen{im, &gate{code: h.code, eval: newEval(h)}}
+func (im *Image) newGen(h *hook.Hook) *gen {
+	return &gen{im, &gate{code: h.Code, eval: newEval(h)}}
 }
 
 // program generates the program, for a target.
 func (g *gen) program(t *Target) {
 	c, eval, graph := g.gate.code, g.gate.eval, g.image.graph
-	members, nodes := eval.members, graph.nodes(eval.hook.index)
-	members.foresee(nodes...)
+	members, nodes := eval.members, graph.nodes(eval.hook.Index)
+	members.Foresee(nodes...)
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 
-	preds, e := early(eval.hook.source)
+	preds, e := early(graph.sources[eval.hook.Index])
 	eval.fail = exit // not used
 	for _, p := range preds {
 		eval.test(p, false, exit)
 	}
 	if e.Sampled {
-		members.check(&Target{}, nil, exit)
+		members.Check(&Target{}, nil, exit)
 	} else {
-		members.check(t, e.CPUs, exit)
+		members.Check(t, e.CPUs, exit)
 	}
 	done := c.Label()
-	end := eval.hook.alone(g.gate, exit)
-	members.fetchContext(nodes)
-	members.fetchOperands(nodes)
+	end := g.gate.alone(exit)
+	members.FetchContext(nodes)
+	members.FetchOperands(nodes)
 
 	if graph.counted && len(e.feeds) == 1 {
 		g.gate.counted = &e.feeds[0]
@@ -125,8 +126,8 @@ func (g *gen) program(t *Target) {
 	if graph.counted && g.gate.counted == nil {
 		g.gate.count(load.StatTaken)
 	}
-	members.now()
-	g.image.Times = g.image.Times || members.wants.time
+	members.Now()
+	g.image.Times = g.image.Times || members.WantsTime()
 
 	for i := range e.feeds {
 		g.feed(&e.feeds[i])
@@ -143,7 +144,7 @@ func (g *gen) feed(f *feed) {
 	mark := g.gate.code.Stack
 	switch {
 	case f.emit != nil:
-		s := &sender{g.gate, f.emit}
+		s := &sender{g.gate, f.emit, g.image.graph.sources[g.gate.eval.hook.Index]}
 		s.feed(f)
 	case f.join != nil:
 		j := &joiner{g.gate, f.join, g.feed}
@@ -161,7 +162,7 @@ func (g *gen) feed(f *feed) {
 func (g *gen) table(f *feed) {
 	w := &walker{eval: g.gate.eval}
 	w.kernel, w.user = g.image.graph.chain()
-	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.index), stack: w}
+	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.Index), stack: w}
 	t.feed(f)
 }
 

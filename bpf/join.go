@@ -270,7 +270,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c.Store(delay, asm.R0)
 	for i := range j.pairs {
 		p := &j.pairs[i]
-		if p.end != o.eval.hook.index {
+		if p.end != o.eval.hook.Index {
 			continue
 		}
 		other := c.Label()
@@ -297,7 +297,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 // ends reports that the program's event ends pairs with the start.
 func (o *joiner) ends(start int) bool {
 	return slices.ContainsFunc(o.join.pairs, func(p pair) bool {
-		return p.end == o.eval.hook.index && p.start == start
+		return p.end == o.eval.hook.Index && p.start == start
 	})
 }
 
@@ -310,20 +310,20 @@ func (o *joiner) wait(key, now int16, done label) {
 	c.Zero(value+waitSaved, j.size-waitSaved)
 	c.Load(asm.R0, now)
 	c.Store(value+waitTime, asm.R0)
-	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.eval.hook.index+1)))
+	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.eval.hook.Index+1)))
 	for _, sf := range j.saved {
-		if sf.event != o.eval.hook.index {
+		if sf.event != o.eval.hook.Index {
 			continue
 		}
 		at := value + int16(sf.off)
 		switch {
 		case sf.name == savedTask:
-			c.Load(asm.R0, o.eval.members.pidTgid())
+			c.Load(asm.R0, o.eval.members.PidTgid())
 			c.Store(at, asm.R0)
 		case sf.name == savedContext:
-			o.eval.members.moment(at, j.flags, !j.late[sf.event])
+			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
 		case sf.array:
-			o.eval.hook.array(at, sf.field.F)
+			o.eval.hook.Array(at, sf.field.F)
 		case sf.text:
 			o.eval.text(at, sf.size, sf.field)
 		default:

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/hook"
 	"ppscript/bpf/latetext"
 	"ppscript/runtime/expr"
 )
@@ -13,7 +14,7 @@ import (
 // kernelInt reads a number of the kernel's memory into R0.
 func (e *eval) kernelInt(n *expr.KernelInt) {
 	c := e.code
-	size, ok := sizes[n.Size]
+	size, ok := hook.Sizes[n.Size]
 	if !ok {
 		refuse("a number of %d bytes in the kernel's memory", n.Size)
 	}
@@ -72,25 +73,12 @@ func (e *eval) taskAddr() { e.code.Call(asm.FnGetCurrentTask) }
 
 // traceArg reads an argument of the tracepoint into R0.
 func (e *eval) traceArg(n *expr.TraceArg) {
-	if e.hook.raw == nil {
+	if e.hook.Raw == nil {
 		refuse("arguments of a tracepoint are known where no other field of its record is read than those " +
 			"that are copies of them, from Linux 6.2 on")
 	}
 	e.code.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
 	e.code.Extend(asm.R0, 8*n.Size, n.Signed)
-}
-
-// asksArguments reports that arguments of the tracepoint are read.
-func asksArguments(nodes []expr.Node) bool {
-	found := false
-	for _, n := range nodes {
-		expr.Walk(n, func(n expr.Node) bool {
-			_, arg := n.(*expr.TraceArg)
-			found = found || arg
-			return !found
-		})
-	}
-	return found
 }
 
 // readField reads a field that stands for a read into dst; the other registers

@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -81,11 +82,11 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 		for k, f := range feeds {
 			n := f.keys[i]
 			switch now, _ := n.(*expr.Field); {
-			case now != nil && isTime(now):
+			case now != nil && hook.IsTime(now):
 				refuse("key %s is the time: each event would have a row of its own", n)
-			case isStack(n):
+			case hook.IsStack(n):
 				col.Stack, col.Size = true, load.StackKey
-				f.source.stackOf(n)
+				stackOf(f.source.Event, n)
 				f.source.stacked = true
 			case n.Type().Kind == expr.Str:
 				col.Text, col.Size = true, max(col.Size, f.env.room(n))
@@ -94,7 +95,7 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 			default:
 				refuse("key %s is a %s", n, n.Type())
 			}
-			if k > 0 && (col.Text != (n.Type().Kind == expr.Str) || col.Stack != isStack(n)) {
+			if k > 0 && (col.Text != (n.Type().Kind == expr.Str) || col.Stack != hook.IsStack(n)) {
 				refuse("key %s has two kinds", n)
 			}
 		}

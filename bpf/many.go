@@ -152,7 +152,7 @@ func (e arguments) placeText(off int16, size int, texts []string) {
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
 	c.Call(asm.FnGetAttachCookie)
 	c.Store(key, asm.R0)
-	c.Get(load.NamesMap.Of(e.hook.index), key, e.fail)
+	c.Get(load.NamesMap.Of(e.hook.Index), key, e.fail)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
 	for i := 0; i < size; i += 8 {
 		if i >= textsRoom(texts) {

@@ -265,7 +265,7 @@ func (e *eval) leaf(n expr.Node) bool {
 	case *expr.Const:
 		return n.T.Numeric()
 	case *expr.Field:
-		return n.Type().Numeric() && n.F.Read == nil && (n.F.Of == nil || e.hook.raw == nil)
+		return n.Type().Numeric() && n.F.Read == nil && (n.F.Of == nil || e.hook.Raw == nil)
 	}
 	return false
 }
@@ -374,7 +374,7 @@ func (e *eval) native(n *expr.Native) {
 	}
 	if n.Is(expr.AsksThreads) {
 		e.num(n.Args[0])
-		c.Traced(e.hook.target)
+		c.Traced(e.hook.Target)
 		return
 	}
 	refuse("%s() has no code for the kernel", n.Name)

@@ -2,8 +2,8 @@ package bpf
 
 import (
 	"ppscript/bpf/features"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/agg"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/join"
@@ -29,18 +29,15 @@ type Part struct {
 	Counted bool
 }
 
-// An Event is one tracepoint, one probe, or one event of perf that is sampled. The
-// last is opened by somebody else, on the target, and has the program set.
-type Event struct {
-	Stream  int // index of its stream in the plan
-	Schema  *event.Schema
-	Sampled bool
-	Probe   *Probe // nil if it is none
-	Label   string
-	Filter  expr.Node  // nil passes all
-	CPUs    []int      // nil is all of the target's
-	Stack   *StackSpec // nil if nobody asks for it
-}
+// What calls a program.
+type (
+	// An Event is one tracepoint, one probe, or one event of perf that is sampled.
+	Event = hook.Event
+	// A Probe says that an event is a probe.
+	Probe = hook.Probe
+	// A StackSpec says which part of an event's stack is wanted.
+	StackSpec = hook.StackSpec
+)
 
 // An Edge brings the events of a stream for which all of Preds hold to an
 // operator, or out of the kernel. One of Group, Join, Fold and Send is given.

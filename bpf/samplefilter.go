@@ -5,6 +5,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -18,15 +19,15 @@ import (
 func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
 	im = &Image{Image: load.Image{Target: &Target{}}, host: host, graph: &graph{}}
-	v := newEval(&hook{code: assembler.New(), host: host, kind: ebpf.PerfEvent, target: im.Target})
+	v := newEval(&hook.Hook{Code: assembler.New(), Host: host, Kind: ebpf.PerfEvent, Target: im.Target})
 	c := v.code
-	v.members.foresee(preds...)
+	v.members.Foresee(preds...)
 	drop := c.Label()
 	v.fail = c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
-	v.members.check(im.Target, nil, drop)
-	v.members.fetchContext(preds)
-	v.members.fetchOperands(preds)
+	v.members.Check(im.Target, nil, drop)
+	v.members.FetchContext(preds)
+	v.members.FetchOperands(preds)
 	for _, p := range preds {
 		v.test(p, false, drop)
 	}

@@ -39,7 +39,7 @@ func (s *sender) behind() {
 		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
 	mark := c.Stack
 	var call int16
-	again := s.eval.hook.source.lateTexts()
+	again := s.source.lateTexts()
 	if again > 0 {
 		call = c.Alloc(latetext.CallSize(again))
 		c.Zero(call, latetext.CallSize(again))
@@ -63,7 +63,7 @@ func (s *sender) behind() {
 		c.Place(next)
 	}
 	if again > 0 {
-		c.Emit(latetext.Keep(call, s.eval.members.pidTgid(), s.eval.hook.index, c.Name())...)
+		c.Emit(latetext.Keep(call, s.eval.members.PidTgid(), s.eval.hook.Index, c.Name())...)
 	}
 	c.Stack = mark
 	c.Emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))

@@ -6,7 +6,6 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
@@ -23,12 +22,6 @@ import (
 // User addresses mean something within one program of one process only: the
 // process is part of the stack, and how often it executed a program.
 
-// A StackSpec says which part of an event's stack is wanted.
-type StackSpec struct {
-	Kernel, User bool
-	Max          int // addresses
-}
-
 const (
 	maxFresh      = 4096
 	userStackFlag = 1 << 8 // BPF_F_USER_STACK
@@ -37,16 +30,9 @@ const (
 // defaultStacks bounds the stacks of a spec: 64 MiB, as the native table.
 const defaultStacks = 1 << 15
 
-// isStack reports that a node is the event's own stack.
-func isStack(n expr.Node) bool {
-	f, ok := n.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember &&
-		f.F.Member == event.MemberCallchain
-}
-
 // stackOf is the stacks of the event, once it is known that somebody counts by
 // them.
-func (e *source) stackOf(n expr.Node) *StackSpec {
+func stackOf(e *Event, n expr.Node) *StackSpec {
 	if n.(*expr.Field).Part == expr.Start {
 		refuse("the stack of a start is forgotten when its pair ends")
 	}
@@ -87,11 +73,11 @@ type walker struct {
 // R7 is its memory from then on.
 func (w *walker) leave(key int16, n expr.Node) {
 	c, h := w.eval.code, w.eval.hook
-	spec := h.source.stackOf(n)
+	spec := stackOf(h.Event, n)
 	mark := c.Stack
 	index := c.Alloc(8)
 	c.Zero(index, 8)
-	c.Get(load.ChainMap.Of(h.index), index, w.eval.fail)
+	c.Get(load.ChainMap.Of(h.Index), index, w.eval.fail)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), assembler.StoreImm(asm.R7, load.ChainTask, 0),
 		assembler.StoreImm(asm.R7, load.ChainKernel, 0), assembler.StoreImm(asm.R7, load.ChainUser, 0),
 		assembler.StoreImm(asm.R7, load.ChainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
@@ -129,7 +115,7 @@ func (w *walker) part(size, at, most int, flags int32) {
 // task notes the process, and which program it runs.
 func (w *walker) task() {
 	c := w.eval.code
-	at, ok := w.eval.hook.host.Member("task_struct", "self_exec_id")
+	at, ok := w.eval.hook.Host.Member("task_struct", "self_exec_id")
 	if !ok {
 		refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
@@ -137,7 +123,7 @@ func (w *walker) task() {
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
 		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, load.ChainTask+4), asm.Mov.Imm(asm.R2, 4))
 	c.Call(asm.FnProbeReadKernel)
-	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.pidTgid()+4, asm.Word),
+	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.PidTgid()+4, asm.Word),
 		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
 }
 

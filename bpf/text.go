@@ -110,8 +110,8 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	c.Zero(off, size)
-	if e.hook.raw != nil {
-		e.hook.rawText(off, f.Name)
+	if e.hook.Raw != nil {
+		e.hook.RawText(off, f.Name)
 		return
 	}
 	if f.Place == event.InRaw {
@@ -122,7 +122,7 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	// Length and offset of the data; one byte more is read, the NUL.
-	e.hook.ctx(asm.R0, f.Offset, 4, false)
+	e.hook.Record(asm.R0, f.Offset, 4, false)
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
 	c.IfImm(asm.JGT, asm.R2, maxText, e.fail)
 	c.Emit(asm.And.Imm(asm.R0, 0xffff))

@@ -20,7 +20,7 @@ const userRoom = latetext.Room
 // userText puts a text of the process at off. That of the begin of a system call may
 // not be there: who must know it at once would take the word for it.
 func (e *eval) userText(off int16, size int, n *expr.Native) {
-	if s := e.hook.source; s != nil && latetext.Begins(s.Schema) {
+	if s := e.hook.Event; s != nil && latetext.Begins(s.Schema) {
 		refuse("%s may come into memory during the call, and is read at its end then", n)
 	}
 	c := e.code
@@ -38,8 +38,8 @@ func (e *eval) userText(off int16, size int, n *expr.Native) {
 // array.
 func (e *eval) recordNumber(n *expr.Mem) {
 	off, p, ok := expr.RecordOffset(n.Addr)
-	if !ok || p != expr.Self || e.env.pair != nil || e.env.out != nil || e.hook.kind != ebpf.TracePoint {
+	if !ok || p != expr.Self || e.env.pair != nil || e.env.out != nil || e.hook.Kind != ebpf.TracePoint {
 		refuse("%s has no code for the kernel", n)
 	}
-	e.hook.ctx(asm.R0, off, n.Size, n.Signed)
+	e.hook.Record(asm.R0, off, n.Size, n.Signed)
 }

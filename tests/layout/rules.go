@@ -75,6 +75,7 @@ var layers = [][]string{
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf/latetext"}, // its programs and maps are for bpf/load
 	{"bpf/assembler"},
+	{"bpf/hook"}, // what calls a program, and what it finds there
 	{"bpf"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.

@@ -1,9 +1,10 @@
-package bpf
+package hook
 
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -12,16 +13,16 @@ import (
 // This file generates programs of raw tracepoints, whose fields are arguments of the
 // kernel's trace call (package rawpoint).
 
-// pickRaw decides whether the program can be a raw one: every field of the
+// PickRaw decides whether the program can be a raw one: every field of the
 // record that somebody reads must be known. Without BTF, structures cannot be
-// read.
-func (h *hook) pickRaw(nodes []expr.Node) {
-	e := h.source
-	if h.host.AsRaw {
-		h.kind = ebpf.RawTracepoint
+// read. stacked says that somebody counts by its stack.
+func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
+	e := h.Event
+	if h.Host.AsRaw {
+		h.Kind = ebpf.RawTracepoint
 		return
 	}
-	if e.Sampled || e.Probe != nil || e.stacked && e.Stack.Kernel {
+	if e.Sampled || e.Probe != nil || stacked && e.Stack.Kernel {
 		// The kernel's stack begins where the record was made, without
 		// frames of the program itself.
 		return
@@ -30,7 +31,7 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 	if p == nil && asksArguments(nodes) {
 		p = &rawpoint.Point{Name: e.Schema.Name}
 	}
-	if p == nil || !h.host.Raw(p.Name) {
+	if p == nil || !h.Host.Raw(p.Name) {
 		return
 	}
 	typ := ebpf.RawTracepoint
@@ -49,11 +50,11 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 			ok = ok && have && f.View == expr.ViewValue &&
 				(f.F.Kind == event.Int || known.Text && f.F.Kind == event.Str ||
 					known.Words != nil && f.F.Kind == event.Array)
-			if have && known.Words != nil && !h.host.Tells32() {
+			if have && known.Words != nil && !h.Host.Tells32() {
 				ok = false
 			}
 			if have && known.Deref {
-				if _, has := h.host.Member(known.Type, known.Member); !has {
+				if _, has := h.Host.Member(known.Type, known.Member); !has {
 					ok = false
 				}
 				typ = ebpf.Tracing
@@ -62,27 +63,27 @@ func (h *hook) pickRaw(nodes []expr.Node) {
 		})
 	}
 	if ok {
-		h.raw, h.kind = p, typ
+		h.Raw, h.Kind = p, typ
 	}
 }
 
-// rawText copies a text of a structure to off.
-func (h *hook) rawText(off int16, name string) {
-	c := h.code
-	f := h.raw.Fields[name]
-	at, _ := h.host.Member(f.Type, f.Member)
+// RawText copies a text of a structure to off.
+func (h *Hook) RawText(off int16, name string) {
+	c := h.Code
+	f := h.Raw.Fields[name]
+	at, _ := h.Host.Member(f.Type, f.Member)
 	c.Emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.Arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
 	c.Addr(asm.R1, off)
 	c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)))
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
-// rawField reads a field from the arguments.
-func (h *hook) rawField(dst asm.Register, field *event.Field) {
-	c := h.code
-	f, ok := h.raw.Fields[field.Own().Name]
+// RawField reads a field from the arguments.
+func (h *Hook) RawField(dst asm.Register, field *event.Field) {
+	c := h.Code
+	f, ok := h.Raw.Fields[field.Own().Name]
 	if !ok {
-		refuse("BUG: field %s of a raw tracepoint", field.Name)
+		assembler.Refuse("BUG: field %s of a raw tracepoint", field.Name)
 	}
 	if f.Words != nil {
 		i := field.Offset - field.Own().Offset
@@ -95,8 +96,8 @@ func (h *hook) rawField(dst asm.Register, field *event.Field) {
 	base, off := asm.R6, 8*f.Arg
 	if f.Deref {
 		c.Emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
-		at, _ := h.host.Member(f.Type, f.Member)
-		c.Emit(asm.LoadMem(dst, dst, int16(at), sizes[f.Size]))
+		at, _ := h.Host.Member(f.Type, f.Member)
+		c.Emit(asm.LoadMem(dst, dst, int16(at), Sizes[f.Size]))
 		if f.Signed {
 			c.Extend(dst, 8*f.Size, true)
 		}
@@ -108,18 +109,18 @@ func (h *hook) rawField(dst asm.Register, field *event.Field) {
 }
 
 // rawArray copies an array of members to the stack: the arguments of a system call.
-func (h *hook) rawArray(to int16, name string) {
-	f := h.raw.Fields[name]
-	h.rawWords(f, 0, len(f.Words), func(i int) { h.code.Store(to+int16(8*i), asm.R0) })
+func (h *Hook) rawArray(to int16, name string) {
+	f := h.Raw.Fields[name]
+	h.rawWords(f, 0, len(f.Words), func(i int) { h.Code.Store(to+int16(8*i), asm.R0) })
 }
 
 // rawWords reads n elements of an array of members, from one on, into R0, and calls
 // take for each. Other registers change.
-func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
-	c := h.code
-	info, status, ok := h.host.Status()
+func (h *Hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
+	c := h.Code
+	info, status, ok := h.Host.Status()
 	if !ok {
-		refuse("arguments of system calls: programs cannot tell tasks of 32 bits")
+		assembler.Refuse("arguments of system calls: programs cannot tell tasks of 32 bits")
 	}
 	small, end := c.Label(), c.Label()
 	c.Call(asm.FnGetCurrentTaskBtf)
@@ -128,9 +129,9 @@ func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
 	c.IfImm(asm.JNE, asm.R2, 0, small)
 	words := func(members []string, size asm.Size) {
 		for i, m := range members[first : first+n] {
-			at, ok := h.host.Member(f.Type, m)
+			at, ok := h.Host.Member(f.Type, m)
 			if !ok {
-				refuse("the kernel's types do not show %s.%s", f.Type, m)
+				assembler.Refuse("the kernel's types do not show %s.%s", f.Type, m)
 			}
 			c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(at), size))
 			take(i)
@@ -146,3 +147,16 @@ func (h *hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
 // compatStatus is TS_COMPAT of arch/x86/include/asm/thread_info.h: the running
 // system call is one of 32 bits.
 const compatStatus = 2
+
+// asksArguments reports that arguments of the tracepoint are read.
+func asksArguments(nodes []expr.Node) bool {
+	found := false
+	for _, n := range nodes {
+		expr.Walk(n, func(n expr.Node) bool {
+			_, arg := n.(*expr.TraceArg)
+			found = found || arg
+			return !found
+		})
+	}
+	return found
+}

@@ -1,8 +1,9 @@
-package bpf
+package hook
 
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
@@ -13,29 +14,31 @@ import (
 // in front of everything else, to a place of the stack; the target's checks need
 // some of them anyway.
 
-// members are the sample members of a program, and where they are.
-type members struct {
-	hook  *hook
+// Members are the sample members of a program, and where they are.
+type Members struct {
+	hook  *Hook
 	wants struct{ pid, cpu, time bool }
 
 	// Places on the stack; 0 is not fetched.
 	pid, cpu int16
 	time     int16
 	context  map[event.Member]int16
-	operands map[event.Member]int16
+	// Operands are the arguments of probes that lie in memory, each with whether it could
+	// not be read behind it.
+	Operands map[event.Member]int16
 }
 
-// foresee finds what nodes read.
-func (m *members) foresee(nodes ...expr.Node) {
+// Foresee finds what nodes read.
+func (m *Members) Foresee(nodes ...expr.Node) {
 	for _, n := range nodes {
 		for _, f := range expr.UsesOf(n).Fields {
 			switch {
 			case f.Part == expr.Start:
 			case f.Is(event.MemberCPU):
 				m.wants.cpu = true
-			case isStack(f):
+			case IsStack(f):
 				m.wants.pid = true
-			case isTime(f):
+			case IsTime(f):
 				m.wants.time = true
 			case f.Is(event.MemberPID), f.Is(event.MemberTID), f.F.Name == "common_pid":
 				m.wants.pid = true
@@ -44,10 +47,10 @@ func (m *members) foresee(nodes ...expr.Node) {
 	}
 }
 
-// check emits the checks of a target, and fetches the sample members that they
+// Check emits the checks of a target, and fetches the sample members that they
 // read as well. Events outside the target, or of other CPUs than only, jump to exit.
-func (m *members) check(t *Target, only []int, exit label) {
-	c := m.hook.code
+func (m *Members) Check(t *load.Target, only []int, exit assembler.Label) {
+	c := m.hook.Code
 	tasks := len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
 	if m.wants.pid || tasks {
 		c.Call(asm.FnGetCurrentPidTgid)
@@ -64,7 +67,7 @@ func (m *members) check(t *Target, only []int, exit label) {
 	}
 	ranges := load.Ranges(t.CPUs, only)
 	if len(ranges) > load.Listed*8 {
-		refuse("CPUs in %d ranges", len(ranges))
+		assembler.Refuse("CPUs in %d ranges", len(ranges))
 	}
 	if m.wants.cpu || ranges != nil {
 		c.Call(asm.FnGetSmpProcessorId)
@@ -86,54 +89,69 @@ func (m *members) check(t *Target, only []int, exit label) {
 	}
 }
 
-// now fetches the time, if somebody reads it.
-func (m *members) now() {
+// NewMembers are those of the event of a hook; none is fetched yet.
+func NewMembers(h *Hook) *Members { return &Members{hook: h} }
+
+// WantsTime reports that somebody reads the time.
+func (m *Members) WantsTime() bool { return m.wants.time }
+
+// Time is where the time is; 0 if it was not fetched.
+func (m *Members) Time() int16 { return m.time }
+
+// Now fetches the time, if somebody reads it.
+func (m *Members) Now() {
 	if !m.wants.time {
 		return
 	}
-	c := m.hook.code
+	c := m.hook.Code
 	c.Call(asm.FnKtimeGetNs)
 	m.time = c.Alloc(8)
 	c.Store(m.time, asm.R0)
 }
 
-// pidTgid is where the task is: its thread, and in the upper half its process.
-func (m *members) pidTgid() int16 {
+// PidTgid is where the task is: its thread, and in the upper half its process.
+func (m *Members) PidTgid() int16 {
 	if m.pid == 0 {
 		panic("BUG: pid was not foreseen")
 	}
 	return m.pid
 }
 
-// read leaves a sample member in dst.
-func (m *members) read(dst asm.Register, f *event.Field) {
-	c := m.hook.code
+// processor is where the number of the CPU is.
+func (m *Members) processor() int16 {
+	if m.cpu == 0 {
+		panic("BUG: cpu was not foreseen")
+	}
+	return m.cpu
+}
+
+// Read leaves a sample member in dst.
+func (m *Members) Read(dst asm.Register, f *event.Field) {
+	c := m.hook.Code
 	switch f.Member {
 	case event.MemberTID:
-		c.Emit(asm.LoadMem(dst, asm.R10, m.pidTgid(), asm.Word))
+		c.Emit(asm.LoadMem(dst, asm.R10, m.PidTgid(), asm.Word))
 	case event.MemberPID:
-		c.Emit(asm.LoadMem(dst, asm.R10, m.pidTgid()+4, asm.Word))
+		c.Emit(asm.LoadMem(dst, asm.R10, m.PidTgid()+4, asm.Word))
 	case event.MemberCPU:
-		if m.cpu == 0 {
-			panic("BUG: cpu was not foreseen")
-		}
-		c.Load(dst, m.cpu)
+		c.Load(dst, m.processor())
 	case event.MemberIP:
-		m.hook.register(dst, f.Name, ptregs.IP)
+		m.hook.Register(dst, f.Name, ptregs.IP)
 	default:
 		if f.Member >= event.MemberReg && f.Member < event.MemberArg {
-			m.hook.register(dst, f.Name, uint8(f.Member-event.MemberReg))
+			m.hook.Register(dst, f.Name, uint8(f.Member-event.MemberReg))
 			return
 		}
 		at, ok := m.context[f.Member]
 		if !ok {
-			refuse("field %s: programs do not have it", f.Name)
+			assembler.Refuse("field %s: programs do not have it", f.Name)
 		}
 		c.Load(dst, at)
 		c.Extend(dst, 8*f.Size, f.Signed)
 	}
 }
 
-func isTime(n *expr.Field) bool {
+// IsTime reports that a field is the time of its event.
+func IsTime(n *expr.Field) bool {
 	return n.F.Place == event.InMember && n.F.Member == event.MemberTime && n.View == expr.ViewValue
 }

@@ -1,4 +1,4 @@
-package bpf
+package hook
 
 import (
 	"github.com/cilium/ebpf"
@@ -17,9 +17,9 @@ import (
 // The run queue is found through the running task (se.cfs_rq.rq), which needs
 // no address of a symbol: those of variables are not shown by all kernels.
 
-// fetchContext fetches the context members that somebody reads. R6 is the context.
-func (m *members) fetchContext(nodes []expr.Node) {
-	c := m.hook.code
+// FetchContext fetches the context members that somebody reads. R6 is the context.
+func (m *Members) FetchContext(nodes []expr.Node) {
+	c := m.hook.Code
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, ok := n.(*expr.Field)
@@ -42,18 +42,18 @@ func (m *members) fetchContext(nodes []expr.Node) {
 }
 
 // fetch leaves a sample member at a place of the stack.
-func (m *members) fetch(f event.Member, name string, at int16) {
-	c := m.hook.code
+func (m *Members) fetch(f event.Member, name string, at int16) {
+	c := m.hook.Code
 	switch f {
 	case event.MemberIRQsOff:
 		m.irqsOff(name)
 	case event.MemberNeedResched:
-		if m.hook.host.NeedResched == 0 {
-			refuse("%s: the flag of this kernel is not known", name)
+		if m.hook.Host.NeedResched == 0 {
+			assembler.Refuse("%s: the flag of this kernel is not known", name)
 		}
 		m.follow(name, at, 8, "task_struct", "thread_info", "", "thread_info", "flags")
 		c.Load(asm.R0, at)
-		c.Emit(asm.RSh.Imm(asm.R0, int32(m.hook.host.NeedResched)), asm.And.Imm(asm.R0, 1))
+		c.Emit(asm.RSh.Imm(asm.R0, int32(m.hook.Host.NeedResched)), asm.And.Imm(asm.R0, 1))
 	case event.MemberNrRunning:
 		m.follow(name, at, 4, "task_struct", "se", "", "sched_entity", "cfs_rq", "->", "cfs_rq", "rq", "->",
 			"rq", "nr_running")
@@ -72,11 +72,11 @@ func (m *members) fetch(f event.Member, name string, at int16) {
 
 // irqsOff leaves in R0 whether interrupts are disabled. Only programs of
 // samples have the registers; tracepoints give theirs made-up ones.
-func (m *members) irqsOff(name string) {
-	if m.hook.kind != ebpf.PerfEvent {
-		refuse("%s: programs of tracepoints do not see the CPU's flags", name)
+func (m *Members) irqsOff(name string) {
+	if m.hook.Kind != ebpf.PerfEvent {
+		assembler.Refuse("%s: programs of tracepoints do not see the CPU's flags", name)
 	}
-	c := m.hook.code
+	c := m.hook.Code
 	off, shift, enabled := ptregs.Interrupts()
 	c.Emit(asm.LoadMem(asm.R0, asm.R6, off, asm.DWord), asm.RSh.Imm(asm.R0, shift), asm.And.Imm(asm.R0, 1))
 	if enabled {
@@ -88,16 +88,16 @@ func (m *members) irqsOff(name string) {
 // task, or of a structure that its members lead to. The path is pairs of a
 // structure and a member; "" between them says that the next structure lies
 // inside, "->" that the member points to it.
-func (m *members) follow(name string, at int16, size int, path ...string) {
-	c := m.hook.code
+func (m *Members) follow(name string, at int16, size int, path ...string) {
+	c := m.hook.Code
 	c.Emit(assembler.StoreImm(asm.R10, at, 0))
 	c.Call(asm.FnGetCurrentTask)
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0))
 	offset := 0
 	for i := 0; ; i += 3 {
-		off, ok := m.hook.host.Member(path[i], path[i+1])
+		off, ok := m.hook.Host.Member(path[i], path[i+1])
 		if !ok {
-			refuse("%s: the kernel's types do not show %s.%s", name, path[i], path[i+1])
+			assembler.Refuse("%s: the kernel's types do not show %s.%s", name, path[i], path[i+1])
 		}
 		offset += off
 		last := i+2 >= len(path)

@@ -1,0 +1,104 @@
+package hook
+
+import (
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/ptregs"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// This file reads what programs of probes are called with: the registers, struct
+// pt_regs; there is no record.
+
+// Register reads a register of the context: those of a probe, or of a sample.
+func (h *Hook) Register(dst asm.Register, name string, r uint8) {
+	if h.Kind != ebpf.Kprobe && h.Kind != ebpf.PerfEvent {
+		assembler.Refuse("%s is a register, which the program of %s does not have", name, h.Event.Label)
+	}
+	if int(r) >= len(ptregs.At) || ptregs.At[r] < 0 {
+		assembler.Refuse("%s is a register that programs do not have", name)
+	}
+	h.Code.Emit(asm.LoadMem(dst, asm.R6, ptregs.At[r], asm.DWord))
+}
+
+// ProbeField reads a field of the record that the kernel would write for a probe.
+func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
+	p := h.Event.Probe
+	if p.User && (f.Name == "ip" && !p.Return || f.Name == "ret_ip") {
+		h.Register(dst, f.Name, ptregs.IP)
+		return
+	}
+	assembler.Refuse("field %s of %s: programs do not have it", f.Name, h.Event.Label)
+}
+
+// Operand leaves in dst what an operand says, without its memory; no other register
+// changes, but R0 if dst is another.
+func (h *Hook) Operand(dst asm.Register, name string, o *event.Operand) {
+	c := h.Code
+	switch {
+	case len(o.Regs) > 1 && dst == asm.R0:
+		panic("BUG: an operand of two registers in R0")
+	case len(o.Regs) == 0:
+		c.Constant(dst, o.Value)
+		return
+	}
+	for i, r := range o.Regs {
+		to := dst
+		if i > 0 {
+			to = asm.R0
+		}
+		h.Register(to, name, r.Reg)
+		if r.Scale > 0 {
+			c.Emit(asm.LSh.Imm(to, int32(r.Scale)))
+		}
+		if i > 0 {
+			c.Emit(asm.Add.Reg(dst, to))
+		}
+	}
+	if o.Value == int64(int32(o.Value)) {
+		if o.Value != 0 {
+			c.Emit(asm.Add.Imm(dst, int32(o.Value)))
+		}
+		return
+	}
+	c.Constant(asm.R0, o.Value)
+	c.Emit(asm.Add.Reg(dst, asm.R0))
+}
+
+// inMemory reports that a field is a number in the memory of a process, which is read
+// before anything is computed.
+func inMemory(f *event.Field) bool {
+	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
+}
+
+// FetchOperands reads the arguments of a probe that lie in memory, each to two words:
+// the number, and whether it could not be read. Who needs the number fails then.
+func (m *Members) FetchOperands(nodes []expr.Node) {
+	c := m.hook.Code
+	for _, n := range nodes {
+		expr.Walk(n, func(n expr.Node) bool {
+			f, ok := n.(*expr.Field)
+			if !ok || f.Part == expr.Start || !inMemory(f.F) {
+				return true
+			}
+			if _, have := m.Operands[f.F.Member]; have {
+				return true
+			}
+			at := c.Alloc(16)
+			if m.Operands == nil {
+				m.Operands = map[event.Member]int16{}
+			}
+			m.Operands[f.F.Member] = at
+			c.Zero(at, 16)
+			m.hook.Operand(asm.R3, f.F.Name, f.F.Operand())
+			c.Addr(asm.R1, at)
+			c.Emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand().Load)))
+			c.Call(asm.FnProbeReadUser)
+			c.Store(at+8, asm.R0)
+			return true
+		})
+	}
+}
