@@ -47,6 +47,7 @@
 //	fold       a state machine for each key, which emits events
 //	sql        events as rows of tables, and questions to them
 //	render     results as text, JSON, CSV, Markdown
+//	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
 //	naming     stacks to functions: what names need, and how long it is kept
 //	view       how results are shown: columns, order, texts
 //	placement  where the parts of a plan run: the kernel, or here

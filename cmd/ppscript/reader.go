@@ -8,7 +8,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
-	"ppscript/runtime/session"
+	"ppscript/runtime/perfdata"
 	"ppscript/runtime/unit"
 )
 
@@ -89,11 +89,11 @@ func readTime(to *time.Duration, bare time.Duration) func(*reader, *flag) {
 }
 
 // readMoment reads a time within a recording.
-func readMoment(to *session.Moment) func(*reader, *flag) {
+func readMoment(to *perfdata.Moment) func(*reader, *flag) {
 	return func(r *reader, f *flag) {
 		text, _ := f.last()
 		var err error
-		if *to, err = session.ParseMoment(text); err != nil {
+		if *to, err = perfdata.ParseMoment(text); err != nil {
 			r.fail(usagef("option", "--"+f.name, "%w", err).
 				WithHint("write --%s 2s for two seconds after its start", f.name))
 		}

@@ -1,6 +1,10 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"ppscript/runtime/perfdata"
+)
 
 // Options are the options that all profilers share.
 type Options struct {
@@ -26,7 +30,7 @@ type Recording struct {
 	More []string // other recordings, merged with Path by time
 	// From and To bound the part that is read; Interval and Duration go by the times
 	// of the recording's events.
-	From, To Moment
+	From, To perfdata.Moment
 }
 
 // Limits end a run.

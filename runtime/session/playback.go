@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/perfdata"
 )
 
 // This file is the time of a run over a recording. Intervals, --from, --to and
@@ -52,22 +53,22 @@ func newPlayback(r *run) *playback {
 func (p *playback) begin(first event.Time) error {
 	p.begun = true
 	o := &p.run.cfg.Options
-	s := span{first: first, clock: &p.run.clock}
+	s := perfdata.Span{First: first, At: p.run.clock.at, Wall: p.run.clock.wall}
 	if last := p.run.env.rec.file.Info().LastSample; last != 0 {
-		s.last = last
+		s.Last = last
 		if conv := p.run.clock.conv; conv != nil {
-			s.last = conv(last)
+			s.Last = conv(last)
 		}
 	}
 	for _, x := range []struct {
 		option string
-		moment Moment
+		moment perfdata.Moment
 		to     *event.Time
 	}{{"--from", o.Recording.From, &p.from}, {"--to", o.Recording.To, &p.to}} {
 		if !x.moment.Given() {
 			continue
 		}
-		t, err := x.moment.in(s)
+		t, err := x.moment.In(s)
 		if err != nil {
 			return diag.Errorf(diag.Usage, "option", x.option, "%w", err).
 				WithHint("give seconds of its clock, as ppscript info %s shows them: %s 12.5",

@@ -1,22 +1,17 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/infile"
 	"ppscript/runtime/naming"
-	"ppscript/runtime/outfile"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -30,16 +25,10 @@ import (
 type stackFile struct {
 	stackCounts
 	of       wholeRun
-	recorded *perfdata.Info // nil: the events are of this machine
-	path     string         // "-" is the output of results
-	format   render.StackFormat
+	recorded *perfdata.Info  // nil: the events are of this machine
+	file     *picture.Stacks // nil: the stacks go to the output of results
 	stamped  bool
-	fresh    bool // the file was made here
-	f        *os.File
 	since    time.Time // begin of the interval
-	wrote    bool
-	about    string
-	base     *result.Stacks // of before, if the picture shows the difference
 }
 
 // A wholeRun is what a file tells of the run.
@@ -100,127 +89,45 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 	return nil
 }
 
-// open finds out that a file cannot be written before anything is opened, and
-// moves an older file of folded stacks out of the way.
-func (f *stackFile) open(ctx context.Context, op plan.Operator) error {
+// open opens the file; what goes to the output of results has none.
+func (f *stackFile) open(ctx context.Context, op plan.Operator) (err error) {
 	o, pprof := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.Periods
-	if f.path = o.Stacks.FlameGraph; pprof {
-		f.path = o.Stacks.Pprof
+	path := o.Stacks.FlameGraph
+	if pprof {
+		path = o.Stacks.Pprof
 	}
-	if err := f.create(ctx, pprof); err != nil {
-		return err
+	if path != Stdout {
+		if f.file, err = picture.OpenStacks(ctx, path, pprof); err != nil {
+			return err
+		}
+	} else if pprof {
+		return diag.Errorf(diag.Usage, "write", "pprof", "got no file").
+			WithHint("name it, for example: --pprof cpu.pb.gz")
 	}
 	if o.Stacks.FlameBase != "" && !pprof {
-		if err := f.compare(ctx, o.Stacks.FlameBase); err != nil {
+		if f.file == nil {
+			return picture.OnlyPictures(path)
+		}
+		if err := f.file.Compare(ctx, o.Stacks.FlameBase); err != nil {
 			return err
 		}
 	}
-	f.stamped = f.format == render.FoldedFormat && o.Interval > 0
+	f.stamped = f.format() == render.FoldedFormat && o.Interval > 0
 	return nil
 }
 
-func (f *stackFile) create(ctx context.Context, pprof bool) error {
-	if f.path == Stdout {
-		if pprof {
-			return diag.Errorf(diag.Usage, "write", "pprof", "got no file").
-				WithHint("name it, for example: --pprof cpu.pb.gz")
-		}
-		return nil
+// format is the form of the file; what goes to the output of results is text.
+func (f *stackFile) format() render.StackFormat {
+	if f.file == nil {
+		return render.FoldedFormat
 	}
-	st, err := os.Stat(f.path)
-	special := err == nil && !st.Mode().IsRegular()
-	if special && st.IsDir() {
-		return f.fail(errors.New("is a directory"))
-	}
-	format, known := render.StackFormatOf(f.path)
-	f.format = format
-	switch {
-	case pprof:
-		f.format = render.PprofFormat
-	case !known && !special && slices.Contains(otherPictures, strings.ToLower(filepath.Ext(f.path))):
-		return diag.Errorf(diag.Usage, "write", f.path, "flame graphs are not drawn as %s",
-			filepath.Ext(f.path)).
-			WithHint("name it .svg or .html, which browsers show: %s.svg",
-				strings.TrimSuffix(f.path, filepath.Ext(f.path)))
-	case !known && !special:
-		f.path += ".folded"
-	}
-	if f.format == render.FoldedFormat && !special {
-		if err := os.Rename(f.path, f.path+".old"); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return f.fail(err)
-		}
-	}
-	_, err = os.Stat(f.path)
-	f.fresh = errors.Is(err, os.ErrNotExist)
-	f.f, err = outfile.Open(ctx, f.path, os.O_CREATE)
-	return f.fail(err)
-}
-
-// otherPictures are names of pictures that somebody may expect, where any other
-// name means folded stacks.
-var otherPictures = []string{".png", ".jpg", ".jpeg", ".gif", ".pdf", ".webp"}
-
-// maxBase bounds the folded stacks of before: as many as a run can count.
-const maxBase = 128 << 20
-
-// compare reads the folded stacks that the picture shows the difference to. A
-// pipe is waited for as long as the run lasts.
-func (f *stackFile) compare(ctx context.Context, base string) error {
-	if f.format != render.SVGFormat && f.format != render.HTMLFormat {
-		return diag.Errorf(diag.Usage, "compare stacks", f.path, "only a flame graph can show a difference").
-			WithHint("give --flame-graph a name that ends in .svg or .html")
-	}
-	fail := func(err error) error {
-		return diag.Errorf(diag.Usage, "read folded stacks", base, "%w", diag.Reason(err)).
-			WithHint("write one with: --flame-graph %s", base)
-	}
-	file, err := infile.Open(base, maxBase)
-	if err != nil {
-		return fail(err)
-	}
-	defer file.Close()
-	var text bytes.Buffer
-	if err := file.CopyTo(ctx, &text); err != nil {
-		return fail(err)
-	}
-	if f.base, err = render.ParseFolded(&text); err != nil {
-		e := &diag.Error{Op: "read folded stacks", Subject: base, Cause: err}
-		return e.WithHint("%s", diag.HintOf(err))
-	}
-	if n, v := f.base.Total(); n == 0 && v == 0 {
-		return diag.Errorf(diag.Usage, "read folded stacks", base, "it has no samples to compare with").
-			WithHint("record it for longer, or with more samples a second: ppscript profile -g -F 997 --flame-graph %s", base)
-	}
-	return nil
-}
-
-// writeDiff compares folded stacks with folded stacks: names are all that those
-// of before have.
-func (f *stackFile) writeDiff(w io.Writer, res *result.Stacks) error {
-	after, err := render.ParseFolded(bytes.NewReader(render.AppendFolded(nil, res, time.Time{})))
-	if err != nil {
-		return err
-	}
-	after.Loss = res.Loss
-	o := render.FlameOptions{Title: res.Title, About: f.about}
-	if f.format == render.HTMLFormat {
-		return render.FlameHTML(w, f.base, after, o)
-	}
-	return render.DiffFlameGraph(w, f.base, after, o)
-}
-
-func (f *stackFile) fail(err error) error {
-	if err == nil {
-		return nil
-	}
-	return diag.FileError("write stacks", f.path, err).
-		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(f.path))
+	return f.file.Format
 }
 
 // tick appends the stacks of the interval that ends to a file that shows
 // intervals, and prints what goes to the output of results at the end.
 func (f *stackFile) tick(t *interval) error {
-	if !f.stamped && !(t.final && f.path == Stdout) {
+	if !f.stamped && !(t.final && f.file == nil) {
 		return nil
 	}
 	if err := f.deliver(t.now); err != nil {
@@ -234,7 +141,7 @@ func (f *stackFile) tick(t *interval) error {
 // letGo implements stackHolder. What gives way is told with the results of others.
 func (f *stackFile) letGo(w *runStacks) {
 	show := naming.InPictures
-	switch f.format {
+	switch f.format() {
 	case render.PprofFormat:
 		show = naming.All
 	case render.FoldedFormat:
@@ -248,7 +155,7 @@ func (f *stackFile) deliver(now time.Time) error {
 	m := f.of.whole(now)
 	m.Name, m.Title = f.op.Name, f.op.Spec.Title
 	res := f.result(m)
-	if f.format == render.PprofFormat {
+	if f.format() == render.PprofFormat {
 		res.KernelID = naming.KernelID(f.recorded)
 	}
 	start := time.Time{}
@@ -258,11 +165,10 @@ func (f *stackFile) deliver(now time.Time) error {
 			start = f.of.began()
 		}
 	}
-	if f.path == Stdout {
+	if f.file == nil {
 		return f.to.out.Print(render.AppendFolded(nil, res, start))
 	}
-	f.about = f.of.caption()
-	return f.write(res, start)
+	return f.file.Write(res, start, f.of.caption())
 }
 
 func (r *run) ran() bool { return !r.started.IsZero() }
@@ -288,59 +194,20 @@ func (r *run) caption() string {
 	return strings.Join(parts, ", ")
 }
 
-func (f *stackFile) write(res *result.Stacks, start time.Time) error {
-	var b bytes.Buffer
-	var err error
-	if f.base == nil {
-		err = render.WriteStacks(&b, f.format, res, start, f.about)
-	} else {
-		err = f.writeDiff(&b, res)
-	}
-	if err != nil {
-		return err
-	}
-	if !f.wrote {
-		// A pipe or a terminal has no length.
-		if st, err := f.f.Stat(); err == nil && st.Mode().IsRegular() {
-			if err := f.f.Truncate(0); err != nil {
-				return f.fail(err)
-			}
-		}
-	}
-	f.wrote = true
-	_, err = f.f.Write(b.Bytes())
-	return f.fail(err)
-}
-
 // close writes the file and closes it. It does so however the run ended, unless
 // nothing was opened.
 func (f *stackFile) close() error {
+	if f.file == nil {
+		return nil
+	}
 	var errs []error
 	ran := f.of.ran() && f.op != nil
-	if ran && f.path != Stdout {
-		f.to.cfg.stage("write " + f.path)
+	if ran {
+		f.to.cfg.stage("write " + f.file.Path)
 		err := f.deliver(time.Now())
 		if errs = append(errs, err); err == nil {
-			f.to.msgs.note("wrote %s%s", f.path, f.advice())
+			f.to.msgs.note("wrote %s%s", f.file.Path, f.file.Advice())
 		}
 	}
-	if f.f != nil {
-		errs = append(errs, f.f.Close())
-		if !ran && f.fresh {
-			errs = append(errs, os.Remove(f.path))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// advice is what to do with the file.
-func (f *stackFile) advice() string {
-	switch f.format {
-	case render.PprofFormat:
-		return "; look at it with: go tool pprof -http=: " + f.path
-	case render.FoldedFormat:
-		return "; make a picture of it: flamegraph.pl " + f.path + " > " +
-			strings.TrimSuffix(f.path, ".folded") + ".svg"
-	}
-	return "; open it in a browser"
+	return errors.Join(append(errs, f.file.Close(ran))...)
 }

@@ -80,6 +80,8 @@ var layers = [][]string{
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},
+	// Files that show a run beside its results.
+	{"runtime/picture"},
 
 	// From a script's wish to a run.
 	{"runtime/view"},      // how results are shown

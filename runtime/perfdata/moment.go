@@ -1,4 +1,4 @@
-package session
+package perfdata
 
 import (
 	"fmt"
@@ -84,36 +84,39 @@ func parseClock(text string) (Moment, bool) {
 	return Moment{kind: atClock, at: event.Time(sec*int64(time.Second) + ns)}, true
 }
 
-// span is the time of a recording, as known when its first sample is read.
-type span struct {
-	first event.Time
-	last  event.Time // 0 is not known
-	clock *wallClock
+// A Span is the time of a recording, as known when its first sample is read.
+type Span struct {
+	First event.Time
+	Last  event.Time // 0 is not known
+	// Wall is what time of the day it was when the clock of the events showed At;
+	// zero is not known.
+	Wall time.Time
+	At   event.Time
 }
 
-// in is m on the clock of a recording's events.
-func (m Moment) in(s span) (event.Time, error) {
+// In is m on the clock of a recording's events.
+func (m Moment) In(s Span) (event.Time, error) {
 	wall := m.wall
 	switch m.kind {
 	case atClock:
 		return m.at, nil
 	case fromStart:
-		return s.first + event.Time(m.since), nil
+		return s.First + event.Time(m.since), nil
 	case fromEnd:
-		if s.last == 0 {
+		if s.Last == 0 {
 			return 0, fmt.Errorf("the recording does not say when it ends")
 		}
-		return s.last - event.Time(m.since), nil
+		return s.Last - event.Time(m.since), nil
 	}
-	if s.clock.wall.IsZero() {
+	if s.Wall.IsZero() {
 		return 0, fmt.Errorf("the recording does not say what time of the day it was")
 	}
 	if m.kind == atDayTime {
-		day := s.clock.of(s.first).Local()
+		day := s.Wall.Add(time.Duration(s.First - s.At)).Local()
 		wall = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, int(m.since%time.Second), time.Local)
 		sec := int(m.since / time.Second)
 		wall = time.Date(wall.Year(), wall.Month(), wall.Day(), sec/3600, sec/60%60, sec%60,
 			wall.Nanosecond(), time.Local)
 	}
-	return s.clock.at + event.Time(wall.Sub(s.clock.wall)), nil
+	return s.At + event.Time(wall.Sub(s.Wall)), nil
 }

@@ -1,4 +1,4 @@
-package session
+package perfdata
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 func TestMoment(t *testing.T) {
 	wall := time.Date(2026, 1, 2, 10, 20, 30, 0, time.Local)
-	s := span{first: 5e9, last: 9e9, clock: &wallClock{at: 4e9, wall: wall}}
+	s := Span{First: 5e9, Last: 9e9, At: 4e9, Wall: wall}
 	f := func(text string, want event.Time) {
 		t.Helper()
 		m, err := ParseMoment(text)
@@ -17,7 +17,7 @@ func TestMoment(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			return
 		}
-		if got, err := m.in(s); got != want || err != nil {
+		if got, err := m.In(s); got != want || err != nil {
 			t.Errorf("%s: got %d and %v, want %d", text, got, err, want)
 		}
 	}
@@ -33,11 +33,11 @@ func TestMoment(t *testing.T) {
 	f("2026-01-02T10:20:32.25", 6.25e9)
 	f(wall.Add(3*time.Second).UTC().Format(time.RFC3339), 7e9)
 
-	refused := func(text string, s span) {
+	refused := func(text string, s Span) {
 		t.Helper()
 		m, err := ParseMoment(text)
 		if err == nil {
-			_, err = m.in(s)
+			_, err = m.In(s)
 		}
 		if err == nil {
 			t.Errorf("%s: got no error", text)
@@ -46,7 +46,7 @@ func TestMoment(t *testing.T) {
 	for _, text := range []string{"", "x", "1.2.3", "--2s", "25:00", "99999999999999999999", "2026-13-01"} {
 		refused(text, s)
 	}
-	unknown := span{first: 5e9, clock: &wallClock{}}
+	unknown := Span{First: 5e9}
 	refused("-2s", unknown)
 	refused("10:20", unknown)
 	refused("2026-01-02", unknown)
