@@ -2,7 +2,6 @@ package plan
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
 	"ppscript/runtime/view"
 )
 
@@ -32,42 +31,7 @@ func Texts(reports []Report) map[string]view.CellFunc {
 
 // name gives the events that a fold emits their text.
 func (p *Profiler) name(s *event.Schema) {
-	if s.Text != nil {
-		return
+	if s.Text == nil {
+		s.Text = view.TextOf(s, p.Texts)
 	}
-	var shown []int
-	for i := range s.Fields {
-		if f := &s.Fields[i]; f.Place != event.InSlot || !f.Stack() {
-			shown = append(shown, i)
-		}
-	}
-	s.Text = func(dst []byte, e *event.Event) []byte {
-		for n, i := range shown {
-			if n > 0 {
-				dst = append(dst, ' ')
-			}
-			f := &s.Fields[i]
-			dst = append(append(dst, f.Name...), '=')
-			dst = p.appendCell(dst, f, f.Value(e))
-		}
-		return dst
-	}
-}
-
-// appendCell appends a value as the script's tables show it.
-func (p *Profiler) appendCell(dst []byte, f *event.Field, v event.Value) []byte {
-	if text := p.Texts[f.Name]; text != nil {
-		if t, err := text(v); err == nil {
-			return append(dst, t...)
-		}
-	}
-	if f.Shown != nil {
-		if t, ok := f.Shown(v); ok {
-			return append(dst, t...)
-		}
-	}
-	if f.Unit == event.Nanos && v.Numeric() {
-		return append(dst, unit.Duration(v.Int())...)
-	}
-	return append(dst, v.String()...)
 }

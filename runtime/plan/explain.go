@@ -3,33 +3,12 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/unit"
 )
-
-var memberNames = map[event.Member]string{
-	event.MemberTime:      "time",
-	event.MemberTID:       "pid and tid",
-	event.MemberCPU:       "cpu",
-	event.MemberPeriod:    "period",
-	event.MemberAddr:      "addr",
-	event.MemberIP:        "ip",
-	event.MemberComm:      "comm (from comm records)",
-	event.MemberCgroup:    "cgroup",
-	event.MemberWeight:    "weight",
-	event.MemberDataSrc:   "data_src",
-	event.MemberPhysAddr:  "phys_addr",
-	event.MemberMode:      "cpumode",
-	event.MemberDataPage:  "data_page_size",
-	event.MemberCodePage:  "code_page_size",
-	event.MemberCallchain: "callchain",
-	event.MemberID:        "id",
-	event.MemberStack:     "user stack",
-}
 
 // often says which of its events a source samples; "" is every one.
 func (s *Source) often() string {
@@ -84,7 +63,7 @@ func (p *Plan) Explain() string {
 	}
 	p.Placement.Explain(&b)
 	if len(p.Events) > 0 && (p.Kernel == nil || p.Kernel.Sends()) {
-		fmt.Fprintf(&b, "sample members  %s\n", p.Members())
+		fmt.Fprintf(&b, "sample members  %s\n", event.MembersText(p.SampleMembers))
 		if p.Order {
 			fmt.Fprintf(&b, "order           by time over all rings: %s\n", p.OrderWhy)
 		} else {
@@ -120,21 +99,4 @@ func (p *Plan) explainFn(f Fn, prog *expr.Program) {
 	if !slices.Contains(p.functions, line) {
 		p.functions = append(p.functions, line)
 	}
-}
-
-// Members names the members of samples that somebody reads.
-func (p *Plan) Members() string {
-	var names []string
-	for _, f := range p.SampleMembers {
-		switch name := memberNames[f]; {
-		case name != "":
-			names = append(names, name)
-		case f >= event.MemberReg && f < event.MemberArg:
-			names = append(names, "register "+strconv.Itoa(int(f-event.MemberReg)))
-		}
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }

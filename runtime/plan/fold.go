@@ -230,7 +230,7 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 		}
 	}
 	b.programs = append(b.programs, p)
-	if p.Node == nil || readsAnyStack(p.Node) {
+	if p.Node == nil || expr.ReadsStack(p.Node) {
 		n.Holds = true
 	}
 	name := m.Name() + " at " + pos
@@ -242,31 +242,9 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 }
 
 // keyField describes the slot in which made events carry a key that p yields.
-func (b *builder) keyField(key *flow.Fn) event.Field {
-	f := keyField(key.Any())
-	f.Shown = b.shows(key)
-	return f
-}
-
-func keyField(p *expr.Program) event.Field {
-	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
-	if p == nil {
-		return f
-	}
-	switch p.Type.Kind {
-	case expr.Str:
-		f.Kind, f.Type = event.Str, "char[]"
-	case expr.Bool:
-		f.Type = event.BoolType
-	case expr.Int:
-		n, field := p.Node.(*expr.Field)
-		f.Signed = !p.Type.Unsigned || field && n.F.Size < 8
-		if unit := expr.UnitOf(p.Node); unit == event.Nanos || unit == event.Moment {
-			f.Unit = unit
-		}
-	default:
-		f.Kind, f.Type = event.Bytes, "value" // its kind is known when it runs
-	}
+func (b *builder) keyField(of *flow.Fn) event.Field {
+	f := key.Field(of.Any())
+	f.Shown = b.shows(of)
 	return f
 }
 

@@ -14,7 +14,6 @@ import (
 	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
 	"ppscript/runtime/view"
 )
 
@@ -87,7 +86,7 @@ func (g *Group) build(b *builder) error {
 			return err
 		}
 		spec.Keys = append(spec.Keys, fn)
-		c := keyColumn(v.Name, fn)
+		c := view.KeyColumn(v.Name, fn.Any())
 		if v.Fn.Text == InstanceName {
 			c.Name, c.Head = instanceName(b, v.Name)
 			g = g.renamed(v.Name, c.Name)
@@ -119,7 +118,7 @@ func (g *Group) build(b *builder) error {
 		}
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
-		t.Columns = append(t.Columns, aggColumn(c, a, arg))
+		t.Columns = append(t.Columns, view.AggColumn(c.Name, a.Op, arg.Fn))
 		t.shows = append(t.shows, view.Cell(a.Op, b.shows(arg.Fn)))
 	}
 	if t.Hist >= 0 {
@@ -259,7 +258,7 @@ func (c *AggCol) settle(b *builder, brs []branch) (agg.Agg, agg.Arg, error) {
 			return a, arg, err
 		}
 		arg.Fn = fn.Several(len(brs) > 1)
-		a.Type = numbersOf(fn.Any())
+		a.Type = agg.NumbersOf(fn.Any())
 	}
 	return a, arg, nil
 }
@@ -285,62 +284,6 @@ func (c *AggCol) only(b *builder, brs []branch) ([]branch, []bool, error) {
 			WithHint("give a stream that was merged into this one as of ="), c.Pos)
 	}
 	return mine, flags, nil
-}
-
-// unitOf is what a program's numbers measure, if it is a field that says so.
-func unitOf(p *expr.Program) event.Unit {
-	return expr.UnitOf(p.Node)
-}
-
-// numbersOf is the type of the numbers that a program gives to an aggregator.
-func numbersOf(p *expr.Program) event.Type {
-	unsigned := p.Type.Unsigned && p.Type.Kind == expr.Int && wide(p)
-	return event.Type{Kind: event.TypeInt, Unsigned: unsigned, Unit: unitOf(p)}
-}
-
-// wide reports that the number may need its 64th bit.
-func wide(p *expr.Program) bool {
-	n, ok := p.Node.(*expr.Field)
-	return ok && n.F.Size == 8
-}
-
-func keyColumn(name string, fn *flow.Fn) result.Column {
-	p := fn.Any()
-	c := result.Column{Name: name, Kind: result.KeyColumn, Prec: result.UnitPrec, Width: 6,
-		Left: p.Type.Kind == expr.Str || p.Type.Kind == expr.Any}
-	c.Unit = columnUnit(p)
-	if p.Type.Kind == expr.Str {
-		c.Width = 16
-	}
-	c.Hex = unitOf(p) == event.AddressU
-	if isStack(p) {
-		c.Stack, c.Left, c.Width = true, true, 0
-	}
-	return c
-}
-
-func columnUnit(p *expr.Program) unit.Unit {
-	switch unitOf(p) {
-	case event.Nanos:
-		return unit.US
-	case event.SizeB:
-		return unit.Bytes
-	}
-	return unit.Unit{}
-}
-
-func aggColumn(c *AggCol, a agg.Agg, arg agg.Arg) result.Column {
-	col := result.Column{Name: c.Name, Prec: result.UnitPrec, Width: a.Op.Column.Width}
-	if a.Op.Column.Plain || arg.Fn == nil {
-		return col
-	}
-	p := arg.Fn.Any()
-	col.Left = !p.Type.Numeric()
-	if isStack(p) && a.Op.Column.Stacks {
-		col.Stack, col.Left, col.Width = true, true, 0
-	}
-	col.Unit = columnUnit(p)
-	return col
 }
 
 // State implements Running.

@@ -6,6 +6,7 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
 )
 
 // Heat writes the time and a number of every event to files that heat map
@@ -51,7 +52,7 @@ func (h *Heat) build(b *builder) error {
 	if op.value, err = b.fn(h.Value, brs, expr.Int); err != nil {
 		return err
 	}
-	op.Unit = columnUnit(op.value.Any())
+	op.Unit = view.UnitOf(op.value.Any())
 	for _, br := range brs {
 		op.Names[br.stream] = fileName(b, br)
 	}

@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/fold"
 	"ppscript/runtime/result"
 	"ppscript/runtime/view"
 )
@@ -34,7 +35,7 @@ func (b *builder) shownByAll(nodes []expr.Node) view.Show {
 	var all []view.Show
 	var fields []*event.Field
 	for _, n := range nodes {
-		f := fieldOf(n)
+		f := expr.FieldOf(n)
 		if f != nil && slices.Contains(fields, f) {
 			continue
 		}
@@ -72,30 +73,6 @@ func (b *builder) rebind(v expr.Node, part expr.Part) expr.Node {
 	return n
 }
 
-// fieldOf is the field whose values a node has; nil if it computes them.
-func fieldOf(n expr.Node) *event.Field {
-	for {
-		switch x := n.(type) {
-		case *expr.Field:
-			if x.View == expr.ViewValue || x.View == expr.ViewBytes && x.F.Kind != event.Int {
-				return x.F
-			}
-			return nil
-		case *expr.Quantity:
-			n = x.X
-		case *expr.Ext:
-			n = x.X
-		case *expr.Unary:
-			if x.Op != expr.OpSigned && x.Op != expr.OpUnsigned {
-				return nil
-			}
-			n = x.X
-		default:
-			return nil
-		}
-	}
-}
-
 // shownBy finds how values of a node are shown.
 func (b *builder) shownBy(n expr.Node) view.Show {
 	if b.env.Raw {
@@ -107,7 +84,7 @@ func (b *builder) shownBy(n expr.Node) view.Show {
 	if t, ok := n.(*expr.TupleOf); ok {
 		return b.shownTuple(t)
 	}
-	f := fieldOf(n)
+	f := expr.FieldOf(n)
 	switch {
 	case f == nil:
 		return nil
@@ -149,6 +126,21 @@ func (b *builder) shownTuple(t *expr.TupleOf) view.Show {
 		return nil
 	}
 	return view.Tuple(each)
+}
+
+// nameEmitted settles how the fields of what a fold emits are shown: as the fields
+// of the kernel that their values come from.
+func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
+	c := fold.NewEmitted()
+	n.spec.Step.Each(func(p *expr.Program) { c.See(b.nodeOf(p)) })
+	if n.spec.Flush != nil {
+		c.See(b.nodeOf(n.spec.Flush))
+	}
+	for i := range fields {
+		if f := &fields[i]; f.Kind == event.Int {
+			f.Shown = b.shownByAll(c.Sources(f.Name))
+		}
+	}
 }
 
 // KeysOf is the columns of the keys of samples, with the names of these.

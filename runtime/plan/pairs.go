@@ -3,6 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/key"
 )
 
 // pairs makes a stream for every start and end that can meet.
@@ -81,9 +82,9 @@ func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.
 
 // joinKeyField is the field that holds the key of a derived event.
 func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
-	key := keyField(p)
-	key.Offset, key.Shown = slot, b.shownBy(b.nodeOf(p))
-	return key
+	f := key.Field(p)
+	f.Offset, f.Shown = slot, b.shownBy(b.nodeOf(p))
+	return f
 }
 
 // rawRead is how many bytes of an event's record, from its begin, the functions

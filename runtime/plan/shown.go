@@ -66,7 +66,7 @@ func (l *Log) show(b *builder, brs []branch) (*shows, error) {
 	for _, br := range brs {
 		schema := &event.Schema{System: br.scope.Schema.System, Name: br.scope.Schema.Name}
 		for i, name := range s.names {
-			unit := unitOf(s.values[i].At(br.stream))
+			unit := expr.UnitOf(s.values[i].At(br.stream).Node)
 			schema.Fields = append(schema.Fields, event.Field{
 				Name:   name,
 				Place:  event.InSlot,

@@ -7,7 +7,6 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/expr"
 )
 
 // This file is about the call stacks of events: who asks for them, and with
@@ -158,25 +157,6 @@ func (n *need) stacks(b *builder) {
 			n.order("user stacks are unwound by the mappings of their time")
 		}
 	}
-}
-
-// isStack reports that the values of a program are numbers of stacks: those of
-// an event, or what a fold emits under a name such as stack or wakeup_stack.
-func isStack(p *expr.Program) bool {
-	f, ok := p.Node.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Stack()
-}
-
-// readsAnyStack reports that a program looks at stacks.
-func readsAnyStack(n expr.Node) bool {
-	found := false
-	expr.Walk(n, func(x expr.Node) bool {
-		if f, ok := x.(*expr.Field); ok && f.F.Stack() {
-			found = true
-		}
-		return !found
-	})
-	return found
 }
 
 // carried are functions that tell the stack of the events that come on

@@ -99,7 +99,7 @@ func (s *Stacks) build(b *builder) error {
 			return err
 		}
 		spec.Keys = append(spec.Keys, fn)
-		op.Keys = append(op.Keys, keyColumn(v.Name, fn))
+		op.Keys = append(op.Keys, view.KeyColumn(v.Name, fn.Any()))
 		op.shows = append(op.shows, b.shows(fn))
 	}
 	value, name := s.Value, s.Name
@@ -185,7 +185,7 @@ func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 		return nil, err
 	}
 	for i := range brs {
-		if p := fn.At(brs[i].stream); brs[i].root != nil && isStack(p) && ownMember(p) {
+		if p := fn.At(brs[i].stream); brs[i].root != nil && p.IsStack() && ownMember(p) {
 			e := diag.Errorf(diag.Run, "stacks", brs[i].scope.Schema.FullName(), "the events carry no stack").
 				WithHint("take the stacks of the events that they are made from: .stack() before it, " +
 					"in many profilers -g")
@@ -194,7 +194,7 @@ func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 	}
 	var wrong *expr.Program
 	fn.Each(func(p *expr.Program) {
-		if !isStack(p) {
+		if !p.IsStack() {
 			wrong = p
 		}
 	})
@@ -236,7 +236,7 @@ func stackPart(brs []branch) string {
 func stacksUnit(b *builder, fn *flow.Fn, brs []branch) unit.Unit {
 	f, ok := fn.Any().Field()
 	if !ok || f.Member != event.MemberPeriod || f.Place != event.InMember {
-		return columnUnit(fn.Any())
+		return view.UnitOf(fn.Any())
 	}
 	for _, br := range brs {
 		s := b.plan.streams[br.stream].Schema

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ppscript/runtime/cost"
+	"ppscript/runtime/event"
 	"ppscript/runtime/unit"
 )
 
@@ -47,7 +48,7 @@ func (r *run) state(now time.Time) []string {
 		}
 		st := r.in.live.Stats()
 		add("%s: %d descriptors, %d wakeups; members of samples: %s", st.Mode, st.Opened, st.Wakeups,
-			r.plan.Members())
+			event.MembersText(r.plan.SampleMembers))
 		for _, ring := range st.Rings {
 			add("ring of %s: %s, %d records (%s) read, at most %s waited, %d lost", cost.RingName(ring),
 				unit.Size(int64(ring.SizeBytes)),

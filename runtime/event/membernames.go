@@ -1,0 +1,45 @@
+package event
+
+import (
+	"strconv"
+	"strings"
+)
+
+// memberNames are sample members as people know them.
+var memberNames = map[Member]string{
+	MemberTime:      "time",
+	MemberTID:       "pid and tid",
+	MemberCPU:       "cpu",
+	MemberPeriod:    "period",
+	MemberAddr:      "addr",
+	MemberIP:        "ip",
+	MemberComm:      "comm (from comm records)",
+	MemberCgroup:    "cgroup",
+	MemberWeight:    "weight",
+	MemberDataSrc:   "data_src",
+	MemberPhysAddr:  "phys_addr",
+	MemberMode:      "cpumode",
+	MemberDataPage:  "data_page_size",
+	MemberCodePage:  "code_page_size",
+	MemberCallchain: "callchain",
+	MemberID:        "id",
+	MemberStack:     "user stack",
+}
+
+// MembersText names members of samples to people; those that others are computed
+// of have no name.
+func MembersText(members []Member) string {
+	var names []string
+	for _, f := range members {
+		switch name := memberNames[f]; {
+		case name != "":
+			names = append(names, name)
+		case f >= MemberReg && f < MemberArg:
+			names = append(names, "register "+strconv.Itoa(int(f-MemberReg)))
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
