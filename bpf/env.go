@@ -62,7 +62,7 @@ func (v env) fieldRoom(n *expr.Field) int {
 	case v.out != nil && f.Place == event.InSlot:
 		_, size := v.slot(n)
 		return size
-	case f.Place == event.InSlot && v.isKey(n):
+	case f.Place == event.InSlot && v.isKey(n) && len(v.pair.join.cols) == 1:
 		return v.pair.join.keyRoom
 	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
 		return pad(f.Size + 1)

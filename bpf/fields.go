@@ -42,8 +42,8 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		return
 	}
 	if f.Place == event.InSlot && e.env.isKey(n) {
-		if e.env.pair.join.text {
-			refuse("field key is a text")
+		if j := e.env.pair.join; len(j.cols) != 1 || j.cols[0].Text {
+			refuse("field key is no number")
 		}
 		c.Load(dst, e.env.pair.key)
 		return

@@ -50,10 +50,11 @@ type feed struct {
 	keys  []expr.Node // of the table's columns
 	args  []arg       // one for each of the table's arguments
 
-	join  *joinOp
-	stage int
-	key   expr.Node
-	role  expr.Node // nil is both
+	join     *joinOp
+	untraced bool // it starts and ends nothing
+	stage    int
+	key      expr.Node
+	role     expr.Node // nil is both
 
 	fold *foldOp   // of key, which may have several columns
 	step expr.Node // its function
@@ -71,16 +72,16 @@ type arg struct {
 	where expr.Node // nil: always
 }
 
-// A joinOp relates events by key. Its key is an integer, or a text.
+// A joinOp relates events by key.
 type joinOp struct {
 	spec   *join.Spec
 	index  int
 	stages int
 	pairs  []pair
 
-	keyRoom int // bytes
-	text    bool
-	tasks   bool // kept with the task, not in a hash
+	cols    []load.Column // of the key
+	keyRoom int           // bytes
+	tasks   bool          // kept with the task, not in a hash
 	saved   []savedField
 	size    int  // of what waits, in bytes
 	flags   bool // of the events' contexts, wait too
@@ -216,7 +217,9 @@ func (b *follower) feed(e *Edge) feed {
 
 // into is what an event is to a join.
 func (f *feed) into(in *join.In) {
-	f.stage, f.key = in.Stage, nodeOf(in.Key)
+	if f.stage, f.untraced = in.Stage, in.Untraced; !f.untraced {
+		f.key = nodeOf(in.Key)
+	}
 	if in.Role != nil {
 		f.role = nodeOf(in.Role)
 	}

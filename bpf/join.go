@@ -36,26 +36,27 @@ const savedLimit = 192
 // prepareJoin settles the parts of a waiting event: the fields of starts that pairs read.
 func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	tasks := host.TaskStorage
-	first := true
+	var keys []keyed
 	for _, e := range s.sources {
 		for k := range e.feeds {
 			f := &e.feeds[k]
-			if f.join != j {
+			if f.join != j || f.untraced {
 				continue
 			}
-			text := f.key.Type().Kind == expr.Str
-			if !text && !f.key.Type().Numeric() {
-				refuse("join key %s is a %s", f.key, f.key.Type())
-			}
-			if !first && text != j.text {
-				refuse("join key %s has two kinds", f.key)
-			}
-			first, j.text = false, text
-			j.keyRoom = max(j.keyRoom, 8)
-			if text {
-				j.keyRoom = max(j.keyRoom, env{}.room(f.key))
+			keys = append(keys, keyed{e, env{}, keysOf(f.key)})
+			if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
+				refuse("join key %s has another number of parts than others", f.key)
 			}
 			tasks = tasks && isThread(f.key) && neverIdle(e.Schema.System, e.Schema.Name)
+		}
+	}
+	if len(keys) == 0 {
+		refuse("nothing feeds a join")
+	}
+	j.cols, j.keyRoom = columnsOf(keys)
+	for i := range j.cols {
+		if j.cols[i].Stack {
+			refuse("join key %s is a stack", keys[0].keys[i])
 		}
 	}
 	j.tasks = tasks
@@ -157,44 +158,38 @@ func (o *joiner) feed(f *feed) {
 	if f.next != nil {
 		o.running(f)
 	}
+	if f.untraced {
+		c.GoTo(done)
+		c.Place(failed)
+		o.count(load.StatErrors)
+		c.Place(done)
+		c.Stack = mark
+		return
+	}
 	starts, ends := f.stage < j.stages-1 || j.spec.Cycle, f.stage > 0 || j.spec.Cycle
-	var role int16
+	var role int16 // of an event that may be both: what it is
 	if f.role != nil {
-		role = c.Alloc(8)
 		o.eval.value(f.role)
-		if starts != ends {
-			bit := int32(1)
-			if ends {
-				bit = 2
-			}
-			c.Emit(asm.And.Imm(asm.R0, bit))
-			c.IfImm(asm.JEq, asm.R0, 0, done)
-		} else {
-			c.Emit(asm.And.Imm(asm.R0, 3))
-			c.IfImm(asm.JEq, asm.R0, 0, done)
+		may := int32(b2i(starts)*mayStart | b2i(ends)*mayEnd)
+		c.Emit(asm.And.Imm(asm.R0, may))
+		c.IfImm(asm.JEq, asm.R0, 0, done)
+		if starts && ends {
+			role = c.Alloc(8)
 			c.Store(role, asm.R0)
 		}
 	}
-	if f.wakes != nil {
-		if ends {
-			refuse("a wakeup that ends a pair")
-		}
-		o.unnecessary(f, done)
+	if f.wakes != nil && starts {
+		role = o.awake(f, role, ends, done)
 	}
 	key := c.Alloc(j.keyRoom)
-	if j.text {
-		o.eval.wholeText(key, j.keyRoom, f.key)
-	} else {
-		o.eval.value(f.key)
-		c.Store(key, asm.R0)
-	}
+	o.eval.keys(key, j.cols, keysOf(f.key))
 	c.Call(asm.FnKtimeGetNs)
 	now := c.Alloc(8)
 	c.Store(now, asm.R0)
 	if ends {
 		if role != 0 && starts {
 			c.Load(asm.R0, role)
-			c.Emit(asm.And.Imm(asm.R0, 2))
+			c.Emit(asm.And.Imm(asm.R0, mayEnd))
 			c.IfImm(asm.JEq, asm.R0, 0, starting)
 		}
 		o.end(f, key, now, starting)
@@ -204,7 +199,7 @@ func (o *joiner) feed(f *feed) {
 		o.eval.fail = failed
 		if role != 0 && ends {
 			c.Load(asm.R0, role)
-			c.Emit(asm.And.Imm(asm.R0, 1))
+			c.Emit(asm.And.Imm(asm.R0, mayStart))
 			c.IfImm(asm.JEq, asm.R0, 0, done)
 		}
 		o.wait(key, now, done)
@@ -388,6 +383,36 @@ func (o *joiner) running(f *feed) {
 	c.Emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
 	c.Place(none)
 	c.Stack = mark
+}
+
+// What an event may be, as in join.In.Role.
+const (
+	mayStart = 1
+	mayEnd   = 2
+)
+
+// awake has a wakeup of who does not wait start nothing; it may still end a pair. It
+// returns where on the stack stands what the event may be; 0 if that is known.
+func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
+	if !ends {
+		o.unnecessary(f, done)
+		return 0
+	}
+	c := o.code
+	if role == 0 {
+		role = c.Alloc(8)
+		c.Emit(assembler.StoreImm(asm.R10, role, mayStart|mayEnd))
+	}
+	asleep, awake := c.Label(), c.Label()
+	o.unnecessary(f, awake)
+	c.GoTo(asleep)
+	c.Place(awake)
+	c.Load(asm.R0, role)
+	c.Emit(asm.And.Imm(asm.R0, mayEnd))
+	c.IfImm(asm.JEq, asm.R0, 0, done)
+	c.Store(role, asm.R0)
+	c.Place(asleep)
+	return role
 }
 
 // unnecessary jumps to done if the event wakes who does not wait: the running

@@ -27,7 +27,10 @@ func (s *graph) serve(host *Host) {
 	first := map[string]*source{}
 	probes := 0
 	for i, e := range s.sources {
-		if e.Probe == nil {
+		if e.idle() && !s.counted {
+			e.served = true // by nobody
+		}
+		if e.Probe == nil || e.served {
 			continue
 		}
 		way, ok := e.ways()
@@ -53,6 +56,14 @@ func (s *graph) serve(host *Host) {
 			s.names(e)
 		}
 	}
+}
+
+// idle reports that nothing is to be done with an event: nobody looks at what happens
+// during pairs.
+func (e *source) idle() bool {
+	return !slices.ContainsFunc(e.feeds, func(f feed) bool {
+		return !f.untraced || f.next != nil || len(f.preds) > 0
+	})
 }
 
 // ways says where the events of a probe go, as a text; false if nobody else's could

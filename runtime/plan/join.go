@@ -421,10 +421,5 @@ func (n *JoinOp) inKernel() (placement.Work, string) {
 	case n.around != nil:
 		return placement.Work{}, "what happens during a pair is wanted"
 	}
-	for i := range n.js.In {
-		if n.js.In[i].Untraced {
-			return placement.Work{}, "there are untraced events"
-		}
-	}
 	return placement.Work{Join: &n.js}, ""
 }

@@ -44,6 +44,8 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: calls + " --only-than=1us", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + heat, Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: "--events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "multi_trace", Args: "--events=sched:sched_waking//key=pid/ --events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/ --cycle", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "multi_trace", Args: enter + " " + exit + ",sched:sched_switch//untraced/ --key=_tid --impl=pair", Scene: "own", ByThread: true},
 
 	{Script: "nested_trace", Args: both + " --key=_tid", Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + heat, Scene: "own", ByThread: true},

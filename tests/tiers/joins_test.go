@@ -1,0 +1,68 @@
+package tiers
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+)
+
+// relating are joins of all kinds, whose pairs do not depend on the times of an engine:
+// by several columns, in a circle, of more than two stages, with events that start and
+// end nothing.
+const relating = `
+enter = tracepoint("raw_syscalls:sys_enter")
+exit = tracepoint("raw_syscalls:sys_exit")
+
+by_tuple = join([enter], [exit], key = lambda e: (e._tid, e.id))
+by_text = join([enter], [exit], key = lambda e: (e._comm, e.id % 2, e._tid))
+circle = join([enter], [exit], key = "_tid", cycle = True)
+alone = join([enter], key = lambda e: (e.id, e._pid), cycle = True)
+three = join([enter.where("id != 110")], [exit], [enter], key = "_tid")
+four = join([enter], [exit], [enter.where("id % 2")], [exit], key = lambda e: (e._tid, 0), cycle = True)
+parts = join([enter.role("id == 110 ? 1 : 3")], [enter.role("id % 3")], [exit.role("ret < 0 ? 2 : 1")], key = "_tid", cycle = True)
+beside = join([enter], [exit, tracepoint("sched:sched_switch").untraced()], key = "_tid")
+`
+
+// What random plans of these are made of.
+var (
+	relations       = []string{"by_tuple", "by_text", "circle", "alone", "three", "four", "parts", "beside"}
+	relationsWhere  = []string{`"start.id == 110"`, `"end.id != 110"`, `"delay > 1"`, `"start.id % 3 == end.id % 3"`}
+	relationsInside = []string{
+		`%s.by(nr = "start.id", next = "end.id").count()`,
+		`%s.agg(n = agg.count(), least = agg.min("start.id"), most = agg.max("end.id"))`,
+	}
+	relationsOutside = []string{
+		`%s.by(nr = "start.id").agg(n = agg.count(), last = agg.last("end.id"))`,
+		`%s.by(who = "end._tid").agg(n = agg.count(), some = agg.distinct("start.id"))`,
+		`%s.log()`,
+	}
+)
+
+// randomRelations is a plan of some of these joins.
+func randomRelations(r *rand.Rand, joins, outside []string) string {
+	var results []string
+	add := func(forms []string) {
+		s := joins[r.Intn(len(joins))]
+		for range r.Intn(3) {
+			s += ".where(" + relationsWhere[r.Intn(len(relationsWhere))] + ")"
+		}
+		results = append(results, fmt.Sprintf(forms[r.Intn(len(forms))], s))
+	}
+	for range r.Intn(3) {
+		add(relationsInside)
+	}
+	for range r.Intn(3) {
+		add(outside)
+	}
+	if len(results) == 0 {
+		add(outside)
+	}
+	return relating + "\ndef main(o):\n    return [\n        " + strings.Join(results, ",\n        ") + ",\n    ]\n"
+}
+
+// Joins of all kinds give the same pairs in programs as natively, wherever a plan is cut.
+func TestRandomJoinsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(5))
+	agreeWhereCut(t, 12, func() string { return randomRelations(r, relations, relationsOutside) }, "joins")
+}
