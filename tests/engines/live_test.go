@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"net"
@@ -127,6 +128,9 @@ const tries = 8
 // come in interrupts fewer.
 const together, interrupted = 8, 2
 
+// go test ./tests/engines -run TestEnginesAgree -only syscalls
+var only = flag.String("only", "", "compare only command lines that have `TEXT`")
+
 // Both engines at the same time show the same of the same events.
 func TestEnginesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF, testkit.Taskset)...)
@@ -134,6 +138,9 @@ func TestEnginesAgree(t *testing.T) {
 	p := newPlanner(t)
 	for i := range Comparisons {
 		c := &Comparisons[i]
+		if !strings.Contains(c.String(), *only) {
+			continue
+		}
 		// What does not fit any more, TestEachScriptIsCompared names.
 		if p.fits(t, c.Script, p.read(t, c.Script, c.Args, planWords), c.ByThread) != "" {
 			by[c.Scene] = append(by[c.Scene], c)
