@@ -50,11 +50,10 @@ type feed struct {
 	keys  []expr.Node // of the table's columns
 	args  []arg       // one for each of the table's arguments
 
-	join     *joinOp
-	untraced bool // it starts and ends nothing
-	stage    int
-	key      expr.Node
-	role     expr.Node // nil is both
+	join  *joinOp
+	stage int // negative starts and ends nothing
+	key   expr.Node
+	role  expr.Node // nil is both
 
 	fold *foldOp   // of key, which may have several columns
 	step expr.Node // its function
@@ -215,9 +214,12 @@ func (b *follower) feed(e *Edge) feed {
 	return f
 }
 
+// untraced reports that the event starts and ends nothing.
+func (f *feed) untraced() bool { return f.stage < 0 }
+
 // into is what an event is to a join.
 func (f *feed) into(in *join.In) {
-	if f.stage, f.untraced = in.Stage, in.Untraced; !f.untraced {
+	if f.stage = in.Stage; !f.untraced() {
 		f.key = nodeOf(in.Key)
 	}
 	if in.Role != nil {

@@ -40,7 +40,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	for _, e := range s.sources {
 		for k := range e.feeds {
 			f := &e.feeds[k]
-			if f.join != j || f.untraced {
+			if f.join != j || f.untraced() {
 				continue
 			}
 			keys = append(keys, keyed{e, env{}, keysOf(f.key)})
@@ -158,7 +158,7 @@ func (o *joiner) feed(f *feed) {
 	if f.next != nil {
 		o.running(f)
 	}
-	if f.untraced {
+	if f.untraced() {
 		c.GoTo(done)
 		c.Place(failed)
 		o.count(load.StatErrors)

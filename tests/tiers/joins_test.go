@@ -20,7 +20,8 @@ circle = join([enter], [exit], key = "_tid", cycle = True)
 alone = join([enter], key = lambda e: (e.id, e._pid), cycle = True)
 three = join([enter.where("id != 110")], [exit], [enter], key = "_tid")
 four = join([enter], [exit], [enter.where("id % 2")], [exit], key = lambda e: (e._tid, 0), cycle = True)
-parts = join([enter.role("id == 110 ? 1 : 3")], [enter.role("id % 3")], [exit.role("ret < 0 ? 2 : 1")], key = "_tid", cycle = True)
+first, second = enter.role("id == 110 ? 1 : 3"), enter.role("id % 3")
+parts = join([first], [second], [exit.role("ret < 0 ? 2 : 1")], key = "_tid", cycle = True)
 beside = join([enter], [exit, tracepoint("sched:sched_switch").untraced()], key = "_tid")
 `
 
@@ -58,7 +59,8 @@ func randomRelations(r *rand.Rand, joins, outside []string) string {
 	if len(results) == 0 {
 		add(outside)
 	}
-	return relating + "\ndef main(o):\n    return [\n        " + strings.Join(results, ",\n        ") + ",\n    ]\n"
+	return relating + "\ndef main(o):\n    return [\n        " + strings.Join(results, ",\n        ") +
+		",\n    ]\n"
 }
 
 // Joins of all kinds give the same pairs in programs as natively, wherever a plan is cut.
