@@ -27,8 +27,10 @@ beside = join([enter], [exit, tracepoint("sched:sched_switch").untraced()], key 
 
 // What random plans of these are made of.
 var (
-	relations       = []string{"by_tuple", "by_text", "circle", "alone", "three", "four", "parts", "beside"}
-	relationsWhere  = []string{`"start.id == 110"`, `"end.id != 110"`, `"delay > 1"`, `"start.id % 3 == end.id % 3"`}
+	relations      = []string{"by_tuple", "by_text", "circle", "alone", "three", "four", "parts", "beside"}
+	relationsWhere = []string{
+		`"start.id == 110"`, `"end.id != 110"`, `"delay > 1"`, `"start.id % 3 == end.id % 3"`,
+	}
 	relationsInside = []string{
 		`%s.by(nr = "start.id", next = "end.id").count()`,
 		`%s.agg(n = agg.count(), least = agg.min("start.id"), most = agg.max("end.id"))`,
