@@ -46,6 +46,7 @@
 //	agg        events grouped by a key: count, sum, quantile, top
 //	fold       a state machine for each key, which emits events
 //	sql        events as rows of tables, and questions to them
+//	output     results in the forms of other tools, a package for each
 //	render     results as text, JSON, CSV, Markdown
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
 //	naming     stacks to functions: what names need, and how long it is kept

@@ -82,7 +82,7 @@ func countStacks() *b.Builtin {
 			{Name: "name", Type: b.String, Named: true, Doc: "what the value is called; else its expression"},
 		},
 		Returns: "stacks",
-		Result:  "a block for each stack, largest value or count first; those of several processes that read the same are one; --flame-graph and --pprof write it to files",
+		Result:  "a block for each stack, largest value or count first; those of several processes that read the same are one; --flame-graph, --pprof and --speedscope write it to files",
 		Errors:  runtimeE,
 		Source:  "as stream.stack; names from kallsyms, ELF, perf maps, once for each address",
 		Cost:    "100 ns per event; 350 bytes for each stack. Symbols are looked up when the result is shown, and whenever 8192 stacks have come since: those with equal names are one from then on, 200 bytes each, of which the 65536 heaviest stay",

@@ -18,7 +18,10 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Stacks is a file of call stacks: folded text, a flame graph, or for pprof.
+// FlameGraph is the option whose files have the form that their names ask for.
+const FlameGraph = "flame-graph"
+
+// A Stacks is a file of call stacks: folded text, a flame graph, or for another tool.
 type Stacks struct {
 	// Path is where it lies; a name that says nothing of the form was given one.
 	Path   string
@@ -31,9 +34,9 @@ type Stacks struct {
 }
 
 // OpenStacks finds out that a file cannot be written, before anything is opened,
-// and moves an older file of folded stacks out of the way. The name says which
-// form it has, unless it is for pprof.
-func OpenStacks(ctx context.Context, path string, pprof bool) (*Stacks, error) {
+// and moves an older file of folded stacks out of the way. The option
+// that names it says which form it has; for FlameGraph the name does.
+func OpenStacks(ctx context.Context, path, option string) (*Stacks, error) {
 	f := &Stacks{Path: path}
 	st, err := os.Stat(f.Path)
 	special := err == nil && !st.Mode().IsRegular()
@@ -42,9 +45,10 @@ func OpenStacks(ctx context.Context, path string, pprof bool) (*Stacks, error) {
 	}
 	format, known := render.StackFormatOf(f.Path)
 	f.Format = format
+	own, _, has := render.StackFormatFor(option)
 	switch {
-	case pprof:
-		f.Format = render.PprofFormat
+	case has:
+		f.Format = own
 	case !known && !special && slices.Contains(otherPictures, strings.ToLower(filepath.Ext(f.Path))):
 		return nil, diag.Errorf(diag.Usage, "write", f.Path, "flame graphs are not drawn as %s",
 			filepath.Ext(f.Path)).
@@ -166,16 +170,4 @@ func (f *Stacks) Close(keep bool) error {
 		err = errors.Join(err, os.Remove(f.Path))
 	}
 	return err
-}
-
-// Advice is what to do with the file.
-func (f *Stacks) Advice() string {
-	switch f.Format {
-	case render.PprofFormat:
-		return "; look at it with: go tool pprof -http=: " + f.Path
-	case render.FoldedFormat:
-		return "; make a picture of it: flamegraph.pl " + f.Path + " > " +
-			strings.TrimSuffix(f.Path, ".folded") + ".svg"
-	}
-	return "; open it in a browser"
 }

@@ -31,8 +31,9 @@ type Stacks struct {
 	// Totals says in text what all of them add up to.
 	Totals bool
 	Limit  int
-	// File says that the counts are for files alone: nothing is shown.
-	File bool
+	// File is the option that names the file that the counts are for: nothing is
+	// shown. "" is counts that are shown.
+	File string
 	// Periods adds up what the samples of clocks and counters stand for, if there
 	// is no other Value.
 	Periods bool
@@ -75,7 +76,7 @@ func (s *Stacks) build(b *builder) error {
 		return err
 	}
 	base := "stacks"
-	if s.File {
+	if s.File != "" {
 		base = "file"
 	}
 	op := &StacksOp{Spec: s, Name: b.names.next(base)}

@@ -104,7 +104,7 @@ func (t *flameTree) child(n *flameNode, label int32) *flameNode {
 func labelOf(x *result.StackSample, d, n int, name string) flameLabel {
 	l := flameLabel{name: name, kind: flameKey}
 	if name == "" {
-		l.name = unknownName
+		l.name = result.Unknown
 	}
 	at := n - 1 - d // in x.Frames
 	if at >= len(x.Frames) {

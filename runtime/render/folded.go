@@ -30,7 +30,7 @@ import (
 // appendFolded appends a name.
 func appendFolded(dst []byte, name string) []byte {
 	if name == "" {
-		return append(dst, unknownName...)
+		return append(dst, result.Unknown...)
 	}
 	for i, r := range name {
 		n := utf8.RuneLen(r)
@@ -91,6 +91,15 @@ func appendFoldedPath(dst []byte, s *result.Stacks, x *result.StackSample) []byt
 
 // pathOf is the names of a sample, outermost first: its keys, then its frames.
 func pathOf(s *result.Stacks, x *result.StackSample) []string {
+	names := keyNames(s, x)
+	for i := len(x.Frames) - 1; i >= 0; i-- {
+		names = append(names, x.Frames[i].Name())
+	}
+	return names
+}
+
+// keyNames are the keys of a sample as names of frames: pictures have them outermost.
+func keyNames(s *result.Stacks, x *result.StackSample) []string {
 	names := make([]string, 0, len(x.Key)+len(x.Frames))
 	for k, v := range x.Key {
 		name := v.String()
@@ -102,9 +111,6 @@ func pathOf(s *result.Stacks, x *result.StackSample) []string {
 			}
 		}
 		names = append(names, name)
-	}
-	for i := len(x.Frames) - 1; i >= 0; i-- {
-		names = append(names, frameName(x.Frames[i]))
 	}
 	return names
 }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"path"
 	"strconv"
 
 	"ppscript/runtime/event"
@@ -58,23 +57,6 @@ func appendFrameLines(dst []byte, frames []*result.Frame, cut bool) []byte {
 	return dst
 }
 
-// frameName is the name of a frame where there is room for one: the symbol,
-// the file that has none for the address, [unknown].
-func frameName(f *result.Frame) string {
-	switch {
-	case f.Symbol != "":
-		return f.Symbol
-	case len(f.DSO) > 0 && f.DSO[0] == '[':
-		return f.DSO
-	case f.DSO != "":
-		return "[" + path.Base(f.DSO) + "]"
-	}
-	return unknownName
-}
-
-// unknownName stands for unknown code, as in perf.
-const unknownName = "[unknown]"
-
 // StackText is a stack in one line, as folded stacks show it: outermost first.
 func StackText(frames []*result.Frame) string {
 	var dst []byte
@@ -82,7 +64,7 @@ func StackText(frames []*result.Frame) string {
 		if len(dst) > 0 {
 			dst = append(dst, ';')
 		}
-		dst = appendFolded(dst, frameName(frames[i]))
+		dst = appendFolded(dst, frames[i].Name())
 	}
 	return string(dst)
 }

@@ -141,7 +141,7 @@ func (b *pprofBuilder) number(sample *profile.Sample, name string, v event.Value
 func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
 	outer := frames[len(frames)-1]
 	m := b.mapping(outer)
-	key := pprofKey{m, b.address(m, outer), frameName(frames[0]), frames[0].Line}
+	key := pprofKey{m, b.address(m, outer), frames[0].Name(), frames[0].Line}
 	if l := b.locations[key]; l != nil {
 		return l
 	}
@@ -158,7 +158,7 @@ func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
 }
 
 func (b *pprofBuilder) function(f *result.Frame) *profile.Function {
-	key := [2]string{frameName(f), f.File}
+	key := [2]string{f.Name(), f.File}
 	fn := b.functions[key]
 	if fn == nil {
 		name := string(plain.Append(nil, key[0]))

@@ -2,9 +2,11 @@ package render
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"ppscript/runtime/output/speedscope"
 	"ppscript/runtime/result"
 )
 
@@ -16,12 +18,21 @@ const (
 	SVGFormat
 	HTMLFormat
 	PprofFormat
+	SpeedscopeFormat
 )
 
-var stackSuffixes = []struct {
+type stackSuffix struct {
 	suffix string
 	format StackFormat
-}{{".folded", FoldedFormat}, {".svg", SVGFormat}, {".html", HTMLFormat}, {".pb.gz", PprofFormat}}
+}
+
+var stackSuffixes = []stackSuffix{
+	{".folded", FoldedFormat},
+	{".svg", SVGFormat},
+	{".html", HTMLFormat},
+	{".pb.gz", PprofFormat},
+	{".speedscope.json", SpeedscopeFormat},
+}
 
 // StackExtensions lists the ends of names that say a form of stacks.
 func StackExtensions() []string {
@@ -43,6 +54,35 @@ func StackFormatOf(path string) (StackFormat, bool) {
 	return FoldedFormat, false
 }
 
+// StackFormatFor is the form that an option stands for, whatever the file's name; false
+// if it takes it from the name.
+func StackFormatFor(option string) (f StackFormat, suffix string, ok bool) {
+	switch option {
+	case "pprof":
+		f = PprofFormat
+	case "speedscope":
+		f = SpeedscopeFormat
+	default:
+		return FoldedFormat, "", false
+	}
+	i := slices.IndexFunc(stackSuffixes, func(s stackSuffix) bool { return s.format == f })
+	return f, stackSuffixes[i].suffix, true
+}
+
+// Advice is what to do with a file of the form.
+func (f StackFormat) Advice(path string) string {
+	switch f {
+	case PprofFormat:
+		return "look at it with: go tool pprof -http=: " + path
+	case SpeedscopeFormat:
+		return "look at it in a browser: https://www.speedscope.app, or: npx speedscope " + path
+	case FoldedFormat:
+		return "make a picture of it: flamegraph.pl " + path + " > " +
+			strings.TrimSuffix(path, ".folded") + ".svg"
+	}
+	return "open it in a browser"
+}
+
 // WriteStacks writes the samples in a form. Start, if not zero, stamps the
 // lines of folded stacks; about describes the recording in pictures.
 func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, about string) error {
@@ -53,6 +93,9 @@ func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, 
 		return FlameHTML(w, nil, s, FlameOptions{Title: s.Title, About: about})
 	case PprofFormat:
 		return pprof(w, s)
+	case SpeedscopeFormat:
+		return speedscope.Write(w, s, speedscope.Options{About: about, Keys: keyNames,
+			Loss: string(appendLoss(nil, &s.Loss))})
 	}
 	_, err := w.Write(AppendFolded(nil, s, start))
 	return err

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"path"
 	"slices"
 
 	"ppscript/runtime/event"
@@ -63,6 +64,23 @@ type Frame struct {
 	// that it is in: the same in every process. Zero if DSO is no file.
 	FileAddr uint64
 	Segment  Segment
+}
+
+// Unknown stands for code that nobody knows, as in perf.
+const Unknown = "[unknown]"
+
+// Name is the frame where there is room for one name: the symbol, the file that has
+// none for the address, Unknown.
+func (f *Frame) Name() string {
+	switch {
+	case f.Symbol != "":
+		return f.Symbol
+	case len(f.DSO) > 0 && f.DSO[0] == '[':
+		return f.DSO
+	case f.DSO != "":
+		return "[" + path.Base(f.DSO) + "]"
+	}
+	return Unknown
 }
 
 // A Segment is a part of a file that is mapped: its first address, as the file

@@ -62,7 +62,7 @@ func newDelivery(r *run, op plan.Operator) delivery {
 	to := &r.results
 	switch op := op.(type) {
 	case *plan.StacksOp:
-		if op.Spec.File {
+		if op.Spec.File != "" {
 			return &stackFile{stackCounts: stackCounts{to: to}, of: r, recorded: r.env.rec.info()}
 		}
 		return &stackResult{stackCounts{to: to}}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/picture"
 )
 
 // Options are the options that all profilers share.
@@ -88,7 +89,33 @@ type StackFiles struct {
 	// functions grew and shrank since.
 	FlameBase string
 	Pprof     string // has pprof's form
+	// Speedscope has the form of speedscope.app.
+	Speedscope string
 }
+
+// list is the files with the options that name them.
+func (s *StackFiles) list() (list []namedFile) {
+	for _, f := range []namedFile{
+		{picture.FlameGraph, s.FlameGraph}, {"pprof", s.Pprof}, {"speedscope", s.Speedscope},
+	} {
+		if f.path != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// path is the value of an option.
+func (s *StackFiles) path(option string) string {
+	for _, f := range s.list() {
+		if f.option == option {
+			return f.path
+		}
+	}
+	return ""
+}
+
+type namedFile struct{ option, path string }
 
 // Symbols says where names of functions come from.
 type Symbols struct {
@@ -107,9 +134,7 @@ type Symbols struct {
 
 // lines reports whether source lines are wanted.
 func (o *Options) lines() bool {
-	files := o.Stacks.FlameGraph != "" || o.Stacks.Pprof != ""
-
-	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && files
+	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && len(o.Stacks.list()) > 0
 }
 
 // Show says which results are shown, and where.

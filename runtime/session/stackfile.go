@@ -49,22 +49,21 @@ const Stdout = "-"
 // reports: its stacks, else the events of its first log, else of its first
 // result.
 func fileReports(o *Options, reports []plan.Report) ([]plan.Report, error) {
-	if o.Stacks.FlameGraph == "" && o.Stacks.Pprof == "" {
+	files := o.Stacks.list()
+	if len(files) == 0 {
 		return nil, nil
 	}
 	spec := stacksOf(reports)
 	if spec == nil {
-		return nil, diag.Errorf(diag.Usage, "flame graph", o.Stacks.FlameGraph+o.Stacks.Pprof,
+		return nil, diag.Errorf(diag.Usage, "write stacks", files[0].path,
 			"the script reports no events that could have stacks").
 			WithHint("use it with a script that shows or counts events, such as profile or trace")
 	}
 	var list []plan.Report
-	for _, path := range []string{o.Stacks.FlameGraph, o.Stacks.Pprof} {
-		if path != "" {
-			s := *spec
-			s.File, s.Top, s.Periods = true, 0, path == o.Stacks.Pprof
-			list = append(list, &s)
-		}
+	for _, f := range files {
+		s := *spec
+		s.File, s.Top, s.Periods = f.option, 0, f.option != picture.FlameGraph
+		list = append(list, &s)
 	}
 	return list, nil
 }
@@ -91,20 +90,18 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 
 // open opens the file; what goes to the output of results has none.
 func (f *stackFile) open(ctx context.Context, op plan.Operator) (err error) {
-	o, pprof := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.Periods
-	path := o.Stacks.FlameGraph
-	if pprof {
-		path = o.Stacks.Pprof
-	}
+	o, option := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.File
+	path := o.Stacks.path(option)
+	_, suffix, own := render.StackFormatFor(option)
 	if path != Stdout {
-		if f.file, err = picture.OpenStacks(ctx, path, pprof); err != nil {
+		if f.file, err = picture.OpenStacks(ctx, path, option); err != nil {
 			return err
 		}
-	} else if pprof {
-		return diag.Errorf(diag.Usage, "write", "pprof", "got no file").
-			WithHint("name it, for example: --pprof cpu.pb.gz")
+	} else if own {
+		return diag.Errorf(diag.Usage, "write", option, "got no file").
+			WithHint("name it, for example: --%s cpu%s", option, suffix)
 	}
-	if o.Stacks.FlameBase != "" && !pprof {
+	if o.Stacks.FlameBase != "" && option == picture.FlameGraph {
 		if f.file == nil {
 			return picture.OnlyPictures(path)
 		}
@@ -142,7 +139,7 @@ func (f *stackFile) tick(t *interval) error {
 func (f *stackFile) letGo(w *runStacks) {
 	show := naming.InPictures
 	switch f.format() {
-	case render.PprofFormat:
+	case render.PprofFormat, render.SpeedscopeFormat:
 		show = naming.All
 	case render.FoldedFormat:
 		show = naming.InText
@@ -206,7 +203,7 @@ func (f *stackFile) close() error {
 		f.to.cfg.stage("write " + f.file.Path)
 		err := f.deliver(time.Now())
 		if errs = append(errs, err); err == nil {
-			f.to.msgs.note("wrote %s%s", f.file.Path, f.file.Advice())
+			f.to.msgs.note("wrote %s; %s", f.file.Path, f.file.Format.Advice(f.file.Path))
 		}
 	}
 	return errors.Join(append(errs, f.file.Close(ran))...)

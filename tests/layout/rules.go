@@ -77,6 +77,8 @@ var layers = [][]string{
 	{"bpf/assembler"},
 	{"bpf/hook"}, // what calls a program, and what it finds there
 	{"bpf"},
+	// Forms of results for other tools.
+	{"runtime/output/speedscope"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},

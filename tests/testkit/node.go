@@ -1,0 +1,35 @@
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Programs in whose hands files of ours are put.
+var (
+	Node     = program("node", "nodejs", true)
+	Chromium = program("chromium", "chromium", true)
+)
+
+// nodePlaces are where npm install -g puts modules; $NODE_PATH comes before them.
+var nodePlaces = []string{"/usr/local/lib/node_modules", "/usr/lib/node_modules"}
+
+// NodeModule is the need of a module for Node.
+func NodeModule(name string) Need {
+	return Need{"node module " + name, true, func() string {
+		if NodeModulePath(name) == "" {
+			return "npm install -g " + name
+		}
+		return ""
+	}}
+}
+
+// NodeModulePath is the directory of a module; "" if it is not installed.
+func NodeModulePath(name string) string {
+	for _, dir := range append(filepath.SplitList(os.Getenv("NODE_PATH")), nodePlaces...) {
+		if _, err := os.Stat(filepath.Join(dir, name, "package.json")); err == nil {
+			return filepath.Join(dir, name)
+		}
+	}
+	return ""
+}
