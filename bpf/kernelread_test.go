@@ -17,6 +17,7 @@ import (
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/perf"
 	"ppscript/tests/testkit"
@@ -87,9 +88,18 @@ func ourselves(t *testing.T, m *expr.Kernel) map[string]string {
 		"*(int *)&task()->tgid":                                          fmt.Sprint(pid),
 		"task()->mm->exe_file->f_inode->i_sb->s_type->name[0] > 0":       "1",
 	}
-	if _, err := m.PerCPU("runqueues"); err == nil { // older kernels do not show them
+	if _, err := m.PerCPU("runqueues", nil); err == nil { // older kernels do not show them
 		want[`per_cpu("runqueues")->curr->pid`] = fmt.Sprint(tid)
 		want[`per_cpu("runqueues").cpu`] = "0"
+		if otherCPUs(t) {
+			want[`per_cpu("runqueues", 0).curr->pid`] = fmt.Sprint(tid)
+			want[`per_cpu("runqueues", 0).cpu`] = "0"
+		}
+		if otherCPUs(t) && runtime.NumCPU() > 1 {
+			want[`per_cpu("runqueues", 1).cpu`] = "1"
+			want[`per_cpu("runqueues", 1 - task()->pid + `+fmt.Sprint(tid)+`)->cpu`] = "1"
+			want[`per_cpu("runqueues", 1)->curr != per_cpu("runqueues", 0)->curr`] = "1"
+		}
 	}
 	if b, err := os.ReadFile("/proc/self/cgroup"); err == nil {
 		for line := range strings.Lines(string(b)) {
@@ -99,6 +109,16 @@ func ourselves(t *testing.T, m *expr.Kernel) map[string]string {
 		}
 	}
 	return want
+}
+
+// otherCPUs reports that programs find the variables of other CPUs: from 5.19 on.
+func otherCPUs(t *testing.T) bool {
+	t.Helper()
+	v, err := kernel.ReadVersion(kernel.Roots{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.AtLeast(5, 19)
 }
 
 // resetOnFork sets a flag of the thread that is a bit field of its task_struct.
@@ -205,12 +225,17 @@ func TestKernelReadOfBadAddress(t *testing.T) {
 	m := memory(t)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
 	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
-	for _, text := range []string{
+	texts := []string{
 		`cast(8, "struct task_struct")->pid`,
 		`cast(8, "struct task_struct")->comm`,
 		`kernel_string(id)`,
 		`cast(id, "struct task_struct")->real_parent->pid`,
-	} {
+	}
+	if _, err := m.PerCPU("runqueues", nil); err == nil && otherCPUs(t) {
+		texts = append(texts, `per_cpu("runqueues", 100000).cpu`, `per_cpu("runqueues", id - 1000).cpu`,
+			`per_cpu("runqueues", 1 << 32).cpu`)
+	}
+	for _, text := range texts {
 		spec := counted(reading(t, m, enter, text))
 		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: spec}))
 		calls(5)
@@ -251,7 +276,7 @@ func TestKernelReadErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if _, err := m.PerCPU("runques"); err == nil || !strings.Contains(err.Error(), "runqueues?") &&
+	if _, err := m.PerCPU("runques", nil); err == nil || !strings.Contains(err.Error(), "runqueues?") &&
 		!strings.Contains(err.Error(), "does not show the variables of its CPUs") {
 		t.Errorf("got %v, want the nearest variable", err)
 	}

@@ -50,6 +50,7 @@ func (im *Image) common() {
 		})
 	}
 	im.nameMaps()
+	im.placeMap()
 	for i, e := range s.sources {
 		if e.served {
 			continue

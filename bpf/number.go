@@ -57,11 +57,13 @@ func (e *eval) num(n expr.Node) {
 	case *expr.Mem:
 		e.recordNumber(n)
 	case *expr.KernelInt:
-		e.kernelInt(n)
+		reader{e}.number(n)
 	case *expr.TaskAddr:
-		e.taskAddr()
+		reader{e}.task()
+	case *expr.CPUDistance:
+		reader{e}.distance(n)
 	case *expr.TraceArg:
-		e.traceArg(n)
+		reader{e}.argument(n)
 	case *expr.TextOp:
 		maker{e}.find(n)
 	default:

@@ -1,6 +1,8 @@
 package bpf
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
@@ -12,7 +14,8 @@ import (
 
 // This file generates programs that decide about the samples of one event of
 // the software or the hardware: there, and only there, a program that returns
-// 0 drops the sample of its own event and of nobody else's.
+// 0 drops the sample of its own event and of nobody else's. A sample about which it cannot
+// decide is dropped as well, and counted.
 
 // SampleFilter makes the program that keeps the samples for which all of preds hold.
 // The error is a *Refusal if one cannot be evaluated in the kernel.
@@ -21,20 +24,29 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 	im = &Image{Image: load.Image{Target: &Target{}}, host: host, graph: &graph{}}
 	v := newEval(&hook.Hook{Code: assembler.New(), Host: host, Kind: ebpf.PerfEvent, Target: im.Target})
 	c := v.code
-	v.members.Foresee(preds...)
+	nodes := slices.Clone(preds)
+	for _, p := range preds {
+		nodes = append(nodes, expr.Reads(p)...)
+	}
+	v.members.Foresee(nodes...)
 	drop := c.Label()
 	v.fail = c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 	v.members.Check(im.Target, nil, drop)
-	v.members.FetchContext(preds)
-	v.members.FetchOperands(preds)
+	v.members.FetchContext(nodes)
+	v.members.FetchOperands(nodes)
 	for _, p := range preds {
 		v.test(p, false, drop)
 	}
-	if c.Used(v.fail) {
-		refuse("an evaluation that can fail: nobody would count it")
-	}
 	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+	if c.Used(v.fail) {
+		c.Place(v.fail)
+		(&gate{code: c, eval: v}).count(load.StatErrors)
+		c.GoTo(drop)
+		im.Events = 1
+		im.define(load.StatsMap.Of(0), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+			ValueSize: uint32(8 * load.Stats(0)), MaxEntries: 1})
+	}
 	c.Place(drop)
 	if c.Used(drop) {
 		c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
@@ -42,5 +54,6 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 	im.Programs = []load.Program{{
 		Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.Finish(), Event: -1,
 	}}
+	im.placeMap()
 	return im, nil
 }

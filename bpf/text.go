@@ -49,7 +49,7 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 		}
 		e.userText(off, size, n)
 	case *expr.KernelText:
-		e.kernelText(off, size, n)
+		reader{e}.text(off, size, n)
 	default:
 		maker{e}.madeText(off, size, n)
 	}

@@ -40,6 +40,7 @@ const (
 	BusyMap                      // by program and CPU: how many run, where they can be preempted
 	LateMap                      // by program: texts of a system call that are missing, by thread
 	LateCountMap                 // u64: how many of these there are, or more
+	PlaceMap                     // by CPU: nothing; it is known where the value of each CPU lies
 	LateTextsMap                 // the buffer of texts that were read when the call ended
 )
 
@@ -71,6 +72,7 @@ var mapNames = [...]string{
 	BusyMap:       "busy",
 	LateMap:       "late",
 	LateCountMap:  "latecount",
+	PlaceMap:      "place",
 	LateTextsMap:  "latetexts",
 }
 

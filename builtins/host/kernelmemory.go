@@ -47,18 +47,20 @@ func cgroup() *b.Builtin {
 
 func perCPU() *b.Builtin {
 	return inMemory(&b.Builtin{
-		Name: "per_cpu", Summary: "A variable of the kernel that each CPU has, as the running CPU has it.",
+		Name: "per_cpu", Summary: "A variable of the kernel that each CPU has: that of the running CPU, or of another one.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "its name, a constant; kernels before 6.1 may not show them"},
+			{Name: "cpu", Type: b.As(address, "int"), Doc: "whose; the running CPU's without. Linux 5.19. A number that no CPU has is a bad address"},
 		},
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_switch").by(queued = lambda e: per_cpu("runqueues").nr_running).count()`, Output: "<table of queued, count>"},
+			{Code: `tracepoint("sched:sched_migrate_task").by(queued_there = lambda e: per_cpu("runqueues", e.dest_cpu).nr_running).count()`, Output: "<table of queued_there, count>"},
 		},
 	}, func(c *frontend.KernelCall) (*expr.KernelData, error) {
-		if c.Addr != nil || len(c.Texts) != 1 {
-			return nil, errors.New("want the name of a variable, as a constant")
+		if len(c.Texts) != 1 {
+			return nil, errors.New("want the name of a variable, as a constant, and a CPU's number or none")
 		}
-		return c.Kernel.PerCPU(c.Texts[0])
+		return c.Kernel.PerCPU(c.Texts[0], c.Addr)
 	})
 }
 

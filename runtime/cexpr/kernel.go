@@ -22,12 +22,18 @@ func addKernel(m map[string]Builtin) {
 	m["cgroup"] = Builtin{"cgroup()", 0, 0, func(k *Call) (expr.Node, error) {
 		return k.kernelData((*expr.Kernel).Cgroup)
 	}}
-	m["per_cpu"] = Builtin{`per_cpu("runqueues")`, 1, 1, func(k *Call) (expr.Node, error) {
+	m["per_cpu"] = Builtin{`per_cpu("runqueues", cpu)`, 1, 2, func(k *Call) (expr.Node, error) {
 		name, err := k.ConstStr(0)
 		if err != nil {
 			return nil, err
 		}
-		return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) { return m.PerCPU(name) })
+		var cpu expr.Node
+		if len(k.Args) == 2 {
+			if cpu, err = k.Int(1); err != nil {
+				return nil, err
+			}
+		}
+		return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) { return m.PerCPU(name, cpu) })
 	}}
 	m["trace_arg"] = Builtin{`trace_arg("prev")`, 1, 1, func(k *Call) (expr.Node, error) {
 		name, err := k.ConstStr(0)

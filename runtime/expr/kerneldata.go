@@ -84,10 +84,10 @@ func (k *Kernel) Argument(s *event.Schema, name string) (*KernelData, error) {
 		diag.DidYouMean(name, names)).WithHint("it has %s", strings.Join(names, ", "))
 }
 
-// PerCPU is a variable of the kernel that each CPU has, as the running CPU has
-// it. Its address is found from the run queue of the running task, which is such
-// a variable too: the types tell how far they are apart.
-func (k *Kernel) PerCPU(name string) (*KernelData, error) {
+// PerCPU is a variable of the kernel that each CPU has: that of a CPU, or of the
+// running one if cpu is nil. Its address is found from the run queue of the running
+// task, which is such a variable too: the types tell how far they are apart.
+func (k *Kernel) PerCPU(name string, cpu Node) (*KernelData, error) {
 	t, at, err := k.Types.PerCPU(name)
 	if err != nil {
 		return nil, err
@@ -108,8 +108,15 @@ func (k *Kernel) PerCPU(name string) (*KernelData, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &KernelData{Type: t, Path: "per_cpu(" + name + ")", k: k, base: base, off: at - queue, lies: true},
-		nil
+	path := "per_cpu(" + name + ")"
+	if cpu != nil {
+		path = fmt.Sprintf("per_cpu(%s, %s)", name, cpu)
+		base, err = NewBinary(OpAdd, Retype(base, true), &CPUDistance{Retype(ToInt(cpu), true)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &KernelData{Type: t, Path: path, k: k, base: base, off: at - queue, lies: true}, nil
 }
 
 // Cast reads an address as a pointer to a type, which is written as in C: with its
@@ -327,7 +334,7 @@ func readsKernel(n Node) bool {
 	found := false
 	Walk(n, func(n Node) bool {
 		switch n.(type) {
-		case *KernelInt, *KernelText, *TaskAddr, *TraceArg:
+		case *KernelInt, *KernelText, *TaskAddr, *TraceArg, *CPUDistance:
 			found = true
 		}
 		return !found

@@ -47,6 +47,10 @@ type (
 
 	// TaskAddr is the address of the running task's task_struct.
 	TaskAddr struct{}
+
+	// CPUDistance is how far the variables of a CPU lie from those of the running
+	// one, in bytes. A number that no CPU has is an error of the evaluation.
+	CPUDistance struct{ CPU Node }
 )
 
 // kernelTextLimit bounds the texts that pointers lead to, in bytes.
@@ -55,6 +59,7 @@ const kernelTextLimit = 127
 func (n *KernelInt) Type() Type  { return Type{Kind: Int, Unsigned: !n.Signed} }
 func (n *KernelText) Type() Type { return TStr }
 func (n *TaskAddr) Type() Type   { return TUint }
+func (*CPUDistance) Type() Type  { return TUint }
 func (n *TraceArg) Type() Type   { return Type{Kind: Int, Unsigned: !n.Signed} }
 
 func (n *KernelInt) String() string {
@@ -65,9 +70,10 @@ func (n *KernelInt) String() string {
 	return fmt.Sprintf("kernel.%s%d[%s]", sign, n.Size*8, n.Addr)
 }
 
-func (n *KernelText) String() string { return fmt.Sprintf("kernel.text%d[%s]", n.Size, n.Addr) }
-func (n *TaskAddr) String() string   { return "task" }
-func (n *TraceArg) String() string   { return fmt.Sprintf("argument%d.%d", n.Index, n.Size) }
+func (n *KernelText) String() string  { return fmt.Sprintf("kernel.text%d[%s]", n.Size, n.Addr) }
+func (n *TaskAddr) String() string    { return "task" }
+func (n *CPUDistance) String() string { return fmt.Sprintf("distance[%s]", n.CPU) }
+func (n *TraceArg) String() string    { return fmt.Sprintf("argument%d.%d", n.Index, n.Size) }
 
 // ReadOf is what a field reads of the kernel's memory; nil if it is no such field.
 func ReadOf(f *event.Field) Node {

@@ -55,6 +55,8 @@ func Rebind(n Node, from, p Part) Node {
 		c := *n
 		c.Addr = re(n.Addr)
 		return &c
+	case *CPUDistance:
+		return &CPUDistance{re(n.CPU)}
 	case *MemBytes:
 		return &MemBytes{re(n.Addr), re(n.Len)}
 	case *StrAt:

@@ -26,6 +26,7 @@ type env struct {
 	// noProjection then may say why.
 	sender       *load.Run
 	noProjection string
+	sieves       sieves
 	memory       *expr.Kernel // what expressions read of the kernel; nil of recordings
 	swept        time.Time    // when the programs' set of processes was cleaned last
 }

@@ -97,18 +97,24 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	return again
 }
 
-// sent returns the losses of the programs that send events, since the last call. What
-// these counted goes to the tables.
+// sent returns the losses of the programs that send events or decide about samples, since
+// the last call. What these counted goes to the tables.
 func (r *run) sent() (event.Loss, error) {
+	lost, err := r.env.sieves.loss()
+	if err != nil {
+		return lost, err
+	}
 	switch k := r.plan.Kernel; {
 	case r.env.sender == nil:
-		return event.Loss{}, nil
+		return lost, nil
 	case k.Sends():
-		lost, _, err := r.collect(r.env.sender, k)
+		l, _, err := r.collect(r.env.sender, k)
+		lost.Add(l)
 		return lost, err
 	}
 	l, err := r.env.sender.Loss()
-	return l.Joins, err
+	lost.Add(l.Joins)
+	return lost, err
 }
 
 // sweep cleans the set of traced processes, now and then.

@@ -294,5 +294,6 @@ func (r *run) close() error {
 	if r.env.sender != nil {
 		errs = append(errs, r.env.sender.Close())
 	}
+	errs = append(errs, r.env.sieves.close())
 	return errors.Join(errs...)
 }

@@ -6,14 +6,45 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/bpf/load"
+	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 )
 
+// sieves are programs that decide about samples. They are kept for what they count.
+type sieves []*load.Run
+
+// loss returns the samples about which they could not decide, since the last call.
+func (s sieves) loss() (event.Loss, error) {
+	var lost event.Loss
+	for _, run := range s {
+		l, err := run.Loss()
+		if err != nil {
+			return lost, err
+		}
+		lost.Add(l.Joins)
+	}
+	return lost, nil
+}
+
+func (s *sieves) close() error {
+	var errs []error
+	for _, run := range *s {
+		errs = append(errs, run.Close())
+	}
+	*s = nil
+	return errors.Join(errs...)
+}
+
 // openFiltered opens the plan's events with the programs that decide about their
-// samples. The events keep the programs.
+// samples.
 func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source, err error) {
 	cfg := w.perfConfig(p)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.sieves.close())
+		}
+	}()
 	for i, e := range p.Events {
 		if e.SampleFilter == nil {
 			continue
@@ -23,7 +54,7 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 			w.sayRejected(err)
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, run.Close()) }()
+		w.sieves = append(w.sieves, run)
 		cfg.Events[i].Program = run.FD(0)
 	}
 	if sending(p) == nil {

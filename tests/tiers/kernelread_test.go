@@ -162,3 +162,40 @@ def main(o):
 		t.Errorf("got %d rows, want 1: %s", rows, output)
 	}
 }
+
+// Programs that decide about samples read the kernel's memory too. They keep the samples
+// for which it says so, and count those whose address is bad.
+func TestKernelReadsOfSamples(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.BTF, testkit.Samples)...)
+	const faults = 200
+	of := func(pred string) string { // as lines, with which nothing but a sample filter can read
+		return `software("page-faults").where(lambda e: ` + pred + `).log()`
+	}
+	for name, c := range map[string]struct {
+		pred         string
+		lines, wrong bool
+	}{
+		"kept":    {`task().mm.owner.tgid == task().tgid and task().comm.startswith("load")`, true, false},
+		"dropped": {`task().real_parent.tgid == task().tgid`, false, false},
+		"bad":     {`cast(8, "struct task_struct").pid == 1`, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := testkit.StartTarget(t, "-fault", strconv.Itoa(faults))
+			p := testkit.Start(t, testkit.PPScript(t), "-c", of(c.pred), "-p", strconv.Itoa(l.PID()), "--format",
+				"json", "-v")
+			p.WaitStderr(" open event")
+			l.Do()
+			out := p.Stop().Want(t, 0)
+			l.End()
+			lines, errors := len(testkit.Events(t, out.Stdout)), int64(0)
+			for _, loss := range testkit.All[map[string]any](t, out.Stdout, "loss") {
+				errors += testkit.Row(loss).Int(t, "errors")
+			}
+			// The program's own faults come on top.
+			if (lines >= faults) != c.lines || (errors >= faults) != c.wrong ||
+				!c.lines && lines > 0 || !c.wrong && errors > 0 {
+				t.Errorf("got %d lines and %d errors: %s", lines, errors, out.Stdout)
+			}
+		})
+	}
+}
