@@ -422,8 +422,8 @@ def task() -> Any:
     """The running task: its struct task_struct in the kernel's memory."""
 def cgroup() -> Any:
     """The cgroup of the running task, of version 2: its struct cgroup in the kernel's memory."""
-def per_cpu(name: str) -> Any:
-    """A variable of the kernel that each CPU has, as the running CPU has it."""
+def per_cpu(name: str, cpu: Optional[int] = None) -> Any:
+    """A variable of the kernel that each CPU has: that of the running CPU, or of another one."""
 def trace_arg(name: str) -> Any:
     """An argument with which the kernel calls the tracepoint of the event."""
 def cast(address: int, type: str) -> Any:
