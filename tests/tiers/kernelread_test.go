@@ -181,8 +181,8 @@ func TestKernelReadsOfSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := testkit.StartTarget(t, "-fault", strconv.Itoa(faults))
-			p := testkit.Start(t, testkit.PPScript(t), "-c", of(c.pred), "-p", strconv.Itoa(l.PID()), "--format",
-				"json", "-v")
+			p := testkit.Start(t, testkit.PPScript(t), "-c", of(c.pred), "-p", strconv.Itoa(l.PID()),
+				"--format", "json", "-v")
 			p.WaitStderr(" open event")
 			l.Do()
 			out := p.Stop().Want(t, 0)
