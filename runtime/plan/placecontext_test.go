@@ -72,7 +72,11 @@ func TestSampleFilter(t *testing.T) {
 		In:   clock(),
 		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("nr_running")}},
 	}, "only a program in the kernel can tell")
-	f(types, false, &Log{In: &Where{clock(), *text("nr_running / (_pid - 1)")}}, "can fail")
+	failing := &Log{In: &Where{clock(), *text("nr_running / (_pid - 1)")}}
+	if p, err = contextPlan(types, false, failing); err != nil || p.Events[0].SampleFilter == nil ||
+		len(p.Events[0].SampleFilter.Maps) != 1 {
+		t.Errorf("got %v, want a program that counts what fails", err)
+	}
 	if p, err := contextPlan(types, false, countedBy(clock(), "nr_running")); err != nil || !p.OnlyKernel {
 		t.Errorf("got %v, want a plan for the kernel alone", err)
 	}
