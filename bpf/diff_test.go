@@ -54,8 +54,10 @@ var recordSchema = &event.Schema{System: "test", Name: "record", Size: recordSiz
 type random struct {
 	*rand.Rand
 	locals int
-	state  bool // expressions may read the state of a fold
-	folds  bool // there may be some
+	state  bool      // expressions may read the state of a fold
+	folds  bool      // there may be some
+	flush  bool      // the event is that of a flush function, whose key
+	key    expr.Node // may be read, if it is not nil
 }
 
 var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20,
@@ -94,6 +96,9 @@ func (r *random) record() []byte {
 }
 
 func (r *random) field(kind expr.Kind) expr.Node {
+	if r.flush {
+		return r.kept(kind)
+	}
 	for {
 		f := &recordSchema.Fields[r.Intn(len(recordSchema.Fields))]
 		n := expr.NewField(f, expr.Self)
@@ -110,8 +115,11 @@ type trial struct {
 	group *agg.Group
 	where *flow.Where
 	fold  *fold.Fold
+	made  *fold.Spec // of fold
 	stage flow.Sink
 	text  string
+
+	flushErrors uint64 // of states in the kernel
 }
 
 func (r *random) trial() *trial {
@@ -217,20 +225,28 @@ func TestRandomPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := run.OpenFolds(); err != nil {
+			t.Fatal(err)
+		}
+		got := agg.New(*tr.spec)
+		flush := tr.flusher(run, got)
 		var records [][]byte
 		for range 40 {
 			records = append(records, r.record())
 		}
-		for _, rec := range records {
+		for k, rec := range records {
+			if k == len(records)/2 {
+				flush(t)
+			}
 			tr.stage.Events([]*event.Event{{Stream: stream, Raw: rec}})
 			if _, err := prog.Run(&ebpf.RunOptions{Context: rec}); err != nil {
 				t.Fatalf("run: %v", err)
 			}
 		}
-		got := agg.New(*tr.spec)
 		if err := errors.Join(prog.Close(), run.Stop()); err != nil {
 			t.Fatal(err)
 		}
+		flush(t)
 		if err := run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { got.AddPartial(p) }); err != nil {
 			t.Fatal(err)
 		}
@@ -240,6 +256,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		own := loss.Groups[tr.spec]
 		own.Add(loss.Joins) // of folds
+		own.Errors += tr.flushErrors + got.Errors().N
 		if own.Errors != tr.errors() || own.Evicted != 0 || own.Lost != 0 {
 			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted,
 				tr.errors(), tr.text)

@@ -1,11 +1,13 @@
 package bpf
 
 import (
+	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/fold"
+	"testing"
 )
 
 // This file makes random state machines for TestRandomPrograms.
@@ -124,12 +126,63 @@ func (r *random) foldTrial() *trial {
 	f := &fold.Spec{
 		Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Limit: 1 << 12, Out: emittedStream,
 	}
+	t.text = "key " + key.String() + "\nstep " + step.String()
+	if r.Intn(2) == 0 {
+		flush := r.flushFunc(key)
+		f.Flush, f.FlushStream = expr.Build(flush), flushStream
+		t.text += "\nflush " + flush.String()
+	}
+	t.made = f
 	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, &Edge{Fold: f}, &Edge{
 		Stream: 1, Group: group,
 	})
 	t.group = agg.New(*group)
 	t.fold = fold.New(*f, t.group)
 	t.stage = t.fold
-	t.text = "key " + key.String() + "\nstep " + step.String()
 	return t
+}
+
+// flushStream is the stream of the events of flush functions; its key is a number or a
+// text, as the fold's.
+var flushStream = &event.Stream{Index: 2, Schema: &event.Schema{System: "fold", Name: "flush",
+	Fields: []event.Field{{Name: "key", Type: "s64", Place: event.InSlot, Size: 8, Signed: true}}}}
+
+// flushFunc is a random flush function of a fold with a key.
+func (r *random) flushFunc(key expr.Node) expr.Node {
+	r.flush, r.state, r.key = true, true, nil
+	if key.Type().Kind == expr.Int {
+		r.key = expr.NewField(&flushStream.Schema.Fields[0], expr.Self)
+	}
+	n := must(expr.NewFunc(expr.NewBlock(r.emit(), r.stmt(2), r.stmt(2)), expr.TVoid))
+	r.flush, r.state = false, false
+	return n
+}
+
+// kept is what a flush function can read: the state, and the key.
+func (r *random) kept(kind expr.Kind) expr.Node {
+	switch {
+	case kind == expr.Str:
+		return must(expr.NewLoadState(0, expr.TStr))
+	case r.key != nil && r.Intn(3) == 0:
+		return r.key
+	}
+	return must(expr.NewLoadState(r.Intn(foldInts), expr.TInt))
+}
+
+// flusher flushes the states of a trial's fold in both engines; those of the kernel to a
+// group. Both are in the order in which the keys came.
+func (t *trial) flusher(run *load.Run, to *agg.Group) func(tb testing.TB) {
+	if t.fold == nil || t.made.Flush == nil {
+		return func(testing.TB) {}
+	}
+	f := fold.NewFlusher(*t.made, to)
+	return func(tb testing.TB) {
+		tb.Helper()
+		t.fold.Flush(0)
+		if err := run.Flush(func(_ *fold.Spec, s *fold.State) { f.Flush(s) }); err != nil {
+			tb.Fatal(err)
+		}
+		f.End()
+		t.flushErrors = f.Errors().N
+	}
 }

@@ -122,13 +122,13 @@ func (v env) slot(n *expr.Field) (at int16, size int) {
 	if v.out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {
 		return 0, 0
 	}
-	if n.F.Offset >= len(v.out.fold.emits) {
+	if n.F.Offset >= len(v.out.sizes) {
 		refuse("the stack of what a fold emits")
 	}
 	if v.out.places == nil {
-		return -8, v.out.fold.emits[n.F.Offset] // while layouts are settled
+		return -8, v.out.sizes[n.F.Offset] // while layouts are settled
 	}
-	return v.out.places[n.F.Offset], v.out.fold.emits[n.F.Offset]
+	return v.out.places[n.F.Offset], v.out.sizes[n.F.Offset]
 }
 
 func (v env) stateAt() int16 {

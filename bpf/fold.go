@@ -2,7 +2,6 @@ package bpf
 
 import (
 	"encoding/binary"
-	"runtime"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -52,14 +51,11 @@ type foldOp struct {
 
 // Places in a state; then texts.
 const (
-	foldLock  = 0 // u64: the CPU that works on it and 1; or that it has begun
-	foldUsed  = 8 // u64: jiffies when it was last used, if it is swept
-	foldSlots = 16
+	foldLock  = 0  // u64: the CPU that works on it and 1; or that it has begun
+	foldUsed  = 8  // u64: jiffies when it was last used, if it is swept
+	foldBorn  = 16 // u64: when it was made, if it is flushed
+	foldSlots = 24
 )
-
-// lockTries bounds how long a program waits for a state: some 50 us. The verifier
-// follows every turn of the loop.
-const lockTries = 1024
 
 // foldLimit bounds a state.
 const foldLimit = 2048
@@ -71,9 +67,10 @@ type foldEnv struct {
 	emit  func(n *expr.Emit)
 }
 
-// emitEnv is the scope of expressions on an emitted event.
+// emitEnv is the scope of expressions on an emitted event, or on that of a flush function.
 type emitEnv struct {
 	fold   *foldOp
+	sizes  []int // by value, in bytes
 	places []int16
 	key    int16 // of the state
 }
@@ -123,6 +120,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		refuse("nothing feeds a fold")
 	}
 	f.cols, f.keyLen = columnsOf(keys)
+	// The states of tasks cannot be walked, and who flushes is another task.
+	own = own && f.spec.Flush == nil
 	f.locked, f.tasks = !own, own && host.TaskStorage
 	f.swept = !f.tasks && !cpus
 	if f.locked && !host.Atomics {
@@ -134,6 +133,9 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 			in.fold = &foldEnv{fold: f}
 			f.roomsOf(feed.step, in)
 		})
+		if f.spec.Flush != nil {
+			f.roomsOf(nodeOf(f.spec.Flush), f.flushEnv(0, nil, nil))
+		}
 	}
 	f.size = foldSlots + 8*len(f.spec.Init)
 	f.texts = make([]int, len(f.rooms))
@@ -197,9 +199,10 @@ type folder struct {
 func (o *folder) feed(feed *feed) {
 	c, f := o.code, o.fold
 	mark := c.Stack
-	end, failed, free, full := c.Label(), c.Label(), c.Label(), c.Label()
+	end, failed, free, full, busy := c.Label(), c.Label(), c.Label(), c.Label(), c.Label()
 	o.eval.fail = failed
 	o.takes(feed, end)
+	o.open(end)
 	key := c.Alloc(f.keyLen)
 	o.key = key
 	o.eval.keys(key, f.cols, keysOf(feed.key))
@@ -207,7 +210,7 @@ func (o *folder) feed(feed *feed) {
 	o.findState(key, state, full)
 	broken := failed
 	if f.locked {
-		o.lock(state, end)
+		foldState{o.eval}.lock(state, busy)
 		broken = c.Label()
 	}
 	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, o.emitted}, broken
@@ -220,7 +223,10 @@ func (o *folder) feed(feed *feed) {
 		c.Place(broken)
 		o.count(load.StatErrors)
 		c.Place(free)
-		o.unlock(state)
+		foldState{o.eval}.unlock(state)
+		c.GoTo(end)
+		c.Place(busy)
+		o.count(load.StatLost)
 		c.GoTo(end)
 	}
 	c.Place(failed)
@@ -262,8 +268,19 @@ func (o *folder) findState(key, state int16, full label) {
 		c.MapValue(asm.R1, load.MadeMap.Of(f.index), 0)
 		c.Emit(asm.Mov.Imm(asm.R2, 1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
 	}
-	c.Fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, found)
+	made := found
+	if f.spec.Flush != nil {
+		made = c.Label()
+	}
+	c.Fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, made)
 	c.GoTo(full)
+	if made != found {
+		c.Place(made)
+		c.Store(state, asm.R0)
+		c.Call(asm.FnKtimeGetNs)
+		c.Load(asm.R1, state)
+		c.Emit(asm.StoreMem(asm.R1, foldBorn, asm.R0, asm.DWord), asm.Mov.Reg(asm.R0, asm.R1))
+	}
 	c.Place(found)
 	c.Store(state, asm.R0)
 	if f.swept {
@@ -285,43 +302,11 @@ func (f *foldOp) initial() []uint64 {
 	return ws
 }
 
-// lock takes the state, or jumps to busy and counts the event as lost.
-func (o *folder) lock(state int16, busy label) {
-	c := o.code
-	taken, lost := c.Label(), c.Label()
-	c.Load(asm.R7, state)
-	o.eval.field(asm.R8, cpuNode)
-	c.Emit(asm.Add.Imm(asm.R8, 1), asm.Mov.Imm(asm.R9, 0))
-	next := c.Loop()
-	c.Emit(asm.Mov.Imm(asm.R0, 0), assembler.Exchange(asm.CmpXchg, asm.R7, asm.R8, foldLock))
-	c.IfImm(asm.JEq, asm.R0, 0, taken)
-	c.IfReg(asm.JEq, asm.R0, asm.R8, lost)
-	c.Emit(asm.Add.Imm(asm.R9, 1))
-	c.IfImm(asm.JGE, asm.R9, lockTries, lost)
-	c.Call(asm.FnKtimeGetNs) // to let some time pass
-	c.Again(next)
-	c.Place(lost)
-	o.count(load.StatLost)
-	c.GoTo(busy)
-	c.Place(taken)
-}
-
-// unlock gives the state back. On amd64, stores are seen in their order.
-func (o *folder) unlock(state int16) {
-	c := o.code
-	c.Load(asm.R2, state)
-	if runtime.GOARCH == "amd64" {
-		c.Emit(assembler.StoreImm(asm.R2, foldLock, 0))
-		return
-	}
-	c.Emit(asm.Mov.Imm(asm.R0, 0), assembler.Exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
-}
-
 // emitted evaluates an emitted event and brings it to who reads it.
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.Stack
-	out := &emitEnv{fold: f, key: o.key + int16(f.cols[0].Off)}
+	out := &emitEnv{fold: f, sizes: f.emits, key: o.key + int16(f.cols[0].Off)}
 	for i, a := range n.Args {
 		at := c.Alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {

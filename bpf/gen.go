@@ -71,6 +71,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	im.common()
 	im.outputs()
 	im.lateTexts(host)
+	im.flushes(code)
 	im.trackers(host, t)
 	return im, nil
 }

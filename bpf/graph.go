@@ -292,7 +292,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, f := range s.folds {
 		s.prepareFold(f, host)
-		out := env{out: &emitEnv{fold: f}}
+		out := env{out: &emitEnv{fold: f, sizes: f.emits}}
 		s.stepsOf(f, func(e *source, _ env, _ *feed) {
 			for i := range f.feeds {
 				to := &f.feeds[i]

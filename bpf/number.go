@@ -374,10 +374,37 @@ func (e *eval) native(n *expr.Native) {
 		c.Emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
 		return
 	}
+	if low, ok := n.Extreme(); ok {
+		e.extreme(n.Args, low)
+		return
+	}
 	if n.Is(expr.AsksThreads) {
 		e.num(n.Args[0])
 		c.Traced(e.hook.Target)
 		return
 	}
 	refuse("%s() has no code for the kernel", n.Name)
+}
+
+// extreme is the least, or the greatest, of numbers.
+func (e *eval) extreme(args []expr.Node, low bool) {
+	c := e.code
+	mark := c.Stack
+	best := c.Alloc(8)
+	op := asm.JSLE
+	if low {
+		op = asm.JSGE
+	}
+	for i, a := range args {
+		e.num(a)
+		keep := c.Label()
+		if i > 0 {
+			c.Load(asm.R1, best)
+			c.IfReg(op, asm.R0, asm.R1, keep)
+		}
+		c.Store(best, asm.R0)
+		c.Place(keep)
+	}
+	c.Load(asm.R0, best)
+	c.Stack = mark
 }

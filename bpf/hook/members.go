@@ -100,13 +100,18 @@ func (m *Members) Time() int16 { return m.time }
 
 // Now fetches the time, if somebody reads it.
 func (m *Members) Now() {
-	if !m.wants.time {
-		return
+	if m.wants.time {
+		m.FetchTime()
 	}
+}
+
+// FetchTime fetches the time, whoever reads it, and returns where it is.
+func (m *Members) FetchTime() int16 {
 	c := m.hook.Code
 	c.Call(asm.FnKtimeGetNs)
 	m.time = c.Alloc(8)
 	c.Store(m.time, asm.R0)
+	return m.time
 }
 
 // PidTgid is where the task is: its thread, and in the upper half its process.

@@ -20,6 +20,7 @@ type Image struct {
 	Tables   []*Table
 	Units    []*Unit
 	Folds    []Fold // whose states are given up before their maps are full
+	Flushes  []Flush
 	// Events is how many events have a program; each has counters in the map StatsMap.
 	Events int
 	// Intervals says that there are two generations of what is counted.
@@ -35,7 +36,7 @@ type Image struct {
 type Program struct {
 	Label  string
 	Kind   ebpf.ProgramType // TracePoint, RawTracepoint, Kprobe, PerfEvent, or Tracing: a typed raw one
-	Attach string           // "system:name", or the raw tracepoint's name
+	Attach string           // "system:name", or the raw tracepoint's name; "" is run by ourselves
 	Type   uint32           // of the event: attr.type, and attr.config
 	ID     uint64
 	User   bool // it is a probe in a program
@@ -47,6 +48,9 @@ type Program struct {
 
 // Where is the hook that calls the program.
 func (p *Program) Where() string {
+	if p.asked() {
+		return "run for each state at the end of an interval"
+	}
 	switch p.Kind {
 	case ebpf.PerfEvent:
 		return "samples of " + p.Attach
@@ -63,6 +67,9 @@ func (p *Program) Where() string {
 	}
 	return "tracepoint " + p.Attach
 }
+
+// asked reports that no hook calls the program: we run it.
+func (p *Program) asked() bool { return p.Kind == ebpf.RawTracepoint && p.Attach == "" }
 
 // many reports that one link attaches the program to many functions.
 func (p *Program) many() bool { return len(p.Places) > 1 }

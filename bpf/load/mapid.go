@@ -28,6 +28,7 @@ const (
 	RunningMap                   // by join: who runs on each CPU
 	FoldMap                      // by fold: states by key
 	InitialMap                   // by fold: a state at its begin
+	FlushMap                     // by fold: a state that is flushed
 	MadeMap                      // by fold: u64, how many states programs made
 	ChainMap                     // by program: where a stack is walked
 	StacksMap                    // by generation: stacks by their hash
@@ -60,6 +61,7 @@ var mapNames = [...]string{
 	RunningMap:    "runs",
 	FoldMap:       "fold",
 	InitialMap:    "init",
+	FlushMap:      "flush",
 	MadeMap:       "made",
 	ChainMap:      "chain",
 	StacksMap:     "stacks",

@@ -178,8 +178,12 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 
 // pack turns a key of the map into one of agg.Group, as key.Append does.
 func (t *Table) pack(k []byte, stacks stackIDs) []byte {
-	var b []byte
-	for _, c := range t.Cols {
+	return packed(nil, t.Cols, k, stacks)
+}
+
+// packed appends the columns of a key of a map.
+func packed(b []byte, cols []Column, k []byte, stacks stackIDs) []byte {
+	for _, c := range cols {
 		cell := k[c.Off : c.Off+c.Size]
 		if c.Stack {
 			b = append(b, stacks.id(cell)...)
@@ -189,12 +193,17 @@ func (t *Table) pack(k []byte, stacks stackIDs) []byte {
 			b = append(b, cell...)
 			continue
 		}
-		n := slices.Index(cell, 0)
-		if n < 0 {
-			n = len(cell)
-		}
-		b = binary.LittleEndian.AppendUint32(b, uint32(n))
-		b = append(b, cell[:n]...)
+		text := untilNUL(cell)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
+		b = append(b, text...)
+	}
+	return b
+}
+
+// untilNUL is a text without the zeros behind it.
+func untilNUL(b []byte) []byte {
+	if n := slices.Index(b, 0); n >= 0 {
+		return b[:n]
 	}
 	return b
 }

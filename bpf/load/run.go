@@ -189,12 +189,18 @@ func (r *Run) Attach(t *Target) error {
 				WithHint("use --engine perf")
 		}
 	}
+	if err := r.OpenFolds(); err != nil {
+		return err
+	}
 	return r.setThreads(t) // those that nobody followed yet
 }
 
 func (r *Run) attach(p *Program, prog *ebpf.Program, t *Target) error {
 	var l link.Link
 	var err error
+	if p.asked() {
+		return nil
+	}
 	switch p.Kind {
 	case ebpf.PerfEvent:
 		return nil // by who opens the event
@@ -246,7 +252,7 @@ func (r *Run) Stop() error {
 	}
 	r.stopped = true
 	r.missing.end()
-	var errs []error
+	errs := []error{r.endFolds()}
 	for _, detach := range slices.Backward(r.links) {
 		errs = append(errs, detach())
 	}
@@ -264,6 +270,7 @@ func (r *Run) Close() error {
 		errs = append(errs, p.Close())
 	}
 	r.progs = nil
+	errs = append(errs, r.unmapFolds())
 	if r.send.mem != nil {
 		errs = append(errs, unix.Munmap(r.send.mem))
 		r.send.mem = nil

@@ -36,7 +36,8 @@ type folds struct {
 	// evicted is how many states were given up so far, and told how many of them
 	// Loss returned.
 	evicted, told uint64
-	grows         bool // programs made states between the last two looks
+	areas         map[MapID][]byte // through which states are flushed
+	grows         bool             // programs made states between the last two looks
 }
 
 // A fill is how full the map of a fold is.

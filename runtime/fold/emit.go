@@ -3,6 +3,7 @@ package fold
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
 )
 
 // batch is how many emitted events are handed on at once, at least.
@@ -102,12 +103,12 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 
 // flush hands the events on. They get their slots now, since the slices have
 // moved while they grew.
-func (o *emitted) flush(f *Fold) {
+func (o *emitted) flush(next flow.Sink, stats *Stats) {
 	n := len(o.events)
 	if n == 0 {
 		return
 	}
-	f.stats.Emitted += uint64(n)
+	stats.Emitted += uint64(n)
 	for len(o.deriveds) < n {
 		o.deriveds = append(o.deriveds, event.Derived{})
 	}
@@ -121,6 +122,6 @@ func (o *emitted) flush(f *Fold) {
 		o.events[i].Derived = &o.deriveds[i]
 		o.ptrs = append(o.ptrs, &o.events[i])
 	}
-	f.next.Events(o.ptrs)
+	next.Events(o.ptrs)
 	o.events, o.slots, o.parts = o.events[:0], o.slots[:0], o.parts[:0]
 }

@@ -148,7 +148,7 @@ func (f *Fold) Events(evs []*event.Event) {
 	} else {
 		f.any(evs)
 	}
-	f.out.flush(f)
+	f.out.flush(f.next, &f.stats)
 }
 
 func (f *Fold) any(evs []*event.Event) {
@@ -172,7 +172,7 @@ func (f *Fold) step(e *event.Event, r int32) {
 		f.errs.Note(&f.frame)
 	}
 	if len(f.out.events) >= batch {
-		f.out.flush(f)
+		f.out.flush(f.next, &f.stats)
 	}
 }
 
@@ -291,7 +291,7 @@ func (f *Fold) integers(evs []*event.Event) {
 			f.errs.Note(frame)
 		}
 		if len(f.out.events) >= batch {
-			f.out.flush(f)
+			f.out.flush(f.next, &f.stats)
 		}
 	}
 }
@@ -421,25 +421,23 @@ func (f *Fold) Flush(now event.Time) {
 	if f.spec.Flush == nil {
 		return
 	}
-	derived := event.Derived{Slots: make([]event.Value, 1)}
-	e := event.Event{
-		Time: now, Stream: f.spec.FlushStream, Derived: &derived, PID: -1, TID: -1, CPU: -1, Ring: -1,
-	}
+	e := f.spec.flushEvent()
+	e.Time = now
 	for r := range int32(f.size()) {
 		if f.state.rows[int(r)*f.state.stride+rowMeta] == 0 || f.initial(r) {
 			continue
 		}
-		derived.Slots[0] = f.keyOf(r)
-		f.frame.Reset(&e)
+		e.Derived.Slots[0] = f.keyOf(r)
+		f.frame.Reset(e)
 		f.point(r)
 		if f.spec.Flush.Run(&f.frame); f.frame.Err != nil {
 			f.errs.Note(&f.frame)
 		}
 		if len(f.out.events) >= batch {
-			f.out.flush(f)
+			f.out.flush(f.next, &f.stats)
 		}
 	}
-	f.out.flush(f)
+	f.out.flush(f.next, &f.stats)
 }
 
 // subject is the key of the machine that works on e, which has one.

@@ -130,17 +130,7 @@ func (l *lowerer) extreme(e *syntax.CallExpr, name string, args []val) (val, boo
 			return val{}, false
 		}
 	}
-	low := name == "min"
-	n, err := expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: nodes,
-		Int: func(_ *expr.Frame, a []expr.Arg) int64 {
-			best := a[0].I
-			for _, x := range a[1:] {
-				if low && x.I < best || !low && x.I > best {
-					best = x.I
-				}
-			}
-			return best
-		}})
+	n, err := expr.NewExtreme(name == "min", nodes...)
 	l.must(e.Lparen, err)
 	return val{node: n, unit: unitOf(args[0])}, true
 }

@@ -62,7 +62,9 @@ func (p *Placer) pairs() (*pairSender, string) {
 			continue
 		}
 		if f := n.op.Fold; f != nil && f.Out != nil && f.Begin == 0 {
-			s.add(f.Out)
+			if part := s.add(f.Out); part != nil && f.Flush != nil {
+				part.moved = nil // what the flush function emits is made, and checked, here
+			}
 		}
 		if n.op.Join == nil {
 			continue

@@ -73,6 +73,11 @@ type FoldRun struct {
 	outlet
 	*foldOp
 	Fold *fold.Fold // nil if programs do its work
+
+	// Of states that programs keep: who flushes them, and who gets what that emits, also
+	// where programs do the work of those.
+	flusher *fold.Flusher
+	flushed outlet
 }
 
 func (n *foldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
@@ -102,11 +107,19 @@ func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
 
 // start makes the fold, now that everybody who wants its events is known.
 func (r *FoldRun) start(in *Instance) {
+	s := r.spec
+	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
+	if s.Flush != nil && in.Kernel != nil {
+		to := r.to()
+		if in.programsDo(r.foldOp) {
+			to = r.flushed.to()
+		}
+		r.flusher = fold.NewFlusher(s, to)
+		in.fails(r.Name, r.flusher.Errors(), true)
+	}
 	if in.programsDo(r.foldOp) {
 		return
 	}
-	s := r.spec
-	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
 	r.Fold = fold.New(s, r.to())
 	in.fails(r.Name, r.Fold.Errors(), true)
 }
@@ -277,12 +290,43 @@ func (r *FoldRun) End(_ bool, last, _ event.Time) {
 	}
 }
 
+// flush takes a state that programs keep.
+func (r *FoldRun) flush(s *fold.State) { r.flusher.Flush(s) }
+
+// Flush runs flush functions: states has programs flush the states that they keep, and
+// calls its argument for each of them.
+func (in *Instance) Flush(states func(func(of *fold.Spec, s *fold.State)) error) error {
+	runs := map[*fold.Spec]*FoldRun{}
+	for _, r := range Runs[*FoldRun](in) {
+		if r.flusher != nil {
+			runs[&r.foldOp.spec] = r
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	err := states(func(of *fold.Spec, s *fold.State) { runs[of].flush(s) })
+	for _, r := range runs {
+		r.flusher.End()
+	}
+	return err
+}
+
+// Flushes reports that programs keep states that are flushed.
+func (in *Instance) Flushes() bool {
+	return slices.ContainsFunc(Runs[*FoldRun](in), func(r *FoldRun) bool { return r.flusher != nil })
+}
+
 // Loss implements Running.
 func (r *FoldRun) Loss() event.Loss {
-	if r.Fold == nil {
-		return event.Loss{} // programs tell of it
+	var l event.Loss // programs tell of theirs
+	if r.Fold != nil {
+		l = r.Fold.Loss()
 	}
-	return r.Fold.Loss()
+	if r.flusher != nil {
+		l.Add(r.flusher.Loss())
+	}
+	return l
 }
 
 // State implements Running.
@@ -295,9 +339,8 @@ func (r *FoldRun) State() []string {
 
 func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
-	case n.spec.Flush != nil:
-		// It sees all states at the end of an interval, which no program can.
-		return placement.Work{}, n.Name + " has a flush function, which sees the states of all keys"
+	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():
+		return placement.Work{}, "the flush function of " + n.Name + " stays interpreted"
 	case n.spec.Stacks != nil || n.Holds:
 		return placement.Work{}, n.Name + " keeps or emits stacks"
 	}

@@ -115,7 +115,11 @@ func (p *Plan) instantiate(streams []*event.Stream) *Instance {
 // from the router or from the operator that makes them.
 func (in *Instance) connect() {
 	for _, f := range in.feeds {
+		flushed := in.flushed(f)
 		if in.programsDo(f.op) {
+			if flushed != nil {
+				flushed.attach(in.filtered(f, in.runs[f.op].sink(f.port)))
+			}
 			continue // programs do it
 		}
 		sink := in.filtered(f, in.runs[f.op].sink(f.port))
@@ -126,6 +130,9 @@ func (in *Instance) connect() {
 		}
 		if f.root != nil {
 			f.root.emitter(in).attach(sink)
+			if flushed != nil {
+				flushed.attach(sink)
+			}
 			continue
 		}
 		var streams []int
@@ -150,6 +157,16 @@ func (in *Instance) connect() {
 			in.Router.Split(e.Stream.Index)
 		}
 	}
+}
+
+// flushed is where a feed gets what a flush function emits, if programs keep the states
+// and send the rest of what the fold emits; else nil.
+func (in *Instance) flushed(f *feed) emitter {
+	n, ok := f.root.(*foldOp)
+	if !ok || n.spec.Flush == nil || !in.programsDo(n) {
+		return nil
+	}
+	return &in.runs[n].(*FoldRun).flushed
 }
 
 // filtered puts the predicates of f's branches, and what is left of their

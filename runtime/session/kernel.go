@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -294,6 +295,28 @@ func (r *run) collect(programs *load.Run, p *placement.Kernel) (lost event.Loss,
 		router.First = router.Last - event.Time(time.Since(r.started))
 	}
 	return loss.Joins, hidden, err
+}
+
+// flush has programs flush the states of folds that they keep. What they sent before goes
+// first.
+func (r *run) flush(final bool) error {
+	if !r.instance.Flushes() {
+		return nil
+	}
+	programs := r.env.sender
+	switch {
+	case r.in.kernel != nil:
+		programs = r.in.kernel.run
+	case !final:
+		if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		r.feed(false)
+	}
+	if programs == nil {
+		return nil
+	}
+	return r.instance.Flush(programs.Flush)
 }
 
 // stop ends the programs. What they counted stays to be read.

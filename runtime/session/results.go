@@ -49,6 +49,9 @@ func (r *run) tick(final bool) error {
 	} else if end := r.present(); end != 0 {
 		now = r.clock.of(end)
 	}
+	if err := r.flush(final); err != nil {
+		return err
+	}
 	r.instance.End(final, r.present())
 	if s, ok := r.in.feeder.(*shared); ok {
 		s.absorb()

@@ -1,0 +1,180 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file flushes the states of folds. At the end of an interval ppscript has a program
+// run for each state: under the state's lock it copies the state out, with the time, and
+// changes it as the flush function does. What that function emits is made in ppscript, of
+// the copy, by the function itself; so what it emits need not be anything that a program
+// can make, and what it changes is never lost, whatever events come meanwhile.
+//
+// The tempting alternative, to read the map and write back what changed, would overwrite
+// what programs wrote in between, and see states in the middle of a step.
+
+// Programs are attached and detached one after the other: a state would miss the events
+// of some. So steps are taken only while all of them are attached, and the states of the
+// end are those of one moment.
+
+// What the program returns.
+const (
+	flushGone = 0 // there is no such state
+	flushDone = 1
+	flushBusy = 2 // another program works on it
+)
+
+// flushNode is the flush function of a fold, as far as a program must run it; nil if it
+// changes no state.
+func (f *foldOp) flushNode() expr.Node {
+	n := nodeOf(f.spec.Flush)
+	changes := false
+	expr.Walk(n, func(n expr.Node) bool {
+		switch n.(type) {
+		case *expr.StoreState, *expr.StoreElem:
+			changes = true
+		}
+		return !changes
+	})
+	if !changes {
+		return nil
+	}
+	for _, r := range expr.UsesOf(n).Fields {
+		if len(f.cols) > 1 && r.F.Place == event.InSlot {
+			refuse("a flush function that changes the state and reads a key of several columns")
+		}
+		if !hook.IsTime(r) && (r.F.Place != event.InSlot || r.Part != expr.Self) {
+			refuse("a flush function that changes the state and reads %s", r.F.Name)
+		}
+	}
+	return n
+}
+
+// flushEnv is what the flush function of a fold works on: the state, and an event with
+// the key. Places are not known while layouts are settled.
+func (f *foldOp) flushEnv(state int16, places []int16, emit func(*expr.Emit)) env {
+	v := env{fold: &foldEnv{fold: f, state: state, emit: emit}, out: &emitEnv{fold: f, places: places}}
+	if len(f.cols) == 1 && !f.cols[0].Stack {
+		v.out.sizes = []int{f.cols[0].Size} // a tuple is nothing that a program reads
+	}
+	return v
+}
+
+// flushes adds the programs that flush states, and their maps.
+func (im *Image) flushes(code func() *code) {
+	for _, f := range im.graph.folds {
+		if f.spec.Flush == nil {
+			continue
+		}
+		area := load.FlushMap.Of(f.index)
+		im.define(area, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, MaxEntries: 1,
+			ValueSize: uint32(load.FlushKey + f.keyLen + f.size), Flags: mmapable,
+			Contents: []ebpf.MapKV{{Key: uint32(0), Value: f.closed()}}})
+		l := load.Flush{Spec: f.spec, States: load.FoldMap.Of(f.index), Area: area, Program: len(im.Programs),
+			Done: flushDone, Busy: flushBusy, Cols: f.cols, KeyLen: f.keyLen,
+			Born: foldBorn / 8, First: foldSlots / 8, Begin: f.initial()}
+		for i := range f.texts {
+			l.Texts = append(l.Texts, load.Column{Text: true, Off: f.texts[i], Size: f.rooms[i]})
+		}
+		im.Flushes = append(im.Flushes, l)
+		im.Programs = append(im.Programs, load.Program{Label: "flush", Kind: ebpf.RawTracepoint,
+			Ins: im.flush(f, code()), Event: -1})
+	}
+}
+
+// closed is the memory through which states of a fold are flushed, before it begins.
+func (f *foldOp) closed() []byte {
+	b := make([]byte, load.FlushKey+f.keyLen+f.size)
+	b[load.FlushClosed] = 1
+	return b
+}
+
+// open goes to closed if the fold takes no steps.
+func (o *folder) open(closed label) {
+	if o.fold.spec.Flush == nil {
+		return
+	}
+	o.code.MapValue(asm.R1, load.FlushMap.Of(o.fold.index), 0)
+	o.code.Emit(asm.LoadMem(asm.R1, asm.R1, load.FlushClosed, asm.DWord))
+	o.code.IfImm(asm.JNE, asm.R1, 0, closed)
+}
+
+const mmapable = 1 << 10 // BPF_F_MMAPABLE
+
+// flush is the program that flushes one state of a fold.
+func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
+	e := &Event{Label: "the flush function", Schema: f.spec.FlushStream.Schema}
+	h := hook.New(c, im.host, e, -1, im.Target)
+	h.Kind = ebpf.RawTracepoint
+	v := newEval(h)
+	gone, busy, end := c.Label(), c.Label(), c.Label()
+	v.members.Foresee(cpuNode)
+	v.members.Check(&Target{}, nil, gone)
+
+	key, state := c.Alloc(f.keyLen), c.Alloc(8)
+	area := load.FlushMap.Of(f.index)
+	c.MapValue(asm.R1, area, 0)
+	for i := 0; i < f.keyLen; i += 8 {
+		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(load.FlushKey+i), asm.DWord))
+		c.Store(key+int16(i), asm.R0)
+	}
+	c.Get(load.FoldMap.Of(f.index), key, gone)
+	c.Store(state, asm.R0)
+	s := foldState{v}
+	s.lock(state, busy)
+	at := v.members.FetchTime()
+	c.MapValue(asm.R2, area, 0)
+	running := c.Label()
+	c.Emit(asm.LoadMem(asm.R0, asm.R2, load.FlushClosed, asm.DWord))
+	c.IfImm(asm.JEq, asm.R0, 0, running)
+	c.Store(at, asm.R0) // the end
+	c.Place(running)
+	c.Load(asm.R0, at)
+	c.Emit(asm.StoreMem(asm.R2, load.FlushTime, asm.R0, asm.DWord))
+	c.Load(asm.R1, state)
+	for i := 0; i < f.size; i += 8 {
+		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(i), asm.DWord),
+			asm.StoreMem(asm.R2, int16(load.FlushKey+f.keyLen+i), asm.R0, asm.DWord))
+	}
+
+	if n := f.flushNode(); n != nil {
+		// A failure ends the function, here as in ppscript, which counts it.
+		v.fail = c.Label()
+		v.env = f.flushEnv(state, []int16{key}, func(n *expr.Emit) { v.evaluated(n) })
+		leave := v.enter(n)
+		v.stmt(n)
+		leave()
+		c.Place(v.fail)
+		c.Reached()
+	}
+	s.unlock(state)
+	c.Emit(asm.Mov.Imm(asm.R0, flushDone))
+	c.GoTo(end)
+	c.Place(busy)
+	c.Emit(asm.Mov.Imm(asm.R0, flushBusy))
+	c.GoTo(end)
+	c.Place(gone)
+	c.Emit(asm.Mov.Imm(asm.R0, flushGone))
+	c.Place(end)
+	c.Emit(asm.Return())
+	return c.Finish()
+}
+
+// evaluated evaluates what is emitted for its failures alone.
+func (e *eval) evaluated(n *expr.Emit) {
+	mark := e.code.Stack
+	for _, a := range n.Args {
+		if a.Type().Kind == expr.Str {
+			e.alloc(a)
+		} else {
+			e.num(a)
+		}
+	}
+	e.code.Stack = mark
+}

@@ -1,0 +1,195 @@
+package load
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/fold"
+)
+
+// This file has a program flush the states of folds, one after the other, by the kernel's
+// command to run one (BPF_PROG_TEST_RUN, for raw tracepoints since 5.10). It costs a call
+// for each state that is not as at its begin.
+
+// A Flush is how the states of a fold are flushed. Places in a state are words.
+type Flush struct {
+	Spec    *fold.Spec
+	States  MapID
+	Area    MapID // mapped, for the program and for us
+	Program int
+	// What the program returns when it flushed the state, and when it should be asked
+	// again; else there is no state.
+	Done, Busy uint32
+
+	Cols   []Column // of the key
+	KeyLen int
+	Born   int      // when the state was made
+	First  int      // where numbers begin, and then texts
+	Begin  []uint64 // a state as it is made, from First on
+	Texts  []Column // in the state, in bytes
+}
+
+// Places in the memory through which a state is flushed. The state follows its key.
+const (
+	FlushClosed = 0 // u64: not 0 if no steps are taken, the time of the end once it is there
+	FlushTime   = 8 // u64: when the state was flushed
+	FlushKey    = 16
+)
+
+// flushTries bounds how often a state is tried that programs work on. One try waits for
+// some 50 us.
+const flushTries = 100
+
+// A bornKey is a key whose state is to be flushed.
+type bornKey struct {
+	key  string
+	born uint64
+}
+
+// Flush has the states of all folds that have flush functions changed as these do, and
+// calls fn with each as it was before, those that were made first before others. The
+// state dies when fn returns.
+func (r *Run) Flush(fn func(of *fold.Spec, s *fold.State)) error {
+	for i := range r.im.Flushes {
+		if err := r.flush(&r.im.Flushes[i], fn); err != nil {
+			return fmt.Errorf("flush the states of a fold: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *Run) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
+	var keys []bornKey
+	err := r.words(f.States).walk(func(key []byte, state []uint64) {
+		if !slices.Equal(state[f.First:], f.Begin) {
+			keys = append(keys, bornKey{string(key), state[f.Born]})
+		}
+	})
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	slices.SortStableFunc(keys, func(a, b bornKey) int { return cmp.Compare(a.born, b.born) })
+	mem, err := r.area(f)
+	if err != nil {
+		return err
+	}
+	numbers := len(f.Spec.Init)
+	s := fold.State{Numbers: make([]int64, numbers), Texts: make([][]byte, len(f.Texts))}
+	words := make([]uint64, len(f.Begin))
+	for _, k := range keys {
+		copy(mem[FlushKey:], k.key)
+		ret := f.Busy
+		for tries := 0; ret == f.Busy && tries < flushTries; tries++ {
+			if ret, err = runProgram(r.progs[f.Program]); err != nil {
+				return err
+			}
+		}
+		if ret != f.Done {
+			continue
+		}
+		state := mem[FlushKey+f.KeyLen:]
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(state[8*(f.First+i):])
+		}
+		if slices.Equal(words, f.Begin) {
+			continue // meanwhile
+		}
+		for i := range s.Numbers {
+			s.Numbers[i] = int64(words[i])
+		}
+		for i, t := range f.Texts {
+			s.Texts[i] = append(s.Texts[i][:0], untilNUL(state[t.Off:t.Off+t.Size])...)
+		}
+		s.Key = packed(s.Key[:0], f.Cols, []byte(k.key), nil)
+		s.Time = event.Time(binary.LittleEndian.Uint64(mem[FlushTime:]))
+		fn(f.Spec, &s)
+	}
+	return nil
+}
+
+// area is the memory through which a fold is flushed, which stays mapped.
+func (r *Run) area(f *Flush) (mem []byte, err error) {
+	if mem = r.folds.areas[f.Area]; mem != nil {
+		return mem, nil
+	}
+	m := r.maps[f.Area]
+	mem, err = unix.Mmap(m.FD(), 0, int(m.ValueSize()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the memory of a flush: %w", err)
+	}
+	if r.folds.areas == nil {
+		r.folds.areas = map[MapID][]byte{}
+	}
+	r.folds.areas[f.Area] = mem
+	return mem, nil
+}
+
+// OpenFolds has folds that are flushed take steps. Attach does so once all programs are
+// attached; who runs them without calls it.
+func (r *Run) OpenFolds() error { return r.closeFolds(0) }
+
+// closeFolds has folds that are flushed take no steps from now on, or, if closed is 0, all.
+func (r *Run) closeFolds(closed uint64) error {
+	for i := range r.im.Flushes {
+		mem, err := r.area(&r.im.Flushes[i])
+		if err != nil {
+			return err
+		}
+		atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[FlushClosed])), closed)
+	}
+	return nil
+}
+
+// endFolds closes them for good: their states are those of now.
+func (r *Run) endFolds() error {
+	if len(r.im.Flushes) == 0 {
+		return nil
+	}
+	if err := r.closeFolds(1); err != nil {
+		return err
+	}
+	r.settle() // a step that is taken is over then
+	return r.closeFolds(uint64(Now()))
+}
+
+// unmapFolds gives the memory of flushes back.
+func (r *Run) unmapFolds() error {
+	var errs []error
+	for _, mem := range r.folds.areas {
+		errs = append(errs, unix.Munmap(mem))
+	}
+	r.folds.areas = nil
+	return errors.Join(errs...)
+}
+
+// must match the test member of union bpf_attr in include/uapi/linux/bpf.h
+type runAttr struct {
+	prog, ret      uint32
+	sizes          [2]uint32
+	data           [2]uint64
+	repeat, spent  uint32
+	context        [2]uint32 // sizes
+	contexts       [2]uint64
+	flags, cpu     uint32
+	batch, padding uint32
+}
+
+// runProgram runs a program once, without a context, and returns what it returns.
+func runProgram(p *ebpf.Program) (uint32, error) {
+	const testRun = 10 // BPF_PROG_TEST_RUN
+	a := &runAttr{prog: uint32(p.FD())}
+	_, _, e := unix.Syscall(unix.SYS_BPF, testRun, uintptr(unsafe.Pointer(a)), unsafe.Offsetof(a.batch))
+	if e != 0 {
+		return 0, e
+	}
+	return a.ret, nil
+}
