@@ -225,7 +225,7 @@ func TestRandomPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run.OpenFolds(); err != nil {
+		if err := load.StatesOf(run).Open(); err != nil {
 			t.Fatal(err)
 		}
 		got := agg.New(*tr.spec)

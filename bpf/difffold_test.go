@@ -179,7 +179,7 @@ func (t *trial) flusher(run *load.Run, to *agg.Group) func(tb testing.TB) {
 	return func(tb testing.TB) {
 		tb.Helper()
 		t.fold.Flush(0)
-		if err := run.Flush(func(_ *fold.Spec, s *fold.State) { f.Flush(s) }); err != nil {
+		if err := load.StatesOf(run).Flush(func(_ *fold.Spec, s *fold.State) { f.Flush(s) }); err != nil {
 			tb.Fatal(err)
 		}
 		f.End()

@@ -55,10 +55,16 @@ type bornKey struct {
 	born uint64
 }
 
+// States are those of folds that are flushed.
+type States struct{ *Run }
+
+// StatesOf are the states that programs keep.
+func StatesOf(r *Run) States { return States{r} }
+
 // Flush has the states of all folds that have flush functions changed as these do, and
 // calls fn with each as it was before, those that were made first before others. The
 // state dies when fn returns.
-func (r *Run) Flush(fn func(of *fold.Spec, s *fold.State)) error {
+func (r States) Flush(fn func(of *fold.Spec, s *fold.State)) error {
 	for i := range r.im.Flushes {
 		if err := r.flush(&r.im.Flushes[i], fn); err != nil {
 			return fmt.Errorf("flush the states of a fold: %w", err)
@@ -67,7 +73,7 @@ func (r *Run) Flush(fn func(of *fold.Spec, s *fold.State)) error {
 	return nil
 }
 
-func (r *Run) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
+func (r States) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
 	var keys []bornKey
 	err := r.words(f.States).walk(func(key []byte, state []uint64) {
 		if !slices.Equal(state[f.First:], f.Begin) {
@@ -117,7 +123,7 @@ func (r *Run) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
 }
 
 // area is the memory through which a fold is flushed, which stays mapped.
-func (r *Run) area(f *Flush) (mem []byte, err error) {
+func (r States) area(f *Flush) (mem []byte, err error) {
 	if mem = r.folds.areas[f.Area]; mem != nil {
 		return mem, nil
 	}
@@ -133,12 +139,12 @@ func (r *Run) area(f *Flush) (mem []byte, err error) {
 	return mem, nil
 }
 
-// OpenFolds has folds that are flushed take steps. Attach does so once all programs are
+// Open has folds that are flushed take steps. Attach does so once all programs are
 // attached; who runs them without calls it.
-func (r *Run) OpenFolds() error { return r.closeFolds(0) }
+func (r States) Open() error { return r.closed(0) }
 
-// closeFolds has folds that are flushed take no steps from now on, or, if closed is 0, all.
-func (r *Run) closeFolds(closed uint64) error {
+// closed has folds that are flushed take no steps from now on, or, if closed is 0, all.
+func (r States) closed(closed uint64) error {
 	for i := range r.im.Flushes {
 		mem, err := r.area(&r.im.Flushes[i])
 		if err != nil {
@@ -149,20 +155,20 @@ func (r *Run) closeFolds(closed uint64) error {
 	return nil
 }
 
-// endFolds closes them for good: their states are those of now.
-func (r *Run) endFolds() error {
+// end closes them for good: their states are those of now.
+func (r States) end() error {
 	if len(r.im.Flushes) == 0 {
 		return nil
 	}
-	if err := r.closeFolds(1); err != nil {
+	if err := r.closed(1); err != nil {
 		return err
 	}
 	r.settle() // a step that is taken is over then
-	return r.closeFolds(uint64(Now()))
+	return r.closed(uint64(Now()))
 }
 
-// unmapFolds gives the memory of flushes back.
-func (r *Run) unmapFolds() error {
+// unmap gives the memory of flushes back.
+func (r States) unmap() error {
 	var errs []error
 	for _, mem := range r.folds.areas {
 		errs = append(errs, unix.Munmap(mem))

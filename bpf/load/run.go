@@ -189,7 +189,7 @@ func (r *Run) Attach(t *Target) error {
 				WithHint("use --engine perf")
 		}
 	}
-	if err := r.OpenFolds(); err != nil {
+	if err := StatesOf(r).Open(); err != nil {
 		return err
 	}
 	return r.setThreads(t) // those that nobody followed yet
@@ -252,7 +252,7 @@ func (r *Run) Stop() error {
 	}
 	r.stopped = true
 	r.missing.end()
-	errs := []error{r.endFolds()}
+	errs := []error{StatesOf(r).end()}
 	for _, detach := range slices.Backward(r.links) {
 		errs = append(errs, detach())
 	}
@@ -270,7 +270,7 @@ func (r *Run) Close() error {
 		errs = append(errs, p.Close())
 	}
 	r.progs = nil
-	errs = append(errs, r.unmapFolds())
+	errs = append(errs, StatesOf(r).unmap())
 	if r.send.mem != nil {
 		errs = append(errs, unix.Munmap(r.send.mem))
 		r.send.mem = nil

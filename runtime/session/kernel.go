@@ -297,9 +297,9 @@ func (r *run) collect(programs *load.Run, p *placement.Kernel) (lost event.Loss,
 	return loss.Joins, hidden, err
 }
 
-// flush has programs flush the states of folds that they keep. What they sent before goes
+// flushStates has programs flush the states of folds that they keep. What they sent before goes
 // first.
-func (r *run) flush(final bool) error {
+func flushStates(r *run, final bool) error {
 	if !r.instance.Flushes() {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (r *run) flush(final bool) error {
 	if programs == nil {
 		return nil
 	}
-	return r.instance.Flush(programs.Flush)
+	return r.instance.Flush(load.StatesOf(programs).Flush)
 }
 
 // stop ends the programs. What they counted stays to be read.

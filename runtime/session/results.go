@@ -49,7 +49,7 @@ func (r *run) tick(final bool) error {
 	} else if end := r.present(); end != 0 {
 		now = r.clock.of(end)
 	}
-	if err := r.flush(final); err != nil {
+	if err := flushStates(r, final); err != nil {
 		return err
 	}
 	r.instance.End(final, r.present())
