@@ -63,8 +63,12 @@ func arraySize(f *event.Field) int {
 }
 
 // layPair settles the places in the record of a pair.
-func (r *record) layPair() {
-	r.slots, r.size = nil, sent.PairSize
+func (r *record) layPair() { r.layFixed(sent.PairSize) }
+
+// layFixed settles the places of fields that have one in the event's own record, behind
+// so many bytes.
+func (r *record) layFixed(size int) {
+	r.slots, r.size = nil, size
 	if r.Whole || len(r.Texts) > 0 {
 		refuse("whole records of pairs")
 	}
@@ -145,6 +149,7 @@ func (s *sender) pair(f *feed) {
 		c.Store(at+int16(to), asm.R0)
 	}
 	copyWord(sent.PairDelay, p.delay)
+	copyWord(sent.PairEnd, p.now)
 	copyWord(sent.PairTask, p.waited(savedTask))
 	copyWord(sent.PairStartContext, p.waited(savedContext))
 	s.eval.members.Moment(at+sent.PairEndContext, r.Context, true)

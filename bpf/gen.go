@@ -49,6 +49,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	}
 	s.serve(host)
 	s.prepare(host)
+	s.keeps(host, p.KeptBytes)
 	for i, e := range s.sources {
 		if e.served {
 			continue
@@ -70,6 +71,7 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	}
 	im.common()
 	im.outputs()
+	im.keptMaps()
 	im.lateTexts(host)
 	im.flushes(code)
 	im.trackers(host, t)
@@ -148,7 +150,7 @@ func (g *gen) feed(f *feed) {
 		s := &sender{g.gate, f.emit, g.image.graph.sources[g.gate.eval.hook.Index]}
 		s.feed(f)
 	case f.join != nil:
-		j := &joiner{g.gate, f.join, g.feed}
+		j := &joiner{g.gate, f.join, g.feed, &g.image.graph.kept}
 		j.feed(f)
 	case f.fold != nil:
 		s := &folder{gate: g.gate, fold: f.fold, next: g.feed}

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/join"
+	"ppscript/runtime/sent"
 )
 
 // This file follows the edges of a Part. What comes of it, a graph, says beside
@@ -25,6 +26,7 @@ type graph struct {
 
 	intervals bool
 	counted   bool
+	kept      sent.Kept // what is kept, without its events
 }
 
 // A source is an event, and where it goes.
@@ -54,6 +56,7 @@ type feed struct {
 	stage int // negative starts and ends nothing
 	key   expr.Node
 	role  expr.Node // nil is both
+	keep  *record   // what is kept of the event; nil is nothing
 
 	fold *foldOp   // of key, which may have several columns
 	step expr.Node // its function
@@ -199,6 +202,9 @@ func (b *follower) feed(e *Edge) feed {
 			refuse("a join of pairs")
 		}
 		f.join = b.joins[e.Join]
+		if e.Keep != nil {
+			f.keep = &record{Record: e.Keep}
+		}
 		f.into(&e.Join.In[e.Stream])
 	case e.Fold != nil:
 		f.fold, f.key, f.step = b.folds[e.Fold], nodeAt(e.Fold.Key, e.Stream), nodeAt(e.Fold.Step, e.Stream)
@@ -331,6 +337,12 @@ func (s *graph) nodes(i int) []expr.Node {
 		}
 		if f.next != nil {
 			add(cpuNode)
+		}
+		if f.keep != nil {
+			for _, field := range f.keep.Fields {
+				add(field)
+			}
+			add(tidNode, cpuNode)
 		}
 		if f.emit != nil {
 			for _, field := range f.emit.Fields {

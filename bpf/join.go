@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
 )
 
 // This file generates join.Join.Events: an end takes away the event that waits
@@ -28,6 +29,7 @@ type pairEnv struct {
 	fields []int16 // places of join.saved
 	delay  int16
 	key    int16
+	now    int16 // the time of the end
 }
 
 // savedLimit bounds the size of a waiting event; it is copied to the stack.
@@ -146,6 +148,7 @@ type joiner struct {
 	*gate
 	join  *joinOp
 	pairs func(f *feed)
+	kept  *sent.Kept
 }
 
 // feed brings the event to the join.
@@ -155,6 +158,10 @@ func (o *joiner) feed(f *feed) {
 	done, failed, starting := c.Label(), c.Label(), c.Label()
 	o.eval.fail = failed
 	o.takes(f, done)
+	var now int16
+	if f.keep != nil {
+		now = o.keep(f, o.kept)
+	}
 	if f.next != nil {
 		o.running(f)
 	}
@@ -183,9 +190,11 @@ func (o *joiner) feed(f *feed) {
 	}
 	key := c.Alloc(j.keyRoom)
 	o.eval.keys(key, j.cols, keysOf(f.key))
-	c.Call(asm.FnKtimeGetNs)
-	now := c.Alloc(8)
-	c.Store(now, asm.R0)
+	if now == 0 {
+		now = c.Alloc(8)
+		c.Call(asm.FnKtimeGetNs)
+		c.Store(now, asm.R0)
+	}
 	if ends {
 		if role != 0 && starts {
 			c.Load(asm.R0, role)
@@ -271,7 +280,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		other := c.Label()
 		c.Load(asm.R0, who)
 		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
-		o.eval.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key}
+		o.eval.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now}
 		for k := range p.feeds {
 			o.pairs(&p.feeds[k])
 		}

@@ -62,7 +62,7 @@ func (s *graph) serve(host *Host) {
 // during pairs.
 func (e *source) idle() bool {
 	return !slices.ContainsFunc(e.feeds, func(f feed) bool {
-		return !f.untraced() || f.next != nil || len(f.preds) > 0
+		return !f.untraced() || f.next != nil || f.keep != nil || len(f.preds) > 0
 	})
 }
 

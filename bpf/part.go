@@ -27,6 +27,8 @@ type Part struct {
 	Intervals bool
 	// Counted has each program count the events that it takes, by CPU.
 	Counted bool
+	// KeptBytes bounds the memory of each CPU for kept events.
+	KeptBytes int
 }
 
 // What calls a program.
@@ -50,6 +52,9 @@ type Edge struct {
 	Join  *join.Spec
 	Fold  *fold.Spec
 	Send  *Record
+	// Keep, beside Join, has its fields kept for who shows what happened during a pair;
+	// nil keeps nothing.
+	Keep *Record
 }
 
 // A Record is what is sent of an event.

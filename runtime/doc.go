@@ -27,6 +27,7 @@
 //	ringbuf    the buffers through which programs of the kernel send
 //	latetext   texts that come later than their events
 //	sent       records that programs of the kernel send, as events
+//	window     events that programs of the kernel keep, the newest of each CPU
 //	perf       live source: perf_event_open, rings, records
 //	cost       what observing costs
 //	perfdata   recorded source: perf.data files

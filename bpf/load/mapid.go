@@ -43,6 +43,8 @@ const (
 	LateCountMap                 // u64: how many of these there are, or more
 	PlaceMap                     // by CPU: nothing; it is known where the value of each CPU lies
 	LateTextsMap                 // the buffer of texts that were read when the call ended
+	KeptMap                      // the newest events of all CPUs
+	KeptCountMap                 // u64 by CPU: how many of these were begun
 )
 
 var mapNames = [...]string{
@@ -76,6 +78,8 @@ var mapNames = [...]string{
 	LateCountMap:  "latecount",
 	PlaceMap:      "place",
 	LateTextsMap:  "latetexts",
+	KeptMap:       "kept",
+	KeptCountMap:  "keptcount",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

@@ -77,8 +77,11 @@ func (r *Run) load() (err error) {
 	}
 	for _, m := range r.im.Maps {
 		spec := m.Spec.Copy()
-		if k := m.ID.kind; k == SendMap || k == BuffersMap {
+		switch m.ID.kind {
+		case SendMap, BuffersMap, KeptCountMap:
 			spec.MaxEntries = uint32(r.cpus)
+		case KeptMap:
+			spec.MaxEntries *= uint32(r.cpus)
 		}
 		spec.Name = kernelName(m.ID.String())
 		made, err := ebpf.NewMap(spec)

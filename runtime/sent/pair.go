@@ -14,6 +14,7 @@ import (
 //	u64 task     of the start: process in the upper half, thread in the lower
 //	u64 context  of the start
 //	u64 context  of the end
+//	u64 time     of the end: that in the head is of sending
 //
 // A context is the CPU in the lower half; above it are what the kernel would have
 // put into the record's common_flags and common_preempt_count.
@@ -27,7 +28,8 @@ const (
 	PairTask         = 8
 	PairStartContext = 16
 	PairEndContext   = 24
-	PairSize         = 32
+	PairEnd          = 32
+	PairSize         = 40
 )
 
 // The places in a context.
@@ -95,12 +97,12 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 
 	u64 := binary.LittleEndian.Uint64
 	task, endTask := u64(sent[PairTask:]), u64(rec[HeadTask:])
-	context := u64(sent[PairStartContext:])
-	m.start = event.Event{Kind: event.Sample, Time: e.Time - event.Time(u64(sent[PairDelay:])),
+	context, end := u64(sent[PairStartContext:]), event.Time(u64(sent[PairEnd:]))
+	m.start = event.Event{Kind: event.Sample, Time: end - event.Time(u64(sent[PairDelay:])),
 		PID: int32(task >> 32), TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.start,
 		Raw: starts}
 	common(starts, s.start.Schema, task, context)
-	m.end = event.Event{Kind: event.Sample, Time: e.Time,
+	m.end = event.Event{Kind: event.Sample, Time: end,
 		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}
 	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
 	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.key[:]}

@@ -46,6 +46,7 @@ var layers = [][]string{
 	{"runtime/ringbuf"},  // the buffers through which programs send
 	{"runtime/latetext"}, // texts that come later than their events
 	{"runtime/sent"},     // what programs send
+	{"runtime/window"},   // what programs keep
 	{"runtime/perf"},
 	{"runtime/cost"}, // what observing costs
 	{"runtime/perfdata"},
@@ -137,7 +138,7 @@ var owners = map[string][]string{
 	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
 		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs",
-		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/perf",
+		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/window", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},

@@ -1,0 +1,137 @@
+package bpf
+
+import (
+	"math/bits"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"golang.org/x/sys/unix"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
+)
+
+// This file keeps the events of a join in memory of the CPU, the newest over the oldest,
+// for who shows what happened during a pair (package sent has the form, package window
+// reads it). Nobody is woken, and nothing is copied before somebody asks. It takes less
+// than half the time of a buffer: no lock, no room to ask for, no reader to wake.
+//
+// A program takes a number first, and marks the record as whole last. So one that
+// interrupts another on its CPU has a record of its own, and who reads sees what is not
+// there yet.
+
+// keeps settles the size of kept records, and how many of them there are.
+func (s *graph) keeps(host *Host, bytes int) {
+	for _, e := range s.sources {
+		for i := range e.feeds {
+			r := e.feeds[i].keep
+			if r == nil {
+				continue
+			}
+			if !host.Atomics {
+				refuse("programs of this kernel cannot number the events that are kept")
+			}
+			r.layFixed(0)
+			s.kept.Size = max(s.kept.Size, sent.KeptSize+(r.size+7)&^7)
+		}
+	}
+	if s.kept.Size > 0 {
+		s.kept.Records = 1 << (bits.Len(uint(max(bytes/s.kept.Size, 2))) - 1)
+	}
+}
+
+// Kept is what the programs keep; nil if they keep nothing.
+func (im *Image) Kept() *sent.Kept {
+	if im.graph.kept.Size == 0 {
+		return nil
+	}
+	k := im.graph.kept
+	for _, e := range im.graph.sources {
+		var p *sent.Projection
+		for _, f := range e.feeds {
+			if f.keep != nil {
+				p = f.keep.part(expr.Self, e.Schema)
+			}
+		}
+		k.Events = append(k.Events, p)
+	}
+	return &k
+}
+
+// keptMaps adds the memory, whose size for all CPUs is for who loads it to say.
+func (im *Image) keptMaps() {
+	if k := im.graph.kept; k.Size > 0 {
+		im.define(load.KeptCountMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
+			ValueSize: load.KeptCountSize, Flags: unix.BPF_F_MMAPABLE})
+		im.define(load.KeptMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(k.Size),
+			MaxEntries: uint32(k.Records), Flags: unix.BPF_F_MMAPABLE})
+	}
+}
+
+// keep keeps the event, and returns where its time is.
+func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
+	c, e, r := o.code, o.eval, f.keep
+	nowhere, done := c.Label(), c.Label()
+	now = c.Alloc(8)
+	mark := c.Stack
+	c.Call(asm.FnKtimeGetNs)
+	c.Store(now, asm.R0)
+	context, number, key := c.Alloc(8), c.Alloc(8), c.Alloc(8)
+	e.members.moment(context, true, true)
+	texts := map[int]int16{}
+	for _, slot := range r.slots {
+		switch {
+		case slot.text:
+			texts[slot.off] = c.Alloc(slot.size)
+			e.text(texts[slot.off], slot.size, slot.field)
+		case slot.array:
+			texts[slot.off] = c.Alloc(slot.size)
+			e.hook.array(texts[slot.off], slot.field.F)
+		}
+	}
+	e.field(asm.R0, cpuNode)
+	c.Store(key, asm.R0)
+	c.Get(load.KeptCountMap.Of(), key, nowhere)
+	c.Emit(asm.Mov.Imm(asm.R1, 1), assembler.Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
+	c.Store(number, asm.R1)
+	c.Load(asm.R0, key)
+	c.Emit(asm.LSh.Imm(asm.R0, int32(bits.Len(uint(kept.Records))-1)),
+		asm.And.Imm(asm.R1, int32(kept.Records-1)), asm.Add.Reg(asm.R0, asm.R1))
+	c.Store(key, asm.R0)
+	c.Get(load.KeptMap.Of(), key, nowhere)
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
+	put := func(at int, src asm.Register, size asm.Size) {
+		c.Emit(asm.StoreMem(asm.R7, int16(at), src, size))
+	}
+	for _, slot := range r.slots {
+		at := sent.KeptSize + slot.off
+		if from, copied := texts[slot.off]; copied {
+			for i := 0; i < slot.size; i += 8 {
+				c.Load(asm.R0, from+int16(i))
+				put(at+i, asm.R0, asm.DWord)
+			}
+			continue
+		}
+		e.field(asm.R0, slot.field)
+		put(at, asm.R0, sizes[slot.size])
+	}
+	c.Load(asm.R0, now)
+	put(sent.KeptTime, asm.R0, asm.DWord)
+	c.Load(asm.R0, e.members.pidTgid())
+	put(sent.KeptTask, asm.R0, asm.DWord)
+	c.Load(asm.R0, context)
+	put(sent.KeptContext, asm.R0, asm.DWord)
+	c.Emit(asm.Mov.Imm(asm.R0, int32(e.hook.index)))
+	put(sent.KeptContext, asm.R0, asm.Word)
+	c.Load(asm.R0, number)
+	c.Emit(asm.Add.Imm(asm.R0, 1))
+	put(sent.KeptMark, asm.R0, asm.DWord)
+	c.GoTo(done)
+	c.Place(nowhere)
+	o.count(load.StatLost)
+	c.Place(done)
+	c.Stack = mark
+	return now
+}

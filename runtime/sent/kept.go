@@ -1,0 +1,84 @@
+package sent
+
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads kept events: records that programs do not send, but keep in memory of
+// the CPU that overwrites its oldest, for who asks later what happened. All records have
+// the same size; number n of a CPU is at n modulo Kept.Records:
+//
+//	u64 mark     n + 1, written last: before that, the record is not whole
+//	u64 time     CLOCK_MONOTONIC, ns
+//	u64 task     process in the upper half, thread in the lower
+//	u64 context  the index in perf.Config.Events in the lower half; above it as in a pair
+//
+// and goes on with the fields that the Projection of its event lists.
+
+// The places in a kept record.
+const (
+	KeptMark    = 0
+	KeptTime    = 8
+	KeptTask    = 16
+	KeptContext = 24
+	KeptSize    = 32
+)
+
+// Kept is what programs keep.
+type Kept struct {
+	Records int // of each CPU, a power of two
+	Size    int // of a record
+	// Events are those in perf.Config.Events; nil entries are not kept.
+	Events []*Projection
+}
+
+// A KeptReader makes events of kept records.
+type KeptReader struct {
+	kept    *Kept
+	streams []*event.Stream // by event
+	records []*Records
+}
+
+// NewKeptReader makes what shows kept records as events of streams.
+func NewKeptReader(k *Kept, streams []*event.Stream) *KeptReader {
+	r := &KeptReader{kept: k, streams: streams}
+	for _, p := range k.Events {
+		if p == nil {
+			r.records = append(r.records, nil)
+			continue
+		}
+		r.records = append(r.records, NewRecords(p))
+	}
+	return r
+}
+
+// Show makes e the event of a record of a CPU, of no ring; false if it is none. What it
+// shows lives until Release.
+func (r *KeptReader) Show(e *event.Event, cpu int, rec []byte) bool {
+	u64 := binary.LittleEndian.Uint64
+	context, task := u64(rec[KeptContext:]), u64(rec[KeptTask:])
+	at := uint32(context)
+	if int(at) >= len(r.records) || r.records[at] == nil || r.streams[at] == nil {
+		return false
+	}
+	raw := r.records[at].Show(rec[KeptSize:])
+	if raw == nil {
+		return false
+	}
+	st := r.streams[at]
+	*e = event.Event{Kind: event.Sample, Time: event.Time(u64(rec[KeptTime:])), PID: int32(task >> 32),
+		TID: int32(task), CPU: int32(cpu), Ring: -1, Stream: st, Raw: raw}
+	common(raw, st.Schema, task, context)
+	return true
+}
+
+// Release gives the memory of all events back.
+func (r *KeptReader) Release() {
+	for _, x := range r.records {
+		if x != nil {
+			x.Release()
+		}
+	}
+}
