@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -79,7 +80,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(now, asm.R0)
 	context, number, key := c.Alloc(8), c.Alloc(8), c.Alloc(8)
-	e.members.moment(context, true, true)
+	e.members.Moment(context, true, true)
 	texts := map[int]int16{}
 	for _, slot := range r.slots {
 		switch {
@@ -88,7 +89,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			e.text(texts[slot.off], slot.size, slot.field)
 		case slot.array:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.hook.array(texts[slot.off], slot.field.F)
+			e.hook.Array(texts[slot.off], slot.field.F)
 		}
 	}
 	e.field(asm.R0, cpuNode)
@@ -115,15 +116,15 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			continue
 		}
 		e.field(asm.R0, slot.field)
-		put(at, asm.R0, sizes[slot.size])
+		put(at, asm.R0, hook.Sizes[slot.size])
 	}
 	c.Load(asm.R0, now)
 	put(sent.KeptTime, asm.R0, asm.DWord)
-	c.Load(asm.R0, e.members.pidTgid())
+	c.Load(asm.R0, e.members.PidTgid())
 	put(sent.KeptTask, asm.R0, asm.DWord)
 	c.Load(asm.R0, context)
 	put(sent.KeptContext, asm.R0, asm.DWord)
-	c.Emit(asm.Mov.Imm(asm.R0, int32(e.hook.index)))
+	c.Emit(asm.Mov.Imm(asm.R0, int32(e.hook.Index)))
 	put(sent.KeptContext, asm.R0, asm.Word)
 	c.Load(asm.R0, number)
 	c.Emit(asm.Add.Imm(asm.R0, 1))

@@ -177,6 +177,7 @@ func unpaired() *b.Builtin {
 			{Name: "of", Type: b.OneOf("start", "end", "both"), Default: starlark.String("both"),
 				Doc: "only events that may start a pair, or only those that may end one: all have the same fields then"},
 			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also starts that still wait whenever an interval ends, again each time"},
+			{Name: "lost", Type: b.Bool, Default: starlark.False, Named: true, Doc: "only those whose partner may be lost; where programs of the kernel relate the events there are none"},
 		},
 		Returns: "stream",
 		Result: "events with start (the event itself, also if it is an end), age (duration), key, and reason: replaced by a newer start of its key, " +
@@ -200,6 +201,7 @@ func unpaired() *b.Builtin {
 				Starts:  of == "start",
 				Ends:    of == "end",
 				Waiting: c.Bool("waiting"),
+				Lost:    c.Bool("lost"),
 			}}, nil
 		},
 	}

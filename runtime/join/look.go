@@ -79,7 +79,9 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 	if d.End != nil {
 		until = d.End.Time
 	}
-	d.Evicted = t.gone >= d.Start.Time-event.Time(sel.Before) && t.gone > 0
+	if d.Evicted = t.gone >= d.Start.Time-event.Time(sel.Before) && t.gone > 0; d.Evicted {
+		d.Since, d.Overwritten = t.gone+1, t.filled.kept != nil
+	}
 	t.between(d.Start.Time-event.Time(sel.Before), until+event.Time(sel.After), func(e *event.Event) {
 		switch {
 		case l.shown.phase == result.Previous && same(e, d.Start):
@@ -117,8 +119,9 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 
 // same reports that a is the event of which b is another copy.
 func same(a, b *event.Event) bool {
-	if a.Time != b.Time || a.Stream != b.Stream || a.CPU != b.CPU || a.TID != b.TID || a.Ring != b.Ring {
-		return false
+	if a.Time != b.Time || a.Stream != b.Stream || a.CPU != b.CPU || a.TID != b.TID ||
+		a.Ring != b.Ring && a.Ring >= 0 {
+		return false // what programs kept is of no ring
 	}
 	// A waiting event may have kept only the beginning of its record.
 	n := min(len(a.Raw), len(b.Raw))

@@ -133,6 +133,7 @@ func (s *Slow) show(e *event.Event) {
 		d.Reason = e.Derived.Slots[SlotReason].String()
 	}
 	if s.Select != nil {
+		s.Timeline.fill(d.Start.Time-event.Time(s.Select.Before), s.until(e))
 		s.look.list(d, e, s.Select, s.Timeline)
 	}
 	s.Emit(d)

@@ -32,6 +32,7 @@ type Timeline struct {
 	evicted uint64     // events that were pushed out although needed
 	gone    event.Time // of the newest of them
 	readers []tlReader
+	filled  filling
 }
 
 // A tlReader waits for events that come after a pair.

@@ -16,6 +16,11 @@ const (
 	SlotKey
 )
 
+// MayBeLost reports of an unpaired event that its partner may be lost.
+func MayBeLost(e *event.Event) bool {
+	return e.Derived.Slots[SlotReason].Compare(reasonValues[broken]) == 0
+}
+
 // leaves hands out e, which stays without a partner as is known at t.
 func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
 	if s := j.spec.Left[e.Stream.Index]; s != nil {

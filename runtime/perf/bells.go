@@ -107,7 +107,7 @@ func (r *rest) listen() {
 func (r *rest) silence() {
 	if r.bells.On {
 		r.bells.Switch(false)
-		r.setWake(r.src.cfg.wakeBytes())
+		r.setWake(r.src.cfg.buffered())
 	}
 }
 
@@ -133,6 +133,7 @@ func (r *rest) filled() bool {
 			return true
 		}
 	}
+	wake = uint64(r.src.cfg.buffered())
 	for _, b := range r.src.buffers {
 		if head := b.Head(); head-b.pos >= wake && head != b.visible {
 			return true

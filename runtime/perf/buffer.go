@@ -60,7 +60,7 @@ func (s *Source) openBuffers() error {
 
 func (s *Source) openBuffer(cpu int) error {
 	size := s.cfg.dataSize()
-	fd, err := s.cfg.Programs.Buffer(cpu, size, s.cfg.wakeBytes())
+	fd, err := s.cfg.Programs.Buffer(cpu, size, s.cfg.buffered())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,15 @@ func (s *Source) openBuffer(cpu int) error {
 	return nil
 }
 
-// wakeBytes is how many bytes have to wait in a buffer before the reader is woken.
+// buffered is how many bytes have to wait in a buffer before the reader is woken.
+func (c *Config) buffered() int {
+	if c.Programs.Prompt {
+		return 1
+	}
+	return c.wakeBytes()
+}
+
+// wakeBytes is the same of a ring.
 func (c *Config) wakeBytes() int {
 	if c.Prompt {
 		return 1

@@ -12,6 +12,8 @@ type Programs struct {
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
 	// descriptor. The programs wake who waits for it when wake bytes wait.
 	Buffer func(cpu, size, wake int) (fd int, err error)
+	// Prompt has each record in a buffer wake the reader.
+	Prompt bool
 	// Attach is called when everything can be read and before a workload runs.
 	// root is its process, 0 without one.
 	Attach func(root int) error

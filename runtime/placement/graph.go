@@ -50,9 +50,10 @@ type Operator struct {
 	No string
 
 	// Pairs is the join if it is one, whoever does the work, and Around says that
-	// the events around its pairs are kept.
-	Pairs  *join.Spec
-	Around bool
+	// the events around its pairs are kept, AroundBytes of them at most.
+	Pairs       *join.Spec
+	Around      bool
+	AroundBytes int
 	// Keeps says that it keeps state which a lost event would spoil: a join, a fold.
 	Keeps bool
 	// Starts and Records say that it may look at all of the record of a pair's
@@ -151,6 +152,9 @@ type Env struct {
 	// says why events must come out of the kernel, "" if they need not.
 	Counted  bool
 	NoKernel string
+	// KeptBytes and KeptCPUs are the memory of each CPU for events that programs keep
+	// for who shows what happened during a pair, and how many CPUs have some.
+	KeptBytes, KeptCPUs int
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int
 }

@@ -167,6 +167,8 @@ type kernelBuilder struct {
 	p    *Placer
 	part *bpf.Part
 	out  *Kernel
+	// around is the join whose events are kept; nil if there is none.
+	around *Operator
 }
 
 // build collects all of the plan. The error is the first reason against it; each
@@ -277,9 +279,29 @@ func (k *kernelBuilder) edge(from *Edge) error {
 		}
 	case op.Join == nil && op.Fold == nil:
 		return not("%s runs in ppscript", from.Name)
+	case op.Around:
+		if k.around = cmp.Or(k.around, op); k.around != op {
+			return not("the pairs of another join are shown with what happened")
+		}
+		k.keep(e, op)
 	}
 	k.part.Edges = append(k.part.Edges, e)
 	return nil
+}
+
+// keep has programs keep the events of an edge to a join, for who shows what happened
+// during its pairs: all that a line shows.
+func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) {
+	t := k.p.env
+	k.part.KeptBytes = min(t.KeptBytes, op.AroundBytes/max(1, t.KeptCPUs))
+	e.Keep = &bpf.Record{}
+	fields := k.p.Streams[e.Stream].Schema.Fields
+	for i := range fields {
+		f := &fields[i]
+		if f.Place != event.InMember && f.Place != event.InSlot && !strings.HasPrefix(f.Name, "common_") {
+			e.Keep.Fields = append(e.Keep.Fields, &expr.Field{F: f})
+		}
+	}
 }
 
 // group is the group that programs count by for the events of an edge: that of

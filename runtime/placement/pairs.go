@@ -227,7 +227,8 @@ func (s *pairSender) rooms() map[int]float64 {
 func (s *pairSender) behind() (*Kernel, error) {
 	p := s.p
 	t, k := p.env, p.collected
-	part := &bpf.Part{Events: k.part.Events, Intervals: t.Intervals, Counted: t.Counted}
+	part := &bpf.Part{Events: k.part.Events, Intervals: t.Intervals, Counted: t.Counted,
+		KeptBytes: k.part.KeptBytes}
 	for i, n := range p.nodes {
 		if n.op == nil || !p.made[i] {
 			continue

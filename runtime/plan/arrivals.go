@@ -16,6 +16,7 @@ type arrivals struct {
 	op      *JoinOp
 	next    flow.Sink
 	streams []*event.Stream // of the events that programs take, in their order
+	around  *join.Timeline  // of what happens during its pairs; nil if nobody shows it
 	frame   expr.Frame
 	errs    flow.Errors
 	stats   join.Stats
@@ -51,9 +52,15 @@ func (a *arrivals) Lost(ring int32, n uint64, t event.Time) { a.next.Lost(ring, 
 func (a *arrivals) Stats() join.Stats       { return a.stats }
 func (a *arrivals) Loss() event.Loss        { return event.Loss{} }
 func (a *arrivals) Failures() *flow.Errors  { return &a.errs }
-func (a *arrivals) End(bool, event.Time)    {}
 func (a *arrivals) Ended(int32, event.Time) {}
 func (a *arrivals) Began(int32)             {}
+
+// End shows the pairs that waited for events after them when the run ends.
+func (a *arrivals) End(final bool, _ event.Time) {
+	if final && a.around != nil {
+		a.around.Due(event.MaxTime)
+	}
+}
 
 // start begins to take the pairs of a join.
 func (a *arrivals) start(in *Instance) {

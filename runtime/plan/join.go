@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -86,10 +87,13 @@ func (n *JoinOp) instantiate(*Instance) Running {
 		run.timeline = &join.Timeline{LimitBytes: n.around.LimitBytes, MaxAge: n.around.MaxAgeNS}
 	}
 	for _, r := range n.lefts {
-		run.lefts = append(run.lefts, &leftRun{wants: r.wants})
+		run.lefts = append(run.lefts, &leftRun{wants: r.wants, lost: r.lost})
 	}
 	return run
 }
+
+// Timeline is what happened around its pairs; nil if nobody looks.
+func (j *JoinRun) Timeline() *join.Timeline { return j.timeline }
 
 func (j *JoinRun) sink(int) flow.Sink { return j }
 
@@ -101,7 +105,7 @@ func (j *JoinRun) start(in *Instance) {
 		s.Pairs[i] = in.streamsOf(ends)
 	}
 	if in.programsDo(j.op) {
-		a := &arrivals{op: j.op, next: j.to()}
+		a := &arrivals{op: j.op, next: j.to(), around: j.timeline}
 		a.start(in)
 		j.joiner = a
 		in.fails(j.op.name, j.Failures(), true)
@@ -416,10 +420,8 @@ func (n *JoinOp) inKernel() (placement.Work, string) {
 	switch {
 	case n.spec.Nested:
 		return placement.Work{}, n.name + " nests"
-	case len(n.lefts) > 0:
+	case slices.ContainsFunc(n.lefts, func(r *leftRoot) bool { return !r.lost }):
 		return placement.Work{}, "events without a partner are wanted"
-	case n.around != nil:
-		return placement.Work{}, "what happens during a pair is wanted"
 	}
 	return placement.Work{Join: &n.js}, ""
 }

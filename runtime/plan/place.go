@@ -7,6 +7,7 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/runtime/cexpr"
+	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/probe"
 )
@@ -97,8 +98,8 @@ func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
 			if br.root != nil {
 				from, ok = nodes[makerOf(br.root)]
 			}
-			if !ok {
-				continue
+			if left, is := br.root.(*leftRoot); !ok || is && left.lost {
+				continue // where programs relate the events, none of these come
 			}
 			e := &placement.Edge{
 				Name:   a.name,
@@ -148,7 +149,10 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 	p.Work, p.No = op.inKernel()
 	switch op := op.(type) {
 	case *JoinOp:
-		p.Pairs, p.Around, p.Keeps = &op.js, op.around != nil, true
+		p.Pairs, p.Keeps = &op.js, true
+		if op.around != nil {
+			p.Around, p.AroundBytes = true, (&join.Timeline{LimitBytes: op.around.LimitBytes}).Limit()
+		}
 	case *foldOp:
 		p.Keeps = true
 	}

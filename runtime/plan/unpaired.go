@@ -16,6 +16,8 @@ type Unpaired struct {
 	Starts, Ends bool
 	// Waiting also delivers what still waits, whenever an interval ends.
 	Waiting bool
+	// Lost delivers only those whose partner may be lost.
+	Lost bool
 }
 
 // Inputs implements Stream.
@@ -27,6 +29,7 @@ type leftRoot struct {
 	node  *JoinOp
 	at    int    // among those of the join
 	wants []bool // by stream
+	lost  bool   // only those whose partner may be lost, of which programs have none
 }
 
 func (r *leftRoot) emitter(in *Instance) emitter { return in.join(r.node).lefts[r.at] }
@@ -35,6 +38,7 @@ func (r *leftRoot) emitter(in *Instance) emitter { return in.join(r.node).lefts[
 type leftRun struct {
 	outlet
 	wants []bool
+	lost  bool
 	buf   []*event.Event
 }
 
@@ -42,6 +46,9 @@ type leftRun struct {
 func (r *leftRun) Events(evs []*event.Event) {
 	r.buf = r.buf[:0]
 	for _, e := range evs {
+		if r.lost && !join.MayBeLost(e) {
+			continue
+		}
 		if i := e.Stream.Index; i < len(r.wants) && r.wants[i] {
 			r.buf = append(r.buf, e)
 		}
@@ -86,7 +93,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 	var brs []branch
 	for _, n := range nodes {
 		n.js.LeftWaiting = n.js.LeftWaiting || u.Waiting
-		r := &leftRoot{node: n, at: len(n.lefts)}
+		r := &leftRoot{node: n, at: len(n.lefts), lost: u.Lost}
 		for i, stage := range n.stages {
 			for k, br := range stage {
 				starts := i < len(n.stages)-1 || n.spec.Cycle

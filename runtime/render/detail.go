@@ -51,7 +51,8 @@ func (r *textRenderer) Detail(d *result.Detail) error {
 		r.buf = append(append(append(r.buf, " us, "...), lateText(d.Reason)...), '\n')
 	}
 	if d.Evicted {
-		r.buf = append(r.buf, "| older events were pushed out: give detail() a larger limit\n"...)
+		r.buf = appendMicros(append(r.buf, "| complete since "...), int64(d.Since-d.Start.Time), 0)
+		r.buf = append(append(r.buf, " us: older events were "...), lessText(d.Overwritten)...)
 	}
 	if d.End != nil {
 		w.line(d.End, "")
@@ -62,6 +63,14 @@ func (r *textRenderer) Detail(d *result.Detail) error {
 		r.buf = append(r.buf, " us\n"...)
 	}
 	return r.spill()
+}
+
+// lessText says where events of a listing went, and how more stay.
+func lessText(overwritten bool) string {
+	if overwritten {
+		return "overwritten, larger memory of each CPU keeps more: -m PAGES\n"
+	}
+	return "pushed out: give detail() a larger limit\n"
 }
 
 // lateText says why there is no end.

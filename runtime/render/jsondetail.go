@@ -18,7 +18,8 @@ func (r *jsonRenderer) Detail(d *result.Detail) error {
 		r.buf = appendJSONString(append(r.buf, `,"unfinished":`...), d.Reason)
 	}
 	if d.Evicted {
-		r.buf = append(r.buf, `,"incomplete":true`...)
+		r.buf = append(r.buf, `,"incomplete":true,"complete_since":`...)
+		r.buf = strconv.AppendInt(r.buf, int64(d.Since-d.Start.Time), 10)
 	}
 	r.buf = append(r.buf, `,"start":{`...)
 	r.eventMembers(d, d.Start)

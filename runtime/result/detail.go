@@ -26,8 +26,11 @@ type Detail struct {
 	// Marker tells events that come from elsewhere; nil if none do.
 	Marker func(e *event.Event) byte
 	// Evicted says that the listing is not complete: older events had been
-	// pushed out by the bound on memory.
-	Evicted bool
+	// pushed out by the bound on memory. Since is from when on it is, and Overwritten
+	// says that the bound is that of the memory in which programs keep events.
+	Evicted     bool
+	Since       event.Time
+	Overwritten bool
 }
 
 // A DetailPart says where a line stands.

@@ -49,6 +49,7 @@ func (w *env) kernelEnv() placement.Env {
 		Intervals:     o.Interval > 0,
 		MaxStack:      maxStack(false),
 	}
+	t.KeptBytes, t.KeptCPUs = o.kept()
 	o.evalKernelEnv(&t)
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"

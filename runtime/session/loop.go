@@ -56,6 +56,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
+		r.in.windows.due()
 		if p := r.playback; p != nil {
 			if ended {
 				p.end()
@@ -221,7 +222,7 @@ func beforeSweep(programs *load.Run) time.Duration {
 // nap is how long the loop may sleep.
 func (r *run) nap() time.Duration {
 	switch {
-	case r.eval != nil, len(r.env.rec.remotes) > 0, plan.Has[*plan.PushOp](r.plan):
+	case r.in.windows.awaited(), r.eval != nil, len(r.env.rec.remotes) > 0, plan.Has[*plan.PushOp](r.plan):
 		return pollTime
 	case r.in.kernel != nil:
 		return r.in.kernel.nap()

@@ -56,6 +56,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		},
 		Detach: run.Stop,
 		Wake:   run.Wake,
+		Prompt: im.Kept() != nil, // what happened during a pair is overwritten soon
 		Untold: run.Untold, Late: run.Late,
 	}
 	return run, nil

@@ -185,6 +185,9 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := r.in.windows.open(r); err != nil {
+		return err
+	}
 	if err := r.in.counters.open(ctx, r); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type sources struct {
 	src       event.Source // of events; nil if there are none to read
 	live      *perf.Source // the kernel's part of src; nil if it has none
 	kernel    *kernelRun   // in place of src
+	windows   windows
 	counters  counters
 	feeder    order.Feeder    // brings the events of src into order
 	polled    event.Time      // when src was polled last
@@ -67,7 +68,7 @@ func (s *sources) comesOrGoes(e *event.Event) {
 
 // close closes the sources, and takes the status of the workload.
 func (s *sources) close() error {
-	errs := []error{s.counters.close(&s.workload)}
+	errs := []error{s.windows.close(), s.counters.close(&s.workload)}
 	if s.kernel != nil {
 		s.workload.of(s.kernel.watch.WorkloadStatus())
 		errs = append(errs, s.kernel.close())

@@ -111,6 +111,15 @@ func (w *Window) Read(from event.Time) (evs []event.Event, since event.Time) {
 	return w.evs, since
 }
 
+// Now is the time of programs' clock.
+func (w *Window) Now() event.Time {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return event.Time(t.Nano())
+}
+
 // Release gives the memory of the events back.
 func (w *Window) Release() { w.reader.Release() }
 

@@ -119,6 +119,7 @@ func jobs(ppscript string) []*job {
 				"tracepoint:raw_syscalls:sys_exit /@begun[tid]/ { if (nsecs - @begun[tid] > 10000000) { printf(\"%d %d\\n\", tid, args->id); } delete(@begun[tid]); }"}, noCount: true},
 		{group: slow, name: "ppscript syscalls --than, native", args: []string{ppscript, "syscalls", "--engine", "perf", "--than", "10ms", "--", loopWord}, ours: true},
 		{group: slow, name: "ppscript syscalls --than", args: []string{ppscript, "syscalls", "--engine", "bpf", "--than", "10ms", "--", loopWord}, ours: true},
+		{group: slow, name: "ppscript syscalls --than --detail", args: []string{ppscript, "syscalls", "--engine", "bpf", "--than", "10ms", "--detail=samecpu", "--", loopWord}, ours: true},
 	}
 }
 

@@ -1,0 +1,57 @@
+package join
+
+import "ppscript/runtime/event"
+
+// This file shows slow pairs with events that programs of the kernel keep: nothing comes
+// while all is fast, and the timeline is filled when a pair is shown. It then holds the
+// events of that pair, and of all that ended before.
+
+// Kept are events that somebody keeps, the newest of them.
+type Kept interface {
+	// Read returns those from a time on, in time order. They live until Release. It has
+	// all of them from since on; 0 is all.
+	Read(from event.Time) (evs []event.Event, since event.Time)
+	Release()
+	// Now is the time on the clock of the events.
+	Now() event.Time
+}
+
+// A filling is what a timeline was filled with.
+type filling struct {
+	kept     Kept // nil: events come by themselves
+	from, at event.Time
+}
+
+// FillFrom has the timeline take its events from k.
+func (t *Timeline) FillFrom(k Kept) { t.filled = filling{kept: k} }
+
+// fill brings the events of [from, until].
+func (t *Timeline) fill(from, until event.Time) {
+	f := &t.filled
+	if f.kept == nil || f.at > until && f.from <= from {
+		return
+	}
+	for len(t.chunks) > 0 {
+		t.drop()
+	}
+	f.from, f.at, t.gone = from, f.kept.Now(), 0
+	evs, since := f.kept.Read(from)
+	for i := range evs {
+		t.add(&evs[i])
+	}
+	f.kept.Release()
+	t.gone = max(t.gone, since-1)
+}
+
+// Due shows the pairs that are complete at a time; event.MaxTime shows all.
+func (t *Timeline) Due(now event.Time) { t.due(now) }
+
+// Awaited reports that a pair waits for events after it.
+func (t *Timeline) Awaited() bool {
+	for _, r := range t.readers {
+		if _, waits := r.oldest(); waits {
+			return true
+		}
+	}
+	return false
+}
