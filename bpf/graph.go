@@ -61,11 +61,13 @@ type feed struct {
 	fold *foldOp   // of key, which may have several columns
 	step expr.Node // its function
 
-	// wakes is the task that the event wakes, and wakesOn its CPU: one that
-	// runs there, or is the running task itself, is not waiting. next is the
-	// task that the event lets run, for that. All may be nil.
-	wakes, wakesOn, next expr.Node
+	waking
 }
+
+// waking is what an event tells of tasks. wakes is the task that it wakes, and wakesOn
+// its CPU: one that runs there, or is the running task itself, is not waiting. next is
+// the task that the event lets run, for that. All may be nil.
+type waking struct{ wakes, wakesOn, next expr.Node }
 
 // An arg is what one event contributes to an argument of the aggregators.
 type arg struct {

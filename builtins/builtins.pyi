@@ -140,7 +140,7 @@ class Stream:
         """Tells how long pairs take: the standard table of start => end."""
     def slow(self, than: Optional[Union[Duration, str]] = None, *, lower: Optional[Union[Duration, str]] = None, detail: Any = None) -> Any:
         """Shows pairs that take too long, with what happened during them."""
-    def unpaired(self, of: Optional[str] = "both", *, waiting: Optional[bool] = False) -> Stream:
+    def unpaired(self, of: Optional[str] = "both", *, waiting: Optional[bool] = False, lost: Optional[bool] = False) -> Stream:
         """Delivers the events that stay without a partner, with the reason and their age."""
     def paired(self) -> Table:
         """Counts pairs, and the events that found no partner: what leaks shows as waiting."""

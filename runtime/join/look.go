@@ -79,8 +79,8 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 	if d.End != nil {
 		until = d.End.Time
 	}
-	if d.Evicted = t.gone >= d.Start.Time-event.Time(sel.Before) && t.gone > 0; d.Evicted {
-		d.Since, d.Overwritten = t.gone+1, t.filled.kept != nil
+	if t.gone >= d.Start.Time-event.Time(sel.Before) && t.gone > 0 {
+		d.Evicted = result.Evicted{Some: true, Since: t.gone + 1, Overwritten: t.filled.kept != nil}
 	}
 	t.between(d.Start.Time-event.Time(sel.Before), until+event.Time(sel.After), func(e *event.Event) {
 		switch {
@@ -117,15 +117,22 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 	}
 }
 
+// kernelHead is how many bytes of a record the common fields of tracepoints take.
+const kernelHead = 8
+
 // same reports that a is the event of which b is another copy.
 func same(a, b *event.Event) bool {
-	if a.Time != b.Time || a.Stream != b.Stream || a.CPU != b.CPU || a.TID != b.TID ||
-		a.Ring != b.Ring && a.Ring >= 0 {
-		return false // what programs kept is of no ring
+	if a.Time != b.Time || a.Stream != b.Stream || a.CPU != b.CPU || a.TID != b.TID {
+		return false
 	}
 	// A waiting event may have kept only the beginning of its record.
 	n := min(len(a.Raw), len(b.Raw))
-	return bytes.Equal(a.Raw[:n], b.Raw[:n])
+	if a.Ring < 0 && n >= kernelHead {
+		// Programs kept it: it is of no ring, and its common fields are as they were
+		// when it was kept. When the pair was sent, the task may have had to yield.
+		return bytes.Equal(a.Raw[kernelHead:n], b.Raw[kernelHead:n])
+	}
+	return a.Ring == b.Ring && bytes.Equal(a.Raw[:n], b.Raw[:n])
 }
 
 // event takes one event into the listing, if it is selected.

@@ -50,9 +50,9 @@ func (r *textRenderer) Detail(d *result.Detail) error {
 		r.buf = appendMicros(append(r.buf, "| >= "...), d.DelayNS(), 0)
 		r.buf = append(append(append(r.buf, " us, "...), lateText(d.Reason)...), '\n')
 	}
-	if d.Evicted {
-		r.buf = appendMicros(append(r.buf, "| complete since "...), int64(d.Since-d.Start.Time), 0)
-		r.buf = append(append(r.buf, " us: older events were "...), lessText(d.Overwritten)...)
+	if d.Evicted.Some {
+		r.buf = appendMicros(append(r.buf, "| complete since "...), int64(d.Evicted.Since-d.Start.Time), 0)
+		r.buf = append(append(r.buf, " us: older events were "...), lessText(d.Evicted.Overwritten)...)
 	}
 	if d.End != nil {
 		w.line(d.End, "")

@@ -44,7 +44,7 @@ func details() []*result.Detail {
 	return []*result.Detail{
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Lines: lines, Before: 5758, After: 69023},
 		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true},
-		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Evicted: true, Lines: []result.DetailLine{{Part: result.Between, Hidden: 3}}},
+		{Name: "slow", Pair: "wakeup => switch", Start: start, End: end, Listed: true, Evicted: result.Evicted{Some: true, Since: start.Time + 12_345}, Lines: []result.DetailLine{{Part: result.Between, Hidden: 3}}},
 		{Name: "slow", Pair: "wakeup", Reason: "lost", Start: start, Until: end.Time, Listed: true, Lines: lines[1:2]},
 		{Name: "slow", Pair: "wakeup", Reason: "exit", Start: start, Until: end.Time, Listed: true, Lines: []result.DetailLine{{Part: result.Between, Event: at(101, "x"), State: "running"}}},
 		{Name: "log", Pair: "wakeup", Reason: "replaced", Start: start, Until: end.Time},

@@ -17,9 +17,9 @@ func (r *jsonRenderer) Detail(d *result.Detail) error {
 	if d.Reason != "" {
 		r.buf = appendJSONString(append(r.buf, `,"unfinished":`...), d.Reason)
 	}
-	if d.Evicted {
+	if d.Evicted.Some {
 		r.buf = append(r.buf, `,"incomplete":true,"complete_since":`...)
-		r.buf = strconv.AppendInt(r.buf, int64(d.Since-d.Start.Time), 10)
+		r.buf = strconv.AppendInt(r.buf, int64(d.Evicted.Since-d.Start.Time), 10)
 	}
 	r.buf = append(r.buf, `,"start":{`...)
 	r.eventMembers(d, d.Start)

@@ -24,12 +24,16 @@ type Detail struct {
 	// until the next call.
 	Stack func(e *event.Event) (frames []*Frame, cut bool)
 	// Marker tells events that come from elsewhere; nil if none do.
-	Marker func(e *event.Event) byte
-	// Evicted says that the listing is not complete: older events had been
-	// pushed out by the bound on memory. Since is from when on it is, and Overwritten
-	// says that the bound is that of the memory in which programs keep events.
-	Evicted     bool
-	Since       event.Time
+	Marker  func(e *event.Event) byte
+	Evicted Evicted
+}
+
+// Evicted tells that a listing is not complete: older events had been pushed out by a bound
+// on memory.
+type Evicted struct {
+	Some  bool
+	Since event.Time // from when on it is complete
+	// Overwritten says that the bound is that of the memory in which programs keep events.
 	Overwritten bool
 }
 

@@ -414,6 +414,45 @@ func (c *Comparison) lines(t testing.TB, words map[string]string, output string)
 		}
 		lines = append(lines, line)
 	}
+	for _, d := range testkit.All[detail](t, output, "detail") {
+		if c.mine(testkit.Row{"comm": d.Start.Comm, "pid": d.Start.PID}, words) {
+			lines = append(lines, d.String())
+		}
+	}
 	slices.Sort(lines)
 	return lines
+}
+
+// A detail is a slow pair with what happened during it.
+type detail struct {
+	Name, Pair string
+	Start, End detailEvent
+	Incomplete bool
+	Events     []struct {
+		Part, State string
+		detailEvent
+	}
+}
+
+type detailEvent struct {
+	Comm        string
+	PID, TID    int
+	CPU         int
+	Event, Text string
+}
+
+func (e *detailEvent) String() string {
+	return fmt.Sprintf("%s %d/%d [%d] %s %s", e.Comm, e.PID, e.TID, e.CPU, e.Event, e.Text)
+}
+
+// String has the events in their order. Those before and after the pair are there as they
+// come near enough, by times that are not the same in both engines.
+func (d *detail) String() string {
+	text := fmt.Sprintf("%s %s incomplete=%v: %s", d.Name, d.Pair, d.Incomplete, &d.Start)
+	for i := range d.Events {
+		if e := &d.Events[i]; e.Part == "between" {
+			text += fmt.Sprintf("; %s %s", e.State, &e.detailEvent)
+		}
+	}
+	return text + "; " + d.End.String()
 }

@@ -41,6 +41,8 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: calls + " --impl=pair", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --than=1us --perins", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --lower=1s", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --than=1ns --detail=samekey", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: enter + "//key=_tid/ " + exit + "//key=_tid/,sched:sched_switch//untraced/ --lower=1s --detail=sametid,1", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --only-than=1us", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + heat, Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: "--events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
@@ -83,6 +85,9 @@ var Comparisons = []Comparison{
 	{Script: "syscalls", Args: "--perins", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ns", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ms --perins", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--than=1ns --detail", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--than=1ns --detail=samecpu", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--than=1ns --detail=samepid,-1ms,+1ms", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--key=_tid", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: heat, Scene: "own", ByThread: true},
 
