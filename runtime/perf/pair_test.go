@@ -21,7 +21,7 @@ func TestBufferPairs(t *testing.T) {
 	const n = 259
 	put := func(i uint64) {
 		f.put(0, 1000+i, 7<<32|9, 1, 30, 5<<32|6, 2|1<<sent.ContextFlags|3<<sent.ContextPreempt,
-			3|4<<sent.ContextFlags, 77+i, 88)
+			3|4<<sent.ContextFlags, 990+i, 77+i, 88) // sent 10 ns after its end
 	}
 	for range 2 {
 		for from := uint64(0); from < n; from += 20 {
@@ -36,11 +36,11 @@ func TestBufferPairs(t *testing.T) {
 					e.Ring != 4 || e.Kind != event.Sample {
 					t.Fatalf("got pair %+v", e)
 				}
-				if s := d.Start; s.Time != event.Time(970+i) || s.PID != 5 || s.TID != 6 || s.CPU != 2 ||
+				if s := d.Start; s.Time != event.Time(960+i) || s.PID != 5 || s.TID != 6 || s.CPU != 2 ||
 					s.Stream != start || le64(s.Raw, 0) != 11|1<<16|3<<24|6<<32 || le64(s.Raw, 8) != 77+i {
 					t.Fatalf("got start %+v", s)
 				}
-				if x := d.End; x.Time != e.Time || x.TID != 9 || x.CPU != 3 || x.Stream != end ||
+				if x := d.End; x.Time != event.Time(990+i) || x.TID != 9 || x.CPU != 3 || x.Stream != end ||
 					len(x.Raw) != 24 ||
 					le64(x.Raw, 0) != 12|4<<16|9<<32 || le64(x.Raw, 16) != 88 {
 					t.Fatalf("got end %+v", x)
@@ -66,7 +66,7 @@ func TestBufferPairsAllocate(t *testing.T) {
 		&event.Stream{}, &event.Stream{Schema: &event.Schema{}}, &event.Stream{Schema: &event.Schema{}})}
 	dst := make([]event.Event, 10)
 	if n := testing.AllocsPerRun(100, func() {
-		f.put(0, 1, 0, 1, 1, 1, 1, 1)
+		f.put(0, 1, 0, 1, 1, 1, 1, 1, 1)
 		f.look(false)
 		if f.Read(dst, f.visible) != 1 {
 			t.Fatal("got no pair")
