@@ -148,3 +148,21 @@ func TestDoctorSilence(t *testing.T) {
 		t.Errorf("got %+v, want what breakpoint says as well", c)
 	}
 }
+
+// Hits that another tool's program kept away once are tried again, silence that
+// stays is told.
+func TestDisturbedTries(t *testing.T) {
+	for _, silent := range []int{0, 3, 5, 9} {
+		tries := 0
+		got := unlessDisturbed(func() Trial {
+			tries++
+			if tries <= silent {
+				return Trial{Made: 10, Least: 10, Came: 9}
+			}
+			return Trial{Made: 10, Least: 10, Came: 10}
+		})
+		if want := min(silent+1, 5); got.works() != (silent < 5) || tries != want {
+			t.Errorf("%d silent tries: got %+v after %d, want %d", silent, got, tries, want)
+		}
+	}
+}

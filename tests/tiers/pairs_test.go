@@ -123,22 +123,26 @@ func lines(t *testing.T, output string) (list []string) {
 func TestLostPairsAreCounted(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const calls = 200000
-	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
-	p := run(t, l, "bpf", `
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
+		p := run(t, l, "bpf", `
 def main(o):
     enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
     calls = join([enter], [exit], key = "_tid").where("start.id == 110")
     return [calls.agg(n = agg.count()), calls.log()]
 `, "-m", "1")
-	l.Do()
-	out := p.Stop().Want(t, 0)
-	l.End()
-	tables := testkit.Tables(t, out.Stdout)
-	lost, shown := tables[0].Loss["lost"], len(testkit.Events(t, out.Stdout))
-	if n := fmt.Sprint(tables[0].Rows[0]["n"]); n != fmt.Sprint(calls) {
-		t.Errorf("got %s calls, want %d", n, calls)
-	}
-	if shown%2 != 0 || shown/2+int(lost) != calls || lost == 0 {
-		t.Errorf("got lines of %d calls, and %d lost, want %d together and some lost", shown/2, lost, calls)
-	}
+		l.Do()
+		out := p.Stop().Want(t, 0)
+		l.End()
+		tables := testkit.Tables(t, out.Stdout)
+		lost, shown := tables[0].Loss["lost"], len(testkit.Events(t, out.Stdout))
+		if n := fmt.Sprint(tables[0].Rows[0]["n"]); n != fmt.Sprint(calls) {
+			wrong = append(wrong, fmt.Sprintf("got %s calls, want %d", n, calls))
+		}
+		if shown%2 != 0 || shown/2+int(lost) != calls || lost == 0 {
+			wrong = append(wrong, fmt.Sprintf("got lines of %d calls, and %d lost, want %d together and some lost",
+				shown/2, lost, calls))
+		}
+		return wrong
+	})
 }

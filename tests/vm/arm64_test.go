@@ -111,6 +111,7 @@ func countsTheLoop(t *testing.T, got map[string]string) {
 // The whole program on arm64. The guest's CPU runs 10^9 cycles in a second and
 // half as many instructions, so what it counts is known.
 func TestARM64(t *testing.T) {
+	t.Parallel()
 	const arch = "arm64"
 	const calls = 12345
 	chain := cProgram(t, arch, "../../runtime/symbol/testdata/chain.c", "-fomit-frame-pointer")

@@ -11,6 +11,7 @@ import (
 // asks the kernel for the guest's time and shows it in a system call; the
 // converted time of that call lies between the time before and the next one.
 func TestKVMClock(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	r := Run(t, kvmGuest(t, files), `
 minikvm -clock 1000000 >/dev/null & pid=$!

@@ -9,6 +9,7 @@ import (
 // The time that a CPU spends in guests is told from its own, and -G sees
 // nothing else.
 func TestCPUUtilOfGuests(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	r := Run(t, kvmGuest(t, files),
 		`for o in "" -G; do ppscript cpu-util $o --system --format json -i 60s -F 2000 -- minikvm 3000 | grep '"rows"' || exit; done`)

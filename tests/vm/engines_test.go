@@ -13,6 +13,7 @@ import (
 // Scripts about guests show the same in both engines, of exits of a guest of the
 // guest: each of them twice, beside each other.
 func TestEnginesAgreeOnKVM(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	var list []*engines.Comparison
 	var script strings.Builder

@@ -30,6 +30,7 @@ var hotplugWays = []struct {
 // A CPU that goes and comes back, and one that comes later, are seen again: what
 // happens on it is counted, and that its first events were missed is a loss.
 func TestCPUsComeAndGo(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
 		"/w/load":     build(t, "amd64", "tests/testkit/load"),

@@ -10,6 +10,7 @@ import (
 // pointer, the text behind it, and what is wrong with other places; and code
 // of the kernel that changes.
 func TestKcoreReadsKernel(t *testing.T) {
+	t.Parallel()
 	script := `
 set -- $(ppscript kcore -8 saved_command_line 1)
 echo BEGIN pointer; echo $1 $2

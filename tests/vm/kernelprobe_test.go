@@ -12,9 +12,11 @@ import (
 // ages: arguments, results, pairs, stacks, and the functions that a pattern fits. Where
 // one link attaches a program to all of these, a thousand take less than a second.
 func TestKernelProbesInKernel(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
 		t.Run(kernel, func(t *testing.T) {
+			t.Parallel()
 			guest := Guest{Kernel: kernel, MemoryMiB: 1024, Files: files, Timeout: 4 * time.Minute}
 			r := Run(t, guest, probesScript)
 			out := string(r.Output)

@@ -9,12 +9,14 @@ import (
 // Programs find the members of the kernel's structures wherever a kernel has them, and
 // the texts of processes, those that are not in memory when a call begins too.
 func TestKernelReads(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"/w/bpf.test":   goProgram(t, "amd64", "bpf.test", "test", "-c", module+"bpf"),
 		"/w/probe.test": goProgram(t, "amd64", "probe.test", "test", "-c", module+"runtime/probe"),
 	}
 	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
 		t.Run(kernel, func(t *testing.T) {
+			t.Parallel()
 			r := Run(t, Guest{Kernel: kernel, Files: files, Timeout: 3 * time.Minute},
 				"export PPSCRIPT_REQUIRE=root,tracefs,tracepoints,btf,kprobes\n"+
 					"cd /; bpf.test -test.run 'KernelRead|UserText' -test.v && probe.test -test.run 'KernelArg|NamedArg' -test.v")
@@ -28,6 +30,7 @@ func TestKernelReads(t *testing.T) {
 // Arguments of kernel functions lead into the kernel's memory, in programs that are
 // attached there: the file that is read, by the name of its directory entry.
 func TestKernelArgumentsLead(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	script := `exec 2>&1; cd /w; echo x >known
 four='for n in 1 2 3 4; do dd if=/w/known of=/dev/null bs=16 2>/dev/null; done'
@@ -37,6 +40,7 @@ ppscript -c 'kprobe("vfs_read").where("file->f_path.dentry->d_name.name == \"kno
 exit 0`
 	for _, kernel := range []string{"5.10", "6.12"} {
 		t.Run(kernel, func(t *testing.T) {
+			t.Parallel()
 			r := Run(t, Guest{Kernel: kernel, Files: files}, script)
 			// dd reads each file twice: its bytes, and its end.
 			for _, want := range []string{"known true 1 8", "2 4", "1 8"} {

@@ -50,6 +50,7 @@ func readTrace(t *testing.T, output []byte) kvmTrace {
 
 // The numbers that minikvm promises, by the kernel's own trace.
 func TestMinikvm(t *testing.T) {
+	t.Parallel()
 	r := Run(t, kvmGuest(t, nil), traceKVM+"minikvm 200 || exit"+printTrace)
 	if r.Status != 0 || !strings.HasPrefix(string(r.Output), "vcpu 0: io=200\n") {
 		t.Fatalf("minikvm: got status %d", r.Status)
@@ -66,6 +67,7 @@ func TestMinikvm(t *testing.T) {
 // The profiler must see the same exits, as pairs with the next entry: live
 // beside the kernel's trace, filtered, by thread, and on its own recording.
 func TestKVMExitProfiler(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	r := Run(t, kvmGuest(t, files), traceKVM+kvmExitCommands+printTrace)
 	if r.Status != 0 {

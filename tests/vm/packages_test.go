@@ -18,6 +18,7 @@ const kernelsEnv = "PPSCRIPT_GUEST_KERNELS"
 // TestPackages runs whole test binaries as root in guests. What other machines
 // may lack is required there, so that no test runs nowhere.
 func TestPackages(t *testing.T) {
+	t.Parallel()
 	kernels := strings.Fields(os.Getenv(kernelsEnv))
 	if len(kernels) == 0 {
 		kernels = []string{"6.1"}
@@ -35,6 +36,7 @@ func TestPackages(t *testing.T) {
 		}
 		for _, kernel := range kernels {
 			t.Run(m.arch+" "+kernel, func(t *testing.T) {
+				t.Parallel()
 				r := Run(t, Guest{
 					Arch: m.arch, Kernel: kernel, MemoryMiB: 768, Files: files, Timeout: 6 * time.Minute,
 				}, command+"exit $failed")
@@ -49,6 +51,7 @@ func TestPackages(t *testing.T) {
 // The ways of profilers whose events other machines may not deliver: breakpoints
 // open and never fire where a hypervisor hides the debug registers.
 func TestMatrixOfBreakpoints(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"/w/ppscript":    build(t, "amd64", "cmd/ppscript"),
 		"/w/load":        build(t, "amd64", "tests/testkit/load"),

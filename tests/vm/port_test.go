@@ -13,7 +13,9 @@ import (
 // of the guest's threads and of its kernel's functions, however often somebody
 // here connects.
 func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
+	t.Parallel()
 	t.Run("TCP with a token", func(t *testing.T) {
+		t.Parallel()
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -27,6 +29,7 @@ func TestEventsOfAGuestThroughAVirtioPort(t *testing.T) {
 		eventsOfAGuest(t, at, port, "export PPSCRIPT_TOKEN=of-both-sides")
 	})
 	t.Run("a unix socket", func(t *testing.T) {
+		t.Parallel()
 		at := "unix:" + filepath.Join(t.TempDir(), "port")
 		eventsOfAGuest(t, at, at, "true")
 	})
@@ -76,6 +79,7 @@ cat log; exit $x`)
 
 // Sockets between hosts and guests, whose loopback a kernel must be asked for.
 func TestVsock(t *testing.T) {
+	t.Parallel()
 	file := goProgram(t, "amd64", "spread.test", "test", "-c", module+"runtime/relay")
 	r := Run(t, Guest{Modules: []string{"vsock_loopback"}, Files: map[string]string{"/w/spread.test": file}},
 		"spread.test -test.v -test.run TestVsock")

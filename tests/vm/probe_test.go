@@ -11,6 +11,7 @@ import (
 // the kernel, and nothing left behind. The names are arguments of a process
 // that waits: those of one that is gone cannot be read.
 func TestKernelProbes(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	script := `
 cd /w; echo x >known

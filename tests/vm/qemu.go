@@ -56,7 +56,7 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string,
 	m := g.machine()
 	args := append(slices.Clip(m.args), "-accel", m.accel(ctx, g),
 		"-smp", fmt.Sprintf("%d,threads=%d", max(1, g.CPUs), max(1, g.Threads)), "-m",
-		strconv.Itoa(max(g.MemoryMiB, 512)),
+		strconv.Itoa(g.sizeMiB()),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-kernel", kernel.dir+"/vmlinuz", "-initrd", dir+"/initrd", "-append", bootWords+m.append+g.Append,
 		"-chardev", "file,id=console,path="+dir+"/console", "-serial", "chardev:console",

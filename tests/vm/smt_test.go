@@ -9,6 +9,7 @@ import (
 
 // Two CPUs of one core: what runs on both at the same time has a sibling.
 func TestSiblings(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	r := Run(t, Guest{CPUs: 2, Threads: 2, Files: files}, `
 cat /sys/devices/system/cpu/cpu0/topology/thread_siblings_list

@@ -80,14 +80,18 @@ func Run(t testing.TB, g Guest, command string) Result {
 	if _, err := prepare(t.Context(), g); err != nil {
 		unable("%v", err)
 	}
+	defer room.take(g.sizeMiB())()
 	var out bytes.Buffer
+	start := time.Now()
 	status, console, err := Boot(t.Context(), g, command, &out)
-	t.Logf("guest output:\n%s", out.Bytes())
+	t.Logf("guest output, of %v:\n%s", time.Since(start).Round(time.Second), out.Bytes())
 	if err != nil {
 		t.Fatalf("%v; end of the console:\n%s", err, tail(console, 30))
 	}
 	return Result{status, out.Bytes(), console}
 }
+
+func (g Guest) sizeMiB() int { return max(g.MemoryMiB, 512) }
 
 func tail(text []byte, lines int) []byte {
 	all := bytes.Split(bytes.TrimSpace(text), []byte("\n"))

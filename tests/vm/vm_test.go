@@ -3,11 +3,13 @@ package vm
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestModuleOrder(t *testing.T) {
@@ -55,8 +57,38 @@ func TestCpio(t *testing.T) {
 	}
 }
 
+// Guests wait for memory, but one that is alone does not.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory{free: func() int { return 4000 }}
+		large := m.take(5000)
+		var running, most atomic.Int32
+		for range 5 {
+			go func() {
+				defer m.take(1000)()
+				most.Store(max(most.Load(), running.Add(1)))
+				time.Sleep(time.Second)
+				running.Add(-1)
+			}()
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 0 {
+			t.Errorf("got %d guests beside one that takes all, want none", n)
+		}
+		large()
+		time.Sleep(10 * time.Second)
+		if n := most.Load(); n != 3 || m.taken != 0 {
+			t.Errorf("got %d guests at once and %d MiB left taken, want 3 and 0", n, m.taken)
+		}
+	})
+	if n := availableMiB(); n < 16 || n > 1<<30 {
+		t.Errorf("got %d MiB of memory", n)
+	}
+}
+
 // The whole way once: output with every byte value, the exit status, a file.
 func TestGuest(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "data")
 	if err := os.WriteFile(file, []byte("\x00\xff\r\n\x04 end"), 0o644); err != nil {
 		t.Fatal(err)
@@ -67,45 +99,4 @@ func TestGuest(t *testing.T) {
 	if r.Status != 7 || !strings.HasPrefix(release, "6.1.") || rest != "\x00\xff\r\n\x04 end0\n" {
 		t.Errorf("got status %d, output %q", r.Status, r.Output)
 	}
-}
-
-const module = "ppscript/"
-
-// build compiles a static program of this module for guests of an
-// architecture.
-func build(t *testing.T, arch, pkg string) string {
-	t.Helper()
-	return goProgram(t, arch, filepath.Base(pkg), "build", module+pkg)
-}
-
-// goProgram makes a static program with the go command: "build" or "test".
-func goProgram(t *testing.T, arch, name string, args ...string) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), name)
-	last := len(args) - 1
-	cmd := exec.Command("go", append(append(args[:last:last], "-o", bin), args[last])...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, text)
-	}
-	return bin
-}
-
-// cProgram compiles a static C program.
-func cProgram(t *testing.T, arch, source string, flags ...string) string {
-	t.Helper()
-	cc := machineOf(arch).cc
-	if _, err := exec.LookPath(cc); err != nil {
-		const hint = "needs %s, of Debian's package gcc or gcc-aarch64-linux-gnu"
-		if os.Getenv(requireEnv) == "require" {
-			t.Fatalf(hint, cc)
-		}
-		t.Skipf(hint, cc)
-	}
-	bin := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), ".c"))
-	cmd := exec.Command(cc, append(flags, "-O2", "-static", "-o", bin, source)...)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", cc, source, err, text)
-	}
-	return bin
 }

@@ -1,0 +1,55 @@
+package vm
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// This file bounds the memory of guests that run at the same time. Tests run as
+// many beside each other as there are CPUs (go test -parallel): a guest keeps one
+// CPU busy, however many it has itself.
+
+// room is the memory that guests of this process have.
+var room = memory{free: availableMiB}
+
+// A memory is shared by guests, each of which waits until there is enough.
+type memory struct {
+	free func() int // in MiB, asked for when the first guest starts
+
+	sync.Mutex
+	given        sync.Cond
+	bound, taken int // in MiB
+}
+
+// take waits until there is memory for one more guest and returns a function
+// that gives it back. A guest that is alone never waits.
+func (m *memory) take(sizeMiB int) (give func()) {
+	m.Lock()
+	defer m.Unlock()
+	if m.given.L == nil {
+		m.given.L = &m.Mutex
+		// What is free now is also wanted by the tests themselves.
+		m.bound = m.free() * 3 / 4
+	}
+	for m.taken > 0 && m.taken+sizeMiB > m.bound {
+		m.given.Wait()
+	}
+	m.taken += sizeMiB
+	return func() {
+		m.Lock()
+		defer m.Unlock()
+		m.taken -= sizeMiB
+		m.given.Broadcast()
+	}
+}
+
+// availableMiB is the memory that this machine has to spare; 0 if it does not say.
+func availableMiB() int {
+	text, _ := os.ReadFile("/proc/meminfo")
+	_, line, _ := bytes.Cut(text, []byte("\nMemAvailable:"))
+	var sizeKiB int
+	fmt.Sscan(string(line[:min(len(line), 40)]), &sizeKiB)
+	return sizeKiB >> 10
+}
