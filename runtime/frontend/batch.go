@@ -72,6 +72,6 @@ func (b *BatchFunc) call(evs []*event.Event) error {
 	l := starlark.NewList(list)
 	l.Freeze()
 	b.args[0] = l
-	_, err := b.f.invoke(b.args, b.views[0])
+	_, err := b.f.invoke(b.args, b.views[0], nothing)
 	return err
 }

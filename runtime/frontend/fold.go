@@ -51,8 +51,10 @@ func (v *stateVar) words() []starlark.Value {
 // A stepFunc is a function of a state and an event, with what its calls use.
 type stepFunc struct {
 	*Func
-	state stateView
-	args  starlark.Tuple
+	state  stateView
+	args   starlark.Tuple
+	before restorable // the call
+	undo   func()     // of what it did
 }
 
 // NewMachine checks the functions' parameters and the members of the state,
@@ -124,6 +126,10 @@ func newStep(h *script.Host, m *Machine, fn starlark.Callable, what string) (*st
 	}
 	sf := &stepFunc{Func: prepare(h, fn), args: make(starlark.Tuple, 2)}
 	sf.state.m = m
+	sf.undo = func() {
+		sf.before.restore(sf.state.f)
+		sf.state.again = sf.state.emitted
+	}
 	sf.t.SetLocal(foldKey, &sf.state)
 	return sf, nil
 }
@@ -260,7 +266,9 @@ func (sf *stepFunc) run(f *expr.Frame) {
 	v.ev = f.Event
 	sf.state.f = f
 	sf.args[0], sf.args[1] = &sf.state, v
-	if _, err := sf.invoke(sf.args, v); err != nil {
+	sf.state.emitted, sf.state.again = 0, 0
+	sf.before.keep(f)
+	if _, err := sf.invoke(sf.args, v, sf.undo); err != nil {
 		f.Fail(err)
 	}
 	sf.state.f = nil
@@ -269,8 +277,10 @@ func (sf *stepFunc) run(f *expr.Frame) {
 // A stateView is the state of one key as interpreted functions see it. It is
 // valid during the call that received it.
 type stateView struct {
-	m *Machine
-	f *expr.Frame
+	m       *Machine
+	f       *expr.Frame
+	emitted int // by this call
+	again   int // how many of the next emits are those of a call that is made again
 }
 
 var _ starlark.HasSetField = (*stateView)(nil)
@@ -294,13 +304,18 @@ func (s *stateView) Attr(name string) (starlark.Value, error) {
 	if s.f == nil {
 		return nil, errStaleState
 	}
+	return s.get(v), nil
+}
+
+// get reads a member during a call.
+func (s *stateView) get(v *stateVar) starlark.Value {
 	switch {
 	case v.texts:
-		return s.m.step.views[0].cache.text(s.f.Texts[v.slot]), nil
+		return s.m.step.views[0].cache.text(s.f.Texts[v.slot])
 	case v.list != nil:
-		return &StateList{s, v}, nil
+		return &StateList{s, v}
 	}
-	return fromWord(v.kind, s.f.State[v.slot]), nil
+	return fromWord(v.kind, s.f.State[v.slot])
 }
 
 // SetField assigns a member. A kind other than its own is an error, but 0
@@ -313,6 +328,13 @@ func (s *stateView) SetField(name string, val starlark.Value) error {
 			fmt.Sprintf("fold state: no member %s%s", name, diag.DidYouMean(name, s.m.names())))
 	case s.f == nil:
 		return errStaleState
+	}
+	return s.set(v, val)
+}
+
+// set assigns a member during a call.
+func (s *stateView) set(v *stateVar, val starlark.Value) error {
+	switch {
 	case v.texts:
 		t, ok := val.(starlark.String)
 		if !ok {
@@ -431,10 +453,19 @@ func Emit(t *starlark.Thread, kw []starlark.Tuple) error {
 		}
 		args[i] = a
 	}
+	s.emit(args)
+	return nil
+}
+
+// emit passes values on, but for those that were before the call was made again.
+func (s *stateView) emit(args []expr.Arg) {
+	if s.emitted++; s.again > 0 {
+		s.again--
+		return
+	}
 	if s.f.Emit != nil {
 		s.f.Emit(s.f, 0, args)
 	}
-	return nil
 }
 
 // emitArg converts a value to what its field holds.

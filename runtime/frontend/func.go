@@ -17,6 +17,7 @@ import (
 type Func struct {
 	fn    starlark.Callable
 	exec  starlark.Callable // fn, or its copy with checked arithmetic; made at the first call
+	short shortcut
 	t     *script.Thread
 	args  starlark.Tuple
 	views [viewTurns]*View
@@ -107,8 +108,9 @@ func (f *Func) Callable() starlark.Callable { return f.fn }
 // Call runs the function on e, which it sees through a view that ends with
 // the call. The error is a *diag.Error.
 //
-// Fast path: one allocation is Starlark's own frame; nothing here allocates
-// unless the function makes a new text, list or large number.
+// Fast path: nothing allocates unless the function makes a new text, list or
+// large number. Where only the interpreter can run it, one allocation is
+// Starlark's own frame.
 func (f *Func) Call(e *event.Event) (event.Value, error) {
 	v, err := f.CallValue(e)
 	if err != nil {
@@ -145,11 +147,15 @@ func (f *Func) CallValue(e *event.Event) (starlark.Value, error) {
 	f.turn++
 	view.ev = e
 	f.args[0] = view
-	return f.invoke(f.args, view)
+	return f.invoke(f.args, view, nothing)
 }
 
-// invoke calls the function with the view that it gets among its arguments.
-func (f *Func) invoke(args starlark.Tuple, view *View) (v starlark.Value, err error) {
+// nothing is done again before the interpreter makes a call a second time.
+func nothing() {}
+
+// invoke calls the function with the view that it gets among its arguments: directly,
+// or else, after undo, by the interpreter.
+func (f *Func) invoke(args starlark.Tuple, view *View, undo func()) (v starlark.Value, err error) {
 	t := f.t
 	t.Thread.Steps = 0
 	defer func() {
@@ -158,6 +164,10 @@ func (f *Func) invoke(args starlark.Tuple, view *View) (v starlark.Value, err er
 			v, err = nil, t.Host().Bug(p)
 		}
 	}()
+	if v, ok := f.short.take(f, args); ok {
+		return v, nil
+	}
+	undo()
 	if f.exec == nil {
 		f.exec = t.Host().CheckedFn(f.fn)
 	}
@@ -171,6 +181,7 @@ func (f *Func) invoke(args starlark.Tuple, view *View) (v starlark.Value, err er
 		t.Restart()
 		return nil, f.last
 	}
+	f.short.missed()
 	return v, nil
 }
 

@@ -122,6 +122,7 @@ func TestRandomFunctions(t *testing.T) {
 		kind := g.pick(kinds...)
 		src := randomPrelude + "def f(e):\n" + g.block(0, "    ", kind) + "    return " + g.expr(kind) + "\n"
 		f := loadRandom(t, src)
+		sameDirectly(t, r, s, src)
 		n, err := f.Lower(sc, expr.Any)
 		if err != nil {
 			why[err.(*notLowered).Reason]++
@@ -192,6 +193,7 @@ func TestRandomFolds(t *testing.T) {
 			"def step(s, e):\n    if s.n == 78: s.d[0] = e.wait\n    s.since = e.time if s.n == 77 else s.since\n" +
 			"    if s.n == 123456: emit(i = 1, d = 1 * us, t = \"\", b = True)\n" + g.block(0, "    ", "")
 		m := randomMachine(t, src, sc)
+		stepsDirectly(t, r, s, src, m, randomMachine(t, src, sc))
 		n, err := m.LowerStep(sc)
 		if err != nil {
 			why[err.(*notLowered).Reason]++

@@ -18,7 +18,7 @@ cd /w; echo x >known
 four="/w/known /w/known /w/known /w/known"
 loop='i=0; while [ $i -lt 20 ]; do : </w/known; i=$((i+1)); done'
 echo BEGIN openat
-ppscript -c 'kprobe("do_sys_openat2", args = "int dfd, char *name", filter = "dfd == -100").where("name == \"/w/known\"").by("name").count()' -- sh -c "sleep 0.5 | cat $four $four $four $four $four -"
+ppscript -c 'kprobe("do_sys_openat2", args = "int dfd, char *name", filter = "dfd == -100").where("name == \"/w/known\"").by("name").count()' -- sh -c "sleep 3 | cat $four $four $four $four $four -"
 echo BEGIN returns
 ppscript -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2", ret = "int")], key = "tid").latency()' -- sh -c "$loop"
 echo BEGIN knob

@@ -1,0 +1,206 @@
+package direct
+
+import (
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file compiles statements.
+
+func (c *compiler) block(list []syntax.Stmt) exec {
+	var all []exec
+	for _, st := range list {
+		if x := c.stmt(st); x != nil {
+			all = append(all, x)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return func(*frame) outcome { return next }
+	case 1:
+		return all[0]
+	}
+	return func(f *frame) outcome {
+		for _, x := range all {
+			if o := x(f); o != next {
+				return o
+			}
+		}
+		return next
+	}
+}
+
+// stmt compiles a statement; nil for one that does nothing.
+func (c *compiler) stmt(st syntax.Stmt) exec {
+	switch st := st.(type) {
+	case *syntax.ExprStmt:
+		if _, ok := st.X.(*syntax.Literal); ok {
+			return nil // a comment
+		}
+		x := c.expr(st.X)
+		return func(f *frame) outcome { return outcomeOf(x(f) != nil) }
+	case *syntax.AssignStmt:
+		return c.assign(st)
+	case *syntax.IfStmt:
+		cond, a, b := c.truth(st.Cond), c.block(st.True), c.block(st.False)
+		return func(f *frame) outcome {
+			switch cond(f) {
+			case yes:
+				return a(f)
+			case no:
+				return b(f)
+			}
+			return failed
+		}
+	case *syntax.ForStmt:
+		return c.loop(st)
+	case *syntax.ReturnStmt:
+		if st.Result == nil {
+			return func(f *frame) outcome {
+				f.result = starlark.None
+				return returned
+			}
+		}
+		x := c.expr(st.Result)
+		return func(f *frame) outcome {
+			if f.result = x(f); f.result == nil {
+				return failed
+			}
+			return returned
+		}
+	case *syntax.BranchStmt:
+		switch st.Token {
+		case syntax.BREAK:
+			return func(*frame) outcome { return broken }
+		case syntax.CONTINUE:
+			return func(*frame) outcome { return continued }
+		}
+		return nil
+	}
+	c.refuse()
+	return nil
+}
+
+func outcomeOf(ok bool) outcome {
+	if ok {
+		return next
+	}
+	return failed
+}
+
+// A store gives a variable, or what else can be assigned, its value.
+type store func(f *frame, v starlark.Value) bool
+
+func (c *compiler) target(e syntax.Expr) store {
+	switch e := script.Unparen(e).(type) {
+	case *syntax.Ident:
+		i, ok := slot(e)
+		if !ok {
+			break
+		}
+		return func(f *frame, v starlark.Value) bool {
+			f.stack[f.base+i] = v
+			return true
+		}
+	case *syntax.DotExpr:
+		x, assign := c.expr(e.X), c.hooks.Assign(e.Name.Name)
+		return func(f *frame, v starlark.Value) bool {
+			a := x(f)
+			return a != nil && assign(a, v)
+		}
+	case *syntax.TupleExpr:
+		return c.targets(e.List)
+	case *syntax.ListExpr:
+		return c.targets(e.List)
+	}
+	c.refuse()
+	return nil
+}
+
+// targets unpacks a tuple. Other values are unpacked by the interpreter.
+func (c *compiler) targets(list []syntax.Expr) store {
+	var all []store
+	for _, e := range list {
+		all = append(all, c.target(e))
+	}
+	return func(f *frame, v starlark.Value) bool {
+		t, ok := v.(starlark.Tuple)
+		if !ok || len(t) != len(all) {
+			return false
+		}
+		for i, set := range all {
+			if !set(f, t[i]) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func (c *compiler) assign(st *syntax.AssignStmt) exec {
+	lhs := script.Unparen(st.LHS)
+	x := c.expr(st.RHS)
+	if st.Op != syntax.EQ {
+		// What is evaluated twice must be simple. Lists and dicts, which change in
+		// place, have no numbers to add to: the interpreter changes them.
+		switch l := lhs.(type) {
+		case *syntax.Ident:
+		case *syntax.DotExpr:
+			if _, ok := l.X.(*syntax.Ident); !ok {
+				c.refuse()
+				return nil
+			}
+		default:
+			c.refuse()
+			return nil
+		}
+		old, more, op := c.expr(lhs), x, st.Op-syntax.PLUS_EQ+syntax.PLUS
+		x = func(f *frame) starlark.Value {
+			a := old(f)
+			switch a.(type) {
+			case nil, *starlark.List, *starlark.Dict, *starlark.Set:
+				return nil
+			}
+			b := more(f)
+			if b == nil {
+				return nil
+			}
+			return operate(op, a, b)
+		}
+	}
+	set := c.target(lhs)
+	return func(f *frame) outcome {
+		v := x(f)
+		return outcomeOf(v != nil && set(f, v))
+	}
+}
+
+func (c *compiler) loop(st *syntax.ForStmt) exec {
+	x, set, body := c.expr(st.X), c.target(st.Vars), c.block(st.Body)
+	return func(f *frame) outcome {
+		list := x(f)
+		if list == nil {
+			return failed
+		}
+		it := starlark.Iterate(list)
+		if it == nil {
+			return failed
+		}
+		defer it.Done()
+		var v starlark.Value
+		for it.Next(&v) {
+			if f.turns--; f.turns < 0 || !set(f, v) {
+				return failed
+			}
+			switch o := body(f); o {
+			case broken:
+				return next
+			case returned, failed:
+				return o
+			}
+		}
+		return next
+	}
+}

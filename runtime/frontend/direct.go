@@ -1,0 +1,174 @@
+package frontend
+
+import (
+	"slices"
+
+	"ppscript/runtime/direct"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+
+	"go.starlark.net/starlark"
+)
+
+// This file has functions that stay interpreted run directly, where that is
+// possible: what package direct needs to know of events and of states, and that a
+// call of it which did not come off is made again by the interpreter.
+
+// tooOften is how often the interpreter may succeed with what could not be done
+// directly, before that is no longer tried.
+const tooOften = 16
+
+// A shortcut is a function that runs directly.
+type shortcut struct {
+	tried bool
+	fn    *direct.Function // nil: only the interpreter can run it
+	again int              // calls that only the interpreter could make
+}
+
+// take calls the function directly; ok is false if the interpreter must.
+func (c *shortcut) take(f *Func, args starlark.Tuple) (v starlark.Value, ok bool) {
+	if !c.tried {
+		c.tried = true
+		h := f.t.Host()
+		c.fn = direct.Compile(h, f.t.Thread, f.fn, direct.Hooks{
+			Attr: attrHook, Assign: assignHook, Call: emitHook(f),
+			Pure: func(x starlark.Value) bool { return pure(h, x) },
+		})
+	}
+	if c.fn == nil {
+		return nil, false
+	}
+	return c.fn.Call(args)
+}
+
+// missed notes that the interpreter made a call that could not be made directly.
+func (c *shortcut) missed() {
+	if c.fn == nil {
+		return
+	}
+	if c.again++; c.again > tooOften {
+		c.fn = nil
+	}
+}
+
+// attrHook reads attributes of events and of states.
+func attrHook(name string) func(x starlark.Value) (starlark.Value, bool) {
+	var stream *event.Stream
+	var cache *viewCache
+	var acc *access
+	var member *stateVar
+	return func(x starlark.Value) (starlark.Value, bool) {
+		switch x := x.(type) {
+		case *View:
+			e := x.ev
+			if e == nil {
+				return nil, false
+			}
+			if acc == nil || e.Stream != stream || x.cache != cache {
+				if acc = x.cache.find(e.Stream, name); acc == nil {
+					return nil, false
+				}
+				stream, cache = e.Stream, x.cache
+			}
+			v, err := acc.load(x, e)
+			return v, err == nil
+		case *stateView:
+			if member == nil {
+				member = x.m.find(name)
+			}
+			if member == nil || x.f == nil {
+				return nil, false
+			}
+			return x.get(member), true
+		}
+		return nil, false
+	}
+}
+
+// assignHook assigns members of states. Other values cannot be restored.
+func assignHook(name string) func(x, v starlark.Value) bool {
+	var member *stateVar
+	return func(x, v starlark.Value) bool {
+		s, ok := x.(*stateView)
+		if !ok || s.f == nil {
+			return false
+		}
+		if member == nil {
+			member = s.m.find(name)
+		}
+		return member != nil && s.set(member, v) == nil
+	}
+}
+
+// emitHook makes what calls the builtin emit.
+func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.Value) bool {
+	state, _ := f.t.Local(foldKey).(*stateView)
+	return func(fn starlark.Value, names []string) func([]starlark.Value) bool {
+		if _, ok := fn.(starlark.Callable); !ok || state == nil || !isEmit(f.t.Host(), fn) {
+			return nil
+		}
+		fields := state.m.emits
+		args := make([]expr.Arg, len(fields)) // whoever gets them copies them
+		var place []int                       // of each value
+		for _, name := range names {
+			place = append(place, slices.IndexFunc(fields, func(f event.Field) bool { return f.Name == name }))
+		}
+		if len(place) != len(args) || slices.Contains(place, -1) {
+			return nil
+		}
+		return func(vs []starlark.Value) bool {
+			if state.f == nil {
+				return false
+			}
+			for i, v := range vs {
+				a, err := emitArg(&fields[place[i]], v)
+				if err != nil {
+					return false
+				}
+				args[place[i]] = a
+			}
+			state.emit(args)
+			return true
+		}
+	}
+}
+
+// pure reports what can be called twice: builtins of Starlark and those that are
+// also compiled, and methods of events and of texts.
+func pure(h *script.Host, x starlark.Value) bool {
+	switch x := x.(type) {
+	case *View, starlark.String:
+		return true
+	case starlark.Callable:
+		name := x.Name()
+		if u, ok := starlark.Universe[name]; ok && name != "print" && name != "fail" {
+			return u == x || h.GuardOf(name, u) == x
+		}
+		return nativeOf(h, x) != nil
+	}
+	return false
+}
+
+// A restorable keeps the state of a key as it was before a call.
+type restorable struct {
+	numbers []int64
+	texts   [][]byte
+}
+
+func (r *restorable) keep(f *expr.Frame) {
+	r.numbers = append(r.numbers[:0], f.State...)
+	for len(r.texts) < len(f.Texts) {
+		r.texts = append(r.texts, nil)
+	}
+	for i, t := range f.Texts {
+		r.texts[i] = append(r.texts[i][:0], t...)
+	}
+}
+
+func (r *restorable) restore(f *expr.Frame) {
+	copy(f.State, r.numbers)
+	for i := range f.Texts {
+		f.Texts[i] = append(f.Texts[i][:0], r.texts[i]...)
+	}
+}
