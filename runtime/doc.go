@@ -60,6 +60,8 @@
 //	value      durations, times and sizes as scripts compute with them
 //	option     the options that scripts declare
 //	script     the Starlark host
+//	eventview  events as values of the script
+//	direct     functions that stay interpreted, as closures
 //	frontend   per-event functions of scripts, typed and turned into expr
 //	library    libraries of scripts, with versions
 //

@@ -8,7 +8,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
@@ -133,7 +133,7 @@ func (s *state) SetField(name string, v starlark.Value) error {
 func keepable(name string, v starlark.Value) error {
 	bad := false
 	switch v := v.(type) {
-	case *frontend.View:
+	case *eventview.View:
 		bad = true
 	case starlark.Tuple:
 		for _, m := range v {

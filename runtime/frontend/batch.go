@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 
@@ -16,7 +17,7 @@ import (
 // call. It belongs to one goroutine.
 type BatchFunc struct {
 	f     *Func
-	views []*View
+	views []*eventview.View
 	args  starlark.Tuple
 }
 
@@ -57,7 +58,7 @@ func (b *BatchFunc) CallBatch(evs []*event.Event) error {
 
 func (b *BatchFunc) call(evs []*event.Event) error {
 	for len(b.views) < len(evs) {
-		b.views = append(b.views, &View{cache: b.f.views[0].cache})
+		b.views = append(b.views, b.f.views[0].Another())
 	}
 	list := make([]starlark.Value, len(evs))
 	for i, e := range evs {

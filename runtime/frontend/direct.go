@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/direct"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 
@@ -55,23 +56,23 @@ func (c *shortcut) missed() {
 // attrHook reads attributes of events and of states.
 func attrHook(name string) func(x starlark.Value) (starlark.Value, bool) {
 	var stream *event.Stream
-	var cache *viewCache
-	var acc *access
+	var cache *eventview.Cache
+	var acc *eventview.Access
 	var member *stateVar
 	return func(x starlark.Value) (starlark.Value, bool) {
 		switch x := x.(type) {
-		case *View:
-			e := x.ev
+		case *eventview.View:
+			e := x.Event()
 			if e == nil {
 				return nil, false
 			}
-			if acc == nil || e.Stream != stream || x.cache != cache {
-				if acc = x.cache.find(e.Stream, name); acc == nil {
+			if acc == nil || e.Stream != stream || x.Cache() != cache {
+				if acc = x.Cache().Find(e.Stream, name); acc == nil {
 					return nil, false
 				}
-				stream, cache = e.Stream, x.cache
+				stream, cache = e.Stream, x.Cache()
 			}
-			v, err := acc.load(x, e)
+			v, err := acc.Load(x, e)
 			return v, err == nil
 		case *stateView:
 			if member == nil {
@@ -112,7 +113,8 @@ func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.V
 		args := make([]expr.Arg, len(fields)) // whoever gets them copies them
 		var place []int                       // of each value
 		for _, name := range names {
-			place = append(place, slices.IndexFunc(fields, func(f event.Field) bool { return f.Name == name }))
+			place = append(place,
+				slices.IndexFunc(fields, func(f event.Field) bool { return f.Name == name }))
 		}
 		if len(place) != len(args) || slices.Contains(place, -1) {
 			return nil
@@ -138,7 +140,7 @@ func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.V
 // also compiled, and methods of events and of texts.
 func pure(h *script.Host, x starlark.Value) bool {
 	switch x := x.(type) {
-	case *View, starlark.String:
+	case *eventview.View, starlark.String:
 		return true
 	case starlark.Callable:
 		name := x.Name()

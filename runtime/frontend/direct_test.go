@@ -27,7 +27,8 @@ func sameDirectly(t *testing.T, r *rand.Rand, s *event.Schema, src string) {
 		e := randomSample(r, s)
 		got, gerr := a.Call(e)
 		want, werr := b.Call(e)
-		if errText(gerr) != errText(werr) || gerr == nil && (got.Kind != want.Kind || got.Compare(want) != 0) {
+		if errText(gerr) != errText(werr) ||
+			gerr == nil && (got.Kind != want.Kind || got.Compare(want) != 0) {
 			t.Fatalf("%s\ndirectly %v %v (%v), interpreted %v %v (%v)", src, got.Kind, got, gerr,
 				want.Kind, want, werr)
 		}
@@ -69,7 +70,7 @@ func TestDirect(t *testing.T) {
 	}
 	f(true, "f = lambda e: e.pid // (e.pid - 2)")
 	f(false, "f = lambda e: {1: 'one', 2: 'two'}[e.pid] if e.pid in (1, 2) else [e.pid][e.pid]")
-	f(true, "D = {1: 'one', 2: 'two'}\nf = lambda e: D[e.pid] if e.pid in D else (e.comm, e.pid, -e.pid, not e.pid)")
+	f(true, "D = {1: 'one', 2: 'two'}\nf = lambda e: D[e.pid] if e.pid in D else (e.comm, -e.pid, not e.pid)")
 	f(true, "f = lambda e: e.comm.startswith('ba') and e.comm.upper() + e.comm.replace('a', 'o')")
 	f(true, "f = lambda e: e.nothing_like_it if e.pid == 2 else 10 * 1000")
 	f(true, "f = lambda e: (e.pid + 9223372036854775805, e.pid << 62, e.pid / 2, 'x%d' % e.pid)")

@@ -263,7 +263,7 @@ func (m *Machine) RunFlush(f *expr.Frame) { m.flush.run(f) }
 func (sf *stepFunc) run(f *expr.Frame) {
 	v := sf.views[sf.turn%viewTurns]
 	sf.turn++
-	v.ev = f.Event
+	v.Show(f.Event)
 	sf.state.f = f
 	sf.args[0], sf.args[1] = &sf.state, v
 	sf.state.emitted, sf.state.again = 0, 0
@@ -311,7 +311,7 @@ func (s *stateView) Attr(name string) (starlark.Value, error) {
 func (s *stateView) get(v *stateVar) starlark.Value {
 	switch {
 	case v.texts:
-		return s.m.step.views[0].cache.text(s.f.Texts[v.slot])
+		return s.m.step.views[0].Cache().Text(s.f.Texts[v.slot])
 	case v.list != nil:
 		return &StateList{s, v}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -20,7 +21,7 @@ type Func struct {
 	short shortcut
 	t     *script.Thread
 	args  starlark.Tuple
-	views [viewTurns]*View
+	views [viewTurns]*eventview.View
 	turn  uint8
 
 	// What checks saw of the event; see Reads.
@@ -58,9 +59,9 @@ func NewFunc(h *script.Host, fn starlark.Callable) (*Func, error) {
 // prepare makes what the calls of fn use.
 func prepare(h *script.Host, fn starlark.Callable) *Func {
 	f := &Func{fn: fn, t: h.EventThread(fn.Name()), args: make(starlark.Tuple, 1)}
-	cache := &viewCache{}
-	for i := range f.views {
-		f.views[i] = &View{cache: cache}
+	f.views[0] = eventview.New()
+	for i := range f.views[1:] {
+		f.views[i+1] = f.views[0].Another()
 	}
 	return f
 }
@@ -145,7 +146,7 @@ func (f *Func) Test(e *event.Event) (bool, error) {
 func (f *Func) CallValue(e *event.Event) (starlark.Value, error) {
 	view := f.views[f.turn%viewTurns]
 	f.turn++
-	view.ev = e
+	view.Show(e)
 	f.args[0] = view
 	return f.invoke(f.args, view, nothing)
 }
@@ -155,7 +156,7 @@ func nothing() {}
 
 // invoke calls the function with the view that it gets among its arguments: directly,
 // or else, after undo, by the interpreter.
-func (f *Func) invoke(args starlark.Tuple, view *View, undo func()) (v starlark.Value, err error) {
+func (f *Func) invoke(args starlark.Tuple, view *eventview.View, undo func()) (v starlark.Value, err error) {
 	t := f.t
 	t.Thread.Steps = 0
 	defer func() {

@@ -3,6 +3,7 @@ package frontend
 import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -204,14 +205,14 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 			return role{kind: kindOther, ev: a.half}
 		case a.computed != nil:
 			k = joinKinds(k, kindOfNode(a.computed))
-		case a.access.how == howDelay:
+		case a.access.How == eventview.HowDelay:
 			k = joinKinds(k, kindNanos)
-		case a.access.how == howConst:
+		case a.access.How == eventview.HowConst:
 			k = joinKinds(k, kindText)
-		case a.access.field != nil:
-			k = joinKinds(k, kindOfField(a.access.field))
-			if isPointer(a.access.field) {
-				pointer = a.access.field
+		case a.access.Field != nil:
+			k = joinKinds(k, kindOfField(a.access.Field))
+			if isPointer(a.access.Field) {
+				pointer = a.access.Field
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package frontend
 import (
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/option"
 	"ppscript/runtime/value"
@@ -169,15 +170,15 @@ func (l *lowerer) field(e *syntax.DotExpr, ev *subject, name string) val {
 		return val{ev: attr.half}
 	}
 	a := attr.access
-	if a.how == howDelay {
+	if a.How == eventview.HowDelay {
 		f := &event.Field{Name: "delay", Kind: event.Int, Place: event.InMember, Member: event.MemberDelay,
 			Unit: event.Nanos, Size: 8, Signed: true}
 		return val{node: expr.NewField(f, ev.which()), unit: event.Nanos}
 	}
-	f := a.field
+	f := a.Field
 	switch {
-	case a.how == howConst:
-		return val{c: a.attr}
+	case a.How == eventview.HowConst:
+		return val{c: a.Attr}
 	case f == nil:
 		l.refuse(e.Name.NamePos, "%s cannot be translated", name)
 	case f.Place == event.InSlot && f.Kind == event.Bytes:

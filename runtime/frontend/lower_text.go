@@ -207,10 +207,10 @@ func (s *scopeOf) arrayElement(e *syntax.IndexExpr, dot *syntax.DotExpr) (v val,
 // array is the array of that name in the record, and its schema; nil if it is none.
 func (ev *subject) array(sc *expr.Scope, name string) (*event.Field, *event.Schema) {
 	attr, ok := ev.attribute(sc, name)
-	if !ok || attr.access == nil || attr.access.field == nil || attr.access.field.Kind != event.Array {
+	if !ok || attr.access == nil || attr.access.Field == nil || attr.access.Field.Kind != event.Array {
 		return nil, nil
 	}
-	return attr.access.field, ev.schema(sc)
+	return attr.access.Field, ev.schema(sc)
 }
 
 // percent is template % (values...), or template % value, if the template is a

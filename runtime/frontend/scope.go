@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/expr"
 
 	"go.starlark.net/starlark"
@@ -40,8 +41,8 @@ func (f *Func) bind(events []*expr.Scope) {
 		f.t.SetLocal(servicesKey, &events[0].Services)
 		f.t.Host().Session.Services = &events[0].Services
 	}
-	cache := f.views[0].cache // shared by all
-	cache.vars, cache.all, cache.stream = nil, nil, nil
+	cache := f.views[0].Cache() // shared by all
+	cache.Forget()
 	for _, sc := range events {
 		if sc.Schema == nil {
 			return // they could be anything
@@ -53,44 +54,14 @@ func (f *Func) bind(events []*expr.Scope) {
 				if part == "end" {
 					which = expr.End
 				}
-				cache.bind(varsOf{schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self))
+				cache.Bind(eventview.Of{Schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self))
 				continue
 			}
-			cache.bind(varsOf{schema: sc.Schema}, name, node)
+			cache.Bind(eventview.Of{Schema: sc.Schema}, name, node)
 			if sc.Stream != nil {
-				cache.bind(varsOf{stream: sc.Stream.Index + 1}, name, node)
+				cache.Bind(eventview.Of{Stream: sc.Stream.Index + 1}, name, node)
 			}
 		}
-	}
-}
-
-// varsOf are the events that have computed values: those of a stream, known by
-// its index and 1, or all of a schema, as parts of pairs are.
-type varsOf struct {
-	stream int
-	schema *event.Schema
-}
-
-// bind makes a computed value an attribute of events. Where two streams of one
-// schema compute it differently and which of them an event is of is not known,
-// the name is not known either.
-func (c *viewCache) bind(of varsOf, name string, node expr.Node) {
-	byName := c.vars[of]
-	if byName == nil {
-		if c.vars == nil {
-			c.vars = map[varsOf]map[string]*expr.Program{}
-		}
-		byName = map[string]*expr.Program{}
-		c.vars[of] = byName
-	}
-	have, ok := byName[name]
-	switch {
-	case !ok:
-		byName[name] = expr.Build(node)
-	case have == nil:
-	case have.Node == node || !have.IsInterpreted() && have.Node.String() == node.String():
-	default:
-		byName[name] = nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 
@@ -64,9 +65,9 @@ func (ev *subject) schema(sc *expr.Scope) *event.Schema {
 // An attribute is what a name means for events of one scope: exactly one of
 // its members is set.
 type attribute struct {
-	computed expr.Node // a value of let
-	half     *subject  // an event of a pair
-	access   *access   // a field, a sample member, a constant
+	computed expr.Node         // a value of let
+	half     *subject          // an event of a pair
+	access   *eventview.Access // a field, a sample member, a constant
 }
 
 // attribute finds what name means where events are of sc.
@@ -78,16 +79,16 @@ func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool)
 	if n, ok := sc.Vars[computed]; ok {
 		return attribute{computed: n}, true
 	}
-	access := accessOf(ev.schema(sc), name)
+	access := eventview.AccessOf(ev.schema(sc), name)
 	if access == nil {
 		return a, false
 	}
-	switch access.how {
-	case howStart, howEnd, howDelay:
+	switch access.How {
+	case eventview.HowStart, eventview.HowEnd, eventview.HowDelay:
 		if !ev.pair(sc) {
 			return a, false
 		}
-		if access.how != howDelay && sc.Parts[name] != nil {
+		if access.How != eventview.HowDelay && sc.Parts[name] != nil {
 			return attribute{half: &subject{scopes: ev.scopes, part: name, silent: ev.silent}}, true
 		}
 	}
@@ -141,7 +142,7 @@ func (ev *subject) names() []string {
 			}
 		}
 		if ev.pair(sc) {
-			add(pairNames...)
+			add(eventview.PairNames...)
 		}
 	}
 	for _, s := range ev.schemas() {
@@ -163,7 +164,7 @@ func (ev *subject) label() string {
 
 // unknown notes a name that none of the events has.
 func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
-	err := unknownField(ev.schemas()[0], name, ev.names())
+	err := eventview.UnknownField(ev.schemas()[0], name, ev.names())
 	err.Subject = ev.label()
 	s.note(at, err)
 }

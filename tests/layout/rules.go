@@ -96,6 +96,7 @@ var layers = [][]string{
 	{"runtime/value"},
 	{"runtime/option"},
 	{"runtime/script", "runtime/library"},
+	{"runtime/eventview"},
 	{"runtime/direct"}, // what stays interpreted, without the interpreter
 	{"runtime/frontend"},
 
@@ -134,7 +135,8 @@ var planned = []string{}
 // them) that may import it. The tests/ tree may import all of them.
 var owners = map[string][]string{
 	"go.starlark.net": {
-		"runtime/value", "runtime/option", "runtime/script", "runtime/direct", "runtime/frontend", "builtins",
+		"runtime/value", "runtime/option", "runtime/script", "runtime/eventview", "runtime/direct",
+		"runtime/frontend", "builtins",
 	},
 	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {

@@ -140,7 +140,7 @@ def main(o):
 			wrong = append(wrong, fmt.Sprintf("got %s calls, want %d", n, calls))
 		}
 		if shown%2 != 0 || shown/2+int(lost) != calls || lost == 0 {
-			wrong = append(wrong, fmt.Sprintf("got lines of %d calls, and %d lost, want %d together and some lost",
+			wrong = append(wrong, fmt.Sprintf("got lines of %d calls, and %d lost, want %d together",
 				shown/2, lost, calls))
 		}
 		return wrong

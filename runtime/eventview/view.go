@@ -1,4 +1,4 @@
-package frontend
+package eventview
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// This file shows events to interpreted functions.
+// This file shows events to functions that stay interpreted.
 //
 // A View is reused for many events: making a value for each would cost more
 // than the call. It is valid only during the call that received it; a script
@@ -30,13 +30,19 @@ type View struct {
 	ev    *event.Event
 	start *View // of a pair; made on first use, reused
 	end   *View
-	cache *viewCache
+	cache *Cache
 }
 
 var _ starlark.HasAttrs = (*View)(nil)
 
-// newView makes a View that shows nothing until Show.
-func newView() *View { return &View{cache: &viewCache{}} }
+// New makes a View that shows nothing until Show.
+func New() *View { return &View{cache: &Cache{}} }
+
+// Another makes a View that shares what v knows of streams and texts.
+func (v *View) Another() *View { return &View{cache: v.cache} }
+
+// Cache is what v knows of streams and texts.
+func (v *View) Cache() *Cache { return v.cache }
 
 // Show points the view at e; nil ends its validity.
 //
@@ -88,11 +94,11 @@ func (v *View) Attr(name string) (starlark.Value, error) {
 	if e == nil {
 		return nil, errStale
 	}
-	a := v.cache.find(e.Stream, name)
+	a := v.cache.Find(e.Stream, name)
 	if a == nil {
 		return nil, v.unknown(name)
 	}
-	return a.load(v, e)
+	return a.Load(v, e)
 }
 
 // AttrNames lists what dir() shows.
@@ -103,24 +109,25 @@ func (v *View) AttrNames() []string {
 		return names
 	}
 	if v.ev.Derived != nil && (v.ev.Derived.Start != nil || v.ev.Derived.End != nil) {
-		names = append(names, pairNames...)
+		names = append(names, PairNames...)
 	}
 	return append(names, s.Names()...)
 }
 
-var pairNames = []string{"start", "end", "delay"}
+// PairNames are the attributes that only pairs have.
+var PairNames = []string{"start", "end", "delay"}
 
 func (v *View) unknown(name string) error {
 	s := schemaOf(v.ev)
 	if s == nil {
 		return diag.Errorf(diag.Run, "event", "", "no field %s: the event has no schema", name)
 	}
-	return unknownField(s, name, v.AttrNames())
+	return UnknownField(s, name, v.AttrNames())
 }
 
-// unknownField is the error for a field that schema s does not have; names
+// UnknownField is the error for a field that schema s does not have; names
 // are those that exist.
-func unknownField(s *event.Schema, name string, names []string) *diag.Error {
+func UnknownField(s *event.Schema, name string, names []string) *diag.Error {
 	err := diag.Errorf(diag.Run, "event", s.FullName(), "no field %s%s", name, diag.DidYouMean(name, names))
 	err.Hint = fieldsHint(s)
 	return err
@@ -142,16 +149,16 @@ func fieldsHint(s *event.Schema) string {
 	return "list its fields: ppscript -e " + s.FullName() + " help"
 }
 
-// A viewCache finds the accessor of an attribute of a stream's events. The views of
-// one Func share it.
-type viewCache struct {
+// A Cache finds the accessor of an attribute of a stream's events. The views of one
+// function share it.
+type Cache struct {
 	stream *event.Stream // of recent
 	recent [8]recent
 	next   uint8
-	all    map[*event.Stream]map[string]*access
+	all    map[*event.Stream]map[string]*Access
 	texts  map[string]starlark.Value // texts made before, boxed
 	// vars are the computed values (let) of events.
-	vars  map[varsOf]map[string]*expr.Program
+	vars  map[Of]map[string]*expr.Program
 	frame expr.Frame
 }
 
@@ -161,11 +168,13 @@ type viewCache struct {
 type recent struct {
 	data *byte
 	n    int
-	acc  *access
+	acc  *Access
 }
 
+// Find is the accessor of an attribute of a stream's events; nil if they have none.
+//
 // Fast path: same stream as the last event's, a name seen before.
-func (c *viewCache) find(s *event.Stream, name string) *access {
+func (c *Cache) Find(s *event.Stream, name string) *Access {
 	if s == c.stream {
 		p := unsafe.StringData(name)
 		for i := range c.recent {
@@ -178,7 +187,7 @@ func (c *viewCache) find(s *event.Stream, name string) *access {
 }
 
 // Slow path: another stream, or a name that is not among the recent ones.
-func (c *viewCache) findSlow(s *event.Stream, name string) *access {
+func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 	if s != c.stream {
 		c.stream = s
 		c.recent = [8]recent{}
@@ -186,9 +195,9 @@ func (c *viewCache) findSlow(s *event.Stream, name string) *access {
 	byName := c.all[s]
 	if byName == nil {
 		if c.all == nil {
-			c.all = map[*event.Stream]map[string]*access{}
+			c.all = map[*event.Stream]map[string]*Access{}
 		}
-		byName = map[string]*access{}
+		byName = map[string]*Access{}
 		c.all[s] = byName
 	}
 	acc, ok := byName[name]
@@ -197,14 +206,14 @@ func (c *viewCache) findSlow(s *event.Stream, name string) *access {
 		var prog *expr.Program
 		if s != nil {
 			schema = s.Schema
-			prog = c.vars[varsOf{stream: s.Index + 1}][name]
+			prog = c.vars[Of{Stream: s.Index + 1}][name]
 		}
 		if prog == nil {
-			prog = c.vars[varsOf{schema: schema}][name]
+			prog = c.vars[Of{Schema: schema}][name]
 		}
 		if prog != nil {
-			acc = &access{how: howVar, prog: prog}
-		} else if acc = accessOf(schema, name); acc == nil {
+			acc = &Access{How: howVar, prog: prog}
+		} else if acc = AccessOf(schema, name); acc == nil {
 			return nil
 		}
 		byName[name] = acc
@@ -216,9 +225,9 @@ func (c *viewCache) findSlow(s *event.Stream, name string) *access {
 
 const maxTexts = 1024
 
-// text is b as a Starlark string. Event texts repeat (comm, device names), so
+// Text is b as a Starlark string. Event texts repeat (comm, device names), so
 // the value made before is used again.
-func (c *viewCache) text(b []byte) starlark.Value {
+func (c *Cache) Text(b []byte) starlark.Value {
 	if v, ok := c.texts[string(b)]; ok {
 		return v
 	}
@@ -237,7 +246,7 @@ func (v *View) part(slot **View, e *event.Event) starlark.Value {
 		return starlark.None
 	}
 	if *slot == nil {
-		*slot = newView()
+		*slot = New()
 	}
 	(*slot).Show(e)
 	return *slot

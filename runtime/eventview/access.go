@@ -1,4 +1,4 @@
-package frontend
+package eventview
 
 import (
 	"encoding/binary"
@@ -12,18 +12,19 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An access is how one attribute of one schema is read, settled once.
-type access struct {
-	how   how
-	field *event.Field
-	attr  starlark.Value // of howConst
+// An Access is how one attribute of one schema is read, settled once.
+type Access struct {
+	How   How
+	Field *event.Field
+	Attr  starlark.Value // of HowConst
 	prog  *expr.Program  // of howVar
 }
 
-type how uint8
+// How says by which way an attribute is read.
+type How uint8
 
 const (
-	howConst how = iota
+	HowConst How = iota
 	howTime
 	howPID
 	howTID
@@ -37,16 +38,16 @@ const (
 	howText
 	howField // anything else, through Field.Value
 	howBytes
-	howStart
-	howEnd
-	howDelay
+	HowStart
+	HowEnd
+	HowDelay
 	howSymbolic
 	howEventText
 	howVar // a computed value
 )
 
-// accessOf decides what name means for events of s; nil if nothing.
-func accessOf(s *event.Schema, name string) *access {
+// AccessOf decides what name means for events of s; nil if nothing.
+func AccessOf(s *event.Schema, name string) *Access {
 	var own *event.Field
 	if s != nil {
 		if f, ok := s.Field(name); ok {
@@ -58,11 +59,11 @@ func accessOf(s *event.Schema, name string) *access {
 	}
 	switch name {
 	case "start":
-		return &access{how: howStart}
+		return &Access{How: HowStart}
 	case "end":
-		return &access{how: howEnd}
+		return &Access{How: HowEnd}
 	case "delay":
-		return &access{how: howDelay}
+		return &Access{How: HowDelay}
 	}
 	if own != nil {
 		return fieldAccess(own)
@@ -72,58 +73,58 @@ func accessOf(s *event.Schema, name string) *access {
 	}
 	switch name {
 	case "name", "_name":
-		return &access{attr: starlark.String(s.Name)}
+		return &Access{Attr: starlark.String(s.Name)}
 	case "system", "_system":
-		return &access{attr: starlark.String(s.System)}
+		return &Access{Attr: starlark.String(s.System)}
 	case "symbolic", "_symbolic":
-		return &access{how: howSymbolic}
+		return &Access{How: howSymbolic}
 	case "text", "_text":
-		return &access{how: howEventText}
+		return &Access{How: howEventText}
 	}
 	return nil
 }
 
-func fieldAccess(f *event.Field) *access {
-	a := &access{how: howField, field: f}
+func fieldAccess(f *event.Field) *Access {
+	a := &Access{How: howField, Field: f}
 	switch {
 	case f.Place == event.InMember && f.Member == event.MemberTime:
-		a.how = howTime
+		a.How = howTime
 	case f.Place == event.InMember && f.Member == event.MemberPID:
-		a.how = howPID
+		a.How = howPID
 	case f.Place == event.InMember && f.Member == event.MemberTID:
-		a.how = howTID
+		a.How = howTID
 	case f.Place == event.InMember && f.Member == event.MemberCPU:
-		a.how = howCPU
+		a.How = howCPU
 	case f.Place == event.InSlot:
 	case f.Kind == event.Str:
-		a.how = howText
+		a.How = howText
 	case f.Kind == event.Bytes:
-		a.how = howBytes
+		a.How = howBytes
 	case f.Kind != event.Int:
 	case f.Unit == event.Nanos:
-		a.how = howNanos
+		a.How = howNanos
 	case f.Unit == event.Moment:
-		a.how = howMoment
+		a.How = howMoment
 	case f.Place == event.InRaw && f.Size == 4 && f.Signed:
-		a.how = howI32
+		a.How = howI32
 	case f.Place == event.InRaw && f.Size == 4:
-		a.how = howU32
+		a.How = howU32
 	case f.Signed || f.Size < 8:
-		a.how = howInt
+		a.How = howInt
 	default:
-		a.how = howUint
+		a.How = howUint
 	}
 	return a
 }
 
-// load reads the attribute. A field that the record is too short for, or that
+// Load reads the attribute. A field that the record is too short for, or that
 // the source does not deliver, is None.
 //
 // Fast path: numbers below 2^31 and texts seen before do not allocate.
-func (a *access) load(v *View, e *event.Event) (starlark.Value, error) {
-	switch a.how {
-	case howConst:
-		return a.attr, nil
+func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
+	switch a.How {
+	case HowConst:
+		return a.Attr, nil
 	case howTime:
 		return value.Time(e.Time), nil
 	case howPID:
@@ -133,34 +134,34 @@ func (a *access) load(v *View, e *event.Event) (starlark.Value, error) {
 	case howCPU:
 		return starlark.MakeInt64(int64(e.CPU)), nil
 	case howI32, howU32:
-		off := a.field.Offset
+		off := a.Field.Offset
 		if off < 0 || off+4 > len(e.Raw) {
 			return starlark.None, nil
 		}
 		n := binary.LittleEndian.Uint32(e.Raw[off:])
-		if a.how == howI32 {
+		if a.How == howI32 {
 			return starlark.MakeInt64(int64(int32(n))), nil
 		}
 		return starlark.MakeInt64(int64(n)), nil
 	case howText:
-		b := a.field.Text(e)
+		b := a.Field.Text(e)
 		if b == nil {
 			return starlark.None, nil
 		}
-		return v.cache.text(b), nil
+		return v.cache.Text(b), nil
 	case howBytes:
-		return starlark.String(fieldText(a.field, e)), nil
-	case howStart:
+		return starlark.String(fieldText(a.Field, e)), nil
+	case HowStart:
 		if e.Derived == nil {
 			return nil, notPair(e, "start")
 		}
 		return v.part(&v.start, e.Derived.Start), nil
-	case howEnd:
+	case HowEnd:
 		if e.Derived == nil {
 			return nil, notPair(e, "end")
 		}
 		return v.part(&v.end, e.Derived.End), nil
-	case howDelay:
+	case HowDelay:
 		if e.Derived == nil {
 			return nil, notPair(e, "delay")
 		}
@@ -181,13 +182,13 @@ func (a *access) load(v *View, e *event.Event) (starlark.Value, error) {
 		}
 		return value.ToStarlark(x), nil
 	case howField:
-		return value.ToStarlark(a.field.Value(e)), nil
+		return value.ToStarlark(a.Field.Value(e)), nil
 	}
-	n, ok := a.field.Int(e)
+	n, ok := a.Field.Int(e)
 	if !ok {
 		return starlark.None, nil
 	}
-	switch a.how {
+	switch a.How {
 	case howUint:
 		return value.BigUint(uint64(n)), nil
 	case howNanos:
@@ -220,11 +221,11 @@ func symbolic(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	s := schemaOf(e)
 	f, ok := s.Field(name)
 	if !ok {
-		return nil, unknownField(s, name, s.Names())
+		return nil, UnknownField(s, name, s.Names())
 	}
 	if s.SymbolicOf != nil {
 		if text, ok := s.SymbolicOf(name, e); ok {
-			return v.cache.text([]byte(text)), nil
+			return v.cache.Text([]byte(text)), nil
 		}
 	}
 	n, isInt := f.Int(e)
@@ -233,7 +234,7 @@ func symbolic(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	}
 	if s.SymbolicOf == nil && s.Symbolic != nil {
 		if text, ok := symbolName(s.Symbolic(name), uint64(n)); ok {
-			return v.cache.text([]byte(text)), nil
+			return v.cache.Text([]byte(text)), nil
 		}
 	}
 	return starlark.String(f.Value(e).String()), nil
