@@ -46,6 +46,7 @@
 //	join       events related by a key: pairs, latencies, timelines
 //	agg        events grouped by a key: count, sum, quantile, top
 //	fold       a state machine for each key, which emits events
+//	silence    times in which a key has no events, whatever order these come in
 //	sql        events as rows of tables, and questions to them
 //	output     results in the forms of other tools, a package for each
 //	render     results as text, JSON, CSV, Markdown

@@ -105,12 +105,10 @@ func describeResult(r plan.Report) resultDescription {
 			}
 		}
 		return d
-	case *plan.Stacks:
-		return resultDescription{Type: "stacks"}
-	case *plan.Heat:
-		return resultDescription{Type: "files"}
 	case *plan.Database:
-		return resultDescription{Type: "query", Title: r.Query}
+		return resultDescription{Type: r.Shape(), Title: r.Query}
+	case plan.Shaped:
+		return resultDescription{Type: r.Shape()}
 	}
 	return resultDescription{Type: "log"}
 }

@@ -34,6 +34,9 @@ func (d *Database) ResultName() string {
 	return "query"
 }
 
+// Shape implements Shaped.
+func (*Database) Shape() string { return "query" }
+
 // Input implements Report.
 func (d *Database) Input() Stream { return &Merge{In: d.In} }
 

@@ -20,6 +20,9 @@ type Heat struct {
 // Input implements Report.
 func (h *Heat) Input() Stream { return h.In }
 
+// Shape implements Shaped.
+func (*Heat) Shape() string { return "files" }
+
 // A HeatOp writes the time and a number of each event.
 type HeatOp struct {
 	operator

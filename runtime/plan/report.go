@@ -1,5 +1,12 @@
 package plan
 
+// A Shaped report makes something else than lines.
+type Shaped interface {
+	// Shape is what it makes, for those who list the results of scripts: table,
+	// stacks, files, query.
+	Shape() string
+}
+
 // A Report is a result of a run: the end of a stream.
 type Report interface {
 	// Input is the stream that it reads.

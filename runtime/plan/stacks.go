@@ -42,6 +42,9 @@ type Stacks struct {
 // Input implements Report.
 func (s *Stacks) Input() Stream { return s.In }
 
+// Shape implements Shaped.
+func (*Stacks) Shape() string { return "stacks" }
+
 // A StacksOp is a Stacks of a plan.
 type StacksOp struct {
 	operator

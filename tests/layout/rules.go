@@ -67,7 +67,7 @@ var layers = [][]string{
 	{"runtime/order"},
 	{"runtime/flow"},
 	{"runtime/join"},
-	{"runtime/agg", "runtime/fold"},
+	{"runtime/agg", "runtime/fold", "runtime/silence"},
 	// Events as rows, and questions to them.
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
