@@ -148,6 +148,8 @@ class Stream:
         """Shows who calls whom, and how long it takes: a tree of nested pairs."""
     def fold(self, key: Union[str, Callable], state: dict, step: Callable, *, flush: Optional[Callable] = None, begin: Optional[str] = None, limit: Optional[int] = None, name: Optional[str] = None) -> Stream:
         """Runs a state machine for each key, and makes a stream of what it emits."""
+    def silences(self, key: Union[str, Callable], *, than: Union[Duration, str], top: Optional[int] = 0, limit: Optional[int] = None) -> Any:
+        """Lists when something that had events had none for long: threads, devices, connections."""
     def batches(self, fn: Callable) -> Any:
         """Calls a function of the script for lists of events, in time order."""
     alias: Optional[str]  # The name that results give to the event of a source.

@@ -30,7 +30,7 @@ func Builtins() []*b.Builtin {
 		where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(),
 		merge(), joinStages(), keyOf(), role(), untraced(), trigger(),
 		latency(), slow(), detailOf(), unpaired(), paired(), calls(),
-		fold(), emit(), batches(), sqlQuery(),
+		fold(), silences(), emit(), batches(), sqlQuery(),
 	}
 	list = append(list, sourceAttributes()...)
 	list = append(list, stackBuiltins()...)

@@ -75,6 +75,8 @@ func newDelivery(r *run, op plan.Operator) delivery {
 		}
 	case *plan.TableOp:
 		return &tableDelivery{to: to}
+	case *plan.SilencesOp:
+		return &silenceTables{to: to}
 	case *plan.DatabaseOp:
 		return &database{to: to, services: r.env.services, queryEnd: r.patience.queryEnd}
 	case *plan.HeatOp:

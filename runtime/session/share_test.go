@@ -116,6 +116,43 @@ func TestSharedReadersCountTheSame(t *testing.T) {
 	}
 }
 
+// A key's events may lie in the rings of several readers.
+func TestSharedReadersFindTheSameSilences(t *testing.T) {
+	in := &plan.Source{System: "t", Name: "ev"}
+	silences, err := plan.Build([]plan.Report{&plan.Silences{
+		In: in, Key: plan.Var{Name: "id", Fn: plan.Fn{Text: "id"}}, Than: 20,
+	}}, plan.Env{Catalog: playedCatalog{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !silences.Shareable() {
+		t.Fatal("silences are not shareable")
+	}
+	want := ""
+	for _, readers := range []int{1, 2, 3} {
+		p := silences.Instantiate()
+		d := played(t, p, 20, 100)
+		s := share(d, p, readers)
+		got := ""
+		for i := range 4 {
+			d.advance(25)
+			s.Round(p.Router.Events, false)
+			s.absorb()
+			table, err := plan.Runs[*plan.SilencesRun](p)[0].Result(result.Meta{Final: i == 3, End: 100}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += fmt.Sprintln(len(table.Rows), table.Rows)
+		}
+		if want == "" {
+			want = got
+		}
+		if got != want || len(got) < 1000 {
+			t.Errorf("%d readers: got %.300s, want as of one %.300s", readers, got, want)
+		}
+	}
+}
+
 // Conditions that fail are told of once, whichever reader met them.
 func TestSharedReadersCountFailures(t *testing.T) {
 	in := &plan.Where{In: &plan.Source{System: "t", Name: "ev"}, Pred: plan.Fn{Text: "1000 / (id % 5) > 0"}}

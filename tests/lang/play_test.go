@@ -130,14 +130,16 @@ func (p *player) finish(in *plan.Instance) error {
 		if err != nil {
 			return err
 		}
-		for _, row := range r.Rows {
-			var cells []string
-			for _, v := range row {
-				cells = append(cells, valueText(v))
-			}
-			p.lines = append(p.lines, strings.Join(cells, " "))
-		}
+		p.rows(r)
 		p.loss.Add(t.Group.Loss())
+	}
+	for _, s := range plan.Runs[*plan.SilencesRun](in) {
+		r, err := s.Result(result.Meta{Final: true, End: in.Router.Last}, 0)
+		if err != nil {
+			return err
+		}
+		p.rows(r)
+		p.loss.Add(s.Missing())
 	}
 	for _, f := range plan.Runs[*plan.FoldRun](in) {
 		p.loss.Add(f.Fold.Loss())
@@ -156,6 +158,17 @@ func (p *player) finish(in *plan.Instance) error {
 		}
 	}
 	return nil
+}
+
+// rows adds the rows of a table to the lines.
+func (p *player) rows(t *result.Table) {
+	for _, row := range t.Rows {
+		var cells []string
+		for _, v := range row {
+			cells = append(cells, valueText(v))
+		}
+		p.lines = append(p.lines, strings.Join(cells, " "))
+	}
 }
 
 func line(e *event.Event) string {

@@ -70,6 +70,7 @@ func TestReplayEqualsPerfScript(t *testing.T) {
 	t.Run("syscalls", func(t *testing.T) { replaySyscalls(t, file, lines) })
 	t.Run("top", func(t *testing.T) { replayTop(t, file, lines) })
 	t.Run("num-dist", func(t *testing.T) { replayNumDist(t, file, lines) })
+	t.Run("silences", func(t *testing.T) { replaySilences(t, file, lines) })
 	t.Run("trace", func(t *testing.T) { replayTrace(t, file, lines) })
 }
 

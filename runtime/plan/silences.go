@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/placement"
+	"ppscript/runtime/result"
+	"ppscript/runtime/silence"
+	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
+)
+
+// Silences lists the times in which a key that had events has none.
+type Silences struct {
+	In   Stream
+	Key  Var
+	Than int64 // ns; shorter times are none
+	// Top is how many are shown of each interval, the longest; 0 is all.
+	Top int
+	// Limit bounds the keys; 0 is key.DefaultLimit.
+	Limit int
+}
+
+// Input implements Report.
+func (s *Silences) Input() Stream { return s.In }
+
+// Shape implements Shaped.
+func (*Silences) Shape() string { return "table" }
+
+// A SilencesOp is a Silences of a plan.
+type SilencesOp struct {
+	operator
+	Name    string
+	from    *Silences
+	spec    silence.Spec
+	columns []result.Column
+	shows   []view.Show // by column; nil shows the value
+}
+
+// A SilencesRun is a SilencesOp that runs.
+type SilencesRun struct {
+	running
+	*SilencesOp
+	finder *silence.Finder
+	end    event.Time // of the run, once it is over
+}
+
+func (s *Silences) build(b *builder) error {
+	brs, err := b.existing("silences", s.In)
+	if err != nil {
+		return err
+	}
+	key, err := b.keyFn(s.Key.Fn, brs)
+	if err != nil {
+		return err
+	}
+	op := &SilencesOp{Name: b.names.next("silences"), from: s}
+	op.spec = silence.Spec{Key: key, Than: s.Than, Limit: s.Limit, ByRing: perRing(b, s.Key.Fn, brs)}
+	op.columns = []result.Column{
+		view.KeyColumn(s.Key.Name, key.Any()),
+		{Name: "since", Width: 15},
+		{Name: "silent", Unit: unit.US, Prec: result.UnitPrec, Width: 14},
+		{Name: "ended", Left: true, Width: 5},
+	}
+	op.shows = make([]view.Show, len(op.columns))
+	op.shows[0] = b.shows(key)
+	b.plan.add(op)
+	b.feed(feed{op: op, name: op.Name}, brs)
+	return nil
+}
+
+func (op *SilencesOp) instantiate(in *Instance) Running {
+	spec := op.spec
+	spec.Ordered, spec.LossEnd = in.Order, in.Router.LossEnd
+	run := &SilencesRun{SilencesOp: op, finder: silence.New(spec)}
+	in.fails(op.Name, run.finder.Errors(), true)
+	return run
+}
+
+func (r *SilencesRun) sink(int) flow.Sink { return r.finder }
+
+func (*SilencesOp) needs(_ *builder, n *need) { n.add(event.MemberTime) }
+
+func (op *SilencesOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, op.Name + " sees the time of every event"
+}
+
+// mergeable: silences are found in any order, and those that are common to all
+// readers are those of the run.
+func (*SilencesOp) mergeable() bool { return true }
+
+func (r *SilencesRun) absorb(other Running) { r.finder.Absorb(other.(*SilencesRun).finder) }
+
+// End implements Running: keys that are silent at the end of the run are silent
+// until then.
+func (r *SilencesRun) End(final bool, last, now event.Time) {
+	if final {
+		r.end = max(last, now)
+	}
+}
+
+// Result makes the table of the silences that were over by the end of the interval;
+// until is up to when all events have come, 0 is all that were seen.
+func (r *SilencesRun) Result(m result.Meta, until event.Time) (*result.Table, error) {
+	if until == 0 {
+		until = event.MaxTime
+	}
+	end := event.Time(0)
+	if m.Final {
+		end = max(r.end, m.End)
+	}
+	t := &result.Table{Columns: append([]result.Column(nil), r.columns...)}
+	for _, s := range r.finder.Take(until, end) {
+		ended := "yes"
+		if !s.Over {
+			ended = "no"
+		}
+		t.Rows = append(t.Rows, []event.Value{
+			s.Key, event.TimeOf(s.From), event.DurationOf(s.Length()), event.StrOf(ended),
+		})
+	}
+	t.Meta = m
+	v := view.View{}
+	if r.from.Top > 0 {
+		v.Steps = []view.Step{{Top: r.from.Top}}
+	}
+	return t, v.Table(t, r.shows)
+}
+
+// Missing is what the silences since the last call do not contain.
+func (r *SilencesRun) Missing() event.Loss { return r.finder.Loss() }
+
+func (op *SilencesOp) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "result %-8s by %s: times of more than %s without an event\n", op.Name, op.from.Key.Name,
+		unit.Duration(op.from.Than))
+}
+
+// State implements Running.
+func (r *SilencesRun) State() []string {
+	return []string{fmt.Sprintf("%s: %d keys, %d silences wait for the end of the interval", r.Name,
+		r.finder.Len(), r.finder.Waiting())}
+}

@@ -1,0 +1,49 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// replaySilences compares the times in which threads made no system call with what
+// is between the lines of perf script.
+func replaySilences(t *testing.T, file string, lines []line) {
+	const than = 1_000_000
+	out := testkit.Run(t, testkit.PPScript(t), "--input", file, "--format", "json", "-c",
+		fmt.Sprintf("tracepoint(%q).silences(\"tid\", than = %d * ns)", enter, than)).Want(t, 0)
+	table := last(t, out.Stdout)
+	noLoss(t, table)
+	var got, want []string
+	for _, r := range table.Rows {
+		got = append(got, fmt.Sprintf("%d at %d for %d, ended %v", r.Int(t, "tid"), r.Int(t, "since"),
+			r.Int(t, "silent"), r["ended"]))
+	}
+
+	before, end := map[int]int64{}, int64(0)
+	add := func(tid int, to int64, ended string) {
+		if from := before[tid]; to-from > than {
+			want = append(want, fmt.Sprintf("%d at %d for %d, ended %s", tid, from, to-from, ended))
+		}
+	}
+	for _, l := range lines {
+		if l.event != enter {
+			continue
+		}
+		end = l.time // of the last event that the script reads
+		if _, known := before[l.tid]; known {
+			add(l.tid, l.time, "yes")
+		}
+		before[l.tid] = l.time
+	}
+	for tid := range before {
+		add(tid, end, "no")
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || len(want) < 5 {
+		t.Errorf("got %d silences, want %d:\n%q\nwant\n%q", len(got), len(want), got, want)
+	}
+}
