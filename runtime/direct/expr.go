@@ -2,6 +2,7 @@ package direct
 
 import (
 	"ppscript/runtime/script"
+	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -69,6 +70,12 @@ func (c *compiler) expr(e syntax.Expr) eval {
 		return c.call(e)
 	case *syntax.IndexExpr:
 		return c.index(e)
+	case *syntax.SliceExpr:
+		return c.slice(e)
+	case *syntax.DictExpr:
+		return c.dict(e)
+	case *syntax.Comprehension:
+		return c.comprehension(e)
 	case *syntax.TupleExpr:
 		return c.elements(e.List, func(vs []starlark.Value) starlark.Value { return starlark.Tuple(vs) })
 	case *syntax.ListExpr:
@@ -83,20 +90,6 @@ func (c *compiler) exprs(list []syntax.Expr) []eval {
 		all[i] = c.expr(e)
 	}
 	return all
-}
-
-// elements makes a new value of others.
-func (c *compiler) elements(list []syntax.Expr, of func([]starlark.Value) starlark.Value) eval {
-	all := c.exprs(list)
-	return func(f *frame) starlark.Value {
-		vs := make([]starlark.Value, len(all))
-		for i, x := range all {
-			if vs[i] = x(f); vs[i] == nil {
-				return nil
-			}
-		}
-		return of(vs)
-	}
 }
 
 func truthOf(v starlark.Value) truth {
@@ -192,6 +185,10 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 			if q, ok := b.(starlark.String); ok {
 				return truthIf(ordered(op, p, q))
 			}
+		case value.Duration:
+			if q, ok := b.(value.Duration); ok {
+				return truthIf(ordered(op, p, q))
+			}
 		}
 		ok, err := starlark.Compare(op, a, b)
 		if err != nil {
@@ -201,7 +198,7 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 	}
 }
 
-func ordered[T int64 | starlark.String](op syntax.Token, x, y T) bool {
+func ordered[T int64 | starlark.String | value.Duration](op syntax.Token, x, y T) bool {
 	switch op {
 	case syntax.EQL:
 		return x == y
@@ -274,6 +271,7 @@ func number(e syntax.Expr) starlark.Value {
 
 // arithmetic computes x op y as per-event functions do.
 func arithmetic(op syntax.Token, x, y eval) eval {
+	checked := script.IsArithmetic(op)
 	return func(f *frame) starlark.Value {
 		a := x(f)
 		if a == nil {
@@ -283,21 +281,31 @@ func arithmetic(op syntax.Token, x, y eval) eval {
 		if b == nil {
 			return nil
 		}
-		return operate(op, a, b)
+		return operate(op, checked, a, b)
 	}
 }
 
-func operate(op syntax.Token, a, b starlark.Value) starlark.Value {
-	if p, ok := a.(starlark.Int); ok {
+// operate computes with values; the result of what is checked has 64 bits.
+func operate(op syntax.Token, checked bool, a, b starlark.Value) starlark.Value {
+	switch p := a.(type) {
+	case starlark.Int:
 		if q, ok := b.(starlark.Int); ok {
 			if v := small(op, p, q); v != nil {
 				return v
 			}
 		}
+	case value.Time:
+		if q, ok := b.(value.Time); ok && op == syntax.MINUS && p >= 0 && q >= 0 {
+			return value.Duration(p - q)
+		}
+	case value.Duration:
+		if q, ok := b.(value.Duration); ok && op == syntax.PLUS && fits(int64(p)) && fits(int64(q)) {
+			return p + q
+		}
 	}
 	var v starlark.Value
 	var err error
-	if script.IsArithmetic(op) {
+	if checked {
 		v, err = script.CheckedBinary(op, a, b)
 	} else {
 		v, err = starlark.Binary(op, a, b)
@@ -308,12 +316,14 @@ func operate(op syntax.Token, a, b starlark.Value) starlark.Value {
 	return v
 }
 
+// fits reports a number to which another one can be added.
+func fits(n int64) bool { return n >= -1<<62 && n < 1<<62 }
+
 // small computes with numbers that cannot exceed a word; nil for others.
 func small(op syntax.Token, p, q starlark.Int) starlark.Value {
-	const most = 1 << 62
 	x, ok := p.Int64()
 	y, too := q.Int64()
-	if !ok || !too || x < -most || x >= most || y < -most || y >= most {
+	if !ok || !too || !fits(x) || !fits(y) {
 		return nil
 	}
 	switch op {

@@ -157,6 +157,7 @@ func (c *compiler) assign(st *syntax.AssignStmt) exec {
 			return nil
 		}
 		old, more, op := c.expr(lhs), x, st.Op-syntax.PLUS_EQ+syntax.PLUS
+		checked := script.IsArithmetic(op)
 		x = func(f *frame) starlark.Value {
 			a := old(f)
 			switch a.(type) {
@@ -167,40 +168,12 @@ func (c *compiler) assign(st *syntax.AssignStmt) exec {
 			if b == nil {
 				return nil
 			}
-			return operate(op, a, b)
+			return operate(op, checked, a, b)
 		}
 	}
 	set := c.target(lhs)
 	return func(f *frame) outcome {
 		v := x(f)
 		return outcomeOf(v != nil && set(f, v))
-	}
-}
-
-func (c *compiler) loop(st *syntax.ForStmt) exec {
-	x, set, body := c.expr(st.X), c.target(st.Vars), c.block(st.Body)
-	return func(f *frame) outcome {
-		list := x(f)
-		if list == nil {
-			return failed
-		}
-		it := starlark.Iterate(list)
-		if it == nil {
-			return failed
-		}
-		defer it.Done()
-		var v starlark.Value
-		for it.Next(&v) {
-			if f.turns--; f.turns < 0 || !set(f, v) {
-				return failed
-			}
-			switch o := body(f); o {
-			case broken:
-				return next
-			case returned, failed:
-				return o
-			}
-		}
-		return next
 	}
 }

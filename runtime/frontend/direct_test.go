@@ -69,7 +69,7 @@ func TestDirect(t *testing.T) {
 		}
 	}
 	f(true, "f = lambda e: e.pid // (e.pid - 2)")
-	f(false, "f = lambda e: {1: 'one', 2: 'two'}[e.pid] if e.pid in (1, 2) else [e.pid][e.pid]")
+	f(true, "f = lambda e: {1: 'one', 2: 'two'}[e.pid] if e.pid in (1, 2) else [e.pid][e.pid]")
 	f(true, "D = {1: 'one', 2: 'two'}\nf = lambda e: D[e.pid] if e.pid in D else (e.comm, -e.pid, not e.pid)")
 	f(true, "f = lambda e: e.comm.startswith('ba') and e.comm.upper() + e.comm.replace('a', 'o')")
 	f(true, "f = lambda e: e.nothing_like_it if e.pid == 2 else 10 * 1000")
@@ -95,7 +95,12 @@ def f(e):
     unset = 1
 `)
 	f(true, "def f(e):\n    for i in range(100000):\n        if i == 90000 * e.pid: return i\n    return -1")
-	f(false, "f = lambda e: [x for x in [e.pid]]")
+	f(true, "f = lambda e: [(x, y) for x in [e.pid, 2, 3] if x < 3 for y in range(x) if y != 1] + [e.pid]")
+	f(true, "f = lambda e: [[x * y for x in range(e.pid)] for y in range(3)]")
+	f(true, "f = lambda e: {x: {y: x for y in 'ab'.elems()} for x in range(e.pid)}")
+	f(true, "f = lambda e: {e.pid: 1, 2: 2}")
+	f(true, "f = lambda e: (e.comm[e.pid:], e.comm[:-e.pid], e.comm[-3:e.pid], [1, 2, 3][e.pid:1], e.comm[9:])")
+	f(false, "f = lambda e: e.comm[::2]")
 	f(false, "f = lambda e: (lambda: e.pid)()")
 	f(false, "def f(e):\n    print(e.pid)\n    return 1")
 	f(false, "def f(e):\n    x = [1, 2]\n    x[0] = e.pid\n    return x")
