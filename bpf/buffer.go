@@ -35,6 +35,7 @@ type outgoing struct {
 	length int16 // where on the stack it stands how much more it is; 0 is nothing
 	most   int   // of that
 	stream int   // its number
+	number int16 // where on the stack the number stands, if only the program knows it
 }
 
 // head stores a part of the head.
@@ -52,7 +53,11 @@ func (s *sender) send(r *outgoing) {
 	// The program computes as much as it can before, to keep the time without preemption short.
 	c.Load(asm.R0, s.eval.members.PidTgid())
 	s.head(r, sent.HeadTask, asm.R0)
-	c.Emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
+	if r.number != 0 {
+		c.Load(asm.R0, r.number)
+	} else {
+		c.Emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
+	}
 	s.head(r, sent.HeadStream, asm.R0)
 	on := s.eval.hook.Unpreempted()
 	done, lost, nowhere := c.Label(), c.Label(), c.Label()

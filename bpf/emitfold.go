@@ -90,8 +90,8 @@ func (s *sender) emitted(f *feed) {
 }
 
 // numberSent gives each stream that operators make and that leaves the kernel its
-// number behind those of the events: pairs, in the order of Pairs, and then what folds
-// emit, in the order of Emits.
+// number behind those of the events: pairs, in the order of Pairs, then what folds
+// emit, in the order of Emits, and events without a partner, in that of Lefts.
 func (s *graph) numberSent() {
 	for i, r := range s.sentMade() {
 		r.stream = len(s.sources) + i
@@ -116,6 +116,11 @@ func (s *graph) sentMade() (list []*record) {
 				f.emit.emitted = true
 				list = append(list, f.emit)
 			}
+		}
+	}
+	for _, j := range s.joins {
+		for i := range j.lefts {
+			list = append(list, j.lefts[i].record())
 		}
 	}
 	return list

@@ -35,23 +35,27 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	late, known := j.late[p.start]
 	j.late[p.start] = r.together && (late || !known)
 	for _, f := range r.Fields {
-		if f.Part != expr.Start {
-			continue
+		if f.Part == expr.Start {
+			j.save(savedOf(f, p.start))
 		}
-		sf := savedField{
-			name:  savedName(f),
-			field: &expr.Field{F: f.F, View: f.View},
-			event: p.start,
-			size:  8,
-		}
-		switch f.F.Kind {
-		case event.Str:
-			sf.text, sf.size = true, env{}.fieldRoom(sf.field)
-		case event.Array:
-			sf.array, sf.size = true, arraySize(f.F)
-		}
-		j.save(sf)
 	}
+}
+
+// savedOf is a field that waits with an event.
+func savedOf(f *expr.Field, source int) savedField {
+	sf := savedField{
+		name:  savedName(f),
+		field: &expr.Field{F: f.F, View: f.View},
+		event: source,
+		size:  8,
+	}
+	switch f.F.Kind {
+	case event.Str:
+		sf.text, sf.size = true, env{}.fieldRoom(sf.field)
+	case event.Array:
+		sf.array, sf.size = true, arraySize(f.F)
+	}
+	return sf
 }
 
 // arraySize is the size of an array that programs copy by words.

@@ -82,6 +82,7 @@ type joinOp struct {
 	index  int
 	stages int
 	pairs  []pair
+	lefts  []left // events that stay without a partner, if somebody wants them
 
 	cols    []load.Column // of the key
 	keyRoom int           // bytes
@@ -180,6 +181,14 @@ func (b *follower) from(e *Edge) *[]feed {
 				e.Stream {
 				return &p.feeds
 			}
+		}
+	}
+	for _, j := range b.graph.joins {
+		if feeds := j.leaving(b.graph.sources, e.Stream); feeds != nil {
+			if e.Send == nil {
+				refuse("%s works on events without a partner", e.Name)
+			}
+			return feeds
 		}
 	}
 	for _, f := range b.graph.folds {
@@ -334,6 +343,9 @@ func (s *graph) nodes(i int) []expr.Node {
 		add(f.preds...)
 		add(f.keys...)
 		add(f.key, f.role, f.wakes, f.wakesOn, f.next)
+		if f.join != nil && len(f.join.lefts) > 0 {
+			add(tidNode, cpuNode)
+		}
 		if f.wakes != nil {
 			add(tidNode)
 		}

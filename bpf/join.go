@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/join"
 	"ppscript/runtime/sent"
 )
 
@@ -61,7 +62,10 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			refuse("join key %s is a stack", keys[0].keys[i])
 		}
 	}
-	j.tasks = tasks
+	j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
+	for i := range j.lefts {
+		s.prepareLeft(j, &j.lefts[i])
+	}
 	for _, p := range j.pairs {
 		for k := range p.feeds {
 			f := &p.feeds[k]
@@ -211,7 +215,11 @@ func (o *joiner) feed(f *feed) {
 			c.Emit(asm.And.Imm(asm.R0, mayStart))
 			c.IfImm(asm.JEq, asm.R0, 0, done)
 		}
-		o.wait(key, now, done)
+		if len(j.lefts) > 0 {
+			o.waitSent(key, now, done)
+		} else {
+			o.wait(key, now, done)
+		}
 	}
 	c.GoTo(done)
 	c.Place(failed)
@@ -237,26 +245,19 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
 	// given back.
-	begun, who := c.Alloc(8), c.Alloc(8)
-	copyWord := func(to int16, from int) {
-		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(from), asm.DWord))
-		c.Store(to, asm.R1)
-	}
-	copyWord(begun, waitTime)
-	copyWord(who, waitEvent)
+	var sends *outgoing
+	var begun, who int16
 	fields := make([]int16, len(j.saved))
-	size := 0
-	for _, sf := range j.saved {
-		if o.ends(sf.event) {
-			size = max(size, sf.off+sf.size-waitSaved)
+	if len(j.lefts) > 0 {
+		sends = o.outgoing()
+		o.taken(sends)
+		begun, who = sends.waiting()+waitTime, sends.waiting()+waitEvent
+		for i, sf := range j.saved {
+			fields[i] = sends.waiting() + int16(sf.off)
 		}
-	}
-	saved := c.Alloc(size)
-	for at := 0; at < size; at += 8 {
-		copyWord(saved+int16(at), waitSaved+at)
-	}
-	for i, sf := range j.saved {
-		fields[i] = saved + int16(sf.off-waitSaved)
+	} else {
+		begun, who = c.Alloc(8), c.Alloc(8)
+		o.copied(begun, who, fields)
 	}
 	if j.tasks {
 		c.Emit(assembler.StoreImm(asm.R7, waitEvent, 0))
@@ -290,12 +291,43 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	}
 	c.Place(cancelled)
 	o.count(load.StatUnmatched)
+	if sends != nil {
+		o.leaves(sends, join.Cancelled, now)
+	}
 	c.GoTo(starting)
+	c.Stack = mark
 	c.Place(alone)
 	if f.stage > 0 {
 		o.count(load.StatUnmatched)
+		if sends != nil {
+			o.alone(now)
+		}
 	}
 	c.Stack = mark
+}
+
+// copied copies what the pairs of the program's event read of the one that waits at R7.
+func (o *joiner) copied(begun, who int16, fields []int16) {
+	c, j := o.code, o.join
+	copyWord := func(to int16, from int) {
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(from), asm.DWord))
+		c.Store(to, asm.R1)
+	}
+	copyWord(begun, waitTime)
+	copyWord(who, waitEvent)
+	size := 0
+	for _, sf := range j.saved {
+		if o.ends(sf.event) {
+			size = max(size, sf.off+sf.size-waitSaved)
+		}
+	}
+	saved := c.Alloc(size)
+	for at := 0; at < size; at += 8 {
+		copyWord(saved+int16(at), waitSaved+at)
+	}
+	for i, sf := range j.saved {
+		fields[i] = saved + int16(sf.off-waitSaved)
+	}
 }
 
 // ends reports that the program's event ends pairs with the start.
@@ -311,30 +343,7 @@ func (o *joiner) wait(key, now int16, done label) {
 	mark := c.Stack
 	full, fresh := c.Label(), c.Label()
 	value := c.Alloc(j.size)
-	c.Zero(value+waitSaved, j.size-waitSaved)
-	c.Load(asm.R0, now)
-	c.Store(value+waitTime, asm.R0)
-	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.eval.hook.Index+1)))
-	for _, sf := range j.saved {
-		if sf.event != o.eval.hook.Index {
-			continue
-		}
-		at := value + int16(sf.off)
-		switch {
-		case sf.name == savedTask:
-			c.Load(asm.R0, o.eval.members.PidTgid())
-			c.Store(at, asm.R0)
-		case sf.name == savedContext:
-			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
-		case sf.array:
-			o.eval.hook.Array(at, sf.field.F)
-		case sf.text:
-			o.eval.text(at, sf.size, sf.field)
-		default:
-			o.eval.field(asm.R0, sf.field)
-			c.Store(at, asm.R0)
-		}
-	}
+	o.fill(value, now)
 	if j.tasks {
 		c.TaskValue(load.WaitMap.Of(j.index), true)
 		c.IfImm(asm.JEq, asm.R0, 0, full)
@@ -359,6 +368,35 @@ func (o *joiner) wait(key, now int16, done label) {
 	c.Place(full)
 	o.count(load.StatEvicted)
 	c.Stack = mark
+}
+
+// fill makes what waits of the event.
+func (o *joiner) fill(value, now int16) {
+	c, j := o.code, o.join
+	c.Zero(value+waitSaved, j.size-waitSaved)
+	c.Load(asm.R0, now)
+	c.Store(value+waitTime, asm.R0)
+	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.eval.hook.Index+1)))
+	for _, sf := range j.saved {
+		if sf.event != o.eval.hook.Index {
+			continue
+		}
+		at := value + int16(sf.off)
+		switch {
+		case sf.name == savedTask:
+			c.Load(asm.R0, o.eval.members.PidTgid())
+			c.Store(at, asm.R0)
+		case sf.name == savedContext:
+			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
+		case sf.array:
+			o.eval.hook.Array(at, sf.field.F)
+		case sf.text:
+			o.eval.text(at, sf.size, sf.field)
+		default:
+			o.eval.field(asm.R0, sf.field)
+			c.Store(at, asm.R0)
+		}
+	}
 }
 
 // tidNode and cpuNode are the running task and CPU.

@@ -239,6 +239,19 @@ func (r *Run) Taken() ([]uint64, error) {
 	return taken, nil
 }
 
+// misses is how often the kernel did not run a program, since another one ran.
+func misses(r *Run) (missed uint64) {
+	for i, p := range r.progs {
+		if r.im.Programs[i].Event < 0 {
+			continue
+		}
+		if st, err := p.Stats(); err == nil {
+			missed += st.RecursionMisses
+		}
+	}
+	return missed
+}
+
 // Loss returns the losses since the last call.
 func (r *Run) Loss() (Loss, error) {
 	n := Stats(len(r.im.Tables))
@@ -265,15 +278,7 @@ func (r *Run) Loss() (Loss, error) {
 	for _, t := range r.im.Tables {
 		l.Groups[t.Spec] = event.Loss{Errors: since(t.StatErrors()), Evicted: since(t.StatEvicted())}
 	}
-	var missed uint64
-	for i, p := range r.progs {
-		if r.im.Programs[i].Event < 0 {
-			continue
-		}
-		if st, err := p.Stats(); err == nil {
-			missed += st.RecursionMisses
-		}
-	}
+	missed := misses(r)
 	probes := r.missing.sum()
 	l.Joins.Lost = missed - r.missed + probes - r.missing.told + since(StatLost)
 	r.missed, r.missing.told = missed, probes

@@ -71,7 +71,7 @@ func (e *endings) due(now event.Time) {
 func (j *Join) forget(tid int64) {
 	if row := j.rows.ints.Find(tid); row >= 0 && j.rows.at[row] >= 0 {
 		j.tally.stats.Gone++
-		j.discard(j.rows.at[row], exit, j.clock.now)
+		j.discard(j.rows.at[row], Exit, j.clock.now)
 	}
 }
 
@@ -79,6 +79,6 @@ func (n *Nested) forget(tid int64) {
 	row := n.rows.ints.Find(tid)
 	for row >= 0 && n.rows.at[row] >= 0 {
 		n.tally.stats.Gone++
-		n.remove(n.rows.at[row], exit, n.clock.now)
+		n.remove(n.rows.at[row], Exit, n.clock.now)
 	}
 }

@@ -204,7 +204,7 @@ func (j *Join) events(evs []*event.Event) {
 			} else if in.middle {
 				j.tally.stats.EndsAlone++
 				if j.spec.Left != nil {
-					j.leaves(e, alone, e.Time)
+					j.leaves(e, Alone, e.Time)
 				}
 			}
 		}
@@ -257,7 +257,7 @@ func (j *Join) match(n int32, e *event.Event) {
 	if stream == nil || w.time >= e.Time {
 		j.tally.stats.Cancelled++
 		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.made.gone), cancelled, e.Time)
+			j.leaves(j.list.event(n, &j.made.gone), Cancelled, e.Time)
 		}
 		j.list.free(n)
 		return
@@ -296,13 +296,13 @@ func (j *Join) wait(row, n int32, e *event.Event) {
 		if j.list.at[n].time > e.Time {
 			j.tally.stats.Cancelled++ // e is out of order
 			if j.spec.Left != nil {
-				j.leaves(e, cancelled, e.Time)
+				j.leaves(e, Cancelled, e.Time)
 			}
 			return
 		}
 		j.tally.stats.Replaced++
 		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.made.gone), replaced, e.Time)
+			j.leaves(j.list.event(n, &j.made.gone), Replaced, e.Time)
 		}
 		j.list.unlink(n)
 	} else {

@@ -29,7 +29,7 @@ func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 	j.list.each(func(n int32) {
 		if !j.spec.ByRing || j.list.at[n].ring == ring {
 			j.tally.stats.Broken++
-			j.discard(n, broken, t)
+			j.discard(n, Broken, t)
 		}
 	})
 	if !j.spec.ByRing && j.spec.LossEnd != nil {
@@ -47,11 +47,11 @@ func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 // evict pushes out the oldest event that waits.
 func (j *Join) evict() {
 	j.tally.stats.Evicted++
-	j.discard(j.list.oldest(), evicted, j.list.at[j.list.newest()].time)
+	j.discard(j.list.oldest(), Evicted, j.list.at[j.list.newest()].time)
 }
 
 // discard takes n away unmatched.
-func (j *Join) discard(n int32, why reason, at event.Time) {
+func (j *Join) discard(n int32, why Reason, at event.Time) {
 	if j.spec.Left != nil {
 		j.leaves(j.list.event(n, &j.made.gone), why, at)
 	}

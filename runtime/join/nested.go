@@ -181,7 +181,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	if w == nobody {
 		n.tally.stats.EndsAlone++
 		if n.spec.Left != nil {
-			n.leaves(e, alone, e.Time)
+			n.leaves(e, Alone, e.Time)
 		}
 		return
 	}
@@ -189,7 +189,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 		n.tally.stats.Cancelled++
 		n.pop(top)
 		if n.spec.Left != nil {
-			n.leaves(n.list.event(top, &n.made.gone), cancelled, e.Time)
+			n.leaves(n.list.event(top, &n.made.gone), Cancelled, e.Time)
 		}
 		n.list.free(top)
 	}

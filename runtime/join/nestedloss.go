@@ -5,10 +5,10 @@ import "ppscript/runtime/event"
 // evict takes an entry out of the middle of its stack.
 func (n *Nested) evict(w int32) {
 	n.tally.stats.Evicted++
-	n.remove(w, evicted, n.list.at[n.list.newest()].time)
+	n.remove(w, Evicted, n.list.at[n.list.newest()].time)
 }
 
-func (n *Nested) remove(w int32, why reason, t event.Time) {
+func (n *Nested) remove(w int32, why Reason, t event.Time) {
 	if n.spec.Left != nil {
 		n.leaves(n.list.event(w, &n.made.gone), why, t)
 	}
@@ -29,7 +29,7 @@ func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 	n.list.each(func(w int32) {
 		if !n.spec.ByRing || n.list.at[w].ring == ring {
 			n.tally.stats.Broken++
-			n.remove(w, broken, t)
+			n.remove(w, Broken, t)
 		}
 	})
 	if !n.spec.ByRing && n.spec.LossEnd != nil {
@@ -49,15 +49,15 @@ func (n *Nested) End(final bool, now event.Time) {
 	if n.spec.Left == nil || !final && !n.spec.LeftWaiting {
 		return
 	}
-	why := waits
+	why := Waits
 	if final {
-		why = exit
+		why = Exit
 	}
 	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.made.gone), why, max(n.clock.now, now)) })
 }
 
 // leaves hands out an event that stays without a partner.
-func (n *Nested) leaves(e *event.Event, why reason, t event.Time) {
+func (n *Nested) leaves(e *event.Event, why Reason, t event.Time) {
 	if s := n.spec.Left[e.Stream.Index]; s != nil {
 		n.left.pair.fill(e, s, n.spec.In[e.Stream.Index].Key, why, t)
 		n.left.out[0] = &n.left.pair.ev

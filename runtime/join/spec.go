@@ -107,22 +107,22 @@ type Stats struct {
 	Bytes       int // of the waiting events
 }
 
-// A reason is why an event stays without a partner.
-type reason uint8
+// A Reason is why an event stays without a partner.
+type Reason uint8
 
 const (
-	replaced  reason = iota // a newer start of its key came
-	cancelled               // an event came that makes no pair with it
-	alone                   // an end that nothing waited for
-	broken                  // a loss may hide its end
-	evicted                 // a bound was hit
-	waits                   // an interval ended, it still waits
-	exit                    // the run ended
+	Replaced  Reason = iota // a newer start of its key came
+	Cancelled               // an event came that makes no pair with it
+	Alone                   // an end that nothing waited for
+	Broken                  // a loss may hide its end
+	Evicted                 // a bound was hit
+	Waits                   // an interval ended, it still waits
+	Exit                    // the run ended
 )
 
 var reasonNames = [...]string{"replaced", "cancelled", "alone", "lost", "evicted", "waiting", "exit"}
 
-func (r reason) String() string { return reasonNames[r] }
+func (r Reason) String() string { return reasonNames[r] }
 
 // reasonValues are the same as values, made once.
 var reasonValues = func() (vs [len(reasonNames)]event.Value) {

@@ -18,11 +18,11 @@ const (
 
 // MayBeLost reports of an unpaired event that its partner may be lost.
 func MayBeLost(e *event.Event) bool {
-	return e.Derived.Slots[SlotReason].Compare(reasonValues[broken]) == 0
+	return e.Derived.Slots[SlotReason].Compare(reasonValues[Broken]) == 0
 }
 
 // leaves hands out e, which stays without a partner as is known at t.
-func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
+func (j *Join) leaves(e *event.Event, why Reason, t event.Time) {
 	if s := j.spec.Left[e.Stream.Index]; s != nil {
 		j.left.pair.fill(e, s, j.in[e.Stream.Index].Key, why, t)
 		j.left.out[0] = &j.left.pair.ev
@@ -31,7 +31,7 @@ func (j *Join) leaves(e *event.Event, why reason, t event.Time) {
 }
 
 // fill makes p the unpaired event of e. It views e.
-func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why reason, t event.Time) {
+func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reason, t event.Time) {
 	p.ev = event.Event{
 		Time:    t,
 		Stream:  s,
@@ -60,9 +60,9 @@ func (j *Join) End(final bool, now event.Time) {
 	if j.spec.Left == nil || !final && !j.spec.LeftWaiting {
 		return
 	}
-	why := waits
+	why := Waits
 	if final {
-		why = exit
+		why = Exit
 	}
 	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.made.gone), why, max(j.clock.now, now)) })
 }

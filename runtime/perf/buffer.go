@@ -74,13 +74,16 @@ func (s *Source) openBuffer(cpu int) error {
 	for i, st := range s.byEvent {
 		b.streams = append(b.streams, projected{st, sent.NewRecords(s.cfg.Events[i].Projection)})
 	}
-	for i := range s.cfg.Programs.Pairs {
-		p := &s.cfg.Programs.Pairs[i]
-		b.made = append(b.made, sent.NewPairs(p, s.byMade[i], s.byEvent[p.Start], s.byEvent[p.End]))
+	made, next := &s.cfg.Programs, func() *event.Stream { return s.byMade[len(b.made)] }
+	for i := range made.Pairs {
+		p := &made.Pairs[i]
+		b.made = append(b.made, sent.NewPairs(p, next(), s.byEvent[p.Start], s.byEvent[p.End]))
 	}
-	for i := range s.cfg.Programs.Emits {
-		st := s.byMade[len(s.cfg.Programs.Pairs)+i]
-		b.made = append(b.made, &sent.Emitted{Emits: &s.cfg.Programs.Emits[i], Stream: st})
+	for i := range made.Emits {
+		b.made = append(b.made, &sent.Emitted{Emits: &made.Emits[i], Stream: next()})
+	}
+	for i := range made.Lefts {
+		b.made = append(b.made, sent.NewLefts(&made.Lefts[i], next(), s.byEvent[made.Lefts[i].Event]))
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)

@@ -6,9 +6,10 @@ import "ppscript/runtime/sent"
 
 // Programs starts and stops the programs that send projected records.
 type Programs struct {
-	// Pairs and Emits are those that the programs send.
+	// Pairs, Emits and Lefts are those that the programs send.
 	Pairs []sent.Pair
 	Emits []sent.Emits
+	Lefts []sent.Left
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
 	// descriptor. The programs wake who waits for it when wake bytes wait.
 	Buffer func(cpu, size, wake int) (fd int, err error)

@@ -37,7 +37,7 @@ type Source struct {
 type made struct {
 	streams []*event.Stream
 	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
-	byMade  []*event.Stream // by index in Programs.Pairs, then in Programs.Emits
+	byMade  []*event.Stream // by index in Programs.Pairs, then Emits, then Lefts
 	late    latetext.Texts
 	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
 }
@@ -93,7 +93,7 @@ func (s *Source) Streams() []*event.Stream { return s.streams }
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 
-// MadeStreams are the streams of Programs.Pairs, then those of Programs.Emits.
+// MadeStreams are the streams of Programs.Pairs, then those of Emits and of Lefts.
 func (s *Source) MadeStreams() []*event.Stream { return s.byMade }
 
 // Rings implements event.Source.

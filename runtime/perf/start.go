@@ -163,15 +163,19 @@ func (s *Source) makeStreams() {
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
-	for i := range s.cfg.Programs.Pairs {
-		p := &s.cfg.Programs.Pairs[i]
-		st := &event.Stream{Index: len(s.streams), Schema: p.Schema, Label: p.Label}
+	add := func(schema *event.Schema, label string) {
+		st := &event.Stream{Index: len(s.streams), Schema: schema, Label: label}
 		s.streams, s.byMade = append(s.streams, st), append(s.byMade, st)
 	}
-	for i := range s.cfg.Programs.Emits {
-		e := &s.cfg.Programs.Emits[i]
-		st := &event.Stream{Index: len(s.streams), Schema: e.Schema, Label: e.Label}
-		s.streams, s.byMade = append(s.streams, st), append(s.byMade, st)
+	made := &s.cfg.Programs
+	for i := range made.Pairs {
+		add(made.Pairs[i].Schema, made.Pairs[i].Label)
+	}
+	for i := range made.Emits {
+		add(made.Emits[i].Schema, made.Emits[i].Label)
+	}
+	for i := range made.Lefts {
+		add(made.Lefts[i].Schema, made.Lefts[i].Label)
 	}
 	for i := range s.open.fds {
 		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // else it is counted

@@ -18,6 +18,9 @@ const (
 	sentHead = 32 // of what a program sends, and of the buffer
 )
 
+// unpaired is how many events stay without a partner: most have one.
+const unpaired = 0.02
+
 // passing estimates the share of events for which n holds.
 func passing(n expr.Node) float64 {
 	switch n := n.(type) {

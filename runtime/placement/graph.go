@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -179,6 +181,15 @@ func (g *Graph) joins() []*Operator {
 		}
 	}
 	return list
+}
+
+// left reports that a stream is of events that stay without a partner in a join.
+func (g *Graph) left(stream int) bool {
+	return slices.ContainsFunc(g.joins(), func(op *Operator) bool {
+		return slices.ContainsFunc(op.Pairs.Left, func(st *event.Stream) bool {
+			return st != nil && st.Index == stream
+		})
+	})
 }
 
 // partOf returns the schemas of a stream's parts: its own, or those of the

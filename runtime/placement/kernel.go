@@ -264,6 +264,9 @@ func (k *kernelBuilder) bring(p *bpf.Part, stream int, op *Operator) {
 // edge brings events to an operator.
 func (k *kernelBuilder) edge(from *Edge) error {
 	op := k.p.nodes[from.To].op
+	if k.p.left(from.Stream) {
+		return not("%s leaves the kernel, where it has no partner", k.p.Streams[from.Stream].Label)
+	}
 	if from.Here {
 		return not("%s is made of events in ppscript", k.p.Streams[from.Stream].Label)
 	}

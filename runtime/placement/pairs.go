@@ -7,7 +7,6 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/join"
 	"ppscript/runtime/task"
 )
 
@@ -26,8 +25,8 @@ type pairSender struct {
 	parts []*sentPairs
 }
 
-// sentPairs are the pairs of one stream; start and end are nil if a fold emits it: then
-// all of its values are sent.
+// sentPairs are the pairs of one stream; end is nil if it is of events without a partner,
+// and start too if a fold emits it: then all of its values are sent.
 type sentPairs struct {
 	edge  *bpf.Edge
 	moved []*Pred // that programs check
@@ -74,9 +73,32 @@ func (p *Placer) pairs() (*pairSender, string) {
 				if st == nil {
 					continue
 				}
-				if part := s.add(st); part != nil && !s.fields(n.op.Join, start, end, part) {
+				part := s.add(st)
+				if part == nil {
+					continue
+				}
+				part.start, part.end = p.Streams[start].Schema, p.Streams[end].Schema
+				if !s.fields(n.op.Join.In[end].Key, part) {
 					return nil, "a pair is not sent with what is read of its events"
 				}
+			}
+		}
+		for source, st := range n.op.Join.Left {
+			if st == nil {
+				continue
+			}
+			part := s.add(st)
+			if part == nil {
+				continue
+			}
+			if why := p.doubtful(n); why != "" {
+				return nil, why
+			}
+			// All that it lets through ppscript gets, and what waits in the end too.
+			part.edge.Preds, part.moved = nil, nil
+			part.start = p.Streams[source].Schema
+			if !s.fields(n.op.Join.In[source].Key, part) {
+				return nil, "an event without a partner is not sent with what is read of it"
 			}
 		}
 	}
@@ -84,6 +106,21 @@ func (p *Placer) pairs() (*pairSender, string) {
 		return nil, "nobody who runs here reads what a program could send"
 	}
 	return s, ""
+}
+
+// doubtful tells of an event of a join that programs may miss: what has no partner then
+// may have had one. Natively nothing is missed but what is told, in its place.
+func (p *Placer) doubtful(n *node) string {
+	if p.env.Engine != EngineAuto {
+		return ""
+	}
+	for _, e := range p.Edges {
+		from := p.nodes[e.From]
+		if p.nodes[e.To] == n && from.event != nil && !bpf.InTask(from.event.Program) {
+			return "programs may miss " + from.name + ", so that its partner would seem to have none"
+		}
+	}
+	return ""
 }
 
 // opened reports that a stream is of an event to open.
@@ -121,9 +158,9 @@ func (s *pairSender) add(st *event.Stream) *sentPairs {
 	return part
 }
 
-// fields settles what is sent of the two events of a pair; false if that cannot be.
-func (s *pairSender) fields(spec *join.Spec, start, end int, p *sentPairs) bool {
-	p.start, p.end = s.p.Streams[start].Schema, s.p.Streams[end].Schema
+// fields settles what is sent of the two events of a pair, or of one without a partner,
+// which is a start then; false if that cannot be.
+func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	reads := &s.p.Reads
 	all, named, possible := !reads.Exact, s.p.Lines, true
 	want := map[*event.Field]bool{} // of either event
@@ -154,7 +191,6 @@ func (s *pairSender) fields(spec *join.Spec, start, end int, p *sentPairs) bool 
 		}, func(of expr.Part, known bool) { all = all || !known || of != expr.Self })
 	}
 	// The key of a pair is computed of its end.
-	key := spec.In[end].Key
 	if key.Node == nil {
 		return false
 	}
@@ -163,6 +199,9 @@ func (s *pairSender) fields(spec *join.Spec, start, end int, p *sentPairs) bool 
 	send := p.edge.Send
 	send.Context = all
 	for part, schema := range map[expr.Part]*event.Schema{expr.Start: p.start, expr.End: p.end} {
+		if schema == nil {
+			continue
+		}
 		if named {
 			for _, f := range task.Tells(schema) {
 				want[f] = true

@@ -266,6 +266,11 @@ func (p *Placer) passes(e *Edge) {
 			p.bytes[op.Fold.Out.Index] = p.madeBytes(op.Fold.Out.Index)
 		}
 	case op.Join != nil:
+		if left := op.Join.Left; e.Stream < len(left) && left[e.Stream] != nil {
+			st := left[e.Stream].Index
+			p.passed[st] = e.records * unpaired
+			p.bytes[st] = p.bytes[e.Stream]
+		}
 		// Each end makes a pair, more or less.
 		for start, ends := range op.Join.Pairs {
 			if e.Stream >= len(ends) || ends[e.Stream] == nil {

@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
 )
 
@@ -20,6 +21,9 @@ type Instance struct {
 	Router *flow.Router
 	// Running are the operators, in the order of Plan.Operators.
 	Running []Running
+	// Waiting calls fn for each event that waits in a join that programs do; it may be
+	// nil where they do none.
+	Waiting func(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event))
 
 	runs     map[Operator]Running
 	streams  []*event.Stream // the plan's, with what only a source and a session know

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
@@ -104,20 +103,16 @@ func (j *JoinRun) start(in *Instance) {
 	for i, ends := range j.op.js.Pairs {
 		s.Pairs[i] = in.streamsOf(ends)
 	}
-	if in.programsDo(j.op) {
-		a := &arrivals{op: j.op, next: j.to(), around: j.timeline}
-		a.start(in)
-		j.joiner = a
-		in.fails(j.op.name, j.Failures(), true)
-		return
-	}
 	s.LossEnd, s.Timeline = in.Router.LossEnd, j.timeline
 	if len(j.lefts) > 0 {
 		s.Left, s.LeftTo = in.streamsOf(s.Left), j.leftSink()
 	}
-	if j.op.spec.Nested {
+	switch {
+	case in.programsDo(j.op):
+		j.joiner = j.arrived(in, s)
+	case j.op.spec.Nested:
 		j.joiner = join.NewNested(s, j.tree, j.to())
-	} else {
+	default:
 		j.joiner = join.New(s, j.to())
 	}
 	in.fails(j.op.name, j.Failures(), true)
@@ -417,11 +412,8 @@ func (j *JoinRun) State() []string {
 }
 
 func (n *JoinOp) inKernel() (placement.Work, string) {
-	switch {
-	case n.spec.Nested:
+	if n.spec.Nested {
 		return placement.Work{}, n.name + " nests"
-	case slices.ContainsFunc(n.lefts, func(r *leftRoot) bool { return !r.lost }):
-		return placement.Work{}, "events without a partner are wanted"
 	}
 	return placement.Work{Join: &n.js}, ""
 }

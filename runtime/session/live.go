@@ -156,7 +156,8 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 	if in.Kernel.Sends() {
 		_, pairs := in.Kernel.Image.Pairs()
 		_, emits := in.Kernel.Image.Emits()
-		for i, of := range slices.Concat(pairs, emits) {
+		_, lefts := in.Kernel.Image.Lefts()
+		for i, of := range slices.Concat(pairs, emits, lefts) {
 			st, own := src.MadeStreams()[i], in.Streams()[of]
 			to[st.Index] = []*event.Stream{own}
 			same = same && st.Index == own.Index

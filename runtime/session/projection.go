@@ -37,6 +37,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	run.Places = cfg.Events
 	pairs, _ := im.Pairs()
 	emits, _ := im.Emits()
+	lefts, _ := im.Lefts()
 	projected := func(err error) error {
 		if err != nil {
 			return &errProjection{err}
@@ -46,6 +47,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	cfg.Programs = perf.Programs{
 		Pairs: pairs,
 		Emits: emits,
+		Lefts: lefts,
 		Buffer: func(cpu, size, wake int) (int, error) {
 			fd, err := run.Buffer(cpu, size, wake)
 			return fd, projected(err)

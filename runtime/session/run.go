@@ -180,6 +180,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 	}
 	r.instance = r.plan.Instantiate()
+	r.instance.Waiting = (&waits{run: r}).hand
 	if r.env.rec.file != nil {
 		if err := r.openRecording(); err != nil {
 			return err

@@ -22,6 +22,8 @@ three = join([enter.where("id != 110")], [exit], [enter], key = "_tid")
 four = join([enter], [exit], [enter.where("id % 2")], [exit], key = lambda e: (e._tid, 0), cycle = True)
 first, second = enter.role("id == 110 ? 1 : 3"), enter.role("id % 3")
 parts = join([first], [second], [exit.role("ret < 0 ? 2 : 1")], key = "_tid", cycle = True)
+crossed = join([enter], [exit], key = "id")
+odd = join([enter.where("id != 110")], [exit.where("id % 2 == 0")], key = "_tid")
 beside = join([enter], [exit, tracepoint("sched:sched_switch").untraced()], key = "_tid")
 `
 
@@ -63,6 +65,22 @@ func randomRelations(r *rand.Rand, joins, outside []string) string {
 	}
 	return relating + "\ndef main(o):\n    return [\n        " + strings.Join(results, ",\n        ") +
 		",\n    ]\n"
+}
+
+// What random plans make of events that stay without a partner.
+var unpairedResults = []string{
+	`%s.unpaired().by("reason", nr = "start.id", who = "start._tid").count()`,
+	`%s.unpaired(waiting = True).where("start.id %% 3 != 1").by("reason", key = "start._pid").count()`,
+	`%s.unpaired("start").where("age > 0 || start.id == 110").log()`,
+	`%s.unpaired("end").agg(n = agg.count(), last = agg.last("start.id"))`,
+	`%s.unpaired().log()`,
+}
+
+// Events without a partner are those that they are natively, for the same reasons.
+func TestRandomUnpairedAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(6))
+	alone := append([]string{"crossed", "odd"}, relations...)
+	agreeWhereCut(t, 12, func() string { return randomRelations(r, alone, unpairedResults) }, "joins")
 }
 
 // Joins of all kinds give the same pairs in programs as natively, wherever a plan is cut.

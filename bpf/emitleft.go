@@ -1,0 +1,196 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/join"
+	"ppscript/runtime/sent"
+)
+
+// This file sends the events of a join that stay without a partner. A record is what
+// waits of an event, byte by byte, and why it waits no longer: so it is the same whether
+// the event had waited, or is at hand. What waits in the end is read out of the map
+// (load/waiting.go), and is the same again.
+//
+// The newest event is the one that finds no room in a full map; natively it is the
+// oldest that goes. Both are counted as evicted.
+
+// A left is what is sent of an event that stays without a partner.
+type left struct {
+	source int // whose event it is
+	feeds  []feed
+}
+
+// leftOf finds the source whose unpaired events are a stream.
+func (j *joinOp) leftOf(sources []*source, stream int) (source int, ok bool) {
+	for i, e := range sources {
+		if left := j.spec.Left; e.Stream < len(left) && left[e.Stream] != nil &&
+			left[e.Stream].Index == stream {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// leaving is where unpaired events of a stream go; nil if the join makes none of it.
+func (j *joinOp) leaving(sources []*source, stream int) *[]feed {
+	source, ok := j.leftOf(sources, stream)
+	if !ok {
+		return nil
+	}
+	for i := range j.lefts {
+		if j.lefts[i].source == source {
+			return &j.lefts[i].feeds
+		}
+	}
+	j.lefts = append(j.lefts, left{source: source})
+	return &j.lefts[len(j.lefts)-1].feeds
+}
+
+// record is what is sent of it.
+func (l *left) record() *record { return l.feeds[0].emit }
+
+// prepareLeft settles what waits of events that may stay without a partner.
+func (s *graph) prepareLeft(j *joinOp, l *left) {
+	r := l.record()
+	if r.Whole || len(r.Texts) > 0 {
+		refuse("whole records of events without a partner")
+	}
+	if j.late == nil {
+		j.late = map[int]bool{}
+	}
+	j.late[l.source], j.flags = false, j.flags || r.Context
+	j.save(savedField{name: savedTask, field: tidNode, event: l.source, size: 8})
+	j.save(savedField{name: savedContext, field: cpuNode, event: l.source, size: 8})
+	for _, f := range r.Fields {
+		if f.F.Place != event.InRaw || f.View != expr.ViewValue {
+			refuse("field %s is not at a fixed place of its record", f.F.Name)
+		}
+		j.save(savedOf(f, l.source))
+	}
+}
+
+// Lefts are the streams of events without a partner that the programs send.
+func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
+	for _, j := range im.graph.joins {
+		for i := range j.lefts {
+			l := &j.lefts[i]
+			e := im.graph.sources[l.source]
+			st := j.spec.Left[e.Stream]
+			s := sent.Left{
+				Schema: st.Schema, Label: st.Label, Event: l.source, Join: j.spec, Index: j.index,
+				Size: j.size, Record: sent.Projection{Size: max(e.Schema.Size, 8)},
+			}
+			for k := range j.saved {
+				sf := &j.saved[k]
+				switch {
+				case sf.event != l.source:
+				case sf.name == savedTask:
+					s.Task = sf.off
+				case sf.name == savedContext:
+					s.Context = sf.off
+				case sf.field.F.Place == event.InRaw && sf.field.View == expr.ViewValue:
+					f := sf.field.F
+					field := sent.Copy{From: sf.off, To: f.Offset, Size: f.Size}
+					s.Record.Copies = append(s.Record.Copies, field)
+					s.Record.Size = max(s.Record.Size, f.Offset+f.Size)
+				}
+			}
+			lefts, streams = append(lefts, s), append(streams, st.Index)
+		}
+	}
+	return lefts, streams
+}
+
+// outgoing is room on the stack for what waits, behind all that goes in front of it when
+// it is sent.
+func (o *joiner) outgoing() *outgoing {
+	c, size := o.code, sent.HeadSize+sent.LeftHead+o.join.size
+	return &outgoing{at: c.Alloc(size), size: size, number: c.Alloc(8)}
+}
+
+// waiting is where what waits stands in it.
+func (r *outgoing) waiting() int16 { return r.at + sent.HeadSize + sent.LeftHead }
+
+// taken copies what waits at R7.
+func (o *joiner) taken(r *outgoing) {
+	for at := 0; at < o.join.size; at += 8 {
+		o.code.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at), asm.DWord))
+		o.code.Store(r.waiting()+int16(at), asm.R1)
+	}
+}
+
+// leaves sends an event that stays without a partner. now is the place of the time at
+// which that is known; 0 if it is the event at hand.
+func (o *joiner) leaves(r *outgoing, why join.Reason, now int16) {
+	c := o.code
+	mark := c.Stack
+	ready, unwanted := c.Label(), c.Label()
+	for i := range o.join.lefts {
+		l := &o.join.lefts[i]
+		other := c.Label()
+		c.Load(asm.R1, r.waiting()+waitEvent)
+		c.IfImm(asm.JNE, asm.R1, int32(l.source+1), other)
+		c.Emit(assembler.StoreImm(asm.R10, r.number, int32(l.record().stream)))
+		c.GoTo(ready)
+		c.Place(other)
+	}
+	c.GoTo(unwanted)
+	c.Place(ready)
+	head := r.at + sent.HeadSize
+	c.Emit(assembler.StoreImm(asm.R10, head+sent.LeftReason, int32(why)))
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	if now != 0 {
+		c.Load(asm.R0, now)
+		c.Load(asm.R1, r.waiting()+waitTime)
+		c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
+	}
+	c.Store(head+sent.LeftAge, asm.R0)
+	(&sender{gate: o.gate}).send(r)
+	c.Place(unwanted)
+	c.Stack = mark
+}
+
+// alone sends the event at hand, which nothing waited for.
+func (o *joiner) alone(now int16) {
+	c := o.code
+	mark := c.Stack
+	r := o.outgoing()
+	o.fill(r.waiting(), now)
+	o.leaves(r, join.Alone, 0)
+	c.Stack = mark
+}
+
+// waitSent lets the event wait under its key, and sends who gives way, or finds no room.
+func (o *joiner) waitSent(key, now int16, done label) {
+	c, j := o.code, o.join
+	mark := c.Stack
+	free, full := c.Label(), c.Label()
+	r := o.outgoing()
+	c.Get(load.WaitMap.Of(j.index), key, free)
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
+	o.taken(r)
+	c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+	c.Addr(asm.R2, key)
+	c.Call(asm.FnMapDeleteElem)
+	c.IfImm(asm.JNE, asm.R0, 0, free) // another CPU was faster
+	o.count(load.StatUnmatched)
+	o.leaves(r, join.Replaced, now)
+	c.Place(free)
+	o.fill(r.waiting(), now)
+	c.Put(load.WaitMap.Of(j.index), key, r.waiting(), 1) // BPF_NOEXIST
+	c.IfImm(asm.JEq, asm.R0, 0, done)
+	c.Widen()
+	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST: of another CPU, at the same time
+	o.count(load.StatUnmatched)
+	o.leaves(r, join.Cancelled, 0)
+	c.GoTo(done)
+	c.Place(full)
+	o.count(load.StatEvicted)
+	o.leaves(r, join.Evicted, 0)
+	c.Stack = mark
+}
