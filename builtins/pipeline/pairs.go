@@ -183,8 +183,10 @@ func unpaired() *b.Builtin {
 		Result: "events with start (the event itself, also if it is an end), age (duration), key, and reason: replaced by a newer start of its key, " +
 			"cancelled by an event that makes no pair with it, alone (an end without a start), lost (its end may be), evicted, waiting, exit (the run ended)",
 		Errors: "the stream is not one of pairs",
-		Source: computed,
-		Cost:   "50 ns per such event; starts are kept whole",
+		Source: "computed in ppscript, or of pairs that the kernel relates: such events leave it, and what waits is read at the end. " +
+			"Programs miss events in interrupts, so this is only for events that do not come there, unless the engine is bpf; what they miss breaks what waits. " +
+			"Of a full table the newest is evicted there",
+		Cost: "50 ns per such event; starts are kept whole",
 		Examples: []b.Example{{
 			Code:   `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid").unpaired().by("reason").count()`,
 			Output: "<table of reason, count>"}, {

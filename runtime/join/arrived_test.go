@@ -1,0 +1,62 @@
+package join
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ppscript/runtime/cexpr"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// What programs make as a join gets its streams, its key and its reason here; what they
+// cannot vouch for is broken.
+func TestArrived(t *testing.T) {
+	schema := testSchema("a")
+	key, err := cexpr.Compile("k + 1", &expr.Scope{Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := &event.Stream{Index: 1, Schema: schema}
+	theirs := &event.Stream{Index: 0, Schema: schema}
+	pairs, left := &event.Stream{Index: 2}, &event.Stream{Index: 3}
+	var got []string
+	say := func(evs []*event.Event) {
+		for _, e := range evs {
+			text := fmt.Sprintf("%d of %d:", e.Stream.Index, e.Derived.Start.Stream.Index)
+			for _, v := range e.Derived.Slots {
+				text += " " + v.String()
+			}
+			got = append(got, text)
+		}
+	}
+	raw := func(k byte) []byte { return []byte{k, 15: 0} }
+	unpaired := func(why Reason, at event.Time, of *event.Stream) *event.Event {
+		start := &event.Event{Stream: of, Raw: raw(4), Time: at - 5}
+		return &event.Event{Stream: left, Time: at, Derived: &event.Derived{
+			Start: start, Slots: []event.Value{event.IntOf(5), event.IntOf(int64(why)), {}},
+		}}
+	}
+	spec := Spec{In: []In{{Stage: -1}, {Key: key}}, NeedKey: true, Left: []*event.Stream{nil, left},
+		LeftTo: sinkFunc(say)}
+	a := NewArrived(spec, sinkFunc(say), []*event.Stream{own},
+		func(why Reason, at event.Time, fn func(*event.Event)) {
+			fn(unpaired(why, at, own))
+			fn(unpaired(Broken, at, own))
+		})
+	a.Events([]*event.Event{{Stream: pairs, Derived: &event.Derived{
+		Start: &event.Event{Stream: theirs, Raw: raw(1)}, End: &event.Event{Stream: theirs, Raw: raw(1)},
+		Slots: make([]event.Value, 1),
+	}}})
+	a.Left().Events([]*event.Event{unpaired(Alone, 70, theirs)})
+	a.End(false, 80) // nobody wants what waits
+	a.End(true, 60)
+	want := []string{"2 of 1: 2", "3 of 1: 5 alone 5", "3 of 1: 5 exit 5", "3 of 1: 5 lost 5"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if s, l := a.Stats(), a.Loss(); s.Pairs != 1 || l.Broken != 1 || a.Loss().Broken != 0 {
+		t.Errorf("got %+v, loss %+v, want a pair, and one that is broken", s, l)
+	}
+}
