@@ -65,8 +65,7 @@ func NewLefts(l *Left, stream, of *event.Stream) *Lefts {
 	return &Lefts{Left: l, stream: stream, of: of, records: NewRecords(&l.Record)}
 }
 
-// Show makes e the event of a record; false if that is too short. The time and the
-// CPU of e are there already.
+// Show makes e the event of a record; false if that is too short.
 func (s *Lefts) Show(e *event.Event, rec []byte) bool {
 	if len(rec) < HeadSize+LeftHead+s.Size {
 		return false
@@ -76,8 +75,7 @@ func (s *Lefts) Show(e *event.Event, rec []byte) bool {
 }
 
 // Waiting makes e the event of what waits, which is without a partner for a reason; it is
-// so many nanoseconds old. The time of e is there already, and its CPU is that of the
-// event.
+// so many nanoseconds old. The CPU of e is that of the event.
 func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	raw := s.records.Show(waits)
 	if raw == nil || len(waits) < s.Size {
@@ -92,11 +90,13 @@ func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	}
 	task := binary.LittleEndian.Uint64(waits[s.Task:])
 	context := binary.LittleEndian.Uint64(waits[s.Context:])
-	m.event = event.Event{Kind: event.Sample, Time: e.Time - event.Time(age), PID: int32(task >> 32),
+	began := event.Time(binary.LittleEndian.Uint64(waits))
+	m.event = event.Event{Kind: event.Sample, Time: began, PID: int32(task >> 32),
 		TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.of, Raw: raw}
 	common(raw, s.of.Schema, task, context)
 	m.slots = [LeftSlots]event.Value{event.DurationOf(int64(age)), event.IntOf(int64(reason))}
 	m.derived = event.Derived{Start: &m.event, Slots: m.slots[:]}
+	e.Time = began + event.Time(age)
 	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, &m.derived
 	e.PID, e.TID, e.CPU = m.event.PID, m.event.TID, m.event.CPU
 	return true

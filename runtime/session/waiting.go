@@ -45,13 +45,14 @@ func (w *waits) hand(of *join.Spec, why join.Reason, at event.Time, fn func(*eve
 	began := func(waits []byte) uint64 { return binary.LittleEndian.Uint64(waits) }
 	slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(began(a), began(b)) })
 	for _, waits := range all {
-		e := event.Event{Time: max(at, event.Time(began(waits))), Ring: -1}
+		e := event.Event{Ring: -1}
+		age := uint64(max(at, event.Time(began(waits)))) - began(waits)
 		s := shows[binary.LittleEndian.Uint64(waits[8:])-1]
 		reason := why
 		if event.Time(began(waits)) <= w.until {
 			reason = join.Broken
 		}
-		if s != nil && s.Waiting(&e, waits, uint64(reason), uint64(e.Time)-began(waits)) {
+		if s != nil && s.Waiting(&e, waits, uint64(reason), age) {
 			fn(&e)
 			s.Release()
 		}
