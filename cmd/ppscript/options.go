@@ -80,7 +80,7 @@ func (c *common) runOptions() []*flag {
 			help: "stop after COUNT samples; where the result is lines, after COUNT events that are shown, or " +
 				"whose stacks are written instead"},
 		{name: "mmap-pages", short: "m", metavar: "PAGES", recorded: true, read: c.readPages, deflt: defaultPages(),
-			help: "size of each ring in pages of 4 KiB, a power of two"},
+			help: "size of each ring in pages of 4 KiB, a power of two; where programs of the kernel keep what happens, for --detail of slow pairs, also how much of it each CPU keeps (else 8 MiB, 64 MiB together)"},
 		{name: "watermark", metavar: "PERCENT", deflt: "50", recorded: true, read: readWatermark(&o.Reading.Watermark),
 			help: "read rings when they are that full"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),

@@ -155,7 +155,8 @@ type Env struct {
 	Counted  bool
 	NoKernel string
 	// KeptBytes and KeptCPUs are the memory of each CPU for events that programs keep
-	// for who shows what happened during a pair, and how many CPUs have some.
+	// for who shows what happened during a pair, and how many CPUs share what the plan
+	// allows for all; 0 is no bound on that.
 	KeptBytes, KeptCPUs int
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int

@@ -296,7 +296,9 @@ func (k *kernelBuilder) edge(from *Edge) error {
 // during its pairs: all that a line shows.
 func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) {
 	t := k.p.env
-	k.part.KeptBytes = min(t.KeptBytes, op.AroundBytes/max(1, t.KeptCPUs))
+	if k.part.KeptBytes = t.KeptBytes; t.KeptCPUs > 0 {
+		k.part.KeptBytes = min(t.KeptBytes, op.AroundBytes/t.KeptCPUs)
+	}
 	e.Keep = &bpf.Record{}
 	fields := k.p.Streams[e.Stream].Schema.Fields
 	for i := range fields {

@@ -76,7 +76,8 @@ func (w *windows) close() error {
 	return w.Close()
 }
 
-// kept is how much memory each CPU has for kept events, and how many have some.
+// kept is how much memory each CPU has for kept events, and how many share the bound of
+// the plan; 0 if the user has said how much.
 func (o *Options) kept() (bytes, cpus int) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
@@ -84,7 +85,7 @@ func (o *Options) kept() (bytes, cpus int) {
 	}
 	cpus = all.Possible[len(all.Possible)-1] + 1
 	if o.Reading.Pages > 0 {
-		return o.Reading.Pages * os.Getpagesize(), cpus
+		return o.Reading.Pages * os.Getpagesize(), 0
 	}
 	return keptMost, cpus
 }

@@ -25,6 +25,7 @@ func TestNothingHappens(t *testing.T) {
 		{"projected records", "trace -e raw_syscalls:sys_enter"},
 		{"kernel tier", "top -e raw_syscalls:sys_enter -i 1000s"},
 		{"pairs", "syscalls --than 10ms --engine perf"},
+		{"details", "syscalls --than 10ms --detail=samecpu"},
 		{"clock", "profile -F 99 --engine perf"},
 		{"counters", "stat -e context-switches -i 1000s"},
 		{"recording", "record -e raw_syscalls:sys_enter -o " + data},
