@@ -315,6 +315,8 @@ def cache(name: str, *, period: Optional[int] = None, exclude_user: Optional[boo
     """A counter of a cache of the CPU, by the name that all CPUs share."""
 def pmu(device: str, config: int, *, config1: Optional[int] = 0, config2: Optional[int] = 0, period: Optional[int] = None, exclude_user: Optional[bool] = False, exclude_kernel: Optional[bool] = False, exclude_host: Optional[bool] = False, exclude_guest: Optional[bool] = False, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
     """An event of a PMU by its number, as the CPU's manual gives it."""
+def pmu_event(event: str, *, period: Optional[int] = None, exclude_user: Optional[bool] = False, exclude_kernel: Optional[bool] = False, exclude_host: Optional[bool] = False, exclude_guest: Optional[bool] = False, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
+    """An event of a PMU by the name that the kernel has for it: energy, memory controllers, caches of a package."""
 def memory_access(op: str, *, cycles: Optional[int] = 0, period: Optional[int] = 1000, alias: Optional[str] = None) -> Stream:
     """Samples of the CPU's memory accesses: address, latency, and where the data came from."""
 def event(text: str) -> Stream:

@@ -22,7 +22,8 @@ import (
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	return []*b.Builtin{
-		tracepoint(), software(), sample(), hardware(), cache(), pmu(), memoryAccess(), eventString(),
+		tracepoint(), software(), sample(), hardware(), cache(), pmu(), pmuEvent(), memoryAccess(),
+		eventString(),
 		eventList(), profiler(), kernelRecords(), splitLocks(), counters(),
 	}
 }

@@ -33,7 +33,8 @@ var kinds = []kind{
 	tracepointEvents{},
 	probeEvents{},
 	memoryAccesses{},
-	pmuEvents{},
+	sysfsEvents{},
+	pmuEvents{},   // those by number
 	namedEvents{}, // of all other sources
 }
 
@@ -60,8 +61,10 @@ type Finder struct {
 
 	fs     *tracefs.FS // found at the first tracepoint
 	probes probes
-	// accesses are the events of memory accesses that were found.
+	// accesses are the events of memory accesses that were found, named those that
+	// sysfs names.
 	accesses map[*event.Schema]kernel.MemoryEvent
+	named    map[*event.Schema]kernel.NamedEvent
 }
 
 // Find finds the events that a source names.

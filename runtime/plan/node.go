@@ -97,6 +97,9 @@ type Absence struct {
 type PMU struct {
 	Device string
 	Config [3]uint64
+	// Terms, in place of Config, are names that the device has in sysfs:
+	// cas_count_read, or event=0x3c,umask=1. Device may be a pattern then.
+	Terms string
 }
 
 // Memory is accesses to memory, whatever the event is called that samples them

@@ -36,6 +36,11 @@ var (
 		"the kernel's types", false,
 		missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF"),
 	}
+	// TSC is the counter of the CPU's time stamps: an event that the kernel names.
+	TSC = Need{
+		"the PMU msr", false,
+		missingFile("/sys/bus/event_source/devices/msr/events/tsc", "a kernel for x86 with CONFIG_PERF_EVENTS_MSR"),
+	}
 	cpu0     = Need{"CPU 0", true, missingCPU(0)}
 	CPU1     = Need{"CPU 1", false, missingCPU(1)}
 	Perf     = program("perf", "linux-perf", true)

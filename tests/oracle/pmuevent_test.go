@@ -1,0 +1,35 @@
+package oracle
+
+import (
+	"fmt"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Time stamps that pass while a program computes, as perf stat counts them.
+func TestNamedEventEqualsPerfStat(t *testing.T) {
+	live(t, testkit.Perf, testkit.TSC)
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-spin", "300")
+		perf := attachPerf(t, l, "stat", "-x,", "-e", "msr/tsc/")
+		ours := attach(t, l, "--format", "json", "-c",
+			`counters([pmu_event("msr/tsc"), software("task-clock")]).by("event").agg(total = agg.sum("value"))`)
+		l.Do()
+		table := last(t, ours.Stop().Want(t, 0).Stdout)
+		want := perfCounts(t, perf.end())["msr/tsc/"]
+		l.End()
+		got := map[string]int64{}
+		for _, row := range table.Rows {
+			got[row.Text(t, "event")] = row.Int(t, "total")
+		}
+		tsc, ns := got["pmu:msr/tsc"], got["software:task-clock"]
+		if ns < 250e6 {
+			t.Fatalf("got %d ns of computing, want nearly 300 ms", ns)
+		}
+		if d := tsc - want; d < -want/100 || d > want/100 {
+			wrong = append(wrong, fmt.Sprintf("got %d time stamps in %d ns, want perf's %d", tsc, ns, want))
+		}
+		return wrong
+	})
+}
