@@ -48,6 +48,7 @@
 //	fold       a state machine for each key, which emits events
 //	silence    times in which a key has no events, whatever order these come in
 //	sql        events as rows of tables, and questions to them
+//	timeline   what happened when: slices, instants, switches, wake-ups, counters
 //	output     results in the forms of other tools, a package for each
 //	render     results as text, JSON, CSV, Markdown
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps

@@ -125,6 +125,8 @@ func (c *common) outputOptions() []*flag {
 			help: "write stacks to FILE for go tool pprof"},
 		{name: "speedscope", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.Speedscope),
 			help: "write stacks to FILE for speedscope.app"},
+		{name: "perfetto", metavar: "FILE", kind: aPath, read: readPath(&o.Timeline),
+			help: "write what happened when to FILE for ui.perfetto.dev: pairs as slices, scheduling, wake-ups, stacks. Lines of events are then printed only with -o or --format"},
 		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: alone{value: "yes"}, deflt: "yes with --pprof, --speedscope and --flame-graph", read: readChoice(&o.Symbols.Lines),
 			help: "yes or no: name source files, lines and inlined functions in stacks"},
 		{name: "symfs", metavar: "DIR", kind: aPath, read: c.readSymRoot,

@@ -22,7 +22,9 @@ import (
 // --allow.
 
 // writers are the common options that name files to write.
-var writers = map[string]bool{"output": true, "flame-graph": true, "pprof": true, "speedscope": true}
+var writers = map[string]bool{
+	"output": true, "flame-graph": true, "pprof": true, "speedscope": true, "perfetto": true,
+}
 
 // ownWords are the common options that only the user gives: a script cannot have
 // defaults for them.

@@ -134,10 +134,7 @@ func (w *Writer) describe() Info {
 	if in.Cmdline == nil {
 		in.Cmdline = os.Args
 	}
-	var u unix.Utsname
-	if unix.Uname(&u) == nil {
-		in.Hostname, in.OSRelease, in.Arch = text(u.Nodename[:]), text(u.Release[:]), text(u.Machine[:])
-	}
+	in.here()
 	if cpus, err := kernel.ReadCPUs(w.opt.Roots); err == nil {
 		in.CPUsOnline, in.CPUsAvail = len(cpus.Online), len(cpus.Present)
 	} else {
@@ -265,4 +262,17 @@ func (w *Writer) tracing() *tracing {
 	}
 	t.headerPage = headerPage
 	return t
+}
+
+// Here is the machine that runs this, by its name, kernel and architecture.
+func Here() (in Info) {
+	in.here()
+	return in
+}
+
+func (in *Info) here() {
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		in.Hostname, in.OSRelease, in.Arch = text(u.Nodename[:]), text(u.Release[:]), text(u.Machine[:])
+	}
 }

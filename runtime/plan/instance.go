@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
@@ -87,6 +89,13 @@ func (in *Instance) Another() *Instance {
 	own := in.Plan.instantiate(in.streams)
 	own.Router.Remap = in.Router.Remap
 	return own
+}
+
+// HasStack reports that the samples of a stream carry a stack.
+func (in *Instance) HasStack(s *event.Stream) bool {
+	return slices.ContainsFunc(in.Events, func(e *Event) bool {
+		return e.Stack != nil && in.streams[e.Stream.Index] == s
+	})
 }
 
 func (p *Plan) instantiate(streams []*event.Stream) *Instance {

@@ -32,6 +32,10 @@ func tellAbout(b *builder) {
 		f.about = make([]flow.About, len(b.plan.streams))
 		for i := range f.branches {
 			f.about[f.branches[i].stream] = about(b, f.branches[i])
+			if _, is := f.op.(*TimelineOp); is && schedules(&f.branches[i]) {
+				// A switch away from ppscript begins another thread's time.
+				f.about[f.branches[i].stream] = flow.About{Whom: flow.Nobody}
+			}
 		}
 	}
 }

@@ -66,6 +66,8 @@ func newDelivery(r *run, op plan.Operator) delivery {
 			return &stackFile{stackCounts: stackCounts{to: to}, of: r, recorded: r.env.rec.info()}
 		}
 		return &stackResult{stackCounts{to: to}}
+	case *plan.TimelineOp:
+		return &timelineFile{of: r}
 	case *plan.PushOp:
 		return &outlet{to: to, env: r.env, clock: &r.clock}
 	case *plan.RecordOp:

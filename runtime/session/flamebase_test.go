@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/output"
 	"ppscript/runtime/plan"
 )
 
@@ -21,12 +22,12 @@ func TestFlameBase(t *testing.T) {
 		_, _, err := runJSON(t, Config{Options: o, Reports: []plan.Report{&plan.Log{In: faults()}}})
 		return err
 	}
-	if err := run(Options{Stacks: StackFiles{FlameGraph: base}}); err != nil {
+	if err := run(Options{Stacks: output.StackFiles{FlameGraph: base}}); err != nil {
 		t.Fatal(err)
 	}
 	picture := func() string {
 		t.Helper()
-		if err := run(Options{Stacks: StackFiles{FlameGraph: svg, FlameBase: base}}); err != nil {
+		if err := run(Options{Stacks: output.StackFiles{FlameGraph: svg, FlameBase: base}}); err != nil {
 			t.Fatal(err)
 		}
 		b, err := os.ReadFile(svg)
@@ -48,8 +49,8 @@ func TestFlameBase(t *testing.T) {
 		t.Error("got no frame that grew, want all of them")
 	}
 	for _, o := range []Options{
-		{Stacks: StackFiles{FlameGraph: svg, FlameBase: filepath.Join(dir, "none")}},
-		{Stacks: StackFiles{FlameGraph: base, FlameBase: base}},
+		{Stacks: output.StackFiles{FlameGraph: svg, FlameBase: filepath.Join(dir, "none")}},
+		{Stacks: output.StackFiles{FlameGraph: base, FlameBase: base}},
 	} {
 		if err := run(o); diag.HintOf(err) == "" {
 			t.Errorf("%+v: got error %v, want one with a hint", o, err)

@@ -3,8 +3,8 @@ package session
 import (
 	"time"
 
+	"ppscript/runtime/output"
 	"ppscript/runtime/perfdata"
-	"ppscript/runtime/picture"
 )
 
 // Options are the options that all profilers share.
@@ -20,9 +20,11 @@ type Options struct {
 	Reading   Reading
 	Clock     Clock
 	Cost      Cost
-	Stacks    StackFiles
-	Symbols   Symbols
-	Show      Show
+	Stacks    output.StackFiles
+	// Timeline is the file that shows along a time axis what happened; "" is none.
+	Timeline string
+	Symbols  Symbols
+	Show     Show
 }
 
 // A Recording is read in place of the kernel's events.
@@ -80,43 +82,6 @@ type Cost struct {
 // evaluates reports that the user asks how many events occur somewhere.
 func (c *Cost) evaluates() bool { return len(c.EvalCPUs)+len(c.EvalPIDs) > 0 }
 
-// StackFiles are the files that the stacks of a run go to; "" is none.
-type StackFiles struct {
-	// FlameGraph is folded text, or a flame graph if it ends in .svg or .html, or
-	// pprof's form (.pb.gz). Stdout prints folded text.
-	FlameGraph string
-	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows which
-	// functions grew and shrank since.
-	FlameBase string
-	Pprof     string // has pprof's form
-	// Speedscope has the form of speedscope.app.
-	Speedscope string
-}
-
-// list is the files with the options that name them.
-func (s *StackFiles) list() (list []namedFile) {
-	for _, f := range []namedFile{
-		{picture.FlameGraph, s.FlameGraph}, {"pprof", s.Pprof}, {"speedscope", s.Speedscope},
-	} {
-		if f.path != "" {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
-// path is the value of an option.
-func (s *StackFiles) path(option string) string {
-	for _, f := range s.list() {
-		if f.option == option {
-			return f.path
-		}
-	}
-	return ""
-}
-
-type namedFile struct{ option, path string }
-
 // Symbols says where names of functions come from.
 type Symbols struct {
 	// Lines, "yes" or "no", says whether frames have their source file and line,
@@ -134,7 +99,7 @@ type Symbols struct {
 
 // lines reports whether source lines are wanted.
 func (o *Options) lines() bool {
-	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && len(o.Stacks.list()) > 0
+	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && len(o.Stacks.List()) > 0
 }
 
 // Show says which results are shown, and where.

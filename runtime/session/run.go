@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/order"
+	"ppscript/runtime/output"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 )
@@ -51,10 +52,11 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return Outcome{Status: -1}, err
 	}
-	files, err := fileReports(&cfg.Options, cfg.Reports)
+	files, err := cfg.Options.Stacks.Reports(cfg.Reports)
 	if err != nil {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
+	files = append(files, output.Timeline(cfg.Options.Timeline, cfg.Reports)...)
 	if len(files) > 0 && cfg.Options.Show.NoLog {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool {
 			_, is := r.(*plan.Log)

@@ -10,6 +10,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/naming"
+	"ppscript/runtime/output"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
@@ -42,56 +43,13 @@ type wholeRun interface {
 	ran() bool
 }
 
-// Stdout as StackFiles.FlameGraph prints folded stacks among the results.
-const Stdout = "-"
-
-// fileReports are the counts that the files of o need, for what the script
-// reports: its stacks, else the events of its first log, else of its first
-// result.
-func fileReports(o *Options, reports []plan.Report) ([]plan.Report, error) {
-	files := o.Stacks.list()
-	if len(files) == 0 {
-		return nil, nil
-	}
-	spec := stacksOf(reports)
-	if spec == nil {
-		return nil, diag.Errorf(diag.Usage, "write stacks", files[0].path,
-			"the script reports no events that could have stacks").
-			WithHint("use it with a script that shows or counts events, such as profile or trace")
-	}
-	var list []plan.Report
-	for _, f := range files {
-		s := *spec
-		s.File, s.Top, s.Periods = f.option, 0, f.option != picture.FlameGraph
-		list = append(list, &s)
-	}
-	return list, nil
-}
-
-func stacksOf(reports []plan.Report) *plan.Stacks {
-	for _, r := range reports {
-		if s, ok := r.(*plan.Stacks); ok {
-			return s
-		}
-	}
-	for _, r := range reports {
-		if l, ok := r.(*plan.Log); ok {
-			return &plan.Stacks{In: l.In, Title: l.Title}
-		}
-	}
-	for _, r := range reports {
-		switch r.(type) {
-		case *plan.Group, *plan.Each:
-			return &plan.Stacks{In: r.Input()}
-		}
-	}
-	return nil
-}
+// Stdout as the file of a flame graph prints folded stacks among the results.
+const Stdout = output.Stdout
 
 // open opens the file; what goes to the output of results has none.
 func (f *stackFile) open(ctx context.Context, op plan.Operator) (err error) {
 	o, option := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.File
-	path := o.Stacks.path(option)
+	path := o.Stacks.Path(option)
 	_, suffix, own := render.StackFormatFor(option)
 	if path != Stdout {
 		if f.file, err = picture.OpenStacks(ctx, path, option); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/output"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/stack"
@@ -101,7 +102,7 @@ func TestStackFilesOfAReplay(t *testing.T) {
 	_, _, err := runJSON(t, Config{
 		Options: Options{
 			Recording: Recording{Path: withStacks},
-			Stacks:    StackFiles{FlameGraph: svg, Pprof: pb},
+			Stacks:    output.StackFiles{FlameGraph: svg, Pprof: pb},
 		},
 		Notes:   func(l string) { said = append(said, l) },
 		Reports: []plan.Report{&plan.Log{In: faults()}},
@@ -123,7 +124,8 @@ func TestStackFilesOfAReplay(t *testing.T) {
 
 func TestFoldedToTheOutput(t *testing.T) {
 	lines, _, err := runJSON(t, Config{
-		Options: Options{Recording: Recording{Path: withStacks}, Stacks: StackFiles{FlameGraph: Stdout}},
+		Options: Options{Recording: Recording{Path: withStacks},
+			Stacks: output.StackFiles{FlameGraph: Stdout}},
 		Reports: []plan.Report{&plan.Log{In: faults()}},
 	})
 	if err != nil {
@@ -153,10 +155,10 @@ func TestStackFileErrors(t *testing.T) {
 			t.Errorf("%+v: got error %v, want one of usage with a hint", o, err)
 		}
 	}
-	f(Options{Stacks: StackFiles{FlameGraph: "/nonexistent/a.svg"}}, &plan.Log{In: faults()})
-	f(Options{Stacks: StackFiles{FlameGraph: t.TempDir()}}, &plan.Log{In: faults()})
-	f(Options{Stacks: StackFiles{Pprof: Stdout}}, &plan.Log{In: faults()})
-	f(Options{Stacks: StackFiles{Pprof: "x.pb.gz"}}, &plan.Heat{
+	f(Options{Stacks: output.StackFiles{FlameGraph: "/nonexistent/a.svg"}}, &plan.Log{In: faults()})
+	f(Options{Stacks: output.StackFiles{FlameGraph: t.TempDir()}}, &plan.Log{In: faults()})
+	f(Options{Stacks: output.StackFiles{Pprof: Stdout}}, &plan.Log{In: faults()})
+	f(Options{Stacks: output.StackFiles{Pprof: "x.pb.gz"}}, &plan.Heat{
 		In:     faults(),
 		Value:  plan.Fn{Text: "period"},
 		Prefix: filepath.Join(t.TempDir(), "x"),

@@ -80,6 +80,8 @@ var layers = [][]string{
 	{"bpf"},
 	// Forms of results for other tools.
 	{"runtime/output/speedscope"},
+	{"runtime/timeline"},
+	{"runtime/output/perfetto"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},
@@ -92,6 +94,7 @@ var layers = [][]string{
 	{"runtime/plan"},
 	{"runtime/eventstring"}, // makes sources of texts
 	{"runtime/eventkind"},   // finds the events that sources name, opens none
+	{"runtime/output"},      // the reports that files for other tools need
 	{"runtime/session"},
 	{"runtime/value"},
 	{"runtime/option"},

@@ -1,0 +1,107 @@
+// Package output decides which reports a run needs for the files that it writes for other
+// tools, beside those of its script. The forms of the files are packages below this one;
+// render and picture have those of flame graphs and pprof. Session delivers the reports.
+package output
+
+import (
+	"ppscript/runtime/diag"
+	"ppscript/runtime/picture"
+	"ppscript/runtime/plan"
+)
+
+// Stdout as StackFiles.FlameGraph prints folded stacks among the results.
+const Stdout = "-"
+
+// StackFiles are the files that the stacks of a run go to; "" is none.
+type StackFiles struct {
+	// FlameGraph is folded text, or a flame graph if it ends in .svg or .html, or
+	// pprof's form (.pb.gz). Stdout prints folded text.
+	FlameGraph string
+	// FlameBase is a file of folded stacks: FlameGraph, an SVG, then shows which
+	// functions grew and shrank since.
+	FlameBase string
+	Pprof     string // has pprof's form
+	// Speedscope has the form of speedscope.app.
+	Speedscope string
+}
+
+// A NamedFile is a file with the option that names it.
+type NamedFile struct{ Option, Path string }
+
+// List is the files with the options that name them.
+func (s *StackFiles) List() (list []NamedFile) {
+	for _, f := range []NamedFile{
+		{picture.FlameGraph, s.FlameGraph}, {"pprof", s.Pprof}, {"speedscope", s.Speedscope},
+	} {
+		if f.Path != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Path is the value of an option.
+func (s *StackFiles) Path(option string) string {
+	for _, f := range s.List() {
+		if f.Option == option {
+			return f.Path
+		}
+	}
+	return ""
+}
+
+// Reports are the counts that the files need, for what the script
+// reports: its stacks, else the events of its first log, else of its first
+// result.
+func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
+	files := s.List()
+	if len(files) == 0 {
+		return nil, nil
+	}
+	spec := stacksOf(reports)
+	if spec == nil {
+		return nil, diag.Errorf(diag.Usage, "write stacks", files[0].Path,
+			"the script reports no events that could have stacks").
+			WithHint("use it with a script that shows or counts events, such as profile or trace")
+	}
+	var list []plan.Report
+	for _, f := range files {
+		s := *spec
+		s.File, s.Top, s.Periods = f.Option, 0, f.Option != picture.FlameGraph
+		list = append(list, &s)
+	}
+	return list, nil
+}
+
+func stacksOf(reports []plan.Report) *plan.Stacks {
+	for _, r := range reports {
+		if s, ok := r.(*plan.Stacks); ok {
+			return s
+		}
+	}
+	for _, r := range reports {
+		if l, ok := r.(*plan.Log); ok {
+			return &plan.Stacks{In: l.In, Title: l.Title}
+		}
+	}
+	for _, r := range reports {
+		switch r.(type) {
+		case *plan.Group, *plan.Each:
+			return &plan.Stacks{In: r.Input()}
+		}
+	}
+	return nil
+}
+
+// Timeline is the report that a timeline needs, of what the others are made of; none
+// without a file.
+func Timeline(path string, reports []plan.Report) []plan.Report {
+	if path == "" {
+		return nil
+	}
+	t := &plan.Timeline{}
+	for _, r := range reports {
+		t.In = append(t.In, r.Input())
+	}
+	return []plan.Report{t}
+}

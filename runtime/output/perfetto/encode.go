@@ -1,0 +1,59 @@
+package perfetto
+
+import (
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
+)
+
+// This file encodes the wire format of protocol buffers.
+
+const (
+	varint  = 0
+	fixed64 = 1
+	bytesOf = 2
+)
+
+func appendTag(dst []byte, field, wire int) []byte {
+	if tag := uint64(field<<3 | wire); tag >= 0x80 {
+		return binary.AppendUvarint(dst, tag)
+	}
+	return append(dst, byte(field<<3|wire))
+}
+
+func appendUint(dst []byte, field int, v uint64) []byte {
+	return binary.AppendUvarint(appendTag(dst, field, varint), v)
+}
+
+// appendInt appends an int32 or int64: negative ones have ten bytes.
+func appendInt(dst []byte, field int, v int64) []byte { return appendUint(dst, field, uint64(v)) }
+
+func appendFixed(dst []byte, field int, v uint64) []byte {
+	return binary.LittleEndian.AppendUint64(appendTag(dst, field, fixed64), v)
+}
+
+func appendDouble(dst []byte, field int, v float64) []byte {
+	return appendFixed(dst, field, math.Float64bits(v))
+}
+
+// appendBytes appends a message, or text that is known to be UTF-8.
+func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
+	dst = binary.AppendUvarint(appendTag(dst, field, bytesOf), uint64(len(v)))
+	return append(dst, v...)
+}
+
+// appendText appends text; bytes that are no UTF-8 become question marks, since readers
+// may refuse the whole message.
+func appendText(dst []byte, field int, v []byte) []byte {
+	if !utf8.Valid(v) {
+		v = append([]byte(nil), v...)
+		for i := 0; i < len(v); {
+			r, n := utf8.DecodeRune(v[i:])
+			if r == utf8.RuneError && n == 1 {
+				v[i] = '?'
+			}
+			i += n
+		}
+	}
+	return appendBytes(dst, field, v)
+}

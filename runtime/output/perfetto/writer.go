@@ -1,0 +1,241 @@
+package perfetto
+
+import (
+	"io"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/timeline"
+)
+
+// Field numbers. Those of messages that are used once stand where they are used.
+const (
+	tracePacket = 1 // of the file
+
+	packetFtrace     = 1
+	packetClocks     = 6
+	packetTime       = 8
+	packetSequence   = 10
+	packetTrackEvent = 11
+	packetInterned   = 12
+	packetFlags      = 13
+	packetSystem     = 45
+	packetTrack      = 60
+	packetSample     = 66
+
+	eventAnnotation = 4
+	eventType       = 9
+	eventName       = 10
+	eventTrack      = 11
+	eventDouble     = 44
+	eventLeads      = 47
+	eventFollows    = 48
+	eventStack      = 56
+
+	typeBegin   = 1
+	typeEnd     = 2
+	typeInstant = 3
+	typeCounter = 4
+
+	stateCleared = 1 // of packetFlags
+	stateNeeded  = 2
+
+	clockRealtime = 1
+	clockBoottime = 6
+)
+
+// sequence is the one sequence of packets of a file.
+const sequence = 1
+
+// flushBytes is how much is written at once.
+const flushBytes = 256 << 10
+
+// Options of a Writer.
+type Options struct {
+	// Clock converts to wall-clock time; nil if nobody knows.
+	Clock   func(event.Time) time.Time
+	Machine Machine
+	Stacks  timeline.Stacks // nil without stacks
+}
+
+// A Machine is where the events happened; what is not known is "".
+type Machine struct{ Release, Arch string }
+
+// A Writer writes a trace. It implements timeline.Writer.
+type Writer struct {
+	w      io.Writer
+	opt    Options
+	out    []byte // complete packets
+	packet []byte // the one that is made
+	event  []byte // a message of it
+	part   []byte // a message of that
+	err    error
+	begun  bool
+	last   uint64 // the newest track that was described
+	names  interned
+	stacks stacks
+}
+
+// New makes a Writer. It writes nothing yet.
+func New(w io.Writer, o Options) *Writer {
+	t := &Writer{w: w, opt: o}
+	t.clearState()
+	return t
+}
+
+// begin writes what comes first: about the machine, and which wall-clock time it is.
+func (t *Writer) begin(at event.Time) {
+	t.begun = true
+	if m := t.opt.Machine; m.Release != "" {
+		uts := appendBytes(appendBytes(nil, 1, "Linux"), 3, m.Release)
+		if m.Arch != "" {
+			uts = appendBytes(uts, 4, m.Arch)
+		}
+		t.packet = appendBytes(t.packet[:0], packetSystem, appendBytes(nil, 1, uts))
+		t.put()
+	}
+	clock := func(id int, ns int64) []byte { return appendInt(appendUint(nil, 1, uint64(id)), 2, ns) }
+	snapshot := appendBytes(nil, 1, clock(clockBoottime, int64(at)))
+	if t.opt.Clock != nil {
+		if wall := t.opt.Clock(at); !wall.IsZero() {
+			snapshot = appendBytes(snapshot, 1, clock(clockRealtime, wall.UnixNano()))
+		}
+	}
+	snapshot = appendUint(snapshot, 2, clockBoottime) // the primary clock
+	t.packet = appendBytes(t.packet[:0], packetClocks, snapshot)
+	t.put()
+	t.packet = appendUint(t.packet[:0], packetFlags, stateCleared)
+	t.put()
+}
+
+// put ends the packet.
+func (t *Writer) put() {
+	t.packet = appendUint(t.packet, packetSequence, sequence)
+	t.out = appendBytes(t.out, tracePacket, t.packet)
+	if len(t.out) >= flushBytes {
+		t.flush()
+	}
+}
+
+func (t *Writer) flush() {
+	if t.err == nil && len(t.out) > 0 {
+		if _, err := t.w.Write(t.out); err != nil {
+			t.err = &diag.Error{Op: "write", Subject: "perfetto", Cause: err}
+		}
+	}
+	t.out = t.out[:0]
+}
+
+// Flush implements timeline.Writer.
+func (t *Writer) Flush() error {
+	t.flush()
+	return t.err
+}
+
+// Close implements timeline.Writer. A trace in which nothing happened has its clock.
+func (t *Writer) Close() error {
+	if !t.begun {
+		t.begin(0)
+	}
+	return t.Flush()
+}
+
+// Write implements timeline.Writer.
+func (t *Writer) Write(it *timeline.Item) {
+	if t.err != nil {
+		return
+	}
+	if !t.begun {
+		t.begin(it.Time)
+	}
+	t.describe(it.Track)
+	switch it.Kind {
+	case timeline.Instant:
+		t.track(it, it.Time, typeInstant)
+	case timeline.Slice:
+		t.track(it, it.Time, typeBegin)
+		t.track(it, it.End, typeEnd)
+	case timeline.Counter:
+		t.track(it, it.Time, typeCounter)
+	case timeline.Sample:
+		t.sample(it)
+	case timeline.Switch:
+		t.switched(it)
+	case timeline.Wakeup:
+		t.woke(it)
+		t.track(it, it.Time, typeInstant)
+	}
+	if t.full() {
+		t.clearState()
+		t.packet = appendUint(t.packet[:0], packetFlags, stateCleared)
+		t.put()
+	}
+}
+
+// track writes an event of a track. Names and stacks that are new go into the same packet.
+func (t *Writer) track(it *timeline.Item, at event.Time, is uint64) {
+	ev := appendUint(t.event[:0], eventType, is)
+	ev = appendUint(ev, eventTrack, it.Track.ID)
+	switch is {
+	case typeCounter:
+		ev = appendDouble(ev, eventDouble, it.Value)
+	case typeEnd:
+		if id := t.stack(it.EndStack); id != 0 {
+			ev = appendUint(ev, eventStack, id)
+		}
+	default:
+		ev = appendUint(ev, eventName, t.names.event(it.Name))
+		ev = t.annotations(ev, it)
+		if it.Leads != 0 {
+			ev = appendFixed(ev, eventLeads, it.Leads)
+		}
+		if it.Follows != 0 {
+			ev = appendFixed(ev, eventFollows, it.Follows)
+		}
+		if id := t.stack(it.Stack); id != 0 {
+			ev = appendUint(ev, eventStack, id)
+		}
+	}
+	t.event = ev
+	t.packet = appendInt(t.packet[:0], packetTime, int64(at))
+	t.packet = appendBytes(t.packet, packetTrackEvent, ev)
+	t.putInterned()
+}
+
+// putInterned ends a packet that uses what was interned, with what is new of it.
+func (t *Writer) putInterned() {
+	t.packet = appendUint(t.packet, packetFlags, stateNeeded)
+	if len(t.names.fresh) > 0 {
+		t.packet = appendBytes(t.packet, packetInterned, t.names.fresh)
+		t.names.fresh = t.names.fresh[:0]
+	}
+	t.put()
+}
+
+// annotations appends the fields of the event.
+func (t *Writer) annotations(ev []byte, it *timeline.Item) []byte {
+	for i := range it.Args {
+		a := &it.Args[i]
+		v := a.Value(it.Event)
+		if v.Kind == timeline.NoArg {
+			continue
+		}
+		p := appendUint(t.part[:0], 1, t.names.arg(a))
+		switch v.Kind {
+		case timeline.IntArg:
+			p = appendInt(p, 4, int64(v.Num))
+		case timeline.UintArg:
+			p = appendUint(p, 3, v.Num)
+		case timeline.FloatArg:
+			p = appendFixed(p, 5, v.Num)
+		case timeline.TextArg:
+			p = appendText(p, 6, v.Text)
+		case timeline.AddressArg:
+			p = appendUint(p, 7, v.Num)
+		}
+		t.part = p
+		ev = appendBytes(ev, eventAnnotation, p)
+	}
+	return ev
+}

@@ -1,0 +1,73 @@
+package picture
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/outfile"
+	"ppscript/runtime/output/perfetto"
+	"ppscript/runtime/timeline"
+)
+
+// A Timeline is a file that shows what happened when.
+type Timeline struct {
+	Path  string
+	file  *os.File
+	fresh bool            // the file was made here
+	w     timeline.Writer // nil until Begin
+	err   error           // of a write; nothing is written any more
+}
+
+// OpenTimeline finds out that a file cannot be written, before anything is opened.
+func OpenTimeline(ctx context.Context, path string) (*Timeline, error) {
+	t := &Timeline{Path: path}
+	st, err := os.Stat(path)
+	t.fresh = errors.Is(err, os.ErrNotExist)
+	if err == nil && st.IsDir() {
+		return nil, t.fail(errors.New("is a directory"))
+	}
+	if t.file, err = outfile.Open(ctx, path, os.O_CREATE); err != nil {
+		return nil, t.fail(err)
+	}
+	return t, nil
+}
+
+func (t *Timeline) fail(err error) error {
+	return diag.FileError("write timeline", t.Path, err).
+		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(t.Path))
+}
+
+// Begin empties the file: events are about to come.
+func (t *Timeline) Begin(o perfetto.Options) (timeline.Writer, error) {
+	if st, err := t.file.Stat(); err == nil && st.Mode().IsRegular() {
+		if err := t.file.Truncate(0); err != nil {
+			return nil, t.fail(err)
+		}
+	}
+	t.w = perfetto.New(t.file, o)
+	return t.w, nil
+}
+
+// Flush writes what is buffered. The run goes on where it cannot: Close tells it.
+func (t *Timeline) Flush() { t.err = t.w.Flush() }
+
+// Close ends the file. One that was made for a run in which nothing began is removed.
+func (t *Timeline) Close() error {
+	var errs []error
+	if t.w != nil {
+		if err := t.w.Close(); err != nil {
+			errs = append(errs, t.fail(errors.Unwrap(err)))
+		}
+	}
+	errs = append(errs, t.file.Close())
+	if t.w == nil && t.fresh {
+		errs = append(errs, os.Remove(t.Path))
+	}
+	return errors.Join(errs...)
+}
+
+// Advice is what to do with the file.
+func (t *Timeline) Advice() string { return "open it in a browser: https://ui.perfetto.dev" }

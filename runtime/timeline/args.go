@@ -1,0 +1,126 @@
+package timeline
+
+import (
+	"math"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
+)
+
+// ArgKind is the kind of an argument's value.
+type ArgKind uint8
+
+const (
+	NoArg ArgKind = iota
+	IntArg
+	UintArg
+	FloatArg
+	TextArg
+	AddressArg
+)
+
+// An ArgValue is the value of an argument; Text dies with the event.
+type ArgValue struct {
+	Kind ArgKind
+	Num  uint64
+	Text []byte
+}
+
+// Float is the number of a FloatArg.
+func (v *ArgValue) Float() float64 { return math.Float64frombits(v.Num) }
+
+// maxShown bounds the names that are remembered for the numbers of a field.
+const maxShown = 4096
+
+// Value is the argument of an event. Fields whose numbers the kernel has names for are
+// the names; those that are neither numbers nor texts are no arguments.
+func (a *Arg) Value(e *event.Event) ArgValue {
+	switch {
+	case a.part == itself:
+	case e.Derived == nil:
+		return ArgValue{}
+	case a.part == start:
+		e = e.Derived.Start
+	default:
+		e = e.Derived.End
+	}
+	if e == nil {
+		return ArgValue{}
+	}
+	f := a.field
+	if f.Place == event.InSlot {
+		return a.of(f.Value(e))
+	}
+	if f.Kind == event.Str {
+		return ArgValue{Kind: TextArg, Text: f.Text(e)}
+	}
+	n, ok := f.Int(e)
+	if !ok {
+		return ArgValue{}
+	}
+	if f.Shown != nil {
+		if name := a.name(uint64(n), f.Number(n)); name != "" {
+			return ArgValue{Kind: TextArg, Text: []byte(name)}
+		}
+	}
+	switch {
+	case f.Unit == event.AddressU:
+		return ArgValue{Kind: AddressArg, Num: uint64(n)}
+	case f.Signed:
+		return ArgValue{Kind: IntArg, Num: uint64(n)}
+	}
+	return ArgValue{Kind: UintArg, Num: uint64(n)}
+}
+
+// of is a value that was computed here.
+func (a *Arg) of(v event.Value) ArgValue {
+	switch v.Kind {
+	case event.None:
+		return ArgValue{}
+	case event.FloatValue:
+		return ArgValue{Kind: FloatArg, Num: math.Float64bits(v.Float())}
+	case event.StrValue, event.ListValue:
+		return ArgValue{Kind: TextArg, Text: []byte(v.String())}
+	}
+	if a.field.Shown != nil {
+		if name := a.name(v.Uint(), v); name != "" {
+			return ArgValue{Kind: TextArg, Text: []byte(name)}
+		}
+	}
+	if v.Kind == event.UintValue {
+		return ArgValue{Kind: UintArg, Num: v.Uint()}
+	}
+	return ArgValue{Kind: IntArg, Num: uint64(v.Int())}
+}
+
+// name is how people read a number of the field; "" as it is.
+func (a *Arg) name(n uint64, v event.Value) string {
+	name, known := a.shown[n]
+	if known {
+		return name
+	}
+	if name, known = a.field.Shown(v); !known {
+		name = ""
+	}
+	if a.shown == nil || len(a.shown) >= maxShown {
+		a.shown = map[uint64]string{}
+	}
+	a.shown[n] = string(plain.Append(nil, name))
+	return a.shown[n]
+}
+
+// argsOf are the fields of a schema that become arguments, with a prefix to their names.
+func (b *Builder) argsOf(s *event.Schema, prefix string, of part) []Arg {
+	var args []Arg
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		number := f.Kind == event.Int || f.Kind == event.Str || f.Place == event.InSlot
+		if !number || strings.HasPrefix(f.Name, "common_") || f.Stack() {
+			continue
+		}
+		args = append(args, Arg{Name: prefix + f.Name, ID: b.args, field: f, part: of})
+		b.args++
+	}
+	return args
+}

@@ -1,0 +1,112 @@
+package timeline
+
+import (
+	"ppscript/runtime/event"
+)
+
+// This file shows what the scheduler does: who runs where, and who woke whom.
+
+// maxWakes bounds the threads that were woken and do not run yet.
+const maxWakes = 1 << 16
+
+// wakes are the flows from wake-ups to the threads that wait for a CPU.
+type wakes struct {
+	last    uint64
+	waiting map[int64]wake // by thread
+}
+
+type wake struct {
+	flow   uint64
+	waking bool // by sched_waking
+}
+
+func newWakes() wakes { return wakes{waiting: map[int64]wake{}} }
+
+// schedFields are where the fields of scheduling events lie.
+type schedFields struct {
+	prev, next taskFields
+	state, cpu *event.Field
+	waking     bool
+	fresh      bool
+}
+
+type taskFields struct{ comm, pid, prio *event.Field }
+
+// find reports whether the schema has all that is needed.
+func (s *schedFields) find(schema *event.Schema) bool {
+	get := func(name string) *event.Field {
+		f, ok := schema.Field(name)
+		if !ok || f.Place == event.InMember {
+			return nil
+		}
+		return f
+	}
+	s.waking, s.fresh = schema.Name == "sched_waking", schema.Name == "sched_wakeup_new"
+	if schema.Name == "sched_switch" {
+		s.prev = taskFields{get("prev_comm"), get("prev_pid"), get("prev_prio")}
+		s.next = taskFields{get("next_comm"), get("next_pid"), get("next_prio")}
+		s.state = get("prev_state")
+		return s.prev.all() && s.next.all() && s.state != nil
+	}
+	s.next = taskFields{get("comm"), get("pid"), get("prio")}
+	s.cpu = get("target_cpu")
+	return s.next.all()
+}
+
+func (t *taskFields) all() bool { return t.comm != nil && t.pid != nil && t.prio != nil }
+
+func (t *taskFields) of(e *event.Event) Task {
+	tid, _ := t.pid.Int(e)
+	prio, _ := t.prio.Int(e)
+	return Task{TID: tid, Prio: prio, Comm: t.comm.Text(e)}
+}
+
+// switched shows a switch, and the end of the wait of who runs now.
+func (b *Builder) switched(k *kind, e *event.Event) {
+	state, _ := k.sched.state.Int(e)
+	b.tracks.process(e)
+	it := &b.item
+	it.Kind, it.Stack = Switch, k.stackOf(e)
+	it.Sched = Sched{Prev: k.sched.prev.of(e), Next: k.sched.next.of(e), State: state, CPU: e.CPU}
+	it.Track = b.tracks.cpu(e.CPU)
+	next := it.Sched.Next.TID
+	b.write()
+	if it.Stack != 0 {
+		*it = Item{Kind: Instant, Time: e.Time, Name: k.name, Event: e, Stack: it.Stack}
+		it.Track = b.tracks.of(b, e)
+		b.write()
+	}
+	w, woken := b.wakes.waiting[next]
+	if !woken || next == 0 {
+		return
+	}
+	delete(b.wakes.waiting, next)
+	*it = Item{Kind: Instant, Time: e.Time, Name: "runs", Event: e, Follows: w.flow}
+	it.Track = b.tracks.named(b, e, int32(next))
+	b.write()
+}
+
+// woke shows a wake-up. Of sched_waking and the sched_wakeup that follows it, the first
+// one counts: it is in the context of the waker.
+func (b *Builder) woke(k *kind, e *event.Event) {
+	b.tracks.process(e)
+	it := &b.item
+	it.Kind, it.Stack = Wakeup, k.stackOf(e)
+	it.Sched = Sched{Next: k.sched.next.of(e), CPU: -1, New: k.sched.fresh, Waking: k.sched.waking}
+	if k.sched.cpu != nil {
+		if n, ok := k.sched.cpu.Int(e); ok {
+			it.Sched.CPU = int32(n)
+		}
+	}
+	it.Track = b.tracks.of(b, e)
+	tid := it.Sched.Next.TID
+	if w, waits := b.wakes.waiting[tid]; !waits || !w.waking || k.sched.waking {
+		if len(b.wakes.waiting) >= maxWakes {
+			clear(b.wakes.waiting)
+		}
+		b.wakes.last++
+		b.wakes.waiting[tid] = wake{b.wakes.last, k.sched.waking}
+		it.Leads = b.wakes.last
+	}
+	b.write()
+}

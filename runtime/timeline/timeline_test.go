@@ -1,0 +1,93 @@
+package timeline
+
+import (
+	"fmt"
+	"testing"
+
+	"ppscript/runtime/event"
+)
+
+// list keeps what it is given.
+type list struct{ items []Item }
+
+func (l *list) Write(it *Item) { l.items = append(l.items, *it) }
+func (l *list) Rename(*Track)  {}
+func (l *list) ForgetStacks()  {}
+func (l *list) Flush() error   { return nil }
+func (l *list) Close() error   { return nil }
+
+// pair is a pair on a thread, with a depth if it is not negative.
+func pair(st *event.Stream, tid int32, from, to event.Time, depth int) *event.Event {
+	part := &event.Stream{Index: 1, Schema: &event.Schema{System: "demo", Name: "part"}}
+	e := &event.Event{Stream: st, Time: to, PID: tid, TID: tid, Derived: &event.Derived{
+		Start: &event.Event{Stream: part, Rec: []byte{1}, Time: from, PID: tid, TID: tid},
+		End:   &event.Event{Stream: part, Rec: []byte{1}, Time: to, PID: tid, TID: tid},
+	}}
+	if depth >= 0 {
+		e.Derived.Slots = []event.Value{event.IntOf(7), event.IntOf(int64(depth))}
+	}
+	return e
+}
+
+func tracksOf(items []Item) (ids []uint64) {
+	for _, it := range items {
+		ids = append(ids, it.Track.ID)
+	}
+	return ids
+}
+
+// Slices that overlap lie on tracks beside each other; a track is used again once its last
+// slice is over.
+func TestSlicesThatOverlap(t *testing.T) {
+	st := &event.Stream{Label: "call", Schema: &event.Schema{Name: "pair"}}
+	out := &list{}
+	b := New(Options{Writers: []Writer{out}})
+	b.Events([]*event.Event{
+		pair(st, 1, 10, 20, -1), pair(st, 1, 15, 25, -1), pair(st, 1, 20, 30, -1), pair(st, 2, 0, 31, -1),
+	})
+	// Threads 1 and 2 have the tracks 1 and 4.
+	if got := fmt.Sprint(tracksOf(out.items)); got != "[2 3 2 5]" {
+		t.Errorf("got tracks %s, want 2 3 2 5", got)
+	}
+	last := map[uint64]event.Time{}
+	for _, it := range out.items {
+		if it.Time < last[it.Track.ID] {
+			t.Errorf("slice from %d begins before %d, the end of the last one on its track", it.Time,
+				last[it.Track.ID])
+		}
+		last[it.Track.ID] = it.End
+	}
+}
+
+// Calls lie on the track of their depth, although the inner ones come first.
+func TestCallsLieByDepth(t *testing.T) {
+	st := &event.Stream{Label: "call", Schema: &event.Schema{Name: "pair", Fields: []event.Field{
+		{Name: "depth", Place: event.InSlot, Offset: 1, Signed: true}}}}
+	out := &list{}
+	b := New(Options{Writers: []Writer{out}})
+	b.Events([]*event.Event{
+		pair(st, 1, 12, 14, 1), pair(st, 1, 15, 16, 1), pair(st, 1, 10, 20, 0), pair(st, 1, 21, 22, 1),
+	})
+	if got := fmt.Sprint(tracksOf(out.items)); got != "[2 2 3 2]" {
+		t.Errorf("got tracks %s, want those of the depths 1 1 0 1", got)
+	}
+}
+
+// However many threads there are, bounded many are remembered, and numbers of tracks grow.
+func TestThreadsAreForgotten(t *testing.T) {
+	st := &event.Stream{Schema: &event.Schema{System: "demo", Name: "event"}}
+	out := &list{}
+	b := New(Options{Writers: []Writer{out}})
+	last := uint64(0)
+	for tid := int32(1); tid < 2*maxTracks; tid++ {
+		out.items = out.items[:0]
+		b.Events([]*event.Event{{Stream: st, Rec: []byte{1}, PID: tid, TID: tid}})
+		if id := out.items[0].Track.ID; id <= last {
+			t.Fatalf("thread %d: got track %d behind %d", tid, id, last)
+		}
+		last = out.items[0].Track.ID
+	}
+	if n := len(b.tracks.threads); n > maxTracks {
+		t.Errorf("got %d threads, want %d at most", n, maxTracks)
+	}
+}
