@@ -71,10 +71,14 @@ func (m *Members) fetch(f event.Member, name string, at int16) {
 }
 
 // irqsOff leaves in R0 whether interrupts are disabled. Only programs of
-// samples have the registers; tracepoints give theirs made-up ones.
+// samples have the registers; tracepoints give theirs made-up ones, and must ask.
 func (m *Members) irqsOff(name string) {
-	if m.hook.Kind != ebpf.PerfEvent {
-		assembler.Refuse("%s: programs of tracepoints do not see the CPU's flags", name)
+	switch {
+	case m.hook.Kind != ebpf.PerfEvent && m.hook.Kind != ebpf.Kprobe && m.tellsIRQs():
+		m.flagIRQs(asm.R0)
+		return
+	case m.hook.Kind != ebpf.PerfEvent:
+		assembler.Refuse("%s: programs of tracepoints do not see the CPU's flags before Linux 6.14", name)
 	}
 	c := m.hook.Code
 	off, shift, enabled := ptregs.Interrupts()

@@ -32,7 +32,7 @@ const (
 
 // TaskContext tells events that happen in the context of a task with interrupts on and
 // no lock held, and lockedContext those under the lock of a run queue or of a task,
-// with interrupts off. Of others only their records tell: a program cannot see it.
+// with interrupts off. Of others a program asks, which kernels before 6.14 do not answer.
 func TaskContext(s *event.Schema) bool {
 	switch s.FullName() {
 	case "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_process_exit":
@@ -64,7 +64,7 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	info, has := host.Member("task_struct", "thread_info")
 	bits, is := host.Member("thread_info", "flags")
 	switch {
-	case !TaskContext(source.Schema) && !lockedContext(source.Schema):
+	case !TaskContext(source.Schema) && !lockedContext(source.Schema) && !m.tellsIRQs():
 		assembler.Refuse("only the record of %s tells whether interrupts were disabled, which lines show",
 			source.Label)
 	case !has || !is || host.NeedResched == 0 || host.LazyResched == 0:
@@ -74,11 +74,14 @@ func (m *Members) Moment(to int16, flags, count bool) {
 		m.preemptCount()
 		c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	}
-	off := int32(0)
-	if lockedContext(source.Schema) {
-		off = flagIRQsOff
+	switch {
+	case lockedContext(source.Schema):
+		c.Emit(asm.Mov.Imm(asm.R8, flagIRQsOff))
+	case TaskContext(source.Schema):
+		c.Emit(asm.Mov.Imm(asm.R8, 0))
+	default:
+		m.flagIRQs(asm.R8)
 	}
-	c.Emit(asm.Mov.Imm(asm.R8, off))
 
 	// flag sets one if the bits in a register have one of a mask.
 	flag := func(value asm.Register, mask, flag int32) {
@@ -120,6 +123,43 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	c.Load(asm.R0, to)
 	c.Emit(asm.LSh.Imm(asm.R8, sent.ContextFlags), asm.Or.Reg(asm.R0, asm.R8))
 	c.Store(to, asm.R0)
+}
+
+// irqsEnabled is the flag of x86 that interrupts are enabled: X86_EFLAGS_IF. Kernels of
+// other architectures refuse Moment for other reasons.
+const irqsEnabled = 1 << 9
+
+// tellsIRQs reports that a program can ask whether interrupts are disabled.
+func (m *Members) tellsIRQs() bool {
+	if m.hook.Host.Function == nil {
+		return false
+	}
+	_, save := m.hook.Host.Function("bpf_local_irq_save") // 6.14
+	_, restore := m.hook.Host.Function("bpf_local_irq_restore")
+	return save && restore
+}
+
+// flagIRQs leaves flagIRQsOff in dst if interrupts are disabled, else 0. There is a function
+// that disables them and keeps the flags as they were for another one, which restores
+// them: these are read in between, as memory of the kernel, for the verifier hides them.
+func (m *Members) flagIRQs(dst asm.Register) {
+	c, host := m.hook.Code, m.hook.Host
+	save, _ := host.Function("bpf_local_irq_save")
+	restore, _ := host.Function("bpf_local_irq_restore")
+	mark := c.Stack
+	flags, at := c.Alloc(8), c.Alloc(8)
+	c.Emit(assembler.StoreImm(asm.R10, at, irqsEnabled))
+	c.Addr(asm.R1, flags)
+	c.KernelFunction(save)
+	c.Addr(asm.R1, at)
+	c.Emit(asm.Mov.Imm(asm.R2, 8))
+	c.Addr(asm.R3, flags)
+	c.Call(asm.FnProbeReadKernel)
+	c.Addr(asm.R1, flags)
+	c.KernelFunction(restore)
+	c.Load(dst, at)
+	c.Emit(asm.RSh.Imm(dst, 9), asm.And.Imm(dst, 1), asm.Xor.Imm(dst, flagIRQsOff))
+	c.Stack = mark
 }
 
 // preemptCount leaves preempt_count() in R0. It is a variable of the CPU, whose

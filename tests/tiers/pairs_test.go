@@ -1,6 +1,7 @@
 package tiers
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -142,6 +143,53 @@ def main(o):
 		if shown%2 != 0 || shown/2+int(lost) != calls || lost == 0 {
 			wrong = append(wrong, fmt.Sprintf("got lines of %d calls, and %d lost, want %d together",
 				shown/2, lost, calls))
+		}
+		return wrong
+	})
+}
+
+// contexts are pairs of events in contexts of each kind, with what the kernel says of these:
+// whether interrupts are disabled or served, and how deep preemption is disabled. That a
+// task shall give way comes at any time.
+const contexts = `
+def contexts(start, end):
+    pairs = join([tracepoint(start)], [tracepoint(end)], key = "_tid")
+    of = {n + "s": "(%s.common_flags & 0x59) + (%s.common_preempt_count << 8)" % (n, n) for n in ("start", "end")}
+    return pairs.let(**of).by(*of).agg(n = agg.count(), last = agg.last("end.common_pid"))
+
+def main(o):
+    return [
+        contexts("timer:hrtimer_start", "sched:sched_switch"),
+        contexts("exceptions:page_fault_user", "kmem:mm_page_alloc"),
+        contexts("kmem:mm_page_alloc", "exceptions:page_fault_user"),
+        contexts("timer:hrtimer_start", "raw_syscalls:sys_exit"),
+    ]
+`
+
+// A program asks in which context the events of a pair happen, where none of them has only
+// one, and sends what the kernel's own records say.
+func TestContextsOfPairs(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-sleep", "50", "-fault", "100")
+		l.OnOneCPU()
+		kernel, native := run(t, l, "auto", contexts), run(t, l, "perf", contexts)
+		l.Do()
+		a, b := kernel.Stop().Want(t, 0), native.Stop().Want(t, 0)
+		l.End()
+		if !strings.Contains(a.Stderr, "sends what matches") {
+			testkit.Requires(t, testkit.Optional("programs that see whether interrupts are disabled",
+				errors.New("Linux 6.14 has them")))
+		}
+		x, y := testkit.Tables(t, a.Stdout), testkit.Tables(t, b.Stdout)
+		for i := range min(len(x), len(y)) {
+			if len(y[i].Rows) == 0 {
+				wrong = append(wrong, fmt.Sprintf("table %d has no rows", i))
+			}
+			wrong = append(wrong, compare(x[i], y[i])...)
+		}
+		if len(x) != 4 || len(y) != 4 {
+			wrong = append(wrong, fmt.Sprintf("got %d and %d tables, want 4", len(x), len(y)))
 		}
 		return wrong
 	})
