@@ -137,31 +137,12 @@ func resetOnFork(t *testing.T) {
 
 // What programs read of the running task is what /proc says of it.
 func TestKernelReadsAgreeWithProc(t *testing.T) {
-	h, fs := live(t)
-	m := memory(t)
+	w := newWitness(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	resetOnFork(t)
-	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
-	ours := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
-	for text, want := range ourselves(t, m) { // no tests of their own, which have other threads
-		spec := counted(reading(t, m, enter, text))
-		r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: spec}))
-		calls(3)
-		if err := r.Stop(); err != nil {
-			t.Fatal(err)
-		}
-		g := agg.New(*spec)
-		if err := r.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { g.AddPartial(p) }); err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]int64{}
-		for _, row := range g.Rows() {
-			got[row[0].String()] += row[1].Int()
-		}
-		if len(got) != 1 || got[want] != 3 {
-			t.Errorf("%s: got %v, want %s three times", text, got, want)
-		}
+	for text, want := range ourselves(t, w.mem) { // no tests of their own, which have other threads
+		w.reads(t, text, want)
 	}
 }
 
