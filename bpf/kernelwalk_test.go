@@ -141,7 +141,8 @@ func TestKernelReadsOfFilesAndSockets(t *testing.T) {
 			state, inode = fmt.Sprint(n), f[9]
 		}
 	}
-	sock := fmt.Sprintf("((struct socket *)task()->files->fdt->fd[%d]->private_data)->sk->__sk_common", raw.Fd())
+	sock := fmt.Sprintf("((struct socket *)task()->files->fdt->fd[%d]->private_data)->sk->__sk_common",
+		raw.Fd())
 	for member, want := range map[string]string{
 		".skc_family": fmt.Sprint(unix.AF_INET),
 		".skc_num":    fmt.Sprint(of.Port),
@@ -275,8 +276,8 @@ func TestKernelReadsEqualKcore(t *testing.T) {
 		got := fmt.Sprintf("%d %d", task.ppid, task.nice)
 		// Threads of the kernel have more of a name there than fits.
 		if want := f[1] + " " + f[16]; got != want || !strings.HasPrefix(comm, task.comm) {
-			t.Errorf("process %d: got %s %s in the kernel's memory, /proc has %s %s", task.pid, task.comm, got,
-				comm, want)
+			t.Errorf("process %d: got %s %s in the kernel's memory, /proc has %s %s", task.pid,
+				task.comm, got, comm, want)
 		}
 		if i >= most && task.pid != uint32(os.Getpid()) {
 			continue

@@ -45,6 +45,8 @@ type Comparison struct {
 	// Recursive says that programs cause such events themselves, for their rows:
 	// an engine without sees them, programs lose and count them.
 	Recursive bool
+	// Kernel is the series of the first kernel of tests/vm that it fits on; "" is all.
+	Kernel string
 	// Sampled says that each engine takes samples of its own.
 	Sampled bool
 }

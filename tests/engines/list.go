@@ -32,7 +32,7 @@ var Comparisons = []Comparison{
 
 	{Script: "kvm_exit", Args: "--perins --filter=exit_reason!=0x64", Scene: "kvm"},
 	{Script: "kvm_exit", Args: heat, Scene: "kvm"},
-	{Script: "kvm_exit", Args: "--than=1us", Scene: "kvm"},
+	{Script: "kvm_exit", Args: "--than=1us", Scene: "kvm", Kernel: "6.18"},
 	{Script: "kvmmmu", Args: "--spte --mmio", Scene: "kvmmmu"},
 	{Script: "kvmmmu", Args: "--detail --spte --mmio", Scene: "kvmmmu"},
 

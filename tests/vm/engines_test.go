@@ -13,6 +13,14 @@ import (
 // Scripts about guests show the same in both engines, of exits of a guest of the
 // guest: each of them twice, beside each other.
 func TestEnginesAgreeOnKVM(t *testing.T) {
+	for _, kernel := range []string{"", "6.18"} {
+		t.Run("kernel"+kernel, func(t *testing.T) { enginesAgreeOnKVM(t, kernel) })
+	}
+}
+
+// enginesAgreeOnKVM makes the comparisons that want a series of kernels.
+func enginesAgreeOnKVM(t *testing.T, kernel string) {
+	t.Helper()
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	var list []*engines.Comparison
@@ -24,10 +32,13 @@ func TestEnginesAgreeOnKVM(t *testing.T) {
 		// such events.
 		{"kvmmmu", "echo N >/sys/module/kvm/parameters/tdp_mmu; minikvm -mix 40"},
 	} {
+		if kernel != "" && scene.name != "kvm" {
+			continue
+		}
 		fmt.Fprintf(&script, "begin '%s'\n", scene.words)
 		for i := range engines.Comparisons {
 			c := &engines.Comparisons[i]
-			if c.Scene != scene.name {
+			if c.Scene != scene.name || c.Kernel != kernel {
 				continue
 			}
 			list = append(list, c)
@@ -47,8 +58,10 @@ func TestEnginesAgreeOnKVM(t *testing.T) {
 	}
 	// An emulated guest stands still now and then, while one engine has looked at
 	// the clock and the other not yet.
+	guest := kvmGuest(t, files)
+	guest.Kernel = kernel
 	testkit.Again(t, func() (wrong []string) {
-		r := Run(t, kvmGuest(t, files), script.String())
+		r := Run(t, guest, script.String())
 		outputs := strings.Split(string(r.Output), "OUTPUT\n")[1:]
 		if r.Status != 0 || len(outputs) != 2*len(list) {
 			t.Fatalf("got status %d and %d outputs, want %d", r.Status, len(outputs), 2*len(list))
