@@ -58,6 +58,7 @@ type random struct {
 	folds  bool      // there may be some
 	flush  bool      // the event is that of a flush function, whose key
 	key    expr.Node // may be read, if it is not nil
+	made   bool      // the event is emitted by a fold
 }
 
 var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20,
@@ -100,7 +101,11 @@ func (r *random) field(kind expr.Kind) expr.Node {
 		return r.kept(kind)
 	}
 	for {
-		f := &recordSchema.Fields[r.Intn(len(recordSchema.Fields))]
+		schema := recordSchema
+		if r.made {
+			schema = emittedStream.Schema
+		}
+		f := &schema.Fields[r.Intn(len(schema.Fields))]
 		n := expr.NewField(f, expr.Self)
 		if n.Type().Kind == kind {
 			return n
@@ -116,8 +121,10 @@ type trial struct {
 	where *flow.Where
 	fold  *fold.Fold
 	made  *fold.Spec // of fold
-	stage flow.Sink
-	text  string
+	// behind works on what fold emits, if it is not nil.
+	behind *fold.Fold
+	stage  flow.Sink
+	text   string
 
 	flushErrors uint64 // of states in the kernel
 }
@@ -190,6 +197,9 @@ func (t *trial) errors() uint64 {
 	}
 	if t.fold != nil {
 		n += t.fold.Errors().N
+	}
+	if t.behind != nil {
+		n += t.behind.Errors().N
 	}
 	return n
 }

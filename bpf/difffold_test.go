@@ -23,6 +23,9 @@ var emittedStream = &event.Stream{Index: 1,
 		{Name: "t", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: 2},
 	}}}
 
+// emittedAgain is that of folds that work on it.
+var emittedAgain = &event.Stream{Index: 3, Schema: emittedStream.Schema}
+
 func must(n expr.Node, err error) expr.Node {
 	if err != nil {
 		panic(err)
@@ -98,7 +101,17 @@ func (r *random) stmt(depth int) expr.Node {
 
 // foldTrial is a fold whose results are counted.
 func (r *random) foldTrial() *trial {
-	out := func(n expr.Node) *flow.Fn { return flow.NewFn([]*expr.Program{1: expr.Build(n)}, 1) }
+	twice := r.Intn(3) == 0
+	last := emittedStream
+	if twice {
+		last = emittedAgain
+	}
+	fnOn := func(st *event.Stream, n expr.Node) *flow.Fn {
+		each := make([]*expr.Program, st.Index+1)
+		each[st.Index] = expr.Build(n)
+		return flow.NewFn(each, st.Index)
+	}
+	out := func(n expr.Node) *flow.Fn { return fnOn(last, n) }
 	fields := emittedStream.Schema.Fields
 	slot := func(i int) expr.Node { return expr.NewField(&fields[i], expr.Self) }
 	group := &agg.Spec{Limit: 256, Args: []agg.Arg{{}, {Fn: out(slot(1))}},
@@ -127,17 +140,29 @@ func (r *random) foldTrial() *trial {
 		Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Limit: 1 << 12, Out: emittedStream,
 	}
 	t.text = "key " + key.String() + "\nstep " + step.String()
-	if r.Intn(2) == 0 {
+	if !twice && r.Intn(2) == 0 {
 		flush := r.flushFunc(key)
 		f.Flush, f.FlushStream = expr.Build(flush), flushStream
 		t.text += "\nflush " + flush.String()
 	}
 	t.made = f
-	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, &Edge{Fold: f}, &Edge{
-		Stream: 1, Group: group,
-	})
+	edges := []*Edge{{Fold: f}, {Stream: last.Index, Group: group}}
 	t.group = agg.New(*group)
 	t.fold = fold.New(*f, t.group)
+	if twice {
+		r.made, r.state = true, false
+		key := must(expr.NewBinary(expr.OpAnd, r.field(expr.Int), expr.NewInt(3)))
+		r.state = true
+		step := must(expr.NewFunc(expr.NewBlock(r.stmt(1), r.emit()), expr.TVoid))
+		r.made, r.state = false, false
+		g := &fold.Spec{Key: fnOn(emittedStream, key), Step: fnOn(emittedStream, step), Init: init, Texts: texts,
+			Limit: 1 << 12, Out: last}
+		edges = []*Edge{{Fold: f}, {Stream: 1, Fold: g}, edges[1]}
+		t.behind = fold.New(*g, t.group)
+		t.fold = fold.New(*f, t.behind)
+		t.text += "\nthen key " + key.String() + "\nstep " + step.String()
+	}
+	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, edges...)
 	t.stage = t.fold
 	return t
 }

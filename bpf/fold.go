@@ -96,6 +96,14 @@ func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
 			}
 		}
 	}
+	for _, before := range s.folds {
+		for k := range before.feeds {
+			if to := &before.feeds[k]; to.fold == f {
+				out := env{out: &emitEnv{fold: before, sizes: before.emits}}
+				s.stepsOf(before, func(e *source, _ env, _ *feed) { fn(e, out, to) })
+			}
+		}
+	}
 }
 
 // prepareFold settles the layout of states and of emitted events.

@@ -193,8 +193,11 @@ func (b *follower) from(e *Edge) *[]feed {
 	}
 	for _, f := range b.graph.folds {
 		if f.spec.Out != nil && f.spec.Out.Index == e.Stream {
-			if e.Group == nil && e.Send == nil {
-				refuse("%s works on what a fold emits", e.Name)
+			switch {
+			case e.Join != nil:
+				refuse("%s relates what a fold emits", e.Name)
+			case e.Fold != nil && f.spec.Flush != nil:
+				refuse("%s works on what a flush function emits, which is made in ppscript", e.Name)
 			}
 			return &f.feeds
 		}
@@ -313,11 +316,12 @@ func (s *graph) prepare(host *Host) {
 		s.stepsOf(f, func(e *source, _ env, _ *feed) {
 			for i := range f.feeds {
 				to := &f.feeds[i]
-				if to.emit != nil {
+				switch {
+				case to.emit != nil:
 					to.emit.layEmitted(f)
-					continue
+				case to.table != nil:
+					feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
 				}
-				feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
 			}
 		})
 	}
