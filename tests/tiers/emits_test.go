@@ -33,9 +33,28 @@ def tenth(s, p):
     if s.n % 10 == 0:
         emit(nr = p.start.id, n = s.n, ret = p.end.ret, failed = p.end.ret < 0, who = p.end._comm)
 
+# What is left at the end is told by a flush function, which changes the state as well.
+def open(s, e):
+    if e.event == "sys_enter":
+        s.nr, s.n, s.who = e.id, s.n + 1, e._comm
+    else:
+        emit(nr = s.nr, n = s.n, ret = e.ret, failed = e.ret < 0, who = s.who)
+
+def left(s, e):
+    emit(nr = s.nr, n = s.n, ret = -1, failed = e.key > 0, who = s.who)
+    s.n, s.who = 0, ""
+
+# Of what another fold emits.
+def every(s, e):
+    s.n += e.n
+    if s.n % 3 == 0:
+        emit(nr = e.nr, n = s.n, ret = e.ret, failed = e.failed, who = e.who)
+
 calls = merge(enter.let(ret = "0"), exit).fold("_tid", {"nr": -1, "begun": False, "n": 0}, call)
 spells = enter.fold("_pid", {"nr": -1, "n": 0, "who": ""}, runs)
 pairs = join([enter], [exit], key = "tid").fold(lambda p: (p.start.id, p.end._tid), {"n": 0}, tenth)
+opened = merge(enter.let(ret = "0"), exit).fold("_tid", {"nr": -1, "n": 0, "who": ""}, open, flush = left)
+thirds = calls.fold("_tid", {"n": 0}, every)
 `
 
 // What a random plan is made of, beside these.
@@ -60,12 +79,14 @@ var (
 func randomEmits(r *rand.Rand) string {
 	var results []string
 	add := func(forms []string) {
-		name := []string{"calls", "spells", "pairs"}[r.Intn(3)]
+		name := []string{"calls", "spells", "pairs", "opened", "thirds"}[r.Intn(5)]
 		s := name
 		for range r.Intn(3) {
 			s += ".where(" + emitPredicates[r.Intn(len(emitPredicates))] + ")"
 		}
-		table := map[string]string{"calls": "call", "spells": "runs", "pairs": "tenth"}[name]
+		table := map[string]string{
+			"calls": "call", "spells": "runs", "pairs": "tenth", "opened": "open", "thirds": "every",
+		}[name]
 		form := strings.ReplaceAll(forms[r.Intn(len(forms))], "{stream}", table)
 		results = append(results, fmt.Sprintf(form, s))
 	}

@@ -49,6 +49,21 @@ def spread(s, e):
     s.since[e.id % 2] = e.time
     emit(all = sum(s.n), most = most, last = s.n[-1], backwards = s.since[0] > e.time)
 
+# What the other one emits, of all threads.
+def again(s, e):
+    if e.nr == 110:
+        s.n += e.n
+        emit(n = s.n, two = s.n % 2)
+
+# Flushed, with a state that goes on, and one that begins anew.
+def kept(s, e):
+    s.n += 1
+    s.who = e._comm
+
+def told(s, e):
+    emit(key = e.key, n = s.n, who = s.who, late = True if e.time else False)
+    s.n = max(s.n - 1000, 0)
+
 # Of pairs.
 def slow(s, p):
     if p.delay > s.most:
@@ -63,7 +78,11 @@ def main(o):
     lists = enter.where("id == 110 || id == 35 || id == 39").fold("_pid", {"n": [0] * 4, "since": [0, 0]}, spread)
     texts = switch.where("prev_comm ~ \"load*\" && next_comm ~ \"echo*\"").fold(lambda e: (e._pid, e._cpu), {"last": "", "n": 3}, between)
     pairs = join([enter], [exit], key = "tid").where("start.id == 110").fold("start.id", {"most": 0 * ns, "n": 0}, slow)
+    twice = calls.fold("_pid", {"n": 0}, again)
+    flushed = enter.where("id == 110 || id == 35").fold("id", {"n": 0, "who": ""}, kept, flush = told)
     return [
+        twice.by("two").agg(n = agg.count(), most = agg.max("n")),
+        flushed.where("n > 0").by("key", "who", "late").agg(n = agg.sum("n"), times = agg.count()),
         calls.where("nr == 110 || nr == 257").by("nr", "comm", "failed").agg(n = agg.count(), neg = agg.count(where = "took <= 0")),
         calls.by(call = "syscall_name(nr)").count(),
         counted.agg(events = agg.count(), most = agg.max("n"), odd = agg.max("odd"), sum = agg.sum("n")),
@@ -174,13 +193,48 @@ def main(o):
 	}
 }
 
+// States that are flushed while two CPUs work on them lose no event, and tell none twice.
+func TestKernelFlushIsExact(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.CPU1)...)
+	const calls = 3000000
+	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls), "-cpus", "2")
+	p := run(t, l, "bpf", `
+def step(s, e):
+    s.n += 1
+
+def flush(s, e):
+    emit(n = s.n)
+    s.n = 0
+
+def main(o):
+    return tracepoint("raw_syscalls:sys_enter").where("id == 110").fold("_pid", {"n": 0}, step, flush = flush).agg(n = agg.sum("n"))
+`, "-i", "50ms")
+	l.Do()
+	out := p.Stop().Want(t, 0)
+	l.End()
+	var told, lost int64
+	some := 0
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		lost += table.Loss["lost"]
+		for _, row := range table.Rows {
+			if n := row.Int(t, "n"); n > 0 {
+				told += n
+				some++
+			}
+		}
+	}
+	if told+lost != 2*calls || some < 3 || lost > calls/10 {
+		t.Errorf("got %d calls in %d intervals and %d lost, want %d in several", told, some, lost, 2*calls)
+	}
+}
+
 // What programs cannot do is said, and done by ppscript.
 func TestKernelFoldSaysWhyNot(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	f := func(step, key, more, why string) {
 		t.Helper()
 		program := script(t, fmt.Sprintf(
-			"def step(s, e):\n    %s\n\ndef flush(s, e):\n    emit(x = 1)\n\ndef main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").fold(%q, {\"n\": 0, \"since\": 0}, step%s).by(\"x\").count()\n",
+			"def step(s, e):\n    %s\n\ndef flush(s, e):\n    emit(x = 1)\n    s.n = len(syscall_name(s.n))\n\ndef main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").fold(%q, {\"n\": 0, \"since\": 0}, step%s).by(\"x\").count()\n",
 			step, key, more))
 		out := testkit.Run(t, testkit.PPScript(t), "explain", program).Want(t, 0)
 		if !strings.Contains(out.Stdout, "engine          perf: not in the kernel, since ") ||
@@ -189,5 +243,5 @@ func TestKernelFoldSaysWhyNot(t *testing.T) {
 		}
 	}
 	f("emit(x = syscall_name(e.id))", "_tid", "", "calls syscall_name()")
-	f("emit(x = e.id)", "_tid", ", flush = flush", "flush")
+	f("emit(x = e.id)", "_tid", ", flush = flush", "has no code for the kernel")
 }

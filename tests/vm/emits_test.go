@@ -1,0 +1,33 @@
+package vm
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// What folds emit comes out of a kernel of each age as it is made natively. Folds whose
+// states several CPUs work on, and those that are flushed, need 5.12.
+func TestEmitsOnKernels(t *testing.T) {
+	files := map[string]string{
+		"/w/ppscript":   build(t, "amd64", "cmd/ppscript"),
+		"/w/load":       build(t, "amd64", "tests/testkit/load"),
+		"/w/tiers.test": goProgram(t, "amd64", "tiers.test", "test", "-c", module+"tests/tiers"),
+	}
+	for kernel, tests := range map[string][]string{
+		"5.10": {"TestLostEmitsAreCounted"},
+		"6.1":  {"TestLostEmitsAreCounted", "TestRandomEmitsAgree", "TestKernelFlushIsExact"},
+		"6.12": {"TestLostEmitsAreCounted", "TestRandomEmitsAgree", "TestKernelFlushIsExact"},
+	} {
+		t.Run(kernel, func(t *testing.T) {
+			r := Run(t, Guest{Kernel: kernel, CPUs: 2, MemoryMiB: 1024, Files: files, Timeout: 8 * time.Minute},
+				"export PPSCRIPT_BUILT=/w PPSCRIPT_REQUIRE=root,tracefs,tracepoints,btf\n"+
+					"cd /w; tiers.test -test.v -test.run '^("+strings.Join(tests, "|")+")$'")
+			for _, test := range tests {
+				if passed := "--- PASS: " + test; r.Status != 0 || !strings.Contains(string(r.Output), passed) {
+					t.Errorf("got status %d, want 0 and %q", r.Status, passed)
+				}
+			}
+		})
+	}
+}
