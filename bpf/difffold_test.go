@@ -155,8 +155,8 @@ func (r *random) foldTrial() *trial {
 		r.state = true
 		step := must(expr.NewFunc(expr.NewBlock(r.stmt(1), r.emit()), expr.TVoid))
 		r.made, r.state = false, false
-		g := &fold.Spec{Key: fnOn(emittedStream, key), Step: fnOn(emittedStream, step), Init: init, Texts: texts,
-			Limit: 1 << 12, Out: last}
+		g := &fold.Spec{Key: fnOn(emittedStream, key), Step: fnOn(emittedStream, step), Init: init,
+			Texts: texts, Limit: 1 << 12, Out: last}
 		edges = []*Edge{{Fold: f}, {Stream: 1, Fold: g}, edges[1]}
 		t.behind = fold.New(*g, t.group)
 		t.fold = fold.New(*f, t.behind)

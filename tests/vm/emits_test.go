@@ -20,11 +20,13 @@ func TestEmitsOnKernels(t *testing.T) {
 		"6.12": {"TestLostEmitsAreCounted", "TestRandomEmitsAgree", "TestKernelFlushIsExact"},
 	} {
 		t.Run(kernel, func(t *testing.T) {
-			r := Run(t, Guest{Kernel: kernel, CPUs: 2, MemoryMiB: 1024, Files: files, Timeout: 8 * time.Minute},
+			guest := Guest{Kernel: kernel, CPUs: 2, MemoryMiB: 1024, Files: files, Timeout: 8 * time.Minute}
+			r := Run(t, guest,
 				"export PPSCRIPT_BUILT=/w PPSCRIPT_REQUIRE=root,tracefs,tracepoints,btf\n"+
 					"cd /w; tiers.test -test.v -test.run '^("+strings.Join(tests, "|")+")$'")
 			for _, test := range tests {
-				if passed := "--- PASS: " + test; r.Status != 0 || !strings.Contains(string(r.Output), passed) {
+				passed := "--- PASS: " + test
+				if r.Status != 0 || !strings.Contains(string(r.Output), passed) {
 					t.Errorf("got status %d, want 0 and %q", r.Status, passed)
 				}
 			}
