@@ -74,9 +74,12 @@ func Check(h *script.Host, list []*plan.Source) error {
 	return nil
 }
 
-// ofString is a profiler that an event string names. It takes no part in joins
-// unless the string says how.
+// ofString is a profiler that an event string names, or an event of a PMU, msr/tsc/.
+// A profiler takes no part in joins unless the string says how.
 func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
+	if e := ofPMU(s); e != nil {
+		return &pipeline.Stream{S: e}, nil
+	}
 	words, err := splitWords(s.Filter)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "options of", s.Name, "%w", err).WithHint("close the quote")

@@ -123,7 +123,7 @@ func eventString() *b.Builtin {
 		Group:   b.Sources,
 		Summary: "The events of one event string in perf-prof's notation.",
 		Params: []b.Param{
-			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"; a profiler's name, with options as the filter; push=ADDRESS sends the events, with their stacks if they have some, pull=ADDRESS receives them: PORT (of this machine: root and the same user), unix:PATH (so too), IP:PORT and vsock:CID:PORT (both sides must know $PPSCRIPT_TOKEN), a device, a file; several with commas, in quotes`},
+			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"; a profiler's name, with options as the filter; an event of a PMU, msr/tsc/; push=ADDRESS sends the events, with their stacks if they have some, pull=ADDRESS receives them: PORT (of this machine: root and the same user), unix:PATH (so too), IP:PORT and vsock:CID:PORT (both sides must know $PPSCRIPT_TOKEN), a device, a file; several with commas, in quotes`},
 		},
 		Returns: "stream",
 		Result:  "the events; attributes are for the script: stream.attr(name)",

@@ -196,6 +196,10 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 	case m.attr.Bits&unix.PerfBitUseClockID != 0:
 		e.Cause = fmt.Errorf("the event cannot be stamped with this clock: %w", e.Cause)
 		return e.WithHint("leave out --monotonic")
+	case m.ev.Schema != nil && m.ev.Schema.System == "pmu":
+		if err := explainPMU(m, p, e); err != nil {
+			return err
+		}
 	}
 	e.Cause = fmt.Errorf("this kernel does not know what was asked for: %w", e.Cause)
 	return e.WithHint("leave out stacks, registers and attributes one by one, and see: ppscript doctor")
@@ -208,13 +212,37 @@ func known(a *unix.PerfEventAttr) bool { return try(a) != unix.EINVAL }
 // opens reports whether the event opens on ourselves with nothing asked for.
 func opens(a *unix.PerfEventAttr) bool { return try(a) == nil }
 
-func try(a *unix.PerfEventAttr) error {
+// opensOn reports whether it opens on a thread, or a CPU, with nothing asked for.
+func opensOn(a *unix.PerfEventAttr, pid, cpu int) bool { return tryOn(a, pid, cpu) == nil }
+
+func try(a *unix.PerfEventAttr) error { return tryOn(a, 0, -1) }
+
+func tryOn(a *unix.PerfEventAttr, pid, cpu int) error {
 	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: a.Type, Config: a.Config, Size: a.Size,
-		Bits: unix.PerfBitDisabled}, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		Bits: unix.PerfBitDisabled}, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err == nil {
 		unix.Close(fd)
 	}
 	return err
+}
+
+// explainPMU says what a PMU cannot do that opens the event otherwise; nil if it does
+// not.
+func explainPMU(m *member, p place, e *diag.Error) error {
+	cpu := max(p.cpu, 0)
+	if !opensOn(&m.attr, -1, cpu) {
+		return nil
+	}
+	if m.attr.Sample > 0 {
+		e.Class, e.Cause = diag.Usage, fmt.Errorf("this PMU counts, and takes no samples: %w", e.Cause)
+		return e.WithHint("count it: counters([...]), or ppscript stat -e DEVICE/NAME/")
+	}
+	if p.pid >= 0 {
+		e.Class, e.Cause = diag.Usage,
+			fmt.Errorf("this PMU counts what CPUs do, not what threads do: %w", e.Cause)
+		return e.WithHint("observe all CPUs: leave out -p and -t, give --system with a command")
+	}
+	return nil
 }
 
 // explainMap says why a ring was not mapped.

@@ -13,6 +13,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
 
@@ -197,6 +198,35 @@ func leftOut(t *testing.T, ev EventConfig, why string) {
 		t.Errorf("got the warning %v, want that %s", err, why)
 	}
 	refused(t, Config{Events: []EventConfig{ev, clock("cpu-clock")}}, diag.Attach, why)
+}
+
+// A PMU that only counts, and one that counts for CPUs, say so.
+func TestPMUThatOnlyCounts(t *testing.T) {
+	needRoot(t)
+	stamps := func(terms string) EventConfig {
+		t.Helper()
+		device, name, _ := strings.Cut(terms, "/")
+		list, err := kernel.NamedEvents(kernel.Roots{}, device, name)
+		if err != nil {
+			t.Skip(err)
+		}
+		e := list[0]
+		schema := &event.Schema{System: "pmu", Name: terms, Type: e.PMU.Type, ID: e.Config[0]}
+		return EventConfig{Schema: schema, CPUs: e.CPUs}
+	}
+	sampled := stamps("msr/tsc")
+	sampled.Period = 1000
+	refused(t, Config{Events: []EventConfig{sampled}}, diag.Usage, "this PMU counts, and takes no samples")
+
+	energy := stamps("power/energy-psys")
+	cfg := Config{Events: []EventConfig{energy}, Target: Target{PIDs: []int{os.Getpid()}}}
+	c, err := OpenCounters(t.Context(), cfg)
+	if err == nil {
+		c.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "counts what CPUs do") || diag.HintOf(err) == "" {
+		t.Errorf("got error %v, want that the PMU counts what CPUs do, with a hint", err)
+	}
 }
 
 func TestEventOnOtherCPUs(t *testing.T) {
