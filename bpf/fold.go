@@ -122,7 +122,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
 		own = own && in.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) &&
-			neverIdle(e.Schema.System, e.Schema.Name)
+			neverIdle(e.Event)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")

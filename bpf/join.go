@@ -50,7 +50,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
 				refuse("join key %s has another number of parts than others", f.key)
 			}
-			tasks = tasks && isThread(f.key) && neverIdle(e.Schema.System, e.Schema.Name)
+			tasks = tasks && isThread(f.key) && neverIdle(e.Event)
 		}
 	}
 	if len(keys) == 0 {
@@ -136,9 +136,13 @@ func isTID(f *expr.Field) bool {
 		f.F.Member == event.MemberTID
 }
 
-// neverIdle names events that idle tasks do not have.
-func neverIdle(system, name string) bool {
-	switch system {
+// neverIdle tells events that idle tasks do not have: they never leave the kernel.
+func neverIdle(e *Event) bool {
+	if e.Probe != nil {
+		return e.Probe.User
+	}
+	name := e.Schema.Name
+	switch e.Schema.System {
 	case "raw_syscalls", "syscalls", "filemap":
 		return true
 	case "sched":

@@ -37,7 +37,8 @@ func (m *Members) Foresee(nodes ...expr.Node) {
 			case f.Is(event.MemberCPU):
 				m.wants.cpu = true
 			case IsStack(f):
-				m.wants.pid = true
+				// Only the addresses of a process are those of a process.
+				m.wants.pid = m.wants.pid || m.hook.Event.Stack == nil || m.hook.Event.Stack.User
 			case IsTime(f):
 				m.wants.time = true
 			case f.Is(event.MemberPID), f.Is(event.MemberTID), f.F.Name == "common_pid":
