@@ -59,7 +59,7 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		e.hook.RawField(dst, f)
 		return
 	}
-	if e.hook.Kind == ebpf.Kprobe {
+	if e.hook.OfProbe() {
 		e.hook.ProbeField(dst, f)
 		return
 	}

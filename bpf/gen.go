@@ -1,6 +1,8 @@
 package bpf
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -67,6 +69,9 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 			p.Attach = h.Raw.Name
 		}
 		p.Ins = h.Code.Finish()
+		if e.Probe != nil && len(e.serves) == 1 {
+			p.Direct = im.direct(hook.New(code(), host, e.Event, i, im.Target), at)
+		}
 		im.Programs = append(im.Programs, p)
 	}
 	im.common()
@@ -76,6 +81,35 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	im.flushes(code)
 	im.trackers(host, t)
 	return im, nil
+}
+
+// direct is the program of a probe as the function calls it by itself; nil if it cannot.
+func (im *Image) direct(h *hook.Hook, t *Target) (d *load.Direct) {
+	s := im.graph
+	e := s.sources[h.Index]
+	if !h.PickDirect(s.nodes(h.Index), e.stacked, s.sending()) {
+		return nil
+	}
+	defer func() {
+		if err := recover(); err != nil {
+			if _, refused := err.(*Refusal); !refused {
+				panic(err)
+			}
+			d = nil
+		}
+	}()
+	im.newGen(h).program(t)
+	return &load.Direct{Function: h.Direct.Function, Return: e.Probe.Return, Ins: h.Code.Finish()}
+}
+
+// sending reports that records leave the kernel.
+func (s *graph) sending() bool {
+	for _, e := range s.sources {
+		if slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil }) {
+			return true
+		}
+	}
+	return len(s.sentMade()) > 0
 }
 
 // A gen generates the program of one event. It brings the event to its operators;
@@ -98,6 +132,7 @@ func (g *gen) program(t *Target) {
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 
+	eval.hook.Arguments()
 	preds, e := early(graph.sources[eval.hook.Index])
 	eval.fail = exit // not used
 	for _, p := range preds {
@@ -139,7 +174,8 @@ func (g *gen) program(t *Target) {
 	c.Reached() // it is reached at least from above
 	end()
 	c.Place(exit)
-	c.Emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled))), asm.Return())
+	// Programs of samples drop the sample by it; those that functions call must say 0.
+	c.Emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled && eval.hook.Direct == nil))), asm.Return())
 }
 
 // feed brings the event, or the pair, to where it goes.

@@ -86,9 +86,14 @@ func argumentRoom(f *event.Field) int {
 // alone has nobody else run the program on its CPU until the end of it, which the
 // function that it returns generates. Programs in user code can be preempted from 6.0
 // on: another thread could come to the row that this one is about to write. Where
-// preemption cannot be disabled, who comes second is left out, and counted.
+// preemption cannot be disabled, who comes second is left out, and counted. So are
+// programs that functions of the kernel call by themselves, which the kernel counts.
 func (g *gate) alone(exit label) (end func()) {
 	h := g.eval.hook
+	if h.Direct != nil {
+		end, _ = h.Preemption()
+		return end
+	}
 	if h.Event.Probe == nil || !h.Event.Probe.User || !h.Host.Preempted {
 		return func() {}
 	}

@@ -51,6 +51,10 @@ type Host struct {
 	// is no type information.
 	Variable func(name string) (bytes int, ok bool)
 
+	// Trampoline finds a function of the kernel that can call programs by itself; nil if
+	// this kernel has none.
+	Trampoline func(function string) (f *Function, ok bool)
+
 	// Event finds the number of a tracepoint; nil if nobody knows any.
 	Event func(system, name string) (id uint64, ok bool)
 
@@ -141,6 +145,7 @@ func Find(r kernel.Roots) (*Host, error) {
 		h.KprobeMulti = v.AtLeast(5, 18) && fprobe
 		_, uprobe := h.Function("bpf_uprobe_multi_link_attach")
 		h.UprobeMulti = v.AtLeast(6, 10) && uprobe
+		h.Trampoline = trampolines(v)
 	} else {
 		h.TaskStorage = false
 	}

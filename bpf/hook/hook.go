@@ -30,6 +30,7 @@ type Hook struct {
 	Index  int    // of the program
 	Kind   ebpf.ProgramType
 	Raw    *rawpoint.Point // nil if it is no raw tracepoint
+	Direct *Direct         // nil if the function of a probe does not call it by itself
 	Target *load.Target    // of the image; the threads that traced() is about
 }
 
@@ -56,7 +57,7 @@ var Sizes = map[int]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord
 func (h *Hook) Record(dst asm.Register, off, size int, signed bool) {
 	s, ok := Sizes[size]
 	switch {
-	case h.Kind == ebpf.Kprobe:
+	case h.OfProbe():
 		assembler.Refuse("%s has no record", h.Event.Label)
 	case !ok || off < 0 || off%size != 0 || off+size > 1<<12:
 		assembler.Refuse("a field of %d bytes at %d of the record", size, off)
@@ -73,7 +74,7 @@ func (h *Hook) Record(dst asm.Register, off, size int, signed bool) {
 func (h *Hook) Locator(dst asm.Register, n *expr.Field) {
 	f := n.F
 	known := f.Place == event.DataLoc || f.Place == event.RelLoc
-	if h.Raw != nil || h.Kind == ebpf.Kprobe || !known || n.Part == expr.Start {
+	if h.Raw != nil || h.OfProbe() || !known || n.Part == expr.Start {
 		assembler.Refuse("the place of field %s", f.Name)
 	}
 	h.Record(dst, f.Offset, 4, false)
@@ -106,9 +107,9 @@ func Weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sc
 // Unpreempted keeps the program on its CPU, with nobody in between, until the
 // function that it returns has generated the end of that. Programs of ordinary
 // tracepoints are run like that anyway, as those of probes in the kernel; those of
-// probes in programs do so from their begin.
+// probes in programs, and those that functions call by themselves, do so from their begin.
 func (h *Hook) Unpreempted() (on func()) {
-	if h.Kind == ebpf.TracePoint || h.Kind == ebpf.Kprobe {
+	if h.Kind == ebpf.TracePoint || h.OfProbe() {
 		return func() {}
 	}
 	on, _ = h.Preemption()
@@ -118,16 +119,21 @@ func (h *Hook) Unpreempted() (on func()) {
 // Preemption disables it, until the function that it returns has enabled it again;
 // false if this kernel's programs cannot.
 func (h *Hook) Preemption() (on func(), ok bool) {
-	if h.Host.Function == nil {
+	if !h.canDisablePreemption() {
 		return func() {}, false
 	}
-	disable, ok := h.Host.Function("bpf_preempt_disable") // 6.10
-	enable, is := h.Host.Function("bpf_preempt_enable")
-	if !ok || !is {
-		return func() {}, false
-	}
+	disable, _ := h.Host.Function("bpf_preempt_disable") // 6.10
+	enable, _ := h.Host.Function("bpf_preempt_enable")
 	h.Code.KernelFunction(disable)
 	return func() { h.Code.KernelFunction(enable) }, true
+}
+
+func (h *Hook) canDisablePreemption() bool {
+	if h.Host.Function == nil {
+		return false
+	}
+	_, ok := h.Host.Function("bpf_preempt_disable")
+	return ok
 }
 
 // Array copies an array of the record to the stack.

@@ -15,6 +15,10 @@ import (
 
 // Register reads a register of the context: those of a probe, or of a sample.
 func (h *Hook) Register(dst asm.Register, name string, r uint8) {
+	if h.Direct != nil {
+		h.directRegister(dst, r)
+		return
+	}
 	if h.Kind != ebpf.Kprobe && h.Kind != ebpf.PerfEvent {
 		assembler.Refuse("%s is a register, which the program of %s does not have", name, h.Event.Label)
 	}

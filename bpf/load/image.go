@@ -43,7 +43,16 @@ type Program struct {
 	// Places are the events whose probes call the program, one or more.
 	Places []int
 	Ins    asm.Instructions
-	Event  int // whose program it is, -1 for those of our own
+	Event  int     // whose program it is, -1 for those of our own
+	Direct *Direct // nil if the function that is probed cannot call it by itself
+}
+
+// A Direct is the program of a probe as the function calls it by itself, through a
+// trampoline. Where the kernel refuses that, the probe itself calls its own.
+type Direct struct {
+	Function string
+	Return   bool
+	Ins      asm.Instructions
 }
 
 // Where is the hook that calls the program.
@@ -62,6 +71,9 @@ func (p *Program) Where() string {
 	if p.many() {
 		return fmt.Sprintf("%s and %d more functions, by one link", p.Attach, len(p.Places)-1)
 	}
+	if p.Direct != nil {
+		return p.Attach + ", which " + p.Direct.calls()
+	}
 	if p.Kind == ebpf.Kprobe {
 		return p.Attach + ", by an event of perf"
 	}
@@ -70,6 +82,14 @@ func (p *Program) Where() string {
 
 // asked reports that no hook calls the program: we run it.
 func (p *Program) asked() bool { return p.Kind == ebpf.RawTracepoint && p.Attach == "" }
+
+// calls says when the function calls its program.
+func (d *Direct) calls() string {
+	if d.Return {
+		return "calls it as it returns (fexit)"
+	}
+	return "calls it as it begins (fentry)"
+}
 
 // many reports that one link attaches the program to many functions.
 func (p *Program) many() bool { return len(p.Places) > 1 }

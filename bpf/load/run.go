@@ -90,9 +90,13 @@ func (r *Run) load() (err error) {
 		}
 		r.maps[m.ID] = made
 	}
+	r.progs = make([]*ebpf.Program, len(r.im.Programs))
 	// All together: the library then reads the kernel's types once.
 	set := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{}}
 	for i := range r.im.Programs {
+		if r.progs[i] = r.direct(&r.im.Programs[i]); r.progs[i] != nil {
+			continue
+		}
 		if set.Programs[strconv.Itoa(i)], err = r.program(&r.im.Programs[i]); err != nil {
 			return err
 		}
@@ -103,7 +107,9 @@ func (r *Run) load() (err error) {
 		return r.rejected(err)
 	}
 	for i := range r.im.Programs {
-		r.progs = append(r.progs, loaded.DetachProgram(strconv.Itoa(i)))
+		if r.progs[i] == nil {
+			r.progs[i] = loaded.DetachProgram(strconv.Itoa(i))
+		}
 	}
 	return nil
 }
@@ -138,17 +144,11 @@ func kernelName(s string) string {
 
 // program is p as the library takes it.
 func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
-	ins := append(asm.Instructions(nil), p.Ins...)
-	for id, m := range r.maps {
-		if err := ins.AssociateMap(id.String(), m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
-			return nil, fmt.Errorf("load program for %s: %w", p.Label, err)
-		}
+	spec, err := r.code(p, p.Ins)
+	if err != nil {
+		return nil, err
 	}
-	_, short, _ := strings.Cut(p.Label, ":")
-	if short == "" {
-		short = p.Label
-	}
-	spec := &ebpf.ProgramSpec{Name: kernelName(short), Type: p.Kind, License: "GPL", Instructions: ins}
+	spec.Type = p.Kind
 	if p.many() {
 		spec.AttachType = ebpf.AttachTraceKprobeMulti
 		if p.User {
@@ -159,6 +159,21 @@ func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 		spec.AttachType, spec.AttachTo = ebpf.AttachTraceRawTp, p.Attach
 	}
 	return spec, nil
+}
+
+// code is some instructions for a program, with its maps.
+func (r *Run) code(p *Program, ins asm.Instructions) (*ebpf.ProgramSpec, error) {
+	ins = append(asm.Instructions(nil), ins...)
+	for id, m := range r.maps {
+		if err := ins.AssociateMap(id.String(), m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
+			return nil, fmt.Errorf("load program for %s: %w", p.Label, err)
+		}
+	}
+	_, short, _ := strings.Cut(p.Label, ":")
+	if short == "" {
+		short = p.Label
+	}
+	return &ebpf.ProgramSpec{Name: kernelName(short), License: "GPL", Instructions: ins}, nil
 }
 
 // useful is the end of a verifier's log without its statistics: the reason
@@ -185,7 +200,7 @@ func (r *Run) Attach(t *Target) error {
 		return err
 	}
 	for i := range slices.Backward(r.im.Programs) {
-		if err := r.attach(&r.im.Programs[i], r.progs[i], t); err != nil {
+		if err := r.attach(i, t); err != nil {
 			return (&diag.Error{
 				Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach,
 			}).
@@ -198,7 +213,8 @@ func (r *Run) Attach(t *Target) error {
 	return r.setThreads(t) // those that nobody followed yet
 }
 
-func (r *Run) attach(p *Program, prog *ebpf.Program, t *Target) error {
+func (r *Run) attach(i int, t *Target) error {
+	p, prog := &r.im.Programs[i], r.progs[i]
 	var l link.Link
 	var err error
 	if p.asked() {
@@ -210,6 +226,9 @@ func (r *Run) attach(p *Program, prog *ebpf.Program, t *Target) error {
 	case ebpf.TracePoint:
 		return r.tracepoint(p, prog)
 	case ebpf.Kprobe:
+		if p.Direct != nil && prog.Type() == ebpf.Tracing {
+			return r.attachDirect(i, t)
+		}
 		return r.probe(p, prog, t)
 	case ebpf.RawTracepoint:
 		l, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.Attach, Program: prog})
@@ -305,7 +324,14 @@ func (r *Run) words(id MapID) *words64 {
 func (r *Run) Describe() []string {
 	var lines []string
 	for i := range r.im.Programs {
-		p := &r.im.Programs[i]
+		p := r.im.Programs[i]
+		if p.Direct != nil {
+			if r.progs[i].Type() == ebpf.Tracing {
+				p.Ins = p.Direct.Ins
+			} else {
+				p.Direct = nil // refused
+			}
+		}
 		lines = append(lines, fmt.Sprintf("bpf: %s, %s, %d instructions", p.Label, p.Where(), len(p.Ins)))
 	}
 	return append(lines, fmt.Sprintf("bpf: %d programs attached, no open events", len(r.progs)))

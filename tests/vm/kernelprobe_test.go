@@ -10,7 +10,8 @@ import (
 
 // Probes of the kernel are counted inside the kernel as they are here, on kernels of all
 // ages: arguments, results, pairs, stacks, and the functions that a pattern fits. Where
-// one link attaches a program to all of these, a thousand take less than a second.
+// functions can call programs by themselves they do, but for what only probes tell, and for
+// functions that these calls are made of. Where one link attaches a program to all of these, a thousand take less than a second.
 func TestKernelProbesInKernel(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -40,6 +41,15 @@ func TestKernelProbesInKernel(t *testing.T) {
 			}
 			want("text", `/w/known +20\n`)
 			want("how", `engine +bpf`)
+			direct := kernel != "5.10" // where programs cannot ask for arguments
+			calls := `do_sys_openat2, which calls it as it begins \(fentry\)`
+			if !direct {
+				calls = `do_sys_openat2, by an event of perf`
+			}
+			want("direct", `bpf: kprobe:do_sys_openat2, kprobe:`+calls)
+			want("direct", ` +1 +21\n`)
+			want("refused", `bpf: kprobe:[^\n]*, by an event of perf(.|\n)* +21\n`)
+			want("underneath", `bpf: kretprobe:[^\n]*, by an event of perf`)
 			if kernel == "6.12" { // those before do not say what was missed
 				// The kernel's own probe hits and misses as often: thirty sleep at once.
 				m := missedReturns.FindStringSubmatch(part("missed"))
@@ -85,6 +95,12 @@ for engine in bpf perf; do
 done
 echo BEGIN text
 ppscript --engine bpf -c 'kprobe("do_sys_openat2", args = "int dfd, char *name").where("name == \"/w/known\"").by("name").count()' -- ./mine
+echo BEGIN direct
+ppscript -v --engine bpf -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2")], key = "tid").where("start._comm == \"mine\"").by("end.retval > 0").count()' -- ./mine 2>&1
+echo BEGIN refused
+ppscript -v --engine bpf -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("arg6 == arg6").count()' -- ./mine 2>&1
+echo BEGIN underneath
+ppscript -v --engine bpf -c 'kretprobe("__rcu_read_unlock").count()' -- ./mine 2>&1
 echo BEGIN how
 ppscript explain --engine bpf -c 'kprobe("vfs_[a-z]*").by("func").count()'
 echo BEGIN many

@@ -1,0 +1,145 @@
+package hook
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+)
+
+// This file has functions of the kernel call programs by themselves, through a trampoline
+// (fentry, fexit), in place of a probe. The program then gets the arguments, or the
+// result, and no registers; so it can stand for the probe where no other register is read.
+// It has no stack of the kernel either: that would begin in the trampoline.
+
+// A Direct is a function that calls the program.
+type Direct struct {
+	Function string
+	reads    []read
+}
+
+// A read is an argument, or the result, that the program reads.
+type read struct {
+	register uint8
+	arg      int // -1 is the result
+	size     int
+	at       int16 // on the stack
+}
+
+// arguments are the registers in which the kernel's functions get their arguments, result
+// the one of what they return, by the kernel's numbers of registers.
+var (
+	arguments = map[string][]uint8{"amd64": {5, 4, 3, 2, 16, 17}, "arm64": {0, 1, 2, 3, 4, 5, 6, 7}}[runtime.GOARCH]
+	result    = uint8(0)
+)
+
+// PickDirect decides whether the function that is probed can call the program by itself.
+// stacked says that somebody counts by its stack, sends that the program sends records,
+// which needs that nobody else runs on the CPU meanwhile.
+func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
+	e := h.Event
+	if e.Probe == nil || e.Probe.User || h.Host.Trampoline == nil || strings.ContainsAny(e.Schema.Name, "+: ") ||
+		stacked && e.Stack.Kernel || sends && !h.canDisablePreemption() {
+		return false
+	}
+	regs, ok := registersOf(nodes)
+	if !ok {
+		return false
+	}
+	f, ok := h.Host.Trampoline(e.Schema.Name)
+	if !ok {
+		return false
+	}
+	d := &Direct{Function: e.Schema.Name}
+	for _, r := range regs {
+		arg := slices.Index(arguments, r)
+		switch {
+		case e.Probe.Return && r == result && f.Returns:
+			d.reads = append(d.reads, read{register: r, arg: -1, size: 8})
+		case !e.Probe.Return && arg >= 0 && arg < len(f.Args):
+			d.reads = append(d.reads, read{register: r, arg: arg, size: f.Args[arg]})
+		default:
+			return false
+		}
+	}
+	h.Direct, h.Kind = d, ebpf.Tracing
+	return true
+}
+
+// registersOf are the registers that nodes read; false if they read what only a probe has.
+func registersOf(nodes []expr.Node) (regs []uint8, ok bool) {
+	ok = true
+	add := func(r uint8) {
+		if !slices.Contains(regs, r) {
+			regs = append(regs, r)
+		}
+	}
+	for _, n := range nodes {
+		expr.Walk(n, func(n expr.Node) bool {
+			f, is := n.(*expr.Field)
+			if !is || f.Part == expr.Start {
+				return ok
+			}
+			m := f.F.Member
+			switch {
+			case f.F.Name == "common_pid" || f.F.Place == event.InSlot:
+			case f.F.Place != event.InMember || m == event.MemberIP:
+				ok = false
+			case m >= event.MemberReg && m < event.MemberArg:
+				add(uint8(m - event.MemberReg))
+			case f.F.Operand() != nil:
+				for _, r := range f.F.Operand().Regs {
+					add(r.Reg)
+				}
+			}
+			return ok
+		})
+	}
+	return regs, ok
+}
+
+// Arguments copies what the program reads to its stack. It comes before everything else;
+// R6 is the context.
+func (h *Hook) Arguments() {
+	if h.Direct == nil {
+		return
+	}
+	c := h.Code
+	for i := range h.Direct.reads {
+		r := &h.Direct.reads[i]
+		r.at = c.Alloc(8)
+		c.Zero(r.at, 8)
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
+		if r.arg < 0 {
+			c.Addr(asm.R2, r.at)
+			c.Call(asm.FnGetFuncRet)
+			continue
+		}
+		// The verifier would know what kind of address the context has there, and let
+		// nobody compute with it; of what this function tells, it knows nothing.
+		c.Emit(asm.Mov.Imm(asm.R2, int32(r.arg)))
+		c.Addr(asm.R3, r.at)
+		c.Call(asm.FnGetFuncArg)
+	}
+}
+
+// directRegister reads a register of the function.
+func (h *Hook) directRegister(dst asm.Register, r uint8) {
+	for i := range h.Direct.reads {
+		if a := &h.Direct.reads[i]; a.register == r {
+			h.Code.Load(dst, a.at)
+			// What is behind a shorter argument is not always copied.
+			h.Code.Extend(dst, 8*a.size, false)
+			return
+		}
+	}
+	panic("BUG: an argument that was not foreseen")
+}
+
+// OfProbe reports that the program stands at a probe: there is no record.
+func (h *Hook) OfProbe() bool { return h.Kind == ebpf.Kprobe || h.Direct != nil }
