@@ -7,6 +7,9 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/probe"
 )
 
 // This file reads how many hits probes of the kernel missed. No program is called for
@@ -19,6 +22,8 @@ type missing struct {
 	links []int  // descriptors
 	gone  uint64 // of links that are closed
 	told  uint64
+	// silent are the return probes whose links do not tell.
+	silent []string
 }
 
 // objInfo is a command of bpf(2).
@@ -89,12 +94,26 @@ func (r *Run) LeftOut() (why []string) {
 		why = append(why, fmt.Sprintf("%d of the lost events, of any process: probes of the kernel missed "+
 			"them, since more calls were active than it keeps room for, or another probe ran on the CPU", n))
 	}
+	if silent := r.missing.silent; len(silent) > 0 {
+		why = append(why, probe.MissedReturns(silent[0], len(silent)-1))
+	}
 	return why
+}
+
+// at notes that a program stands at a probe of the kernel.
+func (m *missing) at(p *Program) {
+	if p.ID&returns == 0 || p.User {
+		return
+	}
+	if v, err := kernel.ReadVersion(kernel.Roots{}); err == nil && !v.AtLeast(6, 7) {
+		m.silent = append(m.silent, p.Label)
+	}
 }
 
 // hang has the program called by an event of a probe. Only a link (5.15) tells what the
 // probe missed, and only if the probe is one of the kernel.
 func (r *Run) hang(p *Program, prog *ebpf.Program, event int) error {
+	r.missing.at(p)
 	if !p.User {
 		o := link.RawLinkOptions{Target: event, Program: prog, Attach: ebpf.AttachPerfEvent}
 		if l, err := link.AttachRawLink(o); err == nil {

@@ -66,6 +66,7 @@ func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
 // plantMany attaches the program to many functions of the kernel by one link. Each has its number
 // among them.
 func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
+	r.missing.at(p)
 	var o link.KprobeMultiOptions
 	for i, event := range p.Places {
 		o.Symbols = append(o.Symbols, r.Places[event].Config1Text)

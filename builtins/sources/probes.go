@@ -130,7 +130,7 @@ func kprobe() *b.Builtin {
 		Returns: "stream",
 		Result:  "one event for each hit; " + kernelArgs + "; " + namedArgs,
 		Errors:  "no such function, with the nearest name; a kernel without kprobes; functions that the kernel protects; no permission",
-		Source:  "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
+		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
 		Cost:    "about 500 ns per hit for the traced program",
 		Examples: []b.Example{
 			{Code: `kprobe("do_sys_openat2", args = "int dfd, char *name")`, Output: "<stream kprobe:do_sys_openat2>"},
@@ -154,8 +154,8 @@ func kretprobe() *b.Builtin {
 		},
 		Returns: "stream",
 		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result, by ret or by the type that the kernel shows",
-		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for",
-		Source:  "perf's kprobe PMU, since 4.17; CAP_PERFMON; nothing is left behind",
+		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for, but none where the function calls the program itself (fexit)",
+		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
 		Cost:    "about 1 us per call for the traced program",
 		Examples: []b.Example{
 			{Code: `kretprobe("do_sys_openat2", ret = "long", filter = "result < 0")`, Output: "<stream kretprobe:do_sys_openat2>"},
