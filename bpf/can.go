@@ -48,8 +48,5 @@ func (p *Part) Can(host *Host, t *Target) error {
 // InTask reports that an event does not come in interrupts, where no program may run
 // since it would interrupt another one: programs see each.
 func InTask(e *Event) bool {
-	if e.Probe != nil || e.Sampled {
-		return e.Probe != nil && e.Probe.User
-	}
-	return neverIdle(e.Schema.System, e.Schema.Name)
+	return !e.Sampled && neverIdle(e)
 }
