@@ -31,10 +31,7 @@ type Host struct {
 	Guarded bool
 	// Preempted says that programs of probes in user code can be preempted (6.0).
 	Preempted bool
-	// KprobeMulti says that one link attaches a program to many functions (5.18),
-	// UprobeMulti that one does so to many places in a file (6.6), and in all threads
-	// of a process if it is to be in one process (6.10).
-	KprobeMulti, UprobeMulti bool
+	Links
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
@@ -51,16 +48,23 @@ type Host struct {
 	// is no type information.
 	Variable func(name string) (bytes int, ok bool)
 
-	// Trampoline finds a function of the kernel that can call programs by itself; nil if
-	// this kernel has none.
-	Trampoline func(function string) (f *Function, ok bool)
-
 	// Event finds the number of a tracepoint; nil if nobody knows any.
 	Event func(system, name string) (id uint64, ok bool)
 
 	// AsRaw loads every program as one of a raw tracepoint whose arguments
 	// are the record: a test can run such a program without an event.
 	AsRaw bool
+}
+
+// Links are the ways to attach programs to functions.
+type Links struct {
+	// KprobeMulti says that one link attaches a program to many functions (5.18),
+	// UprobeMulti that one does so to many places in a file (6.6), and in all threads
+	// of a process if it is to be in one process (6.10).
+	KprobeMulti, UprobeMulti bool
+	// Trampoline finds a function of the kernel that can call programs by itself; nil if
+	// this kernel has none.
+	Trampoline func(function string) (f *Function, ok bool)
 }
 
 // Raw reports that the program of a tracepoint may be a raw one.

@@ -34,8 +34,10 @@ type read struct {
 // arguments are the registers in which the kernel's functions get their arguments, result
 // the one of what they return, by the kernel's numbers of registers.
 var (
-	arguments = map[string][]uint8{"amd64": {5, 4, 3, 2, 16, 17}, "arm64": {0, 1, 2, 3, 4, 5, 6, 7}}[runtime.GOARCH]
-	result    = uint8(0)
+	arguments = map[string][]uint8{
+		"amd64": {5, 4, 3, 2, 16, 17}, "arm64": {0, 1, 2, 3, 4, 5, 6, 7},
+	}[runtime.GOARCH]
+	result = uint8(0)
 )
 
 // PickDirect decides whether the function that is probed can call the program by itself.
@@ -43,8 +45,8 @@ var (
 // which needs that nobody else runs on the CPU meanwhile.
 func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
 	e := h.Event
-	if e.Probe == nil || e.Probe.User || h.Host.Trampoline == nil || strings.ContainsAny(e.Schema.Name, "+: ") ||
-		stacked && e.Stack.Kernel || sends && !h.canDisablePreemption() {
+	if e.Probe == nil || e.Probe.User || h.Host.Trampoline == nil || stacked && e.Stack.Kernel ||
+		strings.ContainsAny(e.Schema.Name, "+: ") || sends && !h.canDisablePreemption() {
 		return false
 	}
 	regs, ok := registersOf(nodes)

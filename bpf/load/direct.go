@@ -12,11 +12,11 @@ import (
 
 // direct loads the program that the function calls; nil if there is none, or the kernel
 // refuses it.
-func (r *Run) direct(p *Program) *ebpf.Program {
+func direct(r *Run, p *Program) *ebpf.Program {
 	if p.Direct == nil {
 		return nil
 	}
-	spec, err := r.code(p, p.Direct.Ins)
+	spec, err := codeOf(r.maps, p, p.Direct.Ins)
 	if err != nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *Run) direct(p *Program) *ebpf.Program {
 
 // attachDirect attaches the program of that number to its function, or, if the kernel
 // refuses that, to the probe.
-func (r *Run) attachDirect(i int, t *Target) error {
+func attachDirect(r *Run, i int, t *Target) error {
 	l, err := link.AttachTracing(link.TracingOptions{Program: r.progs[i]})
 	if err == nil {
 		r.links = append(r.links, l.Close)

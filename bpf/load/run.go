@@ -94,7 +94,7 @@ func (r *Run) load() (err error) {
 	// All together: the library then reads the kernel's types once.
 	set := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{}}
 	for i := range r.im.Programs {
-		if r.progs[i] = r.direct(&r.im.Programs[i]); r.progs[i] != nil {
+		if r.progs[i] = direct(r, &r.im.Programs[i]); r.progs[i] != nil {
 			continue
 		}
 		if set.Programs[strconv.Itoa(i)], err = r.program(&r.im.Programs[i]); err != nil {
@@ -144,7 +144,7 @@ func kernelName(s string) string {
 
 // program is p as the library takes it.
 func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
-	spec, err := r.code(p, p.Ins)
+	spec, err := codeOf(r.maps, p, p.Ins)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +161,10 @@ func (r *Run) program(p *Program) (*ebpf.ProgramSpec, error) {
 	return spec, nil
 }
 
-// code is some instructions for a program, with its maps.
-func (r *Run) code(p *Program, ins asm.Instructions) (*ebpf.ProgramSpec, error) {
+// codeOf is some instructions for a program, with their maps.
+func codeOf(maps map[MapID]*ebpf.Map, p *Program, ins asm.Instructions) (*ebpf.ProgramSpec, error) {
 	ins = append(asm.Instructions(nil), ins...)
-	for id, m := range r.maps {
+	for id, m := range maps {
 		if err := ins.AssociateMap(id.String(), m); err != nil && !errors.Is(err, asm.ErrUnreferencedSymbol) {
 			return nil, fmt.Errorf("load program for %s: %w", p.Label, err)
 		}
@@ -227,7 +227,7 @@ func (r *Run) attach(i int, t *Target) error {
 		return r.tracepoint(p, prog)
 	case ebpf.Kprobe:
 		if p.Direct != nil && prog.Type() == ebpf.Tracing {
-			return r.attachDirect(i, t)
+			return attachDirect(r, i, t)
 		}
 		return r.probe(p, prog, t)
 	case ebpf.RawTracepoint:

@@ -71,3 +71,17 @@ func (n *need) callOfProbe(events []*Event, c any) {
 	}
 	n.probes(events, nil)
 }
+
+// SayMissed says of which return probes of the kernel returns may be missing. It is for
+// events that come in rings: nobody counts there what a probe missed.
+func (p *Plan) SayMissed(say func(format string, args ...any)) {
+	var labels []string
+	for _, e := range p.Events {
+		if s := e.Source.Probe; s != nil && s.Kind == probe.Kretprobe {
+			labels = append(labels, e.Stream.Label)
+		}
+	}
+	if len(labels) > 0 {
+		say("%s", probe.MissedReturns(labels[0], len(labels)-1))
+	}
+}

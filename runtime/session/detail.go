@@ -6,7 +6,6 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
-	"ppscript/runtime/probe"
 	"ppscript/runtime/relay"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -84,22 +83,9 @@ func (r *run) sayLeftOut() {
 			r.env.msgs.say("%s", why)
 		}
 	}
-	if labels := r.kernelReturns(); len(labels) > 0 {
-		r.env.msgs.say("%s", probe.MissedReturns(labels[0], len(labels)-1))
+	if r.in.kernel == nil && r.env.rec.file == nil {
+		r.plan.SayMissed(r.env.msgs.say)
 	}
-}
-
-// kernelReturns are the return probes of the kernel whose events come in rings.
-func (r *run) kernelReturns() (labels []string) {
-	if r.in.kernel != nil || r.env.rec.file != nil {
-		return nil
-	}
-	for _, e := range r.plan.Events {
-		if p := e.Source.Probe; p != nil && p.Kind == probe.Kretprobe {
-			labels = append(labels, e.Stream.Label)
-		}
-	}
-	return labels
 }
 
 // programs are those that do the run's work, or send its events.

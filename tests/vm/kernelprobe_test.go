@@ -11,7 +11,8 @@ import (
 // Probes of the kernel are counted inside the kernel as they are here, on kernels of all
 // ages: arguments, results, pairs, stacks, and the functions that a pattern fits. Where
 // functions can call programs by themselves they do, but for what only probes tell, and for
-// functions that these calls are made of. Where one link attaches a program to all of these, a thousand take less than a second.
+// functions that these calls are made of. Where one link attaches a program to all that a
+// pattern fits, a thousand take less than a second.
 func TestKernelProbesInKernel(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
