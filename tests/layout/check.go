@@ -42,14 +42,18 @@ func check(tree fs.FS, r rules) ([]string, error) {
 		if d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" {
 			return fs.SkipDir
 		}
-		if d.IsDir() || path.Ext(name) != ".go" {
+		if ext := path.Ext(name); d.IsDir() || ext != ".go" && ext != ".star" {
 			return nil
 		}
 		src, err := fs.ReadFile(tree, name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case path.Ext(name) == ".star":
+			c.starColumns(name, src)
+		default:
+			c.file(name, src)
 		}
-		c.file(name, src)
 		return nil
 	})
 	c.packages()
