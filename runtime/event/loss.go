@@ -67,3 +67,15 @@ func (e *Event) LossEnd() Time {
 	}
 	return Time(e.Derived.Slots[0].Int())
 }
+
+// LossBegin is a time before which no event of the loss was, where the source knows one
+// that is later than the record before it; 0 otherwise.
+func (e *Event) LossBegin() Time {
+	if e.Kind != Lost || e.Derived == nil || len(e.Derived.Slots) < 2 {
+		return 0
+	}
+	return Time(e.Derived.Slots[1].Int())
+}
+
+// Between is what a Lost event has to tell when its loss began and ended.
+func Between(begin, end Time) *Derived { return &Derived{Slots: []Value{TimeOf(end), TimeOf(begin)}} }

@@ -82,11 +82,12 @@ func (b *block) date(n int, ring int32, last event.Time) event.Time {
 				// Windows are pointed to: they do not move.
 				b.windows = append(make([]window, 0, 2*lost+4), b.windows...)[:lost+1]
 			}
+			begin := e.LossBegin()
 			b.windows[lost].put(e, evs[i+1:])
 			lost++
-			// A loss begins right after the record before it; its own
-			// time stamp is when the kernel could write again.
-			e.Time = last
+			// A loss begins right after the record before it, unless its source
+			// knows better; its own time stamp is when the kernel could write again.
+			e.Time = max(last, min(begin, e.LossEnd()))
 		} else if e.Time == 0 {
 			// Records without a time stamp stay beside their neighbours.
 			e.Time = last

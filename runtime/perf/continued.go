@@ -16,7 +16,8 @@ import (
 // buffer. To the reader it is the same ring: positions go on, and between the
 // records of the old buffer and those of the new one is a mark, which is read as
 // a loss: nothing is known of the CPU from its return until the events were open
-// again. Operators that relate events discard all state that spans a loss of a
+// again, the moment that the loss has as its time. It begins when the CPU was last
+// looked at. Operators that relate events discard all state that spans a loss of a
 // ring, so the new buffer must not look like a ring of its own.
 //
 // The old buffer stays until its records were read and released.
@@ -24,9 +25,17 @@ import (
 // A mark is a LOST record that no buffer holds, in front of the records of a new
 // buffer. It takes markSize bytes of the ring's positions.
 type mark struct {
-	at        uint64   // its position
-	id, count uint64   // of the LOST record
-	to        *mapping // where the ring goes on; nil if in the same memory
+	at   uint64   // its position
+	to   *mapping // where the ring goes on; nil if in the same memory
+	loss loss
+}
+
+// A loss is what the LOST record of a mark tells.
+type loss struct {
+	id, count uint64
+	// since is when the CPU was looked at before it came, until when the events were open
+	// again; 0 is not known, and the mark has the time of the record behind it.
+	since, until event.Time
 }
 
 const markSize = 24
@@ -41,18 +50,17 @@ type mapping struct {
 
 func (m *mapping) head() uint64 { return m.begin + atomic.LoadUint64(&m.page.Data_head) }
 
-// continueIn has the ring go on in the buffer of other, after a loss of at least
-// one record; how many more is known of the old buffer, whose events have ended.
-func (r *ring) continueIn(other *ring, id, lost uint64) error {
+// continueIn has the ring go on in the buffer of other, after a loss.
+func (r *ring) continueIn(other *ring, l loss) error {
 	to := &mapping{mem: other.mem, page: other.page, data: other.data}
 	if r.backward {
 		// The newest records count: those of before the loss are given up.
 		err := unix.Munmap(r.mem)
 		r.mem, r.page, r.data = to.mem, to.page, to.data
-		r.carried += lost
+		r.carried += l.count
 		return err
 	}
-	m := mark{id: id, count: lost, to: to}
+	m := mark{to: to, loss: l}
 	if r.spool != nil {
 		m.at = r.spool.follow(to)
 		m.to = nil
@@ -65,13 +73,13 @@ func (r *ring) continueIn(other *ring, id, lost uint64) error {
 }
 
 // beginWithLoss has a ring that was made after the others begin with a loss.
-func (r *ring) beginWithLoss(id uint64) {
+func (r *ring) beginWithLoss(l loss) {
 	if r.backward {
-		r.carried++
+		r.carried += l.count
 		return
 	}
 	r.begin, r.base = markSize, markSize
-	r.marks = append(r.marks, mark{id: id, count: 1})
+	r.marks = append(r.marks, mark{loss: l})
 }
 
 // last is the buffer that the kernel writes to, if that is not the ring's memory
@@ -83,11 +91,15 @@ func (r *ring) last() *mapping {
 	return nil
 }
 
-// whole is head, or the position before a mark that is the last thing there: a
-// mark is shown with the record behind it, whose time it gets.
+// whole is head, or the position before a mark that is the last thing there: one whose
+// time is not known is shown with the record behind it.
 func (r *ring) whole(head uint64) uint64 {
-	if n := len(r.marks); n > 0 && !r.ended && head == r.marks[n-1].at+markSize {
-		return r.marks[n-1].at
+	n := len(r.marks)
+	if n == 0 || r.ended {
+		return head
+	}
+	if m := &r.marks[n-1]; m.loss.until == 0 && head == m.at+markSize {
+		return m.at
 	}
 	return head
 }
@@ -141,35 +153,48 @@ func (r *ring) readMark(e *event.Event, m mark) {
 	}
 	r.marks = r.marks[1:]
 	r.pos = m.at + markSize
-	*e = event.Event{Kind: event.Lost, Time: r.timeAt(r.pos), Rec: lostRecord(m.id, m.count), PID: -1,
-		TID: -1, CPU: r.cpu, Ring: r.index,
-		Count: uint32(min(m.count, math.MaxUint32))}
+	count := m.loss.count
+	*e = event.Event{Kind: event.Lost, Time: r.timeOf(m.loss), Rec: lostRecord(m.loss.id, count), PID: -1,
+		TID: -1, CPU: r.cpu, Ring: r.index, Derived: event.Between(m.loss.since, m.loss.until),
+		Count: uint32(min(count, math.MaxUint32))}
 	// No event of the new buffer counts these.
-	r.stat.Lost += m.count
+	r.stat.Lost += count
 	r.stat.Records++
 	r.stat.Bytes += markSize
 }
 
-// timeAt is the time of the record at a position; that of the last one before if
-// there is none.
+// timeOf is the time of a mark in front of pos. The first events may have come while the
+// others were not open yet: times must not go back.
+func (r *ring) timeOf(l loss) event.Time {
+	behind := r.timeAt(r.pos)
+	switch {
+	case l.until == 0 && behind == 0:
+		return r.dec.prev
+	case l.until == 0 || behind != 0 && behind < l.until:
+		return behind
+	}
+	return max(l.until, r.dec.prev)
+}
+
+// timeAt is the time of the record at a position; 0 if there is none.
 func (r *ring) timeAt(pos uint64) event.Time {
 	end := r.end()
 	if pos+headerSize > end {
-		return r.dec.prev
+		return 0
 	}
 	off, size := r.at(pos), recordSize(r.data, r.at(pos))
 	if size < headerSize || size > end-pos {
-		return r.dec.prev
+		return 0
 	}
 	rec := r.data[off:min(off+size, uint64(len(r.data)))]
 	if uint64(len(rec)) < size {
 		rec = r.unwrap(off, size)
 	}
 	var e event.Event
-	if r.dec.Decode(rec, &e) && e.Time != 0 {
-		return e.Time
+	if !r.dec.Decode(rec, &e) {
+		return 0
 	}
-	return r.dec.prev
+	return e.Time
 }
 
 // lostRecord is a LOST record without a sample id.

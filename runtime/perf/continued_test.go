@@ -64,7 +64,7 @@ func TestContinuedRing(t *testing.T) {
 		for i := range records {
 			if rnd.IntN(60) == 0 {
 				fresh, lost := memoryRing(4096, d), uint64(1+rnd.IntN(9))
-				if err := r.continueIn(fresh, 7, lost); err != nil {
+				if err := r.continueIn(fresh, loss{id: 7, count: lost}); err != nil {
 					t.Fatal(err)
 				}
 				begun[i] = lost
@@ -96,7 +96,7 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 		t.Helper()
 		d, _ := tracepointDecoder()
 		r := memoryRing(4096, d)
-		r.beginWithLoss(7)
+		r.beginWithLoss(loss{id: 7, count: 1})
 		kernel := &ring{memory: memory{page: r.page, data: r.data}}
 		if spooled {
 			if err := r.addSpool(1); err != nil {
@@ -128,6 +128,47 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 	for _, spooled := range []bool{false, true} {
 		f(0, spooled)
 		f(3, spooled)
+	}
+}
+
+// A loss whose end is known is there at once, and has that time, unless a record behind it
+// came earlier: times do not go back.
+func TestLossThatEnds(t *testing.T) {
+	f := func(until event.Time, records int, want event.Time, spooled bool) {
+		t.Helper()
+		d, _ := tracepointDecoder()
+		r := memoryRing(4096, d)
+		if spooled {
+			r = spooledRing(t, 4096, 1, d)
+		}
+		into := memoryRing(4096, d)
+		into.page, into.data = r.page, r.data
+		if spooled {
+			into.page, into.data = r.spool.page, r.spool.kernel
+		}
+		into.put(sized(12, 0))
+		fresh := memoryRing(4096, d)
+		if err := r.continueIn(fresh, loss{7, 2, 3, until}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range records {
+			fresh.put(sized(12, byte(1+i)))
+		}
+		r.look(r.shown())
+		batch := make([]event.Event, 8)
+		n := r.Read(batch, r.visible)
+		if n != 2+records || batch[1].Kind != event.Lost || batch[1].Count != 2 || batch[1].Time != want {
+			t.Errorf("until %d, %d records: got %d events, the second %+v, want a loss at %d", until, records, n,
+				batch[1], want)
+		}
+		if got := batch[1].LossBegin(); got != 3 {
+			t.Errorf("got a loss that begins at %d, want 3", got)
+		}
+	}
+	for _, spooled := range []bool{false, true} {
+		f(valTime+5, 0, valTime+5, spooled)
+		f(valTime+5, 2, valTime, spooled)
+		f(valTime-5, 0, valTime, spooled)
 	}
 }
 

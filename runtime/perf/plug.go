@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 )
 
@@ -29,6 +31,8 @@ const plugEvery = 100 * time.Millisecond
 // plug holds the state of the CPUs.
 type plug struct {
 	next time.Time
+	// looked is when the CPUs were looked at the last time, before the present look.
+	looked, looks time.Time
 	// since is, for each CPU that is online and wanted, when it came, as
 	// kernel.OnlineSince says.
 	since map[int]uint64
@@ -39,7 +43,7 @@ type plug struct {
 
 // newPlug reads which CPUs are online now; nil if that cannot be read.
 func newPlug(c *Config) *plug {
-	p := &plug{said: map[int]bool{}, same: map[uint64]uint64{}}
+	p := &plug{looks: time.Now(), said: map[int]bool{}, same: map[uint64]uint64{}}
 	var err error
 	if p.since, err = p.online(c); err != nil {
 		return nil
@@ -67,6 +71,7 @@ func (s *Source) follow(now time.Time) {
 	if err != nil {
 		return // the next look may tell
 	}
+	p.looked, p.looks = p.looks, now
 	for _, cpu := range slices.Sorted(maps.Keys(p.since)) {
 		if _, ok := since[cpu]; !ok {
 			delete(p.since, cpu)
@@ -270,9 +275,12 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 		return nil
 	}
 	made := o.rings[i]
-	id := fresh[0].id
+	l := loss{id: s.SameID(fresh[0].id), count: 1}
+	if l.until, _, _ = ReadClock(context.Background(), s.cfg.Clock); l.until != 0 {
+		l.since = l.until - event.Time(time.Since(s.plug.looked))
+	}
 	if old == nil {
-		made.beginWithLoss(s.SameID(id))
+		made.beginWithLoss(l)
 		for k := range fresh {
 			s.decodes(made, &fresh[k])
 		}
@@ -283,7 +291,8 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 			s.decodes(old, &fresh[k])
 		}
 		o.rings[i] = old
-		if err := old.continueIn(made, s.SameID(id), 1+old.untold(lost)); err != nil {
+		l.count += old.untold(lost)
+		if err := old.continueIn(made, l); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ func (p *spool) follow(to *mapping) (end uint64) {
 // mark between them is left blank. It reports whether there is more to take.
 func (p *spool) turn(r *ring) bool {
 	taken := p.taken.Load()
-	if len(p.next) == 0 || taken != p.head() || !p.final && p.next[0].head() == p.next[0].begin {
+	if len(p.next) == 0 || taken != p.head() {
 		return false
 	}
 	if taken+markSize-p.released.Load() > uint64(len(r.data)) {

@@ -50,8 +50,6 @@ followed() { # LOSES: waits until the CPU is observed again
 	# What programs send of a CPU that comes later is taken from the next look on.
 	[ $1 = false ] && { sleep 1; return; }
 	n=0; until grep -q 'came online' err || [ $n = 100 ]; do sleep 0.1; n=$((n+1)); done
-	# The loss lasts to the first record of the CPU: the end of a process there.
-	load -cpu 1 -sleep 1; sleep 0.3
 }
 end() {
 	kill -INT $pid; wait $pid; status=$?
@@ -62,10 +60,10 @@ end() {
 `
 	for _, w := range hotplugWays {
 		script += fmt.Sprintf(`begin %[1]s-back ppscript %[2]s -v --strict
-work 0; work 1; echo 0 >$cpu; echo 1 >$cpu; followed %[3]v; work 0; work 1; end
+work 0; work 1; echo 0 >$cpu; sleep 0.5; echo 1 >$cpu; followed %[3]v; work 0; work 1; end
 echo 0 >$cpu
 begin %[1]s-later ppscript %[2]s -v --strict
-work 0; echo 1 >$cpu; followed %[3]v; work 0; work 1; work 1; end
+work 0; sleep 0.5; echo 1 >$cpu; followed %[3]v; work 0; work 1; work 1; end
 `, w.name, w.args, w.loses)
 	}
 	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files, Timeout: 4 * time.Minute}, script+"exit 0\n")
