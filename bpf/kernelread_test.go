@@ -246,7 +246,7 @@ func TestKernelReadErrors(t *testing.T) {
 		"task()->real_parnt":                    "struct task_struct has no member real_parnt (did you mean real_parent?)",
 		"task()->fs->pwd.dentri":                "struct path has no member dentri (did you mean dentry?)",
 		"task()->se":                            "name a member of it",
-		`cast(id, "struct tsk_strct")->x`:       "no type of that name",
+		`cast(id, "struct tsk_strct")->x`:       "no type of that name (did you mean struct task_struct?)",
 		"task()->signal->rlim":                  "name an element of it",
 		"task()->signal->rlim[99].rlim_cur":     "has 16 elements",
 		"task()->pid->x":                        "a pid_t has no members",

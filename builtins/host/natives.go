@@ -23,6 +23,7 @@ func natives() []*b.Builtin {
 func numberOfName() *frontend.Native {
 	return &frontend.Native{
 		Returns: frontend.IntKind,
+		OfName:  true,
 		Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 			if c.Len() != 1 || c.Const(0) == nil {
 				return v, false

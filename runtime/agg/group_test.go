@@ -196,6 +196,11 @@ func TestFailedEvaluationsAreCounted(t *testing.T) {
 		t.Errorf("got %s, %d errors (%v), want 10 1 and one division by zero", got, g.Loss().Errors,
 			g.Errors().First)
 	}
+	// What went wrong first is told when the run ends, behind the last table.
+	if g.Reset(); g.Loss().Errors != 0 || g.Errors().First != expr.ErrDivide {
+		t.Errorf("got %d errors (%v) of an empty group, want none and still the first", g.Loss().Errors,
+			g.Errors().First)
+	}
 }
 
 func TestHistogramBuckets(t *testing.T) {

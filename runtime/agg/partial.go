@@ -99,7 +99,8 @@ func (g *Group) AddPartial(p *Partial) {
 
 // errElsewhere stands for an error of a program of the kernel, which only counts its errors.
 var errElsewhere = errors.New(
-	"an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long",
+	"an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long; " +
+		"--engine perf says which",
 )
 
 // AddLoss adds the events that the partials do not contain.

@@ -366,6 +366,7 @@ func (s *scan) call(e *syntax.CallExpr) role {
 		args, _ := s.args(e)
 		s.lose(args)
 		if f, ok := fn.c.(starlark.Callable); ok {
+			s.named(e, f)
 			return role{kind: builtinKind(f, contents(args))}
 		}
 		return role{}
@@ -380,6 +381,19 @@ func (s *scan) call(e *syntax.CallExpr) role {
 		s.enter(f, args, false, s.apart+1)
 	}
 	return role{}
+}
+
+// named notes that a builtin does not know a constant name.
+func (s *scan) named(e *syntax.CallExpr, f starlark.Callable) {
+	n := nativeOf(s.m.host, f)
+	name, constant := literalArg(e.Args)
+	if n == nil || !n.OfName || !constant {
+		return
+	}
+	_, err := starlark.Call(&starlark.Thread{Name: f.Name()}, f, starlark.Tuple{starlark.String(name)}, nil)
+	if err != nil {
+		s.wrong(e, err)
+	}
 }
 
 // method is a call of x.name.

@@ -23,6 +23,9 @@ type Native struct {
 	// Data makes the result of a call that leads into the kernel's memory; nil for
 	// other functions.
 	Data KernelData
+	// OfName says that it finds what a name stands for: a call with a constant name
+	// must succeed, which is tried before anything is opened.
+	OfName bool
 }
 
 // HasNative is what a Starlark value implements that has a Native.

@@ -122,13 +122,39 @@ func (t *Types) Named(decl string) (Type, error) {
 		}
 	}
 	if typ == nil {
-		return Type{}, diag.Errorf(diag.Run, "type", decl, "the kernel has no type of that name").
+		return Type{}, diag.Errorf(diag.Run, "type", decl, "the kernel has no type of that name%s",
+			t.near(kind, name)).
 			WithHint(`write it as C does: "struct task_struct"`)
 	}
 	for range stars {
 		typ = &btf.Pointer{Target: typ}
 	}
 	return Type{typ}, nil
+}
+
+// near says which type of a kind may be meant by a name that no type has.
+func (t *Types) near(kind, name string) string {
+	var names []string
+	err := t.specs(func(s *btf.Spec) bool {
+		for typ := range s.All() {
+			if n := typ.TypeName(); n != "" && name != "" && n[0] == name[0] && isKind(typ, kind) {
+				names = append(names, n)
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return ""
+	}
+	slices.Sort(names)
+	best := diag.Nearest(name, slices.Compact(names))
+	if best == "" {
+		return ""
+	}
+	if kind != "" {
+		best = kind + " " + best
+	}
+	return " (did you mean " + best + "?)"
 }
 
 // spelled is how the kernel's types name a basic type.

@@ -41,6 +41,19 @@ func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	}
 }
 
+// Writable says in the words of the system why a file cannot be read and written,
+// which a library that opens it may not tell; it makes the file if there is none.
+func Writable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, Mode)
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // waits reports that a pipe has no reader yet.
 func waits(path string, err error) bool {
 	if !errors.Is(err, syscall.ENXIO) {

@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -47,7 +45,7 @@ func (d *database) open(_ context.Context, op plan.Operator) error {
 		if err := d.to.cfg.permit(Writes, path, path); err != nil {
 			return err
 		}
-		if err := writable(path); err != nil {
+		if err := outfile.Writable(path); err != nil {
 			return databaseError(path, err)
 		}
 	}
@@ -65,19 +63,6 @@ func (d *database) open(_ context.Context, op plan.Operator) error {
 		}
 	}
 	return nil
-}
-
-// writable says in the words of the system why a file cannot be written;
-// SQLite's are the same for all reasons.
-func writable(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, outfile.Mode)
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 func databaseError(path string, err error) error {
@@ -261,7 +246,7 @@ func (d *database) verify(answers []*result.Table) error {
 		if n++; n > len(answers) {
 			return nil
 		}
-		if why := differ(answers[n-1], t); why != "" {
+		if why := result.Differ(answers[n-1], t); why != "" {
 			return diag.Errorf(diag.Run, "verify", t.Title, "%s", why).
 				WithHint("report it: rows that were put in one by one answer something else")
 		}
@@ -271,22 +256,6 @@ func (d *database) verify(answers []*result.Table) error {
 		d.to.msgs.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
 	}
 	return err
-}
-
-// differ says how two answers differ; "" if they do not.
-func differ(got, want *result.Table) string {
-	if len(got.Rows) != len(want.Rows) {
-		return "got " + strconv.Itoa(len(got.Rows)) + " rows, want " + strconv.Itoa(len(want.Rows))
-	}
-	for i, row := range got.Rows {
-		for j, v := range row {
-			if w := want.Rows[i][j]; v.Kind != w.Kind || v.Compare(w) != 0 {
-				return "row " + strconv.Itoa(i+1) + ", column " + got.Columns[j].Name + ": got " +
-					v.String() + ", want " + w.String()
-			}
-		}
-	}
-	return ""
 }
 
 func (d *database) close() error {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
 	"ppscript/runtime/order"
 	"ppscript/runtime/output"
 	"ppscript/runtime/perf"
@@ -127,9 +126,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return r.results.out.Flush()
 	}
 	err = r.loop(ctx)
-	r.instance.Errors(func(where string, errs *flow.Errors) {
-		r.env.msgs.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
-	})
+	r.env.msgs.sayFailures(r.instance, r.account.total.Errors)
 	if err != nil {
 		return err
 	}

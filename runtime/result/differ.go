@@ -1,0 +1,19 @@
+package result
+
+import "strconv"
+
+// Differ says how two tables of the same columns differ; "" if they do not.
+func Differ(got, want *Table) string {
+	if len(got.Rows) != len(want.Rows) {
+		return "got " + strconv.Itoa(len(got.Rows)) + " rows, want " + strconv.Itoa(len(want.Rows))
+	}
+	for i, row := range got.Rows {
+		for j, v := range row {
+			if w := want.Rows[i][j]; v.Kind != w.Kind || v.Compare(w) != 0 {
+				return "row " + strconv.Itoa(i+1) + ", column " + got.Columns[j].Name + ": got " +
+					v.String() + ", want " + w.String()
+			}
+		}
+	}
+	return ""
+}
