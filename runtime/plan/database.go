@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -96,6 +95,9 @@ func (d *Database) build(b *builder) error {
 		schemas[t.Name] = t.Schema
 	}
 	if d.Query != "" {
+		if err := sql.Mistake(d.Query, op.tables); err != nil {
+			return err
+		}
 		used := make([]*sql.Table, len(op.tables))
 		for i, t := range op.tables {
 			used[i] = &t.Table
@@ -171,8 +173,7 @@ func (d *DatabaseOp) table(name string) *sql.EventTable {
 	return nil
 }
 
-// newEventTable makes the table of a branch. The names of what is not in the record
-// begin with an underscore, as those of perf-prof do.
+// newEventTable makes the table of a branch.
 func newEventTable(b *builder, br *branch) *sql.EventTable {
 	st := b.plan.streams[br.stream]
 	t := &sql.EventTable{Schema: st.Schema}
@@ -195,34 +196,7 @@ func newEventTable(b *builder, br *branch) *sql.EventTable {
 			t.Index = index[0]
 		}
 	}
-	members := []string{"_pid", "_tid", "_time", "_cpu", "_period"}
-	if br.root == nil && !recorded {
-		members = append(members, "_ip", "_addr")
-	}
-	for _, name := range members {
-		f, _ := st.Schema.Field(strings.TrimPrefix(name, "_"))
-		if own, ok := st.Schema.Field(name); ok {
-			f = own
-		}
-		t.AddMember(name, f)
-	}
-	if t.About.Stack {
-		f, _ := st.Schema.Field(Stack)
-		t.AddMember("_"+Stack, f)
-	}
-	for i := range st.Schema.Fields {
-		f := &st.Schema.Fields[i]
-		if f.Name != "common_type" {
-			t.AddField(f)
-			t.About.Fields++
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(br.scope.Vars)) {
-		if name == "event" || name == InstanceName {
-			continue
-		}
-		t.AddComputed(name, expr.Build(br.scope.Vars[name]))
-	}
+	t.Fill(!recorded && br.root == nil, br.scope.Vars, "event", InstanceName)
 	return t
 }
 

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,40 @@ func (t *EventTable) Field(column int) *event.Field { return t.readers[column].f
 
 // Program is described at Field.
 func (t *EventTable) Program(column int) *expr.Program { return t.readers[column].prog }
+
+// Fill adds the columns of a table whose event is settled. The names of what is not in
+// the record begin with an underscore, as those of perf-prof do. Sampled says that the
+// event has no record of its own; vars are what the script computes of it, but for those
+// that are left out.
+func (t *EventTable) Fill(sampled bool, vars map[string]expr.Node, leaveOut ...string) {
+	members := []string{"_pid", "_tid", "_time", "_cpu", "_period"}
+	if sampled {
+		members = append(members, "_ip", "_addr")
+	}
+	for _, name := range members {
+		f, _ := t.Schema.Field(strings.TrimPrefix(name, "_"))
+		if own, ok := t.Schema.Field(name); ok {
+			f = own
+		}
+		t.AddMember(name, f)
+	}
+	if t.About.Stack {
+		f, _ := t.Schema.Field(event.StackName)
+		t.AddMember("_"+event.StackName, f)
+	}
+	for i := range t.Schema.Fields {
+		f := &t.Schema.Fields[i]
+		if f.Name != "common_type" {
+			t.AddField(f)
+			t.About.Fields++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if !slices.Contains(leaveOut, name) {
+			t.AddComputed(name, expr.Build(vars[name]))
+		}
+	}
+}
 
 // AddMember adds a column of a number of the event, under another name than that of
 // the field.
