@@ -71,7 +71,7 @@ func resultNames(reports []plan.Report) []string {
 			n = name("slow")
 		case *plan.Stacks:
 			n = name("stacks")
-		case *plan.Database: // the answer of its first statement
+		case plan.Named:
 			n = name(r.ResultName())
 		}
 		names = append(names, n)

@@ -25,7 +25,7 @@ type Database struct {
 	Verify bool
 }
 
-// ResultName is what its results are called, but for the number.
+// ResultName implements Named.
 func (d *Database) ResultName() string {
 	if d.Query == "" {
 		return "inserts"

@@ -7,6 +7,10 @@ type Shaped interface {
 	Shape() string
 }
 
+// A Named report says what its results are called, but for the number; a database that
+// of the answer of its first statement.
+type Named interface{ ResultName() string }
+
 // A Report is a result of a run: the end of a stream.
 type Report interface {
 	// Input is the stream that it reads.

@@ -27,6 +27,9 @@ type Silences struct {
 // Input implements Report.
 func (s *Silences) Input() Stream { return s.In }
 
+// ResultName implements Named.
+func (*Silences) ResultName() string { return "silences" }
+
 // Shape implements Shaped.
 func (*Silences) Shape() string { return "table" }
 
@@ -57,7 +60,7 @@ func (s *Silences) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	op := &SilencesOp{Name: b.names.next("silences"), from: s}
+	op := &SilencesOp{Name: b.names.next(s.ResultName()), from: s}
 	op.spec = silence.Spec{Key: key, Than: s.Than, Limit: s.Limit, ByRing: perRing(b, s.Key.Fn, brs)}
 	op.columns = []result.Column{
 		view.KeyColumn(s.Key.Name, key.Any()),
