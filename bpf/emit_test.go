@@ -318,7 +318,7 @@ func TestProjectionLossInOrder(t *testing.T) {
 			_, visible := r.Bounds()
 			for r.Pos() < visible {
 				for _, e := range evs[:r.Read(evs, visible)] {
-					if k := string("SL"[b2i(e.Kind == event.Lost)]); !strings.HasSuffix(kinds, k) {
+					if k := string("SL"[event.Bit(e.Kind == event.Lost)]); !strings.HasSuffix(kinds, k) {
 						kinds += k
 					}
 				}

@@ -3,7 +3,6 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/sent"
 )
@@ -65,27 +64,18 @@ func (im *Image) Emits() (emits []sent.Emits, streams []int) {
 func (s *sender) emitted(f *feed) {
 	c, r, out := s.code, s.record, s.eval.env.out
 	mark := c.Stack
-	end, failed := c.Label(), c.Label()
-	s.eval.fail = failed
-	s.takes(f, end)
-	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
-	data.at = c.Alloc(data.size)
-	at := data.at + sent.HeadSize
-	for i, v := range r.values {
-		for o := 0; o < v.Size; o += 8 {
-			c.Load(asm.R0, out.places[i]+int16(o))
-			c.Store(at+int16(v.At+o), asm.R0)
+	s.fixed(f, func(at int16) {
+		for i, v := range r.values {
+			for o := 0; o < v.Size; o += 8 {
+				c.Load(asm.R0, out.places[i]+int16(o))
+				c.Store(at+int16(v.At+o), asm.R0)
+			}
 		}
-	}
-	if out.fold.keyed() {
-		c.Load(asm.R0, out.key)
-		c.Store(at+int16(r.key), asm.R0)
-	}
-	s.send(&data)
-	c.GoTo(end)
-	c.Place(failed)
-	s.count(load.StatErrors)
-	c.Place(end)
+		if out.fold.keyed() {
+			c.Load(asm.R0, out.key)
+			c.Store(at+int16(r.key), asm.R0)
+		}
+	})
 	c.Stack = mark
 }
 

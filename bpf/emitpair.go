@@ -141,13 +141,12 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 
 // pair sends the pair if all predicates hold.
 func (s *sender) pair(f *feed) {
+	s.fixed(f, s.pairRecord)
+}
+
+// pairRecord writes the record of a pair behind its head.
+func (s *sender) pairRecord(at int16) {
 	c, r, p := s.code, s.record, s.eval.env.pair
-	end, failed := c.Label(), c.Label()
-	s.eval.fail = failed
-	s.takes(f, end)
-	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
-	data.at = c.Alloc(data.size)
-	at := data.at + sent.HeadSize
 	copyWord := func(to int, from int16) {
 		c.Load(asm.R0, from)
 		c.Store(at+int16(to), asm.R0)
@@ -179,6 +178,18 @@ func (s *sender) pair(f *feed) {
 			c.Emit(asm.StoreMem(asm.R10, to, asm.R0, hook.Sizes[slot.size]))
 		}
 	}
+}
+
+// fixed sends a record of a fixed size if all predicates hold: fill writes what is
+// behind its head.
+func (s *sender) fixed(f *feed, fill func(at int16)) {
+	c, r := s.code, s.record
+	end, failed := c.Label(), c.Label()
+	s.eval.fail = failed
+	s.takes(f, end)
+	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
+	data.at = c.Alloc(data.size)
+	fill(data.at + sent.HeadSize)
 	s.send(&data)
 	c.GoTo(end)
 	c.Place(failed)

@@ -8,6 +8,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/runtime/event"
 )
 
 // An Image is a Part as programs and maps, ready to be loaded.
@@ -175,7 +176,7 @@ func (g *gen) program(t *Target) {
 	end()
 	c.Place(exit)
 	// Programs of samples drop the sample by it; those that functions call must say 0.
-	c.Emit(asm.Mov.Imm(asm.R0, int32(b2i(!e.Sampled && eval.hook.Direct == nil))), asm.Return())
+	c.Emit(asm.Mov.Imm(asm.R0, int32(event.Bit(!e.Sampled && eval.hook.Direct == nil))), asm.Return())
 }
 
 // feed brings the event, or the pair, to where it goes.

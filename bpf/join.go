@@ -185,7 +185,7 @@ func (o *joiner) feed(f *feed) {
 	var role int16 // of an event that may be both: what it is
 	if f.role != nil {
 		o.eval.value(f.role)
-		may := int32(b2i(starts)*mayStart | b2i(ends)*mayEnd)
+		may := int32(event.Bit(starts)*mayStart | event.Bit(ends)*mayEnd)
 		c.Emit(asm.And.Imm(asm.R0, may))
 		c.IfImm(asm.JEq, asm.R0, 0, done)
 		if starts && ends {

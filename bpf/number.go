@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/arith"
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
@@ -76,7 +77,7 @@ func (e *eval) truth(n expr.Node) {
 	c := e.code
 	switch n := n.(type) {
 	case *expr.Const:
-		c.Constant(asm.R0, b2i(n.Int != 0))
+		c.Constant(asm.R0, event.Bit(n.Int != 0))
 		return
 	case *expr.Local:
 		e.stmtValue(n)
@@ -95,13 +96,6 @@ func (e *eval) truth(n expr.Node) {
 	c.Place(no)
 	c.Emit(asm.Mov.Imm(asm.R0, 0))
 	c.Place(end)
-}
-
-func b2i(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // branch jumps to l if the truth of n is want.

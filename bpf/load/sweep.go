@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"unsafe"
+
+	"ppscript/runtime/event"
 )
 
 // This file gives up states of folds before their map is full, as fold.Fold does: those
@@ -106,14 +108,16 @@ func (r *Run) sweepFold(f *Fold, m *words64) (have uint64, err error) {
 	// States as at their begin go first, but for those that were just used: an event may
 	// be about to change them.
 	old := slices.Clone(keys[:(len(keys)+1)/2])
-	slices.SortStableFunc(old, func(a, b foldKey) int { return cmp.Compare(b2i(a.begun), b2i(b.begun)) })
+	slices.SortStableFunc(old, func(a, b foldKey) int {
+		return cmp.Compare(event.Bit(a.begun), event.Bit(b.begun))
+	})
 	gone := append(old, keys[len(old):]...)[:over]
 	for _, k := range gone {
 		key := []byte(k.key)
 		if err := bpfElem(mapDelete, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0])}); err != nil {
 			return 0, err
 		}
-		r.folds.evicted += uint64(b2i(k.begun))
+		r.folds.evicted += uint64(event.Bit(k.begun))
 	}
 	return uint64(len(keys) - over), nil
 }
@@ -151,11 +155,4 @@ func State(b []byte) []uint64 {
 		words[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
 	return words
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

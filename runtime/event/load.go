@@ -110,7 +110,7 @@ func (f *Field) member(e *Event) (int64, bool) {
 		if e.Stream != nil {
 			if flags, ok := e.Stream.Schema.Field("common_flags"); ok {
 				bits, ok := flags.Int(e)
-				return b2i(bits&f.flag() != 0), ok
+				return Bit(bits&f.flag() != 0), ok
 			}
 		}
 	}
@@ -143,7 +143,8 @@ func (f *Field) flag() int64 {
 	return FlagIRQsOff
 }
 
-func b2i(b bool) int64 {
+// Bit is 1 if b holds, else 0.
+func Bit(b bool) int64 {
 	if b {
 		return 1
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand"
 	"testing"
+
+	"ppscript/runtime/event"
 )
 
 // The cut costs what the best of all cuts costs, and has what it says on its sides.
@@ -87,7 +89,7 @@ func TestCutAnywhere(t *testing.T) {
 		side, _ := n.cut()
 		got := ""
 		for _, i := range nodes {
-			got += string("-k"[b2i(side[i])])
+			got += string("-k"[event.Bit(side[i])])
 		}
 		if got != want {
 			t.Errorf("%v: got %s, want %s", sizes, got, want)
@@ -97,11 +99,4 @@ func TestCutAnywhere(t *testing.T) {
 	f("kkk-", 64, 64, 90, 0.9)
 	f("---", 10, 64, 90)
 	f("k--", 64, 10, 90)
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -3,6 +3,8 @@ package sql
 import (
 	"runtime"
 
+	"ppscript/runtime/event"
+
 	lite "modernc.org/sqlite/lib"
 )
 
@@ -37,7 +39,7 @@ type cell struct {
 func (d *DB) Rows(t *Table, single bool) (*Rows, error) {
 	r := &Rows{db: d}
 	for i := range t.Columns {
-		r.width += b2i(!t.Columns[i].Unused)
+		r.width += int(event.Bit(!t.Columns[i].Unused))
 	}
 	var err error
 	if r.one, err = d.prepare(t.insert(1)); err != nil {

@@ -3,6 +3,8 @@ package sql
 import (
 	"strconv"
 	"strings"
+
+	"ppscript/runtime/event"
 )
 
 // A Type is the type of a column.
@@ -118,7 +120,7 @@ func (d *DB) Create(tables []*Table, created int64) error {
 		a := &t.About
 		b.WriteString("INSERT INTO event_metadata VALUES(" + strings.Join([]string{
 			literal(t.Name), literal(a.System), literal(a.Event), strconv.FormatInt(int64(a.ID), 10),
-			literal(a.Filter), strconv.Itoa(b2i(a.Stack)), strconv.Itoa(a.MaxStack),
+			literal(a.Filter), strconv.FormatInt(event.Bit(a.Stack), 10), strconv.Itoa(a.MaxStack),
 			strconv.Itoa(a.Fields), strconv.FormatInt(created, 10), "0", "NULL", "NULL",
 			literal(strings.Join(a.Functions, ", ")),
 		}, ",") + ");")
@@ -128,13 +130,6 @@ func (d *DB) Create(tables []*Table, created int64) error {
 		b.WriteString(createStacks + ";")
 	}
 	return d.exec(b.String())
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func hasStacks(tables []*Table) bool {
