@@ -10,7 +10,7 @@ package layout
 const module = "ppscript"
 
 // maxLines bounds a file that is written by hand.
-const maxLines = 1000
+const maxLines = 500
 
 // layers lists every package once, lowest first. A package may import those
 // above it in this list, not those below or beside it in the same line.
