@@ -175,8 +175,9 @@ func (g *gen) program(t *Target) {
 	c.Reached() // it is reached at least from above
 	end()
 	c.Place(exit)
-	// Programs of samples drop the sample by it; those that functions call must say 0.
-	c.Emit(asm.Mov.Imm(asm.R0, int32(event.Bit(!e.Sampled && eval.hook.Direct == nil))), asm.Return())
+	// 0 drops the sample of a sampled event. Nobody else sees the event of a probe, and
+	// with 0 the kernel makes no record of it; functions that call programs want it.
+	c.Emit(asm.Mov.Imm(asm.R0, int32(event.Bit(!e.Sampled && e.Probe == nil))), asm.Return())
 }
 
 // feed brings the event, or the pair, to where it goes.
