@@ -89,7 +89,8 @@ func (e *source) ways() (string, bool) {
 			}
 			fmt.Fprintf(&b, "%s;", n)
 			for _, f := range expr.UsesOf(n).Fields {
-				ok = ok && !isName(f)
+				// With one link the kernel's registers are not those of a breakpoint.
+				ok = ok && !isName(f) && (e.Probe.User || f.F.Place != event.InRaw || f.F.Name == "common_pid")
 				fmt.Fprintf(&b, "%d %d %d %t;", f.F.Place, f.F.Member, f.F.Size, f.F.Signed)
 				if o := f.F.Operand(); o != nil {
 					fmt.Fprintf(&b, "%+v;", *o) // a place of USDT may have it elsewhere

@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"runtime"
+
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
@@ -31,8 +33,16 @@ func (h *Hook) Register(dst asm.Register, name string, r uint8) {
 // ProbeField reads a field of the record that the kernel would write for a probe.
 func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
 	p := h.Event.Probe
-	if p.User && (f.Name == "ip" && !p.Return || f.Name == "ret_ip") {
+	switch {
+	case p.User && (f.Name == "ip" && !p.Return || f.Name == "ret_ip"):
 		h.Register(dst, f.Name, ptregs.IP)
+		return
+	case !p.User && !p.Return && f.Name == "ip" && h.Kind == ebpf.Kprobe:
+		// The kernel has each kind of its probes look as if a breakpoint had been run.
+		h.Register(dst, f.Name, ptregs.IP)
+		if runtime.GOARCH == "amd64" {
+			h.Code.Emit(asm.Sub.Imm(dst, 1))
+		}
 		return
 	}
 	assembler.Refuse("field %s of %s: programs do not have it", f.Name, h.Event.Label)

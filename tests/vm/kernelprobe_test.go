@@ -41,6 +41,9 @@ func TestKernelProbesInKernel(t *testing.T) {
 				want(engine+" stack", `do_sys_openat2`)
 				want(engine+" pattern", `vfs_open +21\n`)
 			}
+			if ip := part("bpf ip"); ip != part("perf ip") || strings.Count(ip, `"count":21`) != 2 {
+				t.Errorf("ip: got\n%s\nwant\n%s", ip, part("perf ip"))
+			}
 			want("text", `/w/known +20\n`)
 			want("how", `engine +bpf`)
 			direct := kernel != "5.10" // where programs cannot ask for arguments
@@ -126,6 +129,9 @@ for engine in bpf perf; do
 	ppscript --engine $engine -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2")], key = "tid").where("start._comm == \"mine\"").latency()' -- ./mine
 	echo BEGIN $engine stack
 	ppscript --engine $engine -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("stack").count()' -- ./mine
+	echo BEGIN $engine ip
+	ppscript --engine $engine --raw --format json -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("ip").count()' -- ./mine | grep -o '"ip":.*'
+	ppscript --engine $engine --raw --format json -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("ip", "func").count()' -- ./mine | grep -o '"ip":.*'
 	echo BEGIN $engine pattern
 	ppscript --engine $engine -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("func").count()' -- ./mine
 done
