@@ -90,7 +90,8 @@ func (e *source) ways() (string, bool) {
 			fmt.Fprintf(&b, "%s;", n)
 			for _, f := range expr.UsesOf(n).Fields {
 				// With one link the kernel's registers are not those of a breakpoint.
-				ok = ok && !isName(f) && (e.Probe.User || f.F.Place != event.InRaw || f.F.Name == "common_pid")
+				place := f.F.Place == event.InRaw && f.F.Name != "common_pid"
+				ok = ok && !isName(f) && (e.Probe.User || !place)
 				fmt.Fprintf(&b, "%d %d %d %t;", f.F.Place, f.F.Member, f.F.Size, f.F.Signed)
 				if o := f.F.Operand(); o != nil {
 					fmt.Fprintf(&b, "%+v;", *o) // a place of USDT may have it elsewhere

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
 		strings.ContainsAny(e.Schema.Name, "+: ") || sends && !h.canDisablePreemption() {
 		return false
 	}
-	regs, ok := registersOf(nodes)
+	regs, sizes, ok := registersOf(nodes)
 	if !ok {
 		return false
 	}
@@ -58,12 +59,12 @@ func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
 		return false
 	}
 	d := &Direct{Function: e.Schema.Name}
-	for _, r := range regs {
+	for i, r := range regs {
 		arg := slices.Index(arguments, r)
 		switch {
 		case e.Probe.Return && r == result && f.Returns:
 			d.reads = append(d.reads, read{register: r, arg: -1, size: 8})
-		case !e.Probe.Return && arg >= 0 && arg < len(f.Args):
+		case !e.Probe.Return && arg >= 0 && arg < len(f.Args) && sizes[i] <= f.Args[arg]:
 			d.reads = append(d.reads, read{register: r, arg: arg, size: f.Args[arg]})
 		default:
 			return false
@@ -73,13 +74,18 @@ func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
 	return true
 }
 
-// registersOf are the registers that nodes read; false if they read what only a probe has.
-func registersOf(nodes []expr.Node) (regs []uint8, ok bool) {
+// registersOf are the registers that nodes read, and how many bytes of each: what is in a
+// register behind a shorter argument only a probe sees. It is false if they read what else
+// only a probe has.
+func registersOf(nodes []expr.Node) (regs []uint8, sizes []int, ok bool) {
 	ok = true
-	add := func(r uint8) {
-		if !slices.Contains(regs, r) {
-			regs = append(regs, r)
+	add := func(r uint8, size int) {
+		i := slices.Index(regs, r)
+		if i < 0 {
+			i = len(regs)
+			regs, sizes = append(regs, r), append(sizes, 0)
 		}
+		sizes[i] = max(sizes[i], size)
 	}
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
@@ -93,16 +99,21 @@ func registersOf(nodes []expr.Node) (regs []uint8, ok bool) {
 			case f.F.Place != event.InMember || m == event.MemberIP:
 				ok = false
 			case m >= event.MemberReg && m < event.MemberArg:
-				add(uint8(m - event.MemberReg))
+				add(uint8(m-event.MemberReg), 8)
 			case f.F.Operand() != nil:
-				for _, r := range f.F.Operand().Regs {
-					add(r.Reg)
+				o := f.F.Operand()
+				size := 8
+				if len(o.Regs) == 1 && o.Load == 0 && o.Shift == 0 && o.Regs[0].Scale == 0 {
+					size = cmp.Or(o.Size, f.F.Size)
+				}
+				for _, r := range o.Regs {
+					add(r.Reg, size)
 				}
 			}
 			return ok
 		})
 	}
-	return regs, ok
+	return regs, sizes, ok
 }
 
 // Arguments copies what the program reads to its stack. It comes before everything else;

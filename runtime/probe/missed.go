@@ -27,7 +27,7 @@ func MissedReturns(label string, more int) string {
 		label = fmt.Sprintf("%s and %d more", label, more)
 	}
 	return fmt.Sprintf(
-		"%s: returns are missed, and not counted as lost, where more than %d calls are active at a time", label,
+		"%s: the kernel follows %d calls at a time; returns of others are missed, and not counted as lost", label,
 		places(unix.ByteSliceToString(name.Version[:]), len(cpus.Possible)))
 }
 
