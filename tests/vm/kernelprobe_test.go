@@ -54,7 +54,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 			want("direct", `bpf: kprobe:do_sys_openat2, kprobe:`+calls)
 			want("direct", ` +1 +21\n`)
 			want("refused", `bpf: kprobe:[^\n]*, by an event of perf(.|\n)* +21\n`)
-			want("refused", ` 4294967196 +21\n`) // the whole register of an int
+			want("refused", `4294967196 +21\n`) // the whole register of an int
 			if strings.Contains(part("refused"), "fentry") {
 				t.Errorf("refused: got\n%s\nwant no trampoline", part("refused"))
 			}
