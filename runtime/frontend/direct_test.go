@@ -151,11 +151,12 @@ func stepMachine(t *testing.T, src string, sc *expr.Scope) *Machine {
 		t.Fatal(err)
 	}
 	d := starlark.NewDict(3)
-	for name, v := range map[string]starlark.Value{
-		"n": starlark.MakeInt(0), "name": starlark.String(""),
-		"c": starlark.NewList([]starlark.Value{starlark.MakeInt(0), starlark.MakeInt(0)}),
+	for _, kv := range []starlark.Tuple{ // their order is that of the slots
+		{starlark.String("n"), starlark.MakeInt(0)},
+		{starlark.String("name"), starlark.String("")},
+		{starlark.String("c"), starlark.NewList([]starlark.Value{starlark.MakeInt(0), starlark.MakeInt(0)})},
 	} {
-		if err := d.SetKey(starlark.String(name), v); err != nil {
+		if err := d.SetKey(kv[0], kv[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
