@@ -27,7 +27,8 @@ func MissedReturns(label string, more int) string {
 		label = fmt.Sprintf("%s and %d more", label, more)
 	}
 	return fmt.Sprintf(
-		"%s: the kernel follows %d calls at a time; returns of others are missed, and not counted as lost", label,
+		"%s: the kernel follows at most %d of its calls at a time; "+
+			"returns of others are missed, and not counted as lost", label,
 		places(unix.ByteSliceToString(name.Version[:]), len(cpus.Possible)))
 }
 

@@ -37,7 +37,13 @@ func TestKernelProbesInKernel(t *testing.T) {
 			for _, engine := range []string{"bpf", "perf"} {
 				// The shell opens its script as well.
 				want(engine+" args", `-100 do_sys_openat2 +21\n`)
-				want(engine+" pairs", `do_sys_openat2 => do_sys_openat2 +21 `)
+				pairs := "21"
+				if kernel == "5.10" {
+					// It follows one call for each CPU: while another process opens a
+					// file, the return of the program's call is missed.
+					pairs = "(19|20|21)"
+				}
+				want(engine+" pairs", `do_sys_openat2 => do_sys_openat2 +`+pairs+` `)
 				want(engine+" stack", `do_sys_openat2`)
 				want(engine+" pattern", `vfs_open +21\n`)
 			}
@@ -52,14 +58,16 @@ func TestKernelProbesInKernel(t *testing.T) {
 				calls = `do_sys_openat2, by an event of perf`
 			}
 			want("direct", `bpf: kprobe:do_sys_openat2, kprobe:`+calls)
-			want("direct", ` +1 +21\n`)
+			if direct {
+				want("direct", ` +1 +21\n`)
+			}
 			want("refused", `bpf: kprobe:[^\n]*, by an event of perf(.|\n)* +21\n`)
 			want("refused", `4294967196 +21\n`) // the whole register of an int
 			if strings.Contains(part("refused"), "fentry") {
 				t.Errorf("refused: got\n%s\nwant no trampoline", part("refused"))
 			}
 			want("underneath", `bpf: kretprobe:[^\n]*, by an event of perf`)
-			silent := `follows \d+ calls at a time; returns of others are missed, and not counted as lost`
+			silent := `follows at most \d+ of its calls at a time; returns of others are missed`
 			want("native", silent)
 			if kernel != "6.12" {
 				want("missed", silent)
