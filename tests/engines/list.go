@@ -73,7 +73,7 @@ var Comparisons = []Comparison{
 
 	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Wakes: true, Interrupts: true},
-	{Script: "rundelay", Args: "--than=1us", Scene: "own", ByThread: true, Wakes: true, Interrupts: true, Ignore: []string{"than"}},
+	{Script: "rundelay", Args: "--than=50us", Scene: "own", ByThread: true, Wakes: true, Interrupts: true, Ignore: []string{"than"}},
 	{Script: "rundelay", Args: heat, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
