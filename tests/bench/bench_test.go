@@ -115,7 +115,7 @@ func TestTable(t *testing.T) {
 // The loop itself, and a job that runs it, at a size that takes no time.
 func TestRun(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "ns")
-	if err := loop(1000, report); err != nil {
+	if err := loop(workCalls, 1000, report); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(report)
@@ -129,7 +129,7 @@ func TestRun(t *testing.T) {
 
 	dir := t.TempDir()
 	script := `echo 5000 1 >"$0" && echo saw 1,000`
-	r := &runner{calls: 1000, dir: dir, loop: func(calls int) []string {
+	r := &runner{calls: 1000, dir: dir, loop: func(_ string, calls int) []string {
 		return []string{"-c", script, filepath.Join(dir, "ns"), strconv.Itoa(calls)}
 	}}
 	j := &job{args: []string{"sh", loopWord}}

@@ -11,6 +11,8 @@ type job struct {
 	name  string
 	args  []string // the command; loopWord stands for the traced program
 	ours  bool
+	work  string       // of the loop
+	needs func() error // why it cannot be measured here; nil if it can
 	// noCount says that the tracer's output does not tell how many events it
 	// saw, so that nothing can be checked.
 	noCount bool
@@ -58,8 +60,12 @@ func jobs(ppscript string) []*job {
 	}
 	tuple := "lambda e: (e._tid, e.id)"
 	choice := `lambda e: "getppid" if e.id == syscall_number("getppid") else "other"`
-	return []*job{
+	all := []*job{
 		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
+		{group: bareGroup, name: "bare, pipe", args: []string{loopWord}, noCount: true, work: workPipe, divide: pipeDivide},
+		{group: bareGroup, name: "bare, function", args: []string{loopWord}, noCount: true, work: workProbed},
+		{group: bareGroup, name: "bare, keys", args: []string{loopWord}, noCount: true, work: fewKeys},
+		{group: bareGroup, name: "bare, many keys", args: []string{loopWord}, noCount: true, work: manyKeys},
 
 		{group: total, name: "perf stat", args: []string{"perf", "stat", "-e", enter, "--", loopWord}},
 		{group: total, name: "ppscript stat", args: []string{ppscript, "stat", "-i", "60s", "-e", enter, "--", loopWord}, ours: true},
@@ -121,6 +127,9 @@ func jobs(ppscript string) []*job {
 		{group: slow, name: "ppscript syscalls --than", args: []string{ppscript, "syscalls", "--engine", "bpf", "--than", "10ms", "--", loopWord}, ours: true},
 		{group: slow, name: "ppscript syscalls --than --detail", args: []string{ppscript, "syscalls", "--engine", "bpf", "--than", "10ms", "--detail=samecpu", "--", loopWord}, ours: true},
 	}
+	all = append(all, waits(ppscript)...)
+	all = append(all, keys(ppscript)...)
+	return append(all, probes(ppscript)...)
 }
 
 // limit bounds one run; no tracer is a hundred times slower than bare.

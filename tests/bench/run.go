@@ -22,7 +22,7 @@ import (
 type runner struct {
 	calls int
 	dir   string
-	loop  func(calls int) []string // the loop's command line
+	loop  func(work string, calls int) []string // the loop's command line
 }
 
 func newRunner(calls int) (*runner, error) {
@@ -35,8 +35,8 @@ func newRunner(calls int) (*runner, error) {
 		return nil, err
 	}
 	r := &runner{calls: calls, dir: dir}
-	r.loop = func(calls int) []string {
-		return []string{self, "-calls", strconv.Itoa(calls), "-report", r.report()}
+	r.loop = func(work string, calls int) []string {
+		return []string{self, "-work", work, "-calls", strconv.Itoa(calls), "-report", r.report()}
 	}
 	return r, nil
 }
@@ -68,7 +68,12 @@ type measurement struct {
 
 func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
 	calls := max(1, r.calls/max(1, j.divide))
-	args := expand(j.args, r.loop(calls))
+	if j.needs != nil {
+		if err := j.needs(); err != nil {
+			return m, err
+		}
+	}
+	args := expand(j.args, r.loop(j.work, calls))
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return m, fmt.Errorf("%s: %w", args[0], errMissing)
 	}

@@ -9,19 +9,23 @@ import (
 // printTable writes one block for each group: what a call costs beside each
 // tracer, how much of that the tracer added, and how that compares with ours.
 func printTable(w io.Writer, calls, rounds int, jobs []*job) {
-	bare, _ := jobs[0].median()
+	calledBare, _ := jobs[0].median()
 	fmt.Fprintf(w,
 		"%d calls of getppid on one CPU, median of %d rounds; bare: %.1f ns a call, %.0f ms to start\n",
-		calls, rounds, bare, startOf(jobs[0]))
+		calls, rounds, calledBare, startOf(jobs[0]))
 	group := bareGroup
 	for i, j := range jobs {
 		if j.group == bareGroup {
 			continue
 		}
+		bare := bareOf(jobs, j.work)
 		if j.group != group {
 			group = j.group
 			fmt.Fprintf(w, "\n%-38s %10s %10s %9s %9s %9s %8s  %s\n", group, "ns/call", "added", "slowdown",
 				"to ours", "start ms", "peak MB", "all events seen")
+			if j.work != workCalls {
+				fmt.Fprintf(w, "%-38s %10.1f\n", "bare", bare)
+			}
 		}
 		ns, ok := j.median()
 		if !ok {
@@ -45,6 +49,17 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s %9.0f %8.1f  %s\n", j.name, ns, ns-bare, ns/bare,
 			ratio, startOf(j), j.peak, seen)
 	}
+}
+
+// bareOf is what a step of some work takes that nobody traces.
+func bareOf(jobs []*job, work string) float64 {
+	for _, j := range jobs {
+		if j.group == bareGroup && j.work == work {
+			ns, _ := j.median()
+			return ns
+		}
+	}
+	return 0
 }
 
 // startOf is the median of the ms from a tracer's start to the loop's, which

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file is the rows that are about other work than calls of getppid.
+
+const (
+	// pipeDivide makes the loop shorter where a step takes microseconds.
+	pipeDivide, probedDivide = 20, 20
+	fewKeys    = workKeys + "10000"
+	manyKeys   = workKeys + "1000000"
+)
+
+// waits are about threads that wake each other up, some 4 switches and wake-ups a step.
+func waits(ppscript string) []*job {
+	const group = "run-queue latency of two threads and a pipe"
+	row := func(name string, ours bool, args ...string) *job {
+		return &job{group: group, name: name, ours: ours, args: args, work: workPipe, divide: pipeDivide,
+			noCount: true}
+	}
+	us := func(name string, args ...string) *job {
+		args = append([]string{ppscript, "rundelay", "--engine", "bpf"}, args...)
+		return row(name, true, append(args, "--", loopWord)...)
+	}
+	return []*job{
+		row("bpftrace", false, "bpftrace", "-c", loopWord, "-e",
+			"tracepoint:sched:sched_wakeup { @begun[args->pid] = nsecs; } tracepoint:sched:sched_switch "+
+				"{ if (args->prev_state == 0) { @begun[args->prev_pid] = nsecs; } if (@begun[args->next_pid]) "+
+				"{ @ = stats(nsecs - @begun[args->next_pid]); delete(@begun[args->next_pid]); } }"),
+		us("ppscript rundelay"),
+		us("ppscript rundelay --than --detail", "--than", "10ms", "--detail=samecpu"),
+		us("ppscript rundelay --than", "--than", "10ms"),
+	}
+}
+
+// keys are about things that are begun before the first of them ends.
+func keys(ppscript string) (list []*job) {
+	const enter = `tracepoint("raw_syscalls:sys_enter", filter = "id == %d")`
+	begin := fmt.Sprintf(enter+`.where(lambda e: e.args[1] == %d)`, unix.SYS_GETPPID, keyBegins)
+	end := fmt.Sprintf(enter+`.where(lambda e: e.args[1] == %d)`, unix.SYS_GETPPID, keyEnds)
+	of := fmt.Sprintf("join([%s], [%s], key = lambda e: e.args[0], limit = 1 << 20).latency()", begin, end)
+	for _, work := range []string{fewKeys, manyKeys} {
+		group := "things that wait: " + work[len(workKeys):]
+		row := func(name string, ours bool, args ...string) {
+			list = append(list, &job{group: group, name: name, ours: ours, args: args, work: work, noCount: true})
+		}
+		row("ppscript, native", true, ppscript, "--engine", "perf", "-c", of, "--", loopWord)
+		row("ppscript", true, ppscript, "--engine", "bpf", "-c", of, "--", loopWord)
+	}
+	return list
+}
+
+// probes are about a function of the loop's, and about the kernel's function of its call.
+func probes(ppscript string) (list []*job) {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	function := map[string]string{"amd64": "__x64_sys_getppid", "arm64": "__arm64_sys_getppid"}[runtime.GOARCH]
+	for _, p := range []struct {
+		what, work            string
+		needs                 func() error
+		divide                int
+		probe, ret            string // of ours
+		theirProbe, theirBack string // of bpftrace
+	}{
+		{
+			what: "a function of a program", work: workProbed, divide: probedDivide,
+			probe:      fmt.Sprintf("uprobe(%q, %q)", self, probedName),
+			ret:        fmt.Sprintf("uretprobe(%q, %q)", self, probedName),
+			theirProbe: fmt.Sprintf("uprobe:%s:%q", self, probedName),
+			theirBack:  fmt.Sprintf("uretprobe:%s:%q", self, probedName),
+		},
+		{
+			what: "a function of the kernel", work: workCalls, needs: kernelProbes, divide: 1,
+			probe: fmt.Sprintf("kprobe(%q)", function), ret: fmt.Sprintf("kretprobe(%q)", function),
+			theirProbe: "kprobe:" + function, theirBack: "kretprobe:" + function,
+		},
+	} {
+		for _, m := range []struct{ how, ours, theirs string }{
+			{"count", p.probe + ".count()", p.theirProbe + " { @ = count(); }"},
+			{
+				"latency", fmt.Sprintf(`join([%s], [%s], key = "_tid").latency()`, p.probe, p.ret),
+				p.theirProbe + " { @begun[tid] = nsecs; } " + p.theirBack +
+					" /@begun[tid]/ { @ = stats(nsecs - @begun[tid]); delete(@begun[tid]); }",
+			},
+			{"count by stack", p.probe + ".stack().stacks()", p.theirProbe + " { @[ustack, kstack] = count(); }"},
+		} {
+			row := func(name string, ours bool, args ...string) {
+				list = append(list, &job{group: p.what + ": " + m.how, name: name, ours: ours, args: args,
+					work: p.work, needs: p.needs, divide: p.divide})
+			}
+			row("bpftrace", false, "bpftrace", "-c", loopWord, "-e", m.theirs)
+			row("ppscript, native", true, ppscript, "--engine", "perf", "-c", m.ours, "--", loopWord)
+			row("ppscript", true, ppscript, "--engine", "bpf", "-c", m.ours, "--", loopWord)
+		}
+	}
+	return list
+}
+
+// probedName is the symbol of probed.
+const probedName = "main.probed"
