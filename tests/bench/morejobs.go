@@ -13,8 +13,8 @@ import (
 const (
 	// pipeDivide makes the loop shorter where a step takes microseconds.
 	pipeDivide, probedDivide = 20, 20
-	fewKeys    = workKeys + "10000"
-	manyKeys   = workKeys + "1000000"
+	fewKeys                  = workKeys + "10000"
+	manyKeys                 = workKeys + "1000000"
 )
 
 // waits are about threads that wake each other up, some 4 switches and wake-ups a step.
@@ -48,7 +48,8 @@ func keys(ppscript string) (list []*job) {
 	for _, work := range []string{fewKeys, manyKeys} {
 		group := "things that wait: " + work[len(workKeys):]
 		row := func(name string, ours bool, args ...string) {
-			list = append(list, &job{group: group, name: name, ours: ours, args: args, work: work, noCount: true})
+			list = append(list, &job{group: group, name: name, ours: ours, args: args, work: work,
+				noCount: true})
 		}
 		row("ppscript, native", true, ppscript, "--engine", "perf", "-c", of, "--", loopWord)
 		row("ppscript", true, ppscript, "--engine", "bpf", "-c", of, "--", loopWord)

@@ -19,10 +19,11 @@ const (
 	workCalls  = ""       // getppid, the cheapest system call that no library answers itself
 	workPipe   = "pipe"   // a byte to another thread on the same CPU, and back
 	workProbed = "probed" // a function of the program's own
-	workKeys   = "keys"   // with a number: getppid, whose first argument begins so many things, then ends them
+	workKeys   = "keys"   // with a number: getppid, which begins so many things, then ends them
 )
 
-// What the second argument of getppid says in workKeys, which the kernel ignores.
+// What the second argument of getppid says in workKeys, of the thing that the first one
+// names. The kernel ignores both.
 const (
 	keyBegins = 1
 	keyEnds   = 2
