@@ -96,9 +96,10 @@ func chosen(jobs []*job, text string) []*job {
 		return j.group != bareGroup && !strings.Contains(j.group, text)
 	})
 	return slices.DeleteFunc(jobs, func(j *job) bool {
-		return j.group == bareGroup && j.work != workCalls && !slices.ContainsFunc(jobs, func(other *job) bool {
+		wanted := slices.ContainsFunc(jobs, func(other *job) bool {
 			return other.group != bareGroup && other.work == j.work
 		})
+		return j.group == bareGroup && j.work != workCalls && !wanted
 	})
 }
 
