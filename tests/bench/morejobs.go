@@ -63,7 +63,8 @@ func probes(ppscript string) (list []*job) {
 	if err != nil {
 		self = os.Args[0]
 	}
-	function := map[string]string{"amd64": "__x64_sys_getppid", "arm64": "__arm64_sys_getppid"}[runtime.GOARCH]
+	functions := map[string]string{"amd64": "__x64_sys_getppid", "arm64": "__arm64_sys_getppid"}
+	function := functions[runtime.GOARCH]
 	for _, p := range []struct {
 		what, work            string
 		needs                 func() error
