@@ -1,0 +1,145 @@
+package tiers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
+)
+
+// What programs send, of a known number of calls, in each form: projected records, whole
+// ones, with texts behind, pairs, and what folds emit.
+var sentForms = map[string]string{
+	"fields": `
+def main(o):
+    calls = tracepoint("raw_syscalls:sys_enter").where("id == 110 && id * 2 == 220")
+    return calls.agg(n = agg.count(), last = agg.last("args[0]"))
+`,
+	"whole records": `
+def main(o):
+    return tracepoint("raw_syscalls:sys_enter").where("id == 110 && nr_running >= 0").log()
+`,
+	"texts": `
+def main(o):
+    opens = tracepoint("syscalls:sys_enter_openat").where("flags == 0 && mode == 0 && nr_running >= 0")
+    return opens.log(fields = {"file": "user_string(filename)"})
+`,
+	"pairs": `
+def main(o):
+    enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
+    return join([enter], [exit], key = "_tid").where("start.id == 110").log()
+`,
+	"emits": `
+def step(s, e):
+    s.n += 1
+    emit(n = s.n)
+
+def main(o):
+    return tracepoint("raw_syscalls:sys_enter").where("id == 110").fold("_tid", {"n": 0}, step).log()
+`,
+}
+
+// arrived is how many lines, or events of a table, a run has, and how many it has lost. A
+// pair has one line for its start and one for its end.
+func arrived(t *testing.T, out testkit.Output, perEvent int64) (seen, lost int64) {
+	t.Helper()
+	seen = int64(len(testkit.Events(t, out.Stdout))) / perEvent
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		for _, r := range table.Rows {
+			seen += r.Int(t, "n")
+		}
+		lost += table.Loss["lost"]
+	}
+	for _, loss := range testkit.All[map[string]any](t, out.Stdout, "loss") {
+		lost += testkit.Row(loss).Int(t, "lost")
+	}
+	return seen, lost
+}
+
+// While the reader is stopped, and its buffer is one page, nearly everything is lost: what
+// arrives and what is counted as lost are all, in whatever form programs send.
+func TestLossOfPausedReadersIsExact(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	const calls = 20000
+	for name, program := range sentForms {
+		t.Run(name, func(t *testing.T) {
+			l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-fail", fmt.Sprint(calls))
+			p := run(t, l, "bpf", program, "-m", "1")
+			p.Suspend()
+			l.Do()
+			p.Signal(syscall.SIGCONT)
+			out := p.Stop().Want(t, 0)
+			perEvent := int64(1)
+			if name == "pairs" {
+				perEvent = 2
+			}
+			seen, lost := arrived(t, out, perEvent)
+			l.End()
+			if seen+lost != calls || seen == 0 || lost < calls/2 {
+				t.Errorf("got %d and %d lost, want %d together, most of them lost: %s", seen, lost, calls,
+					out.Stderr)
+			}
+		})
+	}
+}
+
+// Texts that come late pass a buffer of their own. Of calls whose text does not, and of those
+// that are lost themselves, none is missing in the count.
+func TestLossOfLateTextsIsExact(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	const (
+		calls  = 400
+		around = 64 << 10 // the kernel does not fetch pages together that are so far apart
+		name   = "/no/such/late/file"
+	)
+	file, err := os.Create(filepath.Join(t.TempDir(), "names"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for i := range calls {
+		if _, err := file.WriteAt([]byte(name+"\x00"), int64(i)*around); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Truncate(calls * around); err != nil {
+		t.Fatal(err)
+	}
+	names, err := unix.Mmap(int(file.Fd()), 0, calls*around, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(names)
+	const mode = 0o1735 // of these calls alone
+	program := script(t, strings.ReplaceAll(sentForms["texts"], "mode == 0", fmt.Sprintf("mode == %d", mode)))
+	p := testkit.Start(t, testkit.PPScript(t), program, "-p", strconv.Itoa(os.Getpid()),
+		"--format", "json", "-v", "-m", "1")
+	p.WaitStderr(" open event")
+	p.Suspend()
+	runtime.LockOSThread()
+	for i := range calls {
+		at := uintptr(unsafe.Pointer(&names[i*around]))
+		unix.RawSyscall6(unix.SYS_OPENAT, ^uintptr(0), at, 0, mode, 0, 0)
+	}
+	runtime.UnlockOSThread()
+	p.Signal(syscall.SIGCONT)
+	out := p.Stop().Want(t, 0)
+	seen, lost := arrived(t, out, 1)
+	if seen+lost != calls || seen == 0 || lost == 0 {
+		t.Errorf("got %d and %d lost, want %d together, and both: %s", seen, lost, calls, out.Stdout)
+	}
+	for _, e := range testkit.Events(t, out.Stdout) {
+		if text := e.Fields["file"]; text != name && text != "<fault>" {
+			t.Errorf("got %q, want %q, or that it is missing", text, name)
+		}
+	}
+}
