@@ -60,6 +60,11 @@ func enginesAgreeOnKVM(t *testing.T, kernel string) {
 	// the clock and the other not yet.
 	guest := kvmGuest(t, files)
 	guest.Kernel = kernel
+	if kernel != "" {
+		// From 6.17 on the kernel measures which memory is idle. That has crashed in
+		// emulated guests, and nothing here asks for it.
+		guest.Append += " damon_stat.enabled=N"
+	}
 	testkit.Again(t, func() (wrong []string) {
 		r := Run(t, guest, script.String())
 		outputs := strings.Split(string(r.Output), "OUTPUT\n")[1:]

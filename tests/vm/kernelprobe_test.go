@@ -21,6 +21,11 @@ func TestKernelProbesInKernel(t *testing.T) {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			guest := Guest{Kernel: kernel, MemoryMiB: 1024, Files: files, Timeout: 4 * time.Minute}
+			if kernel == "5.10" {
+				// It follows as many calls as there may be CPUs: with one, all returns are
+				// missed while another process has stopped in the midst of opening a file.
+				guest.Append = " possible_cpus=16"
+			}
 			r := Run(t, guest, probesScript)
 			out := string(r.Output)
 			part := func(name string) string {
@@ -37,13 +42,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 			for _, engine := range []string{"bpf", "perf"} {
 				// The shell opens its script as well.
 				want(engine+" args", `-100 do_sys_openat2 +21\n`)
-				pairs := "21"
-				if kernel == "5.10" {
-					// It follows one call for each CPU: while another process opens a
-					// file, the return of the program's call is missed.
-					pairs = "(19|20|21)"
-				}
-				want(engine+" pairs", `do_sys_openat2 => do_sys_openat2 +`+pairs+` `)
+				want(engine+" pairs", `do_sys_openat2 => do_sys_openat2 +21 `)
 				want(engine+" stack", `do_sys_openat2`)
 				want(engine+" pattern", `vfs_open +21\n`)
 			}
@@ -58,9 +57,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 				calls = `do_sys_openat2, by an event of perf`
 			}
 			want("direct", `bpf: kprobe:do_sys_openat2, kprobe:`+calls)
-			if direct {
-				want("direct", ` +1 +21\n`)
-			}
+			want("direct", ` +1 +21\n`)
 			want("refused", `bpf: kprobe:[^\n]*, by an event of perf(.|\n)* +21\n`)
 			want("refused", `4294967196 +21\n`) // the whole register of an int
 			if strings.Contains(part("refused"), "fentry") {
