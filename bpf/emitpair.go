@@ -67,7 +67,13 @@ func arraySize(f *event.Field) int {
 }
 
 // layPair settles the places in the record of a pair.
-func (r *record) layPair() { r.layFixed(sent.PairSize) }
+func (r *record) layPair(nested bool) {
+	size := sent.PairSize
+	if nested {
+		size += sent.CallSize
+	}
+	r.layFixed(size)
+}
 
 // layFixed settles the places of fields that have one in the event's own record, behind
 // so many bytes.
@@ -117,6 +123,7 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 					Label:  st.Label,
 					Start:  p.start,
 					End:    p.end,
+					Nested: j.spec.Nested,
 					Starts: f.emit.part(expr.Start, im.graph.sources[p.start].Schema),
 					Ends:   f.emit.part(expr.End, im.graph.sources[p.end].Schema),
 				})
@@ -155,6 +162,9 @@ func (s *sender) pairRecord(at int16) {
 	copyWord(sent.PairEnd, p.now)
 	copyWord(sent.PairTask, p.waited(savedTask))
 	copyWord(sent.PairStartContext, p.waited(savedContext))
+	for i := 0; i < len(p.call)-1; i++ {
+		copyWord(sent.PairSize+8*i, p.call[1+i])
+	}
 	s.eval.members.Moment(at+sent.PairEndContext, r.Context, true)
 	if r.Context && p.join.late[p.start] {
 		c.Emit(asm.LoadMem(asm.R0, asm.R10, at+sent.PairEndContext+sent.ContextPreempt/8, asm.Byte),

@@ -101,6 +101,15 @@ func (v env) isKey(n *expr.Field) bool {
 		n.F.Offset == 0
 }
 
+// called returns the place of what a nested pair has beside its delay and key; 0 if n is
+// not that.
+func (v env) called(n *expr.Field) int16 {
+	if v.pair == nil || n.Part != expr.Self || n.F.Place != event.InSlot || n.F.Offset >= len(v.pair.call) {
+		return 0
+	}
+	return v.pair.call[n.F.Offset]
+}
+
 // saved returns where a field of the pair's start is, and how many bytes; 0 if
 // it is not one of those.
 func (v env) saved(n *expr.Field) (at int16, size int) {

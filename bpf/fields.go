@@ -48,6 +48,10 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		c.Load(dst, e.env.pair.key)
 		return
 	}
+	if at := e.env.called(n); at != 0 {
+		c.Load(dst, at)
+		return
+	}
 	if f.Kind != event.Int {
 		refuse("field %s is not a number", f.Name)
 	}

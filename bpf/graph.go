@@ -56,7 +56,9 @@ type feed struct {
 	stage int // negative starts and ends nothing
 	key   expr.Node
 	role  expr.Node // nil is both
-	keep  *record   // what is kept of the event; nil is nothing
+	// returns says that the event of a join of calls is a return.
+	returns bool
+	keep    *record // what is kept of the event; nil is nothing
 
 	fold *foldOp   // of key, which may have several columns
 	step expr.Node // its function
@@ -242,8 +244,11 @@ func (f *feed) into(in *join.In) {
 	if f.stage = in.Stage; !f.untraced() {
 		f.key = nodeOf(in.Key)
 	}
-	if in.Role != nil {
+	if f.returns = in.Return; in.Role != nil {
 		f.role = nodeOf(in.Role)
+	}
+	if f.join.spec.Nested {
+		return // it asks nobody whether he waits
 	}
 	if w := in.Wakeup; w != nil {
 		f.wakes = expr.NewField(w.PID, expr.Self)
@@ -290,7 +295,7 @@ func (s *graph) prepare(host *Host) {
 			pair := env{pair: &pairEnv{join: j, start: p.start}}
 			for _, f := range p.feeds {
 				if f.emit != nil {
-					f.emit.layPair()
+					f.emit.layPair(j.spec.Nested)
 				}
 				if f.table != nil {
 					feeds[f.table] = append(feeds[f.table], keyed{s.sources[p.end], pair, f.keys})

@@ -30,7 +30,8 @@ type pairEnv struct {
 	fields []int16 // places of join.saved
 	delay  int16
 	key    int16
-	now    int16 // the time of the end
+	now    int16   // the time of the end
+	call   []int16 // by slot: places of what nested pairs have
 }
 
 // savedLimit bounds the size of a waiting event; it is copied to the stack.
@@ -62,7 +63,11 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			refuse("join key %s is a stack", keys[0].keys[i])
 		}
 	}
-	j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
+	if j.spec.Nested {
+		s.prepareNested(j, host)
+	} else {
+		j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
+	}
 	for i := range j.lefts {
 		s.prepareLeft(j, &j.lefts[i])
 	}
@@ -182,6 +187,9 @@ func (o *joiner) feed(f *feed) {
 		return
 	}
 	starts, ends := f.stage < j.stages-1 || j.spec.Cycle, f.stage > 0 || j.spec.Cycle
+	if j.spec.Nested {
+		starts, ends = !f.returns, f.returns
+	}
 	var role int16 // of an event that may be both: what it is
 	if f.role != nil {
 		o.eval.value(f.role)
@@ -196,14 +204,19 @@ func (o *joiner) feed(f *feed) {
 	if f.wakes != nil && starts {
 		role = o.awake(f, role, ends, done)
 	}
-	key := c.Alloc(j.keyRoom)
+	key := c.Alloc(j.keyRoom + 8) // calls are found by their depth too
 	o.eval.keys(key, j.cols, keysOf(f.key))
 	if now == 0 {
 		now = c.Alloc(8)
 		c.Call(asm.FnKtimeGetNs)
 		c.Store(now, asm.R0)
 	}
-	if ends {
+	switch {
+	case j.spec.Nested && ends:
+		o.leave(f, key, now, done)
+	case j.spec.Nested:
+		o.enter(f, key, now, done)
+	case ends:
 		if role != 0 && starts {
 			c.Load(asm.R0, role)
 			c.Emit(asm.And.Imm(asm.R0, mayEnd))
@@ -212,7 +225,7 @@ func (o *joiner) feed(f *feed) {
 		o.end(f, key, now, starting)
 	}
 	c.Place(starting)
-	if starts {
+	if starts && !j.spec.Nested {
 		o.eval.fail = failed
 		if role != 0 && ends {
 			c.Load(asm.R0, role)
@@ -387,6 +400,7 @@ func (o *joiner) fill(value, now int16) {
 		}
 		at := value + int16(sf.off)
 		switch {
+		case sf.name == savedNode, sf.name == savedInside: // see enter
 		case sf.name == savedTask:
 			c.Load(asm.R0, o.eval.members.PidTgid())
 			c.Store(at, asm.R0)

@@ -100,7 +100,7 @@ func (im *Image) common() {
 				Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs,
 			})
 		}
-		if j.tasks {
+		if j.tasks && !j.spec.Nested {
 			im.define(load.WaitMap.Of(j.index), taskMap(j.size))
 			continue
 		}
@@ -109,8 +109,13 @@ func (im *Image) common() {
 		if limit == 0 {
 			limit = defaultWaiting
 		}
-		im.define(load.WaitMap.Of(j.index), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
-			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))})
+		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
+			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))}
+		if j.spec.Nested {
+			waiting.KeySize += 8 // the depth
+			im.callMaps(j, waiting.MaxEntries)
+		}
+		im.define(load.WaitMap.Of(j.index), waiting)
 	}
 }
 

@@ -25,6 +25,10 @@ const (
 	DenseMap                     // likewise: rows of small keys
 	SketchMap                    // likewise: the buckets of quantiles
 	WaitMap                      // by join: the events that wait for a partner
+	DepthMap                     // by join of calls: u64, how many wait, by key
+	TreeMap                      // likewise: the number of a call, by that of its caller and its function
+	NodesMap                     // likewise: calls by number
+	NodeCountMap                 // likewise: u64, how many numbers were given
 	RunningMap                   // by join: who runs on each CPU
 	FoldMap                      // by fold: states by key
 	InitialMap                   // by fold: a state at its begin
@@ -60,6 +64,10 @@ var mapNames = [...]string{
 	DenseMap:      "few",
 	SketchMap:     "dist",
 	WaitMap:       "wait",
+	DepthMap:      "depth",
+	TreeMap:       "tree",
+	NodesMap:      "nodes",
+	NodeCountMap:  "nodecount",
 	RunningMap:    "runs",
 	FoldMap:       "fold",
 	InitialMap:    "init",

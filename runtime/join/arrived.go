@@ -45,12 +45,12 @@ func (a *Arrived) Events(evs []*event.Event) {
 		d := e.Derived
 		start, end := a.streams[d.Start.Stream.Index], a.streams[d.End.Stream.Index]
 		d.Start.Stream, d.End.Stream = start, end
-		if !a.spec.NeedKey {
+		switch {
+		case a.spec.NeedKey:
+			d.Slots[0] = a.key(d.End)
+		case !a.spec.Nested:
 			d.Slots = nil
-			continue
 		}
-		d.Slots = d.Slots[:1]
-		d.Slots[0] = a.key(d.End)
 	}
 	a.stats.Pairs += uint64(len(evs))
 	a.next.Events(evs)

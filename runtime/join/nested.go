@@ -57,9 +57,9 @@ type entry struct {
 	inside int64 // how long calls inside it took
 }
 
-// maxDepth bounds a stack: a deeper one comes from entries whose returns do
+// MaxDepth bounds a stack: a deeper one comes from entries whose returns do
 // not come.
-const maxDepth = 256
+const MaxDepth = 256
 
 // NewNested returns a Nested that hands its pairs to next.
 func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
@@ -145,7 +145,7 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 		row = n.rows.insert(n.key.num, n.key.pack)
 	}
 	top := n.rows.at[row]
-	if top != nobody && n.entries[top].depth >= maxDepth {
+	if top != nobody && n.entries[top].depth >= MaxDepth {
 		for top != nobody {
 			n.evict(top)
 			top = n.rows.at[row]

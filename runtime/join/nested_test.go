@@ -112,11 +112,11 @@ func TestNestedLossDropsStacks(t *testing.T) {
 
 func TestEntriesWithoutReturnsAreBounded(t *testing.T) {
 	j := newNested(t, "A B")
-	for i := range 10 * maxDepth {
+	for i := range 10 * MaxDepth {
 		j.call(fmt.Sprintf("%d A 1", i+1))
 	}
-	if s := j.nested.Stats(); s.Waiting > maxDepth+1 || s.Evicted == 0 {
-		t.Errorf("got %+v, want at most %d waiting and the others evicted", s, maxDepth+1)
+	if s := j.nested.Stats(); s.Waiting > MaxDepth+1 || s.Evicted == 0 {
+		t.Errorf("got %+v, want at most %d waiting and the others evicted", s, MaxDepth+1)
 	}
 	j = newNested(t, "A B")
 	j.nested.spec.Limit = 100
@@ -145,5 +145,24 @@ func TestNestedDoesNotAllocate(t *testing.T) {
 	feedAll(n, evs)
 	if a := testing.AllocsPerRun(5, func() { later(evs); feedAll(n, evs) }); a != 0 {
 		t.Errorf("got %v allocations, want 0", a)
+	}
+}
+
+// A tree that programs made is one of the same calls; numbers that were given and are not
+// used yet are skipped.
+func TestAdoptedTree(t *testing.T) {
+	tree := NewTree([]string{"a", "b"})
+	tree.child(0, 1) // forgotten
+	for range 2 {
+		tree.Adopt([]Call{{}, {Stage: 0, Made: true}, {}, {Parent: 1, Stage: 1, Made: true, Recursive: true},
+			{Stage: 1, Made: true}})
+	}
+	var got []string
+	tree.Walk(func(n int32, depth int) {
+		got = append(got, fmt.Sprintf("%d %s %d %v", n, strings.Join(tree.Path(n), "/"), depth, tree.Recursive(n)))
+	})
+	want := "1 a 0 false, 3 a/b 1 true, 4 b 0 false"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("got %s, want %s", text, want)
 	}
 }

@@ -13,6 +13,8 @@ type Spec struct {
 	// Pairs are the streams of the pairs, by start and end stream index; nil
 	// where the two make no pair.
 	Pairs [][]*event.Stream
+	// Nested says that entries and returns nest as calls do: it is that of a Nested.
+	Nested bool
 	// Cycle makes the last stage precede the first.
 	Cycle bool
 	// ByRing says that pairs never span rings, so that a loss in one leaves

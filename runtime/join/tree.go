@@ -20,8 +20,8 @@ type treeNode struct {
 	order     []int32 // children in the order of their first call
 }
 
-// maxNodes bounds a tree; calls that would need more stay with their caller.
-const maxNodes = 1 << 16
+// MaxNodes bounds a tree; calls that would need more stay with their caller.
+const MaxNodes = 1 << 16
 
 // NewTree returns an empty tree over some functions.
 func NewTree(names []string) *Tree {
@@ -51,7 +51,7 @@ func (t *Tree) add(parent, stage int32) int32 {
 			return n
 		}
 	}
-	if len(t.nodes) >= maxNodes {
+	if len(t.nodes) >= MaxNodes {
 		return parent
 	}
 	c := int32(len(t.nodes))
@@ -59,6 +59,29 @@ func (t *Tree) add(parent, stage int32) int32 {
 	t.nodes[parent].children[stage] = c
 	t.nodes[parent].order = append(t.nodes[parent].order, c)
 	return c
+}
+
+// A Call is a place in a tree that programs make, by number.
+type Call struct {
+	Parent, Stage   int32
+	Made, Recursive bool
+}
+
+// Adopt makes the tree that of calls, by their numbers. The first one is the root.
+// Siblings are in the order of their numbers.
+func (t *Tree) Adopt(calls []Call) {
+	*t = *NewTree(t.Names)
+	for _, c := range calls[1:] {
+		n := int32(len(t.nodes))
+		t.nodes = append(t.nodes, treeNode{
+			parent: c.Parent, stage: c.Stage, recursive: c.Recursive, children: make([]int32, len(t.Names)),
+		})
+		if !c.Made || c.Parent >= n {
+			continue // its number was given, and it is not there yet
+		}
+		t.nodes[c.Parent].children[c.Stage] = n
+		t.nodes[c.Parent].order = append(t.nodes[c.Parent].order, n)
+	}
 }
 
 // Walk calls fn for every node below the root, callers before callees,

@@ -45,6 +45,10 @@ func (k *Kernel) Sends() bool { return k != nil && k.sends }
 // plan's.
 func (k *Kernel) Does(op *Operator) bool { return k.Sends() && k.inside[op] }
 
+// Relates reports that programs do an operator's work, with the rest of the plan's or
+// not.
+func (k *Kernel) Relates(op *Operator) bool { return k != nil && (!k.sends || k.inside[op]) }
+
 // Counts is the operator whose rows programs count as a group.
 func (k *Kernel) Counts(spec *agg.Spec) *Operator { return k.groups[spec].op }
 

@@ -160,9 +160,6 @@ func (t *TableOp) needs(_ *builder, n *need) {
 }
 
 func (t *TableOp) inKernel() (placement.Work, string) {
-	if t.calls != nil {
-		return placement.Work{}, t.Name + " is a tree of calls"
-	}
 	return placement.Work{Group: &t.spec}, ""
 }
 

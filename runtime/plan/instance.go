@@ -26,6 +26,8 @@ type Instance struct {
 	// Waiting calls fn for each event that waits in a join that programs do; it may be
 	// nil where they do none.
 	Waiting func(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event))
+	// Calls is the tree of a join of calls that programs do; as Waiting.
+	Calls func(of *join.Spec) []join.Call
 
 	runs     map[Operator]Running
 	streams  []*event.Stream // the plan's, with what only a source and a session know

@@ -42,6 +42,7 @@ type JoinRun struct {
 	outlet
 	joiner
 	op       *JoinOp
+	in       *Instance
 	tree     *join.Tree     // of nested pairs
 	timeline *join.Timeline // nil if nobody looks at what happens around pairs
 	lefts    []*leftRun     // who wants what stays without a partner
@@ -77,8 +78,8 @@ func (b *builder) settleJoins() {
 	}
 }
 
-func (n *JoinOp) instantiate(*Instance) Running {
-	run := &JoinRun{op: n}
+func (n *JoinOp) instantiate(in *Instance) Running {
+	run := &JoinRun{op: n, in: in}
 	if n.spec.Nested {
 		run.tree = join.NewTree(n.calls)
 	}
@@ -257,7 +258,7 @@ func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 		nested := n.spec.Nested && n.spec.Key == nil && br.marks.key != nil && !own
 		n.js.ByThread = n.js.ByThread && (br.marks.untraced || nested || threadKey(br.marks.key))
 	}
-	n.js.Cycle, n.js.Limit = n.spec.Cycle, n.spec.Limit
+	n.js.Cycle, n.js.Nested, n.js.Limit = n.spec.Cycle, n.spec.Nested, n.spec.Limit
 	return nil
 }
 
@@ -398,7 +399,12 @@ func (n *JoinOp) explain(w *strings.Builder) {
 }
 
 // End implements Running: what waits is handed out.
-func (j *JoinRun) End(final bool, _, now event.Time) { j.joiner.End(final, now) }
+func (j *JoinRun) End(final bool, _, now event.Time) {
+	if j.op.spec.Nested && j.in.Kernel.Relates(j.in.placed[j.op]) {
+		j.tree.Adopt(j.in.Calls(&j.op.js))
+	}
+	j.joiner.End(final, now)
+}
 
 // Loss implements Running.
 func (j *JoinRun) Loss() event.Loss { return j.joiner.Loss() }
@@ -412,8 +418,5 @@ func (j *JoinRun) State() []string {
 }
 
 func (n *JoinOp) inKernel() (placement.Work, string) {
-	if n.spec.Nested {
-		return placement.Work{}, n.name + " nests"
-	}
 	return placement.Work{Join: &n.js}, ""
 }

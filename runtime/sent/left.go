@@ -75,7 +75,7 @@ func (s *Lefts) Show(e *event.Event, rec []byte) bool {
 }
 
 // Waiting makes e the event of what waits, which is without a partner for a reason; it is
-// so many nanoseconds old. The CPU of e is that of the event.
+// so many nanoseconds old. The time of e is there already, its CPU is that of the event.
 func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	raw := s.records.Show(waits)
 	if raw == nil || len(waits) < s.Size {
@@ -96,7 +96,6 @@ func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	common(raw, s.of.Schema, task, context)
 	m.slots = [LeftSlots]event.Value{event.DurationOf(int64(age)), event.IntOf(int64(reason))}
 	m.derived = event.Derived{Start: &m.event, Slots: m.slots[:]}
-	e.Time = began + event.Time(age)
 	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, &m.derived
 	e.PID, e.TID, e.CPU = m.event.PID, m.event.TID, m.event.CPU
 	return true

@@ -16,6 +16,9 @@ import (
 //	u64 context  of the end
 //	u64 time     of the end: that in the head is of sending
 //
+// Nested pairs have three words more: their number in the tree of calls, their depth, and
+// their time without the calls inside.
+//
 // A context is the CPU in the lower half; above it are what the kernel would have
 // put into the record's common_flags and common_preempt_count.
 //
@@ -30,6 +33,7 @@ const (
 	PairEndContext   = 24
 	PairEnd          = 32
 	PairSize         = 40
+	CallSize         = 24 // what a nested pair has behind that
 )
 
 // The places in a context.
@@ -46,12 +50,14 @@ type Pair struct {
 	Start, End int // of the two events in perf.Config.Events
 	// Starts and Ends say how the sent fields become the records of the two.
 	Starts, Ends *Projection
+	Nested       bool
 }
 
 // Pairs shows the pairs of one stream in one buffer.
 type Pairs struct {
 	stream, start, end *event.Stream
 	starts, ends       *Records
+	nested             bool
 
 	chunks [][]madePair
 	chunk  int // in use
@@ -62,7 +68,8 @@ type Pairs struct {
 type madePair struct {
 	derived    event.Derived
 	start, end event.Event
-	key        [1]event.Value // for who knows how to compute it
+	// slots begin with room for the key, for who knows how to compute it.
+	slots [4]event.Value
 }
 
 // pairChunk is for how many pairs memory is taken at once.
@@ -71,7 +78,7 @@ const pairChunk = 128
 // NewPairs makes what shows the pairs of a stream, which are of events of start and end.
 func NewPairs(p *Pair, stream, start, end *event.Stream) *Pairs {
 	return &Pairs{stream: stream, start: start, end: end,
-		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends)}
+		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested}
 }
 
 // Show makes e the pair of a record; false if that is too short. The time and the
@@ -80,7 +87,7 @@ func NewPairs(p *Pair, stream, start, end *event.Stream) *Pairs {
 // Fast path: this runs for every pair that programs send.
 func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 	sent := rec[HeadSize:]
-	if len(sent) < PairSize {
+	if len(sent) < PairSize || s.nested && len(sent) < PairSize+CallSize {
 		return false
 	}
 	starts, ends := s.starts.Show(sent), s.ends.Show(sent)
@@ -105,7 +112,13 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 	m.end = event.Event{Kind: event.Sample, Time: end,
 		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}
 	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
-	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.key[:]}
+	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.slots[:1]}
+	if s.nested {
+		m.slots[1] = event.IntOf(int64(u64(sent[PairSize:])))
+		m.slots[2] = event.IntOf(int64(u64(sent[PairSize+8:])))
+		m.slots[3] = event.DurationOf(int64(u64(sent[PairSize+16:])))
+		m.derived.Slots = m.slots[:]
+	}
 
 	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, &m.derived
 	e.PID, e.TID = m.end.PID, m.end.TID

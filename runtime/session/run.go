@@ -179,7 +179,8 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 	}
 	r.instance = r.plan.Instantiate()
-	r.instance.Waiting = (&waits{run: r}).hand
+	programs := &waits{run: r}
+	r.instance.Waiting, r.instance.Calls = programs.hand, programs.calls
 	if r.env.rec.file != nil {
 		if err := r.openRecording(); err != nil {
 			return err

@@ -20,6 +20,24 @@ type waits struct {
 	until  event.Time // when it was seen that these became more
 }
 
+// calls are those of a join that nests, as far as programs have seen them.
+func (w *waits) calls(of *join.Spec) []join.Call {
+	r := w.run
+	programs := r.env.sender
+	if r.in.kernel != nil {
+		programs = r.in.kernel.run
+	}
+	calls := make([]join.Call, 1)
+	if index, ok := r.plan.Kernel.Image.Calls(of); ok {
+		seen, err := load.Calls(programs, index)
+		if err == nil {
+			return seen
+		}
+		r.results.failed = cmp.Or(r.results.failed, err)
+	}
+	return calls
+}
+
 // hand hands out what waits in a join, the oldest first.
 func (w *waits) hand(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event)) {
 	r := w.run
@@ -45,8 +63,8 @@ func (w *waits) hand(of *join.Spec, why join.Reason, at event.Time, fn func(*eve
 	began := func(waits []byte) uint64 { return binary.LittleEndian.Uint64(waits) }
 	slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(began(a), began(b)) })
 	for _, waits := range all {
-		e := event.Event{Ring: -1}
-		age := uint64(max(at, event.Time(began(waits)))) - began(waits)
+		e := event.Event{Time: max(at, event.Time(began(waits))), Ring: -1}
+		age := uint64(e.Time) - began(waits)
 		s := shows[binary.LittleEndian.Uint64(waits[8:])-1]
 		reason := why
 		if event.Time(began(waits)) <= w.until {

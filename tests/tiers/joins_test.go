@@ -83,6 +83,36 @@ func TestRandomUnpairedAgree(t *testing.T) {
 	agreeWhereCut(t, 12, func() string { return randomRelations(r, alone, unpairedResults) }, "joins")
 }
 
+// randomCalls is a plan of functions that begin and end with calls of some numbers, and so
+// nest in all ways: within themselves, with returns that are missing, or without entries.
+func randomCalls(r *rand.Rand) string {
+	n := 2 + r.Intn(3)
+	ends := r.Perm(n)
+	var functions []string
+	for i := range n {
+		entry := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter", alias = "f%d").where("id %% %d == %d")`, i, n, i)
+		functions = append(functions, fmt.Sprintf(`[%s, exit.where("id %% %d == %d")]`, entry, n, ends[i]))
+	}
+	key := []string{"", `, key = "_tid"`, `, key = "_cpu"`, `, key = "common_pid * 4 + 1"`}[r.Intn(4)]
+	results := []string{
+		`calls.calls(times = False)`,
+		`calls.by(node = "node", depth = "depth").agg(n = agg.count(), most = agg.max("end.id"))`,
+		`calls.where("depth > 0").by("depth").agg(n = agg.count(), last = agg.last("start.id"))`,
+		`calls.where("self >= 0").log()`,
+		`calls.by("depth", less = "self <= delay").count()`,
+	}
+	r.Shuffle(len(results), func(i, k int) { results[i], results[k] = results[k], results[i] })
+	return relating + "\ncalls = join(" + strings.Join(functions, ", ") + key + `, impl = "nested")` +
+		"\n\ndef main(o):\n    return [\n        " +
+		strings.Join(results[:1+r.Intn(len(results))], ",\n        ") + ",\n    ]\n"
+}
+
+// Calls nest in programs as they do natively: the same pairs, depths and trees.
+func TestRandomCallsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(8))
+	agreeWhereCut(t, 14, func() string { return randomCalls(r) }, "joins")
+}
+
 // Joins of all kinds give the same pairs in programs as natively, wherever a plan is cut.
 func TestRandomJoinsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
