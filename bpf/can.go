@@ -44,9 +44,3 @@ func (p *Part) Can(host *Host, t *Target) error {
 	_, err := generate(p, host, t, assembler.NewDry)
 	return err
 }
-
-// InTask reports that an event does not come in interrupts, where no program may run
-// since it would interrupt another one: programs see each.
-func InTask(e *Event) bool {
-	return !e.Sampled && neverIdle(e)
-}

@@ -8,6 +8,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/owner"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
@@ -121,8 +122,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		k := keyed{e, in, keysOf(feed.key)}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
-		own = own && in.pair == nil && len(k.keys) == 1 && isThread(k.keys[0]) &&
-			neverIdle(e.Event)
+		own = own && in.pair == nil && len(k.keys) == 1 && owner.Thread(k.keys[0]) &&
+			owner.NeverIdle(e.Event)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")

@@ -3,6 +3,7 @@ package bpf
 import (
 	"slices"
 
+	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -333,7 +334,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, t := range s.tables {
 		t.Cols, t.KeyLen = columnsOf(feeds[t])
-		layOut(t)
+		bucket.LayOut(t)
 	}
 }
 

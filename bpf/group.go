@@ -1,12 +1,10 @@
 package bpf
 
 import (
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/assembler"
+	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
 )
 
 // This file generates agg.Group.Events. R7 is the row. Rows are of this CPU
@@ -111,7 +109,7 @@ func (o *grouper) row(n int, found, full label) {
 	if t.Value.Dense {
 		hash := c.Label()
 		c.Load(asm.R0, o.key)
-		c.IfImm(asm.JGE, asm.R0, denseRows, hash)
+		c.IfImm(asm.JGE, asm.R0, bucket.DenseRows, hash)
 		k := c.Alloc(8)
 		c.Emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
 		c.Look(u.Dense[n], k, found)
@@ -165,8 +163,8 @@ func (o *grouper) arg(a *arg, i int) {
 	}
 	c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
 	if a.fn != nil {
-		o.extreme(at.Min, asm.JSGE)
-		o.extreme(at.Max, asm.JSLE)
+		bucket.Extreme(c, at.Min, asm.JSGE)
+		bucket.Extreme(c, at.Max, asm.JSLE)
 		if at.Sum >= 0 {
 			c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Sum), asm.DWord), asm.Add.Reg(asm.R2, asm.R0),
 				asm.StoreMem(asm.R7, int16(at.Sum), asm.R2, asm.DWord))
@@ -183,13 +181,13 @@ func (o *grouper) arg(a *arg, i int) {
 		c.Store(v, asm.R0)
 	}
 	if at.Hist >= 0 {
-		o.histogram(at, &t.Spec.Aggs[at.Agg])
+		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg])
 	}
 	if at.Sketch {
 		if v != 0 {
 			c.Load(asm.R0, v)
 		}
-		o.sketch(i, full)
+		bucket.Sketch(c, o.unit, o.generation, i, full)
 	}
 	c.Stack = mark
 	c.GoTo(next)
@@ -199,116 +197,4 @@ func (o *grouper) arg(a *arg, i int) {
 	c.Place(full)
 	o.count(t.StatEvicted())
 	c.Place(next)
-}
-
-// extreme keeps the smaller or larger one of R0 and the stored value; if R1
-// is 0 there is none.
-func (o *grouper) extreme(at int, keeps asm.JumpOp) {
-	if at < 0 {
-		return
-	}
-	c := o.code
-	set, keep := c.Label(), c.Label()
-	c.IfImm(asm.JEq, asm.R1, 0, set)
-	c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at), asm.DWord))
-	c.IfReg(keeps, asm.R0, asm.R2, keep)
-	c.Place(set)
-	c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord))
-	c.Place(keep)
-}
-
-// histogram counts R0 in its bucket, which is in the row.
-func (o *grouper) histogram(at *load.Arg, a *agg.Agg) {
-	c := o.code
-	done := c.Label()
-	if !a.Op.Kernel.Linear {
-		// By bit length; values of 0 and less go to bucket 0.
-		some := c.Label()
-		c.IfImm(asm.JSGT, asm.R0, 0, some)
-		c.Emit(asm.Mov.Imm(asm.R0, 0))
-		c.Place(some)
-		c.Log2(asm.R1, asm.R0)
-	} else {
-		o.linear(a)
-	}
-	// The verifier has followed every path with its own number; it forgets
-	// them when the number goes through memory, and one check does for all.
-	c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Hist), asm.DWord), // any word of the row
-		asm.StoreMem(asm.R7, int16(at.Hist), asm.R1, asm.DWord),
-		asm.LoadMem(asm.R1, asm.R7, int16(at.Hist), asm.DWord),
-		asm.StoreMem(asm.R7, int16(at.Hist), asm.R2, asm.DWord))
-	c.IfImm(asm.JGE, asm.R1, int32(at.Buckets), done)
-	c.Emit(asm.LSh.Imm(asm.R1, 3), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Reg(asm.R2, asm.R1),
-		asm.LoadMem(asm.R3, asm.R2, int16(at.Hist), asm.DWord), asm.Add.Imm(asm.R3, 1),
-		asm.StoreMem(asm.R2, int16(at.Hist), asm.R3, asm.DWord))
-	c.Place(done)
-}
-
-// linear leaves in R1 the number of R0's bucket.
-func (o *grouper) linear(a *agg.Agg) {
-	c := o.code
-	below, above, done := c.Label(), c.Label(), c.Label()
-	c.Constant(asm.R1, a.Lo)
-	c.IfReg(asm.JSLT, asm.R0, asm.R1, below)
-	c.Constant(asm.R2, a.Hi)
-	c.IfReg(asm.JSGE, asm.R0, asm.R2, above)
-	c.Constant(asm.R3, a.Step)
-	c.Emit(asm.Sub.Reg(asm.R0, asm.R1), asm.Div.Reg(asm.R0, asm.R3), asm.Mov.Reg(asm.R1, asm.R0),
-		asm.Add.Imm(asm.R1, 1))
-	c.GoTo(done)
-	c.Place(below)
-	c.Emit(asm.Mov.Imm(asm.R1, 0))
-	c.GoTo(done)
-	c.Place(above)
-	c.Constant(asm.R1, (a.Hi-a.Lo+a.Step-1)/a.Step+1)
-	c.Place(done)
-}
-
-// sketch counts R0 in its log-linear bucket, see agg.Bucket and load.SketchArg. There are some
-// thousand buckets, of which a row uses few: they are in a hash.
-func (o *grouper) sketch(arg int, full label) {
-	c, u := o.code, o.unit
-	mark := c.Stack
-	key, one := c.Alloc(16), c.Alloc(8)
-	// R4 is the rest of the key, R3 the magnitude.
-	positive, small, have := c.Label(), c.Label(), c.Label()
-	c.Emit(asm.Mov.Imm(asm.R4, int32(arg)<<load.SketchArg), asm.Mov.Reg(asm.R3, asm.R0))
-	c.IfImm(asm.JSGE, asm.R0, 0, positive)
-	c.Emit(asm.Neg.Imm(asm.R3, 0), asm.Or.Imm(asm.R4, 1<<load.SketchNeg))
-	c.Place(positive)
-	c.IfImm(asm.JLT, asm.R3, 64, small)
-	c.Emit(asm.Mov.Reg(asm.R2, asm.R3))
-	c.Log2(asm.R1, asm.R2)
-	// (e+1)*64 + (v>>e)%64, e being the bits beyond the first seven.
-	c.Emit(asm.Sub.Imm(asm.R1, 7), asm.And.Imm(asm.R1, 63), asm.RSh.Reg(asm.R3, asm.R1),
-		asm.And.Imm(asm.R3, 63), asm.Add.Imm(asm.R1, 1), asm.LSh.Imm(asm.R1, 6), asm.Add.Reg(asm.R3, asm.R1))
-	c.Place(small)
-	c.Emit(asm.Or.Reg(asm.R4, asm.R3))
-	c.Store(key, asm.R7)
-	c.Store(key+8, asm.R4)
-	bucket := func(n int) {
-		c.Look(u.Sketch[n], key, have)
-		c.Emit(assembler.StoreImm(asm.R10, one, 1))
-		c.Put(u.Sketch[n], key, one, ebpf.UpdateNoExist)
-	}
-	done, made := c.Label(), c.Label()
-	if o.generation != 0 {
-		second := c.Label()
-		c.Load(asm.R1, o.generation)
-		c.IfImm(asm.JNE, asm.R1, 0, second)
-		bucket(0)
-		c.GoTo(made)
-		c.Place(second)
-		bucket(1)
-		c.Place(made)
-	} else {
-		bucket(0)
-	}
-	c.IfImm(asm.JNE, asm.R0, 0, full)
-	c.GoTo(done)
-	c.Place(have)
-	c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Imm(asm.R1, 1),
-		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
-	c.Place(done)
-	c.Stack = mark
 }

@@ -8,6 +8,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/owner"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -51,7 +52,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
 				refuse("join key %s has another number of parts than others", f.key)
 			}
-			tasks = tasks && isThread(f.key) && neverIdle(e.Event)
+			tasks = tasks && owner.Thread(f.key) && owner.NeverIdle(e.Event)
 		}
 	}
 	if len(keys) == 0 {
@@ -128,32 +129,6 @@ func (j *joinOp) save(f savedField) {
 	}
 	j.size = max(j.size, f.off+f.size)
 	j.saved = append(j.saved, f)
-}
-
-// isThread reports that a key is the running thread.
-func isThread(n expr.Node) bool {
-	f, ok := n.(*expr.Field)
-	return ok && isTID(f)
-}
-
-func isTID(f *expr.Field) bool {
-	return f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InMember &&
-		f.F.Member == event.MemberTID
-}
-
-// neverIdle tells events that idle tasks do not have: they never leave the kernel.
-func neverIdle(e *Event) bool {
-	if e.Probe != nil {
-		return e.Probe.User
-	}
-	name := e.Schema.Name
-	switch e.Schema.System {
-	case "raw_syscalls", "syscalls", "filemap":
-		return true
-	case "sched":
-		return name == "sched_process_exit" || name == "sched_process_exec"
-	}
-	return false
 }
 
 // A joiner brings the events of a program to a join, and its pairs on.

@@ -6,74 +6,7 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file settles where the rows of tables keep their keys and values.
-
-// denseRows is how many rows the array has that small integer keys use:
-// system calls, interrupts, CPUs. An array costs a fraction of a hash.
-const denseRows = 512
-
-// denseSize bounds the value of such rows.
-const denseSize = 160
-
-// layOut settles where the rows of t keep what.
-func layOut(t *load.Table) {
-	v := &t.Value
-	v.Size = 16
-	word := func() int {
-		v.Size += 8
-		return v.Size - 8
-	}
-	v.Args = make([]load.Arg, len(t.Spec.Args))
-	for i := range v.Args {
-		a := &v.Args[i]
-		*a = load.Arg{N: word(), Sum: -1, Min: -1, Max: -1, Hist: -1}
-		for k := range t.Spec.Aggs {
-			g := &t.Spec.Aggs[k]
-			if g.Arg != i {
-				continue
-			}
-			need := func(at *int) {
-				if *at < 0 {
-					*at = word()
-				}
-			}
-			kept := g.Op.Kernel
-			if kept == nil {
-				refuse("%s needs the events themselves", g.Op.Name)
-			}
-			if kept.Sum {
-				need(&a.Sum)
-			}
-			if kept.Min {
-				need(&a.Min)
-			}
-			if kept.Max {
-				need(&a.Max)
-			}
-			if kept.Sketch {
-				a.Sketch, v.Sketch = true, true
-			}
-			if kept.Counters == nil {
-				continue
-			}
-			if a.Hist >= 0 {
-				refuse("two histograms of one argument")
-			}
-			a.Agg, a.Hist, a.Buckets = k, v.Size, kept.Counters(g)
-			if a.Buckets < 2 || a.Buckets > 2048 {
-				refuse("a histogram of %d counters", a.Buckets)
-			}
-			v.Size += 8 * a.Buckets
-		}
-	}
-	if v.Sketch {
-		v.Self = word()
-	}
-	if v.Size > 30<<10 {
-		refuse("rows of %d bytes", v.Size)
-	}
-	v.Dense = len(t.Cols) == 1 && !t.Cols[0].Text && !t.Cols[0].Stack && v.Size <= denseSize
-}
+// This file settles where the rows of tables keep their keys.
 
 // columnsOf settles the layout of a key from all that feeds its table or fold.
 func columnsOf(feeds []keyed) (cols []load.Column, size int) {

@@ -4,6 +4,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 
+	"ppscript/bpf/bucket"
+	"ppscript/bpf/callstack"
 	"ppscript/bpf/load"
 )
 
@@ -87,7 +89,7 @@ func (im *Image) common() {
 		}
 		for _, name := range u.Dense {
 			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: uint32(u.Table.Value.Size), MaxEntries: denseRows})
+				ValueSize: uint32(u.Table.Value.Size), MaxEntries: bucket.DenseRows})
 		}
 		for _, name := range u.Sketch {
 			im.define(name, grows(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
@@ -113,7 +115,12 @@ func (im *Image) common() {
 			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))}
 		if j.spec.Nested {
 			waiting.KeySize += 8 // the depth
-			im.callMaps(j, waiting.MaxEntries)
+			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom), ValueSize: 8,
+				MaxEntries: waiting.MaxEntries}
+			if j.tasks {
+				depths = taskMap(8)
+			}
+			(&callstack.Stacks{Join: j.index}).Maps(depths, im.define)
 		}
 		im.define(load.WaitMap.Of(j.index), waiting)
 	}

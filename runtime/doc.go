@@ -57,6 +57,7 @@
 //	placement  where the parts of a plan run: the kernel, or here
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	eventstring events as users write them on a command line
+//	arrival    what programs of joins keep: what waits, and the tree of calls
 //	eventkind  the kinds of events of this machine: found, recognized, configured
 //	session    opens a plan, runs it, drains it, closes it
 //	value      durations, times and sizes as scripts compute with them

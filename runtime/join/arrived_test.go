@@ -38,8 +38,8 @@ func TestArrived(t *testing.T) {
 			Start: start, Slots: []event.Value{event.IntOf(5), event.IntOf(int64(why)), {}},
 		}}
 	}
-	spec := Spec{In: []In{{Stage: -1}, {Key: key}}, NeedKey: true, Left: []*event.Stream{nil, left},
-		LeftTo: sinkFunc(say)}
+	spec := Spec{In: []In{{Stage: -1}, {Key: key}}, NeedKey: true,
+		Lefts: Lefts{Left: []*event.Stream{nil, left}, LeftTo: sinkFunc(say)}}
 	a := NewArrived(spec, sinkFunc(say), []*event.Stream{own},
 		func(why Reason, at event.Time, fn func(*event.Event)) {
 			fn(unpaired(why, at, own))

@@ -159,7 +159,8 @@ func TestAdoptedTree(t *testing.T) {
 	}
 	var got []string
 	tree.Walk(func(n int32, depth int) {
-		got = append(got, fmt.Sprintf("%d %s %d %v", n, strings.Join(tree.Path(n), "/"), depth, tree.Recursive(n)))
+		path := strings.Join(tree.Path(n), "/")
+		got = append(got, fmt.Sprintf("%d %s %d %v", n, path, depth, tree.Recursive(n)))
 	})
 	want := "1 a 0 false, 3 a/b 1 true, 4 b 0 false"
 	if text := strings.Join(got, ", "); text != want {

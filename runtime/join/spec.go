@@ -38,6 +38,11 @@ type Spec struct {
 	// LossEnd returns when the last loss of a ring ended; nil if nobody
 	// knows.
 	LossEnd func(ring int32) event.Time
+	Lefts
+}
+
+// Lefts is where events go that stay without a partner.
+type Lefts struct {
 	// Left are the streams of the events that stay without a partner, by the
 	// index of their own stream; nil if nobody wants them. They go to LeftTo.
 	Left   []*event.Stream

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ppscript/bpf"
+	"ppscript/bpf/owner"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/task"
@@ -116,7 +117,7 @@ func (p *Placer) doubtful(n *node) string {
 	}
 	for _, e := range p.Edges {
 		from := p.nodes[e.From]
-		if p.nodes[e.To] == n && from.event != nil && !bpf.InTask(from.event.Program) {
+		if p.nodes[e.To] == n && from.event != nil && !owner.InTask(from.event.Program) {
 			return "programs may miss " + from.name + ", so that its partner would seem to have none"
 		}
 	}

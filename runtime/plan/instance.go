@@ -23,8 +23,8 @@ type Instance struct {
 	Router *flow.Router
 	// Running are the operators, in the order of Plan.Operators.
 	Running []Running
-	// Waiting calls fn for each event that waits in a join that programs do; it may be
-	// nil where they do none.
+	// Waiting calls fn for each event that waits in a join that programs do; nil where
+	// they do none.
 	Waiting func(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event))
 	// Calls is the tree of a join of calls that programs do; as Waiting.
 	Calls func(of *join.Spec) []join.Call

@@ -1,12 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"ppscript/bpf"
 	"ppscript/bpf/load"
+	"ppscript/runtime/arrival"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/placement"
@@ -73,6 +75,23 @@ func sending(p *plan.Plan) *bpf.Image {
 		return p.Kernel.Image
 	}
 	return nil
+}
+
+// programs has joins ask the programs that do their work for what these keep.
+func programs(r *run) {
+	k, in := r.plan.Kernel, r.instance
+	if k == nil {
+		return
+	}
+	p := &arrival.Programs{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
+		Failed: func(err error) { r.results.failed = cmp.Or(r.results.failed, err) }}
+	if r.in.kernel != nil {
+		p.Run = r.in.kernel.run
+	}
+	for _, e := range r.plan.Events {
+		p.Events = append(p.Events, in.Stream(e.Stream))
+	}
+	in.Waiting, in.Calls = p.Waiting, p.Calls
 }
 
 // withoutProjection is the plan without programs that send events, after err; nil if

@@ -179,8 +179,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 	}
 	r.instance = r.plan.Instantiate()
-	programs := &waits{run: r}
-	r.instance.Waiting, r.instance.Calls = programs.hand, programs.calls
+	programs(r)
 	if r.env.rec.file != nil {
 		if err := r.openRecording(); err != nil {
 			return err

@@ -76,8 +76,11 @@ var layers = [][]string{
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf/latetext"}, // its programs and maps are for bpf/load
 	{"bpf/assembler"},
-	{"bpf/hook"}, // what calls a program, and what it finds there
+	{"bpf/bucket", "bpf/callstack"}, // what programs do with numbers, and with stacks of calls
+	{"bpf/hook"},                    // what calls a program, and what it finds there
+	{"bpf/owner"},
 	{"bpf"},
+	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.
 	{"runtime/output/speedscope"},
 	{"runtime/timeline"},

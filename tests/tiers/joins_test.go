@@ -90,7 +90,8 @@ func randomCalls(r *rand.Rand) string {
 	ends := r.Perm(n)
 	var functions []string
 	for i := range n {
-		entry := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter", alias = "f%d").where("id %% %d == %d")`, i, n, i)
+		entry := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter", alias = "f%d").where("id %% %d == %d")`,
+			i, n, i)
 		functions = append(functions, fmt.Sprintf(`[%s, exit.where("id %% %d == %d")]`, entry, n, ends[i]))
 	}
 	key := []string{"", `, key = "_tid"`, `, key = "_cpu"`, `, key = "common_pid * 4 + 1"`}[r.Intn(4)]

@@ -1,0 +1,123 @@
+// Package bucket generates how programs count a number in the row of a group: as the
+// smallest or largest one, and in the buckets of histograms and quantiles. The row is at R7,
+// the number in R0. Package bpf calls it; it evaluates nothing.
+package bucket
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
+)
+
+// Extreme keeps the smaller or larger one of R0 and the value at a place of the row, which
+// is none if that is negative; if R1 is 0 there is no value yet.
+func Extreme(c *assembler.Code, at int, keeps asm.JumpOp) {
+	if at < 0 {
+		return
+	}
+	set, keep := c.Label(), c.Label()
+	c.IfImm(asm.JEq, asm.R1, 0, set)
+	c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at), asm.DWord))
+	c.IfReg(keeps, asm.R0, asm.R2, keep)
+	c.Place(set)
+	c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord))
+	c.Place(keep)
+}
+
+// Histogram counts R0 in its bucket, which is in the row.
+func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg) {
+	done := c.Label()
+	if !a.Op.Kernel.Linear {
+		// By bit length; values of 0 and less go to bucket 0.
+		some := c.Label()
+		c.IfImm(asm.JSGT, asm.R0, 0, some)
+		c.Emit(asm.Mov.Imm(asm.R0, 0))
+		c.Place(some)
+		c.Log2(asm.R1, asm.R0)
+	} else {
+		linear(c, a)
+	}
+	// The verifier has followed every path with its own number; it forgets
+	// them when the number goes through memory, and one check does for all.
+	c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Hist), asm.DWord), // any word of the row
+		asm.StoreMem(asm.R7, int16(at.Hist), asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R7, int16(at.Hist), asm.DWord),
+		asm.StoreMem(asm.R7, int16(at.Hist), asm.R2, asm.DWord))
+	c.IfImm(asm.JGE, asm.R1, int32(at.Buckets), done)
+	c.Emit(asm.LSh.Imm(asm.R1, 3), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Reg(asm.R2, asm.R1),
+		asm.LoadMem(asm.R3, asm.R2, int16(at.Hist), asm.DWord), asm.Add.Imm(asm.R3, 1),
+		asm.StoreMem(asm.R2, int16(at.Hist), asm.R3, asm.DWord))
+	c.Place(done)
+}
+
+// linear leaves in R1 the number of R0's bucket.
+func linear(c *assembler.Code, a *agg.Agg) {
+	below, above, done := c.Label(), c.Label(), c.Label()
+	c.Constant(asm.R1, a.Lo)
+	c.IfReg(asm.JSLT, asm.R0, asm.R1, below)
+	c.Constant(asm.R2, a.Hi)
+	c.IfReg(asm.JSGE, asm.R0, asm.R2, above)
+	c.Constant(asm.R3, a.Step)
+	c.Emit(asm.Sub.Reg(asm.R0, asm.R1), asm.Div.Reg(asm.R0, asm.R3), asm.Mov.Reg(asm.R1, asm.R0),
+		asm.Add.Imm(asm.R1, 1))
+	c.GoTo(done)
+	c.Place(below)
+	c.Emit(asm.Mov.Imm(asm.R1, 0))
+	c.GoTo(done)
+	c.Place(above)
+	c.Constant(asm.R1, (a.Hi-a.Lo+a.Step-1)/a.Step+1)
+	c.Place(done)
+}
+
+// Sketch counts R0 in its log-linear bucket of an argument, see agg.Bucket and
+// load.SketchArg. There are some thousand buckets, of which a row uses few: they are in a
+// hash. generation is where on the stack it stands which maps count now, 0 if there is one.
+// It jumps to full if there is no room for another bucket.
+func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, full assembler.Label) {
+	mark := c.Stack
+	key, one := c.Alloc(16), c.Alloc(8)
+	// R4 is the rest of the key, R3 the magnitude.
+	positive, small, have := c.Label(), c.Label(), c.Label()
+	c.Emit(asm.Mov.Imm(asm.R4, int32(arg)<<load.SketchArg), asm.Mov.Reg(asm.R3, asm.R0))
+	c.IfImm(asm.JSGE, asm.R0, 0, positive)
+	c.Emit(asm.Neg.Imm(asm.R3, 0), asm.Or.Imm(asm.R4, 1<<load.SketchNeg))
+	c.Place(positive)
+	c.IfImm(asm.JLT, asm.R3, 64, small)
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R3))
+	c.Log2(asm.R1, asm.R2)
+	// (e+1)*64 + (v>>e)%64, e being the bits beyond the first seven.
+	c.Emit(asm.Sub.Imm(asm.R1, 7), asm.And.Imm(asm.R1, 63), asm.RSh.Reg(asm.R3, asm.R1),
+		asm.And.Imm(asm.R3, 63), asm.Add.Imm(asm.R1, 1), asm.LSh.Imm(asm.R1, 6), asm.Add.Reg(asm.R3, asm.R1))
+	c.Place(small)
+	c.Emit(asm.Or.Reg(asm.R4, asm.R3))
+	c.Store(key, asm.R7)
+	c.Store(key+8, asm.R4)
+	bucket := func(n int) {
+		c.Look(u.Sketch[n], key, have)
+		c.Emit(assembler.StoreImm(asm.R10, one, 1))
+		c.Put(u.Sketch[n], key, one, ebpf.UpdateNoExist)
+	}
+	done, made := c.Label(), c.Label()
+	if generation != 0 {
+		second := c.Label()
+		c.Load(asm.R1, generation)
+		c.IfImm(asm.JNE, asm.R1, 0, second)
+		bucket(0)
+		c.GoTo(made)
+		c.Place(second)
+		bucket(1)
+		c.Place(made)
+	} else {
+		bucket(0)
+	}
+	c.IfImm(asm.JNE, asm.R0, 0, full)
+	c.GoTo(done)
+	c.Place(have)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
+	c.Place(done)
+	c.Stack = mark
+}

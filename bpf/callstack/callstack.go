@@ -1,0 +1,203 @@
+// Package callstack generates how programs keep the calls of a join that nest: a stack for
+// each key, and the tree in which calls were seen. Package bpf calls it, and says what waits
+// of a call; it evaluates nothing.
+//
+// A map has the depth of each key's stack, and another one the calls, by key and depth.
+// What waits of a call begins with its place in the tree and with the time that the calls
+// inside it took. A map has the number of each function below each place, an array what is
+// at each number; package load reads the array.
+//
+// A stack has no lock: one CPU at a time has events of a key. A program that interrupts
+// another one enters its calls and returns from them before that one goes on.
+package callstack
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+	"ppscript/runtime/join"
+)
+
+// Stacks are those of a join.
+type Stacks struct {
+	*assembler.Code
+	Join    int  // its number
+	Tasks   bool // the depth is with the task, not in a hash
+	KeyRoom int  // bytes of a key; the depth follows it, which makes it the key of a call
+	// Node and Inside are where a call that waits has its place in the tree, and the time
+	// of the calls inside it; Event is where its source stands, and 1.
+	Node, Inside, Event int16
+}
+
+// A Stack is what a program knows of one.
+type Stack struct {
+	Depth int16 // place of the depth, which is the end of the key of its call
+	Top   int16 // place of the address of the stack's depth
+}
+
+// Find finds the stack of a key; it jumps to none if there is none, or if none can be
+// made.
+func (c *Stacks) Find(key int16, create bool, none assembler.Label) Stack {
+	s := Stack{Depth: key + int16(c.KeyRoom), Top: c.Alloc(8)}
+	depths := load.DepthMap.Of(c.Join)
+	if c.Tasks {
+		c.TaskValue(depths, create)
+		c.IfImm(asm.JEq, asm.R0, 0, none)
+	} else {
+		found := c.Label()
+		c.Look(depths, key, found)
+		if !create {
+			c.GoTo(none)
+		} else {
+			c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
+			c.Put(depths, key, s.Depth, ebpf.UpdateNoExist)
+			c.Get(depths, key, none)
+		}
+		c.Place(found)
+	}
+	c.Store(s.Top, asm.R0)
+	c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord))
+	c.Store(s.Depth, asm.R0)
+	return s
+}
+
+// Top leaves in node the place in the tree of the call at the top of a stack; 0 if there is
+// none.
+func (c *Stacks) Top(s Stack, key, node int16) {
+	mark := c.Code.Stack
+	root, none := c.Label(), c.Label()
+	depth := c.Alloc(8)
+	c.Emit(assembler.StoreImm(asm.R10, node, 0))
+	c.Load(asm.R0, s.Depth)
+	c.Store(depth, asm.R0)
+	c.IfImm(asm.JEq, asm.R0, 0, root)
+	c.Emit(asm.Sub.Imm(asm.R0, 1))
+	c.Store(s.Depth, asm.R0)
+	c.Get(load.WaitMap.Of(c.Join), key, none)
+	c.Emit(asm.LoadMem(asm.R0, asm.R0, c.Node, asm.DWord))
+	c.Store(node, asm.R0)
+	c.Place(none)
+	c.Load(asm.R0, depth)
+	c.Store(s.Depth, asm.R0)
+	c.Place(root)
+	c.Code.Stack = mark
+}
+
+// Search goes down a stack for a call of a source, and jumps to found with its address in
+// R0 and the depth below it at its place.
+func (c *Stacks) Search(s Stack, key int16, source int, found assembler.Label) {
+	none := c.Label()
+	c.Emit(asm.Mov.Imm(asm.R9, 0))
+	next := c.Loop()
+	gone := c.Label()
+	c.Load(asm.R0, s.Depth)
+	c.IfImm(asm.JEq, asm.R0, 0, none)
+	c.IfImm(asm.JGE, asm.R9, join.MaxDepth, none)
+	c.Emit(asm.Add.Imm(asm.R9, 1), asm.Sub.Imm(asm.R0, 1))
+	c.Store(s.Depth, asm.R0)
+	c.Get(load.WaitMap.Of(c.Join), key, gone)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, c.Event, asm.DWord))
+	c.IfImm(asm.JEq, asm.R1, int32(source+1), found)
+	c.Place(gone)
+	c.Again(next)
+	c.Place(none)
+}
+
+// Returned adds how long a call took to the one that made it, or forgets the stack if
+// nobody did. The depth is that of the caller afterwards.
+func (c *Stacks) Returned(s Stack, key, delay int16) {
+	outermost, known := c.Label(), c.Label()
+	c.Load(asm.R0, s.Depth)
+	c.IfImm(asm.JEq, asm.R0, 0, outermost)
+	c.Emit(asm.Sub.Imm(asm.R0, 1))
+	c.Store(s.Depth, asm.R0)
+	c.Get(load.WaitMap.Of(c.Join), key, known)
+	c.Load(asm.R2, delay)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, c.Inside, asm.DWord), asm.Add.Reg(asm.R1, asm.R2),
+		asm.StoreMem(asm.R0, c.Inside, asm.R1, asm.DWord))
+	c.GoTo(known)
+	c.Place(outermost)
+	if !c.Tasks {
+		c.MapPtr(asm.R1, load.DepthMap.Of(c.Join))
+		c.Addr(asm.R2, key)
+		c.Call(asm.FnMapDeleteElem)
+	}
+	c.Place(known)
+}
+
+// Child leaves in node the number of a function's call below that number, as
+// join.Tree does. There are so many functions.
+func (c *Stacks) Child(node int16, function, functions int) {
+	mark := c.Code.Stack
+	k, at, index := c.Alloc(8), c.Alloc(8), c.Alloc(8)
+	known, done, alias := c.Label(), c.Label(), c.Label()
+	tree, nodes := load.TreeMap.Of(c.Join), load.NodesMap.Of(c.Join)
+	c.Load(asm.R0, node)
+	c.Store(at, asm.R0)
+	c.Emit(asm.LSh.Imm(asm.R0, 32), asm.Or.Imm(asm.R0, int32(function)))
+	c.Store(k, asm.R0)
+	c.Look(tree, k, known)
+
+	// Slow path, once for each path: the function may be among its callers.
+	fresh, recursive := c.Label(), c.Label()
+	c.Emit(asm.Mov.Imm(asm.R9, 0))
+	next := c.Loop()
+	c.Load(asm.R0, at)
+	c.IfImm(asm.JEq, asm.R0, 0, fresh)
+	c.IfImm(asm.JGE, asm.R9, int32(functions+1), fresh)
+	c.Emit(asm.Add.Imm(asm.R9, 1))
+	c.Store(index, asm.R0)
+	c.Get(nodes, index, fresh)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, load.NodeStage, asm.DWord))
+	c.IfImm(asm.JEq, asm.R1, int32(function), recursive)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, load.NodeParent, asm.DWord))
+	c.Store(at, asm.R1)
+	c.Again(next)
+	c.Place(recursive)
+	c.Emit(assembler.StoreImm(asm.R0, load.NodeState, load.NodeMade|load.NodeRecursive))
+	c.GoTo(alias)
+
+	c.Place(fresh)
+	c.MapValue(asm.R1, load.NodeCountMap.Of(c.Join), 0)
+	c.Emit(asm.Mov.Imm(asm.R0, 1), assembler.Exchange(asm.FetchAdd, asm.R1, asm.R0, 0),
+		asm.Add.Imm(asm.R0, 1))
+	c.IfImm(asm.JGE, asm.R0, join.MaxNodes, done) // it stays with its caller
+	c.Store(at, asm.R0)
+	c.Store(index, asm.R0)
+	c.Get(nodes, index, done)
+	c.Load(asm.R1, node)
+	c.Emit(asm.StoreMem(asm.R0, load.NodeParent, asm.R1, asm.DWord),
+		assembler.StoreImm(asm.R0, load.NodeStage, int32(function)),
+		assembler.StoreImm(asm.R0, load.NodeState, load.NodeMade))
+	c.Place(alias)
+	ours := c.Label()
+	c.Put(tree, k, at, ebpf.UpdateNoExist)
+	c.IfImm(asm.JEq, asm.R0, 0, ours)
+	c.Look(tree, k, known) // another CPU made it at the same time
+	c.Place(ours)
+	c.Load(asm.R0, at)
+	c.Store(node, asm.R0)
+	c.GoTo(done)
+	c.Place(known)
+	c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord))
+	c.Store(node, asm.R0)
+	c.Place(done)
+	c.Code.Stack = mark
+}
+
+// Maps gives away the maps of the stacks and of the tree: that of the depths is like the
+// one that is given, or of tasks.
+func (c *Stacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpec)) {
+	define(load.DepthMap.Of(c.Join), depths)
+	define(load.TreeMap.Of(c.Join), &ebpf.MapSpec{
+		Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: join.MaxNodes,
+	})
+	define(load.NodesMap.Of(c.Join), &ebpf.MapSpec{
+		Type: ebpf.Array, KeySize: 4, ValueSize: load.NodeSize, MaxEntries: join.MaxNodes,
+	})
+	define(load.NodeCountMap.Of(c.Join), &ebpf.MapSpec{
+		Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
+	})
+}
