@@ -10,40 +10,19 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"ppscript/tests/testkit"
 )
 
-// around is how far apart pages are that the kernel does not fetch together.
-const around = 64 << 10
-
 // A name of a file that lies in a page which nobody has touched is read when the call
 // ends.
 func TestTextsOfUntouchedPages(t *testing.T) {
 	live(t, testkit.AMD64)
 	const calls = 200
-	file, err := os.Create(filepath.Join(t.TempDir(), "names"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	name := func(i int) string { return fmt.Sprintf("/no/such/%d/%d", os.Getpid(), i) }
-	for i := range calls {
-		if _, err := file.WriteAt([]byte(name(i)+"\x00"), int64(i)*around); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := file.Truncate(calls * around); err != nil {
-		t.Fatal(err)
-	}
-	names, err := unix.Mmap(int(file.Fd()), 0, calls*around, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Munmap(names)
+	names := testkit.UntouchedTexts(t, calls, name)
 
 	self := strconv.Itoa(os.Getpid())
 	p := testkit.Start(t, testkit.PPScript(t), "-p", self, "-v", "--format", "json", "-c",
@@ -51,8 +30,7 @@ func TestTextsOfUntouchedPages(t *testing.T) {
 	p.WaitStderr(" open event")
 	runtime.LockOSThread()
 	untouched := 0
-	for i := range calls {
-		at := uintptr(unsafe.Pointer(&names[i*around]))
+	for _, at := range names {
 		if !present(t, at) {
 			untouched++
 		}

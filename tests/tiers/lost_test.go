@@ -3,13 +3,11 @@ package tiers
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -97,37 +95,18 @@ func TestLossOfPausedReadersIsExact(t *testing.T) {
 func TestLossOfLateTextsIsExact(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	const (
-		calls  = 400
-		around = 64 << 10 // the kernel does not fetch pages together that are so far apart
-		name   = "/no/such/late/file"
+		calls = 400
+		mode  = 0o1735 // of these calls alone
+		name  = "/no/such/late/file"
 	)
-	file, err := os.Create(filepath.Join(t.TempDir(), "names"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	for i := range calls {
-		if _, err := file.WriteAt([]byte(name+"\x00"), int64(i)*around); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := file.Truncate(calls * around); err != nil {
-		t.Fatal(err)
-	}
-	names, err := unix.Mmap(int(file.Fd()), 0, calls*around, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Munmap(names)
-	const mode = 0o1735 // of these calls alone
+	names := testkit.UntouchedTexts(t, calls, func(int) string { return name })
 	program := script(t, strings.ReplaceAll(sentForms["texts"], "mode == 0", fmt.Sprintf("mode == %d", mode)))
 	p := testkit.Start(t, testkit.PPScript(t), program, "-p", strconv.Itoa(os.Getpid()),
 		"--format", "json", "-v", "-m", "1")
 	p.WaitStderr(" open event")
 	p.Suspend()
 	runtime.LockOSThread()
-	for i := range calls {
-		at := uintptr(unsafe.Pointer(&names[i*around]))
+	for _, at := range names {
 		unix.RawSyscall6(unix.SYS_OPENAT, ^uintptr(0), at, 0, mode, 0, 0)
 	}
 	runtime.UnlockOSThread()
