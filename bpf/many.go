@@ -104,19 +104,32 @@ func (e *source) ways() (string, bool) {
 	say(e.Filter)
 	for i := range e.feeds {
 		f := &e.feeds[i]
-		if f.table == nil {
+		switch {
+		case f.table != nil:
+			fmt.Fprintf(&b, "table %d;", f.table.Index)
+		case f.fold != nil:
+			fmt.Fprintf(&b, "fold %d;", f.fold.index)
+			say(f.step)
+		default:
 			return "", false
 		}
-		fmt.Fprintf(&b, "table %d;", f.table.Index)
 		say(f.preds...)
 		b.WriteString("keys;")
-		say(f.keys...)
+		say(f.columns()...)
 		for _, a := range f.args {
 			fmt.Fprint(&b, a.off)
 			say(a.fn, a.where)
 		}
 	}
 	return b.String(), ok
+}
+
+// columns are those of the key of a table or a fold.
+func (f *feed) columns() []expr.Node {
+	if f.fold != nil {
+		return keysOf(f.key)
+	}
+	return f.keys
 }
 
 // isName reports that a node is a text that is the same for all events of a probe.
@@ -130,21 +143,33 @@ func isName(n expr.Node) bool {
 // was hit.
 func (s *graph) names(e *source) {
 	for i := range e.feeds {
-		keys := slices.Clone(e.feeds[i].keys)
+		own := &e.feeds[i]
+		keys := slices.Clone(own.columns())
 		for k, n := range keys {
 			if !isName(n) {
 				continue
 			}
 			o := &event.Operand{}
 			for _, other := range e.serves {
-				o.Texts = append(o.Texts, s.sources[other].feeds[i].keys[k].(*expr.Field).F.Operand().Text)
+				name := s.sources[other].feeds[i].columns()[k].(*expr.Field)
+				o.Texts = append(o.Texts, name.F.Operand().Text)
 			}
 			e.texts = o.Texts
 			f := *n.(*expr.Field).F
 			f.Computed = &event.Computed{Operand: o}
 			keys[k] = &expr.Field{F: &f}
 		}
-		e.feeds[i].keys = keys
+		tuple, several := own.key.(*expr.TupleOf)
+		switch {
+		case own.fold == nil:
+			own.keys = keys
+		case several:
+			t := *tuple
+			t.Elems = keys
+			own.key = &t
+		default:
+			own.key = keys[0]
+		}
 	}
 }
 

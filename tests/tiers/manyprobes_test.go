@@ -103,3 +103,56 @@ func TestManyUserProbesAgree(t *testing.T) {
 		})
 	}
 }
+
+const manyFolds = `
+call = uprobe(%[1]q, "%[2]s", args = "int a", limit = 200)
+
+def tenth(s, e):
+    s.n += 1
+    if s.n %% 10 == 0:
+        emit(a = e.a, n = s.n)
+
+def main(o):
+    by_func = call.fold(lambda e: (e.func, e.a), {"n": 0}, tenth)
+    by_thread = call.fold("_tid", {"n": 0}, tenth)
+    return [by_func.by("a").agg(n = agg.count(), most = agg.max("n")), by_thread.agg(n = agg.count())]
+`
+
+// The state of a fold by function, and of one by thread, sees the calls of all functions
+// that a pattern fits; in the kernel by one program.
+func TestFoldsOfManyProbesAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
+	bin := buildMany(t)
+	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
+	if host, err := features.Find(kernel.Roots{}); err == nil && host.UprobeMulti {
+		engines["bpf"] = "f_"
+	}
+	for engine, begin := range engines {
+		t.Run(engine, func(t *testing.T) {
+			path := script(t, fmt.Sprintf(manyFolds, bin, begin+"*"))
+			out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
+				"sh", "-c", "echo | "+bin).Want(t, 0)
+			tables := testkit.Tables(t, out.Stdout)
+			got := map[int64]int64{}
+			for _, r := range tables[0].Rows {
+				got[r.Int(t, "a")] = r.Int(t, "n")
+				if most := r.Int(t, "most"); most != 10*r.Int(t, "n") {
+					t.Errorf("f_%d: got %d at the last, want %d", r.Int(t, "a"), most, 10*r.Int(t, "n"))
+				}
+			}
+			calls := [2]int64{} // of each thread
+			for n := range int64(many) {
+				if !strings.HasPrefix(fmt.Sprintf("f_%d", n), begin) {
+					continue
+				}
+				calls[n%2] += n
+				if want := n / 10; got[n] != want {
+					t.Errorf("f_%d: got %d emitted events, want %d", n, got[n], want)
+				}
+			}
+			if n, want := tables[1].Rows[0].Int(t, "n"), calls[0]/10+calls[1]/10; n != want {
+				t.Errorf("got %d emitted events of threads, want %d", n, want)
+			}
+		})
+	}
+}
