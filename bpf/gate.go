@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"github.com/cilium/ebpf/asm"
-
 	"ppscript/bpf/load"
 )
 
@@ -39,18 +37,4 @@ func (g *gate) takes(f *feed, others label) {
 }
 
 // count adds 1 to a statistic. R0 to R5 are lost.
-func (g *gate) count(stat int) {
-	c := g.code
-	if c.Dead() {
-		return
-	}
-	mark := c.Stack
-	skip := c.Label()
-	k := c.Alloc(8)
-	c.Zero(k, 8)
-	c.Get(load.StatsMap.Of(g.eval.hook.Index), k, skip)
-	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
-		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
-	c.Place(skip)
-	c.Stack = mark
-}
+func (g *gate) count(stat int) { g.code.Count(load.StatsMap.Of(g.eval.hook.Index), stat) }

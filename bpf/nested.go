@@ -70,7 +70,7 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	s := stacks.Find(key, true, full)
 	c.Load(asm.R0, s.Depth)
 	c.IfImm(asm.JLT, asm.R0, join.MaxDepth, fits)
-	o.countMany(load.StatEvicted, s.Depth) // their returns do not come
+	stacks.Count(load.StatsMap.Of(o.eval.hook.Index), load.StatEvicted, s.Depth) // their returns do not come
 	c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
 	c.Place(fits)
 	node := c.Alloc(8)
@@ -125,7 +125,7 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	c.Load(asm.R1, above)
 	c.Emit(asm.Sub.Reg(asm.R1, asm.R0), asm.Sub.Imm(asm.R1, 1))
 	c.Store(above, asm.R1)
-	o.countMany(load.StatUnmatched, above)
+	stacks.Count(load.StatsMap.Of(o.eval.hook.Index), load.StatUnmatched, above)
 	delay := c.Alloc(8)
 	c.Load(asm.R0, now)
 	c.Load(asm.R1, begun)
@@ -177,23 +177,6 @@ func (j *joinOp) savedAt(source int, name string) int {
 		}
 	}
 	panic("BUG: " + name + " of a call was not foreseen")
-}
-
-// countMany adds what stands on the stack to a statistic.
-func (o *joiner) countMany(stat int, n int16) {
-	c := o.code
-	mark := c.Stack
-	none := c.Label()
-	c.Load(asm.R0, n)
-	c.IfImm(asm.JEq, asm.R0, 0, none)
-	k := c.Alloc(8)
-	c.Zero(k, 8)
-	c.Get(load.StatsMap.Of(o.eval.hook.Index), k, none)
-	c.Load(asm.R2, n)
-	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Reg(asm.R1, asm.R2),
-		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
-	c.Place(none)
-	c.Stack = mark
 }
 
 // Calls is the number of a join in the programs, if these make its tree of calls.

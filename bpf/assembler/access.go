@@ -64,3 +64,20 @@ func (c *Code) TaskValue(m load.MapID, create bool) {
 	c.MapPtr(asm.R1, m)
 	c.Call(asm.FnTaskStorageGet)
 }
+
+// Count adds 1 to a statistic of a program, in the only value of a map that each CPU has its
+// own of. R0 to R5 are lost.
+func (c *Code) Count(stats load.MapID, stat int) {
+	if c.dead {
+		return
+	}
+	mark := c.Stack
+	skip := c.Label()
+	k := c.Alloc(8)
+	c.Zero(k, 8)
+	c.Get(stats, k, skip)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
+	c.Place(skip)
+	c.Stack = mark
+}

@@ -201,3 +201,19 @@ func (c *Stacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpe
 		Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 	})
 }
+
+// Count adds the number that stands at a place of the stack to a statistic of the program.
+func (c *Stacks) Count(stats load.MapID, stat int, n int16) {
+	mark := c.Code.Stack
+	none := c.Label()
+	c.Load(asm.R0, n)
+	c.IfImm(asm.JEq, asm.R0, 0, none)
+	k := c.Alloc(8)
+	c.Zero(k, 8)
+	c.Get(stats, k, none)
+	c.Load(asm.R2, n)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Reg(asm.R1, asm.R2),
+		asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
+	c.Place(none)
+	c.Code.Stack = mark
+}
