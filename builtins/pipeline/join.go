@@ -30,8 +30,9 @@ func joinStages() *b.Builtin {
 			"and nothing is related across a loss. Nested pairs also have depth, self (duration without the calls inside) and node. " +
 			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup or sched_waking of a task that is not asleep starts nothing",
 		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds",
-		Source: "computed in ppscript, or inside the kernel; explain tells",
-		Cost:   "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
+		Source: "computed in ppscript, or inside the kernel; explain tells. The kernel relates calls that nest where their key is the thread or the CPU: " +
+			"others may be on two CPUs at a time. Joins of pairs, and pairs of which a stack is shown, are related in ppscript",
+		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
 		Examples: []b.Example{
 			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid")`, Output: "<stream of pairs>"},
 			{Code: "work = \"workqueue:workqueue_\"\n" +
