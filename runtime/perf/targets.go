@@ -110,7 +110,8 @@ func (s *Source) ended() bool {
 	if !s.alone() {
 		return s.tasks.allGone || s.poll.Watched == 0
 	}
-	if len(s.tasks.pidfds)+len(s.tasks.lookFor) == 0 || s.tasks.living > 0 {
+	// Processes of AwaitEnds are none that are counted here.
+	if s.tasks.living > 0 || !s.tasks.allGone && len(s.tasks.lookFor) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(s.tasks.lookFor, func(tid int) bool { return unix.Kill(tid, 0) == nil })

@@ -134,3 +134,18 @@ def main(o):
 		t.Errorf("got %d lines and %d lost, want %d together and some lost", shown, lost, calls)
 	}
 }
+
+// Programs that ask which threads are observed, and send what folds emit, see all of the
+// target's life: the first record ends nothing.
+func TestKernelEmitsOfTracedThreads(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	agree(t, `
+def step(s, e):
+    s.n += 1
+    emit(n = s.n, comm = e.prev_comm)
+
+def main(o):
+    away = tracepoint("sched:sched_switch").where("traced(prev_pid) && prev_comm ~ \"load*\"").fold("prev_pid", {"n": 0}, step)
+    return [away.where("n > 3").by("comm").agg(n = agg.count(), last = agg.last("n")), away.by("comm").count()]
+`)
+}
