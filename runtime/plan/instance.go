@@ -93,10 +93,11 @@ func (in *Instance) Another() *Instance {
 	return own
 }
 
-// HasStack reports that the samples of a stream carry a stack.
+// HasStack reports that the samples of a stream carry a stack. The stream may be the
+// source's own, of the same number: events come with it where no map is needed.
 func (in *Instance) HasStack(s *event.Stream) bool {
 	return slices.ContainsFunc(in.Events, func(e *Event) bool {
-		return e.Stack != nil && in.streams[e.Stream.Index] == s
+		return e.Stack != nil && in.streams[e.Stream.Index].Index == s.Index
 	})
 }
 
