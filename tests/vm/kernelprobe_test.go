@@ -13,7 +13,7 @@ import (
 // ages: arguments, results, pairs, stacks, and the functions that a pattern fits. Where
 // functions can call programs by themselves they do, but for what only probes tell, and for
 // functions that these calls are made of. Where one link attaches a program to all that a
-// pattern fits, a thousand take less than a second.
+// pattern fits, a thousand take less than mostPerThousand.
 func TestKernelProbesInKernel(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
@@ -94,8 +94,12 @@ func TestKernelProbesInKernel(t *testing.T) {
 	}
 }
 
+// mostPerThousand is in seconds. An emulated guest alone takes 0.2 to 0.5; beside another
+// guest, on a machine with other work, it took 1.05.
+const mostPerThousand = 3
+
 // wantManyAtOnce reads how long it takes to count one function, and many, in turn: what
-// these take more is less than a second for a thousand.
+// these take more is less than mostPerThousand.
 func wantManyAtOnce(t *testing.T, text string) {
 	t.Helper()
 	runs := tookSeconds.FindAllStringSubmatch(text, -1)
@@ -111,8 +115,8 @@ func wantManyAtOnce(t *testing.T, text string) {
 		more, _ = strconv.Atoi(m[1])
 		least = min(least, (to-from-one)*1000/float64(max(more, 1)))
 	}
-	if len(runs) != 6 || more < 1000 || least >= 1 {
-		t.Errorf("many: got\n%s\nwant a thousand functions or more, in less than a second for a thousand", text)
+	if len(runs) != 6 || more < 1000 || least >= mostPerThousand {
+		t.Errorf("many: got\n%s\nwant a thousand functions or more, in less than %d s for a thousand", text, mostPerThousand)
 	}
 	t.Logf("%d functions at once: %.2f s for a thousand", more+1, least)
 }
