@@ -147,11 +147,7 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 			want = no
 		}
 		return func(f *frame) truth {
-			a := x(f)
-			if a == nil {
-				return unknown
-			}
-			b := y(f)
+			a, b := both(f, x, y)
 			if b == nil {
 				return unknown
 			}
@@ -164,11 +160,7 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 	}
 	op := e.Op
 	return func(f *frame) truth {
-		a := x(f)
-		if a == nil {
-			return unknown
-		}
-		b := y(f)
+		a, b := both(f, x, y)
 		if b == nil {
 			return unknown
 		}
@@ -273,11 +265,7 @@ func number(e syntax.Expr) starlark.Value {
 func arithmetic(op syntax.Token, x, y eval) eval {
 	checked := script.IsArithmetic(op)
 	return func(f *frame) starlark.Value {
-		a := x(f)
-		if a == nil {
-			return nil
-		}
-		b := y(f)
+		a, b := both(f, x, y)
 		if b == nil {
 			return nil
 		}
@@ -413,11 +401,7 @@ func attr(a starlark.Value, name string) starlark.Value {
 func (c *compiler) index(e *syntax.IndexExpr) eval {
 	x, y := c.expr(e.X), c.expr(e.Y)
 	return func(f *frame) starlark.Value {
-		a := x(f)
-		if a == nil {
-			return nil
-		}
-		b := y(f)
+		a, b := both(f, x, y)
 		if b == nil {
 			return nil
 		}
@@ -438,4 +422,15 @@ func (c *compiler) index(e *syntax.IndexExpr) eval {
 		}
 		return nil
 	}
+}
+
+// both are the values of two expressions; nil if one of them is not known.
+func both(f *frame, x, y eval) (a, b starlark.Value) {
+	if a = x(f); a == nil {
+		return nil, nil
+	}
+	if b = y(f); b == nil {
+		return nil, nil
+	}
+	return a, b
 }
