@@ -254,36 +254,3 @@ func own(v starlark.Value) starlark.Value {
 	}
 	return v
 }
-
-// A tee shows everything on two renderers.
-type tee struct{ a, b render.Renderer }
-
-func (t *tee) both(f func(render.Renderer) error) error {
-	if err := f(t.a); err != nil {
-		return err
-	}
-	return f(t.b)
-}
-
-func (t *tee) Table(x *result.Table) error {
-	return t.both(func(r render.Renderer) error { return r.Table(x) })
-}
-func (t *tee) Histogram(x *result.Histogram) error {
-	return t.both(func(r render.Renderer) error { return r.Histogram(x) })
-}
-func (t *tee) Stacks(x *result.Stacks) error {
-	return t.both(func(r render.Renderer) error { return r.Stacks(x) })
-}
-func (t *tee) Event(x *render.Line) error {
-	return t.both(func(r render.Renderer) error { return r.Event(x) })
-}
-func (t *tee) Detail(x *result.Detail) error {
-	return t.both(func(r render.Renderer) error { return r.Detail(x) })
-}
-func (t *tee) Note(kind string, f ...render.NoteField) error {
-	return t.both(func(r render.Renderer) error { return r.Note(kind, f...) })
-}
-func (t *tee) Print(text []byte) error {
-	return t.both(func(r render.Renderer) error { return r.Print(text) })
-}
-func (t *tee) Flush() error { return t.both(render.Renderer.Flush) }

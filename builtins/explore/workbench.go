@@ -143,7 +143,12 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 		if out, err = render.New(s.Stdout, o); err != nil {
 			return nil, err
 		}
-		return &tee{cap, out}, nil
+		return render.Fan(func(show func(render.Renderer) error) error {
+			if err := show(cap); err != nil {
+				return err
+			}
+			return show(out)
+		}), nil
 	}
 	s.running.Store(true)
 	outcome, err := session.Run(s.Context(), cfg)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	outputs "ppscript/runtime/output"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/render"
 	"ppscript/runtime/session"
@@ -28,6 +29,7 @@ type common struct {
 	allowFiles, allowPeers []string
 
 	render     render.Options
+	sinks      []outputs.Opener // of the options that name further places for results
 	strict     bool
 	quiet      int
 	orderNoted bool

@@ -15,6 +15,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventtext"
 	"ppscript/runtime/expr"
+	outputs "ppscript/runtime/output"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/session"
@@ -143,7 +144,12 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		return w.blame(err)
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	v := &view{app: a, common: c, out: out, began: time.Now()}
+	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
+	w.at("open the outputs")
+	if v.sinks, err = outputs.OpenSinks(ctx, c.sinks, v.message); err != nil {
+		return w.blame(err)
+	}
+	defer func() { err = errors.Join(err, v.sinks.Close()) }()
 	if inv.livesOnScreen(a.Stdout, reports) {
 		v.live, v.quit = inv.name, w.quit
 		w.before(v.close)

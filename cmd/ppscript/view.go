@@ -11,6 +11,7 @@ import (
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/screen"
 	"ppscript/runtime/event"
+	outputs "ppscript/runtime/output"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -24,6 +25,8 @@ type view struct {
 	app      *app
 	common   *common
 	out      *output
+	sinks    *outputs.Sinks
+	name     string // the script's
 	renderer render.Renderer
 	early    []string // messages before there was a renderer
 	began    time.Time
@@ -60,6 +63,10 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	} else if v.renderer, err = render.New(v.out, o); err != nil {
 		return nil, err
 	}
+	v.renderer = v.sinks.Beside(v.renderer, outputs.About{
+		Script: v.name, Args: os.Args[1:], Interval: v.common.options.Interval,
+		Recorded: v.common.input != "", Clock: clock,
+	})
 	for _, line := range v.early {
 		if err := v.note(line); err != nil {
 			return nil, err
