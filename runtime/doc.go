@@ -29,6 +29,7 @@
 //	sent       records that programs of the kernel send, as events
 //	window     events that programs of the kernel keep, the newest of each CPU
 //	perf       live source: perf_event_open, rings, records
+//	watched    the threads that the user named, as they come and go
 //	cost       what observing costs
 //	perfdata   recorded source: perf.data files
 //	relay      events sent elsewhere and received, as recordings
@@ -42,6 +43,7 @@
 //	result     what comes out: Table, Histogram, Stacks, Log; values, not text
 //	key        keys of groups and joins to dense rows
 //	order      rings merged by time, without copying
+//	wallclock  times of events on other clocks: the time of day, a guest's
 //	flow       how slices of events pass from one operator to the next
 //	join       events related by a key: pairs, latencies, timelines
 //	agg        events grouped by a key: count, sum, quantile, top
@@ -59,6 +61,7 @@
 //	eventstring events as users write them on a command line
 //	arrival    what programs of joins keep: what waits, and the tree of calls
 //	eventkind  the kinds of events of this machine: found, recognized, configured
+//	database   databases of plans: opened, filled, asked
 //	session    opens a plan, runs it, drains it, closes it
 //	value      durations, times and sizes as scripts compute with them
 //	option     the options that scripts declare

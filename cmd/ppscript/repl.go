@@ -30,6 +30,7 @@ import (
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
 	"ppscript/runtime/symbol"
+	"ppscript/runtime/wallclock"
 )
 
 func replCommand(a *app) *cobra.Command {
@@ -162,7 +163,7 @@ func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbe
 					Interpret: c.options.Reading.Engine == "interp",
 					Engine:    cmp.Or(c.options.Reading.Engine, placement.EngineAuto),
 				},
-				Clock: session.Clock{Monotonic: c.options.Clock.Monotonic},
+				Clock: wallclock.Wanted{Monotonic: c.options.Clock.Monotonic},
 			},
 			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},

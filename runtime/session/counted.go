@@ -3,6 +3,7 @@ package session
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/wallclock"
 )
 
 // This file lets a run that counts and samples do both for the same time. Events
@@ -15,7 +16,7 @@ import (
 
 // counted passes the samples that came while the counters counted.
 type counted struct {
-	clock       *wallClock
+	clock       *wallclock.Clock
 	router      *flow.Router
 	list        []*counterRun
 	from, until event.Time
@@ -30,7 +31,7 @@ func (c *counters) together(r *run) error {
 	if r.cfg.Target.Workload != nil && !r.cfg.Target.System {
 		return nil
 	}
-	c.counted.from = r.clock.now()
+	c.counted.from = r.clock.Now()
 	for _, n := range c.list {
 		if err := n.restart(); err != nil {
 			return err
@@ -44,13 +45,13 @@ func (c *counted) stop() error {
 	if c == nil {
 		return nil
 	}
-	c.clock.refreshNow()
+	c.clock.RefreshNow()
 	for _, n := range c.list {
 		if err := n.end(); err != nil {
 			return err
 		}
 	}
-	if now := c.clock.now(); now != 0 {
+	if now := c.clock.Now(); now != 0 {
 		c.until = now
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/wallclock"
 )
 
 // counters are all counters of a run. They are a source and no delivery: they
@@ -91,7 +92,7 @@ func (c *counters) close(workload *ending) error {
 // A counterRun reads counters at their period and makes events of the
 // differences.
 type counterRun struct {
-	clock    *wallClock
+	clock    *wallclock.Clock
 	router   *flow.Router
 	set      *plan.CounterSet
 	counters *perf.Counters
@@ -189,7 +190,7 @@ func (c *counterRun) read() error {
 		c.before = append(c.before, perf.Count{}) // of a CPU that came
 	}
 	c.evs, c.derived = c.evs[:0], c.derived[:0]
-	at := c.clock.now()
+	at := c.clock.Now()
 	if gaps := c.counters.Gaps(); gaps > c.gaps {
 		lost := event.Event{
 			Kind:  event.Lost,

@@ -2,269 +2,65 @@ package session
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strconv"
-	"time"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/database"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/sql"
 	"ppscript/runtime/stack"
 )
 
-// This file opens the databases of a plan, and shows at each report what their
-// queries answer.
-
-// A database is one that is open.
-type database struct {
+// databases is the delivery of a database.
+type databases struct {
 	undelivered
 	to       *results
 	services func() *expr.Services
 	queryEnd func() func() error // when a query that begins now has to stop
-
-	spec  *plan.Database
-	db    *sql.DB
-	plain *sql.DB // to compare with; nil if nobody asked
-	run   *plan.DatabaseRun
-	rows  []*sql.Rows
+	db       *database.Database
 }
 
-// open opens the database: that a file cannot be written is better known before
-// events are opened.
-func (d *database) open(_ context.Context, op plan.Operator) error {
-	d.spec = op.(*plan.DatabaseOp).Spec
-	path := sql.Memory
-	if d.spec.File != "" && !d.to.cfg.Options.Show.NoFiles {
-		path = d.spec.File
-		if err := d.to.cfg.permit(Writes, path, path); err != nil {
-			return err
-		}
-		if err := outfile.Writable(path); err != nil {
-			return databaseError(path, err)
-		}
-	}
-	var err error
-	if d.db, err = sql.Open(path); err != nil {
-		return databaseError(path, err)
-	}
-	switch {
-	case !d.spec.Verify:
-	case path != sql.Memory:
-		d.to.msgs.say("--verify compares databases in memory, and is left out: rows go to %s", path)
-	default:
-		if d.plain, err = sql.Open(sql.Memory); err != nil {
-			return databaseError(sql.Memory, err)
-		}
-	}
-	return nil
-}
-
-func databaseError(path string, err error) error {
-	return diag.FileError("open database", path, err).
-		OrHint("give a new file, or a database of SQLite, in a directory that you may write to")
-}
-
-// begin connects the database with what fills it.
-func (d *database) begin(_ context.Context, op plan.Running) error {
-	d.run = op.(*plan.DatabaseRun)
-	services := d.services()
-	f := sql.Functions{
-		Ksymbol:       services.Ksym,
-		KsymbolOffset: services.KsymOffset,
-		Syscall:       services.SyscallName,
-		Comm:          services.Comm,
-		Schemas:       map[string]*event.Schema{},
-	}
-	for _, t := range d.run.Tables {
-		f.Schemas[t.Name] = t.Schema
-	}
-	for _, db := range d.both() {
-		if err := errors.Join(db.Create(d.tables(), time.Now().Unix()), db.Define(f)); err != nil {
-			return databaseError(d.spec.File, err)
-		}
-	}
-
-	for _, t := range d.run.Tables {
-		var err error
-		if t.Rows, err = d.db.Rows(&t.Table, false); err != nil {
-			return databaseError(d.spec.File, err)
-		}
-		d.rows = append(d.rows, t.Rows)
-		if d.plain == nil {
-			continue
-		}
-		all := t.Table
-		all.Columns = slices.Clone(t.Columns)
-		for i := range all.Columns {
-			all.Columns[i].Unused = false
-		}
-		if t.Plain, err = d.plain.Rows(&all, true); err != nil {
-			return err
-		}
-		d.rows = append(d.rows, t.Plain)
-	}
-	return nil
-}
-
-// both are the database, and the one to compare with if somebody asked for it.
-func (d *database) both() []*sql.DB {
-	var list []*sql.DB
-	for _, db := range []*sql.DB{d.db, d.plain} {
-		if db != nil {
-			list = append(list, db)
-		}
-	}
-	return list
-}
-
-func (d *database) tables() []*sql.Table {
-	var list []*sql.Table
-	for _, t := range d.run.Tables {
-		list = append(list, &t.Table)
-	}
-	return list
-}
-
-func (d *database) showsLoss() bool { return true }
-
-// tick ends an interval: what the rows since the last one answer is shown, and
-// they are forgotten. What a file keeps at the end is the last interval then;
-// without a query it keeps all rows.
-func (d *database) tick(t *interval) error {
-	if err := d.settle(d.to.stacks); err != nil {
-		return err
-	}
-	loss := d.to.missing(t, event.Loss{Dropped: d.db.Dropped()})
-	meta := func(name, title string) result.Meta { return t.meta(name, title, loss) }
-	if d.spec.Query == "" {
-		return d.to.table(d.inserts(meta))
-	}
-	for _, db := range d.both() {
-		db.Until(d.queryEnd())
-	}
-	if err := d.db.Index(d.tables()); err != nil {
-		return queryError(d.spec.Query, err)
-	}
-	var answers []*result.Table
-	err := d.db.Query(d.spec.Query, func(t *result.Table) error {
-		name := d.run.Name
-		if n := len(answers); n > 0 {
-			name += "_" + strconv.Itoa(n+1)
-		}
-		t.Meta = meta(name, t.Title)
-		answers = append(answers, t)
-		return d.to.table(t)
-	})
-	if err != nil {
-		return queryError(d.spec.Query, err)
-	}
-	if d.plain != nil {
-		if err := d.verify(answers); err != nil {
-			return err
-		}
-	}
-	if t.final {
-		return nil
-	}
-	for _, t := range d.run.Tables {
-		t.Reset()
-	}
-	for _, db := range d.both() {
-		if err := db.Clear(d.tables()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settle brings all rows, and what there is to say about them, into the
-// databases.
-func (d *database) settle(stacks *runStacks) error {
-	for _, rows := range d.rows {
-		rows.Flush()
-		if err := rows.Err(); err != nil {
-			return queryError(d.spec.File, err)
-		}
-	}
-	for _, db := range d.both() {
-		for _, t := range d.run.Tables {
-			if err := db.Seen(t.Name, t.Count, int64(t.First), int64(t.Last)); err != nil {
-				return err
+func (d *databases) open(_ context.Context, op plan.Operator) (err error) {
+	to, cfg := d.to, d.to.cfg
+	h := database.Host{
+		Permit:   func(path string) error { return cfg.permit(Writes, path, path) },
+		Say:      to.msgs.say,
+		Verbose:  func(line string) { to.msgs.verbose(1, line) },
+		Show:     to.table,
+		Services: d.services,
+		QueryEnd: d.queryEnd,
+		Frames: func(id stack.ID) ([]*result.Frame, bool) {
+			if to.stacks == nil {
+				return nil, false
 			}
-			if !t.About.Stack || stacks == nil {
-				continue
-			}
-			ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(t.Name) +
-				" WHERE _stack NOT IN (SELECT id FROM stacks)")
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				frames, _ := stacks.Frames(nil, stack.ID(id))
-				if err := db.Stack(id, render.StackText(frames)); err != nil {
-					return err
-				}
-			}
-		}
-		if err := db.Flush(); err != nil {
-			return err
-		}
+			frames, _ := to.stacks.Frames(nil, id)
+			return frames, true
+		},
 	}
-	return nil
-}
-
-func queryError(query string, err error) error {
-	return (&diag.Error{Op: "sql", Subject: query, Cause: err}).
-		WithHint("ask about the rows of one interval at a time: -i 1s; or for fewer: -e 'EVENT/FILTER/'")
-}
-
-// inserts is the answer of a file that nobody asks anything: what is in it.
-func (d *database) inserts(meta func(name, title string) result.Meta) *result.Table {
-	t := &result.Table{Columns: []result.Column{
-		{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16},
-		{Name: "inserts", Width: 12},
-	}}
-	total := uint64(0)
-	for _, x := range d.run.Tables {
-		t.Rows = append(t.Rows, []event.Value{event.StrOf(x.Name), event.UintOf(x.Total)})
-		total += x.Total
+	if cfg.Options.Show.NoFiles {
+		h.Permit = nil
 	}
-	t.Meta = meta(d.run.Name, "Total Inserts: "+strconv.FormatUint(total, 10))
-	return t
-}
-
-// verify asks the plain database the same and says where its answers differ.
-func (d *database) verify(answers []*result.Table) error {
-	n := 0
-	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {
-		if n++; n > len(answers) {
-			return nil
-		}
-		if why := result.Differ(answers[n-1], t); why != "" {
-			return diag.Errorf(diag.Run, "verify", t.Title, "%s", why).
-				WithHint("report it: rows that were put in one by one answer something else")
-		}
-		return nil
-	})
-	if err == nil {
-		d.to.msgs.verbose(1, "--verify: "+strconv.Itoa(n)+" answers are the same")
-	}
+	d.db, err = database.Open(op.(*plan.DatabaseOp).Spec, h)
 	return err
 }
 
-func (d *database) close() error {
-	for _, rows := range d.rows {
-		rows.Close()
+func (d *databases) begin(_ context.Context, op plan.Running) error {
+	return d.db.Begin(op.(*plan.DatabaseRun))
+}
+
+func (d *databases) showsLoss() bool { return true }
+
+func (d *databases) tick(t *interval) error {
+	if err := d.db.Settle(); err != nil {
+		return err
 	}
-	var errs []error
-	for _, db := range d.both() {
-		errs = append(errs, db.Close())
+	loss := d.to.missing(t, event.Loss{Dropped: d.db.Dropped()})
+	return d.db.Tick(t.final, func(name, title string) result.Meta { return t.meta(name, title, loss) })
+}
+
+func (d *databases) close() error {
+	if d.db == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return d.db.Close()
 }

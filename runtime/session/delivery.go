@@ -80,7 +80,7 @@ func newDelivery(r *run, op plan.Operator) delivery {
 	case *plan.SilencesOp:
 		return &silenceTables{to: to}
 	case *plan.DatabaseOp:
-		return &database{to: to, services: r.env.services, queryEnd: r.patience.queryEnd}
+		return &databases{to: to, services: r.env.services, queryEnd: r.patience.queryEnd}
 	case *plan.HeatOp:
 		return &heatMaps{to: to}
 	case *plan.Text:

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/task"
+	"ppscript/runtime/watched"
 )
 
 // An env is where events come from: the running kernel, or recordings.
@@ -20,7 +21,7 @@ type env struct {
 	rec     *recordings
 	events  *catalog
 	tasks   *task.Table
-	watch   watch
+	watch   watched.Set
 	refused map[string]bool // events whose filter the kernel refused
 	// sender is the programs that send events; nil if there are none, and
 	// noProjection then may say why.
@@ -74,7 +75,7 @@ func (w *env) services() *expr.Services {
 	if w.cfg.Services != nil {
 		s = *w.cfg.Services
 	}
-	s.Traced, s.Kernel = w.watch.traced, w.memory
+	s.Traced, s.Kernel = w.watch.Traced, w.memory
 	if s.Comm == nil {
 		s.Comm = w.tasks.Comm
 	}

@@ -146,7 +146,7 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	for i := range e.other {
 		e.other[i].told = e.other[i].n
 	}
-	if !e.run.cfg.Options.Clock.converts() {
+	if !e.run.cfg.Options.Clock.Converts() {
 		e.period.from = e.moment(ctx)
 	}
 	if k := e.run.in.kernel; k != nil {
@@ -321,10 +321,10 @@ func (e *eval) stop() error {
 // The run's own clock is not near enough: its readings may be milliseconds apart
 // on a busy machine, and in that time events reach us that no counter has.
 func (e *eval) moment(ctx context.Context) event.Time {
-	if at, _, ok := perf.ReadClock(ctx, e.run.clock.clock); ok {
+	if at, _, ok := perf.ReadClock(ctx, e.run.clock.Kind); ok {
 		return at
 	}
-	return e.run.clock.now()
+	return e.run.clock.Now()
 }
 
 // report says what came since the last report.

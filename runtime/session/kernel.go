@@ -45,7 +45,7 @@ func (w *env) kernelEnv() placement.Env {
 	t := placement.Env{
 		Engine:        o.Reading.Engine,
 		NoProjection:  w.noProjection,
-		ConvertsTimes: o.Clock.converts(),
+		ConvertsTimes: o.Clock.Converts(),
 		Intervals:     o.Interval > 0,
 		MaxStack:      maxStack(false),
 	}
@@ -291,7 +291,7 @@ func (r *run) collect(programs *load.Run, p *placement.Kernel) (lost event.Loss,
 	}
 	router := r.instance.Router
 	router.Samples += samples + loss.Joins.Unmatched
-	router.Last = r.clock.now()
+	router.Last = r.clock.Now()
 	if router.First == 0 {
 		router.First = router.Last - event.Time(time.Since(r.started))
 	}

@@ -39,7 +39,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		Warn: w.msgs.leftOut,
 	}
 	if p.Watch {
-		w.watch.widen(&c)
+		w.watch.Widen(&c)
 	}
 	if p.HasStacks || p.Mappings {
 		// Symbols and unwind tables are read as programs are seen for the first

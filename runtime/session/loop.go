@@ -69,7 +69,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.send(ended); err != nil {
 			return err
 		}
-		over := ended || r.plan.Watch && r.env.watch.over(now) || r.results.failed != nil ||
+		over := ended || r.plan.Watch && r.env.watch.Over(now) || r.results.failed != nil ||
 			r.instance.Router.Done() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
@@ -108,13 +108,13 @@ func (r *run) endInterval(at time.Time) error {
 		return t.Spec.View.Whole != nil
 	})
 	if whole && r.in.src != nil {
-		r.in.polled = r.clock.now()
+		r.in.polled = r.clock.Now()
 		if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		r.feed(false)
 	}
-	if now := r.clock.now(); now != 0 {
+	if now := r.clock.Now(); now != 0 {
 		r.account.until = now - event.Time(time.Since(at))
 	}
 	defer func() { r.account.until = 0 }()
@@ -193,7 +193,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		err = r.in.kernel.wait(ctx, r, timeout)
 	case r.in.src != nil:
 		if err = r.env.sweep(); err == nil {
-			r.in.polled = r.clock.now()
+			r.in.polled = r.clock.Now()
 			err = r.in.src.Poll(ctx, timeout)
 		}
 	case r.in.counters.any():
@@ -230,7 +230,7 @@ func (r *run) nap() time.Duration {
 		return pollTime
 	case r.in.live == nil && r.in.src != nil:
 		return pollTime // a recording
-	case r.plan.Watch && (!r.env.watch.told || r.in.live.SawEnd()):
+	case r.plan.Watch && (!r.env.watch.Told || r.in.live.SawEnd()):
 		return time.Second
 	}
 	return idleTime

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/output"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/wallclock"
 )
 
 // Options are the options that all profilers share.
@@ -18,7 +19,7 @@ type Options struct {
 	Recording Recording
 	Limits    Limits
 	Reading   Reading
-	Clock     Clock
+	Clock     wallclock.Wanted
 	Cost      Cost
 	Stacks    output.StackFiles
 	// Timeline is the file that shows along a time axis what happened; "" is none.
@@ -57,19 +58,6 @@ type Reading struct {
 	OrderBytes int
 	Token      string // that both sides know; "" is none
 }
-
-// A Clock says which times events have.
-type Clock struct {
-	// Offset is added to the times of events of this machine, or of the recording,
-	// in ns: clocks are then the user's business.
-	Offset    int64
-	TSC       bool   // times are the CPU's cycles
-	KVM       string // times are those of this guest's clock: a process, a UUID
-	Monotonic bool   // stamp events with CLOCK_MONOTONIC
-}
-
-// converts reports that the user says how clocks are related.
-func (c *Clock) converts() bool { return c.Offset != 0 || c.TSC || c.KVM != "" }
 
 // Cost says which costs of the run are told beside its results.
 type Cost struct {

@@ -53,10 +53,10 @@ func newPlayback(r *run) *playback {
 func (p *playback) begin(first event.Time) error {
 	p.begun = true
 	o := &p.run.cfg.Options
-	s := perfdata.Span{First: first, At: p.run.clock.at, Wall: p.run.clock.wall}
+	s := perfdata.Span{First: first, At: p.run.clock.At, Wall: p.run.clock.Wall}
 	if last := p.run.env.rec.file.Info().LastSample; last != 0 {
 		s.Last = last
-		if conv := p.run.clock.conv; conv != nil {
+		if conv := p.run.clock.Conv; conv != nil {
 			s.Last = conv(last)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/relay"
 	"ppscript/runtime/task"
+	"ppscript/runtime/wallclock"
 )
 
 // This file takes events from elsewhere: what another ppscript sends, and
@@ -24,8 +25,8 @@ type remote struct {
 	file  *relay.Source
 	tasks *task.Table
 	shift event.Time
-	host  *host // what the guest's CPUs are on this machine; nil if it does not matter
-	sent  bool  // not a recording beside another
+	host  *wallclock.Host // what the guest's CPUs are on this machine; nil if it does not matter
+	sent  bool            // not a recording beside another
 }
 
 // pulled finds a source's events among those that are sent.
@@ -76,7 +77,7 @@ func (c *catalog) pulledFrom(s *plan.Source, from string) ([]*event.Schema, erro
 		return nil, err
 	}
 	if vm := s.Attr("vm"); len(vm) > 0 && r.host == nil {
-		if r.host, err = findHost(vm[0]); err != nil {
+		if r.host, err = wallclock.FindHost(vm[0]); err != nil {
 			return nil, diag.Errorf(diag.Attach, "pull", from, "%c", err).
 				WithHint("give the process of the virtual machine's monitor, or its UUID")
 		}
@@ -114,7 +115,7 @@ func (r *remote) source() event.Source {
 			e.Time += r.shift
 		}
 		if r.host != nil && e.Kind == event.Sample {
-			r.host.place(e)
+			r.host.Place(e)
 		}
 		if e.Kind != event.Sample && e.Kind != event.Lost {
 			r.tasks.Record(e)
@@ -155,8 +156,8 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 		parts = append(parts, local)
 	}
 	for _, m := range r.env.rec.remotes {
-		if !r.cfg.Options.Clock.converts() {
-			m.align(r.clock.at, r.clock.wall, r.env.msgs.say)
+		if !r.cfg.Options.Clock.Converts() {
+			m.align(r.clock.At, r.clock.Wall, r.env.msgs.say)
 		}
 		parts = append(parts, m.source())
 		for _, st := range m.file.Streams() {

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/relay"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/wallclock"
 )
 
 // This file sends the events that the plan wants sent.
@@ -20,7 +21,7 @@ type outlet struct {
 	undelivered
 	to     *results
 	env    *env // tells of the events, and where they come from
-	clock  *wallClock
+	clock  *wallclock.Clock
 	op     *plan.PushRun
 	sender *relay.Sender
 	seen   uint64 // dropped, at the last look
@@ -66,7 +67,7 @@ func (o *outlet) begin(ctx context.Context, op plan.Running) error {
 	about := perfdata.WriteOptions{
 		Version: "ppscript",
 		Cmdline: os.Args,
-		Clock:   perfdata.Clock{At: o.clock.at, Wall: o.clock.wall},
+		Clock:   perfdata.Clock{At: o.clock.At, Wall: o.clock.Wall},
 	}
 	about.Tracefs = o.env.events.here.Tracefs()
 	if o.env.rec.file != nil {

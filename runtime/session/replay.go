@@ -31,7 +31,7 @@ func (r *run) openRecording() error {
 	}
 	w.rec.sayWarnings()
 	c := w.rec.file.Info().Clock
-	r.clock.at, r.clock.wall = c.At, c.Wall
+	r.clock.At, r.clock.Wall = c.At, c.Wall
 	r.in.src = w.rec.file
 	streams := w.rec.file.Streams()
 	to := make([][]*event.Stream, len(streams))
@@ -46,16 +46,16 @@ func (r *run) openRecording() error {
 		}
 	}
 	r.instance.Router.Remap = to
-	if err := r.clock.find(context.Background(), w, nil); err != nil {
+	if err := r.clock.Find(context.Background(), &r.cfg.Options.Clock, w.guestClock(), nil); err != nil {
 		return err
 	}
-	if r.clock.conv != nil {
-		r.clock.at = r.clock.conv(r.clock.at)
+	if r.clock.Conv != nil {
+		r.clock.At = r.clock.Conv(r.clock.At)
 	}
 	if len(w.rec.remotes) > 0 {
-		r.combine(r.clock.convert(lagging{w.rec.file}), to)
+		r.combine(r.clock.Convert(lagging{w.rec.file}), to)
 	} else {
-		r.in.src = r.clock.convert(r.in.src)
+		r.in.src = r.clock.Convert(r.in.src)
 	}
 	return nil
 }

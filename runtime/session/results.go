@@ -45,9 +45,9 @@ func (r *run) tick(final bool) error {
 	r.account.tickNo++
 	now := time.Now()
 	if r.env.rec.file == nil {
-		r.clock.refresh()
+		r.clock.Refresh()
 	} else if end := r.present(); end != 0 {
-		now = r.clock.of(end)
+		now = r.clock.Of(end)
 	}
 	if err := flushStates(r, final); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 		if end := r.present(); end != 0 {
 			m.End = end
 		}
-		m.Wall = r.clock.of(m.End)
+		m.Wall = r.clock.Of(m.End)
 	}
 	m.End = max(m.End, r.undated())
 	if m.Begin == 0 {

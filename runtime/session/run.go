@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/output"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/wallclock"
 )
 
 // scanTime bounds what reading the names of all processes may cost at start.
@@ -26,7 +27,7 @@ type run struct {
 	plan     *plan.Plan
 	instance *plan.Instance // of the plan; nil until the sources are open
 	in       sources
-	clock    wallClock
+	clock    wallclock.Clock
 	playback *playback // nil unless something depends on the time of a recording
 	eval     *eval     // nil if nobody asked
 	stacks   *runStacks
@@ -136,12 +137,12 @@ func (r *run) do(ctx context.Context) (err error) {
 // wall tells the wall-clock time of events; nil if nobody knows.
 func (r *run) wall() func(event.Time) time.Time {
 	switch {
-	case r.env.rec.file != nil && r.clock.wall.IsZero():
+	case r.env.rec.file != nil && r.clock.Wall.IsZero():
 		return nil // the recording does not say
 	case r.cfg.Options.Clock.TSC:
 		return nil // cycles are no time
 	}
-	return r.clock.of
+	return r.clock.Of
 }
 
 // open opens what the plan asks for.
@@ -167,15 +168,15 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 		r.plan = p
-		if err := r.clock.find(ctx, r.env, r.in.live); err != nil {
+		if err := r.clock.Find(ctx, &r.cfg.Options.Clock, r.env.guestClock(), r.in.live); err != nil {
 			return err
 		}
-		r.in.src = r.clock.convert(r.in.live)
+		r.in.src = r.clock.Convert(r.in.live)
 		if p.Watch {
-			if err := r.env.watch.begin(&r.cfg.Target); err != nil {
+			if err := r.env.watch.Begin(&r.cfg.Target); err != nil {
 				return err
 			}
-			r.env.watch.await(r.in.live)
+			r.env.watch.Await(r.in.live)
 		}
 	}
 	r.instance = r.plan.Instantiate()
@@ -192,11 +193,11 @@ func (r *run) open(ctx context.Context) (err error) {
 		return err
 	}
 	if r.env.rec.file == nil {
-		r.clock.clock = r.env.perfConfig(p).Clock
+		r.clock.Kind = r.env.perfConfig(p).Clock
 		if r.in.kernel != nil {
-			r.clock.clock = perf.ClockMonotonic // of programs
+			r.clock.Kind = perf.ClockMonotonic // of programs
 		}
-		r.clock.refresh()
+		r.clock.Refresh()
 	}
 	if err := r.in.counters.together(r); err != nil {
 		return err
@@ -216,7 +217,7 @@ func (r *run) connect() {
 	}
 	if r.in.live == nil && len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
 		c := r.env.rec.remotes[0].file.Info().Clock
-		r.clock.at, r.clock.wall = c.At, c.Wall
+		r.clock.At, r.clock.Wall = c.At, c.Wall
 	}
 	if len(r.env.rec.remotes) > 0 && r.env.rec.file == nil {
 		r.combine(r.in.src, to)
@@ -285,7 +286,7 @@ func (r *run) side(e *event.Event) {
 	r.stacks.record(e)
 	r.results.deliveries.side(e)
 	if r.plan.Watch {
-		r.env.watch.record(e)
+		r.env.watch.Record(e)
 	}
 	r.in.comesOrGoes(e)
 }

@@ -59,6 +59,9 @@ func (d *tableDelivery) tick(t *interval) error {
 	return d.to.table(table)
 }
 
+// kcyc is the unit of durations that were counted in cycles.
+var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
+
 // inCycles says that times were told in cycles.
 func inCycles(t *result.Table) {
 	for i := range t.Columns {

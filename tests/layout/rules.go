@@ -48,7 +48,8 @@ var layers = [][]string{
 	{"runtime/sent"},     // what programs send
 	{"runtime/window"},   // what programs keep
 	{"runtime/perf"},
-	{"runtime/cost"}, // what observing costs
+	{"runtime/watched"}, // the threads that the user named
+	{"runtime/cost"},    // what observing costs
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
 	{"runtime/relay"},     // recordings that are sent while they are made
@@ -65,6 +66,7 @@ var layers = [][]string{
 	{"runtime/stack"},
 	{"runtime/result", "runtime/key"},
 	{"runtime/order"},
+	{"runtime/wallclock"}, // which times events have
 	{"runtime/flow"},
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold", "runtime/silence"},
@@ -98,6 +100,7 @@ var layers = [][]string{
 	{"runtime/eventstring"}, // makes sources of texts
 	{"runtime/eventkind"},   // finds the events that sources name, opens none
 	{"runtime/output"},      // the reports that files for other tools need
+	{"runtime/database"},    // databases of plans while they run
 	{"runtime/session"},
 	{"runtime/value"},
 	{"runtime/option"},

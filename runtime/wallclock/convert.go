@@ -1,9 +1,8 @@
-package session
+package wallclock
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"ppscript/runtime/diag"
@@ -11,26 +10,41 @@ import (
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/tsc"
-	"ppscript/runtime/unit"
 )
 
 // This file brings the times of this machine's events on the clock that the
 // user wants: the CPU's counter, a guest's clock, or perf's own with an offset.
 
-// kcyc is the unit of durations that were counted in cycles.
-var kcyc = unit.Unit{Symbol: "kcyc", Base: "cycles", Scale: 1e3, Prec: 3}
+// A Wanted clock says which times events have.
+type Wanted struct {
+	// Offset is added to the times of events of this machine, or of the recording,
+	// in ns: clocks are then the user's business.
+	Offset    int64
+	TSC       bool   // times are the CPU's cycles
+	KVM       string // times are those of this guest's clock: a process, a UUID
+	Monotonic bool   // stamp events with CLOCK_MONOTONIC
+}
 
-// find settles how times are converted, before the plan's events are read:
+// Converts reports that the user says how clocks are related.
+func (w *Wanted) Converts() bool { return w.Offset != 0 || w.TSC || w.KVM != "" }
+
+// Kernel is what a guest's clock is read with.
+type Kernel struct {
+	// Tracepoint finds a tracepoint, and Tracefs is where its format is.
+	Tracepoint func(system, name string) (*event.Schema, error)
+	Tracefs    string
+	Note       func(format string, args ...any)
+}
+
+// Find settles how times are converted, before the plan's events are read:
 // those of before wait in their rings.
-func (c *wallClock) find(ctx context.Context, w *env, live *perf.Source) error {
-	o := &w.cfg.Options.Clock
+func (c *Clock) Find(ctx context.Context, o *Wanted, k Kernel, live *perf.Source) error {
 	offset := event.Time(o.Offset)
 	switch {
 	case !o.TSC && o.KVM == "":
 		if offset != 0 {
-			c.conv = func(t event.Time) event.Time { return t + offset }
+			c.Conv = func(t event.Time) event.Time { return t + offset }
 		}
 		return nil
 	case live == nil:
@@ -52,54 +66,55 @@ func (c *wallClock) find(ctx context.Context, w *env, live *perf.Source) error {
 			WithHint("see cat /sys/devices/system/clocksource/clocksource0/current_clocksource; it must be tsc")
 	}
 	if o.TSC {
-		c.conv = func(t event.Time) event.Time { return event.Time(counter.Cycles(t)) + offset }
+		c.Conv = func(t event.Time) event.Time { return event.Time(counter.Cycles(t)) + offset }
 		return nil
 	}
-	pv, err := w.guestClock(ctx, vm)
+	pv, err := k.guest(ctx, o.KVM, vm)
 	if err != nil {
 		return err
 	}
-	c.conv = func(t event.Time) event.Time { return pv.Time(counter.Cycles(t)) + offset }
+	c.Conv = func(t event.Time) event.Time { return pv.Time(counter.Cycles(t)) + offset }
 	return nil
 }
 
-// guestClock waits for the guest's clock to be updated: only then does the
+// guest waits for the guest's clock to be updated: only then does the
 // kernel say how it runs.
-func (w *env) guestClock(ctx context.Context, vm *kernel.VM) (pv *tsc.PVClock, err error) {
+func (k Kernel) guest(ctx context.Context, name string, vm *kernel.VM) (pv *tsc.PVClock, err error) {
 	fail := func(err error, hint string) error {
-		return diag.Errorf(diag.Run, "kvmclock", w.cfg.Options.Clock.KVM, "%w", err).WithHint("%s", hint)
+		return diag.Errorf(diag.Run, "kvmclock", name, "%w", err).WithHint("%s", hint)
 	}
 	pv = &tsc.PVClock{}
 	if pv.Offset, pv.Ratio, pv.FracBits, err = vm.Counter(kernel.Roots{}); err != nil {
 		return nil, fail(err, "this takes root, and a host whose KVM runs the machine")
 	}
-	update := &plan.Source{Kind: plan.Tracepoint, System: "kvm", Name: "kvm_pvclock_update"}
-	found, err := w.events.here.Find(update)
+	schema, err := k.Tracepoint("kvm", "kvm_pvclock_update")
 	if err != nil {
 		return nil, err
 	}
-	schema := found[0]
 	src, err := perf.Open(ctx,
-		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: w.events.here.Tracefs(), Pages: 1,
+		perf.Config{Target: perf.Target{PIDs: []int{vm.PID}}, Tracefs: k.Tracefs, Pages: 1,
 			Events:  []perf.EventConfig{{Schema: schema, Filter: "vcpu_id == 0"}},
 			Members: []event.Member{event.MemberTime}})
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	w.msgs.note("kvmclock: waiting for an update of the guest's clock")
+	k.Note("kvmclock: waiting for an update of the guest's clock")
 	for {
-		err := src.Poll(ctx, pollTime)
+		err := src.Poll(ctx, updateTime)
 		if ctx.Err() != nil || err != nil {
 			return nil, fail(errors.Join(err, ctx.Err()),
 				"the clock is updated when the guest sets it, or its first CPU moves to another of the host's")
 		}
 		if updated(src, schema, pv) {
-			w.msgs.note("kvmclock: updated")
+			k.Note("kvmclock: updated")
 			return pv, nil
 		}
 	}
 }
+
+// updateTime is how long one look for an update takes.
+const updateTime = 100 * time.Millisecond
 
 // updated reads the last update that came.
 func updated(src event.Source, schema *event.Schema, pv *tsc.PVClock) (came bool) {
@@ -124,9 +139,9 @@ func updated(src event.Source, schema *event.Schema, pv *tsc.PVClock) (came bool
 	return came
 }
 
-// convert has the times of a source on the clock that the user wants.
-func (c *wallClock) convert(src event.Source) event.Source {
-	conv := c.conv
+// Convert has the times of a source on the clock that the user wants.
+func (c *Clock) Convert(src event.Source) event.Source {
+	conv := c.Conv
 	if conv == nil {
 		return src
 	}
@@ -135,37 +150,4 @@ func (c *wallClock) convert(src event.Source) event.Source {
 			e.Time = conv(e.Time)
 		}
 	})
-}
-
-// A host is where a guest's virtual CPUs run, as seen from the host.
-type host struct {
-	vm   *kernel.VM
-	cpus map[int]int // by thread: its only CPU, or -1
-	when time.Time   // they were looked at
-}
-
-func findHost(name string) (*host, error) {
-	vm, err := kernel.FindVM(kernel.Roots{}, name)
-	if err != nil {
-		return nil, fmt.Errorf("vm=%s: %w", name, err)
-	}
-	return &host{vm: vm, cpus: map[int]int{}}, nil
-}
-
-// place turns a guest's CPU into the thread that it is on the host.
-func (h *host) place(e *event.Event) {
-	tid, ok := h.vm.VCPUs[int(e.CPU)]
-	if !ok {
-		return
-	}
-	if time.Since(h.when) > time.Second {
-		clear(h.cpus)
-		h.when = time.Now()
-	}
-	cpu, ok := h.cpus[tid]
-	if !ok {
-		cpu = kernel.CPUOf(kernel.Roots{}, tid)
-		h.cpus[tid] = cpu
-	}
-	e.PID, e.TID, e.CPU = int32(h.vm.PID), int32(tid), int32(cpu)
 }

@@ -1,4 +1,10 @@
-package session
+// Package watched knows which threads the user wants to observe, for plans that are
+// attached to CPUs although threads were named. A wake-up of a thread, or its
+// switch-in, happens in the context of another, so an attachment to the thread
+// would miss it; such a plan asks Traced(tid) instead. Threads made later
+// belong to their process; for a command also the processes that it starts.
+// Those made in a cgroup belong to it; who enters it is seen a second later.
+package watched
 
 import (
 	"errors"
@@ -12,15 +18,8 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// This file knows which threads the user wants to observe, for plans that are
-// attached to CPUs although threads were named. A wake-up of a thread, or its
-// switch-in, happens in the context of another, so an attachment to the thread
-// would miss it; such a plan asks traced(tid) instead. Threads made later
-// belong to their process; for a command also the processes that it starts.
-// Those made in a cgroup belong to it; who enters it is seen a second later.
-
-// A watch is a set of threads that grows and shrinks with fork records.
-type watch struct {
+// A Set is a set of threads that grows and shrinks with fork records.
+type Set struct {
 	named bool // the user named somebody; else all threads are traced
 	pids  []int
 	tids  map[int32]bool
@@ -29,19 +28,20 @@ type watch struct {
 	// children says that processes started by those observed belong to them.
 	children bool
 	checked  time.Time
-	told     bool // the end of all of them ends a Poll
+	// Told says that the end of all of them ends a Poll.
+	Told bool
 }
 
-// traced tells whether a thread is observed. The idle task never is.
-func (w *watch) traced(tid int32) bool {
+// Traced tells whether a thread is observed. The idle task never is.
+func (w *Set) Traced(tid int32) bool {
 	if !w.named {
 		return tid > 0
 	}
 	return w.tids[tid]
 }
 
-// widen attaches events to CPUs that were meant for threads.
-func (w *watch) widen(c *perf.Config) {
+// Widen attaches events to CPUs that were meant for threads.
+func (w *Set) Widen(c *perf.Config) {
 	t := &c.Target
 	w.named = len(t.Named()) > 0
 	t.PIDs, t.TIDs, t.Cgroups = nil, nil, nil
@@ -49,9 +49,9 @@ func (w *watch) widen(c *perf.Config) {
 	c.SideBand.Task = true
 }
 
-// begin lists the threads that are there now. Records of later ones are in
+// Begin lists the threads that are there now. Records of later ones are in
 // the rings already.
-func (w *watch) begin(t *perf.Target) error {
+func (w *Set) Begin(t *perf.Target) error {
 	w.tids = map[int32]bool{}
 	for _, tid := range t.TIDs {
 		w.tids[int32(tid)] = true
@@ -76,7 +76,7 @@ func (w *watch) begin(t *perf.Target) error {
 }
 
 // enter takes in the threads that are in the cgroups now.
-func (w *watch) enter() error {
+func (w *Set) enter() error {
 	if len(w.cgroups) == 0 {
 		return nil
 	}
@@ -87,13 +87,13 @@ func (w *watch) enter() error {
 	return err
 }
 
-// await has the end of the processes wake who polls src.
-func (w *watch) await(src *perf.Source) { w.told = len(w.cgroups) == 0 && src.AwaitEnds(w.pids) }
+// Await has the end of the processes wake who polls src.
+func (w *Set) Await(src *perf.Source) { w.Told = len(w.cgroups) == 0 && src.AwaitEnds(w.pids) }
 
-// record takes in a fork. Exits change nothing: the last switch-out of a
+// Record takes in a fork. Exits change nothing: the last switch-out of a
 // thread comes after it. A number that is used again leaves the set unless
 // the new thread belongs to it.
-func (w *watch) record(e *event.Event) {
+func (w *Set) Record(e *event.Event) {
 	if e.Kind != event.Fork || !w.named {
 		return
 	}
@@ -108,9 +108,9 @@ func (w *watch) record(e *event.Event) {
 	}
 }
 
-// over reports that all processes that the user named have ended; it looks
+// Over reports that all processes that the user named have ended; it looks
 // at most once a second, and then also who has entered the cgroups.
-func (w *watch) over(now time.Time) bool {
+func (w *Set) Over(now time.Time) bool {
 	if len(w.pids)+len(w.cgroups) == 0 || now.Sub(w.checked) < time.Second {
 		return false
 	}
