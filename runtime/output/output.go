@@ -93,10 +93,26 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 	return nil
 }
 
-// Timeline is the report that a timeline needs, of what the others are made of; none
+// TimelineFiles are the files that show along a time axis what happened; "" is none.
+type TimelineFiles struct {
+	Perfetto string // for ui.perfetto.dev
+	Firefox  string // for profiler.firefox.com
+}
+
+// List is the files with the options that name them.
+func (f *TimelineFiles) List() (list []NamedFile) {
+	for _, one := range []NamedFile{{picture.Perfetto, f.Perfetto}, {picture.Firefox, f.Firefox}} {
+		if one.Path != "" {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// Reports is the report that the files need, of what the others are made of; none
 // without a file.
-func Timeline(path string, reports []plan.Report) []plan.Report {
-	if path == "" {
+func (f *TimelineFiles) Reports(reports []plan.Report) []plan.Report {
+	if len(f.List()) == 0 {
 		return nil
 	}
 	t := &plan.Timeline{}

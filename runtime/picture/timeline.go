@@ -3,27 +3,35 @@ package picture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/outfile"
+	"ppscript/runtime/output/firefox"
 	"ppscript/runtime/output/perfetto"
 	"ppscript/runtime/timeline"
 )
 
+// The options whose files are timelines.
+const (
+	Perfetto = "perfetto"
+	Firefox  = "firefox"
+)
+
 // A Timeline is a file that shows what happened when.
 type Timeline struct {
-	Path  string
-	file  *os.File
-	fresh bool            // the file was made here
-	w     timeline.Writer // nil until Begin
-	err   error           // of a write; nothing is written any more
+	Path   string
+	option string
+	file   *os.File
+	fresh  bool            // the file was made here
+	w      timeline.Writer // nil until Begin
 }
 
 // OpenTimeline finds out that a file cannot be written, before anything is opened.
-func OpenTimeline(ctx context.Context, path string) (*Timeline, error) {
-	t := &Timeline{Path: path}
+func OpenTimeline(ctx context.Context, option, path string) (*Timeline, error) {
+	t := &Timeline{Path: path, option: option}
 	st, err := os.Stat(path)
 	t.fresh = errors.Is(err, os.ErrNotExist)
 	if err == nil && st.IsDir() {
@@ -40,19 +48,21 @@ func (t *Timeline) fail(err error) error {
 		OrHint("give a file in a directory that exists and that you may write to: %s", filepath.Dir(t.Path))
 }
 
-// Begin empties the file: events are about to come.
-func (t *Timeline) Begin(o perfetto.Options) (timeline.Writer, error) {
+// Begin empties the file: events are about to come. What cannot be written is told by
+// Close; the run goes on.
+func (t *Timeline) Begin(o timeline.About) (timeline.Writer, error) {
 	if st, err := t.file.Stat(); err == nil && st.Mode().IsRegular() {
 		if err := t.file.Truncate(0); err != nil {
 			return nil, t.fail(err)
 		}
 	}
-	t.w = perfetto.New(t.file, o)
+	if t.option == Firefox {
+		t.w = firefox.New(t.file, o)
+	} else {
+		t.w = perfetto.New(t.file, o)
+	}
 	return t.w, nil
 }
-
-// Flush writes what is buffered. The run goes on where it cannot: Close tells it.
-func (t *Timeline) Flush() { t.err = t.w.Flush() }
 
 // Close ends the file. One that was made for a run in which nothing began is removed.
 func (t *Timeline) Close() error {
@@ -70,4 +80,14 @@ func (t *Timeline) Close() error {
 }
 
 // Advice is what to do with the file.
-func (t *Timeline) Advice() string { return "open it in a browser: https://ui.perfetto.dev" }
+func (t *Timeline) Advice() string {
+	if f, is := t.w.(*firefox.Writer); is {
+		advice := "open it in a browser: https://profiler.firefox.com"
+		if n := f.Dropped(); n > 0 {
+			advice += fmt.Sprintf("; it has the first %d samples and markers, not %d that came later",
+				firefox.Most, n)
+		}
+		return advice
+	}
+	return "open it in a browser: https://ui.perfetto.dev"
+}

@@ -67,7 +67,7 @@ func newDelivery(r *run, op plan.Operator) delivery {
 		}
 		return &stackResult{stackCounts{to: to}}
 	case *plan.TimelineOp:
-		return &timelineFile{of: r}
+		return &timelineFiles{of: r}
 	case *plan.PushOp:
 		return &outlet{to: to, env: r.env, clock: &r.clock}
 	case *plan.RecordOp:

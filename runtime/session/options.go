@@ -22,10 +22,9 @@ type Options struct {
 	Clock     wallclock.Wanted
 	Cost      Cost
 	Stacks    output.StackFiles
-	// Timeline is the file that shows along a time axis what happened; "" is none.
-	Timeline string
-	Symbols  Symbols
-	Show     Show
+	Timeline  output.TimelineFiles
+	Symbols   Symbols
+	Show      Show
 }
 
 // A Recording is read in place of the kernel's events.
@@ -87,7 +86,8 @@ type Symbols struct {
 
 // lines reports whether source lines are wanted.
 func (o *Options) lines() bool {
-	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && len(o.Stacks.List()) > 0
+	files := len(o.Stacks.List()) + len(o.Timeline.List())
+	return o.Symbols.Lines == "yes" || o.Symbols.Lines == "" && files > 0
 }
 
 // Show says which results are shown, and where.

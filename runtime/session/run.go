@@ -10,7 +10,6 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
-	"ppscript/runtime/output"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/wallclock"
@@ -56,7 +55,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
-	files = append(files, output.Timeline(cfg.Options.Timeline, cfg.Reports)...)
+	files = append(files, cfg.Options.Timeline.Reports(cfg.Reports)...)
 	if len(files) > 0 && cfg.Options.Show.NoLog {
 		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool {
 			_, is := r.(*plan.Log)

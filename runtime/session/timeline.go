@@ -2,9 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/output/perfetto"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
@@ -12,67 +12,81 @@ import (
 	"ppscript/runtime/timeline"
 )
 
-// This file writes all that happens to a file that shows it along a time axis.
+// This file writes all that happens to files that show it along a time axis.
 
-// timelineFile is the delivery of a timeline.
-type timelineFile struct {
+// timelineFiles are the delivery of a timeline.
+type timelineFiles struct {
 	undelivered
 	of    *run
-	file  *picture.Timeline
-	build *timeline.Builder
+	files []*picture.Timeline
+	opt   timeline.Options
+	build *timeline.Builder // nil until events flow
 }
 
-func (d *timelineFile) open(ctx context.Context, _ plan.Operator) (err error) {
-	d.file, err = picture.OpenTimeline(ctx, d.of.cfg.Options.Timeline)
-	return err
-}
-
-func (d *timelineFile) begin(_ context.Context, op plan.Running) error {
-	r, o := d.of, perfetto.Options{Clock: d.of.results.wall}
-	if r.stacks != nil {
-		o.Stacks = r.stacks
+func (d *timelineFiles) open(ctx context.Context, _ plan.Operator) error {
+	for _, f := range d.of.cfg.Options.Timeline.List() {
+		file, err := picture.OpenTimeline(ctx, f.Option, f.Path)
+		if err != nil {
+			return err
+		}
+		d.files = append(d.files, file)
 	}
+	return nil
+}
+
+func (d *timelineFiles) begin(_ context.Context, op plan.Running) error {
+	r := d.of
 	machine := perfdata.Here()
 	if r.env.rec.file != nil {
 		machine = *r.env.rec.file.Info()
 	}
-	o.Machine = perfetto.Machine{Release: machine.OSRelease, Arch: machine.Arch}
-	w, err := d.file.Begin(o)
-	if err != nil {
-		return err
+	about := timeline.About{Clock: r.results.wall, Release: machine.OSRelease, Arch: machine.Arch,
+		Caption: r.caption()}
+	if r.stacks != nil {
+		about.Stacks = r.stacks
 	}
-	b := timeline.Options{Writers: []timeline.Writer{w}, Comm: r.env.tasks.Of, Stacks: r.instance.HasStack}
+	d.opt = timeline.Options{Comm: r.env.tasks.Of, Stacks: r.instance.HasStack}
 	if r.env.rec.file == nil {
-		b.Process = task.ProcessOf
+		d.opt.Process = task.ProcessOf
 	}
-	d.build = timeline.New(b)
+	for _, f := range d.files {
+		w, err := f.Begin(about)
+		if err != nil {
+			return err
+		}
+		d.opt.Writers = append(d.opt.Writers, w)
+	}
+	d.build = timeline.New(d.opt)
 	run := op.(*plan.TimelineRun)
 	run.Emit, run.Loses = d.build.Events, d.build.Lost
 	return nil
 }
 
-func (d *timelineFile) side(e *event.Event) {
+func (d *timelineFiles) side(e *event.Event) {
 	if d.build != nil {
 		d.build.Side(e)
 	}
 }
 
-func (d *timelineFile) tick(t *interval) error {
+func (d *timelineFiles) tick(t *interval) error {
 	d.build.Losses(&d.of.account.total, t.about.End)
-	d.file.Flush()
+	for _, w := range d.opt.Writers {
+		w.Flush() // an error stays, and comes with close
+	}
 	return nil
 }
 
 // letGo implements stackHolder.
-func (d *timelineFile) letGo(*runStacks) { d.build.ForgetStacks() }
+func (d *timelineFiles) letGo(*runStacks) { d.build.ForgetStacks() }
 
-func (d *timelineFile) close() error {
-	if d.file == nil {
-		return nil
+func (d *timelineFiles) close() error {
+	var errs []error
+	for _, f := range d.files {
+		d.of.cfg.stage("write " + f.Path)
+		err := f.Close()
+		if errs = append(errs, err); err == nil && d.build != nil {
+			d.of.results.msgs.note("wrote %s; %s", f.Path, f.Advice())
+		}
 	}
-	err := d.file.Close()
-	if err == nil && d.build != nil {
-		d.of.results.msgs.note("wrote %s; %s", d.file.Path, d.file.Advice())
-	}
-	return err
+	return errors.Join(errs...)
 }

@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"time"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
@@ -111,6 +113,16 @@ type Writer interface {
 	Flush() error
 	// Close writes what comes last.
 	Close() error
+}
+
+// About is what a Writer may tell beside the events, and where it finds names.
+type About struct {
+	// Clock converts to wall-clock time; nil if nobody knows.
+	Clock func(event.Time) time.Time
+	// Release and Arch are those of the kernel of the events, Caption says what was done;
+	// "" is not known.
+	Release, Arch, Caption string
+	Stacks                 Stacks // nil without stacks
 }
 
 // Stacks tells the frames behind numbers.

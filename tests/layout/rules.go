@@ -86,7 +86,7 @@ var layers = [][]string{
 	// Forms of results for other tools.
 	{"runtime/output/speedscope"},
 	{"runtime/timeline"},
-	{"runtime/output/perfetto"},
+	{"runtime/output/perfetto", "runtime/output/firefox"},
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},

@@ -1,7 +1,6 @@
 package readers
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"sort"
@@ -18,17 +17,7 @@ func play(t *testing.T, recording string, args ...string) (*trace, []map[string]
 	path := filepath.Join(t.TempDir(), "out.pftrace")
 	out := testkit.Run(t, append([]string{testkit.PPScript(t), args[0], "--input", data(t, recording),
 		"--format", "json", "--perfetto", path}, args[1:]...)...).Want(t, 0)
-	var records []map[string]any
-	for line := range strings.Lines(out.Stdout) {
-		var r map[string]any
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%v in %s", err, line)
-		}
-		body, _ := r["data"].(map[string]any)
-		body["type"] = r["type"]
-		records = append(records, body)
-	}
-	return readTrace(t, path), records
+	return readTrace(t, path), bodies(t, out.Stdout)
 }
 
 // rows are those of the tables.

@@ -53,10 +53,15 @@ func work(b *timeline.Builder) func() int {
 	}
 }
 
+// discard is a Builder whose file is thrown away.
+func discard() *timeline.Builder {
+	return timeline.New(timeline.Options{Writers: []timeline.Writer{New(io.Discard, timeline.About{})}})
+}
+
 // BenchmarkTimeline/events is what an event costs on its way into a file.
 func BenchmarkTimeline(b *testing.B) {
 	b.Run("events", func(b *testing.B) {
-		round := work(timeline.New(timeline.Options{Writers: []timeline.Writer{New(io.Discard, Options{})}}))
+		round := work(discard())
 		b.ReportAllocs()
 		for n := 0; n < b.N; {
 			n += round()
@@ -67,7 +72,7 @@ func BenchmarkTimeline(b *testing.B) {
 
 // Events that are like others before take no memory.
 func TestNothingIsAllocatedPerEvent(t *testing.T) {
-	round := work(timeline.New(timeline.Options{Writers: []timeline.Writer{New(io.Discard, Options{})}}))
+	round := work(discard())
 	for range 10_000 {
 		round() // buffers grow to their size
 	}

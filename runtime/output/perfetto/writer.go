@@ -2,7 +2,6 @@ package perfetto
 
 import (
 	"io"
-	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -51,21 +50,10 @@ const sequence = 1
 // flushBytes is how much is written at once.
 const flushBytes = 256 << 10
 
-// Options of a Writer.
-type Options struct {
-	// Clock converts to wall-clock time; nil if nobody knows.
-	Clock   func(event.Time) time.Time
-	Machine Machine
-	Stacks  timeline.Stacks // nil without stacks
-}
-
-// A Machine is where the events happened; what is not known is "".
-type Machine struct{ Release, Arch string }
-
 // A Writer writes a trace. It implements timeline.Writer.
 type Writer struct {
 	w      io.Writer
-	opt    Options
+	opt    timeline.About
 	out    []byte // complete packets
 	packet []byte // the one that is made
 	event  []byte // a message of it
@@ -78,7 +66,7 @@ type Writer struct {
 }
 
 // New makes a Writer. It writes nothing yet.
-func New(w io.Writer, o Options) *Writer {
+func New(w io.Writer, o timeline.About) *Writer {
 	t := &Writer{w: w, opt: o}
 	t.clearState()
 	return t
@@ -87,10 +75,10 @@ func New(w io.Writer, o Options) *Writer {
 // begin writes what comes first: about the machine, and which wall-clock time it is.
 func (t *Writer) begin(at event.Time) {
 	t.begun = true
-	if m := t.opt.Machine; m.Release != "" {
-		uts := appendBytes(appendBytes(nil, 1, "Linux"), 3, m.Release)
-		if m.Arch != "" {
-			uts = appendBytes(uts, 4, m.Arch)
+	if t.opt.Release != "" {
+		uts := appendBytes(appendBytes(nil, 1, "Linux"), 3, t.opt.Release)
+		if t.opt.Arch != "" {
+			uts = appendBytes(uts, 4, t.opt.Arch)
 		}
 		t.packet = appendBytes(t.packet[:0], packetSystem, appendBytes(nil, 1, uts))
 		t.put()

@@ -1,0 +1,162 @@
+package firefox
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/timeline"
+)
+
+// texts are a table of texts.
+type texts struct {
+	list []string
+	of   map[string]int
+}
+
+func (t *texts) number(s string) int {
+	n, known := t.of[s]
+	if !known {
+		if t.of == nil {
+			t.of = map[string]int{}
+		}
+		n = len(t.list)
+		t.list, t.of[s] = append(t.list, s), n
+	}
+	return n
+}
+
+// none stands for nothing in columns of numbers.
+const none = -1
+
+// A thread has tables of its own: the form wants it so.
+type thread struct {
+	pid, tid int32
+	name     string
+	track    *timeline.Track
+	texts    texts
+	samples  samples
+	markers  markers
+
+	functions rows[function]
+	frames    rows[frame]
+	stacks    rows[node]
+	resources rows[int] // libs
+	known     map[stack.ID]int
+}
+
+// rows are distinct rows of a table.
+type rows[K comparable] struct {
+	list []K
+	of   map[K]int
+}
+
+func (r *rows[K]) number(k K) int {
+	n, known := r.of[k]
+	if !known {
+		if r.of == nil {
+			r.of = map[K]int{}
+		}
+		n = len(r.list)
+		r.list, r.of[k] = append(r.list, k), n
+	}
+	return n
+}
+
+type function struct{ name, resource, file int }
+
+type frame struct {
+	function, line, inline, category int
+	address                          uint64
+}
+
+type node struct{ prefix, frame, category int }
+
+type samples struct {
+	at    []event.Time
+	stack []int32
+}
+
+func (s *samples) add(at event.Time, stack int) {
+	s.at, s.stack = append(s.at, at), append(s.stack, int32(stack))
+}
+
+type markers struct {
+	name       []int32
+	begin, end []event.Time // end is -1 of an instant
+	// data are objects in JSON, one behind the other; ends says where each ends.
+	data []byte
+	ends []int
+}
+
+// marker adds what happened from a time to another; to is -1 for an instant.
+func (t *thread) marker(p *Writer, it *timeline.Item, from, to event.Time) {
+	k, m := p.kind(it), &t.markers
+	m.name = append(m.name, int32(t.texts.number(k.name)))
+	m.begin, m.end = append(m.begin, from), append(m.end, to)
+	m.data = appendString(append(m.data, `{"type":`...), k.name)
+	m.data = strconv.AppendInt(append(m.data, `,"cpu":"`...), int64(it.Event.CPU), 10)
+	m.data = append(m.data, '"')
+	if it.Kind == timeline.Wakeup {
+		m.data = strconv.AppendInt(append(m.data, `,"woken":"`...), it.Sched.Next.TID, 10)
+		m.data = append(m.data, '"')
+	}
+	if s := t.stack(p, it.Stack); s != none {
+		m.data = strconv.AppendInt(append(m.data, `,"cause":{"stack":`...), int64(s), 10)
+		m.data = append(m.data, '}')
+	}
+	m.data = append(appendArgs(m.data, it), '}')
+	m.ends = append(m.ends, len(m.data))
+}
+
+// stack is the number of a stack in the thread's table.
+func (t *thread) stack(p *Writer, id stack.ID) int {
+	if id == stack.None || p.opt.Stacks == nil {
+		return none
+	}
+	if n, known := t.known[id]; known {
+		return n
+	}
+	p.line, _ = p.opt.Stacks.Frames(p.line[:0], id)
+	at, depth := none, 0
+	for i := len(p.line) - 1; i >= 0; i-- {
+		if depth++; !p.line[i].Inline {
+			depth = 0
+		}
+		f := t.frame(p, p.line[i], depth)
+		at = t.stacks.number(node{at, f, t.frames.list[f].category})
+	}
+	t.known[id] = at
+	return at
+}
+
+// Categories, by their place in categories.
+const (
+	other = iota
+	user
+	kernel
+)
+
+// frame is the number of a frame; depth is how many calls it is inlined in.
+func (t *thread) frame(p *Writer, f *result.Frame, depth int) int {
+	lib := none
+	if f.DSO != "" {
+		if lib = p.libs.names.number(f.DSO); lib == len(p.libs.builds) {
+			p.libs.builds = append(p.libs.builds, f.BuildID)
+		}
+	}
+	fn := function{name: t.texts.number(f.Name()), resource: none, file: none}
+	if lib != none {
+		fn.resource = t.resources.number(lib)
+	}
+	if f.File != "" {
+		fn.file = t.texts.number(f.File)
+	}
+	row := frame{function: t.functions.number(fn), line: f.Line, category: user, inline: depth,
+		address: f.FileAddr}
+	if f.Kernel {
+		row.category = kernel
+	}
+	return t.frames.number(row)
+}
