@@ -44,6 +44,7 @@
 //	key        keys of groups and joins to dense rows
 //	order      rings merged by time, without copying
 //	wallclock  times of events on other clocks: the time of day, a guest's
+//	demand     what sources must deliver: members of samples, time order
 //	flow       how slices of events pass from one operator to the next
 //	join       events related by a key: pairs, latencies, timelines
 //	agg        events grouped by a key: count, sum, quantile, top

@@ -213,12 +213,12 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 				return nil, err
 			}
 			if p.Node == nil {
-				would := b.compiled[p]
+				would := b.prints.NodeOf(p)
 				// A name has one kind, also where the function is interpreted.
 				if p, err = interpretedLet(v.Fn.Call, br.scope); err != nil {
 					return nil, located(err, v.Fn.Pos)
 				}
-				b.compiled[p.Node] = would
+				b.prints.Would(p.Node, would)
 			}
 			sc.Vars[v.Name] = p.Node
 		}
@@ -325,7 +325,7 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Pro
 	p := expr.Interpreted(call.Call, want)
 	if b.env.Interpret {
 		if node, err := call.Lower(br.scope, want); err == nil {
-			b.compiled[p] = node
+			b.prints.Would(p, node)
 		}
 	}
 	return p, nil

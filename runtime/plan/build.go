@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/view"
 )
 
 // An Env is what Build knows of the outside.
@@ -47,7 +48,10 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	}
 	b := &builder{env: env, plan: &Plan{first: reports[0]}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
-		compiled: map[any]expr.Node{}}
+		prints: view.Prints{Raw: env.Raw}}
+	if env.Services != nil {
+		b.prints.Function = env.Services.KsymOffset
+	}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
 	for _, r := range reports {
@@ -91,9 +95,7 @@ type builder struct {
 	inner    bool         // what is built now belongs to a script among the sources
 	served   map[int]bool // streams that do
 	asks     map[int]bool // streams whose events are checked for their thread
-	// compiled is what interpreted programs, and the nodes of interpreted names, would
-	// be: it tells how their values are shown.
-	compiled map[any]expr.Node
+	prints   view.Prints  // how values are shown
 }
 
 // code is the functions that read events.

@@ -105,7 +105,7 @@ func (r *burstRun) busy(key int64, at event.Time) bool {
 	return x.n >= r.spec.Count
 }
 
-func (*burstOp) needs(_ *builder, n *need) { n.order("burst: events are counted over time") }
+func (*burstOp) needs(_ *builder, n *need) { n.Order("burst: events are counted over time") }
 
 // Loss implements Running.
 func (r *burstRun) Loss() event.Loss {

@@ -217,16 +217,16 @@ func (d *Database) namesThreads() bool { return strings.Contains(strings.ToLower
 func (d *DatabaseOp) needs(b *builder, n *need) {
 	b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
 	for _, t := range d.tables {
-		n.add(event.MemberTime) // of the first and last row
+		n.Add(event.MemberTime) // of the first and last row
 		for i := range t.Columns {
 			f := t.Field(i)
 			if t.Columns[i].Unused && !d.Spec.Verify || f == nil {
 				continue
 			}
-			n.field(f)
+			n.Field(f)
 			switch f.Place {
 			case event.InRaw, event.DataLoc, event.RelLoc:
-				n.raw = true
+				n.Raw = true
 			}
 		}
 	}

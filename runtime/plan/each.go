@@ -107,7 +107,7 @@ func (op *EachOp) instantiate(*Instance) Running { return &EachRun{EachOp: op} }
 func (x *EachRun) sink(int) flow.Sink { return x }
 
 func (op *EachOp) needs(b *builder, n *need) {
-	n.order("a script function sees events in time order")
+	n.Order("a script function sees events in time order")
 	readerOfStack(b, op.Spec.In, op.Spec.Fn)
 }
 

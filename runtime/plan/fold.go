@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/runtime/demand"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -53,7 +54,7 @@ type Machine interface {
 	// event and state, and fail the frame.
 	Run(f *expr.Frame)
 	RunFlush(f *expr.Frame)
-	Reader
+	demand.Reader
 }
 
 // A foldOp is a fold of a plan. It is the root of what is emitted.
@@ -238,7 +239,7 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 		b.machines = append(b.machines, m)
 		if b.env.Interpret {
 			if node, err := lower(sc); err == nil {
-				b.compiled[p] = node
+				b.prints.Would(p, node)
 			}
 		}
 	}
@@ -257,7 +258,7 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 // keyField describes the slot in which made events carry a key that p yields.
 func (b *builder) keyField(of *flow.Fn) event.Field {
 	f := key.Field(of.Any())
-	f.Shown = b.shows(of)
+	f.Shown = b.prints.Of(of)
 	return f
 }
 
@@ -270,9 +271,9 @@ func (n *foldOp) limit() int {
 }
 
 func (n *foldOp) needs(b *builder, to *need) {
-	to.add(event.MemberTime)
+	to.Add(event.MemberTime)
 	if !n.spec.ByRing {
-		to.order("fold: the state of a key depends on the order of events")
+		to.Order("fold: the state of a key depends on the order of events")
 	}
 	readerOfStack(b, n.from.In, n.from.Machine)
 }

@@ -93,7 +93,7 @@ func (g *Group) build(b *builder) error {
 			t.Spec = g
 		}
 		t.Columns = append(t.Columns, c)
-		t.shows = append(t.shows, b.shows(fn))
+		t.shows = append(t.shows, b.prints.Of(fn))
 	}
 	shared := map[string]int{}
 	for i := range g.Aggs {
@@ -119,7 +119,7 @@ func (g *Group) build(b *builder) error {
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
 		t.Columns = append(t.Columns, view.AggColumn(c.Name, a.Op, arg.Fn))
-		t.shows = append(t.shows, view.Cell(a.Op, b.shows(arg.Fn)))
+		t.shows = append(t.shows, view.Cell(a.Op, b.prints.Of(arg.Fn)))
 	}
 	if t.Hist >= 0 {
 		t.Name = b.names.next("histogram")
@@ -153,8 +153,8 @@ func (t *Table) group() *agg.Group  { return t.Group }
 func (t *TableOp) needs(_ *builder, n *need) {
 	for _, a := range t.Spec.Aggs {
 		if op := a.Agg.Op; op.Ordered {
-			n.add(event.MemberTime)
-			n.order(op.Name + " depends on the order of events")
+			n.Add(event.MemberTime)
+			n.Order(op.Name + " depends on the order of events")
 		}
 	}
 }

@@ -256,22 +256,10 @@ func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 	n.js.ByThread = true
 	for _, br := range all {
 		nested := n.spec.Nested && n.spec.Key == nil && br.marks.key != nil && !own
-		n.js.ByThread = n.js.ByThread && (br.marks.untraced || nested || threadKey(br.marks.key))
+		n.js.ByThread = n.js.ByThread && (br.marks.untraced || nested || flow.ByThread(br.marks.key))
 	}
 	n.js.Cycle, n.js.Nested, n.js.Limit = n.spec.Cycle, n.spec.Nested, n.spec.Limit
 	return nil
-}
-
-// threadKey reports that a key is the number of the thread that is at work.
-func threadKey(p *expr.Program) bool {
-	f, ok := p.Node.(*expr.Field)
-	if !ok || f.Part != expr.Self {
-		return false
-	}
-	if f.F.Place == event.InMember {
-		return f.F.Member == event.MemberTID
-	}
-	return f.F.Place == event.InRaw && f.F.Name == "common_pid"
 }
 
 // settleInputs says what each stream is to the join, once all streams of the join
@@ -378,16 +366,16 @@ func (n *JoinOp) notes() []string {
 }
 
 func (n *JoinOp) needs(_ *builder, to *need) {
-	to.add(event.MemberTime)
+	to.Add(event.MemberTime)
 	for i := range n.js.In {
 		in := &n.js.In[i]
 		if in.Wakeup != nil || in.NextPID != nil {
-			to.add(event.MemberTID, event.MemberCPU)
-			to.raw = true
+			to.Add(event.MemberTID, event.MemberCPU)
+			to.Raw = true
 		}
 	}
 	if !n.js.ByRing {
-		to.order("join: starts and ends of one key may be in different rings")
+		to.Order("join: starts and ends of one key may be in different rings")
 	}
 }
 

@@ -137,7 +137,7 @@ func (l *LogRun) sink(int) flow.Sink { return l }
 
 func (l *LogOp) needs(b *builder, n *need) {
 	n.lines(b)
-	n.order("a log shows events in time order")
+	n.Order("a log shows events in time order")
 	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
 }
 

@@ -35,10 +35,10 @@ func (n *JoinOp) pair(b *builder, s, e branch, more ...event.Field) branch {
 	sc := b.scope(nil, st.Schema)
 	sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
 	for name, v := range s.scope.Vars {
-		sc.Vars["start."+name] = b.rebind(v, expr.Start)
+		sc.Vars["start."+name] = b.prints.Rebind(v, expr.Start)
 	}
 	for name, v := range e.scope.Vars {
-		sc.Vars["end."+name] = b.rebind(v, expr.End)
+		sc.Vars["end."+name] = b.prints.Rebind(v, expr.End)
 	}
 	sc.Vars["reason"] = expr.NewStr("paired") // beside those of unpaired events
 	if n.name == "" {
@@ -83,7 +83,7 @@ func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.
 // joinKeyField is the field that holds the key of a derived event.
 func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
 	f := key.Field(p)
-	f.Offset, f.Shown = slot, b.shownBy(b.nodeOf(p))
+	f.Offset, f.Shown = slot, b.prints.By(b.prints.NodeOf(p))
 	return f
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/runtime/cexpr"
+	"ppscript/runtime/demand"
 	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/probe"
@@ -291,7 +292,7 @@ func (b *builder) readByScripts() (names []string, exact bool) {
 		all = append(all, c)
 	}
 	for _, x := range append(all, b.machines...) {
-		r, ok := x.(Reader)
+		r, ok := x.(demand.Reader)
 		if !ok {
 			return nil, false
 		}

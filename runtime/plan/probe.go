@@ -3,7 +3,6 @@ package plan
 import (
 	"strconv"
 
-	"ppscript/runtime/event"
 	"ppscript/runtime/probe"
 )
 
@@ -30,46 +29,6 @@ func (s *Source) filterText() string {
 		return own
 	}
 	return own + " && (" + s.Filter + ")"
-}
-
-// field adds a sample member that a program reads and all that it is computed from.
-func (n *need) field(f *event.Field) {
-	if f.Place != event.InMember {
-		return
-	}
-	n.add(f.Member)
-	n.add(f.Uses()...)
-}
-
-// probes adds the sample members of probes that are read by name, or all numbers if
-// names is nil.
-func (n *need) probes(events []*Event, names []string) {
-	for _, e := range events {
-		s := e.Stream.Schema
-		if names == nil {
-			for i := range s.Fields {
-				if s.Fields[i].Member >= event.MemberReg || e.Source != nil && e.Source.Probe != nil {
-					n.field(&s.Fields[i])
-				}
-			}
-		}
-		for _, name := range names {
-			if f, ok := s.Field(name); ok && f.Member >= event.MemberReg {
-				n.field(f)
-			}
-		}
-	}
-}
-
-// callOfProbe adds the members of probes that an interpreted function reads.
-func (n *need) callOfProbe(events []*Event, c any) {
-	if r, ok := c.(Reader); ok {
-		if names, exact := r.Reads(); exact {
-			n.probes(events, append(names, "")) // not nil
-			return
-		}
-	}
-	n.probes(events, nil)
 }
 
 // SayMissed says of which return probes of the kernel returns may be missing. It is for

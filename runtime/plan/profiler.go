@@ -189,7 +189,7 @@ func (*profilerRun) absorb(Running) {}
 // it looks for happens in other threads' contexts, attaches all events there. A
 // plan that asks for threads itself wants to see the others too.
 func (n *need) restrict(b *builder) error {
-	if !n.traced {
+	if !n.Traced {
 		return nil
 	}
 	for stream := range b.asks {
@@ -205,7 +205,7 @@ func (n *need) restrict(b *builder) error {
 		if err != nil {
 			return err
 		}
-		n.add(event.MemberTID)
+		n.Add(event.MemberTID)
 		e.addNative(b, p, "traced(_tid)")
 	}
 	return nil

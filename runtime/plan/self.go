@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"strings"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -69,7 +67,7 @@ func (n *JoinOp) subject(b *builder, slot int) flow.About {
 			keys = append(keys, br.marks.key)
 		}
 	}
-	if whose(keys) != flow.Thread {
+	if flow.Whose(keys) != flow.Thread {
 		return flow.About{}
 	}
 	n.about = true
@@ -80,45 +78,11 @@ func (n *JoinOp) subject(b *builder, slot int) flow.About {
 func (n *foldOp) subject() flow.About {
 	var keys []*expr.Program
 	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })
-	whom := whose(keys)
+	whom := flow.Whose(keys)
 	if whom != flow.Thread {
 		return flow.About{Whom: whom}
 	}
 	n.spec.Subject = true
 	slot := len(n.spec.Out.Schema.Fields)
 	return flow.About{Whom: flow.Thread, Slot: slot}
-}
-
-// whose says what all of some keys are: the number of a thread, that of a CPU
-// (Nobody), or something else (Doer).
-func whose(keys []*expr.Program) flow.Whom {
-	whom := flow.Doer
-	for i, p := range keys {
-		w := flow.Doer
-		if p.Node != nil && p.Type.Numeric() {
-			expr.Walk(p.Node, func(n expr.Node) bool {
-				if f, ok := n.(*expr.Field); ok && w != flow.Thread {
-					w = of(f.F)
-				}
-				return true
-			})
-		}
-		if w == flow.Doer || i > 0 && w != whom {
-			return flow.Doer
-		}
-		whom = w
-	}
-	return whom
-}
-
-// of says what a field is the number of, as the kernel names its fields.
-func of(f *event.Field) flow.Whom {
-	name := f.Name[strings.LastIndexByte(f.Name, '_')+1:]
-	switch {
-	case f.Place == event.InMember && f.Member == event.MemberCPU:
-		return flow.Nobody
-	case name == "pid" || name == "tid":
-		return flow.Thread
-	}
-	return flow.Doer
 }

@@ -74,7 +74,7 @@ func (l *Log) show(b *builder, brs []branch) (*shows, error) {
 				Size:   8,
 				Signed: true,
 				Unit:   unit,
-				Shown:  b.shownBy(b.nodeOf(s.values[i].At(br.stream))),
+				Shown:  b.prints.By(b.prints.NodeOf(s.values[i].At(br.stream))),
 			})
 		}
 		if s.stacks != nil && !slices.Contains(s.names, Stack) {

@@ -69,7 +69,7 @@ func (s *Silences) build(b *builder) error {
 		{Name: "ended", Left: true, Width: 5},
 	}
 	op.shows = make([]view.Show, len(op.columns))
-	op.shows[0] = b.shows(key)
+	op.shows[0] = b.prints.Of(key)
 	b.plan.add(op)
 	b.feed(feed{op: op, name: op.Name}, brs)
 	return nil
@@ -85,7 +85,7 @@ func (op *SilencesOp) instantiate(in *Instance) Running {
 
 func (r *SilencesRun) sink(int) flow.Sink { return r.finder }
 
-func (*SilencesOp) needs(_ *builder, n *need) { n.add(event.MemberTime) }
+func (*SilencesOp) needs(_ *builder, n *need) { n.Add(event.MemberTime) }
 
 func (op *SilencesOp) inKernel() (placement.Work, string) {
 	return placement.Work{}, op.Name + " sees the time of every event"

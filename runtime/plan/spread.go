@@ -97,9 +97,9 @@ func addPushes(b *builder) error {
 }
 
 func (*PushOp) needs(_ *builder, n *need) {
-	n.add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberComm)
-	n.raw = true
-	n.order("events are sent in time order")
+	n.Add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberComm)
+	n.Raw = true
+	n.Order("events are sent in time order")
 }
 
 func (*PushOp) inKernel() (placement.Work, string) {

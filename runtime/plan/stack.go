@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/runtime/demand"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 )
@@ -109,7 +110,7 @@ func (b *builder) needStack(br *branch) {
 
 // callReadsStack is uses for a function that stays interpreted, as to stacks.
 func callReadsStack(b *builder, br *branch, call Callable) {
-	r, ok := call.(Reader)
+	r, ok := call.(demand.Reader)
 	if !ok {
 		return
 	}
@@ -123,7 +124,7 @@ func callReadsStack(b *builder, br *branch, call Callable) {
 
 // readerOfStack is callReadsStack for what sees all events of a stream.
 func readerOfStack(b *builder, in Stream, call any) {
-	r, ok := call.(Reader)
+	r, ok := call.(demand.Reader)
 	if !ok {
 		return
 	}
@@ -140,13 +141,13 @@ func readerOfStack(b *builder, in Stream, call any) {
 // stacks settles what the plan needs beside the stacks themselves.
 func (n *need) stacks(b *builder) {
 	p := b.plan
-	delete(n.members, event.MemberCallchain) // asked for by event, not for all
+	delete(n.Members, event.MemberCallchain) // asked for by event, not for all
 	for _, e := range p.Events {
 		if e.Stack == nil {
 			continue
 		}
 		p.HasStacks = true
-		n.add(event.MemberTID, event.MemberTime)
+		n.Add(event.MemberTID, event.MemberTime)
 		if e.Source.Pulled() {
 			continue // the stacks come with names
 		}
@@ -154,7 +155,7 @@ func (n *need) stacks(b *builder) {
 			p.Mappings = true
 		}
 		if e.Stack.Dwarf() {
-			n.order("user stacks are unwound by the mappings of their time")
+			n.Order("user stacks are unwound by the mappings of their time")
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (s *Stacks) build(b *builder) error {
 		}
 		spec.Keys = append(spec.Keys, fn)
 		op.Keys = append(op.Keys, view.KeyColumn(v.Name, fn.Any()))
-		op.shows = append(op.shows, b.shows(fn))
+		op.shows = append(op.shows, b.prints.Of(fn))
 	}
 	value, name := s.Value, s.Name
 	if value == nil && s.Periods {
@@ -138,8 +138,8 @@ func (s *StacksRun) group() *agg.Group  { return s.Group }
 
 func (s *StacksOp) needs(_ *builder, n *need) {
 	if s.Spec.By == nil {
-		n.add(event.MemberComm)
-		n.order("stacks are counted by the name at their time")
+		n.Add(event.MemberComm)
+		n.Order("stacks are counted by the name at their time")
 	}
 }
 

@@ -122,7 +122,7 @@ func (t *TimelineRun) sink(int) flow.Sink { return t }
 
 func (t *TimelineOp) needs(b *builder, n *need) {
 	n.lines(b)
-	n.order("a timeline has events in time order")
+	n.Order("a timeline has events in time order")
 }
 
 func (*TimelineOp) sees() sight { return sight{key: true, starts: true, records: true} }

@@ -153,7 +153,7 @@ func (n *JoinOp) leave(b *builder, br branch) branch {
 	sc := b.scope(nil, st.Schema)
 	sc.Parts = map[string]*event.Schema{"start": br.scope.Schema, "end": {}}
 	for name, v := range br.scope.Vars {
-		sc.Vars["start."+name] = b.rebind(v, expr.Start)
+		sc.Vars["start."+name] = b.prints.Rebind(v, expr.Start)
 	}
 	// What a pair has, and an event without a partner has not.
 	sc.Vars["end.event"] = expr.NewStr("")

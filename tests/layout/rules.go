@@ -67,6 +67,7 @@ var layers = [][]string{
 	{"runtime/result", "runtime/key"},
 	{"runtime/order"},
 	{"runtime/wallclock"}, // which times events have
+	{"runtime/demand"},    // what sources must deliver
 	{"runtime/flow"},
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold", "runtime/silence"},

@@ -1,0 +1,119 @@
+// Package demand finds out what the sources of events must deliver. Every member of a
+// sample costs the traced program time, so the kernel is asked for no more than what
+// somebody reads; and time order costs a merge, so it is asked for only where
+// it matters.
+//
+// Package plan asks its operators and functions, and puts down here what they need.
+package demand
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// Reader is a function of a script that knows which names it reads of its event; exact
+// is false if the event escapes its sight.
+type Reader interface {
+	Reads() (names []string, exact bool)
+}
+
+// A Demand is what sources must deliver. Make one with New.
+type Demand struct {
+	Members map[event.Member]bool
+	// Raw says that somebody reads the tracepoint's own bytes.
+	Raw bool
+	// Traced says that a function asks whether threads are to be traced.
+	Traced bool
+	// Why says who needs time order; "" if nobody does.
+	Why string
+}
+
+// New is a Demand of nothing.
+func New() Demand { return Demand{Members: map[event.Member]bool{}} }
+
+// Add adds sample members.
+func (d *Demand) Add(members ...event.Member) {
+	for _, f := range members {
+		switch f {
+		case event.MemberDelay:
+			f = event.MemberTime
+		case event.MemberPID:
+			f = event.MemberTID // one member holds both
+		case event.MemberIRQsOff, event.MemberNeedResched:
+			d.Raw = true // their flags are there, if anywhere
+		}
+		d.Members[f] = true
+	}
+}
+
+// Order asks for time order; why says who needs it.
+func (d *Demand) Order(why string) {
+	d.Add(event.MemberTime)
+	if d.Why == "" {
+		d.Why = why
+	}
+}
+
+// Program adds what a program reads.
+func (d *Demand) Program(p *expr.Program) {
+	for _, f := range p.Uses.Fields {
+		switch f.F.Place {
+		case event.InMember:
+			d.Field(f.F)
+		case event.InSlot:
+		default:
+			d.Raw = true
+		}
+	}
+	d.Raw = d.Raw || p.Uses.Memory
+	d.Traced = d.Traced || p.Uses.Any(expr.AsksThreads)
+}
+
+// Field adds a sample member that a program reads and all that it is computed from.
+func (d *Demand) Field(f *event.Field) {
+	if f.Place != event.InMember {
+		return
+	}
+	d.Add(f.Member)
+	d.Add(f.Uses()...)
+}
+
+// Call adds what a function of a script reads that stays interpreted; probes are the
+// schemas of the events. Names that are not sample members are fields of the record.
+func (d *Demand) Call(c any, schemas []*event.Schema, isProbe func(i int) bool) {
+	d.Raw = true
+	names, exact := []string(nil), false
+	if r, ok := c.(Reader); ok {
+		names, exact = r.Reads()
+	}
+	if !exact {
+		d.Add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod, event.MemberComm)
+		d.Probes(schemas, isProbe)
+		return
+	}
+	var s event.Schema
+	for _, name := range names {
+		if f, ok := s.Field(name); ok {
+			d.Add(f.Member)
+		}
+		if name == "delay" {
+			d.Add(event.MemberTime)
+		}
+		for _, s := range schemas {
+			if f, ok := s.Field(name); ok && f.Member >= event.MemberReg {
+				d.Field(f)
+			}
+		}
+	}
+}
+
+// Probes adds the sample members of probes: all numbers.
+func (d *Demand) Probes(schemas []*event.Schema, isProbe func(i int) bool) {
+	for i, s := range schemas {
+		for k := range s.Fields {
+			if f := &s.Fields[k]; f.Member >= event.MemberReg || isProbe(i) {
+				d.Field(f)
+			}
+		}
+	}
+}
