@@ -14,6 +14,9 @@ const (
 	Throttle            // the kernel paused the event; Unthrottle ends it
 	Unthrottle
 	Switch
+	// LostAside says that Count records were lost of a ring that has no samples: events of
+	// the run are not among them, what is known of processes may be.
+	LostAside
 	Other // any record that nobody here reads; Rec has it
 )
 

@@ -130,6 +130,9 @@ type SideBand struct {
 	// MmapData asks for mappings of data, too: perf finds the unwind tables of a
 	// file by its lowest mapping.
 	MmapData bool
+	// Events says that the records are events of the run. Else a ring that has nothing but
+	// them loses no events: it says event.LostAside.
+	Events bool
 }
 
 func (s SideBand) any() bool { return s != SideBand{} }

@@ -154,8 +154,8 @@ func (r *ring) readMark(e *event.Event, m mark) {
 	r.marks = r.marks[1:]
 	r.pos = m.at + markSize
 	count := m.loss.count
-	*e = event.Event{Kind: event.Lost, Time: r.timeOf(m.loss), Rec: lostRecord(m.loss.id, count), PID: -1,
-		TID: -1, CPU: r.cpu, Ring: r.index, Derived: event.Between(m.loss.since, m.loss.until),
+	*e = event.Event{Kind: r.dec.lostKind(), Time: r.timeOf(m.loss), Rec: lostRecord(m.loss.id, count),
+		PID: -1, TID: -1, CPU: r.cpu, Ring: r.index, Derived: event.Between(m.loss.since, m.loss.until),
 		Count: uint32(min(count, math.MaxUint32))}
 	// No event of the new buffer counts these.
 	r.stat.Lost += count

@@ -27,6 +27,17 @@ type Decoder struct {
 	// shared is the one layout of all streams, if it is plain and has a time:
 	// then samples can be read in bursts.
 	shared *Layout
+
+	// aside says that no record is an event of the run.
+	aside bool
+}
+
+// lostKind is the kind of records that tell of a loss.
+func (d *Decoder) lostKind() event.RecordKind {
+	if d.aside {
+		return event.LostAside
+	}
+	return event.Lost
 }
 
 type entry struct {

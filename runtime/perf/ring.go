@@ -344,6 +344,7 @@ func (r *ring) note(e *event.Event) {
 			if le32(e.Rec, 0) == unix.PERF_RECORD_LOST {
 				r.lostSeen += l.Count
 			}
+			e.Kind = r.dec.lostKind()
 		}
 	case event.Throttle:
 		r.stat.Throttled++

@@ -40,6 +40,7 @@ type made struct {
 	byMade  []*event.Stream // by index in Programs.Pairs, then Emits, then Lefts
 	late    latetext.Texts
 	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
+	aside   bool            // records of the dummy are no events of the run
 }
 
 // A ringSet is where records are read from.

@@ -139,6 +139,7 @@ func (s *Source) warn(err error) {
 // that knows the ids in it.
 func (s *Source) makeStreams() {
 	s.byEvent = make([]*event.Stream, len(s.cfg.Events))
+	s.aside = !s.cfg.SideBand.Events
 	s.layouts = make(map[int]*Layout)
 	for _, m := range s.open.members(false) {
 		if s.open.noLost {
@@ -193,8 +194,10 @@ func (s *Source) makeStreams() {
 func (m *made) decodes(r *ring, f *eventFD) {
 	if r.dec == nil {
 		r.dec = NewDecoder(m.layouts[f.stream])
+		r.dec.aside = m.aside
 	}
 	if f.stream >= 0 {
+		r.dec.aside = false
 		r.dec.Add(f.id, m.byEvent[f.stream], m.layouts[f.stream])
 	}
 }

@@ -148,6 +148,7 @@ var recordNames = [...]string{
 	event.Throttle:   "throttle",
 	event.Unthrottle: "unthrottle",
 	event.Switch:     "switch",
+	event.LostAside:  "lost",
 	event.Other:      "record",
 }
 

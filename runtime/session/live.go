@@ -35,6 +35,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			BPF:      plan.Has[*plan.RecordOp](p),
 			Cgroup:   plan.Has[*plan.RecordOp](p),
 			TextPoke: plan.Has[*plan.RecordOp](p),
+			Events:   plan.Has[*plan.RecordOp](p),
 		},
 		Warn: w.msgs.leftOut,
 	}

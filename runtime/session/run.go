@@ -281,6 +281,10 @@ func (r *run) readers() int {
 
 // side takes the records that are not samples.
 func (r *run) side(e *event.Event) {
+	if e.Kind == event.LostAside {
+		r.env.msgs.sayOnce("records about processes were lost, no events: names of threads and functions " +
+			"may be missing; a larger -m gives them room")
+	}
 	r.env.tasks.Record(e)
 	r.stacks.record(e)
 	r.results.deliveries.side(e)

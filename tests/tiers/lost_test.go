@@ -122,3 +122,23 @@ func TestLossOfLateTextsIsExact(t *testing.T) {
 		}
 	}
 }
+
+// Rings that have only records about processes lose no events: a run whose programs send all
+// of them says so, and that names may be missing.
+func TestLostNamesAreNoLostEvents(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	l := testkit.StartTarget(t, "-getppid", "10", "-exec", "200")
+	p := run(t, l, "bpf", sentForms["pairs"], "-m", "1")
+	p.Suspend()
+	l.Do()
+	p.Signal(syscall.SIGCONT)
+	out := p.Stop().Want(t, 0)
+	l.End()
+	seen, lost := arrived(t, out, 2)
+	if seen != 10 || lost != 0 {
+		t.Errorf("got %d and %d lost, want 10 and none: %s", seen, lost, out.Stderr)
+	}
+	if !strings.Contains(out.Stderr, "records about processes were lost, no events") {
+		t.Errorf("nothing tells that names may be missing: %s", out.Stderr)
+	}
+}

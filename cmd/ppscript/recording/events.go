@@ -84,7 +84,7 @@ func UsualEvents() []string {
 // Config finds the events that texts name, and adds them to a configuration.
 func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error) {
 	cfg.SampleCPU = true
-	cfg.SideBand = perf.SideBand{Comm: true, Mmap: true, Task: true}
+	cfg.SideBand = perf.SideBand{Comm: true, Mmap: true, Task: true, Events: true}
 	cfg.Members = []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod}
 	cfg.SideBand.MmapData = how.Dwarf > 0
 	if cfg.Pages == 0 {
