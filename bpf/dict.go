@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/expr"
 )
 
@@ -29,10 +30,8 @@ func dictOf(n *expr.Native) *expr.Dict {
 func dictRoom(d *expr.Dict) int {
 	room := 8
 	for _, w := range d.Words {
-		if indexNUL(string(w)) >= 0 {
-			refuse("a text with a NUL inside")
-		}
-		room = max(room, pad(len(w)+1))
+		textcode.NoNUL(string(w))
+		room = max(room, textcode.Pad(len(w)+1))
 	}
 	return room
 }
@@ -68,7 +67,7 @@ func (e finder) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 		key, size := e.key(n, d)
 		for _, k := range slices.Sorted(maps.Keys(d.Texts)) {
 			each(d.Texts[k], func(next label) {
-				for i, w := range words(k, size) {
+				for i, w := range textcode.Words(k, size) {
 					c.Load(asm.R0, key+int16(8*i))
 					c.Constant(asm.R1, int64(w))
 					c.IfReg(asm.JNE, asm.R0, asm.R1, next)
@@ -100,10 +99,8 @@ func (e finder) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 func (e finder) key(n *expr.Native, d *expr.Dict) (at int16, size int) {
 	size = e.env.room(n.Args[0])
 	for k := range d.Texts {
-		if indexNUL(k) >= 0 {
-			refuse("a text with a NUL inside")
-		}
-		size = max(size, pad(len(k)+1))
+		textcode.NoNUL(k)
+		size = max(size, textcode.Pad(len(k)+1))
 	}
 	at = e.code.Alloc(size)
 	e.text(at, size, n.Args[0])

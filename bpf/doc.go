@@ -13,12 +13,14 @@
 //
 //	code     instructions, labels, the stack of one program
 //	arith    numbers in registers that fail where they do not fit
+//	textcode texts on the stack; chain has call stacks, outbox sends records,
+//	         tracker keeps the target's processes
 //	hook     the event that calls the program, its context, and the sample
 //	         members, fetched once, with the checks of the target
 //	env      which fields lie on the stack, and the room that texts need
 //	eval     expressions: numbers, texts, statements
 //	gate     predicates in front of an operator, and the counters
-//	joiner, folder, grouper (with walker, for call stacks), sender
+//	joiner, folder, grouper, sender
 //	         one for each kind of operator
 //	gen      the program, which brings its event to them
 //

@@ -9,13 +9,14 @@ import (
 
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/bpf/outbox"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
 )
 
 // This file sends projected records: the fields of an event that somebody reads,
-// through the buffer of the CPU (buffer.go). The program evaluates only the
+// through the buffer of the CPU (package outbox). The program evaluates only the
 // filter; operators that need the events themselves run in ppscript.
 
 // A record is what is sent of an event, and where that stands.
@@ -129,29 +130,34 @@ func (s *sender) feed(f *feed) {
 	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := outgoing{size: sent.HeadSize, stream: s.eval.hook.Index}
+	data := outbox.Record{Size: sent.HeadSize, Stream: s.eval.hook.Index}
 	switch {
 	case r.Whole:
 		s.whole()
 	case len(r.Texts) > 0:
 		s.fillBuffer()
 	default:
-		data.size += r.size
-		data.at = c.Alloc(data.size)
-		s.fill(data.at + sent.HeadSize)
+		data.Size += r.size
+		data.At = c.Alloc(data.Size)
+		s.fill(data.At + sent.HeadSize)
 	}
 	if len(r.Texts) > 0 {
 		s.behind()
 	}
 	if r.Whole || len(r.Texts) > 0 {
-		data.length, data.most = c.Alloc(8), r.buffer()
-		c.Store(data.length, asm.R5)
+		data.Length, data.Most = c.Alloc(8), r.buffer()
+		c.Store(data.Length, asm.R5)
 	}
 	s.send(&data)
 	c.GoTo(end)
 	c.Place(failed)
 	s.count(load.StatErrors)
 	c.Place(end)
+}
+
+// send completes a record and sends it. R7 to R9 are lost.
+func (g *gate) send(r *outbox.Record) {
+	(&outbox.Outbox{Code: g.code, Hook: g.eval.hook, Members: g.eval.members}).Send(r)
 }
 
 // fill puts the fields to a place of the stack.
@@ -263,6 +269,6 @@ func (im *Image) outputs() {
 		}
 	}
 	if sends || len(im.graph.sentMade()) > 0 {
-		im.buffers()
+		outbox.Maps(im.define)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/outbox"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -108,49 +109,49 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 
 // outgoing is room on the stack for what waits, behind all that goes in front of it when
 // it is sent.
-func (o *joiner) outgoing() *outgoing {
+func (o *joiner) outgoing() *outbox.Record {
 	c, size := o.code, sent.HeadSize+sent.LeftHead+o.join.size
-	return &outgoing{at: c.Alloc(size), size: size, number: c.Alloc(8)}
+	return &outbox.Record{At: c.Alloc(size), Size: size, Number: c.Alloc(8)}
 }
 
 // waiting is where what waits stands in it.
-func (r *outgoing) waiting() int16 { return r.at + sent.HeadSize + sent.LeftHead }
+func waiting(r *outbox.Record) int16 { return r.At + sent.HeadSize + sent.LeftHead }
 
 // taken copies what waits at R7.
-func (o *joiner) taken(r *outgoing) {
+func (o *joiner) taken(r *outbox.Record) {
 	for at := 0; at < o.join.size; at += 8 {
 		o.code.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at), asm.DWord))
-		o.code.Store(r.waiting()+int16(at), asm.R1)
+		o.code.Store(waiting(r)+int16(at), asm.R1)
 	}
 }
 
 // leaves sends an event that stays without a partner. now is the place of the time at
 // which that is known; 0 if it is the event at hand.
-func (o *joiner) leaves(r *outgoing, why join.Reason, now int16) {
+func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	c := o.code
 	mark := c.Stack
 	ready, unwanted := c.Label(), c.Label()
 	for i := range o.join.lefts {
 		l := &o.join.lefts[i]
 		other := c.Label()
-		c.Load(asm.R1, r.waiting()+waitEvent)
+		c.Load(asm.R1, waiting(r)+waitEvent)
 		c.IfImm(asm.JNE, asm.R1, int32(l.source+1), other)
-		c.Emit(assembler.StoreImm(asm.R10, r.number, int32(l.record().stream)))
+		c.Emit(assembler.StoreImm(asm.R10, r.Number, int32(l.record().stream)))
 		c.GoTo(ready)
 		c.Place(other)
 	}
 	c.GoTo(unwanted)
 	c.Place(ready)
-	head := r.at + sent.HeadSize
+	head := r.At + sent.HeadSize
 	c.Emit(assembler.StoreImm(asm.R10, head+sent.LeftReason, int32(why)))
 	c.Emit(asm.Mov.Imm(asm.R0, 0))
 	if now != 0 {
 		c.Load(asm.R0, now)
-		c.Load(asm.R1, r.waiting()+waitTime)
+		c.Load(asm.R1, waiting(r)+waitTime)
 		c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
 	}
 	c.Store(head+sent.LeftAge, asm.R0)
-	(&sender{gate: o.gate}).send(r)
+	o.send(r)
 	c.Place(unwanted)
 	c.Stack = mark
 }
@@ -160,7 +161,7 @@ func (o *joiner) alone(now int16) {
 	c := o.code
 	mark := c.Stack
 	r := o.outgoing()
-	o.fill(r.waiting(), now)
+	o.fill(waiting(r), now)
 	o.leaves(r, join.Alone, 0)
 	c.Stack = mark
 }
@@ -181,8 +182,8 @@ func (o *joiner) waitSent(key, now int16, done label) {
 	o.count(load.StatUnmatched)
 	o.leaves(r, join.Replaced, now)
 	c.Place(free)
-	o.fill(r.waiting(), now)
-	c.Put(load.WaitMap.Of(j.index), key, r.waiting(), 1) // BPF_NOEXIST
+	o.fill(waiting(r), now)
+	c.Put(load.WaitMap.Of(j.index), key, waiting(r), 1) // BPF_NOEXIST
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	c.Widen()
 	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST: of another CPU, at the same time

@@ -8,6 +8,7 @@ import (
 
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/bpf/outbox"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -197,9 +198,9 @@ func (s *sender) fixed(f *feed, fill func(at int16)) {
 	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := outgoing{size: sent.HeadSize + r.size, stream: r.stream}
-	data.at = c.Alloc(data.size)
-	fill(data.at + sent.HeadSize)
+	data := outbox.Record{Size: sent.HeadSize + r.size, Stream: r.stream}
+	data.At = c.Alloc(data.Size)
+	fill(data.At + sent.HeadSize)
 	s.send(&data)
 	c.GoTo(end)
 	c.Place(failed)

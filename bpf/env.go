@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -22,7 +23,7 @@ type env struct {
 func (v env) room(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Const:
-		return pad(len(n.Str) + 1)
+		return textcode.Pad(len(n.Str) + 1)
 	case *expr.Field:
 		return v.fieldRoom(n)
 	case *expr.LoadState:
@@ -30,7 +31,7 @@ func (v env) room(n expr.Node) int {
 			return v.fold.fold.rooms[n.Slot]
 		}
 	case *expr.KernelText:
-		return pad(n.Size + 1)
+		return textcode.Pad(n.Size + 1)
 	case *expr.Native:
 		if d := dictOf(n); d != nil {
 			return dictRoom(d)
@@ -65,7 +66,7 @@ func (v env) fieldRoom(n *expr.Field) int {
 	case f.Place == event.InSlot && v.isKey(n) && len(v.pair.join.cols) == 1:
 		return v.pair.join.keyRoom
 	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
-		return pad(f.Size + 1)
+		return textcode.Pad(f.Size + 1)
 	case f.Place == event.DataLoc, f.Place == event.RelLoc:
 		return maxText
 	}

@@ -9,6 +9,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/owner"
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
@@ -111,10 +112,8 @@ func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
 func (s *graph) prepareFold(f *foldOp, host *Host) {
 	f.rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
-		if indexNUL(t) >= 0 {
-			refuse("a text with a NUL inside")
-		}
-		f.rooms[i] = pad(len(t) + 1)
+		textcode.NoNUL(t)
+		f.rooms[i] = textcode.Pad(len(t) + 1)
 	}
 	own, cpus := true, true
 	var keys []keyed
@@ -306,7 +305,7 @@ func (f *foldOp) initial() []uint64 {
 		ws = append(ws, uint64(n))
 	}
 	for i, t := range f.spec.Texts {
-		ws = append(ws, words(t, f.rooms[i])...)
+		ws = append(ws, textcode.Words(t, f.rooms[i])...)
 	}
 	return ws
 }

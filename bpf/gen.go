@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/chain"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
@@ -201,9 +202,10 @@ func (g *gen) feed(f *feed) {
 
 // table brings the event, or what is made of it, to a table.
 func (g *gen) table(f *feed) {
-	w := &walker{eval: g.gate.eval}
-	w.kernel, w.user = g.image.graph.chain()
-	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.Index), stack: w}
+	e := g.gate.eval
+	w := &chain.Walker{Code: e.code, Hook: e.hook, Members: e.members}
+	w.Kernel, w.User = g.image.graph.chain()
+	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, e.hook.Index), stack: w}
 	t.feed(f)
 }
 

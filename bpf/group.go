@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/bucket"
+	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 )
 
@@ -38,7 +39,7 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 type grouper struct {
 	*gate
 	unit  *load.Unit
-	stack *walker
+	stack *chain.Walker
 
 	// Places on the stack; 0 is none.
 	key, hash  int16 // of the key, of a call stack in it
@@ -64,7 +65,7 @@ func (o *grouper) feed(f *feed) {
 			refuse("two stacks in one key")
 		}
 		o.hash = o.key + int16(col.Off)
-		o.stack.leave(o.hash, f.keys[i])
+		o.stack.Leave(o.hash, stackOf(o.eval.hook.Event, f.keys[i]), failed)
 	}
 	o.eval.keys(o.key, t.Cols, f.keys)
 	// The generation that counts now; it must not change under way.
@@ -118,7 +119,7 @@ func (o *grouper) row(n int, found, full label) {
 	c.Look(u.Rows[n], o.key, found)
 	// Slow path: a new row.
 	if o.hash != 0 {
-		o.stack.keep(o.hash, n, full)
+		o.stack.Keep(o.hash, n, full)
 	}
 	c.Fresh(u.Rows[n], load.ZeroMap.Of(t.Index), o.key, found)
 	if len(u.Spare) > 0 {

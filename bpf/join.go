@@ -8,6 +8,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -237,15 +238,15 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
 	// given back.
-	var sends *outgoing
+	var sends *outbox.Record
 	var begun, who int16
 	fields := make([]int16, len(j.saved))
 	if len(j.lefts) > 0 {
 		sends = o.outgoing()
 		o.taken(sends)
-		begun, who = sends.waiting()+waitTime, sends.waiting()+waitEvent
+		begun, who = waiting(sends)+waitTime, waiting(sends)+waitEvent
 		for i, sf := range j.saved {
-			fields[i] = sends.waiting() + int16(sf.off)
+			fields[i] = waiting(sends) + int16(sf.off)
 		}
 	} else {
 		begun, who = c.Alloc(8), c.Alloc(8)

@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/load"
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -177,7 +178,7 @@ func (s *graph) names(e *source) {
 func textsRoom(texts []string) int {
 	room := 0
 	for _, t := range texts {
-		room = max(room, pad(len(t)+1))
+		room = max(room, textcode.Pad(len(t)+1))
 	}
 	return room
 }

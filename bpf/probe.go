@@ -5,6 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -78,7 +79,7 @@ func argumentRoom(f *event.Field) int {
 	case len(o.Texts) > 0:
 		return textsRoom(o.Texts)
 	case o.Constant():
-		return pad(len(o.Text) + 1)
+		return textcode.Pad(len(o.Text) + 1)
 	}
 	return userRoom
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/latetext"
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/sent"
 )
 
@@ -12,7 +13,7 @@ import (
 // layTexts adds to a record the word that says where its texts are.
 func (r *record) layTexts() {
 	if r.texts = 0; len(r.Texts) > 0 {
-		r.texts = pad(r.size)
+		r.texts = textcode.Pad(r.size)
 		r.size = r.texts + 8
 	}
 }
@@ -23,7 +24,7 @@ func (r *record) buffer() int {
 	if r.Whole {
 		n += wholeMost
 	}
-	return pad(n) + len(r.Texts)*(sent.TextHead+userRoom)
+	return textcode.Pad(n) + len(r.Texts)*(sent.TextHead+userRoom)
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.

@@ -1,34 +1,12 @@
 package bpf
 
 import (
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-
-	"ppscript/bpf/assembler"
+	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
 
-// This file groups by call stacks. The program has the kernel write the stack
-// into memory of its own, hashes it with 128 bits, and the hash is the key of
-// the row. Only where it makes a row does it store the stack itself, under its
-// hash; so a stack that was seen costs the walk, the hash and one look-up.
-//
-// The kernel's own maps of stacks (BPF_MAP_TYPE_STACK_TRACE) cost as much and
-// are not exact: stacks that meet in one bucket drive each other out or are
-// lost, which of some thousand stacks befalls dozens. 128 bits meet once in
-// 10^26 pairs.
-//
-// User addresses mean something within one program of one process only: the
-// process is part of the stack, and how often it executed a program.
-
-const (
-	maxFresh      = 4096
-	userStackFlag = 1 << 8 // BPF_F_USER_STACK
-)
-
-// defaultStacks bounds the stacks of a spec: 64 MiB, as the native table.
-const defaultStacks = 1 << 15
+// This file says of which events there are call stacks, which package chain finds.
 
 // stackOf is the stacks of the event, once it is known that somebody counts by
 // them.
@@ -58,172 +36,22 @@ func (s *graph) chain() (kernel, user int) {
 	return kernel, user
 }
 
-func (s *graph) chainSize() int {
-	kernel, user := s.chain()
-	return load.ChainWords + 8*(kernel+user)
-}
-
-// A walker finds the call stack of the running task in a program.
-type walker struct {
-	eval         *eval
-	kernel, user int // addresses that there is room for
-}
-
-// leave leaves the hash of the running task's stack at key; 0 is of no stack.
-// R7 is its memory from then on.
-func (w *walker) leave(key int16, n expr.Node) {
-	c, h := w.eval.code, w.eval.hook
-	spec := stackOf(h.Event, n)
-	mark := c.Stack
-	index := c.Alloc(8)
-	c.Zero(index, 8)
-	c.Get(load.ChainMap.Of(h.Index), index, w.eval.fail)
-	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), assembler.StoreImm(asm.R7, load.ChainTask, 0),
-		assembler.StoreImm(asm.R7, load.ChainKernel, 0), assembler.StoreImm(asm.R7, load.ChainUser, 0),
-		assembler.StoreImm(asm.R7, load.ChainMax, int32(spec.Max)), asm.Mov.Imm(asm.R8, 0))
-	if spec.Kernel {
-		w.part(load.ChainKernel, load.ChainWords, spec.Max, 0)
-	}
-	if spec.User {
-		none := c.Label()
-		w.part(load.ChainUser, load.ChainWords+8*w.kernel, spec.Max, userStackFlag)
-		c.IfImm(asm.JEq, asm.R8, 0, none)
-		w.task()
-		c.Place(none)
-	}
-	w.hash(key)
-	c.Stack = mark
-}
-
-// part has the kernel write addresses to R7+at, at most as many as most leaves
-// beside the R8 bytes that are there, and their size to R7+size and R8.
-func (w *walker) part(size, at, most int, flags int32) {
-	c := w.eval.code
-	end := c.Label()
-	c.Emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
-	c.IfImm(asm.JEq, asm.R3, 0, end)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
-		asm.Mov.Imm(asm.R4, flags))
-	c.Call(asm.FnGetStack)
-	// An error is that there is none, as of the user part of kernel threads.
-	c.IfImm(asm.JSLE, asm.R0, 0, end)
-	c.IfImm(asm.JGT, asm.R0, int32(8*most), end)
-	c.Emit(asm.Mov.Reg(asm.R8, asm.R0), asm.StoreMem(asm.R7, int16(size), asm.R8, asm.DWord))
-	c.Place(end)
-}
-
-// task notes the process, and which program it runs.
-func (w *walker) task() {
-	c := w.eval.code
-	at, ok := w.eval.hook.Host.Member("task_struct", "self_exec_id")
-	if !ok {
-		refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
-	}
-	c.Call(asm.FnGetCurrentTask)
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
-		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, load.ChainTask+4), asm.Mov.Imm(asm.R2, 4))
-	c.Call(asm.FnProbeReadKernel)
-	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.eval.members.PidTgid()+4, asm.Word),
-		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
-}
-
-// hash leaves two numbers of R7's memory at key, of 64 bits each: one of
-// multiplications of xored words, one of added words.
-func (w *walker) hash(key int16) {
-	c := w.eval.code
-	c.Constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
-	c.Constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
-	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
-	mix := func() {
-		c.Emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3),
-			asm.RSh.Imm(asm.R0, 32), asm.Xor.Reg(asm.R3, asm.R0),
-			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
-			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
-	}
-	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser} {
-		c.Emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
-		mix()
-	}
-	part := func(size int16, at, room int) {
-		if room == 0 {
-			return
-		}
-		done := c.Label()
-		c.Emit(asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at)))
-		next := c.Loop()
-		c.IfImm(asm.JGE, asm.R2, int32(8*room), done)
-		c.Emit(asm.LoadMem(asm.R0, asm.R7, size, asm.DWord))
-		c.IfReg(asm.JGE, asm.R2, asm.R0, done)
-		c.Emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
-		mix()
-		c.Emit(asm.Add.Imm(asm.R1, 8), asm.Add.Imm(asm.R2, 8))
-		c.Again(next)
-		c.Place(done)
-	}
-	part(load.ChainKernel, load.ChainWords, w.kernel)
-	part(load.ChainUser, load.ChainWords+8*w.kernel, w.user)
-	some, end := c.Label(), c.Label()
-	c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainKernel, asm.DWord),
-		asm.LoadMem(asm.R2, asm.R7, load.ChainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
-	c.IfImm(asm.JNE, asm.R1, 0, some)
-	c.Zero(key, load.StackKey)
-	c.GoTo(end)
-	c.Place(some)
-	c.Store(key, asm.R3)
-	c.Store(key+8, asm.R4)
-	c.Place(end)
-}
-
-// keep stores the stack of R7 under its hash, if it is not there: generation n
-// gets a row with it.
-func (w *walker) keep(key int16, n int, full label) {
-	c := w.eval.code
-	mark := c.Stack
-	kept := c.Label()
-	c.Load(asm.R1, key)
-	c.IfImm(asm.JEq, asm.R1, 0, kept) // no stack
-	c.Call(asm.FnKtimeGetNs)
-	c.Emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
-	c.MapPtr(asm.R1, load.StacksMap.Of(n))
-	c.Addr(asm.R2, key)
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)))
-	c.Call(asm.FnMapUpdateElem)
-	c.Widen()
-	c.IfImm(asm.JEq, asm.R0, -17, kept) // EEXIST
-	c.IfImm(asm.JNE, asm.R0, 0, full)
-	if w.user > 0 {
-		pid := c.Alloc(8)
-		c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainTask, asm.DWord))
-		c.IfImm(asm.JEq, asm.R1, 0, kept)
-		c.Store(pid, asm.R1)
-		c.Put(load.FreshMap.Of(), pid, pid, ebpf.UpdateAny)
-	}
-	c.Place(kept)
-	c.Stack = mark
-}
-
 // stackMaps are the maps of all stacks.
 func (im *Image) stackMaps() {
 	s := im.graph
-	size := uint32(s.chainSize())
-	if size == load.ChainWords {
+	w := &chain.Walker{}
+	if w.Kernel, w.User = s.chain(); w.Kernel+w.User == 0 {
 		return
 	}
 	for i, e := range s.sources {
 		if e.stacked && !e.served {
-			im.define(load.ChainMap.Of(i), &ebpf.MapSpec{
-				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: size, MaxEntries: 1,
-			})
+			im.define(load.ChainMap.Of(i), w.Memory())
 		}
 	}
 	for n := range s.generations() {
-		im.define(load.StacksMap.Of(n),
-			grows(im.host, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: size},
-				0, defaultStacks))
+		im.define(load.StacksMap.Of(n), grows(im.host, w.Kept(), 0, chain.Most))
 	}
-	if _, user := s.chain(); user > 0 {
-		im.define(load.FreshMap.Of(), &ebpf.MapSpec{
-			Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh,
-		})
+	if w.User > 0 {
+		im.define(load.FreshMap.Of(), chain.Fresh())
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/tracker"
+	"ppscript/runtime/expr"
 )
 
 // This file restricts programs to the target. They run for every task on every
@@ -18,11 +18,7 @@ import (
 // into the sets that load keeps.
 type Target = load.Target
 
-// cloneThread is CLONE_THREAD of sched.h, a flag of task_newtask.
-const cloneThread = 0x10000
-
-// trackers adds the programs that keep the set of processes: the workload
-// counts from its execve on, children when they are made.
+// trackers adds the programs that keep the set of processes or threads.
 func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
 		im.define(load.CgroupsMap.Of(), &ebpf.MapSpec{
@@ -34,52 +30,28 @@ func (im *Image) trackers(host *Host, t *Target) {
 		refuse("which threads are in a cgroup is followed outside of the kernel")
 	}
 	if im.Asks {
-		im.threads(host, t)
+		tracker.Threads(&im.Image, host, t)
 		return
 	}
 	traced := slices.ContainsFunc(im.graph.sources, func(e *source) bool { return !e.Sampled })
 	if !t.InSet() || !traced {
 		return // samples come of the target alone
 	}
-	im.define(load.ControlMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
-	im.define(load.ProcessesMap.Of(), &ebpf.MapSpec{
-		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14,
-	})
-	if t.Workload {
-		c := assembler.New()
-		end := c.Label()
-		c.Call(asm.FnGetCurrentPidTgid)
-		c.Emit(asm.RSh.Imm(asm.R0, 32))
-		c.MapValue(asm.R2, load.ControlMap.Of(), 0)
-		c.Emit(asm.LoadMem(asm.R1, asm.R2, 8, asm.DWord))
-		c.IfReg(asm.JNE, asm.R0, asm.R1, end)
-		c.Emit(asm.StoreMem(asm.R2, 0, asm.R0, asm.DWord))
-		c.Place(end)
-		c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-		im.Programs = append(im.Programs, load.Program{Label: "workload", Kind: ebpf.RawTracepoint,
-			Attach: "sched_process_exec", Ins: c.Finish(), Event: -1})
+	tracker.Processes(&im.Image, host, t)
+}
+
+// Some plans ask whether a thread is one of the target's, traced(tid): they are about
+// threads that others wake and switch to, so their programs run for all, and the target
+// is a set of threads: those of the beginning, and those that they start as far as these
+// belong to it.
+
+// asks reports that some expression asks for threads of the target.
+func (s *graph) asks() bool {
+	found := false
+	for i := range s.sources {
+		for _, n := range s.nodes(i) {
+			found = found || expr.HasNative(n, expr.AsksThreads)
+		}
 	}
-	if !t.Follow {
-		return
-	}
-	at, ok := host.Member("task_struct", "tgid")
-	if !ok {
-		refuse("following children needs the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
-	}
-	im.Follow = true
-	c := assembler.New()
-	exit := c.Label()
-	c.Emit(asm.Mov.Reg(asm.R6, asm.R1), asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord))
-	c.Emit(asm.And.Imm(asm.R0, cloneThread))
-	c.IfImm(asm.JNE, asm.R0, 0, exit)
-	c.Call(asm.FnGetCurrentPidTgid)
-	c.Tasks(t, exit)
-	k := c.Alloc(8)
-	c.NewTask(k, at)
-	c.Put(load.ProcessesMap.Of(), k, k, ebpf.UpdateAny)
-	c.Place(exit)
-	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	im.Programs = append(im.Programs, load.Program{
-		Label: "children", Kind: ebpf.RawTracepoint, Attach: "task_newtask", Ins: c.Finish(), Event: -1,
-	})
+	return found
 }

@@ -1,11 +1,10 @@
 package bpf
 
 import (
-	"encoding/binary"
-
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/pattern"
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -21,8 +20,6 @@ import (
 // included. The stack has 512 bytes in all.
 const maxText = 128
 
-func pad(n int) int { return (n + 7) &^ 7 }
-
 // text puts n at off, which has room for size bytes.
 func (e *eval) text(off int16, size int, n expr.Node) {
 	c := e.code
@@ -31,10 +28,10 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	}
 	switch n := n.(type) {
 	case *expr.Const:
-		if i := indexNUL(n.Str); i >= 0 {
+		if i := textcode.IndexNUL(n.Str); i >= 0 {
 			refuse("a text with a NUL inside")
 		}
-		for i, w := range words(n.Str, size) {
+		for i, w := range textcode.Words(n.Str, size) {
 			c.Constant(asm.R0, int64(w))
 			c.Store(off+int16(8*i), asm.R0)
 		}
@@ -53,26 +50,6 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	default:
 		maker{e}.madeText(off, size, n)
 	}
-}
-
-func indexNUL(s string) int {
-	for i := range len(s) {
-		if s[i] == 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// words is s and zeros as 64-bit words.
-func words(s string, size int) []uint64 {
-	b := make([]byte, size)
-	copy(b, s)
-	ws := make([]uint64, size/8)
-	for i := range ws {
-		ws[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return ws
 }
 
 // textField reads a text field.
@@ -174,19 +151,7 @@ func (e *eval) textLen(n expr.Node) {
 		return
 	}
 	off := e.alloc(n)
-	if size > 32 {
-		maker{e}.length(off, size)
-		c.Stack = mark
-		return
-	}
-	done := c.Label()
-	for i := range size {
-		c.Emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
-		if i < size-1 {
-			c.IfImm(asm.JEq, asm.R1, 0, done)
-		}
-	}
-	c.Place(done)
+	e.texts().Count(off, size)
 	c.Stack = mark
 }
 
@@ -219,9 +184,11 @@ func (e *eval) compareText(n *expr.Binary, want bool, l label) {
 			e.equalConst(n.Y, x.Str, equal, l)
 			return
 		}
-		e.equalTexts(n.X, n.Y, equal, l)
+		a, b, size := e.bothTexts(n.X, n.Y)
+		e.texts().Equal(a, b, size, equal, l)
 	case expr.OpStrLt, expr.OpStrLe:
-		e.orderTexts(n.X, n.Y, op == expr.OpStrLe, want, l)
+		a, b, size := e.bothTexts(n.X, n.Y)
+		e.texts().Order(a, b, size, op == expr.OpStrLe, want, l)
 	default:
 		refuse("operator %s on texts", op)
 	}
@@ -234,7 +201,7 @@ func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
 	p := &pattern.Pattern{}
 	switch op {
 	case expr.OpGlob:
-		simple, op, ok := simpleGlob(text)
+		simple, op, ok := textcode.SimpleGlob(text)
 		switch {
 		case ok && op == expr.OpStrEq:
 			return &expr.Const{T: expr.TStr, Str: simple}, false
@@ -247,36 +214,16 @@ func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
 		e.prefix(x, text, want, l)
 		return nil, true
 	default:
-		if indexNUL(text) >= 0 {
-			refuse("a text with a NUL inside")
-		}
+		textcode.NoNUL(text)
 		p.Star()
 		p.Literal(text)
 		if op == expr.OpContains {
 			p.Star()
 		}
 	}
-	e.matches(x, p, text, want, l)
+	size := e.env.room(x)
+	e.texts().Matches(e.alloc(x), size, p, text, want, l)
 	return nil, true
-}
-
-// simpleGlob turns a glob into an equality or a prefix, if it is one.
-func simpleGlob(p string) (text string, op expr.Op, ok bool) {
-	op = expr.OpStrEq
-	for i := range len(p) {
-		switch p[i] {
-		case '*':
-			for _, r := range p[i:] {
-				if r != '*' {
-					return "", 0, false
-				}
-			}
-			return p[:i], expr.OpPrefix, true
-		case '?', '[':
-			return "", 0, false
-		}
-	}
-	return p, op, true
 }
 
 // equalConst jumps to l if (x == s) is equal.
@@ -289,114 +236,21 @@ func (e *eval) equalConst(x expr.Node, s string, equal bool, l label) {
 		return
 	}
 	size := e.env.room(x)
-	off := e.alloc(x)
-	if len(s) >= size || indexNUL(s) >= 0 {
-		if !equal {
-			c.GoTo(l)
-		}
-		return
-	}
-	differ := c.Label()
-	to := l
-	if equal {
-		to = differ
-	}
-	// Words behind the one with the NUL are zero on both sides.
-	for i, w := range words(s, pad(len(s)+1)) {
-		c.Load(asm.R0, off+int16(8*i))
-		c.Constant(asm.R1, int64(w))
-		c.IfReg(asm.JNE, asm.R0, asm.R1, to)
-	}
-	if equal {
-		c.GoTo(l)
-	}
-	c.Place(differ)
+	e.texts().EqualsConst(e.alloc(x), size, s, equal, l)
 }
 
 // prefix jumps to l if "x starts with s" is want.
 func (e *eval) prefix(x expr.Node, s string, want bool, l label) {
-	c := e.code
 	size := e.env.room(x)
-	off := e.alloc(x)
-	if len(s) >= size || indexNUL(s) >= 0 {
-		if !want {
-			c.GoTo(l)
-		}
-		return
-	}
-	differ := c.Label()
-	to := l
-	if want {
-		to = differ
-	}
-	for i, w := range words(s, pad(len(s))) {
-		c.Load(asm.R0, off+int16(8*i))
-		if n := len(s) - 8*i; n < 8 {
-			c.Emit(asm.LSh.Imm(asm.R0, int32(64-8*n)))
-			w <<= 64 - 8*n
-		}
-		c.Constant(asm.R1, int64(w))
-		c.IfReg(asm.JNE, asm.R0, asm.R1, to)
-	}
-	if want {
-		c.GoTo(l)
-	}
-	c.Place(differ)
+	e.texts().HasPrefix(e.alloc(x), size, s, want, l)
 }
 
-// texts evaluates two texts to places of one size.
-func (e *eval) texts(x, y expr.Node) (a, b int16, size int) {
+// bothTexts evaluates two texts to places of one size.
+func (e *eval) bothTexts(x, y expr.Node) (a, b int16, size int) {
 	size = max(e.env.room(x), e.env.room(y))
 	a = e.code.Alloc(size)
 	e.text(a, size, x)
 	b = e.code.Alloc(size)
 	e.text(b, size, y)
 	return a, b, size
-}
-
-func (e *eval) equalTexts(x, y expr.Node, equal bool, l label) {
-	c := e.code
-	a, b, size := e.texts(x, y)
-	differ := c.Label()
-	to := l
-	if equal {
-		to = differ
-	}
-	for i := 0; i < size; i += 8 {
-		c.Load(asm.R0, a+int16(i))
-		c.Load(asm.R1, b+int16(i))
-		c.IfReg(asm.JNE, asm.R0, asm.R1, to)
-	}
-	if equal {
-		c.GoTo(l)
-	}
-	c.Place(differ)
-}
-
-// orderTexts compares words as big-endian numbers: the zeros behind the
-// shorter text make it the smaller one.
-func (e *eval) orderTexts(x, y expr.Node, orEqual, want bool, l label) {
-	c := e.code
-	a, b, size := e.texts(x, y)
-	less, notLess, end := c.Label(), c.Label(), c.Label()
-	for i := 0; i < size; i += 8 {
-		c.Load(asm.R0, a+int16(i))
-		c.Load(asm.R1, b+int16(i))
-		c.Emit(asm.HostTo(asm.BE, asm.R0, asm.DWord), asm.HostTo(asm.BE, asm.R1, asm.DWord))
-		c.IfReg(asm.JLT, asm.R0, asm.R1, less)
-		c.IfReg(asm.JGT, asm.R0, asm.R1, notLess)
-	}
-	holds := func(truth bool) {
-		if truth == want {
-			c.GoTo(l)
-		} else {
-			c.GoTo(end)
-		}
-	}
-	holds(orEqual)
-	c.Place(less)
-	holds(true)
-	c.Place(notLess)
-	holds(false)
-	c.Place(end)
 }

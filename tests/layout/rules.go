@@ -79,9 +79,10 @@ var layers = [][]string{
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf/latetext"}, // its programs and maps are for bpf/load
 	{"bpf/assembler"},
-	{"bpf/bucket", "bpf/callstack"}, // what programs do with numbers, and with stacks of calls
-	{"bpf/hook"},                    // what calls a program, and what it finds there
-	{"bpf/owner"},
+	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
+	{"bpf/bucket", "bpf/callstack", "bpf/textcode", "bpf/tracker"},
+	{"bpf/hook"}, // what calls a program, and what it finds there
+	{"bpf/owner", "bpf/chain", "bpf/outbox"},
 	{"bpf"},
 	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.

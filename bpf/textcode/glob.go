@@ -1,10 +1,10 @@
-package bpf
+package textcode
 
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/pattern"
-	"ppscript/runtime/expr"
 )
 
 // This file matches texts with globs, and finds parts of texts.
@@ -20,18 +20,16 @@ import (
 // mostSteps bounds the instructions of one match.
 const mostSteps = 12000
 
-// matches jumps to l if "x matches p" is want.
-func (e *eval) matches(x expr.Node, p *pattern.Pattern, what string, want bool, l label) {
-	c := e.code
+// Matches jumps to l if "the text matches p" is want; what is p, for people.
+func (e Code) Matches(off int16, size int, p *pattern.Pattern, what string, want bool, l assembler.Label) {
+	c := e.Code
 	n := len(p.Chars)
 	if n > pattern.MostStates-2 {
-		refuse("a pattern of %d characters: %s", n, what)
+		assembler.Refuse("a pattern of %d characters: %s", n, what)
 	}
-	size := e.env.room(x)
-	off := e.alloc(x)
 	runs := p.Runs()
 	if size*(8*len(runs)+14) > mostSteps {
-		refuse("%s in texts of up to %d bytes", what, size-1)
+		assembler.Refuse("%s in texts of up to %d bytes", what, size-1)
 	}
 	end := int32(1) << (n + 1) // the text is over, and matched
 	c.Emit(asm.Mov.Imm(asm.R0, 1))
@@ -53,5 +51,5 @@ func (e *eval) matches(x expr.Node, p *pattern.Pattern, what string, want bool, 
 			asm.And.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 1), asm.Or.Reg(asm.R0, asm.R4))
 	}
 	c.Emit(asm.And.Imm(asm.R0, end))
-	e.code.IfTrue(asm.R0, want, l)
+	e.IfTrue(asm.R0, want, l)
 }

@@ -1,4 +1,6 @@
-package bpf
+// Package outbox generates how programs send records, through the buffers of package
+// ringbuf. Package bpf calls it with a record that is whole but for its head.
+package outbox
 
 import (
 	"github.com/cilium/ebpf"
@@ -6,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/sent"
 )
@@ -27,39 +30,46 @@ const (
 	ringHeader      = 8 // BPF_RINGBUF_HDR_SZ
 )
 
-// An outgoing is a record to be sent, behind room for its head: on the stack, or at R7
+// A Record is a record to be sent, behind room for its head: on the stack, or at R7
 // if its length is only known when the program runs.
-type outgoing struct {
-	at     int16 // of the head, on the stack
-	size   int   // that is known, with the head
-	length int16 // where on the stack it stands how much more it is; 0 is nothing
-	most   int   // of that
-	stream int   // its number
-	number int16 // where on the stack the number stands, if only the program knows it
+type Record struct {
+	At     int16 // of the head, on the stack
+	Size   int   // that is known, with the head
+	Length int16 // where on the stack it stands how much more it is; 0 is nothing
+	Most   int   // of that
+	Stream int   // its number
+	Number int16 // where on the stack the number stands, if only the program knows it
+}
+
+// An Outbox sends the records of a program.
+type Outbox struct {
+	*assembler.Code
+	Hook    *hook.Hook
+	Members *hook.Members
 }
 
 // head stores a part of the head.
-func (s *sender) head(r *outgoing, off int, src asm.Register) {
-	if r.length != 0 {
-		s.code.Emit(asm.StoreMem(asm.R7, int16(off-sent.HeadSize), src, asm.DWord))
+func (s *Outbox) head(r *Record, off int, src asm.Register) {
+	if r.Length != 0 {
+		s.Emit(asm.StoreMem(asm.R7, int16(off-sent.HeadSize), src, asm.DWord))
 	} else {
-		s.code.Store(r.at+int16(off), src)
+		s.Store(r.At+int16(off), src)
 	}
 }
 
-// send completes a record and sends it. R7 to R9 are lost.
-func (s *sender) send(r *outgoing) {
-	c := s.code
+// Send completes a record and sends it. R7 to R9 are lost.
+func (s *Outbox) Send(r *Record) {
+	c := s.Code
 	// The program computes as much as it can before, to keep the time without preemption short.
-	c.Load(asm.R0, s.eval.members.PidTgid())
+	c.Load(asm.R0, s.Members.PidTgid())
 	s.head(r, sent.HeadTask, asm.R0)
-	if r.number != 0 {
-		c.Load(asm.R0, r.number)
+	if r.Number != 0 {
+		c.Load(asm.R0, r.Number)
 	} else {
-		c.Emit(asm.Mov.Imm(asm.R0, int32(r.stream)))
+		c.Emit(asm.Mov.Imm(asm.R0, int32(r.Stream)))
 	}
 	s.head(r, sent.HeadStream, asm.R0)
-	on := s.eval.hook.Unpreempted()
+	on := s.Hook.Unpreempted()
 	done, lost, nowhere := c.Label(), c.Label(), c.Label()
 	cpu := c.Alloc(8)
 	c.Call(asm.FnGetSmpProcessorId)
@@ -78,26 +88,26 @@ func (s *sender) send(r *outgoing) {
 	c.Emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendFailed))
 	c.GoTo(done)
 	c.Place(nowhere) // a CPU that came later
-	s.count(load.StatLost)
+	c.Count(load.StatsMap.Of(s.Hook.Index), load.StatLost)
 	c.Place(done)
 	on()
 }
 
 // output sends a record to the buffer in R8. Who waits is woken when the bytes
 // that nobody has read pass the mark in R9, not for each record beyond it.
-func (s *sender) output(r *outgoing, lost label) {
-	c := s.code
+func (s *Outbox) output(r *Record, lost assembler.Label) {
+	c := s.Code
 	quiet := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Mov.Imm(asm.R2, ringAvailable))
 	c.Call(asm.FnRingbufQuery)
-	if r.length == 0 {
-		c.Addr(asm.R2, r.at)
-		c.Emit(asm.Mov.Imm(asm.R3, int32(r.size)))
+	if r.Length == 0 {
+		c.Addr(asm.R2, r.At)
+		c.Emit(asm.Mov.Imm(asm.R3, int32(r.Size)))
 	} else {
 		c.Emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -sent.HeadSize))
-		c.Load(asm.R3, r.length)
-		c.IfImm(asm.JGT, asm.R3, int32(r.most), lost) // the verifier wants to see it
-		c.Emit(asm.Add.Imm(asm.R3, int32(r.size)))
+		c.Load(asm.R3, r.Length)
+		c.IfImm(asm.JGT, asm.R3, int32(r.Most), lost) // the verifier wants to see it
+		c.Emit(asm.Add.Imm(asm.R3, int32(r.Size)))
 	}
 	c.Emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, load.SendWake, asm.DWord))
 	c.IfReg(asm.JGE, asm.R0, asm.R1, quiet)
@@ -113,8 +123,8 @@ func (s *sender) output(r *outgoing, lost label) {
 // of them yet.
 //
 // Slow path but for the first comparison.
-func (s *sender) tell() {
-	c := s.code
+func (s *Outbox) tell() {
+	c := s.Code
 	fine := c.Label()
 	c.Emit(asm.LoadMem(asm.R1, asm.R9, load.SendFailed, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R9, load.SendTold, asm.DWord))
@@ -142,11 +152,11 @@ func (s *sender) tell() {
 	c.Stack = mark
 }
 
-// buffers adds the maps that lead to the buffers. Their sizes are for who reads
+// Maps defines the maps that lead to the buffers. Their sizes are for who reads
 // them to say.
-func (im *Image) buffers() {
-	im.define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
+func Maps(define func(load.MapID, *ebpf.MapSpec)) {
+	define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
 		Flags: unix.BPF_F_MMAPABLE})
-	im.define(load.BuffersMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
+	define(load.BuffersMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
 		InnerMap: &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 4096}})
 }

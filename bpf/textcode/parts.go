@@ -1,0 +1,165 @@
+package textcode
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+)
+
+// This file takes texts apart, and finds texts in others.
+
+// WordAt loads 8 bytes of a text from byte i on; those behind its room are 0.
+func (e Code) WordAt(dst, scratch asm.Register, text int16, room, i int) {
+	c := e.Code
+	k, shift := i/8*8, int32(i%8*8)
+	c.Load(dst, text+int16(k))
+	if shift == 0 {
+		return
+	}
+	c.Emit(asm.RSh.Imm(dst, shift))
+	if k+8 < room {
+		c.Load(scratch, text+int16(k+8))
+		c.Emit(asm.LSh.Imm(scratch, 64-shift), asm.Or.Reg(dst, scratch))
+	}
+}
+
+// Length leaves in R0 how many bytes the text at a place has.
+func (e Code) Length(text int16, room int) {
+	c := e.Code
+	// It is copied onto itself, and the helper counts.
+	c.Addr(asm.R1, text)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(room)), asm.Mov.Reg(asm.R3, asm.R1))
+	c.Call(asm.FnProbeReadKernelStr)
+	c.Emit(asm.Sub.Imm(asm.R0, 1))
+}
+
+// Negative leaves in dst 1 if src is negative, else 0.
+func (e Code) Negative(dst, src asm.Register) {
+	e.Emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
+}
+
+// Index makes of the index in R0, which counts from the end if it is negative, one that
+// counts from the front; R1 is the length. Starlark takes indices of 32 bits: small says
+// that it is one.
+func (e Code) Index(small bool, length int16) {
+	c := e.Code
+	if !small {
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
+		c.Extend(asm.R1, 32, true)
+		c.IfReg(asm.JNE, asm.R0, asm.R1, e.Fail)
+	}
+	c.Load(asm.R1, length)
+	e.Negative(asm.R2, asm.R0)
+	c.Emit(asm.Mul.Reg(asm.R2, asm.R1), asm.Add.Reg(asm.R0, asm.R2))
+}
+
+// Clamp brings the index in R0 into the text, whose length is in R1.
+func (e Code) Clamp() {
+	c := e.Code
+	e.Negative(asm.R2, asm.R0)
+	c.Emit(asm.Xor.Imm(asm.R2, 1), asm.Mul.Reg(asm.R0, asm.R2))
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Reg(asm.R3, asm.R0))
+	e.Negative(asm.R2, asm.R3)
+	c.Emit(asm.Mul.Reg(asm.R2, asm.R3), asm.Add.Reg(asm.R0, asm.R2))
+}
+
+// CopyPart copies R2 bytes of a text, nothing if that is negative, from byte R3 on.
+func (e Code) CopyPart(off int16, size int, text int16, room int) {
+	c := e.Code
+	e.Negative(asm.R4, asm.R2)
+	c.Emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
+	c.Zero(off, size)
+	// The verifier does not know what was computed.
+	c.IfImm(asm.JGT, asm.R2, int32(min(size, room)-1), e.Fail)
+	c.IfImm(asm.JGT, asm.R3, int32(room-1), e.Fail)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, int32(text)))
+	c.Addr(asm.R1, off)
+	c.Call(asm.FnProbeReadKernel)
+}
+
+// Tail copies a text from byte R0 on, with the zeros behind it.
+func (e Code) Tail(off int16, size int, text int16, room int) {
+	c := e.Code
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(room-1)), asm.Sub.Reg(asm.R2, asm.R0))
+	e.CopyPart(off, size, text, room)
+}
+
+// Find leaves in R0 where a constant is first, or last, in the text at a place; -1 is
+// nowhere.
+func (e Code) Find(text int16, room int, sub string, last bool) {
+	c := e.Code
+	if len(sub) > 8 || IndexNUL(sub) >= 0 {
+		assembler.Refuse("finding a text of %d bytes", len(sub))
+	}
+	places := room - len(sub)
+	if places <= 0 {
+		c.Emit(asm.Mov.Imm(asm.R0, -1))
+		return
+	}
+	unused := int32(64 - 8*len(sub))
+	c.Constant(asm.R4, int64(Words(sub, 8)[0]<<unused))
+	// R5 is 1 while none was found.
+	c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
+	for i := range places {
+		e.WordAt(asm.R1, asm.R2, text, room, i)
+		if unused > 0 {
+			c.Emit(asm.LSh.Imm(asm.R1, unused))
+		}
+		// R2 is 1 if it is not here.
+		c.Emit(asm.Xor.Reg(asm.R1, asm.R4), asm.Mov.Reg(asm.R2, asm.R1), asm.Neg.Imm(asm.R2, 0),
+			asm.Or.Reg(asm.R2, asm.R1), asm.RSh.Imm(asm.R2, 63))
+		if last {
+			c.Emit(asm.Mul.Reg(asm.R0, asm.R2), asm.Xor.Imm(asm.R2, 1), asm.Mul.Imm(asm.R2, int32(i+1)),
+				asm.Add.Reg(asm.R0, asm.R2))
+		} else {
+			c.Emit(asm.And.Reg(asm.R5, asm.R2), asm.Add.Reg(asm.R0, asm.R5))
+		}
+	}
+	if last {
+		c.Emit(asm.Sub.Imm(asm.R0, 1))
+	} else {
+		c.Emit(asm.Mul.Imm(asm.R5, int32(places+1)), asm.Sub.Reg(asm.R0, asm.R5))
+	}
+}
+
+// ChangeCase changes the case of the letters of a text in its place, eight at a time.
+// Letters beyond ASCII fail.
+func (e Code) ChangeCase(off int16, size int, upper bool) {
+	c := e.Code
+	const each = uint64(0x0101010101010101)
+	word := func(dst asm.Register, b byte) { c.Constant(dst, int64(each*uint64(b))) }
+	first, last := byte('A'), byte('Z')
+	if upper {
+		first, last = 'a', 'z'
+	}
+	word(asm.R3, 0x80)
+	word(asm.R4, 0x80-first)
+	word(asm.R5, 0x80-last-1)
+	for i := 0; i < size; i += 8 {
+		c.Load(asm.R0, off+int16(i))
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.And.Reg(asm.R1, asm.R3))
+		c.IfImm(asm.JNE, asm.R1, 0, e.Fail)
+		// The top bit of each byte: it is not below first, and not up to last.
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.Add.Reg(asm.R1, asm.R4),
+			asm.Mov.Reg(asm.R2, asm.R0), asm.Add.Reg(asm.R2, asm.R5), asm.Xor.Imm(asm.R2, -1),
+			asm.And.Reg(asm.R1, asm.R2), asm.And.Reg(asm.R1, asm.R3), asm.RSh.Imm(asm.R1, 2),
+			asm.Xor.Reg(asm.R0, asm.R1))
+		c.Store(off+int16(i), asm.R0)
+	}
+}
+
+// Front copies left bytes of a text from byte lo on.
+func (e Code) Front(off int16, size int, text int16, room, lo, left int) {
+	c := e.Code
+	for i := 0; i < size; i += 8 {
+		if left-i <= 0 {
+			c.Zero(off+int16(i), 8)
+			continue
+		}
+		e.WordAt(asm.R0, asm.R1, text, room, lo+i)
+		if keep := left - i; keep < 8 {
+			c.Emit(asm.LSh.Imm(asm.R0, int32(64-8*keep)), asm.RSh.Imm(asm.R0, int32(64-8*keep)))
+		}
+		c.Store(off+int16(i), asm.R0)
+	}
+}
