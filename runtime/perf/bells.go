@@ -36,6 +36,7 @@ type rest struct {
 	bells poll.Bells
 	// hopeless says that not all events can have a bell.
 	hopeless bool
+	awaited  []int // descriptors of the processes of AwaitEnds
 }
 
 // Idle reports that nothing has come for a while, and that Poll may be given more
@@ -55,6 +56,7 @@ func (r *rest) AwaitEnds(pids []int) bool {
 			return false
 		}
 		r.src.tasks.pidfds = append(r.src.tasks.pidfds, fd)
+		r.awaited = append(r.awaited, fd)
 		if r.src.poll.Edge(fd, poll.End) != nil {
 			return false
 		}
@@ -62,8 +64,19 @@ func (r *rest) AwaitEnds(pids []int) bool {
 	return true
 }
 
-// SawEnd reports that one of the processes of AwaitEnds has ended.
-func (r *rest) SawEnd() bool { return r.src.poll != nil && r.src.poll.Ended }
+// SawEnds reports that all processes of AwaitEnds have ended, whether or not somebody
+// has collected their status.
+func (r *rest) SawEnds() bool {
+	if r.src.poll == nil || !r.src.poll.Ended {
+		return false
+	}
+	for _, fd := range r.awaited {
+		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0); n != 1 {
+			return false
+		}
+	}
+	return true
+}
 
 // unread reports that there is nothing to read before the end.
 func (r *rest) unread() bool { return len(r.src.rings) == 0 || r.src.cfg.Overwrite }

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"os/exec"
 	"testing"
 	"time"
 
@@ -132,5 +133,44 @@ func TestThreadThatRunsWakesWhoSleeps(t *testing.T) {
 	}
 	if n != 1 || time.Since(start) >= bellTest {
 		t.Errorf("got %d samples after %v, want 1 at once", n, time.Since(start))
+	}
+}
+
+// A process that has ended is seen before anybody collects its status.
+func TestSawEndsOfAll(t *testing.T) {
+	needRoot(t)
+	s := openSource(t, Config{Target: Target{CPUs: []int{0}},
+		Events: []EventConfig{{Schema: tracepoint(t, "sched:sched_process_exec")}}})
+	var cmds []*exec.Cmd
+	var pids []int
+	for range 2 {
+		cmd := exec.Command("sleep", "100")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds, pids = append(cmds, cmd), append(pids, cmd.Process.Pid)
+	}
+	if !s.AwaitEnds(pids) {
+		t.Fatal("got no news of the ends, want them told")
+	}
+	for i, cmd := range cmds {
+		if s.SawEnds() {
+			t.Errorf("got the end of all with %d of 2 ended", i)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for !s.SawEnds() && time.Since(start) < bellTest && i == 1 {
+			if err := s.Poll(t.Context(), bellTest); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !s.SawEnds() {
+		t.Error("got no end, want that of both")
+	}
+	for _, cmd := range cmds {
+		cmd.Wait()
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/poll"
+	"ppscript/runtime/watched"
 )
 
 // This file is what a run does from its first event to its last result.
@@ -69,7 +70,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.send(ended); err != nil {
 			return err
 		}
-		over := ended || r.plan.Watch && r.env.watch.Over(now) || r.results.failed != nil ||
+		over := ended || r.plan.Watch && r.env.watch.Over(now, r.in.sawEnds()) || r.results.failed != nil ||
 			r.instance.Router.Done() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
@@ -222,6 +223,8 @@ func beforeSweep(programs *load.Run) time.Duration {
 // nap is how long the loop may sleep.
 func (r *run) nap() time.Duration {
 	switch {
+	case r.plan.Watch && r.env.watch.Ending():
+		return watched.LastSwitch
 	case r.in.windows.awaited(), r.eval != nil, len(r.env.rec.remotes) > 0, plan.Has[*plan.PushOp](r.plan):
 		return pollTime
 	case r.in.kernel != nil:
@@ -230,7 +233,7 @@ func (r *run) nap() time.Duration {
 		return pollTime
 	case r.in.live == nil && r.in.src != nil:
 		return pollTime // a recording
-	case r.plan.Watch && (!r.env.watch.Told || r.in.live.SawEnd()):
+	case r.plan.Watch && !r.env.watch.Told:
 		return time.Second
 	}
 	return idleTime

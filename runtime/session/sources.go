@@ -92,3 +92,6 @@ func (e *ending) of(status *os.ProcessState, over bool) {
 		e.status, e.signal = workload.ExitStatus(status)
 	}
 }
+
+// sawEnds reports that the source has seen the end of all processes that the user named.
+func (s *sources) sawEnds() bool { return s.live != nil && s.live.SawEnds() }

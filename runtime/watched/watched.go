@@ -28,8 +28,9 @@ type Set struct {
 	// children says that processes started by those observed belong to them.
 	children bool
 	checked  time.Time
-	// Told says that the end of all of them ends a Poll.
-	Told bool
+	// Told says that the end of all of them ends a Poll, ended when that was seen.
+	Told  bool
+	ended time.Time
 }
 
 // Traced tells whether a thread is observed. The idle task never is.
@@ -108,9 +109,23 @@ func (w *Set) Record(e *event.Event) {
 	}
 }
 
-// Over reports that all processes that the user named have ended; it looks
-// at most once a second, and then also who has entered the cgroups.
-func (w *Set) Over(now time.Time) bool {
+// LastSwitch is how long after the end of a process is told its last thread has left its
+// CPU at the latest.
+const LastSwitch = 20 * time.Millisecond
+
+// Ending reports that all of them have ended, and that Over is about to say so.
+func (w *Set) Ending() bool { return !w.ended.IsZero() }
+
+// Over reports that all processes that the user named have ended. told says that their
+// source has seen it; without that it looks at most once a second, and then also who has
+// entered the cgroups.
+func (w *Set) Over(now time.Time, told bool) bool {
+	if told && w.ended.IsZero() {
+		w.ended = now
+	}
+	if w.Ending() && now.Sub(w.ended) >= LastSwitch {
+		return true
+	}
 	if len(w.pids)+len(w.cgroups) == 0 || now.Sub(w.checked) < time.Second {
 		return false
 	}
