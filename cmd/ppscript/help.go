@@ -1,7 +1,12 @@
 package main
 
 import (
+	"strings"
+
+	"ppscript/cmd/ppscript/eventhelp"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+	"ppscript/scripts"
 	"ppscript/stdlib"
 
 	"github.com/spf13/cobra"
@@ -59,4 +64,19 @@ func helpOn(a *app, c *cobra.Command, args []string) error {
 		return err
 	}
 	return scriptHelp(&a.Console, inv)
+}
+
+// helpEvents explains events, with the command lines of the script that is named, else of all,
+// that can use them.
+func helpEvents(a *app, inv *invocation) error {
+	show := eventhelp.Show{Console: &a.Console, Tasks: namesTasks,
+		Users: append(stdlib.Names(), scripts.Names()...)}
+	show.Host = func() (*script.Host, error) {
+		host, _, err := a.newHost()
+		return host, err
+	}
+	if inv.module != nil {
+		show.Users = []string{strings.ReplaceAll(inv.name, "-", "_")}
+	}
+	return show.Events(inv.asks.helpEvents)
 }

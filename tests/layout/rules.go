@@ -132,9 +132,10 @@ var layers = [][]string{
 	// The parts of the command line that know nothing of the others.
 	{"cmd/ppscript/console"},
 	{
-		"cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
+		"cmd/ppscript/eventhelp", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
 		"cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
 	},
+	{"cmd/ppscript/newscript"},
 	{"cmd/ppscript"},
 }
 

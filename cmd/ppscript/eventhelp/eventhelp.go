@@ -1,4 +1,6 @@
-package main
+// Package eventhelp explains events: their fields, what these point to, who causes them, and
+// the command lines that can use them.
+package eventhelp
 
 import (
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/kerneltype"
@@ -23,12 +26,22 @@ import (
 	"ppscript/stdlib"
 )
 
-// helpEvents explains events: command lines that can use them, with a dot for
-// what the user fills in, then each event's fields and in whose context it
-// fires.
-func helpEvents(a *app, inv *invocation) error {
+// A Show is what is explained, and by whom it is used.
+type Show struct {
+	Console *console.Console
+	// Host makes what loads the scripts that could use the events.
+	Host func() (*script.Host, error)
+	// Users are the scripts that are asked.
+	Users []string
+	// Tasks are the options that say which tasks to observe: not for scripts that observe whole CPUs.
+	Tasks map[string]bool
+}
+
+// Events explains the events that texts name: command lines that can use them, with a dot for
+// what the user fills in, then each event's fields and in whose context it fires.
+func (s *Show) Events(texts []string) error {
 	var sources []*plan.Source
-	for _, text := range inv.asks.helpEvents {
+	for _, text := range texts {
 		list, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
 			return err
@@ -42,48 +55,45 @@ func helpEvents(a *app, inv *invocation) error {
 	var names []string
 	var functions strings.Builder
 	types := kerneltype.Running()
-	for _, s := range sources {
-		if p := s.Probe; p != nil && (p.Kind == probe.Kprobe || p.Kind == probe.Kretprobe) {
-			if explainFunction(&a.Console, &functions, types, p) {
+	for _, src := range sources {
+		if p := src.Probe; p != nil && (p.Kind == probe.Kprobe || p.Kind == probe.Kretprobe) {
+			if explainFunction(s.Console, &functions, types, p) {
 				continue
 			}
 		}
-		if s.Kind != plan.Tracepoint {
-			return usagef("help", s.FullName(), "not a tracepoint: it has no fields of its own").
+		if src.Kind != plan.Tracepoint {
+			return diag.Errorf(diag.Usage, "help", src.FullName(),
+				"not a tracepoint: it has no fields of its own").
 				WithHint("list the tracepoints: ppscript list events")
 		}
-		found, err := tfs.Match(s.FullName())
+		found, err := tfs.Match(src.FullName())
 		if err != nil {
 			return err
 		}
 		names = append(names, found...)
 	}
-	users := append(stdlib.Names(), scripts.Names()...)
-	if inv.module != nil {
-		users = []string{strings.ReplaceAll(inv.name, "-", "_")}
-	}
-	host, _, err := a.newHost()
+	host, err := s.Host()
 	if err != nil {
 		return err
 	}
 	var w strings.Builder
 	w.WriteString(functions.String())
 	if len(names) == 0 {
-		return a.Page(w.String())
+		return s.Console.Page(w.String())
 	}
-	l := a.Layout(true)
+	l := s.Console.Layout(true)
 	for _, name := range slices.Compact(names) {
-		if err := explainEvent(&a.Console, &w, l, tfs, types, name); err != nil {
+		if err := explainEvent(s.Console, &w, l, tfs, types, name); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&w, "%s\n\n", a.Title("Who can use it, with a dot for what you fill in"))
-	for _, name := range users {
-		if line := usageLine(host, name, names); line != "" {
+	fmt.Fprintf(&w, "%s\n\n", s.Console.Title("Who can use it, with a dot for what you fill in"))
+	for _, name := range s.Users {
+		if line := s.usageLine(host, name, names); line != "" {
 			w.WriteString(l.Text("    " + line))
 		}
 	}
-	return a.Page(w.String())
+	return s.Console.Page(w.String())
 }
 
 // explainEvent shows the fields of an event as a table, how its lines are
@@ -145,7 +155,7 @@ func fieldName(declaration string) string {
 
 // usageLine is the command line with which a profiler uses the events; "" if
 // it cannot. One that takes events takes any; the others must name one.
-func usageLine(host *script.Host, name string, events []string) string {
+func (s *Show) usageLine(host *script.Host, name string, events []string) string {
 	file, ok := stdlib.Find(name)
 	if !ok {
 		if file, ok = scripts.Find(name); !ok {
@@ -190,11 +200,11 @@ func usageLine(host *script.Host, name string, events []string) string {
 	for _, c := range []struct{ name, text string }{
 		{"cpus", "[-C .]"}, {"pids", "[-p .]"}, {"interval", "[-i .]"}, {"mmap_pages", "[-m .]"},
 	} {
-		if whole := m.Options != nil && m.Options.WholeCPUs; !own[c.name] && !(whole && namesTasks[c.name]) {
+		if whole := m.Options != nil && m.Options.WholeCPUs; !own[c.name] && !(whole && s.Tasks[c.name]) {
 			words = append(words, c.text)
 		}
 	}
-	return "ppscript " + display(name) + " " + strings.Join(words, " ")
+	return "ppscript " + strings.ReplaceAll(name, "_", "-") + " " + strings.Join(words, " ")
 }
 
 var loaded = regexp.MustCompile(`load\("(?:@stdlib//([^"]+)|(\.[^"]+))"`)
