@@ -17,8 +17,8 @@ import (
 // the event had waited, or is at hand. What waits in the end is read out of the map
 // (load/waiting.go), and is the same again.
 //
-// The newest event is the one that finds no room in a full map; natively it is the
-// oldest that goes. Both are counted as evicted.
+// Where more wait than may, the oldest are given up as natively, but by ppscript, now and
+// then (load/room.go). An event that finds no room before is evicted at once.
 
 // A left is what is sent of an event that stays without a partner.
 type left struct {

@@ -16,6 +16,7 @@ const (
 	defaultWaiting = 1 << 16
 	defaultBuckets = 1 << 17
 	reservedMost   = 1 << 13
+	mostWaiting    = 1 << 20
 )
 
 // spareRows is how many rows memory is set aside for beside a map that grows.
@@ -112,7 +113,7 @@ func (im *Image) common() {
 			limit = defaultWaiting
 		}
 		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
-			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, 1<<20))}
+			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, mostWaiting))}
 		if j.spec.Nested {
 			waiting.KeySize += 8 // the depth
 			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom), ValueSize: 8,
@@ -121,6 +122,12 @@ func (im *Image) common() {
 				depths = taskMap(8)
 			}
 			(&callstack.Stacks{Join: j.index}).Maps(depths, im.define)
+		}
+		if !j.spec.Nested {
+			most := int(waiting.MaxEntries)
+			waiting.MaxEntries = uint32(load.WaitingRoom(most))
+			im.Waits = append(im.Waits, load.Wait{Map: load.WaitMap.Of(j.index), Join: j.index, Most: most,
+				Keep: len(j.lefts) > 0})
 		}
 		im.define(load.WaitMap.Of(j.index), waiting)
 	}

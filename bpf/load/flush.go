@@ -124,7 +124,7 @@ func (r States) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
 
 // area is the memory through which a fold is flushed, which stays mapped.
 func (r States) area(f *Flush) (mem []byte, err error) {
-	if mem = r.folds.areas[f.Area]; mem != nil {
+	if mem = r.swept.areas[f.Area]; mem != nil {
 		return mem, nil
 	}
 	m := r.maps[f.Area]
@@ -132,10 +132,10 @@ func (r States) area(f *Flush) (mem []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("map the memory of a flush: %w", err)
 	}
-	if r.folds.areas == nil {
-		r.folds.areas = map[MapID][]byte{}
+	if r.swept.areas == nil {
+		r.swept.areas = map[MapID][]byte{}
 	}
-	r.folds.areas[f.Area] = mem
+	r.swept.areas[f.Area] = mem
 	return mem, nil
 }
 
@@ -170,10 +170,10 @@ func (r States) end() error {
 // unmap gives the memory of flushes back.
 func (r States) unmap() error {
 	var errs []error
-	for _, mem := range r.folds.areas {
+	for _, mem := range r.swept.areas {
 		errs = append(errs, unix.Munmap(mem))
 	}
-	r.folds.areas = nil
+	r.swept.areas = nil
 	return errors.Join(errs...)
 }
 

@@ -21,6 +21,7 @@ type Image struct {
 	Units    []*Unit
 	Folds    []Fold // whose states are given up before their maps are full
 	Flushes  []Flush
+	Waits    []Wait // of which the oldest are given up
 	// Events is how many events have a program; each has counters in the map StatsMap.
 	Events int
 	// Intervals says that there are two generations of what is counted.

@@ -282,8 +282,8 @@ func (r *Run) Loss() (Loss, error) {
 	probes := r.missing.sum()
 	l.Joins.Lost = missed - r.missed + probes - r.missing.told + since(StatLost)
 	r.missed, r.missing.told = missed, probes
-	l.Joins.Evicted += r.folds.evicted - r.folds.told
-	r.folds.told = r.folds.evicted
+	l.Joins.Evicted += r.swept.evicted - r.swept.told
+	r.swept.told = r.swept.evicted
 	r.before = now
 	return l, nil
 }

@@ -31,7 +31,7 @@ type Run struct {
 	missed     uint64   // hits without a program, since another one ran
 	missing    missing
 	gone       map[uint32]bool // threads of the set that had ended
-	folds      folds
+	swept      swept
 	stopped    bool
 
 	// Places are the events as perf opens them: where probes sit.
@@ -282,6 +282,7 @@ func (r *Run) Stop() error {
 	if r.maps[SendMap.Of()] != nil {
 		r.settle() // all that they sent is there then
 	}
+	errs = append(errs, waiters{r}.even())
 	return errors.Join(errs...)
 }
 

@@ -32,10 +32,11 @@ type Fold struct {
 	First        int      // the first word that is compared with Begin
 }
 
-// folds is how full the maps of all folds are.
-type folds struct {
-	fill []fill // by fold
-	// evicted is how many states were given up so far, and told how many of them
+// swept is how full the maps of all folds and joins are.
+type swept struct {
+	fill  []fill     // by fold
+	waits []waitRoom // by Image.Waits
+	// evicted is how many states and events were given up so far, and told how many of them
 	// Loss returned.
 	evicted, told uint64
 	areas         map[MapID][]byte // through which states are flushed
@@ -56,24 +57,20 @@ type foldKey struct {
 	begun bool // it is not as at its begin
 }
 
-// Fills reports that maps may fill up, so that Sweep has work now and then; and whether
-// programs were filling them when it last looked.
-func (r *Run) Fills() (may, does bool) { return len(r.im.Folds) > 0, r.folds.grows }
-
 // sweepFolds makes room in the maps that are nearly full.
 func (r *Run) sweepFolds() error {
-	if r.folds.fill == nil {
-		r.folds.fill = make([]fill, len(r.im.Folds))
+	if r.swept.fill == nil {
+		r.swept.fill = make([]fill, len(r.im.Folds))
 	}
-	r.folds.grows = false
+	r.swept.grows = false
 	var made [1]uint64
 	for i := range r.im.Folds {
 		f := &r.im.Folds[i]
 		if err := r.words(f.Made).lookup(make([]byte, 4), made[:]); err != nil {
 			return fmt.Errorf("count the states of a fold: %w", err)
 		}
-		is := &r.folds.fill[i]
-		r.folds.grows = r.folds.grows || made[0] != is.made
+		is := &r.swept.fill[i]
+		r.swept.grows = r.swept.grows || made[0] != is.made
 		is.made = made[0]
 		m := r.words(f.States)
 		most := uint64(m.entries)
@@ -117,7 +114,7 @@ func (r *Run) sweepFold(f *Fold, m *words64) (have uint64, err error) {
 		if err := bpfElem(mapDelete, &elemAttr{fd: uint32(m.fd), key: unsafe.Pointer(&key[0])}); err != nil {
 			return 0, err
 		}
-		r.folds.evicted += uint64(event.Bit(k.begun))
+		r.swept.evicted += uint64(event.Bit(k.begun))
 	}
 	return uint64(len(keys) - over), nil
 }

@@ -141,9 +141,10 @@ func (r *Run) sweepThreads() error {
 }
 
 // Sweep makes room in maps, so that they do not fill up. It forgets processes that have
-// ended, so that a number that is given again does not count, and states of folds.
+// ended, so that a number that is given again does not count, states of folds,
+// and events that wait in joins.
 func (r *Run) Sweep() error {
-	if err := r.sweepFolds(); err != nil {
+	if err := errors.Join(r.sweepFolds(), waiters{r}.sweep()); err != nil {
 		return err
 	}
 	if r.im.Asks || !r.im.Follow {

@@ -22,7 +22,7 @@ func joinStages() *b.Builtin {
 			{Name: "cycle", Type: b.Bool, Default: starlark.False, Named: true, Doc: "the last stage also precedes the first; one stage is enough then"},
 			{Name: "impl", Type: b.OneOf("pairs", "nested"), Default: starlark.String("pairs"), Named: true,
 				Doc: "pairs: an end takes the newest start of its key. nested: entries and returns nest as calls do, each key has a stack"},
-			{Name: "limit", Type: b.Int, Named: true, Doc: "how many starts may wait, in 256 MiB at most; else a million"},
+			{Name: "limit", Type: b.Int, Named: true, Doc: "how many starts may wait, in 256 MiB at most; else a million, or 65,536 inside the kernel"},
 		},
 		Returns: "stream of pairs",
 		Result: "pairs with start, end, delay (duration) and key; an end takes the newest start of its key, if that is of the stage before " +
@@ -31,7 +31,8 @@ func joinStages() *b.Builtin {
 			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup or sched_waking of a task that is not asleep starts nothing",
 		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds",
 		Source: "computed in ppscript, or inside the kernel; explain tells. The kernel relates calls that nest where their key is the thread or the CPU: " +
-			"others may be on two CPUs at a time. Joins of pairs, and pairs of which a stack is shown, are related in ppscript",
+			"others may be on two CPUs at a time. There the oldest starts are evicted once a second, or sooner where many come: half as many more may wait until then, " +
+			"and those beyond are evicted themselves. Joins of pairs, and pairs of which a stack is shown, are related in ppscript",
 		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
 		Examples: []b.Example{
 			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid")`, Output: "<stream of pairs>"},

@@ -42,7 +42,8 @@ func (p *Programs) Calls(of *join.Spec) []join.Call {
 	return calls
 }
 
-// Waiting hands out what waits in a join, the oldest first. Of what began before programs
+// Waiting hands out what waits in a join, the oldest first, or what was given up since the
+// last call, since too much waited: why is Evicted then. Of what began before programs
 // missed an event nobody knows whether it still waits: it is broken, as natively.
 func (p *Programs) Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event)) {
 	lefts, streams := p.Image.Lefts()
@@ -57,7 +58,11 @@ func (p *Programs) Waiting(of *join.Spec, why join.Reason, at event.Time, fn fun
 		return
 	}
 	var all [][]byte
-	err := load.Waiting(p.Run, index, func(waits []byte) { all = append(all, bytes.Clone(waits)) })
+	read := load.Waiting
+	if why == join.Evicted {
+		read = load.GivenUp
+	}
+	err := read(p.Run, index, func(waits []byte) { all = append(all, bytes.Clone(waits)) })
 	if err != nil {
 		p.Failed(err)
 	}

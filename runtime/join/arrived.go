@@ -17,7 +17,7 @@ type Arrived struct {
 	// streams are those of the events that programs take, in their order: the source
 	// knows its own.
 	streams []*event.Stream
-	// waiting calls a function for each event that waits in programs.
+	// waiting calls a function for each event that waits in programs, or was given up there.
 	waiting Waiting
 
 	frame  expr.Frame
@@ -103,13 +103,20 @@ func (a *Arrived) End(final bool, now event.Time) {
 	if final && a.spec.Timeline != nil {
 		a.spec.Timeline.Due(event.MaxTime)
 	}
-	if a.spec.Left == nil || !final && !a.spec.LeftWaiting {
+	if a.spec.Left == nil {
 		return
 	}
-	why := Waits
-	if final {
-		why = Exit
+	a.hand(Evicted, now)
+	switch {
+	case final:
+		a.hand(Exit, now)
+	case a.spec.LeftWaiting:
+		a.hand(Waits, now)
 	}
+}
+
+// hand hands out what waits in programs, or was given up there.
+func (a *Arrived) hand(why Reason, now event.Time) {
 	a.waiting(why, max(a.newest, now), func(e *event.Event) {
 		a.left(e)
 		a.out[0] = e

@@ -43,7 +43,9 @@ func TestArrived(t *testing.T) {
 	a := NewArrived(spec, sinkFunc(say), []*event.Stream{own},
 		func(why Reason, at event.Time, fn func(*event.Event)) {
 			fn(unpaired(why, at, own))
-			fn(unpaired(Broken, at, own))
+			if why != Evicted {
+				fn(unpaired(Broken, at, own))
+			}
 		})
 	a.Events([]*event.Event{{Stream: pairs, Derived: &event.Derived{
 		Start: &event.Event{Stream: theirs, Raw: raw(1)}, End: &event.Event{Stream: theirs, Raw: raw(1)},
@@ -52,7 +54,8 @@ func TestArrived(t *testing.T) {
 	a.Left().Events([]*event.Event{unpaired(Alone, 70, theirs)})
 	a.End(false, 80) // nobody wants what waits
 	a.End(true, 60)
-	want := []string{"2 of 1: 2", "3 of 1: 5 alone 5", "3 of 1: 5 exit 5", "3 of 1: 5 lost 5"}
+	want := []string{"2 of 1: 2", "3 of 1: 5 alone 5", "3 of 1: 5 evicted 5", "3 of 1: 5 evicted 5",
+		"3 of 1: 5 exit 5", "3 of 1: 5 lost 5"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -225,7 +225,7 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	if k.hooks != nil {
 		k.hooks.Follow()
 	}
-	if now := time.Now(); now.Sub(k.swept) > sweepTime {
+	if now := time.Now(); now.Sub(k.swept) >= k.run.NextSweep(sweepTime) {
 		k.swept = now
 		if err := k.run.Sweep(); err != nil {
 			return err

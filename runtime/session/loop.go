@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/bpf/load"
 	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
@@ -177,10 +176,10 @@ func earliest(ts ...time.Time) time.Time {
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := r.nap()
 	if k := r.in.kernel; k != nil {
-		timeout = min(timeout, beforeSweep(k.run))
+		timeout = min(timeout, k.run.NextSweep(idleTime))
 	}
 	if r.env.sender != nil {
-		timeout = min(timeout, beforeSweep(r.env.sender))
+		timeout = min(timeout, r.env.sender.NextSweep(idleTime))
 	}
 	if r.eval != nil {
 		r.eval.counters.Follow()
@@ -207,17 +206,6 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 		return false, nil
 	}
 	return false, err
-}
-
-// beforeSweep is how long the loop may sleep before maps are full.
-func beforeSweep(programs *load.Run) time.Duration {
-	switch may, does := programs.Fills(); {
-	case does:
-		return sweepTime
-	case may:
-		return 4 * sweepTime // a wake-up costs six switches between threads
-	}
-	return idleTime
 }
 
 // nap is how long the loop may sleep.

@@ -141,7 +141,7 @@ func (r *run) sent() (event.Loss, error) {
 
 // sweep cleans the set of traced processes, now and then.
 func (w *env) sweep() error {
-	if now := time.Now(); w.sender != nil && now.Sub(w.swept) > sweepTime {
+	if now := time.Now(); w.sender != nil && now.Sub(w.swept) >= w.sender.NextSweep(sweepTime) {
 		w.swept = now
 		return w.sender.Sweep()
 	}
