@@ -32,6 +32,7 @@ type record struct {
 	stream  int
 	values  []sent.Value // of an emitted event
 	key     int          // where its key stands
+	around  int          // and the two events
 	// together says that both events of a pair have one preemption count.
 	together bool
 }

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/outbox"
 	"ppscript/runtime/event"
 	"ppscript/runtime/sent"
 )
@@ -16,7 +17,7 @@ func (r *record) layEmitted(f *foldOp) {
 	if r.Whole || len(r.Fields)+len(r.Texts) > 0 {
 		refuse("fields of events that a fold works on")
 	}
-	if f.spec.Begin > 0 {
+	if f.spec.Begin > 0 && !r.Around {
 		refuse("events that a fold keeps")
 	}
 	r.values, r.size = nil, 0
@@ -30,6 +31,10 @@ func (r *record) layEmitted(f *foldOp) {
 	}
 	if r.size > 3*savedLimit/2 {
 		refuse("%d bytes of each emitted event", r.size)
+	}
+	if r.Around {
+		r.around = r.size
+		r.size += 2 * (sent.AroundHead + f.around.size)
 	}
 }
 
@@ -45,7 +50,7 @@ func (im *Image) Emits() (emits []sent.Emits, streams []int) {
 				continue
 			}
 			st := f.spec.Out
-			e := sent.Emits{Schema: st.Schema, Label: st.Label, Size: r.size}
+			e := sent.Emits{Schema: st.Schema, Label: st.Label, Size: r.size, Around: im.aroundOf(f, r)}
 			for k, v := range r.values {
 				v.Text = st.Schema.Fields[k].Kind == event.Str
 				v.Make = st.Schema.Fields[k].Maker()
@@ -64,16 +69,26 @@ func (im *Image) Emits() (emits []sent.Emits, streams []int) {
 func (s *sender) emitted(f *feed) {
 	c, r, out := s.code, s.record, s.eval.env.out
 	mark := c.Stack
-	s.fixed(f, func(at int16) {
+	data := outbox.Record{Size: sent.HeadSize + r.size, Stream: r.stream}
+	s.fixed(f, &data, func() {
+		store := func(at int) { c.Store(data.At+int16(sent.HeadSize+at), asm.R0) }
+		if r.Around {
+			s.around()
+			data.Length = c.Alloc(8)
+			c.Zero(data.Length, 8)
+			store = func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
+		} else {
+			data.At = c.Alloc(data.Size)
+		}
 		for i, v := range r.values {
 			for o := 0; o < v.Size; o += 8 {
 				c.Load(asm.R0, out.places[i]+int16(o))
-				c.Store(at+int16(v.At+o), asm.R0)
+				store(v.At + o)
 			}
 		}
 		if out.fold.keyed() {
 			c.Load(asm.R0, out.key)
-			c.Store(at+int16(r.key), asm.R0)
+			store(r.key)
 		}
 	})
 	c.Stack = mark

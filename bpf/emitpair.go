@@ -149,7 +149,11 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 
 // pair sends the pair if all predicates hold.
 func (s *sender) pair(f *feed) {
-	s.fixed(f, s.pairRecord)
+	data := outbox.Record{Size: sent.HeadSize + s.record.size, Stream: s.record.stream}
+	s.fixed(f, &data, func() {
+		data.At = s.code.Alloc(data.Size)
+		s.pairRecord(data.At + sent.HeadSize)
+	})
 }
 
 // pairRecord writes the record of a pair behind its head.
@@ -191,17 +195,15 @@ func (s *sender) pairRecord(at int16) {
 	}
 }
 
-// fixed sends a record of a fixed size if all predicates hold: fill writes what is
-// behind its head.
-func (s *sender) fixed(f *feed, fill func(at int16)) {
-	c, r := s.code, s.record
+// fixed sends a record of a fixed size if all predicates hold: fill makes it, but for
+// its head.
+func (s *sender) fixed(f *feed, data *outbox.Record, fill func()) {
+	c := s.code
 	end, failed := c.Label(), c.Label()
 	s.eval.fail = failed
 	s.takes(f, end)
-	data := outbox.Record{Size: sent.HeadSize + r.size, Stream: r.stream}
-	data.At = c.Alloc(data.Size)
-	fill(data.At + sent.HeadSize)
-	s.send(&data)
+	fill()
+	s.send(data)
 	c.GoTo(end)
 	c.Place(failed)
 	s.count(load.StatErrors)

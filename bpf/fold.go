@@ -46,6 +46,7 @@ type foldOp struct {
 	rooms  []int
 	emits  []int // bytes of an emitted event, by field; a number has 8
 	size   int
+	around *around // the event with which a state began; nil is not kept
 	locked bool
 	tasks  bool // kept with the task, not in a hash
 	swept  bool // in a hash that may be full one day: the oldest are given up
@@ -75,6 +76,7 @@ type emitEnv struct {
 	sizes  []int // by value, in bytes
 	places []int16
 	key    int16 // of the state
+	state  int16 // place of its address
 }
 
 func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
@@ -129,7 +131,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	f.cols, f.keyLen = columnsOf(keys)
 	// The states of tasks cannot be walked, and who flushes is another task.
-	own = own && f.spec.Flush == nil
+	own = own && f.spec.Flush == nil && f.spec.Begin == 0
 	f.locked, f.tasks = !own, own && host.TaskStorage
 	f.swept = !f.tasks && !cpus
 	if f.locked && !host.Atomics {
@@ -151,6 +153,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		f.texts[i] = f.size
 		f.size += room
 	}
+	s.prepareAround(f)
 	if f.size > foldLimit {
 		refuse("a state of %d bytes", f.size)
 	}
@@ -221,6 +224,7 @@ func (o *folder) feed(feed *feed) {
 		foldState{o.eval}.lock(state, busy)
 		broken = c.Label()
 	}
+	before := o.since(state)
 	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, o.emitted}, broken
 	leave := o.eval.enter(feed.step)
 	o.eval.stmt(feed.step)
@@ -231,6 +235,7 @@ func (o *folder) feed(feed *feed) {
 		c.Place(broken)
 		o.count(load.StatErrors)
 		c.Place(free)
+		o.begins(state, before)
 		foldState{o.eval}.unlock(state)
 		c.GoTo(end)
 		c.Place(busy)
@@ -314,7 +319,8 @@ func (f *foldOp) initial() []uint64 {
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.Stack
-	out := &emitEnv{fold: f, sizes: f.emits, key: o.key + int16(f.cols[0].Off)}
+	out := &emitEnv{fold: f, sizes: f.emits, key: o.key + int16(f.cols[0].Off),
+		state: o.eval.env.fold.state}
 	for i, a := range n.Args {
 		at := c.Alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {
@@ -363,5 +369,5 @@ func (im *Image) sweepFold(f *foldOp, value []byte) {
 	made := load.MadeMap.Of(f.index)
 	im.define(made, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.index), Made: made,
-		Begin: load.State(value[foldSlots:]), Used: foldUsed / 8, First: foldSlots / 8})
+		Begin: f.initial(), Used: foldUsed / 8, First: foldSlots / 8})
 }

@@ -390,6 +390,9 @@ func (s *graph) nodes(i int) []expr.Node {
 		if f.fold.locked {
 			add(cpuNode)
 		}
+		if f.fold.around != nil {
+			add(f.fold.around.nodes(i)...)
+		}
 		for k := range f.fold.feeds {
 			reads(&f.fold.feeds[k])
 		}

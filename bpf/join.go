@@ -395,8 +395,9 @@ func (o *joiner) fill(value, now int16) {
 
 // tidNode and cpuNode are the running task and CPU.
 var (
-	tidNode = memberNode("_tid", event.MemberTID)
-	cpuNode = memberNode("_cpu", event.MemberCPU)
+	tidNode  = memberNode("_tid", event.MemberTID)
+	cpuNode  = memberNode("_cpu", event.MemberCPU)
+	timeNode = memberNode("_time", event.MemberTime)
 )
 
 func memberNode(name string, f event.Member) *expr.Field {

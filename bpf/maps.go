@@ -70,6 +70,7 @@ func (im *Image) common() {
 	}
 	im.stackMaps()
 	im.foldMaps()
+	im.aroundMaps()
 	for _, t := range s.tables {
 		im.define(load.ZeroMap.Of(t.Index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.Value.Size), MaxEntries: 1})

@@ -67,6 +67,9 @@ type Record struct {
 	Whole bool
 	// Texts are addresses of texts of the process, which follow all else.
 	Texts []expr.Node
+	// Around adds to what a fold emits the event with which its state began, and the one
+	// at hand.
+	Around bool
 	// Context adds, of both events of a pair, what the kernel puts into the common
 	// fields of their records.
 	Context bool

@@ -76,7 +76,7 @@ func (r States) Flush(fn func(of *fold.Spec, s *fold.State)) error {
 func (r States) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
 	var keys []bornKey
 	err := r.words(f.States).walk(func(key []byte, state []uint64) {
-		if !slices.Equal(state[f.First:], f.Begin) {
+		if !slices.Equal(state[f.First:f.First+len(f.Begin)], f.Begin) {
 			keys = append(keys, bornKey{string(key), state[f.Born]})
 		}
 	})

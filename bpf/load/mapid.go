@@ -33,6 +33,7 @@ const (
 	FoldMap                      // by fold: states by key
 	InitialMap                   // by fold: a state at its begin
 	FlushMap                     // by fold: a state that is flushed
+	AroundMap                    // by program: where what a fold emits is put between its events
 	MadeMap                      // by fold: u64, how many states programs made
 	ChainMap                     // by program: where a stack is walked
 	StacksMap                    // by generation: stacks by their hash
@@ -72,6 +73,7 @@ var mapNames = [...]string{
 	FoldMap:       "fold",
 	InitialMap:    "init",
 	FlushMap:      "flush",
+	AroundMap:     "around",
 	MadeMap:       "made",
 	ChainMap:      "chain",
 	StacksMap:     "stacks",

@@ -80,7 +80,7 @@ func (s *Source) openBuffer(cpu int) error {
 		b.made = append(b.made, sent.NewPairs(p, next(), s.byEvent[p.Start], s.byEvent[p.End]))
 	}
 	for i := range made.Emits {
-		b.made = append(b.made, &sent.Emitted{Emits: &made.Emits[i], Stream: next()})
+		b.made = append(b.made, sent.NewEmitted(&made.Emits[i], next(), s.byEvent))
 	}
 	for i := range made.Lefts {
 		b.made = append(b.made, sent.NewLefts(&made.Lefts[i], next(), s.byEvent[made.Lefts[i].Event]))

@@ -61,8 +61,12 @@ func (p *Placer) pairs() (*pairSender, string) {
 		if n.op == nil || n.no != "" {
 			continue
 		}
-		if f := n.op.Fold; f != nil && f.Out != nil && f.Begin == 0 {
-			if part := s.add(f.Out); part != nil && f.Flush != nil {
+		if f := n.op.Fold; f != nil && f.Out != nil {
+			part := s.add(f.Out)
+			if part != nil {
+				part.edge.Send.Around = f.Begin > 0
+			}
+			if part != nil && f.Flush != nil {
 				part.moved = nil // what the flush function emits is made, and checked, here
 			}
 		}

@@ -79,6 +79,7 @@ type FoldRun struct {
 	// where programs do the work of those.
 	flusher *fold.Flusher
 	flushed outlet
+	taken   []*event.Stream // of the events that programs take
 }
 
 func (n *foldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
@@ -91,6 +92,12 @@ func (r *FoldRun) sink(int) flow.Sink { return r }
 // Events implements flow.Sink. Those that programs emitted come as they are.
 func (r *FoldRun) Events(evs []*event.Event) {
 	if r.Fold == nil {
+		for _, e := range evs {
+			if d := e.Derived; d.Start != nil {
+				// The source knows its own streams: the events, in the plan's order.
+				d.Start.Stream, d.End.Stream = r.taken[d.Start.Stream.Index], r.taken[d.End.Stream.Index]
+			}
+		}
 		r.next.Events(evs)
 		return
 	}
@@ -119,6 +126,9 @@ func (r *FoldRun) start(in *Instance) {
 		in.fails(r.Name, r.flusher.Errors(), true)
 	}
 	if in.programsDo(r.foldOp) {
+		for _, e := range in.Plan.Events {
+			r.taken = append(r.taken, in.Stream(e.Stream))
+		}
 		return
 	}
 	r.Fold = fold.New(s, r.to())

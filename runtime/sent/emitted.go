@@ -19,6 +19,8 @@ type Emits struct {
 	Label  string
 	Values []Value // by slot
 	Size   int     // of all, in bytes
+	// Around says where the two events are between which it lies; nil are none.
+	Around *Around
 }
 
 // A Value is one of an emitted event: its bytes in the record, behind the head.
@@ -33,16 +35,24 @@ type Emitted struct {
 	*Emits
 	Stream *event.Stream
 	texts  event.Strings
+	around *arounds
 
 	chunks []madeEmits
 	chunk  int // in use
 	used   int // of that
 }
 
+// NewEmitted makes what shows a stream of what a fold emits; events are the streams of
+// perf.Config.Events.
+func NewEmitted(e *Emits, stream *event.Stream, events []*event.Stream) *Emitted {
+	return &Emitted{Emits: e, Stream: stream, around: newArounds(e.Around, events)}
+}
+
 // madeEmits is memory of emitted events that are shown.
 type madeEmits struct {
 	deriveds []event.Derived
 	slots    []event.Value
+	events   []event.Event // around each of them; nil if none are sent
 }
 
 // Show makes e the event of a record; false if that is too short. The time and the CPU
@@ -60,9 +70,13 @@ func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 			deriveds: make([]event.Derived, pairChunk),
 			slots:    make([]event.Value, n*pairChunk),
 		})
+		if s.around != nil {
+			s.chunks[s.chunk].events = make([]event.Event, 2*pairChunk)
+		}
 	}
 	m := &s.chunks[s.chunk]
-	derived, slots := &m.deriveds[s.used], m.slots[s.used*n:(s.used+1)*n:(s.used+1)*n]
+	at := s.used
+	derived, slots := &m.deriveds[at], m.slots[at*n:(at+1)*n:(at+1)*n]
 	if s.used++; s.used == pairChunk {
 		s.chunk, s.used = s.chunk+1, 0
 	}
@@ -79,6 +93,9 @@ func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 		slots[i] = event.StrOf(s.texts.Of(text))
 	}
 	*derived = event.Derived{Slots: slots}
+	if s.around != nil && !s.around.show(m.events[2*at:2*at+2], derived, e, sent) {
+		return false
+	}
 	task := binary.LittleEndian.Uint64(rec[HeadTask:])
 	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.Stream, nil, nil, derived
 	e.PID, e.TID = int32(task>>32), int32(task)
@@ -86,4 +103,9 @@ func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 }
 
 // Release gives the memory of all events back.
-func (s *Emitted) Release() { s.chunk, s.used = 0, 0 }
+func (s *Emitted) Release() {
+	s.chunk, s.used = 0, 0
+	if s.around != nil {
+		s.around.release()
+	}
+}

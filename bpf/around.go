@@ -1,0 +1,218 @@
+package bpf
+
+import (
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
+)
+
+// This file keeps the event with which a state of a fold began (fold.Spec.Begin), and
+// sends it beside what the fold emits, with the event at hand. Both have all of their
+// fields, since who reads them shows lines of them.
+
+// An around is where the state of a fold keeps the event with which it began. In a record
+// the two events have the same form: two heads, then the fields of both.
+type around struct {
+	at     int                  // in the state: the head, and then the fields
+	fields map[int][]savedField // by source; off is behind the head
+	size   int                  // of the fields of any source
+}
+
+// prepareAround settles what a fold keeps, if somebody is sent it.
+func (s *graph) prepareAround(f *foldOp) {
+	wanted := false
+	for _, to := range f.feeds {
+		wanted = wanted || to.emit != nil && to.emit.Around
+	}
+	if !wanted {
+		return
+	}
+	f.around = &around{at: f.size, fields: map[int][]savedField{}}
+	for i, e := range s.sources {
+		s.stepsOf(f, func(of *source, in env, _ *feed) {
+			if of != e {
+				return
+			}
+			if in.pair != nil || in.out != nil {
+				refuse("a fold keeps events that are made of others")
+			}
+			if f.around.fields[i] == nil {
+				f.around.save(i, e)
+			}
+		})
+	}
+	f.size += sent.AroundHead + f.around.size
+}
+
+// save settles what is kept of the events of a source: all that their records have.
+func (a *around) save(i int, e *source) {
+	off := 0
+	fields := []savedField{}
+	for k := range e.Schema.Fields {
+		f := &e.Schema.Fields[k]
+		if f.Place == event.InMember || f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_") {
+			continue
+		}
+		_, known := hook.Sizes[f.Size]
+		if f.Place != event.InRaw || f.Kind == event.Int && !known ||
+			f.Kind != event.Int && f.Kind != event.Str && f.Kind != event.Array {
+			refuse("field %s is not at a fixed place of its record", f.Name)
+		}
+		sf := savedOf(&expr.Field{F: f}, i)
+		sf.off = off
+		off += sf.size
+		fields = append(fields, sf)
+	}
+	a.fields[i] = fields
+	a.size = max(a.size, off)
+}
+
+// nodes are what the program of a source reads for it.
+func (a *around) nodes(i int) []expr.Node {
+	list := []expr.Node{tidNode, cpuNode, timeNode}
+	for _, sf := range a.fields[i] {
+		list = append(list, sf.field)
+	}
+	return list
+}
+
+// note stores the event at hand in the memory whose address memory leaves in R7: its head
+// at one place, its fields at another.
+func (a *around) note(e *eval, memory func(), head, fields int) {
+	c := e.code
+	mark := c.Stack
+	context := c.Alloc(8)
+	e.members.Moment(context, true, true) // it takes all registers
+	memory()
+	store := func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
+	c.Emit(asm.Mov.Imm(asm.R0, int32(e.hook.Index+1)))
+	store(head + sent.AroundEvent)
+	c.Load(asm.R0, e.members.Time())
+	store(head + sent.AroundTime)
+	c.Load(asm.R0, e.members.PidTgid())
+	store(head + sent.AroundTask)
+	c.Load(asm.R0, context)
+	store(head + sent.AroundContext)
+	for _, sf := range a.fields[e.hook.Index] {
+		if !sf.text && !sf.array {
+			e.field(asm.R0, sf.field)
+			store(fields + sf.off)
+			continue
+		}
+		mark := c.Stack
+		at := c.Alloc(sf.size)
+		if sf.text {
+			e.text(at, sf.size, sf.field)
+		} else {
+			e.hook.Array(at, sf.field.F)
+		}
+		for o := 0; o < sf.size; o += 8 {
+			c.Load(asm.R0, at+int16(o))
+			store(fields + sf.off + o)
+		}
+		c.Stack = mark
+	}
+	c.Stack = mark
+}
+
+// since leaves the number that says when the state began at a place of the stack.
+func (o *folder) since(state int16) int16 {
+	if o.fold.around == nil {
+		return 0
+	}
+	at := o.code.Alloc(8)
+	o.code.Load(asm.R1, state)
+	o.code.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.slot(o.fold.spec.Begin-1), asm.DWord))
+	o.code.Store(at, asm.R0)
+	return at
+}
+
+// begins keeps the event at hand if that number has changed.
+func (o *folder) begins(state, before int16) {
+	a, c := o.fold.around, o.code
+	if a == nil {
+		return
+	}
+	same := c.Label()
+	c.Load(asm.R1, state)
+	c.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.slot(o.fold.spec.Begin-1), asm.DWord))
+	c.Load(asm.R1, before)
+	c.IfReg(asm.JEq, asm.R0, asm.R1, same)
+	o.eval.fail = same
+	a.note(o.eval, func() { c.Load(asm.R7, state) }, a.at, a.at+sent.AroundHead)
+	c.Place(same)
+}
+
+// around fills memory of the CPU with what was emitted, and the two events: it is larger
+// than the stack. R7 is its address.
+func (s *sender) around() {
+	c, r, out := s.code, s.record, s.eval.env.out
+	a := out.fold.around
+	a.note(s.eval, func() {
+		mark := c.Stack
+		k := c.Alloc(8)
+		c.Zero(k, 8)
+		c.Get(load.AroundMap.Of(s.eval.hook.Index), k, s.eval.fail)
+		c.Stack = mark
+		c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
+	}, r.around+sent.AroundHead, r.around+2*sent.AroundHead+a.size)
+	c.Load(asm.R1, out.state)
+	move := func(from, to, size int) {
+		for o := 0; o < size; o += 8 {
+			c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(from+o), asm.DWord),
+				asm.StoreMem(asm.R7, int16(to+o), asm.R0, asm.DWord))
+		}
+	}
+	move(a.at, r.around, sent.AroundHead)
+	move(a.at+sent.AroundHead, r.around+2*sent.AroundHead, a.size)
+}
+
+// aroundMaps are the memory of CPUs for such records.
+func (im *Image) aroundMaps() {
+	sizes := map[int]int{}
+	for _, f := range im.graph.folds {
+		if f.around == nil {
+			continue
+		}
+		for _, to := range f.feeds {
+			if to.emit == nil {
+				continue
+			}
+			for i := range f.around.fields {
+				sizes[i] = max(sizes[i], sent.HeadSize+to.emit.size)
+			}
+		}
+	}
+	for i := range im.graph.sources {
+		if sizes[i] > 0 {
+			im.define(load.AroundMap.Of(i), &ebpf.MapSpec{
+				Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: uint32(sizes[i]), MaxEntries: 1,
+			})
+		}
+	}
+}
+
+// aroundOf says where the two events are in a record.
+func (im *Image) aroundOf(f *foldOp, r *record) *sent.Around {
+	if !r.Around {
+		return nil
+	}
+	out := &sent.Around{At: r.around, Room: f.around.size, Events: make([]*sent.Projection, len(im.graph.sources))}
+	for i, fields := range f.around.fields {
+		schema := im.graph.sources[i].Schema
+		p := &sent.Projection{Size: max(schema.Size, 8)}
+		for _, sf := range fields {
+			p.Copies = append(p.Copies, sent.Copy{From: sf.off, To: sf.field.F.Offset, Size: sf.field.F.Size})
+			p.Size = max(p.Size, sf.field.F.Offset+sf.field.F.Size)
+		}
+		out.Events[i] = p
+	}
+	return out
+}
