@@ -3,6 +3,9 @@ package tiers
 import (
 	"fmt"
 	"math/rand"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,11 +53,21 @@ def every(s, e):
     if s.n % 3 == 0:
         emit(nr = e.nr, n = s.n, ret = e.ret, failed = e.failed, who = e.who)
 
+# Told with the event that began its state, and the one at hand.
+def span(s, e):
+    if e.event == "sys_enter":
+        s.since, s.nr, s.who = e.time, e.id, e._comm
+        s.n += 1
+    elif s.since:
+        emit(nr = s.nr, n = s.n, ret = e.ret, failed = e.ret < 0, who = s.who)
+
 calls = merge(enter.let(ret = "0"), exit).fold("_tid", {"nr": -1, "begun": False, "n": 0}, call)
 spells = enter.fold("_pid", {"nr": -1, "n": 0, "who": ""}, runs)
 pairs = join([enter], [exit], key = "tid").fold(lambda p: (p.start.id, p.end._tid), {"n": 0}, tenth)
 opened = merge(enter.let(ret = "0"), exit).fold("_tid", {"nr": -1, "n": 0, "who": ""}, open, flush = left)
 thirds = calls.fold("_tid", {"n": 0}, every)
+spans = merge(enter.let(ret = "0"), exit).fold("_tid", {"since": 0, "nr": -1, "n": 0, "who": ""}, span,
+    begin = "since")
 `
 
 // What a random plan is made of, beside these.
@@ -79,13 +92,13 @@ var (
 func randomEmits(r *rand.Rand) string {
 	var results []string
 	add := func(forms []string) {
-		name := []string{"calls", "spells", "pairs", "opened", "thirds"}[r.Intn(5)]
+		name := []string{"calls", "spells", "pairs", "opened", "thirds", "spans"}[r.Intn(6)]
 		s := name
 		for range r.Intn(3) {
 			s += ".where(" + emitPredicates[r.Intn(len(emitPredicates))] + ")"
 		}
 		table := map[string]string{
-			"calls": "call", "spells": "runs", "pairs": "tenth", "opened": "open", "thirds": "every",
+			"calls": "call", "spells": "runs", "pairs": "tenth", "opened": "open", "thirds": "every", "spans": "span",
 		}[name]
 		form := strings.ReplaceAll(forms[r.Intn(len(forms))], "{stream}", table)
 		results = append(results, fmt.Sprintf(form, s))
@@ -109,6 +122,63 @@ def main(o):
 func TestRandomEmitsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
 	agreeWhereCut(t, 10, func() string { return randomEmits(r) }, "folds")
+}
+
+// What a fold emits is shown with the event that began its state, and the one at hand,
+// with all that the kernel has of them.
+func TestEmitsBetweenEventsAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	const calls = 50
+	program := emitting + `
+def main(o):
+    return [
+        spans.where("nr == 110").log(fields = {"nr": "nr"},
+            heading = lambda e: fmt("heading {} {}", e.nr, e.n)),
+        spans.by("nr").count(),
+    ]
+`
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
+		l.OnOneCPU()
+		kernel := inText(t, l, "bpf", program)
+		native := inText(t, l, "perf", program)
+		l.Do()
+		a, b := kernel.Stop().Want(t, 0), native.Stop().Want(t, 0)
+		l.End()
+		if !strings.Contains(a.Stderr, "sends what matches") {
+			t.Fatalf("got %s, want programs that send", a.Stderr)
+		}
+		x, y := between(a.Stdout), between(b.Stdout)
+		if !slices.Equal(x, y) || len(x) != 3*calls {
+			wrong = append(wrong, fmt.Sprintf("got %d lines, want %d:\n%s\nwant\n%s", len(x), 3*calls,
+				strings.Join(x, "\n"), strings.Join(y, "\n")))
+		}
+		return wrong
+	})
+}
+
+// inText is run with results as text.
+func inText(t *testing.T, l *testkit.Target, engine, program string) *testkit.Process {
+	t.Helper()
+	p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "-v",
+		"-p", strconv.Itoa(l.PID()))
+	p.WaitStderr(" open event")
+	return p
+}
+
+// clock is the time of an event, as lines show it.
+var clock = regexp.MustCompile(`\d+\.\d{6}: `)
+
+// between are headings and the lines of events below them, but for their times.
+func between(output string) (list []string) {
+	for _, line := range strings.Split(output, "\n") {
+		if _, heading, ok := strings.Cut(line, "heading "); ok {
+			list = append(list, heading)
+		} else if strings.Contains(line, "sys_enter: ") || strings.Contains(line, "sys_exit: ") {
+			list = append(list, clock.ReplaceAllString(line[min(26, len(line)):], ""))
+		}
+	}
+	return list
 }
 
 // Emitted events that did not fit into a buffer are counted, each: with them the lines
