@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
@@ -140,13 +141,19 @@ func (o *folder) begins(state, before int16) {
 	if a == nil {
 		return
 	}
-	same := c.Label()
+	same, unknown := c.Label(), c.Label()
 	c.Load(asm.R1, state)
 	c.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.slot(o.fold.spec.Begin-1), asm.DWord))
 	c.Load(asm.R1, before)
 	c.IfReg(asm.JEq, asm.R0, asm.R1, same)
-	o.eval.fail = same
+	o.eval.fail = unknown
 	a.note(o.eval, func() { c.Load(asm.R7, state) }, a.at, a.at+sent.AroundHead)
+	if c.Used(unknown) {
+		c.GoTo(same)
+		c.Place(unknown)
+		c.Load(asm.R7, state)
+		c.Emit(assembler.StoreImm(asm.R7, int16(a.at+sent.AroundEvent), 0))
+	}
 	c.Place(same)
 }
 
@@ -204,7 +211,8 @@ func (im *Image) aroundOf(f *foldOp, r *record) *sent.Around {
 	if !r.Around {
 		return nil
 	}
-	out := &sent.Around{At: r.around, Room: f.around.size, Events: make([]*sent.Projection, len(im.graph.sources))}
+	out := &sent.Around{At: r.around, Room: f.around.size,
+		Events: make([]*sent.Projection, len(im.graph.sources))}
 	for i, fields := range f.around.fields {
 		schema := im.graph.sources[i].Schema
 		p := &sent.Projection{Size: max(schema.Size, 8)}

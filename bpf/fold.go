@@ -131,7 +131,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	f.cols, f.keyLen = columnsOf(keys)
 	// The states of tasks cannot be walked, and who flushes is another task.
-	own = own && f.spec.Flush == nil && f.spec.Begin == 0
+	own = own && f.spec.Flush == nil
 	f.locked, f.tasks = !own, own && host.TaskStorage
 	f.swept = !f.tasks && !cpus
 	if f.locked && !host.Atomics {
@@ -222,6 +222,8 @@ func (o *folder) feed(feed *feed) {
 	broken := failed
 	if f.locked {
 		foldState{o.eval}.lock(state, busy)
+	}
+	if f.locked || f.around != nil {
 		broken = c.Label()
 	}
 	before := o.since(state)
@@ -230,26 +232,25 @@ func (o *folder) feed(feed *feed) {
 	o.eval.stmt(feed.step)
 	leave()
 	o.eval.env.fold = nil
-	c.GoTo(free)
-	if f.locked {
+	if broken != failed {
+		c.GoTo(free)
 		c.Place(broken)
 		o.count(load.StatErrors)
 		c.Place(free)
 		o.begins(state, before)
+	}
+	if f.locked {
 		foldState{o.eval}.unlock(state)
 		c.GoTo(end)
 		c.Place(busy)
 		o.count(load.StatLost)
-		c.GoTo(end)
 	}
+	c.GoTo(end)
 	c.Place(failed)
 	o.count(load.StatErrors)
 	c.GoTo(end)
 	c.Place(full)
 	o.count(load.StatEvicted)
-	if !f.locked {
-		c.Place(free)
-	}
 	c.Place(end)
 	c.Stack = mark
 }

@@ -92,7 +92,8 @@ func (r *Run) sweepFolds() error {
 func (r *Run) sweepFold(f *Fold, m *words64) (have uint64, err error) {
 	var keys []foldKey
 	err = m.walk(func(key []byte, state []uint64) {
-		keys = append(keys, foldKey{string(key), state[f.Used], !slices.Equal(state[f.First:f.First+len(f.Begin)], f.Begin)})
+		initial := slices.Equal(state[f.First:f.First+len(f.Begin)], f.Begin)
+		keys = append(keys, foldKey{string(key), state[f.Used], !initial})
 	})
 	if err != nil {
 		return 0, err

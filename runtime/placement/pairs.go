@@ -8,6 +8,7 @@ import (
 	"ppscript/bpf/owner"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
 	"ppscript/runtime/task"
 )
 
@@ -256,6 +257,9 @@ func (s *pairSender) rooms() map[int]float64 {
 		if p.start == nil { // all of what a fold emits
 			size += s.p.bytes[p.edge.Stream]
 		}
+		if p.edge.Send.Around {
+			size += s.p.aroundSize()
+		}
 		share := s.p.passed[p.edge.Stream]
 		for _, n := range p.edge.Preds {
 			share *= passing(n)
@@ -263,6 +267,17 @@ func (s *pairSender) rooms() map[int]float64 {
 		rooms[p.edge.Stream] = share * float64(size)
 	}
 	return rooms
+}
+
+// aroundSize is what two events are that are sent whole beside what a fold emits, at most.
+func (p *Placer) aroundSize() int {
+	most := 0
+	for _, n := range p.nodes {
+		if n.event != nil {
+			most = max(most, n.event.Program.Schema.Size)
+		}
+	}
+	return 2 * (sent.AroundHead + most)
 }
 
 // behind generates the programs of what the cut left in the kernel, which send the
