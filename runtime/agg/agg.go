@@ -9,7 +9,10 @@
 // The number of keys is bounded; keys that do not fit are counted as evicted.
 package agg
 
-import "ppscript/runtime/event"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
 
 // Ops lists the aggregators in the order of the reference.
 var Ops = []*Op{
@@ -61,6 +64,8 @@ type Column struct {
 	Stacks bool
 	// Values says that a cell is a value of the argument, or a list of some.
 	Values bool
+	// Merging says how cells become one.
+	Merging result.Merging
 }
 
 // Histogram says whether the aggregator makes a histogram: a result of its

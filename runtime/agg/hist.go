@@ -18,7 +18,7 @@ var Hist = &Op{
 		return &histogram{agg: a, bucket: powerBucket, counts: make([]uint64, powers)}
 	},
 	Bounds: powerBounds,
-	Kernel: &Kept{Counters: func(*Agg) int { return powers }},
+	Kernel: &Kept{Sum: true, Counters: func(*Agg) int { return powers }},
 }
 
 func powerBucket(_ *Agg, v int64) int {

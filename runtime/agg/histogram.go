@@ -47,7 +47,8 @@ func (g *Group) Histograms(i int) []result.HistRow {
 	rows := make([]result.HistRow, 0, len(g.rows))
 	for r := range g.rows {
 		if h := g.state(int32(r), i).(*histogram); h.some {
-			rows = append(rows, result.HistRow{Key: keys[r], Buckets: h.agg.buckets(h.counts)})
+			sum := g.measures[r*len(g.spec.Args)+h.agg.Arg].Sum
+			rows = append(rows, result.HistRow{Key: keys[r], Buckets: h.agg.buckets(h.counts), Sum: sum})
 		}
 	}
 

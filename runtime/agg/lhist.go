@@ -11,7 +11,7 @@ var LHist = &Op{
 		return &histogram{agg: a, bucket: linearBucket, counts: make([]uint64, linearCounters(a))}
 	},
 	Bounds: linearBounds,
-	Kernel: &Kept{Counters: linearCounters, Linear: true},
+	Kernel: &Kept{Sum: true, Counters: linearCounters, Linear: true},
 }
 
 func linearCounters(a *Agg) int { return int((a.Hi-a.Lo+a.Step-1)/a.Step) + 2 }

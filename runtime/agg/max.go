@@ -1,6 +1,9 @@
 package agg
 
-import "ppscript/runtime/event"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
 
 // Max keeps the largest number.
 var Max = &Op{
@@ -9,7 +12,7 @@ var Max = &Op{
 	Result:  "the largest; nothing if there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
-	Column:  Column{Width: 12},
+	Column:  Column{Width: 12, Merging: result.Greatest},
 	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}

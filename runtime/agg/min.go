@@ -1,6 +1,9 @@
 package agg
 
-import "ppscript/runtime/event"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
 
 // Min keeps the smallest number.
 var Min = &Op{
@@ -9,7 +12,7 @@ var Min = &Op{
 	Result:  "the smallest; nothing if there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
-	Column:  Column{Width: 12},
+	Column:  Column{Width: 12, Merging: result.Least},
 	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}

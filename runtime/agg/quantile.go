@@ -2,8 +2,10 @@ package agg
 
 import (
 	"errors"
+	"slices"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/result"
 )
 
 // Quantile estimates the value that a share Agg.Q of the values does not
@@ -27,7 +29,7 @@ var Quantile = &Op{
 	},
 	Column: Column{Width: 12},
 	New:    func(a *Agg, _ *Workspace) State { return &quantile{agg: a} },
-	Kernel: &Kept{Min: true, Max: true, Sketch: true},
+	Kernel: &Kept{Sum: true, Min: true, Max: true, Sketch: true},
 }
 
 type quantile struct {
@@ -39,6 +41,26 @@ func (q *quantile) Add(v int64)       { q.sketch.Add(v) }
 func (q *quantile) Cell() event.Value { return q.agg.Type.Number(q.sketch.quantile(q.agg.Q)) }
 func (q *quantile) Reset()            { q.sketch.Reset() }
 func (q *quantile) Merge(o State)     { q.sketch.Merge(&o.(*quantile).sketch) }
+
+// Spread is the distribution of argument arg of all rows, if quantiles of it were asked
+// for; false if not. It ends what the rows knew about few values exactly: cells are made
+// before.
+func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
+	i := slices.IndexFunc(g.spec.Aggs, func(a Agg) bool { return a.Op == Quantile && a.Arg == arg })
+	if i < 0 {
+		return nil, false
+	}
+	keys := make([][]event.Value, len(g.rows))
+	g.keys(keys)
+	for r := range g.rows {
+		m := &g.measures[r*len(g.spec.Args)+arg]
+		if m.N > 0 {
+			s := &g.state(int32(r), i).(*quantile).sketch
+			rows = append(rows, result.HistRow{Key: keys[r], Buckets: s.Spread(), Sum: m.Sum})
+		}
+	}
+	return rows, true
+}
 
 func (q *quantile) AddPartial(p *Partial, arg int) {
 	m := &p.Measures[arg]

@@ -1,8 +1,11 @@
 package agg
 
 import (
+	"math"
 	"math/bits"
 	"slices"
+
+	"ppscript/runtime/result"
 )
 
 // This file estimates quantiles. A Sketch keeps the first few values as they
@@ -209,6 +212,57 @@ func (s *Sketch) quantile(q float64) int64 {
 		}
 	}
 	return s.max
+}
+
+// spreadBits is into how many parts a power of two is cut where a distribution is shown:
+// 8, so that a bucket is at most 1/8 wide.
+const spreadBits = 3
+
+// Spread is the distribution of the values, in buckets of eighths of powers of two.
+func (s *Sketch) Spread() []result.Bucket {
+	s.spread()
+	s.counted = s.counted || s.n > 0 // the exact values are gone
+	var list []result.Bucket
+	add := func(lo, hi int64, n uint64) {
+		if last := len(list) - 1; last >= 0 && list[last].Lo == lo {
+			list[last].Count += n
+		} else {
+			list = append(list, result.Bucket{Lo: lo, Hi: hi, Count: n})
+		}
+	}
+	for i, n := range slices.Backward(s.neg.counts) {
+		if n > 0 {
+			lo, hi := eighth(s.neg.first + i)
+			add(-int64(hi), -int64(lo)+1, n)
+		}
+	}
+	for i, n := range s.pos.counts {
+		if n > 0 {
+			lo, hi := eighth(s.pos.first + i)
+			add(int64(lo), upper(hi), n)
+		}
+	}
+	return list
+}
+
+// upper is the bound of a bucket whose greatest value is v.
+func upper(v uint64) int64 {
+	if v >= math.MaxInt64 {
+		return result.OpenHi
+	}
+	return int64(v) + 1
+}
+
+// eighth returns the values lo <= v <= hi of the part of a power of two, or of the number
+// below 8, in which bucket b lies.
+func eighth(b int) (lo, hi uint64) {
+	from, _ := bucketBounds(b)
+	if from < 1<<spreadBits {
+		return from, from
+	}
+	width := uint64(1) << (bits.Len64(from) - 1 - spreadBits)
+	lo = from &^ (width - 1)
+	return lo, lo + width - 1
 }
 
 func middle(b int) int64 {

@@ -15,6 +15,9 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	table := &result.Table{
 		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.whole(t.Group.Rows()), Layout: v.Layout,
 	}
+	if m.Keep {
+		t.spread(table)
+	}
 	if t.Tree != nil {
 		t.Tree.Rows(table)
 	}
@@ -22,6 +25,26 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 		return nil, err
 	}
 	return table, nil
+}
+
+// spread adds the distributions that the quantiles of a table tell about.
+func (t *Table) spread(table *result.Table) {
+	keys := len(t.Spec.By)
+	told := map[int]bool{}
+	for i := range t.spec.Aggs {
+		arg := t.spec.Aggs[i].Arg
+		rows, ok := t.Group.Spread(arg)
+		if !ok || told[arg] {
+			continue
+		}
+		told[arg] = true
+		name, value := t.Spec.Aggs[i].Name, t.Columns[keys+i]
+		if fn := t.Spec.Aggs[i].Arg; fn != nil && fn.Text != "" {
+			name = fn.Text
+		}
+		table.Spreads = append(table.Spreads, &result.Histogram{Meta: table.Meta, Keys: table.Columns[:keys],
+			Rows: rows, Value: name, Unit: value.Unit})
+	}
 }
 
 // Histogram makes the histogram of the interval that ends now.

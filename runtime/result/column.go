@@ -13,6 +13,16 @@ const (
 	KeyColumn
 )
 
+// A Merging says how the cells of several rows, or of several intervals, become one.
+type Merging uint8
+
+const (
+	NotMerged Merging = iota // nobody knows the whole from such parts: means, quantiles
+	Added                    // counts and sums
+	Least
+	Greatest
+)
+
 // UnitPrec as Column.Prec means the decimals of the column's unit.
 const UnitPrec = -1
 
@@ -44,6 +54,8 @@ type Column struct {
 	Stack bool
 	// Alarm shows cells that are not zero in red, where there is colour.
 	Alarm bool
+	// Merging tells counts and sums, which grow, from what stands for one interval.
+	Merging Merging
 	Wording
 }
 

@@ -15,14 +15,17 @@ type Histogram struct {
 	// Value names the counted field, "delay"; Unit is the unit of the shown bounds.
 	Value string
 	Unit  unit.Unit
-	// Omitted counts the rows that were taken away from the end.
+	// Omitted counts the rows that were taken away from the end, which are in Rest if
+	// Keep asks for them.
 	Omitted int
+	Rest    []HistRow
 }
 
 // A HistRow is the distribution for one key.
 type HistRow struct {
 	Key     []event.Value
 	Buckets []Bucket // ascending; empty ones inside may be left out
+	Sum     int64    // of the values
 }
 
 // A Bucket counts the values v with Lo <= v < Hi, in the unit's base.
@@ -53,6 +56,10 @@ func (h *Histogram) Top(n int) {
 		return
 	}
 	h.Omitted += len(h.Rows) - n
-	clear(h.Rows[n:])
-	h.Rows = h.Rows[:n]
+	if h.Keep {
+		h.Rest = append(h.Rest, h.Rows[n:]...)
+	} else {
+		clear(h.Rows[n:])
+	}
+	h.Rows = h.Rows[:n:n]
 }

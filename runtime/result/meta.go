@@ -14,6 +14,10 @@ type Meta struct {
 	Seq   int  // number of the interval, from 1; 0 if there are no intervals
 	Final bool // the last result of this name in the run
 
+	// Keep asks for all that was found out, also what is not shown: some outputs have a
+	// use for it, for others it is a waste of memory.
+	Keep bool
+
 	// Begin and End bound the interval on the source's clock; Wall is End as
 	// wall-clock time, zero if that is not known.
 	Begin, End event.Time

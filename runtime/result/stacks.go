@@ -30,6 +30,8 @@ type Stacks struct {
 	Cut uint64
 	// Unwound counts the samples whose user part was found with unwind tables.
 	Unwound uint64
+	// Rest are the stacks that Top took away, if Keep asks for them.
+	Rest []StackSample
 	// Omitted counts the stacks that Top took away, OmittedCount and
 	// OmittedValue add up theirs.
 	Omitted      int
@@ -121,6 +123,9 @@ func (s *Stacks) Top(n int) {
 		return
 	}
 	s.Omitted += len(s.Samples) - n
+	if s.Keep {
+		s.Rest = slices.Clone(s.Samples[n:])
+	}
 	for _, x := range s.Samples[n:] {
 		s.OmittedCount += x.Count
 		s.OmittedValue += x.Value

@@ -2,6 +2,7 @@ package result
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -18,6 +19,14 @@ type Table struct {
 	Layout  Layout
 	// Omitted counts the rows that Top took away; renderers say so.
 	Omitted int
+	// Rest are the rows that Top took away, and those of a table that is not shown, if
+	// Keep asks for them. They lack columns that were added later.
+	Rest [][]event.Value
+	// Total is the label of a row with sums over the others; "" if there is none.
+	Total string
+	// Spreads are the distributions that the quantiles of the table tell about, by the
+	// same keys, if Keep asks for them.
+	Spreads []*Histogram
 }
 
 // Layout is how text shows a table. The zero Layout is the usual form: date
@@ -114,8 +123,25 @@ func (t *Table) Top(n int) {
 		return
 	}
 	t.Omitted += len(t.Rows) - n
-	clear(t.Rows[n:])
-	t.Rows = t.Rows[:n]
+	if t.Keep {
+		t.Rest = append(t.Rest, t.Rows[n:]...)
+	} else {
+		clear(t.Rows[n:])
+	}
+	t.Rows = t.Rows[:n:n]
+}
+
+// All are the rows, with those that are not shown.
+func (t *Table) All() iter.Seq[[]event.Value] {
+	return func(yield func([]event.Value) bool) {
+		for _, rows := range [][][]event.Value{t.Rows, t.Rest} {
+			for _, row := range rows {
+				if !yield(row) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // WithUnit shows in u every column that is measured in u's base: asked for

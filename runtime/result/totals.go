@@ -14,7 +14,7 @@ func (t *Table) AddTotals(label string) {
 		}
 	}
 	if len(sums) > 0 {
-		sums[0] = event.StrOf(label)
+		sums[0], t.Total = event.StrOf(label), label
 	}
 	t.Rows = append(t.Rows, sums)
 }

@@ -101,6 +101,8 @@ type Show struct {
 	// Raw shows fields as the numbers that they are, also where the kernel has names
 	// for them.
 	Raw bool
+	// Whole has results keep what their tables do not show, for other outputs.
+	Whole bool
 	// Self prints and sends events about ppscript's own threads, too: a log is then
 	// fed with its own output.
 	Self bool

@@ -110,6 +110,7 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 		Samples:      router.Samples - r.account.told.samples,
 		Begin:        r.account.lastEvent,
 		End:          router.Last,
+		Keep:         r.cfg.Options.Show.Whole,
 	}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.account.tickNo

@@ -35,7 +35,8 @@ func KeyColumn(name string, p *expr.Program) result.Column {
 // AggColumn is the column of an aggregator over the values of a function, nil if
 // it only counts.
 func AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
-	c := result.Column{Name: name, Prec: result.UnitPrec, Width: op.Column.Width}
+	c := result.Column{Name: name, Prec: result.UnitPrec, Width: op.Column.Width,
+		Merging: op.Column.Merging}
 	if op.Column.Plain || of == nil {
 		return c
 	}

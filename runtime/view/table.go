@@ -22,6 +22,9 @@ func Title(title string, m *result.Meta) string {
 // value.
 func (v *View) Table(t *result.Table, shows []Show) error {
 	if v.OnlyIf != "" && !t.Exceeds(v.OnlyIf) {
+		if t.Keep {
+			t.Rest = t.Rows
+		}
 		t.Rows = nil
 	}
 
@@ -118,7 +121,7 @@ func (v *View) dress(t *result.Table, shows []Show) error {
 			return err
 		}
 	}
-	NameCells(t.Columns, v.named(t.Columns, shows), slices.Values(t.Rows))
+	NameCells(t.Columns, v.named(t.Columns, shows), t.All())
 	if v.Pack != nil && len(t.Rows) > 0 {
 		text, err := v.Pack(t.Names(), t.Rows)
 		if err != nil {
@@ -156,7 +159,10 @@ func (v *View) dress(t *result.Table, shows []Show) error {
 // are worked out now.
 func setText(t *result.Table, i int, fn CellFunc) error {
 	texts := map[string]string{}
-	for _, row := range t.Rows {
+	for row := range t.All() {
+		if i >= len(row) {
+			continue
+		}
 		text, err := fn(row[i])
 		if err != nil {
 			return err
@@ -191,12 +197,16 @@ func (v *View) arrange(t *result.Table) {
 		columns = append(columns, t.Columns[i])
 	}
 	t.Columns = columns
-	for r, row := range t.Rows {
-		short := make([]event.Value, 0, len(keep))
-		for _, i := range keep {
-			short = append(short, row[i])
+	for _, rows := range [][][]event.Value{t.Rows, t.Rest} {
+		for r, row := range rows {
+			short := make([]event.Value, len(keep))
+			for at, i := range keep {
+				if i < len(row) {
+					short[at] = row[i]
+				}
+			}
+			rows[r] = short
 		}
-		t.Rows[r] = short
 	}
 }
 

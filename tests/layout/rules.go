@@ -99,10 +99,12 @@ var layers = [][]string{
 	{"runtime/view"},      // how results are shown
 	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},
-	{"runtime/eventstring"}, // makes sources of texts
-	{"runtime/eventkind"},   // finds the events that sources name, opens none
-	{"runtime/output"},      // the reports that files for other tools need
-	{"runtime/database"},    // databases of plans while they run
+	{"runtime/eventstring"},   // makes sources of texts
+	{"runtime/eventkind"},     // finds the events that sources name, opens none
+	{"runtime/output"},        // the reports that files for other tools need
+	{"runtime/output/metric"}, // results as metrics, then their forms
+	{"runtime/output/prometheus"},
+	{"runtime/database"}, // databases of plans while they run
 	{"runtime/session"},
 	{"runtime/value"},
 	{"runtime/option"},
@@ -169,6 +171,8 @@ var owners = map[string][]string{
 	"github.com/chzyer/readline":         {"cmd/ppscript"},
 	"github.com/spf13/cobra":             {"cmd/ppscript"},
 	"github.com/spf13/pflag":             {"cmd/ppscript", "builtins/sources"},
+	"github.com/prometheus":              {"runtime/output/prometheus"},
+	"google.golang.org/protobuf":         {"runtime/output/prometheus"},
 	"golang.org/x/mod":                   {"runtime/library", "cmd/ppscript"},
 	"github.com/rogpeppe/go-internal":    {"cmd/ppscript"}, // diff; testscript, for tests
 }

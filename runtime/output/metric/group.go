@@ -1,0 +1,290 @@
+package metric
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// A group is what a result has told so far: rows by labels, and for each column a value of
+// each row.
+type group struct {
+	script *Recorder
+	name   string
+
+	keys   []int    // the columns that are labels; nil until the first result
+	labels []string // their names
+	rows   map[string]int
+	values [][]string // the labels of each row
+	other  int        // 1 + the row for keys beyond the bound; 0 is none
+	stamp  int        // of the interval; gauges of earlier ones are no longer true
+	title  string
+
+	columns []*column
+	hists   []*histogram
+}
+
+// A column is a metric with a number for each row, in its unit's base.
+type column struct {
+	name    string // in the result
+	metric  string
+	help    string
+	unit    Unit
+	merging result.Merging
+	// shrank says that a negative number was added: a counter may not go back, so that it
+	// is a gauge from then on.
+	shrank bool
+	values []float64
+	stamps []int // of the interval that told the value, 0 is never
+}
+
+// table takes an interval's table.
+func (g *group) table(t *result.Table) {
+	g.stamp++
+	g.title = t.Title
+	if g.keys == nil {
+		g.choose(t)
+	}
+	if g.keys == nil {
+		return // a question's answer without rows tells nothing of its columns
+	}
+	for row := range t.All() {
+		if t.Total != "" && len(row) > 0 && row[0].Kind == event.StrValue && row[0].String() == t.Total &&
+			g.empty(row[1:]) {
+			continue // it is the sum of the others
+		}
+		at := g.row(t.Columns, row)
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			if i >= len(row) || slices.Contains(g.keys, i) || !number(row[i]) {
+				continue
+			}
+			g.column(c, row[i]).take(at, row[i].Float(), g.stamp, at+1 == g.other)
+		}
+	}
+}
+
+// empty reports that keys behind the first have no value.
+func (g *group) empty(rest []event.Value) bool {
+	for _, i := range g.keys {
+		if i > 0 && i <= len(rest) && rest[i-1].Kind != event.None {
+			return false
+		}
+	}
+	return true
+}
+
+// number reports that a cell is a number of something: moments are not.
+func number(v event.Value) bool {
+	if v.Kind == event.FloatValue && (math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)) {
+		return false
+	}
+	return v.Numeric() && v.Kind != event.TimeValue
+}
+
+// choose settles which columns are labels: the keys. The answer to a question has none that
+// are marked: there it is what is a text.
+func (g *group) choose(t *result.Table) {
+	var keys []int
+	for i := range t.Columns {
+		if t.Columns[i].Kind == result.KeyColumn {
+			keys = append(keys, i)
+		}
+	}
+	if len(keys) == 0 {
+		if len(t.Rows) == 0 {
+			return
+		}
+		for i := range t.Columns {
+			if t.Columns[i].Merging == result.NotMerged && slices.ContainsFunc(t.Rows,
+				func(row []event.Value) bool {
+					return i < len(row) && row[i].Kind == event.StrValue
+				}) {
+				keys = append(keys, i)
+			}
+		}
+	}
+	names := make([]string, len(keys))
+	for at, i := range keys {
+		names[at] = t.Columns[i].Name
+	}
+	g.keys, g.labels = append([]int{}, keys...), labelNames(names)
+}
+
+// row is the index of the row with the labels of cells.
+func (g *group) row(columns []result.Column, cells []event.Value) int {
+	labels := make([]string, len(g.keys))
+	for at, i := range g.keys {
+		if i < len(cells) && i < len(columns) {
+			labels[at] = labelText(&columns[i], cells[i])
+		}
+	}
+	return g.labelled(labels)
+}
+
+func (g *group) labelled(labels []string) int {
+	key := strings.Join(labels, "\x00")
+	if at, ok := g.rows[key]; ok {
+		return at
+	}
+	if own := len(g.values) - min(g.other, 1); own >= g.script.store.Limit && len(labels) > 0 {
+		if g.other == 0 {
+			g.values = append(g.values, slices.Repeat([]string{Other}, len(labels)))
+			g.other = len(g.values)
+		}
+		return g.other - 1
+	}
+	at := len(g.values)
+	for i, s := range labels {
+		labels[i] = strings.Clone(s) // it may be a view
+	}
+	g.values = append(g.values, labels)
+	g.rows[strings.Clone(key)] = at
+	return at
+}
+
+// column is the metric of a column; v is one of its values.
+func (g *group) column(c *result.Column, v event.Value) *column {
+	for _, own := range g.columns {
+		if own.name == c.Name {
+			return own
+		}
+	}
+	own := &column{name: strings.Clone(c.Name), unit: unitOf(c.Unit, v), merging: c.Merging}
+	own.help = g.help(c.Name)
+	g.columns = append(g.columns, own)
+	g.baptize(own)
+	return own
+}
+
+// help says what a metric is.
+func (g *group) help(column string) string {
+	result, _, _ := strings.Cut(g.name, "/")
+	text := column + " of result " + result + " of script " + g.script.name
+	if g.title != "" {
+		text += ": " + g.title
+	}
+	return clean(text) + "."
+}
+
+// baptize gives a column the name of its metric.
+func (g *group) baptize(c *column) {
+	word := nameWord(c.name)
+	suffix := c.unit.suffix()
+	if c.counts() {
+		// total_seconds_total reads badly.
+		if word == "total" || word == "sum" {
+			word = ""
+		}
+		suffix += "_total"
+	}
+	name := g.metric(word)
+	if !c.counts() && suffix == "" {
+		name = notReserved(name)
+	}
+	c.metric = g.script.store.claim(name, suffix, g.owner(c.name))
+}
+
+func (g *group) owner(column string) string {
+	return strings.Join([]string{g.script.name, g.name, column}, "\x00")
+}
+
+// metric is the name of a metric without its unit. The first table of a script gives its
+// name to no metric.
+func (g *group) metric(word string) string {
+	parts := []string{g.script.prefix}
+	result, _, _ := strings.Cut(g.name, "/")
+	if result != "table" && result != "histogram" && result != "stacks" && result != "" {
+		parts = append(parts, nameWord(result))
+	}
+	if word != "" {
+		parts = append(parts, word)
+	}
+	return strings.Join(parts, "_")
+}
+
+// counts says that the metric is a counter.
+func (c *column) counts() bool { return c.merging == result.Added && !c.shrank }
+
+// take takes the value of a row. Among many rows that share one, what does not merge has no
+// value.
+func (c *column) take(at int, v float64, stamp int, shared bool) {
+	for len(c.values) <= at {
+		c.values, c.stamps = append(c.values, 0), append(c.stamps, 0)
+	}
+	again := c.stamps[at] == stamp
+	switch {
+	case c.merging == result.Added:
+		c.values[at] += v
+		c.shrank = c.shrank || v < 0
+	case shared && c.merging == result.NotMerged:
+		return
+	case again && c.merging == result.Least:
+		c.values[at] = min(c.values[at], v)
+	case again && c.merging == result.Greatest:
+		c.values[at] = max(c.values[at], v)
+	default:
+		c.values[at] = v
+	}
+	c.stamps[at] = stamp
+}
+
+// snapshot is the metrics of the group as they are now.
+func (g *group) snapshot() []Family {
+	var list []Family
+	for _, c := range g.columns {
+		if c.shrank && strings.HasSuffix(c.metric, "_total") {
+			g.baptize(c)
+		}
+		f := Family{Name: c.metric, Help: c.help, Unit: c.unit, Labels: g.labels, Kind: Gauge}
+		if c.counts() {
+			f.Kind = Counter
+		}
+		for at, stamp := range c.stamps {
+			if stamp == 0 || c.merging != result.Added && stamp != g.stamp {
+				continue
+			}
+			f.Series = append(f.Series, Series{Labels: g.values[at], Value: c.unit.of(c.values[at])})
+		}
+		if len(f.Series) > 0 {
+			list = append(list, f)
+		}
+	}
+	for _, h := range g.hists {
+		if f := h.snapshot(g); len(f.Series) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// stacks takes an interval's samples by stack.
+func (g *group) stacks(s *result.Stacks) {
+	g.stamp++
+	g.title = s.Title
+	if g.keys == nil {
+		names := make([]string, len(s.Keys))
+		g.keys = []int{}
+		for i := range s.Keys {
+			g.keys, names[i] = append(g.keys, i), s.Keys[i].Name
+		}
+		g.labels = labelNames(names)
+	}
+	samples := result.Column{Name: "samples", Merging: result.Added}
+	value := result.Column{Name: s.Value, Unit: s.Unit, Merging: result.Added}
+	for _, list := range [][]result.StackSample{s.Samples, s.Rest} {
+		for i := range list {
+			x := &list[i]
+			at := g.row(s.Keys, x.Key)
+			n := event.UintOf(x.Count)
+			g.column(&samples, n).take(at, n.Float(), g.stamp, false)
+			if s.Value != "" {
+				v := event.IntOf(x.Value)
+				g.column(&value, v).take(at, v.Float(), g.stamp, false)
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package metric
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// A histogram is a metric with a distribution for each row.
+type histogram struct {
+	metric string
+	help   string
+	unit   Unit
+	// fine says that buckets are eighths of powers of two: classic buckets, of which each
+	// costs a series, are halves.
+	fine   bool
+	bounds map[int64]struct{} // all that were seen: values below them are in lower buckets
+	rows   []*counts          // nil for rows that have none
+}
+
+type counts struct {
+	n   uint64
+	sum float64 // in the result's unit
+	at  map[span]uint64
+}
+
+// A span is the values lo <= v < hi.
+type span struct{ lo, hi int64 }
+
+// histogram takes an interval's histogram.
+func (g *group) histogram(in *result.Histogram, fine bool) {
+	g.stamp++
+	g.title = in.Title
+	if g.keys == nil {
+		g.keys = []int{}
+		names := make([]string, len(in.Keys))
+		for i := range in.Keys {
+			g.keys, names[i] = append(g.keys, i), in.Keys[i].Name
+		}
+		g.labels = labelNames(names)
+	}
+	for _, rows := range [][]result.HistRow{in.Rows, in.Rest} {
+		for i := range rows {
+			g.distribution(in, fine).take(g.row(in.Keys, rows[i].Key), &rows[i])
+		}
+	}
+}
+
+// distribution is the metric of a histogram; a group has one.
+func (g *group) distribution(in *result.Histogram, fine bool) *histogram {
+	if len(g.hists) == 0 {
+		word := in.Value
+		if strings.ContainsFunc(word, func(r rune) bool { return strings.ContainsRune(" ()[]:,", r) }) {
+			word = "value" // the text of a function
+		}
+		h := &histogram{
+			unit: unitOf(in.Unit, event.Value{}), fine: fine, help: g.help("distribution of " + word),
+			bounds: map[int64]struct{}{},
+		}
+		if word = nameWord(word); word == "hist" {
+			word = ""
+		}
+		name := notReserved(g.metric(word))
+		if by, taken := g.script.store.names[name+h.unit.suffix()]; taken && by != g.owner("distribution") {
+			name += "_distribution"
+		}
+		h.metric = g.script.store.claim(name, h.unit.suffix(), g.owner("distribution"))
+		g.hists = append(g.hists, h)
+	}
+	return g.hists[0]
+}
+
+func (h *histogram) take(at int, row *result.HistRow) {
+	for len(h.rows) <= at {
+		h.rows = append(h.rows, nil)
+	}
+	c := h.rows[at]
+	if c == nil {
+		c = &counts{at: map[span]uint64{}}
+		h.rows[at] = c
+	}
+	c.sum += float64(row.Sum)
+	for _, b := range row.Buckets {
+		if b.Count == 0 {
+			continue
+		}
+		s := span{b.Lo, b.Hi}
+		c.at[s] += b.Count
+		c.n += b.Count
+		if h.fine {
+			s = s.half()
+		}
+		h.bounds[s.lo], h.bounds[s.hi] = struct{}{}, struct{}{}
+	}
+}
+
+// half is the half of a power of two in which a span of an eighth lies.
+func (s span) half() span {
+	if s.lo < 4 {
+		return s
+	}
+	width := int64(1) << (bits.Len64(uint64(s.lo)) - 2)
+	lo := s.lo &^ (width - 1)
+	if hi := lo + width; hi > lo {
+		return span{lo, hi}
+	}
+	return span{lo, result.OpenHi}
+}
+
+func (h *histogram) snapshot(g *group) Family {
+	f := Family{Name: h.metric, Help: h.help, Kind: Distribution, Unit: h.unit, Labels: g.labels}
+	delete(h.bounds, result.OpenLo)
+	delete(h.bounds, result.OpenHi)
+	bounds := slices.Sorted(maps.Keys(h.bounds))
+	upper := make([]float64, len(bounds))
+	for i, b := range bounds {
+		upper[i] = h.unit.of(float64(b - 1)) // the values are whole numbers
+	}
+	for at, c := range h.rows {
+		if c != nil {
+			f.Series = append(f.Series, Series{Labels: g.values[at], Hist: c.hist(h.unit, bounds, upper)})
+		}
+	}
+	return f
+}
+
+// A Hist is a distribution.
+type Hist struct {
+	Count uint64
+	Sum   float64
+	// Upper are the upper bounds of classic buckets, inclusive, and Below how many values
+	// are not above each. All series of a metric have the same.
+	Upper []float64
+	Below []uint64
+
+	per   float64 // of the unit
+	spans []spanCount
+}
+
+type spanCount struct {
+	span
+	n uint64
+}
+
+func (c *counts) hist(u Unit, bounds []int64, upper []float64) *Hist {
+	h := &Hist{Count: c.n, Sum: u.of(c.sum), Upper: upper, Below: make([]uint64, len(bounds)), per: u.Per}
+	for s, n := range c.at {
+		h.spans = append(h.spans, spanCount{s, n})
+		// The lowest bound that is not below the span.
+		if i, _ := slices.BinarySearch(bounds, s.hi); i < len(bounds) {
+			h.Below[i] += n
+		}
+	}
+	slices.SortFunc(h.spans, func(a, b spanCount) int { return cmp.Compare(a.lo, b.lo) })
+	for i := 1; i < len(h.Below); i++ {
+		h.Below[i] += h.Below[i-1]
+	}
+	return h
+}
+
+// Schema is the resolution of Exponential: 8 buckets for each power of two.
+const Schema = 3
+
+// An Exponential is a distribution in the buckets of Prometheus' native histograms, and of
+// OTLP's exponential ones: bucket i has the values above base^(i-1) up to base^i, in which
+// base is 2^(1/8). Negative has them by magnitude.
+type Exponential struct {
+	Zero               uint64
+	Positive, Negative map[int]uint64
+}
+
+// Exponential makes these buckets. Ours hold whole numbers of ns or bytes and start at
+// powers of two of those, which powers of two of seconds do not meet: the values of a wide
+// bucket are spread over those that it covers, so that they are off by less than it is wide.
+// The values of a bucket that is open, but for that of 0 and less, are at its bound.
+func (h *Hist) Exponential() Exponential {
+	e := Exponential{Positive: map[int]uint64{}, Negative: map[int]uint64{}}
+	for _, s := range h.spans {
+		points := s.points()
+		// The k-th of them has every len(points)-th value, so that none of the buckets
+		// shrinks when more come. The middle comes first.
+		for k, v := range points {
+			n := s.n / uint64(len(points))
+			if order(k, len(points)) < s.n%uint64(len(points)) {
+				n++
+			}
+			if n > 0 {
+				e.add(v/h.per, n)
+			}
+		}
+	}
+	return e
+}
+
+// order is the place of the k-th of n in the order in which they get values: those that are
+// far from each other first.
+func order(k, n int) uint64 {
+	if n == 8 {
+		return uint64(bits.Reverse8(uint8(k)) >> 5)
+	}
+	return uint64((k + n/2) % n)
+}
+
+func (e *Exponential) add(v float64, n uint64) {
+	switch {
+	case v > 0:
+		e.Positive[index(v)] += n
+	case v < 0:
+		e.Negative[index(-v)] += n
+	default:
+		e.Zero += n
+	}
+}
+
+// index is the number of the bucket that has v.
+func index(v float64) int {
+	const parts = 1 << Schema
+	frac, exp := math.Frexp(v) // v = frac * 2^exp, 0.5 <= frac < 1
+	if frac == 0.5 {
+		return (exp - 1) * parts // without an error of rounding
+	}
+	return int(math.Ceil((math.Log2(frac) + float64(exp)) * parts))
+}
+
+// points are values that stand for a span, at most eight.
+func (s span) points() []float64 {
+	switch {
+	case s.lo == result.OpenLo:
+		return []float64{float64(s.hi - 1)}
+	case s.hi == result.OpenHi:
+		return []float64{float64(s.lo)}
+	}
+	lo, hi := float64(s.lo), float64(s.hi)
+	if width := s.hi - s.lo; width <= 8 {
+		list := make([]float64, width)
+		for i := range list {
+			list[i] = lo + float64(i)
+		}
+		return list
+	}
+	if s.lo > 0 && hi/lo < 1.2 || s.hi < 0 && lo/hi < 1.2 {
+		return []float64{(lo + hi) / 2}
+	}
+	list := make([]float64, 8)
+	for i := range list {
+		part := (float64(i) + 0.5) / 8
+		if s.hi == 2*s.lo {
+			list[i] = lo * math.Exp2(part)
+		} else {
+			list[i] = lo + (hi-lo)*part
+		}
+	}
+	return list
+}

@@ -1,0 +1,174 @@
+package metric
+
+import (
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/output"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// A Recorder takes the results of one script. It implements output.Sink; closing it keeps
+// what was recorded.
+type Recorder struct {
+	render.Ignore
+	store  *Store
+	name   string
+	prefix string // of the names of its metrics
+
+	events   uint64 // of the runs before
+	now      uint64 // of this run
+	failures uint64
+	running  bool
+	until    time.Time
+	results  []*group
+	losses   []resultLoss
+	logs     []log
+}
+
+var _ output.Sink = (*Recorder)(nil)
+
+// resultLoss is what a result lacks; that with no name is of the script as a whole.
+type resultLoss struct {
+	result string
+	counts [len(lossNames)]uint64 // by lossNames
+}
+
+// lossNames are the kinds of loss.
+var lossNames = (&event.Loss{}).Counts()
+
+type log struct {
+	name  string
+	lines uint64
+}
+
+// Begin implements output.Sink.
+func (r *Recorder) Begin(output.About) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.running, r.now = true, 0
+	return nil
+}
+
+// Close implements output.Sink.
+func (r *Recorder) Close() error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.running = false
+	for _, g := range r.results {
+		g.stamp++ // gauges are of an interval that goes on
+	}
+	return nil
+}
+
+// Failed says that the script ended by an error.
+func (r *Recorder) Failed() {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.failures++
+}
+
+// Table implements render.Renderer.
+func (r *Recorder) Table(t *result.Table) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.about(&t.Meta)
+	r.group(t.Name).table(t)
+	for _, h := range t.Spreads {
+		r.group(t.Name+"/"+h.Value).histogram(h, true)
+	}
+	return nil
+}
+
+// Histogram implements render.Renderer.
+func (r *Recorder) Histogram(h *result.Histogram) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.about(&h.Meta)
+	r.group(h.Name).histogram(h, false)
+	return nil
+}
+
+// Stacks implements render.Renderer: samples by the keys of the stacks. The stacks
+// themselves are no labels; profiles have them.
+func (r *Recorder) Stacks(s *result.Stacks) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.about(&s.Meta)
+	r.group(s.Name).stacks(s)
+	return nil
+}
+
+// Event implements render.Renderer.
+func (r *Recorder) Event(l *render.Line) error {
+	name := l.Result
+	if name == "" {
+		name = "log"
+	}
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	for i := range r.logs {
+		if r.logs[i].name == name {
+			r.logs[i].lines++
+			return nil
+		}
+	}
+	r.logs = append(r.logs, log{name, 1})
+	return nil
+}
+
+// Note implements render.Renderer: losses that no result shows.
+func (r *Recorder) Note(kind string, fields ...render.NoteField) error {
+	if kind != "loss" {
+		return nil
+	}
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	for _, f := range fields {
+		for i := range lossNames {
+			if lossNames[i].Name == f.Name {
+				r.lost("").counts[i] += f.Value.Uint()
+			}
+		}
+	}
+	return nil
+}
+
+// about takes what all results of an interval say.
+func (r *Recorder) about(m *result.Meta) {
+	if m.TotalSamples > r.now {
+		r.events += m.TotalSamples - r.now
+		r.now = m.TotalSamples
+	}
+	if m.Wall.After(r.until) {
+		r.until = m.Wall
+	}
+	l := r.lost(m.Name)
+	for i, c := range m.Loss.Counts() {
+		l.counts[i] += c.N
+	}
+}
+
+// lost is what a result lacks so far.
+func (r *Recorder) lost(name string) *resultLoss {
+	for i := range r.losses {
+		if r.losses[i].result == name {
+			return &r.losses[i]
+		}
+	}
+	r.losses = append(r.losses, resultLoss{result: name})
+	return &r.losses[len(r.losses)-1]
+}
+
+// group is what is kept of a result.
+func (r *Recorder) group(name string) *group {
+	for _, g := range r.results {
+		if g.name == name {
+			return g
+		}
+	}
+	g := &group{script: r, name: name, rows: map[string]int{}}
+	r.results = append(r.results, g)
+	return g
+}
