@@ -1,6 +1,8 @@
 package bpf
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 
@@ -47,6 +49,9 @@ func (im *Image) common() {
 	h := im.host
 	im.Tables, im.Events, im.Intervals = s.tables, len(s.sources), s.intervals
 	im.StackRoom, _ = s.chain()
+	for _, j := range s.joins {
+		im.Relates = im.Relates || j.counted()
+	}
 	if s.intervals {
 		im.define(load.GenerationMap.Of(), &ebpf.MapSpec{
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
@@ -132,6 +137,13 @@ func (im *Image) common() {
 		}
 		im.define(load.WaitMap.Of(j.index), waiting)
 	}
+}
+
+// counted reports that programs count pairs of the join, rather than send them.
+func (j *joinOp) counted() bool {
+	return slices.ContainsFunc(j.pairs, func(p pair) bool {
+		return slices.ContainsFunc(p.feeds, func(f feed) bool { return f.emit == nil })
+	})
 }
 
 // taskMap keeps size bytes with each task.

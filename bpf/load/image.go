@@ -29,6 +29,8 @@ type Image struct {
 	// Follow says that the set of processes takes children in, Asks that there is a
 	// set of threads.
 	Follow, Asks bool
+	// Relates says that programs count pairs.
+	Relates bool
 	// StackRoom is how many kernel addresses a kept stack has room for.
 	StackRoom int
 }

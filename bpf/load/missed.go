@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -24,6 +25,17 @@ type missing struct {
 	told  uint64
 	// silent are the return probes whose links do not tell.
 	silent []string
+	// looked is when the number was last read, and since the time of the look before
+	// the first one that found some.
+	looked, since time.Time
+}
+
+// look notes that the number was read, and whether it became larger.
+func (m *missing) look(more bool) {
+	if more && m.since.IsZero() {
+		m.since = m.looked
+	}
+	m.looked = time.Now()
 }
 
 // objInfo is a command of bpf(2).
@@ -93,6 +105,14 @@ func (r *Run) LeftOut() (why []string) {
 	if n := r.missing.told; n > 0 {
 		why = append(why, fmt.Sprintf("%d of the lost events, of any process: probes of the kernel missed "+
 			"them, since more calls were active than it keeps room for, or another probe ran on the CPU", n))
+	}
+	if n := r.missed + r.missing.told; n > 0 && r.im.Relates {
+		since := ""
+		if at := r.missing.since; !at.IsZero() {
+			since = at.Format(", of those since 15:04:05")
+		}
+		why = append(why, fmt.Sprintf("at most %d of the pairs that were counted in the kernel%s may be "+
+			"wrong: an event between theirs was lost", n, since))
 	}
 	if silent := r.missing.silent; len(silent) > 0 {
 		why = append(why, probe.MissedReturns(silent[0], len(silent)-1))

@@ -239,10 +239,10 @@ func (r *Run) Taken() ([]uint64, error) {
 	return taken, nil
 }
 
-// misses is how often the kernel did not run a program, since another one ran.
-func misses(r *Run) (missed uint64) {
+// misses is how often the kernel did not run some of the programs, since others ran.
+func misses(r *Run, which func(p *Program) bool) (missed uint64) {
 	for i, p := range r.progs {
-		if r.im.Programs[i].Event < 0 {
+		if r.im.Programs[i].Event < 0 || !which(&r.im.Programs[i]) {
 			continue
 		}
 		if st, err := p.Stats(); err == nil {
@@ -278,8 +278,9 @@ func (r *Run) Loss() (Loss, error) {
 	for _, t := range r.im.Tables {
 		l.Groups[t.Spec] = event.Loss{Errors: since(t.StatErrors()), Evicted: since(t.StatEvicted())}
 	}
-	missed := misses(r)
+	missed := misses(r, func(*Program) bool { return true })
 	probes := r.missing.sum()
+	r.missing.look(missed-r.missed+probes-r.missing.told > 0)
 	l.Joins.Lost = missed - r.missed + probes - r.missing.told + since(StatLost)
 	r.missed, r.missing.told = missed, probes
 	l.Joins.Evicted += r.swept.evicted - r.swept.told

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -19,6 +20,11 @@ func Waiting(r *Run, join int, fn func(waits []byte)) error {
 	return nil
 }
 
-// Misses is how many events programs did not see so far: whatever waits may have had its
-// partner among them.
-func Misses(r *Run) uint64 { return misses(r) + r.missing.sum() }
+// Misses is how many events of some programs these did not see so far: what waits may have
+// had its partner among them. What probes missed is told for all programs together.
+func Misses(r *Run, events []int) uint64 {
+	return r.missing.sum() + misses(r, func(p *Program) bool {
+		return slices.Contains(events, p.Event) ||
+			slices.ContainsFunc(p.Places, func(place int) bool { return slices.Contains(events, place) })
+	})
+}

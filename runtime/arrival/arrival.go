@@ -25,8 +25,57 @@ type Programs struct {
 	Now             func() event.Time
 	Failed          func(error)
 
-	missed uint64     // events that programs had missed at the last look
-	until  event.Time // when it was seen that these became more
+	missed map[*join.Spec]*missed
+}
+
+// The missed are events of a join that programs did not see.
+type missed struct {
+	streams []int // of the events, by index in Programs.Events
+	n       uint64
+	looked  event.Time // when that was seen
+	gaps    []join.Gap
+}
+
+// mostGaps bounds the times that are told apart.
+const mostGaps = 256
+
+// Missed are the times in which programs missed events of a join, as far as is known: the
+// kernel tells their number, which was another one at their begin.
+func (p *Programs) Missed(of *join.Spec) []join.Gap {
+	m := p.missed[of]
+	if m == nil {
+		m = &missed{}
+		for i, st := range p.Events {
+			if st.Index < len(of.In) && of.In[st.Index].Stage >= 0 {
+				m.streams = append(m.streams, i)
+			}
+		}
+		if p.missed == nil {
+			p.missed = map[*join.Spec]*missed{}
+		}
+		p.missed[of] = m
+	}
+	begin := p.Now()
+	if n := load.Misses(p.Run, m.streams); n > m.n {
+		m.n = n
+		m.gap(join.Gap{From: m.looked, To: p.Now()})
+	}
+	m.looked = begin
+	return m.gaps
+}
+
+// gap adds a time in which events were missed.
+func (m *missed) gap(g join.Gap) {
+	last := len(m.gaps) - 1
+	switch {
+	case last >= 0 && m.gaps[last].To >= g.From:
+		m.gaps[last].To = g.To
+		return
+	case len(m.gaps) == mostGaps:
+		m.gaps[1].From = m.gaps[0].From
+		m.gaps = slices.Delete(m.gaps, 0, 1)
+	}
+	m.gaps = append(m.gaps, g)
 }
 
 // Calls are those of a join that nests, as far as programs have seen them.
@@ -66,8 +115,9 @@ func (p *Programs) Waiting(of *join.Spec, why join.Reason, at event.Time, fn fun
 	if err != nil {
 		p.Failed(err)
 	}
-	if n := load.Misses(p.Run); n > p.missed {
-		p.missed, p.until = n, p.Now()
+	var until event.Time
+	if gaps := p.Missed(of); len(gaps) > 0 {
+		until = gaps[len(gaps)-1].To
 	}
 	began := func(waits []byte) uint64 { return binary.LittleEndian.Uint64(waits) }
 	slices.SortFunc(all, func(a, b []byte) int { return cmp.Compare(began(a), began(b)) })
@@ -76,7 +126,7 @@ func (p *Programs) Waiting(of *join.Spec, why join.Reason, at event.Time, fn fun
 		age := uint64(e.Time) - began(waits)
 		s := shows[binary.LittleEndian.Uint64(waits[8:])-1]
 		reason := why
-		if event.Time(began(waits)) <= p.until {
+		if event.Time(began(waits)) <= until {
 			reason = join.Broken
 		}
 		if s != nil && s.Waiting(&e, waits, uint64(reason), age) {

@@ -1,6 +1,8 @@
 package join
 
 import (
+	"slices"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
@@ -17,8 +19,7 @@ type Arrived struct {
 	// streams are those of the events that programs take, in their order: the source
 	// knows its own.
 	streams []*event.Stream
-	// waiting calls a function for each event that waits in programs, or was given up there.
-	waiting Waiting
+	from    Programs
 
 	frame  expr.Frame
 	errs   flow.Errors
@@ -28,19 +29,33 @@ type Arrived struct {
 	out    [1]*event.Event
 }
 
-// Waiting calls a function for each event that waits in programs for a partner at some
-// time, as an unpaired event for a reason.
-type Waiting func(why Reason, at event.Time, fn func(e *event.Event))
+// Programs are those that do the work of a join.
+type Programs struct {
+	// Waiting calls a function for each event that waits for a partner at some time, or
+	// was given up, as an unpaired event for a reason.
+	Waiting func(why Reason, at event.Time, fn func(e *event.Event))
+	// Missed are the times in which programs missed events of the join until now, the
+	// oldest first; valid until the next call.
+	Missed func() []Gap
+}
+
+// A Gap is a time in which events may be missing.
+type Gap struct{ From, To event.Time }
 
 // NewArrived hands the pairs on to next.
-func NewArrived(spec Spec, next flow.Sink, streams []*event.Stream, waiting Waiting) *Arrived {
-	return &Arrived{spec: spec, next: next, streams: streams, waiting: waiting}
+func NewArrived(spec Spec, next flow.Sink, streams []*event.Stream, from Programs) *Arrived {
+	return &Arrived{spec: spec, next: next, streams: streams, from: from}
 }
 
 // Events implements flow.Sink.
 //
 // Fast path: this runs for every pair that leaves the kernel.
 func (a *Arrived) Events(evs []*event.Event) {
+	if gaps := a.from.Missed(); len(gaps) > 0 {
+		if evs = a.whole(evs, gaps); len(evs) == 0 {
+			return
+		}
+	}
 	for _, e := range evs {
 		d := e.Derived
 		start, end := a.streams[d.Start.Stream.Index], a.streams[d.End.Stream.Index]
@@ -54,6 +69,26 @@ func (a *Arrived) Events(evs []*event.Event) {
 	}
 	a.stats.Pairs += uint64(len(evs))
 	a.next.Events(evs)
+}
+
+// whole are the pairs between whose events no program missed one: of others nobody knows
+// whether their events belong together.
+//
+// Slow path: programs miss few events.
+func (a *Arrived) whole(evs []*event.Event, gaps []Gap) []*event.Event {
+	return slices.DeleteFunc(evs, func(e *event.Event) bool {
+		began := e.Derived.Start.Time
+		for _, g := range slices.Backward(gaps) {
+			switch {
+			case g.To < began:
+				return false
+			case g.From <= e.Time:
+				a.stats.Broken++
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // key is the key of an event of the join.
@@ -117,7 +152,7 @@ func (a *Arrived) End(final bool, now event.Time) {
 
 // hand hands out what waits in programs, or was given up there.
 func (a *Arrived) hand(why Reason, now event.Time) {
-	a.waiting(why, max(a.newest, now), func(e *event.Event) {
+	a.from.Waiting(why, max(a.newest, now), func(e *event.Event) {
 		a.left(e)
 		a.out[0] = e
 		a.spec.LeftTo.Events(a.out[:])

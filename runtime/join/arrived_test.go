@@ -40,13 +40,14 @@ func TestArrived(t *testing.T) {
 	}
 	spec := Spec{In: []In{{Stage: -1}, {Key: key}}, NeedKey: true,
 		Lefts: Lefts{Left: []*event.Stream{nil, left}, LeftTo: sinkFunc(say)}}
-	a := NewArrived(spec, sinkFunc(say), []*event.Stream{own},
-		func(why Reason, at event.Time, fn func(*event.Event)) {
+	a := NewArrived(spec, sinkFunc(say), []*event.Stream{own}, Programs{
+		Missed: func() []Gap { return nil },
+		Waiting: func(why Reason, at event.Time, fn func(*event.Event)) {
 			fn(unpaired(why, at, own))
 			if why != Evicted {
 				fn(unpaired(Broken, at, own))
 			}
-		})
+		}})
 	a.Events([]*event.Event{{Stream: pairs, Derived: &event.Derived{
 		Start: &event.Event{Stream: theirs, Raw: raw(1)}, End: &event.Event{Stream: theirs, Raw: raw(1)},
 		Slots: make([]event.Value, 1),
@@ -61,5 +62,32 @@ func TestArrived(t *testing.T) {
 	}
 	if s, l := a.Stats(), a.Loss(); s.Pairs != 1 || l.Broken != 1 || a.Loss().Broken != 0 {
 		t.Errorf("got %+v, loss %+v, want a pair, and one that is broken", s, l)
+	}
+}
+
+// Pairs between whose events programs may have missed one are broken, and not handed on.
+func TestArrivedAcrossGaps(t *testing.T) {
+	of, pairs := &event.Stream{Schema: testSchema("a")}, &event.Stream{Index: 1}
+	pair := func(from, to event.Time) *event.Event {
+		start := &event.Event{Stream: of, Time: from}
+		return &event.Event{Stream: pairs, Time: to, Derived: &event.Derived{
+			Start: start, End: &event.Event{Stream: of, Time: to}, Slots: make([]event.Value, 1)}}
+	}
+	var got []string
+	say := func(evs []*event.Event) {
+		for _, e := range evs {
+			got = append(got, fmt.Sprintf("%d-%d", e.Derived.Start.Time, e.Time))
+		}
+	}
+	a := NewArrived(Spec{In: []In{{}}}, sinkFunc(say), []*event.Stream{of}, Programs{
+		Missed: func() []Gap { return []Gap{{10, 20}, {50, 60}} },
+	})
+	a.Events([]*event.Event{pair(1, 9), pair(1, 10), pair(12, 15), pair(20, 30), pair(21, 49), pair(5, 100),
+		pair(40, 55), pair(60, 61), pair(61, 62)})
+	if want := []string{"1-9", "21-49", "61-62"}; !slices.Equal(got, want) {
+		t.Errorf("got pairs %v, want %v", got, want)
+	}
+	if l := a.Loss(); l.Broken != 6 {
+		t.Errorf("got loss %+v, want 6 that are broken", l)
 	}
 }

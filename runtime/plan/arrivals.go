@@ -13,8 +13,11 @@ func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
 	for _, e := range in.Plan.Events {
 		streams = append(streams, in.Stream(e.Stream))
 	}
-	return join.NewArrived(s, j.to(), streams, func(why join.Reason, at event.Time, fn func(*event.Event)) {
-		in.Waiting(&j.op.js, why, at, fn)
+	return join.NewArrived(s, j.to(), streams, join.Programs{
+		Waiting: func(why join.Reason, at event.Time, fn func(*event.Event)) {
+			in.Programs.Waiting(&j.op.js, why, at, fn)
+		},
+		Missed: func() []join.Gap { return in.Programs.Missed(&j.op.js) },
 	})
 }
 

@@ -23,17 +23,25 @@ type Instance struct {
 	Router *flow.Router
 	// Running are the operators, in the order of Plan.Operators.
 	Running []Running
-	// Waiting calls fn for each event that waits in a join that programs do; nil where
-	// they do none.
-	Waiting func(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event))
-	// Calls is the tree of a join of calls that programs do; as Waiting.
-	Calls func(of *join.Spec) []join.Call
+	// Programs are those that do joins; nil where none do.
+	Programs Programs
 
 	runs     map[Operator]Running
 	streams  []*event.Stream // the plan's, with what only a source and a session know
 	prints   bool            // something is behind flow.Others
 	failures []failures
 	keys     map[*agg.Spec]*placement.Keys // of the groups that programs count by other keys
+}
+
+// Programs do joins of an instance.
+type Programs interface {
+	// Waiting calls fn for each event that waits in a join, or was given up, as an
+	// unpaired one.
+	Waiting(of *join.Spec, why join.Reason, at event.Time, fn func(*event.Event))
+	// Missed are the times in which events of a join were missed.
+	Missed(of *join.Spec) []join.Gap
+	// Calls is the tree of a join of calls.
+	Calls(of *join.Spec) []join.Call
 }
 
 // Running is an operator of an instance. It takes events by its sinks.

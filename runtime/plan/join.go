@@ -389,7 +389,7 @@ func (n *JoinOp) explain(w *strings.Builder) {
 // End implements Running: what waits is handed out.
 func (j *JoinRun) End(final bool, _, now event.Time) {
 	if j.op.spec.Nested && j.in.Kernel.Relates(j.in.placed[j.op]) {
-		j.tree.Adopt(j.in.Calls(&j.op.js))
+		j.tree.Adopt(j.in.Programs.Calls(&j.op.js))
 	}
 	j.joiner.End(final, now)
 }

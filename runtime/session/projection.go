@@ -91,7 +91,7 @@ func programs(r *run) {
 	for _, e := range r.plan.Events {
 		p.Events = append(p.Events, in.Stream(e.Stream))
 	}
-	in.Waiting, in.Calls = p.Waiting, p.Calls
+	in.Programs = p
 }
 
 // withoutProjection is the plan without programs that send events, after err; nil if
