@@ -66,7 +66,7 @@ func (a *around) save(i int, e *source) {
 			f.Kind != event.Int && f.Kind != event.Str && f.Kind != event.Array {
 			refuse("field %s is not at a fixed place of its record", f.Name)
 		}
-		sf := savedOf(&expr.Field{F: f}, i)
+		sf := savedOf(&expr.Field{F: f}, i, 0)
 		sf.off = off
 		off += sf.size
 		fields = append(fields, sf)

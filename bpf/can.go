@@ -41,6 +41,8 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 // Can says whether a part can run in the kernel: nil, or a *Refusal that says why
 // not.
 func (p *Part) Can(host *Host, t *Target) error {
-	_, err := generate(p, host, t, assembler.NewDry)
+	_, err := p.roomy(func(textRoom int) (*Image, error) {
+		return generate(p, host, t, textRoom, assembler.NewDry)
+	})
 	return err
 }

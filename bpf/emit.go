@@ -44,6 +44,8 @@ type slot struct {
 	size  int
 	text  bool
 	array bool
+	// located says that it is a text whose place only the record tells.
+	located bool
 }
 
 // wholeMost bounds whole records.

@@ -68,10 +68,10 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 	j.save(savedField{name: savedTask, field: tidNode, event: l.source, size: 8})
 	j.save(savedField{name: savedContext, field: cpuNode, event: l.source, size: 8})
 	for _, f := range r.Fields {
-		if f.F.Place != event.InRaw || f.View != expr.ViewValue {
+		if !located(f) && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		}
-		j.save(savedOf(f, l.source))
+		j.save(savedOf(f, l.source, s.textRoom))
 	}
 }
 
@@ -94,6 +94,8 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 					s.Task = sf.off
 				case sf.name == savedContext:
 					s.Context = sf.off
+				case sf.located:
+					s.Record.Located = append(s.Record.Located, locatedAt(sf.field.F, sf.off, sf.size))
 				case sf.field.F.Place == event.InRaw && sf.field.View == expr.ViewValue:
 					f := sf.field.F
 					field := sent.Copy{From: sf.off, To: f.Offset, Size: f.Size}
@@ -101,6 +103,7 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 					s.Record.Size = max(s.Record.Size, f.Offset+f.Size)
 				}
 			}
+			placeTexts(&s.Record)
 			lefts, streams = append(lefts, s), append(streams, st.Index)
 		}
 	}

@@ -37,23 +37,26 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	j.late[p.start] = r.together && (late || !known)
 	for _, f := range r.Fields {
 		if f.Part == expr.Start {
-			j.save(savedOf(f, p.start))
+			j.save(savedOf(f, p.start, s.textRoom))
 		}
 	}
 }
 
 // savedOf is a field that waits with an event.
-func savedOf(f *expr.Field, source int) savedField {
+func savedOf(f *expr.Field, source, textRoom int) savedField {
 	sf := savedField{
 		name:  savedName(f),
 		field: &expr.Field{F: f.F, View: f.View},
 		event: source,
 		size:  8,
 	}
-	switch f.F.Kind {
-	case event.Str:
+	switch {
+	case located(f):
+		sf.located, sf.size = true, locatedSize(textRoom)
+		sf.name += savedLocated
+	case f.F.Kind == event.Str:
 		sf.text, sf.size = true, env{}.fieldRoom(sf.field)
-	case event.Array:
+	case f.F.Kind == event.Array:
 		sf.array, sf.size = true, arraySize(f.F)
 	}
 	return sf
@@ -68,17 +71,17 @@ func arraySize(f *event.Field) int {
 }
 
 // layPair settles the places in the record of a pair.
-func (r *record) layPair(nested bool) {
+func (r *record) layPair(nested bool, textRoom int) {
 	size := sent.PairSize
 	if nested {
 		size += sent.CallSize
 	}
-	r.layFixed(size)
+	r.layFixed(size, textRoom, 3*savedLimit/2)
 }
 
 // layFixed settles the places of fields that have one in the event's own record, behind
 // so many bytes.
-func (r *record) layFixed(size int) {
+func (r *record) layFixed(size, textRoom, most int) {
 	r.slots, r.size = nil, size
 	if r.Whole || len(r.Texts) > 0 {
 		refuse("whole records of pairs")
@@ -87,6 +90,8 @@ func (r *record) layFixed(size int) {
 		s := slot{field: f, size: f.F.Size}
 		_, known := hook.Sizes[s.size]
 		switch {
+		case located(f):
+			s.located, s.size = true, locatedSize(textRoom)
 		case f.F.Place != event.InRaw || f.View != expr.ViewValue:
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		case f.F.Kind == event.Str:
@@ -103,7 +108,7 @@ func (r *record) layFixed(size int) {
 		r.slots[i].off = r.size
 		r.size += r.slots[i].size
 	}
-	if r.size > 3*savedLimit/2 {
+	if r.size > most {
 		refuse("%d bytes of each pair", r.size)
 	}
 }
@@ -139,11 +144,17 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 	out := &sent.Projection{Size: max(schema.Size, 8)}
 	for _, s := range r.slots {
-		if f := s.field.F; s.field.Part == p {
+		f := s.field.F
+		switch {
+		case s.field.Part != p:
+		case s.located:
+			out.Located = append(out.Located, locatedAt(f, s.off, s.size))
+		default:
 			out.Copies = append(out.Copies, sent.Copy{From: s.off, To: f.Offset, Size: f.Size})
 			out.Size = max(out.Size, f.Offset+f.Size)
 		}
 	}
+	placeTexts(out)
 	return out
 }
 
@@ -179,11 +190,17 @@ func (s *sender) pairRecord(at int16) {
 	for _, slot := range r.slots {
 		to := at + int16(slot.off)
 		switch {
-		case slot.array && slot.field.Part == expr.Start:
-			from, _ := s.eval.env.saved(slot.field)
+		case (slot.array || slot.located) && slot.field.Part == expr.Start:
+			name := savedName(slot.field)
+			if slot.located {
+				name += savedLocated
+			}
+			from := p.waited(name)
 			for o := 0; o < slot.size; o += 8 {
 				copyWord(slot.off+o, from+int16(o))
 			}
+		case slot.located:
+			s.eval.located(to, slot.size, slot.field.F)
 		case slot.array:
 			s.eval.hook.Array(to, slot.field.F)
 		case slot.text:

@@ -26,13 +26,16 @@ type Image struct {
 // Generate makes the programs of a part for a target. The error is a *Refusal if
 // it cannot run in the kernel.
 func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
-	return generate(p, host, t, assembler.New)
+	return p.roomy(func(textRoom int) (*Image, error) {
+		return generate(p, host, t, textRoom, assembler.New)
+	})
 }
 
 // generate generates into the codes that code makes.
-func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err error) {
+func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (im *Image, err error) {
 	defer caught(&im, &err)
 	s := p.followed()
+	s.textRoom = textRoom
 	im = &Image{Image: load.Image{Target: t, Asks: s.asks()}, Part: p, graph: s, host: host}
 	at := t
 	if im.Asks {

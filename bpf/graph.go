@@ -28,6 +28,7 @@ type graph struct {
 	intervals bool
 	counted   bool
 	kept      sent.Kept // what is kept, without its events
+	textRoom  int       // of a text whose place only the record tells, where lines show it
 }
 
 // A source is an event, and where it goes.
@@ -296,7 +297,7 @@ func (s *graph) prepare(host *Host) {
 			pair := env{pair: &pairEnv{join: j, start: p.start}}
 			for _, f := range p.feeds {
 				if f.emit != nil {
-					f.emit.layPair(j.spec.Nested)
+					f.emit.layPair(j.spec.Nested, s.textRoom)
 				}
 				if f.table != nil {
 					feeds[f.table] = append(feeds[f.table], keyed{s.sources[p.end], pair, f.keys})
@@ -430,6 +431,8 @@ type savedField struct {
 	size  int
 	text  bool
 	array bool
+	// located says that the field is a text, for who shows the event (located.go).
+	located bool
 }
 
 // What waits: when, and which event, 0 if nobody; then the saved fields.

@@ -23,6 +23,9 @@ import (
 // interrupts another on its CPU has a record of its own, and who reads sees what is not
 // there yet.
 
+// keptMost bounds the fields of a kept record, in bytes.
+const keptMost = 1 << 10
+
 // keeps settles the size of kept records, and how many of them there are.
 func (s *graph) keeps(host *Host, bytes int) {
 	for _, e := range s.sources {
@@ -34,7 +37,7 @@ func (s *graph) keeps(host *Host, bytes int) {
 			if !host.Atomics {
 				refuse("programs of this kernel cannot number the events that are kept")
 			}
-			r.layFixed(0)
+			r.layFixed(0, locatedRooms[0], keptMost)
 			s.kept.Size = max(s.kept.Size, sent.KeptSize+(r.size+7)&^7)
 		}
 	}
@@ -87,6 +90,9 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 		case slot.text:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.text(texts[slot.off], slot.size, slot.field)
+		case slot.located && e.hook.Raw != nil:
+			texts[slot.off] = c.Alloc(slot.size)
+			e.located(texts[slot.off], slot.size, slot.field.F)
 		case slot.array:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.hook.Array(texts[slot.off], slot.field.F)
@@ -113,6 +119,10 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 				c.Load(asm.R0, from+int16(i))
 				put(at+i, asm.R0, asm.DWord)
 			}
+			continue
+		}
+		if slot.located {
+			e.locatedHere(at, slot.size, slot.field.F)
 			continue
 		}
 		e.field(asm.R0, slot.field)

@@ -35,7 +35,7 @@ func detailOf() *b.Builtin {
 			{Name: "hide", Type: b.Duration, Named: true, Doc: "leave out events that follow the one before sooner than that"},
 			{Name: "task", Type: b.OneOf("thread", "key"), Default: starlark.String("thread"), Named: true,
 				Doc: "the task that is followed: the thread of the start, or the key if that is a thread number"},
-			{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the events that are kept; older ones are pushed out and counted as evicted. Where programs of the kernel keep them it is shared by the CPUs, which have 8 MiB each at most, or as -m says; what was overwritten is told: complete since"},
+			{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the events that are kept; older ones are pushed out and counted as evicted. Where programs of the kernel keep them it is shared by the CPUs, which have 8 MiB each at most, or as -m says; what was overwritten is told: complete since. Texts of more than 127 bytes (file names) are cut there, and end with ..."},
 			{Name: "age", Type: b.Duration, Default: b.Text("2 min"), Named: true, Doc: "how long events are kept for a start that finds no end"},
 		},
 		Returns: "detail",

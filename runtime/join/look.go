@@ -130,9 +130,25 @@ func same(a, b *event.Event) bool {
 	if a.Ring < 0 && n >= kernelHead {
 		// Programs kept it: it is of no ring, and its common fields are as they were
 		// when it was kept. When the pair was sent, the task may have had to yield.
-		return bytes.Equal(a.Raw[kernelHead:n], b.Raw[kernelHead:n])
+		return sameFields(a, b, n)
 	}
 	return a.Ring == b.Ring && bytes.Equal(a.Raw[:n], b.Raw[:n])
+}
+
+// sameFields compares the fields in the first n bytes of two records, but for the common
+// ones. Texts whose place the record tells may be in different places, and cut.
+func sameFields(a, b *event.Event, n int) bool {
+	for i := range a.Stream.Schema.Fields {
+		f := &a.Stream.Schema.Fields[i]
+		if f.Place != event.InRaw || f.Offset < kernelHead {
+			continue
+		}
+		if end := min(f.Offset+f.Size, n); f.Offset < end &&
+			!bytes.Equal(a.Raw[f.Offset:end], b.Raw[f.Offset:end]) {
+			return false
+		}
+	}
+	return true
 }
 
 // event takes one event into the listing, if it is selected.

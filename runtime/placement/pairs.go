@@ -18,8 +18,9 @@ import (
 // if the join, or the fold, ran here (runtime/plan/arrivals.go).
 //
 // A pair has the fields of both events that somebody reads, which for a line are all
-// of them. Stacks, arrays of another form and texts of any length stay with events
-// that are sent themselves.
+// of them. A text whose place only the record tells may be cut for a line, which shows
+// that; who computes with it has it of the event itself, which is not cut (textsFit).
+// Stacks and arrays of another form stay with events that are sent themselves.
 
 // A pairSender settles what programs send of pairs, and of what folds emit.
 type pairSender struct {

@@ -50,11 +50,13 @@ func TestCutBehindJoin(t *testing.T) {
 		}
 	}
 
-	// A line shows all of both events, which programs know of few.
+	// A line shows all of both events, and whether interrupts were disabled, which
+	// programs do not know there.
 	in = joined()
 	log := &Log{In: &Where{in, *text("delay > 10")}}
 	if p := f(placement.EngineAuto, "sched:made_up perf; sched:made_up perf; made_up => made_up native: "+
-		"a program could, but what it makes cannot be sent: field path is not at a fixed place of its record; "+
+		"a program could, but what it makes cannot be sent: "+
+		"only the record of sched:made_up tells whether interrupts were disabled, which lines show; "+
 		"log native: a log shows events",
 		log); p.Kernel != nil {
 		t.Error("got programs that make lines without knowing all of their events")

@@ -1,6 +1,7 @@
 package sent
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"ppscript/runtime/event"
@@ -12,6 +13,8 @@ type Projection struct {
 	// sent as a whole: behind the first Skip bytes.
 	Size, Skip int
 	Copies     []Copy
+	// Located are texts whose place only the record tells.
+	Located []Located
 	// SampleMembers are the offsets of the context members in the sent record:
 	// words of 8 bytes, or texts that end with a NUL.
 	SampleMembers map[event.Member]int
@@ -22,6 +25,41 @@ type Projection struct {
 
 // A Copy is a field: the bytes at From of the sent record are the bytes at To of the event's record.
 type Copy struct{ From, To, Size int }
+
+// A Located text is at From of the sent record, in Room bytes: first the word with which
+// the kernel's record says where the text is and how long, then the text, as far as there
+// was room for it. Who shows the record has it at Text, and says so in the word at To, in
+// the form of a __rel_loc if Rel. One that was cut ends with "...".
+type Located struct {
+	From, Room, To, Text int
+	Rel                  bool
+}
+
+// LocatorSize is how many bytes of a Located are in front of its text.
+const LocatorSize = 8
+
+// show puts a text into the record.
+func (l *Located) show(raw, sent []byte) {
+	from, room := sent[l.From+LocatorSize:l.From+l.Room], raw[l.Text:l.Text+l.Room]
+	n := bytes.IndexByte(from, 0)
+	if n < 0 {
+		n = len(from) - 1
+	}
+	copy(room, from[:n])
+	clear(room[n:])
+	whole := int(binary.LittleEndian.Uint16(sent[l.From+2:])) // with its NUL
+	if n == len(from)-1 && n+1 < whole {
+		copy(room[n-len(cutMark):], cutMark)
+	}
+	at := l.Text
+	if l.Rel {
+		at -= l.To + 4
+	}
+	binary.LittleEndian.PutUint32(raw[l.To:], uint32(n+1)<<16|uint32(at))
+}
+
+// cutMark is the end of a text that was cut.
+const cutMark = "..."
 
 // Records shows the records of one stream in one buffer.
 type Records struct {
@@ -40,6 +78,9 @@ func NewRecords(c *Projection) *Records {
 	x := &Records{Projection: c, need: c.Skip}
 	for _, k := range c.Copies {
 		x.need = max(x.need, k.From+k.Size)
+	}
+	for _, l := range c.Located {
+		x.need = max(x.need, l.From+l.Room)
 	}
 	for _, off := range c.SampleMembers {
 		x.need = max(x.need, off+8)
@@ -72,6 +113,9 @@ func (x *Records) Show(sent []byte) []byte {
 		default:
 			copy(raw[c.To:c.To+c.Size], sent[c.From:])
 		}
+	}
+	for i := range x.Located {
+		x.Located[i].show(raw, sent)
 	}
 	if x.off += (x.Size + 7) &^ 7; x.off+x.Size > len(x.chunks[x.chunk]) {
 		x.chunk, x.off = x.chunk+1, 0

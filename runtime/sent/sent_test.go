@@ -36,3 +36,42 @@ func TestShownInMemoryOfBefore(t *testing.T) {
 		}
 	}
 }
+
+// Texts whose place only the record tells are behind the fields of the shown record, and one
+// that was cut says so.
+func TestLocatedTexts(t *testing.T) {
+	const room = 16
+	fields := []event.Field{
+		{Name: "path", Kind: event.Str, Place: event.DataLoc, Offset: 8, Size: 4},
+		{Name: "name", Kind: event.Str, Place: event.RelLoc, Offset: 12, Size: 4},
+	}
+	p := &Projection{Size: 48, Located: []Located{
+		{From: 0, Room: LocatorSize + room, To: 8, Text: 16},
+		{From: LocatorSize + room, Room: LocatorSize + room, To: 12, Text: 32, Rel: true},
+	}}
+	p.Size = 32 + LocatorSize + room
+	records := NewRecords(p)
+	f := func(path, name, wantPath, wantName string) {
+		t.Helper()
+		sent := make([]byte, 2*(LocatorSize+room))
+		for i, s := range []string{path, name} {
+			at := sent[i*(LocatorSize+room):][:LocatorSize+room]
+			for k := range at {
+				at[k] = 'x' // of what was there before
+			}
+			binary.LittleEndian.PutUint64(at, uint64(len(s)+1)<<16|40)
+			at[LocatorSize+copy(at[LocatorSize:LocatorSize+room-1], s)] = 0
+		}
+		e := event.Event{Raw: records.Show(sent)}
+		for i, want := range []string{wantPath, wantName} {
+			if got := string(fields[i].Text(&e)); got != want {
+				t.Errorf("%s: got %q, want %q", fields[i].Name, got, want)
+			}
+		}
+		records.Release()
+	}
+	f("/bin/true", "eth0", "/bin/true", "eth0")
+	f("", "a", "", "a")
+	f("123456789012345", "1234567890123456", "123456789012345", "123456789012...")
+	f("/a/path/that/is/long", "", "/a/path/that...", "")
+}

@@ -50,6 +50,9 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: "--events=sched:sched_waking//key=pid/ --events=sched:sched_wakeup//key=pid/ --events=sched:sched_switch//key=next_pid/ --cycle", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "multi_trace", Args: enter + " " + exit + ",sched:sched_switch//untraced/ --key=_tid --impl=pair", Scene: "own", ByThread: true},
 
+	{Script: "multi_trace", Args: "--events=sched:sched_process_exec//key=pid/ --events=sched:sched_process_exit//key=pid/ --than=1ns --detail=samekey --inherit", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: enter + " " + exit + ",sched:sched_process_exec//untraced/ --key=_tid --than=1ns --detail=sametid --inherit", Scene: "own", ByThread: true},
+
 	{Script: "nested_trace", Args: both + " --key=_tid", Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + heat, Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call --detail=samecpu", Scene: "own", ByThread: true},
@@ -74,6 +77,7 @@ var Comparisons = []Comparison{
 	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Wakes: true, Interrupts: true},
 	{Script: "rundelay", Args: "--than=50us", Scene: "own", ByThread: true, Wakes: true, Interrupts: true, Ignore: []string{"than"}},
+	{Script: "rundelay", Args: "--than=1ns --detail --filter={name}-*", Scene: "own", Wakes: true, Interrupts: true, Mine: own},
 	{Script: "rundelay", Args: heat, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "sched_latency", Args: "", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},

@@ -1,0 +1,115 @@
+package bpf
+
+import (
+	"errors"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/textcode"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
+)
+
+// This file copies texts whose place only the record tells (__data_loc, __rel_loc) for who
+// shows events. Unlike a key, such a text may be cut: package sent then marks its end. How
+// much room it gets depends on what else has to be on the stack: the program is generated
+// with the most, and with less if it cannot be.
+
+// locatedRooms are the rooms to try, NUL included.
+var locatedRooms = []int{maxText, 64, 32}
+
+// savedLocated is added to the name of a saved text that may have been cut.
+const savedLocated = "..."
+
+// located reports that a field is such a text.
+func located(f *expr.Field) bool {
+	return f.View == expr.ViewValue && f.F.Kind == event.Str &&
+		(f.F.Place == event.DataLoc || f.F.Place == event.RelLoc)
+}
+
+func locatedSize(room int) int { return sent.LocatorSize + room }
+
+// locates reports that lines show such a text of events that leave the kernel.
+func (p *Part) locates() bool {
+	for _, e := range p.Edges {
+		for _, r := range []*Record{e.Send, e.Keep} {
+			if r == nil {
+				continue
+			}
+			for _, f := range r.Fields {
+				if located(f) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// roomy calls generate with the rooms, until it refuses none.
+func (p *Part) roomy(generate func(textRoom int) (*Image, error)) (im *Image, err error) {
+	for _, room := range locatedRooms {
+		var no *Refusal
+		if im, err = generate(room); !errors.As(err, &no) || !p.locates() {
+			break
+		}
+	}
+	return im, err
+}
+
+// locatedAt is a text at a place of what is sent.
+func locatedAt(f *event.Field, off, size int) sent.Located {
+	return sent.Located{From: off, Room: size, To: f.Offset, Rel: f.Place == event.RelLoc}
+}
+
+// placeTexts settles where the shown record has its texts: behind all else.
+func placeTexts(p *sent.Projection) {
+	for i := range p.Located {
+		l := &p.Located[i]
+		l.Text = textcode.Pad(max(p.Size, l.To+4))
+		p.Size = l.Text + l.Room
+	}
+}
+
+// located puts the locator of a text on the stack, and the text behind it.
+func (e *eval) located(off int16, size int, f *event.Field) {
+	c := e.code
+	c.Zero(off, size)
+	if e.hook.Raw != nil {
+		c.Emit(assembler.StoreImm(asm.R10, off, int32(e.hook.Raw.Fields[f.Name].Size)<<16))
+		e.hook.RawText(off+sent.LocatorSize, f.Name)
+		return
+	}
+	e.locator(f)
+	c.Store(off, asm.R0)
+	e.textAt(f)
+	c.Addr(asm.R1, off+sent.LocatorSize)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(size-sent.LocatorSize)))
+	c.Call(asm.FnProbeReadKernelStr)
+}
+
+// locatedHere puts them at a place behind R7.
+func (e *eval) locatedHere(at, size int, f *event.Field) {
+	c := e.code
+	e.locator(f)
+	c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord))
+	e.textAt(f)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at+sent.LocatorSize)),
+		asm.Mov.Imm(asm.R2, int32(size-sent.LocatorSize)))
+	c.Call(asm.FnProbeReadKernelStr)
+}
+
+// locator loads in R0 where the record says that the text is.
+func (e *eval) locator(f *event.Field) { e.hook.Record(asm.R0, f.Offset, 4, false) }
+
+// textAt leaves in R3 where the text is whose locator is in R0.
+func (e *eval) textAt(f *event.Field) {
+	c := e.code
+	c.Emit(asm.And.Imm(asm.R0, 0xffff))
+	if f.Place == event.RelLoc {
+		c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+	}
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
+}
