@@ -30,10 +30,15 @@ type common struct {
 
 	render     render.Options
 	sinks      []outputs.Opener // of the options that name further places for results
+	linesAside bool             // one of them takes the lines of events
 	strict     bool
 	quiet      int
 	orderNoted bool
 }
+
+// hidesLines reports that lines of events which go to a file are not printed as well: nobody
+// asked for them.
+func (c *common) hidesLines() bool { return c.output == "" && c.render.Format == "" }
 
 // readCommon checks the common options and the command. Mistakes that can be
 // known are reported here, before anything is opened.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/runtime/output/parquet"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/render"
 	"ppscript/runtime/session"
@@ -129,6 +130,8 @@ func (c *common) outputOptions() []*flag {
 			help: "write what happened when to FILE for ui.perfetto.dev: pairs as slices, scheduling, wake-ups, stacks. Lines of events are then printed only with -o or --format"},
 		{name: "firefox", metavar: "FILE", kind: aPath, read: readPath(&o.Timeline.Firefox),
 			help: "write samples, and events as markers, to FILE for profiler.firefox.com, which takes a million of them. Lines of events are then printed only with -o or --format"},
+		{name: "parquet", metavar: "DIR", kind: aPath, read: c.readParquet,
+			help: "write each result to DIR/NAME.parquet, typed columns for DuckDB and pandas. Lines of events are then printed only with -o or --format"},
 		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: alone{value: "yes"}, deflt: "yes with --pprof, --speedscope, --flame-graph, --perfetto and --firefox", read: readChoice(&o.Symbols.Lines),
 			help: "yes or no: name source files, lines and inlined functions in stacks"},
 		{name: "symfs", metavar: "DIR", kind: aPath, read: c.readSymRoot,
@@ -200,6 +203,11 @@ func (c *common) readInherit(r *reader, f *flag) {
 	case f.name == "inherit":
 		c.target.Inherit = perf.No
 	}
+}
+
+func (c *common) readParquet(r *reader, f *flag) {
+	c.sinks = append(c.sinks, parquet.Opener(r.path(f)))
+	c.linesAside = true
 }
 
 func (c *common) readInput(r *reader, f *flag) {

@@ -93,7 +93,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	o.Reading.Interpret, o.Reading.Engine = o.Reading.Engine == "interp",
 		cmp.Or(o.Reading.Engine, placement.EngineAuto)
 	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
-	o.Show.NoLog = c.output == "" && c.render.Format == ""
+	o.Show.NoLog = c.hidesLines() && !c.linesAside
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
 		Reports:  reports,

@@ -63,7 +63,11 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	} else if v.renderer, err = render.New(v.out, o); err != nil {
 		return nil, err
 	}
-	v.renderer = v.sinks.Beside(v.renderer, outputs.About{
+	main := v.renderer
+	if v.common.linesAside && v.common.hidesLines() {
+		main = render.NoLines{Renderer: main}
+	}
+	v.renderer = v.sinks.Beside(main, outputs.About{
 		Script: v.name, Args: os.Args[1:], Interval: v.common.options.Interval,
 		Recorded: v.common.input != "", Clock: clock,
 	})

@@ -70,3 +70,9 @@ func (Ignore) Print([]byte) error { return nil }
 
 // Flush implements Renderer.
 func (Ignore) Flush() error { return nil }
+
+// NoLines shows everything but lines of events.
+type NoLines struct{ Renderer }
+
+// Event implements Renderer.
+func (NoLines) Event(*Line) error { return nil }

@@ -103,7 +103,7 @@ var layers = [][]string{
 	{"runtime/eventkind"},     // finds the events that sources name, opens none
 	{"runtime/output"},        // the reports that files for other tools need
 	{"runtime/output/metric"}, // results as metrics, then their forms
-	{"runtime/output/prometheus"},
+	{"runtime/output/prometheus", "runtime/output/parquet"},
 	{"runtime/database"}, // databases of plans while they run
 	{"runtime/session"},
 	{"runtime/value"},
@@ -161,7 +161,7 @@ var owners = map[string][]string{
 	},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"golang.org/x/term":                  {"runtime/render", "cmd/ppscript"},
-	"github.com/klauspost/compress":      {"runtime/perfdata"},
+	"github.com/klauspost/compress":      {"runtime/perfdata", "runtime/output/parquet"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":            {"runtime/render"},
 	"modernc.org/sqlite":                 {"runtime/sql"},

@@ -1,0 +1,90 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"io"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/output"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// discard is a sink with one file that is thrown away.
+func discard(t testing.TB, name string) (*sink, *out) {
+	t.Helper()
+	s := &sink{named: map[string]*out{}, taken: map[string]bool{}, loss: map[string]uint64{}}
+	if err := s.Begin(output.About{}); err != nil {
+		t.Fatal(err)
+	}
+	o := &out{file: newFile(io.Discard, s.zstd), name: name, slots: map[string]*slot{}}
+	s.named[name] = o
+	return s, o
+}
+
+// calls returns what writes the next of events like those of system calls.
+func calls(t testing.TB) func() {
+	num := func(name string, off int) event.Field {
+		return event.Field{Name: name, Kind: event.Int, Offset: off, Size: 8, Signed: true}
+	}
+	st := &event.Stream{Schema: &event.Schema{System: "raw_syscalls", Name: "sys_exit", Size: 32,
+		Fields: []event.Field{num("id", 0), num("ret", 8),
+			{Name: "to", Kind: event.Str, Offset: 16, Size: 16}}}}
+	st.Comm = func(*event.Event) string { return "bench" }
+	raw := make([]byte, 32)
+	copy(raw[16:], "a text")
+	e := &event.Event{Stream: st, Raw: raw, Rec: raw, PID: 4711, CPU: 1, Time: 1e12}
+	line := render.Line{Event: e, Result: "log"}
+	s, _ := discard(t, "log")
+	return func() {
+		e.Time += 700 + e.Time%100
+		e.TID = 4711 + int32(e.Time%7)
+		binary.LittleEndian.PutUint64(raw, uint64(e.Time%300))
+		binary.LittleEndian.PutUint64(raw[8:], uint64(e.Time%10000))
+		if err := s.Event(&line); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRows/events and table are what a row costs on its way into a file.
+func BenchmarkRows(b *testing.B) {
+	b.Run("events", func(b *testing.B) {
+		next := calls(b)
+		b.ReportAllocs()
+		for b.Loop() {
+			next()
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	})
+	b.Run("table", func(b *testing.B) {
+		s, _ := discard(b, "table")
+		t := &result.Table{Columns: []result.Column{{Name: "id", Kind: result.KeyColumn}, {Name: "comm"},
+			{Name: "n"}, {Name: "total"}, {Name: "avg"}}}
+		t.Name = "table"
+		for i := range int64(1000) {
+			t.Rows = append(t.Rows, []event.Value{event.IntOf(i), event.StrOf("bench"),
+				event.UintOf(uint64(i * 31 % 1000)), event.DurationOf(i * i), event.FloatOf(float64(i) / 3)})
+		}
+		b.ReportAllocs()
+		for n := 0; n < b.N; n += len(t.Rows) {
+			if err := s.Table(t); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	})
+}
+
+// Rows that are like others before take no memory, but for what comes at the end about their
+// group.
+func TestNothingIsAllocatedPerRow(t *testing.T) {
+	next := calls(t)
+	for range 2*maxRows + 1 {
+		next() // buffers grow to their size
+	}
+	if n := testing.AllocsPerRun(10_000, next); n != 0 {
+		t.Errorf("got %v allocations for a row, want none", n)
+	}
+}

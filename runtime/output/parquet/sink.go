@@ -1,0 +1,237 @@
+package parquet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/outfile"
+	"ppscript/runtime/output"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// Option is the option whose value is the directory.
+const Option = "parquet"
+
+// Opener makes files in a directory, which is made if need be.
+func Opener(dir string) output.Opener {
+	return output.Opener{Option: Option, Where: dir, Open: func(context.Context) (output.Sink, error) {
+		return open(dir)
+	}}
+}
+
+// A sink is the files of a run. It implements output.Sink.
+type sink struct {
+	render.Ignore
+	dir    string
+	made   bool // the directory was not there
+	about  output.About
+	zstd   *zstd.Encoder
+	files  []*out
+	named  map[string]*out
+	taken  map[string]bool   // names of files
+	loss   map[string]uint64 // that no result has
+	failed bool
+}
+
+// An out is the file of a result.
+type out struct {
+	*file
+	to      *os.File
+	path    string
+	name    string
+	title   string
+	slots   map[string]*slot
+	events  map[*event.Stream]*shape // of a log
+	log     *logSlots
+	loss    event.Loss
+	samples uint64
+	omitted int
+}
+
+func open(dir string) (*sink, error) {
+	s := &sink{dir: dir, named: map[string]*out{}, taken: map[string]bool{},
+		loss: map[string]uint64{}}
+	fail := func(err error) (*sink, error) {
+		return nil, diag.FileError("write --"+Option, dir, err).
+			OrHint("give a directory that you may write to, or one to make in a directory that exists")
+	}
+	err := os.Mkdir(dir, 0o700)
+	s.made = err == nil
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fail(err)
+	}
+	// Whether files can be made is better known before a long run.
+	probe, err := os.CreateTemp(dir, ".ppscript")
+	if err != nil {
+		return fail(err)
+	}
+	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if err != nil {
+		return fail(err)
+	}
+	return s, nil
+}
+
+// Begin implements output.Sink.
+func (s *sink) Begin(about output.About) (err error) {
+	s.about = about
+	s.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<18))
+	return err
+}
+
+// wall is a time in ns since 1970; false if nobody knows.
+func (s *sink) wall(t event.Time) (int64, bool) {
+	if s.about.Clock == nil {
+		return 0, false
+	}
+	at := s.about.Clock(t)
+	return at.UnixNano(), !at.IsZero()
+}
+
+// of is the file of a result.
+func (s *sink) of(name, title string) (*out, error) {
+	if o := s.named[name]; o != nil {
+		return o, nil
+	}
+	path := filepath.Join(s.dir, s.fileName(name)+".parquet")
+	to, err := outfile.Open(context.Background(), path+".tmp", os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW)
+	if err != nil {
+		return nil, err
+	}
+	o := &out{file: newFile(to, s.zstd), to: to, path: path, name: name, title: title,
+		slots: map[string]*slot{}}
+	s.named[name], s.files = o, append(s.files, o)
+	return o, nil
+}
+
+// fileName is the name of a result where a file may have it, and each once.
+func (s *sink) fileName(name string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+"
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(plain, r) {
+			return r
+		}
+		return '_'
+	}, name)
+	if name = strings.TrimLeft(name, "."); len(name) > 100 {
+		name = name[:100]
+	}
+	name = cmp.Or(name, "result")
+	for s.taken[name] {
+		name += "_"
+	}
+	s.taken[name] = true
+	return name
+}
+
+// slot is that of a column of a result; of those of one name the one with that number.
+func (o *out) slot(name string, number int) *slot {
+	key := name
+	if number > 0 {
+		key += "\x00" + string(rune(number))
+	}
+	at := o.slots[key]
+	if at == nil {
+		at = o.file.slot(name)
+		o.slots[key] = at
+	}
+	return at
+}
+
+// Note implements render.Renderer: losses that no result has.
+func (s *sink) Note(kind string, fields ...render.NoteField) error {
+	if kind != "loss" {
+		return nil
+	}
+	for _, f := range fields {
+		s.loss[f.Name] += f.Value.Uint()
+	}
+	return nil
+}
+
+// Close implements output.Sink: files get their names. Of a sink that failed those that
+// can be read stay, and say that they have ended early.
+func (s *sink) Close() error {
+	var errs []error
+	for _, o := range s.files {
+		errs = append(errs, s.end(o))
+	}
+	if s.files = nil; s.zstd == nil && s.made {
+		errs = append(errs, os.Remove(s.dir)) // nothing began
+	}
+	if s.zstd != nil {
+		errs = append(errs, s.zstd.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *sink) end(o *out) error {
+	err := o.err
+	if err == nil {
+		err = o.close(s.notes(o))
+	}
+	if err = errors.Join(err, o.to.Close()); err == nil {
+		err = os.Rename(o.path+".tmp", o.path)
+	}
+	if err != nil {
+		os.Remove(o.path + ".tmp") // it cannot be read, and takes room
+		d := diag.FileError("write", o.path, err)
+		d.Class = diag.Run
+		return d
+	}
+	return nil
+}
+
+// notes are what a file says about its result.
+func (s *sink) notes(o *out) []note {
+	counts := map[string]uint64{}
+	if o.log != nil {
+		maps.Copy(counts, s.loss)
+	}
+	for _, c := range o.loss.Counts() {
+		if c.N > 0 {
+			counts[c.Name] = c.N
+		}
+	}
+	facts := []note{{"result", o.name}, {"script", s.about.Script}, {"command", asJSON(s.about.Args)},
+		{"loss", asJSON(counts)}}
+	if o.title != "" {
+		facts = append(facts, note{"title", o.title})
+	}
+	if o.log == nil {
+		facts = append(facts, note{"samples", asJSON(o.samples)})
+	}
+	if o.omitted > 0 {
+		facts = append(facts, note{"omitted", asJSON(o.omitted)})
+	}
+	if s.failed {
+		facts = append(facts, note{"ended_early", "true"})
+	}
+	return facts
+}
+
+// lead writes the columns that rows of all results have: which interval it is, and how many
+// events are missing in it.
+func (s *sink) lead(o *out, m *result.Meta) {
+	o.slot("seq", 0).signed(o.file, int64(m.Seq))
+	o.slot("begin", 0).value(o.file, event.DurationOf(int64(m.Begin)))
+	o.slot("end", 0).value(o.file, event.DurationOf(int64(m.End)))
+	if wall := o.slot("wall", 0); !m.Wall.IsZero() {
+		wall.moment(o.file, m.Wall.UnixNano())
+	} else if ns, known := s.wall(m.End); known {
+		wall.moment(o.file, ns)
+	}
+	o.slot("missing", 0).unsigned(o.file, m.Loss.Missing())
+}
