@@ -150,19 +150,22 @@ func newFunctionBench() (*functionBench, error) {
 	return b, nil
 }
 
-// best is the ns per event of the fastest of five rounds of run, which handles
-// a chunk: everything else on the machine only makes it slower.
+// best is the ns per event of run, which handles a chunk: what a tenth of many
+// short rounds stays below. Everything else on the machine only makes them slower,
+// and most of them are shorter than the time between two programs on a CPU.
 func best(runs int, run func()) float64 {
-	var all []float64
-	for range 5 {
+	const rounds = 100
+	all := make([]float64, rounds)
+	for i := range all {
 		begin := time.Now()
 		n := 0
-		for ; n < runs; n += chunk {
+		for ; n < max(1, runs/rounds); n += chunk {
 			run()
 		}
-		all = append(all, float64(time.Since(begin).Nanoseconds())/float64(n))
+		all[i] = float64(time.Since(begin).Nanoseconds()) / float64(n)
 	}
-	return slices.Min(all)
+	slices.Sort(all)
+	return all[rounds/10]
 }
 
 func (b *functionBench) function(name, fn string, runs int) (timing, error) {
@@ -181,7 +184,9 @@ func (b *functionBench) function(name, fn string, runs int) (timing, error) {
 	var frame expr.Frame
 	var sum, want int64
 	row := timing{name: name}
+	var chunks [2]int64 // of the native function and the interpreted one
 	row.native = best(runs, func() {
+		chunks[0]++
 		for _, e := range b.events {
 			frame.Reset(e)
 			if p.Type.Kind == expr.Bool {
@@ -193,9 +198,9 @@ func (b *functionBench) function(name, fn string, runs int) (timing, error) {
 			}
 		}
 	})
-	rounds := int64(5 * ((runs + chunk - 1) / chunk))
 	var failed error
 	row.interpreted = best(runs/8, func() {
+		chunks[1]++
 		for _, e := range b.events {
 			v, err := f.Call(e)
 			if err != nil {
@@ -207,9 +212,9 @@ func (b *functionBench) function(name, fn string, runs int) (timing, error) {
 	if err := errors.Join(failed, frame.Err); err != nil {
 		return row, err
 	}
-	others := int64(5 * ((runs/8 + chunk - 1) / chunk))
-	if sum/rounds != want/others {
-		return row, fmt.Errorf("%s: native adds up to %d, interpreted to %d", name, sum/rounds, want/others)
+	if sum/chunks[0] != want/chunks[1] {
+		return row, fmt.Errorf("%s: native adds up to %d, interpreted to %d", name, sum/chunks[0],
+			want/chunks[1])
 	}
 	return row, nil
 }
