@@ -9,6 +9,7 @@ import (
 // What folds emit comes out of a kernel of each age as it is made natively. Folds whose
 // states several CPUs work on, and those that are flushed, need 5.12.
 func TestEmitsOnKernels(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"/w/ppscript":   build(t, "amd64", "cmd/ppscript"),
 		"/w/load":       build(t, "amd64", "tests/testkit/load"),
@@ -18,6 +19,7 @@ func TestEmitsOnKernels(t *testing.T) {
 		"TestKernelFlushIsExact"}
 	for kernel, tests := range map[string][]string{"5.10": all[:2], "6.1": all, "6.12": all} {
 		t.Run(kernel, func(t *testing.T) {
+			t.Parallel()
 			guest := Guest{Kernel: kernel, CPUs: 2, MemoryMiB: 1024, Files: files, Timeout: 8 * time.Minute}
 			r := Run(t, guest,
 				"export PPSCRIPT_BUILT=/w PPSCRIPT_REQUIRE=root,tracefs,tracepoints,btf\n"+

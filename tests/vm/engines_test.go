@@ -13,6 +13,7 @@ import (
 // Scripts about guests show the same in both engines, of exits of a guest of the
 // guest: each of them twice, beside each other.
 func TestEnginesAgreeOnKVM(t *testing.T) {
+	t.Parallel()
 	for _, kernel := range []string{"", "6.18"} {
 		t.Run("kernel"+kernel, func(t *testing.T) { enginesAgreeOnKVM(t, kernel) })
 	}

@@ -33,6 +33,7 @@ func TestKernelReads(t *testing.T) {
 // Programs that have just started open files whose names nobody has touched yet: less than
 // one in a hundred is missing.
 func TestTextsOfJustStartedPrograms(t *testing.T) {
+	t.Parallel()
 	const starts = 100
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	// The names are constants of programs that are executed anew each time.
@@ -48,6 +49,7 @@ exit 0`, starts)
 	want := map[string]int64{"/proc/meminfo": starts, "/etc/localtime": starts, "/var/run/utmp": starts}
 	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
 		t.Run(kernel, func(t *testing.T) {
+			t.Parallel()
 			got := parts(Run(t, Guest{Kernel: kernel, Files: files}, script).Output)
 			counted, all, missing := map[string]int64{}, int64(0), int64(0)
 			for _, table := range testkit.Tables(t, got["sent"]) {
