@@ -1,10 +1,13 @@
 package kernel
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Roots are the directories that facts are read from. The zero value is the
@@ -31,8 +34,34 @@ func under(root, std string, elem []string) string {
 // readLine returns a file's content without the white space around it, as the
 // kernel's one-value files need.
 func readLine(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	return strings.TrimSpace(string(b)), err
+	b, err := readPlain(path)
+	if err != nil {
+		return "", &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// readPlain is os.ReadFile without Go's poller, which would watch the file: some of these
+// are read all the time while nothing happens, and each watch wakes a thread of ours.
+func readPlain(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var all []byte
+	for part := make([]byte, 4096); ; {
+		n, err := unix.Read(fd, part)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return all, nil
+		default:
+			all = append(all, part[:n]...)
+		}
+	}
 }
 
 // A setting is a number from a kernel file that may be missing or unreadable

@@ -12,7 +12,10 @@ import (
 // A Watch waits for a target's end without any event: for those who observe it
 // in another way. It starts the target's workload and holds it until Release.
 // A Watch is used by one goroutine.
-type Watch struct{ src Source }
+type Watch struct {
+	src    Source
+	beside *Source // nil if there is none
+}
 
 // OpenWatch starts t's workload, held, if it has one, and looks out for the end
 // of t's tasks. Close releases the Watch.
@@ -57,9 +60,23 @@ func (w *Watch) Release() error {
 	return w.src.tasks.workload.Release()
 }
 
+// Beside has Wait end as well when a ring of src is half full. Nobody else waits for src: who
+// waits looks at it, with a Poll of no time. While Wait sleeps, no ring of src is emptied.
+func (w *Watch) Beside(src *Source) error {
+	w.beside = src
+	return w.src.poll.Nest(src.poll)
+}
+
 // Wait sleeps for d, less if the targets end or ctx is done. It returns io.EOF
 // in the former case and ctx's error in the latter.
-func (w *Watch) Wait(ctx context.Context, d time.Duration) error { return w.src.Poll(ctx, d) }
+func (w *Watch) Wait(ctx context.Context, d time.Duration) error {
+	if w.beside == nil {
+		return w.src.Poll(ctx, d)
+	}
+	w.beside.pump.end()
+	defer w.beside.pump.begin()
+	return w.src.Poll(ctx, d)
+}
 
 // Wake is Source.Wake.
 func (w *Watch) Wake() { w.src.Wake() }

@@ -57,6 +57,7 @@ const (
 	Buffer  = -3 // wakes when its writer wants so
 	bellTag = -4
 	End     = -5 // a task whose end ends Wait, and nothing else
+	nestTag = -6 // another Poller
 	// PIDs and tags below it are tasks whose end is told as a hang-up.
 	PIDs = -16
 )
@@ -130,6 +131,10 @@ func (p *Poller) Edge(fd int, tag int32) error {
 		Events: unix.EPOLLIN | unix.EPOLLET, Fd: tag,
 	})
 }
+
+// Nest has p's Wait end with what would end that of inner, which is not told: who waits then
+// looks at inner.
+func (p *Poller) Nest(inner *Poller) error { return p.Edge(inner.ep, nestTag) }
 
 // Remove ends the watch: a hung-up descriptor would wake every wait.
 func (p *Poller) Remove(fd int) {

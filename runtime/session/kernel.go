@@ -175,7 +175,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if r.plan.Mappings {
-		if k.side, err = openSideBand(ctx); err != nil {
+		if k.side, err = openSideBand(ctx, t, k.watch); err != nil {
 			return &errHere{err}
 		}
 	}
@@ -243,7 +243,7 @@ func (k *kernelRun) nap() time.Duration {
 	case k.quiet < quietLooks:
 		return pollTime
 	}
-	return idleTime / 4
+	return min(idleTime, pollTime<<min(k.quiet-quietLooks, 16))
 }
 
 // collect brings the interval's rows to the tables, and returns what was lost.

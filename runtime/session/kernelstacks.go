@@ -17,20 +17,28 @@ import (
 // addresses of those that have ended still have names. They are on the clock of
 // programs.
 
-// A sideBand reads the records about all processes.
+// A sideBand reads the records about all processes, or about those that are observed.
 type sideBand struct {
 	src    *perf.Source
 	feeder order.Feeder
 	over   bool
 }
 
-func openSideBand(ctx context.Context) (*sideBand, error) {
+func openSideBand(ctx context.Context, of *perf.Target, loop *perf.Watch) (*sideBand, error) {
+	var target perf.Target
+	if len(of.PIDs) > 0 { // what others map is of no use, and wakes
+		target = perf.Target{PIDs: of.PIDs, Inherit: perf.Yes}
+	}
 	src, err := perf.Open(ctx, perf.Config{
+		Target:   target,
 		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true, Ksymbol: true},
 		Members:  []event.Member{}, Clock: perf.ClockMonotonic, Spool: spoolBytes / 4,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if err := loop.Beside(src); err != nil {
+		return nil, errors.Join(err, src.Close())
 	}
 	return &sideBand{src: src, feeder: order.NewMerge(src)}, nil
 }
@@ -59,7 +67,7 @@ func (s *sideBand) close() error {
 	return s.src.Close()
 }
 
-// quietLooks is how many looks have to find no new process before they are made
+// quietLooks is how many looks have to find no new process before they are made ever
 // less often.
 const quietLooks = 10
 

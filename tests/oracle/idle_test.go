@@ -20,63 +20,89 @@ const idleFor = 5 * time.Second
 func TestNothingHappens(t *testing.T) {
 	live(t)
 	data := filepath.Join(t.TempDir(), "perf.data")
-	for _, c := range []struct{ name, args string }{
-		{"perf rings", "trace --engine perf -e raw_syscalls:sys_enter"},
-		{"projected records", "trace -e raw_syscalls:sys_enter"},
-		{"kernel tier", "top -e raw_syscalls:sys_enter -i 1000s"},
-		{"pairs", "syscalls --than 10ms --engine perf"},
-		{"details", "syscalls --than 10ms --detail=samecpu"},
-		{"clock", "profile -F 99 --engine perf"},
-		{"counters", "stat -e context-switches -i 1000s"},
-		{"recording", "record -e raw_syscalls:sys_enter -o " + data},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			target := testkit.StartTarget(t)
-			args := append([]string{testkit.PPScript(t)}, strings.Fields(c.args)...)
-			p := testkit.Start(t, append(args, "-p", strconv.Itoa(target.PID()))...)
-			asleep(t, p.PID())
-			testkit.Again(t, func() (wrong []string) {
-				wakes, cpu := usedBy(t, p.PID())
-				time.Sleep(idleFor)
-				moreWakes, moreCPU := usedBy(t, p.PID())
-				if n := moreWakes - wakes; n > int64(2*idleFor/time.Second) {
-					wrong = append(wrong, fmt.Sprintf("%d wake-ups in %v, want at most 2 a second", n,
-						idleFor))
-				}
-				if d := moreCPU - cpu; d > idleFor/5000 {
-					wrong = append(wrong, fmt.Sprintf("%v of CPU time in %v, want at most 0.02 %%", d,
-						idleFor))
-				}
-				return wrong
-			})
-			if strings.HasPrefix(c.args, "trace") {
-				start := time.Now()
-				target.Do()
-				p.WaitStdout("NR ")
-				if d := time.Since(start); d > idleFor {
-					t.Errorf("the first event was shown after %v, want it at once", d)
-				}
+	stacks := filepath.Join(t.TempDir(), "stacks.star")
+	err := os.WriteFile(stacks, []byte(`
+def main(o):
+    return tracepoint("raw_syscalls:sys_enter").stack().stacks().top(10)
+`), 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All of them rest at the same time, which saves a minute.
+	type idler struct {
+		name, args string
+		target     *testkit.Target
+		p          *testkit.Process
+	}
+	idlers := []*idler{
+		{name: "perf rings", args: "trace --engine perf -e raw_syscalls:sys_enter"},
+		{name: "projected records", args: "trace -e raw_syscalls:sys_enter"},
+		{name: "kernel tier", args: "top -e raw_syscalls:sys_enter -i 1000s"},
+		{name: "pairs", args: "syscalls --than 10ms --engine perf"},
+		{name: "details", args: "syscalls --than 10ms --detail=samecpu"},
+		{name: "clock", args: "profile -F 99 --engine perf"},
+		{name: "counters", args: "stat -e context-switches -i 1000s"},
+		{name: "recording", args: "record -e raw_syscalls:sys_enter -o " + data},
+		{name: "stacks in programs", args: stacks + " --engine bpf"},
+	}
+	for _, c := range idlers {
+		c.target = testkit.StartTarget(t)
+		args := append([]string{testkit.PPScript(t)}, strings.Fields(c.args)...)
+		c.p = testkit.Start(t, append(args, "-p", strconv.Itoa(c.target.PID()))...)
+	}
+	pids := make([]int, len(idlers))
+	for i, c := range idlers {
+		pids[i] = c.p.PID()
+	}
+	asleep(t, pids...)
+	testkit.Again(t, func() (wrong []string) {
+		wakes, cpu := make([]int64, len(idlers)), make([]time.Duration, len(idlers))
+		for i, c := range idlers {
+			wakes[i], cpu[i] = usedBy(t, c.p.PID())
+		}
+		time.Sleep(idleFor)
+		for i, c := range idlers {
+			moreWakes, moreCPU := usedBy(t, c.p.PID())
+			if n := moreWakes - wakes[i]; n > int64(2*idleFor/time.Second) {
+				wrong = append(wrong, fmt.Sprintf("%s: %d wake-ups in %v, want at most 2 a second", c.name, n,
+					idleFor))
 			}
-			p.Stop().Want(t, 0)
-		})
+			if d := moreCPU - cpu[i]; d > idleFor/5000 {
+				wrong = append(wrong, fmt.Sprintf("%s: %v of CPU time in %v, want at most 0.02 %%", c.name, d,
+					idleFor))
+			}
+		}
+		return wrong
+	})
+	for _, c := range idlers {
+		if strings.HasPrefix(c.args, "trace") {
+			start := time.Now()
+			c.target.Do()
+			c.p.WaitStdout("NR ")
+			if d := time.Since(start); d > idleFor {
+				t.Errorf("%s: the first event was shown after %v, want it at once", c.name, d)
+			}
+		}
+		c.p.Stop().Want(t, 0)
 	}
 }
 
-// asleep waits until a process has begun its work and rests.
-func asleep(t *testing.T, pid int) {
+// asleep waits until processes have begun their work and rest.
+func asleep(t *testing.T, pids ...int) {
 	t.Helper()
+	before := make([]time.Duration, len(pids))
 	quiet := 0
-	for end := time.Now().Add(30 * time.Second); quiet < 3; {
+	for end := time.Now().Add(30 * time.Second); quiet < 3; quiet++ {
 		if time.Now().After(end) {
-			t.Fatalf("process %d does not come to rest", pid)
+			t.Fatalf("processes %d do not come to rest", pids)
 		}
-		_, before := usedBy(t, pid)
 		time.Sleep(500 * time.Millisecond)
-		if _, after := usedBy(t, pid); after-before < time.Millisecond && after > 0 {
-			quiet++
-		} else {
-			quiet = 0
+		for i, pid := range pids {
+			_, cpu := usedBy(t, pid)
+			if cpu-before[i] >= time.Millisecond || cpu == 0 {
+				quiet = 0
+			}
+			before[i] = cpu
 		}
 	}
 }

@@ -299,8 +299,8 @@ func TestFoldedByInterval(t *testing.T) {
 	if err := os.WriteFile(fold, []byte("before"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "1000",
-		"--", program, "150000").Want(t, 0)
+	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "500",
+		"--", program, "30000").Want(t, 0)
 	old, err := os.ReadFile(fold + ".old")
 	if err != nil || string(old) != "before" {
 		t.Errorf("got %q in .old (%v), want what was there", old, err)
