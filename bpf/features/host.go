@@ -35,7 +35,8 @@ type Host struct {
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
-	// LazyResched is that of the flag that says so without hurry; 0 is not known.
+	// LazyResched is that of the flag that says so without hurry; 0 is not known, and
+	// NoFlag is that this kernel has none.
 	LazyResched int
 	// Offset finds a member of a structure; nil if there is no type
 	// information.
@@ -86,6 +87,17 @@ func (h *Host) PerCPU(name string) (int, bool) {
 		return 0, false
 	}
 	return h.Variable(name)
+}
+
+// PreemptCount finds where preempt_count() lies in the memory of each CPU. From 6.2 to 6.14
+// it is among what a CPU needs most.
+func (h *Host) PreemptCount() (int, bool) {
+	if at, ok := h.PerCPU("__preempt_count"); ok {
+		return at, true
+	}
+	hot, known := h.PerCPU("pcpu_hot")
+	at, ok := h.Member("pcpu_hot", "preempt_count")
+	return hot + at, known && ok
 }
 
 // Status is where a task says that its system call is one of 32 bits.
@@ -140,7 +152,7 @@ func Find(r kernel.Roots) (*Host, error) {
 		Guarded:     v.AtLeast(6, 2),
 		Preempted:   v.AtLeast(6, 0),
 		NeedResched: needResched(v),
-		LazyResched: lazyResched(v),
+		LazyResched: lazyResched(r, v),
 		Event:       tracefs.EventID,
 	}
 	if kernel.HasBTF(r) {
@@ -174,11 +186,18 @@ func needResched(v kernel.Version) int {
 	return 3
 }
 
-// lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13.
-func lazyResched(v kernel.Version) int {
-	switch {
-	case runtime.GOARCH != "amd64" || !v.AtLeast(6, 13):
+// NoFlag is the number of a flag that does not exist.
+const NoFlag = -1
+
+// lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13, and kernels
+// that are patched for real time had before. Kernels before 5.17 tell less of an event.
+func lazyResched(r kernel.Roots, v kernel.Version) int {
+	_, err := os.Stat(r.SysPath("kernel/realtime"))
+	switch realtime := err == nil; {
+	case runtime.GOARCH != "amd64" || !v.AtLeast(5, 17) || realtime && !v.AtLeast(6, 13):
 		return 0
+	case !v.AtLeast(6, 13):
+		return NoFlag
 	case v.AtLeast(6, 18):
 		return 5
 	}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/features"
 	"ppscript/runtime/event"
 	"ppscript/runtime/sent"
 
@@ -93,7 +94,9 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	}
 	c.Call(asm.FnGetCurrentTaskBtf)
 	c.Emit(asm.LoadMem(asm.R9, asm.R0, int16(info+bits), asm.DWord))
-	flag(asm.R9, 1<<host.LazyResched, flagLazy)
+	if host.LazyResched != features.NoFlag {
+		flag(asm.R9, 1<<host.LazyResched, flagLazy)
+	}
 	flag(asm.R9, 1<<host.NeedResched, flagNeedResched)
 	folded, stays := c.Label(), c.Label()
 	c.IfImm(asm.JSet, asm.R8, flagNeedResched, folded)
@@ -168,7 +171,7 @@ func (m *Members) flagIRQs(dst asm.Register) {
 // task leads to, so that only the count itself needs a helper's call.
 func (m *Members) preemptCount() {
 	c, host := m.hook.Code, m.hook.Host
-	count, known := host.PerCPU("__preempt_count")
+	count, known := host.PreemptCount()
 	queue, is := host.PerCPU("runqueues")
 	if !known || !is {
 		assembler.Refuse("programs do not see the preemption count of this kernel, which lines show")

@@ -167,13 +167,13 @@ def main(o):
 }
 
 // tellsFlags reports that programs of this kernel see all that lines show of an event: from
-// 6.15 on, where the preemption count is a variable of its own. Else its record has it.
+// 5.17 on. Before, only records have it.
 func tellsFlags(t *testing.T) bool {
 	v, err := kernel.ReadVersion(kernel.Roots{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v.AtLeast(6, 15)
+	return v.AtLeast(5, 17)
 }
 
 // inText is run with results as text.
