@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -31,6 +32,7 @@ type record struct {
 	emitted bool
 	stream  int
 	values  []sent.Value // of an emitted event
+	context int          // where its context stands
 	key     int          // where its key stands
 	around  int          // and the two events
 	// together says that both events of a pair have one preemption count.
@@ -46,6 +48,9 @@ type slot struct {
 	array bool
 	// located says that it is a text whose place only the record tells.
 	located bool
+	// read says that it is the argument of a probe that lies in memory: behind it
+	// stands whether it could be read.
+	read bool
 }
 
 // wholeMost bounds whole records.
@@ -62,6 +67,8 @@ func (r *record) lay() {
 			s.text, s.size = true, env{}.fieldRoom(f)
 		case f.F.Place == event.InMember && f.F.Member.OfContext():
 			s.size = 8
+		case f.F.Place == event.InMember && f.F.Member.OfRegister():
+			s.argument()
 		case f.F.Place != event.InRaw || r.Whole:
 			refuse("field %s is not in the record", f.F.Name)
 		case f.F.Kind == event.Str && f.View == expr.ViewValue:
@@ -76,9 +83,26 @@ func (r *record) lay() {
 		r.slots[i].off = r.size
 		r.size += r.slots[i].size
 	}
+	if r.Context {
+		r.context = textcode.Pad(r.size)
+		r.size = r.context + 8
+	}
 	r.layTexts()
 	if r.size > 3*savedLimit/2 {
 		refuse("%d bytes of each event", r.size)
+	}
+}
+
+// argument settles the place of an argument of a probe, or of a register.
+func (s *slot) argument() {
+	f := s.field.F
+	switch o := f.Operand(); {
+	case f.Kind != event.Int || f.Member.OfProbe() && o == nil:
+		refuse("field %s is computed of a sample", f.Name)
+	case o != nil && o.Load > 0:
+		s.read, s.size = true, 16
+	default:
+		s.size = 8
 	}
 }
 
@@ -89,8 +113,24 @@ func (im *Image) Projection(e int) *sent.Projection {
 		if r == nil {
 			continue
 		}
-		c := &sent.Projection{SampleMembers: map[event.Member]int{}}
+		c := &sent.Projection{SampleMembers: map[event.Member]int{}, Read: map[event.Member]int{},
+			Addresses: map[event.Member]bool{}}
+		if r.Context {
+			c.Copies = []sent.Copy{
+				{From: r.context + sent.ContextFlags/8, To: 2, Size: 1},
+				{From: r.context + sent.ContextPreempt/8, To: 3, Size: 1},
+			}
+		}
+		for _, n := range r.Texts {
+			if f, ok := n.(*expr.Field); ok && f.F.Place == event.InMember && f.F.Member.OfRegister() {
+				c.Addresses[f.F.Member] = true
+			}
+		}
 		for _, s := range r.slots {
+			if s.read {
+				c.Read[s.field.F.Member] = s.off
+				continue
+			}
 			if s.field.F.Place == event.InMember {
 				c.SampleMembers[s.field.F.Member] = s.off
 				continue
@@ -172,9 +212,40 @@ func (s *sender) fill(at int16) {
 			s.eval.text(to, slot.size, slot.field)
 			continue
 		}
-		s.eval.field(asm.R0, slot.field)
-		c.Emit(asm.StoreMem(asm.R10, to, asm.R0, hook.Sizes[slot.size]))
+		if slot.read {
+			s.readArgument(to, slot.field)
+			continue
+		}
+		in := asm.R0
+		if f := slot.field.F; f.Place == event.InMember && f.Member.OfRegister() {
+			in = asm.R1 // R0 is for what is added up
+		}
+		s.eval.field(in, slot.field)
+		c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 	}
+	if s.record.Context {
+		s.eval.members.Moment(at+int16(s.record.context), true, true)
+	}
+}
+
+// readArgument puts an argument that lies in memory to a place of the stack, and whether
+// it could be read.
+func (s *sender) readArgument(to int16, f *expr.Field) {
+	c := s.code
+	from, ok := s.eval.members.Operands[f.F.Member]
+	if !ok {
+		panic("BUG: field " + f.F.Name + " was not fetched")
+	}
+	known, end := c.Label(), c.Label()
+	c.Load(asm.R0, from+8)
+	c.Store(to+8, asm.R0)
+	c.IfImm(asm.JEq, asm.R0, 0, known)
+	c.Zero(to, 8)
+	c.GoTo(end)
+	c.Place(known)
+	s.eval.field(asm.R1, f)
+	c.Store(to, asm.R1)
+	c.Place(end)
 }
 
 // whole copies the record behind the sample members, into memory of the CPU: it is

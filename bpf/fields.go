@@ -63,6 +63,10 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		e.hook.RawField(dst, f)
 		return
 	}
+	if at := e.members.Function(n); at != 0 {
+		c.Load(dst, at)
+		return
+	}
 	if e.hook.OfProbe() {
 		e.hook.ProbeField(dst, f)
 		return

@@ -374,7 +374,7 @@ func (s *graph) nodes(i int) []expr.Node {
 				add(field)
 			}
 			add(tidNode)
-			if f.emit.pair {
+			if f.emit.pair || f.emit.Context {
 				add(cpuNode)
 			}
 			add(f.emit.Texts...)

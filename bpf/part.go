@@ -70,7 +70,7 @@ type Record struct {
 	// Around adds to what a fold emits the event with which its state began, and the one
 	// at hand.
 	Around bool
-	// Context adds, of both events of a pair, what the kernel puts into the common
-	// fields of their records.
+	// Context adds, of both events of a pair, or of the event of a probe, what the kernel
+	// puts into the common fields of their records.
 	Context bool
 }

@@ -63,6 +63,9 @@ type Links struct {
 	// UprobeMulti that one does so to many places in a file (6.6), and in all threads
 	// of a process if it is to be in one process (6.10).
 	KprobeMulti, UprobeMulti bool
+	// TellsFunction says that programs of returns in the kernel are told which function
+	// returns, and to where (6.1).
+	TellsFunction bool
 	// Trampoline finds a function of the kernel that can call programs by itself; nil if
 	// this kernel has none.
 	Trampoline func(function string) (f *Function, ok bool)
@@ -151,6 +154,7 @@ func Find(r kernel.Roots) (*Host, error) {
 		Grows:       v.AtLeast(6, 1),
 		Guarded:     v.AtLeast(6, 2),
 		Preempted:   v.AtLeast(6, 0),
+		Links:       Links{TellsFunction: v.AtLeast(6, 1)},
 		NeedResched: needResched(v),
 		LazyResched: lazyResched(r, v),
 		Event:       tracefs.EventID,

@@ -22,6 +22,7 @@ type Members struct {
 	// Places on the stack; 0 is not fetched.
 	pid, cpu int16
 	time     int16
+	function int16
 	context  map[event.Member]int16
 	// Operands are the arguments of probes that lie in memory, each with whether it could
 	// not be read behind it.

@@ -64,8 +64,12 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	source := m.hook.Event
 	info, has := host.Member("task_struct", "thread_info")
 	bits, is := host.Member("thread_info", "flags")
+	user := source.Probe != nil && source.Probe.User
 	switch {
-	case !TaskContext(source.Schema) && !lockedContext(source.Schema) && !m.tellsIRQs():
+	case user && !m.hook.canDisablePreemption():
+		// It is disabled while the kernel makes a record.
+		assembler.Refuse("only the record of %s tells what was disabled, which lines show", source.Label)
+	case !user && !TaskContext(source.Schema) && !lockedContext(source.Schema) && !m.tellsIRQs():
 		assembler.Refuse("only the record of %s tells whether interrupts were disabled, which lines show",
 			source.Label)
 	case !has || !is || host.NeedResched == 0 || host.LazyResched == 0:
@@ -78,7 +82,7 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	switch {
 	case lockedContext(source.Schema):
 		c.Emit(asm.Mov.Imm(asm.R8, flagIRQsOff))
-	case TaskContext(source.Schema):
+	case user, TaskContext(source.Schema):
 		c.Emit(asm.Mov.Imm(asm.R8, 0))
 	default:
 		m.flagIRQs(asm.R8)

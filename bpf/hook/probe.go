@@ -44,6 +44,9 @@ func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
 			h.Code.Emit(asm.Sub.Imm(dst, 1))
 		}
 		return
+	case !p.User && p.Return && f.Name == "ret_ip" && h.Kind == ebpf.Kprobe && h.Host.TellsFunction:
+		h.Register(dst, f.Name, ptregs.IP)
+		return
 	}
 	assembler.Refuse("field %s of %s: programs do not have it", f.Name, h.Event.Label)
 }
@@ -95,6 +98,9 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, ok := n.(*expr.Field)
+			if ok && f.Part != expr.Start && m.hook.atReturnOf(f.F) && m.function == 0 {
+				m.fetchFunction()
+			}
 			if !ok || f.Part == expr.Start || !inMemory(f.F) {
 				return true
 			}
@@ -115,4 +121,53 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 			return true
 		})
 	}
+}
+
+// atReturnOf reports that a field is the address of the function that returns, which
+// programs ask the kernel for.
+func (h *Hook) atReturnOf(f *event.Field) bool {
+	p := h.Event.Probe
+	tells := h.Host.TellsFunction
+	if p != nil && p.User {
+		tells = h.Host.UprobeMulti // 6.6, which had both
+	}
+	return p != nil && p.Return && tells && h.Kind == ebpf.Kprobe && f.Place == event.InRaw && f.Name == "ip"
+}
+
+// endbr is ENDBR64, with which functions of x86 may begin. The kernel tells where the
+// function begins, and its probes, and their records, are behind that.
+const endbr = 0xfa1e0ff3
+
+// fetchFunction fetches the address of the function that returns.
+func (m *Members) fetchFunction() {
+	c := m.hook.Code
+	m.function = c.Alloc(8)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
+	c.Call(asm.FnGetFuncIp)
+	c.Store(m.function, asm.R0)
+	if m.hook.Event.Probe.User || runtime.GOARCH != "amd64" {
+		return
+	}
+	mark := c.Stack
+	first, plain := c.Alloc(8), c.Label()
+	c.Zero(first, 8)
+	c.Addr(asm.R1, first)
+	c.Emit(asm.Mov.Imm(asm.R2, 4), asm.Mov.Reg(asm.R3, asm.R0))
+	c.Call(asm.FnProbeReadKernel)
+	c.Load(asm.R0, first)
+	c.Constant(asm.R1, endbr)
+	c.IfReg(asm.JNE, asm.R0, asm.R1, plain)
+	c.Load(asm.R0, m.function)
+	c.Emit(asm.Add.Imm(asm.R0, 4))
+	c.Store(m.function, asm.R0)
+	c.Place(plain)
+	c.Stack = mark
+}
+
+// Function is where the address of the function that returns is, if n is that; else 0.
+func (m *Members) Function(n *expr.Field) int16 {
+	if m.function == 0 || n.Part == expr.Start || !m.hook.atReturnOf(n.F) {
+		return 0
+	}
+	return m.function
 }

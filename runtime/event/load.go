@@ -118,6 +118,11 @@ func (f *Field) member(e *Event) (int64, bool) {
 		return 0, false
 	}
 	if f.Member >= MemberArg && f.Member < MemberRead {
+		if m, ok := e.Stream.Members.(Arguments); ok {
+			if v, ok, sent := m.Argument(e, f.Member); sent {
+				return truncate(v, f.Size, f.Signed), ok
+			}
+		}
 		if e.Stream.Schema.Arg == nil {
 			return 0, false
 		}
@@ -166,6 +171,9 @@ func (f *Field) Text(e *Event) []byte {
 			return text
 		}
 		if f.Member >= MemberArg && e.Stream != nil && e.Stream.Schema.ArgText != nil {
+			if text, ok := f.read(e); ok {
+				return text
+			}
 			text, _ := e.Stream.Schema.ArgText(e, int(f.Member-MemberArg))
 			return []byte(text)
 		}

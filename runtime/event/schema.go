@@ -107,6 +107,9 @@ const (
 	MemberRead Member = 1024
 )
 
+// OfRegister reports that a sample member is a register, or is computed of some.
+func (f Member) OfRegister() bool { return f >= MemberReg && f < MemberRead }
+
 // OfProbe reports that a sample member is computed of others: an argument of a probe.
 func (f Member) OfProbe() bool { return f >= MemberArg && f < MemberRead }
 

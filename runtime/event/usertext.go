@@ -9,6 +9,13 @@ type Texts interface {
 	Text(e *Event, addr uint64) (text []byte, ok bool)
 }
 
+// Arguments is implemented by Members whose samples may carry values that are computed
+// of other sample members elsewhere (MemberArg), because programs of the kernel did so.
+type Arguments interface {
+	// Argument is the value; ok is false if there was none, sent if nobody sent any.
+	Argument(e *Event, f Member) (v uint64, ok, sent bool)
+}
+
 // MemberTexts is implemented by Members whose samples may carry texts of the
 // kernel's memory that programs read (MemberRead).
 type MemberTexts interface {

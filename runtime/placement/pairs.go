@@ -180,6 +180,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 		switch place := f.F.Place; {
 		case place == event.InMember && f.F.Member == event.MemberComm:
 			named = true
+		case place == event.InMember && f.F.Operand() != nil && f.F.Operand().Constant():
 		case place == event.InMember && !f.F.Member.OfEvent():
 			possible = false
 		case place != event.InMember && place != event.InSlot:
@@ -221,6 +222,9 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 			case f.Name == "common_flags" || f.Name == "common_preempt_count":
 				send.Context = true
 			case f.Name == "common_type" || f.Name == "common_pid":
+			case f.Place == event.InMember && f.Operand() != nil && f.Operand().Constant():
+			case f.Place == event.InMember && f.Member.OfRegister():
+				possible = false
 			case f.Place == event.InMember || f.Place == event.InSlot:
 			default:
 				send.Fields = append(send.Fields, &expr.Field{F: f, Part: part})

@@ -171,7 +171,8 @@ func (c *projector) build() error {
 			}
 			edge.Preds = append(edge.Preds, node)
 			moved = append(moved, pred)
-			if _, rest, _ := expr.KernelFilter(node); rest != nil && c.why == "" && !c.whole {
+			_, rest, _ := expr.KernelFilter(node)
+			if c.why == "" && (e.ofProbe() || rest != nil && !c.whole) {
 				c.why = "the kernel's filters cannot express " + pred.Text
 			}
 		}
@@ -207,6 +208,8 @@ func (c *projector) fields() error {
 				contexts[f.F] = true
 			case place == event.InMember && f.F.Member == event.MemberComm:
 				named = true
+			case place == event.InMember && f.F.Member.OfRegister():
+				want[f.F] = true
 			case place == event.InMember:
 				if f.F.Member == event.MemberPeriod || f.F.Member == event.MemberMode ||
 					f.F.Member == event.MemberCallchain {
@@ -255,7 +258,7 @@ func (c *projector) fields() error {
 			}
 		}
 		r := c.part.Edges[i].Send
-		r.Whole = c.whole
+		r.Whole = c.whole && !pl.Events[i].ofProbe()
 		for f := range contexts {
 			if !Carries(ev.Schema, f.Member) || !c.whole {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
@@ -263,7 +266,23 @@ func (c *projector) fields() error {
 		}
 		for k := range ev.Schema.Fields {
 			f := &ev.Schema.Fields[k]
-			if !r.Whole && (want[f] || slices.Contains(pl.Reads.Names, f.Name)) {
+			all := c.whole && pl.Events[i].ofProbe()
+			if !r.Whole && f.Operand() != nil && f.Operand().Constant() {
+				continue // it is the same for all
+			}
+			if all && f.Place == event.InRaw && f.Size < 4 {
+				r.Context = true // common_flags and the like
+				continue
+			}
+			if all || want[f] || slices.Contains(pl.Reads.Names, f.Name) {
+				if addr := addressOf(f); addr != nil {
+					r.Fields = append(r.Fields, addr)
+					addText(r, addr)
+					c.why = cmp.Or(c.why, "a program reads "+f.Name+" as the event happens")
+					continue
+				}
+			}
+			if !r.Whole && (all || want[f] || slices.Contains(pl.Reads.Names, f.Name)) {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
 				sent += f.Size
 				continue
@@ -287,11 +306,38 @@ func (c *projector) fields() error {
 	if n := len(c.part.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
 		c.why = "few fields of large records are read"
 	}
-	if c.whole && !c.must {
+	if c.whole && !c.must && slices.ContainsFunc(pl.Events, func(e *Event) bool { return !e.ofProbe() }) {
 		return errors.New("whole records are wanted")
+	}
+	return c.context()
+}
+
+// context leaves out the context of probes where it must be and programs do not see it.
+func (c *projector) context() error {
+	err := c.part.Can(c.p.env.Host, c.p.env.Target)
+	if err == nil || !c.must {
+		return err
+	}
+	for _, e := range c.part.Edges {
+		e.Send.Context = false
 	}
 	return nil
 }
+
+// addressOf is the address of an argument of a probe that is a text of the process; nil of
+// others.
+func addressOf(f *event.Field) *expr.Field {
+	if f.Place != event.InMember || !f.Member.OfProbe() || f.Kind != event.Str || f.Operand() == nil {
+		return nil
+	}
+	address := *f
+	address.Kind, address.Size, address.Signed = event.Int, 8, false
+	return &expr.Field{F: &address}
+}
+
+// ofProbe reports that the event is a probe: programs read what its record would have,
+// field by field.
+func (e *Event) ofProbe() bool { return e.Program != nil && e.Program.Probe != nil }
 
 func (c *projector) isMoved(p *expr.Program) bool {
 	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *Pred) bool { return m.Prog == p })

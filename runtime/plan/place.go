@@ -211,7 +211,7 @@ func (b *builder) unsent() string {
 	}
 	for _, e := range p.Events {
 		switch s := e.Source; {
-		case s.Kind != Tracepoint || s.Probe != nil:
+		case !s.dynamic() && (s.Kind != Tracepoint || s.Probe != nil):
 			return e.Stream.Label + " is not a tracepoint"
 		case s.Period > 1 || s.Freq > 0 || strings.HasPrefix(s.Name, "sched_stat_"):
 			return e.Stream.Label + " is sampled"

@@ -18,6 +18,12 @@ type Projection struct {
 	// SampleMembers are the offsets of the context members in the sent record:
 	// words of 8 bytes, or texts that end with a NUL.
 	SampleMembers map[event.Member]int
+	// Read are the offsets of arguments of probes that lie in memory: a word, and one
+	// that is 0 if it could be read.
+	Read map[event.Member]int
+	// Addresses are the arguments of probes that are texts of the process: the words are
+	// their addresses.
+	Addresses map[event.Member]bool
 	// Texts is the end of the fixed part of the sent record, whose last word
 	// says where texts are; 0 if there are none. See bpf/usertext.go.
 	Texts int
@@ -85,6 +91,9 @@ func NewRecords(c *Projection) *Records {
 	for _, off := range c.SampleMembers {
 		x.need = max(x.need, off+8)
 	}
+	for _, off := range c.Read {
+		x.need = max(x.need, off+16)
+	}
 	return x
 }
 
@@ -127,7 +136,7 @@ func (x *Records) Show(sent []byte) []byte {
 func (x *Records) Release() { x.chunk, x.off = 0, 0 }
 
 // projectedMembers are the context members in a sent record.
-type projectedMembers struct{ members map[event.Member]int }
+type projectedMembers struct{ members, read map[event.Member]int }
 
 // Callchain implements event.Members: programs send none.
 func (m *projectedMembers) Callchain(*event.Event) []uint64 { return nil }
@@ -139,4 +148,20 @@ func (m *projectedMembers) Member(e *event.Event, f event.Member) (uint64, bool)
 		return binary.LittleEndian.Uint64(e.Rec[at:]), true
 	}
 	return 0, false
+}
+
+// Argument implements event.Arguments.
+func (m *projectedMembers) Argument(e *event.Event, f event.Member) (v uint64, ok, sent bool) {
+	if off, known := m.read[f]; known {
+		at := HeadSize + off
+		if e.Kind != event.Sample || at+16 > len(e.Rec) || binary.LittleEndian.Uint64(e.Rec[at+8:]) != 0 {
+			return 0, false, true
+		}
+		return binary.LittleEndian.Uint64(e.Rec[at:]), true, true
+	}
+	if _, known := m.members[f]; !known {
+		return 0, false, false
+	}
+	v, ok = m.Member(e, f)
+	return v, ok, true
 }

@@ -20,16 +20,17 @@ const TextHead = 16
 type textMembers struct {
 	*projectedMembers
 	fixedPart int
+	addresses map[event.Member]bool
 	late      *latetext.Texts
 }
 
 // Members are those of the samples. late has the texts that are read later.
 func (c *Projection) Members(late *latetext.Texts) event.Members {
-	m := &projectedMembers{c.SampleMembers}
+	m := &projectedMembers{c.SampleMembers, c.Read}
 	if c.Texts == 0 {
 		return m
 	}
-	return &textMembers{m, c.Texts, late}
+	return &textMembers{m, c.Texts, c.Addresses, late}
 }
 
 // Text implements event.Texts.
@@ -65,6 +66,19 @@ func (m *projectedMembers) MemberText(e *event.Event, f event.Member) (text []by
 		return nil, false
 	}
 	return text[:n:n], true
+}
+
+// MemberText implements event.MemberTexts: an argument of a probe that is a text of the
+// process is found by its address.
+func (m *textMembers) MemberText(e *event.Event, f event.Member) (text []byte, ok bool) {
+	if !m.addresses[f] {
+		return m.projectedMembers.MemberText(e, f)
+	}
+	addr, ok, _ := m.Argument(e, f)
+	if !ok {
+		return nil, false
+	}
+	return m.Text(e, addr)
 }
 
 // read is a text that was sent, with its NUL; of one that was missing, what was read
