@@ -126,12 +126,14 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 // atReturnOf reports that a field is the address of the function that returns, which
 // programs ask the kernel for.
 func (h *Hook) atReturnOf(f *event.Field) bool {
-	p := h.Event.Probe
+	if h.Event == nil || h.Event.Probe == nil || !h.Event.Probe.Return {
+		return false
+	}
 	tells := h.Host.TellsFunction
-	if p != nil && p.User {
+	if h.Event.Probe.User {
 		tells = h.Host.UprobeMulti // 6.6, which had both
 	}
-	return p != nil && p.Return && tells && h.Kind == ebpf.Kprobe && f.Place == event.InRaw && f.Name == "ip"
+	return tells && h.Kind == ebpf.Kprobe && f.Place == event.InRaw && f.Name == "ip"
 }
 
 // endbr is ENDBR64, with which functions of x86 may begin. The kernel tells where the

@@ -44,7 +44,8 @@ func TestProbesAreSent(t *testing.T) {
 		sent, texts := lines("bpf", results)
 		sampled, _ := lines("perf", results)
 		if len(sent) != want || !slices.Equal(sent, sampled) {
-			t.Errorf("got %d lines\n%s\nwant %d\n%s", len(sent), strings.Join(sent, ""), want, strings.Join(sampled, ""))
+			t.Errorf("got %d lines\n%s\nwant %d\n%s",
+				len(sent), strings.Join(sent, ""), want, strings.Join(sampled, ""))
 		}
 		for i, line := range texts {
 			if want := fmt.Sprintf("%d %s\n", i-3, []string{"even", "odd"}[i%2]); line != want {
@@ -71,4 +72,5 @@ texts = named.each(lambda e: print("text", e.a, e.s))
 `
 
 // whose is what differs from run to run: times, processes, CPUs, where a program was loaded.
-var whose = regexp.MustCompile(`^[0-9-]+ [0-9:.]+ +|\S+ +[0-9]+ (\S+ )?\[[0-9]+\] [0-9.]+: |\([0-9a-f]+\)|=0x[0-9a-f]{9,}`)
+var whose = regexp.MustCompile(`^[0-9-]+ [0-9:.]+ +|` +
+	`\S+ +[0-9]+ (\S+ )?\[[0-9]+\] [0-9.]+: |\([0-9a-f]+\)|=0x[0-9a-f]{9,}`)

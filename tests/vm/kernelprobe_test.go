@@ -49,6 +49,13 @@ func TestKernelProbesInKernel(t *testing.T) {
 			if ip := part("bpf ip"); ip != part("perf ip") || strings.Count(ip, `"count":21`) != 2 {
 				t.Errorf("ip: got\n%s\nwant\n%s", ip, part("perf ip"))
 			}
+			if kernel != "5.10" { // which does not tell programs what returns
+				got := part("bpf sent")
+				if got != part("perf sent") || !strings.Contains(got, " 21 opens -100 ") ||
+					!regexp.MustCompile(` 21 returns \d+ \d+ True True\n`).MatchString(got) {
+					t.Errorf("sent: got\n%s\nwant\n%s", got, part("perf sent"))
+				}
+			}
 			want("text", `/w/known +20\n`)
 			want("how", `engine +bpf`)
 			direct := kernel != "5.10" // where programs cannot ask for arguments
@@ -135,6 +142,15 @@ mine='_comm == "mine"'
 printf '#!/bin/sh\n%s\n' "$loop" >mine; chmod +x mine
 printf '#!/bin/sh\ni=0; while [ $i -lt 30 ]; do sleep 1 & i=$((i+1)); done; wait\n' >sleepers; chmod +x sleepers
 openat='args = "int dfd, char *name", filter = "_comm == \"mine\""'
+cat >sent.star <<END
+opens = kprobe("do_sys_openat2", args = "int dfd, long name, long how")
+returns = kretprobe("do_sys_openat2").where("_comm == \"mine\"")
+def main(o):
+    return [
+        opens.where("_comm == \"mine\" && dfd == -100").each(lambda e: print("opens", e.dfd, e.ip, e.func)),
+        returns.each(lambda e: print("returns", e.ip, e.ret_ip, e.retval > 0, e._cpu >= 0)),
+    ]
+END
 for engine in bpf perf; do
 	echo BEGIN $engine args
 	ppscript --engine $engine -c 'kprobe("do_sys_openat2", args = "int dfd, char *name, long how").where("dfd == -100 && _comm == \"mine\"").by("dfd", "func").count()' -- ./mine
@@ -145,6 +161,8 @@ for engine in bpf perf; do
 	echo BEGIN $engine ip
 	ppscript --engine $engine --raw --format json -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("ip").count()' -- ./mine | grep -o '"ip":.*'
 	ppscript --engine $engine --raw --format json -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("ip", "func").count()' -- ./mine | grep -o '"ip":.*'
+	echo BEGIN $engine sent
+	ppscript --engine $engine sent.star -- ./mine 2>&1 | sort | uniq -c
 	echo BEGIN $engine pattern
 	ppscript --engine $engine -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("func").count()' -- ./mine
 done
