@@ -34,6 +34,9 @@ func (s *Source) filterText() string {
 // SayMissed says of which return probes of the kernel returns may be missing. It is for
 // events that come in rings: nobody counts there what a probe missed.
 func (p *Plan) SayMissed(say func(format string, args ...any)) {
+	if p.projected {
+		return // those who attach the programs say it
+	}
 	var labels []string
 	for _, e := range p.Events {
 		if s := e.Source.Probe; s != nil && s.Kind == probe.Kretprobe {
