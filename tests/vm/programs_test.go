@@ -1,10 +1,13 @@
 package vm
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +38,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	programs.dir, programs.made = dir, map[string]*program{}
+	flag.Parse()
+	// Guests wait as often as they work: for their disks, for time to pass.
+	if n := runtime.NumCPU(); flag.Lookup("test.parallel").Value.String() == strconv.Itoa(n) {
+		flag.Set("test.parallel", strconv.Itoa(n+n/2))
+	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
