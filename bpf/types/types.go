@@ -6,11 +6,13 @@ package types
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"sync"
 	"unsafe"
 
 	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
 )
 
 // This file finds members of the kernel's structures. It walks the raw BTF for
@@ -21,15 +23,30 @@ import (
 // vmlinux is where the kernel shows its types.
 const vmlinux = "/sys/kernel/btf/vmlinux"
 
+// running are the types of the running kernel, for the whole process; nil if it shows none.
+// They are 5 MB: kernels since 6.16 lend their own memory.
+var running = sync.OnceValue(func() []byte {
+	f, err := os.Open(vmlinux)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		b, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
+		if err == nil {
+			return b // to the end of the process
+		}
+	}
+	b, _ := io.ReadAll(f)
+	return b
+})
+
 // LookUps finds members, functions and variables; the types are read when somebody asks,
 // once.
 func LookUps() (
 	offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool),
 ) {
-	raw := sync.OnceValue(func() []byte {
-		b, _ := os.ReadFile(vmlinux)
-		return b
-	})
+	raw := running
 	find := func(known map[string]int, name string, look func() (int, bool)) (int, bool) {
 		at, ok := known[name]
 		if !ok {
