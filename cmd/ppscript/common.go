@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	outputs "ppscript/runtime/output"
+	"ppscript/runtime/output/live"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/render"
 	"ppscript/runtime/session"
@@ -28,12 +29,33 @@ type common struct {
 	// those that the command line names.
 	allowFiles, allowPeers []string
 
-	render     render.Options
-	sinks      []outputs.Opener // of the options that name further places for results
-	linesAside bool             // one of them takes the lines of events
+	render render.Options
+	aside
 	strict     bool
 	quiet      int
 	orderNoted bool
+}
+
+// aside is the further places for results.
+type aside struct {
+	sinks      []outputs.Opener // of the options that name them
+	linesAside bool             // one of them takes the lines of events
+	page       page
+}
+
+// A page is the values of the options about pages that show a run.
+type page struct {
+	http, html, token string
+	// server is that of --http. Other outputs may have it serve something, too; nil without the option.
+	server *live.Server
+}
+
+// sinks are what shows them.
+func (p *page) sinks(a *app) (list []outputs.Opener) {
+	if p.server != nil {
+		list = append(list, p.server.Opener(func(line string) { fmt.Fprintln(a.Stderr, "ppscript: "+line) }))
+	}
+	return list
 }
 
 // hidesLines reports that lines of events which go to a file are not printed as well: nobody
@@ -71,6 +93,11 @@ func (c *common) check() error {
 	case o.Clock.TSC && (o.Clock.KVM != "" || o.Clock.Monotonic) || o.Clock.KVM != "" && o.Clock.Monotonic:
 		return usagef("option", "--tsc", "only one clock is possible").
 			WithHint("give one of --tsc, --kvmclock, --monotonic")
+	}
+	if c.page.http != "" {
+		c.page.server = live.NewServer(c.page.http, c.page.token)
+	} else if c.page.token != "" {
+		return usagef("option", "--http-token", "there is no page").WithHint("add --http 127.0.0.1:8080")
 	}
 	if err := c.checkInput(); err != nil {
 		return err
@@ -167,6 +194,22 @@ func (c *common) readTokenFile(r *reader, f *flag) {
 	}
 	if c.token, err = readToken(path); err != nil {
 		r.fail(err)
+	}
+}
+
+func (c *common) readPageToken(r *reader, f *flag) {
+	path, err := r.path(f), error(nil)
+	if path == "" {
+		return
+	}
+	if c.page.token, err = readToken(path); err != nil {
+		r.fail(err)
+	}
+}
+
+func (c *common) readHTTP(r *reader, f *flag) {
+	if c.page.http, _ = f.last(); c.page.http == "" {
+		r.fail(usagef("option", "--http", "the address is empty").WithHint("write --http 127.0.0.1:8080"))
 	}
 }
 

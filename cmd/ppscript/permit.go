@@ -29,7 +29,7 @@ var writers = map[string]bool{
 
 // ownWords are the common options that only the user gives: a script cannot have
 // defaults for them.
-var ownWords = map[string]bool{"allow": true, "token-file": true}
+var ownWords = map[string]bool{"allow": true, "token-file": true, "http": true, "http-token": true}
 
 // permits lists the rights of a run beyond reading events and showing results.
 type permits struct {

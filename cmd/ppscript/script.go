@@ -146,7 +146,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	defer func() { err = errors.Join(err, out.close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
 	w.at("open the outputs")
-	if v.sinks, err = outputs.OpenSinks(ctx, c.sinks, v.message); err != nil {
+	if v.sinks, err = outputs.OpenSinks(ctx, append(c.sinks, c.page.sinks(a)...), v.message); err != nil {
 		return w.blame(err)
 	}
 	defer func() { err = errors.Join(err, v.sinks.Close()) }()

@@ -104,10 +104,10 @@ func ownerOf(path string) (uid uint32, mode fs.FileMode, err error) {
 	return sys.Uid, st.Mode(), nil
 }
 
-// listenUnix listens at a path, for this user only: the socket has its mode
+// ListenUnix listens at a path, for this user only: the socket has its mode
 // before it has its name. The socket of a sender that was killed is in nobody's
 // way.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
 		conn, err := net.Dial("unix", path)
 		switch {

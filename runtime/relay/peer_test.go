@@ -131,7 +131,7 @@ func TestSocketsAreNeverOpenToOthers(t *testing.T) {
 		}
 	}()
 	for range 500 {
-		ln, err := listenUnix(t.Context(), path)
+		ln, err := ListenUnix(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func listen(ctx context.Context, a address, s *Sender) (*server, error) {
 	case vsock:
 		v.ln, err = listenVsock(a)
 	case unixSocket:
-		v.ln, err = listenUnix(ctx, a.path)
+		v.ln, err = ListenUnix(ctx, a.path)
 	case local:
 		v.ln, port, err = listenLocal(ctx, a.port)
 	default:

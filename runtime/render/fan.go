@@ -21,6 +21,11 @@ func (f Fan) Stacks(s *result.Stacks) error {
 	return f(func(r Renderer) error { return r.Stacks(s) })
 }
 
+// Heatmap implements HeatShower.
+func (f Fan) Heatmap(h *result.Heatmap) error {
+	return f(func(r Renderer) error { return ShowHeatmap(r, h) })
+}
+
 // Event implements Renderer.
 func (f Fan) Event(l *Line) error {
 	return f(func(r Renderer) error { return r.Event(l) })

@@ -22,8 +22,8 @@ var formatList = []format{
 			color:    colored(out.w, o.Color),
 		}
 	}},
-	{"json", ".json", func(out *sink, line lineOptions, _ *Options) Renderer {
-		return &jsonRenderer{sink: out, line: line}
+	{"json", ".json", func(out *sink, line lineOptions, o *Options) Renderer {
+		return &jsonRenderer{sink: out, line: line, frameList: o.FrameList}
 	}},
 	{"csv", ".csv", func(out *sink, line lineOptions, _ *Options) Renderer {
 		return &csvRenderer{sink: out, line: line}

@@ -79,8 +79,7 @@ func (r *jsonRenderer) frames(frames []*result.Frame, cut bool) {
 func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool) {
 	r.buf = appendJSONString(append(r.buf, ','), name)
 	r.buf = append(r.buf, ":["...)
-	for i := range frames {
-		f := frames[i]
+	for i, f := range frames {
 		if i > 0 {
 			r.buf = append(r.buf, ',')
 		}
@@ -90,29 +89,94 @@ func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool
 			r.buf = appendJSONString(append(r.buf, `,"symbol":`...), f.Symbol)
 			r.buf = strconv.AppendUint(append(r.buf, `,"offset":`...), f.Offset, 10)
 		}
-		for _, m := range [...]struct{ name, text string }{
-			{`,"dso":`, f.DSO},
-			{`,"build_id":`, f.BuildID},
-			{`,"file":`, f.File},
-		} {
-			if m.text != "" {
-				r.buf = appendJSONString(append(r.buf, m.name...), m.text)
-			}
-		}
-		if f.File != "" {
-			r.buf = strconv.AppendInt(append(r.buf, `,"line":`...), int64(f.Line), 10)
-		}
-		if f.Inline {
-			r.buf = append(r.buf, `,"inline":true`...)
-		}
-		if f.Kernel {
-			r.buf = append(r.buf, `,"kernel":true`...)
-		}
-		r.buf = append(r.buf, '}')
+		r.buf = append(appendFrameMembers(r.buf, f), '}')
 	}
 	r.buf = append(r.buf, ']')
 	if cut {
 		r.buf = appendJSONString(append(r.buf, ','), name+"_cut")
 		r.buf = append(r.buf, ":true"...)
 	}
+}
+
+// appendFrameMembers appends what is known of a frame beside its name and address.
+func appendFrameMembers(dst []byte, f *result.Frame) []byte {
+	for _, m := range [...]struct{ name, text string }{
+		{`,"dso":`, f.DSO},
+		{`,"build_id":`, f.BuildID},
+		{`,"file":`, f.File},
+	} {
+		if m.text != "" {
+			dst = appendJSONString(append(dst, m.name...), m.text)
+		}
+	}
+	if f.File != "" {
+		dst = strconv.AppendInt(append(dst, `,"line":`...), int64(f.Line), 10)
+	}
+	if f.Inline {
+		dst = append(dst, `,"inline":true`...)
+	}
+	if f.Kernel {
+		dst = append(dst, `,"kernel":true`...)
+	}
+	return dst
+}
+
+// A frameList numbers the functions of a result of stacks, in the order in which they come.
+// Where in a function a frame is does not count.
+type frameList struct {
+	known   map[*result.Frame]int
+	numbers map[result.Frame]int
+	frames  []result.Frame
+}
+
+// append appends the member "stack" as numbers.
+func (l *frameList) append(dst []byte, x *result.StackSample) []byte {
+	if l.known == nil {
+		l.known, l.numbers = map[*result.Frame]int{}, map[result.Frame]int{}
+	}
+	dst = append(dst, `,"stack":[`...)
+	for i, f := range x.Frames {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, int64(l.number(f)), 10)
+	}
+	dst = append(dst, ']')
+	if x.Cut {
+		dst = append(dst, `,"stack_cut":true`...)
+	}
+	return dst
+}
+
+func (l *frameList) number(f *result.Frame) int {
+	if n, ok := l.known[f]; ok {
+		return n
+	}
+	same := result.Frame{Symbol: f.Symbol, DSO: f.DSO, BuildID: f.BuildID, File: f.File, Line: f.Line,
+		Inline: f.Inline, Kernel: f.Kernel}
+	if f.Symbol == "" && f.DSO == "" {
+		same.Addr = f.Addr
+	}
+	n, ok := l.numbers[same]
+	if !ok {
+		n = len(l.frames)
+		l.frames = append(l.frames, same)
+		l.numbers[same] = n
+	}
+	l.known[f] = n
+	return n
+}
+
+// frameMembers writes the member "frames".
+func (r *jsonRenderer) frameMembers(l *frameList) {
+	r.buf = append(r.buf, `,"frames":[`...)
+	for i := range l.frames {
+		f := &l.frames[i]
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = appendJSONString(append(r.buf, `{"name":`...), f.Name())
+		r.buf = append(appendFrameMembers(r.buf, f), '}')
+	}
+	r.buf = append(r.buf, ']')
 }

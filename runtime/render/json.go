@@ -17,6 +17,8 @@ type jsonRenderer struct {
 	*sink
 	line    lineOptions
 	scratch []byte
+	// frameList is Options.FrameList.
+	frameList bool
 }
 
 func (r *jsonRenderer) begin(kind string) {

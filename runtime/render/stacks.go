@@ -105,6 +105,7 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 	}
 	r.buf = append(r.buf, `,"stacks":[`...)
 	of := shareOf(s.Keys)
+	var list frameList
 	for i := range s.Samples {
 		x := &s.Samples[i]
 		if i > 0 {
@@ -117,11 +118,22 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 		if s.Value != "" {
 			r.buf = strconv.AppendInt(append(r.buf, `,"value":`...), x.Value, 10)
 		}
-		r.frames(x.Frames, x.Cut)
+		if r.frameList {
+			r.buf = list.append(r.buf, x)
+		} else {
+			r.frames(x.Frames, x.Cut)
+		}
 		r.buf = append(r.buf, '}')
+		if err := r.spill(); err != nil {
+			return err
+		}
+	}
+	r.buf = append(r.buf, ']')
+	if r.frameList {
+		r.frameMembers(&list)
 	}
 	count, value := s.Total()
-	r.buf = strconv.AppendUint(append(r.buf, `],"total_count":`...), count, 10)
+	r.buf = strconv.AppendUint(append(r.buf, `,"total_count":`...), count, 10)
 	if s.Value != "" {
 		r.buf = strconv.AppendInt(append(r.buf, `,"total_value":`...), value, 10)
 	}

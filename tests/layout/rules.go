@@ -105,6 +105,7 @@ var layers = [][]string{
 	{"runtime/output/metric"}, // results as metrics, then their forms
 	{"runtime/output/prometheus", "runtime/output/parquet"},
 	{"runtime/database"}, // databases of plans while they run
+	{"runtime/output/live"}, // a page that shows a run
 	{"runtime/session"},
 	{"runtime/value"},
 	{"runtime/option"},

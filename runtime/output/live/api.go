@@ -1,0 +1,223 @@
+package live
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// This file is /api/v1/, which docs/live.md describes. Records are lines of JSON as those of
+// --format json; what is about the page itself is one object.
+
+const api = "/api/v1/"
+
+func (s *Server) routes() {
+	s.mux.HandleFunc("/{$}", s.page)
+	s.mux.HandleFunc(api+"run", s.run)
+	s.mux.HandleFunc(api+"events", s.follow)
+	s.mux.HandleFunc(api+"latest", func(w http.ResponseWriter, r *http.Request) { s.serveFrame(w, r, s.newest()) })
+	s.mux.HandleFunc(api+"intervals/{number}", func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(r.PathValue("number"))
+		if err != nil {
+			http.Error(w, "not the number of an interval", http.StatusBadRequest)
+			return
+		}
+		s.mu.Lock()
+		f := s.kept.get(n)
+		s.mu.Unlock()
+		s.serveFrame(w, r, f)
+	})
+	for path, list := range map[string]*list{"log": &s.Store.events, "details": &s.details, "messages": &s.notes} {
+		s.mux.HandleFunc(api+path, func(w http.ResponseWriter, r *http.Request) { s.serveList(w, r, list) })
+	}
+}
+
+func (s *Store) newest() *Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.get(s.kept.last)
+}
+
+// About is what a page knows of the run itself.
+type About struct {
+	Script string   `json:"script"`
+	Args   []string `json:"args"`
+	// Interval is in ns; 0 has results at the end.
+	Interval int64     `json:"interval"`
+	Recorded bool      `json:"recorded"`
+	Began    time.Time `json:"began"`
+	Host     string    `json:"host"`
+	CPUs     int       `json:"cpus"`
+	State    State     `json:"state"`
+	Cost     Cost      `json:"cost"`
+}
+
+// Cost is what the run has cost so far.
+type Cost struct {
+	CPU  int64 `json:"cpu"`  // ns of CPU time of ppscript itself
+	RSS  int64 `json:"rss"`  // bytes of memory now
+	Wall int64 `json:"wall"` // ns since the run began
+}
+
+// Run describes the run as it is now.
+func (s *Store) Run() About {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	host, _ := os.Hostname()
+	args := s.about.Args
+	if args == nil {
+		args = []string{}
+	}
+	a := About{Script: s.about.Script, Args: args, Interval: int64(s.about.Interval),
+		Recorded: s.about.Recorded, Began: s.began, Host: host, CPUs: runtime.NumCPU(), State: s.state, Cost: s.cost()}
+	if a.State.Loss == nil {
+		a.State.Loss = map[string]uint64{}
+	}
+	return a
+}
+
+// cost is asked with the lock held.
+func (s *Store) cost() Cost {
+	c := Cost{}
+	if !s.began.IsZero() {
+		c.Wall = int64(s.now().Sub(s.began))
+	}
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
+		c.CPU = ru.Utime.Nano() + ru.Stime.Nano()
+	}
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(fields[1], 10, 64)
+			c.RSS = pages * int64(os.Getpagesize())
+		}
+	}
+	return c
+}
+
+func (s *Server) run(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	// An error is the reader's, who is gone.
+	_ = json.NewEncoder(w).Encode(s.Run())
+}
+
+// serveFrame sends the records of an interval, as they are kept if the reader knows gzip.
+func (s *Server) serveFrame(w http.ResponseWriter, r *http.Request, f *Frame) {
+	if f == nil {
+		http.Error(w, "there is no such interval (any more, or yet)", http.StatusNotFound)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("X-Interval", strconv.Itoa(f.Number))
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Length", strconv.Itoa(len(f.records)))
+		w.Write(f.records)
+		return
+	}
+	f.unpack(w)
+}
+
+// unpack writes the records of a frame.
+func (f *Frame) unpack(w io.Writer) {
+	zip, err := gzip.NewReader(strings.NewReader(string(f.records)))
+	if err == nil {
+		_, _ = io.Copy(w, zip) // the only error is the reader's, who is gone
+	}
+}
+
+// serveList sends records: those behind the number in "after". How many came in all, and how many of these
+// are not kept, stand in front.
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request, l *list) {
+	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	s.mu.Lock()
+	items, came, skipped := l.since(after), l.came, l.skipped
+	s.mu.Unlock()
+	h := w.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	h.Set("X-Came", strconv.Itoa(came))
+	h.Set("X-Left-Out", strconv.Itoa(skipped))
+	for _, text := range items {
+		if _, err := w.Write(text); err != nil {
+			return
+		}
+	}
+}
+
+// stateTime is how often a reader is told that we are still there, with what it costs;
+// tellTime bounds how often changes are told.
+const (
+	stateTime = 2 * time.Second
+	tellTime  = 100 * time.Millisecond
+)
+
+// follow tells how far the run is, at each change, as server-sent events. A reader that takes
+// its time is told the newest state when it is ready: nothing waits for it.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
+	s.watching.add(1)
+	defer s.watching.add(-1)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	to := http.NewResponseController(w)
+	timer := time.NewTimer(stateTime)
+	defer timer.Stop()
+	for {
+		state, changed := s.State()
+		if err := s.tell(w, to, state); err != nil {
+			return
+		}
+		if state.Ended { // the reader goes when it has the rest
+			<-r.Context().Done()
+			return
+		}
+		timer.Reset(tellTime)
+		select {
+		case <-r.Context().Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(stateTime - tellTime)
+		select {
+		case <-r.Context().Done():
+			return
+		case <-timer.C:
+		case <-changed:
+		}
+	}
+}
+
+func (s *Server) tell(w io.Writer, to *http.ResponseController, state State) error {
+	s.mu.Lock()
+	cost := s.cost()
+	s.mu.Unlock()
+	if state.Loss == nil {
+		state.Loss = map[string]uint64{}
+	}
+	text, err := json.Marshal(struct {
+		State
+		Cost Cost `json:"cost"`
+	}{state, cost})
+	if err != nil {
+		return err
+	}
+	if err := to.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "event: state\ndata: %s\n\n", text); err != nil {
+		return err
+	}
+	return to.Flush()
+}
+
+// silent keeps what clients do wrong from the user's terminal.
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }

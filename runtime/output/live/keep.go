@@ -1,0 +1,228 @@
+package live
+
+import (
+	"bytes"
+	"compress/gzip"
+	"slices"
+	"time"
+
+	"ppscript/runtime/output"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// A Frame is what came between two moments at which the results were shown: those of an
+// interval, or of the whole run.
+type Frame struct {
+	Number  int
+	records []byte // lines of JSON, compressed by gzip
+	samples uint64
+	loss    map[string]uint64
+	whole   bool // it tells of the run until now
+	// fleeting is a state that the next one takes the place of.
+	fleeting bool
+}
+
+// history is the newest frames, within bounds.
+type history struct {
+	frames []*Frame
+	last   int // number of the newest
+	bytes  int
+}
+
+func (h *history) first() int {
+	if len(h.frames) == 0 {
+		return 0
+	}
+	return h.frames[0].Number
+}
+
+func (h *history) add(f *Frame) {
+	if n := len(h.frames); n > 0 && h.frames[n-1].fleeting && f.fleeting {
+		h.bytes -= len(h.frames[n-1].records)
+		h.frames = h.frames[:n-1]
+	}
+	h.last++
+	f.Number = h.last
+	h.frames = append(h.frames, f)
+	h.bytes += len(f.records)
+	drop := 0
+	for len(h.frames)-drop > 1 && (len(h.frames)-drop > maxIntervals || h.bytes > maxIntervalBytes) {
+		h.bytes -= len(h.frames[drop].records)
+		drop++
+	}
+	h.frames = slices.Delete(h.frames, 0, drop)
+}
+
+// get is the frame with a number, nil if it is no longer, or not yet, there.
+func (h *history) get(number int) *Frame {
+	i, ok := slices.BinarySearchFunc(h.frames, number, func(f *Frame, n int) int { return f.Number - n })
+	if !ok {
+		return nil
+	}
+	return h.frames[i]
+}
+
+// builder makes frames.
+type builder struct {
+	packed   bytes.Buffer
+	zip      *gzip.Writer
+	json     render.Renderer
+	some     bool // something is in it
+	fleeting bool
+	frame    Frame
+}
+
+func newBuilder(about output.About) (*builder, error) {
+	b := &builder{}
+	b.zip, _ = gzip.NewWriterLevel(&b.packed, gzip.BestSpeed) // the level is one that there is
+	var err error
+	b.json, err = render.New(b.zip, render.Options{Format: "json", Clock: about.Clock, FrameList: true})
+	return b, err
+}
+
+// meta notes what is known of a result that is about to come.
+func (b *builder) meta(m *result.Meta) {
+	f := &b.frame
+	if !b.some {
+		*f = Frame{loss: map[string]uint64{}}
+		b.some = true
+	}
+	f.samples = max(f.samples, m.TotalSamples)
+	f.whole = f.whole || m.Samples == m.TotalSamples
+	for _, c := range m.Loss.Counts() {
+		if c.N > 0 {
+			f.loss[c.Name] = max(f.loss[c.Name], c.N)
+		}
+	}
+}
+
+// end is the frame of what came, nil if nothing did.
+func (b *builder) end() (*Frame, error) {
+	if b == nil || !b.some {
+		return nil, nil
+	}
+	if err := b.json.Flush(); err != nil {
+		return nil, err
+	}
+	if err := b.zip.Close(); err != nil {
+		return nil, err
+	}
+	f := b.frame
+	f.records, f.fleeting = bytes.Clone(b.packed.Bytes()), b.fleeting
+	b.some, b.fleeting = false, false
+	if b.packed.Reset(); b.packed.Cap() > 1<<20 {
+		b.packed = bytes.Buffer{} // of one large interval
+	}
+	b.zip.Reset(&b.packed)
+	return &f, nil
+}
+
+// recorder makes single records.
+type recorder struct {
+	text *bytes.Buffer
+	json render.Renderer
+}
+
+func newRecorder(about output.About) (recorder, error) {
+	r := recorder{text: &bytes.Buffer{}}
+	var err error
+	r.json, err = render.New(r.text, render.Options{Format: "json", Clock: about.Clock})
+	return r, err
+}
+
+// of is the record that show makes, until the next one.
+func (r *recorder) of(show func(render.Renderer) error) ([]byte, error) {
+	if r.text.Reset(); r.text.Cap() > 1<<20 {
+		*r.text = bytes.Buffer{}
+	}
+	if err := show(r.json); err != nil {
+		return nil, err
+	}
+	err := r.json.Flush()
+	return r.text.Bytes(), err
+}
+
+// A list is the newest records of a kind, within bounds, and how many came.
+type list struct {
+	most, mostBytes int
+
+	came, bytes int // how many came; the size of those that are kept
+	skipped     int // of those that came, how many are no longer, or were never, kept
+	items       []item
+}
+
+type item struct {
+	number int
+	text   []byte
+	weight int64
+}
+
+func (l *list) skip() {
+	l.came++
+	l.skipped++
+}
+
+// add keeps a record. When there are too many, one of the older half goes: the one of least
+// weight, of equal ones the oldest. So the newest are there, and the heaviest of all.
+func (l *list) add(text []byte, weight int64) {
+	l.came++
+	if len(text) > l.mostBytes/4 {
+		l.skipped++
+		return
+	}
+	l.items = append(l.items, item{l.came, text, weight})
+	l.bytes += len(text)
+	for len(l.items) > l.most || l.bytes > l.mostBytes {
+		goes := 0
+		for i := range l.items[:(len(l.items)+1)/2] {
+			if l.items[i].weight < l.items[goes].weight {
+				goes = i
+			}
+		}
+		l.bytes -= len(l.items[goes].text)
+		l.items = slices.Delete(l.items, goes, goes+1)
+		l.skipped++
+	}
+}
+
+// since are the records behind a number.
+func (l *list) since(number int) [][]byte {
+	var out [][]byte
+	for i := range l.items {
+		if l.items[i].number > number {
+			out = append(out, l.items[i].text)
+		}
+	}
+	return out
+}
+
+// linesEach is how many lines of events are kept of each tenth of a second: a run that
+// shows more is not slowed down by making records that nobody could read.
+const linesEach = 200
+
+// A budget says which lines are kept.
+type budget struct {
+	now   func() time.Time
+	until time.Time
+	left  int
+	asked int // since the clock was looked at
+}
+
+// take reports that there is room for a line.
+func (b *budget) take() bool {
+	if b.left > 0 {
+		b.left--
+		return true
+	}
+	if b.asked++; b.asked < 64 && !b.until.IsZero() {
+		return false
+	}
+	b.asked = 0
+	now := b.now()
+	if now.Before(b.until) {
+		return false
+	}
+	b.until, b.left = now.Add(time.Second/10), linesEach-1
+	return true
+}

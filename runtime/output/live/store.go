@@ -1,0 +1,228 @@
+package live
+
+import (
+	"bytes"
+	"maps"
+	"sync"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/output"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+const (
+	// maxIntervals and maxIntervalBytes bound the intervals that are kept, compressed.
+	maxIntervals     = 600
+	maxIntervalBytes = 24 << 20
+	// refreshTime is how often a run without intervals shows the stacks of its lines.
+	refreshTime = time.Second
+)
+
+// A Store keeps what a page shows of a run. It is the renderer of the run, which one
+// goroutine calls, and is read by any number of others.
+type Store struct {
+	now func() time.Time
+
+	// Of the goroutine that renders.
+	frame  *builder // the interval that is being made
+	record recorder // single records
+	lines  *budget  // of events
+	tree   *sampled // stacks of events
+
+	mu      sync.Mutex // of what follows
+	about   output.About
+	began   time.Time
+	kept    history
+	events  list
+	details list
+	notes   list
+	total   map[string]uint64 // losses since the start
+	state   State
+	changed chan struct{} // closed at the next change
+}
+
+// State is how far a run is.
+type State struct {
+	Oldest   int  `json:"oldest"` // number of the first interval that is kept
+	Newest   int  `json:"newest"` // number of the last one; 0 before the first
+	Events   int  `json:"events"` // lines, pairs and notes that came until now
+	Details  int  `json:"details"`
+	Messages int  `json:"messages"`
+	Ended    bool `json:"ended"`
+	// Samples are the events seen, and Loss what is missing of them, since the start.
+	Samples uint64            `json:"samples"`
+	Loss    map[string]uint64 `json:"loss"`
+}
+
+// NewStore makes a Store. now is the clock that bounds are measured by.
+func NewStore(now func() time.Time) *Store {
+	return &Store{
+		now: now, lines: &budget{now: now}, changed: make(chan struct{}),
+		events: list{most: 1000, mostBytes: 2 << 20}, details: list{most: 200, mostBytes: 16 << 20},
+		notes: list{most: 500, mostBytes: 1 << 20}, total: map[string]uint64{}, tree: &sampled{},
+	}
+}
+
+// Begin implements output.Sink: events are about to come.
+func (s *Store) Begin(about output.About) (err error) {
+	if s.record, err = newRecorder(about); err != nil {
+		return err
+	}
+	s.frame, err = newBuilder(about)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.about, s.began = about, s.now()
+	return err
+}
+
+// Table implements render.Renderer.
+func (s *Store) Table(t *result.Table) error {
+	return s.add(&t.Meta, func(to render.Renderer) error { return to.Table(t) })
+}
+
+// Histogram implements render.Renderer.
+func (s *Store) Histogram(h *result.Histogram) error {
+	return s.add(&h.Meta, func(to render.Renderer) error { return to.Histogram(h) })
+}
+
+// Stacks implements render.Renderer.
+func (s *Store) Stacks(st *result.Stacks) error {
+	return s.add(&st.Meta, func(to render.Renderer) error { return to.Stacks(st) })
+}
+
+// Heatmap implements render.HeatShower.
+func (s *Store) Heatmap(h *result.Heatmap) error {
+	return s.add(&h.Meta, func(to render.Renderer) error { return render.ShowHeatmap(to, h) })
+}
+
+func (s *Store) add(m *result.Meta, show func(render.Renderer) error) error {
+	s.frame.meta(m)
+	return show(s.frame.json)
+}
+
+// Event implements render.Renderer. Of lines that come faster than people read some are
+// kept; their stacks count all the same.
+func (s *Store) Event(l *render.Line) error {
+	if l.Stacks && len(l.Frames) > 0 {
+		s.tree.add(l)
+	}
+	if !s.lines.take() {
+		s.mu.Lock()
+		s.events.skip()
+		s.mu.Unlock()
+		return nil
+	}
+	text, err := s.record.of(func(to render.Renderer) error { return to.Event(l) })
+	return s.keep(&s.events, text, 0, err)
+}
+
+// Detail implements render.Renderer.
+func (s *Store) Detail(d *result.Detail) error {
+	text, err := s.record.of(func(to render.Renderer) error { return to.Detail(d) })
+	return s.keep(&s.details, text, d.DelayNS(), err)
+}
+
+// Note implements render.Renderer.
+func (s *Store) Note(kind string, fields ...render.NoteField) error {
+	text, err := s.record.of(func(to render.Renderer) error { return to.Note(kind, fields...) })
+	return s.keep(&s.notes, text, 0, err)
+}
+
+// Print implements render.Renderer.
+func (s *Store) Print(text []byte) error {
+	return s.Note("message", render.NoteField{Name: "text", Value: event.StrOf(string(text))})
+}
+
+func (s *Store) keep(to *list, text []byte, weight int64, err error) error {
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		to.add(bytes.Clone(text), weight)
+	}
+	return err
+}
+
+// Flush implements render.Renderer: the results of an interval are all there.
+func (s *Store) Flush() error {
+	if err := s.showTree(false); err != nil {
+		return err
+	}
+	f, err := s.frame.end()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f != nil {
+		s.state.Samples = max(s.state.Samples, f.samples)
+		if f.whole && s.kept.last > 0 { // of the whole run, not of one interval more
+			for kind, n := range f.loss {
+				s.total[kind] = max(s.total[kind], n)
+			}
+		} else {
+			for kind, n := range f.loss {
+				s.total[kind] += n
+			}
+		}
+		s.kept.add(f)
+	}
+	if s.turn() {
+		s.wake()
+	}
+	return nil
+}
+
+// showTree makes a result of the stacks that lines had: at the end of each interval, or,
+// without intervals, of all since the start, every now and then.
+func (s *Store) showTree(final bool) error {
+	st := s.tree.due(s.now(), s.about.Interval, final)
+	if st == nil {
+		return nil
+	}
+	s.frame.fleeting = s.about.Interval == 0 && !s.frame.some
+	return s.Stacks(st)
+}
+
+// turn brings the state up to date, and reports that it is another than before.
+func (s *Store) turn() bool {
+	before := s.state
+	s.state.Oldest, s.state.Newest = s.kept.first(), s.kept.last
+	s.state.Events, s.state.Details, s.state.Messages = s.events.came, s.details.came, s.notes.came
+	s.state.Loss = before.Loss
+	if s.state.Newest != before.Newest || before.Loss == nil {
+		s.state.Loss = maps.Clone(s.total)
+		return true
+	}
+	return s.state.Events != before.Events || s.state.Details != before.Details ||
+		s.state.Messages != before.Messages || s.state.Ended != before.Ended
+}
+
+func (s *Store) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// End says that nothing more comes.
+func (s *Store) End() error {
+	var err error
+	if s.frame != nil {
+		if err = s.showTree(true); err == nil {
+			err = s.Flush()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	s.state.Ended = true
+	s.wake()
+	return err
+}
+
+// State is how far the run is, and what tells of the next change.
+func (s *Store) State() (State, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state, s.changed
+}
