@@ -104,7 +104,7 @@ var layers = [][]string{
 	{"runtime/output"},        // the reports that files for other tools need
 	{"runtime/output/metric"}, // results as metrics, then their forms
 	{"runtime/output/prometheus", "runtime/output/parquet"},
-	{"runtime/database"}, // databases of plans while they run
+	{"runtime/database"},    // databases of plans while they run
 	{"runtime/output/live"}, // a page that shows a run
 	{"runtime/session"},
 	{"runtime/value"},

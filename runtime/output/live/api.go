@@ -24,7 +24,9 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("/{$}", s.page)
 	s.mux.HandleFunc(api+"run", s.run)
 	s.mux.HandleFunc(api+"events", s.follow)
-	s.mux.HandleFunc(api+"latest", func(w http.ResponseWriter, r *http.Request) { s.serveFrame(w, r, s.newest()) })
+	s.mux.HandleFunc(api+"latest", func(w http.ResponseWriter, r *http.Request) {
+		s.serveFrame(w, r, s.newest())
+	})
 	s.mux.HandleFunc(api+"intervals/{number}", func(w http.ResponseWriter, r *http.Request) {
 		n, err := strconv.Atoi(r.PathValue("number"))
 		if err != nil {
@@ -36,7 +38,9 @@ func (s *Server) routes() {
 		s.mu.Unlock()
 		s.serveFrame(w, r, f)
 	})
-	for path, list := range map[string]*list{"log": &s.Store.events, "details": &s.details, "messages": &s.notes} {
+	for path, list := range map[string]*list{
+		"log": &s.lines, "details": &s.details, "messages": &s.notes,
+	} {
 		s.mux.HandleFunc(api+path, func(w http.ResponseWriter, r *http.Request) { s.serveList(w, r, list) })
 	}
 }
@@ -78,7 +82,8 @@ func (s *Store) Run() About {
 		args = []string{}
 	}
 	a := About{Script: s.about.Script, Args: args, Interval: int64(s.about.Interval),
-		Recorded: s.about.Recorded, Began: s.began, Host: host, CPUs: runtime.NumCPU(), State: s.state, Cost: s.cost()}
+		Recorded: s.about.Recorded, Began: s.began, Host: host, CPUs: runtime.NumCPU(),
+		State: s.state, Cost: s.cost()}
 	if a.State.Loss == nil {
 		a.State.Loss = map[string]uint64{}
 	}

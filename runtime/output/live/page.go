@@ -18,7 +18,8 @@ import (
 var files embed.FS
 
 // scripts are the parts of the page's program, in order.
-var scripts = []string{"words.js", "table.js", "chart.js", "tree.js", "flame.js", "timeline.js", "log.js", "app.js"}
+var scripts = []string{"words.js", "table.js", "chart.js", "tree.js", "flame.js", "timeline.js", "log.js",
+	"app.js"}
 
 type pageParts struct {
 	before, after string // the data of a snapshot comes between

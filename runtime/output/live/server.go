@@ -65,13 +65,14 @@ func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
 
 // Opener is the option that asks for the server. say tells the user the address of the page.
 func (s *Server) Opener(say func(line string)) output.Opener {
-	return output.Opener{Option: "http", Where: s.address, Open: func(ctx context.Context) (output.Sink, error) {
+	open := func(ctx context.Context) (output.Sink, error) {
 		if err := s.Listen(ctx); err != nil {
 			return nil, err
 		}
 		say(s.Hint())
 		return s, nil
-	}}
+	}
+	return output.Opener{Option: "http", Where: s.address, Open: open}
 }
 
 // Listen begins to serve.
@@ -87,7 +88,8 @@ func (s *Server) Listen(ctx context.Context) error {
 	s.http = http.Server{
 		Handler: http.HandlerFunc(s.admit), MaxHeaderBytes: 16 << 10,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ErrorLog: silent(), BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:    silent(),
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 	}
 	go func() { s.done <- s.http.Serve(&bounded{Listener: s.ln, free: make(chan struct{}, maxConns)}) }()
 	return nil
@@ -145,7 +147,8 @@ func (s *Server) private() bool { return s.ln.Addr().Network() == "unix" }
 // Hint tells where the page is. The token is part of it.
 func (s *Server) Hint() string {
 	if s.private() {
-		return "live page: curl --unix-socket " + strings.TrimPrefix(s.address, unixPrefix) + " http://localhost/"
+		path := strings.TrimPrefix(s.address, unixPrefix)
+		return "live page: curl --unix-socket " + path + " http://localhost/api/v1/latest"
 	}
 	return "live page: " + s.URL("/")
 }

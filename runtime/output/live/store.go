@@ -28,20 +28,21 @@ type Store struct {
 	// Of the goroutine that renders.
 	frame  *builder // the interval that is being made
 	record recorder // single records
-	lines  *budget  // of events
+	budget *budget  // of events
 	tree   *sampled // stacks of events
 
-	mu      sync.Mutex // of what follows
-	about   output.About
-	began   time.Time
-	kept    history
-	events  list
-	details list
-	notes   list
+	mu    sync.Mutex // of what follows
+	about output.About
+	began time.Time
+	kept  history
+	lists
 	total   map[string]uint64 // losses since the start
 	state   State
 	changed chan struct{} // closed at the next change
 }
+
+// lists are what comes one by one: lines of events, slow pairs, notes.
+type lists struct{ lines, details, notes list }
 
 // State is how far a run is.
 type State struct {
@@ -59,9 +60,10 @@ type State struct {
 // NewStore makes a Store. now is the clock that bounds are measured by.
 func NewStore(now func() time.Time) *Store {
 	return &Store{
-		now: now, lines: &budget{now: now}, changed: make(chan struct{}),
-		events: list{most: 1000, mostBytes: 2 << 20}, details: list{most: 200, mostBytes: 16 << 20},
-		notes: list{most: 500, mostBytes: 1 << 20}, total: map[string]uint64{}, tree: &sampled{},
+		now: now, budget: &budget{now: now}, changed: make(chan struct{}),
+		lists: lists{list{most: 1000, mostBytes: 2 << 20}, list{most: 200, mostBytes: 16 << 20},
+			list{most: 500, mostBytes: 1 << 20}},
+		total: map[string]uint64{}, tree: &sampled{},
 	}
 }
 
@@ -108,14 +110,14 @@ func (s *Store) Event(l *render.Line) error {
 	if l.Stacks && len(l.Frames) > 0 {
 		s.tree.add(l)
 	}
-	if !s.lines.take() {
+	if !s.budget.take() {
 		s.mu.Lock()
-		s.events.skip()
+		s.lines.skip()
 		s.mu.Unlock()
 		return nil
 	}
 	text, err := s.record.of(func(to render.Renderer) error { return to.Event(l) })
-	return s.keep(&s.events, text, 0, err)
+	return s.keep(&s.lines, text, 0, err)
 }
 
 // Detail implements render.Renderer.
@@ -189,7 +191,7 @@ func (s *Store) showTree(final bool) error {
 func (s *Store) turn() bool {
 	before := s.state
 	s.state.Oldest, s.state.Newest = s.kept.first(), s.kept.last
-	s.state.Events, s.state.Details, s.state.Messages = s.events.came, s.details.came, s.notes.came
+	s.state.Events, s.state.Details, s.state.Messages = s.lines.came, s.details.came, s.notes.came
 	s.state.Loss = before.Loss
 	if s.state.Newest != before.Newest || before.Loss == nil {
 		s.state.Loss = maps.Clone(s.total)
