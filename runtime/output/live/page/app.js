@@ -55,7 +55,7 @@ function show() {
   let newest = null;
   for (const f of found.values()) {
     if (!views[f.type]) continue;
-    const title = f.data.title || f.data.name, v = viewOf(f.type, f.data.name, title);
+    const title = f.data.title || (f.data.name === f.type ? app.run.script : f.data.name), v = viewOf(f.type, f.data.name, title);
     v.panel.title.textContent = title;
     if (v.drawn !== f.data || v.depth !== f.history.length) v.update(f.data, f);
     v.drawn = f.data;
