@@ -140,7 +140,8 @@ func (b *browser) eval(expr string, to any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expr, "returnByValue": true, "awaitPromise": true}, &a)
+	b.call("Runtime.evaluate", map[string]any{"expression": expr, "returnByValue": true,
+		"awaitPromise": true}, &a)
 	if len(a.ExceptionDetails) > 0 {
 		b.t.Fatalf("%s: %.800s", expr, a.ExceptionDetails)
 	}
@@ -169,11 +170,15 @@ func (b *browser) wait(expr string) {
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	var at struct{ X, Y float64 }
-	b.eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"});
-		const r = e.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2}; })()`, selector), &at)
+	b.eval(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q);
+		e.scrollIntoView({block: "center"});
+		const r = e.getBoundingClientRect();
+		return {X: r.x + r.width / 2, Y: r.y + r.height / 2};
+	})()`, selector), &at)
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
-		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left",
-			"clickCount": 1}, nil)
+		b.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y,
+			"button": "left", "clickCount": 1}, nil)
 	}
 }
 

@@ -38,8 +38,10 @@ func TestLivePage(t *testing.T) {
 	column := `[...document.querySelectorAll("tbody tr")].map(r => +r.cells[1].textContent.replace(/,/g, ""))`
 	for _, order := range []string{"a >= b", "a <= b"} {
 		b.click(`th button[data-name="calls"]`)
-		b.wait(`(() => { const v = ` + column + `; return v.length > 5 && v.slice(1).every((b, i) => { const a = v[i]; return ` +
-			order + `; }); })()`)
+		b.wait(`(() => {
+			const v = ` + column + `;
+			return v.length > 5 && v.slice(1).every((b, i) => { const a = v[i]; return ` + order + `; });
+		})()`)
 	}
 	b.click("#follow")
 	b.wait(`!ppscript.following`)
