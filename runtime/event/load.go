@@ -10,8 +10,8 @@ import (
 // uses expr, which settles the switch when the plan is built.
 
 // Loc returns the bytes of a field in Raw; nil if the record is too short. A
-// fixed field is its Size bytes, a dynamic one the bytes that its locator
-// points to.
+// fixed field is its Size bytes, or the rest of the record if it has no size of
+// its own, a dynamic one the bytes that its locator points to.
 func (f *Field) Loc(e *Event) []byte {
 	end := f.Offset + f.Size
 	if end > len(e.Raw) || f.Offset < 0 {
@@ -19,6 +19,9 @@ func (f *Field) Loc(e *Event) []byte {
 	}
 	switch f.Place {
 	case InRaw:
+		if f.Size == 0 {
+			return e.Raw[f.Offset:]
+		}
 		return e.Raw[f.Offset:end]
 	case DataLoc, RelLoc:
 		loc := binary.LittleEndian.Uint32(e.Raw[f.Offset:])

@@ -193,7 +193,7 @@ func fieldStr(n *Field) strFn {
 			}
 			return view(e.Derived.Slots[fld.Offset].String())
 		}
-	case fld.Place == event.InRaw && part == Self && text:
+	case fld.Place == event.InRaw && part == Self && text && fld.Size > 0:
 		off, end := fld.Offset, fld.Offset+fld.Size
 		return func(f *Frame) []byte {
 			if raw := f.Event.Raw; end <= len(raw) {

@@ -12,6 +12,8 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/tracedat"
+	"ppscript/runtime/tracefs"
 )
 
 // Options says how to read. The zero value works.
@@ -66,8 +68,10 @@ type head struct {
 	attrs    []attr
 	descs    []desc
 	tracing  *tracing
-	idCPU    map[uint64]int32 // from ID_INDEX
-	metadata bool             // still in front of the first record of the kernel
+	byID     map[uint64]*format // of tracing, made when it is asked for
+	options  *tracefs.Options   // of the recorded kernel, likewise
+	idCPU    map[uint64]int32   // from ID_INDEX
+	metadata bool               // still in front of the first record of the kernel
 }
 
 // An output is where the records of a File go: plain or sorted.
@@ -80,7 +84,8 @@ type output struct {
 
 // Open opens the recording at path; "-" is standard input.
 //
-// A pipe is read up to the first record, which waits for it to come.
+// A pipe is read up to the first record, which waits for it to come. A trace.dat
+// is read from a pipe to its end, into memory: its parts refer to each other.
 func Open(path string, opt Options) (*File, error) {
 	return OpenContext(context.Background(), path, opt)
 }
@@ -119,7 +124,7 @@ func openOS(ctx context.Context, of *os.File, name string, opt Options) (*File, 
 		return nil, diag.Errorf(diag.Usage, "open recording", name, "is a directory").
 			WithHint("give the recording in it: ls %s", name)
 	case !st.Mode().IsRegular():
-		return OpenReader(ctx, of, name, opt)
+		return openReader(ctx, of, name, opt, true)
 	}
 	m, err := mapFile(of)
 	if err != nil {
@@ -137,6 +142,12 @@ func openOS(ctx context.Context, of *os.File, name string, opt Options) (*File, 
 // events as long as ctx lasts, and Poll keeps its timeout. Close closes r if it
 // is an io.Closer.
 func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*File, error) {
+	return openReader(ctx, r, name, opt, false)
+}
+
+// openReader is OpenReader that also takes a trace.dat, if spool says so: it is read
+// whole before anything is known of it.
+func openReader(ctx context.Context, r io.Reader, name string, opt Options, spool bool) (*File, error) {
 	f := newFile(name, opt)
 	p := &piped{r: r, pool: &f.pool}
 	p.file, _ = r.(*os.File)
@@ -146,6 +157,9 @@ func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*Fi
 	b, _, err := p.window(ctx, time.Time{}, pipeHeaderSize)
 	if err != nil {
 		return nil, f.silent(err)
+	}
+	if spool && tracedat.Is(b) {
+		return spoolTraceDat(ctx, p, name, opt)
 	}
 	size, err := f.checkMagic(b)
 	if err != nil {
@@ -171,6 +185,9 @@ func (h *head) silent(err error) error {
 // openMapped opens a recording in memory, of a file or of a pipe that went
 // into a file.
 func openMapped(ctx context.Context, m *mapped, name string, opt Options) (*File, error) {
+	if tracedat.Is(m.b) {
+		return openTraceDat(ctx, m, name, opt)
+	}
 	f := newFile(name, opt)
 	f.in = m
 	f.info.Directory = m.parts != nil

@@ -31,6 +31,7 @@ type Info struct {
 	Clock    Clock
 	BuildIDs []BuildID
 
+	TraceDat   int  // version of a trace.dat; 0 if perf recorded
 	Pipe       bool // the recording is a pipe's, not a file's
 	Compressed bool
 	Directory  bool // of files, one for each thread of perf

@@ -13,8 +13,8 @@ import (
 
 var le = binary.LittleEndian
 
-// An input is the byte stream that records are cut from: a mapping, or a pipe
-// read into buffers.
+// An input is the byte stream that records are cut from: a mapping, a pipe
+// read into buffers, or the records of a trace.dat.
 type input interface {
 	// window returns what lies at the cursor, at least n bytes of it unless
 	// the input ends before (then the rest). It may return less, also
@@ -101,6 +101,14 @@ func (m *mapped) done(off int) {
 	}
 	_ = unix.Madvise(m.b[m.gone:off], unix.MADV_DONTNEED)
 	m.gone = off
+}
+
+// forget says that a part of the mapping will not be read again soon.
+func (m *mapped) forget(from, to int) {
+	mask := os.Getpagesize() - 1
+	if from, to = (from+mask)&^mask, to&^mask; m.unmap != nil && from < to {
+		_ = unix.Madvise(m.b[from:to], unix.MADV_DONTNEED)
+	}
 }
 
 func (m *mapped) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer, error) {

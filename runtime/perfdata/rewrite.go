@@ -9,12 +9,11 @@ func (f *File) StreamInfos() []StreamInfo {
 	for i := range f.attrs {
 		a := &f.attrs[i]
 		infos[i] = StreamInfo{Attr: a.PerfEventAttr, IDs: a.ids, Name: f.streams[i].Label}
-		if a.Type == unix.PERF_TYPE_TRACEPOINT && f.tracing != nil {
-			for _, t := range f.tracing.formats {
-				if t.system != "ftrace" && formatID(t.text) == a.Config {
-					infos[i].System, infos[i].Format = t.system, t.text
-				}
-			}
+		if a.Type != unix.PERF_TYPE_TRACEPOINT {
+			continue
+		}
+		if t := f.formatOf(a.Config); t != nil {
+			infos[i].System, infos[i].Format = t.system, t.text
 		}
 	}
 	return infos

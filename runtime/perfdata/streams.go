@@ -176,17 +176,12 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 	if a.Type != unix.PERF_TYPE_TRACEPOINT {
 		return plainSchema(a), nil
 	}
-	if f.tracing != nil {
-		for _, t := range f.tracing.formats {
-			if t.system == "ftrace" || formatID(t.text) != a.Config {
-				continue
-			}
-			s, err := tracefs.ParseFormat(t.system, []byte(t.text))
-			if err != nil {
-				return nil, f.bad("tracing data: %w", err)
-			}
-			return s, nil
+	if t := f.formatOf(a.Config); t != nil {
+		s, err := f.kernel().ParseFormat(t.system, []byte(t.text))
+		if err != nil {
+			return nil, f.bad("tracing data: %w", err)
 		}
+		return s, nil
 	}
 	if f.opt.Formats != nil {
 		if s := f.opt.Formats(a.Config); s != nil && (a.name == "" || a.name == s.FullName()) {
@@ -200,6 +195,34 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 	}
 	f.warn("format of %s: not in the recording: its fields are unknown", s.FullName())
 	return s, nil
+}
+
+// kernel is what rendering needs to know of the recorded kernel. The formats of
+// perf come without it.
+func (h *head) kernel() *tracefs.Options {
+	if h.options == nil {
+		h.options = tracefs.Recorded(h.info.Kallsyms, h.info.Printk)
+	}
+	return h.options
+}
+
+// formatOf is the format of the tracepoint with an id; nil if the recording has none.
+// Events of the kernel's own tracers are recorded by trace-cmd only.
+func (h *head) formatOf(id uint64) *format {
+	if h.tracing == nil {
+		return nil
+	}
+	if h.byID == nil {
+		h.byID = make(map[uint64]*format, len(h.tracing.formats))
+		for i := range h.tracing.formats {
+			t := &h.tracing.formats[i]
+			id := formatID(t.text)
+			if _, seen := h.byID[id]; !seen && (t.system != "ftrace" || h.info.TraceDat != 0) {
+				h.byID[id] = t
+			}
+		}
+	}
+	return h.byID[id]
 }
 
 // bad makes the error of a damaged or foreign recording.

@@ -1,6 +1,7 @@
 package tracefs
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 
@@ -137,6 +138,10 @@ func (p *printer) appendText(dst []byte, e *event.Event) []byte {
 	}
 	p.frame.Event = nil
 	p.mu.Unlock()
+	if p.schema.System == noTracepoints {
+		// A text that somebody wrote into the trace brings its own end of the line.
+		return bytes.TrimSuffix(dst, []byte("\n"))
+	}
 	return dst
 }
 

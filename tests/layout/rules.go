@@ -48,8 +48,9 @@ var layers = [][]string{
 	{"runtime/sent"},     // what programs send
 	{"runtime/window"},   // what programs keep
 	{"runtime/perf"},
-	{"runtime/watched"}, // the threads that the user named
-	{"runtime/cost"},    // what observing costs
+	{"runtime/watched"},  // the threads that the user named
+	{"runtime/cost"},     // what observing costs
+	{"runtime/tracedat"}, // files of trace-cmd
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
 	{"runtime/relay"},     // recordings that are sent while they are made
@@ -162,7 +163,7 @@ var owners = map[string][]string{
 	},
 	"golang.org/x/arch":                  {"runtime/probe"},
 	"golang.org/x/term":                  {"runtime/render", "cmd/ppscript"},
-	"github.com/klauspost/compress":      {"runtime/perfdata", "runtime/output/parquet"},
+	"github.com/klauspost/compress":      {"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet"},
 	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":            {"runtime/render"},
 	"modernc.org/sqlite":                 {"runtime/sql"},

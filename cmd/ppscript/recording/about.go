@@ -25,7 +25,7 @@ type About struct {
 	File  string   `json:"file"`
 	Bytes int64    `json:"bytes,omitempty"`
 	Made  string   `json:"made_by,omitempty"`
-	Form  []string `json:"form,omitempty"` // pipe, compressed
+	Form  []string `json:"form,omitempty"` // pipe, compressed, trace.dat version 7
 	Machine
 	Times
 	Loss   event.Loss `json:"loss"`
@@ -141,6 +141,15 @@ func (t *About) describe(in *perfdata.Info) {
 	}
 	if in.Compressed {
 		t.Form = append(t.Form, "compressed")
+	}
+	if in.TraceDat != 0 {
+		t.Form = append(t.Form, fmt.Sprintf("trace.dat version %d", in.TraceDat))
+		// It describes many events, and does not say which were on.
+		n := len(t.Events)
+		t.Events = slices.DeleteFunc(t.Events, func(e Event) bool { return e.Samples == 0 })
+		if n -= len(t.Events); n > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("%d more events are described, and did not happen", n))
+		}
 	}
 	if in.Clock.Set {
 		t.Clock = clockName(in.Clock.ID)
