@@ -122,6 +122,7 @@ func (t *TimelineRun) sink(int) flow.Sink { return t }
 
 func (t *TimelineOp) needs(b *builder, n *need) {
 	n.lines(b)
+	n.Add(event.MemberPeriod) // the weights of samples
 	n.Order("a timeline has events in time order")
 }
 

@@ -137,6 +137,15 @@ func (ds deliveries) side(e *event.Event) {
 	}
 }
 
+// table shows a table on timelines.
+func (ds deliveries) table(t *result.Table) {
+	for _, d := range ds {
+		if d, ok := d.(*timelineFiles); ok && d.build != nil {
+			d.build.Table(t)
+		}
+	}
+}
+
 // send ends a batch of what is sent: everything up to a time.
 func (ds deliveries) send(until event.Time) error {
 	var errs []error

@@ -29,6 +29,7 @@ func (o *results) table(t *result.Table) error {
 			return err
 		}
 	}
+	o.deliveries.table(t)
 	return o.out.Table(t)
 }
 

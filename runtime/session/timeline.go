@@ -86,6 +86,9 @@ func (d *timelineFiles) close() error {
 		err := f.Close()
 		if errs = append(errs, err); err == nil && d.build != nil {
 			d.of.results.msgs.note("wrote %s; %s", f.Path, f.Advice())
+			if n := d.build.Uncounted(); n > 0 {
+				d.of.results.msgs.note("%s: no room for %d numbers of rows of tables", f.Path, n)
+			}
 		}
 	}
 	return errors.Join(errs...)

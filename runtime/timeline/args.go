@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"encoding/hex"
 	"math"
 	"strings"
 
@@ -18,6 +19,7 @@ const (
 	FloatArg
 	TextArg
 	AddressArg
+	ArrayArg
 )
 
 // An ArgValue is the value of an argument; Text dies with the event.
@@ -25,6 +27,17 @@ type ArgValue struct {
 	Kind ArgKind
 	Num  uint64
 	Text []byte
+	// elem is the field of an ArrayArg, whose bytes are in Text.
+	elem *event.Field
+}
+
+// Elements calls fn for the elements of an ArrayArg; which are signed, so tells the second
+// argument.
+func (v *ArgValue) Elements(fn func(n int64, signed bool)) {
+	for b := v.Text; len(b) >= v.elem.Elem; b = b[v.elem.Elem:] {
+		n, _ := event.LoadInt(b[:v.elem.Elem], v.elem.Signed)
+		fn(n, v.elem.Signed)
+	}
 }
 
 // Float is the number of a FloatArg.
@@ -34,7 +47,7 @@ func (v *ArgValue) Float() float64 { return math.Float64frombits(v.Num) }
 const maxShown = 4096
 
 // Value is the argument of an event. Fields whose numbers the kernel has names for are
-// the names; those that are neither numbers nor texts are no arguments.
+// the names; bytes are hex.
 func (a *Arg) Value(e *event.Event) ArgValue {
 	switch {
 	case a.part == itself:
@@ -52,8 +65,14 @@ func (a *Arg) Value(e *event.Event) ArgValue {
 	if f.Place == event.InSlot {
 		return a.of(f.Value(e))
 	}
-	if f.Kind == event.Str {
+	switch {
+	case f.Kind == event.Str:
 		return ArgValue{Kind: TextArg, Text: f.Text(e)}
+	case (f.Kind == event.Array || f.Kind == event.Bitmask) && f.Elem > 0:
+		return ArgValue{Kind: ArrayArg, Text: f.Loc(e), elem: f}
+	case f.Kind != event.Int && f.Place != event.InMember:
+		a.hex = hex.AppendEncode(a.hex[:0], f.Loc(e))
+		return ArgValue{Kind: TextArg, Text: a.hex}
 	}
 	n, ok := f.Int(e)
 	if !ok {
@@ -115,8 +134,7 @@ func (b *Builder) argsOf(s *event.Schema, prefix string, of part) []Arg {
 	var args []Arg
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		number := f.Kind == event.Int || f.Kind == event.Str || f.Place == event.InSlot
-		if !number || strings.HasPrefix(f.Name, "common_") || f.Stack() {
+		if strings.HasPrefix(f.Name, "common_") || f.Stack() {
 			continue
 		}
 		args = append(args, Arg{Name: prefix + f.Name, ID: b.args, field: f, part: of})

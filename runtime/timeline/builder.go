@@ -18,21 +18,26 @@ type Options struct {
 	Stacks func(s *event.Stream) bool
 }
 
+// Missing is the name of the group of counters of what is missing.
+const Missing = "events missing"
+
 // A Builder makes items of events, which come in time order. It is used by one goroutine.
 type Builder struct {
-	opt    Options
-	kinds  []*kind // by stream
-	args   int     // made until now
-	tracks tracks
-	wakes  wakes
-	item   Item
-	losses map[string]*Track
-	lost   uint64
+	opt      Options
+	kinds    []*kind // by stream
+	args     int     // made until now
+	tracks   tracks
+	wakes    wakes
+	item     Item
+	losses   map[string]*Track
+	counters counters
+	lost     uint64
 }
 
 // New makes a Builder.
 func New(o Options) *Builder {
-	return &Builder{opt: o, tracks: newTracks(), wakes: newWakes(), losses: map[string]*Track{}}
+	return &Builder{opt: o, tracks: newTracks(), wakes: newWakes(), losses: map[string]*Track{},
+		counters: newCounters()}
 }
 
 // Events takes a batch of events.
@@ -61,6 +66,9 @@ func (b *Builder) event(e *event.Event) {
 		it.Track = b.tracks.of(b, e)
 		if it.Stack = k.stackOf(e); k.is == samples {
 			it.Kind = Sample
+			if e.Stream.Members != nil {
+				it.Weight, _ = e.Stream.Members.Member(e, event.MemberPeriod)
+			}
 		}
 	}
 	b.write()
@@ -141,7 +149,7 @@ func (b *Builder) Losses(l *event.Loss, now event.Time) {
 func (b *Builder) Count(name string, n float64, now event.Time) {
 	t := b.losses[name]
 	if t == nil {
-		t = b.tracks.track(Track{Kind: OfCounter, Name: name, Parent: b.tracks.group("events missing")})
+		t = b.tracks.track(Track{Kind: OfCounter, Name: name, Parent: b.tracks.group(Missing)})
 		b.losses[name] = t
 	}
 	if now < t.end {

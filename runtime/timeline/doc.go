@@ -20,6 +20,7 @@
 //	events of folds               Slice that ends when they do, if one of their fields is
 //	                              a duration; an instant on the thread if not
 //	other events                  Instant on the thread
+//	tables of intervals           Counter for each number of a row
 //
 // Slices that overlap get tracks beside each other, so that on every track begin and end
 // are balanced and times only grow.

@@ -36,7 +36,10 @@ type Item struct {
 	// Leads and Follows are flows that begin and end here; 0 is none.
 	Leads, Follows uint64
 	Value          float64 // of a Counter
-	Sched          Sched   // of a Switch or Wakeup
+	// Weight of a Sample is how much of what its clock or counter counts it stands for; 0 is
+	// not known.
+	Weight uint64
+	Sched  Sched // of a Switch or Wakeup
 }
 
 // Sched is what the scheduler did: of a Switch all of it, of a Wakeup Next and the CPU
@@ -90,6 +93,7 @@ type Arg struct {
 	field *event.Field
 	part  part
 	shown map[uint64]string // names of numbers, once they were asked for
+	hex   []byte            // of the last value
 }
 
 // part is which event of a pair a field is of.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/result"
 )
 
 // list keeps what it is given.
@@ -89,5 +90,41 @@ func TestThreadsAreForgotten(t *testing.T) {
 	}
 	if n := len(b.tracks.threads); n > maxTracks {
 		t.Errorf("got %d threads, want %d at most", n, maxTracks)
+	}
+}
+
+// Numbers of tables are counters since the begin of their interval; of rows that are gone 0.
+// Rows that come when there are too many are left out, and counted.
+func TestTables(t *testing.T) {
+	out := &list{}
+	b := New(Options{Writers: []Writer{out}})
+	table := func(seq int, begin event.Time, ids ...int64) *result.Table {
+		x := &result.Table{Columns: []result.Column{{Name: "id", Kind: result.KeyColumn}, {Name: "n"},
+			{Name: "text"}}}
+		x.Name, x.Seq, x.Begin = "calls", seq, begin
+		for _, id := range ids {
+			row := []event.Value{event.IntOf(id), event.UintOf(uint64(10 * id)), event.StrOf("no number")}
+			x.Rows = append(x.Rows, row)
+		}
+		return x
+	}
+	b.Table(table(0, 5, 1)) // there are no intervals
+	b.Table(table(1, 10, 1, 2))
+	b.Table(table(2, 20, 2))
+	got := ""
+	for _, it := range out.items {
+		got += fmt.Sprintf("%d %s/%s %v; ", it.Time, it.Track.Parent.Name, it.Track.Name, it.Value)
+	}
+	if want := "10 calls/1: n 10; 10 calls/2: n 20; 20 calls/2: n 20; 20 calls/1: n 0; "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	many := make([]int64, maxCounters+5)
+	for i := range many {
+		many[i] = int64(i)
+	}
+	b.Table(table(3, 30, many...))
+	b.Table(table(4, 40, many...))
+	if b.Uncounted() != 5 {
+		t.Errorf("got %d numbers without room, want 5", b.Uncounted())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"ppscript/tests/testkit"
 )
@@ -29,31 +30,45 @@ func viewFirefox(t *testing.T, path string) *firefoxViewer {
 		t.Fatal(err)
 	}
 	v := &firefoxViewer{t, dir}
-	v.command("load", path)
+	// Its command load gives the daemon half a second to start, which is little.
+	daemon := v.run("--daemon", path, "--session", "v")
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		v.command("stop")
+		daemon.Process.Signal(os.Interrupt) // timeout passes it on
+		daemon.Wait()
 		os.RemoveAll(dir)
 	})
-	return v
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		out, err := []byte(nil), error(nil)
+		if _, err = os.Stat(filepath.Join(dir, "v.sock")); err == nil {
+			out, err = v.run("status", "--session", "v").CombinedOutput()
+		}
+		if err == nil {
+			return v
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("profiler-cli: %v\n%.2000s", err, out)
+		}
+	}
 }
 
-func (v *firefoxViewer) command(args ...string) []byte {
-	v.t.Helper()
+func (v *firefoxViewer) run(args ...string) *exec.Cmd {
 	program := filepath.Join(testkit.NodeModulePath(viewerModule), "dist/profiler-cli.js")
-	cmd := exec.Command("timeout", append([]string{"60", "node", program}, args...)...)
+	cmd := exec.Command("timeout", append([]string{"120", "node", program}, args...)...)
 	cmd.Env = append(os.Environ(), "PROFILER_CLI_SESSION_DIR="+v.dir)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		v.t.Errorf("profiler-cli %v: %v\n%.2000s", args, err, out)
-	}
-	return out
+	return cmd
 }
 
 // ask decodes an answer.
 func (v *firefoxViewer) ask(into any, args ...string) {
 	v.t.Helper()
-	out := v.command(append(args, "--json")...)
-	if err := json.Unmarshal(out, into); err != nil {
+	out, err := v.run(append(args, "--json", "--session", "v")...).Output()
+	if err == nil {
+		err = json.Unmarshal(out, into)
+	}
+	if err != nil {
 		v.t.Fatalf("profiler-cli %v: %v in %.2000s", args, err, out)
 	}
 }

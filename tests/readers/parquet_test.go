@@ -291,7 +291,8 @@ func TestParquetKeepsStrangeValues(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"v": "INT64", "v_2": "INT64 INTEGER", "v_3": "BYTE_ARRAY STRING", "v_4": "BOOLEAN", "big": "INT64 INTEGER", "big_2": "INT64", "late": "DOUBLE",
+		"v": "INT64", "v_2": "INT64 INTEGER", "v_3": "BYTE_ARRAY STRING", "v_4": "BOOLEAN",
+		"big": "INT64 INTEGER", "big_2": "INT64", "late": "DOUBLE",
 		"when": "INT64 TIMESTAMP",
 	} {
 		if got := f.column(name); got != want {

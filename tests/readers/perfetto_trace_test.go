@@ -26,7 +26,10 @@ type trace struct {
 	tracks           map[uint64]message
 	switches, wakes  []message // FtraceEvent, with the CPU as field 0
 	counters         map[string]float64
-	leads, follows   map[uint64]int64 // flows: when they begin and end
+	series           map[string][]point // of counters, by GROUP/NAME
+	timebase         string             // what samples count
+	counted          map[uint64]uint64  // by CPU: how much, until the last sample
+	leads, follows   map[uint64]int64   // flows: when they begin and end
 	clocks           map[uint64]int64
 	release          string
 
@@ -34,6 +37,12 @@ type trace struct {
 	lists map[int]map[uint64]message
 	open  map[uint64][]int // begun slices by track
 	last  map[uint64]int64
+}
+
+// A point is the value of a counter from a time on.
+type point struct {
+	at    int64
+	value float64
 }
 
 func readTrace(t *testing.T, path string) *trace {
@@ -44,8 +53,9 @@ func readTrace(t *testing.T, path string) *trace {
 	}
 	r := &trace{
 		tracks: map[uint64]message{}, counters: map[string]float64{}, clocks: map[uint64]int64{},
-		leads: map[uint64]int64{}, follows: map[uint64]int64{},
-		names: map[int]map[uint64]string{}, lists: map[int]map[uint64]message{},
+		leads: map[uint64]int64{}, follows: map[uint64]int64{}, series: map[string][]point{},
+		counted: map[uint64]uint64{},
+		names:   map[int]map[uint64]string{}, lists: map[int]map[uint64]message{},
 		open: map[uint64][]int{}, last: map[uint64]int64{},
 	}
 	m, err := parse(data)
@@ -69,12 +79,13 @@ func (r *trace) packet(p message) error {
 	}
 	if p.num(13)&1 != 0 {
 		r.names, r.lists = map[int]map[uint64]string{}, map[int]map[uint64]message{}
+		r.timebase = ""
 	}
 	if err := p.each(12, r.intern); err != nil {
 		return err
 	}
 	for field, fn := range map[int]func(message) error{
-		1: r.bundle, 6: r.snapshot, 45: r.system, 60: r.describe,
+		1: r.bundle, 6: r.snapshot, 59: r.defaults, 45: r.system, 60: r.describe,
 		11: func(ev message) error { return r.event(int64(p.num(8)), ev) },
 		66: func(s message) error { return r.sample(int64(p.num(8)), s) },
 	} {
@@ -176,7 +187,10 @@ func (r *trace) event(at int64, e message) error {
 		r.open[track] = open[:len(open)-1]
 		return nil
 	case 4:
-		r.counters[r.tracks[track].text(2)] = math.Float64frombits(e.num(44))
+		name, v := r.tracks[track].text(2), math.Float64frombits(e.num(44))
+		r.counters[name] = v
+		name = r.tracks[r.tracks[track].num(5)].text(2) + "/" + name
+		r.series[name] = append(r.series[name], point{at, v})
 		return nil
 	case 1, 3:
 		if s.name, err = r.name(2, e.num(10)); err != nil {
@@ -214,6 +228,23 @@ func (r *trace) arg(args map[string]string, a message) error {
 		args[name] = strconv.FormatFloat(math.Float64frombits(a.num(5)), 'g', -1, 64)
 	case a[6] != nil:
 		args[name] = a.text(6)
+	case a[8] != nil:
+		var list []string
+		err2 := a.each(8, func(v message) error {
+			if v.num(1) != 2 {
+				return fmt.Errorf("argument %s is no array: %v", name, v)
+			}
+			return v.each(4, func(x message) error {
+				if list = append(list, strconv.FormatInt(int64(x.num(5)), 10)); x[8] != nil {
+					list[len(list)-1] = x.text(8)
+				}
+				return nil
+			})
+		})
+		if err2 != nil {
+			return err2
+		}
+		args[name] = fmt.Sprint(list)
 	default:
 		return fmt.Errorf("argument %s has no value: %v", name, a)
 	}
@@ -242,8 +273,24 @@ func (r *trace) stack(iid uint64) (names []string, err error) {
 	return names, nil
 }
 
+func (r *trace) defaults(m message) error {
+	return m.each(12, func(s message) error {
+		return s.each(1, func(base message) error {
+			r.timebase = base.text(10)
+			return nil
+		})
+	})
+}
+
 func (r *trace) sample(at int64, s message) error {
 	stack, err := r.stack(s.num(4))
 	r.samples = append(r.samples, slice{track: s.num(3), begin: at, end: at, stack: stack})
+	if n := s.num(6); n != 0 {
+		if r.timebase == "" || n < r.counted[s.num(1)] {
+			return fmt.Errorf("sample at %d: CPU %d counted %d of %q, and %d before", at, s.num(1), n,
+				r.timebase, r.counted[s.num(1)])
+		}
+		r.counted[s.num(1)] = n
+	}
 	return err
 }

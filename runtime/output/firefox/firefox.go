@@ -117,8 +117,10 @@ func (p *Writer) Flush() error { return nil }
 // Write implements timeline.Writer.
 func (p *Writer) Write(it *timeline.Item) {
 	if it.Kind == timeline.Counter {
-		p.lost(it)
-		return
+		if at := it.Track.Parent; at != nil && at.Name == timeline.Missing {
+			p.lost(it)
+		}
+		return // numbers of tables have no place
 	}
 	if p.room.kept >= p.room.most {
 		p.room.dropped++
@@ -258,6 +260,8 @@ func appendArgs(dst []byte, it *timeline.Item) []byte {
 		switch v.Kind {
 		case timeline.NoArg:
 			continue
+		case timeline.ArrayArg:
+			text = appendArray(nil, &v)
 		case timeline.IntArg:
 			text = strconv.AppendInt(nil, int64(v.Num), 10)
 		case timeline.UintArg:
@@ -275,4 +279,20 @@ func appendArgs(dst []byte, it *timeline.Item) []byte {
 		dst = appendString(dst, string(plain.Append(nil, string(text))))
 	}
 	return dst
+}
+
+// appendArray appends an array as JSON has it.
+func appendArray(dst []byte, v *timeline.ArgValue) []byte {
+	dst = append(dst, '[')
+	v.Elements(func(n int64, signed bool) {
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		if signed {
+			dst = strconv.AppendInt(dst, n, 10)
+		} else {
+			dst = strconv.AppendUint(dst, uint64(n), 10)
+		}
+	})
+	return append(dst, ']')
 }

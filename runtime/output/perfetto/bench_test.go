@@ -3,6 +3,7 @@ package perfetto
 import (
 	"encoding/binary"
 	"io"
+	"runtime"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -21,7 +22,8 @@ func schemas() (enter, exit, sched *event.Stream) {
 		return &event.Stream{Index: index,
 			Schema: &event.Schema{System: system, Name: name, Size: size, Fields: fields}}
 	}
-	enter = stream(0, "raw_syscalls", "sys_enter", 32, num("id", 0, 8), num("arg0", 8, 8), num("arg1", 16, 8))
+	enter = stream(0, "raw_syscalls", "sys_enter", 32, num("id", 0, 8),
+		event.Field{Name: "args", Kind: event.Array, Offset: 8, Size: 16, Elem: 8})
 	exit = stream(1, "raw_syscalls", "sys_exit", 32, num("id", 0, 8), num("ret", 8, 8))
 	sched = stream(2, "sched", "sched_switch", 64, text("prev_comm", 0), num("prev_pid", 16, 4),
 		num("prev_prio", 20, 4), num("prev_state", 24, 8), text("next_comm", 32), num("next_pid", 48, 4),
@@ -58,7 +60,17 @@ func discard() *timeline.Builder {
 	return timeline.New(timeline.Options{Writers: []timeline.Writer{New(io.Discard, timeline.About{})}})
 }
 
-// BenchmarkTimeline/events is what an event costs on its way into a file.
+// heapMB is what the process holds with something that is in use, in MB.
+func heapMB(used any) float64 {
+	defer runtime.KeepAlive(used)
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
+}
+
+// BenchmarkTimeline/events is what an event costs on its way into a file, and what
+// is held at the end: -benchtime 10000000x is a long run.
 func BenchmarkTimeline(b *testing.B) {
 	b.Run("events", func(b *testing.B) {
 		round := work(discard())
@@ -67,6 +79,7 @@ func BenchmarkTimeline(b *testing.B) {
 			n += round()
 		}
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		b.ReportMetric(heapMB(round), "heap-MB")
 	})
 }
 

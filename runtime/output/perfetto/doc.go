@@ -11,7 +11,7 @@
 //   - Switches and wake-ups are ftrace's sched_switch, sched_waking and sched_wakeup: the
 //     viewer makes the rows of CPUs and the states of threads of them. It knows the bits
 //     of states by the release of the kernel.
-//   - Samples of clocks and counters are PerfSample, without the weight of a sample.
-//   - Fields that are neither numbers nor texts are left out.
+//   - Samples of clocks and counters are PerfSample. The weights of samples are added up by
+//     CPU, as the viewer wants them; only one clock or counter has them.
 //   - What is missing is counters, in the group "events missing".
 package perfetto

@@ -113,6 +113,7 @@ type mapping struct {
 func (t *Writer) clearState() {
 	n, s := &t.names, &t.stacks
 	n.last, n.number, n.fresh = "", 0, n.fresh[:0]
+	t.weight.named = false
 	clear(n.args)
 	s.known = map[stack.ID]uint64{}
 	for _, of := range []*numbers[string]{&n.events, &s.functions, &s.builds, &s.paths, &s.sources} {

@@ -61,9 +61,39 @@ func (t *Writer) sample(it *timeline.Item) {
 	if it.Event.PID >= 0 {
 		s = appendInt(s, 2, int64(it.Event.PID))
 	}
-	s = appendInt(s, 3, int64(it.Event.TID))
-	t.event = appendUint(s, 4, id)
+	s = appendUint(appendInt(s, 3, int64(it.Event.TID)), 4, id)
+	if n, known := t.counted(it); known {
+		s = appendUint(s, 6, n)
+	}
+	t.event = s
 	t.packet = appendInt(t.packet[:0], packetTime, int64(it.Time))
 	t.packet = appendBytes(t.packet, packetSample, t.event)
 	t.putInterned()
+}
+
+// weights add up what samples stand for: a trace has the sums, by CPU. They are of one clock
+// or counter, the first that has samples; samples of others have none.
+type weights struct {
+	name  string
+	sums  map[int32]uint64
+	named bool // since the state was cleared
+}
+
+// counted is what a CPU has counted when a sample was taken.
+func (t *Writer) counted(it *timeline.Item) (sum uint64, known bool) {
+	w := &t.weight
+	if it.Weight == 0 || w.name != "" && w.name != it.Name {
+		return 0, false
+	}
+	if w.sums == nil {
+		w.name, w.sums = it.Name, map[int32]uint64{}
+	}
+	if !w.named {
+		w.named = true
+		defaults := appendBytes(nil, 12, appendBytes(nil, 1, appendBytes(nil, 10, w.name)))
+		t.packet = appendBytes(t.packet[:0], packetDefaults, defaults)
+		t.putInterned()
+	}
+	w.sums[it.Event.CPU] += it.Weight
+	return w.sums[it.Event.CPU], true
 }

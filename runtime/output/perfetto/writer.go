@@ -2,6 +2,7 @@ package perfetto
 
 import (
 	"io"
+	"strconv"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
@@ -20,6 +21,7 @@ const (
 	packetInterned   = 12
 	packetFlags      = 13
 	packetSystem     = 45
+	packetDefaults   = 59
 	packetTrack      = 60
 	packetSample     = 66
 
@@ -63,6 +65,8 @@ type Writer struct {
 	last   uint64 // the newest track that was described
 	names  interned
 	stacks stacks
+	weight weights
+	list   []byte // the elements of an array
 }
 
 // New makes a Writer. It writes nothing yet.
@@ -221,9 +225,29 @@ func (t *Writer) annotations(ev []byte, it *timeline.Item) []byte {
 			p = appendText(p, 6, v.Text)
 		case timeline.AddressArg:
 			p = appendUint(p, 7, v.Num)
+		case timeline.ArrayArg:
+			p = t.array(p, &v)
 		}
 		t.part = p
 		ev = appendBytes(ev, eventAnnotation, p)
 	}
 	return ev
+}
+
+// array appends the elements of an array.
+func (t *Writer) array(dst []byte, v *timeline.ArgValue) []byte {
+	const ofArray = 2
+	list := appendUint(t.list[:0], 1, ofArray)
+	v.Elements(func(n int64, signed bool) {
+		var buf, digits [24]byte
+		one := buf[:0]
+		if signed || n >= 0 {
+			one = appendInt(one, 5, n)
+		} else {
+			one = appendBytes(one, 8, strconv.AppendUint(digits[:0], uint64(n), 10)) // there is no uint64
+		}
+		list = appendBytes(list, 4, one)
+	})
+	t.list = list
+	return appendBytes(dst, 8, list)
 }
