@@ -3,6 +3,9 @@ package engines
 // What stacks are taken of, for scripts that take none unless told otherwise.
 const callchains = " --user-callchain=fp --no-user-callchain --kernel-callchain --no-kernel-callchain --max-stack=10"
 
+// withStacks has lines show them.
+const withStacks = " -g --user-callchain=fp --kernel-callchain --max-stack=10"
+
 const (
 	enter = "--events=raw_syscalls:sys_enter"
 	exit  = "--events=raw_syscalls:sys_exit"
@@ -19,9 +22,15 @@ var own = map[string]string{"comm": "{name}-*"}
 // are others to the other one.
 var Comparisons = []Comparison{
 	{Script: "blktrace", Args: "--device={disk}", Scene: "disk", Interrupts: true},
+	{Script: "blktrace", Args: "--device={disk} --than=1ns", Scene: "disk", Interrupts: true},
 
 	{Script: "bpf_kvm_exit", Args: "--threshold=0 --perins --detail --filter=exit_reason!=0x64", Scene: "kvm", ByThread: true},
 	{Script: "bpf_kvm_exit", Args: "--threshold=0 --perins --detail --filter=exit_reason!=0x64", Scene: "kvm"},
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --filter=exit_reason!=0x64", Scene: "kvm", ByThread: true},
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --than=1us", Scene: "kvm", ByThread: true, Kernel: "6.18"},
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --than=1us --output2={dir}/{engine}", Scene: "kvm", Kernel: "6.18"},
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --rundelay", Scene: "kvm", ByThread: true},
+	{Script: "bpf_kvm_exit", Args: "--threshold=0 --output2={dir}/{engine}", Scene: "kvm", ByThread: true},
 
 	{Script: "funccount", Args: "--sampled --perins --events=sched:sched_switch,raw_syscalls:sys_*", Scene: "own", ByThread: true},
 
@@ -40,6 +49,7 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: calls + " --cycle" + callchains, Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --impl=syscalls", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --impl=pair", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + withStacks, Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --than=1us --perins", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --lower=1s", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --than=1ns --detail=samekey", Scene: "own", ByThread: true},
@@ -56,7 +66,9 @@ var Comparisons = []Comparison{
 	{Script: "nested_trace", Args: both + " --key=_tid", Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + heat, Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call --detail=samecpu", Scene: "own", ByThread: true},
-	{Script: "nested_trace", Args: both + " --key=_tid --impl=delay --perins", Scene: "own", ByThread: true},
+	{Script: "nested_trace", Args: both + " --key=_tid --impl=delay --perins --no-kernel-callchain", Scene: "own", ByThread: true},
+	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay --than=1ns", Scene: "own", ByThread: true},
+	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + withStacks + " --no-user-callchain", Scene: "own", ByThread: true},
 
 	{Script: "num_dist", Args: exit + "//num=ret/ --perins -g --user-callchain=fp --no-user-callchain --kernel-callchain --max-stack=10", Scene: "own", ByThread: true},
 	{Script: "num_dist", Args: exit + "//num=ret/ --no-kernel-callchain", Scene: "own", ByThread: true},
@@ -70,11 +82,12 @@ var Comparisons = []Comparison{
 	{Script: "page_faults", Args: "--by-comm --event=minor-faults --exclude-kernel --exclude-guest", Scene: "own", ByThread: true},
 	{Script: "page_faults", Args: "--top=100000 -g --event=page-faults --user-callchain=fp --kernel-callchain --no-kernel-callchain --max-stack=10", Scene: "own", ByThread: true, Alone: true},
 	{Script: "page_faults", Args: "--top=100000 --no-user-callchain --exclude-user --exclude-host", Scene: "own", ByThread: true, Alone: true},
+	{Script: "page_faults", Args: "--top=100000 --regs", Scene: "own", ByThread: true, Alone: true},
 
 	{Script: "profile", Args: "--top=100000 --event=cpu-clock --freq=499 -g --user-callchain=fp --no-kernel-callchain --max-stack=20 --exclude-kernel --exclude-guest --exclude-pid=1", Scene: "spin", ByThread: true, Sampled: true},
 	{Script: "profile", Args: "--top=100000 --event=cpu-clock --freq=499 --no-user-callchain --kernel-callchain --exclude-user --exclude-host", Scene: "spin", ByThread: true, Sampled: true},
 
-	{Script: "rundelay", Args: "--perins", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "rundelay", Args: "--perins" + withStacks, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "rundelay", Args: "--filter={name}-* --key=_tid" + callchains, Scene: "own", Wakes: true, Interrupts: true},
 	{Script: "rundelay", Args: "--than=50us", Scene: "own", ByThread: true, Wakes: true, Interrupts: true, Ignore: []string{"than"}},
 	{Script: "rundelay", Args: "--than=1ns --detail --filter={name}-*", Scene: "own", Wakes: true, Interrupts: true, Mine: own},
@@ -84,22 +97,27 @@ var Comparisons = []Comparison{
 	{Script: "sched_map", Args: "--comms --only={name}-* --interval=60s", Scene: "own", Mine: own, Ignore: []string{"time"}},
 	{Script: "sched_migrate", Args: `--table --filter=comm~"{name}-*"` + callchains, Scene: "move"},
 	{Script: "sched_timehist", Args: "--summary --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "sched_timehist", Args: "--with-summary --state=SD --than=1ns --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	// Only programs can read the texts of a call.
 	{Script: "syscall_trace", Args: "--failed", Scene: "own", ByThread: true, Ignore: []string{"call"}},
-	{Script: "syscalls", Args: "--perins", Scene: "own", ByThread: true},
+	{Script: "syscall_trace", Args: "--calls=getppid,futex", Scene: "own", ByThread: true, Ignore: []string{"call"}},
+	{Script: "syscall_trace", Args: "--than=1ns", Scene: "own", ByThread: true, Ignore: []string{"call"}},
+	{Script: "syscalls", Args: "-g --no-user-callchain", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ns", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ms --perins", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ns --detail", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ns --detail=samecpu", Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: "--than=1ns --detail=samepid,-1ms,+1ms", Scene: "own", ByThread: true},
-	{Script: "syscalls", Args: "--key=_tid", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--key=_tid --no-kernel-callchain", Scene: "own", ByThread: true},
+	{Script: "syscalls", Args: "--perins" + withStacks, Scene: "own", ByThread: true},
 	{Script: "syscalls", Args: heat, Scene: "own", ByThread: true},
 
 	{Script: "task_state", Args: "--perins --filter={name}-*" + callchains, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--interruptible --uninterruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--than=1us --interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--no-interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "task_state", Args: "--than=1ns --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "top", Args: enter + "//key=id/ --interval=60s --key=_tid", Scene: "own", ByThread: true},
 	{Script: "top", Args: enter + "//key=id/comm=_comm/ --only-comm --interval=60s", Scene: "own", ByThread: true},
@@ -123,21 +141,27 @@ var Comparisons = []Comparison{
 	{Script: "scripts/cpu/syscount.star", Args: "--by=both --rows=1000", Scene: "own", ByThread: true},
 	{Script: "scripts/lock/contention.star", Args: "--than=1ns", Scene: "lock", ByThread: true, Interrupts: true},
 	{Script: "scripts/lock/futexwait.star", Args: "--perthread", Scene: "own", ByThread: true},
+	{Script: "scripts/lock/futexwait.star", Args: "--than=1ns", Scene: "own", ByThread: true},
 	{Script: "scripts/mem/cachestat.star", Args: "", Scene: "own", ByThread: true},
 	{Script: "scripts/mem/faults.star", Args: "--rows=1000", Scene: "own", ByThread: true},
 	{Script: "scripts/mem/kmallocs.star", Args: "--by=caller --rows=1000", Scene: "own", ByThread: true, Interrupts: true, Recursive: true,
 		Mine: map[string]string{"caller": "[^_a]*"}},
 	{Script: "scripts/mem/kmallocs.star", Args: "--by=comm", Scene: "own", ByThread: true, Interrupts: true, Recursive: true, Ignore: []string{"waste", "bytes"}},
 	{Script: "scripts/mem/reclaim.star", Args: "", Scene: "reclaim", ByThread: true},
+	{Script: "scripts/mem/reclaim.star", Args: "--than=1ns", Scene: "reclaim", ByThread: true},
 	{Script: "scripts/net/tcpconnect.star", Args: "--rows=1000", Scene: "net", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
 	{Script: "scripts/net/tcplife.star", Args: "--rows=1000", Scene: "net", ByThread: true, Interrupts: true},
 	{Script: "scripts/net/tcpretrans.star", Args: "", Scene: "retry", Mine: map[string]string{"port": "{port}"}, Interrupts: true},
 	{Script: "scripts/sched/map.star", Args: "--slot=1s", Scene: "own", Mine: own, Ignore: []string{"slot"}},
 	{Script: "scripts/sched/runqlat.star", Args: "--by=none --name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
+	{Script: "scripts/sched/quiet.star", Args: "--events=raw_syscalls:sys_enter --than=50us --rows=1000", Scene: "own", ByThread: true, Ignore: []string{"since", "silent"}},
+	{Script: "scripts/sched/runqlat.star", Args: "--than=1ns --name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
 	{Script: "scripts/sched/runqlat.star", Args: "--by=comm", Scene: "own", Mine: own, Wakes: true, Interrupts: true},
 	{Script: "scripts/sched/runqlat.star", Args: "--by=cpu --name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
 	{Script: "scripts/sched/timehist.star", Args: "--rows=1000", Scene: "own", Mine: own, Wakes: true, Interrupts: true},
+	{Script: "scripts/sched/timehist.star", Args: "--rows=1000 --each", Scene: "own", Mine: own, Wakes: true, Interrupts: true},
 	{Script: "scripts/sched/wakers.star", Args: "--of={name}-* --rows=1000", Scene: "own", Wakes: true, Interrupts: true, Mine: map[string]string{"waker": "{name}-*"}},
 	{Script: "scripts/virt/exits.star", Args: "--vcpu", Scene: "kvm"},
 	{Script: "scripts/virt/vcpuwait.star", Args: "--name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
+	{Script: "scripts/virt/vcpuwait.star", Args: "--than=1ns --name={name}-*", Scene: "own", Wakes: true, Interrupts: true},
 }

@@ -15,6 +15,7 @@ import (
 	"ppscript/builtins/all"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/option"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/script"
@@ -264,11 +265,13 @@ func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []setting
 	return list
 }
 
-// mostNew is how many options may be new, that no comparison has yet.
-const mostNew = 60
+// uncompared are options that fit and that no comparison has, by script, how they fit and
+// option, each with the reason.
+var uncompared = map[string]string{}
 
 // A script that fits into the kernel is in a comparison, and so is each option with
-// which it does, but for a few that are named.
+// which it does, but for those that are named. What only looks at events themselves
+// (push=, exec=, an event that ends intervals) never fits.
 func TestEachScriptIsCompared(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF)...)
 	of := map[string][]*Comparison{}
@@ -295,10 +298,8 @@ func TestEachScriptIsCompared(t *testing.T) {
 	})
 	t.Logf("%d command lines fit, %d are compared, %d have an option that is not", fitting.Load(),
 		len(Comparisons), lacking.Load())
-	if fitting.Load() < 150 || lacking.Load() > mostNew {
-		t.Errorf(
-			"got %d command lines that fit, and %d with options that are not compared; want most, and %d at most",
-			fitting.Load(), lacking.Load(), mostNew)
+	if fitting.Load() < 400 {
+		t.Errorf("got %d command lines that fit, want most", fitting.Load())
 	}
 }
 
@@ -357,8 +358,14 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 			t.Errorf("fits (%s), and is in no comparison: %s", key, fits[key])
 		}
 	}
+	say := t.Errorf
+	if v, err := kernel.ReadVersion(kernel.Roots{}); err != nil || !v.AtLeast(6, 12) {
+		say = t.Logf // programs of older kernels can do less: other parts of plans fit
+	}
 	for _, key := range slices.Sorted(maps.Keys(lacking)) {
-		t.Logf("%s: no comparison has it, for example %s", key, lacking[key])
+		if _, known := uncompared[name+" "+key]; !known {
+			say("%s: no comparison has it, for example %s", key, lacking[key])
+		}
 	}
 	return fitting, int64(len(lacking))
 }
