@@ -237,7 +237,8 @@ func (p *piped) wait(ctx context.Context, until time.Time) error {
 			left = min(time.Until(until), left)
 		}
 		fds := []unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, int(max(left, 0)/time.Millisecond))
+		// Rounded up: with nothing left of a millisecond it would spin.
+		n, err := unix.Poll(fds, int((max(left, 0)+time.Millisecond-1)/time.Millisecond))
 		switch {
 		case n > 0:
 			return nil

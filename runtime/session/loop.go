@@ -22,6 +22,10 @@ import (
 // it a slow trickle would be shown only when the ring is half full.
 const pollTime = 100 * time.Millisecond
 
+// beatTime is how often receivers are told up to when there were no events: so long they
+// hold back what is later. What comes is told at once.
+const beatTime = 500 * time.Millisecond
+
 // idleTime is how long the loop may sleep where nothing comes, or programs do all
 // the work: whatever matters wakes it.
 const idleTime = 10 * time.Second
@@ -213,7 +217,12 @@ func (r *run) nap() time.Duration {
 	switch {
 	case r.plan.Watch && r.env.watch.Ending():
 		return watched.LastSwitch
-	case r.in.windows.awaited(), r.eval != nil, len(r.env.rec.remotes) > 0, plan.Has[*plan.PushOp](r.plan):
+	case r.in.windows.awaited(), r.eval != nil, len(r.env.rec.remotes) > 0:
+		return pollTime
+	case plan.Has[*plan.PushOp](r.plan):
+		if r.in.live != nil && r.in.live.Idle() {
+			return beatTime
+		}
 		return pollTime
 	case r.in.kernel != nil:
 		return r.in.kernel.nap()
