@@ -35,6 +35,11 @@ type record struct {
 	context int          // where its context stands
 	key     int          // where its key stands
 	around  int          // and the two events
+	// stacks are those of the start and of the end of a pair, and where their hashes stand.
+	stacks [2]struct {
+		spec *StackSpec
+		at   int
+	}
 	// together says that both events of a pair have one preemption count.
 	together bool
 }

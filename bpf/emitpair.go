@@ -22,6 +22,7 @@ import (
 const (
 	savedTask    = "task"
 	savedContext = "context"
+	savedStack   = "call stack"
 )
 
 // sends notes what waits of the starts of pairs that are sent.
@@ -35,6 +36,9 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	}
 	late, known := j.late[p.start]
 	j.late[p.start] = r.together && (late || !known)
+	if r.Stacks {
+		s.sendsStacks(j, p, r)
+	}
 	for _, f := range r.Fields {
 		if f.Part == expr.Start {
 			j.save(savedOf(f, p.start, s.textRoom))
@@ -75,6 +79,12 @@ func (r *record) layPair(nested bool, textRoom int) {
 	size := sent.PairSize
 	if nested {
 		size += sent.CallSize
+	}
+	for i := range r.stacks {
+		if r.stacks[i].spec != nil {
+			r.stacks[i].at = size
+			size += load.StackKey
+		}
 	}
 	r.layFixed(size, textRoom, 3*savedLimit/2)
 }
@@ -132,6 +142,7 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 					Nested: j.spec.Nested,
 					Starts: f.emit.part(expr.Start, im.graph.sources[p.start].Schema),
 					Ends:   f.emit.part(expr.End, im.graph.sources[p.end].Schema),
+					Stacks: [2]int{f.emit.stacks[0].at, f.emit.stacks[1].at},
 				})
 				streams = append(streams, st.Index)
 			}
@@ -187,6 +198,14 @@ func (s *sender) pairRecord(at int16) {
 			asm.StoreMem(asm.R10, at+sent.PairStartContext+sent.ContextPreempt/8, asm.R0, asm.Byte))
 	}
 
+	if to := r.stacks[0].at; to > 0 {
+		from := p.waited(savedStack)
+		copyWord(to, from)
+		copyWord(to+8, from+8)
+	}
+	if to := r.stacks[1].at; to > 0 {
+		s.stack(at+int16(to), r.stacks[1].spec)
+	}
 	for _, slot := range r.slots {
 		to := at + int16(slot.off)
 		switch {

@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 )
 
@@ -23,6 +24,8 @@ type gate struct {
 	// predicates leave out do not count. Events that feed several count for
 	// all.
 	counted *feed
+	// walk finds stacks.
+	walk *chain.Walker
 }
 
 // takes goes on with events that f's predicates let through. If one

@@ -126,7 +126,10 @@ type gen struct {
 
 // newGen generates the program of a hook.
 func (im *Image) newGen(h *hook.Hook) *gen {
-	return &gen{im, &gate{code: h.Code, eval: newEval(h)}}
+	e := newEval(h)
+	w := &chain.Walker{Code: h.Code, Hook: h, Members: e.members}
+	w.Kernel, w.User = im.graph.chain()
+	return &gen{im, &gate{code: h.Code, eval: e, walk: w}}
 }
 
 // program generates the program, for a target.
@@ -205,10 +208,7 @@ func (g *gen) feed(f *feed) {
 
 // table brings the event, or what is made of it, to a table.
 func (g *gen) table(f *feed) {
-	e := g.gate.eval
-	w := &chain.Walker{Code: e.code, Hook: e.hook, Members: e.members}
-	w.Kernel, w.User = g.image.graph.chain()
-	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, e.hook.Index), stack: w}
+	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.Index)}
 	t.feed(f)
 }
 

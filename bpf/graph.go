@@ -27,8 +27,10 @@ type graph struct {
 
 	intervals bool
 	counted   bool
-	kept      sent.Kept // what is kept, without its events
-	textRoom  int       // of a text whose place only the record tells, where lines show it
+	// keepsStacks says that stacks are kept of what is sent.
+	keepsStacks bool
+	kept        sent.Kept // what is kept, without its events
+	textRoom    int       // of a text whose place only the record tells, where lines show it
 }
 
 // A source is an event, and where it goes.

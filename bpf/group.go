@@ -4,7 +4,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/bucket"
-	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 )
 
@@ -38,8 +37,7 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 // A grouper adds the events of a program, or what is made of them, to a table.
 type grouper struct {
 	*gate
-	unit  *load.Unit
-	stack *chain.Walker
+	unit *load.Unit
 
 	// Places on the stack; 0 is none.
 	key, hash  int16 // of the key, of a call stack in it
@@ -65,7 +63,7 @@ func (o *grouper) feed(f *feed) {
 			refuse("two stacks in one key")
 		}
 		o.hash = o.key + int16(col.Off)
-		o.stack.Leave(o.hash, stackOf(o.eval.hook.Event, f.keys[i]), failed)
+		o.walk.Leave(o.hash, stackOf(o.eval.hook.Event, f.keys[i]), failed)
 	}
 	o.eval.keys(o.key, t.Cols, f.keys)
 	// The generation that counts now; it must not change under way.
@@ -119,7 +117,7 @@ func (o *grouper) row(n int, found, full label) {
 	c.Look(u.Rows[n], o.key, found)
 	// Slow path: a new row.
 	if o.hash != 0 {
-		o.stack.Keep(o.hash, n, full)
+		o.walk.Keep(o.hash, n, full)
 	}
 	c.Fresh(u.Rows[n], load.ZeroMap.Of(t.Index), o.key, found)
 	if len(u.Spare) > 0 {

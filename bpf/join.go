@@ -380,6 +380,8 @@ func (o *joiner) fill(value, now int16) {
 		case sf.name == savedTask:
 			c.Load(asm.R0, o.eval.members.PidTgid())
 			c.Store(at, asm.R0)
+		case sf.name == savedStack:
+			o.stack(at, o.eval.hook.Event.Stack)
 		case sf.name == savedContext:
 			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
 		case sf.located:

@@ -73,4 +73,6 @@ type Record struct {
 	// Context adds, of both events of a pair, or of the event of a probe, what the kernel
 	// puts into the common fields of their records.
 	Context bool
+	// Stacks adds the stacks of both events of a pair, as far as they have one.
+	Stacks bool
 }

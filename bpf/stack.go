@@ -48,6 +48,9 @@ func (im *Image) stackMaps() {
 			im.define(load.ChainMap.Of(i), w.Memory())
 		}
 	}
+	if s.keepsStacks {
+		im.define(load.StacksMap.Of(load.SentStacks), grows(im.host, w.Kept(), 0, chain.Most))
+	}
 	for n := range s.generations() {
 		im.define(load.StacksMap.Of(n), grows(im.host, w.Kept(), 0, chain.Most))
 	}
@@ -55,3 +58,38 @@ func (im *Image) stackMaps() {
 		im.define(load.FreshMap.Of(), chain.Fresh())
 	}
 }
+
+// sendsStacks has the stacks of a pair's events sent with it: that of the start waits, as
+// its hash.
+func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
+	for i, of := range [2]int{p.start, p.end} {
+		e := s.sources[of]
+		if e.Stack == nil {
+			continue
+		}
+		if e.Stack.Max <= 0 || !e.Stack.Kernel && !e.Stack.User {
+			refuse("stacks that nobody asked for")
+		}
+		r.stacks[i].spec, e.stacked, s.keepsStacks = e.Stack, true, true
+	}
+	if r.stacks[0].spec != nil {
+		j.save(savedField{name: savedStack, field: tidNode, event: p.start, size: load.StackKey})
+	}
+}
+
+// stack leaves the hash of the stack of the event at hand, and keeps the stack for who reads
+// what is sent. R7 to R9 are lost.
+func (g *gate) stack(at int16, spec *StackSpec) {
+	c := g.code
+	full, kept := c.Label(), c.Label()
+	g.walk.Leave(at, spec, full)
+	g.walk.Keep(at, load.SentStacks, full)
+	c.GoTo(kept)
+	c.Place(full)
+	g.count(load.StatEvicted)
+	c.Zero(at, load.StackKey)
+	c.Place(kept)
+}
+
+// SendsStacks reports that what the programs send has stacks (load.Chain).
+func (im *Image) SendsStacks() bool { return im.graph.keepsStacks }

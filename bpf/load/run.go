@@ -45,6 +45,8 @@ type sendStates struct {
 	key   [4]byte
 	state [SendSize / 8]uint64 // of one
 	mem   []byte               // of all, mapped
+	// chains are stacks of what was sent, by their hash.
+	chains map[[StackKey]byte][]uint64
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,

@@ -85,3 +85,49 @@ func (r *Run) Fresh() ([]int, error) {
 	slices.Sort(pids)
 	return pids, err
 }
+
+// SentStacks is the number of the map with the stacks of what programs send, beside those
+// of generations.
+const SentStacks = 2
+
+// mostChains bounds the stacks that are remembered of those that were read.
+const mostChains = 1 << 14
+
+// Chain is the stack of something that was sent, as a callchain of perf, by its hash; nil if
+// there is none, or no room was left for it. It is shared.
+func Chain(r *Run, hash []byte) []uint64 {
+	key := [StackKey]byte(hash)
+	m := r.maps[StacksMap.Of(SentStacks)]
+	if m == nil || key == [StackKey]byte{} {
+		return nil
+	}
+	if chain, known := r.send.chains[key]; known {
+		return chain
+	}
+	words := r.words(StacksMap.Of(SentStacks))
+	v := make([]uint64, words.value)
+	if words.lookup(key[:], v) != nil {
+		return nil
+	}
+	kernel, user := v[ChainWords/8:], v[ChainWords/8+r.im.StackRoom:]
+	kernel, user = kernel[:v[ChainKernel/8]/8], user[:v[ChainUser/8]/8]
+	var chain []uint64
+	if len(kernel) > 0 {
+		chain = append(append(chain, contextKernel), kernel...)
+	}
+	if len(user) > 0 {
+		chain = append(append(chain, contextUser), user...)
+	}
+	if r.send.chains == nil || len(r.send.chains) >= mostChains {
+		r.send.chains = map[[StackKey]byte][]uint64{}
+	}
+	r.send.chains[key] = chain
+	return chain
+}
+
+// Where the kernel's and the user's addresses begin in a callchain: PERF_CONTEXT_KERNEL and
+// PERF_CONTEXT_USER of include/uapi/linux/perf_event.h.
+const (
+	contextKernel = 1<<64 - 128
+	contextUser   = 1<<64 - 512
+)

@@ -20,7 +20,8 @@ import (
 // A pair has the fields of both events that somebody reads, which for a line are all
 // of them. A text whose place only the record tells may be cut for a line, which shows
 // that; who computes with it has it of the event itself, which is not cut (textsFit).
-// Stacks and arrays of another form stay with events that are sent themselves.
+// The stacks of its events come with it. Arrays of another form stay with events that are
+// sent themselves.
 
 // A pairSender settles what programs send of pairs, and of what folds emit.
 type pairSender struct {
@@ -62,6 +63,9 @@ func (p *Placer) pairs() (*pairSender, string) {
 	for _, n := range p.nodes {
 		if n.op == nil || n.no != "" {
 			continue
+		}
+		if p.Stacked != "" && (n.op.Fold != nil || n.op.Around || n.op.Join != nil && n.op.Join.Left != nil) {
+			return nil, p.Stacked + ", which are sent with pairs only"
 		}
 		if f := n.op.Fold; f != nil && f.Out != nil {
 			part := s.add(f.Out)
@@ -181,6 +185,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 		case place == event.InMember && f.F.Member == event.MemberComm:
 			named = true
 		case place == event.InMember && f.F.Operand() != nil && f.F.Operand().Constant():
+		case place == event.InMember && f.F.Member == event.MemberCallchain && p.end != nil:
 		case place == event.InMember && !f.F.Member.OfEvent():
 			possible = false
 		case place != event.InMember && place != event.InSlot:
@@ -205,7 +210,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	eachRead(key.Node, add, func(expr.Part, bool) { possible = false })
 
 	send := p.edge.Send
-	send.Context = all
+	send.Context, send.Stacks = all, s.p.Stacked != "" && p.end != nil
 	for part, schema := range map[expr.Part]*event.Schema{expr.Start: p.start, expr.End: p.end} {
 		if schema == nil {
 			continue
@@ -258,6 +263,9 @@ func (s *pairSender) rooms() map[int]float64 {
 		size := sentHead
 		for _, f := range p.edge.Send.Fields {
 			size += f.F.Size
+		}
+		if p.edge.Send.Stacks {
+			size += 2 * sent.StackKey
 		}
 		if p.start == nil { // all of what a fold emits
 			size += s.p.bytes[p.edge.Stream]

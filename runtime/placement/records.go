@@ -146,8 +146,8 @@ func (c *projector) sent(i int) string {
 
 func (c *projector) build() error {
 	p := c.p
-	if p.Unsent != "" {
-		return not("%s", p.Unsent)
+	if no := cmp.Or(p.Unsent, p.Stacked); no != "" {
+		return not("%s", no)
 	}
 	c.whole = p.seeRecords()
 	for _, u := range p.Reads.Contexts {

@@ -55,6 +55,7 @@ func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
 	g := &placement.Graph{
 		Streams: b.plan.streams,
 		Unsent:  b.unsent(),
+		Stacked: b.stacked(),
 		Lines:   Has[*LogOp](b.plan),
 		Reads: placement.Reads{
 			Programs: b.programs,
@@ -215,10 +216,18 @@ func (b *builder) unsent() string {
 			return e.Stream.Label + " is not a tracepoint"
 		case s.Period > 1 || s.Freq > 0 || strings.HasPrefix(s.Name, "sched_stat_"):
 			return e.Stream.Label + " is sampled"
-		case s.Stack || e.Stack != nil:
-			return e.Stream.Label + " has stacks"
 		case s.Exclude != Exclude{}:
 			return e.Stream.Label + " excludes user or kernel"
+		}
+	}
+	return ""
+}
+
+// stacked tells of an event whose stacks somebody wants; "" if there is none.
+func (b *builder) stacked() string {
+	for _, e := range b.plan.Events {
+		if e.Source.Stack || e.Stack != nil {
+			return e.Stream.Label + " has stacks"
 		}
 	}
 	return ""

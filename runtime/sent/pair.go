@@ -17,7 +17,8 @@ import (
 //	u64 time     of the end: that in the head is of sending
 //
 // Nested pairs have three words more: their number in the tree of calls, their depth, and
-// their time without the calls inside.
+// their time without the calls inside. Where the events have stacks, the hashes of these are
+// next.
 //
 // A context is the CPU in the lower half; above it are what the kernel would have
 // put into the record's common_flags and common_preempt_count.
@@ -51,6 +52,9 @@ type Pair struct {
 	// Starts and Ends say how the sent fields become the records of the two.
 	Starts, Ends *Projection
 	Nested       bool
+	// Stacks is where the hashes of the stacks of both stand, behind the head; 0 if they
+	// have none.
+	Stacks [2]int
 }
 
 // Pairs shows the pairs of one stream in one buffer.
@@ -58,6 +62,7 @@ type Pairs struct {
 	stream, start, end *event.Stream
 	starts, ends       *Records
 	nested             bool
+	stacks             [2]int
 
 	chunks [][]madePair
 	chunk  int // in use
@@ -78,7 +83,7 @@ const pairChunk = 128
 // NewPairs makes what shows the pairs of a stream, which are of events of start and end.
 func NewPairs(p *Pair, stream, start, end *event.Stream) *Pairs {
 	return &Pairs{stream: stream, start: start, end: end,
-		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested}
+		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested, stacks: p.Stacks}
 }
 
 // Show makes e the pair of a record; false if that is too short. The time and the
@@ -112,6 +117,7 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 	m.end = event.Event{Kind: event.Sample, Time: end,
 		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}
 	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
+	m.start.Rec, m.end.Rec = stackOf(sent, s.stacks[0]), stackOf(sent, s.stacks[1])
 	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.slots[:1]}
 	if s.nested {
 		m.slots[1] = event.IntOf(int64(u64(sent[PairSize:])))

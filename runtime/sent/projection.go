@@ -24,6 +24,8 @@ type Projection struct {
 	// Addresses are the arguments of probes that are texts of the process: the words are
 	// their addresses.
 	Addresses map[event.Member]bool
+	// Stacks finds the stack of an event by its hash; nil if its events have none.
+	Stacks func(hash []byte) []uint64
 	// Texts is the end of the fixed part of the sent record, whose last word
 	// says where texts are; 0 if there are none. See bpf/usertext.go.
 	Texts int

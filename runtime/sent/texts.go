@@ -27,6 +27,9 @@ type textMembers struct {
 // Members are those of the samples. late has the texts that are read later.
 func (c *Projection) Members(late *latetext.Texts) event.Members {
 	m := &projectedMembers{c.SampleMembers, c.Read}
+	if c.Stacks != nil {
+		return &stackMembers{m, c.Stacks}
+	}
 	if c.Texts == 0 {
 		return m
 	}

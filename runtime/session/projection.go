@@ -34,6 +34,9 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		if cfg.Events[i].Projection = im.Projection(i); cfg.Events[i].Projection == nil {
 			cfg.Events[i].Projection = &sent.Projection{} // a program takes it, and sends none
 		}
+		if im.SendsStacks() {
+			cfg.Events[i].Projection.Stacks = func(hash []byte) []uint64 { return load.Chain(run, hash) }
+		}
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}
 	run.Places = cfg.Events
