@@ -115,6 +115,7 @@ func TestFirefoxViewerShowsTheFoldedNumbers(t *testing.T) {
 // how many events are missing.
 func TestFirefoxViewerShowsMarkers(t *testing.T) {
 	testkit.Requires(t, testkit.Node, testkit.NodeModule(viewerModule))
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "out.json")
 	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "--input", data(t, "load.data"),
 		"--format", "json", "--firefox", path).Want(t, 0)

@@ -55,6 +55,7 @@ func same(got, want any) bool {
 // intervals, units and losses are there too.
 func TestParquetHasTheTables(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
+	t.Parallel()
 	for _, args := range [][]string{
 		{"load.data", "syscalls"}, {"load.data", "syscalls", "-i", "10"}, {"kvm.data", "kvm-exit"},
 		{"load.data", "rundelay", "--perins"}, {"states.data", "oncpu"},
@@ -117,6 +118,7 @@ func TestParquetHasTheTables(t *testing.T) {
 // Each event is a row with its fields, those of all kinds in one file.
 func TestParquetHasEachEvent(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
+	t.Parallel()
 	dir, records := playParquet(t, "load.data", "trace", "-e", "raw_syscalls:*,kmem:kmalloc,sched:*")
 	f := readParquet(t, filepath.Join(dir, "log.parquet"))
 	n := 0
@@ -152,6 +154,7 @@ func TestParquetHasEachEvent(t *testing.T) {
 // Histograms have a row for each bucket, stacks one for each stack.
 func TestParquetHasHistogramsAndStacks(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	script := filepath.Join(t.TempDir(), "a.star")
 	if err := os.WriteFile(script, []byte(`
@@ -226,6 +229,7 @@ def main(o):
 // in a column beside, columns that come late in all groups, bounds as the types compare.
 func TestParquetKeepsStrangeValues(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := parquet.Opener(dir).Open(t.Context())
 	if err != nil {

@@ -148,3 +148,26 @@ func TestNothing(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// Markers have their own data, however many there are.
+func TestManyMarkers(t *testing.T) {
+	var out bytes.Buffer
+	p := New(&out, timeline.About{})
+	b := builder(p)
+	const many = 3 * blockBytes / 50
+	for i := range many {
+		e := instant(event.Time(i))
+		binary.LittleEndian.PutUint64(e.Raw[16:], uint64(i))
+		b.Events([]*event.Event{e})
+	}
+	x := closed(t, p, &out)
+	for i, data := range x.Threads[0].Markers.Data {
+		if data["n"] != fmt.Sprint(i) {
+			t.Fatalf("marker %d has %v", i, data)
+		}
+	}
+	blocks := len(p.threads.list[0].markers.data)
+	if n := len(x.Threads[0].Markers.Data); n != many || blocks < 3 {
+		t.Errorf("got %d markers in %d blocks, want %d in several", n, blocks, many)
+	}
+}

@@ -213,12 +213,15 @@ func (p *Writer) printThread(o *printer, t *thread) {
 		return append(dst, '1') // an interval
 	})
 	o.column("category", len(m.name), same("0"))
+	from, next, blocks := uint32(0), 0, m.data
 	o.column("data", len(m.name), func(dst []byte, i int) []byte {
-		from := 0
-		if i > 0 {
-			from = m.ends[i-1]
+		if next == len(blocks[0].ends) {
+			from, next, blocks = 0, 0, blocks[1:]
 		}
-		return append(dst, m.data[from:m.ends[i]]...)
+		end := blocks[0].ends[next]
+		dst = append(dst, blocks[0].text[from:end]...)
+		from, next = end, next+1
+		return dst
 	})
 	o.raw("}")
 	t.printTables(o, p)

@@ -85,9 +85,29 @@ func (s *samples) add(at event.Time, stack int) {
 type markers struct {
 	name       []int32
 	begin, end []event.Time // end is -1 of an instant
-	// data are objects in JSON, one behind the other; ends says where each ends.
-	data []byte
-	ends []int
+	data       []block
+}
+
+// A block is the data of some markers: objects in JSON, one behind the other; ends says where
+// each ends. One for all would be copied each time that it grows.
+type block struct {
+	text []byte
+	ends []uint32
+}
+
+const blockBytes = 1 << 18
+
+// room is the block that the next marker goes to.
+func (m *markers) room() *block {
+	if n := len(m.data); n > 0 && len(m.data[n-1].text) < blockBytes {
+		return &m.data[n-1]
+	}
+	size := 0
+	if len(m.data) > 0 {
+		size = blockBytes + blockBytes/16 // a thread with many; most have few
+	}
+	m.data = append(m.data, block{text: make([]byte, 0, size)})
+	return &m.data[len(m.data)-1]
 }
 
 // marker adds what happened from a time to another; to is -1 for an instant.
@@ -95,19 +115,20 @@ func (t *thread) marker(p *Writer, it *timeline.Item, from, to event.Time) {
 	k, m := p.kind(it), &t.markers
 	m.name = append(m.name, int32(t.texts.number(k.name)))
 	m.begin, m.end = append(m.begin, from), append(m.end, to)
-	m.data = appendString(append(m.data, `{"type":`...), k.name)
-	m.data = strconv.AppendInt(append(m.data, `,"cpu":"`...), int64(it.Event.CPU), 10)
-	m.data = append(m.data, '"')
+	in := m.room()
+	b := appendString(append(in.text, `{"type":`...), k.name)
+	b = strconv.AppendInt(append(b, `,"cpu":"`...), int64(it.Event.CPU), 10)
+	b = append(b, '"')
 	if it.Kind == timeline.Wakeup {
-		m.data = strconv.AppendInt(append(m.data, `,"woken":"`...), it.Sched.Next.TID, 10)
-		m.data = append(m.data, '"')
+		b = strconv.AppendInt(append(b, `,"woken":"`...), it.Sched.Next.TID, 10)
+		b = append(b, '"')
 	}
 	if s := t.stack(p, it.Stack); s != none {
-		m.data = strconv.AppendInt(append(m.data, `,"cause":{"stack":`...), int64(s), 10)
-		m.data = append(m.data, '}')
+		b = strconv.AppendInt(append(b, `,"cause":{"stack":`...), int64(s), 10)
+		b = append(b, '}')
 	}
-	m.data = append(appendArgs(m.data, it), '}')
-	m.ends = append(m.ends, len(m.data))
+	in.text = append(appendArgs(b, it), '}')
+	in.ends = append(in.ends, uint32(len(in.text)))
 }
 
 // stack is the number of a stack in the thread's table.
