@@ -13,3 +13,9 @@ var Formats string
 //
 //go:embed kernel-data.md
 var KernelData string
+
+// Schema is docs/schema.json: Formats as a JSON Schema.
+//
+//go:generate go run ./gen
+//go:embed schema.json
+var Schema []byte

@@ -69,7 +69,7 @@ func isCommand(root *cobra.Command, word string) bool {
 
 // commands are the subcommands; each has a file.
 var commands = []func(*app) *cobra.Command{
-	listCommand, helpCommand, explainCommand, checkCommand, docCommand, recordCommand, infoCommand,
+	listCommand, helpCommand, explainCommand, checkCommand, docCommand, describeCommand, recordCommand, infoCommand,
 	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
 	versionCommand, completionCommand,
 }

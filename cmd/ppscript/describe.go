@@ -3,8 +3,12 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
 
 	"ppscript/builtins/explore"
+	"ppscript/docs"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 )
@@ -45,6 +49,38 @@ type columnDescription struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`         // key or value
 	Op   string `json:"op,omitempty"` // how a value is made
+}
+
+func describeCommand(a *app) *cobra.Command {
+	schema := false
+	c := &cobra.Command{
+		Use:   "describe NAME|FILE [options] | --schema",
+		Short: "Describe a script, or what runs print, to programs",
+		Long: `Prints the options, events and results of a script as JSON, as its option --describe does. --schema prints the JSON
+Schema of the lines that --format json prints, of any script; docs/json.md says what of it stays as it is.`,
+		Example:            "    ppscript describe syscalls\n    ppscript describe --schema > ppscript.schema.json",
+		DisableFlagParsing: true, // they are the script's
+		ValidArgsFunction: func(
+			_ *cobra.Command, args []string, word string,
+		) ([]string, cobra.ShellCompDirective) {
+			return completeScript(a, args, word)
+		},
+	}
+	c.Flags().BoolVar(&schema, "schema", schema, "print the JSON Schema of --format json")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
+			return c.Help()
+		case slices.Equal(args, []string{"--schema"}):
+			_, err := a.Stdout.Write(docs.Schema)
+			return err
+		case len(args) == 0 || slices.Contains(args, "--schema"):
+			return usagef("describe", "", "want a script, or --schema alone").
+				WithHint("write: ppscript describe syscalls, or: ppscript describe --schema")
+		}
+		return a.script(append([]string{args[0], "--describe"}, args[1:]...))
+	}
+	return c
 }
 
 func describe(w io.Writer, inv *invocation) error {

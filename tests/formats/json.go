@@ -20,6 +20,9 @@ func (f *Format) JSON(output string) (wrong []string) {
 		}
 		c := &checker{format: f}
 		c.record(line)
+		if why := f.valid(line); why != "" {
+			c.failf("%s", why)
+		}
 		for _, w := range c.wrong {
 			wrong = append(wrong, fmt.Sprintf("%.200s: %s", line, w))
 		}

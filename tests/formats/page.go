@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"ppscript/docs"
 )
 
@@ -15,6 +17,7 @@ import (
 // A Format is what the page says.
 type Format struct {
 	objects map[string]*object // "event", "record event"
+	schema  *jsonschema.Schema // of docs/schema.json
 }
 
 // An object is one table of the page.
@@ -37,6 +40,10 @@ func Read(t testing.TB) *Format {
 	f := parse(docs.Formats) // guests have no tree to read it from
 	if f.objects["record table"] == nil || f.objects["column"] == nil {
 		t.Fatalf("docs/formats.md: got %d objects without table and column", len(f.objects))
+	}
+	var err error
+	if f.schema, err = compiled(); err != nil {
+		t.Fatalf("docs/schema.json: %v", err)
 	}
 	return f
 }

@@ -125,6 +125,8 @@ var layers = [][]string{
 	{"builtins/results"},
 	{"builtins/pipeline"},
 	{"docs"},
+	{"docs/schema"}, // the page about JSON as JSON Schema
+	{"docs/gen"},
 	{"scripts"},
 	{"stdlib"}, // profilers are sources too
 	{"builtins/sources"},
@@ -193,6 +195,6 @@ var large = []string{}
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.
 var mayExit = []string{
-	"cmd/ppscript", "builtins/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
+	"cmd/ppscript", "builtins/gen", "docs/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
 	"runtime/workload",
 }
