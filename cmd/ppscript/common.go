@@ -55,6 +55,9 @@ func (p *page) sinks(a *app) (list []outputs.Opener) {
 	if p.server != nil {
 		list = append(list, p.server.Opener(func(line string) { fmt.Fprintln(a.Stderr, "ppscript: "+line) }))
 	}
+	if p.html != "" {
+		list = append(list, live.SnapshotOpener(p.html))
+	}
 	return list
 }
 
@@ -94,6 +97,7 @@ func (c *common) check() error {
 		return usagef("option", "--tsc", "only one clock is possible").
 			WithHint("give one of --tsc, --kvmclock, --monotonic")
 	}
+	c.linesAside = c.linesAside || c.page.http != "" || c.page.html != ""
 	if c.page.http != "" {
 		c.page.server = live.NewServer(c.page.http, c.page.token)
 	} else if c.page.token != "" {

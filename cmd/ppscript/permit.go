@@ -24,7 +24,7 @@ import (
 // writers are the common options that name files to write.
 var writers = map[string]bool{
 	"output": true, "flame-graph": true, "pprof": true, "speedscope": true, "perfetto": true,
-	"firefox": true, "parquet": true,
+	"firefox": true, "parquet": true, "html": true,
 }
 
 // ownWords are the common options that only the user gives: a script cannot have

@@ -53,8 +53,11 @@ func (h *Heat) Close(about func(*result.Heatmap)) error {
 	return errors.Join(h.w.Flush(), h.lat.Close(), h.draw(about))
 }
 
+// Map is what was counted so far.
+func (h *Heat) Map() *result.Heatmap { return h.grid.Result(render.HeatRows) }
+
 func (h *Heat) draw(about func(*result.Heatmap)) error {
-	m := h.grid.Result(render.HeatRows)
+	m := h.Map()
 	about(m)
 	_, svg := HeatFiles(h.path)
 	f, err := createHeat(context.Background(), svg)

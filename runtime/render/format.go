@@ -23,7 +23,7 @@ var formatList = []format{
 		}
 	}},
 	{"json", ".json", func(out *sink, line lineOptions, o *Options) Renderer {
-		return &jsonRenderer{sink: out, line: line, frameList: o.FrameList}
+		return &jsonRenderer{sink: out, line: line, page: o.Page}
 	}},
 	{"csv", ".csv", func(out *sink, line lineOptions, _ *Options) Renderer {
 		return &csvRenderer{sink: out, line: line}

@@ -17,8 +17,7 @@ type jsonRenderer struct {
 	*sink
 	line    lineOptions
 	scratch []byte
-	// frameList is Options.FrameList.
-	frameList bool
+	page    bool // Options.Page
 }
 
 func (r *jsonRenderer) begin(kind string) {

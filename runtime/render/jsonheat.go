@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A HeatShower is a renderer that shows heat maps too, which text cannot.
+// A HeatShower is a renderer that shows heat maps too.
 type HeatShower interface {
 	Heatmap(h *result.Heatmap) error
 }
@@ -22,6 +22,9 @@ func ShowHeatmap(r Renderer, h *result.Heatmap) error {
 // Heatmap writes a record of type heatmap: its rows are ranges of values, each with the
 // columns in which there are some, as [column, count].
 func (r *jsonRenderer) Heatmap(h *result.Heatmap) error {
+	if !r.page {
+		return nil
+	}
 	r.begin("heatmap")
 	r.meta(&h.Meta)
 	r.buf = appendJSONString(append(r.buf, `,"value":`...), h.Value)

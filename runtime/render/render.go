@@ -94,9 +94,9 @@ type Options struct {
 	// Notes receives notes of text, CSV and Markdown, and the losses of CSV; nil puts
 	// them between the results, in CSV as lines starting with '#'.
 	Notes io.Writer
-	// FrameList has JSON name each function of a result of stacks once: the record's member
-	// frames has them, and its stacks are numbers in that list.
-	FrameList bool
+	// Page has JSON for the page of a run: each function of a result of stacks is named once, in
+	// the member frames, and stacks are numbers in that list; heat maps are records, too.
+	Page bool
 }
 
 // bufferBytes is how much output is held before it is written unasked.

@@ -118,7 +118,7 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 		if s.Value != "" {
 			r.buf = strconv.AppendInt(append(r.buf, `,"value":`...), x.Value, 10)
 		}
-		if r.frameList {
+		if r.page {
 			r.buf = list.append(r.buf, x)
 		} else {
 			r.frames(x.Frames, x.Cut)
@@ -129,7 +129,7 @@ func (r *jsonRenderer) Stacks(s *result.Stacks) error {
 		}
 	}
 	r.buf = append(r.buf, ']')
-	if r.frameList {
+	if r.page {
 		r.frameMembers(&list)
 	}
 	count, value := s.Total()

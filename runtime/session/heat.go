@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 
@@ -56,6 +57,27 @@ func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
 	return nil
 }
 
+// tick shows the maps so far where that is possible.
+func (d *heatMaps) tick(t *interval) error {
+	for _, f := range d.files {
+		m := f.Map()
+		begin, end := m.Begin, m.End
+		m.Meta = t.meta("heatmap-"+f.title, "", event.Loss{})
+		m.Begin, m.End = begin, end
+		f.about(m, t.loss)
+		if err := render.ShowHeatmap(d.to.out, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// about says what a map is of, and what it lacks.
+func (f *heatFile) about(m *result.Heatmap, loss event.Loss) {
+	m.Title, m.Loss = f.title, loss
+	m.Value, m.Unit = f.run.Spec.Value.Text, f.run.Unit
+}
+
 // close writes the pictures.
 func (d *heatMaps) close() error {
 	var errs []error
@@ -63,8 +85,8 @@ func (d *heatMaps) close() error {
 	for _, f := range d.files {
 		d.to.cfg.stage("write " + f.svg)
 		errs = append(errs, f.Close(func(m *result.Heatmap) {
-			m.Title, m.Loss, m.Final = f.title, d.to.account.total, true
-			m.Value, m.Unit = f.run.Spec.Value.Text, f.run.Unit
+			m.Final = true
+			f.about(m, d.to.account.total)
 		}))
 		d.to.msgs.note("wrote %s, and %s for trace2heatmap.pl --unitstime=ns --unitslatency=ns", f.svg, f.lat)
 	}

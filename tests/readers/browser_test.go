@@ -215,3 +215,15 @@ func (b *browser) picture(name string) {
 		b.t.Fatal(err)
 	}
 }
+
+// fits checks that a page is no wider than the screen.
+func (b *browser) fits() {
+	b.t.Helper()
+	var wide string
+	b.eval(`[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, .flame, pre, nav, svg, [hidden]")
+		&& e.getBoundingClientRect().right > screen.width + 1)
+		.map(e => e.tagName + "." + e.className + " " + e.getBoundingClientRect().right).join()`, &wide)
+	if wide != "" {
+		b.t.Errorf("wider than the screen: %s", wide)
+	}
+}

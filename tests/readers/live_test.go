@@ -1,6 +1,7 @@
 package readers
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,6 +58,7 @@ func TestLivePage(t *testing.T) {
 	b.picture("table-dark")
 	b.size(390, 800)
 	b.picture("table-phone")
+	b.fits()
 	for _, bad := range b.bad {
 		t.Error(bad)
 	}
@@ -64,5 +66,64 @@ func TestLivePage(t *testing.T) {
 	b.wait(`document.querySelector("#status").textContent === "ended"`)
 	if out := p.Stdout(); strings.Count(out, `"type":"table"`) < 3 {
 		t.Errorf("got %.300s, want the tables that the page had", out)
+	}
+}
+
+// A page without a server, made at the end of a run, has its flame graphs, slow pairs and heat maps.
+func TestLiveSnapshot(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Chromium)...)
+	dir := t.TempDir()
+	busy := []string{"--", "sh", "-c",
+		"for i in 1 2 3 4 5 6 7 8; do ls -lR /usr/share/doc/b* >/dev/null; sleep 0.03; done"}
+	stacks, slow := filepath.Join(dir, "stacks.html"), filepath.Join(dir, "slow.html")
+	profile := []string{testkit.PPScript(t), "profile", "-g", "-F", "997", "-i", "200", "--html", stacks}
+	testkit.Run(t, append(profile, busy...)...).Want(t, 0)
+	testkit.Run(t, append([]string{testkit.PPScript(t), "multi-trace", "-e", "raw_syscalls:sys_enter",
+		"-e", "raw_syscalls:sys_exit,sched:sched_switch//untraced/,sched:sched_wakeup//untraced/",
+		"--than", "10ms", "--detail=samecpu,-1ms,+1ms", "-i", "200",
+		"--heatmap", filepath.Join(dir, "h"), "--html", slow}, busy...)...).Want(t, 0)
+	b := startBrowser(t)
+	b.size(1280, 860)
+	b.scheme("light")
+
+	b.open("file://" + stacks)
+	b.wait(`window.ppscript && document.querySelectorAll(".frame").length > 10`)
+	b.picture("flame-light")
+	b.click(`.frame:nth-child(4)`)
+	b.wait(`document.querySelectorAll(".frame.outer").length > 0`)
+	b.picture("flame-zoom")
+	b.eval(`[...document.querySelectorAll("button")].find(b => b.textContent === "Reset zoom").click()`, nil)
+	b.wait(`document.querySelectorAll(".frame.outer").length === 0`)
+	b.write(`input[type=search]`, "sys")
+	b.wait(`document.querySelectorAll(".frame.hit").length > 0`)
+	b.picture("flame-search")
+	b.eval(`(() => { const s = document.querySelector("section select"); s.selectedIndex = s.options.length - 1;
+		s.dispatchEvent(new Event("change")); })()`, nil)
+	b.wait(`/shrank/.test(document.querySelector("section footer").textContent)`)
+	b.scheme("dark")
+	b.picture("flame-diff-dark")
+	b.size(390, 800)
+	b.open("file://" + stacks)
+	b.wait(`document.querySelectorAll(".frame").length > 10`)
+	b.picture("flame-phone")
+	b.fits()
+
+	b.size(1280, 860)
+	b.scheme("light")
+	b.open("file://" + slow)
+	b.wait(`document.querySelectorAll(".lanes circle").length > 2`)
+	b.picture("slow-light")
+	b.eval(`document.querySelector(".lanes").scrollIntoView({block: "center"})`, nil)
+	b.picture("slow-lanes")
+	b.eval(`document.querySelector(".heat canvas").scrollIntoView({block: "center"})`, nil)
+	b.picture("slow-heat")
+	b.scheme("dark")
+	b.picture("slow-heat-dark")
+	b.size(390, 800)
+	b.eval(`document.querySelector(".lanes").scrollIntoView({block: "center"})`, nil)
+	b.picture("slow-phone")
+	b.fits()
+	for _, bad := range b.bad {
+		t.Error(bad)
 	}
 }

@@ -77,7 +77,7 @@ func newBuilder(about output.About) (*builder, error) {
 	b := &builder{}
 	b.zip, _ = gzip.NewWriterLevel(&b.packed, gzip.BestSpeed) // the level is one that there is
 	var err error
-	b.json, err = render.New(b.zip, render.Options{Format: "json", Clock: about.Clock, FrameList: true})
+	b.json, err = render.New(b.zip, render.Options{Format: "json", Clock: about.Clock, Page: true})
 	return b, err
 }
 

@@ -79,7 +79,7 @@ func (s *sampled) due(now time.Time, interval time.Duration, final bool) *result
 	}
 	s.shown, s.fresh = now, false
 	out := s.list
-	out.Name, out.Title = "stacks", "stacks of the lines"
+	out.Name, out.Title = "stacks of lines", "Stacks"
 	out.Keys = []result.Column{{Name: "comm", Kind: result.KeyColumn}}
 	out.Begin, out.End, out.Wall, out.TotalSamples = s.first, s.last, now, s.total
 	out.Samples = slices.Clone(s.list.Samples)

@@ -4,7 +4,7 @@ const HEAT_LIGHT = ["#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5
 const HEAT_DARK = ["#7a52ab", "#8c52a6", "#a04fa0", "#b54e96", "#cb5086", "#de5772", "#ed6560", "#f57c54", "#f89650", "#f8b65a", "#fbe08a"];
 
 // A Heat draws cells: columns of time, rows of values upwards. map is {columns, rows: [{lo, hi}],
-// cells: [[column, row, count]], x: column -> text, y: row -> text}.
+// cells: [[column, row, count]], x: column -> text, y: row -> text, axis: row -> a shorter one}.
 class Heat {
   constructor(tall) {
     this.tall = tall;
@@ -27,7 +27,7 @@ class Heat {
     this.canvas.style.height = tall + "px";
     to.scale(ratio, ratio);
     to.font = "11.5px system-ui, sans-serif";
-    const labels = m.rows.map((r, i) => m.y(i));
+    const labels = m.rows.map((r, i) => (m.axis || m.y)(i));
     const left = Math.ceil(Math.max(...labels.map((t) => to.measureText(t).width))) + 8, foot = 22;
     const w = (wide - left - 4) / m.columns, h = (tall - foot - 4) / m.rows.length;
     this.at = { left, w, h, tall: tall - foot };
@@ -130,6 +130,7 @@ class HistogramView {
       columns: list.length, rows, unit: this.d.unit,
       cells: [...cells].map(([k, n]) => { const [x, at] = k.split("/"); return [+x, index.get(+at), n]; }),
       x: (i) => clock(list[i].data, true), y: (i) => bounds(rows[i].lo, rows[i].hi, this.d.unit),
+      axis: (i) => rows[i].lo === null ? "0" : amount(rows[i].lo, this.d.unit),
     });
   }
 }
@@ -145,7 +146,8 @@ class HeatmapView {
     d.rows.forEach((r, y) => r.counts.forEach(([x, n]) => cells.push([x, y, n])));
     this.heat.show({
       columns: Math.max(1, d.columns), rows: d.rows, cells,
-      x: (i) => amount(i * d.step, "ns"), y: (i) => bounds(d.rows[i].lo, d.rows[i].hi, d.unit),
+      x: (i) => i ? amount(i * d.step, "ns") : "0", y: (i) => bounds(d.rows[i].lo, d.rows[i].hi, d.unit),
+      axis: (i) => d.rows[i].lo === null ? "0" : amount(d.rows[i].lo, d.unit),
     });
     const all = cells.reduce((n, c) => n + c[2], 0);
     this.panel.foot.textContent = [`${count(all)} values of ${d.value}; a column is ${amount(d.step, "ns")}`, footText(d)].filter((t) => t).join("; ");

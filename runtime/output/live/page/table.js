@@ -111,7 +111,7 @@ class TableView {
   constructor(id, title) {
     this.panel = panel(id, title);
     this.told = el("span", { class: "note" });
-    this.grid = new Grid({ told: (shown, all) => { this.told.textContent = shown === all ? `${count(all)} rows` : `${count(shown)} of ${count(all)} rows`; } });
+    this.grid = new Grid({ told: (shown, all) => { this.told.textContent = shown === all ? `${count(all)} row${all === 1 ? "" : "s"}` : `${count(shown)} of ${count(all)} rows`; } });
     this.panel.head.append(this.told, this.grid.search);
     this.panel.put(this.grid.element);
   }

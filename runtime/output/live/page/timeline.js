@@ -1,5 +1,7 @@
 // Slow pairs: a list, and of the chosen one what happened around it, by thread or CPU, on an axis of time.
 
+// Hues of events: neighbours are told apart.
+const HUES = [215, 25, 145, 330, 50, 275, 180, 0, 95, 240];
 const LANE = 26, MOST_LINES = 400;
 
 class PairsView {
@@ -23,7 +25,7 @@ class PairsView {
         { value: d.pair, text: d.pair }, { value: d.start.comm, text: d.start.comm }, { value: d.start.tid, text: String(d.start.tid) }, { value: d.start.cpu, text: String(d.start.cpu) },
         { value: d.start.text, text: d.start.text }, { value: d.events.length, text: count(d.events.length) }],
     })));
-    this.told.textContent = `${count(pairs.length)} pairs` + (leftOut ? `, ${count(leftOut)} more are not kept` : "");
+    this.told.textContent = `${count(pairs.length)} pair${pairs.length === 1 ? "" : "s"}` + (leftOut ? `, ${count(leftOut)} more are not kept` : "");
     if (!this.pair && pairs.length) this.choose(this.list.shown().rows[0].of);
   }
   choose(d) {
@@ -37,6 +39,7 @@ class PairsView {
 class Lanes {
   constructor() {
     this.by = "tid";
+    this.hues = new Map();
     this.title = el("strong", { class: "mono" });
     this.where = el("span", { class: "note" });
     const zoom = (f) => () => this.scale(f);
@@ -50,7 +53,6 @@ class Lanes {
     this.grid.element.style.maxHeight = "300px";
     this.bar.append(this.grid.search);
     this.element = el("div", { class: "timeline", hidden: "" }, this.bar, this.picture, this.legend, this.grid.element);
-    this.bar.style.cssText = "";
     this.picture.addEventListener("keydown", (e) => this.key(e));
     this.picture.addEventListener("wheel", (e) => {
       if (!e.ctrlKey && !e.shiftKey) return; // the page scrolls
@@ -72,6 +74,8 @@ class Lanes {
     if (d.end) items.push({ ...d.end, at: d.end.time - d.start.time, edge: "end" });
     items.sort((a, b) => a.at - b.at);
     this.items = items;
+    // The same event has the same colour in all pairs of a run.
+    for (const i of items) if (!this.hues.has(i.event)) this.hues.set(i.event, HUES[this.hues.size % HUES.length]);
     this.hidden = d.events.reduce((n, e) => n + (e.hidden || 0), 0);
     let lo = 0, hi = d.delay;
     for (const i of items) { lo = Math.min(lo, i.at); hi = Math.max(hi, i.at); }
@@ -169,7 +173,7 @@ class Lanes {
     }
     const kinds = new Map(), inside = [];
     for (const i of this.items) {
-      const n = lanes.indexOf(this.laneOf(i)), hue = hueOf(i.event);
+      const n = lanes.indexOf(this.laneOf(i)), hue = this.hues.get(i.event);
       if (i.ran !== undefined && n >= 0) {
         const x1 = clip(this.x(i.at - i.ran)), x2 = clip(this.x(i.at));
         if (x2 > x1) {

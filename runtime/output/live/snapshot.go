@@ -1,0 +1,226 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/outfile"
+	"ppscript/runtime/output"
+)
+
+// This file is --html: the page with the results inside. It is written beside the file and
+// then takes its place, so that who looks at it in between sees all of the state before.
+
+const (
+	// maxSnapshotBytes bounds the intervals that a file has, compressed; the newest are there.
+	maxSnapshotBytes = 8 << 20
+	// A snapshot is written when an interval has ended, but takes no more than a part of the
+	// time: after one that took t, the next waits for restFactor * t.
+	leastRest  = time.Second
+	restFactor = 20
+)
+
+// A Snapshot is the sink of --html.
+type Snapshot struct {
+	*Store
+	path string
+	stop chan struct{}
+	work sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // of writing, until somebody takes it
+}
+
+// SnapshotOpener is the option that asks for a file.
+func SnapshotOpener(path string) output.Opener {
+	return output.Opener{Option: "html", Where: path, Open: func(ctx context.Context) (output.Sink, error) {
+		s := &Snapshot{Store: NewStore(time.Now), path: path, stop: make(chan struct{})}
+		if err := s.try(ctx); err != nil {
+			return nil, diag.FileError("write --html", path, err).OrHint("give a file that you may write to")
+		}
+		return s, nil
+	}}
+}
+
+// try finds out whether the file can be written, before events are opened. What is in it stays
+// until there is something to show.
+func (s *Snapshot) try(ctx context.Context) error {
+	if st, err := os.Stat(s.path); err == nil && !st.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	f, err := outfile.Open(ctx, s.beside(), os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(s.beside()))
+}
+
+func (s *Snapshot) beside() string { return s.path + ".new" }
+
+// Begin implements output.Sink.
+func (s *Snapshot) Begin(about output.About) error {
+	if err := s.Store.Begin(about); err != nil {
+		return err
+	}
+	s.work.Add(1)
+	go s.writer()
+	return nil
+}
+
+// writer writes the file as intervals end, so that a slow disk does not delay the run.
+func (s *Snapshot) writer() {
+	defer s.work.Done()
+	seen := State{}
+	for {
+		state, changed := s.State()
+		if state.Newest != seen.Newest {
+			seen = state
+			began := time.Now()
+			s.fail(s.write())
+			select {
+			case <-time.After(max(leastRest, restFactor*time.Since(began))):
+			case <-s.stop:
+				return
+			}
+			continue
+		}
+		select {
+		case <-changed:
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+func (s *Snapshot) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+}
+
+// Flush implements render.Renderer.
+func (s *Snapshot) Flush() error {
+	s.mu.Lock()
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.Store.Flush()
+}
+
+// Close implements output.Sink.
+func (s *Snapshot) Close() error {
+	close(s.stop)
+	s.work.Wait()
+	if s.err != nil {
+		return s.err // which is told, once
+	}
+	if s.frame == nil {
+		return nil // nothing was observed
+	}
+	if err := s.End(); err != nil {
+		return err
+	}
+	return s.write()
+}
+
+// write writes the file as the run is now.
+func (s *Snapshot) write() (err error) {
+	f, err := outfile.Open(context.Background(), s.beside(), os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(s.beside()) // it is not whole
+		}
+	}()
+	w := bufio.NewWriterSize(f, 64<<10)
+	err = errors.Join(s.show(w), w.Flush(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(s.beside(), s.path)
+}
+
+// show writes the page with what is kept inside.
+func (s *Snapshot) show(w io.Writer) error {
+	about, err := json.Marshal(s.Run())
+	if err != nil {
+		return err
+	}
+	s.Store.mu.Lock()
+	frames, size := s.kept.frames, 0
+	from := len(frames)
+	for from > 0 && (from == len(frames) || size+len(frames[from-1].records) <= maxSnapshotBytes) {
+		from--
+		size += len(frames[from].records)
+	}
+	frames = append([]*Frame(nil), frames[from:]...)
+	lists := []struct {
+		name  string
+		texts [][]byte
+		left  int
+	}{
+		{"log", s.lines.since(0), s.lines.skipped}, {"details", s.details.since(0), s.details.skipped},
+		{"messages", s.notes.since(0), s.notes.skipped},
+	}
+	s.Store.mu.Unlock()
+
+	p := page()
+	// Where a file has no server, its policy is in itself.
+	head := strings.Replace(p.before, "<title>", `<meta http-equiv="Content-Security-Policy" content="`+
+		p.policy+`'none'">`+"\n<title>", 1)
+	if _, err := io.WriteString(w, head); err != nil {
+		return err
+	}
+	if err := embed64(w, `class="run"`, packed(about)); err != nil {
+		return err
+	}
+	for _, f := range frames {
+		attrs := fmt.Sprintf(`class="interval" data-number="%d"`, f.Number)
+		if err := embed64(w, attrs, f.records); err != nil {
+			return err
+		}
+	}
+	for _, l := range lists {
+		attrs := fmt.Sprintf(`class="list" data-name="%s" data-left="%d"`, l.name, l.left)
+		if err := embed64(w, attrs, packed(l.texts...)); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(w, p.after)
+	return err
+}
+
+// embed64 writes data as a part of the page that no browser runs.
+func embed64(w io.Writer, attrs string, data []byte) error {
+	text := base64.StdEncoding.EncodeToString(data)
+	_, err := fmt.Fprintf(w, "<script type=\"text/plain\" %s>%s</script>\n", attrs, text)
+	return err
+}
+
+func packed(texts ...[]byte) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	for _, t := range texts {
+		zip.Write(t) // memory takes everything
+	}
+	zip.Close()
+	return b.Bytes()
+}
