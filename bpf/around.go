@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf"
@@ -28,11 +29,7 @@ type around struct {
 
 // prepareAround settles what a fold keeps, if somebody is sent it.
 func (s *graph) prepareAround(f *foldOp) {
-	wanted := false
-	for _, to := range f.feeds {
-		wanted = wanted || to.emit != nil && to.emit.Around
-	}
-	if !wanted {
+	if !f.keepsEvents() {
 		return
 	}
 	f.around = &around{at: f.size, fields: map[int][]savedField{}}
@@ -50,6 +47,11 @@ func (s *graph) prepareAround(f *foldOp) {
 		})
 	}
 	f.size += sent.AroundHead + f.around.size
+}
+
+// keepsEvents reports that somebody is sent the event with which a state began.
+func (f *foldOp) keepsEvents() bool {
+	return slices.ContainsFunc(f.feeds, func(to feed) bool { return to.emit != nil && to.emit.Around })
 }
 
 // save settles what is kept of the events of a source: all that their records have.
@@ -85,8 +87,9 @@ func (a *around) nodes(i int) []expr.Node {
 }
 
 // note stores the event at hand in the memory whose address memory leaves in R7: its head
-// at one place, its fields at another.
-func (a *around) note(e *eval, memory func(), head, fields int) {
+// at one place, its fields at another. stack is where on the stack the number of its stack
+// stands; 0 is none.
+func (a *around) note(e *eval, memory func(), head, fields int, stack int16) {
 	c := e.code
 	mark := c.Stack
 	context := c.Alloc(8)
@@ -101,6 +104,11 @@ func (a *around) note(e *eval, memory func(), head, fields int) {
 	store(head + sent.AroundTask)
 	c.Load(asm.R0, context)
 	store(head + sent.AroundContext)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	if stack != 0 {
+		c.Load(asm.R0, stack)
+	}
+	store(head + sent.AroundStack)
 	for _, sf := range a.fields[e.hook.Index] {
 		if !sf.text && !sf.array {
 			e.field(asm.R0, sf.field)
@@ -136,7 +144,7 @@ func (o *folder) since(state int16) int16 {
 }
 
 // begins keeps the event at hand if that number has changed.
-func (o *folder) begins(state, before int16) {
+func (o *folder) begins(state, before, stack int16) {
 	a, c := o.fold.around, o.code
 	if a == nil {
 		return
@@ -147,7 +155,7 @@ func (o *folder) begins(state, before int16) {
 	c.Load(asm.R1, before)
 	c.IfReg(asm.JEq, asm.R0, asm.R1, same)
 	o.eval.fail = unknown
-	a.note(o.eval, func() { c.Load(asm.R7, state) }, a.at, a.at+sent.AroundHead)
+	a.note(o.eval, func() { c.Load(asm.R7, state) }, a.at, a.at+sent.AroundHead, stack)
 	if c.Used(unknown) {
 		c.GoTo(same)
 		c.Place(unknown)
@@ -169,7 +177,7 @@ func (s *sender) around() {
 		c.Get(load.AroundMap.Of(s.eval.hook.Index), k, s.eval.fail)
 		c.Stack = mark
 		c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
-	}, r.around+sent.AroundHead, r.around+2*sent.AroundHead+a.size)
+	}, r.around+sent.AroundHead, r.around+2*sent.AroundHead+a.size, out.stack)
 	c.Load(asm.R1, out.state)
 	move := func(from, to, size int) {
 		for o := 0; o < size; o += 8 {

@@ -95,6 +95,8 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 			refuse("delay of what is not a pair")
 		}
 		e.code.Load(dst, e.env.pair.delay)
+	case event.MemberCallchain:
+		foldState{e}.stack(dst, n)
 	case event.MemberPeriod:
 		e.hook.Period(dst)
 	case event.MemberTime:

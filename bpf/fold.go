@@ -67,6 +67,7 @@ const foldLimit = 2048
 type foldEnv struct {
 	fold  *foldOp
 	state int16 // place of the state's address
+	stack int16 // of the number of the event's stack; 0 is not known
 	emit  func(n *expr.Emit)
 }
 
@@ -77,6 +78,7 @@ type emitEnv struct {
 	places []int16
 	key    int16 // of the state
 	state  int16 // place of its address
+	stack  int16 // of the number of the event's stack; 0 is none
 }
 
 func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
@@ -123,6 +125,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		k := keyed{e, in, keysOf(feed.key)}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
+		feed.holds = s.holds(f, e, in, feed.step)
 		own = own && in.pair == nil && len(k.keys) == 1 && owner.Thread(k.keys[0]) &&
 			owner.NeverIdle(e.Event)
 	})
@@ -140,12 +143,15 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	// Texts of the state may be copied from one to another: twice settles it.
 	for range 2 {
 		s.stepsOf(f, func(_ *source, in env, feed *feed) {
-			in.fold = &foldEnv{fold: f}
+			in.fold = &foldEnv{fold: f, stack: -8}
 			f.roomsOf(feed.step, in)
 		})
 		if f.spec.Flush != nil {
 			f.roomsOf(nodeOf(f.spec.Flush), f.flushEnv(0, nil, nil))
 		}
+	}
+	if f.spec.Stacks != nil {
+		f.emits = append(f.emits, 8)
 	}
 	f.size = foldSlots + 8*len(f.spec.Init)
 	f.texts = make([]int, len(f.rooms))
@@ -214,6 +220,7 @@ func (o *folder) feed(feed *feed) {
 	o.eval.fail = failed
 	o.takes(feed, end)
 	o.open(end)
+	stack := o.hold(feed)
 	key := c.Alloc(f.keyLen)
 	o.key = key
 	o.eval.keys(key, f.cols, keysOf(feed.key))
@@ -227,7 +234,7 @@ func (o *folder) feed(feed *feed) {
 		broken = c.Label()
 	}
 	before := o.since(state)
-	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, o.emitted}, broken
+	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, stack, o.emitted}, broken
 	leave := o.eval.enter(feed.step)
 	o.eval.stmt(feed.step)
 	leave()
@@ -237,7 +244,7 @@ func (o *folder) feed(feed *feed) {
 		c.Place(broken)
 		o.count(load.StatErrors)
 		c.Place(free)
-		o.begins(state, before)
+		o.begins(state, before, stack)
 	}
 	if f.locked {
 		foldState{o.eval}.unlock(state)
@@ -321,7 +328,7 @@ func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.Stack
 	out := &emitEnv{fold: f, sizes: f.emits, key: o.key + int16(f.cols[0].Off),
-		state: o.eval.env.fold.state}
+		state: o.eval.env.fold.state, stack: o.eval.env.fold.stack}
 	for i, a := range n.Args {
 		at := c.Alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {
@@ -330,6 +337,15 @@ func (o *folder) emitted(n *expr.Emit) {
 			o.eval.num(a)
 			c.Store(at, asm.R0)
 		}
+		out.places = append(out.places, at)
+	}
+	if f.spec.Stacks != nil {
+		at := c.Alloc(8)
+		c.Emit(asm.Mov.Imm(asm.R0, 0))
+		if f.emitsStack(o.eval.hook.Event.Stream) {
+			c.Load(asm.R0, out.stack)
+		}
+		c.Store(at, asm.R0)
 		out.places = append(out.places, at)
 	}
 	inside, fail := o.eval.env, o.eval.fail

@@ -29,6 +29,7 @@ type graph struct {
 	counted   bool
 	// keepsStacks says that stacks are kept of what is sent.
 	keepsStacks bool
+	held        bool      // folds hold stacks
 	kept        sent.Kept // what is kept, without its events
 	textRoom    int       // of a text whose place only the record tells, where lines show it
 }
@@ -64,10 +65,16 @@ type feed struct {
 	returns bool
 	keep    *record // what is kept of the event; nil is nothing
 
-	fold *foldOp   // of key, which may have several columns
-	step expr.Node // its function
+	folding
 
 	waking
+}
+
+// folding is where events go into a fold, of key, which may have several columns.
+type folding struct {
+	fold  *foldOp
+	step  expr.Node // its function
+	holds bool      // the stack of the event, as a number
 }
 
 // waking is what an event tells of tasks. wakes is the task that it wakes, and wakesOn
@@ -329,7 +336,13 @@ func (s *graph) prepare(host *Host) {
 				case to.emit != nil:
 					to.emit.layEmitted(f)
 				case to.table != nil:
+					ofHeld(to.keys...)
+					for _, a := range to.args {
+						ofHeld(a.fn)
+					}
 					feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
+				case to.fold != nil:
+					ofHeld(to.key, to.step)
 				}
 			}
 		})
@@ -392,6 +405,9 @@ func (s *graph) nodes(i int) []expr.Node {
 		add(f.step)
 		if f.fold.locked {
 			add(cpuNode)
+		}
+		if f.holds {
+			add(stackNode)
 		}
 		if f.fold.around != nil {
 			add(f.fold.around.nodes(i)...)

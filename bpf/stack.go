@@ -54,6 +54,15 @@ func (im *Image) stackMaps() {
 	for n := range s.generations() {
 		im.define(load.StacksMap.Of(n), grows(im.host, w.Kept(), 0, chain.Most))
 	}
+	if s.held {
+		if !im.host.Atomics {
+			refuse("stacks that folds hold are numbered from Linux 5.12 on")
+		}
+		stacks, numbers, count := w.HeldMaps()
+		im.define(load.HeldMap.Of(), grows(im.host, stacks, 0, chain.Most))
+		im.define(load.HeldNumbersMap.Of(), grows(im.host, numbers, 0, chain.Most))
+		im.define(load.HeldCountMap.Of(), count)
+	}
 	if w.User > 0 {
 		im.define(load.FreshMap.Of(), chain.Fresh())
 	}

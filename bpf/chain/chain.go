@@ -161,14 +161,68 @@ func (w *Walker) Keep(key int16, n int, full assembler.Label) {
 	c.Widen()
 	c.IfImm(asm.JEq, asm.R0, -17, kept) // EEXIST
 	c.IfImm(asm.JNE, asm.R0, 0, full)
-	if w.User > 0 {
-		pid := c.Alloc(8)
-		c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainTask, asm.DWord))
-		c.IfImm(asm.JEq, asm.R1, 0, kept)
-		c.Store(pid, asm.R1)
-		c.Put(load.FreshMap.Of(), pid, pid, ebpf.UpdateAny)
-	}
+	w.fresh()
 	c.Place(kept)
+	c.Stack = mark
+}
+
+// Held leaves in R0 the number under which the stack of R7 is held, whose hash is at key;
+// 0 is of no stack. The first program that finds a stack numbers it. It jumps to full if
+// that cannot be.
+func (w *Walker) Held(key int16, full assembler.Label) {
+	c := w.Code
+	mark := c.Stack
+	none, known, mine, end := c.Label(), c.Label(), c.Label(), c.Label()
+	number := c.Alloc(8)
+	c.Load(asm.R1, key)
+	c.IfImm(asm.JEq, asm.R1, 0, none)
+	c.Look(load.HeldNumbersMap.Of(), key, known)
+	c.MapValue(asm.R1, load.HeldCountMap.Of(), 0)
+	c.Emit(asm.Mov.Imm(asm.R2, 1), assembler.Exchange(asm.FetchAdd, asm.R1, asm.R2, 0),
+		asm.Add.Imm(asm.R2, 1))
+	c.Store(number, asm.R2)
+	c.Call(asm.FnKtimeGetNs)
+	c.Emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
+	// The stack comes first: who sees the number finds it.
+	c.MapPtr(asm.R1, load.HeldMap.Of())
+	c.Addr(asm.R2, number)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
+	c.Call(asm.FnMapUpdateElem)
+	c.IfImm(asm.JNE, asm.R0, 0, full)
+	c.Put(load.HeldNumbersMap.Of(), key, number, ebpf.UpdateNoExist)
+	c.IfImm(asm.JEq, asm.R0, 0, mine)
+	// Another CPU was faster, or there is no room.
+	c.MapPtr(asm.R1, load.HeldMap.Of())
+	c.Addr(asm.R2, number)
+	c.Call(asm.FnMapDeleteElem)
+	c.Get(load.HeldNumbersMap.Of(), key, full)
+	c.GoTo(known)
+	c.Place(mine)
+	w.fresh()
+	c.Load(asm.R0, number)
+	c.GoTo(end)
+	c.Place(known)
+	c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord))
+	c.GoTo(end)
+	c.Place(none)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	c.Place(end)
+	c.Stack = mark
+}
+
+// fresh notes the process of the stack of R7.
+func (w *Walker) fresh() {
+	if w.User == 0 {
+		return
+	}
+	c := w.Code
+	mark, none := c.Stack, c.Label()
+	pid := c.Alloc(8)
+	c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainTask, asm.DWord))
+	c.IfImm(asm.JEq, asm.R1, 0, none)
+	c.Store(pid, asm.R1)
+	c.Put(load.FreshMap.Of(), pid, pid, ebpf.UpdateAny)
+	c.Place(none)
 	c.Stack = mark
 }
 
@@ -183,6 +237,14 @@ func (w *Walker) Memory() *ebpf.MapSpec {
 // Kept is a map of stacks, without its bound.
 func (w *Walker) Kept() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: w.size()}
+}
+
+// HeldMaps are those of stacks that are held by number, without their bounds.
+func (w *Walker) HeldMaps() (stacks, numbers, count *ebpf.MapSpec) {
+	stacks = &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: w.size()}
+	numbers = &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: 8}
+	count = &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}
+	return stacks, numbers, count
 }
 
 // Fresh is the map of processes that stacks were kept of.

@@ -13,83 +13,89 @@ import (
 type MapKind uint8
 
 const (
-	GenerationMap MapKind = iota // u64: the generation that counts now, 0 or 1
-	ControlMap                   // u64: the process that counts; the one whose execve makes it count
-	ProcessesMap                 // u32: further processes that count
-	CgroupsMap                   // cgroups, by their place in Target.Cgroups
-	ThreadsMap                   // u32: threads that the target has
-	StatsMap                     // by program and CPU: taken and lost events
-	ZeroMap                      // by table: a row with nothing counted
-	RowsMap                      // by program, table and generation: rows by key
-	SpareMap                     // likewise: where rows are made for which the kernel has no memory at hand
-	DenseMap                     // likewise: rows of small keys
-	SketchMap                    // likewise: the buckets of quantiles
-	WaitMap                      // by join: the events that wait for a partner
-	DepthMap                     // by join of calls: u64, how many wait, by key
-	TreeMap                      // likewise: the number of a call, by that of its caller and its function
-	NodesMap                     // likewise: calls by number
-	NodeCountMap                 // likewise: u64, how many numbers were given
-	RunningMap                   // by join: who runs on each CPU
-	FoldMap                      // by fold: states by key
-	InitialMap                   // by fold: a state at its begin
-	FlushMap                     // by fold: a state that is flushed
-	AroundMap                    // by program: where what a fold emits is put between its events
-	MadeMap                      // by fold: u64, how many states programs made
-	ChainMap                     // by program: where a stack is walked
-	StacksMap                    // by generation: stacks by their hash
-	FreshMap                     // u32: processes with new user stacks
-	WholeMap                     // by program: where records are made that are larger than the stack
-	SendMap                      // by CPU: sendState
-	BuffersMap                   // by CPU: its buffer
-	BufferMap                    // the buffer of a CPU
-	NamesMap                     // by program: the names of the places where it is attached
-	BusyMap                      // by program and CPU: how many run, where they can be preempted
-	LateMap                      // by program: texts of a system call that are missing, by thread
-	LateCountMap                 // u64: how many of these there are, or more
-	PlaceMap                     // by CPU: nothing; it is known where the value of each CPU lies
-	LateTextsMap                 // the buffer of texts that were read when the call ended
-	KeptMap                      // the newest events of all CPUs
-	KeptCountMap                 // u64 by CPU: how many of these were begun
+	GenerationMap  MapKind = iota // u64: the generation that counts now, 0 or 1
+	ControlMap                    // u64: the process that counts; the one whose execve makes it count
+	ProcessesMap                  // u32: further processes that count
+	CgroupsMap                    // cgroups, by their place in Target.Cgroups
+	ThreadsMap                    // u32: threads that the target has
+	StatsMap                      // by program and CPU: taken and lost events
+	ZeroMap                       // by table: a row with nothing counted
+	RowsMap                       // by program, table and generation: rows by key
+	SpareMap                      // likewise: where rows are made for which the kernel has no memory at hand
+	DenseMap                      // likewise: rows of small keys
+	SketchMap                     // likewise: the buckets of quantiles
+	WaitMap                       // by join: the events that wait for a partner
+	DepthMap                      // by join of calls: u64, how many wait, by key
+	TreeMap                       // likewise: the number of a call, by that of its caller and its function
+	NodesMap                      // likewise: calls by number
+	NodeCountMap                  // likewise: u64, how many numbers were given
+	RunningMap                    // by join: who runs on each CPU
+	FoldMap                       // by fold: states by key
+	InitialMap                    // by fold: a state at its begin
+	FlushMap                      // by fold: a state that is flushed
+	AroundMap                     // by program: where what a fold emits is put between its events
+	MadeMap                       // by fold: u64, how many states programs made
+	ChainMap                      // by program: where a stack is walked
+	StacksMap                     // by generation: stacks by their hash
+	HeldMap                       // stacks that folds hold, by number
+	HeldNumbersMap                // u64: the number of a stack, by its hash
+	HeldCountMap                  // u64: how many numbers were given
+	FreshMap                      // u32: processes with new user stacks
+	WholeMap                      // by program: where records are made that are larger than the stack
+	SendMap                       // by CPU: sendState
+	BuffersMap                    // by CPU: its buffer
+	BufferMap                     // the buffer of a CPU
+	NamesMap                      // by program: the names of the places where it is attached
+	BusyMap                       // by program and CPU: how many run, where they can be preempted
+	LateMap                       // by program: texts of a system call that are missing, by thread
+	LateCountMap                  // u64: how many of these there are, or more
+	PlaceMap                      // by CPU: nothing; it is known where the value of each CPU lies
+	LateTextsMap                  // the buffer of texts that were read when the call ended
+	KeptMap                       // the newest events of all CPUs
+	KeptCountMap                  // u64 by CPU: how many of these were begun
 )
 
 var mapNames = [...]string{
-	GenerationMap: "generation",
-	ControlMap:    "control",
-	ProcessesMap:  "processes",
-	CgroupsMap:    "cgroups",
-	ThreadsMap:    "threads",
-	StatsMap:      "stat",
-	ZeroMap:       "zero",
-	RowsMap:       "rows",
-	SpareMap:      "spare",
-	DenseMap:      "few",
-	SketchMap:     "dist",
-	WaitMap:       "wait",
-	DepthMap:      "depth",
-	TreeMap:       "tree",
-	NodesMap:      "nodes",
-	NodeCountMap:  "nodecount",
-	RunningMap:    "runs",
-	FoldMap:       "fold",
-	InitialMap:    "init",
-	FlushMap:      "flush",
-	AroundMap:     "around",
-	MadeMap:       "made",
-	ChainMap:      "chain",
-	StacksMap:     "stacks",
-	FreshMap:      "fresh",
-	WholeMap:      "whole",
-	SendMap:       "send",
-	BuffersMap:    "buffers",
-	BufferMap:     "buffer",
-	NamesMap:      "names",
-	BusyMap:       "busy",
-	LateMap:       "late",
-	LateCountMap:  "latecount",
-	PlaceMap:      "place",
-	LateTextsMap:  "latetexts",
-	KeptMap:       "kept",
-	KeptCountMap:  "keptcount",
+	GenerationMap:  "generation",
+	ControlMap:     "control",
+	ProcessesMap:   "processes",
+	CgroupsMap:     "cgroups",
+	ThreadsMap:     "threads",
+	StatsMap:       "stat",
+	ZeroMap:        "zero",
+	RowsMap:        "rows",
+	SpareMap:       "spare",
+	DenseMap:       "few",
+	SketchMap:      "dist",
+	WaitMap:        "wait",
+	DepthMap:       "depth",
+	TreeMap:        "tree",
+	NodesMap:       "nodes",
+	NodeCountMap:   "nodecount",
+	RunningMap:     "runs",
+	FoldMap:        "fold",
+	InitialMap:     "init",
+	FlushMap:       "flush",
+	AroundMap:      "around",
+	MadeMap:        "made",
+	ChainMap:       "chain",
+	StacksMap:      "stacks",
+	HeldMap:        "held",
+	HeldNumbersMap: "heldnumbers",
+	HeldCountMap:   "heldcount",
+	FreshMap:       "fresh",
+	WholeMap:       "whole",
+	SendMap:        "send",
+	BuffersMap:     "buffers",
+	BufferMap:      "buffer",
+	NamesMap:       "names",
+	BusyMap:        "busy",
+	LateMap:        "late",
+	LateCountMap:   "latecount",
+	PlaceMap:       "place",
+	LateTextsMap:   "latetexts",
+	KeptMap:        "kept",
+	KeptCountMap:   "keptcount",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

@@ -2,6 +2,8 @@ package load
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -55,15 +57,37 @@ func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
 	ids := stackIDs{}
 	kernel := r.im.StackRoom
 	err := r.words(StacksMap.Of(n)).drain(func(key []byte, v []uint64) {
-		s := Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8])}
-		words := v[ChainWords/8:]
-		s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
-		if len(s.User) > 0 {
-			s.PID, s.Image = int32(v[ChainTask/8]), uint32(v[ChainTask/8]>>32)
-		}
-		ids[[StackKey]byte(key)] = number(&s)
+		ids[[StackKey]byte(key)] = number(stackIn(v, kernel))
 	})
 	return ids, err
+}
+
+// stackIn is the stack in a value that has room for so many kernel addresses.
+func stackIn(v []uint64, kernel int) *Stack {
+	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8])}
+	words := v[ChainWords/8:]
+	s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
+	if len(s.User) > 0 {
+		s.PID, s.Image = int32(v[ChainTask/8]), uint32(v[ChainTask/8]>>32)
+	}
+	return s
+}
+
+// Held is the stack that folds of programs hold as a number; nil if there is none of it.
+func Held(r *Run, number uint64) (*Stack, error) {
+	if r.maps[HeldMap.Of()] == nil {
+		return nil, nil
+	}
+	m := r.words(HeldMap.Of())
+	v := make([]uint64, m.value)
+	err := m.lookup(binary.LittleEndian.AppendUint32(nil, uint32(number)), v)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a stack: %w", err)
+	}
+	return stackIn(v, r.im.StackRoom), nil
 }
 
 // id is the number of a row's stack, in the packed form of a number.

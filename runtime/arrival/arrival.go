@@ -1,6 +1,6 @@
 // Package arrival reads what joins of programs have not handed out: the events that wait for
-// a partner, and the tree of calls. Session gives it to the plan's instance, whose joins ask
-// when an interval ends.
+// a partner, and the tree of calls; and the stacks that folds of programs hold. Session gives
+// it to the plan's instance, whose joins ask when an interval ends.
 package arrival
 
 import (
@@ -24,7 +24,10 @@ type Programs struct {
 	Streams, Events []*event.Stream
 	Now             func() event.Time
 	Failed          func(error)
+	// Number numbers a stack that programs found.
+	Number func(*load.Stack) uint64
 
+	stacks map[uint64]uint64 // by the number that programs hold
 	missed map[*join.Spec]*missed
 }
 
@@ -76,6 +79,26 @@ func (m *missed) gap(g join.Gap) {
 		m.gaps = slices.Delete(m.gaps, 0, 1)
 	}
 	m.gaps = append(m.gaps, g)
+}
+
+// Stack is the number of a stack that programs hold as another one; 0 is of one that found
+// no room.
+func (p *Programs) Stack(held uint64) uint64 {
+	if number, known := p.stacks[held]; known || held == 0 {
+		return number
+	}
+	s, err := load.Held(p.Run, held)
+	if err != nil {
+		p.Failed(err)
+	}
+	if s == nil {
+		return 0
+	}
+	if p.stacks == nil {
+		p.stacks = map[uint64]uint64{}
+	}
+	p.stacks[held] = p.Number(s)
+	return p.stacks[held]
 }
 
 // Calls are those of a join that nests, as far as programs have seen them.

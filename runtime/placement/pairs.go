@@ -64,8 +64,8 @@ func (p *Placer) pairs() (*pairSender, string) {
 		if n.op == nil || n.no != "" {
 			continue
 		}
-		if p.Stacked != "" && (n.op.Fold != nil || n.op.Around || n.op.Join != nil && n.op.Join.Left != nil) {
-			return nil, p.Stacked + ", which are sent with pairs only"
+		if p.Stacked != "" && (n.op.Around || n.op.Join != nil && n.op.Join.Left != nil) {
+			return nil, p.Stacked + ", which are sent with pairs, and what folds emit, only"
 		}
 		if f := n.op.Fold; f != nil && f.Out != nil {
 			part := s.add(f.Out)

@@ -80,9 +80,13 @@ type FoldRun struct {
 	flusher *fold.Flusher
 	flushed outlet
 	taken   []*event.Stream // of the events that programs take
+	stacks  *heldStacks     // of what programs emit; nil if that has none
 }
 
 func (n *foldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
+
+// hasStacks reports that states, or what is emitted, may have numbers of stacks.
+func (n *foldOp) hasStacks() bool { return n.Holds || n.spec.Stacks != nil }
 
 func (n *foldOp) instantiate(*Instance) Running { return &FoldRun{foldOp: n} }
 
@@ -98,6 +102,7 @@ func (r *FoldRun) Events(evs []*event.Event) {
 				d.Start.Stream, d.End.Stream = r.taken[d.Start.Stream.Index], r.taken[d.End.Stream.Index]
 			}
 		}
+		r.stacks.number(evs)
 		r.next.Events(evs)
 		return
 	}
@@ -117,10 +122,13 @@ func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
 func (r *FoldRun) start(in *Instance) {
 	s := r.spec
 	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
+	if in.programsDo(r.foldOp) && r.hasStacks() {
+		r.stacks = newHeldStacks(in, s.Out)
+	}
 	if s.Flush != nil && in.Kernel != nil {
 		to := r.to()
 		if in.programsDo(r.foldOp) {
-			to = r.flushed.to()
+			to = r.stacks.in(r.flushed.to())
 		}
 		r.flusher = fold.NewFlusher(s, to)
 		in.fails(r.Name, r.flusher.Errors(), true)
@@ -352,8 +360,6 @@ func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
 	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():
 		return placement.Work{}, "the flush function of " + n.Name + " stays interpreted"
-	case n.spec.Stacks != nil || n.Holds:
-		return placement.Work{}, n.Name + " keeps or emits stacks"
 	}
 	no := ""
 	n.spec.Step.Each(func(p *expr.Program) {

@@ -42,6 +42,8 @@ type Programs interface {
 	Missed(of *join.Spec) []join.Gap
 	// Calls is the tree of a join of calls.
 	Calls(of *join.Spec) []join.Call
+	// Stack is the number of a stack that folds hold as another one.
+	Stack(held uint64) uint64
 }
 
 // Running is an operator of an instance. It takes events by its sinks.

@@ -14,6 +14,7 @@ import (
 //	u64 time     CLOCK_MONOTONIC, ns
 //	u64 task     process in the upper half, thread in the lower
 //	u64 context  as in a pair (pair.go)
+//	u64 stack    its number, of programs; 0 is none
 
 // The places in a head.
 const (
@@ -21,7 +22,8 @@ const (
 	AroundTime    = 8
 	AroundTask    = 16
 	AroundContext = 24
-	AroundHead    = 32
+	AroundStack   = 32
+	AroundHead    = 40
 )
 
 // Around says where the two events are in a record of what a fold emits.
@@ -54,10 +56,18 @@ func newArounds(a *Around, streams []*event.Stream) *arounds {
 	return s
 }
 
+// A part is the memory of one of the two events. Its stack, if it has one, is in a slot.
+type part struct {
+	event   event.Event
+	derived event.Derived
+	stack   [1]event.Value
+}
+
 // show makes two events those of a record, and d an event between them. If the first is
 // not known, it is between none.
-func (s *arounds) show(events []event.Event, d *event.Derived, e *event.Event, sent []byte) bool {
-	for i := range events {
+func (s *arounds) show(parts []part, d *event.Derived, e *event.Event, sent []byte) bool {
+	for i := range parts {
+		p := &parts[i]
 		head := sent[s.At+i*AroundHead:]
 		u64 := binary.LittleEndian.Uint64
 		at := int(u64(head[AroundEvent:])) - 1
@@ -72,12 +82,17 @@ func (s *arounds) show(events []event.Event, d *event.Derived, e *event.Event, s
 			return false
 		}
 		task, context := u64(head[AroundTask:]), u64(head[AroundContext:])
-		events[i] = event.Event{Kind: event.Sample, Time: event.Time(u64(head[AroundTime:])),
+		p.event = event.Event{Kind: event.Sample, Time: event.Time(u64(head[AroundTime:])),
 			PID: int32(task >> 32), TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring,
 			Stream: s.streams[at], Raw: raw}
 		common(raw, s.streams[at].Schema, task, context)
+		if stack := u64(head[AroundStack:]); stack != 0 {
+			p.stack[0] = event.UintOf(stack)
+			p.derived.Slots = p.stack[:]
+			p.event.Derived = &p.derived
+		}
 	}
-	d.Start, d.End = &events[0], &events[1]
+	d.Start, d.End = &parts[0].event, &parts[1].event
 	return true
 }
 

@@ -52,7 +52,7 @@ func NewEmitted(e *Emits, stream *event.Stream, events []*event.Stream) *Emitted
 type madeEmits struct {
 	deriveds []event.Derived
 	slots    []event.Value
-	events   []event.Event // around each of them; nil if none are sent
+	parts    []part // around each of them; nil if none are sent
 }
 
 // Show makes e the event of a record; false if that is too short. The time and the CPU
@@ -71,7 +71,7 @@ func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 			slots:    make([]event.Value, n*pairChunk),
 		})
 		if s.around != nil {
-			s.chunks[s.chunk].events = make([]event.Event, 2*pairChunk)
+			s.chunks[s.chunk].parts = make([]part, 2*pairChunk)
 		}
 	}
 	m := &s.chunks[s.chunk]
@@ -93,7 +93,7 @@ func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 		slots[i] = event.StrOf(s.texts.Of(text))
 	}
 	*derived = event.Derived{Slots: slots}
-	if s.around != nil && !s.around.show(m.events[2*at:2*at+2], derived, e, sent) {
+	if s.around != nil && !s.around.show(m.parts[2*at:2*at+2], derived, e, sent) {
 		return false
 	}
 	task := binary.LittleEndian.Uint64(rec[HeadTask:])

@@ -26,6 +26,7 @@ type env struct {
 	// sender is the programs that send events; nil if there are none, and
 	// noProjection then may say why.
 	sender       *load.Run
+	quiet        quiet
 	noProjection string
 	sieves       sieves
 	memory       *expr.Kernel // what expressions read of the kernel; nil of recordings

@@ -55,7 +55,8 @@ func hasOwnStacks(p *plan.Plan) bool {
 
 // forget gives up what nobody needs if there are many stacks.
 func (w *runStacks) forget(r *run) {
-	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || joinsHold(r.instance) {
+	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || joinsHold(r.instance) ||
+		r.instance.HoldsStacks() {
 		return
 	}
 	for _, d := range r.results.deliveries {

@@ -33,7 +33,7 @@ type kernelRun struct {
 	hooks *perf.Hooks // events that perf samples; nil if there are none
 	side  *sideBand   // nil if nobody must know what processes map
 	swept time.Time
-	quiet int // looks at processes that found nothing new, one after the other
+	quiet quiet
 	// hidden is how many events about ppscript itself were not counted by stack.
 	hidden uint64
 	gaps   uint64 // of the hooks, as told
@@ -237,13 +237,10 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 // nap is how long the loop may sleep. What processes map is looked at while they
 // are there.
 func (k *kernelRun) nap() time.Duration {
-	switch {
-	case k.side == nil:
+	if k.side == nil {
 		return idleTime
-	case k.quiet < quietLooks:
-		return pollTime
 	}
-	return min(idleTime, pollTime<<min(k.quiet-quietLooks, 16))
+	return k.quiet.nap()
 }
 
 // collect brings the interval's rows to the tables, and returns what was lost.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
@@ -80,17 +81,33 @@ func (k *kernelRun) look(r *run, final bool) error {
 	if k.side == nil {
 		return nil
 	}
-	pids, err := k.run.Fresh()
+	return k.quiet.look(r.stacks, k.run)
+}
+
+// quiet is how many looks at processes found nothing new, one after the other.
+type quiet int
+
+// look looks at the processes that had a first stack since the last call.
+func (q *quiet) look(stacks *runStacks, programs *load.Run) error {
+	pids, err := programs.Fresh()
 	if err != nil {
 		return fmt.Errorf("read new processes: %w", err)
 	}
-	if k.quiet++; len(pids) > 0 {
-		k.quiet = 0
+	if *q++; len(pids) > 0 {
+		*q = 0
 	}
 	for _, pid := range pids {
-		r.stacks.Hold(int32(pid), load.Now())
+		stacks.Hold(int32(pid), load.Now())
 	}
 	return nil
+}
+
+// nap is how long it takes to the next look.
+func (q quiet) nap() time.Duration {
+	if q < quietLooks {
+		return pollTime
+	}
+	return min(idleTime, pollTime<<min(q-quietLooks, 16))
 }
 
 // number is the number of a stack that a program found.

@@ -196,7 +196,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	case r.in.kernel != nil:
 		err = r.in.kernel.wait(ctx, r, timeout)
 	case r.in.src != nil:
-		if err = r.env.sweep(); err == nil {
+		if err = errors.Join(r.env.sweep(), lookAtSent(r)); err == nil {
 			r.in.polled = r.clock.Now()
 			err = r.in.src.Poll(ctx, timeout)
 		}
@@ -232,6 +232,9 @@ func (r *run) nap() time.Duration {
 		return pollTime // a recording
 	case r.plan.Watch && !r.env.watch.Told:
 		return time.Second
+	}
+	if sendsStacks(r) {
+		return r.env.quiet.nap()
 	}
 	return idleTime
 }

@@ -87,7 +87,7 @@ func programs(r *run) {
 		return
 	}
 	p := &arrival.Programs{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
-		Failed: func(err error) { r.results.failed = cmp.Or(r.results.failed, err) }}
+		Number: r.stacks.number, Failed: func(err error) { r.results.failed = cmp.Or(r.results.failed, err) }}
 	if r.in.kernel != nil {
 		p.Run = r.in.kernel.run
 	}
@@ -140,6 +140,20 @@ func (r *run) sent() (event.Loss, error) {
 	l, err := r.env.sender.Loss()
 	lost.Add(l.Joins)
 	return lost, err
+}
+
+// lookAtSent looks at processes that had a first stack of those that programs send, while
+// they are there.
+func lookAtSent(r *run) error {
+	if !sendsStacks(r) {
+		return nil
+	}
+	return r.env.quiet.look(r.stacks, r.env.sender)
+}
+
+// sendsStacks reports that programs send stacks.
+func sendsStacks(r *run) bool {
+	return r.env.sender != nil && (r.instance.HoldsStacks() || sending(r.plan).SendsStacks())
 }
 
 // sweep cleans the set of traced processes, now and then.

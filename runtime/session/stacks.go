@@ -95,6 +95,9 @@ func (w *runStacks) read(r *run) {
 			continue
 		} else {
 			reader := w.Reader(own.Members, s, e.Stack.Dwarf())
+			if r.instance.HoldsStacks() {
+				reader = &plan.HeldMembers{Members: reader, Instance: r.instance}
+			}
 			own.Members = reader
 			if r.in.live != nil {
 				// Without a map of streams, events come with the source's own.

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -411,6 +412,12 @@ func (c *Comparison) lines(t testing.TB, words map[string]string, output string)
 			if !timed.MatchString(name) && !slices.Contains(c.Ignore, name) {
 				line += fmt.Sprintf(" %s=%v", name, fields[name])
 			}
+		}
+		for _, stack := range [][]testkit.Frame{e.Stack, e.Waker} {
+			for _, f := range stack {
+				line += " " + cmp.Or(f.Symbol, f.Addr)
+			}
+			line += ";"
 		}
 		lines = append(lines, line)
 	}

@@ -115,6 +115,7 @@ var Comparisons = []Comparison{
 
 	{Script: "task_state", Args: "--perins --filter={name}-*" + callchains, Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--interruptible --uninterruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "task_state", Args: "--than=1us --interruptible -g", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--than=1us --interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--no-interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--than=1ns --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},

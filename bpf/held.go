@@ -1,0 +1,85 @@
+package bpf
+
+import (
+	"slices"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file has folds hold stacks as numbers, as they do natively: the program numbers the
+// stack of the event before the step function runs, and keeps it under its number until
+// the end. Who reads what a fold emits asks for the stack when it sees a number for the
+// first time (load.Held). Numbers of programs and of ppscript are different ones, so that
+// nobody but the reader of an emitted event takes one for the other.
+
+// stackNode is the event's stack.
+var stackNode = memberNode(event.StackName, event.MemberCallchain)
+
+// holds reports that a step function, or what it emits, has the stack of the event, in the
+// program of a source.
+func (s *graph) holds(f *foldOp, e *source, in env, step expr.Node) bool {
+	emits := f.emitsStack(e.Stream) || f.keepsEvents() && e.Stack != nil
+	if !emits && !slices.ContainsFunc(expr.UsesOf(step).Fields, func(r *expr.Field) bool {
+		return r.F.Place == event.InMember && r.F.Stack()
+	}) {
+		return false
+	}
+	if in.pair != nil || in.out != nil {
+		refuse("a fold holds the stack of an event that is made of others")
+	}
+	stackOf(e.Event, stackNode)
+	e.stacked, s.held = true, true
+	return true
+}
+
+// emitsStack reports that what a fold emits has the stack of the event at hand, beside
+// what its function says.
+func (f *foldOp) emitsStack(stream int) bool {
+	return stream < len(f.spec.Stacks) && f.spec.Stacks[stream] != nil
+}
+
+// hold numbers the stack of the event, and returns where on the stack of the program the
+// number stands; 0 if nobody wants it.
+func (o *folder) hold(feed *feed) int16 {
+	if !feed.holds {
+		return 0
+	}
+	c := o.code
+	at := c.Alloc(8)
+	mark := c.Stack
+	key, full, done := c.Alloc(load.StackKey), c.Label(), c.Label()
+	o.walk.Leave(key, stackOf(o.eval.hook.Event, stackNode), full)
+	o.walk.Held(key, full)
+	c.GoTo(done)
+	c.Place(full)
+	o.count(load.StatEvicted)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	c.Place(done)
+	c.Store(at, asm.R0)
+	c.Stack = mark
+	return at
+}
+
+// stack reads the number of the event's stack.
+func (e foldState) stack(dst asm.Register, n *expr.Field) {
+	if e.env.fold == nil || e.env.fold.stack == 0 || n.Part != expr.Self || e.env.out != nil {
+		refuse("the stack of an event is a number for the functions of folds alone")
+	}
+	e.code.Load(dst, e.env.fold.stack)
+}
+
+// ofHeld refuses what counts by a stack that a fold emits: its number means nothing here.
+func ofHeld(nodes ...expr.Node) {
+	for _, n := range nodes {
+		for _, r := range expr.UsesOf(n).Fields {
+			if r.F.Place == event.InSlot && r.F.Stack() && !hook.IsStack(r) {
+				refuse("field %s of what a fold emits is a stack, which has its number in ppscript", r.F.Name)
+			}
+		}
+	}
+}
