@@ -15,7 +15,12 @@ type Of struct {
 }
 
 // Forget makes all attributes those that the events bring themselves.
-func (c *Cache) Forget() { c.vars, c.all, c.stream = nil, nil, nil }
+func (c *Cache) Forget() {
+	c.vars, c.all, c.stream = nil, nil, nil
+	if c.parts != nil {
+		c.parts.Forget()
+	}
+}
 
 // Bind makes a computed value an attribute of events. Where two streams of one
 // schema compute it differently and which of them an event is of is not known,

@@ -160,6 +160,25 @@ type Cache struct {
 	// vars are the computed values (let) of events.
 	vars  map[Of]map[string]*expr.Program
 	frame expr.Frame
+	// parts is for the events of pairs, which are of other streams; whole is that of their
+	// pairs, which has the computed values.
+	parts, whole *Cache
+}
+
+// ofParts is the Cache of the events of pairs.
+func (c *Cache) ofParts() *Cache {
+	if c.parts == nil {
+		c.parts = &Cache{whole: c}
+	}
+	return c.parts
+}
+
+// computed is the program of a computed value; nil if there is none.
+func (c *Cache) computed(of Of, name string) *expr.Program {
+	for c.whole != nil {
+		c = c.whole
+	}
+	return c.vars[of][name]
 }
 
 // recent remembers accessors by the identity of the name's bytes: an
@@ -206,10 +225,10 @@ func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 		var prog *expr.Program
 		if s != nil {
 			schema = s.Schema
-			prog = c.vars[Of{Stream: s.Index + 1}][name]
+			prog = c.computed(Of{Stream: s.Index + 1}, name)
 		}
 		if prog == nil {
-			prog = c.vars[Of{Schema: schema}][name]
+			prog = c.computed(Of{Schema: schema}, name)
 		}
 		if prog != nil {
 			acc = &Access{How: howVar, prog: prog}
@@ -246,7 +265,7 @@ func (v *View) part(slot **View, e *event.Event) starlark.Value {
 		return starlark.None
 	}
 	if *slot == nil {
-		*slot = New()
+		*slot = &View{cache: v.cache.ofParts()}
 	}
 	(*slot).Show(e)
 	return *slot

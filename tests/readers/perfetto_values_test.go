@@ -119,7 +119,7 @@ func TestPerfettoWeights(t *testing.T) {
 func TestPerfettoInEachEngine(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	wants := map[string]int64{}
-	for _, engine := range []string{"perf", "bpf"} {
+	for _, engine := range []string{"perf", "bpf", "interp"} {
 		path := filepath.Join(t.TempDir(), "out.pftrace")
 		out := testkit.Run(t, testkit.PPScript(t), "syscalls", "--engine", engine, "--perfetto", path,
 			"--format", "json", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1000").Want(t, 0)
