@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppscript/cmd/ppscript/remote"
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/output/live"
 	"ppscript/runtime/perf"
@@ -41,6 +42,7 @@ type aside struct {
 	sinks      []outputs.Opener // of the options that name them
 	linesAside bool             // one of them takes the lines of events
 	page       page
+	remote     remote.Options
 }
 
 // A page is the values of the options about pages that show a run.
@@ -50,15 +52,28 @@ type page struct {
 	server *live.Server
 }
 
-// sinks are what shows them.
-func (p *page) sinks(a *app) (list []outputs.Opener) {
-	if p.server != nil {
-		list = append(list, p.server.Opener(func(line string) { fmt.Fprintln(a.Stderr, "ppscript: "+line) }))
+// openers are what opens all of them for a run of a script. say takes messages of what is sent,
+// from any goroutine.
+func (s *aside) openers(a *app, script string, say func(line string)) ([]outputs.Opener, error) {
+	var server remote.Handler
+	if s.page.server != nil {
+		server = s.page.server
 	}
-	if p.html != "" {
-		list = append(list, live.SnapshotOpener(p.html))
+	more, err := s.remote.Sinks(script, server, say)
+	if err != nil {
+		return nil, err
 	}
-	return list
+	list := append(slices.Clip(s.sinks), more...)
+	if s.page.server != nil {
+		list = append(list, s.page.server.Opener(func(line string) {
+			fmt.Fprintln(a.Stderr,
+				"ppscript: "+line)
+		}))
+	}
+	if s.page.html != "" {
+		list = append(list, live.SnapshotOpener(s.page.html))
+	}
+	return list, nil
 }
 
 // hidesLines reports that lines of events which go to a file are not printed as well: nobody
@@ -92,7 +107,8 @@ func (c *common) check() error {
 		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").
 			WithHint("give one of them")
 	case o.Stacks.FlameBase != "" && o.Stacks.FlameGraph == "":
-		return usagef("option", "--flame-base", "there is no picture").WithHint("add --flame-graph FILE.svg")
+		return usagef("option", "--flame-base",
+			"there is no picture").WithHint("add --flame-graph FILE.svg")
 	case o.Clock.TSC && (o.Clock.KVM != "" || o.Clock.Monotonic) || o.Clock.KVM != "" && o.Clock.Monotonic:
 		return usagef("option", "--tsc", "only one clock is possible").
 			WithHint("give one of --tsc, --kvmclock, --monotonic")
@@ -103,6 +119,11 @@ func (c *common) check() error {
 	} else if c.page.token != "" {
 		return usagef("option", "--http-token", "there is no page").WithHint("add --http 127.0.0.1:8080")
 	}
+	if err := c.remote.Check(); err != nil {
+		return err
+	}
+	o.Show.Whole = c.page.http != "" || c.remote.OTLP != ""
+	o.Stacks.Profiles = c.remote.Profiles()
 	if err := c.checkInput(); err != nil {
 		return err
 	}
@@ -163,7 +184,8 @@ func (c *common) checkInput() error {
 		given bool
 		what  string
 	}{{t.PIDs != nil, "-p"}, {t.TIDs != nil, "-t"}, {t.CPUs != nil, "-C"}, {t.Cgroups != nil, "--cgroups"},
-		{t.System, "--system"}, {t.Inherit != perf.Default, "--inherit"}, {o.Clock.Monotonic, "--monotonic"}, {t.Workload != nil, "a command"}} {
+		{t.System, "--system"}, {t.Inherit != perf.Default, "--inherit"}, {o.Clock.Monotonic,
+			"--monotonic"}, {t.Workload != nil, "a command"}} {
 		if x.given {
 			return usagef("option", "--input", "a recording has no target, and %s is given", x.what).
 				WithHint("leave out %s; what to keep of a recording is a filter's job", x.what)
@@ -179,7 +201,8 @@ func (c *common) readOrderMemory(r *reader, f *flag) {
 		err = fmt.Errorf("got %s, want 64k at least", text)
 	}
 	if err != nil {
-		r.fail(usagef("option", "--order-mem", "%w", err).WithHint("write --order-mem 64m, or leave it out"))
+		r.fail(usagef("option", "--order-mem", "%w",
+			err).WithHint("write --order-mem 64m, or leave it out"))
 	}
 	c.options.Reading.OrderBytes = int(n)
 }
@@ -219,7 +242,8 @@ func (c *common) readHTTP(r *reader, f *flag) {
 
 func (c *common) readKVMClock(r *reader, f *flag) {
 	if c.options.Clock.KVM, _ = f.last(); c.options.Clock.KVM == "" {
-		r.fail(usagef("option", "--kvmclock", "no virtual machine is named").WithHint("write --kvmclock PID"))
+		r.fail(usagef("option", "--kvmclock",
+			"no virtual machine is named").WithHint("write --kvmclock PID"))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/runtime/output/metric"
 	"ppscript/runtime/output/parquet"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/render"
@@ -138,6 +139,14 @@ func (c *common) outputOptions() []*flag {
 			help: "the secret in the address of the page of --http, the same in each run; else it is made up"},
 		{name: "html", metavar: "FILE", kind: aPath, read: readPath(&c.page.html),
 			help: "write the same page to FILE, with the results inside, at the end of each interval, and of the run. Lines of events are then printed only with -o or --format"},
+		{name: "otlp", metavar: "URL", read: readURL(&c.remote.OTLP),
+			help: "send metrics to an OpenTelemetry collector at the end of each interval, by OTLP/HTTP: http://localhost:4318. $OTEL_EXPORTER_OTLP_HEADERS has headers, secrets too"},
+		{name: "otlp-profiles", metavar: "URL", read: readURL(&c.remote.OTLPProfiles),
+			help: "send the stacks of each interval to an OpenTelemetry collector (v1development). Lines of events are then printed only with -o or --format"},
+		{name: "pyroscope", metavar: "URL", read: readURL(&c.remote.Pyroscope),
+			help: "send the stacks of each interval to Pyroscope: http://localhost:4040. $PYROSCOPE_HEADERS has headers, such as authorization=Bearer%20TOKEN. Lines of events are then printed only with -o or --format"},
+		{name: "metrics-series", metavar: "COUNT", deflt: strconv.Itoa(metric.DefaultSeries), read: readSeries(&c.remote.Series),
+			help: "how many keys of a result have metrics of their own, at /metrics of --http and with --otlp; the others share a row, __other__"},
 		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: alone{value: "yes"}, deflt: "yes with --pprof, --speedscope, --flame-graph, --perfetto and --firefox", read: readChoice(&o.Symbols.Lines),
 			help: "yes or no: name source files, lines and inlined functions in stacks"},
 		{name: "symfs", metavar: "DIR", kind: aPath, read: c.readSymRoot,

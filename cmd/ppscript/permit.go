@@ -29,7 +29,10 @@ var writers = map[string]bool{
 
 // ownWords are the common options that only the user gives: a script cannot have
 // defaults for them.
-var ownWords = map[string]bool{"allow": true, "token-file": true, "http": true, "http-token": true}
+var ownWords = map[string]bool{
+	"allow": true, "token-file": true, "http": true, "http-token": true, "otlp": true, "otlp-profiles": true,
+	"pyroscope": true,
+}
 
 // permits lists the rights of a run beyond reading events and showing results.
 type permits struct {

@@ -69,7 +69,8 @@ func readChoice(to *string) func(*reader, *flag) {
 				return
 			}
 		}
-		r.fail(usagef("option", "--"+f.name, "got %q, want one of %s%s", text, strings.Join(f.choices, ", "),
+		r.fail(usagef("option", "--"+f.name, "got %q, want one of %s%s", text, strings.Join(f.choices,
+			", "),
 			diag.DidYouMean(text, f.choices)).
 			WithHint("write --%s %s", f.name, f.choices[0]))
 	}
@@ -102,6 +103,21 @@ func readMoment(to *perfdata.Moment) func(*reader, *flag) {
 
 func readCount(to *uint64, low int64, hint string) func(*reader, *flag) {
 	return func(r *reader, f *flag) { *to = uint64(r.number(f, low, 1<<62, hint)) }
+}
+
+// readSeries reads how many series a result may have.
+func readSeries(to *int) func(*reader, *flag) {
+	return func(r *reader, f *flag) { *to = int(r.number(f, 1, 1e6, "use --metrics-series 1000")) }
+}
+
+// readURL reads the address of a server; the text is checked with the other options.
+func readURL(to *string) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		if *to, _ = f.last(); *to == "" {
+			r.fail(usagef("option", "--"+f.name,
+				"the address is empty").WithHint("write --%s http://HOST:PORT", f.name))
+		}
+	}
 }
 
 // readWatermark reads the percentage; 0 on the command line means: wake at

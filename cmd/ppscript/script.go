@@ -146,7 +146,11 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	defer func() { err = errors.Join(err, out.close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
 	w.at("open the outputs")
-	if v.sinks, err = outputs.OpenSinks(ctx, append(c.sinks, c.page.sinks(a)...), v.message); err != nil {
+	openers, err := c.openers(a, inv.name, a.Say)
+	if err == nil {
+		v.sinks, err = outputs.OpenSinks(ctx, openers, v.message)
+	}
+	if err != nil {
 		return w.blame(err)
 	}
 	defer func() { err = errors.Join(err, v.sinks.Close()) }()

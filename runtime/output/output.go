@@ -23,7 +23,12 @@ type StackFiles struct {
 	Pprof     string // has pprof's form
 	// Speedscope has the form of speedscope.app.
 	Speedscope string
+	// Profiles are the stacks of each interval, for sinks that send them.
+	Profiles bool
 }
+
+// Profiles, as plan.Stacks.File, are counts for sinks that send them.
+const Profiles = "profiles"
 
 // A NamedFile is a file with the option that names it.
 type NamedFile struct{ Option, Path string }
@@ -55,6 +60,9 @@ func (s *StackFiles) Path(option string) string {
 // result.
 func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 	files := s.List()
+	if s.Profiles {
+		files = append(files, NamedFile{Profiles, "profiles"})
+	}
 	if len(files) == 0 {
 		return nil, nil
 	}

@@ -3,11 +3,13 @@ package output
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 )
 
 // A Sink takes the results of a run, beside the place where -o and --format show them:
@@ -73,10 +75,36 @@ func (s *Sinks) Beside(main render.Renderer, about About) render.Renderer {
 		return main
 	}
 	s.each(func(to Sink) error { return to.Begin(about) })
-	return render.Fan(func(show func(render.Renderer) error) error {
+	return beside{s, render.Fan(func(show func(render.Renderer) error) error {
 		s.each(func(to Sink) error { return show(to) })
 		return show(main) // only its errors end the run
+	})}
+}
+
+// A Profiler is a sink that takes the stacks of each interval, named and apart from those
+// that the script shows.
+type Profiler interface {
+	Profile(s *result.Stacks) error
+}
+
+// beside shows on the main place and on all sinks, but profiles only where they are wanted.
+type beside struct {
+	sinks *Sinks
+	render.Fan
+}
+
+// Stacks implements render.Renderer.
+func (b beside) Stacks(s *result.Stacks) error {
+	if !s.Aside {
+		return b.Fan.Stacks(s)
+	}
+	b.sinks.each(func(to Sink) error {
+		if p, ok := to.(Profiler); ok {
+			return p.Profile(s)
+		}
+		return nil
 	})
+	return nil
 }
 
 // each hands something to all sinks that work.
@@ -103,13 +131,17 @@ func (s *Sinks) fail(r *running, err error) {
 
 // Close ends the sinks. Its error tells of all that failed.
 func (s *Sinks) Close() error {
-	var errs []error
-	for _, r := range s.open {
-		if r.failed == nil {
-			r.failed = r.sink.Close()
-		}
-		errs = append(errs, r.failed)
+	errs := make([]error, len(s.open))
+	var all sync.WaitGroup // each may wait for somebody else, for some seconds
+	for i, r := range s.open {
+		all.Go(func() {
+			if r.failed == nil {
+				r.failed = r.sink.Close()
+			}
+			errs[i] = r.failed
+		})
 	}
+	all.Wait()
 	s.open = nil
 	return errors.Join(errs...)
 }

@@ -18,6 +18,9 @@ type Meta struct {
 	// use for it, for others it is a waste of memory.
 	Keep bool
 
+	// Aside says that nobody asked to see the result: it is for outputs beside -o alone.
+	Aside bool
+
 	// Begin and End bound the interval on the source's clock; Wall is End as
 	// wall-clock time, zero if that is not known.
 	Begin, End event.Time

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/output"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 )
@@ -62,10 +63,14 @@ func newDelivery(r *run, op plan.Operator) delivery {
 	to := &r.results
 	switch op := op.(type) {
 	case *plan.StacksOp:
-		if op.Spec.File != "" {
+		switch op.Spec.File {
+		case "":
+			return &stackResult{stackCounts: stackCounts{to: to}}
+		case output.Profiles:
+			return &stackResult{stackCounts: stackCounts{to: to}, aside: true, recorded: r.env.rec.info()}
+		default:
 			return &stackFile{stackCounts: stackCounts{to: to}, of: r, recorded: r.env.rec.info()}
 		}
-		return &stackResult{stackCounts{to: to}}
 	case *plan.TimelineOp:
 		return &timelineFiles{of: r}
 	case *plan.PushOp:

@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/naming"
+	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
@@ -134,10 +135,14 @@ func (c *stackCounts) loss() event.Loss {
 	return loss
 }
 
-// stackResult is the delivery of counts by stack that are shown.
-type stackResult struct{ stackCounts }
+// stackResult is the delivery of counts by stack that are shown, or aside: sent elsewhere.
+type stackResult struct {
+	stackCounts
+	aside    bool
+	recorded *perfdata.Info // nil: the events are of this machine
+}
 
-func (*stackResult) showsLoss() bool { return true }
+func (d *stackResult) showsLoss() bool { return !d.aside }
 
 func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
 
@@ -145,6 +150,9 @@ func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
 func (d *stackResult) tick(t *interval) error {
 	spec := d.op.Spec
 	res := d.result(t.meta(d.op.Name, spec.Title, d.to.missing(t, d.loss())))
+	if res.Aside = d.aside; res.Aside {
+		res.KernelID = naming.KernelID(d.recorded)
+	}
 	res.Merge()
 	res.Sort()
 	if spec.Top > 0 {

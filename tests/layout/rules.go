@@ -100,11 +100,12 @@ var layers = [][]string{
 	{"runtime/view"},      // how results are shown
 	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},
-	{"runtime/eventstring"},   // makes sources of texts
-	{"runtime/eventkind"},     // finds the events that sources name, opens none
-	{"runtime/output"},        // the reports that files for other tools need
-	{"runtime/output/metric"}, // results as metrics, then their forms
-	{"runtime/output/prometheus", "runtime/output/parquet"},
+	{"runtime/eventstring"}, // makes sources of texts
+	{"runtime/eventkind"},   // finds the events that sources name, opens none
+	{"runtime/output"},      // the reports that files for other tools need
+	// Results as metrics, and what sends; then their forms.
+	{"runtime/output/metric", "runtime/output/push"},
+	{"runtime/output/parquet", "runtime/output/prometheus", "runtime/output/otlp", "runtime/output/pyroscope"},
 	{"runtime/database"},    // databases of plans while they run
 	{"runtime/output/live"}, // a page that shows a run
 	{"runtime/session"},
@@ -139,7 +140,7 @@ var layers = [][]string{
 	{"cmd/ppscript/console"},
 	{
 		"cmd/ppscript/eventhelp", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
-		"cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
+		"cmd/ppscript/remote", "cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
 	},
 	{"cmd/ppscript/newscript"},
 	{"cmd/ppscript"},
@@ -176,7 +177,7 @@ var owners = map[string][]string{
 	"github.com/spf13/cobra":             {"cmd/ppscript"},
 	"github.com/spf13/pflag":             {"cmd/ppscript", "builtins/sources"},
 	"github.com/prometheus":              {"runtime/output/prometheus"},
-	"google.golang.org/protobuf":         {"runtime/output/prometheus"},
+	"google.golang.org/protobuf":         {"runtime/output/prometheus", "runtime/output/otlp"},
 	"golang.org/x/mod":                   {"runtime/library", "cmd/ppscript"},
 	"github.com/rogpeppe/go-internal":    {"cmd/ppscript"}, // diff; testscript, for tests
 }

@@ -7,8 +7,9 @@ import (
 
 // Programs in whose hands files of ours are put.
 var (
-	Node     = program("node", "nodejs", true)
-	Chromium = program("chromium", "chromium", true)
+	Node       = program("node", "nodejs", true)
+	Chromium   = program("chromium", "chromium", true)
+	Prometheus = program("prometheus", "prometheus", true)
 )
 
 // nodePlaces are where npm install -g puts modules; $NODE_PATH comes before them.

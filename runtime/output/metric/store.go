@@ -51,6 +51,14 @@ type Store struct {
 	mu      sync.Mutex
 	scripts []*Recorder
 	names   map[string]string // whose each name is
+	more    []func() []Family // of others
+}
+
+// Tell has others tell metrics of their own.
+func (s *Store) Tell(more func() []Family) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.more = append(s.more, more)
 }
 
 // NewStore makes an empty store.
@@ -109,8 +117,19 @@ func (s *Store) Snapshot() []Family {
 			list = append(list, g.snapshot()...)
 		}
 	}
-	slices.SortFunc(list, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
-	return list
+	for _, more := range s.more {
+		list = append(list, more()...)
+	}
+	slices.SortStableFunc(list, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
+	whole := list[:0]
+	for _, f := range list {
+		if last := len(whole) - 1; last >= 0 && whole[last].Name == f.Name {
+			whole[last].Series = append(whole[last].Series, f.Series...)
+		} else {
+			whole = append(whole, f)
+		}
+	}
+	return whole
 }
 
 // self is what there is to tell of the scripts and of ppscript itself.
