@@ -145,18 +145,3 @@ func (p *Placer) readBytes() map[int]int {
 func (g *Graph) seeRecords() bool {
 	return slices.ContainsFunc(g.Operators, func(op *Operator) bool { return op.Records })
 }
-
-// madeBytes is how many bytes a record of an event has that an operator makes: for
-// pairs, what is read of both.
-func (p *Placer) madeBytes(stream int) int {
-	for _, op := range p.joins() {
-		for s, ends := range op.Pairs.Pairs {
-			for e, st := range ends {
-				if st != nil && st.Index == stream {
-					return 8 + p.bytes[s] + p.bytes[e]
-				}
-			}
-		}
-	}
-	return 8 * len(p.Streams[stream].Schema.Fields)
-}

@@ -263,7 +263,7 @@ func (p *Placer) passes(e *Edge) {
 		}
 		if op.Fold.Out != nil {
 			p.passed[op.Fold.Out.Index] += e.records * share
-			p.bytes[op.Fold.Out.Index] = p.madeBytes(op.Fold.Out.Index)
+			p.bytes[op.Fold.Out.Index] = 8 * len(op.Fold.Out.Schema.Fields)
 		}
 	case op.Join != nil:
 		if left := op.Join.Left; e.Stream < len(left) && left[e.Stream] != nil {
@@ -278,7 +278,7 @@ func (p *Placer) passes(e *Edge) {
 			}
 			st := ends[e.Stream].Index
 			p.passed[st] = math.Min(e.records, p.passed[start])
-			p.bytes[st] = p.madeBytes(st)
+			p.bytes[st] = 8 + p.bytes[start] + p.bytes[e.Stream] // what is read of both
 		}
 	}
 }

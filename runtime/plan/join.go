@@ -283,13 +283,16 @@ func (n *JoinOp) settleInputs(b *builder) {
 		in.Untraced, in.Key = true, br.marks.key
 		n.trick(b, in, br)
 	}
-	for len(n.js.Pairs) < total {
-		n.js.Pairs = append(n.js.Pairs, nil)
-	}
-	for i := range n.js.Pairs {
-		for len(n.js.Pairs[i]) < total {
-			n.js.Pairs[i] = append(n.js.Pairs[i], nil)
+	// Up to the last stream that takes part: many functions make far more pairs.
+	last := 0
+	for i := range n.js.In {
+		if n.js.In[i].Stage >= 0 {
+			last = i
 		}
+	}
+	n.setPair(last, last, n.pairOf(last, last))
+	for i := range n.js.Pairs {
+		n.setPair(i, last, n.pairOf(i, last))
 	}
 }
 
@@ -379,8 +382,15 @@ func (n *JoinOp) needs(_ *builder, to *need) {
 	}
 }
 
+// mostNames is how many kinds of pairs are listed.
+const mostNames = 16
+
 func (n *JoinOp) explain(w *strings.Builder) {
-	fmt.Fprintf(w, "join            by %s: %s\n", n.key, strings.Join(n.names, "; "))
+	names, more := n.names, ""
+	if len(names) > mostNames {
+		names, more = names[:mostNames], fmt.Sprintf("; and %d more", len(names)-mostNames)
+	}
+	fmt.Fprintf(w, "join            by %s: %s%s\n", n.key, strings.Join(names, "; "), more)
 	for _, note := range n.notes() {
 		fmt.Fprintf(w, "                %s\n", note)
 	}

@@ -57,6 +57,14 @@ func (n *JoinOp) setPair(start, end int, st *event.Stream) {
 	n.js.Pairs[start][end] = st
 }
 
+// pairOf is the stream of the pairs of a start and an end; nil if they make none.
+func (n *JoinOp) pairOf(start, end int) *event.Stream {
+	if start >= len(n.js.Pairs) || end >= len(n.js.Pairs[start]) {
+		return nil
+	}
+	return n.js.Pairs[start][end]
+}
+
 // shortLabel is the alias or the name without its system.
 func (p *Plan) shortLabel(br branch) string {
 	st := p.streams[br.stream]
@@ -132,14 +140,16 @@ func (n *JoinOp) readsKey(b *builder) bool {
 	if n.about || len(b.calls)+len(b.machines) > 0 || b.plan.sees().key {
 		return true
 	}
+	keys := map[*event.Field]bool{}
+	for _, k := range n.keys {
+		keys[k] = true
+	}
 	for _, p := range b.programs {
 		found := p.Node == nil
 		if p.Node != nil {
 			expr.Walk(p.Node, func(x expr.Node) bool {
 				if f, ok := x.(*expr.Field); ok {
-					for _, k := range n.keys {
-						found = found || f.F == k
-					}
+					found = found || keys[f.F]
 				}
 				return !found
 			})
