@@ -96,6 +96,16 @@ func (s *sink) Event(l *render.Line) error {
 	if err != nil {
 		return s.fail(err)
 	}
+	s.event(o, l)
+	if err := o.next(); err != nil {
+		return s.fail(err)
+	}
+	return nil
+}
+
+// event writes the columns of an event, without ending the row.
+func (s *sink) event(o *out, l *render.Line) {
+	e := l.Event
 	if o.log == nil {
 		o.log, o.events = newLog(o), map[*event.Stream]*shape{}
 	}
@@ -121,10 +131,6 @@ func (s *sink) Event(l *render.Line) error {
 		x.fields[i].put(o, e)
 	}
 	o.rare(l, x)
-	if err := o.next(); err != nil {
-		return s.fail(err)
-	}
-	return nil
 }
 
 // rare writes what few events have.

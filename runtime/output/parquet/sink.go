@@ -54,6 +54,7 @@ type out struct {
 	slots   map[string]*slot
 	events  map[*event.Stream]*shape // of a log
 	log     *logSlots
+	slow    *pairSlots
 	loss    event.Loss
 	samples uint64
 	omitted int
