@@ -79,6 +79,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		}
 		im.Programs = append(im.Programs, p)
 	}
+	im.sessions(host)
 	im.common()
 	im.outputs()
 	im.keptMaps()

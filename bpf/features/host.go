@@ -63,6 +63,12 @@ type Links struct {
 	// UprobeMulti that one does so to many places in a file (6.6), and in all threads
 	// of a process if it is to be in one process (6.10).
 	KprobeMulti, UprobeMulti bool
+	// IsReturn is the number of the kernel's function by which the program of a session
+	// knows that it runs for a return; 0 if there is none. KprobeSession says that
+	// functions of the kernel may have sessions (6.10), UprobeSession those of programs
+	// (6.13).
+	IsReturn                     int
+	KprobeSession, UprobeSession bool
 	// TellsFunction says that programs of returns in the kernel are told which function
 	// returns, and to where (6.1).
 	TellsFunction bool
@@ -165,6 +171,9 @@ func Find(r kernel.Roots) (*Host, error) {
 		h.KprobeMulti = v.AtLeast(5, 18) && fprobe
 		_, uprobe := h.Function("bpf_uprobe_multi_link_attach")
 		h.UprobeMulti = v.AtLeast(6, 10) && uprobe
+		h.IsReturn, _ = h.Function("bpf_session_is_return")
+		h.KprobeSession = h.KprobeMulti && h.IsReturn != 0 && v.AtLeast(6, 10)
+		h.UprobeSession = h.UprobeMulti && h.IsReturn != 0 && v.AtLeast(6, 13)
 		h.Trampoline = trampolines(v)
 	} else {
 		h.TaskStorage = false

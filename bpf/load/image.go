@@ -48,6 +48,10 @@ type Program struct {
 	Ins    asm.Instructions
 	Event  int     // whose program it is, -1 for those of our own
 	Direct *Direct // nil if the function that is probed cannot call it by itself
+	// Session is the program together with that of the return; nil if they must be attached
+	// each by itself. Returns says that it is that of the return.
+	Session *Session
+	Returns bool
 }
 
 // A Direct is the program of a probe as the function calls it by itself, through a
@@ -73,6 +77,9 @@ func (p *Program) Where() string {
 	}
 	if p.many() {
 		return fmt.Sprintf("%s and %d more functions, by one link", p.Attach, len(p.Places)-1)
+	}
+	if p.Session != nil || p.Returns {
+		return p.Attach + ", by one link for the call and its return"
 	}
 	if p.Direct != nil {
 		return p.Attach + ", which " + p.Direct.calls()

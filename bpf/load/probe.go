@@ -21,16 +21,25 @@ func (r *Run) probe(p *Program, prog *ebpf.Program, t *Target) error {
 	if p.many() && !p.User {
 		return r.plantMany(p, prog)
 	}
-	pids := []int{-1}
-	if p.User && !t.Follow && !t.Workload && len(t.PIDs) > 0 {
-		pids = t.PIDs
-	}
 	plant := r.plant
 	if p.many() {
 		plant = r.plantUser
 	}
+	if !p.User {
+		return plant(p, prog, -1)
+	}
+	return eachPID(t, func(pid int) error { return plant(p, prog, pid) })
+}
+
+// eachPID plants a probe in a program: in each process of the target, if these are known,
+// else in all, which is -1.
+func eachPID(t *Target, plant func(pid int) error) error {
+	pids := []int{-1}
+	if !t.Follow && !t.Workload && len(t.PIDs) > 0 {
+		pids = t.PIDs
+	}
 	for _, pid := range pids {
-		if err := plant(p, prog, pid); err != nil {
+		if err := plant(pid); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,7 @@ type Run struct {
 	gone       map[uint32]bool // threads of the set that had ended
 	swept      swept
 	stopped    bool
+	together   map[int]bool // programs that sessions call
 
 	// Places are the events as perf opens them: where probes sit.
 	Places []perf.EventConfig
@@ -201,7 +202,11 @@ func (r *Run) Attach(t *Target) error {
 	if err := errors.Join(r.setProcesses(t), r.setCgroups(t), r.setThreads(t)); err != nil {
 		return err
 	}
+	r.sessions(t)
 	for i := range slices.Backward(r.im.Programs) {
+		if r.together[i] {
+			continue
+		}
 		if err := r.attach(i, t); err != nil {
 			return (&diag.Error{
 				Op: "attach program", Subject: r.im.Programs[i].Attach, Cause: err, Class: diag.Attach,
@@ -328,6 +333,9 @@ func (r *Run) Describe() []string {
 	var lines []string
 	for i := range r.im.Programs {
 		p := r.im.Programs[i]
+		if !r.together[i] {
+			p.Session, p.Returns = nil, false // refused
+		}
 		if p.Direct != nil {
 			if r.progs[i].Type() == ebpf.Tracing {
 				p.Ins = p.Direct.Ins

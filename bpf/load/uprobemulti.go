@@ -29,8 +29,12 @@ type uprobeMultiAttr struct {
 const atReturns = 1
 
 // plantUser attaches the program to many places in programs, in one process, or in all
-// if pid is -1. Each place has its number among them.
+// if pid is -1. Each place has its number among them. The program of one place is a session.
 func (r *Run) plantUser(p *Program, prog *ebpf.Program, pid int) error {
+	attach := ebpf.AttachTraceUprobeMulti
+	if !p.many() {
+		attach = uprobeSession
+	}
 	var files []string
 	numbers := map[string][]uint64{}
 	for i, event := range p.Places {
@@ -51,7 +55,7 @@ func (r *Run) plantUser(p *Program, prog *ebpf.Program, pid int) error {
 			return err
 		}
 		a := uprobeMultiAttr{
-			program: uint32(prog.FD()), attach: uint32(ebpf.AttachTraceUprobeMulti), pid: uint32(max(pid, 0)),
+			program: uint32(prog.FD()), attach: uint32(attach), pid: uint32(max(pid, 0)),
 			path: unsafe.Pointer(path), offsets: unsafe.Pointer(&offsets[0]),
 			cookies: unsafe.Pointer(&cookies[0]), count: uint32(len(cookies)),
 		}

@@ -90,8 +90,10 @@ func TestKernelProbesInKernel(t *testing.T) {
 			if kernel == "6.12" { // those before have no CONFIG_FPROBE
 				want("how", `more functions, by one link`)
 				want("user", `more functions, by one link`)
+				want("session", `kretprobe:do_sys_openat2, by one link for the call and its return`)
 				wantManyAtOnce(t, part("many"))
 			}
+			want("session", ` +1 +21\n`)
 			want("user", `main\.main +1\n`)
 			want("left", `^END left`)
 			if t.Failed() {
@@ -170,6 +172,8 @@ echo BEGIN text
 ppscript --engine bpf -c 'kprobe("do_sys_openat2", args = "int dfd, char *name").where("name == \"/w/known\"").by("name").count()' -- ./mine
 echo BEGIN direct
 ppscript -v --engine bpf -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2")], key = "tid").where("start._comm == \"mine\"").by("end.retval > 0").count()' -- ./mine 2>&1
+echo BEGIN session
+ppscript -v --engine bpf -c 'join([kprobe("do_sys_openat2")], [kretprobe("do_sys_openat2")], key = "tid").where("start._comm == \"mine\" && start.arg6 == start.arg6").by("end.retval > 0").count()' -- ./mine 2>&1
 echo BEGIN refused
 ppscript -v --engine bpf -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("arg6 == arg6").count()' -- ./mine 2>&1
 ppscript -v --engine bpf -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("arg1").count()' -- ./mine 2>&1
