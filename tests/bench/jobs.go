@@ -31,6 +31,9 @@ type job struct {
 // within a word for tracers that take the command as one.
 const loopWord = "{loop}"
 
+// programWord is replaced by the path of the program in C.
+const programWord = "{program}"
+
 const bareGroup = "bare"
 
 // jobs is the table of what is compared, with the tracers that are installed.
@@ -64,6 +67,7 @@ func jobs(ppscript string) []*job {
 		{group: bareGroup, name: "bare", args: []string{loopWord}, noCount: true},
 		{group: bareGroup, name: "bare, pipe", args: []string{loopWord}, noCount: true, work: workPipe, divide: pipeDivide},
 		{group: bareGroup, name: "bare, function", args: []string{loopWord}, noCount: true, work: workProbed},
+		{group: bareGroup, name: "bare, C", args: []string{loopWord}, noCount: true, work: workC},
 		{group: bareGroup, name: "bare, keys", args: []string{loopWord}, noCount: true, work: fewKeys},
 		{group: bareGroup, name: "bare, many keys", args: []string{loopWord}, noCount: true, work: manyKeys},
 

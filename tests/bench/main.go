@@ -40,6 +40,7 @@ func main() {
 	calls := flag.Int("calls", 2_000_000, "system calls of one run")
 	rounds := flag.Int("rounds", 3, "runs of each tracer; the median counts")
 	ppscript := flag.String("ppscript", "./ppscript", "our `binary`")
+	program := flag.String("program", "", "the program of testdata/probed.c, where there is no gcc: `FILE`")
 	groups := flag.String("groups", "", "measure only groups whose name has this `TEXT`")
 	only := flag.Bool("functions", false,
 		"measure only functions of a script, native beside interpreted; needs no root")
@@ -59,7 +60,7 @@ func main() {
 		ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 		all := measured(jobs(*ppscript), "bpftrace", peersOf("bpftrace", os.Getenv("BPFTRACE"), versionOf))
 		all = measured(all, "perf-prof", peersOf("perf-prof", os.Getenv("PERF_PROF"), versionOf))
-		err = bench(ctx, *calls, *rounds, chosen(all, *groups))
+		err = bench(ctx, *calls, *rounds, *program, chosen(all, *groups))
 		cancel()
 	}
 	if err != nil {
@@ -68,11 +69,11 @@ func main() {
 	}
 }
 
-func bench(ctx context.Context, calls, rounds int, jobs []*job) error {
+func bench(ctx context.Context, calls, rounds int, program string, jobs []*job) error {
 	if os.Geteuid() != 0 {
 		return errors.New("needs root to trace system calls")
 	}
-	r, err := newRunner(calls)
+	r, err := newRunner(calls, program)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,16 @@ func probes(ppscript string) (list []*job) {
 		theirProbe, theirBack string // of bpftrace
 	}{
 		{
-			what: "a function of a program", work: workProbed, divide: probedDivide,
+			what: "a function of a program in C", work: workC, divide: probedDivide,
+			probe:      fmt.Sprintf("uprobe(%q, %q)", programWord, "probed"),
+			ret:        fmt.Sprintf("uretprobe(%q, %q)", programWord, "probed"),
+			theirProbe: "uprobe:" + programWord + ":probed",
+			theirBack:  "uretprobe:" + programWord + ":probed",
+		},
+		{
+			// bpftrace changes the return addresses on the stack, which can end a program in Go.
+			// ppscript probes the instructions that return, each hit of which is a trap.
+			what: "a function of a program in Go", work: workProbed, divide: probedDivide,
 			probe:      fmt.Sprintf("uprobe(%q, %q)", self, probedName),
 			ret:        fmt.Sprintf("uretprobe(%q, %q)", self, probedName),
 			theirProbe: fmt.Sprintf("uprobe:%s:%q", self, probedName),

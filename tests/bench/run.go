@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed" // the program in C
 	"errors"
 	"fmt"
 	"os"
@@ -23,9 +24,12 @@ type runner struct {
 	calls int
 	dir   string
 	loop  func(work string, calls int) []string // the loop's command line
+	// program is the program in C; "" if there is no compiler.
+	program string
 }
 
-func newRunner(calls int) (*runner, error) {
+// newRunner makes a runner; program is the compiled program in C, if somebody has it.
+func newRunner(calls int, program string) (*runner, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -34,8 +38,14 @@ func newRunner(calls int) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{calls: calls, dir: dir}
+	r := &runner{calls: calls, dir: dir, program: program}
+	if program == "" {
+		r.program = compiled(dir)
+	}
 	r.loop = func(work string, calls int) []string {
+		if work == workC {
+			return []string{r.program, strconv.Itoa(calls), r.report()}
+		}
 		return []string{self, "-work", work, "-calls", strconv.Itoa(calls), "-report", r.report()}
 	}
 	return r, nil
@@ -43,6 +53,22 @@ func newRunner(calls int) (*runner, error) {
 
 func (r *runner) close()         { os.RemoveAll(r.dir) }
 func (r *runner) report() string { return filepath.Join(r.dir, "ns") }
+
+// programSource is the program in C.
+//
+//go:embed testdata/probed.c
+var programSource []byte
+
+// compiled is the program in C, compiled to a directory; "" if that is not possible.
+func compiled(dir string) string {
+	program := filepath.Join(dir, "probed")
+	compile := exec.Command("gcc", "-O2", "-o", program, "-x", "c", "-")
+	compile.Stdin = bytes.NewReader(programSource)
+	if err := compile.Run(); err != nil {
+		return ""
+	}
+	return program
+}
 
 // errMissing is the error of a job whose tracer is not here.
 var errMissing = errors.New("not here")
@@ -73,7 +99,13 @@ func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
 			return m, err
 		}
 	}
+	if j.work == workC && r.program == "" {
+		return m, fmt.Errorf("gcc: %w", errMissing)
+	}
 	args := expand(j.args, r.loop(j.work, calls))
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], programWord, r.program)
+	}
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return m, fmt.Errorf("%s: %w", args[0], errMissing)
 	}

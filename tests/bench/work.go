@@ -19,6 +19,7 @@ const (
 	workCalls  = ""       // getppid, the cheapest system call that no library answers itself
 	workPipe   = "pipe"   // a byte to another thread on the same CPU, and back
 	workProbed = "probed" // a function of the program's own
+	workC      = "c"      // a function of a program in C, testdata/probed.c
 	workKeys   = "keys"   // with a number: getppid, which begins so many things, then ends them
 )
 
