@@ -25,7 +25,7 @@ import (
 // the number that number returns for it; it may be nil where there are none.
 func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.Partial)) error {
 	old := r.generation
-	if r.im.Intervals && !r.stopped {
+	if r.im.Intervals && !r.state.stopped {
 		r.generation = 1 - old
 		if err := r.words(GenerationMap.Of()).update(make([]byte, 4), []uint64{r.generation}); err != nil {
 			return fmt.Errorf("switch maps: %w", err)
@@ -140,7 +140,7 @@ func (r *Run) dense(id MapID, each func(key []byte, values []uint64)) error {
 			}
 		}
 	})
-	if err != nil || r.stopped {
+	if err != nil || r.state.stopped {
 		return err
 	}
 	zero := make([]uint64, m.value*m.cpus)

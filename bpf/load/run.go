@@ -32,13 +32,18 @@ type Run struct {
 	missing    missing
 	gone       map[uint32]bool // threads of the set that had ended
 	swept      swept
-	stopped    bool
-	together   map[int]bool // programs that sessions call
+	state      runState
 
 	// Places are the events as perf opens them: where probes sit.
 	Places []perf.EventConfig
 
 	send sendStates
+}
+
+// A runState is how far a Run is.
+type runState struct {
+	stopped  bool
+	together map[int]bool // programs that sessions call
 }
 
 // The sendStates are those of the buffers through which programs send.
@@ -202,9 +207,9 @@ func (r *Run) Attach(t *Target) error {
 	if err := errors.Join(r.setProcesses(t), r.setCgroups(t), r.setThreads(t)); err != nil {
 		return err
 	}
-	r.sessions(t)
+	r.state.together = sessions(r, t)
 	for i := range slices.Backward(r.im.Programs) {
-		if r.together[i] {
+		if r.state.together[i] {
 			continue
 		}
 		if err := r.attach(i, t); err != nil {
@@ -276,10 +281,10 @@ func (r *Run) Sampled(event int) int {
 
 // Stop detaches the programs. Their counts stay to be read.
 func (r *Run) Stop() error {
-	if r.stopped {
+	if r.state.stopped {
 		return nil
 	}
-	r.stopped = true
+	r.state.stopped = true
 	r.missing.end()
 	errs := []error{StatesOf(r).end()}
 	for _, detach := range slices.Backward(r.links) {
@@ -333,7 +338,7 @@ func (r *Run) Describe() []string {
 	var lines []string
 	for i := range r.im.Programs {
 		p := r.im.Programs[i]
-		if !r.together[i] {
+		if !r.state.together[i] {
 			p.Session, p.Returns = nil, false // refused
 		}
 		if p.Direct != nil {

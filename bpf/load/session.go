@@ -68,9 +68,10 @@ func renamed(ins asm.Instructions) asm.Instructions {
 }
 
 // sessions attaches the programs of calls and returns that stand at the same place by one
-// link, as far as the kernel takes them so. The others are attached each by itself.
-func (r *Run) sessions(t *Target) {
-	r.together = map[int]bool{}
+// link, as far as the kernel takes them so. The others are attached each by itself: those
+// that it does not return.
+func sessions(r *Run, t *Target) (together map[int]bool) {
+	together = map[int]bool{}
 	for i := range r.im.Programs {
 		p := &r.im.Programs[i]
 		if p.Session == nil {
@@ -82,8 +83,8 @@ func (r *Run) sessions(t *Target) {
 			continue
 		}
 		links := len(r.links)
-		if r.session(p, t) == nil {
-			r.together[i], r.together[p.Session.Return] = true, true
+		if session(r, p, t) == nil {
+			together[i], together[p.Session.Return] = true, true
 			continue
 		}
 		for _, detach := range slices.Backward(r.links[links:]) {
@@ -91,10 +92,11 @@ func (r *Run) sessions(t *Target) {
 		}
 		r.links = r.links[:links]
 	}
+	return together
 }
 
 // session attaches the program of a session.
-func (r *Run) session(p *Program, t *Target) error {
+func session(r *Run, p *Program, t *Target) error {
 	spec, err := codeOf(r.maps, p, p.Session.Ins)
 	if err != nil {
 		return err
