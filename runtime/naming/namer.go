@@ -70,7 +70,10 @@ func New(o Options) *Namer {
 	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{},
 		memory: dso.NewMemory(maxMemory)}
 	n.foreign = o.foreignKernel()
-	if n.foreign {
+	if o.Recording != nil && o.Recording.Kallsyms != "" {
+		// trace-cmd brings the symbols along.
+		n.kernel, n.foreign = symbol.ParseKernel(o.Recording.Kallsyms), false
+	} else if n.foreign {
 		if k := o.cachedKernel(); k != nil {
 			n.kernel, n.foreign = k, false
 		}

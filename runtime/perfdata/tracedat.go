@@ -22,6 +22,8 @@ import (
 // in part, merged with others, sent on or written again, is then the same for
 // both kinds of files.
 //
+// The stack of the kernel that follows a record becomes its call chain.
+//
 // Streams are the events that the file describes, whether they happened or not:
 // it does not say which of them were on. Where there are several buffers, an event
 // has a stream in each that has records of it.
@@ -44,7 +46,10 @@ func openTraceDat(ctx context.Context, m *mapped, name string, opt Options) (*Fi
 	f.describeTraceDat(t)
 	c := &converter{dat: t, records: t.Reader(), file: m, f: f}
 	c.records.Gone = m.forget
-	c.ids = f.traceDatAttrs(t)
+	if c.stacks = t.HasStacks(); c.stacks {
+		c.records.WithStacks()
+	}
+	c.ids = f.traceDatAttrs(t, c.stacks)
 	c.threads = threadNames(t.Cmdlines)
 	f.in = c
 	for _, line := range t.Warnings {
@@ -158,7 +163,7 @@ func traceDatClock(t *tracedat.File) (c Clock) {
 
 // traceDatAttrs are the events of all buffers; ids finds that of a record by its
 // buffer and type.
-func (f *File) traceDatAttrs(t *tracedat.File) (ids [][]uint32) {
+func (f *File) traceDatAttrs(t *tracedat.File, stacks bool) (ids [][]uint32) {
 	var last uint64
 	numbers := make([]uint64, len(t.Formats))
 	for i, x := range t.Formats {
@@ -183,6 +188,9 @@ func (f *File) traceDatAttrs(t *tracedat.File) (ids [][]uint32) {
 			a := attr{ids: []uint64{uint64(len(f.attrs) + 1)}}
 			a.Type, a.Config, a.Sample = unix.PERF_TYPE_TRACEPOINT, id, 1
 			a.Sample_type, a.Bits = traceDatSample, unix.PerfBitSampleIDAll
+			if stacks {
+				a.Sample_type |= unix.PERF_SAMPLE_CALLCHAIN
+			}
 			if len(f.attrs) == 0 {
 				a.Bits |= unix.PerfBitComm
 			}
@@ -272,7 +280,8 @@ type converter struct {
 	buf     *buffer
 	at      int // cursor in buf
 	taken   uint64
-	round   int // records since the last end of a round
+	stacks  bool // of the kernel; samples have a call chain
+	round   int  // records since the last end of a round
 	eof     bool
 }
 
@@ -339,7 +348,13 @@ func (c *converter) append(b []byte, rec *tracedat.Record) []byte {
 		b = le.AppendUint64(b, uint64(uint32(rec.CPU)))
 		return le.AppendUint64(b, 1)
 	}
-	const fixed = recHeaderSize + 4*8 + 4
+	fixed := recHeaderSize + 4*8 + 4
+	if c.stacks {
+		fixed += 8 + len(rec.Stack)
+		if len(rec.Stack) > 0 {
+			fixed += 8
+		}
+	}
 	id := uint32(0)
 	if of := c.ids[rec.Buffer]; int(rec.ID()) < len(of) {
 		id = of[rec.ID()]
@@ -355,9 +370,22 @@ func (c *converter) append(b []byte, rec *tracedat.Record) []byte {
 	b = le.AppendUint64(b, uint64(uint32(processOf(tid)))|uint64(uint32(tid))<<32)
 	b = le.AppendUint64(b, uint64(rec.Time))
 	b = le.AppendUint64(b, uint64(uint32(rec.CPU)))
+	if c.stacks {
+		b = appendChain(b, rec.Stack)
+	}
 	b = le.AppendUint32(b, uint32(size-fixed))
 	b = append(b, rec.Data...)
 	return append(b, zeros[:size-fixed-len(rec.Data)]...)
+}
+
+// appendChain appends the number of addresses and these, marked as the kernel's.
+func appendChain(b, stack []byte) []byte {
+	if len(stack) == 0 {
+		return le.AppendUint64(b, 0)
+	}
+	const contextKernel = ^uint64(127) // PERF_CONTEXT_KERNEL
+	b = le.AppendUint64(b, uint64(len(stack)/8+1))
+	return append(le.AppendUint64(b, contextKernel), stack...)
 }
 
 var zeros [8]byte

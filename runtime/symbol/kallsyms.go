@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"ppscript/runtime/diag"
 )
 
 // blockSize is how many bytes of names lie together; a power of two.
@@ -16,6 +19,17 @@ const maxLine = 4096
 
 // likely is how many symbols room is made for at first.
 const likely = 1 << 17
+
+// ParseKernel makes the symbols of another kernel, of the text of its kallsyms.
+func ParseKernel(text string) *Kernel {
+	k := &Kernel{}
+	if err := k.parse(strings.NewReader(text)); err != nil {
+		k.syms, k.block = nil, nil
+		k.err = (&diag.Error{Op: "read", Subject: "kernel symbols", Class: diag.Run, Cause: err}).
+			WithHint("record again: those of the recording are damaged")
+	}
+	return k
+}
 
 // parse reads lines "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of
 // modules. It reads all of r or returns an error; then nothing it built is

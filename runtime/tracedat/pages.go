@@ -14,6 +14,10 @@ type pages struct {
 	page   page
 	head   Record // the record that comes next, if it is not taken
 	taken  bool
+	// With stacks: the record behind the head, if it is not the head's stack.
+	ahead  Record
+	waits  bool
+	copied []byte // the data of the head, where these would not stay
 
 	whole  []byte // pages that are not read yet, of this chunk
 	chunks chunks
@@ -54,6 +58,19 @@ func (p *pages) open() error {
 // advance goes on to the next record or gap; false at the end.
 func (p *pages) advance() bool {
 	p.taken = false
+	if p.waits {
+		p.head, p.waits = p.ahead, false
+	} else if !p.read(&p.head) {
+		return false
+	}
+	if p.reader.stacks.id != 0 {
+		p.lookAhead()
+	}
+	return true
+}
+
+// read reads the next record or gap; false at the end.
+func (p *pages) read(to *Record) bool {
 	for {
 		data := p.page.next()
 		if data == nil {
@@ -64,7 +81,8 @@ func (p *pages) advance() bool {
 			if !p.nextPage() {
 				return false
 			}
-			if p.page.missed && p.gap() {
+			if p.page.missed {
+				p.gap(to)
 				return true
 			}
 			continue
@@ -73,7 +91,7 @@ func (p *pages) advance() bool {
 			p.reader.Short++
 			continue
 		}
-		p.head = Record{Time: p.time(), Data: data, CPU: p.cpu, Buffer: p.buffer}
+		*to = Record{Time: p.time(), Data: data, CPU: p.cpu, Buffer: p.buffer}
 		return true
 	}
 }
@@ -81,15 +99,14 @@ func (p *pages) advance() bool {
 func (p *pages) time() int64 { return p.reader.file.clock.time(p.page.time, p.cpu) }
 
 // gap makes the record of what is missing in front of the page.
-func (p *pages) gap() bool {
+func (p *pages) gap(to *Record) {
 	n := p.page.missing
 	if n == 0 {
 		p.reader.Gaps++
 		n = 1
 	}
 	p.reader.Missed += n
-	p.head = Record{Time: p.time(), Missed: n, CPU: p.cpu, Buffer: p.buffer}
-	return true
+	*to = Record{Time: p.time(), Missed: n, CPU: p.cpu, Buffer: p.buffer}
 }
 
 // nextPage goes on to the next page; false at the end.

@@ -9,6 +9,7 @@ import (
 type Record struct {
 	Time   int64 // ns, if File.Unit is empty
 	Data   []byte
+	Stack  []byte // addresses of 64 bits, innermost first; nil without Reader.WithStacks
 	Missed uint64 // of a gap: how many records are missing, at least; 0: this is a record
 	CPU    int32
 	Buffer int // position in File.Buffers
@@ -24,7 +25,8 @@ func (r *Record) TID() int32 { return int32(le.Uint32(r.Data[4:])) }
 // by one goroutine.
 type Reader struct {
 	Tally
-	file *File
+	file   *File
+	stacks stackKind
 	// Gone, if set, is told of the parts of the file that are not read again.
 	Gone  func(from, to int)
 	heads heads

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make-tracedat.sh DIR: makes cmd6.dat and cmd7.dat, and what trace-cmd report prints of them,
-# anew in DIR. It needs trace-cmd and what tests/vm needs, no root: the recordings are made in
+# make-tracedat.sh DIR: makes cmd6.dat, cmd7.dat and cmdstack.dat, and what trace-cmd report
+# prints of them, anew in DIR. It needs trace-cmd and what tests/vm needs, no root: the recordings are made in
 # an emulated guest with Linux 6.1.
 set -e
 dir=$(cd "$1" && pwd)
@@ -28,7 +28,9 @@ go run -trimpath=false ./tests/vm/guest -cpus 2 -memory 768 -file "$work/load" \
 	make cmd7.dat --compression zstd --date -O record-tgid -b 8 -s 50000 -e raw_syscalls -e sched:sched_switch \
 		-B soft -e irq:softirq_entry -e irq:softirq_exit \
 		sh -c "load -cpu 0 -getppid 5; load -cpu 1 -getppid 500"
-	for f in cmd6 cmd7; do trace-cmd report -N -t $f.dat | gzip -n >$f.txt.gz; done
-	tar cf - cmd6.dat cmd7.dat cmd6.txt.gz cmd7.txt.gz' >"$work/all.tar"
+	# Each switch with its stack, by the counter of the CPU.
+	make cmdstack.dat -T --tsc2nsec -e sched:sched_switch sh -c "ls / >/dev/null; sleep 0.01"
+	for f in cmd6 cmd7 cmdstack; do trace-cmd report -N -t $f.dat | gzip -n >$f.txt.gz; done
+	tar cf - cmd*.dat cmd*.txt.gz' >"$work/all.tar"
 tar xf "$work/all.tar" -C "$dir"
-chmod 644 "$dir"/cmd[67].*
+chmod 644 "$dir"/cmd[67s]*
