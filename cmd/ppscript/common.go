@@ -52,6 +52,9 @@ type page struct {
 	server *live.Server
 }
 
+// wanted reports that there is a page.
+func (p *page) wanted() bool { return p.http != "" || p.html != "" }
+
 // openers are what opens all of them for a run of a script. say takes messages of what is sent,
 // from any goroutine.
 func (s *aside) openers(a *app, script string, say func(line string)) ([]outputs.Opener, error) {
@@ -66,8 +69,7 @@ func (s *aside) openers(a *app, script string, say func(line string)) ([]outputs
 	list := append(slices.Clip(s.sinks), more...)
 	if s.page.server != nil {
 		list = append(list, s.page.server.Opener(func(line string) {
-			fmt.Fprintln(a.Stderr,
-				"ppscript: "+line)
+			fmt.Fprintln(a.Stderr, "ppscript: "+line)
 		}))
 	}
 	if s.page.html != "" {
@@ -113,7 +115,7 @@ func (c *common) check() error {
 		return usagef("option", "--tsc", "only one clock is possible").
 			WithHint("give one of --tsc, --kvmclock, --monotonic")
 	}
-	c.linesAside = c.linesAside || c.page.http != "" || c.page.html != ""
+	c.linesAside = c.linesAside || c.page.wanted()
 	if c.page.http != "" {
 		c.page.server = live.NewServer(c.page.http, c.page.token)
 	} else if c.page.token != "" {

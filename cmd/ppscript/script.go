@@ -94,6 +94,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		cmp.Or(o.Reading.Engine, placement.EngineAuto)
 	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
 	o.Show.NoLog = c.hidesLines() && !c.linesAside
+	o.Show.LineStacks = c.page.wanted()
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
 		Reports:  reports,

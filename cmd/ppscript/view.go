@@ -60,6 +60,9 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 		}
 		v.screen.Store(s)
 		v.renderer = s
+		if p := v.common.page.server; p != nil {
+			s.Say(p.Hint()) // what was printed is behind the table
+		}
 	} else if v.renderer, err = render.New(v.out, o); err != nil {
 		return nil, err
 	}

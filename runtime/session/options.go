@@ -95,6 +95,8 @@ type Show struct {
 	// NoLog leaves out the lines of events: those who want their stacks in a file
 	// do not want them as text as well. Tables are shown all the same.
 	NoLog bool
+	// LineStacks has lines bring their stacks although a flame graph has them, too.
+	LineStacks bool
 	// NoFiles writes none of the files that reports name: their tables are among
 	// the results, databases are in memory, heat maps are left out.
 	NoFiles bool

@@ -62,7 +62,7 @@ func (w *runStacks) read(r *run) {
 	if w == nil {
 		return
 	}
-	quiet := r.cfg.Options.Stacks.FlameGraph != ""
+	quiet := r.cfg.Options.Stacks.FlameGraph != "" && !r.cfg.Options.Show.LineStacks
 	w.show = shownStacks(r.instance.Streams(), quiet)
 	if r.env.rec.file == nil {
 		for _, pid := range r.cfg.Target.PIDs {

@@ -1,6 +1,7 @@
 package readers
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -62,11 +63,72 @@ func TestLivePage(t *testing.T) {
 	for _, bad := range b.bad {
 		t.Error(bad)
 	}
+
+	// The rows of an interval on the page are those that were printed.
+	b.size(1280, 860)
+	b.press("Escape")
+	b.eval(`(() => { const i = document.querySelector("input[type=search]"); i.value = "";
+		i.dispatchEvent(new Event("input")); i.blur(); })()`, nil)
+	b.press("ArrowLeft")
+	var at int
+	b.eval(`ppscript.at`, &at)
+	var rows [][]string
+	b.eval(`[...document.querySelectorAll("tbody tr")].map(r => [r.cells[0].textContent, r.cells[1].textContent])`,
+		&rows)
 	p.Stop()
 	b.wait(`document.querySelector("#status").textContent === "ended"`)
-	if out := p.Stdout(); strings.Count(out, `"type":"table"`) < 3 {
-		t.Errorf("got %.300s, want the tables that the page had", out)
+	want := printed(t, p.Stdout(), at)
+	if len(rows) != len(want) || len(want) < 5 {
+		t.Errorf("interval %d: the page has %d rows, %d were printed", at, len(rows), len(want))
 	}
+	for _, r := range rows {
+		if n := strings.ReplaceAll(r[1], ",", ""); n != want[r[0]] {
+			t.Errorf("interval %d, %s: the page has %s calls, %s were printed", at, r[0], n, want[r[0]])
+		}
+	}
+	for _, bad := range b.bad {
+		t.Error(bad)
+	}
+	b.lastResults(t)
+}
+
+// printed are the calls by system call of an interval in JSON.
+func printed(t *testing.T, out string, seq int) map[string]string {
+	t.Helper()
+	calls := map[string]string{}
+	for line := range strings.Lines(out) {
+		var r struct {
+			Type string
+			Data struct {
+				Seq  int
+				Rows []struct {
+					Name  string `json:"syscalls_text"`
+					Calls json.Number
+				}
+			}
+		}
+		if json.Unmarshal([]byte(line), &r) != nil || r.Type != "table" || r.Data.Seq != seq {
+			continue
+		}
+		for _, row := range r.Data.Rows {
+			calls[row.Name] = row.Calls.String()
+		}
+	}
+	return calls
+}
+
+// lastResults checks a page of a run without intervals, which has them when the run is over; and
+// the bars of a histogram.
+func (b *browser) lastResults(t *testing.T) {
+	t.Helper()
+	p, url := serve(t, "-c", `tracepoint("sched:sched_switch").by("_cpu").hist("prev_pid")`,
+		"--http", "127.0.0.1:0")
+	b.open(url)
+	b.wait(`window.ppscript && ppscript.state`)
+	p.Stop()
+	b.wait(`document.querySelector("#status").textContent === "ended" && document.querySelectorAll(".bar").length > 0`)
+	b.scheme("light")
+	b.picture("histogram-light")
 }
 
 // A page without a server, made at the end of a run, has its flame graphs, slow pairs and heat maps.

@@ -67,9 +67,9 @@ type About struct {
 
 // Cost is what the run has cost so far.
 type Cost struct {
-	CPU  int64 `json:"cpu"`  // ns of CPU time of ppscript itself
+	CPU  int64 `json:"cpu"`  // ns of CPU time of ppscript itself, since the run began
 	RSS  int64 `json:"rss"`  // bytes of memory now
-	Wall int64 `json:"wall"` // ns since the run began
+	Wall int64 `json:"wall"` // ns since then
 }
 
 // Run describes the run as it is now.
@@ -96,10 +96,7 @@ func (s *Store) cost() Cost {
 	if !s.began.IsZero() {
 		c.Wall = int64(s.now().Sub(s.began))
 	}
-	var ru syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
-		c.CPU = ru.Utime.Nano() + ru.Stime.Nano()
-	}
+	c.CPU = cpuTime() - s.cpu
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if fields := strings.Fields(string(text)); len(fields) > 1 {
 			pages, _ := strconv.ParseInt(fields[1], 10, 64)
@@ -107,6 +104,15 @@ func (s *Store) cost() Cost {
 		}
 	}
 	return c
+}
+
+// cpuTime is the CPU time of this process, in ns.
+func cpuTime() int64 {
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
+		return 0
+	}
+	return ru.Utime.Nano() + ru.Stime.Nano()
 }
 
 func (s *Server) run(w http.ResponseWriter, _ *http.Request) {

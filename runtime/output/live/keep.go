@@ -201,18 +201,27 @@ func (l *list) since(number int) [][]byte {
 // shows more is not slowed down by making records that nobody could read.
 const linesEach = 200
 
-// A budget says which lines are kept.
+// A budget says what is kept of that which may come too fast.
 type budget struct {
 	now   func() time.Time
+	each  int // how many there are in each tenth of a second
 	until time.Time
 	left  int
 	asked int // since the clock was looked at
 }
 
-// take reports that there is room for a line.
+// take takes one, and reports that it was there.
 func (b *budget) take() bool {
+	if !b.takes() {
+		return false
+	}
+	b.left--
+	return true
+}
+
+// takes reports that there is something left.
+func (b *budget) takes() bool {
 	if b.left > 0 {
-		b.left--
 		return true
 	}
 	if b.asked++; b.asked < 64 && !b.until.IsZero() {
@@ -223,6 +232,6 @@ func (b *budget) take() bool {
 	if now.Before(b.until) {
 		return false
 	}
-	b.until, b.left = now.Add(time.Second/10), linesEach-1
+	b.until, b.left = now.Add(time.Second/10), b.each
 	return true
 }

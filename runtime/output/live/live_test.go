@@ -325,7 +325,7 @@ func TestListsAreBounded(t *testing.T) {
 // Lines that come faster than people read are counted, not made into records.
 func TestLinesHaveABudget(t *testing.T) {
 	now := time.Unix(1000, 0)
-	b := budget{now: func() time.Time { return now }}
+	b := budget{now: func() time.Time { return now }, each: linesEach}
 	took := 0
 	for i := range 100_000 {
 		if i%1000 == 0 {

@@ -29,16 +29,23 @@ type Store struct {
 	frame  *builder // the interval that is being made
 	record recorder // single records
 	budget *budget  // of events
+	pairs  *budget  // of the bytes of details
 	tree   *sampled // stacks of events
 
-	mu    sync.Mutex // of what follows
-	about output.About
-	began time.Time
-	kept  history
+	mu sync.Mutex // of what follows
+	origin
+	kept history
 	lists
 	total   map[string]uint64 // losses since the start
 	state   State
 	changed chan struct{} // closed at the next change
+}
+
+// origin is how the run began.
+type origin struct {
+	about output.About
+	began time.Time
+	cpu   int64 // ns of CPU time that were used by then
 }
 
 // lists are what comes one by one: lines of events, slow pairs, notes.
@@ -60,10 +67,11 @@ type State struct {
 // NewStore makes a Store. now is the clock that bounds are measured by.
 func NewStore(now func() time.Time) *Store {
 	return &Store{
-		now: now, budget: &budget{now: now}, changed: make(chan struct{}),
+		now: now, changed: make(chan struct{}),
 		lists: lists{list{most: 1000, mostBytes: 2 << 20}, list{most: 200, mostBytes: 16 << 20},
 			list{most: 500, mostBytes: 1 << 20}},
 		total: map[string]uint64{}, tree: &sampled{},
+		budget: &budget{now: now, each: linesEach}, pairs: &budget{now: now, each: pairBytes},
 	}
 }
 
@@ -75,7 +83,7 @@ func (s *Store) Begin(about output.About) (err error) {
 	s.frame, err = newBuilder(about)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.about, s.began = about, s.now()
+	s.about, s.began, s.cpu = about, s.now(), cpuTime()
 	return err
 }
 
@@ -104,6 +112,9 @@ func (s *Store) add(m *result.Meta, show func(render.Renderer) error) error {
 	return show(s.frame.json)
 }
 
+// pairBytes is how much of slow pairs is made into records in a tenth of a second.
+const pairBytes = 1 << 20
+
 // Event implements render.Renderer. Of lines that come faster than people read some are
 // kept; their stacks count all the same.
 func (s *Store) Event(l *render.Line) error {
@@ -122,8 +133,27 @@ func (s *Store) Event(l *render.Line) error {
 
 // Detail implements render.Renderer.
 func (s *Store) Detail(d *result.Detail) error {
+	if !s.pairs.takes() && !s.slowest(d.DelayNS()) {
+		s.mu.Lock()
+		s.details.skip()
+		s.mu.Unlock()
+		return nil
+	}
 	text, err := s.record.of(func(to render.Renderer) error { return to.Detail(d) })
+	s.pairs.left -= len(text)
 	return s.keep(&s.details, text, d.DelayNS(), err)
+}
+
+// slowest reports that a pair is slower than all that are kept.
+func (s *Store) slowest(delay int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.details.items {
+		if s.details.items[i].weight >= delay {
+			return false
+		}
+	}
+	return true
 }
 
 // Note implements render.Renderer.

@@ -55,7 +55,7 @@ function show() {
   let newest = null;
   for (const f of found.values()) {
     if (!views[f.type]) continue;
-    const title = f.data.title || (f.data.name === f.type ? app.run.script : f.data.name), v = viewOf(f.type, f.data.name, title);
+    const title = f.data.title || (f.data.name === f.type && !app.run.script.startsWith("-") ? app.run.script : f.data.name), v = viewOf(f.type, f.data.name, title);
     v.panel.title.textContent = title;
     if (v.drawn !== f.data || v.depth !== f.history.length) v.update(f.data, f);
     v.drawn = f.data;
@@ -104,8 +104,8 @@ function status(text, bad) {
 function about(run) {
   app.run = run;
   app.state = { ...run.state, cost: run.cost };
-  $("script").textContent = run.script;
-  $("args").textContent = ["ppscript", ...run.args].join(" ");
+  $("script").textContent = run.script === "-c" ? "ppscript" : run.script;
+  $("args").textContent = ["ppscript", ...run.args.map((a) => (/[^\w@%+=:,.\/-]/.test(a) ? "'" + a.replaceAll("'", "'\\''") + "'" : a))].join(" ");
   $("args").title = $("args").textContent;
   document.title = `${run.script} on ${run.host}`;
   facts();
@@ -121,7 +121,7 @@ async function bring() {
     try {
       app.frames.set(n, records(await (await get("intervals/" + n)).text()));
     } catch (e) { if (n === s.newest) throw e; }
-    if (n === s.newest) show(); // the rest can come later
+    if (n === s.newest) { await free(); show(); } // the rest can come later
   }
   trim();
   for (const [name, came] of [["log", s.events], ["details", s.details], ["messages", s.messages]]) {
@@ -132,6 +132,7 @@ async function bring() {
     if (list.length > 1000) list.splice(0, list.length - 1000);
     app.left[name] = Math.max(0, app.seen[name] - list.length);
   }
+  await free();
   if (wanted.length) show();
   lists();
 }
@@ -139,6 +140,14 @@ function trim() {
   const old = [...app.frames.keys()].sort((a, b) => a - b);
   for (const n of old.slice(0, Math.max(0, old.length - KEPT))) if (app.following || n !== app.at) app.frames.delete(n);
 }
+
+// Nothing is drawn anew between the press of a button and its release: the click would be lost.
+let held = false, released = [];
+for (const kind of ["pointerdown", "pointerup", "pointercancel"]) addEventListener(kind, () => {
+  held = kind === "pointerdown";
+  if (!held) setTimeout(() => { released.forEach((go) => go()); released = []; });
+}, true);
+function free() { return held ? new Promise((go) => released.push(go)) : null; }
 
 // One bring at a time: the newest state waits for the one that runs.
 let busy = false, again = false;

@@ -96,7 +96,7 @@ class HistogramView {
     this.bars.replaceChildren(...rows.slice(0, MOST_KEYS).map((r) => {
       const most = Math.max(1, ...r.buckets.map((b) => b[2])), bars = el("div", { class: "bars" });
       for (const [lo, hi, n] of r.buckets) {
-        const bar = el("div", { class: "bar", title: percent(n, r.count) });
+        const bar = el("div", { class: n ? "bar" : "bar none", title: percent(n, r.count) });
         bar.style.width = 100 * n / most + "%";
         bars.append(el("span", { class: "range" }, bounds(lo, hi, d.unit)), el("div", {}, bar), el("span", { class: "count" }, count(n)));
       }
