@@ -282,6 +282,11 @@ func operate(op syntax.Token, checked bool, a, b starlark.Value) starlark.Value 
 				return v
 			}
 		}
+		if q, ok := b.(value.Duration); ok && op == syntax.STAR {
+			if v := times(q, p); v != nil {
+				return v
+			}
+		}
 	case value.Time:
 		if q, ok := b.(value.Time); ok && op == syntax.MINUS && p >= 0 && q >= 0 {
 			return value.Duration(p - q)
@@ -289,6 +294,11 @@ func operate(op syntax.Token, checked bool, a, b starlark.Value) starlark.Value 
 	case value.Duration:
 		if q, ok := b.(value.Duration); ok && op == syntax.PLUS && fits(int64(p)) && fits(int64(q)) {
 			return p + q
+		}
+		if q, ok := b.(starlark.Int); ok && op == syntax.STAR {
+			if v := times(p, q); v != nil {
+				return v
+			}
 		}
 	}
 	var v starlark.Value
@@ -302,6 +312,14 @@ func operate(op syntax.Token, checked bool, a, b starlark.Value) starlark.Value 
 		return nil
 	}
 	return v
+}
+
+// times multiplies a duration that cannot exceed a word; nil for others.
+func times(d value.Duration, n starlark.Int) starlark.Value {
+	if m, ok := n.Int64(); ok && int64(int32(m)) == m && int64(int32(d)) == int64(d) {
+		return d * value.Duration(m)
+	}
+	return nil
 }
 
 // fits reports a number to which another one can be added.

@@ -18,6 +18,11 @@ type Access struct {
 	Field *event.Field
 	Attr  starlark.Value // of HowConst
 	prog  *expr.Program  // of howVar
+
+	// The time that was read last, and its value: functions read that of one event more than
+	// once, and a new value is memory.
+	at   event.Time
+	time starlark.Value
 }
 
 // How says by which way an attribute is read.
@@ -126,7 +131,10 @@ func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
 	case HowConst:
 		return a.Attr, nil
 	case howTime:
-		return value.Time(e.Time), nil
+		if a.time == nil || a.at != e.Time {
+			a.at, a.time = e.Time, value.Time(e.Time)
+		}
+		return a.time, nil
 	case howPID:
 		return starlark.MakeInt64(int64(e.PID)), nil
 	case howTID:

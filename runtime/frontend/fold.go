@@ -35,6 +35,10 @@ type stateVar struct {
 	weak  bool             // its 0 may turn out to be an unset time
 	slot  int              // in Frame.Texts for texts, else in Frame.State
 	texts bool
+
+	// The number that was read last, and its value.
+	last  int64
+	value starlark.Value
 }
 
 // words are the numbers that it has at first; a text has none.
@@ -315,7 +319,10 @@ func (s *stateView) get(v *stateVar) starlark.Value {
 	case v.list != nil:
 		return &StateList{s, v}
 	}
-	return fromWord(v.kind, s.f.State[v.slot])
+	if n := s.f.State[v.slot]; v.value == nil || v.last != n {
+		v.last, v.value = n, fromWord(v.kind, n)
+	}
+	return v.value
 }
 
 // SetField assigns a member. A kind other than its own is an error, but 0
@@ -400,23 +407,6 @@ func toWord(v starlark.Value) (int64, bool) {
 		return int64(v), true
 	}
 	return 0, false
-}
-
-// fromWord makes a value of 64 bits of the state.
-func fromWord(k Kind, n int64) starlark.Value {
-	switch k {
-	case kindBool:
-		return starlark.Bool(n != 0)
-	case kindUint:
-		return value.BigUint(uint64(n))
-	case kindNanos:
-		return value.Duration(n)
-	case kindMoment:
-		return value.Time(n)
-	case kindSize:
-		return value.Size(n)
-	}
-	return starlark.MakeInt64(n)
 }
 
 // isEmit reports that v is the builtin emit.

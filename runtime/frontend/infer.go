@@ -319,7 +319,7 @@ func (s *scan) storeOne(at syntax.Node, v *stateVar, r role) {
 		return
 	}
 	if k != v.kind && s.learns {
-		v.kind, s.changed = k, true
+		v.kind, v.value, s.changed = k, nil, true
 	}
 }
 
