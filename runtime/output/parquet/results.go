@@ -9,7 +9,7 @@ import (
 // This file writes results of intervals.
 
 // leads is how many columns are in front of those of a result, all of other names.
-var leads = []string{"seq", "begin", "end", "wall", "missing"}
+var leads = [...]string{"seq", "begin", "end", "wall", "missing"}
 
 // result is the file of a result, with what an interval of it says.
 func (s *sink) result(m *result.Meta, omitted int) (*out, error) {
@@ -21,10 +21,10 @@ func (s *sink) result(m *result.Meta, omitted int) (*out, error) {
 	o.samples += m.Samples
 	o.omitted += omitted
 	if len(o.columns) == 0 {
-		for _, name := range leads {
-			o.slot(name, 0)
+		for i, name := range leads {
+			o.lead[i] = o.slot(name, 0)
 		}
-		o.slot("wall", 0).of(o.file, moment) // also where nobody knows it
+		o.lead[3].of(o.file, moment) // also where nobody knows it
 	}
 	return o, o.err
 }
@@ -33,7 +33,8 @@ func (s *sink) result(m *result.Meta, omitted int) (*out, error) {
 type cell struct {
 	*result.Column
 	at     *slot
-	number int // of the columns of one name before it
+	text   *slot // nil until a value has a name
+	number int   // of the columns of one name before it
 }
 
 // cells are those of columns. A result may have other columns in another interval.
@@ -77,8 +78,11 @@ func (c *cell) put(s *sink, o *out, v event.Value) {
 	case c.Names != nil:
 		name, ok = c.Names(v)
 	}
+	if ok && c.text == nil {
+		c.text = o.slot(c.Name+"_text", c.number)
+	}
 	if ok {
-		o.slot(c.Name+"_text", c.number).text(o.file, []byte(name))
+		c.text.text(o.file, []byte(name))
 	}
 }
 

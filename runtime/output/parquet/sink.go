@@ -52,6 +52,7 @@ type out struct {
 	name    string
 	title   string
 	slots   map[string]*slot
+	lead    [len(leads)]*slot        // of results of intervals
 	events  map[*event.Stream]*shape // of a log
 	log     *logSlots
 	slow    *pairSlots
@@ -226,13 +227,13 @@ func (s *sink) notes(o *out) []note {
 // lead writes the columns that rows of all results have: which interval it is, and how many
 // events are missing in it.
 func (s *sink) lead(o *out, m *result.Meta) {
-	o.slot("seq", 0).signed(o.file, int64(m.Seq))
-	o.slot("begin", 0).value(o.file, event.DurationOf(int64(m.Begin)))
-	o.slot("end", 0).value(o.file, event.DurationOf(int64(m.End)))
-	if wall := o.slot("wall", 0); !m.Wall.IsZero() {
+	o.lead[0].signed(o.file, int64(m.Seq))
+	o.lead[1].value(o.file, event.DurationOf(int64(m.Begin)))
+	o.lead[2].value(o.file, event.DurationOf(int64(m.End)))
+	if wall := o.lead[3]; !m.Wall.IsZero() {
 		wall.moment(o.file, m.Wall.UnixNano())
 	} else if ns, known := s.wall(m.End); known {
 		wall.moment(o.file, ns)
 	}
-	o.slot("missing", 0).unsigned(o.file, m.Loss.Missing())
+	o.lead[4].unsigned(o.file, m.Loss.Missing())
 }
