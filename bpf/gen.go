@@ -196,7 +196,7 @@ func (g *gen) feed(f *feed) {
 		s := &sender{g.gate, f.emit, g.image.graph.sources[g.gate.eval.hook.Index]}
 		s.feed(f)
 	case f.join != nil:
-		j := &joiner{g.gate, f.join, g.feed, &g.image.graph.kept}
+		j := &joiner{gate: g.gate, join: f.join, pairs: g.feed, kept: &g.image.graph.kept}
 		j.feed(f)
 	case f.fold != nil:
 		s := &folder{gate: g.gate, fold: f.fold, next: g.feed}

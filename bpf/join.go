@@ -138,6 +138,8 @@ type joiner struct {
 	join  *joinOp
 	pairs func(f *feed)
 	kept  *sent.Kept
+	// context is where the context of a kept event stands on the stack; 0 is nowhere.
+	context int16
 }
 
 // feed brings the event to the join.
@@ -382,6 +384,9 @@ func (o *joiner) fill(value, now int16) {
 			c.Store(at, asm.R0)
 		case sf.name == savedStack:
 			o.stack(at, o.eval.hook.Event.Stack)
+		case sf.name == savedContext && o.context != 0 && j.flags:
+			c.Load(asm.R0, o.context)
+			c.Store(at, asm.R0)
 		case sf.name == savedContext:
 			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
 		case sf.located:

@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
 )
@@ -74,19 +75,50 @@ func (im *Image) keptMaps() {
 	}
 }
 
+// A piece is bytes of a record that one instruction loads.
+type piece struct{ off, size int }
+
+// mostPieces is from how many on a call of a helper copies a text in less time.
+const mostPieces = 6
+
+// pieces are those of a text or an array that the program copies as it is in the record;
+// none if it cannot. Who shows a text ends it at its NUL.
+func (o *joiner) pieces(s slot) (list []piece) {
+	f, h := s.field.F, o.eval.hook
+	if !s.text && !s.array || f.Place != event.InRaw || f.Read != nil || h.Raw != nil ||
+		h.Kind != ebpf.TracePoint {
+		return nil
+	}
+	for off, end := f.Offset, f.Offset+f.Size; off < end; {
+		size := 8
+		for off%size != 0 || off+size > end {
+			size /= 2
+		}
+		list = append(list, piece{off, size})
+		off += size
+	}
+	if len(list) > mostPieces {
+		return nil
+	}
+	return list
+}
+
 // keep keeps the event, and returns where its time is.
 func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	c, e, r := o.code, o.eval, f.keep
 	nowhere, done := c.Label(), c.Label()
 	now = c.Alloc(8)
+	context := c.Alloc(8)
+	o.context = context
 	mark := c.Stack
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(now, asm.R0)
-	context, number, key := c.Alloc(8), c.Alloc(8), c.Alloc(8)
+	number, key := c.Alloc(8), c.Alloc(8)
 	e.members.Moment(context, true, true)
 	texts := map[int]int16{}
 	for _, slot := range r.slots {
 		switch {
+		case len(o.pieces(slot)) > 0:
 		case slot.text:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.text(texts[slot.off], slot.size, slot.field)
@@ -114,6 +146,13 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	}
 	for _, slot := range r.slots {
 		at := sent.KeptSize + slot.off
+		if pieces := o.pieces(slot); len(pieces) > 0 {
+			for _, p := range pieces {
+				e.hook.Record(asm.R0, p.off, p.size, false)
+				put(at+p.off-slot.field.F.Offset, asm.R0, hook.Sizes[p.size])
+			}
+			continue
+		}
 		if from, copied := texts[slot.off]; copied {
 			for i := 0; i < slot.size; i += 8 {
 				c.Load(asm.R0, from+int16(i))
