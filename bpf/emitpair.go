@@ -219,7 +219,7 @@ func (s *sender) pairRecord(at int16) {
 				copyWord(slot.off+o, from+int16(o))
 			}
 		case slot.located:
-			s.eval.located(to, slot.size, slot.field.F)
+			s.eval.hook.Located(to, slot.size, slot.field.F)
 		case slot.array:
 			s.eval.hook.Array(to, slot.field.F)
 		case slot.text:

@@ -390,7 +390,7 @@ func (o *joiner) fill(value, now int16) {
 		case sf.name == savedContext:
 			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
 		case sf.located:
-			o.eval.located(at, sf.size, sf.field.F)
+			o.eval.hook.Located(at, sf.size, sf.field.F)
 		case sf.array:
 			o.eval.hook.Array(at, sf.field.F)
 		case sf.text:

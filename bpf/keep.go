@@ -10,7 +10,6 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
 )
@@ -75,34 +74,6 @@ func (im *Image) keptMaps() {
 	}
 }
 
-// A piece is bytes of a record that one instruction loads.
-type piece struct{ off, size int }
-
-// mostPieces is from how many on a call of a helper copies a text in less time.
-const mostPieces = 6
-
-// pieces are those of a text or an array that the program copies as it is in the record;
-// none if it cannot. Who shows a text ends it at its NUL.
-func (o *joiner) pieces(s slot) (list []piece) {
-	f, h := s.field.F, o.eval.hook
-	if !s.text && !s.array || f.Place != event.InRaw || f.Read != nil || h.Raw != nil ||
-		h.Kind != ebpf.TracePoint {
-		return nil
-	}
-	for off, end := f.Offset, f.Offset+f.Size; off < end; {
-		size := 8
-		for off%size != 0 || off+size > end {
-			size /= 2
-		}
-		list = append(list, piece{off, size})
-		off += size
-	}
-	if len(list) > mostPieces {
-		return nil
-	}
-	return list
-}
-
 // keep keeps the event, and returns where its time is.
 func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	c, e, r := o.code, o.eval, f.keep
@@ -118,13 +89,13 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	texts := map[int]int16{}
 	for _, slot := range r.slots {
 		switch {
-		case len(o.pieces(slot)) > 0:
+		case e.hook.Pieces(slot.field.F) != nil:
 		case slot.text:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.text(texts[slot.off], slot.size, slot.field)
 		case slot.located && e.hook.Raw != nil:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.located(texts[slot.off], slot.size, slot.field.F)
+			e.hook.Located(texts[slot.off], slot.size, slot.field.F)
 		case slot.array:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.hook.Array(texts[slot.off], slot.field.F)
@@ -146,10 +117,10 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	}
 	for _, slot := range r.slots {
 		at := sent.KeptSize + slot.off
-		if pieces := o.pieces(slot); len(pieces) > 0 {
+		if pieces := e.hook.Pieces(slot.field.F); pieces != nil {
 			for _, p := range pieces {
-				e.hook.Record(asm.R0, p.off, p.size, false)
-				put(at+p.off-slot.field.F.Offset, asm.R0, hook.Sizes[p.size])
+				e.hook.Record(asm.R0, p.Off, p.Size, false)
+				put(at+p.Off-slot.field.F.Offset, asm.R0, hook.Sizes[p.Size])
 			}
 			continue
 		}
@@ -161,7 +132,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			continue
 		}
 		if slot.located {
-			e.locatedHere(at, slot.size, slot.field.F)
+			e.hook.LocatedHere(at, slot.size, slot.field.F)
 			continue
 		}
 		e.field(asm.R0, slot.field)

@@ -3,9 +3,6 @@ package bpf
 import (
 	"errors"
 
-	"github.com/cilium/ebpf/asm"
-
-	"ppscript/bpf/assembler"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -71,45 +68,4 @@ func placeTexts(p *sent.Projection) {
 		l.Text = textcode.Pad(max(p.Size, l.To+4))
 		p.Size = l.Text + l.Room
 	}
-}
-
-// located puts the locator of a text on the stack, and the text behind it.
-func (e *eval) located(off int16, size int, f *event.Field) {
-	c := e.code
-	c.Zero(off, size)
-	if e.hook.Raw != nil {
-		c.Emit(assembler.StoreImm(asm.R10, off, int32(e.hook.Raw.Fields[f.Name].Size)<<16))
-		e.hook.RawText(off+sent.LocatorSize, f.Name)
-		return
-	}
-	e.locator(f)
-	c.Store(off, asm.R0)
-	e.textAt(f)
-	c.Addr(asm.R1, off+sent.LocatorSize)
-	c.Emit(asm.Mov.Imm(asm.R2, int32(size-sent.LocatorSize)))
-	c.Call(asm.FnProbeReadKernelStr)
-}
-
-// locatedHere puts them at a place behind R7.
-func (e *eval) locatedHere(at, size int, f *event.Field) {
-	c := e.code
-	e.locator(f)
-	c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord))
-	e.textAt(f)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at+sent.LocatorSize)),
-		asm.Mov.Imm(asm.R2, int32(size-sent.LocatorSize)))
-	c.Call(asm.FnProbeReadKernelStr)
-}
-
-// locator loads in R0 where the record says that the text is.
-func (e *eval) locator(f *event.Field) { e.hook.Record(asm.R0, f.Offset, 4, false) }
-
-// textAt leaves in R3 where the text is whose locator is in R0.
-func (e *eval) textAt(f *event.Field) {
-	c := e.code
-	c.Emit(asm.And.Imm(asm.R0, 0xffff))
-	if f.Place == event.RelLoc {
-		c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
-	}
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
 }

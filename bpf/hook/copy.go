@@ -1,0 +1,80 @@
+package hook
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/runtime/event"
+	"ppscript/runtime/sent"
+)
+
+// This file copies texts and arrays of the record for who shows events.
+
+// A Piece is bytes of a record that one instruction loads.
+type Piece struct{ Off, Size int }
+
+// mostPieces is from how many on a call of a helper copies a text in less time.
+const mostPieces = 6
+
+// Pieces are those of a text or an array that the program copies as it is in the record;
+// nil if it cannot. Who shows a text ends it at its NUL.
+func (h *Hook) Pieces(f *event.Field) (list []Piece) {
+	if f.Kind != event.Str && f.Kind != event.Array || f.Place != event.InRaw || f.Read != nil ||
+		h.Raw != nil || h.Kind != ebpf.TracePoint {
+		return nil
+	}
+	for off, end := f.Offset, f.Offset+f.Size; off < end; {
+		size := 8
+		for off%size != 0 || off+size > end {
+			size /= 2
+		}
+		list = append(list, Piece{off, size})
+		off += size
+	}
+	if len(list) > mostPieces {
+		return nil
+	}
+	return list
+}
+
+// Located puts the locator of a text on the stack, and the text behind it.
+func (h *Hook) Located(off int16, size int, f *event.Field) {
+	c := h.Code
+	c.Zero(off, size)
+	if h.Raw != nil {
+		c.Emit(assembler.StoreImm(asm.R10, off, int32(h.Raw.Fields[f.Name].Size)<<16))
+		h.RawText(off+sent.LocatorSize, f.Name)
+		return
+	}
+	h.locator(f)
+	c.Store(off, asm.R0)
+	h.textAt(f)
+	c.Addr(asm.R1, off+sent.LocatorSize)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(size-sent.LocatorSize)))
+	c.Call(asm.FnProbeReadKernelStr)
+}
+
+// LocatedHere puts them at a place behind R7.
+func (h *Hook) LocatedHere(at, size int, f *event.Field) {
+	c := h.Code
+	h.locator(f)
+	c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord))
+	h.textAt(f)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at+sent.LocatorSize)),
+		asm.Mov.Imm(asm.R2, int32(size-sent.LocatorSize)))
+	c.Call(asm.FnProbeReadKernelStr)
+}
+
+// locator loads in R0 where the record says that the text is.
+func (h *Hook) locator(f *event.Field) { h.Record(asm.R0, f.Offset, 4, false) }
+
+// textAt leaves in R3 where the text is whose locator is in R0.
+func (h *Hook) textAt(f *event.Field) {
+	c := h.Code
+	c.Emit(asm.And.Imm(asm.R0, 0xffff))
+	if f.Place == event.RelLoc {
+		c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+	}
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
+}
