@@ -71,7 +71,7 @@ func isCommand(root *cobra.Command, word string) bool {
 var commands = []func(*app) *cobra.Command{
 	listCommand, helpCommand, explainCommand, checkCommand, docCommand, describeCommand, recordCommand, infoCommand,
 	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
-	versionCommand, completionCommand,
+	versionCommand, completionCommand, exportCommand,
 }
 
 // root is the tree of subcommands. Scripts are not in it.

@@ -29,6 +29,7 @@ type watch struct {
 	signal chan os.Signal
 	done   chan struct{}
 	dump   chan struct{} // somebody asks how the run stands
+	reread chan struct{} // SIGHUP has a file read anew; nil ends the run
 	stop   context.CancelFunc
 	dog    watchdog.Watchdog
 	closed bool
@@ -46,6 +47,11 @@ const sameWish = time.Second
 // watchSignals starts to handle signals until close. The context ends with the
 // first signal to end.
 func (a *app) watchSignals(host *script.Host) (context.Context, *watch) {
+	return a.watchFor(host, nil)
+}
+
+// watchFor is watchSignals for runs that follow a file: SIGHUP says that it has changed.
+func (a *app) watchFor(host *script.Host, reread chan struct{}) (context.Context, *watch) {
 	ctx, stop := context.WithCancel(context.Background())
 	w := &watch{
 		app:    a,
@@ -53,12 +59,13 @@ func (a *app) watchSignals(host *script.Host) (context.Context, *watch) {
 		signal: make(chan os.Signal, 8),
 		done:   make(chan struct{}),
 		dump:   make(chan struct{}, 1),
+		reread: reread,
 		stop:   stop,
 	}
 	w.dog.Hung = w.hung
 	w.dog.At("start", false)
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+	if reread != nil || !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		list = append(list, syscall.SIGHUP)
 	}
 	signal.Notify(w.signal, list...)
@@ -77,6 +84,15 @@ func (w *watch) loop() {
 				w.out.reopen()
 			}
 			w.mu.Unlock()
+		case syscall.SIGHUP:
+			if w.reread == nil {
+				w.end()
+				continue
+			}
+			select {
+			case w.reread <- struct{}{}:
+			default: // it will be read anyway
+			}
 		case syscall.SIGUSR2:
 			select {
 			case w.dump <- struct{}{}:

@@ -4,7 +4,9 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 
 	"ppscript/runtime/output"
 	"ppscript/runtime/output/metric"
@@ -118,4 +120,92 @@ func Tell(store *metric.Store, option string, s interface{ Stats() push.Stats })
 		}
 		return []metric.Family{f}
 	})
+}
+
+// A Hub is what several scripts that run at the same time send to.
+type Hub struct {
+	Store    *metric.Store
+	otlp     *otlp.Server // of metrics; nil without
+	profiles []output.Opener
+	all      []interface{ Close() error }
+}
+
+// Open opens the servers of the options.
+func (o *Options) Open(say func(line string)) (*Hub, error) {
+	h := &Hub{Store: metric.NewStore(o.Series)}
+	var err error
+	if o.OTLP != "" {
+		if h.otlp, err = otlp.Open(otlp.MetricsOption, o.OTLP, say); err != nil {
+			return nil, err
+		}
+		h.add(otlp.MetricsOption, h.otlp)
+	}
+	if o.OTLPProfiles != "" {
+		s, err := otlp.Open(otlp.ProfilesOption, o.OTLPProfiles, say)
+		if err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+		h.add(otlp.ProfilesOption, s)
+		h.share(otlp.ProfilesOption, o.OTLPProfiles, func() output.Sink { return otlp.ProfilesOf(s) })
+	}
+	if o.Pyroscope != "" {
+		s, err := pyroscope.Open(o.Pyroscope, say)
+		if err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+		h.add(pyroscope.Option, s)
+		h.share(pyroscope.Option, o.Pyroscope, func() output.Sink { return pyroscope.ProfilesOf(s) })
+	}
+	return h, nil
+}
+
+type server interface {
+	Stats() push.Stats
+	Close() error
+}
+
+func (h *Hub) add(option string, s server) {
+	h.all = append(h.all, s)
+	Tell(h.Store, option, s)
+}
+
+func (h *Hub) share(option, where string, open func() output.Sink) {
+	h.profiles = append(h.profiles, opener(option, where, func() (output.Sink, error) {
+		s := open()
+		return shared{s, s.(output.Profiler)}, nil
+	}))
+}
+
+// shared is a sink that ends with its script, while its server goes on.
+type shared struct {
+	output.Sink
+	output.Profiler
+}
+
+// Close implements output.Sink.
+func (shared) Close() error { return nil }
+
+// Sinks are the openers of the sinks for one of the scripts.
+func (h *Hub) Sinks(script string) []output.Opener {
+	return append([]output.Opener{
+		opener("metrics", "", func() (output.Sink, error) { return h.Store.Script(script), nil }),
+	}, h.profiles...)
+}
+
+// Push sends the metrics as they are now, if they are sent anywhere.
+func (h *Hub) Push() {
+	if h.otlp != nil {
+		h.otlp.SendMetrics(h.Store)
+	}
+}
+
+// Close sends what waits and ends the servers. Its error tells what did not arrive.
+func (h *Hub) Close() error {
+	errs := make([]error, len(h.all))
+	var all sync.WaitGroup // each may wait for some seconds
+	for i, s := range h.all {
+		all.Go(func() { errs[i] = s.Close() })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }

@@ -53,10 +53,15 @@ type Server struct {
 // NewServer makes a server for an address: HOST:PORT, a port of this machine, unix:PATH. Who knows the
 // token is let in; "" makes one up. It listens once it is opened.
 func NewServer(address, token string) *Server {
-	s := &Server{Store: NewStore(time.Now), address: address, token: token, mux: http.NewServeMux(),
-		done: make(chan error, 1), watching: watching{gone: make(chan struct{})}}
+	s := NewPlain(address, token)
 	s.routes()
 	return s
+}
+
+// NewPlain makes a server without a page, which serves what others have it handle.
+func NewPlain(address, token string) *Server {
+	return &Server{Store: NewStore(time.Now), address: address, token: token, mux: http.NewServeMux(),
+		done: make(chan error, 1), watching: watching{gone: make(chan struct{})}}
 }
 
 // Handle has a handler serve a path, such as /metrics, to those who know the token. It is for

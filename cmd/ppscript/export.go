@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ppscript/cmd/ppscript/exporter"
+	"ppscript/cmd/ppscript/remote"
+	"ppscript/runtime/event"
+	outputs "ppscript/runtime/output"
+	"ppscript/runtime/output/live"
+	"ppscript/runtime/output/prometheus"
+	"ppscript/runtime/render"
+	"ppscript/runtime/session"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// This file is export: several scripts without end, whose results are metrics and profiles.
+//
+// They run in one process. A session is a value, so that nothing is in the way of that, and it
+// has one server, one table of symbols for each kind of file, and the memory of one process;
+// metrics keep their types, which text between processes would lose. What it costs: a bug
+// that ends the process ends all scripts, so let the machine's supervisor start it again.
+
+// exportInterval is the interval of scripts that do not say theirs.
+const exportInterval = 10 * time.Second
+
+func exportCommand(a *app) *cobra.Command {
+	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
+	of := []string{
+		"interval", "http", "http-token", "otlp", "otlp-profiles", "pyroscope", "metrics-series", "quiet",
+		"color",
+	}
+	for _, f := range commonOptions(fl.common) {
+		if slices.Contains(of, f.name) {
+			if f.name == "interval" {
+				f.deflt = exportInterval.String()
+			}
+			fl.list = append(fl.list, f)
+		}
+	}
+	c := &cobra.Command{
+		Use:   "export CONFIG [options]",
+		Short: "Run several scripts without end, as metrics and profiles",
+		Long: `Runs the scripts that a file names, at the same time and without end: one at each line, with its options behind its name.
+
+    # NAME: SCRIPT [options]
+    calls: syscalls -p 4711
+    slow-disk: biolatency -i 1m
+
+Their results are metrics at /metrics of --http, or go to the servers of --otlp,
+	--otlp-profiles and --pyroscope; docs/metrics.md tells the names.
+SIGHUP has the file read anew: what is new begins, what is gone ends,
+	the others go on. A script that ends begins again, after a second
+at first and after a minute at most; ppscript_script_up and ppscript_script_failures_total tell.`,
+		Example: `    ppscript export /etc/ppscript.conf --http 9464 --http-token /etc/ppscript.token
+    ppscript export ppscript.conf --otlp http://localhost:4318 -i 30s`,
+		Args: words(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return (&export{app: a}).run(fl, args[0]) },
+	}
+	c.Flags().SortFlags = false
+	for _, f := range fl.list {
+		p := c.Flags().VarPF(f, f.name, f.short, f.help)
+		if f.metavar == "" {
+			p.NoOptDefVal = "true"
+		}
+	}
+	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		help := &flag{name: "help", short: "h", group: groupOther, help: "show this help"}
+		a.helpError = commandHelp(&a.Console, c, append(fl.list, help))
+	})
+	return c
+}
+
+// An export is the command while it runs.
+type export struct {
+	app   *app
+	opt   *common
+	hub   *remote.Hub
+	watch *watch
+
+	loading sync.Mutex // libraries are opened by one at a time
+}
+
+func (e *export) run(fl *flags, path string) (err error) {
+	if e.opt, err = readCommon(fl, nil); err != nil {
+		return err
+	}
+	a, c := e.app, e.opt
+	a.Quiet = c.quiet
+	if c.options.Interval == 0 {
+		c.options.Interval = exportInterval
+	}
+	if c.page.http == "" && c.remote.OTLP == "" && !c.remote.Profiles() {
+		return usagef("export", path, "nobody would see the results").
+			WithHint("add --http 9464 for Prometheus, or --otlp http://localhost:4318")
+	}
+	reread := make(chan struct{}, 1)
+	ctx, w := a.watchFor(nil, reread)
+	defer w.close()
+	a.libs.ctx, e.watch = ctx, w
+	w.at("read " + path)
+	jobs, err := exporter.Read(ctx, path)
+	if err == nil {
+		err = e.check(jobs)
+	}
+	if err != nil {
+		return w.blame(err)
+	}
+	w.at("open the outputs")
+	if e.hub, err = c.remote.Open(a.Say); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.hub.Close()) }()
+	if stop, err := e.serve(ctx); err != nil {
+		return err
+	} else {
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	s := &exporter.Supervisor{Run: e.job, Ended: e.ended, Gone: func(j exporter.Job) {
+		e.hub.Store.Forget(j.Name)
+		a.Say(j.Name + ": it ended, since " + path + " no longer has it")
+	}}
+	defer e.hub.Push()
+	defer s.Close()
+	s.Set(ctx, jobs)
+	w.run(nil)
+	w.at(session.Observing)
+	every := time.NewTicker(c.options.Interval)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+			e.hub.Push()
+		case <-reread:
+			jobs, err := exporter.Read(ctx, path)
+			if err == nil {
+				err = e.check(jobs)
+			}
+			if err != nil {
+				a.Report(err)
+				a.Say("nothing changes: the scripts go on as they were")
+				continue
+			}
+			s.Set(ctx, jobs)
+			a.Say(fmt.Sprintf("read %s: %d scripts", path, len(jobs)))
+		}
+	}
+}
+
+// serve begins to answer scrapes, if somebody may ask.
+func (e *export) serve(ctx context.Context) (stop func() error, err error) {
+	p := &e.opt.page
+	if p.http == "" {
+		return func() error { return nil }, nil
+	}
+	server := live.NewPlain(p.http, p.token)
+	h, err := prometheus.Handler(e.hub.Store, e.app.Say)
+	if err != nil {
+		return nil, err
+	}
+	server.Handle("/metrics", h)
+	if err := server.Listen(ctx); err != nil {
+		return nil, err
+	}
+	where := server.URL("/metrics")
+	if path, ok := strings.CutPrefix(p.http, "unix:"); ok {
+		where = "curl --unix-socket " + path + " http://localhost/metrics"
+	} else if p.token != "" {
+		where, _, _ = strings.Cut(where, "?") // logs need not have a secret that lasts
+	}
+	e.app.Say("metrics: " + where)
+	return server.Close, nil
+}
+
+// check loads the scripts of jobs, so that mistakes are told before anything runs.
+func (e *export) check(jobs []exporter.Job) error {
+	for _, j := range jobs {
+		if _, _, err := e.load(j); err != nil {
+			return fmt.Errorf("%s: %w", j.Name, err)
+		}
+	}
+	return nil
+}
+
+// load loads the script of a job.
+func (e *export) load(j exporter.Job) (*invocation, session.Config, error) {
+	e.loading.Lock()
+	defer e.loading.Unlock()
+	var none session.Config
+	host, _, err := e.app.newHost()
+	if err != nil {
+		return nil, none, err
+	}
+	inv, err := e.app.invoke(host, j.Words)
+	if err != nil {
+		return nil, none, err
+	}
+	if asks := inv.asks; asks.version || asks.help || asks.noName || asks.describe || asks.word {
+		return nil, none, usagef("export", j.Name, "that is no run").
+			WithHint("write %s: SCRIPT [options]", j.Name)
+	}
+	c := inv.common
+	if c.elsewhere() {
+		return nil, none, usagef("export", j.Name,
+			"a command, a recording or an output of its own has no place here").
+			WithHint("leave it out; --http, --otlp and --pyroscope are options of export itself")
+	}
+	if c.options.Interval == 0 {
+		c.options.Interval = e.opt.options.Interval
+	}
+	c.options.Show.Whole = true
+	c.options.Stacks.Profiles = e.opt.remote.Profiles()
+	reports, err := inv.reports()
+	if err != nil {
+		return nil, none, err
+	}
+	cfg, err := e.app.config(inv, reports)
+	cfg.Options.Show.NoFiles = true
+	return inv, cfg, err
+}
+
+// elsewhere reports that results go where the options of a script say, or that a run ends by
+// itself.
+func (c *common) elsewhere() bool {
+	return c.output != "" || c.input != "" || len(c.sinks) > 0 || c.page.http != "" || c.page.html != "" ||
+		c.remote != (remote.Options{}) || c.target.Workload != nil ||
+		len(c.options.Stacks.List())+len(c.options.Timeline.List()) > 0
+}
+
+// job runs a script until its context ends.
+func (e *export) job(ctx context.Context, j exporter.Job) (err error) {
+	inv, cfg, err := e.load(j)
+	if err != nil {
+		return err
+	}
+	say := func(line string) { e.app.Say(j.Name + ": " + line) }
+	sinks, err := outputs.OpenSinks(ctx, e.hub.Sinks(j.Name), say)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sinks.Close()) }()
+	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {
+		return sinks.Beside(render.Ignore{}, outputs.About{
+			Script: j.Name, Args: j.Words, Interval: inv.common.options.Interval, Clock: clock,
+		}), nil
+	}
+	cfg.Messages, cfg.State = say, func(line string) error { say(line); return nil }
+	_, err = session.Run(ctx, cfg)
+	return err
+}
+
+// ended tells that a script has ended.
+func (e *export) ended(j exporter.Job, err error, again time.Duration) {
+	e.hub.Store.Script(j.Name).Failed()
+	e.app.Report(fmt.Errorf("%s: %w", j.Name, err))
+	e.app.Say(fmt.Sprintf("%s: it begins again in %s", j.Name, again))
+}

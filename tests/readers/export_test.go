@@ -1,0 +1,225 @@
+package readers
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
+)
+
+// A taker is a server that keeps what is sent to it.
+type taker struct {
+	*httptest.Server
+	t      *testing.T
+	mu     sync.Mutex
+	bodies map[string][][]byte // by path
+}
+
+func startTaker(t *testing.T) *taker {
+	k := &taker{t: t, bodies: map[string][][]byte{}}
+	k.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := take(r)
+		if err != nil {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.bodies[r.URL.Path] = append(k.bodies[r.URL.Path], body)
+	}))
+	t.Cleanup(k.Close)
+	return k
+}
+
+// take reads what is in a request: a profile, or all of it.
+func take(r *http.Request) ([]byte, error) {
+	if r.URL.Path == "/ingest" {
+		f, _, err := r.FormFile("profile")
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(f)
+	}
+	zip, err := gzip.NewReader(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(zip)
+}
+
+func (k *taker) took(path string) [][]byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.bodies[path]) == 0 {
+		k.t.Fatalf("nothing was sent to %s", path)
+	}
+	return k.bodies[path]
+}
+
+// Several scripts run at the same time. /metrics and the collector have their counts; a script
+// that ends begins again, and SIGHUP has the file read anew.
+func TestExport(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	script := write("count.star", fmt.Sprintf(`
+def main(o):
+    return tracepoint("raw_syscalls:sys_enter").where("id == %d").agg(n = agg.count())
+`, unix.SYS_GETPPID))
+	target := testkit.StartTarget(t, "-getppid", "2000")
+	job := script + " -p " + strconv.Itoa(target.PID()) + "\n"
+	config := write("export.conf",
+		"one: "+job+"short: "+script+" -p "+strconv.Itoa(target.PID())+" --duration 50ms\n")
+	collector := startTaker(t)
+	p := testkit.Start(t, testkit.PPScript(t), "export", config, "-i", "200", "--http", "127.0.0.1:0",
+		"--otlp", collector.URL)
+	p.WaitStderr("short: it begins again in 1s\n")
+	m := regexp.MustCompile(`metrics: (http\S+)`).FindStringSubmatch(p.Stderr())
+	if m == nil {
+		t.Fatalf("no address in %s", p.Stderr())
+	}
+	var text string
+	wait := func(want string) {
+		t.Helper()
+		const pause = 10 * time.Millisecond
+		for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(pause) {
+			resp, err := http.Get(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("got %s, %v", resp.Status, err)
+			}
+			if text = string(body); strings.Contains(text, want) {
+				return
+			}
+		}
+		t.Fatalf("no %s in\n%s", want, text)
+	}
+	wait(`ppscript_script_failures_total{script="short"} 1`)
+	wait(`ppscript_script_up{script="one"} 1`)
+	target.Do()
+	wait("ppscript_one_n_total 2000\n")
+
+	// What goes on keeps its counters; what is gone has no metrics.
+	write("export.conf", "one: "+job+"two: "+job)
+	p.Signal(syscall.SIGHUP)
+	p.WaitStderr("2 scripts\n")
+	wait(`ppscript_script_up{script="two"} 1`)
+	target.Do()
+	wait("ppscript_two_n_total 2000\n")
+	wait("ppscript_one_n_total 4000\n")
+	if strings.Contains(text, `"short"`) {
+		t.Errorf("short is still there:\n%s", text)
+	}
+	// A file with a mistake changes nothing.
+	write("export.conf", "one: nosuch")
+	p.Signal(syscall.SIGHUP)
+	p.WaitStderr("nothing changes")
+	wait("ppscript_two_n_total 2000\n")
+	p.Stop().Want(t, 0)
+
+	bodies := collector.took("/v1/metrics")
+	req := pmetricotlp.NewExportRequest()
+	if err := req.UnmarshalProto(bodies[len(bodies)-1]); err != nil {
+		t.Fatal(err)
+	}
+	list := req.Metrics().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics()
+	got := map[string]float64{}
+	for i := range list.Len() {
+		if m := list.At(i); strings.HasSuffix(m.Name(), "_n_total") {
+			got[m.Name()] = m.Sum().DataPoints().At(0).DoubleValue()
+		}
+	}
+	if got["ppscript_one_n_total"] != 4000 || got["ppscript_two_n_total"] != 2000 || len(got) != 2 {
+		t.Errorf("sent %v, want 4000 and 2000", got)
+	}
+}
+
+// The stacks that are sent are those of the run: each interval's samples once, with the
+// functions that took the time.
+func TestPushedProfiles(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	k := startTaker(t)
+	out := testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "-i", "300", "--format",
+		"json",
+		"--otlp-profiles", k.URL, "--pyroscope", k.URL, "--", testkit.Load(t), "-spin", "700")
+	out.Want(t, 0)
+	m := regexp.MustCompile(`"type":"end","data":\{"samples":(\d+)`).FindStringSubmatch(out.Stdout)
+	if m == nil {
+		t.Fatalf("no end in %.300s", out.Stdout)
+	}
+	want, _ := strconv.ParseInt(m[1], 10, 64)
+	var pprof, otlp int64
+	spins := false
+	for _, body := range k.took("/ingest") {
+		p, err := profile.Parse(bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range p.Sample {
+			pprof += s.Value[0]
+			for _, l := range s.Location {
+				spins = spins || strings.HasPrefix(l.Line[len(l.Line)-1].Function.Name, "main.(*worker).")
+			}
+		}
+	}
+	for _, body := range k.took("/v1development/profiles") {
+		req := pprofileotlp.NewExportRequest()
+		if err := req.UnmarshalProto(body); err != nil {
+			t.Fatal(err)
+		}
+		p := req.Profiles().ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		for i := range p.Samples().Len() {
+			otlp += p.Samples().At(i).Values().At(0)
+		}
+	}
+	if len(k.took("/ingest")) < 2 || pprof != want || otlp != want || want < 100 || !spins {
+		t.Errorf("pprof has %d samples in %d messages, otlp %d, the run %d, the worker is there: %v", pprof,
+			len(k.took("/ingest")), otlp, want, spins)
+	}
+}
+
+// A server that refuses is told once; the run goes on, and its exit code says so.
+func TestRefusedPush(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no such tenant", http.StatusBadRequest)
+	}))
+	defer srv.Close()
+	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "-i", "100", "--duration", "500ms", "--otlp",
+		srv.URL)
+	out.Want(t, 1)
+	if n := strings.Count(out.Stderr,
+		"400 Bad Request: no such tenant; the server is not asked again"); n != 1 ||
+		!strings.Contains(out.Stderr, "messages did not arrive: the server answers 400") ||
+		strings.Count(out.Stdout, "calls") < 3 {
+		t.Errorf("told %d times; stderr %s\nstdout %.500s", n, out.Stderr, out.Stdout)
+	}
+}
