@@ -2,6 +2,9 @@ package bpf
 
 import (
 	"math/bits"
+	"slices"
+
+	"ppscript/runtime/join"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -62,6 +65,11 @@ func (im *Image) Kept() *sent.Kept {
 		k.Events = append(k.Events, p)
 	}
 	return &k
+}
+
+// KeptBy is the number that events have which are kept for a join.
+func (im *Image) KeptBy(spec *join.Spec) int {
+	return slices.IndexFunc(im.graph.joins, func(j *joinOp) bool { return j.spec == spec })
 }
 
 // keptMaps adds the memory, whose size for all CPUs is for who loads it to say.
@@ -144,7 +152,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	put(sent.KeptTask, asm.R0, asm.DWord)
 	c.Load(asm.R0, context)
 	put(sent.KeptContext, asm.R0, asm.DWord)
-	c.Emit(asm.Mov.Imm(asm.R0, int32(e.hook.Index)))
+	c.Emit(asm.Mov.Imm(asm.R0, int32(o.join.index<<sent.KeptJoin|e.hook.Index)))
 	put(sent.KeptContext, asm.R0, asm.Word)
 	c.Load(asm.R0, number)
 	c.Emit(asm.Add.Imm(asm.R0, 1))

@@ -171,8 +171,8 @@ type kernelBuilder struct {
 	p    *Placer
 	part *bpf.Part
 	out  *Kernel
-	// around is the join whose events are kept; nil if there is none.
-	around *Operator
+	// around are the joins whose events are kept.
+	around []*Operator
 }
 
 // build collects all of the plan. The error is the first reason against it; each
@@ -287,9 +287,6 @@ func (k *kernelBuilder) edge(from *Edge) error {
 	case op.Join == nil && op.Fold == nil:
 		return not("%s runs in ppscript", from.Name)
 	case op.Around:
-		if k.around = cmp.Or(k.around, op); k.around != op {
-			return not("the pairs of another join are shown with what happened")
-		}
 		k.keep(e, op)
 	}
 	k.part.Edges = append(k.part.Edges, e)
@@ -300,8 +297,15 @@ func (k *kernelBuilder) edge(from *Edge) error {
 // during its pairs: all that a line shows.
 func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) {
 	t := k.p.env
+	if !slices.Contains(k.around, op) {
+		k.around = append(k.around, op)
+	}
 	if k.part.KeptBytes = t.KeptBytes; t.KeptCPUs > 0 {
-		k.part.KeptBytes = min(t.KeptBytes, op.AroundBytes/t.KeptCPUs)
+		all := 0
+		for _, op := range k.around {
+			all += op.AroundBytes
+		}
+		k.part.KeptBytes = min(t.KeptBytes, all/t.KeptCPUs)
 	}
 	e.Keep = &bpf.Record{}
 	fields := k.p.Streams[e.Stream].Schema.Fields

@@ -92,6 +92,9 @@ func (n *JoinOp) instantiate(in *Instance) Running {
 	return run
 }
 
+// Spec is the join as programs know it that do its work.
+func (j *JoinRun) Spec() *join.Spec { return &j.op.js }
+
 // Timeline is what happened around its pairs; nil if nobody looks.
 func (j *JoinRun) Timeline() *join.Timeline { return j.timeline }
 

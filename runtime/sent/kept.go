@@ -13,7 +13,8 @@ import (
 //	u64 mark     n + 1, written last: before that, the record is not whole
 //	u64 time     CLOCK_MONOTONIC, ns
 //	u64 task     process in the upper half, thread in the lower
-//	u64 context  the index in perf.Config.Events in the lower half; above it as in a pair
+//	u64 context  the index in perf.Config.Events, 16 bits; the number of the join that the
+//	             event is kept for, 16 bits; above that as in a pair
 //
 // and goes on with the fields that the Projection of its event lists.
 
@@ -25,6 +26,15 @@ const (
 	KeptContext = 24
 	KeptSize    = 32
 )
+
+// KeptJoin is where a context has the number of the join.
+const KeptJoin = 16
+
+// KeptFor tells of a kept record when the event was, and for which join it is kept.
+func KeptFor(rec []byte) (at event.Time, join int) {
+	return event.Time(binary.LittleEndian.Uint64(rec[KeptTime:])),
+		int(binary.LittleEndian.Uint16(rec[KeptContext+KeptJoin/8:]))
+}
 
 // Kept is what programs keep.
 type Kept struct {
@@ -59,7 +69,7 @@ func NewKeptReader(k *Kept, streams []*event.Stream) *KeptReader {
 func (r *KeptReader) Show(e *event.Event, cpu int, rec []byte) bool {
 	u64 := binary.LittleEndian.Uint64
 	context, task := u64(rec[KeptContext:]), u64(rec[KeptTask:])
-	at := uint32(context)
+	at := uint16(context)
 	if int(at) >= len(r.records) || r.records[at] == nil || r.streams[at] == nil {
 		return false
 	}

@@ -41,7 +41,7 @@ func (w *windows) open(r *run) (err error) {
 	}
 	for _, j := range plan.Runs[*plan.JoinRun](r.instance) {
 		if t := j.Timeline(); t != nil {
-			t.FillFrom(w.Window)
+			t.FillFrom(w.Of(r.plan.Kernel.Image.KeptBy(j.Spec())))
 			w.joins = append(w.joins, j)
 		}
 	}

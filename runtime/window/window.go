@@ -91,10 +91,19 @@ const (
 	patience = 2 * time.Millisecond
 )
 
+// Of is what is kept for a join, by its number.
+func (w *Window) Of(join int) *Part { return &Part{w, join} }
+
+// A Part is what a Window has for one join.
+type Part struct {
+	*Window
+	join int
+}
+
 // Read returns the events from a time on, in the order of their times, until Release. It
 // has all of them from since on: what is older may be overwritten, or was not whole in
 // time. since is 0 if nothing is missing.
-func (w *Window) Read(from event.Time) (evs []event.Event, since event.Time) {
+func (w *Part) Read(from event.Time) (evs []event.Event, since event.Time) {
 	heads := make([]uint64, w.cfg.CPUs)
 	for cpu := range heads {
 		heads[cpu] = w.head(cpu)
@@ -104,7 +113,7 @@ func (w *Window) Read(from event.Time) (evs []event.Event, since event.Time) {
 	w.evs = w.evs[:0]
 	for cpu, head := range heads {
 		if head > 0 {
-			since = max(since, w.read(cpu, head, from))
+			since = max(since, w.read(cpu, head, w.join, from))
 		}
 	}
 	slices.SortStableFunc(w.evs, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
@@ -136,10 +145,10 @@ func (w *Window) slot(cpu int, n uint64) []byte {
 }
 
 // read adds the events of a CPU, the newest first, and returns since when all are there.
-func (w *Window) read(cpu int, head uint64, from event.Time) (since event.Time) {
+func (w *Window) read(cpu int, head uint64, join int, from event.Time) (since event.Time) {
 	k := w.cfg.Kept
 	w.copied = slices.Grow(w.copied[:0], k.Size)[:k.Size]
-	first := len(w.evs)
+	last := event.MaxTime // the time of the record before
 	oldest := head - min(head, uint64(k.Records))
 	deadline := time.Now().Add(patience)
 	n := head
@@ -155,31 +164,23 @@ func (w *Window) read(cpu int, head uint64, from event.Time) (since event.Time) 
 			break // it was overwritten meanwhile, as all that are older
 		}
 		if !whole {
-			since = max(since, w.after(first))
+			since = max(since, last)
 			continue
 		}
-		var e event.Event
-		if !w.reader.Show(&e, cpu, w.copied) {
-			continue
-		}
-		if e.Time < from-disorder {
+		at, of := sent.KeptFor(w.copied)
+		if at < from-disorder {
 			return since
 		}
-		w.evs = append(w.evs, e)
+		last = at
+		var e event.Event
+		if of == join && w.reader.Show(&e, cpu, w.copied) {
+			w.evs = append(w.evs, e)
+		}
 	}
 	if n > 0 {
-		since = max(since, w.after(first))
+		since = max(since, last)
 	}
 	return since
-}
-
-// after is a time from which on nothing is missing that is older than the events that
-// were added last, from index first on.
-func (w *Window) after(first int) event.Time {
-	if len(w.evs) == first {
-		return event.MaxTime
-	}
-	return w.evs[len(w.evs)-1].Time
 }
 
 // copySlot copies a record, if it is whole.

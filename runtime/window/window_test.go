@@ -53,7 +53,7 @@ func (w *writer) write(cpu int, at event.Time) { w.end(cpu, w.begin(cpu), at) }
 func (w *writer) read(from event.Time, since event.Time, want ...event.Time) {
 	w.t.Helper()
 	defer w.Release()
-	evs, got := w.Read(from)
+	evs, got := w.Of(0).Read(from)
 	if got != since {
 		w.t.Errorf("since: got %d, want %d", got, since)
 	}

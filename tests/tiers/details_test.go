@@ -1,0 +1,128 @@
+package tiers
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// A detail is a pair with what happened around it.
+type detail struct {
+	Name, Pair    string
+	Incomplete    bool
+	CompleteSince int64 `json:"complete_since"`
+	Start, End    detailEvent
+	Events        []struct {
+		Part  string
+		Since int64
+		detailEvent
+	}
+}
+
+// A detailEvent is what does not depend on who looked.
+type detailEvent struct {
+	Comm     string
+	PID, TID int
+	CPU      int
+	Event    string
+	Fields   map[string]any
+}
+
+// part lists the events of one part of the listing.
+func (d *detail) part(name string) (list []string) {
+	for i := range d.Events {
+		if d.Events[i].Part == name {
+			list = append(list, fmt.Sprint(d.Events[i].detailEvent))
+		}
+	}
+	return list
+}
+
+// details are those of an output, and what happened between start and end of each, sorted.
+func details(t *testing.T, output string) (list []string) {
+	t.Helper()
+	for _, d := range testkit.All[detail](t, output, "detail") {
+		list = append(list, fmt.Sprintf("%s %s incomplete=%v %v %v: %v", d.Name, d.Pair, d.Incomplete,
+			d.Start, d.End, d.part("between")))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// twoDetails are the details of two joins, which share an event, with texts whose place only
+// the record tells.
+const twoDetails = `
+enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
+exec, end = tracepoint("sched:sched_process_exec"), tracepoint("sched:sched_process_exit")
+
+def main(o):
+    calls = join([enter], [exit], key = "_tid").where("start.id == 257")
+    lives = join([exec.key("pid")], [end.key("pid"), enter.untraced()])
+    return [
+        calls.slow(than = 1 * ns, detail = detail(same = "tid")),
+        lives.slow(than = 1 * ns, detail = detail(same = "tid")),
+    ]
+`
+
+// What programs keep of events around pairs is what is natively around them, of each join.
+func TestDetailsAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-getppid", "20", "-fail", "10", "-exec", "2")
+		l.OnOneCPU()
+		kernel := run(t, l, "bpf", twoDetails, "--inherit")
+		native := run(t, l, "perf", twoDetails, "--inherit")
+		l.Do()
+		a, b := details(t, kernel.Stop().Want(t, 0).Stdout), details(t, native.Stop().Want(t, 0).Stdout)
+		l.End()
+		if !slices.Equal(a, b) || len(a) < 12 {
+			wrong = append(wrong, fmt.Sprintf("got %d details, want %d:\n%.3000s\nwant\n%.3000s",
+				len(a), len(b), a, b))
+		}
+		return wrong
+	})
+}
+
+const longAgo = `
+enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
+
+def main(o):
+    calls = join([enter], [exit], key = "_tid").where("start.id == 257")
+    return calls.slow(than = 1 * ns, detail = detail(before = 10 * s, same = "tid"))
+`
+
+// Where the memory of programs is too small, the newest events are shown, all of them since
+// a time that is told.
+func TestOverwrittenDetailsSayIt(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-getppid", "2000", "-fail", "1")
+		l.OnOneCPU()
+		kernel, native := run(t, l, "bpf", longAgo, "-m", "8"), run(t, l, "perf", longAgo)
+		l.Do()
+		a := testkit.All[detail](t, kernel.Stop().Want(t, 0).Stdout, "detail")
+		b := testkit.All[detail](t, native.Stop().Want(t, 0).Stdout, "detail")
+		l.End()
+		if len(a) == 0 || len(a) != len(b) {
+			return []string{fmt.Sprintf("got %d details, want %d", len(a), len(b))}
+		}
+		few, all := a[len(a)-1], b[len(b)-1]
+		got, want := few.part("before"), all.part("before")
+		if !few.Incomplete || few.CompleteSince >= 0 || all.Incomplete {
+			wrong = append(wrong, fmt.Sprintf("got incomplete %v since %d, natively %v, want the first only",
+				few.Incomplete, few.CompleteSince, all.Incomplete))
+		}
+		if len(few.Events) > 0 && few.Events[0].Since < few.CompleteSince {
+			wrong = append(wrong, fmt.Sprintf("got events from %d on, want none before %d",
+				few.Events[0].Since, few.CompleteSince))
+		}
+		const most = 512 // of 32 KiB; some have come since
+		if n := len(got); n < 16 || n > most || len(want) < 4000 || !slices.Equal(got, want[len(want)-n:]) {
+			wrong = append(wrong, fmt.Sprintf("got %d events before, want the last of %d:\n%.2000s",
+				n, len(want), got))
+		}
+		return wrong
+	})
+}
