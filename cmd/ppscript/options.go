@@ -63,7 +63,7 @@ func (c *common) targetOptions() []*flag {
 		{name: "system", short: "a", recorded: true, read: readFlag(&t.System),
 			help: "observe all CPUs, as without a target, while a command runs too"},
 		{name: "input", metavar: "FILE", kind: aPath, read: c.readInput,
-			help: "read a recording (perf.data) instead of the kernel; - is stdin; several are merged by time"},
+			help: "read a recording (perf.data, trace.dat) instead of the kernel; - is stdin; several are merged by time"},
 	}
 }
 

@@ -19,7 +19,7 @@ func showVersion(a *app) error {
 		version = versionOf(info)
 	}
 	_, err := fmt.Fprintf(a.Stdout,
-		"ppscript %s %s %s/%s\nevents: tracepoints, software, hardware and cache counters, perf.data\nengines: kernel (eBPF), native, interpreted\n",
+		"ppscript %s %s %s/%s\nevents: tracepoints, software, hardware and cache counters, perf.data, trace.dat\nengines: kernel (eBPF), native, interpreted\n",
 		version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

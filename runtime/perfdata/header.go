@@ -13,7 +13,7 @@ import (
 // checkMagic returns the size that the header gives, which tells files from
 // pipes.
 func (h *head) checkMagic(b []byte) (uint64, error) {
-	const hint = "give a file that perf record wrote (file %s tells what it is)"
+	const hint = "give a file that perf record or trace-cmd record wrote (file %s tells what it is)"
 	if len(b) == 0 {
 		return 0, h.bad("is empty").WithHint("record again: perf record -o %s ...", h.name)
 	}
@@ -30,7 +30,7 @@ func (h *head) checkMagic(b []byte) (uint64, error) {
 		return 0, h.bad("at offset 0: version 1 of the format").
 			WithHint("record with perf of Linux 3.6 or later")
 	default:
-		return 0, h.bad("at offset 0: got %q, want %q: not a perf.data file", b[:8], magic).
+		return 0, h.bad("at offset 0: got %q, want %q: neither a perf.data nor a trace.dat", b[:8], magic).
 			WithHint(hint, h.name)
 	}
 	size := le.Uint64(b[8:])

@@ -136,7 +136,7 @@ func (f *File) describeTraceDat(t *tracedat.File) {
 	}
 	f.tracing.printk, f.tracing.kallsyms, f.tracing.cmdlines = t.Printk, t.Kallsyms, t.Cmdlines
 	in.Clock = traceDatClock(t)
-	in.LastSample = event.Time(t.Last())
+	in.FirstSample, in.LastSample = event.Time(t.First()), event.Time(t.Last())
 	if t.Unit != "" {
 		f.warn("its clock %s counts %s, not ns: times and durations are in these", t.Clock, t.Unit)
 	}

@@ -104,6 +104,18 @@ func (r *Reader) Close() {
 	r.heads, r.unzip = nil, nil
 }
 
+// First is the time of the first record, 0 if there is none.
+func (f *File) First() int64 {
+	r := f.Reader()
+	defer r.Close()
+	for rec := (Record{}); r.Next(&rec); {
+		if rec.Missed == 0 {
+			return rec.Time
+		}
+	}
+	return 0
+}
+
 // Last is the time of the last record, 0 if there is none. It reads the last pages.
 func (f *File) Last() (last int64) {
 	r := &Reader{file: f}

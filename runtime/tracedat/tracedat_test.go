@@ -78,7 +78,7 @@ func TestEachKindOfRecord(t *testing.T) {
 				strings.Join(severalWant, "\n"))
 		}
 		if f.Cmdlines != "7 seven\n" || f.Clock != "mono" || f.Formats[0].System != "s" ||
-			f.Last() != 1152921504741064713 || len(f.Warnings) != 0 {
+			f.First() != 1000 || f.Last() != 1152921504741064713 || len(f.Warnings) != 0 {
 			t.Errorf("%s: got %q, clock %s, last %d, warnings %q", algorithm, f.Cmdlines, f.Clock, f.Last(),
 				f.Warnings)
 		}
