@@ -107,8 +107,8 @@ func find(name string) (string, error) {
 }
 
 // commandNames are the subcommands that a user could have meant.
-var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "fmt", "help",
-	"list", "mod", "new", "record", "repl", "test", "usdt", "version"}
+var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "export", "fmt",
+	"help", "list", "mod", "new", "record", "repl", "test", "usdt", "version"}
 
 // profilers are the names of the scripts that come with ppscript, as users
 // write them.

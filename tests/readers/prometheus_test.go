@@ -25,8 +25,9 @@ type answers struct {
 	base string
 }
 
-// startPrometheus starts one that scrapes the server at page, whose URL has the token.
-func startPrometheus(t *testing.T, page, token string) *answers {
+// startPrometheus starts one that scrapes the server at page with the token of a file, with
+// options of its own.
+func startPrometheus(t *testing.T, page, token string, options ...string) *answers {
 	t.Helper()
 	dir := t.TempDir()
 	u, err := url.Parse(page)
@@ -50,8 +51,8 @@ scrape_configs:
 	}
 	address := ln.Addr().String()
 	ln.Close()
-	testkit.StartFor(t, time.Minute, "prometheus", "--config.file="+file, "--storage.tsdb.path="+dir,
-		"--web.listen-address="+address, "--enable-feature=native-histograms", "--log.level=error")
+	testkit.StartFor(t, time.Minute, append([]string{"prometheus", "--config.file=" + file,
+		"--storage.tsdb.path=" + dir, "--web.listen-address=" + address, "--log.level=error"}, options...)...)
 	return &answers{t, "http://" + address}
 }
 
@@ -138,7 +139,9 @@ func TestPrometheus(t *testing.T) {
 	target := testkit.StartTarget(t, "-getppid", "2000", "-fail", "1000", "-sleep", "100")
 	p, page := serve(t, script, "-p", strconv.Itoa(target.PID()), "-i", "600", "--format", "json",
 		"--http", "127.0.0.1:0", "--http-token", token, "--metrics-series", "2")
-	prom := startPrometheus(t, page, token)
+	prom := startPrometheus(t, page, token, "--enable-feature=native-histograms")
+	classic := startPrometheus(t, page, token)
+	classic.wait("up", 1)
 	prom.wait(`ppscript_script_up{script="`+script+`"}`, 1)
 	// The work is done within one interval, whose quantiles are then those of the run.
 	seen := strings.Count(p.Stdout(), "\n")
@@ -150,6 +153,8 @@ func TestPrometheus(t *testing.T) {
 	prom.wait(`ppscript_lat_table2_n_total`, n)
 	prom.wait(`histogram_count(ppscript_lat_delay_seconds)`, n)
 	prom.wait(`histogram_count(ppscript_lat_table2_delay_seconds)`, n)
+	classic.wait(`ppscript_lat_delay_seconds_count`, n)
+	classic.wait(`ppscript_lat_table2_delay_seconds_count`, n)
 	prom.wait(`count(ppscript_lat_calls_total)`, 3)
 	prom.wait(`count(ppscript_lat_calls_total{id="__other__"} > 0)`, 1)
 	p.Await("the interval's histogram", func(out string) bool {
@@ -188,6 +193,9 @@ func TestPrometheus(t *testing.T) {
 		// Eighths of powers of two: a bucket is up to 9 % wide, and ours are as well.
 		prom.like("histogram_quantile("+q+", ppscript_lat_table2_delay_seconds)", want, 1.2)
 		prom.like("histogram_quantile("+q+", ppscript_lat_delay_seconds)", want, 2)
+		// Classic buckets are halves of powers of two, and those of the histogram.
+		classic.like("histogram_quantile("+q+", ppscript_lat_table2_delay_seconds_bucket)", want, 1.5)
+		classic.like("histogram_quantile("+q+", ppscript_lat_delay_seconds_bucket)", want, 2)
 	}
 	prom.like(`sum(ppscript_lat_seconds_total)`, sumOf(prom, "ppscript_lat_delay_seconds"), 1.000001)
 	prom.like(`histogram_sum(ppscript_lat_table2_delay_seconds)`, sumOf(prom, "ppscript_lat_delay_seconds"),
