@@ -383,8 +383,12 @@ func Address(option, text string) (u *url.URL, shown string, err error) {
 		if e := new(url.Error); errors.As(err, &e) {
 			err = e.Err
 		}
+		port := 4318 // OTLP's
+		if option == "pyroscope" {
+			port = 4040
+		}
 		return nil, "", diag.Errorf(diag.Usage, "option", "--"+option, "%w", err).
-			WithHint("write --%s http://localhost:4318", option)
+			WithHint("write --%s http://localhost:%d", option, port)
 	}
 	return u, u.Redacted(), nil
 }
