@@ -106,6 +106,8 @@ type joinOp struct {
 	// late are the starts, by index in graph.sources, whose preemption count is read
 	// where their pairs are sent.
 	late map[int]bool
+	// ways are those of its pairs, if these are the events of many functions.
+	ways *ways
 }
 
 // A pair is what a start (by index in graph.sources) and an end make.
@@ -117,9 +119,14 @@ type pair struct {
 // followed is the graph of a Part.
 func (p *Part) followed() *graph {
 	b := &follower{graph: &graph{intervals: p.Intervals, counted: p.Counted}, part: p,
-		joins: map[*join.Spec]*joinOp{}, folds: map[*fold.Spec]*foldOp{}, tables: map[*agg.Spec]*load.Table{}}
+		joins: map[*join.Spec]*joinOp{}, folds: map[*fold.Spec]*foldOp{}, tables: map[*agg.Spec]*load.Table{},
+		feeds: map[int]*[]feed{}}
 	for _, e := range p.Events {
-		b.graph.sources = append(b.graph.sources, &source{Event: e})
+		s := &source{Event: e}
+		b.graph.sources = append(b.graph.sources, s)
+		if b.feeds[e.Stream] == nil {
+			b.feeds[e.Stream] = &s.feeds
+		}
 	}
 
 	// Operators come first: an edge may lead away from one that a later edge
@@ -142,6 +149,7 @@ type follower struct {
 	joins  map[*join.Spec]*joinOp
 	folds  map[*fold.Spec]*foldOp
 	tables map[*agg.Spec]*load.Table
+	feeds  map[int]*[]feed // by stream, of events and of pairs
 }
 
 // operator makes the operator that an edge leads to, if it is the first one.
@@ -159,6 +167,10 @@ func (b *follower) operator(e *Edge) {
 					j.pairs = append(j.pairs, pair{start: s, end: e})
 				}
 			}
+		}
+		for i := range j.pairs {
+			p := &j.pairs[i]
+			b.feeds[pairsOf(j.spec, g.sources[p.start].Stream, g.sources[p.end].Stream).Index] = &p.feeds
 		}
 		g.joins, b.joins[e.Join] = append(g.joins, j), j
 	case e.Fold != nil && b.folds[e.Fold] == nil:
@@ -182,19 +194,8 @@ func pairsOf(s *join.Spec, start, end int) *event.Stream {
 // from is where the edges of a stream are kept: with its event, with the pairs of a
 // join, or with the fold that makes it.
 func (b *follower) from(e *Edge) *[]feed {
-	for _, s := range b.graph.sources {
-		if s.Stream == e.Stream {
-			return &s.feeds
-		}
-	}
-	for _, j := range b.graph.joins {
-		for i := range j.pairs {
-			p := &j.pairs[i]
-			if pairsOf(j.spec, b.graph.sources[p.start].Stream, b.graph.sources[p.end].Stream).Index ==
-				e.Stream {
-				return &p.feeds
-			}
-		}
+	if feeds := b.feeds[e.Stream]; feeds != nil {
+		return feeds
 	}
 	for _, j := range b.graph.joins {
 		if feeds := j.leaving(b.graph.sources, e.Stream); feeds != nil {

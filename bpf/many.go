@@ -5,11 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-
+	"ppscript/bpf/alike"
 	"ppscript/bpf/load"
-	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -57,6 +54,7 @@ func (s *graph) serve(host *Host) {
 			s.names(e)
 		}
 	}
+	s.pairNames()
 }
 
 // idle reports that nothing is to be done with an event: nobody looks at what happens
@@ -76,53 +74,128 @@ func (e *source) ways() (string, bool) {
 	if e.Probe.User && e.Schema.ID>>32 != 0 {
 		return "", false // a semaphore of USDT, which perf's events raise
 	}
-	var b strings.Builder
-	ok := true
-	say := func(nodes ...expr.Node) {
-		for _, n := range nodes {
-			switch {
-			case n == nil:
-				b.WriteString("-;")
-				continue
-			case isName(n):
-				fmt.Fprintf(&b, "name %s;", n.(*expr.Field).F.Name)
+	w := newWays(e.Probe.User)
+	fmt.Fprint(w, e.Schema.Type, e.Schema.ID, *e.Probe, e.CPUs, e.Stack != nil && e.Stack.Kernel,
+		e.Stack != nil && e.Stack.User)
+	w.Say(e.Filter)
+	for i := range e.feeds {
+		w.feed(&e.feeds[i])
+	}
+	return w.String(), w.Same
+}
+
+// ways tell where events go.
+type ways struct{ alike.Ways }
+
+func newWays(user bool) *ways { return &ways{alike.Ways{User: user, Same: true}} }
+
+// feed tells where a feed goes.
+func (w *ways) feed(f *feed) {
+	switch {
+	case f.table != nil:
+		fmt.Fprintf(w, "table %d;", f.table.Index)
+	case f.fold != nil:
+		fmt.Fprintf(w, "fold %d;", f.fold.index)
+		w.Say(f.step)
+	case f.join != nil:
+		w.joins(f)
+		return
+	default:
+		w.Same = false
+		return
+	}
+	w.Say(f.preds...)
+	w.WriteString("keys;")
+	w.Say(f.columns()...)
+	for _, a := range f.args {
+		fmt.Fprint(w, a.off)
+		w.Say(a.fn, a.where)
+	}
+}
+
+// joins tells of a join into which events go: whatever they meet there, it must make pairs
+// that go the same ways.
+func (w *ways) joins(f *feed) {
+	j := f.join
+	w.Same = w.Same && !j.spec.Nested && len(j.lefts) == 0 && f.keep == nil && f.role == nil &&
+		f.wakes == nil && f.next == nil && !slices.ContainsFunc(keysOf(f.key), alike.IsName)
+	if !w.Same {
+		return
+	}
+	if j.ways == nil {
+		j.ways = newWays(w.User)
+		for i := range j.pairs {
+			one := newWays(w.User)
+			for k := range j.pairs[i].feeds {
+				to := &j.pairs[i].feeds[k]
+				one.Same = one.Same && to.emit == nil && to.join == nil && (to.fold == nil ||
+					!slices.ContainsFunc(keysOf(to.key), alike.IsName))
+				one.feed(to)
+			}
+			if i == 0 {
+				j.ways = one
+			}
+			j.ways.Same = j.ways.Same && one.Same && one.String() == j.ways.String()
+		}
+	}
+	w.Same = j.ways.Same
+	fmt.Fprintf(w, "join %d %d;", j.index, f.stage)
+	w.Say(f.preds...)
+	w.WriteString("keys;")
+	w.Say(keysOf(f.key)...)
+}
+
+// pairNames leaves of the pairs of joins those whose events have programs, and has the keys
+// of these find the names of functions by the places that were hit.
+func (s *graph) pairNames() {
+	for _, j := range s.joins {
+		if j.ways == nil || !j.ways.Same {
+			continue
+		}
+		at := map[[2]int]*pair{}
+		for i := range j.pairs {
+			at[[2]int{j.pairs[i].start, j.pairs[i].end}] = &j.pairs[i]
+		}
+		var kept []pair
+		for _, p := range j.pairs {
+			if s.sources[p.start].served || s.sources[p.end].served {
 				continue
 			}
-			fmt.Fprintf(&b, "%s;", n)
-			for _, f := range expr.UsesOf(n).Fields {
-				// With one link the kernel's registers are not those of a breakpoint.
-				place := f.F.Place == event.InRaw && f.F.Name != "common_pid"
-				ok = ok && !isName(f) && (e.Probe.User || !place)
-				fmt.Fprintf(&b, "%d %d %d %t;", f.F.Place, f.F.Member, f.F.Size, f.F.Signed)
-				if o := f.F.Operand(); o != nil {
-					fmt.Fprintf(&b, "%+v;", *o) // a place of USDT may have it elsewhere
+			p.feeds = slices.Clone(p.feeds)
+			for i := range p.feeds {
+				p.feeds[i].keys = slices.Clone(p.feeds[i].keys)
+				for k, n := range p.feeds[i].keys {
+					if alike.IsName(n) {
+						p.feeds[i].keys[k] = s.pairName(n.(*expr.Field), p, func(start, end int) expr.Node {
+							return at[[2]int{start, end}].feeds[i].keys[k]
+						})
+					}
 				}
 			}
+			kept = append(kept, p)
 		}
+		j.pairs = kept
 	}
-	fmt.Fprint(&b, e.Schema.Type, e.Schema.ID, *e.Probe, e.CPUs, e.Stack != nil && e.Stack.Kernel,
-		e.Stack != nil && e.Stack.User)
-	say(e.Filter)
-	for i := range e.feeds {
-		f := &e.feeds[i]
-		switch {
-		case f.table != nil:
-			fmt.Fprintf(&b, "table %d;", f.table.Index)
-		case f.fold != nil:
-			fmt.Fprintf(&b, "fold %d;", f.fold.index)
-			say(f.step)
-		default:
-			return "", false
-		}
-		say(f.preds...)
-		b.WriteString("keys;")
-		say(f.columns()...)
-		for _, a := range f.args {
-			fmt.Fprint(&b, a.off)
-			say(a.fn, a.where)
-		}
+}
+
+// pairName is the name of a function in a key of pairs; of tells that of other functions.
+func (s *graph) pairName(n *expr.Field, p pair, of func(start, end int) expr.Node) expr.Node {
+	e := s.sources[p.end]
+	if n.Part == expr.Start {
+		e = s.sources[p.start]
 	}
-	return b.String(), ok
+	if len(e.serves) < 2 {
+		return n
+	}
+	e.texts = nil
+	for _, other := range e.serves {
+		start, end := other, p.end
+		if n.Part != expr.Start {
+			start, end = p.start, other
+		}
+		e.texts = append(e.texts, alike.Name(of(start, end)))
+	}
+	return alike.Named(n, e.texts)
 }
 
 // columns are those of the key of a table or a fold.
@@ -133,13 +206,6 @@ func (f *feed) columns() []expr.Node {
 	return f.keys
 }
 
-// isName reports that a node is a text that is the same for all events of a probe.
-func isName(n expr.Node) bool {
-	f, ok := n.(*expr.Field)
-	return ok && f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InMember &&
-		f.F.Kind == event.Str && f.F.Operand() != nil && f.F.Operand().Constant()
-}
-
 // names has the keys of a program that serves many find their text by the place that
 // was hit.
 func (s *graph) names(e *source) {
@@ -147,18 +213,14 @@ func (s *graph) names(e *source) {
 		own := &e.feeds[i]
 		keys := slices.Clone(own.columns())
 		for k, n := range keys {
-			if !isName(n) {
+			if !alike.IsName(n) {
 				continue
 			}
-			o := &event.Operand{}
+			e.texts = nil
 			for _, other := range e.serves {
-				name := s.sources[other].feeds[i].columns()[k].(*expr.Field)
-				o.Texts = append(o.Texts, name.F.Operand().Text)
+				e.texts = append(e.texts, alike.Name(s.sources[other].feeds[i].columns()[k]))
 			}
-			e.texts = o.Texts
-			f := *n.(*expr.Field).F
-			f.Computed = &event.Computed{Operand: o}
-			keys[k] = &expr.Field{F: &f}
+			keys[k] = alike.Named(n, e.texts)
 		}
 		tuple, several := own.key.(*expr.TupleOf)
 		switch {
@@ -174,52 +236,13 @@ func (s *graph) names(e *source) {
 	}
 }
 
-// textsRoom is the room that the longest of some texts needs.
-func textsRoom(texts []string) int {
-	room := 0
-	for _, t := range texts {
-		room = max(room, textcode.Pad(len(t)+1))
-	}
-	return room
-}
-
-// placeText puts the text of the place that was hit at off.
-func (e arguments) placeText(off int16, size int, texts []string) {
-	c := e.code
-	mark := c.Stack
-	key := c.Alloc(8)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
-	c.Call(asm.FnGetAttachCookie)
-	c.Store(key, asm.R0)
-	c.Get(load.NamesMap.Of(e.hook.Index), key, e.fail)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
-	for i := 0; i < size; i += 8 {
-		if i >= textsRoom(texts) {
-			c.Zero(off+int16(i), 8)
-			continue
-		}
-		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(i), asm.DWord))
-		c.Store(off+int16(i), asm.R0)
-	}
-	c.Stack = mark
-}
-
 // nameMaps adds the maps with the names of places.
 func (im *Image) nameMaps() {
 	for i, e := range im.graph.sources {
 		if len(e.texts) == 0 {
 			continue
 		}
-		room := textsRoom(e.texts)
-		spec := &ebpf.MapSpec{
-			Type: ebpf.Array, KeySize: 4, ValueSize: uint32(room), MaxEntries: uint32(len(e.texts)),
-		}
-		for k, text := range e.texts {
-			value := make([]byte, room)
-			copy(value, text)
-			spec.Contents = append(spec.Contents, ebpf.MapKV{Key: uint32(k), Value: value})
-		}
-		im.define(load.NamesMap.Of(i), spec)
+		im.define(load.NamesMap.Of(i), alike.Map(e.texts))
 	}
 }
 

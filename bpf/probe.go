@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/alike"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/textcode"
@@ -52,7 +53,7 @@ func (e arguments) textAt(off int16, size int, f *event.Field) {
 		return
 	}
 	if len(o.Texts) > 0 {
-		e.placeText(off, size, o.Texts)
+		alike.Find(e.code, off, size, o.Texts, e.hook.Index, e.fail)
 		return
 	}
 	done := c.Label()
@@ -77,7 +78,7 @@ func argumentRoom(f *event.Field) int {
 	case o == nil:
 		refuse("field %s is a text that is made in ppscript", f.Name)
 	case len(o.Texts) > 0:
-		return textsRoom(o.Texts)
+		return alike.Room(o.Texts)
 	case o.Constant():
 		return textcode.Pad(len(o.Text) + 1)
 	}

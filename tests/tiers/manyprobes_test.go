@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppscript/bpf/features"
+	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/tests/testkit"
 )
@@ -152,6 +153,57 @@ func TestFoldsOfManyProbesAgree(t *testing.T) {
 			}
 			if n, want := tables[1].Rows[0].Int(t, "n"), calls[0]/10+calls[1]/10; n != want {
 				t.Errorf("got %d emitted events of threads, want %d", n, want)
+			}
+		})
+	}
+}
+
+const manyJoins = `
+call = uprobe(%[1]q, "%[2]s", args = "int a", limit = 200)
+back = uretprobe(%[1]q, "%[2]s", ret = "long", limit = 200)
+
+def main(o):
+    calls = join([call], [back], key = "_tid")
+    each = calls.by(func = "start.func", to = "end.func").agg(
+        n = agg.count(), a = agg.max("start.a"), result = agg.max("end.result"))
+    return [each, calls.where("end.result >= 140").by(func = "end.func").count()]
+`
+
+// The calls of all functions that a pattern fits meet their returns, which a pattern finds too;
+// in the kernel by two programs.
+func TestJoinsOfManyProbesAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
+	bin := buildMany(t)
+	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
+	if host, err := features.Find(kernel.Roots{}); err == nil && host.UprobeMulti {
+		engines["bpf"] = "f_"
+	}
+	for engine, begin := range engines {
+		t.Run(engine, func(t *testing.T) {
+			path := script(t, fmt.Sprintf(manyJoins, bin, begin+"*"))
+			out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
+				"sh", "-c", "echo | "+bin).Want(t, 0)
+			tables := testkit.Tables(t, out.Stdout)
+			got := map[string]string{}
+			for _, r := range tables[0].Rows {
+				got[r.Text(t, "func")] = fmt.Sprint(
+					r.Text(t, "to"), r.Int(t, "n"), r.Int(t, "a"), r.Int(t, "result"))
+			}
+			slow := map[string]int64{}
+			for _, r := range tables[1].Rows {
+				slow[r.Text(t, "func")] = r.Int(t, "count")
+			}
+			for n := range int64(many) {
+				name := fmt.Sprintf("f_%d", n)
+				if n == 0 || !strings.HasPrefix(name, begin) {
+					continue
+				}
+				if want := fmt.Sprint(name, n, n, 2*n); got[name] != want {
+					t.Errorf("%s: got %q, want %q", name, got[name], want)
+				}
+				if want := n * event.Bit(n >= 70); slow[name] != want {
+					t.Errorf("%s: got %d with a large result, want %d", name, slow[name], want)
+				}
 			}
 		})
 	}
