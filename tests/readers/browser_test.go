@@ -182,6 +182,23 @@ func (b *browser) click(selector string) {
 	}
 }
 
+// drag moves the mouse, pressed, over parts of the width of an element.
+func (b *browser) drag(selector string, from, to float64) {
+	b.t.Helper()
+	var at struct{ X, Y, W float64 }
+	b.eval(fmt.Sprintf(`(() => {
+		const r = document.querySelector(%q).getBoundingClientRect();
+		return {X: r.x, Y: r.y + 8, W: r.width};
+	})()`, selector), &at)
+	for _, e := range []struct {
+		kind string
+		part float64
+	}{{"mousePressed", from}, {"mouseMoved", (from + to) / 2}, {"mouseMoved", to}, {"mouseReleased", to}} {
+		b.call("Input.dispatchMouseEvent", map[string]any{"type": e.kind, "x": at.X + e.part*at.W, "y": at.Y,
+			"button": "left", "buttons": 1, "clickCount": 1}, nil)
+	}
+}
+
 // write has the focus of the keyboard at an element, and types.
 func (b *browser) write(selector, text string) {
 	b.eval(fmt.Sprintf(`document.querySelector(%q).focus()`, selector), nil)

@@ -24,13 +24,34 @@ func serve(t *testing.T, args ...string) (*testkit.Process, string) {
 	return p, m[1]
 }
 
-// A page shows a run as it goes: its tables sort and filter, and their numbers are those of
-// the results.
+// A page shows a run as it goes, and as a file without a server; its numbers are those of the
+// results.
 func TestLivePage(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Chromium)...)
 	b := startBrowser(t)
+	t.Run("tables", b.in(tables))
+	t.Run("histograms at the end", b.in(histograms))
+	t.Run("pictures in a file", b.in(pictures))
+	t.Run("slow pairs in a file", b.in(pairs))
+}
+
+// in runs a part of a test in the browser.
+func (b *browser) in(part func(*testing.T, *browser)) func(*testing.T) {
+	return func(t *testing.T) {
+		own := *b
+		own.t, own.bad = t, nil
+		part(t, &own)
+		b.last = own.last
+		for _, bad := range own.bad {
+			t.Error(bad)
+		}
+	}
+}
+
+// tables sort, filter and follow the run.
+func tables(t *testing.T, b *browser) {
 	b.size(1280, 860)
-	p, url := serve(t, "syscalls", "-i", "300", "--format", "json", "--http", "127.0.0.1:0")
+	p, url := serve(t, "syscalls", "-i", "100", "--format", "json", "--http", "127.0.0.1:0")
 	b.open(url)
 	b.wait(`window.ppscript && ppscript.frames.size >= 3 && document.querySelectorAll("tbody tr").length > 5`)
 	b.scheme("light")
@@ -60,9 +81,6 @@ func TestLivePage(t *testing.T) {
 	b.size(390, 800)
 	b.picture("table-phone")
 	b.fits()
-	for _, bad := range b.bad {
-		t.Error(bad)
-	}
 
 	// The rows of an interval on the page are those that were printed.
 	b.size(1280, 860)
@@ -86,10 +104,6 @@ func TestLivePage(t *testing.T) {
 			t.Errorf("interval %d, %s: the page has %s calls, %s were printed", at, r[0], n, want[r[0]])
 		}
 	}
-	for _, bad := range b.bad {
-		t.Error(bad)
-	}
-	b.lastResults(t)
 }
 
 // printed are the calls by system call of an interval in JSON.
@@ -117,10 +131,8 @@ func printed(t *testing.T, out string, seq int) map[string]string {
 	return calls
 }
 
-// lastResults checks a page of a run without intervals, which has them when the run is over; and
-// the bars of a histogram.
-func (b *browser) lastResults(t *testing.T) {
-	t.Helper()
+// histograms: a page of a run without intervals has its results when the run is over.
+func histograms(t *testing.T, b *browser) {
 	p, url := serve(t, "-c", `tracepoint("sched:sched_switch").by("_cpu").hist("prev_pid")`,
 		"--http", "127.0.0.1:0")
 	b.open(url)
@@ -131,23 +143,16 @@ func (b *browser) lastResults(t *testing.T) {
 	b.picture("histogram-light")
 }
 
-// A page without a server, made at the end of a run, has its flame graphs, slow pairs and heat maps.
-func TestLiveSnapshot(t *testing.T) {
-	testkit.Requires(t, append(testkit.Live, testkit.Chromium)...)
-	dir := t.TempDir()
-	busy := []string{"--", "sh", "-c",
-		"for i in 1 2 3 4 5 6 7 8; do ls -lR /usr/share/doc/b* >/dev/null; sleep 0.03; done"}
-	stacks, slow := filepath.Join(dir, "stacks.html"), filepath.Join(dir, "slow.html")
-	profile := []string{testkit.PPScript(t), "profile", "-g", "-F", "997", "-i", "200", "--html", stacks}
+// busy is a command with something to see.
+var busy = []string{"--", "sh", "-c", "for i in 1 2 3 4 5 6; do ls -lR /usr/share/doc/b* >/dev/null; sleep 0.03; done"}
+
+// pictures: flame graphs zoom, search, and show what changed.
+func pictures(t *testing.T, b *browser) {
+	stacks := filepath.Join(t.TempDir(), "stacks.html")
+	profile := []string{testkit.PPScript(t), "profile", "-g", "-F", "997", "-i", "150", "--html", stacks}
 	testkit.Run(t, append(profile, busy...)...).Want(t, 0)
-	testkit.Run(t, append([]string{testkit.PPScript(t), "multi-trace", "-e", "raw_syscalls:sys_enter",
-		"-e", "raw_syscalls:sys_exit,sched:sched_switch//untraced/,sched:sched_wakeup//untraced/",
-		"--than", "10ms", "--detail=samecpu,-1ms,+1ms", "-i", "200",
-		"--heatmap", filepath.Join(dir, "h"), "--html", slow}, busy...)...).Want(t, 0)
-	b := startBrowser(t)
 	b.size(1280, 860)
 	b.scheme("light")
-
 	b.open("file://" + stacks)
 	b.wait(`window.ppscript && document.querySelectorAll(".frame").length > 10`)
 	b.picture("flame-light")
@@ -169,7 +174,16 @@ func TestLiveSnapshot(t *testing.T) {
 	b.wait(`document.querySelectorAll(".frame").length > 10`)
 	b.picture("flame-phone")
 	b.fits()
+}
 
+// pairs: a slow pair has its events on an axis of time, which zooms; and the heat map of all.
+func pairs(t *testing.T, b *browser) {
+	dir := t.TempDir()
+	slow := filepath.Join(dir, "slow.html")
+	testkit.Run(t, append([]string{testkit.PPScript(t), "multi-trace", "-e", "raw_syscalls:sys_enter",
+		"-e", "raw_syscalls:sys_exit,sched:sched_switch//untraced/,sched:sched_wakeup//untraced/",
+		"--than", "10ms", "--detail=samecpu,-1ms,+1ms", "-i", "200",
+		"--heatmap", filepath.Join(dir, "h"), "--html", slow}, busy...)...).Want(t, 0)
 	b.size(1280, 860)
 	b.scheme("light")
 	b.open("file://" + slow)
@@ -177,6 +191,27 @@ func TestLiveSnapshot(t *testing.T) {
 	b.picture("slow-light")
 	b.eval(`document.querySelector(".lanes").scrollIntoView({block: "center"})`, nil)
 	b.picture("slow-lanes")
+	const events = `document.querySelectorAll(".timeline tbody tr").length`
+	const width = `(() => {
+		const l = [...ppscript.views.values()].find(v => v.lanes).lanes;
+		return l.range[1] - l.range[0];
+	})()`
+	var all, some int
+	var whole, part float64
+	b.eval(events, &all)
+	b.eval(width, &whole)
+	b.drag(".lanes", 0.7, 0.99)
+	b.eval(events, &some)
+	b.eval(width, &part)
+	if some >= all || part > whole/2 {
+		t.Errorf("zoomed to a part, %d of %d events and %v of %v ns are shown", some, all, part, whole)
+	}
+	b.picture("slow-zoomed")
+	b.eval(`document.querySelector(".lanes").focus()`, nil)
+	b.press("0")
+	if b.eval(width, &part); part != whole {
+		t.Errorf("after 0, %v of %v ns are shown", part, whole)
+	}
 	b.eval(`document.querySelector(".heat canvas").scrollIntoView({block: "center"})`, nil)
 	b.picture("slow-heat")
 	b.scheme("dark")
@@ -185,7 +220,4 @@ func TestLiveSnapshot(t *testing.T) {
 	b.eval(`document.querySelector(".lanes").scrollIntoView({block: "center"})`, nil)
 	b.picture("slow-phone")
 	b.fits()
-	for _, bad := range b.bad {
-		t.Error(bad)
-	}
 }
