@@ -166,7 +166,7 @@ class Lanes {
       out.append(svg("line", { class: "lane", x1: left, x2: width - 6, y1: y, y2: y }),
         svg("text", { x: 0, y: y + 4, class: name === own ? "" : "soft" }, name.length > fits ? name.slice(0, fits - 1) + "\u2026" : name));
     });
-    for (let n = 0, step = nice((hi - lo) / Math.max(2, Math.floor((width - left) / 110))), t = Math.ceil(lo / step) * step; t <= hi && n < 40; t += step, n++) {
+    for (let n = 0, step = nice((hi - lo) / Math.max(3, Math.floor((width - left) / 110))), t = Math.ceil(lo / step) * step; t <= hi && n < 40; t += step, n++) {
       const x = this.x(t);
       out.append(svg("line", { class: "lane", x1: x, x2: x, y1: tall - 22, y2: tall - 17 }),
         svg("text", { x, y: tall - 4, class: "soft", "text-anchor": x > width - 40 ? "end" : "middle" }, tick(t, step)));
@@ -199,10 +199,10 @@ class Lanes {
     if (this.hidden) notes.push(`${count(this.hidden)} events hidden by the script`);
     if (d.incomplete) notes.push("complete only from " + amount(d.complete_since, "ns"));
     this.where.textContent = notes.join(", ");
-    this.grid.update([{ name: "since", title: "since start", num: true }, { name: "comm", title: "comm", key: true }, { name: "tid", title: "tid", num: true }, { name: "cpu", title: "cpu", num: true },
+    this.grid.update([{ name: "since", title: "since start", unit: "us", num: true }, { name: "comm", title: "comm", key: true }, { name: "tid", title: "tid", num: true }, { name: "cpu", title: "cpu", num: true },
       { name: "event", title: "event", key: true }, { name: "state", title: "state" }, { name: "text", title: "", wide: true }],
       inside.slice(0, MOST_LINES).map((i) => ({
-        of: i, cells: [{ value: i.at, text: amount(i.at, "ns") }, { value: i.comm, text: i.comm }, { value: i.tid, text: String(i.tid) }, { value: i.cpu, text: String(i.cpu) },
+        of: i, cells: [{ value: i.at, text: (i.at / 1000).toFixed(3) }, { value: i.comm, text: i.comm }, { value: i.tid, text: String(i.tid) }, { value: i.cpu, text: String(i.cpu) },
           { value: i.event, text: i.event }, { value: i.state || null, text: i.state || "" }, { value: i.text, text: i.text }],
       })));
   }
