@@ -144,7 +144,8 @@ func histograms(t *testing.T, b *browser) {
 }
 
 // busy is a command with something to see.
-var busy = []string{"--", "sh", "-c", "for i in 1 2 3 4 5 6; do ls -lR /usr/share/doc/b* >/dev/null; sleep 0.03; done"}
+var busy = []string{"--", "sh", "-c",
+	"for i in 1 2 3 4 5 6; do ls -lR /usr/share/doc/b* >/dev/null; sleep 0.03; done"}
 
 // pictures: flame graphs zoom, search, and show what changed.
 func pictures(t *testing.T, b *browser) {
