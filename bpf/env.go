@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/lookup"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -33,8 +34,8 @@ func (v env) room(n expr.Node) int {
 	case *expr.KernelText:
 		return textcode.Pad(n.Size + 1)
 	case *expr.Native:
-		if d := dictOf(n); d != nil {
-			return dictRoom(d)
+		if d := lookup.Of(n); d != nil {
+			return lookup.Room(d)
 		}
 		if v.isUserText(n) {
 			return userRoom

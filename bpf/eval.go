@@ -5,6 +5,7 @@ import (
 
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/bpf/lookup"
 	"ppscript/runtime/expr"
 )
 
@@ -74,4 +75,9 @@ func (e *eval) keys(key int16, cols []load.Column, nodes []expr.Node) {
 			e.code.Store(at, asm.R0)
 		}
 	}
+}
+
+// finder evaluates look-ups in dictionaries.
+func (e *eval) finder() *lookup.Finder {
+	return &lookup.Finder{Code: e.code, Num: e.num, Text: e.text, Room: e.env.room, Fail: e.fail}
 }

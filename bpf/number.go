@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/arith"
+	"ppscript/bpf/lookup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -358,8 +359,8 @@ func (e *eval) binary(n *expr.Binary) {
 // native is the natives that are simple enough.
 func (e *eval) native(n *expr.Native) {
 	c := e.code
-	if d := dictOf(n); d != nil {
-		finder{e}.number(n, d)
+	if d := lookup.Of(n); d != nil {
+		e.finder().Number(n, d)
 		return
 	}
 	if size := n.SwappedSize(); size > 0 {

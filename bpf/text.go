@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/lookup"
 	"ppscript/bpf/pattern"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
@@ -40,8 +41,8 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	case *expr.LoadState:
 		foldState{e}.text(off, size, n)
 	case *expr.Native:
-		if d := dictOf(n); d != nil {
-			finder{e}.textOf(off, size, n, d)
+		if d := lookup.Of(n); d != nil {
+			e.finder().Word(off, size, n, d)
 			return
 		}
 		e.userText(off, size, n)
