@@ -3,8 +3,10 @@ package readers
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -73,6 +75,28 @@ func (k *taker) took(path string) [][]byte {
 	return k.bodies[path]
 }
 
+// scrape asks for metrics until they are enough, and returns them.
+func scrape(t *testing.T, client *http.Client, url string, enough func(text string) bool) string {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %s, %v", resp.Status, err)
+		}
+		if enough(string(body)) {
+			return string(body)
+		}
+		if time.Now().After(end) {
+			t.Fatalf("what is waited for does not come; got\n%s", body)
+		}
+	}
+}
+
 // Several scripts run at the same time. /metrics and the collector have their counts; a script
 // that ends begins again, and SIGHUP has the file read anew.
 func TestExport(t *testing.T) {
@@ -105,22 +129,10 @@ def main(o):
 	var text string
 	wait := func(want string) {
 		t.Helper()
-		const pause = 10 * time.Millisecond
-		for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(pause) {
-			resp, err := http.Get(m[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err != nil || resp.StatusCode != http.StatusOK {
-				t.Fatalf("got %s, %v", resp.Status, err)
-			}
-			if text = string(body); strings.Contains(text, want) {
-				return
-			}
-		}
-		t.Fatalf("no %s in\n%s", want, text)
+		text = scrape(t, http.DefaultClient, m[1], func(text string) bool {
+			return strings.Contains(text,
+				want)
+		})
 	}
 	wait(`ppscript_script_failures_total{script="short"} 1`)
 	wait(`ppscript_script_up{script="one"} 1`)
@@ -159,6 +171,74 @@ def main(o):
 	}
 	if got["ppscript_one_n_total"] != 4000 || got["ppscript_two_n_total"] != 2000 || len(got) != 2 {
 		t.Errorf("sent %v, want 4000 and 2000", got)
+	}
+}
+
+// Whoever counts, programs of the kernel or ppscript, distributions have the same buckets and
+// the sum of all values.
+func TestMetricsOfEngines(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	dir := t.TempDir()
+	// The first argument of its calls of getppid is 0 to 1999.
+	target := testkit.StartTarget(t, "-getppid", "2000")
+	script := fmt.Sprintf(`
+def main(o):
+    calls = tracepoint("raw_syscalls:sys_enter").where("id == %d")
+    first = lambda e: e.args[0]
+    return [
+        calls.hist(first),
+        calls.agg(p50 = agg.quantile(first, 0.5)),
+    ]
+`, unix.SYS_GETPPID)
+	file, config := filepath.Join(dir, "args.star"), filepath.Join(dir, "export.conf")
+	jobs := ""
+	for _, engine := range []string{"bpf", "perf"} {
+		jobs += engine + ": " + file + " --engine " + engine + " -p " + strconv.Itoa(target.PID()) + "\n"
+	}
+	for name, text := range map[string]string{file: script, config: jobs} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	socket := filepath.Join(dir, "metrics")
+	p := testkit.Start(t, testkit.PPScript(t), "export", config, "-i", "200", "--http", "unix:"+socket)
+	p.WaitStderr("metrics: curl --unix-socket " + socket + " http://localhost/metrics\n")
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
+	var of map[string]string
+	wait := func(enough func() bool) {
+		t.Helper()
+		scrape(t, client, "http://localhost/metrics", func(text string) bool {
+			of = map[string]string{}
+			for line := range strings.Lines(text) {
+				for _, engine := range []string{"bpf", "perf"} {
+					if rest, ok := strings.CutPrefix(line, "ppscript_"+engine+"_"); ok {
+						of[engine] += rest
+					}
+				}
+				if strings.HasPrefix(line, "ppscript_script_up") && strings.HasSuffix(line, " 1\n") {
+					of["up"] += "1"
+				}
+			}
+			return enough()
+		})
+	}
+	wait(func() bool { return of["up"] == "11" })
+	target.Do()
+	const sum = "_sum 1.999e+06\n" // of 0 to 1999
+	wait(func() bool { return strings.Count(of["bpf"], sum) == 2 && strings.Count(of["perf"], sum) == 2 })
+	p.Stop().Want(t, 0)
+	// The median is of the newest interval, which may have no events.
+	gauge := regexp.MustCompile(`(?m)^p50.*\n`)
+	for engine, text := range of {
+		of[engine] = gauge.ReplaceAllString(text, "")
+	}
+	if of["bpf"] != of["perf"] || !strings.Contains(of["bpf"], `_bucket{le="1023"} 1024`) ||
+		!strings.Contains(of["bpf"], `_bucket{le="1535"} 1536`) {
+		t.Errorf("programs:\n%sppscript:\n%s", of["bpf"], of["perf"])
 	}
 }
 
