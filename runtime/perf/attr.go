@@ -59,8 +59,13 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 		a.Sample = defaultFreq
 		a.Bits |= unix.PerfBitFreq
 	}
-	if weighted(e.Schema) {
+	switch {
+	case weighted(e.Schema):
 		a.Sample_type |= unix.PERF_SAMPLE_PERIOD
+	case e.Period > 1 && counts(e.Schema):
+		// The kernel would make a record for each hit of an event of its own software, with
+		// what that hit counts as (perf_swevent_event in kernel/events/core.c).
+		a.Sample_type &^= unix.PERF_SAMPLE_PERIOD
 	}
 	c.ringed(&a)
 	return a

@@ -308,3 +308,18 @@ func (w *walker) stack() []byte {
 	}
 	return start[:len(start)-len(w.b)]
 }
+
+// A FixedPeriod is the Members of an event whose period is fixed, and therefore not in its
+// samples.
+type FixedPeriod struct {
+	*Layout
+	Period uint64
+}
+
+// Member implements event.Members.
+func (m *FixedPeriod) Member(e *event.Event, f event.Member) (uint64, bool) {
+	if f == event.MemberPeriod && e.Kind == event.Sample {
+		return m.Period, true
+	}
+	return m.Layout.Member(e, f)
+}

@@ -159,7 +159,10 @@ func (s *Source) makeStreams() {
 		s.byEvent[i] = &event.Stream{
 			Index: len(s.streams), Schema: ev.Schema, Label: ev.name(), Members: s.layouts[i],
 		}
-		if ev.Projection != nil {
+		switch {
+		case ev.Projection == nil && ev.Period > 1 && s.layouts[i].period == 0:
+			s.byEvent[i].Members = &FixedPeriod{s.layouts[i], ev.Period}
+		case ev.Projection != nil:
 			s.byEvent[i].Members = ev.Projection.Members(&s.late)
 		}
 		s.streams = append(s.streams, s.byEvent[i])

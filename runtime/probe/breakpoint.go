@@ -229,12 +229,16 @@ func (w *watch) schema() *event.Schema {
 		uses = append(uses, event.MemberReg+event.Member(n.num))
 	}
 	if w.typ != hwX {
+		var o *event.Operand
+		if m == elf.EM_X86_64 { // it stops behind the access; others stop in front of it
+			o = &event.Operand{Value: int64(w.addr), Load: w.size, Size: w.size, Signed: true}
+		}
 		b.number(event.Field{
 			Name:     "data",
 			Type:     fmt.Sprintf("s%d", 8*w.size),
 			Size:     w.size,
 			Signed:   true,
-			Computed: &event.Computed{Uses: uses},
+			Computed: &event.Computed{Uses: uses, Operand: o},
 		}, w.value)
 	}
 	for _, n := range names {
