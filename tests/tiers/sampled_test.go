@@ -77,7 +77,8 @@ def main(o):
 `, target.Process.Pid)
 	var tiers []*testkit.Process
 	for _, engine := range []string{"bpf", "perf"} {
-		p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "--format", "json", "-v")
+		p := testkit.Start(t, testkit.PPScript(t), script(t, program),
+			"--engine", engine, "--format", "json", "-v")
 		p.WaitStderr(" open event")
 		tiers = append(tiers, p)
 	}
