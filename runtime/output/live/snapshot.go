@@ -140,7 +140,17 @@ func (s *Snapshot) Close() error {
 }
 
 // write writes the file as the run is now.
-func (s *Snapshot) write() (err error) {
+func (s *Snapshot) write() error {
+	err := s.replace()
+	if err == nil {
+		return nil
+	}
+	d := diag.FileError("write --html", s.path, err)
+	d.Class = diag.Run // the file could be written when the run began
+	return d
+}
+
+func (s *Snapshot) replace() (err error) {
 	f, err := outfile.Open(context.Background(), s.beside(), os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err

@@ -117,12 +117,14 @@ async function bring() {
   for (const n of app.frames.keys()) if (n < s.oldest) app.frames.delete(n);
   const wanted = [];
   for (let n = s.newest; n >= Math.max(s.oldest, s.newest - KEPT + 1, 1); n--) if (!app.frames.has(n)) wanted.push(n);
-  for (const n of wanted) {
+  // Earlier ones come at once with the page, then a few at a time: a run with short intervals is not kept busy.
+  for (const n of wanted.slice(0, app.filled ? 5 : KEPT)) {
     try {
       app.frames.set(n, records(await (await get("intervals/" + n)).text()));
     } catch (e) { if (n === s.newest) throw e; }
     if (n === s.newest) { await free(); show(); } // the rest can come later
   }
+  app.filled = true;
   trim();
   for (const [name, came] of [["log", s.events], ["details", s.details], ["messages", s.messages]]) {
     if (came === app.seen[name]) continue;
