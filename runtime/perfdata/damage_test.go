@@ -253,6 +253,16 @@ func TestControlCharacters(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("got %q, want an error without control characters", err)
 	}
+	six, err := os.ReadFile("../tracedat/testdata/six.dat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The system s, and then its one event.
+	six = bytes.Replace(six, []byte("s\x00\x01\x00"), []byte("\x1b\x00\x01\x00"), 1)
+	_, err = openMapped(t.Context(), &mapped{b: six, end: len(six)}, "six", Options{})
+	if err == nil || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("got %q, want an error without control characters", err)
+	}
 	f := openBytes(t, bytes.ReplaceAll(b, []byte("testhost"), []byte("te\x1b[2J\n")), Options{})
 	defer f.Close()
 	if h := f.Info().Hostname; h != "te?[2J?" {
@@ -267,6 +277,14 @@ func FuzzOpen(f *testing.F) {
 		f.Add(b[:len(b)/2])
 	}
 	f.Add([]byte("PERFILE2\x10\x00\x00\x00\x00\x00\x00\x00"))
+	for _, path := range []string{"../tracedat/testdata/six.dat", "../../tests/data/cmdstack.dat"} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(b[:len(b)-30])
+	}
 	f.Fuzz(func(t *testing.T, b []byte) { checkBytes(t, b) })
 }
 

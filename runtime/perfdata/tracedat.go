@@ -43,6 +43,12 @@ func openTraceDat(ctx context.Context, m *mapped, name string, opt Options) (*Fi
 		return nil, f.bad("trace.dat: %w", err).
 			WithHint("record again, or copy the file again; its head is damaged or cut")
 	}
+	for _, x := range t.Formats {
+		if x.System != text([]byte(x.System)) {
+			return nil, f.bad("trace.dat: got system %q", x.System).
+				WithHint("record again, or copy the file again; it is damaged")
+		}
+	}
 	f.describeTraceDat(t)
 	c := &converter{dat: t, records: t.Reader(), file: m, f: f}
 	c.records.Gone = m.forget
