@@ -24,7 +24,7 @@ type Graph struct {
 	// Unsent says why no program can send the records of the events; "" if one may.
 	Unsent string
 	// Stacked says of which event somebody wants the stacks; "" if of none. Programs send
-	// them with pairs, and what folds emit.
+	// them with what joins and folds make, and keep them of what happens around pairs.
 	Stacked string
 	// Lines says that somebody shows whose an event is, Newest that only the last
 	// events are wanted, which stay in rings until the end.

@@ -307,7 +307,7 @@ func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) {
 		}
 		k.part.KeptBytes = min(t.KeptBytes, all/t.KeptCPUs)
 	}
-	e.Keep = &bpf.Record{}
+	e.Keep = &bpf.Record{Stacks: k.p.Stacked != ""}
 	fields := k.p.Streams[e.Stream].Schema.Fields
 	for i := range fields {
 		f := &fields[i]

@@ -64,9 +64,6 @@ func (p *Placer) pairs() (*pairSender, string) {
 		if n.op == nil || n.no != "" {
 			continue
 		}
-		if p.Stacked != "" && (n.op.Around || n.op.Join != nil && n.op.Join.Left != nil) {
-			return nil, p.Stacked + ", which are sent with pairs, and what folds emit, only"
-		}
 		if f := n.op.Fold; f != nil && f.Out != nil {
 			part := s.add(f.Out)
 			if part != nil {
@@ -185,7 +182,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 		case place == event.InMember && f.F.Member == event.MemberComm:
 			named = true
 		case place == event.InMember && f.F.Operand() != nil && f.F.Operand().Constant():
-		case place == event.InMember && f.F.Member == event.MemberCallchain && p.end != nil:
+		case place == event.InMember && f.F.Member == event.MemberCallchain && p.start != nil:
 		case place == event.InMember && !f.F.Member.OfEvent():
 			possible = false
 		case place != event.InMember && place != event.InSlot:
@@ -210,7 +207,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	eachRead(key.Node, add, func(expr.Part, bool) { possible = false })
 
 	send := p.edge.Send
-	send.Context, send.Stacks = all, s.p.Stacked != "" && p.end != nil
+	send.Context, send.Stacks = all, s.p.Stacked != "" && p.start != nil
 	for part, schema := range map[expr.Part]*event.Schema{expr.Start: p.start, expr.End: p.end} {
 		if schema == nil {
 			continue

@@ -42,6 +42,8 @@ type Kept struct {
 	Size    int // of a record
 	// Events are those in perf.Config.Events; nil entries are not kept.
 	Events []*Projection
+	// Stacked are those whose fields come behind the hash of the stack.
+	Stacked []bool
 }
 
 // A KeptReader makes events of kept records.
@@ -49,6 +51,7 @@ type KeptReader struct {
 	kept    *Kept
 	streams []*event.Stream // by event
 	records []*Records
+	hashes  []byte // of stacks
 }
 
 // NewKeptReader makes what shows kept records as events of streams.
@@ -80,12 +83,18 @@ func (r *KeptReader) Show(e *event.Event, cpu int, rec []byte) bool {
 	st := r.streams[at]
 	*e = event.Event{Kind: event.Sample, Time: event.Time(u64(rec[KeptTime:])), PID: int32(task >> 32),
 		TID: int32(task), CPU: int32(cpu), Ring: -1, Stream: st, Raw: raw}
+	if at := int(at); at < len(r.kept.Stacked) && r.kept.Stacked[at] {
+		n := len(r.hashes)
+		r.hashes = append(r.hashes, stackOf(rec, KeptSize)...)
+		e.Rec = r.hashes[n:len(r.hashes):len(r.hashes)]
+	}
 	common(raw, st.Schema, task, context)
 	return true
 }
 
 // Release gives the memory of all events back.
 func (r *KeptReader) Release() {
+	r.hashes = r.hashes[:0]
 	for _, x := range r.records {
 		if x != nil {
 			x.Release()

@@ -35,7 +35,9 @@ type Left struct {
 	// Size is that of what waits, in bytes; in it are the places of the event's task
 	// and context, and of its fields.
 	Size, Task, Context int
-	Record              Projection
+	// Stack is the place of the hash of its stack; 0 if it has none.
+	Stack  int
+	Record Projection
 }
 
 // Lefts shows the events of one stream in one buffer.
@@ -54,6 +56,7 @@ type madeLeft struct {
 	derived event.Derived
 	event   event.Event
 	slots   [LeftSlots]event.Value
+	stack   [StackKey]byte
 }
 
 // LeftSlots are the slots of such an event: its age, the reason as a number, and room for
@@ -93,6 +96,10 @@ func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	began := event.Time(binary.LittleEndian.Uint64(waits))
 	m.event = event.Event{Kind: event.Sample, Time: began, PID: int32(task >> 32),
 		TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring, Stream: s.of, Raw: raw}
+	if s.Left.Stack != 0 {
+		copy(m.stack[:], waits[s.Left.Stack:])
+		m.event.Rec = m.stack[:]
+	}
 	common(raw, s.of.Schema, task, context)
 	m.slots = [LeftSlots]event.Value{event.DurationOf(int64(age)), event.IntOf(int64(reason))}
 	m.derived = event.Derived{Start: &m.event, Slots: m.slots[:]}

@@ -66,6 +66,20 @@ func (l *Located) show(raw, sent []byte) {
 	binary.LittleEndian.PutUint32(raw[l.To:], uint32(n+1)<<16|uint32(at))
 }
 
+// LocatedAt is a text field that stands at a place of what is sent.
+func LocatedAt(f *event.Field, off, size int) Located {
+	return Located{From: off, Room: size, To: f.Offset, Rel: f.Place == event.RelLoc}
+}
+
+// PlaceTexts settles where the shown record has its texts: behind all else.
+func (c *Projection) PlaceTexts() {
+	for i := range c.Located {
+		l := &c.Located[i]
+		l.Text = (max(c.Size, l.To+4) + 7) &^ 7
+		c.Size = l.Text + l.Room
+	}
+}
+
 // cutMark is the end of a text that was cut.
 const cutMark = "..."
 

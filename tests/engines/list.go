@@ -62,6 +62,7 @@ var Comparisons = []Comparison{
 
 	{Script: "multi_trace", Args: "--events=sched:sched_process_exec//key=pid/ --events=sched:sched_process_exit//key=pid/ --than=1ns --detail=samekey --inherit", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: enter + " " + exit + ",sched:sched_process_exec//untraced/ --key=_tid --than=1ns --detail=sametid --inherit", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --than=1ns --detail=samekey" + withStacks, Scene: "own", ByThread: true},
 
 	{Script: "nested_trace", Args: both + " --key=_tid", Scene: "own", ByThread: true},
 	{Script: "nested_trace", Args: both + " --key=_tid --impl=call-delay" + heat, Scene: "own", ByThread: true},
