@@ -81,6 +81,9 @@ func (m *missed) gap(g join.Gap) {
 	m.gaps = append(m.gaps, g)
 }
 
+// mostStacks bounds the stacks whose numbers are remembered.
+const mostStacks = 1 << 16
+
 // Stack is the number of a stack that programs hold as another one; 0 is of one that found
 // no room.
 func (p *Programs) Stack(held uint64) uint64 {
@@ -94,12 +97,15 @@ func (p *Programs) Stack(held uint64) uint64 {
 	if s == nil {
 		return 0
 	}
-	if p.stacks == nil {
+	if p.stacks == nil || len(p.stacks) >= mostStacks {
 		p.stacks = map[uint64]uint64{}
 	}
 	p.stacks[held] = p.Number(s)
 	return p.stacks[held]
 }
+
+// StacksGone has stacks numbered anew.
+func (p *Programs) StacksGone() { p.stacks = nil }
 
 // Calls are those of a join that nests, as far as programs have seen them.
 func (p *Programs) Calls(of *join.Spec) []join.Call {

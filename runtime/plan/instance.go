@@ -44,6 +44,8 @@ type Programs interface {
 	Calls(of *join.Spec) []join.Call
 	// Stack is the number of a stack that folds hold as another one.
 	Stack(held uint64) uint64
+	// StacksGone says that the numbers that Stack told are no longer valid.
+	StacksGone()
 }
 
 // Running is an operator of an instance. It takes events by its sinks.

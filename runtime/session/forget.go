@@ -55,8 +55,7 @@ func hasOwnStacks(p *plan.Plan) bool {
 
 // forget gives up what nobody needs if there are many stacks.
 func (w *runStacks) forget(r *run) {
-	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || joinsHold(r.instance) ||
-		r.instance.HoldsStacks() {
+	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || joinsHold(r.instance) {
 		return
 	}
 	for _, d := range r.results.deliveries {
@@ -78,6 +77,9 @@ func (w *runStacks) forget(r *run) {
 		})
 	}
 	r.env.msgs.verbose(1, w.Forget(held))
+	if r.instance.HoldsStacks() {
+		r.instance.Programs.StacksGone() // programs have them still
+	}
 }
 
 // forgetBetween is forget within an interval, when no table may have

@@ -163,8 +163,9 @@ def main(o):
 		}
 		x, y := between(a.Stdout), between(b.Stdout)
 		if !slices.Equal(x, y) || len(x) < 5*calls+2*sleeps {
-			wrong = append(wrong, fmt.Sprintf("got %d lines, want %d, at least %d; only one has\n%s\nthe other\n%s",
-				len(x), len(y), 5*calls+2*sleeps, strings.Join(onlyIn(x, y), "\n"), strings.Join(onlyIn(y, x), "\n")))
+			wrong = append(wrong, fmt.Sprintf("got %d lines, want %d, least %d; one has\n%s\nthe other\n%s",
+				len(x), len(y), 5*calls+2*sleeps, strings.Join(onlyIn(x, y), "\n"),
+				strings.Join(onlyIn(y, x), "\n")))
 		}
 		return wrong
 	})
