@@ -255,6 +255,9 @@ func TestPushedProfiles(t *testing.T) {
 	if m == nil {
 		t.Fatalf("no end in %.300s", out.Stdout)
 	}
+	if strings.Contains(out.Stdout, `"type":"stacks"`) {
+		t.Error("what is sent is shown as well")
+	}
 	want, _ := strconv.ParseInt(m[1], 10, 64)
 	var pprof, otlp int64
 	spins := false
