@@ -23,8 +23,8 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 		if im.host.Grows {
 			u.Spare = append(u.Spare, load.SpareMap.Of(program, t.Index, n))
 		}
-		if t.Value.Dense {
-			u.Dense = append(u.Dense, load.DenseMap.Of(program, t.Index, n))
+		if t.Value.Slots {
+			u.Slots = append(u.Slots, load.SlotsMap.Of(program, t.Index, n))
 		}
 		if t.Value.Sketch {
 			u.Sketch = append(u.Sketch, load.SketchMap.Of(program, t.Index, n))
@@ -105,14 +105,8 @@ func (o *grouper) feed(f *feed) {
 func (o *grouper) row(n int, found, full label) {
 	c, u, t := o.code, o.unit, o.unit.Table
 	mark := c.Stack
-	if t.Value.Dense {
-		hash := c.Label()
-		c.Load(asm.R0, o.key)
-		c.IfImm(asm.JGE, asm.R0, bucket.DenseRows, hash)
-		k := c.Alloc(8)
-		c.Emit(asm.StoreMem(asm.R10, k, asm.R0, asm.Word))
-		c.Look(u.Dense[n], k, found)
-		c.Place(hash)
+	if t.Value.Slots {
+		bucket.Slot(c, t, u.Slots[n], o.key, found)
 	}
 	c.Look(u.Rows[n], o.key, found)
 	// Slow path: a new row.

@@ -94,9 +94,9 @@ func (im *Image) common() {
 			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.Table.KeyLen),
 				ValueSize: uint32(u.Table.Value.Size), MaxEntries: uint32(limit)})
 		}
-		for _, name := range u.Dense {
+		for _, name := range u.Slots {
 			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: uint32(u.Table.Value.Size), MaxEntries: bucket.DenseRows})
+				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: bucket.Slots})
 		}
 		for _, name := range u.Sketch {
 			im.define(name, grows(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},

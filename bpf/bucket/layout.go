@@ -1,18 +1,16 @@
 package bucket
 
 import (
+	"slices"
+
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 )
 
 // This file settles where the rows of tables keep their values.
 
-// DenseRows is how many rows the array has that small integer keys use:
-// system calls, interrupts, CPUs. An array costs a fraction of a hash.
-const DenseRows = 512
-
-// denseSize bounds the value of such rows.
-const denseSize = 160
+// slotSize bounds the value of a row that is kept in a slot, and its key: in bytes, each.
+const slotSize = 160
 
 // LayOut settles where the rows of t keep what.
 func LayOut(t *load.Table) {
@@ -71,5 +69,6 @@ func LayOut(t *load.Table) {
 	if v.Size > 30<<10 {
 		assembler.Refuse("rows of %d bytes", v.Size)
 	}
-	v.Dense = len(t.Cols) == 1 && !t.Cols[0].Text && !t.Cols[0].Stack && v.Size <= denseSize
+	stack := slices.ContainsFunc(t.Cols, func(c load.Column) bool { return c.Stack })
+	v.Slots = !stack && max(v.Size, t.KeyLen) <= slotSize
 }

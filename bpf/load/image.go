@@ -112,7 +112,7 @@ type Unit struct {
 	Program int
 	Rows    []MapID // by generation
 	Spare   []MapID
-	Dense   []MapID
+	Slots   []MapID
 	Sketch  []MapID
 }
 
@@ -143,7 +143,7 @@ type Column struct {
 type Value struct {
 	Size   int
 	Args   []Arg
-	Dense  bool // small integer keys have an array
+	Slots  bool // there are slots, in each of which the key follows the row
 	Sketch bool // some argument has log-linear buckets, in a map of their own
 	Self   int  // with Sketch: the address of the row, the key of its buckets
 }

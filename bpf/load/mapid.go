@@ -22,7 +22,7 @@ const (
 	ZeroMap                       // by table: a row with nothing counted
 	RowsMap                       // by program, table and generation: rows by key
 	SpareMap                      // likewise: where rows are made for which the kernel has no memory at hand
-	DenseMap                      // likewise: rows of small keys
+	SlotsMap                      // likewise: rows whose keys came first to their slots
 	SketchMap                     // likewise: the buckets of quantiles
 	WaitMap                       // by join: the events that wait for a partner
 	DepthMap                      // by join of calls: u64, how many wait, by key
@@ -65,7 +65,7 @@ var mapNames = [...]string{
 	ZeroMap:        "zero",
 	RowsMap:        "rows",
 	SpareMap:       "spare",
-	DenseMap:       "few",
+	SlotsMap:       "slots",
 	SketchMap:      "dist",
 	WaitMap:        "wait",
 	DepthMap:       "depth",

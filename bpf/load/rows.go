@@ -112,8 +112,8 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			add(p)
 		}
 	}
-	if t.Value.Dense {
-		if err := r.dense(u.Dense[n], each); err != nil {
+	if t.Value.Slots {
+		if err := r.slots(u.Slots[n], words, each); err != nil {
 			return err
 		}
 	}
@@ -125,19 +125,25 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 	return r.words(u.Rows[n]).drain(each)
 }
 
-// dense reads and empties the rows of small keys.
-func (r *Run) dense(id MapID, each func(key []byte, values []uint64)) error {
+// slots reads and empties the rows in slots, of so many words, which their keys follow. A
+// slot can have another key on each CPU.
+func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64)) error {
 	m := r.words(id)
 	var used []uint32
-	var key [8]byte
+	var key []byte
 	err := m.each(func(i int, values []uint64) {
-		binary.LittleEndian.PutUint64(key[:], uint64(i))
-		for c := 0; c < len(values); c += m.value {
-			if values[c+HitsAt/8] != 0 {
-				used = append(used, uint32(i))
-				each(key[:], values)
-				return
+		for ; len(values) > 0; values = values[m.value:] {
+			if values[HitsAt/8] == 0 {
+				continue
 			}
+			if n := len(used); n == 0 || used[n-1] != uint32(i) {
+				used = append(used, uint32(i))
+			}
+			key = key[:0]
+			for _, w := range values[words:m.value] {
+				key = binary.LittleEndian.AppendUint64(key, w)
+			}
+			each(key, values[:words])
 		}
 	})
 	if err != nil || r.state.stopped {
@@ -145,8 +151,7 @@ func (r *Run) dense(id MapID, each func(key []byte, values []uint64)) error {
 	}
 	zero := make([]uint64, m.value*m.cpus)
 	for _, i := range used {
-		binary.LittleEndian.PutUint32(key[:], i)
-		if err := m.update(key[:4], zero); err != nil {
+		if err := m.update(binary.LittleEndian.AppendUint32(key[:0], i), zero); err != nil {
 			return err
 		}
 	}
