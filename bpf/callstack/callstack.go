@@ -8,7 +8,8 @@
 // at each number; package load reads the array.
 //
 // A stack has no lock: one CPU at a time has events of a key. A program that interrupts
-// another one enters its calls and returns from them before that one goes on.
+// another one enters its calls and returns from them before that one goes on. So who enters
+// a call takes its room first, and looks whether the stack was forgotten meanwhile.
 package callstack
 
 import (
@@ -52,8 +53,12 @@ func (c *Stacks) Find(key int16, create bool, none assembler.Label) Stack {
 			c.GoTo(none)
 		} else {
 			c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
-			c.Put(depths, key, s.Depth, ebpf.UpdateNoExist)
-			c.Get(depths, key, none)
+			// Again, if a program interrupts this one that forgets the stack.
+			for range 2 {
+				c.Put(depths, key, s.Depth, ebpf.UpdateNoExist)
+				c.Look(depths, key, found)
+			}
+			c.GoTo(none)
 		}
 		c.Place(found)
 	}
@@ -61,6 +66,39 @@ func (c *Stacks) Find(key int16, create bool, none assembler.Label) Stack {
 	c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord))
 	c.Store(s.Depth, asm.R0)
 	return s
+}
+
+// Grow makes room for a call at the top of a stack, whose depth stays that below it. A program
+// that interrupts this one from now on finds the room taken; one that did before may have
+// forgotten the stack.
+func (c *Stacks) Grow(s Stack, key int16) {
+	mark := c.Code.Stack
+	depth := c.Alloc(8)
+	c.Load(asm.R1, s.Top)
+	c.Load(asm.R0, s.Depth)
+	c.Emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord))
+	c.Store(depth, asm.R0)
+	if !c.Tasks {
+		depths, gone, there := load.DepthMap.Of(c.Join), c.Label(), c.Label()
+		c.Get(depths, key, gone)
+		c.Load(asm.R1, s.Top)
+		c.IfReg(asm.JEq, asm.R0, asm.R1, there)
+		c.Place(gone)
+		c.Put(depths, key, depth, ebpf.UpdateAny)
+		c.Place(there)
+	}
+	c.Code.Stack = mark
+}
+
+// Shrink takes the room of a call back.
+func (c *Stacks) Shrink(s Stack, key int16) {
+	if !c.Tasks {
+		c.Put(load.DepthMap.Of(c.Join), key, s.Depth, ebpf.UpdateAny)
+		return
+	}
+	c.Load(asm.R1, s.Top)
+	c.Load(asm.R0, s.Depth)
+	c.Emit(asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord))
 }
 
 // Top leaves in node the place in the tree of the call at the top of a stack; 0 if there is
