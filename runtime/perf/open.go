@@ -124,6 +124,13 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 	if err := refuseSilent(ms, kernel.TryBreakpoint); err != nil {
 		return err
 	}
+	if !counting && !o.hooked {
+		if v, err := kernel.ReadVersion(kernel.Roots{}); err == nil {
+			if err := refuseAlike(ms, v); err != nil {
+				return err
+			}
+		}
+	}
 	var left []*LeftOut
 	for i := range ms {
 		if ms[i].ev.Projection != nil {

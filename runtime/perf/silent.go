@@ -28,3 +28,26 @@ func refuseSilent(ms []member, try func() kernel.Trial) error {
 		kernel.SilentBreakpoints, t.Came, t.Made).
 		WithHint("%s; see: ppscript doctor", kernel.SilentBreakpointsFix)
 }
+
+// refuseAlike refuses several events that count the same hit of the kernel's software, since
+// it tells their samples apart no more: all have the id of the one that the hit came to first
+// (6.3, perf_prepare_sample in kernel/events/core.c).
+func refuseAlike(ms []member, v kernel.Version) error {
+	if !v.AtLeast(6, 3) {
+		return nil
+	}
+	first := map[uint64]bool{}
+	for i := range ms {
+		a, ev := &ms[i].attr, ms[i].ev
+		if a.Type != unix.PERF_TYPE_SOFTWARE || ms[i].index < 0 || !counts(ev.Schema) {
+			continue
+		}
+		if first[a.Config] {
+			return diag.Errorf(diag.Attach, "open event", ev.name(),
+				"it is there twice, and Linux 6.3 and later do not say whose a sample is").
+				WithHint("let both read one event: e = software(...), then e.by(...) and e.where(...)")
+		}
+		first[a.Config] = true
+	}
+	return nil
+}

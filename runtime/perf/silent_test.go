@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 )
 
@@ -49,4 +50,26 @@ func TestSilentBreakpointsAreRefused(t *testing.T) {
 	f(silent, 0, false, breakpoint(true))
 	f(kernel.Trial{Err: errors.New("no")}, 1, false, breakpoint(false))
 	f(kernel.Trial{Made: 8, Least: 8, Came: 8}, 1, false, breakpoint(false))
+}
+
+// Events that count the same hits of the kernel's software are refused where their samples
+// cannot be told apart; clocks have samples of their own.
+func TestAlikeEventsAreRefused(t *testing.T) {
+	f := func(minor int, refused bool, ids ...uint64) {
+		t.Helper()
+		var ms []member
+		for i, id := range ids {
+			ms = append(ms, member{
+				i, &EventConfig{Schema: &event.Schema{Type: unix.PERF_TYPE_SOFTWARE, ID: id}},
+				unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: id},
+			})
+		}
+		if err := refuseAlike(ms, kernel.Version{Major: 6, Minor: minor}); (err != nil) != refused {
+			t.Errorf("%v: got %v, want an error %v", ids, err, refused)
+		}
+	}
+	f(2, false, unix.PERF_COUNT_SW_PAGE_FAULTS, unix.PERF_COUNT_SW_PAGE_FAULTS)
+	f(3, true, unix.PERF_COUNT_SW_PAGE_FAULTS, unix.PERF_COUNT_SW_PAGE_FAULTS)
+	f(3, false, unix.PERF_COUNT_SW_PAGE_FAULTS, unix.PERF_COUNT_SW_PAGE_FAULTS_MIN)
+	f(3, false, unix.PERF_COUNT_SW_CPU_CLOCK, unix.PERF_COUNT_SW_CPU_CLOCK)
 }

@@ -108,6 +108,31 @@ func countsTheLoop(t *testing.T, got map[string]string) {
 	}
 }
 
+// samplesTheLoop says what samples of the counters must tell of that loop, whether programs
+// take them or we do: one for each million instructions, and two for that in cycles.
+func samplesTheLoop(t *testing.T, got map[string]string) {
+	t.Helper()
+	for _, engine := range []string{"bpf", "perf"} {
+		tables := testkit.Tables(t, got["pmu "+engine])
+		if len(tables) != 3 {
+			t.Errorf("%s: got %d tables, want 3, in\n%s", engine, len(tables), got["pmu "+engine])
+			continue
+		}
+		f := func(table int, column string, want float64) {
+			t.Helper()
+			rows := tables[table].Rows
+			if len(rows) != 1 || math.Abs(number(t, rows[0], column)-want) > want/50 {
+				t.Errorf("%s: got %v, want one row with %s %.0f", engine, rows, column, want)
+			}
+		}
+		f(0, "count", 100)
+		f(0, "period", 1e6)
+		f(1, "count", 100)
+		f(2, "n", 200)
+		f(2, "sum", 200e6)
+	}
+}
+
 // The whole program on arm64. The guest's CPU runs 10^9 cycles in a second and
 // half as many instructions, so what it counts is known.
 func TestARM64(t *testing.T) {
@@ -132,6 +157,15 @@ stacks() { # NAME UNWIND PROGRAM
 	ppscript --flame-graph /tmp/o.folded -c "sample(freq = 500, exclude_kernel = True).stack(unwind = \"$2\").stacks(\"period\").top(1)" -- $3 0.6 >/tmp/log 2>&1 || cat /tmp/log
 	cat /tmp/o.folded; rm /tmp/o.folded
 }
+pmu=$(ls /sys/bus/event_source/devices | grep armv8)
+cat >pmu.star <<END
+def main(o):
+    return [
+        hardware("instructions", period = 1000000, exclude_kernel = True).where("_comm == \"counted\"").by("period").count(),
+        pmu("$pmu", 8, period = 1000000, exclude_kernel = True).where("_comm == \"counted\"").by("period").count(),
+        hardware("cycles", period = 1000000, exclude_kernel = True).where("_comm == \"counted\"").agg(n = agg.count(), sum = agg.sum("period")),
+    ]
+END
 begin hwstat; ppscript hwstat --format json -- chain 0.3
 begin counted; ppscript hwstat --exclude-kernel --format json -- counted 50000000
 begin whole; ppscript hwstat --system --format json -- counted 50000000
@@ -139,6 +173,10 @@ begin cpuutil; ppscript cpu-util --cycles --system --format json -- counted 5000
 begin llcstat; ppscript llcstat --duration 1 2>&1
 begin tlbstat; ppscript tlbstat --duration 1 2>&1
 begin cycles; ppscript --format json -c 'sample(freq = 500).by("comm").agg(n = agg.count(), sum = agg.sum("period"))' -- chain 0.5
+for engine in bpf perf; do
+	begin "pmu $engine"
+	ppscript --engine $engine --format json pmu.star -- counted 50000000
+done
 begin profile; ppscript profile -F 200 -N 20 -- chain 0.5
 begin clock; ppscript profile -F 200 -N 20 --event cpu-clock -- chain 0.5
 stacks chain dwarf chain
@@ -165,6 +203,7 @@ exit 0`, calls)
 		t.Errorf("hwstat of 0.3 s: got %v, want 0.3e9 cycles and half as many instructions", hw)
 	}
 	countsTheLoop(t, got)
+	samplesTheLoop(t, got)
 	// The sum of the periods is what was counted, up to the last period.
 	sampled := testkit.Row{}
 	for _, r := range rows(t, got["cycles"]) {
