@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,10 @@ func TestSupervisor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string
 		began := time.Now()
+		var mu sync.Mutex
 		say := func(format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
 			log = append(log, fmt.Sprintf("%v ", time.Since(began))+fmt.Sprintf(format, args...))
 		}
 		fails := errors.New("no such event")
