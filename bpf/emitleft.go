@@ -67,6 +67,10 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 	j.late[l.source], j.flags = false, j.flags || r.Context
 	j.save(savedField{name: savedTask, field: tidNode, event: l.source, size: 8})
 	j.save(savedField{name: savedContext, field: cpuNode, event: l.source, size: 8})
+	if e := s.sources[l.source]; r.Stacks && e.Stack != nil {
+		s.sendsStack(e, r, 0)
+		j.save(savedField{name: savedStack, field: tidNode, event: l.source, size: load.StackKey})
+	}
 	for _, f := range r.Fields {
 		if !located(f) && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
@@ -94,8 +98,10 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 					s.Task = sf.off
 				case sf.name == savedContext:
 					s.Context = sf.off
+				case sf.name == savedStack:
+					s.Stack = sf.off
 				case sf.located:
-					s.Record.Located = append(s.Record.Located, locatedAt(sf.field.F, sf.off, sf.size))
+					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.field.F, sf.off, sf.size))
 				case sf.field.F.Place == event.InRaw && sf.field.View == expr.ViewValue:
 					f := sf.field.F
 					field := sent.Copy{From: sf.off, To: f.Offset, Size: f.Size}
@@ -103,7 +109,7 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 					s.Record.Size = max(s.Record.Size, f.Offset+f.Size)
 				}
 			}
-			placeTexts(&s.Record)
+			s.Record.PlaceTexts()
 			lefts, streams = append(lefts, s), append(streams, st.Index)
 		}
 	}

@@ -159,13 +159,13 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 		switch {
 		case s.field.Part != p:
 		case s.located:
-			out.Located = append(out.Located, locatedAt(f, s.off, s.size))
+			out.Located = append(out.Located, sent.LocatedAt(f, s.off, s.size))
 		default:
 			out.Copies = append(out.Copies, sent.Copy{From: s.off, To: f.Offset, Size: f.Size})
 			out.Size = max(out.Size, f.Offset+f.Size)
 		}
 	}
-	placeTexts(out)
+	out.PlaceTexts()
 	return out
 }
 

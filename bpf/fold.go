@@ -49,6 +49,7 @@ type foldOp struct {
 	around *around // the event with which a state began; nil is not kept
 	locked bool
 	tasks  bool // kept with the task, not in a hash
+	holds  bool // numbers of stacks
 	swept  bool // in a hash that may be full one day: the oldest are given up
 }
 
@@ -126,6 +127,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
 		feed.holds = s.holds(f, e, in, feed.step)
+		f.holds = f.holds || feed.holds
 		own = own && in.pair == nil && len(k.keys) == 1 && owner.Thread(k.keys[0]) &&
 			owner.NeverIdle(e.Event)
 	})
@@ -134,9 +136,9 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	f.cols, f.keyLen = columnsOf(keys)
 	// The states of tasks cannot be walked, and who flushes is another task.
-	own = own && f.spec.Flush == nil
+	own = own && f.spec.Flush == nil && !f.holds
 	f.locked, f.tasks = !own, own && host.TaskStorage
-	f.swept = !f.tasks && !cpus
+	f.swept = !f.tasks && (!cpus || f.holds)
 	if f.locked && !host.Atomics {
 		refuse("states that several CPUs work on need Linux 5.12")
 	}
@@ -386,5 +388,5 @@ func (im *Image) sweepFold(f *foldOp, value []byte) {
 	made := load.MadeMap.Of(f.index)
 	im.define(made, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.index), Made: made,
-		Begin: f.initial(), Used: foldUsed / 8, First: foldSlots / 8})
+		Begin: f.initial(), Used: foldUsed / 8, First: foldSlots / 8, Holds: f.holds})
 }

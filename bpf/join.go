@@ -140,6 +140,7 @@ type joiner struct {
 	kept  *sent.Kept
 	// context is where the context of a kept event stands on the stack; 0 is nowhere.
 	context int16
+	hash    int16 // and that of its stack
 }
 
 // feed brings the event to the join.
@@ -382,6 +383,11 @@ func (o *joiner) fill(value, now int16) {
 		case sf.name == savedTask:
 			c.Load(asm.R0, o.eval.members.PidTgid())
 			c.Store(at, asm.R0)
+		case sf.name == savedStack && o.hash != 0:
+			for i := int16(0); i < load.StackKey; i += 8 {
+				c.Load(asm.R0, o.hash+i)
+				c.Store(at+i, asm.R0)
+			}
 		case sf.name == savedStack:
 			o.stack(at, o.eval.hook.Event.Stack)
 		case sf.name == savedContext && o.context != 0 && j.flags:

@@ -40,7 +40,12 @@ func (s *graph) keeps(host *Host, bytes int) {
 			if !host.Atomics {
 				refuse("programs of this kernel cannot number the events that are kept")
 			}
-			r.layFixed(0, locatedRooms[0], keptMost)
+			room := 0
+			if r.Stacks && e.Stack != nil {
+				s.sendsStack(e, r, 0)
+				room = load.StackKey
+			}
+			r.layFixed(room, locatedRooms[0], keptMost)
 			s.kept.Size = max(s.kept.Size, sent.KeptSize+(r.size+7)&^7)
 		}
 	}
@@ -57,12 +62,13 @@ func (im *Image) Kept() *sent.Kept {
 	k := im.graph.kept
 	for _, e := range im.graph.sources {
 		var p *sent.Projection
+		stack := false
 		for _, f := range e.feeds {
 			if f.keep != nil {
-				p = f.keep.part(expr.Self, e.Schema)
+				p, stack = f.keep.part(expr.Self, e.Schema), f.keep.stacks[0].spec != nil
 			}
 		}
-		k.Events = append(k.Events, p)
+		k.Events, k.Stacked = append(k.Events, p), append(k.Stacked, stack)
 	}
 	return &k
 }
@@ -89,11 +95,17 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	now = c.Alloc(8)
 	context := c.Alloc(8)
 	o.context = context
+	if r.stacks[0].spec != nil {
+		o.hash = c.Alloc(load.StackKey)
+	}
 	mark := c.Stack
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(now, asm.R0)
 	number, key := c.Alloc(8), c.Alloc(8)
 	e.members.Moment(context, true, true)
+	if spec := r.stacks[0].spec; spec != nil {
+		o.stack(o.hash, spec)
+	}
 	texts := map[int]int16{}
 	for _, slot := range r.slots {
 		switch {
@@ -145,6 +157,10 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 		}
 		e.field(asm.R0, slot.field)
 		put(at, asm.R0, hook.Sizes[slot.size])
+	}
+	for i := int16(0); o.hash != 0 && i < load.StackKey; i += 8 {
+		c.Load(asm.R0, o.hash+i)
+		put(sent.KeptSize+int(i), asm.R0, asm.DWord)
 	}
 	c.Load(asm.R0, now)
 	put(sent.KeptTime, asm.R0, asm.DWord)

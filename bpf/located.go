@@ -3,7 +3,6 @@ package bpf
 import (
 	"errors"
 
-	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -54,18 +53,4 @@ func (p *Part) roomy(generate func(textRoom int) (*Image, error)) (im *Image, er
 		}
 	}
 	return im, err
-}
-
-// locatedAt is a text at a place of what is sent.
-func locatedAt(f *event.Field, off, size int) sent.Located {
-	return sent.Located{From: off, Room: size, To: f.Offset, Rel: f.Place == event.RelLoc}
-}
-
-// placeTexts settles where the shown record has its texts: behind all else.
-func placeTexts(p *sent.Projection) {
-	for i := range p.Located {
-		l := &p.Located[i]
-		l.Text = textcode.Pad(max(p.Size, l.To+4))
-		p.Size = l.Text + l.Room
-	}
 }

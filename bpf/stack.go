@@ -72,18 +72,21 @@ func (im *Image) stackMaps() {
 // its hash.
 func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
 	for i, of := range [2]int{p.start, p.end} {
-		e := s.sources[of]
-		if e.Stack == nil {
-			continue
+		if e := s.sources[of]; e.Stack != nil {
+			s.sendsStack(e, r, i)
 		}
-		if e.Stack.Max <= 0 || !e.Stack.Kernel && !e.Stack.User {
-			refuse("stacks that nobody asked for")
-		}
-		r.stacks[i].spec, e.stacked, s.keepsStacks = e.Stack, true, true
 	}
 	if r.stacks[0].spec != nil {
 		j.save(savedField{name: savedStack, field: tidNode, event: p.start, size: load.StackKey})
 	}
+}
+
+// sendsStack has the stack of an event sent, or kept, as that of one part of a record.
+func (s *graph) sendsStack(e *source, r *record, part int) {
+	if e.Stack.Max <= 0 || !e.Stack.Kernel && !e.Stack.User {
+		refuse("stacks that nobody asked for")
+	}
+	r.stacks[part].spec, e.stacked, s.keepsStacks = e.Stack, true, true
 }
 
 // stack leaves the hash of the stack of the event at hand, and keeps the stack for who reads

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -142,6 +143,11 @@ func (m *Members) Read(dst asm.Register, f *event.Field) {
 		c.Emit(asm.LoadMem(dst, asm.R10, m.PidTgid()+4, asm.Word))
 	case event.MemberCPU:
 		c.Load(dst, m.processor())
+	case event.MemberAddr:
+		if m.hook.Kind != ebpf.PerfEvent {
+			assembler.Refuse("%s: only samples have it", f.Name)
+		}
+		c.Emit(asm.LoadMem(dst, asm.R6, ptregs.Period+8, asm.DWord)) // bpf_perf_event_data.addr
 	case event.MemberIP:
 		m.hook.Register(dst, f.Name, ptregs.IP)
 	default:

@@ -116,7 +116,12 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 			m.hook.Operand(asm.R3, f.F.Name, f.F.Operand())
 			c.Addr(asm.R1, at)
 			c.Emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand().Load)))
-			c.Call(asm.FnProbeReadUser)
+			// Only a watched variable has an address of its own, which may be of the kernel.
+			if o := f.F.Operand(); len(o.Regs) == 0 && o.Value < 0 {
+				c.Call(asm.FnProbeReadKernel)
+			} else {
+				c.Call(asm.FnProbeReadUser)
+			}
 			c.Store(at+8, asm.R0)
 			return true
 		})

@@ -30,6 +30,7 @@ type Fold struct {
 	Begin        []uint64 // a state as it is made
 	Used         int      // the word that says when it was last used
 	First        int      // the first word that is compared with Begin
+	Holds        bool     // numbers of stacks
 }
 
 // swept is how full the maps of all folds and joins are.
@@ -40,7 +41,8 @@ type swept struct {
 	// Loss returned.
 	evicted, told uint64
 	areas         map[MapID][]byte // through which states are flushed
-	grows         bool             // programs made states between the last two looks
+	held          heldSweep
+	grows         bool // programs made states between the last two looks
 }
 
 // A fill is how full the map of a fold is.

@@ -130,7 +130,7 @@ func kprobe() *b.Builtin {
 		Returns: "stream",
 		Result:  "one event for each hit; " + kernelArgs + "; " + namedArgs,
 		Errors:  "no such function, with the nearest name; a kernel without kprobes; functions that the kernel protects; no permission",
-		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
+		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has a call and its return (since 6.10) or all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
 		Cost:    "about 500 ns per hit for the traced program",
 		Examples: []b.Example{
 			{Code: `kprobe("do_sys_openat2", args = "int dfd, char *name")`, Output: "<stream kprobe:do_sys_openat2>"},
@@ -155,7 +155,7 @@ func kretprobe() *b.Builtin {
 		Returns: "stream",
 		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result, by ret or by the type that the kernel shows",
 		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for, but none where the function calls the program itself (fexit)",
-		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
+		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has a call and its return (since 6.10) or all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
 		Cost:    "about 1 us per call for the traced program",
 		Examples: []b.Example{
 			{Code: `kretprobe("do_sys_openat2", ret = "long", filter = "result < 0")`, Output: "<stream kretprobe:do_sys_openat2>"},
@@ -188,8 +188,8 @@ func uprobe() *b.Builtin {
 		Returns: "stream",
 		Result:  "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args",
 		Errors:  userErrors,
-		Source:  "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind",
-		Cost:    "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read from memory when the event is looked at, and are empty if the program has ended by then",
+		Source:  "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",
+		Cost:    "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read as the event happens where programs send it, else when it is looked at: then they are empty if the program has ended",
 		Examples: []b.Example{
 			{Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`, Live: true},
 			{Code: `uprobe("/bin/bash", "readline")`, Output: `<stream uprobe:readline@"/bin/bash">`},
@@ -223,7 +223,7 @@ func uretprobe() *b.Builtin {
 		Result:  "one event for each return; ip (the function), ret_ip, func, retval, ret2; result if ret is given. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, a call that grows the stack enters twice",
 		Errors: userErrors +
 			"; a Go function without return instructions: the kernel's return probes would kill Go programs, so the instructions are probed",
-		Source: "perf's uprobe PMU, since 4.17; CAP_SYS_ADMIN; nothing is left behind",
+		Source: "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",
 		Cost:   "2 to 20 us per call for the traced program",
 		Examples: []b.Example{
 			{Code: `uretprobe("/bin/bash", "readline", ret = "char *")`, Output: `<stream uretprobe:readline@"/bin/bash">`},
@@ -251,7 +251,7 @@ func usdt() *b.Builtin {
 		Result:  "one event for each hit; ip, func, arg1, arg2, ... as the note says where they are, cut to their size and sign; those of args",
 		Errors:  "a file without probes; no such probe, with the nearest name; arguments that cannot be decoded are left out, with a note",
 		Source:  "perf's uprobe PMU, since 4.17 (with a semaphore 4.20); amd64 and arm64; CAP_SYS_ADMIN; nothing is left behind",
-		Cost:    "1 to 10 us per hit for the traced program; arguments in its memory, other than its stack, are read when the event is looked at",
+		Cost:    "1 to 10 us per hit for the traced program; arguments in its memory, other than its stack, are read as the event happens where programs send or count it, else when it is looked at",
 		Examples: []b.Example{
 			{Code: `usdt("libstdcxx:throw", "libstdc++").by("comm").count()`, Live: true},
 			{Code: `usdt("python:gc__start", "python3.11")`, Output: `<stream usdt:python:gc__start@"python3.11">`},
