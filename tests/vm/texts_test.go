@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Verifiers of older kernels take what programs do with texts, and it is the same there.
+// Verifiers of older kernels take what programs do with texts and with slots of rows, and it
+// is the same there.
 func TestRandomProgramsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/bpf.test": goProgram(t, "amd64", "bpf.test", "test", "-c", module+"bpf")}
@@ -14,7 +15,7 @@ func TestRandomProgramsOnKernels(t *testing.T) {
 			t.Parallel()
 			r := Run(t, Guest{Kernel: kernel, Files: files, Timeout: 4 * time.Minute},
 				"export PPSCRIPT_REQUIRE=root,tracefs,tracepoints,btf\n"+
-					"cd /; bpf.test -test.run RandomPrograms -programs 150")
+					"cd /; bpf.test -test.run 'RandomPrograms|SlotsAreShared' -programs 150")
 			if r.Status != 0 {
 				t.Errorf("got status %d, want all tests to pass", r.Status)
 			}
