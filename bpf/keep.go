@@ -38,7 +38,7 @@ func (s *graph) keeps(host *Host, bytes int) {
 				continue
 			}
 			if !host.Atomics {
-				refuse("programs of this kernel cannot number the events that are kept")
+				refuse("programs can number the events that are kept from Linux 5.12 on")
 			}
 			room := 0
 			if r.Stacks && e.Stack != nil {

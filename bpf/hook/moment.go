@@ -36,7 +36,8 @@ const (
 // with interrupts off. Of others a program asks, which kernels before 6.14 do not answer.
 func TaskContext(s *event.Schema) bool {
 	switch s.FullName() {
-	case "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_process_exit":
+	case "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_process_exec",
+		"sched:sched_process_exit":
 		return true
 	}
 	return false
