@@ -157,6 +157,10 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 		}
 	case *foldOp:
 		p.Keeps = true
+		if env := &b.env.KernelEnv; p.No == "" && op.hasStacks() && env.Engine == placement.EngineAuto &&
+			!(env.Target != nil && env.Target.Named()) {
+			p.No = "stacks of all processes, which " + name + " holds, find more room in ppscript"
+		}
 	}
 	return p
 }

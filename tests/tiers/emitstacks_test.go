@@ -85,6 +85,24 @@ func TestStacksOfEmitsAgree(t *testing.T) {
 	})
 }
 
+// Stacks of all processes are more than programs have room for, unless they shall.
+func TestStacksOfAllAreHeldHere(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	path := script(t, stacking)
+	const here = "find more room in ppscript"
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{
+		{nil, true}, {[]string{"-p", "1"}, false}, {[]string{"--engine", "bpf"}, false},
+	} {
+		out := testkit.Run(t, append([]string{testkit.PPScript(t), "explain", path}, c.args...)...).Want(t, 0)
+		if got := strings.Contains(out.Stdout, here); got != c.want {
+			t.Errorf("%v: got %s, want %q: %t", c.args, out.Stdout, here, c.want)
+		}
+	}
+}
+
 // withStacks are the lines of logs with their stacks, sorted, but for their times.
 func withStacks(t *testing.T, output string) (list []string) {
 	t.Helper()
