@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// What folds emit comes out of a kernel of each age as it is made natively. Folds whose
-// states several CPUs work on, and those that are flushed, need 5.12, as does what is kept
-// of what happens around pairs.
+// What folds emit, the stacks of pairs, and what joins give up come out of a kernel of each
+// age as they are made natively. Folds whose states several CPUs work on, and those that are
+// flushed, need 5.12, as does what is kept of what happens around pairs; lines of pairs come
+// from 5.17 on.
 func TestEmitsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -17,9 +18,9 @@ func TestEmitsOnKernels(t *testing.T) {
 		"/w/tiers.test": goProgram(t, "amd64", "tiers.test", "test", "-c", module+"tests/tiers"),
 	}
 	all := []string{"TestLostEmitsAreCounted", "TestEmitsBetweenEventsAgree", "TestStacksOfEmitsAgree",
-		"TestRandomEmitsAgree", "TestKernelFlushIsExact"}
-	kept := append(all[:5:5], "TestDetailsWithStacksAgree")
-	for kernel, tests := range map[string][]string{"5.10": all[:3], "6.1": kept, "6.12": all} {
+		"TestFullJoinsAgree", "TestStacksOfPairsAgree", "TestRandomEmitsAgree", "TestKernelFlushIsExact"}
+	kept := append(all[:7:7], "TestDetailsWithStacksAgree")
+	for kernel, tests := range map[string][]string{"5.10": all[:4], "6.1": kept, "6.12": all} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			guest := Guest{Kernel: kernel, CPUs: 2, MemoryMiB: 1024, Files: files, Timeout: 8 * time.Minute}

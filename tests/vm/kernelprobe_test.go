@@ -90,10 +90,13 @@ func TestKernelProbesInKernel(t *testing.T) {
 			if kernel == "6.12" { // those before have no CONFIG_FPROBE
 				want("how", `more functions, by one link`)
 				want("user", `more functions, by one link`)
+				want("joined", `kprobe:[^\n]* more functions, by one link`)
+				want("joined", `kretprobe:[^\n]* more functions, by one link`)
 				want("session", `kretprobe:do_sys_openat2, by one link for the call and its return`)
 				wantManyAtOnce(t, part("many"))
 			}
 			want("session", ` +1 +21\n`)
+			want("joined", `vfs_open +21\n`)
 			want("user", `main\.main +1\n`)
 			want("left", `^END left`)
 			if t.Failed() {
@@ -182,6 +185,8 @@ ppscript -v --engine bpf -c 'kretprobe("__srcu_read_unlock").count()' -- ./mine 
 grep -qw __rcu_read_unlock /proc/kallsyms && ppscript -v --engine bpf -c 'kretprobe("__rcu_read_unlock").count()' -- ./mine 2>&1
 echo BEGIN how
 ppscript explain --engine bpf -c 'kprobe("vfs_[a-z]*").by("func").count()'
+echo BEGIN joined
+ppscript -v --engine bpf -c 'join([kprobe("vfs_[ou]*")], [kretprobe("vfs_[ou]*")], key = "tid").where("start._comm == \"mine\"").by("start.func").count()' -- ./mine 2>&1
 echo BEGIN many
 attach() { # PATTERN
 	from=$(cut -d' ' -f1 /proc/uptime)
