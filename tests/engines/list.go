@@ -118,7 +118,7 @@ var Comparisons = []Comparison{
 	{Script: "task_state", Args: "--interruptible --uninterruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--than=1us --interruptible -g", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--than=1us --interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
-	{Script: "task_state", Args: "--no-interruptible", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
+	{Script: "task_state", Args: "--no-interruptible -g", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 	{Script: "task_state", Args: "--than=1ns --filter={name}-*", Scene: "own", ByThread: true, Wakes: true, Interrupts: true},
 
 	{Script: "top", Args: enter + "//key=id/ --interval=60s --key=_tid", Scene: "own", ByThread: true},
