@@ -158,8 +158,8 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 	case *foldOp:
 		p.Keeps = true
 		if env := &b.env.KernelEnv; p.No == "" && op.hasStacks() && env.Engine == placement.EngineAuto &&
-			!(env.Target != nil && env.Target.Named()) {
-			p.No = "stacks of all processes, which " + name + " holds, find more room in ppscript"
+			!(env.Target != nil && len(env.Target.PIDs)+len(env.Target.TIDs) > 0 && !env.Target.Follow) {
+			p.No = "stacks of many processes, which " + name + " holds, find more room in ppscript"
 		}
 	}
 	return p

@@ -85,7 +85,7 @@ func TestStacksOfEmitsAgree(t *testing.T) {
 	})
 }
 
-// Stacks of all processes are more than programs have room for, unless they shall.
+// Stacks of many processes are more than programs have room for, unless they shall.
 func TestStacksOfAllAreHeldHere(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	path := script(t, stacking)
@@ -94,7 +94,7 @@ func TestStacksOfAllAreHeldHere(t *testing.T) {
 		args []string
 		want bool
 	}{
-		{nil, true}, {[]string{"-p", "1"}, false}, {[]string{"--engine", "bpf"}, false},
+		{nil, true}, {[]string{"--", "true"}, true}, {[]string{"-p", "1"}, false}, {[]string{"--engine", "bpf"}, false},
 	} {
 		out := testkit.Run(t, append([]string{testkit.PPScript(t), "explain", path}, c.args...)...).Want(t, 0)
 		if got := strings.Contains(out.Stdout, here); got != c.want {
