@@ -167,7 +167,7 @@ for engine in bpf perf; do
 	ppscript --engine $engine --raw --format json -c 'kprobe("do_sys_openat2").where("_comm == \"mine\"").by("ip").count()' -- ./mine | grep -o '"ip":.*'
 	ppscript --engine $engine --raw --format json -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("ip", "func").count()' -- ./mine | grep -o '"ip":.*'
 	echo BEGIN $engine sent
-	ppscript --engine $engine sent.star -- ./mine 2>&1 | sort | uniq -c
+	ppscript --engine $engine sent.star -- ./mine 2>&1 | grep -v '^ppscript: ' | sort | uniq -c
 	echo BEGIN $engine pattern
 	ppscript --engine $engine -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("func").count()' -- ./mine
 done
