@@ -31,6 +31,7 @@
 //	perf       live source: perf_event_open, rings, records
 //	watched    the threads that the user named, as they come and go
 //	cost       what observing costs
+//	bytecursor numbers, texts and sizes off bytes that cannot be trusted
 //	tracedat   files of trace-cmd: what they say, and their records by time
 //	perfdata   recorded source: perf.data files
 //	relay      events sent elsewhere and received, as recordings

@@ -87,6 +87,35 @@ type Profiler interface {
 	Profile(s *result.Stacks) error
 }
 
+// A StackSender sends the stacks of a script somewhere. What it could not deliver is told at
+// its end.
+type StackSender interface {
+	SendStacks(script string, s *result.Stacks) error
+	Close() error
+}
+
+// SendStacks is a sink that sends the stacks of each interval.
+func SendStacks(to StackSender) Sink { return &stackSink{StackSender: to} }
+
+type stackSink struct {
+	render.Ignore
+	StackSender
+	script string
+}
+
+func (s *stackSink) Begin(about About) error {
+	s.script = about.Script
+	return nil
+}
+
+// Profile implements Profiler.
+func (s *stackSink) Profile(stacks *result.Stacks) error {
+	if len(stacks.Samples) == 0 {
+		return nil
+	}
+	return s.SendStacks(s.script, stacks)
+}
+
 // beside shows on the main place and on all sinks, but profiles only where they are wanted.
 type beside struct {
 	sinks *Sinks

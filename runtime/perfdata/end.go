@@ -1,5 +1,7 @@
 package perfdata
 
+import "ppscript/runtime/bytecursor"
+
 // This file tells a recording in pipe mode that its writer ended from one that
 // broke off, since the sender was killed or the connection or the disk failed.
 // A pipe of perf just stops, so that both look alike. Ours say in their head
@@ -40,14 +42,14 @@ type marks struct {
 }
 
 // take takes an end mark, or the promise of one.
-func (m *marks) take(c *cursor) error {
-	switch c.u64() {
+func (m *marks) take(c *bytecursor.Cursor) error {
+	switch c.U64() {
 	case endPromised:
 		m.promised = true
 	case endReached:
 		m.finished = true
 	}
-	return c.err
+	return c.Err
 }
 
 // early counts that the recording ended before its writer ended it, once; why

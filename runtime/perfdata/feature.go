@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"ppscript/runtime/bytecursor"
 	"ppscript/runtime/event"
 )
 
@@ -12,7 +13,7 @@ import (
 // HEADER_FEATURE record; both have the same content. Features that tell
 // nothing that we use are skipped.
 func (h *head) feature(id int, b []byte) error {
-	c := &cursor{b: b}
+	c := &bytecursor.Cursor{B: b}
 	in := &h.info
 	switch id {
 	case featTracingData:
@@ -25,37 +26,37 @@ func (h *head) feature(id int, b []byte) error {
 	case featBuildID:
 		return h.buildIDs(b)
 	case featHostname:
-		in.Hostname = c.str()
+		in.Hostname = takeString(c)
 	case featOSRelease:
-		in.OSRelease = c.str()
+		in.OSRelease = takeString(c)
 	case featVersion:
-		in.Version = c.str()
+		in.Version = takeString(c)
 	case featArch:
-		in.Arch = c.str()
+		in.Arch = takeString(c)
 	case featCPUDesc:
-		in.CPUDesc = c.str()
+		in.CPUDesc = takeString(c)
 	case featCPUID:
-		in.CPUID = c.str()
+		in.CPUID = takeString(c)
 	case featNrCPUs:
-		in.CPUsAvail, in.CPUsOnline = int(c.u32()), int(c.u32())
+		in.CPUsAvail, in.CPUsOnline = int(c.U32()), int(c.U32())
 	case featTotalMem:
-		in.TotalMemKB = c.u64()
+		in.TotalMemKB = c.U64()
 	case featCmdline:
-		n := c.count(4)
+		n := c.Count(4)
 		var args []string
 		for range n {
-			args = append(args, c.str())
+			args = append(args, takeString(c))
 		}
 		in.Cmdline = args
 	case featSampleTime:
-		in.FirstSample, in.LastSample = event.Time(c.u64()), event.Time(c.u64())
+		in.FirstSample, in.LastSample = event.Time(c.U64()), event.Time(c.U64())
 	case featClockID:
-		in.Clock.Resolution = time.Duration(c.u64())
+		in.Clock.Resolution = time.Duration(c.U64())
 	case featClockData:
-		c.u32() // version
-		in.Clock.ID = int32(c.u32())
-		wall, at := c.u64(), c.u64()
-		if c.err == nil {
+		c.U32() // version
+		in.Clock.ID = int32(c.U32())
+		wall, at := c.U64(), c.U64()
+		if c.Err == nil {
 			in.Clock.Wall, in.Clock.At = time.Unix(0, int64(wall)), event.Time(at)
 		}
 	case featCompressed:
@@ -68,20 +69,20 @@ func (h *head) feature(id int, b []byte) error {
 	case featEventDesc:
 		return h.eventDesc(c)
 	}
-	return c.err
+	return c.Err
 }
 
 // eventDesc reads the names and ids of all events. It repeats each attr.
-func (h *head) eventDesc(c *cursor) error {
-	n := c.count(minAttrSize)
-	size := uint64(c.u32())
+func (h *head) eventDesc(c *bytecursor.Cursor) error {
+	n := c.Count(minAttrSize)
+	size := uint64(c.U32())
 	for range n {
-		c.take(size)
-		nids := c.u32()
-		name := c.str()
-		ids := c.take(8 * uint64(nids))
-		if c.err != nil {
-			return c.err
+		c.Take(size)
+		nids := c.U32()
+		name := takeString(c)
+		ids := c.Take(8 * uint64(nids))
+		if c.Err != nil {
+			return c.Err
 		}
 		d := desc{name: name}
 		for ; len(ids) >= 8; ids = ids[8:] {
@@ -89,22 +90,22 @@ func (h *head) eventDesc(c *cursor) error {
 		}
 		h.descs = append(h.descs, d)
 	}
-	return c.err
+	return c.Err
 }
 
 // buildIDs reads a table of BUILD_ID records.
 func (h *head) buildIDs(b []byte) error {
-	c := &cursor{b: b}
-	for len(c.b) > 0 && c.err == nil {
-		c.u32() // type: 0 or 67, depending on perf's age
-		misc := uint16(c.u8()) | uint16(c.u8())<<8
-		size := uint64(c.u8()) | uint64(c.u8())<<8
-		if c.err == nil && size < recHeaderSize {
+	c := &bytecursor.Cursor{B: b}
+	for len(c.B) > 0 && c.Err == nil {
+		c.U32() // type: 0 or 67, depending on perf's age
+		misc := uint16(c.U8()) | uint16(c.U8())<<8
+		size := uint64(c.U8()) | uint64(c.U8())<<8
+		if c.Err == nil && size < recHeaderSize {
 			break
 		}
-		h.buildID(misc, c.take(size-recHeaderSize))
+		h.buildID(misc, c.Take(size-recHeaderSize))
 	}
-	return c.err
+	return c.Err
 }
 
 // buildID takes the body of a BUILD_ID record.
@@ -115,10 +116,10 @@ func (h *head) buildID(misc uint16, body []byte) {
 		miscCPUMode = 7
 		miscKernel  = 1
 	)
-	c := &cursor{b: body}
-	pid := int32(c.u32())
-	id := c.take(24)
-	if c.err != nil {
+	c := &bytecursor.Cursor{B: body}
+	pid := int32(c.U32())
+	id := c.Take(24)
+	if c.Err != nil {
 		return
 	}
 	n := idSize
@@ -128,7 +129,7 @@ func (h *head) buildID(misc uint16, body []byte) {
 	h.info.BuildIDs = append(h.info.BuildIDs, BuildID{
 		PID:    pid,
 		ID:     append([]byte(nil), id[:n]...),
-		Path:   text(c.b),
+		Path:   text(c.B),
 		Kernel: misc&miscCPUMode == miscKernel,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"ppscript/runtime/bytecursor"
 	"time"
 )
 
@@ -45,7 +46,7 @@ func (h *head) checkMagic(b []byte) (uint64, error) {
 // A section is a part of a file.
 type section struct{ off, size uint64 }
 
-func (c *cursor) section() section { return section{c.u64(), c.u64()} }
+func takeSection(c *bytecursor.Cursor) section { return section{c.U64(), c.U64()} }
 
 // in returns the section's bytes; false if it is not wholly in b.
 func (s section) in(b []byte) ([]byte, bool) {
@@ -63,13 +64,13 @@ func (f *File) readHeader(m *mapped) error {
 	if len(m.b) < fileHeaderSize {
 		return f.bad("header: got %d bytes, want %d", len(m.b), fileHeaderSize).WithHint("%s", damaged)
 	}
-	c := &cursor{b: m.b[16:fileHeaderSize], off: 16}
-	attrSize := c.u64()
-	attrs, data := c.section(), c.section()
-	c.section() // event types: unused since 2012
+	c := &bytecursor.Cursor{B: m.b[16:fileHeaderSize], At: 16}
+	attrSize := c.U64()
+	attrs, data := takeSection(c), takeSection(c)
+	takeSection(c) // event types: unused since 2012
 	var features [featBits / 64]uint64
 	for i := range features {
-		features[i] = c.u64()
+		features[i] = c.U64()
 	}
 
 	list, ok := attrs.in(m.b)
@@ -90,7 +91,7 @@ func (f *File) readHeader(m *mapped) error {
 		if err != nil {
 			return f.bad("at offset %d: %w", at, err).WithHint("%s", damaged)
 		}
-		ids, ok := (&cursor{b: list[attrSize-sectionSize : attrSize]}).section().in(m.b)
+		ids, ok := takeSection(&bytecursor.Cursor{B: list[attrSize-sectionSize : attrSize]}).in(m.b)
 		if !ok {
 			return f.bad("at offset %d: ids of event %d are not in the file",
 				at+attrSize-sectionSize, len(f.attrs)).
@@ -133,7 +134,7 @@ func (h *head) readFeatures(b []byte, at uint64, set []uint64) {
 				h.warn("at offset %d: the table of features is cut", at)
 				return
 			}
-			s := (&cursor{b: entry}).section()
+			s := takeSection(&bytecursor.Cursor{B: entry})
 			body, ok := s.in(b)
 			if !ok {
 				h.warn("at offset %d: feature %d is not in the file", at, id)

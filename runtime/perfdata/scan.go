@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/runtime/bytecursor"
 	"ppscript/runtime/diag"
 )
 
@@ -177,7 +178,7 @@ func (f *File) give(b []byte, buf *buffer) {
 // that follows it and does not count as part of it.
 func (f *File) special(rec []byte) (skip uint64, err error) {
 	body := rec[recHeaderSize:]
-	c := &cursor{b: body}
+	c := &bytecursor.Cursor{B: body}
 	switch le.Uint32(rec) {
 	case recFinishedRound:
 		f.marks.rounds, f.marks.open = true, false
@@ -187,12 +188,12 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	case recCompressed:
 		f.startInflate(body)
 	case recCompressed2:
-		n := c.u64()
-		f.startInflate(c.take(n))
+		n := c.U64()
+		f.startInflate(c.Take(n))
 	case recAuxtrace:
-		skip = c.u64()
+		skip = c.U64()
 	case recTracingData:
-		skip = uint64(c.u32())
+		skip = uint64(c.U32())
 	case recBuildID:
 		f.buildID(le.Uint16(rec[4:]), body)
 	case recIDIndex:
@@ -202,14 +203,14 @@ func (f *File) special(rec []byte) (skip uint64, err error) {
 	case recEventUpdate:
 		return 0, f.eventUpdate(c)
 	case recHeaderFeature:
-		id := c.u64()
-		if c.err == nil && id < featBits && id != featTracingData {
-			if err := f.feature(int(id), c.b); err != nil {
+		id := c.U64()
+		if c.Err == nil && id < featBits && id != featTracingData {
+			if err := f.feature(int(id), c.B); err != nil {
 				f.warn("feature %d: %v", id, err)
 			}
 		}
 	}
-	return skip, c.err
+	return skip, c.Err
 }
 
 // headerAttr takes an event from the start of a pipe.
@@ -243,21 +244,21 @@ func (h *head) headerAttr(body []byte) error {
 
 // eventUpdate takes the name of an event. Other kinds of updates are for a
 // caller that knows them.
-func (f *File) eventUpdate(c *cursor) error {
-	kind, id := c.u64(), c.u64()
-	if c.err == nil && kind == endKind {
+func (f *File) eventUpdate(c *bytecursor.Cursor) error {
+	kind, id := c.U64(), c.U64()
+	if c.Err == nil && kind == endKind {
 		return f.marks.take(c)
 	}
-	if c.err == nil && f.opt.Update != nil && kind > eventUpdateLast {
-		return f.opt.Update(kind, id, c.b)
+	if c.Err == nil && f.opt.Update != nil && kind > eventUpdateLast {
+		return f.opt.Update(kind, id, c.B)
 	}
-	if c.err != nil || kind != eventUpdateName || !f.metadata {
-		return c.err
+	if c.Err != nil || kind != eventUpdateName || !f.metadata {
+		return c.Err
 	}
 	for i := range f.attrs {
 		for _, have := range f.attrs[i].ids {
 			if have == id {
-				f.attrs[i].name = text(c.b)
+				f.attrs[i].name = text(c.B)
 				return nil
 			}
 		}
@@ -266,13 +267,13 @@ func (f *File) eventUpdate(c *cursor) error {
 }
 
 // idIndex takes the CPU of each id, for samples that do not tell theirs.
-func (h *head) idIndex(c *cursor) {
-	n := c.u64()
+func (h *head) idIndex(c *bytecursor.Cursor) {
+	n := c.U64()
 	if h.idCPU == nil {
 		h.idCPU = map[uint64]int32{}
 	}
-	for ; n > 0 && len(c.b) >= 32; n-- {
-		id, _, cpu, _ := c.u64(), c.u64(), c.u64(), c.u64()
+	for ; n > 0 && len(c.B) >= 32; n-- {
+		id, _, cpu, _ := c.U64(), c.U64(), c.U64(), c.U64()
 		if len(h.idCPU) < maxAttrs*16 {
 			h.idCPU[id] = int32(cpu)
 		}

@@ -3,6 +3,7 @@ package perfdata
 import (
 	"bytes"
 	"fmt"
+	"ppscript/runtime/bytecursor"
 )
 
 // tracing is the tracing data of a recording: the formats of its tracepoints
@@ -26,45 +27,45 @@ type format struct {
 const tracingMagic = "\x17\x08\x44tracing"
 
 func parseTracing(b []byte) (*tracing, error) {
-	c := &cursor{b: b}
-	if m := c.take(uint64(len(tracingMagic))); string(m) != tracingMagic {
+	c := &bytecursor.Cursor{B: b}
+	if m := c.Take(uint64(len(tracingMagic))); string(m) != tracingMagic {
 		return nil, fmt.Errorf("tracing data: wrong magic % x", m)
 	}
 	t := new(tracing)
-	version := c.cstr()
-	if big := c.u8(); big != 0 {
+	version := c.CStr()
+	if big := c.U8(); big != 0 {
 		return nil, fmt.Errorf("tracing data: big-endian")
 	}
-	t.longSize = int(c.u8())
-	t.pageSize = int(c.u32())
-	if c.cstr() != "header_page" && c.err == nil {
-		return nil, fmt.Errorf("tracing data: at byte %d: no header_page", c.off)
+	t.longSize = int(c.U8())
+	t.pageSize = int(c.U32())
+	if c.CStr() != "header_page" && c.Err == nil {
+		return nil, fmt.Errorf("tracing data: at byte %d: no header_page", c.At)
 	}
-	t.headerPage = string(c.blob())
-	if c.cstr() != "header_event" && c.err == nil {
-		return nil, fmt.Errorf("tracing data: at byte %d: no header_event", c.off)
+	t.headerPage = string(c.Blob())
+	if c.CStr() != "header_event" && c.Err == nil {
+		return nil, fmt.Errorf("tracing data: at byte %d: no header_event", c.At)
 	}
-	c.blob()
-	for range c.count(8) {
-		t.formats = append(t.formats, format{"ftrace", string(c.blob())})
+	c.Blob()
+	for range c.Count(8) {
+		t.formats = append(t.formats, format{"ftrace", string(c.Blob())})
 	}
-	for range c.count(5) {
-		system := c.cstr()
+	for range c.Count(5) {
+		system := c.CStr()
 		if system != text([]byte(system)) {
-			return nil, fmt.Errorf("tracing data: at byte %d: got system %q", c.off, system)
+			return nil, fmt.Errorf("tracing data: at byte %d: got system %q", c.At, system)
 		}
-		for range c.count(8) {
-			t.formats = append(t.formats, format{system, string(c.blob())})
+		for range c.Count(8) {
+			t.formats = append(t.formats, format{system, string(c.Blob())})
 		}
 	}
-	t.kallsyms = string(c.take(uint64(c.u32())))
-	t.printk = string(c.take(uint64(c.u32())))
-	if c.err != nil {
-		return nil, fmt.Errorf("tracing data: %w", c.err)
+	t.kallsyms = string(c.Take(uint64(c.U32())))
+	t.printk = string(c.Take(uint64(c.U32())))
+	if c.Err != nil {
+		return nil, fmt.Errorf("tracing data: %w", c.Err)
 	}
 	// The saved command lines came with version 0.6. Pipes pad the end.
-	if version >= "0.6" && len(c.b) >= 8 {
-		t.cmdlines = string(c.blob())
+	if version >= "0.6" && len(c.B) >= 8 {
+		t.cmdlines = string(c.Blob())
 	}
 	return t, nil
 }

@@ -31,7 +31,7 @@ func pprof(w io.Writer, s *result.Stacks) error {
 	p := b.p
 	p.SampleType = []*profile.ValueType{{Type: "samples", Unit: "count"}}
 	if s.Value != "" {
-		value := &profile.ValueType{Type: s.Value, Unit: pprofUnit(s)}
+		value := &profile.ValueType{Type: s.Value, Unit: s.PprofUnit()}
 		if s.Periods && s.Unit.Base == "ns" {
 			value.Type = "cpu" // as Go's own profiles call it
 		}
@@ -63,17 +63,6 @@ func pprof(w io.Writer, s *result.Stacks) error {
 		return &diag.Error{Op: "write", Subject: "pprof", Cause: err}
 	}
 	return nil
-}
-
-// pprofUnit is the unit in pprof's words.
-func pprofUnit(s *result.Stacks) string {
-	switch s.Unit.Base {
-	case "ns":
-		return "nanoseconds"
-	case "B", "bytes":
-		return "bytes"
-	}
-	return "count"
 }
 
 type pprofBuilder struct {

@@ -89,6 +89,17 @@ func (f *Frame) Name() string {
 // counts, the number of bytes, and where it is in the file.
 type Segment struct{ Addr, Size, Offset uint64 }
 
+// PprofUnit is the unit of the values in the words of pprof, which others took over.
+func (s *Stacks) PprofUnit() string {
+	switch s.Unit.Base {
+	case "ns":
+		return "nanoseconds"
+	case "B", "bytes":
+		return "bytes"
+	}
+	return "count"
+}
+
 // Weight is the weight of a sample: its value if there is one, else its count.
 func (s *Stacks) Weight(x *StackSample) int64 {
 	if s.Value != "" {

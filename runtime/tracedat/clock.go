@@ -2,6 +2,7 @@ package tracedat
 
 import (
 	"math/bits"
+	"ppscript/runtime/bytecursor"
 	"sort"
 )
 
@@ -41,37 +42,37 @@ func (k *clock) settle(f *Facts) {
 }
 
 // shift takes the corrections of a guest's times.
-func (k *clock) shift(c *cursor) {
-	c.u64() // which recording it is related to
+func (k *clock) shift(c *bytecursor.Cursor) {
+	c.U64() // which recording it is related to
 	const interpolate = 1
-	k.even = c.u32()&interpolate != 0
+	k.even = c.U32()&interpolate != 0
 	list := func(n int) []uint64 {
 		all := make([]uint64, 0, n)
 		for range n {
-			all = append(all, c.u64())
+			all = append(all, c.U64())
 		}
 		return all
 	}
 	signed := func(n int) []int64 {
 		all := make([]int64, 0, n)
 		for range n {
-			all = append(all, int64(c.u64()))
+			all = append(all, int64(c.U64()))
 		}
 		return all
 	}
 	var cpus []shifts
-	for range c.count(4) {
-		n := c.count(3 * 8)
+	for range c.Count(4) {
+		n := c.Count(3 * 8)
 		cpus = append(cpus, shifts{times: signed(n), offsets: signed(n), scales: list(n)})
 	}
-	if c.err != nil {
+	if c.Err != nil {
 		return
 	}
 	// Newer ones have the bits of fractions behind all that.
-	if len(c.b) > 0 {
+	if len(c.B) > 0 {
 		for i := range cpus {
 			n := len(cpus[i].times)
-			if uint64(len(c.b)) < uint64(n)*8 {
+			if uint64(len(c.B)) < uint64(n)*8 {
 				break
 			}
 			cpus[i].fractions = list(n)

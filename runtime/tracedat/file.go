@@ -3,6 +3,7 @@ package tracedat
 import (
 	"errors"
 	"fmt"
+	"ppscript/runtime/bytecursor"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,22 +105,22 @@ func (f *File) add(b *Buffer, s section) error {
 // Parse reads the description in a file. It keeps b, of which records are views.
 func Parse(b []byte) (*File, error) {
 	f := &File{b: b}
-	c := &cursor{b: b}
-	c.expect(magic)
-	version := c.cstr()
-	if c.err != nil {
-		return nil, c.err
+	c := &bytecursor.Cursor{B: b}
+	c.Expect(magic)
+	version := c.CStr()
+	if c.Err != nil {
+		return nil, c.Err
 	}
 	n, err := strconv.Atoi(version)
 	if err != nil || n < 6 || n > 7 {
 		return nil, fmt.Errorf("version: got %q, want 6 or 7: %w", version, ErrForeign)
 	}
 	f.Version = n
-	if big := c.u8(); big != 0 && c.err == nil {
+	if big := c.U8(); big != 0 && c.Err == nil {
 		return nil, fmt.Errorf("recorded on a big-endian machine: %w", ErrForeign)
 	}
-	f.LongSize, f.PageSize = int(c.u8()), int(c.u32())
-	if c.err == nil && (f.PageSize < minPage || f.PageSize > maxPage) {
+	f.LongSize, f.PageSize = int(c.U8()), int(c.U32())
+	if c.Err == nil && (f.PageSize < minPage || f.PageSize > maxPage) {
 		return nil, fmt.Errorf("page size: got %d, want %d to %d", f.PageSize, minPage, maxPage)
 	}
 	if n == 6 {
@@ -127,8 +128,8 @@ func Parse(b []byte) (*File, error) {
 	} else {
 		f.parse7(c)
 	}
-	if c.err != nil {
-		return nil, c.err
+	if c.Err != nil {
+		return nil, c.Err
 	}
 	f.finish()
 	return f, nil
@@ -176,23 +177,23 @@ func (f *File) warn(format string, args ...any) {
 }
 
 // headerInfo reads the layout of pages and records.
-func (f *File) headerInfo(c *cursor) {
-	c.expect("header_page\x00")
-	f.HeaderPage = string(c.blob())
-	c.expect("header_event\x00")
-	c.blob()
+func (f *File) headerInfo(c *bytecursor.Cursor) {
+	c.Expect("header_page\x00")
+	f.HeaderPage = string(c.Blob())
+	c.Expect("header_event\x00")
+	c.Blob()
 }
 
 // formats reads a list of format files.
-func (f *File) formats(c *cursor, system string) {
-	for range c.count(8) {
-		f.Formats = append(f.Formats, Format{system, string(c.blob())})
+func (f *File) formats(c *bytecursor.Cursor, system string) {
+	for range c.Count(8) {
+		f.Formats = append(f.Formats, Format{system, string(c.Blob())})
 	}
 }
 
-func (f *File) systems(c *cursor) {
-	for range c.count(5) {
-		f.formats(c, c.cstr())
+func (f *File) systems(c *bytecursor.Cursor) {
+	for range c.Count(5) {
+		f.formats(c, c.CStr())
 	}
 }
 

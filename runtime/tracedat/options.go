@@ -2,6 +2,7 @@ package tracedat
 
 import (
 	"fmt"
+	"ppscript/runtime/bytecursor"
 	"strconv"
 	"strings"
 )
@@ -38,7 +39,7 @@ type options struct {
 // none of them is needed to decode records, but those that tell where these are.
 func (o *options) take(id uint16, body []byte) {
 	f := o.file
-	c := &cursor{b: body}
+	c := &bytecursor.Cursor{B: body}
 	switch id {
 	case optionBuffer:
 		o.buffer(c)
@@ -49,59 +50,59 @@ func (o *options) take(id uint16, body []byte) {
 	case optionVersion:
 		f.Writer = text(body)
 	case optionCPUs:
-		o.cpus = int(c.u32())
+		o.cpus = int(c.U32())
 	case optionStat:
 		f.Overrun += overrun(text(body))
 	case optionDate:
 		// Microseconds.
 		n, err := number(text(body))
-		f.WallNS, c.err = n*1000, err
+		f.WallNS, c.Err = n*1000, err
 	case optionOffset:
-		f.clock.offset, c.err = number(text(body))
+		f.clock.offset, c.Err = number(text(body))
 	case optionTimeShift:
 		f.clock.shift(c)
 	case optionTSC:
-		f.clock.mult, f.clock.bits = c.u32(), c.u32() // and an offset, which trace-cmd does not use
+		f.clock.mult, f.clock.bits = c.U32(), c.U32() // and an offset, which trace-cmd does not use
 	case optionGuest:
-		f.Guests = append(f.Guests, c.cstr())
+		f.Guests = append(f.Guests, c.CStr())
 	case optionText:
 		o.text = true
 	default:
 		if o.seven && id >= sectionHeader && id < optionLast {
-			at := c.u64()
-			if _, seen := o.sections[id]; !seen && c.err == nil {
+			at := c.U64()
+			if _, seen := o.sections[id]; !seen && c.Err == nil {
 				o.sections[id] = at
 			}
 		}
 	}
-	if c.err != nil {
-		f.warn("option %d: %v", id, c.err)
+	if c.Err != nil {
+		f.warn("option %d: %v", id, c.Err)
 	}
 }
 
 // buffer takes where the records of a ring buffer are.
-func (o *options) buffer(c *cursor) {
+func (o *options) buffer(c *bytecursor.Cursor) {
 	const maxBuffers = 1024
-	off := c.u64()
-	name := text(c.b)
+	off := c.U64()
+	name := text(c.B)
 	if !o.seven {
-		if c.err == nil && len(o.instances) < maxBuffers {
+		if c.Err == nil && len(o.instances) < maxBuffers {
 			o.instances = append(o.instances, instance{name, off})
 		}
 		return
 	}
-	b := Buffer{Name: c.cstr(), Clock: chosenClock(c.cstr()), page: int(c.u32())}
+	b := Buffer{Name: c.CStr(), Clock: chosenClock(c.CStr()), page: int(c.U32())}
 	compressed := o.file.compressedAt(off)
-	for range c.count(20) {
-		s := section{cpu: int32(c.u32()), off: c.u64(), size: c.u64(), compressed: compressed}
-		if c.err == nil {
-			c.err = o.file.add(&b, s)
+	for range c.Count(20) {
+		s := section{cpu: int32(c.U32()), off: c.U64(), size: c.U64(), compressed: compressed}
+		if c.Err == nil {
+			c.Err = o.file.add(&b, s)
 		}
-		if c.err != nil {
+		if c.Err != nil {
 			return
 		}
 	}
-	if c.err == nil && len(o.file.Buffers) < maxBuffers {
+	if c.Err == nil && len(o.file.Buffers) < maxBuffers {
 		o.file.Buffers = append(o.file.Buffers, b)
 	}
 }
@@ -111,9 +112,9 @@ func (f *File) compressedAt(at uint64) bool {
 	if at > uint64(len(f.b)) {
 		return false
 	}
-	c := &cursor{b: f.b[at:]}
-	c.u16()
-	return c.u16()&flagCompressed != 0
+	c := &bytecursor.Cursor{B: f.b[at:]}
+	c.U16()
+	return c.U16()&flagCompressed != 0
 }
 
 // chosenClock is the one in brackets of "[local] global counter"; a name alone

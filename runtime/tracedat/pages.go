@@ -1,6 +1,9 @@
 package tracedat
 
-import "fmt"
+import (
+	"fmt"
+	"ppscript/runtime/bytecursor"
+)
 
 // This file reads the pages of one CPU, which lie in the file one after the
 // other, or in chunks that are compressed each for itself.
@@ -42,12 +45,12 @@ func (p *pages) open() error {
 	}
 	// The size counts the chunks without their number in front of them.
 	b = p.reader.file.b[p.off:]
-	c := &cursor{b: b[:min(uint64(len(b)), p.size+4)], at: int(p.off)}
-	n := c.count(8)
-	if c.err != nil {
-		return c.err
+	c := &bytecursor.Cursor{B: b[:min(uint64(len(b)), p.size+4)], At: int(p.off)}
+	n := c.Count(8)
+	if c.Err != nil {
+		return c.Err
 	}
-	p.chunks = chunks{left: n, rest: c.b}
+	p.chunks = chunks{left: n, rest: c.B}
 	var err error
 	if p.reader.unzip == nil {
 		p.reader.unzip, err = newUnzipper(p.reader.file.unzip, maxChunk)
@@ -163,14 +166,14 @@ func (p *pages) nextChunk() bool {
 
 // take takes the next chunk as it lies in the file.
 func (z *chunks) take() (data []byte, size int, err error) {
-	c := &cursor{b: z.rest}
-	packed, whole := c.u32(), c.u32()
-	data = c.take(uint64(packed))
-	z.rest = c.b
-	if c.err == nil && whole > maxChunk {
-		c.err = fmt.Errorf("chunk: got %d bytes, want at most %d", whole, maxChunk)
+	c := &bytecursor.Cursor{B: z.rest}
+	packed, whole := c.U32(), c.U32()
+	data = c.Take(uint64(packed))
+	z.rest = c.B
+	if c.Err == nil && whole > maxChunk {
+		c.Err = fmt.Errorf("chunk: got %d bytes, want at most %d", whole, maxChunk)
 	}
-	return data, int(whole), c.err
+	return data, int(whole), c.Err
 }
 
 // toLast goes to the last page that may have a record.

@@ -1,6 +1,9 @@
 package tracedat
 
-import "fmt"
+import (
+	"fmt"
+	"ppscript/runtime/bytecursor"
+)
 
 // This file reads the head of version 6, in which one part follows the other.
 
@@ -11,58 +14,58 @@ const (
 	recordsPart = "flyrecord\x00"
 )
 
-func (f *File) parse6(c *cursor) {
+func (f *File) parse6(c *bytecursor.Cursor) {
 	f.headerInfo(c)
 	f.formats(c, "ftrace")
 	f.systems(c)
-	f.Kallsyms = string(c.take(uint64(c.u32())))
-	f.Printk = string(c.take(uint64(c.u32())))
-	f.Cmdlines = string(c.blob())
-	f.CPUs = int(c.u32())
+	f.Kallsyms = string(c.Take(uint64(c.U32())))
+	f.Printk = string(c.Take(uint64(c.U32())))
+	f.Cmdlines = string(c.Blob())
+	f.CPUs = int(c.U32())
 	top := Buffer{}
 	f.records6(c, &top, f.CPUs, true)
 	f.Buffers = append([]Buffer{top}, f.Buffers...)
 }
 
 // records6 reads where the records of a buffer are. Options come before them.
-func (f *File) records6(c *cursor, to *Buffer, cpus int, top bool) {
-	part := string(c.take(uint64(len(recordsPart))))
+func (f *File) records6(c *bytecursor.Cursor, to *Buffer, cpus int, top bool) {
+	part := string(c.Take(uint64(len(recordsPart))))
 	if part == optionsPart {
 		options := options{file: f, cpus: cpus}
-		for c.err == nil {
-			id := c.u16()
+		for c.Err == nil {
+			id := c.U16()
 			if id == 0 {
 				break
 			}
-			body := c.take(uint64(c.u32()))
-			if c.err == nil {
+			body := c.Take(uint64(c.U32()))
+			if c.Err == nil {
 				options.take(id, body)
 			}
 		}
 		cpus = options.cpus
-		part = string(c.take(uint64(len(recordsPart))))
+		part = string(c.Take(uint64(len(recordsPart))))
 		if top {
 			f.CPUs = cpus
 			defer f.instances6(options.instances)
 		}
 	}
 	switch {
-	case c.err != nil:
+	case c.Err != nil:
 		return
 	case part == latencyPart:
-		c.err = errText
+		c.Err = errText
 		return
 	case part != recordsPart:
-		c.err = fmt.Errorf("at byte %d: got %q, want records", c.at-len(part), part)
+		c.Err = fmt.Errorf("at byte %d: got %q, want records", c.At-len(part), part)
 		return
 	case cpus < 0 || cpus > maxCPUs:
-		c.err = fmt.Errorf("CPUs: got %d, want at most %d", cpus, maxCPUs)
+		c.Err = fmt.Errorf("CPUs: got %d, want at most %d", cpus, maxCPUs)
 		return
 	}
 	for i := range cpus {
-		s := section{cpu: int32(i), off: c.u64(), size: c.u64()}
-		if c.err == nil {
-			c.err = f.add(to, s)
+		s := section{cpu: int32(i), off: c.U64(), size: c.U64()}
+		if c.Err == nil {
+			c.Err = f.add(to, s)
 		}
 	}
 }
@@ -84,12 +87,12 @@ func (f *File) instances6(all []instance) {
 			f.warn("buffer %s is not in the file: it is at byte %d of %d", in.name, in.off, len(f.b))
 			continue
 		}
-		c := &cursor{b: f.b[in.off:], at: int(in.off)}
+		c := &bytecursor.Cursor{B: f.b[in.off:], At: int(in.off)}
 		b := Buffer{Name: in.name}
 		f.records6(c, &b, f.CPUs, false)
-		if c.err != nil {
+		if c.Err != nil {
 			f.Cut = true
-			f.warn("buffer %s: %v", in.name, c.err)
+			f.warn("buffer %s: %v", in.name, c.Err)
 		}
 		f.Buffers = append(f.Buffers, b)
 	}

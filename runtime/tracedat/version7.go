@@ -2,6 +2,7 @@ package tracedat
 
 import (
 	"fmt"
+	"ppscript/runtime/bytecursor"
 	"slices"
 )
 
@@ -26,11 +27,11 @@ const (
 	maxSection = 256 << 20
 )
 
-func (f *File) parse7(c *cursor) {
-	f.unzip = c.cstr()
-	c.cstr() // the version of the library that compressed
-	at := c.u64()
-	if c.err != nil {
+func (f *File) parse7(c *bytecursor.Cursor) {
+	f.unzip = c.CStr()
+	c.CStr() // the version of the library that compressed
+	at := c.U64()
+	if c.Err != nil {
 		return
 	}
 	if f.unzip == "none" {
@@ -40,29 +41,29 @@ func (f *File) parse7(c *cursor) {
 	seen := map[uint64]bool{}
 	for at != 0 {
 		if seen[at] {
-			c.err = fmt.Errorf("options: the section at byte %d comes twice", at)
+			c.Err = fmt.Errorf("options: the section at byte %d comes twice", at)
 			return
 		}
 		seen[at] = true
-		var body *cursor
-		if body, c.err = f.section(at, sectionOptions); c.err != nil {
+		var body *bytecursor.Cursor
+		if body, c.Err = f.section(at, sectionOptions); c.Err != nil {
 			return
 		}
 		at = o.all(body)
-		if c.err = body.err; c.err != nil {
+		if c.Err = body.Err; c.Err != nil {
 			return
 		}
 	}
 	f.CPUs = max(f.CPUs, o.cpus)
 	f.describe7(c, o.sections)
-	if c.err != nil {
+	if c.Err != nil {
 		return
 	}
 	if len(f.Buffers) == 0 {
 		if o.text {
-			c.err = errText
+			c.Err = errText
 		} else {
-			c.err = fmt.Errorf("it describes no buffer: its recording was not finished")
+			c.Err = fmt.Errorf("it describes no buffer: its recording was not finished")
 		}
 		return
 	}
@@ -84,18 +85,18 @@ func (f *File) parse7(c *cursor) {
 }
 
 // all takes the options of a section and returns where the next section is.
-func (o *options) all(c *cursor) (next uint64) {
-	for c.err == nil {
-		id, size := c.u16(), c.u32()
-		body := c.take(uint64(size))
-		if c.err != nil {
+func (o *options) all(c *bytecursor.Cursor) (next uint64) {
+	for c.Err == nil {
+		id, size := c.U16(), c.U32()
+		body := c.Take(uint64(size))
+		if c.Err != nil {
 			break
 		}
 		if id == optionDone {
-			last := &cursor{b: body}
-			next = last.u64()
-			if last.err != nil {
-				c.err = fmt.Errorf("options: their end: %w", last.err)
+			last := &bytecursor.Cursor{B: body}
+			next = last.U64()
+			if last.Err != nil {
+				c.Err = fmt.Errorf("options: their end: %w", last.Err)
 			}
 			return next
 		}
@@ -105,52 +106,52 @@ func (o *options) all(c *cursor) (next uint64) {
 }
 
 // describe7 reads the sections that describe events.
-func (f *File) describe7(c *cursor, at map[uint16]uint64) {
-	read := func(id uint16, parse func(*cursor)) {
+func (f *File) describe7(c *bytecursor.Cursor, at map[uint16]uint64) {
+	read := func(id uint16, parse func(*bytecursor.Cursor)) {
 		off, there := at[id]
-		if !there || c.err != nil {
+		if !there || c.Err != nil {
 			return
 		}
 		body, err := f.section(off, id)
 		if err == nil {
 			parse(body)
-			err = body.err
+			err = body.Err
 		}
-		c.err = err
+		c.Err = err
 	}
 	read(sectionHeader, f.headerInfo)
-	read(sectionFtrace, func(c *cursor) { f.formats(c, "ftrace") })
+	read(sectionFtrace, func(c *bytecursor.Cursor) { f.formats(c, "ftrace") })
 	read(sectionFormats, f.systems)
-	read(sectionKallsyms, func(c *cursor) { f.Kallsyms = string(c.take(uint64(c.u32()))) })
-	read(sectionPrintk, func(c *cursor) { f.Printk = string(c.take(uint64(c.u32()))) })
-	read(sectionCmdlines, func(c *cursor) { f.Cmdlines = string(c.blob()) })
+	read(sectionKallsyms, func(c *bytecursor.Cursor) { f.Kallsyms = string(c.Take(uint64(c.U32()))) })
+	read(sectionPrintk, func(c *bytecursor.Cursor) { f.Printk = string(c.Take(uint64(c.U32()))) })
+	read(sectionCmdlines, func(c *bytecursor.Cursor) { f.Cmdlines = string(c.Blob()) })
 }
 
 // section is the content of a section, decompressed.
-func (f *File) section(at uint64, want uint16) (*cursor, error) {
+func (f *File) section(at uint64, want uint16) (*bytecursor.Cursor, error) {
 	size := uint64(len(f.b))
 	if at > size {
 		return nil, fmt.Errorf("section %d is not in the file: it is at byte %d of %d", want, at, size)
 	}
-	c := &cursor{b: f.b[at:], at: int(at)}
-	id, flags := c.u16(), c.u16()
-	c.u32() // its title
-	n := c.u64()
-	body := c.take(n)
+	c := &bytecursor.Cursor{B: f.b[at:], At: int(at)}
+	id, flags := c.U16(), c.U16()
+	c.U32() // its title
+	n := c.U64()
+	body := c.Take(n)
 	switch {
-	case c.err != nil:
-		return nil, fmt.Errorf("section %d: %w", want, c.err)
+	case c.Err != nil:
+		return nil, fmt.Errorf("section %d: %w", want, c.Err)
 	case id != want:
 		return nil, fmt.Errorf("at byte %d: got section %d, want %d", at, id, want)
 	}
-	in := &cursor{b: body, at: int(at) + sectionHead}
+	in := &bytecursor.Cursor{B: body, At: int(at) + sectionHead}
 	if flags&flagCompressed == 0 {
 		return in, nil
 	}
-	packed, whole := in.u32(), in.u32()
-	data := in.take(uint64(packed))
-	if in.err != nil {
-		return nil, fmt.Errorf("section %d: %w", want, in.err)
+	packed, whole := in.U32(), in.U32()
+	data := in.Take(uint64(packed))
+	if in.Err != nil {
+		return nil, fmt.Errorf("section %d: %w", want, in.Err)
 	}
 	if whole > maxSection {
 		return nil, fmt.Errorf("section %d: got %d bytes, want at most %d", want, whole, maxSection)
@@ -164,5 +165,5 @@ func (f *File) section(at uint64, want uint16) (*cursor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("section %d at byte %d: %w", want, at, err)
 	}
-	return &cursor{b: out}, nil
+	return &bytecursor.Cursor{B: out}, nil
 }

@@ -48,9 +48,10 @@ var layers = [][]string{
 	{"runtime/sent"},     // what programs send
 	{"runtime/window"},   // what programs keep
 	{"runtime/perf"},
-	{"runtime/watched"},  // the threads that the user named
-	{"runtime/cost"},     // what observing costs
-	{"runtime/tracedat"}, // files of trace-cmd
+	{"runtime/watched"},    // the threads that the user named
+	{"runtime/cost"},       // what observing costs
+	{"runtime/bytecursor"}, // numbers and texts off files of others
+	{"runtime/tracedat"},   // files of trace-cmd
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
 	{"runtime/relay"},     // recordings that are sent while they are made

@@ -85,7 +85,7 @@ func (o *Options) profiles(say func(line string)) (list []output.Opener) {
 			if err != nil {
 				return nil, err
 			}
-			return otlp.ProfilesOf(s), nil
+			return output.SendStacks(s), nil
 		}))
 	}
 	if o.Pyroscope != "" {
@@ -94,7 +94,7 @@ func (o *Options) profiles(say func(line string)) (list []output.Opener) {
 			if err != nil {
 				return nil, err
 			}
-			return pyroscope.ProfilesOf(s), nil
+			return output.SendStacks(s), nil
 		}))
 	}
 	return list
@@ -146,7 +146,7 @@ func (o *Options) Open(say func(line string)) (*Hub, error) {
 			return nil, errors.Join(err, h.Close())
 		}
 		h.add(otlp.ProfilesOption, s)
-		h.share(otlp.ProfilesOption, o.OTLPProfiles, func() output.Sink { return otlp.ProfilesOf(s) })
+		h.share(otlp.ProfilesOption, o.OTLPProfiles, func() output.Sink { return output.SendStacks(s) })
 	}
 	if o.Pyroscope != "" {
 		s, err := pyroscope.Open(o.Pyroscope, say)
@@ -154,7 +154,7 @@ func (o *Options) Open(say func(line string)) (*Hub, error) {
 			return nil, errors.Join(err, h.Close())
 		}
 		h.add(pyroscope.Option, s)
-		h.share(pyroscope.Option, o.Pyroscope, func() output.Sink { return pyroscope.ProfilesOf(s) })
+		h.share(pyroscope.Option, o.Pyroscope, func() output.Sink { return output.SendStacks(s) })
 	}
 	return h, nil
 }

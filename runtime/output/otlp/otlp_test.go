@@ -167,7 +167,7 @@ func attributes(m pcommon.Map) string {
 // The collector's own packages read stacks back: with their names, times and numbers.
 func TestProfiles(t *testing.T) {
 	url, took := collector(t, nothing)
-	sink := ProfilesOf(open(t, ProfilesOption, url))
+	sink := output.SendStacks(open(t, ProfilesOption, url))
 	_ = sink.Begin(output.About{Script: "profile"})
 	libc := result.Segment{Addr: 0x1000, Size: 0x2000, Offset: 0x400}
 	read := &result.Frame{Symbol: "read", DSO: "/lib/libc.so", BuildID: "abcd", FileAddr: 0x1234,

@@ -29,7 +29,7 @@ func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope st
 		if s.Periods && s.Unit.Base == "ns" {
 			name = "cpu" // as in files for pprof
 		}
-		kinds = append(kinds, kind{name, unitOf(s), false})
+		kinds = append(kinds, kind{name, s.PprofUnit(), false})
 	}
 	end := s.Wall
 	if end.IsZero() {
@@ -77,17 +77,6 @@ func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope st
 type kind struct {
 	name, unit string
 	count      bool
-}
-
-// unitOf is a unit in the words of profiles.
-func unitOf(s *result.Stacks) string {
-	switch s.Unit.Base {
-	case "ns":
-		return "nanoseconds"
-	case "B", "bytes":
-		return "bytes"
-	}
-	return "count"
 }
 
 // profiles is the dictionary: tables of what samples refer to by number. The first of each is

@@ -118,9 +118,10 @@ func (s *Server) SendMetrics(store *metric.Store) {
 	s.send(body)
 }
 
-// SendStacks sends the samples of an interval.
-func (s *Server) SendStacks(script string, stacks *result.Stacks) {
+// SendStacks implements output.StackSender.
+func (s *Server) SendStacks(script string, stacks *result.Stacks) error {
 	s.send(AppendProfiles(nil, stacks, s.resource, "ppscript/"+script, time.Now()))
+	return nil
 }
 
 func (s *Server) send(body []byte) {
@@ -165,26 +166,4 @@ func (m *metricsSink) Flush() error {
 func (m *metricsSink) Close() error {
 	m.SendMetrics(m.store) // with what has no intervals: lines
 	return m.Server.Close()
-}
-
-// ProfilesOf is a sink that sends the stacks of each interval.
-func ProfilesOf(s *Server) output.Sink { return &profilesSink{Server: s} }
-
-type profilesSink struct {
-	render.Ignore
-	*Server
-	script string
-}
-
-func (p *profilesSink) Begin(about output.About) error {
-	p.script = about.Script
-	return nil
-}
-
-// Profile implements output.Profiler.
-func (p *profilesSink) Profile(s *result.Stacks) error {
-	if len(s.Samples) > 0 {
-		p.SendStacks(p.script, s)
-	}
-	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/output"
 	"ppscript/runtime/output/push"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
@@ -70,7 +69,7 @@ func (s *Server) Stats() push.Stats { return s.sender.Stats() }
 // Close sends what waits and tells what did not arrive.
 func (s *Server) Close() error { return s.sender.Close() }
 
-// SendStacks sends the samples of an interval.
+// SendStacks implements output.StackSender.
 func (s *Server) SendStacks(script string, stacks *result.Stacks) error {
 	if len(stacks.Rest) > 0 {
 		all := *stacks
@@ -159,26 +158,4 @@ func word(s string) string {
 		}
 		return '_'
 	}, s)
-}
-
-// ProfilesOf is a sink that sends the stacks of each interval.
-func ProfilesOf(s *Server) output.Sink { return &sink{Server: s} }
-
-type sink struct {
-	render.Ignore
-	*Server
-	script string
-}
-
-func (p *sink) Begin(about output.About) error {
-	p.script = about.Script
-	return nil
-}
-
-// Profile implements output.Profiler.
-func (p *sink) Profile(s *result.Stacks) error {
-	if len(s.Samples) > 0 {
-		return p.SendStacks(p.script, s)
-	}
-	return nil
 }

@@ -51,7 +51,7 @@ func TestIngest(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.host = "web 1"
-	sink := ProfilesOf(s)
+	sink := output.SendStacks(s)
 	if err := sink.Begin(output.About{Script: "/tmp/my cpu.star"}); err != nil {
 		t.Fatal(err)
 	}

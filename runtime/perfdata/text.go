@@ -1,0 +1,25 @@
+package perfdata
+
+import (
+	"bytes"
+	"ppscript/runtime/bytecursor"
+	"strings"
+	"unicode"
+)
+
+// takeString takes a perf_header_string: a u32 size, then padded text.
+func takeString(c *bytecursor.Cursor) string { return text(c.Take(uint64(c.U32()))) }
+
+// text is b up to its first NUL. Control characters, which only a damaged or
+// hostile file has there, must not reach a terminal.
+func text(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, string(b))
+}
