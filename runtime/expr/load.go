@@ -172,8 +172,7 @@ func fieldStr(n *Field) strFn {
 				f.Fail(ErrMissing)
 				return nil
 			}
-			text, _ := e.Stream.Schema.ArgText(e, int(fld.Member-event.MemberArg))
-			return view(text)
+			return fld.Text(e) // a program may have read it
 		}
 	case fld.Place == event.InMember:
 		return func(f *Frame) []byte {

@@ -2,6 +2,7 @@ package tiers
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,6 +55,29 @@ func TestProbesAreSent(t *testing.T) {
 		}
 		if strings.Contains(results, "texts") && len(texts) != rounds {
 			t.Errorf("got %d texts, want %d", len(texts), rounds)
+		}
+	}
+}
+
+// A text that a program has read is a key, and in conditions, of what is counted here.
+func TestTextsOfProbesAreKeys(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.Uprobes)...)
+	bin := buildProbed(t)
+	for _, by := range []string{`by(s = "s")`, `by(s = lambda e: e.s + "")`} {
+		program := fmt.Sprintf(sentProbes, bin) +
+			"\ndef main(o):\n    return named.where(\"s != \\\"none\\\"\")." + by + ".count()\n"
+		feed := fmt.Sprintf("printf 'go\\n' | %s %d > /dev/null", bin, rounds)
+		out := testkit.Run(t, testkit.PPScript(t), script(t, program), "--format", "json",
+			"--", "sh", "-c", feed).Want(t, 0)
+		got := map[string]int64{}
+		for _, table := range testkit.Tables(t, out.Stdout) {
+			for _, r := range table.Rows {
+				got[fmt.Sprint(r["s"])] += r.Int(t, "count")
+			}
+		}
+		if want := map[string]int64{"even": (rounds + 1) / 2, "odd": rounds / 2}; !maps.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", by, got, want)
 		}
 	}
 }
