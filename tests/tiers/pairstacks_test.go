@@ -39,8 +39,8 @@ func TestStacksOfPairsAgree(t *testing.T) {
 		l.OnOneCPU()
 		before := l.Switches()
 		kernel, native := run(t, l, "bpf", pairsWithStacks), run(t, l, "perf", pairsWithStacks)
-		l.Do()
 		same := l.Switches() == before
+		l.Do()
 		a, b := kernel.Stop().Want(t, 0), native.Stop().Want(t, 0)
 		l.End()
 		if !strings.Contains(a.Stderr, "sends what matches") {
