@@ -13,7 +13,7 @@
 //
 //	code     instructions, labels, the stack of one program
 //	arith    numbers in registers that fail where they do not fit
-//	textcode texts on the stack; chain has call stacks, outbox sends records,
+//	textcode texts on the stack, of which madetext makes others; chain has call stacks, outbox sends records,
 //	         tracker keeps the target's processes
 //	hook     the event that calls the program, its context, and the sample
 //	         members, fetched once, with the checks of the target

@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"ppscript/bpf/lookup"
+	"ppscript/bpf/madetext"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -41,7 +42,7 @@ func (v env) room(n expr.Node) int {
 			return userRoom
 		}
 	default:
-		if room := v.madeRoom(n); room > 0 {
+		if room := madetext.Room(n, v.room); room > 0 {
 			return room
 		}
 	}

@@ -67,7 +67,7 @@ func (e *eval) num(n expr.Node) {
 	case *expr.TraceArg:
 		reader{e}.argument(n)
 	case *expr.TextOp:
-		maker{e}.find(n)
+		e.maker().Find(n)
 	default:
 		refuse("%s has no code for the kernel", n)
 	}

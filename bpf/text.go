@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/lookup"
+	"ppscript/bpf/madetext"
 	"ppscript/bpf/pattern"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
@@ -49,8 +50,17 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	case *expr.KernelText:
 		reader{e}.text(off, size, n)
 	default:
-		maker{e}.madeText(off, size, n)
+		e.maker().Make(off, size, n)
 	}
+}
+
+// texts writes what is done with texts of the stack.
+func (e *eval) texts() textcode.Code { return textcode.Code{Code: e.code, Fail: e.fail} }
+
+// maker evaluates texts that are made of others.
+func (e *eval) maker() *madetext.Maker {
+	return &madetext.Maker{Code: e.code, Num: e.num, Text: e.text, Room: e.env.room, Branch: e.branch,
+		Fail: e.fail}
 }
 
 // textField reads a text field.

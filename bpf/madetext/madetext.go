@@ -1,41 +1,53 @@
-package bpf
+// Package madetext generates texts that are made of others: one of two, slices, parts, other
+// case; and where a text is in another one. Package bpf calls it, and evaluates the others;
+// package textcode has the loops over their bytes.
+package madetext
 
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/expr"
 )
 
-// This file evaluates texts that are made of others: one of two, slices, parts, other
-// case; and where a text is in another one. Package textcode does it.
-
-// A maker evaluates texts that are made of others, and what is found in them.
-type maker struct{ *eval }
+// A Maker evaluates texts that are made of others, and what is found in them.
+type Maker struct {
+	*assembler.Code
+	// Num leaves the value of a number in R0, Text puts a text at a place of the stack
+	// with so much room, and Room is how much one needs. Branch jumps if the truth of a
+	// node is the wanted one.
+	Num    func(n expr.Node)
+	Text   func(at int16, size int, n expr.Node)
+	Room   func(n expr.Node) int
+	Branch func(n expr.Node, want bool, l assembler.Label)
+	// Fail is where an event goes for which there is no such text.
+	Fail assembler.Label
+}
 
 // texts writes what is done with texts of the stack.
-func (e *eval) texts() textcode.Code { return textcode.Code{Code: e.code, Fail: e.fail} }
+func (e *Maker) texts() textcode.Code { return textcode.Code{Code: e.Code, Fail: e.Fail} }
 
 // mostParts bounds the parts of a split text that are looked for.
 const mostParts = 4
 
-// madeRoom is room for a text that is made of others; 0 if n is none of these.
-func (v env) madeRoom(n expr.Node) int {
+// Room is room for a text that is made of others, which need room; 0 if n is none of these.
+func Room(n expr.Node, room func(expr.Node) int) int {
 	switch n := n.(type) {
 	case *expr.Cond:
-		return max(v.room(n.Then), v.room(n.Else))
+		return max(room(n.Then), room(n.Else))
 	case *expr.Slice:
-		room := v.room(n.X)
+		whole := room(n.X)
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
-			return textcode.Pad(max(sliced(n, room), 0) + 1)
+			return textcode.Pad(max(sliced(n, whole), 0) + 1)
 		}
-		return room
+		return whole
 	case *expr.TextOp:
 		switch n.Fn {
 		case expr.TextAt:
 			return 8
 		case expr.TextLower, expr.TextUpper, expr.TextTrim, expr.TextSplit, expr.TextCut:
-			return v.room(n.X)
+			return room(n.X)
 		}
 	}
 	return 0
@@ -51,19 +63,19 @@ func sliced(n *expr.Slice, room int) int {
 	return to - n.Lo
 }
 
-// madeText puts a text that is made of others at off, which has room for size bytes.
-func (e maker) madeText(off int16, size int, n expr.Node) {
-	c := e.code
+// Make puts a text that is made of others at off, which has room for size bytes.
+func (e *Maker) Make(off int16, size int, n expr.Node) {
+	c := e
 	mark := c.Stack
 	defer func() { c.Stack = mark }()
 	switch n := n.(type) {
 	case *expr.Cond:
 		other, end := c.Label(), c.Label()
-		e.branch(n.Test, false, other)
-		e.text(off, size, n.Then)
+		e.Branch(n.Test, false, other)
+		e.Text(off, size, n.Then)
 		c.GoTo(end)
 		c.Place(other)
-		e.text(off, size, n.Else)
+		e.Text(off, size, n.Else)
 		c.Place(end)
 	case *expr.Slice:
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
@@ -80,10 +92,10 @@ func (e maker) madeText(off int16, size int, n expr.Node) {
 	}
 }
 
-func (e maker) textOp(off int16, size int, n *expr.TextOp) {
+func (e *Maker) textOp(off int16, size int, n *expr.TextOp) {
 	switch n.Fn {
 	case expr.TextLower, expr.TextUpper:
-		e.text(off, size, n.X)
+		e.Text(off, size, n.X)
 		e.texts().ChangeCase(off, size, n.Fn == expr.TextUpper)
 	case expr.TextTrim:
 		e.trim(off, size, n)
@@ -98,32 +110,32 @@ func (e maker) textOp(off int16, size int, n *expr.TextOp) {
 	case expr.TextAt:
 		e.byteAt(off, size, n)
 	default:
-		refuse("%s has no code for the kernel", n)
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
 }
 
 // sliceFront is a slice whose bounds count from the front: words of the whole, moved
 // down.
-func (e maker) sliceFront(off int16, size int, n *expr.Slice) {
-	room := e.env.room(n.X)
-	whole := e.code.Alloc(room)
-	e.text(whole, room, n.X)
+func (e *Maker) sliceFront(off int16, size int, n *expr.Slice) {
+	room := e.Room(n.X)
+	whole := e.Alloc(room)
+	e.Text(whole, room, n.X)
 	e.texts().Front(off, size, whole, room, n.Lo, sliced(n, room))
 }
 
 // index evaluates an index of a text into R0; R1 is the length.
-func (e maker) index(n expr.Node, length int16) {
-	e.num(n)
+func (e *Maker) index(n expr.Node, length int16) {
+	e.Num(n)
 	k, ok := n.(*expr.Const)
 	e.texts().Index(ok && k.Int == int64(int32(k.Int)), length)
 }
 
 // cut is x[lo:hi]; without hi it goes to the end.
-func (e maker) cut(off int16, size int, x, lo, hi expr.Node) {
-	c := e.code
-	room := e.env.room(x)
+func (e *Maker) cut(off int16, size int, x, lo, hi expr.Node) {
+	c := e
+	room := e.Room(x)
 	whole, length, from := c.Alloc(room), c.Alloc(8), c.Alloc(8)
-	e.text(whole, room, x)
+	e.Text(whole, room, x)
 	e.texts().Length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(lo, length)
@@ -141,24 +153,24 @@ func (e maker) cut(off int16, size int, x, lo, hi expr.Node) {
 }
 
 // byteAt is x[i] of a text.
-func (e maker) byteAt(off int16, size int, n *expr.TextOp) {
-	c := e.code
-	room := e.env.room(n.X)
+func (e *Maker) byteAt(off int16, size int, n *expr.TextOp) {
+	c := e
+	room := e.Room(n.X)
 	whole, length := c.Alloc(room), c.Alloc(8)
-	e.text(whole, room, n.X)
+	e.Text(whole, room, n.X)
 	e.texts().Length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(n.Args[0], length)
-	c.IfReg(asm.JGE, asm.R0, asm.R1, e.fail) // a negative one is a large one
+	c.IfReg(asm.JGE, asm.R0, asm.R1, e.Fail) // a negative one is a large one
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, 1))
 	e.texts().CopyPart(off, size, whole, room)
 }
 
 // trim is x without a beginning or end that is a constant.
-func (e maker) trim(off int16, size int, n *expr.TextOp) {
+func (e *Maker) trim(off int16, size int, n *expr.TextOp) {
 	cut, ok := n.Args[0].(*expr.Const)
 	if !ok || cut.Str == "" {
-		refuse("%s has no code for the kernel", n)
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
 	op, lo, hi := expr.OpPrefix, len(cut.Str), 0
 	if n.I != 1 {
@@ -166,20 +178,20 @@ func (e maker) trim(off int16, size int, n *expr.TextOp) {
 	}
 	test := &expr.Binary{Op: op, T: expr.TBool, X: n.X, Y: cut}
 	rest := &expr.Slice{X: n.X, Lo: lo, Hi: hi, NoHi: n.I == 1}
-	e.text(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
+	e.Text(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
 }
 
 // split is one part of a text between separators that are a constant.
-func (e maker) split(off int16, size int, n *expr.TextOp) {
-	c := e.code
+func (e *Maker) split(off int16, size int, n *expr.TextOp) {
+	c := e
 	sep, ok := n.Args[0].(*expr.Const)
 	switch {
 	case !ok, n.I >= mostParts, n.I < -1, n.I < 0 && len(sep.Str) > 1:
-		refuse("%s has no code for the kernel", n)
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
-	room := e.env.room(n.X)
+	room := e.Room(n.X)
 	whole := c.Alloc(room)
-	e.text(whole, room, n.X)
+	e.Text(whole, room, n.X)
 	if n.I < 0 {
 		e.texts().Find(whole, room, sep.Str, true)
 		c.Emit(asm.Add.Imm(asm.R0, 1))
@@ -188,7 +200,7 @@ func (e maker) split(off int16, size int, n *expr.TextOp) {
 	}
 	for range n.I {
 		e.texts().Find(whole, room, sep.Str, false)
-		c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
+		c.IfImm(asm.JSLT, asm.R0, 0, e.Fail)
 		c.Emit(asm.Add.Imm(asm.R0, int32(len(sep.Str))))
 		rest := c.Alloc(room)
 		e.texts().Tail(rest, room, whole, room)
@@ -202,17 +214,17 @@ func (e maker) split(off int16, size int, n *expr.TextOp) {
 	e.texts().CopyPart(off, size, whole, room)
 }
 
-// find evaluates where a text is in another one.
-func (e maker) find(n *expr.TextOp) {
-	c := e.code
+// Find evaluates into R0 where a text is in another one.
+func (e *Maker) Find(n *expr.TextOp) {
+	c := e
 	sub, ok := n.Args[0].(*expr.Const)
 	if n.Fn != expr.TextFind || !ok {
-		refuse("%s has no code for the kernel", n)
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
 	mark := c.Stack
-	room := e.env.room(n.X)
+	room := e.Room(n.X)
 	whole := c.Alloc(room)
-	e.text(whole, room, n.X)
+	e.Text(whole, room, n.X)
 	switch {
 	case sub.Str != "":
 		e.texts().Find(whole, room, sub.Str, n.I == 1)
