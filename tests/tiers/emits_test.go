@@ -126,7 +126,11 @@ func TestRandomEmitsAgree(t *testing.T) {
 	if tellsFlags(t) {
 		of = append(of, "spans")
 	}
-	agreeWhereCut(t, 10, func() string { return randomEmits(r, of) }, "folds")
+	plans := 10
+	if testing.Short() {
+		plans = 5
+	}
+	agreeWhereCut(t, plans, func() string { return randomEmits(r, of) }, "folds")
 }
 
 // What a fold emits is shown with the event that began its state, and the one at hand,
