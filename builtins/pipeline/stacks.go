@@ -6,6 +6,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/stack"
 
 	"go.starlark.net/starlark"
 )
@@ -40,7 +41,7 @@ func withStack() *b.Builtin {
 			{Code: sw + `s.stack().by("stack").count().top(10)`, Output: "<table of stack, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			spec := plan.StackSpec{
+			spec := stack.Wanted{
 				Kernel:    c.Bool("kernel"),
 				User:      c.Bool("user"),
 				Unwind:    c.String("unwind"),

@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/view"
 )
 
 // Log shows every event as a line.
@@ -42,8 +43,8 @@ type LogOp struct {
 	operator
 	Name     string
 	Spec     *Log
-	result   *flow.Fn // of the value behind each line; nil for none
-	shows    *shows   // nil: the events as they are
+	result   *flow.Fn     // of the value behind each line; nil for none
+	shows    *view.Fields // nil: the events as they are
 	branches []branch
 }
 
@@ -59,7 +60,7 @@ type LogRun struct {
 	Exec *ExecRun
 	// Result is the value behind each line; nil for none.
 	Result *ResultRun
-	shown  *shown // nil: the events as they are
+	shown  *view.Shown // nil: the events as they are
 	router *flow.Router
 }
 
@@ -71,7 +72,7 @@ func (l *LogRun) Events(evs []*event.Event) {
 		}
 		if l.shown == nil {
 			l.Emit(e)
-		} else if e, heading, parts := l.shown.of(e); l.Spec.Heading == nil {
+		} else if e, heading, parts := l.shown.Of(e); l.Spec.Heading == nil {
 			l.Emit(e)
 		} else {
 			l.EmitAs(e, heading, parts)
@@ -91,7 +92,7 @@ func (l *LogRun) Text() string {
 	if l.shown == nil {
 		return ""
 	}
-	return l.shown.line
+	return l.shown.Line
 }
 
 // Lost implements flow.Sink: the session reports losses, once for all.
@@ -128,7 +129,8 @@ func (l *LogOp) instantiate(in *Instance) Running {
 		in.fails(l.Spec.Result.label(), &run.Result.errs, false)
 	}
 	if l.shows != nil {
-		run.shown = l.shows.instantiate(in)
+		run.shown = l.shows.Show(in.streamsOf(l.shows.Streams))
+		in.fails("log", &run.shown.Errs, false)
 	}
 	return run
 }

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/probe"
+	"ppscript/runtime/stack"
 )
 
 // This file tells package placement of the plan, which decides where its parts run,
@@ -259,7 +260,7 @@ func (e *Event) outside() string {
 }
 
 // stackSpec is s as programs need it.
-func (b *builder) stackSpec(s *StackSpec) *bpf.StackSpec {
+func (b *builder) stackSpec(s *stack.Wanted) *bpf.StackSpec {
 	if s == nil {
 		return nil
 	}

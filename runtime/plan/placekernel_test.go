@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/stack"
 )
 
 // oneEvent is a Catalog of one tracepoint as a program can read it: nothing is in
@@ -113,7 +114,7 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	})
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))
-	f("unwind tables", countedBy(&WithStack{made(), StackSpec{User: true, Unwind: "auto"}}, "stack"))
+	f("unwind tables", countedBy(&WithStack{made(), stack.Wanted{User: true, Unwind: "auto"}}, "stack"))
 	f("excludes user or kernel", countedBy(&Source{
 		System: "sched", Name: "made_up", Sampling: Sampling{Exclude: Exclude{User: true}},
 	}))

@@ -5,6 +5,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/stack"
 )
 
 // A Plan is what will run: what to open, and the operators behind it. It is a
@@ -73,7 +74,7 @@ type Event struct {
 	// NoRaw says that nobody reads the record itself.
 	NoRaw bool
 	// Stack is which of its stacks are wanted; nil for none.
-	Stack *StackSpec
+	Stack *stack.Wanted
 
 	inner bool // its samples are none of the run: a script among the sources takes them
 }

@@ -1,55 +1,22 @@
 package plan
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"ppscript/runtime/demand"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/stack"
 )
 
 // This file is about the call stacks of events: who asks for them, and with
 // what. A stack costs the traced program a microsecond and more, so that only
 // the events are opened with it whose stack somebody reads.
 
-// A StackSpec says which stacks are wanted.
-type StackSpec struct {
-	Kernel, User bool
-	// Max is the number of addresses, 0 the kernel's limit.
-	Max int
-	// Unwind is how user code is unwound: "fp" by frame pointers, "dwarf" by
-	// unwind tables from a copy of the stack, "auto" by both.
-	Unwind string
-	// UserBytes is how much of the user stack is copied for "dwarf".
-	UserBytes int
-	// Show says that logs show the stack.
-	Show bool
-}
-
-func (s *StackSpec) String() string {
-	var parts []string
-	if s.Kernel {
-		parts = append(parts, "kernel")
-	}
-	if s.User {
-		how := map[string]string{
-			"dwarf": "by unwind tables",
-			"auto":  "by unwind tables or frame pointers",
-		}[s.Unwind]
-		parts = append(parts, "user "+cmp.Or(how, "by frame pointers"))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Dwarf reports that registers and a copy of the user stack are needed.
-func (s *StackSpec) Dwarf() bool { return s.User && (s.Unwind == "dwarf" || s.Unwind == "auto") }
-
 // WithStack takes events with their call stack.
 type WithStack struct {
 	In   Stream
-	Spec StackSpec
+	Spec stack.Wanted
 }
 
 // Inputs implements Stream.
@@ -80,11 +47,11 @@ func (w *WithStack) branches(b *builder) ([]branch, error) {
 }
 
 // sourceStack is what an event string asks for.
-func sourceStack(s *Source) *StackSpec {
+func sourceStack(s *Source) *stack.Wanted {
 	if !s.Stack {
 		return nil
 	}
-	return &StackSpec{Kernel: true, User: true, Max: s.MaxStack, Unwind: "fp", Show: true}
+	return &stack.Wanted{Kernel: true, User: true, Max: s.MaxStack, Unwind: "fp", Show: true}
 }
 
 // needStack marks the events of a branch, or all that those which are made
@@ -92,7 +59,7 @@ func sourceStack(s *Source) *StackSpec {
 func (b *builder) needStack(br *branch) {
 	if br.root == nil {
 		if e := b.events[br.stream]; e != nil && e.Stack == nil {
-			e.Stack = &StackSpec{Kernel: true, User: true, Unwind: "fp"}
+			e.Stack = &stack.Wanted{Kernel: true, User: true, Unwind: "fp"}
 		}
 		return
 	}

@@ -126,7 +126,7 @@ func maxStack(replay bool) int {
 }
 
 // configureStack fills in what an event's stack needs.
-func configureStack(ev *perf.EventConfig, s *plan.StackSpec) {
+func configureStack(ev *perf.EventConfig, s *stack.Wanted) {
 	if s == nil {
 		return
 	}
