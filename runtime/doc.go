@@ -16,6 +16,7 @@
 //	infile     files, or pipes, that are read whole
 //	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
+//	cgroup     whose a process is: container, pod, unit
 //	kerneltype the C types of the running kernel (BTF)
 //	expr       per-event code: one typed program, from C text or from Starlark
 //	cexpr      C expressions, of users and of print formats, as programs of expr

@@ -12,6 +12,7 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
+	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
@@ -105,7 +106,7 @@ func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 // cgroupTarget adds cgroups to k. Programs know those of the second version.
 func cgroupTarget(k *bpf.Target, names []string) (target *bpf.Target, no string) {
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
-	_, dirs, missing := perf.Cgroups(names)
+	_, dirs, missing := cgroup.Dirs(names)
 	switch {
 	case err != nil || missing != nil:
 		return nil, "a cgroup is missing" // perf says which

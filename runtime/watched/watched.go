@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/privilege"
@@ -81,7 +82,7 @@ func (w *Set) enter() error {
 	if len(w.cgroups) == 0 {
 		return nil
 	}
-	tids, err := perf.CgroupThreads(w.cgroups)
+	tids, err := cgroup.Threads(w.cgroups)
 	for _, tid := range tids {
 		w.tids[int32(tid)] = true
 	}

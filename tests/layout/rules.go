@@ -31,6 +31,7 @@ var layers = [][]string{
 	// kernel's print formats are C expressions.
 	{"runtime/kernel"},
 	{"runtime/kernel/gensyscalls", "runtime/kernel/genparams"},
+	{"runtime/cgroup"},     // whose a process is: container, pod, unit
 	{"runtime/kerneltype"}, // the C types of the kernel, which expressions read memory by
 	{"runtime/expr/c"},
 	{"runtime/expr"},
@@ -160,7 +161,7 @@ var owners = map[string][]string{
 	},
 	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
-		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/tracefs",
+		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/cgroup", "runtime/tracefs",
 		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/window", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",

@@ -1,0 +1,166 @@
+package cgroup
+
+import (
+	"sync"
+	"time"
+)
+
+// patience is how long who shows a result waits for a name that is being looked up.
+const patience = 300 * time.Millisecond
+
+// mostNames bounds the names that are kept; beyond it all are looked up anew.
+const mostNames = 1 << 13
+
+// Names are those of containers and pods, by their ids. They are looked up by a goroutine
+// of their own as soon as an id is seen, so that they are known after the container is
+// gone, and no event waits for them.
+type Names struct {
+	// Root is the directory in which the runtimes' files are looked for, "/" if empty.
+	root string
+	// kubelet is the address of its read-only port.
+	kubelet string
+
+	mu      sync.Mutex
+	names   map[string]*pending // by id of a container or a pod
+	queue   chan string
+	done    chan struct{}
+	listed  time.Time // when the sockets were asked last
+	stopped bool
+}
+
+// A pending name is known when ready is closed.
+type pending struct {
+	ready chan struct{}
+	name  string // "" if nobody knows
+}
+
+// OpenNames makes the Names of this machine; root is "/" but in tests. The caller closes them.
+func OpenNames(root string) *Names {
+	n := &Names{
+		root:    root,
+		kubelet: "http://127.0.0.1:10255/pods",
+		names:   map[string]*pending{},
+		queue:   make(chan string, 1024),
+		done:    make(chan struct{}),
+	}
+	go n.work()
+	return n
+}
+
+// Close ends the look-ups.
+func (n *Names) Close() {
+	n.mu.Lock()
+	stopped := n.stopped
+	n.stopped = true
+	n.mu.Unlock()
+	if !stopped {
+		close(n.queue)
+	}
+	<-n.done
+}
+
+// See looks up the names of a cgroup's container and pod. It does not wait.
+func (n *Names) See(f *Facts) {
+	for _, id := range []string{f.Container, f.Pod} {
+		if id != "" && !f.Unknown {
+			n.want(id)
+		}
+	}
+}
+
+// want is the name of id, which is looked up if it was not yet.
+func (n *Names) want(id string) *pending {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.names[id]; p != nil {
+		return p
+	}
+	if n.stopped {
+		return nil
+	}
+	if len(n.names) >= mostNames {
+		clear(n.names)
+	}
+	p := &pending{ready: make(chan struct{})}
+	select {
+	case n.queue <- id:
+		n.names[id] = p
+	default:
+		return nil // too many at once; who shows the id asks again
+	}
+	return p
+}
+
+// work looks up what is wanted.
+func (n *Names) work() {
+	defer close(n.done)
+	for id := range n.queue {
+		n.mu.Lock()
+		p, stopped := n.names[id], n.stopped
+		n.mu.Unlock()
+		if p == nil {
+			continue
+		}
+		name := ""
+		if !stopped {
+			if name = n.inFiles(id); name == "" {
+				name = n.atSockets(id)
+			}
+		}
+		n.settle(p, name)
+	}
+}
+
+// settle makes a name known; "" leaves one that is known already.
+func (n *Names) settle(p *pending, name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if name != "" {
+		p.name = name
+	}
+	select {
+	case <-p.ready:
+	default:
+		close(p.ready)
+	}
+}
+
+// Name is the name of a container, or "NAMESPACE/NAME" of a pod; false if nobody tells it.
+// It may wait a moment: it is for who shows results, not for events.
+func (n *Names) Name(id string) (string, bool) {
+	p := n.want(id)
+	if p == nil {
+		return "", false
+	}
+	select {
+	case <-p.ready:
+	default:
+		timeout := time.NewTimer(patience)
+		defer timeout.Stop()
+		select {
+		case <-p.ready:
+		case <-timeout.C:
+			return "", false
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return p.name, p.name != ""
+}
+
+// short is how many digits of a container's id people read.
+const short = 12
+
+// Show is a container or a pod as people read it: by its name, else by the first digits of
+// its id.
+func (n *Names) Show(id string) (string, bool) {
+	if n != nil {
+		if name, ok := n.Name(id); ok {
+			return name, true
+		}
+	}
+	if isID(id) {
+		return id[:short], true
+	}
+	return "", false
+}
