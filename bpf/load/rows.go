@@ -19,6 +19,10 @@ import (
 // one interval. The alternative, to read and to subtract the counts read
 // before, needs no second maps, but cannot do minima and maxima, never
 // forgets a key, and sees rows in the middle of an update.
+//
+// The grace period takes milliseconds, in which Go's runtime looks after the thread that
+// waits. So where nothing has been counted nothing is switched: what comes while this is
+// looked at is of the next interval.
 
 // Rows fetches the rows of all groups since the last call, and calls add for
 // each part of a row, in the order in which the parts began. A stack in a key is
@@ -26,6 +30,9 @@ import (
 func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.Partial)) error {
 	old := r.generation
 	if r.im.Intervals && !r.state.stopped {
+		if untouched(r) {
+			return nil
+		}
 		r.generation = 1 - old
 		if err := r.words(GenerationMap.Of()).update(make([]byte, 4), []uint64{r.generation}); err != nil {
 			return fmt.Errorf("switch maps: %w", err)
@@ -54,6 +61,35 @@ func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.P
 		add(p.of, p.p)
 	}
 	return nil
+}
+
+// untouched reports that nothing has been counted since the last switch. Where there are
+// slots, the first row is in one of them; a hash that is empty is looked at bucket by bucket.
+func untouched(r *Run) bool {
+	now := r.generation
+	for _, u := range r.im.Units {
+		switch {
+		case u.Table.Value.Slots:
+			if !noHits(r.words(u.Slots[now])) {
+				return false
+			}
+		case !r.words(u.Rows[now]).empty() || len(u.Spare) > 0 && !r.words(u.Spare[now]).empty():
+			return false
+		}
+	}
+	return true
+}
+
+// noHits reports that no row is in the slots.
+func noHits(m *words64) bool {
+	used := false
+	err := m.until(func(_ int, values []uint64) bool {
+		for ; len(values) > 0 && !used; values = values[m.value:] {
+			used = values[HitsAt/8] != 0
+		}
+		return !used
+	})
+	return err == nil && !used
 }
 
 // Forget has the programs count anew: what they counted while one after the other was

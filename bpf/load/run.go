@@ -44,6 +44,7 @@ type Run struct {
 type runState struct {
 	stopped  bool
 	together map[int]bool // programs that sessions call
+	room     batchRoom
 }
 
 // The sendStates are those of the buffers through which programs send.
@@ -326,6 +327,7 @@ func (r *Run) words(id MapID) *words64 {
 		value:   int(m.ValueSize()) / 8,
 		cpus:    1,
 		entries: int(m.MaxEntries()),
+		room:    &r.state.room,
 	}
 	if t := m.Type(); t == ebpf.PerCPUArray || t == ebpf.PerCPUHash {
 		w.cpus = r.cpus

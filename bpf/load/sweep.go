@@ -126,7 +126,7 @@ func (r *Run) sweepFold(f *Fold, m *words64) (have uint64, err error) {
 // element that comes or goes meanwhile may be missing. The slices die when fn returns.
 func (m *words64) walk(fn func(key []byte, values []uint64)) error {
 	if !m.noBatch {
-		err := m.batches(mapLookupBatch, fn)
+		err := m.batches(mapLookupBatch, going(fn))
 		if !unsupported(err) {
 			return err
 		}

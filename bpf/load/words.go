@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -68,6 +69,27 @@ type words64 struct {
 	cpus    int // values in each element
 	entries int
 	noBatch bool // this kernel has none for this type
+	room    *batchRoom
+}
+
+// A batchRoom is the memory of batches, which is used again: at each interval many maps are
+// read, and most have nothing.
+type batchRoom struct {
+	keys   []byte
+	values []uint64
+	lent   bool
+}
+
+// take is room for a batch; back gives it back. Who reads a map while another is read gets
+// room of its own.
+func (b *batchRoom) take(keys, values int) (k []byte, v []uint64, back func()) {
+	if b == nil || b.lent {
+		return make([]byte, keys), make([]uint64, values), func() {}
+	}
+	b.lent = true
+	b.keys = slices.Grow(b.keys[:0], keys)[:keys]
+	b.values = slices.Grow(b.values[:0], values)[:values]
+	return b.keys, b.values, func() { b.lent = false }
 }
 
 // batchKeys is how many elements one call fetches, and fewer if they are large.
@@ -82,7 +104,7 @@ const (
 // to it meanwhile. The slices die when fn returns.
 func (m *words64) drain(fn func(key []byte, values []uint64)) error {
 	if !m.noBatch {
-		err := m.batches(mapDrainBatch, fn)
+		err := m.batches(mapDrainBatch, going(fn))
 		if !unsupported(err) {
 			return err
 		}
@@ -109,6 +131,13 @@ func (m *words64) drain(fn func(key []byte, values []uint64)) error {
 	}
 }
 
+// empty reports that a hash has no element.
+func (m *words64) empty() bool {
+	key := make([]byte, m.key)
+	err := bpfElem(mapNextKey, &elemAttr{fd: uint32(m.fd), value: unsafe.Pointer(&key[0])})
+	return errors.Is(err, unix.ENOENT)
+}
+
 // unsupported reports that a batch command failed because the kernel does not
 // know it, or not for this type of map; or that a bucket was too large.
 func unsupported(err error) bool {
@@ -116,10 +145,20 @@ func unsupported(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, notSupported) || errors.Is(err, unix.ENOSPC)
 }
 
-func (m *words64) batches(cmd uintptr, fn func(key []byte, values []uint64)) error {
+// going is fn for batches, which sees all elements.
+func going(fn func(key []byte, values []uint64)) func(key []byte, values []uint64) bool {
+	return func(key []byte, values []uint64) bool {
+		fn(key, values)
+		return true
+	}
+}
+
+// batches calls fn for the elements, as long as it says to go on.
+func (m *words64) batches(cmd uintptr, fn func(key []byte, values []uint64) (on bool)) error {
 	width := m.value * m.cpus
 	n := max(leastBatch, min(batchKeys, batchBytes/(8*width)))
-	keys, values := make([]byte, m.key*n), make([]uint64, width*n)
+	keys, values, back := m.room.take(m.key*n, width*n)
+	defer back()
 	cursor := make([]byte, max(m.key, 8))
 	a := &batchAttr{out: unsafe.Pointer(&cursor[0]), keys: unsafe.Pointer(&keys[0]),
 		values: unsafe.Pointer(&values[0]), fd: uint32(m.fd)}
@@ -131,7 +170,9 @@ func (m *words64) batches(cmd uintptr, fn func(key []byte, values []uint64)) err
 			return err
 		}
 		for i := range int(a.count) {
-			fn(keys[i*m.key:(i+1)*m.key], values[i*width:(i+1)*width])
+			if !fn(keys[i*m.key:(i+1)*m.key], values[i*width:(i+1)*width]) {
+				return nil
+			}
 		}
 		if over {
 			return nil
@@ -154,11 +195,19 @@ func (m *words64) update(key []byte, values []uint64) error {
 
 // each calls fn for every element of an array.
 func (m *words64) each(fn func(index int, values []uint64)) error {
+	return m.until(func(i int, values []uint64) bool {
+		fn(i, values)
+		return true
+	})
+}
+
+// until calls fn for the elements of an array, as long as it says to go on.
+func (m *words64) until(fn func(index int, values []uint64) (on bool)) error {
 	if !m.noBatch {
 		i := 0
-		err := m.batches(mapLookupBatch, func(_ []byte, values []uint64) {
-			fn(i, values)
+		err := m.batches(mapLookupBatch, func(_ []byte, values []uint64) bool {
 			i++
+			return fn(i-1, values)
 		})
 		if !unsupported(err) {
 			return err
@@ -174,7 +223,9 @@ func (m *words64) each(fn func(index int, values []uint64)) error {
 		if err != nil {
 			return err
 		}
-		fn(i, values)
+		if !fn(i, values) {
+			break
+		}
 	}
 	return nil
 }

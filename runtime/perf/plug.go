@@ -25,8 +25,12 @@ import (
 // Events of tasks that are bound to a CPU outlive its absence; they are only
 // missing on CPUs that were not there when they were opened.
 
-// plugEvery is how often is looked. Reading the mask takes some microseconds.
-const plugEvery = 100 * time.Millisecond
+// plugEvery is how often is looked, plugHeard where the kernel tells of CPUs that come.
+// Reading the mask takes some microseconds.
+const (
+	plugEvery = 100 * time.Millisecond
+	plugHeard = 10 * time.Second
+)
 
 // plug holds the state of the CPUs.
 type plug struct {
@@ -67,6 +71,9 @@ func (s *Source) follow(now time.Time) {
 		return
 	}
 	p.next = now.Add(plugEvery)
+	if s.poll.HearsCPUs() {
+		p.next = now.Add(plugHeard)
+	}
 	since, err := p.online(&s.cfg)
 	if err != nil {
 		return // the next look may tell
