@@ -12,6 +12,8 @@ import (
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/session"
+	"ppscript/runtime/story"
+	"ppscript/runtime/unit"
 	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
@@ -122,6 +124,15 @@ func (c *capture) Stacks(s *result.Stacks) error {
 	}
 	r := c.of(s.Name)
 	r.stacks, r.meta = &own, own.Meta
+	return nil
+}
+
+// Why keeps the causes, as a table, and the whole to be shown.
+func (c *capture) Why(w *result.Why) error {
+	r := c.of(w.Name)
+	t := story.Causes(w, unit.US, 0)
+	r.table, r.meta, r.sorted = t, t.Meta, true
+	r.why = &told{w, t}
 	return nil
 }
 

@@ -43,6 +43,13 @@ type Result struct {
 	hist   *result.Histogram
 	stacks *result.Stacks
 	log    *log
+	why    *told
+}
+
+// told is where time went, of which table has the causes.
+type told struct {
+	*result.Why
+	table *result.Table
 }
 
 var (
@@ -234,6 +241,8 @@ func (r *Result) render(format string) ([]byte, error) {
 		return nil, err
 	}
 	switch {
+	case r.why != nil && r.why.table == r.table:
+		err = w.Why(r.why.Why)
 	case r.table != nil:
 		t := *r.table // renderers may fill in widths
 		err = w.Table(&t)

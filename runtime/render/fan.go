@@ -36,6 +36,11 @@ func (f Fan) Detail(d *result.Detail) error {
 	return f(func(r Renderer) error { return r.Detail(d) })
 }
 
+// Why implements Renderer.
+func (f Fan) Why(w *result.Why) error {
+	return f(func(r Renderer) error { return r.Why(w) })
+}
+
 // Note implements Renderer.
 func (f Fan) Note(kind string, fields ...NoteField) error {
 	return f(func(r Renderer) error { return r.Note(kind, fields...) })
@@ -66,6 +71,9 @@ func (Ignore) Event(*Line) error { return nil }
 
 // Detail implements Renderer.
 func (Ignore) Detail(*result.Detail) error { return nil }
+
+// Why implements Renderer.
+func (Ignore) Why(*result.Why) error { return nil }
 
 // Note implements Renderer.
 func (Ignore) Note(string, ...NoteField) error { return nil }

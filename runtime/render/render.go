@@ -25,6 +25,8 @@ type Renderer interface {
 	Event(l *Line) error
 	// Detail writes a pair with the events around it.
 	Detail(d *result.Detail) error
+	// Why writes where the time of slow spans went.
+	Why(w *result.Why) error
 	// Note writes a fact about the run that is not a result: losses between
 	// results, attached events. JSON has it as a record of type kind; text
 	// CSV and Markdown write it to Options.Notes.

@@ -16,10 +16,20 @@ type Why struct {
 	Causes []WhyCause
 	// Slowest are some of the slow spans, the slowest first.
 	Slowest []*WhySpan
+	// Doubtful are those of the slow spans that have a Doubt.
+	Doubtful WhySpans
+	// Stacks are the functions of the stacks that the parts of Slowest name.
+	Stacks map[stack.ID]WhyStack
 	// Skipped are slow spans that were not explained, since a bound was hit.
 	Skipped uint64
 	// Notes say what could not be seen here, each with the command that would mend it.
 	Notes []string
+}
+
+// A WhyStack is a stack with names, innermost first. Cut says that outer frames are missing.
+type WhyStack struct {
+	Frames []*Frame
+	Cut    bool
 }
 
 // WhySpans are a number of spans and how long they were altogether.

@@ -92,6 +92,7 @@ var layers = [][]string{
 	{"runtime/output/speedscope"},
 	{"runtime/timeline"},
 	{"runtime/output/perfetto", "runtime/output/firefox"},
+	{"runtime/story"}, // where time went, in words
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},

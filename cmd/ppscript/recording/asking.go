@@ -69,6 +69,13 @@ func (r asking) Detail(d *result.Detail) error {
 	return nil
 }
 
+func (r asking) Why(w *result.Why) error {
+	if w.Slow.Spans > 0 {
+		r.ask(r.name + " explained a slow span")
+	}
+	return nil
+}
+
 func (asking) Table(*result.Table) error              { return nil }
 func (asking) Histogram(*result.Histogram) error      { return nil }
 func (asking) Stacks(*result.Stacks) error            { return nil }

@@ -182,6 +182,7 @@ func (s *Screen) Histogram(h *result.Histogram) error { s.Close(); return s.plai
 func (s *Screen) Stacks(x *result.Stacks) error       { s.Close(); return s.plain.Stacks(x) }
 func (s *Screen) Event(l *render.Line) error          { s.Close(); return s.plain.Event(l) }
 func (s *Screen) Detail(d *result.Detail) error       { s.Close(); return s.plain.Detail(d) }
+func (s *Screen) Why(w *result.Why) error             { s.Close(); return s.plain.Why(w) }
 func (s *Screen) Print(text []byte) error             { s.Close(); return s.plain.Print(text) }
 
 // Note implements render.Renderer: the screen has a line for messages.

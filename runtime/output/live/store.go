@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/output"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/story"
 )
 
 const (
@@ -105,6 +106,17 @@ func (s *Store) Stacks(st *result.Stacks) error {
 // Heatmap implements render.HeatShower.
 func (s *Store) Heatmap(h *result.Heatmap) error {
 	return s.add(&h.Meta, func(to render.Renderer) error { return render.ShowHeatmap(to, h) })
+}
+
+// Why implements render.Renderer: the page has the causes, and the stories of the slowest spans, as
+// tables.
+func (s *Store) Why(w *result.Why) error {
+	for _, t := range story.Tables(w) {
+		if err := s.Table(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) add(m *result.Meta, show func(render.Renderer) error) error {

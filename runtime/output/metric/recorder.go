@@ -7,6 +7,8 @@ import (
 	"ppscript/runtime/output"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/story"
+	"ppscript/runtime/unit"
 )
 
 // A Recorder takes the results of one script. It implements output.Sink; closing it keeps
@@ -99,6 +101,9 @@ func (r *Recorder) Stacks(s *result.Stacks) error {
 	r.group(s.Name).stacks(s)
 	return nil
 }
+
+// Why implements render.Renderer: the causes as a table.
+func (r *Recorder) Why(w *result.Why) error { return r.Table(story.Causes(w, unit.US, 0)) }
 
 // Event implements render.Renderer.
 func (r *Recorder) Event(l *render.Line) error {

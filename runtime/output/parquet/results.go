@@ -4,6 +4,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/story"
+	"ppscript/runtime/unit"
 )
 
 // This file writes results of intervals.
@@ -100,6 +102,14 @@ func (o *out) fractions(cells []cell, rows [][]event.Value) {
 			}
 		}
 	}
+}
+
+// Why implements render.Renderer: the causes in one file, the parts of the slowest spans in another.
+func (s *sink) Why(w *result.Why) error {
+	if err := s.Table(story.Causes(w, unit.US, 0)); err != nil || len(w.Slowest) == 0 {
+		return err
+	}
+	return s.Table(story.Parts(w))
 }
 
 // Table implements render.Renderer.

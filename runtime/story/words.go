@@ -1,0 +1,149 @@
+package story
+
+import (
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/result"
+)
+
+// This file names causes.
+
+// Phrase names what a link says, without the thread that it is of:
+//
+//	system call openat
+//	futex 0x7f12, held by worker-3/4713
+//	runnable behind cc1/99 of another process
+func Phrase(l *result.WhyLink) string {
+	switch l.Kind {
+	case result.WhyUnknown:
+		return colon("unknown", l.What)
+	case result.WhySyscall:
+		return behind("system call", l.What)
+	case result.WhyKernel:
+		return colon("kernel", l.What)
+	case result.WhyFault:
+		if l.What != "" {
+			return l.What + " page fault"
+		}
+		return "page fault"
+	case result.WhyIRQ, result.WhySoftirq:
+		return behind(l.Kind.String(), l.What)
+	case result.WhySteal:
+		return colon("stolen by the hypervisor", l.What)
+	case result.WhyBehind:
+		who := Thread(&l.Whom)
+		switch {
+		case who == "":
+			return colon("runnable behind others", l.What)
+		case l.Foreign:
+			return "runnable behind " + who + " of another process"
+		}
+		return "runnable behind " + who
+	case result.WhyQuota:
+		return behind("held by the CPU quota of", l.What)
+	case result.WhyIdle:
+		return behind("idle CPU slow to wake", l.What)
+	case result.WhyFutex, result.WhyLock:
+		return by(behind(l.Kind.String(), l.What), ", held by ", l)
+	case result.WhyDisk:
+		return behind("disk", l.What)
+	case result.WhyNetwork:
+		return by(colon("network", l.What), ", from ", l)
+	case result.WhyTimer:
+		return colon("timer", l.What)
+	case result.WhyThread:
+		who := Thread(&l.Whom)
+		if who == "" {
+			who = "another thread"
+		} else if l.Foreign {
+			who += " of another process"
+		}
+		if l.What != "" {
+			return "waiting for " + who + " (" + l.What + ")"
+		}
+		return "waiting for " + who
+	}
+	return by(colon(l.Kind.String(), l.What), ", woken by ", l)
+}
+
+func behind(kind, what string) string {
+	if what == "" {
+		return kind
+	}
+	return kind + " " + what
+}
+
+func colon(kind, what string) string {
+	if what == "" {
+		return kind
+	}
+	return kind + ": " + what
+}
+
+// by appends the thread in the way, if it is known.
+func by(phrase, how string, l *result.WhyLink) string {
+	who := Thread(&l.Whom)
+	if who == "" {
+		return phrase
+	}
+	if l.Foreign {
+		who += " of another process"
+	}
+	return phrase + how + who
+}
+
+// Thread names a thread: "worker-3/4713", without a number where several are meant.
+func Thread(t *result.WhyTask) string {
+	if t.TID == 0 {
+		return t.Comm
+	}
+	if t.Comm == "" {
+		return strconv.Itoa(int(t.TID))
+	}
+	return t.Comm + "/" + strconv.Itoa(int(t.TID))
+}
+
+// between stands between the links of a path in one line.
+const between = " > "
+
+// Path names a path in one line: each link, with its thread where it is not the one that the link
+// before waits for.
+func Path(path []result.WhyLink) string {
+	var b strings.Builder
+	for i := range path {
+		if i > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(link(path, i))
+	}
+	return b.String()
+}
+
+// link names one link of a path.
+func link(path []result.WhyLink, i int) string {
+	l := &path[i]
+	if i == 0 || l.Task == path[i-1].Whom || l.Task == (result.WhyTask{}) {
+		return Phrase(l)
+	}
+	return Thread(&l.Task) + ": " + Phrase(l)
+}
+
+// Doing says what a link's thread did, to stand behind "is" or "was": "waiting for disk vdb read".
+func Doing(l *result.WhyLink) string {
+	switch l.Kind {
+	case result.WhyUser:
+		return "running " + Phrase(l)
+	case result.WhySyscall, result.WhyIRQ, result.WhySoftirq:
+		return "in " + Phrase(l)
+	case result.WhyKernel:
+		return colon("in the kernel", l.What)
+	case result.WhyFault:
+		return "in " + Phrase(l) + "s"
+	case result.WhyIdle:
+		return behind("waiting for an idle CPU to wake", l.What)
+	case result.WhyFutex, result.WhyLock, result.WhyDisk, result.WhyNetwork, result.WhyTimer:
+		return "waiting for " + Phrase(l)
+	}
+	return Phrase(l)
+}
