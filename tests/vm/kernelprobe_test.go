@@ -26,7 +26,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 				// missed while another process has stopped in the midst of opening a file.
 				guest.Append = " possible_cpus=16"
 			}
-			r := Run(t, guest, probesScript)
+			r := Run(t, guest, "kernel="+kernel+"\n"+probesScript)
 			out := string(r.Output)
 			part := func(name string) string {
 				_, text, _ := strings.Cut(out, "BEGIN "+name+"\n")
@@ -127,7 +127,7 @@ func wantManyAtOnce(t *testing.T, text string) {
 		more, _ = strconv.Atoi(m[1])
 		least = min(least, (to-from-one)*1000/float64(max(more, 1)))
 	}
-	if len(runs) != 6 || more < 1000 || least >= mostPerThousand {
+	if len(runs) != 4 || more < 1000 || least >= mostPerThousand {
 		t.Errorf("many: got\n%s\nwant a thousand functions or more, in less than %d s for a thousand", text, mostPerThousand)
 	}
 	t.Logf("%d functions at once: %.2f s for a thousand", more+1, least)
@@ -194,7 +194,7 @@ attach() { # PATTERN
 		grep -o '[0-9]* more functions, by one link'
 	echo took $from $(cut -d' ' -f1 /proc/uptime)
 }
-for i in 1 2 3; do attach vfs_open; attach '*_[rsg]e[at]*'; done
+[ $kernel = 6.12 ] && for i in 1 2; do attach vfs_open; attach '*_[rsg]e[at]*'; done
 echo BEGIN missed
 echo 'r10:mine/slept __x64_sys_clock_nanosleep' >/sys/kernel/tracing/kprobe_events
 echo 1 >/sys/kernel/tracing/events/mine/enable
