@@ -89,25 +89,31 @@ func (w *Walker) task() {
 	if !ok {
 		assembler.Refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
-	c.Call(asm.FnGetCurrentTask)
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
-		asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, load.ChainTask+4), asm.Mov.Imm(asm.R2, 4))
-	c.Call(asm.FnProbeReadKernel)
+	if w.Hook.Host.TaskStorage {
+		// Of such a task's members a program knows that they are there.
+		c.Call(asm.FnGetCurrentTaskBtf)
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(at), asm.Word),
+			asm.StoreMem(asm.R7, load.ChainTask+4, asm.R1, asm.Word))
+	} else {
+		c.Call(asm.FnGetCurrentTask)
+		c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(at)),
+			asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, load.ChainTask+4), asm.Mov.Imm(asm.R2, 4))
+		c.Call(asm.FnProbeReadKernel)
+	}
 	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.Members.PidTgid()+4, asm.Word),
 		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
 }
 
-// hash leaves two numbers of R7's memory at key, of 64 bits each: one of
-// multiplications of xored words, one of added words.
+// hash leaves two numbers of R7's memory at key, of 64 bits each: a polynomial of the words,
+// and one of xored words, whose high bits come down at each step.
 func (w *Walker) hash(key int16) {
 	c := w.Code
 	c.Constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
 	c.Constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
 	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
 	mix := func() {
-		c.Emit(asm.Xor.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8), asm.Mov.Reg(asm.R0, asm.R3),
-			asm.RSh.Imm(asm.R0, 32), asm.Xor.Reg(asm.R3, asm.R0),
-			asm.Add.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
+		c.Emit(asm.Add.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8),
+			asm.Xor.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
 			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
 	}
 	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser} {
