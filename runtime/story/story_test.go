@@ -1,0 +1,226 @@
+package story
+
+import (
+	"strings"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+var (
+	db     = result.WhyTask{TID: 11, PID: 10, Comm: "db"}
+	worker = result.WhyTask{TID: 12, PID: 10, Comm: "worker"}
+	other  = result.WhyTask{TID: 99, PID: 99, Comm: "cc1"}
+)
+
+// Each kind of cause has words, with and without what is known of it.
+func TestPhrases(t *testing.T) {
+	f := func(l result.WhyLink, phrase, doing string) {
+		t.Helper()
+		if got := Phrase(&l); got != phrase {
+			t.Errorf("%v: got %q, want %q", l.Kind, got, phrase)
+		}
+		if got := Doing(&l); got != doing {
+			t.Errorf("%v: got %q, want %q", l.Kind, got, doing)
+		}
+	}
+	same := func(l result.WhyLink, phrase string) { t.Helper(); f(l, phrase, phrase) }
+	same(result.WhyLink{Kind: result.WhyUnknown, What: "events lost"}, "unknown: events lost")
+	same(result.WhyLink{}, "unknown")
+	f(result.WhyLink{Kind: result.WhyUser}, "user code", "running user code")
+	f(result.WhyLink{Kind: result.WhySyscall, What: "read"}, "system call read", "in system call read")
+	f(result.WhyLink{Kind: result.WhyKernel}, "kernel", "in the kernel")
+	f(result.WhyLink{Kind: result.WhyFault, What: "major"}, "major page fault", "in major page faults")
+	f(result.WhyLink{Kind: result.WhyFault}, "page fault", "in page faults")
+	f(result.WhyLink{Kind: result.WhyIRQ, What: "ahci"}, "interrupt ahci", "in interrupt ahci")
+	f(result.WhyLink{Kind: result.WhySoftirq, What: "NET_RX"}, "softirq NET_RX", "in softirq NET_RX")
+	same(result.WhyLink{Kind: result.WhySteal}, "stolen by the hypervisor")
+	same(result.WhyLink{Kind: result.WhyBehind, Whom: worker}, "runnable behind worker/12")
+	same(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true},
+		"runnable behind cc1/99 of another process")
+	same(result.WhyLink{Kind: result.WhyBehind}, "runnable behind others")
+	same(result.WhyLink{Kind: result.WhyQuota, What: "/a"}, "held by the CPU quota of /a")
+	f(result.WhyLink{Kind: result.WhyIdle}, "idle CPU slow to wake", "waiting for an idle CPU to wake")
+	f(result.WhyLink{Kind: result.WhyFutex, What: "0x7f12"}, "futex 0x7f12", "waiting for futex 0x7f12")
+	f(result.WhyLink{Kind: result.WhyLock, What: "in vfs_read", Whom: worker},
+		"kernel lock in vfs_read, held by worker/12", "waiting for kernel lock in vfs_read, held by worker/12")
+	f(result.WhyLink{Kind: result.WhyDisk, What: "vda read, queue"}, "disk vda read, queue",
+		"waiting for disk vda read, queue")
+	f(result.WhyLink{Kind: result.WhyNetwork, What: "a packet", Whom: other, Foreign: true},
+		"network: a packet, from cc1/99 of another process",
+		"waiting for network: a packet, from cc1/99 of another process")
+	f(result.WhyLink{Kind: result.WhyTimer, What: "nanosleep"}, "timer: nanosleep",
+		"waiting for timer: nanosleep")
+	same(result.WhyLink{Kind: result.WhyThread, What: "pipe", Whom: worker}, "waiting for worker/12 (pipe)")
+	same(result.WhyLink{Kind: result.WhyThread}, "waiting for another thread")
+	same(result.WhyLink{Kind: result.WhyBlocked, What: "in epoll_wait"}, "blocked: in epoll_wait")
+}
+
+// TestPath tells whose a link is where it is not the thread that is waited for.
+func TestPath(t *testing.T) {
+	path := []result.WhyLink{
+		{Task: db, Kind: result.WhyThread, What: "pipe", Whom: worker},
+		{Task: worker, Kind: result.WhyFutex, What: "0x1"},
+		{Task: other, Kind: result.WhyUser},
+	}
+	want := "waiting for worker/12 (pipe) > futex 0x1 > cc1/99: user code"
+	if got := Path(path); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func span(parts ...result.WhyPart) *result.WhySpan {
+	s := &result.WhySpan{Label: "read", Task: db, From: 1000, Parts: parts}
+	at := s.From
+	for i := range parts {
+		p := &s.Parts[i]
+		p.From, at = at, at+p.To
+		p.To = at
+	}
+	s.To = at
+	return s
+}
+
+// part is a part of so many ns; span gives it its place.
+func part(ns event.Time, path ...result.WhyLink) result.WhyPart {
+	return result.WhyPart{To: ns, Path: path}
+}
+
+func text(lines []Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.Repeat("  ", l.Depth) + l.Text + "\n")
+	}
+	return b.String()
+}
+
+var (
+	user    = result.WhyLink{Task: db, Kind: result.WhyUser}
+	irq     = result.WhyLink{Task: db, Kind: result.WhyIRQ, What: "ahci"}
+	wait    = result.WhyLink{Task: db, Kind: result.WhyThread, What: "pipe", Whom: worker}
+	works   = result.WhyLink{Task: worker, Kind: result.WhyUser}
+	reads   = result.WhyLink{Task: worker, Kind: result.WhyDisk, What: "vda read, device"}
+	unknown = result.WhyLink{Task: db, Kind: result.WhyUnknown, What: "events lost"}
+)
+
+// A wait is one line, however many things the thread did that was waited for.
+func TestChainIsBelowTheWait(t *testing.T) {
+	s := span(part(10, user), part(50, wait, works), part(900, wait, reads), part(40, wait))
+	want := "user code\nwaiting for worker/12 (pipe)\n  worker: user code\n  worker: disk vda read, device\n" +
+		"waiting for worker/12 (pipe)\n"
+	got := Lines(s, 40)
+	if text(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", text(got), want)
+	}
+	if l := got[1]; l.At != 10 || l.NS != 950 {
+		t.Errorf("the wait: got %d ns at %d, want 950 at 10", l.NS, l.At)
+	}
+}
+
+// Lines of the first depth add up to the span whatever is folded, and what is unknown is named.
+func TestShortPartsAreAddedUp(t *testing.T) {
+	var parts []result.WhyPart
+	for range 500 {
+		parts = append(parts, part(90, user), part(10, irq))
+	}
+	parts = append(parts, part(1, unknown), part(30_000, wait, reads))
+	s := span(parts...)
+	for _, most := range []int{0, 1, 2, 5, 40, 2000} {
+		lines := Lines(s, most)
+		if most > 2 && len(lines) > most {
+			t.Errorf("at most %d: got %d lines", most, len(lines))
+		}
+		sum := int64(0)
+		for _, l := range lines {
+			if l.Depth == 0 {
+				if l.At != sum {
+					t.Errorf("at most %d: a line begins at %d, want %d", most, l.At, sum)
+				}
+				sum += l.NS
+			}
+		}
+		if sum != s.NS() {
+			t.Errorf("at most %d: lines are %d ns, want %d", most, sum, s.NS())
+		}
+		if !strings.Contains(text(lines), "unknown: events lost") {
+			t.Errorf("at most %d: the unknown part is not named:\n%s", most, text(lines))
+		}
+	}
+	want := "... 1001 short parts: 45us user code, 5us interrupt ahci, 1ns unknown: events lost\n" +
+		"waiting for worker/12 (pipe)\n  worker: disk vda read, device\n"
+	if got := text(Lines(s, 40)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func cause(slow, normal int64, path ...result.WhyLink) result.WhyCause {
+	for i := range path {
+		path[i].Task.TID, path[i].Task.PID, path[i].Whom.TID, path[i].Whom.PID = 0, 0, 0, 0
+	}
+	return result.WhyCause{Path: path, Slow: result.WhySpans{Spans: 1, NS: slow},
+		Normal: result.WhySpans{Spans: 1, NS: normal}}
+}
+
+func why(causes ...result.WhyCause) *result.Why {
+	w := &result.Why{Name: "why", Causes: causes}
+	for _, c := range causes {
+		w.Slow.NS += c.Slow.NS
+		w.Normal.NS += c.Normal.NS
+	}
+	if w.Slow.Spans = 10; w.Normal.NS > 0 {
+		w.Normal.Spans = 10
+	}
+	return w
+}
+
+func TestConclusion(t *testing.T) {
+	f := func(w *result.Why, want string) {
+		t.Helper()
+		if got := Conclusion(w); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	f(&result.Why{}, "")
+	f(why(cause(800, 0, user), cause(200, 0, irq)), "80 % of the slow spans' time is running user code.")
+	f(why(cause(400, 0, user), cause(350, 0, irq), cause(250, 0, wait)),
+		"40 % of the slow spans' time is running user code; 35 % is in interrupt ahci.")
+	// What both do is no explanation.
+	f(why(cause(500, 500, user), cause(300, 0, wait, reads), cause(100, 0, wait, works)),
+		"100 % of the time over normal is waiting for worker (pipe), which was waiting for "+
+			"disk vda read, device (75 %).")
+	// Normal spans may take more of something.
+	f(why(cause(100, 400, user), cause(700, 0, irq)), "100 % of the time over normal is in interrupt ahci.")
+	f(why(cause(700, 0, user), cause(300, 0, unknown)), "70 % of the slow spans' time is running user code.")
+	f(why(cause(500, 0, user), cause(300, 0, irq), cause(200, 0, unknown)),
+		"50 % of the slow spans' time is running user code; this could be otherwise, "+
+			"since 20 % of the slow spans' time is unknown (events lost).")
+	f(why(cause(1000, 0, unknown)),
+		"No cause is known: 100 % of the slow spans' time is unknown (events lost).")
+	doubtful := why(cause(800, 0, user), cause(200, 0, irq))
+	doubtful.Doubtful = result.WhySpans{Spans: 1, NS: 100}
+	f(doubtful, "80 % of the slow spans' time is running user code.")
+	doubtful.Doubtful = result.WhySpans{Spans: 3, NS: 300}
+	f(doubtful, "80 % of the slow spans' time is running user code; this could be otherwise, "+
+		"since 3 of 10 slow spans are in doubt.")
+	chain := cause(900, 0, wait, result.WhyLink{Task: worker, Kind: result.WhyBehind, Whom: other, Foreign: true})
+	f(why(chain, cause(100, 0, user)),
+		"90 % of the slow spans' time is waiting for worker (pipe), which was runnable behind "+
+			"cc1 of another process.")
+}
+
+// Lines end at the width where words allow it.
+func TestWrap(t *testing.T) {
+	text := "waiting for worker (pipe) > disk vda read, device > a_very_long_word_that_cannot_be_broken_anywhere"
+	for width := 24; width < 120; width++ {
+		lines := wrap(text, width)
+		for _, l := range lines {
+			if len(l) > width && strings.Contains(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(l), ">")), " ") {
+				t.Errorf("width %d: got %q", width, l)
+			}
+		}
+		if got := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); got != text {
+			t.Errorf("width %d: got %q, want %q", width, got, text)
+		}
+	}
+}
