@@ -43,8 +43,8 @@ func TestPhrases(t *testing.T) {
 	same(result.WhyLink{Kind: result.WhyQuota, What: "/a"}, "held by the CPU quota of /a")
 	f(result.WhyLink{Kind: result.WhyIdle}, "idle CPU slow to wake", "waiting for an idle CPU to wake")
 	f(result.WhyLink{Kind: result.WhyFutex, What: "0x7f12"}, "futex 0x7f12", "waiting for futex 0x7f12")
-	f(result.WhyLink{Kind: result.WhyLock, What: "in vfs_read", Whom: worker},
-		"kernel lock in vfs_read, held by worker/12", "waiting for kernel lock in vfs_read, held by worker/12")
+	f(result.WhyLink{Kind: result.WhyLock, What: "in f", Whom: worker}, "kernel lock in f, held by worker/12",
+		"waiting for kernel lock in f, held by worker/12")
 	f(result.WhyLink{Kind: result.WhyDisk, What: "vda read, queue"}, "disk vda read, queue",
 		"waiting for disk vda read, queue")
 	f(result.WhyLink{Kind: result.WhyNetwork, What: "a packet", Whom: other, Foreign: true},
@@ -203,24 +203,55 @@ func TestConclusion(t *testing.T) {
 	doubtful.Doubtful = result.WhySpans{Spans: 3, NS: 300}
 	f(doubtful, "80 % of the slow spans' time is running user code; this could be otherwise, "+
 		"since 3 of 10 slow spans are in doubt.")
-	chain := cause(900, 0, wait, result.WhyLink{Task: worker, Kind: result.WhyBehind, Whom: other, Foreign: true})
-	f(why(chain, cause(100, 0, user)),
+	behind := result.WhyLink{Task: worker, Kind: result.WhyBehind, Whom: other, Foreign: true}
+	f(why(cause(900, 0, wait, behind), cause(100, 0, user)),
 		"90 % of the slow spans' time is waiting for worker (pipe), which was runnable behind "+
 			"cc1 of another process.")
 }
 
 // Lines end at the width where words allow it.
 func TestWrap(t *testing.T) {
-	text := "waiting for worker (pipe) > disk vda read, device > a_very_long_word_that_cannot_be_broken_anywhere"
+	text := "waiting for worker (pipe) > disk vda read, device > " + strings.Repeat("unbroken", 6)
 	for width := 24; width < 120; width++ {
 		lines := wrap(text, width)
 		for _, l := range lines {
-			if len(l) > width && strings.Contains(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(l), ">")), " ") {
+			words := strings.TrimPrefix(strings.TrimSpace(l), "> ")
+			if len(l) > width && strings.Contains(words, " ") {
 				t.Errorf("width %d: got %q", width, l)
 			}
 		}
 		if got := strings.Join(strings.Fields(strings.Join(lines, " ")), " "); got != text {
 			t.Errorf("width %d: got %q, want %q", width, got, text)
 		}
+	}
+}
+
+// Widths of the flame graph are the time of all slow spans, also of those whose parts are gone.
+func TestFlameIsWhole(t *testing.T) {
+	slowest := span(part(100, user), part(900, wait, reads))
+	w := &result.Why{Name: "why", Slowest: []*result.WhySpan{slowest}, Causes: []result.WhyCause{
+		cause(300, 0, user), cause(900, 0, wait, reads), cause(50, 0, irq)}}
+	w.Slow = result.WhySpans{Spans: 2, NS: 1250}
+	s := Flame(w)
+	got := map[string]int64{}
+	for _, x := range s.Samples {
+		path := x.Key[0].String()
+		for i := len(x.Frames) - 1; i >= 0; i-- {
+			path += ";" + x.Frames[i].Symbol
+		}
+		got[path] += x.Value
+	}
+	want := map[string]int64{"read;user code": 300, "read;interrupt ahci": 50,
+		"read;waiting for worker (pipe);worker;disk vda read, device": 900}
+	if len(got) != len(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for path, ns := range want {
+		if got[path] != ns {
+			t.Errorf("%s: got %d, want %d", path, got[path], ns)
+		}
+	}
+	if _, total := s.Total(); total != w.Slow.NS {
+		t.Errorf("in all: got %d, want %d", total, w.Slow.NS)
 	}
 }
