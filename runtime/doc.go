@@ -54,9 +54,9 @@
 //	fold       a state machine for each key, which emits events
 //	silence    times in which a key has no events, whatever order these come in
 //	sql        events as rows of tables, and questions to them
+//	story      where the time of slow spans went, in words
 //	timeline   what happened when: slices, instants, switches, wake-ups, counters
 //	output     results in the forms of other tools, a package for each
-//	story      where the time of slow spans went, in words
 //	render     results as text, JSON, CSV, Markdown
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
 //	naming     stacks to functions: what names need, and how long it is kept

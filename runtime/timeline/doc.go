@@ -21,6 +21,8 @@
 //	                              a duration; an instant on the thread if not
 //	other events                  Instant on the thread
 //	tables of intervals           Counter for each number of a row
+//	explained spans               Slice on the thread, those of its causes below it, and a
+//	                              flow to what the thread did that was waited for
 //
 // Slices that overlap get tracks beside each other, so that on every track begin and end
 // are balanced and times only grow.

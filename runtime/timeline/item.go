@@ -107,7 +107,8 @@ const (
 
 // A Writer writes items in some form. Its first error stays; later calls do nothing.
 type Writer interface {
-	// Write takes items in the order of their ends.
+	// Write takes items in the order of their ends. Spans that are explained, which takes a
+	// while, come later: on tracks of their own, in the order of their beginnings.
 	Write(it *Item)
 	// Rename says that a track which was used has another name now.
 	Rename(t *Track)

@@ -90,9 +90,9 @@ var layers = [][]string{
 	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.
 	{"runtime/output/speedscope"},
+	{"runtime/story"}, // where time went, in words
 	{"runtime/timeline"},
 	{"runtime/output/perfetto", "runtime/output/firefox"},
-	{"runtime/story"}, // where time went, in words
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},
