@@ -70,7 +70,7 @@ func (r *record) lay() {
 		switch {
 		case f.F.Read != nil && f.F.Kind == event.Str:
 			s.text, s.size = true, env{}.fieldRoom(f)
-		case f.F.Place == event.InMember && f.F.Member.OfContext():
+		case f.F.Place == event.InMember && (f.F.Member.OfContext() || f.F.Member == event.MemberCgroup):
 			s.size = 8
 		case f.F.Place == event.InMember && f.F.Member.OfRegister():
 			s.argument()

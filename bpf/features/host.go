@@ -52,6 +52,9 @@ type Host struct {
 	// Event finds the number of a tracepoint; nil if nobody knows any.
 	Event func(system, name string) (id uint64, ok bool)
 
+	// NoCgroup says why programs do not know the cgroup that samples tell; "" if they do.
+	NoCgroup string
+
 	// AsRaw loads every program as one of a raw tracepoint whose arguments
 	// are the record: a test can run such a program without an event.
 	AsRaw bool
@@ -164,6 +167,9 @@ func Find(r kernel.Roots) (*Host, error) {
 		NeedResched: needResched(v),
 		LazyResched: lazyResched(r, v),
 		Event:       tracefs.EventID,
+	}
+	if mounts, err := kernel.ReadMounts(r); err == nil && mounts.PerfEventV1 != "" {
+		h.NoCgroup = "the cgroups of samples are those of version 1, of which programs know nothing"
 	}
 	if kernel.HasBTF(r) {
 		h.Offset, h.Function, h.Variable = types.LookUps()

@@ -18,10 +18,11 @@ import (
 // Members are the sample members of a program, and where they are.
 type Members struct {
 	hook  *Hook
-	wants struct{ pid, cpu, time bool }
+	wants struct{ pid, cpu, time, cgroup bool }
 
 	// Places on the stack; 0 is not fetched.
 	pid, cpu int16
+	cgroup   int16
 	time     int16
 	function int16
 	context  map[event.Member]int16
@@ -38,6 +39,8 @@ func (m *Members) Foresee(nodes ...expr.Node) {
 			case f.Part == expr.Start:
 			case f.Is(event.MemberCPU):
 				m.wants.cpu = true
+			case f.Is(event.MemberCgroup):
+				m.wants.cgroup = true
 			case IsStack(f):
 				// Only the addresses of a process are those of a process.
 				m.wants.pid = m.wants.pid || m.hook.Event.Stack == nil || m.hook.Event.Stack.User
@@ -71,6 +74,14 @@ func (m *Members) Check(t *load.Target, only []int, exit assembler.Label) {
 	ranges := load.Ranges(t.CPUs, only)
 	if len(ranges) > load.Listed*8 {
 		assembler.Refuse("CPUs in %d ranges", len(ranges))
+	}
+	if m.wants.cgroup {
+		if no := m.hook.Host.NoCgroup; no != "" {
+			assembler.Refuse("%s", no)
+		}
+		c.Call(asm.FnGetCurrentCgroupId)
+		m.cgroup = c.Alloc(8)
+		c.Store(m.cgroup, asm.R0)
 	}
 	if m.wants.cpu || ranges != nil {
 		c.Call(asm.FnGetSmpProcessorId)
@@ -143,6 +154,11 @@ func (m *Members) Read(dst asm.Register, f *event.Field) {
 		c.Emit(asm.LoadMem(dst, asm.R10, m.PidTgid()+4, asm.Word))
 	case event.MemberCPU:
 		c.Load(dst, m.processor())
+	case event.MemberCgroup:
+		if m.cgroup == 0 {
+			panic("BUG: the cgroup was not foreseen")
+		}
+		c.Load(dst, m.cgroup)
 	case event.MemberAddr:
 		if m.hook.Kind != ebpf.PerfEvent {
 			assembler.Refuse("%s: only samples have it", f.Name)

@@ -150,7 +150,7 @@ func (c *common) checkTarget() error {
 	switch {
 	case len(named) > 1:
 		return usagef("attach", "target", "got %s", strings.Join(named, " and ")).
-			WithHint("give one of -p, -t and --cgroups")
+			WithHint("give one of -p, -t and --cgroups (or --container, --pod, --unit)")
 	case t.System && len(named) > 0:
 		return usagef("option", "--system", "%s is given too", named[0]).WithHint("leave one of them out")
 	}

@@ -133,7 +133,8 @@ func newFlags(own *option.Set) *flags {
 }
 
 // namesTasks are the options that say which tasks to observe.
-var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "inherit": true, "ptrace": true}
+var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "container": true,
+	"pod": true, "unit": true, "inherit": true, "ptrace": true}
 
 // ownFlag is the flag of a script's option.
 func ownFlag(o *option.Option, common []*flag) *flag {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/runtime/cgroup"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/output/parquet"
 	"ppscript/runtime/perf"
@@ -56,6 +57,12 @@ func (c *common) targetOptions() []*flag {
 			help: "threads to observe"},
 		{name: "cgroups", metavar: "NAME,...", recorded: true, read: c.readCgroups,
 			help: "cgroups to observe: names or patterns"},
+		{name: "container", metavar: "NAME,...", recorded: true, read: c.readOwners(cgroup.Container),
+			help: "containers to observe: names, ids, or first digits of ids"},
+		{name: "pod", metavar: "NS/NAME,...", recorded: true, read: c.readOwners(cgroup.Pod),
+			help: "pods of this node to observe: by namespace and name, or uid"},
+		{name: "unit", metavar: "NAME,...", recorded: true, read: c.readOwners(cgroup.Unit),
+			help: "systemd units to observe: services, scopes, slices with all that is in them"},
 		{name: "inherit", recorded: true, read: c.readInherit,
 			help: "follow the children of what is observed"},
 		{name: "ptrace", read: c.readInherit,
@@ -206,6 +213,27 @@ func (c *common) readCgroups(r *reader, f *flag) {
 					WithHint("list them: find /sys/fs/cgroup -type d"))
 			}
 			c.target.Cgroups = append(c.target.Cgroups, name)
+		}
+	}
+}
+
+// readOwners reads names of containers, pods or units: their cgroups are observed, with
+// all cgroups in them.
+func (c *common) readOwners(kind cgroup.Kind) func(r *reader, f *flag) {
+	return func(r *reader, f *flag) {
+		if len(f.texts) == 0 {
+			return
+		}
+		names := cgroup.OpenNames("/")
+		defer names.Close()
+		for name := range strings.SplitSeq(strings.Join(f.texts, ","), ",") {
+			paths, err := cgroup.Find(kind, name, names)
+			if err != nil {
+				r.fail(err)
+			}
+			for _, path := range paths {
+				c.target.Cgroups = append(c.target.Cgroups, cgroup.Pattern(path))
+			}
 		}
 	}
 }

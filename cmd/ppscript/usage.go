@@ -42,7 +42,7 @@ Examples
     ppscript trace -e sched:sched_wakeup -N 10
     ppscript -c 'tracepoint("sched:sched_wakeup").by("comm").count().top(10)' -- make
 
-Every script has more options: where to look (-C, -p, -t, --cgroups, --input), how long (-i, --duration, -N), where results go (-o, --format, --flame-graph). All of them: ppscript --help-all
+Every script has more options: where to look (-C, -p, -t, --cgroups, --unit, --container, --pod, --input), how long (-i, --duration, -N), where results go (-o, --format, --flame-graph). All of them: ppscript --help-all
 `
 
 // usage is the help for a user who names no subject; all is

@@ -6,7 +6,7 @@
 // CRI-O, podman, LXC, systemd-nspawn and the kubelet, with the systemd driver and with
 // that of the cgroup file system; systemd's services, scopes and slices.
 //
-//	t, err := cgroup.Open(kernel.Roots{}, mounts)
+//	t, err := cgroup.Open(kernel.Roots{})
 //	t.Made(id, path)               // for each PERF_RECORD_CGROUP
 //	f := t.At(id)                  // for each event
 //	f.Unit                         // "nginx.service"

@@ -73,7 +73,7 @@ func find(root, name string) ([]string, error) {
 		return diag.Errorf(diag.Attach, "attach", "cgroup "+name, "no such cgroup below %s%s", root,
 			diag.DidYouMean(name, pathsBelow(root))).WithHint("list them with: find %s -type d", root)
 	}
-	if !strings.ContainsAny(name, "{}[]()|*+?^$") {
+	if !strings.ContainsAny(name, special) {
 		dir := filepath.Join(root, filepath.Clean("/"+name))
 		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 			return nil, none()
@@ -95,6 +95,24 @@ func find(root, name string) ([]string, error) {
 		return nil, none()
 	}
 	return dirs, nil
+}
+
+// special are the characters that make a name a pattern.
+const special = "{}[]()|*+?^$"
+
+// Pattern is a name for Dirs that means the cgroup at a path alone.
+func Pattern(path string) string {
+	if !strings.ContainsAny(path, special) {
+		return path
+	}
+	var b strings.Builder
+	for _, c := range []byte(strings.TrimPrefix(path, "/")) {
+		if strings.IndexByte(`[]*^$.\`, c) >= 0 { // those that are special in a basic expression
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return "^" + b.String() + "$"
 }
 
 // pathsBelow are the paths of all cgroups below root but root itself.

@@ -69,7 +69,7 @@ func merge(f *Facts, text string) Facts {
 	if whole.Unknown {
 		whole = Facts{Path: f.Path}
 	}
-	unit := ""
+	unit, path := "", ""
 	for line := range strings.Lines(text) {
 		// ID:CONTROLLERS:PATH
 		list := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -83,12 +83,18 @@ func merge(f *Facts, text string) Facts {
 		if whole.Pod == "" {
 			whole.Pod = some.Pod
 		}
+		if list[1] == "perf_event" || path == "" && list[0] == "0" {
+			path = some.Path
+		}
 		if some.Unit != "" && (list[1] == "name=systemd" || unit == "" && list[0] == "0") {
 			unit = some.Unit
 		}
 	}
 	if unit != "" {
 		whole.Unit = unit
+	}
+	if whole.Path == "" {
+		whole.Path = path
 	}
 	return whole
 }

@@ -33,12 +33,13 @@ type Table struct {
 
 	known atomic.Pointer[map[uint64]*Facts] // replaced as a whole
 
-	mu    sync.Mutex
-	order []uint64 // of known, by when they came
-	// legacy are processes where containers and units are in hierarchies of their own.
-	legacy *processes
-	// OnNew is told of cgroups with a container or a pod, for their names; nil is not.
-	OnNew func(*Facts)
+	mu        sync.Mutex
+	order     []uint64   // of known, by when they came
+	processes *processes // nil in a recording
+	// legacy says that containers and units may have hierarchies of their own.
+	legacy bool
+	// onNew is told of cgroups with a container or a pod; nil is not.
+	onNew func(*Facts)
 }
 
 // Open makes the Table of this machine and learns the cgroups that there are.
@@ -48,12 +49,11 @@ func Open(roots kernel.Roots) (*Table, error) {
 		return nil, err
 	}
 	t := Empty()
+	t.processes = &processes{proc: roots.ProcPath(), facts: map[process]*aged{}}
 	if t.root = mounts.PerfCgroup(); t.root == "" {
 		return t, nil
 	}
-	if mounts.PerfEventV1 != "" {
-		t.legacy = &processes{proc: roots.ProcPath(), facts: map[process]*aged{}}
-	}
+	t.legacy = mounts.PerfEventV1 != ""
 	if t.from, err = unix.Open(t.root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		t.from = -1 // look-ups walk the tree
 	}
@@ -92,10 +92,40 @@ func (t *Table) At(id uint64) *Facts {
 // and containers have hierarchies of their own, of version 1, of the process itself.
 func (t *Table) Of(id uint64, pid int32, now int64) *Facts {
 	f := t.At(id)
-	if t.legacy == nil || pid <= 0 {
+	if !t.legacy || pid <= 0 {
 		return f
 	}
-	return t.legacy.of(f, id, pid, now)
+	return t.processes.of(f, id, pid, now)
+}
+
+// OfProcess is what a process tells of its cgroup at a time, where samples do not; nil if
+// it is gone, or of another machine.
+func (t *Table) OfProcess(pid int32, now int64) *Facts {
+	if t.processes == nil || pid < 0 {
+		return nil
+	}
+	f := t.processes.of(&Facts{}, 0, pid, now)
+	if f.Path == "" {
+		return nil
+	}
+	return f
+}
+
+// Announce has see told of each cgroup of a container or a pod, those that are known
+// already too. It must not wait.
+func (t *Table) Announce(see func(*Facts)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onNew = see
+	for _, f := range *t.known.Load() {
+		t.announce(f)
+	}
+}
+
+func (t *Table) announce(f *Facts) {
+	if t.onNew != nil && !f.Unknown && (f.Container != "" || f.Pod != "") {
+		t.onNew(f)
+	}
 }
 
 // Made says that the cgroup with a number has been made.
@@ -134,9 +164,7 @@ func (t *Table) add(some map[uint64]*Facts) {
 			t.order = append(t.order, id)
 		}
 		all[id] = f
-		if t.OnNew != nil && !f.Unknown && (f.Container != "" || f.Pod != "") {
-			t.OnNew(f)
-		}
+		t.announce(f)
 	}
 	if over := len(t.order) - most; over > 0 {
 		over += most / 8 // so that it is not done each time

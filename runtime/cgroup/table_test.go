@@ -68,7 +68,11 @@ func TestCgroupsByNumber(t *testing.T) {
 	unit, container := top+"/a.service", top+"/docker-"+id+".scope"
 	made(t, root, unit, container) // after the scan
 	var told []string
-	table.OnNew = func(f *Facts) { told = append(told, f.Container) }
+	table.Announce(func(f *Facts) {
+		if f.Container == id {
+			told = append(told, f.Container)
+		}
+	})
 	dead := numberOf(t, root+container)
 	units := map[string]string{unit: "a.service", container: "docker-" + id + ".scope", "/": ""}
 	for path, want := range units {
@@ -101,7 +105,7 @@ func TestCgroupsByNumber(t *testing.T) {
 	if f := again.At(dead); f.Container != id {
 		t.Errorf("after it was told: got %+v", *f)
 	}
-	if n := testing.AllocsPerRun(100, func() { table.Of(dead, 1, 0) }); n > 0 && table.legacy == nil {
+	if n := testing.AllocsPerRun(100, func() { table.Of(dead, 1, 0) }); n > 0 && !table.legacy {
 		t.Errorf("got %v allocations for a cgroup that is known, want none", n)
 	}
 }
@@ -137,7 +141,7 @@ func TestProcessesOfVersion1(t *testing.T) {
 	pid("8", "3:perf_event:/\n1:name=systemd:/user.slice/user-0.slice/session-1.scope\n")
 	table := Empty()
 	table.Made(1, "/")
-	table.legacy = &processes{proc: proc, facts: map[process]*aged{}}
+	table.legacy, table.processes = true, &processes{proc: proc, facts: map[process]*aged{}}
 	const second = int64(1e9)
 	for _, c := range []struct {
 		pid             int32
@@ -154,6 +158,20 @@ func TestProcessesOfVersion1(t *testing.T) {
 		}
 		if f := table.Of(1, c.pid, c.at); f.Container != c.container || f.Unit != c.unit || f.Path != "/" {
 			t.Errorf("process %d: got %+v, want %q, %q", c.pid, *f, c.container, c.unit)
+		}
+	}
+}
+
+// A path is a name for Dirs, whatever characters it has.
+func TestPathsAreNames(t *testing.T) {
+	_, mounts := here(t)
+	root := mounts.PerfCgroup()
+	for _, name := range []string{`plain`, `run-r1\x2d.scope`, `a*[b]`, `a{1}(x)|y+?$`, `^a.b`} {
+		path := fmt.Sprintf("/pp-name-%d-%s", os.Getpid(), name)
+		made(t, root, path, path+"x")
+		_, dirs, err := Dirs([]string{Pattern(path)})
+		if err != nil || len(dirs) != 1 || dirs[0] != root+path {
+			t.Errorf("%s: got %q, %v", path, dirs, err)
 		}
 	}
 }

@@ -22,6 +22,8 @@ type Demand struct {
 	Members map[event.Member]bool
 	// Raw says that somebody reads the tracepoint's own bytes.
 	Raw bool
+	// Cgroups says that somebody reads whose the events are.
+	Cgroups bool
 	// Traced says that a function asks whether threads are to be traced.
 	Traced bool
 	// Why says who needs time order; "" if nobody does.
@@ -37,6 +39,12 @@ func (d *Demand) Add(members ...event.Member) {
 		switch f {
 		case event.MemberDelay:
 			f = event.MemberTime
+		case event.MemberCommNoDigit:
+			f = event.MemberComm
+		case event.MemberCgroupPath, event.MemberContainer, event.MemberPod, event.MemberUnit:
+			// Where samples do not tell the cgroup, the process does.
+			d.Members[event.MemberTID], d.Cgroups = true, true
+			f = event.MemberCgroup
 		case event.MemberPID:
 			f = event.MemberTID // one member holds both
 		case event.MemberIRQsOff, event.MemberNeedResched:

@@ -62,6 +62,9 @@ type Stream struct {
 	// Comm names the thread of an event: from the event itself, from the
 	// comm records of the run, from /proc, else "pid-N". The session sets it.
 	Comm func(e *Event) string
+	// Cgroup tells of the event's cgroup, for members OfCgroup; false if nobody knows
+	// which it is. The session sets it where they are asked for.
+	Cgroup func(e *Event, f Member) (string, bool)
 }
 
 // Members fetches the rarely used members of a sample from its record.

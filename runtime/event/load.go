@@ -169,6 +169,14 @@ func (f *Field) Text(e *Event) []byte {
 		if f.Member == MemberComm && e.Stream != nil && e.Stream.Comm != nil {
 			return []byte(e.Stream.Comm(e))
 		}
+		if f.Member == MemberCommNoDigit && e.Stream != nil && e.Stream.Comm != nil {
+			return []byte(NoDigits(e.Stream.Comm(e)))
+		}
+		if f.Member.OfCgroup() && e.Stream != nil && e.Stream.Cgroup != nil {
+			if text, ok := e.Stream.Cgroup(e, f.Member); ok {
+				return []byte(text)
+			}
+		}
 		if f.Member >= MemberRead {
 			text, _ := f.read(e)
 			return text

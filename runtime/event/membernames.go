@@ -14,7 +14,7 @@ var memberNames = map[Member]string{
 	MemberAddr:      "addr",
 	MemberIP:        "ip",
 	MemberComm:      "comm (from comm records)",
-	MemberCgroup:    "cgroup",
+	MemberCgroup:    "cgroup_id",
 	MemberWeight:    "weight",
 	MemberDataSrc:   "data_src",
 	MemberPhysAddr:  "phys_addr",
@@ -43,3 +43,7 @@ func MembersText(members []Member) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// NoDigits is the name of a thread without the digits that end it: those of a pool have
+// one name then.
+func NoDigits(comm string) string { return strings.TrimRight(comm, "0123456789") }

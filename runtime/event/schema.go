@@ -67,6 +67,14 @@ const (
 	// Sizes of the pages that hold addr and ip, in bytes.
 	MemberDataPage
 	MemberCodePage
+	// Whose an event is, by MemberCgroup, as runtime/cgroup tells it: the path of its
+	// cgroup, the ids of its container and its pod, its systemd unit.
+	MemberCgroupPath
+	MemberContainer
+	MemberPod
+	MemberUnit
+	// MemberCommNoDigit is the name of a thread without the digits that end it.
+	MemberCommNoDigit
 )
 
 // Context members of the event that samples do not carry: programs in the
@@ -84,6 +92,9 @@ const (
 func (f Member) OfContext() bool {
 	return f >= MemberIRQsOff && f < endOfContextMembers || f >= MemberRead
 }
+
+// OfCgroup reports that a sample member is a text that tells of the event's cgroup.
+func (f Member) OfCgroup() bool { return f >= MemberCgroupPath && f <= MemberUnit }
 
 // OfEvent reports that an Event holds a sample member itself, without its record.
 func (f Member) OfEvent() bool {
@@ -309,7 +320,12 @@ var memberList = []Field{
 	{Name: "data_src", Type: "u64", Member: MemberDataSrc, Size: 8},
 	{Name: "phys_addr", Type: "u64", Member: MemberPhysAddr, Unit: AddressU, Size: 8},
 	{Name: "cpumode", Type: "u32", Member: MemberMode, Size: 4},
-	{Name: "cgroup", Type: "u64", Member: MemberCgroup, Size: 8},
+	{Name: "cgroup_id", Type: "u64", Member: MemberCgroup, Size: 8},
+	{Name: "cgroup", Type: "char[]", Kind: Str, Member: MemberCgroupPath},
+	{Name: "container", Type: "char[]", Kind: Str, Member: MemberContainer},
+	{Name: "pod", Type: "char[]", Kind: Str, Member: MemberPod},
+	{Name: "unit", Type: "char[]", Kind: Str, Member: MemberUnit},
+	{Name: "comm_nodigit", Type: "char[]", Kind: Str, Member: MemberCommNoDigit, Size: 16},
 	{Name: "data_page_size", Type: "u64", Member: MemberDataPage, Unit: SizeB, Size: 8},
 	{Name: "code_page_size", Type: "u64", Member: MemberCodePage, Unit: SizeB, Size: 8},
 	{Name: "stack", Type: "u32", Member: MemberCallchain, Size: 4},

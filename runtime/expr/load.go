@@ -174,12 +174,27 @@ func fieldStr(n *Field) strFn {
 			}
 			return fld.Text(e) // a program may have read it
 		}
+	case fld.Place == event.InMember && fld.Member.OfCgroup():
+		return func(f *Frame) []byte {
+			if e := f.part(part); e != nil && e.Stream != nil && e.Stream.Cgroup != nil {
+				if text, ok := e.Stream.Cgroup(e, fld.Member); ok {
+					return view(text)
+				}
+			}
+			f.Fail(ErrMissing)
+			return nil
+		}
 	case fld.Place == event.InMember:
+		short := fld.Member == event.MemberCommNoDigit
 		return func(f *Frame) []byte {
 			e := f.part(part)
-			if e == nil || e.Stream == nil || e.Stream.Comm == nil || fld.Member != event.MemberComm {
+			if e == nil || e.Stream == nil || e.Stream.Comm == nil ||
+				fld.Member != event.MemberComm && !short {
 				f.Fail(ErrMissing)
 				return nil
+			}
+			if short {
+				return view(event.NoDigits(e.Stream.Comm(e)))
 			}
 			return view(e.Stream.Comm(e))
 		}

@@ -11,6 +11,7 @@ type Services struct {
 	Ksym        func(addr uint64) string          // kernel function; the address in hex if there is none
 	KsymOffset  func(addr uint64) string          // the same with +offset
 	Comm        func(tid int32) string            // name of a thread
+	NameOf      func(id string) (string, bool)    // name of a container or a pod
 	SyscallName func(nr int64) string             // "read"
 	ExitReason  func(isa, code int64) string      // KVM exit reason; isa 1 VMX, 2 SVM, 3 ARM
 	Kernel      *Kernel                           // the memory of the kernel, by its types

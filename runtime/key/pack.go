@@ -36,6 +36,9 @@ func ValueOf(p *expr.Program, n int64) event.Value {
 	return t.Number(n)
 }
 
+// AppendText packs a text as Append does.
+func AppendText(dst []byte, s string) []byte { return appendText(dst, s) }
+
 func appendText[T string | []byte](dst []byte, s T) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
 	return append(dst, s...)

@@ -3,6 +3,7 @@ package perf
 import (
 	"os"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -36,4 +37,21 @@ func (a *attachment) cgroups(names []string, cpus []int) error {
 		}
 	}
 	return nil
+}
+
+// TellsCgroups reports that samples have their cgroup, and that cgroups that are made have
+// records: Linux 5.7, if it counts by cgroup.
+func TellsCgroups() bool {
+	a := unix.PerfEventAttr{
+		Type:        unix.PERF_TYPE_SOFTWARE,
+		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Config:      unix.PERF_COUNT_SW_DUMMY,
+		Sample_type: unix.PERF_SAMPLE_CGROUP,
+		Bits:        unix.PerfBitDisabled | unix.PerfBitExcludeKernel | unix.PerfBitTask | bitCgroup,
+	}
+	fd, err := unix.PerfEventOpen(&a, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err == nil
 }

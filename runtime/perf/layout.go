@@ -151,7 +151,7 @@ func sampleTypeFor(members ...event.Member) uint64 {
 		switch f {
 		case event.MemberTime:
 			bits |= unix.PERF_SAMPLE_TIME
-		case event.MemberPID, event.MemberTID, event.MemberComm:
+		case event.MemberPID, event.MemberTID, event.MemberComm, event.MemberCommNoDigit:
 			bits |= unix.PERF_SAMPLE_TID
 		case event.MemberCPU:
 			bits |= unix.PERF_SAMPLE_CPU

@@ -44,11 +44,13 @@ type deferredCol struct {
 	prog   *expr.Program
 	leaves []*expr.Field
 	words  []*expr.Program // constant texts, of which the kernel has the number
+	// noDigits says that the digits that end the kernel's text are left out.
+	noDigits bool
 }
 
 // same reports that two columns mean the same, of whatever events.
 func (c *deferredCol) same(o *deferredCol) bool {
-	return c.prog == nil && o.prog == nil && c.text == o.text &&
+	return c.prog == nil && o.prog == nil && c.text == o.text && c.noDigits == o.noDigits &&
 		slices.EqualFunc(c.words, o.words, func(a, b *expr.Program) bool {
 			return a.Node.String() == b.Node.String()
 		})
@@ -86,7 +88,13 @@ func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (
 				add(expr.Build(number))
 				continue
 			}
-			if HostCall(n) == nil {
+			if f, ok := n.(*expr.Field); ok && f.Is(event.MemberCommNoDigit) {
+				some = true
+				d.cols = append(d.cols, deferredCol{text: true, noDigits: true})
+				add(expr.Build(&expr.Field{F: comm, Part: f.Part}))
+				continue
+			}
+			if HostCall(n) == nil && !asksCgroup(n) {
 				d.cols = append(d.cols, deferredCol{text: n.Type().Kind == expr.Str})
 				add(p)
 				continue
@@ -127,6 +135,30 @@ func (d *deferred) share(numbers *agg.Spec, o *deferred, stream int) bool {
 	return true
 }
 
+// comm and cgroupID are the members that others are computed from.
+var (
+	comm     = member("_comm")
+	cgroupID = member("cgroup_id")
+)
+
+func member(name string) *event.Field {
+	f, ok := new(event.Schema).Field(name)
+	if !ok {
+		panic("BUG: no member " + name)
+	}
+	return f
+}
+
+// asksCgroup reports that n asks whose an event is, which only ppscript knows.
+func asksCgroup(n expr.Node) bool {
+	for _, f := range expr.UsesOf(n).Fields {
+		if f.F.Place == event.InMember && f.F.Member.OfCgroup() {
+			return true
+		}
+	}
+	return false
+}
+
 // maxWords bounds the constant texts that a column chooses from.
 const maxWords = 256
 
@@ -156,7 +188,7 @@ func choice(n expr.Node) (number expr.Node, words []*expr.Program) {
 		return nil
 	}
 	number = numbered(n)
-	if number == nil || len(texts) > maxWords || HostCall(number) != nil {
+	if number == nil || len(texts) > maxWords || HostCall(number) != nil || asksCgroup(number) {
 		return nil, nil
 	}
 	for _, s := range texts {
@@ -184,6 +216,9 @@ func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, e
 	var leaves []*expr.Field
 	var err error
 	add := func(f *expr.Field) {
+		if f.F.Place == event.InMember && f.F.Member.OfCgroup() {
+			f = &expr.Field{F: cgroupID, Part: f.Part}
+		}
 		for _, have := range leaves {
 			if have.F == f.F && have.Part == f.Part {
 				return
@@ -226,7 +261,10 @@ func settable(f *event.Field) bool {
 	case event.InSlot:
 		return f.Kind == event.Int
 	case event.InMember:
-		return f.Member == event.MemberPID || f.Member == event.MemberTID || f.Member == event.MemberCPU
+		switch f.Member {
+		case event.MemberPID, event.MemberTID, event.MemberCPU, event.MemberCgroup:
+			return true
+		}
 	}
 	return false
 }
@@ -279,6 +317,10 @@ func (d *Keys) Key(row []byte) ([]byte, bool) {
 			if col.text {
 				n = 4 + int(binary.LittleEndian.Uint32(rest))
 			}
+			if col.noDigits {
+				packed, rest = key.AppendText(packed, event.NoDigits(string(rest[4:n]))), rest[n:]
+				continue
+			}
 			packed, rest = append(packed, rest[:n]...), rest[n:]
 			continue
 		}
@@ -309,12 +351,37 @@ func (d *Keys) set(l *expr.Field, v uint64) {
 		e.TID = int32(v)
 	case event.MemberCPU:
 		e.CPU = int32(v)
+	case event.MemberCgroup:
+		cgroupOf(e).id = v
 	default:
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], v)
 		copy(e.Raw[l.F.Offset:l.F.Offset+l.F.Size], b[:])
 	}
 }
+
+// A keyCgroup is the Members of a made event: they tell its cgroup.
+type keyCgroup struct{ id uint64 }
+
+// cgroupOf is the cgroup of a made event. The event gets a stream of its own with the first
+// one; it then has what the session has given that of the instance.
+func cgroupOf(e *event.Event) *keyCgroup {
+	own, ok := e.Stream.Members.(*keyCgroup)
+	if !ok {
+		own = &keyCgroup{}
+		stream := *e.Stream
+		stream.Members, e.Stream = own, &stream
+	}
+	return own
+}
+
+// Member implements event.Members.
+func (c *keyCgroup) Member(_ *event.Event, f event.Member) (uint64, bool) {
+	return c.id, f == event.MemberCgroup
+}
+
+// Callchain implements event.Members.
+func (c *keyCgroup) Callchain(*event.Event) []uint64 { return nil }
 
 // finish settles the events that keys are evaluated on.
 func (d *deferred) finish(self *event.Stream, part func(expr.Part) *event.Schema) {

@@ -179,7 +179,8 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	}
 	add := func(f *expr.Field) {
 		switch place := f.F.Place; {
-		case place == event.InMember && f.F.Member == event.MemberComm:
+		case place == event.InMember &&
+			(f.F.Member == event.MemberComm || f.F.Member == event.MemberCommNoDigit):
 			named = true
 		case place == event.InMember && f.F.Operand() != nil && f.F.Operand().Constant():
 		case place == event.InMember && f.F.Member == event.MemberCallchain && p.start != nil:

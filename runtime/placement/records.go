@@ -206,7 +206,10 @@ func (c *projector) fields() error {
 			case f.F.Read != nil: // see reads
 			case place == event.InMember && f.F.Member.OfContext():
 				contexts[f.F] = true
-			case place == event.InMember && f.F.Member == event.MemberComm:
+			case place == event.InMember && (f.F.Member == event.MemberCgroup || f.F.Member.OfCgroup()):
+				contexts[cgroupID] = true
+			case place == event.InMember &&
+				(f.F.Member == event.MemberComm || f.F.Member == event.MemberCommNoDigit):
 				named = true
 			case place == event.InMember && f.F.Member.OfRegister():
 				want[f.F] = true

@@ -50,7 +50,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
 		prints: view.Prints{Raw: env.Raw}}
 	if env.Services != nil {
-		b.prints.Function = env.Services.KsymOffset
+		b.prints.Function, b.prints.NameOf = env.Services.KsymOffset, env.Services.NameOf
 	}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.

@@ -40,7 +40,7 @@ func (b *builder) needs() error {
 		p.SampleMembers = append(p.SampleMembers, f)
 	}
 	slices.Sort(p.SampleMembers)
-	p.Watch = n.Traced
+	p.Watch, p.Cgroups = n.Traced, n.Cgroups
 	p.Order, p.OrderWhy = n.Why != "", n.Why
 	for _, e := range p.Events {
 		e.NoRaw, e.inner = !n.Raw, b.served[e.Stream.Index]

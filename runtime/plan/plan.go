@@ -43,6 +43,8 @@ type Needs struct {
 	OrderWhy string
 	// Comm says that names of threads are needed.
 	Comm bool
+	// Cgroups says that it is asked whose the events are.
+	Cgroups bool
 	// HasStacks says that events are opened with their stacks, Mappings that
 	// addresses of user code will have to be named.
 	HasStacks bool

@@ -21,6 +21,7 @@ type env struct {
 	rec     *recordings
 	events  *catalog
 	tasks   *task.Table
+	cgroups cgroups
 	watch   watched.Set
 	refused map[string]bool // events whose filter the kernel refused
 	// sender is the programs that send events; nil if there are none, and
@@ -49,7 +50,7 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 }
 
 func (w *env) close() error {
-	return errors.Join(w.events.here.Close(), w.rec.close())
+	return errors.Join(w.events.here.Close(), w.rec.close(), w.cgroups.close())
 }
 
 func (w *env) env(cfg *Config) plan.Env {
@@ -80,6 +81,7 @@ func (w *env) services() *expr.Services {
 	if s.Comm == nil {
 		s.Comm = w.tasks.Comm
 	}
+	s.NameOf = w.cgroups.show
 	if s.SyscallName == nil {
 		s.SyscallName = func(nr int64) string { return kernel.SyscallName(w.rec.arch(), nr) }
 	}

@@ -33,6 +33,7 @@ type kernelRun struct {
 	watch *perf.Watch
 	hooks *perf.Hooks // events that perf samples; nil if there are none
 	side  *sideBand   // nil if nobody must know what processes map
+	made  *sideBand   // of cgroups; nil if nobody asks for them
 	swept time.Time
 	quiet quiet
 	// hidden is how many events about ppscript itself were not counted by stack.
@@ -176,9 +177,12 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if r.plan.Mappings {
-		if k.side, err = openSideBand(ctx, t, k.watch); err != nil {
+		if k.side, err = openSideBand(ctx, t, r.env.cgroups.told(r.plan), k.watch); err != nil {
 			return &errHere{err}
 		}
+	}
+	if err = k.watchCgroups(ctx, r); err != nil {
+		return &errHere{err}
 	}
 	k.run.Places = r.env.perfConfig(r.plan).Events
 	k.plan.Image.Target.Root = k.watch.PID()
@@ -221,6 +225,9 @@ func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
 func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) error {
 	err := k.look(r, false)
 	if err != nil {
+		return err
+	}
+	if err := k.made.round(r.instance.Router.Events, false); err != nil {
 		return err
 	}
 	if k.hooks != nil {
@@ -328,6 +335,9 @@ func (k *kernelRun) stop(r *run) error {
 	if err := k.run.Stop(); err != nil {
 		return err
 	}
+	if err := k.made.round(r.instance.Router.Events, true); err != nil {
+		return err
+	}
 	return k.look(r, true)
 }
 
@@ -336,7 +346,7 @@ func (k *kernelRun) close() error {
 	if k.hooks != nil {
 		err = k.hooks.Close()
 	}
-	err = errors.Join(err, k.run.Close(), k.side.close())
+	err = errors.Join(err, k.run.Close(), k.side.close(), k.made.close())
 	if k.watch != nil {
 		err = errors.Join(err, k.watch.Close())
 	}

@@ -25,14 +25,14 @@ type sideBand struct {
 	over   bool
 }
 
-func openSideBand(ctx context.Context, of *perf.Target, loop *perf.Watch) (*sideBand, error) {
+func openSideBand(ctx context.Context, of *perf.Target, cgroups bool, loop *perf.Watch) (*sideBand, error) {
 	var target perf.Target
 	if len(of.PIDs) > 0 { // what others map is of no use, and wakes
 		target = perf.Target{PIDs: of.PIDs, Inherit: perf.Yes}
 	}
 	src, err := perf.Open(ctx, perf.Config{
 		Target:   target,
-		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true, Ksymbol: true},
+		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true, Ksymbol: true, Cgroup: cgroups},
 		Members:  []event.Member{}, Clock: perf.ClockMonotonic, Spool: spoolBytes / 4,
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			Mmap:     p.Mappings,
 			Ksymbol:  p.HasStacks || plan.Has[*plan.RecordOp](p),
 			BPF:      plan.Has[*plan.RecordOp](p),
-			Cgroup:   plan.Has[*plan.RecordOp](p),
+			Cgroup:   plan.Has[*plan.RecordOp](p) || w.cgroups.told(p),
 			TextPoke: plan.Has[*plan.RecordOp](p),
 			Events:   plan.Has[*plan.RecordOp](p),
 		},
@@ -41,6 +41,10 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	}
 	if p.Watch {
 		w.watch.Widen(&c)
+	}
+	if w.cgroups.aside {
+		c.Members = slices.DeleteFunc(slices.Clone(c.Members),
+			func(f event.Member) bool { return f == event.MemberCgroup })
 	}
 	if p.HasStacks || p.Mappings {
 		// Symbols and unwind tables are read as programs are seen for the first
@@ -152,7 +156,7 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 		to[st.Index] = []*event.Stream{own}
 		same = same && st.Index == own.Index
 		own.Members = st.Members
-		st.Comm, st.Title = own.Comm, own.Title
+		st.Comm, st.Cgroup, st.Title = own.Comm, own.Cgroup, own.Title
 	}
 	if in.Kernel.Sends() {
 		_, pairs := in.Kernel.Image.Pairs()
@@ -162,7 +166,7 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 			st, own := src.MadeStreams()[i], in.Streams()[of]
 			to[st.Index] = []*event.Stream{own}
 			same = same && st.Index == own.Index
-			st.Comm, st.Title = own.Comm, own.Title
+			st.Comm, st.Cgroup, st.Title = own.Comm, own.Cgroup, own.Title
 		}
 	}
 	return to, same

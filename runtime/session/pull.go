@@ -24,9 +24,11 @@ type remote struct {
 	name  string
 	file  *relay.Source
 	tasks *task.Table
-	shift event.Time
-	host  *wallclock.Host // what the guest's CPUs are on this machine; nil if it does not matter
-	sent  bool            // not a recording beside another
+	// cgroups are those of its machine.
+	cgroups cgroups
+	shift   event.Time
+	host    *wallclock.Host // what the guest's CPUs are on this machine; nil if it does not matter
+	sent    bool            // not a recording beside another
 }
 
 // pulled finds a source's events among those that are sent.
@@ -119,6 +121,9 @@ func (r *remote) source() event.Source {
 		}
 		if e.Kind != event.Sample && e.Kind != event.Lost {
 			r.tasks.Record(e)
+			if r.cgroups.record(e) {
+				e.Rec = nil // its numbers are none of ours
+			}
 			e.Kind = event.Other // threads of ours are none of its business
 		}
 	})
@@ -184,6 +189,9 @@ func (r *run) foreignNames() {
 			if m.gives(e) {
 				if m.host == nil {
 					own.Comm = m.tasks.Of
+				}
+				if r.plan.Cgroups {
+					own.Cgroup = m.cgroups.of
 				}
 				if m.sent {
 					r.results.foreign = append(r.results.foreign, own)

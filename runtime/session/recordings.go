@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 
+	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/relay"
@@ -60,7 +61,8 @@ func (r *recordings) close() error {
 }
 
 func (r *recordings) add(name string, file *relay.Source) *remote {
-	m := &remote{name: name, file: file, tasks: task.New(task.Options{NoProc: true})}
+	m := &remote{name: name, file: file, tasks: task.New(task.Options{NoProc: true}),
+		cgroups: cgroups{table: cgroup.Empty()}}
 	r.remotes = append(r.remotes, m)
 	return m
 }

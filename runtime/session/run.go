@@ -147,6 +147,9 @@ func (r *run) wall() func(event.Time) time.Time {
 // open opens what the plan asks for.
 func (r *run) open(ctx context.Context) (err error) {
 	p := r.plan
+	if err := r.env.cgroups.open(r.env, p); err != nil {
+		return err
+	}
 	if w := r.cfg.Target.Workload; w != nil {
 		w.Openers = len(plan.Of[*plan.CounterOp](p)) + min(1, len(p.Events))
 		if r.cfg.Options.Cost.evaluates() {
@@ -228,6 +231,9 @@ func (r *run) prepare() {
 	p, in := r.plan, r.instance
 	for _, st := range in.Streams() {
 		st.Comm = r.env.tasks.Of
+		if p.Cgroups {
+			st.Cgroup = r.env.cgroups.of
+		}
 	}
 	if p.Comm && r.in.live != nil {
 		r.env.tasks.ScanTarget(r.cfg.Target.PIDs, r.cfg.Target.TIDs)
@@ -286,6 +292,7 @@ func (r *run) side(e *event.Event) {
 			"may be missing; a larger -m gives them room")
 	}
 	r.env.tasks.Record(e)
+	r.env.cgroups.record(e)
 	r.stacks.record(e)
 	r.results.deliveries.side(e)
 	if r.plan.Watch {

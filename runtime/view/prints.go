@@ -21,6 +21,8 @@ type Prints struct {
 	Raw bool
 	// Function is the function of the kernel at an address; nil knows none.
 	Function func(addr uint64) string
+	// NameOf is the name of a container or a pod by its id; nil knows none.
+	NameOf func(id string) (string, bool)
 	// would is what interpreted programs, and the nodes of interpreted names, would be
 	// if they were compiled.
 	would map[any]expr.Node
@@ -106,6 +108,9 @@ func (p *Prints) By(n expr.Node) Show {
 		return nil
 	case f.Shown != nil:
 		return f.Shown
+	case p.NameOf != nil && f.Place == event.InMember &&
+		(f.Member == event.MemberContainer || f.Member == event.MemberPod):
+		return func(v event.Value) (string, bool) { return p.NameOf(v.String()) }
 	case f.Unit == event.AddressU && slices.Contains(codeFields, f.Name):
 		return p.code()
 	}
