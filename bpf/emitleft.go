@@ -26,11 +26,11 @@ type left struct {
 	feeds  []feed
 }
 
-// leftOf finds the source whose unpaired events are a stream.
-func (j *joinOp) leftOf(sources []*source, stream int) (source int, ok bool) {
-	for i, e := range sources {
-		if left := j.spec.Left; e.Stream < len(left) && left[e.Stream] != nil &&
-			left[e.Stream].Index == stream {
+// leftOf finds the input whose unpaired events are a stream.
+func (j *joinOp) leftOf(s *graph, stream int) (input int, ok bool) {
+	for i := range s.inputs() {
+		of, left := s.streamOf(i), j.spec.Left
+		if of < len(left) && left[of] != nil && left[of].Index == stream {
 			return i, true
 		}
 	}
@@ -38,8 +38,8 @@ func (j *joinOp) leftOf(sources []*source, stream int) (source int, ok bool) {
 }
 
 // leaving is where unpaired events of a stream go; nil if the join makes none of it.
-func (j *joinOp) leaving(sources []*source, stream int) *[]feed {
-	source, ok := j.leftOf(sources, stream)
+func (j *joinOp) leaving(s *graph, stream int) *[]feed {
+	source, ok := j.leftOf(s, stream)
 	if !ok {
 		return nil
 	}
@@ -57,6 +57,9 @@ func (l *left) record() *record { return l.feeds[0].emit }
 
 // prepareLeft settles what waits of events that may stay without a partner.
 func (s *graph) prepareLeft(j *joinOp, l *left) {
+	if s.sourceOf(l.source) == nil {
+		refuse("pairs, or what folds emit, are wanted that have no partner")
+	}
 	r := l.record()
 	if r.Whole || len(r.Texts) > 0 {
 		refuse("whole records of events without a partner")

@@ -27,6 +27,9 @@ const (
 
 // sends notes what waits of the starts of pairs that are sent.
 func (s *graph) sends(j *joinOp, p *pair, r *record) {
+	if s.sourceOf(p.start) == nil || s.sourceOf(p.end) == nil {
+		refuse("pairs leave the kernel whose events are pairs, or emitted by folds")
+	}
 	j.save(savedField{name: savedTask, field: tidNode, event: p.start, size: 8})
 	j.save(savedField{name: savedContext, field: cpuNode, event: p.start, size: 8})
 	j.flags = j.flags || r.Context

@@ -52,6 +52,12 @@ func (v env) room(n expr.Node) int {
 
 // fieldRoom is room for a field: all of a fixed one and its NUL.
 func (v env) fieldRoom(n *expr.Field) int {
+	if in, own, ok := v.ofEnd(n); ok {
+		return in.fieldRoom(own)
+	}
+	if room, ok := v.ofStart(n); ok {
+		return room
+	}
 	f := n.F
 	switch {
 	case n.View != expr.ViewValue || f.Kind != event.Str:
@@ -116,13 +122,25 @@ func (v env) called(n *expr.Field) int16 {
 // saved returns where a field of the pair's start is, and how many bytes; 0 if
 // it is not one of those.
 func (v env) saved(n *expr.Field) (at int16, size int) {
-	if v.pair == nil || n.Part != expr.Start {
-		return 0, 0
+	if f, i := v.waits(n); f != nil {
+		return v.pair.fields[i], f.size
 	}
+	return 0, 0
+}
+
+// waits finds what waits with the start as a field of it; nil if it is not one of those.
+func (v env) waits(n *expr.Field) (f *savedField, index int) {
+	if v.pair == nil {
+		return nil, 0
+	}
+	rest, start := n.Part.From(expr.Start)
+	if !start {
+		return nil, 0
+	}
+	name := savedName(&expr.Field{F: n.F, Part: rest, View: n.View})
 	for i := range v.pair.join.saved {
-		s := &v.pair.join.saved[i]
-		if s.event == v.pair.start && s.name == savedName(n) {
-			return v.pair.fields[i], s.size
+		if s := &v.pair.join.saved[i]; s.event == v.pair.start && s.name == name {
+			return s, i
 		}
 	}
 	panic("BUG: field " + n.F.Name + " of the start was not foreseen")

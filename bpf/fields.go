@@ -20,6 +20,13 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 		c.Load(dst, at)
 		return
 	}
+	if in, own, ok := e.env.ofEnd(n); ok {
+		outer := e.env
+		e.env = in
+		e.field(dst, own)
+		e.env = outer
+		return
+	}
 	f := n.F
 	if read := expr.ReadOf(f); read != nil {
 		e.readField(dst, read)
@@ -84,7 +91,7 @@ func savedName(n *expr.Field) string {
 	if n.F.Place == event.InMember {
 		s = string(rune('0'+n.F.Place)) + string(rune('a'+n.F.Member))
 	}
-	return s
+	return partName(n.Part) + s
 }
 
 // member reads a sample member: of the pair, or as the program fetched it.

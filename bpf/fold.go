@@ -51,6 +51,7 @@ type foldOp struct {
 	tasks  bool // kept with the task, not in a hash
 	holds  bool // numbers of stacks
 	swept  bool // in a hash that may be full one day: the oldest are given up
+	ready  bool // it is prepared
 }
 
 // Places in a state; then texts.
@@ -86,35 +87,16 @@ func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
 
 // stepsOf calls fn for each feed of f, with the source whose program has it.
 func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
-	for _, e := range s.sources {
-		for k := range e.feeds {
-			if e.feeds[k].fold == f {
-				fn(e, env{}, &e.feeds[k])
-			}
-		}
-	}
-	for _, j := range s.joins {
-		for _, p := range j.pairs {
-			for k := range p.feeds {
-				if p.feeds[k].fold == f {
-					pair := env{pair: &pairEnv{join: j, start: p.start}}
-					fn(s.sources[p.end], pair, &p.feeds[k])
-				}
-			}
-		}
-	}
-	for _, before := range s.folds {
-		for k := range before.feeds {
-			if to := &before.feeds[k]; to.fold == f {
-				out := env{out: &emitEnv{fold: before, sizes: before.emits}}
-				s.stepsOf(before, func(e *source, _ env, _ *feed) { fn(e, out, to) })
-			}
-		}
-	}
+	s.taking(func(to *feed) bool { return to.fold == f }, fn)
 }
 
-// prepareFold settles the layout of states and of emitted events.
+// prepareFold settles the layout of states and of emitted events, once.
 func (s *graph) prepareFold(f *foldOp, host *Host) {
+	if f.ready {
+		return
+	}
+	f.ready = true
+	s.prepareMakers(host, func(to *feed) bool { return to.fold == f })
 	f.rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
 		textcode.NoNUL(t)

@@ -173,7 +173,11 @@ func (g *gen) program(t *Target) {
 	if graph.counted && g.gate.counted == nil {
 		g.gate.count(load.StatTaken)
 	}
-	members.Now()
+	if len(graph.made) > 0 {
+		members.FetchTime()
+	} else {
+		members.Now()
+	}
 	g.image.Times = g.image.Times || members.WantsTime()
 
 	for i := range e.feeds {
@@ -196,7 +200,8 @@ func (g *gen) feed(f *feed) {
 		s := &sender{g.gate, f.emit, g.image.graph.sources[g.gate.eval.hook.Index]}
 		s.feed(f)
 	case f.join != nil:
-		j := &joiner{gate: g.gate, join: f.join, pairs: g.feed, kept: &g.image.graph.kept}
+		j := &joiner{gate: g.gate, join: f.join, input: f.input, pairs: g.feed, kept: &g.image.graph.kept,
+			chained: len(g.image.graph.made) > 0}
 		j.feed(f)
 	case f.fold != nil:
 		s := &folder{gate: g.gate, fold: f.fold, next: g.feed}

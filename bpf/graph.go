@@ -21,6 +21,7 @@ import (
 // A graph is a Part whose edges were followed.
 type graph struct {
 	sources []*source
+	made    []made
 	joins   []*joinOp
 	folds   []*foldOp
 	tables  []*load.Table
@@ -58,6 +59,7 @@ type feed struct {
 	args  []arg       // one for each of the table's arguments
 
 	join  *joinOp
+	input int // the number of the event for it
 	stage int // negative starts and ends nothing
 	key   expr.Node
 	role  expr.Node // nil is both
@@ -107,10 +109,11 @@ type joinOp struct {
 	// where their pairs are sent.
 	late map[int]bool
 	// ways are those of its pairs, if these are the events of many functions.
-	ways *ways
+	ways  *ways
+	ready bool // it is prepared
 }
 
-// A pair is what a start (by index in graph.sources) and an end make.
+// A pair is what a start and an end make, each of which is an input.
 type pair struct {
 	start, end int
 	feeds      []feed
@@ -129,6 +132,11 @@ func (p *Part) followed() *graph {
 		}
 	}
 
+	for _, e := range p.Edges {
+		if e.Join != nil && b.feeds[e.Stream] == nil && b.graph.madeOf(e.Stream) == nil {
+			b.graph.made = append(b.graph.made, made{stream: e.Stream})
+		}
+	}
 	// Operators come first: an edge may lead away from one that a later edge
 	// leads to.
 	for _, e := range p.Edges {
@@ -161,21 +169,28 @@ func (b *follower) operator(e *Edge) {
 		for i := range e.Join.In {
 			j.stages = max(j.stages, e.Join.In[i].Stage+1)
 		}
-		for s, start := range g.sources {
-			for e, end := range g.sources {
-				if pairsOf(j.spec, start.Stream, end.Stream) != nil {
-					j.pairs = append(j.pairs, pair{start: s, end: e})
+		for start := range g.inputs() {
+			for end := range g.inputs() {
+				if pairsOf(j.spec, g.streamOf(start), g.streamOf(end)) != nil {
+					j.pairs = append(j.pairs, pair{start: start, end: end})
 				}
 			}
 		}
 		for i := range j.pairs {
 			p := &j.pairs[i]
-			b.feeds[pairsOf(j.spec, g.sources[p.start].Stream, g.sources[p.end].Stream).Index] = &p.feeds
+			stream := pairsOf(j.spec, g.streamOf(p.start), g.streamOf(p.end)).Index
+			b.feeds[stream] = &p.feeds
+			if m := g.madeOf(stream); m != nil {
+				m.join, m.start, m.end = j, p.start, p.end
+			}
 		}
 		g.joins, b.joins[e.Join] = append(g.joins, j), j
 	case e.Fold != nil && b.folds[e.Fold] == nil:
 		f := &foldOp{spec: e.Fold, index: len(g.folds)}
 		g.folds, b.folds[e.Fold] = append(g.folds, f), f
+		if out := e.Fold.Out; out != nil && g.madeOf(out.Index) != nil {
+			g.madeOf(out.Index).fold = f
+		}
 	case e.Group != nil && b.tables[e.Group] == nil:
 		t := &load.Table{Spec: e.Group, Name: e.Name, Index: len(g.tables)}
 		g.tables, b.tables[e.Group] = append(g.tables, t), t
@@ -198,7 +213,7 @@ func (b *follower) from(e *Edge) *[]feed {
 		return feeds
 	}
 	for _, j := range b.graph.joins {
-		if feeds := j.leaving(b.graph.sources, e.Stream); feeds != nil {
+		if feeds := j.leaving(b.graph, e.Stream); feeds != nil {
 			if e.Send == nil {
 				refuse("%s works on events without a partner", e.Name)
 			}
@@ -207,10 +222,7 @@ func (b *follower) from(e *Edge) *[]feed {
 	}
 	for _, f := range b.graph.folds {
 		if f.spec.Out != nil && f.spec.Out.Index == e.Stream {
-			switch {
-			case e.Join != nil:
-				refuse("%s relates what a fold emits", e.Name)
-			case e.Fold != nil && f.spec.Flush != nil:
+			if (e.Fold != nil || e.Join != nil) && f.spec.Flush != nil {
 				refuse("%s works on what a flush function emits, which is made in ppscript", e.Name)
 			}
 			return &f.feeds
@@ -226,12 +238,12 @@ func (b *follower) feed(e *Edge) feed {
 	case e.Send != nil:
 		f.emit = &record{Record: e.Send}
 	case e.Join != nil:
-		if !slices.ContainsFunc(b.part.Events, func(ev *Event) bool { return ev.Stream == e.Stream }) {
-			refuse("a join of pairs")
-		}
-		f.join = b.joins[e.Join]
+		f.join, f.input = b.joins[e.Join], b.inputOf(e)
 		if e.Keep != nil {
 			f.keep = &record{Record: e.Keep}
+		}
+		if len(b.graph.made) > 0 && e.Keep != nil {
+			refuse("what happens around pairs, beside a join of pairs or of what a fold emits")
 		}
 		f.into(&e.Join.In[e.Stream])
 	case e.Fold != nil:
@@ -246,6 +258,22 @@ func (b *follower) feed(e *Edge) feed {
 		}
 	}
 	return f
+}
+
+// inputOf is the number of an edge's events for the join that it leads to. Many functions
+// have a stream each.
+func (b *follower) inputOf(e *Edge) int {
+	for i, s := range b.graph.sources {
+		if s.Stream == e.Stream {
+			return i
+		}
+	}
+	for i := range b.graph.made {
+		if b.graph.made[i].stream == e.Stream {
+			return len(b.graph.sources) + i
+		}
+	}
+	panic("BUG: an event from nowhere")
 }
 
 // untraced reports that the event starts and ends nothing.
@@ -304,13 +332,14 @@ func (s *graph) prepare(host *Host) {
 	for _, j := range s.joins {
 		s.prepareJoin(j, host)
 		for _, p := range j.pairs {
-			pair := env{pair: &pairEnv{join: j, start: p.start}}
 			for _, f := range p.feeds {
 				if f.emit != nil {
 					f.emit.layPair(j.spec.Nested, s.textRoom)
 				}
 				if f.table != nil {
-					feeds[f.table] = append(feeds[f.table], keyed{s.sources[p.end], pair, f.keys})
+					s.pairOrigins(j, p.start, p.end, func(e *source, in env) {
+						feeds[f.table] = append(feeds[f.table], keyed{e, in, f.keys})
+					})
 				}
 			}
 		}
@@ -329,7 +358,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, f := range s.folds {
 		s.prepareFold(f, host)
-		out := env{out: &emitEnv{fold: f, sizes: f.emits}}
+		out := f.outEnv()
 		s.stepsOf(f, func(e *source, _ env, _ *feed) {
 			for i := range f.feeds {
 				to := &f.feeds[i]
@@ -400,6 +429,20 @@ func (s *graph) nodes(i int) []expr.Node {
 				add(a.fn, a.where)
 			}
 		}
+		if f.join != nil {
+			for k := range f.join.pairs {
+				if p := &f.join.pairs[k]; p.end == f.input {
+					for to := range p.feeds {
+						reads(&p.feeds[to])
+					}
+				}
+			}
+			for _, sf := range f.join.saved {
+				if sf.event == f.input {
+					add(sf.field)
+				}
+			}
+		}
 		if f.fold == nil {
 			return
 		}
@@ -421,20 +464,6 @@ func (s *graph) nodes(i int) []expr.Node {
 	for k := range s.sources[i].feeds {
 		reads(&s.sources[i].feeds[k])
 	}
-	for _, j := range s.joins {
-		for k := range j.pairs {
-			if j.pairs[k].end == i {
-				for f := range j.pairs[k].feeds {
-					reads(&j.pairs[k].feeds[f])
-				}
-			}
-		}
-		for _, sf := range j.saved {
-			if sf.event == i {
-				add(sf.field)
-			}
-		}
-	}
 	for _, n := range slices.Clone(all) {
 		all = append(all, expr.Reads(n)...)
 	}
@@ -445,7 +474,7 @@ func (s *graph) nodes(i int) []expr.Node {
 type savedField struct {
 	name  string
 	field *expr.Field // as the start itself reads it
-	event int         // whose field it is; the same field of others is separate
+	event int         // the input whose field it is; the same field of others is separate
 	off   int         // in what waits
 	size  int
 	text  bool

@@ -28,7 +28,8 @@ import (
 // pairEnv is the scope of expressions on a pair.
 type pairEnv struct {
 	join   *joinOp
-	start  int     // index of the event
+	start  int     // the input
+	end    env     // what the end is, if operators made it
 	fields []int16 // places of join.saved
 	delay  int16
 	key    int16
@@ -39,23 +40,24 @@ type pairEnv struct {
 // savedLimit bounds the size of a waiting event; it is copied to the stack.
 const savedLimit = 192
 
-// prepareJoin settles the parts of a waiting event: the fields of starts that pairs read.
+// prepareJoin settles the parts of a waiting event, once: the fields of starts that pairs
+// read.
 func (s *graph) prepareJoin(j *joinOp, host *Host) {
+	if j.ready {
+		return
+	}
+	j.ready = true
+	takes := func(f *feed) bool { return f.join == j && !f.untraced() }
+	s.prepareMakers(host, takes)
 	tasks := host.TaskStorage
 	var keys []keyed
-	for _, e := range s.sources {
-		for k := range e.feeds {
-			f := &e.feeds[k]
-			if f.join != j || f.untraced() {
-				continue
-			}
-			keys = append(keys, keyed{e, env{}, keysOf(f.key)})
-			if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
-				refuse("join key %s has another number of parts than others", f.key)
-			}
-			tasks = tasks && owner.Thread(f.key) && owner.NeverIdle(e.Event)
+	s.taking(takes, func(e *source, in env, f *feed) {
+		keys = append(keys, keyed{e, in, keysOf(f.key)})
+		if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
+			refuse("join key %s has another number of parts than others", f.key)
 		}
-	}
+		tasks = tasks && in == (env{}) && owner.Thread(f.key) && owner.NeverIdle(e.Event)
+	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a join")
 	}
@@ -74,10 +76,9 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 		s.prepareLeft(j, &j.lefts[i])
 	}
 	for _, p := range j.pairs {
+		s.saves(j, &p)
 		for k := range p.feeds {
-			f := &p.feeds[k]
-			j.saves(p.start, f)
-			if f.emit != nil {
+			if f := &p.feeds[k]; f.emit != nil {
 				s.sends(j, &p, f.emit)
 			}
 		}
@@ -87,31 +88,15 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	}
 }
 
-// saves notes the fields of the start that a feed of its pairs reads.
-func (j *joinOp) saves(start int, f *feed) {
-	nodes := append([]expr.Node(nil), f.preds...)
-	nodes = append(append(nodes, f.keys...), f.key, f.step)
-	for _, a := range f.args {
-		nodes = append(nodes, a.fn, a.where)
-	}
-	for _, n := range nodes {
-		if n == nil {
-			continue
+// saves notes the fields of the start that somebody reads of a pair.
+func (s *graph) saves(j *joinOp, p *pair) {
+	for _, own := range inside(s.readOf(p.feeds), expr.Start) {
+		sf := savedField{name: savedName(own), field: own, event: p.start, size: 8}
+		if own.Type().Kind == expr.Str {
+			sf.text = true
+			s.origins(p.start, func(_ *source, in env) { sf.size = max(sf.size, in.fieldRoom(own)) })
 		}
-		expr.Walk(n, func(n expr.Node) bool {
-			fld, ok := n.(*expr.Field)
-			if !ok || fld.Part != expr.Start {
-				return true
-			}
-			name := savedName(fld)
-			own := &expr.Field{F: fld.F, View: fld.View}
-			sf := savedField{name: name, field: own, event: start, size: 8}
-			if own.Type().Kind == expr.Str {
-				sf.text, sf.size = true, env{}.fieldRoom(own)
-			}
-			j.save(sf)
-			return true
-		})
+		j.save(sf)
 	}
 }
 
@@ -136,8 +121,11 @@ func (j *joinOp) save(f savedField) {
 type joiner struct {
 	*gate
 	join  *joinOp
+	input int // the event at hand
 	pairs func(f *feed)
 	kept  *sent.Kept
+	// chained says that the event's time has been fetched.
+	chained bool
 	// context is where the context of a kept event stands on the stack; 0 is nowhere.
 	context int16
 	hash    int16 // and that of its stack
@@ -186,9 +174,7 @@ func (o *joiner) feed(f *feed) {
 	key := c.Alloc(j.keyRoom + 8) // calls are found by their depth too
 	o.eval.keys(key, j.cols, keysOf(f.key))
 	if now == 0 {
-		now = c.Alloc(8)
-		c.Call(asm.FnKtimeGetNs)
-		c.Store(now, asm.R0)
+		now = o.now()
 	}
 	switch {
 	case j.spec.Nested && ends:
@@ -271,17 +257,13 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c.Store(delay, asm.R0)
 	for i := range j.pairs {
 		p := &j.pairs[i]
-		if p.end != o.eval.hook.Index {
+		if p.end != o.input {
 			continue
 		}
 		other := c.Label()
 		c.Load(asm.R0, who)
 		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
-		o.eval.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now}
-		for k := range p.feeds {
-			o.pairs(&p.feeds[k])
-		}
-		o.eval.env.pair = nil
+		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now})
 		c.GoTo(starting)
 		c.Place(other)
 	}
@@ -300,6 +282,30 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		}
 	}
 	c.Stack = mark
+}
+
+// makes brings a pair to who takes it.
+func (o *joiner) makes(p *pair, made *pairEnv) {
+	end := o.eval.env
+	made.end = end
+	for k := range p.feeds {
+		o.eval.env = env{pair: made}
+		o.pairs(&p.feeds[k])
+	}
+	o.eval.env = end
+}
+
+// now leaves the time of the event on the stack. Programs with joins of what operators make
+// have fetched it: all that an event ends and starts there has one time.
+func (o *joiner) now() int16 {
+	if at := o.eval.members.Time(); o.chained {
+		return at
+	}
+	c := o.code
+	now := c.Alloc(8)
+	c.Call(asm.FnKtimeGetNs)
+	c.Store(now, asm.R0)
+	return now
 }
 
 // copied copies what the pairs of the program's event read of the one that waits at R7.
@@ -329,7 +335,7 @@ func (o *joiner) copied(begun, who int16, fields []int16) {
 // ends reports that the program's event ends pairs with the start.
 func (o *joiner) ends(start int) bool {
 	return slices.ContainsFunc(o.join.pairs, func(p pair) bool {
-		return p.end == o.eval.hook.Index && p.start == start
+		return p.end == o.input && p.start == start
 	})
 }
 
@@ -372,9 +378,9 @@ func (o *joiner) fill(value, now int16) {
 	c.Zero(value+waitSaved, j.size-waitSaved)
 	c.Load(asm.R0, now)
 	c.Store(value+waitTime, asm.R0)
-	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.eval.hook.Index+1)))
+	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.input+1)))
 	for _, sf := range j.saved {
-		if sf.event != o.eval.hook.Index {
+		if sf.event != o.input {
 			continue
 		}
 		at := value + int16(sf.off)

@@ -35,22 +35,16 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 		refuse("calls without a partner are wanted")
 	}
 	thread := j.spec.ByThread && host.TaskStorage
-	for i, e := range s.sources {
-		for k := range e.feeds {
-			f := &e.feeds[k]
-			if f.join != j || f.untraced() {
-				continue
-			}
-			if !owner.One(f.key) {
-				refuse("key %s, which calls on several CPUs may have at a time", f.key)
-			}
-			thread = thread && owner.NeverIdle(e.Event)
-			if !f.returns {
-				j.save(savedField{name: savedNode, field: tidNode, event: i, size: 8})
-				j.save(savedField{name: savedInside, field: tidNode, event: i, size: 8})
-			}
+	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in env, f *feed) {
+		if !owner.One(f.key) {
+			refuse("key %s, which calls on several CPUs may have at a time", f.key)
 		}
-	}
+		thread = thread && in == (env{}) && owner.NeverIdle(e.Event)
+		if !f.returns {
+			j.save(savedField{name: savedNode, field: tidNode, event: f.input, size: 8})
+			j.save(savedField{name: savedInside, field: tidNode, event: f.input, size: 8})
+		}
+	})
 	j.tasks = thread // it is the depth that is kept with the task
 }
 
@@ -101,7 +95,7 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	above := c.Alloc(8)
 	c.Load(asm.R0, s.Depth)
 	c.Store(above, asm.R0)
-	entry := j.entryOf(o.eval.hook.Index)
+	entry := j.entryOf(o.input)
 	stacks.Search(s, key, entry, found)
 	c.GoTo(alone)
 
@@ -137,15 +131,11 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	c.Store(inside, asm.R0) // without the calls inside
 	for i := range j.pairs {
 		p := &j.pairs[i]
-		if p.end != o.eval.hook.Index {
+		if p.end != o.input {
 			continue
 		}
-		o.eval.env.pair = &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now,
-			call: []int16{0, node, depth, inside}}
-		for k := range p.feeds {
-			o.pairs(&p.feeds[k])
-		}
-		o.eval.env.pair = nil
+		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now,
+			call: []int16{0, node, depth, inside}})
 	}
 	c.GoTo(done)
 	c.Place(alone)

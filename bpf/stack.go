@@ -11,7 +11,7 @@ import (
 // stackOf is the stacks of the event, once it is known that somebody counts by
 // them.
 func stackOf(e *Event, n expr.Node) *StackSpec {
-	if n.(*expr.Field).Part == expr.Start {
+	if n.(*expr.Field).Part.Past() {
 		refuse("the stack of a start is forgotten when its pair ends")
 	}
 	s := e.Stack

@@ -81,6 +81,13 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		}
 		return
 	}
+	if in, own, ok := e.env.ofEnd(n); ok {
+		outer := e.env
+		e.env = in
+		e.textField(off, size, own)
+		e.env = outer
+		return
+	}
 	f := n.F
 	if read := expr.ReadOf(f); read != nil {
 		e.text(off, size, read)

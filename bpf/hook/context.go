@@ -23,7 +23,7 @@ func (m *Members) FetchContext(nodes []expr.Node) {
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, ok := n.(*expr.Field)
-			if !ok || f.Part == expr.Start || f.F.Place != event.InMember || !f.F.Member.OfContext() ||
+			if !ok || f.Part.Past() || f.F.Place != event.InMember || !f.F.Member.OfContext() ||
 				f.F.Read != nil {
 				return true
 			}

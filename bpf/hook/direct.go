@@ -90,7 +90,7 @@ func registersOf(nodes []expr.Node) (regs []uint8, sizes []int, ok bool) {
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, is := n.(*expr.Field)
-			if !is || f.Part == expr.Start {
+			if !is || f.Part.Past() {
 				return ok
 			}
 			m := f.F.Member

@@ -74,7 +74,7 @@ func (h *Hook) Record(dst asm.Register, off, size int, signed bool) {
 func (h *Hook) Locator(dst asm.Register, n *expr.Field) {
 	f := n.F
 	known := f.Place == event.DataLoc || f.Place == event.RelLoc
-	if h.Raw != nil || h.OfProbe() || !known || n.Part == expr.Start {
+	if h.Raw != nil || h.OfProbe() || !known || n.Part.Past() {
 		assembler.Refuse("the place of field %s", f.Name)
 	}
 	h.Record(dst, f.Offset, 4, false)

@@ -36,7 +36,7 @@ func (m *Members) Foresee(nodes ...expr.Node) {
 	for _, n := range nodes {
 		for _, f := range expr.UsesOf(n).Fields {
 			switch {
-			case f.Part == expr.Start:
+			case f.Part.Past():
 			case f.Is(event.MemberCPU):
 				m.wants.cpu = true
 			case f.Is(event.MemberCgroup):

@@ -98,10 +98,10 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, ok := n.(*expr.Field)
-			if ok && f.Part != expr.Start && m.hook.atReturnOf(f.F) && m.function == 0 {
+			if ok && !f.Part.Past() && m.hook.atReturnOf(f.F) && m.function == 0 {
 				m.fetchFunction()
 			}
-			if !ok || f.Part == expr.Start || !inMemory(f.F) {
+			if !ok || f.Part.Past() || !inMemory(f.F) {
 				return true
 			}
 			if _, have := m.Operands[f.F.Member]; have {
@@ -173,7 +173,7 @@ func (m *Members) fetchFunction() {
 
 // Function is where the address of the function that returns is, if n is that; else 0.
 func (m *Members) Function(n *expr.Field) int16 {
-	if m.function == 0 || n.Part == expr.Start || !m.hook.atReturnOf(n.F) {
+	if m.function == 0 || n.Part.Past() || !m.hook.atReturnOf(n.F) {
 		return 0
 	}
 	return m.function

@@ -43,7 +43,7 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 			}
 			f, is := n.(*expr.Field)
 			if !is || f.F.Place == event.InMember || f.F.Place == event.InSlot || f.F.Name == "common_pid" ||
-				f.Part == expr.Start {
+				f.Part.Past() {
 				return ok
 			}
 			known, have := p.Fields[f.F.Own().Name]

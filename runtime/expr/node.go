@@ -32,12 +32,23 @@ func (p Part) within(outer Part) Part {
 	return p | outer
 }
 
-// from is p as its own part first sees it; false if p is not inside first.
-func (p Part) from(first Part) (Part, bool) {
+// From is p as its own part first sees it; false if p is not inside first.
+func (p Part) From(first Part) (Part, bool) {
 	if first == Self {
 		return p, true
 	}
 	return p >> partBits, p&partMask == first
+}
+
+// Past reports that a part is, or is inside, the start of a pair: at its end the event of
+// that is over, while all others are that of the end itself.
+func (p Part) Past() bool {
+	for ; p != Self; p >>= partBits {
+		if p&partMask == Start {
+			return true
+		}
+	}
+	return false
 }
 
 // View says which aspect of a field a Field node reads.

@@ -27,7 +27,7 @@ func Rebind(n Node, from, p Part) Node {
 	case *Const:
 		// An address inside the event's own record.
 		if rel := uint64(n.Int) - recordBase; n.T == TUint && rel>>partShift <= math.MaxUint8 {
-			if inner, ok := Part(rel >> partShift).from(from); ok {
+			if inner, ok := Part(rel >> partShift).From(from); ok {
 				c := *n
 				c.Int = int64(recordBase + uint64(inner.within(p))<<partShift + rel&(1<<partShift-1))
 				return &c
@@ -35,7 +35,7 @@ func Rebind(n Node, from, p Part) Node {
 		}
 		return n
 	case *Field:
-		if inner, ok := n.Part.from(from); ok {
+		if inner, ok := n.Part.From(from); ok {
 			c := *n
 			c.Part = inner.within(p)
 			return &c

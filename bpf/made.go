@@ -1,0 +1,205 @@
+package bpf
+
+import (
+	"fmt"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file is about joins of what operators make: a pair, or an event that a fold emits, is
+// a start or an end of another join. The program that makes it, that of its last event, goes
+// on to the other join at once, with the time of that event.
+//
+// The events of a join are its inputs. An input is a number: that of a source, or, behind
+// those, of a stream that operators make. What waits of a made one is what somebody reads of
+// it, as far as parts of parts of it.
+
+// A made is a stream of pairs, or of what a fold emits, that a join relates.
+type made struct {
+	stream int
+	join   *joinOp // whose pairs they are; nil if fold emits them
+	start  int     // inputs of that join
+	end    int
+	fold   *foldOp
+}
+
+// madeOf finds a made stream's input.
+func (s *graph) madeOf(stream int) *made {
+	for i := range s.made {
+		if s.made[i].stream == stream {
+			return &s.made[i]
+		}
+	}
+	return nil
+}
+
+// inputs is how many there are.
+func (s *graph) inputs() int { return len(s.sources) + len(s.made) }
+
+// streamOf is the stream of an input.
+func (s *graph) streamOf(input int) int {
+	if input < len(s.sources) {
+		return s.sources[input].Stream
+	}
+	return s.made[input-len(s.sources)].stream
+}
+
+// sourceOf is the source that is an input; nil if it is a stream that operators make.
+func (s *graph) sourceOf(input int) *source {
+	if input < len(s.sources) {
+		return s.sources[input]
+	}
+	return nil
+}
+
+// origins calls fn for each source whose program has the events of an input, with what they
+// are there.
+func (s *graph) origins(input int, fn func(e *source, in env)) {
+	if e := s.sourceOf(input); e != nil {
+		fn(e, env{})
+		return
+	}
+	m := &s.made[input-len(s.sources)]
+	if m.fold == nil {
+		s.pairOrigins(m.join, m.start, m.end, fn)
+		return
+	}
+	s.stepsOf(m.fold, func(e *source, _ env, _ *feed) { fn(e, m.fold.outEnv()) })
+}
+
+// pairOrigins is origins for the pairs of two inputs.
+func (s *graph) pairOrigins(j *joinOp, start, end int, fn func(e *source, in env)) {
+	s.origins(end, func(e *source, in env) {
+		fn(e, env{pair: &pairEnv{join: j, start: start, end: in}})
+	})
+}
+
+// outEnv is what a fold emits while layouts are settled.
+func (f *foldOp) outEnv() env { return env{out: &emitEnv{fold: f, sizes: f.emits}} }
+
+// taking calls fn for each feed that is to be found, with the sources whose programs have it
+// and what its events are there.
+func (s *graph) taking(found func(f *feed) bool, fn func(e *source, in env, f *feed)) {
+	for _, e := range s.sources {
+		for k := range e.feeds {
+			if found(&e.feeds[k]) {
+				fn(e, env{}, &e.feeds[k])
+			}
+		}
+	}
+	for _, j := range s.joins {
+		for _, p := range j.pairs {
+			for k := range p.feeds {
+				if f := &p.feeds[k]; found(f) {
+					s.pairOrigins(j, p.start, p.end, func(e *source, in env) { fn(e, in, f) })
+				}
+			}
+		}
+	}
+	for _, before := range s.folds {
+		for k := range before.feeds {
+			if f := &before.feeds[k]; found(f) {
+				s.stepsOf(before, func(e *source, _ env, _ *feed) { fn(e, before.outEnv(), f) })
+			}
+		}
+	}
+}
+
+// prepareMakers prepares who makes what a join or a fold takes.
+func (s *graph) prepareMakers(host *Host, takes func(f *feed) bool) {
+	for _, j := range s.joins {
+		for _, p := range j.pairs {
+			if anyFeed(p.feeds, takes) {
+				s.prepareJoin(j, host)
+			}
+		}
+	}
+	for _, f := range s.folds {
+		if anyFeed(f.feeds, takes) {
+			s.prepareFold(f, host)
+		}
+	}
+}
+
+func anyFeed(feeds []feed, found func(f *feed) bool) bool {
+	for k := range feeds {
+		if found(&feeds[k]) {
+			return true
+		}
+	}
+	return false
+}
+
+// readOf are the fields that is read of events that feeds take, by them and by joins behind
+// them.
+func (s *graph) readOf(feeds []feed) (list []*expr.Field) {
+	for k := range feeds {
+		f := &feeds[k]
+		nodes := append([]expr.Node(nil), f.preds...)
+		nodes = append(append(nodes, f.keys...), f.key, f.step, f.role)
+		for _, a := range f.args {
+			nodes = append(nodes, a.fn, a.where)
+		}
+		for _, n := range nodes {
+			list = append(list, expr.UsesOf(n).Fields...)
+		}
+		if f.join == nil {
+			continue
+		}
+		for _, p := range f.join.pairs {
+			if p.start != f.input && p.end != f.input {
+				continue
+			}
+			of := s.readOf(p.feeds)
+			if p.start == f.input {
+				list = append(list, inside(of, expr.Start)...)
+			}
+			if p.end == f.input {
+				list = append(list, inside(of, expr.End)...)
+			}
+		}
+	}
+	return list
+}
+
+// inside are the fields of one event of a pair, as that event sees them.
+func inside(fields []*expr.Field, part expr.Part) (own []*expr.Field) {
+	for _, f := range fields {
+		if rest, ok := f.Part.From(part); ok {
+			own = append(own, &expr.Field{F: f.F, Part: rest, View: f.View})
+		}
+	}
+	return own
+}
+
+// ofEnd is a field of a pair's end as the end sees it, if operators made that.
+func (v env) ofEnd(n *expr.Field) (end env, own *expr.Field, ok bool) {
+	if v.pair == nil || v.pair.end == (env{}) {
+		return v, n, false
+	}
+	rest, ok := n.Part.From(expr.End)
+	if !ok {
+		return v, n, false
+	}
+	return v.pair.end, &expr.Field{F: n.F, Part: rest, View: n.View}, true
+}
+
+// ofStart is the room of a text of a pair's start that was computed for it: what operators
+// make has texts of other places than records.
+func (v env) ofStart(n *expr.Field) (room int, ok bool) {
+	rest, ok := n.Part.From(expr.Start)
+	if v.pair == nil || !ok || rest == expr.Self && n.F.Place != event.InSlot {
+		return 0, false
+	}
+	f, _ := v.waits(n)
+	return f.size, true
+}
+
+// partName tells the parts of an event apart.
+func partName(p expr.Part) string {
+	if p == expr.Self {
+		return ""
+	}
+	return fmt.Sprintf("%d.", p)
+}
