@@ -32,7 +32,7 @@ func fold() *b.Builtin {
 			"find no room before have no state, which is counted as evicted as well, and without limit= there is room for 131,072 (8,192 before 6.1)",
 		Errors: "a member that state does not have; a member or an emitted name with values of several kinds; " +
 			"different names in two calls of emit; all found before anything is opened; an index that is not in the list is an error of that event",
-		Source: "computed in ppscript, or inside the kernel (5.12) where step is compiled, flush changes the state by numbers and texts alone, no join works on what is emitted, and no fold on what flush emits; there 32,768 stacks find room (8,192 before 6.1), so that without --engine bpf those of more than given processes are held in ppscript, and with begin it needs 5.17 on amd64; explain tells",
+		Source: "computed in ppscript, or inside the kernel (5.12) where step is compiled, flush changes the state by numbers and texts alone, no fold or join works on what flush emits; there 32,768 stacks find room (8,192 before 6.1), so that without --engine bpf those of more than given processes are held in ppscript, and with begin it needs 5.17 on amd64; explain tells",
 		Cost:   "20 ns per event, 80 with a million keys; about 100 ns per line of a function that stays interpreted; 60 to 100 bytes for each key",
 		Examples: []b.Example{{Code: `
 def step(s, e):

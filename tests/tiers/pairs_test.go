@@ -65,7 +65,7 @@ func TestRandomPairsAgree(t *testing.T) {
 }
 
 // agreeWhereCut compares what random plans give by programs, which send what matches, and
-// natively. behind says where they are cut; none may be cut nowhere.
+// natively. behind says where some must be cut; "" is nowhere.
 func agreeWhereCut(t *testing.T, plans int, random func() (program string), behind string) {
 	t.Helper()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
@@ -103,7 +103,7 @@ func agreeWhereCut(t *testing.T, plans int, random func() (program string), behi
 			return wrong
 		})
 	}
-	if cuts == 0 {
+	if cuts == 0 && behind != "" {
 		t.Errorf("no plan was cut behind its %s", behind)
 	}
 }

@@ -1,0 +1,78 @@
+package tiers
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+)
+
+// chaining are joins of what operators make: of pairs, of pairs of pairs, of what folds emit,
+// with events of the kernel and among themselves. Each has two values, a and b, of its parts
+// or of parts of these.
+const chaining = `
+enter = tracepoint("raw_syscalls:sys_enter")
+exit = tracepoint("raw_syscalls:sys_exit")
+
+def third(s, e):
+    s.n += 1
+    if s.n % 3 == 0:
+        emit(nr = e.start.id, n = s.n, who = e.end._comm)
+
+def failed(s, e):
+    if e.ret < 0:
+        s.n += 1
+        emit(nr = e.id, n = s.n)
+
+calls = join([enter], [exit], key = "_tid").let(nr = "start.id", ret = "end.ret")
+emits = calls.fold("_tid", {"n": 0}, third)
+failures = exit.fold("_tid", {"n": 0}, failed)
+
+first = join([calls.key("_tid")], [enter]).let(a = "start.nr", b = "end.id")
+last = join([enter.key("id")], [calls.key("start.id")]).let(a = "start.id", b = "end.ret < 0")
+again = join([calls.key("_tid")], cycle = True).let(a = "start.nr", b = "end.nr")
+emitted = join([emits.key("_tid")], [enter]).let(a = "start.nr * 1000 + start.n", b = "end.id")
+between = join([enter.key("_tid")], [emits.key("_tid")]).let(a = "start.id", b = "end.n")
+both = join([failures.key("_tid")], [calls.key("_tid")]).let(a = "start.nr", b = "end.nr")
+deep = join([first.key("_tid")], [calls.key("end._tid")]).let(a = "start.a * 1000 + start.b", b = "end.ret == 0")
+texts = join([emits.key(lambda e: (e.who, e._tid))], [enter.key(lambda e: (e._comm, e._tid))]).let(a = "start.who", b = "end.id")
+nest = join([enter, calls.where("start.id % 3 == 0")], [emits, exit], impl = "nested").let(a = "depth", b = "self <= delay")
+keyed = join([calls.key("key")], [failures.key("_tid")], cycle = True).let(a = "key", b = "delay >= 0")
+`
+
+// What random plans of these are made of.
+var (
+	chains = []string{"first", "last", "again", "emitted", "between", "both", "deep", "texts", "keyed",
+		"nest"}
+	links = []string{
+		`%s.by("a", "b").count()`,
+		`%s.by(b = "b").agg(n = agg.count(), most = agg.max("b ? 1 : 0"), some = agg.count(where = "delay > 0"))`,
+		`%s.where("delay > 0").by(who = "_comm", a = "a").count()`,
+		`%s.fold("_tid", {"n": 0}, counted).by("n").count()`,
+		`%s.where("_tid %% 2 == 0 || delay > 1").agg(n = agg.count())`,
+	}
+)
+
+// randomChains is a plan of some of these joins.
+func randomChains(r *rand.Rand) string {
+	var results []string
+	for range 1 + r.Intn(3) {
+		chain := chains[r.Intn(len(chains))]
+		results = append(results, fmt.Sprintf(links[r.Intn(len(links))], chain))
+	}
+	return chaining + `
+def counted(s, p):
+    s.n += 1
+    emit(n = s.n % 4)
+
+def main(o):
+    return [
+        calls.by("nr").count(),
+        ` + strings.Join(results, ",\n        ") + ",\n    ]\n"
+}
+
+// Pairs, and what folds emit, are related by other joins in programs as they are natively.
+func TestRandomChainsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(9))
+	agreeWhereCut(t, 8, func() string { return randomChains(r) }, "")
+}
