@@ -51,9 +51,10 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 
 // savedOf is a field that waits with an event.
 func savedOf(f *expr.Field, source, textRoom int) savedField {
+	own := &expr.Field{F: f.F, View: f.View}
 	sf := savedField{
-		name:  savedName(f),
-		field: &expr.Field{F: f.F, View: f.View},
+		name:  savedName(own),
+		field: own,
 		event: source,
 		size:  8,
 	}
@@ -213,7 +214,7 @@ func (s *sender) pairRecord(at int16) {
 		to := at + int16(slot.off)
 		switch {
 		case (slot.array || slot.located) && slot.field.Part == expr.Start:
-			name := savedName(slot.field)
+			name := savedName(&expr.Field{F: slot.field.F, View: slot.field.View})
 			if slot.located {
 				name += savedLocated
 			}
