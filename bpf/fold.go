@@ -51,7 +51,6 @@ type foldOp struct {
 	tasks  bool // kept with the task, not in a hash
 	holds  bool // numbers of stacks
 	swept  bool // in a hash that may be full one day: the oldest are given up
-	ready  bool // it is prepared
 }
 
 // Places in a state; then texts.
@@ -92,10 +91,9 @@ func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
 
 // prepareFold settles the layout of states and of emitted events, once.
 func (s *graph) prepareFold(f *foldOp, host *Host) {
-	if f.ready {
+	if s.isPrepared(f) {
 		return
 	}
-	f.ready = true
 	s.prepareMakers(host, func(to *feed) bool { return to.fold == f })
 	f.rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {

@@ -30,9 +30,10 @@ type graph struct {
 	counted   bool
 	// keepsStacks says that stacks are kept of what is sent.
 	keepsStacks bool
-	held        bool      // folds hold stacks
-	kept        sent.Kept // what is kept, without its events
-	textRoom    int       // of a text whose place only the record tells, where lines show it
+	held        bool         // folds hold stacks
+	kept        sent.Kept    // what is kept, without its events
+	textRoom    int          // of a text whose place only the record tells, where lines show it
+	prepared    map[any]bool // operators
 }
 
 // A source is an event, and where it goes.
@@ -109,8 +110,7 @@ type joinOp struct {
 	// where their pairs are sent.
 	late map[int]bool
 	// ways are those of its pairs, if these are the events of many functions.
-	ways  *ways
-	ready bool // it is prepared
+	ways *ways
 }
 
 // A pair is what a start and an end make, each of which is an input.

@@ -43,10 +43,9 @@ const savedLimit = 192
 // prepareJoin settles the parts of a waiting event, once: the fields of starts that pairs
 // read.
 func (s *graph) prepareJoin(j *joinOp, host *Host) {
-	if j.ready {
+	if s.isPrepared(j) {
 		return
 	}
-	j.ready = true
 	takes := func(f *feed) bool { return f.join == j && !f.untraced() }
 	s.prepareMakers(host, takes)
 	tasks := host.TaskStorage
@@ -282,30 +281,6 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		}
 	}
 	c.Stack = mark
-}
-
-// makes brings a pair to who takes it.
-func (o *joiner) makes(p *pair, made *pairEnv) {
-	end := o.eval.env
-	made.end = end
-	for k := range p.feeds {
-		o.eval.env = env{pair: made}
-		o.pairs(&p.feeds[k])
-	}
-	o.eval.env = end
-}
-
-// now leaves the time of the event on the stack. Programs with joins of what operators make
-// have fetched it: all that an event ends and starts there has one time.
-func (o *joiner) now() int16 {
-	if at := o.eval.members.Time(); o.chained {
-		return at
-	}
-	c := o.code
-	now := c.Alloc(8)
-	c.Call(asm.FnKtimeGetNs)
-	c.Store(now, asm.R0)
-	return now
 }
 
 // copied copies what the pairs of the program's event read of the one that waits at R7.

@@ -3,6 +3,8 @@ package bpf
 import (
 	"fmt"
 
+	"github.com/cilium/ebpf/asm"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -106,6 +108,15 @@ func (s *graph) taking(found func(f *feed) bool, fn func(e *source, in env, f *f
 	}
 }
 
+// isPrepared reports that an operator is prepared, or notes that it is from now on.
+func (s *graph) isPrepared(op any) (already bool) {
+	if s.prepared == nil {
+		s.prepared = map[any]bool{}
+	}
+	already, s.prepared[op] = s.prepared[op], true
+	return already
+}
+
 // prepareMakers prepares who makes what a join or a fold takes.
 func (s *graph) prepareMakers(host *Host, takes func(f *feed) bool) {
 	for _, j := range s.joins {
@@ -171,6 +182,30 @@ func inside(fields []*expr.Field, part expr.Part) (own []*expr.Field) {
 		}
 	}
 	return own
+}
+
+// makes brings a pair to who takes it.
+func (o *joiner) makes(p *pair, made *pairEnv) {
+	end := o.eval.env
+	made.end = end
+	for k := range p.feeds {
+		o.eval.env = env{pair: made}
+		o.pairs(&p.feeds[k])
+	}
+	o.eval.env = end
+}
+
+// now leaves the time of the event on the stack. Programs with joins of what operators make
+// have fetched it: all that an event ends and starts there has one time.
+func (o *joiner) now() int16 {
+	if at := o.eval.members.Time(); o.chained {
+		return at
+	}
+	c := o.code
+	now := c.Alloc(8)
+	c.Call(asm.FnKtimeGetNs)
+	c.Store(now, asm.R0)
+	return now
 }
 
 // ofEnd is a field of a pair's end as the end sees it, if operators made that.
