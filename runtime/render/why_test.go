@@ -51,11 +51,11 @@ func slowWhy() *result.Why {
 		Slow: result.WhySpans{Spans: 2, NS: 35104000}, Normal: result.WhySpans{Spans: 4000, NS: 1200000000},
 		Doubtful: result.WhySpans{Spans: 1, NS: 12000000},
 		Causes: []result.WhyCause{
-			{Path: any(call), Slow: result.WhySpans{Spans: 2, NS: 11019500}, Normal: result.WhySpans{Spans: 4000, NS: 1000000000}},
+			{Path: any(call), Slow: result.WhySpans{Spans: 2, NS: 11899500}, Normal: result.WhySpans{Spans: 4000, NS: 1000000000}},
 			{Path: any(lock, own), Slow: result.WhySpans{Spans: 1, NS: 900000}, Normal: result.WhySpans{Spans: 30, NS: 200000000}},
 			{Path: any(lock, disk), Slow: result.WhySpans{Spans: 1, NS: 22000000}},
 			{Path: any(behind), Slow: result.WhySpans{Spans: 1, NS: 84000}},
-			{Path: irq, Slow: result.WhySpans{Spans: 1, NS: 1100000}},
+			{Path: irq, Slow: result.WhySpans{Spans: 1, NS: 220000}},
 			{Path: any(unknown), Slow: result.WhySpans{Spans: 1, NS: 500}},
 		},
 		Slowest: []*result.WhySpan{first, second},

@@ -13,7 +13,7 @@ func TestRenderersFitThePage(t *testing.T) {
 	f := Read(t)
 	dir := filepath.Join(root(t), "runtime", "render", "testdata")
 	kinds := map[string]bool{}
-	for _, name := range []string{"all", "detail", "stacks"} {
+	for _, name := range []string{"all", "detail", "stacks", "why"} {
 		for _, ext := range []string{"json", "csv"} {
 			text, err := os.ReadFile(filepath.Join(dir, name+"."+ext))
 			if err != nil {
@@ -36,7 +36,7 @@ func TestRenderersFitThePage(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"table", "histogram", "stacks", "event", "detail"} {
+	for _, kind := range []string{"table", "histogram", "stacks", "event", "detail", "why"} {
 		if !kinds[kind] {
 			t.Errorf("no golden has a record of type %s", kind)
 		}
