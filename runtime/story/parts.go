@@ -38,17 +38,19 @@ func Parts(w *result.Why) *result.Table {
 	return t
 }
 
-// Tables are the causes and the stories of the slowest spans, for who shows tables alone. The
-// titles say what it comes to.
+// Tables are the causes, the conclusion with the notes, and the stories of the slowest spans, for
+// who shows tables alone.
 func Tables(w *result.Why) []*result.Table {
 	causes := Causes(w, Unit(mean(w.Slow.NS, w.Slow.Spans)), 0)
-	if c := Conclusion(w); c != "" {
-		causes.Title += ". " + c
+	end := &result.Table{Meta: w.Meta}
+	end.Name, end.Title, end.Loss = causes.Name+"/conclusion", "conclusion", event.Loss{}
+	end.Columns = []result.Column{{Name: "conclusion", Kind: result.KeyColumn, Left: true}}
+	for _, text := range append([]string{Conclusion(w)}, Notes(w)...) {
+		if text != "" {
+			end.Rows = append(end.Rows, []event.Value{event.StrOf(text)})
+		}
 	}
-	for _, n := range Notes(w) {
-		causes.Title += " (" + n + ")"
-	}
-	list := []*result.Table{causes}
+	list := []*result.Table{causes, end}
 	if len(w.Slowest) == 0 {
 		return list
 	}

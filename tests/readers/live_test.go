@@ -157,6 +157,11 @@ func pictures(t *testing.T, b *browser) {
 	b.open("file://" + stacks)
 	b.wait(`window.ppscript && document.querySelectorAll(".frame").length > 10`)
 	b.picture("flame-light")
+	var shown int
+	b.eval(`[...document.querySelectorAll("script")].filter(s => s.offsetHeight > 0).length`, &shown)
+	if shown > 0 {
+		t.Errorf("%d parts of the file's data are shown as text", shown)
+	}
 	b.click(`.frame:nth-child(4)`)
 	b.wait(`document.querySelectorAll(".frame.outer").length > 0`)
 	b.picture("flame-zoom")
