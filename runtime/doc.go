@@ -52,6 +52,7 @@
 //	join       events related by a key: pairs, latencies, timelines
 //	agg        events grouped by a key: count, sum, quantile, top
 //	fold       a state machine for each key, which emits events
+//	why        where the time of spans went, from the events around them
 //	silence    times in which a key has no events, whatever order these come in
 //	sql        events as rows of tables, and questions to them
 //	story      where the time of slow spans went, in words

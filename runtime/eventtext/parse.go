@@ -257,7 +257,7 @@ func (c *capture) add(words []string) error {
 		return err
 	}
 	s := c.schemas[e.schema]
-	e.raw = s.blank(e.schema+1, e.pid)
+	e.raw = s.blank(e.schema+1, e.tid)
 	for _, w := range words {
 		if e.raw, err = s.set(e.raw, w); err != nil {
 			return err

@@ -14,10 +14,10 @@ var le = binary.LittleEndian
 
 // blank is the raw data of an event without values: the common fields, zeros,
 // and empty dynamic texts.
-func (s *schema) blank(id int, pid int32) []byte {
+func (s *schema) blank(id int, tid int32) []byte {
 	raw := make([]byte, s.size)
 	le.PutUint16(raw, uint16(id))
-	le.PutUint32(raw[4:], uint32(pid))
+	le.PutUint32(raw[4:], uint32(tid)) // common_pid, which is a thread
 	for i := range s.fields {
 		if f := &s.fields[i]; f.dynamic {
 			raw = f.place(raw, "")

@@ -108,6 +108,7 @@ const (
 	WhyUser    // code of the program
 	WhySyscall // inside the kernel for a system call; What is its name
 	WhyKernel  // inside the kernel, not known for what; kernel threads
+	WhyCPU     // on a CPU, not known whether in the program or in the kernel; What says why
 	WhyFault   // a page fault; What is "minor", "major" or ""
 	WhyIRQ     // stolen by a hard interrupt; What is its handler
 	WhySoftirq // stolen by a softirq; What is its name
@@ -129,7 +130,7 @@ const (
 )
 
 var whyKinds = [...]string{
-	WhyUnknown: "unknown", WhyUser: "user code", WhySyscall: "system call", WhyKernel: "kernel",
+	WhyUnknown: "unknown", WhyUser: "user code", WhySyscall: "system call", WhyKernel: "kernel", WhyCPU: "on a CPU",
 	WhyFault: "page fault", WhyIRQ: "interrupt", WhySoftirq: "softirq", WhySteal: "steal",
 	WhyBehind: "runnable behind", WhyQuota: "CPU quota", WhyIdle: "CPU waking up",
 	WhyFutex: "futex", WhyLock: "kernel lock", WhyDisk: "disk", WhyNetwork: "network",

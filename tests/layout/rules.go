@@ -73,7 +73,7 @@ var layers = [][]string{
 	{"runtime/demand"},    // what sources must deliver
 	{"runtime/flow"},
 	{"runtime/join"},
-	{"runtime/agg", "runtime/fold", "runtime/silence"},
+	{"runtime/agg", "runtime/fold", "runtime/silence", "runtime/why"},
 	// Events as rows, and questions to them.
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is

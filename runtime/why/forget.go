@@ -1,0 +1,79 @@
+package why
+
+import "sort"
+
+// This file bounds the memory of an Explainer to which events are added without end: when
+// it is full, the older half of the records goes.
+
+const evicted = "it is older than the events that are kept"
+
+// forget drops the older half of the records: Slow path, once in thousands of events.
+func (x *index) forget() {
+	n := int32(len(x.recs) / 2)
+	x.since, x.why = x.recs[n].at, evicted
+	x.recs = append(x.recs[:0], x.recs[n:]...)
+	for i := range x.recs {
+		r := &x.recs[i]
+		r.ref, r.top = older(r.ref, n), older(r.top, n)
+	}
+	for tid, t := range x.threads {
+		k := sort.Search(len(t.list), func(i int) bool { return t.list[i].rec >= n })
+		t.list = append(t.list[:0], t.list[k:]...)
+		for i := range t.list {
+			e := &t.list[i]
+			e.rec -= n
+			e.now = e.now.older(n)
+		}
+		t.now, t.era = t.now.older(n), max(t.era-k, 0)
+		if len(t.list) == 0 {
+			delete(x.threads, tid)
+		}
+	}
+	for i := range x.cpus {
+		x.cpus[i].forget(n, x)
+	}
+	for key, p := range x.flying {
+		if p = older(p, n); p < 0 {
+			delete(x.flying, key)
+		} else {
+			x.flying[key] = p
+		}
+	}
+	k := sort.Search(len(x.limits), func(i int) bool { return x.limits[i] >= n })
+	x.limits = append(x.limits[:0], x.limits[k:]...)
+	for i := range x.limits {
+		x.limits[i] -= n
+	}
+	x.gaps.forget(x.since)
+}
+
+// older is a record's place after the first n are gone; -1 if it went.
+func older(rec, n int32) int32 {
+	if rec < n {
+		return -1
+	}
+	return rec - n
+}
+
+func (d doing) older(n int32) doing {
+	return doing{older(d.sys, n), older(d.fault, n), older(d.lock, n)}
+}
+
+// forget drops the turns of a CPU that ended before record n.
+func (c *cpu) forget(n int32, x *index) {
+	k := firstTurnAfter(c.list, x.since)
+	k = max(k-1, 0) // what lasts goes on
+	c.list = append(c.list[:0], c.list[k:]...)
+	for i := range c.list {
+		u := &c.list[i]
+		u.rec, u.top = older(u.rec, n), older(u.top, n)
+	}
+	open := c.open[:0]
+	for _, o := range c.open {
+		if o = older(o, n); o >= 0 {
+			open = append(open, o)
+		}
+	}
+	c.open = open
+	c.done, c.rx, c.limit = older(c.done, n), older(c.rx, n), older(c.limit, n)
+}

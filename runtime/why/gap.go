@@ -1,0 +1,86 @@
+package why
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"ppscript/runtime/event"
+)
+
+// gaps are losses, in the order of their begins.
+type gaps struct {
+	list    []Gap
+	to      event.Time // the latest end
+	longest event.Time
+}
+
+func sortedGaps(gaps []Gap) []Gap {
+	return slices.SortedFunc(slices.Values(gaps), func(a, b Gap) int { return cmp.Compare(a.From, b.From) })
+}
+
+// add notes a loss.
+func (s *gaps) add(g Gap) {
+	if g.Reason == "" {
+		g.Reason = "events were lost"
+	}
+	s.list = append(s.list, g)
+	for i := len(s.list) - 1; i > 0 && s.list[i-1].From > g.From; i-- {
+		s.list[i], s.list[i-1] = s.list[i-1], s.list[i]
+	}
+	s.to = max(s.to, g.To)
+	s.longest = max(s.longest, g.To-g.From)
+}
+
+// between lists losses that may overlap a time; some of them may be too early.
+//
+// Fast path: mostly there are none.
+func (s *gaps) between(from, to event.Time) []Gap {
+	if len(s.list) == 0 || from >= s.to {
+		return nil
+	}
+	j := sort.Search(len(s.list), func(i int) bool { return s.list[i].From >= to })
+	i := sort.Search(j, func(i int) bool { return s.list[i].From+s.longest > from })
+	return s.list[i:j]
+}
+
+// anyCPU asks for the losses of all CPUs.
+const anyCPU = -1
+
+// hiding is the time in [from, to] of which losses of a CPU leave nothing known, and of all
+// CPUs if cpu is anyCPU: from the first one's begin to the last one's end.
+func (s *gaps) hiding(cpu int32, from, to event.Time) (begin, end event.Time, reason string, ok bool) {
+	for _, g := range s.between(from, to) {
+		if g.To <= from || g.From >= to || cpu != anyCPU && g.CPU >= 0 && g.CPU != cpu {
+			continue
+		}
+		if !ok {
+			begin, reason, ok = max(g.From, from), g.Reason, true
+		}
+		end = max(end, min(g.To, to))
+	}
+	return begin, end, reason, ok
+}
+
+// forget drops losses that ended before a time.
+func (s *gaps) forget(before event.Time) {
+	s.list = slices.DeleteFunc(s.list, func(g Gap) bool { return g.To < before })
+}
+
+// hidden reports that a loss may hide what a thread did between an entry and a record that
+// it made.
+func (x *index) hidden(t *thread, last int, r *record) bool {
+	from := t.list[last].at
+	for _, g := range x.gaps.between(from, r.at) {
+		if g.To <= from || g.From >= r.at {
+			continue
+		}
+		p := &x.recs[t.list[last].rec]
+		left := p.kind == kSwitch && p.tid == t.tid
+		comes := r.kind == kSwitch && r.other == t.tid
+		if left || comes || p.cpu != r.cpu || g.CPU < 0 || g.CPU == r.cpu {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,427 @@
+package why
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+)
+
+// This file holds the records of events and what they say of each thread and each CPU.
+//
+// A thread has a list of what it did itself (which proves that it had its CPU then) and of
+// what was done to it: wake-ups, moves to other CPUs. Each entry has what the thread was
+// doing after it: its system call, page fault, lock. A CPU has a list of who got it and of
+// its interrupts, each entry with who has the CPU after it, and which interrupt is being
+// served. Both are found by time, so that the walk looks at nothing else.
+//
+// After a loss nobody knows what a thread does, until its next event tells: the end of a
+// system call says that it was in that one all the time. Entries since the loss are then
+// filled in, once; these are an era of the thread.
+
+// index is what an Explainer knows of the events.
+type index struct {
+	recs    []record
+	threads map[int32]*thread
+	cpus    []cpu
+	since   event.Time
+	why     string // what is not known before since
+	gaps    gaps
+	flying  map[request]int32 // requests of disks: the last record of each
+	limits  []int32           // records of throttling, in order
+	seen    [kEnd + 1]bool    // kinds that are observed
+}
+
+type request struct{ dev, sector uint64 }
+
+// A thread is what is known of one. Positions in recs are int32: Config.Records is less.
+type thread struct {
+	tid, pid int32
+	name     uint32
+	list     []entry
+	now      doing
+	era      int // where the entries begin before which nothing is known
+	syscalls bool
+	born     bool
+}
+
+// doing is what a thread does, by the records that began it; -1 is none. A syscall that is
+// later than the moment in question says what was before it: see (index).call.
+type doing struct{ sys, fault, lock int32 }
+
+var nothing = doing{-1, -1, -1}
+
+type entry struct {
+	at  event.Time
+	rec int32
+	now doing // after it
+	// other entries are of what was done to the thread.
+	other bool
+	// first entries follow a loss that may hide what the thread did before.
+	first bool
+}
+
+// A cpu is what is known of a CPU.
+type cpu struct {
+	list  []turn
+	cur   int32 // the thread that has it; -1 is not known
+	open  []int32
+	done  int32      // the last request that the interrupt completed
+	rx    int32      // the last packet to this machine that waits for its softirq
+	gapTo event.Time // the end of a gap that has begun
+	limit int32      // since when its quota is used up; -1 is not
+	at    event.Time // of the newest event
+}
+
+// A turn is a time of a CPU: it lasts until the next one of its list.
+type turn struct {
+	at   event.Time
+	rec  int32
+	cur  int32 // who has the CPU; -1 is not known
+	top  int32 // the interrupt that is served; -1 is none
+	kind kind
+}
+
+const maxCPUs = 1 << 13
+
+func (x *index) init() {
+	x.threads = map[int32]*thread{}
+	x.flying = map[request]int32{}
+}
+
+// reset forgets everything.
+func (x *index) reset(since event.Time) {
+	x.recs = x.recs[:0]
+	if len(x.threads) > 1<<14 {
+		clear(x.threads)
+	}
+	for _, t := range x.threads {
+		t.list, t.now, t.era, t.syscalls, t.born = t.list[:0], nothing, 0, false, false
+	}
+	for i := range x.cpus {
+		c := &x.cpus[i]
+		*c = cpu{list: c.list[:0], open: c.open[:0], cur: -1, done: -1, rx: -1, limit: -1}
+	}
+	clear(x.flying)
+	x.gaps, x.limits = gaps{list: x.gaps.list[:0]}, x.limits[:0]
+	x.since, x.why = since, beforeHistory
+}
+
+const beforeHistory = "it began before the events that were kept"
+
+func (x *index) thread(tid int32) *thread {
+	t := x.threads[tid]
+	if t == nil {
+		t = &thread{tid: tid, now: nothing}
+		x.threads[tid] = t
+	}
+	return t
+}
+
+// cpuOf is a CPU, with its gap ended if that is over at t; nil if it is none.
+func (x *index) cpuOf(n int32, t event.Time) *cpu {
+	if n < 0 || n >= maxCPUs {
+		return nil
+	}
+	for int(n) >= len(x.cpus) {
+		x.cpus = append(x.cpus, cpu{cur: -1, done: -1, rx: -1, limit: -1})
+	}
+	c := &x.cpus[n]
+	if len(c.list) == 0 {
+		c.turn(turn{at: min(x.since, t), rec: -1, cur: -1, top: -1, kind: kEnd})
+	}
+	if c.gapTo != 0 && t >= c.gapTo {
+		c.turn(turn{at: c.gapTo, rec: -1, cur: -1, top: -1, kind: kEnd})
+		c.gapTo = 0
+	}
+	return c
+}
+
+func (c *cpu) turn(t turn) { c.list = append(c.list, t) }
+
+func (c *cpu) top() int32 {
+	if n := len(c.open); n > 0 {
+		return c.open[n-1]
+	}
+	return -1
+}
+
+// put adds a record.
+//
+// Fast path: for every event.
+func (x *index) put(r record) {
+	n := int32(len(x.recs))
+	c := x.cpuOf(r.cpu, r.at)
+	if c == nil {
+		return
+	}
+	if r.kind == kFaultDone && c.cur > 0 {
+		r.tid = c.cur // its sample has only the number in our namespace of processes
+	}
+	x.recs = append(x.recs, r)
+	c.at = r.at
+	if c.gapTo != 0 {
+		x.putInGap(n, &r)
+		return
+	}
+	x.hasCPU(c, n, &r)
+	switch r.kind {
+	case kSwitch:
+		x.did(r.tid, n)
+		x.did(r.other, n)
+		c.cur, c.done, c.rx = r.other, -1, -1
+		c.turn(turn{r.at, n, r.other, c.top(), kSwitch})
+	case kWaking, kWakeup, kBorn:
+		x.wakes(c, n, &r)
+	case kMigrate:
+		x.done(r.other, n)
+	case kEnter, kExit, kFault, kFaultIn, kFaultDone, kLock, kLockDone:
+		if len(c.open) == 0 { // a lock in an interrupt is not the thread's
+			x.did(r.tid, n)
+		}
+	case kIRQ, kSoftirq, kVector:
+		c.done = -1
+		c.open = append(c.open, n)
+		c.turn(turn{r.at, n, c.cur, n, r.kind})
+	case kIRQDone, kSoftirqDone, kVectorDone:
+		x.interruptDone(c, n, &r)
+	case kInsert, kIssue, kComplete:
+		x.disk(c, n, &r)
+	case kRx:
+		if len(c.open) == 0 && r.tid > 0 {
+			c.rx = n
+		}
+	case kThrottle:
+		x.limits = append(x.limits, n)
+		c.limit = n
+		x.did(r.tid, n)
+	case kUnthrottle:
+		x.limits = append(x.limits, n)
+	}
+}
+
+// putInGap adds a record of a time in which others are missing: it tells of its thread, but
+// not of the CPU.
+func (x *index) putInGap(n int32, r *record) {
+	switch r.kind {
+	case kSwitch:
+		x.did(r.tid, n)
+		x.did(r.other, n)
+	case kWaking, kBorn, kMigrate:
+		x.recs[n].top = n // in which interrupt is not known
+		x.done(r.other, n)
+	case kEnter, kExit, kFault, kFaultIn, kFaultDone:
+		x.did(r.tid, n)
+	}
+}
+
+// hasCPU notes which thread has a CPU, as its events tell.
+func (x *index) hasCPU(c *cpu, n int32, r *record) {
+	if r.tid < 0 || c.cur == r.tid {
+		return
+	}
+	if c.cur < 0 { // it had it since the loss
+		for i := len(c.list) - 1; i >= 0 && c.list[i].cur < 0 && c.list[i].kind != kGap; i-- {
+			c.list[i].cur = r.tid
+		}
+	} else {
+		// The switch is missing, although no loss is known.
+		x.gaps.add(Gap{CPU: r.cpu, From: c.list[len(c.list)-1].at, To: r.at, Reason: "events are missing"})
+		c.turn(turn{r.at, n, r.tid, c.top(), kOn})
+	}
+	c.cur = r.tid
+	if r.kind != kSwitch && r.tid > 0 {
+		on := *r
+		on.kind, on.stack, on.ref, on.top = kOn, 0, -1, -1
+		x.recs = append(x.recs, on)
+		x.did(r.tid, int32(len(x.recs)-1))
+	}
+}
+
+// wakes adds a wake-up to the list of the thread that wakes up.
+func (x *index) wakes(c *cpu, n int32, r *record) {
+	if r.kind == kWakeup && x.seen[kWaking] {
+		return
+	}
+	p := &x.recs[n]
+	p.top = c.top()
+	switch {
+	case p.top >= 0 && c.done >= 0:
+		p.ref = c.done
+	case p.top >= 0 && x.recs[p.top].kind == kSoftirq && x.recs[p.top].a == softNetRx:
+		p.ref = c.rx
+	}
+	if r.kind == kBorn {
+		x.thread(r.other).born = true
+	}
+	x.done(r.other, n)
+}
+
+// done adds what was done to a thread.
+func (x *index) done(tid int32, n int32) {
+	if tid > 0 {
+		t := x.thread(tid)
+		t.list = append(t.list, entry{at: x.recs[n].at, rec: n, now: t.now, other: true})
+	}
+}
+
+// did adds what a thread did itself, and to what that changes what it is doing.
+func (x *index) did(tid int32, n int32) {
+	if tid <= 0 {
+		return
+	}
+	t, r := x.thread(tid), &x.recs[n]
+	e := entry{at: r.at, rec: n}
+	if last := t.lastDid(); last < 0 || x.hidden(t, last, r) {
+		e.first = true
+		t.now, t.era = nothing, len(t.list)
+	}
+	switch r.kind {
+	case kEnter, kExit:
+		if t.now.sys < 0 { // since the loss nothing told: now it is known what was before
+			for i := t.era; i < len(t.list); i++ {
+				t.list[i].now.sys = n
+			}
+		}
+		t.now, t.syscalls = doing{n, -1, -1}, true
+	case kFault:
+		t.now.fault, t.now.lock = n, -1
+	case kFaultIn:
+		t.now.fault = n
+	case kFaultDone:
+		t.now.fault = -1
+	case kLock:
+		if l := t.now.lock; l >= 0 {
+			if x.recs[l].a == r.a {
+				l = x.recs[l].ref // it begins anew, now to sleep
+			}
+			r.ref = l
+		}
+		t.now.lock = n
+	case kLockDone:
+		switch l := t.now.lock; {
+		case l >= 0:
+			t.now.lock = x.recs[l].ref
+		case t.now.sys < 0:
+			for i := t.era; i < len(t.list); i++ {
+				t.list[i].now.lock = n
+			}
+		}
+	}
+	e.now = t.now
+	t.list = append(t.list, e)
+}
+
+// lastDid is the newest entry of what the thread did itself.
+func (t *thread) lastDid() int {
+	i := len(t.list) - 1
+	for i >= 0 && t.list[i].other {
+		i--
+	}
+	return i
+}
+
+// interruptDone ends an interrupt. One whose begin was lost has lasted since the loss.
+func (x *index) interruptDone(c *cpu, n int32, r *record) {
+	c.done = -1
+	if r.kind == kSoftirqDone && r.a == softNetRx {
+		c.rx = -1
+	}
+	begin := r.kind - 1
+	for i := len(c.open) - 1; i >= 0; i-- {
+		if x.recs[c.open[i]].kind == begin {
+			c.open = c.open[:i]
+			c.turn(turn{r.at, n, c.cur, c.top(), r.kind})
+			return
+		}
+	}
+	for i := len(c.list) - 1; i >= 0; i-- {
+		if p := &c.list[i]; p.top < 0 {
+			p.top = n
+		}
+		if c.list[i].kind == kEnd {
+			x.wokenIn(n, r, c.list[i].at)
+			break
+		}
+	}
+	c.turn(turn{r.at, n, c.cur, c.top(), r.kind})
+}
+
+// wokenIn mends the wake-ups of a CPU since a time, which were in the interrupt that ends
+// with record n: Slow path, after a loss.
+func (x *index) wokenIn(n int32, r *record, since event.Time) {
+	for i := n - 1; i >= 0 && x.recs[i].at >= since; i-- {
+		if w := &x.recs[i]; w.cpu == r.cpu && w.top < 0 && (w.kind == kWaking || w.kind == kWakeup) {
+			w.top = n
+		}
+	}
+}
+
+// disk relates the records of a request of a disk.
+func (x *index) disk(c *cpu, n int32, r *record) {
+	key := request{r.a, r.b}
+	p, ok := x.flying[key]
+	if !ok || x.recs[p].kind == kIssue && r.kind == kInsert {
+		p = -1
+	}
+	if r.kind == kIssue && p >= 0 && x.recs[p].kind == kIssue {
+		p = x.recs[p].ref // issued once more
+	}
+	x.recs[n].ref = p
+	if r.kind == kComplete {
+		delete(x.flying, key)
+		c.done = n
+		return
+	}
+	if len(x.flying) >= maxFlying {
+		clear(x.flying)
+	}
+	x.flying[key] = n
+}
+
+const maxFlying = 1 << 16
+
+// Lost says that events are missing. It is called in time order with Add, by From.
+func (x *index) Lost(g Gap) {
+	if g.To < g.From {
+		g.From, g.To = g.To, g.From
+	}
+	x.gaps.add(g)
+	if g.CPU >= 0 {
+		x.gapOn(g.CPU, g)
+		return
+	}
+	for i := range x.cpus {
+		x.gapOn(int32(i), g)
+	}
+}
+
+func (x *index) gapOn(n int32, g Gap) {
+	c := x.cpuOf(n, g.From)
+	if c == nil {
+		return
+	}
+	if c.gapTo == 0 {
+		c.turn(turn{at: max(g.From, c.list[len(c.list)-1].at), rec: -1, cur: -1, top: -1, kind: kGap})
+	}
+	c.gapTo = max(c.gapTo, g.To, 1)
+	c.cur, c.done, c.rx, c.limit, c.open = -1, -1, -1, -1, c.open[:0]
+}
+
+// lostRecord is Lost for a record of the kernel.
+func (x *index) lostRecord(e *event.Event) {
+	g := Gap{CPU: e.CPU, From: e.LossBegin(), To: e.LossEnd()}
+	if g.To == 0 {
+		g.To = e.Time
+	}
+	g.To = max(g.To, e.Time)
+	if g.From == 0 {
+		g.From = e.Time
+		if e.CPU >= 0 && int(e.CPU) < len(x.cpus) {
+			g.From = min(g.From, x.cpus[e.CPU].at)
+		}
+	}
+	if e.Count > 0 {
+		g.Reason = strconv.Itoa(int(e.Count)) + " events of CPU " + strconv.Itoa(int(e.CPU)) + " were lost"
+	}
+	x.Lost(g)
+}

@@ -1,0 +1,46 @@
+package why
+
+// A Need is an event that the breakdown reads.
+type Need struct {
+	Event string // "sched:sched_switch", "software:minor-faults", "kprobe:throttle_cfs_rq"
+	For   string // what it tells, for people
+	// Optional events make the explanation finer: without them causes are coarser or
+	// unknown. The others are needed for any.
+	Optional bool
+	// Stack asks for the stack of the event, if stacks are wanted at all.
+	Stack bool
+	// Instead are events that take its place where a kernel does not have it, the best
+	// first.
+	Instead []string
+}
+
+// Needs lists the events that the breakdown reads. They are to be observed on all CPUs:
+// who is in the way may be anybody.
+func Needs() []Need {
+	return []Need{
+		{Event: "sched:sched_switch", For: "who runs", Stack: true},
+		{Event: "sched:sched_waking", For: "who wakes whom", Stack: true, Instead: []string{"sched:sched_wakeup"}},
+		{Event: "sched:sched_wakeup_new", For: "when threads begin", Optional: true},
+		{Event: "sched:sched_migrate_task", For: "for which CPU threads wait", Optional: true},
+		{Event: "raw_syscalls:sys_enter", For: "system calls", Optional: true},
+		{Event: "raw_syscalls:sys_exit", For: "system calls", Optional: true},
+		{Event: "irq:irq_handler_entry", For: "hard interrupts", Optional: true},
+		{Event: "irq:irq_handler_exit", For: "hard interrupts", Optional: true},
+		{Event: "irq:softirq_entry", For: "softirqs", Optional: true},
+		{Event: "irq:softirq_exit", For: "softirqs", Optional: true},
+		{Event: "irq_vectors:local_timer_entry", For: "the timer's interrupt", Optional: true},
+		{Event: "irq_vectors:local_timer_exit", For: "the timer's interrupt", Optional: true},
+		{Event: "block:block_rq_insert", For: "queues of disks", Optional: true},
+		{Event: "block:block_rq_issue", For: "disks", Optional: true},
+		{Event: "block:block_rq_complete", For: "disks", Optional: true},
+		{Event: "lock:contention_begin", For: "locks of the kernel", Optional: true, Stack: true},
+		{Event: "lock:contention_end", For: "locks of the kernel", Optional: true},
+		{Event: "exceptions:page_fault_user", For: "page faults", Optional: true},
+		{Event: "exceptions:page_fault_kernel", For: "page faults", Optional: true},
+		{Event: "software:minor-faults", For: "how long page faults take", Optional: true},
+		{Event: "software:major-faults", For: "how long page faults take", Optional: true},
+		{Event: "net:netif_rx", For: "who sends packets to this machine itself", Optional: true},
+		{Event: "kprobe:throttle_cfs_rq", For: "the CPU quota", Optional: true},
+		{Event: "kprobe:unthrottle_cfs_rq", For: "the CPU quota", Optional: true},
+	}
+}

@@ -1,0 +1,236 @@
+package why
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file explains times in which a thread has no CPU: until its wake-up it is blocked,
+// then it waits for a CPU.
+
+// off explains [from, to) of a stay without a CPU.
+func (w *walker) off(t *thread, s *stay, from, to event.Time) {
+	x := w.x
+	wake := x.wakeUp(t, s)
+	var out *record
+	if s.out >= 0 {
+		out = &x.recs[t.list[s.out].rec]
+	}
+	switch {
+	case out != nil && out.runnable():
+		w.runnable(t, s, s.from, from, to, out.cpu)
+	case wake >= 0:
+		r := &x.recs[wake]
+		if from < r.at {
+			w.blocked(t, s, wake, from, min(to, r.at))
+		}
+		if to > r.at {
+			w.runnable(t, s, r.at, max(from, r.at), to, int32(r.a))
+		}
+	case out == nil: // nothing woke it since the loss
+		w.runnable(t, s, s.from, from, to, -1)
+	case s.in >= 0 && x.wokeEarly(t, s):
+		w.runnable(t, s, s.from, from, to, out.cpu)
+	case s.in >= 0:
+		w.unknown(t, from, to, x.noWakeUp())
+	case s.reason != "":
+		w.unknown(t, from, to, s.reason)
+	default:
+		w.waiting(t, s, from, to)
+	}
+}
+
+// runnable reports that a thread was put off its CPU although it could go on: the low bits
+// of prev_state have no state, those above say that it was preempted.
+func (r *record) runnable() bool { return r.a&0xff == 0 }
+
+func (x *Explainer) noWakeUp() string {
+	if why := x.missing["sched:sched_waking"]; why != "" {
+		return why
+	}
+	if !x.seen[kWaking] && !x.seen[kWakeup] {
+		return "wake-ups are not observed"
+	}
+	return "its wake-up was not seen"
+}
+
+// wakeUp is the wake-up that ends a block, as a record; -1 is none.
+func (x *index) wakeUp(t *thread, s *stay) int32 {
+	i := s.out + 1
+	if s.out < 0 {
+		i = t.firstAfter(s.from - 1)
+		if s.from == never {
+			i = 0
+		}
+	}
+	for ; i < len(t.list) && i != s.in && t.list[i].at <= s.to; i++ {
+		if !t.list[i].other {
+			if t.list[i].at > s.from {
+				break
+			}
+			continue
+		}
+		switch x.recs[t.list[i].rec].kind {
+		case kWaking, kWakeup, kBorn:
+			return t.list[i].rec
+		}
+	}
+	return -1
+}
+
+// wokeEarly reports that a thread was woken while it was about to leave its CPU: the two
+// CPUs did so at the same time.
+func (x *index) wokeEarly(t *thread, s *stay) bool {
+	for i := s.out - 1; i >= 0; i-- {
+		switch r := &x.recs[t.list[i].rec]; r.kind {
+		case kWaking, kWakeup:
+			return true
+		case kSwitch:
+			return false
+		}
+	}
+	return false
+}
+
+// runnable explains [from, to) of a thread that waits for a CPU since a time, at first for
+// that of number cpu, -1 if that is not known.
+func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu int32) {
+	x := w.x
+	last := int32(-1)
+	if s.in >= 0 {
+		last = x.recs[t.list[s.in].rec].cpu
+	}
+	moved := false
+	at := since
+	i := 0
+	if since != never {
+		i = t.firstAfter(since - 1)
+	}
+	for ; i < len(t.list) && i != s.in && t.list[i].at <= s.to; i++ {
+		r := &x.recs[t.list[i].rec]
+		if r.kind != kMigrate {
+			continue
+		}
+		moved = true
+		if cpu < 0 {
+			cpu = int32(r.a)
+		}
+		w.queued(t, s, cpu, max(at, from), min(r.at, to))
+		cpu, at = int32(r.b), r.at
+	}
+	if last >= 0 && (cpu < 0 || !moved) {
+		cpu = last // moves are not observed, or there was none
+	}
+	w.queued(t, s, cpu, max(at, from), to)
+}
+
+// queued explains a time in which a thread waits for one CPU, less what the quota of its
+// cgroup held it.
+func (w *walker) queued(t *thread, s *stay, cpu int32, from, to event.Time) {
+	for from < to {
+		begin, end, cgroup, ok := w.x.limited(t, s, cpu, from, to)
+		if !ok {
+			break
+		}
+		w.behind(t, s, cpu, from, begin)
+		w.emit(begin, end, result.WhyLink{Task: w.x.task(t.tid), Kind: result.WhyQuota, What: cgroup})
+		from = end
+	}
+	w.behind(t, s, cpu, from, to)
+}
+
+// behind explains a time in which a thread waits for a CPU that others have.
+func (w *walker) behind(t *thread, s *stay, cpu int32, from, to event.Time) {
+	if from >= to {
+		return
+	}
+	if cpu < 0 {
+		w.unknown(t, from, to, "it waits for a CPU, for which is not known")
+		return
+	}
+	task := w.x.task(t.tid)
+	w.x.turns(cpu, from, to, func(from, to event.Time, u *turn, reason string) {
+		l := result.WhyLink{Task: task, Kind: result.WhyBehind}
+		switch {
+		case reason != "":
+			l.Kind, l.What = result.WhyUnknown, reason
+		case u.top >= 0:
+			l = w.x.stolen(task, u.top)
+		case u.cur < 0:
+			l.Kind, l.What = result.WhyUnknown, "who has the CPU is not known"
+		case u.cur == 0 && w.x.wasPutOff(t, s):
+			// No CPU rests while somebody waits for it; somebody who may not run.
+			l.Kind, l.What = result.WhyUnknown, w.x.quotaNotSeen()
+		case u.cur == 0:
+			l.Kind = result.WhyIdle
+		case u.cur == t.tid:
+			l.Kind, l.What = result.WhyKernel, "being switched"
+		default:
+			l.Whom = w.x.task(u.cur)
+			l.Foreign = l.Whom.PID > 0 && task.PID > 0 && l.Whom.PID != task.PID
+		}
+		w.emit(from, to, l)
+	})
+}
+
+// wasPutOff reports that a thread lost its CPU to the idle task although it could go on.
+func (x *index) wasPutOff(t *thread, s *stay) bool {
+	if s.out < 0 {
+		return false
+	}
+	r := &x.recs[t.list[s.out].rec]
+	return r.runnable() && r.other == 0
+}
+
+func (x *Explainer) quotaNotSeen() string {
+	if why := x.missing["kprobe:throttle_cfs_rq"]; why != "" {
+		return "its CPU rests, perhaps its quota is used up: " + why
+	}
+	return "its CPU rests, perhaps its quota is used up: kprobe:throttle_cfs_rq is not observed"
+}
+
+// limited finds the first time in [from, to) in which the quota of a cgroup holds a thread
+// that waits for a CPU.
+func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) (
+	begin, end event.Time, cgroup string, ok bool,
+) {
+	for i, n := range x.limits {
+		r := &x.recs[n]
+		if r.kind != kThrottle || r.at >= to {
+			continue
+		}
+		if !x.held(t, s, r, cpu) {
+			continue
+		}
+		end := to
+		for _, m := range x.limits[i+1:] {
+			u := &x.recs[m]
+			if u.kind == kUnthrottle && (u.a == r.a || u.a == 0) || u.kind == kThrottle && u.a == r.a {
+				end = min(end, u.at)
+				break
+			}
+		}
+		if end > from {
+			name := ""
+			if x.cfg.Cgroup != nil {
+				name = x.cfg.Cgroup(r.tid)
+			}
+			return max(r.at, from), end, name, true
+		}
+	}
+	return 0, 0, "", false
+}
+
+// held reports that the quota that is used up by r is that of a thread.
+func (x *Explainer) held(t *thread, s *stay, r *record, cpu int32) bool {
+	if r.tid == t.tid && s.out >= 0 && x.recs[t.list[s.out].rec].runnable() {
+		// It left its CPU for it, if it did nothing in between.
+		i := t.before(s.out)
+		return i >= 0 && x.recs[t.list[i].rec].kind == kThrottle && x.recs[t.list[i].rec].at == r.at
+	}
+	if r.cpu != cpu || x.cfg.Cgroup == nil {
+		return false
+	}
+	mine, its := x.cfg.Cgroup(t.tid), x.cfg.Cgroup(r.tid)
+	return mine != "" && mine == its
+}

@@ -1,0 +1,287 @@
+package why
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file walks through a span: it tells what its thread did, time by time, and goes on in
+// the threads that it waited for.
+
+// A walker makes one explained span. path is what leads to the thread in question: what the
+// span's thread waited for, and so on.
+type walker struct {
+	x     *Explainer
+	path  []result.WhyLink
+	span  *result.WhySpan
+	at    event.Time // so far the span is explained
+	full  bool
+	depth int
+}
+
+// maxParts bounds the parts of one span: the rest is one part, which says so.
+const maxParts = 1 << 14
+
+func (x *Explainer) tell(s Span) *result.WhySpan {
+	t := x.thread(s.TID)
+	if t.pid <= 0 {
+		t.pid = s.PID
+	}
+	w := &x.walker
+	*w = walker{x: x, path: w.path[:0], at: s.From, depth: x.cfg.Depth}
+	w.span = &result.WhySpan{Label: s.Label, Key: s.Key, Task: x.task(s.TID), From: s.From, To: s.To}
+	if s.To > s.From {
+		w.thread(t, s.From, s.To)
+		w.unknown(t, w.at, s.To, "nothing tells")
+	}
+	told := w.span
+	w.span = nil
+	return told
+}
+
+// task names a thread.
+func (x *Explainer) task(tid int32) result.WhyTask {
+	k := result.WhyTask{TID: tid}
+	if t := x.threads[tid]; t != nil {
+		k.PID, k.Comm = t.pid, x.names.texts[t.name]
+	}
+	if (k.PID <= 0 || k.Comm == "") && x.cfg.Task != nil {
+		pid, comm := x.cfg.Task(tid)
+		if k.PID <= 0 {
+			k.PID = pid
+		}
+		if k.Comm == "" {
+			k.Comm = comm
+		}
+	}
+	k.PID = max(k.PID, 0)
+	return k
+}
+
+// emit makes [from, to) a part whose cause is the link at the end of the path. It makes no
+// part of what was told already, or of what is outside the span.
+func (w *walker) emit(from, to event.Time, link result.WhyLink) {
+	s := w.span
+	from, to = max(from, w.at), min(to, s.To)
+	if from >= to {
+		return
+	}
+	if from > w.at { // only a mistake of ours leaves a hole; the sum must hold all the same
+		w.emit(w.at, from, result.WhyLink{Task: link.Task, What: "nothing tells"})
+	}
+	w.at = to
+	if w.full {
+		s.Parts[len(s.Parts)-1].To = to
+		return
+	}
+	w.path = append(w.path, link)
+	defer func() { w.path = w.path[:len(w.path)-1] }()
+	if n := len(s.Parts); n > 0 && slices.Equal(s.Parts[n-1].Path, w.path) {
+		s.Parts[n-1].To = to
+		return
+	}
+	if len(s.Parts) == maxParts-1 {
+		w.full = true
+		w.span.Doubt = "it has too many parts: the rest is not told"
+		s.Parts = append(s.Parts, result.WhyPart{
+			From: from, To: to, Path: []result.WhyLink{{Task: s.Task, What: "more parts than are kept"}},
+		})
+		return
+	}
+	s.Parts = append(s.Parts, result.WhyPart{From: from, To: to, Path: slices.Clone(w.path)})
+}
+
+func (w *walker) unknown(t *thread, from, to event.Time, reason string) {
+	w.emit(from, to, result.WhyLink{Task: w.x.task(t.tid), Kind: result.WhyUnknown, What: reason})
+}
+
+// thread explains what a thread did in [from, to).
+func (w *walker) thread(t *thread, from, to event.Time) {
+	w.x.stays(t, from, to, func(s *stay) {
+		begin, end := max(s.from, from), min(s.to, to)
+		switch s.is {
+		case isRunning:
+			w.running(t, s, begin, end)
+		case isOff:
+			w.off(t, s, begin, end)
+		default:
+			w.lost(t, s, begin, end)
+		}
+	})
+}
+
+// lost says why nothing is known of a time.
+func (w *walker) lost(t *thread, s *stay, from, to event.Time) {
+	reason := s.reason
+	if w.x.seenNothing(t) {
+		reason = "no event of the thread was seen"
+	}
+	w.unknown(t, from, to, reason)
+}
+
+func (x *index) seenNothing(t *thread) bool { return len(t.list) == 0 }
+
+// running explains a time in which a thread has a CPU.
+func (w *walker) running(t *thread, s *stay, from, to event.Time) {
+	link := w.x.running(t, s, from)
+	w.x.turns(s.cpu, from, to, func(from, to event.Time, u *turn, reason string) {
+		switch {
+		case reason != "":
+			w.emit(from, to, link) // that it runs there is known otherwise
+		case u.top >= 0:
+			w.emit(from, to, w.x.stolen(link.Task, u.top))
+		default:
+			w.emit(from, to, link)
+		}
+	})
+}
+
+// running says what a thread does on its CPU.
+func (x *Explainer) running(t *thread, s *stay, at event.Time) result.WhyLink {
+	l := result.WhyLink{Task: x.task(t.tid), Kind: result.WhyCPU}
+	call, in, known := x.call(s.now, at)
+	switch {
+	case s.now.lock >= 0:
+		l.Kind, l.What = result.WhyLock, x.lockName(&x.recs[s.now.lock])
+		l.Stack = x.recs[s.now.lock].stack
+	case s.now.fault >= 0 && x.seen[kFaultDone]:
+		l.Kind, l.What = result.WhyFault, x.faultName(t, s.now.fault)
+	case !known && x.isKernel(t):
+		l.Kind = result.WhyKernel
+	case !known:
+		l.What = x.notKnown(t)
+	case in:
+		l.Kind, l.What = result.WhySyscall, x.names.texts[call.name]
+	default:
+		l.Kind = result.WhyUser
+		if s.now.fault >= 0 && x.recs[s.now.fault].kind == kFault {
+			l.What = "and page faults"
+		}
+	}
+	return l
+}
+
+// notKnown says why it is not known whether a thread runs in its program or in the kernel.
+func (x *Explainer) notKnown(t *thread) string {
+	for _, e := range []string{"raw_syscalls:sys_enter", "raw_syscalls:sys_exit"} {
+		if why := x.missing[e]; why != "" {
+			return why
+		}
+	}
+	if !x.seen[kEnter] && !x.seen[kExit] {
+		return "system calls are not observed"
+	}
+	return "no system call of it was seen"
+}
+
+// faultName tells minor from major page faults where something does.
+func (x *Explainer) faultName(t *thread, fault int32) string {
+	if r := &x.recs[fault]; r.kind == kFaultDone {
+		return faultKind(r.a)
+	}
+	i := t.firstAfter(x.recs[fault].at)
+	for ; i < len(t.list); i++ {
+		switch r := &x.recs[t.list[i].rec]; r.kind {
+		case kFaultDone:
+			return faultKind(r.a)
+		case kEnter, kExit, kFault:
+			return ""
+		}
+	}
+	return ""
+}
+
+func faultKind(major uint64) string {
+	if major != 0 {
+		return "major"
+	}
+	return "minor"
+}
+
+// stolen says which interrupt took the CPU.
+func (x *Explainer) stolen(task result.WhyTask, top int32) result.WhyLink {
+	r := &x.recs[top]
+	l := result.WhyLink{Task: task, Kind: result.WhyIRQ, What: x.names.texts[r.name]}
+	switch r.kind {
+	case kSoftirq, kSoftirqDone:
+		l.Kind = result.WhySoftirq
+	case kIRQDone:
+		if l.What == "" {
+			l.What = "a hard interrupt"
+		}
+	}
+	return l
+}
+
+// isKernel reports a thread of the kernel.
+func (x *Explainer) isKernel(t *thread) bool {
+	if t.syscalls {
+		return false
+	}
+	if x.cfg.Kernel != nil {
+		return x.cfg.Kernel(t.tid)
+	}
+	return kernelThread(x.names.texts[t.name])
+}
+
+// turns calls fn for the times of a CPU in [from, to), in order and without gaps; reason is
+// why nothing is known of one.
+func (x *index) turns(n int32, from, to event.Time, fn func(from, to event.Time, u *turn, reason string)) {
+	if from >= to {
+		return
+	}
+	var none turn
+	if n < 0 || int(n) >= len(x.cpus) {
+		fn(from, to, &none, "none of the events of its CPU were seen")
+		return
+	}
+	list := x.cpus[n].list
+	i := firstTurnAfter(list, from)
+	if i == 0 {
+		end := to
+		if len(list) > 0 {
+			end = min(end, list[0].at)
+		}
+		fn(from, end, &none, x.why)
+		from = end
+	}
+	for ; from < to; i++ {
+		u, end := &list[i-1], to
+		if i < len(list) {
+			end = min(end, list[i].at)
+		}
+		if end <= from {
+			continue
+		}
+		reason := ""
+		if u.kind == kGap {
+			reason = x.lossAt(n, u.at)
+		}
+		fn(from, end, u, reason)
+		from = end
+	}
+}
+
+// lossAt is the reason of the gap of a CPU that begins at a time.
+func (x *index) lossAt(cpu int32, at event.Time) string {
+	for _, g := range x.gaps.between(at-1, at+1) {
+		if (g.CPU < 0 || g.CPU == cpu) && g.From <= at && g.To >= at {
+			return g.Reason
+		}
+	}
+	return "events were lost"
+}
+
+func firstTurnAfter(list []turn, at event.Time) int {
+	i, j := 0, len(list)
+	for i < j {
+		if h := int(uint(i+j) >> 1); list[h].at <= at {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	return i
+}

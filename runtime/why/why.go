@@ -1,0 +1,165 @@
+package why
+
+import (
+	"iter"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+)
+
+// A Config has what is common to all spans of a run. The zero value works.
+type Config struct {
+	// Depth is how far the walk follows other threads; 0 is 8.
+	Depth int
+	// Missing are events that are not observed here: what they would tell is unknown.
+	Missing []Missing
+	// Arch is the GOARCH whose system calls the events have; "" is amd64.
+	Arch string
+	// Stacks takes the stacks of switches, wake-ups and locks over into links.
+	Stacks bool
+	// Records bounds how many events are held at once; 0 is a million, about 100 MB.
+	Records int
+
+	// The following tell what events do not; each may be nil.
+
+	// Task tells of a thread whose events do not name it; pid 0 is not known.
+	Task func(tid int32) (pid int32, comm string)
+	// Kernel reports a thread of the kernel; nil goes by the name.
+	Kernel func(tid int32) bool
+	// Cgroup is the path of a thread's cgroup; "" is not known.
+	Cgroup func(tid int32) string
+	// Disk names a device by the number of the events; nil is MAJOR:MINOR.
+	Disk func(dev uint32) string
+	// Site names the place in the kernel that takes a lock, by the stack there; "" is not
+	// known, and the lock's address is shown.
+	Site func(id stack.ID) string
+}
+
+// A Missing is an event that is not observed.
+type Missing struct {
+	Event string // as in Need
+	// Why it is missing, and what would mend it: "this kernel has no lock:contention_begin".
+	Why string
+}
+
+// A Span is the time of a thread that is to be explained: [From, To).
+type Span struct {
+	From, To event.Time
+	TID, PID int32
+	Label    string // what it is, for people
+	Key      string // of the pair; "" if it is the thread
+}
+
+// A History has the events around a span.
+type History struct {
+	// Events are in time order; they are read once, and may be reused after each step.
+	// They should begin before the span, so that what threads do at its start is known.
+	// Records of losses among them count as Gaps.
+	Events iter.Seq[*event.Event]
+	// Since is the time from which on Events are complete; 0: nothing is missing.
+	Since event.Time
+	// Gaps are times with losses, in any order.
+	Gaps []Gap
+}
+
+// A Gap is a time in which events were lost.
+type Gap struct {
+	CPU      int32 // -1: of any CPU
+	From, To event.Time
+	Reason   string // "" is "events were lost"
+}
+
+// An Explainer tells where the time of spans went. It is for one goroutine. Its memory is
+// bounded by Config.Records.
+//
+// Explain has its own events each time. Spans whose histories overlap, as those of a
+// recording do, are cheaper with one history for all: Add each event in time order, and
+// Told a span once its end was added.
+type Explainer struct {
+	cfg     Config
+	shapes  map[*event.Stream]*shape
+	last    *event.Stream
+	shape   *shape
+	names   names
+	missing map[string]string
+
+	index
+	walker walker
+}
+
+const (
+	defaultDepth   = 8
+	defaultRecords = 1 << 20
+	minRecords     = 1 << 10
+)
+
+// New returns an Explainer without events.
+func New(cfg Config) *Explainer {
+	if cfg.Depth <= 0 {
+		cfg.Depth = defaultDepth
+	}
+	if cfg.Records <= 0 {
+		cfg.Records = defaultRecords
+	}
+	cfg.Records = max(cfg.Records, minRecords)
+	if cfg.Arch == "" {
+		cfg.Arch = "amd64"
+	}
+	x := &Explainer{cfg: cfg, shapes: map[*event.Stream]*shape{}, missing: map[string]string{}}
+	for _, m := range cfg.Missing {
+		x.missing[m.Event] = m.Why
+	}
+	x.names.init()
+	x.index.init()
+	return x
+}
+
+// Explain tells where the time of a span went. What it returns is the caller's.
+func (x *Explainer) Explain(s Span, h History) *result.WhySpan {
+	x.Reset(h.Since)
+	gaps := sortedGaps(h.Gaps)
+	if h.Events != nil {
+		for e := range h.Events {
+			for len(gaps) > 0 && gaps[0].From <= e.Time {
+				x.Lost(gaps[0])
+				gaps = gaps[1:]
+			}
+			x.Add(e)
+		}
+	}
+	for _, g := range gaps {
+		x.Lost(g)
+	}
+	return x.Told(s)
+}
+
+// Reset forgets all events; those that are added from now on are complete from since on,
+// where 0 is that nothing came before.
+func (x *Explainer) Reset(since event.Time) { x.index.reset(since) }
+
+// Add adds an event, in time order. Nothing of it is kept but numbers and names.
+func (x *Explainer) Add(e *event.Event) {
+	if e.Kind == event.Lost {
+		x.lostRecord(e)
+		return
+	}
+	if e.Kind != event.Sample || e.Stream == nil {
+		return
+	}
+	if e.Stream != x.last {
+		x.last, x.shape = e.Stream, x.shapeOf(e.Stream)
+	}
+	if x.shape.kind == kNone {
+		return
+	}
+	if len(x.recs) >= x.cfg.Records {
+		x.forget()
+	}
+	if r, ok := x.decode(x.shape, e); ok {
+		x.put(r)
+	}
+}
+
+// Told is Explain for a span of the events that were added.
+func (x *Explainer) Told(s Span) *result.WhySpan { return x.tell(s) }

@@ -1,0 +1,101 @@
+package why
+
+import (
+	"strconv"
+	"strings"
+)
+
+// This file has the names that people know.
+
+// ofFile are the system calls whose first argument is a file.
+var ofFile = map[string]bool{
+	"read": true, "write": true, "readv": true, "writev": true, "pread64": true, "pwrite64": true,
+	"recvfrom": true, "recvmsg": true, "recvmmsg": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
+	"accept": true, "accept4": true, "connect": true, "ioctl": true, "fsync": true, "fdatasync": true,
+	"epoll_wait": true, "epoll_pwait": true, "epoll_pwait2": true, "flock": true, "splice": true,
+	"sendfile": true, "preadv": true, "pwritev": true, "fallocate": true, "ftruncate": true, "getdents64": true,
+}
+
+// callName names a system call as a wait: "read fd 5", "futex 0x7f12".
+func (x *Explainer) callName(r *record) string {
+	name := x.names.texts[r.name]
+	if r.kind != kEnter {
+		return name // its arguments are not known
+	}
+	switch {
+	case name == "futex":
+		return "futex 0x" + strconv.FormatUint(r.b, 16)
+	case ofFile[name] && int32(r.b) >= 0:
+		return name + ofFD + strconv.Itoa(int(int32(r.b)))
+	}
+	return name
+}
+
+const ofFD = " fd "
+
+// general is a name without the number of a file, which says nothing beyond its process.
+func general(what string) string {
+	before, after, ok := strings.Cut(what, ofFD)
+	if !ok {
+		return what
+	}
+	return before + strings.TrimLeft(after, "0123456789")
+}
+
+// Flags of contention_begin: must match LCB_F_* in include/trace/events/lock.h.
+const (
+	lockSpin  = 1
+	lockRead  = 2
+	lockWrite = 4
+	lockRT    = 8
+	lockMutex = 32
+)
+
+// lockName names a lock of the kernel: by where it is taken, if that is known.
+func (x *Explainer) lockName(r *record) string {
+	if r.stack != 0 && x.cfg.Site != nil {
+		if site := x.cfg.Site(r.stack); site != "" {
+			return site
+		}
+	}
+	kind := "lock"
+	switch f := r.b; {
+	case r.kind == kLockDone:
+	case f&lockMutex != 0:
+		kind = "mutex"
+	case f&lockRT != 0:
+		kind = "rt mutex"
+	case f&lockRead != 0:
+		kind = "read lock"
+	case f&lockWrite != 0:
+		kind = "write lock"
+	case f&lockSpin != 0:
+		kind = "spinlock"
+	}
+	return kind + " 0x" + strconv.FormatUint(r.a, 16)
+}
+
+// kernelThreads are how the names of the kernel's threads begin, where nothing else tells
+// them from others.
+var kernelThreads = []string{
+	"kworker/", "ksoftirqd/", "migration/", "rcu_", "rcuc/", "rcuop/", "rcuos/", "rcub/", "kthreadd",
+	"kswapd", "kcompactd", "khugepaged", "ksmd", "jbd2/", "irq/", "cpuhp/", "idle_inject/", "kauditd",
+	"khungtaskd", "oom_reaper", "kblockd", "md", "nvme-", "scsi_eh_", "xfsaild/", "xfs-", "btrfs-", "ext4-",
+	"loop", "dm-", "watchdogd", "kdevtmpfs", "writeback", "vhost-", "kvm-pit/", "kvm-nx-lpage-",
+}
+
+func kernelThread(comm string) bool {
+	for _, p := range kernelThreads {
+		if strings.HasPrefix(comm, p) {
+			// "md" and "loop" begin names of programs too: those of the kernel have a number.
+			if p == "md" || p == "loop" {
+				rest := comm[len(p):]
+				if rest == "" || rest[0] < '0' || rest[0] > '9' {
+					continue
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
