@@ -32,6 +32,7 @@ func (r *textRenderer) Why(w *result.Why) error {
 		return r.err
 	}
 	t := story.Causes(w, whyUnit(w), r.cells())
+	story.Short(t)
 	loss := t.Loss
 	t.Loss = event.Loss{} // comes last
 	if err := r.Table(t); err != nil {
@@ -76,6 +77,7 @@ func (r *markdownRenderer) Why(w *result.Why) error {
 		return r.err
 	}
 	t := story.Causes(w, whyUnit(w), 0)
+	story.Short(t)
 	loss := t.Loss
 	t.Loss = event.Loss{}
 	if err := r.Table(t); err != nil {

@@ -149,6 +149,39 @@ func count(n uint64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// mostCauses are the rows that people get; short ones behind them are one row.
+const mostCauses = 25
+
+// Short adds up the causes that explain least, but for those that are unknown, in a last row.
+func Short(t *result.Table) {
+	if len(t.Rows) <= mostCauses {
+		return
+	}
+	last := len(t.Columns) - 1
+	kept := t.Rows[:mostCauses:mostCauses]
+	n, sum := 0, make([]event.Value, len(t.Columns))
+	for _, row := range t.Rows[mostCauses:] {
+		if strings.Contains(row[last].String(), result.WhyUnknown.String()) {
+			kept = append(kept, row)
+			continue
+		}
+		n++
+		for i := range last {
+			switch {
+			case row[i].Kind == event.DurationValue:
+				sum[i] = event.DurationOf(sum[i].Int() + row[i].Int())
+			case row[i].Kind == event.FloatValue:
+				sum[i] = event.FloatOf(sum[i].Float() + row[i].Float())
+			}
+		}
+	}
+	if n > 0 {
+		sum[last] = event.StrOf(count(uint64(n), "other cause"))
+		kept = append(kept, sum)
+	}
+	t.Rows = kept
+}
+
 func causeHeader(u unit.Unit, compared bool) string {
 	head := fmt.Sprintf("%6s %10s %5s %9s", "share", "total("+u.Symbol+")", "spans", "slow("+u.Symbol+")")
 	if compared {
@@ -160,8 +193,12 @@ func causeHeader(u unit.Unit, compared bool) string {
 // causeLine is a row of the table; a long cause goes on below its beginning.
 func causeLine(row []event.Value, u unit.Unit, width int, compared bool) string {
 	at := func(i int) string { return u.Format(row[i].Float()) }
-	line := fmt.Sprintf("%5.1f%% %10s %5d %9s", row[shareColumn].Float(), at(totalColumn),
-		row[spansColumn].Uint(), at(slowColumn))
+	spans := "-" // nobody knows how many had one of several causes
+	if n := row[spansColumn]; n.Numeric() {
+		spans = n.String()
+	}
+	line := fmt.Sprintf("%5.1f%% %10s %5s %9s", row[shareColumn].Float(), at(totalColumn), spans,
+		at(slowColumn))
 	if compared {
 		line += fmt.Sprintf(" %10s %5.1f%%", at(normalColumn), row[overColumn].Float())
 	}

@@ -255,3 +255,41 @@ func TestFlameIsWhole(t *testing.T) {
 		t.Errorf("in all: got %d, want %d", total, w.Slow.NS)
 	}
 }
+
+// However many causes there are, rows of what people get add up to the slow spans.
+func TestShortCauses(t *testing.T) {
+	var list []result.WhyCause
+	for i := range 100 {
+		futex := result.WhyLink{Kind: result.WhyFutex, What: strings.Repeat("x", i)}
+		list = append(list, cause(int64(1000-i), 0, futex))
+	}
+	w := why(append(list, cause(1, 0, wait, unknown))...)
+	w.Slow.Spans = 1
+	for _, width := range []int{0, 80} {
+		all := Causes(w, Unit(1), width)
+		Short(all)
+		if len(all.Rows) != mostCauses+2 {
+			t.Fatalf("got %d rows, want %d", len(all.Rows), mostCauses+2)
+		}
+		sum, total := 0.0, int64(0)
+		for _, row := range all.Rows {
+			sum += row[shareColumn].Float()
+			total += row[totalColumn].Int()
+		}
+		if total != w.Slow.NS || sum < 99.99 || sum > 100.01 {
+			t.Errorf("rows add up to %d ns, %.2f %%, want %d", total, sum, w.Slow.NS)
+		}
+		if got := all.Rows[mostCauses+1][4].String(); got != "75 other causes" {
+			t.Errorf("got %q, want 75 other causes", got)
+		}
+		if got := all.Rows[mostCauses][4].String(); got != "waiting for worker (pipe) > db: unknown: events lost" {
+			t.Errorf("got %q, want the unknown cause", got)
+		}
+		if width > 0 {
+			line := all.Layout.RowText(all.Rows[mostCauses+1])
+			if !strings.Contains(line, " - ") || !strings.HasSuffix(line, "  75 other causes") {
+				t.Errorf("got %q", line)
+			}
+		}
+	}
+}
