@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
+	"ppscript/runtime/why"
 )
 
 // This file makes stacks of where time went, for flame graphs: a frame for the span, for each
@@ -23,7 +24,7 @@ func Flame(w *result.Why) *result.Stacks {
 	for i := range w.Causes {
 		rest[Path(w.Causes[i].Path)] = w.Causes[i].Slow.NS
 	}
-	label := ""
+	label, left := "", w.Slow.NS
 	for i, s := range w.Slowest {
 		if label = s.Label; i > 0 && label != w.Slowest[0].Label {
 			label = others
@@ -31,32 +32,23 @@ func Flame(w *result.Why) *result.Stacks {
 		for j := range s.Parts {
 			p := &s.Parts[j]
 			f.add(s.Label, p.Path, p.NS())
-			rest[Path(general(p.Path))] -= p.NS()
+			left -= p.NS()
+			rest[Path(why.General(p.Path))] -= p.NS()
 		}
 	}
 	if label == "" {
 		label = others
 	}
 	for i := range w.Causes {
-		if n := rest[Path(w.Causes[i].Path)]; n > 0 {
+		// Where there were too many causes, those of kept spans may be among others.
+		if n := min(rest[Path(w.Causes[i].Path)], left); n > 0 {
 			f.add(label, w.Causes[i].Path, n)
+			left -= n
 		}
 	}
 	out.Merge()
 	out.Sort()
 	return out
-}
-
-// general is a path as causes have it: without stacks, threads without numbers.
-func general(path []result.WhyLink) []result.WhyLink {
-	list := append([]result.WhyLink(nil), path...)
-	for i := range list {
-		l := &list[i]
-		l.Task = result.WhyTask{Comm: l.Task.Comm}
-		l.Whom = result.WhyTask{Comm: l.Whom.Comm}
-		l.Stack, l.WakerStack = 0, 0
-	}
-	return list
 }
 
 type flame struct {
@@ -70,7 +62,7 @@ func (f *flame) add(label string, path []result.WhyLink, ns int64) {
 	if path[0].Task.PID > 0 {
 		x.PID = path[0].Task.PID
 	}
-	links := general(path)
+	links := why.General(path)
 	for i := len(path) - 1; i >= 0; i-- { // innermost first
 		l := &links[i]
 		if s, ok := f.w.Stacks[path[i].Stack]; ok {

@@ -43,6 +43,10 @@ func TestPhrases(t *testing.T) {
 	same(result.WhyLink{Kind: result.WhyQuota, What: "/a"}, "held by the CPU quota of /a")
 	f(result.WhyLink{Kind: result.WhyIdle}, "idle CPU slow to wake", "waiting for an idle CPU to wake")
 	f(result.WhyLink{Kind: result.WhyFutex, What: "0x7f12"}, "futex 0x7f12", "waiting for futex 0x7f12")
+	f(result.WhyLink{Kind: result.WhyFutex, What: "futex 0x7f12"}, "futex 0x7f12", "waiting for futex 0x7f12")
+	same(result.WhyLink{Kind: result.WhyQuota}, "held by a CPU quota")
+	same(result.WhyLink{Kind: result.WhyCPU, What: "system calls are not seen"},
+		"on a CPU: system calls are not seen")
 	f(result.WhyLink{Kind: result.WhyLock, What: "in f", Whom: worker}, "kernel lock in f, held by worker/12",
 		"waiting for kernel lock in f, held by worker/12")
 	f(result.WhyLink{Kind: result.WhyDisk, What: "vda read, queue"}, "disk vda read, queue",
@@ -162,7 +166,7 @@ func cause(slow, normal int64, path ...result.WhyLink) result.WhyCause {
 		Normal: result.WhySpans{Spans: 1, NS: normal}}
 }
 
-func why(causes ...result.WhyCause) *result.Why {
+func whyOf(causes ...result.WhyCause) *result.Why {
 	w := &result.Why{Name: "why", Causes: causes}
 	for _, c := range causes {
 		w.Slow.NS += c.Slow.NS
@@ -182,29 +186,31 @@ func TestConclusion(t *testing.T) {
 		}
 	}
 	f(&result.Why{}, "")
-	f(why(cause(800, 0, user), cause(200, 0, irq)), "80 % of the slow spans' time is running user code.")
-	f(why(cause(400, 0, user), cause(350, 0, irq), cause(250, 0, wait)),
+	f(whyOf(cause(800, 0, user), cause(200, 0, irq)), "80 % of the slow spans' time is running user code.")
+	f(whyOf(cause(400, 0, user), cause(350, 0, irq), cause(250, 0, wait)),
 		"40 % of the slow spans' time is running user code; 35 % is in interrupt ahci.")
 	// What both do is no explanation.
-	f(why(cause(500, 500, user), cause(300, 0, wait, reads), cause(100, 0, wait, works)),
+	f(whyOf(cause(500, 500, user), cause(300, 0, wait, reads), cause(100, 0, wait, works)),
 		"100 % of the time over normal is waiting for worker (pipe), which was waiting for "+
 			"disk vda read, device (75 %).")
 	// Normal spans may take more of something.
-	f(why(cause(100, 400, user), cause(700, 0, irq)), "100 % of the time over normal is in interrupt ahci.")
-	f(why(cause(700, 0, user), cause(300, 0, unknown)), "70 % of the slow spans' time is running user code.")
-	f(why(cause(500, 0, user), cause(300, 0, irq), cause(200, 0, unknown)),
+	f(whyOf(cause(100, 400, user), cause(700, 0, irq)),
+		"100 % of the time over normal is in interrupt ahci.")
+	f(whyOf(cause(700, 0, user), cause(300, 0, unknown)),
+		"70 % of the slow spans' time is running user code.")
+	f(whyOf(cause(500, 0, user), cause(300, 0, irq), cause(200, 0, unknown)),
 		"50 % of the slow spans' time is running user code; this could be otherwise, "+
 			"since 20 % of the slow spans' time is unknown (events lost).")
-	f(why(cause(1000, 0, unknown)),
+	f(whyOf(cause(1000, 0, unknown)),
 		"No cause is known: 100 % of the slow spans' time is unknown (events lost).")
-	doubtful := why(cause(800, 0, user), cause(200, 0, irq))
+	doubtful := whyOf(cause(800, 0, user), cause(200, 0, irq))
 	doubtful.Doubtful = result.WhySpans{Spans: 1, NS: 100}
 	f(doubtful, "80 % of the slow spans' time is running user code.")
 	doubtful.Doubtful = result.WhySpans{Spans: 3, NS: 300}
 	f(doubtful, "80 % of the slow spans' time is running user code; this could be otherwise, "+
 		"since 3 of 10 slow spans are in doubt.")
 	behind := result.WhyLink{Task: worker, Kind: result.WhyBehind, Whom: other, Foreign: true}
-	f(why(cause(900, 0, wait, behind), cause(100, 0, user)),
+	f(whyOf(cause(900, 0, wait, behind), cause(100, 0, user)),
 		"90 % of the slow spans' time is waiting for worker (pipe), which was runnable behind "+
 			"cc1 of another process.")
 }
@@ -263,7 +269,7 @@ func TestShortCauses(t *testing.T) {
 		futex := result.WhyLink{Kind: result.WhyFutex, What: strings.Repeat("x", i)}
 		list = append(list, cause(int64(1000-i), 0, futex))
 	}
-	w := why(append(list, cause(1, 0, wait, unknown))...)
+	w := whyOf(append(list, cause(1, 0, wait, unknown))...)
 	w.Slow.Spans = 1
 	for _, width := range []int{0, 80} {
 		all := Causes(w, Unit(1), width)
@@ -282,7 +288,7 @@ func TestShortCauses(t *testing.T) {
 		if got := all.Rows[mostCauses+1][4].String(); got != "75 other causes" {
 			t.Errorf("got %q, want 75 other causes", got)
 		}
-		if got := all.Rows[mostCauses][4].String(); got != "waiting for worker (pipe) > db: unknown: events lost" {
+		if got := all.Rows[mostCauses][4].String(); !strings.HasSuffix(got, "db: unknown: events lost") {
 			t.Errorf("got %q, want the unknown cause", got)
 		}
 		if width > 0 {

@@ -20,8 +20,8 @@ func Phrase(l *result.WhyLink) string {
 		return colon("unknown", l.What)
 	case result.WhySyscall:
 		return behind("system call", l.What)
-	case result.WhyKernel:
-		return colon("kernel", l.What)
+	case result.WhyKernel, result.WhyCPU:
+		return colon(l.Kind.String(), l.What)
 	case result.WhyFault:
 		if l.What != "" {
 			return l.What + " page fault"
@@ -41,11 +41,18 @@ func Phrase(l *result.WhyLink) string {
 		}
 		return "runnable behind " + who
 	case result.WhyQuota:
-		return behind("held by the CPU quota of", l.What)
+		if l.What != "" {
+			return "held by the CPU quota of " + l.What
+		}
+		return "held by a CPU quota"
 	case result.WhyIdle:
 		return behind("idle CPU slow to wake", l.What)
 	case result.WhyFutex, result.WhyLock:
-		return by(behind(l.Kind.String(), l.What), ", held by ", l)
+		name := l.What
+		if !strings.HasPrefix(name, l.Kind.String()) {
+			name = behind(l.Kind.String(), name)
+		}
+		return by(name, ", held by ", l)
 	case result.WhyDisk:
 		return behind("disk", l.What)
 	case result.WhyNetwork:

@@ -18,13 +18,14 @@ type Sum struct {
 	// MaxCauses bounds the paths; 0 is 4,096.
 	MaxCauses int
 
-	causes  map[string]*result.WhyCause
-	slow    result.WhySpans
-	normal  result.WhySpans
-	slowest []*result.WhySpan // a heap would be more: they are few
-	skipped uint64
-	key     []byte
-	seen    map[*result.WhyCause]bool // of the span that is being added
+	causes   map[string]*result.WhyCause
+	slow     result.WhySpans
+	normal   result.WhySpans
+	doubtful result.WhySpans   // of the slow ones
+	slowest  []*result.WhySpan // a heap would be more: they are few
+	skipped  uint64
+	key      []byte
+	seen     map[*result.WhyCause]bool // of the span that is being added
 }
 
 const (
@@ -41,6 +42,9 @@ func (s *Sum) Add(span *result.WhySpan, slow bool) {
 	if slow {
 		all = &s.slow
 		s.keep(span)
+		if span.Doubt != "" {
+			addSpans(&s.doubtful, result.WhySpans{Spans: 1, NS: span.NS()})
+		}
 	}
 	all.Spans++
 	all.NS += span.NS()
@@ -104,16 +108,22 @@ func (s *Sum) cause(path []result.WhyLink) *result.WhyCause {
 	if len(s.causes) >= most+most/4 && path[0] != bare(path[0].Kind) {
 		return s.cause([]result.WhyLink{bare(path[0].Kind)})
 	}
-	c := &result.WhyCause{Path: make([]result.WhyLink, len(path))}
-	for i := range path {
-		c.Path[i] = generalLink(&path[i])
-	}
+	c := &result.WhyCause{Path: General(path)}
 	s.causes[string(s.key)] = c
 	return c
 }
 
 // bare is a link of which nothing but its kind is told.
 func bare(k result.WhyKind) result.WhyLink { return result.WhyLink{Kind: k, What: "others"} }
+
+// General is a path as causes have it.
+func General(path []result.WhyLink) []result.WhyLink {
+	list := make([]result.WhyLink, len(path))
+	for i := range path {
+		list[i] = generalLink(&path[i])
+	}
+	return list
+}
 
 // generalLink is a link as causes have it: for spans of all threads of the same name.
 func generalLink(l *result.WhyLink) result.WhyLink {
@@ -159,6 +169,7 @@ func (s *Sum) MergeResult(r *result.Why) {
 	}
 	addSpans(&s.slow, r.Slow)
 	addSpans(&s.normal, r.Normal)
+	addSpans(&s.doubtful, r.Doubtful)
 	s.skipped += r.Skipped
 	for i := range r.Causes {
 		c := s.cause(r.Causes[i].Path)
@@ -178,7 +189,7 @@ func addSpans(to *result.WhySpans, n result.WhySpans) {
 // Result is what was added so far, the causes that took most of the slow spans first. It
 // shares nothing with the Sum but the slowest spans.
 func (s *Sum) Result(name string) *result.Why {
-	w := &result.Why{Name: name, Slow: s.slow, Normal: s.normal, Skipped: s.skipped}
+	w := &result.Why{Name: name, Slow: s.slow, Normal: s.normal, Doubtful: s.doubtful, Skipped: s.skipped}
 	keys := make([]string, 0, len(s.causes))
 	for k := range s.causes {
 		keys = append(keys, k)
