@@ -43,7 +43,7 @@ func tracepoint() *b.Builtin {
 			{Name: "having", Type: b.String, Named: true, Doc: "only where it has this field; for events that machines and kernels lay out differently, of which a script merges the variants"},
 		},
 		Returns: "stream",
-		Result:  "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment",
+		Result:  "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment. As every event it has time, pid, tid, cpu, comm, comm_nodigit (without the digits at the end), and whose it is: cgroup, cgroup_id, container, pod, unit (docs/whose.md)",
 		Errors:  "no such event, with the nearest name; a filter that the kernel refuses, with its message; no permission",
 		Source:  "perf_event_open on the tracepoint; any kernel; CAP_PERFMON and a readable tracefs",
 		Cost:    "about 250 ns per hit for the traced program; filtered hits about 80 ns",

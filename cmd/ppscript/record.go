@@ -76,6 +76,7 @@ func recordFlags() (*flags, *recording.Sampling, *flight) {
 		{name: "call-graph", metavar: "HOW", choices: []string{"fp", "dwarf"}, read: readCallGraph(how), help: "with call stacks: fp (frame pointers), dwarf, dwarf,BYTES"},
 		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
 		{name: "all-cpus", group: groupTarget, read: readFlag(&fl.common.target.System), help: "perf's name of --system"},
+		{name: "all-cgroups", read: readFlag(&how.Cgroups), help: "with the cgroup of each sample: for its container, pod and unit"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
 	flying := &flight{}

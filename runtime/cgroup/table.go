@@ -234,6 +234,20 @@ func (t *Table) walk(f func(path string, id uint64) bool) {
 	})
 }
 
+// Each calls f with each cgroup of the hierarchy of perf_event that there is.
+func Each(roots kernel.Roots, f func(id uint64, path string)) error {
+	mounts, err := kernel.ReadMounts(roots)
+	if err != nil || mounts.PerfCgroup() == "" {
+		return err
+	}
+	t := &Table{root: mounts.PerfCgroup()}
+	t.walk(func(path string, id uint64) bool {
+		f(id, path)
+		return true
+	})
+	return nil
+}
+
 // scan learns all cgroups that there are.
 func (t *Table) scan() {
 	some := map[uint64]*Facts{}

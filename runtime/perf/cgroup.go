@@ -55,3 +55,6 @@ func TellsCgroups() bool {
 	}
 	return err == nil
 }
+
+// TellsCgroup reports that samples of the layout have their cgroup.
+func (l *Layout) TellsCgroup() bool { return l.SampleType&unix.PERF_SAMPLE_CGROUP != 0 }

@@ -113,6 +113,11 @@ func (w *Writer) comm(pid, tid int, name string) {
 	w.synth(unix.PERF_RECORD_COMM, 0, append(append(b, name...), 0))
 }
 
+// Cgroup writes a cgroup that was there before the recording began.
+func (w *Writer) Cgroup(id uint64, path string) {
+	w.synth(unix.PERF_RECORD_CGROUP, 0, append(append(le.AppendUint64(nil, id), path...), 0))
+}
+
 // mapsData reports that an event asks for mappings of data.
 func (w *Writer) mapsData() bool {
 	return slices.ContainsFunc(w.streams, func(s StreamInfo) bool {

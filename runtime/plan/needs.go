@@ -33,6 +33,9 @@ func (b *builder) needs() error {
 		n.Order("comm: a thread's name changes when it executes another program")
 		p.Comm = true
 	}
+	if n.Cgroups && b.env.Replay {
+		n.Order("a recording tells of a cgroup when it is made") // live they are looked up
+	}
 	if err := n.restrict(b); err != nil {
 		return err
 	}

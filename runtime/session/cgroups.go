@@ -122,3 +122,11 @@ func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
 	k.made = &sideBand{src: src, feeder: order.NewMerge(src)}
 	return nil
 }
+
+// sayUntold says that a recording does not tell whose the events of a stream are.
+func sayUntold(msgs *messages, st *event.Stream) {
+	if l, ok := st.Members.(interface{ TellsCgroup() bool }); !ok || !l.TellsCgroup() {
+		msgs.sayOnce("the recording does not tell in which cgroup " + st.Schema.FullName() +
+			" happened: record with ppscript record --all-cgroups, or perf record --all-cgroups")
+	}
+}

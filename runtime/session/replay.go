@@ -42,6 +42,9 @@ func (r *run) openRecording() error {
 				own := r.instance.Stream(e.Stream)
 				to[i] = append(to[i], own)
 				own.Members = st.Members
+				if r.plan.Cgroups {
+					sayUntold(w.msgs, st)
+				}
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,12 +31,17 @@ def main(o):
     ]
 `
 
-const podUID = "8f3a1c52-7d0e-4b6f-9a41-0c5d2e7b9f18"
+// A nest is cgroups of a service and of a pod's container, below a slice of the test's own.
+type nest struct {
+	*testing.T
+	root                     string
+	top, service, container  string
+	unit, id, pod, scopeName string
+}
 
-// Work in cgroups of a service and of a pod's container is told apart in both tiers, and
-// is as much as the programs did. One of the cgroups is made while the tiers look, and
-// both are gone when their rows are read.
-func TestWhoseEventsAre(t *testing.T) {
+// newNest needs a hierarchy of version 2; the cgroups are not there yet.
+func newNest(t *testing.T, mark int) *nest {
+	t.Helper()
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
 	if err != nil {
@@ -45,41 +51,58 @@ func TestWhoseEventsAre(t *testing.T) {
 		err = fmt.Errorf("perf_event is not among the cgroups of version 2")
 	}
 	testkit.Requires(t, testkit.Optional("cgroups of version 2", err))
-	top := fmt.Sprintf("/pp-whose-%d.slice", os.Getpid())
-	id := fmt.Sprintf("%064x", os.Getpid())
-	pod := "kubepods-pod" + strings.ReplaceAll(podUID, "-", "_") + ".slice"
-	service, container := top+"/web.service", top+"/"+pod+"/cri-containerd-"+id+".scope"
-	mkdir := func(path string) {
-		testkit.Requires(t, testkit.Optional("cgroups that can be made",
-			os.MkdirAll(mounts.Cgroup2+path, 0o755)))
+	n := &nest{T: t, root: mounts.Cgroup2}
+	number := os.Getpid()<<4 + mark
+	n.top = fmt.Sprintf("/pp-whose-%x.slice", number)
+	n.unit = fmt.Sprintf("pp-%x.service", number)
+	n.id = fmt.Sprintf("%x%056x", 0x80000000+number, 0)
+	n.pod = fmt.Sprintf("8f3a1c52-7d0e-4b6f-9a41-%012x", number)
+	n.service, n.scopeName = n.top+"/"+n.unit, "cri-containerd-"+n.id+".scope"
+	n.container = n.top + "/kubepods-pod" + strings.ReplaceAll(n.pod, "-", "_") + ".slice/" + n.scopeName
+	t.Cleanup(func() { n.remove() })
+	return n
+}
+
+func (n *nest) make(path string) {
+	n.Helper()
+	testkit.Requires(n, testkit.Optional("cgroups that can be made", os.MkdirAll(n.root+path, 0o755)))
+}
+
+func (n *nest) remove() (gone bool) {
+	for _, path := range []string{n.service, n.container, filepath.Dir(n.container), n.top} {
+		os.Remove(n.root + path)
 	}
-	remove := func() {
-		for _, path := range []string{service, container, filepath.Dir(container), top} {
-			os.Remove(mounts.Cgroup2 + path)
-		}
+	_, err := os.Stat(n.root + n.top)
+	return err != nil
+}
+
+func (n *nest) move(l *testkit.Target, path string) {
+	n.Helper()
+	at := n.root + path + "/cgroup.procs"
+	if err := os.WriteFile(at, []byte(strconv.Itoa(l.PID())), 0); err != nil {
+		n.Fatal(err)
 	}
-	defer remove()
-	move := func(l *testkit.Target, path string) {
-		at := mounts.Cgroup2 + path + "/cgroup.procs"
-		if err := os.WriteFile(at, []byte(strconv.Itoa(l.PID())), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mkdir(service)
+}
+
+// Work in cgroups of a service and of a pod's container is told apart in both tiers, and
+// is as much as the programs did. One of the cgroups is made while the tiers look, and
+// both are gone when their rows are read.
+func TestWhoseEventsAre(t *testing.T) {
+	n := newNest(t, 0)
+	n.make(n.service)
 	few := testkit.StartTarget(t, "-getppid", "1000", "-comm", "pp-worker")
 	many := testkit.StartTarget(t, "-getppid", "3000", "-comm", "pp-worker")
 	both := fmt.Sprintf("%d,%d", few.PID(), many.PID())
 	kernel := run(t, few, "bpf", whoseEvents, "-p", both)
 	native := run(t, few, "perf", whoseEvents, "-p", both)
-	mkdir(container)
-	move(few, service)
-	move(many, container)
+	n.make(n.container)
+	n.move(few, n.service)
+	n.move(many, n.container)
 	few.Do()
 	many.Do()
-	move(few, "/")
-	move(many, "/")
-	remove()
-	if _, err := os.Stat(mounts.Cgroup2 + top); err == nil {
+	n.move(few, "/")
+	n.move(many, "/")
+	if !n.remove() {
 		t.Fatal("the cgroups are still there")
 	}
 	a := testkit.Tables(t, kernel.Stop().Want(t, 0).Stdout)
@@ -89,14 +112,15 @@ func TestWhoseEventsAre(t *testing.T) {
 	for _, wrong := range compareAll(t, a, b) {
 		t.Error(wrong)
 	}
-	scope := filepath.Base(container)
+	scope, short := n.scopeName, n.id[:12]
 	for i, want := range [][]string{
-		{"[cgroup=" + service + " container= count=1000 pod= unit=web.service]",
-			"[cgroup=" + container + " container_text=" + id[:12] + " count=3000 pod=" + podUID + " unit=" + scope},
-		{"[ids=1 n=1000 unit=web.service]", "[ids=1 n=3000 unit=" + scope + "]"},
+		{"[cgroup=" + n.service + " container= count=1000 pod= unit=" + n.unit + "]",
+			"[cgroup=" + n.container + " container_text=" + short + " count=3000 pod=" + n.pod +
+				" unit=" + scope + "]"},
+		{"[ids=1 n=1000 unit=" + n.unit + "]", "[ids=1 n=3000 unit=" + scope + "]"},
 		nil,
 		{"[comm_nodigit=pp-worker- count=4000]"},
-		{"[count=1000 first=web.service last=]", "[count=3000 first=" + scope + " last_text=" + id[:12] + "]"},
+		{"[count=1000 first=" + n.unit + " last=]", "[count=3000 first=" + scope + " last_text=" + short + "]"},
 		{"[comm=pp-worker-0 count=3000 unit=" + scope + "]"},
 	} {
 		text := fmt.Sprint(cells(b[i]))
@@ -106,4 +130,53 @@ func TestWhoseEventsAre(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A unit, a pod and a container are targets: their threads are observed, and no others.
+func TestTargetsByWhose(t *testing.T) {
+	n := newNest(t, 1)
+	n.make(n.service)
+	n.make(n.container)
+	few := testkit.StartTarget(t, "-getppid", "1000")
+	many := testkit.StartTarget(t, "-getppid", "3000")
+	n.move(few, n.service)
+	n.move(many, n.container)
+	program := script(t, `
+def main(o):
+    return tracepoint("syscalls:sys_enter_getppid").by("unit").count()
+`)
+	one, other := n.unit+" 1000", n.scopeName+" 3000"
+	targets := []struct{ option, name, want string }{
+		{"--unit", strings.TrimSuffix(n.unit, ".service"), one}, {"--pod", n.pod, other},
+		{"--container", n.id[:10], other}, {"--unit", n.top[1:], one + ", " + other},
+	}
+	var tracers []*testkit.Process
+	for _, engine := range []string{"bpf", "perf"} {
+		for _, target := range targets {
+			p := testkit.Start(t, testkit.PPScript(t), program, "--engine", engine, "--format", "json", "-v",
+				target.option, target.name)
+			p.WaitStderr(" open event")
+			tracers = append(tracers, p)
+		}
+	}
+	few.Do()
+	many.Do()
+	for i, p := range tracers {
+		var got []string
+		for _, table := range testkit.Tables(t, p.Stop().Want(t, 0).Stdout) {
+			for _, r := range table.Rows {
+				got = append(got, fmt.Sprintf("%s %d", r.Text(t, "unit"), r.Int(t, "count")))
+			}
+		}
+		slices.Sort(got)
+		target := targets[i%len(targets)]
+		want := strings.Split(target.want, ", ")
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("%s %s: got %v, want %v", target.option, target.name, got, want)
+		}
+	}
+	n.move(few, "/")
+	n.move(many, "/")
+	few.End()
+	many.End()
 }

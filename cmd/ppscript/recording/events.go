@@ -25,6 +25,7 @@ type Sampling struct {
 	Period, Freq uint64
 	Stack        bool
 	Dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
+	Cgroups      bool   // with the cgroup of each sample
 }
 
 // Check finds options that do not go together.
@@ -87,6 +88,9 @@ func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error)
 	cfg.SideBand = perf.SideBand{Comm: true, Mmap: true, Task: true, Events: true}
 	cfg.Members = []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod}
 	cfg.SideBand.MmapData = how.Dwarf > 0
+	if how.Cgroups {
+		cfg.Members, cfg.SideBand.Cgroup = append(cfg.Members, event.MemberCgroup), true
+	}
 	if cfg.Pages == 0 {
 		cfg.Pages = Pages
 	}

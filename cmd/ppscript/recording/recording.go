@@ -13,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 
@@ -68,6 +70,11 @@ func New(ctx context.Context, src *perf.Source, o Options) (*Recording, error) {
 	}
 	if err := file.Synthesize(nil); err != nil {
 		return nil, errors.Join(err, file.Finish())
+	}
+	if r.sampleType&unix.PERF_SAMPLE_CGROUP != 0 {
+		if err := cgroup.Each(kernel.Roots{}, file.Cgroup); err != nil {
+			return nil, errors.Join(err, file.Finish())
+		}
 	}
 	return r, nil
 }
