@@ -149,23 +149,37 @@ func count(n uint64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// mostCauses are the rows that people get; short ones behind them are one row.
-const mostCauses = 25
+// People get the causes that count: mostCauses, and behind the first fewCauses only those that are
+// more than little, in percent.
+const (
+	mostCauses = 25
+	fewCauses  = 10
+	little     = 0.5
+)
 
 // Short adds up the causes that explain least, but for those that are unknown, in a last row.
 func Short(t *result.Table) {
-	if len(t.Rows) <= mostCauses {
+	last := len(t.Columns) - 1
+	over := min(overColumn, last) // or the cause, which is no number
+	n := len(t.Rows)
+	for i := min(fewCauses, n); i < n; i++ {
+		row := t.Rows[i]
+		if row[shareColumn].Float() < little && (!row[over].Numeric() || row[over].Float() < little) {
+			n = i
+		}
+	}
+	if n = min(n, mostCauses); n == len(t.Rows) {
 		return
 	}
-	last := len(t.Columns) - 1
-	kept := t.Rows[:mostCauses:mostCauses]
-	n, sum := 0, make([]event.Value, len(t.Columns))
-	for _, row := range t.Rows[mostCauses:] {
+	rest := t.Rows[n:]
+	kept := t.Rows[:n:n]
+	folded, sum := 0, make([]event.Value, len(t.Columns))
+	for _, row := range rest {
 		if strings.Contains(row[last].String(), result.WhyUnknown.String()) {
 			kept = append(kept, row)
 			continue
 		}
-		n++
+		folded++
 		for i := range last {
 			switch {
 			case row[i].Kind == event.DurationValue:
@@ -175,8 +189,8 @@ func Short(t *result.Table) {
 			}
 		}
 	}
-	if n > 0 {
-		sum[last] = event.StrOf(count(uint64(n), "other cause"))
+	if folded > 0 {
+		sum[last] = event.StrOf(count(uint64(folded), "other cause"))
 		kept = append(kept, sum)
 	}
 	t.Rows = kept

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ppscript/runtime/result"
-	"ppscript/runtime/stack"
 	"ppscript/runtime/unit"
 )
 
@@ -156,17 +155,4 @@ func Title(s *result.WhySpan) string {
 		text += ", key " + s.Key + ","
 	}
 	return text + " took " + unit.Duration(s.NS())
-}
-
-// StackIDs are the stacks that the line has, with what they are; the title is "" for the first.
-func (l *Line) StackIDs(each func(title string, id stack.ID)) {
-	if l.Link == nil {
-		return
-	}
-	if l.Link.Stack != stack.None {
-		each("left the CPU at", l.Link.Stack)
-	}
-	if l.Link.WakerStack != stack.None {
-		each("woken from", l.Link.WakerStack)
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
 )
 
 var (
@@ -56,6 +57,8 @@ func TestPhrases(t *testing.T) {
 		"waiting for network: a packet, from cc1/99 of another process")
 	f(result.WhyLink{Kind: result.WhyTimer, What: "nanosleep"}, "timer: nanosleep",
 		"waiting for timer: nanosleep")
+	f(result.WhyLink{Kind: result.WhyTimer, What: "futex 0x1"}, "timeout of futex 0x1",
+		"waiting for the timeout of futex 0x1")
 	same(result.WhyLink{Kind: result.WhyThread, What: "pipe", Whom: worker}, "waiting for worker/12 (pipe)")
 	same(result.WhyLink{Kind: result.WhyThread}, "waiting for another thread")
 	same(result.WhyLink{Kind: result.WhyBlocked, What: "in epoll_wait"}, "blocked: in epoll_wait")
@@ -298,4 +301,42 @@ func TestShortCauses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Causes of little count are one row, even if there are few rows.
+func TestSmallCausesAreOneRow(t *testing.T) {
+	list := []result.WhyCause{cause(1_000_000, 0, user)}
+	for i := range 12 {
+		handler := result.WhyLink{Kind: result.WhyIRQ, What: strings.Repeat("x", i)}
+		list = append(list, cause(int64(100-i), 0, handler))
+	}
+	w := whyOf(list...)
+	t1 := Causes(w, Unit(1), 0)
+	Short(t1)
+	if n := len(t1.Rows); n != fewCauses+1 {
+		t.Fatalf("got %d rows, want %d", n, fewCauses+1)
+	}
+	if got := t1.Rows[fewCauses][4].String(); got != "3 other causes" {
+		t.Errorf("got %q, want 3 other causes", got)
+	}
+}
+
+// Who was interrupted did not wake anybody.
+func TestWokenByInterrupt(t *testing.T) {
+	frame := func(name string) *result.Frame { return &result.Frame{Symbol: name} }
+	woken := result.WhyStack{Cut: true, Frames: []*result.Frame{frame("hrtimer_wakeup"),
+		frame("asm_sysvec_apic_timer_interrupt"), frame("innocent")}}
+	timer := result.WhyLink{Kind: result.WhyTimer, WakerStack: 3}
+	f := func(l result.WhyLink, want int) {
+		t.Helper()
+		w := &result.Why{Stacks: map[stack.ID]result.WhyStack{3: woken}}
+		(&Line{Link: &l}).stacks(w, func(title string, s result.WhyStack) {
+			if title != "woken from" || len(s.Frames) != want || s.Cut != (want == 3) {
+				t.Errorf("%s: got %d frames, want %d", title, len(s.Frames), want)
+			}
+		})
+	}
+	f(timer, 2)
+	timer.Whom = worker
+	f(timer, 3)
 }

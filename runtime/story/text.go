@@ -7,7 +7,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
-	"ppscript/runtime/stack"
 )
 
 // mostLines are those of a story in text.
@@ -72,9 +71,9 @@ func (f *Form) span(dst []byte, w *result.Why, s *result.WhySpan) []byte {
 			lines = wrap(lines[0], f.Width-indent)
 		}
 		dst = append(append(dst, strings.Join(lines, "\n"+strings.Repeat(" ", indent))...), '\n')
-		l.StackIDs(func(title string, id stack.ID) {
+		l.stacks(w, func(title string, s result.WhyStack) {
 			dst = fmt.Appendf(dst, "%*s%s:\n", indent, "", title)
-			for line := range strings.Lines(string(f.Frames(nil, w.Stacks[id]))) {
+			for line := range strings.Lines(string(f.Frames(nil, s))) {
 				dst = append(append(dst, strings.Repeat(" ", indent-2)...), line...)
 			}
 		})

@@ -58,6 +58,9 @@ func Phrase(l *result.WhyLink) string {
 	case result.WhyNetwork:
 		return by(colon("network", l.What), ", from ", l)
 	case result.WhyTimer:
+		if timeout(l) {
+			return "timeout of " + l.What
+		}
 		return colon("timer", l.What)
 	case result.WhyThread:
 		who := Thread(&l.Whom)
@@ -73,6 +76,9 @@ func Phrase(l *result.WhyLink) string {
 	}
 	return by(colon(l.Kind.String(), l.What), ", woken by ", l)
 }
+
+// timeout reports a wait for something else that a timer ended.
+func timeout(l *result.WhyLink) bool { return l.What != "" && !strings.Contains(l.What, "sleep") }
 
 func behind(kind, what string) string {
 	if what == "" {
@@ -149,7 +155,12 @@ func Doing(l *result.WhyLink) string {
 		return "in " + Phrase(l) + "s"
 	case result.WhyIdle:
 		return behind("waiting for an idle CPU to wake", l.What)
-	case result.WhyFutex, result.WhyLock, result.WhyDisk, result.WhyNetwork, result.WhyTimer:
+	case result.WhyTimer:
+		if timeout(l) {
+			return "waiting for the " + Phrase(l)
+		}
+		return "waiting for " + Phrase(l)
+	case result.WhyFutex, result.WhyLock, result.WhyDisk, result.WhyNetwork:
 		return "waiting for " + Phrase(l)
 	}
 	return Phrase(l)
