@@ -63,6 +63,7 @@ type record struct {
 	stack stack.ID
 	kind  kind
 	inIRQ uint8 // of wake-ups: what the event itself says of its context
+	tells bool  // of wake-ups: the event itself says what its context is
 }
 
 // What inIRQ says.
@@ -284,7 +285,9 @@ func (x *Explainer) finish(r *record, sh *shape, e *event.Event) {
 	case kWaking, kWakeup, kBorn:
 		r.other = int32(r.b)
 		x.called(r.other, sh.texts[0], e)
-		switch flags := number(sh.flags, e); {
+		flags := number(sh.flags, e)
+		r.tells = flags != 0 // interrupts are off at least
+		switch {
 		case flags&flagHard != 0:
 			r.inIRQ = inHard
 		case flags&flagSoft != 0:

@@ -75,5 +75,6 @@ func (c *cpu) forget(n int32, x *index) {
 		}
 	}
 	c.open = open
+	c.doubts = c.doubts[:0]
 	c.done, c.rx, c.limit = older(c.done, n), older(c.rx, n), older(c.limit, n)
 }

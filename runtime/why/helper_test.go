@@ -272,3 +272,8 @@ func whole(t *testing.T, s *result.WhySpan) {
 		t.Fatalf("parts end at %d, want %d", at, s.To)
 	}
 }
+
+func callNumber(name string) int {
+	n, _ := kernel.SyscallNumber("amd64", name)
+	return int(n)
+}

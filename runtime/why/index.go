@@ -42,6 +42,8 @@ type thread struct {
 	era      int // where the entries begin before which nothing is known
 	syscalls bool
 	born     bool
+	// Since the era began a fault, or a lock, was told of.
+	faults, locks bool
 }
 
 // doing is what a thread does, by the records that began it; -1 is none. A syscall that is
@@ -70,6 +72,10 @@ type cpu struct {
 	gapTo event.Time // the end of a gap that has begun
 	limit int32      // since when its quota is used up; -1 is not
 	at    event.Time // of the newest event
+	// doubts are wake-ups since a loss, of which nothing told yet whether they were in an
+	// interrupt whose begin was lost; plain says that something did.
+	doubts []int32
+	plain  bool
 }
 
 // A turn is a time of a CPU: it lasts until the next one of its list.
@@ -79,9 +85,16 @@ type turn struct {
 	cur  int32 // who has the CPU; -1 is not known
 	top  int32 // the interrupt that is served; -1 is none
 	kind kind
+	// doubt says that an interrupt may be served whose begin was lost.
+	doubt bool
 }
 
 const maxCPUs = 1 << 13
+
+// newCPU is a CPU of which nothing is known, with memory of one that was.
+func newCPU(list []turn, open, doubts []int32) cpu {
+	return cpu{list: list, open: open, doubts: doubts, cur: -1, done: -1, rx: -1, limit: -1}
+}
 
 func (x *index) init() {
 	x.threads = map[int32]*thread{}
@@ -95,11 +108,11 @@ func (x *index) reset(since event.Time) {
 		clear(x.threads)
 	}
 	for _, t := range x.threads {
-		t.list, t.now, t.era, t.syscalls, t.born = t.list[:0], nothing, 0, false, false
+		*t = thread{tid: t.tid, pid: t.pid, name: t.name, list: t.list[:0], now: nothing}
 	}
 	for i := range x.cpus {
 		c := &x.cpus[i]
-		*c = cpu{list: c.list[:0], open: c.open[:0], cur: -1, done: -1, rx: -1, limit: -1}
+		*c = newCPU(c.list[:0], c.open[:0], c.doubts[:0])
 	}
 	clear(x.flying)
 	x.gaps, x.limits = gaps{list: x.gaps.list[:0]}, x.limits[:0]
@@ -123,20 +136,37 @@ func (x *index) cpuOf(n int32, t event.Time) *cpu {
 		return nil
 	}
 	for int(n) >= len(x.cpus) {
-		x.cpus = append(x.cpus, cpu{cur: -1, done: -1, rx: -1, limit: -1})
+		x.cpus = append(x.cpus, newCPU(nil, nil, nil))
 	}
 	c := &x.cpus[n]
 	if len(c.list) == 0 {
 		c.turn(turn{at: min(x.since, t), rec: -1, cur: -1, top: -1, kind: kEnd})
 	}
 	if c.gapTo != 0 && t >= c.gapTo {
-		c.turn(turn{at: c.gapTo, rec: -1, cur: -1, top: -1, kind: kEnd})
+		c.turn(turn{at: c.gapTo, rec: -1, cur: -1, top: -1, kind: kEnd, doubt: true})
 		c.gapTo = 0
 	}
 	return c
 }
 
-func (c *cpu) turn(t turn) { c.list = append(c.list, t) }
+func (c *cpu) turn(t turn) {
+	if n := len(c.list); n > 0 && c.list[n-1].doubt && !c.plain && t.kind != kGap {
+		t.doubt = true
+	}
+	c.list = append(c.list, t)
+}
+
+// isPlain notes that no interrupt is served but those that are known.
+func (x *index) isPlain(c *cpu) {
+	c.plain = true
+	for _, n := range c.doubts {
+		x.recs[n].top = -1
+	}
+	c.doubts = c.doubts[:0]
+	for i := len(c.list) - 1; i >= 0 && c.list[i].doubt; i-- {
+		c.list[i].doubt = false
+	}
+}
 
 func (c *cpu) top() int32 {
 	if n := len(c.open); n > 0 {
@@ -163,13 +193,16 @@ func (x *index) put(r record) {
 		x.putInGap(n, &r)
 		return
 	}
+	if !c.plain && r.ofThread() {
+		x.isPlain(c)
+	}
 	x.hasCPU(c, n, &r)
 	switch r.kind {
 	case kSwitch:
 		x.did(r.tid, n)
 		x.did(r.other, n)
 		c.cur, c.done, c.rx = r.other, -1, -1
-		c.turn(turn{r.at, n, r.other, c.top(), kSwitch})
+		c.turn(turn{at: r.at, rec: n, cur: r.other, top: c.top(), kind: kSwitch})
 	case kWaking, kWakeup, kBorn:
 		x.wakes(c, n, &r)
 	case kMigrate:
@@ -181,7 +214,7 @@ func (x *index) put(r record) {
 	case kIRQ, kSoftirq, kVector:
 		c.done = -1
 		c.open = append(c.open, n)
-		c.turn(turn{r.at, n, c.cur, n, r.kind})
+		c.turn(turn{at: r.at, rec: n, cur: c.cur, top: n, kind: r.kind})
 	case kIRQDone, kSoftirqDone, kVectorDone:
 		x.interruptDone(c, n, &r)
 	case kInsert, kIssue, kComplete:
@@ -197,6 +230,15 @@ func (x *index) put(r record) {
 	case kUnthrottle:
 		x.limits = append(x.limits, n)
 	}
+}
+
+// ofThread reports an event that no interrupt makes, and softirqs, which begin in no other.
+func (r *record) ofThread() bool {
+	switch r.kind {
+	case kSwitch, kEnter, kExit, kFault, kSoftirq:
+		return true
+	}
+	return false
 }
 
 // putInGap adds a record of a time in which others are missing: it tells of its thread, but
@@ -226,7 +268,7 @@ func (x *index) hasCPU(c *cpu, n int32, r *record) {
 	} else {
 		// The switch is missing, although no loss is known.
 		x.gaps.add(Gap{CPU: r.cpu, From: c.list[len(c.list)-1].at, To: r.at, Reason: "events are missing"})
-		c.turn(turn{r.at, n, r.tid, c.top(), kOn})
+		c.turn(turn{at: r.at, rec: n, cur: r.tid, top: c.top(), kind: kOn})
 	}
 	c.cur = r.tid
 	if r.kind != kSwitch && r.tid > 0 {
@@ -244,10 +286,14 @@ func (x *index) wakes(c *cpu, n int32, r *record) {
 	}
 	p := &x.recs[n]
 	p.top = c.top()
+	if p.top < 0 && !c.plain && !r.tells {
+		p.top = n // not known yet
+		c.doubts = append(c.doubts, n)
+	}
 	switch {
 	case p.top >= 0 && c.done >= 0:
 		p.ref = c.done
-	case p.top >= 0 && x.recs[p.top].kind == kSoftirq && x.recs[p.top].a == softNetRx:
+	case p.top >= 0 && p.top != n && x.recs[p.top].kind == kSoftirq && x.recs[p.top].a == softNetRx:
 		p.ref = c.rx
 	}
 	if r.kind == kBorn {
@@ -273,7 +319,7 @@ func (x *index) did(tid int32, n int32) {
 	e := entry{at: r.at, rec: n}
 	if last := t.lastDid(); last < 0 || x.hidden(t, last, r) {
 		e.first = true
-		t.now, t.era = nothing, len(t.list)
+		t.now, t.era, t.faults, t.locks = nothing, len(t.list), false, false
 	}
 	switch r.kind {
 	case kEnter, kExit:
@@ -282,13 +328,18 @@ func (x *index) did(tid int32, n int32) {
 				t.list[i].now.sys = n
 			}
 		}
-		t.now, t.syscalls = doing{n, -1, -1}, true
+		t.now, t.syscalls, t.faults, t.locks = doing{n, -1, -1}, true, true, true
 	case kFault:
-		t.now.fault, t.now.lock = n, -1
+		t.now.fault, t.now.lock, t.faults = n, -1, true
 	case kFaultIn:
-		t.now.fault = n
+		t.now.fault, t.faults = n, true
 	case kFaultDone:
-		t.now.fault = -1
+		if !t.faults { // it began before
+			for i := t.era; i < len(t.list); i++ {
+				t.list[i].now.fault = n
+			}
+		}
+		t.now.fault, t.faults = -1, true
 	case kLock:
 		if l := t.now.lock; l >= 0 {
 			if x.recs[l].a == r.a {
@@ -296,12 +347,13 @@ func (x *index) did(tid int32, n int32) {
 			}
 			r.ref = l
 		}
-		t.now.lock = n
+		t.now.lock, t.locks = n, true
 	case kLockDone:
 		switch l := t.now.lock; {
 		case l >= 0:
 			t.now.lock = x.recs[l].ref
-		case t.now.sys < 0:
+		case !t.locks:
+			t.locks = true
 			for i := t.era; i < len(t.list); i++ {
 				t.list[i].now.lock = n
 			}
@@ -330,7 +382,7 @@ func (x *index) interruptDone(c *cpu, n int32, r *record) {
 	for i := len(c.open) - 1; i >= 0; i-- {
 		if x.recs[c.open[i]].kind == begin {
 			c.open = c.open[:i]
-			c.turn(turn{r.at, n, c.cur, c.top(), r.kind})
+			c.turn(turn{at: r.at, rec: n, cur: c.cur, top: c.top(), kind: r.kind})
 			return
 		}
 	}
@@ -339,21 +391,14 @@ func (x *index) interruptDone(c *cpu, n int32, r *record) {
 			p.top = n
 		}
 		if c.list[i].kind == kEnd {
-			x.wokenIn(n, r, c.list[i].at)
+			for _, w := range c.doubts {
+				x.recs[w].top = n
+			}
+			c.doubts = c.doubts[:0]
 			break
 		}
 	}
-	c.turn(turn{r.at, n, c.cur, c.top(), r.kind})
-}
-
-// wokenIn mends the wake-ups of a CPU since a time, which were in the interrupt that ends
-// with record n: Slow path, after a loss.
-func (x *index) wokenIn(n int32, r *record, since event.Time) {
-	for i := n - 1; i >= 0 && x.recs[i].at >= since; i-- {
-		if w := &x.recs[i]; w.cpu == r.cpu && w.top < 0 && (w.kind == kWaking || w.kind == kWakeup) {
-			w.top = n
-		}
-	}
+	c.turn(turn{at: r.at, rec: n, cur: c.cur, top: c.top(), kind: r.kind})
 }
 
 // disk relates the records of a request of a disk.
@@ -405,6 +450,7 @@ func (x *index) gapOn(n int32, g Gap) {
 	}
 	c.gapTo = max(c.gapTo, g.To, 1)
 	c.cur, c.done, c.rx, c.limit, c.open = -1, -1, -1, -1, c.open[:0]
+	c.plain, c.doubts = false, c.doubts[:0]
 }
 
 // lostRecord is Lost for a record of the kernel.

@@ -127,20 +127,23 @@ func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu in
 // queued explains a time in which a thread waits for one CPU, less what the quota of its
 // cgroup held it.
 func (w *walker) queued(t *thread, s *stay, cpu int32, from, to event.Time) {
+	put := w.x.wasPutOff(t, s)
 	for from < to {
 		begin, end, cgroup, ok := w.x.limited(t, s, cpu, from, to)
 		if !ok {
 			break
 		}
-		w.behind(t, s, cpu, from, begin)
+		w.behind(t, put, cpu, from, begin)
+		put = false
 		w.emit(begin, end, result.WhyLink{Task: w.x.task(t.tid), Kind: result.WhyQuota, What: cgroup})
 		from = end
 	}
-	w.behind(t, s, cpu, from, to)
+	w.behind(t, put, cpu, from, to)
 }
 
-// behind explains a time in which a thread waits for a CPU that others have.
-func (w *walker) behind(t *thread, s *stay, cpu int32, from, to event.Time) {
+// behind explains a time in which a thread waits for a CPU that others have; put says that it
+// was put off its CPU for the idle task.
+func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 	if from >= to {
 		return
 	}
@@ -156,9 +159,11 @@ func (w *walker) behind(t *thread, s *stay, cpu int32, from, to event.Time) {
 			l.Kind, l.What = result.WhyUnknown, reason
 		case u.top >= 0:
 			l = w.x.stolen(task, u.top)
+		case u.doubt:
+			l.Kind, l.What = result.WhyUnknown, "events were lost: an interrupt may have had the CPU"
 		case u.cur < 0:
 			l.Kind, l.What = result.WhyUnknown, "who has the CPU is not known"
-		case u.cur == 0 && w.x.wasPutOff(t, s):
+		case u.cur == 0 && put:
 			// No CPU rests while somebody waits for it; somebody who may not run.
 			l.Kind, l.What = result.WhyUnknown, w.x.quotaNotSeen()
 		case u.cur == 0:

@@ -90,7 +90,7 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 	if first >= 0 {
 		e := &t.list[first]
 		r := &x.recs[e.rec]
-		a.from, a.is, a.cpu, a.now = e.at, isRunning, r.cpu, e.now
+		a.from, a.is, a.cpu, a.now, a.reason = e.at, isRunning, r.cpu, e.now, ""
 		if r.kind == kSwitch && r.tid == t.tid {
 			a.is, a.out = isOff, first
 		}

@@ -13,11 +13,10 @@ import (
 
 // A wait is what a blocked thread itself tells.
 type wait struct {
-	link  result.WhyLink
-	what  string // for people: "read fd 5"
-	call  *record
-	known bool // what it was doing
-	lock  int32
+	link result.WhyLink
+	what string // for people: "read fd 5"
+	call *record
+	lock int32
 }
 
 func (x *Explainer) wait(t *thread, s *stay) wait {
@@ -25,8 +24,7 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 	if s.out >= 0 {
 		v.link.Stack = x.recs[t.list[s.out].rec].stack
 	}
-	call, in, known := x.call(s.now, s.from)
-	v.known = known
+	call, in, _ := x.call(s.now, s.from)
 	switch f := s.now.fault; {
 	case f >= 0 && (x.recs[f].kind == kFault || x.seen[kFaultDone]):
 		v.what = "page fault"
@@ -124,13 +122,10 @@ func (x *Explainer) byThread(v *wait, r *record) {
 // sameFutex reports that a thread waits for a futex and that the call of its waker lets that
 // one go: the waker held it.
 func (x *Explainer) sameFutex(v *wait, by *record) bool {
-	if by == nil || by.kind != kEnter || x.names.texts[by.name] != "futex" || !wakesFutex(by.c) {
+	if v.call == nil || by == nil || by.kind != kEnter || !wakesFutex(by.c) {
 		return false
 	}
-	if v.call == nil {
-		return !v.known // who wakes by a futex wakes those that wait for one
-	}
-	if x.names.texts[v.call.name] != "futex" {
+	if x.names.texts[by.name] != "futex" || x.names.texts[v.call.name] != "futex" {
 		return false
 	}
 	return v.call.kind != kEnter || v.call.b == by.b // an end of a call does not say which
@@ -174,6 +169,8 @@ func (w *walker) interrupted(t *thread, s *stay, v *wait, r *record, from, to ev
 			w.follow(t, v, x.recs[r.ref].tid, from, min(to, x.recs[r.ref].at))
 			l.Whom = x.task(x.recs[r.ref].tid)
 		}
+	case top != nil && top.soft() && top.a == softBlock:
+		l.Kind, l.What = result.WhyDisk, "a request that was not seen"
 	case top != nil && x.ofTimer(top), top == nil && x.sleeps(v):
 		l.Kind, l.What = result.WhyTimer, v.what
 	case top != nil:

@@ -132,6 +132,8 @@ func (w *walker) running(t *thread, s *stay, from, to event.Time) {
 			w.emit(from, to, link) // that it runs there is known otherwise
 		case u.top >= 0:
 			w.emit(from, to, w.x.stolen(link.Task, u.top))
+		case u.doubt:
+			w.unknown(t, from, to, "events were lost: an interrupt may have had the CPU")
 		default:
 			w.emit(from, to, link)
 		}
