@@ -168,13 +168,13 @@ func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	c.Stack = mark
 }
 
-// alone sends the event at hand, which nothing waited for.
-func (o *joiner) alone(now int16) {
+// sendNow sends the event at hand, which nothing waited for, or which finds no room.
+func (o *joiner) sendNow(why join.Reason, now int16) {
 	c := o.code
 	mark := c.Stack
 	r := o.outgoing()
 	o.fill(waiting(r), now)
-	o.leaves(r, join.Alone, 0)
+	o.leaves(r, why, 0)
 	c.Stack = mark
 }
 

@@ -277,7 +277,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	if f.stage > 0 {
 		o.count(load.StatUnmatched)
 		if sends != nil {
-			o.alone(now)
+			o.sendNow(join.Alone, now)
 		}
 	}
 	c.Stack = mark

@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/callstack"
 	"ppscript/bpf/load"
+	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
 	"ppscript/runtime/join"
 )
@@ -31,10 +32,8 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 	if !host.Atomics {
 		refuse("a tree of calls needs Linux 5.12")
 	}
-	if len(j.lefts) > 0 {
-		refuse("calls without a partner are wanted")
-	}
-	thread := j.spec.ByThread && host.TaskStorage
+	// Calls of threads that ended wait until the end, if somebody wants them.
+	thread := j.spec.ByThread && host.TaskStorage && len(j.lefts) == 0
 	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in env, f *feed) {
 		if !owner.One(f.key) {
 			refuse("key %s, which calls on several CPUs may have at a time", f.key)
@@ -65,13 +64,21 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	c.Load(asm.R0, s.Depth)
 	c.IfImm(asm.JLT, asm.R0, join.MaxDepth, fits)
 	stacks.Count(load.StatsMap.Of(o.eval.hook.Index), load.StatEvicted, s.Depth) // their returns do not come
+	o.forgets(s, key, join.Evicted, now)
 	c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
 	c.Place(fits)
 	node := c.Alloc(8)
 	stacks.Top(s, key, node)
 	stacks.Child(node, f.stage, j.stages)
 
-	value := c.Alloc(j.size)
+	var sends *outbox.Record
+	var value int16
+	if len(j.lefts) > 0 {
+		sends = o.outgoing()
+		value = waiting(sends)
+	} else {
+		value = c.Alloc(j.size)
+	}
 	o.fill(value, now)
 	c.Load(asm.R0, node)
 	c.Store(value+waitNode, asm.R0)
@@ -79,8 +86,17 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	stacks.Shrink(s, key)
-	c.Place(full)
 	o.count(load.StatEvicted)
+	if sends != nil {
+		o.leaves(sends, join.Evicted, 0)
+	}
+	c.GoTo(done)
+	c.Place(full) // there is no room for another stack
+	o.count(load.StatEvicted)
+	c.Stack = mark
+	if sends != nil {
+		o.sendNow(join.Evicted, now)
+	}
 	c.Stack = mark
 }
 
@@ -105,9 +121,13 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	fields := make([]int16, len(j.saved))
 	o.copied(begun, who, fields)
 	node, inside := fields[j.savedAt(entry, savedNode)], fields[j.savedAt(entry, savedInside)]
+	if len(j.lefts) > 0 {
+		o.forgetsRange(s.Depth, above)
+	}
 	c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
 	c.Addr(asm.R2, key)
 	c.Call(asm.FnMapDeleteElem)
+	o.forgets(s, key, join.Cancelled, now)
 	// The depth is now that of the call, and so is the stack's.
 	depth := c.Alloc(8)
 	c.Load(asm.R1, s.Top)
@@ -140,10 +160,71 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	c.GoTo(done)
 	c.Place(alone)
 	o.count(load.StatUnmatched)
+	if len(j.lefts) > 0 {
+		c.Stack = mark
+		o.sendNow(join.Alone, now)
+	}
 	c.GoTo(done)
 	c.Place(cancelled)
 	o.count(load.StatUnmatched)
 	c.Stack = mark
+}
+
+// forgets sends and deletes the calls on top of a stack, which stay without a return: all,
+// or, where they are cancelled, those above the call that returns, whose depth is that of s.
+// It does nothing where nobody wants them. It counts in the memory of the stack, of which
+// the verifier knows no numbers: so it looks at each turn once.
+func (o *joiner) forgets(s callstack.Stack, key int16, why join.Reason, now int16) {
+	c, j := o.code, o.join
+	if len(j.lefts) == 0 {
+		return
+	}
+	mark := c.Stack
+	r := o.outgoing()
+	depth, n := c.Alloc(8), c.Alloc(8)
+	c.Load(asm.R0, s.Depth)
+	c.Store(depth, asm.R0)
+	c.Zero(n, 8)
+	next, end, gone := c.Loop(), c.Label(), c.Label()
+	c.Load(asm.R1, n)
+	c.IfImm(asm.JGE, asm.R1, join.MaxDepth, end)
+	c.Emit(asm.Add.Imm(asm.R1, 1))
+	c.Store(n, asm.R1)
+	c.Load(asm.R1, s.Top)
+	c.Emit(asm.LoadMem(asm.R0, asm.R1, 0, asm.DWord))
+	c.IfImm(asm.JEq, asm.R0, 0, end)
+	c.Emit(asm.Sub.Imm(asm.R0, 1))
+	if why == join.Cancelled {
+		c.Load(asm.R2, depth)
+		c.IfReg(asm.JLE, asm.R0, asm.R2, end) // the call that returns
+	}
+	c.Emit(asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord))
+	c.Store(s.Depth, asm.R0)
+	c.Get(load.WaitMap.Of(j.index), key, gone)
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
+	o.taken(r)
+	c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+	c.Addr(asm.R2, key)
+	c.Call(asm.FnMapDeleteElem)
+	o.leaves(r, why, now)
+	c.Place(gone)
+	c.Again(next)
+	c.Place(end)
+	c.Load(asm.R0, depth)
+	c.Store(s.Depth, asm.R0)
+	c.Stack = mark
+}
+
+// forgetsRange has the verifier know nothing of numbers but that they are some: it does
+// not follow what passed the memory of a map, here that of the call at R7 that is over.
+func (o *joiner) forgetsRange(places ...int16) {
+	c := o.code
+	for _, at := range places {
+		c.Load(asm.R0, at)
+		c.Emit(asm.StoreMem(asm.R7, waitInside, asm.R0, asm.DWord),
+			asm.LoadMem(asm.R0, asm.R7, waitInside, asm.DWord))
+		c.Store(at, asm.R0)
+	}
 }
 
 // entryOf is the source that enters the function from which another one returns.

@@ -3,6 +3,7 @@ package tiers
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -83,9 +84,19 @@ func TestRandomUnpairedAgree(t *testing.T) {
 	agreeWhereCut(t, 12, func() string { return randomRelations(r, alone, unpairedResults) }, "joins")
 }
 
+// What random plans make of calls that nest.
+var callsResults = []string{
+	`calls.calls(times = False)`,
+	`calls.by(node = "node", depth = "depth").agg(n = agg.count(), most = agg.max("end.id"))`,
+	`calls.where("depth > 0").by("depth").agg(n = agg.count(), last = agg.last("start.id"))`,
+	`calls.where("self >= 0").log()`,
+	`calls.by("depth", less = "self <= delay").count()`,
+}
+
 // randomCalls is a plan of functions that begin and end with calls of some numbers, and so
 // nest in all ways: within themselves, with returns that are missing, or without entries.
-func randomCalls(r *rand.Rand) string {
+func randomCalls(r *rand.Rand, results []string) string {
+	results = slices.Clone(results)
 	n := 2 + r.Intn(3)
 	ends := r.Perm(n)
 	var functions []string
@@ -95,13 +106,6 @@ func randomCalls(r *rand.Rand) string {
 		functions = append(functions, fmt.Sprintf(`[%s, exit.where("id %% %d == %d")]`, entry, n, ends[i]))
 	}
 	key := []string{"", `, key = "_tid"`, `, key = "_cpu"`, `, key = "common_pid * 4 + 1"`}[r.Intn(4)]
-	results := []string{
-		`calls.calls(times = False)`,
-		`calls.by(node = "node", depth = "depth").agg(n = agg.count(), most = agg.max("end.id"))`,
-		`calls.where("depth > 0").by("depth").agg(n = agg.count(), last = agg.last("start.id"))`,
-		`calls.where("self >= 0").log()`,
-		`calls.by("depth", less = "self <= delay").count()`,
-	}
 	r.Shuffle(len(results), func(i, k int) { results[i], results[k] = results[k], results[i] })
 	return relating + "\ncalls = join(" + strings.Join(functions, ", ") + key + `, impl = "nested")` +
 		"\n\ndef main(o):\n    return [\n        " +
@@ -111,7 +115,17 @@ func randomCalls(r *rand.Rand) string {
 // Calls nest in programs as they do natively: the same pairs, depths and trees.
 func TestRandomCallsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(8))
-	agreeWhereCut(t, 14, func() string { return randomCalls(r) }, "joins")
+	agreeWhereCut(t, 14, func() string { return randomCalls(r, callsResults) }, "joins")
+}
+
+// Calls whose returns do not come, and returns without a call, are those that they are natively.
+func TestRandomUnpairedCallsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(10))
+	var results []string
+	for _, form := range unpairedResults {
+		results = append(results, fmt.Sprintf(form, "calls"))
+	}
+	agreeWhereCut(t, 2, func() string { return randomCalls(r, results) }, "joins")
 }
 
 // Joins of all kinds give the same pairs in programs as natively, wherever a plan is cut.
