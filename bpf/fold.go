@@ -9,6 +9,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/owner"
+	"ppscript/bpf/room"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -343,13 +344,13 @@ func (o *folder) emitted(n *expr.Emit) {
 func (im *Image) foldMaps() {
 	for _, f := range im.graph.folds {
 		if f.tasks {
-			im.define(load.FoldMap.Of(f.index), taskMap(f.size))
+			im.define(load.FoldMap.Of(f.index), room.Tasks(f.size))
 			continue
 		}
 		im.define(load.FoldMap.Of(f.index),
-			grows(im.host, &ebpf.MapSpec{
+			room.Grow(im.host, &ebpf.MapSpec{
 				Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size),
-			}, f.spec.Limit, defaultRows))
+			}, f.spec.Limit, room.Rows))
 		value := make([]byte, f.size)
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)

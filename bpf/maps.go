@@ -4,44 +4,15 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/btf"
 
 	"ppscript/bpf/bucket"
 	"ppscript/bpf/callstack"
 	"ppscript/bpf/load"
-)
-
-// The default bounds on elements of maps. Where the kernel must set memory
-// aside for all of a hash's elements in advance, there is room for fewer.
-const (
-	defaultRows    = 1 << 17
-	defaultWaiting = 1 << 16
-	defaultBuckets = 1 << 17
-	reservedMost   = 1 << 13
-	mostWaiting    = 1 << 20
+	"ppscript/bpf/room"
 )
 
 // spareRows is how many rows memory is set aside for beside a map that grows.
 const spareRows = 64
-
-const noPrealloc = 1 // BPF_F_NO_PREALLOC
-
-// grows sets a hash's bound; one that is large takes memory as it fills.
-// Programs may only do that from 6.1 on: before, the allocator could be the
-// very thing that is being traced.
-func grows(h *Host, m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
-	if limit == 0 {
-		limit = deflt
-		if !h.Grows {
-			limit = min(limit, reservedMost)
-		}
-	}
-	m.MaxEntries = uint32(min(limit, 1<<22))
-	if h.Grows {
-		m.Flags |= noPrealloc
-	}
-	return m
-}
 
 // common adds the maps that the events' programs use.
 func (im *Image) common() {
@@ -82,9 +53,9 @@ func (im *Image) common() {
 	}
 	for _, u := range im.Units {
 		for n := range u.Rows {
-			im.define(u.Rows[n], grows(h, &ebpf.MapSpec{Type: ebpf.PerCPUHash,
+			im.define(u.Rows[n], room.Grow(h, &ebpf.MapSpec{Type: ebpf.PerCPUHash,
 				KeySize: uint32(u.Table.KeyLen), ValueSize: uint32(u.Table.Value.Size)},
-				u.Table.Spec.Limit, defaultRows))
+				u.Table.Spec.Limit, room.Rows))
 		}
 		for _, name := range u.Spare {
 			limit := min(spareRows, u.Table.Spec.Limit)
@@ -99,8 +70,8 @@ func (im *Image) common() {
 				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: bucket.Slots})
 		}
 		for _, name := range u.Sketch {
-			im.define(name, grows(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
-				0, defaultBuckets))
+			im.define(name, room.Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
+				0, room.Buckets))
 		}
 	}
 	for _, j := range s.joins {
@@ -110,22 +81,22 @@ func (im *Image) common() {
 			})
 		}
 		if j.tasks && !j.spec.Nested {
-			im.define(load.WaitMap.Of(j.index), taskMap(j.size))
+			im.define(load.WaitMap.Of(j.index), room.Tasks(j.size))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
 		limit := j.spec.Limit
 		if limit == 0 {
-			limit = defaultWaiting
+			limit = room.Waiting
 		}
 		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
-			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, mostWaiting))}
+			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, room.MostWaiting))}
 		if j.spec.Nested {
 			waiting.KeySize += 8 // the depth
 			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom), ValueSize: 8,
 				MaxEntries: waiting.MaxEntries}
 			if j.tasks {
-				depths = taskMap(8)
+				depths = room.Tasks(8)
 			}
 			(&callstack.Stacks{Join: j.index}).Maps(depths, im.define)
 		}
@@ -144,14 +115,6 @@ func (j *joinOp) counted() bool {
 	return slices.ContainsFunc(j.pairs, func(p pair) bool {
 		return slices.ContainsFunc(p.feeds, func(f feed) bool { return f.emit == nil })
 	})
-}
-
-// taskMap keeps size bytes with each task.
-func taskMap(size int) *ebpf.MapSpec {
-	word := &btf.Int{Name: "unsigned long long", Size: 8}
-	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
-		Key:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
-		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
 // maxCPUs bounds the CPU numbers for which it is known who runs there.

@@ -3,6 +3,7 @@ package bpf
 import (
 	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
+	"ppscript/bpf/room"
 	"ppscript/runtime/expr"
 )
 
@@ -49,18 +50,18 @@ func (im *Image) stackMaps() {
 		}
 	}
 	if s.keepsStacks {
-		im.define(load.StacksMap.Of(load.SentStacks), grows(im.host, w.Kept(), 0, chain.Most))
+		im.define(load.StacksMap.Of(load.SentStacks), room.Grow(im.host, w.Kept(), 0, chain.Most))
 	}
 	for n := range s.generations() {
-		im.define(load.StacksMap.Of(n), grows(im.host, w.Kept(), 0, chain.Most))
+		im.define(load.StacksMap.Of(n), room.Grow(im.host, w.Kept(), 0, chain.Most))
 	}
 	if s.held {
 		if !im.host.Atomics {
 			refuse("stacks that folds hold are numbered from Linux 5.12 on")
 		}
 		stacks, numbers, count := w.HeldMaps()
-		im.define(load.HeldMap.Of(), grows(im.host, stacks, 0, chain.Most))
-		im.define(load.HeldNumbersMap.Of(), grows(im.host, numbers, 0, chain.Most))
+		im.define(load.HeldMap.Of(), room.Grow(im.host, stacks, 0, chain.Most))
+		im.define(load.HeldNumbersMap.Of(), room.Grow(im.host, numbers, 0, chain.Most))
 		im.define(load.HeldCountMap.Of(), count)
 	}
 	if w.User > 0 {

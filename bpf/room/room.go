@@ -1,0 +1,48 @@
+// Package room bounds the maps of programs, and says how they take their memory. Package bpf
+// calls it with the map that it needs.
+package room
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+
+	"ppscript/bpf/features"
+)
+
+// The default bounds on elements of maps. Where the kernel must set memory
+// aside for all of a hash's elements in advance, there is room for fewer.
+const (
+	Rows        = 1 << 17
+	Waiting     = 1 << 16
+	Buckets     = 1 << 17
+	MostWaiting = 1 << 20
+
+	reserved = 1 << 13
+)
+
+const noPrealloc = 1 // BPF_F_NO_PREALLOC
+
+// Grow sets a hash's bound, the default one for 0; one that is large takes memory as it
+// fills. Programs may only do that from 6.1 on: before, the allocator could be the
+// very thing that is being traced.
+func Grow(h *features.Host, m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
+	if limit == 0 {
+		limit = deflt
+		if !h.Grows {
+			limit = min(limit, reserved)
+		}
+	}
+	m.MaxEntries = uint32(min(limit, 1<<22))
+	if h.Grows {
+		m.Flags |= noPrealloc
+	}
+	return m
+}
+
+// Tasks keeps size bytes with each task.
+func Tasks(size int) *ebpf.MapSpec {
+	word := &btf.Int{Name: "unsigned long long", Size: 8}
+	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
+		Key:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
+		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
+}
