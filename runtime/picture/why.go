@@ -12,6 +12,9 @@ import (
 // A Why is files of stacks that show where the time of slow spans went, over the whole run: the
 // critical path as a flame graph. The zero Why has no files.
 type Why struct {
+	// KernelID is the build-id of the kernel, in hex; "" if unknown.
+	KernelID string
+
 	files []*Stacks
 	whole *result.Why
 }
@@ -47,7 +50,9 @@ func (p *Why) Stacks() *result.Stacks {
 	if p.whole == nil {
 		return &result.Stacks{}
 	}
-	return story.Flame(p.whole)
+	s := story.Flame(p.whole)
+	s.KernelID = p.KernelID
+	return s
 }
 
 // Close writes the files and closes them. Wrote is called for each that was written; if nothing

@@ -58,6 +58,29 @@ func Sorted(w *result.Why) []result.WhyCause {
 	return list
 }
 
+// people are the causes without whose spans they are of: threads of several names do the same.
+// A span is of one thread, so that the numbers of spans are exact.
+func people(w *result.Why) *result.Why {
+	own := *w
+	own.Causes = nil
+	at := map[string]int{}
+	for _, c := range w.Causes {
+		c.Path = slices.Clone(c.Path)
+		c.Path[0].Task = result.WhyTask{}
+		text := Path(c.Path)
+		i, known := at[text]
+		if !known {
+			at[text] = len(own.Causes)
+			own.Causes = append(own.Causes, c)
+			continue
+		}
+		to := &own.Causes[i]
+		to.Slow.Spans, to.Slow.NS = to.Slow.Spans+c.Slow.Spans, to.Slow.NS+c.Slow.NS
+		to.Normal.Spans, to.Normal.NS = to.Normal.Spans+c.Normal.Spans, to.Normal.NS+c.Normal.NS
+	}
+	return &own
+}
+
 // Unit is that in which people read the times of spans as long as the slow ones.
 func Unit(ns float64) unit.Unit {
 	switch {
@@ -99,6 +122,7 @@ func Causes(w *result.Why, u unit.Unit, width int) *result.Table {
 		column("slow", u, result.NotMerged), column("normal", u, result.NotMerged), over,
 		{Name: "cause", Kind: result.KeyColumn, Left: true},
 	}
+	w = people(w)
 	grown, compared := grown(w), Compared(w)
 	for _, c := range Sorted(w) {
 		row := []event.Value{

@@ -14,6 +14,7 @@ func Conclusion(w *result.Why) string {
 	if w.Slow.Spans == 0 || len(w.Causes) == 0 {
 		return ""
 	}
+	w = people(w)
 	whole, of := grown(w), "the slow spans' time"
 	if Compared(w) {
 		of = "the time over normal"

@@ -37,10 +37,11 @@ func TestPhrases(t *testing.T) {
 	f(result.WhyLink{Kind: result.WhyIRQ, What: "ahci"}, "interrupt ahci", "in interrupt ahci")
 	f(result.WhyLink{Kind: result.WhySoftirq, What: "NET_RX"}, "softirq NET_RX", "in softirq NET_RX")
 	same(result.WhyLink{Kind: result.WhySteal}, "stolen by the hypervisor")
-	same(result.WhyLink{Kind: result.WhyBehind, Whom: worker}, "runnable behind worker/12")
-	same(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true},
-		"runnable behind cc1/99 of another process")
-	same(result.WhyLink{Kind: result.WhyBehind}, "runnable behind others")
+	f(result.WhyLink{Kind: result.WhyBehind, Whom: worker}, "runnable behind worker/12",
+		"waiting for a CPU behind worker/12")
+	f(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true},
+		"runnable behind cc1/99 of another process", "waiting for a CPU behind cc1/99 of another process")
+	f(result.WhyLink{Kind: result.WhyBehind}, "runnable behind others", "waiting for a CPU behind others")
 	same(result.WhyLink{Kind: result.WhyQuota, What: "/a"}, "held by the CPU quota of /a")
 	f(result.WhyLink{Kind: result.WhyIdle}, "idle CPU slow to wake", "waiting for an idle CPU to wake")
 	f(result.WhyLink{Kind: result.WhyFutex, What: "0x7f12"}, "futex 0x7f12", "waiting for futex 0x7f12")
@@ -214,7 +215,7 @@ func TestConclusion(t *testing.T) {
 		"since 3 of 10 slow spans are in doubt.")
 	behind := result.WhyLink{Task: worker, Kind: result.WhyBehind, Whom: other, Foreign: true}
 	f(whyOf(cause(900, 0, wait, behind), cause(100, 0, user)),
-		"90 % of the slow spans' time is waiting for worker (pipe), which was runnable behind "+
+		"90 % of the slow spans' time is waiting for worker (pipe), which was waiting for a CPU behind "+
 			"cc1 of another process.")
 }
 
@@ -339,4 +340,18 @@ func TestWokenByInterrupt(t *testing.T) {
 	f(timer, 2)
 	timer.Whom = worker
 	f(timer, 3)
+}
+
+// What threads of several names do is one cause.
+func TestCausesOfSeveralThreads(t *testing.T) {
+	a, b := irq, irq
+	b.Task.Comm = "web"
+	w := whyOf(cause(300, 0, a), cause(200, 0, b), cause(100, 0, user))
+	rows := Causes(w, Unit(1), 0).Rows
+	if len(rows) != 2 || rows[0][totalColumn].Int() != 500 || rows[0][spansColumn].Uint() != 2 {
+		t.Errorf("got %v, want one row of 500 ns in 2 spans", rows)
+	}
+	if got, want := Conclusion(w), "83 % of the slow spans' time is in interrupt ahci."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -153,6 +153,8 @@ func Doing(l *result.WhyLink) string {
 		return colon("in the kernel", l.What)
 	case result.WhyFault:
 		return "in " + Phrase(l) + "s"
+	case result.WhyBehind:
+		return "waiting for a CPU" + strings.TrimPrefix(Phrase(l), "runnable")
 	case result.WhyIdle:
 		return behind("waiting for an idle CPU to wake", l.What)
 	case result.WhyTimer:
