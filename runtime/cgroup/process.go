@@ -18,6 +18,9 @@ const fresh = int64(time.Second)
 // mostProcesses bounds those that are remembered.
 const mostProcesses = 1 << 13
 
+// unknownUnit is the unit of a process that was gone before it could be asked.
+const unknownUnit = "unknown"
+
 type process struct {
 	id  uint64 // of its cgroup
 	pid int32
@@ -52,6 +55,10 @@ func (p *processes) of(f *Facts, id uint64, pid int32, now int64) *Facts {
 		have = &aged{&whole, now}
 	case have != nil: // it has ended, and what it said is still right
 		have.at = now
+	case f.Path != "" && f.Unit == "":
+		whole := *f
+		whole.Unit = unknownUnit
+		have = &aged{&whole, now}
 	default:
 		have = &aged{f, now}
 	}
@@ -75,6 +82,9 @@ func merge(f *Facts, text string) Facts {
 		list := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(list) != 3 {
 			continue
+		}
+		if list[1] == "perf_event" && f.Path != "" {
+			continue // the event told it, of its own time
 		}
 		some := Parse(strings.TrimSuffix(list[2], " (deleted)"))
 		if whole.Container == "" && some.Container != "" {

@@ -137,7 +137,8 @@ func TestProcessesOfVersion1(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pid("7", "4:memory:/docker/"+id+"\n3:perf_event:/\n1:name=systemd:/system.slice/docker.service\n0::/\n")
+	pid("7", "4:memory:/docker/"+id+"\n3:perf_event:/lxc/moved\n"+
+		"1:name=systemd:/system.slice/docker.service\n0::/\n")
 	pid("8", "3:perf_event:/\n1:name=systemd:/user.slice/user-0.slice/session-1.scope\n")
 	table := Empty()
 	table.Made(1, "/")
@@ -148,7 +149,7 @@ func TestProcessesOfVersion1(t *testing.T) {
 		at              int64
 		container, unit string
 	}{
-		{7, 0, id, "docker.service"}, {8, 0, "", "session-1.scope"}, {9, 0, "", ""},
+		{7, 0, id, "docker.service"}, {8, 0, "", "session-1.scope"}, {9, 0, "", unknownUnit},
 		{7, 5 * second, id, "docker.service"}, // it has ended by then
 	} {
 		if c.at > 0 {

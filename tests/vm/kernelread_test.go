@@ -31,10 +31,12 @@ func TestKernelReads(t *testing.T) {
 }
 
 // Programs that have just started open files whose names nobody has touched yet: less than
-// one in a hundred is missing.
+// one in a hundred is missing. The guests have cgroups of version 1, where the hierarchy of
+// perf_event has containers and that of systemd has services.
 func TestTextsOfJustStartedPrograms(t *testing.T) {
 	t.Parallel()
 	const starts = 100
+	id := strings.Repeat("5ca1ab1e", 8)
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
 	// The names are constants of programs that are executed anew each time.
 	script := fmt.Sprintf(`exec 2>/w/err; cd /w
@@ -42,15 +44,27 @@ work='for i in $(seq %d); do busybox free; busybox uptime; done >/dev/null'
 opened='join([tracepoint("syscalls:sys_enter_openat")], [tracepoint("syscalls:sys_exit_openat")], key = "tid")'
 ppscript -c "$opened"'.let(file = "user_string(start.filename)").by("file").count()' --format json -o sent -- sh -c "$work"
 ppscript syscall-trace -e open,openat --format json -o lines -- sh -c "$work"
+mkdir pe sd; mount -t cgroup -o perf_event none pe; mount -t cgroup -o none,name=systemd none sd
+mkdir -p pe/docker/%[2]s sd/system.slice/web.service
+opens='cd /w; echo $$ >pe/docker/%[2]s/tasks; echo $$ >sd/system.slice/web.service/tasks
+for i in $(seq 300); do : </dev/null; done; sleep 0.5'
+whose='tracepoint("syscalls:sys_enter_openat").by("container", "unit", "cgroup").count()'
+ppscript -c "$whose" --format json -o whose -- sh -c "$opens"
+ppscript -c "$whose" --format json -o target --container %.6[2]s -- sh -c "$opens"
+echo BEGIN whose; cat whose
+echo BEGIN target; cat target
 echo BEGIN sent; cat sent
 echo BEGIN lines; cat lines
 echo BEGIN err; cat err
-exit 0`, starts)
+exit 0`, starts, id)
 	want := map[string]int64{"/proc/meminfo": starts, "/etc/localtime": starts, "/var/run/utmp": starts}
 	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			got := parts(Run(t, Guest{Kernel: kernel, Files: files}, script).Output)
+			for _, part := range []string{"whose", "target"} {
+				inContainer(t, testkit.Tables(t, got[part]), id, part == "target", got["err"])
+			}
 			counted, all, missing := map[string]int64{}, int64(0), int64(0)
 			for _, table := range testkit.Tables(t, got["sent"]) {
 				for _, r := range table.Rows {
@@ -103,5 +117,29 @@ exit 0`
 				}
 			}
 		})
+	}
+}
+
+// inContainer checks that the work in a container is told from that outside, of which there
+// is none if the container is the target.
+func inContainer(t *testing.T, tables []testkit.Table, id string, alone bool, err string) {
+	t.Helper()
+	inside, outside := int64(0), int64(0)
+	for _, table := range tables {
+		for _, r := range table.Rows {
+			n := r.Int(t, "count")
+			if r.Text(t, "container") != id {
+				outside += n
+				continue
+			}
+			inside += n
+			path, unit := r.Text(t, "cgroup"), r.Text(t, "unit")
+			if path != "/docker/"+id || unit != "web.service" {
+				t.Errorf("got cgroup %s and unit %s", path, unit)
+			}
+		}
+	}
+	if inside < 300 || inside > 310 || alone != (outside == 0) {
+		t.Errorf("got %d events inside and %d outside, want 300 inside: %s", inside, outside, err)
 	}
 }
