@@ -140,6 +140,8 @@ class Stream:
         """Tells how long pairs take: the standard table of start => end."""
     def slow(self, than: Optional[Union[Duration, str]] = None, *, lower: Optional[Union[Duration, str]] = None, detail: Any = None) -> Any:
         """Shows pairs that take too long, with what happened during them."""
+    def during(self, over: Any, *, key: Optional[Union[Iterable, Union[str, Callable]]] = None, by: Optional[Union[Iterable, Union[str, Callable]]] = None, limit: Optional[int] = None) -> Stream:
+        """Tells where the time of spans went: splits each by the spans of others that overlap it."""
     def unpaired(self, of: Optional[str] = "both", *, waiting: Optional[bool] = False, lost: Optional[bool] = False) -> Stream:
         """Delivers the events that stay without a partner, with the reason and their age."""
     def paired(self) -> Table:
@@ -347,6 +349,8 @@ def merge(*stream: Any) -> Stream:
     """Brings the events of several streams together, in time order."""
 def join(*stage: Union[Any, Iterable], key: Optional[Union[str, Callable]] = None, cycle: Optional[bool] = False, impl: Optional[str] = "pairs", limit: Optional[int] = None) -> Stream:
     """Relates each event to the one that follows it: starts and ends, stage by stage."""
+def spans(begin: Union[Any, Iterable], end: Union[Any, Iterable], *, key: Optional[Union[str, Callable]] = None, name: Optional[str] = None, limit: Optional[int] = None) -> Stream:
+    """Makes spans of time of anything that begins and ends."""
 def detail(*, before: Optional[Union[Duration, str]] = None, after: Optional[Union[Duration, str]] = None, same: Optional[Union[Iterable, str]] = None, of: Optional[str] = "both", hide: Optional[Union[Duration, str]] = None, task: Optional[str] = "thread", limit: Optional[Union[Size, str]] = None, age: Optional[Union[Duration, str]] = None) -> Any:
     """Says which events are shown around a slow pair."""
 def emit(**name: Any) -> None:

@@ -54,6 +54,7 @@
 //	fold       a state machine for each key, which emits events
 //	why        where the time of spans went, from the events around them
 //	silence    times in which a key has no events, whatever order these come in
+//	overlap    spans of time split by others: a system call by when its thread was off
 //	sql        events as rows of tables, and questions to them
 //	story      where the time of slow spans went, in words
 //	timeline   what happened when: slices, instants, switches, wake-ups, counters
@@ -61,6 +62,7 @@
 //	render     results as text, JSON, CSV, Markdown
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
 //	naming     stacks to functions: what names need, and how long it is kept
+//	reading    events that nobody sends: reads of counters, records of the kernel
 //	view       how results are shown: columns, order, texts
 //	placement  where the parts of a plan run: the kernel, or here
 //	plan       what a script asked for, checked and optimised; opens nothing

@@ -27,14 +27,14 @@ func merge() *b.Builtin {
 			if len(c.Rest) == 0 {
 				return nil, errors.New("merge: nothing to merge; write merge(a, b)")
 			}
-			pairs := true
+			pairs, spans := true, true
 			m := &plan.Merge{}
 			for _, v := range c.Rest {
 				s := v.(*Stream)
 				m.In = append(m.In, s.S)
-				pairs = pairs && s.Pairs
+				pairs, spans = pairs && s.Pairs, spans && s.spans()
 			}
-			return &Stream{S: m, Pairs: pairs}, nil
+			return &Stream{S: m, Pairs: pairs, Spans: spans}, nil
 		},
 	}
 }

@@ -60,7 +60,7 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	return &Stream{S: &plan.Fold{In: in(c), Key: *key, Machine: m, Limit: int(c.Int("limit")),
-		Name: c.String("name"), Begin: c.String("begin"), Pos: c.Pos()}}, nil
+		Name: c.String("name"), Begin: c.String("begin"), Pos: c.Pos()}, Spans: c.Has("begin")}, nil
 }
 
 func emit() *b.Builtin {

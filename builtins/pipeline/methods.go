@@ -28,8 +28,8 @@ const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
 		where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(),
-		merge(), joinStages(), keyOf(), role(), untraced(), trigger(),
-		latency(), slow(), detailOf(), unpaired(), paired(), calls(),
+		merge(), joinStages(), spans(), keyOf(), role(), untraced(), trigger(),
+		latency(), slow(), during(), detailOf(), unpaired(), paired(), calls(),
 		fold(), silences(), emit(), batches(), sqlQuery(),
 	}
 	list = append(list, sourceAttributes()...)

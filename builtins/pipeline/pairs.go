@@ -41,7 +41,7 @@ func latency() *b.Builtin {
 			{Code: `join([tracepoint("irq:irq_handler_entry")], [tracepoint("irq:irq_handler_exit")], key = "irq").latency(perins = True, than = 1 * ms)`,
 				Output: "<table of irq, start, end, calls, total, min, p50, p95, p99, max, than>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			if !c.Receiver.(*Stream).Pairs {
+			if !c.Receiver.(*Stream).spans() {
 				return nil, errNoPairs
 			}
 			g := &plan.Group{In: in(c)}

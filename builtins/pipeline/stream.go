@@ -20,7 +20,12 @@ type Stream struct {
 	S plan.Stream
 	// Pairs says that the events are pairs.
 	Pairs bool
+	// Spans says of other events that they have a begin, and a delay since then, as pairs.
+	Spans bool
 }
+
+// spans reports that the events have a begin.
+func (s *Stream) spans() bool { return s.Pairs || s.Spans }
 
 var _ starlark.HasAttrs = (*Stream)(nil)
 
@@ -62,9 +67,10 @@ func (s *Stream) Attr(name string) (starlark.Value, error) { return methods().At
 // AttrNames lists the methods.
 func (s *Stream) AttrNames() []string { return methods().Names() }
 
-// with is a stream made of the receiver's, keeping that it is one of pairs.
+// with is a stream made of the receiver's, keeping that it is one of pairs or spans.
 func with(c *b.Call, s plan.Stream) *Stream {
-	return &Stream{S: s, Pairs: c.Receiver.(*Stream).Pairs}
+	from := c.Receiver.(*Stream)
+	return &Stream{S: s, Pairs: from.Pairs, Spans: from.Spans}
 }
 
 // in is the receiver's stream.

@@ -36,6 +36,8 @@ type Spec struct {
 	// state began: the event that changes it is kept, and is the Start of all
 	// events emitted from then on, whose End is the event at hand.
 	Begin int
+	// Opens are told of states that have begun, if Begin is not 0.
+	Opens []flow.Opens
 	// Limit bounds the keys; 0 is key.DefaultLimit.
 	Limit int
 	// ByRing says that no key has events in several rings, so that a loss in
@@ -186,6 +188,7 @@ func (f *Fold) stepFrom(e *event.Event, r int32) {
 	f.out.start, f.out.end = nil, nil
 	if *since != before {
 		e.Keep(&f.state.begins[r])
+		f.changed(r, before, *since)
 	}
 }
 
@@ -381,6 +384,7 @@ func (f *Fold) sweep() {
 
 // remove forgets a key.
 func (f *Fold) remove(r int32) {
+	f.broke(r)
 	row := f.state.rows[int(r)*f.state.stride:]
 	if f.keys.ints != nil {
 		f.keys.ints.Delete(row[rowKey])

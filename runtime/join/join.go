@@ -128,6 +128,7 @@ func New(spec Spec, next flow.Sink) *Join {
 		j.endings.follow(&j.spec, j.forget)
 	}
 	j.list = newList(spec.KeepRaw)
+	j.list.opens = spec.Opens
 	j.made.pairs = make([]pair, batch)
 	for i := range j.made.pairs {
 		p := &j.made.pairs[i]
@@ -203,6 +204,7 @@ func (j *Join) events(evs []*event.Event) {
 				w = nobody
 			} else if in.middle {
 				j.tally.stats.EndsAlone++
+				j.list.alone(e)
 				if j.spec.Left != nil {
 					j.leaves(e, Alone, e.Time)
 				}
@@ -317,6 +319,7 @@ func (j *Join) wait(row, n int32, e *event.Event) {
 		j.rows.empty--
 	}
 	j.list.put(n, row, e)
+	j.list.opened(n, e)
 	if j.list.count > j.tally.stats.WaitingPeak {
 		j.tally.stats.WaitingPeak = j.list.count
 	}

@@ -52,6 +52,7 @@ func (j *Join) evict() {
 
 // discard takes n away unmatched.
 func (j *Join) discard(n int32, why Reason, at event.Time) {
+	j.list.broke(n, why)
 	if j.spec.Left != nil {
 		j.leaves(j.list.event(n, &j.made.gone), why, at)
 	}

@@ -76,6 +76,7 @@ func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 		n.endings.follow(&n.spec, n.forget)
 	}
 	n.list = newList(spec.KeepRaw)
+	n.list.opens = spec.Opens
 	n.left.pair.frame = new(expr.Frame)
 	return n
 }
@@ -166,6 +167,7 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 	c.node = n.tree.child(parent, stage)
 	n.rows.at[row] = w
 	n.list.put(w, row, e)
+	n.list.opened(w, e)
 	n.tally.stats.WaitingPeak = max(n.tally.stats.WaitingPeak, n.list.count)
 }
 
@@ -180,6 +182,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	}
 	if w == nobody {
 		n.tally.stats.EndsAlone++
+		n.list.alone(e)
 		if n.spec.Left != nil {
 			n.leaves(e, Alone, e.Time)
 		}

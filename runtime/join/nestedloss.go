@@ -9,6 +9,7 @@ func (n *Nested) evict(w int32) {
 }
 
 func (n *Nested) remove(w int32, why Reason, t event.Time) {
+	n.list.broke(w, why)
 	if n.spec.Left != nil {
 		n.leaves(n.list.event(w, &n.made.gone), why, t)
 	}

@@ -38,6 +38,8 @@ type Spec struct {
 	// LossEnd returns when the last loss of a ring ended; nil if nobody
 	// knows.
 	LossEnd func(ring int32) event.Time
+	// Opens are told of pairs whose start was seen.
+	Opens []flow.Opens
 	Lefts
 }
 

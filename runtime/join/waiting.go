@@ -2,6 +2,7 @@ package join
 
 import (
 	"ppscript/runtime/event"
+	"ppscript/runtime/flow"
 	"ppscript/runtime/key"
 )
 
@@ -46,6 +47,7 @@ type list struct {
 	stride  int
 	count   int
 	bytes   int
+	opens   []flow.Opens
 }
 
 func newList(keepRaw int) list {
@@ -61,6 +63,9 @@ func (l *list) unlink(n int32) {
 	l.remove(w.place)
 	l.count--
 	l.bytes -= int(w.size)
+	for _, o := range l.opens {
+		o.Closed(n)
+	}
 }
 
 // The memory of a waiting beside its record: itself, its row and its place in

@@ -8,45 +8,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/reading"
 )
-
-// Slots of a counter's event.
-const (
-	CounterName = iota
-	CounterValue
-	CounterCPU
-	CounterThread
-	CounterEnabled
-	CounterRunning
-	CounterOrder
-	CounterSlots
-)
-
-// counterSchema describes what a read of a counter tells. Value is the
-// difference to the read before; enabled and running are, too.
-func counterSchema() *event.Schema {
-	slot := func(i int, name, typ string, kind event.Kind, u event.Unit) event.Field {
-		return event.Field{
-			Name:   name,
-			Type:   typ,
-			Kind:   kind,
-			Place:  event.InSlot,
-			Offset: i,
-			Unit:   u,
-			Signed: true,
-			Size:   8,
-		}
-	}
-	return &event.Schema{System: "counter", Name: "counter", Fields: []event.Field{
-		slot(CounterName, "event", "char[]", event.Str, event.NoUnit),
-		slot(CounterValue, "value", "u64", event.Int, event.NoUnit),
-		slot(CounterCPU, "cpu", "int", event.Int, event.NoUnit),
-		slot(CounterThread, "tid", "int", event.Int, event.NoUnit),
-		slot(CounterEnabled, "enabled", "u64", event.Int, event.Nanos),
-		slot(CounterRunning, "running", "u64", event.Int, event.Nanos),
-		slot(CounterOrder, "order", "int", event.Int, event.NoUnit),
-	}}
-}
 
 // A CounterOp is the counters of one Counters stream.
 type CounterOp struct {
@@ -106,7 +69,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
 			WithHint("list the events: ppscript list")
 	}
-	set.stream = b.madeStream(counterSchema())
+	set.stream = b.madeStream(reading.CounterSchema())
 	b.plan.add(set)
 	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}}, nil
 }

@@ -66,6 +66,9 @@ type foldOp struct {
 	Name string
 	// Holds says that states may hold numbers of stacks.
 	Holds bool
+	// streams are those of the events that it takes, opens who is told of states that last.
+	streams []int
+	opens   []spanWatch
 }
 
 // A FoldRun is a foldOp that runs.
@@ -79,8 +82,8 @@ type FoldRun struct {
 	// where programs do the work of those.
 	flusher *fold.Flusher
 	flushed outlet
-	taken   []*event.Stream // of the events that programs take
-	stacks  *heldStacks     // of what programs emit; nil if that has none
+	taken   []*event.Stream  // of the events that programs take
+	stacks  *fold.HeldStacks // of what programs emit; nil if that has none
 }
 
 func (n *foldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
@@ -102,7 +105,7 @@ func (r *FoldRun) Events(evs []*event.Event) {
 				d.Start.Stream, d.End.Stream = r.taken[d.Start.Stream.Index], r.taken[d.End.Stream.Index]
 			}
 		}
-		r.stacks.number(evs)
+		r.stacks.Number(evs)
 		r.next.Events(evs)
 		return
 	}
@@ -122,13 +125,14 @@ func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
 func (r *FoldRun) start(in *Instance) {
 	s := r.spec
 	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
+	s.Opens = opens(in, r.foldOp.opens)
 	if in.programsDo(r.foldOp) && r.hasStacks() {
-		r.stacks = newHeldStacks(in, s.Out)
+		r.stacks = fold.NewHeldStacks(s.Out, func(held uint64) uint64 { return in.Programs.Stack(held) })
 	}
 	if s.Flush != nil && in.Kernel != nil {
 		to := r.to()
 		if in.programsDo(r.foldOp) {
-			to = r.stacks.in(r.flushed.to())
+			to = r.stacks.In(r.flushed.to())
 		}
 		r.flusher = fold.NewFlusher(s, to)
 		in.fails(r.Name, r.flusher.Errors(), true)
@@ -156,6 +160,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	scopes := make([]*expr.Scope, len(brs))
 	for i := range brs {
 		scopes[i] = brs[i].scope
+		n.streams = append(n.streams, brs[i].stream)
 	}
 	flush := b.scope(nil, &event.Schema{
 		System: "fold",
@@ -193,7 +198,9 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	n.spec.Out = st
 	b.plan.add(n)
 	b.feed(feed{op: n, name: n.Name}, brs)
-	return []branch{{root: n, stream: st.Index, scope: b.scope(nil, st.Schema)}}, nil
+	sc := b.scope(nil, st.Schema)
+	n.spanScope(b, sc, brs)
+	return []branch{{root: n, stream: st.Index, scope: sc}}, nil
 }
 
 // label is the name of the emitted events.
@@ -358,6 +365,8 @@ func (r *FoldRun) State() []string {
 
 func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
+	case len(n.opens) > 0:
+		return placement.Work{}, watched
 	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():
 		return placement.Work{}, "the flush function of " + n.Name + " stays interpreted"
 	}

@@ -26,10 +26,10 @@ type Instance struct {
 	// Programs are those that do joins; nil where none do.
 	Programs Programs
 
+	failures flow.Failures
 	runs     map[Operator]Running
-	streams  []*event.Stream // the plan's, with what only a source and a session know
-	prints   bool            // something is behind flow.Others
-	failures []failures
+	streams  []*event.Stream               // the plan's, with what only a source and a session know
+	prints   bool                          // something is behind flow.Others
 	keys     map[*agg.Spec]*placement.Keys // of the groups that programs count by other keys
 }
 
@@ -270,7 +270,7 @@ func (in *Instance) Absorb(o *Instance) {
 	for i, run := range in.Running {
 		run.absorb(o.Running[i])
 	}
-	in.absorbFailures(o)
+	in.failures.Absorb(&o.failures)
 	in.Router.Absorb(o.Router)
 }
 
@@ -284,6 +284,13 @@ func Runs[T Running](in *Instance) []T {
 	}
 	return list
 }
+
+// fails remembers an operator whose functions may fail; own says that its Loss
+// counts them.
+func (in *Instance) fails(name string, errs *flow.Errors, own bool) { in.failures.Add(name, errs, own) }
+
+// Failures are the evaluations that failed.
+func (in *Instance) Failures() *flow.Failures { return &in.failures }
 
 // counting is an operator whose rows programs of the kernel can count.
 type counting interface{ group() *agg.Group }

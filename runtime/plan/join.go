@@ -25,6 +25,7 @@ type JoinOp struct {
 	calls  []string       // names in the tree of nested pairs
 	around *Detail        // bounds on the events that are kept around pairs; nil if none are
 	about  bool           // whom pairs are about is told by their key
+	opens  []spanWatch    // who is told of pairs that last
 	pairsOf
 }
 
@@ -107,7 +108,7 @@ func (j *JoinRun) start(in *Instance) {
 	for i, ends := range j.op.js.Pairs {
 		s.Pairs[i] = in.streamsOf(ends)
 	}
-	s.LossEnd, s.Timeline = in.Router.LossEnd, j.timeline
+	s.LossEnd, s.Timeline, s.Opens = in.Router.LossEnd, j.timeline, opens(in, j.op.opens)
 	if len(j.lefts) > 0 {
 		s.Left, s.LeftTo = in.streamsOf(s.Left), j.leftSink()
 	}
@@ -301,26 +302,9 @@ func (n *JoinOp) settleInputs(b *builder) {
 
 // trick has the join recognise wakeups that lead to no switch.
 func (n *JoinOp) trick(b *builder, in *join.In, br branch) {
-	s := br.scope.Schema
-	field := func(name string) *event.Field {
-		f, ok := s.Field(name)
-		if !ok || f.Place != event.InRaw {
-			return nil
-		}
-		return f
-	}
-	switch s.FullName() {
-	case "sched:sched_wakeup", "sched:sched_waking":
-		if f := field("pid"); f != nil && !in.Untraced {
-			in.Wakeup = &join.Wakeup{PID: f, CPU: field("target_cpu")}
-		}
-	case "sched:sched_switch":
-		e := b.events[br.stream]
-		if e != nil && e.Source.Filter == "" && len(br.preds) == 0 && len(e.Source.CPUs) == 0 &&
-			!b.env.ByThread {
-			in.NextPID = field("next_pid")
-		}
-	}
+	e := b.events[br.stream]
+	in.Recognise(br.scope.Schema, e != nil && e.Source.Filter == "" && len(br.preds) == 0 &&
+		len(e.Source.CPUs) == 0 && !b.env.ByThread)
 }
 
 // keyFn compiles a key for all branches and checks that its kinds agree.
@@ -419,5 +403,8 @@ func (j *JoinRun) State() []string {
 }
 
 func (n *JoinOp) inKernel() (placement.Work, string) {
+	if len(n.opens) > 0 {
+		return placement.Work{}, watched
+	}
 	return placement.Work{Join: &n.js}, ""
 }

@@ -59,7 +59,7 @@ type LogRun struct {
 	// Exec runs the exec attribute of each event, behind its line.
 	Exec *ExecRun
 	// Result is the value behind each line; nil for none.
-	Result *ResultRun
+	Result *view.Result
 	shown  *view.Shown // nil: the events as they are
 	router *flow.Router
 }
@@ -81,7 +81,7 @@ func (l *LogRun) Events(evs []*event.Event) {
 			l.Exec.Events(evs[i : i+1])
 		}
 		if l.Result != nil {
-			l.Result.show(e)
+			l.Result.Show(e)
 		}
 	}
 }
@@ -125,8 +125,8 @@ func (l *Log) build(b *builder) error {
 func (l *LogOp) instantiate(in *Instance) Running {
 	run := &LogRun{LogOp: l, router: in.Router}
 	if l.result != nil {
-		run.Result = &ResultRun{fn: l.result}
-		in.fails(l.Spec.Result.label(), &run.Result.errs, false)
+		run.Result = &view.Result{Fn: l.result}
+		in.fails(l.Spec.Result.label(), &run.Result.Errs, false)
 	}
 	if l.shows != nil {
 		run.shown = l.shows.Show(in.streamsOf(l.shows.Streams))

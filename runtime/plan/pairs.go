@@ -41,6 +41,7 @@ func (n *JoinOp) pair(b *builder, s, e branch, more ...event.Field) branch {
 		sc.Vars["end."+name] = b.prints.Rebind(v, expr.End)
 	}
 	sc.Vars["reason"] = expr.NewStr("paired") // beside those of unpaired events
+	sc.Vars["begin"] = beginOf()
 	if n.name == "" {
 		n.name = st.Label
 	}
@@ -101,43 +102,12 @@ func (c *code) rawRead() int {
 	if len(c.calls)+len(c.machines) > 0 {
 		return -1
 	}
-	n := 0
-	for _, prog := range c.programs {
-		if prog.Node == nil {
-			return -1
-		}
-		expr.Walk(prog.Node, func(x expr.Node) bool {
-			switch x := x.(type) {
-			case *expr.Field:
-				switch {
-				case n < 0 || x.Part == expr.Self:
-				case x.F.Place == event.InRaw:
-					n = max(n, x.F.Offset+x.F.Size)
-				case x.F.Place == event.InMember && x.F.Member.OfEvent():
-				default:
-					n = -1
-				}
-			case *expr.Mem, *expr.CStr, *expr.MemBytes:
-				n = -1
-			case *expr.Native:
-				// The print fmt of kvm_exit names a reason by another field.
-				// Texts lie outside of what programs copy.
-				if x.Is(expr.Interprets | expr.ReadsRecord | expr.ReadsProcess) {
-					n = -1
-				}
-			}
-			return true
-		})
-		if n < 0 {
-			return -1
-		}
-	}
-	return n
+	return expr.RecordRead(c.programs)
 }
 
 // readsKey reports that somebody may read the key of a pair.
 func (n *JoinOp) readsKey(b *builder) bool {
-	if n.about || len(b.calls)+len(b.machines) > 0 || b.plan.sees().key {
+	if n.about || len(n.opens) > 0 || len(b.calls)+len(b.machines) > 0 || b.plan.sees().key {
 		return true
 	}
 	keys := map[*event.Field]bool{}

@@ -52,6 +52,11 @@ func about(b *builder, br branch) flow.About {
 		return r.node.subject(b, join.SlotKey)
 	case *foldOp:
 		return r.subject()
+	case *duringOp:
+		// All spans that are split come from one join: their parts have its key.
+		if j, ok := r.sides[0].root.(*JoinOp); ok && r.sides[1].over {
+			return j.subject(b, 0)
+		}
 	}
 	return flow.About{}
 }

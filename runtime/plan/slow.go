@@ -38,7 +38,7 @@ type SlowOp struct {
 	operator
 	Name  string
 	Spec  *Slow
-	joins []*JoinOp // each has a sink
+	roots []root // each has a sink
 }
 
 // A SlowRun is a SlowOp that runs. Session sets Emit before events flow.
@@ -56,23 +56,27 @@ func (s *Slow) build(b *builder) error {
 	}
 	op := &SlowOp{Spec: s, Name: b.names.next("slow")}
 	b.plan.add(op)
-	groups := map[*JoinOp][]branch{}
+	groups := map[root][]branch{}
 	for _, br := range brs {
-		n := joinOf(br.root)
-		if n == nil {
+		from := br.root
+		n := joinOf(from)
+		if f, made := from.(*foldOp); n == nil && (s.Detail != nil || !made || f.spec.Begin == 0) {
 			return diag.Errorf(diag.Run, "slow", "", "the stream has events that are not pairs of a join").
 				WithHint("join two stages first: join([start], [end], key = ...).slow(than = 10 * ms)")
 		}
-		if groups[n] == nil {
-			op.joins = append(op.joins, n)
+		if n != nil {
+			from = n
 		}
-		groups[n] = append(groups[n], br)
+		if groups[from] == nil {
+			op.roots = append(op.roots, from)
+		}
+		groups[from] = append(groups[from], br)
 	}
-	for i, n := range op.joins {
+	for i, from := range op.roots {
 		if s.Detail != nil {
-			n.keep(s.Detail)
+			joinOf(from).keep(s.Detail)
 		}
-		b.feed(feed{op: op, port: i, name: op.Name, prints: true}, groups[n])
+		b.feed(feed{op: op, port: i, name: op.Name, prints: true}, groups[from])
 	}
 	return nil
 }
@@ -88,13 +92,13 @@ func (n *JoinOp) keep(d *Detail) {
 
 func (op *SlowOp) instantiate(in *Instance) Running {
 	run := &SlowRun{SlowOp: op}
-	for _, n := range op.joins {
+	for _, from := range op.roots {
 		one := join.Slow{Than: op.Spec.Than, Lower: op.Spec.Lower, Emit: func(d *result.Detail) {
 			d.Name = run.Name
 			run.Emit(d)
 		}}
 		if op.Spec.Detail != nil {
-			sel := op.Spec.Detail.Select
+			n, sel := joinOf(from), op.Spec.Detail.Select
 			sel.Keys = make([]*expr.Program, len(n.js.In))
 			for i := range n.js.In {
 				sel.Keys[i] = n.js.In[i].Key

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -69,6 +71,8 @@ func (n *JoinOp) makes(r root) bool {
 		return r == n
 	case *leftRoot:
 		return r.node == n
+	case *duringOp:
+		return slices.ContainsFunc(r.sides, func(s spanSide) bool { return !s.over && s.root == n })
 	}
 	return false
 }

@@ -40,7 +40,7 @@ func (a *account) interval(r *run) event.Loss {
 		loss.Truncated += corrupt - a.told.corrupt
 		a.told.corrupt = corrupt
 	}
-	failed := r.instance.Failed()
+	failed := r.instance.Failures().Failed()
 	loss.Errors += failed - a.told.failed
 	a.told.failed = failed
 	loss.Add(r.stacks.loss())

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/reading"
 	"ppscript/runtime/wallclock"
 )
 
@@ -210,16 +211,16 @@ func (c *counterRun) read() error {
 		if c.byThread {
 			n.CPU = -1 // a thread's counters, one for each CPU, are one instance
 		}
-		slots := make([]event.Value, plan.CounterSlots)
-		slots[plan.CounterName] = event.StrOf(n.Stream.Label)
-		slots[plan.CounterValue] = event.IntOf(int64(n.Value - b.Value))
-		slots[plan.CounterCPU] = event.IntOf(int64(n.CPU))
-		slots[plan.CounterThread] = event.IntOf(int64(n.TID))
-		slots[plan.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
-		slots[plan.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
-		slots[plan.CounterOrder] = event.IntOf(int64(n.Stream.Index))
+		slots := make([]event.Value, reading.CounterSlots)
+		slots[reading.CounterName] = event.StrOf(n.Stream.Label)
+		slots[reading.CounterValue] = event.IntOf(int64(n.Value - b.Value))
+		slots[reading.CounterCPU] = event.IntOf(int64(n.CPU))
+		slots[reading.CounterThread] = event.IntOf(int64(n.TID))
+		slots[reading.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
+		slots[reading.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
+		slots[reading.CounterOrder] = event.IntOf(int64(n.Stream.Index))
 		if last := len(c.derived) - 1; last >= 0 && c.sums(last, n) {
-			for _, s := range []int{plan.CounterValue, plan.CounterEnabled, plan.CounterRunning} {
+			for _, s := range []int{reading.CounterValue, reading.CounterEnabled, reading.CounterRunning} {
 				old := &c.derived[last].Slots[s]
 				*old = add(*old, slots[s])
 			}
@@ -250,8 +251,8 @@ func (c *counterRun) read() error {
 // thread and CPU.
 func (c *counterRun) sums(last int, n *perf.Count) bool {
 	slots := c.derived[last].Slots
-	return slots[plan.CounterOrder].Int() == int64(n.Stream.Index) && (!c.set.Spec.PerInstance ||
-		slots[plan.CounterCPU].Int() == int64(n.CPU) && slots[plan.CounterThread].Int() == int64(n.TID))
+	return slots[reading.CounterOrder].Int() == int64(n.Stream.Index) && (!c.set.Spec.PerInstance ||
+		slots[reading.CounterCPU].Int() == int64(n.CPU) && slots[reading.CounterThread].Int() == int64(n.TID))
 }
 
 func add(a, b event.Value) event.Value {

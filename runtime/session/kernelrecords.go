@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/reading"
 )
 
 // A sideReader is a delivery that takes the records which are not samples.
@@ -30,12 +31,12 @@ func (d *kernelRecords) begin(_ context.Context, op plan.Running) error {
 
 // side makes an event of a record.
 func (d *kernelRecords) side(e *event.Event) {
-	slots := make([]event.Value, plan.RecordSlots)
+	slots := make([]event.Value, reading.RecordSlots)
 	fill := func(kind, name string, id, addr, size uint64) {
-		slots[plan.RecordKind], slots[plan.RecordName] = event.StrOf(kind), event.StrOf(name)
-		slots[plan.RecordID], slots[plan.RecordAddr] = event.IntOf(int64(id)), event.IntOf(int64(addr))
-		slots[plan.RecordSize] = event.IntOf(int64(size))
-		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(""), event.StrOf("")
+		slots[reading.RecordKind], slots[reading.RecordName] = event.StrOf(kind), event.StrOf(name)
+		slots[reading.RecordID], slots[reading.RecordAddr] = event.IntOf(int64(id)), event.IntOf(int64(addr))
+		slots[reading.RecordSize] = event.IntOf(int64(size))
+		slots[reading.RecordOld], slots[reading.RecordNew] = event.StrOf(""), event.StrOf("")
 	}
 	if k, ok := perf.DecodeKsymbol(e); ok {
 		kind := "symbol"
@@ -54,7 +55,8 @@ func (d *kernelRecords) side(e *event.Event) {
 	} else if p, ok := perf.DecodeTextPoke(e); ok {
 		fill("text-poke", d.symbol(p.Addr), 0, p.Addr,
 			uint64(max(len(p.Old), len(p.New))))
-		slots[plan.RecordOld], slots[plan.RecordNew] = event.StrOf(spaced(p.Old)), event.StrOf(spaced(p.New))
+		slots[reading.RecordOld] = event.StrOf(spaced(p.Old))
+		slots[reading.RecordNew] = event.StrOf(spaced(p.New))
 	} else {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/overlap"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
 )
@@ -45,7 +46,7 @@ func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
 	}
 	return func(e *event.Event) {
 		switch {
-		case e.Derived == nil || e.Derived.Start == nil:
+		case e.Derived == nil || e.Derived.Start == nil || e.Stream.Schema.System == overlap.System:
 			show(e)
 		case e.Derived.End == nil:
 			o.alone(l.Name, e)

@@ -95,7 +95,7 @@ func (m *messages) sayHeard() {
 // that fail, and do not tell why.
 func (m *messages) sayFailures(in *plan.Instance, failed uint64) {
 	told := false
-	in.Errors(func(where string, errs *flow.Errors) {
+	in.Failures().Errors(func(where string, errs *flow.Errors) {
 		told = true
 		m.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
 	})

@@ -169,7 +169,7 @@ func TestSharedReadersCountFailures(t *testing.T) {
 			d.advance(100)
 			s.Round(p.Router.Events, false)
 			s.absorb()
-			if got, want := p.Failed(), uint64(20*100/5*(i+1)); got != want {
+			if got, want := p.Failures().Failed(), uint64(20*100/5*(i+1)); got != want {
 				t.Errorf("%d readers: got %d failed conditions, want %d", readers, got, want)
 			}
 		}

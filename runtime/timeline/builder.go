@@ -84,6 +84,10 @@ func (b *Builder) write() {
 func (b *Builder) pair(k *kind, e *event.Event) {
 	it, d := &b.item, e.Derived
 	it.Kind, it.Time, it.End = Slice, d.Start.Time, e.Time
+	if k.begin != nil { // a part of a span
+		it.Time = event.Time(k.begin.Value(e).Int())
+		it.End = it.Time + event.Time(k.took.Value(e).Int())
+	}
 	if d.End != nil {
 		it.EndStack = k.end.stackOf(d.End)
 	}

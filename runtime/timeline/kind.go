@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/overlap"
 	"ppscript/runtime/plain"
 )
 
@@ -31,7 +32,8 @@ type kind struct {
 	start, end *kind        // of pairs
 	depth      *event.Field // of calls that lie in each other
 	threads    [2]*event.Field
-	tid, took  *event.Field // of made
+	tid, took  *event.Field // of made, took also of parts of pairs
+	begin      *event.Field // of parts of pairs
 }
 
 // kindOf is that of the event's stream.
@@ -75,6 +77,10 @@ func (b *Builder) learn(e *event.Event) *kind {
 		k.end = b.kindOf(e.Derived.End)
 		k.args = append(k.args, b.argsOf(e.Derived.End.Stream.Schema, "end.", end)...)
 		k.threads[1] = threadField(e.Derived.End.Stream.Schema)
+	}
+	if s.System == overlap.System {
+		k.begin, _ = s.Field("begin")
+		k.took, _ = s.Field("delay")
 	}
 	if f, ok := s.Field("depth"); ok && f.Place == event.InSlot {
 		k.depth = f

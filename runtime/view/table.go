@@ -71,7 +71,28 @@ func (v *View) sort(t *result.Table, sorts []Step) error {
 func (v *View) with(t *result.Table, s Step) error {
 	names := t.Names()
 	c := result.Column{Name: s.With, Prec: result.UnitPrec, Unit: s.Unit, Width: 6}
+	if s.Share != "" {
+		return share(t, c, s.Share)
+	}
 	return t.AppendColumn(c, func(row []event.Value) (event.Value, error) { return s.Fn(names, row) })
+}
+
+// share adds how much of the sum of a column each row has.
+func share(t *result.Table, c result.Column, of string) error {
+	i, err := t.Index(of)
+	if err != nil {
+		return err
+	}
+	sum := 0.0
+	for _, row := range t.Rows {
+		sum += row[i].Float()
+	}
+	return t.AppendColumn(c, func(row []event.Value) (event.Value, error) {
+		if sum == 0 {
+			return event.FloatOf(0), nil
+		}
+		return event.FloatOf(100 * row[i].Float() / sum), nil
+	})
 }
 
 // dress settles units, widths, texts and names, and takes hidden columns out.

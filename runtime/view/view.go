@@ -47,6 +47,7 @@ type Step struct {
 	Totals  string // the first column of a row of sums
 	With    string // column to add
 	Fn      RowFunc
+	Share   string // in place of Fn: the column of whose sum the new one is a share
 	Unit    unit.Unit
 }
 

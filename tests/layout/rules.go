@@ -73,7 +73,7 @@ var layers = [][]string{
 	{"runtime/demand"},    // what sources must deliver
 	{"runtime/flow"},
 	{"runtime/join"},
-	{"runtime/agg", "runtime/fold", "runtime/silence", "runtime/why"},
+	{"runtime/agg", "runtime/fold", "runtime/silence", "runtime/overlap", "runtime/why"},
 	// Events as rows, and questions to them.
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
@@ -100,6 +100,7 @@ var layers = [][]string{
 	{"runtime/picture"},
 
 	// From a script's wish to a run.
+	{"runtime/reading"},   // events that are read
 	{"runtime/view"},      // how results are shown
 	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},

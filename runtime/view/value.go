@@ -1,4 +1,4 @@
-package plan
+package view
 
 import (
 	"fmt"
@@ -9,22 +9,23 @@ import (
 	"ppscript/runtime/flow"
 )
 
-// A ResultRun shows the value of an expression for every event. Session sets
+// A Result shows the value of an expression for every event. Session sets
 // Out before events flow.
-type ResultRun struct {
+type Result struct {
 	Out   io.Writer
-	fn    *flow.Fn
+	Fn    *flow.Fn
+	Errs  flow.Errors
 	frame expr.Frame
-	errs  flow.Errors
 }
 
-func (r *ResultRun) show(e *event.Event) {
+// Show shows the value for an event.
+func (r *Result) Show(e *event.Event) {
 	r.frame.Reset(e)
 	r.frame.Out = r.Out
-	v := r.fn.For(e).Value(&r.frame)
+	v := r.Fn.For(e).Value(&r.frame)
 	if r.frame.Err != nil {
 		fmt.Fprintf(r.Out, "result: %v\n", r.frame.Err)
-		r.errs.Note(&r.frame)
+		r.Errs.Note(&r.frame)
 		return
 	}
 	fmt.Fprintf(r.Out, "result: %s\n", valueText(v))

@@ -1,0 +1,181 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/results"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/unit"
+	"ppscript/runtime/view"
+
+	"go.starlark.net/starlark"
+)
+
+// openat is the stream of spans that examples use.
+const openat = `sys = "syscalls:sys_"` + "\n" +
+	`begin, end = tracepoint(sys + "enter_openat"), tracepoint(sys + "exit_openat")` + "\n" +
+	`openat = spans(begin, end, name = "openat")` + "\n"
+
+// offCPU is the stream of spans over others that examples use.
+const offCPU = `switch = tracepoint("sched:sched_switch")` + "\n" +
+	`off = spans(switch.key("prev_pid"), switch.key("next_pid"), name = "off")` + "\n"
+
+func spans() *b.Builtin {
+	stage := b.Or(b.Is("stream"), b.ListOf(b.Is("stream")))
+	return &b.Builtin{
+		Name:    "spans",
+		Group:   b.Combinators,
+		Summary: "Makes spans of time of anything that begins and ends.",
+		Params: []b.Param{
+			{Name: "begin", Type: stage, Required: true, Doc: "the events that begin a span"},
+			{Name: "end", Type: stage, Required: true, Doc: "the events that end it"},
+			{Name: "key", Type: b.Expression, Named: true, Doc: "what begin and end have in common; else the thread. Events with a .key(...) have their own"},
+			{Name: "name", Type: b.String, Named: true, Doc: "what the spans are called; else begin => end"},
+			{Name: "limit", Type: b.Int, Named: true, Doc: "how many begins may wait, as of join"},
+		},
+		Returns: "stream of pairs",
+		Result: "pairs, as of join: start and end are the events, begin is when the span began, time when it ended, delay (duration) how long it took, and key. " +
+			"Pairs of every join are spans, and so is what a fold emits that has a begin: all may be split (during), and grouped, shown and measured as pairs",
+		Errors: "no event; keys of different kinds",
+		Source: "as of join",
+		Cost:   "as of join",
+		Examples: []b.Example{
+			{Code: openat + `openat.latency()`, Output: "<table of start, end, calls, total, min, p50, p95, p99, max>"},
+			{Code: offCPU + `off.hist("delay")`, Output: "<table of delay>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			j := &plan.Join{Key: &plan.Fn{Text: "_tid"}, Limit: int(c.Int("limit"))}
+			if c.Has("limit") && j.Limit < 1 {
+				return nil, c.Errorf("limit", "got %d, want at least 1", j.Limit)
+			}
+			for _, name := range []string{"begin", "end"} {
+				m := &plan.Merge{}
+				switch v := c.Value(name).(type) {
+				case *Stream:
+					m.In = append(m.In, v.S)
+				case starlark.Tuple:
+					for _, s := range v {
+						m.In = append(m.In, s.(*Stream).S)
+					}
+				}
+				if len(m.In) == 0 {
+					return nil, c.Error(name, errors.New("is empty"), "give the events: spans(begin, end)")
+				}
+				j.Stages = append(j.Stages, m)
+			}
+			if c.Has("name") {
+				j.Label = func(string, string) string { return c.String("name") }
+			}
+			if c.Has("key") {
+				key, err := arg(c, "key")
+				if err != nil {
+					return nil, err
+				}
+				j.Key = key
+			}
+			return &Stream{S: j, Pairs: true}, nil
+		},
+	}
+}
+
+func during() *b.Builtin {
+	return &b.Builtin{
+		Name:    "during",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Tells where the time of spans went: splits each by the spans of others that overlap it.",
+		Params: []b.Param{
+			{Name: "over", Type: b.Is("stream"), Required: true, Doc: "the spans that split; several kinds of them by merge(...)"},
+			{Name: "key", Type: b.Or(b.Expression, b.ListOf(b.Expression)), Named: true,
+				Doc: "what both have in common, or a list of two: of the spans, and of those over them. Else the thread: of the join's key if that is one, or at the end of the span. \"key\" is the key of the join"},
+			{Name: "by", Type: b.Or(b.Expression, b.ListOf(b.Expression)), Named: true, Doc: "makes a table of the parts: a row for each part, or for what else parts know"},
+			{Name: "limit", Type: b.Int, Named: true, Doc: "how many spans over others are kept; else 262,144"},
+		},
+		Returns: "stream of parts, or a table",
+		Result: "parts, which sum to their span to the nanosecond, at the end of the span: with all that the span has, but delay (duration) and begin of the part; part, the name of the span over it; " +
+			"and what that has by let, or a fold emitted. Of several over it the innermost counts, which began last. Those that have not ended count up to the end, by what their begin tells. " +
+			"Where none is, part is rest. Where that cannot be told, it is unknown: where events were lost, until another event tells; beyond limit=; and before the end of a span whose begin was before the trace. " +
+			"With by=: rows with total, count, min, mean and max of the parts, and their share of the total, largest first",
+		Errors: "a stream that has no spans; keys of different kinds, or that the begin of a span does not tell; a name that both spans have. An event of a fold that has no begin is counted as unmatched, spans that limit= pushes out as evicted",
+		Source: "computed in ppscript; any kernel; no privilege. Spans are related in ppscript then, since those that have not ended are asked for. A span over others that began before the trace, and ends after the span that is split, is not known of",
+		Cost:   "50 ns for each begin and end, 150 ns and more for each part; 60 bytes for each span over others that is kept: while a span of its key lasts",
+		Examples: []b.Example{
+			{Code: openat + offCPU + `openat.during(off, by = "part")`, Output: "<table of part, total, count, min, mean, max>"},
+			{Code: openat + offCPU + `openat.during(off).where("part == \"off\"").hist("delay")`, Output: "<table of delay>"},
+			{Code: openat + `entry, exit = tracepoint("irq:irq_handler_entry"), tracepoint("irq:irq_handler_exit")` + "\n" +
+				`irq = spans(entry, exit, key = "_cpu", name = "irq").let(line = "start.irq")` + "\n" +
+				`openat.during(irq, key = "_cpu", by = ["part", "line"])`,
+				Output: "<table of part, line, total, count, min, mean, max>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			over := c.Value("over").(*Stream)
+			if !c.Receiver.(*Stream).spans() || !over.spans() {
+				return nil, c.Error("over", errors.New("both streams must have spans"),
+					`take pairs, spans(begin, end), or a fold with begin = "since"`)
+			}
+			d := &plan.During{In: in(c), Of: over.S, Limit: int(c.Int("limit"))}
+			if c.Has("limit") && d.Limit < 1 {
+				return nil, c.Errorf("limit", "got %d, want at least 1", d.Limit)
+			}
+			keys, err := fnsOf(c, "key")
+			switch {
+			case err != nil:
+				return nil, err
+			case len(keys) > 2:
+				return nil, c.Errorf("key", "got %d keys, want one, or one for each side", len(keys))
+			case len(keys) > 0:
+				d.Keys = [2]*plan.Fn{&keys[0], &keys[len(keys)-1]}
+			}
+			by, err := fnsOf(c, "by")
+			if err != nil || len(by) == 0 {
+				return &Stream{S: d, Spans: true}, err
+			}
+			return &results.Table{Group: partTable(d, by)}, nil
+		},
+	}
+}
+
+// fnsOf are the per-event functions of a parameter that is one, or a list.
+func fnsOf(c *b.Call, name string) ([]plan.Fn, error) {
+	if !c.Has(name) {
+		return nil, nil
+	}
+	list := starlark.Tuple{c.Value(name)}
+	if t, ok := list[0].(starlark.Tuple); ok {
+		list = t
+	}
+	var fns []plan.Fn
+	for _, v := range list {
+		f, err := fnOf(c, v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		fns = append(fns, f)
+	}
+	return fns, nil
+}
+
+// partTable is the standard table of parts.
+func partTable(d *plan.During, by []plan.Fn) *plan.Group {
+	g := &plan.Group{In: d}
+	for i, f := range by {
+		g.By = append(g.By, plan.Var{Name: keyName(f, i), Fn: f})
+	}
+	delay := &plan.Fn{Text: "delay"}
+	g.Aggs = []plan.AggCol{
+		{Name: "total", Agg: agg.Agg{Op: agg.Sum}, Arg: delay},
+		{Name: "count", Agg: agg.Agg{Op: agg.Count}},
+		{Name: "min", Agg: agg.Agg{Op: agg.Min}, Arg: delay},
+		{Name: "mean", Agg: agg.Agg{Op: agg.Avg}, Arg: delay},
+		{Name: "max", Agg: agg.Agg{Op: agg.Max}, Arg: delay},
+	}
+	g.View.Units = map[string]unit.Unit{"total": unit.US, "min": unit.US, "mean": unit.US, "max": unit.US}
+	g.View.Steps = []view.Step{
+		{With: "share", Share: "total", Unit: unit.Percent},
+		{Sort: "total", Reverse: true},
+	}
+	return g
+}

@@ -1,0 +1,48 @@
+package flow
+
+// Failures are where evaluations can fail. Each one that fails leaves its event out of
+// something, so that each must be in a Loss, once: operators with a Loss of their own tell
+// of theirs there, all others are asked by Failed.
+type Failures struct{ list []failures }
+
+// failures are those of an operator.
+type failures struct {
+	name string
+	errs *Errors
+	own  bool // the operator's own Loss counts them
+}
+
+// Add adds an operator whose functions may fail; own says that its Loss counts them.
+func (x *Failures) Add(name string, errs *Errors, own bool) {
+	x.list = append(x.list, failures{name, errs, own})
+}
+
+// Errors calls fn for each operator whose functions ever failed, with its name.
+func (x *Failures) Errors(fn func(where string, errs *Errors)) {
+	for _, f := range x.list {
+		if f.errs.First != nil {
+			fn(f.name, f.errs)
+		}
+	}
+}
+
+// Failed is how many evaluations failed since the start that no operator's own
+// Loss counts: conditions, what is printed, rows of databases, heat maps.
+func (x *Failures) Failed() uint64 {
+	n := uint64(0)
+	for _, f := range x.list {
+		if !f.own {
+			n += f.errs.N
+		}
+	}
+	return n
+}
+
+// Absorb takes those that another instance of the same operators counted.
+func (x *Failures) Absorb(o *Failures) {
+	for i, f := range o.list {
+		if mine := x.list[i]; !f.own {
+			mine.errs.Absorb(f.errs)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package fold
+
+import "ppscript/runtime/event"
+
+// This file tells others of states while they last: from the event that sets the member
+// that says since when, until that is what it was at first, or set again.
+
+// changed says that the member of a row had another value before.
+func (f *Fold) changed(r int32, before, since int64) {
+	initial := f.spec.Init[f.spec.Begin-1]
+	for _, o := range f.spec.Opens {
+		if before != initial {
+			o.Closed(r)
+		}
+		if since != initial {
+			o.Opened(r, &f.state.begins[r])
+		}
+	}
+}
+
+// broke says that the state of a row goes. One that lasts goes for a loss or a bound.
+func (f *Fold) broke(r int32) {
+	if f.spec.Begin == 0 || len(f.spec.Opens) == 0 {
+		return
+	}
+	if f.state.rows[int(r)*f.state.stride+rowHead+f.spec.Begin-1] == f.spec.Init[f.spec.Begin-1] {
+		return
+	}
+	for _, o := range f.spec.Opens {
+		o.Broke(r)
+		o.Closed(r)
+	}
+}
+
+// Begun returns the event that began the state of a row.
+func (f *Fold) Begun(r int32, _ *event.Event) *event.Event { return &f.state.begins[r] }

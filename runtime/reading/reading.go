@@ -1,0 +1,94 @@
+// Package reading describes events that nobody sends: what ppscript reads of counters, and
+// records in which the kernel tells of itself. Plan makes streams of them, the session fills
+// them.
+package reading
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+)
+
+// Slots of a counter's event.
+const (
+	CounterName = iota
+	CounterValue
+	CounterCPU
+	CounterThread
+	CounterEnabled
+	CounterRunning
+	CounterOrder
+	CounterSlots
+)
+
+// CounterSchema describes what a read of a counter tells. Value is the
+// difference to the read before; enabled and running are, too.
+func CounterSchema() *event.Schema {
+	return &event.Schema{System: "counter", Name: "counter", Fields: []event.Field{
+		slot(CounterName, "event", "char[]", event.Str, event.NoUnit, true),
+		slot(CounterValue, "value", "u64", event.Int, event.NoUnit, true),
+		slot(CounterCPU, "cpu", "int", event.Int, event.NoUnit, true),
+		slot(CounterThread, "tid", "int", event.Int, event.NoUnit, true),
+		slot(CounterEnabled, "enabled", "u64", event.Int, event.Nanos, true),
+		slot(CounterRunning, "running", "u64", event.Int, event.Nanos, true),
+		slot(CounterOrder, "order", "int", event.Int, event.NoUnit, true),
+	}}
+}
+
+// Slots of the event of a record of the kernel.
+const (
+	RecordKind = iota
+	RecordName
+	RecordID
+	RecordAddr
+	RecordSize
+	RecordOld
+	RecordNew
+	RecordSlots
+)
+
+// RecordSchema describes what a record of the kernel tells.
+func RecordSchema() *event.Schema {
+	schema := &event.Schema{System: "kernel", Name: "record", Fields: []event.Field{
+		slot(RecordKind, "kind", "char[]", event.Str, event.NoUnit, false),
+		slot(RecordName, "name", "char[]", event.Str, event.NoUnit, false),
+		slot(RecordID, "id", "u64", event.Int, event.NoUnit, false),
+		slot(RecordAddr, "address", "u64", event.Int, event.AddressU, false),
+		slot(RecordSize, "size", "u64", event.Int, event.NoUnit, false),
+		slot(RecordOld, "old", "char[]", event.Str, event.NoUnit, false),
+		slot(RecordNew, "new", "char[]", event.Str, event.NoUnit, false),
+	}}
+	schema.Text = recordText
+	return schema
+}
+
+// recordText shows what the kind has.
+func recordText(dst []byte, e *event.Event) []byte {
+	v := e.Derived.Slots
+	dst = append(append(append(append(dst, "kind="...), v[RecordKind].String()...), " name="...),
+		v[RecordName].String()...)
+	if id := v[RecordID].Int(); id != 0 {
+		dst = strconv.AppendInt(append(dst, " id="...), id, 10)
+	}
+	if addr := v[RecordAddr].Int(); addr != 0 {
+		dst = strconv.AppendUint(append(dst, " address=0x"...), uint64(addr), 16)
+		dst = strconv.AppendInt(append(dst, " size="...), v[RecordSize].Int(), 10)
+	}
+	if code := v[RecordNew].String(); code != "" {
+		dst = append(append(append(append(dst, " old="...), v[RecordOld].String()...), " new="...), code...)
+	}
+	return dst
+}
+
+func slot(i int, name, typ string, kind event.Kind, u event.Unit, signed bool) event.Field {
+	return event.Field{
+		Name:   name,
+		Type:   typ,
+		Kind:   kind,
+		Place:  event.InSlot,
+		Offset: i,
+		Unit:   u,
+		Signed: signed,
+		Size:   8,
+	}
+}
