@@ -49,9 +49,15 @@ const anyCPU = -1
 
 // hiding is the time in [from, to] of which losses of a CPU leave nothing known, and of all
 // CPUs if cpu is anyCPU: from the first one's begin to the last one's end.
-func (s *gaps) hiding(cpu int32, from, to event.Time) (begin, end event.Time, reason string, ok bool) {
-	for _, g := range s.between(from, to) {
-		if g.To <= from || g.From >= to || cpu != anyCPU && g.CPU >= 0 && g.CPU != cpu {
+//
+// A switch that was not seen hides only what touched says.
+func (x *index) hiding(t *thread, first int, cpu int32, from, to event.Time) (
+	begin, end event.Time, reason string, ok bool,
+) {
+	list := x.gaps.between(from, to)
+	for i := range list {
+		g := &list[i]
+		if g.To <= from || g.From >= to || cpu != anyCPU && g.CPU >= 0 && g.CPU != cpu || !x.touched(g, t, first) {
 			continue
 		}
 		if !ok {
@@ -78,7 +84,7 @@ func (x *index) hidden(t *thread, last int, r *record) bool {
 		p := &x.recs[t.list[last].rec]
 		left := p.kind == kSwitch && p.tid == t.tid
 		comes := r.kind == kSwitch && r.other == t.tid
-		if left || comes || p.cpu != r.cpu || g.CPU < 0 || g.CPU == r.cpu {
+		if x.touched(&g, t, last) && (left || comes || p.cpu != r.cpu || g.CPU < 0 || g.CPU == r.cpu) {
 			return true
 		}
 	}

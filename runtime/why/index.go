@@ -44,6 +44,7 @@ type thread struct {
 	born     bool
 	// Since the era began a fault, or a lock, was told of.
 	faults, locks bool
+	heard         bool // an event of its own was seen
 }
 
 // doing is what a thread does, by the records that began it; -1 is none. A syscall that is
@@ -187,6 +188,9 @@ func (x *index) put(r record) {
 	if r.kind == kFaultDone && c.cur > 0 {
 		r.tid = c.cur // its sample has only the number in our namespace of processes
 	}
+	if c.gapTo == 0 && c.cur >= 0 && r.tid >= 0 && c.cur != r.tid {
+		n = x.unseenSwitch(c, n, &r)
+	}
 	x.recs = append(x.recs, r)
 	c.at = r.at
 	if c.gapTo != 0 {
@@ -261,14 +265,8 @@ func (x *index) hasCPU(c *cpu, n int32, r *record) {
 	if r.tid < 0 || c.cur == r.tid {
 		return
 	}
-	if c.cur < 0 { // it had it since the loss
-		for i := len(c.list) - 1; i >= 0 && c.list[i].cur < 0 && c.list[i].kind != kGap; i-- {
-			c.list[i].cur = r.tid
-		}
-	} else {
-		// The switch is missing, although no loss is known.
-		x.gaps.add(Gap{CPU: r.cpu, From: c.list[len(c.list)-1].at, To: r.at, Reason: "events are missing"})
-		c.turn(turn{at: r.at, rec: n, cur: r.tid, top: c.top(), kind: kOn})
+	for i := len(c.list) - 1; i >= 0 && c.list[i].cur < 0 && c.list[i].kind != kGap; i-- {
+		c.list[i].cur = r.tid // it had it since the loss
 	}
 	c.cur = r.tid
 	if r.kind != kSwitch && r.tid > 0 {
@@ -316,6 +314,7 @@ func (x *index) did(tid int32, n int32) {
 		return
 	}
 	t, r := x.thread(tid), &x.recs[n]
+	t.heard = t.heard || r.tid == tid
 	e := entry{at: r.at, rec: n}
 	if last := t.lastDid(); last < 0 || x.hidden(t, last, r) {
 		e.first = true

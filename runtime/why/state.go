@@ -35,6 +35,8 @@ type stay struct {
 	// which it comes back; -1 is not known.
 	out, in int
 	reason  string // why it is not known
+	// perhaps not yet: the switch to it was not seen, and is supposed
+	supposed bool
 }
 
 // firstAt is the position of the first entry that is later than t.
@@ -94,6 +96,7 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 		if r.kind == kSwitch && r.tid == t.tid {
 			a.is, a.out = isOff, first
 		}
+		a.supposed = r.supposed
 	}
 	if next >= 0 {
 		e := &t.list[next]
@@ -104,7 +107,7 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 		}
 	}
 	a.to, z.from = z.to, a.from
-	x.limit(&a, &z)
+	x.limit(t, first, &a, &z)
 	if a.to >= z.to {
 		a.to, a.in = z.to, z.in
 		fn(&a)
@@ -123,11 +126,11 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 
 // limit ends what the first of two entries tells where a loss hides what followed, and
 // begins what the second one tells where the loss ends.
-func (x *index) limit(a, z *stay) {
+func (x *index) limit(t *thread, first int, a, z *stay) {
 	from, to := a.from, z.to
 	sure := true
 	if a.is != isUnknown {
-		if b, _, reason, ok := x.gaps.hiding(a.where(), from, to); ok {
+		if b, _, reason, ok := x.hiding(t, first, a.where(), from, to); ok {
 			a.to, a.reason, sure = b, reason, false
 		}
 	} else {
@@ -138,7 +141,7 @@ func (x *index) limit(a, z *stay) {
 		}
 	}
 	if z.is != isUnknown {
-		if _, e, reason, ok := x.gaps.hiding(z.where(), max(from, x.since), to); ok {
+		if _, e, reason, ok := x.hiding(t, first, z.where(), max(from, x.since), to); ok {
 			z.from, sure = e, false
 			if a.reason == "" {
 				a.reason = reason

@@ -252,7 +252,7 @@ func (w *walker) disk(t *thread, v *wait, complete int32, from, to event.Time) {
 		w.emit(from, to, l)
 		return
 	}
-	if _, _, _, lossy := x.gaps.hiding(anyCPU, first.at, done.at); lossy {
+	if x.gaps.lossy(first.at, done.at) {
 		w.emit(from, to, l)
 		return
 	}

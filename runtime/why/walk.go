@@ -125,6 +125,10 @@ func (x *index) seenNothing(t *thread) bool { return len(t.list) == 0 }
 
 // running explains a time in which a thread has a CPU.
 func (w *walker) running(t *thread, s *stay, from, to event.Time) {
+	if s.supposed {
+		w.unknown(t, from, to, "its switch to the CPU was not seen")
+		return
+	}
 	link := w.x.running(t, s, from)
 	w.x.turns(s.cpu, from, to, func(from, to event.Time, u *turn, reason string) {
 		switch {

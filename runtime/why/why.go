@@ -68,6 +68,10 @@ type Gap struct {
 	CPU      int32 // -1: of any CPU
 	From, To event.Time
 	Reason   string // "" is "events were lost"
+
+	// unseen is a switch, from one thread to another, of which only the events around tell.
+	unseen     bool
+	left, came int32
 }
 
 // An Explainer tells where the time of spans went. It is for one goroutine. Its memory is

@@ -1,0 +1,79 @@
+package why
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+)
+
+// This file is about switches that were not seen although no loss is known: a CPU's next event is
+// of another thread than the one that had it.
+//
+// Kernels have been seen that keep from perf all that happens while some threads run, mostly the
+// idle task of a CPU, each time or now and then: the switch away from them, and wake-ups by
+// interrupts meanwhile. Who runs next is known then: the thread whose event it is. When it began
+// to run is known as well, but for the time between the CPU's last event, or the thread's
+// wake-up, and its own first. Other switches that are missing leave it open who else had the CPU
+// for a moment, but it was somebody who could run: who was blocked, and not woken up, was not.
+
+// unseenSwitch makes up for the switch before record r, which will be number n, and returns the
+// number that it gets instead.
+//
+// Slow path: a few times in a second, if at all.
+func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
+	at := max(c.at, c.list[len(c.list)-1].at)
+	if r.tid == 0 || !x.mute(c.cur) {
+		x.gaps.add(Gap{
+			CPU: r.cpu, From: at, To: r.at, Reason: "a switch was not seen",
+			unseen: true, left: c.cur, came: r.tid,
+		})
+		c.turn(turn{at: at, rec: -1, cur: -1, top: -1, kind: kGap})
+		c.turn(turn{at: r.at, rec: -1, cur: r.tid, top: c.top(), kind: kEnd})
+		c.cur, c.done, c.rx = -1, -1, -1
+		return n
+	}
+	t := x.thread(r.tid)
+	if i := len(t.list) - 1; i >= 0 {
+		at = max(at, t.list[i].at)
+	}
+	x.recs = append(x.recs, record{
+		at: at, cpu: r.cpu, other: r.tid, kind: kSwitch, supposed: true, ref: -1, top: -1,
+	})
+	x.did(r.tid, n)
+	c.cur, c.done, c.rx = r.tid, -1, -1
+	c.turn(turn{at: at, rec: n, cur: r.tid, top: c.top(), kind: kSwitch})
+	return n + 1
+}
+
+// mute reports a thread of which no event was ever seen but that it got a CPU.
+func (x *index) mute(tid int32) bool { return tid == 0 || !x.thread(tid).heard }
+
+// touched reports that a gap may hide what a thread did after its entry number first.
+func (x *index) touched(g *Gap, t *thread, first int) bool {
+	if !g.unseen || first < 0 || g.left == t.tid || g.came == t.tid {
+		return true
+	}
+	r := &x.recs[t.list[first].rec]
+	if r.kind != kSwitch || r.tid != t.tid || r.runnable() {
+		return true
+	}
+	return x.wokenUntil(t, first, g.To)
+}
+
+// wokenUntil reports that a thread was woken up between an entry and a time.
+func (x *index) wokenUntil(t *thread, first int, at event.Time) bool {
+	for i := first + 1; i < len(t.list) && t.list[i].at <= at; i++ {
+		switch x.recs[t.list[i].rec].kind {
+		case kWaking, kWakeup, kBorn:
+			return true
+		}
+	}
+	return false
+}
+
+// lossy reports that events between two times were lost, more than a switch.
+func (s *gaps) lossy(from, to event.Time) bool {
+	return slices.ContainsFunc(s.between(from, to), func(g Gap) bool {
+		return !g.unseen && g.To > from && g.From < to
+	})
+}
