@@ -1,0 +1,136 @@
+package why
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/why"
+)
+
+// less reports that a says no more than b, and nothing else: the same up to where it does not know, or
+// knows less of it.
+func less(a, b *result.WhyPart) bool {
+	if b.Cause().Kind == result.WhyUnknown {
+		return true
+	}
+	for i, l := range a.Path {
+		if l.Kind == result.WhyUnknown {
+			return true
+		}
+		if i >= len(b.Path) {
+			return false
+		}
+		o := b.Path[i]
+		vague := l.Kind == result.WhyBlocked && o.Kind > result.WhyIdle // it does not say for what
+		if l.Task.TID != o.Task.TID || l.Kind != o.Kind && !vague {
+			return false
+		}
+		if l.Kind == o.Kind && (!fewer(l.What, o.What) || l.Whom.TID != 0 && l.Whom.TID != o.Whom.TID) {
+			return false
+		}
+	}
+	return true
+}
+
+// fewer reports that a has no word that b has not.
+func fewer(a, b string) bool {
+	words := strings.FieldsFunc(b, isSpace)
+	for _, w := range strings.FieldsFunc(a, isSpace) {
+		if !slices.Contains(words, w) {
+			return false
+		}
+	}
+	return true
+}
+
+func isSpace(r rune) bool { return r == ' ' || r == ',' }
+
+// otherwise lists where a breakdown with losses tells something else than the whole one: not
+// less, but wrong.
+func otherwise(whole, got *result.WhySpan) (wrong []string, ns int64) {
+	i, j := 0, 0
+	for i < len(whole.Parts) && j < len(got.Parts) {
+		a, b := &whole.Parts[i], &got.Parts[j]
+		from, to := max(a.From, b.From), min(a.To, b.To)
+		if from < to && !less(b, a) {
+			wrong = append(wrong, fmt.Sprintf("%d ns at %d: got %+v, want %+v", to-from, from-whole.From, b.Path, a.Path))
+			ns += int64(to - from)
+		}
+		if a.To <= b.To {
+			i++
+		}
+		if b.To <= a.To {
+			j++
+		}
+	}
+	return wrong, ns
+}
+
+// lose removes the events of a CPU in a time.
+func lose(events []event.Event, g why.Gap) (left []event.Event) {
+	for i := range events {
+		e := &events[i]
+		mark := e.Kind == event.Sample && (e.Stream.Schema.Name == beginMark || e.Stream.Schema.Name == endMark)
+		if mark || e.CPU != g.CPU || e.Time < g.From || e.Time >= g.To {
+			left = append(left, *e)
+		}
+	}
+	return left
+}
+
+// checkLosses takes events away from a recording, some of a CPU at a time: causes are then those that the
+// whole recording tells, or unknown.
+func checkLosses(t *testing.T, events []event.Event) {
+	t.Helper()
+	whole := explain(events)
+	r := rand.New(rand.NewPCG(1, 2))
+	touched := 0
+	for tid, s := range spansOf(events) {
+		around := around(events, s)
+		for range 6 {
+			at := s.From - 2e6 + event.Time(r.Int64N(int64(s.To-s.From)+2e6))
+			g := why.Gap{CPU: r.Int32N(2), From: at, To: at + event.Time(r.Int64N(3e6))}
+			got := tell(s, lose(around, g), g)
+			for _, w := range checkSum(got) {
+				t.Error(w)
+			}
+			if wrong, ns := otherwise(whole[tid], got); ns > 0 {
+				t.Errorf("%s without CPU %d from %d to %d: %d ns are wrong\n%s\n%s", got.Task.Comm, g.CPU,
+					g.From-s.From, g.To-s.From, ns, wrong[0], got.Doubt)
+			}
+			if got.Doubt != whole[tid].Doubt || unknown(got) > unknown(whole[tid]) {
+				touched++
+			}
+		}
+	}
+	if touched == 0 {
+		t.Error("no loss made anything unknown")
+	}
+}
+
+// around are the events from a little before a span on.
+func around(events []event.Event, s why.Span) []event.Event {
+	const before = 30e6
+	from, _ := slices.BinarySearchFunc(events, s.From-before, func(e event.Event, at event.Time) int { return int(e.Time - at) })
+	to, _ := slices.BinarySearchFunc(events, s.To+before, func(e event.Event, at event.Time) int { return int(e.Time - at) })
+	return events[from:to]
+}
+
+func tell(s why.Span, events []event.Event, gaps ...why.Gap) *result.WhySpan {
+	return why.New(why.Config{}).Explain(s, why.History{
+		Events: func(yield func(*event.Event) bool) {
+			for i := range events {
+				if !yield(&events[i]) {
+					return
+				}
+			}
+		},
+		Since: events[0].Time,
+		Gaps:  gaps,
+	})
+}

@@ -1,0 +1,834 @@
+/*
+ * Spans whose causes are known. Each scenario runs once, in a thread with its name, which marks its span
+ * by getpgid(MARK) at the beginning and getsid(MARK) at the end, calls that fail at once and do nothing.
+ * It measures itself on CLOCK_MONOTONIC and by the kernel's own accounts, and prints the truth, a line of
+ * JSON each:
+ *
+ *	{"name":"timer","tid":12,"ns":10000000,
+ *	 "parts":[{"kind":"timer","chain":"timer","least":9990000,"most":9990000}]}
+ *
+ * A part is what so much of the span went to: the kind of the cause, and the names of the threads that lead
+ * to it, the span's first. "stolen" are interrupts and softirqs together. What is not told is the work around
+ * it, and chance.
+ *
+ *	causes [-d DISK] [-g CGROUP] [NAME...]
+ *
+ * DISK is one, or a directory on one, CGROUP a directory of the cpu controller that this program may fill; scenarios
+ * that need one which is not given are left out. Threads are of real-time priority, so that nobody else is in
+ * their way; where that is not allowed they are as others are.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MARK = 0x77000000, MS = 1000000 };
+
+static const char *disk_path, *cgroup_dir;
+static int last_cpu; /* helpers run there, spans on CPU 0 */
+
+/* Time. */
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static int64_t now(void) { return clock_ns(CLOCK_MONOTONIC); }
+
+static int64_t compute(int64_t ns)
+{
+	int64_t from = now();
+
+	while (now() - from < ns)
+		;
+	return now() - from;
+}
+
+/* compute_alone is compute of a thread that is not always on a CPU: away is what takes long. */
+static int64_t compute_alone(int64_t ns)
+{
+	int64_t last = now(), time, sum = 0;
+
+	for (; sum < ns; last = time) {
+		time = now();
+		if (time - last < MS / 10)
+			sum += time - last;
+	}
+	return sum;
+}
+
+static void rest(int64_t ns)
+{
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* accounts are how long a thread was on a CPU, and how long it wanted one. */
+struct accounts {
+	int64_t wall, cpu, delay;
+};
+
+static struct accounts account(void)
+{
+	struct accounts a = {now(), clock_ns(CLOCK_THREAD_CPUTIME_ID), 0};
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+
+	if (f) {
+		if (fscanf(f, "%*d %ld", &a.delay) != 1)
+			a.delay = 0;
+		fclose(f);
+	}
+	return a;
+}
+
+static struct accounts since(struct accounts a)
+{
+	struct accounts b = account();
+
+	return (struct accounts){b.wall - a.wall, b.cpu - a.cpu, b.delay - a.delay};
+}
+
+static int64_t blocked(struct accounts a) { return a.wall - a.cpu - a.delay; }
+
+/* Threads. */
+
+static int pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof set, &set);
+}
+
+/* be names the calling thread, sets its CPU and its priority: of real time, or 0. */
+static void be(const char *name, int cpu, int priority)
+{
+	struct sched_param p = {.sched_priority = priority};
+
+	prctl(PR_SET_NAME, name);
+	pin(cpu);
+	sched_setscheduler(0, priority ? SCHED_FIFO : SCHED_OTHER, &p);
+}
+
+/* A side is a thread beside the span's. */
+struct side {
+	pthread_t thread;
+	void (*work)(struct side *);
+	char name[16];
+	int cpu, priority;
+	_Atomic int ready; /* the span may begin */
+	_Atomic int begun; /* the span has begun */
+	int64_t ns, at;    /* what it measured */
+	int *word;
+};
+
+static void *run_side(void *arg)
+{
+	struct side *s = arg;
+
+	be(s->name, s->cpu, s->priority);
+	s->work(s);
+	return NULL;
+}
+
+static void start(struct side *s, const char *of, const char *name, void (*work)(struct side *))
+{
+	snprintf(s->name, sizeof s->name, "%s-%s", of, name);
+	s->work = work;
+	if (pthread_create(&s->thread, NULL, run_side, s))
+		die("thread");
+}
+
+static void await(_Atomic int *flag)
+{
+	while (!*flag)
+		rest(MS / 10);
+}
+
+/* The span and its truth. */
+
+struct truth {
+	const char *name;
+	int tid;
+	int64_t from, to;
+	char parts[1000];
+};
+
+static void begin(struct truth *t)
+{
+	t->tid = gettid();
+	t->from = now();
+	syscall(SYS_getpgid, MARK);
+}
+
+static void end(struct truth *t)
+{
+	syscall(SYS_getsid, MARK);
+	t->to = now();
+}
+
+/* between tells of the truth; chain are the threads' names behind the span's. */
+static void between(struct truth *t, const char *kind, const char *chain, int64_t least, int64_t most)
+{
+	size_t n = strlen(t->parts);
+
+	snprintf(t->parts + n, sizeof t->parts - n, "%s{\"kind\":\"%s\",\"chain\":\"%s%s%s\",\"least\":%ld,\"most\":%ld}",
+		 n ? "," : "", kind, t->name, *chain ? ">" : "", chain, least, most);
+}
+
+static void part(struct truth *t, const char *kind, const char *chain, int64_t ns)
+{
+	between(t, kind, chain, ns, ns);
+}
+
+/* Locks, as programs have them: 0 is free, 1 is held, 2 is waited for. */
+
+static void lock(int *word)
+{
+	int free = 0;
+
+	if (__atomic_compare_exchange_n(word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+static void unlock(int *word)
+{
+	if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) == 2)
+		syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* wait_lock is a span that waits for a lock that another holds who does work. */
+static void wait_lock(struct truth *t, struct side *s, void (*work)(struct side *))
+{
+	int word = 0;
+
+	s->cpu = last_cpu;
+	s->priority = 10;
+	s->word = &word;
+	start(s, t->name, "h", work);
+	await(&s->ready);
+	begin(t);
+	s->begun = 1;
+	lock(&word);
+	end(t);
+	unlock(&word);
+	pthread_join(s->thread, NULL);
+}
+
+static void hold(struct side *s)
+{
+	lock(s->word);
+	s->ready = 1;
+	while (!s->begun)
+		rest(MS / 20);
+	while (__atomic_load_n(s->word, __ATOMIC_RELAXED) != 2)
+		;
+	s->at = now();
+}
+
+static void hold_asleep(struct side *s)
+{
+	hold(s);
+	rest(20 * MS);
+	s->ns = now() - s->at;
+	unlock(s->word);
+}
+
+static void mutex_sleep(struct truth *t)
+{
+	struct side s = {0};
+
+	wait_lock(t, &s, hold_asleep);
+	part(t, "timer", "mutex-sleep-h", s.ns);
+}
+
+static void hold_busy(struct side *s)
+{
+	hold(s);
+	s->ns = compute(20 * MS);
+	unlock(s->word);
+}
+
+static void mutex_compute(struct truth *t)
+{
+	struct side s = {0};
+
+	wait_lock(t, &s, hold_busy);
+	part(t, "user code", "mutex-compute-h", s.ns);
+}
+
+/* disk_file opens a disk, or a file that was written to one, to be read from there. */
+static int disk_file(void)
+{
+	static char block[1 << 20];
+	char name[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (!stat(disk_path, &st) && S_ISBLK(st.st_mode)) {
+		fd = open(disk_path, O_RDONLY | O_DIRECT);
+		if (fd < 0)
+			die(disk_path);
+		return fd;
+	}
+	snprintf(name, sizeof name, "%s/causes.%d", disk_path, getpid());
+	fd = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
+	if (fd < 0)
+		die(name);
+	memset(block, 1, sizeof block);
+	for (int i = 0; i < 16; i++)
+		if (write(fd, block, sizeof block) != sizeof block)
+			die(name);
+	fsync(fd);
+	close(fd);
+	fd = open(name, O_RDONLY | O_DIRECT);
+	if (fd < 0)
+		die(name);
+	unlink(name);
+	return fd;
+}
+
+static int disk = -1;
+static void *disk_buffer;
+
+/* read_disk reads for some time and tells how long it was blocked for that. */
+static int64_t read_disk(int64_t ns)
+{
+	struct accounts a = account();
+	int64_t from = now();
+
+	for (off_t at = 0; now() - from < ns; at = (at + 65536) % (16 << 20))
+		if (pread(disk, disk_buffer, 65536, at) != 65536)
+			die("read");
+	return blocked(since(a));
+}
+
+static void hold_reading(struct side *s)
+{
+	hold(s);
+	s->ns = read_disk(20 * MS);
+	unlock(s->word);
+}
+
+static void mutex_disk(struct truth *t)
+{
+	struct side s = {0};
+
+	wait_lock(t, &s, hold_reading);
+	part(t, "disk", "mutex-disk-h", s.ns);
+}
+
+static void disk_reads(struct truth *t)
+{
+	int64_t ns;
+
+	begin(t);
+	ns = read_disk(10 * MS);
+	end(t);
+	part(t, "disk", "", ns);
+}
+
+static void timer(struct truth *t)
+{
+	int64_t from;
+
+	begin(t);
+	from = now();
+	rest(10 * MS);
+	from = now() - from;
+	end(t);
+	part(t, "timer", "", from);
+}
+
+static void computes(struct truth *t)
+{
+	int64_t ns;
+
+	begin(t);
+	ns = compute(10 * MS);
+	end(t);
+	part(t, "user code", "", ns);
+}
+
+/* A chain of processes: a pipe to the first, a socket to the second, an eventfd to the third, a pipe back.
+ * Each computes before it passes the word on. */
+
+static void pass(int from, int to, int64_t *ns)
+{
+	uint64_t word;
+
+	if (read(from, &word, sizeof word) <= 0)
+		exit(1);
+	*ns = compute(5 * MS);
+	word = 1;
+	if (write(to, &word, sizeof word) < 0)
+		exit(1);
+}
+
+static void chain(struct truth *t)
+{
+	int there[2], middle[2], back[2], event = eventfd(0, 0);
+	int64_t *ns = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t word = 1;
+	pid_t pids[3];
+
+	if (pipe(there) || socketpair(AF_UNIX, SOCK_STREAM, 0, middle) || pipe(back))
+		die("pipe");
+	int from[] = {there[0], middle[1], event}, to[] = {middle[0], event, back[1]};
+	for (int i = 0; i < 3; i++) {
+		char name[] = "chain-a";
+
+		name[6] += i;
+		pids[i] = fork();
+		if (!pids[i]) {
+			be(name, last_cpu, 10);
+			pass(from[i], to[i], &ns[i]);
+			exit(0);
+		}
+	}
+	rest(10 * MS); /* they wait */
+	begin(t);
+	if (write(there[1], &word, sizeof word) < 0 || read(back[0], &word, sizeof word) < 0)
+		die("chain");
+	end(t);
+	for (int i = 0; i < 3; i++)
+		waitpid(pids[i], NULL, 0);
+	part(t, "user code", "chain-c>chain-b>chain-a", ns[0]);
+	part(t, "user code", "chain-c>chain-b", ns[1]);
+	part(t, "user code", "chain-c", ns[2]);
+}
+
+static void child(struct truth *t)
+{
+	int64_t *ns = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int go[2];
+	char c = 0;
+	pid_t pid;
+
+	if (pipe(go))
+		die("pipe");
+	pid = fork();
+	if (!pid) {
+		be("child-c", last_cpu, 10);
+		if (read(go[0], &c, 1) == 1)
+			*ns = compute(10 * MS);
+		_exit(0);
+	}
+	rest(5 * MS);
+	begin(t);
+	if (write(go[1], &c, 1) == 1)
+		waitpid(pid, NULL, 0);
+	end(t);
+	part(t, "user code", "child-c", *ns);
+}
+
+/* A thread that cannot have its CPU, since another keeps it. */
+
+static void hog(struct side *s)
+{
+	s->ready = 1;
+	while (!s->begun)
+		rest(MS / 20);
+	rest(MS / 2);
+	s->ns = compute(20 * MS);
+}
+
+static void behind(struct truth *t)
+{
+	struct side s = {.cpu = 0, .priority = 20};
+	struct accounts a;
+
+	start(&s, t->name, "h", hog);
+	await(&s.ready);
+	s.begun = 1;
+	a = account();
+	begin(t);
+	rest(2 * MS); /* it wakes while the other computes */
+	a = since(a);
+	end(t);
+	pthread_join(s.thread, NULL);
+	part(t, "runnable behind", "", a.delay);
+	part(t, "timer", "", blocked(a));
+}
+
+static void put(const char *dir, const char *file, const char *text)
+{
+	char name[PATH_MAX];
+	int fd;
+
+	snprintf(name, sizeof name, "%s/%s", dir, file);
+	fd = open(name, O_WRONLY);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		die(name);
+	close(fd);
+}
+
+/* in_cgroup moves the calling process there, which is made. */
+static void in_cgroup(const char *name)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof dir, "%s/%s", cgroup_dir, name);
+	mkdir(dir, 0755);
+	put(dir, "cgroup.procs", "0");
+}
+
+/* The other is a process of another cgroup, which has as much right to the CPU. */
+static void behind_cgroup(struct truth *t)
+{
+	_Atomic int *state = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct accounts a;
+	pid_t pid = fork();
+
+	if (!pid) {
+		be("behind-cgroup-h", 0, 0);
+		in_cgroup("hog");
+		state[0] = 1;
+		while (!state[1])
+			compute(MS / 10);
+		_exit(0);
+	}
+	await(&state[0]);
+	be(t->name, 0, 0);
+	rest(10 * MS);
+	a = account();
+	begin(t);
+	compute_alone(15 * MS);
+	a = since(a);
+	end(t);
+	state[1] = 1;
+	waitpid(pid, NULL, 0);
+	part(t, "runnable behind", "", a.delay);
+	part(t, "user code", "", a.cpu);
+}
+
+/* A cgroup that may compute 5 ms of each 50. */
+static void quota(struct truth *t)
+{
+	char dir[PATH_MAX], max[PATH_MAX + 10];
+	struct truth *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	snprintf(dir, sizeof dir, "%s/quota", cgroup_dir);
+	mkdir(dir, 0755);
+	snprintf(max, sizeof max, "%s/cpu.max", dir);
+	if (!access(max, F_OK)) {
+		put(dir, "cpu.max", "5000 50000");
+	} else {
+		put(dir, "cpu.cfs_period_us", "50000");
+		put(dir, "cpu.cfs_quota_us", "5000");
+	}
+	pid = fork();
+	if (!pid) {
+		struct accounts a;
+
+		be(t->name, 0, 0);
+		in_cgroup("quota");
+		rest(60 * MS);
+		a = account();
+		begin(t);
+		compute_alone(12 * MS);
+		a = since(a);
+		end(t);
+		part(t, "CPU quota", "", a.delay);
+		part(t, "user code", "", a.cpu);
+		*shared = *t;
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	*t = *shared;
+}
+
+/* The lock's holder cannot have its CPU, since a third keeps it. */
+
+static void hog_cpu(struct side *s)
+{
+	await(&s->begun);
+	s->ns = compute(20 * MS);
+}
+
+static void hold_low(struct side *s)
+{
+	struct side hog = {.cpu = last_cpu, .priority = 15};
+	struct accounts a;
+
+	start(&hog, "inversion", "hog", hog_cpu);
+	hold(s);
+	a = account();
+	hog.begun = 1;
+	compute_alone(2 * MS);
+	a = since(a);
+	s->ns = a.delay;
+	s->at = a.cpu;
+	unlock(s->word);
+	pthread_join(hog.thread, NULL);
+}
+
+static void inversion(struct truth *t)
+{
+	struct side s = {0};
+
+	wait_lock(t, &s, hold_low);
+	part(t, "runnable behind", "inversion-h", s.ns);
+	part(t, "user code", "inversion-h", s.at);
+}
+
+/* A lock of the kernel: who writes to a file waits for who writes to it already, and was put off the same
+ * CPU, since who waits for somebody on another one does so computing. */
+
+static int shared_file;
+static char *much;
+enum { MUCH = 32 << 20 };
+
+static void write_much(struct side *s)
+{
+	s->ready = 1;
+	while (!s->begun)
+		rest(MS / 20);
+	if (pwrite(shared_file, much, MUCH, 0) != MUCH)
+		die("write");
+	s->at = now();
+}
+
+static void kernel_lock(struct truth *t)
+{
+	struct side s = {.cpu = 0, .priority = 10};
+	int64_t from;
+
+	shared_file = memfd_create("shared", 0);
+	much = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	start(&s, t->name, "h", write_much);
+	await(&s.ready);
+	s.begun = 1;
+	rest(2 * MS);
+	begin(t);
+	from = now();
+	if (pwrite(shared_file, "x", 1, 0) != 1)
+		die("write");
+	end(t);
+	pthread_join(s.thread, NULL);
+	munmap(much, MUCH);
+	close(shared_file);
+	part(t, "system call", "kernel-lock-h", s.at - from);
+}
+
+/* Pages that were not there, of which the CPU finds out one by one. */
+static void faults(struct truth *t)
+{
+	enum { PAGES = 4000 };
+	char *memory = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int64_t from, took;
+
+	madvise(memory, PAGES * 4096, MADV_NOHUGEPAGE);
+	begin(t);
+	from = now();
+	for (int i = 0; i < PAGES; i++)
+		((volatile char *)memory)[i * 4096] = 1;
+	took = now() - from;
+	end(t);
+	munmap(memory, PAGES * 4096);
+	between(t, "page fault", "", took / 2, took); /* nor that of a fault */
+}
+
+/* Packets that come in on the span's CPU, in a network of their own, until the span has ended. What the
+ * CPU was away for are the gaps between the times that the span asks for. */
+
+static void storm(struct side *s)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	while (!s->begun) {
+		sendto(fd, "x", 1, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof to);
+		s->ready++;
+	}
+	close(fd);
+}
+
+/* own_network has the calling process leave the machine's: its packets to itself arrive on CPU 0. */
+static int own_network(void)
+{
+	char dir[] = "/tmp/causes.XXXXXX";
+	struct ifreq r = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	int fd, ok;
+
+	if (unshare(CLONE_NEWNS | CLONE_NEWNET) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -1;
+	if (!mkdtemp(dir))
+		return -1;
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	ok = !mount("none", dir, "sysfs", 0, NULL) && !ioctl(fd, SIOCSIFFLAGS, &r);
+	if (ok) {
+		put(dir, "class/net/lo/queues/rx-0/rps_cpus", "1");
+		umount(dir);
+	}
+	close(fd);
+	rmdir(dir);
+	return ok ? 0 : -1;
+}
+
+static void softirqs(struct truth *t)
+{
+	struct side s = {.cpu = last_cpu, .priority = 10};
+	int64_t from, last, time, gaps = 0;
+	struct truth *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+
+	if (pid) {
+		waitpid(pid, NULL, 0);
+		*t = *shared;
+		return;
+	}
+	if (own_network())
+		_exit(0);
+	start(&s, t->name, "h", storm);
+	await(&s.ready);
+	begin(t);
+	for (from = last = now(); last - from < 10 * MS; last = time) {
+		time = now();
+		if (time - last > 1500)
+			gaps += time - last;
+	}
+	end(t);
+	s.begun = 1;
+	/* Events do not tell of the way into an interrupt and out of it, nor of what a host does meanwhile. */
+	between(t, "stolen", "", gaps / 3, gaps);
+	*shared = *t;
+	_exit(0);
+}
+
+/* All of them. */
+
+struct scenario {
+	const char *name;
+	void (*run)(struct truth *);
+	int needs_disk, needs_cgroup;
+	struct truth truth;
+};
+
+static struct scenario scenarios[] = {
+	{"mutex-sleep", mutex_sleep},
+	{"mutex-compute", mutex_compute},
+	{"mutex-disk", mutex_disk, .needs_disk = 1},
+	{"disk", disk_reads, .needs_disk = 1},
+	{"timer", timer},
+	{"computes", computes},
+	{"chain", chain},
+	{"child", child},
+	{"behind", behind},
+	{"behind-cgroup", behind_cgroup, .needs_cgroup = 1},
+	{"quota", quota, .needs_cgroup = 1},
+	{"inversion", inversion},
+	{"kernel-lock", kernel_lock},
+	{"faults", faults},
+	{"softirqs", softirqs},
+};
+
+static void *run_scenario(void *arg)
+{
+	struct scenario *s = arg;
+
+	be(s->name, 0, 12);
+	rest(2 * MS);
+	s->truth.name = s->name;
+	s->run(&s->truth);
+	return NULL;
+}
+
+static int wanted(struct scenario *s, char **names)
+{
+	if ((s->needs_disk && !disk_path) || (s->needs_cgroup && !cgroup_dir))
+		return 0;
+	for (char **n = names; *n; n++)
+		if (!strcmp(*n, s->name))
+			return 1;
+	return !*names;
+}
+
+/* Someone works on each CPU when nobody else does: kernels have been seen that keep from perf what happens while
+ * a CPU rests. */
+static void *keep_busy(void *cpu)
+{
+	struct sched_param p = {0};
+
+	prctl(PR_SET_NAME, "keep-busy");
+	pin((intptr_t)cpu);
+	sched_setscheduler(0, SCHED_IDLE, &p);
+	for (;;)
+		compute(MS);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt(argc, argv, "d:g:")) != -1)
+		switch (opt) {
+		case 'd': disk_path = optarg; break;
+		case 'g': cgroup_dir = optarg; break;
+		default: return 2;
+		}
+	last_cpu = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	if (disk_path) {
+		disk = disk_file();
+		if (posix_memalign(&disk_buffer, 65536, 65536))
+			die("memory");
+	}
+	for (intptr_t cpu = 0; cpu <= last_cpu; cpu++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, keep_busy, (void *)cpu))
+			die("thread");
+	}
+	for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+		struct scenario *s = &scenarios[i];
+		pthread_t thread;
+
+		if (!wanted(s, argv + optind))
+			continue;
+		if (pthread_create(&thread, NULL, run_scenario, s))
+			die("thread");
+		pthread_join(thread, NULL);
+		printf("{\"name\":\"%s\",\"tid\":%d,\"ns\":%ld,\"parts\":[%s]}\n", s->name, s->truth.tid,
+		       s->truth.to - s->truth.from, s->truth.parts);
+		fflush(stdout);
+	}
+	return 0;
+}
