@@ -64,8 +64,6 @@ type record struct {
 	kind  kind
 	inIRQ uint8 // of wake-ups: what the event itself says of its context
 	tells bool  // of wake-ups: the event itself says what its context is
-	// supposed switches were not seen.
-	supposed bool
 }
 
 // What inIRQ says.

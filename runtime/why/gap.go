@@ -57,7 +57,8 @@ func (x *index) hiding(t *thread, first int, cpu int32, from, to event.Time) (
 	list := x.gaps.between(from, to)
 	for i := range list {
 		g := &list[i]
-		if g.To <= from || g.From >= to || cpu != anyCPU && g.CPU >= 0 && g.CPU != cpu || !x.touched(g, t, first) {
+		if g.To <= from || g.From >= to || cpu != anyCPU && g.CPU >= 0 && g.CPU != cpu ||
+			!x.touched(g, t, first) {
 			continue
 		}
 		if !ok {

@@ -96,7 +96,7 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 		if r.kind == kSwitch && r.tid == t.tid {
 			a.is, a.out = isOff, first
 		}
-		a.supposed = r.supposed
+		a.supposed = r.supposed()
 	}
 	if next >= 0 {
 		e := &t.list[next]

@@ -37,13 +37,18 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 		at = max(at, t.list[i].at)
 	}
 	x.recs = append(x.recs, record{
-		at: at, cpu: r.cpu, other: r.tid, kind: kSwitch, supposed: true, ref: -1, top: -1,
+		at: at, cpu: r.cpu, other: r.tid, kind: kSwitch, ref: notSeen, top: -1,
 	})
 	x.did(r.tid, n)
 	c.cur, c.done, c.rx = r.tid, -1, -1
 	c.turn(turn{at: at, rec: n, cur: r.tid, top: c.top(), kind: kSwitch})
 	return n + 1
 }
+
+// notSeen is the ref of a switch that was not seen, which has no other record.
+const notSeen = -2
+
+func (r *record) supposed() bool { return r.kind == kSwitch && r.ref == notSeen }
 
 // mute reports a thread of which no event was ever seen but that it got a CPU.
 func (x *index) mute(tid int32) bool { return tid == 0 || !x.thread(tid).heard }
