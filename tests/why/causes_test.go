@@ -36,6 +36,11 @@ func (p truthPart) is(kind result.WhyKind) bool {
 	return kind.String() == p.Kind || p.Kind == "stolen" && isStolen(kind)
 }
 
+// not says that something else was told of the part.
+func (p truthPart) not(name string, got int64) string {
+	return fmt.Sprintf("%s: %s of %s: got %d ns, want %d to %d", name, p.Kind, p.Chain, got, p.Least, p.Most)
+}
+
 func isStolen(kind result.WhyKind) bool {
 	return kind == result.WhyIRQ || kind == result.WhySoftirq || kind == result.WhySteal
 }
@@ -84,7 +89,8 @@ func checkSum(s *result.WhySpan) (wrong []string) {
 	at := s.From
 	for i, p := range s.Parts {
 		if p.From != at || p.To <= p.From || len(p.Path) == 0 {
-			wrong = append(wrong, fmt.Sprintf("%s: part %d is from %d to %d, after %d", s.Task.Comm, i, p.From, p.To, at))
+			wrong = append(wrong, fmt.Sprintf("%s: part %d is from %d to %d, after %d", s.Task.Comm, i,
+				p.From, p.To, at))
 		}
 		at = p.To
 	}
@@ -130,24 +136,23 @@ func near(want truth) int64 { return max(want.NS/50, 100_000) }
 // wrong reports causes of which more is told than is so, or something else.
 func wrong(want truth, got *result.WhySpan) (wrong []string) {
 	if off := got.NS() - want.NS; max(off, -off) > near(want) {
-		wrong = append(wrong, fmt.Sprintf("%s: span: got %d ns, want %d", want.Name, got.NS(), want.NS))
+		wrong = append(wrong, fmt.Sprintf("%s: span: got %d ns, want %d", want.Name, got.NS(),
+			want.NS))
 	}
 	for _, p := range want.Parts {
 		if sum, or := p.in(got); sum > p.Most+near(want) || sum+or < p.Least-near(want) {
-			wrong = append(wrong, fmt.Sprintf("%s: %s of %s: got %d ns, want %d to %d", want.Name, p.Kind,
-				p.Chain, sum, p.Least, p.Most))
+			wrong = append(wrong, p.not(want.Name, sum))
 		}
 	}
 	return wrong
 }
 
 // lacking reports causes of which less is told than is so. The program does not know of interrupts,
-// and the kernels of some machines do not tell of all events (see runtime/why/unseen.go): then as much is unknown.
+// and some kernels do not tell of all events (see runtime/why/unseen.go): then as much is unknown.
 func lacking(want truth, got *result.WhySpan) (lacking []string) {
 	for _, p := range want.Parts {
 		if sum, _ := p.in(got); sum+stolen(got)+unknown(got) < p.Least-near(want) {
-			lacking = append(lacking, fmt.Sprintf("%s: %s of %s: got %d ns, want %d to %d", want.Name, p.Kind,
-				p.Chain, sum, p.Least, p.Most))
+			lacking = append(lacking, p.not(want.Name, sum))
 		}
 	}
 	return lacking
@@ -161,7 +166,7 @@ func (p truthPart) in(s *result.WhySpan) (sum, instead int64) {
 		switch kind := part.Cause().Kind; {
 		case p.is(kind) && chain(part) == p.Chain:
 			sum += part.NS()
-		case kind == result.WhyUnknown || kind == result.WhyBehind || kind == result.WhyIdle || isStolen(kind):
+		case kind == result.WhyUnknown, kind == result.WhyBehind, kind == result.WhyIdle, isStolen(kind):
 			instead += part.NS()
 		}
 	}

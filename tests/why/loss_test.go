@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 
@@ -26,9 +27,13 @@ func less(a, b *result.WhyPart) bool {
 			return false
 		}
 		o := b.Path[i]
-		vague := l.Kind == result.WhyBlocked && o.Kind > result.WhyIdle // it does not say for what
+		vague := l.Kind == result.WhyBlocked && o.Kind > result.WhyIdle || // it does not say for what
+			l.Kind == result.WhyCPU && o.Kind < result.WhyIRQ // nor where
 		if l.Task.TID != o.Task.TID || l.Kind != o.Kind && !vague {
 			return false
+		}
+		if vague {
+			continue
 		}
 		if l.Kind == o.Kind && (!fewer(l.What, o.What) || l.Whom.TID != 0 && l.Whom.TID != o.Whom.TID) {
 			return false
@@ -58,7 +63,8 @@ func otherwise(whole, got *result.WhySpan) (wrong []string, ns int64) {
 		a, b := &whole.Parts[i], &got.Parts[j]
 		from, to := max(a.From, b.From), min(a.To, b.To)
 		if from < to && !less(b, a) {
-			wrong = append(wrong, fmt.Sprintf("%d ns at %d: got %+v, want %+v", to-from, from-whole.From, b.Path, a.Path))
+			wrong = append(wrong, fmt.Sprintf("%d ns at %d: got %+v, want %+v", to-from, from-whole.From,
+				b.Path, a.Path))
 			ns += int64(to - from)
 		}
 		if a.To <= b.To {
@@ -75,8 +81,11 @@ func otherwise(whole, got *result.WhySpan) (wrong []string, ns int64) {
 func lose(events []event.Event, g why.Gap) (left []event.Event) {
 	for i := range events {
 		e := &events[i]
-		mark := e.Kind == event.Sample && (e.Stream.Schema.Name == beginMark || e.Stream.Schema.Name == endMark)
-		if mark || e.CPU != g.CPU || e.Time < g.From || e.Time >= g.To {
+		mark := ""
+		if e.Kind == event.Sample {
+			mark = e.Stream.Schema.Name
+		}
+		if mark == beginMark || mark == endMark || e.CPU != g.CPU || e.Time < g.From || e.Time >= g.To {
 			left = append(left, *e)
 		}
 	}
@@ -116,9 +125,10 @@ func checkLosses(t *testing.T, events []event.Event) {
 // around are the events from a little before a span on.
 func around(events []event.Event, s why.Span) []event.Event {
 	const before = 30e6
-	from, _ := slices.BinarySearchFunc(events, s.From-before, func(e event.Event, at event.Time) int { return int(e.Time - at) })
-	to, _ := slices.BinarySearchFunc(events, s.To+before, func(e event.Event, at event.Time) int { return int(e.Time - at) })
-	return events[from:to]
+	at := func(at event.Time) int {
+		return sort.Search(len(events), func(i int) bool { return events[i].Time >= at })
+	}
+	return events[at(s.From-before):at(s.To+before)]
 }
 
 func tell(s why.Span, events []event.Event, gaps ...why.Gap) *result.WhySpan {
