@@ -104,7 +104,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	own, cpus := true, true
 	var keys []keyed
 	s.stepsOf(f, func(e *source, in env, feed *feed) {
-		k := keyed{e, in, keysOf(feed.key)}
+		k := keyed{e, in, keysOf(feed.key), nil}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
 		feed.holds = s.holds(f, e, in, feed.step)

@@ -338,7 +338,7 @@ func (s *graph) prepare(host *Host) {
 				}
 				if f.table != nil {
 					s.pairOrigins(j, p.start, p.end, func(e *source, in env) {
-						feeds[f.table] = append(feeds[f.table], keyed{e, in, f.keys})
+						feeds[f.table] = append(feeds[f.table], keyed{e, in, f.keys, f.args})
 					})
 				}
 			}
@@ -351,7 +351,7 @@ func (s *graph) prepare(host *Host) {
 				f.emit.lay()
 			}
 			if f.table != nil {
-				feeds[f.table] = append(feeds[f.table], keyed{e, env{}, f.keys})
+				feeds[f.table] = append(feeds[f.table], keyed{e, env{}, f.keys, f.args})
 			}
 		}
 	}
@@ -370,7 +370,7 @@ func (s *graph) prepare(host *Host) {
 					for _, a := range to.args {
 						ofHeld(a.fn)
 					}
-					feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys})
+					feeds[to.table] = append(feeds[to.table], keyed{e, out, to.keys, to.args})
 				case to.fold != nil:
 					ofHeld(to.key, to.step)
 				}
@@ -380,7 +380,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, t := range s.tables {
 		t.Cols, t.KeyLen = columnsOf(feeds[t])
-		bucket.LayOut(t)
+		bucket.LayOut(t, textRooms(feeds[t], len(t.Spec.Args)))
 	}
 }
 

@@ -145,14 +145,27 @@ func (o *grouper) arg(a *arg, i int) {
 	at := &t.Value.Args[i]
 	next, failed := c.Label(), c.Label()
 	o.eval.fail = failed
+	if at.Once {
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
+		c.IfImm(asm.JNE, asm.R1, 0, next)
+	}
 	if a.where != nil {
 		o.eval.test(a.where, false, next)
 	}
-	if a.fn != nil {
-		if !a.fn.Type().Numeric() {
-			refuse("an aggregate of texts")
-		}
+	mark := c.Stack
+	var picked int16
+	if at.Oldest >= 0 || at.Newest >= 0 {
+		picked = c.Alloc(at.Room)
+	}
+	switch {
+	case a.fn == nil:
+	case at.Text:
+		o.eval.wholeText(picked, at.Room, a.fn)
+	default:
 		o.eval.value(a.fn)
+		if picked != 0 {
+			c.Store(picked, asm.R0)
+		}
 	}
 	c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
 	if a.fn != nil {
@@ -167,7 +180,6 @@ func (o *grouper) arg(a *arg, i int) {
 	}
 	c.Emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, int16(at.N), asm.R1, asm.DWord))
 	full := c.Label()
-	mark := c.Stack
 	var v int16
 	if at.Hist >= 0 && at.Sketch {
 		v = c.Alloc(8)
@@ -181,6 +193,9 @@ func (o *grouper) arg(a *arg, i int) {
 			c.Load(asm.R0, v)
 		}
 		bucket.Sketch(c, o.unit, o.generation, i, full)
+	}
+	if picked != 0 {
+		bucket.Pick(c, at, picked)
 	}
 	c.Stack = mark
 	c.GoTo(next)

@@ -51,7 +51,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	tasks := host.TaskStorage
 	var keys []keyed
 	s.taking(takes, func(e *source, in env, f *feed) {
-		keys = append(keys, keyed{e, in, keysOf(f.key)})
+		keys = append(keys, keyed{e, in, keysOf(f.key), nil})
 		if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
 			refuse("join key %s has another number of parts than others", f.key)
 		}

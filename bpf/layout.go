@@ -41,9 +41,33 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 	return cols, size
 }
 
+// textRooms is how large the texts of each argument of a table are; 0 is of numbers.
+func textRooms(feeds []keyed, args int) []int {
+	rooms, numbers := make([]int, args), make([]bool, args)
+	for i := range rooms {
+		for _, f := range feeds {
+			a := &f.args[i]
+			switch {
+			case a.off || a.fn == nil:
+			case a.fn.Type().Kind == expr.Str && !hook.IsStack(a.fn):
+				rooms[i] = max(rooms[i], f.env.room(a.fn))
+			case a.fn.Type().Numeric() && !hook.IsStack(a.fn):
+				numbers[i] = true
+			default:
+				refuse("an aggregate of a %s", a.fn.Type())
+			}
+		}
+		if rooms[i] > 0 && numbers[i] {
+			refuse("an aggregate of numbers and texts")
+		}
+	}
+	return rooms
+}
+
 // keyed is the expressions of a key, of one source or of events that are made of it.
 type keyed struct {
 	source *source
 	env    env
 	keys   []expr.Node
+	args   []arg
 }

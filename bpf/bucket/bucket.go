@@ -27,6 +27,29 @@ func Extreme(c *assembler.Code, at int, keeps asm.JumpOp) {
 	c.Place(keep)
 }
 
+// Pick keeps the value at a place of the stack as the oldest and newest one of an argument,
+// as far as somebody wants that. The value is counted before. R0 to R5 are lost.
+func Pick(c *assembler.Code, at *load.Arg, value int16) {
+	keep := func(to int) {
+		c.Call(asm.FnKtimeGetNs)
+		c.Emit(asm.StoreMem(asm.R7, int16(to), asm.R0, asm.DWord))
+		for off := 0; off < at.Room; off += 8 {
+			c.Load(asm.R1, value+int16(off))
+			c.Emit(asm.StoreMem(asm.R7, int16(to+8+off), asm.R1, asm.DWord))
+		}
+	}
+	if at.Newest >= 0 {
+		keep(at.Newest)
+	}
+	if at.Oldest >= 0 {
+		known := c.Label()
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
+		c.IfImm(asm.JNE, asm.R1, 1, known)
+		keep(at.Oldest)
+		c.Place(known)
+	}
+}
+
 // Histogram counts R0 in its bucket, which is in the row.
 func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg) {
 	done := c.Label()

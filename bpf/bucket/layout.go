@@ -12,8 +12,12 @@ import (
 // slotSize bounds the value of a row that is kept in a slot, and its key: in bytes, each.
 const slotSize = 160
 
-// LayOut settles where the rows of t keep what.
-func LayOut(t *load.Table) {
+// textSize bounds a text that a row keeps, in bytes.
+const textSize = 64
+
+// LayOut settles where the rows of t keep what. Of each argument texts says how large its
+// texts are; 0 is of numbers.
+func LayOut(t *load.Table, texts []int) {
 	v := &t.Value
 	v.Size = 16
 	word := func() int {
@@ -23,7 +27,11 @@ func LayOut(t *load.Table) {
 	v.Args = make([]load.Arg, len(t.Spec.Args))
 	for i := range v.Args {
 		a := &v.Args[i]
-		*a = load.Arg{N: word(), Sum: -1, Min: -1, Max: -1, Hist: -1}
+		*a = load.Arg{N: word(), Sum: -1, Min: -1, Max: -1, Hist: -1, Oldest: -1, Newest: -1,
+			Room: max(8, texts[i]), Text: texts[i] > 0, Once: true}
+		if a.Room > textSize {
+			assembler.Refuse("a text of %d bytes in a row", a.Room)
+		}
 		for k := range t.Spec.Aggs {
 			g := &t.Spec.Aggs[k]
 			if g.Arg != i {
@@ -37,6 +45,18 @@ func LayOut(t *load.Table) {
 			kept := g.Op.Kernel
 			if kept == nil {
 				assembler.Refuse("%s needs the events themselves", g.Op.Name)
+			}
+			if a.Text && !kept.Oldest && !kept.Newest {
+				assembler.Refuse("an aggregate of texts")
+			}
+			a.Once = a.Once && kept.Oldest
+			if kept.Oldest && a.Oldest < 0 {
+				a.Oldest = word()
+				v.Size += a.Room
+			}
+			if kept.Newest && a.Newest < 0 {
+				a.Newest = word()
+				v.Size += a.Room
 			}
 			if kept.Sum {
 				need(&a.Sum)
@@ -62,6 +82,7 @@ func LayOut(t *load.Table) {
 			}
 			v.Size += 8 * a.Buckets
 		}
+		a.Once = a.Once && a.Oldest >= 0
 	}
 	if v.Sketch {
 		v.Self = word()

@@ -139,7 +139,7 @@ type Column struct {
 //
 //	u64 hits   events of the row
 //	u64 first  when the row was made, ns
-//	for each argument: n, sum, min, max, a histogram, as far as needed
+//	for each argument: n, sum, min, max, oldest, newest, a histogram, as far as needed
 type Value struct {
 	Size   int
 	Args   []Arg
@@ -154,6 +154,11 @@ type Arg struct {
 	Hist, Buckets    int // first counter, number of them
 	Agg              int // index of the histogram's aggregator
 	Sketch           bool
+	// Oldest and Newest are values of Room bytes, each behind its time. Once says that
+	// nothing else is kept of the argument, so that one value does.
+	Oldest, Newest int
+	Room           int
+	Text, Once     bool
 }
 
 // Places of a row that every one has.

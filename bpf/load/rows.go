@@ -207,6 +207,8 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 	for i := range t.Value.Args {
 		a := &t.Value.Args[i]
 		p.Measures[i] = agg.Measure{N: v[a.N/8], Sum: word(a.Sum), Min: word(a.Min), Max: word(a.Max)}
+		pick(&p.Oldest, len(t.Spec.Args), i, v, a, a.Oldest)
+		pick(&p.Newest, len(t.Spec.Args), i, v, a, a.Newest)
 		if a.Hist >= 0 {
 			if p.Hists == nil {
 				p.Hists = make([][]uint64, len(t.Spec.Args))
@@ -215,6 +217,28 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 		}
 	}
 	return p
+}
+
+// pick decodes a value that a row keeps, of argument i of so many, unless it keeps none.
+func pick(to *[]agg.Pick, args, i int, row []uint64, a *Arg, at int) {
+	if at < 0 {
+		return
+	}
+	if *to == nil {
+		*to = make([]agg.Pick, args)
+	}
+	p := &(*to)[i]
+	p.Time, p.IsText = event.Time(row[at/8]), a.Text
+	words := row[at/8+1:][:a.Room/8]
+	if !a.Text {
+		p.Number = int64(words[0])
+		return
+	}
+	var b []byte
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	p.Text = string(untilNUL(b))
 }
 
 // pack turns a key of the map into one of agg.Group, as key.Append does.

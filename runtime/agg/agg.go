@@ -72,11 +72,13 @@ type Column struct {
 // own, not a column.
 func (o *Op) Histogram() bool { return o.Bounds != nil }
 
-// Kept lists the numbers that the kernel keeps for an argument besides its count of values.
+// Kept lists what the kernel keeps for an argument besides its count of values.
 type Kept struct {
 	Sum, Min, Max bool
 	// Sketch counts into log-linear buckets, see Bucket.
 	Sketch bool
+	// Oldest and Newest keep one value, a number or a text, with its time.
+	Oldest, Newest bool
 	// Counters is the number of counters of a histogram; nil is no histogram.
 	Counters func(a *Agg) int
 	// Linear says that they are of equal width, of Agg.Step; else there is

@@ -11,12 +11,14 @@ var First = &Op{
 	Column:  Column{Width: 12, Stacks: true, Values: true},
 	Ordered: true,
 	New:     func(a *Agg, _ *Workspace) State { return &first{agg: a} },
+	Kernel:  &Kept{Oldest: true},
 }
 
 type first struct {
 	agg   *Agg
 	value event.Value
 	seen  bool
+	at    event.Time // of a part of the kernel's
 }
 
 func (f *first) Add(v int64) {
@@ -28,6 +30,13 @@ func (f *first) Add(v int64) {
 func (f *first) AddValue(v event.Value) {
 	if !f.seen {
 		f.value, f.seen = v, true
+	}
+}
+
+// AddPartial implements partialState.
+func (f *first) AddPartial(p *Partial, arg int) {
+	if o := &p.Oldest[arg]; !f.seen || o.Time < f.at {
+		f.value, f.seen, f.at = o.value(f.agg.Type), true, o.Time
 	}
 }
 

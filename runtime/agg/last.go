@@ -11,14 +11,23 @@ var Last = &Op{
 	Column:  Column{Width: 12, Stacks: true, Values: true},
 	Ordered: true,
 	New:     func(a *Agg, _ *Workspace) State { return &last{agg: a} },
+	Kernel:  &Kept{Newest: true},
 }
 
 type last struct {
 	agg   *Agg
 	value event.Value
+	at    event.Time // of a part of the kernel's
 }
 
 func (l *last) Add(v int64)            { l.value = l.agg.Type.Number(v) }
 func (l *last) AddValue(v event.Value) { l.value = v }
 func (l *last) Cell() event.Value      { return l.value }
-func (l *last) Reset()                 { l.value = event.Value{} }
+func (l *last) Reset()                 { l.value, l.at = event.Value{}, 0 }
+
+// AddPartial implements partialState.
+func (l *last) AddPartial(p *Partial, arg int) {
+	if n := &p.Newest[arg]; n.Time >= l.at {
+		l.value, l.at = n.value(l.agg.Type), n.Time
+	}
+}

@@ -21,6 +21,24 @@ type Partial struct {
 	Hists [][]uint64
 	// Buckets are the counters of quantiles, one list for each argument.
 	Buckets [][]BucketCount
+	// Oldest and Newest are one value of each of Spec.Args; nil if nobody wants them.
+	Oldest, Newest []Pick
+}
+
+// A Pick is one value of a row, a number or a text.
+type Pick struct {
+	Time   event.Time
+	Number int64
+	Text   string
+	IsText bool
+}
+
+// value is the value, of a type if it is a number.
+func (p *Pick) value(t event.Type) event.Value {
+	if p.IsText {
+		return event.StrOf(p.Text)
+	}
+	return t.Number(p.Number)
 }
 
 // A Measure holds the sums of an argument. Min and Max mean nothing if N is 0.

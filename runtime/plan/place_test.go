@@ -58,8 +58,8 @@ func TestPlacement(t *testing.T) {
 	f(placement.EngineAuto, none+"table native"+could("table2")+
 		"; table2 native: a field of 4 bytes at 13 of the record",
 		countedBy(src, "id"), countedBy(src, "odd"))
-	f(placement.EngineAuto, "sched:made_up kernel; table native: last needs the events themselves",
-		&Group{In: made(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("n")}}})
+	f(placement.EngineAuto, "sched:made_up kernel; table native: list needs the events themselves",
+		&Group{In: made(), Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.List}, Arg: text("n")}}})
 	f(placement.EngineAuto, none+none+
 		"made_up => made_up native: a field of 4 bytes at 13 of the record; table native: made_up => made_up comes from ppscript",
 		countedBy(&Join{Stages: []Stream{made(), made()}, Key: text("odd")}))
@@ -70,7 +70,7 @@ func TestPlacementOfRecords(t *testing.T) {
 	p := projectedPlan(t, placement.EngineAuto,
 		last(&Where{&Source{System: "sched", Name: "large"}, *text("n > id")}, "id"))
 	if got, want := places(p),
-		"sched:large kernel; table native: last needs the events themselves"; got != want {
+		"sched:large kernel; table native: list needs the events themselves"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if e := p.Placement.Edges[0]; !e.Crosses || e.Records != 0.5 || e.Bytes != 12 {

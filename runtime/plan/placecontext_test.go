@@ -70,7 +70,7 @@ func TestSampleFilter(t *testing.T) {
 	f(bare, false, countedBy(&Where{clock(), *text("tif_need_resched")}), "not known")
 	f(types, false, &Group{
 		In:   clock(),
-		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("nr_running")}},
+		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.List}, Arg: text("nr_running")}},
 	}, "only a program in the kernel can tell")
 	failing := &Log{In: &Where{clock(), *text("nr_running / (_pid - 1)")}}
 	if p, err = contextPlan(types, false, failing); err != nil || p.Events[0].SampleFilter == nil ||

@@ -108,9 +108,9 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	f("a log shows events", countedBy(made()), &Log{In: made()})
 	f("a row of its own", countedBy(made(), "_time"))
 	f("is sampled", countedBy(&Source{System: "sched", Name: "made_up", Sampling: Sampling{Period: 100}}))
-	f("last needs the events", &Group{
+	f("list needs the events", &Group{
 		In:   made(),
-		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text("n")}},
+		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.List}, Arg: text("n")}},
 	})
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))

@@ -38,7 +38,7 @@ func projectedPlan(t *testing.T, engine string, reports ...Report) *Plan {
 }
 
 func last(in Stream, of string) *Group {
-	return &Group{In: in, Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.Last}, Arg: text(of)}}}
+	return &Group{In: in, Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.List}, Arg: text(of)}}}
 }
 
 func TestProjectionPays(t *testing.T) {

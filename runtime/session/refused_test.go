@@ -55,7 +55,7 @@ func TestRefusedPrograms(t *testing.T) {
 	const reason = "last insn is not an exit or jmp"
 	last := func() *plan.Group {
 		return &plan.Group{In: umask(), Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}},
-			{Name: "last", Agg: agg.Agg{Op: agg.Last}, Arg: &plan.Fn{Text: "id"}}}}
+			{Name: "last", Agg: agg.Agg{Op: agg.List}, Arg: &plan.Fn{Text: "id"}}}}
 	}
 	f := func(name string, report func() *plan.Group, note string) {
 		t.Helper()

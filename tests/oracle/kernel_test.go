@@ -49,9 +49,9 @@ def main(o):
 		`software("page-faults").where("_pid == 0").by("comm").count()`,
 		`tracepoint("sched:sched_switch").where("traced(next_pid) && next_prio > 1000").count()`,
 		// Programs that send events.
-		`tracepoint("raw_syscalls:sys_exit").where("id * 2 == 19998").agg(x = agg.last("ret"))`,
+		`tracepoint("raw_syscalls:sys_exit").where("id * 2 == 19998").agg(x = agg.distinct("ret"))`,
 		`tracepoint("syscalls:sys_enter_getppid").where("nr_running > 100000").log()`,
-		`tracepoint("sched:sched_switch").where("prev_prio - next_prio > 1000").agg(x = agg.last("next_pid"))`,
+		`tracepoint("sched:sched_switch").where("prev_prio - next_prio > 1000").agg(x = agg.distinct("next_pid"))`,
 	} {
 		ours = append(ours, attach(t, l, "--engine", "bpf", "-c", program))
 	}

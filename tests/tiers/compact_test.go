@@ -13,7 +13,7 @@ var sent = map[string]string{
 	"last": `
 exit = tracepoint("raw_syscalls:sys_exit")
 def main(o):
-    return [exit.where("id == 110").agg(n = agg.count(), last = agg.last("ret"), first = agg.first("id"))]
+    return [exit.where("id == 110").agg(n = agg.count(), last = agg.last("ret"), first = agg.first("id"), seen = agg.distinct("id"))]
 `,
 	"texts": `
 switch = tracepoint("sched:sched_switch")

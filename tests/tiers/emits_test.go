@@ -82,7 +82,7 @@ var (
 	}
 	emitsOutside = []string{
 		`%s.by("nr").agg(n = agg.count(), last = agg.last("ret"), some = agg.distinct("n"))`,
-		`%s.by("who").agg(n = agg.count(), first = agg.first("nr"))`,
+		`%s.by("who").agg(n = agg.count(), first = agg.first("nr"), seen = agg.distinct("nr"))`,
 		`%s.log()`,
 		`%s.log(fields = {"nr": "nr", "twice": "2 * n", "who": "who"})`,
 		`sql(%s, query = "select nr, who, sum(n) as n from {stream} group by nr, who order by nr")`,
@@ -253,6 +253,6 @@ def step(s, e):
 
 def main(o):
     away = tracepoint("sched:sched_switch").where("traced(prev_pid) && prev_comm ~ \"load*\"").fold("prev_pid", {"n": 0}, step)
-    return [away.where("n > 3").by("comm").agg(n = agg.count(), last = agg.last("n")), away.by("comm").count()]
+    return [away.where("n > 3").by("comm").agg(n = agg.count(), last = agg.last("n"), seen = agg.distinct("n")), away.by("comm").count()]
 `)
 }

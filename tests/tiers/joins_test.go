@@ -39,7 +39,7 @@ var (
 		`%s.agg(n = agg.count(), least = agg.min("start.id"), most = agg.max("end.id"))`,
 	}
 	relationsOutside = []string{
-		`%s.by(nr = "start.id").agg(n = agg.count(), last = agg.last("end.id"))`,
+		`%s.by(nr = "start.id").agg(n = agg.count(), last = agg.last("end.id"), seen = agg.distinct("end.id"))`,
 		`%s.by(who = "end._tid").agg(n = agg.count(), some = agg.distinct("start.id"))`,
 		`%s.log()`,
 	}
@@ -73,7 +73,7 @@ var unpairedResults = []string{
 	`%s.unpaired().by("reason", nr = "start.id", who = "start._tid").count()`,
 	`%s.unpaired(waiting = True).where("start.id %% 3 != 1").by("reason", key = "start._pid").count()`,
 	`%s.unpaired("start").where("age > 0 || start.id == 110").log()`,
-	`%s.unpaired("end").agg(n = agg.count(), last = agg.last("start.id"))`,
+	`%s.unpaired("end").agg(n = agg.count(), last = agg.last("start.id"), seen = agg.distinct("start.id"))`,
 	`%s.unpaired().log()`,
 }
 
@@ -88,7 +88,7 @@ func TestRandomUnpairedAgree(t *testing.T) {
 var callsResults = []string{
 	`calls.calls(times = False)`,
 	`calls.by(node = "node", depth = "depth").agg(n = agg.count(), most = agg.max("end.id"))`,
-	`calls.where("depth > 0").by("depth").agg(n = agg.count(), last = agg.last("start.id"))`,
+	`calls.where("depth > 0").by("depth").agg(n = agg.count(), last = agg.last("start.id"), seen = agg.distinct("start.id"))`,
 	`calls.where("self >= 0").log()`,
 	`calls.by("depth", less = "self <= delay").count()`,
 }

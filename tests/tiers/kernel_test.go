@@ -46,6 +46,9 @@ def main(o):
         calls.by(call = "syscall_name(start.id)", bad = "end.ret < 0").count(),
         switch.by(state = "symbolic(prev_state)").count(),
         merge(enter, exit).by("id").count(),
+        exit.by("_tid").agg(first = agg.first("id"), last = agg.last("id"), who = agg.first("_comm"), bad = agg.last("ret", where = "ret < 0"), all = agg.sum("id")),
+        merge(enter.let(call = "id", odd = "id & 1"), exit.let(call = "id + 1000", odd = "2")).by("_tid").agg(first = agg.first("call"), last = agg.last("_comm", where = "odd != 0"), some = agg.last("odd")),
+        calls.by(tid = "start._tid").agg(first = agg.first("start.id"), last = agg.last("end.ret"), who = agg.last("end._comm")),
     ]
 `
 
@@ -228,6 +231,7 @@ def main(o):
         enter.where("id == 110").by("id").count(),
         enter.where("id == 110").by(k = "id + 100000").agg(n = agg.count(), p = agg.quantile("id", 0.5)),
         pairs.where("start.id == 110").by("start.id").count(),
+        enter.where("id == 110").by("_tid").agg(n = agg.count(), who = agg.first("_comm"), id = agg.last("id")),
     ]
 `, "-i", "3")
 	for range rounds {
@@ -245,12 +249,16 @@ def main(o):
 				column = "n"
 			}
 			sums[table.Name] += r.Int(t, column)
+			who, named := r["who"]
+			if named && (!strings.HasPrefix(fmt.Sprint(who), "load") || r.Int(t, "id") != 110) {
+				t.Errorf("%s: got %v, want a name and a number in each interval", table.Name, r)
+			}
 		}
 		if table.Loss["errors"]+table.Loss["evicted"]+table.Loss["lost"] > 0 {
 			t.Errorf("%s: got losses %v, want none", table.Name, table.Loss)
 		}
 	}
-	for _, name := range []string{"table", "table2", "table3"} {
+	for _, name := range []string{"table", "table2", "table3", "table4"} {
 		if sums[name] != calls*rounds {
 			t.Errorf("%s: got %d in %d tables, want %d", name, sums[name], ticks, calls*rounds)
 		}

@@ -20,7 +20,7 @@ var sentForms = map[string]string{
 	"fields": `
 def main(o):
     calls = tracepoint("raw_syscalls:sys_enter").where("id == 110 && id * 2 == 220")
-    return calls.agg(n = agg.count(), last = agg.last("args[0]"))
+    return calls.agg(n = agg.count(), last = agg.last("args[0]"), seen = agg.distinct("args[0]"))
 `,
 	"whole records": `
 def main(o):

@@ -25,8 +25,8 @@ var (
 	}
 	outsideResults = []string{
 		`%s.by(nr = "start.id").agg(n = agg.count(), last = agg.last("end.ret"), some = agg.distinct("start._cpu"))`,
-		`%s.by(who = "end._comm").agg(n = agg.count(), first = agg.first("start.id"))`,
-		`%s.by(arg = "start.args[1] & 255").agg(n = agg.count(), last = agg.last("start.args[0]"))`,
+		`%s.by(who = "end._comm").agg(n = agg.count(), first = agg.first("start.id"), seen = agg.distinct("start.id"))`,
+		`%s.by(arg = "start.args[1] & 255").agg(n = agg.count(), last = agg.last("start.args[0]"), seen = agg.distinct("start.args[0]"))`,
 		`%s.log()`,
 	}
 )
@@ -155,7 +155,7 @@ const contexts = `
 def contexts(start, end):
     pairs = join([tracepoint(start)], [tracepoint(end)], key = "_tid")
     of = {n + "s": "(%s.common_flags & 0x59) + (%s.common_preempt_count << 8)" % (n, n) for n in ("start", "end")}
-    return pairs.let(**of).by(*of).agg(n = agg.count(), last = agg.last("end.common_pid"))
+    return pairs.let(**of).by(*of).agg(n = agg.count(), last = agg.last("end.common_pid"), seen = agg.distinct("end.common_pid"))
 
 def main(o):
     return [

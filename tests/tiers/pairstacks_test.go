@@ -19,7 +19,7 @@ def main(o):
     return [
         calls.where("start.id == 110 && end.ret % 2 == start.args[0] % 2").log(),
         calls.by("start.id").count(),
-        one.by("start.stack").agg(n = agg.count(), last = agg.last("start.id")),
+        one.by("start.stack").agg(n = agg.count(), last = agg.last("start.id"), seen = agg.distinct("start.id")),
     ]
 `
 

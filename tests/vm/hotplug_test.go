@@ -20,7 +20,7 @@ var hotplugWays = []struct {
 	{"order", "syscalls --engine perf -e 'raw_syscalls:sys_enter/id==110/' -e 'raw_syscalls:sys_exit/id==110/' -i 60s", true},
 	{"counters", "stat -e 'raw_syscalls:sys_enter/id==110/' -i 60s", true},
 	{"programs", "top --engine bpf -e 'raw_syscalls:sys_enter/id==110/key=id/' -i 60s", false},
-	{"projected", `--engine bpf -c 'tracepoint("raw_syscalls:sys_exit").where("id == 110").by("id").agg(calls = agg.count(), ret = agg.last("ret"), at = agg.last("_time"))'`, false},
+	{"projected", `--engine bpf -c 'tracepoint("raw_syscalls:sys_exit").where("id == 110").by("id").agg(calls = agg.count(), ret = agg.last("ret"), rets = agg.distinct("ret"), at = agg.last("_time"))'`, false},
 	// The rings of those have spools.
 	{"stacks", `--engine perf -c 'tracepoint("raw_syscalls:sys_enter").where("id == 110").stack(user = False).stacks()'`, true},
 	{"record", "record -e 'raw_syscalls:sys_enter/id==110/,sched:sched_process_exit' -o /tmp/x.data", true},
