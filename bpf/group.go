@@ -5,6 +5,7 @@ import (
 
 	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
+	"ppscript/bpf/room"
 )
 
 // This file generates agg.Group.Events. R7 is the row. Rows are of this CPU
@@ -17,19 +18,7 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 			return u
 		}
 	}
-	u := &load.Unit{Table: t, Program: program}
-	for n := range im.graph.generations() {
-		u.Rows = append(u.Rows, load.RowsMap.Of(program, t.Index, n))
-		if im.host.Grows {
-			u.Spare = append(u.Spare, load.SpareMap.Of(program, t.Index, n))
-		}
-		if t.Value.Slots {
-			u.Slots = append(u.Slots, load.SlotsMap.Of(program, t.Index, n))
-		}
-		if t.Value.Sketch {
-			u.Sketch = append(u.Sketch, load.SketchMap.Of(program, t.Index, n))
-		}
-	}
+	u := room.Unit(im.host, t, program, im.graph.generations())
 	im.Units = append(im.Units, u)
 	return u
 }

@@ -5,14 +5,10 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"ppscript/bpf/bucket"
 	"ppscript/bpf/callstack"
 	"ppscript/bpf/load"
 	"ppscript/bpf/room"
 )
-
-// spareRows is how many rows memory is set aside for beside a map that grows.
-const spareRows = 64
 
 // common adds the maps that the events' programs use.
 func (im *Image) common() {
@@ -51,29 +47,7 @@ func (im *Image) common() {
 		im.define(load.ZeroMap.Of(t.Index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.Value.Size), MaxEntries: 1})
 	}
-	for _, u := range im.Units {
-		for n := range u.Rows {
-			im.define(u.Rows[n], room.Grow(h, &ebpf.MapSpec{Type: ebpf.PerCPUHash,
-				KeySize: uint32(u.Table.KeyLen), ValueSize: uint32(u.Table.Value.Size)},
-				u.Table.Spec.Limit, room.Rows))
-		}
-		for _, name := range u.Spare {
-			limit := min(spareRows, u.Table.Spec.Limit)
-			if limit == 0 {
-				limit = spareRows
-			}
-			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.Table.KeyLen),
-				ValueSize: uint32(u.Table.Value.Size), MaxEntries: uint32(limit)})
-		}
-		for _, name := range u.Slots {
-			im.define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: bucket.Slots})
-		}
-		for _, name := range u.Sketch {
-			im.define(name, room.Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8},
-				0, room.Buckets))
-		}
-	}
+	room.Units(h, im.Units, im.define)
 	for _, j := range s.joins {
 		if s.wakes(j) {
 			im.define(load.RunningMap.Of(j.index), &ebpf.MapSpec{

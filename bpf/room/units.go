@@ -1,0 +1,56 @@
+package room
+
+import (
+	"github.com/cilium/ebpf"
+
+	"ppscript/bpf/bucket"
+	"ppscript/bpf/features"
+	"ppscript/bpf/load"
+)
+
+// spareRows is how many rows memory is set aside for beside a map that grows.
+const spareRows = 64
+
+// Unit names the maps of a table in a program, for so many generations.
+func Unit(h *features.Host, t *load.Table, program, generations int) *load.Unit {
+	u := &load.Unit{Table: t, Program: program}
+	for n := range generations {
+		u.Rows = append(u.Rows, load.RowsMap.Of(program, t.Index, n))
+		if h.Grows {
+			u.Spare = append(u.Spare, load.SpareMap.Of(program, t.Index, n))
+		}
+		if t.Value.Slots {
+			u.Slots = append(u.Slots, load.SlotsMap.Of(program, t.Index, n))
+		}
+		if t.Value.Sketch {
+			u.Sketch = append(u.Sketch, load.SketchMap.Of(program, t.Index, n))
+		}
+	}
+	return u
+}
+
+// Units gives away the maps of units.
+func Units(h *features.Host, units []*load.Unit, define func(load.MapID, *ebpf.MapSpec)) {
+	for _, u := range units {
+		for n := range u.Rows {
+			define(u.Rows[n], Grow(h, &ebpf.MapSpec{Type: ebpf.PerCPUHash,
+				KeySize: uint32(u.Table.KeyLen), ValueSize: uint32(u.Table.Value.Size)},
+				u.Table.Spec.Limit, Rows))
+		}
+		for _, name := range u.Spare {
+			limit := min(spareRows, u.Table.Spec.Limit)
+			if limit == 0 {
+				limit = spareRows
+			}
+			define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.Table.KeyLen),
+				ValueSize: uint32(u.Table.Value.Size), MaxEntries: uint32(limit)})
+		}
+		for _, name := range u.Slots {
+			define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: bucket.Slots})
+		}
+		for _, name := range u.Sketch {
+			define(name, Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, Buckets))
+		}
+	}
+}
