@@ -50,7 +50,7 @@ func (x *index) forget() {
 // older is a record's place after the first n are gone; -1 if it went.
 func older(rec, n int32) int32 {
 	if rec < n {
-		return -1
+		return min(rec, -1)
 	}
 	return rec - n
 }

@@ -24,6 +24,7 @@ type index struct {
 	threads map[int32]*thread
 	cpus    []cpu
 	since   event.Time
+	newest  event.Time
 	why     string // what is not known before since
 	gaps    gaps
 	flying  map[request]int32 // requests of disks: the last record of each
@@ -100,6 +101,7 @@ func newCPU(list []turn, open, doubts []int32) cpu {
 func (x *index) init() {
 	x.threads = map[int32]*thread{}
 	x.flying = map[request]int32{}
+	x.reset(0)
 }
 
 // reset forgets everything.
@@ -117,6 +119,7 @@ func (x *index) reset(since event.Time) {
 	}
 	clear(x.flying)
 	x.gaps, x.limits = gaps{list: x.gaps.list[:0]}, x.limits[:0]
+	x.newest = never
 	x.since, x.why = since, beforeHistory
 }
 
@@ -188,11 +191,14 @@ func (x *index) put(r record) {
 	if r.kind == kFaultDone && c.cur > 0 {
 		r.tid = c.cur // its sample has only the number in our namespace of processes
 	}
+	if r.at < x.newest {
+		r.at = x.newest // an interrupt came while it was written: lists stay sorted
+	}
 	if c.gapTo == 0 && c.cur >= 0 && r.tid >= 0 && c.cur != r.tid {
 		n = x.unseenSwitch(c, n, &r)
 	}
 	x.recs = append(x.recs, r)
-	c.at = r.at
+	c.at, x.newest = r.at, r.at
 	if c.gapTo != 0 {
 		x.putInGap(n, &r)
 		return

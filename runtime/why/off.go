@@ -171,11 +171,20 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 		case u.cur == t.tid:
 			l.Kind, l.What = result.WhyKernel, "being switched"
 		default:
+			w.doubtQuota(t)
 			l.Whom = w.x.task(u.cur)
 			l.Foreign = l.Whom.PID > 0 && task.PID > 0 && l.Whom.PID != task.PID
 		}
 		w.emit(from, to, l)
 	})
+}
+
+// doubtQuota says that a thread may wait for something else than the CPU that another has.
+func (w *walker) doubtQuota(t *thread) {
+	x := w.x
+	if w.span.Doubt == "" && x.cfg.Quota != nil && !x.seen[kThrottle] && x.cfg.Quota(t.tid) {
+		w.span.Doubt = "who waits for a CPU may be held by its quota: kprobe:throttle_cfs_rq is not observed"
+	}
 }
 
 // wasPutOff reports that a thread lost its CPU to the idle task although it could go on.

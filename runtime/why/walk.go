@@ -21,9 +21,6 @@ type walker struct {
 	depth int
 }
 
-// maxParts bounds the parts of one span: the rest is one part, which says so.
-const maxParts = 1 << 14
-
 func (x *Explainer) tell(s Span) *result.WhySpan {
 	t := x.thread(s.TID)
 	if t.pid <= 0 {
@@ -82,9 +79,9 @@ func (w *walker) emit(from, to event.Time, link result.WhyLink) {
 		s.Parts[n-1].To = to
 		return
 	}
-	if len(s.Parts) == maxParts-1 {
+	if len(s.Parts) >= w.x.cfg.Parts-1 && !compact(s, group) && !compact(s, len(s.Parts)) {
 		w.full = true
-		w.span.Doubt = "it has too many parts: the rest is not told"
+		s.Doubt = "it has too many parts: the rest is not told"
 		s.Parts = append(s.Parts, result.WhyPart{
 			From: from, To: to, Path: []result.WhyLink{{Task: s.Task, What: "more parts than are kept"}},
 		})

@@ -20,6 +20,9 @@ type Config struct {
 	Stacks bool
 	// Records bounds how many events are held at once; 0 is a million, about 100 MB.
 	Records int
+	// Parts bounds how many parts a span has; 0 is 16,384. Of one that has more, parts that
+	// are near each other are put together by cause: they add up all the same.
+	Parts int
 
 	// The following tell what events do not; each may be nil.
 
@@ -29,6 +32,9 @@ type Config struct {
 	Kernel func(tid int32) bool
 	// Cgroup is the path of a thread's cgroup; "" is not known.
 	Cgroup func(tid int32) string
+	// Quota reports that the CPU time of a thread's cgroup has a limit: where its use is not
+	// observed, who waits for a CPU may wait for that.
+	Quota func(tid int32) bool
 	// Disk names a device by the number of the events; nil is MAJOR:MINOR.
 	Disk func(dev uint32) string
 	// Site names the place in the kernel that takes a lock, by the stack there; "" is not
@@ -96,6 +102,8 @@ const (
 	defaultDepth   = 8
 	defaultRecords = 1 << 20
 	minRecords     = 1 << 10
+	defaultParts   = 1 << 14
+	minParts       = 1 << 7
 )
 
 // New returns an Explainer without events.
@@ -107,6 +115,10 @@ func New(cfg Config) *Explainer {
 		cfg.Records = defaultRecords
 	}
 	cfg.Records = max(cfg.Records, minRecords)
+	if cfg.Parts <= 0 {
+		cfg.Parts = defaultParts
+	}
+	cfg.Parts = max(cfg.Parts, minParts)
 	if cfg.Arch == "" {
 		cfg.Arch = "amd64"
 	}
