@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -130,11 +131,11 @@ func (r *jsonRenderer) Why(w *result.Why) error {
 		r.whySpans(`,"normal":`, c.Normal)
 		r.buf = append(r.buf, '}')
 	}
-	ids := whyStacks(w)
+	ids, numbers := whyStacks(w)
 	r.buf = append(r.buf, `],"slowest":[`...)
 	for i, s := range w.Slowest {
 		r.comma(i)
-		r.whySpan(s, ids)
+		r.whySpan(s, numbers)
 		if err := r.spill(); err != nil {
 			return err
 		}
@@ -170,7 +171,7 @@ func (r *jsonRenderer) whySpans(member string, s result.WhySpans) {
 	r.buf = append(r.buf, '}')
 }
 
-func (r *jsonRenderer) whySpan(s *result.WhySpan, ids []stack.ID) {
+func (r *jsonRenderer) whySpan(s *result.WhySpan, numbers map[stack.ID]int) {
 	r.buf = appendJSONString(append(r.buf, `{"label":`...), s.Label)
 	if s.Key != "" {
 		r.buf = appendJSONString(append(r.buf, `,"key":`...), s.Key)
@@ -188,14 +189,14 @@ func (r *jsonRenderer) whySpan(s *result.WhySpan, ids []stack.ID) {
 		r.buf = strconv.AppendInt(append(r.buf, `{"since":`...), int64(p.From-s.From), 10)
 		r.buf = strconv.AppendInt(append(r.buf, `,"ns":`...), p.NS(), 10)
 		r.buf = append(r.buf, `,"path":[`...)
-		r.whyPath(p.Path, ids)
+		r.whyPath(p.Path, numbers)
 		r.buf = append(r.buf, `]}`...)
 	}
 	r.buf = append(r.buf, `]}`...)
 }
 
-// whyPath writes links; those of parts have their stacks, as numbers in ids.
-func (r *jsonRenderer) whyPath(path []result.WhyLink, ids []stack.ID) {
+// whyPath writes links; those of parts have their stacks, by their numbers in the record.
+func (r *jsonRenderer) whyPath(path []result.WhyLink, numbers map[stack.ID]int) {
 	for i := range path {
 		l := &path[i]
 		r.comma(i)
@@ -212,8 +213,8 @@ func (r *jsonRenderer) whyPath(path []result.WhyLink, ids []stack.ID) {
 			member string
 			id     stack.ID
 		}{{`,"stack":`, l.Stack}, {`,"waker_stack":`, l.WakerStack}} {
-			if at := slices.Index(ids, s.id); s.id != stack.None && at >= 0 {
-				r.buf = strconv.AppendInt(append(r.buf, s.member...), int64(at), 10)
+			if n, ok := numbers[s.id]; ok {
+				r.buf = strconv.AppendInt(append(r.buf, s.member...), int64(n), 10)
 			}
 		}
 		r.buf = append(r.buf, '}')
@@ -233,12 +234,11 @@ func (r *jsonRenderer) whyTask(member string, t *result.WhyTask) {
 	r.buf = append(r.buf, '}')
 }
 
-// whyStacks are the stacks that have names, in an order that stays.
-func whyStacks(w *result.Why) []stack.ID {
-	var ids []stack.ID
-	for id := range w.Stacks {
-		ids = append(ids, id)
+// whyStacks are the stacks that have names, in an order that stays, with their places in it.
+func whyStacks(w *result.Why) (ids []stack.ID, numbers map[stack.ID]int) {
+	ids, numbers = slices.Sorted(maps.Keys(w.Stacks)), map[stack.ID]int{}
+	for i, id := range ids {
+		numbers[id] = i
 	}
-	slices.Sort(ids)
-	return ids
+	return ids, numbers
 }
