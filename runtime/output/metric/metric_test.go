@@ -256,3 +256,29 @@ func TestNames(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// Where the time of slow spans went is a counter for each cause.
+func TestWhyIsCauses(t *testing.T) {
+	s := NewStore(0)
+	r := s.Script("why")
+	if err := r.Begin(output.About{}); err != nil {
+		t.Fatal(err)
+	}
+	disk := result.WhyLink{Kind: result.WhyDisk, What: "vda read, device"}
+	for seq := range 2 {
+		sum := result.WhySpans{Spans: 3, NS: 2_000_000_000}
+		w := &result.Why{Name: "why", Meta: result.Meta{Name: "why", Seq: seq + 1}, Slow: sum,
+			Causes: []result.WhyCause{{Path: []result.WhyLink{disk}, Slow: sum}}}
+		if err := r.Why(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `ppscript_why_why_seconds_total[disk vda read, device] 4
+ppscript_why_why_share_ratio[disk vda read, device] 1
+ppscript_why_why_slow_seconds[disk vda read, device] 0.666666667
+ppscript_why_why_spans_total[disk vda read, device] 6
+`
+	if got := texts(s, "why_why"); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

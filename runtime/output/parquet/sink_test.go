@@ -117,3 +117,31 @@ func TestGroupsAreBounded(t *testing.T) {
 		t.Errorf("got %d groups, want some", len(f.groups))
 	}
 }
+
+// Where the time of slow spans went is two files: the causes, and the parts of the slowest.
+func TestFilesOfWhy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	s, err := Opener(dir).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Begin(output.About{}); err != nil {
+		t.Fatal(err)
+	}
+	sum := result.WhySpans{Spans: 1, NS: 50}
+	path := []result.WhyLink{{Kind: result.WhyDisk, What: "vda read, device"}}
+	w := &result.Why{Name: "why", Slow: sum, Causes: []result.WhyCause{{Path: path, Slow: sum}},
+		Slowest: []*result.WhySpan{{To: 50, Parts: []result.WhyPart{{To: 50, Path: path}}}}}
+	if err := errors.Join(s.Why(w), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), "why.parquet why_parts.parquet"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, name := range strings.Fields(names(t, dir)) {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(text), "disk vda read, device") {
+			t.Errorf("%s: %v, it has no cause", name, err)
+		}
+	}
+}
