@@ -8,6 +8,8 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/demand"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/probe"
@@ -219,13 +221,23 @@ func (b *builder) unsent() string {
 		switch s := e.Source; {
 		case !s.dynamic() && (s.Kind != Tracepoint || s.Probe != nil):
 			return e.Stream.Label + " is not a tracepoint"
-		case s.Period > 1 || s.Freq > 0 || strings.HasPrefix(s.Name, "sched_stat_"):
+		case s.Period > 1 || s.Freq > 0:
 			return e.Stream.Label + " is sampled"
+		case strings.HasPrefix(s.Name, "sched_stat_") && b.weighs():
+			return e.Stream.Label + " has weights, its periods, which programs do not send"
 		case s.Exclude != Exclude{}:
 			return e.Stream.Label + " excludes user or kernel"
 		}
 	}
 	return ""
+}
+
+// weighs reports that somebody may read how much an event stands for.
+func (b *builder) weighs() bool {
+	return len(b.calls)+len(b.machines) > 0 || Has[*TimelineOp](b.plan) ||
+		slices.ContainsFunc(b.programs, func(p *expr.Program) bool {
+			return p.Node == nil || p.Uses.Member(event.MemberPeriod)
+		})
 }
 
 // stacked tells of an event whose stacks somebody wants; "" if there is none.

@@ -3,6 +3,7 @@ package tiers
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -105,6 +106,58 @@ func detailsAgree(t *testing.T, program string, does ...string) {
 		for i := range min(len(a), len(b)) {
 			if a[i] != b[i] {
 				return append(wrong, fmt.Sprintf("got\n%s\nwant\n%s", a[i], b[i]))
+			}
+		}
+		return wrong
+	})
+}
+
+// weightedDetails are those of events that stand for a time, and are about the task that took
+// it: of all tasks, since perf brings them to that one.
+const weightedDetails = `
+enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
+stat = tracepoint("sched:sched_stat_runtime")
+
+def main(o):
+    calls = join([enter.where("_pid == %d")], [exit.where("_pid == %d"), stat.untraced()], key = "_tid")
+    return calls.where("start.id == 35 || start.id == 230").slow(than = 1 * ns, detail = detail(same = "tid"))
+`
+
+// Events that have weights are kept by programs too.
+func TestDetailsWithWeightsAgree(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	testkit.Again(t, func() (wrong []string) {
+		l := testkit.StartTarget(t, "-sleep", "20")
+		program := fmt.Sprintf(weightedDetails, l.PID(), l.PID())
+		var runs []*testkit.Process
+		for _, engine := range []string{"bpf", "perf"} {
+			p := testkit.Start(t, testkit.PPScript(t), script(t, program), "--engine", engine, "--format",
+				"json", "-v", "-a")
+			p.WaitStderr(" open event")
+			runs = append(runs, p)
+		}
+		l.Do()
+		kernel := runs[0].Stop().Want(t, 0)
+		a, b := details(t, kernel.Stdout), details(t, runs[1].Stop().Want(t, 0).Stdout)
+		l.End()
+		if strings.Contains(kernel.Stderr, "left programs out") {
+			return []string{"the kernel left programs out"}
+		}
+		ran := 0
+		for _, d := range b {
+			ran += strings.Count(d, "sched_stat_runtime")
+		}
+		if len(a) != len(b) || len(b) < 20 || ran < 10 {
+			return []string{fmt.Sprintf("got %d details, want %d with %d times", len(a), len(b), ran)}
+		}
+		// A program that ends a pair wakes who shows it, for which the kernel notes how long
+		// the task ran: perf ends the pair behind that.
+		for i := range a {
+			x, y := strings.TrimRight(a[i], "]"), strings.TrimRight(b[i], "]")
+			const stat = "sched_stat_runtime"
+			if strings.Contains(a[i], stat) != strings.Contains(b[i], stat) ||
+				!strings.HasPrefix(x, y) && !strings.HasPrefix(y, x) {
+				wrong = append(wrong, fmt.Sprintf("got\n%s\nwant\n%s", a[i], b[i]))
 			}
 		}
 		return wrong
