@@ -241,11 +241,7 @@ func (x *Explainer) decode(sh *shape, e *event.Event) (record, bool) {
 	// The event's own number is that of the machine, as those in its other fields are; the
 	// sample's is that of our namespace of processes.
 	if sh.pid != nil {
-		n, ok := sh.pid.Int(e)
-		if !ok {
-			return r, false
-		}
-		if n != 0 || e.TID <= 0 {
+		if n, ok := sh.pid.Int(e); ok && (n != 0 || e.TID <= 0) {
 			r.tid = int32(n)
 		}
 	}

@@ -18,7 +18,7 @@ type Config struct {
 	Arch string
 	// Stacks takes the stacks of switches, wake-ups and locks over into links.
 	Stacks bool
-	// Records bounds how many events are held at once; 0 is a million, about 100 MB.
+	// Records bounds how many events are held at once; 0 is a million, about 150 MB.
 	Records int
 	// Parts bounds how many parts a span has; 0 is 16,384. Of one that has more, parts that
 	// are near each other are put together by cause: they add up all the same.

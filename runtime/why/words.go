@@ -81,7 +81,7 @@ var kernelThreads = []string{
 	"kworker/", "ksoftirqd/", "migration/", "rcu_", "rcuc/", "rcuop/", "rcuos/", "rcub/", "kthreadd",
 	"kswapd", "kcompactd", "khugepaged", "ksmd", "jbd2/", "irq/", "cpuhp/", "idle_inject/", "kauditd",
 	"khungtaskd", "oom_reaper", "kblockd", "md", "nvme-", "scsi_eh_", "xfsaild/", "xfs-", "btrfs-", "ext4-",
-	"loop", "dm-", "watchdogd", "kdevtmpfs", "writeback", "vhost-", "kvm-pit/", "kvm-nx-lpage-",
+	"loop", "dm-", "iou-wrk-", "iou-sqp-", "watchdogd", "kdevtmpfs", "writeback", "vhost-", "kvm-pit/", "kvm-nx-lpage-",
 }
 
 func kernelThread(comm string) bool {

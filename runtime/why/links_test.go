@@ -1,0 +1,100 @@
+package why_test
+
+import (
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/why"
+)
+
+// stacked gives events the time of their happening, in us, as the number of their stack.
+type stacked struct{}
+
+func (stacked) Member(e *event.Event, f event.Member) (uint64, bool) {
+	return uint64(e.Time / 1000), f == event.MemberCallchain
+}
+
+func (stacked) Callchain(*event.Event) []uint64 { return nil }
+
+// TestStacks has the stack where a thread left its CPU, that of its waker, and that where a
+// lock of the kernel is taken.
+func TestStacks(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20
+		0 0 a enter mmap
+		1 1 b enter munmap
+		5 0 a sleep -
+		20 1 b wake a 0
+		25 0 - run a
+		26 0 a lock 0xff00 36
+		28 0 a dsleep -
+		40 1 b wake a 0
+		45 0 - run a
+		46 0 a locked 0xff00
+		50 0 a exit mmap`)
+	for _, e := range h.evs {
+		s := *e.Stream
+		s.Members = stacked{}
+		for _, o := range h.evs {
+			if o.Stream == e.Stream && o != e {
+				o.Stream = &s
+			}
+		}
+		e.Stream = &s
+	}
+	cfg := h.config()
+	cfg.Stacks = true
+	cfg.Site = func(id stack.ID) string {
+		if id == 26 {
+			return "in mmap_region"
+		}
+		return ""
+	}
+	got := why.New(cfg).Explain(h.span("a", 0, 50), why.History{Events: h.events()})
+	whole(t, got)
+	f := func(i int, kind result.WhyKind, what string, off, waker stack.ID) {
+		t.Helper()
+		l := got.Parts[i].Path[0]
+		if l.Kind != kind || l.What != what || l.Stack != off || l.WakerStack != waker {
+			t.Errorf("part %d: got %v %q, stacks %d and %d, want %v %q, %d and %d",
+				i, l.Kind, l.What, l.Stack, l.WakerStack, kind, what, off, waker)
+		}
+	}
+	f(1, result.WhyThread, "mmap, woken by munmap", 5, 20)
+	f(5, result.WhyLock, "in mmap_region", 26, 40)
+}
+
+// TestMissing says what is not observed where that leaves something open.
+func TestMissing(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20
+		0 0 a sleep b
+		50 0 b sleep a
+		60 0 a run b
+		70 0 b run a`)
+	const noCalls, noWakes = "no permission for system calls", "this kernel has no sched_waking"
+	cfg := h.config()
+	cfg.Missing = []why.Missing{
+		{Event: "raw_syscalls:sys_enter", Why: noCalls}, {Event: "sched:sched_waking", Why: noWakes},
+	}
+	got := why.New(cfg).Explain(h.span("a", 0, 60), why.History{Events: h.events()})
+	whole(t, got)
+	want := "0-50 a: unknown \"" + noWakes + "\"\n50-60 a: on a CPU \"" + noCalls + "\"\n"
+	if shown(got) != want {
+		t.Errorf("got\n%swant\n%s", shown(got), want)
+	}
+}
+
+// TestNeedsAreKnown has an event in a history for each of Needs: all are read.
+func TestNeedsAreKnown(t *testing.T) {
+	for _, n := range why.Needs() {
+		if _, ok := declared[n.Event]; !ok {
+			t.Errorf("%s is in no history of these tests", n.Event)
+		}
+		if n.For == "" {
+			t.Errorf("%s: for what?", n.Event)
+		}
+	}
+}
