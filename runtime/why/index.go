@@ -197,16 +197,18 @@ func (x *index) put(r record) {
 	if c.gapTo == 0 && c.cur >= 0 && r.tid >= 0 && c.cur != r.tid {
 		n = x.unseenSwitch(c, n, &r)
 	}
+	if c.gapTo == 0 {
+		if !c.plain && r.ofThread() {
+			x.isPlain(c)
+		}
+		n = x.hasCPU(c, n, &r)
+	}
 	x.recs = append(x.recs, r)
 	c.at, x.newest = r.at, r.at
 	if c.gapTo != 0 {
 		x.putInGap(n, &r)
 		return
 	}
-	if !c.plain && r.ofThread() {
-		x.isPlain(c)
-	}
-	x.hasCPU(c, n, &r)
 	switch r.kind {
 	case kSwitch:
 		x.did(r.tid, n)
@@ -266,21 +268,24 @@ func (x *index) putInGap(n int32, r *record) {
 	}
 }
 
-// hasCPU notes which thread has a CPU, as its events tell.
-func (x *index) hasCPU(c *cpu, n int32, r *record) {
+// hasCPU notes which thread has a CPU, as its events tell, before record r, which will be
+// number n. It returns the number that it gets instead.
+func (x *index) hasCPU(c *cpu, n int32, r *record) int32 {
 	if r.tid < 0 || c.cur == r.tid {
-		return
+		return n
 	}
 	for i := len(c.list) - 1; i >= 0 && c.list[i].cur < 0 && c.list[i].kind != kGap; i-- {
 		c.list[i].cur = r.tid // it had it since the loss
 	}
 	c.cur = r.tid
-	if r.kind != kSwitch && r.tid > 0 {
-		on := *r
-		on.kind, on.stack, on.ref, on.top = kOn, 0, -1, -1
-		x.recs = append(x.recs, on)
-		x.did(r.tid, int32(len(x.recs)-1))
+	if r.kind == kSwitch || r.tid == 0 {
+		return n
 	}
+	on := *r
+	on.kind, on.stack, on.ref, on.top = kOn, 0, -1, -1
+	x.recs = append(x.recs, on)
+	x.did(r.tid, n)
+	return n + 1
 }
 
 // wakes adds a wake-up to the list of the thread that wakes up.
