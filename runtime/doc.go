@@ -12,6 +12,7 @@
 //	glob       patterns of names: * ? [a-z]
 //	plain      text from elsewhere, made harmless
 //	privilege  what the caller may do with files, apart from what we may do
+//	sandbox    what a run does not need once it has begun is given up
 //	outfile    the files that results go to
 //	infile     files, or pipes, that are read whole
 //	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/remote"
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/output/live"
@@ -35,6 +36,7 @@ type common struct {
 	strict     bool
 	quiet      int
 	orderNoted bool
+	noSandbox  bool
 }
 
 // aside is the further places for results.
@@ -211,7 +213,7 @@ func (c *common) readOrderMemory(r *reader, f *flag) {
 
 func (c *common) readAllow(r *reader, f *flag) {
 	var err error
-	if c.allowFiles, c.allowPeers, err = readAllow(f.texts); err != nil {
+	if c.allowFiles, c.allowPeers, err = permit.ReadAllow(f.texts); err != nil {
 		r.fail(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"ppscript/builtins/sources"
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/option"
@@ -34,8 +35,9 @@ type invocation struct {
 
 	asks question // other than to run
 
-	typed  []string // values of the script's options, by the user
-	writes []string // values of common options that name files, by the script
+	typed  []string        // values of the script's options, by the user
+	writes []string        // values of common options that name files, by the script
+	may    *permit.Permits // once it is configured
 }
 
 // A question is the wish of a user who asks for something else than to run: one

@@ -19,6 +19,7 @@ import (
 	"ppscript/builtins/explore"
 	"ppscript/builtins/pipeline"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/prompt"
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/cmd/ppscript/watchdog"
@@ -109,11 +110,11 @@ func repl(a *app, args []string) (err error) {
 	s.bench.Stdout, s.bench.Save = a.Stdout, true
 	s.bench.Base.Options.Reading.Token = cmp.Or(c.token, a.token)
 	// The user's lines are his own words; those of a file that is loaded are not.
-	may := &permits{files: c.allowFiles, peers: c.allowPeers, verbose: c.options.Verbose > 0, say: a.Say,
-		typed: func() bool { return len(s.host.Files()) == 0 }}
-	s.bench.Base.Permit = may.check
+	may := &permit.Permits{Files: c.allowFiles, Peers: c.allowPeers, Verbose: c.options.Verbose > 0,
+		Say: a.Say, Typed: func() bool { return len(s.host.Files()) == 0 }}
+	s.bench.Base.Permit = may.Check
 	s.bench.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
-		if err := may.check(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
+		if err := may.Check(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
 			return err
 		}
 		return recordFor(a, ctx, *c, events, path, d)

@@ -102,8 +102,8 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Options:  o,
 		Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 	}
-	may := inv.permits(a.Say)
-	cfg.Permit = may.check
+	inv.may = inv.permits(a.Say)
+	cfg.Permit = inv.may.Check
 	cfg.Hooks.Services = func(s *expr.Services) { inv.host.Session.Services = s }
 	if inv.module == nil {
 		return cfg, nil
@@ -139,6 +139,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err := permitOptions(inv, cfg.Permit); err != nil {
 		return err
 	}
+	a.confine(inv, &cfg)
 	w.at("open the output " + c.output)
 	out, err := openOutput(ctx, c.output, a.Stdout)
 	if err != nil {

@@ -51,6 +51,32 @@ const (
 const always Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYSLOG |
 	1<<unix.CAP_IPC_LOCK | 1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_NET_ADMIN
 
+// Run are the capabilities that a run needs once its events are open: to open those of CPUs and
+// threads that come later, to read programs' maps, and to read files of the kernel and of
+// processes.
+const Run Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYSLOG | 1<<unix.CAP_IPC_LOCK |
+	1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_SYS_PTRACE
+
+// Keep gives up all capabilities but those of s, for good, on all threads. Kernels before 5.8 have
+// CAP_SYS_ADMIN in place of those for tracing: there it stays.
+func Keep(s Set) error {
+	if !hasPerfmon() {
+		s |= 1 << unix.CAP_SYS_ADMIN
+	}
+	now, err := get()
+	if err != nil {
+		return fmt.Errorf("read capabilities: %w", err)
+	}
+	return setAll(state{effective: now.effective & s, permitted: now.permitted & s,
+		inheritable: now.inheritable & s})
+}
+
+// hasPerfmon reports that the kernel knows CAP_PERFMON, and so CAP_BPF.
+func hasPerfmon() bool {
+	err := unix.Prctl(unix.PR_CAPBSET_READ, unix.CAP_PERFMON, 0, 0, 0)
+	return err == nil
+}
+
 // Begin refuses to run set-uid and takes the capabilities that Raise raises out
 // of the effective set of all threads, and those that nothing here needs out of
 // the permitted set. It comes before anything is opened.
@@ -75,9 +101,13 @@ func Begin() error {
 	if want == now {
 		return nil
 	}
+	return setAll(want)
+}
+
+// setAll changes all threads: the runtime has started several by now, and each has credentials of
+// its own.
+func setAll(want state) error {
 	header, data := want.encode()
-	// All threads: the runtime has started several by now, and each has
-	// credentials of its own.
 	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)),
 		uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(header)
@@ -114,7 +144,13 @@ func Raise(s Set, f func()) {
 		return
 	}
 	defer func() {
-		if err := set(now); err != nil {
+		err := set(now)
+		if left, e := get(); err != nil && e == nil { // Keep came meanwhile
+			now.effective, now.permitted = now.effective&left.permitted, left.permitted
+			now.inheritable &= left.inheritable
+			err = set(now)
+		}
+		if err != nil {
 			panic("BUG: a thread keeps capabilities: " + err.Error())
 		}
 	}()

@@ -25,6 +25,9 @@ func (k Kind) String() string {
 	return [...]string{"kprobe", "kretprobe", "uprobe", "uretprobe", "usdt", "breakpoint"}[k]
 }
 
+// OfFile reports that such probes are in programs and libraries, not in the kernel.
+func (k Kind) OfFile() bool { return k == Uprobe || k == Uretprobe || k == USDT }
+
 func (k Kind) returns() bool { return k == Kretprobe || k == Uretprobe }
 
 // A Spec is a probe as the user wrote it.

@@ -35,6 +35,9 @@ type Config struct {
 	// Permit is asked before the run writes a file or talks to another machine
 	// that a report names; its error ends the run. Nil permits all.
 	Permit func(u Use) error
+	// Confine is called when all is open and events are about to flow: who has only this
+	// run gives up the rest. Nil gives up nothing.
+	Confine func(n Confinement) error
 	// Dump asks for the state of the run, which State gets line by line; nil
 	// never does.
 	Dump     <-chan struct{}

@@ -125,6 +125,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
+	if err = confine(r); err != nil {
+		return err
+	}
 	err = r.loop(ctx)
 	r.env.msgs.sayFailures(r.instance, r.account.total.Errors)
 	if err != nil {

@@ -23,6 +23,7 @@ var layers = [][]string{
 	{"runtime/outfile", "runtime/infile"},
 	// What the caller may do with files, apart from what we may do.
 	{"runtime/privilege"},
+	{"runtime/sandbox"}, // what a run no longer needs is given up
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},
@@ -146,7 +147,7 @@ var layers = [][]string{
 		"cmd/ppscript/eventhelp", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
 	},
-	{"cmd/ppscript/newscript", "cmd/ppscript/exporter"},
+	{"cmd/ppscript/permit", "cmd/ppscript/newscript", "cmd/ppscript/exporter"},
 	{"cmd/ppscript"},
 }
 
@@ -163,27 +164,30 @@ var owners = map[string][]string{
 	},
 	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
-		"runtime/infile", "runtime/privilege", "runtime/kernel", "runtime/cgroup", "runtime/tracefs",
+		"runtime/infile", "runtime/privilege", "runtime/sandbox", "runtime/kernel", "runtime/cgroup", "runtime/tracefs",
 		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/window", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},
-	"golang.org/x/arch":                  {"runtime/probe"},
-	"golang.org/x/term":                  {"runtime/render", "cmd/ppscript"},
-	"github.com/klauspost/compress":      {"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet"},
-	"github.com/ianlancetaylor/demangle": {"runtime/symbol", "runtime/probe"},
-	"github.com/google/pprof":            {"runtime/render"},
-	"modernc.org/sqlite":                 {"runtime/sql"},
-	"modernc.org/libc":                   {"runtime/sql"}, // how its functions are called
-	"github.com/ulikunitz/xz":            {"runtime/symbol"},
-	"github.com/bazelbuild/buildtools":   {"cmd/ppscript"},
-	"github.com/chzyer/readline":         {"cmd/ppscript"},
-	"github.com/spf13/cobra":             {"cmd/ppscript"},
-	"github.com/spf13/pflag":             {"cmd/ppscript", "builtins/sources"},
-	"github.com/prometheus":              {"runtime/output/prometheus"},
-	"google.golang.org/protobuf":         {"runtime/output/prometheus", "runtime/output/otlp"},
-	"golang.org/x/mod":                   {"runtime/library", "cmd/ppscript"},
-	"github.com/rogpeppe/go-internal":    {"cmd/ppscript"}, // diff; testscript, for tests
+	"golang.org/x/arch":                   {"runtime/probe"},
+	"golang.org/x/net":                    {"runtime/sandbox"}, // filters of system calls as instructions
+	"github.com/elastic/go-seccomp-bpf":   {"runtime/sandbox"},
+	"github.com/landlock-lsm/go-landlock": {"runtime/sandbox"},
+	"golang.org/x/term":                   {"runtime/render", "cmd/ppscript"},
+	"github.com/klauspost/compress":       {"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet"},
+	"github.com/ianlancetaylor/demangle":  {"runtime/symbol", "runtime/probe"},
+	"github.com/google/pprof":             {"runtime/render"},
+	"modernc.org/sqlite":                  {"runtime/sql"},
+	"modernc.org/libc":                    {"runtime/sql"}, // how its functions are called
+	"github.com/ulikunitz/xz":             {"runtime/symbol"},
+	"github.com/bazelbuild/buildtools":    {"cmd/ppscript"},
+	"github.com/chzyer/readline":          {"cmd/ppscript"},
+	"github.com/spf13/cobra":              {"cmd/ppscript"},
+	"github.com/spf13/pflag":              {"cmd/ppscript", "builtins/sources"},
+	"github.com/prometheus":               {"runtime/output/prometheus"},
+	"google.golang.org/protobuf":          {"runtime/output/prometheus", "runtime/output/otlp"},
+	"golang.org/x/mod":                    {"runtime/library", "cmd/ppscript"},
+	"github.com/rogpeppe/go-internal":     {"cmd/ppscript"}, // diff; testscript, for tests
 }
 
 // wireFormats are the structs with more fields than others may have: they follow

@@ -1,4 +1,4 @@
-package main
+package permit
 
 import (
 	"errors"
@@ -70,15 +70,15 @@ func TestHintOfRefusedWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"out/x", "out/new", "out/up/../x", "none/x"} {
-		p := &permits{typed: func() bool { return false }, say: func(string) {}}
+		p := &Permits{Typed: func() bool { return false }, Say: func(string) {}}
 		u := session.Use{Kind: session.Writes, Name: name, Given: name}
-		refused := p.check(u)
+		refused := p.Check(u)
 		_, value, ok := strings.Cut(diag.HintOf(refused), "--allow write=")
 		if !ok {
 			t.Fatalf("%s: got %v, hint %q", name, refused, diag.HintOf(refused))
 		}
-		p.files = []string{value}
-		if err := p.check(u); (err == nil) != (name != "none/x") {
+		p.Files = []string{value}
+		if err := p.Check(u); (err == nil) != (name != "none/x") {
 			t.Errorf("%s: with what the hint says: got %v", name, err)
 		}
 	}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/relay"
+	"ppscript/runtime/sandbox"
+	"ppscript/runtime/session"
+)
+
+// This file says what a run still does once all is open, and has the sandbox take the rest.
+
+// senders are the options by which the run talks to other machines.
+var senders = []string{"otlp", "otlp-profiles", "pyroscope"}
+
+// confine makes cfg enter the sandbox; a recording is read inside it from its first byte on. What
+// could not be done is said.
+func (a *app) confine(inv *invocation, cfg *session.Config) {
+	c := inv.common
+	if c.noSandbox {
+		a.Say("--no-sandbox: files of others are read with all rights of this program")
+		return
+	}
+	enter := func(n sandbox.Needs) {
+		walls, err := sandbox.Enter(n)
+		if err != nil {
+			a.Say("the sandbox is not complete: " + err.Error())
+		}
+		if c.options.Verbose > 0 {
+			a.Say("sandbox: " + walls.String())
+		}
+	}
+	needs := sandbox.Needs{Command: c.target.Workload != nil}
+	for _, name := range senders {
+		needs.Network = needs.Network || len(inv.flags.texts(name)) > 0
+	}
+	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, func(name string) bool { return !relay.IsFile(name) }) {
+		early := needs
+		early.Processes, early.Network = true, true // what else it opens is not known yet
+		enter(early)
+	}
+	cfg.Confine = func(n session.Confinement) error {
+		needs.Processes, needs.Files = n.Processes, n.Files
+		needs.Network = needs.Network || n.Names
+		writes := slices.Clone(a.scratch.dirs)
+		if n.Scratch {
+			writes = append(writes, os.TempDir(), "/var/tmp")
+		}
+		for name := range writers {
+			for _, path := range inv.flags.texts(name) {
+				writes = append(writes, filepath.Dir(path))
+			}
+		}
+		if path, ok := strings.CutPrefix(c.page.http, "unix:"); ok {
+			writes = append(writes, filepath.Dir(path))
+		}
+		for _, u := range inv.may.Used {
+			if u.Kind == session.Writes || relay.IsFile(u.Name) || strings.HasPrefix(u.Name, "unix:") {
+				writes = append(writes, filepath.Dir(strings.TrimPrefix(u.Name, "unix:")))
+			}
+			needs.Network = needs.Network || u.Kind != session.Writes
+		}
+		if len(a.scratch.dirs) > 0 {
+			needs.Removes = []string{os.TempDir()}
+		}
+		slices.Sort(writes)
+		needs.Writes = slices.Compact(writes)
+		enter(needs)
+		return nil
+	}
+}

@@ -1,0 +1,153 @@
+// Package permit decides which files a run may write and which addresses it may talk
+// to, since it often is root's. Everything that the user typed is permitted: the
+// program after -c, lines of the prompt, and every value of an option, a path or
+// an address in an event for example. The scripts that come with ppscript use
+// only these. Other names in a file or a library have to be allowed, with
+// --allow.
+package permit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/relay"
+	"ppscript/runtime/session"
+)
+
+// Permits lists the rights of a run beyond reading events and showing results.
+type Permits struct {
+	// Typed says that all of the program is the user's own words, or ours.
+	Typed func() bool
+	Given map[string]bool // values of options, addresses of events
+	Files []string        // of --allow write=
+	Peers []string        // of --allow net=
+	// Verbose tells also of files that the user named himself.
+	Verbose bool
+	Say     func(line string)
+	Used    []session.Use // what was permitted
+	said    map[string]bool
+}
+
+// ReadAllow reads the values of --allow.
+func ReadAllow(texts []string) (files, peers []string, err error) {
+	for _, text := range texts {
+		for part := range strings.SplitSeq(text, ",") {
+			what, value, _ := strings.Cut(part, "=")
+			switch {
+			case value == "":
+			case what == "write":
+				files = append(files, value)
+				continue
+			case what == "net":
+				peers = append(peers, value)
+				continue
+			}
+			return nil, nil, diag.Errorf(diag.Usage, "option", "--allow", "got %q, want write=DIR or net=ADDRESS", part).
+				WithHint("write --allow write=/var/tmp,net=192.0.2.7:9900")
+		}
+	}
+	return files, peers, nil
+}
+
+// Check implements session.Config.Permit.
+func (p *Permits) Check(u session.Use) error {
+	what, allowed := "write", p.Files
+	says := "writes " + u.Name
+	switch {
+	case u.Kind == session.Writes:
+	case u.Kind == session.Sends && relay.IsFile(u.Name), relay.IsDevice(u.Name):
+		says = "opens " + u.Name + " for writing"
+	case relay.IsFile(u.Name):
+		return nil // a recording, which is read
+	default:
+		what, allowed = "net", p.Peers
+		says = map[session.UseKind]string{
+			session.Sends: "sends events to ", session.Receives: "takes events from ",
+		}[u.Kind] + u.Name
+	}
+	byUser := p.Typed() || p.Given[u.Given]
+	if !byUser {
+		ok := false
+		for _, a := range allowed {
+			ok = ok || what == "net" && a == u.Name || what == "write" && within(u.Name, a)
+		}
+		if !ok {
+			return p.refuse(u, what)
+		}
+	}
+	p.Used = append(p.Used, u)
+	if (p.Verbose || !byUser) && !p.said[says] {
+		if p.said == nil {
+			p.said = map[string]bool{}
+		}
+		p.said[says] = true
+		p.Say(says)
+	}
+	return nil
+}
+
+func (p *Permits) refuse(u session.Use, what string) error {
+	value := u.Name
+	if what == "write" {
+		if dir, _, err := realPlace(u.Name); err == nil {
+			value = dir
+		} else if path, err := filepath.Abs(u.Name); err == nil {
+			value = filepath.Dir(path)
+		}
+	}
+	return diag.Errorf(diag.Usage, u.Kind.String(), u.Name,
+		"not allowed: the script names it, not the command line").
+		WithHint("if you trust the script: --allow %s=%s", what, value)
+}
+
+// realPlace is the directory in which a file is made or written, and its name
+// there, once links are followed as the kernel follows them: a link that is the
+// file itself, also one to a file that does not exist yet, and .. behind a link,
+// which is not the directory before it.
+func realPlace(path string) (dir, name string, err error) {
+	if !filepath.IsAbs(path) {
+		at, err := os.Getwd()
+		if err != nil {
+			return "", "", err
+		}
+		path = at + "/" + path
+	}
+	for range 40 { // as many links as the kernel follows
+		i := strings.LastIndexByte(path, '/')
+		// No Join or Abs: they take a/link/../b for a/b.
+		dir, name = path[:i+1], path[i+1:]
+		if name == "" || name == "." || name == ".." {
+			dir, err = filepath.EvalSymlinks(path)
+			return dir, "", err
+		}
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return "", "", err
+		}
+		to, err := os.Readlink(dir + "/" + name)
+		if err != nil {
+			return dir, name, nil
+		}
+		if path = to; !filepath.IsAbs(to) {
+			path = dir + "/" + to
+		}
+	}
+	return "", "", syscall.ELOOP
+}
+
+// within reports that a file to write lies below a directory, or is the one that
+// is named, once links are followed.
+func within(path, dir string) bool {
+	parent, name, err1 := realPlace(path)
+	dir, err2 := filepath.Abs(dir)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	rel, err := filepath.Rel(dir, filepath.Join(parent, name))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}

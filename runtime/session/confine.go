@@ -1,0 +1,34 @@
+package session
+
+import "ppscript/runtime/plan"
+
+// A Confinement is what a run still does after it has opened everything.
+type Confinement struct {
+	// Processes says that it looks into other processes: what they have mapped.
+	Processes bool
+	// Files says that it reads programs, for the names of functions.
+	Files bool
+	// Names says that it asks services of the machine, over sockets, for names.
+	Names bool
+	// Scratch says that it may put rows aside in temporary files.
+	Scratch bool
+}
+
+// confine tells that from now on the run only does what it says.
+func confine(r *run) error {
+	if r.cfg.Confine == nil {
+		return nil
+	}
+	c := Confinement{
+		Processes: r.plan.Mappings && r.env.rec.file == nil,
+		Files:     r.env.rec.file != nil || r.plan.HasStacks || r.plan.Mappings || r.env.cgroups.names != nil,
+		Names:     r.env.cgroups.names != nil,
+		Scratch:   plan.Has[*plan.DatabaseOp](r.plan),
+	}
+	for _, e := range r.plan.Events {
+		if p := e.Source.Probe; p != nil && p.Kind.OfFile() {
+			c.Files = true
+		}
+	}
+	return r.cfg.Confine(c)
+}
