@@ -29,7 +29,7 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 		if err != nil {
 			a.Say("the sandbox is not complete: " + err.Error())
 		}
-		if c.options.Verbose > 0 {
+		if c.options.Verbose > 1 {
 			a.Say("sandbox: " + walls.String())
 		}
 	}
@@ -37,7 +37,8 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 	for _, name := range senders {
 		needs.Network = needs.Network || len(inv.flags.texts(name)) > 0
 	}
-	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, func(name string) bool { return !relay.IsFile(name) }) {
+	foreign := func(name string) bool { return !relay.IsFile(name) }
+	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
 		early := needs
 		early.Processes, early.Network = true, true // what else it opens is not known yet
 		enter(early)

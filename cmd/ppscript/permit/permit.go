@@ -45,7 +45,8 @@ func ReadAllow(texts []string) (files, peers []string, err error) {
 				peers = append(peers, value)
 				continue
 			}
-			return nil, nil, diag.Errorf(diag.Usage, "option", "--allow", "got %q, want write=DIR or net=ADDRESS", part).
+			return nil, nil, diag.Errorf(diag.Usage, "option", "--allow",
+				"got %q, want write=DIR or net=ADDRESS", part).
 				WithHint("write --allow write=/var/tmp,net=192.0.2.7:9900")
 		}
 	}
