@@ -16,6 +16,20 @@ import (
 // senders are the options by which the run talks to other machines.
 var senders = []string{"otlp", "otlp-profiles", "pyroscope"}
 
+// enter puts up the walls. What could not be done is said, and the run goes on.
+func (a *app) enter(c *common, n sandbox.Needs) {
+	if c.noSandbox {
+		return
+	}
+	walls, err := sandbox.Enter(n)
+	if err != nil {
+		a.Say("the sandbox is not complete: " + err.Error())
+	}
+	if c.options.Verbose > 1 {
+		a.Say("sandbox: " + walls.String())
+	}
+}
+
 // confine makes cfg enter the sandbox; a recording is read inside it from its first byte on. What
 // could not be done is said.
 func (a *app) confine(inv *invocation, cfg *session.Config) {
@@ -23,15 +37,6 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 	if c.noSandbox {
 		a.Say("--no-sandbox: files of others are read with all rights of this program")
 		return
-	}
-	enter := func(n sandbox.Needs) {
-		walls, err := sandbox.Enter(n)
-		if err != nil {
-			a.Say("the sandbox is not complete: " + err.Error())
-		}
-		if c.options.Verbose > 1 {
-			a.Say("sandbox: " + walls.String())
-		}
 	}
 	needs := sandbox.Needs{Command: c.target.Workload != nil}
 	for _, name := range senders {
@@ -41,7 +46,7 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
 		early := needs
 		early.Processes, early.Network = true, true // what else it opens is not known yet
-		enter(early)
+		a.enter(c, early)
 	}
 	cfg.Confine = func(n session.Confinement) error {
 		needs.Processes, needs.Files = n.Processes, n.Files
@@ -69,7 +74,7 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 		}
 		slices.Sort(writes)
 		needs.Writes = slices.Compact(writes)
-		enter(needs)
+		a.enter(c, needs)
 		return nil
 	}
 }

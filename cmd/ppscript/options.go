@@ -170,7 +170,7 @@ func (c *common) outputOptions() []*flag {
 			help: "also print and send events of ppscript itself"},
 		{name: "strict", recorded: true, read: readFlag(&c.strict),
 			help: "exit with 4 if events were lost"},
-		{name: "no-sandbox", read: readFlag(&c.noSandbox),
+		{name: "no-sandbox", recorded: true, read: readFlag(&c.noSandbox),
 			help: "keep all rights while events flow; else those that the run does not need are given up (docs/security.md)"},
 		{name: "usage-self", metavar: "TIME", read: readTime(&o.Cost.UsageSelf, time.Millisecond),
 			help: "report what ppscript costs every TIME (bare numbers are ms)"},

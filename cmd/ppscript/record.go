@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/sandbox"
 	"ppscript/runtime/session"
 	"ppscript/runtime/workload"
 
@@ -160,6 +162,8 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		return w.blame(err)
 	}
 	rest()
+	a.enter(c, sandbox.Needs{Writes: []string{filepath.Dir(c.output)}, Processes: true,
+		Command: c.target.Workload != nil})
 	w.at(session.Observing)
 	err = r.Loop(ctx)
 	w.at("end the recording " + c.output)

@@ -101,7 +101,13 @@ func Begin() error {
 	if want == now {
 		return nil
 	}
-	return setAll(want)
+	err = setAll(want)
+	if errors.Is(err, syscall.ENOTSUP) {
+		e := diag.Errorf(diag.Run, "start", program(),
+			"it has capabilities, and was built with cgo, whose threads cannot be made to give them up")
+		return e.WithHint("build it with CGO_ENABLED=0, as make does")
+	}
+	return err
 }
 
 // setAll changes all threads: the runtime has started several by now, and each has credentials of
@@ -112,15 +118,10 @@ func setAll(want state) error {
 		uintptr(unsafe.Pointer(&data[0])), 0)
 	runtime.KeepAlive(header)
 	runtime.KeepAlive(data)
-	switch errno {
-	case 0:
-		return nil
-	case syscall.ENOTSUP:
-		e := diag.Errorf(diag.Run, "start", program(),
-			"it has capabilities, and was built with cgo, whose threads cannot be made to give them up")
-		return e.WithHint("build it with CGO_ENABLED=0, as make does")
+	if errno != 0 {
+		return fmt.Errorf("drop capabilities: %w", errno)
 	}
-	return fmt.Errorf("drop capabilities: %w", errno)
+	return nil
 }
 
 // Raise calls f with the capabilities of s, as far as the program has them, on

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -75,6 +76,8 @@ func (w Walls) String() string {
 // Enter gives up all that n does not say, for the whole process and for good. What the kernel
 // lacks is left out, and told by Walls.
 func Enter(n Needs) (w Walls, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := noNewPrivileges(); err != nil {
 		return w, err
 	}
@@ -90,19 +93,24 @@ func Enter(n Needs) (w Walls, err error) {
 	if len(n.Writes) > 0 {
 		keep |= 1 << unix.CAP_DAC_OVERRIDE
 	}
-	if err := privilege.Keep(keep); err != nil {
+	if err = privilege.Keep(keep); err != nil && !errors.Is(err, syscall.ENOTSUP) {
 		return w, err
 	}
-	w.Capabilities = true
+	w.Capabilities = err == nil
 	if w.Seccomp, err = n.filter(); err != nil {
 		return w, err
 	}
 	return w, nil
 }
 
-// noNewPrivileges has nothing that this process could start get more than it has.
+// noNewPrivileges has nothing that this process could start get more than it has. A program
+// that was built with cgo cannot change all its threads: there the filter of system calls sets
+// it, with its own, for all.
 func noNewPrivileges() error {
 	_, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
+	if errno == syscall.ENOTSUP {
+		return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	}
 	if errno != 0 {
 		return fmt.Errorf("set no_new_privs: %w", errno)
 	}
