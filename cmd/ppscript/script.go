@@ -139,6 +139,9 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err := permitOptions(inv, cfg.Permit); err != nil {
 		return err
 	}
+	if err := a.libs.close(); err != nil { // all scripts are loaded
+		return err
+	}
 	a.confine(inv, &cfg)
 	w.at("open the output " + c.output)
 	out, err := openOutput(ctx, c.output, a.Stdout)
