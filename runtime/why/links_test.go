@@ -98,3 +98,32 @@ func TestNeedsAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestFactsAreAskedOnce has names, processes and cgroups asked for once for each thread.
+func TestFactsAreAskedOnce(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20
+		0 0 a exit read
+		5 0 a throttle 0xc0
+		6 0 a run b
+		8 0 b exit read
+		10 0 b unthrottle 0xc0
+		12 0 b wake a 0
+		20 0 b run a
+		25 0 a enter read`)
+	tasks, cgroups := map[int32]int{}, map[int32]int{}
+	x := why.New(why.Config{
+		Task:   func(tid int32) (int32, string) { tasks[tid]++; return 0, "" },
+		Cgroup: func(tid int32) string { cgroups[tid]++; return "/lid" },
+	})
+	got := x.Explain(why.Span{From: 0, To: 25000, TID: 11}, why.History{Events: h.events()})
+	whole(t, got)
+	if l := got.Parts[1].Path[0]; l.Kind != result.WhyQuota || l.What != "/lid" {
+		t.Errorf("got %v, want the quota of /lid", l)
+	}
+	for _, n := range []int{tasks[11], tasks[20], cgroups[11], cgroups[20]} {
+		if n > 1 {
+			t.Errorf("asked: got %v and %v, want once for each thread", tasks, cgroups)
+		}
+	}
+}

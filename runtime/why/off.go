@@ -225,11 +225,7 @@ func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) 
 			}
 		}
 		if end > from {
-			name := ""
-			if x.cfg.Cgroup != nil {
-				name = x.cfg.Cgroup(r.tid)
-			}
-			return max(r.at, from), end, name, true
+			return max(r.at, from), end, x.cgroup(r.tid), true
 		}
 	}
 	return 0, 0, "", false
@@ -242,9 +238,9 @@ func (x *Explainer) held(t *thread, s *stay, r *record, cpu int32) bool {
 		i := t.before(s.out)
 		return i >= 0 && x.recs[t.list[i].rec].kind == kThrottle && x.recs[t.list[i].rec].at == r.at
 	}
-	if r.cpu != cpu || x.cfg.Cgroup == nil {
+	if r.cpu != cpu {
 		return false
 	}
-	mine, its := x.cfg.Cgroup(t.tid), x.cfg.Cgroup(r.tid)
-	return mine != "" && mine == its
+	mine := x.cgroup(t.tid)
+	return mine != "" && mine == x.cgroup(r.tid)
 }

@@ -38,23 +38,35 @@ func (x *Explainer) tell(s Span) *result.WhySpan {
 	return told
 }
 
-// task names a thread.
+// task names a thread. Config.Task is asked once for each history: it may read files.
 func (x *Explainer) task(tid int32) result.WhyTask {
-	k := result.WhyTask{TID: tid}
-	if t := x.threads[tid]; t != nil {
-		k.PID, k.Comm = t.pid, x.names.texts[t.name]
+	if tid <= 0 {
+		return result.WhyTask{TID: tid}
 	}
-	if (k.PID <= 0 || k.Comm == "") && x.cfg.Task != nil {
+	t := x.thread(tid)
+	if !t.asked && (t.pid <= 0 || t.name == 0) && x.cfg.Task != nil {
+		t.asked = true
 		pid, comm := x.cfg.Task(tid)
-		if k.PID <= 0 {
-			k.PID = pid
+		if t.pid <= 0 {
+			t.pid = pid
 		}
-		if k.Comm == "" {
-			k.Comm = comm
+		if t.name == 0 {
+			t.name = x.names.of(comm)
 		}
 	}
-	k.PID = max(k.PID, 0)
-	return k
+	return result.WhyTask{TID: tid, PID: max(t.pid, 0), Comm: x.names.texts[t.name]}
+}
+
+// cgroup is the cgroup of a thread, which is asked once as well.
+func (x *Explainer) cgroup(tid int32) string {
+	if x.cfg.Cgroup == nil {
+		return ""
+	}
+	t := x.thread(tid)
+	if t.cgroup == 0 {
+		t.cgroup = x.names.of(x.cfg.Cgroup(tid)) + 1
+	}
+	return x.names.texts[t.cgroup-1]
 }
 
 // emit makes [from, to) a part whose cause is the link at the end of the path. It makes no
