@@ -55,6 +55,11 @@ func (o *grouper) feed(f *feed) {
 		o.walk.Leave(o.hash, stackOf(o.eval.hook.Event, f.keys[i]), failed)
 	}
 	o.eval.keys(o.key, t.Cols, f.keys)
+	var none int16
+	if len(o.unit.Other) > 0 {
+		none = c.Alloc(8)
+		c.Zero(none, 8)
+	}
 	// The generation that counts now; it must not change under way.
 	if len(o.unit.Rows) > 1 {
 		o.generation = c.Alloc(8)
@@ -63,14 +68,21 @@ func (o *grouper) feed(f *feed) {
 		c.Emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 		c.Store(o.generation, asm.R1)
 		c.IfImm(asm.JNE, asm.R1, 0, second)
-		o.row(0, found, full)
-		c.GoTo(full)
+		first := c.Label()
+		o.row(0, found, first)
+		c.Place(first)
+		o.other(0, none, found)
+		c.GoTo(end)
 		c.Place(second)
 		o.row(1, found, full)
+		c.Place(full)
+		o.other(1, none, found)
 	} else {
 		o.row(0, found, full)
+		c.Place(full)
+		o.other(0, none, found)
 	}
-	c.GoTo(full)
+	c.GoTo(end)
 	c.Place(found)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	o.hit()
@@ -82,11 +94,17 @@ func (o *grouper) feed(f *feed) {
 	c.GoTo(end)
 	c.Place(failed)
 	o.count(t.StatErrors())
-	c.GoTo(end)
-	c.Place(full)
-	o.count(t.StatEvicted())
 	c.Place(end)
 	c.Stack = mark
+}
+
+// other jumps to found with the row of all keys for which there is no room in R0: the event
+// is evicted, and in that row. none is a place with the number 0.
+func (o *grouper) other(n int, none int16, found label) {
+	o.count(o.unit.Table.StatEvicted())
+	if none != 0 {
+		o.code.Look(o.unit.Other[n], none, found)
+	}
 }
 
 // row finds or makes the row of a key, and jumps to found with it in R0. If part

@@ -111,6 +111,7 @@ type Unit struct {
 	Table   *Table
 	Program int
 	Rows    []MapID // by generation
+	Other   []MapID // of keys for which there is no room; none of a table without keys
 	Spare   []MapID
 	Slots   []MapID
 	Sketch  []MapID

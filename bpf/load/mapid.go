@@ -23,6 +23,7 @@ const (
 	RowsMap                       // by program, table and generation: rows by key
 	SpareMap                      // likewise: where rows are made for which the kernel has no memory at hand
 	SlotsMap                      // likewise: rows whose keys came first to their slots
+	OtherMap                      // likewise: by CPU, the row of keys for which there is no room
 	SketchMap                     // likewise: the buckets of quantiles
 	WaitMap                       // by join: the events that wait for a partner
 	DepthMap                      // by join of calls: u64, how many wait, by key
@@ -66,6 +67,7 @@ var mapNames = [...]string{
 	RowsMap:        "rows",
 	SpareMap:       "spare",
 	SlotsMap:       "slots",
+	OtherMap:       "other",
 	SketchMap:      "dist",
 	WaitMap:        "wait",
 	DepthMap:       "depth",

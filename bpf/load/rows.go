@@ -153,6 +153,12 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			return err
 		}
 	}
+	if len(u.Other) > 0 {
+		other := func(_ []byte, values []uint64) { each(nil, values) }
+		if err := r.slots(u.Other[n], words, other); err != nil {
+			return err
+		}
+	}
 	if len(u.Spare) > 0 {
 		if err := r.words(u.Spare[n]).drain(each); err != nil {
 			return err
@@ -194,10 +200,13 @@ func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64))
 	return nil
 }
 
-// partial decodes the value of a row.
+// partial decodes the value of a row; that of other keys has no key.
 func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
-	p := &agg.Partial{Key: t.pack(key, stacks), First: event.Time(v[FirstAt/8]), Hits: v[HitsAt/8],
+	p := &agg.Partial{First: event.Time(v[FirstAt/8]), Hits: v[HitsAt/8],
 		Measures: make([]agg.Measure, len(t.Spec.Args))}
+	if p.Other = key == nil && len(t.Cols) > 0; !p.Other {
+		p.Key = t.pack(key, stacks)
+	}
 	word := func(at int) int64 {
 		if at < 0 {
 			return 0

@@ -16,6 +16,9 @@ func Unit(h *features.Host, t *load.Table, program, generations int) *load.Unit 
 	u := &load.Unit{Table: t, Program: program}
 	for n := range generations {
 		u.Rows = append(u.Rows, load.RowsMap.Of(program, t.Index, n))
+		if len(t.Cols) > 0 {
+			u.Other = append(u.Other, load.OtherMap.Of(program, t.Index, n))
+		}
 		if h.Grows {
 			u.Spare = append(u.Spare, load.SpareMap.Of(program, t.Index, n))
 		}
@@ -44,6 +47,10 @@ func Units(h *features.Host, units []*load.Unit, define func(load.MapID, *ebpf.M
 			}
 			define(name, &ebpf.MapSpec{Type: ebpf.PerCPUHash, KeySize: uint32(u.Table.KeyLen),
 				ValueSize: uint32(u.Table.Value.Size), MaxEntries: uint32(limit)})
+		}
+		for _, name := range u.Other {
+			define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+				ValueSize: uint32(u.Table.Value.Size), MaxEntries: 1})
 		}
 		for _, name := range u.Slots {
 			define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,

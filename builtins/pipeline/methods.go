@@ -126,7 +126,7 @@ func by() *b.Builtin {
 		Errors:  runtimeE,
 		Source:  computed,
 		Cost: perEvent +
-			"; 60 to 200 bytes for each key; at most a million keys, further ones are counted as evicted",
+			"; 60 to 200 bytes for each key; at most a million keys (--max-rows), further ones are counted as evicted, and are in one row, __other__, so that totals stay right",
 		Examples: []b.Example{
 			{Code: sw + `s.by("prev_comm", cpu = "cpu").count()`, Output: "<table of prev_comm, cpu, count>"},
 		},

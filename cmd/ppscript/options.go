@@ -92,6 +92,8 @@ func (c *common) runOptions() []*flag {
 			help: "size of each ring in pages of 4 KiB, a power of two; where programs of the kernel keep what happens, for --detail of slow pairs, also how much of it each CPU keeps (else 8 MiB, 64 MiB together)"},
 		{name: "watermark", metavar: "PERCENT", deflt: "50", recorded: true, read: readWatermark(&o.Reading.Watermark),
 			help: "read rings when they are that full"},
+		{name: "max-rows", metavar: "COUNT", deflt: "a million; 131072 where programs count", read: readCount(&o.Limits.Rows, 1, "write --max-rows 10000"),
+			help: "rows of a table at most; what has further keys is evicted into one row, __other__, so that totals stay right"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),
 			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
 		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.Cost.EvalCPUs),

@@ -138,4 +138,5 @@ type partialState interface{ AddPartial(p *Partial, arg int) }
 type Workspace struct {
 	pack    []byte // where a value is packed that is looked up
 	evicted uint64 // values that a bound kept out
+	one     [1]*event.Event
 }

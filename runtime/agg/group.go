@@ -32,6 +32,9 @@ type Group struct {
 	slots  []int
 	stride int
 
+	// rest is all events whose keys found no room, as one row; nil if there are none.
+	rest *Group
+
 	work   Workspace
 	frame  expr.Frame
 	errs   flow.Errors
@@ -44,8 +47,8 @@ type Spec struct {
 	Aggs []Agg
 	// Args are the distinct arguments; Agg.Arg indexes them.
 	Args []Arg
-	// Limit bounds the rows; events of further keys are counted as evicted.
-	// 0 is key.DefaultLimit.
+	// Limit bounds the rows; events of further keys are counted as evicted, and are in the
+	// row of Group.Other. 0 is key.DefaultLimit.
 	Limit int
 }
 
@@ -68,6 +71,9 @@ type row struct {
 func New(s Spec) *Group {
 	g := &Group{spec: s}
 	g.spec.Args = append([]Arg(nil), s.Args...)
+	for i := range g.spec.Args {
+		g.spec.Args[i].slots = nil
+	}
 	for i := range g.spec.Aggs {
 		a := &g.spec.Aggs[i]
 		slot := -1
@@ -123,11 +129,33 @@ func (g *Group) Events(evs []*event.Event) {
 			continue
 		}
 		if r == key.None {
-			g.work.evicted++
+			g.overflow(e)
 			continue
 		}
 		g.update(e, r)
 	}
+}
+
+// overflow counts an event whose key finds no room.
+//
+// Slow path: the table is full.
+func (g *Group) overflow(e *event.Event) {
+	g.work.evicted++
+	rest := g.others()
+	rest.work.one[0] = e
+	rest.Events(rest.work.one[:])
+	rest.work.one[0] = nil
+	if g.errs.First == nil {
+		g.errs.First = rest.errs.First
+	}
+}
+
+// others is the Group of events whose keys found no room.
+func (g *Group) others() *Group {
+	if g.rest == nil {
+		g.rest = New(Spec{Aggs: g.spec.Aggs, Args: g.spec.Args})
+	}
+	return g.rest
 }
 
 func (a *Arg) plainCount() bool {
@@ -146,7 +174,7 @@ func (g *Group) countInts(p *expr.Program, evs []*event.Event) {
 		if fresh {
 			g.fresh(r, e)
 		} else if r == key.None {
-			g.work.evicted++
+			g.overflow(e)
 			continue
 		}
 		g.measures[r].N++
@@ -255,7 +283,7 @@ func (g *Group) countPacked(evs []*event.Event) {
 		if fresh {
 			g.fresh(r, e)
 		} else if r == key.None {
-			g.work.evicted++
+			g.overflow(e)
 			continue
 		}
 		g.measures[r].N++

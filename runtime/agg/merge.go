@@ -28,6 +28,9 @@ func (g *Group) Merge(o *Group) {
 	if g.errs.N += o.errs.N; g.errs.First == nil {
 		g.errs.First = o.errs.First
 	}
+	if o.rest != nil {
+		g.others().Merge(o.rest)
+	}
 	switch {
 	case o.ints != nil:
 		keys := make([]int64, len(o.rows))
@@ -53,6 +56,8 @@ func (g *Group) mergeRow(o *Group, from, to int32, fresh bool) {
 		for i := range o.measures[int(from)*n : int(from)*n+min(n, 1)] {
 			g.work.evicted += o.measures[int(from)*n+i].N
 		}
+		rest := g.others()
+		rest.mergeRow(o, from, 0, len(rest.rows) == 0)
 		return
 	}
 	if fresh {

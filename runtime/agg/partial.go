@@ -11,7 +11,9 @@ import (
 // A Partial is a part of one row that somebody else counted: the kernel, on
 // one CPU. Partials of one key add up.
 type Partial struct {
-	Key      []byte // as key.Append packs the columns
+	Key []byte // as key.Append packs the columns
+	// Other says that it is of all keys that found no room there.
+	Other    bool
 	First    event.Time
 	Hits     uint64    // events of the row
 	Measures []Measure // one for each of Spec.Args
@@ -89,6 +91,9 @@ func (g *Group) AddPartial(p *Partial) {
 	var r int32
 	var fresh bool
 	switch {
+	case p.Other && (g.ints != nil || g.texts != nil): // who counted it says that it is evicted
+		g.others().AddPartial(p)
+		return
 	case g.ints != nil:
 		r, fresh = g.ints.Insert(int64(binary.LittleEndian.Uint64(p.Key)))
 	case g.texts != nil:
@@ -98,6 +103,7 @@ func (g *Group) AddPartial(p *Partial) {
 	}
 	if r == key.None {
 		g.work.evicted += p.Hits
+		g.others().AddPartial(p)
 		return
 	}
 	if fresh {

@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"slices"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/key"
@@ -27,6 +29,18 @@ func (g *Group) Rows() [][]event.Value {
 		}
 	}
 	return rows
+}
+
+// OtherKey stands for the keys of events that found no room in a table.
+const OtherKey = "__other__"
+
+// Other is the row of the events whose keys found no room, with OtherKey for each key; nil
+// if all found room. Sums over the rows and this one are those over all events.
+func (g *Group) Other() []event.Value {
+	if g.rest == nil || len(g.rest.rows) == 0 {
+		return nil
+	}
+	return append(slices.Repeat([]event.Value{event.StrOf(OtherKey)}, len(g.spec.Keys)), g.rest.Rows()[0]...)
 }
 
 // keys appends the key columns to rows.
@@ -65,7 +79,11 @@ func (g *Group) cell(r, i int) event.Value {
 
 // Loss returns the losses of the result.
 func (g *Group) Loss() event.Loss {
-	return event.Loss{Errors: g.errs.N, Evicted: g.work.evicted}
+	l := event.Loss{Errors: g.errs.N, Evicted: g.work.evicted}
+	if g.rest != nil { // arguments that failed, and what its aggregators kept out
+		l.Add(g.rest.Loss())
+	}
+	return l
 }
 
 // Errors returns the failed evaluations.
@@ -90,4 +108,7 @@ func (g *Group) Reset() {
 	g.rows, g.measures, g.states = g.rows[:0], g.measures[:0], g.states[:0]
 	g.errs.N, g.events = 0, 0 // the first error stays, to be told at the end
 	g.work.evicted = 0
+	if g.rest != nil {
+		g.rest.Reset()
+	}
 }

@@ -26,6 +26,8 @@ type Env struct {
 	// Interpret leaves script functions to the interpreter, where they could
 	// be compiled.
 	Interpret bool
+	// MaxRows bounds the rows of tables; 0 is the default.
+	MaxRows int
 	// Raw shows fields of the kernel as numbers, also where they have names.
 	Raw bool
 	// KernelEnv decides about the kernel; the zero KernelEnv is against it.

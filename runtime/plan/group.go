@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,7 +80,7 @@ func (g *Group) build(b *builder) error {
 		return err
 	}
 	t := &TableOp{Spec: g, Hist: -1, Name: b.names.next("table")}
-	spec := agg.Spec{Limit: g.Limit}
+	spec := agg.Spec{Limit: cmp.Or(g.Limit, b.env.MaxRows)}
 	for _, v := range g.By {
 		fn, err := b.keyFn(v.Fn, brs)
 		if err != nil {

@@ -310,7 +310,7 @@ func (in *Instance) Group(spec *agg.Spec) *agg.Group {
 // one. It returns false, and counts an error, if the key cannot be computed.
 func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
 	keys := in.keys[of]
-	if keys == nil {
+	if keys == nil || p.Other {
 		return true
 	}
 	own, ok := keys.Key(p.Key)

@@ -14,6 +14,7 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	m.Title = view.Title(m.Title, &m)
 	table := &result.Table{
 		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.whole(t.Group.Rows()), Layout: v.Layout,
+		Other: t.Group.Other(),
 	}
 	if m.Keep {
 		t.spread(table)

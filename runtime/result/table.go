@@ -24,6 +24,10 @@ type Table struct {
 	Rest [][]event.Value
 	// Total is the label of a row with sums over the others; "" if there is none.
 	Total string
+	// Other is the row of all keys that found no room in the table: the last one, whatever
+	// rows are sorted by and how many are kept. Nil if there is none. View.Table moves it
+	// to Rows.
+	Other []event.Value
 	// Spreads are the distributions that the quantiles of the table tell about, by the
 	// same keys, if Keep asks for them.
 	Spreads []*Histogram
@@ -180,6 +184,9 @@ func (t *Table) AppendColumn(c Column, fn func(row []event.Value) (event.Value, 
 	for i, row := range t.Rows {
 		// Rows may lie behind each other in one array: never append in place.
 		t.Rows[i] = append(slices.Clip(row), cells[i])
+	}
+	if t.Other != nil {
+		t.Other = append(slices.Clip(t.Other), event.Value{}) // fn knows what it does with keys
 	}
 	t.Columns = append(slices.Clip(t.Columns), c)
 	return nil

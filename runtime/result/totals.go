@@ -12,6 +12,9 @@ func (t *Table) AddTotals(label string) {
 		for _, row := range t.Rows {
 			sums[i] = plus(sums[i], row[i])
 		}
+		if i < len(t.Other) {
+			sums[i] = plus(sums[i], t.Other[i])
+		}
 	}
 	if len(sums) > 0 {
 		sums[0], t.Total = event.StrOf(label), label

@@ -66,6 +66,7 @@ func (w *env) env(cfg *Config) plan.Env {
 		ByThread:      cfg.Target.ByThread(),
 		Interpret:     cfg.Options.Reading.Interpret,
 		Raw:           cfg.Options.Show.Raw,
+		MaxRows:       int(min(cfg.Options.Limits.Rows, 1<<24)),
 		Note:          func(err error) { w.msgs.sayOnce(err.Error()) },
 		KernelEnv:     w.kernelEnv(),
 	}

@@ -40,6 +40,7 @@ type Recording struct {
 type Limits struct {
 	Duration time.Duration // 0: no limit
 	ExitN    uint64        // that many samples; 0: no limit
+	Rows     uint64        // of a table, for each interval; 0 is the default
 	// SamplingLimit ends the run when a CPU, or thread, sends more events a second;
 	// 0 is no limit. With Cost.EvalCPUs or Cost.EvalPIDs it is about those.
 	SamplingLimit uint64

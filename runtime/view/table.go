@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
@@ -54,7 +55,37 @@ func (v *View) Table(t *result.Table, shows []Show) error {
 	if err := v.sort(t, sorts); err != nil {
 		return err
 	}
-	return v.dress(t, shows)
+	if err := v.dress(t, shows); err != nil {
+		return err
+	}
+	v.others(t)
+	return nil
+}
+
+// others brings the row of the keys that found no room behind the others, in front of their
+// sums. Lines that a script makes of rows leave it out: they are about keys.
+func (v *View) others(t *result.Table) {
+	other := t.Other
+	t.Other = nil
+	if other == nil || v.Row != nil || v.Pack != nil || v.OnlyIf != "" && len(t.Rows) == 0 {
+		return
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if text := c.Text; text != nil {
+			c.Text = func(cell event.Value) string {
+				if cell.Kind == event.None || cell.Kind == event.StrValue && cell.String() == agg.OtherKey {
+					return cell.String()
+				}
+				return text(cell)
+			}
+		}
+	}
+	at := len(t.Rows)
+	if t.Total != "" {
+		at--
+	}
+	t.Rows = slices.Insert(t.Rows, at, other)
 }
 
 // sort orders by the first of the sorts, rows that are equal there by the
@@ -218,7 +249,13 @@ func (v *View) arrange(t *result.Table) {
 		columns = append(columns, t.Columns[i])
 	}
 	t.Columns = columns
-	for _, rows := range [][][]event.Value{t.Rows, t.Rest} {
+	all := [][][]event.Value{t.Rows, t.Rest}
+	if t.Other != nil {
+		other := [][]event.Value{t.Other}
+		defer func() { t.Other = other[0] }()
+		all = append(all, other)
+	}
+	for _, rows := range all {
 		for r, row := range rows {
 			short := make([]event.Value, len(keep))
 			for at, i := range keep {

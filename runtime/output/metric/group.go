@@ -130,7 +130,9 @@ func (g *group) labelled(labels []string) int {
 	if at, ok := g.rows[key]; ok {
 		return at
 	}
-	if own := len(g.values) - min(g.other, 1); own >= g.script.store.Limit && len(labels) > 0 {
+	// The row of a table's keys that found no room is that of labels that find none.
+	others := !slices.ContainsFunc(labels, func(s string) bool { return s != Other })
+	if own := len(g.values) - min(g.other, 1); (others || own >= g.script.store.Limit) && len(labels) > 0 {
 		if g.other == 0 {
 			g.values = append(g.values, slices.Repeat([]string{Other}, len(labels)))
 			g.other = len(g.values)

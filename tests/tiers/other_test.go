@@ -1,0 +1,84 @@
+package tiers
+
+import (
+	"fmt"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// few has tables with more keys than rows: numbers, texts, both, what is computed when rows
+// are read, pairs with distributions; and none, whose sums are those of all events.
+const few = `
+enter = tracepoint("raw_syscalls:sys_enter")
+exit = tracepoint("raw_syscalls:sys_exit")
+
+def main(o):
+    n = agg.count()
+    calls = join([enter], [exit], key = "tid")
+    return [
+        enter.agg(n = n, sum = agg.sum("id"), most = agg.max("id")),
+        enter.by("id").agg(n = n, sum = agg.sum("id"), most = agg.max("id")),
+        enter.by(lambda e: str(e.id)).agg(n = n, sum = agg.sum("id"), most = agg.max("id")),
+        enter.by("_comm", "id").agg(n = n, sum = agg.sum("id"), most = agg.max("id")),
+        enter.by(name = lambda e: syscall_name(e.id)).agg(n = n, sum = agg.sum("id"), most = agg.max("id")),
+        calls.by("start.id").agg(n = n, sum = agg.sum("start.id"), most = agg.max("start.id"), p99 = agg.quantile("delay", 0.99)),
+    ]
+`
+
+// However few rows a table may have, its sums are those of all events, in both tiers: what
+// has no row of its own is in one, and is evicted.
+func TestOtherRowKeepsTotals(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	l := testkit.StartTarget(t, "-getppid", "2000", "-sleep", "20", "-fail", "30", "-copy", "10")
+	l.OnOneCPU()
+	tracers := map[string]*testkit.Process{
+		"bpf":           run(t, l, "bpf", few, "--max-rows", "2"),
+		"perf":          run(t, l, "perf", few, "--max-rows", "2"),
+		"bpf, in parts": run(t, l, "bpf", few, "--max-rows", "2", "-i", "50"),
+	}
+	l.Do()
+	l.Do()
+	for name, p := range tracers {
+		n, sum, most := map[string]int64{}, map[string]int64{}, map[string]int64{}
+		for _, table := range testkit.Tables(t, p.Stop().Want(t, 0).Stdout) {
+			var other int64
+			for i, r := range table.Rows {
+				if r.Int(t, "n") == 0 {
+					continue // nothing happened
+				}
+				n[table.Name] += r.Int(t, "n")
+				sum[table.Name] += r.Int(t, "sum")
+				most[table.Name] = max(most[table.Name], r.Int(t, "most"))
+				for _, cell := range r {
+					if cell == "__other__" {
+						other = r.Int(t, "n")
+						if i != len(table.Rows)-1 {
+							t.Errorf("%s: %s: row %d of %d has the other keys", name, table.Name, i,
+								len(table.Rows))
+						}
+					}
+				}
+			}
+			if evicted := table.Loss["evicted"]; other != evicted || len(table.Rows) > 3 {
+				t.Errorf("%s: %s: got %d rows, %d events of other keys, %d evicted", name, table.Name,
+					len(table.Rows), other, evicted)
+			}
+		}
+		whole := fmt.Sprint(n["table"], sum["table"], most["table"])
+		if len(n) != 6 || n["table"] < 4000 {
+			t.Errorf("%s: got %v", name, n)
+		}
+		for table := range n {
+			// A pair ends a little later than its start is counted: those of the begin and
+			// the end of the run are half.
+			if table == "table6" && n["table"]-n[table] <= 8 {
+				continue
+			}
+			if got := fmt.Sprint(n[table], sum[table], most[table]); got != whole {
+				t.Errorf("%s: %s: got %s in all rows, want %s", name, table, got, whole)
+			}
+		}
+	}
+	l.End()
+}
