@@ -150,6 +150,8 @@ class Stream:
         """Shows who calls whom, and how long it takes: a tree of nested pairs."""
     def fold(self, key: Union[str, Callable], state: dict, step: Callable, *, flush: Optional[Callable] = None, begin: Optional[str] = None, limit: Optional[int] = None, name: Optional[str] = None) -> Stream:
         """Runs a state machine for each key, and makes a stream of what it emits."""
+    def at(self, key: Any) -> Any:
+        """Asks for the state that a fold has for a key, at this moment; only in the functions of another fold."""
     def silences(self, key: Union[str, Callable], *, than: Union[Duration, str], top: Optional[int] = 0, limit: Optional[int] = None) -> Any:
         """Lists when something that had events had none for long: threads, devices, connections."""
     def batches(self, fn: Callable) -> Any:

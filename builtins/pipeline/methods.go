@@ -30,7 +30,7 @@ func Builtins() []*b.Builtin {
 		where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(),
 		merge(), joinStages(), spans(), keyOf(), role(), untraced(), trigger(),
 		latency(), slow(), during(), detailOf(), unpaired(), paired(), calls(),
-		fold(), silences(), emit(), batches(), sqlQuery(),
+		fold(), at(), silences(), emit(), batches(), sqlQuery(),
 	}
 	list = append(list, sourceAttributes()...)
 	list = append(list, stackBuiltins()...)

@@ -47,6 +47,9 @@ type Frame struct {
 	// Emit receives the records that a fold makes. Args are valid during
 	// the call.
 	Emit func(f *Frame, id int, args []Arg)
+	// Asked is the state that another fold has for a key; false if it is not known. nil
+	// knows none.
+	Asked func(of any, key Arg) (numbers []int64, texts [][]byte, ok bool)
 	// Out is where printf writes; nil discards.
 	Out io.Writer
 

@@ -36,6 +36,8 @@ type Spec struct {
 	// state began: the event that changes it is kept, and is the Start of all
 	// events emitted from then on, whose End is the event at hand.
 	Begin int
+	// Asked is the state that another fold has for a key, for functions that ask.
+	Asked func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
 	// Opens are told of states that have begun, if Begin is not 0.
 	Opens []flow.Opens
 	// Limit bounds the keys; 0 is key.DefaultLimit.
@@ -56,6 +58,7 @@ type Fold struct {
 
 	frame expr.Frame
 	asked expr.Frame // of subject: the other is at work then
+	initials
 	out   emitted
 	errs  flow.Errors
 	stats Stats
@@ -130,7 +133,10 @@ func New(s Spec, next flow.Sink) *Fold {
 		f.keys.texts = key.NewTexts(f.keys.limit)
 	}
 	f.out.init(s.Out, s.Stacks)
-	f.frame.Emit = f.out.emit
+	f.frame.Emit, f.frame.Asked = f.out.emit, s.Asked
+	for _, t := range s.Texts {
+		f.texts = append(f.texts, []byte(t))
+	}
 	if s.Subject && f.keys.ints != nil {
 		f.out.subject = f.subject
 	}
@@ -460,26 +466,6 @@ func (f *Fold) keyOf(r int32) event.Value {
 	}
 	v, _ := key.Take(f.keys.texts.Key(r), p)
 	return v
-}
-
-// Numbers calls fn for each number in the states.
-func (f *Fold) Numbers(fn func(v int64)) {
-	for at := 0; at < len(f.state.rows); at += f.state.stride {
-		if f.state.rows[at+rowMeta] == 0 {
-			continue
-		}
-		for _, v := range f.state.rows[at+rowHead : at+f.state.stride] {
-			fn(v)
-		}
-	}
-}
-
-// Len is the number of keys that have a state.
-func (f *Fold) Len() int {
-	if f.keys.ints != nil {
-		return f.keys.ints.Len()
-	}
-	return f.keys.texts.Len()
 }
 
 // Stats returns the counters since the last call of Loss.

@@ -24,6 +24,8 @@ type Machine struct {
 	step  *stepFunc
 	flush *stepFunc // nil: none
 	emits []event.Field
+	// silent says that it need not emit: others ask for its states.
+	silent bool
 }
 
 // A stateVar is one member of the state.
@@ -193,7 +195,7 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	if err := joined(in.errs); err != nil {
 		return err
 	}
-	if m.emits == nil {
+	if m.emits == nil && !m.silent {
 		fn := m.step.fn.(*starlark.Function)
 		return m.host.At(fn.Position(), diag.Errorf(diag.Run, "fold", fn.Name(), "emits nothing").
 			WithHint("call emit(name = value) where there is something to tell"))

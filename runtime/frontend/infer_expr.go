@@ -144,7 +144,12 @@ func (s *scan) ident(id *syntax.Ident) role {
 	return role{}
 }
 
-func (s *scan) dot(e *syntax.DotExpr) role { return s.attr(e, s.expr(e.X)) }
+func (s *scan) dot(e *syntax.DotExpr) role {
+	if m, key := askedMember(s.m.host, s.fn, e); m != nil {
+		return s.askRole(e, m, key)
+	}
+	return s.attr(e, s.expr(e.X))
+}
 
 // attr is an attribute of x, which e is.
 func (s *scan) attr(e *syntax.DotExpr, x role) role {

@@ -129,6 +129,9 @@ func (s *scopeOf) ident(id *syntax.Ident) val {
 }
 
 func (s *scopeOf) dot(e *syntax.DotExpr) val {
+	if m, key := askedMember(s.host, s.fn, e); m != nil {
+		return s.ask(e, m, key)
+	}
 	x := s.place(e.X)
 	name := e.Name.Name
 	if d := s.kernelOf(e.Dot, x); d != nil {

@@ -18,7 +18,7 @@ func Append(dst []byte, p *expr.Program, f *expr.Frame) []byte {
 	case p.Type.Numeric():
 		return binary.LittleEndian.AppendUint64(dst, uint64(p.Int(f)))
 	case p.Type.Kind == expr.Str:
-		return appendText(dst, p.Str(f))
+		return AppendText(dst, p.Str(f))
 	case p.Elems != nil:
 		for _, m := range p.Elems {
 			dst = Append(dst, m, f)
@@ -37,9 +37,7 @@ func ValueOf(p *expr.Program, n int64) event.Value {
 }
 
 // AppendText packs a text as Append does.
-func AppendText(dst []byte, s string) []byte { return appendText(dst, s) }
-
-func appendText[T string | []byte](dst []byte, s T) []byte {
+func AppendText[T string | []byte](dst []byte, s T) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
 	return append(dst, s...)
 }
@@ -49,7 +47,7 @@ func AppendValue(dst []byte, v event.Value) []byte {
 	dst = append(dst, byte(v.Kind))
 	switch v.Kind {
 	case event.StrValue:
-		return appendText(dst, v.String())
+		return AppendText(dst, v.String())
 	case event.FloatValue:
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float()))
 	case event.ListValue:

@@ -159,8 +159,10 @@ func (s *spanSide) settle(b *builder, n *duringOp, by *Fn) error {
 		if s.source.Key, err = b.keyFn(fn, s.branches); err != nil {
 			return err
 		}
-		if err := known(s.source.Key, fn); err != nil {
-			return err
+		if !overlap.Known(s.source.Key) {
+			return located(diag.Errorf(diag.Run, "during", fn.label(),
+				"a span that lasts has no such key yet").
+				WithHint("use what its begin tells, such as start.pid, or key, that of its join"), fn.Pos)
 		}
 		own, *side = s.source.Key, fn.label()
 	}
@@ -182,25 +184,6 @@ func (s *spanSide) settle(b *builder, n *duringOp, by *Fn) error {
 	s.root.spanStreams(func(begin, _, span int) { add(begin, span) })
 	s.root.spanStreams(func(_, end, span int) { add(end, span) })
 	return nil
-}
-
-// known refuses keys that the begin of a span does not tell.
-func known(key *flow.Fn, fn Fn) error {
-	ok := true
-	key.Each(func(p *expr.Program) {
-		if p.Node == nil {
-			ok = false
-			return
-		}
-		for _, f := range p.Uses.Fields {
-			ok = ok && !f.Ends() && f.F.Place != event.InSlot && f.F.Member != event.MemberDelay
-		}
-	})
-	if ok {
-		return nil
-	}
-	return located(diag.Errorf(diag.Run, "during", fn.label(), "a span that lasts has no such key yet").
-		WithHint("use what its begin tells, such as start.pid, or key, that of its join"), fn.Pos)
 }
 
 // notFacts are names that all spans have.
@@ -333,20 +316,7 @@ func (n *duringOp) explain(w *strings.Builder) {
 			names[side] = append(names[side], br.scope.Schema.Name)
 		}
 	}
-	by := n.keys[0]
-	if n.keys[1] != by {
-		by += " = " + n.keys[1]
-	}
-	fmt.Fprintf(w, "during          by %s: %s split by %s; the innermost counts; at most %d spans are kept\n", by,
-		strings.Join(names[0], ", "), strings.Join(names[1], ", "), n.limit())
-}
-
-// limit is the bound on spans that are kept.
-func (n *duringOp) limit() int {
-	if n.spec.Limit > 0 {
-		return n.spec.Limit
-	}
-	return overlap.DefaultLimit
+	fmt.Fprintf(w, "during          %s\n", n.spec.Describe(n.keys, names))
 }
 
 // Loss implements Running.

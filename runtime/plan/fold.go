@@ -21,14 +21,21 @@ type Fold struct {
 	In      Stream
 	Key     Fn
 	Machine Machine
-	Limit   int    // keys; 0 is key.DefaultLimit
-	Name    string // of the events that are emitted
-	Begin   string // member of the state that says since when; "" keeps no events
+	Limit   int     // keys; 0 is key.DefaultLimit
+	Name    string  // of the events that are emitted
+	Asks    []*Fold // whose states its functions ask for
+	Begin   string  // member of the state that says since when; "" keeps no events
 	Pos     string
 }
 
 // Inputs implements Stream.
-func (f *Fold) Inputs() []Stream { return []Stream{f.In} }
+func (f *Fold) Inputs() []Stream {
+	all := []Stream{f.In}
+	for _, a := range f.Asks {
+		all = append(all, a)
+	}
+	return all
+}
 
 // A Machine is the functions of a fold, and the state that they share.
 // Package script implements it.
@@ -69,6 +76,8 @@ type foldOp struct {
 	// streams are those of the events that it takes, opens who is told of states that last.
 	streams []int
 	opens   []spanWatch
+	asks    map[any]*foldOp // whose states the functions ask for, by machine
+	asked   bool            // others ask for its states
 }
 
 // A FoldRun is a foldOp that runs.
@@ -126,6 +135,12 @@ func (r *FoldRun) start(in *Instance) {
 	s := r.spec
 	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
 	s.Opens = opens(in, r.foldOp.opens)
+	s.Asked = func(of any, k expr.Arg) ([]int64, [][]byte, bool) {
+		if n := r.asks[of]; n != nil {
+			return in.runs[n].(*FoldRun).Fold.Ask(k)
+		}
+		return nil, nil, false
+	}
 	if in.programsDo(r.foldOp) && r.hasStacks() {
 		r.stacks = fold.NewHeldStacks(s.Out, func(held uint64) uint64 { return in.Programs.Stack(held) })
 	}
@@ -154,6 +169,9 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	}
 	n := &foldOp{from: f, Key: f.Key.label(), Name: b.names.next("fold")}
 	n.spec = fold.Spec{Limit: f.Limit, ByRing: perRing(b, f.Key, brs)}
+	if err := n.ask(b); err != nil {
+		return nil, err
+	}
 	if n.spec.Key, err = b.keyFn(f.Key, brs); err != nil {
 		return nil, err
 	}
@@ -201,6 +219,21 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	sc := b.scope(nil, st.Schema)
 	n.spanScope(b, sc, brs)
 	return []branch{{root: n, stream: st.Index, scope: sc}}, nil
+}
+
+// ask finds the folds whose states the functions ask for: they see each event first.
+func (n *foldOp) ask(b *builder) error {
+	n.asks = map[any]*foldOp{}
+	for _, f := range n.from.Asks {
+		brs, err := b.branchesOf(f)
+		if err != nil {
+			return err
+		}
+		of := brs[0].root.(*foldOp)
+		n.asks[f.Machine], of.asked = of, true
+		b.plan.mixed = true // states are those of the moment
+	}
+	return nil
 }
 
 // label is the name of the emitted events.
@@ -367,6 +400,8 @@ func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
 	case len(n.opens) > 0:
 		return placement.Work{}, watched
+	case n.asked:
+		return placement.Work{}, "others ask for its states"
 	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():
 		return placement.Work{}, "the flush function of " + n.Name + " stays interpreted"
 	}

@@ -1,0 +1,47 @@
+package expr
+
+import "errors"
+
+var errAsk = errors.New("the state of that fold cannot be asked for here")
+
+// Ask is the state that another fold has for a key: its numbers and texts. It fails the
+// frame if there is no such fold.
+func (f *Frame) Ask(of any, key Arg) (numbers []int64, texts [][]byte) {
+	if f.Asked != nil {
+		if numbers, texts, ok := f.Asked(of, key); ok {
+			return numbers, texts
+		}
+	}
+	f.Fail(errAsk)
+	return nil, nil
+}
+
+// NewAsk is a member of the state that another fold has for a key: at slot of its numbers,
+// or of its texts.
+func NewAsk(of any, slot int, t Type, key Node) (Node, error) {
+	if k := key.Type(); !k.Numeric() && k.Kind != Str {
+		return nil, errors.New("a key that is neither a number nor a text")
+	}
+	// It is neither folded nor moved: others change the state.
+	n := &Native{Name: "at", T: t, Args: []Node{key}, Data: of, Effect: true}
+	if t.Kind == Str {
+		n.Str = func(f *Frame, args []Arg) []byte {
+			_, texts := f.Ask(of, args[0])
+			if f.Err != nil || slot >= len(texts) {
+				f.Fail(ErrMissing)
+				return nil
+			}
+			return f.Keep(append(f.Scratch(), texts[slot]...))
+		}
+		return n, nil
+	}
+	n.Int = func(f *Frame, args []Arg) int64 {
+		numbers, _ := f.Ask(of, args[0])
+		if f.Err != nil || slot >= len(numbers) {
+			f.Fail(ErrMissing)
+			return 0
+		}
+		return numbers[slot]
+	}
+	return n, nil
+}
