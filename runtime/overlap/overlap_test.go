@@ -28,6 +28,7 @@ var (
 type fixture struct {
 	streams []*event.Stream
 	joins   [3]*join.Join
+	specs   [3]join.Spec // of the joins, but for who is told
 	split   *Splitter
 	ends    map[int32]event.Time
 	parts   []string
@@ -89,6 +90,7 @@ func newFixture(t testing.TB, limit int, by string) *fixture {
 		if i > 0 {
 			side = x.split.Over(i - 1)
 		}
+		x.specs[i] = js
 		js.Opens = []flow.Opens{side}
 		x.joins[i] = join.New(js, side)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/silence"
 )
 
 // Burst keeps the events of busy times: those from the Count-th on that come
@@ -29,19 +30,8 @@ type burstOp struct {
 // A burstRun is a burst that runs.
 type burstRun struct {
 	running
-	spec    *Burst
-	windows map[int64]window
-	evicted uint64 // windows that were forgotten before their time
+	silence.Bursts
 }
-
-// A window is where a key is.
-type window struct {
-	start event.Time
-	n     int64
-}
-
-// maxWindows bounds the keys; beyond it all begin anew, and are counted as evicted.
-const maxWindows = 1 << 16
 
 func (w *Burst) branches(b *builder) ([]branch, error) {
 	brs, err := b.branchesOf(w.In)
@@ -78,7 +68,7 @@ type busyKey struct {
 func (x busyKey) program(in *Instance) *expr.Program {
 	run := in.runs[x.op].(*burstRun)
 	busy := func(f *expr.Frame, _ []expr.Arg) int64 {
-		if k := x.key.Int(f); f.Err == nil && run.busy(k, f.Event.Time) {
+		if k := x.key.Int(f); f.Err == nil && run.Busy(k, f.Event.Time) {
 			return 1
 		}
 		return 0
@@ -87,32 +77,13 @@ func (x busyKey) program(in *Instance) *expr.Program {
 }
 
 func (op *burstOp) instantiate(*Instance) Running {
-	return &burstRun{spec: op.spec, windows: map[int64]window{}}
-}
-
-// busy counts an event of a key, and reports that it is one of a busy time.
-func (r *burstRun) busy(key int64, at event.Time) bool {
-	x, known := r.windows[key]
-	if !known || at-x.start >= event.Time(r.spec.WithinNS) || at < x.start {
-		if !known && len(r.windows) >= maxWindows {
-			r.evicted += uint64(len(r.windows))
-			clear(r.windows)
-		}
-		x = window{start: at}
-	}
-	x.n++
-	r.windows[key] = x
-	return x.n >= r.spec.Count
+	return &burstRun{Bursts: silence.Bursts{Count: op.spec.Count, Within: event.Time(op.spec.WithinNS)}}
 }
 
 func (*burstOp) needs(_ *builder, n *need) { n.Order("burst: events are counted over time") }
 
 // Loss implements Running.
-func (r *burstRun) Loss() event.Loss {
-	n := r.evicted
-	r.evicted = 0
-	return event.Loss{Evicted: n}
-}
+func (r *burstRun) Loss() event.Loss { return r.Bursts.Loss() }
 
 // State implements Running.
-func (r *burstRun) State() []string { return []string{fmt.Sprintf("burst: %d keys", len(r.windows))} }
+func (r *burstRun) State() []string { return []string{fmt.Sprintf("burst: %d keys", r.Len())} }

@@ -1,13 +1,12 @@
 package plan
 
 import (
-	"io"
 	"slices"
 
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/view"
 )
 
 // An ExecOp evaluates the exec attributes of events for what they print.
@@ -20,10 +19,7 @@ type ExecOp struct {
 // An ExecRun is an ExecOp that runs. Session sets Out before events flow.
 type ExecRun struct {
 	running
-	Out   io.Writer
-	progs []*expr.Program
-	frame expr.Frame
-	errs  flow.Errors
+	view.Exec
 }
 
 // addExecs finds the exec attributes. Those of events that a log shows run behind
@@ -68,32 +64,15 @@ func addExecs(b *builder) error {
 }
 
 func (op *ExecOp) instantiate(in *Instance) Running {
-	run := &ExecRun{progs: op.progs}
-	in.fails("exec", &run.errs, false)
+	run := &ExecRun{Exec: view.Exec{Programs: op.progs}}
+	in.fails("exec", &run.Errs, false)
 	for _, l := range op.logs {
 		in.runs[l].(*LogRun).Exec = run
 	}
 	return run
 }
 
-func (x *ExecRun) sink(int) flow.Sink { return x }
+func (x *ExecRun) sink(int) flow.Sink { return &x.Exec }
 
 func (*ExecOp) sees() sight                        { return sight{starts: true, records: true} }
 func (*ExecOp) inKernel() (placement.Work, string) { return placement.Work{}, "exec= sees every event" }
-
-// Events implements flow.Sink.
-func (x *ExecRun) Events(evs []*event.Event) {
-	x.frame.Out = x.Out
-	for _, e := range evs {
-		if e.Stream.Index >= len(x.progs) || x.progs[e.Stream.Index] == nil {
-			continue
-		}
-		x.frame.Reset(e)
-		if x.progs[e.Stream.Index].Run(&x.frame); x.frame.Err != nil {
-			x.errs.Note(&x.frame)
-		}
-	}
-}
-
-// Lost implements flow.Sink.
-func (x *ExecRun) Lost(int32, uint64, event.Time) {}

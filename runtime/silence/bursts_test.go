@@ -1,4 +1,4 @@
-package plan
+package silence
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 
 // The keys of a burst are bounded, and those that had to go are counted.
 func TestBurstCountsWhatItForgets(t *testing.T) {
-	r := &burstRun{spec: &Burst{Count: 2, WithinNS: 1000}, windows: map[int64]window{}}
+	r := &Bursts{Count: 2, Within: 1000}
 	for k := range int64(maxWindows + 1) {
-		if r.busy(k, event.Time(k)) {
+		if r.Busy(k, event.Time(k)) {
 			t.Fatalf("key %d: got a busy time after one event", k)
 		}
 	}
@@ -20,7 +20,7 @@ func TestBurstCountsWhatItForgets(t *testing.T) {
 	if got := r.Loss().Evicted; got != 0 {
 		t.Errorf("got %d evicted again, want none", got)
 	}
-	if !r.busy(maxWindows, maxWindows+1) {
+	if !r.Busy(maxWindows, maxWindows+1) {
 		t.Error("got no busy time at the second event of a key within the time")
 	}
 }
