@@ -58,7 +58,7 @@ func (s *stay) lossReason() string {
 	if s.reason != "" {
 		return s.reason
 	}
-	return "events were lost"
+	return "it is not known whether a thread or an interrupt woke it"
 }
 
 // follow goes on in the thread that ended a wait.
