@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
+	"ppscript/runtime/poll"
 	"ppscript/runtime/tracedat"
 	"ppscript/runtime/tracefs"
 )
@@ -42,7 +43,7 @@ type File struct {
 	opt  Options
 	loss event.Loss
 
-	in     input
+	taken
 	pool   pool
 	packed packed
 	marks  marks
@@ -57,6 +58,12 @@ type File struct {
 
 	end    error // io.EOF or the error that ended reading
 	closed bool
+}
+
+// taken is where records are taken from.
+type taken struct {
+	in    input
+	waits *poll.Poller // of a pipe; nil if it cannot be waited for
 }
 
 // A head is the description of a recording, as it was read so far.
@@ -152,7 +159,8 @@ func openReader(ctx context.Context, r io.Reader, name string, opt Options, spoo
 	p := &piped{r: r, pool: &f.pool}
 	p.file, _ = r.(*os.File)
 	p.begin(opt.Begun)
-	f.in = p
+	p.await()
+	f.in, f.waits = p, p.poll
 	f.info.Pipe = true
 	b, _, err := p.window(ctx, time.Time{}, pipeHeaderSize)
 	if err != nil {
@@ -307,6 +315,13 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 		return io.EOF
 	}
 	return nil
+}
+
+// Wake ends a Poll that waits for a pipe. It may be called by others than the reader.
+func (f *File) Wake() {
+	if f.waits != nil {
+		f.waits.Ring()
+	}
 }
 
 // shown grows when records become visible.

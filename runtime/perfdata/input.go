@@ -9,7 +9,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/poll"
 )
+
+// longWait is how long nobody looks at a reader that has no time to end.
+const longWait = 10 * time.Second
 
 var le = binary.LittleEndian
 
@@ -163,6 +168,7 @@ type piped struct {
 	at    int // cursor in buf
 	taken uint64
 	eof   bool
+	poll  *poll.Poller // waits for file; nil if that cannot be waited for
 }
 
 func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *buffer, error) {
@@ -222,8 +228,31 @@ func (p *piped) fill(n int) error {
 	return err
 }
 
+// await has wait sleep until something comes. Files that no epoll takes are always ready.
+func (p *piped) await() {
+	if p.file == nil {
+		return
+	}
+	waits, err := poll.New(func() bool { return false })
+	if err != nil {
+		return
+	}
+	if waits.Add(int(p.file.Fd()), 0) != nil {
+		_ = waits.Close()
+		return
+	}
+	p.poll = waits
+}
+
+// ready reports that a read does not block.
+func (p *piped) ready() bool {
+	fds := []unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return n > 0 || err != nil && err != unix.EINTR
+}
+
 // wait waits until there is something to read, as long as the reader can be
-// waited for; without a time until ctx ends. It looks at ctx ten times a second.
+// waited for; without a time until ctx ends, or somebody wakes who waits.
 func (p *piped) wait(ctx context.Context, until time.Time) error {
 	if p.file == nil {
 		return ctx.Err()
@@ -232,19 +261,21 @@ func (p *piped) wait(ctx context.Context, until time.Time) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		left := 100 * time.Millisecond
-		if !until.IsZero() {
-			left = min(time.Until(until), left)
-		}
-		fds := []unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}
-		// Rounded up: with nothing left of a millisecond it would spin.
-		n, err := unix.Poll(fds, int((max(left, 0)+time.Millisecond-1)/time.Millisecond))
-		switch {
-		case n > 0:
-			return nil
-		case err != nil && err != unix.EINTR:
+		if p.poll == nil {
 			return nil // cannot be waited for: let the read block
-		case !until.IsZero() && !time.Now().Before(until):
+		}
+		left := longWait
+		if !until.IsZero() {
+			left = max(0, min(time.Until(until), left))
+		}
+		come, err := p.poll.Wait(ctx, left)
+		p.poll.Hung = p.poll.Hung[:0] // the read tells
+		switch {
+		case err != nil:
+			return err
+		case come && p.ready():
+			return nil
+		case !until.IsZero() && (p.poll.Called || !time.Now().Before(until)):
 			return errWait
 		}
 	}
@@ -261,6 +292,9 @@ func (p *piped) close() error {
 		p.buf = nil
 	}
 	p.eof = true
+	if p.poll != nil {
+		_ = p.poll.Close()
+	}
 	if c, ok := p.r.(io.Closer); ok && p.file != os.Stdin {
 		return c.Close()
 	}

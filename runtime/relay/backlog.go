@@ -60,6 +60,7 @@ type reader struct {
 	untold  uint64 // of lost: the receiver does not know of them
 	known   known  // definitions of stacks
 	leaving bool
+	content bool // it wants no rounds without events
 	buf     []byte
 }
 
@@ -76,6 +77,25 @@ func (b *backlog) join() *reader {
 	r := &reader{log: b, head: b.head, next: b.first + uint64(len(b.chunks)), seen: b.events}
 	b.readers[r] = true
 	return r
+}
+
+// contented notes that a reader wants no rounds without events.
+func (b *backlog) contented(r *reader) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.content = true
+}
+
+// asking reports that some reader wants rounds without events.
+func (b *backlog) asking() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range b.readers {
+		if !r.content {
+			return true
+		}
+	}
+	return false
 }
 
 // leave takes a reader out, and frees who waits in take.

@@ -71,6 +71,7 @@ func (p *port) run() {
 		came := time.Now()
 		r := p.log.join()
 		p.sender.opt.Say("push: %s is connected", p.path)
+		p.sender.joined()
 		p.feed(r)
 		p.log.leave(r)
 		why := ""
@@ -207,6 +208,7 @@ func (p *port) send(x *piece) error {
 	return nil
 }
 
+func (p *port) asking() bool { return p.log.asking() }
 func (p *port) lost() uint64 { return p.log.dropped() }
 
 // close gives the reader a while to take the rest.

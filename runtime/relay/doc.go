@@ -5,8 +5,10 @@
 // recordings reads it too (perf script among them), and a receiver reads the
 // output of perf record -o - as well. It describes itself: formats of the
 // events, host, clock. The sender's events are in time order, and a record with
-// the time goes with them ten times a second, so that a receiver that merges
-// them with events of its own need not wait for a silent sender.
+// the time goes with them ten times a second, and twice while there are none, so that
+// a receiver that merges them with events of its own need not wait for a silent sender.
+// Receivers on this machine that merge nothing say so; where all do, or there are none,
+// nothing is sent while nothing happens.
 //
 // Stacks travel by the names of their functions, see stacks.go: a receiver has
 // neither the kernel nor the files of the sender.

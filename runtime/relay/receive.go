@@ -26,6 +26,20 @@ const dialTime = 20 * time.Second
 type Source struct {
 	*perfdata.File
 	Stacks *Stacks
+
+	tell io.Writer // its sender, if that listens; else nil
+}
+
+// contentWord is the word of a receiver that relates the events to no others: it needs no
+// rounds while there are none.
+const contentWord = 'c'
+
+// Content tells the sender that nobody waits for its rounds. One that does not listen goes
+// on sending them.
+func (s *Source) Content() {
+	if s.tell != nil {
+		_, _ = s.tell.Write([]byte{contentWord})
+	}
 }
 
 // open reads the description of a source's events.
@@ -77,6 +91,9 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
+	}
+	if c.hears {
+		s.tell = c.File
 	}
 	return s, nil
 }
@@ -132,6 +149,9 @@ type connection struct {
 	ctx context.Context
 	// known says that the kernel vouches for who sends.
 	known bool
+	// hears says that it is a sender that listens to words; the port of a guest, which a
+	// monitor may have anywhere else, takes them for the next proof.
+	hears bool
 }
 
 // connect opens an address.
@@ -151,11 +171,11 @@ func connect(ctx context.Context, a address) (*connection, error) {
 		c.known = true
 		c.File, err = dial(ctx, "unix", a.path, a.path)
 	case local:
-		c.known = true
+		c.known, c.hears = true, true
 		c.File, err = dial(ctx, "unix", localName(a.port), "")
 		if errors.Is(err, unix.ECONNREFUSED) {
 			// Of a monitor, or the end of a tunnel.
-			c.known, a.host = false, "localhost"
+			c.known, c.hears, a.host = false, false, "localhost"
 			c.File, err = dial(ctx, "tcp", a.endpoint(), "")
 		}
 	default:

@@ -27,6 +27,8 @@ type Options struct {
 	Token string
 	// Stall is how long a receiver may take nothing; 0 is stallTime.
 	Stall time.Duration
+	// Joined is called when a receiver has come, by another goroutine; nil is nobody.
+	Joined func()
 	// Say tells of receivers that come and go; nil drops it.
 	Say func(format string, args ...any)
 }
@@ -59,6 +61,8 @@ type output interface {
 	send(p *piece) error
 	// lost is how many events found no room.
 	lost() uint64
+	// asking reports that somebody waits to be told up to when there were no events.
+	asking() bool
 	close() error
 }
 
@@ -202,6 +206,17 @@ func (s *Sender) flush() {
 // Dropped is how many events receivers did not get because they were slow.
 func (s *Sender) Dropped() uint64 { return s.out.lost() }
 
+// joined tells that a receiver has come.
+func (s *Sender) joined() {
+	if s.opt.Joined != nil {
+		s.opt.Joined()
+	}
+}
+
+// Asking reports that some receiver wants rounds also while there are no events: it may
+// relate them to others, which it holds back until then.
+func (s *Sender) Asking() bool { return s.out.asking() }
+
 // Close sends the rest and ends the stream.
 func (s *Sender) Close() error {
 	s.batch = append(s.batch, s.end...)
@@ -256,4 +271,5 @@ func (o *stream) send(p *piece) error {
 }
 
 func (o *stream) lost() uint64 { return 0 }
+func (o *stream) asking() bool { return true }
 func (o *stream) close() error { return o.w.Close() }

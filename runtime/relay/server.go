@@ -180,6 +180,8 @@ func (v *server) serve(conn net.Conn) {
 	}
 	r := v.log.join()
 	say("push: %s connected", v.nameOf(conn))
+	v.sender.joined()
+	v.work.Go(func() { v.hear(conn, r) })
 	err = v.feed(conn, r)
 	v.log.leave(r)
 	v.mu.Lock()
@@ -214,6 +216,19 @@ func (v *server) admit(conn net.Conn) error {
 	return conn.SetDeadline(time.Time{})
 }
 
+// hear reads the words of a receiver, until the connection is closed.
+func (v *server) hear(conn net.Conn, r *reader) {
+	var word [1]byte
+	for {
+		if _, err := conn.Read(word[:]); err != nil {
+			return
+		}
+		if word[0] == contentWord {
+			v.log.contented(r)
+		}
+	}
+}
+
 // feed writes until the receiver leaves, stalls, or has everything.
 func (v *server) feed(conn net.Conn, r *reader) error {
 	for b := r.take(); b != nil; b = r.take() {
@@ -243,6 +258,7 @@ func (v *server) send(p *piece) error {
 }
 
 func (v *server) lost() uint64 { return v.log.dropped() }
+func (v *server) asking() bool { return v.log.asking() }
 
 // close gives clients a while to take the rest.
 func (v *server) close() error {

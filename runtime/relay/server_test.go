@@ -35,6 +35,44 @@ func (l *failing) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
+// A sender tells of times without events as long as a receiver may wait for them, and hears
+// of each that comes.
+func TestReceiversThatWaitForNothing(t *testing.T) {
+	came := make(chan struct{}, 2)
+	s, log := sender(t, "0", Options{Joined: func() { came <- struct{}{} }})
+	defer s.Close()
+	if s.Asking() {
+		t.Error("without receivers: got one that asks, want none")
+	}
+	receive := func() *Source {
+		f, err := Receive(t.Context(), log.at(t), "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		<-came
+		return f
+	}
+	first, second := receive(), receive()
+	asks := func() bool {
+		for range 2000 {
+			if !s.Asking() {
+				return false
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return true
+	}
+	first.Content()
+	time.Sleep(20 * time.Millisecond)
+	if !s.Asking() {
+		t.Error("one of two is content: got none that asks, want the other")
+	}
+	if second.Content(); asks() {
+		t.Error("both are content: got one that asks, want none")
+	}
+}
+
 // A sender that had too many open files accepts again when it can, and reports
 // the cause.
 func TestAcceptsAgainAfterTooManyFiles(t *testing.T) {

@@ -74,7 +74,7 @@ func newDelivery(r *run, op plan.Operator) delivery {
 	case *plan.TimelineOp:
 		return &timelineFiles{of: r}
 	case *plan.PushOp:
-		return &outlet{to: to, env: r.env, clock: &r.clock}
+		return &outlet{to: to, env: r.env, clock: &r.clock, in: &r.in}
 	case *plan.RecordOp:
 		return &kernelRecords{
 			symbol: func(a uint64) string { return string(r.env.events.here.Symbols.AppendSymbol(nil, a)) },

@@ -217,13 +217,20 @@ func (r *run) nap() time.Duration {
 	switch {
 	case r.plan.Watch && r.env.watch.Ending():
 		return watched.LastSwitch
-	case r.in.windows.awaited(), r.eval != nil, len(r.env.rec.remotes) > 0:
+	case r.in.windows.awaited(), r.eval != nil:
+		return pollTime
+	case lone(r) != nil && !plan.Has[*plan.PushOp](r.plan):
+		return idleTime
+	case len(r.env.rec.remotes) > 0:
 		return pollTime
 	case plan.Has[*plan.PushOp](r.plan):
-		if r.in.live != nil && r.in.live.Idle() {
+		switch {
+		case r.in.live == nil || !r.in.live.Idle():
+			return pollTime
+		case r.results.deliveries.asking():
 			return beatTime
 		}
-		return pollTime
+		return idleTime
 	case r.in.kernel != nil:
 		return r.in.kernel.nap()
 	case r.in.live != nil && !r.in.live.Idle():
@@ -250,6 +257,8 @@ func hear(r *run) (end func()) {
 		wake = r.in.live.Wake
 	case r.in.counters.any():
 		wake = r.in.counters.list[0].counters.Wake
+	case lone(r) != nil:
+		wake = lone(r).file.Wake
 	}
 	if wake == nil {
 		return func() {}

@@ -178,7 +178,21 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 		}
 	}
 	r.in.src = order.Combine(parts...)
+	if m := lone(r); m != nil {
+		m.file.Content()
+	}
 	r.instance.Router.Remap = to
+}
+
+// lone is the only source of the run, which is a sender elsewhere; nil if there are others,
+// to whose events its own are related by time.
+func lone(r *run) *remote {
+	remotes := r.env.rec.remotes
+	if len(remotes) != 1 || !remotes[0].sent || r.in.live != nil || r.in.kernel != nil ||
+		r.in.counters.any() || r.env.rec.file != nil {
+		return nil
+	}
+	return remotes[0]
 }
 
 // foreignNames has threads of remotes named by their own machine.

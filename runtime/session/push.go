@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"ppscript/runtime/event"
@@ -22,6 +23,7 @@ type outlet struct {
 	to     *results
 	env    *env // tells of the events, and where they come from
 	clock  *wallclock.Clock
+	in     *sources
 	op     *plan.PushRun
 	sender *relay.Sender
 	seen   uint64 // dropped, at the last look
@@ -77,6 +79,9 @@ func (o *outlet) begin(ctx context.Context, op plan.Running) error {
 		Bytes: o.to.cfg.Options.Reading.OrderBytes,
 		Token: o.to.cfg.Options.Reading.Token,
 		Say:   o.to.msgs.elsewhere(),
+	}
+	if o.in.live != nil {
+		how.Joined = o.in.live.Wake
 	}
 	sender, err := relay.NewSender(ctx, p.To, o.env.sentStreams(p), about, how)
 	if err != nil {
@@ -164,6 +169,14 @@ func (o *outlet) round(until event.Time) error {
 		o.seen = n
 	}
 	return err
+}
+
+// asking reports that some receiver waits to be told that there were no events.
+func (ds deliveries) asking() bool {
+	return slices.ContainsFunc(ds, func(d delivery) bool {
+		o, sends := d.(*outlet)
+		return sends && o.sender != nil && o.sender.Asking()
+	})
 }
 
 func (o *outlet) close() error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ def main(o):
 		name, args string
 		target     *testkit.Target
 		p          *testkit.Process
+		rested     bool
 	}
 	idlers := []*idler{
 		{name: "perf rings", args: "trace --engine perf -e raw_syscalls:sys_enter"},
@@ -44,12 +46,22 @@ def main(o):
 		{name: "counters", args: "stat -e context-switches -i 1000s"},
 		{name: "recording", args: "record -e raw_syscalls:sys_enter -o " + data},
 		{name: "stacks in programs", args: stacks + " --engine bpf"},
+		{name: "nobody receives", args: "trace -e raw_syscalls:sys_enter//push=0/"},
+		{name: "sent to one", args: "trace --engine perf -e raw_syscalls:sys_enter//push=0/"},
 	}
 	for _, c := range idlers {
 		c.target = testkit.StartTarget(t)
 		args := append([]string{testkit.PPScript(t)}, strings.Fields(c.args)...)
 		c.p = testkit.Start(t, append(args, "-p", strconv.Itoa(c.target.PID()))...)
 	}
+	sender := idlers[len(idlers)-1]
+	sender.p.WaitStderr("listening at ")
+	at := between(sender.p.Stderr(), "listening at ", "\n")
+	received := &idler{
+		name: "received", target: sender.target, args: "trace -e raw_syscalls:sys_enter//pull=" + at + "/",
+	}
+	received.p = testkit.Start(t, append([]string{testkit.PPScript(t)}, strings.Fields(received.args)...)...)
+	idlers = append(idlers, received)
 	pids := make([]int, len(idlers))
 	for i, c := range idlers {
 		pids[i] = c.p.PID()
@@ -62,7 +74,11 @@ def main(o):
 		}
 		time.Sleep(idleFor)
 		for i, c := range idlers {
+			if c.rested {
+				continue // Go's runtime gives memory back at times of its own
+			}
 			moreWakes, moreCPU := usedBy(t, c.p.PID())
+			before := len(wrong)
 			if n := moreWakes - wakes[i]; n > int64(2*idleFor/time.Second) {
 				wrong = append(wrong, fmt.Sprintf("%s: %d wake-ups in %v, want at most 2 a second", c.name, n,
 					idleFor))
@@ -71,11 +87,12 @@ def main(o):
 				wrong = append(wrong, fmt.Sprintf("%s: %v of CPU time in %v, want at most 0.02 %%", c.name, d,
 					idleFor))
 			}
+			c.rested = len(wrong) == before
 		}
 		return wrong
 	})
-	for _, c := range idlers {
-		if strings.HasPrefix(c.args, "trace") {
+	for _, c := range slices.Backward(idlers) {
+		if strings.HasPrefix(c.args, "trace") && !strings.Contains(c.args, "push=") {
 			start := time.Now()
 			c.target.Do()
 			c.p.WaitStdout("NR ")
