@@ -50,6 +50,12 @@ type deferredCol struct {
 
 // same reports that two columns mean the same, of whatever events.
 func (c *deferredCol) same(o *deferredCol) bool {
+	if c.prog != nil && o.prog != nil {
+		// Whose an event is means the same of all.
+		a, is := c.prog.Node.(*expr.Field)
+		b, too := o.prog.Node.(*expr.Field)
+		return is && too && a.F == b.F && a.Part == b.Part && asksCgroup(a)
+	}
 	return c.prog == nil && o.prog == nil && c.text == o.text && c.noDigits == o.noDigits &&
 		slices.EqualFunc(c.words, o.words, func(a, b *expr.Program) bool {
 			return a.Node.String() == b.Node.String()

@@ -27,6 +27,7 @@ def main(o):
         call.by(lambda e: (e.unit.split(".")[0], e.comm_nodigit)).count(),
         call.by("comm_nodigit").count(),
         calls.by(first = "start.unit", last = lambda p: p.end.container).count(),
+        merge(call, end).by("unit", "container").count(),
         call.where(lambda e: e.pod != "" and e.comm_nodigit == "pp-worker-").by("unit", "comm").count(),
     ]
 `
@@ -121,6 +122,7 @@ func TestWhoseEventsAre(t *testing.T) {
 		nil,
 		{"[comm_nodigit=pp-worker- count=4000]"},
 		{"[count=1000 first=" + n.unit + " last=]", "[count=3000 first=" + scope + " last_text=" + short + "]"},
+		{"[container= count=2000 unit=" + n.unit + "]", "[container_text=" + short + " count=6000 unit=" + scope},
 		{"[comm=pp-worker-0 count=3000 unit=" + scope + "]"},
 	} {
 		text := fmt.Sprint(cells(b[i]))
