@@ -142,6 +142,8 @@ class Stream:
         """Shows pairs that take too long, with what happened during them."""
     def during(self, over: Any, *, key: Optional[Union[Iterable, Union[str, Callable]]] = None, by: Optional[Union[Iterable, Union[str, Callable]]] = None, limit: Optional[int] = None) -> Stream:
         """Tells where the time of spans went: splits each by the spans of others that overlap it."""
+    def why(self, than: Optional[Union[Duration, str]] = None, *, slowest: Optional[float] = None, thread: Optional[Union[str, Callable]] = None, label: Optional[Union[str, Callable]] = None, waiting: Optional[bool] = False, compare: Optional[bool] = False, events: Optional[Iterable] = None, depth: Optional[int] = 8, before: Optional[Union[Duration, str]] = None, limit: Optional[Union[Size, str]] = None, stacks: Optional[bool] = False) -> Any:
+        """Says where the time of slow pairs went: each nanosecond has one cause."""
     def unpaired(self, of: Optional[str] = "both", *, waiting: Optional[bool] = False, lost: Optional[bool] = False) -> Stream:
         """Delivers the events that stay without a partner, with the reason and their age."""
     def paired(self) -> Table:
@@ -329,6 +331,8 @@ def events(text: Union[Iterable, str], *, or_else: Optional[dict] = None, option
     """The events of event strings in perf-prof's notation, as a list."""
 def profiler(name: str, options: Optional[Union[Iterable, str]] = "", *, alias: Optional[str] = None) -> Stream:
     """The events that a profiler shows, as a source of others."""
+def pairs_of(name: str, options: Optional[Union[Iterable, str]] = "") -> Stream:
+    """The pairs that a profiler's results are about, to ask something else of them."""
 def kernel_records() -> Stream:
     """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed."""
 def split_locks() -> Any:
@@ -355,6 +359,8 @@ def spans(begin: Union[Any, Iterable], end: Union[Any, Iterable], *, key: Option
     """Makes spans of time of anything that begins and ends."""
 def detail(*, before: Optional[Union[Duration, str]] = None, after: Optional[Union[Duration, str]] = None, same: Optional[Union[Iterable, str]] = None, of: Optional[str] = "both", hide: Optional[Union[Duration, str]] = None, task: Optional[str] = "thread", limit: Optional[Union[Size, str]] = None, age: Optional[Union[Duration, str]] = None) -> Any:
     """Says which events are shown around a slow pair."""
+def why_thread(tid: int, window: Optional[Union[Duration, str]] = None, *, events: Optional[Iterable] = None, depth: Optional[int] = 8, before: Optional[Union[Duration, str]] = None, limit: Optional[Union[Size, str]] = None, stacks: Optional[bool] = False) -> Any:
+    """Says where all the time of a thread went: each nanosecond has one cause."""
 def emit(**name: Any) -> None:
     """Makes an event of the stream that a fold returns; only in its functions."""
 def sql(*stream: Any, query: Optional[str] = None, file: Optional[str] = None, verify: Optional[bool] = False) -> Any:

@@ -205,8 +205,9 @@ func pyType(word string) string {
 		return "Any"
 	case strings.HasPrefix(word, "list of "):
 		return "Iterable" // tuples, and the views of dicts, too
-	case slices.Contains([]string{"stream", "table", "stacks", "log", "result", "recording", "aggregator"},
-		word):
+	case slices.Contains([]string{
+		"stream", "table", "stacks", "log", "why", "result", "recording", "aggregator",
+	}, word):
 		return "Any" // also the result of a script's function
 	}
 	return "Any"

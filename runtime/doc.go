@@ -56,6 +56,7 @@
 //	why        where the time of spans went, from the events around them
 //	silence    times in which a key has no events, whatever order these come in
 //	overlap    spans of time split by others: a system call by when its thread was off
+//	slowspan   which spans are slow, and their events, for why
 //	sql        events as rows of tables, and questions to them
 //	story      where the time of slow spans went, in words
 //	timeline   what happened when: slices, instants, switches, wake-ups, counters
@@ -67,6 +68,7 @@
 //	view       how results are shown: columns, order, texts
 //	placement  where the parts of a plan run: the kernel, or here
 //	plan       what a script asked for, checked and optimised; opens nothing
+//	shown      what scripts show, for who takes them as sources
 //	eventstring events as users write them on a command line
 //	arrival    what programs of joins keep: what waits, and the tree of calls
 //	eventkind  the kinds of events of this machine: found, recognized, configured

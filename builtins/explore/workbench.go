@@ -191,7 +191,7 @@ func (s *Workbench) Evaluate(v starlark.Value, l Limit) (out starlark.Value, ok 
 // runnable reports that v is something to run, or a list of such things.
 func runnable(v starlark.Value) bool {
 	switch v.Type() {
-	case "stream", "table", "log", "stacks":
+	case "stream", "table", "log", "why", "stacks":
 		return true
 	case "list", "tuple":
 		seq := v.(starlark.Indexable)

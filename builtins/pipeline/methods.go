@@ -29,7 +29,7 @@ func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
 		where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(),
 		merge(), joinStages(), spans(), keyOf(), role(), untraced(), trigger(),
-		latency(), slow(), during(), detailOf(), unpaired(), paired(), calls(),
+		latency(), slow(), during(), detailOf(), whyPairs(), whyThread(), unpaired(), paired(), calls(),
 		fold(), at(), silences(), emit(), batches(), sqlQuery(),
 	}
 	list = append(list, sourceAttributes()...)

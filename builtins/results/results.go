@@ -27,6 +27,9 @@ type Table struct{ Group *plan.Group }
 // A Log is a log that a run will write.
 type Log struct{ Report plan.Report }
 
+// A Why is what a run will say of where the time of slow pairs went.
+type Why struct{ Report plan.Report }
+
 // Reporter is a value that main may return.
 type Reporter interface {
 	starlark.Value
@@ -36,6 +39,7 @@ type Reporter interface {
 var (
 	_ Reporter          = (*Table)(nil)
 	_ Reporter          = (*Log)(nil)
+	_ Reporter          = (*Why)(nil)
 	_ starlark.HasAttrs = (*Table)(nil)
 )
 
@@ -53,6 +57,15 @@ func (l *Log) Type() string            { return "log" }
 func (l *Log) Freeze()                 {}
 func (l *Log) Truth() starlark.Bool    { return true }
 func (l *Log) Hash() (uint32, error)   { return 0, errors.New("unhashable: log") }
+
+// Plan is the report to run.
+func (w *Why) Plan() plan.Report { return w.Report }
+
+func (w *Why) String() string        { return "<why>" }
+func (w *Why) Type() string          { return "why" }
+func (w *Why) Freeze()               {}
+func (w *Why) Truth() starlark.Bool  { return true }
+func (w *Why) Hash() (uint32, error) { return 0, errors.New("unhashable: why") }
 
 func columns(g *plan.Group) string {
 	s := ""

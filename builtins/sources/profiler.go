@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
+	"ppscript/runtime/shown"
 	"ppscript/stdlib"
 
 	"github.com/spf13/pflag"
@@ -60,6 +61,62 @@ func profiler() *b.Builtin {
 	}
 }
 
+func pairsOf() *b.Builtin {
+	return &b.Builtin{
+		Name:    "pairs_of",
+		Group:   b.Sources,
+		Summary: "The pairs that a profiler's results are about, to ask something else of them.",
+		Params: []b.Param{
+			{Name: "name", Type: b.String, Required: true, Doc: "as on the command line: rundelay, syscalls, kvm-exit, multi-trace, ..."},
+			{Name: "options", Type: b.Or(b.String, b.ListOf(b.String)), Default: starlark.String(""), Doc: "its options, as of profiler()"},
+		},
+		Returns: "stream",
+		Result:  "the pairs of the first of its results that is about pairs: all of them, whatever bound the result has",
+		Errors:  "no such profiler or option; one without pairs",
+		Source:  "that of the profiler",
+		Cost:    "that of the profiler",
+		Examples: []b.Example{
+			{Code: `pairs_of("rundelay").why(than = 20 * ms)`, Output: "<why>"},
+			{Code: `pairs_of("syscalls").by("start.nr").agg(worst = agg.max("delay"))`, Output: "<table of start.nr, worst>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			words := c.Strings("options")
+			if text, ok := starlark.AsString(c.Value("options")); ok {
+				var err error
+				if words, err = splitWords(text); err != nil {
+					return nil, c.Error("options", err, "close the quote")
+				}
+			}
+			name := strings.ReplaceAll(c.String("name"), "_", "-")
+			as := &plan.Source{Kind: plan.Script, Name: name, Pos: c.Pos()}
+			p := &plan.Profiler{As: as}
+			own, reports, err := served(c.Host(), p, words)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range reports {
+				if in := r.Input(); in != nil && isPairs(in) {
+					p.In = append(p.In, in)
+					return &pipeline.Stream{S: in, Pairs: true}, onlyOn(p, own.cpus)
+				}
+			}
+			return nil, c.Error("name", fmt.Errorf("%s relates no events in pairs", as.Name),
+				"those that do can be asked: rundelay, syscalls, kvm-exit, multi-trace, nested-trace, ...")
+		},
+	}
+}
+
+// isPairs reports that the events of a stream are pairs of a join.
+func isPairs(s plan.Stream) bool {
+	switch s := s.(type) {
+	case *plan.Join:
+		return true
+	case *plan.Where, *plan.Let:
+		return isPairs(s.Inputs()[0])
+	}
+	return false
+}
+
 // Check finds mistakes in the profilers that event strings name, before the
 // script that uses them runs: they are the user's, not the script's.
 func Check(h *script.Host, list []*plan.Source) error {
@@ -103,44 +160,55 @@ func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
 
 // serve runs the profiler's main and takes the events that its results would show.
 func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, error) {
+	p := &plan.Profiler{As: as}
+	own, reports, err := served(h, p, words)
+	if err != nil {
+		return nil, err
+	}
+	if p.In = shown.Streams(reports); len(p.In) == 0 {
+		return nil, diag.Errorf(diag.Usage, "profiler", as.Name,
+			"cannot be a source: it reads counters, or answers without events").
+			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
+	}
+	p.Texts = shown.Texts(reports)
+	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
+}
+
+// served is what the profiler's main returns for some options.
+func served(h *script.Host, p *plan.Profiler, words []string) (*parsed, []plan.Report, error) {
+	as := p.As
 	file, ok := stdlib.Find(as.Name)
 	if !ok {
 		var names []string
 		for _, n := range stdlib.Names() {
 			names = append(names, strings.ReplaceAll(n, "_", "-"))
 		}
-		return nil, diag.Errorf(diag.Usage, "event", as.Name, "neither system:name nor a profiler%s",
+		return nil, nil, diag.Errorf(diag.Usage, "event", as.Name, "neither system:name nor a profiler%s",
 			diag.DidYouMean(as.Name, names)).
 			WithHint("list the events with: ppscript list events, the profilers with: ppscript list")
 	}
 	m, err := h.Load("@stdlib//" + file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p := &plan.Profiler{As: as, WholeCPUs: m.Options != nil && m.Options.WholeCPUs}
+	p.WholeCPUs = m.Options != nil && m.Options.WholeCPUs
 	own, err := parseWords(m.Options, p, words)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	values, err := m.Options.Values(own.given, own.args)
 	if err != nil {
-		return nil, of(as.Name, err)
+		return nil, nil, of(as.Name, err)
 	}
 	v, err := h.Serve(m, values)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	reports, err := pipeline.Reports(v, false)
 	if err != nil {
-		return nil, of(as.Name, err)
+		return nil, nil, of(as.Name, err)
 	}
-	if p.In = plan.Shown(reports); len(p.In) == 0 {
-		return nil, diag.Errorf(diag.Usage, "profiler", as.Name,
-			"cannot be a source: it reads counters, or answers without events").
-			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
-	}
-	p.Texts = plan.Texts(reports)
-	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
+	return own, reports, nil
 }
 
 // onlyOn bounds the profiler's events to some CPUs.

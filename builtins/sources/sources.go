@@ -24,7 +24,7 @@ func Builtins() []*b.Builtin {
 	return []*b.Builtin{
 		tracepoint(), software(), sample(), hardware(), cache(), pmu(), pmuEvent(), memoryAccess(),
 		eventString(),
-		eventList(), profiler(), kernelRecords(), splitLocks(), counters(),
+		eventList(), profiler(), pairsOf(), kernelRecords(), splitLocks(), counters(),
 	}
 }
 

@@ -38,7 +38,7 @@ type quantile struct {
 }
 
 func (q *quantile) Add(v int64)       { q.sketch.Add(v) }
-func (q *quantile) Cell() event.Value { return q.agg.Type.Number(q.sketch.quantile(q.agg.Q)) }
+func (q *quantile) Cell() event.Value { return q.agg.Type.Number(q.sketch.Quantile(q.agg.Q)) }
 func (q *quantile) Reset()            { q.sketch.Reset() }
 func (q *quantile) Merge(o State)     { q.sketch.Merge(&o.(*quantile).sketch) }
 

@@ -178,10 +178,10 @@ func (s *Sketch) Merge(o *Sketch) {
 	}
 }
 
-// quantile returns the value below or at which a share q of the values lies:
+// Quantile returns the value below or at which a share q of the values lies:
 // the value of rank ceil(q*n). It is exact up to 64 values, within 0.8 %
 // beyond; 0 if there are none.
-func (s *Sketch) quantile(q float64) int64 {
+func (s *Sketch) Quantile(q float64) int64 {
 	if s.n == 0 {
 		return 0
 	}

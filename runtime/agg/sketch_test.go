@@ -40,7 +40,7 @@ func TestQuantileError(t *testing.T) {
 			slices.Sort(all)
 			for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.95, 0.99, 0.999, 1} {
 				want := all[min(max(int(math.Ceil(q*float64(n))), 1), n)-1]
-				got := s.quantile(q)
+				got := s.Quantile(q)
 				if diff := math.Abs(float64(got - want)); n <= exactN && diff != 0 ||
 					diff > math.Abs(float64(want))/128+1 {
 					t.Errorf("%s n=%d q=%v: got %d, want %d", name, n, q, got, want)
@@ -64,7 +64,7 @@ func TestMergeEqualsAdd(t *testing.T) {
 		}
 		parts[0].Merge(&parts[1])
 		for _, q := range []float64{0, 0.5, 0.99, 1} {
-			if got, want := parts[0].quantile(q), whole.quantile(q); got != want {
+			if got, want := parts[0].Quantile(q), whole.Quantile(q); got != want {
 				t.Errorf("sizes %v q=%v: got %d, want %d", sizes, q, got, want)
 			}
 		}

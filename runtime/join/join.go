@@ -165,8 +165,8 @@ func (j *Join) events(evs []*event.Event) {
 		if !in.arrives {
 			continue
 		}
-		if j.spec.Timeline != nil && (!in.Untraced || j.list.count > 0 || !j.spec.Timeline.idle()) {
-			j.spec.Timeline.add(e)
+		if t := j.spec.Timeline; t != nil && !in.Apart && (!in.Untraced || j.list.count > 0 || !t.idle()) {
+			t.add(e)
 		}
 		if in.NextPID != nil {
 			j.switched(e, in.NextPID)

@@ -23,7 +23,7 @@ type filling struct {
 }
 
 // FillFrom has the timeline take its events from k.
-func (t *Timeline) FillFrom(k Kept) { t.filled = filling{kept: k} }
+func (t *Timeline) FillFrom(k Kept) { t.filled, t.begun = filling{kept: k}, k.Now() }
 
 // fill brings the events of [from, until].
 func (t *Timeline) fill(from, until event.Time) {

@@ -82,24 +82,25 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 	if t.gone >= d.Start.Time-event.Time(sel.Before) && t.gone > 0 {
 		d.Evicted = result.Evicted{Some: true, Since: t.gone + 1, Overwritten: t.filled.kept != nil}
 	}
-	t.between(d.Start.Time-event.Time(sel.Before), until+event.Time(sel.After), func(e *event.Event) {
+	t.between(d.Start.Time-event.Time(sel.Before), until+event.Time(sel.After), func(e *event.Event) bool {
 		switch {
 		case l.shown.phase == result.Previous && same(e, d.Start):
 			l.follow(e, nil)
 			l.shown.phase, l.shown.last = result.Between, e.Time
-			return
+			return true
 		case l.shown.phase == result.Previous && e.Time > d.Start.Time:
 			// The start itself has been evicted.
 			l.shown.phase, l.shown.last = result.Between, d.Start.Time
 		case l.shown.phase == result.Between && d.End != nil && same(e, d.End):
 			l.closeHidden(e.Time)
 			l.shown.phase = result.After
-			return
+			return true
 		case l.shown.phase == result.Between && e.Time > until:
 			l.closeHidden(until)
 			l.shown.phase = result.After
 		}
 		l.event(e)
+		return true
 	})
 	if l.shown.phase == result.Between {
 		l.closeHidden(until)

@@ -76,6 +76,8 @@ type In struct {
 	Return bool
 	// Untraced events go to the timeline and nowhere else.
 	Untraced bool
+	// Apart keeps the events out of the timeline: nobody looks for them there.
+	Apart bool
 	// Key relates the events. Untraced events may have none.
 	Key *expr.Program
 	// Role is the set of parts that an event may take: bit 0 a start, bit

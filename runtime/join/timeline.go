@@ -28,6 +28,8 @@ type Timeline struct {
 	chunks  []*tlChunk // oldest first
 	pool    []*tlChunk
 	bytes   int
+	hand    func(e *event.Event) // takes the events; nil: they are kept
+	begun   event.Time           // of the first event
 	newest  event.Time
 	evicted uint64     // events that were pushed out although needed
 	gone    event.Time // of the newest of them
@@ -66,6 +68,10 @@ func (c *tlChunk) size() int { return tlSize - tlBytes + cap(c.buf) }
 //
 // Fast path: this runs for every event as long as something waits.
 func (t *Timeline) add(e *event.Event) {
+	if t.hand != nil {
+		t.hand(e)
+		return
+	}
 	mem := e.Rec
 	if len(mem) == 0 {
 		mem = e.Raw
@@ -79,6 +85,9 @@ func (t *Timeline) add(e *event.Event) {
 	}
 	if len(c.evs) == 0 {
 		c.first = e.Time
+		if t.begun == 0 {
+			t.begun = e.Time
+		}
 	}
 	c.last = max(c.last, e.Time)
 	t.newest = max(t.newest, e.Time)
@@ -187,7 +196,7 @@ func (t *Timeline) due(now event.Time) {
 // idle reports that an event could only be wanted by a start that is still to
 // come.
 func (t *Timeline) idle() bool {
-	if t.Before > 0 || t.After > 0 {
+	if t.Before > 0 || t.After > 0 || t.hand != nil {
 		return false
 	}
 	for _, r := range t.readers {
@@ -199,8 +208,8 @@ func (t *Timeline) idle() bool {
 }
 
 // between calls fn for the events of [from, until], in the order in which
-// they came.
-func (t *Timeline) between(from, until event.Time, fn func(e *event.Event)) {
+// they came, as long as it returns true.
+func (t *Timeline) between(from, until event.Time, fn func(e *event.Event) bool) {
 	i := sort.Search(len(t.chunks), func(i int) bool { return t.chunks[i].last >= from })
 	for ; i < len(t.chunks); i++ {
 		c := t.chunks[i]
@@ -208,8 +217,8 @@ func (t *Timeline) between(from, until event.Time, fn func(e *event.Event)) {
 			return
 		}
 		for k := range c.evs {
-			if e := &c.evs[k]; e.Time >= from && e.Time <= until {
-				fn(e)
+			if e := &c.evs[k]; e.Time >= from && e.Time <= until && !fn(e) {
+				return
 			}
 		}
 	}

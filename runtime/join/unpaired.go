@@ -3,6 +3,7 @@ package join
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
 )
 
 // This file hands out the events that stay without a partner. Each is a derived event
@@ -66,3 +67,31 @@ func (j *Join) End(final bool, now event.Time) {
 	}
 	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.made.gone), why, max(j.clock.now, now)) })
 }
+
+// A LeftSieve hands on some of the events that stay without a partner. It implements
+// flow.Sink.
+type LeftSieve struct {
+	Wants    []bool // by stream
+	OnlyLost bool   // only those whose partner may be lost
+	To       flow.Sink
+	buf      []*event.Event
+}
+
+// Events implements flow.Sink.
+func (r *LeftSieve) Events(evs []*event.Event) {
+	r.buf = r.buf[:0]
+	for _, e := range evs {
+		if r.OnlyLost && !MayBeLost(e) {
+			continue
+		}
+		if i := e.Stream.Index; i < len(r.Wants) && r.Wants[i] {
+			r.buf = append(r.buf, e)
+		}
+	}
+	if len(r.buf) > 0 {
+		r.To.Events(r.buf)
+	}
+}
+
+// Lost implements flow.Sink.
+func (r *LeftSieve) Lost(ring int32, n uint64, t event.Time) { r.To.Lost(ring, n, t) }

@@ -67,3 +67,46 @@ func (in *In) Recognise(s *event.Schema, whole bool) {
 		}
 	}
 }
+
+// TaskFields are what tells of tasks in events of scheduling: of wakeups which task, and
+// where; of switches which one comes.
+func TaskFields(s *event.Schema) (w *Wakeup, next *event.Field) {
+	field := func(name string) *event.Field {
+		f, ok := s.Field(name)
+		if !ok || f.Place != event.InRaw {
+			return nil
+		}
+		return f
+	}
+	switch s.FullName() {
+	case "sched:sched_wakeup", "sched:sched_waking":
+		if f := field("pid"); f != nil {
+			w = &Wakeup{PID: f, CPU: field("target_cpu")}
+		}
+	case "sched:sched_switch":
+		next = field("next_pid")
+	}
+	return w, next
+}
+
+// Notes say what a join does beside making pairs.
+func (s *Spec) Notes() (notes []string) {
+	if s.Nested {
+		notes = append(notes, "entries and returns nest as calls do: each key has a stack")
+	}
+	if s.Cycle {
+		notes = append(notes, "the last stage also precedes the first")
+	}
+	wakeup, next := false, false
+	for i := range s.In {
+		wakeup = wakeup || s.In[i].Wakeup != nil
+		next = next || s.In[i].NextPID != nil
+	}
+	switch {
+	case wakeup && next:
+		notes = append(notes, "a wakeup of a task that wakes itself, or still runs, starts nothing")
+	case wakeup:
+		notes = append(notes, "a wakeup of a task that wakes itself starts nothing")
+	}
+	return notes
+}

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,4 +83,14 @@ func noDevice(name, class string, cause error) error {
 		return e.WithHint("did you mean %s? list them: lsblk", n)
 	}
 	return e.WithHint("list them: lsblk")
+}
+
+// DiskName is the name of the block device with a number as events have it, 12 bits of major
+// and 20 of minor; "" if there is none.
+func DiskName(dev uint32) string {
+	to, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", dev>>20, dev&(1<<20-1)))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(to)
 }

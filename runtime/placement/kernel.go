@@ -286,7 +286,7 @@ func (k *kernelBuilder) edge(from *Edge) error {
 		}
 	case op.Join == nil && op.Fold == nil:
 		return not("%s runs in ppscript", from.Name)
-	case op.Around:
+	case op.Around && !op.Pairs.In[from.Stream].Apart:
 		k.keep(e, op)
 	}
 	k.part.Edges = append(k.part.Edges, e)

@@ -144,7 +144,7 @@ func (env *Env) leaveOut(s *Source, why error) {
 	if errors.As(why, &e) && e.Cause != nil {
 		why = e.Cause
 	}
-	if env.Note != nil {
+	if env.Note != nil && !s.Quiet {
 		env.Note(fmt.Errorf("goes on without %s: %w", s.FullName(), why))
 	}
 }

@@ -72,6 +72,7 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	if err := addPushes(b); err != nil {
 		return nil, err
 	}
+	b.setApart()
 	settle := b.place()
 	b.push()
 	tellAbout(b)

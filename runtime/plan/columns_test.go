@@ -9,12 +9,9 @@ import (
 
 // A script's tables show a field as lines show it.
 func TestSourcesShowWhatTablesShow(t *testing.T) {
-	g := counted(src("start"), "state")
-	g.By[0].Name = "St"
-	g.View.Texts = map[string]view.CellFunc{"St": func(v event.Value) (string, error) {
+	p := &Profiler{Texts: map[string]view.CellFunc{"state": func(v event.Value) (string, error) {
 		return "S" + v.String(), nil
-	}}
-	p := &Profiler{Texts: Texts([]Report{g, &Text{}})}
+	}}}
 	s := &event.Schema{Name: "states", Fields: []event.Field{
 		{Name: "state", Place: event.InSlot, Size: 8, Signed: true},
 		{Name: "lasted", Place: event.InSlot, Size: 8, Offset: 1, Signed: true, Unit: event.Nanos},

@@ -35,48 +35,8 @@ type EachOp struct {
 // An EachRun is an EachOp that runs.
 type EachRun struct {
 	running
-	*EachOp
-	Errs flow.Errors
-	// Stop is called with the first error: a script's function that fails is
-	// a failure of the script.
-	Stop func(error)
+	flow.Calls
 }
-
-// Events implements flow.Sink.
-func (x *EachRun) Events(evs []*event.Event) {
-	if x.Spec.Batch != nil {
-		x.batch(evs)
-		return
-	}
-	for _, e := range evs {
-		if x.Errs.N > 0 {
-			return
-		}
-		if _, err := x.Spec.Fn.Call(e); err != nil {
-			x.Errs.N++
-			x.Errs.First = err
-			if x.Stop != nil {
-				x.Stop(err)
-			}
-		}
-	}
-}
-
-func (x *EachRun) batch(evs []*event.Event) {
-	if x.Errs.N > 0 {
-		return
-	}
-	if err := x.Spec.Batch.CallBatch(evs); err != nil {
-		x.Errs.N++
-		x.Errs.First = err
-		if x.Stop != nil {
-			x.Stop(err)
-		}
-	}
-}
-
-// Lost implements flow.Sink.
-func (x *EachRun) Lost(int32, uint64, event.Time) {}
 
 func (x *Each) build(b *builder) error {
 	brs, err := b.branchesOf(x.In)
@@ -102,7 +62,15 @@ func (x *Each) build(b *builder) error {
 	return nil
 }
 
-func (op *EachOp) instantiate(*Instance) Running { return &EachRun{EachOp: op} }
+func (op *EachOp) instantiate(*Instance) Running {
+	run := &EachRun{}
+	if b := op.Spec.Batch; b != nil {
+		run.Batch = b.CallBatch
+	} else {
+		run.Call = op.Spec.Fn.Call
+	}
+	return run
+}
 
 func (x *EachRun) sink(int) flow.Sink { return x }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
@@ -40,10 +39,7 @@ type HeatOp struct {
 type HeatRun struct {
 	running
 	*HeatOp
-	Write func(stream int, at event.Time, value int64)
-
-	frame expr.Frame
-	errs  flow.Errors
+	flow.Values
 }
 
 func (h *Heat) build(b *builder) error {
@@ -66,8 +62,8 @@ func (h *Heat) build(b *builder) error {
 }
 
 func (op *HeatOp) instantiate(in *Instance) Running {
-	run := &HeatRun{HeatOp: op}
-	in.fails(op.name, &run.errs, false)
+	run := &HeatRun{HeatOp: op, Values: flow.Values{Of: op.value}}
+	in.fails(op.name, &run.Errs, false)
 	return run
 }
 
@@ -86,22 +82,6 @@ func fileName(b *builder, br branch) string {
 	return b.plan.shortLabel(br)
 }
 
-// Events implements flow.Sink.
-func (h *HeatRun) Events(evs []*event.Event) {
-	for _, e := range evs {
-		h.frame.Reset(e)
-		v := h.value.For(e).Int(&h.frame)
-		if h.frame.Err != nil {
-			h.errs.Note(&h.frame)
-			continue
-		}
-		h.Write(e.Stream.Index, e.Time, v)
-	}
-}
-
 func (*HeatOp) inKernel() (placement.Work, string) {
 	return placement.Work{}, "a heat map has every event"
 }
-
-// Lost implements flow.Sink.
-func (h *HeatRun) Lost(int32, uint64, event.Time) {}

@@ -26,6 +26,10 @@ type JoinOp struct {
 	around *Detail        // bounds on the events that are kept around pairs; nil if none are
 	about  bool           // whom pairs are about is told by their key
 	opens  []spanWatch    // who is told of pairs that last
+	// listed says that all its events are shown around pairs; else those of history, by
+	// stream, are what is kept.
+	listed  bool
+	history map[int]bool
 	pairsOf
 }
 
@@ -72,7 +76,7 @@ func (n *JoinOp) emitter(in *Instance) emitter { return in.join(n) }
 func (b *builder) settleJoins() {
 	for _, n := range Of[*JoinOp](b.plan) {
 		n.js.KeepRaw = b.rawRead()
-		if b.plan.sees().starts || len(n.lefts) > 0 || n.around != nil {
+		if b.plan.sees().starts || len(n.lefts) > 0 || n.listed {
 			n.js.KeepRaw = -1
 		}
 		n.js.NeedKey = n.readsKey(b)
@@ -88,7 +92,9 @@ func (n *JoinOp) instantiate(in *Instance) Running {
 		run.timeline = &join.Timeline{LimitBytes: n.around.LimitBytes, MaxAge: n.around.MaxAgeNS}
 	}
 	for _, r := range n.lefts {
-		run.lefts = append(run.lefts, &leftRun{wants: r.wants, lost: r.lost})
+		left := &leftRun{LeftSieve: join.LeftSieve{Wants: r.wants, OnlyLost: r.lost}}
+		left.To = &left.next
+		run.lefts = append(run.lefts, left)
 	}
 	return run
 }
@@ -135,7 +141,7 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 		return nil, diag.Errorf(diag.Run, "join", "", "got %d stage, want at least two", len(j.Stages)).
 			WithHint("give the starts and the ends: join([a], [b], key = \"tid\")")
 	}
-	n := &JoinOp{spec: j}
+	n := &JoinOp{spec: j, history: map[int]bool{}}
 	all, err := n.findStages(b)
 	if err != nil {
 		return nil, err
@@ -302,9 +308,15 @@ func (n *JoinOp) settleInputs(b *builder) {
 
 // trick has the join recognise wakeups that lead to no switch.
 func (n *JoinOp) trick(b *builder, in *join.In, br branch) {
+	wakeup, next := join.TaskFields(br.scope.Schema)
+	if !in.Untraced {
+		in.Wakeup = wakeup
+	}
 	e := b.events[br.stream]
-	in.Recognise(br.scope.Schema, e != nil && e.Source.Filter == "" && len(br.preds) == 0 &&
-		len(e.Source.CPUs) == 0 && !b.env.ByThread)
+	if next != nil && e != nil && e.Source.Filter == "" && len(br.preds) == 0 && len(e.Source.CPUs) == 0 &&
+		!b.env.ByThread {
+		in.NextPID = next
+	}
 }
 
 // keyFn compiles a key for all branches and checks that its kinds agree.
@@ -327,24 +339,7 @@ func (b *builder) keyFn(key Fn, brs []branch) (*flow.Fn, error) {
 
 // notes say what a join does beside making pairs.
 func (n *JoinOp) notes() []string {
-	var notes []string
-	if n.spec.Nested {
-		notes = append(notes, "entries and returns nest as calls do: each key has a stack")
-	}
-	if n.spec.Cycle {
-		notes = append(notes, "the last stage also precedes the first")
-	}
-	wakeup, next := false, false
-	for i := range n.js.In {
-		wakeup = wakeup || n.js.In[i].Wakeup != nil
-		next = next || n.js.In[i].NextPID != nil
-	}
-	switch {
-	case wakeup && next:
-		notes = append(notes, "a wakeup of a task that wakes itself, or still runs, starts nothing")
-	case wakeup:
-		notes = append(notes, "a wakeup of a task that wakes itself starts nothing")
-	}
+	notes := n.js.Notes()
 	if n.around != nil {
 		most := (&join.Timeline{LimitBytes: n.around.LimitBytes}).Limit()
 		notes = append(notes,

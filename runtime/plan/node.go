@@ -88,8 +88,9 @@ type Absence struct {
 	// Having leaves the source out, without a note, where it has no such
 	// field: another variant of it is then there.
 	Having string
-	// Optional leaves the source out, with a note, where it does not exist.
-	Optional bool
+	// Optional leaves the source out, with a note, where it does not exist; Quiet says that
+	// somebody else tells of it.
+	Optional, Quiet bool
 }
 
 // A PMU event is a device of /sys/bus/event_source and its attr.config,

@@ -120,7 +120,7 @@ func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
 				}
 				e.Preds = append(e.Preds, known[p])
 			}
-			if slow, is := a.op.(*SlowOp); is {
+			if slow, is := a.op.(bounder); is {
 				e.Bound = slow.bound(br)
 			}
 			g.Edges = append(g.Edges, e)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"maps"
-	"strconv"
 
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
@@ -39,64 +38,6 @@ type Profiler struct {
 
 // Inputs implements Stream.
 func (p *Profiler) Inputs() []Stream { return p.In }
-
-// Shown is what a script's results show: the events of its logs; if there are
-// none, what its tables count. Counters have no events.
-func Shown(reports []Report) []Stream {
-	var logs, rest []Stream
-	add := func(list []Stream, s Stream) []Stream {
-		for _, have := range list {
-			if have == s {
-				return list
-			}
-		}
-		if counts(s) {
-			return list
-		}
-		return append(list, s)
-	}
-	for _, r := range reports {
-		switch r := r.(type) {
-		case *Log:
-			logs = add(logs, r.In)
-		case *Text:
-		case *Slow:
-			logs = add(logs, &Where{In: r.In, Pred: r.pred()})
-		default:
-			rest = add(rest, r.Input())
-		}
-	}
-	if len(logs) > 0 {
-		return logs
-	}
-	return rest
-}
-
-// pred is the condition for pairs to be shown.
-func (s *Slow) pred() Fn {
-	switch {
-	case s.Than >= 0 && s.Lower >= 0:
-		return Fn{Text: num("delay > ", s.Than) + " || " + num("delay < ", s.Lower)}
-	case s.Than >= 0:
-		return Fn{Text: num("delay > ", s.Than)}
-	}
-	return Fn{Text: num("delay < ", s.Lower)}
-}
-
-func num(text string, n int64) string { return text + strconv.FormatInt(n, 10) }
-
-// counts reports that a stream's events are reads of counters.
-func counts(s Stream) bool {
-	if _, ok := s.(*Counters); ok {
-		return true
-	}
-	for _, in := range s.Inputs() {
-		if counts(in) {
-			return true
-		}
-	}
-	return false
-}
 
 // profiler is the branches of a script's events, as the outer plan sees them.
 func (p *Profiler) branches(b *builder) ([]branch, error) {
@@ -148,37 +89,16 @@ func (*profilerOp) mergeable() bool { return true }
 // A profilerRun is a profilerOp that runs.
 type profilerRun struct {
 	running
-	limit  uint64
-	router *flow.Router
-
-	n      uint64
-	last   *event.Event
-	when   event.Time
-	passes int64
+	flow.Once
 }
 
 func (op *profilerOp) instantiate(in *Instance) Running {
-	return &profilerRun{limit: op.of.Limit, router: in.Router}
+	return &profilerRun{Once: flow.Once{Limit: op.of.Limit, Router: in.Router}}
 }
 
 func (op *profilerOp) program(in *Instance) *expr.Program {
-	once := in.runs[op].(*profilerRun).once
+	once := in.runs[op].(*profilerRun).Pass
 	return expr.Build(&expr.Native{Name: "of_profiler", T: expr.TBool, Effect: true, Int: once})
-}
-
-// once counts the event at hand. One that goes to several operators counts once:
-// they see it one after the other.
-func (r *profilerRun) once(f *expr.Frame, _ []expr.Arg) int64 {
-	if f.Event == r.last && f.Event.Time == r.when {
-		return r.passes
-	}
-	r.last, r.when, r.passes = f.Event, f.Event.Time, 0
-	if r.n++; r.limit > 0 && r.n > r.limit || r.router.Done() {
-		return 0
-	}
-	r.router.Samples++
-	r.passes = 1
-	return 1
 }
 
 // absorb has nothing to add up: the router has the samples.

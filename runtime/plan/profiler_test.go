@@ -54,27 +54,3 @@ func TestEventsBesideAProfilerAreOfTheTarget(t *testing.T) {
 		}
 	}
 }
-
-func TestShownAreLogsElseTables(t *testing.T) {
-	a, b := src("start"), src("end")
-	f := func(want []Stream, reports ...Report) {
-		t.Helper()
-		got := Shown(reports)
-		if len(got) != len(want) {
-			t.Fatalf("got %d streams, want %d", len(got), len(want))
-		}
-		for i := range got {
-			if got[i] != want[i] {
-				t.Errorf("stream %d: got %v, want %v", i, got[i], want[i])
-			}
-		}
-	}
-	f([]Stream{a}, &Log{In: a}, counted(b))
-	f([]Stream{b}, counted(b), counted(b))
-	f(nil, counted(&Counters{In: []*Source{a}}), &Text{})
-	f([]Stream{b}, counted(&Where{In: &Counters{In: []*Source{a}}, Pred: *text("value")}), &Log{In: b})
-	slow := Shown([]Report{&Slow{In: a, Than: 5, Lower: 3}})[0].(*Where)
-	if slow.Pred.Text != "delay > 5 || delay < 3" {
-		t.Errorf("got %s", slow.Pred.Text)
-	}
-}

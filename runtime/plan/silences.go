@@ -62,12 +62,7 @@ func (s *Silences) build(b *builder) error {
 	}
 	op := &SilencesOp{Name: b.names.next(s.ResultName()), from: s}
 	op.spec = silence.Spec{Key: key, Than: s.Than, Limit: s.Limit, ByRing: perRing(b, s.Key.Fn, brs)}
-	op.columns = []result.Column{
-		view.KeyColumn(s.Key.Name, key.Any()),
-		{Name: "since", Width: 15},
-		{Name: "silent", Unit: unit.US, Prec: result.UnitPrec, Width: 14},
-		{Name: "ended", Left: true, Width: 5},
-	}
+	op.columns = silence.Columns(view.KeyColumn(s.Key.Name, key.Any()))
 	op.shows = make([]view.Show, len(op.columns))
 	op.shows[0] = b.prints.Of(key)
 	b.plan.add(op)
@@ -115,17 +110,8 @@ func (r *SilencesRun) Result(m result.Meta, until event.Time) (*result.Table, er
 	if m.Final {
 		end = max(r.end, m.End)
 	}
-	t := &result.Table{Columns: append([]result.Column(nil), r.columns...)}
-	for _, s := range r.finder.Take(until, end) {
-		ended := "yes"
-		if !s.Over {
-			ended = "no"
-		}
-		t.Rows = append(t.Rows, []event.Value{
-			s.Key, event.TimeOf(s.From), event.DurationOf(s.Length()), event.StrOf(ended),
-		})
-	}
-	t.Meta = m
+	t := &result.Table{Columns: append([]result.Column(nil), r.columns...), Meta: m}
+	t.Rows = r.finder.Rows(until, end)
 	v := view.View{}
 	if r.from.Top > 0 {
 		v.Steps = []view.Step{{Top: r.from.Top}}

@@ -74,7 +74,9 @@ func (s *Slow) build(b *builder) error {
 	}
 	for i, from := range op.roots {
 		if s.Detail != nil {
-			joinOf(from).keep(s.Detail)
+			n := joinOf(from)
+			n.keep(s.Detail)
+			n.listed = true
 		}
 		b.feed(feed{op: op, port: i, name: op.Name, prints: true}, groups[from])
 	}
@@ -155,6 +157,14 @@ func (op *SlowOp) bound(br *branch) expr.Node {
 	if op.Spec.Lower >= 0 {
 		texts = append(texts, fmt.Sprintf("delay < %d", op.Spec.Lower))
 	}
+	return bounded(br, texts...)
+}
+
+// A bounder is an operator that takes only some pairs.
+type bounder interface{ bound(br *branch) expr.Node }
+
+// bounded is the predicate that one of some conditions holds; nil if there are none.
+func bounded(br *branch, texts ...string) expr.Node {
 	if len(texts) == 0 {
 		return nil
 	}

@@ -39,29 +39,8 @@ func (r *leftRoot) emitter(in *Instance) emitter { return in.join(r.node).lefts[
 // A leftRun is a leftRoot that runs: it takes the events from the join.
 type leftRun struct {
 	outlet
-	wants []bool
-	lost  bool
-	buf   []*event.Event
+	join.LeftSieve
 }
-
-// Events implements flow.Sink.
-func (r *leftRun) Events(evs []*event.Event) {
-	r.buf = r.buf[:0]
-	for _, e := range evs {
-		if r.lost && !join.MayBeLost(e) {
-			continue
-		}
-		if i := e.Stream.Index; i < len(r.wants) && r.wants[i] {
-			r.buf = append(r.buf, e)
-		}
-	}
-	if len(r.buf) > 0 {
-		r.next.Events(r.buf)
-	}
-}
-
-// Lost implements flow.Sink.
-func (r *leftRun) Lost(ring int32, n uint64, t event.Time) { r.next.Lost(ring, n, t) }
 
 // makes reports that r is where the pairs, or the unpaired events, of n come
 // from.

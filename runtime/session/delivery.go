@@ -86,6 +86,8 @@ func newDelivery(r *run, op plan.Operator) delivery {
 		return &silenceTables{to: to}
 	case *plan.DatabaseOp:
 		return &databases{to: to, services: r.env.services, queryEnd: r.patience.queryEnd}
+	case *plan.WhyOp:
+		return &whyResult{of: r}
 	case *plan.HeatOp:
 		return &heatMaps{to: to}
 	case *plan.Text:

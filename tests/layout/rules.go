@@ -75,6 +75,7 @@ var layers = [][]string{
 	{"runtime/flow"},
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold", "runtime/silence", "runtime/overlap", "runtime/why"},
+	{"runtime/slowspan"}, // which spans are asked for, of why
 	// Events as rows, and questions to them.
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
@@ -105,6 +106,7 @@ var layers = [][]string{
 	{"runtime/view"},      // how results are shown
 	{"runtime/placement"}, // a plan describes itself to it
 	{"runtime/plan"},
+	{"runtime/shown"},       // what scripts show that are sources
 	{"runtime/eventstring"}, // makes sources of texts
 	{"runtime/eventkind"},   // finds the events that sources name, opens none
 	{"runtime/output"},      // the reports that files for other tools need

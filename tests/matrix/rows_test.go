@@ -167,6 +167,14 @@ var matrix = map[string]row{
 		record: both,
 		source: "-e read",
 	},
+	"why": {
+		args:   []string{"--syscall", "getppid", "--than", "1ns"},
+		seen:   explained,
+		each:   calls,
+		text:   ` slow spans? \(mean `,
+		record: both,
+		source: "rundelay --than 1ns",
+	},
 	"funccount": {
 		args:       []string{"-e", getppid},
 		seen:       rows("hits", ""),

@@ -82,6 +82,20 @@ func hrtimerCalls(t *testing.T, stdout string) map[string]int64 {
 	return n
 }
 
+// explained counts the spans of which where their time went is told, and those that were too
+// many.
+func explained(t *testing.T, stdout string) map[string]int64 {
+	t.Helper()
+	n := map[string]int64{}
+	for _, w := range testkit.All[struct {
+		Slow    struct{ Spans int64 }
+		Skipped int64
+	}](t, stdout, "why") {
+		n[""] += w.Slow.Spans + w.Skipped
+	}
+	return n
+}
+
 // lines counts those of a log, by thread.
 func lines(event string) seen {
 	return linesBy(event, func(e testkit.Event) string { return e.Comm })

@@ -200,6 +200,10 @@ var runs = map[string][]run{
 		{"delta", "trace.data", []string{"-e", "sched:*", "--time", "delta"}},
 		{"profilers", "load.data", []string{"-e", "signal:signal_generate,task-state/--filter load* -S/,syscalls/--than 200us/alias=slow/"}},
 	},
+	"why": {
+		{"", "load.data", []string{"rundelay", "--than", "500us"}},
+		{"syscall", "load.data", []string{"--syscall", "clock_nanosleep,wait4", "--than", "1ms"}},
+	},
 }
 
 // liveOnly cannot run on recordings: what they count are counters.

@@ -1,0 +1,196 @@
+package pipeline
+
+import (
+	"strings"
+
+	b "ppscript/builtins"
+	"ppscript/builtins/results"
+	"ppscript/runtime/eventstring"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/script"
+	"ppscript/runtime/slowspan"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/why"
+
+	"go.starlark.net/starlark"
+)
+
+// whyParams are what all that explains has in common.
+var whyParams = []b.Param{
+	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the history to explain by; else all events that tell something, as far as they exist here"},
+	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed that one waits for"},
+	{Name: "before", Type: b.Duration, Default: b.Text("100 ms"), Named: true, Doc: "how much of the history before is looked at, for what threads did at the begin"},
+	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the history; where programs of the kernel keep it, it is shared by the CPUs, which have 8 MiB each at most, or as -m says. What was pushed out is told as unknown"},
+	{Name: "stacks", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the stacks with which threads left their CPU, and of who woke them"},
+}
+
+const (
+	whyResult = "causes with their shares of all the time; the slowest with their parts in time order, which add up to them exactly. What a thread waited for is " +
+		"followed into the thread that it waited for. What is not known is told as unknown, with the reason"
+	whySource = "the events of events; by default scheduling, interrupts, system calls, faults, disk requests, locks"
+)
+
+// whyOf is what the parameters say.
+func whyOf(c *b.Call, y *plan.Why, waiting bool) (starlark.Value, error) {
+	y.Depth, y.LimitBytes = int(c.Int("depth")), int(c.Size("limit"))
+	y.BeforeNS, y.Stacks = c.Duration("before"), c.Bool("stacks")
+	switch {
+	case y.BeforeNS < 0:
+		return nil, c.Errorf("before", "got %v, want 0 or more", c.Value("before"))
+	case y.Depth < 1:
+		return nil, c.Errorf("depth", "got %d, want 1 or more", y.Depth)
+	}
+	if !c.Has("events") {
+		var err error
+		y.History, err = history(y, waiting, &c.Host().Session)
+		return &results.Why{Report: y}, err
+	}
+	for _, v := range c.List("events") {
+		y.History = append(y.History, v.(*Stream).S)
+	}
+	return &results.Why{Report: y}, nil
+}
+
+func whyThread() *b.Builtin {
+	return &b.Builtin{
+		Name:    "why_thread",
+		Group:   b.Sources,
+		Summary: "Says where all the time of a thread went: each nanosecond has one cause.",
+		Params: append([]b.Param{
+			{Name: "tid", Type: b.Int, Required: true, Doc: "the number of the thread"},
+			{Name: "window", Type: b.Duration, Default: b.Text("1 s"), Doc: "how much of its time is told at once"},
+		}, whyParams...),
+		Returns:  "why",
+		Result:   whyResult,
+		Errors:   "the window is not longer than 0",
+		Source:   whySource,
+		Cost:     "100 ns for each event of the history",
+		Examples: []b.Example{{Code: `why_thread(4711, window = 1 * s)`, Output: "<why>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			y := &plan.Why{TID: int32(c.Int("tid")), WindowNS: c.Duration("window")}
+			if y.WindowNS <= 0 {
+				return nil, c.Errorf("window", "got %v, want more than 0", c.Value("window"))
+			}
+			return whyOf(c, y, false)
+		},
+	}
+}
+
+func whyPairs() *b.Builtin {
+	return &b.Builtin{
+		Name:    "why",
+		Type:    "stream",
+		Group:   b.PairMethods,
+		Summary: "Says where the time of slow pairs went: each nanosecond has one cause.",
+		Params: append([]b.Param{
+			{Name: "than", Type: b.Duration, Doc: "explain pairs that take longer; else all of them"},
+			{Name: "slowest", Type: b.Float, Named: true, Doc: "explain this share of the pairs, the longest, as far as they are known by then; the first 100 pairs only tell what is long"},
+			{Name: "thread", Type: b.Expression, Named: true, Doc: "the thread number of whose time it is; else the key, if that is a thread, or the thread of the end"},
+			{Name: "label", Type: b.Expression, Named: true, Doc: "what pairs are called; else by the names of their events"},
+			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "without events: the pairs are times in which their thread waits for a CPU, as those of rundelay. System calls, faults, disks and locks are then not observed"},
+			{Name: "compare", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also explain pairs that are not slow, one each 10 ms, to tell what the slow ones have more of"},
+		}, whyParams...),
+		Returns: "why",
+		Result:  whyResult,
+		Errors:  "the stream is not one of pairs (unpaired events are allowed: their age counts); slowest is not between 0 and 1",
+		Source:  whySource,
+		Cost: "while nothing is slow, in programs of the kernel 25 ns of the traced program for each event of the history; else as the events. " +
+			"1 us for each event around a pair that is explained; in live runs at most a quarter of the time, what is beyond is counted as skipped",
+		Examples: []b.Example{{
+			Code:   `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "_tid").why(than = 10 * ms)`,
+			Output: "<why>"}},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			y := &plan.Why{In: in(c),
+				Choice: slowspan.Choice{Than: c.Duration("than"), Compare: c.Bool("compare")}}
+			if !c.Receiver.(*Stream).Pairs {
+				return nil, errNoPairs
+			}
+			if c.Has("slowest") {
+				if y.Slowest = c.Float("slowest"); y.Slowest <= 0 || y.Slowest >= 1 {
+					return nil, c.Errorf("slowest", "got %v, want a share between 0 and 1", y.Slowest)
+				}
+			}
+			var err error
+			if y.Thread, err = arg(c, "thread"); err != nil {
+				return nil, err
+			}
+			if y.Label, err = arg(c, "label"); err != nil {
+				return nil, err
+			}
+			return whyOf(c, y, c.Bool("waiting"))
+		},
+	}
+}
+
+// history are the events by which package why explains spans; only some if the thread of the
+// pairs is known to wait for a CPU. Events that the pairs are made of are not opened again. No
+// program of the kernel keeps events of the software, which tell little that others do not.
+func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, error) {
+	var list []plan.Stream
+	for _, n := range why.Needs() {
+		if waiting && !whileWaiting(n.Event) || !of.Recorded && strings.HasPrefix(n.Event, "software:") {
+			continue
+		}
+		var src *plan.Source
+		if !of.ByThread {
+			src = plain(y.In, n.Event, false)
+		} // else the pairs are only those of some threads
+		if src == nil {
+			parsed, err := eventstring.Parse(n.Event, kernel.ParseCPUList)
+			if err != nil {
+				return nil, err
+			}
+			src = parsed[0]
+			src.Optional, src.Quiet = n.Optional, true
+			if len(n.Instead) > 0 {
+				src.OrElse = n.Instead[0]
+			}
+		}
+		var s plan.Stream = src
+		if y.Stacks && n.Stack {
+			s = &plan.WithStack{In: s, Spec: stack.Wanted{Kernel: true, User: true, Unwind: "fp"}}
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// whileWaiting reports that an event says something of a thread that waits for a CPU, and
+// does nothing itself: who has the CPU, and whether it may run.
+func whileWaiting(name string) bool {
+	for _, of := range []string{"sched:", "irq:", "irq_vectors:", "kprobe:"} {
+		if strings.HasPrefix(name, of) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain is a source of all events of a name that pairs are made of; nil if there is none.
+// Conditions on the way to a join let not all of them pass.
+func plain(s plan.Stream, name string, joined bool) *plan.Source {
+	switch s := s.(type) {
+	case *plan.Source:
+		all := s.Filter == "" && s.Sampling == (plan.Sampling{}) && s.CPUs == nil
+		if s.FullName() == name && all && len(s.Attr("untraced")) == 0 {
+			return s
+		}
+		return nil
+	case *plan.Where:
+		if joined {
+			return nil
+		}
+	case *plan.Join:
+		joined = true
+	case *plan.Let, *plan.Mark, *plan.Merge, *plan.WithStack, *plan.Unpaired:
+	default:
+		return nil
+	}
+	for _, in := range s.Inputs() {
+		if src := plain(in, name, joined); src != nil {
+			return src
+		}
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/join"
+	"ppscript/runtime/placement"
+	"ppscript/runtime/slowspan"
+	"ppscript/runtime/why"
+)
+
+// Why says where the time of slow pairs went, or, without In, all the time of a thread.
+type Why struct {
+	In Stream
+	// TID is the thread, and WindowNS how much of its time is told at once.
+	TID      int32
+	WindowNS int64
+	slowspan.Choice
+	// History are the events by which that is told.
+	History []Stream
+	// Thread is whose pairs they are, Label what they are called; nil is by the key, or who
+	// ends them, and the names of the events.
+	Thread, Label *Fn
+	Depth         int
+	LimitBytes    int
+	BeforeNS      int64
+	Stacks        bool
+}
+
+// Input implements Report.
+func (y *Why) Input() Stream {
+	if y.In == nil {
+		return &Merge{In: y.History}
+	}
+	return &Merge{In: append([]Stream{y.In}, y.History...)}
+}
+
+// ResultName implements Named.
+func (*Why) ResultName() string { return "why" }
+
+// A WhyOp is a Why of a plan.
+type WhyOp struct {
+	operator
+	Name    string // of the result
+	Spec    *Why
+	joins   []*JoinOp // each has a sink
+	thread  *flow.Fn  // nil: by the key, or who ends a pair
+	label   *flow.Fn
+	missing []why.Missing
+	live    bool
+}
+
+// A WhyRun is a WhyOp that runs.
+type WhyRun struct {
+	running
+	*WhyOp
+	*slowspan.Story
+	sinks   []flow.Sink
+	windows *slowspan.Windows // of a thread; nil if pairs are explained
+}
+
+func (y *Why) build(b *builder) error {
+	op := &WhyOp{Spec: y, Name: b.names.next("why"), live: !b.env.Replay}
+	history, err := op.history(b)
+	if err != nil {
+		return err
+	}
+	if y.In == nil {
+		b.plan.add(op)
+		b.feed(feed{op: op, name: op.Name}, history)
+		return nil
+	}
+	brs, err := b.existing("why", y.In)
+	if err != nil {
+		return err
+	}
+	b.plan.add(op)
+	groups := map[*JoinOp][]branch{}
+	for _, br := range brs {
+		n := joinOf(br.root)
+		if n == nil {
+			return diag.Errorf(diag.Run, "why", "", "the stream has events that are not pairs of a join").
+				WithHint("join two stages first: join([start], [end], key = ...).why(than = 10 * ms)")
+		}
+		if groups[n] == nil {
+			op.joins = append(op.joins, n)
+		}
+		groups[n] = append(groups[n], br)
+	}
+	if y.Thread != nil {
+		if op.thread, err = b.fn(*y.Thread, brs, expr.Int); err != nil {
+			return err
+		}
+	}
+	if y.Label != nil {
+		if op.label, err = b.fn(*y.Label, brs, expr.Any); err != nil {
+			return err
+		}
+	}
+	for i, n := range op.joins {
+		if err := op.traced(b, n); err != nil {
+			return err
+		}
+		n.observe(b, history, y)
+		b.feed(feed{op: op, port: i, name: op.Name, prints: true}, groups[n])
+	}
+	return nil
+}
+
+// history are the branches of the events by which spans are explained. Those that do not
+// exist here are told with the result.
+func (op *WhyOp) history(b *builder) ([]branch, error) {
+	var all []branch
+	for _, s := range op.Spec.History {
+		brs, err := b.branchesOf(s)
+		if err != nil {
+			return nil, err
+		}
+		if src := sourcesOf(s, nil); len(brs) == 0 && len(src) == 1 {
+			_, err := b.env.Catalog.Find(src[0])
+			op.missing = append(op.missing, slowspan.Missing(src[0].FullName(), err))
+		}
+		all = append(all, brs...)
+	}
+	return all, nil
+}
+
+// traced keeps the pairs of the target's threads, where there is a target: the history is of
+// all threads, and so all events are, but for those that ask themselves.
+func (op *WhyOp) traced(b *builder, n *JoinOp) error {
+	for i := range n.js.In {
+		if n.js.In[i].Stage >= 0 && b.asks[i] {
+			return nil
+		}
+	}
+	byKey := n.subject(b, 0).Whom == flow.Thread
+	for _, f := range b.plan.feeds {
+		for i := range f.branches {
+			br := &f.branches[i]
+			in := &n.js.In[br.stream]
+			if f.op != n || !b.env.ByThread || in.Stage < 0 || !byKey && in.Stage < len(n.stages)-1 {
+				continue
+			}
+			whom := "_tid"
+			if byKey {
+				if whom = br.marks.keyText; whom == "" {
+					whom = n.spec.Key.Text
+				}
+			}
+			p, err := b.compile(Fn{Text: "traced(" + whom + ")"}, br, expr.Bool)
+			if err != nil {
+				return err
+			}
+			br.preds = append(slices.Clip(br.preds), &pred{text: "traced(" + whom + ")", prog: p})
+		}
+	}
+	return nil
+}
+
+// observe has a join keep the events of the history around its pairs.
+func (n *JoinOp) observe(b *builder, history []branch, y *Why) {
+	n.keep(&Detail{LimitBytes: y.LimitBytes})
+	var more []branch
+	for _, br := range history {
+		if n.history[br.stream] = true; n.js.In[br.stream].Stage < 0 && !n.js.In[br.stream].Untraced {
+			n.js.In[br.stream].Untraced = true
+			n.extra, more = append(n.extra, br), append(more, br)
+		}
+	}
+	for _, f := range b.plan.feeds {
+		if f.op == n && f.root == nil {
+			f.branches = append(f.branches, more...)
+			return
+		}
+	}
+	b.feed(feed{op: n, name: n.name}, more)
+}
+
+func (op *WhyOp) instantiate(in *Instance) Running {
+	y := op.Spec
+	facts := why.Config{Depth: y.Depth, Missing: op.missing, Stacks: y.Stacks}
+	story := &slowspan.Story{Facts: facts, Live: op.live}
+	run := &WhyRun{WhyOp: op, Story: story}
+	losses := slowspan.Losses{End: in.Router.LossEnd}
+	if y.In == nil {
+		run.windows = slowspan.NewWindows(story, y.TID, y.WindowNS, losses)
+		run.sinks = append(run.sinks, run.windows)
+	}
+	for _, n := range op.joins {
+		c := slowspan.Config{Choice: y.Choice, Story: story, Timeline: in.join(n).timeline,
+			Before: y.BeforeNS, Keep: op.live || n.listed, Thread: op.thread, Label: op.label,
+			Key: slowspan.WhoseBy(n.about, n.js.ByThread), Losses: losses}
+		if in.programsDo(n) {
+			c.Missed = func() []join.Gap { return in.Programs.Missed(&n.js) }
+		}
+		s := slowspan.New(c)
+		in.fails(op.Name, &s.Errs, false)
+		run.sinks = append(run.sinks, s)
+	}
+	return run
+}
+
+// End implements Running.
+func (r *WhyRun) End(final bool, _, _ event.Time) {
+	if final && r.windows != nil {
+		r.windows.Rest()
+	}
+}
+
+func (r *WhyRun) sink(port int) flow.Sink { return r.sinks[port] }
+
+func (*WhyOp) needs(_ *builder, n *need) {
+	n.Add(event.MemberTime, event.MemberTID, event.MemberCPU)
+	n.Raw = true
+	n.Order("where time went is told by events in time order")
+}
+
+func (*WhyOp) sees() sight { return sight{key: true} }
+
+func (*WhyOp) inKernel() (placement.Work, string) {
+	return placement.Work{}, "slow pairs are explained here"
+}
+
+func (op *WhyOp) explain(w *strings.Builder) {
+	fmt.Fprintf(w, "result %-8s where time went\n", op.Name)
+}
+
+// bound is which pairs may be slow, as a predicate; nil is all.
+func (op *WhyOp) bound(br *branch) expr.Node {
+	if op.Spec.Slowest > 0 || op.Spec.Compare {
+		return nil
+	}
+	return bounded(br, fmt.Sprintf("delay > %d", op.Spec.Than))
+}
+
+// setApart keeps events out of the history of a join that only its pairs are made of.
+func (b *builder) setApart() {
+	for _, n := range Of[*JoinOp](b.plan) {
+		for i := range n.js.In {
+			n.js.In[i].Apart = len(n.history) > 0 && !n.listed && !n.history[i]
+		}
+	}
+}
