@@ -31,7 +31,7 @@ func (b *builder) place() (settle func() error) {
 	b.plan.projected = p.Projected()
 	for i, e := range b.plan.Events {
 		open := p.Opening(i)
-		e.Sent, e.SampleFilter, e.SampleFilterText = open.Sent, open.Sieve, conjoin(open.SieveTexts)
+		e.Sent, e.SampleFilter, e.SampleFilterText = open.Sent, open.Sieve, expr.Conjoin(open.SieveTexts)
 		if p.Projected() {
 			e.Filter, e.Native, e.NativeText = "", nil, ""
 		}

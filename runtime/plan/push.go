@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"strings"
-
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
@@ -46,7 +44,7 @@ func (e *Event) native(b *builder) bool {
 func (e *Event) pushBranch(b *builder, br *branch) {
 	var kept []*pred
 	native := e.native(b)
-	filters := nonEmpty(e.Filter)
+	filters := expr.Filters(e.Filter)
 	for _, p := range br.preds {
 		if p.prog.Node == nil {
 			kept = append(kept, p)
@@ -71,28 +69,7 @@ func (e *Event) pushBranch(b *builder, br *branch) {
 		}
 	}
 	br.preds = kept
-	e.Filter = conjoin(filters)
-}
-
-func nonEmpty(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
-}
-
-// conjoin joins filters with &&, in parentheses where there are several.
-func conjoin(filters []string) string {
-	switch len(filters) {
-	case 0:
-		return ""
-	case 1:
-		return filters[0]
-	}
-	for i, f := range filters {
-		filters[i] = "(" + f + ")"
-	}
-	return strings.Join(filters, " && ")
+	e.Filter = expr.Conjoin(filters)
 }
 
 // filter gives an event its source's filter, for the kernel or, where that is
@@ -136,5 +113,5 @@ func (e *Event) addNative(b *builder, p *expr.Program, text string) {
 	if e.Native != nil {
 		p = expr.All([]*expr.Program{e.Native, p})
 	}
-	e.Native, e.NativeText = p, conjoin(append(nonEmpty(e.NativeText), text))
+	e.Native, e.NativeText = p, expr.Conjoin(append(expr.Filters(e.NativeText), text))
 }
