@@ -30,8 +30,7 @@ func (p *Plan) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sources\n")
 	for _, e := range p.Events {
-		fmt.Fprintf(&b, "  %s", e.Source.Kind)
-		fmt.Fprintf(&b, " %s", e.Stream.Schema.FullName())
+		fmt.Fprintf(&b, "  %s %s", e.Source.Kind, e.Stream.Schema.FullName())
 		if e.Stream.Label != e.Stream.Schema.FullName() {
 			fmt.Fprintf(&b, " as %s", e.Stream.Label)
 		}

@@ -1,13 +1,11 @@
 package plan
 
 import (
-	"slices"
-	"strings"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/relay"
 )
 
 // This file is about events that come from elsewhere (pull=ADDRESS) and events
@@ -15,26 +13,13 @@ import (
 
 // Pull is where the events of a source come from, in place of the kernel that
 // runs here; none is this kernel.
-func (s *Source) Pull() []string { return s.addresses("pull") }
+func (s *Source) Pull() []string { return relay.Addresses(s.Attr("pull")) }
 
 // Push lists the addresses that the events of a source are sent to.
-func (s *Source) Push() []string { return s.addresses("push") }
+func (s *Source) Push() []string { return relay.Addresses(s.Attr("push")) }
 
 // Pulled reports that the events of a source come from elsewhere.
 func (s *Source) Pulled() bool { return len(s.Attr("pull")) > 0 }
-
-// addresses are those of an attribute, each once: it may be there several times,
-// and name several with commas.
-func (s *Source) addresses(attr string) (list []string) {
-	for _, value := range s.Attr(attr) {
-		for a := range strings.SplitSeq(value, ",") {
-			if a = strings.TrimSpace(a); !slices.Contains(list, a) {
-				list = append(list, a)
-			}
-		}
-	}
-	return list
-}
 
 // A PushOp sends events to an address.
 type PushOp struct {
