@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/kernelread"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -118,4 +119,18 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 		}
 		e.members.Read(dst, n.F)
 	}
+}
+
+// readField reads a field that stands for a read into dst; the other registers
+// change.
+func (e *eval) readField(dst asm.Register, read expr.Node) {
+	e.num(read)
+	if dst != asm.R0 {
+		e.code.Emit(asm.Mov.Reg(dst, asm.R0))
+	}
+}
+
+// reader reads the kernel's memory.
+func (e *eval) reader() kernelread.Reader {
+	return kernelread.Reader{Code: e.code, Hook: e.hook, Num: e.num, Fail: e.fail}
 }

@@ -110,3 +110,16 @@ func (s *graph) wakes(j *joinOp) bool {
 func (im *Image) define(id load.MapID, spec *ebpf.MapSpec) {
 	im.Maps = append(im.Maps, load.Map{ID: id, Spec: spec})
 }
+
+// placeMap defines the map that distance asks, if a program does.
+func (im *Image) placeMap() {
+	id := load.PlaceMap.Of()
+	for _, p := range im.Programs {
+		for i := range p.Ins {
+			if p.Ins[i].Reference() == id.String() {
+				im.define(id, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+				return
+			}
+		}
+	}
+}

@@ -59,13 +59,13 @@ func (e *eval) num(n expr.Node) {
 	case *expr.Mem:
 		e.recordNumber(n)
 	case *expr.KernelInt:
-		reader{e}.number(n)
+		e.reader().Number(n)
 	case *expr.TaskAddr:
-		reader{e}.task()
+		e.reader().Task()
 	case *expr.CPUDistance:
-		reader{e}.distance(n)
+		e.reader().Distance(n)
 	case *expr.TraceArg:
-		reader{e}.argument(n)
+		e.reader().Argument(n)
 	case *expr.TextOp:
 		e.maker().Find(n)
 	default:

@@ -48,7 +48,7 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 		}
 		e.userText(off, size, n)
 	case *expr.KernelText:
-		reader{e}.text(off, size, n)
+		e.reader().Text(off, size, n)
 	default:
 		e.maker().Make(off, size, n)
 	}

@@ -1,0 +1,123 @@
+// Package kernelread generates reads of the kernel's memory for expressions. A bad address, one
+// whose page is not there or that belongs to a process, is an evaluation that fails. Package
+// bpf calls it, and evaluates the addresses.
+package kernelread
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
+	"ppscript/bpf/latetext"
+	"ppscript/bpf/load"
+	"ppscript/runtime/expr"
+)
+
+// A Reader reads it.
+type Reader struct {
+	*assembler.Code
+	Hook *hook.Hook
+	// Num leaves the value of a number in R0, and Fail is where an event goes whose
+	// address is bad.
+	Num  func(n expr.Node)
+	Fail assembler.Label
+}
+
+// Number reads a number of the kernel's memory into R0.
+func (e Reader) Number(n *expr.KernelInt) {
+	c := e.Code
+	size, ok := hook.Sizes[n.Size]
+	if !ok {
+		assembler.Refuse("a number of %d bytes in the kernel's memory", n.Size)
+	}
+	e.Num(n.Addr)
+	mark := c.Stack
+	at := c.Alloc(8)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(n.Size)))
+	c.Zero(at, 8)
+	c.Addr(asm.R1, at)
+	c.Call(asm.FnProbeReadKernel)
+	c.IfImm(asm.JNE, asm.R0, 0, e.Fail)
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, at, size))
+	if n.Signed {
+		c.Extend(asm.R0, 8*n.Size, true)
+	}
+	c.Stack = mark
+}
+
+// Text puts a text of the kernel's memory at off, which has room for size
+// bytes.
+func (e Reader) Text(off int16, size int, n *expr.KernelText) {
+	c := e.Code
+	done := c.Label()
+	mark := c.Stack
+	e.Num(n.Addr)
+	addr := c.Alloc(8)
+	c.Store(addr, asm.R0)
+	c.Zero(off, size)
+	c.Addr(asm.R1, off)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(n.Size+1)))
+	c.Load(asm.R3, addr)
+	c.Call(asm.FnProbeReadKernelStr)
+	c.IfImm(asm.JSLT, asm.R0, 0, e.Fail)
+	if !n.Cut {
+		c.Stack = mark
+		return
+	}
+	// One that fills the room may go on: then it ends in dots.
+	c.IfImm(asm.JNE, asm.R0, int32(n.Size+1), done)
+	next := c.Alloc(8)
+	c.Zero(next, 8)
+	c.Load(asm.R3, addr)
+	c.Emit(asm.Add.Imm(asm.R3, int32(n.Size)), asm.Mov.Imm(asm.R2, 1))
+	c.Addr(asm.R1, next)
+	c.Call(asm.FnProbeReadKernel)
+	c.Load(asm.R1, next)
+	c.IfImm(asm.JEq, asm.R1, 0, done)
+	c.Emit(asm.Mov.Imm(asm.R1, int32(latetext.Word("..."))),
+		asm.StoreMem(asm.R10, off+int16(n.Size)-3, asm.R1, asm.Word))
+	c.Place(done)
+	c.Stack = mark
+}
+
+// Task leaves the address of the running task in R0.
+func (e Reader) Task() { e.Call(asm.FnGetCurrentTask) }
+
+// Distance leaves in R0 how far the variables of a CPU lie from those of the running
+// one. Where they lie is in a variable of the kernel, whose address not all kernels show;
+// but a map with a value for each CPU has its values as far apart.
+func (e Reader) Distance(n *expr.CPUDistance) {
+	c := e.Code
+	if e.Hook.Host.Function == nil {
+		assembler.Refuse("the variables of another CPU: this kernel does not show its types")
+	}
+	if _, ok := e.Hook.Host.Function("bpf_map_lookup_percpu_elem"); !ok {
+		assembler.Refuse("the variables of another CPU: programs find them from Linux 5.19 on")
+	}
+	e.Num(n.CPU)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.RSh.Imm(asm.R0, 31)) // it is taken as a number of 32 bits
+	c.IfImm(asm.JNE, asm.R0, 0, e.Fail)
+	mark := c.Stack
+	key, theirs := c.Alloc(8), c.Alloc(8)
+	c.Zero(key, 8)
+	c.MapPtr(asm.R1, load.PlaceMap.Of())
+	c.Addr(asm.R2, key)
+	c.Call(asm.FnMapLookupPercpuElem)
+	c.IfImm(asm.JEq, asm.R0, 0, e.Fail)
+	c.Store(theirs, asm.R0)
+	c.Get(load.PlaceMap.Of(), key, e.Fail)
+	c.Load(asm.R1, theirs)
+	c.Emit(asm.Sub.Reg(asm.R1, asm.R0), asm.Mov.Reg(asm.R0, asm.R1))
+	c.Stack = mark
+}
+
+// Argument reads an argument of the tracepoint into R0.
+func (e Reader) Argument(n *expr.TraceArg) {
+	if e.Hook.Raw == nil {
+		assembler.Refuse("arguments of a tracepoint are known where no other field of its record is read " +
+			"than those " +
+			"that are copies of them, from Linux 6.2 on")
+	}
+	e.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
+	e.Extend(asm.R0, 8*n.Size, n.Signed)
+}
