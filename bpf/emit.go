@@ -40,6 +40,7 @@ type record struct {
 		spec *StackSpec
 		at   int
 	}
+	made []slot // of a pair whose start, or end, operators make
 	// together says that both events of a pair have one preemption count.
 	together bool
 }
@@ -51,6 +52,7 @@ type slot struct {
 	size  int
 	text  bool
 	array bool
+	made  bool // it is of what operators make
 	// located says that it is a text whose place only the record tells.
 	located bool
 	// read says that it is the argument of a probe that lies in memory: behind it

@@ -27,13 +27,14 @@ const (
 
 // sends notes what waits of the starts of pairs that are sent.
 func (s *graph) sends(j *joinOp, p *pair, r *record) {
-	if s.sourceOf(p.start) == nil || s.sourceOf(p.end) == nil {
-		refuse("pairs leave the kernel whose events are pairs, or emitted by folds")
-	}
+	r.made = nil
+	s.sendsMade(j, r, p.start, expr.Start)
+	s.sendsMade(j, r, p.end, expr.End)
+	start, end := s.sourceOf(p.start), s.sourceOf(p.end)
 	j.save(savedField{name: savedTask, field: tidNode, event: p.start, size: 8})
 	j.save(savedField{name: savedContext, field: cpuNode, event: p.start, size: 8})
 	j.flags = j.flags || r.Context
-	r.together = hook.TaskContext(s.sources[p.start].Schema) && hook.TaskContext(s.sources[p.end].Schema)
+	r.together = start != nil && end != nil && hook.TaskContext(start.Schema) && hook.TaskContext(end.Schema)
 	if j.late == nil {
 		j.late = map[int]bool{}
 	}
@@ -117,6 +118,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		}
 		r.slots = append(r.slots, s)
 	}
+	r.slots = append(r.slots, r.made...)
 	slices.SortStableFunc(r.slots, func(a, b slot) int { return cmp.Compare(min(b.size, 8), min(a.size, 8)) })
 	for i := range r.slots {
 		r.slots[i].off = r.size
@@ -137,16 +139,19 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 				if f.emit == nil {
 					continue
 				}
-				st := pairsOf(j.spec, im.graph.sources[p.start].Stream, im.graph.sources[p.end].Stream)
+				s := im.graph
+				st := pairsOf(j.spec, s.streamOf(p.start), s.streamOf(p.end))
 				pairs = append(pairs, sent.Pair{
 					Schema: st.Schema,
 					Label:  st.Label,
 					Start:  p.start,
 					End:    p.end,
 					Nested: j.spec.Nested,
-					Starts: f.emit.part(expr.Start, im.graph.sources[p.start].Schema),
-					Ends:   f.emit.part(expr.End, im.graph.sources[p.end].Schema),
+					Starts: f.emit.part(expr.Start, s.schemaOf(p.start)),
+					Ends:   f.emit.part(expr.End, s.schemaOf(p.end)),
 					Stacks: [2]int{f.emit.stacks[0].at, f.emit.stacks[1].at},
+					Made: [2]*sent.Made{s.sentPart(f.emit, p.start, expr.Start),
+						s.sentPart(f.emit, p.end, expr.End)},
 				})
 				streams = append(streams, st.Index)
 			}
@@ -161,7 +166,7 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 	for _, s := range r.slots {
 		f := s.field.F
 		switch {
-		case s.field.Part != p:
+		case s.field.Part != p, s.made:
 		case s.located:
 			out.Located = append(out.Located, sent.LocatedAt(f, s.off, s.size))
 		default:
@@ -196,7 +201,7 @@ func (s *sender) pairRecord(at int16) {
 	for i := 0; i < len(p.call)-1; i++ {
 		copyWord(sent.PairSize+8*i, p.call[1+i])
 	}
-	s.eval.members.Moment(at+sent.PairEndContext, r.Context, true)
+	s.eval.members.Moment(at+sent.PairEndContext, r.Context && p.end == (env{}), true)
 	if r.Context && p.join.late[p.start] {
 		c.Emit(asm.LoadMem(asm.R0, asm.R10, at+sent.PairEndContext+sent.ContextPreempt/8, asm.Byte),
 			asm.StoreMem(asm.R10, at+sent.PairStartContext+sent.ContextPreempt/8, asm.R0, asm.Byte))

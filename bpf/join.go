@@ -371,6 +371,8 @@ func (o *joiner) fill(value, now int16) {
 			}
 		case sf.name == savedStack:
 			o.stack(at, o.eval.hook.Event.Stack)
+		case sf.name == savedContext && o.input != o.eval.hook.Index:
+			o.eval.members.Moment(at, false, false)
 		case sf.name == savedContext && o.context != 0 && j.flags:
 			c.Load(asm.R0, o.context)
 			c.Store(at, asm.R0)

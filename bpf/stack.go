@@ -73,7 +73,7 @@ func (im *Image) stackMaps() {
 // its hash.
 func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
 	for i, of := range [2]int{p.start, p.end} {
-		if e := s.sources[of]; e.Stack != nil {
+		if e := s.sourceOf(of); e != nil && e.Stack != nil {
 			s.sendsStack(e, r, i)
 		}
 	}

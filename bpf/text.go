@@ -70,6 +70,9 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 	if at == 0 {
 		at, have = e.env.slot(n)
 	}
+	if at == 0 && n.F.Place == event.InSlot && e.env.isKey(n) {
+		at, have = e.env.pair.key, e.env.pair.join.keyRoom
+	}
 	if at != 0 {
 		for i := 0; i < size; i += 8 {
 			if i < have {

@@ -115,8 +115,7 @@ func (e Reader) Distance(n *expr.CPUDistance) {
 func (e Reader) Argument(n *expr.TraceArg) {
 	if e.Hook.Raw == nil {
 		assembler.Refuse("arguments of a tracepoint are known where no other field of its record is read " +
-			"than those " +
-			"that are copies of them, from Linux 6.2 on")
+			"than those that are copies of them, from Linux 6.2 on")
 	}
 	e.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
 	e.Extend(asm.R0, 8*n.Size, n.Signed)

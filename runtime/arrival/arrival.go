@@ -48,11 +48,7 @@ func (p *Programs) Missed(of *join.Spec) []join.Gap {
 	m := p.missed[of]
 	if m == nil {
 		m = &missed{}
-		for i, st := range p.Events {
-			if st.Index < len(of.In) && of.In[st.Index].Stage >= 0 {
-				m.streams = append(m.streams, i)
-			}
-		}
+		m.streams = p.Image.Origins(of)
 		if p.missed == nil {
 			p.missed = map[*join.Spec]*missed{}
 		}

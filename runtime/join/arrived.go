@@ -78,6 +78,9 @@ func (a *Arrived) Events(evs []*event.Event) {
 func (a *Arrived) whole(evs []*event.Event, gaps []Gap) []*event.Event {
 	return slices.DeleteFunc(evs, func(e *event.Event) bool {
 		began := e.Derived.Start.Time
+		for d := e.Derived.Start.Derived; d != nil && d.Start != nil; d = d.Start.Derived {
+			began = d.Start.Time
+		}
 		for _, g := range slices.Backward(gaps) {
 			switch {
 			case g.To < began:

@@ -77,7 +77,7 @@ func (s *Source) openBuffer(cpu int) error {
 	made, next := &s.cfg.Programs, func() *event.Stream { return s.byMade[len(b.made)] }
 	for i := range made.Pairs {
 		p := &made.Pairs[i]
-		b.made = append(b.made, sent.NewPairs(p, next(), s.byEvent[p.Start], s.byEvent[p.End]))
+		b.made = append(b.made, sent.NewPairs(p, next(), s.byEvent))
 	}
 	for i := range made.Emits {
 		b.made = append(b.made, sent.NewEmitted(&made.Emits[i], next(), s.byEvent))

@@ -15,9 +15,10 @@ func TestBufferPairs(t *testing.T) {
 	made := &event.Stream{Index: 2, Label: "start => end", Schema: &event.Schema{}}
 	f.index, f.cpu = 4, 3
 	f.made = []sent.Stream{sent.NewPairs(&sent.Pair{
+		End:    1,
 		Starts: &sent.Projection{Size: 16, Copies: []sent.Copy{{From: sent.PairSize, To: 8, Size: 8}}},
 		Ends:   &sent.Projection{Size: 24, Copies: []sent.Copy{{From: sent.PairSize + 8, To: 16, Size: 4}}},
-	}, made, start, end)}
+	}, made, []*event.Stream{start, end})}
 	const n = 259
 	put := func(i uint64) {
 		f.put(0, 1000+i, 7<<32|9, 1, 30, 5<<32|6, 2|1<<sent.ContextFlags|3<<sent.ContextPreempt,
@@ -63,7 +64,7 @@ func TestBufferPairsAllocate(t *testing.T) {
 	f := newFake()
 	f.made = []sent.Stream{sent.NewPairs(
 		&sent.Pair{Starts: &sent.Projection{Size: 16}, Ends: &sent.Projection{Size: 16}},
-		&event.Stream{}, &event.Stream{Schema: &event.Schema{}}, &event.Stream{Schema: &event.Schema{}})}
+		&event.Stream{}, []*event.Stream{{Schema: &event.Schema{}}})}
 	dst := make([]event.Event, 10)
 	if n := testing.AllocsPerRun(100, func() {
 		f.put(0, 1, 0, 1, 1, 1, 1, 1, 1)

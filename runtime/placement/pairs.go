@@ -166,6 +166,15 @@ func (s *pairSender) add(st *event.Stream) *sentPairs {
 	return part
 }
 
+// The systems of events that joins and folds make.
+const (
+	madePair   = "pair"
+	madeByFold = "fold"
+)
+
+// inside reports that a field is of an event of a pair within a pair.
+func inside(f *expr.Field) bool { return f.Part > expr.End }
+
 // fields settles what is sent of the two events of a pair, or of one without a partner,
 // which is a start then; false if that cannot be.
 func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
@@ -190,7 +199,16 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 			want[f.F.Own()] = true
 		}
 	}
+	// Of pairs within pairs programs send no events.
+	made := p.start != nil && (p.start.System == madePair || p.end != nil && p.end.System == madePair ||
+		p.start.System == madeByFold || p.end != nil && p.end.System == madeByFold)
+	if made && !reads.Exact {
+		return false
+	}
 	for _, prog := range reads.Programs {
+		if made && (prog.Node == nil || slices.ContainsFunc(expr.UsesOf(prog.Node).Fields, inside)) {
+			return false
+		}
 		if prog.Node == nil {
 			all = true
 			continue

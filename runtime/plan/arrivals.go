@@ -13,6 +13,7 @@ func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
 	for _, e := range in.Plan.Events {
 		streams = append(streams, in.Stream(e.Stream))
 	}
+	streams = append(streams, in.streams...) // what is made is behind them (bpf/emitmade.go)
 	return join.NewArrived(s, j.to(), streams, join.Programs{
 		Waiting: func(why join.Reason, at event.Time, fn func(*event.Event)) {
 			in.Programs.Waiting(&j.op.js, why, at, fn)

@@ -55,6 +55,8 @@ type Pair struct {
 	// Stacks is where the hashes of the stacks of both stand, behind the head; 0 if they
 	// have none.
 	Stacks [2]int
+	// Made says where the start, or the end, stands if operators made it; nil if not.
+	Made [2]*Made
 }
 
 // Pairs shows the pairs of one stream in one buffer.
@@ -63,6 +65,9 @@ type Pairs struct {
 	starts, ends       *Records
 	nested             bool
 	stacks             [2]int
+	made               [2]*Made
+	parts              [2][][]madePart // by chunk
+	texts              event.Strings
 
 	chunks [][]madePair
 	chunk  int // in use
@@ -80,9 +85,10 @@ type madePair struct {
 // pairChunk is for how many pairs memory is taken at once.
 const pairChunk = 128
 
-// NewPairs makes what shows the pairs of a stream, which are of events of start and end.
-func NewPairs(p *Pair, stream, start, end *event.Stream) *Pairs {
-	return &Pairs{stream: stream, start: start, end: end,
+// NewPairs makes what shows the pairs of a stream; events are the streams of
+// perf.Config.Events.
+func NewPairs(p *Pair, stream *event.Stream, events []*event.Stream) *Pairs {
+	return &Pairs{stream: stream, start: p.streamOf(0, events), end: p.streamOf(1, events), made: p.Made,
 		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested, stacks: p.Stacks}
 }
 
@@ -102,10 +108,8 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 	if s.chunk == len(s.chunks) {
 		s.chunks = append(s.chunks, make([]madePair, pairChunk))
 	}
-	m := &s.chunks[s.chunk][s.used]
-	if s.used++; s.used == pairChunk {
-		s.chunk, s.used = s.chunk+1, 0
-	}
+	at := s.used
+	m := &s.chunks[s.chunk][at]
 
 	u64 := binary.LittleEndian.Uint64
 	task, endTask := u64(sent[PairTask:]), u64(rec[HeadTask:])
@@ -124,6 +128,16 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 		m.slots[2] = event.IntOf(int64(u64(sent[PairSize+8:])))
 		m.slots[3] = event.DurationOf(int64(u64(sent[PairSize+16:])))
 		m.derived.Slots = m.slots[:]
+	}
+
+	if s.made[0] != nil {
+		s.part(&m.start, 0, at, sent)
+	}
+	if s.made[1] != nil {
+		s.part(&m.end, 1, at, sent)
+	}
+	if s.used++; s.used == pairChunk {
+		s.chunk, s.used = s.chunk+1, 0
 	}
 
 	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, &m.derived

@@ -17,7 +17,8 @@ func TestShownInMemoryOfBefore(t *testing.T) {
 		"pairs": NewPairs(&Pair{
 			Starts: &Projection{Size: 16, Copies: []Copy{{From: PairSize, To: 8, Size: 8}}},
 			Ends:   &Projection{Size: 24, Copies: []Copy{{From: PairSize + 8, To: 16, Size: 4}}},
-		}, st, st, st),
+		}, st, []*event.Stream{st}),
+		"chains": NewPairs(chained(st), st, []*event.Stream{st}),
 		"emitted": &Emitted{Stream: st, Emits: &Emits{Size: 24, Values: []Value{
 			{At: 0, Size: 8, Make: event.IntOf}, {At: 8, Size: 16, Text: true},
 		}}},
@@ -34,6 +35,41 @@ func TestShownInMemoryOfBefore(t *testing.T) {
 		if n := testing.AllocsPerRun(3, all); n != 0 {
 			t.Errorf("%s: got %v allocations, want none", name, n)
 		}
+	}
+}
+
+// chained is a pair whose start is a pair, and whose end a fold emitted.
+func chained(st *event.Stream) *Pair {
+	return &Pair{
+		Starts: &Projection{Size: 8}, Ends: &Projection{Size: 8},
+		Made: [2]*Made{
+			{Stream: st, Pair: true, Delay: PairSize, Values: []Value{{At: 8, Size: 16, Text: true}}},
+			{Stream: st, Values: []Value{{At: PairSize + 8, Size: 8, Make: event.IntOf}}},
+		},
+	}
+}
+
+// A pair within a pair has its delay and its key, and what a fold emitted its values.
+func TestPairsOfMadeEvents(t *testing.T) {
+	st := &event.Stream{Schema: &event.Schema{}}
+	rec := make([]byte, HeadSize+PairSize+16)
+	put := func(at int, n uint64) { binary.LittleEndian.PutUint64(rec[HeadSize+at:], n) }
+	put(PairDelay, 30)
+	put(PairEnd, 1000)
+	put(PairSize, 200)
+	put(PairSize+8, 77)
+	copy(rec[HeadSize+8:], "key")
+	e := event.Event{Time: 1000}
+	if !NewPairs(chained(st), st, []*event.Stream{st}).Show(&e, rec) {
+		t.Fatal("got no pair")
+	}
+	start, end := e.Derived.Start, e.Derived.End
+	if d := start.Derived; start.Time != 970 || d.Start.Time != 770 || d.End.Time != 970 ||
+		d.Slots[0].String() != "key" || start.Raw != nil {
+		t.Errorf("got the start %+v of %+v, want one at 970 that took 200", start, d)
+	}
+	if d := end.Derived; end.Time != 1000 || d.Start != nil || d.Slots[0].Int() != 77 {
+		t.Errorf("got the end %+v of %+v, want 77", end, d)
 	}
 }
 

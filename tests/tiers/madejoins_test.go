@@ -76,3 +76,27 @@ func TestRandomChainsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	agreeWhereCut(t, 8, func() string { return randomChains(r) }, "")
 }
+
+// sentLinks are results whose pairs leave the kernel: with the delay, the key and the values of
+// what they are of, and not with what that is made of.
+var sentLinks = []string{
+	`%s.log()`,
+	`%s.where("delay > 0 && _tid > 1").log()`,
+	`%s.by(who = "start._tid").agg(n = agg.count(), last = agg.last("end._pid"))`,
+}
+
+// randomSentChains is a plan of chains of which some leave the kernel.
+func randomSentChains(r *rand.Rand) string {
+	results := []string{`calls.agg(n = agg.count())`}
+	for range 1 + r.Intn(2) {
+		results = append(results, fmt.Sprintf(sentLinks[r.Intn(len(sentLinks))], chains[r.Intn(len(chains))]))
+	}
+	return chaining + "\ndef main(o):\n    return [\n        " + strings.Join(results, ",\n        ") +
+		",\n    ]\n"
+}
+
+// They leave the kernel as they are natively.
+func TestRandomSentChainsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(11))
+	agreeWhereCut(t, 5, func() string { return randomSentChains(r) }, "joins of what operators make")
+}

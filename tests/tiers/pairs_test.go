@@ -108,10 +108,11 @@ func agreeWhereCut(t *testing.T, plans int, random func() (program string), behi
 	}
 }
 
-// lines are the events of logs, sorted, but for their times.
+// lines are the events of logs, sorted, but for their times, and those of pairs within pairs.
 func lines(t *testing.T, output string) (list []string) {
 	t.Helper()
 	for _, e := range testkit.Events(t, output) {
+		delete(e.Fields, "delay")
 		line := fmt.Sprintf("%s %s %s %d %d %d %v", e.Name, e.Event, e.Comm, e.PID, e.TID, e.CPU, e.Fields)
 		list = append(list, line)
 	}

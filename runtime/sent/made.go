@@ -1,0 +1,69 @@
+package sent
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"ppscript/runtime/event"
+)
+
+// This file reads the start, or the end, of a pair that is a pair itself, or that a fold
+// emitted. It has no record: its values stand in that of the pair, one after the other, as
+// those of what folds emit. Of a pair within a pair a reader gets when it began and
+// ended, its key, and what nests have beside it; not its events.
+
+// A Made says where such an event stands in the record of a pair.
+type Made struct {
+	Stream *event.Stream
+	Pair   bool
+	Delay  int     // of a pair: where that stands, behind the head
+	Values []Value // by slot
+}
+
+// A madePart is the memory of such an event.
+type madePart struct {
+	derived    event.Derived
+	start, end event.Event
+	slots      []event.Value
+}
+
+// part makes e, an event of a pair at an index of its chunk, the one that was sent.
+func (s *Pairs) part(e *event.Event, side, at int, sent []byte) {
+	m := s.made[side]
+	if s.chunk == len(s.parts[side]) {
+		s.parts[side] = append(s.parts[side], make([]madePart, pairChunk))
+		slots := make([]event.Value, pairChunk*len(m.Values))
+		for i := range pairChunk {
+			s.parts[side][s.chunk][i].slots = slots[i*len(m.Values) : (i+1)*len(m.Values)]
+		}
+	}
+	p := &s.parts[side][s.chunk][at]
+	for i := range m.Values {
+		v := &m.Values[i]
+		if !v.Text {
+			p.slots[i] = v.Make(int64(binary.LittleEndian.Uint64(sent[v.At:])))
+			continue
+		}
+		text, _, _ := bytes.Cut(sent[v.At:v.At+v.Size], []byte{0})
+		p.slots[i] = event.StrOf(s.texts.Of(text))
+	}
+	p.derived = event.Derived{Slots: p.slots}
+	e.Raw, e.Derived = nil, &p.derived
+	if !m.Pair {
+		return
+	}
+	p.end = event.Event{Kind: e.Kind, Time: e.Time, PID: e.PID, TID: e.TID, CPU: e.CPU, Ring: e.Ring,
+		Stream: e.Stream}
+	p.start = p.end
+	p.start.Time -= event.Time(binary.LittleEndian.Uint64(sent[m.Delay:]))
+	p.derived.Start, p.derived.End = &p.start, &p.end
+}
+
+// streamOf is the stream of the start, or of the end; events are the streams of
+// perf.Config.Events.
+func (p *Pair) streamOf(side int, events []*event.Stream) *event.Stream {
+	if m := p.Made[side]; m != nil {
+		return m.Stream
+	}
+	return events[[2]int{p.Start, p.End}[side]]
+}
