@@ -12,20 +12,16 @@ import (
 // This file sends pairs whose start or end operators make: a pair has its delay, its key and
 // what nests have, and what a fold emits has its values (sent.Made).
 
-// madeSchema is the schema of a made stream.
-func (s *graph) madeSchema(m *made) *event.Schema {
-	if m.fold != nil {
-		return m.fold.spec.Out.Schema
-	}
-	return pairsOf(m.join.spec, s.streamOf(m.start), s.streamOf(m.end)).Schema
-}
-
 // schemaOf is the schema of an input.
 func (s *graph) schemaOf(input int) *event.Schema {
 	if e := s.sourceOf(input); e != nil {
 		return e.Schema
 	}
-	return s.madeSchema(&s.made[input-len(s.sources)])
+	m := &s.made[input-len(s.sources)]
+	if m.fold != nil {
+		return m.fold.spec.Out.Schema
+	}
+	return pairsOf(m.join.spec, s.streamOf(m.start), s.streamOf(m.end)).Schema
 }
 
 // sendsMade notes what is sent of a part of pairs, if operators make it; that of starts
@@ -57,7 +53,7 @@ func (s *graph) sentPart(r *record, input int, part expr.Part) *sent.Made {
 		return nil
 	}
 	m := &s.made[input-len(s.sources)]
-	schema := s.madeSchema(m)
+	schema := s.schemaOf(input)
 	out := &sent.Made{Pair: m.fold == nil, Stream: &event.Stream{
 		// Behind those of the events, by the number that it has in the plan.
 		Index: len(s.sources) + m.stream, Schema: schema, Label: schema.FullName(),

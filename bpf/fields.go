@@ -88,11 +88,11 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 // savedName tells the fields of one event apart: an own field may hide a sample member
 // of its name.
 func savedName(n *expr.Field) string {
-	s := string(rune('0'+n.F.Place)) + n.F.Name
+	s := string([]rune{'0' + rune(n.Part), '0' + rune(n.F.Place)})
 	if n.F.Place == event.InMember {
-		s = string(rune('0'+n.F.Place)) + string(rune('a'+n.F.Member))
+		return s + string(rune('a'+n.F.Member))
 	}
-	return partName(n.Part) + s
+	return s + n.F.Name
 }
 
 // member reads a sample member: of the pair, or as the program fetched it.

@@ -263,14 +263,9 @@ func (b *follower) feed(e *Edge) feed {
 // inputOf is the number of an edge's events for the join that it leads to. Many functions
 // have a stream each.
 func (b *follower) inputOf(e *Edge) int {
-	for i, s := range b.graph.sources {
-		if s.Stream == e.Stream {
+	for i := range b.graph.inputs() {
+		if b.graph.streamOf(i) == e.Stream {
 			return i
-		}
-	}
-	for i := range b.graph.made {
-		if b.graph.made[i].stream == e.Stream {
-			return len(b.graph.sources) + i
 		}
 	}
 	panic("BUG: an event from nowhere")

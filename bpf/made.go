@@ -1,7 +1,7 @@
 package bpf
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf/asm"
 
@@ -134,12 +134,7 @@ func (s *graph) prepareMakers(host *Host, takes func(f *feed) bool) {
 }
 
 func anyFeed(feeds []feed, found func(f *feed) bool) bool {
-	for k := range feeds {
-		if found(&feeds[k]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(feeds, func(f feed) bool { return found(&f) })
 }
 
 // readOf are the fields that is read of events that feeds take, by them and by joins behind
@@ -229,12 +224,4 @@ func (v env) ofStart(n *expr.Field) (room int, ok bool) {
 	}
 	f, _ := v.waits(n)
 	return f.size, true
-}
-
-// partName tells the parts of an event apart.
-func partName(p expr.Part) string {
-	if p == expr.Self {
-		return ""
-	}
-	return fmt.Sprintf("%d.", p)
 }
