@@ -52,8 +52,8 @@ func TestCgroupAndPageSizes(t *testing.T) {
 				return n
 			}
 			got[pageSize(number("data_page_size"))+" "+pageSize(number("code_page_size"))]++
-			if number("cgroup") < 1 {
-				t.Errorf("cgroup: got %d, want the number of one", number("cgroup"))
+			if number("cgroup_id") < 1 {
+				t.Errorf("cgroup: got %d, want the number of one", number("cgroup_id"))
 			}
 		}
 	}
