@@ -58,5 +58,12 @@ func (b *Builder) threadOf(t *result.WhyTask) *Track {
 	if known := b.tracks.threads[t.TID]; known != nil {
 		return known
 	}
-	return b.tracks.thread(t.PID, t.TID, -1, t.Comm)
+	pid := t.PID
+	if pid <= 0 { // who explained it did not know
+		known := false
+		if pid, known = b.tracks.pids[t.TID]; !known {
+			pid = -1
+		}
+	}
+	return b.tracks.thread(pid, t.TID, -1, t.Comm)
 }
