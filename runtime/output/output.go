@@ -67,6 +67,9 @@ func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 		return nil, nil
 	}
 	spec := stacksOf(reports)
+	if !s.Profiles && tellsWhy(reports) {
+		return nil, nil // that result has the stacks, which come with its delivery
+	}
 	if spec == nil {
 		return nil, diag.Errorf(diag.Usage, "write stacks", files[0].Path,
 			"the script reports no events that could have stacks").
@@ -79,6 +82,20 @@ func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 		list = append(list, &s)
 	}
 	return list, nil
+}
+
+// tellsWhy reports that files show where the time of slow spans went.
+func tellsWhy(reports []plan.Report) bool {
+	why := false
+	for _, r := range reports {
+		switch r.(type) {
+		case *plan.Stacks:
+			return false
+		case *plan.Why:
+			why = true
+		}
+	}
+	return why
 }
 
 func stacksOf(reports []plan.Report) *plan.Stacks {

@@ -50,14 +50,12 @@ const Stdout = output.Stdout
 func (f *stackFile) open(ctx context.Context, op plan.Operator) (err error) {
 	o, option := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.File
 	path := o.Stacks.Path(option)
-	_, suffix, own := render.StackFormatFor(option)
 	if path != Stdout {
 		if f.file, err = picture.OpenStacks(ctx, path, option); err != nil {
 			return err
 		}
-	} else if own {
-		return diag.Errorf(diag.Usage, "write", option, "got no file").
-			WithHint("name it, for example: --%s cpu%s", option, suffix)
+	} else if err := printable(option); err != nil {
+		return err
 	}
 	if o.Stacks.FlameBase != "" && option == picture.FlameGraph {
 		if f.file == nil {
@@ -69,6 +67,16 @@ func (f *stackFile) open(ctx context.Context, op plan.Operator) (err error) {
 	}
 	f.stamped = f.format() == render.FoldedFormat && o.Interval > 0
 	return nil
+}
+
+// printable is an error if an option stands for a form that is no text.
+func printable(option string) error {
+	_, suffix, own := render.StackFormatFor(option)
+	if !own {
+		return nil
+	}
+	return diag.Errorf(diag.Usage, "write", option, "got no file").
+		WithHint("name it, for example: --%s cpu%s", option, suffix)
 }
 
 // format is the form of the file; what goes to the output of results is text.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -18,9 +19,17 @@ import (
 // whyResult is the delivery of where the time of slow spans went.
 type whyResult struct {
 	undelivered
-	of  *run
-	run *plan.WhyRun
+	of    *run
+	run   *plan.WhyRun // nil until begin
+	files whyFiles
 }
+
+func (d *whyResult) open(ctx context.Context, op plan.Operator) error {
+	d.files.of = d.of
+	return d.files.open(ctx, op)
+}
+
+func (d *whyResult) close() error { return d.files.close(d.run != nil) }
 
 func (d *whyResult) begin(_ context.Context, op plan.Running) error {
 	d.run = op.(*plan.WhyRun)
@@ -78,7 +87,7 @@ func (*whyResult) showsLoss() bool { return true }
 func (d *whyResult) tick(t *interval) error {
 	w := d.run.Result(t.meta(d.run.Name, "", d.of.results.missing(t, event.Loss{})))
 	d.name(w)
-	return d.of.results.out.Why(w)
+	return errors.Join(d.of.results.out.Why(w), d.files.add(w, t.final))
 }
 
 // name gives the stacks of the parts that are told one by one their functions.

@@ -1,0 +1,80 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"ppscript/runtime/naming"
+	"ppscript/runtime/picture"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// This file writes where the time of slow spans went to the files of a run: as stacks of the
+// critical path over the whole run, and as slices of timelines.
+
+// whyFiles are what the first such result of a script has beside its place among the results.
+type whyFiles struct {
+	of     *run
+	stacks picture.Why
+	wanted bool
+	folded bool // stacks are printed among the results
+}
+
+// open finds out that a file cannot be written.
+func (f *whyFiles) open(ctx context.Context, op plan.Operator) error {
+	o := &f.of.cfg.Options.Stacks
+	if !f.first(op) {
+		return nil
+	}
+	f.stacks.KernelID = naming.KernelID(f.of.env.rec.info())
+	for _, file := range o.List() {
+		f.wanted = true
+		if file.Path == Stdout {
+			if err := printable(file.Option); err != nil {
+				return err
+			}
+			f.folded = true
+			continue
+		}
+		if err := f.stacks.Open(ctx, file.Path, file.Option, o.FlameBase); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first reports that the files show the result of an operator: there is no result of stacks, and
+// no other of this kind before it.
+func (f *whyFiles) first(op plan.Operator) bool {
+	for _, s := range plan.Of[*plan.StacksOp](f.of.plan) {
+		if s.Spec.File != "" {
+			return false
+		}
+	}
+	return plan.Operator(plan.Of[*plan.WhyOp](f.of.plan)[0]) == op
+}
+
+// add takes the result of an interval.
+func (f *whyFiles) add(w *result.Why, final bool) error {
+	for _, d := range f.of.results.deliveries {
+		if t, ok := d.(*timelineFiles); ok && t.build != nil {
+			t.build.Why(w.Slowest)
+		}
+	}
+	if f.wanted {
+		f.stacks.Add(w)
+	}
+	if f.folded && final {
+		return f.of.results.out.Print(render.AppendFolded(nil, f.stacks.Stacks(), time.Time{}))
+	}
+	return nil
+}
+
+// close writes the files; if nothing ran, those that were made are removed.
+func (f *whyFiles) close(ran bool) error {
+	return f.stacks.Close(f.of.caption(), ran && f.of.ran(), func(path, advice string) {
+		f.of.results.msgs.note("wrote %s; %s", path, advice)
+	})
+}
