@@ -127,3 +127,25 @@ func TestFactsAreAskedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotasThatAreNotSeen doubts that a thread with a quota waits for who has the CPU.
+func TestQuotasThatAreNotSeen(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20
+		0 0 a exit read
+		5 0 a run b
+		20 0 b run a
+		25 0 a enter read`)
+	f := func(limited, doubt bool) {
+		t.Helper()
+		cfg := h.config()
+		cfg.Cgroup = func(int32) string { return "/lid" }
+		cfg.Quota = func(cgroup string) bool { return limited && cgroup == "/lid" }
+		got := why.New(cfg).Explain(h.span("a", 0, 25), why.History{Events: h.events()})
+		if (got.Doubt != "") != doubt {
+			t.Errorf("limited %v: got doubt %q", limited, got.Doubt)
+		}
+	}
+	f(true, true)
+	f(false, false)
+}

@@ -182,9 +182,15 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 // doubtQuota says that a thread may wait for something else than the CPU that another has.
 func (w *walker) doubtQuota(t *thread) {
 	x := w.x
-	if w.span.Doubt == "" && x.cfg.Quota != nil && !x.seen[kThrottle] && x.cfg.Quota(t.tid) {
-		w.span.Doubt = "who waits for a CPU may be held by its quota: kprobe:throttle_cfs_rq is not observed"
+	if w.span.Doubt != "" || x.cfg.Quota == nil || x.seen[kThrottle] || t.free {
+		return
 	}
+	if cgroup := x.cgroup(t.tid); cgroup == "" || !x.cfg.Quota(cgroup) {
+		t.free = true // it was asked
+		return
+	}
+	w.span.Doubt = "who waits for a CPU may be held by the quota of the cgroup: " +
+		"kprobe:throttle_cfs_rq is not observed"
 }
 
 // wasPutOff reports that a thread lost its CPU to the idle task although it could go on.

@@ -32,9 +32,9 @@ type Config struct {
 	Kernel func(tid int32) bool
 	// Cgroup is the path of a thread's cgroup; "" is not known.
 	Cgroup func(tid int32) string
-	// Quota reports that the CPU time of a thread's cgroup has a limit: where its use is not
-	// observed, who waits for a CPU may wait for that.
-	Quota func(tid int32) bool
+	// Quota reports that the CPU time of a cgroup has a limit: where its use is not observed,
+	// who waits for a CPU may wait for that, which is a doubt.
+	Quota func(cgroup string) bool
 	// Disk names a device by the number of the events; nil is MAJOR:MINOR.
 	Disk func(dev uint32) string
 	// Site names the place in the kernel that takes a lock, by the stack there; "" is not
