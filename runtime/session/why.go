@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
@@ -41,6 +42,7 @@ func (d *whyResult) begin(_ context.Context, op plan.Running) error {
 	if d.of.env.rec.file == nil {
 		know.Task = func(tid int32) (pid int32, name string) { return max(task.ProcessOf(tid), 0), comm(tid) }
 		know.Cgroup, know.Disk = cgroupOf, kernel.DiskName
+		know.Quota = func(path string) bool { return cgroup.HasQuota(kernel.Roots{}, path) }
 	}
 	return nil
 }
