@@ -79,17 +79,13 @@ func needs() string {
 // bigRings are for recordings without losses, on a busy machine too.
 var bigRings = []string{"-m", "4096"}
 
-// record records all scenarios, or those that are named, and returns the file and the truth.
-func record(t testing.TB, options []string, scenarios ...string) (file string, truths []truth) {
+// record records what the program does, and returns the file and the truth.
+func record(t testing.TB, causes string, options []string, names ...string) (file string, truths []truth) {
 	t.Helper()
-	causes, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	file = filepath.Join(t.TempDir(), "causes.data")
 	args := append([]string{testkit.PPScript(t), "record", "-a", "-e", needs(), "-o", file}, options...)
 	args = append(append(args, "--", causes), programOptions(t)...)
-	out := testkit.Run(t, append(args, scenarios...)...).Want(t, 0)
+	out := testkit.Run(t, append(args, names...)...).Want(t, 0)
 	t.Log(out.Stderr)
 	return file, readTruth(t, out.Stdout)
 }
@@ -169,15 +165,19 @@ func scenarios() []string {
 // nothing else.
 func TestRecording(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
-	explained := proof{}
+	causes := program(t)
+	var explained Proof
 	var events []event.Event
 	testkit.Again(t, func() (wrong []string) {
-		file, truths := record(t, bigRings, scenarios()...)
+		file, truths := record(t, causes, bigRings, scenarios()...)
 		events = readEvents(t, file)
-		return explained.check(t, truths, explain(events))
+		wrong = explained.check(t, truths, explain(events))
+		args := append([]string{testkit.PPScript(t), "--input", file, "why"}, marked...)
+		again := readShown(t, testkit.Run(t, args...).Want(t, 0).Stdout)
+		return append(wrong, explained.check(t, truths, again)...)
 	})
-	if len(explained) < 12 && !t.Failed() {
-		t.Errorf("got the truth of %d scenarios, want at least 12", len(explained))
+	if len(explained.Right) < 12 && !t.Failed() {
+		t.Errorf("got the truth of %d scenarios, want at least 12", len(explained.Right))
 	}
 	checkLosses(t, events)
 }

@@ -1,21 +1,14 @@
 package why
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"ppscript/runtime/result"
-	"ppscript/tests/testkit"
 )
-
-func TestMain(m *testing.M) { testkit.Main(m) }
 
 // A truth is what a scenario of testdata/causes.c says of itself.
 type truth struct {
@@ -31,9 +24,17 @@ type truthPart struct {
 	Least, Most int64
 }
 
-// is reports that a kind of cause is that of the part.
-func (p truthPart) is(kind result.WhyKind) bool {
-	return kind.String() == p.Kind || p.Kind == "stolen" && isStolen(kind)
+// is reports that a cause is that of the part.
+func (p truthPart) is(cause result.WhyLink) bool {
+	switch p.Kind {
+	case "stolen":
+		return isStolen(cause.Kind)
+	case "page fault":
+		// Without events of the software nothing tells how long each took.
+		return cause.Kind == result.WhyFault ||
+			cause.Kind == result.WhyUser && cause.What == "and page faults"
+	}
+	return cause.Kind.String() == p.Kind
 }
 
 // not says that something else was told of the part.
@@ -48,32 +49,18 @@ func isStolen(kind result.WhyKind) bool {
 // readTruth reads what the program printed.
 func readTruth(t testing.TB, output string) (all []truth) {
 	t.Helper()
-	for lines := bufio.NewScanner(strings.NewReader(output)); lines.Scan(); {
-		if !strings.HasPrefix(lines.Text(), `{"name"`) {
+	for line := range strings.Lines(output) {
+		if !strings.HasPrefix(line, `{"name"`) {
 			continue
 		}
 		var one truth
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%s: %v", line, err)
 		}
 		all = append(all, one)
 	}
 	return all
 }
-
-// program compiles testdata/causes.c, once.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "causes")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "causes")
-	cmd := exec.Command("gcc", "-O2", "-static", "-pthread", "-o", file, "testdata/causes.c")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("gcc: %w\n%s", err, text)
-	}
-	return file, nil
-})
 
 // chain are the names of the threads of a part's path, the span's first.
 func chain(p *result.WhyPart) string {
@@ -100,29 +87,47 @@ func checkSum(s *result.WhySpan) (wrong []string) {
 	return wrong
 }
 
-// A proof has the scenarios whose breakdown was the truth, in one run of several: others
+// A Proof has the scenarios whose breakdown was the truth, in one run of several: others
 // who work and trace on the machine disturb one or the other.
-type proof map[string]bool
+type Proof struct {
+	Right map[string]bool
+	// Percent is by how much of its length the breakdown of a span may be beside the truth; 0 is 2.
+	Percent int64
+}
+
+// Output compares what ppscript why, with --format json, and the program printed, and reports the
+// scenarios that were never right.
+func (p *Proof) Output(t testing.TB, output string) (missing []string) {
+	t.Helper()
+	truths := readTruth(t, output)
+	if len(truths) == 0 {
+		t.Fatalf("the program said nothing:\n%s", output)
+	}
+	return p.check(t, truths, readShown(t, output))
+}
 
 // check compares what was told of spans with the truth, and reports the scenarios that were never right.
 // Parts that do not add up, and causes that took less than is told, are errors at once.
-func (p proof) check(t testing.TB, truths []truth, told map[int32]*result.WhySpan) (missing []string) {
+func (p *Proof) check(t testing.TB, truths []truth, told map[int32]*result.WhySpan) (missing []string) {
 	t.Helper()
+	if p.Right == nil {
+		p.Right = map[string]bool{}
+	}
 	for _, want := range truths {
 		got := told[want.TID]
 		if got == nil {
-			if !p[want.Name] {
+			if !p.Right[want.Name] {
 				missing = append(missing, want.Name+": no span")
 			}
 			continue
 		}
-		for _, w := range append(checkSum(got), wrong(want, got)...) {
+		for _, w := range append(checkSum(got), p.wrong(want, got)...) {
 			t.Errorf("%s\n%s", w, story(got))
 		}
-		switch less := lacking(want, got); {
-		case p[want.Name]:
+		switch less := p.lacking(want, got); {
+		case p.Right[want.Name]:
 		case len(less) == 0 && unknown(got) <= got.NS()/3:
-			p[want.Name] = true
+			p.Right[want.Name] = true
 		default:
 			missing = append(append(missing, less...), story(got))
 		}
@@ -130,18 +135,14 @@ func (p proof) check(t testing.TB, truths []truth, told map[int32]*result.WhySpa
 	return missing
 }
 
-// near is by how much a breakdown may be beside the truth: 2 % of the span.
-func near(want truth) int64 { return max(want.NS/50, 100_000) }
+// near is by how much a breakdown may be beside the truth.
+func (p *Proof) near(want truth) int64 { return max(want.NS*cmp.Or(p.Percent, 2)/100, 100_000) }
 
 // wrong reports causes of which more is told than is so, or something else.
-func wrong(want truth, got *result.WhySpan) (wrong []string) {
-	if off := got.NS() - want.NS; max(off, -off) > near(want) {
-		wrong = append(wrong, fmt.Sprintf("%s: span: got %d ns, want %d", want.Name, got.NS(),
-			want.NS))
-	}
-	for _, p := range want.Parts {
-		if sum, or := p.in(got); sum > p.Most+near(want) || sum+or < p.Least-near(want) {
-			wrong = append(wrong, p.not(want.Name, sum))
+func (p *Proof) wrong(want truth, got *result.WhySpan) (wrong []string) {
+	for _, part := range want.Parts {
+		if sum, or := part.in(got); sum > part.Most+p.near(want) || sum+or < part.Least-p.near(want) {
+			wrong = append(wrong, part.not(want.Name, sum))
 		}
 	}
 	return wrong
@@ -149,10 +150,10 @@ func wrong(want truth, got *result.WhySpan) (wrong []string) {
 
 // lacking reports causes of which less is told than is so. The program does not know of interrupts,
 // and some kernels do not tell of all events (see runtime/why/unseen.go): then as much is unknown.
-func lacking(want truth, got *result.WhySpan) (lacking []string) {
-	for _, p := range want.Parts {
-		if sum, _ := p.in(got); sum+stolen(got)+unknown(got) < p.Least-near(want) {
-			lacking = append(lacking, p.not(want.Name, sum))
+func (p *Proof) lacking(want truth, got *result.WhySpan) (lacking []string) {
+	for _, part := range want.Parts {
+		if sum, _ := part.in(got); sum+stolen(got)+unknown(got) < part.Least-p.near(want) {
+			lacking = append(lacking, part.not(want.Name, sum))
 		}
 	}
 	return lacking
@@ -164,7 +165,7 @@ func (p truthPart) in(s *result.WhySpan) (sum, instead int64) {
 	for i := range s.Parts {
 		part := &s.Parts[i]
 		switch kind := part.Cause().Kind; {
-		case p.is(kind) && chain(part) == p.Chain:
+		case p.is(part.Cause()) && chain(part) == p.Chain:
 			sum += part.NS()
 		case kind == result.WhyUnknown, kind == result.WhyBehind, kind == result.WhyIdle, isStolen(kind):
 			instead += part.NS()
