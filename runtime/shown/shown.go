@@ -29,6 +29,10 @@ func Streams(reports []plan.Report) []plan.Stream {
 		case *plan.Log:
 			logs = add(logs, r.In)
 		case *plan.Text:
+		case *plan.Why:
+			if r.In != nil { // else it is about all the time of a thread
+				rest = add(rest, r.In)
+			}
 		case *plan.Slow:
 			logs = add(logs, &plan.Where{In: r.In, Pred: pred(r)})
 		default:

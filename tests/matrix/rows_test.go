@@ -172,7 +172,7 @@ var matrix = map[string]row{
 		seen:   explained,
 		each:   calls,
 		text:   ` slow spans? \(mean `,
-		record: both,
+		record: both + "," + sched,
 		source: "rundelay --than 1ns",
 	},
 	"funccount": {
