@@ -127,8 +127,12 @@ func fold(dst []Line, s *result.WhySpan, parts []result.WhyPart, depth int) []Li
 	})
 	var texts []string
 	others, rest := 0, int64(0)
+	known := len(sums)
+	for known > 0 && sums[known-1].unknown {
+		known--
+	}
 	for i, x := range sums {
-		if i >= namedInSum && !x.unknown {
+		if i >= namedInSum && i < known && known > namedInSum+1 {
 			others++
 			rest += x.ns
 			continue

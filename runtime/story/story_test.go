@@ -355,3 +355,14 @@ func TestCausesOfSeveralThreads(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Notes of one reason are one.
+func TestNotesOfOneReason(t *testing.T) {
+	w := &result.Why{Skipped: 2, Notes: []string{"without a:b: disks (not there)", "short",
+		"without c:d: locks (no)", "without e:f: faults (not there)", "short too"}}
+	want := "2 more slow spans were not explained: a bound was hit\n" +
+		"without a:b: disks; e:f: faults (not there)\nshort\nwithout c:d: locks (no)\nshort too"
+	if got := strings.Join(Notes(w), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

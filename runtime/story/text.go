@@ -113,7 +113,25 @@ func Notes(w *result.Why) []string {
 		list = append(list, count(w.Skipped, "more slow span")+" "+wasWere(w.Skipped)+
 			" not explained: a bound was hit")
 	}
-	return append(list, w.Notes...)
+	return append(list, joined(w.Notes)...)
+}
+
+// joined puts notes together that have one reason, which is in brackets at the end.
+func joined(notes []string) []string {
+	var list []string
+	at := map[string]int{}
+	for _, n := range notes {
+		what, reason, ok := strings.Cut(n, " (")
+		i, known := at[reason]
+		if !ok || !known {
+			at[reason] = len(list)
+			list = append(list, n)
+			continue
+		}
+		before := strings.TrimSuffix(list[i], " ("+reason)
+		list[i] = before + "; " + strings.TrimPrefix(what, "without ") + " (" + reason
+	}
+	return list
 }
 
 func wasWere(n uint64) string {
