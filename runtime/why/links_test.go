@@ -149,3 +149,19 @@ func TestQuotasThatAreNotSeen(t *testing.T) {
 	f(true, true)
 	f(false, false)
 }
+
+// TestBeforeTheHistory says of a span that ended before the first event that it is too old,
+// not that its thread did nothing.
+func TestBeforeTheHistory(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20
+		50 0 b enter read`)
+	got := why.New(h.config()).Explain(h.span("a", 0, 60), why.History{Events: h.events(), Since: 40000})
+	whole(t, got)
+	const want = `0-40 a: unknown "it began before the events that were kept"
+40-60 a: unknown "no event of the thread was seen"
+`
+	if shown(got) != want {
+		t.Errorf("got\n%swant\n%s", shown(got), want)
+	}
+}

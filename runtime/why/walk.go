@@ -123,11 +123,12 @@ func (w *walker) thread(t *thread, from, to event.Time) {
 
 // lost says why nothing is known of a time.
 func (w *walker) lost(t *thread, s *stay, from, to event.Time) {
-	reason := s.reason
 	if w.x.seenNothing(t) {
-		reason = "no event of the thread was seen"
+		w.unknown(t, from, min(to, w.x.since), w.x.why)
+		w.unknown(t, max(from, w.x.since), to, "no event of the thread was seen")
+		return
 	}
-	w.unknown(t, from, to, reason)
+	w.unknown(t, from, to, s.reason)
 }
 
 func (x *index) seenNothing(t *thread) bool { return len(t.list) == 0 }
