@@ -198,6 +198,9 @@ func (x *index) put(r record) {
 		r.at = x.newest // an interrupt came while it was written: lists stay sorted
 	}
 	if c.gapTo == 0 && c.cur >= 0 && r.tid >= 0 && c.cur != r.tid {
+		if x.again(c, &r) {
+			return
+		}
 		n = x.unseenSwitch(c, n, &r)
 	}
 	if c.gapTo == 0 {

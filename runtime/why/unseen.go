@@ -45,6 +45,20 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	return n + 1
 }
 
+// again reports a switch that comes twice, since a recording has its event twice: nothing happened on
+// the CPU in between.
+func (x *index) again(c *cpu, r *record) bool {
+	if r.kind != kSwitch || c.cur != r.other || r.tid == r.other || len(c.list) == 0 {
+		return false
+	}
+	t := &c.list[len(c.list)-1]
+	if t.kind != kSwitch || t.rec < 0 || t.at != c.at {
+		return false
+	}
+	p := &x.recs[t.rec]
+	return p.tid == r.tid && p.other == r.other && !p.supposed()
+}
+
 // notSeen is the ref of a switch that was not seen, which has no other record.
 const notSeen = -2
 
