@@ -29,7 +29,7 @@ type Item struct {
 	End   event.Time // of a Slice
 	Track *Track
 	Name  string
-	Event *event.Event // what it was made of; nil for counters
+	Event *event.Event // what it was made of; nil for counters and explained spans
 	Args  []Arg        // fields of Event
 	// Stack of the event, and for a slice of its end; stack.None without.
 	Stack, EndStack stack.ID

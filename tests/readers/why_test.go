@@ -1,7 +1,9 @@
 package readers
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,9 +30,10 @@ type explained struct {
 func TestWhyInFiles(t *testing.T) {
 	stacks := filepath.Join(t.TempDir(), "why.folded")
 	timeline := filepath.Join(t.TempDir(), "why.pftrace")
+	markers := filepath.Join(t.TempDir(), "why.json")
 	out := testkit.Run(t, testkit.PPScript(t), "why", "-e", "sched:sched_switch//key=prev_pid/",
 		"-e", "sched:sched_switch//key=next_pid/", "--than", "1ms", "--input", data(t, "load.data"),
-		"--format", "json", "--flame-graph", stacks, "--perfetto", timeline).Want(t, 0)
+		"--format", "json", "--flame-graph", stacks, "--perfetto", timeline, "--firefox", markers).Want(t, 0)
 	found := testkit.All[explained](t, out.Stdout, "why")
 	if len(found) != 1 || len(found[0].Slowest) < 3 {
 		t.Fatalf("got %.300s, want one result of several slow spans", out.Stdout)
@@ -47,6 +50,10 @@ func TestWhyInFiles(t *testing.T) {
 			thread.each(4, func(m message) error { tid = m.num(2); return nil })
 		}
 		return tid
+	}
+	text, err := os.ReadFile(markers)
+	if err != nil || !json.Valid(text) || strings.Count(string(text), " took ") < len(w.Slowest) {
+		t.Errorf("markers: %v, %d spans, want %d", err, strings.Count(string(text), " took "), len(w.Slowest))
 	}
 	chains := 0
 	for _, span := range w.Slowest {

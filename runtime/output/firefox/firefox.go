@@ -201,12 +201,17 @@ func (p *Writer) add(tid, pid int32, name string) *thread {
 	return t
 }
 
-// kind is the one of a marker; it remembers what fields its markers have.
+// kind is the one of a marker; it remembers what fields its markers have. Causes have names of any
+// number: their kind is that of their track.
 func (p *Writer) kind(it *timeline.Item) *kind {
-	k := p.kinds.of[it.Name]
+	name := it.Name
+	if it.Event == nil {
+		name = it.Track.Name
+	}
+	k := p.kinds.of[name]
 	if k == nil {
-		k = &kind{name: it.Name}
-		p.kinds.of[it.Name] = k
+		k = &kind{name: name}
+		p.kinds.of[name] = k
 		p.kinds.list = append(p.kinds.list, k)
 	}
 	if len(it.Args) == 0 || k.last == &it.Args[0] {

@@ -171,3 +171,26 @@ func TestManyMarkers(t *testing.T) {
 		t.Errorf("got %d markers in %d blocks, want %d in several", n, blocks, many)
 	}
 }
+
+// Slices that no event stands behind are markers of one kind, by their own names.
+func TestMarkersWithoutEvents(t *testing.T) {
+	var b bytes.Buffer
+	p := New(&b, timeline.About{})
+	thread := &timeline.Track{ID: 1, Kind: timeline.OfThread, PID: 7, TID: 7, Name: "db"}
+	causes := &timeline.Track{ID: 2, Kind: timeline.OfKey, Name: "why", Parent: thread}
+	for i, name := range []string{"user code", "timer: nanosleep"} {
+		at := event.Time(1000 * i)
+		p.Write(&timeline.Item{Kind: timeline.Slice, Time: at, End: at + 1000, Track: causes, Name: name})
+	}
+	x := closed(t, p, &b)
+	if len(x.Threads) != 1 || len(x.Threads[0].Markers.Name) != 2 {
+		t.Fatalf("got %+v, want two markers of one thread", x.Threads)
+	}
+	for i, want := range []string{"user code", "timer: nanosleep"} {
+		of := &x.Threads[0]
+		got, kind := of.StringArray[of.Markers.Name[i]], of.Markers.Data[i]["type"]
+		if got != want || kind != "why" {
+			t.Errorf("marker %d: got %q of type %v, want %q of type why", i, got, kind, want)
+		}
+	}
+}

@@ -113,12 +113,14 @@ func (m *markers) room() *block {
 // marker adds what happened from a time to another; to is -1 for an instant.
 func (t *thread) marker(p *Writer, it *timeline.Item, from, to event.Time) {
 	k, m := p.kind(it), &t.markers
-	m.name = append(m.name, int32(t.texts.number(k.name)))
+	m.name = append(m.name, int32(t.texts.number(it.Name)))
 	m.begin, m.end = append(m.begin, from), append(m.end, to)
 	in := m.room()
 	b := appendString(append(in.text, `{"type":`...), k.name)
-	b = strconv.AppendInt(append(b, `,"cpu":"`...), int64(it.Event.CPU), 10)
-	b = append(b, '"')
+	if it.Event != nil {
+		b = strconv.AppendInt(append(b, `,"cpu":"`...), int64(it.Event.CPU), 10)
+		b = append(b, '"')
+	}
 	if it.Kind == timeline.Wakeup {
 		b = strconv.AppendInt(append(b, `,"woken":"`...), it.Sched.Next.TID, 10)
 		b = append(b, '"')
