@@ -146,7 +146,7 @@ func (n *Nested) enter(row, stage int32, e *event.Event) {
 		row = n.rows.insert(n.key.num, n.key.pack)
 	}
 	top := n.rows.at[row]
-	if top != nobody && n.entries[top].depth >= MaxDepth {
+	if top != nobody && n.entries[top].depth+1 >= MaxDepth {
 		for top != nobody {
 			n.evict(top)
 			top = n.rows.at[row]
