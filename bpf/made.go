@@ -190,11 +190,12 @@ func (o *joiner) makes(p *pair, made *pairEnv) {
 	o.eval.env = end
 }
 
-// now leaves the time of the event on the stack. Programs with joins of what operators make
-// have fetched it: all that an event ends and starts there has one time.
+// now leaves the time of the event on the stack. Where somebody reads it, and in programs with
+// joins of what operators make, it has been fetched: an event has one time for all, so that a
+// delay is the difference of the times that are shown.
 func (o *joiner) now() int16 {
-	if at := o.eval.members.Time(); o.chained {
-		return at
+	if o.chained || o.eval.members.WantsTime() {
+		return o.eval.members.Time()
 	}
 	c := o.code
 	now := c.Alloc(8)

@@ -195,3 +195,32 @@ func TestContextsOfPairs(t *testing.T) {
 		return wrong
 	})
 }
+
+// The delay of a pair is the difference of the times that its events show, to the nanosecond.
+func TestDelaysAreDifferences(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	for _, engine := range []string{"bpf", "perf"} {
+		l := testkit.StartTarget(t, "-getppid", "500")
+		p := run(t, l, engine, `
+enter, exit = tracepoint("raw_syscalls:sys_enter"), tracepoint("raw_syscalls:sys_exit")
+
+def main(o):
+    pairs = join([enter], [exit], key = "_tid")
+    return pairs.by("start.id").agg(n = agg.count(), delay = agg.sum("delay"),
+        times = agg.sum("time - start._time"))
+`)
+		l.Do()
+		out := p.Stop().Want(t, 0)
+		l.End()
+		pairs := int64(0)
+		for _, row := range testkit.Tables(t, out.Stdout)[0].Rows {
+			pairs += row.Int(t, "n")
+			if row.Int(t, "delay") != row.Int(t, "times") {
+				t.Errorf("%s: got %v, want the delay of these times", engine, row)
+			}
+		}
+		if pairs < 500 {
+			t.Errorf("%s: got %d pairs, want 500 or more", engine, pairs)
+		}
+	}
+}
