@@ -111,13 +111,18 @@ func programOptions(t testing.TB) []string {
 	return options
 }
 
-// removeCgroup removes a cgroup and those in it.
+// removeCgroup removes a cgroup and those in it, once their last threads have gone.
 func removeCgroup(dir string) {
-	inside, _ := filepath.Glob(filepath.Join(dir, "*", "cgroup.procs"))
-	for _, file := range inside {
-		syscall.Rmdir(filepath.Dir(file))
+	for range 100 {
+		inside, _ := filepath.Glob(filepath.Join(dir, "*", "cgroup.procs"))
+		for _, file := range inside {
+			syscall.Rmdir(filepath.Dir(file))
+		}
+		if syscall.Rmdir(dir) == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	syscall.Rmdir(dir)
 }
 
 // spansOf are the marked spans of a recording, by the thread.
