@@ -45,11 +45,12 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 	foreign := func(name string) bool { return !relay.IsFile(name) }
 	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
 		early := needs
-		early.Processes, early.Network = true, true // what else it opens is not known yet
+		// What else it opens is not known yet.
+		early.Processes, early.Network, early.Cgroups = true, true, true
 		a.enter(c, early)
 	}
 	cfg.Confine = func(n session.Confinement) error {
-		needs.Processes, needs.Files = n.Processes, n.Files
+		needs.Processes, needs.Files, needs.Cgroups = n.Processes, n.Files, n.Names
 		needs.Network = needs.Network || n.Names
 		writes := slices.Clone(a.scratch.dirs)
 		if n.Scratch {

@@ -293,7 +293,7 @@ func TestREPLCompletes(t *testing.T) {
 	}
 	f("tracep", "tracepoint")
 	f("agg.quan", "agg.quantile")
-	f(`s = tracepoint("x:y").wh`, ".where")
+	f(`s = tracepoint("x:y").whe`, ".where")
 	m.line(`s = tracepoint("sched:sched_switch")`, "")
 	f("s.where(lambda e: e.prev_st", "e.prev_state")
 	f(`s.by("next_co`, "next_comm")

@@ -47,6 +47,8 @@ type Needs struct {
 	// Processes says that it looks into other processes: what they have mapped, and files as they
 	// see them.
 	Processes bool
+	// Cgroups says that it opens cgroups by their numbers.
+	Cgroups bool
 	// Files says that it reads programs wherever they are; else it reads what the kernel tells,
 	// and settings.
 	Files bool
@@ -166,10 +168,10 @@ func landlockVersion() (int, error) {
 // want: to start programs, to look into and change others, to change the machine, to get out of a
 // container, and such as had many mistakes.
 var refused = []string{
-	"execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise",
+	"execve", "execveat", "ptrace", "process_vm_writev", "process_madvise",
 	"kcmp", "pidfd_getfd", "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount",
 	"open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "unshare", "setns",
-	"open_by_handle_at", "name_to_handle_at", "quotactl", "quotactl_fd", "swapon", "swapoff",
+	"quotactl", "quotactl_fd", "swapon", "swapoff",
 	"acct", "syslog", "personality", "modify_ldt", "init_module", "finit_module",
 	"delete_module", "create_module", "kexec_load", "kexec_file_load", "reboot", "settimeofday",
 	"clock_settime", "clock_adjtime", "adjtimex", "stime", "sethostname", "setdomainname",
@@ -181,8 +183,13 @@ var refused = []string{
 	"set_mempolicy", "memfd_secret", "vmsplice",
 }
 
-// sockets are refused to runs without Network: what is open, and listens, goes on.
-var sockets = []string{"socket", "socketpair", "connect", "bind", "listen"}
+// Some are refused to runs that do not need them: sockets (what is open, and listens, goes on),
+// the memory of processes, files by their numbers.
+var (
+	sockets = []string{"socket", "socketpair", "connect", "bind", "listen"}
+	memory  = []string{"process_vm_readv"}
+	handles = []string{"open_by_handle_at", "name_to_handle_at"}
+)
 
 // filter has system calls refused, to all threads.
 func (n *Needs) filter() (up bool, err error) {
@@ -190,9 +197,14 @@ func (n *Needs) filter() (up bool, err error) {
 	if err != nil {
 		return false, nil // an architecture that the library does not know
 	}
-	names := refused
-	if !n.Network {
-		names = append(slices.Clip(names), sockets...)
+	names := slices.Clip(refused)
+	for _, x := range []struct {
+		needed bool
+		calls  []string
+	}{{n.Network, sockets}, {n.Processes, memory}, {n.Cgroups, handles}} {
+		if !x.needed {
+			names = append(names, x.calls...)
+		}
 	}
 	here := names[:0:0]
 	for _, name := range names {

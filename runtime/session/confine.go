@@ -1,14 +1,18 @@
 package session
 
-import "ppscript/runtime/plan"
+import (
+	"ppscript/runtime/plan"
+	"ppscript/runtime/probe"
+)
 
 // A Confinement is what a run still does after it has opened everything.
 type Confinement struct {
-	// Processes says that it looks into other processes: what they have mapped.
+	// Processes says that it looks into other processes: what they have mapped, their memory.
 	Processes bool
 	// Files says that it reads programs, for the names of functions.
 	Files bool
-	// Names says that it asks services of the machine, over sockets, for names.
+	// Names says that it looks up cgroups, and asks services of the machine, over sockets,
+	// for names.
 	Names bool
 	// Scratch says that it may put rows aside in temporary files.
 	Scratch bool
@@ -26,8 +30,9 @@ func confine(r *run) error {
 		Scratch:   plan.Has[*plan.DatabaseOp](r.plan),
 	}
 	for _, e := range r.plan.Events {
-		if p := e.Source.Probe; p != nil && p.Kind.OfFile() {
-			c.Files = true
+		if p := e.Source.Probe; p != nil {
+			c.Files = c.Files || p.Kind.OfFile()
+			c.Processes = c.Processes || p.Kind == probe.Breakpoint // reads what was written
 		}
 	}
 	return r.cfg.Confine(c)

@@ -134,6 +134,7 @@ var only = flag.String("only", "", "compare only command lines that have `TEXT`"
 // Both engines at the same time show the same of the same events.
 func TestEnginesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF, testkit.Taskset)...)
+	testkit.Awake(t)
 	by := map[string][]*Comparison{}
 	p := newPlanner(t)
 	for i := range Comparisons {

@@ -22,7 +22,8 @@ var otherwise = map[string]string{
 	"event counted seen missing share unordered":                     "likewise",
 	"cpu expired stopper hard soft worst(ms)":                        "its symbols are those of one machine",
 	"start => end reqs total(us) min(us) avg(us) max(us) than(reqs)": "disks are those of one machine; see TestBlktraceNotes",
-	"kind count": "its programs are those of one machine",
+	"share total(ms) spans slow(ms) cause":                           "its recording's spans are short, and told in us",
+	"kind count":                                                     "its programs are those of one machine",
 }
 
 // The tables in help texts have the headers that the profilers print.
