@@ -46,11 +46,12 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
 		early := needs
 		// What else it opens is not known yet.
-		early.Processes, early.Network, early.Cgroups = true, true, true
+		early.Processes, early.Network, early.Cgroups, early.Kernel = true, true, true, true
 		a.enter(c, early)
 	}
 	cfg.Confine = func(n session.Confinement) error {
 		needs.Processes, needs.Files, needs.Cgroups = n.Processes, n.Files, n.Names
+		needs.Kernel = n.Kernel
 		needs.Network = needs.Network || n.Names
 		writes := slices.Clone(a.scratch.dirs)
 		if n.Scratch {

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -60,7 +62,7 @@ const Run Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYSLOG | 1<<
 // Keep gives up all capabilities but those of s, for good, on all threads. Kernels before 5.8 have
 // CAP_SYS_ADMIN in place of those for tracing: there it stays.
 func Keep(s Set) error {
-	if !hasPerfmon() {
+	if !perfmonSuffices() {
 		s |= 1 << unix.CAP_SYS_ADMIN
 	}
 	now, err := get()
@@ -71,10 +73,19 @@ func Keep(s Set) error {
 		inheritable: now.inheritable & s})
 }
 
-// hasPerfmon reports that the kernel knows CAP_PERFMON, and so CAP_BPF.
-func hasPerfmon() bool {
-	err := unix.Prctl(unix.PR_CAPBSET_READ, unix.CAP_PERFMON, 0, 0, 0)
-	return err == nil
+// perfmonSuffices reports that the kernel knows CAP_PERFMON, and so CAP_BPF, and asks for no
+// more: where perf_event_paranoid may be 3 or more, as with Debian's kernels, it then wants
+// CAP_SYS_ADMIN for events of CPUs that come online, too.
+func perfmonSuffices() bool {
+	if unix.Prctl(unix.PR_CAPBSET_READ, unix.CAP_PERFMON, 0, 0, 0) != nil {
+		return false
+	}
+	text, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		return false
+	}
+	level, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && level <= 2
 }
 
 // Begin refuses to run set-uid and takes the capabilities that Raise raises out

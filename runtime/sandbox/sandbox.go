@@ -52,6 +52,8 @@ type Needs struct {
 	// Files says that it reads programs wherever they are; else it reads what the kernel tells,
 	// and settings.
 	Files bool
+	// Kernel says that it reads the kernel's memory, through kcore.
+	Kernel bool
 	// Command says that there is a command to end.
 	Command bool
 }
@@ -91,6 +93,9 @@ func Enter(n Needs) (w Walls, err error) {
 	keep := privilege.Run
 	if n.Command {
 		keep |= 1 << unix.CAP_KILL
+	}
+	if n.Kernel {
+		keep |= 1 << unix.CAP_SYS_RAWIO
 	}
 	if len(n.Writes) > 0 {
 		keep |= 1 << unix.CAP_DAC_OVERRIDE

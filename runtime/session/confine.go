@@ -14,6 +14,8 @@ type Confinement struct {
 	// Names says that it looks up cgroups, and asks services of the machine, over sockets,
 	// for names.
 	Names bool
+	// Kernel says that it may read the kernel's memory: of breakpoints, and in callbacks.
+	Kernel bool
 	// Scratch says that it may put rows aside in temporary files.
 	Scratch bool
 }
@@ -27,12 +29,15 @@ func confine(r *run) error {
 		Processes: r.plan.Mappings && r.env.rec.file == nil,
 		Files:     r.env.rec.file != nil || r.plan.HasStacks || r.plan.Mappings || r.env.cgroups.names != nil,
 		Names:     r.env.cgroups.names != nil,
+		Kernel:    r.cfg.Hooks.Interval != nil || r.cfg.Hooks.Exit != nil || plan.Has[*plan.EachOp](r.plan),
 		Scratch:   plan.Has[*plan.DatabaseOp](r.plan),
 	}
 	for _, e := range r.plan.Events {
 		if p := e.Source.Probe; p != nil {
 			c.Files = c.Files || p.Kind.OfFile()
-			c.Processes = c.Processes || p.Kind == probe.Breakpoint // reads what was written
+			if p.Kind == probe.Breakpoint { // what was written is read
+				c.Processes, c.Kernel = true, true
+			}
 		}
 	}
 	return r.cfg.Confine(c)
