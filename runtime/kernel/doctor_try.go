@@ -157,8 +157,12 @@ func (d *doctor) switches() Check {
 	case t.works():
 		return ok("a thread that sleeps and wakes is seen each time")
 	case t.Silent():
-		return warn(fmt.Sprintf("a thread was switched to %d times, and %d were told", t.Made, t.Came),
-			"take results about sleeping tasks for incomplete, and report the kernel")
+		on := ""
+		if t.Where != "" {
+			on = " on " + t.Where
+		}
+		return warn(fmt.Sprintf("a thread was switched to %d times%s, and %d were told", t.Made, on, t.Came),
+			"take results about sleeping tasks for incomplete, but for those of --engine bpf, and report the kernel")
 	case denied(t.Err):
 		return warn("not allowed to this user", d.grant(d.traceCap().String()))
 	default:

@@ -30,6 +30,7 @@ type Trial struct {
 	// hypervisor takes CPU time away.
 	Least   int64
 	Elapsed time.Duration // while hits were made
+	Where   string        // it was, the worst of several places; "" is anywhere
 }
 
 // works reports that the event opens and its hits come.

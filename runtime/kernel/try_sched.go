@@ -20,8 +20,9 @@ import (
 const tryComm = "ppscript-try"
 
 // trySwitches counts on all CPUs how often this thread is switched to while it
-// sleeps again and again: mostly from the idle task, whose switches come from
-// code that tracing has to be told of. dir is where tracefs is.
+// sleeps again and again, on one CPU after the other: mostly from the idle task, whose
+// switches come from code that tracing has to be told of. It returns what came on the worst
+// CPU. dir is where tracefs is.
 func trySwitches(dir string, cpus []int) Trial {
 	id, err := tracepointID(dir, "sched/sched_switch")
 	if err != nil {
@@ -59,26 +60,63 @@ func trySwitches(dir string, cpus []int) Trial {
 		return Trial{Err: err}
 	}
 	defer restore()
-	return sumSwitches(fds)
+	var mine unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mine); err != nil {
+		return untried("ask for the CPUs of this thread: %w", err)
+	}
+	defer unix.SchedSetaffinity(0, &mine)
+	hits := max(tryHits/len(cpus), 4)
+	var worst Trial
+	for _, cpu := range cpus {
+		var one unix.CPUSet
+		one.Set(cpu)
+		if !mine.IsSet(cpu) || unix.SchedSetaffinity(0, &one) != nil {
+			continue // not ours
+		}
+		t := sumSwitches(fds, hits)
+		if t.Err != nil {
+			return t
+		}
+		if worst.Where == "" || t.Came*worst.Made < worst.Came*t.Made {
+			t.Where = "CPU " + strconv.Itoa(cpu)
+			worst = t
+		}
+	}
+	if worst.Where == "" {
+		return untried("no CPU is for this thread")
+	}
+	return worst
 }
 
-// sumSwitches sleeps, and adds up the counts of the events meanwhile.
-func sumSwitches(fds []int) Trial {
+// sumSwitches sleeps hits times, and adds up what the events count meanwhile.
+func sumSwitches(fds []int, hits int) Trial {
+	count := func() (sum int64, err error) {
+		for _, fd := range fds {
+			n, err := readCount(fd)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+		return sum, nil
+	}
+	old, err := count()
+	if err != nil {
+		return Trial{Err: err}
+	}
 	var before, after unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_THREAD, &before)
-	for range tryHits {
+	for range hits {
 		_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
 	}
 	_ = unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	t := Trial{Made: after.Nvcsw - before.Nvcsw}
 	t.Least = t.Made
-	for _, fd := range fds {
-		n, err := readCount(fd)
-		if err != nil {
-			return Trial{Err: err}
-		}
-		t.Came += n
+	now, err := count()
+	if err != nil {
+		return Trial{Err: err}
 	}
+	t.Came = now - old
 	return t
 }
 
