@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
+	"ppscript/runtime/session"
 )
 
 // This file reads the command line of a script:
@@ -38,6 +39,8 @@ type invocation struct {
 	typed  []string        // values of the script's options, by the user
 	writes []string        // values of common options that name files, by the script
 	may    *permit.Permits // once it is configured
+
+	outcome session.Outcome // once it has run
 }
 
 // A question is the wish of a user who asks for something else than to run: one

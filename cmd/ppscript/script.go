@@ -72,7 +72,7 @@ func (a *app) script(args []string) error {
 		}
 		return err
 	}
-	return a.run(ctx, w, inv, reports)
+	return a.told(inv, func() error { return a.run(ctx, w, inv, reports) })
 }
 
 // config is the session's configuration from the command line.
@@ -174,6 +174,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	w.run(out)
 	outcome, err := session.Run(ctx, cfg)
+	inv.outcome = outcome
 	v.close()
 	if out.broken.Load() && errors.Is(err, syscall.EPIPE) {
 		err = nil // the reader has enough

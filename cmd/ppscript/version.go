@@ -14,14 +14,19 @@ func versionCommand(a *app) *cobra.Command {
 }
 
 func showVersion(a *app) error {
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = versionOf(info)
-	}
+	version := buildVersion()
 	_, err := fmt.Fprintf(a.Stdout,
 		"ppscript %s %s %s/%s\nevents: tracepoints, software, hardware and cache counters, perf.data, trace.dat\nengines: kernel (eBPF), native, interpreted\n",
 		version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
+}
+
+// buildVersion is that of this program.
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return versionOf(info)
+	}
+	return "unknown"
 }
 
 // versionOf is the module's version, or the commit that it was built from.

@@ -1,0 +1,149 @@
+// Package journal tells the journal of systemd about each run, in a line of JSON: who ran what, on
+// whom, what it opened, what it cost, and how it ended. Machines without such a journal are told
+// nothing. The command line fills in the entries.
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Socket is where systemd's journal takes entries of programs.
+const Socket = "/run/systemd/journal/socket"
+
+// An Entry is a run. Its JSON names are promised: docs/security.md lists them.
+type Entry struct {
+	V    int    `json:"v"` // 1
+	Type string `json:"type"`
+	User
+	Version string   `json:"version"`
+	Command []string `json:"command"` // without passwords in addresses
+	Files   []File   `json:"files,omitempty"`
+	Target  Target   `json:"target"`
+	Opened  []string `json:"opened,omitempty"` // "write /tmp/x", "listen 127.0.0.1:8080"
+
+	Began time.Time `json:"began"`
+	End
+}
+
+// A User is who ran it: the number, that of the login, and who called sudo.
+type User struct {
+	UID      int    `json:"uid"`
+	LoginUID int64  `json:"login_uid"` // -1 is none
+	SudoUser string `json:"sudo_user,omitempty"`
+}
+
+// An End is how it went.
+type End struct {
+	Seconds    float64 `json:"seconds"`
+	CPUSeconds float64 `json:"cpu_seconds"`
+	MaxRSS     int64   `json:"max_rss"` // bytes
+	Samples    uint64  `json:"samples"`
+	Missing    uint64  `json:"missing"` // events, by all kinds of loss
+	Error      string  `json:"error,omitempty"`
+}
+
+// A File is a script of others, or of the user.
+type File struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256,omitempty"` // "" if it cannot be read
+}
+
+// A Target is what was observed; without any member it is the whole machine.
+type Target struct {
+	PIDs      []int    `json:"pids,omitempty"`
+	TIDs      []int    `json:"tids,omitempty"`
+	CPUs      []int    `json:"cpus,omitempty"`
+	Cgroups   []string `json:"cgroups,omitempty"`
+	Command   []string `json:"command,omitempty"`
+	Recording string   `json:"recording,omitempty"`
+}
+
+// A Journal takes entries. Nil is a machine that has none.
+type Journal struct{ conn net.Conn }
+
+// Open reaches the journal at a socket; nil if there is none. It opens early: what is told at
+// the end needs no right to open.
+func Open(socket string) *Journal {
+	conn, err := net.Dial("unixgram", socket)
+	if err != nil {
+		return nil
+	}
+	return &Journal{conn}
+}
+
+// New begins an entry: who, what, and when.
+func New(version string, args, files []string) *Entry {
+	e := &Entry{V: 1, Type: "run", User: User{os.Getuid(), -1, os.Getenv("SUDO_USER")}, Version: version,
+		Began: time.Now()}
+	if text, err := os.ReadFile("/proc/self/loginuid"); err == nil {
+		const none = 1<<32 - 1
+		if id, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && id != none {
+			e.LoginUID = id
+		}
+	}
+	for _, arg := range args {
+		e.Command = append(e.Command, Redacted(arg))
+	}
+	for _, path := range files {
+		f := File{Path: path}
+		if text, err := os.ReadFile(path); err == nil {
+			sum := sha256.Sum256(text)
+			f.SHA256 = hex.EncodeToString(sum[:])
+		}
+		e.Files = append(e.Files, f)
+	}
+	return e
+}
+
+// Redacted is an argument without the password of an address in it.
+func Redacted(arg string) string {
+	name, value, option := strings.Cut(arg, "=")
+	if !option || !strings.HasPrefix(name, "--") {
+		name, value = "", arg
+	}
+	if !strings.Contains(value, "://") {
+		return arg
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.User == nil {
+		return arg
+	}
+	if name != "" {
+		return name + "=" + u.Redacted()
+	}
+	return u.Redacted()
+}
+
+// longest is how long a line may be: the kernel bounds what is sent at once.
+const longest = 100 << 10
+
+// Tell sends an entry, and closes the journal. A line that would be too long has no arguments
+// of the command beyond the first.
+func (j *Journal) Tell(e *Entry) error {
+	if j == nil {
+		return nil
+	}
+	defer j.conn.Close()
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if len(line) > longest {
+		e.Command, e.Target.Command, e.Files = e.Command[:min(1, len(e.Command))], nil, nil
+		if line, err = json.Marshal(e); err != nil {
+			return err
+		}
+	}
+	const info = "6" // the level of syslog
+	_, err = j.conn.Write([]byte("SYSLOG_IDENTIFIER=ppscript\nPRIORITY=" + info + "\nMESSAGE=" +
+		string(line) + "\n"))
+	return err
+}
