@@ -56,8 +56,8 @@ func TestEntryIsOneLine(t *testing.T) {
 	if err := os.WriteFile(script, []byte("abc"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := New("v1", []string{"trace", "--pyroscope", "http://me:secret@host:4040/", "--otlp=http://me:secret@host",
-		"two\nlines", "a=b://c"}, []string{script, "/none"})
+	e := New("v1", []string{"trace", "--pyroscope", "http://me:secret@host:4040/",
+		"--otlp=http://me:secret@host", "two\nlines", "a=b://c"}, []string{script, "/none"})
 	e.Target = Target{PIDs: []int{1}}
 	if err := Open(socket).Tell(e); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,8 @@ func TestEntryIsOneLine(t *testing.T) {
 	if !reflect.DeepEqual(got.Command, want) {
 		t.Errorf("got %q, want %q", got.Command, want)
 	}
-	files := []File{{script, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"}, {Path: "/none"}}
+	const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // of abc
+	files := []File{{script, sum}, {Path: "/none"}}
 	if !reflect.DeepEqual(got.Files, files) || got.UID != os.Getuid() || got.V != 1 || got.Type != "run" {
 		t.Errorf("got %+v, want the files %v", got, files)
 	}
