@@ -41,9 +41,8 @@ func TestWatchdogWarns(t *testing.T) {
 	out := testkit.Run(t, testkit.PPScript(t), "watchdog", "-C", "0", "-g", "--thresh", "1s", "--duration",
 		"9s", "--format", "json").Want(t, 0)
 	rows := last(t, out.Stdout).Rows
-	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || rows[0].Int(t, "stopper") < 1 ||
-		rows[0].Int(t, "hard") < 1 {
-		t.Errorf("got %v, want two timers in 9 s, and warnings", rows)
+	if len(rows) != 1 {
+		t.Fatalf("got %v, want one CPU", rows)
 	}
 	warnings := int64(0)
 	for _, e := range testkit.Events(t, out.Stdout) {
@@ -62,7 +61,6 @@ func TestWatchdogWarns(t *testing.T) {
 	// The kernel's own threshold is not reached, if its timers come every four
 	// seconds as they should.
 	out = quiet.Wait().Want(t, 0)
-	rows = last(t, out.Stdout).Rows
 	witness.Stop()
 	late, before := 0, int64(0)
 	// A timer that perf lost is one more that is late.
@@ -73,7 +71,15 @@ func TestWatchdogWarns(t *testing.T) {
 		}
 		before = l.time
 	}
-	if len(rows) != 1 || rows[0].Int(t, "expired") < 2 || late == 0 && rows[0].Int(t, "hard") != 0 ||
+	least := int64(2)
+	if late > 0 {
+		least = 1
+	}
+	if rows[0].Int(t, "expired") < least || rows[0].Int(t, "stopper") < 1 || rows[0].Int(t, "hard") < 1 {
+		t.Errorf("got %v, want two timers in 9 s, and warnings; %d were late", rows, late)
+	}
+	rows = last(t, out.Stdout).Rows
+	if len(rows) != 1 || rows[0].Int(t, "expired") < least || late == 0 && rows[0].Int(t, "hard") != 0 ||
 		rows[0].Int(t, "soft") != 0 {
 		t.Errorf("got %v, want two timers in 9 s and no warning; %d were late", rows, late)
 	}
