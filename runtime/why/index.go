@@ -203,6 +203,9 @@ func (x *index) put(r record) {
 		}
 		n = x.unseenSwitch(c, n, &r)
 	}
+	if c.gapTo == 0 && len(c.open) > 0 && r.outside() {
+		x.unseenEnd(c, &r)
+	}
 	if c.gapTo == 0 {
 		if !c.plain && r.ofThread() {
 			x.isPlain(c)

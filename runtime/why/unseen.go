@@ -45,6 +45,32 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	return n + 1
 }
 
+// outside reports an event that no interrupt makes, or that says that it is in none.
+func (r *record) outside() bool {
+	switch r.kind {
+	case kSwitch, kEnter, kExit:
+		return true
+	case kWaking, kWakeup:
+		return r.tells && r.inIRQ == inThread
+	}
+	return false
+}
+
+// unseenEnd makes up for the ends of the interrupts that are open on a CPU, before record r, which
+// is in none: since the CPU's last event one of them ended.
+//
+// Slow path: where programs of others keep events from perf, now and then.
+func (x *index) unseenEnd(c *cpu, r *record) {
+	at := max(c.at, c.list[len(c.list)-1].at)
+	x.gaps.add(Gap{
+		CPU: r.cpu, From: at, To: r.at, Reason: "the end of an interrupt was not seen",
+		unseen: true, left: c.cur, came: c.cur,
+	})
+	c.open, c.done, c.rx = c.open[:0], -1, -1
+	c.turn(turn{at: at, rec: -1, cur: -1, top: -1, kind: kGap})
+	c.turn(turn{at: r.at, rec: -1, cur: c.cur, top: -1, kind: kEnd})
+}
+
 // again reports a switch that comes twice, since a recording has its event twice: nothing happened on
 // the CPU in between.
 func (x *index) again(c *cpu, r *record) bool {
