@@ -43,6 +43,22 @@ var stories = []struct {
 		80-85 a: futex "futex 0x1000" (b) > b: system call "futex"
 		85-90 a: CPU waking up
 		90-100 a: system call "futex"`},
+	{"an interrupt whose end was not seen", `
+		a=10/11 b=10/12
+		0 0 a enter futex 0x1000 128
+		0 1 b exit read
+		10 0 a sleep -
+		20 1 b timer
+		80 1 b enter futex 0x1000 129
+		85 1 b wake a 0
+		90 0 - run a
+		100 0 a exit futex`, 0, 100, `
+		0-10 a: system call "futex"
+		10-20 a: futex "futex 0x1000" (b) > b: user code
+		20-80 a: futex "futex 0x1000" (b) > b: unknown "the end of an interrupt was not seen"
+		80-85 a: futex "futex 0x1000" (b) > b: system call "futex"
+		85-90 a: CPU waking up
+		90-100 a: system call "futex"`},
 	{"a futex whose holder sleeps", `
 		a=10/11 b=10/12
 		0 1 b enter nanosleep
