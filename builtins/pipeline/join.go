@@ -55,15 +55,7 @@ func joinStages() *b.Builtin {
 					"leave cycle or impl out")
 			}
 			for i, v := range c.Rest {
-				m := &plan.Merge{}
-				switch v := v.(type) {
-				case *Stream:
-					m.In = append(m.In, v.S)
-				case starlark.Tuple:
-					for _, s := range v {
-						m.In = append(m.In, s.(*Stream).S)
-					}
-				}
+				m := stageOf(v)
 				if len(m.In) == 0 {
 					return nil, fmt.Errorf("join: stage %d is empty", i+1)
 				}
@@ -88,4 +80,18 @@ func joinStages() *b.Builtin {
 			return &Stream{S: j, Pairs: true}, err
 		},
 	}
+}
+
+// stageOf is the stage of a join that a stream makes, or a list of them.
+func stageOf(v starlark.Value) *plan.Merge {
+	m := &plan.Merge{}
+	switch v := v.(type) {
+	case *Stream:
+		m.In = append(m.In, v.S)
+	case starlark.Tuple:
+		for _, s := range v {
+			m.In = append(m.In, s.(*Stream).S)
+		}
+	}
+	return m
 }

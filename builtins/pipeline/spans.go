@@ -52,15 +52,7 @@ func spans() *b.Builtin {
 				return nil, c.Errorf("limit", "got %d, want at least 1", j.Limit)
 			}
 			for _, name := range []string{"begin", "end"} {
-				m := &plan.Merge{}
-				switch v := c.Value(name).(type) {
-				case *Stream:
-					m.In = append(m.In, v.S)
-				case starlark.Tuple:
-					for _, s := range v {
-						m.In = append(m.In, s.(*Stream).S)
-					}
-				}
+				m := stageOf(c.Value(name))
 				if len(m.In) == 0 {
 					return nil, c.Error(name, errors.New("is empty"), "give the events: spans(begin, end)")
 				}

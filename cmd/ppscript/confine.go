@@ -57,10 +57,8 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 		if n.Scratch {
 			writes = append(writes, os.TempDir(), "/var/tmp")
 		}
-		for name := range writers {
-			for _, path := range inv.flags.texts(name) {
-				writes = append(writes, filepath.Dir(path))
-			}
+		for _, path := range inv.written() {
+			writes = append(writes, filepath.Dir(path))
 		}
 		if path, ok := strings.CutPrefix(c.page.http, "unix:"); ok {
 			writes = append(writes, filepath.Dir(path))

@@ -21,6 +21,14 @@ var ownWords = map[string]bool{
 	"pyroscope": true, "no-sandbox": true,
 }
 
+// written are the files that common options name.
+func (inv *invocation) written() (paths []string) {
+	for name := range writers {
+		paths = append(paths, inv.flags.texts(name)...)
+	}
+	return paths
+}
+
 // permits are the rights of an invocation.
 func (inv *invocation) permits(say func(string)) *permit.Permits {
 	p := &permit.Permits{Typed: typedIn(inv.host), Given: map[string]bool{}, Say: say,

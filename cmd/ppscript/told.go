@@ -40,10 +40,8 @@ func (a *app) told(inv *invocation, run func() error) error {
 
 // opened are the files and addresses that a run opened for results and events, with what for.
 func (inv *invocation) opened() (list []string) {
-	for name := range writers {
-		for _, path := range inv.flags.texts(name) {
-			list = append(list, "write "+path)
-		}
+	for _, path := range inv.written() {
+		list = append(list, "write "+path)
 	}
 	if at := inv.common.page.http; at != "" {
 		list = append(list, "listen "+at)

@@ -46,28 +46,6 @@ func (j *Join) unnecessary(f *Wakeup, e *event.Event) bool {
 	return ok && pid > 0 && cpu >= 0 && cpu < int64(len(j.running)) && j.running[cpu] == pid
 }
 
-// Recognise has a join recognise wakeups that lead to no switch, by the events of a schema;
-// whole says that all of them come.
-func (in *In) Recognise(s *event.Schema, whole bool) {
-	field := func(name string) *event.Field {
-		f, ok := s.Field(name)
-		if !ok || f.Place != event.InRaw {
-			return nil
-		}
-		return f
-	}
-	switch s.FullName() {
-	case "sched:sched_wakeup", "sched:sched_waking":
-		if f := field("pid"); f != nil && !in.Untraced {
-			in.Wakeup = &Wakeup{PID: f, CPU: field("target_cpu")}
-		}
-	case "sched:sched_switch":
-		if whole {
-			in.NextPID = field("next_pid")
-		}
-	}
-}
-
 // TaskFields are what tells of tasks in events of scheduling: of wakeups which task, and
 // where; of switches which one comes.
 func TaskFields(s *event.Schema) (w *Wakeup, next *event.Field) {
