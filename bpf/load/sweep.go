@@ -2,7 +2,6 @@ package load
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -146,13 +145,4 @@ func (m *words64) walk(fn func(key []byte, values []uint64)) error {
 		}
 	}
 	return nil
-}
-
-// State is the words of a state as it is made, of its bytes.
-func State(b []byte) []uint64 {
-	words := make([]uint64, len(b)/8)
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return words
 }

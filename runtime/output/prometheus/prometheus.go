@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	client "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -135,12 +134,4 @@ func spans(counts map[int]uint64) (list []*dto.BucketSpan, deltas []int64) {
 		before, next = n, i+1
 	}
 	return list, deltas
-}
-
-// Server is the time limits of a server that answers scrapes alone.
-func Server(h http.Handler) *http.Server {
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", h)
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
-		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
 }
