@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/loading"
 	"ppscript/runtime/diag"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ type app struct {
 	helpError error // of writing the help of a subcommand
 	token     string
 
-	libs    libraries
+	libs    loading.Libraries
 	scratch scratch
 
 	watching atomic.Bool // a watch has the signals
@@ -33,7 +34,7 @@ type app struct {
 // newApp makes one with the process's output.
 func newApp() *app {
 	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
-	a.libs.say = a.Say
+	a.libs.Say = a.Say
 	return a
 }
 

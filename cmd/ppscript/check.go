@@ -99,7 +99,7 @@ type checkRecord struct {
 }
 
 func (k *checker) check(name string) (verdict, error) {
-	k.libs.offline = true
+	k.libs.Offline = true
 	host, _, err := k.newHost()
 	if err != nil {
 		return verdict{}, err

@@ -10,6 +10,7 @@ import (
 
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/remote"
+	"ppscript/cmd/ppscript/token"
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/output/live"
 	"ppscript/runtime/perf"
@@ -223,7 +224,7 @@ func (c *common) readTokenFile(r *reader, f *flag) {
 	if path == "" {
 		return
 	}
-	if c.token, err = readToken(path); err != nil {
+	if c.token, err = token.Read(path); err != nil {
 		r.fail(err)
 	}
 }
@@ -233,7 +234,7 @@ func (c *common) readPageToken(r *reader, f *flag) {
 	if path == "" {
 		return
 	}
-	if c.page.token, err = readToken(path); err != nil {
+	if c.page.token, err = token.Read(path); err != nil {
 		r.fail(err)
 	}
 }

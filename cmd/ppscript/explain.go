@@ -25,7 +25,7 @@ func explainCommand(a *app) *cobra.Command {
 }
 
 func explain(a *app, c *cobra.Command, args []string) error {
-	a.libs.offline = true
+	a.libs.Offline = true
 	a.scriptTime = lookTime
 	host, _, err := a.newHost()
 	if err != nil {

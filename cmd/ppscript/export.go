@@ -105,7 +105,7 @@ func (e *export) run(fl *flags, path string) (err error) {
 	reread := make(chan struct{}, 1)
 	ctx, w := a.watchFor(nil, reread)
 	defer w.close()
-	a.libs.ctx, e.watch = ctx, w
+	a.libs.Ctx, e.watch = ctx, w
 	w.at("read " + path)
 	jobs, err := exporter.Read(ctx, path)
 	if err == nil {

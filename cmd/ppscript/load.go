@@ -36,7 +36,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	return script.NewHost(script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
-		Resolve:     a.libs.resolve,
+		Resolve:     a.libs.Resolve,
 		Print:       func(msg string) { io.WriteString(a.Stderr, plain.Text(msg, "")+"\n") },
 		MaxTime:     a.scriptTime,
 		Hung:        a.hung,
@@ -61,7 +61,7 @@ func (a *app) load(host *script.Host, name string) (*script.Module, error) {
 	if !strings.Contains(file, "//") || strings.HasPrefix(file, "@stdlib//") {
 		return host.Load(file)
 	}
-	full, src, err := a.libs.resolve(file, "")
+	full, src, err := a.libs.Resolve(file, "")
 	if err != nil {
 		return nil, err
 	}

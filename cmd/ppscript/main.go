@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/token"
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/workload"
 )
@@ -30,7 +31,7 @@ func main() {
 // run is main without the end of the process.
 func run(args []string) int {
 	a := newApp()
-	a.token = takeToken()
+	a.token = token.Take()
 	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
 	// ending us; our children get the default back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -38,7 +39,7 @@ func run(args []string) int {
 	signal.Notify(quit, syscall.SIGQUIT)
 	go a.leaveOn(quit)
 	err := a.dispatch(args)
-	return a.exitCode(errors.Join(err, a.scratch.remove(), a.libs.close()))
+	return a.exitCode(errors.Join(err, a.scratch.remove(), a.libs.Close()))
 }
 
 // leaveOn ends the process on SIGQUIT, without the stacks of goroutines that

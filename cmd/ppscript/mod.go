@@ -101,8 +101,8 @@ func (m modder) mod(args []string) error {
 	}
 	ctx, w := m.watchSignals(nil)
 	defer w.close()
-	m.libs.ctx = ctx
-	l, err := m.libs.library(".")
+	m.libs.Ctx = ctx
+	l, err := m.libs.Library(".")
 	if err != nil {
 		return err
 	}

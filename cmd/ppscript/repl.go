@@ -189,7 +189,7 @@ func (s *replSession) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.app.libs.ctx = s.ctx
+	s.app.libs.Ctx = s.ctx
 }
 
 func (s *replSession) context() context.Context {

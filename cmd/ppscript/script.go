@@ -32,7 +32,7 @@ func (a *app) script(args []string) error {
 	}
 	ctx, w := a.watchSignals(host)
 	defer w.close()
-	a.libs.ctx = ctx
+	a.libs.Ctx = ctx
 	w.dog.LimitTo(durationIn(args))
 	w.at("load the script")
 	inv, err := a.invoke(host, args)
@@ -139,7 +139,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err := permitOptions(inv, cfg.Permit); err != nil {
 		return err
 	}
-	if err := a.libs.close(); err != nil { // all scripts are loaded
+	if err := a.libs.Close(); err != nil { // all scripts are loaded
 		return err
 	}
 	a.confine(inv, &cfg)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
+	"ppscript/cmd/ppscript/starfmt"
 	"ppscript/cmd/ppscript/testreport"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/relay"
@@ -79,13 +80,13 @@ type tester struct {
 }
 
 func (t *tester) run(args []string) error {
-	t.app.libs.offline = true
+	t.app.libs.Offline = true
 	if len(args) == 0 {
 		args = []string{"."}
 	}
 	var files []string
 	for _, arg := range args {
-		found, err := starTree(arg, "_test")
+		found, err := starfmt.Tree(arg, "_test")
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (t *tester) run(args []string) error {
 	}
 	ctx, w := t.app.watchSignals(nil)
 	defer w.close()
-	t.app.libs.ctx = ctx
+	t.app.libs.Ctx = ctx
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return exitError(exitInterrupted)
@@ -154,7 +155,7 @@ func (t *tester) file(ctx context.Context, name string) {
 	host := script.NewHost(script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
-		Resolve:     t.app.libs.resolve,
+		Resolve:     t.app.libs.Resolve,
 		MaxTime:     lookTime,
 		Hung:        t.app.hung,
 		Print:       func(msg string) { prints = append(prints, msg) },

@@ -1,4 +1,7 @@
-package main
+// Package loading finds the files of other libraries for load statements. Nothing is opened before a
+// script loads from one. The command line has one set of Libraries for each invocation; the rules
+// of versions and hashes are those of package library.
+package loading
 
 import (
 	"context"
@@ -12,22 +15,19 @@ import (
 	"ppscript/runtime/library"
 )
 
-// This file finds the files of other libraries for load statements. Nothing is
-// opened before a script loads from one.
-
-// A libraries is the libraries whose scripts run, by directory, and the one
+// Libraries are those whose scripts run, by directory, and the one
 // whose requirements count now: that of the script that the user started.
-type libraries struct {
-	say     func(line string)
-	ctx     context.Context // for fetching; nil: until the process ends
-	offline bool            // nothing is fetched: a script is only looked at
+type Libraries struct {
+	Say     func(line string)
+	Ctx     context.Context // for fetching; nil: until the process ends
+	Offline bool            // nothing is fetched: a script is only looked at
 
 	open map[string]*library.Library
 	last *library.Library
 }
 
-// resolve implements script.HostOptions.Resolve.
-func (b *libraries) resolve(module, from string) (string, []byte, error) {
+// Resolve implements script.HostOptions.Resolve.
+func (b *Libraries) Resolve(module, from string) (string, []byte, error) {
 	if lib, _, _ := strings.Cut(module, "//"); from != "" && strings.HasSuffix(lib, "@"+library.Latest) {
 		return "", nil, diag.Errorf(diag.Run, "load", module, "a script loads one version, not the latest").
 			WithHint("require it, and load it without a version: ppscript mod get %s", lib)
@@ -39,16 +39,16 @@ func (b *libraries) resolve(module, from string) (string, []byte, error) {
 	return l.Resolve(b.context(), module)
 }
 
-func (b *libraries) context() context.Context {
-	if b.ctx == nil {
+func (b *Libraries) context() context.Context {
+	if b.Ctx == nil {
 		return context.Background()
 	}
-	return b.ctx
+	return b.Ctx
 }
 
 // libraryOf is the library that the file at position from is in. Files of
 // other libraries are loaded with the versions of the one that loads them.
-func (b *libraries) libraryOf(from string) (*library.Library, error) {
+func (b *Libraries) libraryOf(from string) (*library.Library, error) {
 	file, _, _ := strings.Cut(from, ":")
 	dir := "."
 	switch {
@@ -57,11 +57,11 @@ func (b *libraries) libraryOf(from string) (*library.Library, error) {
 	case file != "" && !strings.HasPrefix(file, "<") && !strings.Contains(from, "//"):
 		dir = filepath.Dir(file)
 	}
-	return b.library(dir)
+	return b.Library(dir)
 }
 
-// library opens the library that dir lies in, once.
-func (b *libraries) library(dir string) (*library.Library, error) {
+// Library opens the library that dir lies in, once.
+func (b *Libraries) Library(dir string) (*library.Library, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -74,11 +74,11 @@ func (b *libraries) library(dir string) (*library.Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.offline {
+	if b.Offline {
 		s.Proxy = onDisk(s.Proxy)
 	}
 	// A user who sees the note may have a version pinned by using it.
-	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), b.say
+	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), b.Say
 	l, err := library.Open(dir, s)
 	if err != nil {
 		return nil, err
@@ -101,8 +101,8 @@ func onDisk(proxy string) string {
 	return strings.Join(append(list, "off"), ",")
 }
 
-// close writes new hashes.
-func (b *libraries) close() error {
+// Close writes new hashes.
+func (b *Libraries) Close() error {
 	var errs []error
 	for _, l := range b.open {
 		errs = append(errs, l.Close())
