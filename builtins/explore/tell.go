@@ -12,6 +12,7 @@ import (
 	"ppscript/builtins/results"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
@@ -205,7 +206,7 @@ func describe(w *strings.Builder, s *event.Schema) {
 // schemasOf finds the events of a source: those that are no tracepoints have no
 // format in tracefs, but fields all the same.
 func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
-	if src.Kind == plan.Tracepoint {
+	if src.Kind == eventspec.Tracepoint {
 		return s.Schemas(src.FullName())
 	}
 	cfg := s.Base
@@ -220,7 +221,7 @@ func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 // use, else in the kernel.
 func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
 	if list, err := eventstring.Parse(name, kernel.ParseCPUList); err == nil && len(list) == 1 &&
-		list[0].Kind != plan.Tracepoint && list[0].Kind != plan.Script {
+		list[0].Kind != eventspec.Tracepoint && list[0].Kind != eventspec.Script {
 		return s.schemasOf(list[0])
 	}
 	system, ev, _ := strings.Cut(name, ":")

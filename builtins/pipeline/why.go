@@ -5,6 +5,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
@@ -172,7 +173,7 @@ func whileWaiting(name string) bool {
 func plain(s plan.Stream, name string, joined bool) *plan.Source {
 	switch s := s.(type) {
 	case *plan.Source:
-		all := s.Filter == "" && s.Sampling == (plan.Sampling{}) && s.CPUs == nil
+		all := s.Filter == "" && s.Sampling == (eventspec.Sampling{}) && s.CPUs == nil
 		if s.FullName() == name && all && len(s.Attr("untraced")) == 0 {
 			return s
 		}

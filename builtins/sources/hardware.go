@@ -8,6 +8,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 
@@ -37,7 +38,9 @@ func hardware() *b.Builtin {
 			if _, err := perf.HardwareSchema(c.String("name")); err != nil {
 				return nil, c.Error("name", err, diag.HintOf(err))
 			}
-			return counter(c, &plan.Source{Kind: plan.Hardware, Name: c.String("name")})
+			return counter(c, &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Hardware, Name: c.String("name"),
+			}})
 		},
 	}
 }
@@ -61,7 +64,9 @@ func cache() *b.Builtin {
 			if _, err := perf.CacheSchema(c.String("name")); err != nil {
 				return nil, c.Error("name", err, diag.HintOf(err))
 			}
-			return counter(c, &plan.Source{Kind: plan.Cache, Name: c.String("name")})
+			return counter(c, &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Cache, Name: c.String("name"),
+			}})
 		},
 	}
 }
@@ -86,7 +91,7 @@ func pmu() *b.Builtin {
 			{Code: `pmu("cpu", 0x10f4, alias = "split-lock")`, Output: "<stream pmu:cpu/0x10f4>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			p := &plan.PMU{Device: c.String("device")}
+			p := &eventspec.PMU{Device: c.String("device")}
 			for i, name := range []string{"config", "config1", "config2"} {
 				n, ok := c.Value(name).(starlark.Int)
 				u, fits := n.Uint64()
@@ -95,9 +100,9 @@ func pmu() *b.Builtin {
 				}
 				p.Config[i] = u
 			}
-			return counter(c, &plan.Source{
-				Kind: plan.RawPMU, Name: fmt.Sprintf("%s/%#x", p.Device, p.Config[0]), PMU: p,
-			})
+			return counter(c, &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.RawPMU, Name: fmt.Sprintf("%s/%#x", p.Device, p.Config[0]), PMU: p,
+			}})
 		},
 	}
 }
@@ -120,7 +125,7 @@ func counterParams() []b.Param {
 // counter fills in the arguments of counterParams.
 func counter(c *b.Call, s *plan.Source) (starlark.Value, error) {
 	s.Alias, s.Pos, s.Optional = c.String("alias"), c.Pos(), c.Bool("optional")
-	s.Exclude = plan.Exclude{
+	s.Exclude = eventspec.Exclude{
 		User:   c.Bool("exclude_user"),
 		Kernel: c.Bool("exclude_kernel"),
 		Host:   c.Bool("exclude_host"),

@@ -5,6 +5,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"
@@ -39,10 +40,11 @@ func memoryAccess() *b.Builtin {
 			case period < 1 || period > math.MaxInt32:
 				return nil, c.Errorf("period", "got %d, want 1 to %d", period, math.MaxInt32)
 			}
-			return &pipeline.Stream{S: &plan.Source{Kind: plan.RawPMU, Name: "mem-" + op,
+			return &pipeline.Stream{S: &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.RawPMU, Name: "mem-" + op,
 				Alias: c.String("alias"), Pos: c.Pos(),
-				Memory:   &plan.Memory{Op: op, Cycles: uint64(cycles)},
-				Sampling: plan.Sampling{Period: uint64(period)}}}, nil
+				Memory:   &eventspec.Memory{Op: op, Cycles: uint64(cycles)},
+				Sampling: eventspec.Sampling{Period: uint64(period)}}}}, nil
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/stdlib"
@@ -39,9 +40,9 @@ func pmuEvent() *b.Builtin {
 				return nil, c.Error("event", errors.New("got "+c.String("event")+", want DEVICE/NAME"),
 					"see: ls /sys/bus/event_source/devices/*/events")
 			}
-			return counter(c, &plan.Source{
-				Kind: plan.RawPMU, Name: name, PMU: &plan.PMU{Device: device, Terms: terms},
-			})
+			return counter(c, &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.RawPMU, Name: name, PMU: &eventspec.PMU{Device: device, Terms: terms},
+			}})
 		},
 	}
 }
@@ -63,7 +64,7 @@ func ofPMU(s *plan.Source) *plan.Source {
 		return nil
 	}
 	e := *s
-	e.Kind, e.Name, e.Filter = plan.RawPMU, pmus[i].Name+"/"+s.Filter, ""
-	e.PMU = &plan.PMU{Device: pmus[i].Name, Terms: s.Filter}
+	e.Kind, e.Name, e.Filter = eventspec.RawPMU, pmus[i].Name+"/"+s.Filter, ""
+	e.PMU = &eventspec.PMU{Device: pmus[i].Name, Terms: s.Filter}
 	return &e
 }

@@ -9,6 +9,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
@@ -50,12 +51,12 @@ func profiler() *b.Builtin {
 					return nil, c.Error("options", err, "close the quote")
 				}
 			}
-			as := &plan.Source{
-				Kind:  plan.Script,
+			as := &plan.Source{Spec: eventspec.Spec{
+				Kind:  eventspec.Script,
 				Name:  strings.ReplaceAll(c.String("name"), "_", "-"),
 				Alias: c.String("alias"),
 				Pos:   c.Pos(),
-			}
+			}}
 			return serve(c.Host(), as, list)
 		},
 	}
@@ -88,7 +89,7 @@ func pairsOf() *b.Builtin {
 				}
 			}
 			name := strings.ReplaceAll(c.String("name"), "_", "-")
-			as := &plan.Source{Kind: plan.Script, Name: name, Pos: c.Pos()}
+			as := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Script, Name: name, Pos: c.Pos()}}
 			p := &plan.Profiler{As: as}
 			own, reports, err := served(c.Host(), p, words)
 			if err != nil {
@@ -121,7 +122,7 @@ func isPairs(s plan.Stream) bool {
 // script that uses them runs: they are the user's, not the script's.
 func Check(h *script.Host, list []*plan.Source) error {
 	for _, s := range list {
-		if s.Kind != plan.Script {
+		if s.Kind != eventspec.Script {
 			continue
 		}
 		if _, err := ofString(h, s); err != nil {
@@ -153,7 +154,7 @@ func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
 	as := *s
 	as.Filter = ""
 	if len(s.Attr("key"))+len(s.Attr("role")) == 0 {
-		as.Attrs = append(slices.Clip(s.Attrs), plan.Attr{Name: "untraced"})
+		as.Attrs = append(slices.Clip(s.Attrs), eventspec.Attr{Name: "untraced"})
 	}
 	return serve(h, &as, words)
 }

@@ -3,6 +3,7 @@ package sources
 import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"
@@ -22,9 +23,9 @@ func kernelRecords() *b.Builtin {
 			{Code: "kernel_records().by(\"kind\").count()", Output: "<table of kind, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return &pipeline.Stream{S: &plan.KernelRecords{Carrier: &plan.Source{
-				Kind: plan.Software, Name: "dummy", Pos: c.Pos(),
-			}}}, nil
+			return &pipeline.Stream{S: &plan.KernelRecords{Carrier: &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Software, Name: "dummy", Pos: c.Pos(),
+			}}}}, nil
 		},
 	}
 }

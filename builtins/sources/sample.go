@@ -7,6 +7,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 
@@ -46,11 +47,11 @@ func sample() *b.Builtin {
 }
 
 func sampleImpl(c *b.Call) (starlark.Value, error) {
-	s := &plan.Source{Alias: c.String("alias"), Pos: c.Pos()}
+	s := &plan.Source{Spec: eventspec.Spec{Alias: c.String("alias"), Pos: c.Pos()}}
 	if err := sampled(c, s); err != nil {
 		return nil, err
 	}
-	s.Exclude = plan.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"),
+	s.Exclude = eventspec.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"),
 		Host:  c.Bool("exclude_host"),
 		Guest: c.Bool("exclude_guest"), Idle: !c.Bool("idle")}
 	if s.Exclude.User && s.Exclude.Kernel {
@@ -68,7 +69,7 @@ func sampleImpl(c *b.Call) (starlark.Value, error) {
 		s.Period = uint64(n)
 	default:
 		s.Period = uint64(c.Duration("period"))
-		if s.Kind != plan.Software {
+		if s.Kind != eventspec.Software {
 			return nil, c.Error("period", fmt.Errorf("a time, but %s does not measure time", s.Name),
 				`write event = "cpu-clock", or a number of events`)
 		}
@@ -91,20 +92,20 @@ func sampleImpl(c *b.Call) (starlark.Value, error) {
 // sampled finds the event by its name, in software, of the CPU, of the caches.
 func sampled(c *b.Call, s *plan.Source) error {
 	if !c.Has("event") {
-		s.Kind, s.Name, s.OrElse = plan.Hardware, "cycles", "cpu-clock"
+		s.Kind, s.Name, s.OrElse = eventspec.Hardware, "cycles", "cpu-clock"
 		if _, time := c.Value("period").(starlark.NoneType); !time && c.Duration("period") > 0 {
-			s.Kind, s.Name, s.OrElse = plan.Software, "cpu-clock", ""
+			s.Kind, s.Name, s.OrElse = eventspec.Software, "cpu-clock", ""
 		}
 		return nil
 	}
 	s.Name = c.String("event")
 	for _, k := range []struct {
-		kind plan.Kind
+		kind eventspec.Kind
 		find func() error
 	}{
-		{plan.Software, func() error { _, err := perf.SoftwareSchema(s.Name); return err }},
-		{plan.Hardware, func() error { _, err := perf.HardwareSchema(s.Name); return err }},
-		{plan.Cache, func() error { _, err := perf.CacheSchema(s.Name); return err }},
+		{eventspec.Software, func() error { _, err := perf.SoftwareSchema(s.Name); return err }},
+		{eventspec.Hardware, func() error { _, err := perf.HardwareSchema(s.Name); return err }},
+		{eventspec.Cache, func() error { _, err := perf.CacheSchema(s.Name); return err }},
 	} {
 		if k.find() == nil {
 			s.Kind = k.kind

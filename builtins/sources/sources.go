@@ -11,6 +11,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/kernel"
@@ -51,12 +52,14 @@ func tracepoint() *b.Builtin {
 			{Code: `tracepoint("sched:sched_switch", filter = "prev_pid > 0")`, Output: "<stream sched:sched_switch>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			s := &plan.Source{Kind: plan.Tracepoint, Filter: c.String("filter"), Alias: c.String("alias"),
-				Absence: plan.Absence{
+			s := &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Tracepoint, Filter: c.String("filter"), Alias: c.String("alias"),
+				Absence: eventspec.Absence{
 					Optional: c.Bool("optional"),
 					OrElse:   c.String("or_else"),
 					Having:   c.String("having"),
-				}, Pos: c.Pos()}
+				}, Pos: c.Pos(),
+			}}
 			for _, p := range []string{"name", "or_else"} {
 				if !c.Has(p) {
 					continue
@@ -96,9 +99,9 @@ func software() *b.Builtin {
 		Cost:     "about 200 ns per event for the traced program",
 		Examples: []b.Example{{Code: `software("page-faults")`, Output: "<stream software:page-faults>"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			s := &plan.Source{
-				Kind: plan.Software, Name: c.String("name"), Alias: c.String("alias"), Pos: c.Pos(),
-			}
+			s := &plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Software, Name: c.String("name"), Alias: c.String("alias"), Pos: c.Pos(),
+			}}
 			for _, p := range []string{"period", "freq"} {
 				if c.Has(p) && c.Int(p) < 1 {
 					return nil, c.Errorf(p, "got %d, want at least 1", c.Int(p))
@@ -149,7 +152,7 @@ func eventString() *b.Builtin {
 
 // stream is the stream of the events that an event string names.
 func stream(c *b.Call, s *plan.Source) (*pipeline.Stream, error) {
-	if s.Kind == plan.Script {
+	if s.Kind == eventspec.Script {
 		return ofString(c.Host(), s)
 	}
 	return &pipeline.Stream{S: s}, nil
@@ -197,7 +200,7 @@ func eventList() *b.Builtin {
 
 // mayLack says whether s may be left out where its event does not exist.
 func mayLack(c *b.Call, s *plan.Source) error {
-	if s.Kind != plan.Tracepoint {
+	if s.Kind != eventspec.Tracepoint {
 		return nil
 	}
 	if c.Has("optional") {

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/datasrc"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -68,7 +69,7 @@ func (memoryAccesses) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source,
 
 // recordedAccesses reports that a recorded event samples such accesses: by the
 // names that perf and perf-prof give, or by Intel's numbers. IBS samples both.
-func recordedAccesses(m *plan.Memory, s *event.Schema) bool {
+func recordedAccesses(m *eventspec.Memory, s *event.Schema) bool {
 	name := s.FullName()
 	switch {
 	case strings.Contains(name, "mem-"+m.Op) && !strings.Contains(name, "-aux"),

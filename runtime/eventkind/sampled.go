@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -49,14 +50,14 @@ func (c *Finder) insteadOf(s *plan.Source) *plan.Source {
 	}
 	c.Note("the CPU has no counters here (a virtual machine?): sampling by " + s.OrElse +
 		" instead of " + s.Name)
-	return &plan.Source{Kind: plan.Software, Name: s.OrElse}
+	return &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Software, Name: s.OrElse}}
 }
 
-func schemaOf(k plan.Kind, name string) (*event.Schema, error) {
+func schemaOf(k eventspec.Kind, name string) (*event.Schema, error) {
 	switch k {
-	case plan.Hardware:
+	case eventspec.Hardware:
 		return perf.HardwareSchema(name)
-	case plan.Cache:
+	case eventspec.Cache:
 		return perf.CacheSchema(name)
 	}
 	return perf.SoftwareSchema(name)
@@ -70,7 +71,8 @@ func hasCounters() bool {
 // Describe gives an event of the kernel's software or of the CPU the sample members that
 // tell something, and the text that logs show of it.
 func (c *Finder) Describe(s *event.Schema) *event.Schema {
-	if recordedAccesses(&plan.Memory{Op: "loads"}, s) || recordedAccesses(&plan.Memory{Op: "stores"}, s) {
+	if recordedAccesses(&eventspec.Memory{Op: "loads"}, s) ||
+		recordedAccesses(&eventspec.Memory{Op: "stores"}, s) {
 		return c.describeAccess(s)
 	}
 	if !slices.Contains([]string{"software", "hardware", "cache", "pmu", "raw"}, s.System) ||

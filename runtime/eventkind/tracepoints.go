@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/tracefs"
@@ -12,7 +13,7 @@ import (
 // tracepointEvents are those whose formats are in tracefs.
 type tracepointEvents struct{ nothingMore }
 
-func (tracepointEvents) names(s *plan.Source) bool { return s.Kind == plan.Tracepoint }
+func (tracepointEvents) names(s *plan.Source) bool { return s.Kind == eventspec.Tracepoint }
 
 func (tracepointEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
 	if err := c.tracefs(); err != nil {
@@ -48,7 +49,7 @@ func (tracepointEvents) recorded(s *plan.Source, schema *event.Schema) bool {
 
 // isPattern reports that a source stands for all tracepoints that it fits.
 func isPattern(s *plan.Source) bool {
-	return s.Kind == plan.Tracepoint && strings.ContainsAny(s.System+s.Name, "*?[")
+	return s.Kind == eventspec.Tracepoint && strings.ContainsAny(s.System+s.Name, "*?[")
 }
 
 // patternOf is the pattern by which a source's events are found, "" if it names

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 )
 
@@ -69,7 +70,7 @@ func (p *parser) event() (*plan.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &plan.Source{Kind: plan.Tracepoint, Pos: p.text}
+	s := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Tracepoint, Pos: p.text}}
 	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
 	isProbe, fault := asProbe(s, sys, ev, p.text[p.pos:])
 	switch {
@@ -102,7 +103,7 @@ func (p *parser) event() (*plan.Source, error) {
 		return nil, p.fail(open, "the filter does not end with '/'")
 	}
 	s.Filter = unquote(strings.TrimSpace(s.Filter))
-	if s.Kind == plan.Software && strings.HasPrefix(s.Filter, "-") {
+	if s.Kind == eventspec.Software && strings.HasPrefix(s.Filter, "-") {
 		profiler(s, sys) // page-faults/-g/: no filter begins like that
 	}
 	p.pos++
@@ -117,14 +118,14 @@ func (p *parser) event() (*plan.Source, error) {
 	return s, nil
 }
 
-func kindOf(sys string) plan.Kind {
+func kindOf(sys string) eventspec.Kind {
 	switch sys {
 	case "software":
-		return plan.Software
+		return eventspec.Software
 	case "hardware":
-		return plan.Hardware
+		return eventspec.Hardware
 	}
-	return plan.Cache
+	return eventspec.Cache
 }
 
 // alone lets the well-known names of software events, and of the CPU's counters,
@@ -133,11 +134,11 @@ func alone(s *plan.Source, name string) bool {
 	switch name {
 	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches",
 		"branch-instructions", "branch-misses", "bus-cycles", "ref-cycles":
-		s.Kind, s.Name = plan.Hardware, name
+		s.Kind, s.Name = eventspec.Hardware, name
 		return true
 	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",
 		"migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
-		s.Kind, s.Name = plan.Software, name
+		s.Kind, s.Name = eventspec.Software, name
 		return true
 	}
 	return false
@@ -150,7 +151,7 @@ func profiler(s *plan.Source, word string) bool {
 			return false
 		}
 	}
-	s.Kind, s.Name = plan.Script, strings.ReplaceAll(word, "_", "-")
+	s.Kind, s.Name = eventspec.Script, strings.ReplaceAll(word, "_", "-")
 	return true
 }
 
@@ -202,7 +203,7 @@ func (p *parser) attr(s *plan.Source) error {
 		}
 		s.CPUs = cpus
 	}
-	s.Attrs = append(s.Attrs, plan.Attr{Name: name, Value: value})
+	s.Attrs = append(s.Attrs, eventspec.Attr{Name: name, Value: value})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package eventstring
 import (
 	"strings"
 
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/probe"
 )
@@ -23,7 +24,7 @@ func asProbe(s *plan.Source, sys, name, rest string) (ok bool, fault string) {
 	if !ok {
 		return false, ""
 	}
-	s.Kind = plan.Probe
+	s.Kind = eventspec.Probe
 	spec := &probe.Spec{Kind: kind, Name: name}
 	if kind != probe.Kprobe && kind != probe.Kretprobe {
 		i := strings.LastIndex(name, "@")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/plan"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/probe"
 )
 
@@ -18,7 +18,7 @@ func TestProbeEventStrings(t *testing.T) {
 		}
 		s := list[0]
 		if len(list) != 1 ||
-			s.Kind != plan.Probe || s.Probe == nil || *s.Probe != want || s.Filter != filter {
+			s.Kind != eventspec.Probe || s.Probe == nil || *s.Probe != want || s.Filter != filter {
 			t.Errorf("%s: got %+v of %+v, want %+v", text, s.Probe, s, want)
 		}
 	}

@@ -144,7 +144,7 @@ func (b *builder) newStream(s *Source, schema *event.Schema) int {
 		label = s.Alias
 	}
 	st := &event.Stream{Index: len(b.plan.streams), Schema: schema, Label: label}
-	if s.Alias != "" && s.Kind.sampled() {
+	if s.Alias != "" && s.Kind.Sampled() {
 		st.Title = label
 	}
 	b.addStream(st)

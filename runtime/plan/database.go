@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
@@ -188,7 +189,7 @@ func newEventTable(b *builder, br *branch) *sql.EventTable {
 	if e := b.events[br.stream]; br.root == nil && e != nil {
 		t.Name = cmp.Or(e.Source.Alias, t.Name)
 		t.About.Filter = e.Source.Filter
-		recorded = e.Source.Kind == Tracepoint
+		recorded = e.Source.Kind == eventspec.Tracepoint
 		if e.Stack != nil {
 			t.About.Stack, t.About.MaxStack = true, e.Stack.Max
 		}

@@ -7,22 +7,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/unit"
 )
-
-// often says which of its events a source samples; "" is every one.
-func (s *Source) often() string {
-	clock := s.Kind == Software && (s.Name == "cpu-clock" || s.Name == "task-clock")
-	switch {
-	case s.Freq > 0:
-		return fmt.Sprintf("%d times a second", s.Freq)
-	case clock && s.Period > 0:
-		return "every " + unit.Duration(int64(s.Period))
-	case s.Period > 1:
-		return fmt.Sprintf("one of %d", s.Period)
-	}
-	return ""
-}
 
 // Explain describes the plan to a person: what is opened, where predicates
 // run, in which engine functions run, and why order is needed.
@@ -34,7 +19,7 @@ func (p *Plan) Explain() string {
 		if e.Stream.Label != e.Stream.Schema.FullName() {
 			fmt.Fprintf(&b, " as %s", e.Stream.Label)
 		}
-		if often := e.Source.often(); often != "" {
+		if often := e.Source.Often(); often != "" {
 			fmt.Fprintf(&b, "  [%s]", often)
 		}
 		if e.NoRaw {

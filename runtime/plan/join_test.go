@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/join"
 	"ppscript/runtime/result"
 	"ppscript/runtime/view"
@@ -38,10 +39,10 @@ func TestMarksAreForTheJoinBehind(t *testing.T) {
 
 func TestAttributesOfEventStringsAreMarks(t *testing.T) {
 	s, e := src("start"), src("end")
-	s.Attrs = []Attr{{"key", "n"}}
-	e.Attrs = []Attr{{"key", "id"}, {"role", "2"}}
+	s.Attrs = []eventspec.Attr{{Name: "key", Value: "n"}}
+	e.Attrs = []eventspec.Attr{{Name: "key", Value: "id"}, {Name: "role", Value: "2"}}
 	u := src("end")
-	u.Attrs = []Attr{{"untraced", ""}}
+	u.Attrs = []eventspec.Attr{{Name: "untraced", Value: ""}}
 	p := build(t, Env{}, delays(&Join{Stages: []Stream{&Merge{In: []Stream{s, u}}, e}}))
 	play(p, "start@10 9 7", "end@30 7 2")
 	if got, want := rows(t, p, 0), "start end 1 20"; got != want {

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/demand"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
 	"ppscript/runtime/placement"
@@ -135,7 +136,7 @@ func (b *builder) placed(e *Event) *placement.Event {
 		Stream:  e.Stream,
 		Outside: e.outside(),
 		From:    placement.ByPerf,
-		Samples: e.Source.Kind.sampled(),
+		Samples: e.Source.Kind.Sampled(),
 	}
 	p.Program, p.Err = b.kernelEvent(e)
 	switch {
@@ -219,13 +220,13 @@ func (b *builder) unsent() string {
 	}
 	for _, e := range p.Events {
 		switch s := e.Source; {
-		case !s.dynamic() && (s.Kind != Tracepoint || s.Probe != nil):
+		case !s.Dynamic() && (s.Kind != eventspec.Tracepoint || s.Probe != nil):
 			return e.Stream.Label + " is not a tracepoint"
 		case s.Period > 1 || s.Freq > 0:
 			return e.Stream.Label + " is sampled"
 		case strings.HasPrefix(s.Name, "sched_stat_") && b.weighs():
 			return e.Stream.Label + " has weights, its periods, which programs do not send"
-		case s.Exclude != Exclude{}:
+		case s.Exclude != eventspec.Exclude{}:
 			return e.Stream.Label + " excludes user or kernel"
 		}
 	}
@@ -259,11 +260,11 @@ func (e *Event) outside() string {
 		no = "%s comes from elsewhere"
 	case e.Stack != nil && e.Stack.Dwarf():
 		no = "user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers"
-	case s.Kind != Tracepoint && !s.dynamic():
+	case s.Kind != eventspec.Tracepoint && !s.Dynamic():
 		return "" // perf samples it, and the program takes the sample
 	case s.Period > 1 || s.Freq > 0:
 		no = "%s is sampled"
-	case s.Exclude != Exclude{}:
+	case s.Exclude != eventspec.Exclude{}:
 		no = "%s excludes user or kernel"
 	default:
 		return ""
@@ -290,17 +291,17 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 		Schema:  e.Stream.Schema,
 		Label:   e.Stream.Label,
 		CPUs:    e.Source.CPUs,
-		Sampled: e.Source.Kind != Tracepoint && !e.Source.dynamic(),
+		Sampled: e.Source.Kind != eventspec.Tracepoint && !e.Source.Dynamic(),
 		Stack:   b.stackSpec(e.Stack),
 	}
-	if e.Source.dynamic() {
+	if e.Source.Dynamic() {
 		k := e.Source.Probe.Kind
 		ev.Probe = &bpf.Probe{
 			User:   k != probe.Kprobe && k != probe.Kretprobe,
 			Return: k == probe.Kretprobe || k == probe.Uretprobe,
 		}
 	}
-	if f := e.Source.filterText(); f != "" {
+	if f := e.Source.FilterText(); f != "" {
 		p, err := cexpr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
 		if err != nil {
 			return nil, fmt.Errorf("filter %s: %w", f, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/agg"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/placement"
 )
 
@@ -68,7 +69,7 @@ func TestPlacement(t *testing.T) {
 // What programs send crosses the edge; who reads it runs here.
 func TestPlacementOfRecords(t *testing.T) {
 	p := projectedPlan(t, placement.EngineAuto,
-		last(&Where{&Source{System: "sched", Name: "large"}, *text("n > id")}, "id"))
+		last(&Where{&Source{Spec: eventspec.Spec{System: "sched", Name: "large"}}, *text("n > id")}, "id"))
 	if got, want := places(p),
 		"sched:large kernel; table native: list needs the events themselves"; got != want {
 		t.Errorf("got %s, want %s", got, want)

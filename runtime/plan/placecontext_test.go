@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/placement"
 )
 
@@ -21,7 +22,7 @@ var flagSchema = &event.Schema{System: "sched", Name: "flagged", Type: 2, Size: 
 }}
 
 func (clocks) Find(s *Source) ([]*event.Schema, error) {
-	if s.Kind == Software {
+	if s.Kind == eventspec.Software {
 		return []*event.Schema{clockSchema}, nil
 	}
 	return []*event.Schema{flagSchema}, nil
@@ -40,7 +41,9 @@ func contextPlan(host *bpf.Host, replay bool, reports ...Report) (*Plan, error) 
 	})
 }
 
-func clock() *Source { return &Source{Kind: Software, Name: "cpu-clock"} }
+func clock() *Source {
+	return &Source{Spec: eventspec.Spec{Kind: eventspec.Software, Name: "cpu-clock"}}
+}
 
 // Predicates on the moment of a sample are a program's; others stay.
 func TestSampleFilter(t *testing.T) {
@@ -85,7 +88,9 @@ func TestSampleFilter(t *testing.T) {
 // The flags of a tracepoint's record tell two sample members, also of recordings.
 func TestMomentOfTracepoints(t *testing.T) {
 	in := &Where{
-		&Source{System: "sched", Name: "flagged"}, *text("irqs_disabled && !tif_need_resched && id == 3"),
+		&Source{Spec: eventspec.Spec{
+			System: "sched", Name: "flagged",
+		}}, *text("irqs_disabled && !tif_need_resched && id == 3"),
 	}
 	p, err := contextPlan(nil, false, &Log{In: in})
 	if err != nil {

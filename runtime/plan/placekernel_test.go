@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/stack"
@@ -37,7 +38,7 @@ func kernelPlan(t *testing.T, engine string, reports ...Report) (*Plan, error) {
 	})
 }
 
-func made() *Source { return &Source{System: "sched", Name: "made_up"} }
+func made() *Source { return &Source{Spec: eventspec.Spec{System: "sched", Name: "made_up"}} }
 
 func countedBy(in Stream, keys ...string) *Group {
 	g := &Group{In: in, Aggs: []AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
@@ -107,7 +108,9 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	}
 	f("a log shows events", countedBy(made()), &Log{In: made()})
 	f("a row of its own", countedBy(made(), "_time"))
-	f("is sampled", countedBy(&Source{System: "sched", Name: "made_up", Sampling: Sampling{Period: 100}}))
+	f("is sampled", countedBy(&Source{Spec: eventspec.Spec{
+		System: "sched", Name: "made_up", Sampling: eventspec.Sampling{Period: 100},
+	}}))
 	f("list needs the events", &Group{
 		In:   made(),
 		Aggs: []AggCol{{Name: "x", Agg: agg.Agg{Op: agg.List}, Arg: text("n")}},
@@ -115,9 +118,10 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))
 	f("unwind tables", countedBy(&WithStack{made(), stack.Wanted{User: true, Unwind: "auto"}}, "stack"))
-	f("excludes user or kernel", countedBy(&Source{
-		System: "sched", Name: "made_up", Sampling: Sampling{Exclude: Exclude{User: true}},
-	}))
+	f("excludes user or kernel", countedBy(&Source{Spec: eventspec.Spec{
+		System: "sched", Name: "made_up",
+		Sampling: eventspec.Sampling{Exclude: eventspec.Exclude{User: true}},
+	}}))
 }
 
 // What the kernel cannot compute it groups by the numbers for it, and rows of

@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/placement"
 )
 
@@ -42,7 +43,7 @@ func last(in Stream, of string) *Group {
 }
 
 func TestProjectionPays(t *testing.T) {
-	src := func() *Source { return &Source{System: "sched", Name: "large"} }
+	src := func() *Source { return &Source{Spec: eventspec.Spec{System: "sched", Name: "large"}} }
 	f := func(why, sent string, reports ...Report) {
 		t.Helper()
 		p := projectedPlan(t, placement.EngineAuto, reports...)
@@ -82,7 +83,9 @@ func TestProjectionPays(t *testing.T) {
 	no(placement.EngineAuto, &Log{In: &Where{src(), *text("n > id")}})
 	// of no known size
 	no(placement.EngineAuto, last(src(), "path"))
-	sampled := &Source{System: "sched", Name: "x", Sampling: Sampling{Period: 9}}
+	sampled := &Source{Spec: eventspec.Spec{
+		System: "sched", Name: "x", Sampling: eventspec.Sampling{Period: 9},
+	}}
 	no(placement.EngineAuto, last(sampled, "id"))
 	if p := projectedPlan(t, placement.EngineBPF, last(src(), "name"),
 		last(src(), "n")); p.Projection == nil ||
@@ -111,7 +114,7 @@ func TestProjectionNames(t *testing.T) {
 			t.Errorf("got %q, want %q; %s", p.Events[0].Sent, sent, p.ProjectionNo)
 		}
 	}
-	src := &Source{System: "sched", Name: "woken"}
+	src := &Source{Spec: eventspec.Spec{System: "sched", Name: "woken"}}
 	f("n", src, "n")
 	f("comm, pid", src, "_comm")
 }
@@ -124,7 +127,7 @@ func (c namesOnly) Find(*Source) ([]*event.Schema, error) { return []*event.Sche
 // A predicate that only some readers have stays with them, and its fields are
 // sent.
 func TestProjectionSharedEvents(t *testing.T) {
-	src := &Source{System: "sched", Name: "large"}
+	src := &Source{Spec: eventspec.Spec{System: "sched", Name: "large"}}
 	p := projectedPlan(t, placement.EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
 	if p.Projection == nil || p.Events[0].Sent != "id, n" {
 		t.Errorf("got %q, want both fields", p.Events[0].Sent)

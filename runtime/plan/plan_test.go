@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/result"
@@ -39,7 +40,7 @@ func schemaOf(name string) *event.Schema {
 
 var startSchema, endSchema = schemaOf("start"), schemaOf("end")
 
-func src(name string) *Source { return &Source{System: "t", Name: name} }
+func src(name string) *Source { return &Source{Spec: eventspec.Spec{System: "t", Name: name}} }
 func text(s string) *Fn       { return &Fn{Text: s, Pos: "x.star:1:2"} }
 
 func build(t *testing.T, env Env, reports ...Report) *Instance {
@@ -156,7 +157,7 @@ func TestTheSameEventTwiceIsOpenedTwice(t *testing.T) {
 }
 
 func TestPredicatesMoveIntoTheKernel(t *testing.T) {
-	s := &Source{System: "t", Name: "start", Filter: "id != 7"}
+	s := &Source{Spec: eventspec.Spec{System: "t", Name: "start", Filter: "id != 7"}}
 	p := build(t, Env{}, counted(&Where{In: s, Pred: *text("n > 5 && id % 2 == 1")}))
 	if got, want := p.Events[0].Filter, "(id != 7) && (n > 5)"; got != want {
 		t.Errorf("got filter %s, want %s", got, want)
@@ -173,7 +174,7 @@ func TestPredicatesMoveIntoTheKernel(t *testing.T) {
 }
 
 func TestReplayFiltersNatively(t *testing.T) {
-	s := &Source{System: "t", Name: "start", Filter: "n > 5"}
+	s := &Source{Spec: eventspec.Spec{System: "t", Name: "start", Filter: "n > 5"}}
 	p := build(t, Env{Replay: true}, counted(s))
 	play(p, "start@1 1 9", "start@2 2 1")
 	if got := rows(t, p, 0); got != "1 9" || p.Events[0].Filter != "" {

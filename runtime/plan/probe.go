@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"strconv"
-
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/probe"
 )
 
@@ -11,24 +10,7 @@ import (
 
 // ProbeSource makes a source of a probe.
 func ProbeSource(spec probe.Spec) *Source {
-	return &Source{Kind: Probe, Name: spec.Name, Probe: &spec}
-}
-
-// dynamic reports that a source is a probe that the kernel plants: in its own code or
-// in that of a program.
-func (s *Source) dynamic() bool { return s.Probe != nil && s.Probe.Kind != probe.Breakpoint }
-
-// filterText is the source's filter with the source's own condition: the
-// memory and files of a process are meant for that process only.
-func (s *Source) filterText() string {
-	if s.Probe == nil || s.Probe.PID == 0 {
-		return s.Filter
-	}
-	own := "_pid == " + strconv.Itoa(s.Probe.PID)
-	if s.Filter == "" {
-		return own
-	}
-	return own + " && (" + s.Filter + ")"
+	return &Source{Spec: eventspec.Spec{Kind: eventspec.Probe, Name: spec.Name, Probe: &spec}}
 }
 
 // SayMissed says of which return probes of the kernel returns may be missing. It is for

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 )
 
@@ -13,7 +14,9 @@ import (
 func TestEventsBesideAProfilerAreOfTheTarget(t *testing.T) {
 	traced := expr.Services{Traced: func(tid int32) bool { return tid == 7 }}
 	states := &Profiler{
-		In: []Stream{&Where{In: src("end"), Pred: *text("traced(id)")}}, As: &Source{Name: "states"},
+		In: []Stream{&Where{In: src("end"), Pred: *text("traced(id)")}}, As: &Source{Spec: eventspec.Spec{
+			Name: "states",
+		}},
 	}
 	for _, c := range []struct {
 		name string

@@ -3,6 +3,7 @@ package plan
 import (
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 )
 
@@ -28,7 +29,7 @@ func (b *builder) push() {
 		for i := range a.branches {
 			br := &a.branches[i]
 			e := b.events[br.stream]
-			if users[br.stream] > 1 || e.Source.Kind != Tracepoint || b.plan.projected {
+			if users[br.stream] > 1 || e.Source.Kind != eventspec.Tracepoint || b.plan.projected {
 				continue
 			}
 			e.pushBranch(b, br)
@@ -75,7 +76,7 @@ func (e *Event) pushBranch(b *builder, br *branch) {
 // filter gives an event its source's filter, for the kernel or, where that is
 // impossible, compiled.
 func (e *Event) filter(b *builder, sc *expr.Scope) error {
-	text := e.Source.filterText()
+	text := e.Source.FilterText()
 	if text == "" {
 		return nil
 	}

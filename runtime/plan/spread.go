@@ -3,23 +3,13 @@ package plan
 import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
-	"ppscript/runtime/relay"
 )
 
 // This file is about events that come from elsewhere (pull=ADDRESS) and events
 // that are sent elsewhere (push=ADDRESS).
-
-// Pull is where the events of a source come from, in place of the kernel that
-// runs here; none is this kernel.
-func (s *Source) Pull() []string { return relay.Addresses(s.Attr("pull")) }
-
-// Push lists the addresses that the events of a source are sent to.
-func (s *Source) Push() []string { return relay.Addresses(s.Attr("push")) }
-
-// Pulled reports that the events of a source come from elsewhere.
-func (s *Source) Pulled() bool { return len(s.Attr("pull")) > 0 }
 
 // A PushOp sends events to an address.
 type PushOp struct {
@@ -50,7 +40,7 @@ func addPushes(b *builder) error {
 		if len(all) == 0 {
 			continue
 		}
-		if e.Source.Kind != Tracepoint {
+		if e.Source.Kind != eventspec.Tracepoint {
 			return diag.Errorf(diag.Usage, "push", e.Stream.Label, "only tracepoints can be sent").
 				WithHint("leave out push=")
 		}

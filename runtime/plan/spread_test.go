@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 )
 
 func sentTo(name, to string) *Source {
 	s := src(name)
-	s.Attrs = append(s.Attrs, Attr{"push", to})
+	s.Attrs = append(s.Attrs, eventspec.Attr{Name: "push", Value: to})
 	return s
 }
 
@@ -62,7 +63,7 @@ func TestSeveralAddresses(t *testing.T) {
 		t.Errorf("got %q, want %s", got, want)
 	}
 	s := src("start")
-	s.Attrs = []Attr{{"pull", "1,2"}, {"pull", "3"}}
+	s.Attrs = []eventspec.Attr{{Name: "pull", Value: "1,2"}, {Name: "pull", Value: "3"}}
 	if from := strings.Join(s.Pull(), " "); from != "1 2 3" || !s.Pulled() || src("start").Pulled() {
 		t.Errorf("got %s, want 1 2 3", from)
 	}
@@ -70,8 +71,11 @@ func TestSeveralAddresses(t *testing.T) {
 
 func TestSpreadRefusals(t *testing.T) {
 	pulled := src("start")
-	pulled.Attrs = []Attr{{"pull", "1"}}
-	soft := &Source{Kind: Software, System: "t", Name: "start", Attrs: []Attr{{"push", "1"}}}
+	pulled.Attrs = []eventspec.Attr{{Name: "pull", Value: "1"}}
+	soft := &Source{Spec: eventspec.Spec{
+		Kind: eventspec.Software, System: "t", Name: "start",
+		Attrs: []eventspec.Attr{{Name: "push", Value: "1"}},
+	}}
 	for want, r := range map[string]Report{
 		"neither sent nor received":    counted(&Counters{In: []*Source{pulled}}),
 		"only tracepoints can be sent": &Log{In: soft},

@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventkind"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/symbol"
 )
@@ -37,7 +38,7 @@ func newCatalog(cfg *Config, msgs *messages, rec *recordings) *catalog {
 // Find implements plan.Catalog.
 func (c *catalog) Find(s *plan.Source) ([]*event.Schema, error) {
 	schemas, err := c.find(s)
-	if s.Kind != plan.Tracepoint || s.OrElse == "" {
+	if s.Kind != eventspec.Tracepoint || s.OrElse == "" {
 		return schemas, err
 	}
 	lacking := cmp.Or(s.OrElseOf, s.FullName())
@@ -46,7 +47,7 @@ func (c *catalog) Find(s *plan.Source) ([]*event.Schema, error) {
 			return schemas, err
 		}
 	}
-	other := &plan.Source{Kind: plan.Tracepoint}
+	other := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Tracepoint}}
 	other.System, other.Name, _ = strings.Cut(s.OrElse, ":")
 	instead, otherErr := c.find(other)
 	if otherErr != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/wallclock"
 )
@@ -29,7 +30,9 @@ func (r *run) began() time.Time {
 func (w *env) guestClock() wallclock.Kernel {
 	return wallclock.Kernel{
 		Tracepoint: func(system, name string) (*event.Schema, error) {
-			found, err := w.events.here.Find(&plan.Source{Kind: plan.Tracepoint, System: system, Name: name})
+			found, err := w.events.here.Find(&plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Tracepoint, System: system, Name: name,
+			}})
 			if err != nil {
 				return nil, err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 )
 
@@ -18,9 +19,9 @@ func (c *catalog) exitReasons() func(isa, code int64) string {
 	return func(isa, code int64) string {
 		if !asked {
 			asked = true
-			if found, err := c.Find(&plan.Source{
-				Kind: plan.Tracepoint, System: "kvm", Name: "kvm_exit",
-			}); err == nil && len(found) > 0 {
+			if found, err := c.Find(&plan.Source{Spec: eventspec.Spec{
+				Kind: eventspec.Tracepoint, System: "kvm", Name: "kvm_exit",
+			}}); err == nil && len(found) > 0 {
 				schema = found[0]
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 
@@ -49,7 +50,9 @@ func TestLateEventsAreExplained(t *testing.T) {
 	var said []string
 	_, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: path}, Interval: 1},
 		Messages: func(line string) { said = append(said, line) },
-		Reports:  []plan.Report{count(&plan.Source{Kind: plan.Software, Name: "cpu-clock"})}})
+		Reports: []plan.Report{count(&plan.Source{Spec: eventspec.Spec{
+			Kind: eventspec.Software, Name: "cpu-clock",
+		}})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventkind"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/order"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/relay"
@@ -33,7 +34,7 @@ type remote struct {
 
 // pulled finds a source's events among those that are sent.
 func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
-	if s.Kind != plan.Tracepoint {
+	if s.Kind != eventspec.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").
 			WithHint("leave out pull=")
 	}
@@ -55,7 +56,7 @@ func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 // does not talk to others.
 func (c *catalog) asHere(s *plan.Source) ([]*event.Schema, error) {
 	here := *s
-	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a plan.Attr) bool {
+	here.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a eventspec.Attr) bool {
 		return a.Name == "pull" || a.Name == "vm"
 	})
 	found, err := c.find(&here)

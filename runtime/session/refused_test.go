@@ -9,6 +9,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
@@ -83,7 +84,9 @@ func TestRefusedPrograms(t *testing.T) {
 		return g
 	}, "it sends whole records")
 
-	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock", Sampling: plan.Sampling{Period: 1000000}}
+	clock := &plan.Source{Spec: eventspec.Spec{
+		Kind: eventspec.Software, Name: "cpu-clock", Sampling: eventspec.Sampling{Period: 1000000},
+	}}
 	busy := &plan.Where{In: clock, Pred: plan.Fn{Text: "nr_running >= 1"}}
 	_, said, err := refused(t, placement.EngineAuto, &plan.Log{In: busy})
 	var rejected *load.Rejected

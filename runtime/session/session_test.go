@@ -14,6 +14,7 @@ import (
 	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -63,7 +64,7 @@ func runJSON(t *testing.T, cfg Config) ([]map[string]any, Outcome, error) {
 
 func tracepoint(full string) *plan.Source {
 	sys, name, _ := strings.Cut(full, ":")
-	return &plan.Source{System: sys, Name: name}
+	return &plan.Source{Spec: eventspec.Spec{System: sys, Name: name}}
 }
 
 func count(in plan.Stream, by ...string) *plan.Group {

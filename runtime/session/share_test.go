@@ -9,6 +9,7 @@ import (
 
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 )
@@ -52,7 +53,7 @@ func (playedCatalog) Find(*plan.Source) ([]*event.Schema, error) {
 
 func playedPlan(tb testing.TB) *plan.Instance {
 	tb.Helper()
-	src := &plan.Source{System: "t", Name: "ev"}
+	src := &plan.Source{Spec: eventspec.Spec{System: "t", Name: "ev"}}
 	g := &plan.Group{In: src, By: []plan.Var{{Name: "id", Fn: plan.Fn{Text: "id"}}},
 		Aggs: []plan.AggCol{
 			{Name: "count", Agg: agg.Agg{Op: agg.Count}},
@@ -118,7 +119,7 @@ func TestSharedReadersCountTheSame(t *testing.T) {
 
 // A key's events may lie in the rings of several readers.
 func TestSharedReadersFindTheSameSilences(t *testing.T) {
-	in := &plan.Source{System: "t", Name: "ev"}
+	in := &plan.Source{Spec: eventspec.Spec{System: "t", Name: "ev"}}
 	silences, err := plan.Build([]plan.Report{&plan.Silences{
 		In: in, Key: plan.Var{Name: "id", Fn: plan.Fn{Text: "id"}}, Than: 20,
 	}}, plan.Env{Catalog: playedCatalog{}})
@@ -155,7 +156,9 @@ func TestSharedReadersFindTheSameSilences(t *testing.T) {
 
 // Conditions that fail are told of once, whichever reader met them.
 func TestSharedReadersCountFailures(t *testing.T) {
-	in := &plan.Where{In: &plan.Source{System: "t", Name: "ev"}, Pred: plan.Fn{Text: "1000 / (id % 5) > 0"}}
+	in := &plan.Where{In: &plan.Source{Spec: eventspec.Spec{
+		System: "t", Name: "ev",
+	}}, Pred: plan.Fn{Text: "1000 / (id % 5) > 0"}}
 	g := &plan.Group{In: in, Aggs: []plan.AggCol{{Name: "count", Agg: agg.Agg{Op: agg.Count}}}}
 	failing, err := plan.Build([]plan.Report{g}, plan.Env{Catalog: playedCatalog{}})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/output"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -22,7 +23,9 @@ import (
 // withStacks is page faults, clock ticks and switches, with call chains.
 const withStacks = "../../tests/data/stacks.data"
 
-func faults() *plan.Source { return &plan.Source{Kind: plan.Software, Name: "page-faults"} }
+func faults() *plan.Source {
+	return &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Software, Name: "page-faults"}}
+}
 
 func TestReplayCountsByStack(t *testing.T) {
 	lines, o, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}},
@@ -183,7 +186,7 @@ func (s shelf) Find(*plan.Source) ([]*event.Schema, error) { return []*event.Sch
 func counting(tb testing.TB, n, depth int) (*plan.Instance, []*event.Event) {
 	tb.Helper()
 	schema := &event.Schema{System: "software", Name: "cpu-clock", Type: 1}
-	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock"}
+	clock := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Software, Name: "cpu-clock"}}
 	counted := &plan.Stacks{In: clock, Value: &plan.Fn{Text: "period"}, Name: "time"}
 	p, err := plan.Build([]plan.Report{counted}, plan.Env{Catalog: shelf{schema}})
 	if err != nil {
@@ -248,8 +251,8 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	if out, err := exec.Command("gcc", "-O2", "-g", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
-	clock := &plan.Source{Kind: plan.Software, Name: "cpu-clock",
-		Sampling: plan.Sampling{Freq: 999, Exclude: plan.Exclude{Kernel: true}}}
+	clock := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Software, Name: "cpu-clock",
+		Sampling: eventspec.Sampling{Freq: 999, Exclude: eventspec.Exclude{Kernel: true}}}}
 	lines, _, err := runJSON(t, Config{
 		Options: Options{Symbols: Symbols{Lines: "yes"}},
 		Reports: []plan.Report{&plan.Stacks{In: clock}},

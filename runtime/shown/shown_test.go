@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/view"
 )
 
 func TestShownAreLogsElseTables(t *testing.T) {
-	a, b := &plan.Source{Name: "start"}, &plan.Source{Name: "end"}
+	a, b := &plan.Source{Spec: eventspec.Spec{Name: "start"}}, &plan.Source{Spec: eventspec.Spec{Name: "end"}}
 	counted := func(s plan.Stream) plan.Report { return &plan.Group{In: s} }
 	f := func(want []plan.Stream, reports ...plan.Report) {
 		t.Helper()

@@ -102,6 +102,7 @@ var layers = [][]string{
 	{"runtime/picture"},
 
 	// From a script's wish to a run.
+	{"runtime/eventspec"}, // events as scripts name them
 	{"runtime/reading"},   // events that are read
 	{"runtime/view"},      // how results are shown
 	{"runtime/placement"}, // a plan describes itself to it

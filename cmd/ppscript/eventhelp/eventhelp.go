@@ -13,6 +13,7 @@ import (
 
 	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/kerneltype"
@@ -61,7 +62,7 @@ func (s *Show) Events(texts []string) error {
 				continue
 			}
 		}
-		if src.Kind != plan.Tracepoint {
+		if src.Kind != eventspec.Tracepoint {
 			return diag.Errorf(diag.Usage, "help", src.FullName(),
 				"not a tracepoint: it has no fields of its own").
 				WithHint("list the tracepoints: ppscript list events")

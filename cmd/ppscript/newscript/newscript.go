@@ -12,9 +12,9 @@ import (
 	"ppscript/cmd/ppscript/starfmt"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/tracefs"
 )
 
@@ -37,7 +37,7 @@ func Write(name string, texts []string) (path string, err error) {
 			return "", err
 		}
 		for _, s := range list {
-			if s.Kind != plan.Tracepoint {
+			if s.Kind != eventspec.Tracepoint {
 				return "", diag.Errorf(diag.Usage, "new", s.FullName(), "not a tracepoint").
 					WithHint("begin with a tracepoint; other sources are in: ppscript doc")
 			}

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
@@ -102,7 +103,7 @@ func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error)
 		}
 		for _, s := range sources {
 			var schemas []*event.Schema
-			if s.Kind == plan.Tracepoint {
+			if s.Kind == eventspec.Tracepoint {
 				if tfs == nil {
 					if tfs, err = tracefs.Find(); err != nil {
 						return cfg, err
@@ -126,7 +127,7 @@ func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error)
 					CPUs:    s.CPUs,
 					Payload: perf.Payload{Callchain: s.Stack, MaxStack: s.MaxStack},
 				}
-				if s.Kind == plan.Tracepoint && s.FullName() != schema.FullName() {
+				if s.Kind == eventspec.Tracepoint && s.FullName() != schema.FullName() {
 					ev.Pattern = s.FullName()
 				}
 				how.apply(&ev)
@@ -147,17 +148,17 @@ func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error)
 
 func counted(s *plan.Source) (*event.Schema, error) {
 	switch s.Kind {
-	case plan.Hardware:
+	case eventspec.Hardware:
 		return perf.HardwareSchema(s.Name)
-	case plan.Cache:
+	case eventspec.Cache:
 		return perf.CacheSchema(s.Name)
-	case plan.Script:
+	case eventspec.Script:
 		if schema, err := perf.HardwareSchema(s.Name); err == nil {
 			return schema, nil // cycles, as perf's users write it
 		}
 		return nil, usagef("record", s.FullName(), "is not an event; want system:name").
 			WithHint("list the events: ppscript list events")
-	case plan.Probe:
+	case eventspec.Probe:
 		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
 			WithHint("observe them live: ppscript trace -e ...")
 	}
