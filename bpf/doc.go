@@ -13,8 +13,8 @@
 //
 //	code     instructions, labels, the stack of one program
 //	arith    numbers in registers that fail where they do not fit
-//	textcode texts on the stack, of which madetext makes others; chain has call stacks, outbox sends records,
-//	         tracker keeps the target's processes
+//	textcode texts on the stack, of which madetext makes others and which comparetext compares; chain has call
+//	         stacks, outbox sends records, tracker keeps the target's processes
 //	hook     the event that calls the program, its context, and the sample
 //	         members, fetched once, with the checks of the target
 //	env      which fields lie on the stack, and the room that texts need

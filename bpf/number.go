@@ -104,7 +104,7 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 	c := e.code
 	switch n.Type().Kind {
 	case expr.Str:
-		e.textTruth(n, want, l)
+		e.comparer().Truth(n, want, l)
 		return
 	case expr.Int:
 		if u, ok := n.(*expr.Unary); ok && u.Op == expr.OpToInt {
@@ -173,7 +173,7 @@ func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
 	case op >= expr.OpEq && op <= expr.OpLeUS:
 		e.compare(n, want, l)
 	case op >= expr.OpStrEq && op <= expr.OpGlob:
-		e.compareText(n, want, l)
+		e.comparer().Compare(n, want, l)
 	default:
 		refuse("operator %s has no code for the kernel", n.Op)
 	}
@@ -274,7 +274,7 @@ func (e *eval) unary(n *expr.Unary) {
 		e.truth(n.X)
 		return
 	case expr.OpStrLen:
-		e.textLen(n.X)
+		e.comparer().Len(n.X)
 		return
 	case expr.OpTrunc:
 		refuse("floating point has no code for the kernel")

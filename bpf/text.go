@@ -3,9 +3,9 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/comparetext"
 	"ppscript/bpf/lookup"
 	"ppscript/bpf/madetext"
-	"ppscript/bpf/pattern"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -132,19 +132,10 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
-// textTruth jumps to l if "n is not empty" is want.
-func (e *eval) textTruth(n expr.Node, want bool, l label) {
-	if k, ok := n.(*expr.Const); ok {
-		if (k.Str != "") == want {
-			e.code.GoTo(l)
-		}
-		return
-	}
-	mark := e.code.Stack
-	off := e.alloc(n)
-	e.code.Emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
-	e.code.IfTrue(asm.R0, want, l)
-	e.code.Stack = mark
+// comparer compares texts.
+func (e *eval) comparer() *comparetext.Comparer {
+	return &comparetext.Comparer{Code: e.code, Text: e.text, Room: e.env.room, Copied: e.env.copied,
+		Fail: e.fail}
 }
 
 // alloc evaluates a text to a place of its own.
@@ -153,125 +144,4 @@ func (e *eval) alloc(n expr.Node) int16 {
 	off := e.code.Alloc(size)
 	e.text(off, size, n)
 	return off
-}
-
-// textLen counts the bytes up to the NUL.
-func (e *eval) textLen(n expr.Node) {
-	c := e.code
-	if k, ok := n.(*expr.Const); ok {
-		c.Constant(asm.R0, int64(len(k.Str)))
-		return
-	}
-	size := e.env.room(n)
-	mark := c.Stack
-	if e.env.copied(n) {
-		// Who copied it knows, the NUL included.
-		e.alloc(n)
-		c.Emit(asm.Sub.Imm(asm.R0, 1))
-		c.Stack = mark
-		return
-	}
-	off := e.alloc(n)
-	e.texts().Count(off, size)
-	c.Stack = mark
-}
-
-// compareText jumps to l if the comparison's truth is want.
-func (e *eval) compareText(n *expr.Binary, want bool, l label) {
-	c := e.code
-	mark := c.Stack
-	defer func() { c.Stack = mark }()
-	op := n.Op
-	y, isConst := n.Y.(*expr.Const)
-	switch op {
-	case expr.OpGlob, expr.OpPrefix, expr.OpSuffix, expr.OpContains:
-		if !isConst {
-			refuse("%s of a pattern that is not a constant", op)
-		}
-		done := false
-		if y, done = e.matchText(n.X, op, y.Str, want, l); done {
-			return
-		}
-		op = expr.OpStrEq
-	}
-	switch op {
-	case expr.OpStrEq, expr.OpStrNe:
-		equal := want == (op == expr.OpStrEq)
-		if isConst {
-			e.equalConst(n.X, y.Str, equal, l)
-			return
-		}
-		if x, ok := n.X.(*expr.Const); ok {
-			e.equalConst(n.Y, x.Str, equal, l)
-			return
-		}
-		a, b, size := e.bothTexts(n.X, n.Y)
-		e.texts().Equal(a, b, size, equal, l)
-	case expr.OpStrLt, expr.OpStrLe:
-		a, b, size := e.bothTexts(n.X, n.Y)
-		e.texts().Order(a, b, size, op == expr.OpStrLe, want, l)
-	default:
-		refuse("operator %s on texts", op)
-	}
-}
-
-// matchText jumps to l if a match's truth is want. A glob that is an equality
-// is left to others: its text is returned.
-func (e *eval) matchText(x expr.Node, op expr.Op, text string, want bool,
-	l label) (equal *expr.Const, done bool) {
-	p := &pattern.Pattern{}
-	switch op {
-	case expr.OpGlob:
-		simple, op, ok := textcode.SimpleGlob(text)
-		switch {
-		case ok && op == expr.OpStrEq:
-			return &expr.Const{T: expr.TStr, Str: simple}, false
-		case ok:
-			e.prefix(x, simple, want, l)
-			return nil, true
-		}
-		p = pattern.Glob(text)
-	case expr.OpPrefix:
-		e.prefix(x, text, want, l)
-		return nil, true
-	default:
-		textcode.NoNUL(text)
-		p.Star()
-		p.Literal(text)
-		if op == expr.OpContains {
-			p.Star()
-		}
-	}
-	size := e.env.room(x)
-	e.texts().Matches(e.alloc(x), size, p, text, want, l)
-	return nil, true
-}
-
-// equalConst jumps to l if (x == s) is equal.
-func (e *eval) equalConst(x expr.Node, s string, equal bool, l label) {
-	c := e.code
-	if k, ok := x.(*expr.Const); ok {
-		if (k.Str == s) == equal {
-			c.GoTo(l)
-		}
-		return
-	}
-	size := e.env.room(x)
-	e.texts().EqualsConst(e.alloc(x), size, s, equal, l)
-}
-
-// prefix jumps to l if "x starts with s" is want.
-func (e *eval) prefix(x expr.Node, s string, want bool, l label) {
-	size := e.env.room(x)
-	e.texts().HasPrefix(e.alloc(x), size, s, want, l)
-}
-
-// bothTexts evaluates two texts to places of one size.
-func (e *eval) bothTexts(x, y expr.Node) (a, b int16, size int) {
-	size = max(e.env.room(x), e.env.room(y))
-	a = e.code.Alloc(size)
-	e.text(a, size, x)
-	b = e.code.Alloc(size)
-	e.text(b, size, y)
-	return a, b, size
 }

@@ -87,7 +87,8 @@ var layers = [][]string{
 	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
 	{"bpf/bucket", "bpf/callstack", "bpf/textcode", "bpf/tracker"},
 	{"bpf/hook"}, // what calls a program, and what it finds there
-	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/room"},
+	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/comparetext",
+		"bpf/room"},
 	{"bpf"},
 	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.
