@@ -93,7 +93,7 @@ func (c *common) runOptions() []*flag {
 		{name: "watermark", metavar: "PERCENT", deflt: "50", recorded: true, read: readWatermark(&o.Reading.Watermark),
 			help: "read rings when they are that full"},
 		{name: "max-rows", metavar: "COUNT", deflt: "a million; 131072 where programs count", read: readCount(&o.Limits.Rows, 1, "write --max-rows 10000"),
-			help: "rows of a table at most; what has further keys is evicted into one row, __other__, so that totals stay right"},
+			help: "rows of a table, histograms of a result, and stacks at most; what has further keys is evicted into one row, __other__, so that totals stay right"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),
 			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
 		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.Cost.EvalCPUs),

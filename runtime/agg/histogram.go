@@ -58,6 +58,20 @@ func (g *Group) Histograms(i int) []result.HistRow {
 	return rows
 }
 
+// OtherHistogram is the row of Histograms of the events whose keys found no room; false if
+// all found room.
+func (g *Group) OtherHistogram(i int) (result.HistRow, bool) {
+	if g.rest == nil || len(g.rest.rows) == 0 {
+		return result.HistRow{}, false
+	}
+	rows := g.rest.Histograms(i)
+	if len(rows) == 0 { // their values failed
+		return result.HistRow{}, false
+	}
+	rows[0].Key = g.otherKeys()
+	return rows[0], true
+}
+
 // buckets cuts the empty ends off and gives the counters their bounds.
 func (a *Agg) buckets(counts []uint64) []result.Bucket {
 	first, last := len(counts), -1

@@ -59,6 +59,12 @@ func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
 			rows = append(rows, result.HistRow{Key: keys[r], Buckets: s.Spread(), Sum: m.Sum})
 		}
 	}
+	if g.rest != nil {
+		if rest, _ := g.rest.Spread(arg); len(rest) > 0 {
+			rest[0].Key = g.otherKeys()
+			rows = append(rows, rest[0])
+		}
+	}
 	return rows, true
 }
 

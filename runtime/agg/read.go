@@ -40,7 +40,12 @@ func (g *Group) Other() []event.Value {
 	if g.rest == nil || len(g.rest.rows) == 0 {
 		return nil
 	}
-	return append(slices.Repeat([]event.Value{event.StrOf(OtherKey)}, len(g.spec.Keys)), g.rest.Rows()[0]...)
+	return append(g.otherKeys(), g.rest.Rows()[0]...)
+}
+
+// otherKeys is OtherKey for each key.
+func (g *Group) otherKeys() []event.Value {
+	return slices.Repeat([]event.Value{event.StrOf(OtherKey)}, len(g.spec.Keys))
 }
 
 // keys appends the key columns to rows.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strconv"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
@@ -33,7 +34,7 @@ func (n *Namer) Place(dst []byte, e *event.Event, ip uint64) []byte {
 // Frames are the functions of a stack, appended to dst, innermost first.
 func (n *Namer) Frames(dst []*result.Frame, id stack.ID) (frames []*result.Frame, s stack.Stack) {
 	if id == stack.Full {
-		return append(dst, noRoom), s
+		return append(dst, NoRoom), s
 	}
 	s, ok := n.table.At(id)
 	if !ok {
@@ -72,8 +73,8 @@ func (n *Namer) Prepare(ids iter.Seq[stack.ID]) {
 	n.symbols.Prepare(list)
 }
 
-// noRoom stands for the functions of stacks that found no room.
-var noRoom = &result.Frame{Symbol: "[no room for the stack]"}
+// NoRoom stands for the functions of stacks that found no room, in all forms of results.
+var NoRoom = &result.Frame{Symbol: agg.OtherKey}
 
 // frameKey is an address as the frames of results need it: two processes may
 // have one function at two addresses.

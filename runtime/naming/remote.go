@@ -118,7 +118,7 @@ func wanted(in relay.World, spec stack.Spec) bool {
 func (n *Namer) Sendable(id stack.ID) (s *relay.Stack, named bool) {
 	if id == stack.Full {
 		return &relay.Stack{Places: []*relay.Place{
-			{Functions: []relay.Function{{Name: noRoom.Symbol}}},
+			{Functions: []relay.Function{{Name: NoRoom.Symbol}}},
 		}}, true
 	}
 	local, ok := n.table.At(id)

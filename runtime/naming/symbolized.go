@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
@@ -262,7 +263,7 @@ func (s *Symbolized) Bound(most int, weight func(t *Tally) int64) (evicted uint6
 // nowhere reports that a sample stands for stacks that found no room.
 func (s *Symbolized) nowhere(t *Tally) bool {
 	n := s.nodes[t.inner]
-	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == noRoom.Symbol
+	return t.inner != 0 && n.caller == 0 && s.names[n.name].Symbol == NoRoom.Symbol
 }
 
 // A mover copies the kept stacks of one Symbolized to another.
@@ -290,7 +291,7 @@ func (m *mover) nowhere(t *Tally, most int) {
 	if m.keys[t.key] || len(m.keys) < most {
 		m.keys[t.key] = true
 	} else {
-		key = make([]event.Value, len(key))
+		key = slices.Repeat([]event.Value{event.StrOf(agg.OtherKey)}, len(key))
 	}
-	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, noRoom)}), key: m.to.keyOf(key)}, t)
+	m.to.count(path{inner: m.to.nodeOf(node{0, m.to.nameOf(m.names, NoRoom)}), key: m.to.keyOf(key)}, t)
 }

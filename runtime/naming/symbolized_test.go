@@ -50,8 +50,8 @@ func TestSymbolizedStacksAreBounded(t *testing.T) {
 		}
 	}
 	f(10, 0, "f0 1; f1 2; f2 3; f3 4; f4 5; f5 6; f6 7; f7 8; f8 9; f9 10; ")
-	f(4, 28, "f9 10; f8 9; f7 8; [no room for the stack] 28; ")
-	f(4, 28, "f9 10; f8 9; f7 8; [no room for the stack] 28; ") // it counts as one
+	f(4, 28, "f9 10; f8 9; f7 8; __other__ 28; ")
+	f(4, 28, "f9 10; f8 9; f7 8; __other__ 28; ") // it counts as one
 }
 
 // Threads with names of their own, and nothing in common, have no more room.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (s *Stacks) build(b *builder) error {
 		base = "file"
 	}
 	op := &StacksOp{Spec: s, Name: b.names.next(base)}
-	spec := agg.Spec{Limit: s.Limit, Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
+	spec := agg.Spec{Limit: cmp.Or(s.Limit, b.env.MaxRows), Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
 	stack, err := s.stackKey(b, brs)
 	if err != nil {
 		return err

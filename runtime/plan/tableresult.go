@@ -50,5 +50,6 @@ func (t *Table) spread(table *result.Table) {
 
 // Histogram makes the histogram of the interval that ends now.
 func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
-	return t.Spec.View.Histogram(m, t.Group.Histograms(t.Hist), t.Columns, t.shows)
+	other, _ := t.Group.OtherHistogram(t.Hist)
+	return t.Spec.View.Histogram(m, t.Group.Histograms(t.Hist), other, t.Columns, t.shows)
 }

@@ -91,7 +91,26 @@ func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut
 		}
 		fn(&x)
 	}
+	if x, some := c.other(); some {
+		fn(&x)
+	}
 	return cut, unwound
+}
+
+// other is the samples that found no room among those counted, as one whose function and keys
+// are agg.OtherKey; false if all found room.
+func (c *stackCounts) other() (x result.StackSample, some bool) {
+	row := c.op.Group.Other()
+	if row == nil {
+		return x, false
+	}
+	count := len(c.op.Keys) + plan.StacksKey
+	x = result.StackSample{PID: -1, Key: row[plan.StacksKey:count], Count: row[count].Uint(),
+		Frames: []*result.Frame{naming.NoRoom}}
+	if c.op.Value.Name != "" {
+		x.Value = row[count+1].Int()
+	}
+	return x, true
 }
 
 // symbolize names the stacks that were counted, so that they can be let go. It

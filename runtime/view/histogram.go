@@ -11,8 +11,9 @@ import (
 // and .title apply to its keys, and the unit also to its bounds.
 
 // Histogram makes a histogram of its rows. columns are those of its keys and then that
-// of its value, shows how people read the keys; nil shows the value.
-func (v *View) Histogram(m result.Meta, rows []result.HistRow, columns []result.Column,
+// of its value, shows how people read the keys; nil shows the value. other is the row of
+// the keys that found no room; it comes last, and has no buckets if all found room.
+func (v *View) Histogram(m result.Meta, rows []result.HistRow, other result.HistRow, columns []result.Column,
 	shows []Show) (*result.Histogram, error) {
 	m.Title = Title(v.Title, &m)
 	keys, value := slices.Clone(columns[:len(columns)-1]), columns[len(columns)-1]
@@ -33,6 +34,10 @@ func (v *View) Histogram(m result.Meta, rows []result.HistRow, columns []result.
 	v.sortHistograms(h)
 	if n := v.TopN(); n > 0 {
 		h.Top(n)
+	}
+	if len(other.Buckets) > 0 {
+		sayOther(h.Keys)
+		h.Rows = append(h.Rows, other)
 	}
 	return h, nil
 }

@@ -70,8 +70,19 @@ func (v *View) others(t *result.Table) {
 	if other == nil || v.Row != nil || v.Pack != nil || v.OnlyIf != "" && len(t.Rows) == 0 {
 		return
 	}
-	for i := range t.Columns {
-		c := &t.Columns[i]
+	sayOther(t.Columns)
+	at := len(t.Rows)
+	if t.Total != "" {
+		at--
+	}
+	t.Rows = slices.Insert(t.Rows, at, other)
+}
+
+// sayOther keeps the texts of columns, which scripts make, from the row of the keys that
+// found no room.
+func sayOther(columns []result.Column) {
+	for i := range columns {
+		c := &columns[i]
 		if text := c.Text; text != nil {
 			c.Text = func(cell event.Value) string {
 				if cell.Kind == event.None || cell.Kind == event.StrValue && cell.String() == agg.OtherKey {
@@ -81,11 +92,6 @@ func (v *View) others(t *result.Table) {
 			}
 		}
 	}
-	at := len(t.Rows)
-	if t.Total != "" {
-		at--
-	}
-	t.Rows = slices.Insert(t.Rows, at, other)
 }
 
 // sort orders by the first of the sorts, rows that are equal there by the

@@ -1,7 +1,9 @@
 package tiers
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -78,6 +80,73 @@ func TestOtherRowKeepsTotals(t *testing.T) {
 			if got := fmt.Sprint(n[table], sum[table], most[table]); got != whole {
 				t.Errorf("%s: %s: got %s in all rows, want %s", name, table, got, whole)
 			}
+		}
+	}
+	l.End()
+}
+
+// fewShapes has histograms and stacks with more keys than rows, and the count of all events.
+const fewShapes = `
+enter = tracepoint("raw_syscalls:sys_enter")
+
+def main(o):
+    return [
+        enter.agg(n = agg.count()),
+        enter.by("id").hist("id"),
+        enter.by("_comm", "id").hist("id"),
+        enter.stack().stacks(by = ["id"]),
+    ]
+`
+
+// Histograms by key and counts by stack have a last row for what found no room, too.
+func TestOtherOfHistogramsAndStacks(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	l := testkit.StartTarget(t, "-getppid", "1000", "-sleep", "20", "-fail", "30", "-copy", "10")
+	tracers := map[string]*testkit.Process{
+		"bpf":  run(t, l, "bpf", fewShapes, "--max-rows", "2"),
+		"perf": run(t, l, "perf", fewShapes, "--max-rows", "2"),
+	}
+	l.Do()
+	for name, p := range tracers {
+		all, shapes := uint64(0), 0
+		for _, line := range strings.Split(strings.TrimSpace(p.Stop().Want(t, 0).Stdout), "\n") {
+			var r struct {
+				Type string
+				Data struct {
+					Name         string
+					Loss         struct{ Evicted uint64 }
+					Rows, Stacks []struct {
+						N, Count uint64
+						Key      map[string]any
+					}
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatal(err)
+			}
+			switch r.Type {
+			case "table":
+				all = r.Data.Rows[0].N
+				continue
+			case "histogram", "stacks":
+				shapes++
+			default:
+				continue
+			}
+			var sum, other uint64
+			for _, row := range append(r.Data.Rows, r.Data.Stacks...) {
+				sum += row.Count
+				if row.Key["id"] == "__other__" {
+					other += row.Count
+				}
+			}
+			if all < 1000 || sum != all || other == 0 || other != r.Data.Loss.Evicted {
+				t.Errorf("%s: %s: got %d in all rows, %d of them of other keys, %d evicted; want %d", name,
+					r.Data.Name, sum, other, r.Data.Loss.Evicted, all)
+			}
+		}
+		if shapes != 3 {
+			t.Errorf("%s: got %d results, want 3", name, shapes)
 		}
 	}
 	l.End()
