@@ -65,6 +65,7 @@
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
 //	naming     stacks to functions: what names need, and how long it is kept
 //	eventspec  events as scripts name them
+//	patience   how long files may be read for names when a run should end
 //	reading    events that nobody sends: reads of counters, records of the kernel
 //	view       how results are shown: columns, order, texts
 //	placement  where the parts of a plan run: the kernel, or here

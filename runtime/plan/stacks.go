@@ -84,7 +84,8 @@ func (s *Stacks) build(b *builder) error {
 		base = "file"
 	}
 	op := &StacksOp{Spec: s, Name: b.names.next(base)}
-	spec := agg.Spec{Limit: cmp.Or(s.Limit, b.env.MaxRows), Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
+	spec := agg.Spec{Limit: cmp.Or(s.Limit, b.env.MaxRows), Args: []agg.Arg{{}},
+		Aggs: []agg.Agg{{Op: agg.Count}}}
 	stack, err := s.stackKey(b, brs)
 	if err != nil {
 		return err

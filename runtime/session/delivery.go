@@ -85,7 +85,7 @@ func newDelivery(r *run, op plan.Operator) delivery {
 	case *plan.SilencesOp:
 		return &silenceTables{to: to}
 	case *plan.DatabaseOp:
-		return &databases{to: to, services: r.env.services, queryEnd: r.patience.queryEnd}
+		return &databases{to: to, services: r.env.services, queryEnd: r.patience.QueryEnd}
 	case *plan.WhyOp:
 		return &whyResult{of: r}
 	case *plan.HeatOp:

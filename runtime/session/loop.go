@@ -43,7 +43,7 @@ func (r *run) loop(ctx context.Context) error {
 	var deadline, tick, usage time.Time
 	if o.Limits.Duration > 0 && !r.env.rec.inFull() {
 		deadline = r.started.Add(o.Limits.Duration)
-		r.patience.due = deadline
+		r.patience.Due = deadline
 	}
 	if o.Interval > 0 && r.env.rec.file == nil {
 		tick = r.started.Add(o.Interval)
@@ -281,7 +281,7 @@ func (r *run) feed(final bool) {
 func (r *run) finish(ended bool) error {
 	r.cfg.stage("read the events that are left")
 	if r.env.rec.file == nil {
-		r.patience.end()
+		r.patience.End()
 	}
 	if err := r.eval.stop(); err != nil {
 		return err

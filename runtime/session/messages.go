@@ -39,11 +39,13 @@ func (m *messages) verbose(level int, line string) {
 	}
 }
 
-// sayOnce is say for messages that a plan which is built again would repeat.
-func (m *messages) sayOnce(line string) {
-	if m.first(line) {
+// sayOnce is say for messages that a plan which is built again would repeat, and reports
+// whether it was not.
+func (m *messages) sayOnce(line string) (news bool) {
+	if news = m.first(line); news {
 		m.say("%s", line)
 	}
+	return news
 }
 
 func (m *messages) noteOnce(line string) {

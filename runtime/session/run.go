@@ -10,6 +10,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
+	"ppscript/runtime/patience"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/wallclock"
@@ -33,7 +34,7 @@ type run struct {
 	results  results
 	account  account
 	started  time.Time
-	patience patience
+	patience patience.Patience
 	asked    atomic.Bool // how the run stands
 }
 
@@ -68,7 +69,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		cfg:      &cfg,
 		in:       sources{workload: ending{status: -1}},
 		results:  results{cfg: &cfg, msgs: wd.msgs, files: tableFiles{}},
-		patience: patience{ctx: ctx, msgs: wd.msgs},
+		patience: patience.New(ctx, wd.msgs.sayOnce),
 	}
 	r.results.account = &r.account
 	err = errors.Join(r.do(ctx), wd.close())

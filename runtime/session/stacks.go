@@ -48,9 +48,9 @@ func openStacks(r *run) {
 		Lines:     r.cfg.Options.lines(),
 		SymRoot:   r.cfg.Options.Symbols.Root,
 		DebugDirs: r.cfg.Options.Symbols.DebugDirs,
-		Expired:   r.patience.expired,
-		Note:      r.patience.note,
-		Say:       r.env.msgs.sayOnce,
+		Expired:   r.patience.Expired,
+		Note:      r.patience.Note,
+		Say:       func(text string) { r.env.msgs.sayOnce(text) },
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
 	r.results.stacks = r.stacks

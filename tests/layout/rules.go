@@ -99,6 +99,7 @@ var layers = [][]string{
 	{"runtime/render"},
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},
+	{"runtime/patience"}, // how long files may be read for names
 	// Files that show a run beside its results.
 	{"runtime/picture"},
 

@@ -1,4 +1,6 @@
-package session
+// Package patience bounds the cost of naming: programs belong to whoever runs them, and one
+// whose symbols are endless must not keep a run from its end. A session makes one for each run.
+package patience
 
 import (
 	"context"
@@ -9,9 +11,6 @@ import (
 	"ppscript/runtime/dso"
 )
 
-// This file bounds the cost of naming: programs belong to whoever runs them,
-// and one whose symbols are endless must not keep a run from its end.
-
 // graceTime is how long files may still be read after the run's end was due, in
 // all: counts by stack get their names only then.
 const graceTime = 10 * time.Second
@@ -19,22 +18,30 @@ const graceTime = 10 * time.Second
 // mostNotes bounds the files of which it is said that they were not read whole.
 const mostNotes = 8
 
-// A patience tells whether files may still be read.
-type patience struct {
+// A Patience tells whether files may still be read. It is used by one goroutine.
+type Patience struct {
+	// Due is the end that was asked for; zero is none.
+	Due time.Time
+
 	ctx   context.Context
-	msgs  *messages
-	due   time.Time // the end that was asked for; zero is none
+	say   func(text string) bool
 	ended time.Time // since the end was due; zero before
 	notes int
 }
 
-// expired is dso.Options.Expired.
-func (p *patience) expired() bool {
+// New makes the patience of a run, which is told to end with ctx. say tells the user a text,
+// and reports whether it is news.
+func New(ctx context.Context, say func(text string) (news bool)) Patience {
+	return Patience{ctx: ctx, say: say}
+}
+
+// Expired is dso.Options.Expired.
+func (p *Patience) Expired() bool {
 	now := time.Now()
 	if p.ended.IsZero() {
 		switch {
-		case !p.due.IsZero() && now.After(p.due):
-			p.ended = p.due
+		case !p.Due.IsZero() && now.After(p.Due):
+			p.ended = p.Due
 		case p.ctx.Err() != nil:
 			p.ended = now
 		}
@@ -49,9 +56,9 @@ const queryGrace = time.Second
 // errToldToEnd is why a query has no answer.
 var errToldToEnd = errors.New("stopped: the run was told to end, and the query did not")
 
-// queryEnd says when a query that begins now has to stop: at the end of patience,
+// QueryEnd says when a query that begins now has to stop: at the end of patience,
 // or soon after the run was told to end.
-func (p *patience) queryEnd() func() error {
+func (p *Patience) QueryEnd() func() error {
 	late := p.ctx.Err() != nil // it is one of the end
 	var told time.Time
 	return func() error {
@@ -64,22 +71,22 @@ func (p *patience) queryEnd() func() error {
 				return errToldToEnd
 			}
 		}
-		if p.expired() {
+		if p.Expired() {
 			return errToldToEnd
 		}
 		return nil
 	}
 }
 
-// end says that the run ends now.
-func (p *patience) end() {
+// End says that the run ends now.
+func (p *Patience) End() {
 	if p.ended.IsZero() {
 		p.ended = time.Now()
 	}
 }
 
-// note is dso.Options.Note.
-func (p *patience) note(f *dso.File, err error) {
+// Note is dso.Options.Note.
+func (p *Patience) Note(f *dso.File, err error) {
 	if p.notes >= mostNotes {
 		return
 	}
@@ -87,11 +94,10 @@ func (p *patience) note(f *dso.File, err error) {
 	if errors.Is(err, dso.ErrExpired) {
 		text = fmt.Sprintf("symbols of %s and others: %v: some code has no names", f.Name(), err)
 	}
-	if p.msgs.said[text] {
-		return
-	}
-	if p.notes++; p.notes == mostNotes {
+	if p.notes == mostNotes-1 {
 		text += "; of others it is not said"
 	}
-	p.msgs.sayOnce(text)
+	if p.say(text) {
+		p.notes++
+	}
 }

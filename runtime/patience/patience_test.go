@@ -1,8 +1,9 @@
-package session
+package patience
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,26 +19,26 @@ func TestPatience(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			p := patience{ctx: ctx}
+			p := New(ctx, nil)
 			time.Sleep(time.Hour)
-			if p.expired() {
+			if p.Expired() {
 				t.Errorf("%s: expired before the end was due", end)
 			}
 			switch end {
 			case "signal":
 				stop()
 			case "duration":
-				p.due = time.Now()
+				p.Due = time.Now()
 			default:
-				p.end()
+				p.End()
 			}
-			p.expired()
+			p.Expired()
 			time.Sleep(graceTime - time.Second)
-			if p.expired() {
+			if p.Expired() {
 				t.Errorf("%s: expired early", end)
 			}
 			time.Sleep(2 * time.Second)
-			if !p.expired() {
+			if !p.Expired() {
 				t.Errorf("%s: did not expire", end)
 			}
 		})
@@ -47,17 +48,23 @@ func TestPatience(t *testing.T) {
 // TestNotes: of a few files it is said that they are too large, once of each.
 func TestNotes(t *testing.T) {
 	var said []string
-	p := &patience{msgs: newMessages(&Config{Messages: func(s string) { said = append(said, s) }})}
+	p := New(t.Context(), func(s string) bool {
+		if slices.Contains(said, s) {
+			return false
+		}
+		said = append(said, s)
+		return true
+	})
 	for i := range 2 * mostNotes {
 		f := &dso.File{Path: "/bin/" + strings.Repeat("x", i+1)}
-		p.note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
-		p.note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
+		p.Note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
+		p.Note(f, &dso.TooLarge{What: "symbols", Bytes: 1 << 30, Most: 1 << 20})
 	}
 	if len(said) != mostNotes || said[0] !=
 		"symbols of /bin/x: symbols too large: got 1GiB, want at most 1MiB: some of its code has no names" {
 		t.Errorf("got %q, want %d lines", said, mostNotes)
 	}
-	p.note(&dso.File{Path: "/y"}, errors.New("damaged"))
+	p.Note(&dso.File{Path: "/y"}, errors.New("damaged"))
 	if len(said) != mostNotes {
 		t.Errorf("got %q", said[mostNotes:])
 	}
