@@ -23,6 +23,7 @@ type app struct {
 
 	libs    loading.Libraries
 	scratch scratch
+	vetting vetting
 
 	watching atomic.Bool // a watch has the signals
 
@@ -47,13 +48,17 @@ func (a *app) dispatch(args []string) error {
 	a.Color = console.Colorful(os.Stderr, a.Mode)
 	root := a.root()
 	root.SetArgs(args)
+	prompt := len(args) == 0 && interactive()
+	if err := a.vet(args, prompt); err != nil {
+		return err
+	}
 	if len(args) > 0 && args[0] == "--symbols" {
 		return symbolize(a, args[1:])
 	}
 	if len(args) > 0 && !isCommand(root, args[0]) {
 		return a.script(args)
 	}
-	if len(args) == 0 && interactive() {
+	if prompt {
 		return repl(a, nil)
 	}
 	return errors.Join(root.Execute(), a.helpError)
@@ -72,7 +77,7 @@ func isCommand(root *cobra.Command, word string) bool {
 var commands = []func(*app) *cobra.Command{
 	listCommand, helpCommand, explainCommand, checkCommand, docCommand, describeCommand, recordCommand, infoCommand,
 	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
-	versionCommand, completionCommand, exportCommand,
+	versionCommand, completionCommand, exportCommand, signCommand, verifyCommand,
 }
 
 // root is the tree of subcommands. Scripts are not in it.

@@ -36,7 +36,7 @@ func exportCommand(a *app) *cobra.Command {
 	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	of := []string{
 		"interval", "http", "http-token", "otlp", "otlp-profiles", "pyroscope", "metrics-series", "quiet",
-		"color",
+		"color", "require-signed", "signers",
 	}
 	for _, f := range commonOptions(fl.common) {
 		if slices.Contains(of, f.name) {

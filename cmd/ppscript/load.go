@@ -31,9 +31,24 @@ func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
 	return a.hostOf(reg), reg, nil
 }
 
+// hostOptions are those of a host that only loads, whoever signed what it loads.
+func (a *app) hostOptions() (o script.HostOptions, err error) {
+	reg, err := all.Registry()
+	if err != nil {
+		return o, err
+	}
+	return a.optionsOf(reg), nil
+}
+
 // hostOf makes a host for scripts that use the builtins in reg.
 func (a *app) hostOf(reg *builtins.Registry) *script.Host {
-	return script.NewHost(script.HostOptions{
+	o := a.optionsOf(reg)
+	a.vetting.vetFor(&o)
+	return script.NewHost(o)
+}
+
+func (a *app) optionsOf(reg *builtins.Registry) script.HostOptions {
+	return script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
 		Resolve:     a.libs.Resolve,
@@ -41,7 +56,7 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 		MaxTime:     a.scriptTime,
 		Hung:        a.hung,
 		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
-	})
+	}
 }
 
 // hung ends the process: a script that should describe its run does not end.
@@ -108,7 +123,7 @@ func find(name string) (string, error) {
 
 // commandNames are the subcommands that a user could have meant.
 var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "export", "fmt",
-	"help", "list", "mod", "new", "record", "repl", "test", "usdt", "version"}
+	"help", "list", "mod", "new", "record", "repl", "sign", "test", "usdt", "verify", "version"}
 
 // profilers are the names of the scripts that come with ppscript, as users
 // write them.

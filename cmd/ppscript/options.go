@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/cgroup"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/output/parquet"
@@ -110,6 +111,10 @@ func (c *common) runOptions() []*flag {
 			help: "memory for events from elsewhere (pull=, a pipe) while they are put in order, and for all slow receivers together (push=); the rings of this machine need none"},
 		{name: "allow", metavar: "WHAT", read: c.readAllow,
 			help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
+		{name: "require-signed", recorded: true, read: checkSigned,
+			help: "run the script only if a key of --signers signed it, and it and all that it loads are as they were then"},
+		{name: "signers", metavar: "FILE", kind: aPath, recorded: true, read: checkSigned, deflt: sign.SignersFile,
+			help: "the public keys whose signatures count"},
 		{name: "token-file", metavar: "FILE", kind: aPath, read: c.readTokenFile,
 			help: "the secret that both sides of push= and pull= must know where others can connect; else it is $PPSCRIPT_TOKEN"},
 		{name: "tsc", read: readFlag(&o.Clock.TSC),

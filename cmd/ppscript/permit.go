@@ -18,7 +18,7 @@ var writers = map[string]bool{
 // defaults for them.
 var ownWords = map[string]bool{
 	"allow": true, "token-file": true, "http": true, "http-token": true, "otlp": true, "otlp-profiles": true,
-	"pyroscope": true, "no-sandbox": true,
+	"pyroscope": true, "no-sandbox": true, "require-signed": true, "signers": true,
 }
 
 // written are the files that common options name.

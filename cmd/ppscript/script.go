@@ -46,6 +46,9 @@ func (a *app) script(args []string) error {
 	if inv.asks.version || inv.asks.help || len(inv.asks.helpEvents) > 0 || inv.asks.describe {
 		w.close() // the output is help, which may be read in a pager
 	}
+	if a.vetting.signers != nil && inv.program != "" {
+		return unsigned("-c")
+	}
 	switch {
 	case inv.asks.version:
 		return showVersion(a)

@@ -17,6 +17,9 @@ func (a *app) told(inv *invocation, run func() error) error {
 		return run()
 	}
 	e := journal.New(buildVersion(), os.Args[1:], inv.host.Files())
+	if v := a.vetting.vetter; v != nil && v.By.Public != nil {
+		e.SignedBy = v.By.Fingerprint()
+	}
 	t := &inv.common.target
 	e.Target = journal.Target{PIDs: t.PIDs, TIDs: t.TIDs, CPUs: t.CPUs, Cgroups: t.Cgroups,
 		Recording: inv.common.input}

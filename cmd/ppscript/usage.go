@@ -26,6 +26,8 @@ var tasks = [][2]string{
 	{"test [FILE|DIR...]", "run the tests of scripts"},
 	{"fmt FILE|DIR...", "format scripts"},
 	{"mod init|get|tidy|vendor|...", "libraries of scripts, with versions"},
+	{"sign KEY FILE...", "vouch for scripts and all that they load"},
+	{"verify FILE...", "who signed scripts"},
 	{"doc [NAME]", "the words of the language"},
 	{"record -e EVENTS -o FILE", "record events for later: --input FILE"},
 	{"usdt list FILE", "the probes that a program or library has"},

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,6 +33,10 @@ type HostOptions struct {
 	// is the position of the load. It returns a name for messages, unique to
 	// the module. Nil: there are none.
 	Resolve func(module, from string) (name string, src []byte, err error)
+	// Vet is asked about each file before it runs, the one that is loaded first before those that
+	// it loads; an error refuses it. name is an absolute path, or LIBRARY//FILE. What comes with the
+	// program, and texts that the user types, are not asked about. Nil: all may run.
+	Vet func(name string, src []byte) error
 	// Print receives the output of scripts' print, without a newline. Nil: stderr.
 	Print func(msg string)
 	// MaxSteps bounds one load of a file or call of main, MaxCallSteps one
@@ -76,8 +81,9 @@ type Session struct {
 // The modules of a Host, loaded or on their way.
 type modules struct {
 	byName  map[string]*Module
-	loading []string  // names of the modules being loaded, outermost first
-	serving []*Module // whose main runs for another's
+	sums    map[string][sha256.Size]byte // of the texts that ran
+	loading []string                     // names of the modules being loaded, outermost first
+	serving []*Module                    // whose main runs for another's
 }
 
 // The sourceFiles are those that were read, for excerpts and checks.
@@ -122,6 +128,7 @@ func NewHost(opts HostOptions) *Host {
 	opts.Predeclared.Freeze()
 	h := &Host{opts: opts, guards: guards()}
 	h.loaded.byName, h.texts.byName = map[string]*Module{}, map[string]*source{}
+	h.loaded.sums = map[string][sha256.Size]byte{}
 	h.names = withGuards(opts.Predeclared, h.guards)
 	h.watchdog = watchdog{memory: opts.MaxMemory, time: opts.MaxTime, hung: opts.Hung, grace: hungAfter}
 	return h

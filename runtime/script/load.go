@@ -1,6 +1,7 @@
 package script
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,9 @@ func errorf(format string, args ...any) error { return fmt.Errorf(format, args..
 func (h *Host) Load(name string) (*Module, error) {
 	if !strings.HasPrefix(name, stdlibPrefix) {
 		name = filepath.ToSlash(filepath.Clean(name))
+		if strings.HasPrefix(name, "<") {
+			name = "./" + name // not a text that was typed
+		}
 	}
 	return h.module(name, func() ([]byte, error) { return h.read(name) })
 }
@@ -106,6 +110,14 @@ func (h *Host) module(name string, read func() ([]byte, error)) (*Module, error)
 	src, err := read()
 	if err != nil {
 		return nil, err
+	}
+	if foreign(key) {
+		if h.opts.Vet != nil {
+			if err := h.opts.Vet(key, src); err != nil {
+				return nil, err
+			}
+		}
+		h.loaded.sums[key] = sha256.Sum256(src)
 	}
 	h.loaded.loading = append(h.loaded.loading, key)
 	defer func() { h.loaded.loading = h.loaded.loading[:len(h.loaded.loading)-1] }()

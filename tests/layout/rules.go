@@ -152,7 +152,10 @@ var layers = [][]string{
 		"cmd/ppscript/eventhelp", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
 	},
-	{"cmd/ppscript/permit", "cmd/ppscript/journal", "cmd/ppscript/newscript", "cmd/ppscript/exporter", "cmd/ppscript/token", "cmd/ppscript/loading"},
+	{
+		"cmd/ppscript/permit", "cmd/ppscript/journal", "cmd/ppscript/newscript", "cmd/ppscript/exporter",
+		"cmd/ppscript/token", "cmd/ppscript/loading", "cmd/ppscript/sign",
+	},
 	{"cmd/ppscript"},
 }
 

@@ -5,11 +5,13 @@ package journal
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,8 +28,9 @@ type Entry struct {
 	Version string   `json:"version"`
 	Command []string `json:"command"` // without passwords in addresses
 	Files   []File   `json:"files,omitempty"`
-	Target  Target   `json:"target"`
-	Opened  []string `json:"opened,omitempty"` // "write /tmp/x", "listen 127.0.0.1:8080"
+	Trust
+	Target Target   `json:"target"`
+	Opened []string `json:"opened,omitempty"` // "write /tmp/x", "listen 127.0.0.1:8080"
 
 	Began time.Time `json:"began"`
 	End
@@ -53,7 +56,13 @@ type End struct {
 // A File is a script of others, or of the user.
 type File struct {
 	Path   string `json:"path"`
-	SHA256 string `json:"sha256,omitempty"` // "" if it cannot be read
+	SHA256 string `json:"sha256"` // of what ran
+}
+
+// A Trust is why it was allowed to run, where not everybody's scripts are.
+type Trust struct {
+	SignedBy string `json:"signed_by,omitempty"` // the fingerprint of a key
+	Rule     string `json:"rule,omitempty"`      // of ppscript sealed: "/etc/ppscript/sealed:7"
 }
 
 // A Target is what was observed; without any member it is the whole machine.
@@ -80,7 +89,7 @@ func Open(socket string) *Journal {
 }
 
 // New begins an entry: who, what, and when.
-func New(version string, args, files []string) *Entry {
+func New(version string, args []string, files map[string][sha256.Size]byte) *Entry {
 	e := &Entry{V: 1, Type: "run", User: User{os.Getuid(), -1, os.Getenv("SUDO_USER")}, Version: version,
 		Began: time.Now()}
 	if text, err := os.ReadFile("/proc/self/loginuid"); err == nil {
@@ -92,13 +101,8 @@ func New(version string, args, files []string) *Entry {
 	for _, arg := range args {
 		e.Command = append(e.Command, Redacted(arg))
 	}
-	for _, path := range files {
-		f := File{Path: path}
-		if text, err := os.ReadFile(path); err == nil {
-			sum := sha256.Sum256(text)
-			f.SHA256 = hex.EncodeToString(sum[:])
-		}
-		e.Files = append(e.Files, f)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		e.Files = append(e.Files, File{Path: path, SHA256: fmt.Sprintf("%x", files[path])})
 	}
 	return e
 }

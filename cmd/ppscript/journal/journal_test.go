@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"net"
 	"os"
@@ -52,12 +53,10 @@ func message(t *testing.T, sent string) (e Entry) {
 
 func TestEntryIsOneLine(t *testing.T) {
 	socket, next := listen(t)
-	script := filepath.Join(t.TempDir(), "a.star")
-	if err := os.WriteFile(script, []byte("abc"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const script = "/tmp/a.star"
 	e := New("v1", []string{"trace", "--pyroscope", "http://me:secret@host:4040/",
-		"--otlp=http://me:secret@host", "two\nlines", "a=b://c"}, []string{script, "/none"})
+		"--otlp=http://me:secret@host", "two\nlines", "a=b://c"},
+		map[string][sha256.Size]byte{script: sha256.Sum256([]byte("abc"))})
 	e.Target = Target{PIDs: []int{1}}
 	if err := Open(socket).Tell(e); err != nil {
 		t.Fatal(err)
@@ -69,7 +68,7 @@ func TestEntryIsOneLine(t *testing.T) {
 		t.Errorf("got %q, want %q", got.Command, want)
 	}
 	const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" // of abc
-	files := []File{{script, sum}, {Path: "/none"}}
+	files := []File{{script, sum}}
 	if !reflect.DeepEqual(got.Files, files) || got.UID != os.Getuid() || got.V != 1 || got.Type != "run" {
 		t.Errorf("got %+v, want the files %v", got, files)
 	}

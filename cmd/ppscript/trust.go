@@ -1,0 +1,174 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
+
+	"github.com/spf13/cobra"
+)
+
+// This file has whose scripts may run, and the commands about signatures.
+
+// A vetting says which scripts may run; the zero value is all.
+type vetting struct {
+	signers *sign.Signers // one of them signed it
+	vetter  *sign.Vetter  // of the host that was made last
+}
+
+// harmless are the subcommands that run nothing but scripts' descriptions of runs, or no scripts.
+var harmless = []string{"check", "completion", "describe", "doc", "doctor", "explain", "fmt", "help",
+	"info", "list", "mod", "new", "sign", "test", "usdt", "verify", "version"}
+
+// vet reads whose scripts may run, before one is loaded.
+func (a *app) vet(args []string, prompt bool) (err error) {
+	if len(args) > 0 && slices.Contains(harmless, args[0]) {
+		return nil
+	}
+	if a.vetting.signers, err = sign.Policy(sign.OptionsIn(args), sign.SignersFile); err != nil {
+		return err
+	}
+	if a.vetting.signers != nil && (prompt || len(args) > 0 && args[0] == "repl") {
+		return unsigned("the prompt")
+	}
+	return nil
+}
+
+// unsigned is the error about programs that have no file to be signed.
+func unsigned(what string) error {
+	return usagef("verify", what, "nobody signed it, and only signed scripts may run").
+		WithHint("write it into a file, have that signed: ppscript sign KEY FILE.star, and run it")
+}
+
+// vetFor makes what a host asks about its files; nil: all may run.
+func (v *vetting) vetFor(h *script.HostOptions) {
+	if v.signers != nil {
+		v.vetter = &sign.Vetter{Signers: *v.signers}
+		h.Vet = v.vetter.Vet
+	}
+}
+
+func signCommand(a *app) *cobra.Command {
+	var newKey string
+	c := &cobra.Command{
+		Use: "sign KEY FILE... | sign --new-key NAME", Short: "Sign scripts: vouch for them and all that they load",
+		Long: `Writes FILE.sig, which names the script and each file that it loads with its SHA-256, signed with the
+ed25519 key in the file KEY. To see what it loads, the script's top level runs. With --require-signed, or where the
+machine's ` + sign.SignersFile + ` has a line require-signed, a script runs only if a key in that file signed
+it, and it and all that it loads are the same to the byte.
+
+--new-key NAME makes a key: the secret one in NAME, which only you can read, and the public one in NAME.pub. Its line goes
+into ` + sign.SignersFile + ` of those who trust you.`,
+		Example: "    ppscript sign --new-key ops\n    ppscript sign ops disk.star\n    ppscript verify --signers ops.pub disk.star",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if newKey == "" && len(args) < 2 || newKey != "" && len(args) > 0 {
+				return usagef("sign", "", "got %d arguments, want a key and a script", len(args)).
+					WithHint("write: ppscript sign KEY FILE..., or: ppscript sign --new-key NAME")
+			}
+			if newKey == "" {
+				return a.sign(args[0], args[1:])
+			}
+			k, err := sign.NewKey(newKey)
+			if err == nil {
+				_, err = fmt.Fprintf(a.Text(), "%s signs, %[1]s.pub is for others: %[2]s\n", newKey,
+					k.Fingerprint())
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&newKey, "new-key", "", "make a key: NAME and NAME.pub")
+	return c
+}
+
+func (a *app) sign(key string, files []string) error {
+	secret, err := sign.ReadSecret(key)
+	if err != nil {
+		return err
+	}
+	a.scriptTime = lookTime
+	for _, name := range files {
+		sums, main, err := a.sumsOf(name, nil)
+		if err != nil {
+			return err
+		}
+		text, err := secret.Sign(main, sums)
+		if err != nil {
+			return err
+		}
+		if err = os.WriteFile(name+sign.Suffix, text, 0o644); err != nil { // it is no secret
+			return diag.FileError("sign", name, err).
+				OrHint("see who may write there: ls -ld %s", filepath.Dir(name))
+		}
+		if _, err = fmt.Fprintf(a.Text(), "%s: %s and %d files that it loads, by %s %s\n", name+sign.Suffix,
+			name, len(sums)-1, secret.Name, secret.Fingerprint()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumsOf loads the script in a file, without running its main, and has the sums of all that it loaded.
+func (a *app) sumsOf(name string, v *sign.Vetter) (sums map[string]sign.Sum, main string, err error) {
+	if main, err = filepath.Abs(name); err != nil {
+		return nil, "", err
+	}
+	opts, err := a.hostOptions()
+	if err != nil {
+		return nil, "", err
+	}
+	if v != nil {
+		opts.Vet = v.Vet
+	}
+	host := script.NewHost(opts)
+	if _, err := host.Load(name); err != nil {
+		return nil, "", err
+	}
+	return host.Files(), main, nil
+}
+
+func verifyCommand(a *app) *cobra.Command {
+	var signers string
+	c := &cobra.Command{
+		Use: "verify [--signers FILE] FILE...", Short: "Say who signed scripts",
+		Long: `Says for each script whose signature it has, after comparing it and all that it loads with FILE.sig. Exits with 1 if one
+has none of a key in --signers, or was changed since.`,
+		Example: "    ppscript verify disk.star\n    ppscript verify --signers ops.pub disk.star",
+		Args:    words(1, -1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			a.scriptTime = lookTime
+			keys, err := sign.ReadSigners(cmp.Or(signers, sign.SignersFile))
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, name := range args {
+				v := &sign.Vetter{Signers: keys}
+				if _, _, err := a.sumsOf(name, v); err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				fmt.Fprintf(a.Text(), "%s: signed by %s %s, with %d files that it loads\n", name, v.By.Name,
+					v.By.Fingerprint(), v.Files()-1)
+			}
+			return errors.Join(errs...)
+		},
+	}
+	c.Flags().StringVar(&signers, "signers", "",
+		"public keys whose signatures count (default "+sign.SignersFile+")")
+	return c
+}
+
+// checkSigned reads --require-signed and --signers, which counted before: see vet.
+func checkSigned(r *reader, f *flag) {
+	if f.name == "require-signed" && !r.on(f) {
+		r.fail(usagef("option", "--require-signed", "it cannot be taken back").WithHint("leave it out"))
+	}
+}
