@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench flat microbench generate vm clean
+.PHONY: help build demo test check bench flat microbench generate docs vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,8 +53,12 @@ microbench: ## run the benchmarks of all packages once, each for a short time
 generate: ## make the generated files anew
 	$(GO) generate ./...
 
+docs: ## make a web site of docs/, in site/
+	$(GO) run ./docs/site -o site
+	@echo "open site/index.html"
+
 vm: ## run the tests in emulated guests; the first run fetches a Debian kernel
 	PPSCRIPT_GUEST=require $(GO) test -count 1 -v ./tests/vm
 
 clean: ## remove what build made
-	rm -rf ppscript bin
+	rm -rf ppscript bin site

@@ -1,8 +1,15 @@
-// Package docs has the pages of this directory as texts, for the tests that
-// compare them with the program.
+// Package docs has the pages of this directory as texts: ppscript help shows
+// them, and tests compare them with the program.
 package docs
 
-import _ "embed"
+import (
+	"embed"
+	"slices"
+	"strings"
+)
+
+//go:embed *.md
+var files embed.FS
 
 // Formats is docs/formats.md: the form of each kind of record.
 //
@@ -19,3 +26,31 @@ var KernelData string
 //go:generate go run ./gen
 //go:embed schema.json
 var Schema []byte
+
+// contents is the page that lists the others.
+const contents = "README"
+
+// Page is a page in Markdown, by its name without .md; "" is the list of pages.
+func Page(name string) (text string, ok bool) {
+	if name == "" {
+		name = contents
+	}
+	b, err := files.ReadFile(strings.ToLower(name) + ".md")
+	if name == contents {
+		b, err = files.ReadFile(contents + ".md")
+	}
+	return string(b), err == nil
+}
+
+// Names are the names of the pages, sorted, without the list of them.
+func Names() []string {
+	entries, _ := files.ReadDir(".") // embedded: it is there
+	var names []string
+	for _, e := range entries {
+		if name := strings.TrimSuffix(e.Name(), ".md"); name != contents {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

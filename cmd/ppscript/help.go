@@ -1,9 +1,12 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"ppscript/cmd/ppscript/eventhelp"
+	"ppscript/cmd/ppscript/topic"
+	"ppscript/docs"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
 	"ppscript/scripts"
@@ -14,17 +17,22 @@ import (
 
 func helpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "help [NAME | COMMAND | event EVENT]", Short: "Explain a profiler, a subcommand or an event",
-		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup",
-		Args:    words(0, 2),
+		Use:   "help [NAME | COMMAND | event EVENT | [topic] TOPIC | topics]",
+		Short: "Explain a profiler, a subcommand, an event or a topic",
+		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup\n" +
+			"    ppscript help topics\n    ppscript help cookbook",
+		Args: words(0, 2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string,
 			word string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) == 0:
-				return startingWith(append(append(shipped(), commandNames...), "event"), display(word)),
+				return startingWith(slices.Concat(shipped(), commandNames, docs.Names(),
+						[]string{"event", "topic", "topics"}), display(word)),
 					cobra.ShellCompDirectiveNoFileComp
 			case len(args) == 1 && args[0] == "event":
 				return completeEvents(word)
+			case len(args) == 1 && args[0] == "topic":
+				return startingWith(docs.Names(), word), cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -41,6 +49,12 @@ func helpOn(a *app, c *cobra.Command, args []string) error {
 	case args[0] == "event":
 		return usagef("help", "event", "no event named").
 			WithHint("write: ppscript help event sched:sched_switch")
+	case args[0] == "topics" && len(args) == 1:
+		return helpTopic(a, "")
+	case args[0] == "topic" && len(args) == 2:
+		return helpTopic(a, args[1])
+	case args[0] == "topic":
+		return usagef("help", "topic", "no topic named").WithHint("list them with: ppscript help topics")
 	case len(args) == 2:
 		return usagef("help", args[1], "one name at a time").WithHint("write: ppscript help %s", args[0])
 	}
@@ -50,6 +64,9 @@ func helpOn(a *app, c *cobra.Command, args []string) error {
 			return err
 		}
 		return sub.Help()
+	}
+	if _, ok := docs.Page(args[0]); ok && !slices.Contains(shipped(), display(args[0])) {
+		return helpTopic(a, args[0])
 	}
 	a.scriptTime = lookTime
 	host, reg, err := a.newHost()
@@ -64,6 +81,16 @@ func helpOn(a *app, c *cobra.Command, args []string) error {
 		return err
 	}
 	return scriptHelp(&a.Console, inv)
+}
+
+// helpTopic shows a page of docs/; "" is the list of them.
+func helpTopic(a *app, name string) error {
+	text, ok := topic.Text(&a.Console, name)
+	if !ok {
+		return usagef("help", "topic "+name, "there is no such page%s", diag.DidYouMean(name, docs.Names())).
+			WithHint("list them with: ppscript help topics")
+	}
+	return a.Page(text)
 }
 
 // helpEvents explains events, with the command lines of the script that is named, else of all,

@@ -138,6 +138,7 @@ var layers = [][]string{
 	{"docs"},
 	{"docs/schema"}, // the page about JSON as JSON Schema
 	{"docs/gen"},
+	{"docs/site"}, // the pages as a web site
 	{"scripts"},
 	{"stdlib"}, // profilers are sources too
 	{"builtins/sources"},
@@ -149,7 +150,7 @@ var layers = [][]string{
 	// The parts of the command line that know nothing of the others.
 	{"cmd/ppscript/console"},
 	{
-		"cmd/ppscript/eventhelp", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
+		"cmd/ppscript/eventhelp", "cmd/ppscript/topic", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
 	},
 	{
@@ -177,6 +178,7 @@ var owners = map[string][]string{
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},
+	"github.com/yuin/goldmark":            {"docs/site"},
 	"golang.org/x/arch":                   {"runtime/probe"},
 	"golang.org/x/net":                    {"runtime/sandbox"}, // filters of system calls as instructions
 	"github.com/elastic/go-seccomp-bpf":   {"runtime/sandbox"},
@@ -212,6 +214,6 @@ var large = []string{}
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.
 var mayExit = []string{
-	"cmd/ppscript", "builtins/gen", "docs/gen", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
+	"cmd/ppscript", "builtins/gen", "docs/gen", "docs/site", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
 	"runtime/workload",
 }

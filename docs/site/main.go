@@ -1,0 +1,190 @@
+// Site makes a static web site of the pages of docs/: no server, no network,
+// nothing from elsewhere.
+//
+//	make docs                       # into site/
+//	go run ./docs/site -o DIR
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"html/template"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ppscript/docs"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed search.js
+var searchJS string
+
+func main() {
+	dir := flag.String("o", "site", "the `folder` to write to")
+	flag.Parse()
+	if err := write(*dir); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1)
+	}
+}
+
+// A page is one file of the site.
+type page struct {
+	File, Title string
+	Body        template.HTML
+	Pages       []page // of the menu
+}
+
+// An entry is a part of a page that is found by its words.
+type entry struct {
+	Page   string `json:"page"` // the file, with the place in it
+	Title  string `json:"title"`
+	Within string `json:"within"` // the title of the page
+	Text   string `json:"text"`
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+
+// write makes the folder and its files.
+func write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var pages []page
+	var index []entry
+	for _, name := range order() {
+		p, found, err := render(name)
+		if err != nil {
+			return fmt.Errorf("page %s: %w", name, err)
+		}
+		pages, index = append(pages, p), append(index, found...)
+	}
+	layout, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	for _, p := range pages {
+		p.Pages = pages
+		var b bytes.Buffer
+		if err := layout.Execute(&b, p); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, p.File), b.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	words, err := json.Marshal(index)
+	if err != nil {
+		return err
+	}
+	script := fmt.Sprintf("const entries = %s;\n%s", words, searchJS)
+	return os.WriteFile(filepath.Join(dir, "search.js"), []byte(script), 0o644)
+}
+
+// order are the pages as the list of pages names them, which comes first, then
+// those that it does not name.
+func order() []string {
+	contents, _ := docs.Page("")
+	names := []string{""}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(contents, "](") {
+		if name, _, ok := strings.Cut(part, ".md)"); ok && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	for _, name := range docs.Names() {
+		if !seen[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// file is the name of a page's file.
+func file(name string) string {
+	if name == "" {
+		return "index.html"
+	}
+	return name + ".html"
+}
+
+// render makes the HTML of a page, and what is found in it.
+func render(name string) (page, []entry, error) {
+	source, ok := docs.Page(name)
+	if !ok {
+		return page{}, nil, fmt.Errorf("there is none")
+	}
+	src := []byte(source)
+	tree := markdown.Parser().Parse(text.NewReader(src))
+	p := page{File: file(name)}
+	var found []entry
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		heading, ok := n.(*ast.Heading)
+		if !ok {
+			if len(found) > 0 {
+				found[len(found)-1].Text += " " + words(n, src)
+			}
+			continue
+		}
+		title := words(n, src)
+		if p.Title == "" {
+			p.Title = title
+		}
+		id, _ := heading.AttributeString("id")
+		place, _ := id.([]byte)
+		found = append(found, entry{Page: fmt.Sprintf("%s#%s", p.File, place), Title: title, Within: p.Title})
+	}
+	relink(tree)
+	var b bytes.Buffer
+	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
+		return page{}, nil, err
+	}
+	p.Body = template.HTML(b.String()) // our own pages
+	return p, found, nil
+}
+
+// relink has links between pages lead to their HTML.
+func relink(tree ast.Node) {
+	ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if link, ok := n.(*ast.Link); ok && entering {
+			dest := strings.Replace(string(link.Destination), "README.md", "index.md", 1)
+			if !strings.Contains(dest, "://") {
+				link.Destination = []byte(strings.Replace(dest, ".md", ".html", 1))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// words is the text of a node and all below it.
+func words(node ast.Node, src []byte) string {
+	var b strings.Builder
+	ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			b.Write(n.Segment.Value(src))
+			b.WriteByte(' ')
+		case *ast.CodeBlock:
+			b.Write(n.Lines().Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.Join(strings.Fields(b.String()), " ")
+}
