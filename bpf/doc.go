@@ -12,9 +12,10 @@
 // Generate is made of types that see no more than they need. From below:
 //
 //	code     instructions, labels, the stack of one program
-//	arith    numbers in registers that fail where they do not fit
+//	arith    numbers in registers that fail where they do not fit, of which compute has the operators
 //	textcode texts on the stack, of which madetext makes others and which comparetext compares; chain has call
-//	         stacks, outbox sends records, tracker keeps the target's processes
+//	         stacks, outbox sends records, tracker keeps the target's processes,
+//	         calltext texts of a call from its begin to its end
 //	hook     the event that calls the program, its context, and the sample
 //	         members, fetched once, with the checks of the target
 //	env      which fields lie on the stack, and the room that texts need

@@ -83,10 +83,13 @@ func (v env) fieldRoom(n *expr.Field) int {
 }
 
 // isUserText reports that n is a text of the process, which this program can
-// read: not one of the start of a pair, whose moment has passed.
+// read: of the start of a pair it is one that was kept.
 func (v env) isUserText(n *expr.Native) bool {
 	if !n.Is(expr.ReadsProcess) {
 		return false
+	}
+	if _, ok := v.kept(n); ok {
+		return true
 	}
 	if p := expr.UserTextPart(n); p != expr.Self && p != expr.End || v.pair != nil && p != expr.End {
 		refuse("%s is of a moment that has passed", n)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ppscript/bpf/bucket"
+	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
@@ -104,6 +105,7 @@ type joinOp struct {
 	keyRoom int           // bytes
 	tasks   bool          // kept with the task, not in a hash
 	saved   []savedField
+	texts   calltext.Texts
 	size    int  // of what waits, in bytes
 	flags   bool // of the events' contexts, wait too
 	// late are the starts, by index in graph.sources, whose preemption count is read
@@ -436,6 +438,9 @@ func (s *graph) nodes(i int) []expr.Node {
 				if sf.event == f.input {
 					add(sf.field)
 				}
+			}
+			if len(f.join.texts) > 0 {
+				add(f.join.texts.Reads(f.input, s.sources[i].Schema)...)
 			}
 		}
 		if f.fold == nil {

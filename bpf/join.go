@@ -71,11 +71,15 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	} else {
 		j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
 	}
+	alone := host.TaskStorage && !slices.ContainsFunc(keys, func(k keyed) bool {
+		return k.env != (env{}) || len(k.keys) != 1 || !owner.Thread(k.keys[0])
+	})
 	for i := range j.lefts {
 		s.prepareLeft(j, &j.lefts[i])
 	}
 	for _, p := range j.pairs {
 		s.saves(j, &p)
+		s.keepsTexts(j, &p, alone)
 		for k := range p.feeds {
 			if f := &p.feeds[k]; f.emit != nil {
 				s.sends(j, &p, f.emit)
@@ -196,6 +200,7 @@ func (o *joiner) feed(f *feed) {
 			c.Emit(asm.And.Imm(asm.R0, mayStart))
 			c.IfImm(asm.JEq, asm.R0, 0, done)
 		}
+		o.keepTexts()
 		if len(j.lefts) > 0 {
 			o.waitSent(key, now, done)
 		} else {
@@ -262,6 +267,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		other := c.Label()
 		c.Load(asm.R0, who)
 		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
+		o.readAgain(p)
 		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now})
 		c.GoTo(starting)
 		c.Place(other)

@@ -142,12 +142,7 @@ func anyFeed(feeds []feed, found func(f *feed) bool) bool {
 func (s *graph) readOf(feeds []feed) (list []*expr.Field) {
 	for k := range feeds {
 		f := &feeds[k]
-		nodes := append([]expr.Node(nil), f.preds...)
-		nodes = append(append(nodes, f.keys...), f.key, f.step, f.role)
-		for _, a := range f.args {
-			nodes = append(nodes, a.fn, a.where)
-		}
-		for _, n := range nodes {
+		for _, n := range f.nodes() {
 			list = append(list, expr.UsesOf(n).Fields...)
 		}
 		if f.join == nil {
@@ -167,6 +162,16 @@ func (s *graph) readOf(feeds []feed) (list []*expr.Field) {
 		}
 	}
 	return list
+}
+
+// nodes are those that a feed evaluates itself; some may be nil.
+func (f *feed) nodes() []expr.Node {
+	nodes := append([]expr.Node(nil), f.preds...)
+	nodes = append(append(nodes, f.keys...), f.key, f.step, f.role)
+	for _, a := range f.args {
+		nodes = append(nodes, a.fn, a.where)
+	}
+	return nodes
 }
 
 // inside are the fields of one event of a pair, as that event sees them.

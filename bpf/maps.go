@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"ppscript/bpf/callstack"
+	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/room"
 )
@@ -49,6 +50,9 @@ func (im *Image) common() {
 	}
 	room.Units(h, im.Units, im.define)
 	for _, j := range s.joins {
+		if len(j.texts) > 0 {
+			im.define(load.CallTextMap.Of(j.index), calltext.Map(calltext.Size(j.texts.Most())))
+		}
 		if s.wakes(j) {
 			im.define(load.RunningMap.Of(j.index), &ebpf.MapSpec{
 				Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs,

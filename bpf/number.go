@@ -1,11 +1,9 @@
 package bpf
 
 import (
-	"math"
-
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/arith"
+	"ppscript/bpf/compute"
 	"ppscript/bpf/lookup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -34,9 +32,9 @@ func (e *eval) num(n expr.Node) {
 	case *expr.Quantity:
 		e.num(n.X)
 	case *expr.Unary:
-		e.unary(n)
+		e.computer().Unary(n)
 	case *expr.Binary:
-		e.binary(n)
+		e.computer().Binary(n)
 	case *expr.Ext:
 		e.num(n.X)
 		e.code.Extend(asm.R0, n.Bits, !n.Unsigned)
@@ -171,7 +169,7 @@ func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
 		e.branch(n.Y, want, l)
 		c.Place(end)
 	case op >= expr.OpEq && op <= expr.OpLeUS:
-		e.compare(n, want, l)
+		e.computer().Compare(n, want, l)
 	case op >= expr.OpStrEq && op <= expr.OpGlob:
 		e.comparer().Compare(n, want, l)
 	default:
@@ -179,80 +177,10 @@ func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
 	}
 }
 
-// comparisons, and their negations.
-var comparisons = map[expr.Op][2]asm.JumpOp{
-	expr.OpEq: {asm.JEq, asm.JNE}, expr.OpNe: {asm.JNE, asm.JEq},
-	expr.OpLtS: {asm.JSLT, asm.JSGE}, expr.OpLeS: {asm.JSLE, asm.JSGT},
-	expr.OpLtU: {asm.JLT, asm.JGE}, expr.OpLeU: {asm.JLE, asm.JGT},
-}
-
-// mixed are the comparisons of a signed with an unsigned number: the result
-// if the signed one, left or right, is negative, and the comparison else.
-var mixed = map[expr.Op]struct {
-	right    bool
-	negative bool
-	op       expr.Op
-}{
-	expr.OpEqSU: {false, false, expr.OpEq}, expr.OpNeSU: {false, true, expr.OpNe},
-	expr.OpLtSU: {false, true, expr.OpLtU}, expr.OpLeSU: {false, true, expr.OpLeU},
-	expr.OpLtUS: {true, false, expr.OpLtU}, expr.OpLeUS: {true, false, expr.OpLeU},
-}
-
-func (e *eval) compare(n *expr.Binary, want bool, l label) {
-	c := e.code
-	op := n.Op
-	end := c.Label()
-	if m, ok := mixed[op]; ok {
-		e.both(n.X, n.Y)
-		signed := asm.R0
-		if m.right {
-			signed = asm.R1
-		}
-		if m.negative == want {
-			c.IfImm(asm.JSLT, signed, 0, l)
-		} else {
-			c.IfImm(asm.JSLT, signed, 0, end)
-		}
-		c.IfReg(jumpOf(m.op, want), asm.R0, asm.R1, l)
-		c.Place(end)
-		return
-	}
-	if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
-		e.num(n.X)
-		c.IfImm(jumpOf(op, want), asm.R0, int32(k.Int), l)
-		return
-	}
-	e.both(n.X, n.Y)
-	c.IfReg(jumpOf(op, want), asm.R0, asm.R1, l)
-}
-
-func jumpOf(op expr.Op, want bool) asm.JumpOp {
-	if want {
-		return comparisons[op][0]
-	}
-	return comparisons[op][1]
-}
-
-// both evaluates x into R0 and y into R1.
-func (e *eval) both(x, y expr.Node) {
-	c := e.code
-	if e.leaf(y) {
-		e.num(x)
-		if k, ok := y.(*expr.Const); ok {
-			c.Constant(asm.R1, k.Int)
-		} else {
-			e.field(asm.R1, y.(*expr.Field))
-		}
-		return
-	}
-	mark := c.Stack
-	e.num(x)
-	t := c.Alloc(8)
-	c.Store(t, asm.R0)
-	e.num(y)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
-	c.Load(asm.R0, t)
-	c.Stack = mark
+// computer computes with numbers, and compares them.
+func (e *eval) computer() *compute.Computer {
+	return &compute.Computer{Code: e.code, Num: e.num, Leaf: e.leaf, Field: e.field, Truth: e.truth,
+		Len: e.comparer().Len, Fail: e.fail}
 }
 
 // leaf reports that n is loaded by instructions that leave the other
@@ -265,95 +193,6 @@ func (e *eval) leaf(n expr.Node) bool {
 		return n.Type().Numeric() && n.F.Read == nil && (n.F.Of == nil || e.hook.Raw == nil)
 	}
 	return false
-}
-
-func (e *eval) unary(n *expr.Unary) {
-	c := e.code
-	switch n.Op {
-	case expr.OpToInt:
-		e.truth(n.X)
-		return
-	case expr.OpStrLen:
-		e.comparer().Len(n.X)
-		return
-	case expr.OpTrunc:
-		refuse("floating point has no code for the kernel")
-	}
-	e.num(n.X)
-	unsigned := n.X.Type().Unsigned
-	switch n.Op {
-	case expr.OpNeg:
-		c.Emit(asm.Neg.Imm(asm.R0, 0))
-	case expr.OpNot:
-		c.Emit(asm.Xor.Imm(asm.R0, -1))
-	case expr.OpNegC:
-		c.Constant(asm.R1, math.MinInt64)
-		op := asm.JEq
-		if unsigned {
-			op = asm.JGT
-		}
-		c.IfReg(op, asm.R0, asm.R1, e.fail)
-		c.Emit(asm.Neg.Imm(asm.R0, 0))
-	case expr.OpNotC:
-		if unsigned {
-			c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
-		}
-		c.Emit(asm.Xor.Imm(asm.R0, -1))
-	case expr.OpSigned, expr.OpUnsigned:
-		c.IfImm(asm.JSLT, asm.R0, 0, e.fail)
-	default:
-		refuse("operator %s has no code for the kernel", n.Op)
-	}
-}
-
-var plainOps = map[expr.Op]asm.ALUOp{
-	expr.OpAdd: asm.Add, expr.OpSub: asm.Sub, expr.OpMul: asm.Mul,
-	expr.OpAnd: asm.And, expr.OpOr: asm.Or, expr.OpXor: asm.Xor,
-	expr.OpShl: asm.LSh, expr.OpShrS: asm.ArSh, expr.OpShrU: asm.RSh,
-}
-
-func (e *eval) binary(n *expr.Binary) {
-	c := e.code
-	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
-		e.both(n.X, n.Y)
-		if !(arith.Ints{Code: c, Fail: e.fail}).Checked(n) {
-			refuse("operator %s has no code for the kernel", n.Op)
-		}
-		return
-	}
-	shift := n.Op == expr.OpShl || n.Op == expr.OpShrS || n.Op == expr.OpShrU
-	if op, ok := plainOps[n.Op]; ok {
-		if k, ok := n.Y.(*expr.Const); ok && k.Int == int64(int32(k.Int)) {
-			e.num(n.X)
-			v := int32(k.Int)
-			if shift {
-				v &= 63
-			}
-			c.Emit(op.Imm(asm.R0, v))
-			return
-		}
-		e.both(n.X, n.Y)
-		if shift {
-			c.Emit(asm.And.Imm(asm.R1, 63))
-		}
-		c.Emit(op.Reg(asm.R0, asm.R1))
-		return
-	}
-	switch n.Op {
-	case expr.OpDivU, expr.OpModU:
-		e.both(n.X, n.Y)
-		c.IfImm(asm.JEq, asm.R1, 0, e.fail)
-		op := asm.Div
-		if n.Op == expr.OpModU {
-			op = asm.Mod
-		}
-		c.Emit(op.Reg(asm.R0, asm.R1))
-	case expr.OpDivS, expr.OpModS:
-		e.both(n.X, n.Y)
-		arith.Ints{Code: c, Fail: e.fail}.DivideSigned(n.Op == expr.OpModS)
-	default:
-		refuse("operator %s has no code for the kernel", n.Op)
-	}
 }
 
 // native is the natives that are simple enough.
@@ -370,7 +209,7 @@ func (e *eval) native(n *expr.Native) {
 		return
 	}
 	if low, ok := n.Extreme(); ok {
-		e.extreme(n.Args, low)
+		e.computer().Extreme(n.Args, low)
 		return
 	}
 	if n.Is(expr.AsksThreads) {
@@ -379,27 +218,4 @@ func (e *eval) native(n *expr.Native) {
 		return
 	}
 	refuse("%s() has no code for the kernel", n.Name)
-}
-
-// extreme is the least, or the greatest, of numbers.
-func (e *eval) extreme(args []expr.Node, low bool) {
-	c := e.code
-	mark := c.Stack
-	best := c.Alloc(8)
-	op := asm.JSLE
-	if low {
-		op = asm.JSGE
-	}
-	for i, a := range args {
-		e.num(a)
-		keep := c.Label()
-		if i > 0 {
-			c.Load(asm.R1, best)
-			c.IfReg(op, asm.R0, asm.R1, keep)
-		}
-		c.Store(best, asm.R0)
-		c.Place(keep)
-	}
-	c.Load(asm.R0, best)
-	c.Stack = mark
 }

@@ -4,7 +4,9 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/calltext"
 	"ppscript/bpf/latetext"
+	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
 
@@ -20,6 +22,11 @@ const userRoom = latetext.Room
 // userText puts a text of the process at off. That of the begin of a system call may
 // not be there: who must know it at once would take the word for it.
 func (e *eval) userText(off int16, size int, n *expr.Native) {
+	if i, ok := e.env.kept(n); ok {
+		k := calltext.Keeper{Code: e.code, Map: load.CallTextMap.Of(e.env.pair.join.index)}
+		k.Copy(i, off, size, e.fail)
+		return
+	}
 	if s := e.hook.Event; s != nil && latetext.Begins(s.Schema) {
 		refuse("%s may come into memory during the call, and is read at its end then", n)
 	}

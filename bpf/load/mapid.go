@@ -52,6 +52,7 @@ const (
 	LateCountMap                  // u64: how many of these there are, or more
 	PlaceMap                      // by CPU: nothing; it is known where the value of each CPU lies
 	LateTextsMap                  // the buffer of texts that were read when the call ended
+	CallTextMap                   // by join: texts of the start, with its thread
 	KeptMap                       // the newest events of all CPUs
 	KeptCountMap                  // u64 by CPU: how many of these were begun
 )
@@ -96,6 +97,7 @@ var mapNames = [...]string{
 	LateCountMap:   "latecount",
 	PlaceMap:       "place",
 	LateTextsMap:   "latetexts",
+	CallTextMap:    "calltext",
 	KeptMap:        "kept",
 	KeptCountMap:   "keptcount",
 }

@@ -88,7 +88,8 @@ var layers = [][]string{
 	{"bpf/bucket", "bpf/callstack", "bpf/textcode", "bpf/tracker"},
 	{"bpf/hook"}, // what calls a program, and what it finds there
 	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/comparetext",
-		"bpf/room"},
+		"bpf/compute", "bpf/room"},
+	{"bpf/calltext"}, // texts that wait for the end of a call
 	{"bpf"},
 	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.

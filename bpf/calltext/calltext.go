@@ -1,0 +1,174 @@
+// Package calltext generates what keeps texts of a process with its thread, from the begin
+// of a system call to its end. Package bpf calls it, and evaluates where the texts are.
+//
+// A text is read when the call begins. If its page is not in memory then, its address is
+// kept, and it is read again at the end of the call: the kernel has fetched the page by then.
+// A call that has executed another program ends without the memory that had the text. What
+// package latetext says of texts that are sent is true of these as well.
+package calltext
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/latetext"
+	"ppscript/bpf/load"
+	"ppscript/bpf/room"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/kernel"
+)
+
+// What is kept: a word whose bits are below, then of each text its address, if it is to be
+// read again, and the text.
+const (
+	// waits says that somebody waits for the end of the call, executes that the call
+	// executes another program, unless it fails.
+	waits    = 1
+	executes = 2
+
+	head   = 8
+	stride = 8 + latetext.Room
+)
+
+// Size is how much memory so many texts take.
+func Size(texts int) int { return head + stride*texts }
+
+// Map keeps size bytes with each task.
+func Map(size int) *ebpf.MapSpec { return room.Tasks(size) }
+
+// Ends reports that the event is the end of a system call.
+func Ends(s *event.Schema) bool {
+	return s.FullName() == "raw_syscalls:sys_exit" ||
+		s.System == "syscalls" && strings.HasPrefix(s.Name, "sys_exit_")
+}
+
+// Of lists the texts of processes that are read in nodes.
+func Of(nodes ...expr.Node) (texts []*expr.Native) {
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		expr.Walk(n, func(n expr.Node) bool {
+			if t, ok := n.(*expr.Native); ok && t.Is(expr.ReadsProcess) {
+				texts = append(texts, t)
+			}
+			return true
+		})
+	}
+	return texts
+}
+
+// A Keeper keeps texts with the running thread.
+type Keeper struct {
+	*assembler.Code
+	Map load.MapID
+}
+
+// A Begin is what is known of a call that begins.
+type Begin struct {
+	Addrs []int16 // where the addresses of its texts are on the stack
+	// Executes says that it executes another program; if the call may be any, ID is where its
+	// number is.
+	Executes bool
+	ID       int16
+	// Waits says that somebody waits for its end.
+	Waits bool
+}
+
+// Keep keeps the texts of a call. R8 is the memory of the thread then; for one that has none
+// it jumps to full.
+func (k Keeper) Keep(b Begin, full assembler.Label) {
+	c := k.Code
+	c.TaskValue(k.Map, true)
+	c.IfImm(asm.JEq, asm.R0, 0, full)
+	bits := int32(event.Bit(b.Waits)*waits | event.Bit(b.Executes)*executes)
+	c.Emit(asm.Mov.Reg(asm.R8, asm.R0), assembler.StoreImm(asm.R8, 0, bits))
+	if b.ID != 0 {
+		other, known := c.Label(), c.Label()
+		c.Load(asm.R0, b.ID)
+		for _, name := range []string{"execve", "execveat"} {
+			if n, ok := kernel.SyscallNumber(runtime.GOARCH, name); ok {
+				c.IfImm(asm.JEq, asm.R0, int32(n), known)
+			}
+		}
+		c.GoTo(other)
+		c.Place(known)
+		c.Emit(assembler.StoreImm(asm.R8, 0, bits|executes))
+		c.Place(other)
+	}
+	for i, at := range b.Addrs {
+		c.Load(asm.R3, at)
+		k.read(i, true)
+	}
+}
+
+// read reads text i, at the address in R3. noted keeps the address of one that is not there.
+func (k Keeper) read(i int, noted bool) {
+	c := k.Code
+	addr := int16(head + stride*i)
+	text, none := addr+8, c.Label()
+	c.Emit(assembler.StoreImm(asm.R8, addr, 0), assembler.StoreImm(asm.R8, text, 0))
+	c.IfImm(asm.JEq, asm.R3, 0, none)
+	mark := c.Stack
+	from := c.Alloc(8)
+	c.Store(from, asm.R3)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, int32(text)))
+	c.ReadUser(asm.R8, text)
+	if noted {
+		c.Emit(asm.LoadMem(asm.R1, asm.R8, text, asm.DWord))
+		Missing(c, asm.R0, asm.R1, none)
+		c.Load(asm.R0, from)
+		c.Emit(asm.StoreMem(asm.R8, addr, asm.R0, asm.DWord))
+	}
+	c.Stack = mark
+	c.Place(none)
+}
+
+// Missing goes on if a text that was read is missing, and jumps to there if not: size has how
+// many bytes were read, and word the first of them. R2 is lost.
+func Missing(c *assembler.Code, size, word asm.Register, there assembler.Label) {
+	c.IfImm(asm.JNE, size, int32(len(event.UserTextFault)+1), there)
+	c.Constant(asm.R2, int64(latetext.Word(event.UserTextFault)))
+	c.IfReg(asm.JNE, word, asm.R2, there)
+}
+
+// Again reads the texts again that were missing when the call began, and leaves the memory of
+// the thread in R8; it jumps to none if there is none. ret is where the result of the call is.
+func (k Keeper) Again(texts int, ret int16, none assembler.Label) {
+	c := k.Code
+	reads, end := c.Label(), c.Label()
+	c.TaskValue(k.Map, false)
+	c.IfImm(asm.JEq, asm.R0, 0, none)
+	c.Emit(asm.Mov.Reg(asm.R8, asm.R0))
+	c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.And.Imm(asm.R1, executes))
+	c.IfImm(asm.JEq, asm.R1, 0, reads)
+	c.Load(asm.R1, ret)
+	c.IfImm(asm.JEq, asm.R1, 0, end) // the memory is another one
+	c.Place(reads)
+	for i := range texts {
+		there := c.Label()
+		c.Emit(asm.LoadMem(asm.R3, asm.R8, int16(head+stride*i), asm.DWord))
+		c.IfImm(asm.JEq, asm.R3, 0, there)
+		k.read(i, false)
+		c.Place(there)
+	}
+	c.Place(end)
+}
+
+// Copy copies text i to a place of the stack, which has room for it; R0 is how many bytes
+// it has then.
+func (k Keeper) Copy(i int, to int16, size int, fail assembler.Label) {
+	c := k.Code
+	c.Zero(to, size)
+	c.TaskValue(k.Map, false)
+	c.IfImm(asm.JEq, asm.R0, 0, fail)
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(head+stride*i+8)),
+		asm.Mov.Imm(asm.R2, latetext.Room))
+	c.Addr(asm.R1, to)
+	c.Call(asm.FnProbeReadKernelStr)
+}

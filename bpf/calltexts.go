@@ -1,0 +1,89 @@
+package bpf
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/calltext"
+	"ppscript/bpf/load"
+	"ppscript/runtime/expr"
+)
+
+// This file keeps texts of the process from the start of a pair to its end. They are large, so
+// they do not wait with the fields of the start: package calltext keeps them with the thread.
+
+// keepsTexts notes the texts of the start that somebody reads of a pair. alone says that one
+// thread has both events, and memory of its own.
+func (s *graph) keepsTexts(j *joinOp, p *pair, alone bool) {
+	for k := range p.feeds {
+		for _, n := range calltext.Of(p.feeds[k].nodes()...) {
+			if expr.UserTextPart(n) != expr.Start {
+				continue
+			}
+			if !alone || j.spec.Nested || s.sourceOf(p.start) == nil {
+				refuse("%s is of a moment that has passed, and waits with no thread", n)
+			}
+			own := expr.Rebind(n, expr.Start, expr.Self).(*expr.Native)
+			j.texts = j.texts.Add(p.start, s.sourceOf(p.start).Schema, own)
+		}
+	}
+}
+
+// kept finds the text of a pair's start.
+func (v env) kept(n *expr.Native) (index int, ok bool) {
+	if v.pair == nil || expr.UserTextPart(n) != expr.Start {
+		return 0, false
+	}
+	return v.pair.join.texts.Of(v.pair.start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native))
+}
+
+// keeper keeps the texts of a join.
+func (o *joiner) keeper() calltext.Keeper {
+	return calltext.Keeper{Code: o.code, Map: load.CallTextMap.Of(o.join.index)}
+}
+
+// keepTexts keeps the texts of the event at hand, which is a start. One that finds no memory
+// has no texts at its end.
+func (o *joiner) keepTexts() {
+	c, t := o.code, o.join.texts
+	if t.Count(o.input) == 0 {
+		return
+	}
+	mark := c.Stack
+	full := c.Label()
+	schema := o.eval.hook.Event.Schema
+	b := calltext.Begin{Executes: calltext.Executes(schema)}
+	place := func(n expr.Node) int16 {
+		at := c.Alloc(8)
+		o.eval.value(n)
+		c.Store(at, asm.R0)
+		return at
+	}
+	if f := calltext.AnyCall(schema); f != nil {
+		b.ID = place(f)
+	}
+	for _, text := range t {
+		if text.Event == o.input {
+			b.Addrs = append(b.Addrs, place(text.Read.Args[0]))
+		}
+	}
+	o.keeper().Keep(b, full)
+	c.Place(full)
+	c.Stack = mark
+}
+
+// readAgain reads the texts of a pair's start again that were missing, if the pair ends as
+// its call does.
+func (o *joiner) readAgain(p *pair) {
+	c, n := o.code, o.join.texts.Count(p.start)
+	ret := calltext.ResultOf(o.eval.hook.Event.Schema)
+	if ret == nil || !o.join.texts.Begins(p.start) {
+		return
+	}
+	mark := c.Stack
+	none, at := c.Label(), c.Alloc(8)
+	o.eval.field(asm.R0, ret)
+	c.Store(at, asm.R0)
+	o.keeper().Again(n, at, none)
+	c.Place(none)
+	c.Stack = mark
+}
