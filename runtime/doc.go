@@ -57,6 +57,7 @@
 //	silence    times in which a key has no events, whatever order these come in
 //	overlap    spans of time split by others: a system call by when its thread was off
 //	slowspan   which spans are slow, and their events, for why
+//	whyfacts   what events do not tell of them: processes, cgroups, files, places
 //	sql        events as rows of tables, and questions to them
 //	story      where the time of slow spans went, in words
 //	timeline   what happened when: slices, instants, switches, wake-ups, counters

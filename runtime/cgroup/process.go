@@ -2,10 +2,13 @@ package cgroup
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"ppscript/runtime/kernel"
 )
 
 // This file asks processes for their cgroups. It is for machines with cgroups of version
@@ -67,6 +70,25 @@ func (p *processes) of(f *Facts, id uint64, pid int32, now int64) *Facts {
 	}
 	p.facts[key] = have
 	return have.Facts
+}
+
+// OfThread is what a thread that runs here tells of its cgroups: the path of that which shares CPUs
+// out, and what the paths of all of them tell; false if it has ended.
+func OfThread(roots kernel.Roots, tid int32) (cpu string, f Facts, ok bool) {
+	text, err := os.ReadFile(roots.ProcPath(strconv.Itoa(int(tid)), "cgroup"))
+	if err != nil {
+		return "", Facts{}, false
+	}
+	for line := range strings.Lines(string(text)) {
+		list := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(list) != 3 {
+			continue
+		}
+		if slices.Contains(strings.Split(list[1], ","), "cpu") || cpu == "" && list[0] == "0" {
+			cpu = strings.TrimSuffix(list[2], " (deleted)")
+		}
+	}
+	return cpu, merge(&Facts{}, string(text)), true
 }
 
 // merge adds to facts what /proc/PID/cgroup tells beyond them: containers and pods of

@@ -8,6 +8,33 @@ import (
 	"ppscript/runtime/kernel"
 )
 
+func TestOfThread(t *testing.T) {
+	proc := t.TempDir()
+	f := func(text, cpu, container, unit string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Join(proc, "7"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(proc, "7", "cgroup"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, facts, ok := OfThread(kernel.Roots{Proc: proc}, 7)
+		if !ok || got != cpu || facts.Container != container || facts.Unit != unit {
+			t.Errorf("%q: got %q, %+v", text, got, facts)
+		}
+	}
+	f("0::/system.slice/cron.service\n", "/system.slice/cron.service", "", "cron.service")
+	f("9:name=systemd:/system.slice/cron.service\n4:memory:/x\n2:cpu,cpuacct:/a/b\n0::/\n",
+		"/a/b", "", "cron.service")
+	f("2:cpu:/\n1:name=systemd:/\n", "/", "", "")
+	const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	const docker = "/system.slice/docker-" + id + ".scope"
+	f("0::"+docker+"\n", docker, id, filepath.Base(docker))
+	if _, _, ok := OfThread(kernel.Roots{Proc: proc}, 8); ok {
+		t.Error("a thread that has ended: got a cgroup")
+	}
+}
+
 func TestHasQuota(t *testing.T) {
 	sys := t.TempDir()
 	write := func(file, text string) {

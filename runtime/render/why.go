@@ -209,6 +209,9 @@ func (r *jsonRenderer) whyPath(path []result.WhyLink, numbers map[stack.ID]int) 
 		if l.Foreign {
 			r.buf = append(r.buf, `,"foreign":true`...)
 		}
+		if l.Cgroup != "" {
+			r.buf = appendJSONString(append(r.buf, `,"cgroup":`...), l.Cgroup)
+		}
 		for _, s := range [...]struct {
 			member string
 			id     stack.ID

@@ -92,8 +92,10 @@ type WhyLink struct {
 	// Whom are the threads in the way: who holds the lock, who had the CPU, who wakes;
 	// Comm is "" if that is not known.
 	Whom WhyTask
-	// Foreign says that Whom is of another process.
+	// Foreign says that Whom is of another process. Cgroup is that of Whom, for people, where it
+	// is another than the thread's own: "container web", "unit cron.service", "cgroup /a".
 	Foreign bool
+	Cgroup  string
 	// Stack is where the thread left the CPU, WakerStack where the waker was.
 	Stack, WakerStack stack.ID
 }

@@ -26,7 +26,10 @@ type cgroups struct {
 // open learns the cgroups that there are, if the plan asks whose events are.
 func (c *cgroups) open(w *env, p *plan.Plan) (err error) {
 	switch {
-	case !p.Cgroups || c.table != nil:
+	case c.table != nil:
+	case w.rec.file != nil && len(plan.Of[*plan.WhyOp](p)) > 0:
+		c.table = cgroup.Empty() // who was in the way
+	case !p.Cgroups:
 	case w.rec.file != nil:
 		c.table = cgroup.Empty()
 	default:

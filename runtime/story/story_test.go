@@ -41,6 +41,10 @@ func TestPhrases(t *testing.T) {
 		"waiting for a CPU behind worker/12")
 	f(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true},
 		"runnable behind cc1/99 of another process", "waiting for a CPU behind cc1/99 of another process")
+	f(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true, Cgroup: "unit a.service"},
+		"runnable behind cc1/99 of unit a.service", "waiting for a CPU behind cc1/99 of unit a.service")
+	same(result.WhyLink{Kind: result.WhyThread, What: "read", Whom: other, Cgroup: "container web"},
+		"waiting for cc1/99 of container web (read)")
 	f(result.WhyLink{Kind: result.WhyBehind}, "runnable behind others", "waiting for a CPU behind others")
 	same(result.WhyLink{Kind: result.WhyQuota, What: "/a"}, "held by the CPU quota of /a")
 	f(result.WhyLink{Kind: result.WhyIdle}, "idle CPU slow to wake", "waiting for an idle CPU to wake")

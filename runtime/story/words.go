@@ -14,6 +14,7 @@ import (
 //	system call openat
 //	futex 0x7f12, held by worker-3/4713
 //	runnable behind cc1/99 of another process
+//	runnable behind cc1/99 of unit cron.service
 func Phrase(l *result.WhyLink) string {
 	switch l.Kind {
 	case result.WhyUnknown:
@@ -36,10 +37,8 @@ func Phrase(l *result.WhyLink) string {
 		switch {
 		case who == "":
 			return colon("runnable behind others", l.What)
-		case l.Foreign:
-			return "runnable behind " + who + " of another process"
 		}
-		return "runnable behind " + who
+		return "runnable behind " + who + whose(l)
 	case result.WhyQuota:
 		if l.What != "" {
 			return "held by the CPU quota of " + l.What
@@ -66,8 +65,8 @@ func Phrase(l *result.WhyLink) string {
 		who := Thread(&l.Whom)
 		if who == "" {
 			who = "another thread"
-		} else if l.Foreign {
-			who += " of another process"
+		} else {
+			who += whose(l)
 		}
 		if l.What != "" {
 			return "waiting for " + who + " (" + l.What + ")"
@@ -100,10 +99,18 @@ func by(phrase, how string, l *result.WhyLink) string {
 	if who == "" {
 		return phrase
 	}
-	if l.Foreign {
-		who += " of another process"
+	return phrase + how + who + whose(l)
+}
+
+// whose says whose the thread in the way is, if it is not of the own process.
+func whose(l *result.WhyLink) string {
+	switch {
+	case l.Cgroup != "":
+		return " of " + l.Cgroup
+	case l.Foreign:
+		return " of another process"
 	}
-	return phrase + how + who
+	return ""
 }
 
 // Thread names a thread: "worker-3/4713", without a number where several are meant.

@@ -82,6 +82,7 @@ type shape struct {
 	texts  [2]*event.Field
 	name   uint32 // fixed by the event itself
 	stack  bool
+	cgroup bool // its samples say in which cgroup they are
 }
 
 // A form is what shapes are made of: the kind, and the names of the fields.
@@ -133,6 +134,9 @@ func (x *Explainer) shapeOf(s *event.Stream) *shape {
 	sh.kind = f.kind
 	sh.pid = own(schema, "common_pid")
 	sh.flags = own(schema, "common_flags")
+	if l, ok := s.Members.(interface{ TellsCgroup() bool }); ok && x.cfg.CgroupByID != nil {
+		sh.cgroup = l.TellsCgroup() && (f.kind == kSwitch || f.kind == kEnter || f.kind == kExit)
+	}
 	sh.stack = f.stack && x.cfg.Stacks && s.Members != nil
 	for i, n := range f.fields {
 		if sh.fields[i] = own(schema, n); sh.fields[i] == nil {
@@ -268,6 +272,9 @@ func (x *Explainer) decode(sh *shape, e *event.Event) (record, bool) {
 		r.stack = stack.ID(n)
 	}
 	x.finish(&r, sh, e)
+	if sh.cgroup {
+		x.inCgroup(r.tid, e)
+	}
 	return r, true
 }
 

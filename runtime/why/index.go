@@ -45,10 +45,9 @@ type thread struct {
 	born     bool
 	// Since the era began a fault, or a lock, was told of.
 	faults, locks bool
-	heard         bool   // an event of its own was seen
-	asked         bool   // Config.Task was
-	cgroup        uint32 // its name's number and 1; 0 was not asked for yet
-	free          bool   // its cgroup has no quota
+	heard         bool // an event of its own was seen
+	asked         bool // Config.Task was
+	member
 }
 
 // doing is what a thread does, by the records that began it; -1 is none. A syscall that is

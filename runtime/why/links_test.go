@@ -114,7 +114,7 @@ func TestFactsAreAskedOnce(t *testing.T) {
 	tasks, cgroups := map[int32]int{}, map[int32]int{}
 	x := why.New(why.Config{
 		Task:   func(tid int32) (int32, string) { tasks[tid]++; return 0, "" },
-		Cgroup: func(tid int32) string { cgroups[tid]++; return "/lid" },
+		Cgroup: func(tid int32) why.Cgroup { cgroups[tid]++; return why.Cgroup{Path: "/lid"} },
 	})
 	got := x.Explain(why.Span{From: 0, To: 25000, TID: 11}, why.History{Events: h.events()})
 	whole(t, got)
@@ -139,7 +139,7 @@ func TestQuotasThatAreNotSeen(t *testing.T) {
 	f := func(limited, doubt bool) {
 		t.Helper()
 		cfg := h.config()
-		cfg.Cgroup = func(int32) string { return "/lid" }
+		cfg.Cgroup = func(int32) why.Cgroup { return why.Cgroup{Path: "/lid"} }
 		cfg.Quota = func(cgroup string) bool { return limited && cgroup == "/lid" }
 		got := why.New(cfg).Explain(h.span("a", 0, 25), why.History{Events: h.events()})
 		if (got.Doubt != "") != doubt {
@@ -148,6 +148,40 @@ func TestQuotasThatAreNotSeen(t *testing.T) {
 	}
 	f(true, true)
 	f(false, false)
+}
+
+// TestWhoseIsInTheWay tells of which cgroup who is in the way is, if that is another.
+func TestWhoseIsInTheWay(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20 c=10/12
+		0 0 a exit read
+		5 0 a run b
+		10 0 b run c
+		20 0 c run a
+		25 0 a enter read`)
+	f := func(of map[int32]why.Cgroup, want string) {
+		t.Helper()
+		cfg := h.config()
+		cfg.Cgroup = func(tid int32) why.Cgroup { return of[tid] }
+		got := why.New(cfg).Explain(h.span("a", 0, 25), why.History{Events: h.events()})
+		whole(t, got)
+		b, c := got.Parts[1].Path[0], got.Parts[2].Path[0]
+		if b.Whom.TID != 20 || !b.Foreign || b.Cgroup != want {
+			t.Errorf("got %+v, want one of %q", b, want)
+		}
+		if c.Whom.TID != 12 || c.Foreign || c.Cgroup != "" {
+			t.Errorf("got %+v, want a thread of the own process", c)
+		}
+	}
+	web := why.Cgroup{Path: "/docker/1", Name: "container 1"}
+	cron := why.Cgroup{Path: "/system.slice/cron.service", Name: "unit cron.service"}
+	f(map[int32]why.Cgroup{11: cron, 12: cron, 20: web}, "container 1")
+	f(map[int32]why.Cgroup{11: cron, 12: cron, 20: cron}, "")
+	f(map[int32]why.Cgroup{11: cron, 12: cron}, "")
+	f(map[int32]why.Cgroup{20: web}, "container 1") // a has ended
+	f(map[int32]why.Cgroup{20: {Path: "/", Name: "cgroup /"}}, "")
+	inner := why.Cgroup{Path: cron.Path + "/inner", Name: cron.Name} // of one unit
+	f(map[int32]why.Cgroup{11: cron, 20: inner}, "cgroup "+inner.Path)
 }
 
 // TestBeforeTheHistory says of a span that ended before the first event that it is too old,

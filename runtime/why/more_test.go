@@ -111,11 +111,11 @@ func TestLesserStories(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			h := tell(s.history)
 			cfg := h.config()
-			cfg.Cgroup = func(tid int32) string {
+			cfg.Cgroup = func(tid int32) why.Cgroup {
 				if tid < 20 {
-					return "/lid"
+					return why.Cgroup{Path: "/lid"}
 				}
-				return "/"
+				return why.Cgroup{Path: "/"}
 			}
 			got := why.New(cfg).Explain(h.span("a", s.from, s.to), why.History{Events: h.events()})
 			whole(t, got)

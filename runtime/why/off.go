@@ -172,8 +172,7 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 			l.Kind, l.What = result.WhyKernel, "being switched"
 		default:
 			w.doubtQuota(t)
-			l.Whom = w.x.task(u.cur)
-			l.Foreign = l.Whom.PID > 0 && task.PID > 0 && l.Whom.PID != task.PID
+			w.x.inTheWay(&l, t, w.x.thread(u.cur))
 		}
 		w.emit(from, to, l)
 	})
@@ -185,7 +184,7 @@ func (w *walker) doubtQuota(t *thread) {
 	if w.span.Doubt != "" || x.cfg.Quota == nil || x.seen[kThrottle] || t.free {
 		return
 	}
-	if cgroup := x.cgroup(t.tid); cgroup == "" || !x.cfg.Quota(cgroup) {
+	if path := x.cgroup(t.tid).Path; path == "" || !x.cfg.Quota(path) {
 		t.free = true // it was asked
 		return
 	}
@@ -231,7 +230,7 @@ func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) 
 			}
 		}
 		if end > from {
-			return max(r.at, from), end, x.cgroup(r.tid), true
+			return max(r.at, from), end, x.cgroup(r.tid).Path, true
 		}
 	}
 	return 0, 0, "", false
@@ -247,6 +246,6 @@ func (x *Explainer) held(t *thread, s *stay, r *record, cpu int32) bool {
 	if r.cpu != cpu {
 		return false
 	}
-	mine := x.cgroup(t.tid)
-	return mine != "" && mine == x.cgroup(r.tid)
+	mine := x.cgroup(t.tid).Path
+	return mine != "" && mine == x.cgroup(r.tid).Path
 }

@@ -133,6 +133,7 @@ func generalLink(l *result.WhyLink) result.WhyLink {
 		What:    general(l.What),
 		Whom:    result.WhyTask{Comm: l.Whom.Comm},
 		Foreign: l.Foreign,
+		Cgroup:  l.Cgroup,
 	}
 }
 
@@ -143,6 +144,7 @@ func appendKey(b []byte, path []result.WhyLink) []byte {
 		b = appendText(b, l.Task.Comm)
 		b = appendText(b, general(l.What))
 		b = appendText(b, l.Whom.Comm)
+		b = appendText(b, l.Cgroup)
 	}
 	return b
 }

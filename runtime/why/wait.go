@@ -63,9 +63,7 @@ func (s *stay) lossReason() string {
 
 // follow goes on in the thread that ended a wait.
 func (w *walker) follow(t *thread, v *wait, tid int32, from, to event.Time) {
-	v.link.Whom = w.x.task(tid)
-	mine, its := v.link.Task.PID, v.link.Whom.PID
-	v.link.Foreign = mine > 0 && its > 0 && mine != its
+	w.x.inTheWay(&v.link, t, w.x.thread(tid))
 	if len(w.path)+1 >= w.depth || tid == t.tid || w.follows(tid) {
 		w.emit(from, to, v.link)
 		return

@@ -57,18 +57,6 @@ func (x *Explainer) task(tid int32) result.WhyTask {
 	return result.WhyTask{TID: tid, PID: max(t.pid, 0), Comm: x.names.texts[t.name]}
 }
 
-// cgroup is the cgroup of a thread, which is asked once as well.
-func (x *Explainer) cgroup(tid int32) string {
-	if x.cfg.Cgroup == nil {
-		return ""
-	}
-	t := x.thread(tid)
-	if t.cgroup == 0 {
-		t.cgroup = x.names.of(x.cfg.Cgroup(tid)) + 1
-	}
-	return x.names.texts[t.cgroup-1]
-}
-
 // emit makes [from, to) a part whose cause is the link at the end of the path. It makes no
 // part of what was told already, or of what is outside the span.
 func (w *walker) emit(from, to event.Time, link result.WhyLink) {

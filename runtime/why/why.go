@@ -30,8 +30,9 @@ type Config struct {
 	Task func(tid int32) (pid int32, comm string)
 	// Kernel reports a thread of the kernel; nil goes by the name.
 	Kernel func(tid int32) bool
-	// Cgroup is the path of a thread's cgroup; "" is not known.
-	Cgroup func(tid int32) string
+	// Cgroup is that of a thread, CgroupByID that with the number that samples have.
+	Cgroup     func(tid int32) Cgroup
+	CgroupByID func(id uint64) Cgroup
 	// Quota reports that the CPU time of a cgroup has a limit: where its use is not observed,
 	// who waits for a CPU may wait for that, which is a doubt.
 	Quota func(cgroup string) bool
@@ -40,6 +41,12 @@ type Config struct {
 	// Site names the place in the kernel that takes a lock, by the stack there; "" is not
 	// known, and the lock's address is shown.
 	Site func(id stack.ID) string
+}
+
+// A Cgroup is that of a thread. The zero Cgroup is not known.
+type Cgroup struct {
+	Path string // of the CPU's controller, if hierarchies differ
+	Name string // for people: "container web", "unit cron.service", "cgroup /a"
 }
 
 // A Missing is an event that is not observed.
@@ -95,7 +102,8 @@ type Explainer struct {
 	missing map[string]string
 
 	index
-	walker walker
+	members members
+	walker  walker
 }
 
 const (
@@ -127,6 +135,7 @@ func New(cfg Config) *Explainer {
 		x.missing[m.Event] = m.Why
 	}
 	x.names.init()
+	x.members.init()
 	x.index.init()
 	return x
 }

@@ -76,6 +76,7 @@ var layers = [][]string{
 	{"runtime/join"},
 	{"runtime/agg", "runtime/fold", "runtime/silence", "runtime/overlap", "runtime/why"},
 	{"runtime/slowspan"}, // which spans are asked for, of why
+	{"runtime/whyfacts"}, // what events do not tell of them
 	// Events as rows, and questions to them.
 	{"runtime/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is

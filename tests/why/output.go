@@ -26,6 +26,7 @@ type shownSpan struct {
 			Kind, What   string
 			Thread, Whom shownTask
 			Foreign      bool
+			Cgroup       string
 		}
 	}
 }
@@ -59,7 +60,7 @@ func (s *shownSpan) span(t testing.TB) *result.WhySpan {
 				t.Fatalf("kind of a cause: got %q", l.Kind)
 			}
 			part.Path = append(part.Path, result.WhyLink{
-				Kind: kind, What: l.What, Foreign: l.Foreign,
+				Kind: kind, What: l.What, Foreign: l.Foreign, Cgroup: l.Cgroup,
 				Task: result.WhyTask(l.Thread), Whom: result.WhyTask(l.Whom),
 			})
 		}
