@@ -116,7 +116,7 @@ func newEnvironment(t *testing.T) *environment {
 	tids := threads(t, target.PID())
 	join(target.PID())
 	t.Cleanup(target.Work())
-	useDisk(t)
+	useMachine(t)
 	cpus := "0"
 	if out := testkit.Run(t, "nproc"); strings.TrimSpace(out.Stdout) != "1" {
 		cpus = "0-1"
@@ -129,9 +129,10 @@ func newEnvironment(t *testing.T) *environment {
 	return e
 }
 
-// useDisk has the disk written to, which also makes interrupts, until the test
-// ends: a machine without other work may do nothing for a second.
-func useDisk(t *testing.T) {
+// useMachine has the disk written to, which also makes interrupts, and pipes made that
+// stay for longer than a command observes, which it sees as leaked, until the test ends:
+// a machine without other work may do nothing for a second.
+func useMachine(t *testing.T) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "written"))
 	if err != nil {
@@ -141,6 +142,8 @@ func useDisk(t *testing.T) {
 	go func() {
 		defer close(stopped)
 		defer f.Close()
+		var pipes []*os.File // the newest last
+		defer func() { closeAll(pipes) }()
 		for tick := time.Tick(20 * time.Millisecond); ; {
 			select {
 			case <-stop:
@@ -149,10 +152,23 @@ func useDisk(t *testing.T) {
 				// If the disk is full, there are fewer events.
 				f.WriteAt([]byte("written\n"), 0)
 				f.Sync()
+				if r, w, err := os.Pipe(); err == nil {
+					pipes = append(pipes, r, w)
+				}
+				if extra := len(pipes) - 200; extra > 0 {
+					closeAll(pipes[:extra])
+					pipes = pipes[extra:]
+				}
 			}
 		}
 	}()
 	t.Cleanup(func() { close(stop); <-stopped })
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 // start runs a command, for as long as all may take at most.
