@@ -13,7 +13,7 @@ import (
 
 // keepsTexts notes the texts of the start that somebody reads of a pair. alone says that one
 // thread has both events, and memory of its own.
-func (s *graph) keepsTexts(j *joinOp, p *pair, alone bool) {
+func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 	for k := range p.feeds {
 		for _, n := range calltext.Of(p.feeds[k].nodes()...) {
 			if expr.UserTextPart(n) != expr.Start {
@@ -42,16 +42,16 @@ func (o *joiner) keeper() calltext.Keeper {
 }
 
 // keepTexts keeps the texts of the event at hand, which is a start. One that finds no memory
-// has no texts at its end.
-func (o *joiner) keepTexts() {
+// has no texts at its end. waits says that the event itself waits for them: R8 is the memory
+// then.
+func (o *joiner) keepTexts(waits bool, full label) {
 	c, t := o.code, o.join.texts
 	if t.Count(o.input) == 0 {
 		return
 	}
 	mark := c.Stack
-	full := c.Label()
 	schema := o.eval.hook.Event.Schema
-	b := calltext.Begin{Executes: calltext.Executes(schema)}
+	b := calltext.Begin{Executes: calltext.Executes(schema), Waits: waits}
 	place := func(n expr.Node) int16 {
 		at := c.Alloc(8)
 		o.eval.value(n)
@@ -67,7 +67,6 @@ func (o *joiner) keepTexts() {
 		}
 	}
 	o.keeper().Keep(b, full)
-	c.Place(full)
 	c.Stack = mark
 }
 

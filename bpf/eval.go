@@ -21,6 +21,8 @@ type eval struct {
 	env   env
 	scope scope
 	fail  label // where failed evaluations go
+	// late is where an event goes one of whose texts is not in memory; nil is nowhere.
+	late *label
 }
 
 // newEval evaluates on the event of a hook.

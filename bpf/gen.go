@@ -80,6 +80,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		im.Programs = append(im.Programs, p)
 	}
 	im.sessions(host)
+	im.postponed(code)
 	im.common()
 	im.outputs()
 	im.keptMaps()

@@ -35,6 +35,7 @@ type graph struct {
 	kept        sent.Kept    // what is kept, without its events
 	textRoom    int          // of a text whose place only the record tells, where lines show it
 	prepared    map[any]bool // operators
+	waiting     int          // feeds whose events may wait for texts
 }
 
 // A source is an event, and where it goes.
@@ -56,9 +57,7 @@ type feed struct {
 
 	emit *record
 
-	table *load.Table
-	keys  []expr.Node // of the table's columns
-	args  []arg       // one for each of the table's arguments
+	grouping
 
 	join  *joinOp
 	input int // the number of the event for it
@@ -72,6 +71,15 @@ type feed struct {
 	folding
 
 	waking
+}
+
+// grouping is where events go into a table.
+type grouping struct {
+	table *load.Table
+	keys  []expr.Node // of the table's columns
+	args  []arg       // one for each of the table's arguments
+	// late is where the events wait whose texts are not in memory; nil is nowhere.
+	late *postponed
 }
 
 // folding is where events go into a fold, of key, which may have several columns.
@@ -342,13 +350,19 @@ func (s *graph) prepare(host *Host) {
 		}
 	}
 
-	for _, e := range s.sources {
+	for i, e := range s.sources {
+		for k := range e.feeds {
+			s.postpones(i, &e.feeds[k], host)
+		}
 		for _, f := range e.feeds {
 			if f.emit != nil {
 				f.emit.lay()
 			}
 			if f.table != nil {
 				feeds[f.table] = append(feeds[f.table], keyed{e, env{}, f.keys, f.args})
+			}
+			if l := f.late; l != nil {
+				feeds[f.table] = append(feeds[f.table], keyed{e, l.env(i), l.feed.keys, l.feed.args})
 			}
 		}
 	}
@@ -426,6 +440,9 @@ func (s *graph) nodes(i int) []expr.Node {
 				add(a.fn, a.where)
 			}
 		}
+		if f.late != nil {
+			add(f.late.join.texts.Reads(i, s.sources[i].Schema)...)
+		}
 		if f.join != nil {
 			for k := range f.join.pairs {
 				if p := &f.join.pairs[k]; p.end == f.input {
@@ -469,23 +486,3 @@ func (s *graph) nodes(i int) []expr.Node {
 	}
 	return all
 }
-
-// A savedField is a field of starts that somebody reads of the pair.
-type savedField struct {
-	name  string
-	field *expr.Field // as the start itself reads it
-	event int         // the input whose field it is; the same field of others is separate
-	off   int         // in what waits
-	size  int
-	text  bool
-	array bool
-	// located says that the field is a text, for who shows the event (located.go).
-	located bool
-}
-
-// What waits: when, and which event, 0 if nobody; then the saved fields.
-const (
-	waitTime  = 0
-	waitEvent = 8
-	waitSaved = 16
-)

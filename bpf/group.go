@@ -38,8 +38,13 @@ func (o *grouper) feed(f *feed) {
 	c, t := o.code, o.unit.Table
 	mark := c.Stack
 	end, failed, full, found := c.Label(), c.Label(), c.Label(), c.Label()
+	late := o.awaits(f)
 	o.eval.fail = failed
 	o.takes(f, end)
+	if len(o.unit.Rows) > 1 {
+		o.generation = c.Alloc(8)
+	}
+	base := c.Stack
 	o.key = c.Alloc(t.KeyLen)
 	if len(t.Cols) == 0 {
 		c.Zero(o.key, t.KeyLen)
@@ -62,7 +67,6 @@ func (o *grouper) feed(f *feed) {
 	}
 	// The generation that counts now; it must not change under way.
 	if len(o.unit.Rows) > 1 {
-		o.generation = c.Alloc(8)
 		second := c.Label()
 		c.MapValue(asm.R1, load.GenerationMap.Of(), 0)
 		c.Emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
@@ -84,6 +88,10 @@ func (o *grouper) feed(f *feed) {
 	}
 	c.GoTo(end)
 	c.Place(found)
+	c.Stack = base // the row has its key
+	if late != nil {
+		o.eval.late = &failed // no text is missing that was there
+	}
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	o.hit()
 	for i := range f.args {
@@ -92,6 +100,12 @@ func (o *grouper) feed(f *feed) {
 		}
 	}
 	c.GoTo(end)
+	if o.eval.late = nil; late != nil {
+		c.Place(*late)
+		c.Stack = mark
+		o.postpone(f.late)
+		c.GoTo(end)
+	}
 	c.Place(failed)
 	o.count(t.StatErrors())
 	c.Place(end)

@@ -79,7 +79,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	}
 	for _, p := range j.pairs {
 		s.saves(j, &p)
-		s.keepsTexts(j, &p, alone)
+		j.keepsTexts(s, &p, alone)
 		for k := range p.feeds {
 			if f := &p.feeds[k]; f.emit != nil {
 				s.sends(j, &p, f.emit)
@@ -200,7 +200,9 @@ func (o *joiner) feed(f *feed) {
 			c.Emit(asm.And.Imm(asm.R0, mayStart))
 			c.IfImm(asm.JEq, asm.R0, 0, done)
 		}
-		o.keepTexts()
+		kept := c.Label()
+		o.keepTexts(false, kept)
+		c.Place(kept)
 		if len(j.lefts) > 0 {
 			o.waitSent(key, now, done)
 		} else {

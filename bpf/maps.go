@@ -49,6 +49,9 @@ func (im *Image) common() {
 			ValueSize: uint32(t.Value.Size), MaxEntries: 1})
 	}
 	room.Units(h, im.Units, im.define)
+	s.postponed(func(_ int, f *feed) {
+		im.define(load.CallTextMap.Of(f.late.join.index), calltext.Map(f.late.size()))
+	})
 	for _, j := range s.joins {
 		if len(j.texts) > 0 {
 			im.define(load.CallTextMap.Of(j.index), calltext.Map(calltext.Size(j.texts.Most())))

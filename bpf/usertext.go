@@ -27,7 +27,7 @@ func (e *eval) userText(off int16, size int, n *expr.Native) {
 		k.Copy(i, off, size, e.fail)
 		return
 	}
-	if s := e.hook.Event; s != nil && latetext.Begins(s.Schema) {
+	if s := e.hook.Event; e.late == nil && s != nil && latetext.Begins(s.Schema) {
 		refuse("%s may come into memory during the call, and is read at its end then", n)
 	}
 	c := e.code
@@ -38,6 +38,11 @@ func (e *eval) userText(off int16, size int, n *expr.Native) {
 	c.IfImm(asm.JEq, asm.R3, 0, done)
 	c.Addr(asm.R1, off)
 	c.ReadUser(asm.R10, off)
+	if e.late != nil {
+		c.Load(asm.R1, off)
+		calltext.Missing(c, asm.R0, asm.R1, done)
+		c.GoTo(*e.late)
+	}
 	c.Place(done)
 }
 

@@ -47,6 +47,28 @@ func Ends(s *event.Schema) bool {
 		s.System == "syscalls" && strings.HasPrefix(s.Name, "sys_exit_")
 }
 
+// An End is the tracepoint at the end of the calls that an event begins.
+type End struct {
+	Schema *event.Schema
+	ID     uint64
+}
+
+// EndOf finds it; find finds the number of a tracepoint.
+func EndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bool)) (e End, ok bool) {
+	name := "sys_exit"
+	if call, one := strings.CutPrefix(begin.Name, "sys_enter_"); one {
+		name += "_" + call
+	}
+	if find == nil {
+		return e, false
+	}
+	e.ID, ok = find(begin.System, name)
+	// All have the result at one place: include/trace/events/syscalls.h.
+	ret := event.Field{Name: "ret", Kind: event.Int, Place: event.InRaw, Signed: true, Offset: 16, Size: 8}
+	e.Schema = &event.Schema{System: begin.System, Name: name, Size: 24, Fields: []event.Field{ret}}
+	return e, ok
+}
+
 // Of lists the texts of processes that are read in nodes.
 func Of(nodes ...expr.Node) (texts []*expr.Native) {
 	for _, n := range nodes {
@@ -135,6 +157,18 @@ func Missing(c *assembler.Code, size, word asm.Register, there assembler.Label) 
 	c.IfImm(asm.JNE, size, int32(len(event.UserTextFault)+1), there)
 	c.Constant(asm.R2, int64(latetext.Word(event.UserTextFault)))
 	c.IfReg(asm.JNE, word, asm.R2, there)
+}
+
+// Waiting goes on if an event of the thread waits for the end of the call, with its memory in
+// R8; else it jumps to none. It waits no longer then.
+func (k Keeper) Waiting(none assembler.Label) {
+	c := k.Code
+	c.TaskValue(k.Map, false)
+	c.IfImm(asm.JEq, asm.R0, 0, none)
+	c.Emit(asm.Mov.Reg(asm.R8, asm.R0), asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord),
+		asm.Mov.Reg(asm.R2, asm.R1), asm.And.Imm(asm.R2, waits))
+	c.IfImm(asm.JEq, asm.R2, 0, none)
+	c.Emit(asm.Xor.Imm(asm.R1, waits), asm.StoreMem(asm.R8, 0, asm.R1, asm.DWord))
 }
 
 // Again reads the texts again that were missing when the call began, and leaves the memory of

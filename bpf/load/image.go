@@ -183,6 +183,8 @@ const (
 	StatEvicted
 	StatLost
 	StatTaken
+	StatPostponed // events that wait for texts until their call ends
+	StatCame      // of these, those whose texts came
 	StatTables
 )
 

@@ -346,6 +346,10 @@ func (r *Run) Loss() (Loss, error) {
 	if r.before == nil {
 		r.before = make([]uint64, n)
 	}
+	// Events whose texts have not come when the run ends miss the ends of their calls.
+	if now[StatPostponed] -= now[StatCame]; r.state.stopped {
+		now[StatUnmatched] += now[StatPostponed]
+	}
 	since := func(stat int) uint64 { return now[stat] - r.before[stat] }
 	l := Loss{Groups: map[*agg.Spec]event.Loss{}, Joins: event.Loss{Errors: since(StatErrors),
 		Unmatched: since(StatUnmatched), Evicted: since(StatEvicted)}}

@@ -25,8 +25,8 @@ func userString() *b.Builtin {
 			event.UserTextFault +
 			" where nothing could be read. A page that is not in memory yet is such a case, since a program cannot wait for it: a constant of a program that has just begun, now and then. " +
 			"At the begin of a system call, such a text is read when the call ends, if that is within 0.1 s. " +
-			"Programs that count pairs which begin and end with a call keep texts until then, however long it takes; " +
-			"other events at the begin of a call are sent to ppscript for it, also where the kernel could count them",
+			"Where programs group events, or pairs of a call's begin and end, those wait for the end of the call, however long it takes; " +
+			"one whose call has not ended when the run does is unmatched",
 		Errors: "called outside per-event functions, or in one that stays interpreted (name it with let() before); no program runs, and there is no instead",
 		Source: "bpf_probe_read_user_str, in a program in the kernel; Linux 5.10, root or CAP_BPF and CAP_PERFMON",
 		Cost:   "0.1 us of the observed thread; in a ring 16 bytes more than the text has",

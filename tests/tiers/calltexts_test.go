@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -30,6 +31,9 @@ def main(o):
         calls.where('file ~ "*3"').by("file", comm = "start.comm").count(),
         calls.where(lambda p: user_string(p.start.filename).startswith("/no") and p.end.ret < 0).count(),
         raw.by(lambda p: user_string(p.start.args[1])).count(),
+        enter.by(lambda e: user_string(e.filename)).agg(n = agg.count(), named = agg.count(where = lambda e: user_string(e.filename)[:3] == "/no")),
+        enter.where('user_string(filename) ~ "/no*"').by("_comm", "flags", "user_string(filename)").count(),
+        any.by("user_string(args[1])", least = lambda e: e.args[2]).count(),
         raw.by(lambda p: len(user_string(p.start.args[1])) > 40, named = lambda p: user_string(p.start.args[1])[:4]).count(),
     ]
 `
@@ -96,5 +100,46 @@ func TestTextsOfCallsAgree(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not seen: %v", want)
+	}
+}
+
+// A call that does not end while programs run is in no group, and is told.
+func TestCallsThatDoNotEnd(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
+	pipe := t.TempDir() + "/pipe"
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := testkit.UntouchedTexts(t, 1, func(int) string { return pipe })[0]
+	p := testkit.Start(t, testkit.PPScript(t), script(t, `
+def main(o):
+    return tracepoint("syscalls:sys_enter_openat").where("mode == 6999").by("user_string(filename)").count()
+`), "--format", "json", "-v", "-p", strconv.Itoa(os.Getpid()))
+	p.WaitStderr(" open event")
+	waiter, opened := make(chan int), make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		waiter <- unix.Gettid()
+		fd, _, _ := unix.Syscall6(unix.SYS_OPENAT, ^uintptr(0), at, 0, 6999, 0, 0)
+		opened <- int(fd)
+	}()
+	call := fmt.Sprintf("/proc/self/task/%d/syscall", <-waiter)
+	for in := ""; !strings.HasPrefix(in, fmt.Sprint(unix.SYS_OPENAT)+" "); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = string(text)
+	}
+	tables := testkit.Tables(t, p.Stop().Want(t, 0).Stdout)
+	end, err := unix.Open(pipe, unix.O_WRONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(end)
+	unix.Close(<-opened)
+	if len(tables) != 1 || len(tables[0].Rows) != 0 || tables[0].Loss["unmatched"] != 1 {
+		t.Errorf("got %v, want no row, and 1 unmatched", tables)
 	}
 }

@@ -1,0 +1,157 @@
+package bpf
+
+import (
+	"slices"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/calltext"
+	"ppscript/bpf/hook"
+	"ppscript/bpf/latetext"
+	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/join"
+)
+
+// This file lets events at the begin of a call wait for its end if a group asks for a text of
+// the process that is not in memory. What the group reads of the event waits with its texts, as
+// with the start of a pair, and a program at the end of the call brings it to the group. The
+// others, nearly all, are counted at once.
+//
+// An event whose call does not end while programs run is in no group, and counted as unmatched.
+// Who keeps an order, as a fold or the last of some values, cannot take events later.
+
+// A postponed is where the events of a feed wait for texts.
+type postponed struct {
+	join *joinOp // whose start the event is; it has no end
+	feed feed    // at the end of the call
+	end  calltext.End
+}
+
+// postpones lets the events of a feed wait for texts, if it asks for some and if they may.
+func (s *graph) postpones(source int, f *feed, host *Host) {
+	e := s.sources[source]
+	if f.table == nil || !latetext.Begins(e.Schema) || len(calltext.Of(f.nodes()...)) == 0 {
+		return
+	}
+	ordered := slices.ContainsFunc(f.table.Spec.Aggs, func(a agg.Agg) bool {
+		return a.Op == agg.First || a.Op == agg.Last
+	})
+	end, ok := calltext.EndOf(e.Schema, host.Event)
+	if !ok || ordered || s.counted || !host.TaskStorage || slices.ContainsFunc(f.keys, hook.IsStack) {
+		return // see userText
+	}
+	s.waiting++
+	l := &postponed{end: end}
+	l.join = &joinOp{spec: &join.Spec{}, index: len(s.joins) + s.waiting, size: waitSaved}
+	later := func(nodes []expr.Node) (ns []expr.Node) {
+		for _, n := range nodes {
+			ns = append(ns, expr.Rebind(n, expr.Self, expr.Start))
+		}
+		return ns
+	}
+	l.feed = feed{preds: later(f.preds), grouping: grouping{table: f.table, keys: later(f.keys)}}
+	for _, a := range f.args {
+		a.fn, a.where = expr.Rebind(a.fn, expr.Self, expr.Start), expr.Rebind(a.where, expr.Self, expr.Start)
+		l.feed.args = append(l.feed.args, a)
+	}
+	p := &pair{start: source, feeds: []feed{l.feed}}
+	s.saves(l.join, p)
+	l.join.keepsTexts(s, p, true)
+	f.late = l
+}
+
+// env is what the end of a call sees of an event that waits.
+func (l *postponed) env(source int) env { return env{pair: &pairEnv{join: l.join, start: source}} }
+
+// size is how much memory an event takes: its texts, then what is saved of it.
+func (l *postponed) size() int { return l.saved() + l.join.size - waitSaved }
+
+func (l *postponed) saved() int { return calltext.Size(l.join.texts.Most()) }
+
+// postponed calls fn for each feed whose events wait for texts, with its source.
+func (s *graph) postponed(fn func(source int, f *feed)) {
+	for i, e := range s.sources {
+		for k := range e.feeds {
+			if f := &e.feeds[k]; f.late != nil {
+				fn(i, f)
+			}
+		}
+	}
+}
+
+// awaits has an event wait one of whose texts is not in memory, and returns where it goes then;
+// nil if it cannot. Texts of the arguments of a table are looked at first: they must not be
+// missing when the event has been counted.
+func (o *grouper) awaits(f *feed) *label {
+	if f.late == nil {
+		return nil
+	}
+	c := o.code
+	late := c.Label()
+	o.eval.late = &late
+	for _, a := range f.args {
+		for _, n := range calltext.Of(a.fn, a.where) {
+			mark := c.Stack
+			o.eval.alloc(n)
+			c.Stack = mark
+		}
+	}
+	return &late
+}
+
+// postpone lets the event at hand wait.
+func (o *grouper) postpone(l *postponed) {
+	c := o.code
+	mark := c.Stack
+	full, end := c.Label(), c.Label()
+	j := &joiner{gate: o.gate, join: l.join, input: o.eval.hook.Index}
+	now, value := c.Alloc(8), c.Alloc(l.join.size)
+	c.Zero(now, 8)
+	j.fill(value, now)
+	j.keepTexts(true, full)
+	for at := waitSaved; at < l.join.size; at += 8 {
+		c.Load(asm.R1, value+int16(at))
+		c.Emit(asm.StoreMem(asm.R8, int16(l.saved()+at-waitSaved), asm.R1, asm.DWord))
+	}
+	o.count(load.StatPostponed)
+	c.GoTo(end)
+	c.Place(full)
+	o.count(o.unit.Table.StatEvicted())
+	c.Place(end)
+	c.Stack = mark
+}
+
+// postponed adds the programs at the end of calls that bring events to their groups.
+func (im *Image) postponed(code func() *code) {
+	im.graph.postponed(func(source int, f *feed) {
+		l, label := f.late, im.graph.sources[source].Label
+		h := hook.New(code(), im.host, &Event{Schema: l.end.Schema, Label: label}, source, im.Target)
+		g := im.newGen(h)
+		c, none := h.Code, h.Code.Label()
+		c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+		k := calltext.Keeper{Code: c, Map: load.CallTextMap.Of(l.join.index)}
+		k.Waiting(none)
+		ret := c.Alloc(8)
+		h.Record(asm.R0, l.end.Schema.Fields[0].Offset, 8, true)
+		c.Store(ret, asm.R0)
+		k.Again(len(l.join.texts), ret, none)
+		fields := make([]int16, len(l.join.saved))
+		for i, sf := range l.join.saved {
+			fields[i] = c.Alloc(sf.size)
+			for at := 0; at < sf.size; at += 8 {
+				c.Emit(asm.LoadMem(asm.R1, asm.R8, int16(l.saved()+sf.off-waitSaved+at), asm.DWord))
+				c.Store(fields[i]+int16(at), asm.R1)
+			}
+		}
+		g.gate.count(load.StatCame)
+		g.gate.eval.env = env{pair: &pairEnv{join: l.join, start: source, fields: fields}}
+		g.feed(&l.feed)
+		c.Place(none)
+		c.Reached()
+		c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+		im.Programs = append(im.Programs, load.Program{Label: "texts of " + label, Kind: h.Kind,
+			Attach: l.end.Schema.FullName(), ID: l.end.ID, Ins: c.Finish(), Event: -1})
+	})
+}
