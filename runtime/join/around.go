@@ -22,5 +22,11 @@ func (t *Timeline) Around(from, until event.Time) (evs iter.Seq[*event.Event], s
 	}, max(t.begun, t.gone+1)
 }
 
+// Behind are the events behind a time that are there already: after Around, those that happened until
+// it was called. They live as long as those.
+func (t *Timeline) Behind(at event.Time) iter.Seq[*event.Event] {
+	return func(yield func(*event.Event) bool) { t.between(at+1, event.MaxTime, yield) }
+}
+
 // Hand has each event handed to fn, in place of being kept.
 func (t *Timeline) Hand(fn func(e *event.Event)) { t.hand = fn }

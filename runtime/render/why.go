@@ -204,6 +204,9 @@ func (r *jsonRenderer) whyPath(path []result.WhyLink, numbers map[stack.ID]int) 
 		if l.What != "" {
 			r.buf = appendJSONString(append(r.buf, `,"what":`...), l.What)
 		}
+		if l.File != "" {
+			r.buf = appendJSONString(append(r.buf, `,"file":`...), l.File)
+		}
 		r.whyTask(`,"thread":`, &l.Task)
 		r.whyTask(`,"whom":`, &l.Whom)
 		if l.Foreign {

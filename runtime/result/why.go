@@ -89,6 +89,9 @@ type WhyLink struct {
 	// softirq, "vda read, device", "futex 0x7f12", the call site of a lock, the reason why
 	// it is unknown.
 	What string
+	// File is what the number of the call's file stands for: a path, "pipe", "tcp 10.0.0.1:5432";
+	// "now NAME" if it may have stood for another at that time.
+	File string
 	// Whom are the threads in the way: who holds the lock, who had the CPU, who wakes;
 	// Comm is "" if that is not known.
 	Whom WhyTask

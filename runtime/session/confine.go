@@ -25,12 +25,15 @@ func confine(r *run) error {
 	if r.cfg.Confine == nil {
 		return nil
 	}
+	// Where time went is told with the cgroups and files of processes.
+	why := plan.Has[*plan.WhyOp](r.plan) && r.env.rec.file == nil
 	c := Confinement{
-		Processes: r.plan.Mappings && r.env.rec.file == nil,
-		Files:     r.env.rec.file != nil || r.plan.HasStacks || r.plan.Mappings || r.env.cgroups.names != nil,
-		Names:     r.env.cgroups.names != nil,
-		Kernel:    r.cfg.Hooks.Interval != nil || r.cfg.Hooks.Exit != nil || plan.Has[*plan.EachOp](r.plan),
-		Scratch:   plan.Has[*plan.DatabaseOp](r.plan),
+		Processes: r.plan.Mappings && r.env.rec.file == nil || why,
+		Files: r.env.rec.file != nil || r.plan.HasStacks || r.plan.Mappings || r.env.cgroups.names != nil ||
+			why,
+		Names:   r.env.cgroups.names != nil || why,
+		Kernel:  r.cfg.Hooks.Interval != nil || r.cfg.Hooks.Exit != nil || plan.Has[*plan.EachOp](r.plan),
+		Scratch: plan.Has[*plan.DatabaseOp](r.plan),
 	}
 	for _, e := range r.plan.Events {
 		if p := e.Source.Probe; p != nil {

@@ -140,6 +140,7 @@ func (s *Sink) explain(e *event.Event, slow bool) {
 	began := time.Now()
 	h := why.History{Gaps: s.teller.gaps}
 	h.Events, h.Since = s.Timeline.Around(from-event.Time(s.Before), e.Time)
+	h.After = s.Timeline.Behind(e.Time)
 	if s.Missed != nil {
 		for _, g := range s.Missed() {
 			h.Gaps = append(h.Gaps, why.Gap{CPU: -1, From: g.From, To: g.To})

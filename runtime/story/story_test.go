@@ -45,6 +45,16 @@ func TestPhrases(t *testing.T) {
 		"runnable behind cc1/99 of unit a.service", "waiting for a CPU behind cc1/99 of unit a.service")
 	same(result.WhyLink{Kind: result.WhyThread, What: "read", Whom: other, Cgroup: "container web"},
 		"waiting for cc1/99 of container web (read)")
+	same(result.WhyLink{Kind: result.WhyThread, What: "read fd 5, woken by write", Whom: other, File: "pipe"},
+		"waiting for cc1/99 (read(5: pipe), woken by write)")
+	same(result.WhyLink{Kind: result.WhyThread, What: "read, woken by write", Whom: other, File: "pipe"},
+		"waiting for cc1/99 (read(pipe), woken by write)")
+	same(result.WhyLink{Kind: result.WhyBlocked, What: "read fd 0", File: "/dev/pts/1"},
+		"blocked: read(0: /dev/pts/1)")
+	f(result.WhyLink{Kind: result.WhyNetwork, What: "recvfrom fd 7", File: "tcp 10.0.0.1:5432"},
+		"network: recvfrom(7: tcp 10.0.0.1:5432)", "waiting for network: recvfrom(7: tcp 10.0.0.1:5432)")
+	f(result.WhyLink{Kind: result.WhyDisk, What: "vda read, device", File: "/db"},
+		"disk vda read, device of /db", "waiting for disk vda read, device of /db")
 	f(result.WhyLink{Kind: result.WhyBehind}, "runnable behind others", "waiting for a CPU behind others")
 	same(result.WhyLink{Kind: result.WhyQuota, What: "/a"}, "held by the CPU quota of /a")
 	f(result.WhyLink{Kind: result.WhyIdle}, "idle CPU slow to wake", "waiting for an idle CPU to wake")

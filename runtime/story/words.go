@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/result"
+	"ppscript/runtime/why"
 )
 
 // This file names causes.
@@ -53,14 +54,17 @@ func Phrase(l *result.WhyLink) string {
 		}
 		return by(name, ", held by ", l)
 	case result.WhyDisk:
+		if l.File != "" {
+			return behind("disk", l.What) + " of " + l.File
+		}
 		return behind("disk", l.What)
 	case result.WhyNetwork:
-		return by(colon("network", l.What), ", from ", l)
+		return by(colon("network", call(l)), ", from ", l)
 	case result.WhyTimer:
 		if timeout(l) {
-			return "timeout of " + l.What
+			return "timeout of " + call(l)
 		}
-		return colon("timer", l.What)
+		return colon("timer", call(l))
 	case result.WhyThread:
 		who := Thread(&l.Whom)
 		if who == "" {
@@ -69,11 +73,27 @@ func Phrase(l *result.WhyLink) string {
 			who += whose(l)
 		}
 		if l.What != "" {
-			return "waiting for " + who + " (" + l.What + ")"
+			return "waiting for " + who + " (" + call(l) + ")"
 		}
 		return "waiting for " + who
 	}
-	return by(colon(l.Kind.String(), l.What), ", woken by ", l)
+	return by(colon(l.Kind.String(), call(l)), ", woken by ", l)
+}
+
+// call is a system call with its file: "read(5: pipe), woken by write", of several spans "read(pipe)".
+func call(l *result.WhyLink) string {
+	if l.File == "" {
+		return l.What
+	}
+	name, rest := l.What, ""
+	if i := strings.IndexByte(name, ','); i >= 0 {
+		name, rest = name[:i], name[i:]
+	}
+	file := l.File
+	if i := strings.Index(name, why.OfFD); i >= 0 {
+		name, file = name[:i], name[i+len(why.OfFD):]+": "+file
+	}
+	return name + "(" + file + ")" + rest
 }
 
 // timeout reports a wait for something else that a timer ended.

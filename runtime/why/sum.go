@@ -134,7 +134,16 @@ func generalLink(l *result.WhyLink) result.WhyLink {
 		Whom:    result.WhyTask{Comm: l.Whom.Comm},
 		Foreign: l.Foreign,
 		Cgroup:  l.Cgroup,
+		File:    fileOfCause(l),
 	}
+}
+
+// fileOfCause is the file that a cause has: that of a disk's requests would be one of very many.
+func fileOfCause(l *result.WhyLink) string {
+	if l.Kind == result.WhyDisk {
+		return ""
+	}
+	return GeneralFile(l.File)
 }
 
 func appendKey(b []byte, path []result.WhyLink) []byte {
@@ -145,6 +154,7 @@ func appendKey(b []byte, path []result.WhyLink) []byte {
 		b = appendText(b, general(l.What))
 		b = appendText(b, l.Whom.Comm)
 		b = appendText(b, l.Cgroup)
+		b = appendText(b, fileOfCause(l))
 	}
 	return b
 }

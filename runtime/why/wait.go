@@ -30,6 +30,9 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 		v.what = "page fault"
 	case in:
 		v.call, v.what = call, x.callName(call)
+		if call.kind == kEnter && ofFile[x.names.texts[call.name]] && int32(call.b) >= 0 {
+			v.link.File = x.file(t, int32(call.b), s.from)
+		}
 	}
 	return v
 }
@@ -98,7 +101,7 @@ func (x *Explainer) byThread(v *wait, r *record) {
 	l := &v.link
 	switch {
 	case v.lock >= 0:
-		l.Kind, l.What = result.WhyLock, x.lockName(&x.recs[v.lock])
+		l.Kind, l.What, l.File = result.WhyLock, x.lockName(&x.recs[v.lock]), ""
 		if st := x.recs[v.lock].stack; st != 0 {
 			l.Stack = st
 		}
@@ -219,7 +222,7 @@ func (w *walker) waiting(t *thread, s *stay, from, to event.Time) {
 	l.What = v.what
 	switch {
 	case v.lock >= 0:
-		l.Kind, l.What = result.WhyLock, x.lockName(&x.recs[v.lock])
+		l.Kind, l.What, l.File = result.WhyLock, x.lockName(&x.recs[v.lock]), ""
 	case x.sleeps(&v):
 		l.Kind = result.WhyTimer
 	case v.call != nil && v.call.kind == kEnter && x.names.texts[v.call.name] == "futex":

@@ -38,6 +38,8 @@ type Config struct {
 	Quota func(cgroup string) bool
 	// Disk names a device by the number of the events; nil is MAJOR:MINOR.
 	Disk func(dev uint32) string
+	// File names what a process has open under a number at this moment; "" is not known.
+	File func(pid, fd int32) string
 	// Site names the place in the kernel that takes a lock, by the stack there; "" is not
 	// known, and the lock's address is shown.
 	Site func(id stack.ID) string
@@ -74,6 +76,9 @@ type History struct {
 	Since event.Time
 	// Gaps are times with losses, in any order.
 	Gaps []Gap
+	// After are events behind the span up to now, in time order, if Config.File is there: who closed
+	// a file since. It is read before Explain returns, or not at all.
+	After iter.Seq[*event.Event]
 }
 
 // A Gap is a time in which events were lost.
@@ -103,6 +108,7 @@ type Explainer struct {
 
 	index
 	members members
+	files   files
 	walker  walker
 }
 
@@ -156,12 +162,16 @@ func (x *Explainer) Explain(s Span, h History) *result.WhySpan {
 	for _, g := range gaps {
 		x.Lost(g)
 	}
-	return x.Told(s)
+	x.files.begin(h.After)
+	return x.tell(s)
 }
 
 // Reset forgets all events; those that are added from now on are complete from since on,
 // where 0 is that nothing came before.
-func (x *Explainer) Reset(since event.Time) { x.index.reset(since) }
+func (x *Explainer) Reset(since event.Time) {
+	x.index.reset(since)
+	x.files.reset()
+}
 
 // Add adds an event, in time order. Nothing of it is kept but numbers and names.
 func (x *Explainer) Add(e *event.Event) {
@@ -179,7 +189,9 @@ func (x *Explainer) Add(e *event.Event) {
 		return
 	}
 	if len(x.recs) >= x.cfg.Records {
+		n := len(x.recs)
 		x.forget()
+		x.files.forget(n-len(x.recs), x.since)
 	}
 	if r, ok := x.decode(x.shape, e); ok {
 		x.put(r)
@@ -187,4 +199,7 @@ func (x *Explainer) Add(e *event.Event) {
 }
 
 // Told is Explain for a span of the events that were added.
-func (x *Explainer) Told(s Span) *result.WhySpan { return x.tell(s) }
+func (x *Explainer) Told(s Span) *result.WhySpan {
+	x.files.begin(nil)
+	return x.tell(s)
+}

@@ -26,16 +26,17 @@ func (x *Explainer) callName(r *record) string {
 	case name == "futex":
 		return "futex 0x" + strconv.FormatUint(r.b, 16)
 	case ofFile[name] && int32(r.b) >= 0:
-		return name + ofFD + strconv.Itoa(int(int32(r.b)))
+		return name + OfFD + strconv.Itoa(int(int32(r.b)))
 	}
 	return name
 }
 
-const ofFD = " fd "
+// OfFD stands between a system call and the number of its file.
+const OfFD = " fd "
 
 // general is a name without the number of a file, which says nothing beyond its process.
 func general(what string) string {
-	before, after, ok := strings.Cut(what, ofFD)
+	before, after, ok := strings.Cut(what, OfFD)
 	if !ok {
 		return what
 	}

@@ -35,6 +35,7 @@ type Config struct {
 type Source struct {
 	Config
 	groups groups
+	files  files
 }
 
 // Open makes a Source. The caller closes it.
@@ -63,6 +64,7 @@ func (s *Source) Fill(c *why.Config) {
 	}
 	c.Task = func(tid int32) (int32, string) { return max(task.ProcessOf(tid), 0), s.Comm(tid) }
 	c.Cgroup, c.Disk = s.groups.of, kernel.DiskName
+	c.File = s.files.name
 	c.Quota = func(path string) bool { return cgroup.HasQuota(kernel.Roots{}, path) }
 }
 

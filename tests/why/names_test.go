@@ -1,6 +1,8 @@
 package why
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"ppscript/runtime/result"
 	"ppscript/tests/testkit"
@@ -19,11 +22,11 @@ import (
 // links are those of all parts that ppscript why printed with --format json.
 func links(t testing.TB, output string) (all []result.WhyLink) {
 	t.Helper()
-	for _, s := range readShown(t, output) {
+	eachShown(t, output, func(s *result.WhySpan) {
 		for _, p := range s.Parts {
 			all = append(all, p.Path...)
 		}
-	}
+	})
 	return all
 }
 
@@ -64,5 +67,68 @@ func TestCgroupInTheWay(t *testing.T) {
 			return nil
 		}
 		return []string{"nobody waited for the process of the other cgroup"}
+	})
+}
+
+// serve sends a line after each delay to who connects, and closes then.
+func serve(t testing.TB, delay time.Duration, lines int) (address *net.TCPAddr) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				for range lines {
+					time.Sleep(delay)
+					fmt.Fprintln(c, "x")
+				}
+				time.Sleep(time.Second)
+			}()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr)
+}
+
+// The number of a file is told with what it stands for: a path, a socket with its other end. Who gave
+// it to another file meanwhile is told so.
+func TestFilesOfWaits(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Program("bash"))...)
+	at := serve(t, 20*time.Millisecond, 3)
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tcp := fmt.Sprintf("/dev/tcp/127.0.0.1/%d", at.Port)
+	script := "(for i in 1 2 3; do sleep .02; echo; done; sleep .7) > " + fifo + " & exec 5< " + fifo +
+		"; read -u 5; read -u 5; exec 6<>" + tcp + "; read -u 6; read -u 6" +
+		"; exec 7<>" + tcp + "; read -u 7; exec 7< /dev/null; sleep .5"
+	wanted := map[string]string{ // what for a while was waited for, and its name
+		"read fd 5, woken by write": fifo,
+		"read fd 6":                 "tcp " + at.String(),
+		"read fd 7":                 "now /dev/null",
+	}
+	testkit.Again(t, func() (wrong []string) {
+		out := testkit.Run(t, testkit.PPScript(t), "why", "--syscall", "read", "--than", "5ms",
+			"--format", "json", "-i", "100ms", "--", "bash", "-c", script).Want(t, 0)
+		seen := map[string]string{}
+		for _, l := range links(t, out.Stdout) {
+			if l.What != "" && l.Task.Comm == "bash" {
+				seen[l.What] = l.File
+			}
+		}
+		for what, name := range wanted {
+			if got := seen[what]; got != name {
+				wrong = append(wrong, fmt.Sprintf("%s: got %q, want %q, of %q", what, got, name, seen))
+			}
+		}
+		return wrong
 	})
 }

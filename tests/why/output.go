@@ -24,6 +24,7 @@ type shownSpan struct {
 		Since, NS int64
 		Path      []struct {
 			Kind, What   string
+			File         string
 			Thread, Whom shownTask
 			Foreign      bool
 			Cgroup       string
@@ -60,7 +61,7 @@ func (s *shownSpan) span(t testing.TB) *result.WhySpan {
 				t.Fatalf("kind of a cause: got %q", l.Kind)
 			}
 			part.Path = append(part.Path, result.WhyLink{
-				Kind: kind, What: l.What, Foreign: l.Foreign, Cgroup: l.Cgroup,
+				Kind: kind, What: l.What, File: l.File, Foreign: l.Foreign, Cgroup: l.Cgroup,
 				Task: result.WhyTask(l.Thread), Whom: result.WhyTask(l.Whom),
 			})
 		}
@@ -73,6 +74,18 @@ func (s *shownSpan) span(t testing.TB) *result.WhySpan {
 func readShown(t testing.TB, output string) map[int32]*result.WhySpan {
 	t.Helper()
 	all := map[int32]*result.WhySpan{}
+	eachShown(t, output, func(s *result.WhySpan) {
+		if all[s.Task.TID] != nil {
+			t.Fatalf("two spans of thread %d", s.Task.TID)
+		}
+		all[s.Task.TID] = s
+	})
+	return all
+}
+
+// eachShown reads them one by one.
+func eachShown(t testing.TB, output string, fn func(s *result.WhySpan)) {
+	t.Helper()
 	for line := range strings.Lines(output) {
 		var record struct {
 			Type string
@@ -85,12 +98,7 @@ func readShown(t testing.TB, output string) map[int32]*result.WhySpan {
 			t.Fatalf("%v\n%s", err, line)
 		}
 		for i := range record.Data.Slowest {
-			s := record.Data.Slowest[i].span(t)
-			if all[s.Task.TID] != nil {
-				t.Fatalf("two spans of thread %d", s.Task.TID)
-			}
-			all[s.Task.TID] = s
+			fn(record.Data.Slowest[i].span(t))
 		}
 	}
-	return all
 }

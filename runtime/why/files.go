@@ -1,0 +1,147 @@
+package why
+
+import (
+	"iter"
+	"math"
+	"strings"
+
+	"ppscript/runtime/event"
+)
+
+// This file names the files of system calls. Events have their numbers; what a number stands for
+// somebody else tells, and for the moment at which he is asked. Calls that may have given the number
+// to another file since the wait are looked for among the events, also among those behind the span.
+
+// files are names of a span that is being explained.
+type files struct {
+	names   map[fileKey]string
+	closed  []closing // in order
+	scanned int       // records of the index
+	after   iter.Seq[*event.Event]
+}
+
+type fileKey struct{ pid, fd int32 }
+
+// A closing is a call of a thread after which some numbers may stand for other files.
+type closing struct {
+	at          event.Time
+	tid         int32
+	first, last int32
+}
+
+// now stands before a name that may have been another's at the time of the wait.
+const now = "now "
+
+// file is what the file of a call stands for, of which a thread waits since a time.
+func (x *Explainer) file(t *thread, fd int32, since event.Time) string {
+	if x.cfg.File == nil {
+		return ""
+	}
+	pid := x.task(t.tid).PID
+	if pid <= 0 {
+		return ""
+	}
+	f := &x.files
+	key := fileKey{pid, fd}
+	name, known := f.names[key]
+	if !known {
+		name = x.cfg.File(pid, fd)
+		if f.names == nil {
+			f.names = map[fileKey]string{}
+		}
+		f.names[key] = name
+	}
+	if name != "" && x.reopened(pid, fd, since) {
+		return now + name
+	}
+	return name
+}
+
+// reopened reports that the number of a file may stand for another one since a time.
+func (x *Explainer) reopened(pid, fd int32, since event.Time) bool {
+	f := &x.files
+	for ; f.scanned < len(x.recs); f.scanned++ {
+		x.noteClosing(&x.recs[f.scanned])
+	}
+	if f.after != nil {
+		after := f.after
+		f.after = nil
+		for e := range after {
+			if e.Kind != event.Sample || e.Stream == nil {
+				continue
+			}
+			if sh := x.shapeOf(e.Stream); sh.kind == kEnter {
+				if r, ok := x.decode(sh, e); ok {
+					x.noteClosing(&r)
+				}
+			}
+		}
+	}
+	if x.gaps.lossy(since, event.MaxTime) {
+		return true
+	}
+	for i := len(f.closed) - 1; i >= 0 && f.closed[i].at > since; i-- {
+		c := &f.closed[i]
+		if fd < c.first || fd > c.last {
+			continue
+		}
+		if of := x.task(c.tid).PID; of <= 0 || of == pid {
+			return true
+		}
+	}
+	return false
+}
+
+// noteClosing keeps a call that closes files, or makes a socket another one's.
+func (x *Explainer) noteClosing(r *record) {
+	if r.kind != kEnter {
+		return
+	}
+	c := closing{at: r.at, tid: r.tid, first: int32(r.b), last: int32(r.b)}
+	switch x.names.texts[r.name] {
+	case "close", "connect":
+	case "dup2", "dup3":
+		c.first, c.last = int32(r.c), int32(r.c)
+	case "close_range":
+		c.last = int32(min(r.c, math.MaxInt32))
+	case "execve", "execveat":
+		c.first, c.last = 0, math.MaxInt32
+	default:
+		return
+	}
+	x.files.closed = append(x.files.closed, c)
+}
+
+// begin forgets the names of the span before.
+func (f *files) begin(after iter.Seq[*event.Event]) {
+	clear(f.names)
+	f.after = after
+}
+
+// forget drops what was before the history, whose first n records go.
+func (f *files) forget(n int, since event.Time) {
+	f.scanned = max(f.scanned-n, 0)
+	i := 0
+	for i < len(f.closed) && f.closed[i].at < since {
+		i++
+	}
+	f.closed = append(f.closed[:0], f.closed[i:]...)
+}
+
+// reset forgets all.
+func (f *files) reset() { f.scanned, f.closed = 0, f.closed[:0] }
+
+// GeneralFile is the name of a file as causes have it: what it was for sure, without who is at the
+// other end of one connection of many.
+func GeneralFile(name string) string {
+	if strings.HasPrefix(name, now) {
+		return ""
+	}
+	if !strings.HasPrefix(name, "/") {
+		name, _, _ = strings.Cut(name, FromPeer)
+	}
+	return name
+}
+
+// FromPeer stands between a port that serves and who is at the other end.
+const FromPeer = " from "
