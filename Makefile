@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench flat microbench generate docs vm clean
+.PHONY: help build demo test check bench flat microbench generate docs dist vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,8 +64,11 @@ docs: ## make a web site of docs/, in site/
 	$(GO) run ./docs/site -o site
 	@echo "open site/index.html"
 
+dist: ## make packages (.deb, .rpm, .tar.gz, container image) of the last commit, in dist/
+	$(GO) run ./packaging -o dist
+
 vm: ## run the tests in emulated guests; the first run fetches a Debian kernel
 	PPSCRIPT_GUEST=require $(GO) test -count 1 -v ./tests/vm
 
 clean: ## remove what build made
-	rm -rf ppscript bin site
+	rm -rf ppscript bin site dist

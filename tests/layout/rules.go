@@ -160,6 +160,7 @@ var layers = [][]string{
 		"cmd/ppscript/token", "cmd/ppscript/loading", "cmd/ppscript/sign",
 	},
 	{"cmd/ppscript"},
+	{"packaging"}, // packages of the program, which it runs
 }
 
 // planned lists the packages of layers that do not exist yet. One that exists
@@ -216,6 +217,6 @@ var large = []string{}
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.
 var mayExit = []string{
-	"cmd/ppscript", "builtins/gen", "docs/gen", "docs/site", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
+	"cmd/ppscript", "builtins/gen", "docs/gen", "docs/site", "packaging", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
 	"runtime/workload",
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// nfpm makes the packages of Debian and Fedora; it is run at this version.
+const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
+
+// tarball writes the files of an architecture as they lie below /.
+func (d *distribution) tarball(arch string, files []file) error {
+	var packed []file
+	for _, f := range files {
+		packed = append(packed, file{d.base(arch) + f.Path, f.Source, f.Mode})
+	}
+	b, err := d.tar(packed)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(d.path(d.base(arch)+".tar.gz"), squeezed(b), 0o644)
+}
+
+// tar packs files, and the folders that lead to them.
+func (d *distribution) tar(files []file) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	seen := map[string]bool{}
+	for _, f := range files {
+		path := strings.TrimPrefix(f.Path, "/")
+		for i, c := range path {
+			if c == '/' && !seen[path[:i]] {
+				seen[path[:i]] = true
+				err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: path[:i] + "/", Mode: 0o755,
+					ModTime: d.time, Format: tar.FormatPAX})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		text, err := os.ReadFile(f.Source)
+		if err != nil {
+			return nil, err
+		}
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: int64(f.Mode),
+			Size: int64(len(text)), ModTime: d.time, Format: tar.FormatPAX})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(text); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+// packed makes a .deb or an .rpm.
+func (d *distribution) packed(arch, kind string, files []file) error {
+	var c strings.Builder
+	fmt.Fprintf(&c, `name: ppscript
+arch: %s
+platform: linux
+version: %q
+version_schema: none
+release: "1"
+section: utils
+priority: optional
+maintainer: The ppscript authors <ppscript@localhost>
+description: |-
+  Scripts that observe the Linux kernel
+  ppscript makes the kernel's events scriptable: a script says what to
+  observe and how events relate, compiled code does what happens per event.
+license: Apache-2.0
+mtime: %q
+rpm:
+  buildhost: localhost
+contents:
+`, arch, d.version, d.time.Format("2006-01-02T15:04:05Z"))
+	for _, f := range files {
+		source, err := filepath.Abs(f.Source)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&c, "  - src: %q\n    dst: %q\n    file_info: {mode: 0%o, mtime: %q}\n", source, f.Path,
+			f.Mode, d.time.Format("2006-01-02T15:04:05Z"))
+	}
+	config := filepath.Join(d.work, "nfpm-"+arch+".yaml")
+	if err := os.WriteFile(config, []byte(c.String()), 0o644); err != nil {
+		return err
+	}
+	say("packing the %s for %s", kind, arch)
+	cmd := exec.Command("go", "run", nfpm, "package", "-f", config, "-p", kind, "-t",
+		d.path(d.base(arch)+"."+kind))
+	cmd.Env = append(os.Environ(), fmt.Sprint("SOURCE_DATE_EPOCH=", d.time.Unix()))
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("nfpm %s: %w\n%s", kind, err, text)
+	}
+	return nil
+}
+
+// sums writes the hash of each file, as sha256sum -c wants it.
+func (d *distribution) sums() error {
+	entries, err := os.ReadDir(d.out)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasPrefix(e.Name(), "ppscript-"+d.version) {
+			continue
+		}
+		b, err := os.ReadFile(d.path(e.Name()))
+		if err != nil {
+			return err
+		}
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(b), e.Name()))
+	}
+	slices.Sort(lines)
+	return os.WriteFile(d.path("SHA256SUMS"), []byte(strings.Join(lines, "")), 0o644)
+}

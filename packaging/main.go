@@ -1,0 +1,126 @@
+// Packaging makes what is handed out: packages for Debian and Fedora, tar files,
+// and a container image, for amd64 and arm64, with manual pages, completions and
+// a bill of materials.
+//
+//	make dist                       # into dist/
+//	go run ./packaging -o DIR -arch amd64
+//
+// The same commit gives the same bytes: all times are those of the commit.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	var d distribution
+	arches := flag.String("arch", "amd64,arm64", "architectures, as Go names them: `LIST`")
+	flag.StringVar(&d.out, "o", "dist", "the `folder` to write to")
+	flag.StringVar(&d.program, "binary", "",
+		"an executable `FILE` to pack, for one architecture, in place of a build")
+	flag.StringVar(&d.version, "version", "", "the version; else that of git")
+	only := flag.String("only", "tar,deb,rpm,bill,image", "what to make: `LIST`")
+	flag.Parse()
+	d.arches, d.kinds = strings.Split(*arches, ","), strings.Split(*only, ",")
+	if err := d.make(); err != nil {
+		fmt.Fprintln(os.Stderr, "packaging:", err)
+		os.Exit(1)
+	}
+}
+
+// A distribution is all that is made of one commit.
+type distribution struct {
+	out     string
+	arches  []string
+	program string // that was built elsewhere; "" builds it
+	kinds   []string
+	version string    // 1.2.3, or 0~20260102.0123456789ab between versions
+	time    time.Time // of the commit
+	work    string    // a folder for what is packed
+}
+
+// A file is packed at Path of the target, from Source.
+type file struct {
+	Path, Source string
+	Mode         os.FileMode
+}
+
+// make builds and packs.
+func (d *distribution) make() (err error) {
+	if d.program != "" && len(d.arches) != 1 {
+		return fmt.Errorf("option -binary: it is of one architecture; give it with -arch")
+	}
+	if err := d.commit(); err != nil {
+		return err
+	}
+	if d.work, err = os.MkdirTemp("", "packaging"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(d.work)
+	if err := os.MkdirAll(d.out, 0o755); err != nil {
+		return err
+	}
+	programs := map[string]string{}
+	for _, arch := range d.arches {
+		if programs[arch], err = d.build(arch); err != nil {
+			return err
+		}
+	}
+	shared, err := d.shared(programs)
+	if err != nil {
+		return err
+	}
+	for _, arch := range d.arches {
+		files := append([]file{{"/usr/bin/ppscript", programs[arch], 0o755}}, shared...)
+		slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.Path, b.Path) })
+		if err := d.pack(arch, programs[arch], files); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(d.kinds, "image") {
+		if err := d.image(programs); err != nil {
+			return err
+		}
+	}
+	return d.sums()
+}
+
+// pack makes what there is for each architecture.
+func (d *distribution) pack(arch, program string, files []file) error {
+	for _, kind := range d.kinds {
+		var err error
+		switch kind {
+		case "tar":
+			err = d.tarball(arch, files)
+		case "deb", "rpm":
+			err = d.packed(arch, kind, files)
+		case "bill":
+			err = d.bill(arch, program)
+		case "image": // of all architectures
+		default:
+			err = fmt.Errorf("option -only: there is no %q; want tar, deb, rpm, bill, image", kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say tells what is done, which takes minutes.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// path is a file of the result.
+func (d *distribution) path(name string) string { return filepath.Join(d.out, name) }
+
+// base is the beginning of the names of files for arch.
+func (d *distribution) base(arch string) string {
+	return fmt.Sprintf("ppscript-%s-linux-%s", d.version, arch)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/scripts"
+	"ppscript/stdlib"
+)
+
+// This file makes manual pages of what the program says as help, so that both
+// say the same.
+
+// commands are the subcommands that have a page of their own.
+var commands = []string{"check", "describe", "doctor", "explain", "export", "fmt", "info", "mod", "new",
+	"record", "repl", "sign", "test", "usdt", "verify"}
+
+// manuals are the pages of ppscript, of its profilers and of its subcommands.
+func (d *distribution) manuals(program string) ([]file, error) {
+	names := slices.Concat(stdlib.Names(), scripts.Names(), commands)
+	for i, name := range names {
+		names[i] = strings.ReplaceAll(name, "_", "-")
+	}
+	slices.Sort(names)
+	var files []file
+	page := func(name string, args ...string) error {
+		help, err := output(program, args...)
+		if err != nil {
+			return err
+		}
+		text := squeezed([]byte(d.manual(name, help, names)))
+		f, err := d.written("/usr/share/man/man1/"+name+".1.gz", text)
+		files = append(files, f)
+		return err
+	}
+	if err := page("ppscript", "--help-all"); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := page("ppscript-"+name, "help", name); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// manual is help as a page of the manual, in man's macros.
+func (d *distribution) manual(name, help string, others []string) string {
+	r := roff{}
+	r.line(".TH %q 1 %q \"\" \"ppscript\"", strings.ToUpper(name), d.time.Format("2006-01-02"))
+	question, rest := named(help)
+	r.line(".SH NAME")
+	r.line(`%s \- %s`, quoted(name), quoted(question))
+	parts := sections(rest)
+	// Manual pages begin with how a command is written.
+	slices.SortStableFunc(parts, func(a, b section) int {
+		return cmp.Compare(fromBool(b.heading == "Usage"), fromBool(a.heading == "Usage"))
+	})
+	for _, s := range parts {
+		switch {
+		case len(s.lines) == 0:
+			continue
+		case s.heading == "Usage":
+			s.heading = "SYNOPSIS"
+		case s.heading == "":
+			s.heading = "DESCRIPTION"
+		}
+		r.line(".SH %q", strings.ToUpper(s.heading))
+		r.body(s.lines, s.heading == "Arguments")
+	}
+	r.line(".SH \"SEE ALSO\"")
+	if name == "ppscript" {
+		pages := make([]string, len(others))
+		for i, other := range others {
+			pages[i] = fmt.Sprintf(`\fBppscript\-%s\fR(1)`, quoted(other))
+		}
+		r.line("%s", strings.Join(pages, ",\n"))
+		r.line(".PP")
+	} else {
+		r.line(`\fBppscript\fR(1) has the options of every script.`)
+	}
+	r.line("The book is in /usr/share/doc/ppscript, and in the program: ppscript help topics.")
+	return r.String()
+}
+
+// named is what help says in its first sentence, and what it says beyond: all of
+// it, where the sentence is not a paragraph of its own.
+func named(help string) (question, rest string) {
+	first, below, _ := strings.Cut(help, "\n\n")
+	first = strings.Join(strings.Fields(strings.TrimPrefix(first, "ppscript: ")), " ")
+	question, more, _ := strings.Cut(first, ". ")
+	if more != "" {
+		below = help
+	}
+	return strings.TrimSuffix(question, "."), below
+}
+
+func fromBool(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A section is a part of help, with its heading; the first has none.
+type section struct {
+	heading string
+	lines   []string
+}
+
+// sections splits help at its headings: words that stand alone at the margin.
+func sections(help string) []section {
+	list := []section{{}}
+	for line := range strings.SplitSeq(help, "\n") {
+		alone := line != "" && line[0] >= 'A' && line[0] <= 'Z' && !strings.ContainsAny(line, ".,:") &&
+			len(strings.Fields(line)) <= 4
+		if alone {
+			list = append(list, section{heading: line})
+			continue
+		}
+		last := &list[len(list)-1]
+		if line != "" || len(last.lines) > 0 {
+			last.lines = append(last.lines, line)
+		}
+	}
+	return list
+}
+
+// roff is a page that is written.
+type roff struct{ strings.Builder }
+
+func (r *roff) line(format string, args ...any) { fmt.Fprintf(&r.Builder, format+"\n", args...) }
+
+// helpColumn is beyond where names of options begin, and not beyond their help.
+const helpColumn = 20
+
+// body writes the lines of a section: options, and arguments, as tagged
+// paragraphs, what is indented as it is, the rest as prose.
+func (r *roff) body(lines []string, arguments bool) {
+	literal, tagged := false, false
+	set := func(to bool) {
+		switch {
+		case to && !literal:
+			r.line(".PP\n.RS 4\n.nf")
+		case !to && literal:
+			r.line(".fi\n.RE")
+		}
+		literal = to
+	}
+	for i, line := range lines {
+		text := strings.TrimLeft(line, " ")
+		indent := len(line) - len(text)
+		switch {
+		case text == "" && literal && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    "):
+			r.line("")
+		case text == "":
+			set(false)
+			tagged = false
+			r.line(".PP")
+		case literal && i > 0 && strings.HasSuffix(lines[i-1], `\`): // a command goes on
+			r.line("%s", quoted(line[4:]))
+		case indent >= 4 && indent <= 8 && (arguments || strings.HasPrefix(text, "-")) &&
+			!strings.HasPrefix(text, "---"):
+			set(false)
+			tagged = true
+			name, help, _ := strings.Cut(text, "  ")
+			r.line(".TP\n\\fB%s\\fR", quoted(name))
+			if help = strings.TrimSpace(help); help != "" {
+				r.line("%s", quoted(help))
+			}
+		case indent >= helpColumn && tagged:
+			r.line("%s", quoted(text))
+		case indent >= 4:
+			set(true)
+			r.line("%s", quoted(line[4:]))
+		default:
+			set(false)
+			r.line("%s", quoted(line))
+		}
+	}
+	set(false)
+}
+
+// quoted is text in which roff sees no command.
+func quoted(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	return text
+}

@@ -1,0 +1,202 @@
+// Package packages installs what packaging makes in a clean root of Debian, and
+// runs it there.
+package packages
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"ppscript/tests/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// pack runs packaging over this machine's program and returns the files, by
+// their last suffix.
+func pack(t *testing.T, only string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	line := fmt.Sprintf("cd ../.. && go run ./packaging -o %s -arch %s -binary %s -only %s", dir,
+		runtime.GOARCH, testkit.PPScript(t), only)
+	out := testkit.StartFor(t, 5*time.Minute, "sh", "-c", line).Wait()
+	if out.Exit != 0 {
+		t.Fatalf("packaging: %s%s", out.Stdout, out.Stderr)
+	}
+	found := map[string]string{}
+	paths, _ := filepath.Glob(dir + "/*")
+	for _, path := range paths {
+		name := filepath.Base(path)
+		found[name[strings.LastIndexAny(name, ".")+1:]] = path
+	}
+	return found
+}
+
+func TestPackages(t *testing.T) {
+	testkit.Requires(t, append([]testkit.Need{testkit.Program("mmdebstrap"), testkit.Program("rpm"),
+		testkit.Program("git")}, testkit.Live...)...)
+	root := filepath.Join(t.TempDir(), "root")
+	debian := testkit.StartFor(t, 5*time.Minute, "mmdebstrap", "--quiet", "--variant=essential", "bookworm",
+		root)
+	made := pack(t, "tar,deb,rpm,bill,image")
+
+	t.Run("same bytes", func(t *testing.T) {
+		first, err := os.ReadFile(made["deb"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := os.ReadFile(pack(t, "deb")["deb"])
+		if err != nil || !bytes.Equal(first, second) {
+			t.Errorf("two packages of one commit differ (%v)", err)
+		}
+	})
+	t.Run("deb", func(t *testing.T) {
+		if out := debian.Wait(); out.Exit != 0 {
+			t.Fatalf("mmdebstrap: %s", out.Stderr)
+		}
+		deb, err := os.ReadFile(made["deb"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(root+"/ppscript.deb", deb, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		// The mounts are gone with the namespace.
+		out := testkit.StartFor(t, time.Minute, "unshare", "-m", "sh", "-ec", `cd "$1"
+			mount --rbind /proc proc; mount --rbind /sys sys; mount --rbind /dev dev
+			chroot . sh -ec 'dpkg -i /ppscript.deb; dpkg -V ppscript; ppscript version; ppscript syscalls -- true
+				ls /usr/share/man/man1/ppscript-kvm-exit.1.gz /usr/share/doc/ppscript/tutorial.md
+				dpkg -r ppscript; ! ls /usr/bin/ppscript'`, "sh", root).Wait()
+		for _, want := range []string{"events: tracepoints", "exit_group(231)", "ppscript-kvm-exit.1.gz"} {
+			if !strings.Contains(out.Stdout, want) {
+				t.Errorf("no %q in what was printed", want)
+			}
+		}
+		if out.Exit != 0 || t.Failed() {
+			t.Errorf("status %d\n%s%s", out.Exit, out.Stdout, out.Stderr)
+		}
+	})
+	t.Run("rpm", func(t *testing.T) {
+		out := testkit.Run(t, "rpm", "-qpl", made["rpm"])
+		for _, want := range []string{"/usr/bin/ppscript\n", "/usr/share/man/man1/ppscript-why.1.gz\n"} {
+			if !strings.Contains(out.Stdout, want) {
+				t.Errorf("the package has no %s%s%s", want, out.Stdout, out.Stderr)
+			}
+		}
+	})
+	t.Run("image", func(t *testing.T) { image(t, made["tar"]) })
+	t.Run("bill", func(t *testing.T) {
+		text, err := os.ReadFile(made["json"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bill struct {
+			Components []struct{ Name, Version string }
+		}
+		if err := json.Unmarshal(text, &bill); err != nil {
+			t.Fatal(err)
+		}
+		mod, err := os.ReadFile("../../go.mod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := 0
+		for _, c := range bill.Components {
+			if strings.Contains(string(mod), c.Name+" "+c.Version) {
+				known++
+			}
+		}
+		if known < 20 {
+			t.Errorf("%d of %d modules are those of go.mod", known, len(bill.Components))
+		}
+	})
+}
+
+// image follows the hashes of an image to its layer, and runs what is in it,
+// which is alone there.
+func image(t *testing.T, path string) {
+	files := map[string][]byte{}
+	unpack(t, path, func(h *tar.Header, r io.Reader) error {
+		b, err := io.ReadAll(r)
+		files[h.Name] = b
+		return err
+	})
+	blob := func(d descriptor) []byte {
+		sum, ok := strings.CutPrefix(d.Digest, "sha256:")
+		b := files["blobs/sha256/"+sum]
+		if !ok || len(b) != d.Size || fmt.Sprintf("%x", sha256.Sum256(b)) != sum {
+			t.Fatalf("blob %s: %d bytes, not those that it names", d.Digest, len(b))
+		}
+		return b
+	}
+	read := func(b []byte) (m manifest) {
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	index := read(blob(read(files["index.json"]).Manifests[0]))
+	m := read(blob(index.Manifests[0]))
+	blob(m.Config)
+	layer, err := gzip.NewReader(bytes.NewReader(blob(m.Layers[0])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	packed := filepath.Join(root, "layer")
+	text, err := io.ReadAll(layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(packed, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := testkit.Run(t, "tar", "-C", root, "-xf", packed); out.Exit != 0 {
+		t.Fatal(out.Stderr)
+	}
+	if out := testkit.Run(t, "chroot", root, "/usr/bin/ppscript", "version"); out.Exit != 0 {
+		t.Errorf("status %d: %s", out.Exit, out.Stderr)
+	}
+}
+
+type descriptor struct {
+	Digest string
+	Size   int
+}
+
+type manifest struct {
+	Manifests []descriptor
+	Config    descriptor
+	Layers    []descriptor
+}
+
+// unpack calls fn for each file of an archive.
+func unpack(t *testing.T, path string, fn func(*tar.Header, io.Reader) error) {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for r := tar.NewReader(f); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err == nil {
+			err = fn(h, r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
