@@ -137,7 +137,8 @@ func (r *random) foldTrial() *trial {
 	r.state = false
 
 	f := &fold.Spec{
-		Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Limit: 1 << 12, Out: emittedStream,
+		Key: fnOf(key), Step: fnOf(step), Init: init, Texts: texts, Bounds: fold.Bounds{Limit: 1 << 12},
+		Out: emittedStream,
 	}
 	t.text = "key " + key.String() + "\nstep " + step.String()
 	if !twice && r.Intn(2) == 0 {
@@ -156,7 +157,7 @@ func (r *random) foldTrial() *trial {
 		step := must(expr.NewFunc(expr.NewBlock(r.stmt(1), r.emit()), expr.TVoid))
 		r.made, r.state = false, false
 		g := &fold.Spec{Key: fnOn(emittedStream, key), Step: fnOn(emittedStream, step), Init: init,
-			Texts: texts, Limit: 1 << 12, Out: last}
+			Texts: texts, Bounds: fold.Bounds{Limit: 1 << 12}, Out: last}
 		edges = []*Edge{{Fold: f}, {Stream: 1, Fold: g}, edges[1]}
 		t.behind = fold.New(*g, t.group)
 		t.fold = fold.New(*f, t.behind)

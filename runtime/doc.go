@@ -15,6 +15,7 @@
 //	sandbox    what a run does not need once it has begun is given up
 //	outfile    the files that results go to
 //	infile     files, or pipes, that are read whole
+//	memory     what a run holds, within one bound
 //	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
 //	cgroup     whose a process is: container, pod, unit

@@ -11,6 +11,7 @@ import (
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/remote"
 	"ppscript/cmd/ppscript/token"
+	"ppscript/runtime/memory"
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/output/live"
 	"ppscript/runtime/perf"
@@ -210,6 +211,18 @@ func (c *common) readOrderMemory(r *reader, f *flag) {
 			err).WithHint("write --order-mem 64m, or leave it out"))
 	}
 	c.options.Reading.OrderBytes = int(n)
+}
+
+func (c *common) readMemory(r *reader, f *flag) {
+	text, _ := f.last()
+	n, err := unit.ParseSize(text)
+	if err == nil && (n < memory.Least || n > 1<<40) {
+		err = fmt.Errorf("got %s, want %s at least", text, unit.Size(memory.Least))
+	}
+	if err != nil {
+		r.fail(usagef("option", "--memory", "%w", err).WithHint("write --memory 200m, or leave it out"))
+	}
+	c.options.Limits.Memory = n
 }
 
 func (c *common) readAllow(r *reader, f *flag) {

@@ -95,6 +95,8 @@ func (c *common) runOptions() []*flag {
 			help: "read rings when they are that full"},
 		{name: "max-rows", metavar: "COUNT", deflt: "a million; 131072 where programs count", read: readCount(&o.Limits.Rows, 1, "write --max-rows 10000"),
 			help: "rows of a table, histograms of a result, and stacks at most; what has further keys is evicted into one row, __other__, so that totals stay right"},
+		{name: "memory", metavar: "SIZE", deflt: "a quarter of the machine's, or three quarters of the cgroup's, 2g at most", read: c.readMemory,
+			help: "what the process may have: beyond it, new keys are told as __other__, and the oldest of what waits or is kept goes, as is said; 48m at least"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),
 			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
 		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.Cost.EvalCPUs),
@@ -203,8 +205,8 @@ func (c *common) otherOptions() []*flag {
 
 // defaultPages tells the sizes of rings as --help-all shows them.
 func defaultPages() string {
-	return fmt.Sprintf("%d; %d where stacks are copied", pagesOr(session.DefaultPages(runtime.NumCPU())),
-		4*pagesOr(session.DefaultPages(runtime.NumCPU())))
+	return fmt.Sprintf("%d; %d where stacks are copied", pagesOr(session.DefaultPages(runtime.NumCPU(), 0)),
+		4*pagesOr(session.DefaultPages(runtime.NumCPU(), 0)))
 }
 
 func pagesOr(n int) int {

@@ -2,11 +2,13 @@ package agg
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/key"
+	"ppscript/runtime/memory"
 )
 
 // A Group aggregates events by key. It implements flow.Sink.
@@ -50,6 +52,9 @@ type Spec struct {
 	// Limit bounds the rows; events of further keys are counted as evicted, and are in the
 	// row of Group.Other. 0 is key.DefaultLimit.
 	Limit int
+	// Memory bounds the rows as well, for a result of this Name; nil does not.
+	Memory *memory.Budget
+	Name   string
 }
 
 // An Arg is the argument of aggregators: a number, under a condition.
@@ -93,7 +98,30 @@ func New(s Spec) *Group {
 		g.texts = key.NewTexts(s.Limit)
 		g.packs = packsOf(s.Keys)
 	}
+	if part := s.Memory.Part(s.Name); part != nil && g.ints != nil {
+		g.ints.Bound(part, s.RowBytes())
+	} else if part != nil && g.texts != nil {
+		g.texts.Bound(part, s.RowBytes())
+	}
 	return g
+}
+
+// RowBytes is about how many bytes a row has beside its key. States that grow later are measured
+// by the Budget.
+func (s *Spec) RowBytes() int {
+	n := int(unsafe.Sizeof(row{})) + len(s.Args)*int(unsafe.Sizeof(Measure{}))
+	n += n / 2 // slices that grow have room to spare
+	for i := range s.Aggs {
+		a := &s.Aggs[i]
+		switch {
+		case a.Op.New == nil:
+		case a.Op.Kernel != nil && a.Op.Kernel.Counters != nil:
+			n += 64 + 8*a.Op.Kernel.Counters(a)
+		default:
+			n += 192
+		}
+	}
+	return n
 }
 
 // integer reports that every program of f yields an integer.

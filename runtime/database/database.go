@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
@@ -28,6 +29,8 @@ type Host struct {
 	// Show takes the answers.
 	Show     func(*result.Table) error
 	Services func() *expr.Services
+	// Memory bounds the rows of a database in memory; nil leaves it its own bound.
+	Memory *memory.Budget
 	// QueryEnd tells when a query that begins now has to stop.
 	QueryEnd func() func() error
 	// Frames are those of a stack; ok is false if nothing
@@ -64,7 +67,8 @@ func (d *Database) open() error {
 		}
 	}
 	var err error
-	if d.db, err = sql.Open(path); err != nil {
+	most := d.to.Memory.Share(2, 1, sql.MemoryLimit)
+	if d.db, err = sql.OpenWithin(path, most); err != nil {
 		return databaseError(path, err)
 	}
 	switch {
@@ -72,7 +76,7 @@ func (d *Database) open() error {
 	case path != sql.Memory:
 		d.to.Say("--verify compares databases in memory, and is left out: rows go to %s", path)
 	default:
-		if d.plain, err = sql.Open(sql.Memory); err != nil {
+		if d.plain, err = sql.OpenWithin(sql.Memory, most); err != nil {
 			return databaseError(sql.Memory, err)
 		}
 	}

@@ -40,8 +40,7 @@ type Spec struct {
 	Asked func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
 	// Opens are told of states that have begun, if Begin is not 0.
 	Opens []flow.Opens
-	// Limit bounds the keys; 0 is key.DefaultLimit.
-	Limit int
+	Bounds
 	// ByRing says that no key has events in several rings, so that a loss in
 	// one ring leaves the keys of others alone.
 	ByRing bool
@@ -132,6 +131,7 @@ func New(s Spec, next flow.Sink) *Fold {
 	} else {
 		f.keys.texts = key.NewTexts(f.keys.limit)
 	}
+	f.bound(s.Memory.Part("states"))
 	f.out.init(s.Out, s.Stacks)
 	f.frame.Emit, f.frame.Asked = f.out.emit, s.Asked
 	for _, t := range s.Texts {

@@ -127,7 +127,7 @@ func New(spec Spec, next flow.Sink) *Join {
 	if j.key.integer {
 		j.endings.follow(&j.spec, j.forget)
 	}
-	j.list = newList(spec.KeepRaw)
+	j.list = newList(spec.KeepRaw, &spec.Bounds)
 	j.list.opens = spec.Opens
 	j.made.pairs = make([]pair, batch)
 	for i := range j.made.pairs {
@@ -308,7 +308,7 @@ func (j *Join) wait(row, n int32, e *event.Event) {
 		}
 		j.list.unlink(n)
 	} else {
-		for j.list.count >= j.spec.Limit || j.list.count > 0 && j.list.bytes >= j.spec.LimitBytes {
+		for j.list.crowded(&j.spec.Bounds) {
 			j.evict()
 		}
 		if row < 0 {

@@ -75,7 +75,7 @@ func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 	if n.key.integer {
 		n.endings.follow(&n.spec, n.forget)
 	}
-	n.list = newList(spec.KeepRaw)
+	n.list = newList(spec.KeepRaw, &spec.Bounds)
 	n.list.opens = spec.Opens
 	n.left.pair.frame = new(expr.Frame)
 	return n
@@ -139,7 +139,7 @@ func (n *Nested) find(p *expr.Program) int32 {
 
 // enter puts an entry on its stack.
 func (n *Nested) enter(row, stage int32, e *event.Event) {
-	for n.list.count >= n.spec.Limit || n.list.count > 0 && n.list.bytes >= n.spec.LimitBytes {
+	for n.list.crowded(&n.spec.Bounds) {
 		n.evict(n.list.oldest())
 	}
 	if row < 0 {

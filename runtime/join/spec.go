@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/memory"
 )
 
 // A Spec describes a Join.
@@ -25,10 +26,7 @@ type Spec struct {
 	ByThread bool
 	// NeedKey fills the pair's key slot.
 	NeedKey bool
-	// Limit bounds the number of waiting events, LimitBytes their memory;
-	// 0 is defaultLimit and defaultBytes.
-	Limit      int
-	LimitBytes int
+	Bounds
 	// KeepRaw is how many bytes of the record of a waiting event somebody
 	// reads; negative is all of the sample.
 	KeepRaw int
@@ -41,6 +39,16 @@ type Spec struct {
 	// Opens are told of pairs whose start was seen.
 	Opens []flow.Opens
 	Lefts
+}
+
+// Bounds are those of what waits; beyond them the oldest is evicted.
+type Bounds struct {
+	// Limit bounds the number of waiting events, LimitBytes their memory;
+	// 0 is defaultLimit and defaultBytes.
+	Limit      int
+	LimitBytes int
+	// Memory bounds them too, unless it is nil.
+	Memory *memory.Budget
 }
 
 // Lefts is where events go that stay without a partner.

@@ -4,6 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/key"
+	"ppscript/runtime/memory"
 )
 
 // This file holds the waiting events.
@@ -47,11 +48,43 @@ type list struct {
 	stride  int
 	count   int
 	bytes   int
+	room    room
 	opens   []flow.Opens
 }
 
-func newList(keepRaw int) list {
-	l := list{queue: newQueue(), keepRaw: keepRaw}
+// A room is how many bytes of events may wait until a part of the run's memory is asked for more.
+type room struct {
+	part  *memory.Part // nil: there is as much as one wants
+	bytes int
+}
+
+// leastWaiting is how many bytes may wait in any case.
+const leastWaiting = 64 << 10
+
+// crowded reports that one must go before another one may wait.
+func (l *list) crowded(b *Bounds) bool {
+	return l.count >= b.Limit ||
+		l.count > 0 && (l.bytes >= b.LimitBytes || l.room.part != nil && l.bytes >= l.room.bytes && !l.ask())
+}
+
+// ask asks for more memory: half as much again, since slices that grow have room to spare.
+//
+// Slow path: once for an eighth of what waits, or for each that finds no room.
+func (l *list) ask() bool {
+	more := l.room.bytes + max(leastWaiting, l.room.bytes/8)
+	if !l.room.part.Hold(int64(more) * 3 / 2) {
+		return false
+	}
+	l.room.bytes = more
+	return true
+}
+
+func newList(keepRaw int, b *Bounds) list {
+	l := list{queue: newQueue(), keepRaw: keepRaw, room: room{part: b.Memory.Part("waiting events")}}
+	if l.room.part != nil {
+		l.room.bytes = leastWaiting
+		l.room.part.Must(leastWaiting)
+	}
 	if keepRaw > inlineRaw {
 		l.stride = (keepRaw + 7) &^ 7
 	}

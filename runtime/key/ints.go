@@ -10,6 +10,8 @@ type Ints struct {
 	shift uint
 	count int
 	limit int
+	most  int // keys until the table asks for more room; the limit if it need not ask
+	room  room
 	free  []int32
 	rows  int32
 
@@ -28,7 +30,7 @@ func NewInts(limit int) *Ints {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	t := &Ints{limit: limit}
+	t := &Ints{limit: limit, most: limit}
 	t.alloc(64)
 	return t
 }
@@ -102,8 +104,10 @@ func (t *Ints) Insert(k int64) (row int32, fresh bool) {
 	if row = t.Find(k); row >= 0 {
 		return row, false
 	}
-	if t.count >= t.limit {
-		return None, false
+	if t.count >= t.most {
+		if t.most = t.room.more(t.count, t.limit, 0); t.count >= t.most {
+			return None, false
+		}
 	}
 	if 2*(t.count+1) > len(t.slots) {
 		t.grow()

@@ -10,6 +10,9 @@ type Texts struct {
 	shift uint
 	count int
 	limit int
+	most  int // keys until the table asks for more room; the limit if it need not ask
+	room  room
+	bytes int // of the keys
 	free  []int32
 	keys  [][]byte // by row; buffers of freed rows are used again
 	last  int32    // the row of the last key; events come in runs of one key
@@ -25,7 +28,7 @@ func NewTexts(limit int) *Texts {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	t := &Texts{seed: newSeed(), limit: limit, last: None}
+	t := &Texts{seed: newSeed(), limit: limit, most: limit, last: None}
 	t.alloc(64)
 	return t
 }
@@ -74,8 +77,10 @@ func (t *Texts) Insert(k []byte) (row int32, fresh bool) {
 		t.last = row
 		return row, false
 	}
-	if t.count >= t.limit {
-		return None, false
+	if t.count >= t.most {
+		if t.most = t.room.more(t.count, t.limit, t.bytes); t.count >= t.most {
+			return None, false
+		}
 	}
 	if 2*(t.count+1) > len(t.slots) {
 		t.grow()
@@ -94,6 +99,7 @@ func (t *Texts) Insert(k []byte) (row int32, fresh bool) {
 		}
 	}
 	t.slots[at] = textSlot{h, row + 1}
+	t.bytes += len(k)
 	t.count++
 	t.last = row
 	return row, true
@@ -140,6 +146,7 @@ func (t *Texts) Delete(k []byte) int32 {
 		}
 	}
 	t.slots[i] = textSlot{}
+	t.bytes -= len(t.keys[row])
 	t.count--
 	t.free = append(t.free, row)
 	t.last = None
@@ -158,5 +165,5 @@ func (t *Texts) Each(fn func(k []byte, row int32)) {
 // Reset removes all keys and keeps the capacity.
 func (t *Texts) Reset() {
 	clear(t.slots)
-	t.count, t.keys, t.free, t.last = 0, t.keys[:0], t.free[:0], None
+	t.count, t.bytes, t.keys, t.free, t.last = 0, 0, t.keys[:0], t.free[:0], None
 }

@@ -106,7 +106,7 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 	if f, ok := n.frames[key]; ok {
 		return f
 	}
-	if len(n.frames) >= maxFrames {
+	if len(n.frames) >= n.opt.Memory.Share(8, 256, maxFrames) {
 		n.clearFrames()
 	}
 	var list []*result.Frame

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/result"
@@ -29,6 +30,8 @@ type Options struct {
 	Patient bool
 	// Lines asks for source lines and inlined functions.
 	Lines bool
+	// Memory bounds stacks, names and what is read of files; nil leaves each its own bound.
+	Memory *memory.Budget
 
 	// SymRoot and DebugDirs are where files are found.
 	SymRoot   string
@@ -68,7 +71,7 @@ const maxMemory = 192 << 20
 // processes count from the first record on.
 func New(o Options) *Namer {
 	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{},
-		memory: dso.NewMemory(maxMemory)}
+		memory: dso.NewMemory(o.Memory.Share(3, 1, maxMemory))}
 	n.foreign = o.foreignKernel()
 	if o.Recording != nil && o.Recording.Kallsyms != "" {
 		// trace-cmd brings the symbols along.
@@ -79,7 +82,9 @@ func New(o Options) *Namer {
 		}
 	}
 	so := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines, Memory: n.memory}
-	to := stack.Options{}
+	to := stack.Options{
+		Stacks: o.Memory.Share(4, 64, stack.DefaultStacks), Words: o.Memory.Share(4, 8, stack.DefaultWords),
+	}
 	if o.User {
 		n.maps = task.NewMappings(o.mappings(n.foreign))
 		so.Maps = n.maps

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/view"
 )
@@ -28,6 +30,8 @@ type Env struct {
 	Interpret bool
 	// MaxRows bounds the rows of tables; 0 is the default.
 	MaxRows int
+	// Memory is that of the run; nil has no bound.
+	Memory *memory.Budget
 	// Raw shows fields of the kernel as numbers, also where they have names.
 	Raw bool
 	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
@@ -48,9 +52,9 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, diag.Errorf(diag.Run, "main", "", "returned nothing to run").
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
-	b := &builder{env: env, plan: &Plan{first: reports[0]}, memo: map[Stream][]branch{},
+	b := &builder{env: env, plan: &Plan{first: reports[0], memory: env.Memory}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
-		prints: view.Prints{Raw: env.Raw}}
+		prints: view.Prints{Raw: env.Raw}, reports: len(reports)}
 	if env.Services != nil {
 		b.prints.Function, b.prints.NameOf = env.Services.KsymOffset, env.Services.NameOf
 	}
@@ -86,6 +90,17 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	return b.plan, nil
 }
 
+// rows bounds the keys of an operator, in the kernel too. given is what the script or the user
+// says; 0 is the operator's own bound, or fewer where there is little memory. bytes are those of
+// a row beside its key: programs have it once for each CPU, and it is read in whole.
+func (b *builder) rows(given, bytes int) int {
+	const usual, least = 1 << 17, 256
+	if most := b.env.Memory.Share(b.reports, max(least, 4*bytes), usual); most < usual {
+		return min(cmp.Or(given, most), most)
+	}
+	return given
+}
+
 type builder struct {
 	env    Env
 	plan   *Plan
@@ -99,6 +114,7 @@ type builder struct {
 	served   map[int]bool // streams that do
 	asks     map[int]bool // streams whose events are checked for their thread
 	prints   view.Prints  // how values are shown
+	reports  int          // that share the memory
 }
 
 // code is the functions that read events.

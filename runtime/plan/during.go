@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -83,7 +84,9 @@ func opens(in *Instance, list []spanWatch) (all []flow.Opens) {
 func (n *duringOp) emitter(in *Instance) emitter { return in.runs[n].(*duringRun) }
 
 func (d *During) branches(b *builder) ([]branch, error) {
-	n := &duringOp{spec: overlap.Spec{Limit: d.Limit, Integer: true}}
+	n := &duringOp{spec: overlap.Spec{
+		Limit: b.env.Memory.Share(4, 256, cmp.Or(d.Limit, overlap.DefaultLimit)), Integer: true,
+	}}
 	var both [2][]branch
 	for i, s := range d.Inputs() {
 		var err error

@@ -168,7 +168,8 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 		return nil, err
 	}
 	n := &foldOp{from: f, Key: f.Key.label(), Name: b.names.next("fold")}
-	n.spec = fold.Spec{Limit: f.Limit, ByRing: perRing(b, f.Key, brs)}
+	n.spec = fold.Spec{Bounds: fold.Bounds{Limit: b.rows(f.Limit, 0), Memory: b.env.Memory},
+		ByRing: perRing(b, f.Key, brs)}
 	if err := n.ask(b); err != nil {
 		return nil, err
 	}

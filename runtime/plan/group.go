@@ -80,7 +80,7 @@ func (g *Group) build(b *builder) error {
 		return err
 	}
 	t := &TableOp{Spec: g, Hist: -1, Name: b.names.next("table")}
-	spec := agg.Spec{Limit: cmp.Or(g.Limit, b.env.MaxRows)}
+	spec := agg.Spec{Memory: b.env.Memory}
 	for _, v := range g.By {
 		fn, err := b.keyFn(v.Fn, brs)
 		if err != nil {
@@ -133,6 +133,8 @@ func (g *Group) build(b *builder) error {
 			return err
 		}
 	}
+	spec.Name = t.Name
+	spec.Limit = b.rows(cmp.Or(g.Limit, b.env.MaxRows), spec.RowBytes())
 	t.spec = spec
 	b.plan.add(t)
 	b.feed(feed{op: t, name: t.Name}, brs)

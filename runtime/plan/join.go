@@ -80,6 +80,11 @@ func (b *builder) settleJoins() {
 			n.js.KeepRaw = -1
 		}
 		n.js.NeedKey = n.readsKey(b)
+		n.js.Limit, n.js.Memory = b.rows(n.js.Limit, 0), b.env.Memory
+		if n.around != nil {
+			most := (&join.Timeline{LimitBytes: n.around.LimitBytes}).Limit()
+			n.around.LimitBytes = b.env.Memory.Share(3, 1, most)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/stack"
 )
@@ -26,6 +27,7 @@ type Plan struct {
 	Interpreted []string
 
 	first     Report // of what was asked for
+	memory    *memory.Budget
 	streams   []*event.Stream
 	feeds     []*feed
 	placed    map[Operator]*placement.Operator

@@ -67,6 +67,9 @@ type StacksRun struct {
 	Group *agg.Group // by stack, pid and Keys
 }
 
+// stackBytes is about what a row of stacks has beside its key once it is a result: its frames.
+const stackBytes = 256
+
 // The first columns of StacksRun.Group.
 const (
 	StacksStack = iota
@@ -84,8 +87,8 @@ func (s *Stacks) build(b *builder) error {
 		base = "file"
 	}
 	op := &StacksOp{Spec: s, Name: b.names.next(base)}
-	spec := agg.Spec{Limit: cmp.Or(s.Limit, b.env.MaxRows), Args: []agg.Arg{{}},
-		Aggs: []agg.Agg{{Op: agg.Count}}}
+	spec := agg.Spec{Limit: b.rows(cmp.Or(s.Limit, b.env.MaxRows), stackBytes), Args: []agg.Arg{{}},
+		Aggs: []agg.Agg{{Op: agg.Count}}, Memory: b.env.Memory, Name: op.Name}
 	stack, err := s.stackKey(b, brs)
 	if err != nil {
 		return err

@@ -184,7 +184,8 @@ func (n *JoinOp) observe(b *builder, history []branch, y *Why) {
 
 func (op *WhyOp) instantiate(in *Instance) Running {
 	y := op.Spec
-	facts := why.Config{Depth: y.Depth, Missing: op.missing, Stacks: y.Stacks}
+	facts := why.Config{Records: in.Plan.memory.Share(2, 160, why.DefaultRecords), Depth: y.Depth,
+		Missing: op.missing, Stacks: y.Stacks}
 	story := &slowspan.Story{Facts: facts, Live: op.live}
 	run := &WhyRun{WhyOp: op, Story: story}
 	losses := slowspan.Losses{End: in.Router.LossEnd}

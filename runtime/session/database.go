@@ -28,6 +28,7 @@ func (d *databases) open(_ context.Context, op plan.Operator) (err error) {
 		Verbose:  func(line string) { to.msgs.verbose(1, line) },
 		Show:     to.table,
 		Services: d.services,
+		Memory:   cfg.Options.Limits.budget,
 		QueryEnd: d.queryEnd,
 		Frames: func(id stack.ID) ([]*result.Frame, bool) {
 			if to.stacks == nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/task"
 	"ppscript/runtime/watched"
@@ -35,6 +37,8 @@ type env struct {
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {
+	limits := &cfg.Options.Limits
+	limits.budget = memory.New(cmp.Or(limits.Memory, memory.Default()))
 	w := &env{
 		cfg:     cfg,
 		msgs:    newMessages(cfg),
@@ -67,6 +71,7 @@ func (w *env) env(cfg *Config) plan.Env {
 		Interpret:     cfg.Options.Reading.Interpret,
 		Raw:           cfg.Options.Show.Raw,
 		MaxRows:       int(min(cfg.Options.Limits.Rows, 1<<24)),
+		Memory:        cfg.Options.Limits.budget,
 		Note:          func(err error) { w.msgs.sayOnce(err.Error()) },
 		KernelEnv:     w.kernelEnv(),
 	}

@@ -49,7 +49,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	if p.HasStacks || p.Mappings {
 		// Symbols and unwind tables are read as programs are seen for the first
 		// time: seconds for a large one.
-		c.Spool = spoolBytes
+		c.Spool = o.Limits.budget.Share(4, 1, spoolBytes)
 	}
 	if len(c.Members) == 0 {
 		c.Members = []event.Member{} // nil would mean the usual ones
@@ -72,7 +72,11 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Events = append(c.Events, ev)
 	}
 	if c.Pages == 0 {
-		c.Pages = DefaultPages(len(w.cfg.Target.CPUs))
+		rings := w.cfg.Options.Limits.budget.Limit() / 8
+		if c.Spool > 0 {
+			rings /= 4 // a spool is as large as four rings at least
+		}
+		c.Pages = DefaultPages(len(w.cfg.Target.CPUs), rings)
 	}
 	return c
 }
@@ -176,19 +180,22 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 // million events a second a ring of 2 MiB is full after 20 ms, which is more
 // than we sleep on a busy machine; the 512 KiB that an ordinary user may map
 // are full after 5. Machines with many CPUs get smaller rings: they share the
-// load. 0 is the default of perf.
-func DefaultPages(cpus int) int {
-	if os.Geteuid() != 0 {
-		return 0
-	}
+// load. All of them together have at most so many bytes, unless that is 0. 0 is the
+// default of perf.
+func DefaultPages(cpus int, most int64) int {
+	pages, usual := 0, perf.DefaultPages
 	if cpus == 0 {
 		cpus = runtime.NumCPU()
 	}
 	switch {
+	case os.Geteuid() != 0:
 	case cpus <= 16:
-		return 512
+		pages, usual = 512, 512
 	case cpus <= 64:
-		return 256
+		pages, usual = 256, 256
 	}
-	return 0
+	for ; most > 0 && usual > 1 && int64(cpus*usual)<<12 > most; pages = usual {
+		usual /= 2
+	}
+	return pages
 }

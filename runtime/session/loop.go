@@ -60,6 +60,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		now := time.Now()
 		r.feed(ended)
+		o.Limits.budget.Measure()
 		r.in.windows.due()
 		if p := r.playback; p != nil {
 			if ended {

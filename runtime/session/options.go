@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"ppscript/runtime/memory"
 	"ppscript/runtime/output"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/wallclock"
@@ -44,6 +45,10 @@ type Limits struct {
 	// SamplingLimit ends the run when a CPU, or thread, sends more events a second;
 	// 0 is no limit. With Cost.EvalCPUs or Cost.EvalPIDs it is about those.
 	SamplingLimit uint64
+	// Memory bounds what the process has, in bytes; 0 is memory.Default.
+	Memory int64
+
+	budget *memory.Budget // of the run
 }
 
 // Reading says how events come here, and what runs the code for each.

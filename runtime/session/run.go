@@ -99,6 +99,7 @@ func (r *run) samples() uint64 {
 }
 
 func (r *run) do(ctx context.Context) (err error) {
+	defer keepTo(r)()
 	if r.plan, err = plan.Build(r.cfg.Reports, r.env.env(r.cfg)); err != nil {
 		return err
 	}

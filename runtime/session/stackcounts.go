@@ -128,7 +128,9 @@ func (c *stackCounts) symbolize(w *runStacks, show naming.Shown) (evicted uint64
 	c.before.Unwound += unwound
 	c.before.Loss.Add(c.op.Group.Loss())
 	c.op.Group.Reset()
-	return c.before.Bound(naming.MostSymbolized, c.weight())
+	const bytes = 256 // of one
+	most := c.to.cfg.Options.Limits.budget.Share(4, bytes, naming.MostSymbolized)
+	return c.before.Bound(most, c.weight())
 }
 
 // weight is what a stack counts for: its value if there is one.

@@ -46,6 +46,7 @@ func openStacks(r *run) {
 		User:      r.plan.Mappings,
 		Patient:   plan.Has[*plan.JoinOp](r.plan),
 		Lines:     r.cfg.Options.lines(),
+		Memory:    r.cfg.Options.Limits.budget,
 		SymRoot:   r.cfg.Options.Symbols.Root,
 		DebugDirs: r.cfg.Options.Symbols.DebugDirs,
 		Expired:   r.patience.Expired,

@@ -9,6 +9,7 @@ package silence
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
+	"ppscript/runtime/memory"
 )
 
 // A Spec describes a Finder.
@@ -17,8 +18,9 @@ type Spec struct {
 	Key *flow.Fn
 	// Than is the bound: times without events that are longer are silences; ns.
 	Than int64
-	// Limit bounds the keys; 0 is key.DefaultLimit.
-	Limit int
+	// Limit bounds the keys; 0 is key.DefaultLimit. Memory bounds them too, unless it is nil.
+	Limit  int
+	Memory *memory.Budget
 	// ByRing says that no key has events in several rings, so that a loss in one
 	// ring leaves the keys of others alone.
 	ByRing bool

@@ -46,6 +46,14 @@ func New(s Spec) *Finder {
 	} else {
 		f.texts = key.NewTexts(f.limit)
 	}
+	const rowBytes = 128 // with some silences
+	switch part := s.Memory.Part("silences"); {
+	case part == nil:
+	case integer:
+		f.ints.Bound(part, rowBytes)
+	default:
+		f.texts.Bound(part, rowBytes)
+	}
 	return f
 }
 

@@ -51,8 +51,8 @@ var errClosed = errors.New("the database is closed")
 // Memory is the path of a database in memory.
 const Memory = ":memory:"
 
-// memoryLimit bounds the rows of a database in memory, in bytes.
-const memoryLimit = 1 << 30
+// MemoryLimit bounds the rows of a database in memory, in bytes.
+const MemoryLimit = 1 << 30
 
 const pageSize = 64 << 10
 
@@ -60,10 +60,14 @@ const pageSize = 64 << 10
 const flushRows = 20000
 
 // Open opens a database, which is made if it does not exist.
-func Open(path string) (*DB, error) {
+func Open(path string) (*DB, error) { return OpenWithin(path, MemoryLimit) }
+
+// OpenWithin is Open where the rows of a database in memory, and the tables that a query makes,
+// keep to so many bytes each.
+func OpenWithin(path string, most int) (*DB, error) {
 	d := &DB{tls: libc.NewTLS(), path: path}
 	if path == Memory {
-		d.limit = memoryLimit
+		d.limit = most
 	}
 	name := cstring(path)
 	rc := lite.Xsqlite3_open_v2(d.tls, address(name), d.slot(0),
@@ -79,7 +83,7 @@ func Open(path string) (*DB, error) {
 		if path == Memory {
 			// Rows have their own, lower limit; this one bounds tables that a
 			// query makes.
-			setup += fmt.Sprintf("; PRAGMA max_page_count=%d", 2*memoryLimit/pageSize)
+			setup += fmt.Sprintf("; PRAGMA max_page_count=%d", max(64, 2*most/pageSize))
 		}
 		err = d.exec(setup)
 	}

@@ -9,10 +9,11 @@ package stack
 // event, where this costs something once for a million.
 
 // Crowded reports that it is worth the time to give up stacks that nobody
-// needs: the table is full to a thirty-second part, and holds twice the stacks
+// needs: the table is full to a thirty-second part (a sixteenth of a small one), and holds twice the stacks
 // that were needed when this was last done.
 func (t *Table) Crowded() bool {
-	return t.Len() > max(t.opt.Stacks/32, 2*t.left[0]) || t.words > max(t.opt.Words/32, 2*t.left[1])
+	stacks, words := min(t.opt.Stacks/16, DefaultStacks/32), min(t.opt.Words/16, DefaultWords/32)
+	return t.Len() > max(stacks, 2*t.left[0]) || t.words > max(words, 2*t.left[1])
 }
 
 // maxSpare bounds the blocks of words that are kept to be filled again.

@@ -30,13 +30,13 @@ const (
 // Bounds of a Table whose Options say nothing: 64 MiB of addresses.
 const (
 	DefaultStacks = 1 << 18
-	defaultWords  = 8 << 20
+	DefaultWords  = 8 << 20
 )
 
 // Options of a Table.
 type Options struct {
 	Stacks int // how many; 0 is DefaultStacks
-	Words  int // addresses and markers of all together; 0 is defaultWords
+	Words  int // addresses and markers of all together; 0 is DefaultWords
 	// Fresh is called for each new stack that has user addresses, soon after
 	// it was sampled: who will have to name them later can look at the
 	// process while it is there. It may be nil.
@@ -107,7 +107,7 @@ func New(o Options) *Table {
 		o.Stacks = DefaultStacks
 	}
 	if o.Words <= 0 {
-		o.Words = defaultWords
+		o.Words = DefaultWords
 	}
 	t := &Table{opt: o, seed: maphash.MakeSeed()}
 	t.alloc(1 << 10)

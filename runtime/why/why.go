@@ -112,12 +112,14 @@ type Explainer struct {
 	walker  walker
 }
 
+// DefaultRecords bounds the events of a Config that says nothing.
+const DefaultRecords = 1 << 20
+
 const (
-	defaultDepth   = 8
-	defaultRecords = 1 << 20
-	minRecords     = 1 << 10
-	defaultParts   = 1 << 14
-	minParts       = 1 << 7
+	defaultDepth = 8
+	minRecords   = 1 << 10
+	defaultParts = 1 << 14
+	minParts     = 1 << 7
 )
 
 // New returns an Explainer without events.
@@ -126,7 +128,7 @@ func New(cfg Config) *Explainer {
 		cfg.Depth = defaultDepth
 	}
 	if cfg.Records <= 0 {
-		cfg.Records = defaultRecords
+		cfg.Records = DefaultRecords
 	}
 	cfg.Records = max(cfg.Records, minRecords)
 	if cfg.Parts <= 0 {

@@ -24,6 +24,7 @@ var layers = [][]string{
 	// What the caller may do with files, apart from what we may do.
 	{"runtime/privilege"},
 	{"runtime/sandbox"}, // what a run no longer needs is given up
+	{"runtime/memory"},  // what a run holds, within one bound
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},

@@ -28,6 +28,9 @@ type Output struct {
 	Stderr string
 	Exit   int // the exit status; 128 and the signal if one ended it
 	Took   time.Duration
+	// Peak is the most memory that was resident, in bytes; what was there before the program
+	// itself began, of who started it, counts too.
+	Peak int64
 }
 
 // Want checks the exit status and returns the output.
@@ -199,6 +202,9 @@ func (p *Process) Wait() Output {
 			Stderr: p.stderr.String(),
 			Exit:   exit,
 			Took:   time.Since(p.start),
+		}
+		if usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			p.out.Peak = usage.Maxrss << 10
 		}
 		if time.Since(p.start) >= p.bound {
 			p.t.Errorf("%s: did not end within %v; stderr: %s", strings.Join(p.args, " "),
