@@ -77,7 +77,7 @@ func isCommand(root *cobra.Command, word string) bool {
 var commands = []func(*app) *cobra.Command{
 	listCommand, helpCommand, explainCommand, checkCommand, docCommand, describeCommand, recordCommand, infoCommand,
 	doctorCommand, replCommand, modCommand, fmtCommand, newCommand, testCommand, usdtCommand,
-	versionCommand, completionCommand, exportCommand, signCommand, verifyCommand,
+	versionCommand, completionCommand, exportCommand, signCommand, verifyCommand, sealedCommand,
 }
 
 // root is the tree of subcommands. Scripts are not in it.

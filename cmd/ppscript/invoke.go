@@ -143,6 +143,11 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 		inv.asks.help = len(inv.asks.helpEvents) == 0
 		return nil
 	}
+	if g := a.vetting.gate; g != nil {
+		if err := inv.openGate(g, words); err != nil {
+			return err
+		}
+	}
 	given := map[string][]string{}
 	inv.typed = words
 	for _, f := range inv.flags.list {

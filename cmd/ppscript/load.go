@@ -123,7 +123,7 @@ func find(name string) (string, error) {
 
 // commandNames are the subcommands that a user could have meant.
 var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "export", "fmt",
-	"help", "list", "mod", "new", "record", "repl", "sign", "test", "usdt", "verify", "version"}
+	"help", "list", "mod", "new", "record", "repl", "sealed", "sign", "test", "usdt", "verify", "version"}
 
 // profilers are the names of the scripts that come with ppscript, as users
 // write them.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/sealed"
 	"ppscript/cmd/ppscript/token"
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/workload"
@@ -25,6 +26,11 @@ func main() {
 		os.Exit(a.exitCode(err))
 	}
 	workload.MaybeExecChild() // does not return in the child that becomes a command
+	if len(os.Args) > 1 && os.Args[1] == "sealed" {
+		if err := sealed.CleanEnvironment(); err != nil {
+			os.Exit(exitUsage)
+		}
+	}
 	os.Exit(run(os.Args[1:]))
 }
 

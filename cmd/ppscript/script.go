@@ -12,6 +12,7 @@ import (
 
 	"ppscript/builtins/pipeline"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/resultfile"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventtext"
 	"ppscript/runtime/expr"
@@ -48,6 +49,10 @@ func (a *app) script(args []string) error {
 	}
 	if a.vetting.signers != nil && inv.program != "" {
 		return unsigned("-c")
+	}
+	shows := inv.asks.version || inv.asks.help || len(inv.asks.helpEvents) > 0
+	if g := a.vetting.gate; g != nil && g.Rule == nil && !shows {
+		return usagef("sealed", inv.name, "no rule allows it").WithHint("see: ppscript sealed --list")
 	}
 	switch {
 	case inv.asks.version:
@@ -105,7 +110,9 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Options:  o,
 		Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 	}
-	inv.may = inv.permits(a.Say)
+	if inv.may = inv.permits(a.Say); a.vetting.gate != nil {
+		inv.may = a.vetting.gate.Permits(a.Say)
+	}
 	cfg.Permit = inv.may.Check
 	cfg.Hooks.Services = func(s *expr.Services) { inv.host.Session.Services = s }
 	if inv.module == nil {
@@ -147,11 +154,11 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	a.confine(inv, &cfg)
 	w.at("open the output " + c.output)
-	out, err := openOutput(ctx, c.output, a.Stdout)
+	out, err := resultfile.Open(ctx, c.output, a.Stdout)
 	if err != nil {
 		return w.blame(err)
 	}
-	defer func() { err = errors.Join(err, out.close()) }()
+	defer func() { err = errors.Join(err, out.Close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
 	w.at("open the outputs")
 	openers, err := c.openers(a, inv.name, a.Say)
@@ -179,7 +186,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	outcome, err := session.Run(ctx, cfg)
 	inv.outcome = outcome
 	v.close()
-	if out.broken.Load() && errors.Is(err, syscall.EPIPE) {
+	if out.Broken.Load() && errors.Is(err, syscall.EPIPE) {
 		err = nil // the reader has enough
 	}
 	if err != nil {
@@ -188,11 +195,11 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err := v.end(outcome); err != nil {
 		return err
 	}
-	if outcome.Observed && outcome.Samples == 0 && outcome.Loss.Zero() && !out.broken.Load() {
+	if outcome.Observed && outcome.Samples == 0 && outcome.Loss.Zero() && !out.Broken.Load() {
 		v.friendly("no events came")
 	}
 	var status error
-	if outcome.Status > 0 && !w.interrupted() && !out.broken.Load() {
+	if outcome.Status > 0 && !w.interrupted() && !out.Broken.Load() {
 		status = a.commandEnded(c.target.Workload.Args[0], outcome.Status, outcome.Signal)
 	}
 	if c.strict && outcome.Loss.Incomplete() {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"ppscript/cmd/ppscript/resultfile"
 	"ppscript/cmd/ppscript/watchdog"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
@@ -37,7 +38,7 @@ type watch struct {
 	mu      sync.Mutex
 	running bool
 	caught  time.Time // when the first signal to end came
-	out     *output
+	out     *resultfile.File
 	atExit  func()
 }
 
@@ -81,7 +82,7 @@ func (w *watch) loop() {
 		case syscall.SIGUSR1:
 			w.mu.Lock()
 			if w.out != nil {
-				w.out.reopen()
+				w.out.Reopen()
 			}
 			w.mu.Unlock()
 		case syscall.SIGHUP:
@@ -176,7 +177,7 @@ func (w *watch) blame(err error) error {
 }
 
 // run says that the session starts, with the output to open anew.
-func (w *watch) run(out *output) {
+func (w *watch) run(out *resultfile.File) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running, w.out = true, out

@@ -20,6 +20,11 @@ func (a *app) told(inv *invocation, run func() error) error {
 	if v := a.vetting.vetter; v != nil && v.By.Public != nil {
 		e.SignedBy = v.By.Fingerprint()
 	}
+	if g := a.vetting.gate; g != nil && g.Rule != nil {
+		if e.Rule = g.Rule.At; g.By.Public != nil {
+			e.SignedBy = g.By.Fingerprint()
+		}
+	}
 	t := &inv.common.target
 	e.Target = journal.Target{PIDs: t.PIDs, TIDs: t.TIDs, CPUs: t.CPUs, Cgroups: t.Cgroups,
 		Recording: inv.common.input}

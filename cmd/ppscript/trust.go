@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ppscript/cmd/ppscript/sealed"
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
@@ -21,11 +22,12 @@ import (
 type vetting struct {
 	signers *sign.Signers // one of them signed it
 	vetter  *sign.Vetter  // of the host that was made last
+	gate    *sealed.Gate  // of sealed: its rules allow more or less than that
 }
 
 // harmless are the subcommands that run nothing but scripts' descriptions of runs, or no scripts.
 var harmless = []string{"check", "completion", "describe", "doc", "doctor", "explain", "fmt", "help",
-	"info", "list", "mod", "new", "sign", "test", "usdt", "verify", "version"}
+	"info", "list", "sealed", "mod", "new", "sign", "test", "usdt", "verify", "version"}
 
 // vet reads whose scripts may run, before one is loaded.
 func (a *app) vet(args []string, prompt bool) (err error) {
@@ -49,7 +51,9 @@ func unsigned(what string) error {
 
 // vetFor makes what a host asks about its files; nil: all may run.
 func (v *vetting) vetFor(h *script.HostOptions) {
-	if v.signers != nil {
+	if v.gate != nil {
+		h.Vet = v.gate.Vet
+	} else if v.signers != nil {
 		v.vetter = &sign.Vetter{Signers: *v.signers}
 		h.Vet = v.vetter.Vet
 	}

@@ -28,6 +28,7 @@ var tasks = [][2]string{
 	{"mod init|get|tidy|vendor|...", "libraries of scripts, with versions"},
 	{"sign KEY FILE...", "vouch for scripts and all that they load"},
 	{"verify FILE...", "who signed scripts"},
+	{"sealed NAME|FILE [options]", "run what root's rules let you run"},
 	{"doc [NAME]", "the words of the language"},
 	{"record -e EVENTS -o FILE", "record events for later: --input FILE"},
 	{"usdt list FILE", "the probes that a program or library has"},

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"slices"
+	"ppscript/cmd/ppscript/recording"
 	"strings"
-
-	"ppscript/runtime/probe"
-	"ppscript/runtime/tracefs"
 
 	"github.com/spf13/cobra"
 )
@@ -28,57 +24,10 @@ is: '+0(%s):string'. Several probes are added all, or none.`,
 		Args:      words(2, -1),
 		ValidArgs: []string{"list", "add", "del"},
 		RunE: func(_ *cobra.Command, args []string) error {
-			return usdt(a, args[0], strings.Join(args[1:], " "), verbose)
+			return recording.USDT(a.Text(), args[0], strings.Join(args[1:], " "), verbose)
 		},
 	}
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false,
 		"list: addresses, arguments and the definition for tracefs too")
 	return c
-}
-
-func usdt(a *app, verb, text string, verbose bool) error {
-	chosen, err := probe.ParseUSDT(text)
-	if err != nil {
-		return err
-	}
-	var r probe.Resolver
-	var lines []string
-	var defs []probe.Definition
-	for _, c := range chosen {
-		notes, own, err := r.Definitions(c.Spec, c.Addr, c.Formats)
-		if err != nil {
-			return err
-		}
-		for i, d := range own {
-			if slices.ContainsFunc(defs, func(have probe.Definition) bool { return have.Text == d.Text }) {
-				continue // named twice
-			}
-			defs = append(defs, d)
-			lines = append(lines, notes[i].Line(c.Spec.File, d, verbose || verb == "add"))
-		}
-	}
-	if verb != "list" {
-		fs, err := tracefs.Find()
-		if err != nil {
-			return err
-		}
-		change := probe.Add
-		if verb == "del" {
-			change = probe.Delete
-		}
-		if err := change(fs.Root(), defs); err != nil {
-			return err
-		}
-	}
-	w := bufio.NewWriter(a.Text())
-	for i := range defs {
-		w.WriteString(lines[i])
-		w.WriteByte('\n')
-		for _, s := range defs[i].Skipped {
-			if verbose || verb == "add" {
-				w.WriteString("    left out " + s + "\n")
-			}
-		}
-	}
-	return w.Flush()
 }

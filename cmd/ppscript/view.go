@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/resultfile"
 	"ppscript/cmd/ppscript/screen"
 	"ppscript/runtime/event"
 	outputs "ppscript/runtime/output"
@@ -24,7 +25,7 @@ import (
 type view struct {
 	app      *app
 	common   *common
-	out      *output
+	out      *resultfile.File
 	sinks    *outputs.Sinks
 	name     string // the script's
 	renderer render.Renderer
@@ -42,14 +43,14 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	o.Clock = clock
 	o.Start = v.start(clock)
 	o.Width = console.TerminalWidth(v.app.Stdout)
-	if v.out.path == "" {
+	if v.out.Path == "" {
 		o.Notes = v.app.Stderr
 		o.Terminal = func() int { return console.TerminalWidth(v.app.Stdout) }
 		if console.Colorful(v.app.Stdout, o.Color) {
 			o.Color = "always"
 		}
 	}
-	if err := v.out.begin(); err != nil {
+	if err := v.out.Begin(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -165,7 +166,7 @@ func (v *view) note(line string) error {
 
 // end writes the record that closes JSON output.
 func (v *view) end(o session.Outcome) error {
-	if v.renderer == nil || v.common.render.Format != "json" || v.out.broken.Load() {
+	if v.renderer == nil || v.common.render.Format != "json" || v.out.Broken.Load() {
 		return nil
 	}
 	fields := []render.NoteField{

@@ -159,7 +159,9 @@ var layers = [][]string{
 	{
 		"cmd/ppscript/permit", "cmd/ppscript/journal", "cmd/ppscript/newscript", "cmd/ppscript/exporter",
 		"cmd/ppscript/token", "cmd/ppscript/loading", "cmd/ppscript/sign",
+		"cmd/ppscript/resultfile",
 	},
+	{"cmd/ppscript/sealed"}, // who may run what: asks permit and sign
 	{"cmd/ppscript"},
 	{"packaging"}, // packages of the program, which it runs
 }

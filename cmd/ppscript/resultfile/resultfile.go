@@ -1,4 +1,6 @@
-package main
+// Package resultfile is where the results of a run go: its output, or the file of -o. The command line
+// opens it early, empties it when results are about to come, and opens it anew for log rotation.
+package resultfile
 
 import (
 	"context"
@@ -14,26 +16,26 @@ import (
 	"ppscript/runtime/outfile"
 )
 
-// An output is where results go: stdout, or the file of -o. It remembers that
+// A File is where results go: stdout, or the file of -o. It remembers that
 // its reader went away.
-type output struct {
+type File struct {
 	mu     sync.Mutex // of file and err: a signal opens the file anew
 	file   *os.File
-	path   string // "" for stdout
+	Path   string // "" for stdout
 	made   bool   // the file did not exist before
 	err    error  // of opening it anew
 	begun  bool
-	broken atomic.Bool
+	Broken atomic.Bool // the reader went away
 }
 
-// openOutput opens the file for writing, which tells at once if that cannot be.
-// Its old content stays until begin: a run that fails early destroys nothing.
-func openOutput(ctx context.Context, path string, stdout *os.File) (*output, error) {
+// Open opens the file for writing, which tells at once if that cannot be.
+// Its old content stays until Begin: a run that fails early destroys nothing.
+func Open(ctx context.Context, path string, stdout *os.File) (*File, error) {
 	if path == "" {
-		return &output{file: stdout, begun: true}, nil
+		return &File{file: stdout, begun: true}, nil
 	}
 	_, err := os.Stat(path)
-	o := &output{path: path, made: errors.Is(err, fs.ErrNotExist)}
+	o := &File{Path: path, made: errors.Is(err, fs.ErrNotExist)}
 	o.file, err = outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, outputError(path, err)
@@ -45,10 +47,10 @@ func outputError(path string, err error) *diag.Error {
 	return diag.FileError("open output", path, err).OrHint("give -o a file that can be written")
 }
 
-// begin empties the file: results are about to come.
-func (o *output) begin() error {
+// Begin empties the file: results are about to come.
+func (o *File) Begin() error {
 	o.begun = true
-	if o.path == "" {
+	if o.Path == "" {
 		return nil
 	}
 	err := o.file.Truncate(0)
@@ -59,7 +61,7 @@ func (o *output) begin() error {
 }
 
 // Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
+func (o *File) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
@@ -67,7 +69,7 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	n, err := o.file.Write(p)
 	if errors.Is(err, syscall.EPIPE) {
-		o.broken.Store(true)
+		o.Broken.Store(true)
 	}
 	return n, err
 }
@@ -75,18 +77,18 @@ func (o *output) Write(p []byte) (int, error) {
 // reopenTime is how long a pipe that is opened anew may have no reader.
 const reopenTime = time.Second
 
-// reopen opens the file anew, for log rotation: it was moved away.
-func (o *output) reopen() {
-	if o.path == "" {
+// Reopen opens the file anew, for log rotation: it was moved away.
+func (o *File) Reopen() {
+	if o.Path == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), reopenTime)
 	defer cancel()
-	f, err := outfile.Open(ctx, o.path, os.O_CREATE|os.O_APPEND)
+	f, err := outfile.Open(ctx, o.Path, os.O_CREATE|os.O_APPEND)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil {
-		e := outputError(o.path, err)
+		e := outputError(o.Path, err)
 		e.Class = diag.Run // its name was good before
 		o.err = e
 		return
@@ -98,17 +100,17 @@ func (o *output) reopen() {
 	}
 }
 
-// close ends the file. One that was made for a run that showed nothing is
+// Close ends the file. One that was made for a run that showed nothing is
 // removed again.
-func (o *output) close() error {
-	if o.path == "" {
+func (o *File) Close() error {
+	if o.Path == "" {
 		return nil
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	err := o.file.Close()
 	if o.made && !o.begun {
-		err = errors.Join(err, os.Remove(o.path))
+		err = errors.Join(err, os.Remove(o.Path))
 	}
 	return err
 }

@@ -1,0 +1,78 @@
+package sealed
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"ppscript/runtime/diag"
+)
+
+// Help explains the command and the file of rules.
+const Help = `Runs a script as rules of root's allow: which users may run which scripts, with which options. Everything else is refused before
+the script is read, or an option has an effect; who asks is whom sudo says. The environment does not count. Let users begin it, and nothing else, with sudo:
+
+    %ops  ALL=(root) NOPASSWD: /usr/local/bin/ppscript sealed *        # /etc/sudoers.d/ppscript
+
+The rules are in ` + File + `, which nobody but root can change. A line
+has users, a script, and what may be given:
+
+    alice,%ops  syscalls             --pids=* --than=100us..1s --interval=1s..
+    #1000       runqlat              --duration=..1m --interval=1s
+    %dev        /opt/perf/disk.star  sha256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --device=sd[a-z]
+    %dev        /opt/perf/net.star   signed=ops arg=eth* --output=/var/log/perf/* write=/var/log/perf
+
+    ALL, alice, #1000, %group, %#100   users; several with commas
+    NAME, or /PATH with sha256=HASH or signed=KEY
+                                       the script: one of ppscript, or a file with these contents, or with those that a
+                                       key in /etc/ppscript/signers signed (a name or fingerprint; signed is any of them)
+    --OPTION                           an option without a value
+    --OPTION=VALUES                    patterns, or ranges LOW..HIGH of numbers, times or sizes; alternatives with |
+    arg=PATTERN                        an argument of the script
+    exec=PATTERN                       a command behind --, which runs as root: "/usr/bin/make *" is with any arguments
+    write=DIR, net=ADDRESS             where files may be written, and to whom the run may talk. Options that name files need
+                                       both their values and write=; DIR is root's alone
+
+Long lines go on behind a \. Groups are those of /etc/group.`
+
+// List shows the caller what he may run.
+func List(to io.Writer, known func(string) string) error {
+	p, err := Read(File, known)
+	if err != nil {
+		return err
+	}
+	who := Caller()
+	rules := p.For(who, "")
+	if len(rules) == 0 {
+		_, err = fmt.Fprintf(to, "%s may run nothing\n", who)
+		return err
+	}
+	for _, r := range rules {
+		if _, err := fmt.Fprintln(to, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckFile finds mistakes in a file of rules, and scripts that are not there or not what it says.
+func CheckFile(to io.Writer, path string, known func(string) string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return diag.FileError("sealed", path, err).OrHint("look: ls -l %s", path)
+	}
+	p, err := Parse(path, string(text), known)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range p.Rules {
+		errs = append(errs, r.Check())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to, "%s: %d rules\n", path, len(p.Rules))
+	return err
+}

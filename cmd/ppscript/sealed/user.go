@@ -1,0 +1,86 @@
+package sealed
+
+import (
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A User is who asks.
+type User struct {
+	ID     int
+	Name   string
+	Groups []string // names and #numbers
+}
+
+// Caller is who started the process. Behind sudo, and only as root, that is who called sudo, whose
+// number sudo tells in the environment: nobody else can set it for root.
+func Caller() User {
+	id := os.Getuid()
+	name, group := "", os.Getgid()
+	if by, err := strconv.Atoi(os.Getenv("SUDO_UID")); err == nil && id == 0 && by >= 0 {
+		id, name = by, os.Getenv("SUDO_USER")
+		if group, err = strconv.Atoi(os.Getenv("SUDO_GID")); err != nil {
+			group = -1
+		}
+	}
+	u := User{ID: id, Name: name}
+	ids := []string{strconv.Itoa(group)}
+	if known, err := user.LookupId(strconv.Itoa(id)); err == nil {
+		u.Name = known.Username
+		if more, err := known.GroupIds(); err == nil {
+			ids = append(ids, more...)
+		}
+	}
+	slices.Sort(ids)
+	for _, gid := range slices.Compact(ids) {
+		u.Groups = append(u.Groups, "#"+gid)
+		if g, err := user.LookupGroupId(gid); err == nil {
+			u.Groups = append(u.Groups, g.Name)
+		}
+	}
+	return u
+}
+
+// is reports that a word of a rule names the user.
+func (u User) is(who string) bool {
+	if group, ok := strings.CutPrefix(who, "%"); ok {
+		return slices.Contains(u.Groups, group)
+	}
+	if id, ok := strings.CutPrefix(who, "#"); ok {
+		return id == strconv.Itoa(u.ID)
+	}
+	return who == "ALL" || who == u.Name
+}
+
+func (u User) String() string {
+	if u.Name == "" {
+		return "user " + strconv.Itoa(u.ID)
+	}
+	return u.Name
+}
+
+// kept are variables that say how a terminal shows text; HOME, PATH and what says who called are made
+// anew.
+var kept = []string{"TERM", "COLUMNS", "LINES", "NO_COLOR", "SUDO_UID", "SUDO_GID", "SUDO_USER"}
+
+// CleanEnvironment takes out of the environment whatever could change what a run does: where libraries
+// come from, secrets, programs.
+func CleanEnvironment() error {
+	values := map[string]string{"HOME": "/",
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	for _, name := range kept {
+		if v, ok := os.LookupEnv(name); ok && !strings.ContainsAny(v, "/%") {
+			values[name] = v
+		}
+	}
+	os.Clearenv()
+	for name, v := range values {
+		if err := os.Setenv(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
