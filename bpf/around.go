@@ -60,7 +60,13 @@ func (a *around) save(i int, e *source) {
 	fields := []savedField{}
 	for k := range e.Schema.Fields {
 		f := &e.Schema.Fields[k]
-		if f.Place == event.InMember || f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_") {
+		if f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_") {
+			continue
+		}
+		if f.Place == event.InMember && f.Member.OfRegister() {
+			refuse("a fold keeps an event of a probe, whose arguments it does not keep")
+		}
+		if f.Place == event.InMember {
 			continue
 		}
 		_, known := hook.Sizes[f.Size]

@@ -58,6 +58,8 @@ type slot struct {
 	// read says that it is the argument of a probe that lies in memory: behind it
 	// stands whether it could be read.
 	read bool
+	// user says that it is an argument that is a text of the process, for who shows the event.
+	user bool
 }
 
 // wholeMost bounds whole records.
@@ -113,7 +115,8 @@ func (s *slot) argument() {
 	}
 }
 
-// Projection says how the sent fields of an event become its record again.
+// Projection says how the sent fields of an event become its record again; nil if it is
+// not sent.
 func (im *Image) Projection(e int) *sent.Projection {
 	for k := range im.graph.sources[e].feeds {
 		r := im.graph.sources[e].feeds[k].emit
@@ -155,6 +158,9 @@ func (im *Image) Projection(e int) *sent.Projection {
 			c.Size = max(c.Size, im.graph.sources[e].Schema.Size, 8)
 		}
 		return c
+	}
+	if s := im.graph.sources[e]; s.Probe != nil {
+		return &sent.Projection{Words: sent.WordsOf(s.Schema)} // as a part of something else
 	}
 	return nil
 }
@@ -220,39 +226,16 @@ func (s *sender) fill(at int16) {
 			continue
 		}
 		if slot.read {
-			s.readArgument(to, slot.field)
+			arguments{s.eval}.sent(to, slot.field)
 			continue
 		}
-		in := asm.R0
-		if f := slot.field.F; f.Place == event.InMember && f.Member.OfRegister() {
-			in = asm.R1 // R0 is for what is added up
-		}
+		in := scratchOf(slot.field)
 		s.eval.field(in, slot.field)
 		c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 	}
 	if s.record.Context {
 		s.eval.members.Moment(at+int16(s.record.context), true, true)
 	}
-}
-
-// readArgument puts an argument that lies in memory to a place of the stack, and whether
-// it could be read.
-func (s *sender) readArgument(to int16, f *expr.Field) {
-	c := s.code
-	from, ok := s.eval.members.Operands[f.F.Member]
-	if !ok {
-		panic("BUG: field " + f.F.Name + " was not fetched")
-	}
-	known, end := c.Label(), c.Label()
-	c.Load(asm.R0, from+8)
-	c.Store(to+8, asm.R0)
-	c.IfImm(asm.JEq, asm.R0, 0, known)
-	c.Zero(to, 8)
-	c.GoTo(end)
-	c.Place(known)
-	s.eval.field(asm.R1, f)
-	c.Store(to, asm.R1)
-	c.Place(end)
 }
 
 // whole copies the record behind the sample members, into memory of the CPU: it is

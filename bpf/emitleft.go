@@ -75,7 +75,8 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 		j.save(savedField{name: savedStack, field: tidNode, event: l.source, size: load.StackKey})
 	}
 	for _, f := range r.Fields {
-		if !located(f) && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
+		register := f.F.Place == event.InMember && f.F.Member.OfRegister()
+		if !located(f) && !register && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		}
 		j.save(savedOf(f, l.source, s.textRoom))
@@ -93,8 +94,10 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 				Schema: st.Schema, Label: st.Label, Event: l.source, Join: j.spec, Index: j.index,
 				Size: j.size, Record: sent.Projection{Size: max(e.Schema.Size, 8)},
 			}
+			words := sent.WordsOf(e.Schema)
 			for k := range j.saved {
 				sf := &j.saved[k]
+				m := sf.field.F.Member
 				switch {
 				case sf.event != l.source:
 				case sf.name == savedTask:
@@ -105,6 +108,8 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 					s.Stack = sf.off
 				case sf.located:
 					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.field.F, sf.off, sf.size))
+				case sf.field.F.Place == event.InMember && m.OfRegister() && !sf.text:
+					s.Record.AddWord(words, m, word(sf.off, sf.size, sf.read, sf.user))
 				case sf.field.F.Place == event.InRaw && sf.field.View == expr.ViewValue:
 					f := sf.field.F
 					field := sent.Copy{From: sf.off, To: f.Offset, Size: f.Size}

@@ -63,12 +63,40 @@ func savedOf(f *expr.Field, source, textRoom int) savedField {
 	case located(f):
 		sf.located, sf.size = true, locatedSize(textRoom)
 		sf.name += savedLocated
+	case userTextOf(f.F):
+		sf.user, sf.size = true, locatedSize(textRoom)
+		sf.name += savedLocated
+	case readOf(f.F):
+		sf.read, sf.size = true, 16
+		sf.name += savedRead
 	case f.F.Kind == event.Str:
 		sf.text, sf.size = true, env{}.fieldRoom(sf.field)
 	case f.F.Kind == event.Array:
 		sf.array, sf.size = true, arraySize(f.F)
 	}
 	return sf
+}
+
+// savedRead is added to the name of a saved argument that may not have been read.
+const savedRead = "?"
+
+// readOf reports that a field is an argument of a probe that lies in memory.
+func readOf(f *event.Field) bool {
+	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
+}
+
+// userTextOf reports that a field is an argument of a probe that is a text of the process.
+func userTextOf(f *event.Field) bool {
+	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str
+}
+
+// word is an argument of a probe at a place of what is sent.
+func word(from, size int, read, text bool) sent.Word {
+	w := sent.Word{From: from, Read: read}
+	if text {
+		w.Text = size - locatedSize(0)
+	}
+	return w
 }
 
 // arraySize is the size of an array that programs copy by words.
@@ -107,6 +135,10 @@ func (r *record) layFixed(size, textRoom, most int) {
 		switch {
 		case located(f):
 			s.located, s.size = true, locatedSize(textRoom)
+		case userTextOf(f.F):
+			s.user, s.size = true, locatedSize(textRoom)
+		case f.F.Place == event.InMember && f.F.Member.OfRegister():
+			s.argument()
 		case f.F.Place != event.InRaw || f.View != expr.ViewValue:
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		case f.F.Kind == event.Str:
@@ -163,10 +195,13 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 // part says how the fields of one event of a pair become its record.
 func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 	out := &sent.Projection{Size: max(schema.Size, 8)}
+	words := sent.WordsOf(schema)
 	for _, s := range r.slots {
 		f := s.field.F
 		switch {
 		case s.field.Part != p, s.made:
+		case f.Place == event.InMember && f.Member.OfRegister():
+			out.AddWord(words, f.Member, word(s.off, s.size, s.read, s.user))
 		case s.located:
 			out.Located = append(out.Located, sent.LocatedAt(f, s.off, s.size))
 		default:
@@ -218,10 +253,13 @@ func (s *sender) pairRecord(at int16) {
 	for _, slot := range r.slots {
 		to := at + int16(slot.off)
 		switch {
-		case (slot.array || slot.located) && slot.field.Part == expr.Start:
+		case (slot.array || slot.located || slot.read || slot.user) && slot.field.Part == expr.Start:
 			name := savedName(&expr.Field{F: slot.field.F, View: slot.field.View})
-			if slot.located {
+			switch {
+			case slot.located, slot.user:
 				name += savedLocated
+			case slot.read:
+				name += savedRead
 			}
 			from := p.waited(name)
 			for o := 0; o < slot.size; o += 8 {
@@ -233,9 +271,14 @@ func (s *sender) pairRecord(at int16) {
 			s.eval.hook.Array(to, slot.field.F)
 		case slot.text:
 			s.eval.text(to, slot.size, slot.field)
+		case slot.user:
+			arguments{s.eval}.line(to, slot.size, slot.field.F)
+		case slot.read:
+			arguments{s.eval}.sent(to, slot.field)
 		default:
-			s.eval.field(asm.R0, slot.field)
-			c.Emit(asm.StoreMem(asm.R10, to, asm.R0, hook.Sizes[slot.size]))
+			in := scratchOf(slot.field)
+			s.eval.field(in, slot.field)
+			c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 		}
 	}
 }

@@ -392,9 +392,14 @@ func (o *joiner) fill(value, now int16) {
 			o.eval.hook.Array(at, sf.field.F)
 		case sf.text:
 			o.eval.text(at, sf.size, sf.field)
+		case sf.user:
+			arguments{o.eval}.line(at, sf.size, sf.field.F)
+		case sf.read:
+			arguments{o.eval}.sent(at, sf.field)
 		default:
-			o.eval.field(asm.R0, sf.field)
-			c.Store(at, asm.R0)
+			in := scratchOf(sf.field)
+			o.eval.field(in, sf.field)
+			c.Store(at, in)
 		}
 	}
 }

@@ -119,6 +119,12 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 		case slot.array:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.hook.Array(texts[slot.off], slot.field.F)
+		case slot.user:
+			texts[slot.off] = c.Alloc(slot.size)
+			arguments{e}.line(texts[slot.off], slot.size, slot.field.F)
+		case slot.read:
+			texts[slot.off] = c.Alloc(slot.size)
+			arguments{e}.sent(texts[slot.off], slot.field)
 		}
 	}
 	e.field(asm.R0, cpuNode)
@@ -155,8 +161,9 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			e.hook.LocatedHere(at, slot.size, slot.field.F)
 			continue
 		}
-		e.field(asm.R0, slot.field)
-		put(at, asm.R0, hook.Sizes[slot.size])
+		in := scratchOf(slot.field)
+		e.field(in, slot.field)
+		put(at, in, hook.Sizes[slot.size])
 	}
 	for i := int16(0); o.hash != 0 && i < load.StackKey; i += 8 {
 		c.Load(asm.R0, o.hash+i)

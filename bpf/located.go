@@ -35,7 +35,7 @@ func (p *Part) locates() bool {
 				continue
 			}
 			for _, f := range r.Fields {
-				if located(f) {
+				if located(f) || userTextOf(f.F) {
 					return true
 				}
 			}

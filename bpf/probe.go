@@ -44,6 +44,49 @@ func (e arguments) number(dst asm.Register, f *event.Field) {
 	c.Extend(dst, 8*f.Size, f.Signed)
 }
 
+// sent puts an argument that lies in memory to a place of the stack, and whether it could
+// be read.
+func (e arguments) sent(to int16, f *expr.Field) {
+	c := e.code
+	from, ok := e.members.Operands[f.F.Member]
+	if !ok {
+		panic("BUG: field " + f.F.Name + " was not fetched")
+	}
+	known, end := c.Label(), c.Label()
+	c.Load(asm.R0, from+8)
+	c.Store(to+8, asm.R0)
+	c.IfImm(asm.JEq, asm.R0, 0, known)
+	c.Zero(to, 8)
+	c.GoTo(end)
+	c.Place(known)
+	e.field(asm.R1, f)
+	c.Store(to, asm.R1)
+	c.Place(end)
+}
+
+// line puts a text of the process to a place of the stack for who shows the event: its
+// length with its NUL, 0 if it is not in memory, and as much of it as there is room for.
+func (e arguments) line(to int16, size int, f *event.Field) {
+	c := e.code
+	end := c.Label()
+	c.Zero(to, size)
+	e.hook.Operand(asm.R3, f.Name, f.Operand())
+	c.Addr(asm.R1, to+8)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(size-8)))
+	c.Call(asm.FnProbeReadUserStr)
+	c.IfImm(asm.JSLE, asm.R0, 0, end)
+	c.Store(to, asm.R0)
+	c.Place(end)
+}
+
+// scratchOf is a register into which a field can be read.
+func scratchOf(f *expr.Field) asm.Register {
+	if f.F.Place == event.InMember && f.F.Member.OfRegister() {
+		return asm.R1 // R0 is for what is added up
+	}
+	return asm.R0
+}
+
 // textAt puts a text of a probe at off: a constant, or the text of the process
 // that an argument points to.
 func (e arguments) textAt(off int16, size int, f *event.Field) {

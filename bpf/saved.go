@@ -13,8 +13,10 @@ type savedField struct {
 	size  int
 	text  bool
 	array bool
-	// located says that the field is a text, for who shows the event (located.go).
-	located bool
+	// located says that the field is a text, for who shows the event (located.go), read that
+	// it is an argument of a probe in memory, with whether it could be read.
+	located, read bool
+	user          bool // it is an argument that is a text of the process
 }
 
 // What waits: when, and which event, 0 if nobody; then the saved fields.

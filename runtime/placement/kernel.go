@@ -287,7 +287,9 @@ func (k *kernelBuilder) edge(from *Edge) error {
 	case op.Join == nil && op.Fold == nil:
 		return not("%s runs in ppscript", from.Name)
 	case op.Around && !op.Pairs.In[from.Stream].Apart:
-		k.keep(e, op)
+		if err := k.keep(e, op); err != nil {
+			return err
+		}
 	}
 	k.part.Edges = append(k.part.Edges, e)
 	return nil
@@ -295,7 +297,7 @@ func (k *kernelBuilder) edge(from *Edge) error {
 
 // keep has programs keep the events of an edge to a join, for who shows what happened
 // during its pairs: all that a line shows.
-func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) {
+func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) error {
 	t := k.p.env
 	if !slices.Contains(k.around, op) {
 		k.around = append(k.around, op)
@@ -311,10 +313,21 @@ func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) {
 	fields := k.p.Streams[e.Stream].Schema.Fields
 	for i := range fields {
 		f := &fields[i]
-		if f.Place != event.InMember && f.Place != event.InSlot && !strings.HasPrefix(f.Name, "common_") {
+		switch {
+		case f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_"):
+		case f.Place != event.InMember:
 			e.Keep.Fields = append(e.Keep.Fields, &expr.Field{F: f})
+		case f.Member.OfRegister() && (f.Operand() == nil || !f.Operand().Constant()):
+			words, ok := wordsOf(f)
+			if !ok {
+				return not("field %s is not kept for lines", f.Name)
+			}
+			for _, w := range words {
+				e.Keep.Fields = addWord(e.Keep.Fields, &expr.Field{F: w})
+			}
 		}
 	}
+	return nil
 }
 
 // group is the group that programs count by for the events of an edge: that of

@@ -18,10 +18,10 @@ import (
 // if the join, or the fold, ran here (runtime/plan/arrivals.go).
 //
 // A pair has the fields of both events that somebody reads, which for a line are all
-// of them. A text whose place only the record tells may be cut for a line, which shows
-// that; who computes with it has it of the event itself, which is not cut (textsFit).
-// The stacks of its events come with it. Arrays of another form stay with events that are
-// sent themselves.
+// of them. A text whose place only the record tells, and one of the process that is the
+// argument of a probe, may be cut for a line, which shows that; who computes with it has it
+// of the event itself, which is not cut (textsFit). The stacks of its events come with it.
+// Arrays of another form stay with events that are sent themselves.
 
 // A pairSender settles what programs send of pairs, and of what folds emit.
 type pairSender struct {
@@ -192,6 +192,8 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 			(f.F.Member == event.MemberComm || f.F.Member == event.MemberCommNoDigit):
 			named = true
 		case place == event.InMember && f.F.Operand() != nil && f.F.Operand().Constant():
+		case place == event.InMember && f.F.Member.OfRegister():
+			want[f.F.Own()] = true
 		case place == event.InMember && f.F.Member == event.MemberCallchain && p.start != nil:
 		case place == event.InMember && !f.F.Member.OfEvent():
 			possible = false
@@ -245,7 +247,11 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 			case f.Name == "common_type" || f.Name == "common_pid":
 			case f.Place == event.InMember && f.Operand() != nil && f.Operand().Constant():
 			case f.Place == event.InMember && f.Member.OfRegister():
-				possible = false
+				words, ok := wordsOf(f)
+				for _, w := range words {
+					send.Fields = addWord(send.Fields, &expr.Field{F: w, Part: part})
+				}
+				possible = possible && ok
 			case f.Place == event.InMember || f.Place == event.InSlot:
 			default:
 				send.Fields = append(send.Fields, &expr.Field{F: f, Part: part})
@@ -259,6 +265,37 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 		return a.F.Offset - b.F.Offset
 	})
 	return possible
+}
+
+// wordsOf is what is sent of an argument of a probe, or of a register: of a text of the
+// process also the registers, by which it is read where it is looked at if it was not in
+// memory, as with the whole sample. It is false if there is nothing.
+func wordsOf(f *event.Field) ([]*event.Field, bool) {
+	switch o := f.Operand(); {
+	case f.Kind == event.Int && (o != nil || !f.Member.OfProbe()):
+		return []*event.Field{f}, true
+	case f.Kind != event.Str || o == nil || o.Load > 0:
+		return nil, false
+	}
+	if o := f.Operand(); o.Constant() {
+		return nil, true
+	}
+	regs := []*event.Field{f}
+	for _, r := range f.Operand().Regs {
+		regs = append(regs, &event.Field{Name: f.Name, Type: "u64", Place: event.InMember, Size: 8,
+			Member: event.MemberReg + event.Member(r.Reg)})
+	}
+	return regs, true
+}
+
+// addWord adds a number to those that are sent, if it is not there yet.
+func addWord(list []*expr.Field, w *expr.Field) []*expr.Field {
+	if slices.ContainsFunc(list, func(f *expr.Field) bool {
+		return f.Part == w.Part && f.F.Place == w.F.Place && f.F.Member == w.F.Member
+	}) {
+		return list
+	}
+	return append(list, w)
 }
 
 // foreseen reports that the pairs that leave have all those as readers for whom they

@@ -85,6 +85,7 @@ func (s *arounds) show(parts []part, d *event.Derived, e *event.Event, sent []by
 		p.event = event.Event{Kind: event.Sample, Time: event.Time(u64(head[AroundTime:])),
 			PID: int32(task >> 32), TID: int32(task), CPU: int32(uint32(context)), Ring: e.Ring,
 			Stream: s.streams[at], Raw: raw}
+		p.event.Rec = s.records[at].beside(sent[s.At+2*AroundHead+i*s.Room:], nil)
 		common(raw, s.streams[at].Schema, task, context)
 		if stack := u64(head[AroundStack:]); stack != 0 {
 			p.stack[0] = event.UintOf(stack)

@@ -83,13 +83,24 @@ func (r *KeptReader) Show(e *event.Event, cpu int, rec []byte) bool {
 	st := r.streams[at]
 	*e = event.Event{Kind: event.Sample, Time: event.Time(u64(rec[KeptTime:])), PID: int32(task >> 32),
 		TID: int32(task), CPU: int32(cpu), Ring: -1, Stream: st, Raw: raw}
-	if at := int(at); at < len(r.kept.Stacked) && r.kept.Stacked[at] {
+	if r.records[at].BesideSize > 0 {
+		var hash []byte
+		if r.stacked(at) {
+			hash = stackOf(rec, KeptSize)
+		}
+		e.Rec = r.records[at].beside(rec[KeptSize:], hash)
+	} else if r.stacked(at) {
 		n := len(r.hashes)
 		r.hashes = append(r.hashes, stackOf(rec, KeptSize)...)
 		e.Rec = r.hashes[n:len(r.hashes):len(r.hashes)]
 	}
 	common(raw, st.Schema, task, context)
 	return true
+}
+
+// stacked reports that what is kept of an event has the hash of its stack.
+func (r *KeptReader) stacked(at uint16) bool {
+	return int(at) < len(r.kept.Stacked) && r.kept.Stacked[at]
 }
 
 // Release gives the memory of all events back.

@@ -100,6 +100,7 @@ func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 		copy(m.stack[:], waits[s.Left.Stack:])
 		m.event.Rec = m.stack[:]
 	}
+	m.event.Rec = s.records.beside(waits, m.event.Rec)
 	common(raw, s.of.Schema, task, context)
 	m.slots = [LeftSlots]event.Value{event.DurationOf(int64(age)), event.IntOf(int64(reason))}
 	m.derived = event.Derived{Start: &m.event, Slots: m.slots[:]}

@@ -121,7 +121,8 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 	m.end = event.Event{Kind: event.Sample, Time: end,
 		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}
 	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
-	m.start.Rec, m.end.Rec = stackOf(sent, s.stacks[0]), stackOf(sent, s.stacks[1])
+	m.start.Rec = s.starts.beside(sent, stackOf(sent, s.stacks[0]))
+	m.end.Rec = s.ends.beside(sent, stackOf(sent, s.stacks[1]))
 	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.slots[:1]}
 	if s.nested {
 		m.slots[1] = event.IntOf(int64(u64(sent[PairSize:])))

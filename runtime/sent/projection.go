@@ -24,6 +24,12 @@ type Projection struct {
 	// Addresses are the arguments of probes that are texts of the process: the words are
 	// their addresses.
 	Addresses map[event.Member]bool
+	// Beside are registers and arguments of probes of an event that is a part of something
+	// else; BesideSize is the memory that they need. Words says of a stream of such events
+	// where these have them. See beside.go.
+	Beside     []Word
+	BesideSize int
+	Words      Words
 	// Stacks finds the stack of an event by its hash; nil if its events have none.
 	Stacks func(hash []byte) []uint64
 	// Texts is the end of the fixed part of the sent record, whose last word
@@ -86,14 +92,10 @@ const cutMark = "..."
 // Records shows the records of one stream in one buffer.
 type Records struct {
 	*Projection
-	need   int // bytes of the sent record
-	chunks [][]byte
-	chunk  int // in use
-	off    int // and how much of it
+	need  int   // bytes of the sent record
+	raw   arena // whose parts have the fields at the same places: what is between stays zero
+	words arena
 }
-
-// chunkSize is how much memory for records is taken at once.
-const chunkSize = 64 << 10
 
 // NewRecords makes what shows the records of a projection.
 func NewRecords(c *Projection) *Records {
@@ -110,6 +112,9 @@ func NewRecords(c *Projection) *Records {
 	for _, off := range c.Read {
 		x.need = max(x.need, off+16)
 	}
+	for _, w := range c.Beside {
+		x.need = max(x.need, w.From+w.sent())
+	}
 	return x
 }
 
@@ -124,10 +129,7 @@ func (x *Records) Show(sent []byte) []byte {
 	if x.Size == 0 {
 		return sent[x.Skip:x.recordEnd(sent)]
 	}
-	if x.chunk == len(x.chunks) {
-		x.chunks = append(x.chunks, make([]byte, max(chunkSize, x.Size)))
-	}
-	raw := x.chunks[x.chunk][x.off : x.off+x.Size : x.off+x.Size]
+	raw := x.raw.take(x.Size)
 	for i := range x.Copies {
 		c := &x.Copies[i]
 		switch c.Size {
@@ -142,14 +144,14 @@ func (x *Records) Show(sent []byte) []byte {
 	for i := range x.Located {
 		x.Located[i].show(raw, sent)
 	}
-	if x.off += (x.Size + 7) &^ 7; x.off+x.Size > len(x.chunks[x.chunk]) {
-		x.chunk, x.off = x.chunk+1, 0
-	}
 	return raw
 }
 
 // Release gives the memory of all records back.
-func (x *Records) Release() { x.chunk, x.off = 0, 0 }
+func (x *Records) Release() {
+	x.raw.release()
+	x.words.release()
+}
 
 // projectedMembers are the context members in a sent record.
 type projectedMembers struct{ members, read map[event.Member]int }

@@ -26,6 +26,9 @@ type textMembers struct {
 
 // Members are those of the samples. late has the texts that are read later.
 func (c *Projection) Members(late *latetext.Texts) event.Members {
+	if c.Words.size > StackKey {
+		return &besideMembers{c.Words, c.Stacks}
+	}
 	m := &projectedMembers{c.SampleMembers, c.Read}
 	if c.Stacks != nil {
 		return &stackMembers{m, c.Stacks}

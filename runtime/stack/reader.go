@@ -80,6 +80,30 @@ func (r *Reader) id(e *event.Event) ID {
 	return r.table.intern(e.PID, e.Time, chain, fl)
 }
 
+// Argument implements event.Arguments, for samples that carry some.
+func (r *Reader) Argument(e *event.Event, f event.Member) (v uint64, ok, sent bool) {
+	if m, has := r.Members.(event.Arguments); has {
+		return m.Argument(e, f)
+	}
+	return 0, false, false
+}
+
+// UserStack is the copied part of the user stack, for samples that carry it.
+func (r *Reader) UserStack(e *event.Event) []byte {
+	if m, has := r.Members.(interface{ UserStack(e *event.Event) []byte }); has {
+		return m.UserStack(e)
+	}
+	return nil
+}
+
+// MemberText implements event.MemberTexts, for samples that carry some.
+func (r *Reader) MemberText(e *event.Event, f event.Member) (text []byte, ok bool) {
+	if m, has := r.Members.(event.MemberTexts); has {
+		return m.MemberText(e, f)
+	}
+	return nil, false
+}
+
 // Callchain implements event.Members: the wanted parts of the chain.
 func (r *Reader) Callchain(e *event.Event) []uint64 {
 	if s, ok := r.table.At(r.id(e)); ok {
