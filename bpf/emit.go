@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -226,10 +227,10 @@ func (s *sender) fill(at int16) {
 			continue
 		}
 		if slot.read {
-			arguments{s.eval}.sent(to, slot.field)
+			s.eval.arguments().Sent(to, slot.field.F)
 			continue
 		}
-		in := scratchOf(slot.field)
+		in := argument.Scratch(slot.field)
 		s.eval.field(in, slot.field)
 		c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 	}

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -109,7 +110,7 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 				case sf.located:
 					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.field.F, sf.off, sf.size))
 				case sf.field.F.Place == event.InMember && m.OfRegister() && !sf.text:
-					s.Record.AddWord(words, m, word(sf.off, sf.size, sf.read, sf.user))
+					s.Record.AddWord(words, m, argument.Word(sf.off, sf.size, sf.read, sf.user))
 				case sf.field.F.Place == event.InRaw && sf.field.View == expr.ViewValue:
 					f := sf.field.F
 					field := sent.Copy{From: sf.off, To: f.Offset, Size: f.Size}

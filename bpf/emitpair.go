@@ -6,6 +6,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -63,10 +64,10 @@ func savedOf(f *expr.Field, source, textRoom int) savedField {
 	case located(f):
 		sf.located, sf.size = true, locatedSize(textRoom)
 		sf.name += savedLocated
-	case userTextOf(f.F):
+	case argument.IsText(f.F):
 		sf.user, sf.size = true, locatedSize(textRoom)
 		sf.name += savedLocated
-	case readOf(f.F):
+	case argument.InMemory(f.F):
 		sf.read, sf.size = true, 16
 		sf.name += savedRead
 	case f.F.Kind == event.Str:
@@ -79,25 +80,6 @@ func savedOf(f *expr.Field, source, textRoom int) savedField {
 
 // savedRead is added to the name of a saved argument that may not have been read.
 const savedRead = "?"
-
-// readOf reports that a field is an argument of a probe that lies in memory.
-func readOf(f *event.Field) bool {
-	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
-}
-
-// userTextOf reports that a field is an argument of a probe that is a text of the process.
-func userTextOf(f *event.Field) bool {
-	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str
-}
-
-// word is an argument of a probe at a place of what is sent.
-func word(from, size int, read, text bool) sent.Word {
-	w := sent.Word{From: from, Read: read}
-	if text {
-		w.Text = size - locatedSize(0)
-	}
-	return w
-}
 
 // arraySize is the size of an array that programs copy by words.
 func arraySize(f *event.Field) int {
@@ -135,7 +117,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		switch {
 		case located(f):
 			s.located, s.size = true, locatedSize(textRoom)
-		case userTextOf(f.F):
+		case argument.IsText(f.F):
 			s.user, s.size = true, locatedSize(textRoom)
 		case f.F.Place == event.InMember && f.F.Member.OfRegister():
 			s.argument()
@@ -201,7 +183,7 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 		switch {
 		case s.field.Part != p, s.made:
 		case f.Place == event.InMember && f.Member.OfRegister():
-			out.AddWord(words, f.Member, word(s.off, s.size, s.read, s.user))
+			out.AddWord(words, f.Member, argument.Word(s.off, s.size, s.read, s.user))
 		case s.located:
 			out.Located = append(out.Located, sent.LocatedAt(f, s.off, s.size))
 		default:
@@ -272,11 +254,11 @@ func (s *sender) pairRecord(at int16) {
 		case slot.text:
 			s.eval.text(to, slot.size, slot.field)
 		case slot.user:
-			arguments{s.eval}.line(to, slot.size, slot.field.F)
+			s.eval.arguments().Line(to, slot.size, slot.field.F)
 		case slot.read:
-			arguments{s.eval}.sent(to, slot.field)
+			s.eval.arguments().Sent(to, slot.field.F)
 		default:
-			in := scratchOf(slot.field)
+			in := argument.Scratch(slot.field)
 			s.eval.field(in, slot.field)
 			c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 		}

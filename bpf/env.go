@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/argument"
 	"ppscript/bpf/lookup"
 	"ppscript/bpf/madetext"
 	"ppscript/bpf/textcode"
@@ -67,7 +68,7 @@ func (v env) fieldRoom(n *expr.Field) int {
 	case f.Read != nil:
 		return v.room(expr.ReadOf(f))
 	case f.Place == event.InMember && f.Member.OfProbe():
-		return argumentRoom(f)
+		return argument.Room(f)
 	case v.out != nil && f.Place == event.InSlot:
 		_, size := v.slot(n)
 		return size

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/kernelread"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -114,7 +115,7 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 		e.code.Load(dst, e.members.Time())
 	default:
 		if n.F.Member.OfProbe() {
-			arguments{e}.number(dst, n.F)
+			e.arguments().Number(dst, n.F)
 			return
 		}
 		e.members.Read(dst, n.F)
@@ -128,6 +129,12 @@ func (e *eval) readField(dst asm.Register, read expr.Node) {
 	if dst != asm.R0 {
 		e.code.Emit(asm.Mov.Reg(dst, asm.R0))
 	}
+}
+
+// arguments reads those of a probe.
+func (e *eval) arguments() argument.Reader {
+	return argument.Reader{Code: e.code, Hook: e.hook, Members: e.members, Fail: e.fail,
+		Constant: func(off int16, size int, n *expr.Const) { e.text(off, size, n) }}
 }
 
 // reader reads the kernel's memory.

@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -393,11 +394,11 @@ func (o *joiner) fill(value, now int16) {
 		case sf.text:
 			o.eval.text(at, sf.size, sf.field)
 		case sf.user:
-			arguments{o.eval}.line(at, sf.size, sf.field.F)
+			o.eval.arguments().Line(at, sf.size, sf.field.F)
 		case sf.read:
-			arguments{o.eval}.sent(at, sf.field)
+			o.eval.arguments().Sent(at, sf.field.F)
 		default:
-			in := scratchOf(sf.field)
+			in := argument.Scratch(sf.field)
 			o.eval.field(in, sf.field)
 			c.Store(at, in)
 		}

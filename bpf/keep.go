@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"ppscript/bpf/argument"
 	"ppscript/runtime/join"
 
 	"github.com/cilium/ebpf"
@@ -121,10 +122,10 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			e.hook.Array(texts[slot.off], slot.field.F)
 		case slot.user:
 			texts[slot.off] = c.Alloc(slot.size)
-			arguments{e}.line(texts[slot.off], slot.size, slot.field.F)
+			e.arguments().Line(texts[slot.off], slot.size, slot.field.F)
 		case slot.read:
 			texts[slot.off] = c.Alloc(slot.size)
-			arguments{e}.sent(texts[slot.off], slot.field)
+			e.arguments().Sent(texts[slot.off], slot.field.F)
 		}
 	}
 	e.field(asm.R0, cpuNode)
@@ -161,7 +162,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			e.hook.LocatedHere(at, slot.size, slot.field.F)
 			continue
 		}
-		in := scratchOf(slot.field)
+		in := argument.Scratch(slot.field)
 		e.field(in, slot.field)
 		put(at, in, hook.Sizes[slot.size])
 	}

@@ -3,6 +3,7 @@ package bpf
 import (
 	"errors"
 
+	"ppscript/bpf/argument"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -35,7 +36,7 @@ func (p *Part) locates() bool {
 				continue
 			}
 			for _, f := range r.Fields {
-				if located(f) || userTextOf(f.F) {
+				if located(f) || argument.IsText(f.F) {
 					return true
 				}
 			}

@@ -97,7 +97,7 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	if f.Place == event.InMember && f.Member.OfProbe() {
-		arguments{e}.textAt(off, size, f)
+		e.arguments().Text(off, size, f)
 		return
 	}
 	if f.Place == event.InMember {

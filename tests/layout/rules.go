@@ -91,7 +91,7 @@ var layers = [][]string{
 	{"bpf/hook"}, // what calls a program, and what it finds there
 	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/comparetext",
 		"bpf/compute", "bpf/room"},
-	{"bpf/calltext"}, // texts that wait for the end of a call
+	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes
 	{"bpf"},
 	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.

@@ -1,0 +1,158 @@
+// Package argument generates reads of the arguments of probes: numbers in registers and in the
+// memory of the process, and texts there.
+package argument
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/alike"
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
+	"ppscript/bpf/latetext"
+	"ppscript/bpf/textcode"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
+)
+
+// A Reader evaluates them.
+type Reader struct {
+	*assembler.Code
+	Hook    *hook.Hook
+	Members *hook.Members
+	// Constant puts a constant text to a place of the stack, and Fail is where an event goes
+	// whose argument cannot be read.
+	Constant func(off int16, size int, n *expr.Const)
+	Fail     assembler.Label
+}
+
+// Number reads a number.
+func (e Reader) Number(dst asm.Register, f *event.Field) {
+	c, o := e.Code, f.Operand()
+	switch {
+	case o == nil:
+		assembler.Refuse("field %s is computed of a sample", f.Name)
+	case f.Kind != event.Int:
+		assembler.Refuse("field %s is not a number", f.Name)
+	case o.Load > 0:
+		at, ok := e.Members.Operands[f.Member]
+		if !ok {
+			panic("BUG: field " + f.Name + " was not fetched")
+		}
+		c.Load(dst, at+8)
+		c.IfImm(asm.JNE, dst, 0, e.Fail)
+		c.Load(dst, at)
+	default:
+		e.Hook.Operand(dst, f.Name, o)
+	}
+	if o.Shift > 0 {
+		c.Emit(asm.RSh.Imm(dst, int32(o.Shift)))
+	}
+	if o.Size > 0 {
+		c.Extend(dst, 8*o.Size, o.Signed)
+	}
+	c.Extend(dst, 8*f.Size, f.Signed)
+}
+
+// Sent puts an argument that lies in memory to a place of the stack, and whether it could
+// be read.
+func (e Reader) Sent(to int16, f *event.Field) {
+	c := e.Code
+	from, ok := e.Members.Operands[f.Member]
+	if !ok {
+		panic("BUG: field " + f.Name + " was not fetched")
+	}
+	known, end := c.Label(), c.Label()
+	c.Load(asm.R0, from+8)
+	c.Store(to+8, asm.R0)
+	c.IfImm(asm.JEq, asm.R0, 0, known)
+	c.Zero(to, 8)
+	c.GoTo(end)
+	c.Place(known)
+	e.Number(asm.R1, f)
+	c.Store(to, asm.R1)
+	c.Place(end)
+}
+
+// Line puts a text of the process to a place of the stack for who shows the event: its
+// length with its NUL, 0 if it is not in memory, and as much of it as there is room for.
+func (e Reader) Line(to int16, size int, f *event.Field) {
+	c := e.Code
+	end := c.Label()
+	c.Zero(to, size)
+	e.Hook.Operand(asm.R3, f.Name, f.Operand())
+	c.Addr(asm.R1, to+8)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(size-8)))
+	c.Call(asm.FnProbeReadUserStr)
+	c.IfImm(asm.JSLE, asm.R0, 0, end)
+	c.Store(to, asm.R0)
+	c.Place(end)
+}
+
+// Scratch is a register into which a field can be read.
+func Scratch(f *expr.Field) asm.Register {
+	if f.F.Place == event.InMember && f.F.Member.OfRegister() {
+		return asm.R1 // R0 is for what is added up
+	}
+	return asm.R0
+}
+
+// Text puts a text of a probe at off: a constant, or the text of the process
+// that an argument points to.
+func (e Reader) Text(off int16, size int, f *event.Field) {
+	c, o := e.Code, f.Operand()
+	if o.Constant() {
+		e.Constant(off, size, &expr.Const{T: expr.Type{Kind: expr.Str}, Str: o.Text})
+		return
+	}
+	if len(o.Texts) > 0 {
+		alike.Find(e.Code, off, size, o.Texts, e.Hook.Index, e.Fail)
+		return
+	}
+	done := c.Label()
+	if o.Load > 0 {
+		at := e.Members.Operands[f.Member]
+		c.Load(asm.R3, at+8)
+		c.IfImm(asm.JNE, asm.R3, 0, e.Fail)
+		c.Load(asm.R3, at)
+	} else {
+		e.Hook.Operand(asm.R3, f.Name, o)
+	}
+	c.Zero(off, size)
+	c.IfImm(asm.JEq, asm.R3, 0, done)
+	c.Addr(asm.R1, off)
+	c.ReadUser(asm.R10, off)
+	c.Place(done)
+}
+
+// Room is the room that a text of a probe needs.
+func Room(f *event.Field) int {
+	switch o := f.Operand(); {
+	case o == nil:
+		assembler.Refuse("field %s is a text that is made in ppscript", f.Name)
+	case len(o.Texts) > 0:
+		return alike.Room(o.Texts)
+	case o.Constant():
+		return textcode.Pad(len(o.Text) + 1)
+	}
+	return latetext.Room
+}
+
+// InMemory reports that a field is an argument of a probe that lies in memory.
+func InMemory(f *event.Field) bool {
+	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
+}
+
+// IsText reports that a field is an argument of a probe that is a text of the process.
+func IsText(f *event.Field) bool {
+	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str
+}
+
+// Word is an argument of a probe at a place of what is sent.
+func Word(from, size int, read, text bool) sent.Word {
+	w := sent.Word{From: from, Read: read}
+	if text {
+		w.Text = size - sent.LocatorSize
+	}
+	return w
+}
