@@ -48,10 +48,17 @@ type foldOp struct {
 	emits  []int // bytes of an emitted event, by field; a number has 8
 	size   int
 	around *around // the event with which a state began; nil is not kept
+	holds  bool    // numbers of stacks
+	keeping
+}
+
+// keeping is where the states of a fold are.
+type keeping struct {
 	locked bool
-	tasks  bool // kept with the task, not in a hash
-	holds  bool // numbers of stacks
+	tasks  bool // with the task, not in a hash
 	swept  bool // in a hash that may be full one day: the oldest are given up
+	// asks are the folds whose states the functions ask for, as they name them.
+	asks map[any]*foldOp
 }
 
 // Places in a state; then texts.
@@ -96,6 +103,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		return
 	}
 	s.prepareMakers(host, func(to *feed) bool { return to.fold == f })
+	asked := f.prepareAsked(s, host)
 	f.rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
 		textcode.NoNUL(t)
@@ -116,8 +124,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		refuse("nothing feeds a fold")
 	}
 	f.cols, f.keyLen = columnsOf(keys)
-	// The states of tasks cannot be walked, and who flushes is another task.
-	own = own && f.spec.Flush == nil && !f.holds
+	// The states of tasks cannot be walked, and who flushes, or asks, is another task.
+	own = own && f.spec.Flush == nil && !f.holds && !asked
 	f.locked, f.tasks = !own, own && host.TaskStorage
 	f.swept = !f.tasks && (!cpus || f.holds)
 	if f.locked && !host.Atomics {

@@ -7,7 +7,6 @@ import (
 
 	"ppscript/bpf/alike"
 	"ppscript/bpf/load"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
@@ -249,41 +248,24 @@ func (im *Image) nameMaps() {
 // sessions has the programs of a call and of its return attached by one link, where the
 // function does not call both by itself, which costs less.
 func (im *Image) sessions(host *Host) {
+	canPair := func(p *load.Program, ret bool) bool {
+		e := im.graph.sources[p.Event]
+		return e.Probe != nil && e.Probe.Return == ret &&
+			alike.CanPair(host, p, e.Schema, im.graph.nodes(p.Event))
+	}
 	for i := range im.Programs {
 		call := &im.Programs[i]
-		if !im.canPair(host, call, false) {
+		if !canPair(call, false) {
 			continue
 		}
 		for k := range im.Programs {
 			ret := &im.Programs[k]
-			if !ret.Returns && im.canPair(host, ret, true) && ret.User == call.User &&
-				functionOf(ret) == functionOf(call) && (call.Direct == nil || ret.Direct == nil) {
+			if !ret.Returns && canPair(ret, true) && ret.User == call.User &&
+				alike.FunctionOf(ret) == alike.FunctionOf(call) && (call.Direct == nil || ret.Direct == nil) {
 				im.Pair(i, k, host.IsReturn)
 				call.Direct, ret.Direct = nil, nil
 				break
 			}
 		}
 	}
-}
-
-// functionOf is the name behind the kind of a probe.
-func functionOf(p *load.Program) string { return p.Attach[strings.IndexByte(p.Attach, ':')+1:] }
-
-// canPair reports that a session may call a program, of a return or not. Registers that look
-// as if a breakpoint had been run only probes of the kernel have.
-func (im *Image) canPair(host *Host, p *load.Program, ret bool) bool {
-	e := im.graph.sources[p.Event]
-	may := host.KprobeSession
-	if p.User {
-		may = host.UprobeSession
-	}
-	if !may || e.Probe == nil || e.Probe.Return != ret || len(p.Places) != 1 || p.ID>>32 != 0 ||
-		!p.User && strings.ContainsAny(e.Schema.Name, "+ ") {
-		return false
-	}
-	return p.User || !slices.ContainsFunc(im.graph.nodes(p.Event), func(n expr.Node) bool {
-		return slices.ContainsFunc(expr.UsesOf(n).Fields, func(f *expr.Field) bool {
-			return f.F.Place == event.InRaw && f.F.Name != "common_pid"
-		})
-	})
 }

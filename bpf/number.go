@@ -202,6 +202,10 @@ func (e *eval) native(n *expr.Native) {
 		e.finder().Number(n, d)
 		return
 	}
+	if a := n.Asking(); a != nil {
+		e.ask(n, a)
+		return
+	}
 	if size := n.SwappedSize(); size > 0 {
 		e.num(n.Args[0])
 		e.code.Extend(asm.R0, 8*size, false)

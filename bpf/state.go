@@ -1,8 +1,6 @@
 package bpf
 
 import (
-	"runtime"
-
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -11,41 +9,17 @@ import (
 
 // This file reads and writes the state of a fold in its step functions.
 
-// lockTries bounds how long a program waits for a state: some 50 us. The verifier
-// follows every turn of the loop.
-const lockTries = 1024
-
 // foldState is the state of the fold whose step is evaluated.
 type foldState struct{ *eval }
 
 // lock takes the state, or jumps to busy.
 func (e foldState) lock(state int16, busy label) {
-	c := e.code
-	taken := c.Label()
-	c.Load(asm.R7, state)
 	e.field(asm.R8, cpuNode)
-	c.Emit(asm.Add.Imm(asm.R8, 1), asm.Mov.Imm(asm.R9, 0))
-	next := c.Loop()
-	c.Emit(asm.Mov.Imm(asm.R0, 0), assembler.Exchange(asm.CmpXchg, asm.R7, asm.R8, foldLock))
-	c.IfImm(asm.JEq, asm.R0, 0, taken)
-	c.IfReg(asm.JEq, asm.R0, asm.R8, busy)
-	c.Emit(asm.Add.Imm(asm.R9, 1))
-	c.IfImm(asm.JGE, asm.R9, lockTries, busy)
-	c.Call(asm.FnKtimeGetNs) // to let some time pass
-	c.Again(next)
-	c.Place(taken)
+	assembler.Lock(e.code, state, asm.R8, foldLock, busy)
 }
 
-// unlock gives the state back. On amd64, stores are seen in their order.
-func (e foldState) unlock(state int16) {
-	c := e.code
-	c.Load(asm.R2, state)
-	if runtime.GOARCH == "amd64" {
-		c.Emit(assembler.StoreImm(asm.R2, foldLock, 0))
-		return
-	}
-	c.Emit(asm.Mov.Imm(asm.R0, 0), assembler.Exchange(asm.Xchg, asm.R2, asm.R0, foldLock))
-}
+// unlock gives the state back.
+func (e foldState) unlock(state int16) { assembler.Unlock(e.code, state, foldLock) }
 
 // load leaves a number of the state in R0.
 func (e foldState) load(n *expr.LoadState) {

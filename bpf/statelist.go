@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/runtime/expr"
 )
 
@@ -13,16 +14,8 @@ import (
 // elem leaves the address of an element of the list in R1, but for the place of
 // the list itself, which the access adds.
 func (e foldState) elem(size int, i expr.Node) {
-	c := e.code
-	forward := c.Label()
 	e.num(i)
-	c.IfImm(asm.JSGE, asm.R0, 0, forward)
-	c.Emit(asm.Add.Imm(asm.R0, int32(size))) // from the end
-	c.Place(forward)
-	c.IfImm(asm.JGE, asm.R0, int32(size), e.fail)
-	c.Emit(asm.LSh.Imm(asm.R0, 3))
-	c.Load(asm.R1, e.env.stateAt())
-	c.Emit(asm.Add.Reg(asm.R1, asm.R0))
+	assembler.Element(e.code, e.env.stateAt(), size, e.fail)
 }
 
 // loadElem leaves an element in R0.

@@ -81,3 +81,17 @@ func (c *Code) Count(stats load.MapID, stat int) {
 	c.Place(skip)
 	c.Stack = mark
 }
+
+// Element leaves in R1 the address of number R0 of a list of so many words, from the end if
+// it is negative, in the memory whose address is at a place of the stack; where the list
+// begins there, the access adds. It jumps to fail if there is no such element.
+func Element(c *Code, memory int16, size int, fail Label) {
+	forward := c.Label()
+	c.IfImm(asm.JSGE, asm.R0, 0, forward)
+	c.Emit(asm.Add.Imm(asm.R0, int32(size)))
+	c.Place(forward)
+	c.IfImm(asm.JGE, asm.R0, int32(size), fail)
+	c.Emit(asm.LSh.Imm(asm.R0, 3))
+	c.Load(asm.R1, memory)
+	c.Emit(asm.Add.Reg(asm.R1, asm.R0))
+}

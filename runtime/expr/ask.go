@@ -16,6 +16,29 @@ func (f *Frame) Ask(of any, key Arg) (numbers []int64, texts [][]byte) {
 	return nil, nil
 }
 
+// An Asking is what a node asks for: a member of the state of another fold.
+type Asking struct {
+	Of   any // as NewAsk was told
+	Slot int // of its numbers, or of its texts
+}
+
+// AsksIn are the nodes in n that ask for states.
+func AsksIn(n Node) (asks []*Native) {
+	Walk(n, func(n Node) bool {
+		if c, ok := n.(*Native); ok && c.Asking() != nil {
+			asks = append(asks, c)
+		}
+		return true
+	})
+	return asks
+}
+
+// Asking is what n asks for; nil if it asks no fold.
+func (n *Native) Asking() *Asking {
+	a, _ := n.Data.(*Asking)
+	return a
+}
+
 // NewAsk is a member of the state that another fold has for a key: at slot of its numbers,
 // or of its texts.
 func NewAsk(of any, slot int, t Type, key Node) (Node, error) {
@@ -23,7 +46,8 @@ func NewAsk(of any, slot int, t Type, key Node) (Node, error) {
 		return nil, errors.New("a key that is neither a number nor a text")
 	}
 	// It is neither folded nor moved: others change the state.
-	n := &Native{Name: "at", T: t, Args: []Node{key}, Data: of, Effect: true}
+	n := &Native{Name: "at", Traits: HasProgram, T: t, Args: []Node{key}, Data: &Asking{of, slot},
+		Effect: true}
 	if t.Kind == Str {
 		n.Str = func(f *Frame, args []Arg) []byte {
 			_, texts := f.Ask(of, args[0])

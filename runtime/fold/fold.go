@@ -36,14 +36,21 @@ type Spec struct {
 	// state began: the event that changes it is kept, and is the Start of all
 	// events emitted from then on, whose End is the event at hand.
 	Begin int
-	// Asked is the state that another fold has for a key, for functions that ask.
-	Asked func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
+	Asking
 	// Opens are told of states that have begun, if Begin is not 0.
 	Opens []flow.Opens
 	Bounds
 	// ByRing says that no key has events in several rings, so that a loss in
 	// one ring leaves the keys of others alone.
 	ByRing bool
+}
+
+// Asking is how functions ask for states of other folds.
+type Asking struct {
+	// Asked is the state that another fold has for a key.
+	Asked func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
+	// Asks are these folds, as functions name them.
+	Asks map[any]*Spec
 }
 
 // A Fold is a flow.Sink.

@@ -337,12 +337,38 @@ func (p *Placer) cut(all string, send *bpf.Part, must bool, pairs map[int]float6
 		}
 		last[kind] = i
 	}
+	p.together(net, at)
 	p.pipes(net, at, send, pairs)
 	in, _ := net.cut()
 	p.made = make([]bool, len(p.nodes))
 	for i := range p.nodes {
 		p.made[i] = in[at[i]]
 	}
+}
+
+// together keeps folds on one side that ask each other for states.
+func (p *Placer) together(net *network, at []int) {
+	for i, n := range p.nodes {
+		for k, of := range p.nodes {
+			if asks(n, of) {
+				net.pipe(at[i], at[k], never)
+				net.pipe(at[k], at[i], never)
+			}
+		}
+	}
+}
+
+// asks reports that the functions of a fold ask for states of another one.
+func asks(n, of *node) bool {
+	if n.op == nil || of.op == nil || n.op.Fold == nil || of.op.Fold == nil {
+		return false
+	}
+	for _, spec := range n.op.Fold.Asks {
+		if spec == of.op.Fold {
+			return true
+		}
+	}
+	return false
 }
 
 // pipes adds the edges to a network.

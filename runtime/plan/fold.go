@@ -77,7 +77,6 @@ type foldOp struct {
 	streams []int
 	opens   []spanWatch
 	asks    map[any]*foldOp // whose states the functions ask for, by machine
-	asked   bool            // others ask for its states
 }
 
 // A FoldRun is a foldOp that runs.
@@ -224,14 +223,14 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 
 // ask finds the folds whose states the functions ask for: they see each event first.
 func (n *foldOp) ask(b *builder) error {
-	n.asks = map[any]*foldOp{}
+	n.asks, n.spec.Asks = map[any]*foldOp{}, map[any]*fold.Spec{}
 	for _, f := range n.from.Asks {
 		brs, err := b.branchesOf(f)
 		if err != nil {
 			return err
 		}
 		of := brs[0].root.(*foldOp)
-		n.asks[f.Machine], of.asked = of, true
+		n.asks[f.Machine], n.spec.Asks[f.Machine] = of, &of.spec
 		b.plan.mixed = true // states are those of the moment
 	}
 	return nil
@@ -400,11 +399,11 @@ func (r *FoldRun) State() []string {
 func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
 	case len(n.opens) > 0:
-		return placement.Work{}, watched
-	case n.asked:
-		return placement.Work{}, "others ask for its states"
+		return placement.Work{Fold: &n.spec}, watched
+	case n.spec.Flush != nil && len(expr.AsksIn(n.spec.Flush.Node)) > 0:
+		return placement.Work{Fold: &n.spec}, "the flush function of " + n.Name + " asks for a state"
 	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():
-		return placement.Work{}, "the flush function of " + n.Name + " stays interpreted"
+		return placement.Work{Fold: &n.spec}, "the flush function of " + n.Name + " stays interpreted"
 	}
 	no := ""
 	n.spec.Step.Each(func(p *expr.Program) {
