@@ -83,6 +83,7 @@ type shape struct {
 	name   uint32 // fixed by the event itself
 	stack  bool
 	cgroup bool // its samples say in which cgroup they are
+	one    bool // it is of one system call, not of all
 }
 
 // A form is what shapes are made of: the kind, and the names of the fields.
@@ -157,6 +158,17 @@ func (x *Explainer) shapeOf(s *event.Stream) *shape {
 	case "software:major-faults":
 		sh.name = 1
 	}
+	if schema.System == "raw_syscalls" {
+		x.allCalls = true
+		for _, other := range x.shapes {
+			if other.one {
+				other.kind = kNone // it would come twice
+			}
+		}
+	}
+	if sh.one && x.allCalls {
+		sh.kind = kNone
+	}
 	if sh.kind != kNone {
 		x.seen[sh.kind] = true
 	}
@@ -173,7 +185,7 @@ func (x *Explainer) formOf(schema *event.Schema, sh *shape) form {
 		sh.name = x.names.of(vectorName(strings.TrimSuffix(n, "_exit")))
 		return form{kind: kVectorDone}
 	case schema.System == "syscalls" && strings.HasPrefix(n, "sys_enter_"):
-		sh.name = x.names.of(strings.TrimPrefix(n, "sys_enter_"))
+		sh.name, sh.one = x.names.of(strings.TrimPrefix(n, "sys_enter_")), true
 		f := form{kind: kEnter}
 		for i := range schema.Fields {
 			if strings.HasPrefix(schema.Fields[i].Name, "common_") || len(f.fields) == 3 {
@@ -183,7 +195,7 @@ func (x *Explainer) formOf(schema *event.Schema, sh *shape) form {
 		}
 		return f
 	case schema.System == "syscalls" && strings.HasPrefix(n, "sys_exit_"):
-		sh.name = x.names.of(strings.TrimPrefix(n, "sys_exit_"))
+		sh.name, sh.one = x.names.of(strings.TrimPrefix(n, "sys_exit_")), true
 		return form{kind: kExit}
 	case strings.HasPrefix(n, "throttle_cfs_rq"):
 		return form{kThrottle, firstArgument(schema), nil, false}
@@ -247,6 +259,7 @@ func (x *Explainer) decode(sh *shape, e *event.Event) (record, bool) {
 	if sh.pid != nil {
 		if n, ok := sh.pid.Int(e); ok && (n != 0 || e.TID <= 0) {
 			r.tid = int32(n)
+			x.otherIDs = x.otherIDs || e.TID > 0 && e.TID != r.tid && sh.kind != kSwitch
 		}
 	}
 	x.know(r.tid, e)

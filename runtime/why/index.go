@@ -30,6 +30,10 @@ type index struct {
 	flying  map[request]int32 // requests of disks: the last record of each
 	limits  []int32           // records of throttling, in order
 	seen    [kEnd + 1]bool    // kinds that are observed
+	// All system calls are observed, not only some of them.
+	allCalls bool
+	// Samples have other numbers of threads than the records of tracepoints: of our namespace.
+	otherIDs bool
 }
 
 type request struct{ dev, sector uint64 }
@@ -50,7 +54,7 @@ type thread struct {
 	member
 }
 
-// doing is what a thread does, by the records that began it; -1 is none. A syscall that is
+// doing is what a thread does, by the records that began it; -1 is none, or unsure. A syscall that is
 // later than the moment in question says what was before it: see (index).call.
 type doing struct{ sys, fault, lock int32 }
 
@@ -80,6 +84,9 @@ type cpu struct {
 	// interrupt whose begin was lost; plain says that something did.
 	doubts []int32
 	plain  bool
+	hard   bool // of those no hard interrupt is served, but perhaps a softirq
+	// The newest event that tells whether any interrupt is served, and whether a softirq is.
+	sure, sureSoft event.Time
 }
 
 // A turn is a time of a CPU: it lasts until the next one of its list.
@@ -146,7 +153,8 @@ func (x *index) cpuOf(n int32, t event.Time) *cpu {
 	}
 	c := &x.cpus[n]
 	if len(c.list) == 0 {
-		c.turn(turn{at: min(x.since, t), rec: -1, cur: -1, top: -1, kind: kEnd})
+		c.plain = x.since == 0
+		c.turn(turn{at: min(x.since, t), rec: -1, cur: -1, top: -1, kind: kEnd, doubt: !c.plain})
 	}
 	if c.gapTo != 0 && t >= c.gapTo {
 		c.turn(turn{at: c.gapTo, rec: -1, cur: -1, top: -1, kind: kEnd, doubt: true})
@@ -160,18 +168,6 @@ func (c *cpu) turn(t turn) {
 		t.doubt = true
 	}
 	c.list = append(c.list, t)
-}
-
-// isPlain notes that no interrupt is served but those that are known.
-func (x *index) isPlain(c *cpu) {
-	c.plain = true
-	for _, n := range c.doubts {
-		x.recs[n].top = -1
-	}
-	c.doubts = c.doubts[:0]
-	for i := len(c.list) - 1; i >= 0 && c.list[i].doubt; i-- {
-		c.list[i].doubt = false
-	}
 }
 
 func (c *cpu) top() int32 {
@@ -190,7 +186,8 @@ func (x *index) put(r record) {
 	if c == nil {
 		return
 	}
-	if r.kind == kFaultDone && c.cur > 0 {
+	supposed := r.kind == kFaultDone && c.cur > 0 && (x.otherIDs || r.tid <= 0)
+	if supposed {
 		r.tid = c.cur // its sample has only the number in our namespace of processes
 	}
 	if r.at < x.newest {
@@ -203,16 +200,19 @@ func (x *index) put(r record) {
 		n = x.unseenSwitch(c, n, &r)
 	}
 	if c.gapTo == 0 && len(c.open) > 0 && r.outside() {
-		x.unseenEnd(c, &r)
+		c.unseenEnd(x.recs, 0, &r)
 	}
 	if c.gapTo == 0 {
 		if !c.plain && r.ofThread() {
-			x.isPlain(c)
+			c.isPlain(x.recs)
 		}
 		n = x.hasCPU(c, n, &r)
 	}
 	x.recs = append(x.recs, r)
-	c.at, x.newest = r.at, r.at
+	x.newest = r.at
+	if !supposed {
+		c.at = r.at
+	}
 	if c.gapTo != 0 {
 		x.putInGap(n, &r)
 		return
@@ -232,11 +232,9 @@ func (x *index) put(r record) {
 			x.did(r.tid, n)
 		}
 	case kIRQ, kSoftirq, kVector:
-		c.done = -1
-		c.open = append(c.open, n)
-		c.turn(turn{at: r.at, rec: n, cur: c.cur, top: n, kind: r.kind})
+		c.interruptBegins(x.recs, n, &r)
 	case kIRQDone, kSoftirqDone, kVectorDone:
-		x.interruptDone(c, n, &r)
+		c.interruptDone(x.recs, n, &r)
 	case kInsert, kIssue, kComplete:
 		x.disk(c, n, &r)
 	case kRx:
@@ -250,15 +248,7 @@ func (x *index) put(r record) {
 	case kUnthrottle:
 		x.limits = append(x.limits, n)
 	}
-}
-
-// ofThread reports an event that no interrupt makes, and softirqs, which begin in no other.
-func (r *record) ofThread() bool {
-	switch r.kind {
-	case kSwitch, kEnter, kExit, kFault, kSoftirq:
-		return true
-	}
-	return false
+	c.surely(&r)
 }
 
 // putInGap adds a record of a time in which others are missing: it tells of its thread, but
@@ -282,8 +272,13 @@ func (x *index) hasCPU(c *cpu, n int32, r *record) int32 {
 	if r.tid < 0 || c.cur == r.tid {
 		return n
 	}
-	for i := len(c.list) - 1; i >= 0 && c.list[i].cur < 0 && c.list[i].kind != kGap; i-- {
-		c.list[i].cur = r.tid // it had it since the loss
+	// Since when, after a loss, is not known: kernels that hide switches hide the one after a loss too.
+	switch {
+	case c.cur >= 0:
+	case len(c.list) == 1 && x.since == 0:
+		c.list[0].cur = r.tid // nothing came before
+	default:
+		c.turn(turn{at: r.at, rec: -1, cur: r.tid, top: c.top(), kind: kOn})
 	}
 	c.cur = r.tid
 	if r.kind == kSwitch || r.tid == 0 {
@@ -325,98 +320,6 @@ func (x *index) done(tid int32, n int32) {
 		t := x.thread(tid)
 		t.list = append(t.list, entry{at: x.recs[n].at, rec: n, now: t.now, other: true})
 	}
-}
-
-// did adds what a thread did itself, and to what that changes what it is doing.
-func (x *index) did(tid int32, n int32) {
-	if tid <= 0 {
-		return
-	}
-	t, r := x.thread(tid), &x.recs[n]
-	t.heard = t.heard || r.tid == tid
-	e := entry{at: r.at, rec: n}
-	if last := t.lastDid(); last < 0 || x.hidden(t, last, r) {
-		e.first = true
-		t.now, t.era, t.faults, t.locks = nothing, len(t.list), false, false
-	}
-	switch r.kind {
-	case kEnter, kExit:
-		if t.now.sys < 0 { // since the loss nothing told: now it is known what was before
-			for i := t.era; i < len(t.list); i++ {
-				t.list[i].now.sys = n
-			}
-		}
-		t.now, t.syscalls, t.faults, t.locks = doing{n, -1, -1}, true, true, true
-	case kFault:
-		t.now.fault, t.now.lock, t.faults = n, -1, true
-	case kFaultIn:
-		t.now.fault, t.faults = n, true
-	case kFaultDone:
-		if !t.faults { // it began before
-			for i := t.era; i < len(t.list); i++ {
-				t.list[i].now.fault = n
-			}
-		}
-		t.now.fault, t.faults = -1, true
-	case kLock:
-		if l := t.now.lock; l >= 0 {
-			if x.recs[l].a == r.a {
-				l = x.recs[l].ref // it begins anew, now to sleep
-			}
-			r.ref = l
-		}
-		t.now.lock, t.locks = n, true
-	case kLockDone:
-		switch l := t.now.lock; {
-		case l >= 0:
-			t.now.lock = x.recs[l].ref
-		case !t.locks:
-			t.locks = true
-			for i := t.era; i < len(t.list); i++ {
-				t.list[i].now.lock = n
-			}
-		}
-	}
-	e.now = t.now
-	t.list = append(t.list, e)
-}
-
-// lastDid is the newest entry of what the thread did itself.
-func (t *thread) lastDid() int {
-	i := len(t.list) - 1
-	for i >= 0 && t.list[i].other {
-		i--
-	}
-	return i
-}
-
-// interruptDone ends an interrupt. One whose begin was lost has lasted since the loss.
-func (x *index) interruptDone(c *cpu, n int32, r *record) {
-	c.done = -1
-	if r.kind == kSoftirqDone && r.a == softNetRx {
-		c.rx = -1
-	}
-	begin := r.kind - 1
-	for i := len(c.open) - 1; i >= 0; i-- {
-		if x.recs[c.open[i]].kind == begin {
-			c.open = c.open[:i]
-			c.turn(turn{at: r.at, rec: n, cur: c.cur, top: c.top(), kind: r.kind})
-			return
-		}
-	}
-	for i := len(c.list) - 1; i >= 0; i-- {
-		if p := &c.list[i]; p.top < 0 {
-			p.top = n
-		}
-		if c.list[i].kind == kEnd {
-			for _, w := range c.doubts {
-				x.recs[w].top = n
-			}
-			c.doubts = c.doubts[:0]
-			break
-		}
-	}
-	c.turn(turn{at: r.at, rec: n, cur: c.cur, top: c.top(), kind: r.kind})
 }
 
 // disk relates the records of a request of a disk.
@@ -468,7 +371,7 @@ func (x *index) gapOn(n int32, g Gap) {
 	}
 	c.gapTo = max(c.gapTo, g.To, 1)
 	c.cur, c.done, c.rx, c.limit, c.open = -1, -1, -1, -1, c.open[:0]
-	c.plain, c.doubts = false, c.doubts[:0]
+	c.plain, c.hard, c.doubts = false, false, c.doubts[:0]
 }
 
 // lostRecord is Lost for a record of the kernel.

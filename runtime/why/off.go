@@ -81,16 +81,17 @@ func (x *index) wakeUp(t *thread, s *stay) int32 {
 // wokeEarly reports that a thread was woken while it was about to leave its CPU: the two
 // CPUs did so at the same time.
 func (x *index) wokeEarly(t *thread, s *stay) bool {
-	for i := s.out - 1; i >= 0; i-- {
+	for i := s.out - 1; i >= 0 && t.list[i].other; i-- {
 		switch r := &x.recs[t.list[i].rec]; r.kind {
 		case kWaking, kWakeup:
-			return true
-		case kSwitch:
-			return false
+			return s.from-r.at < leaving
 		}
 	}
 	return false
 }
+
+// leaving is how long a thread takes at most that sleeps already and still has its CPU.
+const leaving = 20_000
 
 // runnable explains [from, to) of a thread that waits for a CPU since a time, at first for
 // that of number cpu, -1 if that is not known.
@@ -100,7 +101,6 @@ func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu in
 	if s.in >= 0 {
 		last = x.recs[t.list[s.in].rec].cpu
 	}
-	moved := false
 	at := since
 	i := 0
 	if since != never {
@@ -111,17 +111,27 @@ func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu in
 		if r.kind != kMigrate {
 			continue
 		}
-		moved = true
-		if cpu < 0 {
-			cpu = int32(r.a)
-		}
-		w.queued(t, s, cpu, max(at, from), min(r.at, to))
+		w.queuedThen(t, s, cpu, int32(r.a), max(at, from), min(r.at, to))
 		cpu, at = int32(r.b), r.at
 	}
-	if last >= 0 && (cpu < 0 || !moved) {
-		cpu = last // moves are not observed, or there was none
+	if last < 0 {
+		last = cpu
 	}
-	w.queued(t, s, cpu, max(at, from), to)
+	w.queuedThen(t, s, cpu, last, max(at, from), to)
+}
+
+// queuedThen is queued for a CPU on which the thread still was when the time was over: on another one
+// than it was at first, its move was not seen.
+func (w *walker) queuedThen(t *thread, s *stay, first, then int32, from, to event.Time) {
+	if first < 0 || first == then || from >= to {
+		w.queued(t, s, then, from, to)
+		return
+	}
+	reason := "its move to another CPU was not seen"
+	if why := w.x.missing["sched:sched_migrate_task"]; why != "" {
+		reason = "its move to another CPU: " + why
+	}
+	w.unknown(t, from, to, reason)
 }
 
 // queued explains a time in which a thread waits for one CPU, less what the quota of its
@@ -129,14 +139,14 @@ func (w *walker) runnable(t *thread, s *stay, since, from, to event.Time, cpu in
 func (w *walker) queued(t *thread, s *stay, cpu int32, from, to event.Time) {
 	put := w.x.wasPutOff(t, s)
 	for from < to {
-		begin, end, cgroup, ok := w.x.limited(t, s, cpu, from, to)
-		if !ok {
+		h := w.x.limited(t, s, cpu, from, to)
+		if h == nil {
 			break
 		}
-		w.behind(t, put, cpu, from, begin)
+		w.behind(t, put, cpu, from, h.from)
 		put = false
-		w.emit(begin, end, result.WhyLink{Task: w.x.task(t.tid), Kind: result.WhyQuota, What: cgroup})
-		from = end
+		w.emit(h.from, h.to, h.link)
+		from = h.to
 	}
 	w.behind(t, put, cpu, from, to)
 }
@@ -160,7 +170,7 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 		case u.top >= 0:
 			l = w.x.stolen(task, u.top)
 		case u.doubt:
-			l.Kind, l.What = result.WhyUnknown, "events were lost: an interrupt may have had the CPU"
+			l.Kind, l.What = result.WhyUnknown, mayBeStolen
 		case u.cur < 0:
 			l.Kind, l.What = result.WhyUnknown, "who has the CPU is not known"
 		case u.cur == 0 && put:
@@ -210,9 +220,7 @@ func (x *Explainer) quotaNotSeen() string {
 
 // limited finds the first time in [from, to) in which the quota of a cgroup holds a thread
 // that waits for a CPU.
-func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) (
-	begin, end event.Time, cgroup string, ok bool,
-) {
+func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) *quotaHold {
 	for i, n := range x.limits {
 		r := &x.recs[n]
 		if r.kind != kThrottle || r.at >= to {
@@ -221,19 +229,30 @@ func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) 
 		if !x.held(t, s, r, cpu) {
 			continue
 		}
-		end := to
+		end, over := to, s.in < 0
 		for _, m := range x.limits[i+1:] {
 			u := &x.recs[m]
-			if u.kind == kUnthrottle && (u.a == r.a || u.a == 0) || u.kind == kThrottle && u.a == r.a {
-				end = min(end, u.at)
+			if u.a == r.a || u.kind == kUnthrottle && u.a == 0 {
+				end, over = min(end, u.at), u.kind == kUnthrottle
 				break
 			}
 		}
 		if end > from {
-			return max(r.at, from), end, x.cgroup(r.tid).Path, true
+			h := &quotaHold{from: max(r.at, from), to: end}
+			h.link = result.WhyLink{Task: x.task(t.tid), Kind: result.WhyQuota, What: x.cgroup(r.tid).Path}
+			if !over {
+				h.link.Kind, h.link.What = result.WhyUnknown, "the end of what the quota held was not seen"
+			}
+			return h
 		}
 	}
-	return 0, 0, "", false
+	return nil
+}
+
+// A quotaHold is a time in which the quota of a cgroup holds a thread.
+type quotaHold struct {
+	from, to event.Time
+	link     result.WhyLink
 }
 
 // held reports that the quota that is used up by r is that of a thread.

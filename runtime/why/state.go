@@ -136,13 +136,16 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 	} else {
 		a.to, sure = never, false
 		z.from = x.since
-		if x.since == 0 {
+		switch {
+		case x.since == 0:
 			z.from = never
+		case z.is != isUnknown:
+			z.from = x.shown(z, z.from)
 		}
 	}
 	if z.is != isUnknown {
 		if _, e, reason, ok := x.hiding(t, first, z.where(), max(from, x.since), to); ok {
-			z.from, sure = e, false
+			z.from, sure = x.shown(z, e), false
 			if a.reason == "" {
 				a.reason = reason
 			}
@@ -162,6 +165,21 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 		a.to, a.reason, z.from = from, "events are missing", to
 	}
 	z.from = min(z.from, to)
+}
+
+// shown is the time from which on a state is known after a loss that ended at a time: a thread has a CPU
+// since an event of that tells so.
+func (x *index) shown(z *stay, at event.Time) event.Time {
+	if z.is != isRunning || z.cpu < 0 || int(z.cpu) >= len(x.cpus) {
+		return at
+	}
+	list := x.cpus[z.cpu].list
+	for i := max(firstTurnAfter(list, at)-1, 0); i < len(list) && list[i].at < z.to; i++ {
+		if list[i].cur >= 0 {
+			return max(at, list[i].at)
+		}
+	}
+	return z.to
 }
 
 // where is the CPU whose losses matter to a state.
@@ -192,7 +210,8 @@ func (x *index) beforeEntry(t *thread, i int) doing {
 }
 
 // called says whether a thread is in a system call at a time, and in which: the record
-// that began or ended it. known is false where nothing tells.
+// that began or ended it. known is false where nothing tells, as
+// between two calls where only some are observed.
 func (x *index) call(d doing, at event.Time) (r *record, in, known bool) {
 	if d.sys < 0 {
 		return nil, false, false
@@ -205,5 +224,5 @@ func (x *index) call(d doing, at event.Time) (r *record, in, known bool) {
 	if r.at > at && in {
 		return r, true, true // its end has its number
 	}
-	return r, in, true
+	return r, in, in || x.allCalls
 }

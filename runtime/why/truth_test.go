@@ -55,7 +55,7 @@ var stories = []struct {
 		100 0 a exit futex`, 0, 100, `
 		0-10 a: system call "futex"
 		10-20 a: futex "futex 0x1000" (b) > b: user code
-		20-80 a: futex "futex 0x1000" (b) > b: unknown "the end of an interrupt was not seen"
+		20-80 a: futex "futex 0x1000" (b) > b: unknown "an interrupt whose events were not seen may have had it"
 		80-85 a: futex "futex 0x1000" (b) > b: system call "futex"
 		85-90 a: CPU waking up
 		90-100 a: system call "futex"`},
@@ -198,19 +198,18 @@ var stories = []struct {
 		a=10/11
 		0 0 a enter write 1
 		10 0 a irq eth0
+		12 0 a irq-
 		12 0 a softirq 3
 		13 0 a timer
 		14 0 a timer-
 		20 0 a softirq- 3
-		22 0 a irq-
 		30 0 a exit write`, 0, 30, `
 		0-10 a: system call "write"
 		10-12 a: interrupt "eth0"
 		12-13 a: softirq "NET_RX"
 		13-14 a: interrupt "local timer"
 		14-20 a: softirq "NET_RX"
-		20-22 a: interrupt "eth0"
-		22-30 a: system call "write"`},
+		20-30 a: system call "write"`},
 	{"a packet from elsewhere", `
 		a=10/11
 		0 0 a enter recvfrom 7

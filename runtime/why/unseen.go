@@ -41,34 +41,9 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	})
 	x.did(r.tid, n)
 	c.cur, c.done, c.rx = r.tid, -1, -1
-	c.turn(turn{at: at, rec: n, cur: r.tid, top: c.top(), kind: kSwitch})
+	c.turn(turn{at: at, rec: n, cur: -1, top: c.top(), kind: kSwitch})
+	c.turn(turn{at: r.at, rec: -1, cur: r.tid, top: c.top(), kind: kOn})
 	return n + 1
-}
-
-// outside reports an event that no interrupt makes, or that says that it is in none.
-func (r *record) outside() bool {
-	switch r.kind {
-	case kSwitch, kEnter, kExit:
-		return true
-	case kWaking, kWakeup:
-		return r.tells && r.inIRQ == inThread
-	}
-	return false
-}
-
-// unseenEnd makes up for the ends of the interrupts that are open on a CPU, before record r, which
-// is in none: since the CPU's last event one of them ended.
-//
-// Slow path: where programs of others keep events from perf, now and then.
-func (x *index) unseenEnd(c *cpu, r *record) {
-	at := max(c.at, c.list[len(c.list)-1].at)
-	x.gaps.add(Gap{
-		CPU: r.cpu, From: at, To: r.at, Reason: "the end of an interrupt was not seen",
-		unseen: true, left: c.cur, came: c.cur,
-	})
-	c.open, c.done, c.rx = c.open[:0], -1, -1
-	c.turn(turn{at: at, rec: -1, cur: -1, top: -1, kind: kGap})
-	c.turn(turn{at: r.at, rec: -1, cur: c.cur, top: -1, kind: kEnd})
 }
 
 // again reports a switch that comes twice, since a recording has its event twice: nothing happened on
@@ -82,8 +57,14 @@ func (x *index) again(c *cpu, r *record) bool {
 		return false
 	}
 	p := &x.recs[t.rec]
+	if l := x.thread(r.tid).list; r.at-p.at > twice || len(l) > 0 && l[len(l)-1].rec != t.rec {
+		return false // three switches, of which the second was not seen
+	}
 	return p.tid == r.tid && p.other == r.other && !p.supposed()
 }
+
+// twice is how long after each other two events of a recording tell of the same switch, at most.
+const twice = 1_000
 
 // notSeen is the ref of a switch that was not seen, which has no other record.
 const notSeen = -2

@@ -34,6 +34,9 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 			v.link.File = x.file(t, int32(call.b), s.from)
 		}
 	}
+	if v.lock == unsure {
+		v.call = nil // it may wait for a lock on its way
+	}
 	return v
 }
 

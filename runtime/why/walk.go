@@ -121,6 +121,8 @@ func (w *walker) lost(t *thread, s *stay, from, to event.Time) {
 
 func (x *index) seenNothing(t *thread) bool { return len(t.list) == 0 }
 
+const mayBeStolen = "an interrupt whose events were not seen may have had it"
+
 // running explains a time in which a thread has a CPU.
 func (w *walker) running(t *thread, s *stay, from, to event.Time) {
 	if s.supposed {
@@ -135,7 +137,7 @@ func (w *walker) running(t *thread, s *stay, from, to event.Time) {
 		case u.top >= 0:
 			w.emit(from, to, w.x.stolen(link.Task, u.top))
 		case u.doubt:
-			w.unknown(t, from, to, "events were lost: an interrupt may have had the CPU")
+			w.unknown(t, from, to, mayBeStolen)
 		default:
 			w.emit(from, to, link)
 		}
@@ -150,10 +152,16 @@ func (x *Explainer) running(t *thread, s *stay, at event.Time) result.WhyLink {
 	case s.now.lock >= 0:
 		l.Kind, l.What = result.WhyLock, x.lockName(&x.recs[s.now.lock])
 		l.Stack = x.recs[s.now.lock].stack
+	case s.now.lock == unsure:
+		l.What = "the begin or the end of a lock was not seen"
+	case s.now.fault == unsure:
+		l.What = "the begin or the end of a page fault was not seen"
 	case s.now.fault >= 0 && x.seen[kFaultDone]:
 		l.Kind, l.What = result.WhyFault, x.faultName(t, s.now.fault)
 	case !known && x.isKernel(t):
 		l.Kind = result.WhyKernel
+	case s.now.sys == unsure:
+		l.What = "the begin or the end of a system call was not seen"
 	case !known:
 		l.What = x.notKnown(t)
 	case in:
@@ -176,6 +184,9 @@ func (x *Explainer) notKnown(t *thread) string {
 	}
 	if !x.seen[kEnter] && !x.seen[kExit] {
 		return "system calls are not observed"
+	}
+	if !x.allCalls {
+		return "only some system calls are observed"
 	}
 	return "no system call of it was seen"
 }
