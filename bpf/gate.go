@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 )
@@ -25,7 +26,8 @@ type gate struct {
 	// all.
 	counted *feed
 	// walk finds stacks.
-	walk *chain.Walker
+	walk   *chain.Walker
+	weight assembler.Weight // of the event
 }
 
 // takes goes on with events that f's predicates let through. If one

@@ -141,6 +141,8 @@ func (g *gen) program(t *Target) {
 	members.Foresee(nodes...)
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+	budget := assembler.NewGate(c, g.image.Part.Weighed, load.StatsMap.Of(eval.hook.Index), exit)
+	g.gate.weight = budget.Weight
 
 	eval.hook.Arguments()
 	preds, e := early(graph.sources[eval.hook.Index])
@@ -188,6 +190,7 @@ func (g *gen) program(t *Target) {
 	c.Reached() // it is reached at least from above
 	end()
 	c.Place(exit)
+	budget.End(c)
 	// 0 drops the sample of a sampled event. Nobody else sees the event of a probe, and
 	// with 0 the kernel makes no record of it; functions that call programs want it.
 	c.Emit(asm.Mov.Imm(asm.R0, int32(event.Bit(!e.Sampled && e.Probe == nil))), asm.Return())

@@ -29,6 +29,7 @@ type graph struct {
 
 	intervals bool
 	counted   bool
+	weighed   bool // events have weights
 	// keepsStacks says that stacks are kept of what is sent.
 	keepsStacks bool
 	held        bool         // folds hold stacks
@@ -131,7 +132,7 @@ type pair struct {
 
 // followed is the graph of a Part.
 func (p *Part) followed() *graph {
-	b := &follower{graph: &graph{intervals: p.Intervals, counted: p.Counted}, part: p,
+	b := &follower{graph: &graph{intervals: p.Intervals, counted: p.Counted, weighed: p.Weighed}, part: p,
 		joins: map[*join.Spec]*joinOp{}, folds: map[*fold.Spec]*foldOp{}, tables: map[*agg.Spec]*load.Table{},
 		feeds: map[int]*[]feed{}}
 	for _, e := range p.Events {
@@ -391,7 +392,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, t := range s.tables {
 		t.Cols, t.KeyLen = columnsOf(feeds[t])
-		bucket.LayOut(t, textRooms(feeds[t], len(t.Spec.Args)))
+		bucket.LayOut(t, textRooms(feeds[t], len(t.Spec.Args)), s.weighed)
 	}
 }
 

@@ -192,14 +192,10 @@ func (o *grouper) arg(a *arg, i int) {
 	if a.fn != nil {
 		bucket.Extreme(c, at.Min, asm.JSGE)
 		bucket.Extreme(c, at.Max, asm.JSLE)
-		if at.Sum >= 0 {
-			c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Sum), asm.DWord), asm.Add.Reg(asm.R2, asm.R0),
-				asm.StoreMem(asm.R7, int16(at.Sum), asm.R2, asm.DWord))
-		}
 	} else if at.Hist >= 0 || at.Sketch {
 		c.Emit(asm.Mov.Imm(asm.R0, 0))
 	}
-	c.Emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, int16(at.N), asm.R1, asm.DWord))
+	bucket.Sum(c, at, a.fn != nil, o.weight)
 	full := c.Label()
 	var v int16
 	if at.Hist >= 0 && at.Sketch {
@@ -207,16 +203,16 @@ func (o *grouper) arg(a *arg, i int) {
 		c.Store(v, asm.R0)
 	}
 	if at.Hist >= 0 {
-		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg])
+		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg], o.weight)
 	}
 	if at.Sketch {
 		if v != 0 {
 			c.Load(asm.R0, v)
 		}
-		bucket.Sketch(c, o.unit, o.generation, i, full)
+		bucket.Sketch(c, o.unit, o.generation, i, o.weight, full)
 	}
 	if picked != 0 {
-		bucket.Pick(c, at, picked)
+		bucket.Pick(c, at, picked, o.weight)
 	}
 	c.Stack = mark
 	c.GoTo(next)

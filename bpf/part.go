@@ -27,6 +27,8 @@ type Part struct {
 	Intervals bool
 	// Counted has each program count the events that it takes, by CPU.
 	Counted bool
+	// Weighed lets a budget leave events out; those that count have weights.
+	Weighed bool
 	// KeptBytes bounds the memory of each CPU for kept events.
 	KeptBytes int
 }

@@ -74,6 +74,7 @@
 //	plan       what a script asked for, checked and optimised; opens nothing
 //	shown      what scripts show, for who takes them as sources
 //	eventstring events as users write them on a command line
+//	budget     what observing may cost, and which events count for it
 //	arrival    what programs of joins keep: what waits, and the tree of calls
 //	eventkind  the kinds of events of this machine: found, recognized, configured
 //	database   databases of plans: opened, filled, asked

@@ -29,7 +29,7 @@ func Extreme(c *assembler.Code, at int, keeps asm.JumpOp) {
 
 // Pick keeps the value at a place of the stack as the oldest and newest one of an argument,
 // as far as somebody wants that. The value is counted before. R0 to R5 are lost.
-func Pick(c *assembler.Code, at *load.Arg, value int16) {
+func Pick(c *assembler.Code, at *load.Arg, value int16, w assembler.Weight) {
 	keep := func(to int) {
 		c.Call(asm.FnKtimeGetNs)
 		c.Emit(asm.StoreMem(asm.R7, int16(to), asm.R0, asm.DWord))
@@ -44,14 +44,15 @@ func Pick(c *assembler.Code, at *load.Arg, value int16) {
 	if at.Oldest >= 0 {
 		known := c.Label()
 		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
-		c.IfImm(asm.JNE, asm.R1, 1, known)
+		one(c, asm.R2, w)
+		c.IfReg(asm.JNE, asm.R1, asm.R2, known)
 		keep(at.Oldest)
 		c.Place(known)
 	}
 }
 
 // Histogram counts R0 in its bucket, which is in the row.
-func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg) {
+func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, w assembler.Weight) {
 	done := c.Label()
 	if !a.Op.Kernel.Linear {
 		// By bit length; values of 0 and less go to bucket 0.
@@ -70,8 +71,9 @@ func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg) {
 		asm.LoadMem(asm.R1, asm.R7, int16(at.Hist), asm.DWord),
 		asm.StoreMem(asm.R7, int16(at.Hist), asm.R2, asm.DWord))
 	c.IfImm(asm.JGE, asm.R1, int32(at.Buckets), done)
+	one(c, asm.R4, w)
 	c.Emit(asm.LSh.Imm(asm.R1, 3), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Reg(asm.R2, asm.R1),
-		asm.LoadMem(asm.R3, asm.R2, int16(at.Hist), asm.DWord), asm.Add.Imm(asm.R3, 1),
+		asm.LoadMem(asm.R3, asm.R2, int16(at.Hist), asm.DWord), asm.Add.Reg(asm.R3, asm.R4),
 		asm.StoreMem(asm.R2, int16(at.Hist), asm.R3, asm.DWord))
 	c.Place(done)
 }
@@ -99,9 +101,10 @@ func linear(c *assembler.Code, a *agg.Agg) {
 // load.SketchArg. There are some thousand buckets, of which a row uses few: they are in a
 // hash. generation is where on the stack it stands which maps count now, 0 if there is one.
 // It jumps to full if there is no room for another bucket.
-func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, full assembler.Label) {
+func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, w assembler.Weight,
+	full assembler.Label) {
 	mark := c.Stack
-	key, one := c.Alloc(16), c.Alloc(8)
+	key, first := c.Alloc(16), c.Alloc(8)
 	// R4 is the rest of the key, R3 the magnitude.
 	positive, small, have := c.Label(), c.Label(), c.Label()
 	c.Emit(asm.Mov.Imm(asm.R4, int32(arg)<<load.SketchArg), asm.Mov.Reg(asm.R3, asm.R0))
@@ -120,8 +123,9 @@ func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, full ass
 	c.Store(key+8, asm.R4)
 	bucket := func(n int) {
 		c.Look(u.Sketch[n], key, have)
-		c.Emit(assembler.StoreImm(asm.R10, one, 1))
-		c.Put(u.Sketch[n], key, one, ebpf.UpdateNoExist)
+		one(c, asm.R1, w)
+		c.Store(first, asm.R1)
+		c.Put(u.Sketch[n], key, first, ebpf.UpdateNoExist)
 	}
 	done, made := c.Label(), c.Label()
 	if generation != 0 {
@@ -139,7 +143,8 @@ func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, full ass
 	c.IfImm(asm.JNE, asm.R0, 0, full)
 	c.GoTo(done)
 	c.Place(have)
-	c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Imm(asm.R1, 1),
+	one(c, asm.R2, w)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Add.Reg(asm.R1, asm.R2),
 		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
 	c.Place(done)
 	c.Stack = mark

@@ -16,8 +16,8 @@ const slotSize = 160
 const textSize = 64
 
 // LayOut settles where the rows of t keep what. Of each argument texts says how large its
-// texts are; 0 is of numbers.
-func LayOut(t *load.Table, texts []int) {
+// texts are; 0 is of numbers. weighed says that events have weights.
+func LayOut(t *load.Table, texts []int, weighed bool) {
 	v := &t.Value
 	v.Size = 16
 	word := func() int {
@@ -83,6 +83,12 @@ func LayOut(t *load.Table, texts []int) {
 			v.Size += 8 * a.Buckets
 		}
 		a.Once = a.Once && a.Oldest >= 0
+		if a.Spread = -1; weighed {
+			if a.Spread = word(); a.Sum >= 0 {
+				word()
+				word()
+			}
+		}
 	}
 	if v.Sketch {
 		v.Self = word()

@@ -160,7 +160,24 @@ type Arg struct {
 	Oldest, Newest int
 	Room           int
 	Text, Once     bool
+	// Spread is where words begin that tell how uncertain N and Sum are, of what has weights:
+	// see Places of a spread. Sums are of what has a Sum.
+	Spread int
 }
+
+// Places of the words of a spread.
+const (
+	SpreadN    = 0  // the variance of N
+	SpreadLow  = 8  // a part of the variance of Sum
+	SpreadHigh = 16 // the other part, in units of 1<<(2*SpreadShift)
+)
+
+// Weighted values from SpreadSmall on are squared without their last SpreadShift bits, so that
+// sums of squares have room in a word.
+const (
+	SpreadSmall = 1 << 20
+	SpreadShift = 16
+)
 
 // Places of a row that every one has.
 const (
@@ -185,6 +202,9 @@ const (
 	StatTaken
 	StatPostponed // events that wait for texts until their call ends
 	StatCame      // of these, those whose texts came
+	StatHits      // that called the program, of which a budget may leave some out
+	StatTimed     // hits of which the time was taken
+	StatTime      // that they took, ns
 	StatTables
 )
 

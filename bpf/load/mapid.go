@@ -55,6 +55,7 @@ const (
 	CallTextMap                   // by join: texts of the start, with its thread
 	KeptMap                       // the newest events of all CPUs
 	KeptCountMap                  // u64 by CPU: how many of these were begun
+	WeightMap                     // u64: how many events one that counts stands for; 0 is none counts
 )
 
 var mapNames = [...]string{
@@ -100,6 +101,7 @@ var mapNames = [...]string{
 	CallTextMap:    "calltext",
 	KeptMap:        "kept",
 	KeptCountMap:   "keptcount",
+	WeightMap:      "weight",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

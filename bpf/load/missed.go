@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -122,7 +123,7 @@ func (r *Run) LeftOut() (why []string) {
 
 // at notes that a program stands at a probe of the kernel.
 func (m *missing) at(p *Program) {
-	if p.ID&returns == 0 || p.User {
+	if p.ID&returns == 0 || p.User || slices.Contains(m.silent, p.Label) {
 		return
 	}
 	if v, err := kernel.ReadVersion(kernel.Roots{}); err == nil && !v.AtLeast(6, 7) {

@@ -29,7 +29,7 @@ import (
 // the number that number returns for it; it may be nil where there are none.
 func (r *Run) Rows(number func(s *Stack) uint64, add func(of *agg.Spec, p *agg.Partial)) error {
 	old := r.generation
-	if r.im.Intervals && !r.state.stopped {
+	if r.im.Intervals && !r.state.stopped && !r.state.paused {
 		if untouched(r) {
 			return nil
 		}
@@ -133,12 +133,13 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 		}
 	}
 	words := t.Value.Size / 8
-	each := func(key []byte, values []uint64) {
-		for ; len(values) > 0; values = values[words:] {
+	each := func(key []byte, values []uint64, cpu int) {
+		for ; len(values) > 0; values, cpu = values[words:], cpu+1 {
 			if values[HitsAt/8] == 0 {
 				continue
 			}
 			p := t.partial(key, values[:words], stacks)
+			p.CPU = cpu
 			if t.Value.Sketch {
 				p.Buckets = buckets[values[t.Value.Self/8]]
 				if p.Buckets == nil {
@@ -148,33 +149,34 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			add(p)
 		}
 	}
+	all := func(key []byte, values []uint64) { each(key, values, 0) }
 	if t.Value.Slots {
 		if err := r.slots(u.Slots[n], words, each); err != nil {
 			return err
 		}
 	}
 	if len(u.Other) > 0 {
-		other := func(_ []byte, values []uint64) { each(nil, values) }
+		other := func(_ []byte, values []uint64, cpu int) { each(nil, values, cpu) }
 		if err := r.slots(u.Other[n], words, other); err != nil {
 			return err
 		}
 	}
 	if len(u.Spare) > 0 {
-		if err := r.words(u.Spare[n]).drain(each); err != nil {
+		if err := r.words(u.Spare[n]).drain(all); err != nil {
 			return err
 		}
 	}
-	return r.words(u.Rows[n]).drain(each)
+	return r.words(u.Rows[n]).drain(all)
 }
 
 // slots reads and empties the rows in slots, of so many words, which their keys follow. A
 // slot can have another key on each CPU.
-func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64)) error {
+func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64, cpu int)) error {
 	m := r.words(id)
 	var used []uint32
 	var key []byte
 	err := m.each(func(i int, values []uint64) {
-		for ; len(values) > 0; values = values[m.value:] {
+		for cpu := 0; len(values) > 0; values, cpu = values[m.value:], cpu+1 {
 			if values[HitsAt/8] == 0 {
 				continue
 			}
@@ -185,7 +187,7 @@ func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64))
 			for _, w := range values[words:m.value] {
 				key = binary.LittleEndian.AppendUint64(key, w)
 			}
-			each(key, values[:words])
+			each(key, values[:words], cpu)
 		}
 	})
 	if err != nil || r.state.stopped {
@@ -216,6 +218,9 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 	for i := range t.Value.Args {
 		a := &t.Value.Args[i]
 		p.Measures[i] = agg.Measure{N: v[a.N/8], Sum: word(a.Sum), Min: word(a.Min), Max: word(a.Max)}
+		if a.Spread >= 0 {
+			p.Spreads = append(p.Spreads, a.spread(v))
+		}
 		pick(&p.Oldest, len(t.Spec.Args), i, v, a, a.Oldest)
 		pick(&p.Newest, len(t.Spec.Args), i, v, a, a.Newest)
 		if a.Hist >= 0 {

@@ -43,6 +43,8 @@ type Run struct {
 // A runState is how far a Run is.
 type runState struct {
 	stopped  bool
+	paused   bool
+	own      int          // links of programs that keep the target, which come first
 	together map[int]bool // programs that sessions call
 	room     batchRoom
 }
@@ -208,9 +210,24 @@ func (r *Run) Attach(t *Target) error {
 	if err := errors.Join(r.setProcesses(t), r.setCgroups(t), r.setThreads(t)); err != nil {
 		return err
 	}
+	if err := attachAll(r, t, func(p *Program) bool { return p.Event < 0 }); err != nil {
+		return err
+	}
+	r.state.own = len(r.links)
 	r.state.together = sessions(r, t)
+	if err := attachAll(r, t, func(p *Program) bool { return p.Event >= 0 }); err != nil {
+		return err
+	}
+	if err := StatesOf(r).Open(); err != nil {
+		return err
+	}
+	return r.setThreads(t) // those that nobody followed yet
+}
+
+// attachAll attaches some of the programs, the last first.
+func attachAll(r *Run, t *Target, which func(p *Program) bool) error {
 	for i := range slices.Backward(r.im.Programs) {
-		if r.state.together[i] {
+		if r.state.together[i] || !which(&r.im.Programs[i]) {
 			continue
 		}
 		if err := r.attach(i, t); err != nil {
@@ -220,10 +237,7 @@ func (r *Run) Attach(t *Target) error {
 				WithHint("use --engine perf")
 		}
 	}
-	if err := StatesOf(r).Open(); err != nil {
-		return err
-	}
-	return r.setThreads(t) // those that nobody followed yet
+	return nil
 }
 
 func (r *Run) attach(i int, t *Target) error {

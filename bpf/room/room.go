@@ -46,3 +46,9 @@ func Tasks(size int) *ebpf.MapSpec {
 		Key:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
 		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
+
+// Weight holds how many events one that counts stands for: 1 until a budget says otherwise.
+func Weight() *ebpf.MapSpec {
+	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
+		Contents: []ebpf.MapKV{{Key: uint32(0), Value: uint64(1)}}}
+}

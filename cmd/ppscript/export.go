@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,16 +33,22 @@ import (
 // exportInterval is the interval of scripts that do not say theirs.
 const exportInterval = 10 * time.Second
 
+// exportBudget is what scripts may cost that do not say it: nobody looks at them.
+const exportBudget = 0.05
+
 func exportCommand(a *app) *cobra.Command {
 	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	of := []string{
-		"interval", "http", "http-token", "otlp", "otlp-profiles", "pyroscope", "metrics-series", "quiet",
+		"interval", "budget", "http", "http-token", "otlp", "otlp-profiles", "pyroscope", "metrics-series", "quiet",
 		"color", "require-signed", "signers",
 	}
 	for _, f := range commonOptions(fl.common) {
 		if slices.Contains(of, f.name) {
 			if f.name == "interval" {
 				f.deflt = exportInterval.String()
+			}
+			if f.name == "budget" {
+				f.deflt = "5% for each script that can be bounded"
 			}
 			fl.list = append(fl.list, f)
 		}
@@ -255,6 +262,13 @@ func (e *export) job(ctx context.Context, j exporter.Job) (err error) {
 		}), nil
 	}
 	cfg.Messages, cfg.State = say, func(line string) error { say(line); return nil }
+	if cost := &cfg.Options.Cost; cost.Budget == 0 {
+		cost.Budget = cmp.Or(e.opt.options.Cost.Budget, exportBudget)
+		if _, err := session.Events(cfg); err != nil && e.opt.options.Cost.Budget == 0 {
+			say("it runs without a budget: " + err.Error())
+			cost.Budget = 0
+		}
+	}
 	_, err = session.Run(ctx, cfg)
 	return err
 }

@@ -99,6 +99,8 @@ func (c *common) runOptions() []*flag {
 			help: "what the process may have: beyond it, new keys are told as __other__, and the oldest of what waits or is kept goes, as is said; 48m at least"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),
 			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
+		{name: "budget", metavar: "SHARE", read: readBudget(&o.Cost.Budget),
+			help: "let observing cost at most SHARE of the time of all CPUs, such as 1%: beyond it, events are left out, counts and sums are estimates with a margin, and it is said (docs/budget.md)"},
 		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.Cost.EvalCPUs),
 			help: "with each report, say how many of the events occurred on these CPUs, whatever the filters, and how many of them reached ppscript"},
 		{name: "perfeval-pids", metavar: "PID,...", read: readIDs(&o.Cost.EvalPIDs, "process"),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/runtime/budget"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perfdata"
@@ -189,6 +190,17 @@ func readCPUs(to *[]int) func(*reader, *flag) {
 			}
 			r.fail(usagef("option", "--"+f.name, "not online: CPU %s", kernel.FormatCPUList(off)).
 				WithHint("online are %s", kernel.FormatCPUList(online)))
+		}
+	}
+}
+
+// readBudget reads the share of the CPUs that a run may cost.
+func readBudget(to *float64) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		text, _ := f.last()
+		var err error
+		if *to, err = budget.Parse(text); err != nil {
+			r.fail(err)
 		}
 	}
 }

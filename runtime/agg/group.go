@@ -27,12 +27,8 @@ type Group struct {
 
 	rows     []row
 	measures []Measure // len(spec.Args) for each row
-	// states are those that some aggregators keep beyond the measure: stride
-	// for each row, in which the i-th aggregator has place slots[i], -1 if
-	// none.
-	states []State
-	slots  []int
-	stride int
+	keeping
+	doubts
 
 	// rest is all events whose keys found no room, as one row; nil if there are none.
 	rest *Group
@@ -41,6 +37,14 @@ type Group struct {
 	frame  expr.Frame
 	errs   flow.Errors
 	events uint64
+}
+
+// keeping is what some aggregators keep beyond the measure: stride states for each row, in
+// which the i-th aggregator has place slots[i], -1 if none.
+type keeping struct {
+	states []State
+	slots  []int
+	stride int
 }
 
 // A Spec describes a Group: its keys and aggregators.

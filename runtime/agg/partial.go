@@ -17,6 +17,12 @@ type Partial struct {
 	First    event.Time
 	Hits     uint64    // events of the row
 	Measures []Measure // one for each of Spec.Args
+	// Spreads are how uncertain the Measures are; nil if all events counted.
+	Spreads []Spread
+	// CPU is where it was counted.
+	CPU int
+	// Slot is of a slot of time, for more of which the partial stands; nil if it is of none.
+	Slot *Slot
 	// Hists are the counters of histograms, one for each of Spec.Args; nil
 	// where there is none. Hist has 65, by bit length, LHist as many as it
 	// has steps and two more.
@@ -108,6 +114,9 @@ func (g *Group) AddPartial(p *Partial) {
 	}
 	if fresh {
 		g.fresh(r, &event.Event{Time: p.First})
+	}
+	if p.Spreads != nil {
+		g.doubt(r, p)
 	}
 	for i := range g.spec.Args {
 		g.measures[int(r)*len(g.spec.Args)+i].Merge(&p.Measures[i])

@@ -9,6 +9,7 @@ import (
 func (p *Placement) Explain(w *strings.Builder) {
 	p.explainKernel(w)
 	p.explainProjection(w)
+	p.explainBudget(w)
 	var events, operators, crossing []string
 	for i, part := range p.Parts {
 		line := fmt.Sprintf("%-11s %s", part.Where, part.Name)

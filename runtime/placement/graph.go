@@ -157,6 +157,9 @@ type Env struct {
 	// says why events must come out of the kernel, "" if they need not.
 	Counted  bool
 	NoKernel string
+	// Weighed says that there is a budget: programs may leave events out, so that they must do all
+	// of the plan's work.
+	Weighed bool
 	// KeptBytes and KeptCPUs are the memory of each CPU for events that programs keep
 	// for who shows what happened during a pair, and how many CPUs share what the plan
 	// allows for all; 0 is no bound on that.

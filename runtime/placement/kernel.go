@@ -81,7 +81,7 @@ func (p *Placer) whole() (*Kernel, error) {
 	}
 	k := &kernelBuilder{
 		p:    p,
-		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted},
+		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed},
 		out:  &Kernel{groups: map[*agg.Spec]*kernelGroup{}},
 	}
 	p.collected = k
@@ -222,7 +222,7 @@ func (k *kernelBuilder) build() (first error) {
 // those that it reads of.
 func (k *kernelBuilder) blame() {
 	p, t := k.p, k.p.env
-	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted}
+	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed}
 	for i, n := range p.nodes {
 		if n.op == nil || n.no != "" {
 			continue

@@ -41,6 +41,8 @@ type Placement struct {
 	ProjectionNo string
 	// OnlyKernel says that Kernel reads what ppscript cannot.
 	OnlyKernel bool
+	// Bounded says that a budget bounds what the programs cost.
+	Bounded bool
 }
 
 // A Part is an event or an operator.
@@ -168,6 +170,9 @@ func (p *Placer) Settle(overwrite bool) (Placement, error) {
 	}
 	p.tell()
 	out := &p.out
+	if err := p.unbounded(); err != nil {
+		return *out, err
+	}
 	switch {
 	case p.inside():
 		out.Kernel = p.kernel

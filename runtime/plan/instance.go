@@ -306,6 +306,15 @@ func (in *Instance) Group(spec *agg.Spec) *agg.Group {
 	panic("BUG: a group of no operator")
 }
 
+// EndSlot says that all rows of a slot of time were added, which stands for so many seconds.
+func (in *Instance) EndSlot(seconds float64) {
+	for _, run := range in.Running {
+		if c, ok := run.(counting); ok {
+			c.group().EndSlot(seconds)
+		}
+	}
+}
+
 // Partial gives p the key of the plan's group, where the kernel has another
 // one. It returns false, and counts an error, if the key cannot be computed.
 func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {

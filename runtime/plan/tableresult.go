@@ -16,7 +16,7 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.whole(t.Group.Rows()), Layout: v.Layout,
 		Other: t.Group.Other(),
 	}
-	if m.Keep {
+	if t.Group.AddMargins(table); m.Keep {
 		t.spread(table)
 	}
 	if t.Tree != nil {

@@ -186,6 +186,12 @@ func (r *csvRenderer) bound(v int64, u unit.Unit) {
 
 // missing reports rows that are not shown, and losses.
 func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
+	if m.Cost.Sampled() {
+		line := appendSampled(append(plain.Append(nil, m.Name), ": "...), m.Cost)
+		if err := r.note("# ", csvEOL, line); err != nil {
+			return err
+		}
+	}
 	if omitted == 0 && m.Loss.Zero() {
 		return r.spill()
 	}

@@ -62,7 +62,7 @@ func latency() *result.Table {
 	start.Left = false
 	end := key("end", 0)
 	end.Sep = " => "
-	than := result.Column{Name: "than", ShareOf: "calls", Alarm: true}
+	than := result.Column{Name: "than", Relation: result.Relation{ShareOf: "calls"}, Alarm: true}
 	t := &result.Table{Meta: meta("latency", ""), Omitted: 5, Columns: []result.Column{
 		key("pid", 6), start, end, column("calls", 8, unit.Number),
 		column("total", 16, unit.US), column("max", 12, unit.US), than,

@@ -128,6 +128,18 @@ func (r *jsonRenderer) meta(m *result.Meta) {
 		r.buf = strconv.AppendUint(r.buf, c.N, 10)
 	}
 	r.buf = append(r.buf, '}')
+	if c := m.Cost; c != nil {
+		r.buf = append(r.buf, `,"cost":{`...)
+		for i, share := range []float64{c.Budget, c.Own, c.Traced, c.Events, c.Time} {
+			if i > 0 {
+				r.buf = append(r.buf, ',')
+			}
+			name := [...]string{"budget", "own", "traced", "events", "time"}[i]
+			r.buf = append(appendJSONString(r.buf, name), ':')
+			r.buf = strconv.AppendFloat(r.buf, share, 'g', 4, 64)
+		}
+		r.buf = append(r.buf, '}')
+	}
 }
 
 func (r *jsonRenderer) omitted(n int) {

@@ -36,7 +36,7 @@ func (r *markdownRenderer) Table(t *result.Table) error {
 		return r.err
 	}
 	// Markdown has no table without a header.
-	shown := *t
+	shown := *withoutEmptyMargins(t)
 	shown.Layout.NoHeader = false
 	g := &r.text.grid
 	g.fill(&shown, &r.text.line)
@@ -63,7 +63,7 @@ func (r *markdownRenderer) Table(t *result.Table) error {
 			r.rule(g.cols)
 		}
 	}
-	if t.Omitted > 0 || !t.Loss.Zero() {
+	if t.Omitted > 0 || !t.Loss.Zero() || t.Cost.Sampled() {
 		r.paragraph()
 		r.text.missing(&t.Meta, t.Omitted, "row")
 		if err := r.written(); err != nil {

@@ -48,7 +48,7 @@ func (r *textRenderer) Table(t *result.Table) error {
 		case t.Layout.RowText != nil:
 			r.rowTexts(t)
 		default:
-			r.grid.fill(t, &r.line)
+			r.grid.fill(withoutEmptyMargins(t), &r.line)
 			r.buf = r.grid.append(r.buf, &t.Layout, r.color)
 		}
 	}
@@ -119,6 +119,9 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 			r.buf = append(r.buf, normal...)
 		}
 		r.buf = append(r.buf, '\n')
+	}
+	if m.Cost.Sampled() {
+		r.buf = append(appendSampled(r.buf, m.Cost), '\n')
 	}
 }
 

@@ -47,9 +47,6 @@ type Column struct {
 	// as " => " does between start and end. Only rows and the header show
 	// it, the rule keeps the room.
 	Sep string
-	// ShareOf names the column of which this one is a part: 2 of 97 is shown
-	// as "2 (  2%)".
-	ShareOf string
 	// Stack says that the cells are numbers of stacks, which Text names.
 	Stack bool
 	// Alarm shows cells that are not zero in red, where there is colour.
@@ -57,6 +54,17 @@ type Column struct {
 	// Merging tells counts and sums, which grow, from what stands for one interval.
 	Merging Merging
 	Wording
+	Relation
+}
+
+// Relation says that a column tells about the cells of another one.
+type Relation struct {
+	// ShareOf names the column of which this one is a part: 2 of 97 is shown
+	// as "2 (  2%)".
+	ShareOf string
+	// Margin names the column whose cells are estimates: the true value is as far from them as
+	// this one says, at most, in 95 of 100 cases. Nothing says that it is exact.
+	Margin string
 }
 
 // Wording says how people see the cells of a column; the numbers stay in JSON.

@@ -29,10 +29,28 @@ type Meta struct {
 	Samples      uint64 // events seen in this interval
 	TotalSamples uint64 // events seen since the start
 
+	// Cost is what observing cost in this interval; nil if nobody measured it.
+	Cost *Cost
+
 	// Loss counts the events that this interval lacks. Every renderer shows
 	// it when it is not zero.
 	Loss event.Loss
 }
+
+// A Cost is what observing costs, in shares of the time of all CPUs, and what was left out for
+// it.
+type Cost struct {
+	Budget float64 // that was given
+	// Own is what ppscript itself used, Traced what the programs of the kernel made those wait who
+	// are observed.
+	Own, Traced float64
+	// Events is how many of the events counted, Time in which part of the time any did: 1 if
+	// nothing was left out.
+	Events, Time float64
+}
+
+// Sampled reports that events were left out.
+func (c *Cost) Sampled() bool { return c != nil && (c.Events < 1 || c.Time < 1) }
 
 // Label is the result's name for a person: the title, else the name.
 func (m *Meta) Label() string {

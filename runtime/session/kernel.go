@@ -11,12 +11,12 @@ import (
 	"ppscript/bpf"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/budget"
 	"ppscript/runtime/cgroup"
-	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/placement"
+	"ppscript/runtime/result"
 )
 
 // This file runs plans whose work is done inside the kernel: there are no
@@ -28,17 +28,18 @@ const sweepTime = time.Second
 
 // A kernelRun is a plan in the kernel.
 type kernelRun struct {
-	plan  *placement.Kernel
-	run   *load.Run
-	watch *perf.Watch
-	hooks *perf.Hooks // events that perf samples; nil if there are none
-	side  *sideBand   // nil if nobody must know what processes map
-	made  *sideBand   // of cgroups; nil if nobody asks for them
-	swept time.Time
-	quiet quiet
-	// hidden is how many events about ppscript itself were not counted by stack.
-	hidden uint64
-	gaps   uint64 // of the hooks, as told
+	plan   *placement.Kernel
+	run    *load.Run
+	watch  *perf.Watch
+	hooks  *perf.Hooks // events that perf samples; nil if there are none
+	side   *sideBand   // nil if nobody must know what processes map
+	made   *sideBand   // of cgroups; nil if nobody asks for them
+	swept  time.Time
+	quiet  quiet
+	rows   *collector
+	gaps   uint64           // of the hooks, as told
+	govern *budget.Governor // nil without a budget
+	cost   *result.Cost     // of the interval, likewise
 }
 
 // kernelEnv says what the plan needs to know to decide about the kernel.
@@ -52,6 +53,7 @@ func (w *env) kernelEnv() placement.Env {
 		MaxStack:      maxStack(false),
 	}
 	t.KeptBytes, t.KeptCPUs = o.kept()
+	t.Weighed = o.Cost.Budget > 0
 	o.evalKernelEnv(&t)
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"
@@ -139,7 +141,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	}
 	run, e := r.env.load(k.Image)
 	if e == nil {
-		kr := &kernelRun{plan: k, run: run}
+		kr := &kernelRun{plan: k, run: run, rows: &collector{run: r, plan: k}}
 		if e = kr.start(ctx, r); e == nil {
 			r.in.kernel = kr
 			for _, line := range run.Describe() {
@@ -192,6 +194,11 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 	if err = k.hook(ctx, r); err != nil {
 		return &errHere{err}
 	}
+	if share := r.cfg.Options.Cost.Budget; share > 0 {
+		if k.govern, err = budget.Govern(share, k.run); err != nil {
+			return err
+		}
+	}
 	if err = k.run.Forget(); err != nil {
 		return err
 	}
@@ -230,6 +237,9 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	if err := k.made.round(r.instance.Router.Events, false); err != nil {
 		return err
 	}
+	if err := k.govern.Step(time.Now(), k.rows.sink()); err != nil {
+		return err
+	}
 	if k.hooks != nil {
 		k.hooks.Follow()
 	}
@@ -249,58 +259,6 @@ func (k *kernelRun) nap() time.Duration {
 		return idleTime
 	}
 	return k.quiet.nap()
-}
-
-// collect brings the interval's rows to the tables, and returns what was lost.
-func (k *kernelRun) collect(r *run) (event.Loss, error) {
-	loss, hidden, err := r.collect(k.run, k.plan)
-	k.hidden += hidden
-	if k.hooks != nil {
-		gaps := k.hooks.Gaps()
-		loss.Lost += gaps - k.gaps
-		k.gaps = gaps
-	}
-	return loss, err
-}
-
-// collect brings the rows that programs counted in the interval to the tables. It
-// returns what was lost, and how many events about ppscript itself were not counted.
-func (r *run) collect(programs *load.Run, p *placement.Kernel) (lost event.Loss, hidden uint64, err error) {
-	hits := map[*agg.Spec]uint64{}
-	ours := func(*agg.Group, *agg.Partial) bool { return false }
-	if !r.cfg.Options.Show.Self {
-		ours = ownStacks(r.instance)
-	}
-	err = programs.Rows(r.stacks.number, func(t *agg.Spec, p *agg.Partial) {
-		hits[t] += p.Hits
-		if ours(r.instance.Group(t), p) {
-			hidden += p.Hits
-			return
-		}
-		if r.instance.Partial(t, p) {
-			r.instance.Group(t).AddPartial(p)
-		}
-	})
-	if err != nil {
-		return event.Loss{}, hidden, err
-	}
-	loss, err := programs.Loss()
-	// The events themselves nobody counted: as many as the largest table
-	// stands for.
-	var samples uint64
-	for t, n := range hits {
-		samples = max(samples, n*p.EventsOf(t))
-	}
-	for t, l := range loss.Groups {
-		r.instance.Group(t).AddLoss(l)
-	}
-	router := r.instance.Router
-	router.Samples += samples + loss.Joins.Unmatched
-	router.Last = r.clock.Now()
-	if router.First == 0 {
-		router.First = router.Last - event.Time(time.Since(r.started))
-	}
-	return loss.Joins, hidden, err
 }
 
 // flushStates has programs flush the states of folds that they keep. What they sent before goes
@@ -327,6 +285,9 @@ func flushStates(r *run, final bool) error {
 
 // stop ends the programs. What they counted stays to be read.
 func (k *kernelRun) stop(r *run) error {
+	if err := k.govern.Stop(k.rows.sink()); err != nil {
+		return err
+	}
 	if k.hooks != nil {
 		if err := k.hooks.Stop(); err != nil {
 			return err

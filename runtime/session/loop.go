@@ -182,6 +182,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	timeout := r.nap()
 	if k := r.in.kernel; k != nil {
 		timeout = min(timeout, k.run.NextSweep(idleTime))
+		next = earliest(next, k.govern.Due())
 	}
 	if r.env.sender != nil {
 		timeout = min(timeout, r.env.sender.NextSweep(idleTime))

@@ -70,6 +70,8 @@ type Cost struct {
 	// occur, and how many of them reach ppscript. One may be given.
 	EvalCPUs, EvalPIDs []int
 	UsageSelf          time.Duration // period of reports about ourselves; 0: none
+	// Budget is the share of the time of all CPUs that observing may cost; 0 is any.
+	Budget float64
 }
 
 // evaluates reports that the user asks how many events occur somewhere.

@@ -133,7 +133,7 @@ func (r *run) sent() (event.Loss, error) {
 	case r.env.sender == nil:
 		return lost, nil
 	case k.Sends():
-		l, _, err := r.collect(r.env.sender, k)
+		l, err := (&collector{run: r, plan: k}).collect(r.env.sender, nil)
 		lost.Add(l)
 		return lost, err
 	}

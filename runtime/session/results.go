@@ -113,6 +113,9 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 		End:          router.Last,
 		Keep:         r.cfg.Options.Show.Whole,
 	}
+	if r.in.kernel != nil {
+		m.Cost = r.in.kernel.cost
+	}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.account.tickNo
 	}

@@ -53,7 +53,7 @@ func ownStacks(in *plan.Instance) func(g *agg.Group, p *agg.Partial) bool {
 func (r *run) sayHidden() {
 	n := r.instance.Hidden()
 	if r.in.kernel != nil {
-		n += r.in.kernel.hidden
+		n += r.in.kernel.rows.hidden
 	}
 	if n > 0 {
 		r.env.msgs.verbose(1,

@@ -231,24 +231,43 @@ func setText(t *result.Table, i int, fn CellFunc) error {
 	return nil
 }
 
-// arrange takes hidden columns out and moves the last one to the end.
+// beside puts the margin of the last of the columns behind it, in the same unit.
+func beside(t *result.Table, keep []int, margins map[string]int) []int {
+	of := &t.Columns[keep[len(keep)-1]]
+	at, ok := margins[of.Name]
+	if !ok {
+		return keep
+	}
+	t.Columns[at].Unit, t.Columns[at].Prec = of.Unit, of.Prec
+	return append(keep, at)
+}
+
+// arrange takes hidden columns out, moves the last one to the end, and margins beside what they are of.
 func (v *View) arrange(t *result.Table) {
-	if len(v.Hidden) == 0 && v.Last == "" {
+	margins := map[string]int{}
+	for i, c := range t.Columns {
+		if c.Margin != "" {
+			margins[c.Margin] = i
+		}
+	}
+	if len(v.Hidden) == 0 && v.Last == "" && len(margins) == 0 {
 		return
 	}
 	var keep []int
 	last := -1
 	for i, c := range t.Columns {
 		switch {
-		case v.Hidden[c.Name]:
+		case v.Hidden[c.Name], c.Margin != "":
+			continue
 		case c.Name == v.Last:
 			last = i
-		default:
-			keep = append(keep, i)
+			continue
 		}
+		keep = append(keep, i)
+		keep = beside(t, keep, margins)
 	}
 	if last >= 0 {
-		keep = append(keep, last)
+		keep = beside(t, append(keep, last), margins)
 	}
 	columns := make([]result.Column, 0, len(keep))
 	for _, i := range keep {

@@ -84,7 +84,9 @@ var layers = [][]string{
 	// made. plan asks whether it can.
 	{"bpf/types"},
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
-	{"bpf/latetext"}, // its programs and maps are for bpf/load
+	{"bpf/latetext"},   // its programs and maps are for bpf/load
+	{"bpf/toll"},       // what a hit costs beside its program
+	{"runtime/budget"}, // what observing may cost
 	{"bpf/assembler"},
 	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
 	{"bpf/bucket", "bpf/callstack", "bpf/textcode", "bpf/tracker"},

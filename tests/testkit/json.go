@@ -45,6 +45,7 @@ type Table struct {
 	Samples      int64 // of this interval
 	TotalSamples int64 `json:"total_samples"`
 	Loss         map[string]int64
+	Cost         map[string]float64
 	Rows         []Row
 }
 

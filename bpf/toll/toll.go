@@ -1,0 +1,197 @@
+// Package toll measures what it costs a thread of this machine that a program is called for it: by
+// a tracepoint, by the raw one behind it, by a probe. That is time which the program does not
+// see: the way there, and the record that the kernel makes for it. Package budget adds it to
+// the time inside programs.
+//
+// A thread of ours makes cheap system calls, without a program and with one that does nothing, and the
+// difference of the fastest rounds is the toll. Calls take a longer way while they are traced at
+// all, which is a part of it: for events that are not about system calls it is an upper bound.
+package toll
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"ppscript/bpf/load"
+)
+
+// Tolls are what a hit costs beside its program, by the kind of hook.
+type Tolls struct {
+	Tracepoint, Raw, Probe time.Duration
+	Clock                  time.Duration // of reading the time
+}
+
+// Those that are not measured: a probe in a program is a trap, a sample is an interrupt.
+const (
+	UserProbe = 1500 * time.Nanosecond
+	Sample    = 1500 * time.Nanosecond
+)
+
+// Where a kind of hook cannot be tried, its toll is that of a slow machine.
+const (
+	slowTracepoint = 150 * time.Nanosecond
+	slowRaw        = 80 * time.Nanosecond
+	slowProbe      = 300 * time.Nanosecond
+)
+
+// Of is what a hit of a program costs beside it.
+func (t *Tolls) Of(p *load.Program) time.Duration {
+	switch {
+	case p.User:
+		return UserProbe
+	case p.Kind == ebpf.PerfEvent:
+		return Sample
+	case p.Kind == ebpf.Kprobe && p.Direct == nil:
+		return t.Probe
+	case p.Kind == ebpf.TracePoint:
+		return t.Tracepoint
+	}
+	return t.Raw
+}
+
+const (
+	calls  = 200 // of a round
+	rounds = 40
+)
+
+// Measure takes some milliseconds.
+func Measure() Tolls {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	t := Tolls{Tracepoint: slowTracepoint, Raw: slowRaw, Probe: slowProbe, Clock: clock()}
+	for _, x := range []struct {
+		kind   ebpf.ProgramType
+		attach func(p *ebpf.Program) (func(), error)
+		to     *time.Duration
+	}{
+		{ebpf.TracePoint, tracepoint, &t.Tracepoint},
+		{ebpf.RawTracepoint, raw, &t.Raw},
+		{ebpf.Kprobe, probe, &t.Probe},
+	} {
+		if d, err := measure(x.kind, x.attach); err == nil {
+			*x.to = d
+		}
+	}
+	return t
+}
+
+// measure is the toll of a kind.
+func measure(kind ebpf.ProgramType, attach func(*ebpf.Program) (func(), error)) (time.Duration, error) {
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "pps_toll", Type: kind, License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+	if err != nil {
+		return 0, err
+	}
+	defer p.Close()
+	without := fastest()
+	detach, err := attach(p)
+	if err != nil {
+		return 0, err
+	}
+	with := fastest()
+	detach()
+	without = min(without, fastest())
+	return max(with-without, 0), nil
+}
+
+// fastest is the time of a system call in the fastest round.
+func fastest() time.Duration {
+	best := time.Hour
+	for range rounds {
+		start := time.Now()
+		for range calls {
+			_, _, _ = syscall.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
+		}
+		best = min(best, time.Since(start))
+	}
+	return best / calls
+}
+
+// clock is what reading the time costs.
+func clock() time.Duration {
+	best := time.Hour
+	for range rounds {
+		start := time.Now()
+		for range calls {
+			_ = time.Since(start)
+		}
+		best = min(best, time.Since(start))
+	}
+	return best / calls
+}
+
+func raw(p *ebpf.Program) (func(), error) {
+	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sys_enter", Program: p})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = l.Close() }, nil
+}
+
+func tracepoint(p *ebpf.Program) (func(), error) {
+	id, err := firstNumber("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
+		"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id")
+	if err != nil {
+		return nil, err
+	}
+	return event(p, &unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id,
+		Bits: unix.PerfBitDisabled})
+}
+
+func probe(p *ebpf.Program) (func(), error) {
+	kind, err := firstNumber("/sys/bus/event_source/devices/kprobe/type")
+	if err != nil {
+		return nil, err
+	}
+	name, ok := map[string]string{
+		"amd64": "__x64_sys_getppid", "arm64": "__arm64_sys_getppid",
+	}[runtime.GOARCH]
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	text, err := unix.BytePtrFromString(name)
+	if err != nil {
+		return nil, err
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(text)
+	return event(p, &unix.PerfEventAttr{Type: uint32(kind), Ext1: uint64(uintptr(unsafe.Pointer(text))),
+		Bits: unix.PerfBitDisabled, Sample: 1})
+}
+
+// event has the program called by an event of perf.
+func event(p *ebpf.Program, attr *unix.PerfEventAttr) (func(), error) {
+	attr.Size = uint32(unsafe.Sizeof(*attr))
+	fd, err := unix.PerfEventOpen(attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, p.FD()); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return func() { _ = unix.Close(fd) }, nil
+}
+
+// firstNumber reads the first of the files that is there.
+func firstNumber(paths ...string) (n uint64, err error) {
+	for _, path := range paths {
+		var b []byte
+		if b, err = os.ReadFile(filepath.Clean(path)); err == nil {
+			return strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32)
+		}
+	}
+	return 0, err
+}

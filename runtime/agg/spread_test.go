@@ -1,0 +1,132 @@
+package agg
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ppscript/runtime/result"
+)
+
+// within runs an experiment so often, which returns an estimate of a number, how far it is from
+// the truth, at most, and the truth; and wants that to hold in 95 of 100 cases.
+func within(t *testing.T, what string, once func(r *rand.Rand) (got, margin, want float64)) {
+	t.Helper()
+	const runs = 200
+	held, sum, all := 0, 0.0, 0.0
+	for seed := range uint64(runs) {
+		got, margin, want := once(rand.New(rand.NewPCG(seed, 7)))
+		if math.Abs(got-want) <= margin {
+			held++
+		}
+		sum, all = sum+got, all+want
+	}
+	if held < 92*runs/100 {
+		t.Errorf("%s: %d of %d estimates are within their margins, want 95 of 100", what, held, runs)
+	}
+	if off := sum/all - 1; math.Abs(off) > 0.05 {
+		t.Errorf("%s: estimates are wrong by %.1f %% on average, want 0", what, 100*off)
+	}
+}
+
+// total reads the only row of a group of a count and a sum.
+func total(g *Group, column int) (got, margin float64) {
+	t := &result.Table{Columns: []result.Column{{Name: "n"}, {Name: "sum"}}, Rows: g.Rows()}
+	g.AddMargins(t)
+	return t.Rows[0][column].Float(), t.Rows[0][column+2].Float()
+}
+
+func counts(t *testing.T) *Group {
+	return New(Spec{Args: []Arg{{}, {Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Count}, {Op: Sum, Arg: 1}}})
+}
+
+// Events that count by chance, with weights that change, and values of all sizes.
+func TestEstimatesOfEvents(t *testing.T) {
+	for column, name := range []string{"count", "sum"} {
+		within(t, name, func(r *rand.Rand) (got, margin, want float64) {
+			g := counts(t)
+			for range 20 {
+				w := uint64(1) << r.IntN(7)
+				p := &Partial{Measures: make([]Measure, 2), Spreads: make([]Spread, 2)}
+				for range 2000 {
+					v := int64(1000 + r.ExpFloat64()*1e5)
+					want += []float64{1, float64(v)}[column]
+					if r.Uint64N(w) != 0 {
+						continue
+					}
+					p.Hits++
+					for i := range p.Measures {
+						p.Measures[i].N += w
+						p.Spreads[i].N += float64(w * (w - 1))
+					}
+					p.Measures[1].Sum += int64(w) * v
+					p.Spreads[1].Sum += float64(w*(w-1)) * float64(v) * float64(v)
+				}
+				g.AddPartial(p)
+			}
+			got, margin = total(g, column)
+			return got, margin, want
+		})
+	}
+}
+
+// Events of slots of time, at moments that chance chose, of a load that goes up and down.
+func TestEstimatesOfSlots(t *testing.T) {
+	for column, name := range []string{"count", "sum"} {
+		within(t, name, func(r *rand.Rand) (got, margin, want float64) {
+			g := counts(t)
+			shift := 2 * math.Pi * r.Float64()
+			for i := range 12 {
+				cycle := 100 + r.IntN(100)
+				at := r.IntN(cycle)
+				p := &Partial{Measures: make([]Measure, 2), Spreads: make([]Spread, 2)}
+				for ms := range cycle {
+					rate := 100 * (1.5 + math.Sin(shift+float64(i)/2))
+					n := int64(rate + 10*r.NormFloat64())
+					want += []float64{float64(n), 7 * float64(n)}[column]
+					if d := (ms - at + cycle) % cycle; d < 5 {
+						p.Hits += uint64(n)
+						p.Measures[0].N += uint64(n)
+						p.Measures[1].N += uint64(n)
+						p.Measures[1].Sum += 7 * n
+					}
+				}
+				p.Scale(Slot{Factor: float64(cycle) / 5})
+				g.AddPartial(p)
+				g.EndSlot(float64(cycle) / 1e3)
+			}
+			got, margin = total(g, column)
+			return got, margin, want
+		})
+	}
+}
+
+// What is exact has no margin, and one slot says nothing about another.
+func TestMargins(t *testing.T) {
+	g := counts(t)
+	table := func() *result.Table {
+		out := &result.Table{Columns: []result.Column{{Name: "n"}, {Name: "sum"}}, Rows: g.Rows()}
+		g.AddMargins(out)
+		return out
+	}
+	if got := len(table().Columns); got != 2 {
+		t.Errorf("without weights: got %d columns, want 2", got)
+	}
+	one := Measure{N: 3, Sum: 30}
+	g.AddPartial(&Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)})
+	if got := table(); len(got.Columns) != 4 || got.Rows[0][2].Numeric() || got.Columns[2].Margin != "n" {
+		t.Errorf("exact: got %v, want empty margins", got.Rows)
+	}
+	p := &Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)}
+	p.Scale(Slot{Factor: 10, Traced: 0.5})
+	g.AddPartial(p)
+	g.EndSlot(1)
+	// Half of the slot went into observing: there were 30 to 60, and 3.
+	if got := table().Rows[0]; got[0].Int() != 48 || got[2].Int() < 45+15 {
+		t.Errorf("one slot: got %v, want 48 and as much", got)
+	}
+	g.Reset()
+	if got := len(table().Columns); got != 2 {
+		t.Errorf("after a reset: got %d columns, want 2", got)
+	}
+}

@@ -1,0 +1,277 @@
+// Package budget keeps what observing costs within a share of the machine's CPUs. A Controller
+// decides, from what was measured, how many of the events count: all, one of 2, 4, ... by chance,
+// or those of slots of time, between which nothing is observed. Package session measures, and
+// carries out what it says; what is left out is made up for by weights.
+package budget
+
+import (
+	"math"
+	"time"
+)
+
+// This file decides.
+//
+// What may be spent is a bucket that fills steadily, up to a bound: so whatever happens, what is
+// spent in a longer time is in the budget. The tempting alternative, to compare the cost of a
+// period with the budget and to correct the share, lets each jump of the load cost a period
+// more, and never gets that back.
+//
+// The lowest share of events is where leaving out more would save nothing: each hit costs a
+// little, whether it counts or not. From there on programs are detached, and attached for slots
+// of time.
+
+const (
+	// burst is how much may be saved up, as the time in which the budget brings it.
+	burst = 250 * time.Millisecond
+	// least is which part of the budget is for those that are observed, whatever ppscript itself
+	// uses: it does not stop to observe because printing is dear.
+	least = 0.25
+	// aim is which part of the budget a decision plans to spend, and calm below which part the
+	// next step up must stay.
+	aim, calm = 0.85, 0.6
+	// patience is how long the load must be low before more of it counts.
+	patience = time.Second
+	// MaxWeight is that of an event of the smallest share.
+	MaxWeight = 1024
+)
+
+// The time from one measurement to the next is as long as a load may go unnoticed that uses all CPUs
+// and spends most of their time on being observed: within the excess that a budget may have in some
+// seconds. While little is spent it is longer, since what was not spent is there as well.
+const (
+	minPeriod, maxPeriod = 25 * time.Millisecond, 100 * time.Millisecond
+	maxCalm              = 200 * time.Millisecond
+	unnoticed, unspent   = 1.6, 5.6 // seconds of the whole budget
+)
+
+// Lengths of slots, and of the time from the begin of one to that of the next.
+const (
+	minSlot, maxSlot   = 4 * time.Millisecond, 100 * time.Millisecond
+	minCycle, maxCycle = 150 * time.Millisecond, 2 * time.Second
+)
+
+// A Spent is what observing cost in some time.
+type Spent struct {
+	Time time.Duration
+	Own  time.Duration // CPU time of ppscript
+	// Hits called programs, of which the rest is, in Open.
+	Hits uint64
+	// Traced is what the hits cost those that are observed.
+	Traced time.Duration
+	Open   time.Duration // the part of Time in which programs were attached
+	// Floor is how much of Traced each hit costs that does not count.
+	Floor time.Duration
+}
+
+// A Decision says how events count from now on.
+type Decision struct {
+	// Weight is how many events each that counts stands for, 1 to MaxWeight.
+	Weight uint64
+	// Slots says that they count in slots of time; Open that this is one.
+	Slots, Open bool
+}
+
+// A Controller decides for one run.
+type Controller struct {
+	share float64
+	rate  float64 // the budget, in CPUs: ns a ns
+	left  float64 // that may be spent now, ns; less than 0 is owed
+	now   Decision
+	// traced and floor are what observing cost lately, while programs were attached, in CPUs; own
+	// is what ppscript uses, base what it uses without slots; all is all that was spent, over some
+	// seconds.
+	traced, floor, own, base, all float64
+	low                           time.Duration // since when the load is low
+	slot                          slot
+	trust                         trust
+	random                        func() float64 // at least 0, below 1
+}
+
+// slot is where a Controller is in slots of time.
+type slot struct {
+	length, since time.Duration // of slots; since when this is one, or none
+	wait          time.Duration
+	low           int // slots in a row in which there was little to do
+}
+
+// trust is how often in a row slots must have had little to do until programs stay attached: more
+// often where that was wrong lately.
+type trust struct {
+	need  int
+	since time.Duration // they stay attached
+}
+
+// Bounds of trust.need, and how long programs must stay attached until it was right.
+const (
+	leastTrust, mostTrust = 3, 24
+	proven                = 10 * time.Second
+)
+
+// New is the controller of a share of the time of so many CPUs.
+func New(share float64, cpus int, random func() float64) *Controller {
+	c := &Controller{share: share, rate: share * float64(cpus), random: random,
+		now: Decision{Weight: 1, Open: true}, trust: trust{need: leastTrust}}
+	c.left = c.rate * float64(burst)
+	return c
+}
+
+// Now is what was decided last.
+func (c *Controller) Now() Decision { return c.now }
+
+// Next is how long it takes until Decide must be called again, at most.
+func (c *Controller) Next() time.Duration {
+	switch {
+	case !c.now.Slots:
+		calm := c.now.Weight == 1 && c.all < c.rate/2
+		if calm {
+			return c.period(unspent, maxCalm)
+		}
+		return c.period(unnoticed, maxPeriod)
+	case c.now.Open:
+		return max(c.slot.length-c.slot.since, time.Millisecond/2)
+	}
+	owed := time.Duration(max(-c.left, 0) / c.rate)
+	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
+}
+
+func (c *Controller) period(seconds float64, most time.Duration) time.Duration {
+	return min(max(time.Duration(c.share*seconds*float64(time.Second)), minPeriod), most)
+}
+
+// Decide is told what was spent since the last call, and says how events count from now on.
+func (c *Controller) Decide(s Spent) Decision {
+	c.learn(&s)
+	own := min(c.own, c.rate*(1-least))
+	c.left = min(c.left+(c.rate-own)*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
+	if c.now.Slots {
+		c.slots(&s)
+	} else {
+		c.steady(&s)
+	}
+	return c.now
+}
+
+// learn notes what observing costs now. It rises at once, and falls slowly.
+func (c *Controller) learn(s *Spent) {
+	own := float64(s.Own) / float64(max(s.Time, 1))
+	c.own += (own - c.own) * weightOf(s.Time, time.Second)
+	if !c.now.Slots {
+		c.base += (own - c.base) * weightOf(s.Time, time.Second)
+	}
+	c.all += (own + float64(s.Traced)/float64(max(s.Time, 1)) - c.all) * weightOf(s.Time, 3*time.Second)
+	if s.Open <= 0 {
+		return
+	}
+	traced, floor := float64(s.Traced)/float64(s.Open), float64(s.Floor)/float64(s.Open)
+	if traced >= c.traced {
+		c.traced, c.floor = traced, floor
+		return
+	}
+	w := weightOf(s.Open, 200*time.Millisecond)
+	c.traced += (traced - c.traced) * w
+	c.floor += (floor - c.floor) * w
+}
+
+// weightOf is how much a measurement of such a time counts beside those before it, of which it is
+// known how long they are remembered.
+func weightOf(d, memory time.Duration) float64 {
+	return 1 - math.Exp(-float64(d)/float64(memory))
+}
+
+// costs estimates what the share with that weight would cost those that are observed, in CPUs.
+func (c *Controller) costs(weight uint64) float64 {
+	work := max(c.traced-c.floor, 0) * float64(c.now.Weight)
+	return c.floor + work/float64(weight)
+}
+
+// may is what those may spend that are observed, of a part of the budget, if ppscript uses so much.
+func (c *Controller) may(part, own float64) float64 {
+	return max(c.rate*part-own, c.rate*least*part)
+}
+
+// lowest is the weight from which on leaving out more saves little.
+func (c *Controller) lowest() uint64 {
+	w := uint64(1)
+	for w < MaxWeight && c.costs(w) > 2*c.floor {
+		w *= 2
+	}
+	return w
+}
+
+// steady decides while programs stay attached.
+func (c *Controller) steady(s *Spent) {
+	w := c.now.Weight
+	if c.trust.since += s.Time; c.trust.since >= proven {
+		c.trust.need = leastTrust
+	}
+	most := c.may(aim, c.base)
+	if c.traced > most && c.left < c.rate*float64(burst)*0.9 {
+		c.low = 0
+		for w < MaxWeight && c.costs(w) > most {
+			w *= 2
+		}
+		if c.costs(w) <= most && c.left > 0 {
+			c.set(w)
+			return
+		}
+		c.set(c.lowest())
+		c.now.Slots, c.now.Open = true, false
+		c.slot = slot{}
+		if c.trust.since < proven {
+			c.trust.need = min(2*c.trust.need, mostTrust)
+		}
+		c.rest()
+		return
+	}
+	if c.low += s.Time; w > 1 && c.costs(w/2) < c.may(calm, c.base) {
+		if c.low >= patience {
+			c.set(w / 2)
+			c.low = patience / 2
+		}
+		return
+	}
+	c.low = 0
+}
+
+// set changes the weight, and what things cost with it.
+func (c *Controller) set(w uint64) {
+	c.traced = c.costs(w)
+	c.now.Weight = w
+}
+
+// slots decides where events count in slots of time.
+func (c *Controller) slots(s *Spent) {
+	c.slot.since += s.Time
+	switch {
+	case c.now.Open && c.slot.since < c.slot.length && c.left > -c.rate*float64(burst):
+	case c.now.Open:
+		c.now.Open = false
+		if c.traced < c.may(calm, c.base) {
+			c.slot.low++
+		} else {
+			c.slot.low = 0
+		}
+		c.rest()
+	case c.slot.since >= c.slot.wait && c.left >= 0:
+		c.slot.since = 0
+		c.now.Open = true
+		if c.slot.low >= c.trust.need {
+			// It was quiet for some slots: programs stay attached.
+			c.now.Slots, c.low, c.trust.since = false, 0, 0
+		}
+	}
+}
+
+// rest plans the time until the next slot, and how long that is: so that both together cost what
+// the budget allows. Chance makes the time longer or shorter, so that no load beats with it.
+func (c *Controller) rest() {
+	duty := min(c.may(aim, c.own)/max(c.traced, 1e-9), 0.5)
+	cycle := float64(minCycle)
+	if least := float64(minSlot) / duty; least > cycle {
+		cycle = min(least, float64(maxCycle))
+	}
+	c.slot.length = time.Duration(min(max(duty*cycle, float64(minSlot)), float64(maxSlot)))
+	owed := max(-c.left, 0) / c.rate
+	pause := max(cycle-float64(c.slot.length), owed)
+	c.slot.since, c.slot.wait = 0, time.Duration(pause*(0.75+c.random()/2))
+}

@@ -1,0 +1,60 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file tells people what observing cost where a budget had events left out.
+
+// appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...".
+func appendSampled(dst []byte, c *result.Cost) []byte {
+	dst = append(dst, "sampled: "...)
+	if c.Events < 1 {
+		dst = append(appendCPUShare(dst, c.Events), " of the events"...)
+	}
+	if c.Time < 1 {
+		if c.Events < 1 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(appendCPUShare(append(dst, "in "...), c.Time), " of the time"...)
+	}
+	dst = append(appendCPUShare(append(dst, ", for a budget of "...), c.Budget), " of the CPUs (cost "...)
+	dst = appendCPUShare(dst, c.Own+c.Traced)
+	return append(dst, "): counts and sums are estimates, within ± in 95 of 100 cases; "+
+		"other numbers are of the sample"...)
+}
+
+func appendCPUShare(dst []byte, share float64) []byte {
+	return append(strconv.AppendFloat(dst, 100*share, 'g', 3, 64), '%')
+}
+
+// withoutEmptyMargins is a table without the margins that say nothing: all is exact.
+func withoutEmptyMargins(t *result.Table) *result.Table {
+	empty := func(i int) bool {
+		return t.Columns[i].Margin != "" && !slices.ContainsFunc(t.Rows, func(row []event.Value) bool {
+			return cellOf(row, i).Kind != event.None
+		})
+	}
+	var keep []int
+	for i := range t.Columns {
+		if !empty(i) {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == len(t.Columns) {
+		return t
+	}
+	own := *t
+	own.Columns, own.Rows = nil, make([][]event.Value, len(t.Rows))
+	for _, i := range keep {
+		own.Columns = append(own.Columns, t.Columns[i])
+		for r, row := range t.Rows {
+			own.Rows[r] = append(own.Rows[r], cellOf(row, i))
+		}
+	}
+	return &own
+}

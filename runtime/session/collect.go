@@ -1,0 +1,88 @@
+package session
+
+import (
+	"time"
+
+	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/budget"
+	"ppscript/runtime/event"
+	"ppscript/runtime/placement"
+)
+
+// A collector brings the rows that programs counted to the tables.
+type collector struct {
+	run  *run
+	plan *placement.Kernel
+	hits map[*agg.Spec]uint64 // of this interval
+	// ours tells rows about ppscript itself; hidden is how many of their events were not counted.
+	ours   func(g *agg.Group, p *agg.Partial) bool
+	hidden uint64
+}
+
+func (c *collector) sink() *budget.Sink {
+	return &budget.Sink{Number: c.run.stacks.number, Add: c.add, EndSlot: func(seconds float64) {
+		c.run.instance.EndSlot(seconds)
+	}}
+}
+
+// add brings a row to its table.
+func (c *collector) add(t *agg.Spec, p *agg.Partial) {
+	if c.hits == nil {
+		c.hits = map[*agg.Spec]uint64{}
+	}
+	c.hits[t] += p.Hits
+	in := c.run.instance
+	if c.ours == nil {
+		c.ours = func(*agg.Group, *agg.Partial) bool { return false }
+		if !c.run.cfg.Options.Show.Self {
+			c.ours = ownStacks(in)
+		}
+	}
+	if c.ours(in.Group(t), p) {
+		c.hidden += p.Hits
+		return
+	}
+	if in.Partial(t, p) {
+		in.Group(t).AddPartial(p)
+	}
+}
+
+// collect brings the interval's rows to the tables, and returns what was lost.
+func (k *kernelRun) collect(r *run) (event.Loss, error) {
+	loss, err := k.rows.collect(k.run, k.govern)
+	k.cost = k.govern.Cost()
+	if k.hooks != nil {
+		gaps := k.hooks.Gaps()
+		loss.Lost += gaps - k.gaps
+		k.gaps = gaps
+	}
+	return loss, err
+}
+
+// collect brings the rows that programs counted in the interval to the tables. It
+// returns what was lost.
+func (c *collector) collect(programs *load.Run, g *budget.Governor) (lost event.Loss, err error) {
+	if err = g.Rows(programs, c.sink()); err != nil {
+		return event.Loss{}, err
+	}
+	r := c.run
+	loss, err := programs.Loss()
+	// The events themselves nobody counted: as many as the largest table
+	// stands for.
+	var samples uint64
+	for t, n := range c.hits {
+		samples = max(samples, n*c.plan.EventsOf(t))
+	}
+	clear(c.hits)
+	for t, l := range loss.Groups {
+		r.instance.Group(t).AddLoss(l)
+	}
+	router := r.instance.Router
+	router.Samples += samples + loss.Joins.Unmatched
+	router.Last = r.clock.Now()
+	if router.First == 0 {
+		router.First = router.Last - event.Time(time.Since(r.started))
+	}
+	return loss.Joins, err
+}
