@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/eventkind"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/kerneltype"
@@ -92,7 +95,12 @@ func (w *env) services() *expr.Services {
 		s.SyscallName = func(nr int64) string { return kernel.SyscallName(w.rec.arch(), nr) }
 	}
 	if s.ExitReason == nil {
-		s.ExitReason = w.events.exitReasons()
+		s.ExitReason = eventkind.ExitReasons(func(spec eventspec.Spec) *event.Schema {
+			if found, err := w.events.Find(&plan.Source{Spec: spec}); err == nil && len(found) > 0 {
+				return found[0]
+			}
+			return nil
+		})
 	}
 	return &s
 }

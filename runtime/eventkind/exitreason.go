@@ -1,4 +1,4 @@
-package session
+package eventkind
 
 import (
 	"encoding/binary"
@@ -6,24 +6,19 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventspec"
-	"ppscript/runtime/plan"
 )
 
-// exitReasons names the exits of KVM's guests, for exit_reason_str(isa, code):
+// ExitReasons names the exits of KVM's guests, for exit_reason_str(isa, code):
 // isa is 1 for VMX, 2 for SVM, 3 for ARM. The kernel's own words are in the
-// format of its event, of this machine or of the recording: other lists become
+// format of its event, of this machine or of the recording, which find finds: other lists become
 // wrong with the next kernel.
-func (c *catalog) exitReasons() func(isa, code int64) string {
+func ExitReasons(find func(s eventspec.Spec) *event.Schema) func(isa, code int64) string {
 	var schema *event.Schema
 	asked := false
 	return func(isa, code int64) string {
 		if !asked {
 			asked = true
-			if found, err := c.Find(&plan.Source{Spec: eventspec.Spec{
-				Kind: eventspec.Tracepoint, System: "kvm", Name: "kvm_exit",
-			}}); err == nil && len(found) > 0 {
-				schema = found[0]
-			}
+			schema = find(eventspec.Spec{Kind: eventspec.Tracepoint, System: "kvm", Name: "kvm_exit"})
 		}
 		if schema != nil && schema.SymbolicOf != nil {
 			if name, ok := schema.SymbolicOf(exitRecord(schema, isa, code)); ok {
