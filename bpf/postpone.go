@@ -39,7 +39,8 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 		return a.Op == agg.First || a.Op == agg.Last
 	})
 	end, ok := calltext.EndOf(e.Schema, host.Event)
-	if !ok || ordered || s.counted || !host.TaskStorage || slices.ContainsFunc(f.keys, hook.IsStack) {
+	waits := host.TaskStorage && !s.counted && !s.weighed
+	if !ok || ordered || !waits || slices.ContainsFunc(f.keys, hook.IsStack) {
 		return // see userText
 	}
 	s.waiting++
