@@ -3,7 +3,9 @@ package why
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"ppscript/tests/testkit"
 )
@@ -41,4 +43,58 @@ func TestLive(t *testing.T) {
 		}
 		return explained.Output(t, out.Stdout+string(text))
 	})
+}
+
+// A reader that is stopped again and again, with the smallest buffers: less is told of the program's
+// spans, and nothing else.
+func TestLiveLosses(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
+	causes := program(t)
+	names := []string{"timer", "mutex-sleep", "computes", "chain", "inversion"}
+	all := 0
+	for engine, pages := range map[string]string{"perf": "8", "auto": "1"} {
+		file := filepath.Join(t.TempDir(), "truth")
+		args := append([]string{testkit.PPScript(t), "why", "--engine", engine, "-m", pages}, marked...)
+		args = append(append(args, "--", causes, "-w", "30", "-o", file), programOptions(t)...)
+		p := testkit.Start(t, append(args, names...)...)
+		waitLines(t, file, 1)
+		steady := p.Stutter(5*time.Millisecond, 5*time.Millisecond)
+		waitLines(t, file, len(names))
+		steady()
+		out := p.Wait().Want(t, 0)
+		told := readShown(t, out.Stdout)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := int64(0)
+		for _, want := range readTruth(t, string(text)) {
+			got := told[want.TID]
+			if got == nil {
+				continue // the mark of its begin was lost, or of its end
+			}
+			var proof Proof
+			for _, w := range append(checkSum(got), proof.wrong(want, got)...) {
+				t.Errorf("%s: %s\n%s", engine, w, story(got))
+			}
+			lost += unknown(got)
+		}
+		all += len(told)
+		t.Logf("%s: %d spans, %d ns of them unknown\n%s", engine, len(told), lost, out.Stderr)
+	}
+	if all == 0 {
+		t.Error("no span was told")
+	}
+}
+
+// waitLines waits until a file has so many lines.
+func waitLines(t testing.TB, file string, n int) {
+	t.Helper()
+	for range 12_000 {
+		if text, _ := os.ReadFile(file); strings.Count(string(text), "\n") >= n {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("%s: got fewer than %d lines in a minute", file, n)
 }
