@@ -143,7 +143,7 @@ class Stream:
     def during(self, over: Any, *, key: Optional[Union[Iterable, Union[str, Callable]]] = None, by: Optional[Union[Iterable, Union[str, Callable]]] = None, limit: Optional[int] = None) -> Stream:
         """Tells where the time of spans went: splits each by the spans of others that overlap it."""
     def why(self, than: Optional[Union[Duration, str]] = None, *, slowest: Optional[float] = None, thread: Optional[Union[str, Callable]] = None, label: Optional[Union[str, Callable]] = None, waiting: Optional[bool] = False, compare: Optional[bool] = False, events: Optional[Iterable] = None, depth: Optional[int] = 8, before: Optional[Union[Duration, str]] = None, limit: Optional[Union[Size, str]] = None, stacks: Optional[bool] = False) -> Any:
-        """Says where the time of slow pairs went: each nanosecond has one cause."""
+        """Says where the time of slow pairs, or other spans, went: each nanosecond has one cause."""
     def unpaired(self, of: Optional[str] = "both", *, waiting: Optional[bool] = False, lost: Optional[bool] = False) -> Stream:
         """Delivers the events that stay without a partner, with the reason and their age."""
     def paired(self) -> Table:
@@ -332,7 +332,7 @@ def events(text: Union[Iterable, str], *, or_else: Optional[dict] = None, option
 def profiler(name: str, options: Optional[Union[Iterable, str]] = "", *, alias: Optional[str] = None) -> Stream:
     """The events that a profiler shows, as a source of others."""
 def pairs_of(name: str, options: Optional[Union[Iterable, str]] = "") -> Stream:
-    """The pairs that a profiler's results are about, to ask something else of them."""
+    """The pairs, or other spans, that a profiler's results are about, to ask something else of them."""
 def kernel_records() -> Stream:
     """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed."""
 def split_locks() -> Any:

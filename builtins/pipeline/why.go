@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"strings"
 
 	b "ppscript/builtins"
@@ -83,7 +84,7 @@ func whyPairs() *b.Builtin {
 		Name:    "why",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Says where the time of slow pairs went: each nanosecond has one cause.",
+		Summary: "Says where the time of slow pairs, or other spans, went: each nanosecond has one cause.",
 		Params: append([]b.Param{
 			{Name: "than", Type: b.Duration, Doc: "explain pairs that take longer; else all of them"},
 			{Name: "slowest", Type: b.Float, Named: true, Doc: "explain this share of the pairs, the longest, as far as they are known by then; the first 100 pairs only tell what is long"},
@@ -94,7 +95,7 @@ func whyPairs() *b.Builtin {
 		}, whyParams...),
 		Returns: "why",
 		Result:  whyResult,
-		Errors:  "the stream is not one of pairs (unpaired events are allowed: their age counts); slowest is not between 0 and 1",
+		Errors:  "the events are no spans (unpaired ones are allowed: their age counts); slowest is not between 0 and 1",
 		Source:  whySource,
 		Cost: "while nothing is slow, in programs of the kernel 25 ns of the traced program for each event of the history; else as the events. " +
 			"1 us for each event around a pair that is explained; in live runs at most a quarter of the time, what is beyond is counted as skipped",
@@ -104,8 +105,9 @@ func whyPairs() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			y := &plan.Why{In: in(c),
 				Choice: slowspan.Choice{Than: c.Duration("than"), Compare: c.Bool("compare")}}
-			if !c.Receiver.(*Stream).Pairs {
-				return nil, errNoPairs
+			if !c.Receiver.(*Stream).spans() {
+				return nil, c.Error("why", errors.New("the stream has no spans"),
+					`take pairs, spans(begin, end), a fold with begin = "since", or parts of these by during`)
 			}
 			if c.Has("slowest") {
 				if y.Slowest = c.Float("slowest"); y.Slowest <= 0 || y.Slowest >= 1 {

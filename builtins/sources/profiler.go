@@ -66,7 +66,7 @@ func pairsOf() *b.Builtin {
 	return &b.Builtin{
 		Name:    "pairs_of",
 		Group:   b.Sources,
-		Summary: "The pairs that a profiler's results are about, to ask something else of them.",
+		Summary: "The pairs, or other spans, that a profiler's results are about, to ask something else of them.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "as on the command line: rundelay, syscalls, kvm-exit, multi-trace, ..."},
 			{Name: "options", Type: b.Or(b.String, b.ListOf(b.String)), Default: starlark.String(""), Doc: "its options, as of profiler()"},
@@ -96,9 +96,13 @@ func pairsOf() *b.Builtin {
 				return nil, err
 			}
 			for _, r := range reports {
-				if in := r.Input(); in != nil && isPairs(in) {
+				in := r.Input()
+				if in == nil {
+					continue
+				}
+				if pairs, spans := made(in); pairs || spans {
 					p.In = append(p.In, in)
-					return &pipeline.Stream{S: in, Pairs: true}, onlyOn(p, own.cpus)
+					return &pipeline.Stream{S: in, Pairs: pairs, Spans: spans}, onlyOn(p, own.cpus)
 				}
 			}
 			return nil, c.Error("name", fmt.Errorf("%s relates no events in pairs", as.Name),
@@ -107,15 +111,19 @@ func pairsOf() *b.Builtin {
 	}
 }
 
-// isPairs reports that the events of a stream are pairs of a join.
-func isPairs(s plan.Stream) bool {
+// made reports what the events of a stream are: pairs of a join, or other spans.
+func made(s plan.Stream) (pairs, spans bool) {
 	switch s := s.(type) {
 	case *plan.Join:
-		return true
+		return true, false
+	case *plan.Fold:
+		return false, s.Begin != ""
+	case *plan.During:
+		return false, true
 	case *plan.Where, *plan.Let:
-		return isPairs(s.Inputs()[0])
+		return made(s.Inputs()[0])
 	}
-	return false
+	return false, false
 }
 
 // Check finds mistakes in the profilers that event strings name, before the

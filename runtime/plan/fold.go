@@ -77,6 +77,8 @@ type foldOp struct {
 	streams []int
 	opens   []spanWatch
 	asks    map[any]*foldOp // whose states the functions ask for, by machine
+	// explained says that where the time of its spans went is told by the events around them.
+	explained bool
 }
 
 // A FoldRun is a foldOp that runs.
@@ -400,6 +402,8 @@ func (n *foldOp) inKernel() (placement.Work, string) {
 	switch {
 	case len(n.opens) > 0:
 		return placement.Work{Fold: &n.spec}, watched
+	case n.explained:
+		return placement.Work{Fold: &n.spec}, "its spans are explained here"
 	case n.spec.Flush != nil && len(expr.AsksIn(n.spec.Flush.Node)) > 0:
 		return placement.Work{Fold: &n.spec}, "the flush function of " + n.Name + " asks for a state"
 	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():

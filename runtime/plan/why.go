@@ -49,8 +49,9 @@ type WhyOp struct {
 	operator
 	Name    string // of the result
 	Spec    *Why
-	joins   []*JoinOp // each has a sink
-	thread  *flow.Fn  // nil: by the key, or who ends a pair
+	joins   []*JoinOp         // each has a sink
+	shapes  []*slowspan.Shape // by stream, of spans that no join makes; nil if there are none
+	thread  *flow.Fn          // nil: by the key, or who ends a pair
 	label   *flow.Fn
 	missing []why.Missing
 	live    bool
@@ -61,8 +62,8 @@ type WhyRun struct {
 	running
 	*WhyOp
 	*slowspan.Story
-	sinks   []flow.Sink
-	windows *slowspan.Windows // of a thread; nil if pairs are explained
+	sinks []flow.Sink
+	rest  func() // explains what waits at the end; nil if nothing does
 }
 
 func (y *Why) build(b *builder) error {
@@ -82,11 +83,15 @@ func (y *Why) build(b *builder) error {
 	}
 	b.plan.add(op)
 	groups := map[*JoinOp][]branch{}
+	var spans []branch
 	for _, br := range brs {
 		n := joinOf(br.root)
 		if n == nil {
-			return diag.Errorf(diag.Run, "why", "", "the stream has events that are not pairs of a join").
-				WithHint("join two stages first: join([start], [end], key = ...).why(than = 10 * ms)")
+			if spans = append(spans, br); !op.shape(b, &br) {
+				return diag.Errorf(diag.Run, "why", "", "the stream has events that are not spans").
+					WithHint("take pairs, spans(begin, end), a fold with begin = \"since\", or parts of these by during")
+			}
+			continue
 		}
 		if groups[n] == nil {
 			op.joins = append(op.joins, n)
@@ -110,7 +115,45 @@ func (y *Why) build(b *builder) error {
 		n.observe(b, history, y)
 		b.feed(feed{op: op, port: i, name: op.Name, prints: true}, groups[n])
 	}
+	if len(spans) == 0 {
+		return nil
+	}
+	for _, br := range spans {
+		if err := op.tracedSpans(b, br.root); err != nil {
+			return err
+		}
+	}
+	b.feed(feed{op: op, port: len(op.joins), name: op.Name}, history)
+	b.feed(feed{op: op, port: len(op.joins) + 1, name: op.Name, prints: true}, spans)
 	return nil
+}
+
+// shape finds what the events of a branch tell of spans; false if they are none.
+func (op *WhyOp) shape(b *builder, br *branch) bool {
+	switch r := br.root.(type) {
+	case *foldOp:
+		if r.explained = true; r.spec.Begin == 0 {
+			return false
+		}
+	case *duringOp:
+	default:
+		return false
+	}
+	op.shapes = append(op.shapes, make([]*slowspan.Shape, len(b.plan.streams)-len(op.shapes))...)
+	op.shapes[br.stream] = slowspan.ShapeOf(br.scope.Schema, about(b, *br))
+	return true
+}
+
+// taken are the branches that an operator takes.
+func (b *builder) taken(op Operator) (all []*branch) {
+	for _, f := range b.plan.feeds {
+		for i := range f.branches {
+			if f.op == op {
+				all = append(all, &f.branches[i])
+			}
+		}
+	}
+	return all
 }
 
 // history are the branches of the events by which spans are explained. Those that do not
@@ -131,6 +174,43 @@ func (op *WhyOp) history(b *builder) ([]branch, error) {
 	return all, nil
 }
 
+// tracedSpans keeps the spans of the target's threads as traced does.
+func (op *WhyOp) tracedSpans(b *builder, r root) (err error) {
+	switch r := r.(type) {
+	case *JoinOp:
+		return op.traced(b, r)
+	case *duringOp:
+		for i := range r.sides {
+			if s := &r.sides[i]; !s.over && err == nil {
+				err = op.tracedSpans(b, s.root)
+			}
+		}
+	case *foldOp:
+		whom := "_tid"
+		if r.subject().Whom == flow.Thread {
+			whom = r.from.Key.Text
+		}
+		if !b.env.ByThread || slices.ContainsFunc(r.streams, func(st int) bool { return b.asks[st] }) {
+			return nil
+		}
+		for _, br := range b.taken(r) {
+			if err == nil {
+				err = b.onlyTraced(br, whom)
+			}
+		}
+	}
+	return err
+}
+
+// onlyTraced keeps the events of a branch whose thread is the target's.
+func (b *builder) onlyTraced(br *branch, whom string) error {
+	p, err := b.compile(Fn{Text: "traced(" + whom + ")"}, br, expr.Bool)
+	if err == nil {
+		br.preds = append(slices.Clip(br.preds), &pred{text: "traced(" + whom + ")", prog: p})
+	}
+	return err
+}
+
 // traced keeps the pairs of the target's threads, where there is a target: the history is of
 // all threads, and so all events are, but for those that ask themselves.
 func (op *WhyOp) traced(b *builder, n *JoinOp) error {
@@ -140,24 +220,19 @@ func (op *WhyOp) traced(b *builder, n *JoinOp) error {
 		}
 	}
 	byKey := n.subject(b, 0).Whom == flow.Thread
-	for _, f := range b.plan.feeds {
-		for i := range f.branches {
-			br := &f.branches[i]
-			in := &n.js.In[br.stream]
-			if f.op != n || !b.env.ByThread || in.Stage < 0 || !byKey && in.Stage < len(n.stages)-1 {
-				continue
+	for _, br := range b.taken(n) {
+		in := &n.js.In[br.stream]
+		if !b.env.ByThread || in.Stage < 0 || !byKey && in.Stage < len(n.stages)-1 {
+			continue
+		}
+		whom := "_tid"
+		if byKey {
+			if whom = br.marks.keyText; whom == "" {
+				whom = n.spec.Key.Text
 			}
-			whom := "_tid"
-			if byKey {
-				if whom = br.marks.keyText; whom == "" {
-					whom = n.spec.Key.Text
-				}
-			}
-			p, err := b.compile(Fn{Text: "traced(" + whom + ")"}, br, expr.Bool)
-			if err != nil {
-				return err
-			}
-			br.preds = append(slices.Clip(br.preds), &pred{text: "traced(" + whom + ")", prog: p})
+		}
+		if err := b.onlyTraced(br, whom); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -190,8 +265,8 @@ func (op *WhyOp) instantiate(in *Instance) Running {
 	run := &WhyRun{WhyOp: op, Story: story}
 	losses := slowspan.Losses{End: in.Router.LossEnd}
 	if y.In == nil {
-		run.windows = slowspan.NewWindows(story, y.TID, y.WindowNS, losses)
-		run.sinks = append(run.sinks, run.windows)
+		w := slowspan.NewWindows(story, y.TID, y.WindowNS, losses)
+		run.sinks, run.rest = append(run.sinks, w), w.Rest
 	}
 	for _, n := range op.joins {
 		c := slowspan.Config{Choice: y.Choice, Story: story, Timeline: in.join(n).timeline,
@@ -204,13 +279,19 @@ func (op *WhyOp) instantiate(in *Instance) Running {
 		in.fails(op.Name, &s.Errs, false)
 		run.sinks = append(run.sinks, s)
 	}
+	if op.shapes != nil {
+		s := &slowspan.Spans{Choice: y.Choice, Story: story, Losses: losses, Shapes: op.shapes,
+			Thread: op.thread, Label: op.label}
+		in.fails(op.Name, &s.Errs, false)
+		run.sinks, run.rest = append(run.sinks, s, slowspan.Taker{Spans: s}), s.Rest
+	}
 	return run
 }
 
 // End implements Running.
 func (r *WhyRun) End(final bool, _, _ event.Time) {
-	if final && r.windows != nil {
-		r.windows.Rest()
+	if final && r.rest != nil {
+		r.rest()
 	}
 }
 
