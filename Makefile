@@ -54,6 +54,11 @@ bench: build ## measure how much slower a traced program gets, beside perf and b
 flat: build ## measure whether memory stays the same for a minute of each profiler at full rate; needs root
 	$(GO) run ./tests/flat
 
+FUZZTIME ?= 10m
+
+fuzz: ## feed all parsers with damaged input, each for FUZZTIME (10m); FUZZ=WORD takes those whose path or name has it
+	GO="$(GO)" bash tests/fuzz.sh $(FUZZTIME) "$(FUZZ)"
+
 microbench: ## run the benchmarks of all packages once, each for a short time
 	$(GO) test -run '^$$' -bench . -benchtime 100ms -benchmem ./...
 

@@ -101,7 +101,10 @@ func (m Moment) In(s Span) (event.Time, error) {
 	case atClock:
 		return m.at, nil
 	case fromStart:
-		return s.First + event.Time(m.since), nil
+		if at := s.First + event.Time(m.since); at >= s.First {
+			return at, nil
+		}
+		return event.MaxTime, nil
 	case fromEnd:
 		if s.Last == 0 {
 			return 0, fmt.Errorf("the recording does not say when it ends")

@@ -200,7 +200,21 @@ func FuzzELF(f *testing.F) {
 			t.Fatalf("got %v and %v", table, err)
 		}
 		im.BuildID()
-		readDWARF(im)
+		l, err := readDWARF(im)
+		if err != nil || l == nil {
+			return
+		}
+		l.expired = func() bool { return false }
+		for _, span := range l.spans[:min(len(l.spans), 100)] {
+			u := l.unit(span.lo)
+			if u == nil {
+				continue
+			}
+			u.line(span.lo)
+			if l.readFunctions(span.lo, u) == nil && len(u.subs) > len(b) {
+				t.Fatalf("got %d functions of %d bytes", len(u.subs), len(b))
+			}
+		}
 	})
 }
 

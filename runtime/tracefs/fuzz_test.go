@@ -43,3 +43,19 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// What recordings keep of the kernel's symbols and of its constant texts.
+func FuzzKept(f *testing.F) {
+	f.Add("ffffffff81000000 T _text\nffffffff81000010 t f\t[m]\n", uint64(0xffffffff81000008))
+	f.Add("0xffffffff82000000 : \"Start\\n\"\n", uint64(0xffffffff82000000))
+	f.Add("ffffffffffffffff t z\n1 w a\n", uint64(1))
+	f.Fuzz(func(t *testing.T, text string, addr uint64) {
+		name, off, size, ok := parseKallsyms(text).find(addr)
+		if ok && (name == "" || off > addr || size != 0 && off >= size) {
+			t.Errorf("%#x: got %q+%#x of %#x", addr, name, off, size)
+		}
+		if s, ok := parseStrings(text)(addr); !ok && s != "" || len(s) > len(text) {
+			t.Errorf("%#x: got %q", addr, s)
+		}
+	})
+}

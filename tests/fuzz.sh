@@ -1,0 +1,37 @@
+#!/bin/bash
+# fuzz.sh TIME [WORD] runs each fuzz target of the tree for a time such as 10m, of those whose path or name has the word. What
+# fails is a crash, an answer that the target calls wrong, an input that takes all memory, or one that does not end. Go writes
+# the input to testdata/fuzz beside the target, where it stays as a test once it is mended.
+set -u
+cd "$(dirname "$0")/.."
+time=${1:?usage: fuzz.sh TIME [WORD]} word=${2:-}
+go=${GO:-go}
+seconds=$(echo "$time" | sed -E 's/([0-9]+)h/\1*3600+/; s/([0-9]+)m/\1*60+/; s/([0-9]+)s/\1+/; s/$/0/')
+# A target that has not ended by then hangs: the seeds run first, and the least input is looked for at last.
+most=$(((seconds) * 2 + 300))
+# Address space for each process, in KiB: an input that makes a parser ask for more ends it.
+space=$((16 << 20))
+
+targets=0 failed=()
+while IFS=: read -r file name; do
+	[[ "$file:$name" == *"$word"* ]] || continue
+	targets=$((targets + 1))
+	echo "== $name of ${file%/*} ($(date +%T))"
+	log=$(mktemp)
+	(
+		ulimit -v "$space"
+		exec timeout --kill-after=10 "$most" "$go" test "${file%/*}" -run '^$' -fuzz "^$name\$" -fuzztime "$time"
+	) >"$log" 2>&1
+	status=$?
+	if [ "$status" = 0 ]; then
+		grep -a '^fuzz: elapsed' "$log" | tail -n 1
+	else
+		failed+=("$name of ${file%/*} (status $status)")
+		grep -av '^fuzz: elapsed' "$log" | cut -c -500 | head -n 60
+	fi
+	rm -f "$log"
+done < <(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sed -E 's/:[0-9]+:func /:/' | sort)
+
+echo "$targets targets, ${#failed[@]} failed"
+[ "${#failed[@]}" = 0 ] || printf '  %s\n' "${failed[@]}"
+[ "${#failed[@]}" = 0 ] && [ "$targets" -gt 0 ]
