@@ -37,7 +37,8 @@ func FuzzParse(f *testing.F) {
 // wrote: any JSON gives a name that is harmless, or none.
 func FuzzNames(f *testing.F) {
 	f.Add([]byte(`{"Name":"/web","annotations":{"io.kubernetes.cri.container-name":"a\u001b[2J"}}`))
-	f.Add([]byte(`{"annotations":{"io.kubernetes.pod.uid":"u","io.kubernetes.pod.namespace":"n","io.kubernetes.pod.name":"p"}}`))
+	f.Add([]byte(`{"annotations":{"io.kubernetes.pod.uid":"u","io.kubernetes.pod.namespace":"n",` +
+		`"io.kubernetes.pod.name":"p"}}`))
 	f.Add([]byte(`[{"id":"` + id + `","names":["k8s_c_p_n_u_0"]}]`))
 	f.Add([]byte(`[{"id":"` + id + `","names":[]},null,3]`))
 	dir := f.TempDir()

@@ -67,17 +67,19 @@ func FuzzFunction(f *testing.F) {
 				return // it took too long
 			}
 			got, err := direct.Call(e)
-			if errText(err) != errText(wantErr) || err == nil && (got.Kind != want.Kind || got.Compare(want) != 0) {
-				t.Fatalf("%s\ndirectly %v %v (%v), interpreted %v %v (%v)", body, got.Kind, got, err, want.Kind, want,
-					wantErr)
+			if errText(err) != errText(wantErr) ||
+				err == nil && (got.Kind != want.Kind || got.Compare(want) != 0) {
+				t.Fatalf("%s\ndirectly %v %v (%v), interpreted %v %v (%v)", body, got.Kind, got, err,
+					want.Kind, want, wantErr)
 			}
 			if native == nil {
 				continue
 			}
 			fr.Reset(e)
-			if got = native.Value(&fr); (wantErr == nil) != (fr.Err == nil) || wantErr == nil && got.Compare(want) != 0 {
-				t.Fatalf("%s\nnatively %v %v (%v), interpreted %v %v (%v)", body, got.Kind, got, fr.Err, want.Kind,
-					want, wantErr)
+			got = native.Value(&fr)
+			if (wantErr == nil) != (fr.Err == nil) || wantErr == nil && got.Compare(want) != 0 {
+				t.Fatalf("%s\nnatively %v %v (%v), interpreted %v %v (%v)", body, got.Kind, got, fr.Err,
+					want.Kind, want, wantErr)
 			}
 		}
 	})

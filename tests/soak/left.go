@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+)
+
+// This file looks at what tracing can leave in the kernel and in files.
+
+// kinds are what is looked at.
+var kinds = []string{"programs", "maps", "links", "dynamic probes", "instances of tracefs", "pinned objects",
+	"temporary files", "processes"}
+
+// things are what is there, each with words that tell it from all others.
+type things map[string]bool
+
+// settle is how long what was used may take to go: the kernel frees programs and maps when
+// all CPUs have seen that nobody uses them, later on a machine that has much to do.
+const settle = 60 * time.Second
+
+// look lists what is there now, of which a process holds nothing.
+func look(tmp string) (things, error) {
+	found := things{}
+	if err := objects(found); err != nil {
+		return nil, fmt.Errorf("list the kernel's objects: %w", err)
+	}
+	for _, fd := range held() {
+		delete(found, fd)
+	}
+	for _, root := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
+		for _, name := range []string{"kprobe_events", "uprobe_events"} {
+			text, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				continue // this kernel has none
+			}
+			for line := range strings.Lines(string(text)) {
+				found["probe "+strings.TrimSpace(line)] = true
+			}
+		}
+		found.entries("instance", filepath.Join(root, "instances"))
+	}
+	found.entries("pinned object", "/sys/fs/bpf")
+	found.entries("file", tmp)
+	found.entries("file", "/dev/shm")
+	return found, nil
+}
+
+// entries adds what is in a directory, if it is there.
+func (found things) entries(what, dir string) {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		found[what+" "+filepath.Join(dir, e.Name())] = true
+	}
+}
+
+// object is the name under which a program, map or link of the kernel is found.
+func object(kind string, id uint32) string { return fmt.Sprintf("%s %d", kind, id) }
+
+// objects adds the programs, maps and links of the kernel.
+func objects(found things) error {
+	for kind, next := range map[string]func(id uint32) (uint32, error){
+		"program": func(id uint32) (uint32, error) {
+			n, err := ebpf.ProgramGetNextID(ebpf.ProgramID(id))
+			return uint32(n), err
+		},
+		"map": func(id uint32) (uint32, error) {
+			n, err := ebpf.MapGetNextID(ebpf.MapID(id))
+			return uint32(n), err
+		},
+	} {
+		id, err := next(0)
+		for ; err == nil; id, err = next(id) {
+			found[object(kind, id)] = true
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	var links link.Iterator
+	defer links.Close()
+	for links.Next() {
+		found[object("link", uint32(links.ID))] = true
+	}
+	return links.Err()
+}
+
+// held are the objects that processes have open, as the kernel tells in fdinfo.
+func held() (list []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/fdinfo/*")
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil || !bytes.Contains(text, []byte("_id:")) {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			for word, kind := range map[string]string{
+				"prog_id:": "program", "map_id:": "map", "link_id:": "link",
+			} {
+				var id uint32
+				if rest, ok := strings.CutPrefix(line, word); ok {
+					if _, err := fmt.Sscan(rest, &id); err == nil {
+						list = append(list, object(kind, id))
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// named is an object with the name that who made it gave it.
+func named(thing string) string {
+	var kind string
+	var id uint32
+	fmt.Sscan(thing, &kind, &id)
+	switch kind {
+	case "program":
+		if p, err := ebpf.NewProgramFromID(ebpf.ProgramID(id)); err == nil {
+			defer p.Close()
+			if info, err := p.Info(); err == nil {
+				return thing + " " + info.Name
+			}
+		}
+	case "map":
+		if m, err := ebpf.NewMapFromID(ebpf.MapID(id)); err == nil {
+			defer m.Close()
+			if info, err := m.Info(); err == nil {
+				return thing + " " + info.Name
+			}
+		}
+	}
+	return thing
+}
+
+// left is what was not there before and does not go away. Other tracers of the machine come
+// and go: what they have is held by them, or goes with them.
+func (before things) left(tmp string) (list []string, err error) {
+	var stays things
+	for end := time.Now().Add(settle); ; time.Sleep(time.Second) {
+		now, err := look(tmp)
+		if err != nil {
+			return nil, err
+		}
+		if stays = now.since(before, stays); len(stays) == 0 || time.Now().After(end) {
+			break
+		}
+	}
+	for _, x := range stays.sorted() {
+		list = append(list, named(x))
+	}
+	return list, nil
+}
+
+// since is what has come since before and was there at the last look, if there was one: what
+// comes after all has ended is of others.
+func (found things) since(before, last things) things {
+	left := things{}
+	for x := range found {
+		if !before[x] && (last == nil || last[x]) {
+			left[x] = true
+		}
+	}
+	return left
+}
+
+func (found things) sorted() []string { return slices.Sorted(maps.Keys(found)) }

@@ -1,0 +1,145 @@
+// Soak runs profilers for hours on a machine that is not left in peace, and looks at what
+// remains:
+//
+//	make soak                       # as root: two hours
+//	make soak SOAK=10m
+//	go run ./tests/soak -length 1m -kills 20 -stress=false
+//
+// Four profilers run from the beginning to the end, one of them in a cgroup of 100 MB whose
+// memory a hog wants as well. Beside them stress-ng works on all CPUs, 500 processes start
+// each second, and others of us, and the processes that these watch, are killed with SIGKILL
+// when it suits them least. A program makes calls whose number is known all the while.
+//
+// At the end nothing of the four has grown: memory, files, threads. What they counted is the
+// number that is known, or less by what they say was lost. Of all that ran nothing is left:
+// programs, maps and links of the kernel that no process holds, dynamic probes, instances of
+// tracefs, pinned objects, temporary files, processes. The exit status is 1 otherwise.
+//
+// CPUs that come and go are proven by tests/vm, which has machines to take them from.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+func main() {
+	var o options
+	flag.DurationVar(&o.length, "length", 2*time.Hour, "how long")
+	flag.IntVar(&o.kills, "kills", 200, "how many processes are killed")
+	flag.IntVar(&o.forks, "forks", 500, "processes that start each second")
+	flag.BoolVar(&o.stress, "stress", true, "have stress-ng work on all CPUs")
+	flag.StringVar(&o.ppscript, "ppscript", "./ppscript", "our `binary`")
+	flag.Parse()
+	if o.length < 4*time.Second || o.kills < 1 || o.forks < 1 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "soak: want at least 4 seconds, a kill, a fork, and no arguments")
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	wrong, err := soak(ctx, o)
+	for _, w := range wrong {
+		fmt.Println("WRONG:", w)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+	}
+	if err != nil || len(wrong) > 0 {
+		os.Exit(1)
+	}
+}
+
+// options are what the command line asks for.
+type options struct {
+	length   time.Duration
+	kills    int
+	forks    int // each second
+	stress   bool
+	ppscript string
+}
+
+// A scene is where all that runs has its files.
+type scene struct {
+	options
+	load string // the program of tests/testkit/load
+	out  string // files that are asked for
+	tmp  string // TMPDIR of all: empty at the end
+}
+
+// soak runs it all and returns what is wrong at the end.
+func soak(ctx context.Context, o options) (wrong []string, err error) {
+	if os.Geteuid() != 0 {
+		return nil, errors.New("needs root to trace")
+	}
+	dir, err := os.MkdirTemp("", "soak")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s := &scene{o, filepath.Join(dir, "load"), filepath.Join(dir, "out"), filepath.Join(dir, "tmp")}
+	for _, d := range []string{s.out, s.tmp} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.load, "ppscript/tests/testkit/load")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the load: %w\n%s", err, out)
+	}
+	room, err := newRoom()
+	if err != nil {
+		fmt.Println("no memory pressure:", err)
+	}
+	defer room.remove()
+
+	before, err := look(s.tmp)
+	if err != nil {
+		return nil, err
+	}
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	steady, err := s.startSteady(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.startLoad(work, room)
+	if err != nil {
+		stopAll(steady)
+		return nil, err
+	}
+	k := s.killAtRandom(work)
+	watch(work, steady, o.length)
+	stop()
+	k.wait()
+	l.wait()
+	wrong = append(wrong, k.wrong...)
+	fmt.Printf("%d processes killed, %d of them ours; %.0f started each second\n", k.killed, k.ours,
+		float64(l.started.Load())/o.length.Seconds())
+	wrong = append(wrong, stopAll(steady)...)
+	for _, p := range steady {
+		wrong = append(wrong, p.judge(l.known.Load())...)
+	}
+	wrong = append(wrong, room.said()...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	left, err := before.left(s.tmp)
+	if err != nil {
+		return wrong, err
+	}
+	for _, x := range left {
+		wrong = append(wrong, "left behind: "+x)
+	}
+	if len(wrong) == 0 {
+		fmt.Println("nothing grew, nothing is left: " + strings.Join(kinds, ", "))
+	}
+	return wrong, nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// countKnown counts the calls that are known by number.
+const countKnown = "-e raw_syscalls:sys_enter/id==110&&comm~\"" + knownComm + "*\"/key=pid/ -i 1s " +
+	"--format json"
+
+// steady are the profilers that run all the time; those that count what is known come first.
+var steady = []struct {
+	args string
+	room bool // runs in the cgroup of 100 MB
+}{
+	{"top --engine bpf " + countKnown, true},
+	{"top --engine perf " + countKnown, false},
+	{"task-state --perins -i 1s", false},
+	{"profile -F 199 -g --top 5 -i 1s", false},
+}
+
+// A profiler is one that runs all the time.
+type profiler struct {
+	args     string
+	cmd      *exec.Cmd
+	out      *os.File
+	said     bytes.Buffer
+	exited   chan error
+	quarters [4]used // the most of each quarter of the time
+}
+
+// used is what a process has.
+type used struct{ resident, files, threads int }
+
+func (u *used) most(v used) {
+	u.resident, u.files = max(u.resident, v.resident), max(u.files, v.files)
+	u.threads = max(u.threads, v.threads)
+}
+
+// startSteady starts the profilers and waits until those that count are attached.
+func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, err error) {
+	for i, what := range steady {
+		p := &profiler{args: what.args, exited: make(chan error, 1)}
+		if p.out, err = os.Create(filepath.Join(s.out, strconv.Itoa(i))); err != nil {
+			return list, err
+		}
+		command := append([]string{s.ppscript}, append(strings.Fields(what.args), "-v")...)
+		if what.room {
+			command = in.enter(-900, command)
+		}
+		p.cmd = group(exec.Command(command[0], command[1:]...))
+		p.cmd.Stdout, p.cmd.Stderr = p.out, &p.said
+		p.cmd.Env = append(os.Environ(), "TMPDIR="+s.tmp)
+		if err := p.cmd.Start(); err != nil {
+			return list, err
+		}
+		go func() { p.exited <- p.cmd.Wait() }()
+		list = append(list, p)
+	}
+	// Tables come each second from all that are attached.
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		attached := 0
+		for _, p := range list {
+			if st, err := p.out.Stat(); err == nil && st.Size() > 0 {
+				attached++
+			}
+		}
+		switch {
+		case attached == len(list):
+			return list, nil
+		case ctx.Err() != nil || time.Since(begin) > time.Minute:
+			stopAll(list)
+			return nil, errors.Join(ctx.Err(), fmt.Errorf("%d of %d profilers showed something: %s", attached,
+				len(list), &list[0].said))
+		}
+	}
+}
+
+// watch measures what the profilers have, until the time is over.
+func watch(ctx context.Context, list []*profiler, length time.Duration) {
+	begin := time.Now()
+	tick := time.NewTicker(min(length/40, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		passed := time.Since(begin)
+		if passed >= length {
+			return
+		}
+		for _, p := range list {
+			p.quarters[4*passed/length].most(usedBy(p.cmd.Process.Pid))
+		}
+	}
+}
+
+// usedBy is what a process has now: memory in KiB, open files, threads.
+func usedBy(pid int) (u used) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	text, _ := os.ReadFile(dir + "status") // one that has ended has nothing
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			fmt.Sscan(rest, &u.resident)
+		}
+		if rest, ok := strings.CutPrefix(line, "Threads:"); ok {
+			fmt.Sscan(rest, &u.threads)
+		}
+	}
+	files, _ := os.ReadDir(dir + "fd")
+	u.files = len(files)
+	return u
+}
+
+// stopAll ends the profilers as their users do.
+func stopAll(list []*profiler) (wrong []string) {
+	for _, p := range list {
+		p.cmd.Process.Signal(syscall.SIGINT)
+	}
+	for _, p := range list {
+		select {
+		case err := <-p.exited:
+			if err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %v: %s", p.args, err, &p.said))
+			}
+		case <-time.After(time.Minute):
+			killGroup(p.cmd)
+			<-p.exited
+			wrong = append(wrong, p.args+": did not end within a minute of SIGINT")
+		}
+	}
+	return wrong
+}
+
+func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// judge says what a profiler had, and what is wrong with that: with what it counted if the
+// number is known, and if it grew from the second quarter of the time to the last.
+func (p *profiler) judge(known int64) (wrong []string) {
+	defer p.out.Close()
+	a, z := p.quarters[1], p.quarters[3]
+	fmt.Printf("%s\n   ", p.args)
+	for _, q := range p.quarters {
+		fmt.Printf(" %d MiB, %d files, %d threads;", q.resident>>10, q.files, q.threads)
+	}
+	fmt.Println()
+	if z.resident > a.resident+a.resident/4+16<<10 || z.files > a.files+a.files/4+8 ||
+		z.threads > a.threads+4 {
+		wrong = append(wrong, fmt.Sprintf("%s: grew from %+v to %+v", p.args, a, z))
+	}
+	if !strings.Contains(p.args, knownComm) {
+		return wrong
+	}
+	counted, missing, err := counts(p.out.Name())
+	fmt.Printf("    counted %d of %d, %d told as missing\n", counted, known, missing)
+	switch {
+	case err != nil:
+		wrong = append(wrong, fmt.Sprintf("%s: %v", p.args, err))
+	case counted > known || counted+missing < known || known == 0:
+		wrong = append(wrong, fmt.Sprintf("%s: counted %d of %d, and %d are said to be missing", p.args,
+			counted, known, missing))
+	}
+	return wrong
+}
+
+// counts are the rows' sum of all tables, and what the end of the output says is missing.
+func counts(name string) (counted, missing int64, err error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	ended := false
+	for line := range bytes.Lines(text) {
+		var r struct {
+			Type string
+			Data struct {
+				Missing int64
+				Rows    []struct {
+					Calls int64 `json:"SYS_ENTER"`
+				}
+			}
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			return 0, 0, fmt.Errorf("read its output: %w", err)
+		}
+		for _, row := range r.Data.Rows {
+			counted += row.Calls
+		}
+		if r.Type == "end" {
+			ended, missing = true, r.Data.Missing
+		}
+	}
+	if !ended {
+		return counted, 0, errors.New("its output has no end")
+	}
+	return counted, missing, nil
+}
