@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 time=${1:?usage: fuzz.sh TIME [WORD]} word=${2:-}
 go=${GO:-go}
 seconds=$(echo "$time" | sed -E 's/([0-9]+)h/\1*3600+/; s/([0-9]+)m/\1*60+/; s/([0-9]+)s/\1+/; s/$/0/')
-# A target that has not ended by then hangs: the seeds run first, and the least input is looked for at last.
-most=$(((seconds) * 2 + 300))
+# A target that has not ended by then hangs: it is compiled first, the seeds run, and the least input is looked for at last.
+most=$(((seconds) * 2 + 900))
 # Address space for each process, in KiB: an input that makes a parser ask for more ends it.
 space=$((16 << 20))
 
@@ -23,6 +23,10 @@ while IFS=: read -r file name; do
 		exec timeout --kill-after=10 "$most" "$go" test "${file%/*}" -run '^$' -fuzz "^$name\$" -fuzztime "$time"
 	) >"$log" 2>&1
 	status=$?
+	# On a machine that is busy Go counts it as a failure that its own time is over in the midst of an input.
+	if [ "$status" = 1 ] && grep -qE '^ +context deadline exceeded$' "$log" && ! grep -q 'Failing input\|panic:' "$log"; then
+		status=0
+	fi
 	if [ "$status" = 0 ]; then
 		grep -a '^fuzz: elapsed' "$log" | tail -n 1
 	else
