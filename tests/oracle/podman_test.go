@@ -60,8 +60,8 @@ func TestPodmanContainer(t *testing.T) {
 			t.Errorf("%s: got no calls of %s", engine, id)
 		}
 	}
-	only := testkit.Run(t, testkit.PPScript(t), "--container", name, "--format", "json", "--duration", "500ms",
-		"-c", `tracepoint("raw_syscalls:sys_enter").by("container").agg(n = agg.count())`).Want(t, 0)
+	only := testkit.Run(t, testkit.PPScript(t), "--container", name, "--format", "json", "--duration",
+		"500ms", "-c", `tracepoint("raw_syscalls:sys_enter").by("container").agg(n = agg.count())`).Want(t, 0)
 	for _, row := range last(t, only.Stdout).Rows {
 		if got := row.Text(t, "container"); got != id || row.Int(t, "n") == 0 {
 			t.Errorf("--container %s: got %d calls of %q", name, row.Int(t, "n"), got)
