@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -77,6 +78,9 @@ func FuzzFunction(f *testing.F) {
 			}
 			fr.Reset(e)
 			got = native.Value(&fr)
+			if errors.Is(fr.Err, expr.ErrMissing) {
+				return // a plan has its sources deliver what its functions read; these events have little
+			}
 			if (wantErr == nil) != (fr.Err == nil) || wantErr == nil && got.Compare(want) != 0 {
 				t.Fatalf("%s\nnatively %v %v (%v), interpreted %v %v (%v)", body, got.Kind, got, fr.Err,
 					want.Kind, want, wantErr)

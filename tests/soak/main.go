@@ -15,7 +15,7 @@
 // programs, maps and links of the kernel that no process holds, dynamic probes, instances of
 // tracefs, pinned objects, temporary files, processes. The exit status is 1 otherwise.
 //
-// CPUs that come and go are proven by tests/vm, which has machines to take them from.
+// The test of tests/vm takes CPUs away meanwhile.
 package main
 
 import (
@@ -38,6 +38,7 @@ func main() {
 	flag.IntVar(&o.forks, "forks", 500, "processes that start each second")
 	flag.BoolVar(&o.stress, "stress", true, "have stress-ng work on all CPUs")
 	flag.StringVar(&o.ppscript, "ppscript", "./ppscript", "our `binary`")
+	flag.StringVar(&o.load, "load", "", "the `program` of tests/testkit/load; built if empty")
 	flag.Parse()
 	if o.length < 4*time.Second || o.kills < 1 || o.forks < 1 || flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "soak: want at least 4 seconds, a kill, a fork, and no arguments")
@@ -64,14 +65,14 @@ type options struct {
 	forks    int // each second
 	stress   bool
 	ppscript string
+	load     string
 }
 
 // A scene is where all that runs has its files.
 type scene struct {
 	options
-	load string // the program of tests/testkit/load
-	out  string // files that are asked for
-	tmp  string // TMPDIR of all: empty at the end
+	out string // files that are asked for
+	tmp string // TMPDIR of all: empty at the end
 }
 
 // soak runs it all and returns what is wrong at the end.
@@ -84,15 +85,18 @@ func soak(ctx context.Context, o options) (wrong []string, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	s := &scene{o, filepath.Join(dir, "load"), filepath.Join(dir, "out"), filepath.Join(dir, "tmp")}
+	s := &scene{o, filepath.Join(dir, "out"), filepath.Join(dir, "tmp")}
 	for _, d := range []string{s.out, s.tmp} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.load, "ppscript/tests/testkit/load")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the load: %w\n%s", err, out)
+	if s.load == "" {
+		s.load = filepath.Join(dir, "load")
+		build := exec.CommandContext(ctx, "go", "build", "-o", s.load, "ppscript/tests/testkit/load")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build the load: %w\n%s", err, out)
+		}
 	}
 	room, err := newRoom()
 	if err != nil {

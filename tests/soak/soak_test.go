@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func TestSoak(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	wrong, err := soak(t.Context(), options{length: 8 * time.Second, kills: 12, forks: 100,
-		ppscript: testkit.PPScript(t)})
+		ppscript: testkit.PPScript(t), load: testkit.Load(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

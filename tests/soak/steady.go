@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,19 +71,23 @@ func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, er
 	}
 	// Tables come each second from all that are attached.
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		attached := 0
+		var silent []string
 		for _, p := range list {
-			if st, err := p.out.Stat(); err == nil && st.Size() > 0 {
-				attached++
+			if st, err := p.out.Stat(); err != nil || st.Size() == 0 {
+				silent = append(silent, p.args)
 			}
 		}
 		switch {
-		case attached == len(list):
+		case len(silent) == 0:
 			return list, nil
-		case ctx.Err() != nil || time.Since(begin) > time.Minute:
+		case ctx.Err() != nil || time.Since(begin) > 2*time.Minute:
 			stopAll(list)
-			return nil, errors.Join(ctx.Err(), fmt.Errorf("%d of %d profilers showed something: %s", attached,
-				len(list), &list[0].said))
+			for _, p := range list {
+				if slices.Contains(silent, p.args) {
+					err = errors.Join(err, fmt.Errorf("%s shows nothing: %s", p.args, &p.said))
+				}
+			}
+			return nil, errors.Join(ctx.Err(), err)
 		}
 	}
 }
