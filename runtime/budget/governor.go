@@ -3,6 +3,7 @@ package budget
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,6 +46,8 @@ type Governor struct {
 	spent Spent
 	slots slots
 	told  told
+
+	stopped time.Time // when the run ended
 }
 
 // gateTime is about what a program takes for a hit that does not count.
@@ -59,9 +62,11 @@ type reading struct {
 
 // slots is where a Governor is in slots of time.
 type slots struct {
-	began, ended time.Time      // the slot; ended is zero while it lasts
-	since        time.Time      // up to when slots before this one stand for all
-	waiting      []part         // rows of the slot
+	began, ended time.Time // the slot; ended is zero while it lasts
+	since        time.Time // up to when slots before this one stand for all
+	waiting      []part    // rows of the slot
+	guess        []part    // of the time before the first slot, which lasted for guessed, s
+	guessed      float64
 	hits         []load.CPUHits // when it began
 	traced       []float64      // by CPU: which part of the slot it spent on being observed
 }
@@ -222,7 +227,29 @@ func (g *Governor) closeSlot(before Decision, to *Sink) error {
 	// What came before is no slot. The first one stands for the time up to it as well.
 	g.slots.since, g.slots.ended = now, now
 	g.slots.began = time.Time{}
-	return g.run.Rows(to.Number, to.Add)
+	g.slots.guess, g.slots.guessed = nil, max(g.told.open, 1e-3)
+	return g.run.Rows(to.Number, func(of *agg.Spec, p *agg.Partial) {
+		own := *p
+		own.Hits, own.Measures = 0, slices.Clone(p.Measures)
+		g.slots.guess = append(g.slots.guess, part{of, &own})
+		to.Add(of, p)
+	})
+}
+
+// guess tells of the time since everything counted, if it has no slot: as much as before, or
+// nothing, or twice as much.
+func (g *Governor) guess(now time.Time, to *Sink) {
+	s := &g.slots
+	if len(s.guess) == 0 {
+		return
+	}
+	seconds := now.Sub(s.since).Seconds()
+	for _, w := range s.guess {
+		w.p.Scale(agg.Slot{Factor: seconds / s.guessed})
+		to.Add(w.of, w.p)
+	}
+	to.EndSlot(seconds)
+	s.since, s.guess = now, nil
 }
 
 // gather fetches the rows of the slot, to wait.
@@ -237,6 +264,7 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 	if err := g.run.Resume(); err != nil {
 		return err
 	}
+	g.slots.guess = nil // the slot tells of that time
 	g.release(time.Now(), to)
 	if err := g.begin(time.Now()); err != nil {
 		return err
@@ -289,13 +317,22 @@ func (g *Governor) Rows(run *load.Run, to *Sink) error {
 		g.release(now, to)
 		return g.begin(now)
 	}
-	g.release(time.Now(), to)
+	now := time.Now()
+	if !g.stopped.IsZero() {
+		now = g.stopped
+	}
+	g.release(now, to)
+	g.guess(now, to)
 	return nil
 }
 
 // Stop says that the run ends: programs are about to be detached.
 func (g *Governor) Stop(to *Sink) error {
-	if g == nil || !g.ctl.Now().Slots || !g.slots.ended.IsZero() {
+	if g == nil {
+		return nil
+	}
+	g.stopped = time.Now()
+	if !g.ctl.Now().Slots || !g.slots.ended.IsZero() {
 		return nil
 	}
 	if err := g.run.Weigh(0); err != nil {

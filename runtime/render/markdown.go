@@ -32,7 +32,7 @@ func newMarkdown(out *sink, line lineOptions, width int) *markdownRenderer {
 // Table writes date and title, the table, and what is missing. Like in text, a
 // table without rows is not written, unless something was lost.
 func (r *markdownRenderer) Table(t *result.Table) error {
-	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !t.Layout.Grid {
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !t.Layout.Grid && !t.Cost.Sampled() {
 		return r.err
 	}
 	// Markdown has no table without a header.

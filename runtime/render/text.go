@@ -35,7 +35,7 @@ const (
 // something was lost.
 func (r *textRenderer) Table(t *result.Table) error {
 	grid := t.Layout.Grid
-	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid {
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid && !t.Cost.Sampled() {
 		return r.err
 	}
 	if !t.Layout.NoDate {

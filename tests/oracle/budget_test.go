@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,12 +30,16 @@ func TestBudgetTellsTheTruth(t *testing.T) {
 	jumps = strings.Repeat(jumps, phases)
 	script := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter").where("id == %d")`+
 		`.agg(n = agg.count(), s = agg.sum("id"))`, unix.SYS_GETPPID)
+	budget := fmt.Sprintf("%.4f%%", 4/float64(runtime.NumCPU())) // whatever the machine: 40 ms a second
 	for range runs {
 		testkit.Again(t, func() (wrong []string) {
-			out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", "2%", "--format", "json",
+			out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json",
 				"--", "sh", "-c", jumps+"true").Want(t, 0)
 			table := last(t, out.Stdout)
 			row := table.Rows[0]
+			if row["n_margin"] == nil || row["s_margin"] == nil {
+				return []string{fmt.Sprintf("got %v, cost %v: want margins", row, table.Cost)}
+			}
 			for column, each := range map[string]float64{"n": 1, "s": unix.SYS_GETPPID} {
 				got, margin := float64(row.Int(t, column)), float64(row.Int(t, column+"_margin"))
 				if want := each * phases * (calls + 300); math.Abs(got-want) > near*margin {
@@ -42,7 +47,7 @@ func TestBudgetTellsTheTruth(t *testing.T) {
 				}
 			}
 			c := table.Cost
-			if c["budget"] != 0.02 || c["events"] >= 1 && c["time"] >= 1 {
+			if c["events"] >= 1 && c["time"] >= 1 {
 				wrong = append(wrong, fmt.Sprintf("got cost %v, want that something was left out", c))
 			}
 			if runs > 1 { // all are counted
