@@ -14,8 +14,8 @@ import (
 // say the same.
 
 // commands are the subcommands that have a page of their own.
-var commands = []string{"check", "describe", "doctor", "explain", "export", "fmt", "info", "mod", "new",
-	"record", "repl", "sign", "test", "usdt", "verify"}
+var commands = []string{"check", "describe", "doctor", "explain", "export", "fmt", "info", "mcp", "mod",
+	"new", "record", "repl", "sign", "test", "usdt", "verify"}
 
 // manuals are the pages of ppscript, of its profilers and of its subcommands.
 func (d *distribution) manuals(program string) ([]file, error) {

@@ -10,6 +10,7 @@ import (
 
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/loading"
+	"ppscript/cmd/ppscript/mcpserver"
 	"ppscript/runtime/diag"
 
 	"github.com/spf13/cobra"
@@ -103,6 +104,7 @@ func (a *app) root() *cobra.Command {
 	for _, command := range commands {
 		root.AddCommand(command(a))
 	}
+	root.AddCommand(mcpserver.Command(buildVersion()))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return flagError(err, c.Flags(), c.CommandPath())
 	})

@@ -155,7 +155,8 @@ var layers = [][]string{
 	// The parts of the command line that know nothing of the others.
 	{"cmd/ppscript/console"},
 	{
-		"cmd/ppscript/eventhelp", "cmd/ppscript/topic", "cmd/ppscript/prompt", "cmd/ppscript/recording", "cmd/ppscript/screen",
+		"cmd/ppscript/eventhelp", "cmd/ppscript/topic", "cmd/ppscript/mcpserver", "cmd/ppscript/prompt",
+		"cmd/ppscript/recording", "cmd/ppscript/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
 	},
 	{
@@ -179,7 +180,8 @@ var owners = map[string][]string{
 		"runtime/value", "runtime/option", "runtime/script", "runtime/eventview", "runtime/direct",
 		"runtime/frontend", "builtins",
 	},
-	"github.com/cilium/ebpf": {"runtime/kernel", "runtime/kerneltype", "bpf"},
+	"github.com/modelcontextprotocol/go-sdk": {"cmd/ppscript/mcpserver"},
+	"github.com/cilium/ebpf":                 {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
 		"runtime/infile", "runtime/privilege", "runtime/sandbox", "runtime/kernel", "runtime/cgroup", "runtime/tracefs",
 		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/window", "runtime/perf",

@@ -1,0 +1,270 @@
+// Package agents asks ppscript mcp questions as an assistant would, with the
+// client of the protocol's own library: three investigations, and what is refused.
+package agents
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ppscript/tests/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// An assistant is a client of one server.
+type assistant struct {
+	t       *testing.T
+	session *mcp.ClientSession
+}
+
+func connect(t *testing.T, options ...string) *assistant {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	cmd := exec.Command(testkit.PPScript(t), append([]string{"mcp"}, options...)...)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return &assistant{t, session}
+}
+
+type arguments = map[string]any
+
+// call asks, and returns the answer's text.
+func (a *assistant) call(tool string, in arguments) (text string, failed bool) {
+	a.t.Helper()
+	result, err := a.session.CallTool(a.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: in})
+	if err != nil {
+		return err.Error(), true
+	}
+	for _, c := range result.Content {
+		if part, ok := c.(*mcp.TextContent); ok {
+			text += part.Text
+		}
+	}
+	return text, result.IsError
+}
+
+// ask wants an answer with these words.
+func (a *assistant) ask(tool string, in arguments, want ...string) string {
+	a.t.Helper()
+	text, failed := a.call(tool, in)
+	if failed {
+		a.t.Errorf("%s %v: failed: %s", tool, in, text)
+	}
+	for _, word := range want {
+		if !strings.Contains(text, word) {
+			a.t.Errorf("%s %v: no %q in\n%s", tool, in, word, text)
+		}
+	}
+	if len(text) > 20_000 {
+		a.t.Errorf("%s %v: an answer of %d bytes", tool, in, len(text))
+	}
+	return text
+}
+
+// refused wants an error with these words.
+func (a *assistant) refused(tool string, in arguments, want string) {
+	a.t.Helper()
+	text, failed := a.call(tool, in)
+	if !failed || !strings.Contains(text, want) {
+		a.t.Errorf("%s %v: want an error with %q, got (%v) %s", tool, in, want, failed, text)
+	}
+}
+
+// TestSlowProcess finds out what a process does, from nothing.
+func TestSlowProcess(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	load := testkit.StartTarget(t, "-sleep", "200")
+	a := connect(t)
+	a.ask("doctor", nil, "tracepoint events")
+	a.ask("list", arguments{"what": "scripts", "text": "syscall"}, "syscalls", "syscall-trace")
+	a.ask("describe", arguments{"name": "syscalls"}, "--than TIME", "err counts")
+	stop := load.Work()
+	defer stop()
+	pid := fmt.Sprint(load.PID())
+	a.ask("run", arguments{"name": "syscalls", "options": []string{"-p", pid}, "seconds": 1},
+		"clock_nanosleep(230)",
+		"total(us)")
+	a.ask("run", arguments{"name": "why", "options": []string{"--syscall", "clock_nanosleep", "--than",
+		"100us", "-p", pid},
+		"seconds": 1}, "timer", "share")
+}
+
+// TestOwnScript writes a script with a mistake, mends it, and runs it.
+func TestOwnScript(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	load := testkit.StartTarget(t, "-getppid", "200000")
+	a := connect(t)
+	a.ask("fields", arguments{"event": "raw_syscalls:sys_enter"}, "args", "id")
+	a.ask("words", arguments{"name": "stream.by"}, "stream.by(")
+	const program = `
+def main():
+    return tracepoint("raw_syscalls:sys_enter").by(call = lambda e: e.%s).count().text(call = syscall_name).top(3)
+`
+	text, failed := a.call("check", arguments{"program": fmt.Sprintf(program, "idd")})
+	if !failed || !strings.Contains(text, "did you mean id?") {
+		t.Errorf("a misspelt field: %v %s", failed, text)
+	}
+	mended := fmt.Sprintf(program, "id")
+	a.ask("check", arguments{"program": mended})
+	a.ask("explain", arguments{"program": mended}, "runs")
+	stop := load.Work()
+	defer stop()
+	target := []string{"-p", fmt.Sprint(load.PID())}
+	a.ask("run", arguments{"program": mended, "options": target, "seconds": 1}, "getppid")
+	a.ask("run", arguments{"program": `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
+		"options": target,
+		"seconds": 1, "json": true}, `"type":"table"`, `"loss"`)
+	// What is lost is part of the answer.
+	lossy := append([]string{"-e", "raw_syscalls:sys_enter", "-m", "1", "--engine", "perf"}, target...)
+	text, _ = a.call("run", arguments{"name": "trace", "options": lossy, "seconds": 1})
+	for handle, offset := rest(text); handle != ""; handle, offset = rest(text) {
+		// The count is at the end of a long answer.
+		text, _ = a.call("more", arguments{"handle": handle, "offset": offset})
+		if len(text) == 0 {
+			t.Fatal("nothing more")
+		}
+	}
+}
+
+var handles = regexp.MustCompile(`more with handle (r\d+) and offset (\d+)`)
+
+// rest is how to ask for what was cut; "" if nothing was.
+func rest(text string) (handle string, offset int) {
+	if m := handles.FindStringSubmatch(text); m != nil {
+		handle = m[1]
+		fmt.Sscan(m[2], &offset)
+	}
+	return handle, offset
+}
+
+// TestRecording asks a recording, in SQL as well, and reads on where an answer was
+// cut.
+func TestRecording(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	dir := t.TempDir()
+	file, err := filepath.Abs("../data/states.data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := connect(t, "--record", dir)
+	a.ask("recording", arguments{"file": file}, "sched:sched_switch", "losses")
+	a.ask("run", arguments{"name": "oncpu", "input": file}, "COMM:TID(ms)")
+	a.ask("sql", arguments{"events": []string{"sched:sched_switch"}, "input": file,
+		"query": "select next_comm, count(*) as n from sched_switch group by 1 order by 2 desc limit 3"},
+		"next_comm", "n")
+	long := a.ask("run", arguments{"name": "trace", "options": []string{"-e", "sched:sched_switch"},
+		"input": file})
+	handle, offset := rest(long)
+	if handle == "" {
+		t.Fatalf("an answer of %d bytes was not cut", len(long))
+	}
+	all := long[:offset]
+	for handle != "" {
+		part := a.ask("more", arguments{"handle": handle, "offset": offset})
+		var next int
+		handle, next = rest(part)
+		if handle != "" {
+			part = part[:next-offset]
+		}
+		all, offset = all+part, next
+	}
+	want := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch", "--input", file).Stdout
+	if strings.TrimSpace(all) != strings.TrimSpace(want) {
+		t.Errorf("%d bytes in parts, %d at once", len(all), len(want))
+	}
+	a.ask("record", arguments{"events": []string{"sched:sched_switch"}, "name": "own.data", "seconds": 0.5},
+		"own.data")
+	a.ask("recording", arguments{"file": filepath.Join(dir, "own.data")}, "sched:sched_switch")
+	a.refused("record", arguments{"events": []string{"sched:sched_switch"}, "name": "../own.data"},
+		"without a folder")
+}
+
+// TestRefused asks for what a server that only looks must not do.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	a := connect(t, "--max-seconds", "2")
+	tools, err := a.session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		if tool.Name == "record" || !tool.Annotations.ReadOnlyHint {
+			t.Errorf("tool %s of a server that only looks", tool.Name)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "out")
+	for _, options := range [][]string{{"-o", path}, {"--output=" + path}, {"-go", path}, {"--flame-graph",
+		path},
+		{"--http", "8080"}, {"--allow", "write=/"}, {"--no-sandbox"}, {"--heatmap", path}, {"--duration",
+			"1h"},
+		{"--", "touch", path}, {"-e", "sched:sched_switch//push=9900/"}} {
+		a.refused("run", arguments{"name": "top", "options": options, "seconds": 1}, "option")
+	}
+	a.refused("run", arguments{"name": "record", "options": []string{"-F", "99"}}, "a command of ppscript")
+	a.refused("run", arguments{"name": "top", "seconds": 3}, "at most 2")
+	a.refused("run", arguments{"name": "top", "command": []string{"touch", path}}, "--commands")
+	program := `def main(): return tracepoint("sched:sched_switch").by("cpu").count().to_file("` + path + `")`
+	a.refused("run", arguments{"program": program}, "--allow")
+	a.refused("describe", arguments{"name": "no-such-profiler"}, "no such")
+	a.refused("recording", arguments{"file": "/no/such/file"}, "no such file")
+	a.refused("more", arguments{"handle": "r99"}, "not kept")
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written all the same")
+	}
+}
+
+// TestEnds has the client die in the middle of a run: the server ends it, and
+// itself.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	cmd := exec.Command(testkit.PPScript(t), "mcp", "--max-seconds", "30")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+			`"clientInfo":{"name":"test","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run","arguments":` +
+			`{"name":"top","options":["-e","sched:sched_switch"],"seconds":30}}}`,
+	} {
+		if _, err := fmt.Fprintln(in, line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	child := 0
+	for deadline := time.Now().Add(10 * time.Second); child == 0 && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+		fmt.Sscan(testkit.Run(t, "pgrep", "-P", fmt.Sprint(cmd.Process.Pid)).Stdout, &child)
+	}
+	began := time.Now()
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the server: %v", err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("the server ended after %v", took)
+	}
+	if child == 0 || testkit.Alive(child) {
+		t.Errorf("the run, process %d, was not there, or is left behind", child)
+	}
+}
