@@ -60,7 +60,7 @@ func TestJudge(t *testing.T) {
 		}
 		p := &profiler{args: knownComm, cmd: exec.Command("true"), out: out}
 		p.quarters[1], p.quarters[3] = used{50 << 10, 20, 7}, last
-		if wrong := p.judge(30); len(wrong) != want {
+		if wrong := p.judge(30, true); len(wrong) != want {
 			t.Errorf("%s: got %q, want %d", output, wrong, want)
 		}
 	}
