@@ -78,6 +78,36 @@ func TestSum(t *testing.T) {
 	}
 }
 
+// Results come to the same however they are put together: (a+b)+c is a+(b+c), and c+b+a.
+func TestMergingIsAssociative(t *testing.T) {
+	parts := make([]why.Sum, 3)
+	for i, s := range toldSpans(8) {
+		parts[i%3].Add(s, i%4 > 0)
+	}
+	var list []*result.Why
+	for i := range parts {
+		list = append(list, parts[i].Result("why"))
+	}
+	merged := func(all ...*result.Why) *result.Why {
+		var s why.Sum
+		for _, r := range all {
+			s.MergeResult(r)
+		}
+		return s.Result("why")
+	}
+	a, b, c := list[0], list[1], list[2]
+	want := merged(merged(a, b), c)
+	if want.Slow.Spans == 0 || want.Normal.Spans == 0 || len(want.Slowest) == 0 {
+		t.Fatalf("got nothing to merge: %+v", want)
+	}
+	for i, got := range []*result.Why{merged(a, merged(b, c)), merged(c, b, a), merged(a, b, c)} {
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%d: got %v and %v in %d causes, want %v and %v in %d", i, got.Slow, got.Normal,
+				len(got.Causes), want.Slow, want.Normal, len(want.Causes))
+		}
+	}
+}
+
 // A Sum with more causes than it may keep still adds up.
 func TestSumIsBounded(t *testing.T) {
 	s := why.Sum{MaxCauses: 10, Slowest: -1}
