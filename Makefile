@@ -22,13 +22,15 @@ build: ## build ./ppscript, a static binary
 			if (n % 25 == 0) print "  " n " packages compiled, the last one " $$0; fflush(); next } \
 		{ print; fflush() }'
 
-demo: build ## show why virtual CPUs leave the guest: live if a guest runs here, else over a recording
+demo: build ## show why virtual CPUs leave the guest: live if a guest runs here, else over a recording; then system calls, live
 	@if ./ppscript kvm-exit --duration 2s >demo.out 2>demo.err && grep -q . demo.out; then \
 		echo "live, two seconds of this machine's guests:"; cat demo.out; \
 	else \
 		echo "no guest left to its host within 2 s here ($$(head -n 1 demo.err | grep . || echo 'no kvm_exit events came')),"; \
 		echo "so this is a recording of a guest's two virtual CPUs, tests/data/kvm.data:"; \
 		./ppscript kvm-exit --input tests/data/kvm.data; \
+		echo; echo "and live, two seconds of this machine's system calls:"; \
+		./ppscript syscalls --duration 2s 2>demo.err | head -n 14; head -n 3 demo.err >&2; \
 	fi; rm -f demo.out demo.err
 
 # The tests of these packages are run one package after another: what one traces, another would see or be slowed down by. All
