@@ -30,24 +30,38 @@ func (a *app) enter(c *common, n sandbox.Needs) {
 	}
 }
 
-// confine makes cfg enter the sandbox; a recording is read inside it from its first byte on. What
-// could not be done is said.
+// enterReader puts up the walls for a command that reads files, of which some could be hostile, and
+// shows what is in them. Landlock is up if it writes nothing but its own temporary files.
+func (a *app) enterReader(writes bool) {
+	n := sandbox.Needs{Files: true, Processes: writes}
+	n.Writes, n.Removes = []string{os.TempDir()}, []string{os.TempDir()}
+	a.enter(&common{}, n)
+}
+
+// confineEarly has a recording read behind walls from its first byte on. What else the run opens is
+// not known yet.
+func (a *app) confineEarly(c *common) {
+	foreign := func(name string) bool { return !relay.IsFile(name) }
+	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
+		a.enter(c, sandbox.Needs{Command: c.target.Workload != nil, Processes: true, Network: true,
+			Cgroups: true, Kernel: true})
+	}
+}
+
+func (a *app) sayOpen() {
+	a.Say("--no-sandbox: files of others are read with all rights of this program")
+}
+
+// confine makes cfg enter the sandbox. What could not be done is said.
 func (a *app) confine(inv *invocation, cfg *session.Config) {
 	c := inv.common
 	if c.noSandbox {
-		a.Say("--no-sandbox: files of others are read with all rights of this program")
+		a.sayOpen()
 		return
 	}
 	needs := sandbox.Needs{Command: c.target.Workload != nil}
 	for _, name := range senders {
 		needs.Network = needs.Network || len(inv.flags.texts(name)) > 0
-	}
-	foreign := func(name string) bool { return !relay.IsFile(name) }
-	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
-		early := needs
-		// What else it opens is not known yet.
-		early.Processes, early.Network, early.Cgroups, early.Kernel = true, true, true, true
-		a.enter(c, early)
 	}
 	cfg.Confine = func(n session.Confinement) error {
 		needs.Processes, needs.Files, needs.Cgroups = n.Processes, n.Files, n.Names

@@ -40,6 +40,7 @@ it was made, and which profilers can run over it.`,
 func showInfo(a *app, path, format string) error {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
+	a.enterReader(false)
 	t, err := recording.Read(ctx, path)
 	if err != nil {
 		return w.blame(err)

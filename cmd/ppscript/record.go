@@ -162,6 +162,9 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		return w.blame(err)
 	}
 	rest()
+	if c.noSandbox {
+		a.sayOpen()
+	}
 	a.enter(c, sandbox.Needs{Writes: []string{filepath.Dir(c.output)}, Processes: true,
 		Command: c.target.Workload != nil})
 	w.at(session.Observing)

@@ -142,14 +142,15 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	c := inv.common
 	a.Quiet = c.quiet
 	a.Color = console.Colorful(os.Stderr, c.render.Color)
+	if err := a.libs.Close(); err != nil { // all scripts are loaded
+		return err
+	}
+	a.confineEarly(c)
 	cfg, err := a.config(inv, reports)
 	if err != nil {
 		return err
 	}
 	if err := permitOptions(inv, cfg.Permit); err != nil {
-		return err
-	}
-	if err := a.libs.Close(); err != nil { // all scripts are loaded
 		return err
 	}
 	a.confine(inv, &cfg)

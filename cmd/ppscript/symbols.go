@@ -26,6 +26,7 @@ func symbolize(a *app, args []string) error {
 		return usagef("--symbols", strings.Join(args, " "), "got %d files, want one", len(args)).
 			WithHint("write: ppscript --symbols PROGRAM < QUESTIONS")
 	}
+	a.enterReader(false)
 	file, err := symbol.OpenFileSymbols(args[0])
 	if err != nil {
 		return &diag.Error{Op: "read symbols of", Subject: args[0], Cause: err, Class: diag.Usage}

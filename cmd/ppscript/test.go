@@ -99,6 +99,7 @@ func (t *tester) run(args []string) error {
 	ctx, w := t.app.watchSignals(nil)
 	defer w.close()
 	t.app.libs.Ctx = ctx
+	t.app.enterReader(true) // hashes of libraries
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return exitError(exitInterrupted)

@@ -24,6 +24,9 @@ is: '+0(%s):string'. Several probes are added all, or none.`,
 		Args:      words(2, -1),
 		ValidArgs: []string{"list", "add", "del"},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "list" {
+				a.enterReader(false)
+			}
 			return recording.USDT(a.Text(), args[0], strings.Join(args[1:], " "), verbose)
 		},
 	}
