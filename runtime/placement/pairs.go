@@ -181,9 +181,13 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	reads := &s.p.Reads
 	all, named, possible := !reads.Exact, s.p.Lines, true
 	want := map[*event.Field]bool{} // of either event
+	// Somebody may see what was disabled: in lines, or by its name.
+	context := all || named || slices.Contains(reads.Names, "irqs_disabled") ||
+		slices.Contains(reads.Names, "tif_need_resched")
 	for _, n := range s.p.nodes {
 		if n.op != nil && n.no != "" {
 			all = all || n.op.Starts || n.op.Records
+			context = context || n.op.Records
 		}
 	}
 	add := func(f *expr.Field) {
@@ -228,7 +232,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	eachRead(key.Node, add, func(expr.Part, bool) { possible = false })
 
 	send := p.edge.Send
-	send.Context, send.Stacks = all, s.p.Stacked != "" && p.start != nil
+	send.Context, send.Stacks = all && context, s.p.Stacked != "" && p.start != nil
 	for part, schema := range map[expr.Part]*event.Schema{expr.Start: p.start, expr.End: p.end} {
 		if schema == nil {
 			continue
@@ -243,7 +247,7 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 			switch {
 			case !all && !want[f] && !slices.Contains(reads.Names, f.Name):
 			case f.Name == "common_flags" || f.Name == "common_preempt_count":
-				send.Context = true
+				send.Context = send.Context || want[f] || slices.Contains(reads.Names, f.Name)
 			case f.Name == "common_type" || f.Name == "common_pid":
 			case f.Place == event.InMember && f.Operand() != nil && f.Operand().Constant():
 			case f.Place == event.InMember && f.Member.OfRegister():

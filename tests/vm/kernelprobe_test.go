@@ -56,6 +56,10 @@ func TestKernelProbesInKernel(t *testing.T) {
 					t.Errorf("sent: got\n%s\nwant\n%s", got, part("perf sent"))
 				}
 			}
+			for _, engine := range []string{"bpf", "perf"} {
+				want(engine+" left", ` 21 pair -100 do_sys_openat2 True True\n`)
+			}
+			want("bpf left", ` 20 pair of /w/known\n`)
 			want("text", `/w/known +20\n`)
 			want("how", `engine +bpf`)
 			direct := kernel != "5.10" // where programs cannot ask for arguments
@@ -90,6 +94,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 			if kernel == "6.12" { // those before have no CONFIG_FPROBE
 				want("how", `more functions, by one link`)
 				want("user", `more functions, by one link`)
+				want("leave", `engine +bpf: .* only what matches leaves it`)
 				want("joined", `kprobe:[^\n]* more functions, by one link`)
 				want("joined", `kretprobe:[^\n]* more functions, by one link`)
 				want("session", `kretprobe:do_sys_openat2, by one link for the call and its return`)
@@ -156,6 +161,15 @@ def main(o):
         returns.each(lambda e: print("returns", e.ip, e.ret_ip, e.retval > 0, e._cpu >= 0)),
     ]
 END
+cat >left.star <<END
+def main(o):
+    calls = join([kprobe("do_sys_openat2", args = "int dfd, char *name")], [kretprobe("do_sys_openat2")],
+        key = "tid").where("start._comm == \"mine\"")
+    return [
+        calls.each(lambda p: print("pair", p.start.dfd, p.start.func, p.end.retval > 0, p.start.arg1 != 0)),
+        calls.each(lambda p: print("pair of", p.start.name)),
+    ]
+END
 for engine in bpf perf; do
 	echo BEGIN $engine args
 	ppscript --engine $engine -c 'kprobe("do_sys_openat2", args = "int dfd, char *name, long how").where("dfd == -100 && _comm == \"mine\"").by("dfd", "func").count()' -- ./mine
@@ -168,9 +182,13 @@ for engine in bpf perf; do
 	ppscript --engine $engine --raw --format json -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("ip", "func").count()' -- ./mine | grep -o '"ip":.*'
 	echo BEGIN $engine sent
 	ppscript --engine $engine sent.star -- ./mine 2>&1 | grep -v '^ppscript: ' | sort | uniq -c
+	echo BEGIN $engine left
+	ppscript --engine $engine left.star -- ./mine 2>&1 | grep ^pair | sort | uniq -c
 	echo BEGIN $engine pattern
 	ppscript --engine $engine -c 'kprobe("vfs_ope[a-n]").where("_comm == \"mine\"").by("func").count()' -- ./mine
 done
+echo BEGIN leave
+ppscript explain --engine bpf left.star
 echo BEGIN text
 ppscript --engine bpf -c 'kprobe("do_sys_openat2", args = "int dfd, char *name").where("name == \"/w/known\"").by("name").count()' -- ./mine
 echo BEGIN direct
