@@ -68,6 +68,9 @@ type options struct {
 	load     string
 }
 
+// attached is said when the profilers that stay have begun.
+const attached = "all are attached"
+
 // A scene is where all that runs has its files.
 type scene struct {
 	options
@@ -114,6 +117,7 @@ func soak(ctx context.Context, o options) (wrong []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	fmt.Println(attached)
 	l, err := s.startLoad(work, room)
 	if err != nil {
 		stopAll(steady)

@@ -17,10 +17,18 @@ func TestSoakOfCPUsThatComeAndGo(t *testing.T) {
 	}
 	r := Run(t, Guest{CPUs: 2, MemoryMiB: 1536, Files: files, Timeout: 4 * time.Minute}, `
 cpu=/sys/devices/system/cpu/cpu1/online
-(n=0; while sleep 0.7; do echo 0 >$cpu; sleep 0.7; echo 1 >$cpu; n=$((n+1)); echo $n >times; done) &
-soak -length 15s -kills 10 -forks 5 -stress=false -ppscript /w/ppscript -load /w/load
+soak -length 15s -kills 10 -forks 5 -stress=false -ppscript /w/ppscript -load /w/load >said 2>&1 &
+pid=$! n=0
+# Who begins while a CPU goes is refused, so the four are attached first.
+until grep -q 'all are attached' said || ! kill -0 $pid; do sleep 0.1; done
+while kill -0 $pid 2>/dev/null; do
+	echo 0 >$cpu; sleep 0.7; echo 1 >$cpu; sleep 0.7; n=$((n+1))
+done
+wait $pid
 status=$?
-[ "$(cat times)" -gt 4 ] || { echo the CPU went $(cat times) times; status=9; }
+cat said
+echo the CPU went $n times
+[ $n -gt 4 ] || exit 9
 exit $status
 `)
 	if r.Status != 0 || !strings.Contains(string(r.Output), "nothing is left") {
