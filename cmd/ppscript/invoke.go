@@ -79,6 +79,8 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	case len(inv.flags.texts("version")) > 0:
 		inv.asks.version = true
 		return inv, nil
+	case oneLine && (a.vetting.signers != nil || a.vetting.gate != nil):
+		return nil, unsigned("-c")
 	case oneLine:
 		inv.name, inv.program, inv.workload = "-c", program, rest
 		inv.asks.help = inv.flags.asksHelp()

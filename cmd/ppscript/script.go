@@ -47,9 +47,6 @@ func (a *app) script(args []string) error {
 	if inv.asks.version || inv.asks.help || len(inv.asks.helpEvents) > 0 || inv.asks.describe {
 		w.close() // the output is help, which may be read in a pager
 	}
-	if a.vetting.signers != nil && inv.program != "" {
-		return unsigned("-c")
-	}
 	shows := inv.asks.version || inv.asks.help || len(inv.asks.helpEvents) > 0
 	if g := a.vetting.gate; g != nil && g.Rule == nil && !shows {
 		return usagef("sealed", inv.name, "no rule allows it").WithHint("see: ppscript sealed --list")
