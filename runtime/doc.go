@@ -16,6 +16,7 @@
 //	outfile    the files that results go to
 //	infile     files, or pipes, that are read whole
 //	memory     what a run holds, within one bound
+//	limits     what the code of scripts may take
 //	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
 //	cgroup     whose a process is: container, pod, unit

@@ -2,7 +2,9 @@ package host
 
 import (
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/script"
+	"ppscript/runtime/unit"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -11,13 +13,10 @@ import (
 // This file bounds states. Each call of a script has bounds of its own, but a state
 // can grow by a little in each of millions of calls.
 
-// maxHeld is how much a state may hold, in bytes: as much as a script may while
-// it is loaded.
-const maxHeld = script.DefaultMaxMemory
-
 // A growth is asked at each access of a state. To add up what a state holds takes
 // the longer the more that is, so it is done only when the heap has grown.
 type growth struct {
+	most     limits.Policy // its Memory is how much a state may hold
 	accesses int
 	next     int64 // how large the heap is when to add up again
 }
@@ -30,20 +29,22 @@ func (g *growth) bounded(s *state) error {
 	if now < g.next {
 		return nil
 	}
-	g.next = now + maxHeld/4
-	if held(s) <= maxHeld {
+	most := g.most.Whole().Memory
+	g.next = now + most/4
+	if held(s, most) <= most {
 		return nil
 	}
-	return diag.Errorf(diag.Run, "state", s.names[0], "it holds more than %d MiB", maxHeld>>20).
-		WithHint("keep less: what is counted for each event belongs in a pipeline, such as stream.by(\"comm\").count()")
+	return diag.Errorf(diag.Run, "state", s.names[0], "it holds more than %d MiB", most>>20).
+		WithHint("keep less: what is counted for each event belongs in a pipeline, such as "+
+			"stream.by(\"comm\").count(); %s", g.most.Raise(limits.Memory, unit.Size(2*most)))
 }
 
-// held is about how many bytes a value holds, up to a little more than maxHeld.
+// held is about how many bytes a value holds, up to a little more than most.
 // Values may contain each other.
-func held(v starlark.Value) (bytes int64) {
+func held(v starlark.Value, most int64) (bytes int64) {
 	const word = 16 // an interface
 	seen := map[starlark.Value]bool{}
-	for stack := []starlark.Value{v}; len(stack) > 0 && bytes <= maxHeld; {
+	for stack := []starlark.Value{v}; len(stack) > 0 && bytes <= most; {
 		v, stack = stack[len(stack)-1], stack[:len(stack)-1]
 		bytes += word
 		switch v.(type) {

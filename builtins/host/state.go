@@ -26,7 +26,7 @@ func stateBuiltin() *b.Builtin {
 		},
 		Returns: "state",
 		Result:  "attributes are read and assigned; new ones cannot be added. Lists and dicts in it can change too",
-		Errors:  "no such attribute; an event is assigned, which ends with the call; it holds more than 256 MiB",
+		Errors:  "no such attribute; an event is assigned, which ends with the call; it holds more than scripts may (256 MiB, docs/limits.md)",
 		Source:  source,
 		Cost:    "one look-up for each access",
 		Examples: []b.Example{{
@@ -35,6 +35,7 @@ func stateBuiltin() *b.Builtin {
 		}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			s := &state{names: make([]string, 0, len(c.KW)), vals: make([]starlark.Value, 0, len(c.KW))}
+			s.most = script.LimitsOf(c.Thread)
 			for _, kv := range c.KW {
 				name := string(kv[0].(starlark.String))
 				if err := keepable(name, kv[1]); err != nil {

@@ -11,7 +11,9 @@ import (
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/loading"
 	"ppscript/cmd/ppscript/mcpserver"
+	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 
 	"github.com/spf13/cobra"
 )
@@ -25,6 +27,7 @@ type app struct {
 	libs    loading.Libraries
 	scratch scratch
 	vetting vetting
+	limits  limits.Policy // of this machine; the zero value is the defaults
 
 	watching atomic.Bool // a watch has the signals
 
@@ -50,7 +53,11 @@ func (a *app) dispatch(args []string) error {
 	root := a.root()
 	root.SetArgs(args)
 	prompt := len(args) == 0 && interactive()
-	if err := a.vet(args, prompt); err != nil {
+	err := a.vet(args, prompt)
+	if err == nil && (len(args) == 0 || args[0] != "doctor") { // which tells what is wrong
+		a.limits, err = limits.Read(limits.File, sign.RootsOwn)
+	}
+	if err != nil {
 		return err
 	}
 	if len(args) > 0 && args[0] == "--symbols" {

@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/tracefs"
 
 	"github.com/spf13/cobra"
@@ -45,6 +48,7 @@ func doctorReport(ctx context.Context, to io.Writer, colored bool) (bad bool, er
 		}
 		return fs.Root(), nil
 	}})
+	checks = append(checks, scriptLimits(limits.Read(limits.File, sign.RootsOwn)))
 	name := 0
 	for _, x := range checks {
 		name = max(name, len(x.Name))
@@ -65,6 +69,15 @@ func doctorReport(ctx context.Context, to io.Writer, colored bool) (bad bool, er
 		}
 	}
 	return bad, w.Flush()
+}
+
+// scriptLimits tells what scripts may take on this machine.
+func scriptLimits(p limits.Policy, err error) kernel.Check {
+	c := kernel.Check{Name: "script limits", Status: kernel.OK, Detail: p.Line()}
+	if err != nil {
+		c.Status, c.Detail, c.Fix = kernel.Warn, err.Error()+": no script runs", diag.HintOf(err)
+	}
+	return c
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -12,6 +12,7 @@ import (
 	"ppscript/builtins"
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/script"
 	"ppscript/scripts"
@@ -47,15 +48,17 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	return script.NewHost(o)
 }
 
+// bounds are what scripts may take on this machine, in that time; 0 is the machine's own.
+func (a *app) bounds(within time.Duration) limits.Policy { return a.limits.In(within) }
+
 func (a *app) optionsOf(reg *builtins.Registry) script.HostOptions {
 	return script.HostOptions{
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
 		Resolve:     a.libs.Resolve,
 		Print:       func(msg string) { io.WriteString(a.Stderr, plain.Text(msg, "")+"\n") },
-		MaxTime:     a.scriptTime,
+		Limits:      a.bounds(a.scriptTime),
 		Hung:        a.hung,
-		StepsHint:   "if it does not loop for ever, let it do less: a script may take %d steps at most",
 	}
 }
 

@@ -157,7 +157,7 @@ func (t *tester) file(ctx context.Context, name string) {
 		Predeclared: reg.Predeclared(),
 		Stdlib:      stdlib.FS(),
 		Resolve:     t.app.libs.Resolve,
-		MaxTime:     lookTime,
+		Limits:      t.app.bounds(lookTime),
 		Hung:        t.app.hung,
 		Print:       func(msg string) { prints = append(prints, msg) },
 	})

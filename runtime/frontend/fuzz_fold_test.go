@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -44,7 +45,8 @@ func FuzzStep(f *testing.F) {
 			return
 		}
 		h := script.NewHost(script.HostOptions{
-			Predeclared: randomNames(), MaxSteps: 10_000, MaxCallSteps: 10_000, Print: func(string) {},
+			Predeclared: randomNames(), Limits: limits.Policy{Steps: 10_000, CallSteps: 10_000},
+			Print: func(string) {},
 		})
 		if !strings.Contains(body, "emit(") {
 			body = "if s.n == 99: emit(n = 1)\n    " + body // a fold without is refused

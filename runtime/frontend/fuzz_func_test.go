@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/expr"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/script"
 
 	"go.starlark.net/starlark"
@@ -35,7 +36,8 @@ func FuzzFunction(f *testing.F) {
 		functions := make([]*Func, 2)
 		for i := range functions {
 			h := script.NewHost(script.HostOptions{
-				Predeclared: randomNames(), MaxSteps: 10_000, MaxCallSteps: 10_000, Print: func(string) {},
+				Predeclared: randomNames(), Limits: limits.Policy{Steps: 10_000, CallSteps: 10_000},
+				Print: func(string) {},
 			})
 			mod, err := h.LoadSource("f.star", "def f(e):\n    return ("+body+"\n    )\n")
 			if err != nil {

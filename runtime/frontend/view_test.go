@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -155,7 +156,7 @@ func TestKeptEventIsRejected(t *testing.T) {
 }
 
 func TestStepLimitOfOneCall(t *testing.T) {
-	h := script.NewHost(script.HostOptions{MaxCallSteps: 1000})
+	h := script.NewHost(script.HostOptions{Limits: limits.Policy{CallSteps: 1000}})
 	m, err := h.LoadSource("f.star",
 		"def f(e):\n    for i in range(e.prio):\n        pass\n    return 1\ndef g(e):\n    while True:\n        pass\n")
 	if err != nil {

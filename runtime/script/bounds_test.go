@@ -11,12 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 )
 
 // loaded runs a program's main under small limits and returns the error.
 func loaded(t *testing.T, text string) error {
 	t.Helper()
-	h := NewHost(HostOptions{MaxMemory: 64 << 20, MaxSteps: 200_000_000})
+	h := NewHost(HostOptions{Limits: limits.Policy{Memory: 64 << 20, Steps: 200_000_000}})
 	m, err := h.LoadSource("x.star", text)
 	if err == nil && m.Main != nil {
 		_, err = h.Call(m.Main)
@@ -173,7 +174,7 @@ def main():
 }
 
 func TestTimeLimit(t *testing.T) {
-	h := NewHost(HostOptions{MaxTime: 50 * time.Millisecond})
+	h := NewHost(HostOptions{Limits: limits.Policy{Time: 50 * time.Millisecond}})
 	_, err := h.LoadSource("x.star", "while True:\n    pass")
 	if err == nil || !strings.Contains(err.Error(), "stopped after 50ms") {
 		t.Errorf("got %v, want that it took too long", err)
@@ -189,7 +190,8 @@ func TestHungIsTold(t *testing.T) {
 			<-ended
 			return starlark.None, nil
 		})
-	h := NewHost(HostOptions{MaxTime: time.Millisecond, Predeclared: starlark.StringDict{"endless": d},
+	h := NewHost(HostOptions{Limits: limits.Policy{Time: time.Millisecond},
+		Predeclared: starlark.StringDict{"endless": d},
 		Hung: func(why error) {
 			select {
 			case told <- why:
@@ -211,7 +213,7 @@ func TestHungIsTold(t *testing.T) {
 
 // The prompt goes on after a statement that was stopped.
 func TestPromptGoesOn(t *testing.T) {
-	h := NewHost(HostOptions{MaxMemory: 64 << 20})
+	h := NewHost(HostOptions{Limits: limits.Policy{Memory: 64 << 20}})
 	r := h.NewREPL()
 	for _, text := range []string{
 		"x = [0] * 1000000000\n", "l = []\nwhile True:\n    l.append(1)\n", "l = []; l.append(l); l\n",

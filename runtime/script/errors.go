@@ -118,11 +118,9 @@ func (t *Thread) Explain(err error) error {
 func (t *Thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 	switch {
 	case t.stopped.Load() != nil:
-		return stoppedError(*t.stopped.Load())
+		return stoppedError(&t.host.opts.Limits, *t.stopped.Load())
 	case t.limited:
-		return &diag.Error{
-			Cause: fmt.Errorf("stopped after %d steps: does it loop for ever?", t.max),
-			Hint:  stepsHint(t.host.opts.StepsHint, t.max)}
+		return t.stepsError()
 	case t.host.threads.cancelled.Load() != nil:
 		return &diag.Error{Cause: fmt.Errorf("script stopped: %s", *t.host.threads.cancelled.Load())}
 	}
@@ -155,13 +153,6 @@ type said struct {
 
 func (s *said) Error() string { return s.msg }
 func (s *said) Unwrap() error { return s.err }
-
-func stepsHint(format string, max uint64) string {
-	if strings.Contains(format, "%d") {
-		return fmt.Sprintf(format, max*10)
-	}
-	return format
-}
 
 // starlarkFrames drops builtins, which have no position.
 func starlarkFrames(stack starlark.CallStack) []starlark.CallFrame {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/value"
 )
 
@@ -23,7 +24,8 @@ func FuzzLoad(f *testing.F) {
 		if strings.ContainsAny(text, "*") {
 			return // repetition may ask for gigabytes
 		}
-		h := NewHost(HostOptions{Predeclared: value.Units(), MaxSteps: 10_000, Print: func(string) {},
+		h := NewHost(HostOptions{Predeclared: value.Units(), Limits: limits.Policy{Steps: 10_000},
+			Print:   func(string) {},
 			Resolve: func(string, string) (string, []byte, error) { return "", nil, errors.New("none") }})
 		m, err := h.LoadSource("f.star", text)
 		if (err == nil) == (m == nil) {

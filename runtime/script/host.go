@@ -12,15 +12,10 @@ import (
 	"weak"
 
 	"ppscript/runtime/expr"
+	"ppscript/runtime/limits"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
-)
-
-// Step limits that HostOptions replaces. A step is about 20 ns.
-const (
-	defaultMaxSteps     = 1_000_000_000 // one load of a file, or one call of main: half a minute
-	defaultMaxCallSteps = 10_000_000    // one call for one event
 )
 
 // HostOptions configures a Host; the zero value runs plain Starlark from disk.
@@ -39,17 +34,9 @@ type HostOptions struct {
 	Vet func(name string, src []byte) error
 	// Print receives the output of scripts' print, without a newline. Nil: stderr.
 	Print func(msg string)
-	// MaxSteps bounds one load of a file or call of main, MaxCallSteps one
-	// call for one event. 0: the defaults.
-	MaxSteps, MaxCallSteps uint64
-	// StepsHint tells the user how to raise a limit; "" names --max-steps.
-	StepsHint string
-	// MaxMemory bounds how much the heap grows while a file is loaded, or main
-	// or a statement runs; 0: DefaultMaxMemory.
-	MaxMemory int64
-	// MaxTime bounds these in time, without sessions that they run; 0: none.
-	MaxTime time.Duration
-	// Hung is called with the reason when a call goes on for long after MaxTime,
+	// Limits bound what scripts may take; the zero value has the defaults.
+	Limits limits.Policy
+	// Hung is called with the reason when a call goes on for long after Limits.Time,
 	// in one step that cannot be cancelled: the process has to end. Nil: it
 	// goes on.
 	Hung func(why error)
@@ -110,27 +97,16 @@ type source struct {
 
 // NewHost makes a Host and freezes opts.Predeclared.
 func NewHost(opts HostOptions) *Host {
-	if opts.MaxSteps == 0 {
-		opts.MaxSteps = defaultMaxSteps
-	}
-	if opts.MaxCallSteps == 0 {
-		opts.MaxCallSteps = defaultMaxCallSteps
-	}
-	if opts.StepsHint == "" {
-		opts.StepsHint = "if it only needs longer, raise the limit: --max-steps %d"
-	}
+	opts.Limits = opts.Limits.Whole()
 	if opts.Print == nil {
 		opts.Print = func(msg string) { fmt.Fprintln(os.Stderr, msg) }
-	}
-	if opts.MaxMemory == 0 {
-		opts.MaxMemory = DefaultMaxMemory
 	}
 	opts.Predeclared.Freeze()
 	h := &Host{opts: opts, guards: guards()}
 	h.loaded.byName, h.texts.byName = map[string]*Module{}, map[string]*source{}
 	h.loaded.sums = map[string][sha256.Size]byte{}
 	h.names = withGuards(opts.Predeclared, h.guards)
-	h.watchdog = watchdog{memory: opts.MaxMemory, time: opts.MaxTime, hung: opts.Hung, grace: hungAfter}
+	h.watchdog = watchdog{limits: &h.opts.Limits, hung: opts.Hung, grace: hungAfter}
 	return h
 }
 
@@ -151,6 +127,9 @@ type Thread struct {
 	host    *Host
 	max     uint64
 	limited bool                  // the step limit stopped the call
+	helper  bool                  // it looks after itself, see helper.go
+	began   time.Time             // when it first did in this call
+	base    int64                 // memory in use then
 	stopped atomic.Pointer[error] // by the watchdog, and why
 }
 
@@ -161,10 +140,7 @@ func (h *Host) newThread(name string, max uint64) *Thread {
 	t.Thread.SetLocal(hostKey, h)
 	t.Thread.SetLocal(limitKey, t)
 	t.Thread.SetMaxExecutionSteps(max)
-	t.Thread.OnMaxSteps = func(st *starlark.Thread) {
-		t.limited = true
-		st.Cancel("step limit")
-	}
+	t.Thread.OnMaxSteps = func(st *starlark.Thread) { t.ranOut() }
 	h.threads.add(t.Thread)
 	return t
 }
@@ -185,8 +161,21 @@ func (l *threads) add(t *starlark.Thread) {
 	}
 }
 
-// EventThread is the thread of a function that is called per event.
-func (h *Host) EventThread(name string) *Thread { return h.newThread(name, h.opts.MaxCallSteps) }
+// EventThread is the thread of a helper: a function that is called per event, row or cell.
+func (h *Host) EventThread(name string) *Thread {
+	t := h.newThread(name, h.opts.Limits.CallSteps)
+	t.helper = true
+	t.Thread.SetMaxExecutionSteps(min(t.max, helperTick))
+	return t
+}
+
+// LimitsOf bound what the code on a thread may take.
+func LimitsOf(t *starlark.Thread) limits.Policy {
+	if h := HostOf(t); h != nil {
+		return h.opts.Limits
+	}
+	return limits.Policy{}.Whole()
+}
 
 // Host is the host that the thread belongs to.
 func (t *Thread) Host() *Host { return t.host }
@@ -198,6 +187,9 @@ func (t *Thread) Halted() bool { return t.limited || t.host.threads.cancelled.Lo
 // Restart makes t ready for another top-level call.
 func (t *Thread) Restart() {
 	t.Thread.Steps = 0
+	if t.helper {
+		t.again()
+	}
 	if t.limited {
 		t.limited = false
 		t.Thread.Uncancel()
@@ -259,12 +251,12 @@ func (h *Host) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Valu
 // callNamed is Call with keyword arguments.
 func (h *Host) callNamed(fn starlark.Callable, args starlark.Tuple,
 	kwargs []starlark.Tuple) (starlark.Value, error) {
-	t := h.newThread(fn.Name(), h.opts.MaxSteps)
+	t := h.newThread(fn.Name(), h.opts.Limits.Steps)
 	v, err := t.run(func() (starlark.Value, error) {
 		return starlark.Call(t.Thread, fn, args, kwargs)
 	})
-	if err == nil && nested(v, maxDepth) {
-		d := deep(fn.Name())
+	if err == nil && nested(v, h.opts.Limits.Depth) {
+		d := deep(&h.opts.Limits, fn.Name())
 		if f, ok := fn.(*starlark.Function); ok {
 			return nil, h.At(f.Position(), d)
 		}

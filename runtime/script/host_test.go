@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
@@ -14,7 +15,7 @@ import (
 
 func load(t *testing.T, src string) (*Host, *Module, error) {
 	t.Helper()
-	h := NewHost(HostOptions{Predeclared: value.Units(), MaxSteps: 100_000})
+	h := NewHost(HostOptions{Predeclared: value.Units(), Limits: limits.Policy{Steps: 100_000}})
 	m, err := h.LoadSource("t.star", src)
 	return h, m, err
 }
@@ -71,7 +72,7 @@ func TestStepLimitNamesThePlaceAndTheWayOut(t *testing.T) {
 		!strings.Contains(d.Error(), "stopped after 100000 steps") {
 		t.Errorf("got %v", d)
 	}
-	if want := "raise the limit: --max-steps 1000000"; !strings.Contains(d.Hint, want) {
+	if want := "/etc/ppscript/limits: steps 1000000"; !strings.Contains(d.Hint, want) {
 		t.Errorf("hint: got %q, want %q", d.Hint, want)
 	}
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/metrics"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
+	"ppscript/runtime/unit"
 )
 
 // This file stops script code that takes too much memory or time. The bounds of
@@ -16,18 +19,13 @@ import (
 // code runs, and cancels it when the memory in use has grown beyond the limit.
 // Garbage does not count: before that is said, it is collected.
 
-// DefaultMaxMemory is how much the heap may grow while a file is loaded, main or
-// a statement runs.
-const DefaultMaxMemory = 256 << 20
-
 // watchTick is how often the heap is looked at. One step adds 64 MiB at most.
 const watchTick = 5 * time.Millisecond
 
 // A watchdog looks after the calls of a Host, of which one may be in another.
 type watchdog struct {
-	memory int64
-	time   time.Duration // 0: no limit
-	hung   func(error)   // a call took grace longer than the time; nil: nobody wants to know
+	limits *limits.Policy
+	hung   func(error) // a call took grace longer than the time; nil: nobody wants to know
 	grace  time.Duration
 
 	mu      sync.Mutex
@@ -104,8 +102,8 @@ func (w *watchdog) tick() {
 	if w.paused > 0 {
 		return
 	}
-	if late := time.Since(w.began) - w.time; w.time > 0 && late > 0 {
-		why := fmt.Errorf("stopped after %v: does it loop for ever?", w.time)
+	if late := time.Since(w.began) - w.limits.Time; late > 0 {
+		why := overtime(w.limits)
 		w.stop(why)
 		if late > w.grace && w.hung != nil {
 			w.hung(why)
@@ -114,18 +112,18 @@ func (w *watchdog) tick() {
 	}
 	now := HeapInUse()
 	if !w.begun {
-		w.begun, w.base, w.next = true, now, now+w.memory
+		w.begun, w.base, w.next = true, now, now+w.limits.Memory
 	}
 	if now < w.next {
 		return
 	}
 	runtime.GC()
 	now = HeapInUse()
-	if now > w.base+w.memory {
-		w.stop(fmt.Errorf("stopped: what it holds is larger than %d MiB", w.memory>>20))
+	if now > w.base+w.limits.Memory {
+		w.stop(tooMuch(w.limits))
 		return
 	}
-	w.next = max(w.base+w.memory, now+w.memory/2)
+	w.next = max(w.base+w.limits.Memory, now+w.limits.Memory/2)
 }
 
 // stop cancels the threads that run.
@@ -140,13 +138,47 @@ func (w *watchdog) stop(why error) {
 // started runs, and not the script.
 func (h *Host) Unwatched() (resume func()) { return h.watchdog.pause() }
 
-// stoppedError is the error of a call that the watchdog stopped.
-func stoppedError(why error) *diag.Error {
-	return &diag.Error{Cause: why,
-		Hint: "let it do less: what is counted for each event belongs in a pipeline, such as stream.by(\"comm\").count()"}
+// An exceeded is which limit of memory or time a call exceeded.
+type exceeded struct{ word, text string }
+
+func (e *exceeded) Error() string { return e.text }
+
+func overtime(p *limits.Policy) error {
+	return &exceeded{limits.Time, fmt.Sprintf("stopped after %v: does it loop for ever?", p.Time)}
+}
+
+func tooMuch(p *limits.Policy) error {
+	return &exceeded{limits.Memory, fmt.Sprintf("stopped: what it holds is larger than %d MiB", p.Memory>>20)}
+}
+
+// stoppedError is the error of a call that exceeded memory or time.
+func stoppedError(p *limits.Policy, why error) *diag.Error {
+	hint := "let it do less: what is counted for each event belongs in a pipeline, such as " +
+		"stream.by(\"comm\").count()"
+	if e := (*exceeded)(nil); errors.As(why, &e) {
+		to := (2 * p.Time).String()
+		if e.word == limits.Memory {
+			to = unit.Size(2 * p.Memory)
+		}
+		hint += "; " + p.Raise(e.word, to)
+	}
+	return &diag.Error{Cause: why, Hint: hint}
+}
+
+// stepsError is the error of a call that took too many steps.
+func (t *Thread) stepsError() *diag.Error {
+	word := limits.Steps
+	if t.helper {
+		word = limits.CallSteps
+	}
+	return &diag.Error{
+		Cause: fmt.Errorf("stopped after %d steps: does it loop for ever?", t.max),
+		Hint:  "if it does not, let it do less; " + t.host.opts.Limits.Raise(word, fmt.Sprint(10*t.max)),
+	}
 }
 
 // deep is the error of a value that main returned or a file declared.
-func deep(what string) *diag.Error {
-	return &diag.Error{Op: what, Cause: errNested, Hint: "return a list of results, for example [table, log]"}
+func deep(p *limits.Policy, what string) *diag.Error {
+	return &diag.Error{Op: what, Hint: "return a list of results, for example [table, log]",
+		Cause: fmt.Errorf("lists are nested more than %d deep, or one is in itself", p.Depth)}
 }

@@ -34,7 +34,7 @@ func (h *Host) exec(name string, text string) (*Module, error) {
 		return nil, h.explainStatic(err)
 	}
 	m := &Module{Name: name, Doc: docOf(tree)}
-	t := h.newThread(name, h.opts.MaxSteps)
+	t := h.newThread(name, h.opts.Limits.Steps)
 	_, err = t.run(func() (starlark.Value, error) {
 		var err error
 		m.Globals, err = prog.Init(t.Thread, h.names)
@@ -44,8 +44,8 @@ func (h *Host) exec(name string, text string) (*Module, error) {
 		return nil, err
 	}
 	for _, name := range m.Globals.Keys() {
-		if nested(m.Globals[name], maxDepth) {
-			return nil, h.atGlobal(tree, name, deep(name))
+		if nested(m.Globals[name], h.opts.Limits.Depth) {
+			return nil, h.atGlobal(tree, name, deep(&h.opts.Limits, name))
 		}
 	}
 	m.Globals.Freeze()

@@ -125,7 +125,7 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax,
 	if err != nil {
 		return nil, err
 	}
-	globals, err := prog.Init(h.newThread(name, h.opts.MaxSteps).Thread, env)
+	globals, err := prog.Init(h.newThread(name, h.opts.Limits.Steps).Thread, env)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	}
 	written, writtenLast := split(tree)
 	chunk, last := split(code)
-	t := h.newThread(name, h.opts.MaxSteps)
+	t := h.newThread(name, h.opts.Limits.Steps)
 	v, err := t.run(func() (starlark.Value, error) {
 		if len(chunk.Stmts) > 0 {
 			// Checks and lowering read the tree as it was written.
@@ -88,8 +88,8 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 		}
 		return starlark.EvalExprOptions(opts, t.Thread, last, r.globals)
 	})
-	if err == nil && nested(v, maxDepth) {
-		return nil, deep("result")
+	if err == nil && nested(v, h.opts.Limits.Depth) {
+		return nil, deep(&h.opts.Limits, "result")
 	}
 	if err == nil && v != starlark.None {
 		r.globals["_"] = v

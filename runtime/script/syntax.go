@@ -86,13 +86,13 @@ func Unparen(e syntax.Expr) syntax.Expr {
 func (h *Host) Freeze(fn starlark.Callable) error {
 	if f, ok := fn.(*starlark.Function); ok {
 		for i := range f.NumFreeVars() {
-			if b, v := f.FreeVar(i); nested(v, maxDepth) {
-				return h.At(f.Position(), deep(b.Name))
+			if b, v := f.FreeVar(i); nested(v, h.opts.Limits.Depth) {
+				return h.At(f.Position(), deep(&h.opts.Limits, b.Name))
 			}
 		}
 		for i := range f.NumParams() {
-			if v := f.ParamDefault(i); v != nil && nested(v, maxDepth) {
-				return h.At(f.Position(), deep("default of a parameter"))
+			if v := f.ParamDefault(i); v != nil && nested(v, h.opts.Limits.Depth) {
+				return h.At(f.Position(), deep(&h.opts.Limits, "default of a parameter"))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ppscript/builtins/all"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/limits"
 	"ppscript/runtime/option"
 	"ppscript/runtime/script"
 	"ppscript/stdlib"
@@ -74,7 +75,7 @@ func (c chunk) run(t *testing.T, file string) {
 		Stdlib:      stdlib.FS(),
 		Predeclared: names,
 		Print:       func(msg string) { t.Log(msg) },
-		MaxSteps:    1_000_000,
+		Limits:      limits.Policy{Steps: 1_000_000},
 	})
 	_, err = h.LoadSource(file, c.text)
 	got := map[int]string{}

@@ -23,8 +23,8 @@ var layers = [][]string{
 	{"runtime/outfile", "runtime/infile"},
 	// What the caller may do with files, apart from what we may do.
 	{"runtime/privilege"},
-	{"runtime/sandbox"}, // what a run no longer needs is given up
-	{"runtime/memory"},  // what a run holds, within one bound
+	{"runtime/sandbox"},                  // what a run no longer needs is given up
+	{"runtime/memory", "runtime/limits"}, // what a run holds; what scripts may take
 	// The waist.
 	{"runtime/event"},
 	{"runtime/event/eventtest"},
