@@ -19,6 +19,7 @@ import (
 	"ppscript/builtins/explore"
 	"ppscript/builtins/pipeline"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/findings"
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/prompt"
 	"ppscript/cmd/ppscript/recording"
@@ -121,7 +122,7 @@ func repl(a *app, args []string) (err error) {
 	}
 	s.bench.Doctor = func() (string, error) {
 		var text bytes.Buffer
-		_, err := doctorReport(s.context(), &text, false)
+		_, err := findings.Report(s.context(), &text, false)
 		return text.String(), err
 	}
 	defer func() { err = errors.Join(err, s.bench.Close()) }()

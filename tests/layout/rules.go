@@ -164,7 +164,8 @@ var layers = [][]string{
 		"cmd/ppscript/token", "cmd/ppscript/loading", "cmd/ppscript/sign",
 		"cmd/ppscript/resultfile",
 	},
-	{"cmd/ppscript/sealed"}, // who may run what: asks permit and sign
+	// Who may run what: asks permit and sign. What doctor found: asks who owns files.
+	{"cmd/ppscript/sealed", "cmd/ppscript/findings"},
 	{"cmd/ppscript"},
 	{"packaging"}, // packages of the program, which it runs
 }

@@ -1,0 +1,60 @@
+// Package findings writes what `ppscript doctor` found: what works on this machine, what scripts may
+// take, and what mends the rest. The command calls it.
+package findings
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/limits"
+	"ppscript/runtime/tracefs"
+)
+
+// Report writes the outcome of the checks; bad says that a kind of event cannot be used.
+func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
+	checks := kernel.Doctor(ctx, kernel.DoctorOptions{Tracefs: func() (string, error) {
+		fs, err := tracefs.Find()
+		if err != nil {
+			return "", err
+		}
+		return fs.Root(), nil
+	}})
+	checks = append(checks, scriptLimits(limits.Read(limits.File, sign.RootsOwn)))
+	name := 0
+	for _, x := range checks {
+		name = max(name, len(x.Name))
+		bad = bad || x.Status == kernel.Fail
+	}
+	color := map[kernel.Status]string{
+		kernel.OK: "32", kernel.Warn: "33", kernel.Fail: "1;31", kernel.Unknown: "33",
+	}
+	w := bufio.NewWriter(to)
+	for _, x := range checks {
+		status := fmt.Sprintf("%-7s", x.Status)
+		if colored {
+			status = "\x1b[" + color[x.Status] + "m" + status + "\x1b[0m"
+		}
+		fmt.Fprintf(w, "%s  %-*s  %s\n", status, name, x.Name, oneLine(x.Detail))
+		if x.Fix != "" {
+			fmt.Fprintf(w, "%7s  %-*s  -> %s\n", "", name, "", oneLine(x.Fix))
+		}
+	}
+	return bad, w.Flush()
+}
+
+// scriptLimits tells what scripts may take on this machine.
+func scriptLimits(p limits.Policy, err error) kernel.Check {
+	c := kernel.Check{Name: "script limits", Status: kernel.OK, Detail: p.Line()}
+	if err != nil {
+		c.Status, c.Detail, c.Fix = kernel.Warn, err.Error()+": no script runs", diag.HintOf(err)
+	}
+	return c
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
