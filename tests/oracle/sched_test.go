@@ -156,8 +156,9 @@ func TestJoinsEqualPerfScript(t *testing.T) {
 				add(waits, fmt.Sprintf("%s %s", next, strings.TrimPrefix(w.event, "sched:")), l.time-w.time)
 				delete(woken, next)
 			}
-			if between(l.text, "prev_state=", " ") == "R+" {
-				woken[between(l.text, "prev_pid=", " ")] = l
+			state, pid := between(l.text, "prev_state=", " "), between(l.text, "prev_pid=", " ")
+			if (state == "R" || state == "R+") && pid != "0" { // an idle task waits for no CPU
+				woken[pid] = l
 			}
 		case enter:
 			began[l.tid] = l
@@ -207,4 +208,38 @@ func add(rows map[string]latency, key string, d int64) {
 		r.least = d
 	}
 	rows[key] = latency{calls: r.calls + 1, total: r.total + d, least: min(r.least, d), most: max(r.most, d)}
+}
+
+// TestRunDelayIsTheKernels has two programs share a CPU: how long they wait for
+// it, the kernel counts as well.
+func TestRunDelayIsTheKernels(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	testkit.Awake(t)
+	testkit.Again(t, func() (wrong []string) {
+		// Each tells its own run delay, the second number of schedstat, before it ends.
+		const spin = `taskset -p -c 0 $$ >/dev/null; i=0
+			while [ $i -lt 300000 ]; do i=$((i+1)); done; cat /proc/$$/schedstat`
+		const both = `ln -sf /bin/sh "$0/spinning"
+			"$0/spinning" -c "$1" & "$0/spinning" -c "$1"; wait`
+		out := testkit.Run(t, testkit.PPScript(t), "rundelay", "-a", "--filter", "spinning",
+			"--format", "json", "-o", "/dev/stderr", "--", "sh", "-c", both, t.TempDir(), spin).Want(t, 0)
+		var want int64
+		for line := range strings.Lines(out.Stdout) {
+			var ran, delay int64
+			if n, _ := fmt.Sscan(line, &ran, &delay); n == 2 {
+				want += delay
+			}
+		}
+		var got, preempted int64
+		for _, r := range last(t, out.Stderr).Rows {
+			got += r.Int(t, "total")
+			if r["start"] == "sched_switch" {
+				preempted += r.Int(t, "total")
+			}
+		}
+		if want < 50e6 || got < want*9/10 || got > want*11/10+2e6 || preempted < want/2 {
+			wrong = []string{fmt.Sprintf("got %d ns, %d of preempted; want %d", got, preempted, want)}
+		}
+		return wrong
+	})
 }
