@@ -36,7 +36,7 @@ demo: build ## show why virtual CPUs leave the guest: live if a guest runs here,
 # The tests of these packages are run one package after another: what one traces, another would see or be slowed down by. All
 # others look at nothing but their own processes, or at nothing: they wait for the kernel and for the compiler beside each other.
 ALONE = bpf bpf/load cmd/ppscript runtime/kernel runtime/perf runtime/probe runtime/relay runtime/session runtime/task \
-	runtime/tracefs tests/bench tests/engines tests/flat tests/oracle tests/soak tests/testkit tests/units tests/vm tests/why
+	runtime/tracefs tests/bench tests/engines tests/flat tests/guide tests/oracle tests/soak tests/testkit tests/units tests/vm tests/why
 
 test: ## run all tests; as root they try the kernel as well
 	@others=$$($(GO) list ./... | grep -vxF "$$(printf 'ppscript/%s\n' $(ALONE))") || exit 1; status=0; \

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"errors"
-	"io"
-
-	"github.com/ulikunitz/xz"
+	"fmt"
 
 	"ppscript/runtime/dso"
 )
@@ -84,16 +82,9 @@ func (b *builder) mini(im *dso.Image) error {
 	if err != nil {
 		return nil // there is none
 	}
-	if !modestXZ(data) {
-		return errors.New("section .gnu_debugdata: wants too large a dictionary")
-	}
-	r, err := xz.NewReader(bytes.NewReader(data))
+	plain, err := unpackXZ(data)
 	if err != nil {
-		return err
-	}
-	plain, err := io.ReadAll(io.LimitReader(r, maxMini))
-	if err != nil {
-		return err
+		return fmt.Errorf("section .gnu_debugdata: %w", err)
 	}
 	inner, err := dso.ReadImage(bytes.NewReader(plain), int64(len(plain)))
 	if err != nil {
@@ -115,26 +106,4 @@ func (b *builder) goTable(im *dso.Image) error {
 		}
 	}
 	return nil
-}
-
-// modestXZ reports whether the first block of an xz stream gets by with a
-// dictionary of 64 MiB: the reader allocates what the header asks for.
-func modestXZ(b []byte) bool {
-	const header = 12 // of the stream
-	if len(b) < header+8 {
-		return false
-	}
-	block := b[header:]
-	at := 2
-	for _, sized := range []byte{0x40, 0x80} { // compressed, uncompressed size
-		if block[1]&sized == 0 {
-			continue
-		}
-		for at < len(block) && block[at]&0x80 != 0 {
-			at++
-		}
-		at++
-	}
-	// One filter, LZMA2 (0x21), with one byte of properties: 28 is 64 MiB.
-	return at+2 < len(block) && block[1]&3 == 0 && block[at] == 0x21 && block[at+1] == 1 && block[at+2] <= 28
 }

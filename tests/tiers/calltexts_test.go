@@ -88,6 +88,9 @@ func TestTextsOfCallsAgree(t *testing.T) {
 			t.Errorf("in the kernel: got %v\n%s", in, out.Stderr)
 		}
 		tables = append(tables, testkit.Tables(t, out.Stdout))
+		for _, table := range tables[len(tables)-1] {
+			delete(table.Loss, "unmatched") // returns from whatever else this process opened meanwhile
+		}
 	}
 	for _, wrong := range compareAll(t, tables[0], tables[1]) {
 		t.Error(wrong)
