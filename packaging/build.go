@@ -15,11 +15,14 @@ import (
 	"time"
 )
 
-// commit asks git which version this is, and of when.
+// commit asks git which version this is, and of when; not where -version and
+// $SOURCE_DATE_EPOCH say so.
 func (d *distribution) commit() error {
-	seconds, err := output("git", "log", "-1", "--format=%ct")
-	if err != nil {
-		return err
+	seconds, err := os.Getenv("SOURCE_DATE_EPOCH"), error(nil)
+	if seconds == "" {
+		if seconds, err = output("git", "log", "-1", "--format=%ct"); err != nil {
+			return err
+		}
 	}
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
