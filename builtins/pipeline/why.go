@@ -23,7 +23,7 @@ var whyParams = []b.Param{
 	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the history to explain by; else all events that tell something, as far as they exist here"},
 	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed that one waits for"},
 	{Name: "before", Type: b.Duration, Default: b.Text("100 ms"), Named: true, Doc: "how much of the history before is looked at, for what threads did at the begin"},
-	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the history; where programs of the kernel keep it, it is shared by the CPUs, or each has what -m says. What was pushed out is told as unknown"},
+	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the history; where programs of the kernel keep it, it is shared by the CPUs, which have 8 MiB each at most, or as -m says. What was pushed out is told as unknown"},
 	{Name: "stacks", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the stacks with which threads left their CPU, and of who woke them"},
 }
 

@@ -59,9 +59,6 @@ type Operator struct {
 	Pairs       *join.Spec
 	Around      bool
 	AroundBytes int
-	// Explained says that these events tell where all of a pair's time went: of a long pair they are
-	// many, so that they get all the memory that they may have.
-	Explained bool
 	// Keeps says that it keeps state which a lost event would spoil: a join, a fold.
 	Keeps bool
 	// Starts and Records say that it may look at all of the record of a pair's
@@ -165,7 +162,7 @@ type Env struct {
 	Weighed bool
 	// KeptBytes and KeptCPUs are the memory of each CPU for events that programs keep
 	// for who shows what happened during a pair, and how many CPUs share what the plan
-	// allows for all, in which who explains pairs has no other bound; 0 if what each has is given.
+	// allows for all; 0 is no bound on that.
 	KeptBytes, KeptCPUs int
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int

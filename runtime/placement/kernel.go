@@ -303,14 +303,11 @@ func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) error {
 		k.around = append(k.around, op)
 	}
 	if k.part.KeptBytes = t.KeptBytes; t.KeptCPUs > 0 {
-		all, explained := 0, false
+		all := 0
 		for _, op := range k.around {
 			all += op.AroundBytes
-			explained = explained || op.Explained
 		}
-		if share := all / t.KeptCPUs; explained || share < t.KeptBytes {
-			k.part.KeptBytes = share
-		}
+		k.part.KeptBytes = min(t.KeptBytes, all/t.KeptCPUs)
 	}
 	e.Keep = &bpf.Record{Stacks: k.p.Stacked != ""}
 	fields := k.p.Streams[e.Stream].Schema.Fields

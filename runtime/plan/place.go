@@ -158,7 +158,6 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 		p.Pairs, p.Keeps = &op.js, true
 		if op.around != nil {
 			p.Around, p.AroundBytes = true, (&join.Timeline{LimitBytes: op.around.LimitBytes}).Limit()
-			p.Explained = len(op.history) > 0
 		}
 	case *foldOp:
 		p.Keeps = true

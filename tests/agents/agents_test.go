@@ -219,6 +219,7 @@ func TestRefused(t *testing.T) {
 	a.refused("run", arguments{"name": "top", "command": []string{"touch", path}}, "--commands")
 	program := `def main(): return tracepoint("sched:sched_switch").by("cpu").count().to_file("` + path + `")`
 	a.refused("run", arguments{"program": program}, "--allow")
+	a.refused("run", arguments{"name": "/etc/passwd"}, "end in .star")
 	a.refused("describe", arguments{"name": "no-such-profiler"}, "no such")
 	a.refused("recording", arguments{"file": "/no/such/file"}, "no such file")
 	a.refused("more", arguments{"handle": "r99"}, "not kept")

@@ -25,7 +25,18 @@ var commands = []string{"check", "completion", "describe", "doc", "doctor", "exp
 	"help", "info",
 	"list", "mcp", "mod", "new", "record", "repl", "sealed", "sign", "test", "usdt", "verify", "version"}
 
-func isScript(name string) bool { return !slices.Contains(commands, name) }
+// named says why a name is not that of a script. Of another file, a message about
+// a mistake in it would show a line.
+func named(name string) error {
+	switch {
+	case slices.Contains(commands, name):
+		return fmt.Errorf("name %s: that is a command of ppscript, not a script", name)
+	case strings.ContainsAny(name, "/.") && !strings.Contains(name, "//") &&
+		!strings.HasSuffix(name, ".star"):
+		return fmt.Errorf("name %s: files of scripts end in .star", name)
+	}
+	return nil
+}
 
 // permitted says which option is refused, if one is.
 func permitted(options []string) error {

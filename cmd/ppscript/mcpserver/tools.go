@@ -159,8 +159,8 @@ func (s *server) onScript(ctx context.Context, command string, in script, bounds
 	case strings.HasPrefix(in.Name, "-"):
 		return answer{}, fmt.Errorf("name %s: want a profiler or a file", in.Name)
 	case in.Name != "":
-		if !isScript(in.Name) {
-			return answer{}, fmt.Errorf("name %s: that is a command of ppscript, not a script", in.Name)
+		if err := named(in.Name); err != nil {
+			return answer{}, err
 		}
 		args = append(args, in.Name)
 	case strings.Contains(in.Program, "def main(") || command == "check":
