@@ -54,9 +54,6 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	}
 }
 
-// texts writes what is done with texts of the stack.
-func (e *eval) texts() textcode.Code { return textcode.Code{Code: e.code, Fail: e.fail} }
-
 // maker evaluates texts that are made of others.
 func (e *eval) maker() *madetext.Maker {
 	return &madetext.Maker{Code: e.code, Num: e.num, Text: e.text, Room: e.env.room, Branch: e.branch,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // commands are the subcommands that have a page of their own.
 var commands = []string{"check", "describe", "doctor", "explain", "export", "fmt", "info", "mcp", "mod",
-	"new", "record", "repl", "sign", "test", "usdt", "verify"}
+	"new", "record", "repl", "sealed", "sign", "test", "usdt", "verify"}
 
 // manuals are the pages of ppscript, of its profilers and of its subcommands.
 func (d *distribution) manuals(program string) ([]file, error) {
@@ -55,9 +54,10 @@ func (d *distribution) manual(name, help string, others []string) string {
 	r.line(`%s \- %s`, quoted(name), quoted(question))
 	parts := sections(rest)
 	// Manual pages begin with how a command is written.
-	slices.SortStableFunc(parts, func(a, b section) int {
-		return cmp.Compare(fromBool(b.heading == "Usage"), fromBool(a.heading == "Usage"))
-	})
+	if i := slices.IndexFunc(parts, func(s section) bool { return s.heading == "Usage" }); i > 0 {
+		usage := parts[i]
+		parts = slices.Insert(slices.Delete(parts, i, i+1), 0, usage)
+	}
 	for _, s := range parts {
 		switch {
 		case len(s.lines) == 0:
@@ -95,13 +95,6 @@ func named(help string) (question, rest string) {
 		below = help
 	}
 	return strings.TrimSuffix(question, "."), below
-}
-
-func fromBool(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // A section is a part of help, with its heading; the first has none.

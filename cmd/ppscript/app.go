@@ -111,7 +111,9 @@ func (a *app) root() *cobra.Command {
 	for _, command := range commands {
 		root.AddCommand(command(a))
 	}
-	root.AddCommand(mcpserver.Command(buildVersion()))
+	root.AddCommand(mcpserver.Command(buildVersion(), func(word string) bool {
+		return isCommand(root, word)
+	}))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return flagError(err, c.Flags(), c.CommandPath())
 	})

@@ -2,16 +2,12 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"ppscript/cmd/ppscript/journal"
 	"ppscript/tests/testkit"
 )
 
@@ -24,12 +20,7 @@ func TestSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	at := &net.UnixAddr{Name: filepath.Join(dir, "socket"), Net: "unixgram"}
-	l, err := net.ListenUnixgram("unixgram", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	next := journalIn(t, dir)
 	script := filepath.Join(dir, "calls.star")
 	text := "def main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").by(\"id\").count()\n"
 	rules := fmt.Sprintf("nobody syscalls --pids=* --duration=..1s exec=/bin/true exec=/usr/bin/true\n"+
@@ -40,22 +31,6 @@ func TestSealed(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-	next := func() (e journal.Entry) {
-		t.Helper()
-		buf := make([]byte, 1<<18)
-		if err := l.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		n, err := l.Read(buf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, line, _ := strings.Cut(string(buf[:n]), "MESSAGE=")
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		return e
 	}
 	const other = `mount -t tmpfs -o mode=755 none /etc && mkdir /etc/ppscript &&
 cp "$0/sealed" /etc/ppscript/sealed && cp "$0/passwd" /etc/passwd && mkdir -p /run/systemd/journal && mount --bind "$0" /run/systemd/journal && exec "$@"`

@@ -11,9 +11,9 @@ import (
 	"ppscript/runtime/diag"
 )
 
-// Command is the subcommand mcp of the program of that version.
-func Command(version string) *cobra.Command {
-	o := Options{Program: "/proc/self/exe", Version: version}
+// Command is the subcommand mcp of the program of that version, whose other subcommands isCommand knows.
+func Command(version string, isCommand func(word string) bool) *cobra.Command {
+	o := Options{Program: "/proc/self/exe", Version: version, IsCommand: isCommand}
 	seconds := 60
 	c := &cobra.Command{
 		Use:   "mcp [--max-seconds N] [--record DIR] [--commands]",

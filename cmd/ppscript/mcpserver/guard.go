@@ -20,16 +20,11 @@ var refused = []string{
 	"tls-key", "tls-ca", "unix", "file", "database", "test",
 }
 
-// commands are words that are no scripts.
-var commands = []string{"check", "completion", "describe", "doc", "doctor", "explain", "export", "fmt",
-	"help", "info",
-	"list", "mcp", "mod", "new", "record", "repl", "sealed", "sign", "test", "usdt", "verify", "version"}
-
 // named says why a name is not that of a script. Of another file, a message about
 // a mistake in it would show a line.
-func named(name string) error {
+func (s *server) named(name string) error {
 	switch {
-	case slices.Contains(commands, name):
+	case s.IsCommand(name):
 		return fmt.Errorf("name %s: that is a command of ppscript, not a script", name)
 	case strings.ContainsAny(name, "/.") && !strings.Contains(name, "//") &&
 		!strings.HasSuffix(name, ".star"):

@@ -16,11 +16,12 @@ import (
 
 // Options are what the one who starts the server permits.
 type Options struct {
-	Program    string        // ppscript itself
-	Version    string        // of it
-	MaxTime    time.Duration // of one run
-	RecordInto string        // the folder for recordings; "" permits none
-	Commands   bool          // runs may start commands
+	Program    string                 // ppscript itself
+	Version    string                 // of it
+	IsCommand  func(word string) bool // of the program, and no script
+	MaxTime    time.Duration          // of one run
+	RecordInto string                 // the folder for recordings; "" permits none
+	Commands   bool                   // runs may start commands
 }
 
 // instructions are what a client is told first.

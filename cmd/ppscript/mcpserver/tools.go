@@ -159,7 +159,7 @@ func (s *server) onScript(ctx context.Context, command string, in script, bounds
 	case strings.HasPrefix(in.Name, "-"):
 		return answer{}, fmt.Errorf("name %s: want a profiler or a file", in.Name)
 	case in.Name != "":
-		if err := named(in.Name); err != nil {
+		if err := s.named(in.Name); err != nil {
 			return answer{}, err
 		}
 		args = append(args, in.Name)

@@ -42,11 +42,8 @@ func OptionsIn(args []string) (o Options) {
 // SignersFile. A machine's file counts only if nobody but root can change it, and when it has only
 // signed scripts run, then by its own keys.
 func Policy(o Options, machine string) (*Signers, error) {
-	s, err := ReadSigners(machine)
+	s, err := MachineSigners(machine)
 	none := errors.Is(err, fs.ErrNotExist)
-	if err == nil {
-		err = RootsOwn(machine)
-	}
 	switch {
 	case err != nil && !none:
 		return nil, err
@@ -66,6 +63,15 @@ func Policy(o Options, machine string) (*Signers, error) {
 	}
 	s.Required = true
 	return &s, nil
+}
+
+// MachineSigners reads a file of signers that only root can change.
+func MachineSigners(path string) (Signers, error) {
+	s, err := ReadSigners(path)
+	if err == nil {
+		err = RootsOwn(path)
+	}
+	return s, err
 }
 
 // RootsOwn is an error unless only root can change a file: it is root's, nobody else may write to it,
