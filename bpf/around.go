@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -22,9 +23,9 @@ import (
 // An around is where the state of a fold keeps the event with which it began. In a record
 // the two events have the same form: two heads, then the fields of both.
 type around struct {
-	at     int                  // in the state: the head, and then the fields
-	fields map[int][]savedField // by source; off is behind the head
-	size   int                  // of the fields of any source
+	at     int                     // in the state: the head, and then the fields
+	fields map[int][]waiting.Field // by source; off is behind the head
+	size   int                     // of the fields of any source
 }
 
 // prepareAround settles what a fold keeps, if somebody is sent it.
@@ -32,7 +33,7 @@ func (s *graph) prepareAround(f *foldOp) {
 	if !f.keepsEvents() {
 		return
 	}
-	f.around = &around{at: f.size, fields: map[int][]savedField{}}
+	f.around = &around{at: f.size, fields: map[int][]waiting.Field{}}
 	for i, e := range s.sources {
 		s.stepsOf(f, func(of *source, in env, _ *feed) {
 			if of != e {
@@ -57,7 +58,7 @@ func (f *foldOp) keepsEvents() bool {
 // save settles what is kept of the events of a source: all that their records have.
 func (a *around) save(i int, e *source) {
 	off := 0
-	fields := []savedField{}
+	fields := []waiting.Field{}
 	for k := range e.Schema.Fields {
 		f := &e.Schema.Fields[k]
 		if f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_") {
@@ -75,8 +76,8 @@ func (a *around) save(i int, e *source) {
 			refuse("field %s is not at a fixed place of its record", f.Name)
 		}
 		sf := savedOf(&expr.Field{F: f}, i, 0)
-		sf.off = off
-		off += sf.size
+		sf.Off = off
+		off += sf.Size
 		fields = append(fields, sf)
 	}
 	a.fields[i] = fields
@@ -87,7 +88,7 @@ func (a *around) save(i int, e *source) {
 func (a *around) nodes(i int) []expr.Node {
 	list := []expr.Node{tidNode, cpuNode, timeNode}
 	for _, sf := range a.fields[i] {
-		list = append(list, sf.field)
+		list = append(list, sf.Of)
 	}
 	return list
 }
@@ -116,21 +117,21 @@ func (a *around) note(e *eval, memory func(), head, fields int, stack int16) {
 	}
 	store(head + sent.AroundStack)
 	for _, sf := range a.fields[e.hook.Index] {
-		if !sf.text && !sf.array {
-			e.field(asm.R0, sf.field)
-			store(fields + sf.off)
+		if !sf.Text && !sf.Array {
+			e.field(asm.R0, sf.Of)
+			store(fields + sf.Off)
 			continue
 		}
 		mark := c.Stack
-		at := c.Alloc(sf.size)
-		if sf.text {
-			e.text(at, sf.size, sf.field)
+		at := c.Alloc(sf.Size)
+		if sf.Text {
+			e.text(at, sf.Size, sf.Of)
 		} else {
-			e.hook.Array(at, sf.field.F)
+			e.hook.Array(at, sf.Of.F)
 		}
-		for o := 0; o < sf.size; o += 8 {
+		for o := 0; o < sf.Size; o += 8 {
 			c.Load(asm.R0, at+int16(o))
-			store(fields + sf.off + o)
+			store(fields + sf.Off + o)
 		}
 		c.Stack = mark
 	}
@@ -231,8 +232,8 @@ func (im *Image) aroundOf(f *foldOp, r *record) *sent.Around {
 		schema := im.graph.sources[i].Schema
 		p := &sent.Projection{Size: max(schema.Size, 8)}
 		for _, sf := range fields {
-			p.Copies = append(p.Copies, sent.Copy{From: sf.off, To: sf.field.F.Offset, Size: sf.field.F.Size})
-			p.Size = max(p.Size, sf.field.F.Offset+sf.field.F.Size)
+			p.Copies = append(p.Copies, sent.Copy{From: sf.Off, To: sf.Of.F.Offset, Size: sf.Of.F.Size})
+			p.Size = max(p.Size, sf.Of.F.Offset+sf.Of.F.Size)
 		}
 		out.Events[i] = p
 	}

@@ -289,7 +289,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	t.Logf("%d programs compared, %d with folds, %d rows, %d failed evaluations; refused: %v", compared,
 		folds, rows, failed, refused)
-	if compared < tried*3/4 || compared < 20 || r.folds && folds < compared/6 {
+	if compared < tried*3/4 || compared < 12 || r.folds && folds < compared/6 {
 		t.Errorf("got %d programs of %d compared, want most", compared, tried)
 	}
 }

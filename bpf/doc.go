@@ -15,7 +15,7 @@
 //	arith    numbers in registers that fail where they do not fit, of which compute has the operators
 //	textcode texts on the stack, of which madetext makes others and which comparetext compares; chain has call
 //	         stacks, outbox sends records, tracker keeps the target's processes,
-//	         calltext texts of a call from its begin to its end
+//	         calltext texts of a call from its begin to its end, waiting what waits for a partner
 //	hook     the event that calls the program, its context, and the sample
 //	         members, fetched once, with the checks of the target
 //	env      which fields lie on the stack, and the room that texts need

@@ -10,7 +10,7 @@ import (
 // This file finds predicates that are cheaper than the check of the event's
 // task: those on numbers of the event itself come first, so that rejected events
 // cost next to nothing. They cannot fail, so the order makes no difference to
-// results.
+// results; but where one of so many events is taken, others than the filter are about that.
 
 // early takes the predicates with which e begins, and returns the event without
 // them.
@@ -23,7 +23,7 @@ func early(e *source) (preds []expr.Node, rest *source) {
 		}
 		preds, c.Filter = append(preds, c.Filter), nil
 	}
-	if len(c.feeds) == 1 {
+	if len(c.feeds) == 1 && c.Period < 2 {
 		c.feeds = slices.Clone(c.feeds)
 		f := &c.feeds[0]
 		for len(f.preds) > 0 && hook.Plain(f.preds[0]) {

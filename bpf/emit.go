@@ -7,11 +7,13 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/alike"
 	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/textcode"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -27,11 +29,10 @@ type record struct {
 	slots []slot
 	texts int // where it says where the texts are
 	size  int // bytes
-	// pair says that it is a pair's, emitted that it is what a fold emits, stream by
-	// which number it is sent.
+	// pair says that it is a pair's, emitted that it is what a fold emits.
 	pair    bool
 	emitted bool
-	stream  int
+	numbered
 	values  []sent.Value // of an emitted event
 	context int          // where its context stands
 	key     int          // where its key stands
@@ -44,6 +45,13 @@ type record struct {
 	made []slot // of a pair whose start, or end, operators make
 	// together says that both events of a pair have one preemption count.
 	together bool
+}
+
+// numbered says by which number a record is sent: stream, or, of pairs of many functions, one
+// of numbers, which are nil of others.
+type numbered struct {
+	stream  int
+	numbers *alike.Numbers
 }
 
 // A slot is a field's place in the sent record.
@@ -93,12 +101,12 @@ func (r *record) lay() {
 		r.slots[i].off = r.size
 		r.size += r.slots[i].size
 	}
-	if r.Context {
+	if r.Context && !r.Whole {
 		r.context = textcode.Pad(r.size)
 		r.size = r.context + 8
 	}
 	r.layTexts()
-	if r.size > 3*savedLimit/2 {
+	if r.size > 3*waiting.Limit/2 {
 		refuse("%d bytes of each event", r.size)
 	}
 }
@@ -126,7 +134,7 @@ func (im *Image) Projection(e int) *sent.Projection {
 		}
 		c := &sent.Projection{SampleMembers: map[event.Member]int{}, Read: map[event.Member]int{},
 			Addresses: map[event.Member]bool{}}
-		if r.Context {
+		if r.Context && !r.Whole {
 			c.Copies = []sent.Copy{
 				{From: r.context + sent.ContextFlags/8, To: 2, Size: 1},
 				{From: r.context + sent.ContextPreempt/8, To: 3, Size: 1},
@@ -188,6 +196,9 @@ func (s *sender) feed(f *feed) {
 	s.eval.fail = failed
 	s.takes(f, end)
 	data := outbox.Record{Size: sent.HeadSize, Stream: s.eval.hook.Index}
+	if len(s.source.serves) > 1 {
+		data.Number = alike.Event(c)
+	}
 	switch {
 	case r.Whole:
 		s.whole()
@@ -213,8 +224,10 @@ func (s *sender) feed(f *feed) {
 }
 
 // send completes a record and sends it. R7 to R9 are lost.
-func (g *gate) send(r *outbox.Record) {
-	(&outbox.Outbox{Code: g.code, Hook: g.eval.hook, Members: g.eval.members}).Send(r)
+func (g *gate) send(r *outbox.Record) { g.outbox().Send(r) }
+
+func (g *gate) outbox() *outbox.Outbox {
+	return &outbox.Outbox{Code: g.code, Hook: g.eval.hook, Members: g.eval.members}
 }
 
 // fill puts the fields to a place of the stack.
@@ -239,53 +252,24 @@ func (s *sender) fill(at int16) {
 	}
 }
 
-// whole copies the record behind the sample members, into memory of the CPU: it is
-// larger than the stack. R7 is its address, R5 its length. The common fields
-// are not there yet when programs run: the known ones are computed.
+// whole copies the record behind the sample members. R7 is its address, R5 its length.
 func (s *sender) whole() {
-	c, r, h := s.code, s.record, s.eval.hook
-	schema := h.Event.Schema
-	if h.Kind != ebpf.TracePoint {
-		panic("BUG: a whole record of a raw tracepoint")
+	var moment int16
+	if s.record.Context {
+		moment = s.code.Alloc(8)
+		s.eval.members.Moment(moment, true, true)
 	}
-	// Where the record ends: behind its last dynamic part.
-	length := c.Alloc(8)
-	c.Emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
-	for i := range schema.Fields {
-		f := &schema.Fields[i]
-		if f.Place != event.DataLoc && f.Place != event.RelLoc {
-			continue
+	s.outbox().Whole(s.record.size, wholeMost, moment, s.eval.fail, func() {
+		s.scratch()
+		for _, slot := range s.record.slots {
+			if slot.text {
+				s.wholeText(slot)
+				continue
+			}
+			s.eval.field(asm.R0, slot.field)
+			s.code.Emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
 		}
-		h.Record(asm.R0, f.Offset, 4, false)
-		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
-			asm.Add.Reg(asm.R0, asm.R1))
-		if f.Place == event.RelLoc {
-			c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
-		}
-		shorter := c.Label()
-		c.IfReg(asm.JLE, asm.R0, asm.R7, shorter)
-		c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
-		c.Place(shorter)
-	}
-	c.Store(length, asm.R7)
-	s.scratch()
-	for _, slot := range r.slots {
-		if slot.text {
-			s.wholeText(slot)
-			continue
-		}
-		s.eval.field(asm.R0, slot.field)
-		c.Emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
-	}
-	c.Load(asm.R2, length)
-	c.IfImm(asm.JGT, asm.R2, wholeMost, s.eval.fail)
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(r.size)), asm.Mov.Reg(asm.R3, asm.R6))
-	c.Call(asm.FnProbeReadKernel)
-	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.eval.members.PidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
-		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)), asm.StoreMem(asm.R7, int16(r.size), asm.R0, asm.DWord))
-	c.Load(asm.R5, length)
-	c.IfImm(asm.JGT, asm.R5, wholeMost, s.eval.fail)
-	c.Emit(asm.Add.Imm(asm.R5, int32(r.size)))
+	})
 }
 
 // wholeText puts a text in front of a whole record.
@@ -323,7 +307,7 @@ func (im *Image) outputs() {
 	for n, e := range im.graph.sources {
 		for k := range e.feeds {
 			r := e.feeds[k].emit
-			if r == nil {
+			if r == nil || e.served {
 				continue
 			}
 			sends = true

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/sent"
 )
@@ -29,7 +30,7 @@ func (r *record) layEmitted(f *foldOp) {
 		r.key = r.size
 		r.size += 8
 	}
-	if r.size > 3*savedLimit/2 {
+	if r.size > 3*waiting.Limit/2 {
 		refuse("%d bytes of each emitted event", r.size)
 	}
 	if r.Around {

@@ -5,8 +5,10 @@ import (
 
 	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -23,7 +25,7 @@ import (
 
 // A left is what is sent of an event that stays without a partner.
 type left struct {
-	source int // whose event it is
+	source int // the input whose event it is
 	feeds  []feed
 }
 
@@ -58,9 +60,6 @@ func (l *left) record() *record { return l.feeds[0].emit }
 
 // prepareLeft settles what waits of events that may stay without a partner.
 func (s *graph) prepareLeft(j *joinOp, l *left) {
-	if s.sourceOf(l.source) == nil {
-		refuse("pairs, or what folds emit, are wanted that have no partner")
-	}
 	r := l.record()
 	if r.Whole || len(r.Texts) > 0 {
 		refuse("whole records of events without a partner")
@@ -69,18 +68,21 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 		j.late = map[int]bool{}
 	}
 	j.late[l.source], j.flags = false, j.flags || r.Context
-	j.save(savedField{name: savedTask, field: tidNode, event: l.source, size: 8})
-	j.save(savedField{name: savedContext, field: cpuNode, event: l.source, size: 8})
-	if e := s.sources[l.source]; r.Stacks && e.Stack != nil {
+	j.waits.Save(waiting.Field{Name: waiting.Task, Of: tidNode, Event: l.source, Size: 8})
+	j.waits.Save(waiting.Field{Name: waiting.Context, Of: cpuNode, Event: l.source, Size: 8})
+	r.made = nil
+	s.sendsMade(j, r, l.source, expr.Start)
+	r.slots = r.made // where they wait
+	if e := s.sourceOf(l.source); e != nil && r.Stacks && e.Stack != nil {
 		s.sendsStack(e, r, 0)
-		j.save(savedField{name: savedStack, field: tidNode, event: l.source, size: load.StackKey})
+		j.waits.Save(waiting.Field{Name: waiting.Stack, Of: tidNode, Event: l.source, Size: load.StackKey})
 	}
 	for _, f := range r.Fields {
 		register := f.F.Place == event.InMember && f.F.Member.OfRegister()
-		if !located(f) && !register && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
+		if !hook.IsLocated(f) && !register && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		}
-		j.save(savedOf(f, l.source, s.textRoom))
+		j.waits.Save(savedOf(f, l.source, s.textRoom))
 	}
 }
 
@@ -89,31 +91,32 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 	for _, j := range im.graph.joins {
 		for i := range j.lefts {
 			l := &j.lefts[i]
-			e := im.graph.sources[l.source]
-			st := j.spec.Left[e.Stream]
+			schema := im.graph.schemaOf(l.source)
+			st := j.spec.Left[im.graph.streamOf(l.source)]
 			s := sent.Left{
 				Schema: st.Schema, Label: st.Label, Event: l.source, Join: j.spec, Index: j.index,
-				Size: j.size, Record: sent.Projection{Size: max(e.Schema.Size, 8)},
+				Size: j.waits.Size(), Record: sent.Projection{Size: max(schema.Size, 8)},
+				Made: im.graph.sentPart(l.record(), l.source, expr.Start),
 			}
-			words := sent.WordsOf(e.Schema)
-			for k := range j.saved {
-				sf := &j.saved[k]
-				m := sf.field.F.Member
+			words := sent.WordsOf(schema)
+			for k := range j.waits.Fields {
+				sf := &j.waits.Fields[k]
+				m := sf.Of.F.Member
 				switch {
-				case sf.event != l.source:
-				case sf.name == savedTask:
-					s.Task = sf.off
-				case sf.name == savedContext:
-					s.Context = sf.off
-				case sf.name == savedStack:
-					s.Stack = sf.off
-				case sf.located:
-					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.field.F, sf.off, sf.size))
-				case sf.field.F.Place == event.InMember && m.OfRegister() && !sf.text:
-					s.Record.AddWord(words, m, argument.Word(sf.off, sf.size, sf.read, sf.user))
-				case sf.field.F.Place == event.InRaw && sf.field.View == expr.ViewValue:
-					f := sf.field.F
-					field := sent.Copy{From: sf.off, To: f.Offset, Size: f.Size}
+				case sf.Event != l.source, s.Made != nil && sf.Of.F.Place != event.InMember:
+				case sf.Name == waiting.Task:
+					s.Task = sf.Off
+				case sf.Name == waiting.Context:
+					s.Context = sf.Off
+				case sf.Name == waiting.Stack:
+					s.Stack = sf.Off
+				case sf.Located:
+					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.Of.F, sf.Off, sf.Size))
+				case sf.Of.F.Place == event.InMember && m.OfRegister() && !sf.Text:
+					s.Record.AddWord(words, m, argument.Word(sf.Off, sf.Size, sf.Read, sf.User))
+				case sf.Of.F.Place == event.InRaw && sf.Of.View == expr.ViewValue:
+					f := sf.Of.F
+					field := sent.Copy{From: sf.Off, To: f.Offset, Size: f.Size}
 					s.Record.Copies = append(s.Record.Copies, field)
 					s.Record.Size = max(s.Record.Size, f.Offset+f.Size)
 				}
@@ -128,18 +131,18 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 // outgoing is room on the stack for what waits, behind all that goes in front of it when
 // it is sent.
 func (o *joiner) outgoing() *outbox.Record {
-	c, size := o.code, sent.HeadSize+sent.LeftHead+o.join.size
+	c, size := o.code, sent.HeadSize+sent.LeftHead+o.join.waits.Size()
 	return &outbox.Record{At: c.Alloc(size), Size: size, Number: c.Alloc(8)}
 }
 
-// waiting is where what waits stands in it.
-func waiting(r *outbox.Record) int16 { return r.At + sent.HeadSize + sent.LeftHead }
+// waitsIn is where what waits stands in it.
+func waitsIn(r *outbox.Record) int16 { return r.At + sent.HeadSize + sent.LeftHead }
 
 // taken copies what waits at R7.
 func (o *joiner) taken(r *outbox.Record) {
-	for at := 0; at < o.join.size; at += 8 {
+	for at := 0; at < o.join.waits.Size(); at += 8 {
 		o.code.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at), asm.DWord))
-		o.code.Store(waiting(r)+int16(at), asm.R1)
+		o.code.Store(waitsIn(r)+int16(at), asm.R1)
 	}
 }
 
@@ -152,7 +155,7 @@ func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	for i := range o.join.lefts {
 		l := &o.join.lefts[i]
 		other := c.Label()
-		c.Load(asm.R1, waiting(r)+waitEvent)
+		c.Load(asm.R1, waitsIn(r)+waiting.Event)
 		c.IfImm(asm.JNE, asm.R1, int32(l.source+1), other)
 		c.Emit(assembler.StoreImm(asm.R10, r.Number, int32(l.record().stream)))
 		c.GoTo(ready)
@@ -165,7 +168,7 @@ func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	c.Emit(asm.Mov.Imm(asm.R0, 0))
 	if now != 0 {
 		c.Load(asm.R0, now)
-		c.Load(asm.R1, waiting(r)+waitTime)
+		c.Load(asm.R1, waitsIn(r)+waiting.Time)
 		c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
 	}
 	c.Store(head+sent.LeftAge, asm.R0)
@@ -179,7 +182,7 @@ func (o *joiner) sendNow(why join.Reason, now int16) {
 	c := o.code
 	mark := c.Stack
 	r := o.outgoing()
-	o.fill(waiting(r), now)
+	o.fill(waitsIn(r), now)
 	o.leaves(r, why, 0)
 	c.Stack = mark
 }
@@ -200,8 +203,8 @@ func (o *joiner) waitSent(key, now int16, done label) {
 	o.count(load.StatUnmatched)
 	o.leaves(r, join.Replaced, now)
 	c.Place(free)
-	o.fill(waiting(r), now)
-	c.Put(load.WaitMap.Of(j.index), key, waiting(r), 1) // BPF_NOEXIST
+	o.fill(waitsIn(r), now)
+	c.Put(load.WaitMap.Of(j.index), key, waitsIn(r), 1) // BPF_NOEXIST
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	c.Widen()
 	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST: of another CPU, at the same time

@@ -3,6 +3,7 @@ package bpf
 import (
 	"slices"
 
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -41,9 +42,12 @@ func (s *graph) sendsMade(j *joinOp, r *record, input int, part expr.Part) {
 		if to.text {
 			s.origins(input, func(_ *source, in env) { to.size = max(to.size, in.fieldRoom(own)) })
 		}
-		if r.made = append(r.made, to); part == expr.Start {
-			j.save(savedField{name: savedName(own), field: own, event: input, size: to.size, text: to.text})
+		if part == expr.Start {
+			j.waits.Save(waiting.Field{Name: waiting.Name(own), Of: own, Event: input, Size: to.size,
+				Text: to.text})
+			to.off = j.waits.Fields[j.savedAt(input, waiting.Name(own))].Off
 		}
+		r.made = append(r.made, to)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
@@ -19,21 +20,17 @@ import (
 // pairs leave for which its predicates hold. A record has the fields of both events
 // that somebody reads (runtime/perf/pair.go). Those of the start wait with it.
 
-// What waits of a start for who sends its pairs, beside fields.
-const (
-	savedTask    = "task"
-	savedContext = "context"
-	savedStack   = "call stack"
-)
-
 // sends notes what waits of the starts of pairs that are sent.
 func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	r.made = nil
 	s.sendsMade(j, r, p.start, expr.Start)
 	s.sendsMade(j, r, p.end, expr.End)
 	start, end := s.sourceOf(p.start), s.sourceOf(p.end)
-	j.save(savedField{name: savedTask, field: tidNode, event: p.start, size: 8})
-	j.save(savedField{name: savedContext, field: cpuNode, event: p.start, size: 8})
+	if r.numbers != nil && len(start.serves) > 1 {
+		j.waits.Save(waiting.Field{Name: waiting.Place, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+	}
+	j.waits.Save(waiting.Field{Name: waiting.Task, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+	j.waits.Save(waiting.Field{Name: waiting.Context, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
 	j.flags = j.flags || r.Context
 	r.together = start != nil && end != nil && hook.TaskContext(start.Schema) && hook.TaskContext(end.Schema)
 	if j.late == nil {
@@ -46,47 +43,16 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	}
 	for _, f := range r.Fields {
 		if f.Part == expr.Start {
-			j.save(savedOf(f, p.start, s.textRoom))
+			sf := savedOf(f, p.start, s.textRoom)
+			sf.Sent = true
+			j.waits.Save(sf)
 		}
 	}
 }
 
 // savedOf is a field that waits with an event.
-func savedOf(f *expr.Field, source, textRoom int) savedField {
-	own := &expr.Field{F: f.F, View: f.View}
-	sf := savedField{
-		name:  savedName(own),
-		field: own,
-		event: source,
-		size:  8,
-	}
-	switch {
-	case located(f):
-		sf.located, sf.size = true, locatedSize(textRoom)
-		sf.name += savedLocated
-	case argument.IsText(f.F):
-		sf.user, sf.size = true, locatedSize(textRoom)
-		sf.name += savedLocated
-	case argument.InMemory(f.F):
-		sf.read, sf.size = true, 16
-		sf.name += savedRead
-	case f.F.Kind == event.Str:
-		sf.text, sf.size = true, env{}.fieldRoom(sf.field)
-	case f.F.Kind == event.Array:
-		sf.array, sf.size = true, arraySize(f.F)
-	}
-	return sf
-}
-
-// savedRead is added to the name of a saved argument that may not have been read.
-const savedRead = "?"
-
-// arraySize is the size of an array that programs copy by words.
-func arraySize(f *event.Field) int {
-	if f.Place != event.InRaw || f.Offset%8 != 0 || f.Size%8 != 0 || f.Size > savedLimit {
-		refuse("field %s is an array of another form", f.Name)
-	}
-	return f.Size
+func savedOf(f *expr.Field, source, textRoom int) waiting.Field {
+	return waiting.FieldOf(f, source, locatedSize(textRoom), env{}.fieldRoom)
 }
 
 // layPair settles the places in the record of a pair.
@@ -101,7 +67,7 @@ func (r *record) layPair(nested bool, textRoom int) {
 			size += load.StackKey
 		}
 	}
-	r.layFixed(size, textRoom, 3*savedLimit/2)
+	r.layFixed(size, textRoom, 3*waiting.Limit/2)
 }
 
 // layFixed settles the places of fields that have one in the event's own record, behind
@@ -115,7 +81,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		s := slot{field: f, size: f.F.Size}
 		_, known := hook.Sizes[s.size]
 		switch {
-		case located(f):
+		case hook.IsLocated(f):
 			s.located, s.size = true, locatedSize(textRoom)
 		case argument.IsText(f.F):
 			s.user, s.size = true, locatedSize(textRoom)
@@ -126,7 +92,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		case f.F.Kind == event.Str:
 			s.text, s.size = true, env{}.fieldRoom(f)
 		case f.F.Kind == event.Array:
-			s.array, s.size = true, arraySize(f.F)
+			s.array, s.size = true, hook.ArraySize(f.F, waiting.Limit)
 		case f.F.Kind != event.Int || !known:
 			refuse("field %s is neither a number nor a text", f.F.Name)
 		}
@@ -146,14 +112,16 @@ func (r *record) layFixed(size, textRoom, most int) {
 // Pairs are the streams of pairs that the programs send. Start and End are indices
 // in Part.Events; who reads them knows the schema of each by its stream.
 func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
-	for _, j := range im.graph.joins {
-		for k := range j.pairs {
-			p := &j.pairs[k]
-			for _, f := range p.feeds {
+	s := im.graph
+	for _, j := range s.joins {
+		every, lead := j.all(s)
+		for k := range every {
+			p := &every[k]
+			for i := range p.feeds {
+				f := &lead(p).feeds[i]
 				if f.emit == nil {
 					continue
 				}
-				s := im.graph
 				st := pairsOf(j.spec, s.streamOf(p.start), s.streamOf(p.end))
 				pairs = append(pairs, sent.Pair{
 					Schema: st.Schema,
@@ -199,6 +167,16 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 func (s *sender) pair(f *feed) {
 	data := outbox.Record{Size: sent.HeadSize + s.record.size, Stream: s.record.stream}
 	s.fixed(f, &data, func() {
+		if later := s.eval.env.pair.later; later != nil {
+			later()
+		}
+		if n := s.record.numbers; n != nil {
+			start := int16(0)
+			if p := s.eval.env.pair; p.join.savesPlace(p.start) {
+				start = p.waited(waiting.Place)
+			}
+			data.Number = n.Find(s.code, start, s.eval.hook.Index, s.eval.fail)
+		}
 		data.At = s.code.Alloc(data.Size)
 		s.pairRecord(data.At + sent.HeadSize)
 	})
@@ -213,8 +191,8 @@ func (s *sender) pairRecord(at int16) {
 	}
 	copyWord(sent.PairDelay, p.delay)
 	copyWord(sent.PairEnd, p.now)
-	copyWord(sent.PairTask, p.waited(savedTask))
-	copyWord(sent.PairStartContext, p.waited(savedContext))
+	copyWord(sent.PairTask, p.waited(waiting.Task))
+	copyWord(sent.PairStartContext, p.waited(waiting.Context))
 	for i := 0; i < len(p.call)-1; i++ {
 		copyWord(sent.PairSize+8*i, p.call[1+i])
 	}
@@ -225,7 +203,7 @@ func (s *sender) pairRecord(at int16) {
 	}
 
 	if to := r.stacks[0].at; to > 0 {
-		from := p.waited(savedStack)
+		from := p.waited(waiting.Stack)
 		copyWord(to, from)
 		copyWord(to+8, from+8)
 	}
@@ -236,12 +214,12 @@ func (s *sender) pairRecord(at int16) {
 		to := at + int16(slot.off)
 		switch {
 		case (slot.array || slot.located || slot.read || slot.user) && slot.field.Part == expr.Start:
-			name := savedName(&expr.Field{F: slot.field.F, View: slot.field.View})
+			name := waiting.Name(&expr.Field{F: slot.field.F, View: slot.field.View})
 			switch {
 			case slot.located, slot.user:
-				name += savedLocated
+				name += waiting.Cut
 			case slot.read:
-				name += savedRead
+				name += waiting.Read
 			}
 			from := p.waited(name)
 			for o := 0; o < slot.size; o += 8 {
@@ -282,10 +260,13 @@ func (s *sender) fixed(f *feed, data *outbox.Record, fill func()) {
 
 // waited is the place of what waited with the start under a name.
 func (p *pairEnv) waited(name string) int16 {
-	for i := range p.join.saved {
-		if s := &p.join.saved[i]; s.event == p.start && s.name == name {
-			return p.fields[i]
-		}
+	if i := p.join.waits.At(p.start, name); i >= 0 {
+		return p.fields[i]
 	}
 	panic("BUG: " + name + " of the start was not foreseen")
+}
+
+// savesPlace reports that the place of a start waits with it.
+func (j *joinOp) savesPlace(start int) bool {
+	return j.waits.At(start, waiting.Place) >= 0
 }

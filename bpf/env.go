@@ -5,6 +5,7 @@ import (
 	"ppscript/bpf/lookup"
 	"ppscript/bpf/madetext"
 	"ppscript/bpf/textcode"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -127,13 +128,13 @@ func (v env) called(n *expr.Field) int16 {
 // it is not one of those.
 func (v env) saved(n *expr.Field) (at int16, size int) {
 	if f, i := v.waits(n); f != nil {
-		return v.pair.fields[i], f.size
+		return v.pair.fields[i], f.Size
 	}
 	return 0, 0
 }
 
 // waits finds what waits with the start as a field of it; nil if it is not one of those.
-func (v env) waits(n *expr.Field) (f *savedField, index int) {
+func (v env) waits(n *expr.Field) (f *waiting.Field, index int) {
 	if v.pair == nil {
 		return nil, 0
 	}
@@ -141,11 +142,9 @@ func (v env) waits(n *expr.Field) (f *savedField, index int) {
 	if !start {
 		return nil, 0
 	}
-	name := savedName(&expr.Field{F: n.F, Part: rest, View: n.View})
-	for i := range v.pair.join.saved {
-		if s := &v.pair.join.saved[i]; s.event == v.pair.start && s.name == name {
-			return s, i
-		}
+	name := waiting.Name(&expr.Field{F: n.F, Part: rest, View: n.View})
+	if i := v.pair.join.waits.At(v.pair.start, name); i >= 0 {
+		return &v.pair.join.waits.Fields[i], i
 	}
 	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
 }

@@ -86,16 +86,6 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 	e.hook.Record(dst, f.Offset, f.Size, f.Signed)
 }
 
-// savedName tells the fields of one event apart: an own field may hide a sample member
-// of its name.
-func savedName(n *expr.Field) string {
-	s := string([]rune{'0' + rune(n.Part), '0' + rune(n.F.Place)})
-	if n.F.Place == event.InMember {
-		return s + string(rune('a'+n.F.Member))
-	}
-	return s + n.F.Name
-}
-
 // member reads a sample member: of the pair, or as the program fetched it.
 func (e *eval) member(dst asm.Register, n *expr.Field) {
 	switch n.F.Member {
@@ -140,4 +130,15 @@ func (e *eval) arguments() argument.Reader {
 // reader reads the kernel's memory.
 func (e *eval) reader() kernelread.Reader {
 	return kernelread.Reader{Code: e.code, Hook: e.hook, Num: e.num, Fail: e.fail}
+}
+
+// tidNode and cpuNode are the running task and CPU.
+var (
+	tidNode  = memberNode("_tid", event.MemberTID)
+	cpuNode  = memberNode("_cpu", event.MemberCPU)
+	timeNode = memberNode("_time", event.MemberTime)
+)
+
+func memberNode(name string, f event.Member) *expr.Field {
+	return &expr.Field{F: &event.Field{Name: name, Place: event.InMember, Member: f, Size: 4, Signed: true}}
 }

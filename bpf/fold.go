@@ -11,7 +11,6 @@ import (
 	"ppscript/bpf/owner"
 	"ppscript/bpf/room"
 	"ppscript/bpf/textcode"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
 )
@@ -114,7 +113,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	s.stepsOf(f, func(e *source, in env, feed *feed) {
 		k := keyed{e, in, keysOf(feed.key), nil}
 		keys = append(keys, k)
-		cpus = cpus && len(k.keys) == 1 && isCPU(k.keys[0])
+		cpus = cpus && len(k.keys) == 1 && owner.CPU(k.keys[0])
 		feed.holds = s.holds(f, e, in, feed.step)
 		f.holds = f.holds || feed.holds
 		own = own && in.pair == nil && len(k.keys) == 1 && owner.Thread(k.keys[0]) &&
@@ -154,11 +153,6 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	if f.size > foldLimit {
 		refuse("a state of %d bytes", f.size)
 	}
-}
-
-func isCPU(n expr.Node) bool {
-	f, ok := n.(*expr.Field)
-	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCPU
 }
 
 // keysOf is the columns of a fold's key.
@@ -215,6 +209,8 @@ func (o *folder) feed(feed *feed) {
 	key := c.Alloc(f.keyLen)
 	o.key = key
 	o.eval.keys(key, f.cols, keysOf(feed.key))
+	o.share.Test(key, f.keyLen, end)
+	defer func() { o.share.Hash = 0 }()
 	state := c.Alloc(8)
 	o.findState(key, state, full)
 	broken := failed
@@ -224,6 +220,7 @@ func (o *folder) feed(feed *feed) {
 	if f.locked || f.around != nil {
 		broken = c.Label()
 	}
+	o.share.Renew(state, foldBorn, foldSlots, f.initial())
 	before := o.since(state)
 	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, stack, o.emitted}, broken
 	leave := o.eval.enter(feed.step)

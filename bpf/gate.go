@@ -1,8 +1,8 @@
 package bpf
 
 import (
-	"ppscript/bpf/assembler"
 	"ppscript/bpf/chain"
+	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
 )
 
@@ -26,9 +26,13 @@ type gate struct {
 	// all.
 	counted *feed
 	// walk finds stacks.
-	walk   *chain.Walker
-	weight assembler.Weight // of the event
+	walk *chain.Walker
+	// share is of the event, or of the key of what relates it: what counts, and its weight.
+	share keyshare.Share
 }
+
+// byKey reports that a budget leaves out keys, not events: what relates events gets all of a key.
+func byKey(s *graph) bool { return s.weighed && len(s.joins)+len(s.folds) > 0 }
 
 // takes goes on with events that f's predicates let through. If one
 // cannot be evaluated, it jumps to the failure label.

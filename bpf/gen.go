@@ -5,10 +5,13 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/alike"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/chain"
 	"ppscript/bpf/hook"
+	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
+	"ppscript/bpf/longtext"
 	"ppscript/runtime/event"
 )
 
@@ -18,6 +21,7 @@ type Image struct {
 	Part  *Part
 	graph *graph
 	host  *Host
+	long  []*longtext.Keeper // by program
 
 	// Times says that programs read the time, which is CLOCK_MONOTONIC's.
 	Times bool
@@ -47,7 +51,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}
-		if e.Sampled && im.Asks {
+		if e.Sampled && im.Asks && !e.kept() {
 			refuse("%s samples the target, and the script tells by itself which threads it is about", e.Label)
 		}
 		if !e.Sampled && e.Probe == nil && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
@@ -62,13 +66,17 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 			continue
 		}
 		h := hook.New(code(), host, e.Event, i, im.Target)
+		h.Linked = len(e.serves) > 1
 		if !e.whole() {
 			h.PickRaw(s.nodes(i), e.stacked)
 		}
-		im.newGen(h).program(at)
+		g := im.newGen(h)
+		g.program(at)
+		im.long = append(im.long, g.gate.eval.long)
 		p := load.Program{
 			Label: e.Label, Kind: h.Kind, Attach: e.Schema.FullName(), Event: i,
 			Type: e.Schema.Type, ID: e.Schema.ID, Places: e.serves, User: e.Probe != nil && e.Probe.User,
+			Everywhere: e.Sampled && e.kept(),
 		}
 		if h.Raw != nil {
 			p.Attach = h.Raw.Name
@@ -79,9 +87,10 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		}
 		im.Programs = append(im.Programs, p)
 	}
-	im.sessions(host)
+	alike.Sessions(&im.Image, host, func(i int) *Event { return s.sources[i].Event }, s.nodes)
 	im.postponed(code)
 	im.common()
+	longtext.Maps(host, im.long, im.define)
 	im.outputs()
 	im.keptMaps()
 	im.lateTexts(host)
@@ -141,8 +150,12 @@ func (g *gen) program(t *Target) {
 	members.Foresee(nodes...)
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
-	budget := assembler.NewGate(c, g.image.Part.Weighed, load.StatsMap.Of(eval.hook.Index), exit)
-	g.gate.weight = budget.Weight
+	var budget assembler.Gate
+	if graph.weighed {
+		budget = assembler.NewGate(c, byKey(graph), load.StatsMap.Of(eval.hook.Index), exit)
+		g.gate.share = keyshare.Share{Code: c, Weight: budget.Weight,
+			Stats: load.StatsMap.Of(eval.hook.Index)}
+	}
 
 	eval.hook.Arguments()
 	preds, e := early(graph.sources[eval.hook.Index])
@@ -156,7 +169,7 @@ func (g *gen) program(t *Target) {
 		members.Check(t, e.CPUs, exit)
 	}
 	done := c.Label()
-	end := g.gate.alone(exit)
+	end := eval.hook.Alone(exit)
 	members.FetchContext(nodes)
 	members.FetchOperands(nodes)
 
@@ -172,6 +185,9 @@ func (g *gen) program(t *Target) {
 		g.gate.count(load.StatErrors)
 		c.GoTo(done)
 		c.Place(pass)
+	}
+	if !e.Sampled {
+		assembler.OneOf(c, e.Period, load.StatsMap.Of(eval.hook.Index), done)
 	}
 	if graph.counted && g.gate.counted == nil {
 		g.gate.count(load.StatTaken)
@@ -219,7 +235,16 @@ func (g *gen) feed(f *feed) {
 // table brings the event, or what is made of it, to a table.
 func (g *gen) table(f *feed) {
 	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.Index)}
+	out := g.gate.code.Label()
+	own := byKey(g.image.graph) && g.gate.share.Hash == 0
+	if own {
+		g.gate.share.Chance(out)
+	}
 	t.feed(f)
+	if own {
+		g.gate.share.Hash = 0
+	}
+	g.gate.code.Place(out)
 }
 
 // caught is deferred by who makes an image: a refusal is its error.

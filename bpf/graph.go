@@ -6,6 +6,7 @@ import (
 	"ppscript/bpf/bucket"
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -49,6 +50,9 @@ type source struct {
 	serves []int
 	texts  []string
 	served bool
+	lead   int // that program's event
+	// numbers are those of the pairs that the program sends as an end of many functions.
+	numbers []uint64
 }
 
 // A feed is where events, or pairs, go if all of preds hold: to a table, into a
@@ -107,21 +111,28 @@ type joinOp struct {
 	spec   *join.Spec
 	index  int
 	stages int
-	pairs  []pair
-	lefts  []left // events that stay without a partner, if somebody wants them
+	pairing
+	lefts []left // events that stay without a partner, if somebody wants them
 
 	cols    []load.Column // of the key
 	keyRoom int           // bytes
 	tasks   bool          // kept with the task, not in a hash
-	saved   []savedField
+	shared  bool          // several CPUs may have calls of a key at a time
+	waits   waiting.Room
 	texts   calltext.Texts
-	size    int  // of what waits, in bytes
 	flags   bool // of the events' contexts, wait too
 	// late are the starts, by index in graph.sources, whose preemption count is read
 	// where their pairs are sent.
 	late map[int]bool
-	// ways are those of its pairs, if these are the events of many functions.
-	ways *ways
+}
+
+// pairing is the pairs of a join.
+type pairing struct {
+	pairs []pair
+	// every is pairs with those that other programs serve; nil if none do. ways are those of
+	// all, if these are the events of many functions.
+	every []pair
+	ways  *ways
 }
 
 // A pair is what a start and an end make, each of which is an input.
@@ -176,7 +187,7 @@ func (b *follower) operator(e *Edge) {
 	g := b.graph
 	switch {
 	case e.Join != nil && b.joins[e.Join] == nil:
-		j := &joinOp{spec: e.Join, index: len(g.joins), size: waitSaved}
+		j := &joinOp{spec: e.Join, index: len(g.joins)}
 		for i := range e.Join.In {
 			j.stages = max(j.stages, e.Join.In[i].Stage+1)
 		}
@@ -392,7 +403,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, t := range s.tables {
 		t.Cols, t.KeyLen = columnsOf(feeds[t])
-		bucket.LayOut(t, textRooms(feeds[t], len(t.Spec.Args)), s.weighed)
+		bucket.LayOut(t, textRooms(feeds[t], len(t.Spec.Args)), s.weighed, byKey(s))
 	}
 }
 
@@ -411,7 +422,7 @@ func (s *graph) nodes(i int) []expr.Node {
 		add(f.preds...)
 		add(f.keys...)
 		add(f.key, f.role, f.wakes, f.wakesOn, f.next)
-		if f.join != nil && len(f.join.lefts) > 0 {
+		if f.join != nil && (len(f.join.lefts) > 0 || f.join.shared) {
 			add(tidNode, cpuNode)
 		}
 		if f.wakes != nil {
@@ -452,9 +463,9 @@ func (s *graph) nodes(i int) []expr.Node {
 					}
 				}
 			}
-			for _, sf := range f.join.saved {
-				if sf.event == f.input {
-					add(sf.field)
+			for _, sf := range f.join.waits.Fields {
+				if sf.Event == f.input {
+					add(sf.Of)
 				}
 			}
 			if len(f.join.texts) > 0 {

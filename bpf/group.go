@@ -130,15 +130,17 @@ func (o *grouper) row(n int, found, full label) {
 		bucket.Slot(c, t, u.Slots[n], o.key, found)
 	}
 	c.Look(u.Rows[n], o.key, found)
+	// A map that grows has memory for a row or two; for more, interrupts must be enabled
+	// first. Until then new rows are spare ones, and stay where they are.
+	if len(u.Spare) > 0 {
+		c.Look(u.Spare[n], o.key, found)
+	}
 	// Slow path: a new row.
 	if o.hash != 0 {
 		o.walk.Keep(o.hash, n, full)
 	}
 	c.Fresh(u.Rows[n], load.ZeroMap.Of(t.Index), o.key, found)
 	if len(u.Spare) > 0 {
-		// A map that grows has memory for a row or two; for more, interrupts
-		// must be enabled first.
-		c.Look(u.Spare[n], o.key, found)
 		c.Fresh(u.Spare[n], load.ZeroMap.Of(t.Index), o.key, found)
 	}
 	c.Stack = mark
@@ -195,7 +197,7 @@ func (o *grouper) arg(a *arg, i int) {
 	} else if at.Hist >= 0 || at.Sketch {
 		c.Emit(asm.Mov.Imm(asm.R0, 0))
 	}
-	bucket.Sum(c, at, a.fn != nil, o.weight)
+	bucket.Sum(c, at, a.fn != nil, o.share.Weight, o.share.Hash)
 	full := c.Label()
 	var v int16
 	if at.Hist >= 0 && at.Sketch {
@@ -203,16 +205,16 @@ func (o *grouper) arg(a *arg, i int) {
 		c.Store(v, asm.R0)
 	}
 	if at.Hist >= 0 {
-		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg], o.weight)
+		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg], o.share.Weight)
 	}
 	if at.Sketch {
 		if v != 0 {
 			c.Load(asm.R0, v)
 		}
-		bucket.Sketch(c, o.unit, o.generation, i, o.weight, full)
+		bucket.Sketch(c, o.unit, o.generation, i, o.share.Weight, full)
 	}
 	if picked != 0 {
-		bucket.Pick(c, at, picked, o.weight)
+		bucket.Pick(c, at, picked, o.share.Weight)
 	}
 	c.Stack = mark
 	c.GoTo(next)

@@ -3,14 +3,13 @@ package bpf
 import (
 	"slices"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -31,15 +30,13 @@ type pairEnv struct {
 	join   *joinOp
 	start  int     // the input
 	end    env     // what the end is, if operators made it
-	fields []int16 // places of join.saved
+	fields []int16 // places of join.waits.Fields
 	delay  int16
 	key    int16
 	now    int16   // the time of the end
 	call   []int16 // by slot: places of what nested pairs have
+	later  func()  // copies the fields that only who sends the pair reads; nil if they are there
 }
-
-// savedLimit bounds the size of a waiting event; it is copied to the stack.
-const savedLimit = 192
 
 // prepareJoin settles the parts of a waiting event, once: the fields of starts that pairs
 // read.
@@ -87,38 +84,21 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			}
 		}
 	}
-	if j.size-waitSaved > savedLimit {
-		refuse("%d bytes of each start event", j.size-waitSaved)
+	if j.waits.Size()-waiting.Fields > waiting.Limit {
+		refuse("%d bytes of each start event", j.waits.Size()-waiting.Fields)
 	}
 }
 
 // saves notes the fields of the start that somebody reads of a pair.
 func (s *graph) saves(j *joinOp, p *pair) {
 	for _, own := range inside(s.readOf(p.feeds), expr.Start) {
-		sf := savedField{name: savedName(own), field: own, event: p.start, size: 8}
+		sf := waiting.Field{Name: waiting.Name(own), Of: own, Event: p.start, Size: 8}
 		if own.Type().Kind == expr.Str {
-			sf.text = true
-			s.origins(p.start, func(_ *source, in env) { sf.size = max(sf.size, in.fieldRoom(own)) })
+			sf.Text = true
+			s.origins(p.start, func(_ *source, in env) { sf.Size = max(sf.Size, in.fieldRoom(own)) })
 		}
-		j.save(sf)
+		j.waits.Save(sf)
 	}
-}
-
-// save has a field wait with its event, once. Events of different streams use the
-// same memory: only one waits in a place.
-func (j *joinOp) save(f savedField) {
-	f.off = waitSaved
-	for _, have := range j.saved {
-		if have.event != f.event {
-			continue
-		}
-		if have.name == f.name {
-			return
-		}
-		f.off = have.off + have.size
-	}
-	j.size = max(j.size, f.off+f.size)
-	j.saved = append(j.saved, f)
 }
 
 // A joiner brings the events of a program to a join, and its pairs on.
@@ -177,14 +157,23 @@ func (o *joiner) feed(f *feed) {
 	}
 	key := c.Alloc(j.keyRoom + 8) // calls are found by their depth too
 	o.eval.keys(key, j.cols, keysOf(f.key))
+	over, broken, busy := done, failed, c.Label()
+	unlock := func() {}
+	if j.shared {
+		over, broken = c.Label(), c.Label()
+		unlock = o.stacks().Lock(key, func() { o.eval.field(asm.R8, cpuNode) }, busy)
+	}
+	o.eval.fail = broken
+	o.share.Test(key, j.keyRoom, over)
+	defer func() { o.share.Hash = 0 }()
 	if now == 0 {
 		now = o.now()
 	}
 	switch {
 	case j.spec.Nested && ends:
-		o.leave(f, key, now, done)
+		o.leave(f, key, now, over)
 	case j.spec.Nested:
-		o.enter(f, key, now, done)
+		o.enter(f, key, now, over)
 	case ends:
 		if role != 0 && starts {
 			c.Load(asm.R0, role)
@@ -192,6 +181,17 @@ func (o *joiner) feed(f *feed) {
 			c.IfImm(asm.JEq, asm.R0, 0, starting)
 		}
 		o.end(f, key, now, starting)
+	}
+	if j.shared {
+		c.GoTo(over)
+		c.Place(broken)
+		o.count(load.StatErrors)
+		c.Place(over)
+		unlock()
+		c.GoTo(done)
+		c.Place(busy)
+		o.count(load.StatLost)
+		c.GoTo(done)
 	}
 	c.Place(starting)
 	if starts && !j.spec.Nested {
@@ -226,7 +226,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	if j.tasks {
 		c.TaskValue(load.WaitMap.Of(j.index), false)
 		c.IfImm(asm.JEq, asm.R0, 0, alone)
-		c.Emit(asm.LoadMem(asm.R1, asm.R0, waitEvent, asm.DWord))
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, waiting.Event, asm.DWord))
 		c.IfImm(asm.JEq, asm.R1, 0, alone)
 	} else {
 		c.Get(load.WaitMap.Of(j.index), key, alone)
@@ -236,32 +236,36 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	// given back.
 	var sends *outbox.Record
 	var begun, who int16
-	fields := make([]int16, len(j.saved))
+	var later func()
+	fields := make([]int16, len(j.waits.Fields))
 	if len(j.lefts) > 0 {
 		sends = o.outgoing()
 		o.taken(sends)
-		begun, who = waiting(sends)+waitTime, waiting(sends)+waitEvent
-		for i, sf := range j.saved {
-			fields[i] = waiting(sends) + int16(sf.off)
+		begun, who = waitsIn(sends)+waiting.Time, waitsIn(sends)+waiting.Event
+		for i, sf := range j.waits.Fields {
+			fields[i] = waitsIn(sends) + int16(sf.Off)
 		}
 	} else {
 		begun, who = c.Alloc(8), c.Alloc(8)
-		o.copied(begun, who, fields)
+		later = o.copied(begun, who, fields)
 	}
 	if j.tasks {
-		c.Emit(assembler.StoreImm(asm.R7, waitEvent, 0))
+		c.Emit(assembler.StoreImm(asm.R7, waiting.Event, 0))
 	} else {
 		c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
 		c.Addr(asm.R2, key)
 		c.Call(asm.FnMapDeleteElem)
 		c.IfImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
 	}
-	delay := c.Alloc(8)
+	delay, weight, broken := c.Alloc(8), o.share.Weight, c.Label()
 	c.Load(asm.R0, now)
 	c.Load(asm.R1, begun)
 	c.IfReg(asm.JLE, asm.R0, asm.R1, cancelled)
 	c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
 	c.Store(delay, asm.R0)
+	if weight != 0 {
+		o.share.Weight = o.share.Since(begun, broken)
+	}
 	for i := range j.pairs {
 		p := &j.pairs[i]
 		if p.end != o.input {
@@ -271,9 +275,16 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		c.Load(asm.R0, who)
 		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
 		o.readAgain(p)
-		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now})
+		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now,
+			later: later})
 		c.GoTo(starting)
 		c.Place(other)
+	}
+	if o.share.Weight = weight; weight != 0 {
+		c.GoTo(cancelled)
+		c.Place(broken)
+		o.count(load.StatBroken)
+		c.GoTo(starting)
 	}
 	c.Place(cancelled)
 	o.count(load.StatUnmatched)
@@ -290,130 +301,6 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		}
 	}
 	c.Stack = mark
-}
-
-// copied copies what the pairs of the program's event read of the one that waits at R7.
-func (o *joiner) copied(begun, who int16, fields []int16) {
-	c, j := o.code, o.join
-	copyWord := func(to int16, from int) {
-		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(from), asm.DWord))
-		c.Store(to, asm.R1)
-	}
-	copyWord(begun, waitTime)
-	copyWord(who, waitEvent)
-	size := 0
-	for _, sf := range j.saved {
-		if o.ends(sf.event) {
-			size = max(size, sf.off+sf.size-waitSaved)
-		}
-	}
-	saved := c.Alloc(size)
-	for at := 0; at < size; at += 8 {
-		copyWord(saved+int16(at), waitSaved+at)
-	}
-	for i, sf := range j.saved {
-		fields[i] = saved + int16(sf.off-waitSaved)
-	}
-}
-
-// ends reports that the program's event ends pairs with the start.
-func (o *joiner) ends(start int) bool {
-	return slices.ContainsFunc(o.join.pairs, func(p pair) bool {
-		return p.end == o.input && p.start == start
-	})
-}
-
-// wait lets the event wait under its key; who waits there gives way.
-func (o *joiner) wait(key, now int16, done label) {
-	c, j := o.code, o.join
-	mark := c.Stack
-	full, fresh := c.Label(), c.Label()
-	value := c.Alloc(j.size)
-	o.fill(value, now)
-	if j.tasks {
-		c.TaskValue(load.WaitMap.Of(j.index), true)
-		c.IfImm(asm.JEq, asm.R0, 0, full)
-		c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waitEvent, asm.DWord))
-		c.IfImm(asm.JEq, asm.R1, 0, fresh)
-		o.count(load.StatUnmatched)
-		c.Place(fresh)
-		for at := 0; at < j.size; at += 8 {
-			c.Load(asm.R1, value+int16(at))
-			c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R1, asm.DWord))
-		}
-	} else {
-		c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateNoExist)
-		c.IfImm(asm.JEq, asm.R0, 0, done)
-		c.Widen()
-		c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST
-		o.count(load.StatUnmatched)
-		c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
-		c.IfImm(asm.JNE, asm.R0, 0, full)
-	}
-	c.GoTo(done)
-	c.Place(full)
-	o.count(load.StatEvicted)
-	c.Stack = mark
-}
-
-// fill makes what waits of the event.
-func (o *joiner) fill(value, now int16) {
-	c, j := o.code, o.join
-	c.Zero(value+waitSaved, j.size-waitSaved)
-	c.Load(asm.R0, now)
-	c.Store(value+waitTime, asm.R0)
-	c.Emit(assembler.StoreImm(asm.R10, value+waitEvent, int32(o.input+1)))
-	for _, sf := range j.saved {
-		if sf.event != o.input {
-			continue
-		}
-		at := value + int16(sf.off)
-		switch {
-		case sf.name == savedNode, sf.name == savedInside: // see enter
-		case sf.name == savedTask:
-			c.Load(asm.R0, o.eval.members.PidTgid())
-			c.Store(at, asm.R0)
-		case sf.name == savedStack && o.hash != 0:
-			for i := int16(0); i < load.StackKey; i += 8 {
-				c.Load(asm.R0, o.hash+i)
-				c.Store(at+i, asm.R0)
-			}
-		case sf.name == savedStack:
-			o.stack(at, o.eval.hook.Event.Stack)
-		case sf.name == savedContext && o.input != o.eval.hook.Index:
-			o.eval.members.Moment(at, false, false)
-		case sf.name == savedContext && o.context != 0 && j.flags:
-			c.Load(asm.R0, o.context)
-			c.Store(at, asm.R0)
-		case sf.name == savedContext:
-			o.eval.members.Moment(at, j.flags, !j.late[sf.event])
-		case sf.located:
-			o.eval.hook.Located(at, sf.size, sf.field.F)
-		case sf.array:
-			o.eval.hook.Array(at, sf.field.F)
-		case sf.text:
-			o.eval.text(at, sf.size, sf.field)
-		case sf.user:
-			o.eval.arguments().Line(at, sf.size, sf.field.F)
-		case sf.read:
-			o.eval.arguments().Sent(at, sf.field.F)
-		default:
-			in := argument.Scratch(sf.field)
-			o.eval.field(in, sf.field)
-			c.Store(at, in)
-		}
-	}
-}
-
-// tidNode and cpuNode are the running task and CPU.
-var (
-	tidNode  = memberNode("_tid", event.MemberTID)
-	cpuNode  = memberNode("_cpu", event.MemberCPU)
-	timeNode = memberNode("_time", event.MemberTime)
-)
-
-func memberNode(name string, f event.Member) *expr.Field {
-	return &expr.Field{F: &event.Field{Name: name, Place: event.InMember, Member: f, Size: 4, Signed: true}}
 }
 
 // runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is

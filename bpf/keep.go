@@ -55,6 +55,11 @@ func (s *graph) keeps(host *Host, bytes int) {
 	}
 }
 
+// kept reports that the events of a source are kept.
+func (e *source) kept() bool {
+	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.keep != nil })
+}
+
 // Kept is what the programs keep; nil if they keep nothing.
 func (im *Image) Kept() *sent.Kept {
 	if im.graph.kept.Size == 0 {

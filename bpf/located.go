@@ -2,9 +2,10 @@ package bpf
 
 import (
 	"errors"
+	"slices"
 
 	"ppscript/bpf/argument"
-	"ppscript/runtime/event"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
 )
@@ -17,28 +18,16 @@ import (
 // locatedRooms are the rooms to try, NUL included.
 var locatedRooms = []int{maxText, 64, 32}
 
-// savedLocated is added to the name of a saved text that may have been cut.
-const savedLocated = "..."
-
-// located reports that a field is such a text.
-func located(f *expr.Field) bool {
-	return f.View == expr.ViewValue && f.F.Kind == event.Str &&
-		(f.F.Place == event.DataLoc || f.F.Place == event.RelLoc)
-}
-
 func locatedSize(room int) int { return sent.LocatorSize + room }
+
+func located(f *expr.Field) bool { return hook.IsLocated(f) || argument.IsText(f.F) }
 
 // locates reports that lines show such a text of events that leave the kernel.
 func (p *Part) locates() bool {
 	for _, e := range p.Edges {
 		for _, r := range []*Record{e.Send, e.Keep} {
-			if r == nil {
-				continue
-			}
-			for _, f := range r.Fields {
-				if located(f) || argument.IsText(f.F) {
-					return true
-				}
+			if r != nil && slices.ContainsFunc(r.Fields, located) {
+				return true
 			}
 		}
 	}

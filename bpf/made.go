@@ -229,5 +229,5 @@ func (v env) ofStart(n *expr.Field) (room int, ok bool) {
 		return 0, false
 	}
 	f, _ := v.waits(n)
-	return f.size, true
+	return f.Size, true
 }

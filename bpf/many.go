@@ -24,26 +24,26 @@ func (s *graph) serve(host *Host) {
 	first := map[string]*source{}
 	probes := 0
 	for i, e := range s.sources {
-		if e.idle() && !s.counted {
+		if e.lead = i; e.idle() && !s.counted {
 			e.served = true // by nobody
 		}
 		if e.Probe == nil || e.served {
 			continue
 		}
-		way, ok := e.ways()
+		way, ok := e.ways(host)
 		lead := first[way]
 		multi := host.KprobeMulti
 		if e.Probe.User {
 			multi = host.UprobeMulti
 		}
-		if !ok || !multi || lead == nil {
+		if !ok || !multi || lead == nil || len(s.made) > 0 {
 			first[way] = e
 			e.serves = []int{i}
 			probes++
 			continue
 		}
 		lead.serves = append(lead.serves, i)
-		e.served = true
+		e.served, e.lead = true, lead.lead
 	}
 	if probes > mostProbes {
 		refuse("%d probes, each of which needs a program", probes)
@@ -66,14 +66,14 @@ func (e *source) idle() bool {
 
 // ways says where the events of a probe go, as a text; false if nobody else's could
 // go the same ways.
-func (e *source) ways() (string, bool) {
+func (e *source) ways(host *Host) (string, bool) {
 	if !e.Probe.User && strings.ContainsAny(e.Schema.Name, "+ ") {
 		return "", false // the link takes functions of the kernel by their names
 	}
 	if e.Probe.User && e.Schema.ID>>32 != 0 {
 		return "", false // a semaphore of USDT, which perf's events raise
 	}
-	w := newWays(e.Probe.User)
+	w := newWays(e.Probe.User || host.TellsFunction)
 	fmt.Fprint(w, e.Schema.Type, e.Schema.ID, *e.Probe, e.CPUs, e.Stack != nil && e.Stack.Kernel,
 		e.Stack != nil && e.Stack.User)
 	w.Say(e.Filter)
@@ -86,7 +86,7 @@ func (e *source) ways() (string, bool) {
 // ways tell where events go.
 type ways struct{ alike.Ways }
 
-func newWays(user bool) *ways { return &ways{alike.Ways{User: user, Same: true}} }
+func newWays(places bool) *ways { return &ways{alike.Ways{Places: places, Same: true}} }
 
 // feed tells where a feed goes.
 func (w *ways) feed(f *feed) {
@@ -99,6 +99,12 @@ func (w *ways) feed(f *feed) {
 	case f.join != nil:
 		w.joins(f)
 		return
+	case f.emit != nil:
+		fmt.Fprint(w, "send ", f.emit.Whole, f.emit.Context, f.emit.Stacks, ";")
+		for _, field := range f.emit.Fields {
+			w.Say(field)
+		}
+		w.Say(f.emit.Texts...)
 	default:
 		w.Same = false
 		return
@@ -122,12 +128,12 @@ func (w *ways) joins(f *feed) {
 		return
 	}
 	if j.ways == nil {
-		j.ways = newWays(w.User)
+		j.ways = newWays(w.Places)
 		for i := range j.pairs {
-			one := newWays(w.User)
+			one := newWays(w.Places)
 			for k := range j.pairs[i].feeds {
 				to := &j.pairs[i].feeds[k]
-				one.Same = one.Same && to.emit == nil && to.join == nil && (to.fold == nil ||
+				one.Same = one.Same && to.join == nil && (to.fold == nil ||
 					!slices.ContainsFunc(keysOf(to.key), alike.IsName))
 				one.feed(to)
 			}
@@ -156,12 +162,23 @@ func (s *graph) pairNames() {
 			at[[2]int{j.pairs[i].start, j.pairs[i].end}] = &j.pairs[i]
 		}
 		var kept []pair
+		j.every = j.pairs
 		for _, p := range j.pairs {
-			if s.sources[p.start].served || s.sources[p.end].served {
+			start, end := s.sourceOf(p.start), s.sourceOf(p.end)
+			if start == nil || end == nil { // a pair of another join, which has no program of its own
+				kept = append(kept, p)
+				continue
+			}
+			if start.served || end.served {
 				continue
 			}
 			p.feeds = slices.Clone(p.feeds)
 			for i := range p.feeds {
+				if r := p.feeds[i].emit; r != nil {
+					r.numberedBy(start, end, &p, func(start, end int) int {
+						return at[[2]int{start, end}].feeds[i].emit.stream
+					})
+				}
 				p.feeds[i].keys = slices.Clone(p.feeds[i].keys)
 				for k, n := range p.feeds[i].keys {
 					if alike.IsName(n) {
@@ -174,6 +191,30 @@ func (s *graph) pairNames() {
 			kept = append(kept, p)
 		}
 		j.pairs = kept
+	}
+}
+
+// numberedBy has the program of an end find by what number it sends each pair: that of the two
+// functions.
+func (r *record) numberedBy(start, end *source, p *pair, of func(start, end int) int) {
+	if row := max(len(end.serves), 1); row > 1 || len(start.serves) > 1 {
+		r.numbers = &alike.Numbers{First: len(end.numbers), Row: row}
+		end.numbers = append(end.numbers, alike.Every(start.serves, p.start, end.serves, p.end, of)...)
+	}
+}
+
+// all are the pairs, with those of functions that others serve; lead is the one whose program
+// sends another one.
+func (j *joinOp) all(s *graph) (pairs []pair, lead func(p *pair) *pair) {
+	if j.every == nil {
+		return j.pairs, func(p *pair) *pair { return p }
+	}
+	kept := map[[2]int]*pair{}
+	for i := range j.pairs {
+		kept[[2]int{j.pairs[i].start, j.pairs[i].end}] = &j.pairs[i]
+	}
+	return j.every, func(p *pair) *pair {
+		return kept[[2]int{s.sources[p.start].lead, s.sources[p.end].lead}]
 	}
 }
 
@@ -238,34 +279,11 @@ func (s *graph) names(e *source) {
 // nameMaps adds the maps with the names of places.
 func (im *Image) nameMaps() {
 	for i, e := range im.graph.sources {
-		if len(e.texts) == 0 {
-			continue
+		if len(e.texts) > 0 {
+			im.define(load.NamesMap.Of(i), alike.Map(e.texts))
 		}
-		im.define(load.NamesMap.Of(i), alike.Map(e.texts))
-	}
-}
-
-// sessions has the programs of a call and of its return attached by one link, where the
-// function does not call both by itself, which costs less.
-func (im *Image) sessions(host *Host) {
-	canPair := func(p *load.Program, ret bool) bool {
-		e := im.graph.sources[p.Event]
-		return e.Probe != nil && e.Probe.Return == ret &&
-			alike.CanPair(host, p, e.Schema, im.graph.nodes(p.Event))
-	}
-	for i := range im.Programs {
-		call := &im.Programs[i]
-		if !canPair(call, false) {
-			continue
-		}
-		for k := range im.Programs {
-			ret := &im.Programs[k]
-			if !ret.Returns && canPair(ret, true) && ret.User == call.User &&
-				alike.FunctionOf(ret) == alike.FunctionOf(call) && (call.Direct == nil || ret.Direct == nil) {
-				im.Pair(i, k, host.IsReturn)
-				call.Direct, ret.Direct = nil, nil
-				break
-			}
+		if len(e.numbers) > 0 {
+			im.define(load.NumbersMap.Of(i), alike.NumberMap(e.numbers))
 		}
 	}
 }

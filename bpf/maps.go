@@ -26,7 +26,7 @@ func (im *Image) common() {
 		})
 	}
 	if im.Part.Weighed {
-		im.define(load.WeightMap.Of(), room.Weight())
+		im.define(load.WeightMap.Of(), room.Weight(byKey(s)))
 	}
 	im.nameMaps()
 	im.placeMap()
@@ -65,7 +65,7 @@ func (im *Image) common() {
 			})
 		}
 		if j.tasks && !j.spec.Nested {
-			im.define(load.WaitMap.Of(j.index), room.Tasks(j.size))
+			im.define(load.WaitMap.Of(j.index), room.Tasks(j.waits.Size()))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
@@ -74,7 +74,7 @@ func (im *Image) common() {
 			limit = room.Waiting
 		}
 		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
-			ValueSize: uint32(j.size), MaxEntries: uint32(min(limit, room.MostWaiting))}
+			ValueSize: uint32(j.waits.Size()), MaxEntries: uint32(min(limit, room.MostWaiting))}
 		if j.spec.Nested {
 			waiting.KeySize += 8 // the depth
 			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom), ValueSize: 8,
@@ -82,7 +82,7 @@ func (im *Image) common() {
 			if j.tasks {
 				depths = room.Tasks(8)
 			}
-			(&callstack.Stacks{Join: j.index}).Maps(depths, im.define)
+			(&callstack.Stacks{Join: j.index, Shared: j.shared}).Maps(depths, im.define)
 		}
 		if !j.spec.Nested {
 			most := int(waiting.MaxEntries)

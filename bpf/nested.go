@@ -9,6 +9,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/join"
 )
 
@@ -16,15 +17,13 @@ import (
 // entered, and a return ends the newest one of its function.
 //
 // Package callstack has the stacks, and the tree of calls, which ppscript reads when it
-// shows it (load/calls.go). Keys are those of which one CPU at a time has events: the
-// running thread, and the CPU.
+// shows it (load/calls.go). Keys of which one CPU at a time has events, the running thread and
+// the CPU, need no lock.
 
 // What waits of a call, in front of what somebody reads of its entry.
 const (
-	savedNode   = "node"
-	savedInside = "inside"
-	waitNode    = waitSaved
-	waitInside  = waitSaved + 8
+	waitNode   = waiting.Fields
+	waitInside = waiting.Fields + 8
 )
 
 // prepareNested settles what waits of calls.
@@ -35,13 +34,11 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 	// Calls of threads that ended wait until the end, if somebody wants them.
 	thread := j.spec.ByThread && host.TaskStorage && len(j.lefts) == 0
 	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in env, f *feed) {
-		if !owner.One(f.key) {
-			refuse("key %s, which calls on several CPUs may have at a time", f.key)
-		}
+		j.shared = j.shared || !owner.One(f.key)
 		thread = thread && in == (env{}) && owner.NeverIdle(e.Event)
 		if !f.returns {
-			j.save(savedField{name: savedNode, field: tidNode, event: f.input, size: 8})
-			j.save(savedField{name: savedInside, field: tidNode, event: f.input, size: 8})
+			j.waits.Save(waiting.Field{Name: waiting.Node, Of: tidNode, Event: f.input, Size: 8})
+			j.waits.Save(waiting.Field{Name: waiting.Inside, Of: tidNode, Event: f.input, Size: 8})
 		}
 	})
 	j.tasks = thread // it is the depth that is kept with the task
@@ -50,8 +47,8 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 // stacks are those of the join.
 func (o *joiner) stacks() *callstack.Stacks {
 	j := o.join
-	return &callstack.Stacks{Code: o.code, Join: j.index, Tasks: j.tasks, KeyRoom: j.keyRoom,
-		Node: waitNode, Inside: waitInside, Event: waitEvent}
+	return &callstack.Stacks{Code: o.code, Join: j.index, Tasks: j.tasks, KeyRoom: j.keyRoom, Node: waitNode,
+		Inside: waitInside, Event: waiting.Event}
 }
 
 // enter puts a call on its stack. Behind the key is room for the depth.
@@ -75,9 +72,9 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	var value int16
 	if len(j.lefts) > 0 {
 		sends = o.outgoing()
-		value = waiting(sends)
+		value = waitsIn(sends)
 	} else {
-		value = c.Alloc(j.size)
+		value = c.Alloc(j.waits.Size())
 	}
 	o.fill(value, now)
 	c.Load(asm.R0, node)
@@ -118,9 +115,9 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	c.Place(found)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	begun, who := c.Alloc(8), c.Alloc(8)
-	fields := make([]int16, len(j.saved))
+	fields := make([]int16, len(j.waits.Fields))
 	o.copied(begun, who, fields)
-	node, inside := fields[j.savedAt(entry, savedNode)], fields[j.savedAt(entry, savedInside)]
+	node, inside := fields[j.savedAt(entry, waiting.Node)], fields[j.savedAt(entry, waiting.Inside)]
 	if len(j.lefts) > 0 {
 		o.forgetsRange(s.Depth, above)
 	}
@@ -240,10 +237,8 @@ func (j *joinOp) entryOf(end int) int {
 
 // savedAt is the index of what waits with an event under a name.
 func (j *joinOp) savedAt(source int, name string) int {
-	for i := range j.saved {
-		if s := &j.saved[i]; s.event == source && s.name == name {
-			return i
-		}
+	if i := j.waits.At(source, name); i >= 0 {
+		return i
 	}
 	panic("BUG: " + name + " of a call was not foreseen")
 }

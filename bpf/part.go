@@ -72,8 +72,8 @@ type Record struct {
 	// Around adds to what a fold emits the event with which its state began, and the one
 	// at hand.
 	Around bool
-	// Context adds, of both events of a pair, or of the event of a probe, what the kernel
-	// puts into the common fields of their records.
+	// Context adds, of both events of a pair, of the event of a probe, or of a whole record,
+	// what the kernel puts into the common fields of their records.
 	Context bool
 	// Stacks adds the stacks of both events of a pair, as far as they have one.
 	Stacks bool

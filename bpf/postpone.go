@@ -5,10 +5,13 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
+	"ppscript/bpf/keyshare"
 	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -45,7 +48,7 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 	}
 	s.waiting++
 	l := &postponed{end: end}
-	l.join = &joinOp{spec: &join.Spec{}, index: len(s.joins) + s.waiting, size: waitSaved}
+	l.join = &joinOp{spec: &join.Spec{}, index: len(s.joins) + s.waiting}
 	later := func(nodes []expr.Node) (ns []expr.Node) {
 		for _, n := range nodes {
 			ns = append(ns, expr.Rebind(n, expr.Self, expr.Start))
@@ -67,7 +70,7 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 func (l *postponed) env(source int) env { return env{pair: &pairEnv{join: l.join, start: source}} }
 
 // size is how much memory an event takes: its texts, then what is saved of it.
-func (l *postponed) size() int { return l.saved() + l.join.size - waitSaved }
+func (l *postponed) size() int { return l.saved() + l.join.waits.Size() - waiting.Fields }
 
 func (l *postponed) saved() int { return calltext.Size(l.join.texts.Most()) }
 
@@ -108,13 +111,13 @@ func (o *grouper) postpone(l *postponed) {
 	mark := c.Stack
 	full, end := c.Label(), c.Label()
 	j := &joiner{gate: o.gate, join: l.join, input: o.eval.hook.Index}
-	now, value := c.Alloc(8), c.Alloc(l.join.size)
+	now, value := c.Alloc(8), c.Alloc(l.join.waits.Size())
 	c.Zero(now, 8)
 	j.fill(value, now)
 	j.keepTexts(true, full)
-	for at := waitSaved; at < l.join.size; at += 8 {
+	for at := waiting.Fields; at < l.join.waits.Size(); at += 8 {
 		c.Load(asm.R1, value+int16(at))
-		c.Emit(asm.StoreMem(asm.R8, int16(l.saved()+at-waitSaved), asm.R1, asm.DWord))
+		c.Emit(asm.StoreMem(asm.R8, int16(l.saved()+at-waiting.Fields), asm.R1, asm.DWord))
 	}
 	o.count(load.StatPostponed)
 	c.GoTo(end)
@@ -130,6 +133,9 @@ func (im *Image) postponed(code func() *code) {
 		l, label := f.late, im.graph.sources[source].Label
 		h := hook.New(code(), im.host, &Event{Schema: l.end.Schema, Label: label}, source, im.Target)
 		g := im.newGen(h)
+		if im.graph.weighed {
+			g.gate.share = keyshare.Share{Code: h.Code, Stats: load.StatsMap.Of(source)}
+		}
 		c, none := h.Code, h.Code.Label()
 		c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 		k := calltext.Keeper{Code: c, Map: load.CallTextMap.Of(l.join.index)}
@@ -138,15 +144,21 @@ func (im *Image) postponed(code func() *code) {
 		h.Record(asm.R0, l.end.Schema.Fields[0].Offset, 8, true)
 		c.Store(ret, asm.R0)
 		k.Again(len(l.join.texts), ret, none)
-		fields := make([]int16, len(l.join.saved))
-		for i, sf := range l.join.saved {
-			fields[i] = c.Alloc(sf.size)
-			for at := 0; at < sf.size; at += 8 {
-				c.Emit(asm.LoadMem(asm.R1, asm.R8, int16(l.saved()+sf.off-waitSaved+at), asm.DWord))
+		fields := make([]int16, len(l.join.waits.Fields))
+		for i, sf := range l.join.waits.Fields {
+			fields[i] = c.Alloc(sf.Size)
+			for at := 0; at < sf.Size; at += 8 {
+				c.Emit(asm.LoadMem(asm.R1, asm.R8, int16(l.saved()+sf.Off-waiting.Fields+at), asm.DWord))
 				c.Store(fields[i]+int16(at), asm.R1)
 			}
 		}
 		g.gate.count(load.StatCame)
+		switch {
+		case byKey(im.graph):
+			g.gate.share.Passed()
+		case im.graph.weighed:
+			g.gate.share.Weight = assembler.Moment(c)
+		}
 		g.gate.eval.env = env{pair: &pairEnv{join: l.join, start: source, fields: fields}}
 		g.feed(&l.feed)
 		c.Place(none)

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/latetext"
+	"ppscript/bpf/outbox"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/sent"
 )
@@ -28,47 +29,13 @@ func (r *record) buffer() int {
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.
-//
-// The length is kept with the record: the verifier takes a number that is
-// read back from there for unknown, so that it follows each text once, not
-// once for every combination of lengths before it.
 func (s *sender) behind() {
-	c, r := s.code, s.record
-	from, to := int16(r.texts), int16(r.texts+4)
-	most := int32(r.buffer() - sent.TextHead - userRoom)
-	c.Emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
-		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
-	mark := c.Stack
-	var call int16
-	again := s.source.lateTexts()
-	if again > 0 {
-		call = c.Alloc(latetext.CallSize(again))
-		c.Zero(call, latetext.CallSize(again))
+	texts := outbox.Texts{
+		Code: s.code, At: s.record.texts, Most: s.record.buffer(), N: len(s.record.Texts),
+		Address: func(i int) { s.eval.num(s.record.Texts[i]) }, Fail: s.eval.fail,
+		Again: s.source.lateTexts(), Task: s.eval.members.PidTgid(), Program: s.eval.hook.Index,
 	}
-	for i, n := range r.Texts {
-		next := c.Label()
-		s.eval.num(n)
-		c.IfImm(asm.JEq, asm.R0, 0, next)
-		c.Emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
-		c.IfImm(asm.JGT, asm.R1, most, s.eval.fail)
-		c.Emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
-			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
-			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
-		c.ReadUser(asm.R8, sent.TextHead)
-		if again > 0 {
-			c.Emit(latetext.Note(call, i, c.Name())...)
-		}
-		c.Emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
-			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, sent.TextHead+7), asm.And.Imm(asm.R1, -8),
-			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
-		c.Place(next)
-	}
-	if again > 0 {
-		c.Emit(latetext.Keep(call, s.eval.members.PidTgid(), s.eval.hook.Index, c.Name())...)
-	}
-	c.Stack = mark
-	c.Emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
-	c.IfImm(asm.JGT, asm.R5, int32(r.buffer()), s.eval.fail)
+	texts.Add()
 }
 
 // fillBuffer puts the fields into memory of the CPU, for texts to follow: R7 is

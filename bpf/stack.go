@@ -1,9 +1,12 @@
 package bpf
 
 import (
+	"slices"
+
 	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 	"ppscript/bpf/room"
+	"ppscript/bpf/waiting"
 	"ppscript/runtime/expr"
 )
 
@@ -44,6 +47,8 @@ func (im *Image) stackMaps() {
 	if w.Kernel, w.User = s.chain(); w.Kernel+w.User == 0 {
 		return
 	}
+	w.Tables = slices.ContainsFunc(s.sources, func(e *source) bool { return e.stacked && e.Stack.Tables })
+	w.TableMaps(im.define)
 	for i, e := range s.sources {
 		if e.stacked && !e.served {
 			im.define(load.ChainMap.Of(i), w.Memory())
@@ -78,7 +83,8 @@ func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
 		}
 	}
 	if r.stacks[0].spec != nil {
-		j.save(savedField{name: savedStack, field: tidNode, event: p.start, size: load.StackKey})
+		j.waits.Save(waiting.Field{Name: waiting.Stack, Of: tidNode, Event: p.start, Size: load.StackKey,
+			Sent: true})
 	}
 }
 

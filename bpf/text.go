@@ -4,29 +4,35 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/comparetext"
+	"ppscript/bpf/longtext"
 	"ppscript/bpf/lookup"
 	"ppscript/bpf/madetext"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
 )
 
 // This file evaluates texts. A text is a place on the stack of fixed size,
 // its bytes followed by zeros to the end, at least one: so that texts compare
 // by words, and are keys as they are.
 //
-// A field whose record gives it more bytes than we have room for fails: a cut
-// key would be another key.
+// A text whose record gives it more bytes than there is room for is kept elsewhere, and a
+// place says where (package longtext). Who needs all of its bytes fails: no text is cut.
 
 // maxText is the room for texts whose length only the record tells, NUL
 // included. The stack has 512 bytes in all.
-const maxText = 128
+const maxText = sent.LongRoom
 
 // text puts n at off, which has room for size bytes.
 func (e *eval) text(off int16, size int, n expr.Node) {
 	c := e.code
-	if need := e.env.room(n); need > size {
+	need := e.env.room(n)
+	if need > size {
 		panic("BUG: text without room")
+	}
+	if need == maxText && size > maxText {
+		defer func() { longtext.Short(e.code, off, e.fail) }()
 	}
 	switch n := n.(type) {
 	case *expr.Const:
@@ -56,8 +62,16 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 
 // maker evaluates texts that are made of others.
 func (e *eval) maker() *madetext.Maker {
-	return &madetext.Maker{Code: e.code, Num: e.num, Text: e.text, Room: e.env.room, Branch: e.branch,
-		Fail: e.fail}
+	return &madetext.Maker{Code: e.code, Num: e.num, Text: e.wholly, Same: e.text, Room: e.env.room,
+		Branch: e.branch, Fail: e.fail}
+}
+
+// wholly is text for who needs all bytes of n.
+func (e *eval) wholly(off int16, size int, n expr.Node) {
+	e.text(off, size, n)
+	if _, fixed := n.(*expr.Const); !fixed && size == maxText {
+		longtext.Short(e.code, off, e.fail)
+	}
 }
 
 // textField reads a text field.
@@ -116,23 +130,26 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		c.Call(asm.FnProbeReadKernelStr)
 		return
 	}
-	// Length and offset of the data; one byte more is read, the NUL.
-	e.hook.Record(asm.R0, f.Offset, 4, false)
-	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
-	c.IfImm(asm.JGT, asm.R2, maxText, e.fail)
-	c.Emit(asm.And.Imm(asm.R0, 0xffff))
-	if f.Place == event.RelLoc {
-		c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+	e.hook.LocatedText(f)
+	long, end := e.fail, c.Label()
+	if size == maxText {
+		long = c.Label()
 	}
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
+	c.IfImm(asm.JGT, asm.R2, maxText, long)
 	c.Addr(asm.R1, off)
 	c.Call(asm.FnProbeReadKernelStr)
+	if size == maxText {
+		c.GoTo(end)
+		c.Place(long)
+		e.long.Keep(off, e.fail)
+		c.Place(end)
+	}
 }
 
 // comparer compares texts.
 func (e *eval) comparer() *comparetext.Comparer {
-	return &comparetext.Comparer{Code: e.code, Text: e.text, Room: e.env.room, Copied: e.env.copied,
-		Fail: e.fail}
+	return &comparetext.Comparer{Code: e.code, Text: e.wholly, Same: e.text, Room: e.env.room,
+		Copied: e.env.copied, Long: e.long, Fail: e.fail}
 }
 
 // alloc evaluates a text to a place of its own.

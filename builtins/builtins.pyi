@@ -163,7 +163,7 @@ class Stream:
     system: Optional[str]  # The group of events to which that of a source belongs.
     def stack(self, *, kernel: Optional[bool] = True, user: Optional[bool] = True, max: Optional[int] = 127, unwind: Optional[str] = "fp", copy: Optional[Union[Size, str]] = None) -> Stream:
         """Takes the call stack of each event."""
-    def stacks(self, value: Optional[Union[str, Callable]] = None, *, by: Optional[Union[Iterable, dict]] = None, stack: Optional[Union[str, Callable]] = None, name: Optional[str] = None) -> Stacks:
+    def stacks(self, value: Optional[Union[str, Callable]] = None, *, by: Optional[Union[Iterable, dict]] = None, stack: Optional[Union[str, Callable]] = None, above: Optional[Union[str, Callable]] = None, on_top: Optional[Union[str, Callable]] = None, name: Optional[str] = None) -> Stacks:
         """Counts the events by call stack."""
     def burst(self, count: int, within: Union[Duration, str], *, by: Optional[Union[str, Callable]] = None) -> Stream:
         """Keeps the events of busy times: when so many come within a time."""
@@ -217,6 +217,8 @@ class Stacks:
         """Says what the stacks are about, beside their date and in flame graphs."""
     def totals(self) -> Stacks:
         """Says above the stacks what all of them add up to."""
+    def annotate(self, function: Optional[str] = "", *, by: Optional[str] = "instruction", sources: Optional[Iterable] = None, context: Optional[int] = None) -> Stacks:
+        """Shows the code of one function beside its samples, by instruction or by line of the source."""
 
 class Result:
     rows: list
@@ -252,7 +254,7 @@ class _Opt:
         """An option whose value is one of some words."""
     def list(self, default: Optional[Iterable] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "") -> Any:
         """An option whose value is a list of texts, separated by commas or repeated."""
-    def events(self, default: Optional[Union[Iterable, str]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "") -> Any:
+    def events(self, default: Optional[Union[Iterable, str]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", recorded: Optional[str] = None) -> Any:
         """An option whose values are events in perf-prof's syntax; it may be repeated."""
     def args(self, default: Optional[Iterable] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "") -> Any:
         """The arguments after the options."""
@@ -309,7 +311,7 @@ def options(*base: Any, **name: Any) -> Any:
     """Declares the options of a script, which main receives as attributes."""
 def whole_cpus() -> Any:
     """A declaration that the script is about CPUs, not about the tasks on them."""
-def tracepoint(name: str, filter: Optional[str] = "", *, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False, or_else: Optional[str] = None, having: Optional[str] = None) -> Stream:
+def tracepoint(name: str, filter: Optional[str] = "", *, alias: Optional[str] = None, cpus: Optional[str] = None, period: Optional[int] = None, freq: Optional[int] = None, optional: Optional[bool] = False, or_else: Optional[str] = None, having: Optional[str] = None) -> Stream:
     """The events of a kernel tracepoint, or of several."""
 def software(name: str, *, period: Optional[int] = None, freq: Optional[int] = None, alias: Optional[str] = None) -> Stream:
     """The events of a counter that the kernel keeps in software."""
@@ -335,6 +337,8 @@ def pairs_of(name: str, options: Optional[Union[Iterable, str]] = "") -> Stream:
     """The pairs, or other spans, that a profiler's results are about, to ask something else of them."""
 def kernel_records() -> Stream:
     """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed."""
+def threads() -> Stream:
+    """The threads that are there when the run begins: one that sleeps all the time has no other event."""
 def split_locks() -> Any:
     """Makes split locks as long as the run, for a profiler to see."""
 def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False) -> Stream:
@@ -450,7 +454,7 @@ def kernel_string(address: int) -> str:
     """The text at an address of the kernel."""
 def enumerator(name: str) -> int:
     """The value of an enumerator of the kernel."""
-def run(x: Any, seconds: Optional[Union[float, int]] = 5, input: Optional[str] = None, *, limit: Optional[int] = None) -> Result:
+def run(x: Any, seconds: Optional[Union[float, int]] = 5, input: Optional[str] = None, *, limit: Optional[int] = None, interval: Optional[Union[float, int]] = None) -> Result:
     """Runs pipelines now and returns what came out, as values."""
 def script(which: str, *args: str, **option: Any) -> Any:
     """What a profiler or a script file would run, with these options."""
@@ -467,6 +471,8 @@ def find_events(pattern: str) -> list:
 def doctor() -> Any:
     """Says what works on this machine, and how to fix what does not."""
 def reload() -> None:
-    """Runs the REPL's file again, after it was edited, with all that it loads."""
+    """Runs the REPL's file again, and what statements loaded, with all that these load."""
+def plot(result: Any, column: Optional[str] = None, *, rows: Optional[int] = 20) -> Any:
+    """Draws a result with characters: bars, a histogram, a heat map, or lines over intervals."""
 def help(topic: Any = None) -> Any:
     """Explains a builtin, a function of a script, or lists what there is."""

@@ -181,3 +181,12 @@ func (r *Registry) Overview() string {
 
 // HelpOfName is helpOf for a name.
 func (r *Registry) HelpOfName(name string) (string, bool) { return r.helpOf(starlark.String(name)) }
+
+// HelpOf tells of a value what it is: of a function how it is called, of others their methods. ok is
+// false for those without any.
+func (r *Registry) HelpOf(v starlark.Value) (text string, ok bool) {
+	if _, text := v.(starlark.String); text {
+		return "", false // a text is no name here
+	}
+	return r.helpOf(v)
+}

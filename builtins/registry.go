@@ -62,6 +62,17 @@ func (r *Registry) Names() []string {
 	return names
 }
 
+// Spaces lists the namespaces: "agg" of "agg.count".
+func (r *Registry) Spaces() []string {
+	var names []string
+	for _, b := range r.all {
+		if space, _, dotted := strings.Cut(b.Name, "."); dotted && !slices.Contains(names, space) {
+			names = append(names, space)
+		}
+	}
+	return names
+}
+
 // Predeclared are the functions and constants as scripts see them; names with
 // a dot become members of a namespace (agg.count).
 func (r *Registry) Predeclared() starlark.StringDict {

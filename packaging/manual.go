@@ -4,25 +4,36 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ppscript/scripts"
-	"ppscript/stdlib"
+	"unicode/utf8"
 )
 
 // This file makes manual pages of what the program says as help, so that both
 // say the same.
 
-// commands are the subcommands that have a page of their own.
-var commands = []string{"check", "describe", "doctor", "explain", "export", "fmt", "info", "mcp", "mod",
-	"new", "record", "repl", "sealed", "sign", "test", "usdt", "verify"}
+// commands are what has a page of its own: profilers, questions and subcommands, as the program
+// itself offers them.
+func commands(program string) ([]string, error) {
+	text, err := output(program, "__complete", "")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if name != "" && !strings.HasPrefix(name, ":") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
 
 // manuals are the pages of ppscript, of its profilers and of its subcommands.
 func (d *distribution) manuals(program string) ([]file, error) {
-	names := slices.Concat(stdlib.Names(), scripts.Names(), commands)
-	for i, name := range names {
-		names[i] = strings.ReplaceAll(name, "_", "-")
+	names, err := commands(program)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(names)
 	var files []file
 	page := func(name string, args ...string) error {
 		help, err := output(program, args...)
@@ -133,12 +144,11 @@ const helpColumn = 20
 // paragraphs, what is indented as it is, the rest as prose.
 func (r *roff) body(lines []string, arguments bool) {
 	literal, tagged := false, false
+	var sample []string // lines that are shown as they are
 	set := func(to bool) {
-		switch {
-		case to && !literal:
-			r.line(".PP\n.RS 4\n.nf")
-		case !to && literal:
-			r.line(".fi\n.RE")
+		if !to && literal {
+			r.sample(sample)
+			sample = nil
 		}
 		literal = to
 	}
@@ -147,13 +157,13 @@ func (r *roff) body(lines []string, arguments bool) {
 		indent := len(line) - len(text)
 		switch {
 		case text == "" && literal && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    "):
-			r.line("")
+			sample = append(sample, "")
 		case text == "":
 			set(false)
 			tagged = false
 			r.line(".PP")
 		case literal && i > 0 && strings.HasSuffix(lines[i-1], `\`): // a command goes on
-			r.line("%s", quoted(line[4:]))
+			sample = append(sample, line[4:])
 		case indent >= 4 && indent <= 8 && (arguments || strings.HasPrefix(text, "-")) &&
 			!strings.HasPrefix(text, "---"):
 			set(false)
@@ -167,13 +177,29 @@ func (r *roff) body(lines []string, arguments bool) {
 			r.line("%s", quoted(text))
 		case indent >= 4:
 			set(true)
-			r.line("%s", quoted(line[4:]))
+			sample = append(sample, line[4:])
 		default:
 			set(false)
 			r.line("%s", quoted(line))
 		}
 	}
 	set(false)
+}
+
+// pageWidth is how wide manual pages are on most terminals, and prose is indented by proseIndent.
+const pageWidth, proseIndent = 80, 7
+
+// sample writes lines as they are: below prose, or further left where they would not fit.
+func (r *roff) sample(lines []string) {
+	widest := 0
+	for _, line := range lines {
+		widest = max(widest, utf8.RuneCountInString(line))
+	}
+	r.line(".PP\n.in %dn\n.nf", max(0, min(proseIndent, pageWidth-widest)))
+	for _, line := range lines {
+		r.line("%s", quoted(line))
+	}
+	r.line(".fi\n.in")
 }
 
 // quoted is text in which roff sees no command.

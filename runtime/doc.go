@@ -19,6 +19,7 @@
 //	limits     what the code of scripts may take
 //	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
 //	kernel     facts of this kernel; the doctor
+//	cri        asks runtimes of containers for names
 //	cgroup     whose a process is: container, pod, unit
 //	kerneltype the C types of the running kernel (BTF)
 //	expr       per-event code: one typed program, from C text or from Starlark
@@ -38,9 +39,12 @@
 //	bytecursor numbers, texts and sizes off bytes that cannot be trusted
 //	tracedat   files of trace-cmd: what they say, and their records by time
 //	perfdata   recorded source: perf.data files
+//	identity   who we and our peers are, for TLS
 //	relay      events sent elsewhere and received, as recordings
 //	eventtext  events that people write down, made into recordings
 //	dso        the files that code was mapped from, also of the dead
+//	debuginfod programs and debug files by build-id, from servers
+//	jitdump    what compilers tell of the code that they make at run time
 //	task       who: threads, processes, names, mappings over time
 //	symbol     where: addresses to names
 //	unwind     callers without frame pointers
@@ -49,6 +53,7 @@
 //	result     what comes out: Table, Histogram, Stacks, Log; values, not text
 //	key        keys of groups and joins to dense rows
 //	order      rings merged by time, without copying
+//	sideband   records about processes, beside events that stay in the kernel
 //	wallclock  times of events on other clocks: the time of day, a guest's
 //	demand     what sources must deliver: members of samples, time order
 //	flow       how slices of events pass from one operator to the next
@@ -65,8 +70,11 @@
 //	timeline   what happened when: slices, instants, switches, wake-ups, counters
 //	output     results in the forms of other tools, a package for each
 //	render     results as text, JSON, CSV, Markdown
+//	chart      results drawn in a terminal: bars, heat maps, lines
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
+//	interpreter which functions of Python run in stacks
 //	naming     stacks to functions: what names need, and how long it is kept
+//	listing    the code of a function beside its samples
 //	eventspec  events as scripts name them
 //	patience   how long files may be read for names when a run should end
 //	reading    events that nobody sends: reads of counters, records of the kernel
@@ -76,9 +84,16 @@
 //	shown      what scripts show, for who takes them as sources
 //	eventstring events as users write them on a command line
 //	budget     what observing may cost, and which events count for it
+//	inview     whom programs of the kernel observe
 //	arrival    what programs of joins keep: what waits, and the tree of calls
 //	eventkind  the kinds of events of this machine: found, recognized, configured
 //	database   databases of plans: opened, filled, asked
+//	facility   what of the kernel a plan needs
+//	chance     how likely numbers are by chance alone
+//	outlier    machines that differ from the others, by their numbers
+//	partial    results of one machine, to be put together with those of others
+//	compare    what changed between two runs, and whether that is more than noise
+//	slots      events in slots of time, for a budget
 //	session    opens a plan, runs it, drains it, closes it
 //	value      durations, times and sizes as scripts compute with them
 //	option     the options that scripts declare

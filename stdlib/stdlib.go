@@ -4,7 +4,9 @@
 package stdlib
 
 import (
+	"crypto/sha256"
 	"embed"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
@@ -77,4 +79,23 @@ func Summary(name string) string {
 	doc, _, _ = strings.Cut(doc, `"""`)
 	line, _, _ := strings.Cut(strings.TrimSpace(doc), "\n")
 	return line
+}
+
+// Sum is the SHA-256 of all scripts that come with the program: who has the same runs the same.
+func Sum() [sha256.Size]byte {
+	all := sha256.New()
+	for _, root := range []string{".", below} {
+		err := fs.WalkDir(FS(), root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(FS(), path)
+			fmt.Fprintf(all, "%s %d\n%s", path, len(text), text)
+			return err
+		})
+		if err != nil {
+			panic("BUG: " + err.Error()) // they are in memory
+		}
+	}
+	return [sha256.Size]byte(all.Sum(nil))
 }

@@ -46,6 +46,8 @@ type Code struct {
 
 	Stack int // bytes in use
 	peak  int
+
+	callbacks map[string]asm.Instructions // by name
 }
 
 // New is an empty program.
@@ -208,7 +210,7 @@ func (c *Code) Finish() asm.Instructions {
 			c.ins[i] = asm.Instruction{OpCode: c.ins[i].OpCode, Offset: int16(off)}
 		}
 	}
-	return c.ins
+	return withCallbacks(c, c.ins)
 }
 
 // StoreImm stores a 64-bit word, v extended by its sign. The library has no

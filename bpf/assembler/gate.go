@@ -13,7 +13,7 @@ import (
 // program costs: the kernel's own statistics would slow down all programs of the machine.
 
 // timed is of how many hits the time of one is taken, a power of two.
-const timed = 64
+const timed = load.Timed
 
 // A Weight is the place of the stack with the weight of the event; 0 is none: all events count.
 type Weight int16
@@ -25,12 +25,9 @@ type Gate struct {
 	stats  load.MapID
 }
 
-// NewGate jumps to exit with the events that do not count; all count unless weighed. stats are the
-// counters of the program.
-func NewGate(c *Code, weighed bool, stats load.MapID, exit Label) Gate {
-	if !weighed {
-		return Gate{}
-	}
+// NewGate jumps to exit with the events that do not count, but for those of keys that do not, byKey,
+// of which package keyshare decides. stats are the counters of the program.
+func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 	g := Gate{Weight: Weight(c.Alloc(8)), began: c.Alloc(8), stats: stats}
 	w := int16(g.Weight)
 	open, decide := c.Label(), c.Label()
@@ -46,8 +43,11 @@ func NewGate(c *Code, weighed bool, stats load.MapID, exit Label) Gate {
 	c.MapValue(asm.R1, load.WeightMap.Of(), 0)
 	c.Emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
 	c.Store(w, asm.R1)
-	c.IfImm(asm.JEq, asm.R1, 1, open)
 	c.IfImm(asm.JEq, asm.R1, 0, exit)
+	if byKey {
+		return g
+	}
+	c.IfImm(asm.JEq, asm.R1, 1, open)
 	c.Call(asm.FnGetPrandomU32)
 	c.Load(asm.R1, w)
 	c.Emit(asm.Sub.Imm(asm.R1, 1), asm.And.Reg(asm.R0, asm.R1))
@@ -56,24 +56,68 @@ func NewGate(c *Code, weighed bool, stats load.MapID, exit Label) Gate {
 	return g
 }
 
+// Moment is the weight of events of this moment, for a program that brings on what waited: of a gate
+// it passed before.
+func Moment(c *Code) Weight {
+	w := c.Alloc(8)
+	open := c.Label()
+	c.MapValue(asm.R1, load.WeightMap.Of(), 0)
+	c.Emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
+	c.IfImm(asm.JNE, asm.R1, 0, open)
+	c.Emit(asm.Mov.Imm(asm.R1, 1))
+	c.Place(open)
+	c.Store(w, asm.R1)
+	return Weight(w)
+}
+
+// OneOf lets one event of so many through, as the kernel samples on a CPU: the last one of them.
+// stats are the counters of the program.
+func OneOf(c *Code, period uint64, stats load.MapID, others Label) {
+	if period < 2 {
+		return
+	}
+	mark, taken := c.Stack, c.Label()
+	at := c.Alloc(8)
+	c.Zero(at, 8)
+	c.Get(stats, at, others)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, 8*load.StatSkipped, asm.DWord), asm.Add.Imm(asm.R1, 1))
+	c.Constant(asm.R2, int64(period))
+	c.IfReg(asm.JGE, asm.R1, asm.R2, taken)
+	c.Emit(asm.StoreMem(asm.R0, 8*load.StatSkipped, asm.R1, asm.DWord))
+	c.GoTo(others)
+	c.Place(taken)
+	c.Emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R0, 8*load.StatSkipped, asm.R1, asm.DWord))
+	c.Stack = mark
+}
+
 // End stands where the program ends, whichever way it went.
 func (g Gate) End(c *Code) {
 	if g.Weight == 0 {
 		return
 	}
 	over := c.Label()
+	key, took := int16(g.Weight), int16(g.Weight)+4
 	c.Load(asm.R1, g.began)
 	c.IfImm(asm.JEq, asm.R1, 0, over)
 	c.Call(asm.FnKtimeGetNs)
 	c.Load(asm.R1, g.began)
 	c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
-	c.Store(g.began, asm.R0)
-	c.Zero(int16(g.Weight), 8)
-	c.Get(g.stats, int16(g.Weight), over)
-	c.Load(asm.R2, g.began)
-	c.Emit(asm.LoadMem(asm.R1, asm.R0, 8*load.StatTime, asm.DWord), asm.Add.Reg(asm.R1, asm.R2),
-		asm.StoreMem(asm.R0, 8*load.StatTime, asm.R1, asm.DWord),
-		asm.LoadMem(asm.R1, asm.R0, 8*load.StatTimed, asm.DWord), asm.Add.Imm(asm.R1, 1),
-		asm.StoreMem(asm.R0, 8*load.StatTimed, asm.R1, asm.DWord))
+	c.Zero(key, 8)
+	c.Emit(asm.StoreMem(asm.R10, took, asm.R0, asm.Word))
+	c.Get(g.stats, key, over)
+	add := func(stat int, n ...asm.Instruction) {
+		c.Emit(n...)
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8*stat), asm.DWord), asm.Add.Reg(asm.R1, asm.R2),
+			asm.StoreMem(asm.R0, int16(8*stat), asm.R1, asm.DWord))
+	}
+	add(load.StatTime, asm.LoadMem(asm.R2, asm.R10, took, asm.Word))
+	add(load.StatTimed, asm.Mov.Imm(asm.R2, 1))
+	// How fast hits came since the last one that was timed: who makes them ran all that time, unless
+	// it was long.
+	c.Load(asm.R1, g.began)
+	c.Emit(asm.LoadMem(asm.R3, asm.R0, 8*load.StatLast, asm.DWord),
+		asm.StoreMem(asm.R0, 8*load.StatLast, asm.R1, asm.DWord),
+		asm.Sub.Reg(asm.R1, asm.R3), asm.Mov.Reg(asm.R3, asm.R1))
+	add(load.StatPace, asm.Mov.Imm(asm.R2, load.PaceOne), asm.Div.Reg(asm.R2, asm.R3))
 	c.Place(over)
 }

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
 )
 
 // This file settles where the rows of tables keep their values.
@@ -16,10 +17,11 @@ const slotSize = 160
 const textSize = 64
 
 // LayOut settles where the rows of t keep what. Of each argument texts says how large its
-// texts are; 0 is of numbers. weighed says that events have weights.
-func LayOut(t *load.Table, texts []int, weighed bool) {
+// texts are; 0 is of numbers. weighed says that events have weights, byKey that keys have, with all of
+// their events.
+func LayOut(t *load.Table, texts []int, weighed, byKey bool) {
 	v := &t.Value
-	v.Size = 16
+	v.Size, v.ByKey = 16, byKey
 	word := func() int {
 		v.Size += 8
 		return v.Size - 8
@@ -83,7 +85,15 @@ func LayOut(t *load.Table, texts []int, weighed bool) {
 			v.Size += 8 * a.Buckets
 		}
 		a.Once = a.Once && a.Oldest >= 0
-		if a.Spread = -1; weighed {
+		a.Spread = -1
+		switch {
+		case byKey:
+			a.Spread = v.Size
+			v.Size += 8 * agg.Clusters
+			if a.Sum >= 0 {
+				v.Size += 8 * agg.Clusters
+			}
+		case weighed:
 			if a.Spread = word(); a.Sum >= 0 {
 				word()
 				word()

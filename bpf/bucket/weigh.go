@@ -5,6 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
 )
 
 // This file counts events that stand for others, since a budget leaves some out: each as many
@@ -22,8 +23,9 @@ func one(c *assembler.Code, dst asm.Register, w assembler.Weight) {
 	c.Load(dst, int16(w))
 }
 
-// Sum counts the event, and adds R0 to the sum of an argument, if it has one. R0 stays.
-func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight) {
+// Sum counts the event, and adds R0 to the sum of an argument, if it has one. R0 stays. hash is the
+// place of that of the key that has the weight, if it is not the event itself.
+func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight, hash int16) {
 	add := func(to int, what asm.Register) {
 		c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(to), asm.DWord), asm.Add.Reg(asm.R5, what),
 			asm.StoreMem(asm.R7, int16(to), asm.R5, asm.DWord))
@@ -43,6 +45,11 @@ func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight) {
 	}
 	sure := c.Label()
 	c.IfImm(asm.JEq, asm.R3, 1, sure)
+	if hash != 0 {
+		cluster(c, at, sums, hash)
+		c.Place(sure)
+		return
+	}
 	c.Emit(asm.Mov.Reg(asm.R4, asm.R3), asm.Sub.Imm(asm.R4, 1), asm.Mul.Reg(asm.R4, asm.R3))
 	add(at.Spread+load.SpreadN, asm.R4)
 	if sums {
@@ -62,4 +69,30 @@ func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight) {
 		square(load.SpreadLow)
 	}
 	c.Place(sure)
+}
+
+// cluster adds the event to what tells how much keys differ. If keys are kept with probability 1/w,
+// the square of the error is the sum of w(w-1) times the squares of what each of them had. There is
+// no room for a sum of each key. But if each is added with a sign that its hash chose, to one of a
+// few sums that its hash chose too, the squares of these sums add up to that on average, since
+// products of two keys have either sign (Charikar, Chen and Farach-Colton). R3 is the weight, and
+// w-1/2 stands for the root of w(w-1), in halves.
+func cluster(c *assembler.Code, at *load.Arg, sums bool, hash int16) {
+	positive := c.Label()
+	c.Emit(asm.Mov.Reg(asm.R4, asm.R3), asm.Add.Reg(asm.R4, asm.R3), asm.Sub.Imm(asm.R4, 1))
+	c.Load(asm.R5, hash)
+	c.IfImm(asm.JSGE, asm.R5, 0, positive)
+	c.Emit(asm.Neg.Imm(asm.R4, 0))
+	c.Place(positive)
+	c.Emit(asm.RSh.Imm(asm.R5, 40), asm.And.Imm(asm.R5, agg.Clusters-1), asm.LSh.Imm(asm.R5, 3),
+		asm.Add.Reg(asm.R5, asm.R7))
+	add := func(to int) {
+		c.Emit(asm.LoadMem(asm.R1, asm.R5, int16(to), asm.DWord), asm.Add.Reg(asm.R1, asm.R4),
+			asm.StoreMem(asm.R5, int16(to), asm.R1, asm.DWord))
+	}
+	add(at.Spread)
+	if sums {
+		c.Emit(asm.Mul.Reg(asm.R4, asm.R0))
+		add(at.Spread + 8*agg.Clusters)
+	}
 }

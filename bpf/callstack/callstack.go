@@ -7,9 +7,10 @@
 // inside it took. A map has the number of each function below each place, an array what is
 // at each number; package load reads the array.
 //
-// A stack has no lock: one CPU at a time has events of a key. A program that interrupts
+// A stack has no lock where one CPU at a time has events of a key. A program that interrupts
 // another one enters its calls and returns from them before that one goes on. So who enters
-// a call takes its room first, and looks whether the stack was forgotten meanwhile.
+// a call takes its room first, and looks whether the stack was forgotten meanwhile. Stacks of
+// other keys share locks (lock.go).
 package callstack
 
 import (
@@ -26,6 +27,7 @@ type Stacks struct {
 	*assembler.Code
 	Join    int  // its number
 	Tasks   bool // the depth is with the task, not in a hash
+	Shared  bool // several CPUs may have events of a key at a time
 	KeyRoom int  // bytes of a key; the depth follows it, which makes it the key of a call
 	// Node and Inside are where a call that waits has its place in the tree, and the time
 	// of the calls inside it; Event is where its source stands, and 1.
@@ -229,6 +231,11 @@ func (c *Stacks) Child(node int16, function, functions int) {
 // one that is given, or of tasks.
 func (c *Stacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpec)) {
 	define(load.DepthMap.Of(c.Join), depths)
+	if c.Shared {
+		define(load.LockMap.Of(c.Join), &ebpf.MapSpec{
+			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: locks,
+		})
+	}
 	define(load.TreeMap.Of(c.Join), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: join.MaxNodes,
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/framewalk"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 )
@@ -37,7 +38,8 @@ type Walker struct {
 	*assembler.Code
 	Hook         *hook.Hook
 	Members      *hook.Members
-	Kernel, User int // addresses that there is room for
+	Kernel, User int  // addresses that there is room for
+	Tables       bool // some are of user code that is walked by tables
 }
 
 // Leave leaves the hash of the running task's stack at key; 0 is of no stack.
@@ -55,14 +57,40 @@ func (w *Walker) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 		w.part(load.ChainKernel, load.ChainWords, spec.Max, 0)
 	}
 	if spec.User {
-		none := c.Label()
+		none, found := c.Label(), c.Label()
+		if spec.Tables {
+			w.task()
+			pointers := c.Label()
+			w.tables().User(spec.Max, pointers)
+			c.GoTo(found)
+			c.Place(pointers)
+		}
 		w.part(load.ChainUser, load.ChainWords+8*w.Kernel, spec.Max, userStackFlag)
-		c.IfImm(asm.JEq, asm.R8, 0, none)
-		w.task()
+		c.Place(found)
+		if !spec.Tables {
+			c.IfImm(asm.JEq, asm.R8, 0, none)
+			w.task()
+		} else {
+			c.IfImm(asm.JNE, asm.R8, 0, none)
+			c.Emit(assembler.StoreImm(asm.R7, load.ChainTask, 0))
+		}
 		c.Place(none)
 	}
 	w.hash(key)
 	c.Stack = mark
+}
+
+// tables walks user stacks by unwind tables, in memory behind that of a kept stack.
+func (w *Walker) tables() *framewalk.Walker {
+	return &framewalk.Walker{Code: w.Code, Memory: load.ChainMap.Of(w.Hook.Index), State: int(w.size()),
+		Words: load.ChainWords + 8*w.Kernel, Room: w.User, PID: w.Members.PidTgid() + 4}
+}
+
+// TableMaps defines the maps that user stacks are walked by, if some are.
+func (w *Walker) TableMaps(define func(load.MapID, *ebpf.MapSpec)) {
+	if w.Tables {
+		framewalk.Maps(define)
+	}
 }
 
 // part has the kernel write addresses to R7+at, at most as many as most leaves
@@ -237,7 +265,11 @@ func (w *Walker) size() uint32 { return uint32(load.ChainWords + 8*(w.Kernel+w.U
 
 // Memory is where a program walks a stack.
 func (w *Walker) Memory() *ebpf.MapSpec {
-	return &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: w.size(), MaxEntries: 1}
+	room := w.size()
+	if w.Tables {
+		room += framewalk.Size
+	}
+	return &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: room, MaxEntries: 1}
 }
 
 // Kept is a map of stacks, without its bound.

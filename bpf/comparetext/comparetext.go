@@ -4,22 +4,31 @@
 package comparetext
 
 import (
+	"strings"
+
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/longtext"
 	"ppscript/bpf/pattern"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/sent"
 )
 
 // A Comparer compares texts.
 type Comparer struct {
 	*assembler.Code
 	// Text puts a text at a place of the stack with so much room, and Room is how much one
-	// needs. Copied says that R0 is then how many bytes it has, with its NUL.
+	// needs. Text fails for texts that are longer than their places; Same puts these too, whose
+	// place only says where they are, and is the same for the same texts. Copied says that R0 is
+	// then how many bytes it has, with its NUL.
 	Text   func(at int16, size int, n expr.Node)
+	Same   func(at int16, size int, n expr.Node)
 	Room   func(n expr.Node) int
 	Copied func(n expr.Node) bool
+	// Long is for texts that are longer than their places.
+	Long *longtext.Keeper
 	// Fail is where an event goes for which there is no such text.
 	Fail assembler.Label
 }
@@ -27,12 +36,25 @@ type Comparer struct {
 // texts writes what is done with texts of the stack.
 func (e *Comparer) texts() textcode.Code { return textcode.Code{Code: e.Code, Fail: e.Fail} }
 
-// alloc evaluates a text to a place of its own.
-func (e *Comparer) alloc(n expr.Node) int16 {
+// alloc evaluates a text to a place of its own, same one that may be longer than that.
+func (e *Comparer) alloc(n expr.Node) int16 { return e.place(n, e.Text) }
+
+func (e *Comparer) same(n expr.Node) int16 { return e.place(n, e.Same) }
+
+func (e *Comparer) place(n expr.Node, put func(at int16, size int, n expr.Node)) int16 {
 	size := e.Room(n)
 	off := e.Alloc(size)
-	e.Text(off, size, n)
+	put(off, size, n)
 	return off
+}
+
+// begins evaluates a text that is compared with a constant, or with its beginning: of one that
+// is longer than its place, its first bytes are there.
+func (e *Comparer) begins(x expr.Node, s string) int16 {
+	if len(s) >= sent.LongFront {
+		return e.alloc(x)
+	}
+	return e.same(x)
 }
 
 // Truth jumps to l if "n is not empty" is want.
@@ -44,7 +66,7 @@ func (e *Comparer) Truth(n expr.Node, want bool, l assembler.Label) {
 		return
 	}
 	mark := e.Stack
-	off := e.alloc(n)
+	off := e.same(n)
 	e.Emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
 	e.IfTrue(asm.R0, want, l)
 	e.Stack = mark
@@ -61,7 +83,7 @@ func (e *Comparer) Len(n expr.Node) {
 	mark := c.Stack
 	if e.Copied(n) {
 		// Who copied it knows, the NUL included.
-		e.alloc(n)
+		e.same(n)
 		c.Emit(asm.Sub.Imm(asm.R0, 1))
 		c.Stack = mark
 		return
@@ -100,10 +122,10 @@ func (e *Comparer) Compare(n *expr.Binary, want bool, l assembler.Label) {
 			e.equalConst(n.Y, x.Str, equal, l)
 			return
 		}
-		a, b, size := e.bothTexts(n.X, n.Y)
+		a, b, size := e.bothTexts(n.X, n.Y, e.Same)
 		e.texts().Equal(a, b, size, equal, l)
 	case expr.OpStrLt, expr.OpStrLe:
-		a, b, size := e.bothTexts(n.X, n.Y)
+		a, b, size := e.bothTexts(n.X, n.Y, e.Text)
 		e.texts().Order(a, b, size, op == expr.OpStrLe, want, l)
 	default:
 		assembler.Refuse("operator %s on texts", op)
@@ -137,8 +159,28 @@ func (e *Comparer) match(x expr.Node, op expr.Op, text string, want bool,
 			p.Star()
 		}
 	}
-	size := e.Room(x)
-	e.texts().Matches(e.alloc(x), size, p, text, want, l)
+	size, at := e.Room(x), e.same(x)
+	if size != sent.LongRoom {
+		e.texts().Matches(at, size, p, text, want, l)
+		return nil, true
+	}
+	long, end := e.Label(), e.Label()
+	e.Emit(asm.LoadMem(asm.R1, asm.R10, at+sent.LongMark, asm.Byte))
+	e.IfImm(asm.JNE, asm.R1, 0, long)
+	e.texts().Matches(at, size, p, text, want, l)
+	e.GoTo(end)
+	e.Place(long)
+	suffix, ok := text, op == expr.OpSuffix
+	if op == expr.OpGlob {
+		suffix, ok = strings.CutPrefix(text, "*")
+		ok = ok && !strings.ContainsAny(suffix, "*?[")
+	}
+	if ok {
+		e.Long.HasSuffix(at, suffix, want, l, e.Fail)
+	} else {
+		e.Long.Matches(at, p, want, l, e.Fail)
+	}
+	e.Place(end)
 	return nil, true
 }
 
@@ -152,21 +194,21 @@ func (e *Comparer) equalConst(x expr.Node, s string, equal bool, l assembler.Lab
 		return
 	}
 	size := e.Room(x)
-	e.texts().EqualsConst(e.alloc(x), size, s, equal, l)
+	e.texts().EqualsConst(e.begins(x, s), size, s, equal, l)
 }
 
 // prefix jumps to l if "x starts with s" is want.
 func (e *Comparer) prefix(x expr.Node, s string, want bool, l assembler.Label) {
 	size := e.Room(x)
-	e.texts().HasPrefix(e.alloc(x), size, s, want, l)
+	e.texts().HasPrefix(e.begins(x, s), size, s, want, l)
 }
 
 // bothTexts evaluates two texts to places of one size.
-func (e *Comparer) bothTexts(x, y expr.Node) (a, b int16, size int) {
+func (e *Comparer) bothTexts(x, y expr.Node, put func(int16, int, expr.Node)) (a, b int16, size int) {
 	size = max(e.Room(x), e.Room(y))
 	a = e.Alloc(size)
-	e.Text(a, size, x)
+	put(a, size, x)
 	b = e.Alloc(size)
-	e.Text(b, size, y)
+	put(b, size, y)
 	return a, b, size
 }

@@ -119,6 +119,17 @@ func (h *Host) Status() (info, status int, ok bool) {
 	return info, status, ok && known && h.TaskStorage
 }
 
+// Tables reports that programs can walk user code by its unwind tables: they find the registers
+// with which it entered the kernel (5.15), and can loop so often (5.17).
+func (h *Host) Tables() bool {
+	if h == nil || h.Function == nil || runtime.GOARCH != "amd64" {
+		return false
+	}
+	_, finds := h.Function("bpf_task_pt_regs")
+	_, loops := h.Function("bpf_loop")
+	return finds && loops && h.TaskStorage
+}
+
 // Tells32 reports that programs can tell system calls of 32 bits.
 func (h *Host) Tells32() bool {
 	_, _, ok := h.Status()

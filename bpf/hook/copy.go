@@ -6,6 +6,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/sent"
 )
 
@@ -66,6 +67,14 @@ func (h *Hook) LocatedHere(at, size int, f *event.Field) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
+// LocatedText leaves in R3 where the text of a field is that the record tells, and in R2 how many
+// bytes it has with its NUL, and one more.
+func (h *Hook) LocatedText(f *event.Field) {
+	h.locator(f)
+	h.Code.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
+	h.textAt(f)
+}
+
 // locator loads in R0 where the record says that the text is.
 func (h *Hook) locator(f *event.Field) { h.Record(asm.R0, f.Offset, 4, false) }
 
@@ -77,4 +86,18 @@ func (h *Hook) textAt(f *event.Field) {
 		c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
 	}
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
+}
+
+// IsLocated reports that a field is a text whose place only the record tells.
+func IsLocated(f *expr.Field) bool {
+	return f.View == expr.ViewValue && f.F.Kind == event.Str &&
+		(f.F.Place == event.DataLoc || f.F.Place == event.RelLoc)
+}
+
+// ArraySize is the size of an array that programs copy by words, which most bounds.
+func ArraySize(f *event.Field, most int) int {
+	if f.Place != event.InRaw || f.Offset%8 != 0 || f.Size%8 != 0 || f.Size > most {
+		assembler.Refuse("field %s is an array of another form", f.Name)
+	}
+	return f.Size
 }

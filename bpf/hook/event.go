@@ -17,6 +17,7 @@ type Event struct {
 	Label   string
 	Filter  expr.Node  // nil passes all
 	CPUs    []int      // nil is all of the target's
+	Period  uint64     // one of so many, on each CPU; 0 and 1 are all
 	Stack   *StackSpec // nil if nobody asks for it
 }
 
@@ -27,7 +28,8 @@ type Probe struct{ User, Return bool }
 // A StackSpec says which part of an event's stack is wanted.
 type StackSpec struct {
 	Kernel, User bool
-	Max          int // addresses
+	Max          int  // addresses
+	Tables       bool // user code is walked by its unwind tables
 }
 
 // IsStack reports that a node is the event's own stack.

@@ -32,6 +32,7 @@ type Hook struct {
 	Raw    *rawpoint.Point // nil if it is no raw tracepoint
 	Direct *Direct         // nil if the function of a probe does not call it by itself
 	Target *load.Target    // of the image; the threads that traced() is about
+	Linked bool            // one link attaches the program to many functions
 }
 
 // New is the hook of an event, whose program has an index.
@@ -95,6 +96,8 @@ func (h *Hook) Period(dst asm.Register) {
 		h.Code.Emit(asm.LoadMem(dst, asm.R6, ptregs.Period, asm.DWord))
 	case Weighted(h.Event.Schema):
 		assembler.Refuse("the period of %s", h.Event.Label)
+	case h.Event != nil && h.Event.Period > 1:
+		h.Code.Constant(dst, int64(h.Event.Period))
 	default:
 		h.Code.Emit(asm.Mov.Imm(dst, 1))
 	}
@@ -138,16 +141,22 @@ func (h *Hook) canDisablePreemption() bool {
 
 // Array copies an array of the record to the stack.
 func (h *Hook) Array(to int16, f *event.Field) {
-	c := h.Code
+	h.EachWord(f, func(i int) { h.Code.Store(to+int16(8*i), asm.R0) })
+}
+
+// EachWord reads each word of an array of the record into R0, and calls take. R1 and R2 are lost, and
+// what a call of a helper loses.
+func (h *Hook) EachWord(f *event.Field, take func(i int)) {
 	if h.Raw != nil {
-		h.rawArray(to, f.Name)
+		of := h.Raw.Fields[f.Name]
+		h.rawWords(of, 0, len(of.Words), take)
 		return
 	}
 	if h.Kind != ebpf.TracePoint {
 		assembler.Refuse("field %s is not in the record", f.Name)
 	}
-	for o := 0; o < f.Size; o += 8 {
-		h.Record(asm.R0, f.Offset+o, 8, false)
-		c.Store(to+int16(o), asm.R0)
+	for i := range f.Size / 8 {
+		h.Record(asm.R0, f.Offset+8*i, 8, false)
+		take(i)
 	}
 }

@@ -98,7 +98,7 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 	for _, n := range nodes {
 		expr.Walk(n, func(n expr.Node) bool {
 			f, ok := n.(*expr.Field)
-			if ok && !f.Part.Past() && m.hook.atReturnOf(f.F) && m.function == 0 {
+			if ok && !f.Part.Past() && m.hook.tellsFunction(f.F) && m.function == 0 {
 				m.fetchFunction()
 			}
 			if !ok || f.Part.Past() || !inMemory(f.F) {
@@ -128,10 +128,11 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 	}
 }
 
-// atReturnOf reports that a field is the address of the function that returns, which
-// programs ask the kernel for.
-func (h *Hook) atReturnOf(f *event.Field) bool {
-	if h.Event == nil || h.Event.Probe == nil || !h.Event.Probe.Return {
+// tellsFunction reports that a field is the address of the function which programs ask the
+// kernel for: of one that returns, and where one link attaches the program, whose registers
+// are not those of a breakpoint.
+func (h *Hook) tellsFunction(f *event.Field) bool {
+	if h.Event == nil || h.Event.Probe == nil || !h.Event.Probe.Return && (h.Event.Probe.User || !h.Linked) {
 		return false
 	}
 	tells := h.Host.TellsFunction
@@ -141,11 +142,12 @@ func (h *Hook) atReturnOf(f *event.Field) bool {
 	return tells && h.Kind == ebpf.Kprobe && f.Place == event.InRaw && f.Name == "ip"
 }
 
-// endbr is ENDBR64, with which functions of x86 may begin. The kernel tells where the
-// function begins, and its probes, and their records, are behind that.
-const endbr = 0xfa1e0ff3
+// endbr is ENDBR64, with which functions of x86 may begin, and what the kernel puts in its place
+// where nothing jumps to them (gen_endbr_poison in asm/ibt.h, of several ages). The kernel tells
+// where the function begins, and its probes, and their records, are behind that.
+var endbr = []int64{0xfa1e0ff3, 0x001f0f66, 0xd6401f0f, 0x001f0ff5}
 
-// fetchFunction fetches the address of the function that returns.
+// fetchFunction fetches the address of the function.
 func (m *Members) fetchFunction() {
 	c := m.hook.Code
 	m.function = c.Alloc(8)
@@ -156,14 +158,18 @@ func (m *Members) fetchFunction() {
 		return
 	}
 	mark := c.Stack
-	first, plain := c.Alloc(8), c.Label()
+	first, behind, plain := c.Alloc(8), c.Label(), c.Label()
 	c.Zero(first, 8)
 	c.Addr(asm.R1, first)
 	c.Emit(asm.Mov.Imm(asm.R2, 4), asm.Mov.Reg(asm.R3, asm.R0))
 	c.Call(asm.FnProbeReadKernel)
 	c.Load(asm.R0, first)
-	c.Constant(asm.R1, endbr)
-	c.IfReg(asm.JNE, asm.R0, asm.R1, plain)
+	for _, code := range endbr {
+		c.Constant(asm.R1, code)
+		c.IfReg(asm.JEq, asm.R0, asm.R1, behind)
+	}
+	c.GoTo(plain)
+	c.Place(behind)
 	c.Load(asm.R0, m.function)
 	c.Emit(asm.Add.Imm(asm.R0, 4))
 	c.Store(m.function, asm.R0)
@@ -171,9 +177,9 @@ func (m *Members) fetchFunction() {
 	c.Stack = mark
 }
 
-// Function is where the address of the function that returns is, if n is that; else 0.
+// Function is where the address of the function is, if n is that and the kernel tells it; else 0.
 func (m *Members) Function(n *expr.Field) int16 {
-	if m.function == 0 || n.Part.Past() || !m.hook.atReturnOf(n.F) {
+	if m.function == 0 || n.Part.Past() || !m.hook.tellsFunction(n.F) {
 		return 0
 	}
 	return m.function

@@ -54,7 +54,7 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 				ok = false
 			}
 			if have && known.Deref {
-				if _, has := h.Host.Member(known.Type, known.Member); !has {
+				if _, has := h.member(known); !has {
 					ok = false
 				}
 				typ = ebpf.Tracing
@@ -67,11 +67,22 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 	}
 }
 
+// member finds where the structure of an argument has a field.
+func (h *Hook) member(f rawpoint.Field) (at int, ok bool) {
+	at, ok = h.Host.Member(f.Type, f.Member)
+	if f.Inner != "" && ok {
+		var inner int
+		inner, ok = h.Host.Member(f.Inner, f.Of)
+		at += inner
+	}
+	return at, ok
+}
+
 // RawText copies a text of a structure to off.
 func (h *Hook) RawText(off int16, name string) {
 	c := h.Code
 	f := h.Raw.Fields[name]
-	at, _ := h.Host.Member(f.Type, f.Member)
+	at, _ := h.member(f)
 	c.Emit(asm.LoadMem(asm.R3, asm.R6, int16(8*f.Arg), asm.DWord), asm.Add.Imm(asm.R3, int32(at)))
 	c.Addr(asm.R1, off)
 	c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)))
@@ -96,7 +107,7 @@ func (h *Hook) RawField(dst asm.Register, field *event.Field) {
 	base, off := asm.R6, 8*f.Arg
 	if f.Deref {
 		c.Emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
-		at, _ := h.Host.Member(f.Type, f.Member)
+		at, _ := h.member(f)
 		c.Emit(asm.LoadMem(dst, dst, int16(at), Sizes[f.Size]))
 		if f.Signed {
 			c.Extend(dst, 8*f.Size, true)
@@ -106,12 +117,6 @@ func (h *Hook) RawField(dst asm.Register, field *event.Field) {
 	// Arguments are widened to 64 bits, but not by their sign.
 	c.Emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
 	c.Extend(dst, 8*f.Size, f.Signed)
-}
-
-// rawArray copies an array of members to the stack: the arguments of a system call.
-func (h *Hook) rawArray(to int16, name string) {
-	f := h.Raw.Fields[name]
-	h.rawWords(f, 0, len(f.Words), func(i int) { h.Code.Store(to+int16(8*i), asm.R0) })
 }
 
 // rawWords reads n elements of an array of members, from one on, into R0, and calls

@@ -244,7 +244,8 @@ func sender(calls []Call, read bool) asm.Instructions {
 	for _, k := range calls {
 		ins = append(ins, k.send(read)...)
 	}
-	return append(ins, asm.Mov.Imm(asm.R0, 0).WithSymbol("end"), asm.Return())
+	// With 0 from a program at a tracepoint, others would not get its events any more.
+	return append(ins, asm.Mov.Imm(asm.R0, 1).WithSymbol("end"), asm.Return())
 }
 
 // send sends the texts of the thread's call, if some were missing.

@@ -3,8 +3,12 @@ package load
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/agg"
 )
@@ -15,12 +19,70 @@ import (
 // A Budget is a Run whose events have weights: Part.Weighed of package bpf.
 type Budget struct{ *Run }
 
-// Weigh has each event that counts stand for n, a power of two; with 0 none counts.
+// Places in the value of WeightMap, of which the first is all where events count each by itself.
+const (
+	WeightNow     = 0  // u64: how many events, or keys, one that counts stands for; 0 is none counts
+	WeightSalt    = 8  // u64: of the hashes of keys
+	WeightChanged = 16 // u64: when it changed last
+	// WeightSince is by level: since when no key counted for more than 1<<level; it is in the
+	// future while they do.
+	WeightSince  = 24
+	WeightLevels = 11
+	WeightSize   = WeightSince + 8*WeightLevels
+)
+
+// weights are how keys counted so far.
+type weights struct {
+	salt, changed uint64
+	since         [WeightLevels]uint64
+	closed        bool // none counts
+}
+
+// ByKey reports that keys count, with all their events, or do not.
+func (r Budget) ByKey() bool { return r.words(WeightMap.Of()).value > 1 }
+
+// Weigh has each event that counts, or each key, stand for n, a power of two; with 0 none counts.
 func (r Budget) Weigh(n uint64) error {
-	if err := r.words(WeightMap.Of()).update(make([]byte, 4), []uint64{n}); err != nil {
+	m := r.words(WeightMap.Of())
+	value := []uint64{n}
+	if r.ByKey() {
+		value = r.state.weights.next(n, monotonic())
+	}
+	if err := m.update(make([]byte, 4), value); err != nil {
 		return fmt.Errorf("set the share of events that count: %w", err)
 	}
 	return nil
+}
+
+// monotonic is the time on the clock of programs.
+func monotonic() uint64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 0
+	}
+	return uint64(t.Nano())
+}
+
+// next is the value of WeightMap from now on.
+func (w *weights) next(n, now uint64) []uint64 {
+	for w.salt == 0 {
+		w.salt = rand.Uint64()
+	}
+	if n == 0 {
+		w.closed = true
+	} else {
+		w.changed = now
+		for i := range w.since {
+			switch {
+			case n > 1<<i:
+				w.since[i] = math.MaxUint64
+			case w.closed, w.since[i] == math.MaxUint64:
+				w.since[i] = now
+			}
+		}
+		w.closed = false
+	}
+	return append([]uint64{n, w.salt, w.changed}, w.since[:]...)
 }
 
 // Hits are those of programs so far, of which a budget may have left some out.
@@ -29,10 +91,39 @@ type Hits struct {
 	Timed, Time uint64 // of some: how many, and what they took, ns
 	Toll        uint64 // what all cost beside the programs, ns
 	CPUs        []CPUHits
+	Paces       []Pace // of each program on each CPU, which is the inner index
+	// Offered are events of keys that may count or not, while some do not, and Stood for how many
+	// those stand that did. Halves are those whose partner was not observed.
+	Offered, Stood, Halves uint64
 }
 
 // CPUHits are those of a CPU.
 type CPUHits struct{ N, Toll uint64 }
+
+// A Pace tells how fast hits of a program came: how many did, how many were timed, and the sum of their
+// StatPace.
+type Pace struct{ N, Timed, Sum uint64 }
+
+// Ran estimates for how long ran on each CPU what made the hits since an earlier reading, ns. A
+// thread that makes some all the time makes none while others have its CPU. So hits are taken to have
+// come as fast as those did among which they were; of programs that are called by turns the one with
+// the longest time counts.
+func (h *Hits) Ran(since *Hits) []float64 {
+	list := make([]float64, len(h.CPUs))
+	for i, p := range h.Paces {
+		var before Pace
+		if i < len(since.Paces) {
+			before = since.Paces[i]
+		}
+		timed, sum := float64(p.Timed-before.Timed), float64(p.Sum-before.Sum)
+		if timed > 0 && sum > 0 {
+			each := PaceOne * timed / sum / Timed // ns from one hit to the next
+			cpu := i % len(h.CPUs)
+			list[cpu] = max(list[cpu], float64(p.N-before.N)*each)
+		}
+	}
+	return list
+}
 
 // Hits counts the hits of all programs. toll is what one of a program costs beside it.
 func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
@@ -52,6 +143,10 @@ func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
 				h.Time += of[StatTime]
 				h.Toll += each * of[StatHits]
 				h.CPUs[cpu].N += of[StatHits]
+				h.Paces = append(h.Paces, Pace{of[StatHits], of[StatTimed], of[StatPace]})
+				h.Offered += of[StatOffered]
+				h.Stood += of[StatStood]
+				h.Halves += of[StatUnmatched] + of[StatBroken]
 				h.CPUs[cpu].Toll += each * of[StatHits]
 			}
 		}))
@@ -90,6 +185,17 @@ func (r Budget) Resume() error {
 	}
 	r.state.paused = false
 	return nil
+}
+
+// clusters are the sums of keys of an argument, in halves: weights are 2w-1 there.
+func (a *Arg) clusters(row []uint64) (k agg.KeySpread) {
+	for i := range k.N {
+		k.N[i] = float64(int64(row[a.Spread/8+i])) / 2
+		if a.Sum >= 0 {
+			k.Sum[i] = float64(int64(row[a.Spread/8+agg.Clusters+i])) / 2
+		}
+	}
+	return k
 }
 
 // spread is how uncertain the numbers of an argument are.

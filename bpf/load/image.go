@@ -46,8 +46,10 @@ type Program struct {
 	// Places are the events whose probes call the program, one or more.
 	Places []int
 	Ins    asm.Instructions
-	Event  int     // whose program it is, -1 for those of our own
-	Direct *Direct // nil if the function that is probed cannot call it by itself
+	Event  int // whose program it is, -1 for those of our own
+	// Everywhere says that its event is sampled of all tasks, each time: we open that ourselves.
+	Everywhere bool
+	Direct     *Direct // nil if the function that is probed cannot call it by itself
 	// Session is the program together with that of the return; nil if they must be attached
 	// each by itself. Returns says that it is that of the return.
 	Session *Session
@@ -147,6 +149,9 @@ type Value struct {
 	Slots  bool // there are slots, in each of which the key follows the row
 	Sketch bool // some argument has log-linear buckets, in a map of their own
 	Self   int  // with Sketch: the address of the row, the key of its buckets
+	// ByKey says that keys have weights, with all their events: a spread is agg.Clusters words for N
+	// then, and as many for Sum.
+	ByKey bool
 }
 
 // An Arg is where a row keeps the numbers of an argument.
@@ -205,7 +210,19 @@ const (
 	StatHits      // that called the program, of which a budget may leave some out
 	StatTimed     // hits of which the time was taken
 	StatTime      // that they took, ns
+	StatLast      // when the last of these began
+	StatPace      // sum over these of PaceOne by the ns since the one before
+	StatSkipped   // that were skipped since the last one that was sampled
+	StatOffered   // events of keys that may count or not, while some do not
+	StatStood     // for how many those of them stand that did
+	StatBroken    // what waited of keys that did not count all the time
 	StatTables
+)
+
+// Timed is of how many hits the time of one is taken; PaceOne is in the unit of StatPace.
+const (
+	Timed   = 64
+	PaceOne = 1 << 30
 )
 
 // StatErrors and StatEvicted are a table's own counters.

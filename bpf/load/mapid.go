@@ -27,6 +27,7 @@ const (
 	SketchMap                     // likewise: the buckets of quantiles
 	WaitMap                       // by join: the events that wait for a partner
 	DepthMap                      // by join of calls: u64, how many wait, by key
+	LockMap                       // likewise: u64, the CPU that works on a stack of some keys, and 1
 	TreeMap                       // likewise: the number of a call, by that of its caller and its function
 	NodesMap                      // likewise: calls by number
 	NodeCountMap                  // likewise: u64, how many numbers were given
@@ -47,6 +48,7 @@ const (
 	BuffersMap                    // by CPU: its buffer
 	BufferMap                     // the buffer of a CPU
 	NamesMap                      // by program: the names of the places where it is attached
+	NumbersMap                    // by program: the numbers of the pairs that its places end
 	BusyMap                       // by program and CPU: how many run, where they can be preempted
 	LateMap                       // by program: texts of a system call that are missing, by thread
 	LateCountMap                  // u64: how many of these there are, or more
@@ -55,7 +57,18 @@ const (
 	CallTextMap                   // by join: texts of the start, with its thread
 	KeptMap                       // the newest events of all CPUs
 	KeptCountMap                  // u64 by CPU: how many of these were begun
-	WeightMap                     // u64: how many events one that counts stands for; 0 is none counts
+	WeightMap                     // how many events, or keys, one that counts stands for: see WeightNow
+	LongMap                       // by program: where a long text is copied
+	LongTextsMap                  // long texts by their hash
+	LongCountMap                  // u64: how many were kept
+	WalkProcsMap                  // u32: WalkProc of a process
+	WalkRangesMap                 // WalkRange
+	WalkBlocksMap                 // u64: where the rows of a block are
+	WalkPagesMap                  // chunks of pages of rows
+	WalkRulesMap                  // rules by number
+	WalkAskMap                    // a buffer: processes of which more should be known
+	WalkAskedMap                  // u32: the time from which on it may be asked for a process again
+	WalkStatsMap                  // by CPU: how walks ended
 )
 
 var mapNames = [...]string{
@@ -73,6 +86,7 @@ var mapNames = [...]string{
 	SketchMap:      "dist",
 	WaitMap:        "wait",
 	DepthMap:       "depth",
+	LockMap:        "lock",
 	TreeMap:        "tree",
 	NodesMap:       "nodes",
 	NodeCountMap:   "nodecount",
@@ -93,6 +107,7 @@ var mapNames = [...]string{
 	BuffersMap:     "buffers",
 	BufferMap:      "buffer",
 	NamesMap:       "names",
+	NumbersMap:     "numbers",
 	BusyMap:        "busy",
 	LateMap:        "late",
 	LateCountMap:   "latecount",
@@ -101,7 +116,18 @@ var mapNames = [...]string{
 	CallTextMap:    "calltext",
 	KeptMap:        "kept",
 	KeptCountMap:   "keptcount",
+	LongMap:        "long",
+	LongTextsMap:   "longtexts",
+	LongCountMap:   "longcount",
 	WeightMap:      "weight",
+	WalkProcsMap:   "walkprocs",
+	WalkRangesMap:  "walkranges",
+	WalkBlocksMap:  "walkblocks",
+	WalkPagesMap:   "walkpages",
+	WalkRulesMap:   "walkrules",
+	WalkAskMap:     "walkask",
+	WalkAskedMap:   "walkasked",
+	WalkStatsMap:   "walkstats",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

@@ -7,6 +7,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/kernel"
 )
 
 // This file attaches programs to probes, by events of perf's probe PMUs: they are gone
@@ -60,11 +62,16 @@ func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
 		pin.Pin(text)
 		attr.Ext1 = uint64(uintptr(unsafe.Pointer(text)))
 	}
-	cpu := -1
-	if pid < 0 {
-		cpu = 0
+	on := func(cpu int) (int, error) {
+		return unix.PerfEventOpen(&attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	}
-	fd, err := unix.PerfEventOpen(&attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	var fd int
+	var err error
+	if pid < 0 {
+		fd, err = kernel.OnACPU(on)
+	} else {
+		fd, err = on(-1)
+	}
 	if err != nil {
 		return err
 	}
@@ -72,14 +79,13 @@ func (r *Run) plant(p *Program, prog *ebpf.Program, pid int) error {
 	return r.hang(p, prog, fd)
 }
 
-// plantMany attaches the program to many functions of the kernel by one link. Each has its number
-// among them.
+// plantMany attaches the program to many functions of the kernel by one link.
 func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
 	r.missing.at(p)
 	var o link.KprobeMultiOptions
 	for i, event := range p.Places {
 		o.Symbols = append(o.Symbols, r.Places[event].Config1Text)
-		o.Cookies = append(o.Cookies, uint64(i))
+		o.Cookies = append(o.Cookies, cookie(i, event))
 	}
 	attach := link.KprobeMulti
 	if p.ID&returns != 0 {
@@ -95,6 +101,10 @@ func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
 	}
 	return nil
 }
+
+// cookie is what the program of many places is told of one: its number among them, and, in the
+// upper half, that of its event.
+func cookie(place, event int) uint64 { return uint64(event)<<32 | uint64(place) }
 
 // returns is the bit of attr.config by which a probe sits where a function returns.
 const returns = 1

@@ -138,7 +138,7 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			if values[HitsAt/8] == 0 {
 				continue
 			}
-			p := t.partial(key, values[:words], stacks)
+			p := reader{r}.partial(t, key, values[:words], stacks)
 			p.CPU = cpu
 			if t.Value.Sketch {
 				p.Buckets = buckets[values[t.Value.Self/8]]
@@ -203,11 +203,11 @@ func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64, 
 }
 
 // partial decodes the value of a row; that of other keys has no key.
-func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
+func (r reader) partial(t *Table, key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 	p := &agg.Partial{First: event.Time(v[FirstAt/8]), Hits: v[HitsAt/8],
 		Measures: make([]agg.Measure, len(t.Spec.Args))}
 	if p.Other = key == nil && len(t.Cols) > 0; !p.Other {
-		p.Key = t.pack(key, stacks)
+		p.Key = r.packed(nil, t.Cols, key, stacks)
 	}
 	word := func(at int) int64 {
 		if at < 0 {
@@ -218,7 +218,10 @@ func (t *Table) partial(key []byte, v []uint64, stacks stackIDs) *agg.Partial {
 	for i := range t.Value.Args {
 		a := &t.Value.Args[i]
 		p.Measures[i] = agg.Measure{N: v[a.N/8], Sum: word(a.Sum), Min: word(a.Min), Max: word(a.Max)}
-		if a.Spread >= 0 {
+		switch {
+		case t.Value.ByKey:
+			p.Keys = append(p.Keys, a.clusters(v))
+		case a.Spread >= 0:
 			p.Spreads = append(p.Spreads, a.spread(v))
 		}
 		pick(&p.Oldest, len(t.Spec.Args), i, v, a, a.Oldest)
@@ -255,13 +258,8 @@ func pick(to *[]agg.Pick, args, i int, row []uint64, a *Arg, at int) {
 	p.Text = string(untilNUL(b))
 }
 
-// pack turns a key of the map into one of agg.Group, as key.Append does.
-func (t *Table) pack(k []byte, stacks stackIDs) []byte {
-	return packed(nil, t.Cols, k, stacks)
-}
-
-// packed appends the columns of a key of a map.
-func packed(b []byte, cols []Column, k []byte, stacks stackIDs) []byte {
+// packed appends the columns of a key of a map as a key of agg.Group, as key.Append does.
+func (r reader) packed(b []byte, cols []Column, k []byte, stacks stackIDs) []byte {
 	for _, c := range cols {
 		cell := k[c.Off : c.Off+c.Size]
 		if c.Stack {
@@ -272,7 +270,7 @@ func packed(b []byte, cols []Column, k []byte, stacks stackIDs) []byte {
 			b = append(b, cell...)
 			continue
 		}
-		text := untilNUL(cell)
+		text := r.text(cell)
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
 		b = append(b, text...)
 	}
@@ -357,7 +355,7 @@ func (r *Run) Loss() (Loss, error) {
 	}
 	since := func(stat int) uint64 { return now[stat] - r.before[stat] }
 	l := Loss{Groups: map[*agg.Spec]event.Loss{}, Joins: event.Loss{Errors: since(StatErrors),
-		Unmatched: since(StatUnmatched), Evicted: since(StatEvicted)}}
+		Unmatched: since(StatUnmatched), Evicted: since(StatEvicted), Broken: since(StatBroken)}}
 	for _, t := range r.im.Tables {
 		l.Groups[t.Spec] = event.Loss{Errors: since(t.StatErrors()), Evicted: since(t.StatEvicted())}
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 )
 
@@ -46,6 +47,7 @@ type runState struct {
 	paused   bool
 	own      int          // links of programs that keep the target, which come first
 	together map[int]bool // programs that sessions call
+	weights  weights
 	room     batchRoom
 }
 
@@ -56,6 +58,7 @@ type sendStates struct {
 	mem   []byte               // of all, mapped
 	// chains are stacks of what was sent, by their hash.
 	chains map[[StackKey]byte][]uint64
+	long   longTexts
 }
 
 // A Rejected is a program that the verifier refused: a fault of the generator,
@@ -249,6 +252,9 @@ func (r *Run) attach(i int, t *Target) error {
 	}
 	switch p.Kind {
 	case ebpf.PerfEvent:
+		if p.Everywhere {
+			return everywhere(r, p, prog)
+		}
 		return nil // by who opens the event
 	case ebpf.TracePoint:
 		return r.tracepoint(p, prog)
@@ -275,7 +281,9 @@ func (r *Run) attach(i int, t *Target) error {
 func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: p.ID,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled}
-	fd, err := unix.PerfEventOpen(&attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := kernel.OnACPU(func(cpu int) (int, error) {
+		return unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	})
 	if err != nil {
 		return err
 	}
@@ -287,7 +295,7 @@ func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
 // it is not.
 func (r *Run) Sampled(event int) int {
 	for i := range r.im.Programs {
-		if p := &r.im.Programs[i]; p.Event == event && p.Kind == ebpf.PerfEvent {
+		if p := &r.im.Programs[i]; p.Event == event && p.Kind == ebpf.PerfEvent && !p.Everywhere {
 			return r.progs[i].FD()
 		}
 	}

@@ -23,7 +23,8 @@ func Now() event.Time {
 }
 
 // A Stack is a call stack as a program found it, innermost address first.
-// PID is -1 if there are no user addresses. One with Max addresses is cut.
+// PID is -1 if there are no user addresses. One with Max addresses is cut; one that ends before
+// the outermost function has as many as Max says.
 type Stack struct {
 	Max    int
 	PID    int32
@@ -31,6 +32,8 @@ type Stack struct {
 	Time   event.Time
 	Kernel []uint64
 	User   []uint64
+	// Unwound says that the user part was found by unwind tables.
+	Unwound bool
 }
 
 // The layout of a stack's memory, in bytes from its beginning.
@@ -67,6 +70,10 @@ func stackIn(v []uint64, kernel int) *Stack {
 	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8])}
 	words := v[ChainWords/8:]
 	s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
+	if s.Unwound = s.Max&ChainUnwound != 0; s.Max&ChainCut != 0 {
+		s.Max = len(s.Kernel) + len(s.User)
+	}
+	s.Max &= ChainCut - 1
 	if len(s.User) > 0 {
 		s.PID, s.Image = int32(v[ChainTask/8]), uint32(v[ChainTask/8]>>32)
 	}

@@ -145,7 +145,8 @@ func (r *Run) sweepThreads() error {
 // ended, so that a number that is given again does not count, states of folds,
 // and events that wait in joins.
 func (r *Run) Sweep() error {
-	if err := errors.Join(r.sweepFolds(), waiters{r}.sweep(), holders{r}.sweep(time.Now())); err != nil {
+	if err := errors.Join(r.sweepFolds(), waiters{r}.sweep(), holders{r}.sweep(time.Now()),
+		reader{r}.sweep()); err != nil {
 		return err
 	}
 	if r.im.Asks || !r.im.Follow {

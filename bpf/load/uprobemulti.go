@@ -29,7 +29,7 @@ type uprobeMultiAttr struct {
 const atReturns = 1
 
 // plantUser attaches the program to many places in programs, in one process, or in all
-// if pid is -1. Each place has its number among them. The program of one place is a session.
+// if pid is -1. The program of one place is a session.
 func (r *Run) plantUser(p *Program, prog *ebpf.Program, pid int) error {
 	attach := ebpf.AttachTraceUprobeMulti
 	if !p.many() {
@@ -42,13 +42,13 @@ func (r *Run) plantUser(p *Program, prog *ebpf.Program, pid int) error {
 		if numbers[file] == nil {
 			files = append(files, file)
 		}
-		numbers[file] = append(numbers[file], uint64(i))
+		numbers[file] = append(numbers[file], cookie(i, event))
 	}
 	for _, file := range files {
 		cookies := numbers[file]
 		offsets := make([]uint64, len(cookies))
 		for i, number := range cookies {
-			offsets[i] = r.Places[p.Places[number]].Config2
+			offsets[i] = r.Places[number>>32].Config2
 		}
 		path, err := unix.BytePtrFromString(file)
 		if err != nil {

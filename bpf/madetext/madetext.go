@@ -16,9 +16,11 @@ type Maker struct {
 	*assembler.Code
 	// Num leaves the value of a number in R0, Text puts a text at a place of the stack
 	// with so much room, and Room is how much one needs. Branch jumps if the truth of a
-	// node is the wanted one.
+	// node is the wanted one. Text fails for texts that are longer than their places; Same puts
+	// these too, whose place only says where they are.
 	Num    func(n expr.Node)
 	Text   func(at int16, size int, n expr.Node)
+	Same   func(at int16, size int, n expr.Node)
 	Room   func(n expr.Node) int
 	Branch func(n expr.Node, want bool, l assembler.Label)
 	// Fail is where an event goes for which there is no such text.
@@ -72,10 +74,10 @@ func (e *Maker) Make(off int16, size int, n expr.Node) {
 	case *expr.Cond:
 		other, end := c.Label(), c.Label()
 		e.Branch(n.Test, false, other)
-		e.Text(off, size, n.Then)
+		e.Same(off, size, n.Then)
 		c.GoTo(end)
 		c.Place(other)
-		e.Text(off, size, n.Else)
+		e.Same(off, size, n.Else)
 		c.Place(end)
 	case *expr.Slice:
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
@@ -178,7 +180,7 @@ func (e *Maker) trim(off int16, size int, n *expr.TextOp) {
 	}
 	test := &expr.Binary{Op: op, T: expr.TBool, X: n.X, Y: cut}
 	rest := &expr.Slice{X: n.X, Lo: lo, Hi: hi, NoHi: n.I == 1}
-	e.Text(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
+	e.Same(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
 }
 
 // split is one part of a text between separators that are a constant.

@@ -46,3 +46,9 @@ func One(key expr.Node) bool {
 func InTask(e *hook.Event) bool {
 	return !e.Sampled && NeverIdle(e)
 }
+
+// CPU reports the number of the CPU.
+func CPU(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCPU
+}

@@ -23,6 +23,8 @@ type Field struct {
 	Deref  bool
 	Type   string // of the structure, for BTF
 	Member string
+	Inner  string // the structure that Member is, if Of it the field is a copy
+	Of     string
 	Size   int
 	Signed bool
 	Text   bool // up to its NUL, at most Size bytes
@@ -55,7 +57,14 @@ func Of(fullName string) *Point {
 		p.task("prev_", 1)
 		p.task("next_", 2)
 		return p
-	case "sched:sched_wakeup", "sched:sched_waking", "sched:sched_wakeup_new", "sched:sched_process_exit":
+	case "sched:sched_wakeup", "sched:sched_waking", "sched:sched_wakeup_new":
+		p := &Point{fullName[6:], map[string]Field{}}
+		p.task("", 0)
+		// It is task_cpu(), which reads this from 5.16 on; types before do not have it.
+		p.Fields["target_cpu"] = Field{Deref: true, Type: "task_struct", Member: "thread_info",
+			Inner: "thread_info", Of: "cpu", Size: 4, Signed: true}
+		return p
+	case "sched:sched_process_exit":
 		p := &Point{fullName[6:], map[string]Field{}}
 		p.task("", 0)
 		return p

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"ppscript/bpf/features"
+	"ppscript/bpf/load"
 )
 
 // The default bounds on elements of maps. Where the kernel must set memory
@@ -47,8 +48,13 @@ func Tasks(size int) *ebpf.MapSpec {
 		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
-// Weight holds how many events one that counts stands for: 1 until a budget says otherwise.
-func Weight() *ebpf.MapSpec {
-	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
-		Contents: []ebpf.MapKV{{Key: uint32(0), Value: uint64(1)}}}
+// Weight holds how many events one that counts stands for, or, byKey, how many keys: 1 until a
+// budget says otherwise.
+func Weight(byKey bool) *ebpf.MapSpec {
+	value := make([]uint64, 1)
+	if value[0] = 1; byKey {
+		value = append(value, make([]uint64, load.WeightSize/8-1)...)
+	}
+	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * len(value)), MaxEntries: 1,
+		Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}}
 }

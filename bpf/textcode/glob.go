@@ -27,14 +27,23 @@ func (e Code) Matches(off int16, size int, p *pattern.Pattern, what string, want
 	if n > pattern.MostStates-2 {
 		assembler.Refuse("a pattern of %d characters: %s", n, what)
 	}
-	runs := p.Runs()
-	if size*(8*len(runs)+14) > mostSteps {
+	if size*(8*len(p.Runs())+14) > mostSteps {
 		assembler.Refuse("%s in texts of up to %d bytes", what, size-1)
 	}
-	end := int32(1) << (n + 1) // the text is over, and matched
-	c.Emit(asm.Mov.Imm(asm.R0, 1))
+	step := e.Matcher(p)
 	for i := range size {
 		c.Emit(asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
+		step()
+	}
+	e.Matched(p, want, l)
+}
+
+// Matcher begins a match, and returns what moves it on by the byte in R1. R0 is how far it
+// is; R2 to R4 are lost.
+func (e Code) Matcher(p *pattern.Pattern) (step func()) {
+	c, n, runs := e.Code, len(p.Chars), p.Runs()
+	c.Emit(asm.Mov.Imm(asm.R0, 1))
+	return func() {
 		// R2 is the characters that match it: of a NUL, the pattern's end. R4
 		// is where a byte, unless it is NUL, changes nothing.
 		c.Emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Sub.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 63),
@@ -47,9 +56,16 @@ func (e Code) Matches(off int16, size int, p *pattern.Pattern, what string, want
 		}
 		// Matched characters move on; in front of a star, and behind the end,
 		// everything stays.
-		c.Emit(asm.Or.Imm(asm.R4, end), asm.And.Reg(asm.R4, asm.R0),
+		c.Emit(asm.Or.Imm(asm.R4, over(p)), asm.And.Reg(asm.R4, asm.R0),
 			asm.And.Reg(asm.R0, asm.R2), asm.LSh.Imm(asm.R0, 1), asm.Or.Reg(asm.R0, asm.R4))
 	}
-	c.Emit(asm.And.Imm(asm.R0, end))
+}
+
+// Matched jumps to l if "the text matches p" is want, whose NUL was the last step.
+func (e Code) Matched(p *pattern.Pattern, want bool, l assembler.Label) {
+	e.Emit(asm.And.Imm(asm.R0, over(p)))
 	e.IfTrue(asm.R0, want, l)
 }
+
+// over is the bit that says that the text is over, and matched.
+func over(p *pattern.Pattern) int32 { return int32(1) << (len(p.Chars) + 1) }

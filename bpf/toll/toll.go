@@ -25,6 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
+	"ppscript/runtime/kernel"
 )
 
 // Tolls are what a hit costs beside its program, by the kind of hook.
@@ -87,10 +88,11 @@ func Measure() Tolls {
 	return t
 }
 
-// measure is the toll of a kind.
+// measure is the toll of a kind. The program returns 1: if one at a tracepoint returns 0, the kernel
+// keeps the hit from all who observe the tracepoint through perf_event_open, whoever they are.
 func measure(kind ebpf.ProgramType, attach func(*ebpf.Program) (func(), error)) (time.Duration, error) {
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "pps_toll", Type: kind, License: "GPL",
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})
 	if err != nil {
 		return 0, err
 	}
@@ -140,9 +142,14 @@ func raw(p *ebpf.Program) (func(), error) {
 	return func() { _ = l.Close() }, nil
 }
 
-func tracepoint(p *ebpf.Program) (func(), error) {
-	id, err := firstNumber("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
+// sysEnter is the number of the tracepoint.
+func sysEnter() (uint64, error) {
+	return firstNumber("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
 		"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id")
+}
+
+func tracepoint(p *ebpf.Program) (func(), error) {
+	id, err := sysEnter()
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +182,9 @@ func probe(p *ebpf.Program) (func(), error) {
 // event has the program called by an event of perf.
 func event(p *ebpf.Program, attr *unix.PerfEventAttr) (func(), error) {
 	attr.Size = uint32(unsafe.Sizeof(*attr))
-	fd, err := unix.PerfEventOpen(attr, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := kernel.OnACPU(func(cpu int) (int, error) {
+		return unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type capture struct {
 	// writing is for the results.
 	writing func() context.Context
 	permit  func(session.Use) error
+	each    bool // the results of each interval are kept
 }
 
 func newCapture(o render.Options, reports []plan.Report, writing func() context.Context,
@@ -100,6 +101,7 @@ func (c *capture) Table(t *result.Table) error {
 	own := t.Clone()
 	r := c.of(t.Name)
 	r.table, r.meta = own, own.Meta
+	c.interval(r)
 	return nil
 }
 
@@ -112,6 +114,7 @@ func (c *capture) Histogram(h *result.Histogram) error {
 	}
 	r := c.of(h.Name)
 	r.hist, r.meta = &own, own.Meta
+	c.interval(r)
 	return nil
 }
 
@@ -124,7 +127,19 @@ func (c *capture) Stacks(s *result.Stacks) error {
 	}
 	r := c.of(s.Name)
 	r.stacks, r.meta = &own, own.Meta
+	c.interval(r)
 	return nil
+}
+
+// interval keeps the result of an interval, where that was asked for. What comes at the end of a run
+// may be an interval without any time.
+func (c *capture) interval(r *Result) {
+	if !c.each || r.meta.Final && r.meta.End <= r.meta.Begin {
+		return
+	}
+	one := *r
+	one.intervals = nil
+	r.intervals = append(r.intervals, &one)
 }
 
 // Why keeps the causes, as a table, and the whole to be shown.

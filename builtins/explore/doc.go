@@ -17,7 +17,7 @@ const computed = "computed in ppscript; any kernel; no privilege"
 func Builtins(s *Workbench) []*b.Builtin {
 	list := []*b.Builtin{
 		s.run(), s.script(), s.record(), s.use(), s.explain(), s.fields(), s.findEvents(),
-		s.doctor(), s.reload(),
+		s.doctor(), s.reload(), s.plot(),
 	}
 	return append(list, resultBuiltins()...)
 }

@@ -34,6 +34,7 @@ func resultTop() *b.Builtin {
 				return nil, c.Errorf("n", "got %d, want at least 1", n)
 			}
 			r := *c.Receiver.(*Result)
+			r.intervals = nil // of the changed copy there are none
 			switch {
 			case r.table != nil:
 				t := *r.table
@@ -88,6 +89,7 @@ func resultSort() *b.Builtin {
 			if r.table == nil {
 				return nil, c.Errorf("column", "this result is not a table")
 			}
+			r.intervals = nil
 			t := *r.table
 			t.Rows = slices.Clone(t.Rows)
 			if err := (*result.Table).Sort(&t, c.String("column"), c.Bool("reverse")); err != nil {
@@ -106,10 +108,10 @@ func resultSave() *b.Builtin {
 		Group:   b.Workshop,
 		Summary: "Writes the result to a file, in the format that its name asks for.",
 		Params: []b.Param{
-			{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .md, .txt; stacks also .svg, .html, .folded, .pb.gz"},
+			{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .md, .txt; stacks also .svg, .html, .folded, .pb.gz; histograms over intervals also .svg, a heat map"},
 		},
 		Returns: "None",
-		Result:  "the file is written whole, or not at all",
+		Result:  "the file is written whole, or not at all; of a result over intervals it has each of them",
 		Errors:  "another ending; the file cannot be written; in tests: not allowed",
 		Source:  computed,
 		Cost:    "per row",

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/chart"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/outfile"
@@ -44,6 +45,9 @@ type Result struct {
 	stacks *result.Stacks
 	log    *log
 	why    *told
+	// intervals are the results of each, oldest first, of a run that has some; the result itself is
+	// then that of the last one.
+	intervals []*Result
 }
 
 // told is where time went, of which table has the causes.
@@ -59,7 +63,7 @@ var (
 
 // String is the result as text output shows it.
 func (r *Result) String() string {
-	text, err := r.render("text")
+	text, err := r.render("text", false)
 	if err != nil {
 		return fmt.Sprintf("<result: %v>", err)
 	}
@@ -69,6 +73,24 @@ func (r *Result) Type() string          { return "result" }
 func (r *Result) Freeze()               {}
 func (r *Result) Truth() starlark.Bool  { return r.Len() > 0 }
 func (r *Result) Hash() (uint32, error) { return 0, errors.New("unhashable: result") }
+
+// Describe says of which shape the result is, and how large.
+func (r *Result) Describe() string {
+	shape := "log"
+	switch {
+	case r.table != nil:
+		shape = "table"
+	case r.hist != nil:
+		shape = "histogram"
+	case r.stacks != nil:
+		shape = "stacks"
+	}
+	text := fmt.Sprintf("a result, %s of %d rows", shape, r.Len())
+	if r.table != nil {
+		text += ": " + strings.Join(r.table.Names(), ", ")
+	}
+	return text
+}
 
 // Len is the number of rows.
 func (r *Result) Len() int {
@@ -189,7 +211,7 @@ func (r *Result) columns() *starlark.List {
 }
 
 // attributes are those that are not methods.
-var attributes = []string{"columns", "loss", "name", "rows", "samples", "text", "title"}
+var attributes = []string{"columns", "intervals", "loss", "name", "rows", "samples", "text", "title"}
 
 var resultMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("result", resultBuiltins()) })
 
@@ -200,6 +222,12 @@ func (r *Result) Attr(name string) (starlark.Value, error) {
 		return r.rows(), nil
 	case "columns":
 		return r.columns(), nil
+	case "intervals":
+		list := []starlark.Value{}
+		for _, x := range r.intervals {
+			list = append(list, x)
+		}
+		return starlark.NewList(list), nil
 	case "loss":
 		return r.loss(), nil
 	case "samples":
@@ -209,7 +237,7 @@ func (r *Result) Attr(name string) (starlark.Value, error) {
 	case "title":
 		return starlark.String(r.meta.Title), nil
 	case "text":
-		text, err := r.render("text")
+		text, err := r.render("text", false)
 		return starlark.String(text), err
 	}
 	return resultMethods().Attr(r, name)
@@ -220,8 +248,8 @@ func (r *Result) AttrNames() []string {
 	return append(slices.Clone(attributes), resultMethods().Names()...)
 }
 
-// render writes the result in a format.
-func (r *Result) render(format string) ([]byte, error) {
+// render writes the result in a format; all says that each of its intervals is.
+func (r *Result) render(format string, all bool) ([]byte, error) {
 	if r.log != nil {
 		f := r.log.formats[format]
 		if err := f.out.Flush(); err != nil {
@@ -240,27 +268,41 @@ func (r *Result) render(format string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case r.why != nil && r.why.table == r.table:
-		err = w.Why(r.why.Why)
-	case r.table != nil:
-		t := *r.table // renderers may fill in widths
-		err = w.Table(&t)
-	case r.hist != nil:
-		err = w.Histogram(r.hist)
-	case r.stacks != nil:
-		err = w.Stacks(r.stacks)
+	parts := []*Result{r}
+	if all && len(r.intervals) > 0 {
+		parts = r.intervals
+	}
+	for _, x := range parts {
+		err = errors.Join(err, x.show(w))
 	}
 	err = errors.Join(err, w.Flush())
 	return out.Bytes(), err
 }
 
+func (r *Result) show(w render.Renderer) error {
+	switch {
+	case r.why != nil && r.why.table == r.table:
+		return w.Why(r.why.Why)
+	case r.table != nil:
+		t := *r.table // renderers may fill in widths
+		return w.Table(&t)
+	case r.hist != nil:
+		return w.Histogram(r.hist)
+	case r.stacks != nil:
+		return w.Stacks(r.stacks)
+	}
+	return nil
+}
+
 // write is the result in the format that the file's name asks for.
 func (r *Result) write(w io.Writer, path string) error {
 	if f, ok := render.StackFormatOf(path); ok {
+		if filepath.Ext(path) == ".svg" && r.hist != nil && len(r.intervals) > 1 {
+			return render.HeatMap(w, chart.Over(r.histograms()))
+		}
 		if r.stacks == nil {
-			return fmt.Errorf("got %s, want one of %s: only stacks become a flame graph", filepath.Ext(path),
-				strings.Join(render.Extensions(), ", "))
+			return fmt.Errorf("got %s, want one of %s: only stacks become a flame graph, and histograms of "+
+				"intervals a heat map", filepath.Ext(path), strings.Join(render.Extensions(), ", "))
 		}
 		return render.WriteStacks(w, f, r.stacks, r.meta.Wall, "")
 	}
@@ -269,7 +311,7 @@ func (r *Result) write(w io.Writer, path string) error {
 		return fmt.Errorf("got %q, want a name that ends in %s, and for stacks %s", path,
 			strings.Join(render.Extensions(), ", "), strings.Join(render.StackExtensions(), ", "))
 	}
-	text, err := r.render(format)
+	text, err := r.render(format, true)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,15 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/option"
+	"ppscript/runtime/unit"
 
 	"go.starlark.net/starlark"
 )
 
 const counted = `x = tracepoint("sched:sched_switch").by("prev_comm").count()`
+
+// maxIntervals bounds the results that a run keeps.
+const maxIntervals = 1000
 
 func (s *Workbench) run() *b.Builtin {
 	return &b.Builtin{
@@ -27,9 +31,10 @@ func (s *Workbench) run() *b.Builtin {
 			{Name: "seconds", Type: b.Number, Unit: "s", Default: starlark.MakeInt(5), Doc: "how long to look at the kernel; a recording is read to its end"},
 			{Name: "input", Type: b.String, Doc: "a recording, or events written down: see ppscript help test"},
 			{Name: "limit", Type: b.Int, Unit: "events", Named: true, Doc: "stop after so many"},
+			{Name: "interval", Type: b.Number, Unit: "s", Named: true, Default: b.Text("none"), Doc: "a result for each such time, 1,000 at most: they are in .intervals, and the result is the last of them"},
 		},
 		Returns: "result",
-		Result:  "for a list a list of results, in its order; a result has rows (structs), columns, loss, samples, title, text, and the methods below; a log keeps 10,000 lines",
+		Result:  "for a list a list of results, in its order; a result has rows (structs), columns, intervals, loss, samples, title, text, and the methods below; a log keeps 10,000 lines",
 		Errors:  "what the plan finds wrong; no permission; no such recording",
 		Source:  "as the pipeline's sources",
 		Cost:    "as the pipeline; the result stays in memory",
@@ -53,6 +58,11 @@ func (s *Workbench) run() *b.Builtin {
 			}
 			if l.Time <= 0 {
 				return nil, c.Errorf("seconds", "got %s, want more than 0", c.Value("seconds"))
+			}
+			l.Every = time.Duration(c.Float("interval") * float64(time.Second))
+			if c.Has("interval") && (l.Every <= 0 || l.Time/l.Every > maxIntervals) {
+				return nil, c.Errorf("interval", "got %s, want at least %s", c.Value("interval"),
+					unit.Duration(int64(l.Time/maxIntervals)))
 			}
 			watch := c.Host().Unwatched()
 			list, err := s.Run(reports, l, false)

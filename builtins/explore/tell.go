@@ -151,21 +151,15 @@ func (s *Workbench) fields() *b.Builtin {
 		Cost:     "none for events",
 		Examples: []b.Example{{Code: `fields("sched:sched_switch")`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			names := []string{}
-			if text, ok := starlark.AsString(c.Value("event")); ok {
-				names = append(names, text)
-			}
-			sources := Sources(c.Value("event"))
-			var text strings.Builder
-			for _, name := range names {
-				schemas, err := s.Schemas(name)
+			if name, ok := starlark.AsString(c.Value("event")); ok {
+				text, err := s.Fields(name)
 				if err != nil {
 					return nil, c.Error("event", err, diag.HintOf(err))
 				}
-				for _, x := range schemas {
-					describe(&text, x)
-				}
+				return b.HelpText(text), nil
 			}
+			sources := Sources(c.Value("event"))
+			var text strings.Builder
 			for _, src := range sources {
 				schemas, err := s.schemasOf(src)
 				if err != nil {
@@ -178,6 +172,19 @@ func (s *Workbench) fields() *b.Builtin {
 			return b.HelpText(text.String()), nil
 		},
 	}
+}
+
+// Fields tells the fields of the events of that name, or of those that fit a pattern.
+func (s *Workbench) Fields(name string) (string, error) {
+	schemas, err := s.Schemas(name)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, x := range schemas {
+		describe(&text, x)
+	}
+	return text.String(), nil
 }
 
 func describe(w *strings.Builder, s *event.Schema) {
@@ -355,10 +362,10 @@ func (s *Workbench) reload() *b.Builtin {
 	return &b.Builtin{
 		Name:     "reload",
 		Group:    b.Workshop,
-		Summary:  "Runs the REPL's file again, after it was edited, with all that it loads.",
+		Summary:  "Runs the REPL's file again, and what statements loaded, with all that these load.",
 		Returns:  "None",
-		Result:   "its names are there anew",
-		Errors:   "the REPL was started without a file; what is wrong in the file: the old names stay",
+		Result:   "their names are there anew; files that were edited are also run again before the next statement",
+		Errors:   "no file was loaded; what is wrong in a file: the old names stay",
 		Source:   computed,
 		Cost:     "none for events",
 		Examples: []b.Example{{Code: "reload()", Live: true}},

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,6 +58,8 @@ type Abilities struct {
 	Reload func() error
 	// Load loads the script that a name means.
 	Load func(h *script.Host, name string) (*script.Module, error)
+	// Page shows a text that may be longer than the screen; nil: Stdout takes it.
+	Page func(text string) error
 	// Doctor is the text of doctor(); nil: it is not allowed.
 	Doctor func() (string, error)
 }
@@ -85,6 +88,7 @@ type Limit struct {
 	Time   time.Duration
 	Events uint64
 	Input  string
+	Every  time.Duration // the interval of results; 0: one result
 }
 
 // Running reports that a session runs, which the end of its context stops. It
@@ -100,6 +104,7 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 	cfg := s.Base
 	cfg.Reports = reports
 	cfg.Options.Limits.Duration, cfg.Options.Limits.ExitN = l.Time, l.Events
+	cfg.Options.Interval = l.Every
 	cfg.Options.Show.NoFiles = s.Replay
 	switch {
 	case l.Input != "":
@@ -128,7 +133,8 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 		writing = s.Context
 	}
 	cap := newCapture(s.Render, reports, writing, cfg.Permit)
-	var out render.Renderer
+	cap.each = l.Every > 0
+	var out *shown
 	cfg.Messages, cfg.Notes = s.Say, s.Say
 	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {
 		o := s.Render
@@ -140,7 +146,7 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 			return cap, nil
 		}
 		var err error
-		if out, err = render.New(s.Stdout, o); err != nil {
+		if out, err = newShown(s.Stdout, o); err != nil {
 			return nil, err
 		}
 		return render.Fan(func(show func(render.Renderer) error) error {
@@ -153,6 +159,9 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 	s.running.Store(true)
 	outcome, err := session.Run(s.Context(), cfg)
 	s.running.Store(false)
+	if out != nil {
+		err = errors.Join(err, out.end(s.Page))
+	}
 	if err != nil {
 		return nil, err
 	}

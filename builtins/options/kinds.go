@@ -57,7 +57,7 @@ var kinds = []kind{
 		example: b.Example{Code: `opt.list(help = "threads to leave out")`, Output: "<option: string>"}},
 	{name: "events", typ: option.Events, summary: "An option whose values are events in perf-prof's syntax; it may be repeated.",
 		deflt: b.Or(b.ListOf(b.String), b.String), list: true,
-		result: "a tuple of texts, one for each time it is given",
+		result: "a tuple of texts, one for each time it is given", extra: []string{"recorded"},
 		example: b.Example{
 			Code: `opt.events(short = "e", help = "events to relate")`, Output: "<option: events>",
 		}},
@@ -156,6 +156,10 @@ func (k kind) builtin() *b.Builtin {
 		x.Params = append(x.Params, b.Param{Name: "alone", Type: b.String, Named: true,
 			Doc: "value if the option is given without one: --name, else --name=VALUE, or --name WORD if it is one of the known words"})
 	}
+	if has("recorded") {
+		x.Params = append(x.Params, b.Param{Name: "recorded", Type: b.String, Named: true,
+			Doc: "value with --input if the option is not given; \"*:*\" is all that the recording has"})
+	}
 	if has("words") {
 		x.Params = append(x.Params, b.Param{Name: "words", Type: b.ListOf(b.String), Named: true,
 			Doc: "the usual texts, which completion offers; others are values as well"})
@@ -199,6 +203,8 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 			o.decl.Times = c.Bool("times")
 		case "alone":
 			o.decl.Alone = c.String("alone")
+		case "recorded":
+			o.decl.Recorded = c.String("recorded")
 		case "words":
 			if c.Has("words") {
 				o.decl.Words = c.Strings("words")

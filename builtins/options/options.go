@@ -49,6 +49,7 @@ func declare() *b.Builtin {
 			for _, v := range c.Rest {
 				base := v.(*option.Set)
 				set.Options = append(set.Options, base.Options...)
+				set.Shared = len(set.Options)
 				set.WholeCPUs = set.WholeCPUs || base.WholeCPUs
 			}
 			for _, kv := range c.KW {

@@ -33,7 +33,7 @@ func joinStages() *b.Builtin {
 		Source: "computed in ppscript, or inside the kernel; explain tells. The kernel relates calls that nest where their key is the thread or the CPU: " +
 			"others may be on two CPUs at a time. There the oldest starts are evicted once a second, or sooner where many come: half as many more may wait until then, " +
 			"and those beyond are evicted themselves. Calls without a return leave it as well: the kernel takes a tenth of a second to check the program of a function then. Pairs, and what folds emit, are starts and ends of other joins there too, " +
-			"but where they are wanted as unpaired, or what they are made of is read behind the kernel: ppscript relates them then. " +
+			"also those that stay without a partner, but where what they are made of is read behind the kernel: ppscript relates them then. " +
 			"Of the functions that a pattern fits, starts share a program and ends another, where pairs are counted; where they are shown, " +
 			"each function needs a program of its own, of which there may be 64",
 		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 
 	b "ppscript/builtins"
@@ -23,7 +24,7 @@ var whyParams = []b.Param{
 	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the history to explain by; else all events that tell something, as far as they exist here"},
 	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed that one waits for"},
 	{Name: "before", Type: b.Duration, Default: b.Text("100 ms"), Named: true, Doc: "how much of the history before is looked at, for what threads did at the begin"},
-	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the history; where programs of the kernel keep it, it is shared by the CPUs, which have 8 MiB each at most, or as -m says. What was pushed out is told as unknown"},
+	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the history; where programs of the kernel keep it, the CPUs share a half of it, or each has what -m says. What was pushed out is told as unknown"},
 	{Name: "stacks", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the stacks with which threads left their CPU, and of who woke them"},
 }
 
@@ -127,12 +128,11 @@ func whyPairs() *b.Builtin {
 }
 
 // history are the events by which package why explains spans; only some if the thread of the
-// pairs is known to wait for a CPU. Events that the pairs are made of are not opened again. No
-// program of the kernel keeps events of the software, which tell little that others do not.
+// pairs is known to wait for a CPU. Events that the pairs are made of are not opened again.
 func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, error) {
 	var list []plan.Stream
 	for _, n := range why.Needs() {
-		if waiting && !whileWaiting(n.Event) || !of.Recorded && strings.HasPrefix(n.Event, "software:") {
+		if waiting && !whileWaiting(n.Event) {
 			continue
 		}
 		var src *plan.Source
@@ -140,7 +140,7 @@ func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, erro
 			src = plain(y.In, n.Event, false)
 		} // else the pairs are only those of some threads
 		if src == nil {
-			parsed, err := eventstring.Parse(n.Event, kernel.ParseCPUList)
+			parsed, err := eventstring.Parse(beginOfFault(n.Event, of.Recorded), kernel.ParseCPUList)
 			if err != nil {
 				return nil, err
 			}
@@ -159,10 +159,19 @@ func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, erro
 	return list, nil
 }
 
+// beginOfFault is the event that stands for one that only x86 has: that of the software comes there
+// later, and elsewhere as early.
+func beginOfFault(name string, recorded bool) string {
+	if name == "exceptions:page_fault_user" && runtime.GOARCH != "amd64" && !recorded {
+		return "software:page-faults"
+	}
+	return name
+}
+
 // whileWaiting reports that an event says something of a thread that waits for a CPU, and
 // does nothing itself: who has the CPU, and whether it may run.
 func whileWaiting(name string) bool {
-	for _, of := range []string{"sched:", "irq:", "irq_vectors:", "kprobe:"} {
+	for _, of := range []string{"sched:", "irq:", "irq_vectors:", "workqueue:", "kprobe:"} {
 		if strings.HasPrefix(name, of) {
 			return true
 		}

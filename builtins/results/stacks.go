@@ -31,6 +31,9 @@ func (s *Stacks) String() string {
 		}
 	}
 	text := "<stacks"
+	if s.Report.Code != nil {
+		return "<annotated code>"
+	}
 	if len(names) > 0 {
 		text += " by " + strings.Join(names, ", ")
 	}
@@ -111,5 +114,5 @@ func StackBuiltins() []*b.Builtin {
 			s.Totals = true
 			return &Stacks{&s}, nil
 		},
-	}}
+	}, annotate()}
 }

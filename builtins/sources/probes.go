@@ -154,7 +154,7 @@ func kretprobe() *b.Builtin {
 		},
 		Returns: "stream",
 		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result, by ret or by the type that the kernel shows",
-		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for, but none where the function calls the program itself (fexit)",
+		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for, but none where the function calls the program itself (fexit); from 6.7 on the kernel tells how many, which are lost; before, nobody counts them, and a message at the end says how many calls are followed at a time",
 		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has a call and its return (since 6.10) or all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
 		Cost:    "about 1 us per call for the traced program",
 		Examples: []b.Example{

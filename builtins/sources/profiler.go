@@ -152,7 +152,7 @@ func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
 	}
 	for _, a := range s.Attrs {
 		switch a.Name {
-		case "exec", "push", "pull", "vm", "index", "stack", "max-stack":
+		case "exec", "push", "pull", "vm", "index", "stack", "max-stack", "period", "freq":
 			return nil, diag.Errorf(diag.Usage, "event", s.Pos, "a profiler has no attribute %s", a.Name).
 				WithHint("options of the profiler go between the first slashes: profile/-F 200 -g/untraced/")
 		case "cpus":

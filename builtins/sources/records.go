@@ -23,7 +23,7 @@ func kernelRecords() *b.Builtin {
 			{Code: "kernel_records().by(\"kind\").count()", Output: "<table of kind, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return &pipeline.Stream{S: &plan.KernelRecords{Carrier: &plan.Source{Spec: eventspec.Spec{
+			return &pipeline.Stream{S: &plan.Records{Carrier: &plan.Source{Spec: eventspec.Spec{
 				Kind: eventspec.Software, Name: "dummy", Pos: c.Pos(),
 			}}}}, nil
 		},

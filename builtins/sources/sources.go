@@ -25,7 +25,7 @@ func Builtins() []*b.Builtin {
 	return []*b.Builtin{
 		tracepoint(), software(), sample(), hardware(), cache(), pmu(), pmuEvent(), memoryAccess(),
 		eventString(),
-		eventList(), profiler(), pairsOf(), kernelRecords(), splitLocks(), counters(),
+		eventList(), profiler(), pairsOf(), kernelRecords(), threads(), splitLocks(), counters(),
 	}
 }
 
@@ -39,9 +39,11 @@ func tracepoint() *b.Builtin {
 			{Name: "filter", Type: b.String, Default: starlark.String(""), Doc: "the kernel's filter language, such as prev_pid > 0"},
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 			{Name: "cpus", Type: b.String, Named: true, Doc: "only these CPUs, such as 0-3,8"},
+			{Name: "period", Type: b.Int, Named: true, Unit: "hits", Doc: "one event for so many hits that pass the filter, on each CPU; its period says how many. A recording has what was recorded"},
+			{Name: "freq", Type: b.Int, Named: true, Unit: "Hz", Doc: "or so many events a second: the kernel changes the period, and no program takes them"},
 			{Name: "optional", Type: b.Bool, Default: starlark.False, Named: true, Doc: "left out, with a note, where it does not exist"},
 			{Name: "or_else", Type: b.String, Named: true, Doc: "the tracepoint to take where it does not exist, here or in the recording"},
-			{Name: "having", Type: b.String, Named: true, Doc: "only where it has this field; for events that machines and kernels lay out differently, of which a script merges the variants"},
+			{Name: "having", Type: b.String, Named: true, Doc: "only where it has this field, or with !field lacks it; for events that machines and kernels lay out differently, of which a script merges the variants"},
 		},
 		Returns: "stream",
 		Result:  "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment. As every event it has time, pid, tid, cpu, comm, comm_nodigit (without the digits at the end), and whose it is: cgroup, cgroup_id, container, pod, unit (docs/whose.md)",
@@ -73,12 +75,26 @@ func tracepoint() *b.Builtin {
 					s.System, s.Name = sys, name
 				}
 			}
-			if err := onCPUs(c, s); err != nil {
+			if err := errors.Join(onCPUs(c, s), howOften(c, s)); err != nil {
 				return nil, err
 			}
 			return &pipeline.Stream{S: s}, nil
 		},
 	}
+}
+
+// howOften reads period and freq.
+func howOften(c *b.Call, s *plan.Source) error {
+	for _, p := range []string{"period", "freq"} {
+		if c.Has(p) && c.Int(p) < 1 {
+			return c.Errorf(p, "got %d, want at least 1", c.Int(p))
+		}
+	}
+	if c.Has("period") && c.Has("freq") {
+		return c.Error("freq", errors.New("a period is given too"), "give either a period or a frequency")
+	}
+	s.Period, s.Freq = uint64(c.Int("period")), uint64(c.Int("freq"))
+	return nil
 }
 
 func software() *b.Builtin {
@@ -102,16 +118,9 @@ func software() *b.Builtin {
 			s := &plan.Source{Spec: eventspec.Spec{
 				Kind: eventspec.Software, Name: c.String("name"), Alias: c.String("alias"), Pos: c.Pos(),
 			}}
-			for _, p := range []string{"period", "freq"} {
-				if c.Has(p) && c.Int(p) < 1 {
-					return nil, c.Errorf(p, "got %d, want at least 1", c.Int(p))
-				}
+			if err := howOften(c, s); err != nil {
+				return nil, err
 			}
-			if c.Has("period") && c.Has("freq") {
-				return nil, c.Error("freq", errors.New("a period is given too"),
-					"give either a period or a frequency")
-			}
-			s.Period, s.Freq = uint64(c.Int("period")), uint64(c.Int("freq"))
 			return &pipeline.Stream{S: s}, nil
 		},
 	}
@@ -126,7 +135,7 @@ func eventString() *b.Builtin {
 		Group:   b.Sources,
 		Summary: "The events of one event string in perf-prof's notation.",
 		Params: []b.Param{
-			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"; a profiler's name, with options as the filter; an event of a PMU, msr/tsc/; push=ADDRESS sends the events, with their stacks if they have some, pull=ADDRESS receives them: PORT (of this machine: root and the same user), unix:PATH (so too), IP:PORT and vsock:CID:PORT (both sides must know $PPSCRIPT_TOKEN), a device, a file; several with commas, in quotes`},
+			{Name: "text", Type: b.String, Required: true, Doc: `sys:name/filter/attribute=value/.../; sys:name is also kprobe:func, uprobe:func@"file", usdt:provider:name@"file"; a profiler's name, with options as the filter; an event of a PMU, msr/tsc/; period=100 takes one of so many, freq=50 so many a second; push=ADDRESS sends the events, with their stacks if they have some, pull=ADDRESS receives them: PORT (of this machine: root and the same user), unix:PATH (so too), IP:PORT and vsock:CID:PORT (both sides must know $PPSCRIPT_TOKEN), a device, a file; several with commas, in quotes`},
 		},
 		Returns: "stream",
 		Result:  "the events; attributes are for the script: stream.attr(name)",

@@ -8,10 +8,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ppscript/cmd/ppscript/argv"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/diff"
+	"ppscript/cmd/ppscript/fleet"
+	"ppscript/cmd/ppscript/langserver"
 	"ppscript/cmd/ppscript/loading"
 	"ppscript/cmd/ppscript/mcpserver"
+	"ppscript/cmd/ppscript/peers"
+	"ppscript/cmd/ppscript/resolve"
 	"ppscript/cmd/ppscript/sign"
+	"ppscript/cmd/ppscript/symbolize"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/limits"
 
@@ -28,6 +35,9 @@ type app struct {
 	scratch scratch
 	vetting vetting
 	limits  limits.Policy // of this machine; the zero value is the defaults
+	unsaved unsaved       // of check
+
+	asker *fleet.Asker // of other machines, which run the script; nil runs it here
 
 	watching atomic.Bool // a watch has the signals
 
@@ -48,7 +58,7 @@ func newApp() *app {
 // cobra looks for subcommands behind options too; here only the first word can
 // be one, so that no script's option value is taken for a subcommand.
 func (a *app) dispatch(args []string) error {
-	a.Mode = colorIn(args)
+	a.Mode = argv.ColorIn(args)
 	a.Color = console.Colorful(os.Stderr, a.Mode)
 	root := a.root()
 	root.SetArgs(args)
@@ -61,7 +71,7 @@ func (a *app) dispatch(args []string) error {
 		return err
 	}
 	if len(args) > 0 && args[0] == "--symbols" {
-		return symbolize(a, args[1:])
+		return symbolize.Run(args[1:], os.Stdin, a.Text(), func() { a.enterReader(false) })
 	}
 	if len(args) > 0 && !isCommand(root, args[0]) {
 		return a.script(args)
@@ -114,6 +124,15 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(mcpserver.Command(buildVersion(), func(word string) bool {
 		return isCommand(root, word)
 	}))
+	root.AddCommand(peers.Command(a.Text()))
+	walls := namerWalls(a)
+	root.AddCommand(resolve.Command(resolve.Environment{Stdout: a.Text(), Say: a.Say, Confine: walls}))
+	root.AddCommand(diff.Command(diff.Environment{Stdout: a.Stdout, Stderr: a.Stderr, Say: a.Say,
+		Confine: func(writes []string) { walls(writes, false) }}))
+	root.AddCommand(langserver.Command(a.editing))
+	for _, c := range a.fleetProgram().Commands() {
+		root.AddCommand(c)
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return flagError(err, c.Flags(), c.CommandPath())
 	})

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/script"
 	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"
@@ -14,7 +17,7 @@ import (
 func checkCommand(a *app) *cobra.Command {
 	k := checker{app: a}
 	c := &cobra.Command{
-		Use:   "check [--input FILE] [--format text|json] SCRIPT...",
+		Use:   "check [--input FILE] [--format text|json] SCRIPT...|--as FILE -",
 		Short: "Find mistakes in scripts without running them",
 		Long: `Loads each script, calls its main with the options' defaults, and builds the plan: names, types, events, filters and
 fields are checked against this kernel, or against a recording. Nothing is opened. Functions that will be interpreted for
@@ -30,6 +33,20 @@ every event, at ten times the cost, are named with the reason.`,
 					WithHint("write --format json")
 			}
 			a.scriptTime = lookTime
+			if k.as != "" {
+				if !slices.Equal(args, []string{"-"}) {
+					return usagef("option", "--as", "the script comes from the input").
+						WithHint("write: ppscript check --as %s - < FILE", k.as)
+				}
+				text, err := script.ReadSource(os.Stdin)
+				if err != nil {
+					return diag.Errorf(diag.Run, "read", "the input", "%w", diag.Reason(err))
+				}
+				a.unsaved, args = unsaved{k.as, string(text)}, []string{k.as}
+			}
+			if k.input != "" {
+				a.enterReader(false)
+			}
 			worst := error(nil)
 			for _, name := range args {
 				v, err := k.check(name)
@@ -45,6 +62,7 @@ every event, at ten times the cost, are named with the reason.`,
 	}
 	c.Flags().StringVar(&k.input, "input", "", "a recording, in place of the kernel")
 	c.Flags().StringVar(&k.format, "format", "text", "text, or json: a line for each script")
+	c.Flags().StringVar(&k.as, "as", "", "check the input as if it were FILE: for editors")
 	completeChoices(c, "format", checkFormats)
 	return c
 }
@@ -53,6 +71,7 @@ every event, at ten times the cost, are named with the reason.`,
 type checker struct {
 	*app
 	input, format string
+	as            string
 }
 
 var checkFormats = []string{"text", "json"}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"ppscript/cmd/ppscript/argv"
+	"ppscript/cmd/ppscript/peers"
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/remote"
 	"ppscript/cmd/ppscript/token"
@@ -23,15 +25,14 @@ import (
 
 // A common is the values of the common options, checked.
 type common struct {
-	target  perf.Target
+	narrowed
 	options session.Options
 
 	input, output string
 	inputs        []string // all of them
 	token         string   // of --token-file
-	// Files that the script may write and addresses that it may talk to, beyond
-	// those that the command line names.
-	allowFiles, allowPeers []string
+	tls           peers.Files
+	allowed       allowed
 
 	render render.Options
 	aside
@@ -41,12 +42,29 @@ type common struct {
 	noSandbox  bool
 }
 
+// An allowed is what the script may do beyond what the command line names.
+type allowed struct {
+	files, peers []string // to be written, to be talked to
+	nothing      bool     // --look-only
+}
+
+// narrowed is the target.
+type narrowed struct {
+	target perf.Target
+	// owners are the containers, pods and units whose processes the target is, not their cgroups.
+	owners []string
+}
+
 // aside is the further places for results.
 type aside struct {
 	sinks      []outputs.Opener // of the options that name them
 	linesAside bool             // one of them takes the lines of events
 	page       page
 	remote     remote.Options
+	// baseline is the file of results that those of the run are compared with; "" compares nothing.
+	baseline string
+	// partials says which results are written as parts; "" writes none.
+	partials string
 }
 
 // A page is the values of the options about pages that show a run.
@@ -112,6 +130,9 @@ func (c *common) check() error {
 	case o.Cost.EvalCPUs != nil && o.Cost.EvalPIDs != nil:
 		return usagef("option", "--perfeval-pids", "--perfeval-cpus is given too").
 			WithHint("give one of them")
+	case c.baseline != "" && c.partials != "":
+		return usagef("option", "--baseline", "--partials is given too, and shows no results").
+			WithHint("write parts first: ppscript diff BEFORE AFTER compares them")
 	case o.Stacks.FlameBase != "" && o.Stacks.FlameGraph == "":
 		return usagef("option", "--flame-base",
 			"there is no picture").WithHint("add --flame-graph FILE.svg")
@@ -125,7 +146,11 @@ func (c *common) check() error {
 	} else if c.page.token != "" {
 		return usagef("option", "--http-token", "there is no page").WithHint("add --http 127.0.0.1:8080")
 	}
-	if err := c.remote.Check(); err != nil {
+	err := c.remote.Check()
+	if err != nil {
+		return err
+	}
+	if o.Reading.TLS, err = c.tls.Open(); err != nil {
 		return err
 	}
 	o.Show.Whole = c.page.http != "" || c.remote.OTLP != ""
@@ -136,7 +161,7 @@ func (c *common) check() error {
 	if err := c.checkTarget(); err != nil {
 		return err
 	}
-	_, err := render.New(io.Discard, c.render)
+	_, err = render.New(io.Discard, c.render)
 	return err
 }
 
@@ -146,7 +171,7 @@ func (c *common) checkTarget() error {
 	t := &c.target
 	kinds := t.Named()
 	if w := t.Workload; w != nil {
-		if err := checkProgram(w.Args[0], kinds); err != nil {
+		if err := argv.CheckProgram(w.Args[0], kinds); err != nil {
 			return err
 		}
 	}
@@ -227,8 +252,14 @@ func (c *common) readMemory(r *reader, f *flag) {
 
 func (c *common) readAllow(r *reader, f *flag) {
 	var err error
-	if c.allowFiles, c.allowPeers, err = permit.ReadAllow(f.texts); err != nil {
+	if c.allowed.files, c.allowed.peers, err = permit.ReadAllow(f.texts); err != nil {
 		r.fail(err)
+	}
+}
+
+func (c *common) readLookOnly(r *reader, f *flag) {
+	if c.allowed.nothing = r.on(f); !c.allowed.nothing {
+		r.fail(usagef("option", "--look-only", "it cannot be taken back").WithHint("leave it out"))
 	}
 }
 
@@ -288,6 +319,16 @@ func (c *common) readFlameGraph(_ *reader, f *flag) {
 func (c *common) readSymRoot(r *reader, f *flag) {
 	c.options.Symbols.Root = r.path(f)
 	r.directories(c.options.Symbols.Root)
+}
+
+func readSymbols(to *session.Symbols, add func(*session.Symbols, string) error) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		for _, text := range f.texts {
+			if err := add(to, text); err != nil {
+				r.fail(err)
+			}
+		}
+	}
 }
 
 func (c *common) readDebugDirs(r *reader, f *flag) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"ppscript/cmd/ppscript/completion"
+
 	"github.com/spf13/cobra"
 )
 
@@ -13,7 +15,7 @@ func completionCommand(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				_, err := a.Stdout.WriteString(bashCompletion)
+				_, err := a.Stdout.WriteString(completion.Bash)
 				return err
 			case "zsh":
 				return c.Root().GenZshCompletion(a.Stdout)

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/runtime/relay"
 	"ppscript/runtime/sandbox"
 	"ppscript/runtime/session"
+	"ppscript/runtime/tracefs"
 )
 
 // This file says what a run still does once all is open, and has the sandbox take the rest.
-
-// senders are the options by which the run talks to other machines.
-var senders = []string{"otlp", "otlp-profiles", "pyroscope"}
 
 // enter puts up the walls. What could not be done is said, and the run goes on.
 func (a *app) enter(c *common, n sandbox.Needs) {
@@ -36,6 +35,25 @@ func (a *app) enterReader(writes bool) {
 	n := sandbox.Needs{Files: true, Processes: writes}
 	n.Writes, n.Removes = []string{os.TempDir()}, []string{os.TempDir()}
 	a.enter(&common{}, n)
+}
+
+// namerWalls puts up the walls for a command that reads programs of others, and may ask servers.
+func namerWalls(a *app) func(writes []string, network bool) {
+	return func(writes []string, network bool) {
+		a.enter(&common{}, sandbox.Needs{Files: true, Writes: writes, Network: network})
+	}
+}
+
+// confineOpener puts up the walls for who goes on to run scripts that nobody knows yet: they may open
+// all kinds of events, look into processes, and write wherever the user says.
+func (a *app) confineOpener(c *common, starts bool) {
+	if c.noSandbox {
+		a.sayOpen()
+		return
+	}
+	_, _ = tracefs.Find() // which mounts it where nobody did; the scripts tell what is wrong with it
+	a.enter(c, sandbox.Needs{Opens: true, Starts: starts, Network: true, Processes: true, Cgroups: true,
+		Kernel: true, Files: true})
 }
 
 // confineEarly has a recording read behind walls from its first byte on. What else the run opens is
@@ -60,8 +78,9 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 		return
 	}
 	needs := sandbox.Needs{Command: c.target.Workload != nil}
-	for _, name := range senders {
-		needs.Network = needs.Network || len(inv.flags.texts(name)) > 0
+	for _, name := range permit.Senders() {
+		needs.Network = needs.Network || len(inv.flags.texts(name)) > 0 &&
+			(name != "symbols-from" || len(c.options.Symbols.Servers.URLs) > 0)
 	}
 	cfg.Confine = func(n session.Confinement) error {
 		needs.Processes, needs.Files, needs.Cgroups = n.Processes, n.Files, n.Names
@@ -73,6 +92,9 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 		}
 		for _, path := range inv.written() {
 			writes = append(writes, filepath.Dir(path))
+		}
+		if dir := c.options.Symbols.Servers.Cache; dir != "" {
+			writes = append(writes, dir)
 		}
 		if path, ok := strings.CutPrefix(c.page.http, "unix:"); ok {
 			writes = append(writes, filepath.Dir(path))

@@ -1,30 +1,120 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/findings"
+	"ppscript/runtime/event"
+	"ppscript/runtime/facility"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"
 )
 
 func doctorCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
+	var names string
+	format := checkFormats[0]
+	c := &cobra.Command{
+		Use:   "doctor [--profilers[=NAME,...]] [--format text|json]",
 		Short: "Show what works on this machine, and how to fix what does not",
 		Args:  words(0, 0),
 		Long: `Tries out what tracing needs and shows for each thing whether it works and, if not, what makes it work.
-Exits with 3 if a whole kind of event cannot be used.`,
-		RunE: func(c *cobra.Command, _ []string) error { return examine(a, c) },
+Exits with 3 if a whole kind of event cannot be used.
+
+With --profilers it tells of each profiler and script which capabilities, for who is not root, and which facilities of the
+kernel it needs, as its plan says, and opens it for a moment to see whether it works here. One that needs options to be of
+use, such as an address, is unknown. JSON has both.`,
+		Example: "    ppscript doctor\n    ppscript doctor --profilers",
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if !slices.Contains(checkFormats, format) {
+				return usagef("option", "--format", "got %q, want text or json", format).
+					WithHint("write --format json")
+			}
+			colored, bad := console.Colorful(a.Stdout, "auto"), false
+			switch {
+			case format == "json":
+				bad, err = findings.JSON(c.Context(), a.Stdout, a.profilersHere(c.Context(), names))
+			case names != "":
+				err = findings.Profilers(a.Text(), a.profilersHere(c.Context(), names), colored)
+			default:
+				bad, err = findings.Report(c.Context(), a.Stdout, colored)
+			}
+			if err == nil && bad {
+				return exitError(exitAttach)
+			}
+			return err
+		},
 	}
+	c.Flags().StringVar(&names, "profilers", "",
+		"tell what each profiler, or those of `NAME,...`, needs, and whether it works")
+	c.Flags().Lookup("profilers").NoOptDefVal = "all"
+	c.Flags().StringVar(&format, "format", format, "text, or json: one object with all")
+	completeChoices(c, "format", checkFormats)
+	return c
 }
 
-func examine(a *app, c *cobra.Command) error {
-	bad, err := findings.Report(c.Context(), a.Stdout, console.Colorful(a.Stdout, "auto"))
-	if err != nil {
-		return err
+// profilersHere tries the profilers and scripts that come along: those of names, all without.
+func (a *app) profilersHere(ctx context.Context, names string) (list []findings.Profiler) {
+	defer func(before int) { a.Quiet = before }(a.Quiet)
+	a.Quiet, a.libs.Offline, a.scriptTime = 2, true, lookTime
+	here := facility.Look()
+	have, _ := kernel.ReadCaps(kernel.Roots{})
+	which := shipped()
+	if names != "" && names != "all" {
+		which = strings.Split(names, ",")
 	}
-	if bad {
-		return exitError(exitAttach)
+	for _, name := range which {
+		list = append(list, a.tryProfiler(ctx, name, here, have))
 	}
-	return nil
+	return list
+}
+
+// tryTime bounds the opening of one profiler.
+const tryTime = 10 * time.Second
+
+// tryProfiler looks at the plan of a profiler, and opens it for a moment: with its defaults or, where it
+// wants events, with one that every kernel has.
+func (a *app) tryProfiler(ctx context.Context, name string, here facility.Here,
+	have kernel.Caps,
+) findings.Profiler {
+	var first error
+	for _, options := range append([][]string{nil}, ways("sched:sched_switch")...) {
+		_, cfg, err := a.asked(append([]string{name}, options...))
+		var needs *facility.Needs
+		if err == nil {
+			err = session.Look(cfg, func(p *plan.Plan) error {
+				needs = facility.Of(p, here)
+				return nil
+			})
+		}
+		if first == nil {
+			first = err
+		}
+		if err != nil {
+			continue
+		}
+		ctx, stop := context.WithTimeout(ctx, tryTime)
+		cfg.Options.Show.NoFiles = true
+		cfg.Output = func(func(event.Time) time.Time) (render.Renderer, error) { return render.Ignore{}, nil }
+		cfg.Stage = func(stage string) {
+			if stage == session.Observing {
+				stop()
+			}
+		}
+		_, err = session.Run(ctx, cfg)
+		stop()
+		if errors.Is(err, context.Canceled) {
+			err = nil
+		}
+		return findings.Judge(name, options, needs, have, err)
+	}
+	return findings.Untried(name, first)
 }

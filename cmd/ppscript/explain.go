@@ -48,6 +48,9 @@ func explain(a *app, c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if inv.common.input != "" {
+		a.enterReader(false)
+	}
 	cfg, err := a.config(inv, reports)
 	if err != nil {
 		return err

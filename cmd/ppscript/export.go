@@ -40,7 +40,7 @@ func exportCommand(a *app) *cobra.Command {
 	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	of := []string{
 		"interval", "budget", "http", "http-token", "otlp", "otlp-profiles", "pyroscope", "metrics-series", "quiet",
-		"color", "require-signed", "signers",
+		"color", "require-signed", "signers", "no-sandbox", "verbose",
 	}
 	for _, f := range commonOptions(fl.common) {
 		if slices.Contains(of, f.name) {
@@ -48,7 +48,7 @@ func exportCommand(a *app) *cobra.Command {
 				f.deflt = exportInterval.String()
 			}
 			if f.name == "budget" {
-				f.deflt = "5% for each script that can be bounded"
+				f.deflt = "5% for each script that can be bounded; off is none"
 			}
 			fl.list = append(fl.list, f)
 		}
@@ -135,6 +135,8 @@ func (e *export) run(fl *flags, path string) (err error) {
 		e.hub.Store.Forget(j.Name)
 		a.Say(j.Name + ": it ended, since " + path + " no longer has it")
 	}}
+	a.confineOpener(c, false)
+	a.libs.Offline = true // git cannot be started any more
 	defer e.hub.Push()
 	defer s.Close()
 	s.Set(ctx, jobs)
@@ -262,15 +264,26 @@ func (e *export) job(ctx context.Context, j exporter.Job) (err error) {
 		}), nil
 	}
 	cfg.Messages, cfg.State = say, func(line string) error { say(line); return nil }
-	if cost := &cfg.Options.Cost; cost.Budget == 0 {
-		cost.Budget = cmp.Or(e.opt.options.Cost.Budget, exportBudget)
-		if _, err := session.Events(cfg); err != nil && e.opt.options.Cost.Budget == 0 {
-			say("it runs without a budget: " + err.Error())
-			cost.Budget = 0
-		}
-	}
+	usualBudget(&cfg, e.opt.options.Cost.Budget, say)
 	_, err = session.Run(ctx, cfg)
 	return err
+}
+
+// usualBudget gives a run that has no budget the one that was asked for; without that the usual one, if the
+// run can be bounded.
+func usualBudget(cfg *session.Config, asked float64, say func(string)) {
+	cost := &cfg.Options.Cost
+	if cost.Budget != 0 {
+		return
+	}
+	cost.Budget = cmp.Or(asked, exportBudget)
+	if asked != 0 {
+		return
+	}
+	if _, err := session.Events(*cfg); err != nil {
+		say("it runs without a budget: " + err.Error())
+		cost.Budget = 0
+	}
 }
 
 // ended tells that a script has ended.

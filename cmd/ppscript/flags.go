@@ -156,9 +156,7 @@ func ownFlag(o *option.Option, common []*flag) *flag {
 	} else if f.metavar == "" {
 		f.metavar = "VALUE"
 	}
-	if o.Required {
-		f.help = strings.TrimPrefix(f.help+" (required)", " ")
-	}
+	f.help = strings.TrimSpace(f.help + " " + o.Wanted())
 	for _, c := range common {
 		if c.name != f.name {
 			continue
@@ -176,6 +174,9 @@ func ownFlag(o *option.Option, common []*flag) *flag {
 	}
 	return f
 }
+
+// common reports that every script has the option; one may declare it once more.
+func (f *flag) common() bool { return f.group != "" }
 
 func (fs *flags) find(name string) *flag {
 	for _, f := range fs.list {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"ppscript/runtime/perf"
 	"ppscript/runtime/poll"
 	"ppscript/runtime/render"
+	"ppscript/runtime/sandbox"
 	"ppscript/runtime/session"
 	"ppscript/runtime/unit"
 )
@@ -82,6 +84,12 @@ func (o *flight) record(ctx context.Context, a *app, w *watch, src *perf.Source,
 			return f, err
 		}
 	}
+	if c.noSandbox {
+		a.sayOpen()
+	}
+	asks := o.when != ""
+	a.enter(c, sandbox.Needs{Writes: []string{filepath.Dir(c.output)}, Processes: true,
+		Command: c.target.Workload != nil, Network: asks, Cgroups: asks, Kernel: asks})
 	w.at(session.Observing)
 	if err = f.Loop(ctx, settle); err != nil {
 		_ = settle() // nobody asks any more

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"ppscript/cmd/ppscript/progress"
 	"ppscript/cmd/ppscript/recording"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,9 @@ func showInfo(a *app, path, format string) error {
 	ctx, w := a.watchSignals(nil)
 	defer w.close()
 	a.enterReader(false)
-	t, err := recording.Read(ctx, path)
+	line := progress.OnTerminal(&a.Console)
+	t, err := recording.Read(ctx, path, line.Read)
+	line.Clear()
 	if err != nil {
 		return w.blame(err)
 	}

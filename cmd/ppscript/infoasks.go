@@ -49,23 +49,32 @@ func ways(name string) [][]string {
 
 // runsOver reports that a profiler finds the events and fields that it needs in a recording.
 func runsOver(a *app, path, name string, options ...string) bool {
-	host, _, err := a.newHost()
+	_, cfg, err := a.asked(append([]string{name, "--input", path}, options...))
 	if err != nil {
 		return false
 	}
-	inv, err := a.invoke(host, append([]string{name, "--input", path}, options...))
-	if err != nil || inv.values == nil {
-		return false
-	}
-	reports, err := inv.reports()
-	if err != nil {
-		return false
-	}
-	cfg, err := a.config(inv, reports)
-	if err != nil {
-		return false
-	}
-	cfg.Messages, cfg.Notes = nil, nil
 	n, err := session.Events(cfg)
 	return err == nil && n > 0
+}
+
+// asked is a run that a command line asks for, to be looked at: it says nothing, and may write nothing.
+func (a *app) asked(args []string) (inv *invocation, cfg session.Config, err error) {
+	host, _, err := a.newHost()
+	if err != nil {
+		return nil, cfg, err
+	}
+	if inv, err = a.invoke(host, args); err != nil {
+		return nil, cfg, err
+	}
+	if inv.values == nil {
+		return nil, cfg, usagef("look at", args[0], "that is no run").WithHint("give the name of a profiler")
+	}
+	inv.common.allowed.nothing = true
+	reports, err := inv.reports()
+	if err != nil {
+		return nil, cfg, err
+	}
+	cfg, err = a.config(inv, reports)
+	cfg.Messages, cfg.Notes = nil, nil
+	return inv, cfg, err
 }

@@ -36,9 +36,10 @@ type invocation struct {
 
 	asks question // other than to run
 
-	typed  []string        // values of the script's options, by the user
-	writes []string        // values of common options that name files, by the script
-	may    *permit.Permits // once it is configured
+	arguments []string        // in front of the command
+	typed     []string        // values of the script's options, by the user
+	writes    []string        // values of common options that name files, by the script
+	may       *permit.Permits // once it is configured
 
 	outcome session.Outcome // once it has run
 }
@@ -151,12 +152,15 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 		}
 	}
 	given := map[string][]string{}
-	inv.typed = words
+	inv.typed, inv.arguments = words, words
 	for _, f := range inv.flags.list {
 		if _, own := set.Find(f.name); own && len(f.texts) > 0 {
 			inv.typed = append(inv.typed, f.texts...)
 			given[optionName(set, f.name)] = f.texts
 		}
+	}
+	if len(inv.flags.texts("input")) > 0 {
+		set.OfRecording(given)
 	}
 	// Event strings are read here already, to point at the mistake in the
 	// user's text and not at the script.
@@ -186,11 +190,12 @@ func (inv *invocation) finish() (err error) {
 		for i := range inv.module.Options.Options {
 			o := &inv.module.Options.Options[i]
 			f := inv.flags.find(o.Flag())
-			if f == nil || f.group == "" || len(f.texts) > 0 || o.DefaultText() == "" || ownWords[f.name] {
+			if f == nil || !f.common() || len(f.texts) > 0 || o.DefaultText() == "" ||
+				permit.Users(f.name) {
 				continue
 			}
 			f.texts = []string{o.DefaultText()}
-			if writers[f.name] {
+			if permit.Writes(f.name) {
 				inv.writes = append(inv.writes, f.texts...)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/eventhelp"
 	"ppscript/runtime/diag"
 	"ppscript/scripts"
 	"ppscript/stdlib"
@@ -80,7 +81,7 @@ func (l *lister) list(args []string) error {
 		}
 		return nil
 	}
-	if err := l.listEvents(text, what == "events", n > 0); err != nil &&
+	if err := eventhelp.List(l.Console, text, what == "events", n > 0); err != nil &&
 		(n == 0 || errors.Is(err, syscall.EPIPE)) {
 		return err // who may not read tracefs, or has no such event, has the profilers
 	}

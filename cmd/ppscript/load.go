@@ -70,8 +70,14 @@ func (a *app) hung(why error) {
 	os.Exit(exitRun)
 }
 
+// An unsaved is the text that a file is to have.
+type unsaved struct{ file, text string }
+
 // load loads the script that a user calls name.
 func (a *app) load(host *script.Host, name string) (*script.Module, error) {
+	if a.unsaved.file != "" && name == a.unsaved.file {
+		return host.LoadSource(name, a.unsaved.text)
+	}
 	file, err := find(name)
 	if err != nil {
 		return nil, err
@@ -125,8 +131,9 @@ func find(name string) (string, error) {
 }
 
 // commandNames are the subcommands that a user could have meant.
-var commandNames = []string{"check", "completion", "doc", "doctor", "explain", "export", "fmt",
-	"help", "list", "mod", "new", "record", "repl", "sealed", "sign", "test", "usdt", "verify", "version"}
+var commandNames = []string{"agent", "check", "completion", "diff", "doc", "doctor", "explain", "export",
+	"fleet", "fmt", "help", "hub", "list", "lsp", "mcp", "merger", "mod", "new", "record", "repl", "resolve",
+	"sealed", "sign", "test", "tls", "usdt", "verify", "version"}
 
 // profilers are the names of the scripts that come with ppscript, as users
 // write them.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/fleet"
 	"ppscript/cmd/ppscript/sealed"
 	"ppscript/cmd/ppscript/token"
 	"ppscript/runtime/privilege"
@@ -25,6 +26,7 @@ func main() {
 		a := &app{Console: console.Console{Stderr: os.Stderr}}
 		os.Exit(a.exitCode(err))
 	}
+	fleet.Idle()
 	workload.MaybeExecChild() // does not return in the child that becomes a command
 	if len(os.Args) > 1 && os.Args[1] == "sealed" {
 		if err := sealed.CleanEnvironment(); err != nil {

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/sign"
+	"ppscript/cmd/ppscript/symbolsource"
 	"ppscript/runtime/cgroup"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/output/parquet"
@@ -58,6 +60,9 @@ func (c *common) targetOptions() []*flag {
 			help: "threads to observe"},
 		{name: "cgroups", metavar: "NAME,...", recorded: true, read: c.readCgroups,
 			help: "cgroups to observe: names or patterns"},
+		// Before those that name containers and pods.
+		{name: "cri", metavar: "SOCKET", kind: aPath, deflt: "those at the usual places", recorded: true, read: c.readCRI,
+			help: "ask the runtime of containers at SOCKET for the names of containers and pods (CRI), and no other; no asks none"},
 		{name: "container", metavar: "NAME,...", recorded: true, read: c.readOwners(cgroup.Container),
 			help: "containers to observe: names, ids, or first digits of ids"},
 		{name: "pod", metavar: "NS/NAME,...", recorded: true, read: c.readOwners(cgroup.Pod),
@@ -96,11 +101,13 @@ func (c *common) runOptions() []*flag {
 		{name: "max-rows", metavar: "COUNT", deflt: "a million; 131072 where programs count", read: readCount(&o.Limits.Rows, 1, "write --max-rows 10000"),
 			help: "rows of a table, histograms of a result, and stacks at most; what has further keys is evicted into one row, __other__, so that totals stay right"},
 		{name: "memory", metavar: "SIZE", deflt: "a quarter of the machine's, or three quarters of the cgroup's, 2g at most", read: c.readMemory,
-			help: "what the process may have: beyond it, new keys are told as __other__, and the oldest of what waits or is kept goes, as is said; 48m at least"},
+			help: "what the process may have: beyond it, new keys are told as __other__, and the oldest of what waits or is kept goes, as is said; 64m at least"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),
 			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
 		{name: "budget", metavar: "SHARE", read: readBudget(&o.Cost.Budget),
-			help: "let observing cost at most SHARE of the time of all CPUs, such as 1%: beyond it, events are left out, counts and sums are estimates with a margin, and it is said (docs/budget.md)"},
+			help: "let observing cost at most SHARE of the time of all CPUs, such as 1%: beyond it, events are left out, counts and sums are estimates with a margin, and it is said; off is no budget (docs/budget.md)"},
+		{name: "cost", read: readFlag(&o.Cost.Show),
+			help: "show what observing cost in each interval, of ppscript itself and of those that are observed"},
 		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.Cost.EvalCPUs),
 			help: "with each report, say how many of the events occurred on these CPUs, whatever the filters, and how many of them reached ppscript"},
 		{name: "perfeval-pids", metavar: "PID,...", read: readIDs(&o.Cost.EvalPIDs, "process"),
@@ -115,12 +122,20 @@ func (c *common) runOptions() []*flag {
 			help: "memory for events from elsewhere (pull=, a pipe) while they are put in order, and for all slow receivers together (push=); the rings of this machine need none"},
 		{name: "allow", metavar: "WHAT", read: c.readAllow,
 			help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
+		{name: permit.LookOnly, read: c.readLookOnly,
+			help: "only look: refuse to write files, to send, to receive and to listen, whoever asks for it"},
 		{name: "require-signed", recorded: true, read: checkSigned,
 			help: "run the script only if a key of --signers signed it, and it and all that it loads are as they were then"},
 		{name: "signers", metavar: "FILE", kind: aPath, recorded: true, read: checkSigned, deflt: sign.SignersFile,
 			help: "the public keys whose signatures count"},
 		{name: "token-file", metavar: "FILE", kind: aPath, read: c.readTokenFile,
 			help: "the secret that both sides of push= and pull= must know where others can connect; else it is $PPSCRIPT_TOKEN"},
+		{name: "tls-key", metavar: "FILE", kind: aPath, read: readPath(&c.tls.Key),
+			help: "encrypt push= and pull= over networks (TLS), and prove who this side is with the key and certificate of FILE: ppscript tls new NAME"},
+		{name: "tls-cert", metavar: "FILE", kind: aPath, read: readPath(&c.tls.Cert), deflt: "in the file of --tls-key",
+			help: "the certificate of the key"},
+		{name: "tls-peers", metavar: "FILE", kind: aPath, read: readPath(&c.tls.Peers),
+			help: "whom to believe: certificates of other sides, or of authorities that signed them"},
 		{name: "tsc", read: readFlag(&o.Clock.TSC),
 			help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
 		{name: "kvmclock", metavar: "VM", read: c.readKVMClock,
@@ -137,6 +152,10 @@ func (c *common) outputOptions() []*flag {
 			help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
 			help: "text, json, csv or markdown"},
+		{name: "partials", metavar: "WHAT", choices: []string{"results", "stacks"}, alone: alone{value: "results"}, read: readChoice(&c.partials),
+			help: "write results as parts, which ppscript fleet run --files puts together with those of other machines; with stacks, also the stacks of each interval"},
+		{name: "baseline", metavar: "FILE", kind: aPath, read: readPath(&c.baseline),
+			help: "compare results with those that a run wrote to FILE with --format json or --partials: each interval, and all of the run at its end (docs/compare.md)"},
 		{name: "flame-graph", metavar: "FILE", kind: aPath, read: c.readFlameGraph,
 			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
 		{name: "flame-base", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.FlameBase),
@@ -171,6 +190,12 @@ func (c *common) outputOptions() []*flag {
 			help: "look for the files of programs below DIR, by their paths"},
 		{name: "debug-dir", metavar: "DIR", kind: aPath, deflt: "~/.debug, /usr/lib/debug", read: c.readDebugDirs,
 			help: "look for files by build-id, and for debug files, in DIR"},
+		{name: "debuginfod", metavar: "URL", alone: alone{value: symbolsource.Environment, takes: symbolsource.IsURL}, deflt: "no server is asked", read: readSymbols(&o.Symbols, symbolsource.Debuginfod),
+			help: "fetch debug files that are nowhere here from a server, by build-id: URL, or those of $DEBUGINFOD_URLS (docs/symbols.md)"},
+		{name: "symbols-from", metavar: "PLACE", kind: aPath, read: readSymbols(&o.Symbols, symbolsource.From),
+			help: "look for the files of programs in PLACE: a directory, where they are found by build-id whatever their names, or the URL of a debuginfod server"},
+		{name: "names", metavar: "WHEN", choices: []string{"now", "later"}, deflt: "now", read: readSymbols(&o.Symbols, symbolsource.Names),
+			help: "now or later: later reads no symbols of programs, and ppscript resolve names their functions in the JSON that was saved"},
 		{name: "time", metavar: "TIME", choices: render.Times(), deflt: render.Times()[0], read: readChoice(&c.render.Time),
 			help: "times of lines: wall (date and time), rel (since the start), mono (seconds of the events' clock) or delta (since the line before)"},
 		{name: "color", metavar: "WHEN", choices: console.ColorModes, deflt: "auto", read: readChoice(&c.render.Color),
@@ -230,24 +255,42 @@ func (c *common) readCgroups(r *reader, f *flag) {
 	}
 }
 
+// readCRI reads where a runtime of containers listens.
+func (c *common) readCRI(r *reader, f *flag) {
+	var err error
+	if c.options.Names.CRI, err = cgroup.Socket(r.path(f)); err != nil {
+		r.fail(err)
+	}
+}
+
 // readOwners reads names of containers, pods or units: their cgroups are observed, with
-// all cgroups in them.
+// all cgroups in them. Where perf_event has them not, their processes are, with all that these start.
 func (c *common) readOwners(kind cgroup.Kind) func(r *reader, f *flag) {
 	return func(r *reader, f *flag) {
-		if len(f.texts) == 0 {
+		found, err := cgroup.Targets(kind, f.texts, c.options.Names)
+		if err != nil {
+			r.fail(err)
+		}
+		t := &c.target
+		t.Cgroups = append(t.Cgroups, found.Cgroups...)
+		if len(found.Processes) == 0 {
 			return
 		}
-		names := cgroup.OpenNames("/")
-		defer names.Close()
-		for name := range strings.SplitSeq(strings.Join(f.texts, ","), ",") {
-			paths, err := cgroup.Find(kind, name, names)
-			if err != nil {
-				r.fail(err)
-			}
-			for _, path := range paths {
-				c.target.Cgroups = append(c.target.Cgroups, cgroup.Pattern(path))
-			}
+		if len(t.PIDs) > 0 && c.owners == nil {
+			r.fail(usagef("attach", "target", "got -p and --%s", f.name).WithHint("give one of them"))
 		}
+		t.PIDs = append(t.PIDs, found.Processes...)
+		t.Inherit = perf.Yes // a later --inherit=no wins
+		c.owners = append(c.owners, found.Names...)
+	}
+}
+
+// sayOwners tells which targets are observed by their processes.
+func (c *common) sayOwners(say func(line string)) {
+	if c.owners != nil {
+		say(fmt.Sprintf("%s: no event opens by this cgroup of version 1: the processes that are in it now"+
+			" (%d) and what they start are observed, not those that enter it later",
+			strings.Join(c.owners, ", "), len(c.target.PIDs)))
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"testing"
+
+	"ppscript/cmd/ppscript/permit"
 )
 
 // TestEachCommonOptionIsRead: an option in the table that nobody reads would be
@@ -48,5 +50,24 @@ func TestCommonOptionsSetWhatTheySay(t *testing.T) {
 		o.Symbols.Lines != "no" ||
 		o.Clock.Offset != -5 || o.Reading.OrderBytes != 1<<20 || c.target.Inherit == 0 {
 		t.Errorf("got %+v, target %+v", o, c.target)
+	}
+}
+
+// Each option of which package permit knows more is one, and those that name files or addresses
+// are known there, or only read.
+func TestOptionsThatDoMoreAreKnown(t *testing.T) {
+	reads := []string{"input", "flame-base", "baseline", "symfs", "debug-dir", "kvmclock"}
+	known := map[string]bool{}
+	for _, f := range commonOptions(&common{}) {
+		known[f.name] = true
+		more := f.kind == aPath || f.metavar == "URL" || f.metavar == "ADDRESS"
+		if more && permit.Look(f.name) == nil && !permit.Users(f.name) && !slices.Contains(reads, f.name) {
+			t.Errorf("--%s: --look-only permits it, and it is none of those that read: %v", f.name, reads)
+		}
+	}
+	for _, name := range permit.Options() {
+		if !known[name] {
+			t.Errorf("package permit knows --%s, which is no option", name)
+		}
 	}
 }

@@ -8,23 +8,12 @@ import (
 	"ppscript/runtime/session"
 )
 
-// writers are the common options that name files to write.
-var writers = map[string]bool{
-	"output": true, "flame-graph": true, "pprof": true, "speedscope": true, "perfetto": true,
-	"firefox": true, "parquet": true, "html": true,
-}
-
-// ownWords are the common options that only the user gives: a script cannot have
-// defaults for them.
-var ownWords = map[string]bool{
-	"allow": true, "token-file": true, "http": true, "http-token": true, "otlp": true, "otlp-profiles": true,
-	"pyroscope": true, "no-sandbox": true, "require-signed": true, "signers": true,
-}
-
 // written are the files that common options name.
 func (inv *invocation) written() (paths []string) {
-	for name := range writers {
-		paths = append(paths, inv.flags.texts(name)...)
+	for _, f := range inv.flags.list {
+		if permit.Writes(f.name) && f.common() {
+			paths = append(paths, f.texts...)
+		}
 	}
 	return paths
 }
@@ -32,7 +21,8 @@ func (inv *invocation) written() (paths []string) {
 // permits are the rights of an invocation.
 func (inv *invocation) permits(say func(string)) *permit.Permits {
 	p := &permit.Permits{Typed: typedIn(inv.host), Given: map[string]bool{}, Say: say,
-		Files: inv.common.allowFiles, Peers: inv.common.allowPeers, Verbose: inv.common.options.Verbose > 0}
+		Files: inv.common.allowed.files, Peers: inv.common.allowed.peers,
+		LookOnly: inv.common.allowed.nothing, Verbose: inv.common.options.Verbose > 0}
 	for _, text := range inv.typed {
 		p.Given[text] = true
 	}
@@ -50,8 +40,19 @@ func (inv *invocation) permits(say func(string)) *permit.Permits {
 	return p
 }
 
-// permitOptions checks the files of common options whose values come from the script.
+// permitOptions checks the files of common options whose values come from the script, and, with
+// --look-only, all options.
 func permitOptions(inv *invocation, may func(session.Use) error) error {
+	if inv.common.allowed.nothing {
+		for _, f := range inv.flags.list {
+			if len(f.texts) == 0 || !f.common() {
+				continue
+			}
+			if err := permit.Look(f.name); err != nil {
+				return err
+			}
+		}
+	}
 	for _, path := range inv.writes {
 		if path == "-" || path == "" {
 			continue // stdout

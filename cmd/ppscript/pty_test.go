@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ppscript/cmd/ppscript/prompt"
 	"ppscript/tests/testkit"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +33,7 @@ type terminal struct {
 func startTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	term := openTerminal(t, nil, args...)
-	term.expect(firstPrompt)
+	term.expect(prompt.First)
 	return term
 }
 
@@ -169,18 +170,18 @@ func (m *terminal) line(text, want string) {
 	m.send(text + "\r")
 	m.expect("\n")
 	m.expect(want)
-	m.expect(firstPrompt)
+	m.expect(prompt.First)
 }
 
 func TestREPL(t *testing.T) {
 	m := startTerminal(t, "repl", "--input", "../../tests/data/trace.data")
 	m.line("1 + 2", "3")
 	m.send("def twice(x):\r")
-	m.expect(morePrompt)
+	m.expect(prompt.More)
 	m.send("    return x * 2\r")
-	m.expect(morePrompt)
+	m.expect(prompt.More)
 	m.send("\r")
-	m.expect(firstPrompt)
+	m.expect(prompt.First)
 	m.line("twice(21)", "42")
 }
 
@@ -218,9 +219,9 @@ func TestREPLHasTheTerminalAtThePrompt(t *testing.T) {
 		m.line("1", "1")
 		// Also where the line begins with its indentation.
 		m.send("[1,\r")
-		m.expect("\x1b[2K\r" + morePrompt + "    ")
+		m.expect(prompt.More + "    ")
 		m.send("\x03")
-		m.expect(firstPrompt)
+		m.expect(prompt.First)
 	}
 }
 
@@ -237,18 +238,18 @@ func TestREPLInterrupt(t *testing.T) {
 	m := startTerminal(t, "repl", "--duration", "1000s")
 	// A loop in the language.
 	m.send("def forever():\r    print(\"go\" + \"ing\")\r    while True:\r        pass\r\r")
-	m.expect(firstPrompt)
+	m.expect(prompt.First)
 	m.send("forever()\r")
 	m.expect("going")
 	m.send("\x03")
 	m.expect("interrupted")
-	m.expect(firstPrompt)
+	m.expect(prompt.First)
 	m.line("6 * 7", "42")
 	// A line that was begun.
 	m.send("[1,\r")
-	m.expect(morePrompt)
+	m.expect(prompt.More)
 	m.send("\x03")
-	m.expect(firstPrompt)
+	m.expect(prompt.First)
 	m.line("7 * 7", "49")
 	if ok, _ := condition("live"); !ok {
 		t.Log("not tried: interrupting a pipeline needs root and tracefs")
@@ -259,7 +260,7 @@ func TestREPLInterrupt(t *testing.T) {
 	m.attached()
 	m.send("\x03")
 	m.expect("count")
-	m.expect(firstPrompt)
+	m.expect(prompt.First)
 	m.line("len(_.rows)", "1")
 }
 
@@ -275,11 +276,35 @@ func TestREPLReload(t *testing.T) {
 	m := startTerminal(t, "repl", file)
 	m.line("answer()", "41")
 	write("def answer():\n    return 42\n")
-	m.line("reload()", "")
+	m.line("answer()", file+" changed: loaded again")
 	m.line("answer()", "42")
 	write("def answer(:\n")
+	m.line("answer()", "what was loaded before goes on")
+	m.line("answer()", "42") // told once
 	m.line("reload()", "syntax")
 	m.line("answer()", "42")
+	write("def answer():\n    return 43\n")
+	m.line("answer()", "43")
+	// What a statement loads, and under which name.
+	other := filepath.Join(t.TempDir(), "other.star")
+	file = other
+	write("load(\"./third.star\", \"x\")\ny = x\n")
+	file = filepath.Join(filepath.Dir(other), "third.star")
+	write("x = 1\n")
+	m.line(`script("`+other+`")`, "no main")
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel, err := filepath.Rel(wd, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.line(`load("./`+rel+`", z = "y")`, "")
+	m.line("z", "1")
+	write("x = 2\n")
+	m.line("z", "changed: loaded again")
+	m.line("z", "2")
 }
 
 func TestREPLCompletes(t *testing.T) {
@@ -289,7 +314,7 @@ func TestREPLCompletes(t *testing.T) {
 		m.send(typed + "\t")
 		m.expect(want)
 		m.send("\x03")
-		m.expect(firstPrompt)
+		m.expect(prompt.First)
 	}
 	f("tracep", "tracepoint")
 	f("agg.quan", "agg.quantile")
@@ -297,6 +322,6 @@ func TestREPLCompletes(t *testing.T) {
 	m.line(`s = tracepoint("sched:sched_switch")`, "")
 	f("s.where(lambda e: e.prev_st", "e.prev_state")
 	f(`s.by("next_co`, "next_comm")
-	f("s.hist(", "value = ")
+	f("s.hist(", "value =")
 	f(`use("../../tests/data/tra`, `use("../../tests/data/trace.`)
 }

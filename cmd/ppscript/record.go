@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/bpf/skipped"
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/perf"
@@ -102,6 +103,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		return err
 	}
 	a.Quiet = c.quiet
+	c.sayOwners(a.Say)
 	if c.output == "" {
 		c.output = "perf.data"
 	}
@@ -157,6 +159,8 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		a.Say(fmt.Sprintf("%s: files written: %d", c.output, f.Files()))
 		return recordStatus(a, w, src, c, command, f.Lost())
 	}
+	hidden := skipped.New(perf.Descriptors(src))
+	defer hidden.Close()
 	r, err := recording.New(ctx, src, opt)
 	if err != nil {
 		return w.blame(err)
@@ -170,6 +174,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	w.at(session.Observing)
 	err = r.Loop(ctx)
 	w.at("end the recording " + c.output)
+	missing := hidden.Lost()
 	var kept []perfdata.BuildID
 	if err == nil {
 		kept, err = r.Identify()
@@ -187,7 +192,8 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		}
 	}
 	a.Say(r.Summary())
-	return recordStatus(a, w, src, c, command, r.Lost())
+	hidden.Tell(func(format string, args ...any) { a.Say(fmt.Sprintf(format, args...)) })
+	return recordStatus(a, w, src, c, command, r.Lost()+missing)
 }
 
 // recordStatus is how a recording ended, as its exit status tells it.

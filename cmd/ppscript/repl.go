@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -78,11 +77,13 @@ type replSession struct {
 	host  *script.Host
 	lang  *script.REPL
 	bench *explore.Workbench
+	typed *prompt.Session
 	file  string
 
 	mu     sync.Mutex
 	ctx    context.Context
 	cancel context.CancelFunc
+	end    func() // whoever reads statements gets no more
 }
 
 func repl(a *app, args []string) (err error) {
@@ -103,15 +104,19 @@ func repl(a *app, args []string) (err error) {
 			WithHint("write a file, and: ppscript FILE --perfeval-cpus LIST")
 	}
 	a.Quiet = c.quiet
-	s := &replSession{app: a}
+	c.sayOwners(a.Say)
+	a.confineOpener(c, true)
+	s := &replSession{app: a, end: func() { os.Stdin.Close() }}
 	s.begin()
 	stop := s.watch()
 	defer stop()
 	s.bench = newWorkbench(a, c, s.context)
-	s.bench.Stdout, s.bench.Save = a.Stdout, true
-	s.bench.Base.Options.Reading.Token = cmp.Or(c.token, a.token)
+	s.bench.Stdout, s.bench.Save, s.bench.Page = a.Stdout, true, a.Page
+	remote := &s.bench.Base.Options.Reading
+	remote.Token, remote.TLS = cmp.Or(c.token, a.token), c.options.Reading.TLS
 	// The user's lines are his own words; those of a file that is loaded are not.
-	may := &permit.Permits{Files: c.allowFiles, Peers: c.allowPeers, Verbose: c.options.Verbose > 0,
+	may := &permit.Permits{Files: c.allowed.files, Peers: c.allowed.peers,
+		LookOnly: c.allowed.nothing, Verbose: c.options.Verbose > 0,
 		Say: a.Say, Typed: func() bool { return len(s.host.Files()) == 0 }}
 	s.bench.Base.Permit = may.Check
 	s.bench.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
@@ -132,9 +137,9 @@ func repl(a *app, args []string) (err error) {
 	}
 	s.host = a.hostOf(reg)
 	s.lang = s.host.NewREPL()
+	s.bench.Reload = s.load
 	if len(rest) == 1 {
 		s.file = rest[0]
-		s.bench.Reload = s.load
 		if err := s.load(); err != nil {
 			return err
 		}
@@ -143,13 +148,23 @@ func repl(a *app, args []string) (err error) {
 	if limit.Time == 0 {
 		limit.Time = explore.DefaultTime
 	}
-	if console.IsTerminal(os.Stdin) {
-		return s.interactive(reg, limit)
+	s.typed = &prompt.Session{
+		Console: &a.Console, Lang: s.lang, Reg: reg, Bench: s.bench, Limit: limit, Scripts: shipped(),
+		Begin: func() { s.begin(); s.host.Resume() },
 	}
-	return s.piped(os.Stdin, limit)
+	if !console.IsTerminal(os.Stdin) {
+		return s.piped(os.Stdin)
+	}
+	if err := s.typed.Open(os.Stdin, a.Stdout); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.end = s.typed.End
+	s.mu.Unlock()
+	return s.typed.Terminal()
 }
 
-// newShop is how the REPL and tests run pipelines.
+// newWorkbench is how the REPL and tests run pipelines.
 func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbench {
 	kernel := symbol.NewKernel("")
 	bench := &explore.Workbench{
@@ -181,7 +196,15 @@ func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbe
 	return bench
 }
 
+// load loads FILE, and what statements loaded.
 func (s *replSession) load() error {
+	if s.file == "" {
+		if !s.lang.Loaded() {
+			return diag.Errorf(diag.Run, "reload", "", "nothing was loaded").
+				WithHint("start with a file, ppscript repl FILE, or load one: load(\"./lib.star\", \"name\")")
+		}
+		return s.lang.Load(nil)
+	}
 	return s.lang.Load(func(h *script.Host) (*script.Module, error) { return s.app.load(h, s.file) })
 }
 
@@ -217,37 +240,13 @@ func (s *replSession) watch() (stop func()) {
 			}
 			if sig != os.Interrupt {
 				dog.End()
-				os.Stdin.Close()
+				s.mu.Lock()
+				s.end()
+				s.mu.Unlock()
 			}
 		}
 	}()
 	return func() { dog.Close(); signal.Stop(ch); close(ch); <-done }
-}
-
-// eval runs a statement and shows its value.
-func (s *replSession) eval(text string, limit explore.Limit) error {
-	s.begin()
-	s.host.Resume()
-	v, err := s.lang.Exec(prompt.HelpCall(text))
-	if err != nil {
-		return err
-	}
-	out, ran, err := s.bench.Evaluate(v, limit)
-	switch {
-	case err != nil:
-		return err
-	case ran:
-		s.lang.Globals()["_"] = out
-		return nil
-	case v.Type() == "NoneType":
-		return nil
-	}
-	shown, err := script.TextOf(v)
-	if err != nil {
-		return (&diag.Error{Op: "show", Subject: v.Type(), Cause: err}).WithHint("show a part of it")
-	}
-	_, err = fmt.Fprintln(s.app.Stdout, shown)
-	return err
 }
 
 // recordFor records events into path for a time, or until ctx ends.
@@ -282,7 +281,7 @@ func recordFor(a *app, ctx context.Context, c common, events []string, path stri
 
 // piped runs statements from in, without prompts, up to the first error. Whoever
 // says nothing at all is shown how to begin.
-func (s *replSession) piped(in io.Reader, limit explore.Limit) error {
+func (s *replSession) piped(in io.Reader) error {
 	src, err := io.ReadAll(in)
 	if err != nil {
 		return err
@@ -290,5 +289,5 @@ func (s *replSession) piped(in io.Reader, limit explore.Limit) error {
 	if len(src) == 0 && s.file == "" {
 		return usage(&s.app.Console, false)
 	}
-	return s.statements(string(src), func(text string) error { return s.eval(text, limit) })
+	return s.typed.Text(string(src))
 }

@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"ppscript/builtins/pipeline"
+	"ppscript/cmd/ppscript/argv"
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/diff"
+	"ppscript/cmd/ppscript/progress"
 	"ppscript/cmd/ppscript/resultfile"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventtext"
@@ -34,7 +37,7 @@ func (a *app) script(args []string) error {
 	ctx, w := a.watchSignals(host)
 	defer w.close()
 	a.libs.Ctx = ctx
-	w.dog.LimitTo(durationIn(args))
+	w.dog.LimitTo(argv.DurationIn(args))
 	w.at("load the script")
 	inv, err := a.invoke(host, args)
 	switch {
@@ -138,6 +141,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan.Report) (err error) {
 	c := inv.common
 	a.Quiet = c.quiet
+	c.sayOwners(a.Say)
 	a.Color = console.Colorful(os.Stderr, c.render.Color)
 	if err := a.libs.Close(); err != nil { // all scripts are loaded
 		return err
@@ -158,6 +162,11 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
+	if c.baseline != "" {
+		if v.baseline, err = diff.OpenBaseline(c.baseline, c.render.Format, c.options.Interval); err != nil {
+			return w.blame(err)
+		}
+	}
 	w.at("open the outputs")
 	openers, err := c.openers(a, inv.name, a.Say)
 	if err == nil {
@@ -171,6 +180,9 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		v.live, v.quit = inv.name, w.quit
 		w.before(v.close)
 		defer v.close()
+	} else if v.line = progress.OnTerminal(&a.Console); v.line != nil {
+		cfg.Options.Recording.Read, cfg.Options.Recording.Named = v.line.Read, v.line.Named
+		defer v.line.Clear()
 	}
 	cfg.Output, cfg.Messages, cfg.Notes, cfg.Stage = v.open, v.message, v.friendly, w.at
 	cfg.Dump, cfg.State = w.dump, v.state
@@ -181,7 +193,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		v.message("--order: events are ordered by time wherever the script needs it, without being told")
 	}
 	w.run(out)
-	outcome, err := session.Run(ctx, cfg)
+	outcome, err := a.observe(ctx, inv, cfg, out)
 	inv.outcome = outcome
 	v.close()
 	if out.Broken.Load() && errors.Is(err, syscall.EPIPE) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/journal"
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/sealed"
 	"ppscript/scripts"
 	"ppscript/stdlib"
@@ -103,7 +104,7 @@ func (inv *invocation) openGate(g *sealed.Gate, words []string) error {
 	for _, f := range inv.flags.list {
 		if len(f.texts) > 0 {
 			q.Options = append(q.Options, sealed.Given{Name: f.name, Values: f.texts, Bare: f.metavar == "",
-				File: f.kind == aPath, Writes: writers[f.name]})
+				File: f.kind == aPath, Writes: permit.Writes(f.name)})
 		}
 	}
 	return g.Open(q)

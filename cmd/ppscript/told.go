@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/journal"
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/runtime/cost"
 )
 
@@ -54,7 +55,7 @@ func (inv *invocation) opened() (list []string) {
 	if at := inv.common.page.http; at != "" {
 		list = append(list, "listen "+at)
 	}
-	for _, name := range senders {
+	for _, name := range permit.Senders() {
 		for _, to := range inv.flags.texts(name) {
 			list = append(list, "send "+journal.Redacted(to))
 		}

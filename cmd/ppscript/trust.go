@@ -26,8 +26,8 @@ type vetting struct {
 }
 
 // harmless are the subcommands that run nothing but scripts' descriptions of runs, or no scripts.
-var harmless = []string{"check", "completion", "describe", "doc", "doctor", "explain", "fmt", "help",
-	"info", "list", "sealed", "mod", "new", "sign", "test", "usdt", "verify", "version"}
+var harmless = []string{"check", "completion", "describe", "diff", "doc", "doctor", "explain", "fmt", "help",
+	"info", "list", "resolve", "sealed", "mod", "new", "sign", "test", "tls", "usdt", "verify", "version"}
 
 // vet reads whose scripts may run, before one is loaded.
 func (a *app) vet(args []string, prompt bool) (err error) {

@@ -2,44 +2,72 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppscript/cmd/ppscript/console"
-	"ppscript/runtime/option"
+	"ppscript/cmd/ppscript/firstscreen"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// tasks are the things that ppscript can do.
-var tasks = [][2]string{
-	{"NAME|FILE [options] [-- command]", "run a profiler or a script"},
-	{"-c PROGRAM [options] [-- command]", "run one line"},
-	{"", "try things out: a prompt for the language"},
-	{"list [TEXT]", "the profilers and the kernel's events"},
-	{"list events [TEXT]", "the kernel's events only"},
-	{"help NAME", "what a profiler answers, its options, an example"},
-	{"-e EVENT help", "the fields of an event, and who can use it"},
-	{"explain NAME|FILE [options]", "what would run, and where"},
-	{"new NAME -e EVENTS", "write a script to start with"},
-	{"check FILE...", "find mistakes without running"},
-	{"test [FILE|DIR...]", "run the tests of scripts"},
-	{"fmt FILE|DIR...", "format scripts"},
-	{"mod init|get|tidy|vendor|...", "libraries of scripts, with versions"},
-	{"sign KEY FILE...", "vouch for scripts and all that they load"},
-	{"verify FILE...", "who signed scripts"},
-	{"sealed NAME|FILE [options]", "run what root's rules let you run"},
-	{"doc [NAME]", "the words of the language"},
-	{"record -e EVENTS -o FILE", "record events for later: --input FILE"},
-	{"usdt list FILE", "the probes that a program or library has"},
-	{"--symbols FILE", "name addresses, as pprof --symbols does"},
-	{"doctor", "what works on this machine"},
-	{"version", "the version"},
-	{"completion bash|zsh|fish", "completion for a shell"},
+// tasks are the things that ppscript can do, those that a user begins with first.
+var tasks = []struct {
+	name string
+	list [][2]string
+}{
+	{"Ask", [][2]string{
+		{"NAME|FILE [options] [-- command]", "run a profiler or a script"},
+		{"-c PROGRAM [options] [-- command]", "run one line"},
+		{"", "try things out: a prompt for the language"},
+	}},
+	{"Find out", [][2]string{
+		{"list [TEXT]", "the profilers and the kernel's events"},
+		{"list events [TEXT]", "the kernel's events only"},
+		{"help NAME", "what a profiler answers, its options, an example"},
+		{"help topics", "the book: tutorial, cookbook, from perf, ..."},
+		{"-e EVENT help", "the fields of an event, and who can use it"},
+		{"usdt list FILE", "the probes that a program or library has"},
+		{"explain NAME|FILE [options]", "what would run, and where"},
+		{"doctor", "what works on this machine"},
+	}},
+	{"Recordings and results", [][2]string{
+		{"record -e EVENTS -o FILE", "record events for later: --input FILE"},
+		{"info FILE", "what a recording has, and what can be asked of it"},
+		{"diff BEFORE AFTER", "what changed between two runs by more than noise"},
+		{"resolve FILE", "name the functions in results saved without names"},
+		{"--symbols FILE", "name addresses, as pprof --symbols does"},
+		{"export CONFIG", "run scripts without end, as metrics and profiles"},
+	}},
+	{"Scripts", [][2]string{
+		{"new NAME -e EVENTS", "write a script to start with"},
+		{"check FILE...", "find mistakes without running"},
+		{"test [FILE|DIR...]", "run the tests of scripts"},
+		{"fmt FILE|DIR...", "format scripts"},
+		{"doc [NAME]", "the words of the language"},
+		{"mod init|get|tidy|vendor|...", "libraries of scripts, with versions"},
+		{"sign KEY FILE...", "vouch for scripts and all that they load"},
+		{"verify FILE...", "who signed scripts"},
+		{"sealed NAME|FILE [options]", "run what root's rules let you run"},
+		{"describe NAME|FILE", "a script, or what runs print, for programs"},
+		{"lsp", "help an editor with scripts"},
+		{"mcp", "answer an assistant, by the Model Context Protocol"},
+	}},
+	{"Many machines", [][2]string{
+		{"fleet hosts|run|jobs|stop|logs", "ask many hosts one question"},
+		{"agent", "be asked"},
+		{"hub", "be where agents and those who ask meet"},
+		{"merger", "put results of many hosts together for who asks"},
+		{"tls new|show", "keys of hosts that send events to each other"},
+	}},
+	{"Else", [][2]string{
+		{"version", "the version"},
+		{"completion bash|zsh|fish", "completion for a shell"},
+	}},
 }
 
-const shortExamples = `
-Examples
+const shortExamples = `Examples
 
     ppscript kvm-exit -p 1234 -i 1s
     ppscript trace -e sched:sched_wakeup -N 10
@@ -54,8 +82,12 @@ func usage(con *console.Console, all bool) error {
 	var w strings.Builder
 	l := con.Layout(false)
 	w.WriteString("ppscript: scripts that observe the kernel\n\n")
-	for _, t := range tasks {
-		console.TwoColumns(&w, strings.TrimRight("    ppscript "+t[0], " "), t[1], 48, l.Width)
+	for _, group := range tasks {
+		fmt.Fprintf(&w, "%s\n", con.Title(group.name))
+		for _, t := range group.list {
+			console.TwoColumns(&w, strings.TrimRight("    ppscript "+t[0], " "), t[1], 48, l.Width)
+		}
+		w.WriteString("\n")
 	}
 	w.WriteString(l.Text(shortExamples))
 	if all {
@@ -94,7 +126,8 @@ func commandHelp(con *console.Console, c *cobra.Command, more []*flag) error {
 	return con.Page(w.String())
 }
 
-// scriptHelp explains one script: its docstring, then its options.
+// scriptHelp explains one script: its question, an example and the options to
+// begin with on the first screen; then what else its docstring says, then the rest.
 func scriptHelp(con *console.Console, inv *invocation) error {
 	var w strings.Builder
 	l := con.Layout(false)
@@ -103,9 +136,15 @@ func scriptHelp(con *console.Console, inv *invocation) error {
 	if doc == "" {
 		doc = m.Name + ": a script without docstring"
 	}
-	w.WriteString(l.Text(console.Cleaned(doc)))
+	head, about := firstscreen.Split(console.Cleaned(doc))
+	w.WriteString(strings.TrimRight(firstscreen.Crop(l.Text(head), l.Width), "\n") + "\n")
+	first := firstOptions(inv, head)
+	printGroup(con, &w, "First options", first)
+	if about != "" {
+		fmt.Fprintf(&w, "\n%s\n\n%s", con.Title("About"), l.Text(about))
+	}
 	fmt.Fprintf(&w, "\n%s\n\n%s", con.Title("Usage"),
-		l.Text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, arguments(m.Options))))
+		l.Text(fmt.Sprintf("    ppscript %s [options]%s [-- command]", inv.name, m.Options.Usage())))
 	if m.Options != nil {
 		var args []*flag
 		for i := range m.Options.Options {
@@ -118,7 +157,10 @@ func scriptHelp(con *console.Console, inv *invocation) error {
 		printFlags(con, &w, args, true)
 	}
 	all := len(inv.flags.texts("help-all")) > 0
-	printFlags(con, &w, inv.flags.list, all)
+	rest := slices.DeleteFunc(slices.Clone(inv.flags.list), func(f *flag) bool {
+		return slices.Contains(first, f)
+	})
+	printFlags(con, &w, rest, all)
 	if !all {
 		w.WriteString("\n" + l.Text(fmt.Sprintf(
 			"Options of every script, such as -C, -p, -i, --duration, -o and --format: ppscript %s --help-all",
@@ -127,52 +169,59 @@ func scriptHelp(con *console.Console, inv *invocation) error {
 	return con.Page(w.String())
 }
 
-// arguments is how the usage line shows a script's arguments.
-func arguments(set *option.Set) string {
-	if set == nil {
-		return ""
+// firstOptions are the options of a script that its help shows first.
+func firstOptions(inv *invocation, head string) []*flag {
+	var list []firstscreen.Option
+	shared := map[string]bool{}
+	if set := inv.module.Options; set != nil {
+		for i := range set.Options[:set.Shared] {
+			shared[set.Options[i].Flag()] = true
+		}
 	}
-	s := ""
-	for i := range set.Options {
-		o := &set.Options[i]
-		if !o.Positional {
-			continue
+	for _, f := range inv.flags.list {
+		if f.shown != never {
+			list = append(list, firstscreen.Option{Name: f.name, Short: f.short,
+				Own: f.own && !shared[f.name]})
 		}
-		word := o.Placeholder()
-		if o.List {
-			word += "..."
-		}
-		if !o.Required {
-			word = "[" + word + "]"
-		}
-		s += " " + word
 	}
-	return s
+	var first []*flag
+	for _, name := range firstscreen.Choose(list, head) {
+		first = append(first, inv.flags.list[slices.IndexFunc(inv.flags.list,
+			func(f *flag) bool { return f.name == name })])
+	}
+	return first
 }
 
 // printFlags prints options in groups: name, value, help with the default; the
 // common ones only if all is set.
 func printFlags(con *console.Console, w *strings.Builder, list []*flag, all bool) {
-	width := con.Layout(true).Width
 	for _, group := range []string{"Arguments", "", groupTarget, groupRun, groupOutput, groupOther} {
 		title := group
 		if title == "" {
 			title = "Options"
 		}
+		var members []*flag
 		for _, f := range list {
 			in := f.group
 			if !all && f.own && in != "Arguments" {
 				in = ""
 			}
-			if in != group || f.shown == never || !all && in != "" && !f.own && f.shown != briefly {
-				continue
+			if in == group && f.shown != never && (all || in == "" || f.own || f.shown == briefly) {
+				members = append(members, f)
 			}
-			if title != "" {
-				fmt.Fprintf(w, "\n%s\n", con.Title(title))
-				title = ""
-			}
-			printFlag(w, f, width)
 		}
+		printGroup(con, w, title, members)
+	}
+}
+
+// printGroup prints options below a heading, if there are any.
+func printGroup(con *console.Console, w *strings.Builder, title string, list []*flag) {
+	if len(list) > 0 {
+		fmt.Fprintf(w, "\n%s\n", con.Title(title))
+	}
+	width := con.Layout(true).Width
+	for _, f := range list {
+		printFlag(w, f, width)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/diff"
+	"ppscript/cmd/ppscript/progress"
 	"ppscript/cmd/ppscript/resultfile"
 	"ppscript/cmd/ppscript/screen"
 	"ppscript/runtime/event"
@@ -29,10 +31,12 @@ type view struct {
 	sinks    *outputs.Sinks
 	name     string // the script's
 	renderer render.Renderer
-	early    []string // messages before there was a renderer
+	baseline *diff.Baseline // that results are compared with; nil if with none
+	early    []string       // messages before there was a renderer
 	began    time.Time
 
-	live   string // the result that is redrawn on the terminal; "" prints
+	line   *progress.Line // how far reading is; nil: nobody would see it
+	live   string         // the result that is redrawn on the terminal; "" prints
 	quit   func()
 	screen atomic.Pointer[screen.Screen]
 }
@@ -64,7 +68,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 		if p := v.common.page.server; p != nil {
 			s.Say(p.Hint()) // what was printed is behind the table
 		}
-	} else if v.renderer, err = render.New(v.out, o); err != nil {
+	} else if v.renderer, err = render.New(v.line.Before(v.out), o); err != nil {
 		return nil, err
 	}
 	main := v.renderer
@@ -75,6 +79,9 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 		Script: v.name, Args: os.Args[1:], Interval: v.common.options.Interval,
 		Recorded: v.common.input != "", Clock: clock,
 	})
+	if v.baseline != nil {
+		v.renderer = v.baseline.Beside(v.renderer)
+	}
 	for _, line := range v.early {
 		if err := v.note(line); err != nil {
 			return nil, err
@@ -166,6 +173,11 @@ func (v *view) note(line string) error {
 
 // end writes the record that closes JSON output.
 func (v *view) end(o session.Outcome) error {
+	if v.renderer != nil && v.baseline != nil && !v.out.Broken.Load() {
+		if err := v.baseline.End(v.renderer); err != nil {
+			return err
+		}
+	}
 	if v.renderer == nil || v.common.render.Format != "json" || v.out.Broken.Load() {
 		return nil
 	}
@@ -193,7 +205,7 @@ func (inv *invocation) livesOnScreen(stdout *os.File, reports []plan.Report) boo
 	if !ok || len(reports) != 1 || !g.View.Live {
 		return false
 	}
-	if c.options.Interval == 0 || c.input != "" || c.output != "" ||
+	if c.baseline != "" || c.options.Interval == 0 || c.input != "" || c.output != "" ||
 		c.render.Format != "text" && c.render.Format != "" || c.target.Workload != nil {
 		return false
 	}

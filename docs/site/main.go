@@ -12,11 +12,13 @@ import (
 	"flag"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"ppscript/docs"
+	"ppscript/docs/pictures"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -86,12 +88,36 @@ func write(dir string) error {
 			return err
 		}
 	}
+	if err := drawings(filepath.Join(dir, "pictures")); err != nil {
+		return err
+	}
 	words, err := json.Marshal(index)
 	if err != nil {
 		return err
 	}
 	script := fmt.Sprintf("const entries = %s;\n%s", words, searchJS)
 	return os.WriteFile(filepath.Join(dir, "search.js"), []byte(script), 0o644)
+}
+
+// drawings writes the pictures of the pages.
+func drawings(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	names, err := fs.Glob(pictures.Files, "*.svg")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		drawing, err := pictures.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), drawing, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // order are the pages as the list of pages names them, which comes first, then
@@ -130,6 +156,7 @@ func render(name string) (page, []entry, error) {
 	}
 	src := []byte(source)
 	tree := markdown.Parser().Parse(text.NewReader(src))
+	undouble(tree)
 	p := page{File: file(name)}
 	var found []entry
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
@@ -155,6 +182,17 @@ func render(name string) (page, []entry, error) {
 	}
 	p.Body = template.HTML(b.String()) // our own pages
 	return p, found, nil
+}
+
+// undouble leaves out the drawing in letters that follows a picture: it is what terminals
+// show in its place.
+func undouble(tree ast.Node) {
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		_, picture := n.FirstChild().(*ast.Image)
+		if code, ok := n.NextSibling().(*ast.CodeBlock); picture && ok {
+			tree.RemoveChild(tree, code)
+		}
+	}
 }
 
 // relink has links between pages lead to their HTML.

@@ -1,12 +1,20 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"ppscript/docs/pictures"
 )
+
+// elsewhere is what a browser would load from another machine.
+var elsewhere = regexp.MustCompile(
+	`(?i)<(?:script|img|link|iframe|image|use)[^>]*(?:src|href)="(?:https?:)?//[^"]*"|url\(["']?https?:|@import`)
 
 // TestLinks has a site made, and follows each link inside it.
 func TestLinks(t *testing.T) {
@@ -15,13 +23,16 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string]string{}
-	paths, _ := filepath.Glob(dir + "/*")
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-		files[filepath.Base(path)] = string(b)
+		b, err := os.ReadFile(filepath.Join(dir, path))
+		files[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(files) < 20 {
 		t.Fatalf("only %d files", len(files))
@@ -43,8 +54,9 @@ func TestLinks(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
 			follow(name, m[1])
 		}
-		if strings.Contains(body, "https://") && strings.Contains(body, "<script src=\"https") {
-			t.Errorf("%s: takes a script from elsewhere", name)
+		// Examples name addresses; nothing is taken from one.
+		if m := elsewhere.FindString(body); m != "" {
+			t.Errorf("%s: takes something from elsewhere: %s", name, m)
 		}
 	}
 	found := regexp.MustCompile(`"page":"([^"]*)"`).FindAllStringSubmatch(files["search.js"], -1)
@@ -53,5 +65,37 @@ func TestLinks(t *testing.T) {
 	}
 	for _, m := range found {
 		follow("search.js", m[1])
+	}
+}
+
+// TestCosts compares the numbers of the picture with those of the README, in its order.
+func TestCosts(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := pictures.Files.ReadFile("cost.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(readme), "\n")
+	groups := strings.Split(string(picture), `<text class="head"`)[1:]
+	if len(groups) < 4 {
+		t.Errorf("%d groups of bars", len(groups))
+	}
+	for _, group := range groups {
+		name := regexp.MustCompile(`>([^<]*)</text>`).FindStringSubmatch(group)[1]
+		at := slices.IndexFunc(lines, func(line string) bool {
+			return strings.HasPrefix(strings.Replace(line, "enter-to-exit ", "", 1), "    "+name)
+		})
+		if at < 0 {
+			t.Errorf("the README has no table of %q", name)
+			continue
+		}
+		for i, m := range regexp.MustCompile(`>([\d,]+)</text>`).FindAllStringSubmatch(group, -1) {
+			if !slices.Contains(strings.Fields(lines[at+1+i]), m[1]) {
+				t.Errorf("%s: %s is not in %q", name, m[1], lines[at+1+i])
+			}
+		}
 	}
 }

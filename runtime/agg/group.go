@@ -27,6 +27,7 @@ type Group struct {
 
 	rows     []row
 	measures []Measure // len(spec.Args) for each row
+	marks    []Measure // as they were at Mark, of the rows that were there
 	keeping
 	doubts
 

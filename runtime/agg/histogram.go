@@ -12,7 +12,8 @@ type histogram struct {
 	agg    *Agg
 	bucket func(a *Agg, v int64) int
 	counts []uint64
-	some   bool // a value came since Reset
+	marked []uint64 // those when the slot of time began; shorter if it was empty then
+	some   bool     // a value came since Reset
 }
 
 func (h *histogram) Add(v int64) {
@@ -25,7 +26,7 @@ func (h *histogram) Cell() event.Value { return event.Value{} }
 
 func (h *histogram) Reset() {
 	clear(h.counts)
-	h.some = false
+	h.marked, h.some = h.marked[:0], false
 }
 
 func (h *histogram) Merge(o State) { h.add(o.(*histogram).counts) }

@@ -19,6 +19,8 @@ type Partial struct {
 	Measures []Measure // one for each of Spec.Args
 	// Spreads are how uncertain the Measures are; nil if all events counted.
 	Spreads []Spread
+	// Keys are likewise, where keys count with all their events, or do not.
+	Keys []KeySpread
 	// CPU is where it was counted.
 	CPU int
 	// Slot is of a slot of time, for more of which the partial stands; nil if it is of none.
@@ -115,7 +117,7 @@ func (g *Group) AddPartial(p *Partial) {
 	if fresh {
 		g.fresh(r, &event.Event{Time: p.First})
 	}
-	if p.Spreads != nil {
+	if p.Spreads != nil || p.Keys != nil {
 		g.doubt(r, p)
 	}
 	for i := range g.spec.Args {
@@ -130,8 +132,8 @@ func (g *Group) AddPartial(p *Partial) {
 	}
 }
 
-// errElsewhere stands for an error of a program of the kernel, which only counts its errors.
-var errElsewhere = errors.New(
+// ErrElsewhere stands for an error of a program of the kernel, which only counts its errors.
+var ErrElsewhere = errors.New(
 	"an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long; " +
 		"--engine perf says which",
 )
@@ -140,6 +142,6 @@ var errElsewhere = errors.New(
 func (g *Group) AddLoss(l event.Loss) {
 	g.work.evicted += l.Evicted
 	if g.errs.N += l.Errors; l.Errors > 0 && g.errs.First == nil {
-		g.errs.First = errElsewhere
+		g.errs.First = ErrElsewhere
 	}
 }

@@ -35,12 +35,28 @@ var Quantile = &Op{
 type quantile struct {
 	agg    *Agg
 	sketch Sketch
+	slot   *Sketch // of a slot of time; nil if there are none
 }
 
-func (q *quantile) Add(v int64)       { q.sketch.Add(v) }
-func (q *quantile) Cell() event.Value { return q.agg.Type.Number(q.sketch.Quantile(q.agg.Q)) }
-func (q *quantile) Reset()            { q.sketch.Reset() }
-func (q *quantile) Merge(o State)     { q.sketch.Merge(&o.(*quantile).sketch) }
+func (q *quantile) Add(v int64) {
+	if q.slot != nil {
+		q.slot.Add(v)
+		return
+	}
+	q.sketch.Add(v)
+}
+
+func (q *quantile) Cell() event.Value {
+	q.settle()
+	return q.agg.Type.Number(q.sketch.Quantile(q.agg.Q))
+}
+
+func (q *quantile) Reset() {
+	q.sketch.Reset()
+	q.slot = nil
+}
+
+func (q *quantile) Merge(o State) { q.sketch.Merge(&o.(*quantile).sketch) }
 
 // Spread is the distribution of argument arg of all rows, if quantiles of it were asked
 // for; false if not. It ends what the rows knew about few values exactly: cells are made
@@ -55,7 +71,9 @@ func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
 	for r := range g.rows {
 		m := &g.measures[r*len(g.spec.Args)+arg]
 		if m.N > 0 {
-			s := &g.state(int32(r), i).(*quantile).sketch
+			q := g.state(int32(r), i).(*quantile)
+			q.settle()
+			s := &q.sketch
 			rows = append(rows, result.HistRow{Key: keys[r], Buckets: s.Spread(), Sum: m.Sum})
 		}
 	}

@@ -112,6 +112,7 @@ func (g *Group) Reset() {
 	clear(g.states[len(g.states):cap(g.states)])
 	g.rows, g.measures, g.states = g.rows[:0], g.measures[:0], g.states[:0]
 	g.doubts.reset()
+	g.marks = g.marks[:0]
 	g.errs.N, g.events = 0, 0 // the first error stays, to be told at the end
 	g.work.evicted = 0
 	if g.rest != nil {

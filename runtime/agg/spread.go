@@ -10,38 +10,85 @@ import (
 // This file tells how uncertain counts and sums are of which a budget left events out. Events
 // that counted by chance, each with the weight of its moment, bring a variance with them: that
 // of Horvitz and Thompson, see bpf/bucket. Events of slots of time, between which nothing was
-// observed, do not: chance chose the slots, and how much these differ tells how uncertain it is
-// what the others would have had. A slot stands for the time up to the next one.
+// observed, do not: a gap between two slots is taken to be like the one in its first half, and like
+// the other in its second, and how much the two differ tells how uncertain that is. Slots that
+// follow each other are compared, not each with the mean of all: a load that jumps is uncertain
+// where it did, and no gap is worse known for one that was long ago.
 
 // A Spread is the variance of an estimate of a Measure's N and Sum.
 type Spread struct{ N, Sum float64 }
 
 // doubts are how uncertain the measures of a Group are.
 type doubts struct {
-	list  []doubt // by measure; shorter than these, or nil, if the others are certain
-	times slotTimes
+	list   []doubt // by measure; shorter than these, or nil, if the others are certain
+	times  slotTimes
+	unseen float64 // the part of the events that no key stands for
 }
 
-// slotTimes are the slots of an interval: how many, the sum of the times for which they stand,
-// and that of the squares, s.
-type slotTimes struct {
-	n            int
-	time, square float64
-}
+// slotTimes are the slots of an interval: how many.
+type slotTimes struct{ n int }
 
 // A doubt is how uncertain a measure is.
 type doubt struct {
 	Spread
 	slots [2]slotSums // of N and of Sum
+	keys  KeySpread
 }
 
-// slotSums are of the slots: what the current one has, and sums over those that are over, of
-// what each stands for, of its square, and of its product with the time.
-type slotSums struct{ now, sum, square, timed, slowed float64 }
+// Clusters is how many sums tell how much keys differ; see bpf/bucket.
+const Clusters = 8
+
+// A KeySpread tells how uncertain a Measure's N and Sum are where keys count with all their events:
+// the squares of the sums add up to the variance.
+type KeySpread struct{ N, Sum [Clusters]float64 }
+
+func (k *KeySpread) add(o *KeySpread, factor float64) {
+	for i := range k.N {
+		k.N[i] += factor * o.N[i]
+		k.Sum[i] += factor * o.Sum[i]
+	}
+}
+
+// keysMargin is how far an estimate of a total is from the truth, at most, in 95 of 100 cases, squared.
+// The sums are as good as so many measurements; and of few keys it is not known how others are.
+func keysMargin(total float64, sums *[Clusters]float64) float64 {
+	variance := 0.0
+	for _, x := range sums {
+		variance += x * x
+	}
+	if variance == 0 {
+		return 0
+	}
+	keys := total * total / variance
+	t := student(max(1, int(min(Clusters, keys-1))))
+	return t * t * (variance + variance/max(keys, 1))
+}
+
+// slotSums are of the slots: what the current one has, the rate of the last one, and sums over those
+// that are over: of what each stands for, of the squares of jumps, which are what the gap before it
+// would have had more at the rate of the one slot than at that of the other, and of their squares.
+// The highest rate, and all gaps, tell of bursts that no slot saw.
+type slotSums struct{ now, last, sum, jumps, fourth, slowed, top, gaps float64 }
+
+// end ends a slot that stands for a time, with a gap before it; see Group.EndSlot.
+func (s *slotSums) end(time, gap float64, first bool) {
+	rate := s.now / max(time, 1e-9)
+	jump := 0.0
+	switch {
+	case gap < 0:
+		jump = math.Sqrt2 * s.now // it may be none, or twice as much
+	case !first:
+		jump = (rate - s.last) * gap
+	}
+	s.jumps += jump * jump
+	s.fourth += jump * jump * jump * jump
+	s.last, s.sum, s.now = rate, s.sum+s.now, 0
+	s.top, s.gaps = max(s.top, math.Abs(rate)), s.gaps+max(gap, 0)
+}
 
 func (s *slotSums) add(n float64, of *Slot) {
 	s.now += n
-	s.slowed += math.Abs(n) * of.slowed() / (1 + of.slowed())
+	s.slowed += math.Abs(n) * (of.slowed()/(1+of.slowed()) + of.Halves)
 }
 
 // A Slot says for what a partial of a slot of time stands.
@@ -50,6 +97,8 @@ type Slot struct {
 	// Traced is the part of its time that the CPU spent on being observed: what ran there was
 	// slowed down, and perhaps would have done more without.
 	Traced float64
+	// Halves are how many times what the slot has began before it, or ended behind it: it was seen by half.
+	Halves float64
 }
 
 // slowed is how much more may have happened while nothing was observed, or less, beside what is
@@ -60,12 +109,25 @@ func (s *Slot) slowed() float64 {
 	return traced / (1 - traced) / 2
 }
 
-func (d *doubts) reset() { d.list, d.times = d.list[:0], slotTimes{} }
+// factor is what the numbers of the slot are multiplied by.
+func (s *Slot) factor() float64 { return s.Factor * (1 + s.slowed()) }
+
+func (d *doubts) reset() { d.list, d.times, d.unseen = d.list[:0], slotTimes{}, 0 }
 
 // doubt adds the spreads of a partial to those of its row.
 func (g *Group) doubt(r int32, p *Partial) {
 	for len(g.doubts.list) < len(g.measures) {
 		g.doubts.list = append(g.doubts.list, doubt{})
+	}
+	for i := range p.Keys {
+		d := &g.doubts.list[int(r)*len(g.spec.Args)+i]
+		factor := 1.0
+		if p.Slot != nil {
+			factor = p.Slot.factor()
+			d.slots[0].add(float64(p.Measures[i].N), p.Slot)
+			d.slots[1].add(float64(p.Measures[i].Sum), p.Slot)
+		}
+		d.keys.add(&p.Keys[i], factor)
 	}
 	for i := range p.Spreads {
 		d := &g.doubts.list[int(r)*len(g.spec.Args)+i]
@@ -82,7 +144,7 @@ func (g *Group) doubt(r int32, p *Partial) {
 // Scale has the partial stand for the time that its slot does.
 func (p *Partial) Scale(s Slot) {
 	p.Slot = &s
-	f := s.Factor * (1 + s.slowed())
+	f := s.factor()
 	times := func(n uint64) uint64 { return uint64(math.Round(float64(n) * f)) }
 	for i := range p.Measures {
 		m := &p.Measures[i]
@@ -100,31 +162,34 @@ func (p *Partial) Scale(s Slot) {
 	}
 }
 
-// EndSlot says that all partials of a slot were added, which stands for a time, s.
-func (g *Group) EndSlot(time float64) {
+// EndSlot says that all partials of a slot were added, which stands for a time, with a gap before it
+// in which nothing was observed, both in s. A gap of less than 0 is of what is only guessed.
+func (g *Group) EndSlot(time, gap float64) {
 	g.doubts.times.n++
-	g.doubts.times.time += time
-	g.doubts.times.square += time * time
 	for i := range g.doubts.list {
 		for k := range g.doubts.list[i].slots {
-			s := &g.doubts.list[i].slots[k]
-			s.sum += s.now
-			s.square += s.now * s.now
-			s.timed += s.now * time
-			s.now = 0
+			g.doubts.list[i].slots[k].end(time, gap, g.doubts.times.n == 1)
 		}
 	}
 	if g.rest != nil {
-		g.rest.EndSlot(time)
+		g.rest.EndSlot(time, gap)
+	}
+}
+
+// Unseen says which part of the events no key stands for that counted, though some do for others.
+func (g *Group) Unseen(share float64) {
+	g.doubts.unseen = share
+	if g.rest != nil {
+		g.rest.Unseen(share)
 	}
 }
 
 // normal is how many standard errors include 95 of 100 values.
 const normal = 1.96
 
-// margin is how far the estimate of a total is from the truth, at most, in 95 of 100 cases.
-func (s *slotTimes) margin(total, variance float64, of *slotSums) float64 {
-	square := 0.0
+// far is how far the estimate of a total is from the truth, at most, in 95 of 100 cases.
+func (s *slotTimes) far(total, variance float64, of *slotSums, keys *[Clusters]float64) Far {
+	square := keysMargin(total, keys)
 	if kept := total - of.sum; variance > 0 && kept > 0 {
 		// An estimate moves by steps of one event's weight, and is normal for many only.
 		step := variance / kept
@@ -133,14 +198,42 @@ func (s *slotTimes) margin(total, variance float64, of *slotSums) float64 {
 	switch {
 	case s.n == 1:
 		square += of.sum * of.sum
-	case s.n > 1:
-		n, rate := float64(s.n), of.sum/s.time
-		rest := of.square - 2*rate*of.timed + rate*rate*s.square
-		// Loads jump: a few slots have most of it, and how much they differ is uncertain itself.
-		t := student(max(1, (s.n-1)/2))
-		square += t * t * max(rest, 0) * n / (n - 1)
+	case s.n > 1 && of.jumps > 0:
+		// Loads jump: a few gaps have most of it, and how much that is is uncertain itself.
+		some := of.jumps * of.jumps / of.fourth
+		t := student(max(2, int(min(float64(s.n-1)/2, some))))
+		far := max(t*math.Sqrt(of.jumps/2), few(math.Abs(of.sum), of.jumps/2))
+		square += far * far
 	}
-	return math.Sqrt(square) + of.slowed
+	unseen := of.unseen(s.n)
+	square += unseen * unseen
+	return Far{square, of.slowed}
+}
+
+// unseen is how much more may have happened in the gaps between so many slots, at most, in 95 of 100
+// cases: bursts as high as the highest that was seen. Of what takes a larger part of the time so many
+// slots see something.
+func (s *slotSums) unseen(slots int) float64 {
+	if slots < 2 || s.gaps <= 0 {
+		return 0
+	}
+	mean := math.Abs(s.sum) / (s.gaps + 1e-9)
+	part := 1 - math.Pow(0.05, 1/float64(slots))
+	return part * s.gaps * max(s.top-mean, 0)
+}
+
+// few is how much more a total may be than its estimate of that variance, at most, in 95 of 100 cases,
+// if few slots have most of it. An estimate that is too small, as chance had it, is also said to vary
+// too little. So it is taken for a number of equal bursts, that of Poisson with the same mean and variance,
+// and compared with the most that may be behind so many (Wilson and Hilferty).
+func few(total, variance float64) float64 {
+	if total <= 0 {
+		return 0
+	}
+	burst := variance / total
+	n := total/burst + 1
+	root := 1 - 1/(9*n) + normal/(3*math.Sqrt(n))
+	return burst * (n*root*root*root - n + 1)
 }
 
 // student is the quantile of Student's distribution for 95 of 100, with so many degrees of
@@ -159,7 +252,24 @@ func student(freedom int) float64 {
 	}
 }
 
-// cell is how far the cell of an aggregator is from the truth; nothing if it is exact, or
+// far is how far a measure is from the truth: its sum, or how many values it has.
+func (g *Group) far(at int, sum bool) Far {
+	d, m := &g.doubts.list[at], &g.measures[at]
+	total := float64(m.N)
+	var f Far
+	if sum {
+		total = math.Abs(float64(m.Sum))
+		f = g.doubts.times.far(total, d.Sum, &d.slots[1], &d.keys.Sum)
+	} else {
+		f = g.doubts.times.far(total, d.N, &d.slots[0], &d.keys.N)
+	}
+	if unseen := min(g.doubts.unseen, 0.9); f != (Far{}) && unseen > 0 {
+		f.Bias += total * unseen / (1 - unseen)
+	}
+	return f
+}
+
+// margin is how far the cell of an aggregator is from the truth; nothing if it is exact, or
 // neither a count nor a sum.
 func (g *Group) margin(r, i int) event.Value {
 	a := &g.spec.Aggs[i]
@@ -167,20 +277,8 @@ func (g *Group) margin(r, i int) event.Value {
 	if r >= len(g.rows) || at >= len(g.doubts.list) {
 		return event.Value{}
 	}
-	d, m := &g.doubts.list[at], &g.measures[at]
-	far := 0.0
-	if a.Op == Sum {
-		far = g.doubts.times.margin(math.Abs(float64(m.Sum)), d.Sum, &d.slots[1])
-	} else {
-		far = g.doubts.times.margin(float64(m.N), d.N, &d.slots[0])
-	}
-	if far == 0 {
-		return event.Value{}
-	}
-	if a.Op == Sum {
-		return a.Type.Number(int64(math.Ceil(far)))
-	}
-	return event.IntOf(int64(math.Ceil(far)))
+	f := g.far(at, a.Op == Sum)
+	return f.cell(a)
 }
 
 // AddMargins adds to a table of the Group's rows how far counts and sums are from the truth, if
@@ -190,19 +288,26 @@ func (g *Group) AddMargins(t *result.Table) {
 	if certain || len(t.Rows) < len(g.rows) {
 		return
 	}
-	for i := range g.spec.Aggs {
-		op := g.spec.Aggs[i].Op
+	other := func(i int) event.Value { return g.rest.margin(0, i) }
+	addMargins(t, g.spec.Aggs, len(g.spec.Keys), g.margin, other)
+}
+
+// addMargins adds columns of margins behind those of counts and sums.
+func addMargins(t *result.Table, aggs []Agg, keys int, row func(r, i int) event.Value,
+	other func(i int) event.Value) {
+	for i := range aggs {
+		op := aggs[i].Op
 		if op != Count && op != Sum {
 			continue
 		}
-		c := t.Columns[len(g.spec.Keys)+i]
+		c := t.Columns[keys+i]
 		t.Columns = append(t.Columns, result.Column{Name: c.Name + "_margin", Head: "95%", Unit: c.Unit,
 			Prec: c.Prec, Sep: " ± ", Relation: result.Relation{Margin: c.Name}})
-		for r, row := range t.Rows {
-			t.Rows[r] = append(row[:len(row):len(row)], g.margin(r, i))
+		for r, cells := range t.Rows {
+			t.Rows[r] = append(cells[:len(cells):len(cells)], row(r, i))
 		}
 		if t.Other != nil {
-			t.Other = append(t.Other, g.rest.margin(0, i))
+			t.Other = append(t.Other, other(i))
 		}
 	}
 }

@@ -40,63 +40,108 @@ func counts(t *testing.T) *Group {
 	return New(Spec{Args: []Arg{{}, {Fn: fn(t, "val")}}, Aggs: []Agg{{Op: Count}, {Op: Sum, Arg: 1}}})
 }
 
+// byChance is a run in which events counted by chance, and what is true.
+func byChance(t *testing.T, r *rand.Rand, column int) (g *Group, want float64) {
+	g = counts(t)
+	for range 20 {
+		w := uint64(1) << r.IntN(7)
+		p := &Partial{Measures: make([]Measure, 2), Spreads: make([]Spread, 2)}
+		for range 2000 {
+			v := int64(1000 + r.ExpFloat64()*1e5)
+			want += []float64{1, float64(v)}[column]
+			if r.Uint64N(w) != 0 {
+				continue
+			}
+			p.Hits++
+			for i := range p.Measures {
+				p.Measures[i].N += w
+				p.Spreads[i].N += float64(w * (w - 1))
+			}
+			p.Measures[1].Sum += int64(w) * v
+			p.Spreads[1].Sum += float64(w*(w-1)) * float64(v) * float64(v)
+		}
+		g.AddPartial(p)
+	}
+	return g, want
+}
+
 // Events that count by chance, with weights that change, and values of all sizes.
 func TestEstimatesOfEvents(t *testing.T) {
 	for column, name := range []string{"count", "sum"} {
 		within(t, name, func(r *rand.Rand) (got, margin, want float64) {
-			g := counts(t)
-			for range 20 {
-				w := uint64(1) << r.IntN(7)
-				p := &Partial{Measures: make([]Measure, 2), Spreads: make([]Spread, 2)}
-				for range 2000 {
-					v := int64(1000 + r.ExpFloat64()*1e5)
-					want += []float64{1, float64(v)}[column]
-					if r.Uint64N(w) != 0 {
-						continue
-					}
-					p.Hits++
-					for i := range p.Measures {
-						p.Measures[i].N += w
-						p.Spreads[i].N += float64(w * (w - 1))
-					}
-					p.Measures[1].Sum += int64(w) * v
-					p.Spreads[1].Sum += float64(w*(w-1)) * float64(v) * float64(v)
-				}
-				g.AddPartial(p)
-			}
+			g, want := byChance(t, r, column)
 			got, margin = total(g, column)
 			return got, margin, want
 		})
 	}
 }
 
+// bySlots is a run in which events counted in slots of time, and what is true.
+func bySlots(t *testing.T, r *rand.Rand, column int) (g *Group, want float64) {
+	g = counts(t)
+	shift := 2 * math.Pi * r.Float64()
+	for i := range 12 {
+		cycle := 100 + r.IntN(100)
+		at := r.IntN(cycle)
+		p := &Partial{Measures: make([]Measure, 2), Spreads: make([]Spread, 2)}
+		for ms := range cycle {
+			rate := 100 * (1.5 + math.Sin(shift+float64(i)/2))
+			n := int64(rate + 10*r.NormFloat64())
+			want += []float64{float64(n), 7 * float64(n)}[column]
+			if d := (ms - at + cycle) % cycle; d < 5 {
+				p.Hits += uint64(n)
+				p.Measures[0].N += uint64(n)
+				p.Measures[1].N += uint64(n)
+				p.Measures[1].Sum += 7 * n
+			}
+		}
+		p.Scale(Slot{Factor: float64(cycle) / 5})
+		g.AddPartial(p)
+		g.EndSlot(float64(cycle)/1e3, float64(cycle)/1e3)
+	}
+	return g, want
+}
+
 // Events of slots of time, at moments that chance chose, of a load that goes up and down.
 func TestEstimatesOfSlots(t *testing.T) {
 	for column, name := range []string{"count", "sum"} {
 		within(t, name, func(r *rand.Rand) (got, margin, want float64) {
-			g := counts(t)
-			shift := 2 * math.Pi * r.Float64()
-			for i := range 12 {
-				cycle := 100 + r.IntN(100)
-				at := r.IntN(cycle)
-				p := &Partial{Measures: make([]Measure, 2), Spreads: make([]Spread, 2)}
-				for ms := range cycle {
-					rate := 100 * (1.5 + math.Sin(shift+float64(i)/2))
-					n := int64(rate + 10*r.NormFloat64())
-					want += []float64{float64(n), 7 * float64(n)}[column]
-					if d := (ms - at + cycle) % cycle; d < 5 {
-						p.Hits += uint64(n)
-						p.Measures[0].N += uint64(n)
-						p.Measures[1].N += uint64(n)
-						p.Measures[1].Sum += 7 * n
-					}
-				}
-				p.Scale(Slot{Factor: float64(cycle) / 5})
-				g.AddPartial(p)
-				g.EndSlot(float64(cycle) / 1e3)
-			}
+			g, want := bySlots(t, r, column)
 			got, margin = total(g, column)
 			return got, margin, want
+		})
+	}
+}
+
+// Machines that left events out by chance, in slots of time, or not at all, put together in any shape.
+func TestEstimatesOfMachines(t *testing.T) {
+	for column, name := range []string{"count", "sum"} {
+		within(t, name, func(r *rand.Rand) (got, margin, want float64) {
+			unions := [2]*Union{}
+			for i := range unions {
+				unions[i] = NewUnion(counts(t).spec.Aggs, 2, 0)
+			}
+			add := func(u *Union, parts func(func(*Row) bool)) {
+				for row := range parts {
+					if err := u.Add(row); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for i := range 6 {
+				run := byChance
+				if i%3 == 2 {
+					run = bySlots
+				}
+				g, truth := run(t, r, column)
+				add(unions[i%2], g.Parts)
+				want += truth
+			}
+			add(unions[0], unions[1].Parts)
+			out := &result.Table{Columns: []result.Column{{Name: "n"}, {Name: "sum"}},
+				Rows: unions[0].Rows(0)}
+			unions[0].AddMargins(out, 0)
+			return out.Rows[0][column].Float(), out.Rows[0][column+2].Float(), want
 		})
 	}
 }
@@ -120,7 +165,7 @@ func TestMargins(t *testing.T) {
 	p := &Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)}
 	p.Scale(Slot{Factor: 10, Traced: 0.5})
 	g.AddPartial(p)
-	g.EndSlot(1)
+	g.EndSlot(1, 1)
 	// Half of the slot went into observing: there were 30 to 60, and 3.
 	if got := table().Rows[0]; got[0].Int() != 48 || got[2].Int() < 45+15 {
 		t.Errorf("one slot: got %v, want 48 and as much", got)

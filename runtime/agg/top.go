@@ -41,7 +41,10 @@ type top struct {
 
 func (t *top) Add(v int64) { t.AddValue(t.agg.Type.Number(v)) }
 
-func (t *top) AddValue(v event.Value) {
+func (t *top) AddValue(v event.Value) { t.addCount(v, 1) }
+
+// addCount adds a value that came n times.
+func (t *top) addCount(v event.Value, n uint64) {
 	if t.keys == nil {
 		t.keys = key.NewTexts(distinctLimit)
 	}
@@ -49,11 +52,11 @@ func (t *top) AddValue(v event.Value) {
 	row, fresh := t.keys.Insert(t.work.pack)
 	switch {
 	case row == key.None:
-		t.work.evicted++
+		t.work.evicted += n
 	case fresh:
-		t.values, t.n = append(t.values, v), append(t.n, 1)
+		t.values, t.n = append(t.values, v), append(t.n, n)
 	default:
-		t.n[row]++
+		t.n[row] += n
 	}
 }
 

@@ -124,8 +124,11 @@ func (p *Programs) Waiting(of *join.Spec, why join.Reason, at event.Time, fn fun
 	shows, index := map[uint64]*sent.Lefts{}, -1
 	for i := range lefts {
 		if l := &lefts[i]; l.Join == any(of) {
-			shows[uint64(l.Event)], index = sent.NewLefts(l, p.Streams[streams[i]],
-				p.Events[l.Event]), l.Index
+			if m := l.Made; m != nil {
+				m.Stream = p.Streams[m.Stream.Index-len(p.Events)]
+				m.Long = func(hash []byte) []byte { return load.LongText(p.Run, hash) }
+			}
+			shows[uint64(l.Event)], index = sent.NewLefts(l, p.Streams[streams[i]], p.Events), l.Index
 		}
 	}
 	if index < 0 {

@@ -48,6 +48,10 @@ const (
 const (
 	minSlot, maxSlot   = 4 * time.Millisecond, 100 * time.Millisecond
 	minCycle, maxCycle = 150 * time.Millisecond, 2 * time.Second
+	// firstProbe is the wait for the first slot after a jump of the load; each is twice the one before it,
+	// until it is what the budget allows. So it is soon known how long a burst was, and how high,
+	// for the price of some short slots.
+	firstProbe = 10 * time.Millisecond
 )
 
 // A Spent is what observing cost in some time.
@@ -61,6 +65,9 @@ type Spent struct {
 	Open   time.Duration // the part of Time in which programs were attached
 	// Floor is how much of Traced each hit costs that does not count.
 	Floor time.Duration
+	// Offered are events of keys that may count or not, and Stood for how many those stand that did;
+	// both are 0 while all keys count, or events count each by itself.
+	Offered, Stood uint64
 }
 
 // A Decision says how events count from now on.
@@ -84,14 +91,25 @@ type Controller struct {
 	low                           time.Duration // since when the load is low
 	slot                          slot
 	trust                         trust
+	keys                          keys
 	random                        func() float64 // at least 0, below 1
+}
+
+// keys is what a Controller knows where keys count, with all their events, or do not.
+type keys struct {
+	whole bool
+	fixed bool   // none are left out: there are slots only
+	most  uint64 // the weight with which enough of them do
+	since time.Duration
 }
 
 // slot is where a Controller is in slots of time.
 type slot struct {
 	length, since time.Duration // of slots; since when this is one, or none
 	wait          time.Duration
-	low           int // slots in a row in which there was little to do
+	low           int           // slots in a row in which there was little to do
+	spent, plan   float64       // what it cost so far, and what it was to cost, ns
+	probe         time.Duration // how long to wait at most, since the load jumped; 0 is as planned
 }
 
 // trust is how often in a row slots must have had little to do until programs stay attached: more
@@ -112,8 +130,58 @@ func New(share float64, cpus int, random func() float64) *Controller {
 	c := &Controller{share: share, rate: share * float64(cpus), random: random,
 		now: Decision{Weight: 1, Open: true}, trust: trust{need: leastTrust}}
 	c.left = c.rate * float64(burst)
+	c.keys.most = MaxWeight
 	return c
 }
+
+// Relate says that what counts is keys with all their events, not events, and that slots must have room
+// for what relates them.
+func (c *Controller) Relate() { c.keys.whole = true }
+
+// Whole says that nothing but slots can save anything, and whether something relates events.
+func (c *Controller) Whole(related bool) {
+	c.keys.fixed, c.keys.whole, c.keys.most = true, related, 1
+}
+
+// shortest, longest and rarest are of slots, and of what is from the begin of one to that of the next.
+func (c *Controller) shortest() time.Duration {
+	if c.keys.whole {
+		return 10 * minSlot
+	}
+	return minSlot
+}
+
+func (c *Controller) longest() time.Duration {
+	if c.keys.whole {
+		return 5 * maxSlot
+	}
+	return maxSlot
+}
+
+func (c *Controller) rarest() time.Duration {
+	if c.keys.whole {
+		return 2 * maxCycle
+	}
+	return maxCycle
+}
+
+// even bounds the weight where few keys have most events: those that count do not stand for the others
+// then. After a time it tries again.
+func (c *Controller) even(s *Spent) {
+	k := &c.keys
+	k.since += s.Time
+	uneven := 2*math.Abs(float64(s.Offered)-float64(s.Stood)) > float64(s.Offered)
+	switch {
+	case s.Offered >= enough && uneven && c.now.Weight > 1:
+		k.most, k.since = max(c.now.Weight/4, 1), 0
+		c.set(k.most)
+	case k.since >= proven && k.most < MaxWeight && !k.fixed:
+		k.most, k.since = 2*k.most, 0
+	}
+}
+
+// enough is how many events say which share of them keys have.
+const enough = 200
 
 // Now is what was decided last.
 func (c *Controller) Now() Decision { return c.now }
@@ -128,7 +196,10 @@ func (c *Controller) Next() time.Duration {
 		}
 		return c.period(unnoticed, maxPeriod)
 	case c.now.Open:
-		return max(c.slot.length-c.slot.since, time.Millisecond/2)
+		look := max(c.period(unnoticed, maxPeriod)/4, minSlot) // whether the load jumped
+		return min(max(c.slot.length-c.slot.since, time.Millisecond/2), look)
+	case c.slot.probe > 0:
+		return max(c.slot.wait-c.slot.since, time.Millisecond)
 	}
 	owed := time.Duration(max(-c.left, 0) / c.rate)
 	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
@@ -140,15 +211,22 @@ func (c *Controller) period(seconds float64, most time.Duration) time.Duration {
 
 // Decide is told what was spent since the last call, and says how events count from now on.
 func (c *Controller) Decide(s Spent) Decision {
-	c.learn(&s)
-	own := min(c.own, c.rate*(1-least))
-	c.left = min(c.left+(c.rate-own)*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
+	c.Pay(s)
+	c.even(&s)
 	if c.now.Slots {
 		c.slots(&s)
 	} else {
 		c.steady(&s)
 	}
 	return c.now
+}
+
+// Pay is told what was spent in a time in which programs were attached or detached, which tells nothing
+// about the load.
+func (c *Controller) Pay(s Spent) {
+	c.learn(&s)
+	own := min(c.own, c.rate*(1-least))
+	c.left = min(c.left+(c.rate-own)*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
 }
 
 // learn notes what observing costs now. It rises at once, and falls slowly.
@@ -192,7 +270,7 @@ func (c *Controller) may(part, own float64) float64 {
 // lowest is the weight from which on leaving out more saves little.
 func (c *Controller) lowest() uint64 {
 	w := uint64(1)
-	for w < MaxWeight && c.costs(w) > 2*c.floor {
+	for w < c.keys.most && c.costs(w) > 2*c.floor {
 		w *= 2
 	}
 	return w
@@ -207,7 +285,7 @@ func (c *Controller) steady(s *Spent) {
 	most := c.may(aim, c.base)
 	if c.traced > most && c.left < c.rate*float64(burst)*0.9 {
 		c.low = 0
-		for w < MaxWeight && c.costs(w) > most {
+		for w < c.keys.most && c.costs(w) > most {
 			w *= 2
 		}
 		if c.costs(w) <= most && c.left > 0 {
@@ -216,7 +294,7 @@ func (c *Controller) steady(s *Spent) {
 		}
 		c.set(c.lowest())
 		c.now.Slots, c.now.Open = true, false
-		c.slot = slot{}
+		c.slot = slot{probe: firstProbe}
 		if c.trust.since < proven {
 			c.trust.need = min(2*c.trust.need, mostTrust)
 		}
@@ -242,8 +320,10 @@ func (c *Controller) set(w uint64) {
 // slots decides where events count in slots of time.
 func (c *Controller) slots(s *Spent) {
 	c.slot.since += s.Time
+	c.slot.spent += float64(s.Traced)
+	jumped := c.slot.spent > 2*c.slot.plan && c.slot.since >= minSlot/2
 	switch {
-	case c.now.Open && c.slot.since < c.slot.length && c.left > -c.rate*float64(burst):
+	case c.now.Open && c.slot.since < c.slot.length && !jumped:
 	case c.now.Open:
 		c.now.Open = false
 		if c.traced < c.may(calm, c.base) {
@@ -251,9 +331,12 @@ func (c *Controller) slots(s *Spent) {
 		} else {
 			c.slot.low = 0
 		}
+		if jumped && c.slot.probe == 0 {
+			c.slot.probe = firstProbe
+		}
 		c.rest()
-	case c.slot.since >= c.slot.wait && c.left >= 0:
-		c.slot.since = 0
+	case c.slot.since >= c.slot.wait && (c.left >= 0 || c.slot.probe > 0):
+		c.slot.since, c.slot.spent = 0, 0
 		c.now.Open = true
 		if c.slot.low >= c.trust.need {
 			// It was quiet for some slots: programs stay attached.
@@ -267,11 +350,20 @@ func (c *Controller) slots(s *Spent) {
 func (c *Controller) rest() {
 	duty := min(c.may(aim, c.own)/max(c.traced, 1e-9), 0.5)
 	cycle := float64(minCycle)
-	if least := float64(minSlot) / duty; least > cycle {
-		cycle = min(least, float64(maxCycle))
+	if least := float64(c.shortest()) / duty; least > cycle {
+		cycle = min(least, float64(c.rarest()))
 	}
-	c.slot.length = time.Duration(min(max(duty*cycle, float64(minSlot)), float64(maxSlot)))
+	c.slot.length = time.Duration(min(max(duty*cycle, float64(c.shortest())), float64(c.longest())))
 	owed := max(-c.left, 0) / c.rate
 	pause := max(cycle-float64(c.slot.length), owed)
+	if c.slot.probe > 0 {
+		if float64(c.slot.probe) < pause {
+			pause, c.slot.length = float64(c.slot.probe), minSlot
+			c.slot.probe *= 2
+		} else {
+			c.slot.probe = 0
+		}
+	}
+	c.slot.plan = c.traced * float64(c.slot.length)
 	c.slot.since, c.slot.wait = 0, time.Duration(pause*(0.75+c.random()/2))
 }

@@ -92,6 +92,33 @@ func TestBudgetHolds(t *testing.T) {
 	}
 }
 
+// So it is where ppscript itself gets the events, which come in slots only: most of the cost is its own.
+func TestBudgetOfRingsHolds(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		budget, cpus := []float64{0.01, 0.02, 0.05}[seed%3], []int{2, 8, 64}[seed/3%3]
+		load, until := 1e3, time.Duration(0)
+		m := &machine{hook: time.Duration(300 + r.IntN(1200)), tick: 100 * time.Microsecond,
+			turn: 300 * time.Microsecond,
+			load: func(at time.Duration) float64 {
+				if at >= until {
+					until = at + time.Duration(r.ExpFloat64()*float64(time.Second))
+					load = 3e6 + 1e3 - load
+				}
+				return load
+			}}
+		c := New(budget, cpus, r.Float64)
+		c.Whole(seed%2 == 0)
+		spent, last := m.observe(c, 40*time.Second)
+		if got, want := most(spent, 5*time.Second, cpus), 1.2*budget; got > want {
+			t.Errorf("seed %d, %d CPUs: got %.4f of the CPUs, want at most %.4f", seed, cpus, got, want)
+		}
+		if last.Weight != 1 {
+			t.Errorf("seed %d: got %+v, want that each event that comes stands for itself", seed, last)
+		}
+	}
+}
+
 // A run that costs less than its budget is left alone.
 func TestLowLoadCountsAll(t *testing.T) {
 	m := &machine{hook: 60, work: 150, tick: 100 * time.Microsecond,

@@ -17,19 +17,25 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file measures what a run costs whose work is done by programs of the kernel, and carries
-// out what the Controller decides. It is used by the goroutine of the run.
+// This file measures what a run costs, and carries out what the Controller decides. It is used by
+// the goroutine of the run.
 //
-// Between slots nothing is observed. A slot stands for the time from its begin to that of the
-// next one, so the rows of a slot wait until that is known.
+// Between slots nothing is observed. A slot stands for a part of the gaps before and behind it, so
+// its rows wait until it is known how long these are: see ledger.
 
 // A Sink takes rows.
 type Sink struct {
 	// Number is a stack as a number; nil where there are none.
 	Number func(s *load.Stack) uint64
 	Add    func(of *agg.Spec, p *agg.Partial)
-	// EndSlot follows the rows of a slot of time, with the seconds for which it stands.
-	EndSlot func(seconds float64)
+	// EndSlot follows the rows of a slot of time, with the seconds for which it stands, and those of
+	// the gap before it, see agg.Group.EndSlot.
+	EndSlot func(seconds, gap float64)
+	// Unseen is told at the end of an interval which part of the events no key stands for that counts.
+	Unseen func(share float64)
+	// Mark and Stretch are those of the groups to which events come one by one; nil where rows do.
+	Mark    func()
+	Stretch func(s agg.Slot, exact bool)
 }
 
 // A Governor keeps a run in its budget; nil is one without a budget.
@@ -37,21 +43,24 @@ type Governor struct {
 	share float64
 	cpus  int
 	ctl   *Controller
-	run   load.Budget
-	tolls toll.Tolls
+	run   tap
 	last  reading
 	// timed are hits of which the time was taken lately, and spent is what was since the last
 	// decision.
-	timed struct{ n, time float64 }
-	spent Spent
-	slots slots
-	told  told
+	timed  struct{ n, time float64 }
+	spent  Spent
+	slots  slots
+	told   told
+	lately float64 // hits a second, as measured last
 
 	stopped time.Time // when the run ended
 }
 
 // gateTime is about what a program takes for a hit that does not count.
-const gateTime = 15 * time.Nanosecond
+const (
+	gateTime = 15 * time.Nanosecond
+	keyTime  = 40 * time.Nanosecond // whose key does not count
+)
 
 // A reading is what was counted so far.
 type reading struct {
@@ -62,13 +71,18 @@ type reading struct {
 
 // slots is where a Governor is in slots of time.
 type slots struct {
-	began, ended time.Time // the slot; ended is zero while it lasts
-	since        time.Time // up to when slots before this one stand for all
-	waiting      []part    // rows of the slot
-	guess        []part    // of the time before the first slot, which lasted for guessed, s
-	guessed      float64
-	hits         []load.CPUHits // when it began
-	traced       []float64      // by CPU: which part of the slot it spent on being observed
+	ledger
+	waiting []part // rows of the slot
+	// before are rows of the time before the first slot, and each what to multiply them by to have
+	// as much as in a second at its end.
+	before []part
+	each   float64
+	hits   load.Hits // when it began
+	marked uint64    // hits when groups were marked last
+	steady bool      // the time before the first slot is still to be stretched
+	halves float64   // of what relates events, without their partners
+	traced []float64 // by CPU: which part of its time in the slot was spent on being observed
+	hitsOf []uint64  // likewise: how many hits it had
 }
 
 type part struct {
@@ -77,18 +91,27 @@ type part struct {
 }
 
 // told is what is told of an interval.
-type told struct{ time, open, own, traced, hits, kept float64 }
+type told struct{ time, open, own, traced, hits, kept, offered, stood float64 }
 
-// Govern begins to keep a run in a share of the CPUs' time.
+// Govern begins to keep a run in a share of the CPUs' time whose work programs of the kernel do.
 func Govern(share float64, run *load.Run) (*Governor, error) {
+	return govern(share, &programs{Budget: load.Budget{Run: run}, tolls: toll.Measure()})
+}
+
+func govern(share float64, run tap) (*Governor, error) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
 		return nil, err
 	}
 	cpus := len(all.Online)
-	g := &Governor{share: share, cpus: cpus, run: load.Budget{Run: run}, tolls: toll.Measure(),
-		ctl: New(share, cpus, rand.Float64)}
-	hits, err := g.run.Hits(g.tolls.Of)
+	g := &Governor{share: share, cpus: cpus, run: run, ctl: New(share, cpus, rand.Float64)}
+	switch {
+	case run.inPerson():
+		g.ctl.Whole(run.ByKey())
+	case run.ByKey():
+		g.ctl.Relate()
+	}
+	hits, err := g.run.Hits()
 	g.last = reading{time.Now(), ownTime(), hits}
 	return g, err
 }
@@ -127,14 +150,15 @@ func (g *Governor) Step(now time.Time, to *Sink) error {
 	case !before.Open && next.Open:
 		return g.openSlot(next, to)
 	case before.Weight != next.Weight:
-		return g.run.Weigh(next.Weight)
+		_, err := g.run.Weigh(next.Weight)
+		return err
 	}
 	return nil
 }
 
 // measure adds what was spent since the last time to what Decide is told.
 func (g *Governor) measure(now time.Time, d Decision) error {
-	hits, err := g.run.Hits(g.tolls.Of)
+	hits, err := g.run.Hits()
 	if err != nil {
 		return err
 	}
@@ -148,10 +172,25 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	way := float64(hits.Toll - g.last.hits.Toll)
 	traced := way + g.each()*float64(n)
 	s := &g.spent
+	g.lately = float64(n) / max(time.Seconds(), 1e-6)
 	s.Time += time
-	s.Own += own
 	s.Hits += n
-	s.add(traced, way+min(g.each(), float64(gateTime))*float64(n))
+	if g.run.inPerson() {
+		// What ppscript itself does follows the events, and is saved with them.
+		s.add(traced+float64(own), traced+float64(own))
+	} else {
+		s.Own += own
+		gate := gateTime
+		if g.run.ByKey() {
+			gate = keyTime
+		}
+		s.add(traced, way+min(g.each(), float64(gate))*float64(n))
+	}
+	offered, stood := hits.Offered-g.last.hits.Offered, hits.Stood-g.last.hits.Stood
+	s.Offered += offered
+	s.Stood += stood
+	g.told.offered += float64(offered)
+	g.told.stood += float64(stood)
 	if d.Open {
 		open := time
 		if d.Slots && g.slots.began.After(g.last.at) {
@@ -179,40 +218,53 @@ const forget = 0.8
 
 // each is what a hit took lately in its program, ns.
 func (g *Governor) each() float64 {
-	return max(g.timed.time/max(g.timed.n, 1)-float64(g.tolls.Clock), float64(gateTime)/2)
+	return max(g.timed.time/max(g.timed.n, 1)-float64(g.run.clock()), float64(gateTime)/2)
 }
 
 // begin begins a slot.
-func (g *Governor) begin(now time.Time) (err error) {
-	g.slots.began, g.slots.ended = now, time.Time{}
-	hits, err := g.run.Hits(g.tolls.Of)
-	g.slots.hits = hits.CPUs
+func (g *Governor) begin(now time.Time, to *Sink) (err error) {
+	g.slots.begin(now)
+	g.slots.hits, err = g.run.Hits()
+	g.slots.marked = g.slots.hits.N
+	if to.Mark != nil {
+		to.Mark()
+	}
 	return err
 }
 
 // end ends the slot.
 func (g *Governor) end(now time.Time) error {
-	g.slots.ended = now
-	hits, err := g.run.Hits(g.tolls.Of)
+	g.slots.end(now)
+	hits, err := g.run.Hits()
 	if err != nil {
 		return err
 	}
-	length := max(float64(now.Sub(g.slots.began)), 1e3)
-	g.slots.traced = g.slots.traced[:0]
+	length, ran := 1e9*g.slots.length(), hits.Ran(&g.slots.hits)
+	g.slots.halves = float64(hits.Halves - g.slots.hits.Halves)
+	g.slots.traced, g.slots.hitsOf = g.slots.traced[:0], g.slots.hitsOf[:0]
 	for cpu, h := range hits.CPUs {
-		before := &g.slots.hits[cpu]
+		var before load.CPUHits // of a CPU that came
+		if cpu < len(g.slots.hits.CPUs) {
+			before = g.slots.hits.CPUs[cpu]
+		}
+		g.slots.hitsOf = append(g.slots.hitsOf, h.N-before.N)
 		traced := float64(h.Toll-before.Toll) + g.each()*float64(h.N-before.N)
-		g.slots.traced = append(g.slots.traced, traced/length)
+		// Who shares the CPU is slowed down in its own time.
+		of := length
+		if ran[cpu] > 0 {
+			of = min(ran[cpu], length)
+		}
+		g.slots.traced = append(g.slots.traced, traced/of)
 	}
 	return nil
 }
 
 // closeSlot has no more events count: a slot ends, or the time in which all did.
 func (g *Governor) closeSlot(before Decision, to *Sink) error {
-	if err := g.run.Weigh(0); err != nil {
+	now, err := g.run.Weigh(0)
+	if err != nil {
 		return err
 	}
-	now := time.Now()
 	if before.Slots {
 		if err := g.end(now); err != nil {
 			return err
@@ -224,32 +276,44 @@ func (g *Governor) closeSlot(before Decision, to *Sink) error {
 	if before.Slots {
 		return g.gather(to)
 	}
-	// What came before is no slot. The first one stands for the time up to it as well.
-	g.slots.since, g.slots.ended = now, now
-	g.slots.began = time.Time{}
-	g.slots.guess, g.slots.guessed = nil, max(g.told.open, 1e-3)
+	// What came before is no slot. It tells what the gap up to the first one begins with.
+	marked := g.slots.marked
+	g.slots.close(now)
+	g.slots.before, g.slots.each = nil, g.lately/max(g.told.hits, 1)
+	if g.run.inPerson() {
+		g.slots.each = g.lately / max(float64(g.last.hits.N-marked), 1)
+		g.slots.steady = true
+	}
 	return g.run.Rows(to.Number, func(of *agg.Spec, p *agg.Partial) {
 		own := *p
 		own.Hits, own.Measures = 0, slices.Clone(p.Measures)
-		g.slots.guess = append(g.slots.guess, part{of, &own})
+		g.slots.before = append(g.slots.before, part{of, &own})
 		to.Add(of, p)
 	})
 }
 
-// guess tells of the time since everything counted, if it has no slot: as much as before, or
-// nothing, or twice as much.
-func (g *Governor) guess(now time.Time, to *Sink) {
+// enter tells of the first half of the gap before the first slot, which ends now: it is as what was
+// before. Where no slot follows, in this interval, that is a guess.
+func (g *Governor) enter(now time.Time, followed bool, to *Sink) {
 	s := &g.slots
-	if len(s.guess) == 0 {
+	if len(s.before) == 0 && !s.steady {
 		return
 	}
-	seconds := now.Sub(s.since).Seconds()
-	for _, w := range s.guess {
-		w.p.Scale(agg.Slot{Factor: seconds / s.guessed})
+	half := now.Sub(s.from).Seconds() / 2
+	if s.steady {
+		to.Stretch(agg.Slot{Factor: 1 + half*s.each}, true)
+		s.steady = false
+	}
+	for _, w := range s.before {
+		w.p.Scale(agg.Slot{Factor: half * s.each})
 		to.Add(w.of, w.p)
 	}
-	to.EndSlot(seconds)
-	s.since, s.guess = now, nil
+	gap := 0.0
+	if !followed {
+		gap = -1
+	}
+	to.EndSlot(half, gap)
+	s.before = nil
 }
 
 // gather fetches the rows of the slot, to wait.
@@ -264,36 +328,63 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 	if err := g.run.Resume(); err != nil {
 		return err
 	}
-	g.slots.guess = nil // the slot tells of that time
-	g.release(time.Now(), to)
-	if err := g.begin(time.Now()); err != nil {
+	now := time.Now()
+	if err := g.measure(now, Decision{Weight: next.Weight}); err != nil {
+		return err
+	}
+	g.ctl.Pay(g.spent)
+	g.spent = Spent{}
+	g.enter(now, next.Slots, to)
+	seconds := g.slots.stands(now)
+	if !next.Slots {
+		seconds = now.Sub(g.slots.from).Seconds()
+	}
+	g.release(seconds, to)
+	if err := g.begin(now, to); err != nil {
 		return err
 	}
 	if !next.Slots {
 		// The first rows without slots are those of all events from now on; what is between the
 		// last slot and now was in it.
-		g.slots = slots{}
+		g.slots = slots{marked: g.slots.marked}
 	}
-	return g.run.Weigh(next.Weight)
+	at, err := g.run.Weigh(next.Weight)
+	if next.Slots {
+		g.slots.began = at
+	}
+	return err
 }
 
-// release gives away the rows of the slot, which stands for the time until now.
-func (g *Governor) release(now time.Time, to *Sink) {
+// release gives away the rows of the slot, which stands for so many seconds.
+func (g *Governor) release(seconds float64, to *Sink) {
 	s := &g.slots
 	if s.began.IsZero() || s.ended.IsZero() {
 		return
 	}
+	hits := 0.0
 	for _, w := range s.waiting {
-		w.p.Scale(agg.Slot{Factor: now.Sub(s.since).Seconds() / max(s.ended.Sub(s.began).Seconds(), 1e-6),
-			Traced: s.traced[w.p.CPU]})
+		hits += float64(w.p.Hits)
+	}
+	for _, w := range s.waiting {
+		w.p.Scale(agg.Slot{Factor: seconds / s.length(), Traced: s.traced[w.p.CPU],
+			Halves: s.halves / max(hits, 1)})
 		to.Add(w.of, w.p)
 	}
-	to.EndSlot(now.Sub(s.since).Seconds())
+	if to.Stretch != nil {
+		part, n := 0.0, 0.0
+		for cpu := range s.traced {
+			hit := float64(s.hitsOf[cpu])
+			part, n = part+hit*s.traced[cpu], n+hit
+		}
+		to.Stretch(agg.Slot{Factor: seconds / s.length(), Traced: part / max(n, 1),
+			Halves: s.halves / max(n, 1)}, false)
+	}
+	to.EndSlot(seconds, s.gap)
 	clear(s.waiting)
-	s.waiting, s.since, s.began = s.waiting[:0], now, time.Time{}
+	s.waiting = s.waiting[:0]
 }
 
-// Rows is load.Run.Rows at the end of an interval.
+// Rows hands out what was counted in the interval that ends; without a budget what programs counted.
 func (g *Governor) Rows(run *load.Run, to *Sink) error {
 	if g == nil {
 		return run.Rows(to.Number, to.Add)
@@ -302,27 +393,30 @@ func (g *Governor) Rows(run *load.Run, to *Sink) error {
 	if err := g.measure(time.Now(), d); err != nil {
 		return err
 	}
+	if t := &g.told; t.offered > 0 {
+		to.Unseen(max(0, t.offered-t.stood) / max(t.hits, t.offered))
+	}
 	if !d.Slots {
 		return g.run.Rows(to.Number, to.Add)
-	}
-	if d.Open && g.slots.ended.IsZero() {
-		if g.slots.since.Before(g.slots.began) && time.Since(g.slots.began) < minSlot/2 {
-			return nil // too short to stand for the time before it: it is of the next interval
-		}
-		// The slot ends here, and another one begins.
-		now := time.Now()
-		if err := errors.Join(g.end(now), g.gather(to)); err != nil {
-			return err
-		}
-		g.release(now, to)
-		return g.begin(now)
 	}
 	now := time.Now()
 	if !g.stopped.IsZero() {
 		now = g.stopped
 	}
-	g.release(now, to)
-	g.guess(now, to)
+	if d.Open && g.slots.ended.IsZero() {
+		if g.slots.gap > 0 && now.Sub(g.slots.began) < minSlot/2 {
+			return nil // too short to stand for the time before it: it is of the next interval
+		}
+		// The slot ends here, and another one begins.
+		if err := errors.Join(g.end(now), g.gather(to)); err != nil {
+			return err
+		}
+		g.release(now.Sub(g.slots.from).Seconds(), to)
+		return g.begin(now, to)
+	}
+	g.enter(now, false, to)
+	g.release(now.Sub(g.slots.from).Seconds(), to)
+	g.slots.interval(now)
 	return nil
 }
 
@@ -335,10 +429,11 @@ func (g *Governor) Stop(to *Sink) error {
 	if !g.ctl.Now().Slots || !g.slots.ended.IsZero() {
 		return nil
 	}
-	if err := g.run.Weigh(0); err != nil {
+	now, err := g.run.Weigh(0)
+	if err != nil {
 		return err
 	}
-	return errors.Join(g.end(time.Now()), g.gather(to))
+	return errors.Join(g.end(now), g.gather(to))
 }
 
 // Cost is what the interval cost, which ends now.
@@ -348,7 +443,8 @@ func (g *Governor) Cost() *result.Cost {
 	}
 	t := &g.told
 	all := max(t.time, 1e-9) * float64(g.cpus)
-	c := &result.Cost{Budget: g.share, Own: t.own / all, Traced: t.traced / all, Events: 1, Time: 1}
+	c := &result.Cost{Budget: g.share, Own: t.own / all, Traced: t.traced / all, Events: 1, Time: 1,
+		ByKey: g.run.ByKey() && !g.run.inPerson()}
 	if t.hits > 0 {
 		c.Events = t.kept / t.hits
 	}
@@ -359,8 +455,14 @@ func (g *Governor) Cost() *result.Cost {
 	return c
 }
 
-// Parse reads a share of the CPUs: 1%, or 0.01.
+// Off is the share of a run that shall have no budget, also where one is usual.
+const Off = -1
+
+// Parse reads a share of the CPUs: 1%, or 0.01; or off.
 func Parse(text string) (share float64, err error) {
+	if text == "off" {
+		return Off, nil
+	}
 	number, percent := strings.CutSuffix(text, "%")
 	share, err = strconv.ParseFloat(number, 64)
 	if percent {
@@ -368,7 +470,7 @@ func Parse(text string) (share float64, err error) {
 	}
 	if err != nil || !(share > 0) || share > 1 {
 		return 0, diag.Errorf(diag.Usage, "option", "--budget",
-			"got %q, want a share of all CPUs, up to 100%%", text).WithHint("write --budget 1%%")
+			"got %q, want a share of all CPUs, up to 100%%, or off", text).WithHint("write --budget 1%%")
 	}
 	return share, nil
 }

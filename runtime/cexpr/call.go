@@ -54,12 +54,6 @@ func (k *Call) Lower(tree c.Node) (expr.Node, error) {
 	return n, nil
 }
 
-// Type is the C type of argument i.
-func (k *Call) Type(i int) (*c.Type, error) {
-	v, err := k.l.expr(k.Args[i])
-	return v.t, err
-}
-
 // Int lowers argument i as a number (of a pointer: its address).
 func (k *Call) Int(i int) (expr.Node, error) {
 	n, t, err := k.number(i)

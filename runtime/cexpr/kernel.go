@@ -185,12 +185,12 @@ func (l *lowerer) kernelError(at c.Node, err error) error {
 }
 
 // enumerator is the value of an enumerator of the kernel. Their names have capital
-// letters, which spares those of fields the search.
-func (l *lowerer) enumerator(name string) (int64, bool) {
+// letters, which spares those of fields the search. err says which name was meant, perhaps.
+func (l *lowerer) enumerator(name string) (n int64, ok bool, err error) {
 	k := l.sc.Services.Kernel
 	if k == nil || strings.ToUpper(name[:1]) != name[:1] || name[0] == '_' {
-		return 0, false
+		return 0, false, nil
 	}
-	n, err := k.Types.Enumerator(name)
-	return n, err == nil
+	n, err = k.Types.Enumerator(name)
+	return n, err == nil, err
 }

@@ -200,10 +200,15 @@ func (l *lowerer) ident(id *c.Ident) (value, error) {
 		}
 		return v, nil
 	}
-	if n, ok := l.enumerator(name); ok {
+	n, ok, wrong := l.enumerator(name)
+	if ok {
 		return number(c.TLong, expr.NewInt(n)), nil
 	}
 	names := namesOf(l.sc)
+	if wrong != nil && diag.Nearest(name, names) == "" && strings.Contains(wrong.Error(), "did you mean") {
+		return value{}, l.errorf(id, "%v", wrong).(*diag.Error).
+			WithHint("macros are not among the kernel's types: write their number")
+	}
 	e := l.errorf(id, "unknown variable %s%s", name, diag.DidYouMean(name, names)).(*diag.Error)
 	if _, isFunc := l.functions.find(name); isFunc {
 		return value{}, l.errorf(id, "%s is a function; write %s(...)", name, name)

@@ -14,5 +14,5 @@
 //
 // The session owns the Table; the command finds targets by name (Find). Names of containers
 // and pods are looked up apart from events, in files that the runtimes keep and at their
-// sockets. The CRI itself is not asked: its protocol is gRPC, and the files have the names.
+// sockets.
 package cgroup

@@ -1,8 +1,16 @@
 package cgroup
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"ppscript/runtime/kernel"
+	"ppscript/tests/testkit"
 )
 
 // id and other are ids as runtimes make them.
@@ -17,9 +25,15 @@ const (
 	hash    = "b9c07e7ec8fd2b8a7f2b3d1c4e5f6071"
 )
 
-func TestPathsOfAllLayouts(t *testing.T) {
+// A layout is a path as somebody makes it, and what it tells.
+type layout struct{ path, container, runtime, pod, unit string }
+
+func (l layout) facts() Facts { return Facts{l.path, l.container, l.runtime, l.pod, l.unit, false} }
+
+// layouts are those of all who make cgroups for containers, pods and units.
+func layouts() []layout {
 	pod := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uidUnit + ".slice"
-	for _, c := range []struct{ path, container, runtime, pod, unit string }{
+	return []layout{
 		{"/", "", "", "", ""},
 		{"/init.scope", "", "", "", "init.scope"},
 		{"/system.slice/nginx.service", "", "", "", "nginx.service"},
@@ -70,10 +84,78 @@ func TestPathsOfAllLayouts(t *testing.T) {
 		{"/podium/pod", "", "", "", ""},
 		{"/build/" + id[:63], "", "", "", ""},
 		{"/.service/.slice", "", "", "", ""},
-	} {
-		got := Parse(c.path)
-		if want := (Facts{c.path, c.container, c.runtime, c.pod, c.unit, false}); got != want {
-			t.Errorf("%s:\ngot  %+v\nwant %+v", c.path, got, want)
+	}
+}
+
+func TestPathsOfAllLayouts(t *testing.T) {
+	for _, c := range layouts() {
+		if got := Parse(c.path); got != c.facts() {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", c.path, got, c.facts())
+		}
+	}
+}
+
+// A cgroup of each layout is made here: its number tells the same, by the kernel's way and by a
+// search, a process in it too, and after it is gone.
+func TestCgroupsOfAllLayouts(t *testing.T) {
+	table, mounts := here(t)
+	root := mounts.PerfCgroup()
+	// Names of this test's own, in the forms of the layouts.
+	own := fmt.Sprintf("%08x", 0xc0000000+os.Getpid())
+	mine := strings.NewReplacer(id, hex64(own), other, hex64(own+"1"), uid, own+uid[8:],
+		uidUnit, own+uidUnit[8:],
+		hash, own+hash[8:], "nginx", "nginx"+own, "web", "web"+own, "deb", "deb"+own)
+	sleeper := exec.Command("sleep", "60")
+	testkit.Requires(t, testkit.Optional("sleep", sleeper.Start()))
+	defer func() { sleeper.Process.Kill(); sleeper.Wait() }()
+	pid := strconv.Itoa(sleeper.Process.Pid)
+	move := func(path string) {
+		t.Helper()
+		at := filepath.Join(root, path, "cgroup.procs")
+		if err := os.WriteFile(at, []byte(pid), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow := Empty()
+	slow.root = root
+	numbers := map[uint64]Facts{}
+	for _, c := range layouts() {
+		want := c.facts()
+		for _, s := range []*string{&want.Path, &want.Container, &want.Pod, &want.Unit} {
+			*s = mine.Replace(*s)
+		}
+		if want.Path == c.path {
+			continue // it is the machine's own
+		}
+		made(t, root, want.Path)
+		number := numberOf(t, filepath.Join(root, want.Path))
+		numbers[number] = want
+		for name, of := range map[string]*Table{"by number": table, "by a search": slow} {
+			if got := *of.At(number); got != want {
+				t.Errorf("%s %s:\ngot  %+v\nwant %+v", want.Path, name, got, want)
+			}
+		}
+		move(want.Path)
+		// Where there are hierarchies beside it, systemd's tells the unit.
+		_, got, ok := OfThread(kernel.Roots{}, int32(sleeper.Process.Pid))
+		if !ok || got.Container != want.Container || got.Runtime != want.Runtime || got.Pod != want.Pod ||
+			got.Unit != want.Unit && !table.legacy {
+			t.Errorf("a process in %s:\ngot  %+v\nwant %+v", want.Path, got, want)
+		}
+		move("/")
+	}
+	if len(numbers) < 25 {
+		t.Errorf("got %d cgroups, want one of each layout but the machine's own", len(numbers))
+	}
+	// The last ones first: a container can be in another.
+	for _, want := range numbers {
+		for path := want.Path; path != "/"; path = filepath.Dir(path) {
+			os.Remove(root + path) // which others may be in
+		}
+	}
+	for number, want := range numbers {
+		if _, err := os.Stat(root + want.Path); err != nil && *table.At(number) != want {
+			t.Errorf("%s after it is gone: got %+v", want.Path, *table.At(number))
 		}
 	}
 }

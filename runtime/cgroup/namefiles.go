@@ -16,11 +16,14 @@ import (
 // mostBytes bounds a file, and what a socket answers.
 const mostBytes = 8 << 20
 
+// path is that of a file below the root.
+func (n *Names) path(name string) string { return filepath.Join("/", n.asked.Root, name) }
+
 // read is a file below the root; nil if it is not there or too large.
 func (n *Names) read(path string) []byte {
 	var text []byte
 	privilege.Raise(privilege.Kernel, func() {
-		f, err := os.Open(filepath.Join(n.root, "/", path))
+		f, err := os.Open(n.path(path))
 		if err != nil {
 			return
 		}
@@ -102,17 +105,9 @@ func (n *Names) inConfig(path string) string {
 
 // tellPod notes the name of a pod that has been learned beside another one.
 func (n *Names) tellPod(uid, namespace, name string) {
-	if uid == "" || namespace == "" || name == "" {
-		return
+	if namespace != "" && name != "" {
+		n.tell(uid, namespace+"/"+name)
 	}
-	n.mu.Lock()
-	p := n.names[uid]
-	if p == nil {
-		p = &pending{ready: make(chan struct{})}
-		n.names[uid] = p
-	}
-	n.mu.Unlock()
-	n.settle(p, clean(namespace+"/"+name))
 }
 
 // stores are the lists that podman and CRI-O keep, of root.
@@ -150,7 +145,7 @@ func (n *Names) inStorage(id string) string {
 // podInLogs is the name of a pod by the directory of its logs, NAMESPACE_NAME_UID.
 func (n *Names) podInLogs(uid string) (name string) {
 	privilege.Raise(privilege.Kernel, func() {
-		list, _ := os.ReadDir(filepath.Join(n.root, "/var/log/pods"))
+		list, _ := os.ReadDir(n.path("/var/log/pods"))
 		for _, d := range list {
 			parts := strings.Split(d.Name(), "_")
 			if len(parts) == 3 && parts[2] == uid {
@@ -165,4 +160,7 @@ func (n *Names) podInLogs(uid string) (name string) {
 // longest bounds a name. What shows it makes it harmless.
 const longest = 200
 
-func clean(name string) string { return name[:min(len(name), longest)] }
+// clean is a name of its own, not a part of the answer that had it. No character is cut in two.
+func clean(name string) string {
+	return strings.ToValidUTF8(strings.Clone(name[:min(len(name), longest)]), "?")
+}

@@ -1,6 +1,9 @@
 package cgroup
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,38 +14,62 @@ const patience = 300 * time.Millisecond
 // mostNames bounds the names that are kept; beyond it all are looked up anew.
 const mostNames = 1 << 13
 
+// Asked says who is asked for names. The zero value is those that are usual on this machine.
+type Asked struct {
+	// Root is the directory below which files and sockets are, "/" if empty.
+	Root string
+	// CRI is the socket of a runtime that is asked in place of all others. NoSocket asks none:
+	// names are those that files tell.
+	CRI string
+}
+
+// NoSocket is an Asked.CRI that asks nobody.
+const NoSocket = "no"
+
 // Names are those of containers and pods, by their ids. They are looked up by a goroutine
 // of their own as soon as an id is seen, so that they are known after the container is
 // gone, and no event waits for them.
 type Names struct {
-	// Root is the directory in which the runtimes' files are looked for, "/" if empty.
-	root string
+	asked Asked
 	// kubelet is the address of its read-only port.
 	kubelet string
+	// every is how often the same is asked for at most.
+	every time.Duration
 
 	mu      sync.Mutex
 	names   map[string]*pending // by id of a container or a pod
 	queue   chan string
 	done    chan struct{}
+	ctx     context.Context // of what is asked
+	cancel  func()
 	listed  time.Time // when the sockets were asked last
 	stopped bool
+	stalls  stalls
 }
 
 // A pending name is known when ready is closed.
 type pending struct {
 	ready chan struct{}
 	name  string // "" if nobody knows
+	// Who did not know at first may know later: a pod has its cgroup before its runtime hears of it.
+	tries int
+	next  time.Time // of the next try; zero while one is under way
 }
 
-// OpenNames makes the Names of this machine; root is "/" but in tests. The caller closes them.
-func OpenNames(root string) *Names {
+// mostTries is how often a name is looked up that nobody knows, each time after twice as long.
+const mostTries = 6
+
+// OpenNames makes the Names of this machine. The caller closes them.
+func OpenNames(a Asked) *Names {
 	n := &Names{
-		root:    root,
+		asked:   a,
 		kubelet: "http://127.0.0.1:10255/pods",
+		every:   askAgain,
 		names:   map[string]*pending{},
 		queue:   make(chan string, 1024),
 		done:    make(chan struct{}),
 	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
 	go n.work()
 	return n
 }
@@ -54,6 +81,7 @@ func (n *Names) Close() {
 	n.stopped = true
 	n.mu.Unlock()
 	if !stopped {
+		n.cancel()
 		close(n.queue)
 	}
 	<-n.done
@@ -73,6 +101,7 @@ func (n *Names) want(id string) *pending {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p := n.names[id]; p != nil {
+		n.again(id, p)
 		return p
 	}
 	if n.stopped {
@@ -89,6 +118,18 @@ func (n *Names) want(id string) *pending {
 		return nil // too many at once; who shows the id asks again
 	}
 	return p
+}
+
+// again has a name looked up once more that nobody knew, under the lock.
+func (n *Names) again(id string, p *pending) {
+	if p.name != "" || p.next.IsZero() || p.tries >= mostTries || n.stopped || time.Now().Before(p.next) {
+		return
+	}
+	select {
+	case n.queue <- id:
+		p.next = time.Time{}
+	default:
+	}
 }
 
 // work looks up what is wanted.
@@ -117,11 +158,29 @@ func (n *Names) settle(p *pending, name string) {
 	defer n.mu.Unlock()
 	if name != "" {
 		p.name = name
+	} else {
+		p.next = time.Now().Add(n.every << p.tries)
+		p.tries++
 	}
 	select {
 	case <-p.ready:
 	default:
 		close(p.ready)
+	}
+}
+
+// Await waits until all that was asked for is known, or known to nobody, but no longer than a time.
+func (n *Names) Await(most time.Duration) {
+	n.mu.Lock()
+	all := slices.Collect(maps.Values(n.names))
+	n.mu.Unlock()
+	over := time.After(most)
+	for _, p := range all {
+		select {
+		case <-p.ready:
+		case <-over:
+			return
+		}
 	}
 }
 

@@ -3,38 +3,74 @@ package cgroup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+
+	"ppscript/runtime/cri"
+	"ppscript/runtime/diag"
 )
 
 // This file asks runtimes for names. Docker and podman answer plain HTTP at a socket, both
-// in the same form; the kubelet at a port of this machine, where an administrator has
-// opened it. The sockets are opened with the caller's own rights: who may talk to them is
-// as good as root.
+// in the same form; containerd and CRI-O the calls of the kubelet (package cri); the kubelet at
+// a port of this machine, where an administrator has opened it. The sockets are opened with the
+// caller's own rights: who may talk to them is as good as root. All are asked at once, and one
+// that stalls is left alone for a while.
 
 // sockets are where Docker and podman listen.
 var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock"}
 
-// answerTime bounds how long one of them may take.
-const answerTime = time.Second
+// criSockets are where runtimes listen that the kubelet talks to: containerd, CRI-O, k3s, k0s,
+// MicroK8s, Docker by cri-dockerd.
+var criSockets = []string{
+	"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/k3s/containerd/containerd.sock",
+	"/run/k0s/containerd.sock", "/var/snap/microk8s/common/run/containerd.sock", "/run/cri-dockerd.sock",
+}
 
-// askAgain is how often they are asked for all of their containers at most.
-const askAgain = 2 * time.Second
+const (
+	// answerTime bounds how long one of them may take.
+	answerTime = time.Second
+	// askAgain is how often they are asked for all of their containers at most.
+	askAgain = 2 * time.Second
+	// stallTime is how long one that did not answer in time is not asked.
+	stallTime = 30 * time.Second
+)
+
+// Socket reads an Asked.CRI as users write it.
+func Socket(text string) (string, error) {
+	path := strings.TrimPrefix(text, "unix://")
+	if path != NoSocket && !isSocket(path) {
+		return "", diag.Errorf(diag.Usage, "option", "--cri", "%s is no socket", path).
+			WithHint("write --cri /run/containerd/containerd.sock, or --cri %s", NoSocket)
+	}
+	return path, nil
+}
+
+// stalls are those that did not answer, and what is wrong with the one that the user named.
+type stalls struct {
+	until   map[string]time.Time
+	trouble error
+}
+
+// Trouble is why the socket that the user named tells no names; nil if it did, or was not
+// asked.
+func (n *Names) Trouble() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stalls.trouble
+}
 
 // atSockets is the name of a container or a pod as runtimes tell it; "" if they do not. The
 // answer has all others too, which are then known.
 func (n *Names) atSockets(id string) string {
-	if now := time.Now(); now.Sub(n.listed) >= askAgain {
+	if now := time.Now(); now.Sub(n.listed) >= n.every {
 		n.listed = now
-		for _, path := range sockets {
-			n.askEngine(filepath.Join(n.root, "/", path))
-		}
-		n.askKubelet()
+		n.ask()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -42,6 +78,71 @@ func (n *Names) atSockets(id string) string {
 		return p.name
 	}
 	return ""
+}
+
+// ask asks all that are there, and waits for them.
+func (n *Names) ask() {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	each := func(name string, how func(ctx context.Context) error) {
+		n.mu.Lock()
+		stalled := time.Now().Before(n.stalls.until[name])
+		n.mu.Unlock()
+		if stalled {
+			return
+		}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(n.ctx, answerTime)
+			defer cancel()
+			n.answered(name, how(ctx), ctx.Err() != nil)
+		})
+	}
+	switch n.asked.CRI {
+	case NoSocket:
+		return
+	case "":
+	default:
+		path := n.asked.CRI
+		each(path, func(ctx context.Context) error { return n.askCRI(ctx, path) })
+		return
+	}
+	for _, name := range sockets {
+		if path := n.path(name); isSocket(path) {
+			each(path, func(ctx context.Context) error { return n.askEngine(ctx, path) })
+		}
+	}
+	for _, name := range criSockets {
+		if path := n.path(name); isSocket(path) {
+			each(path, func(ctx context.Context) error { return n.askCRI(ctx, path) })
+		}
+	}
+	if st, err := os.Stat(n.path("/var/lib/kubelet")); err == nil && st.IsDir() {
+		each(n.kubelet, n.askKubelet)
+	}
+}
+
+func isSocket(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode()&os.ModeSocket != 0
+}
+
+// answered notes how one of them answered.
+func (n *Names) answered(name string, err error, stalled bool) {
+	if n.ctx.Err() != nil {
+		return // it is over
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if name == n.asked.CRI {
+		n.stalls.trouble = err
+	}
+	if !stalled {
+		return
+	}
+	if n.stalls.until == nil {
+		n.stalls.until = map[string]time.Time{}
+	}
+	n.stalls.until[name] = time.Now().Add(stallTime)
 }
 
 // tell notes a name that somebody else may ask for.
@@ -64,11 +165,8 @@ func (n *Names) tell(id, name string) {
 }
 
 // askEngine asks Docker or podman for all containers.
-func (n *Names) askEngine(path string) {
-	if st, err := os.Stat(path); err != nil || st.Mode()&os.ModeSocket == 0 {
-		return
-	}
-	client := http.Client{Timeout: answerTime, Transport: &http.Transport{
+func (n *Names) askEngine(ctx context.Context, path string) error {
+	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -79,8 +177,8 @@ func (n *Names) askEngine(path string) {
 		Names  []string
 		Labels map[string]string
 	}
-	if !get(&client, "http://engine/containers/json?all=1", &list) {
-		return
+	if err := get(ctx, &client, "http://engine/containers/json?all=1", &list); err != nil {
+		return err
 	}
 	for _, c := range list {
 		name := c.Labels["io.kubernetes.container.name"]
@@ -91,13 +189,31 @@ func (n *Names) askEngine(path string) {
 		n.tellPod(c.Labels["io.kubernetes.pod.uid"], c.Labels["io.kubernetes.pod.namespace"],
 			c.Labels["io.kubernetes.pod.name"])
 	}
+	return nil
+}
+
+// sandbox is the name of the container that holds the namespaces of a pod, as the kubelet has
+// Docker and CRI-O call it.
+const sandbox = "POD"
+
+// askCRI asks a runtime for all pods and containers.
+func (n *Names) askCRI(ctx context.Context, path string) error {
+	a, err := cri.Ask(ctx, path)
+	if err != nil {
+		return err
+	}
+	for _, p := range a.Pods {
+		n.tell(p.ID, sandbox)
+		n.tellPod(p.UID, p.Namespace, p.Name)
+	}
+	for _, c := range a.Containers {
+		n.tell(c.ID, c.Name)
+	}
+	return nil
 }
 
 // askKubelet asks the kubelet for the pods of this node.
-func (n *Names) askKubelet() {
-	if st, err := os.Stat(filepath.Join(n.root, "/var/lib/kubelet")); err != nil || !st.IsDir() {
-		return
-	}
+func (n *Names) askKubelet(ctx context.Context) error {
 	var answer struct {
 		Items []struct {
 			Metadata struct {
@@ -109,8 +225,8 @@ func (n *Names) askKubelet() {
 			}
 		}
 	}
-	if !get(&http.Client{Timeout: answerTime}, n.kubelet, &answer) {
-		return
+	if err := get(ctx, http.DefaultClient, n.kubelet, &answer); err != nil {
+		return err
 	}
 	for _, pod := range answer.Items {
 		m := pod.Metadata
@@ -123,15 +239,22 @@ func (n *Names) askKubelet() {
 			}
 		}
 	}
+	return nil
 }
 
 // get reads a JSON answer.
-func get(client *http.Client, url string, into any) bool {
-	r, err := client.Get(url)
+func get(ctx context.Context, client *http.Client, url string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return false
+		return err
 	}
-	defer r.Body.Close()
-	return r.StatusCode == http.StatusOK &&
-		json.NewDecoder(io.LimitReader(r.Body, mostBytes)).Decode(into) == nil
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	return json.NewDecoder(io.LimitReader(answer.Body, mostBytes)).Decode(into)
 }

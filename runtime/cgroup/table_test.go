@@ -3,10 +3,15 @@ package cgroup
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/kernel"
 	"ppscript/tests/testkit"
@@ -185,13 +190,12 @@ func TestTargetsByName(t *testing.T) {
 	mine := hex64(fmt.Sprintf("abcd%08x", os.Getpid()))
 	first, second := pod+"/cri-containerd-"+mine+".scope", pod+"/cri-containerd-"+mine[:63]+"1.scope"
 	made(t, root, top+"/pp-web.service/inner.service", first+"/nested", second)
-	n := OpenNames(files(t, map[string]string{
+	n := OpenNames(Asked{Root: files(t, map[string]string{
 		"/var/log/pods/shop_cart-0_" + uid + "/x":                "",
 		"/var/lib/docker/containers/" + mine + "/config.v2.json": `{"Name":"/web"}`,
-	}))
+	})})
 	n.kubelet = ""
 	defer n.Close()
-	table := &Table{root: root, from: -1}
 	for _, c := range []struct {
 		kind Kind
 		name string
@@ -204,10 +208,70 @@ func TestTargetsByName(t *testing.T) {
 		{Unit, top[1:], top}, {Unit, "inner.service", top + "/pp-web.service/inner.service"},
 		{Unit, "pp-wab.service", "did you mean pp-web.service?"},
 	} {
-		paths, err := table.find(c.kind, c.name, n, false)
+		_, paths, err := findIn(c.kind, c.name, n, kernel.Mounts{Cgroup2: root})
 		switch got := strings.Join(paths, " "); {
 		case err == nil && got != c.want:
 			t.Errorf("%v %s: got %s, want %s", c.kind, c.name, got, c.want)
+		case err != nil && !strings.Contains(err.Error(), c.want):
+			t.Errorf("%v %s: got %v, want %s", c.kind, c.name, err, c.want)
+		}
+	}
+}
+
+// Units and containers that the hierarchy of perf_event has not are found in another one, of
+// version 1: of those the processes are the target.
+func TestTargetsOfVersion1(t *testing.T) {
+	testkit.Requires(t, testkit.Root)
+	none := t.TempDir()
+	root := filepath.Join(t.TempDir(), "v1")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hierarchy := fmt.Sprintf("none,name=pp-target-%d", os.Getpid())
+	testkit.Requires(t, testkit.Optional("cgroups of version 1",
+		unix.Mount("none", root, "cgroup", 0, hierarchy)))
+	t.Cleanup(func() {
+		if err := unix.Unmount(root, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	id := hex64(fmt.Sprintf("abce%08x", os.Getpid()))
+	service, container := "/system.slice/pp-old.service", "/docker/"+id
+	inner := service + "/inner"
+	made(t, root, inner, container)
+	sleeper := func(path string) int {
+		cmd := exec.Command("sleep", "1000")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		if err := os.WriteFile(root+path+"/tasks", []byte(strconv.Itoa(cmd.Process.Pid)), 0); err != nil {
+			t.Fatal(err)
+		}
+		return cmd.Process.Pid
+	}
+	first, second, third := sleeper(service), sleeper(inner), sleeper(container)
+	n := OpenNames(Asked{Root: files(t, nil)})
+	n.kubelet = ""
+	defer n.Close()
+	for _, c := range []struct {
+		kind Kind
+		name string
+		want string // paths, or a part of the error
+		pids []int
+	}{
+		{Unit, "pp-old", service, []int{first, second}},
+		{Unit, "system.slice", "/system.slice", []int{first, second}},
+		{Container, id[:14], container, []int{third}},
+		{Unit, "pp-odd.service", "did you mean pp-old.service?", nil},
+	} {
+		at, paths, err := findIn(c.kind, c.name, n, kernel.Mounts{Cgroup2: none, OthersV1: []string{root}})
+		pids := processesIn(at, paths)
+		switch got := strings.Join(paths, " "); {
+		case err == nil && (got != c.want || at != root ||
+			!slices.Equal(slices.Sorted(slices.Values(pids)), c.pids)):
+			t.Errorf("%v %s: got %s in %s with %v, want %s with %v",
+				c.kind, c.name, got, at, pids, c.want, c.pids)
 		case err != nil && !strings.Contains(err.Error(), c.want):
 			t.Errorf("%v %s: got %v, want %s", c.kind, c.name, err, c.want)
 		}

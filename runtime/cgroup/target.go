@@ -1,8 +1,14 @@
 package cgroup
 
 import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
@@ -29,24 +35,118 @@ var hints = [...]string{
 // fewDigits is how many digits of an id are enough.
 const fewDigits = 4
 
-// Find returns the paths of the cgroups that a name means, without those below others of
-// them: a cgroup is its threads and those of all cgroups below it.
-func Find(kind Kind, name string, names *Names) (paths []string, err error) {
-	mounts, err := kernel.ReadMounts(kernel.Roots{})
-	if err != nil {
-		return nil, err
-	}
-	t := &Table{root: mounts.PerfCgroup(), from: -1}
-	if t.root == "" {
-		_, _, err := Dirs(nil) // it says what is missing
-		return nil, err
-	}
-	return t.find(kind, name, names, mounts.PerfEventV1 != "")
+// targetPatience is how long the names of all containers may take, since a user waits for one.
+const targetPatience = 3 * time.Second
+
+// Found is what names mean. Events are opened by cgroups of one hierarchy only, that of perf_event:
+// of what version 1 has in another one, as it has systemd's units, the processes are observed.
+type Found struct {
+	Cgroups []string // names for Dirs
+	// Processes are those that are in cgroups of other hierarchies now; Names is whose they are.
+	Processes []int
+	Names     []string
 }
 
-func (t *Table) find(kind Kind, name string, names *Names, legacy bool) (paths []string, err error) {
+// Targets returns the cgroups that texts mean, each text one or more names of a kind with commas.
+func Targets(kind Kind, texts []string, a Asked) (f Found, err error) {
+	names := OpenNames(a)
+	defer names.Close()
+	for name := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+		root, paths, err := Find(kind, name, names)
+		if err != nil {
+			return f, err
+		}
+		if root == "" {
+			for _, path := range paths {
+				f.Cgroups = append(f.Cgroups, Pattern(path))
+			}
+			continue
+		}
+		pids := processesIn(root, paths)
+		if len(pids) == 0 {
+			return f, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "it has no process now").
+				WithHint("start it, and then observe its processes: its cgroup is one of version 1, in %s", root)
+		}
+		f.Processes, f.Names = append(f.Processes, pids...), append(f.Names, name)
+	}
+	slices.Sort(f.Processes)
+	f.Processes = slices.Compact(f.Processes)
+	return f, nil
+}
+
+// Find returns the paths of the cgroups that a name means, without those below others of
+// them: a cgroup is its threads and those of all cgroups below it. root is "" if they are in the
+// hierarchy of perf_event, else where the hierarchy of version 1 is mounted that has them.
+func Find(kind Kind, name string, names *Names) (root string, paths []string, err error) {
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	if err != nil {
+		return "", nil, err
+	}
+	if mounts.PerfCgroup() == "" && len(mounts.OthersV1) == 0 {
+		_, _, err := Dirs(nil) // it says what is missing
+		return "", nil, err
+	}
+	return findIn(kind, name, names, mounts)
+}
+
+// findIn looks into the hierarchies, one after another, until one has what a name means.
+func findIn(kind Kind, name string, names *Names, mounts kernel.Mounts) (
+	root string, paths []string, err error,
+) {
+	var roots, known []string
+	for _, at := range append([]string{mounts.PerfCgroup()}, mounts.OthersV1...) {
+		if at == "" {
+			continue
+		}
+		paths, some, err := (&Table{root: at, from: -1}).find(kind, name, names)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(paths) > 0 && at == mounts.PerfCgroup() {
+			return "", paths, nil
+		}
+		if len(paths) > 0 {
+			return at, paths, nil
+		}
+		roots, known = append(roots, at), append(known, some...)
+	}
+	if names.Trouble() != nil {
+		return "", nil, names.Trouble()
+	}
+	return "", nil, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "there is none below %s%s",
+		strings.Join(roots, ", "), diag.DidYouMean(name, known)).WithHint("list them with: %s", hints[kind])
+}
+
+// processesIn are the processes with a thread in cgroups of a hierarchy of version 1, or below.
+func processesIn(root string, paths []string) (pids []int) {
+	for _, path := range paths {
+		filepath.WalkDir(filepath.Join(root, path), func(dir string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return nil // one that vanished while we walk
+			}
+			text, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+			for _, word := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // 0 is of another namespace
+					pids = append(pids, pid)
+				}
+			}
+			return nil
+		})
+	}
+	return pids
+}
+
+// find returns the paths that a name means in this hierarchy, and else what has a name there.
+func (t *Table) find(kind Kind, name string, names *Names) (paths, known []string, err error) {
+	if kind != Unit {
+		t.walk(func(path string, _ uint64) bool {
+			f := Parse(path)
+			names.See(&f)
+			return true
+		})
+		names.Await(targetPatience)
+	}
 	ids := map[string]bool{} // that name means
-	var known []string
 	t.walk(func(path string, _ uint64) bool {
 		f := Parse(path)
 		id := ""
@@ -80,25 +180,12 @@ func (t *Table) find(kind Kind, name string, names *Names, legacy bool) (paths [
 		}
 		return true
 	})
-	switch {
-	case len(paths) == 0:
-		e := diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "there is none below %s%s", t.root,
-			diag.DidYouMean(name, known))
-		if kind == Unit && legacy {
-			return nil, e.WithHint("the hierarchy of perf_event does not have systemd's units here; give the"+
-				" processes: -p $(systemctl show -p MainPID --value %s)", name)
-		}
-		return nil, e.WithHint("list them with: %s", hints[kind])
-	case len(ids) > 1 && kind != Unit:
-		var list []string
-		for id := range ids {
-			list = append(list, id)
-		}
-		slices.Sort(list)
-		return nil, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "means %d of them: %s",
-			len(ids), strings.Join(list, ", ")).WithHint("give more of the id, or the namespace")
+	if len(ids) > 1 && kind != Unit {
+		return nil, nil, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "means %d of them: %s",
+			len(ids), strings.Join(slices.Sorted(maps.Keys(ids)), ", ")).
+			WithHint("give more of the id, or the namespace")
 	}
-	return paths, nil
+	return paths, known, nil
 }
 
 // lastUnit is the unit, or the slice, that a cgroup is; "" if it is none.

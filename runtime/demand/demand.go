@@ -115,6 +115,15 @@ func (d *Demand) Call(c any, schemas []*event.Schema, isProbe func(i int) bool) 
 	}
 }
 
+// OnlyProbes is Probes of those events that are probes: of others nobody looks at registers.
+func (d *Demand) OnlyProbes(schemas []*event.Schema, isProbe func(i int) bool) {
+	for i := range schemas {
+		if isProbe(i) {
+			d.Probes(schemas[i:i+1], func(int) bool { return true })
+		}
+	}
+}
+
 // Probes adds the sample members of probes: all numbers.
 func (d *Demand) Probes(schemas []*event.Schema, isProbe func(i int) bool) {
 	for i, s := range schemas {

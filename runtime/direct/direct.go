@@ -13,6 +13,10 @@ type Hooks struct {
 	// Attr makes what reads an attribute of the caller's own values; ok is false for
 	// other values, and where the interpreter must tell what is wrong.
 	Attr func(name string) func(x starlark.Value) (v starlark.Value, ok bool)
+	// Word makes what reads an attribute that is a number of these values, AssignWord what
+	// assigns one. Both are like Attr and Assign; where they fail these are asked.
+	Word       func(name string) func(x starlark.Value) (n int64, u Unit)
+	AssignWord func(name string) func(x starlark.Value, n int64, u Unit) (ok bool)
 	// Assign makes what assigns a member of a value that can be restored.
 	Assign func(name string) func(x, v starlark.Value) (ok bool)
 	// Call makes what calls fn with arguments of these names, "" for those

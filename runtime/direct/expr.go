@@ -134,7 +134,7 @@ func (c *compiler) truth(e syntax.Expr) test {
 		}
 	}
 	x := c.expr(e)
-	return func(f *frame) truth { return truthOf(x(f)) }
+	return c.truthOfWord(e, func(f *frame) truth { return truthOf(x(f)) })
 }
 
 // comparison compiles x < y and the like, and x in y.
@@ -159,7 +159,7 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 		}
 	}
 	op := e.Op
-	return func(f *frame) truth {
+	return c.worded(e, func(f *frame) truth {
 		a, b := both(f, x, y)
 		if b == nil {
 			return unknown
@@ -187,7 +187,7 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 			return unknown
 		}
 		return truthIf(ok)
-	}
+	})
 }
 
 func ordered[T int64 | starlark.String | value.Duration](op syntax.Token, x, y T) bool {
@@ -332,27 +332,8 @@ func small(op syntax.Token, p, q starlark.Int) starlark.Value {
 	if !ok || !too || !fits(x) || !fits(y) {
 		return nil
 	}
-	switch op {
-	case syntax.PLUS:
-		return starlark.MakeInt64(x + y)
-	case syntax.MINUS:
-		return starlark.MakeInt64(x - y)
-	case syntax.AMP:
-		return starlark.MakeInt64(x & y)
-	case syntax.PIPE:
-		return starlark.MakeInt64(x | y)
-	case syntax.STAR:
-		if x>>31 == 0 && y>>31 == 0 {
-			return starlark.MakeInt64(x * y)
-		}
-	case syntax.SLASHSLASH:
-		if x >= 0 && y > 0 {
-			return starlark.MakeInt64(x / y)
-		}
-	case syntax.PERCENT:
-		if x >= 0 && y > 0 {
-			return starlark.MakeInt64(x % y)
-		}
+	if n, ok := computed(op, x, y); ok {
+		return starlark.MakeInt64(n)
 	}
 	return nil
 }

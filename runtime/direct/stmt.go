@@ -141,8 +141,9 @@ func (c *compiler) targets(list []syntax.Expr) store {
 
 func (c *compiler) assign(st *syntax.AssignStmt) exec {
 	lhs := script.Unparen(st.LHS)
-	x := c.expr(st.RHS)
+	x, w := c.expr(st.RHS), c.word(st.RHS)
 	if st.Op != syntax.EQ {
+		w = c.word(&syntax.BinaryExpr{X: st.LHS, Op: st.Op - syntax.PLUS_EQ + syntax.PLUS, Y: st.RHS})
 		// What is evaluated twice must be simple. Lists and dicts, which change in
 		// place, have no numbers to add to: the interpreter changes them.
 		switch l := lhs.(type) {
@@ -172,8 +173,8 @@ func (c *compiler) assign(st *syntax.AssignStmt) exec {
 		}
 	}
 	set := c.target(lhs)
-	return func(f *frame) outcome {
+	return c.assignWord(lhs, w, func(f *frame) outcome {
 		v := x(f)
 		return outcomeOf(v != nil && set(f, v))
-	}
+	})
 }

@@ -71,7 +71,9 @@ func (s *Store) Debug(f *File) *File {
 			return f.debug
 		}
 	}
-	f.debug = s.debugIn(nil, s.opt.DebugDirs, f)
+	if f.debug = s.debugIn(nil, s.opt.DebugDirs, f); f.debug == nil {
+		f.debug = s.debugElsewhere(f)
+	}
 	return f.debug
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	// DebugDirs hold separate debug files, and files by build-id;
 	// {"/usr/lib/debug"} if nil.
 	DebugDirs []string
+	// Elsewhere is where files are looked for that are in none of these.
+	Elsewhere Elsewhere
 	// MaxOpen bounds the files held open; 0 is 256, or a quarter of the
 	// process's limit if that is less. Beyond it the one of which nothing
 	// was heard for longest is closed and no longer known.
@@ -73,6 +75,8 @@ type Store struct {
 	stats   Stats
 	vdso    *File
 	vdsoErr bool
+	plain   map[string][]string // files of Elsewhere.Plain by build-id; nil before they were looked at
+	waiting map[*File]bool      // of which something is being fetched
 }
 
 type pathKey struct {
@@ -373,6 +377,9 @@ func (f *File) open(m *Mapping) error {
 		if first == nil || errors.Is(first, os.ErrNotExist) {
 			first = err
 		}
+	}
+	if m == nil && f.elsewhere() == nil {
+		return nil // it is wanted now, not only mapped
 	}
 	return first
 }

@@ -201,6 +201,11 @@ type lookup struct {
 	elements map[*Field][]Field
 }
 
+// IsClock reports that a clock takes the samples: their period is a time.
+func (s *Schema) IsClock() bool {
+	return s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock")
+}
+
 // FullName is "system:name".
 func (s *Schema) FullName() string {
 	if s.System == "" || s.System == "fold" {

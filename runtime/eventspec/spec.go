@@ -5,6 +5,7 @@ package eventspec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ type Absence struct {
 	// which may find others; system:name.
 	OrElseOf string
 	// Having leaves the source out, without a note, where it has no such
-	// field: another variant of it is then there.
+	// field, or has it if a ! is before the name: another variant of it is then there.
 	Having string
 	// Optional leaves the source out, with a note, where it does not exist; Quiet says that
 	// somebody else tells of it.
@@ -190,3 +191,9 @@ func (s *Spec) Push() []string { return relay.Addresses(s.Attr("push")) }
 
 // Pulled reports that the events of an event come from elsewhere.
 func (s *Spec) Pulled() bool { return len(s.Attr("pull")) > 0 }
+
+// Takes reports that a variant of the event, which has some fields, is one that Having wants.
+func (a *Absence) Takes(fields []string) bool {
+	field, without := strings.CutPrefix(a.Having, "!")
+	return a.Having == "" || slices.Contains(fields, field) != without
+}

@@ -15,7 +15,7 @@ var attrNames = map[string]bool{
 	"alias": true, "key": true, "comm": true, "top-by": true, "top-add": true,
 	"num": true, "stack": false, "max-stack": true, "cpus": true, "exec": true,
 	"printkey": true, "ptr": true, "size": true, "role": true, "untraced": false,
-	"trigger": false, "push": true, "pull": true, "vm": true, "index": true,
+	"period": true, "freq": true, "trigger": false, "push": true, "pull": true, "vm": true, "index": true,
 }
 
 // TakesValue says whether an attribute has a value, and whether there is such
@@ -196,6 +196,14 @@ func (p *parser) attr(s *plan.Source) error {
 			return p.fail(start, "max-stack: got %s, want 1 to 127", value)
 		}
 		s.Stack, s.MaxStack = true, n
+	case "period", "freq":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 1 || s.Period > 0 || s.Freq > 0 {
+			return p.fail(start, "%s: got %s, want one number of at least 1, of period or of freq", name, value)
+		}
+		if s.Period = uint64(n); name == "freq" {
+			s.Period, s.Freq = 0, uint64(n)
+		}
 	case "cpus":
 		cpus, err := p.parseCPUs(value)
 		if err != nil {

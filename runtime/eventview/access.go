@@ -123,7 +123,7 @@ func fieldAccess(f *event.Field) *Access {
 }
 
 // Load reads the attribute. A field that the record is too short for, or that
-// the source does not deliver, is None.
+// the source does not deliver, is an error, as it is in compiled code.
 //
 // Fast path: numbers below 2^31 and texts seen before do not allocate.
 func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
@@ -144,7 +144,7 @@ func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
 	case howI32, howU32:
 		off := a.Field.Offset
 		if off < 0 || off+4 > len(e.Raw) {
-			return starlark.None, nil
+			return nil, a.missing(e)
 		}
 		n := binary.LittleEndian.Uint32(e.Raw[off:])
 		if a.How == howI32 {
@@ -154,7 +154,7 @@ func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
 	case howText:
 		b := a.Field.Text(e)
 		if b == nil {
-			return starlark.None, nil
+			return nil, a.missing(e)
 		}
 		return v.cache.Text(b), nil
 	case howBytes:
@@ -194,7 +194,7 @@ func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
 	}
 	n, ok := a.Field.Int(e)
 	if !ok {
-		return starlark.None, nil
+		return nil, a.missing(e)
 	}
 	switch a.How {
 	case howUint:
@@ -205,6 +205,17 @@ func (a *Access) Load(v *View, e *event.Event) (starlark.Value, error) {
 		return value.Time(n), nil
 	}
 	return starlark.MakeInt64(n), nil
+}
+
+// missing is the error of a field that an event does not have.
+func (a *Access) missing(e *event.Event) error {
+	why := expr.ErrMissing
+	if a.Field.Place != event.InMember {
+		why = expr.ErrShort
+	}
+	s := schemaOf(e)
+	return diag.Errorf(diag.Run, "event", s.FullName(), "%s: %w", a.Field.Name, why).
+		WithHint("what a recording has of its events tells: ppscript info FILE")
 }
 
 func notPair(e *event.Event, name string) error {

@@ -73,6 +73,16 @@ func (f *Fn) Each(fn func(p *expr.Program)) {
 	}
 }
 
+// Find returns a program for which fn is true, nil if there is none.
+func (f *Fn) Find(fn func(p *expr.Program) bool) *expr.Program {
+	for _, p := range f.each {
+		if p != nil && fn(p) {
+			return p
+		}
+	}
+	return nil
+}
+
 // Any returns one of the programs, to ask for the type they share.
 func (f *Fn) Any() *expr.Program {
 	if f.one != nil {

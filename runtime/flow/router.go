@@ -29,6 +29,8 @@ type Router struct {
 	to   receivers
 	ends []event.Time // by ring: of its last loss
 	work scratch
+
+	begins []func(t event.Time)
 }
 
 // Counts are what a Router has seen.
@@ -86,6 +88,9 @@ func (r *Router) Add(s Sink, streams []int, total int) {
 		r.by.printed[st] = r.by.printed[st] && prints && printer.about(st).Whom == Doer
 	}
 }
+
+// Begins has fn told the time of the first sample, before the sinks see that.
+func (r *Router) Begins(fn func(t event.Time)) { r.begins = append(r.begins, fn) }
 
 // Done reports that the limit is reached.
 func (r *Router) Done() bool {
@@ -194,6 +199,9 @@ func (r *Router) deliver(evs []*event.Event) {
 	}
 	if r.First == 0 {
 		r.First = evs[0].Time
+		for _, begin := range r.begins {
+			begin(r.First)
+		}
 	}
 	r.Last = max(r.Last, evs[len(evs)-1].Time)
 	if r.by.splits != nil {

@@ -33,7 +33,8 @@ func (c *shortcut) take(f *Func, args starlark.Tuple) (v starlark.Value, ok bool
 		c.tried = true
 		h := f.t.Host()
 		c.fn = direct.Compile(h, f.t.Thread, f.fn, direct.Hooks{
-			Attr: attrHook, Assign: assignHook, Call: emitHook(f),
+			Attr: attrHook, Word: wordHook, Assign: assignHook, AssignWord: assignWordHook,
+			Call: emitHook(f),
 			Pure: func(x starlark.Value) bool { return pure(h, x) },
 		})
 	}
@@ -100,6 +101,96 @@ func assignHook(name string) func(x, v starlark.Value) bool {
 		}
 		return member != nil && s.set(member, v) == nil
 	}
+}
+
+// wordHook reads numbers of events and of states.
+func wordHook(name string) func(x starlark.Value) (int64, direct.Unit) {
+	var stream *event.Stream
+	var cache *eventview.Cache
+	var acc *eventview.Access
+	var member *stateVar
+	var unit direct.Unit
+	return func(x starlark.Value) (int64, direct.Unit) {
+		switch x := x.(type) {
+		case *eventview.View:
+			e := x.Event()
+			if e == nil {
+				return 0, direct.NoWord
+			}
+			if acc == nil || e.Stream != stream || x.Cache() != cache {
+				if acc = x.Cache().Find(e.Stream, name); acc == nil {
+					return 0, direct.NoWord
+				}
+				stream, cache, unit = e.Stream, x.Cache(), unitOfKind(acc.Unit())
+			}
+			if unit != direct.NoWord {
+				if n, ok := acc.Word(e); ok {
+					return n, unit
+				}
+			}
+		case *stateView:
+			if member == nil {
+				if member = x.m.find(name); member != nil {
+					unit = member.unit()
+				}
+			}
+			if unit != direct.NoWord && x.f != nil {
+				return x.f.State[member.slot], unit
+			}
+		}
+		return 0, direct.NoWord
+	}
+}
+
+// assignWordHook assigns numbers to members of states.
+func assignWordHook(name string) func(x starlark.Value, n int64, u direct.Unit) bool {
+	var member *stateVar
+	var unit direct.Unit
+	return func(x starlark.Value, n int64, u direct.Unit) bool {
+		s, ok := x.(*stateView)
+		if !ok || s.f == nil {
+			return false
+		}
+		if member == nil {
+			if member = s.m.find(name); member == nil {
+				return false
+			}
+			unit = member.unit()
+		}
+		if unit == direct.NoWord || u != unit && (u != direct.Number || n != 0) {
+			return false
+		}
+		s.f.State[member.slot] = n
+		return true
+	}
+}
+
+// unit is what the member's number measures, of those that package direct knows.
+func (v *stateVar) unit() direct.Unit {
+	switch {
+	case v.texts || v.list != nil:
+		return direct.NoWord
+	case v.kind == kindInt:
+		return direct.Number
+	case v.kind == kindNanos:
+		return direct.Span
+	case v.kind == kindMoment:
+		return direct.Moment
+	}
+	return direct.NoWord
+}
+
+// unitOfKind is a unit of fields as package direct has it.
+func unitOfKind(u event.Unit, number bool) direct.Unit {
+	switch {
+	case !number:
+		return direct.NoWord
+	case u == event.Nanos:
+		return direct.Span
+	case u == event.Moment:
+		return direct.Moment
+	}
+	return direct.Number
 }
 
 // emitHook makes what calls the builtin emit.

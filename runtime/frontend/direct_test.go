@@ -76,6 +76,10 @@ func TestDirect(t *testing.T) {
 	f(true, "f = lambda e: (e.pid + 9223372036854775805, e.pid << 62, e.pid / 2, 'x%d' % e.pid)")
 	f(true, "f = lambda e: (e.pid == 1 or 'no', e.pid and e.comm, e.pid == e.comm, e.comm < 'c')")
 	f(true, "f = lambda e: min(e.pid, 2) + len(e.comm)")
+	f(true, "f = lambda e: e.pid * 4611686018427387904 > 9 or e.pid - 9223372036854775807 - 3 < 0")
+	f(true, "f = lambda e: (e.time - e.time == 0, 1)")
+	f(true, "f = lambda e: (e.time - e.time) * e.pid < 5 * us and e.time > e.time and e.pid % 2 == e.pid & 1")
+	f(true, "f = lambda e: 'zero' if not e.pid else e.pid // e.pid if e.time else 7")
 	f(true, "f = lambda e: sorted([3, e.pid, 1], reverse = True)")
 	f(true, "def g(a, b = 5):\n    return a * b\ndef f(e):\n    return g(e.pid) + g(e.pid, 2)")
 	f(true, `

@@ -294,3 +294,41 @@ func TestRepeatedFailuresAreCheapAndStillErrors(t *testing.T) {
 		t.Errorf("got %v, want %v", last, first)
 	}
 }
+
+// What an event does not carry is an error in each tier, not a value.
+func TestWhatEventsLackIsAnError(t *testing.T) {
+	schema := wakeup()
+	full := sample(schema, 1, "one")
+	short := sample(schema, 1, "one")
+	short.Raw = short.Raw[:6]
+	f := func(body string, e *event.Event, want error) {
+		t.Helper()
+		h := script.NewHost(script.HostOptions{})
+		mod, err := h.LoadSource("f.star", "def f(e):\n    return "+body+"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		direct, err := NewFunc(h, mod.Globals["f"].(*starlark.Function))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := direct.Call(e); !errors.Is(err, want) {
+			t.Errorf("%s, interpreted: got %v, want %v", body, err, want)
+		}
+		n, err := direct.Lower(&expr.Scope{Schema: schema}, expr.Any)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fr expr.Frame
+		fr.Reset(e)
+		if expr.Build(n).Value(&fr); !errors.Is(fr.Err, want) {
+			t.Errorf("%s, natively: got %v, want %v", body, fr.Err, want)
+		}
+	}
+	for _, member := range []string{"pod", "container", "unit", "cgroup_id", "weight", "comm_nodigit"} {
+		f("e."+member, full, expr.ErrMissing)
+	}
+	f("e.addr", short, expr.ErrShort)
+	f("e.prio", short, expr.ErrShort)
+	f("e.addr if e.prio else 0", short, expr.ErrShort)
+}

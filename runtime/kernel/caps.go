@@ -67,3 +67,9 @@ func ReadCaps(r Roots) (Caps, error) {
 	}
 	return 0, fmt.Errorf("read capabilities: no CapPrm in /proc/self/status")
 }
+
+// TracingIsOpen reports that perf_event_paranoid lets every user trace all processes.
+func TracingIsOpen(r Roots) bool {
+	level := readSetting(r.ProcPath("sys/kernel", "perf_event_paranoid"))
+	return level.known() && level.Value < 0
+}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -118,6 +119,21 @@ func ReadCPUs(r Roots) (CPUs, error) {
 func OnlineCPUs() ([]int, error) {
 	c, err := ReadCPUs(Roots{})
 	return c.Online, err
+}
+
+// OnACPU opens an event that stands for all CPUs: on the first, or on another one where that is
+// offline.
+func OnACPU(open func(cpu int) (fd int, err error)) (fd int, err error) {
+	if fd, err = open(0); !errors.Is(err, syscall.ENODEV) {
+		return fd, err
+	}
+	cpus, _ := OnlineCPUs()
+	for _, cpu := range cpus {
+		if fd, err = open(cpu); !errors.Is(err, syscall.ENODEV) {
+			break
+		}
+	}
+	return fd, err
 }
 
 // OnlineSince maps each online CPU to a number that is another one each time

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ppscript/runtime/diag"
@@ -163,5 +164,29 @@ func TestOnlineSince(t *testing.T) {
 	write(t, r.Sys, "devices/system/cpu/online", "0\n")
 	if after, err = OnlineSince(r); err != nil || len(after) != 1 {
 		t.Errorf("got %v, %v, want CPU 0", after, err)
+	}
+}
+
+func TestEventsForAllCPUsOpenOnOneThatIsOnline(t *testing.T) {
+	online, err := OnlineCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tried []int
+	gone := map[int]bool{0: true}
+	_, err = OnACPU(func(cpu int) (int, error) {
+		tried = append(tried, cpu)
+		if gone[cpu] {
+			return -1, syscall.ENODEV
+		}
+		return 3, nil
+	})
+	others := len(online) > 1 || online[0] != 0
+	if last := tried[len(tried)-1]; others != (err == nil) || others && (last == 0 || len(tried) > 3) {
+		t.Errorf("got CPUs %v and %v of %v, of which 0 is gone", tried, err, online)
+	}
+	_, err = OnACPU(func(int) (int, error) { return -1, syscall.EPERM })
+	if err != syscall.EPERM {
+		t.Errorf("got %v, want the refusal", err)
 	}
 }

@@ -64,6 +64,7 @@ func fixture(t *testing.T) Roots {
 		`44 23 0:14 / /mnt/a\040b rw - cgroup2 cgroup2 rw`,
 		"45 23 0:15 / /sys/fs/cgroup/perf_event rw,relatime - cgroup cgroup rw,perf_event",
 		"46 23 0:16 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct",
+		"47 23 0:17 / /sys/fs/cgroup/systemd rw,relatime - cgroup none rw,xattr,name=systemd",
 		"garbage"}, "\n"))
 	write(t, proc, "cpuinfo", "processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n")
 	for name, list := range map[string]string{"online": "0-1", "present": "0-1", "possible": "0-3"} {
@@ -108,6 +109,7 @@ func TestReadFacts(t *testing.T) {
 	eq("cgroup2", f.Mounts.Cgroup2, "/mnt/a b")
 	eq("perf cgroup", f.Mounts.PerfCgroup(), "/sys/fs/cgroup/perf_event")
 	eq("cpu cgroup", f.Mounts.CPUV1, "/sys/fs/cgroup/cpu")
+	eq("other cgroups", strings.Join(f.Mounts.OthersV1, " "), "/sys/fs/cgroup/systemd /sys/fs/cgroup/cpu")
 	eq("paranoid", f.Settings.PerfEventParanoid, setting{Value: -1})
 	eq("mlock", f.Settings.PerfEventMlockKB, setting{Value: 516})
 	eq("kptr known", f.Settings.KptrRestrict.known(), false)

@@ -15,6 +15,8 @@ type Mounts struct {
 	Cgroup2     string
 	PerfEventV1 string // the v1 hierarchy that has the perf_event controller
 	CPUV1       string // the v1 hierarchy that has the cpu controller
+	// OthersV1 are the other v1 hierarchies, that of systemd first.
+	OthersV1 []string
 }
 
 // PerfCgroup is the hierarchy whose directories PERF_FLAG_PID_CGROUP takes. A
@@ -56,8 +58,13 @@ func ReadMounts(r Roots) (Mounts, error) {
 			first(&m.Cgroup2, at)
 		case "cgroup":
 			options := strings.Split(after[len(after)-1], ",")
-			if slices.Contains(options, "perf_event") {
+			switch {
+			case slices.Contains(options, "perf_event"):
 				first(&m.PerfEventV1, at)
+			case slices.Contains(options, "name=systemd"):
+				m.OthersV1 = slices.Insert(m.OthersV1, 0, at)
+			default:
+				m.OthersV1 = append(m.OthersV1, at)
 			}
 			if slices.Contains(options, "cpu") {
 				first(&m.CPUV1, at)

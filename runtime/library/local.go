@@ -184,3 +184,7 @@ func (l *Library) Dirs() []string {
 	slices.Sort(list)
 	return list
 }
+
+// Edited reports that a file of a library, LIBRARY@VERSION//FILE, is somebody's work: others do not
+// change.
+func Edited(name string) bool { return strings.Contains(name, "@"+local+"//") }

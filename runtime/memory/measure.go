@@ -121,7 +121,7 @@ func Default() int64 {
 }
 
 // Least is the least bound that can be kept: the program itself needs most of that.
-const Least = 48 << 20
+const Least = 64 << 20
 
 // machine is the bytes of memory of this machine; 0 if it does not say.
 func machine() int64 {

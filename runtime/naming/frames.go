@@ -3,6 +3,7 @@ package naming
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 
 	"ppscript/runtime/agg"
@@ -46,9 +47,44 @@ func (n *Namer) Frames(dst []*result.Frame, id stack.ID) (frames []*result.Frame
 	return dst, s
 }
 
+// FramesAbove are the functions of a stack that is shown above another, appended to dst: outermost
+// first, and result.Separator behind them, so that the innermost functions of both stacks meet there.
+// A stack that is not known has none.
+func (n *Namer) FramesAbove(dst []*result.Frame, id stack.ID) []*result.Frame {
+	begin := len(dst)
+	if dst, _ = n.Frames(dst, id); len(dst) == begin {
+		return dst
+	}
+	slices.Reverse(dst[begin:])
+
+	// An inlined frame belongs to the frame behind it, which the order no longer tells.
+	for i, f := range dst[begin:] {
+		if f.Inline {
+			own := *f
+			own.Inline = false
+			dst[begin+i] = &own
+		}
+	}
+	return append(dst, result.Separator)
+}
+
+// Label appends a text that is shown as a function, but is none; an empty one is left out.
+func Label(dst []*result.Frame, text string) []*result.Frame {
+	if text == "" {
+		return dst
+	}
+	return append(dst, &result.Frame{Symbol: text})
+}
+
 // Prepare names the addresses of stacks that are about to be shown. Where files must be
 // read, one reading serves all of them.
 func (n *Namer) Prepare(ids iter.Seq[stack.ID]) {
+	n.fetchFor(ids)
+	n.prepare(ids)
+}
+
+// prepare reads source lines: those of one file after another.
+func (n *Namer) prepare(ids iter.Seq[stack.ID]) {
 	if !n.opt.Lines {
 		return
 	}
@@ -83,6 +119,7 @@ type frameKey struct {
 	pid   int32
 	image uint32
 	exact bool
+	since int64 // of code that is not always there
 }
 
 // maxFrames bounds the frames that are remembered. Addresses of ended processes are among
@@ -98,6 +135,9 @@ func (n *Namer) clearFrames() {
 func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []*result.Frame {
 	if in == stack.Named {
 		return n.places.at(addr).frames
+	}
+	if in == stack.Interpreted {
+		return n.opt.Python.Frame(addr)
 	}
 	key := frameKey{addr: addr, pid: s.PID, image: s.Image, exact: exact}
 	if in == stack.Kernel {
@@ -123,7 +163,13 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 		if exact {
 			resolve = n.symbols.Resolve
 		}
-		for _, f := range resolve(s.PID, s.PID, addr, s.When) {
+		found := resolve(s.PID, s.PID, addr, s.When)
+		if key.since = found[0].Since; key.since != 0 {
+			if f, ok := n.frames[key]; ok {
+				return f
+			}
+		}
+		for _, f := range found {
 			list = append(list, frameOf(addr, f))
 		}
 		if in == stack.Kernel && list[0].Symbol == "" {

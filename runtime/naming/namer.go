@@ -2,11 +2,14 @@ package naming
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"math"
 
+	"ppscript/runtime/debuginfod"
 	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
+	"ppscript/runtime/interpreter"
 	"ppscript/runtime/memory"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/perfdata"
@@ -26,6 +29,8 @@ type Options struct {
 	// User says that stacks have a user part, or that single user addresses are
 	// named. The Namer follows the mappings of processes then.
 	User bool
+	// Python tells what Python runs, nil does not. The Namer closes it.
+	Python *interpreter.Walker
 	// Patient says that a long time may pass between an event and the look at its stack.
 	Patient bool
 	// Lines asks for source lines and inlined functions.
@@ -33,9 +38,12 @@ type Options struct {
 	// Memory bounds stacks, names and what is read of files; nil leaves each its own bound.
 	Memory *memory.Budget
 
-	// SymRoot and DebugDirs are where files are found.
+	// SymRoot and DebugDirs are where files are found, Servers where they come from.
 	SymRoot   string
 	DebugDirs []string
+	Servers   Servers
+	// Later leaves functions of files without names: these are given to what was saved.
+	Later bool
 	// Expired and Note are those of dso.Options.
 	Expired func() bool
 	Note    func(f *dso.File, err error)
@@ -53,15 +61,29 @@ type Namer struct {
 	symbols *symbol.Symbolizer
 	unwind  *unwind.Unwinder // made at the first need
 	memory  *dso.Memory      // bounds the tables that symbols and unwind make of files
-	frames  map[frameKey][]*result.Frame
-	// nameless are the addresses in frames that have no name yet.
-	nameless []frameKey
-	places   places
-	evicted  uint64 // of table and places, at the last call of Loss
-	forgot   bool   // stacks have been forgotten
+	known
+	fetching
+	places  places
+	evicted uint64 // of table and places, at the last call of Loss
+	forgot  bool   // stacks have been forgotten
 	// generation grows when numbers of stacks are given up: they may be used
 	// again for others.
 	generation int
+}
+
+// known are the frames that were made.
+type known struct {
+	// changes tells when addresses begin to mean something else.
+	changes *symbol.Changes
+	frames  map[frameKey][]*result.Frame
+	// nameless are the addresses in frames that have no name yet.
+	nameless []frameKey
+}
+
+// fetching is what servers are asked with; fetch is nil if none is.
+type fetching struct {
+	fetch  *debuginfod.Client
+	ending bool // the results to come are the last
 }
 
 // maxMemory bounds the tables that were made of files, in bytes.
@@ -70,7 +92,7 @@ const maxMemory = 192 << 20
 // New makes a Namer. It is wanted before events are opened: the mappings of
 // processes count from the first record on.
 func New(o Options) *Namer {
-	n := &Namer{opt: o, kernel: o.Kernel, frames: map[frameKey][]*result.Frame{},
+	n := &Namer{opt: o, kernel: o.Kernel, known: known{frames: map[frameKey][]*result.Frame{}},
 		memory: dso.NewMemory(o.Memory.Share(3, 1, maxMemory))}
 	n.foreign = o.foreignKernel()
 	if o.Recording != nil && o.Recording.Kallsyms != "" {
@@ -81,24 +103,44 @@ func New(o Options) *Namer {
 			n.kernel, n.foreign = k, false
 		}
 	}
-	so := symbol.Options{Kernel: n.kernel, Lines: o.Lines, Inlines: o.Lines, Memory: n.memory}
+	so := symbol.Options{Live: o.Recording == nil, Monotonic: o.monotonic(), Kernel: n.kernel,
+		Lines: o.Lines, Inlines: o.Lines, Memory: n.memory, Later: o.Later}
 	to := stack.Options{
 		Stacks: o.Memory.Share(4, 64, stack.DefaultStacks), Words: o.Memory.Share(4, 8, stack.DefaultWords),
 	}
 	if o.User {
-		n.maps = task.NewMappings(o.mappings(n.foreign))
+		mo, files := o.mappings(n.foreign)
+		mo.Ending = func(s *task.Space) { n.symbols.Keep(s) }
+		if !o.Later {
+			files.Elsewhere, n.fetch = o.elsewhere()
+		}
+		mo.Files = dso.NewStore(files)
+		n.maps = task.NewMappings(mo)
 		so.Maps = n.maps
-		to.Fresh = n.maps.Hold
+		to.Fresh = n.Hold
 	}
 	n.table = stack.New(to)
 	n.symbols = symbol.New(so)
+	n.changes = n.symbols.NewChanges()
 	return n
+}
+
+// monotonic reports that times of events are those of CLOCK_MONOTONIC.
+func (o *Options) monotonic() bool {
+	return o.Recording == nil || o.Recording.Clock.Monotonic()
 }
 
 // Close closes the files.
 func (n *Namer) Close() error {
 	if n.maps == nil {
 		return nil
+	}
+	n.symbols.Close()
+	if n.opt.Python != nil {
+		defer n.opt.Python.Close()
+	}
+	if n.fetch != nil {
+		return errors.Join(n.fetch.Close(), n.maps.Close())
 	}
 	return n.maps.Close()
 }
@@ -108,7 +150,7 @@ func (n *Namer) Kernel() *symbol.Kernel { return n.kernel }
 
 // mappings are the options for following the mappings of processes and for finding the
 // mapped files: those of a recording are looked for by path and build-id.
-func (o *Options) mappings(foreign bool) task.MappingsOptions {
+func (o *Options) mappings(foreign bool) (task.MappingsOptions, dso.Options) {
 	oo := dso.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Note: o.Note}
 	mo := task.MappingsOptions{}
 	if o.Patient {
@@ -118,14 +160,14 @@ func (o *Options) mappings(foreign bool) task.MappingsOptions {
 		mo.NoProc, oo.NoProc = true, true
 		oo.SameKernel, oo.BuildIDs = !foreign, o.fileIDs()
 	}
-	mo.Files = dso.NewStore(oo)
-	return mo
+	return mo, oo
 }
 
 // Record takes a record that is not a sample.
 func (n *Namer) Record(e *event.Event) {
 	if n.maps != nil {
 		n.maps.Record(e)
+		n.interpreted(e)
 	}
 	n.symbols.Record(e)
 	if e.Kind == event.Mmap && n.opt.Recording != nil {
@@ -141,7 +183,7 @@ func (n *Namer) Record(e *event.Event) {
 // Look looks at a process that may end before its first stack is named.
 func (n *Namer) Look(pid int32) {
 	if n.maps != nil {
-		n.maps.Space(pid, 0)
+		n.opt.Python.Look(n.maps.Space(pid, 0))
 	}
 }
 
@@ -149,7 +191,10 @@ func (n *Namer) Look(pid int32) {
 // stacks are forgotten.
 func (n *Namer) Hold(pid int32, when event.Time) {
 	if n.maps != nil {
-		n.maps.Hold(pid, when)
+		if s := n.maps.Hold(pid, when); s != nil {
+			n.symbols.Keep(s)
+			n.opt.Python.Look(s)
+		}
 	}
 }
 
@@ -162,6 +207,16 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 		}
 		spec.Unwinder = n.unwind
 	}
+	if n.maps != nil && spec.User {
+		if n.opt.Python != nil {
+			spec.Interpret = n.opt.Python.Rewrite
+		}
+		spec.Seen = func(pid int32, when event.Time, chain []uint64) {
+			if n.changes.See(pid, when, chain) {
+				n.table.Exec(pid) // its addresses mean something else
+			}
+		}
+	}
 	return stack.NewReader(m, n.table, spec)
 }
 
@@ -172,6 +227,9 @@ func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
 func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) stack.ID {
 	return n.table.Number(pid, image, when, kernel, user, most)
 }
+
+// Unwound says that the user part of a stack was found by unwind tables.
+func (n *Namer) Unwound(id stack.ID) { n.table.Unwound(id) }
 
 // Stackless reports that events came, and none of them had a stack.
 func (n *Namer) Stackless() bool {
@@ -218,6 +276,7 @@ func (n *Namer) Forget(held map[stack.ID]bool) string {
 // time has one as soon as the compiler says it.
 func (n *Namer) Refresh() {
 	n.symbols.Refresh()
+	n.absorb()
 	for _, k := range n.nameless {
 		delete(n.frames, k)
 	}

@@ -45,15 +45,23 @@ type Option struct {
 	Default starlark.Value
 	Number
 	Metavar string // what --help shows for the value
+	Text
+	Help string
+}
+
+// A Text says which texts an option has beside what it is given.
+type Text struct {
 	// Alone is the text of an option that is given without a value, as
 	// --detail for --detail=LIST; empty: it needs one.
 	Alone string
+	// Recorded is the text of an option that is not given, where events come from
+	// a recording; empty: none.
+	Recorded string
 	// Words are the usual texts of a string; others are values as well.
 	Words []string
 	// Suffix says that a comma and more text may follow one of Choices:
 	// dwarf,8192.
 	Suffix bool
-	Help   string
 }
 
 // A Number says how the text of a number is read, and how large it may be.
@@ -76,6 +84,17 @@ func (o *Option) Takes(word string) bool {
 	}
 	first, _, more := strings.Cut(word, ",")
 	return slices.Contains(o.Words, first) || slices.Contains(o.Choices, first) && (o.Suffix || !more)
+}
+
+// Wanted says behind the option's help when a script does not run without it; "" if it always does.
+func (o *Option) Wanted() string {
+	switch {
+	case o.Required && o.Recorded != "":
+		return "(required without --input)"
+	case o.Required:
+		return "(required)"
+	}
+	return ""
 }
 
 // Label is what messages call the option: --than, or the name of arguments.

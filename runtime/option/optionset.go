@@ -13,6 +13,9 @@ import (
 // An Set is what options(...) declares.
 type Set struct {
 	Options []Option
+	// Shared is how many of them, at the front, came from other sets: the options of all
+	// scripts of a kind.
+	Shared int
 	// WholeCPUs says that the script is about CPUs: what these do for some tasks
 	// only would not be true of them.
 	WholeCPUs bool
@@ -100,6 +103,18 @@ func (s *Set) Values(given map[string][]string, args []string) (*Values, error) 
 		}
 	}
 	return vals, nil
+}
+
+// OfRecording adds to given what options are that are not in it, where events come from a recording.
+func (s *Set) OfRecording(given map[string][]string) {
+	if s == nil {
+		return
+	}
+	for i := range s.Options {
+		if o := &s.Options[i]; o.Recorded != "" && len(given[o.Name]) == 0 {
+			given[o.Name] = []string{o.Recorded}
+		}
+	}
 }
 
 // start is the value of an option that is not given.
@@ -218,4 +233,27 @@ func (v *Values) Attr(name string) (starlark.Value, error) {
 	}
 	return nil, diag.Errorf(diag.Run, "option", name, "not declared%s", diag.DidYouMean(name, v.AttrNames())).
 		WithHint("declare it: opts = options(%s = opt.string(...))", name)
+}
+
+// Usage is how a line of help shows the arguments of a script: " FILE [PID...]".
+func (s *Set) Usage() string {
+	if s == nil {
+		return ""
+	}
+	text := ""
+	for i := range s.Options {
+		o := &s.Options[i]
+		if !o.Positional {
+			continue
+		}
+		word := o.Placeholder()
+		if o.List {
+			word += "..."
+		}
+		if !o.Required {
+			word = "[" + word + "]"
+		}
+		text += " " + word
+	}
+	return text
 }

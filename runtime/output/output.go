@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/view"
 )
 
 // Stdout as StackFiles.FlameGraph prints folded stacks among the results.
@@ -106,7 +107,7 @@ func stacksOf(reports []plan.Report) *plan.Stacks {
 	}
 	for _, r := range reports {
 		if l, ok := r.(*plan.Log); ok {
-			return &plan.Stacks{In: l.In, Title: l.Title}
+			return &plan.Stacks{In: l.In, Stacks: view.Stacks{Title: l.Title}}
 		}
 	}
 	for _, r := range reports {

@@ -49,6 +49,13 @@ func (p *Patience) Expired() bool {
 	return !p.ended.IsZero() && now.Sub(p.ended) > graceTime
 }
 
+// Waited says that so long nothing was read: files were waited for, within a bound of its own.
+func (p *Patience) Waited(d time.Duration) {
+	if !p.ended.IsZero() {
+		p.ended = p.ended.Add(d)
+	}
+}
+
 // queryGrace is how long a query may go on that was asked before the run was told
 // to end.
 const queryGrace = time.Second

@@ -60,10 +60,11 @@ func (a *attachment) close() {
 	a.files = nil
 }
 
-// resolve finds the places of a target. The workload must have been started.
-func (c *Config) resolve(warn func(error)) (*attachment, error) {
+// resolve finds the places of a target, without CPUs that are left out. The workload must
+// have been started.
+func (c *Config) resolve(away []int, warn func(error)) (*attachment, error) {
 	t := &c.Target
-	cpus, err := t.cpus()
+	cpus, err := t.cpus(away)
 	if err != nil {
 		return nil, err
 	}
@@ -108,23 +109,32 @@ func (c *Config) resolve(warn func(error)) (*attachment, error) {
 	return a, nil
 }
 
-// cpus are the CPUs of the target, all of which must be online.
-func (t *Target) cpus() ([]int, error) {
+// cpus are the CPUs of the target, all of which must be online, but for those that are left
+// out. Where that would be all, none is.
+func (t *Target) cpus(away []int) ([]int, error) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
 		return nil, err
 	}
+	without := func(cpus []int) []int {
+		left := func(cpu int) bool { return slices.Contains(away, cpu) }
+		some := slices.DeleteFunc(slices.Clone(cpus), left)
+		if len(some) == 0 {
+			some = slices.Clone(cpus)
+		}
+		return some
+	}
 	if t.CPUs == nil {
-		return all.Online, nil
+		return without(all.Online), nil
 	}
 	if len(t.CPUs) == 0 {
 		return nil, diag.Errorf(diag.Usage, "attach", "cpus", "the list is empty").
 			WithHint("name some of CPUs %s", kernel.FormatCPUList(all.Online))
 	}
-	if err := all.Check(t.CPUs); err != nil {
+	cpus := without(t.CPUs)
+	if err := all.Check(cpus); err != nil {
 		return nil, err
 	}
-	cpus := slices.Clone(t.CPUs)
 	slices.Sort(cpus)
 	return slices.Compact(cpus), nil
 }

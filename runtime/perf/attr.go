@@ -60,12 +60,12 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 		a.Bits |= unix.PerfBitFreq
 	}
 	switch {
-	case weighted(e.Schema):
-		a.Sample_type |= unix.PERF_SAMPLE_PERIOD
 	case e.Period > 1 && counts(e.Schema):
 		// The kernel would make a record for each hit of an event of its own software, with
 		// what that hit counts as (perf_swevent_event in kernel/events/core.c).
 		a.Sample_type &^= unix.PERF_SAMPLE_PERIOD
+	case weighted(e.Schema):
+		a.Sample_type |= unix.PERF_SAMPLE_PERIOD
 	}
 	c.ringed(&a)
 	return a

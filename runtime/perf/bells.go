@@ -196,7 +196,9 @@ func (r *rest) makeBells() bool {
 		}
 		for k := range attrs {
 			raise := func() (int, error) { return o.perfEventOpen(&attrs[k], f.place, -1) }
-			if err := r.bells.Open(r.src.poll, f.ring, filter, raise); err != nil && err != unix.ESRCH {
+			err := r.bells.Open(r.src.poll, f.ring, filter, raise)
+			// A thread that has ended, and a CPU that is offline, need none.
+			if err != nil && err != unix.ESRCH && err != unix.ENODEV {
 				return false
 			}
 		}

@@ -83,7 +83,7 @@ func (s *Source) openBuffer(cpu int) error {
 		b.made = append(b.made, sent.NewEmitted(&made.Emits[i], next(), s.byEvent))
 	}
 	for i := range made.Lefts {
-		b.made = append(b.made, sent.NewLefts(&made.Lefts[i], next(), s.byEvent[made.Lefts[i].Event]))
+		b.made = append(b.made, sent.NewLefts(&made.Lefts[i], next(), s.byEvent))
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)

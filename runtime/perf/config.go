@@ -110,6 +110,9 @@ type Exclude struct{ User, Kernel, Host, Guest, Idle bool }
 
 // Payload says what each sample of an event brings beside the sample members.
 type Payload struct {
+	// Observer is the descriptor of a program that is called for each sample and decides nothing;
+	// an event that it cannot be attached to goes without. 0 is none.
+	Observer int
 	// NoRaw leaves out the tracepoint's record: Event.Raw stays empty.
 	NoRaw bool
 	// Callchain asks for the stack, without the parts that are excluded.

@@ -32,6 +32,7 @@ type opener struct {
 	leaders []int
 	text    []byte // config1 of the event being opened points to it
 	hooked  bool   // programs take the samples
+	plug    *plug  // the CPUs as they were before
 }
 
 // The lacks of this kernel, as they are found.
@@ -153,6 +154,8 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 				continue
 			}
 			switch {
+			case o.wentOffline(p, err):
+				return &goneCPU{p.cpu, err}
 			case ms[i].ev.Optional:
 				o.warn(err)
 			case ms[i].ev.Pattern != "" && isNobodys(ms[i].ev, err):
@@ -261,6 +264,9 @@ func (o *opener) openOne(m *member, p place, counting bool) error {
 		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, m.ev.Program); err != nil {
 			return &diag.Error{Op: "attach program", Subject: m.ev.name(), Cause: err, Class: diag.Attach}
 		}
+	}
+	if m.ev.Observer != 0 && m.ev.Program == 0 {
+		_ = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, m.ev.Observer)
 	}
 	if counting {
 		return nil
@@ -385,6 +391,24 @@ func (o *opener) disable() error {
 	for _, f := range o.fds {
 		if err := unix.IoctlSetInt(f.fd, unix.PERF_EVENT_IOC_DISABLE, 0); err != nil {
 			errs = append(errs, &diag.Error{Op: "disable", Subject: o.nameOf(f.stream), Cause: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// turn starts or stops the events, but not the dummy.
+func (o *opener) turn(on bool) error {
+	how := uint(unix.PERF_EVENT_IOC_DISABLE)
+	if on {
+		how = unix.PERF_EVENT_IOC_ENABLE
+	}
+	var errs []error
+	for _, f := range o.fds {
+		if f.stream < 0 {
+			continue
+		}
+		if err := unix.IoctlSetInt(f.fd, how, 0); err != nil {
+			errs = append(errs, &diag.Error{Op: "switch", Subject: o.nameOf(f.stream), Cause: err})
 		}
 	}
 	return errors.Join(errs...)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -45,14 +46,52 @@ type plug struct {
 	same  map[uint64]uint64
 }
 
-// newPlug reads which CPUs are online now; nil if that cannot be read.
-func newPlug(c *Config) *plug {
+// newPlug reads which CPUs are online now, without those that are left out; nil if that
+// cannot be read. Those that are left out come for the first time when they are seen next.
+func newPlug(c *Config, away []int) *plug {
 	p := &plug{looks: time.Now(), said: map[int]bool{}, same: map[uint64]uint64{}}
 	var err error
 	if p.since, err = p.online(c); err != nil {
 		return nil
 	}
+	for _, cpu := range away {
+		delete(p.since, cpu)
+	}
 	return p
+}
+
+// A goneCPU is the error of an event that did not open on a CPU because that has gone
+// offline since the CPUs were listed.
+type goneCPU struct {
+	cpu int
+	error
+}
+
+func (g *goneCPU) Unwrap() error { return g.error }
+
+// wentOffline reports that an event did not open on a place since its CPU has gone. One that
+// is back by now has gone as well: what was opened there before is dead.
+func (o *opener) wentOffline(p place, err error) bool {
+	if p.cpu < 0 || o.plug == nil || !errors.Is(err, unix.ENODEV) {
+		return false
+	}
+	was, listed := o.plug.since[p.cpu]
+	now, unread := kernel.OnlineSince(kernel.Roots{})
+	since, online := now[p.cpu]
+	return unread == nil && listed && (!online || since != was) || opensNothing(p.cpu)
+}
+
+// opensNothing reports that a CPU takes no event at all: it does so a while before the
+// list says that it is offline, and after it says that it is online.
+func opensNothing(cpu int) bool {
+	a := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY,
+		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+	return tryOn(&a, -1, cpu) == unix.ENODEV
+}
+
+// offline is the warning about a CPU that went.
+func offline(cpu int) error {
+	return diag.Errorf(diag.Run, "watch", "CPUs", "CPU %d went offline; nothing is missed while it is", cpu)
 }
 
 // online are the CPUs that are online and wanted.
@@ -82,8 +121,7 @@ func (s *Source) follow(now time.Time) {
 	for _, cpu := range slices.Sorted(maps.Keys(p.since)) {
 		if _, ok := since[cpu]; !ok {
 			delete(p.since, cpu)
-			s.warn(diag.Errorf(diag.Run, "watch", "CPUs",
-				"CPU %d went offline; nothing is missed while it is", cpu))
+			s.warn(offline(cpu))
 		}
 	}
 	for _, cpu := range slices.Sorted(maps.Keys(since)) {
@@ -162,6 +200,9 @@ func (s *Source) openCPU(cpu int) (gap bool, err error) {
 	}
 	err = s.takeOver(i, from, old)
 	s.opened = len(s.open.fds)
+	if s.off && err == nil {
+		err = s.open.turn(false)
+	}
 	return true, err
 }
 

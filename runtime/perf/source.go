@@ -62,6 +62,7 @@ type waking struct {
 // A state is how far a source is, and for whom it is open.
 type state struct {
 	stopped  bool // the events are disabled, the rings get no more
+	off      bool // Switch has none come
 	eof      bool
 	counting bool // for Counters, and for Hooks
 	hooked   bool // for Hooks
@@ -238,6 +239,16 @@ func (s *Source) Stop() error {
 		s.late.End()
 	}
 	return s.open.disable()
+}
+
+// Switch has the events of a source come, or none of them for a while; records about tasks come all the
+// time.
+func Switch(s *Source, on bool) error {
+	if s.stopped {
+		return nil
+	}
+	s.off = !on
+	return s.open.turn(on)
 }
 
 // finish makes the end final: nothing is written to the rings any more, and

@@ -160,7 +160,7 @@ func TestAllCPUs(t *testing.T) {
 	needRoot(t)
 	h := startHelper(t)
 	s := openSource(t, Config{Events: []EventConfig{getppid(t, h.tid)}})
-	cpus, _ := (&Target{}).cpus()
+	cpus, _ := (&Target{}).cpus(nil)
 	if len(s.Rings()) != len(cpus) {
 		t.Errorf("got %d rings, want one for each of CPUs %v", len(s.Rings()), cpus)
 	}
@@ -255,7 +255,7 @@ func TestSoftwareClockSamples(t *testing.T) {
 	c := drain(t, s)
 	most := int(time.Since(begin) / time.Millisecond)
 	// The host of a virtual machine takes CPUs away, and their timers with them.
-	if c.samples[0] < least/8 || c.samples[0] > most+2 {
+	if c.samples[0] < least/20 || c.samples[0] > most+2 {
 		t.Errorf("got %d samples of 1 ms each in %d to %d ms", c.samples[0], least, most)
 	}
 }

@@ -78,13 +78,20 @@ const attachTries = 5
 // and nothing tells: with any such thread all is opened again. One that is still
 // being made when the last event opens is listed a moment later, so that a second
 // look follows.
+//
+// A CPU that goes offline meanwhile is left out, and all is opened again: what was opened
+// there is dead, and it may come back before the next event opens.
 func (s *Source) attach(ctx context.Context) (err error) {
+	var away []int
 	for try := 1; ; try++ {
 		begun := time.Now()
-		s.plug = newPlug(&s.cfg) // before they are opened
+		s.plug = newPlug(&s.cfg, away) // before they are opened
 		var warnings []error
 		warn := func(err error) { warnings = append(warnings, err) }
-		if s.att, err = s.cfg.resolve(warn); err != nil {
+		for _, cpu := range away {
+			warn(offline(cpu))
+		}
+		if s.att, err = s.cfg.resolve(away, warn); err != nil {
 			return err
 		}
 		if s.counting && s.att.family != nil {
@@ -93,8 +100,18 @@ func (s *Source) attach(ctx context.Context) (err error) {
 		if s.counting {
 			s.att.unbind(&s.cfg)
 		}
-		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn, hooked: s.hooked}
-		if err = s.open.openAll(ctx, s.counting); err != nil {
+		s.open = &opener{cfg: &s.cfg, att: s.att, warn: warn, hooked: s.hooked, plug: s.plug}
+		err = s.open.openAll(ctx, s.counting)
+		var gone *goneCPU
+		if errors.As(err, &gone) && !slices.Contains(away, gone.cpu) {
+			away, try = append(away, gone.cpu), try-1
+			s.att.close()
+			if err = s.open.close(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		fresh := s.att.newThreads()

@@ -48,6 +48,18 @@ func (st *Stats) add(r RingStats) {
 	st.Throttled += r.Throttled
 }
 
+// Descriptors are one open descriptor of each event that comes through rings. They stay the source's.
+func Descriptors(s *Source) (fds []int) {
+	seen := map[int]bool{}
+	for _, f := range s.open.fds {
+		if f.stream >= 0 && !seen[f.stream] {
+			seen[f.stream] = true
+			fds = append(fds, f.fd)
+		}
+	}
+	return fds
+}
+
 // Describe lists the attached events and where they are attached, one a line, for -v.
 func (s *Source) Describe() []string {
 	var lines []string

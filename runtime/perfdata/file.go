@@ -35,6 +35,9 @@ type Options struct {
 	// which are about the event with that id. Body is valid during the call;
 	// an error ends reading. Nil: they are skipped, as perf does.
 	Update func(kind, id uint64, body []byte) error
+	// Progress is told, while the recording is read, how many bytes were read, and how
+	// many it has; 0 if that is not known. Nil: nobody asks.
+	Progress func(read, size uint64)
 }
 
 // A File is an open recording. It implements event.Source.
@@ -289,6 +292,9 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 	if f.end != nil {
 		return f.end
 	}
+	if f.opt.Progress != nil {
+		f.opt.Progress(f.in.off(), f.size())
+	}
 	var until time.Time
 	if f.info.Pipe {
 		until = time.Now().Add(timeout)
@@ -315,6 +321,14 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 		return io.EOF
 	}
 	return nil
+}
+
+// size is how many bytes the recording has; 0 if that is not known.
+func (f *File) size() uint64 {
+	if m, ok := f.in.(*mapped); ok {
+		return uint64(len(m.memory()))
+	}
+	return 0
 }
 
 // Wake ends a Poll that waits for a pipe. It may be called by others than the reader.

@@ -3,6 +3,8 @@ package perfdata
 import (
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/runtime/event"
 )
 
@@ -56,6 +58,9 @@ type Clock struct {
 	Wall time.Time
 	At   event.Time
 }
+
+// Monotonic reports that times of events are those of CLOCK_MONOTONIC.
+func (c *Clock) Monotonic() bool { return c.Set && c.ID == unix.CLOCK_MONOTONIC }
 
 // A BuildID names one binary that the samples hit.
 type BuildID struct {

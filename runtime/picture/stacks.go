@@ -107,6 +107,15 @@ func (f *Stacks) Compare(ctx context.Context, base string) error {
 	return nil
 }
 
+// Against has the picture show the difference to stacks of before.
+func (f *Stacks) Against(before *result.Stacks) (err error) {
+	if f.Format != render.SVGFormat && f.Format != render.HTMLFormat {
+		return OnlyPictures(f.Path)
+	}
+	f.base, err = render.ParseFolded(bytes.NewReader(render.AppendFolded(nil, before, time.Time{})))
+	return err
+}
+
 // OnlyPictures is the error for a path of text that shall show a difference.
 func OnlyPictures(path string) error {
 	return diag.Errorf(diag.Usage, "compare stacks", path, "only a flame graph can show a difference").

@@ -127,9 +127,11 @@ func (p *Placer) common(e *Event) []*Pred {
 // move takes predicates from all edges: somebody in the kernel checks them.
 func (p *Placer) move(moved []*Pred) {
 	p.moved = append(p.moved, moved...)
+	gone := map[*Pred]bool{}
+	for _, pred := range moved {
+		gone[pred] = true
+	}
 	for _, e := range p.Edges {
-		e.Preds = slices.DeleteFunc(slices.Clone(e.Preds), func(pred *Pred) bool {
-			return slices.Contains(moved, pred)
-		})
+		e.Preds = slices.DeleteFunc(slices.Clone(e.Preds), func(pred *Pred) bool { return gone[pred] })
 	}
 }

@@ -8,9 +8,11 @@
 //	kernel.go   the part that programs do all of: events, edges, operators
 //	records.go  records that programs send of events, and what is in them
 //	pairs.go    pairs, and what folds emit, that programs send, and what is in them
+//	beside.go   events that they send beside these
 //	keys.go     keys that ppscript computes from what the kernel grouped by
 //	context.go  who evaluates sample members that only programs see
 //	text.go     who reads texts of processes
+//	textsfit.go which texts programs have room for
 //	cost.go     how much passes an edge
 //	cut.go      where the least passes
 //	explain.go  how explain shows it
@@ -32,7 +34,7 @@
 //	                            never if only programs see what is read of it
 //	an event to who reads it    the records that a program sends, once for all who
 //	                            read it; never if programs cannot send it, or it
-//	                            does not pay (records.go)
+//	                            does not pay (records.go, beside.go)
 //	a join to who reads         the pairs that programs send, once for all who read
 //	its pairs                   them; never if programs cannot send them
 //	                            (pairs.go)

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/join"
+	"ppscript/runtime/stack"
 )
 
 // A Graph is a plan, as far as it matters where its parts run. Its nodes are the
@@ -29,6 +30,8 @@ type Graph struct {
 	// Lines says that somebody shows whose an event is, Newest that only the last
 	// events are wanted, which stay in rings until the end.
 	Lines, Newest bool
+	// Whole says that somebody must have all events: a recording, or who gets them elsewhere.
+	Whole bool
 }
 
 // An Event is one to open.
@@ -59,6 +62,8 @@ type Operator struct {
 	Pairs       *join.Spec
 	Around      bool
 	AroundBytes int
+	// Explained says that no line shows these events: they tell where a pair's time went.
+	Explained bool
 	// Keeps says that it keeps state which a lost event would spoil: a join, a fold.
 	Keeps bool
 	// Starts and Records say that it may look at all of the record of a pair's
@@ -159,13 +164,37 @@ type Env struct {
 	NoKernel string
 	// Weighed says that there is a budget: programs may leave events out, so that they must do all
 	// of the plan's work.
-	Weighed bool
+	Weighed
 	// KeptBytes and KeptCPUs are the memory of each CPU for events that programs keep
 	// for who shows what happened during a pair, and how many CPUs share what the plan
 	// allows for all; 0 is no bound on that.
 	KeptBytes, KeptCPUs int
+	Stacks
+}
+
+// Stacks is what must be known of call stacks.
+type Stacks struct {
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int
+	// Interpreted says that the target is a program of an interpreter, whose functions are told beside
+	// samples: these have to come out of the kernel.
+	Interpreted bool
+}
+
+// Refuses says why no program may count stacks of an event, whose name takes the place of %s; "" if one may.
+func (s *Stacks) Refuses(w *stack.Wanted, sampled bool) string {
+	if !s.Interpreted || !sampled || w == nil || !w.Dwarf() {
+		return ""
+	}
+	return "user stacks of %s have functions of Python, which are told beside samples; " +
+		"--user-callchain fp asks for those of C alone"
+}
+
+// Weighed says how a budget may bound a plan; the zero Weighed is that there is none.
+type Weighed struct {
+	On bool
+	// NoSlots is why events must not come in slots of time; "" if they may.
+	NoSlots string
 }
 
 // edgesOf are the edges along which events of a stream come from an event to open.

@@ -81,14 +81,14 @@ func (p *Placer) whole() (*Kernel, error) {
 	}
 	k := &kernelBuilder{
 		p:    p,
-		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed},
+		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed.On},
 		out:  &Kernel{groups: map[*agg.Spec]*kernelGroup{}},
 	}
 	p.collected = k
 	if err := k.build(); err != nil {
 		return nil, err
 	}
-	if err := p.textsFit(); err != nil {
+	if err := p.textsFit(p.wholeText); err != nil {
 		return nil, err
 	}
 	image, err := bpf.Generate(k.part, t.Host, t.Target)
@@ -106,24 +106,6 @@ func (p *Placer) whole() (*Kernel, error) {
 	return k.out, nil
 }
 
-// textsFit has EngineAuto leave plans to ppscript whose texts may be longer than a
-// program has room for: there they are errors.
-func (p *Placer) textsFit() error {
-	if p.env.Engine != EngineAuto {
-		return nil
-	}
-	for _, prog := range p.Reads.Programs {
-		if f := longText(prog.Node); f != nil {
-			return not("%s may be longer than a program has room for", f.F.Name)
-		}
-		if f := processText(prog.Node); f != nil {
-			return not("%s is a text of the process, whose page may not be in memory when a program reads it",
-				f.F.Name)
-		}
-	}
-	return nil
-}
-
 // refusal is err as a reason.
 func refusal(err error) error {
 	var no *bpf.Refusal
@@ -131,38 +113,6 @@ func refusal(err error) error {
 		return not("%s", no.Why)
 	}
 	return err
-}
-
-// longText finds a field whose length only the record tells. Names of threads
-// are short, however a kernel lays them out.
-func longText(n expr.Node) (found *expr.Field) {
-	if n == nil {
-		return nil
-	}
-	expr.Walk(n, func(n expr.Node) bool {
-		f, ok := n.(*expr.Field)
-		if ok && f.F.Kind == event.Str && (f.F.Place == event.DataLoc || f.F.Place == event.RelLoc) &&
-			!strings.HasSuffix(f.F.Name, "comm") {
-			found = f
-		}
-		return found == nil
-	})
-	return found
-}
-
-// processText finds a text of a probe that lies in the memory of the process.
-func processText(n expr.Node) (found *expr.Field) {
-	if n == nil {
-		return nil
-	}
-	expr.Walk(n, func(n expr.Node) bool {
-		f, ok := n.(*expr.Field)
-		if ok && f.F.Kind == event.Str && f.F.Operand() != nil && !f.F.Operand().Constant() {
-			found = f
-		}
-		return found == nil
-	})
-	return found
 }
 
 // A kernelBuilder collects what goes into the kernel: the events and the edges
@@ -222,7 +172,7 @@ func (k *kernelBuilder) build() (first error) {
 // those that it reads of.
 func (k *kernelBuilder) blame() {
 	p, t := k.p, k.p.env
-	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed}
+	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed.On}
 	for i, n := range p.nodes {
 		if n.op == nil || n.no != "" {
 			continue
@@ -287,7 +237,7 @@ func (k *kernelBuilder) edge(from *Edge) error {
 	case op.Join == nil && op.Fold == nil:
 		return not("%s runs in ppscript", from.Name)
 	case op.Around && !op.Pairs.In[from.Stream].Apart:
-		if err := k.keep(e, op); err != nil {
+		if err := k.keep(e, from, op); err != nil {
 			return err
 		}
 	}
@@ -297,7 +247,7 @@ func (k *kernelBuilder) edge(from *Edge) error {
 
 // keep has programs keep the events of an edge to a join, for who shows what happened
 // during its pairs: all that a line shows.
-func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) error {
+func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
 	t := k.p.env
 	if !slices.Contains(k.around, op) {
 		k.around = append(k.around, op)
@@ -307,7 +257,11 @@ func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) error {
 		for _, op := range k.around {
 			all += op.AroundBytes
 		}
-		k.part.KeptBytes = min(t.KeptBytes, all/t.KeptCPUs)
+		share := all / t.KeptCPUs
+		if k.part.KeptBytes = min(t.KeptBytes, share); op.Explained {
+			// What a span needs is twice as large once it is read.
+			k.part.KeptBytes = max(k.part.KeptBytes, share/2)
+		}
 	}
 	e.Keep = &bpf.Record{Stacks: k.p.Stacked != ""}
 	fields := k.p.Streams[e.Stream].Schema.Fields
@@ -315,6 +269,7 @@ func (k *kernelBuilder) keep(e *bpf.Edge, op *Operator) error {
 		f := &fields[i]
 		switch {
 		case f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_"):
+		case op.Explained && k.p.nodes[from.From].event.Samples: // when it happens is all that is read of it
 		case f.Place != event.InMember:
 			e.Keep.Fields = append(e.Keep.Fields, &expr.Field{F: f})
 		case f.Member.OfRegister() && (f.Operand() == nil || !f.Operand().Constant()):

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"ppscript/bpf"
@@ -27,6 +28,7 @@ import (
 type pairSender struct {
 	p     *Placer
 	parts []*sentPairs
+	seen  *seen
 }
 
 // sentPairs are the pairs of one stream; end is nil if it is of events without a partner,
@@ -36,12 +38,13 @@ type sentPairs struct {
 	moved []*Pred // that programs check
 	start *event.Schema
 	end   *event.Schema
+	event *Event // nil unless it is an event itself (beside.go)
 }
 
 // pairs is what programs can send of what operators make and others outside read; nil
 // if they cannot, or if there is none, and why.
 func (p *Placer) pairs() (*pairSender, string) {
-	no := cmp.Or(p.reader(), p.env.NoProjection, p.env.NoKernel, p.Unsent)
+	no := cmp.Or(p.env.NoProjection, p.env.NoKernel, p.Unsent)
 	switch {
 	case p.collected == nil:
 		return nil, p.all
@@ -53,6 +56,9 @@ func (p *Placer) pairs() (*pairSender, string) {
 		return nil, p.Reads.Contexts[0].Name + " is not sent with what it makes"
 	case p.Newest:
 		return nil, "the newest events are kept in rings"
+	}
+	if no := p.sampled(); no != "" {
+		return nil, no
 	}
 	for stream := range p.Reads.Asks {
 		if !p.opened(stream) {
@@ -110,6 +116,9 @@ func (p *Placer) pairs() (*pairSender, string) {
 			}
 		}
 	}
+	if why := s.beside(); why != "" {
+		return nil, why
+	}
 	if len(s.parts) == 0 {
 		return nil, "nobody who runs here reads what a program could send"
 	}
@@ -124,8 +133,28 @@ func (p *Placer) doubtful(n *node) string {
 	}
 	for _, e := range p.Edges {
 		from := p.nodes[e.From]
-		if p.nodes[e.To] == n && from.event != nil && !owner.InTask(from.event.Program) {
+		switch {
+		case p.nodes[e.To] != n:
+		case from.event == nil:
+			if why := p.doubtful(from); why != "" {
+				return why
+			}
+		case !owner.InTask(from.event.Program):
 			return "programs may miss " + from.name + ", so that its partner would seem to have none"
+		}
+	}
+	return ""
+}
+
+// sampled tells of an event of the software that is more than kept: who sends opens none on the target.
+func (p *Placer) sampled() string {
+	for _, e := range p.Edges {
+		from, to := p.nodes[e.From], p.nodes[e.To]
+		if from.event == nil || !from.event.Samples {
+			continue
+		}
+		if to.op == nil || to.op.Join == nil || !to.op.Explained || to.op.Join.In[e.Stream].Stage >= 0 {
+			return from.name + " is not a tracepoint"
 		}
 	}
 	return ""
@@ -139,12 +168,7 @@ func (g *Graph) opened(stream int) bool {
 // add adds the events of a stream, if somebody outside reads them; else nil.
 func (s *pairSender) add(st *event.Stream) *sentPairs {
 	p := s.p
-	var readers []*Edge
-	for _, e := range p.Edges {
-		if e.Stream == st.Index && p.nodes[e.To].no != "" {
-			readers = append(readers, e)
-		}
-	}
+	readers := p.outside(st)
 	if len(readers) == 0 {
 		return nil
 	}
@@ -172,65 +196,24 @@ const (
 	madeByFold = "fold"
 )
 
-// inside reports that a field is of an event of a pair within a pair.
-func inside(f *expr.Field) bool { return f.Part > expr.End }
-
 // fields settles what is sent of the two events of a pair, or of one without a partner,
 // which is a start then; false if that cannot be.
 func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
-	reads := &s.p.Reads
-	all, named, possible := !reads.Exact, s.p.Lines, true
-	want := map[*event.Field]bool{} // of either event
-	// Somebody may see what was disabled: in lines, or by its name.
-	context := all || named || slices.Contains(reads.Names, "irqs_disabled") ||
-		slices.Contains(reads.Names, "tif_need_resched")
-	for _, n := range s.p.nodes {
-		if n.op != nil && n.no != "" {
-			all = all || n.op.Starts || n.op.Records
-			context = context || n.op.Records
-		}
-	}
-	add := func(f *expr.Field) {
-		switch place := f.F.Place; {
-		case place == event.InMember &&
-			(f.F.Member == event.MemberComm || f.F.Member == event.MemberCommNoDigit):
-			named = true
-		case place == event.InMember && f.F.Operand() != nil && f.F.Operand().Constant():
-		case place == event.InMember && f.F.Member.OfRegister():
-			want[f.F.Own()] = true
-		case place == event.InMember && f.F.Member == event.MemberCallchain && p.start != nil:
-		case place == event.InMember && !f.F.Member.OfEvent():
-			possible = false
-		case place != event.InMember && place != event.InSlot:
-			want[f.F.Own()] = true
-		}
+	if s.seen == nil {
+		s.seen = s.p.seen()
 	}
 	// Of pairs within pairs programs send no events.
 	made := p.start != nil && (p.start.System == madePair || p.end != nil && p.end.System == madePair ||
 		p.start.System == madeByFold || p.end != nil && p.end.System == madeByFold)
-	if made && !reads.Exact {
-		return false
-	}
-	for _, prog := range reads.Programs {
-		if made && (prog.Node == nil || slices.ContainsFunc(expr.UsesOf(prog.Node).Fields, inside)) {
-			return false
-		}
-		if prog.Node == nil {
-			all = true
-			continue
-		}
-		eachRead(prog.Node, func(f *expr.Field) {
-			if f.Part != expr.Self {
-				add(f)
-			}
-		}, func(of expr.Part, known bool) { all = all || !known || of != expr.Self })
-	}
 	// The key of a pair is computed of its end.
-	if key.Node == nil {
+	if made && s.seen.inside || key.Node == nil {
 		return false
 	}
-	eachRead(key.Node, add, func(expr.Part, bool) { possible = false })
+	eachRead(key.Node, s.seen.add, func(expr.Part, bool) { s.seen.possible = false })
 
+	reads := &s.p.Reads
+	all, named, possible := s.seen.all, s.seen.named, s.seen.possible
+	want, context := s.seen.want, s.seen.context
 	send := p.edge.Send
 	send.Context, send.Stacks = all && context, s.p.Stacked != "" && p.start != nil
 	for part, schema := range map[expr.Part]*event.Schema{expr.Start: p.start, expr.End: p.end} {
@@ -252,6 +235,9 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 			case f.Place == event.InMember && f.Operand() != nil && f.Operand().Constant():
 			case f.Place == event.InMember && f.Member.OfRegister():
 				words, ok := wordsOf(f)
+				if all {
+					words = registersOf(words)
+				}
 				for _, w := range words {
 					send.Fields = addWord(send.Fields, &expr.Field{F: w, Part: part})
 				}
@@ -292,6 +278,29 @@ func wordsOf(f *event.Field) ([]*event.Field, bool) {
 	return regs, true
 }
 
+// registersOf are words with registers in place of the numbers that are computed of these alone.
+// All functions have the same ones, whatever their arguments are called, so that one program can
+// serve many. Who shows the events computes the numbers.
+func registersOf(words []*event.Field) (list []*event.Field) {
+	register := func(m event.Member) {
+		list = append(list, &event.Field{Name: fmt.Sprintf("register %d", m-event.MemberReg), Type: "u64",
+			Place: event.InMember, Size: 8, Member: m})
+	}
+	for _, f := range words {
+		switch o := f.Operand(); {
+		case !f.Member.OfProbe():
+			register(f.Member)
+		case f.Kind == event.Int && o != nil && o.Load == 0 && len(o.Regs) > 0:
+			for _, r := range o.Regs {
+				register(event.MemberReg + event.Member(r.Reg))
+			}
+		default:
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // addWord adds a number to those that are sent, if it is not there yet.
 func addWord(list []*expr.Field, w *expr.Field) []*expr.Field {
 	if slices.ContainsFunc(list, func(f *expr.Field) bool {
@@ -324,7 +333,10 @@ func (s *pairSender) rooms() map[int]float64 {
 		if p.edge.Send.Stacks {
 			size += 2 * sent.StackKey
 		}
-		if p.start == nil { // all of what a fold emits
+		switch {
+		case p.event != nil:
+			size = sentHead + sendSize(p.edge.Send, p.event)
+		case p.start == nil: // all of what a fold emits
 			size += s.p.bytes[p.edge.Stream]
 		}
 		if p.edge.Send.Around {
@@ -371,7 +383,12 @@ func (s *pairSender) behind() (*Kernel, error) {
 	for _, sent := range s.parts {
 		part.Edges = append(part.Edges, sent.edge)
 	}
-	if err := p.textsFit(); err != nil {
+	// Pairs have texts up to some length; events have the whole of theirs.
+	fits := p.wholeText
+	if slices.ContainsFunc(s.parts, func(p *sentPairs) bool { return p.event == nil }) {
+		fits = longText
+	}
+	if err := p.textsFit(fits); err != nil {
 		return nil, err
 	}
 	image, err := bpf.Generate(part, t.Host, t.Target)
@@ -384,8 +401,11 @@ func (s *pairSender) behind() (*Kernel, error) {
 			k.out.inside[n.op] = true
 		}
 	}
+	var moved []*Pred
 	for _, sent := range s.parts {
-		p.move(sent.moved)
+		moved = append(moved, sent.moved...)
 	}
+	p.beside(s.parts)
+	p.move(moved)
 	return k.out, nil
 }

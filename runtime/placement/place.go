@@ -41,8 +41,10 @@ type Placement struct {
 	ProjectionNo string
 	// OnlyKernel says that Kernel reads what ppscript cannot.
 	OnlyKernel bool
-	// Bounded says that a budget bounds what the programs cost.
-	Bounded bool
+	// Bounded says that a budget bounds what the plan costs, InSlots that events come in slots of time
+	// for it.
+	Bounded, InSlots bool
+	relates          bool // keys are left out then, not events
 }
 
 // A Part is an event or an operator.
@@ -88,6 +90,8 @@ type programs struct {
 	part   *Kernel // that does some of it
 	all    string  // why programs do not do all
 	uncut  string  // why they do not do a part
+
+	noSlots string // why events do not come in slots of time
 }
 
 // An Opening is how an event is opened, beyond what the plan knows.
@@ -130,10 +134,13 @@ func Decide(g *Graph, env *Env, replay bool) *Placer {
 			p.all = err.Error()
 		}
 	}
+	slots := p.inSlots()
 	p.sieves()
-	p.part = p.cutBehind()
+	if !slots {
+		p.part = p.cutBehind()
+	}
 	var c *projector
-	if asked && p.kernel == nil && p.part == nil {
+	if asked && !slots && p.kernel == nil && p.part == nil {
 		c = p.records()
 	}
 	switch {
@@ -161,6 +168,9 @@ func (p *Placer) Opening(i int) Opening { return p.openings[i] }
 // Projected reports that programs send the events.
 func (p *Placer) Projected() bool { return p.out.Projection != nil }
 
+// SendsEvent reports that programs send the event at index i, for the operators here that read it.
+func (p *Placer) SendsEvent(i int) bool { return p.Projected() || p.openings[i].Sent != "" }
+
 // Settle is the placement, now that the rest of the plan is known. overwrite says that
 // full rings drop their oldest records.
 func (p *Placer) Settle(overwrite bool) (Placement, error) {
@@ -170,7 +180,7 @@ func (p *Placer) Settle(overwrite bool) (Placement, error) {
 	}
 	p.tell()
 	out := &p.out
-	if err := p.unbounded(); err != nil {
+	if err := p.bound(overwrite); err != nil {
 		return *out, err
 	}
 	switch {
@@ -213,17 +223,6 @@ func (p *Placer) cutBehind() *Kernel {
 		return nil
 	}
 	return part
-}
-
-// reader tells of an operator in ppscript that reads an event itself, whose records
-// perf then sends to all; "" if there is none.
-func (p *Placer) reader() string {
-	for _, e := range p.Edges {
-		if from, to := p.nodes[e.From], p.nodes[e.To]; from.event != nil && to.no != "" {
-			return to.name + ", which runs here, reads " + from.name + " itself"
-		}
-	}
-	return ""
 }
 
 // parted reports that some operators are in the kernel, and others are not.
@@ -382,6 +381,11 @@ func (p *Placer) pipes(net *network, at []int, send *bpf.Part, pairs map[int]flo
 	for _, e := range p.Edges {
 		net.pipe(at[e.To], at[e.From], never)
 		stream := e.Stream
+		if _, sent := pairs[stream]; sent && p.nodes[e.From].event != nil && p.nodes[e.To].no == "" {
+			// Its events are sent for others, of whom there are fewer.
+			net.pipe(at[e.From], at[e.To], never)
+			continue
+		}
 		if _, known := out[stream]; !known {
 			room := never
 			if ev := p.nodes[e.From].event; ev != nil && send != nil {

@@ -162,6 +162,9 @@ func (c *projector) build() error {
 		if e.Err != nil {
 			return e.Err
 		}
+		if e.Samples {
+			return not("%s is not a tracepoint", e.Stream.Label)
+		}
 		edge := &bpf.Edge{Name: e.Stream.Label, Stream: e.Stream.Index, Send: &bpf.Record{Whole: c.whole}}
 		var moved []*Pred
 		for _, pred := range p.common(e) {
@@ -261,7 +264,7 @@ func (c *projector) fields() error {
 			}
 		}
 		r := c.part.Edges[i].Send
-		r.Whole = c.whole && !pl.Events[i].ofProbe()
+		r.Whole = c.whole && ev.Probe == nil
 		for f := range contexts {
 			if !Carries(ev.Schema, f.Member) || !c.whole {
 				r.Fields = append(r.Fields, &expr.Field{F: f})
@@ -269,7 +272,7 @@ func (c *projector) fields() error {
 		}
 		for k := range ev.Schema.Fields {
 			f := &ev.Schema.Fields[k]
-			all := c.whole && pl.Events[i].ofProbe()
+			all := c.whole && ev.Probe != nil
 			if !r.Whole && f.Operand() != nil && f.Operand().Constant() {
 				continue // it is the same for all
 			}
@@ -284,6 +287,12 @@ func (c *projector) fields() error {
 					c.why = cmp.Or(c.why, "a program reads "+f.Name+" as the event happens")
 					continue
 				}
+			}
+			if all && f.Place == event.InMember && f.Member.OfRegister() && f.Kind == event.Int {
+				for _, w := range registersOf([]*event.Field{f}) {
+					r.Fields = addWord(r.Fields, &expr.Field{F: w})
+				}
+				continue
 			}
 			if !r.Whole && (all || want[f] || slices.Contains(pl.Reads.Names, f.Name)) {
 				r.Fields = append(r.Fields, &expr.Field{F: f})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
@@ -160,7 +161,7 @@ func (s *Source) branches(b *builder) ([]branch, error) {
 	}
 	var brs []branch
 	for _, schema := range schemas {
-		if _, ok := schema.Field(s.Having); !ok && s.Having != "" {
+		if !s.Takes(schema.Names()) {
 			continue
 		}
 		br := branch{stream: b.newStream(s, schema), scope: b.scope(s, schema)}
@@ -369,4 +370,12 @@ func (env *Env) instance(schema *event.Schema) expr.Node {
 	}
 	f, _ := schema.Field(name)
 	return expr.NewField(f, expr.Self)
+}
+
+// identityOf tells streams apart; nil is 0.
+func identityOf(s Stream) uintptr {
+	if s == nil {
+		return 0
+	}
+	return reflect.ValueOf(s).Pointer()
 }

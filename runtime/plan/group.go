@@ -162,6 +162,9 @@ func (t *TableOp) needs(_ *builder, n *need) {
 	}
 }
 
+// Shows says how people read the cells of the i-th column; nil is as they are.
+func (t *TableOp) Shows(i int) view.Show { return t.shows[i] }
+
 func (t *TableOp) inKernel() (placement.Work, string) {
 	return placement.Work{Group: &t.spec}, ""
 }

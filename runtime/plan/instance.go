@@ -306,11 +306,11 @@ func (in *Instance) Group(spec *agg.Spec) *agg.Group {
 	panic("BUG: a group of no operator")
 }
 
-// EndSlot says that all rows of a slot of time were added, which stands for so many seconds.
-func (in *Instance) EndSlot(seconds float64) {
+// Counted calls fn with the groups whose rows programs of the kernel can count.
+func (in *Instance) Counted(fn func(g *agg.Group)) {
 	for _, run := range in.Running {
 		if c, ok := run.(counting); ok {
-			c.group().EndSlot(seconds)
+			fn(c.group())
 		}
 	}
 }

@@ -28,12 +28,6 @@ func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
 // KeysOf is the columns of the keys of samples, with the names of these.
 func (s *StacksOp) KeysOf(samples []result.StackSample) []result.Column {
 	keys := slices.Clone(s.Keys)
-	view.NameCells(keys, s.shows, func(yield func(row []event.Value) bool) {
-		for i := range samples {
-			if !yield(samples[i].Key) {
-				return
-			}
-		}
-	})
+	view.NameCells(keys, s.shows, result.KeysOf(samples))
 	return keys
 }

@@ -33,7 +33,7 @@ func (b *builder) place() (settle func() error) {
 	for i, e := range b.plan.Events {
 		open := p.Opening(i)
 		e.Sent, e.SampleFilter, e.SampleFilterText = open.Sent, open.Sieve, expr.Conjoin(open.SieveTexts)
-		if p.Projected() {
+		if e.projected = p.SendsEvent(i); e.projected {
 			e.Filter, e.Native, e.NativeText = "", nil, ""
 		}
 	}
@@ -58,9 +58,9 @@ func (b *builder) without(moved map[*pred]bool) {
 func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
 	g := &placement.Graph{
 		Streams: b.plan.streams,
-		Unsent:  b.unsent(),
-		Stacked: b.stacked(),
-		Lines:   Has[*LogOp](b.plan),
+		Unsent:  b.unsent(), Stacked: b.stacked(),
+		Lines: Has[*LogOp](b.plan),
+		Whole: Has[*RecordOp](b.plan) || Has[*PushOp](b.plan) || b.plan.Pulls(),
 		Reads: placement.Reads{
 			Programs: b.programs,
 			Contexts: b.contexts,
@@ -134,7 +134,7 @@ func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
 func (b *builder) placed(e *Event) *placement.Event {
 	p := &placement.Event{
 		Stream:  e.Stream,
-		Outside: e.outside(),
+		Outside: e.outside(&b.env.KernelEnv),
 		From:    placement.ByPerf,
 		Samples: e.Source.Kind.Sampled(),
 	}
@@ -158,6 +158,7 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 		p.Pairs, p.Keeps = &op.js, true
 		if op.around != nil {
 			p.Around, p.AroundBytes = true, (&join.Timeline{LimitBytes: op.around.LimitBytes}).Limit()
+			p.Explained = len(op.history) > 0 && !op.listed
 		}
 	case *foldOp:
 		p.Keeps = true
@@ -218,8 +219,9 @@ func (b *builder) unsent() string {
 	if p.Overwrite {
 		return "the newest events are kept in rings"
 	}
-	for _, e := range p.Events {
+	for _, e := range p.Events { // ends of faults may be kept
 		switch s := e.Source; {
+		case s.Kind == eventspec.Software && strings.HasSuffix(s.Name, "-faults") && s.Period <= 1:
 		case !s.Dynamic() && (s.Kind != eventspec.Tracepoint || s.Probe != nil):
 			return e.Stream.Label + " is not a tracepoint"
 		case s.Period > 1 || s.Freq > 0:
@@ -252,17 +254,20 @@ func (b *builder) stacked() string {
 }
 
 // outside says why no program takes an event's occurrences; "" if one can.
-func (e *Event) outside() string {
-	s := e.Source
-	no := ""
+func (e *Event) outside(env *placement.Env) string {
+	s, no := e.Source, env.Refuses(e.Stack, e.Source.Kind.Sampled())
 	switch {
+	case no != "":
 	case s.Pulled():
 		no = "%s comes from elsewhere"
-	case e.Stack != nil && e.Stack.Dwarf():
-		no = "user stacks of %s are unwound by unwind tables; --user-callchain fp asks for frame pointers"
+	case e.Stack != nil && e.Stack.Dwarf() && e.Stack.Copies:
+		no = "user stacks of %s are copied, as many bytes as were asked for"
+	case e.Stack != nil && e.Stack.Dwarf() && !env.Host.Tables():
+		no = "user stacks of %s are unwound by unwind tables, which programs cannot read here (Linux 5.17, amd64); " +
+			"--user-callchain fp asks for frame pointers"
 	case s.Kind != eventspec.Tracepoint && !s.Dynamic():
 		return "" // perf samples it, and the program takes the sample
-	case s.Period > 1 || s.Freq > 0:
+	case s.Freq > 0 || s.Period > 1 && (s.Dynamic() || strings.HasPrefix(s.Name, "sched_stat_")):
 		no = "%s is sampled"
 	case s.Exclude != eventspec.Exclude{}:
 		no = "%s excludes user or kernel"
@@ -281,7 +286,8 @@ func (b *builder) stackSpec(s *stack.Wanted) *bpf.StackSpec {
 	if s.Max > 0 {
 		most = min(most, s.Max)
 	}
-	return &bpf.StackSpec{Kernel: s.Kernel, User: s.User, Max: most}
+	return &bpf.StackSpec{Kernel: s.Kernel, User: s.User, Max: most,
+		Tables: s.Dwarf() && b.env.KernelEnv.Host.Tables()}
 }
 
 // kernelEvent is an event of the plan as programs take it.
@@ -291,6 +297,7 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 		Schema:  e.Stream.Schema,
 		Label:   e.Stream.Label,
 		CPUs:    e.Source.CPUs,
+		Period:  e.Source.Period,
 		Sampled: e.Source.Kind != eventspec.Tracepoint && !e.Source.Dynamic(),
 		Stack:   b.stackSpec(e.Stack),
 	}

@@ -109,7 +109,7 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	f("a log shows events", countedBy(made()), &Log{In: made()})
 	f("a row of its own", countedBy(made(), "_time"))
 	f("is sampled", countedBy(&Source{Spec: eventspec.Spec{
-		System: "sched", Name: "made_up", Sampling: eventspec.Sampling{Period: 100},
+		System: "sched", Name: "made_up", Sampling: eventspec.Sampling{Freq: 100},
 	}}))
 	f("list needs the events", &Group{
 		In:   made(),
@@ -164,13 +164,19 @@ func TestPlacementWithoutEvents(t *testing.T) {
 	}
 }
 
-// Texts of any length run in the kernel only if somebody insists.
+// Texts of any length are keys in the kernel. What takes them apart runs there only if somebody
+// insists.
 func TestPlacementLongTexts(t *testing.T) {
-	p, err := kernelPlan(t, placement.EngineAuto, countedBy(made(), "path"))
-	if err != nil || p.Kernel != nil || !strings.Contains(p.KernelNo, "path may be longer") {
-		t.Errorf("auto: got %v, %q", err, p.KernelNo)
+	f := func(by string, engine, no string) {
+		t.Helper()
+		p, err := kernelPlan(t, engine, countedBy(made(), by))
+		if err != nil || (p.Kernel != nil) != (no == "") || !strings.Contains(p.KernelNo, no) {
+			t.Errorf("%s: got %v, %q, want %q", by, err, p.KernelNo, no)
+		}
 	}
-	if p, err = kernelPlan(t, placement.EngineBPF, countedBy(made(), "path")); err != nil || p.Kernel == nil {
-		t.Errorf("bpf: got %v, want it in the kernel", err)
-	}
+	f("path", placement.EngineAuto, "")
+	f(`path == "/bin/sh"`, placement.EngineAuto, "")
+	f(`path ~ "*.c"`, placement.EngineAuto, "")
+	f(`path == "`+strings.Repeat("x", 200)+`"`, placement.EngineAuto, "path may be longer")
+	f("path", placement.EngineBPF, "")
 }

@@ -63,18 +63,42 @@ func TestCutBehindJoin(t *testing.T) {
 	}
 }
 
-// What an operator outside reads of the events themselves keeps them from programs.
-func TestCutNeedsPairs(t *testing.T) {
-	src := made()
-	in := &Join{
-		Stages: []Stream{&Where{src, *text("n == 1")}, &Where{made(), *text("n == 2")}},
-		Key:    text("id"),
+// Programs send the events that an operator outside reads itself, for which its conditions hold,
+// unless it keeps state.
+func TestCutBesideEvents(t *testing.T) {
+	f := func(engine, want string, also func(src Stream) Report) *Plan {
+		t.Helper()
+		src := made()
+		in := &Join{
+			Stages: []Stream{&Where{src, *text("n == 1")}, &Where{made(), *text("n == 2")}},
+			Key:    text("id"),
+		}
+		p, err := kernelPlan(t, engine, &Heat{In: in, Value: *text("end.n")}, also(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := places(p); got != want {
+			t.Errorf("got\n%s\nwant\n%s\n%s", got, want, p.Explain())
+		}
+		return p
 	}
-	p, err := kernelPlan(t, placement.EngineAuto, &Heat{In: in, Value: *text("end.n")},
-		&Heat{In: src, Value: *text("n")})
-	if err != nil || p.Kernel != nil {
-		t.Errorf("got %v, %v, want a plan without programs", p.Kernel, err)
+	const heats = "sched:made_up kernel; sched:made_up kernel; made_up => made_up kernel; " +
+		"heatmap native: a heat map has every event; heatmap2 native: a heat map has every event"
+	some := func(src Stream) Report { return &Heat{In: &Where{src, *text("n > id")}, Value: *text("n")} }
+	p := f(placement.EngineAuto, heats, some)
+	if e := p.Events[0]; e.Sent != "id, n, if n > id" || e.Filter != "" || p.Events[1].Sent != "" {
+		t.Errorf("got %q sent, filter %q, and %q of the other; want what the second map reads",
+			e.Sent, e.Filter, p.Events[1].Sent)
 	}
+	// A join here keeps state.
+	reads := ": a program could, but made_up => made_up, which runs here, reads sched:made_up itself; "
+	f(placement.EngineAuto, "sched:made_up perf; sched:made_up perf; sched:made_up perf; "+
+		"made_up => made_up native"+reads+"heatmap native: a heat map has every event; "+
+		"made_up => made_up native: a field of 4 bytes at 13 of the record; "+
+		"table native: made_up => made_up comes from ppscript",
+		func(src Stream) Report {
+			return countedBy(&Join{Stages: []Stream{src, made()}, Key: text("odd")})
+		})
 }
 
 // begun is a counter whose number may say when its state began.

@@ -80,7 +80,8 @@ type Event struct {
 	// Stack is which of its stacks are wanted; nil for none.
 	Stack *stack.Wanted
 
-	inner bool // its samples are none of the run: a script among the sources takes them
+	inner     bool // its samples are none of the run: a script among the sources takes them
+	projected bool // programs send it
 }
 
 // WithoutKernel is the plan without programs that do its work, and says why.

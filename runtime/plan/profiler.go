@@ -130,3 +130,10 @@ func (n *need) restrict(b *builder) error {
 	}
 	return nil
 }
+
+// name gives the events that a fold emits their text.
+func (p *Profiler) name(s *event.Schema) {
+	if s.Text == nil {
+		s.Text = view.TextOf(s, p.Texts)
+	}
+}

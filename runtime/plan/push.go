@@ -29,7 +29,8 @@ func (b *builder) push() {
 		for i := range a.branches {
 			br := &a.branches[i]
 			e := b.events[br.stream]
-			if users[br.stream] > 1 || e.Source.Kind != eventspec.Tracepoint || b.plan.projected {
+			sampled := e.Source.Period > 1 || e.Source.Freq > 0 // they are about what the kernel picks
+			if users[br.stream] > 1 || e.Source.Kind != eventspec.Tracepoint || sampled || e.projected {
 				continue
 			}
 			e.pushBranch(b, br)

@@ -1,32 +1,35 @@
 package plan
 
 import (
+	"slices"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/reading"
 )
 
-// KernelRecords is what the kernel tells of itself beside events: programs and
-// symbols that come and go, cgroups that are made.
-type KernelRecords struct {
-	// Carrier is an event without occurrences, in whose ring the records come.
+// Records are events that nobody sends: what the kernel tells of itself, programs and symbols
+// that come and go, cgroups that are made; or the threads that are there when the run begins,
+// at the time of the first event. A thread that sleeps all the time has no other.
+type Records struct {
+	// Carrier is an event without occurrences, in whose ring records of the kernel come;
+	// nil if it is threads.
 	Carrier *Source
 }
 
 // Inputs implements Stream.
-func (*KernelRecords) Inputs() []Stream { return nil }
+func (*Records) Inputs() []Stream { return nil }
 
-// A RecordOp is the records of one KernelRecords.
+// A RecordOp is one Records of a plan.
 type RecordOp struct {
 	operator
-	stream *event.Stream
+	Threads bool
+	stream  *event.Stream
 }
 
-func (*RecordOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "records of the kernel are read"
-}
-func (*RecordOp) notSent() string { return notOnlyTracepoints }
+func (*RecordOp) inKernel() (placement.Work, string) { return placement.Work{}, "records are read" }
+func (*RecordOp) notSent() string                    { return notOnlyTracepoints }
 
 // A RecordSet is a RecordOp that runs: the session makes its events.
 type RecordSet struct {
@@ -44,14 +47,21 @@ func (op *RecordOp) emitter(in *Instance) emitter { return in.runs[op].(*RecordS
 // Sink takes the events that the session makes.
 func (r *RecordSet) Sink() flow.Sink { return &r.next }
 
-func (k *KernelRecords) branches(b *builder) ([]branch, error) {
-	if !b.env.Replay {
+func (k *Records) branches(b *builder) ([]branch, error) {
+	op, schema := &RecordOp{Threads: k.Carrier == nil}, reading.RecordSchema()
+	if op.Threads {
+		schema = reading.ThreadSchema()
+	} else if !b.env.Replay {
 		if _, err := k.Carrier.branches(b); err != nil {
 			return nil, err
 		}
 	}
-	schema := reading.RecordSchema()
-	set := &RecordOp{stream: b.madeStream(schema)}
-	b.plan.add(set)
-	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, schema)}}, nil
+	op.stream = b.madeStream(schema)
+	b.plan.add(op)
+	return []branch{{root: op, stream: op.stream.Index, scope: b.scope(nil, schema)}}, nil
+}
+
+// TellsOfKernel reports that records of the kernel are asked for.
+func (p *Plan) TellsOfKernel() bool {
+	return slices.ContainsFunc(Of[*RecordOp](p), func(op *RecordOp) bool { return !op.Threads })
 }

@@ -22,16 +22,19 @@ type Stacks struct {
 	In Stream
 	// Stack is the stack to count by; nil is the event's own.
 	Stack *Fn
+	// Above is a second stack to count by, which is shown above the other, outermost
+	// function last: that of who ended a wait. Nil is none.
+	Above *Fn
+	// OnTop is a text that is shown as a function above all others: the name of who ended
+	// a wait. Nil is none, and so is an empty text.
+	OnTop *Fn
 	// Value is added up for each stack, and named Name; nil only counts.
 	Value *Fn
 	Name  string
 	// By tells events of one stack apart; nil is by name of the thread.
-	By    []Var
-	Title string
-	Top   int // stacks to show; 0 is all
-	// Totals says in text what all of them add up to.
-	Totals bool
-	Limit  int
+	By []Var
+	view.Stacks
+	Limit int
 	// File is the option that names the file that the counts are for: nothing is
 	// shown. "" is counts that are shown.
 	File string
@@ -43,8 +46,10 @@ type Stacks struct {
 // Input implements Report.
 func (s *Stacks) Input() Stream { return s.In }
 
-// Shape implements Shaped.
-func (*Stacks) Shape() string { return "stacks" }
+// ListsCode reports that the code of functions is shown.
+func (p *Plan) ListsCode() bool {
+	return slices.ContainsFunc(Of[*StacksOp](p), func(op *StacksOp) bool { return op.Spec.Code != nil })
+}
 
 // A StacksOp is a Stacks of a plan.
 type StacksOp struct {
@@ -64,7 +69,7 @@ type StacksOp struct {
 type StacksRun struct {
 	running
 	*StacksOp
-	Group *agg.Group // by stack, pid and Keys
+	Group *agg.Group // by stack, pid, Keys, and what is above if there is something
 }
 
 // stackBytes is about what a row of stacks has beside its key once it is a result: its frames.
@@ -82,25 +87,21 @@ func (s *Stacks) build(b *builder) error {
 	if err != nil {
 		return err
 	}
-	base := "stacks"
-	if s.File != "" {
-		base = "file"
-	}
-	op := &StacksOp{Spec: s, Name: b.names.next(base)}
+	op := &StacksOp{Spec: s, Name: b.names.next(s.Base(s.File != ""))}
 	spec := agg.Spec{Limit: b.rows(cmp.Or(s.Limit, b.env.MaxRows), stackBytes), Args: []agg.Arg{{}},
 		Aggs: []agg.Agg{{Op: agg.Count}}, Memory: b.env.Memory, Name: op.Name}
 	stack, err := s.stackKey(b, brs)
 	if err != nil {
 		return err
 	}
-	pid, err := b.keyFn(Fn{Text: "_pid"}, brs)
+	pid, err := b.keyFn(Fn{Text: ownName("pid", brs)}, brs)
 	if err != nil {
 		return err
 	}
 	spec.Keys = append(spec.Keys, stack, pid)
 	by := s.By
 	if by == nil {
-		by = []Var{{Name: "comm", Fn: Fn{Text: taskName(brs)}}}
+		by = []Var{{Name: "comm", Fn: Fn{Text: ownName("comm", brs)}}}
 	}
 	for _, v := range by {
 		fn, err := b.keyFn(v.Fn, brs)
@@ -110,6 +111,20 @@ func (s *Stacks) build(b *builder) error {
 		spec.Keys = append(spec.Keys, fn)
 		op.Keys = append(op.Keys, view.KeyColumn(v.Name, fn.Any()))
 		op.shows = append(op.shows, b.prints.Of(fn))
+	}
+	if s.Above != nil {
+		above, err := stackFn(b, *s.Above, brs)
+		if err != nil {
+			return err
+		}
+		spec.Keys = append(spec.Keys, above)
+	}
+	if s.OnTop != nil {
+		top, err := b.keyFn(*s.OnTop, brs)
+		if err != nil {
+			return err
+		}
+		spec.Keys = append(spec.Keys, top)
 	}
 	value, name := s.Value, s.Name
 	if value == nil && s.Periods {
@@ -137,6 +152,9 @@ func (s *StacksOp) instantiate(in *Instance) Running {
 	in.fails(s.Name, run.Group.Errors(), true)
 	return run
 }
+
+// Counted is the column of StacksRun.Group that has the count: the first behind the keys.
+func (s *StacksOp) Counted() int { return len(s.spec.Keys) }
 
 func (s *StacksRun) sink(int) flow.Sink { return s.Group }
 func (s *StacksRun) group() *agg.Group  { return s.Group }
@@ -169,7 +187,7 @@ func (s *StacksOp) explain(w *strings.Builder) {
 func periods(b *builder, brs []branch) (value *Fn, name string) {
 	for i := range brs {
 		s := b.plan.streams[brs[i].stream].Schema
-		clock := s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock")
+		clock := s.IsClock()
 		counted := slices.Contains([]string{"hardware", "cache", "pmu", "raw"}, s.System)
 		if brs[i].root != nil || !clock && !counted {
 			return nil, ""
@@ -189,6 +207,11 @@ func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 	} else if part := stackPart(brs); part != "" {
 		f.Text = part + "." + Stack
 	}
+	return stackFn(b, f, brs)
+}
+
+// stackFn compiles an expression that is a stack.
+func stackFn(b *builder, f Fn, brs []branch) (*flow.Fn, error) {
 	fn, err := b.keyFn(f, brs)
 	if err != nil {
 		return nil, err
@@ -201,28 +224,22 @@ func (s *Stacks) stackKey(b *builder, brs []branch) (*flow.Fn, error) {
 			return nil, located(e, f.Pos)
 		}
 	}
-	var wrong *expr.Program
-	fn.Each(func(p *expr.Program) {
-		if !p.IsStack() {
-			wrong = p
-		}
-	})
-	if wrong != nil {
+	if wrong := fn.Find(func(p *expr.Program) bool { return !p.IsStack() }); wrong != nil {
 		return nil, located(diag.Errorf(diag.Run, "stacks", f.label(), "is a %s, not a stack", wrong.Type).
 			WithHint("give the stack of an event: stack, or start.stack of a pair"), f.Pos)
 	}
 	return fn, nil
 }
 
-// taskName is the name by which stacks are told apart if nobody says so: that
-// of the thread, but what events made here call comm is whom they are about.
-func taskName(brs []branch) string {
+// ownName is a member of the thread at hand, comm or pid; but what events made here call
+// so is whom they are about.
+func ownName(member string, brs []branch) string {
 	for i := range brs {
-		if f, ok := brs[i].scope.Schema.Field("comm"); !ok || f.Place != event.InSlot {
-			return "_comm"
+		if f, ok := brs[i].scope.Schema.Field(member); !ok || f.Place != event.InSlot {
+			return "_" + member
 		}
 	}
-	return "comm"
+	return member
 }
 
 // ownFact reports that p reads a sample member of the event itself, not of a part.
@@ -247,11 +264,8 @@ func stacksUnit(b *builder, fn *flow.Fn, brs []branch) unit.Unit {
 	if !ok || f.Member != event.MemberPeriod || f.Place != event.InMember {
 		return view.UnitOf(fn.Any())
 	}
-	for _, br := range brs {
-		s := b.plan.streams[br.stream].Schema
-		if s.System != "software" || s.Name != "cpu-clock" && s.Name != "task-clock" {
-			return unit.Unit{}
-		}
+	if slices.ContainsFunc(brs, func(br branch) bool { return !b.plan.streams[br.stream].Schema.IsClock() }) {
+		return unit.Unit{}
 	}
 	return unit.US
 }

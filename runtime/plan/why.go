@@ -300,7 +300,7 @@ func (r *WhyRun) sink(port int) flow.Sink { return r.sinks[port] }
 func (*WhyOp) needs(_ *builder, n *need) {
 	n.Add(event.MemberTime, event.MemberTID, event.MemberCPU)
 	n.Raw = true
-	n.Probes(n.schemas(), n.probe)
+	n.OnlyProbes(n.schemas(), n.probe)
 	n.Order("where time went is told by events in time order")
 }
 

@@ -59,6 +59,11 @@ const always Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYS_ADMIN
 const Run Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYSLOG | 1<<unix.CAP_IPC_LOCK |
 	1<<unix.CAP_SYS_RESOURCE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_SYS_PTRACE
 
+// Opening are the capabilities that opening events of all kinds may need besides: probes in programs, files
+// of the kernel that are written, its memory.
+const Opening Set = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_DAC_OVERRIDE |
+	1<<unix.CAP_SYS_RAWIO
+
 // Keep gives up all capabilities but those of s, for good, on all threads. Kernels before 5.8 have
 // CAP_SYS_ADMIN in place of those for tracing: there it stays.
 func Keep(s Set) error {

@@ -1,6 +1,6 @@
-// Package reading describes events that nobody sends: what ppscript reads of counters, and
-// records in which the kernel tells of itself. Plan makes streams of them, the session fills
-// them.
+// Package reading describes events that nobody sends: what ppscript reads of counters, the
+// threads that it finds, and records in which the kernel tells of itself. Plan makes streams
+// of them, the session fills them.
 package reading
 
 import (
@@ -60,6 +60,23 @@ func RecordSchema() *event.Schema {
 	}}
 	schema.Text = recordText
 	return schema
+}
+
+// Slots of the event of a thread.
+const (
+	ThreadTID = iota
+	ThreadPID
+	ThreadComm
+	ThreadSlots
+)
+
+// ThreadSchema describes what is told of a thread that is there when a run begins.
+func ThreadSchema() *event.Schema {
+	return &event.Schema{System: "thread", Name: "thread", Fields: []event.Field{
+		slot(ThreadTID, "tid", "int", event.Int, event.NoUnit, true),
+		slot(ThreadPID, "pid", "int", event.Int, event.NoUnit, true),
+		slot(ThreadComm, "comm", "char[]", event.Str, event.NoUnit, false),
+	}}
 }
 
 // recordText shows what the kind has.

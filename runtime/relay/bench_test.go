@@ -2,7 +2,10 @@ package relay
 
 import (
 	"testing"
+	"time"
 
+	"ppscript/runtime/event"
+	"ppscript/runtime/identity"
 	"ppscript/runtime/perfdata"
 )
 
@@ -30,4 +33,54 @@ func BenchmarkSend(b *testing.B) {
 	run("none", streams(), func(*Sender, int) uint64 { return 0 })
 	run("known", stackStreams(), func(*Sender, int) uint64 { return 1<<32 | 1 })
 	run("new", stackStreams(), func(s *Sender, n int) uint64 { return s.Stack(callers(n)) })
+}
+
+// The way of 1,000 events from a sender to who reads them over a connection of the machine itself, in
+// the clear and over TLS.
+func BenchmarkWire(b *testing.B) {
+	now := time.Now()
+	x, y := newParty(b, identity.Wanted{Name: "a"}, now), newParty(b, identity.Wanted{Name: "b"}, now)
+	run := func(name string, of, to *identity.Side) {
+		b.Run(name, func(b *testing.B) {
+			const events = 1000
+			s, log := sender(b, "127.0.0.1:0", Options{TLS: of, Token: "secret"})
+			f, err := Receive(b.Context(), log.at(b), How{TLS: to, Token: "secret"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			defer s.Close()
+			log.await(b, "connected", 1)
+			var buf [256]event.Event
+			n := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				for range events {
+					n++
+					s.Send(1, tick(n), 1, "name", 0)
+				}
+				if err := s.Round(tick(n).Time); err != nil {
+					b.Fatal(err)
+				}
+				for got := 0; got < events; {
+					if err := f.Poll(b.Context(), time.Second); err != nil {
+						b.Fatal(err)
+					}
+					for _, r := range f.Rings() {
+						_, visible := r.Bounds()
+						for r.Pos() < visible {
+							for _, e := range buf[:r.Read(buf[:], visible)] {
+								if e.Kind == event.Sample {
+									got++
+								}
+							}
+							r.Release()
+						}
+					}
+				}
+			}
+		})
+	}
+	run("plain", nil, nil)
+	run("tls", x.believing(b, y), y.believing(b, x))
 }

@@ -18,9 +18,9 @@
 // sent to strangers, and nothing believed of them. PORT and unix:PATH are unix
 // sockets: the kernel tells the user at the other end, who must be root or us
 // (peer.go). Where anybody can connect or listen, TCP on loopback too, both sides
-// prove that they know the same token (proof.go). Devices and files have owners;
-// with a token, the reader of a device proves that it knows it. There is no
-// encryption.
+// prove that they know the same token (proof.go), or have each other's
+// certificates (secure.go), or both; only the latter encrypts. Devices and files have owners;
+// with a token, the reader of a device proves that it knows it.
 //
 // The memory for receivers is bounded for all of them together (backlog.go).
 // The last record says that the sender is done; without it the stream has ended

@@ -64,7 +64,7 @@ func TestOtherUsersAreStrangers(t *testing.T) {
 		return err
 	})
 	defer ln.Close()
-	src, err := Receive(t.Context(), "33", "", 0)
+	src, err := Receive(t.Context(), "33", How{})
 	if err == nil {
 		src.Close()
 	}

@@ -28,7 +28,7 @@ func TestToken(t *testing.T) {
 	s, log := sender(t, "127.0.0.1:0", Options{Token: "secret"})
 	at := log.at(t)
 	for token, why := range map[string]string{"wrong": "another PPSCRIPT_TOKEN", "": "asks for a token"} {
-		f, err := Receive(t.Context(), at, token, 0)
+		f, err := Receive(t.Context(), at, How{Token: token})
 		if err == nil {
 			f.Close()
 			t.Fatalf("got in with token %q", token)
@@ -38,7 +38,7 @@ func TestToken(t *testing.T) {
 		}
 	}
 	log.await(t, "does not know the token", 1)
-	f, err := Receive(t.Context(), at, "secret", 0)
+	f, err := Receive(t.Context(), at, How{Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestImpostorsAreNotBelieved(t *testing.T) {
 		heard.Reset()
 		served := make(chan struct{})
 		at := listener(t, "tcp", "127.0.0.1:0", func(c net.Conn) { defer close(served); serve(c) })
-		src, err := Receive(t.Context(), at, token, 0)
+		src, err := Receive(t.Context(), at, How{Token: token})
 		if err == nil {
 			src.Close()
 			t.Errorf("%s: it was believed", name)

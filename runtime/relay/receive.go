@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/identity"
 	"ppscript/runtime/perfdata"
 )
 
@@ -27,7 +29,17 @@ type Source struct {
 	*perfdata.File
 	Stacks *Stacks
 
-	tell io.Writer // its sender, if that listens; else nil
+	tell   io.Writer // its sender, if that listens; else nil
+	tunnel *tunnel   // of TLS; nil without
+}
+
+// Close ends the source.
+func (s *Source) Close() error {
+	err := s.File.Close()
+	if s.tunnel != nil {
+		s.tunnel.wait()
+	}
+	return err
 }
 
 // contentWord is the word of a receiver that relates the events to no others: it needs no
@@ -61,16 +73,27 @@ func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, erro
 	})
 }
 
+// A How says how to receive. The zero value is for addresses of this machine.
+type How struct {
+	// Token is the secret of the sender, where the kernel does not say who that is.
+	Token string
+	// TLS has both sides prove who they are, over networks, and encrypts.
+	TLS *identity.Side
+	// Bytes bounds the memory for bringing events into order; 0 is perfdata's bound.
+	Bytes int
+	// Say tells that others can read what comes; nil drops it.
+	Say func(format string, args ...any)
+}
+
 // Receive connects to an address, or opens a file, and reads the description of
-// its events. Bytes bounds the memory for bringing them into order; 0 is
-// perfdata's bound. Connecting, proofs and description take dialTime at most,
+// its events. Connecting, proofs and description take dialTime at most,
 // and end with ctx.
-func Receive(ctx context.Context, from, token string, bytes int) (*Source, error) {
+func Receive(ctx context.Context, from string, how How) (*Source, error) {
 	a, err := parse(from)
 	if err != nil {
 		return nil, err
 	}
-	opt := perfdata.Options{Ordered: true, MaxPending: bytes}
+	opt := perfdata.Options{Ordered: true, MaxPending: how.Bytes}
 	if a.kind == file {
 		return Open(ctx, from, opt)
 	}
@@ -80,7 +103,18 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 	if err != nil {
 		return nil, refused(ctx, from, err)
 	}
-	if opt.Begun, err = c.begin(token); err != nil {
+	if c.network && how.TLS != nil {
+		err = c.secure(how.TLS)
+	} else if how.Say != nil && a.readable() {
+		how.Say("pull: %s: %s", from, inTheClear)
+	}
+	if err == nil {
+		opt.Begun, err = c.begin(how.Token)
+	}
+	if err == nil && c.tls != nil {
+		err = c.dig()
+	}
+	if err != nil {
 		return nil, errors.Join(refused(ctx, from, err), c.Close())
 	}
 	s, err := open(opt, func(opt perfdata.Options) (*perfdata.File, error) {
@@ -92,7 +126,7 @@ func Receive(ctx context.Context, from, token string, bytes int) (*Source, error
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if c.hears {
+	if s.tunnel = c.tunnel; c.hears {
 		s.tell = c.File
 	}
 	return s, nil
@@ -126,8 +160,14 @@ func refused(ctx context.Context, from string, err error) error {
 			"or have the monitor listen at a unix socket: pull=unix:PATH"
 	case errors.As(err, new(errStranger)):
 		hint = "have it send as root, or as you, or over TCP with a token: export PPSCRIPT_TOKEN=..."
+	case errors.As(err, new(*identity.Refused)):
+		hint = "add its certificate to --tls-peers, if it is the right one: ppscript tls show FILE there tells its fingerprint"
+	case errors.Is(err, errPlain):
+		hint = "give the sender --tls-key and --tls-peers too, or leave them out here: then there has to be a token"
+	case errors.Is(err, errUnbelieved):
+		hint = "the sender says why; add this side's certificate to its --tls-peers: ppscript tls show FILE"
 	case errors.Is(err, errNothing), errors.Is(err, errSlow):
-		hint = "is it ppscript that sends there?"
+		hint = "is it ppscript that sends there? if with TLS, give --tls-key and --tls-peers here too"
 	case errors.Is(err, errGone):
 		hint = "did it end? else it serves as many receivers as it can, or only root and its own user: it says so"
 	}
@@ -152,6 +192,11 @@ type connection struct {
 	// hears says that it is a sender that listens to words; the port of a guest, which a
 	// monitor may have anywhere else, takes them for the next proof.
 	hears bool
+	// network says that it goes where others may listen; tls is TLS over it, after secure,
+	// and tunnel what brings its bytes to File, after dig.
+	network bool
+	tls     *tls.Conn
+	tunnel  *tunnel
 }
 
 // connect opens an address.
@@ -160,6 +205,7 @@ func connect(ctx context.Context, a address) (*connection, error) {
 	var err error
 	switch a.kind {
 	case vsock:
+		c.network = true
 		c.File, err = dialVsock(a)
 	case device:
 		c.known = true
@@ -175,10 +221,11 @@ func connect(ctx context.Context, a address) (*connection, error) {
 		c.File, err = dial(ctx, "unix", localName(a.port), "")
 		if errors.Is(err, unix.ECONNREFUSED) {
 			// Of a monitor, or the end of a tunnel.
-			c.known, c.hears, a.host = false, false, "localhost"
+			c.known, c.hears, c.network, a.host = false, false, true, "localhost"
 			c.File, err = dial(ctx, "tcp", a.endpoint(), "")
 		}
 	default:
+		c.network = true
 		c.File, err = dial(ctx, "tcp", a.endpoint(), "")
 	}
 	return c, err
@@ -231,16 +278,17 @@ func orEnd(err, end error) error {
 // begin has both sides prove themselves, and returns the bytes of the
 // recording that it has read.
 func (c *connection) begin(token string) ([]byte, error) {
+	from := c.stream()
 	first := make([]byte, len(greetingMagic), greetingSize)
-	if _, err := io.ReadFull(c, first); err != nil {
-		return nil, orEnd(err, errGone)
+	if _, err := io.ReadFull(from, first); err != nil {
+		return nil, orEnd(unbelieved(err), errGone)
 	}
 	if string(first) == greetingMagic {
 		g := first[:greetingSize]
-		if _, err := io.ReadFull(c, g[len(first):]); err != nil {
+		if _, err := io.ReadFull(from, g[len(first):]); err != nil {
 			return nil, orEnd(err, errGone)
 		}
-		return nil, orEnd(prove(c, g, token), errBroken)
+		return nil, orEnd(prove(from, g, token), errBroken)
 	}
 	if !c.known {
 		return nil, errUnproven

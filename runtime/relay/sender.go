@@ -12,6 +12,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/identity"
 	"ppscript/runtime/perfdata"
 )
 
@@ -25,6 +26,10 @@ type Options struct {
 	// Token is the secret that sender and receivers prove to each other to
 	// know, where the kernel does not say who they are.
 	Token string
+	// TLS has both sides prove who they are, over networks, and encrypts; nil does not.
+	TLS *identity.Side
+	// Admit is how long a receiver may take to prove itself; 0 is admitTime.
+	Admit time.Duration
 	// Stall is how long a receiver may take nothing; 0 is stallTime.
 	Stall time.Duration
 	// Joined is called when a receiver has come, by another goroutine; nil is nobody.
@@ -68,7 +73,7 @@ type output interface {
 
 // newTokenHint makes a token.
 const newTokenHint = "set the same secret on both sides: export PPSCRIPT_TOKEN=$(od -An -tx8 -N16 /dev/urandom | tr -d ' '); " +
-	"or stay on this machine: push=PORT"
+	"or use TLS: ppscript tls new NAME; or stay on this machine: push=PORT"
 
 // NewSender opens an address, to send events of the streams.
 func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, about perfdata.WriteOptions,
@@ -86,7 +91,10 @@ func NewSender(ctx context.Context, to string, streams []perfdata.StreamInfo, ab
 	if opt.Stall <= 0 {
 		opt.Stall = stallTime
 	}
-	if a.needsToken() && opt.Token == "" {
+	if opt.Admit <= 0 {
+		opt.Admit = admitTime
+	}
+	if a.needsToken() && opt.Token == "" && opt.TLS == nil {
 		return nil, diag.Errorf(diag.Usage, "push", to,
 			"other users can connect there, and there is no token").
 			WithHint("%s", newTokenHint)

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,9 +18,11 @@ import (
 type server struct {
 	ln     net.Listener
 	sender *Sender
-	secret *secret // that receivers must know; nil: the kernel says who they are
-	log    *backlog
-	name   string // of the place, for messages
+	secret *secret // that receivers must know
+	// tls has both sides prove who they are. Without, and without a secret, the kernel says it.
+	tls  *tls.Config
+	log  *backlog
+	name string // of the place, for messages
 
 	mu      sync.Mutex
 	waiting []net.Conn // not admitted yet, the oldest first
@@ -47,7 +50,12 @@ const (
 func listen(ctx context.Context, a address, s *Sender) (*server, error) {
 	v := &server{sender: s, log: newBacklog(s), clients: map[net.Conn]bool{}, name: a.text}
 	var err error
-	if a.needsToken() {
+	if a.needsToken() && s.opt.TLS != nil {
+		v.tls = s.opt.TLS.Config()
+	} else if a.readable() {
+		s.opt.Say("push: %s: %s", a.text, inTheClear)
+	}
+	if a.needsToken() && s.opt.Token != "" {
 		if v.secret, err = newSecret(s.opt.Token); err != nil {
 			return nil, diag.Errorf(diag.Run, "push", a.text, "token: %w", err)
 		}
@@ -125,6 +133,9 @@ func (v *server) begin(conn net.Conn) {
 		conn.Close()
 		return
 	}
+	if v.tls != nil {
+		conn = tls.Server(conn, v.tls)
+	}
 	v.waiting = append(v.waiting, conn)
 	v.work.Go(func() { v.serve(conn) })
 }
@@ -168,7 +179,10 @@ func (v *server) serve(conn net.Conn) {
 	err := v.admit(conn)
 	if ok := v.admitted(conn, err == nil); !ok {
 		var stranger errStranger
+		var noTLS errNoTLS
 		switch {
+		case errors.As(err, &noTLS):
+			say("push: %s: refused a receiver: %v", conn.RemoteAddr(), noTLS)
 		case errors.Is(err, errWrongToken):
 			say("push: %s %v", v.nameOf(conn), errWrongToken)
 		case errors.As(err, &stranger):
@@ -188,6 +202,9 @@ func (v *server) serve(conn net.Conn) {
 	delete(v.clients, conn)
 	ending := v.closed
 	v.mu.Unlock()
+	if t, ok := conn.(*tls.Conn); ok && err != nil {
+		_ = t.NetConn().Close() // its last words would wait for one who takes nothing
+	}
 	switch late := errors.Is(err, os.ErrDeadlineExceeded); {
 	case late && ending:
 		say("push: %s did not take what was left at the end", v.nameOf(conn))
@@ -200,18 +217,25 @@ func (v *server) serve(conn net.Conn) {
 
 // admit finds out whether a peer may have the events.
 func (v *server) admit(conn net.Conn) error {
-	if v.secret == nil {
+	if v.secret == nil && v.tls == nil {
 		c, ok := conn.(syscall.Conn)
 		if !ok {
 			return fmt.Errorf("got a %T, want one with a descriptor", conn)
 		}
 		return checkPeer(c, "")
 	}
-	if err := conn.SetDeadline(time.Now().Add(admitTime)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(v.sender.opt.Admit)); err != nil {
 		return err
 	}
-	if err := v.secret.admit(conn, v.full); err != nil {
-		return err
+	if t, ok := conn.(*tls.Conn); ok {
+		if err := begun(t); err != nil {
+			return err
+		}
+	}
+	if v.secret != nil {
+		if err := v.secret.admit(conn, v.full); err != nil {
+			return err
+		}
 	}
 	return conn.SetDeadline(time.Time{})
 }
@@ -247,6 +271,9 @@ func (v *server) feed(conn net.Conn, r *reader) error {
 // nameOf is who connected; at a unix socket receivers have no names.
 func (v *server) nameOf(conn net.Conn) string {
 	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
+		if who := peerName(conn); who != "" {
+			a += " (" + who + ")"
+		}
 		return a
 	}
 	return "a receiver at " + v.name

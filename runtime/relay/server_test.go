@@ -45,7 +45,7 @@ func TestReceiversThatWaitForNothing(t *testing.T) {
 		t.Error("without receivers: got one that asks, want none")
 	}
 	receive := func() *Source {
-		f, err := Receive(t.Context(), log.at(t), "", 0)
+		f, err := Receive(t.Context(), log.at(t), How{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestStalledReceiversShareOneBound(t *testing.T) {
 		defer conn.Close()
 	}
 	log.await(t, " connected", stalled)
-	f, err := Receive(t.Context(), at, "", 0)
+	f, err := Receive(t.Context(), at, How{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestHostileReceivers(t *testing.T) {
 		most = max(most, len(v.waiting))
 		v.mu.Unlock()
 	}
-	f, err := Receive(t.Context(), at, token, 0)
+	f, err := Receive(t.Context(), at, How{Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestTooManyReceivers(t *testing.T) {
 		v.clients[c] = true
 	}
 	v.mu.Unlock()
-	if _, err := Receive(t.Context(), at, "secret", 0); err == nil ||
+	if _, err := Receive(t.Context(), at, How{Token: "secret"}); err == nil ||
 		!strings.Contains(err.Error(), "as many receivers as it can") {
 		t.Errorf("got %v, want to be told that there is no room", err)
 	}
@@ -335,7 +335,7 @@ func TestSlowDescriptionsEndWithTheRun(t *testing.T) {
 	})
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	src, err := Receive(ctx, "unix:"+at, "", 0)
+	src, err := Receive(ctx, "unix:"+at, How{})
 	if err == nil {
 		src.Close()
 	}

@@ -62,7 +62,7 @@ func (s *said) add(format string, args ...any) {
 }
 
 // await waits until a line has a word, and returns the line.
-func (s *said) await(t *testing.T, word string, nth int) string {
+func (s *said) await(t testing.TB, word string, nth int) string {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().
 		Before(deadline); time.Sleep(time.Millisecond) {
@@ -82,7 +82,7 @@ func (s *said) await(t *testing.T, word string, nth int) string {
 	return ""
 }
 
-func sender(t *testing.T, to string, opt Options) (*Sender, *said) {
+func sender(t testing.TB, to string, opt Options) (*Sender, *said) {
 	t.Helper()
 	log := &said{}
 	opt.Say = log.add
@@ -94,7 +94,7 @@ func sender(t *testing.T, to string, opt Options) (*Sender, *said) {
 }
 
 // at is where a sender listens.
-func (s *said) at(t *testing.T) string {
+func (s *said) at(t testing.TB) string {
 	return strings.TrimPrefix(s.await(t, "listening at", 1), "push: listening at ")
 }
 
@@ -179,7 +179,7 @@ func TestReceiversGetWhatIsSentSinceTheyCame(t *testing.T) {
 		t.Fatalf("got %s, want a port of this machine only", at)
 	}
 	receive := func(from string, nth int) *Source {
-		f, err := Receive(t.Context(), from, "", 0)
+		f, err := Receive(t.Context(), from, How{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestFilesAreRecordings(t *testing.T) {
 	if err := errors.Join(s.Round(0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Receive(t.Context(), path, "", 0)
+	f, err := Receive(t.Context(), path, How{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestFilesAreRecordings(t *testing.T) {
 // it does not get are counted and told to it.
 func TestSlowReceiverLosesAndIsTold(t *testing.T) {
 	s, log := sender(t, "0", Options{Bytes: 64 << 10})
-	f, err := Receive(t.Context(), log.at(t), "", 0)
+	f, err := Receive(t.Context(), log.at(t), How{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 	var got []*Source
 	for i, from := range []string{path, "unix:" + path} {
-		f, err := Receive(t.Context(), from, "", 0)
+		f, err := Receive(t.Context(), from, How{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +381,7 @@ func TestVsock(t *testing.T) {
 		t.Error("got no refusal to serve other machines without a token")
 	}
 	s, log := sender(t, at, Options{Token: "t"})
-	f, err := Receive(t.Context(), at, "t", 0)
+	f, err := Receive(t.Context(), at, How{Token: "t"})
 	if err != nil {
 		t.Fatal(errors.Join(err, s.Close()))
 	}
@@ -421,7 +421,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	// A text like a port is never a file.
-	if _, err := Receive(t.Context(), "1", "", 0); err == nil ||
+	if _, err := Receive(t.Context(), "1", How{}); err == nil ||
 		!strings.Contains(err.Error(), "pull 1: connection refused") {
 		t.Errorf("got %v, want a refused connection", err)
 	}

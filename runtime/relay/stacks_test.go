@@ -125,7 +125,7 @@ func recordedStacks(t *testing.T, bytes, events int) string {
 // sample has its own.
 func TestStacksOfManyEpochs(t *testing.T) {
 	const events = 20_000
-	src, err := Receive(t.Context(), recordedStacks(t, 1, events), "", 0)
+	src, err := Receive(t.Context(), recordedStacks(t, 1, events), How{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestLateReceiverKnowsOlderStacks(t *testing.T) {
 	s, log := stackSender(t, "0", Options{})
 	at := log.at(t)
 	receive := func(nth int) *Source {
-		src, err := Receive(t.Context(), at, "", 0)
+		src, err := Receive(t.Context(), at, How{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestLateReceiverKnowsOlderStacks(t *testing.T) {
 // those of threads and of functions.
 func TestSlowReceiverKnowsAllNames(t *testing.T) {
 	s, log := stackSender(t, "0", Options{Bytes: 64 << 10})
-	src, err := Receive(t.Context(), log.at(t), "", 0)
+	src, err := Receive(t.Context(), log.at(t), How{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestStacksOfTwoSenders(t *testing.T) {
 	var sources []*Source
 	for i := range 2 {
 		s, log := stackSender(t, "0", Options{})
-		src, err := Receive(t.Context(), log.at(t), "", 0)
+		src, err := Receive(t.Context(), log.at(t), How{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func (l *vsockListener) Accept() (net.Conn, error) {
 		if vm, ok := from.(*unix.SockaddrVM); ok {
 			name = fmt.Sprintf("vsock:%d:%d", vm.CID, vm.Port)
 		}
-		return &vsockConn{os.NewFile(uintptr(fd), name), l.addr}, nil
+		return &fileConn{os.NewFile(uintptr(fd), name), l.addr}, nil
 	}
 	close(l.done)
 	return nil, net.ErrClosed
@@ -82,14 +82,15 @@ func (l *vsockListener) Close() error {
 // Addr implements net.Listener.
 func (l *vsockListener) Addr() net.Addr { return l.addr }
 
-type vsockConn struct {
+// A fileConn is a connection that package net does not know.
+type fileConn struct {
 	*os.File
 	local vsockAddr
 }
 
 // LocalAddr and RemoteAddr implement net.Conn.
-func (c *vsockConn) LocalAddr() net.Addr  { return c.local }
-func (c *vsockConn) RemoteAddr() net.Addr { return vsockAddr(c.Name()) }
+func (c *fileConn) LocalAddr() net.Addr  { return c.local }
+func (c *fileConn) RemoteAddr() net.Addr { return vsockAddr(c.Name()) }
 
 func dialVsock(a address) (*os.File, error) {
 	if a.cid == anyCID {

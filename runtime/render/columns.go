@@ -94,10 +94,17 @@ func appendColumns(dst []byte, member string, columns []result.Column, names []s
 		}
 		dst = appendJSONString(append(dst, `,"kind":`...), kind)
 		u, _ := measured(&columns[i], rows, i)
-		dst = append(appendUnit(dst, u), '}')
+		dst = appendUnit(dst, u)
+		if m := columns[i].Merging; m != result.NotMerged {
+			dst = appendJSONString(append(dst, `,"merging":`...), mergings[m])
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, ']')
 }
+
+// mergings are the words for how cells of several intervals become one.
+var mergings = [...]string{result.Added: "added", result.Least: "least", result.Greatest: "greatest"}
 
 // appendUnit appends the unit of numbers, and that of their text form if it is
 // another.

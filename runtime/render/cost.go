@@ -13,8 +13,12 @@ import (
 // appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...".
 func appendSampled(dst []byte, c *result.Cost) []byte {
 	dst = append(dst, "sampled: "...)
+	what := " of the events"
+	if c.ByKey {
+		what = " of the keys, with all of their events"
+	}
 	if c.Events < 1 {
-		dst = append(appendCPUShare(dst, c.Events), " of the events"...)
+		dst = append(appendCPUShare(dst, c.Events), what...)
 	}
 	if c.Time < 1 {
 		if c.Events < 1 {
@@ -26,6 +30,18 @@ func appendSampled(dst []byte, c *result.Cost) []byte {
 	dst = appendCPUShare(dst, c.Own+c.Traced)
 	return append(dst, "): counts and sums are estimates, within ± in 95 of 100 cases; "+
 		"other numbers are of the sample"...)
+}
+
+// appendCost appends "cost: 1.2% of the CPUs: 0.4% of ppscript, 0.8% of those that are observed".
+func appendCost(dst []byte, c *result.Cost) []byte {
+	dst = append(dst, "cost: "...)
+	if c.Traced == result.NotMeasured {
+		return append(appendCPUShare(dst, c.Own), " of the CPUs for ppscript; what events cost those "+
+			"that are observed is measured where programs of the kernel count"...)
+	}
+	dst = append(appendCPUShare(dst, c.Own+c.Traced), " of the CPUs: "...)
+	dst = append(appendCPUShare(dst, c.Own), " for ppscript, "...)
+	return append(appendCPUShare(dst, c.Traced), " for those that are observed"...)
 }
 
 func appendCPUShare(dst []byte, share float64) []byte {

@@ -16,6 +16,9 @@ import (
 //	ffffffff816c51a3 __schedule+0x4f3 ([kernel.kallsyms])
 func appendFrameLine(dst []byte, f *result.Frame) []byte {
 	dst = append(dst, "    "...)
+	if f.IsLabel() {
+		return append(dst, f.Symbol...)
+	}
 	for shift := 60; shift >= 0; shift -= 4 {
 		dst = append(dst, plain.Hex[f.Addr>>shift&15])
 	}
@@ -88,6 +91,9 @@ func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool
 		if f.Symbol != "" {
 			r.buf = appendJSONString(append(r.buf, `,"symbol":`...), f.Symbol)
 			r.buf = strconv.AppendUint(append(r.buf, `,"offset":`...), f.Offset, 10)
+		} else if f.BuildID != "" {
+			// Who has the file can name it later.
+			r.buf = strconv.AppendUint(append(r.buf, `,"file_offset":`...), f.Offset, 10)
 		}
 		r.buf = append(appendFrameMembers(r.buf, f), '}')
 	}

@@ -130,11 +130,16 @@ func (r *jsonRenderer) meta(m *result.Meta) {
 	r.buf = append(r.buf, '}')
 	if c := m.Cost; c != nil {
 		r.buf = append(r.buf, `,"cost":{`...)
-		for i, share := range []float64{c.Budget, c.Own, c.Traced, c.Events, c.Time} {
-			if i > 0 {
+		first := true
+		for i, share := range []float64{c.Own, c.Budget, c.Traced, c.Events, c.Time} {
+			if c.Budget == 0 && i > 0 || share == result.NotMeasured {
+				continue
+			}
+			if !first {
 				r.buf = append(r.buf, ',')
 			}
-			name := [...]string{"budget", "own", "traced", "events", "time"}[i]
+			first = false
+			name := [...]string{"own", "budget", "traced", "events", "time"}[i]
 			r.buf = append(appendJSONString(r.buf, name), ':')
 			r.buf = strconv.AppendFloat(r.buf, share, 'g', 4, 64)
 		}

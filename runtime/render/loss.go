@@ -44,3 +44,14 @@ func plural(n uint64, noun string) string {
 	}
 	return noun + "s"
 }
+
+// LossFields are the losses that are not zero, as a note shows them.
+func LossFields(l event.Loss) []NoteField {
+	var fields []NoteField
+	for _, c := range l.Counts() {
+		if c.N > 0 {
+			fields = append(fields, NoteField{Name: c.Name, Value: event.UintOf(c.N)})
+		}
+	}
+	return fields
+}

@@ -63,7 +63,7 @@ func (r *markdownRenderer) Table(t *result.Table) error {
 			r.rule(g.cols)
 		}
 	}
-	if t.Omitted > 0 || !t.Loss.Zero() || t.Cost.Sampled() {
+	if t.Omitted > 0 || !t.Loss.Zero() || t.Cost.Sampled() || t.Cost != nil && t.Cost.Shown {
 		r.paragraph()
 		r.text.missing(&t.Meta, t.Omitted, "row")
 		if err := r.written(); err != nil {

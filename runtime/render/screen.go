@@ -254,7 +254,7 @@ func cutCells(text []byte, width int) []byte {
 	n := 0
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
-		if n += runeCells(r); n > width {
+		if n += RuneCells(r); n > width {
 			return text[:i]
 		}
 		i += size

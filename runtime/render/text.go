@@ -123,6 +123,9 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 	if m.Cost.Sampled() {
 		r.buf = append(appendSampled(r.buf, m.Cost), '\n')
 	}
+	if m.Cost != nil && m.Cost.Shown {
+		r.buf = append(appendCost(r.buf, m.Cost), '\n')
+	}
 }
 
 // Event writes one line, and the frames of its stack below it.

@@ -182,6 +182,9 @@ func (r *jsonRenderer) whySpan(s *result.WhySpan, numbers map[stack.ID]int) {
 	if s.Doubt != "" {
 		r.buf = appendJSONString(append(r.buf, `,"doubt":`...), s.Doubt)
 	}
+	if s.Merged {
+		r.buf = append(r.buf, `,"merged":true`...)
+	}
 	r.buf = append(r.buf, `,"parts":[`...)
 	for i := range s.Parts {
 		p := &s.Parts[i]
@@ -211,6 +214,9 @@ func (r *jsonRenderer) whyPath(path []result.WhyLink, numbers map[stack.ID]int) 
 		r.whyTask(`,"whom":`, &l.Whom)
 		if l.Foreign {
 			r.buf = append(r.buf, `,"foreign":true`...)
+		}
+		if l.Kernel {
+			r.buf = append(r.buf, `,"kernel":true`...)
 		}
 		if l.Cgroup != "" {
 			r.buf = appendJSONString(append(r.buf, `,"cgroup":`...), l.Cgroup)

@@ -22,12 +22,13 @@ func cells(b []byte) int {
 			continue
 		}
 		r, size := utf8.DecodeRune(b[i:])
-		n, i = n+runeCells(r), i+size
+		n, i = n+RuneCells(r), i+size
 	}
 	return n
 }
 
-func runeCells(r rune) int {
+// RuneCells is how many cells of a terminal a character fills.
+func RuneCells(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me) {
 		return 0
 	}

@@ -29,7 +29,7 @@ type Meta struct {
 	Samples      uint64 // events seen in this interval
 	TotalSamples uint64 // events seen since the start
 
-	// Cost is what observing cost in this interval; nil if nobody measured it.
+	// Cost is what observing cost in this interval; nil for a recording.
 	Cost *Cost
 
 	// Loss counts the events that this interval lacks. Every renderer shows
@@ -40,14 +40,21 @@ type Meta struct {
 // A Cost is what observing costs, in shares of the time of all CPUs, and what was left out for
 // it.
 type Cost struct {
-	Budget float64 // that was given
+	Budget float64 // that was given; 0 if none was
 	// Own is what ppscript itself used, Traced what the programs of the kernel made those wait who
-	// are observed.
+	// are observed, or NotMeasured.
 	Own, Traced float64
 	// Events is how many of the events counted, Time in which part of the time any did: 1 if
 	// nothing was left out.
 	Events, Time float64
+	// ByKey says that what counted is keys, with all their events: those of what relates events.
+	ByKey bool
+	// Shown asks renderers for people to show it.
+	Shown bool
 }
+
+// NotMeasured is a share that nobody measured.
+const NotMeasured = -1
 
 // Sampled reports that events were left out.
 func (c *Cost) Sampled() bool { return c != nil && (c.Events < 1 || c.Time < 1) }

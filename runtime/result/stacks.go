@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"iter"
 	"path"
 	"slices"
 
@@ -70,6 +71,28 @@ type Frame struct {
 
 // Unknown stands for code that nobody knows, as in perf.
 const Unknown = "[unknown]"
+
+// KeysOf is the keys of samples, one after another.
+func KeysOf(samples []StackSample) iter.Seq[[]event.Value] {
+	return func(yield func(key []event.Value) bool) {
+		for i := range samples {
+			if !yield(samples[i].Key) {
+				return
+			}
+		}
+	}
+}
+
+// Separator stands between a stack and another one above it, that of who ended a wait.
+var Separator = &Frame{Symbol: "--"}
+
+// IsSeparator reports that the frame is no function, but Separator or a copy of it.
+func (f *Frame) IsSeparator() bool { return f.Addr == 0 && f.Symbol == Separator.Symbol }
+
+// IsLabel reports that the frame is no function, but a text: Separator, or a name.
+func (f *Frame) IsLabel() bool {
+	return f.Addr == 0 && f.FileAddr == 0 && f.DSO == "" && f.Symbol != "" && f.Symbol != "__other__"
+}
 
 // Name is the frame where there is room for one name: the symbol, the file that has
 // none for the address, Unknown.

@@ -56,6 +56,9 @@ type WhySpan struct {
 	Parts []WhyPart
 	// Doubt says why the parts could be otherwise than told, such as a loss; "" is none.
 	Doubt string
+	// Merged says that the span had so many parts that those near each other were put together by
+	// cause: how much each took is told, but not quite when.
+	Merged bool
 }
 
 // NS is the length of a span.
@@ -90,15 +93,17 @@ type WhyLink struct {
 	// it is unknown.
 	What string
 	// File is what the number of the call's file stands for: a path, "pipe", "tcp 10.0.0.1:5432";
-	// "now NAME" if it may have stood for another at that time.
+	// "now NAME" if it may have stood for another at that time. Of a futex it is what lies at its
+	// address: "queue_lock+0x8 of libx.so", "heap", "stack of worker/12".
 	File string
 	// Whom are the threads in the way: who holds the lock, who had the CPU, who wakes;
 	// Comm is "" if that is not known.
 	Whom WhyTask
-	// Foreign says that Whom is of another process. Cgroup is that of Whom, for people, where it
-	// is another than the thread's own: "container web", "unit cron.service", "cgroup /a".
-	Foreign bool
-	Cgroup  string
+	// Foreign says that Whom is of another process, Kernel that it is a thread of the kernel.
+	// Cgroup is that of Whom, for people, where it is another than the thread's own: "container
+	// web", "unit cron.service", "cgroup /a".
+	Foreign, Kernel bool
+	Cgroup          string
 	// Stack is where the thread left the CPU, WakerStack where the waker was.
 	Stack, WakerStack stack.ID
 }
@@ -112,7 +117,7 @@ const (
 	// On a CPU.
 	WhyUser    // code of the program
 	WhySyscall // inside the kernel for a system call; What is its name
-	WhyKernel  // inside the kernel, not known for what; kernel threads
+	WhyKernel  // inside the kernel; kernel threads, What is the work that one does, if it is known
 	WhyCPU     // on a CPU, not known whether in the program or in the kernel; What says why
 	WhyFault   // a page fault; What is "minor", "major" or ""
 	WhyIRQ     // stolen by a hard interrupt; What is its handler
@@ -120,7 +125,7 @@ const (
 	WhySteal   // stolen by the hypervisor
 
 	// Runnable without a CPU.
-	WhyBehind // Whom had the CPU
+	WhyBehind // Whom had the CPU; What is the work that a thread of the kernel did
 	WhyQuota  // held by the cgroup's CPU quota; What is the cgroup
 	WhyIdle   // an idle CPU took long to wake
 

@@ -78,7 +78,8 @@ func comparePaths(a, b WhyCause) int { return slices.CompareFunc(a.Path, b.Path,
 
 func compareLinks(a, b WhyLink) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.What, b.What), compareTasks(a.Task, b.Task),
-		compareTasks(a.Whom, b.Whom), compareBools(a.Foreign, b.Foreign), cmp.Compare(a.Stack, b.Stack),
+		compareTasks(a.Whom, b.Whom), compareBools(a.Foreign, b.Foreign), compareBools(a.Kernel, b.Kernel),
+		cmp.Compare(a.Cgroup, b.Cgroup), cmp.Compare(a.File, b.File), cmp.Compare(a.Stack, b.Stack),
 		cmp.Compare(a.WakerStack, b.WakerStack))
 }
 

@@ -56,6 +56,11 @@ type Needs struct {
 	Kernel bool
 	// Command says that there is a command to end.
 	Command bool
+	// Opens says that it goes on to open events of all kinds, and what they need: who runs
+	// several scripts, one after the other.
+	Opens bool
+	// Starts says that it starts programs, such as git.
+	Starts bool
 }
 
 // Walls says what Enter could put up.
@@ -93,6 +98,9 @@ func Enter(n Needs) (w Walls, err error) {
 	keep := privilege.Run
 	if n.Command {
 		keep |= 1 << unix.CAP_KILL
+	}
+	if n.Opens {
+		keep |= privilege.Opening
 	}
 	if n.Kernel {
 		keep |= 1 << unix.CAP_SYS_RAWIO
@@ -173,7 +181,7 @@ func landlockVersion() (int, error) {
 // want: to start programs, to look into and change others, to change the machine, to get out of a
 // container, and such as had many mistakes.
 var refused = []string{
-	"execve", "execveat", "ptrace", "process_vm_writev", "process_madvise",
+	"ptrace", "process_vm_writev", "process_madvise",
 	"kcmp", "pidfd_getfd", "mount", "umount", "umount2", "pivot_root", "chroot", "move_mount",
 	"open_tree", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "unshare", "setns",
 	"quotactl", "quotactl_fd", "swapon", "swapoff",
@@ -188,12 +196,13 @@ var refused = []string{
 	"set_mempolicy", "memfd_secret", "vmsplice",
 }
 
-// Some are refused to runs that do not need them: sockets (what is open, and listens, goes on),
-// the memory of processes, files by their numbers.
+// Some are refused to runs that do not need them: to start programs, sockets (what is open, and
+// listens, goes on), the memory of processes, files by their numbers.
 var (
-	sockets = []string{"socket", "socketpair", "connect", "bind", "listen"}
-	memory  = []string{"process_vm_readv"}
-	handles = []string{"open_by_handle_at", "name_to_handle_at"}
+	programs = []string{"execve", "execveat"}
+	sockets  = []string{"socket", "socketpair", "connect", "bind", "listen"}
+	memory   = []string{"process_vm_readv"}
+	handles  = []string{"open_by_handle_at", "name_to_handle_at"}
 )
 
 // filter has system calls refused, to all threads.
@@ -206,7 +215,7 @@ func (n *Needs) filter() (up bool, err error) {
 	for _, x := range []struct {
 		needed bool
 		calls  []string
-	}{{n.Network, sockets}, {n.Processes, memory}, {n.Cgroups, handles}} {
+	}{{n.Starts, programs}, {n.Network, sockets}, {n.Processes, memory}, {n.Cgroups, handles}} {
 		if !x.needed {
 			names = append(names, x.calls...)
 		}

@@ -69,6 +69,7 @@ type Session struct {
 type modules struct {
 	byName  map[string]*Module
 	sums    map[string][sha256.Size]byte // of the texts that ran
+	seen    map[string][sha256.Size]byte // of those that changed since and were told of
 	loading []string                     // names of the modules being loaded, outermost first
 	serving []*Module                    // whose main runs for another's
 }

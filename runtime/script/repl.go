@@ -3,7 +3,6 @@ package script
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ type REPL struct {
 	host    *Host
 	globals starlark.StringDict
 	chunks  int
+	loads   []loadedBy // by chunks, each once
 }
 
 // NewREPL starts with the predeclared names.
@@ -26,22 +26,11 @@ func (h *Host) NewREPL() *REPL {
 	return &REPL{host: h, globals: withGuards(h.opts.Predeclared, h.guards)}
 }
 
+// Host is the host that the REPL belongs to.
+func (r *REPL) Host() *Host { return r.host }
+
 // Globals are the names that chunks see and change.
 func (r *REPL) Globals() starlark.StringDict { return r.globals }
-
-// Load runs a file anew, with all that it loads, and makes its globals those of
-// the REPL. If it fails, the globals stay as they are.
-func (r *REPL) Load(load func(h *Host) (*Module, error)) error {
-	old := r.host.loaded.byName
-	r.host.loaded.byName = map[string]*Module{}
-	m, err := load(r.host)
-	if err != nil {
-		r.host.loaded.byName = old
-		return err
-	}
-	maps.Copy(r.globals, m.Globals)
-	return nil
-}
 
 // Exec runs a chunk. If its last statement is an expression, its value is
 // returned (and kept as _), else None. The error is a *diag.Error.
@@ -90,6 +79,9 @@ func (r *REPL) ExecNamed(name, text string) (starlark.Value, error) {
 	})
 	if err == nil && nested(v, h.opts.Limits.Depth) {
 		return nil, deep(&h.opts.Limits, "result")
+	}
+	if err == nil {
+		r.keepLoads(name, written)
 	}
 	if err == nil && v != starlark.None {
 		r.globals["_"] = v
@@ -183,8 +175,13 @@ func identByte(ch byte) bool {
 
 // WellFormed parses a file: the error is that of its syntax.
 func WellFormed(name, text string) error {
-	_, err := NewHost(HostOptions{}).parse(name, text, dialect())
+	_, err := Parse(name, text)
 	return err
+}
+
+// Parse is the syntax of a file.
+func Parse(name, text string) (*syntax.File, error) {
+	return NewHost(HostOptions{}).parse(name, text, dialect())
 }
 
 // Check parses and resolves a file without running it.

@@ -1,7 +1,6 @@
 package sent
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"ppscript/runtime/event"
@@ -19,6 +18,8 @@ type Emits struct {
 	Label  string
 	Values []Value // by slot
 	Size   int     // of all, in bytes
+	// Long finds a text that is longer than its place, by its hash (longtext.go).
+	Long func(hash []byte) []byte
 	// Around says where the two events are between which it lies; nil are none.
 	Around *Around
 }
@@ -86,11 +87,7 @@ func (s *Emitted) Show(e *event.Event, rec []byte) bool {
 			slots[i] = v.Make(int64(binary.LittleEndian.Uint64(sent[v.At:])))
 			continue
 		}
-		text := sent[v.At : v.At+v.Size]
-		if end := bytes.IndexByte(text, 0); end >= 0 {
-			text = text[:end]
-		}
-		slots[i] = event.StrOf(s.texts.Of(text))
+		slots[i] = event.StrOf(s.texts.Of(TextIn(sent[v.At:v.At+v.Size], s.Long)))
 	}
 	*derived = event.Derived{Slots: slots}
 	if s.around != nil && !s.around.show(m.parts[2*at:2*at+2], derived, e, sent) {

@@ -28,7 +28,9 @@ const (
 type Left struct {
 	Schema *event.Schema
 	Label  string
-	Event  int // in perf.Config.Events
+	Event  int // in perf.Config.Events, or behind these if operators make it
+	// Made says where it stands in what waits if operators made it; nil if not.
+	Made *Made
 	// Join is the join, as who made the programs knows it, and Index its number there.
 	Join  any
 	Index int
@@ -45,6 +47,7 @@ type Lefts struct {
 	*Left
 	stream, of *event.Stream
 	records    *Records
+	made       madeParts
 
 	chunks [][]madeLeft
 	chunk  int // in use
@@ -63,9 +66,16 @@ type madeLeft struct {
 // its key, which is for who knows how to compute it.
 const LeftSlots = 3
 
-// NewLefts makes what shows a stream of unpaired events of another stream.
-func NewLefts(l *Left, stream, of *event.Stream) *Lefts {
-	return &Lefts{Left: l, stream: stream, of: of, records: NewRecords(&l.Record)}
+// NewLefts makes what shows a stream of unpaired events of another stream; events are the
+// streams of perf.Config.Events.
+func NewLefts(l *Left, stream *event.Stream, events []*event.Stream) *Lefts {
+	s := &Lefts{Left: l, stream: stream, records: NewRecords(&l.Record), made: madeParts{of: l.Made}}
+	if l.Made != nil {
+		s.of = l.Made.Stream
+	} else {
+		s.of = events[l.Event]
+	}
+	return s
 }
 
 // Show makes e the event of a record; false if that is too short.
@@ -87,7 +97,8 @@ func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	if s.chunk == len(s.chunks) {
 		s.chunks = append(s.chunks, make([]madeLeft, pairChunk))
 	}
-	m := &s.chunks[s.chunk][s.used]
+	chunk, at := s.chunk, s.used
+	m := &s.chunks[chunk][at]
 	if s.used++; s.used == pairChunk {
 		s.chunk, s.used = s.chunk+1, 0
 	}
@@ -102,6 +113,9 @@ func (s *Lefts) Waiting(e *event.Event, waits []byte, reason, age uint64) bool {
 	}
 	m.event.Rec = s.records.beside(waits, m.event.Rec)
 	common(raw, s.of.Schema, task, context)
+	if s.made.of != nil {
+		s.made.show(&m.event, chunk, at, waits)
+	}
 	m.slots = [LeftSlots]event.Value{event.DurationOf(int64(age)), event.IntOf(int64(reason))}
 	m.derived = event.Derived{Start: &m.event, Slots: m.slots[:]}
 	e.Kind, e.Stream, e.Raw, e.Rec, e.Derived = event.Sample, s.stream, nil, nil, &m.derived

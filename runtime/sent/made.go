@@ -1,16 +1,15 @@
 package sent
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"ppscript/runtime/event"
 )
 
 // This file reads the start, or the end, of a pair that is a pair itself, or that a fold
-// emitted. It has no record: its values stand in that of the pair, one after the other, as
-// those of what folds emit. Of a pair within a pair a reader gets when it began and
-// ended, its key, and what nests have beside it; not its events.
+// emitted, and such an event without a partner. It has no record: its values stand in that of
+// the pair, one after the other, as those of what folds emit. Of a pair within a pair a reader
+// gets when it began and ended, its key, and what nests have beside it; not its events.
 
 // A Made says where such an event stands in the record of a pair.
 type Made struct {
@@ -18,6 +17,8 @@ type Made struct {
 	Pair   bool
 	Delay  int     // of a pair: where that stands, behind the head
 	Values []Value // by slot
+	// Long finds a text that is longer than its place, by its hash (longtext.go).
+	Long func(hash []byte) []byte
 }
 
 // A madePart is the memory of such an event.
@@ -27,25 +28,31 @@ type madePart struct {
 	slots      []event.Value
 }
 
-// part makes e, an event of a pair at an index of its chunk, the one that was sent.
-func (s *Pairs) part(e *event.Event, side, at int, sent []byte) {
-	m := s.made[side]
-	if s.chunk == len(s.parts[side]) {
-		s.parts[side] = append(s.parts[side], make([]madePart, pairChunk))
+// madeParts are those events of the records of one stream.
+type madeParts struct {
+	of     *Made // nil if operators make none
+	chunks [][]madePart
+	texts  event.Strings
+}
+
+// show makes e, an event at an index of a chunk, the one that was sent.
+func (s *madeParts) show(e *event.Event, chunk, at int, sent []byte) {
+	m := s.of
+	if chunk == len(s.chunks) {
+		s.chunks = append(s.chunks, make([]madePart, pairChunk))
 		slots := make([]event.Value, pairChunk*len(m.Values))
 		for i := range pairChunk {
-			s.parts[side][s.chunk][i].slots = slots[i*len(m.Values) : (i+1)*len(m.Values)]
+			s.chunks[chunk][i].slots = slots[i*len(m.Values) : (i+1)*len(m.Values)]
 		}
 	}
-	p := &s.parts[side][s.chunk][at]
+	p := &s.chunks[chunk][at]
 	for i := range m.Values {
 		v := &m.Values[i]
 		if !v.Text {
 			p.slots[i] = v.Make(int64(binary.LittleEndian.Uint64(sent[v.At:])))
 			continue
 		}
-		text, _, _ := bytes.Cut(sent[v.At:v.At+v.Size], []byte{0})
-		p.slots[i] = event.StrOf(s.texts.Of(text))
+		p.slots[i] = event.StrOf(s.texts.Of(TextIn(sent[v.At:v.At+v.Size], m.Long)))
 	}
 	p.derived = event.Derived{Slots: p.slots}
 	e.Raw, e.Derived = nil, &p.derived

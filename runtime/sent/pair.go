@@ -65,9 +65,7 @@ type Pairs struct {
 	starts, ends       *Records
 	nested             bool
 	stacks             [2]int
-	made               [2]*Made
-	parts              [2][][]madePart // by chunk
-	texts              event.Strings
+	made               [2]madeParts
 
 	chunks [][]madePair
 	chunk  int // in use
@@ -88,7 +86,8 @@ const pairChunk = 128
 // NewPairs makes what shows the pairs of a stream; events are the streams of
 // perf.Config.Events.
 func NewPairs(p *Pair, stream *event.Stream, events []*event.Stream) *Pairs {
-	return &Pairs{stream: stream, start: p.streamOf(0, events), end: p.streamOf(1, events), made: p.Made,
+	return &Pairs{stream: stream, start: p.streamOf(0, events), end: p.streamOf(1, events),
+		made:   [2]madeParts{{of: p.Made[0]}, {of: p.Made[1]}},
 		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested, stacks: p.Stacks}
 }
 
@@ -131,11 +130,11 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 		m.derived.Slots = m.slots[:]
 	}
 
-	if s.made[0] != nil {
-		s.part(&m.start, 0, at, sent)
+	if s.made[0].of != nil {
+		s.made[0].show(&m.start, s.chunk, at, sent)
 	}
-	if s.made[1] != nil {
-		s.part(&m.end, 1, at, sent)
+	if s.made[1].of != nil {
+		s.made[1].show(&m.end, s.chunk, at, sent)
 	}
 	if s.used++; s.used == pairChunk {
 		s.chunk, s.used = s.chunk+1, 0

@@ -1,8 +1,8 @@
 package session
 
 import (
+	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
 )
 
 // An account is what a run has counted, and what of it was told.
@@ -12,6 +12,7 @@ type account struct {
 	until     event.Time // the end of the interval that is being shown; 0 if that is now
 	told      told       // at the last tick
 	total     event.Loss
+	own       *cost.Own // of live runs
 }
 
 // told is how far sources and operators had counted when that was told last.
@@ -30,31 +31,19 @@ func (a *account) interval(r *run) event.Loss {
 		late := r.in.feeder.Stats().Late
 		loss.Late, a.told.late = late-a.told.late, late
 	}
-	loss.Add(r.instance.Loss())
+	loss.Lost += r.in.skipped.Lost()
+	loss.Add(r.in.slots.Loss(r.instance))
 	read := r.env.rec.loss()
 	loss.Truncated += read.Truncated - a.told.read.Truncated
 	loss.EndedEarly += read.EndedEarly - a.told.read.EndedEarly
 	a.told.read = read
 	if r.in.live != nil {
 		corrupt := r.in.live.Stats().Corrupt
-		loss.Truncated += corrupt - a.told.corrupt
-		a.told.corrupt = corrupt
+		loss.Truncated, a.told.corrupt = loss.Truncated+corrupt-a.told.corrupt, corrupt
 	}
 	failed := r.instance.Failures().Failed()
-	loss.Errors += failed - a.told.failed
-	a.told.failed = failed
+	loss.Errors, a.told.failed = loss.Errors+failed-a.told.failed, failed
 	loss.Add(r.stacks.loss())
 	a.total.Add(loss)
 	return loss
-}
-
-// lossFields are the losses that are not zero, as a note shows them.
-func lossFields(l event.Loss) []render.NoteField {
-	var fields []render.NoteField
-	for _, c := range l.Counts() {
-		if c.N > 0 {
-			fields = append(fields, render.NoteField{Name: c.Name, Value: event.UintOf(c.N)})
-		}
-	}
-	return fields
 }

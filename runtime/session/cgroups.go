@@ -7,9 +7,9 @@ import (
 	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
-	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/sideband"
 )
 
 // This file tells whose events are: of which cgroup, container, pod and unit. Names of
@@ -37,15 +37,18 @@ func (c *cgroups) open(w *env, p *plan.Plan) (err error) {
 		if c.table, err = cgroup.Open(kernel.Roots{}); err != nil {
 			return err
 		}
-		c.names = cgroup.OpenNames("/")
+		c.names = cgroup.OpenNames(w.cfg.Options.Names)
 		c.table.Announce(c.names.See)
 	}
 	return nil
 }
 
-func (c *cgroups) close() error {
+func (c *cgroups) close(msgs *messages) error {
 	if c.names != nil {
 		c.names.Close()
+		if err := c.names.Trouble(); err != nil {
+			msgs.sayOnce(err.Error())
+		}
 	}
 	if c.table == nil {
 		return nil
@@ -122,7 +125,7 @@ func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
 	if err := k.watch.Beside(src); err != nil {
 		return errors.Join(err, src.Close())
 	}
-	k.made = &sideBand{src: src, feeder: order.NewMerge(src)}
+	k.made = sideband.Of(src)
 	return nil
 }
 

@@ -21,9 +21,10 @@ type collector struct {
 }
 
 func (c *collector) sink() *budget.Sink {
-	return &budget.Sink{Number: c.run.stacks.number, Add: c.add, EndSlot: func(seconds float64) {
-		c.run.instance.EndSlot(seconds)
-	}}
+	in := c.run.instance
+	return &budget.Sink{Number: c.run.stacks.number, Add: c.add,
+		EndSlot: func(seconds, gap float64) { in.Counted(func(g *agg.Group) { g.EndSlot(seconds, gap) }) },
+		Unseen:  func(share float64) { in.Counted(func(g *agg.Group) { g.Unseen(share) }) }}
 }
 
 // add brings a row to its table.

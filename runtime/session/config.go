@@ -74,6 +74,18 @@ type Hooks struct {
 	// Result sees every table before it is shown; false keeps it from being
 	// shown.
 	Result func(t *result.Table) (show bool, err error)
+	Parts  Parts
+}
+
+// Parts take what results are made of, to be put together with those of other machines.
+type Parts struct {
+	// Plan sees the plan before anything is opened; its error ends the run.
+	Plan func(p *plan.Plan) error
+	// Table takes the rows of a table, or a histogram, in its place. name gives cells of stacks their
+	// texts.
+	Table func(t *plan.Table, m result.Meta, name func(t *result.Table)) error
+	// Ended is called when all results of an interval were shown.
+	Ended func(m result.Meta) error
 }
 
 // An Outcome is how a run ended.
@@ -96,16 +108,9 @@ type Outcome struct {
 
 // Events builds the plan of cfg and counts the events that it would read, without
 // opening them.
-func Events(cfg Config) (int, error) {
-	wd, err := open(context.Background(), &cfg)
-	if err != nil {
-		return 0, err
-	}
-	p, err := plan.Build(cfg.Reports, wd.env(&cfg))
-	if err = errors.Join(err, wd.close()); err != nil {
-		return 0, err
-	}
-	return len(p.Events), nil
+func Events(cfg Config) (n int, err error) {
+	err = look(&cfg, false, func(p *plan.Plan) error { n = len(p.Events); return nil })
+	return n, err
 }
 
 // Schemas finds the events that a source names, on this machine or in the
@@ -122,16 +127,24 @@ func Schemas(ctx context.Context, cfg Config, s *plan.Source) ([]*event.Schema, 
 
 // Explain builds the plan of cfg and describes it, without opening events.
 func Explain(cfg Config, w io.Writer) error {
-	wd, err := open(context.Background(), &cfg)
+	return Look(cfg, func(p *plan.Plan) error {
+		_, err := io.WriteString(w, p.Explain())
+		return err
+	})
+}
+
+// Look builds the plan of cfg and shows it, without opening events.
+func Look(cfg Config, see func(p *plan.Plan) error) error { return look(&cfg, true, see) }
+
+func look(cfg *Config, dry bool, see func(p *plan.Plan) error) error {
+	wd, err := open(context.Background(), cfg)
 	if err != nil {
 		return err
 	}
-	defer wd.close()
-	wd.events.dry = true
-	p, err := plan.Build(cfg.Reports, wd.env(&cfg))
-	if err != nil {
-		return err
+	wd.events.dry = dry
+	p, err := plan.Build(cfg.Reports, wd.env(cfg))
+	if err == nil {
+		err = see(p)
 	}
-	_, err = io.WriteString(w, p.Explain())
-	return err
+	return errors.Join(err, wd.close())
 }

@@ -31,8 +31,9 @@ func confine(r *run) error {
 		Processes: r.plan.Mappings && r.env.rec.file == nil || why,
 		Files: r.env.rec.file != nil || r.plan.HasStacks || r.plan.Mappings || r.env.cgroups.names != nil ||
 			why,
-		Names:   r.env.cgroups.names != nil || why,
-		Kernel:  r.cfg.Hooks.Interval != nil || r.cfg.Hooks.Exit != nil || plan.Has[*plan.EachOp](r.plan),
+		Names: r.env.cgroups.names != nil || why,
+		Kernel: r.cfg.Hooks.Interval != nil || r.cfg.Hooks.Exit != nil || plan.Has[*plan.EachOp](r.plan) ||
+			r.plan.ListsCode() && r.env.rec.file == nil, // the kernel's own code
 		Scratch: plan.Has[*plan.DatabaseOp](r.plan),
 	}
 	for _, e := range r.plan.Events {

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/flow"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/poll"
 	"ppscript/runtime/reading"
 	"ppscript/runtime/wallclock"
 )
@@ -44,7 +45,7 @@ func (c *counters) begin(at time.Time) {
 func (c *counters) follow() (next time.Time) {
 	for _, n := range c.list {
 		n.counters.Follow()
-		next = earliest(next, n.next)
+		next = poll.Earliest(next, n.next)
 	}
 	return next
 }

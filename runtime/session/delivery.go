@@ -76,10 +76,10 @@ func newDelivery(r *run, op plan.Operator) delivery {
 	case *plan.PushOp:
 		return &outlet{to: to, env: r.env, clock: &r.clock, in: &r.in}
 	case *plan.RecordOp:
-		return &kernelRecords{
-			symbol: func(a uint64) string { return string(r.env.events.here.Symbols.AppendSymbol(nil, a)) },
-			seen:   func() { r.instance.Router.Samples++ },
+		if op.Threads {
+			return &threads{of: r}
 		}
+		return &kernelRecords{of: r}
 	case *plan.TableOp:
 		return &tableDelivery{to: to}
 	case *plan.SilencesOp:

@@ -49,8 +49,7 @@ func (r *run) sayHolds() {
 	r.env.rec.sayWarnings()
 	sayEarly := func(name string, f *relay.Source) {
 		if n := f.Early(); n > 0 {
-			r.env.msgs.say(
-				"%s: %d events went on before their order was certain; give it more memory: --order-mem",
+			r.env.msgs.say("%s: %d events went on before their order was certain; give it more memory: --order-mem",
 				name, n)
 		}
 	}
@@ -83,6 +82,7 @@ func (r *run) sayLeftOut() {
 			r.env.msgs.say("%s", why)
 		}
 	}
+	r.in.skipped.Tell(r.env.msgs.say)
 	if r.in.kernel == nil && r.env.rec.file == nil {
 		r.plan.SayMissed(r.env.msgs.say)
 	}

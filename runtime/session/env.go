@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ppscript/bpf/load"
+	"ppscript/bpf/preload"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventkind"
 	"ppscript/runtime/eventspec"
@@ -32,11 +33,17 @@ type env struct {
 	// sender is the programs that send events; nil if there are none, and
 	// noProjection then may say why.
 	sender       *load.Run
-	quiet        quiet
 	noProjection string
 	sieves       sieves
 	memory       *expr.Kernel // what expressions read of the kernel; nil of recordings
-	swept        time.Time    // when the programs' set of processes was cleaned last
+	tending
+}
+
+// A tending is what programs are given, and relieved of, while they run.
+type tending struct {
+	quiet  quiet
+	swept  time.Time       // when their set of processes was cleaned last
+	tables *preload.Loader // of those that walk stacks by unwind tables; nil if none do
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {
@@ -57,7 +64,7 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 }
 
 func (w *env) close() error {
-	return errors.Join(w.events.here.Close(), w.rec.close(), w.cgroups.close())
+	return errors.Join(w.events.here.Close(), w.rec.close(), w.cgroups.close(w.msgs))
 }
 
 func (w *env) env(cfg *Config) plan.Env {

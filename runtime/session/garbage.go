@@ -1,29 +1,11 @@
 package session
 
 import (
-	"os"
-	"runtime/debug"
 	"strings"
 
 	"ppscript/runtime/agg"
 	"ppscript/runtime/unit"
 )
-
-// garbagePercent is the garbage that may lie beside the memory in use, in percent
-// of it, while a live run goes on: half of Go's usual. Per-event code makes none,
-// so the collector hardly has anything to do, and the memory is that of a machine
-// which has other work. $GOGC goes before it.
-const garbagePercent = 50
-
-// lean keeps the memory of a live run small, until end is called. Recordings are
-// read as fast as can be.
-func lean(live bool) (end func()) {
-	if !live || os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	before := debug.SetGCPercent(garbagePercent)
-	return func() { debug.SetGCPercent(before) }
-}
 
 // keepTo has the run keep to its memory until end is called, which says what gave way.
 func keepTo(r *run) (end func()) {

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"strconv"
 	"time"
 
-	"ppscript/bpf"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/runtime/budget"
-	"ppscript/runtime/cgroup"
+	"ppscript/runtime/interpreter"
+	"ppscript/runtime/inview"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/result"
+	"ppscript/runtime/sideband"
+	"ppscript/runtime/stack"
 )
 
 // This file runs plans whose work is done inside the kernel: there are no
@@ -31,9 +31,9 @@ type kernelRun struct {
 	plan   *placement.Kernel
 	run    *load.Run
 	watch  *perf.Watch
-	hooks  *perf.Hooks // events that perf samples; nil if there are none
-	side   *sideBand   // nil if nobody must know what processes map
-	made   *sideBand   // of cgroups; nil if nobody asks for them
+	hooks  *perf.Hooks    // events that perf samples; nil if there are none
+	side   *sideband.Band // nil if nobody must know what processes map
+	made   *sideband.Band // of cgroups; nil if nobody asks for them
 	swept  time.Time
 	quiet  quiet
 	rows   *collector
@@ -50,10 +50,10 @@ func (w *env) kernelEnv() placement.Env {
 		NoProjection:  w.noProjection,
 		ConvertsTimes: o.Clock.Converts(),
 		Intervals:     o.Interval > 0,
-		MaxStack:      maxStack(false),
+		Stacks:        placement.Stacks{MaxStack: stack.Most(false)},
 	}
 	t.KeptBytes, t.KeptCPUs = o.kept()
-	t.Weighed = o.Cost.Budget > 0
+	t.Weighed = o.weighed()
 	o.evalKernelEnv(&t)
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"
@@ -66,8 +66,9 @@ func (w *env) kernelEnv() placement.Env {
 	if err != nil {
 		t.HostNo = err.Error()
 	}
-	t.Host = host
-	t.Target, t.No = kernelTarget(&w.cfg.Target)
+	t.Host, w.sieves.host = host, host
+	t.Interpreted = interpreter.Observed(&w.cfg.Target)
+	t.Target, t.No = inview.Of(&w.cfg.Target)
 	switch {
 	case t.No != "":
 	case o.Limits.ExitN > 0:
@@ -79,50 +80,6 @@ func (w *env) kernelEnv() placement.Env {
 		t.No = t.HostNo
 	}
 	return t
-}
-
-// kernelTarget is t for programs, or why they cannot observe it.
-func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
-	k := &bpf.Target{CPUs: t.CPUs, PIDs: t.PIDs, TIDs: t.TIDs}
-	for _, id := range append(append([]int(nil), t.PIDs...), t.TIDs...) {
-		if _, err := os.Stat("/proc/" + strconv.Itoa(id)); err != nil {
-			return nil, "a task is gone" // perf says which
-		}
-	}
-	switch {
-	case t.CPUs != nil && !online(t.CPUs):
-		return nil, "a CPU is not online"
-	case len(t.Cgroups) > 0:
-		return cgroupTarget(k, t.Cgroups)
-	case t.Workload != nil && !t.System:
-		k.Workload, k.Follow = true, t.Inherit != perf.No
-	case len(t.TIDs) > 0 && t.Inherit == perf.Yes:
-		return nil, "children of threads are followed by perf"
-	case len(t.PIDs) > 0 && t.Inherit == perf.No:
-		return nil, "threads that come later are left out"
-	case len(t.PIDs) > 0:
-		k.Follow = t.Inherit == perf.Yes
-	}
-	return k, ""
-}
-
-// cgroupTarget adds cgroups to k. Programs know those of the second version.
-func cgroupTarget(k *bpf.Target, names []string) (target *bpf.Target, no string) {
-	mounts, err := kernel.ReadMounts(kernel.Roots{})
-	_, dirs, missing := cgroup.Dirs(names)
-	switch {
-	case err != nil || missing != nil:
-		return nil, "a cgroup is missing" // perf says which
-	case mounts.PerfEventV1 != "":
-		return nil, "cgroups of the first version are observed by perf"
-	}
-	k.Cgroups = dirs
-	return k, ""
-}
-
-func online(cpus []int) bool {
-	all, err := kernel.ReadCPUs(kernel.Roots{})
-	return err == nil && len(cpus) > 0 && all.Check(cpus) == nil
 }
 
 // openKernel opens the plan inside the kernel if it shall run there, and
@@ -150,7 +107,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 			return true
 		}
 		var here *errHere
-		closed := kr.close()
+		closed := errors.Join(r.env.endTables(), kr.close())
 		if errors.As(e, &here) {
 			*err = errors.Join(here.error, closed)
 			return true
@@ -179,7 +136,8 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if r.plan.Mappings {
-		if k.side, err = openSideBand(ctx, t, r.env.cgroups.told(r.plan), k.watch); err != nil {
+		k.side, err = sideband.Open(ctx, t, r.env.cgroups.told(r.plan), spoolBytes/4, k.watch)
+		if err != nil {
 			return &errHere{err}
 		}
 	}
@@ -234,7 +192,7 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	if err != nil {
 		return err
 	}
-	if err := k.made.round(r.instance.Router.Events, false); err != nil {
+	if err := k.made.Round(r.instance.Router.Events, false); err != nil {
 		return err
 	}
 	if err := k.govern.Step(time.Now(), k.rows.sink()); err != nil {
@@ -296,7 +254,10 @@ func (k *kernelRun) stop(r *run) error {
 	if err := k.run.Stop(); err != nil {
 		return err
 	}
-	if err := k.made.round(r.instance.Router.Events, true); err != nil {
+	if err := r.env.endTables(); err != nil {
+		return err
+	}
+	if err := k.made.Round(r.instance.Router.Events, true); err != nil {
 		return err
 	}
 	return k.look(r, true)
@@ -307,7 +268,7 @@ func (k *kernelRun) close() error {
 	if k.hooks != nil {
 		err = k.hooks.Close()
 	}
-	err = errors.Join(err, k.run.Close(), k.side.close(), k.made.close())
+	err = errors.Join(err, k.run.Close(), k.side.Close(), k.made.Close())
 	if k.watch != nil {
 		err = errors.Join(err, k.watch.Close())
 	}

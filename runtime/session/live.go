@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/naming"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/probe"
@@ -31,11 +32,11 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			Task: p.Comm || p.Mappings ||
 				slices.ContainsFunc(plan.Of[*plan.JoinOp](p), (*plan.JoinOp).Forgets),
 			Mmap:     p.Mappings,
-			Ksymbol:  p.HasStacks || plan.Has[*plan.RecordOp](p),
-			BPF:      plan.Has[*plan.RecordOp](p),
-			Cgroup:   plan.Has[*plan.RecordOp](p) || w.cgroups.told(p),
-			TextPoke: plan.Has[*plan.RecordOp](p),
-			Events:   plan.Has[*plan.RecordOp](p),
+			Ksymbol:  p.HasStacks || p.TellsOfKernel(),
+			BPF:      p.TellsOfKernel(),
+			Cgroup:   p.TellsOfKernel() || w.cgroups.told(p),
+			TextPoke: p.TellsOfKernel(),
+			Events:   p.TellsOfKernel(),
 		},
 		Warn: w.msgs.leftOut,
 	}
@@ -55,8 +56,8 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Members = []event.Member{} // nil would mean the usual ones
 	}
 	c.Members = append(slices.Clip(c.Members), o.evalMembers()...)
-	if o.Clock.Monotonic || sending(p) != nil {
-		// The other clock is perf's alone: programs cannot read it.
+	if o.Clock.Monotonic || sending(p) != nil || p.Mappings {
+		// The other clock is perf's alone: programs, and compilers that tell of code, cannot read it.
 		c.Clock = perf.ClockMonotonic
 	}
 	c.Tracefs = w.events.here.Tracefs()
@@ -67,7 +68,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		ev.Exclude.Idle = s.Exclude.Idle && e.Stream.Schema.System == "software"
 		w.events.here.Configure(&ev, s, p.SampleMembers)
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
-		configureStack(&ev, e.Stack)
+		naming.Configure(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)
 		c.Events = append(c.Events, ev)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/poll"
 	"ppscript/runtime/watched"
@@ -34,10 +35,13 @@ const idleTime = 10 * time.Second
 func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
 	r.started = time.Now()
+	if r.env.rec.file == nil {
+		r.account.own = cost.NewOwn()
+	}
 	r.account.lastEvent = r.undated()
 	r.in.counters.begin(r.started)
 	defer work(r.plan)()
-	defer lean(r.env.rec.file == nil)()
+	defer memory.Lean(r.env.rec.file == nil)()
 	defer hear(r)()
 	o := &r.cfg.Options
 	var deadline, tick, usage time.Time
@@ -47,6 +51,9 @@ func (r *run) loop(ctx context.Context) error {
 	}
 	if o.Interval > 0 && r.env.rec.file == nil {
 		tick = r.started.Add(o.Interval)
+		if o.Aligned {
+			tick = r.started.Truncate(o.Interval).Add(o.Interval)
+		}
 	}
 	speed := cost.NewRate(o.Limits.SamplingLimit, r.started)
 	self := cost.NewUsage()
@@ -54,13 +61,17 @@ func (r *run) loop(ctx context.Context) error {
 		usage = r.started.Add(o.Cost.UsageSelf)
 	}
 	for {
-		ended, err := r.wait(ctx, earliest(deadline, tick, usage, speed.Due()))
+		ended, err := r.wait(ctx, poll.Earliest(deadline, tick, usage, speed.Due()))
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		r.feed(ended)
+		if err := r.in.slots.Step(); err != nil {
+			return err
+		}
 		o.Limits.budget.Measure()
+		r.in.skipped.Look(now)
 		r.in.windows.due()
 		if p := r.playback; p != nil {
 			if ended {
@@ -113,17 +124,25 @@ func (r *run) endInterval(at time.Time) error {
 		return t.Spec.View.Whole != nil
 	})
 	if whole && r.in.src != nil {
-		r.in.polled = r.clock.Now()
-		if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+		if err := r.drain(); err != nil {
 			return err
 		}
-		r.feed(false)
 	}
 	if now := r.clock.Now(); now != 0 {
 		r.account.until = now - event.Time(time.Since(at))
 	}
 	defer func() { r.account.until = 0 }()
 	return r.tick(false)
+}
+
+// drain brings all that is in rings to the operators.
+func (r *run) drain() error {
+	r.in.polled = r.clock.Now()
+	if err := r.in.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	r.feed(false)
+	return nil
 }
 
 // tooFast reports, and says, that events come faster than the user allows.
@@ -167,22 +186,12 @@ func work(p *plan.Plan) (end func()) {
 	}
 }
 
-func earliest(ts ...time.Time) time.Time {
-	var first time.Time
-	for _, t := range ts {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
-	}
-	return first
-}
-
 // wait polls the source, at most until next.
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := r.nap()
 	if k := r.in.kernel; k != nil {
 		timeout = min(timeout, k.run.NextSweep(idleTime))
-		next = earliest(next, k.govern.Due())
+		next = poll.Earliest(next, k.govern.Due())
 	}
 	if r.env.sender != nil {
 		timeout = min(timeout, r.env.sender.NextSweep(idleTime))
@@ -190,7 +199,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 	if r.eval != nil {
 		r.eval.counters.Follow()
 	}
-	next = earliest(next, r.in.counters.follow())
+	next = poll.Earliest(next, r.in.counters.follow(), r.in.slots.Due())
 	if !next.IsZero() {
 		timeout = max(0, min(timeout, time.Until(next)))
 	}
@@ -285,12 +294,9 @@ func (r *run) finish(ended bool) error {
 	if r.env.rec.file == nil {
 		r.patience.End()
 	}
-	if err := r.eval.stop(); err != nil {
-		return err
-	}
 	// Counters stop with the events: what comes while the rings are emptied is
 	// in neither.
-	if err := r.in.counters.stop(); err != nil {
+	if err := errors.Join(r.eval.stop(), r.in.counters.stop(), r.in.slots.Stop()); err != nil {
 		return err
 	}
 	if r.in.live != nil && !r.instance.Router.Done() {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ppscript/runtime/flow"
 	"ppscript/runtime/perf"
-	"ppscript/runtime/plan"
 )
 
 // messages are told to the user beside the results.
@@ -90,19 +88,5 @@ func (m *messages) sayHeard() {
 		default:
 			return
 		}
-	}
-}
-
-// sayFailures says which evaluation failed first. Programs of the kernel count those
-// that fail, and do not tell why.
-func (m *messages) sayFailures(in *plan.Instance, failed uint64) {
-	told := false
-	in.Failures().Errors(func(where string, errs *flow.Errors) {
-		told = true
-		m.say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
-	})
-	if failed > 0 && !told {
-		m.say("%d evaluations failed in the kernel, and left their events out; "+
-			"--engine perf says why the first one did", failed)
 	}
 }

@@ -3,9 +3,13 @@ package session
 import (
 	"time"
 
+	"ppscript/runtime/cgroup"
+	"ppscript/runtime/identity"
 	"ppscript/runtime/memory"
+	"ppscript/runtime/naming"
 	"ppscript/runtime/output"
 	"ppscript/runtime/perfdata"
+	"ppscript/runtime/placement"
 	"ppscript/runtime/wallclock"
 )
 
@@ -13,7 +17,10 @@ import (
 type Options struct {
 	// Interval is the period of results; 0 is one result, at the end.
 	Interval time.Duration
-	Verbose  int // 1 notices, 2 events
+	// Aligned has intervals end at multiples of Interval on the wall clock, as those of other machines
+	// do; the first is shorter.
+	Aligned bool
+	Verbose int // 1 notices, 2 events
 	// Command is the user's command line, for pictures; "" is not known.
 	Command string
 
@@ -25,6 +32,7 @@ type Options struct {
 	Stacks    output.StackFiles
 	Timeline  output.TimelineFiles
 	Symbols   Symbols
+	Names     cgroup.Asked
 	Show      Show
 }
 
@@ -35,6 +43,10 @@ type Recording struct {
 	// From and To bound the part that is read; Interval and Duration go by the times
 	// of the recording's events.
 	From, To perfdata.Moment
+	// Read is told how much was read of Path, Named of how many stacks the functions have
+	// names; nil if nobody asks.
+	Read  func(done, size uint64)
+	Named func(done, all uint64)
 }
 
 // Limits end a run.
@@ -62,6 +74,8 @@ type Reading struct {
 	// packages.
 	OrderBytes int
 	Token      string // that both sides know; "" is none
+	// TLS is who we are for those elsewhere, and whom we believe; nil is no TLS.
+	TLS *identity.Side
 }
 
 // Cost says which costs of the run are told beside its results.
@@ -70,8 +84,12 @@ type Cost struct {
 	// occur, and how many of them reach ppscript. One may be given.
 	EvalCPUs, EvalPIDs []int
 	UsageSelf          time.Duration // period of reports about ourselves; 0: none
-	// Budget is the share of the time of all CPUs that observing may cost; 0 is any.
+	// Budget is the share of the time of all CPUs that observing may cost; 0 is any, and so
+	// is what is less: somebody asked for that.
 	Budget float64
+	look   bool // only to look at the cost: whatever the run does stays as it is
+	// Show has each interval say what it cost.
+	Show bool
 }
 
 // evaluates reports that the user asks how many events occur somewhere.
@@ -90,6 +108,10 @@ type Symbols struct {
 	// DebugDirs are searched for files by build-id, and for separate debug files,
 	// before the usual ones.
 	DebugDirs []string
+	// Servers are asked for files that are nowhere else.
+	Servers naming.Servers
+	// Later leaves functions of programs without names, for who names them in what was saved.
+	Later bool
 }
 
 // lines reports whether source lines are wanted.
@@ -116,4 +138,13 @@ type Show struct {
 	// Self prints and sends events about ppscript's own threads, too: a log is then
 	// fed with its own output.
 	Self bool
+}
+
+// weighed says how a budget may bound the plan.
+func (o *Options) weighed() placement.Weighed {
+	w := placement.Weighed{On: o.Cost.Budget > 0}
+	if o.Cost.look || o.Cost.evaluates() || o.Limits.ExitN > 0 {
+		w.NoSlots = "all events are counted"
+	}
+	return w
 }

@@ -43,6 +43,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 	pairs, _ := im.Pairs()
 	emits, _ := im.Emits()
 	lefts, _ := im.Lefts()
+	sent.FindLong(pairs, emits, lefts, func(hash []byte) []byte { return load.LongText(run, hash) })
 	projected := func(err error) error {
 		if err != nil {
 			return &errProjection{err}
@@ -125,7 +126,7 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 // sent returns the losses of the programs that send events or decide about samples, since
 // the last call. What these counted goes to the tables.
 func (r *run) sent() (event.Loss, error) {
-	lost, err := r.env.sieves.loss()
+	lost, err := r.env.sieves.Loss()
 	if err != nil {
 		return lost, err
 	}

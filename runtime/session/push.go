@@ -78,6 +78,7 @@ func (o *outlet) begin(ctx context.Context, op plan.Running) error {
 	how := relay.Options{
 		Bytes: o.to.cfg.Options.Reading.OrderBytes,
 		Token: o.to.cfg.Options.Reading.Token,
+		TLS:   o.to.cfg.Options.Reading.TLS,
 		Say:   o.to.msgs.elsewhere(),
 	}
 	if o.in.live != nil {

@@ -30,12 +30,13 @@ func (r *recordings) open() error {
 	if o.Recording.Path == "" {
 		return nil
 	}
-	opt := perfdata.Options{Ordered: true, MaxPending: o.Reading.OrderBytes}
+	opt := perfdata.Options{Ordered: true, MaxPending: o.Reading.OrderBytes, Progress: o.Recording.Read}
 	var err error
 	if r.file, err = relay.Open(r.opening, o.Recording.Path, opt); err != nil {
 		return err
 	}
 
+	opt.Progress = nil // the others are read beside it
 	for _, path := range o.Recording.More {
 		file, err := relay.Open(r.opening, path, opt)
 		if err != nil {
@@ -78,7 +79,8 @@ func (r *recordings) pull(from string) (*remote, error) {
 		return nil, err
 	}
 	how := &r.cfg.Options.Reading
-	file, err := relay.Receive(r.opening, from, how.Token, how.OrderBytes)
+	file, err := relay.Receive(r.opening, from, relay.How{Token: how.Token, TLS: how.TLS,
+		Bytes: how.OrderBytes, Say: r.msgs.say})
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,9 @@ func (r *run) tick(final bool) error {
 		r.account.total.Add(own)
 		loss.Add(own)
 	}
+	if err := r.in.slots.Tick(r.results.out); err != nil {
+		return err
+	}
 	own, err := r.sent()
 	if err != nil {
 		return err
@@ -78,13 +81,21 @@ func (r *run) tick(final bool) error {
 	if h := r.cfg.Hooks.Lost; h != nil && loss.Missing() > 0 && r.results.failed == nil {
 		r.results.failed = h(loss.Missing())
 	}
+	if final && r.stacks != nil {
+		r.stacks.Ending()
+	}
 	t := &interval{loss, final, now, r.meta(final, now)}
 	if err := r.results.deliveries.tick(t); err != nil {
 		return err
 	}
+	if h := r.cfg.Hooks.Parts.Ended; h != nil {
+		if err := h(t.meta("", "", loss)); err != nil {
+			return err
+		}
+	}
 	r.stacks.tick(r, final)
 	if !r.results.deliveries.showLoss() && !loss.Zero() {
-		if err := r.results.out.Note("loss", lossFields(loss)...); err != nil {
+		if err := r.results.out.Note("loss", render.LossFields(loss)...); err != nil {
 			return err
 		}
 	}
@@ -113,8 +124,15 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 		End:          router.Last,
 		Keep:         r.cfg.Options.Show.Whole,
 	}
+	m.Cost = r.in.slots.Cost()
 	if r.in.kernel != nil {
 		m.Cost = r.in.kernel.cost
+	}
+	if m.Cost == nil && r.account.own != nil {
+		m.Cost = &result.Cost{Own: r.account.own.Share(), Traced: result.NotMeasured, Events: 1, Time: 1}
+	}
+	if m.Cost != nil {
+		m.Cost.Shown = r.cfg.Options.Cost.Show
 	}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.account.tickNo

@@ -8,11 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ppscript/bpf/load"
+	"ppscript/bpf/skipped"
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
 	"ppscript/runtime/patience"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/slots"
 	"ppscript/runtime/wallclock"
 )
 
@@ -47,6 +50,14 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		var stop context.CancelFunc
 		opening, stop = context.WithTimeout(ctx, d)
 		defer stop()
+	}
+	if c := &cfg.Options.Cost; c.Show && c.Budget == 0 {
+		// What can be bounded is measured, with a bound that nothing reaches.
+		all := cfg
+		all.Options.Cost.Budget, all.Options.Cost.look = 1, true
+		if _, err := Events(all); err == nil {
+			c.Budget, c.look = 1, true
+		}
 	}
 	wd, err := open(opening, &cfg)
 	if err != nil {
@@ -103,6 +114,11 @@ func (r *run) do(ctx context.Context) (err error) {
 	if r.plan, err = plan.Build(r.cfg.Reports, r.env.env(r.cfg)); err != nil {
 		return err
 	}
+	if h := r.cfg.Hooks.Parts.Plan; h != nil {
+		if err = h(r.plan); err != nil {
+			return err
+		}
+	}
 	if err = checkTarget(r.plan, &r.cfg.Target); err != nil {
 		return err
 	}
@@ -112,6 +128,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err = r.results.deliveries.open(ctx, r); err != nil {
 		return err
 	}
+	r.in.slots.Measure(r.cfg.Options.Cost.Budget, r.plan)
 	r.cfg.stage("open the events")
 	if err = r.open(ctx); err != nil {
 		return err
@@ -127,11 +144,15 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
+	of := slots.Of{Instance: r.instance, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
+	if err = r.in.slots.Begin(r.cfg.Options.Cost.Budget, of); err != nil {
+		return err
+	}
 	if err = confine(r); err != nil {
 		return err
 	}
 	err = r.loop(ctx)
-	r.env.msgs.sayFailures(r.instance, r.account.total.Errors)
+	load.SayFailures(r.instance.Failures(), r.account.total.Errors, r.programs(), r.env.msgs.say)
 	if err != nil {
 		return err
 	}
@@ -174,7 +195,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		if p, r.in.live, err = r.env.openLive(ctx, p); err != nil {
 			return err
 		}
-		r.plan = p
+		r.plan, r.in.skipped = p, skipped.New(perf.Descriptors(r.in.live))
 		if err := r.clock.Find(ctx, &r.cfg.Options.Clock, r.env.guestClock(), r.in.live); err != nil {
 			return err
 		}
@@ -284,7 +305,8 @@ func (r *run) apart() bool { return sending(r.plan) != nil && r.plan.Comm }
 
 // readers is how many readers share the rings.
 func (r *run) readers() int {
-	if r.in.live == nil || r.eval != nil || r.cfg.Options.Limits.ExitN > 0 || !r.plan.Shareable() {
+	single := r.eval != nil || r.plan.InSlots || r.cfg.Options.Limits.ExitN > 0
+	if r.in.live == nil || single || !r.plan.Shareable() {
 		return 1
 	}
 	return readersFor(len(r.in.src.Rings()))
@@ -309,10 +331,11 @@ func (r *run) side(e *event.Event) {
 func (r *run) close() error {
 	errs := []error{r.results.deliveries.close(), r.results.files.close(), r.stacks.close()}
 	r.cfg.stage("close the events")
+	errs = append(errs, r.env.endTables())
 	errs = append(errs, r.in.close(), r.eval.close()) // the latter would end a command that runs
 	if r.env.sender != nil {
 		errs = append(errs, r.env.sender.Close())
 	}
-	errs = append(errs, r.env.sieves.close())
+	errs = append(errs, r.env.sieves.Close())
 	return errors.Join(errs...)
 }

@@ -5,35 +5,32 @@ import (
 	"errors"
 
 	"ppscript/bpf"
+	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/runtime/event"
+	"ppscript/bpf/preload"
+	"ppscript/runtime/interpreter"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 )
 
-// sieves are programs that decide about samples. They are kept for what they count.
-type sieves []*load.Run
-
-// loss returns the samples about which they could not decide, since the last call.
-func (s sieves) loss() (event.Loss, error) {
-	var lost event.Loss
-	for _, run := range s {
-		l, err := run.Loss()
-		if err != nil {
-			return lost, err
-		}
-		lost.Add(l.Joins)
-	}
-	return lost, nil
+// sieves are programs that samples call.
+type sieves struct {
+	load.Runs                     // they decide about samples
+	host      *features.Host      // nil if no programs shall run
+	python    *interpreter.Walker // tells what Python runs; nil does not
 }
 
-func (s *sieves) close() error {
-	var errs []error
-	for _, run := range *s {
-		errs = append(errs, run.Close())
+// interpreters has programs of the kernel tell what interpreters run, where stacks are shown.
+func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
+	if w.rec.file != nil || !p.Mappings || w.sieves.host == nil ||
+		w.cfg.Target.Workload == nil && !interpreter.Runs() {
+		return nil
 	}
-	*s = nil
-	return errors.Join(errs...)
+	var err error
+	if w.sieves.python, err = interpreter.Open(w.sieves.host); err != nil && w.cfg.Options.Verbose > 0 {
+		w.msgs.say("functions of Python have no names: %v", err)
+	}
+	return w.sieves.python
 }
 
 // openFiltered opens the plan's events with the programs that decide about their
@@ -42,11 +39,12 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 	cfg := w.perfConfig(p)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.sieves.close())
+			err = errors.Join(err, w.sieves.Close())
 		}
 	}()
 	for i, e := range p.Events {
 		if e.SampleFilter == nil {
+			w.sieves.python.Observe(cfg.Events, i, e.Stack)
 			continue
 		}
 		run, err := w.load(e.SampleFilter)
@@ -54,7 +52,7 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 			w.sayRejected(err)
 			return nil, err
 		}
-		w.sieves = append(w.sieves, run)
+		w.sieves.Runs = append(w.sieves.Runs, run)
 		cfg.Events[i].Program = run.FD(0)
 	}
 	if sending(p) == nil {
@@ -64,7 +62,7 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 		return nil, err
 	}
 	if src, err = perf.Open(ctx, cfg); err != nil {
-		err = errors.Join(err, w.sender.Close())
+		err = errors.Join(err, w.endTables(), w.sender.Close())
 		w.sender = nil
 	}
 	return src, err
@@ -75,7 +73,35 @@ func (w *env) load(im *bpf.Image) (*load.Run, error) {
 	if w.cfg.spoil != nil {
 		w.cfg.spoil(im)
 	}
-	return load.Open(&im.Image)
+	run, err := load.Open(&im.Image)
+	if err == nil {
+		if err = w.bringTables(run); err != nil {
+			return nil, errors.Join(err, run.Close())
+		}
+	}
+	return run, err
+}
+
+// bringTables brings unwind tables to programs that walk stacks by them.
+func (w *env) bringTables(run *load.Run) (err error) {
+	t := &w.cfg.Target
+	named := t.Workload != nil || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0
+	of := preload.Observed{PIDs: t.PIDs, All: !named}
+	if t.Workload != nil && len(t.Workload.Args) > 0 {
+		of.Command = t.Workload.Args[0]
+	}
+	w.tables, err = preload.Bring(run, of)
+	return err
+}
+
+// endTables ends that, and tells what programs did not find.
+func (w *env) endTables() error {
+	told, err := w.tables.End(w.cfg.Options.Verbose > 0)
+	w.tables = nil
+	for _, line := range told {
+		w.msgs.say("%s", line)
+	}
+	return err
 }
 
 // sayRejected tells the verifier's reason against a program.

@@ -5,11 +5,13 @@ import (
 	"os"
 	"syscall"
 
+	"ppscript/bpf/skipped"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/order"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/slots"
 	"ppscript/runtime/workload"
 )
 
@@ -18,6 +20,8 @@ type sources struct {
 	src       event.Source // of events; nil if there are none to read
 	live      *perf.Source // the kernel's part of src; nil if it has none
 	kernel    *kernelRun   // in place of src
+	skipped   *skipped.Watch
+	slots     slots.Slots
 	windows   windows
 	counters  counters
 	feeder    order.Feeder    // brings the events of src into order
@@ -68,7 +72,7 @@ func (s *sources) comesOrGoes(e *event.Event) {
 
 // close closes the sources, and takes the status of the workload.
 func (s *sources) close() error {
-	errs := []error{s.windows.close(), s.counters.close(&s.workload)}
+	errs := []error{s.windows.close(), s.counters.close(&s.workload), s.skipped.Close()}
 	if s.kernel != nil {
 		s.workload.of(s.kernel.watch.WorkloadStatus())
 		errs = append(errs, s.kernel.close())

@@ -62,26 +62,34 @@ func (c *stackCounts) result(m result.Meta) *result.Stacks {
 // frames, and those that were unwound.
 func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut, unwound uint64) {
 	s := c.op
-	count := len(s.Keys) + plan.StacksKey
+	keys, count := plan.StacksKey+len(s.Keys), s.Counted()
 	rows := s.Group.Rows()
 	w.Prepare(func(yield func(stack.ID) bool) {
 		for _, row := range rows {
-			if !yield(stack.ID(row[plan.StacksStack].Uint())) {
+			if !yield(stack.ID(row[plan.StacksStack].Uint())) ||
+				s.Spec.Above != nil && !yield(stack.ID(row[keys].Uint())) {
 				return
 			}
 		}
 	})
-	for _, row := range rows {
-		x := result.StackSample{
-			PID:   int32(row[plan.StacksPID].Int()),
-			Key:   row[plan.StacksKey:count],
-			Count: row[count].Uint(),
+	for i, row := range rows {
+		if named := c.to.cfg.Options.Recording.Named; named != nil {
+			named(uint64(i), uint64(len(rows)))
 		}
+		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:keys],
+			Count: row[count].Uint()}
 		if s.Value.Name != "" {
 			x.Value = row[count+1].Int()
 		}
 		var st stack.Stack
-		w.line, st = w.Frames(w.line[:0], stack.ID(row[plan.StacksStack].Uint()))
+		w.line = w.line[:0]
+		if s.Spec.OnTop != nil {
+			w.line = naming.Label(w.line, row[count-1].String())
+		}
+		if s.Spec.Above != nil {
+			w.line = w.FramesAbove(w.line, stack.ID(row[keys].Uint()))
+		}
+		w.line, st = w.Frames(w.line, stack.ID(row[plan.StacksStack].Uint()))
 		x.Frames, x.Cut = w.line, st.Cut
 		if st.Cut {
 			cut += x.Count
@@ -104,8 +112,8 @@ func (c *stackCounts) other() (x result.StackSample, some bool) {
 	if row == nil {
 		return x, false
 	}
-	count := len(c.op.Keys) + plan.StacksKey
-	x = result.StackSample{PID: -1, Key: row[plan.StacksKey:count], Count: row[count].Uint(),
+	keys, count := plan.StacksKey+len(c.op.Keys), c.op.Counted()
+	x = result.StackSample{PID: -1, Key: row[plan.StacksKey:keys], Count: row[count].Uint(),
 		Frames: []*result.Frame{naming.NoRoom}}
 	if c.op.Value.Name != "" {
 		x.Value = row[count+1].Int()
@@ -173,6 +181,14 @@ func (d *stackResult) tick(t *interval) error {
 	res := d.result(t.meta(d.op.Name, spec.Title, d.to.missing(t, d.loss())))
 	if res.Aside = d.aside; res.Aside {
 		res.KernelID = naming.KernelID(d.recorded)
+	}
+	if spec.Code != nil {
+		d.clear()
+		table, err := spec.Code.Table(res, d.to.stacks.Code, d.to.msgs.sayOnce)
+		if table == nil {
+			return err
+		}
+		return d.to.table(table)
 	}
 	res.Merge()
 	res.Sort()

@@ -2,14 +2,12 @@ package session
 
 import (
 	"cmp"
-	"os"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/naming"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
@@ -43,15 +41,22 @@ func openStacks(r *run) {
 	o := naming.Options{
 		Kernel:    r.env.events.here.Symbols,
 		Recording: r.env.rec.info(),
+		Python:    r.env.interpreters(r.plan),
 		User:      r.plan.Mappings,
 		Patient:   plan.Has[*plan.JoinOp](r.plan),
-		Lines:     r.cfg.Options.lines(),
+		Lines:     r.cfg.Options.lines() || r.plan.ListsCode(),
 		Memory:    r.cfg.Options.Limits.budget,
 		SymRoot:   r.cfg.Options.Symbols.Root,
 		DebugDirs: r.cfg.Options.Symbols.DebugDirs,
+		Servers:   r.cfg.Options.Symbols.Servers,
+		Later:     r.cfg.Options.Symbols.Later,
 		Expired:   r.patience.Expired,
 		Note:      r.patience.Note,
 		Say:       func(text string) { r.env.msgs.sayOnce(text) },
+	}
+	o.Servers.Waited = func(d time.Duration, pending int) {
+		r.patience.Waited(d)
+		r.cfg.stage(fmt.Sprintf("wait for %d files from debuginfod", pending))
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
 	r.results.stacks = r.stacks
@@ -70,7 +75,7 @@ func (w *runStacks) read(r *run) {
 			w.Look(int32(pid))
 		}
 	}
-	limit := maxStack(r.env.rec.file != nil)
+	limit := stack.Most(r.env.rec.file != nil)
 	local := 0 // index among the events of the kernel that runs here
 	for _, e := range r.plan.Events {
 		i := local
@@ -110,32 +115,6 @@ func (w *runStacks) read(r *run) {
 		if f, _ := own.Schema.Field(event.StackName); e.Stack.Show && !quiet && f.Stack() {
 			w.show[own.Index] = []*event.Field{f}
 		}
-	}
-}
-
-// maxStack is the most addresses that the kernel puts into a chain.
-func maxStack(replay bool) int {
-	const usual = 127
-	if replay {
-		return usual
-	}
-	b, err := os.ReadFile("/proc/sys/kernel/perf_event_max_stack")
-	if n, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil && n > 0 {
-		return n
-	}
-	return usual
-}
-
-// configureStack fills in what an event's stack needs.
-func configureStack(ev *perf.EventConfig, s *stack.Wanted) {
-	if s == nil {
-		return
-	}
-	ev.Callchain, ev.MaxStack = true, s.Max
-	ev.ExcludeChainKernel, ev.ExcludeChainUser = !s.Kernel, !s.User
-	if s.Dwarf() {
-		ev.RegsUser |= naming.UnwindRegs()
-		ev.StackUser = max(ev.StackUser, uint32(s.UserBytes))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/view"
 	"ppscript/runtime/workload"
 	"ppscript/tests/testkit"
 )
@@ -32,11 +33,11 @@ func TestReplayCountsByStack(t *testing.T) {
 		Reports: []plan.Report{
 			&plan.Stacks{In: faults()},
 			&plan.Stacks{
-				In:    faults(),
-				By:    []plan.Var{},
-				Value: &plan.Fn{Text: "period"},
-				Name:  "faults",
-				Top:   2,
+				In:     faults(),
+				By:     []plan.Var{},
+				Value:  &plan.Fn{Text: "period"},
+				Name:   "faults",
+				Stacks: view.Stacks{Top: 2},
 			},
 			count(faults()),
 		}})
@@ -74,6 +75,84 @@ func TestReplayCountsByStack(t *testing.T) {
 	}
 	if o.Loss.Missing() != 0 {
 		t.Errorf("got loss %+v, want none", o.Loss)
+	}
+}
+
+// A text on top is a function above all others, and no key; an empty one is none.
+func TestTextOnTop(t *testing.T) {
+	lines, _, err := runJSON(t, Config{
+		Options: Options{Recording: Recording{Path: withStacks}},
+		Reports: []plan.Report{
+			&plan.Stacks{In: faults(), OnTop: &plan.Fn{Text: "_comm"}},
+			&plan.Stacks{In: faults(), OnTop: &plan.Fn{Text: `""`}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range lines[:2] {
+		stacks := line["data"].(map[string]any)["stacks"].([]any)
+		for _, x := range stacks {
+			s := x.(map[string]any)
+			comm := s["key"].(map[string]any)["comm"]
+			top := s["stack"].([]any)[0].(map[string]any)
+			if label := top["symbol"] == comm && top["addr"] == "0x0"; label != (i == 0) {
+				t.Errorf("got %v on top of a stack of %v", top, comm)
+			}
+		}
+		if len(stacks) < 3 {
+			t.Errorf("got %d stacks, want some", len(stacks))
+		}
+	}
+}
+
+// A stack above another is turned round, behind a separator, in each form of results.
+func TestStackAboveAnother(t *testing.T) {
+	lines, _, err := runJSON(t, Config{
+		Options: Options{Recording: Recording{Path: withStacks}},
+		Reports: []plan.Report{
+			&plan.Stacks{In: faults(), Above: &plan.Fn{Text: "stack"}},
+			&plan.Stacks{In: faults()},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each stack lies above itself: the addresses are read the same from both ends.
+	mirrored := map[string]float64{}
+	stacks := func(line map[string]any) []any { return line["data"].(map[string]any)["stacks"].([]any) }
+	for _, x := range stacks(lines[0]) {
+		s := x.(map[string]any)
+		frames := s["stack"].([]any)
+		half := len(frames) / 2
+		mid := frames[half].(map[string]any)
+		if len(frames)%2 == 0 || mid["symbol"] != "--" || mid["addr"] != "0x0" {
+			t.Fatalf("got %v amid %d frames, want the separator", mid, len(frames))
+		}
+		path := ""
+		for i, f := range frames[half+1:] {
+			addr := f.(map[string]any)["addr"]
+			if other := frames[half-1-i].(map[string]any)["addr"]; other != addr {
+				t.Errorf("got %v above for %v below", other, addr)
+			}
+			path += " " + addr.(string)
+		}
+		mirrored[path] += s["count"].(float64)
+	}
+	for _, x := range stacks(lines[1]) {
+		s, path := x.(map[string]any), ""
+		for _, f := range s["stack"].([]any) {
+			path += " " + f.(map[string]any)["addr"].(string)
+		}
+		mirrored[path] -= s["count"].(float64)
+	}
+	for path, n := range mirrored {
+		if n != 0 {
+			t.Errorf("%s: got %v more than without a stack above", path, n)
+		}
+	}
+	if len(mirrored) < 3 {
+		t.Errorf("got %d stacks, want some", len(mirrored))
 	}
 }
 

@@ -34,6 +34,9 @@ func (d *tableDelivery) tick(t *interval) error {
 
 	loss := d.to.missing(t, d.table.Group.Loss())
 	m := t.meta(d.table.Name, d.table.Spec.View.Title, loss)
+	if h := d.to.cfg.Hooks.Parts.Table; h != nil {
+		return h(d.table, m, func(t *result.Table) { d.to.stacks.text(t, render.StackText) })
+	}
 	if d.table.Hist >= 0 {
 		h, err := d.table.Histogram(m)
 		if err != nil {

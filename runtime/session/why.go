@@ -34,13 +34,17 @@ func (d *whyResult) close() error {
 
 func (d *whyResult) begin(_ context.Context, op plan.Running) error {
 	d.run = op.(*plan.WhyRun)
-	c := whyfacts.Config{Comm: d.of.env.tasks.Comm, Recorded: d.of.env.rec.file != nil}
+	c := whyfacts.Config{Comm: d.of.env.tasks.Comm, Recorded: d.of.env.rec.file != nil,
+		Now: d.of.present, Names: d.of.cfg.Options.Names}
 	if c.Recorded {
 		c.Cgroup = d.of.env.cgroups.table.At
 	}
 	d.facts = whyfacts.Open(c)
 	know := &d.run.Facts
 	know.Arch, know.Site = d.of.env.rec.arch(), d.site
+	if d.of.stacks != nil || !c.Recorded {
+		know.Function = d.of.env.events.here.Symbols.Name
+	}
 	d.facts.Fill(know)
 	return nil
 }

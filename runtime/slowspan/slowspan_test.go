@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/kernel"
 	"ppscript/runtime/result"
+	"ppscript/runtime/why"
 )
 
 // What is longer than a bound is slow; what is as long is not.
@@ -80,6 +82,37 @@ func TestWindowsAreAllTheTime(t *testing.T) {
 			t.Errorf("got parts of %d ns of thread %d, want %d of 7", sum, s.Task.TID, s.NS())
 		}
 	}
+}
+
+// A thread of which no event tells sleeps, if it was found so twice and was not switched in between: losses
+// hide nothing then. Otherwise it is unknown.
+func TestWhoSleepsAllTheTime(t *testing.T) {
+	nanosleep, _ := kernel.SyscallNumber("amd64", "nanosleep")
+	f := func(foundAt event.Time, switches, lost uint64, want result.WhyKind) {
+		t.Helper()
+		story := &Story{}
+		n := uint64(0)
+		story.Facts.Standing = func(tid int32) (why.Standing, event.Time, bool) {
+			n += switches
+			return why.Standing{Asleep: true, Switches: n, Call: nanosleep}, foundAt, tid == 7
+		}
+		w := NewWindows(story, 7, 1000, Losses{End: func(int32) event.Time { return 2200 }})
+		for at := event.Time(500); at <= 4200; at += 100 {
+			if at == 2000 && lost > 0 {
+				w.Lost(0, lost, at)
+			}
+			w.Events([]*event.Event{{Kind: event.Sample, Time: at}})
+		}
+		for _, s := range story.Result(result.Meta{Name: "why"}).Slowest {
+			if len(s.Parts) != 1 || s.Parts[0].Path[0].Kind != want {
+				t.Errorf("%d switches: from %d: got %+v, want %v", switches, s.From, s.Parts, want)
+			}
+		}
+	}
+	f(700, 0, 0, result.WhyTimer)
+	f(700, 0, 5, result.WhyTimer)
+	f(700, 1, 0, result.WhyUnknown)
+	f(9000, 0, 0, result.WhyUnknown) // it was found so later
 }
 
 // What is missing is told once, with what it is for.

@@ -87,7 +87,11 @@ func wrong(tables []*Table, query string, err error) error {
 			for _, t := range mentioned(tables, query) {
 				names = append(names, t.Names()...)
 			}
-			e.Cause = fmt.Errorf("%w%s", err, diag.DidYouMean(name, names))
+			help := diag.DidYouMean(name, names)
+			if strings.EqualFold(name, "_comm") && slices.Contains(names, "_tid") { // as keys have it
+				help = " (the name of the thread is comm(_tid))"
+			}
+			e.Cause = fmt.Errorf("%w%s", err, help)
 		}
 	}
 	if said.Offset >= 0 && said.Offset <= len(query) {

@@ -161,6 +161,15 @@ func TestCheckFindsWhatIsRead(t *testing.T) {
 	f("SELECT (SELECT max(mask) FROM wakeup) FROM event_metadata", "wakeup.mask Other._pid")
 }
 
+// Keys of other results have a name that tables do not: what to write is told.
+func TestNamesOfThreads(t *testing.T) {
+	tables := []*Table{{Name: "w", Columns: []Column{{Name: "_tid"}, {Name: "x"}}}}
+	err := Check(tables, "SELECT _comm, count(*) FROM w GROUP BY 1", Functions{})
+	if err == nil || !strings.Contains(err.Error(), "the name of the thread is comm(_tid)") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCheckExplains(t *testing.T) {
 	f := func(query, want, at string) {
 		t.Helper()
@@ -177,6 +186,7 @@ func TestCheckExplains(t *testing.T) {
 		}
 	}
 	f("SELECT com FROM wakeup", "no such column: com (did you mean comm?)", "    "+"       ")
+	f("SELECT _comm FROM wakeup", "no such column: _comm", "    "+"       ")
 	f("SELECT 1;\nSELECT com FROM wakeup", "no such column", "\n    "+"       ")
 	f("SELECT 1 FROM wakeups", "no such table: wakeups (did you mean wakeup?)", "")
 	f("SELECT 1 FORM wakeup", "syntax error", "    "+"              ")

@@ -14,10 +14,13 @@ const (
 	Hypervisor
 	GuestKernel
 	GuestUser
-	Named // not an address but a name given to Table.Named
+	Named       // not an address but a name given to Table.Named
+	Interpreted // not an address but the number, and 1, of a function that an interpreter runs
 )
 
-var contextNames = [...]string{"", "kernel", "user", "hypervisor", "guest kernel", "guest user", "named"}
+var contextNames = [...]string{
+	"", "kernel", "user", "hypervisor", "guest kernel", "guest user", "named", "interpreted",
+}
 
 func (c Context) String() string { return contextNames[c] }
 
@@ -31,6 +34,9 @@ const (
 	markGuestKernel  = ^uint64(2176 - 1) // PERF_CONTEXT_GUEST_KERNEL
 	markGuestUser    = ^uint64(2560 - 1) // PERF_CONTEXT_GUEST_USER
 	markNamed        = ^uint64(3584 - 1) // of our own; the kernel has none here
+	// Of our own, too: functions of interpreters, and user addresses behind them.
+	markInterpreted = ^uint64(3712 - 1)
+	markReturn      = ^uint64(3840 - 1)
 	// markLeast is PERF_CONTEXT_MAX: words from there on are no addresses.
 	markLeast = ^uint64(4095 - 1)
 )
@@ -53,6 +59,10 @@ func marker(word uint64) (Context, bool) {
 		return GuestUser, true
 	case markNamed:
 		return Named, true
+	case markInterpreted:
+		return Interpreted, true
+	case markReturn:
+		return User, true
 	}
 	return Unknown, true // also markUserDeferred, behind which stands a cookie
 }
@@ -64,7 +74,7 @@ func Each(chain []uint64, fn func(addr uint64, in Context, exact bool)) {
 	in, exact := Unknown, true
 	for i, word := range chain {
 		if c, mark := marker(word); mark {
-			in, exact = c, true
+			in, exact = c, word != markReturn
 			if word == markUserDeferred {
 				return
 			}
@@ -80,6 +90,18 @@ func Each(chain []uint64, fn func(addr uint64, in Context, exact bool)) {
 		}
 		exact = false
 	}
+}
+
+// Mark is the marker behind which addresses of a context are; exact says that the first of them is
+// where the code was.
+func Mark(in Context, exact bool) uint64 {
+	switch {
+	case in == User && !exact:
+		return markReturn
+	case in == Interpreted:
+		return markInterpreted
+	}
+	return markOf[in]
 }
 
 // addresses is the number of addresses in a chain.

@@ -15,6 +15,11 @@ type Spec struct {
 	// Unwinder finds the user part from registers and a copy of the stack;
 	// nil keeps the frames found by frame pointers.
 	Unwinder Unwinder
+	// Interpret, if it is not nil, is the chain with the functions that an interpreter runs; false if
+	// there are none. It appends.
+	Interpret func(dst []uint64, e *event.Event, chain []uint64) ([]uint64, bool)
+	// Seen, if it is not nil, looks at each chain before it is numbered.
+	Seen func(pid int32, when event.Time, chain []uint64)
 }
 
 // An Unwinder finds the callers of user code without frame pointers.
@@ -42,6 +47,7 @@ type Reader struct {
 	spec    Spec
 	state   state
 	scratch []uint64
+	woven   []uint64 // of Interpret
 }
 
 // NewReader returns a Reader in front of m.
@@ -68,6 +74,9 @@ func (r *Reader) Member(e *event.Event, f event.Member) (uint64, bool) {
 func (r *Reader) id(e *event.Event) ID {
 	chain := r.Members.Callchain(e)
 	var fl flags
+	if len(chain) == 0 && r.spec.Max == 1 {
+		chain = r.innermost(e)
+	}
 	if r.spec.Max > 0 && len(chain) >= r.spec.Max && addresses(chain) >= r.spec.Max {
 		fl = cut
 	}
@@ -77,7 +86,32 @@ func (r *Reader) id(e *event.Event) ID {
 	case !r.spec.User || !r.spec.Kernel:
 		chain = r.parts(chain)
 	}
+	if r.spec.Interpret != nil {
+		var ok bool
+		if r.woven, ok = r.spec.Interpret(r.woven[:0], e, chain); ok {
+			chain = r.woven
+		}
+	}
+	if r.spec.Seen != nil {
+		r.spec.Seen(e.PID, e.Time, chain)
+	}
 	return r.table.intern(e.PID, e.Time, chain, fl)
+}
+
+// innermost is the chain of a sample without one, of which nothing but the innermost function is wanted:
+// where code was interrupted. A recording without call stacks has only that.
+func (r *Reader) innermost(e *event.Event) []uint64 {
+	ip, ok := r.Members.Member(e, event.MemberIP)
+	kernel := ip >= 1<<63
+	if !ok || kernel && !r.spec.Kernel || !kernel && !r.spec.User {
+		return nil
+	}
+	mark := uint64(markUser)
+	if kernel {
+		mark = markKernel
+	}
+	r.scratch = append(r.scratch[:0], mark, ip)
+	return r.scratch
 }
 
 // Argument implements event.Arguments, for samples that carry some.

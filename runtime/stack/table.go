@@ -168,6 +168,13 @@ func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []
 	return t.number(pid, image, when, t.parts, fl)
 }
 
+// Unwound says that the user part of a stack was found by unwind tables.
+func (t *Table) Unwound(id ID) {
+	if i := int(id) - int(first); i >= 0 && i < len(t.entries) && t.entries[i].n > 0 {
+		t.entries[i].flags |= unwound
+	}
+}
+
 // Named is Intern for a stack whose places the caller has names for, by numbers
 // of its own from 1. It belongs to no process.
 func (t *Table) Named(when event.Time, places []uint64, wasCut, wasUnwound bool) ID {

@@ -15,6 +15,9 @@ type Wanted struct {
 	Unwind string
 	// UserBytes is how much of the user stack is copied for "dwarf".
 	UserBytes int
+	// Copies says that copies of that size are asked for, rather than programs that read the
+	// tables.
+	Copies bool
 	// Show says that logs show the stack.
 	Show bool
 }

@@ -73,6 +73,9 @@ func Tables(w *result.Why) []*result.Table {
 		if s.Doubt != "" {
 			title += " (in doubt: " + s.Doubt + ")"
 		}
+		if s.Merged {
+			title += " (" + merged + ")"
+		}
 		row(0, s.NS(), title)
 		for _, l := range Lines(s, mostLines) {
 			row(l.At, l.NS, strings.Repeat("\u2007", 2*(l.Depth+1))+l.Text)

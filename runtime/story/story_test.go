@@ -41,10 +41,17 @@ func TestPhrases(t *testing.T) {
 		"waiting for a CPU behind worker/12")
 	f(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true},
 		"runnable behind cc1/99 of another process", "waiting for a CPU behind cc1/99 of another process")
+	kworker := result.WhyTask{TID: 7, PID: 7, Comm: "kworker/0:1"}
+	f(result.WhyLink{Kind: result.WhyBehind, Whom: kworker, Foreign: true, Kernel: true,
+		What: "work vmstat_update"},
+		"runnable behind kworker/0:1/7 of the kernel (work vmstat_update)",
+		"waiting for a CPU behind kworker/0:1/7 of the kernel (work vmstat_update)")
 	f(result.WhyLink{Kind: result.WhyBehind, Whom: other, Foreign: true, Cgroup: "unit a.service"},
 		"runnable behind cc1/99 of unit a.service", "waiting for a CPU behind cc1/99 of unit a.service")
 	same(result.WhyLink{Kind: result.WhyThread, What: "read", Whom: other, Cgroup: "container web"},
 		"waiting for cc1/99 of container web (read)")
+	same(result.WhyLink{Kind: result.WhyThread, What: "not begun", Whom: other},
+		"waiting to be started by cc1/99")
 	same(result.WhyLink{Kind: result.WhyThread, What: "read fd 5, woken by write", Whom: other, File: "pipe"},
 		"waiting for cc1/99 (read(5: pipe), woken by write)")
 	same(result.WhyLink{Kind: result.WhyThread, What: "read, woken by write", Whom: other, File: "pipe"},

@@ -9,6 +9,9 @@ import (
 	"ppscript/runtime/result"
 )
 
+// merged is said of spans that had too many parts.
+const merged = "parts near each other are put together by cause, since there are so many"
+
 // mostLines are those of a story in text.
 const mostLines = 40
 
@@ -77,6 +80,9 @@ func (f *Form) span(dst []byte, w *result.Why, s *result.WhySpan) []byte {
 				dst = append(append(dst, strings.Repeat(" ", indent-2)...), line...)
 			}
 		})
+	}
+	if s.Merged {
+		dst = append(append(append(dst, "    "...), merged...), '\n')
 	}
 	if s.Doubt != "" {
 		dst = append(plain.Append(append(dst, "    in doubt: "...), s.Doubt), '\n')

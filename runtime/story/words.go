@@ -16,6 +16,7 @@ import (
 //	futex 0x7f12, held by worker-3/4713
 //	runnable behind cc1/99 of another process
 //	runnable behind cc1/99 of unit cron.service
+//	runnable behind kworker/0:1/77 of the kernel (work vmstat_update)
 func Phrase(l *result.WhyLink) string {
 	switch l.Kind {
 	case result.WhyUnknown:
@@ -39,7 +40,7 @@ func Phrase(l *result.WhyLink) string {
 		case who == "":
 			return colon("runnable behind others", l.What)
 		}
-		return "runnable behind " + who + whose(l)
+		return behind("runnable behind "+who+whose(l), paren(l.What))
 	case result.WhyQuota:
 		if l.What != "" {
 			return "held by the CPU quota of " + l.What
@@ -52,7 +53,7 @@ func Phrase(l *result.WhyLink) string {
 		if !strings.HasPrefix(name, l.Kind.String()) {
 			name = behind(l.Kind.String(), name)
 		}
-		return by(name, ", held by ", l)
+		return by(behind(name, paren(l.File)), ", held by ", l)
 	case result.WhyDisk:
 		if l.File != "" {
 			return behind("disk", l.What) + " of " + l.File
@@ -71,6 +72,9 @@ func Phrase(l *result.WhyLink) string {
 			who = "another thread"
 		} else {
 			who += whose(l)
+		}
+		if l.What == why.NotBegun {
+			return "waiting to be started by " + who
 		}
 		if l.What != "" {
 			return "waiting for " + who + " (" + call(l) + ")"
@@ -106,6 +110,13 @@ func behind(kind, what string) string {
 	return kind + " " + what
 }
 
+func paren(what string) string {
+	if what == "" {
+		return ""
+	}
+	return "(" + what + ")"
+}
+
 func colon(kind, what string) string {
 	if what == "" {
 		return kind
@@ -125,6 +136,8 @@ func by(phrase, how string, l *result.WhyLink) string {
 // whose says whose the thread in the way is, if it is not of the own process.
 func whose(l *result.WhyLink) string {
 	switch {
+	case l.Kernel:
+		return " of the kernel"
 	case l.Cgroup != "":
 		return " of " + l.Cgroup
 	case l.Foreign:

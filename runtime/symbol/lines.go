@@ -3,6 +3,7 @@ package symbol
 import (
 	"debug/dwarf"
 	"debug/gosym"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path"
@@ -20,6 +21,8 @@ import (
 // lineInfo is the debug information of a file.
 type lineInfo struct {
 	data   *dwarf.Data
+	lines  []byte // the line tables
+	order  binary.ByteOrder
 	spans  []unitSpan // by lo
 	units  map[dwarf.Offset]*unit
 	golang *gosym.Table // instead of DWARF
@@ -148,6 +151,8 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 	}
 	l = &lineInfo{
 		data:    d,
+		lines:   parts[".debug_line"],
+		order:   im.ByteOrder,
 		units:   map[dwarf.Offset]*unit{},
 		size:    2 * size,
 		left:    maxRows,
@@ -254,6 +259,11 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 	e, err := r.Next()
 	if err != nil || e == nil {
 		return errors.New("no unit")
+	}
+	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
+		if err := countsFit(l.lines, at, l.order); err != nil {
+			return err
+		}
 	}
 	lr, err := l.data.LineReader(e)
 	if err != nil || lr == nil {

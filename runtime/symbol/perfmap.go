@@ -4,12 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"path"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"ppscript/runtime/dso"
@@ -111,32 +108,21 @@ type jitMap struct {
 
 // perfMap finds and reads the map of a process, nil if it has none. It is read
 // again only if it changed: before is the earlier one.
-//
-// Only the process's own root is believed, no link, and no file of anybody but
-// root and the user of the process: others could give its code wrong names.
 func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
-	pid := sp.InnerPID
-	if pid <= 0 {
-		pid = sp.PID
-	}
-	f, err := sp.Root.OpenPlain(path.Join("/tmp", fmt.Sprintf("perf-%d.map", pid)))
-	if err != nil {
-		return &jitMap{}
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return &jitMap{}
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && sp.UID >= 0 && int64(st.Uid) != sp.UID {
-		return &jitMap{}
+	f, info := s.openMap(sp)
+	if f == nil {
+		if f, info = s.heldMap(sp); f == nil {
+			return &jitMap{}
+		}
+	} else {
+		defer f.Close()
 	}
 	if before != nil && before.size == info.Size() && before.since.Equal(info.ModTime()) {
 		return before
 	}
 	m := &jitMap{size: info.Size(), since: info.ModTime()}
 	files := s.opt.Maps.Files()
-	t, _, err := readPerfMap(io.LimitReader(f, maxMap), files.Expired)
+	t, _, err := readPerfMap(io.NewSectionReader(f, 0, maxMap), files.Expired)
 	if large := (*dso.TooLarge)(nil); errors.As(err, &large) {
 		large.Bytes = uint64(info.Size())
 	} else if err == nil && info.Size() > maxMap {

@@ -35,6 +35,9 @@ type Frame struct {
 	// address is in; zero if DSO is no file.
 	FileAddr uint64
 	Segment  dso.Segment
+	// Since is not 0 if the address has this name since that time only; equal ones are of one
+	// function.
+	Since int64
 }
 
 // Options of a Symbolizer. The zero value knows the running kernel and no
@@ -46,10 +49,15 @@ type Options struct {
 	// were inlined at an address; both read DWARF, which may take seconds
 	// for a large program.
 	Lines, Inlines bool
+	// Later leaves functions of files without names: frames tell file, build-id and offset.
+	Later bool
 	// Mangled leaves C++ and Rust names as the linker has them.
 	Mangled bool
 	// Memory bounds the tables made of files; nil is one of DefaultMemory bytes.
 	Memory *dso.Memory
+	// Live says that the processes run here, now, and Monotonic that times of events are those of
+	// CLOCK_MONOTONIC, as live ones are.
+	Live, Monotonic bool
 	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
 	// lines 1<<16.
 	MaxFrames int
@@ -75,6 +83,8 @@ type Symbolizer struct {
 	tables   *dso.Cache[*dso.File, *Table]
 	lines    *dso.Cache[*dso.File, *lineInfo]
 	jit      *dso.Cache[*task.Space, *jitMap]
+	dumps    *dso.Cache[*task.Space, *spaceDump]
+	held     heldMaps
 	jitRound int               // of Refresh: maps of before may have changed
 	loaded   []loaded          // kernel code that came since
 	modules  map[string]string // "kvm" to "[kvm]"
@@ -111,7 +121,8 @@ func New(o Options) *Symbolizer {
 	s := &Symbolizer{opt: o, modules: map[string]string{},
 		tables: dso.NewCache[*dso.File, *Table](o.Memory, littleTables),
 		lines:  dso.NewCache[*dso.File, *lineInfo](o.Memory, littleDebug),
-		jit:    dso.NewCache[*task.Space, *jitMap](o.Memory, littleJIT)}
+		jit:    dso.NewCache[*task.Space, *jitMap](o.Memory, littleJIT),
+		dumps:  dso.NewCache[*task.Space, *spaceDump](o.Memory, littleDumps)}
 	s.forget()
 	return s
 }
@@ -239,6 +250,12 @@ func (s *Symbolizer) resolve(pid int32, addr uint64, when event.Time, call, plai
 		s.user[at] = f
 		return f
 	}
+	if space != nil && space.Marked() {
+		s.now = max(s.now, when)
+		if f, ok := s.dumped(space, addr, when, call, plain); ok {
+			return []Frame{f}
+		}
+	}
 	at := nowhere{space, addr, call}
 	if f, ok := s.nowhere[at]; ok {
 		return f
@@ -289,6 +306,9 @@ func back(call bool) uint64 {
 // fileFrames is the slow path for an address in a file.
 func (s *Symbolizer) fileFrames(at place) []Frame {
 	f := Frame{Symbol: Unknown, Offset: at.off, DSO: at.file.Name(), BuildID: at.file.BuildID}
+	if s.opt.Later {
+		return []Frame{f}
+	}
 	im, err := at.file.Image()
 	if err != nil {
 		s.stats.Unnamed++
@@ -374,7 +394,8 @@ func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, ca
 	if space != nil {
 		if t := s.jitTable(space); t != nil {
 			if i, ok := t.Find(addr - back(call)); ok {
-				f.Symbol, f.Offset, f.DSO = s.plain(string(t.nameOf(i))), addr-t.addr[i], "[jit]"
+				f.Symbol, f.DSO = s.made(string(t.nameOf(i)))
+				f.Offset = addr - t.addr[i]
 				return f
 			}
 		}

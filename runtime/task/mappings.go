@@ -32,6 +32,8 @@ type MappingsOptions struct {
 	// MaxSpaces bounds all address spaces; 0 is 65536. Beyond it those of
 	// the processes that ended first are given up.
 	MaxSpaces int
+	// Ending is told of held processes when they end; nil is not.
+	Ending func(s *Space)
 }
 
 // MappingsStats counts the work of a Mappings.
@@ -52,6 +54,8 @@ type Mappings struct {
 	kept  []int32 // those before them that are held
 	stats MappingsStats
 	last  *Space // that Find found last
+	// marked counts the spaces that had a marker, also those that were given up.
+	marked int
 }
 
 // NewMappings makes an empty Mappings.
@@ -153,7 +157,7 @@ func (m *Mappings) Fork(child, parent int32, when event.Time) {
 	if p != nil {
 		p.shared = true
 		s.regions, s.old, s.shared = p.regions, p.old, true
-		s.Root, s.UID = p.Root, p.UID
+		s.Root, s.UID, s.marked = p.Root, p.UID, p.marked
 		plain = p.Root.Own() && p.InnerPID == p.PID
 	}
 	if !plain {
@@ -185,7 +189,11 @@ func (m *Mappings) Exit(pid int32) {
 	if len(list) == 0 || list[len(list)-1].ended {
 		return
 	}
-	list[len(list)-1].ended = true
+	last := list[len(list)-1]
+	last.ended = true
+	if m.opt.Ending != nil && last.held {
+		m.opt.Ending(last)
+	}
 	m.ended = append(m.ended, pid)
 	for len(m.ended) > m.opt.MaxEnded {
 		first := m.ended[0]
@@ -200,11 +208,14 @@ func (m *Mappings) Exit(pid int32) {
 
 // Hold says that addresses of a process as it was at that time, such as those
 // of a stack, will have to be named: it is looked at while it is there, and
-// stays until Release.
-func (m *Mappings) Hold(pid int32, when event.Time) {
-	if s := m.Space(pid, when); s != nil {
-		s.held = true
+// stays until Release. It returns the space if it was not held before, else nil.
+func (m *Mappings) Hold(pid int32, when event.Time) *Space {
+	s := m.Space(pid, when)
+	if s == nil || s.held {
+		return nil
 	}
+	s.held = true
+	return s
 }
 
 // Release ends all holds, but for the processes that again holds.

@@ -97,6 +97,22 @@ func statusNumber(b []byte, key string, which int) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
+// A Mapped is a mapping of a process, of code or data, and which file that is of.
+type Mapped struct {
+	Region
+	ID dso.ID
+}
+
+// ParseMaps reads /proc/PID/maps, as much of it as is there; what it cannot read is left out.
+func ParseMaps(text []byte) (list []Mapped) {
+	for line := range bytes.Lines(text) {
+		if r, id, _, err := parseMapsLine(bytes.TrimSuffix(line, []byte("\n"))); err == nil {
+			list = append(list, Mapped{r, id})
+		}
+	}
+	return list
+}
+
 var errMapsLine = errors.New("want start-end perms offset major:minor inode name")
 
 // parseMapsLine reads a line of /proc/PID/maps:

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
+	"ppscript/runtime/jitdump"
 )
 
 // This file is one address space: the mappings of now, sorted, and those that
@@ -41,7 +42,14 @@ type Space struct {
 	ended   bool
 	held    bool // see Mappings.Hold
 	exec    bool // begun by an exec, not a fork
+	marked  bool // a compiler says where it writes what it tells of its code
 }
+
+// Marked reports that a region of s is, or was, the marker of a jitdump.
+func (s *Space) Marked() bool { return s.marked }
+
+// Marked is how many processes had a marker of a jitdump.
+func (m *Mappings) Marked() int { return m.marked }
 
 // maxOld bounds the replaced regions of a space, maxRegions those it has.
 const (
@@ -51,6 +59,10 @@ const (
 
 // add maps r in s; mappings below it are replaced from then on.
 func (m *Mappings) add(s *Space, r Region) {
+	if !s.marked && jitdump.IsMarker(r.Name) {
+		s.marked = true
+		m.marked++
+	}
 	if s.shared {
 		s.regions, s.old, s.shared = slices.Clone(s.regions), slices.Clone(s.old), false
 	}

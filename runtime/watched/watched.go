@@ -8,6 +8,8 @@ package watched
 
 import (
 	"errors"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,6 +51,14 @@ func (w *Set) Widen(c *perf.Config) {
 	t.PIDs, t.TIDs, t.Cgroups = nil, nil, nil
 	t.System = t.Workload != nil
 	c.SideBand.Task = true
+}
+
+// Threads are those observed; nil if nobody was named.
+func (w *Set) Threads() iter.Seq[int32] {
+	if !w.named {
+		return nil
+	}
+	return maps.Keys(w.tids)
 }
 
 // Begin lists the threads that are there now. Records of later ones are in

@@ -13,6 +13,8 @@ type member struct {
 	cgroup int32  // its place in members; 0 was not asked for yet
 	id     uint64 // as the thread's newest event says; 0 is not known
 	free   bool   // it has no quota
+	// kernel says that it is a thread of the kernel, user that it is not; neither was asked yet.
+	kernel, user bool
 }
 
 // members are the cgroups that were asked for. Few machines have more than maxMembers.
@@ -87,7 +89,8 @@ func (x *Explainer) inTheWay(l *result.WhyLink, mine, whom *thread) {
 	a, b := l.Task.PID, l.Whom.PID
 	l.Foreign = a > 0 && b > 0 && a != b
 	l.Cgroup = ""
-	if !l.Foreign || x.isKernel(whom) || x.isKernel(mine) {
+	l.Kernel = (l.Foreign || b <= 0) && x.isKernel(whom)
+	if !l.Foreign || l.Kernel || x.isKernel(mine) {
 		return
 	}
 	own, other := x.cgroup(mine.tid), x.cgroup(whom.tid)

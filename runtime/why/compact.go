@@ -12,8 +12,6 @@ import (
 // group is how many parts that follow each other are put together, unless that is in vain.
 const group = 64
 
-const compacted = "it has so many parts that those near each other are put together by cause"
-
 // compact puts parts that are near each other together by cause: the times of a group are
 // those that it had, in the order in which its causes came first. It returns false if that
 // leaves hardly less.
@@ -44,6 +42,6 @@ func compact(s *result.WhySpan, group int) bool {
 	}
 	clear(s.Parts[len(kept):])
 	s.Parts = kept
-	s.Doubt = compacted
+	s.Merged = true
 	return len(kept) < was-was/8
 }

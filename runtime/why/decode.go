@@ -23,7 +23,7 @@ const (
 	kMigrate        // other waits for CPU b instead of a
 	kEnter          // system call a, b and c are its first arguments
 	kExit           // of system call a
-	kFault          // of the program, at address a
+	kFault          // of the program, at address a; b is 1 if it may be the kernel's, in a call
 	kFaultIn        // of the kernel
 	kFaultDone      // a is 1 for a major one
 	kIRQ            // name
@@ -40,6 +40,8 @@ const (
 	kRx         // a packet for this machine
 	kThrottle   // queue a
 	kUnthrottle // queue a
+	kWork       // a thread of the kernel begins work, by function a
+	kWorkDone
 
 	// Made here.
 	kOn  // tid has the CPU
@@ -106,6 +108,7 @@ var forms = map[string]form{
 	"exceptions:page_fault_user": {kFault, []string{"address"}, nil, false},
 
 	"exceptions:page_fault_kernel": {kFaultIn, []string{"address"}, nil, false},
+	"software:page-faults":         {kFault, nil, nil, false},
 	"software:minor-faults":        {kFaultDone, nil, nil, false},
 	"software:major-faults":        {kFaultDone, nil, nil, false},
 	"irq:irq_handler_entry":        {kIRQ, []string{"irq"}, []string{"name"}, false},
@@ -118,6 +121,9 @@ var forms = map[string]form{
 	"lock:contention_begin":        {kLock, []string{"lock_addr", "flags"}, nil, true},
 	"lock:contention_end":          {kLockDone, []string{"lock_addr"}, nil, false},
 	"net:netif_rx":                 {kRx, nil, []string{"name"}, false},
+
+	"workqueue:workqueue_execute_start": {kWork, []string{"function"}, nil, false},
+	"workqueue:workqueue_execute_end":   {kWorkDone, nil, nil, false},
 }
 
 // shapeOf looks a stream's fields up: Slow path, once for each stream.
@@ -155,7 +161,7 @@ func (x *Explainer) shapeOf(s *event.Stream) *shape {
 			sh.fields[1], _ = schema.Element(args, 0)
 			sh.fields[2], _ = schema.Element(args, 1)
 		}
-	case "software:major-faults":
+	case "software:major-faults", "software:page-faults":
 		sh.name = 1
 	}
 	if schema.System == "raw_syscalls" {
@@ -317,6 +323,8 @@ func (x *Explainer) finish(r *record, sh *shape, e *event.Event) {
 		} else if r.kind == kEnter { // its number is not among the arguments
 			r.a = 0
 		}
+	case kFault:
+		r.b = uint64(sh.name)
 	case kFaultDone:
 		r.a = uint64(sh.name)
 	case kIRQ:

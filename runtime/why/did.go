@@ -21,6 +21,9 @@ func (x *index) did(tid int32, n int32) {
 		e.first = true
 		t.now, t.era, t.faults, t.locks = nothing, len(t.list), false, false
 	}
+	if r.kind == kFault && r.b == 1 && t.now.sys >= 0 && x.recs[t.now.sys].kind == kEnter {
+		r.kind = kFaultIn
+	}
 	switch r.kind {
 	case kSwitch:
 		// Threads sleep and end in calls, unless a fault makes them sleep or a signal ends them.
@@ -39,7 +42,7 @@ func (x *index) did(tid int32, n int32) {
 				t.list[i].now.sys = sys
 			}
 		}
-		t.now, t.syscalls, t.faults, t.locks = doing{n, -1, -1}, true, true, true
+		t.now, t.syscalls, t.faults, t.locks = doing{n, -1, -1, -1}, true, true, true
 	case kFault:
 		t.unseenCall(x.recs, r)
 		t.unseenEnds(x)
@@ -57,6 +60,10 @@ func (x *index) did(tid int32, n int32) {
 			t.unseenFault(x.recs)
 		}
 		t.now.fault, t.faults = -1, true
+	case kWork:
+		t.now.work = n
+	case kWorkDone:
+		t.now.work = -1
 	case kLock:
 		if l := t.now.lock; l >= 0 {
 			switch {

@@ -15,12 +15,18 @@ import (
 // files are names of a span that is being explained.
 type files struct {
 	names   map[fileKey]string
+	places  map[placeKey]string
 	closed  []closing // in order
 	scanned int       // records of the index
 	after   iter.Seq[*event.Event]
 }
 
 type fileKey struct{ pid, fd int32 }
+
+type placeKey struct {
+	pid  int32
+	addr uint64
+}
 
 // A closing is a call of a thread after which some numbers may stand for other files.
 type closing struct {
@@ -53,6 +59,25 @@ func (x *Explainer) file(t *thread, fd int32, since event.Time) string {
 	}
 	if name != "" && x.reopened(pid, fd, since) {
 		return now + name
+	}
+	return name
+}
+
+// place is what lies at an address of a thread's process.
+func (x *Explainer) place(t *thread, addr uint64) string {
+	pid := x.task(t.tid).PID
+	if x.cfg.Place == nil || pid <= 0 {
+		return ""
+	}
+	f := &x.files
+	key := placeKey{pid, addr}
+	name, known := f.places[key]
+	if !known {
+		name = x.cfg.Place(pid, addr)
+		if f.places == nil {
+			f.places = map[placeKey]string{}
+		}
+		f.places[key] = name
 	}
 	return name
 }
@@ -115,6 +140,7 @@ func (x *Explainer) noteClosing(r *record) {
 // begin forgets the names of the span before.
 func (f *files) begin(after iter.Seq[*event.Event]) {
 	clear(f.names)
+	clear(f.places)
 	f.after = after
 }
 

@@ -56,7 +56,7 @@ func older(rec, n int32) int32 {
 }
 
 func (d doing) older(n int32) doing {
-	return doing{older(d.sys, n), older(d.fault, n), older(d.lock, n)}
+	return doing{older(d.sys, n), older(d.fault, n), older(d.lock, n), older(d.work, n)}
 }
 
 // forget drops the turns of a CPU that ended before record n.

@@ -45,11 +45,15 @@ var declared = map[string]string{
 	"lock:contention_end":           "lock_addr ret",
 	"exceptions:page_fault_user":    "address",
 	"exceptions:page_fault_kernel":  "address",
+	"software:page-faults":          "",
 	"software:minor-faults":         "",
 	"software:major-faults":         "",
 	"net:netif_rx":                  "name:s",
-	"kprobe:throttle_cfs_rq":        "cfs_rq",
-	"kprobe:unthrottle_cfs_rq":      "cfs_rq",
+
+	"workqueue:workqueue_execute_start": "work function",
+	"workqueue:workqueue_execute_end":   "work function",
+	"kprobe:throttle_cfs_rq":            "cfs_rq",
+	"kprobe:unthrottle_cfs_rq":          "cfs_rq",
 }
 
 var streams = func() map[string]*event.Stream {
@@ -193,6 +197,12 @@ func (s *story) line(w []string) {
 		add("lock:contention_end", atoi(arg[0]), 0)
 	case "fault":
 		add("exceptions:page_fault_user", 0x1000)
+	case "work":
+		add("workqueue:workqueue_execute_start", 1, atoi(arg[0]))
+	case "work-":
+		add("workqueue:workqueue_execute_end", 1, atoi(arg[0]))
+	case "page":
+		add("software:page-faults")
 	case "minor", "major":
 		add("software:" + verb + "-faults")
 	case "rx":
@@ -223,8 +233,13 @@ func (s *story) config() why.Config {
 			}
 			return 0, ""
 		},
-		Disk:   func(uint32) string { return "vda" },
 		Kernel: func(tid int32) bool { return tid >= 900 },
+		Names: why.Names{
+			Disk: func(uint32) string { return "vda" },
+			Function: func(addr uint64) string {
+				return map[uint64]string{1: "wb_workfn", 2: "vmstat_update"}[addr]
+			},
+		},
 	}
 }
 
@@ -245,7 +260,10 @@ func shown(s *result.WhySpan) string {
 			}
 			if l.Whom.TID != 0 {
 				fmt.Fprintf(&b, " (%s", l.Whom.Comm)
-				if l.Foreign {
+				switch {
+				case l.Kernel:
+					b.WriteString(", kernel")
+				case l.Foreign:
 					b.WriteString(", foreign")
 				}
 				b.WriteString(")")

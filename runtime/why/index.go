@@ -56,9 +56,12 @@ type thread struct {
 
 // doing is what a thread does, by the records that began it; -1 is none, or unsure. A syscall that is
 // later than the moment in question says what was before it: see (index).call.
-type doing struct{ sys, fault, lock int32 }
+type doing struct {
+	sys, fault, lock int32
+	work             int32 // of a thread of the kernel: the record that began it
+}
 
-var nothing = doing{-1, -1, -1}
+var nothing = doing{-1, -1, -1, -1}
 
 type entry struct {
 	at  event.Time
@@ -227,7 +230,7 @@ func (x *index) put(r record) {
 		x.wakes(c, n, &r)
 	case kMigrate:
 		x.done(r.other, n)
-	case kEnter, kExit, kFault, kFaultIn, kFaultDone, kLock, kLockDone:
+	case kEnter, kExit, kFault, kFaultIn, kFaultDone, kLock, kLockDone, kWork, kWorkDone:
 		if len(c.open) == 0 { // a lock in an interrupt is not the thread's
 			x.did(r.tid, n)
 		}

@@ -28,11 +28,68 @@ var lesser = []struct {
 		45 0 - run a
 		50 0 a exit fsync`, 0, 50, `
 		0-2 a: system call "fsync"
-		2-10 a: thread "asks for vda read" (j, foreign) > j: kernel
+		2-10 a: thread "asks for vda read" (j, kernel) > j: kernel
 		10-12 a: disk "vda read, queue"
 		12-42 a: disk "vda read, device"
 		42-45 a: CPU waking up
 		45-50 a: system call "fsync"`},
+	{"what a worker of the kernel does", `
+		a=10/11 w=9/901
+		0 1 w sleep -
+		0 0 a enter fsync 3
+		1 0 a wake w 1
+		2 0 a dsleep -
+		3 1 - run w
+		4 1 w work 1
+		10 1 w sleep -
+		18 1 - timer
+		19 1 - wake w 1
+		19 1 - timer-
+		20 1 - run w
+		22 1 w wake a 1
+		24 1 w work- 1
+		26 1 w work 2
+		30 1 w work- 2
+		31 1 w run a
+		32 1 a exit fsync
+		33 1 a run w
+		34 1 w work 2
+		38 1 w work- 2
+		39 1 w sleep a
+		40 1 a enter getppid`, 0, 40, `
+		0-2 a: system call "fsync"
+		2-3 a: thread "fsync fd 3, woken by work wb_workfn" (w, kernel) > w: CPU waking up
+		3-4 a: thread "fsync fd 3, woken by work wb_workfn" (w, kernel) > w: kernel
+		4-10 a: thread "fsync fd 3, woken by work wb_workfn" (w, kernel) > w: kernel "work wb_workfn"
+		10-19 a: thread "fsync fd 3, woken by work wb_workfn" (w, kernel) > w: timer "work wb_workfn"
+		19-20 a: thread "fsync fd 3, woken by work wb_workfn" (w, kernel) > w: CPU waking up
+		20-22 a: thread "fsync fd 3, woken by work wb_workfn" (w, kernel) > w: kernel "work wb_workfn"
+		22-31 a: runnable behind (w, kernel)
+		31-32 a: system call "fsync"
+		32-33 a: user code
+		33-39 a: runnable behind "work vmstat_update" (w, kernel)
+		39-40 a: user code`},
+	{"begins of faults that the software tells, in the program and in a call", `
+		a=10/11 b=20/20
+		0 0 a enter read 3
+		5 0 a page
+		7 0 a minor
+		8 0 a exit read
+		10 0 a page
+		12 0 a sleep b
+		20 0 b wake a 0
+		21 0 b run a
+		23 0 a major
+		25 0 a enter getppid`, 0, 25, `
+		0-5 a: system call "read"
+		5-7 a: page fault "minor"
+		7-8 a: system call "read"
+		8-10 a: user code
+		10-12 a: page fault "major"
+		12-20 a: thread "page fault" (b, foreign) > b: on a CPU "no system call of it was seen"
+		20-21 a: runnable behind (b, foreign)
+		21-23 a: page fault "major"
+		23-25 a: user code`},
 	{"a timer of a softirq, and a sleep whose interrupt was not seen", `
 		a=10/11
 		0 0 a enter poll

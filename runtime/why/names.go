@@ -9,6 +9,7 @@ type names struct {
 	syscalls []uint32 // by number; 0 is not asked for yet
 	disks    map[diskKey]uint32
 	irqs     map[uint64]uint32 // of handlers by number
+	works    map[uint64]uint32 // by the address of their function
 }
 
 type diskKey struct {
@@ -27,7 +28,7 @@ func (n *names) init() {
 	n.texts = append(n.texts[:0], "")
 	n.syscalls = make([]uint32, maxSyscalls)
 	n.disks = map[diskKey]uint32{}
-	n.irqs = map[uint64]uint32{}
+	n.irqs, n.works = map[uint64]uint32{}, map[uint64]uint32{}
 }
 
 // of is the number of a text. When there are too many, all later ones are one.

@@ -39,6 +39,8 @@ func Needs() []Need {
 		{Event: "exceptions:page_fault_kernel", For: "page faults", Optional: true},
 		{Event: "software:minor-faults", For: "how long page faults take", Optional: true},
 		{Event: "software:major-faults", For: "how long page faults take", Optional: true},
+		{Event: "workqueue:workqueue_execute_start", For: "what the kernel's workers do", Optional: true},
+		{Event: "workqueue:workqueue_execute_end", For: "what the kernel's workers do", Optional: true},
 		{Event: "net:netif_rx", For: "who sends packets to this machine itself", Optional: true},
 		{Event: "kprobe:throttle_cfs_rq", For: "the CPU quota", Optional: true},
 		{Event: "kprobe:unthrottle_cfs_rq", For: "the CPU quota", Optional: true},

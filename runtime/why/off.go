@@ -182,7 +182,10 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 			l.Kind, l.What = result.WhyKernel, "being switched"
 		default:
 			w.doubtQuota(t)
-			w.x.inTheWay(&l, t, w.x.thread(u.cur))
+			whom := w.x.thread(u.cur)
+			if w.x.inTheWay(&l, t, whom); l.Kernel {
+				l.What = workIn(w.x, whom, from, to)
+			}
 		}
 		w.emit(from, to, l)
 	})

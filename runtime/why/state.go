@@ -196,7 +196,7 @@ func (x *index) beforeEntry(t *thread, i int) doing {
 	now := e.now
 	switch r := &x.recs[e.rec]; r.kind {
 	case kEnter, kExit:
-		return doing{e.rec, -1, -1} // as one that is later: it says what was before
+		return doing{e.rec, -1, -1, -1} // as one that is later: it says what was before
 	case kFault, kFaultIn:
 		now.fault = -1
 	case kLock:

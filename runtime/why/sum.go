@@ -133,6 +133,7 @@ func generalLink(l *result.WhyLink) result.WhyLink {
 		What:    general(l.What),
 		Whom:    result.WhyTask{Comm: l.Whom.Comm},
 		Foreign: l.Foreign,
+		Kernel:  l.Kernel,
 		Cgroup:  l.Cgroup,
 		File:    fileOfCause(l),
 	}
@@ -149,7 +150,7 @@ func fileOfCause(l *result.WhyLink) string {
 func appendKey(b []byte, path []result.WhyLink) []byte {
 	for i := range path {
 		l := &path[i]
-		b = append(b, byte(l.Kind), byte(b2i(l.Foreign)))
+		b = append(b, byte(l.Kind), byte(b2i(l.Foreign)+2*b2i(l.Kernel)))
 		b = appendText(b, l.Task.Comm)
 		b = appendText(b, general(l.What))
 		b = appendText(b, l.Whom.Comm)

@@ -30,9 +30,16 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 		v.what = "page fault"
 	case in:
 		v.call, v.what = call, x.callName(call)
-		if call.kind == kEnter && ofFile[x.names.texts[call.name]] && int32(call.b) >= 0 {
+		switch name := x.names.texts[call.name]; {
+		case call.kind != kEnter:
+		case name == "futex":
+			v.link.File = x.place(t, call.b)
+		case ofFile[name] && int32(call.b) >= 0:
 			v.link.File = x.file(t, int32(call.b), s.from)
 		}
+	}
+	if v.what == "" {
+		v.what = x.workName(s.now.work)
 	}
 	if v.lock == unsure {
 		v.call = nil // it may wait for a lock on its way
@@ -48,7 +55,7 @@ func (w *walker) blocked(t *thread, s *stay, wake int32, from, to event.Time) {
 	v.link.WakerStack = r.stack
 	switch {
 	case r.kind == kBorn:
-		v.link.Kind, v.link.What = result.WhyThread, "not begun"
+		v.link.Kind, v.link.What = result.WhyThread, NotBegun
 		w.follow(t, &v, r.tid, from, to)
 	case r.top == wake: // of a time with losses
 		w.unknown(t, from, to, s.lossReason())
@@ -94,11 +101,13 @@ func (w *walker) follows(tid int32) bool {
 // byThread names a wait that a thread ended.
 func (x *Explainer) byThread(v *wait, r *record) {
 	var call *record
+	work := ""
 	if t := x.threads[r.tid]; t != nil {
 		if i := t.before(t.firstAfter(r.at)); i >= 0 {
 			if c, in, _ := x.call(t.list[i].now, r.at); in {
 				call = c
 			}
+			work = x.workName(t.list[i].now.work)
 		}
 	}
 	l := &v.link
@@ -110,12 +119,18 @@ func (x *Explainer) byThread(v *wait, r *record) {
 		}
 	case x.sameFutex(v, call):
 		l.Kind, l.What = result.WhyFutex, "futex 0x"+strconv.FormatUint(call.b, 16)
+		l.File = x.place(x.thread(r.tid), call.b) // of the waiting one's call perhaps only the end is known
 	default:
 		l.Kind, l.What = result.WhyThread, v.what
-		if call == nil {
+		by := ""
+		switch {
+		case call != nil:
+			by = "woken by " + x.names.texts[call.name]
+		case work != "":
+			by = "woken by " + work
+		default:
 			return
 		}
-		by := "woken by " + x.names.texts[call.name]
 		if v.what != "" {
 			by = v.what + ", " + by
 		}

@@ -159,7 +159,7 @@ func (x *Explainer) running(t *thread, s *stay, at event.Time) result.WhyLink {
 	case s.now.fault >= 0 && x.seen[kFaultDone]:
 		l.Kind, l.What = result.WhyFault, x.faultName(t, s.now.fault)
 	case !known && x.isKernel(t):
-		l.Kind = result.WhyKernel
+		l.Kind, l.What = result.WhyKernel, x.workName(s.now.work)
 	case s.now.sys == unsure:
 		l.What = "the begin or the end of a system call was not seen"
 	case !known:
@@ -232,13 +232,17 @@ func (x *Explainer) stolen(task result.WhyTask, top int32) result.WhyLink {
 
 // isKernel reports a thread of the kernel.
 func (x *Explainer) isKernel(t *thread) bool {
-	if t.syscalls {
+	switch {
+	case t.syscalls:
 		return false
+	case t.kernel || t.user:
+	case x.cfg.Kernel != nil:
+		t.kernel = x.cfg.Kernel(t.tid)
+	default:
+		t.kernel = KernelName(x.task(t.tid).Comm)
 	}
-	if x.cfg.Kernel != nil {
-		return x.cfg.Kernel(t.tid)
-	}
-	return kernelThread(x.names.texts[t.name])
+	t.user = !t.kernel
+	return t.kernel
 }
 
 // turns calls fn for the times of a CPU in [from, to), in order and without gaps; reason is

@@ -36,13 +36,24 @@ type Config struct {
 	// Quota reports that the CPU time of a cgroup has a limit: where its use is not observed,
 	// who waits for a CPU may wait for that, which is a doubt.
 	Quota func(cgroup string) bool
-	// Disk names a device by the number of the events; nil is MAJOR:MINOR.
+	// Standing is how a thread is found now, and at which time of the events that is; false if
+	// that is not known.
+	Standing func(tid int32) (s Standing, now event.Time, ok bool)
+	Names
+}
+
+// Names name what events have numbers of. Each may be nil, and "" is not known.
+type Names struct {
+	// Disk names a device; else it is MAJOR:MINOR.
 	Disk func(dev uint32) string
-	// File names what a process has open under a number at this moment; "" is not known.
+	// File names what a process has open under a number at this moment.
 	File func(pid, fd int32) string
-	// Site names the place in the kernel that takes a lock, by the stack there; "" is not
-	// known, and the lock's address is shown.
-	Site func(id stack.ID) string
+	// Place names what lies at an address of a process at this moment: "queue_lock of db", "heap".
+	Place func(pid int32, addr uint64) string
+	// Site names the place in the kernel that takes a lock, by the stack there; else the lock's
+	// address is shown. Function names a function of the kernel.
+	Site     func(id stack.ID) string
+	Function func(addr uint64) string
 }
 
 // A Cgroup is that of a thread. The zero Cgroup is not known.

@@ -31,6 +31,9 @@ func (x *Explainer) callName(r *record) string {
 	return name
 }
 
+// NotBegun is what is said of the time before a thread was started, which is that of who starts it.
+const NotBegun = "not begun"
+
 // OfFD stands between a system call and the number of its file.
 const OfFD = " fd "
 
@@ -85,7 +88,8 @@ var kernelThreads = []string{
 	"loop", "dm-", "iou-wrk-", "iou-sqp-", "watchdogd", "kdevtmpfs", "writeback", "vhost-", "kvm-pit/", "kvm-nx-lpage-",
 }
 
-func kernelThread(comm string) bool {
+// KernelName reports that a name is one of those that threads of the kernel have.
+func KernelName(comm string) bool {
 	for _, p := range kernelThreads {
 		if strings.HasPrefix(comm, p) {
 			// "md" and "loop" begin names of programs too: those of the kernel have a number.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/cgroup"
+	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/result"
 	"ppscript/runtime/task"
@@ -27,6 +28,10 @@ type Config struct {
 	Comm func(tid int32) string
 	// Recorded says that the threads are those of a recording, and not of this machine.
 	Recorded bool
+	// Now is the time of events at this moment; 0 is not known. Not of a recording.
+	Now func() event.Time
+	// Names says who is asked for the names of containers and pods.
+	Names cgroup.Asked
 	// Cgroup is what a recording says of the cgroup with a number.
 	Cgroup func(id uint64) *cgroup.Facts
 }
@@ -36,19 +41,23 @@ type Source struct {
 	Config
 	groups groups
 	files  files
+	places places
 }
 
 // Open makes a Source. The caller closes it.
 func Open(c Config) *Source {
 	s := &Source{Config: c}
 	if !c.Recorded {
-		s.groups.open()
+		s.groups.open(c.Names)
 	}
 	return s
 }
 
 // Close ends what goes on beside the run.
-func (s *Source) Close() { s.groups.close() }
+func (s *Source) Close() {
+	s.groups.close()
+	s.places.close()
+}
 
 // Fill has a Config ask the Source.
 func (s *Source) Fill(c *why.Config) {
@@ -63,9 +72,25 @@ func (s *Source) Fill(c *why.Config) {
 		return
 	}
 	c.Task = func(tid int32) (int32, string) { return max(task.ProcessOf(tid), 0), s.Comm(tid) }
+	c.Kernel, c.Standing = s.kernel, s.standing
 	c.Cgroup, c.Disk = s.groups.of, kernel.DiskName
-	c.File = s.files.name
+	c.File, c.Place = s.files.name, s.places.name
 	c.Quota = func(path string) bool { return cgroup.HasQuota(kernel.Roots{}, path) }
+}
+
+// standing is how a thread is found now.
+func (s *Source) standing(tid int32) (why.Standing, event.Time, bool) {
+	found, ok := standing(tid)
+	now := s.Now()
+	return found, now, ok && now > 0
+}
+
+// kernel reports a thread of the kernel; one that has ended goes by its name.
+func (s *Source) kernel(tid int32) bool {
+	if is, known := task.OfKernel(tid); known {
+		return is
+	}
+	return why.KernelName(s.Comm(tid))
 }
 
 // locking are parts of the names of functions that take a lock, and tell of it.

@@ -31,8 +31,8 @@ type membership struct {
 	at time.Time
 }
 
-func (g *groups) open() {
-	g.names, g.known = cgroup.OpenNames("/"), map[int32]membership{}
+func (g *groups) open(asked cgroup.Asked) {
+	g.names, g.known = cgroup.OpenNames(asked), map[int32]membership{}
 }
 
 func (g *groups) close() {

@@ -127,16 +127,6 @@ def main():
 	a.ask("run", arguments{"program": `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
 		"options": target,
 		"seconds": 1, "json": true}, `"type":"table"`, `"loss"`)
-	// What is lost is part of the answer.
-	lossy := append([]string{"-e", "raw_syscalls:sys_enter", "-m", "1", "--engine", "perf"}, target...)
-	text, _ = a.call("run", arguments{"name": "trace", "options": lossy, "seconds": 1})
-	for handle, offset := rest(text); handle != ""; handle, offset = rest(text) {
-		// The count is at the end of a long answer.
-		text, _ = a.call("more", arguments{"handle": handle, "offset": offset})
-		if len(text) == 0 {
-			t.Fatal("nothing more")
-		}
-	}
 }
 
 var handles = regexp.MustCompile(`more with handle (r\d+) and offset (\d+)`)
@@ -148,6 +138,41 @@ func rest(text string) (handle string, offset int) {
 		fmt.Sscan(m[2], &offset)
 	}
 	return handle, offset
+}
+
+// TestLosses asks recordings that lost events: each answer tells so, and one that was cut as well.
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const head = "x:a pid:s32\nx:b pid:s32\n1ms 0 make/7 a pid=1\n2ms 0 make/7 a pid=2\n3ms 0 lost 5\n"
+	var long strings.Builder
+	long.WriteString(head)
+	for i := range 2000 {
+		fmt.Fprintf(&long, "%dms 0 make/7 b pid=%d\n", 4+i, i)
+		if i == 1000 {
+			fmt.Fprintf(&long, "%dms 0 lost 7\n", 4+i)
+		}
+	}
+	files := map[string]string{"short.ev": head + "4ms 0 make/7 b pid=1\n", "long.ev": long.String()}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	short, file := filepath.Join(dir, "short.ev"), filepath.Join(dir, "long.ev")
+	a := connect(t)
+	const pairs = `join([tracepoint("x:a")], [tracepoint("x:b")], key = "pid").count()`
+	a.ask("run", arguments{"program": pairs, "input": short}, "lost 5 events", "2 broken")
+	a.ask("run", arguments{"program": pairs, "input": short, "json": true}, `"loss":{"lost":5`,
+		`"missing":5`)
+	a.ask("sql", arguments{"events": []string{"x:a", "x:b"}, "input": short,
+		"query": "select count(*) as n from a"}, "lost 5 events")
+	a.ask("run", arguments{"name": "trace", "input": file}, "more with handle", "[its end:]\n", "pid=1999",
+		"loss: lost=12")
+	// Losses of an interval in the middle are told too, though its table is left out.
+	a.ask("run", arguments{"program": `tracepoint("x:b").by("pid").count()`,
+		"options": []string{"-i", "200ms"}, "input": file},
+		"1 lines of it tell of losses, the last one: lost 7 events")
 }
 
 // TestRecording asks a recording, in SQL as well, and reads on where an answer was
@@ -211,14 +236,20 @@ func TestRefused(t *testing.T) {
 		path},
 		{"--http", "8080"}, {"--allow", "write=/"}, {"--no-sandbox"}, {"--heatmap", path}, {"--duration",
 			"1h"},
-		{"--", "touch", path}, {"-e", "sched:sched_switch//push=9900/"}} {
+		{"--", "touch", path}} {
+		options = append([]string{"-e", "sched:sched_switch"}, options...)
 		a.refused("run", arguments{"name": "top", "options": options, "seconds": 1}, "option")
+	}
+	for _, at := range [][]string{{"--output2", path}, {"--look-only=no", "-o", path},
+		{"-e", "sched:sched_wakeup//push=9900/"}} {
+		a.refused("run", arguments{"name": "sql", "options": append([]string{"-e", "sched:sched_switch",
+			"--query", "select 1"}, at...), "seconds": 1}, "look-only")
 	}
 	a.refused("run", arguments{"name": "record", "options": []string{"-F", "99"}}, "a command of ppscript")
 	a.refused("run", arguments{"name": "top", "seconds": 3}, "at most 2")
 	a.refused("run", arguments{"name": "top", "command": []string{"touch", path}}, "--commands")
 	program := `def main(): return tracepoint("sched:sched_switch").by("cpu").count().to_file("` + path + `")`
-	a.refused("run", arguments{"program": program}, "--allow")
+	a.refused("run", arguments{"program": program}, "--look-only")
 	a.refused("run", arguments{"name": "/etc/passwd"}, "end in .star")
 	a.refused("describe", arguments{"name": "no-such-profiler"}, "no such")
 	a.refused("recording", arguments{"file": "/no/such/file"}, "no such file")

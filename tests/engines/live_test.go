@@ -35,6 +35,7 @@ var scenes = map[string]func(t *testing.T) scene{
 			"-futex", "30", "-signal", "10", "-exec", "3", "-write", "4", "-file",
 			filepath.Join(t.TempDir(), "file")}}
 	},
+	"rare": func(*testing.T) scene { return scene{load: []string{"-rare", "7"}} },
 	"spin": func(*testing.T) scene { return scene{load: []string{"-spin", "300", "-fail", "60000"}} },
 	"move": func(t *testing.T) scene {
 		testkit.Requires(t, testkit.CPU1)

@@ -16,7 +16,7 @@ import (
 func TestProcessesComeAndGo(t *testing.T) {
 	maps := task.NewMappings(task.MappingsOptions{NoProc: true})
 	defer maps.Close()
-	stacks := stack.New(stack.Options{Fresh: maps.Hold})
+	stacks := stack.New(stack.Options{Fresh: func(pid int32, when event.Time) { maps.Hold(pid, when) }})
 	when := event.Time(0)
 	run := func(pid int32) stack.ID {
 		when += 1000

@@ -33,6 +33,7 @@ var layers = [][]string{
 	// kernel's print formats are C expressions.
 	{"runtime/kernel"},
 	{"runtime/kernel/gensyscalls", "runtime/kernel/genparams"},
+	{"runtime/cri"},        // the names that runtimes of containers tell
 	{"runtime/cgroup"},     // whose a process is: container, pod, unit
 	{"runtime/kerneltype"}, // the C types of the kernel, which expressions read memory by
 	{"runtime/expr/c"},
@@ -57,11 +58,14 @@ var layers = [][]string{
 	{"runtime/tracedat"},   // files of trace-cmd
 	{"runtime/perfdata"},
 	{"runtime/eventtext"}, // makes recordings of texts
+	{"runtime/identity"},  // who we and our peers are, for TLS
 	{"runtime/relay"},     // recordings that are sent while they are made
 
 	// Who and where: files that code was mapped from, then who mapped them,
 	// then their functions and how to walk their stacks.
 	{"runtime/dso"},
+	{"runtime/debuginfod"}, // files of programs, from servers
+	{"runtime/jitdump"},    // what compilers tell of the code that they make
 	{"runtime/task"},
 	{"runtime/symbol"},
 	{"runtime/unwind"},
@@ -71,6 +75,7 @@ var layers = [][]string{
 	{"runtime/stack"},
 	{"runtime/result", "runtime/key"},
 	{"runtime/order"},
+	{"runtime/sideband"},  // records about processes, beside events that stay in the kernel
 	{"runtime/wallclock"}, // which times events have
 	{"runtime/demand"},    // what sources must deliver
 	{"runtime/flow"},
@@ -85,16 +90,23 @@ var layers = [][]string{
 	{"bpf/types"},
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
 	{"bpf/latetext"},   // its programs and maps are for bpf/load
+	{"bpf/skipped"},    // events that the kernel gives to nobody, since programs hang there
 	{"bpf/toll"},       // what a hit costs beside its program
+	{"bpf/preload"},    // unwind tables for programs
 	{"runtime/budget"}, // what observing may cost
 	{"bpf/assembler"},
 	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
-	{"bpf/bucket", "bpf/callstack", "bpf/textcode", "bpf/tracker"},
-	{"bpf/hook"}, // what calls a program, and what it finds there
-	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/comparetext",
-		"bpf/compute", "bpf/room"},
+	{"bpf/bucket", "bpf/callstack", "bpf/keyshare", "bpf/textcode", "bpf/tracker"},
+	{"bpf/hook"},      // what calls a program, and what it finds there
+	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
+	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/compute", "bpf/room"},
+	{"bpf/python"},   // which functions of an interpreter run at a sample
+	{"bpf/longtext"}, // texts that are longer than their places
+	{"bpf/comparetext"},
 	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes
+	{"bpf/waiting"},                  // what waits of an event for its partner
 	{"bpf"},
+	{"runtime/inview"},  // whom programs observe
 	{"runtime/arrival"}, // what programs of joins keep
 	// Forms of results for other tools.
 	{"runtime/output/speedscope"},
@@ -102,8 +114,11 @@ var layers = [][]string{
 	{"runtime/timeline"},
 	{"runtime/output/perfetto", "runtime/output/firefox"},
 	{"runtime/render"},
+	{"runtime/chart"},       // results drawn with characters
+	{"runtime/interpreter"}, // which functions of Python run in stacks
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},
+	{"runtime/listing"},  // the code of a function beside its samples
 	{"runtime/patience"}, // how long files may be read for names
 	// Files that show a run beside its results.
 	{"runtime/picture"},
@@ -123,7 +138,13 @@ var layers = [][]string{
 	{"runtime/output/parquet", "runtime/output/prometheus", "runtime/output/otlp", "runtime/output/pyroscope"},
 	{"runtime/database"},    // databases of plans while they run
 	{"runtime/output/live"}, // a page that shows a run
+	{"runtime/slots"},       // events in slots of time, for a budget
+	{"runtime/facility"},    // what of the kernel a plan needs
 	{"runtime/session"},
+	{"runtime/chance"},  // how likely numbers are by chance
+	{"runtime/outlier"}, // machines that differ from the others
+	{"runtime/partial"}, // results of one machine, to be put together with those of others
+	{"runtime/compare"}, // what changed between two runs
 	{"runtime/value"},
 	{"runtime/option"},
 	{"runtime/script", "runtime/library"},
@@ -141,7 +162,8 @@ var layers = [][]string{
 	{"builtins/results"},
 	{"builtins/pipeline"},
 	{"docs"},
-	{"docs/schema"}, // the page about JSON as JSON Schema
+	{"docs/pictures"}, // the drawings of the pages
+	{"docs/schema"},   // the page about JSON as JSON Schema
 	{"docs/gen"},
 	{"docs/site"}, // the pages as a web site
 	{"scripts"},
@@ -151,21 +173,31 @@ var layers = [][]string{
 	{"builtins/assert", "builtins/explore"},
 	{"builtins/all"},
 	{"builtins/gen"},
+	{"editors", "editors/gen"}, // grammars of the words
 
 	// The parts of the command line that know nothing of the others.
+	{"cmd/ppscript/tty"}, // keys of a terminal
 	{"cmd/ppscript/console"},
 	{
-		"cmd/ppscript/eventhelp", "cmd/ppscript/topic", "cmd/ppscript/mcpserver", "cmd/ppscript/prompt",
+		"cmd/ppscript/eventhelp", "cmd/ppscript/firstscreen", "cmd/ppscript/topic", "cmd/ppscript/prompt",
 		"cmd/ppscript/recording", "cmd/ppscript/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
+		"cmd/ppscript/symbolize", "cmd/ppscript/completion", "cmd/ppscript/progress", "cmd/ppscript/argv",
+		"cmd/ppscript/symbolsource",
 	},
 	{
 		"cmd/ppscript/permit", "cmd/ppscript/journal", "cmd/ppscript/newscript", "cmd/ppscript/exporter",
 		"cmd/ppscript/token", "cmd/ppscript/loading", "cmd/ppscript/sign",
 		"cmd/ppscript/resultfile",
 	},
+	{"cmd/ppscript/modules"},    // fetches by loading
+	{"cmd/ppscript/resolve"},    // names what was saved
+	{"cmd/ppscript/diff"},       // compares what was saved
+	{"cmd/ppscript/langserver"}, // for editors: completes as the prompt does, formats
 	// Who may run what: asks permit and sign. What doctor found: asks who owns files.
-	{"cmd/ppscript/sealed", "cmd/ppscript/findings"},
+	{"cmd/ppscript/sealed", "cmd/ppscript/findings", "cmd/ppscript/mcpserver", "cmd/ppscript/peers"},
+	{"cmd/ppscript/sshlink"}, // machines by ssh
+	{"cmd/ppscript/fleet"},   // many machines: asks sign whose scripts they run
 	{"cmd/ppscript"},
 	{"packaging"}, // packages of the program, which it runs
 }
@@ -179,8 +211,12 @@ var planned = []string{}
 var owners = map[string][]string{
 	"go.starlark.net": {
 		"runtime/value", "runtime/option", "runtime/script", "runtime/eventview", "runtime/direct",
-		"runtime/frontend", "builtins",
+		"runtime/frontend", "builtins", "cmd/ppscript/langserver",
+		"cmd/ppscript/prompt", // tells what variables are
 	},
+	"github.com/nats-io/nats.go":             {"cmd/ppscript/fleet"},
+	"github.com/nats-io/nats-server/v2":      {"cmd/ppscript/fleet"},
+	"github.com/sourcegraph/jsonrpc2":        {"cmd/ppscript/langserver"},
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/ppscript/mcpserver"},
 	"github.com/cilium/ebpf":                 {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
@@ -190,25 +226,28 @@ var owners = map[string][]string{
 		"bpf", "cmd/ppscript",
 	},
 	"github.com/yuin/goldmark":            {"docs/site"},
-	"golang.org/x/arch":                   {"runtime/probe"},
+	"golang.org/x/arch":                   {"runtime/probe", "runtime/listing"},
 	"golang.org/x/net":                    {"runtime/sandbox"}, // filters of system calls as instructions
 	"github.com/elastic/go-seccomp-bpf":   {"runtime/sandbox"},
 	"github.com/landlock-lsm/go-landlock": {"runtime/sandbox"},
 	"golang.org/x/term":                   {"runtime/render", "cmd/ppscript"},
-	"github.com/klauspost/compress":       {"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet"},
 	"github.com/ianlancetaylor/demangle":  {"runtime/symbol", "runtime/probe"},
 	"github.com/google/pprof":             {"runtime/render"},
 	"modernc.org/sqlite":                  {"runtime/sql"},
 	"modernc.org/libc":                    {"runtime/sql"}, // how its functions are called
 	"github.com/ulikunitz/xz":             {"runtime/symbol"},
 	"github.com/bazelbuild/buildtools":    {"cmd/ppscript"},
-	"github.com/chzyer/readline":          {"cmd/ppscript"},
 	"github.com/spf13/cobra":              {"cmd/ppscript"},
 	"github.com/spf13/pflag":              {"cmd/ppscript", "builtins/sources"},
 	"github.com/prometheus":               {"runtime/output/prometheus"},
-	"google.golang.org/protobuf":          {"runtime/output/prometheus", "runtime/output/otlp"},
-	"golang.org/x/mod":                    {"runtime/library", "cmd/ppscript"},
-	"github.com/rogpeppe/go-internal":     {"cmd/ppscript"}, // diff; testscript, for tests
+	"github.com/klauspost/compress": {
+		"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet", "packaging",
+	},
+	"google.golang.org/protobuf": {
+		"runtime/cri", "runtime/output/prometheus", "runtime/output/otlp", "runtime/partial",
+	},
+	"golang.org/x/mod":                {"runtime/library", "cmd/ppscript"},
+	"github.com/rogpeppe/go-internal": {"cmd/ppscript"}, // diff; testscript, for tests
 }
 
 // wireFormats are the structs with more fields than others may have: they follow
@@ -225,6 +264,6 @@ var large = []string{}
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.
 var mayExit = []string{
-	"cmd/ppscript", "builtins/gen", "docs/gen", "docs/site", "packaging", "runtime/kernel/gensyscalls", "runtime/kernel/genparams",
-	"runtime/workload",
+	"cmd/ppscript", "builtins/gen", "editors/gen", "docs/gen", "docs/site", "packaging",
+	"runtime/kernel/gensyscalls", "runtime/kernel/genparams", "runtime/workload",
 }

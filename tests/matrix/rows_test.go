@@ -212,6 +212,10 @@ var matrix = map[string]row{
 		each: 1, least: true, text: logLine, record: "cpu-clock",
 		source: "-F 997"},
 
+	"annotate": {args: []string{"-F", "997"}, scene: "busy", seen: anybody(rows("samples", "")),
+		each: 1, least: true, text: `(?m)^ *share +samples`, record: "cpu-clock",
+		noSource: "its rows are of code"},
+
 	// Switches and wake-ups. A task that idles a CPU away is not seen by all
 	// kernels, so the scene is on one CPU.
 	"task_state": {
@@ -314,6 +318,13 @@ var matrix = map[string]row{
 	},
 	"kvmmmu": {seen: rows("created", ""), each: 0, recording: "kvmmmu.data", number: 4, noSource: noGuest},
 
+	"c2c": {
+		seen:      rows("records", ""),
+		recording: "sharing.data",
+		number:    256, // of two tables
+		no:        all(noCounter),
+		noSource:  noCounter,
+	},
 	"ldlat_loads": {
 		seen:      rows("count", ""),
 		recording: "memory.data",

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -17,7 +18,12 @@ import (
 // A load that jumps between thousands of calls a second and as many as can be is observed for a
 // share of the CPUs: what is told of it is within its margins in 95 of 100 runs, and what it cost
 // within 20 % of the budget. PPSCRIPT_RUNS=100 asks for so many runs; one must be near.
-func TestBudgetTellsTheTruth(t *testing.T) {
+func TestBudgetTellsTheTruth(t *testing.T) { tellsTheTruth(t, "bpf") }
+
+// So is what programs cannot do, in slots of time.
+func TestBudgetOfSlots(t *testing.T) { tellsTheTruth(t, "perf") }
+
+func tellsTheTruth(t *testing.T, engine string) {
 	live(t)
 	runs, near := 1, 2.0
 	if n, err := strconv.Atoi(os.Getenv("PPSCRIPT_RUNS")); err == nil {
@@ -33,8 +39,8 @@ func TestBudgetTellsTheTruth(t *testing.T) {
 	budget := fmt.Sprintf("%.4f%%", 4/float64(runtime.NumCPU())) // whatever the machine: 40 ms a second
 	for range runs {
 		testkit.Again(t, func() (wrong []string) {
-			out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json",
-				"--", "sh", "-c", jumps+"true").Want(t, 0)
+			out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--engine", engine, "--budget", budget,
+				"--format", "json", "--", "sh", "-c", jumps+"true").Want(t, 0)
 			table := last(t, out.Stdout)
 			row := table.Rows[0]
 			if row["n_margin"] == nil || row["s_margin"] == nil {
@@ -69,14 +75,77 @@ func TestBudgetTellsTheTruth(t *testing.T) {
 // What cannot be bounded is refused, and what costs little is left alone.
 func TestBudgetOfOthers(t *testing.T) {
 	live(t)
-	out := testkit.Run(t, testkit.PPScript(t), "multi-trace", "-e", "sched:sched_wakeup", "-e",
-		"sched:sched_switch", "--budget", "1%", "--", "true").Want(t, 2)
+	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("sched:sched_wakeup").log()`,
+		"--budget", "1%", "-N", "5", "--", "true").Want(t, 2)
 	if !strings.Contains(out.Stderr, "--budget: this run cannot be bounded") {
 		t.Errorf("got %q, want that it cannot be bounded", out.Stderr)
 	}
-	out = testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").count()`,
-		"--budget", "90%", "--", testkit.Load(t), "-getppid", "300").Want(t, 0)
-	if strings.Contains(out.Stdout, "±") || strings.Contains(out.Stdout, "sampled") {
-		t.Errorf("got %q, want exact numbers and no more", out.Stdout)
+	some := `tracepoint("raw_syscalls:sys_enter").where("id == 110")`
+	for _, script := range []string{some + `.count()`, some + `.agg(n = agg.count(), l = agg.list("id"))`} {
+		out = testkit.Run(t, testkit.PPScript(t), "-c", script,
+			"--budget", "90%", "--", testkit.Load(t), "-getppid", "300").Want(t, 0)
+		if strings.Contains(out.Stdout, "±") || strings.Contains(out.Stdout, "sampled") {
+			t.Errorf("got %q, want exact numbers and no more", out.Stdout)
+		}
 	}
+}
+
+// Lines of slots say how many of the events they are.
+func TestBudgetOfLines(t *testing.T) {
+	live(t)
+	const calls, phases = 100000, 3
+	script := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter").where("id == %d").log()`, unix.SYS_GETPPID)
+	jump := fmt.Sprintf("%s -getppid %d; sleep 0.2; ", testkit.Load(t), calls)
+	budget := fmt.Sprintf("%.4f%%", 2/float64(runtime.NumCPU())) // whatever the machine: 20 ms a second
+	out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json", "--",
+		"sh", "-c", strings.Repeat(jump, phases)).Want(t, 0)
+	lines, told := 0, false
+	for _, r := range testkit.Records(t, out.Stdout) {
+		switch r.Type {
+		case "event":
+			lines++
+		case "sampled":
+			var s struct{ Time, Budget, Cost, Estimated, Margin float64 }
+			if err := json.Unmarshal(r.Data, &s); err != nil {
+				t.Fatal(err)
+			}
+			told = true
+			if s.Time >= 1 || s.Budget <= 0 || s.Cost <= 0 || s.Estimated < float64(lines) ||
+				s.Margin <= 0 {
+				t.Errorf("got %+v with %d lines, want a part of the time, and more events than lines", s, lines)
+			}
+		}
+	}
+	if !told || lines == 0 || lines >= calls*phases {
+		t.Errorf("got %d lines, told that they are a part: %v; want some, and that", lines, told)
+	}
+}
+
+// Pairs of many threads that come at their own pace are counted for a share of the CPUs, by keys
+// or by slots: what is told of them is within twice its margins, and no pair takes longer than any.
+func TestBudgetOfPairs(t *testing.T) {
+	live(t)
+	const threads, calls = 100, 700
+	script := fmt.Sprintf(`join([tracepoint("raw_syscalls:sys_enter").where("id == %[1]d")], `+
+		`[tracepoint("raw_syscalls:sys_exit").where("id == %[1]d")], key = "tid")`+
+		`.agg(n = agg.count(), worst = agg.max("delay"))`, unix.SYS_GETPPID)
+	budget := fmt.Sprintf("%.4f%%", 1/float64(runtime.NumCPU())) // whatever the machine: 10 ms a second
+	testkit.Again(t, func() (wrong []string) {
+		out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json", "--",
+			"sh", "-c", fmt.Sprintf("for i in $(seq %d); do %s -getppid %d -sleep 1 & done; wait",
+				threads, testkit.Load(t), calls)).Want(t, 0)
+		table := last(t, out.Stdout)
+		row, c := table.Rows[0], table.Cost
+		if row["n_margin"] == nil || c["events"] >= 1 && c["time"] >= 1 {
+			return []string{fmt.Sprintf("got %v, cost %v: want that something was left out", row, c)}
+		}
+		got, margin := float64(row.Int(t, "n")), float64(row.Int(t, "n_margin"))
+		if math.Abs(got-threads*calls) > 2*margin {
+			wrong = append(wrong, fmt.Sprintf("got %v ± %v pairs, want %d", got, margin, threads*calls))
+		}
+		if worst := row.Int(t, "worst"); worst > 5e9 {
+			wrong = append(wrong, fmt.Sprintf("got a call of %d ns", worst))
+		}
+		return wrong
+	})
 }

@@ -17,7 +17,7 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 	data, out := filepath.Join(dir, "perf.data"), filepath.Join(dir, "ours.folded")
 	testkit.Run(t, "perf", "record", "-q", "-F", "997", "-e", "cpu-clock", "--sample-cpu",
 		"-g", "-o", data, "--",
-		"taskset", "-c", "0", compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "10000").Want(t, 0)
+		"taskset", "-c", "0", compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "500").Want(t, 0)
 	testkit.Run(t, testkit.PPScript(t), "hrtimer", "--input", data, "-F", "997", "-g", "--user-callchain=fp",
 		"--lines=no", "--flame-graph", out).Want(t, 0)
 	got, want := nameless(folded(t, out)), perfFolded(t, data)

@@ -152,3 +152,58 @@ func TestKilledSenderEndsEarly(t *testing.T) {
 	}
 	l.End()
 }
+
+// Over TLS two hosts have the same numbers, without a token; who has another key, shows none or speaks
+// in the clear has nothing, and both sides say why. Without TLS it is said that others can read along.
+func TestHostsOverTLS(t *testing.T) {
+	h := newHosts(t)
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "stranger"} {
+		testkit.Run(t, testkit.PPScript(t), "tls", "new", filepath.Join(dir, name)).Want(t, 0)
+	}
+	with := func(own, peers string) []string {
+		return []string{"--tls-key", filepath.Join(dir, own+".key"), "--tls-peers",
+			filepath.Join(dir, peers+".crt")}
+	}
+	const calls = 3000
+	l := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
+	count := func(attributes string, more ...string) []string {
+		return append([]string{"top", "--format", "json", "-e",
+			"raw_syscalls:sys_enter" + attributes}, more...)
+	}
+	sender := h.on(h.a, "", append(count("/id == 110/push="+h.at+"/", "-p", strconv.Itoa(l.PID())),
+		with("a", "b")...)...)
+	sender.WaitStderr("listening at " + h.at)
+	pulled := count("//pull=" + h.at + "/")
+	f := func(want string, args ...string) {
+		t.Helper()
+		out := h.on(h.b, "", append(pulled, args...)...).Wait()
+		if out.Exit != 3 || !strings.Contains(out.Stderr, want) || strings.Contains(out.Stdout, "table") {
+			t.Errorf("%v: got status %d, %s", args, out.Exit, out.Stderr)
+		}
+	}
+	f("the sender does not believe this side's certificate", with("stranger", "a")...)
+	f("none of our peers'", with("b", "stranger")...)
+	sender.WaitStderr("none of our peers'")
+	sender.WaitStderr("does not believe this side's certificate")
+	clear := h.on(h.b, "right", append(pulled, "--duration", "1")...)
+	clear.WaitStderr("others may read and change them")
+	clear.Signal(syscall.SIGINT)
+	receiver := h.on(h.b, "", append(pulled, with("b", "a")...)...)
+	sender.WaitStderr(") connected")
+	l.Do()
+	l.End()
+	sum := func(out testkit.Output) (n int64) {
+		for _, r := range last(t, out.Stdout).Rows {
+			n += r.Int(t, "SYS_ENTER")
+		}
+		return n
+	}
+	if own := sum(sender.Wait().Want(t, 0)); own != calls {
+		t.Errorf("the sender counted %d, want %d", own, calls)
+	}
+	if got := sum(receiver.Wait().Want(t, 0)); got != calls {
+		t.Errorf("the receiver counted %d, want %d", got, calls)
+	}
+	clear.Wait()
+}

@@ -299,7 +299,7 @@ func TestHardwareProfilers(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"hwstat"}, {"tlbstat"}, {"llcstat"}, {"split-lock", "--test"}, {"cpu-util", "--cycles"},
-		{"ldlat-loads"}, {"ldlat-stores"},
+		{"ldlat-loads"}, {"ldlat-stores"}, {"c2c"},
 	} {
 		out := testkit.Run(t, append(append([]string{testkit.PPScript(t)}, args...), "--duration", "300ms",
 			"--format", "json")...)

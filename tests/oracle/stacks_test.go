@@ -171,7 +171,7 @@ func TestFoldedEqualsPerfScript(t *testing.T) {
 				strings.Join(shown[:min(5, len(shown))], "\n"))
 		}
 	}
-	f("C", 0, compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "40000")
+	f("C", 0, compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer"), "1600")
 	f("C++", 0.01, compiled(t, "names.cc", "-O1", "-fno-omit-frame-pointer"))
 	f("Rust", 0, compiled(t, "rustnames.c", "-O1", "-fno-omit-frame-pointer"))
 	f("Go", 0.05, "go", "list", "-deps", "ppscript/...")
@@ -206,7 +206,7 @@ func TestProfileOfKnownProgram(t *testing.T) {
 	fold, pb := filepath.Join(dir, "hot.folded"), filepath.Join(dir, "hot.pb.gz")
 	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "--user-callchain=dwarf",
 		"--exclude-kernel", "--top", "3",
-		"--flame-graph", fold, "--pprof", pb, "--", program, "40000").Want(t, 0)
+		"--flame-graph", fold, "--pprof", pb, "--", program, "1600").Want(t, 0)
 	sums := folded(t, fold)
 	byLeaf, total, passed := leaf(sums, "main")
 	// Folded stacks of a value have its sum: nanoseconds here.
@@ -252,7 +252,7 @@ func TestStacksOfTwoProcesses(t *testing.T) {
 	program := compiled(t, "hot.c", "-O1", "-fno-omit-frame-pointer", "-pie", "-fPIE")
 	out := testkit.Run(t, testkit.PPScript(t), "--format", "json", "-c",
 		`sample(freq = 997, event = "cpu-clock").stack(kernel = False).stacks()`,
-		"--", "sh", "-c", program+" 20000 & "+program+" 20000; wait").Want(t, 0)
+		"--", "sh", "-c", program+" 800 & "+program+" 800; wait").Want(t, 0)
 	blocks, shared := map[string]bool{}, 0
 	for line := range strings.Lines(out.Stdout) {
 		var r struct {
@@ -300,7 +300,7 @@ func TestFoldedByInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "500",
-		"--", program, "30000").Want(t, 0)
+		"--", program, "1600").Want(t, 0)
 	old, err := os.ReadFile(fold + ".old")
 	if err != nil || string(old) != "before" {
 		t.Errorf("got %q in .old (%v), want what was there", old, err)

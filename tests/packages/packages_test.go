@@ -13,10 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"ppscript/scripts"
+	"ppscript/stdlib"
 	"ppscript/tests/testkit"
 )
 
@@ -52,26 +55,30 @@ func TestPackages(t *testing.T) {
 	made := pack(t, "tar,deb,rpm,bill,image")
 
 	t.Run("same bytes", func(t *testing.T) {
-		first, err := os.ReadFile(made["deb"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := os.ReadFile(pack(t, "deb")["deb"])
-		if err != nil || !bytes.Equal(first, second) {
-			t.Errorf("two packages of one commit differ (%v)", err)
+		again := pack(t, "tar,deb,rpm,bill,image")
+		for kind, path := range made {
+			first, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := os.ReadFile(again[kind])
+			if err != nil || !bytes.Equal(first, second) {
+				t.Errorf("two of one commit differ: %s (%v)", filepath.Base(path), err)
+			}
 		}
 	})
+	if out := debian.Wait(); out.Exit != 0 {
+		t.Fatalf("mmdebstrap: %s", out.Stderr)
+	}
+	if err := os.Link(made["deb"], root+"/ppscript.deb"); err != nil {
+		t.Fatal(err)
+	}
+	disk := image(t, root)
+	t.Run("guest", func(t *testing.T) {
+		t.Parallel()
+		inGuest(t, disk, made)
+	})
 	t.Run("deb", func(t *testing.T) {
-		if out := debian.Wait(); out.Exit != 0 {
-			t.Fatalf("mmdebstrap: %s", out.Stderr)
-		}
-		deb, err := os.ReadFile(made["deb"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(root+"/ppscript.deb", deb, 0o644); err != nil {
-			t.Fatal(err)
-		}
 		// The mounts are gone with the namespace.
 		out := testkit.StartFor(t, time.Minute, "unshare", "-m", "sh", "-ec", `cd "$1"
 			mount --rbind /proc proc; mount --rbind /sys sys; mount --rbind /dev dev
@@ -95,7 +102,8 @@ func TestPackages(t *testing.T) {
 			}
 		}
 	})
-	t.Run("image", func(t *testing.T) { image(t, made["tar"]) })
+	t.Run("image", func(t *testing.T) { container(t, made["tar"]) })
+	t.Run("manual", func(t *testing.T) { manual(t, made["gz"]) })
 	t.Run("bill", func(t *testing.T) {
 		text, err := os.ReadFile(made["json"])
 		if err != nil {
@@ -123,9 +131,9 @@ func TestPackages(t *testing.T) {
 	})
 }
 
-// image follows the hashes of an image to its layer, and runs what is in it,
+// container follows the hashes of an image to its layer, and runs what is in it,
 // which is alone there.
-func image(t *testing.T, path string) {
+func container(t *testing.T, path string) {
 	files := map[string][]byte{}
 	unpack(t, path, func(h *tar.Header, r io.Reader) error {
 		b, err := io.ReadAll(r)
@@ -167,6 +175,38 @@ func image(t *testing.T, path string) {
 	}
 	if out := testkit.Run(t, "chroot", root, "/usr/bin/ppscript", "version"); out.Exit != 0 {
 		t.Errorf("status %d: %s", out.Exit, out.Stderr)
+	}
+}
+
+// manual has the pages of a tar file set, by the program that man uses: there is one for each
+// profiler and question, none has a mistake, and all fit a terminal.
+func manual(t *testing.T, path string) {
+	testkit.Requires(t, testkit.Program("groff"))
+	dir := t.TempDir()
+	if out := testkit.Run(t, "tar", "-C", dir, "-xzf", path); out.Exit != 0 {
+		t.Fatal(out.Stderr)
+	}
+	pages, _ := filepath.Glob(dir + "/*/usr/share/man/man1/*.1.gz")
+	for _, name := range slices.Concat(stdlib.Names(), scripts.Names(), []string{"record", "hub", "tls"}) {
+		page := "ppscript-" + strings.ReplaceAll(name, "_", "-") + ".1.gz"
+		if !slices.ContainsFunc(pages, func(path string) bool { return filepath.Base(path) == page }) {
+			t.Errorf("%s is missing", page)
+		}
+	}
+	line := "zcat " + strings.Join(pages, " ") + " | groff -man -Tascii -P-cbou -ww -rLL=80n"
+	out := testkit.Run(t, "sh", "-c", line)
+	if out.Exit != 0 || out.Stderr != "" {
+		t.Errorf("groff: status %d %s", out.Exit, out.Stderr)
+	}
+	for line := range strings.Lines(out.Stdout) {
+		if len(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("wider than 80 columns: %s", line)
+		}
+	}
+	for _, heading := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "SEE ALSO"} {
+		if n := strings.Count(out.Stdout, "\n"+heading+"\n"); n < len(stdlib.Names()) {
+			t.Errorf("%d pages have %s", n, heading)
+		}
 	}
 }
 

@@ -77,6 +77,10 @@ var runs = map[string][]run{
 		{"", "kvmmmu.data", []string{"--spte", "--mmio"}},
 		{"detail", "kvmmmu.data", []string{"--detail", "--events"}},
 	},
+	"c2c": {
+		{"", "sharing.data", nil},
+		{"line", "sharing.data", []string{"--line", "128", "--top", "2"}},
+	},
 	"ldlat_loads": {
 		{"", "memory.data", nil},
 		{"than", "memory.data", []string{"--ldlat", "200", "--than", "500", "--perins"}},
@@ -214,6 +218,7 @@ var unrecorded = map[string]string{
 	"misc":       "programs of the kernel are those of one machine",
 	"kcore":      "it reads memory, not events",
 	"watchdog":   "it knows its timers by symbols of the machine that shows them",
+	"annotate":   "the code is that of the files of the machine that shows it",
 	"profile":    "symbols are those of the files of the machine that shows them",
 	"breakpoint": "a recording has no breakpoints: record does not take them",
 	"kmemprof":   "its addresses are those of one boot",

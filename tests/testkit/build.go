@@ -32,15 +32,27 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// builtEnv is a directory with programs of this module by their names, for
-// machines without the go command: the guests of tests/vm.
+// builtEnv is a directory with programs of this module by their names: in the guests of
+// tests/vm, which have no go command, and for all packages of one run, since linking takes
+// seconds.
 const builtEnv = "PPSCRIPT_BUILT"
+
+// Built is a program of this module that was built before the tests began, if it was.
+func Built(pkg string) (file string, ok bool) {
+	dir := os.Getenv(builtEnv)
+	if dir == "" {
+		return "", false
+	}
+	file = filepath.Join(dir, filepath.Base(pkg))
+	_, err := os.Stat(file)
+	return file, err == nil
+}
 
 // Build compiles a program of this module and returns its path.
 func Build(t testing.TB, pkg string) string {
 	t.Helper()
-	if dir := os.Getenv(builtEnv); dir != "" {
-		return filepath.Join(dir, filepath.Base(pkg))
+	if file, ok := Built(pkg); ok {
+		return file
 	}
 	built.Lock()
 	defer built.Unlock()

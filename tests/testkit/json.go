@@ -66,6 +66,20 @@ func (r Row) Int(t testing.TB, column string) int64 {
 	return i
 }
 
+// Float is a column that must be a number.
+func (r Row) Float(t testing.TB, column string) float64 {
+	t.Helper()
+	n, ok := r[column].(json.Number)
+	if !ok {
+		t.Fatalf("column %s: got %v (%T), want a number; the row is %v", column, r[column], r[column], r)
+	}
+	f, err := n.Float64()
+	if err != nil {
+		t.Fatalf("column %s: %v", column, err)
+	}
+	return f
+}
+
 // Text is a column that must be a text.
 func (r Row) Text(t testing.TB, column string) string {
 	t.Helper()
@@ -84,6 +98,7 @@ type Event struct {
 	PID    int
 	TID    int
 	CPU    int
+	Flags  string // as in the kernel's trace
 	Event  string
 	Fields map[string]any
 	Text   string

@@ -10,6 +10,7 @@ var (
 	Node       = program("node", "nodejs", true)
 	Chromium   = program("chromium", "chromium", true)
 	Prometheus = program("prometheus", "prometheus", true)
+	Vim        = program("vim", "vim", true)
 )
 
 // nodePlaces are where npm install -g puts modules; $NODE_PATH comes before them.

@@ -60,7 +60,9 @@ var (
 		"/usr/bin/python3.11", false,
 		missingFile("/usr/bin/python3.11", "apt-get install python3.11-minimal"),
 	}
-	SQLite = program("sqlite3", "sqlite3", true)
+	SQLite    = program("sqlite3", "sqlite3", true)
+	SSH       = Need{"ssh", true, missingFile("/usr/bin/ssh", "apt-get install openssh-client")}
+	SSHServer = Need{"sshd", true, missingFile("/usr/sbin/sshd", "apt-get install openssh-server")}
 )
 
 // Live is what every test on real events needs.

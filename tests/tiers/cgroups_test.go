@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/runtime/kernel"
 	"ppscript/tests/testkit"
+	"ppscript/tests/testkit/criserver"
 )
 
 // whoseEvents groups events of two processes by whose they are, in all ways in which keys are
@@ -134,9 +137,15 @@ func TestWhoseEventsAre(t *testing.T) {
 	}
 }
 
-// A unit, a pod and a container are targets: their threads are observed, and no others.
+// A unit, a pod and a container are targets: their threads are observed, and no others. The
+// kubelet's runtime tells the names.
 func TestTargetsByWhose(t *testing.T) {
 	n := newNest(t, 1)
+	socket, pod := filepath.Join(t.TempDir(), "sock"), "shop/"+n.unit
+	sandbox := strings.Replace(n.id, "8", "9", 1)
+	cri := &criserver.Server{Pods: []*criserver.PodSandbox{criserver.Pod(sandbox, n.pod, "shop", n.unit)}}
+	cri.Containers = append(cri.Containers, criserver.Container(n.id, sandbox, "app", criserver.Running))
+	cri.Start(t, socket)
 	n.make(n.service)
 	n.make(n.container)
 	few := testkit.StartTarget(t, "-getppid", "1000")
@@ -145,18 +154,19 @@ func TestTargetsByWhose(t *testing.T) {
 	n.move(many, n.container)
 	program := script(t, `
 def main(o):
-    return tracepoint("syscalls:sys_enter_getppid").by("unit").count()
+    return tracepoint("syscalls:sys_enter_getppid").by("unit", "pod", "container").count()
 `)
-	one, other := n.unit+" 1000", n.scopeName+" 3000"
+	one, other := n.unit+"   1000", n.scopeName+" "+pod+" app 3000"
 	targets := []struct{ option, name, want string }{
 		{"--unit", strings.TrimSuffix(n.unit, ".service"), one}, {"--pod", n.pod, other},
+		{"--pod", pod, other},
 		{"--container", n.id[:10], other}, {"--unit", n.top[1:], one + ", " + other},
 	}
 	var tracers []*testkit.Process
 	for _, engine := range []string{"bpf", "perf"} {
 		for _, target := range targets {
 			p := testkit.Start(t, testkit.PPScript(t), program, "--engine", engine, "--format", "json", "-v",
-				target.option, target.name)
+				"--cri", socket, target.option, target.name)
 			p.WaitStderr(" open event")
 			tracers = append(tracers, p)
 		}
@@ -167,7 +177,12 @@ def main(o):
 		var got []string
 		for _, table := range testkit.Tables(t, p.Stop().Want(t, 0).Stdout) {
 			for _, r := range table.Rows {
-				got = append(got, fmt.Sprintf("%s %d", r.Text(t, "unit"), r.Int(t, "count")))
+				pod, container := "", ""
+				if r.Text(t, "pod") != "" {
+					pod, container = r.Text(t, "pod_text"), r.Text(t, "container_text")
+				}
+				got = append(got, fmt.Sprintf("%s %s %s %d", r.Text(t, "unit"), pod, container,
+					r.Int(t, "count")))
 			}
 		}
 		slices.Sort(got)
@@ -181,4 +196,67 @@ def main(o):
 	n.move(many, "/")
 	few.End()
 	many.End()
+}
+
+// A unit that has its cgroup in a hierarchy of version 1, where no event opens by it, is
+// observed by its processes and what they start, in both tiers; no other process is.
+func TestUnitOfVersion1(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
+	root := filepath.Join(t.TempDir(), "v1")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hierarchy := fmt.Sprintf("none,name=pp-unit-%d", os.Getpid())
+	testkit.Requires(t, testkit.Optional("cgroups of version 1",
+		unix.Mount("none", root, "cgroup", 0, hierarchy)))
+	t.Cleanup(func() {
+		if err := unix.Unmount(root, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	unit := fmt.Sprintf("pp-one-%d.service", os.Getpid())
+	dir := filepath.Join(root, "system.slice", unit)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(dir); os.Remove(filepath.Dir(dir)) })
+	in := testkit.StartTarget(t, "-getppid", "700", "-exec", "5")
+	out := testkit.StartTarget(t, "-getppid", "900")
+	if err := os.WriteFile(dir+"/cgroup.procs", []byte(strconv.Itoa(in.PID())), 0); err != nil {
+		t.Fatal(err)
+	}
+	program := script(t, `
+def main(o):
+    calls = tracepoint("syscalls:sys_enter_getppid")
+    return merge(calls, tracepoint("syscalls:sys_enter_execve")).by("pid").count()
+`)
+	const want = 700 + 5 // children execute something else
+	var tracers []*testkit.Process
+	engines := []string{"bpf", "perf"}
+	for _, engine := range engines {
+		p := testkit.Start(t, testkit.PPScript(t), program, "--engine", engine, "--format", "json", "-v",
+			"--unit", unit)
+		p.WaitStderr(" open event")
+		tracers = append(tracers, p)
+	}
+	in.Do()
+	out.Do()
+	for i, p := range tracers {
+		got := int64(0)
+		run := p.Stop().Want(t, 0)
+		for _, table := range testkit.Tables(t, run.Stdout) {
+			for _, r := range table.Rows {
+				got += r.Int(t, "count")
+			}
+		}
+		if got != want || !strings.Contains(run.Stderr, "of version 1: the processes") {
+			t.Errorf("%s: got %d calls, want %d: %s", engines[i], got, want, run.Stderr)
+		}
+	}
+	in.End()
+	out.End()
+	r := testkit.Run(t, testkit.PPScript(t), program, "--unit", unit)
+	if r.Exit == 0 || !strings.Contains(r.Stderr, "it has no process now") {
+		t.Errorf("got status %d and %s of a unit without processes", r.Exit, r.Stderr)
+	}
 }

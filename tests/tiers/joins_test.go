@@ -105,7 +105,9 @@ func randomCalls(r *rand.Rand, results []string) string {
 			i, n, i)
 		functions = append(functions, fmt.Sprintf(`[%s, exit.where("id %% %d == %d")]`, entry, n, ends[i]))
 	}
-	key := []string{"", `, key = "_tid"`, `, key = "_cpu"`, `, key = "common_pid * 4 + 1"`}[r.Intn(4)]
+	keys := []string{"", `, key = "_tid"`, `, key = "_cpu"`, `, key = "common_pid * 4 + 1"`, `, key = "_pid"`,
+		`, key = lambda e: (e._comm, 7)`}
+	key := keys[r.Intn(len(keys))]
 	r.Shuffle(len(results), func(i, k int) { results[i], results[k] = results[k], results[i] })
 	return relating + "\ncalls = join(" + strings.Join(functions, ", ") + key + `, impl = "nested")` +
 		"\n\ndef main(o):\n    return [\n        " +

@@ -100,3 +100,27 @@ func TestRandomSentChainsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(11))
 	agreeWhereCut(t, 5, func() string { return randomSentChains(r) }, "joins of what operators make")
 }
+
+// Pairs, and what folds emit, that stay without a partner are those that they are natively, for the
+// same reasons.
+func TestRandomUnpairedChainsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(12))
+	agreeWhereCut(t, 6, func() string {
+		form, of := unpairedChains[r.Intn(len(unpairedChains))], chains
+		if strings.HasSuffix(form, ".log()") {
+			of = []string{"emitted", "between", "texts", "keyed", "nest"}
+		}
+		return chaining + "\ndef main(o):\n    return [calls.agg(n = agg.count()), " +
+			fmt.Sprintf(form, of[r.Intn(len(of))]) + "]\n"
+	}, "joins of what operators make")
+}
+
+// unpairedChains are what is made of those. Of pairs within pairs programs send no events, which
+// a log of some shows.
+var unpairedChains = []string{
+	`%s.unpaired().log()`,
+	`%s.unpaired().by("reason", who = "start._tid").count()`,
+	`%s.unpaired(waiting = True).where("age >= 0 && start._tid > 1").by("reason", what = "start.event").count()`,
+	`%s.unpaired("start").by("reason").agg(n = agg.count(), last = agg.last("start._pid"))`,
+	`%s.unpaired("end").log()`,
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -206,5 +207,65 @@ func TestJoinsOfManyProbesAgree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+const manySent = `
+call = uprobe(%[1]q, "%[2]s", args = "int a", limit = 200)
+back = uretprobe(%[1]q, "%[2]s", ret = "long", limit = 200)
+calls = join([call], [back], key = "_tid").where("end.result >= 140")
+
+def main(o):
+    return %[3]s
+`
+
+// Events, and pairs, of all functions that a pattern fits leave the kernel with their own
+// functions, by one program, and as whole lines too.
+func TestManyProbesAreSent(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
+	if host, err := features.Find(kernel.Roots{}); err != nil || !host.UprobeMulti {
+		t.Skip("this kernel has no links to many functions of programs")
+	}
+	bin := buildMany(t)
+	lines := func(engine, begin, results string) (list []string) {
+		t.Helper()
+		path := script(t, fmt.Sprintf(manySent, bin, begin+"*", results))
+		out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--",
+			"sh", "-c", "echo | "+bin).Want(t, 0)
+		for line := range strings.Lines(out.Stdout + out.Stderr) {
+			if !strings.HasPrefix(line, "ppscript: ") {
+				list = append(list, whose.ReplaceAllString(line, ""))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	for results, line := range map[string]string{
+		`call.where("a >= 70").each(lambda e: print("call", e.func, e.a))`:         "call f_%[1]d %[1]d\n",
+		`back.where("result >= 140").each(lambda e: print(e.func, e.result // 2))`: "f_%[1]d %[1]d\n",
+		`calls.each(lambda p: print(p.start.func, p.start.a, p.end.func, p.end.result // 2))`: "" +
+			"f_%[1]d %[1]d f_%[1]d %[1]d\n",
+	} {
+		var want []string
+		for n := 70; n < many; n++ {
+			want = append(want, slices.Repeat([]string{fmt.Sprintf(line, n)}, n)...)
+		}
+		if got := lines("bpf", "f_", results); !slices.Equal(got, want) {
+			t.Errorf("%s: got %d lines\n%s\nwant %d", results, len(got), strings.Join(got, ""), len(want))
+		}
+	}
+	for _, results := range []string{`calls.log()`, `back.where("result >= 150").log()`} {
+		sent, native := lines("bpf", "f_7", results), lines("perf", "f_7", results)
+		if !slices.Equal(sent, native) || len(sent) < 300 {
+			t.Errorf("%s: got\n%s\nwant\n%s", results, strings.Join(sent, ""), strings.Join(native, ""))
+		}
+	}
+	path := script(t, fmt.Sprintf(manySent, bin, "f_*", `calls.where("delay > 10000000").log()`))
+	explained := testkit.Run(t, testkit.PPScript(t), "explain", path).Want(t, 0).Stdout
+	for _, want := range []string{"only what matches leaves it",
+		fmt.Sprintf("and %d more functions, by one link", many-1)} {
+		if !strings.Contains(explained, want) {
+			t.Errorf("got %s, want %q", explained, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ppscript/tests/testkit"
@@ -93,5 +94,44 @@ def main(o):
 	}
 	if got := tables[0][1].Rows[0].Int(t, "most"); got != 1000+rounds-3-1 {
 		t.Errorf("got %d as the largest value, want %d", got, 1000+rounds-3-1)
+	}
+}
+
+// One of so many hits of a tracepoint is an event, in both tiers, and stands for so many: of
+// those that pass the filter, whatever conditions come behind.
+func TestSampledTracepointsAgree(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	const hits, period = 7003, 7 // of one thread, on one CPU
+	source := fmt.Sprintf(`tracepoint("raw_syscalls:sys_enter", "id == %d", period = %d)`,
+		syscall.SYS_GETPPID, period)
+	for pipeline, want := range map[string]string{
+		`.by("period").agg(n = agg.count(), sum = agg.sum("period"))`: "1000 7000",
+		// The first argument numbers the calls: the last of each seven is seen.
+		`.where("args[0] < 70").agg(n = agg.count(), sum = agg.sum("args[0]"))`: "10 375",
+	} {
+		program := "def main(o):\n    return " + source + pipeline + "\n"
+		explained := testkit.Run(t, testkit.PPScript(t), "explain", script(t, program)).Want(t, 0).Stdout
+		for _, want := range []string{"one of 7", "counted inside the kernel"} {
+			if !strings.Contains(explained, want) {
+				t.Errorf("got %s, want %q", explained, want)
+			}
+		}
+		l := testkit.StartTarget(t, "-getppid", strconv.Itoa(hits))
+		tiers := map[string]*testkit.Process{}
+		for _, engine := range []string{"bpf", "perf"} {
+			tiers[engine] = run(t, l, engine, program)
+		}
+		l.Do()
+		for engine, p := range tiers {
+			rows := testkit.Tables(t, p.Stop().Want(t, 0).Stdout)[0].Rows
+			if len(rows) != 1 {
+				t.Fatalf("%s: got %v, want one row", engine, rows)
+			}
+			if got := fmt.Sprint(rows[0].Int(t, "n"), rows[0].Int(t, "sum")); got != want {
+				t.Errorf("%s: %s: got %s, want %s", engine, pipeline, got, want)
+			}
+		}
+		l.End()
 	}
 }

@@ -21,7 +21,13 @@ import (
 	"ppscript/tests/testkit"
 )
 
-const unit = "../../packaging/systemd/ppscript-export.service"
+// The units, below packaging/systemd.
+const (
+	exportUnit = "ppscript-export"
+	agentUnit  = "ppscript-agent"
+)
+
+var units = []string{exportUnit, agentUnit}
 
 // nobody is an ordinary user.
 const nobody = 65534
@@ -32,9 +38,9 @@ var numbers = map[string]uintptr{
 }
 
 // capabilities are those that a line of the unit has.
-func capabilities(t *testing.T, setting string) (caps []uintptr) {
+func capabilities(t *testing.T, unit, setting string) (caps []uintptr) {
 	t.Helper()
-	text, err := os.ReadFile(unit)
+	text, err := os.ReadFile("../../packaging/systemd/" + unit + ".service")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +80,14 @@ func program(t *testing.T) string {
 	return path
 }
 
-// service is the program as the unit starts it.
-func service(t *testing.T, path string, args ...string) *exec.Cmd {
+// service is the program as a unit starts it.
+func service(t *testing.T, unit, path string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential:  &syscall.Credential{Uid: nobody, Gid: nobody},
-		AmbientCaps: capabilities(t, "AmbientCapabilities"),
+		AmbientCaps: capabilities(t, unit, "AmbientCapabilities"),
 	}
 	return cmd
 }
@@ -89,7 +95,7 @@ func service(t *testing.T, path string, args ...string) *exec.Cmd {
 // asService runs the program to its end.
 func asService(t *testing.T, path string, args ...string) (stdout string) {
 	t.Helper()
-	cmd := service(t, path, args...)
+	cmd := service(t, exportUnit, path, args...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	stop := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
@@ -137,7 +143,8 @@ func TestCapabilitiesSuffice(t *testing.T) {
 		target.Process.Kill()
 		target.Wait()
 	}()
-	out := asService(t, path, "profile", "-F", "997", "-p", fmt.Sprint(target.Process.Pid), "--duration",
+	out := asService(t, path, "profile", "-F", "997", "-p", fmt.Sprint(target.Process.Pid),
+		"--duration",
 		"300ms", "-g", "--flame-graph", "-")
 	if !strings.Contains(out, "sh;") || !strings.Contains(out, "__libc_start_main") {
 		t.Errorf("got no names in stacks:\n%s", out)
@@ -155,7 +162,8 @@ func TestExport(t *testing.T) {
 		os.Chown(token, nobody, nobody)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := service(t, path, "export", config, "--http", "127.0.0.1:0", "--http-token", token, "-i", "200ms")
+	cmd := service(t, exportUnit, path, "export", config, "--http", "127.0.0.1:0", "--http-token",
+		token, "-i", "200ms")
 	said, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -209,9 +217,12 @@ func TestExport(t *testing.T) {
 }
 
 func TestBoundsAreWhatItHas(t *testing.T) {
-	a, b := capabilities(t, "AmbientCapabilities"), capabilities(t, "CapabilityBoundingSet")
-	if !slices.Equal(a, b) {
-		t.Errorf("got %v, bounded by %v", a, b)
+	for _, unit := range units {
+		a, b := capabilities(t, unit, "AmbientCapabilities"), capabilities(t, unit,
+			"CapabilityBoundingSet")
+		if !slices.Equal(a, b) {
+			t.Errorf("%s: got %v, bounded by %v", unit, a, b)
+		}
 	}
 }
 
@@ -220,24 +231,59 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("needs systemd-analyze")
 	}
-	text, err := os.ReadFile(unit)
-	if err != nil {
+	for _, unit := range units {
+		t.Run(unit, func(t *testing.T) {
+			text, err := os.ReadFile("../../packaging/systemd/" + unit + ".service")
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), unit+".service")
+			// verify looks whether the program is there.
+			text = []byte(strings.Replace(string(text), "/usr/bin/ppscript", "/bin/true", 1))
+			if err := os.WriteFile(path, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput()
+			if err != nil || len(out) > 0 {
+				t.Errorf("%v\n%s", err, out)
+			}
+			// 0 is locked in wholly, 10 is not at all; a service of root's has 9.6.
+			out, err = exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold=30",
+				path).CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// An agent as its unit starts it runs what it is asked for.
+func TestAgent(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	path := program(t)
+	hub := testkit.StartFor(t, time.Minute, path, "hub", "--listen", "127.0.0.1:0")
+	hub.WaitStderr("\n")
+	url := regexp.MustCompile(`nats://\S+`).FindString(hub.Stderr())
+	cmd := service(t, agentUnit, path, "agent", "--hub", url, "--name", "unit")
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), filepath.Base(unit))
-	// verify looks whether the program is there.
-	text = []byte(strings.Replace(string(text), "/usr/bin/ppscript", "/bin/true", 1))
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
+	defer func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if out := testkit.Run(t, path, "fleet", "hosts", "--hub", url); strings.Contains(out.Stdout,
+			"unit ") {
+			break
+		}
 	}
-	out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Errorf("%v\n%s", err, out)
-	}
-	// 0 is locked in wholly, 10 is not at all; a service of root's has 9.6.
-	out, err = exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold=30",
-		path).CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
+	out := testkit.Run(t, path, "fleet", "run", "--hub", url, "--duration", "500ms", "syscalls",
+		"--format", "json")
+	tables := testkit.Tables(t, out.Stdout)
+	if out.Exit != 0 || len(tables) != 1 || len(tables[0].Rows) == 0 {
+		t.Errorf("got %d, %s %s", out.Exit, out.Stdout, out.Stderr)
 	}
 }

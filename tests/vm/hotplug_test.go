@@ -27,8 +27,36 @@ var hotplugWays = []struct {
 	{"sampled", `--engine bpf -c 'software("cpu-clock", period = 1000000).where("cpu == 1").count()'`, true},
 }
 
+// racesScript begins runs while a CPU goes and comes as fast as it can. They open several events, so
+// that it goes between two of them, and end by themselves.
+const racesScript = `touch /tmp/flap
+while [ -e /tmp/flap ]; do echo 0 >$cpu; echo 1 >$cpu; done &
+race() { ppscript "$@" --duration 10ms >out 2>err; echo "RACE $? $*"; cat err; }
+race trace --engine perf -e 'sched:*'
+race stat -e 'sched:*'
+race --engine bpf -c 'software("cpu-clock", period = 1000000).by("cpu").count()'
+race top --engine bpf -e 'raw_syscalls:sys_enter//key=id/' -e 'sched:sched_switch//key=next_pid/'
+rm /tmp/flap; wait
+`
+
+// checkRaces wants all of them to end as if the CPU had gone a moment later.
+func checkRaces(t *testing.T, output string) {
+	t.Helper()
+	_, output, _ = strings.Cut(output, "RACE ")
+	races := strings.Split(output, "RACE ")
+	for _, race := range races {
+		if !strings.HasPrefix(race, "0 ") {
+			t.Errorf("while a CPU comes and goes: got status %s", race)
+		}
+	}
+	if len(races) != 4 {
+		t.Errorf("got %d runs while a CPU comes and goes, want 4", len(races))
+	}
+}
+
 // A CPU that goes and comes back, and one that comes later, are seen again: what
-// happens on it is counted, and that its first events were missed is a loss.
+// happens on it is counted, and that its first events were missed is a loss. One that goes
+// while events are opened is left out, and no error.
 func TestCPUsComeAndGo(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -66,7 +94,9 @@ begin %[1]s-later ppscript %[2]s -v --strict
 work 0; sleep 0.5; echo 1 >$cpu; followed %[3]v; work 0; work 1; work 1; end
 `, w.name, w.args, w.loses)
 	}
-	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files, Timeout: 4 * time.Minute}, script+"exit 0\n")
+	script += racesScript
+	r := Run(t, Guest{CPUs: 2, MemoryMiB: 768, Files: files, Timeout: 6 * time.Minute}, script+"exit 0\n")
+	checkRaces(t, string(r.Output))
 	parts := regexp.MustCompile(`(?s)BEGIN (\S+)\n(.*?)EXIT (\d+)\n`).
 		FindAllStringSubmatch(string(r.Output), -1)
 	if len(parts) != 2*len(hotplugWays) {

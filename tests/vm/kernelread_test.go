@@ -37,7 +37,8 @@ func TestTextsOfJustStartedPrograms(t *testing.T) {
 	t.Parallel()
 	const starts = 100
 	id := strings.Repeat("5ca1ab1e", 8)
-	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript")}
+	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
+		"/w/cgroup.test": goProgram(t, "amd64", "cgroup.test", "test", "-c", module+"runtime/cgroup")}
 	// The names are constants of programs that are executed anew each time.
 	script := fmt.Sprintf(`exec 2>/w/err; cd /w
 work='for i in $(seq %d); do busybox free; busybox uptime; done >/dev/null'
@@ -52,8 +53,18 @@ for i in $(seq 300); do : </dev/null; done; sleep 0.5'
 whose='tracepoint("syscalls:sys_enter_openat").by("container", "unit", "cgroup").count()'
 ppscript -c "$whose" --format json -o whose -- sh -c "$opens"
 ppscript -c "$whose" --format json -o target --container %.6[2]s -- sh -c "$opens"
+sh -c 'echo $$ >sd/system.slice/web.service/tasks; until [ -e attached ]; do sleep 0.2; done
+for i in $(seq 300); do : </dev/null; done; sleep 0.5' &
+(until grep -q " open event" unit.err; do sleep 0.2; done; : >attached) &
+opens='tracepoint("syscalls:sys_enter_openat").where("comm == \"sh\"")'
+opens="$opens"'.by("unit").count()'
+ppscript -v -c "$opens" --format json -o unit --unit web 2>unit.err
+cat unit.err >&2
+cgroup.test -test.v -test.run 'OfAllLayouts|ByNumber|TargetsByName|TargetsOfVersion1' >layouts
+echo BEGIN layouts; cat layouts
 echo BEGIN whose; cat whose
 echo BEGIN target; cat target
+echo BEGIN unit; cat unit
 echo BEGIN sent; cat sent
 echo BEGIN direct; cat direct
 echo BEGIN lines; cat lines
@@ -64,8 +75,23 @@ exit 0`, starts, id)
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			got := parts(Run(t, Guest{Kernel: kernel, Files: files}, script).Output)
+			for _, name := range []string{"CgroupsOfAllLayouts", "CgroupsByNumber", "TargetsByName",
+				"TargetsOfVersion1"} {
+				if !strings.Contains(got["layouts"], "--- PASS: Test"+name+" ") {
+					t.Errorf("%s: got no pass: %s", name, got["layouts"])
+				}
+			}
 			for _, part := range []string{"whose", "target"} {
 				inContainer(t, testkit.Tables(t, got[part]), id, part == "target", got["err"])
+			}
+			ofUnit := map[string]int64{}
+			for _, table := range testkit.Tables(t, got["unit"]) {
+				for _, r := range table.Rows {
+					ofUnit[r.Text(t, "unit")] += r.Int(t, "count")
+				}
+			}
+			if n := ofUnit["web.service"]; n < 300 || n > 310 || len(ofUnit) != 1 {
+				t.Errorf("--unit web: got %v, want 300 of web.service alone: %s", ofUnit, got["err"])
 			}
 			counted, all, missing := map[string]int64{}, int64(0), int64(0)
 			for _, part := range []string{"sent", "direct"} {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"ppscript/tests/testkit"
 )
 
 // This file builds what runs in guests. Tests share programs: each is built
@@ -81,6 +83,9 @@ func shared(t *testing.T, name string, env []string, args ...string) string {
 // architecture.
 func build(t *testing.T, arch, pkg string) string {
 	t.Helper()
+	if file, ok := testkit.Built(pkg); ok && arch == runtime.GOARCH {
+		return file
+	}
 	return goProgram(t, arch, filepath.Base(pkg), "build", module+pkg)
 }
 

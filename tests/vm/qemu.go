@@ -49,8 +49,7 @@ func prepare(ctx context.Context, g Guest) (kernelDir, error) {
 	return kernelDir{dir, strings.TrimSpace(string(release))}, nil
 }
 
-func boot(ctx context.Context, g Guest, kernel kernelDir, dir string,
-	out io.Writer) (status int, console []byte, err error) {
+func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Writer) (r Result, err error) {
 	var report bytes.Buffer
 	ports := []*port{{name: "out", dst: out}, {name: "status", dst: &report}}
 	m := g.machine()
@@ -58,7 +57,8 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string,
 		"-smp", fmt.Sprintf("%d,threads=%d", max(1, g.CPUs), max(1, g.Threads)), "-m",
 		strconv.Itoa(g.sizeMiB()),
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-kernel", kernel.dir+"/vmlinuz", "-initrd", dir+"/initrd", "-append", bootWords+m.append+g.Append,
+		"-kernel", kernel.dir+"/vmlinuz", "-initrd", dir+"/initrd",
+		"-append", bootWords+m.append+g.clockWords()+g.Append,
 		"-chardev", "file,id=console,path="+dir+"/console", "-serial", "chardev:console",
 		"-device", "virtio-serial-pci")
 	if g.Threads > 1 {
@@ -72,7 +72,7 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string,
 	for _, p := range ports {
 		socket := filepath.Join(dir, p.name)
 		if p.listener, err = net.Listen("unix", socket); err != nil {
-			return 0, nil, fmt.Errorf("start guest: %w", err)
+			return r, fmt.Errorf("start guest: %w", err)
 		}
 		defer p.listener.Close()
 		wg.Go(p.copy)
@@ -82,46 +82,54 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string,
 	if g.Port != "" {
 		at, err := socketOf(g.Port)
 		if err != nil {
-			return 0, nil, err
+			return r, err
 		}
 		args = append(args, "-chardev", "socket,server=on,wait=off,id=port,"+at,
 			"-device", "virtserialport,name=org.qemu.perf0,chardev=port")
 	}
+	disk := g.Disk
 	if g.DiskMiB > 0 {
-		disk := dir + "/disk"
+		disk = dir + "/disk"
 		if err := os.WriteFile(disk, nil, 0o600); err != nil {
-			return 0, nil, err
+			return r, err
 		}
 		if err := os.Truncate(disk, int64(g.DiskMiB)<<20); err != nil {
-			return 0, nil, err
+			return r, err
 		}
-		args = append(args, "-drive", "if=none,id=disk,format=raw,file="+disk, "-device",
+	}
+	if disk != "" {
+		// cache=unsafe: what is on the disk is of no worth once the guest has gone.
+		args = append(args, "-drive", "if=none,id=disk,format=raw,cache=unsafe,file="+disk, "-device",
 			"virtio-blk-pci,drive=disk")
 	}
 
-	said, runErr := exec.CommandContext(ctx, m.qemu, args...).CombinedOutput()
+	qemu := exec.CommandContext(ctx, m.qemu, args...)
+	said, runErr := qemu.CombinedOutput()
+	if s := qemu.ProcessState; s != nil {
+		r.CPU = s.UserTime() + s.SystemTime()
+	}
 	// qemu has gone, so what it sent has arrived; a port that it never
 	// connected to must not be waited for.
 	for _, p := range ports {
 		p.listener.Close()
 	}
 	wg.Wait()
-	console, _ = os.ReadFile(dir + "/console")
+	r.Console, _ = os.ReadFile(dir + "/console")
 	for _, p := range ports {
 		if p.err != nil {
-			return 0, console, fmt.Errorf("read %s of guest: %w", p.name, p.err)
+			return r, fmt.Errorf("read %s of guest: %w", p.name, p.err)
 		}
 	}
-	if status, err = strconv.Atoi(strings.TrimSpace(report.String())); err == nil {
-		return status, console, nil
+	if r.Status, err = strconv.Atoi(strings.TrimSpace(report.String())); err == nil {
+		return r, nil
 	}
 	switch {
 	case ctx.Err() != nil:
-		return 0, console, fmt.Errorf("%w: %w", ErrDied, ctx.Err())
+		return r, fmt.Errorf("%w: %w", ErrDied, ctx.Err())
 	case runErr != nil:
-		return 0, console, fmt.Errorf("%w: qemu: %w: %s", ErrDied, runErr, tail(said, 5))
+		return r, fmt.Errorf("%w: qemu: %w: %s", ErrDied, runErr, tail(said, 5))
 	}
-	return 0, console, fmt.Errorf("%w before the command ended", ErrDied)
+	return r, fmt.Errorf("%w before the command ended", ErrDied)
 }
 
 // A port is the host's end of a virtio-serial port.

@@ -40,9 +40,10 @@ type Guest struct {
 	Files     map[string]string // path in the guest to path here; shared libraries of programs come along
 	Append    string            // more words for the kernel's command line
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
+	Disk      string            // an image that is /dev/vda, which the guest changes; none if empty
 	// HOST:PORT or unix:PATH here that leads to /dev/vport0p3 there; none if empty
 	Port    string
-	Timeout time.Duration // from start to power-off, two minutes if zero
+	Timeout time.Duration // from start to power-off where nobody else has the CPUs, two minutes if zero
 	// CountInsns makes time pass with the instructions that the guest runs, so
 	// that its CPU can count them. Rates of samples then mean little.
 	CountInsns bool
@@ -50,12 +51,14 @@ type Guest struct {
 
 // A Result is what the command left behind.
 type Result struct {
-	Status  int    // the command's exit status
-	Output  []byte // stdout and stderr as they came
-	Console []byte // the kernel's messages
+	Status  int           // the command's exit status
+	Output  []byte        // stdout and stderr as they came
+	Console []byte        // the kernel's messages
+	CPU     time.Duration // what emulating it took of this machine's CPUs
 }
 
-// defaultTimeout is how long a guest may run that does not say.
+// defaultTimeout is how long a guest may run that does not say. All may take that and as much
+// again: other tests beside them come first.
 const defaultTimeout = 2 * time.Minute
 
 // ErrDied is the error of a guest that ended before the command did.
@@ -83,12 +86,14 @@ func Run(t testing.TB, g Guest, command string) Result {
 	defer room.take(g.sizeMiB())()
 	var out bytes.Buffer
 	start := time.Now()
-	status, console, err := Boot(t.Context(), g, command, &out)
-	t.Logf("guest output, of %v:\n%s", time.Since(start).Round(time.Second), out.Bytes())
+	r, err := Boot(t.Context(), g, command, &out)
+	t.Logf("guest output, of %v, %v of them on a CPU:\n%s", time.Since(start).Round(time.Second),
+		r.CPU.Round(time.Second), out.Bytes())
 	if err != nil {
-		t.Fatalf("%v; end of the console:\n%s", err, tail(console, 30))
+		t.Fatalf("%v; end of the console:\n%s", err, tail(r.Console, 30))
 	}
-	return Result{status, out.Bytes(), console}
+	r.Output = out.Bytes()
+	return r
 }
 
 func (g Guest) sizeMiB() int { return max(g.MemoryMiB, 512) }
@@ -145,27 +150,25 @@ func (g Guest) kernel() string {
 	return g.Kernel
 }
 
-// Boot is Run without a test: it streams the command's output to out and
-// returns its exit status and the console.
-func Boot(ctx context.Context, g Guest, command string,
-	out io.Writer) (status int, console []byte, err error) {
+// Boot is Run without a test: it streams the command's output to out.
+func Boot(ctx context.Context, g Guest, command string, out io.Writer) (Result, error) {
 	kernel, err := prepare(ctx, g)
 	if err != nil {
-		return 0, nil, err
+		return Result{}, err
 	}
 	dir, err := os.MkdirTemp("", "guest") // short: paths of sockets are limited to 108 bytes
 	if err != nil {
-		return 0, nil, err
+		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
 	if err := writeInitramfs(dir+"/initrd", kernel, g, command); err != nil {
-		return 0, nil, fmt.Errorf("make initramfs: %w", err)
+		return Result{}, fmt.Errorf("make initramfs: %w", err)
 	}
 	timeout := g.Timeout
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	return boot(ctx, g, kernel, dir, out)
 }

@@ -7,16 +7,25 @@ import (
 	"ppscript/tests/why"
 )
 
-// What a disk that is known to be slow, and a quota, which only probes tell of, took of a program's time.
+// What a disk that is known to be slow, a quota, which only probes tell of, and a shell that keeps a host's
+// CPU from a virtual one took of a program's time.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
 		"/w/causes":   cProgram(t, "amd64", "../why/testdata/causes.c", "-pthread"),
 	}
+	files["/w/minikvm"] = build(t, "amd64", "tests/vm/minikvm")
 	proof := why.Proof{Percent: 5}
-	guest := Guest{CPUs: 1, MemoryMiB: 768, Files: files, Modules: []string{"configfs", "null_blk"}}
-	testkit.Again(t, func() []string { return proof.Output(t, string(Run(t, guest, whyScript).Output)) })
+	modules := []string{"configfs", "null_blk", "kvm_amd"}
+	guest := Guest{CPUs: 1, MemoryMiB: 768, Files: files, Modules: modules}
+	script := whyScript + "$why sh -c '" + why.BesideShell("minikvm", 100_000) + "'\n"
+	testkit.Again(t, func() []string { return proof.Output(t, string(Run(t, guest, script).Output)) })
+	for _, name := range []string{"disk", "mutex-disk", "quota", "vcpu 0"} {
+		if !proof.Right[name] {
+			t.Errorf("%s: its truth was never told", name)
+		}
+	}
 }
 
 const whyScript = `
@@ -26,7 +35,7 @@ mkdir $d && echo 2 >$d/irqmode && echo 4000000 >$d/completion_nsec && echo 64 >$
 mkdir /sys/fs/cgroup/why
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control; echo +cpu >/sys/fs/cgroup/why/cgroup.subtree_control
 mark="/pid==0x77000000/key=_tid/"
-ppscript why -e syscalls:sys_enter_getpgid$mark -e syscalls:sys_enter_getsid$mark --than 1us --format json -- \
-	causes -w 300 -o truth -d /dev/slow -g /sys/fs/cgroup/why disk mutex-disk quota
+why="ppscript why -e syscalls:sys_enter_getpgid$mark -e syscalls:sys_enter_getsid$mark --than 1us --format json --"
+$why causes -w 300 -o truth -d /dev/slow -g /sys/fs/cgroup/why disk mutex-disk quota
 cat truth
 `

@@ -61,7 +61,9 @@ func disagree(a, b *result.WhySpan) (wrong []string) {
 	for cause := range other {
 		one[cause] += 0
 	}
-	near := max(a.NS(), b.NS())/50 + 100_000 + unknown(a) + unknown(b)
+	// What several observe at once, one of them sees later than the other.
+	apart := int64(100 * max(len(a.Parts), len(b.Parts)))
+	near := max(a.NS(), b.NS())/50 + 100_000 + apart + unknown(a) + unknown(b)
 	for cause, ns := range one {
 		if d := ns - other[cause]; d > near || -d > near {
 			wrong = append(wrong, fmt.Sprintf("%s: %s: got %d ns by rings, %d by programs\n%s%s",

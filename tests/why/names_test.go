@@ -132,3 +132,30 @@ func TestFilesOfWaits(t *testing.T) {
 		return wrong
 	})
 }
+
+// A futex is told with what lies at its address: a variable of the program, in its data or behind, or of a
+// library; the heap, a thread's stack.
+func TestPlacesOfFutexes(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.GCC)...)
+	dir := t.TempDir()
+	library, locks := filepath.Join(dir, "libshared.so"), filepath.Join(dir, "locks")
+	testkit.Run(t, "gcc", "-shared", "-fPIC", "-DLIBRARY", "-o", library, "testdata/locks.c").Want(t, 0)
+	testkit.Run(t, "gcc", "-pthread", "-o", locks, "testdata/locks.c", library, "-Wl,-rpath,"+dir).Want(t, 0)
+	seen := map[string]bool{} // not all are explained on a busy machine
+	testkit.Again(t, func() (wrong []string) {
+		out := testkit.Run(t, testkit.PPScript(t), "why", "--syscall", "futex", "--than", "5ms",
+			"--format", "json", "-i", "100ms", "--", locks).Want(t, 0)
+		for _, l := range links(t, out.Stdout) {
+			name, _, _ := strings.Cut(l.File, "/")
+			seen[name] = seen[name] || l.Kind == result.WhyFutex
+		}
+		for _, want := range []string{
+			"shared+0x8 of locks", "zero of locks", "library_lock+0x10 of libshared.so", "heap", "stack of locks",
+		} {
+			if !seen[want] {
+				wrong = append(wrong, fmt.Sprintf("got %v, want %s", seen, want))
+			}
+		}
+		return wrong
+	})
+}

@@ -29,10 +29,6 @@ func (p truthPart) is(cause result.WhyLink) bool {
 	switch p.Kind {
 	case "stolen":
 		return isStolen(cause.Kind)
-	case "page fault":
-		// Without events of the software nothing tells how long each took.
-		return cause.Kind == result.WhyFault ||
-			cause.Kind == result.WhyUser && cause.What == "and page faults"
 	}
 	return cause.Kind.String() == p.Kind
 }
@@ -222,4 +218,12 @@ func story(s *result.WhySpan) string {
 		fmt.Fprintf(&b, "  %9d ns %5d x %s\n", r.ns, r.n, r.what)
 	}
 	return b.String()
+}
+
+// BesideShell is a piece of shell: a virtual machine whose CPU, a marked span, shares that of the process
+// with a shell which computes. The guest counts down from spin between two exits.
+func BesideShell(minikvm string, spin int) string {
+	const script = "while :; do :; done & shell=$!; %s -spin %d -mark 200ms 100000000; status=$?; " +
+		"kill $shell; exit $status"
+	return fmt.Sprintf(script, minikvm, spin)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ppscript/cmd/ppscript/tty"
 	"ppscript/runtime/plain"
 
 	"golang.org/x/term"
@@ -73,9 +74,14 @@ func (c *Console) Title(text string) string {
 // Layout is how help is laid out for the output; hang is that of the Layout.
 func (c *Console) Layout(hang bool) Layout { return Layout{Width: pageWidth(c.Stdout), Hang: hang} }
 
-// Page shows a text: on a terminal that is too low for it, in a pager.
+// Page shows a text: on a terminal that is too low for it, in a pager, which is the user's, or less,
+// or where that is not there, a small one of our own.
 func (c *Console) Page(text string) error {
-	if command := c.pager(text); command != nil {
+	command, own := c.pager(text)
+	if own {
+		return tty.Page(os.Stdin, c.Stdout, text)
+	}
+	if command != nil {
 		// Ctrl-C is the pager's: it ends a search, not the reading.
 		ignored := make(chan os.Signal, 1)
 		signal.Notify(ignored, os.Interrupt)
@@ -89,30 +95,30 @@ func (c *Console) Page(text string) error {
 	return err
 }
 
-// pager is the program that shows a text; nil if none is needed or wanted. The
+// pager is the program that shows a text; nil if none is needed or wanted, or it has to be our own. The
 // one that is the default cannot start other programs.
-func (c *Console) pager(text string) *exec.Cmd {
+func (c *Console) pager(text string) (command *exec.Cmd, own bool) {
 	_, height, err := term.GetSize(int(c.Stdout.Fd()))
 	if err != nil || strings.Count(text, "\n") < height || !IsTerminal(os.Stdin) ||
 		os.Getenv("TERM") == "dumb" {
-		return nil
+		return nil, false
 	}
-	words := []string{"less", "-FRX"}
+	words, chosen := []string{"less", "-FRX"}, false
 	for _, name := range []string{"PPSCRIPT_PAGER", "PAGER"} {
 		if value, given := os.LookupEnv(name); given {
-			words = strings.Fields(value)
+			words, chosen = strings.Fields(value), true
 			break
 		}
 	}
 	if len(words) == 0 || words[0] == "cat" {
-		return nil
+		return nil, false
 	}
 	path, err := exec.LookPath(words[0])
 	if err != nil {
-		return nil
+		return nil, !chosen
 	}
 	less := exec.Command(path, words[1:]...)
 	less.Env = append(os.Environ(), "LESSSECURE=1")
 	less.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	return less
+	return less, false
 }

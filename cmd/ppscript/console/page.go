@@ -71,8 +71,17 @@ func (l Layout) line(line string) []string {
 	switch {
 	case utf8.RuneCountInString(line) <= l.Width:
 		return []string{line}
-	case command && !strings.Contains(trimmed, "   "):
-		return l.command(trimmed, indent)
+	case command:
+		// What the command does may stand behind it; there is no room for that.
+		text, does, _ := strings.Cut(trimmed, "   ")
+		lines := l.command(text, indent)
+		if does != "" {
+			column := indent + 8
+			for _, part := range wrap(does, max(l.Width-column, minPage/2)) {
+				lines = append(lines, strings.Repeat(" ", column)+part)
+			}
+		}
+		return lines
 	case !l.Hang:
 		return []string{line}
 	}
@@ -153,11 +162,22 @@ func TwoColumns(w *strings.Builder, left, right string, column, width int) {
 	}
 }
 
-// wrap breaks text into lines of at most width.
+// wrap breaks text into lines of at most width: between words, and in lists that are
+// longer than a line behind their commas.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
+		for len(word) > width {
+			comma := strings.LastIndex(word[:width], ",")
+			if comma < 0 {
+				break
+			}
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			lines, word = append(lines, word[:comma+1]), word[comma+1:]
+		}
 		if line != "" && len(line)+1+len(word) > width {
 			lines = append(lines, line)
 			line = ""

@@ -17,6 +17,11 @@ func TestLayout(t *testing.T) {
 		"    ppscript trace -e 'a b' \\\n        -N 10\n")
 	f(Layout{Width: 24}, "    ppscript x [--than .] [-g]\n",
 		"    ppscript x \\\n        [--than .] \\\n        [-g]\n")
+	// What a command does goes below it.
+	f(Layout{Width: 24}, "    ppscript x -e .   does this and that, and more\n",
+		"    ppscript x -e .\n            does this and that,\n            and more\n")
+	// Lists that are too long break behind commas.
+	f(Layout{Width: 12}, "of sched_a,sched_b,c", "of\nsched_a,\nsched_b,c\n")
 	// Columns hang.
 	f(Layout{Width: 28, Hang: true}, "  by  keys that tell them apart\n",
 		"  by  keys that tell them\n      apart\n")

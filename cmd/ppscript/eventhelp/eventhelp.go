@@ -172,7 +172,7 @@ func (s *Show) usageLine(host *script.Host, name string, events []string) string
 	if err != nil || m.Main == nil {
 		return ""
 	}
-	takes := false
+	takes, note := false, ""
 	var words []string
 	own := map[string]bool{}
 	if m.Options != nil {
@@ -185,8 +185,14 @@ func (s *Show) usageLine(host *script.Host, name string, events []string) string
 					!slices.ContainsFunc(events, func(e string) bool { return strings.Contains(any, e) }) {
 					return "" // made for its own events
 				}
-				words = append([]string{fmt.Sprintf("%s \"%s/./%s\"", dashed(o), strings.Join(events, ","),
-					attributes(string(src)))}, words...)
+				what := attributes(string(src))
+				word := fmt.Sprintf("%s \"%s/./[%s/]\"", dashed(o), strings.Join(events, ","),
+					strings.Join(what, "/"))
+				if len(word) > longestWord {
+					word = fmt.Sprintf("%s \"%s/./[ATTR/...]\"", dashed(o), strings.Join(events, ","))
+					note = "   ATTR is one of: " + strings.Join(what, ", ")
+				}
+				words = append([]string{word}, words...)
 				continue
 			}
 			words = append(words, template(o))
@@ -205,8 +211,12 @@ func (s *Show) usageLine(host *script.Host, name string, events []string) string
 			words = append(words, c.text)
 		}
 	}
-	return "ppscript " + strings.ReplaceAll(name, "_", "-") + " " + strings.Join(words, " ")
+	return "ppscript " + strings.ReplaceAll(name, "_", "-") + " " + strings.Join(words, " ") + note
 }
+
+// longestWord is what fits into a line of 80 columns, indented, with a backslash behind it. A word
+// in quotes cannot be broken.
+const longestWord = 80 - 8 - 2
 
 var loaded = regexp.MustCompile(`load\("(?:@stdlib//([^"]+)|(\.[^"]+))"`)
 
@@ -255,7 +265,7 @@ var joins = regexp.MustCompile(`[^.\w](?:join|nested)\(`)
 
 // attributes are the attributes of events that a script uses: all events may
 // have another name, a script reads some by itself, and joins know theirs.
-func attributes(src string) string {
+func attributes(src string) []string {
 	names := []string{"alias"}
 	for _, m := range attrRead.FindAllStringSubmatch(src, -1) {
 		names = append(names, m[1])
@@ -263,17 +273,18 @@ func attributes(src string) string {
 	if joins.MatchString(src) {
 		names = append(names, "key", "role", "untraced", "trigger")
 	}
-	text, seen := "", map[string]bool{}
+	var known []string
+	seen := map[string]bool{}
 	for _, name := range names {
-		if value, known := eventstring.TakesValue(name); known && !seen[name] {
+		if value, ok := eventstring.TakesValue(name); ok && !seen[name] {
 			seen[name] = true
-			if text += name; value {
-				text += "=."
+			if value {
+				name += "=."
 			}
-			text += "/"
+			known = append(known, name)
 		}
 	}
-	return "[" + text + "]"
+	return known
 }
 
 // firesIn says which task is current when an event fires, where that is known

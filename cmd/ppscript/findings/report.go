@@ -16,8 +16,8 @@ import (
 	"ppscript/runtime/tracefs"
 )
 
-// Report writes the outcome of the checks; bad says that a kind of event cannot be used.
-func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
+// examine makes the checks.
+func examine(ctx context.Context) []kernel.Check {
 	checks := kernel.Doctor(ctx, kernel.DoctorOptions{Tracefs: func() (string, error) {
 		fs, err := tracefs.Find()
 		if err != nil {
@@ -25,22 +25,35 @@ func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err erro
 		}
 		return fs.Root(), nil
 	}})
-	checks = append(checks, scriptLimits(limits.Read(limits.File, sign.RootsOwn)))
+	return append(checks, scriptLimits(limits.Read(limits.File, sign.RootsOwn)))
+}
+
+// colors are those of outcomes.
+var colors = map[string]string{
+	kernel.OK.String(): "32", kernel.Warn.String(): "33", kernel.Fail.String(): "1;31",
+	kernel.Unknown.String(): "33",
+}
+
+// word is an outcome as a column shows it.
+func word(status string, colored bool) string {
+	text := fmt.Sprintf("%-7s", status)
+	if colored {
+		text = "\x1b[" + colors[status] + "m" + text + "\x1b[0m"
+	}
+	return text
+}
+
+// Report writes the outcome of the checks; bad says that a kind of event cannot be used.
+func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
+	checks := examine(ctx)
 	name := 0
 	for _, x := range checks {
 		name = max(name, len(x.Name))
 		bad = bad || x.Status == kernel.Fail
 	}
-	color := map[kernel.Status]string{
-		kernel.OK: "32", kernel.Warn: "33", kernel.Fail: "1;31", kernel.Unknown: "33",
-	}
 	w := bufio.NewWriter(to)
 	for _, x := range checks {
-		status := fmt.Sprintf("%-7s", x.Status)
-		if colored {
-			status = "\x1b[" + color[x.Status] + "m" + status + "\x1b[0m"
-		}
-		fmt.Fprintf(w, "%s  %-*s  %s\n", status, name, x.Name, oneLine(x.Detail))
+		fmt.Fprintf(w, "%s  %-*s  %s\n", word(x.Status.String(), colored), name, x.Name, oneLine(x.Detail))
 		if x.Fix != "" {
 			fmt.Fprintf(w, "%7s  %-*s  -> %s\n", "", name, "", oneLine(x.Fix))
 		}

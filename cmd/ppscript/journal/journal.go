@@ -31,9 +31,16 @@ type Entry struct {
 	Trust
 	Target Target   `json:"target"`
 	Opened []string `json:"opened,omitempty"` // "write /tmp/x", "listen 127.0.0.1:8080"
+	Fleet
 
 	Began time.Time `json:"began"`
 	End
+}
+
+// A Fleet is who asked for it on another machine, with what number.
+type Fleet struct {
+	Asker string `json:"asker,omitempty"` // user@host, as he says
+	Job   string `json:"job,omitempty"`
 }
 
 // A User is who ran it: the number, that of the login, and who called sudo.

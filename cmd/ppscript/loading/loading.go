@@ -21,6 +21,11 @@ type Libraries struct {
 	Say     func(line string)
 	Ctx     context.Context // for fetching; nil: until the process ends
 	Offline bool            // nothing is fetched: a script is only looked at
+	// Only, if set, has all that may be loaded in place of libraries.
+	Only func(module, from string) (string, []byte, error)
+	// Texts has what was loaded by name, As the names of what load statements asked for.
+	Texts map[string][]byte
+	As    map[string]string
 
 	open map[string]*library.Library
 	last *library.Library
@@ -28,6 +33,20 @@ type Libraries struct {
 
 // Resolve implements script.HostOptions.Resolve.
 func (b *Libraries) Resolve(module, from string) (string, []byte, error) {
+	if b.Only != nil {
+		return b.Only(module, from)
+	}
+	full, src, err := b.resolve(module, from)
+	if err == nil {
+		if b.As == nil {
+			b.Texts, b.As = map[string][]byte{}, map[string]string{}
+		}
+		b.Texts[full], b.As[module] = src, full
+	}
+	return full, src, err
+}
+
+func (b *Libraries) resolve(module, from string) (string, []byte, error) {
 	if lib, _, _ := strings.Cut(module, "//"); from != "" && strings.HasSuffix(lib, "@"+library.Latest) {
 		return "", nil, diag.Errorf(diag.Run, "load", module, "a script loads one version, not the latest").
 			WithHint("require it, and load it without a version: ppscript mod get %s", lib)

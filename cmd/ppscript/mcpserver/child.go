@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ const (
 	atOnce   = 2       // runs beside each other
 	mostRead = 8 << 20 // bytes of what a run prints
 	mostTold = 12_000  // bytes of one answer, 3,000 tokens or so
+	mostEnd  = 2_000   // of these for the end, where totals and losses are, of one that is cut
 	grace    = 10 * time.Second
 )
 
@@ -76,18 +78,45 @@ func (s *server) child(ctx context.Context, dir string, args ...string) (answer,
 	return s.cut(a), nil
 }
 
-// cut keeps an answer that is too long, and tells its beginning.
+// cut keeps an answer that is too long, and tells its beginning and its end. Losses that are
+// told between these are counted, so that nobody concludes without them.
 func (s *server) cut(a answer) answer {
 	if len(a.text) <= mostTold {
 		return a
 	}
 	handle := s.kept.put(a.text)
-	text := firstLines(a.text, mostTold)
-	a.more = fmt.Sprintf("[%d of %d bytes; the rest: more with handle %s and offset %d]", len(text),
-		len(a.text), handle,
-		len(text))
+	text := firstLines(a.text, mostTold-mostEnd)
+	end := lastLines(a.text[len(text):], mostEnd)
+	between := a.text[len(text) : len(a.text)-len(end)]
+	a.more = fmt.Sprintf("[%d of %d bytes; the rest: more with handle %s and offset %d", len(text),
+		len(a.text), handle, len(text))
+	if found := losses.FindAllString(between, -1); len(found) > 0 {
+		a.more += fmt.Sprintf("; %d lines of it tell of losses, the last one: %.200s", len(found),
+			strings.TrimSpace(found[len(found)-1]))
+	}
+	a.more += "]"
+	if end != "" {
+		a.more += "\n\n[its end:]\n" + strings.TrimRight(end, "\n")
+	}
 	a.text = text
 	return a
+}
+
+// losses are lines that tell of events that are missing or given up, in text and in JSON.
+var losses = regexp.MustCompile(`(?m)^(?:lost \d+ events?.*|\d+ events? (?:` + gone + `).*|` +
+	`\d+ events? unmatched, .*)$|"loss":\{[^}]*"(?:lost|` + gone + `)"[^}]*\}`)
+
+const gone = "dropped|late|truncated|broken|evicted|errors|throttled|ended_early"
+
+// lastLines are whole lines at the end of text, of at most so many bytes.
+func lastLines(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if begin := strings.IndexByte(text[len(text)-most:], '\n'); begin >= 0 {
+		return text[len(text)-most+begin+1:]
+	}
+	return ""
 }
 
 // firstLines are whole lines of text, of at most so many bytes.

@@ -6,19 +6,11 @@ import (
 	"strings"
 )
 
-// This file says what a client may ask for: a run that looks, writes no file,
-// talks to nobody and ends.
+// This file says what a client may ask for: a run that looks and ends. That it writes no file and talks to
+// nobody is the run's own --look-only.
 
-// refused are options that write, send, listen, start something, or lift a bound.
-var refused = []string{
-	"output", "o", "flame-graph", "flame-base", "pprof", "speedscope", "perfetto", "firefox", "parquet",
-	"http",
-	"http-token", "html", "otlp", "otlp-profiles", "pyroscope", "heatmap", "allow", "no-sandbox",
-	"token-file",
-	"duration", "input", "format", "color", "verify", "journal", "budget", "memory", "max-rows", "c",
-	"tls-cert",
-	"tls-key", "tls-ca", "unix", "file", "database", "test",
-}
+// members are options that are members of the tools, or lift a bound.
+var members = []string{"duration", "input", "format", "color", "c", "budget", "memory", "max-rows"}
 
 // named says why a name is not that of a script. Of another file, a message about
 // a mistake in it would show a line.
@@ -36,11 +28,6 @@ func (s *server) named(name string) error {
 // permitted says which option is refused, if one is.
 func permitted(options []string) error {
 	for _, word := range options {
-		for _, attribute := range []string{"push=", "pull="} {
-			if strings.Contains(word, attribute) {
-				return fmt.Errorf("option %s: events are not sent from here, nor received", word)
-			}
-		}
 		name, long := strings.CutPrefix(word, "--")
 		switch {
 		case word == "--":
@@ -55,9 +42,21 @@ func permitted(options []string) error {
 			continue // a value
 		}
 		name, _, _ = strings.Cut(name, "=")
-		if slices.Contains(refused, strings.ReplaceAll(name, "_", "-")) {
-			return fmt.Errorf("option %s: not from here: it writes, sends, or lifts a bound; "+
-				"use the members of the tool, such as seconds, input and json", word)
+		if slices.Contains(members, strings.ReplaceAll(name, "_", "-")) {
+			return fmt.Errorf("option %s: not from here: use the members of the tool, "+
+				"such as seconds, input and json", word)
+		}
+	}
+	return nil
+}
+
+// local refuses events that say where else they are sent, or received.
+func local(events []string) error {
+	for _, word := range events {
+		for _, attribute := range []string{"push=", "pull="} {
+			if strings.Contains(word, attribute) {
+				return fmt.Errorf("event %s: events are not sent from here, nor received", word)
+			}
 		}
 	}
 	return nil

@@ -26,12 +26,11 @@ type Options struct {
 
 // instructions are what a client is told first.
 const instructions = `ppscript observes this Linux machine: kernel events, latencies, stacks, where time went.
-Discover before you guess: list finds profilers and events,
-	describe tells a profiler's options and how to read it, fields tells an
-event's fields. check and explain try a script without running it. run is bounded in time (seconds) and in what it answers; what did not
-fit is behind a handle, for more. Start with why, syscalls, profile, rundelay, offcpu,
-	top. Numbers come with what was lost: do not
-conclude from a result that says that events were lost without saying so.`
+Discover before you guess: list finds profilers and events, describe tells a profiler's options and how to read it,
+fields tells an event's fields. check and explain try a script without running it. run is bounded in time (seconds)
+and in what it answers: of a long answer you get its beginning and its end, and a handle, for more.
+Start with why, syscalls, profile, rundelay, offcpu, top. Numbers come with what was lost: do not conclude from a
+result that says that events were lost without saying so.`
 
 // Serve answers until the client is gone.
 func Serve(ctx context.Context, o Options) error {

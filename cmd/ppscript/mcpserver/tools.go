@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/cmd/ppscript/permit"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -103,7 +105,7 @@ func (s *server) record(ctx context.Context, _ *mcp.CallToolRequest, in recordIn
 		err = fmt.Errorf("name %q: want the name of a file, without a folder", in.Name)
 	}
 	if err == nil {
-		err = permitted(in.Events)
+		err = local(in.Events)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -175,6 +177,9 @@ func (s *server) onScript(ctx context.Context, command string, in script, bounds
 		args = append(args, path)
 	default:
 		args = append(args, "-c", in.Program)
+	}
+	if command != "check" { // it comes first: an option at the end could take it for its value
+		args = append(args, "--"+permit.LookOnly)
 	}
 	args = append(args, in.Options...)
 	return s.child(ctx, dir, append(args, bounds...)...)

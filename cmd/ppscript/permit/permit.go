@@ -24,6 +24,8 @@ type Permits struct {
 	Given map[string]bool // values of options, addresses of events
 	Files []string        // of --allow write=
 	Peers []string        // of --allow net=
+	// LookOnly refuses everything, also what the user typed.
+	LookOnly bool
 	// Verbose tells also of files that the user named himself.
 	Verbose bool
 	Say     func(line string)
@@ -68,6 +70,9 @@ func (p *Permits) Check(u session.Use) error {
 		says = map[session.UseKind]string{
 			session.Sends: "sends events to ", session.Receives: "takes events from ",
 		}[u.Kind] + u.Name
+	}
+	if p.LookOnly {
+		return lookOnly(u.Kind.String(), u.Name)
 	}
 	byUser := p.Typed() || p.Given[u.Given]
 	if !byUser {

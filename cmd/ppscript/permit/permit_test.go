@@ -83,3 +83,20 @@ func TestHintOfRefusedWrites(t *testing.T) {
 		}
 	}
 }
+
+// With --look-only nobody may write or send, whoever named it; events are received from files only.
+func TestLookOnly(t *testing.T) {
+	p := &Permits{Typed: func() bool { return true }, Given: map[string]bool{"9900": true}, LookOnly: true,
+		Files: []string{"/"}, Peers: []string{"9900"}, Say: func(string) {}}
+	f := func(kind session.UseKind, name string, want bool) {
+		t.Helper()
+		if err := p.Check(session.Use{Kind: kind, Name: name, Given: name}); (err == nil) != want {
+			t.Errorf("%v %s: got %v, want permitted %v", kind, name, err, want)
+		}
+	}
+	f(session.Writes, "/tmp/x", false)
+	f(session.Sends, "9900", false)
+	f(session.Sends, "/tmp/x", false)
+	f(session.Receives, "9900", false)
+	f(session.Receives, "/tmp/x", true)
+}

@@ -22,26 +22,18 @@ import (
 // open, whether the cursor is in a text or a lambda, which type a chain of
 // methods returns. Nothing is called, so that TAB never starts anything.
 
-// A Completer is the REPL's readline.AutoCompleter.
+// A Completer knows how words go on.
 type Completer struct {
 	Lang    *script.REPL
 	Reg     *builtins.Registry
 	Bench   *explore.Workbench
-	Before  string   // the lines of the statement that came before
 	Scripts []string // names of scripts
 	Events  []string // the kernel's; nil: they are read when one is typed
+	// Around is the text that the statement is a part of: its events count where
+	// the statement names none.
+	Around string
 
 	types *kerneltype.Types // nil before somebody asks
-}
-
-// Do returns the possible continuations, and how much of them is typed already.
-func (c *Completer) Do(line []rune, pos int) ([][]rune, int) {
-	list, have := c.Candidates(c.Before + string(line[:pos]))
-	out := make([][]rune, 0, len(list))
-	for _, w := range list {
-		out = append(out, []rune(w)[len([]rune(have)):])
-	}
-	return out, len([]rune(have))
 }
 
 // Candidates are whole words that begin with have, which the text ends in.
@@ -204,16 +196,16 @@ var eventText = regexp.MustCompile(`["']([a-z0-9_]+:[a-zA-Z0-9_*?\[\]]+)`)
 // fields are those of the events in the statement: named by it, or by variables
 // that it uses.
 func (c *Completer) fields(text string) []string {
-	var names []string
-	for _, m := range eventText.FindAllStringSubmatch(text, -1) {
-		names = append(names, m[1])
-	}
+	names := eventsIn(text)
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
 		if v, ok := c.Lang.Globals()[word]; ok {
 			for _, s := range explore.Sources(v) {
 				names = append(names, s.FullName())
 			}
 		}
+	}
+	if names == nil {
+		names = eventsIn(c.Around)
 	}
 	var out []string
 	for _, n := range names {
@@ -229,6 +221,15 @@ func (c *Completer) fields(text string) []string {
 		out = (&event.Schema{}).Names()
 	}
 	return slices.DeleteFunc(out, func(n string) bool { return strings.HasPrefix(n, "common_") })
+}
+
+func eventsIn(text string) (names []string) {
+	for _, m := range eventText.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 // names completes names, members, and parameters of the call that is open.
@@ -262,13 +263,14 @@ func (c *Completer) names(text string, at place) (list []string, have string) {
 	return list, path
 }
 
-var lambdaParam = regexp.MustCompile(`lambda\s+([a-z_A-Z0-9, ]+):`)
+// eventParam finds the parameters of functions that may be called for events.
+var eventParam = regexp.MustCompile(`(?:lambda\s+|\bdef \w+\()([a-z_A-Z0-9, ]+)\)?:`)
 
-// isEvent reports that a name is the parameter of a lambda, or a part of a pair
+// isEvent reports that a name is the parameter of a function, or a part of a pair
 // that is one.
 func (c *Completer) isEvent(before, path string) bool {
 	name, _, _ := strings.Cut(path, ".")
-	for _, m := range lambdaParam.FindAllStringSubmatch(before, -1) {
+	for _, m := range eventParam.FindAllStringSubmatch(before, -1) {
 		for _, p := range strings.Split(m[1], ",") {
 			if strings.TrimSpace(p) == name {
 				return true
@@ -276,6 +278,24 @@ func (c *Completer) isEvent(before, path string) bool {
 		}
 	}
 	return false
+}
+
+// Declared is the full name of the word of the language that name is behind a text:
+// "stream.where"; "" if it is none.
+func (c *Completer) Declared(before, name string) string {
+	start := len(before)
+	for start > 0 && (before[start-1] == '.' || isWord(before[start-1])) {
+		start--
+	}
+	path := before[start:]
+	if path != "" && path[0] != '.' && c.isEvent(before[:start], path) {
+		return ""
+	}
+	b, ok := c.find(path+name, before+name)
+	if !ok {
+		return ""
+	}
+	return b.FullName()
 }
 
 // find is the declaration that a callee means.

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,19 +29,15 @@ func Indentation(before string) string {
 }
 
 // asksHelp are the ways to ask for help that other prompts have.
-var asksHelp = regexp.MustCompile(`^(?:\?\s*([\w.:-]*)|help(?:\s+([\w.:-]+))?|([\w.:-]+)\?)$`)
+var asksHelp = regexp.MustCompile(`^(?:\?\s*([\w.:*-]*)|help(?:\s+([\w.:*-]+))?|([\w.:*-]+)\?)$`)
 
-// HelpCall is the call that a statement means which asks for help: ?, help,
-// help join, ?join, join?; other statements are themselves.
-func HelpCall(statement string) string {
+// Asks reports that a statement asks for help, and on which name: ?, help, help join, ?join, join?.
+func Asks(statement string) (name string, ok bool) {
 	m := asksHelp.FindStringSubmatch(strings.TrimSpace(statement))
-	switch {
-	case m == nil:
-		return statement
-	case m[1]+m[2]+m[3] == "":
-		return "help()\n"
+	if m == nil {
+		return "", false
 	}
-	return fmt.Sprintf("help(%q)\n", m[1]+m[2]+m[3])
+	return m[1] + m[2] + m[3], true
 }
 
 // Continues reports that a line belongs to the block before it.

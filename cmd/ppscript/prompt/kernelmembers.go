@@ -59,7 +59,7 @@ func (c *Completer) kernelBegin(text string, m []string) (t kerneltype.Type, ste
 		if len(steps) > 0 && c.isEvent(text, name) {
 			name, steps = steps[0], steps[1:]
 		}
-		f := c.field(text, name)
+		f := c.Field(text, name)
 		if f == nil || !strings.HasSuffix(f.Type, "*") {
 			return t, nil, false
 		}
@@ -68,10 +68,15 @@ func (c *Completer) kernelBegin(text string, m []string) (t kerneltype.Type, ste
 	return t, steps, err == nil
 }
 
-// field is a field of one of the events that a statement names; nil if none has it.
-func (c *Completer) field(text, name string) *event.Field {
-	for _, m := range eventText.FindAllStringSubmatch(text, -1) {
-		schemas, err := c.Bench.Schemas(m[1])
+// Field is a field of one of the events that a text, or else the text around it, names;
+// nil if none has it.
+func (c *Completer) Field(text, name string) *event.Field {
+	events := eventsIn(text)
+	if events == nil {
+		events = eventsIn(c.Around)
+	}
+	for _, ev := range events {
+		schemas, err := c.Bench.Schemas(ev)
 		if err != nil {
 			continue
 		}

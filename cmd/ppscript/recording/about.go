@@ -65,9 +65,9 @@ type Event struct {
 	Fields  int        `json:"fields"` // of its own
 }
 
-// Read reads the whole recording.
-func Read(ctx context.Context, path string) (t *About, err error) {
-	f, err := perfdata.OpenContext(ctx, path, perfdata.Options{})
+// Read reads the whole recording; progress, if it is not nil, is told how far it is.
+func Read(ctx context.Context, path string, progress func(read, size uint64)) (t *About, err error) {
+	f, err := perfdata.OpenContext(ctx, path, perfdata.Options{Progress: progress})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ has users, a script, and what may be given:
 
     alice,%ops  syscalls             --pids=* --than=100us..1s --interval=1s..
     #1000       runqlat              --duration=..1m --interval=1s
-    %dev        /opt/perf/disk.star  sha256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --device=sd[a-z]
+    %dev        /opt/perf/disk.star  sha256=9f86d081884c... --device=sd[a-z]
     %dev        /opt/perf/net.star   signed=ops arg=eth* --output=/var/log/perf/* write=/var/log/perf
 
     ALL, alice, #1000, %group, %#100   users; several with commas

@@ -109,7 +109,7 @@ func (g *Gate) Open(q Request) error {
 
 func (g *Gate) open(q Request) (err error) {
 	for _, r := range g.rules {
-		e := r.allows(q)
+		e := r.Allows(q)
 		if e == nil {
 			g.Rule = r
 			if v := g.vetters[r]; v != nil {
@@ -136,8 +136,8 @@ func (r *Rule) refuse(what, format string, args ...any) error {
 		WithHint("see what you may run: ppscript sealed --list")
 }
 
-// allows is nil if the rule is for a request.
-func (r *Rule) allows(q Request) error {
+// Allows is nil if the rule is for a request.
+func (r *Rule) Allows(q Request) error {
 	for _, given := range q.Options {
 		if slices.Contains(harmless, given.Name) {
 			continue

@@ -171,6 +171,17 @@ var neverNamed = map[string]string{
 	"command": "the name of a script", "help": "nothing: it may always be asked for",
 }
 
+// ParseOptions reads which options and arguments a rule of another file allows.
+func ParseOptions(at string, words []string) (*Rule, error) {
+	r := &Rule{At: at}
+	for _, word := range words {
+		if err := r.parse(word); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
 func (r *Rule) parse(word string) error {
 	name, value, valued := strings.Cut(word, "=")
 	if option, ok := strings.CutPrefix(name, "--"); ok {

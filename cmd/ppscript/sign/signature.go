@@ -45,9 +45,9 @@ type Signature struct {
 	Files  map[string]Sum // what it loads, by name
 }
 
-// nameFor is the name of a loaded file in the signature of the script main; both as the host has
+// NameFor is the name of a loaded file in the signature of the script main; both as the host has
 // them: absolute paths, or LIBRARY//FILE.
-func nameFor(main, file string) string {
+func NameFor(main, file string) string {
 	if strings.Contains(file, "//") {
 		return file
 	}
@@ -71,7 +71,7 @@ func (s Secret) Sign(main string, sums map[string]Sum) ([]byte, error) {
 		if name == main {
 			continue
 		}
-		if short := nameFor(main, name); strings.ContainsAny(short, "\n\r") {
+		if short := NameFor(main, name); strings.ContainsAny(short, "\n\r") {
 			return nil, diag.Errorf(diag.Usage, "sign", name, "the name has a line end").
 				WithHint("rename the file")
 		} else {
@@ -81,6 +81,17 @@ func (s Secret) Sign(main string, sums map[string]Sum) ([]byte, error) {
 	text := ed25519.Sign(s.private, b.Bytes())
 	fmt.Fprintf(&b, "ed25519 %s\n", base64.StdEncoding.EncodeToString(text))
 	return b.Bytes(), nil
+}
+
+// SignText signs a text that is no script. about says what it is, so that it counts as nothing else.
+func (s Secret) SignText(about string, text []byte) []byte {
+	return ed25519.Sign(s.private, slices.Concat([]byte(about+"\n"), text))
+}
+
+// SignedText is the one of the signers that signed a text, whose public key is given.
+func (s *Signers) SignedText(about string, text, public, signature []byte) (Key, bool) {
+	key, ok := s.find(public)
+	return key, ok && ed25519.Verify(key.Public, slices.Concat([]byte(about+"\n"), text), signature)
 }
 
 // errForm is of a file that is no signature.
@@ -148,7 +159,7 @@ func (v *Vetter) Vet(name string, src []byte) error {
 	if v.main == "" {
 		return v.script(name, sum)
 	}
-	short := nameFor(v.main, name)
+	short := NameFor(v.main, name)
 	signed, ok := v.says.Files[short]
 	switch {
 	case !ok:

@@ -28,41 +28,51 @@ func Take() string {
 
 // Read reads the secret of a file; a newline behind it does not count.
 func Read(path string) (string, error) {
+	b, err := ReadSecret("read token", path, most,
+		"make one: (umask 77; od -An -tx8 -N16 /dev/urandom | tr -d ' ' >"+path+")")
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimRight(string(b), "\r\n")
+	if token == "" {
+		return "", wrongf("read token", path, "is empty").
+			WithHint("make one: od -An -tx8 -N16 /dev/urandom | tr -d ' ' >%s", path)
+	}
+	return token, nil
+}
+
+// ReadSecret reads a file of at most so many bytes that nobody but its owner, root or this user, can
+// read. Make is the hint where there is none.
+func ReadSecret(op, path string, most int64, make string) ([]byte, error) {
 	// Not waiting: a pipe has no owner who keeps it to himself.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", wrongf("read token", path, "%w", diag.Reason(err)).
-			WithHint("make one: (umask 77; od -An -tx8 -N16 /dev/urandom | tr -d ' ' >%s)", path)
+		return nil, wrongf(op, path, "%w", diag.Reason(err)).WithHint("%s", make)
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	switch {
 	case err != nil:
-		return "", wrongf("read token", path, "%w", diag.Reason(err)).WithHint("give another file")
+		return nil, wrongf(op, path, "%w", diag.Reason(err)).WithHint("give another file")
 	case !st.Mode().IsRegular():
-		return "", wrongf("read token", path, "is not a regular file").WithHint("write the token into a file")
+		return nil, wrongf(op, path, "is not a regular file").WithHint("write the secret into a file")
 	case st.Mode().Perm()&0o077 != 0:
-		return "", wrongf("read token", path, "others can read it: got mode %04o, want 0600", st.Mode().
-			Perm()).
+		return nil, wrongf(op, path, "others can read it: got mode %04o, want 0600", st.Mode().Perm()).
 			WithHint("chmod 600 %s", path)
 	}
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Uid != 0 && int(sys.Uid) != os.Geteuid() {
-		return "", wrongf("read token", path, "it belongs to user %d", sys.Uid).
+		return nil, wrongf(op, path, "it belongs to user %d", sys.Uid).
 			WithHint("chown %d %s", os.Geteuid(), path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	token := strings.TrimRight(string(b), "\r\n")
 	switch {
 	case err != nil:
-		return "", wrongf("read token", path, "%w", diag.Reason(err)).WithHint("give another file")
-	case token == "":
-		return "", wrongf("read token", path, "is empty").
-			WithHint("make one: od -An -tx8 -N16 /dev/urandom | tr -d ' ' >%s", path)
-	case len(b) > most:
-		return "", wrongf("read token", path, "got more than %d bytes", most).
-			WithHint("write nothing but the token into it")
+		return nil, wrongf(op, path, "%w", diag.Reason(err)).WithHint("give another file")
+	case int64(len(b)) > most:
+		return nil, wrongf(op, path, "got more than %d bytes", most).
+			WithHint("write nothing but the secret into it")
 	}
-	return token, nil
+	return b, nil
 }
 
 func wrongf(op, path, format string, args ...any) *diag.Error {

@@ -39,6 +39,8 @@ var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 func (s *sheet) block(lines []string) {
 	first := lines[0]
 	switch {
+	case strings.HasPrefix(first, "!["): // a picture; the text below it says the same
+		return
 	case strings.HasPrefix(first, "#"):
 		s.out.WriteString(s.console.Title(prose(strings.TrimLeft(first, "# "))) + "\n")
 		if len(lines) > 1 {

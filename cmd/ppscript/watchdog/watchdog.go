@@ -22,7 +22,10 @@ import (
 // for: on a machine with too much to do, a process that works hardly runs. Only
 // such work could be an endless loop, so that it is believed for a while and no
 // longer. A fixed time is tempting and wrong: a thousand events take the kernel
-// half a minute to close, and a hang at the begin need not last so long.
+// half a minute to close, and a hang at the begin need not last so long. Nor is
+// one look enough: a process that was stopped, or whose virtual machine had no
+// CPU, finds that much time went by in which nothing moved. It counts looks, and
+// a pause is one of them, however long it lasted.
 
 // How long the watchdog waits.
 const (
@@ -30,9 +33,13 @@ const (
 	// one that uses the CPU.
 	idleEnd = 5 * time.Second
 	busyEnd = time.Minute
-	// Before events flow there is nothing to lose.
+	// Who gives a signal before events flow loses nothing. A run that only lasts
+	// for a time is to begin all the same: programs take long to load on a slow
+	// machine.
 	idleStart = time.Second
 	busyStart = 10 * time.Second
+	// looks is how often it looks in an idle time.
+	looks = 5
 )
 
 // A Watchdog watches over the end of a run.
@@ -47,8 +54,12 @@ type Watchdog struct {
 	since  time.Time // when the stage began, or when its end became due
 	due    time.Time // when the end is due; zero if nobody waits for it
 	begun  bool      // events flow
+	asked  bool      // a signal made the end due
+	still  int       // looks, one after another, that saw nothing move
+	taken  int       // looks since the stage began or the end became due
 	seen   progress
 	timer  *time.Timer
+	next   time.Time // when the timer is due: a look of before was overtaken by news
 	closed bool
 }
 
@@ -69,6 +80,7 @@ func (d *Watchdog) At(stage string, begins bool) {
 		d.due = now.Add(d.limit)
 	}
 	d.stage, d.since, d.begun = stage, now, d.begun || begins
+	d.still, d.taken = 0, 0
 	d.wait(now)
 }
 
@@ -95,16 +107,17 @@ func (d *Watchdog) End() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	d.since, d.due = now, now
+	d.since, d.due, d.asked = now, now, true
+	d.still, d.taken = 0, 0
 	d.wait(now)
 }
 
 // bounds are how long an end may take.
 func (d *Watchdog) bounds() (idle, busy time.Duration) {
-	if d.begun {
-		return idleEnd, busyEnd
+	if d.asked && !d.begun {
+		return idleStart, busyStart
 	}
-	return idleStart, busyStart
+	return idleEnd, busyEnd
 }
 
 // wait sets the timer. The lock is held.
@@ -113,11 +126,11 @@ func (d *Watchdog) wait(now time.Time) {
 		return
 	}
 	idle, _ := d.bounds()
-	after := idle
+	after := idle / looks
 	if left := d.due.Sub(now); left > 0 {
 		after += left
 	}
-	d.seen = progressNow()
+	d.seen, d.next = progressNow(), now.Add(after)
 	if d.timer == nil {
 		d.timer = time.AfterFunc(after, d.look)
 		return
@@ -129,7 +142,7 @@ func (d *Watchdog) wait(now time.Time) {
 func (d *Watchdog) look() {
 	d.mu.Lock()
 	now := time.Now()
-	if d.closed || now.Before(d.due) {
+	if d.closed || now.Before(d.due) || now.Before(d.next) {
 		d.mu.Unlock()
 		return
 	}
@@ -139,13 +152,17 @@ func (d *Watchdog) look() {
 		since = now.Sub(d.due)
 	}
 	is := progressNow()
-	moves := is.descriptors != d.seen.descriptors || is.cpu-d.seen.cpu > idle/10 && since < busy
-	stage := d.stage
-	if moves {
+	d.taken++
+	works := is.cpu-d.seen.cpu > idle/looks/10 && time.Duration(d.taken)*idle/looks < busy
+	if d.still++; works || is.descriptors != d.seen.descriptors {
+		d.still = 0
+	}
+	hung, stage := d.still >= looks, d.stage
+	if !hung {
 		d.wait(now)
 	}
 	d.mu.Unlock()
-	if !moves {
+	if hung {
 		d.Hung(stage, since)
 	}
 }

@@ -41,6 +41,25 @@ func TestWatchdogEndsWhatDoesNotMove(t *testing.T) {
 	}
 }
 
+// A look that is due in the moment in which something moves finds that nothing has moved since.
+func TestWatchdogIsOvertaken(t *testing.T) {
+	hung := make(chan string, 1)
+	d := &Watchdog{Hung: func(stage string, _ time.Duration) { hung <- stage }}
+	defer d.Close()
+	d.At("open", false)
+	d.End()
+	d.mu.Lock()
+	d.timer.Reset(0)
+	time.Sleep(20 * time.Millisecond) // it waits for the lock
+	d.wait(time.Now())
+	d.mu.Unlock()
+	select {
+	case stage := <-hung:
+		t.Errorf("got %q cut off, which has just moved", stage)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
 func TestWatchdogLetsEventsBeClosed(t *testing.T) {
 	got := hangs(t, func(d *Watchdog) {
 		d.At("close", true)
@@ -127,4 +146,24 @@ func TestWaitingForACPUMoves(t *testing.T) {
 	if got < spin/2 {
 		t.Errorf("two threads on one CPU for %v: got %v of waiting, want about as much", spin, got)
 	}
+}
+
+// A run that is to last for a time may take longer to begin than one that was told to end.
+func TestWatchdogLetsRunsBegin(t *testing.T) {
+	f := func(want string, sleep time.Duration, due func(d *Watchdog)) {
+		t.Helper()
+		got := hangs(t, func(d *Watchdog) {
+			d.At("open", false)
+			due(d)
+			time.Sleep(sleep)
+		})
+		if got != want {
+			t.Errorf("after %s: got %q cut off, want %q", sleep, got, want)
+		}
+	}
+	limit := func(d *Watchdog) { d.LimitTo(time.Second); d.At("open", false) }
+	f("", time.Second+idleEnd-time.Millisecond, limit)
+	f("open", time.Second+idleEnd+time.Millisecond, limit)
+	f("", idleStart-time.Millisecond, (*Watchdog).End)
+	f("open", idleStart+time.Millisecond, (*Watchdog).End)
 }

@@ -282,3 +282,31 @@ ppscript_why_why_spans_total[disk vda read, device] 6
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
+
+// With a budget it is told what observing cost, and what was left out, lately.
+func TestCost(t *testing.T) {
+	s := NewStore(0)
+	r := s.Script("calls")
+	if err := r.Begin(output.About{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(s, "_ratio"); got != "" {
+		t.Errorf("without a budget: got %s", got)
+	}
+	for _, share := range []float64{1, 0.25} {
+		x := calls(1, "a")
+		x.Cost = &result.Cost{Budget: 0.05, Own: 0.01, Traced: 0.02, Events: share, Time: 1}
+		if err := r.Table(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `ppscript_script_cost_ratio[calls own] 0.01
+ppscript_script_cost_ratio[calls budget] 0.05
+ppscript_script_cost_ratio[calls traced] 0.02
+ppscript_script_sampled_ratio[calls events] 0.25
+ppscript_script_sampled_ratio[calls time] 1
+`
+	if got := texts(s, "_ratio"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

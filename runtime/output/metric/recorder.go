@@ -27,6 +27,7 @@ type Recorder struct {
 	results  []*group
 	losses   []resultLoss
 	logs     []log
+	cost     *result.Cost // of the newest interval; nil if nobody measured it
 }
 
 var _ output.Sink = (*Recorder)(nil)
@@ -148,6 +149,10 @@ func (r *Recorder) about(m *result.Meta) {
 	}
 	if m.Wall.After(r.until) {
 		r.until = m.Wall
+	}
+	if m.Cost != nil {
+		c := *m.Cost
+		r.cost = &c
 	}
 	l := r.lost(m.Name)
 	for i, c := range m.Loss.Counts() {

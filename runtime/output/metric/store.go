@@ -147,8 +147,26 @@ func (s *Store) self() []Family {
 		Labels: script, Help: "When the newest interval of the script ended."}
 	lines := Family{Name: "ppscript_log_lines_total", Labels: []string{"script", "result"},
 		Help: "Events that the script shows as lines."}
+	costs := Family{Name: "ppscript_script_cost_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
+		Help: "What observing cost in the newest interval, as a share of the time of all CPUs: of ppscript itself " +
+			"(own), of those that are observed (traced), and what it may cost (budget)."}
+	sampled := Family{Name: "ppscript_script_sampled_ratio", Kind: Gauge, Labels: []string{"script", "kind"},
+		Help: "How many of the events, or keys, of the newest interval counted (events), and in which part of the " +
+			"time any did (time): below 1, numbers are estimates."}
 	for _, r := range s.scripts {
 		own := []string{r.name}
+		if c := r.cost; c != nil {
+			tell := func(f *Family, kind string, share float64) {
+				f.Series = append(f.Series, Series{Labels: []string{r.name, kind}, Value: share})
+			}
+			tell(&costs, "own", c.Own)
+			if c.Budget > 0 {
+				tell(&costs, "budget", c.Budget)
+				tell(&costs, "traced", c.Traced)
+				tell(&sampled, "events", c.Events)
+				tell(&sampled, "time", c.Time)
+			}
+		}
 		events.Series = append(events.Series, Series{Labels: own, Value: float64(r.events)})
 		failed.Series = append(failed.Series, Series{Labels: own, Value: float64(r.failures)})
 		running := 0.0
@@ -173,7 +191,7 @@ func (s *Store) self() []Family {
 		}
 	}
 	list := append(cost(), events, loss, up, failed)
-	for _, f := range []Family{until, lines} {
+	for _, f := range []Family{until, lines, costs, sampled} {
 		if len(f.Series) > 0 {
 			list = append(list, f)
 		}

@@ -1,8 +1,15 @@
 /* A program whose time is known: three quarters in hot_a, a quarter in hot_b,
- * both called by middle. It computes for so many rounds and ends. */
+ * both called by middle. It computes for so many milliseconds of CPU time, since
+ * CPUs differ by far in how many rounds they do meanwhile, and ends. */
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
 volatile unsigned long sink;
+static volatile sig_atomic_t over;
+
+static void end(int sig) { over = sig; }
+
 
 __attribute__((noinline)) void hot_a(long n) { for (long i = 0; i < n; i++) sink += i * 3; }
 __attribute__((noinline)) void hot_b(long n) { for (long i = 0; i < n; i++) sink += i * 3; }
@@ -10,8 +17,11 @@ __attribute__((noinline)) void middle(long n) { hot_a(3 * n); hot_b(n); sink++; 
 
 int main(int argc, char **argv)
 {
-	long rounds = argc > 1 ? atol(argv[1]) : 1000;
-	for (long i = 0; i < rounds; i++)
+	long ms = argc > 1 ? atol(argv[1]) : 50;
+	struct itimerval time = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	signal(SIGPROF, end); /* asking for the time would be seen in samples */
+	setitimer(ITIMER_PROF, &time, NULL);
+	while (!over)
 		middle(10000);
 	return 0;
 }

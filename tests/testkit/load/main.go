@@ -24,6 +24,8 @@
 //   - connect: N connections to a listener of the thread's own, at -port
 //   - retry: a connection that nobody accepts: its first packet is sent twice
 //   - move: N moves to the CPU behind the worker's, and back
+//   - rare: N times setuid, setresgid, ptrace, unshare, bpf, listen and delete_module, most of which
+//     fail, and bind and connect of a UDP socket
 //   - write: N blocks written to -file, each with fsync, and read
 //   - read: N blocks read from the disk -disk, past the page cache
 //   - reclaim: N times 1 MiB of pages of -file, and -word written to -knob, which
@@ -61,6 +63,7 @@ func main() {
 	flag.BoolVar(&j.retry, "retry", false, "a connection that nobody accepts")
 	flag.IntVar(&j.port, "port", 0, "`PORT` of connections")
 	flag.IntVar(&j.moves, "move", 0, "moves to another CPU")
+	flag.IntVar(&j.rare, "rare", 0, "times of calls that ordinary programs do not make")
 	flag.IntVar(&j.writes, "write", 0, "blocks to write and to read")
 	flag.StringVar(&j.file, "file", "", "`FILE` to write to")
 	flag.IntVar(&j.reads, "read", 0, "blocks to read from a disk")

@@ -19,7 +19,7 @@ import (
 
 // A system is how often it does what.
 type system struct {
-	copies, signals, execs, futex, contend, threaded, moves int
+	copies, signals, execs, futex, contend, threaded, moves, rare int
 
 	network
 	storage
@@ -60,6 +60,7 @@ func (w *worker) use() error {
 	}
 	for _, step := range []func() error{
 		w.contendBoth, w.callNew, w.connectAll, w.unaccepted, w.move, w.write, w.readDisk, w.reclaim,
+		w.rareCalls,
 	} {
 		if err := step(); err != nil {
 			return err

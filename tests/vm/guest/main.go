@@ -54,14 +54,14 @@ func main() {
 		os.Exit(125)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	status, messages, err := vm.Boot(ctx, g, flag.Arg(0), os.Stdout)
+	r, err := vm.Boot(ctx, g, flag.Arg(0), os.Stdout)
 	cancel()
 	if *console || err != nil {
-		os.Stderr.Write(messages)
+		os.Stderr.Write(r.Console)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "guest:", err)
 		os.Exit(125)
 	}
-	os.Exit(status)
+	os.Exit(r.Status)
 }

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // serialPort is where the guest writes; nothing is there.
 const serialPort = 0x3f8
@@ -10,10 +13,14 @@ const clockPage = 0x800
 
 // guestCode is the program of every vCPU, real mode, loaded at address 0. It
 // never ends: the monitor stops after the wanted number of port writes.
-func guestCode(mix, clock bool) []byte {
+func guestCode(j job) []byte {
 	var code []byte
 	loop := len(code)
-	if clock {
+	if j.spin > 0 {
+		code = binary.LittleEndian.AppendUint32(append(code, 0x66, 0xb9), uint32(j.spin)) // mov ecx, spin
+		code = append(code, 0x67, 0xe2, 0xfd)                                             // loop, to itself
+	}
+	if j.clock {
 		code = append(code,
 			0x66, 0xb9, 0x01, 0x4d, 0x56, 0x4b, // mov ecx, MSR_KVM_SYSTEM_TIME_NEW
 			0x66, 0xb8, clockPage&0xff|1, clockPage>>8, 0, 0, // mov eax, address | 1
@@ -23,7 +30,7 @@ func guestCode(mix, clock bool) []byte {
 	}
 	code = append(code, 0xba, serialPort&0xff, serialPort>>8, // mov dx, 0x3f8
 		0xee) // out dx, al
-	if mix {
+	if j.mix {
 		code = append(code,
 			0xa2, 0x00, 0xf0, // mov [0xf000], al: above the only page
 			0xf4, // hlt

@@ -129,11 +129,12 @@ func (m *machine) runVCPU(index int, j job) (counts, error) {
 	// Not unlocked: the thread ends with the goroutine, and its name with it.
 	runtime.LockOSThread()
 	var c counts
-	name, err := unix.BytePtrFromString(fmt.Sprintf("vcpu %d", index))
+	name := fmt.Sprintf("vcpu %d", index)
+	text, err := unix.BytePtrFromString(name)
 	if err != nil {
 		return c, err
 	}
-	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0); err != nil {
+	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(text)), 0, 0, 0); err != nil {
 		return c, fmt.Errorf("name the thread: %w", err)
 	}
 	fd, err := ioctl(m.vm, kvmCreateVCPU, uintptr(index))
@@ -149,7 +150,11 @@ func (m *machine) runVCPU(index int, j job) (counts, error) {
 	if err := startAtZero(fd); err != nil {
 		return c, err
 	}
-	for c.io < j.ports {
+	if j.mark > 0 {
+		defer beginSpan(name).end()
+	}
+	until := time.Now().Add(j.mark)
+	for c.io < j.ports && (j.mark == 0 || time.Now().Before(until)) {
 		if _, err := ioctl(fd, kvmRun, 0); err != nil && !errors.Is(err, unix.EINTR) &&
 			!errors.Is(err, unix.EAGAIN) {
 			return c, fmt.Errorf("run: %w", err)

@@ -1,7 +1,7 @@
 // Minikvm is the smallest virtual machine monitor that produces KVM exits in
 // known numbers, for tests of KVM's tracepoints:
 //
-//	minikvm [-vcpus 1] [-mix] [-slow 0] [-clock] COUNT
+//	minikvm [-vcpus 1] [-mix] [-slow 0] [-clock] [-spin 0] [-mark 0] COUNT
 //
 // Each vCPU is a thread named "vcpu N" that runs 16-bit code with COUNT
 // writes to an I/O port, and a CPUID between two of them: COUNT exits for I/O
@@ -13,6 +13,10 @@
 // monitor then calls getppid with the time of that clock, in ns, as the first
 // argument, which the kernel ignores.
 //
+// With -spin N the guest also counts down from N in each round. With -mark TIME each vCPU's
+// thread marks a span of about that time as the programs of tests/why do, ends with it, and tells
+// for how long it had a CPU and waited for one, by the kernel's own account.
+//
 // It prints what it saw per vCPU: "vcpu 0: io=200". CPUID is answered in the
 // kernel and not seen here.
 package main
@@ -23,6 +27,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 )
 
 func main() {
@@ -30,13 +35,15 @@ func main() {
 	mix := flag.Bool("mix", false, "also HLT and write to missing memory in each round")
 	slow := flag.Int("slow", 0, "answer every `N`th port write half a millisecond late; 0 is never")
 	clock := flag.Bool("clock", false, "set the guest's clock, and tell its time by getppid")
+	spin := flag.Uint("spin", 0, "count down from `N` in each round")
+	mark := flag.Duration("mark", 0, "mark a span of that `time`, end with it, and tell its truth")
 	flag.Parse()
 	count, err := strconv.Atoi(flag.Arg(0))
 	if flag.NArg() != 1 || err != nil || count < 1 || *vcpus < 1 || *slow < 0 {
 		fmt.Fprintln(os.Stderr, "usage: minikvm [-vcpus N] [-mix] [-slow N] [-clock] COUNT")
 		os.Exit(2)
 	}
-	if err := run(*vcpus, job{count, *mix, *slow, *clock}); err != nil {
+	if err := run(*vcpus, job{count, *mix, *slow, *clock, *spin, *mark}); err != nil {
 		fmt.Fprintln(os.Stderr, "minikvm:", err)
 		os.Exit(1)
 	}
@@ -48,10 +55,12 @@ type job struct {
 	mix   bool
 	slow  int
 	clock bool
+	spin  uint
+	mark  time.Duration // 0 is none
 }
 
 func run(vcpus int, j job) error {
-	vm, err := newVM(guestCode(j.mix, j.clock))
+	vm, err := newVM(guestCode(j))
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,8 @@ static struct accounts since(struct accounts a)
 	return (struct accounts){b.wall - a.wall, b.cpu - a.cpu, b.delay - a.delay};
 }
 
+/* What is told of a span lies between the accounts within it and those around it: to ask for them takes time,
+ * in which the thread may lose its CPU, for as long as a quota holds it. */
 static int64_t blocked(struct accounts a) { return a.wall - a.cpu - a.delay; }
 
 /* Threads. */
@@ -343,25 +345,30 @@ static int has_host(void)
 	return steal > 0;
 }
 
-/* read_disk reads for some time and tells how long it was blocked for that: at least, and at most. */
+/* read_disk reads for some time and tells how long it was blocked for that: at least, and at most. To ask a clock
+ * takes time, in which a host may take the CPU away: the time on the CPU is taken within the wall's, and around it. */
 static void read_disk(int64_t ns, int64_t *least, int64_t *most)
 {
 	struct accounts a = account();
-	int64_t sum = 0;
 
+	*least = *most = 0;
 	for (off_t at = 0; now() - a.wall < ns; at = (at + 65536) % (16 << 20)) {
-		int64_t wall = now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		int64_t around = clock_ns(CLOCK_THREAD_CPUTIME_ID), wall = now(), within = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		struct rusage before, after;
 
 		getrusage(RUSAGE_THREAD, &before);
 		if (pread(disk, disk_buffer, 65536, at) != 65536)
 			die("read");
 		getrusage(RUSAGE_THREAD, &after);
-		if (after.ru_nvcsw != before.ru_nvcsw)
-			sum += now() - wall - (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
+		within = clock_ns(CLOCK_THREAD_CPUTIME_ID) - within;
+		wall = now() - wall;
+		around = clock_ns(CLOCK_THREAD_CPUTIME_ID) - around;
+		if (after.ru_nvcsw != before.ru_nvcsw) {
+			*least += wall - around;
+			*most += wall - within;
+		}
 	}
-	*most = sum;
-	*least = (sum - since(a).delay) / (has_host() ? 2 : 1);
+	*least = (*least - since(a).delay) / (has_host() ? 2 : 1);
 }
 
 static void hold_reading(struct side *s)
@@ -497,18 +504,20 @@ static void hog(struct side *s)
 static void behind(struct truth *t)
 {
 	struct side s = {.cpu = 0, .priority = 20};
-	struct accounts a;
+	struct accounts a, all;
 
 	start(&s, t->name, "h", hog);
 	await(&s.ready);
 	s.begun = 1;
+	all = account();
 	begin(t);
 	a = account();
 	rest(2 * MS); /* it wakes while the other computes */
 	a = since(a);
 	end(t);
+	all = since(all);
 	pthread_join(s.thread, NULL);
-	part(t, "runnable behind", "", a.delay);
+	between(t, "runnable behind", "", a.delay, all.delay);
 	part(t, "timer", "", blocked(a));
 }
 
@@ -538,7 +547,7 @@ static void in_cgroup(const char *name)
 static void behind_cgroup(struct truth *t)
 {
 	_Atomic int *state = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct accounts a;
+	struct accounts a, all;
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -552,15 +561,17 @@ static void behind_cgroup(struct truth *t)
 	await(&state[0]);
 	be(t->name, 0, 0);
 	rest(10 * MS);
+	all = account();
 	begin(t);
 	a = account();
 	compute_alone(15 * MS);
 	a = since(a);
 	end(t);
+	all = since(all);
 	state[1] = 1;
 	waitpid(pid, NULL, 0);
-	part(t, "runnable behind", "", a.delay);
-	part(t, "user code", "", a.cpu);
+	between(t, "runnable behind", "", a.delay, all.delay);
+	between(t, "user code", "", a.cpu, all.cpu);
 }
 
 /* A cgroup that may compute 5 ms of each 50. */
@@ -581,18 +592,20 @@ static void quota(struct truth *t)
 	}
 	pid = fork();
 	if (!pid) {
-		struct accounts a;
+		struct accounts a, all;
 
 		be(t->name, 0, 0);
 		in_cgroup("quota");
 		rest(60 * MS);
+		all = account();
 		begin(t);
 		a = account();
 		compute_alone(12 * MS);
 		a = since(a);
 		end(t);
-		part(t, "CPU quota", "", a.delay);
-		part(t, "user code", "", a.cpu);
+		all = since(all);
+		between(t, "CPU quota", "", a.delay, all.delay);
+		between(t, "user code", "", a.cpu, all.cpu);
 		*shared = *t;
 		_exit(0);
 	}
@@ -688,7 +701,7 @@ static void faults(struct truth *t)
 	took = now() - from;
 	end(t);
 	munmap(memory, PAGES * 4096);
-	between(t, "page fault", "", took / 2, took); /* nor that of a fault */
+	between(t, "page fault", "", took / 2, took); /* but for the way in and out */
 }
 
 /* Packets that come in on the span's CPU, in a network of their own, until the span has ended. What the

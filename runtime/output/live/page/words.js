@@ -99,10 +99,21 @@ function search(what, act) {
 function lossText(loss) {
   return Object.entries(loss || {}).filter(([, n]) => n > 0).map(([k, n]) => `${count(n)} ${k.replace("_", " ")}`).join(", ");
 }
+// sampledText is what a budget left out, in words.
+function sampledText(c) {
+  if (!c || !c.budget || (c.events >= 1 && c.time >= 1)) return "";
+  const share = (x) => `${+(100 * x).toPrecision(3)}%`;
+  const parts = [];
+  if (c.events < 1) parts.push(`${share(c.events)} of the events counted`);
+  if (c.time < 1) parts.push(`in ${share(c.time)} of the time`);
+  return `estimates, within ± in 95 of 100 cases: ${parts.join(", ")}, for a budget of ${share(c.budget)} of the CPUs`;
+}
 function footText(d) {
   const parts = [];
   if (d.omitted) parts.push(`${count(d.omitted)} more are left out by the script`);
   const loss = lossText(d.loss);
   if (loss) parts.push("missing here: " + loss);
+  const sampled = sampledText(d.cost);
+  if (sampled) parts.push(sampled);
   return parts.join("; ");
 }

@@ -1,0 +1,32 @@
+package framewalk
+
+import (
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"ppscript/bpf/load"
+)
+
+// askSize is the room for questions that nobody has read yet, in bytes.
+const askSize = 1 << 16
+
+// Maps defines the maps that all programs read tables from. What fills slowly is made in
+// parts; the rest is 7 MiB.
+func Maps(define func(load.MapID, *ebpf.MapSpec)) {
+	array := func(id load.MapID, size, entries uint32) {
+		define(id, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: size, MaxEntries: entries,
+			Flags: unix.BPF_F_MMAPABLE})
+	}
+	array(load.WalkRangesMap.Of(), load.WalkRangeSize, load.MostWalkRanges)
+	array(load.WalkBlocksMap.Of(), load.WalkBlockSize, load.MostWalkBlocks)
+	array(load.WalkRulesMap.Of(), load.WalkRuleSize, load.MostWalkRules)
+	define(load.WalkProcsMap.Of(), &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4,
+		ValueSize: load.WalkProcSize, MaxEntries: load.MostWalkProcs})
+	define(load.WalkPagesMap.Of(), &ebpf.MapSpec{Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4,
+		MaxEntries: load.MostWalkChunks, InnerMap: load.WalkChunk()})
+	define(load.WalkAskMap.Of(), &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: askSize})
+	define(load.WalkAskedMap.Of(), &ebpf.MapSpec{Type: ebpf.LRUHash, KeySize: 4, ValueSize: 8,
+		MaxEntries: load.MostWalkProcs})
+	define(load.WalkStatsMap.Of(), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+		ValueSize: 8 * uint32(load.WalkStops), MaxEntries: 1})
+}

@@ -1,0 +1,47 @@
+package hook
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+)
+
+// This file keeps programs of probes apart.
+
+// Alone has nobody else run the program on its CPU until the end of it, which the
+// function that it returns generates. Programs in user code can be preempted from 6.0
+// on: another thread could come to the row that this one is about to write. Where
+// preemption cannot be disabled, who comes second is left out, and counted. So are
+// programs that functions of the kernel call by themselves, which the kernel counts.
+func (h *Hook) Alone(exit assembler.Label) (end func()) {
+	if h.Direct != nil {
+		end, _ = h.Preemption()
+		return end
+	}
+	if h.Event.Probe == nil || !h.Event.Probe.User || !h.Host.Preempted {
+		return func() {}
+	}
+	if on, ok := h.Preemption(); ok {
+		return on
+	}
+	c := h.Code
+	first := c.Label()
+	at := c.Alloc(8)
+	c.Zero(at, 8)
+	c.Get(load.BusyMap.Of(h.Index), at, exit)
+	c.Store(at, asm.R0)
+	c.Emit(asm.Mov.Imm(asm.R1, 1), assembler.Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
+	c.IfImm(asm.JEq, asm.R1, 0, first)
+	c.Count(load.StatsMap.Of(h.Index), load.StatLost)
+	done(c, at)
+	c.GoTo(exit)
+	c.Place(first)
+	return func() { done(c, at) }
+}
+
+// done says that the program is done with the CPU.
+func done(c *assembler.Code, at int16) {
+	c.Load(asm.R0, at)
+	c.Emit(asm.Mov.Imm(asm.R1, -1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))
+}

@@ -1,0 +1,131 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppscript/runtime/agg"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/flow"
+)
+
+// SayFailures says which evaluation failed first, of each operator. Programs count those that
+// fail, and do not tell why: of these it is said which events they were, and what can fail.
+func SayFailures(x *flow.Failures, failed uint64, runs []*Run, say func(format string, args ...any)) {
+	told := false
+	x.Errors(func(where string, errs *flow.Errors) {
+		if errors.Is(errs.First, agg.ErrElsewhere) {
+			return
+		}
+		told = true
+		say("%s: an evaluation failed, and left its event out: %v", where, errs.First)
+	})
+	if failed == 0 || told {
+		return
+	}
+	var of []string
+	for _, r := range runs {
+		if lines, err := failures(r); err == nil {
+			of = append(of, lines...)
+		}
+	}
+	text := fmt.Sprintf("%d evaluations failed in the kernel, and left their events out", failed)
+	if len(of) > 0 {
+		text += ": " + strings.Join(of, "; ")
+	}
+	say("%s; --engine perf says why the first one did", text)
+}
+
+// failures are those of the programs of a run, one a line.
+func failures(r *Run) (lines []string, err error) {
+	n := Stats(len(r.im.Tables))
+	for i := range r.im.Programs {
+		p := &r.im.Programs[i]
+		if p.Event < 0 || r.maps[StatsMap.Of(p.Event)] == nil {
+			continue
+		}
+		failed := make([]uint64, n)
+		err := r.words(StatsMap.Of(p.Event)).each(func(_ int, values []uint64) {
+			for k, v := range values {
+				failed[k%n] += v
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read failures: %w", err)
+		}
+		if n := failed[StatErrors]; n > 0 {
+			lines = append(lines, fmt.Sprintf("%d of %s, in its filters, joins and folds", n, p.Label))
+		}
+		for _, t := range r.im.Tables {
+			if n := failed[t.StatErrors()]; n > 0 {
+				lines = append(lines, fmt.Sprintf("%d of %s, in the keys and values of %s%s", n, p.Label,
+					t.Name, doubtful(t.Spec)))
+			}
+		}
+	}
+	return lines, nil
+}
+
+// doubtful says which parts of a group's functions can fail, and how: the first few.
+func doubtful(spec *agg.Spec) string {
+	var of []string
+	look := func(fn *flow.Fn) {
+		if fn == nil {
+			return
+		}
+		fn.Each(func(p *expr.Program) {
+			expr.Walk(p.Node, func(n expr.Node) bool {
+				if why := fails(n); why != "" && len(of) < mostDoubtful {
+					of = append(of, fmt.Sprintf("%s (%s)", plain.Replace(n.String()), why))
+				}
+				return true
+			})
+		})
+	}
+	for _, fn := range spec.Keys {
+		look(fn)
+	}
+	for i := range spec.Args {
+		look(spec.Args[i].Fn)
+		look(spec.Args[i].Where)
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return ", where these can fail: " + strings.Join(of, ", ")
+}
+
+const mostDoubtful = 3
+
+// plain shows checked operators as the script has them.
+var plain = strings.NewReplacer(" +c ", " + ", " -c ", " - ", " *c ", " * ", " &c ", " & ", " |c ", " | ",
+	" ^c ", " ^ ", " <<c ", " << ", " >>c ", " >> ")
+
+// fails says how an operator can fail; "" if it cannot.
+func fails(n expr.Node) string {
+	switch n := n.(type) {
+	case *expr.Binary:
+		switch {
+		case n.Op == expr.OpFloorDiv, n.Op == expr.OpFloorMod, n.Op == expr.OpFDiv:
+			return "a division by zero"
+		case n.Op >= expr.OpAddC && n.Op <= expr.OpShrC:
+			return "a number beyond 64 bits"
+		}
+	case *expr.Native:
+		if _, dict := n.Data.(*expr.Dict); dict {
+			return "a key that is not there"
+		}
+	case *expr.TextOp:
+		if n.MayFail() {
+			return "no such part"
+		}
+	case *expr.KernelInt, *expr.KernelText:
+		return "memory that cannot be read"
+	case *expr.Field:
+		if expr.ReadOf(n.F) != nil {
+			return "memory that cannot be read"
+		}
+	}
+	return ""
+}

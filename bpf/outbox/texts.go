@@ -1,0 +1,66 @@
+package outbox
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/latetext"
+	"ppscript/runtime/sent"
+)
+
+// Texts are those of the process that follow a record, whose fields are at R7.
+type Texts struct {
+	*assembler.Code
+	At      int         // in the record: the word that says where they are
+	Most    int         // bytes of the record with them
+	N       int         // how many there are
+	Address func(i int) // leaves the address of one in R0
+	Fail    assembler.Label
+	// Again is how many of them can be missing that the end of the call reads again; 0 is none.
+	Again   int
+	Task    int16 // where on the stack the running task stands
+	Program int   // its number
+}
+
+// Add adds them. R5 is then how long the record is, as it was before.
+//
+// The length is kept with the record: the verifier takes a number that is
+// read back from there for unknown, so that it follows each text once, not
+// once for every combination of lengths before it.
+func (t *Texts) Add() {
+	c := t.Code
+	from, to := int16(t.At), int16(t.At+4)
+	most := int32(t.Most - sent.TextHead - latetext.Room)
+	c.Emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
+		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
+	mark := c.Stack
+	var call int16
+	if t.Again > 0 {
+		call = c.Alloc(latetext.CallSize(t.Again))
+		c.Zero(call, latetext.CallSize(t.Again))
+	}
+	for i := range t.N {
+		next := c.Label()
+		t.Address(i)
+		c.IfImm(asm.JEq, asm.R0, 0, next)
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
+		c.IfImm(asm.JGT, asm.R1, most, t.Fail)
+		c.Emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
+			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
+			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
+		c.ReadUser(asm.R8, sent.TextHead)
+		if t.Again > 0 {
+			c.Emit(latetext.Note(call, i, c.Name())...)
+		}
+		c.Emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
+			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, sent.TextHead+7), asm.And.Imm(asm.R1, -8),
+			asm.StoreMem(asm.R7, to, asm.R1, asm.Word))
+		c.Place(next)
+	}
+	if t.Again > 0 {
+		c.Emit(latetext.Keep(call, t.Task, t.Program, c.Name())...)
+	}
+	c.Stack = mark
+	c.Emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
+	c.IfImm(asm.JGT, asm.R5, int32(t.Most), t.Fail)
+}

@@ -1,0 +1,60 @@
+package outbox
+
+import (
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/runtime/event"
+	"ppscript/runtime/sent"
+)
+
+// Whole copies the whole record of a tracepoint, of at most so many bytes, behind size bytes in
+// memory of the CPU: it is larger than the stack. fields leaves the address of these in R7, and
+// fills them. R5 is then the length of all. The common fields are not there yet when programs
+// run: the known ones are computed; where the context of the event stands at moment, unless that
+// is 0, all are.
+func (s *Outbox) Whole(size, most int, moment int16, fail assembler.Label, fields func()) {
+	c, h := s.Code, s.Hook
+	schema := h.Event.Schema
+	if h.Kind != ebpf.TracePoint {
+		panic("BUG: a whole record of a raw tracepoint")
+	}
+	// Where the record ends: behind its last dynamic part.
+	length := c.Alloc(8)
+	c.Emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
+	for i := range schema.Fields {
+		f := &schema.Fields[i]
+		if f.Place != event.DataLoc && f.Place != event.RelLoc {
+			continue
+		}
+		h.Record(asm.R0, f.Offset, 4, false)
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, 16), asm.And.Imm(asm.R0, 0xffff),
+			asm.Add.Reg(asm.R0, asm.R1))
+		if f.Place == event.RelLoc {
+			c.Emit(asm.Add.Imm(asm.R0, int32(f.Offset)+4))
+		}
+		shorter := c.Label()
+		c.IfReg(asm.JLE, asm.R0, asm.R7, shorter)
+		c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
+		c.Place(shorter)
+	}
+	c.Store(length, asm.R7)
+	fields()
+	c.Load(asm.R2, length)
+	c.IfImm(asm.JGT, asm.R2, int32(most), fail)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(size)), asm.Mov.Reg(asm.R3, asm.R6))
+	c.Call(asm.FnProbeReadKernel)
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.Members.PidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
+		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)))
+	if moment != 0 {
+		// Its flags and preemption count are the two bytes behind the number of the event.
+		c.Load(asm.R1, moment)
+		c.Emit(asm.RSh.Imm(asm.R1, sent.ContextFlags), asm.LSh.Imm(asm.R1, 48), asm.RSh.Imm(asm.R1, 32),
+			asm.Or.Reg(asm.R0, asm.R1))
+	}
+	c.Emit(asm.StoreMem(asm.R7, int16(size), asm.R0, asm.DWord))
+	c.Load(asm.R5, length)
+	c.IfImm(asm.JGT, asm.R5, int32(most), fail)
+	c.Emit(asm.Add.Imm(asm.R5, int32(size)))
+}

@@ -1,0 +1,154 @@
+package python
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"ppscript/bpf/features"
+)
+
+// This file loads the program and reads what it leaves.
+
+// perCPU is how many samples a CPU's ring has, a power of two; maxStacks bounds the stacks that are
+// kept, of which the least recently seen go; MaxProcesses those that have a Config.
+const (
+	perCPU       = 1 << 11
+	maxStacks    = 1 << 12
+	MaxProcesses = 1 << 12
+)
+
+// A Config is where an interpreter of a process has what. It must match the constants of the
+// program's layout.
+type Config struct {
+	Head, Threads, NextInterp, NextThread, ThreadID uint64
+	Frame, Holder                                   uint64
+	Code, Previous, Instr, Owner, Size, Entry       uint64
+	Strings                                         uint64
+}
+
+// A Sample is what the program left when it was called.
+type Sample struct {
+	Time     int64 // CLOCK_MONOTONIC
+	TID, PID int32
+	Hash     uint64
+}
+
+// A Frame is one of a Python function, innermost first. Code is 0 where C called the interpreter,
+// and nothing of that call runs.
+type Frame struct{ Code, Instr, Check uint64 }
+
+// A Stack is the frames of a thread; one that is Cut has more.
+type Stack struct {
+	Frames []Frame
+	Cut    bool
+}
+
+// A Run is the program in the kernel. It is used by one goroutine.
+type Run struct {
+	coll *ebpf.Collection
+	ring []byte
+	cpus int
+	next []uint64 // by CPU: the number of the sample that is read next
+}
+
+// ErrUnknown is the reason where the kernel does not tell where threads have their memory.
+var ErrUnknown = errors.New("the kernel's type information does not tell where threads have their memory " +
+	"(x86-64 and CONFIG_DEBUG_INFO_BTF)")
+
+// Open loads the program.
+func Open(host *features.Host) (r *Run, err error) {
+	tls, ok := register(host)
+	if !ok {
+		return nil, ErrUnknown
+	}
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, err
+	}
+	spec := &ebpf.CollectionSpec{
+		Maps: map[string]*ebpf.MapSpec{
+			configMap: {Type: ebpf.Hash, KeySize: 8, ValueSize: cfgBytes, MaxEntries: MaxProcesses},
+			memoryMap: {Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: memorySize, MaxEntries: 1},
+			stacksMap: {Type: ebpf.LRUHash, KeySize: 8, ValueSize: stackSize, MaxEntries: maxStacks},
+			ringMap: {Type: ebpf.Array, KeySize: 4, ValueSize: 32, MaxEntries: uint32(cpus * perCPU),
+				Flags: unix.BPF_F_MMAPABLE},
+		},
+		Programs: map[string]*ebpf.ProgramSpec{"walk": {Name: "pps_python", Type: ebpf.PerfEvent,
+			License: "GPL", Instructions: program(tls)}},
+	}
+	for name, m := range spec.Maps {
+		m.Name = "pps_py_" + name
+	}
+	r = &Run{cpus: cpus, next: make([]uint64, cpus)}
+	if r.coll, err = ebpf.NewCollection(spec); err != nil {
+		return nil, fmt.Errorf("load program for Python: %w", err)
+	}
+	r.ring, err = unix.Mmap(r.coll.Maps[ringMap].FD(), 0, cpus*perCPU*32, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		r.coll.Close()
+		return nil, fmt.Errorf("map samples of Python: %w", err)
+	}
+	return r, nil
+}
+
+// Close gives everything back.
+func (r *Run) Close() error {
+	r.coll.Close()
+	return unix.Munmap(r.ring)
+}
+
+// FD is the program.
+func (r *Run) FD() int { return r.coll.Programs["walk"].FD() }
+
+// Watch has the program look at a process.
+func (r *Run) Watch(pid int32, c *Config) error {
+	return r.coll.Maps[configMap].Put(uint64(pid), c)
+}
+
+// Forget ends that.
+func (r *Run) Forget(pid int32) error { return r.coll.Maps[configMap].Delete(uint64(pid)) }
+
+// At is the sample that the program left on a CPU for one that was taken at that time: the last one
+// before it that was not asked for yet. Samples are asked for in the order of their times.
+func (r *Run) At(cpu int32, when int64) (s Sample, ok bool) {
+	if cpu < 0 || int(cpu) >= r.cpus {
+		return s, false
+	}
+	for {
+		next := r.next[cpu]
+		at := (*[4]uint64)(unsafe.Pointer(&r.ring[32*(int(cpu)*perCPU+int(next%perCPU))]))
+		number := at[3]
+		if number > next+1 { // it was overwritten: the oldest that is there comes next
+			r.next[cpu] = max(number-1, next+1)
+			continue
+		}
+		if number != next+1 || int64(at[0]) > when {
+			return s, ok
+		}
+		s = Sample{Time: int64(at[0]), TID: int32(at[1]), PID: int32(at[1] >> 32), Hash: at[2]}
+		r.next[cpu], ok = next+1, true
+	}
+}
+
+// Stack is the stack with a hash, false if it is not there any more.
+func (r *Run) Stack(hash uint64) (st Stack, ok bool) {
+	v, err := r.coll.Maps[stacksMap].LookupBytes(hash)
+	if err != nil || len(v) != stackSize {
+		return st, false
+	}
+	le := binary.LittleEndian
+	n := le.Uint64(v[stackCount:])
+	if n > MaxFrames {
+		return st, false
+	}
+	st.Cut = le.Uint64(v[stackCut:]) != 0
+	for b := v[stackAt:][:n*frameSize]; len(b) > 0; b = b[frameSize:] {
+		st.Frames = append(st.Frames, Frame{le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])})
+	}
+	return st, true
+}

@@ -1,0 +1,208 @@
+// Package skipped counts events of tracepoints that the kernel gives to nobody. Package session
+// asks it, for the events that come through rings.
+//
+// Where a program hangs at a tracepoint, whoever loaded it, perf's events of all observers get a hit
+// only behind the programs, and only if these have run. The kernel runs none while the CPU is in
+// another program, or in a system call about a map (bpf_prog_active, in trace_call_bpf of
+// kernel/trace/bpf_trace.c). If the thread of such a call loses the CPU, which preemptible kernels do
+// to it, all hits on that CPU are skipped until it goes on: thousands, of which no ring tells. Since
+// Linux 6.7 each program has a count of them (recursion_misses).
+//
+// So the count of the programs that hang at an event says how many of its hits no observer got, from
+// any thread: which of them a filter would have kept, nobody knows. Programs at raw tracepoints are
+// not called this way, and hide nothing.
+package skipped
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// most bounds the events that are looked at, and the programs at each.
+const most = 64
+
+// every is how often Look looks.
+const every = 500 * time.Millisecond
+
+// A Watch counts for some events.
+type Watch struct {
+	events []*tracepoint
+	told   uint64
+	next   time.Time // to look
+}
+
+// A tracepoint is an event of perf, and what hangs at its tracepoint.
+type tracepoint struct {
+	fd       int
+	skipped  uint64 // by programs that are gone
+	programs map[uint32]*program
+}
+
+// A program is one that hangs there, or did; it is kept so that its count can be read once more.
+type program struct {
+	own     *ebpf.Program
+	began   uint64
+	skipped uint64
+}
+
+// New watches events, which are descriptors of perf_event_open and stay the caller's: it has its own,
+// since one may be closed when its CPU goes. It is nil where there is nothing to look at, or no right
+// to do so.
+func New(events []int) *Watch {
+	w := &Watch{}
+	for _, fd := range events[:min(len(events), most)] {
+		if _, err := hangingAt(fd); err != nil {
+			continue // no tracepoint, or not permitted
+		}
+		own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		at := &tracepoint{fd: own, programs: map[uint32]*program{}}
+		at.look(true)
+		w.events = append(w.events, at)
+	}
+	if len(w.events) == 0 {
+		return nil
+	}
+	return w
+}
+
+// Look finds the programs that have come, if that was long ago: those that go before somebody looks are
+// not seen.
+func (w *Watch) Look(now time.Time) {
+	if w == nil || now.Before(w.next) {
+		return
+	}
+	w.next = now.Add(every)
+	for _, at := range w.events {
+		at.look(false)
+	}
+}
+
+// Lost is how many hits were skipped since the last call.
+func (w *Watch) Lost() uint64 {
+	if w == nil {
+		return 0
+	}
+	n := uint64(0)
+	for _, at := range w.events {
+		at.look(false)
+		n += at.sum()
+	}
+	before := w.told
+	w.told = n
+	return n - before
+}
+
+// Tell says why the hits were lost that Lost told, if there are any.
+func (w *Watch) Tell(say func(format string, args ...any)) {
+	if w == nil || w.told == 0 {
+		return
+	}
+	say("%d of the lost events, of any process: BPF programs that hang at these "+
+		"tracepoints were left out, since BPF was at work on the CPU, and perf gets no event then; "+
+		"pairs around them may be wrong", w.told)
+}
+
+// Close gives up the programs.
+func (w *Watch) Close() error {
+	if w == nil {
+		return nil
+	}
+	var errs []error
+	for _, at := range w.events {
+		errs = append(errs, unix.Close(at.fd))
+		for _, p := range at.programs {
+			p.own.Close()
+		}
+	}
+	w.events = nil
+	return errors.Join(errs...)
+}
+
+// sum is what was skipped at one tracepoint: a hit that is skipped is so for all programs there.
+func (at *tracepoint) sum() uint64 {
+	n := uint64(0)
+	for _, p := range at.programs {
+		n = max(n, p.skipped)
+	}
+	return at.skipped + n
+}
+
+// look reads the counts, and takes in programs that have come. What these counted before the first
+// look is of another time; afterwards it is not: they have come since.
+func (at *tracepoint) look(first bool) {
+	ids, err := hangingAt(at.fd)
+	if err != nil {
+		return // the next look may tell
+	}
+	there := map[uint32]bool{}
+	for _, id := range ids {
+		there[id] = true
+		if at.programs[id] != nil {
+			continue
+		}
+		own, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
+		if err != nil {
+			continue // it is gone, or the right to open it
+		}
+		p := &program{own: own}
+		if first {
+			p.began = p.read()
+		}
+		at.programs[id] = p
+	}
+	var gone uint64
+	for id, p := range at.programs {
+		p.skipped = p.read() - p.began
+		if !there[id] {
+			gone = max(gone, p.skipped)
+			p.own.Close()
+			delete(at.programs, id)
+		}
+	}
+	if gone == 0 {
+		return
+	}
+	// What those counted is kept; those that stay go on from here.
+	at.skipped += gone
+	for _, p := range at.programs {
+		began := min(p.began+gone, p.began+p.skipped)
+		p.skipped -= began - p.began
+		p.began = began
+	}
+}
+
+// read is what the kernel counted for the program; 0 if it does not.
+func (p *program) read() uint64 {
+	st, err := p.own.Stats()
+	if err != nil {
+		return 0
+	}
+	return st.RecursionMisses
+}
+
+// hangingAt lists the numbers of the programs at the tracepoint of an event.
+//
+// It must match struct perf_event_query_bpf in include/uapi/linux/perf_event.h: the room, how many
+// there are, and their numbers.
+func hangingAt(event int) (ids []uint32, err error) {
+	var query [8 + 4*most]byte
+	binary.NativeEndian.PutUint32(query[:], most)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(event), unix.PERF_EVENT_IOC_QUERY_BPF,
+		uintptr(unsafe.Pointer(&query[0])))
+	if errno != 0 && errno != unix.ENOSPC { // there are more
+		return nil, errno
+	}
+	n := min(binary.NativeEndian.Uint32(query[4:]), most)
+	for i := range n {
+		ids = append(ids, binary.NativeEndian.Uint32(query[8+4*i:]))
+	}
+	return ids, nil
+}

@@ -1,0 +1,171 @@
+package bpf
+
+import (
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/alike"
+	"ppscript/bpf/argument"
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+	"ppscript/bpf/waiting"
+)
+
+// This file lets events wait for their partner, and copies what waited for who reads pairs.
+
+// copied copies what the pairs of the program's event read of the one that waits at R7; what later
+// copies may be nil.
+func (o *joiner) copied(begun, who int16, fields []int16) (later func()) {
+	j := o.join
+	stays := j.tasks && !j.spec.Nested && !j.isChained()
+	return j.waits.Copied(o.code, begun, who, fields, o.ends, stays)
+}
+
+// isChained reports that other operators than tables work on the pairs.
+func (j *joinOp) isChained() bool {
+	return slices.ContainsFunc(j.pairs, func(p pair) bool {
+		return anyFeed(p.feeds, func(f *feed) bool { return f.join != nil || f.fold != nil })
+	})
+}
+
+// ends reports that the program's event ends pairs with the start.
+func (o *joiner) ends(start int) bool {
+	return slices.ContainsFunc(o.join.pairs, func(p pair) bool {
+		return p.end == o.input && p.start == start
+	})
+}
+
+// wait lets the event wait under its key; who waits there gives way.
+func (o *joiner) wait(key, now int16, done label) {
+	c, j := o.code, o.join
+	if j.tasks {
+		o.waitInTask(now)
+		c.GoTo(done)
+		return
+	}
+	mark := c.Stack
+	full := c.Label()
+	value := c.Alloc(j.waits.Size())
+	o.fill(value, now)
+	c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateNoExist)
+	c.IfImm(asm.JEq, asm.R0, 0, done)
+	c.Widen()
+	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST
+	o.count(load.StatUnmatched)
+	c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
+	c.IfImm(asm.JNE, asm.R0, 0, full)
+	c.GoTo(done)
+	c.Place(full)
+	o.count(load.StatEvicted)
+	c.Stack = mark
+}
+
+// waitInTask lets the event wait with the running thread. Numbers of the record go there at once.
+func (o *joiner) waitInTask(now int16) {
+	c, j := o.code, o.join
+	mark := c.Stack
+	full, fresh, done := c.Label(), c.Label(), c.Label()
+	value := c.Alloc(j.waits.Size())
+	put := func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
+	var direct []*waiting.Field
+	var copied [waiting.Limit / 8]bool // by word
+	for i := range j.waits.Fields {
+		switch sf := &j.waits.Fields[i]; {
+		case sf.Event != o.input:
+		case sf.Direct(o.eval.hook):
+			direct = append(direct, sf)
+		default:
+			c.Zero(value+int16(sf.Off), sf.Size)
+			o.fillField(value, sf)
+			for at := sf.Off; at < sf.Off+sf.Size; at += 8 {
+				copied[(at-waiting.Fields)/8] = true
+			}
+		}
+	}
+	c.TaskValue(load.WaitMap.Of(j.index), true)
+	c.IfImm(asm.JEq, asm.R0, 0, full)
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waiting.Event, asm.DWord))
+	c.IfImm(asm.JEq, asm.R1, 0, fresh)
+	o.count(load.StatUnmatched)
+	c.Place(fresh)
+	c.Load(asm.R0, now)
+	put(waiting.Time)
+	c.Emit(assembler.StoreImm(asm.R7, waiting.Event, int32(o.input+1)))
+	for i, is := range copied {
+		if is {
+			c.Load(asm.R0, value+int16(waiting.Fields+8*i))
+			put(waiting.Fields + 8*i)
+		}
+	}
+	for _, sf := range direct {
+		if sf.Array {
+			o.eval.hook.EachWord(sf.Of.F, func(i int) { put(sf.Off + 8*i) })
+			continue
+		}
+		o.eval.field(asm.R0, sf.Of)
+		put(sf.Off)
+	}
+	c.GoTo(done)
+	c.Place(full)
+	o.count(load.StatEvicted)
+	c.Place(done)
+	c.Stack = mark
+}
+
+// fill makes what waits of the event.
+func (o *joiner) fill(value, now int16) {
+	c, j := o.code, o.join
+	c.Zero(value+waiting.Fields, j.waits.Size()-waiting.Fields)
+	c.Load(asm.R0, now)
+	c.Store(value+waiting.Time, asm.R0)
+	c.Emit(assembler.StoreImm(asm.R10, value+waiting.Event, int32(o.input+1)))
+	for i := range j.waits.Fields {
+		if sf := &j.waits.Fields[i]; sf.Event == o.input {
+			o.fillField(value, sf)
+		}
+	}
+}
+
+// fillField puts a field of the event to its place in what waits.
+func (o *joiner) fillField(value int16, sf *waiting.Field) {
+	c, j := o.code, o.join
+	at := value + int16(sf.Off)
+	switch {
+	case sf.Name == waiting.Node, sf.Name == waiting.Inside: // see enter
+	case sf.Name == waiting.Task:
+		c.Load(asm.R0, o.eval.members.PidTgid())
+		c.Store(at, asm.R0)
+	case sf.Name == waiting.Place:
+		alike.Place(c, at)
+	case sf.Name == waiting.Stack && o.hash != 0:
+		for i := int16(0); i < load.StackKey; i += 8 {
+			c.Load(asm.R0, o.hash+i)
+			c.Store(at+i, asm.R0)
+		}
+	case sf.Name == waiting.Stack:
+		o.stack(at, o.eval.hook.Event.Stack)
+	case sf.Name == waiting.Context && o.input != o.eval.hook.Index:
+		o.eval.members.Moment(at, false, false)
+	case sf.Name == waiting.Context && o.context != 0 && j.flags:
+		c.Load(asm.R0, o.context)
+		c.Store(at, asm.R0)
+	case sf.Name == waiting.Context:
+		o.eval.members.Moment(at, j.flags, !j.late[sf.Event])
+	case sf.Located:
+		o.eval.hook.Located(at, sf.Size, sf.Of.F)
+	case sf.Array:
+		o.eval.hook.Array(at, sf.Of.F)
+	case sf.Text:
+		o.eval.text(at, sf.Size, sf.Of)
+	case sf.User:
+		o.eval.arguments().Line(at, sf.Size, sf.Of.F)
+	case sf.Read:
+		o.eval.arguments().Sent(at, sf.Of.F)
+	default:
+		in := argument.Scratch(sf.Of)
+		o.eval.field(in, sf.Of)
+		c.Store(at, in)
+	}
+}

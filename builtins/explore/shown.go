@@ -1,0 +1,48 @@
+package explore
+
+import (
+	"bytes"
+	"io"
+
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// A shown is the renderer of results that are shown while they come. Lines of logs are, at once;
+// what comes when the run ends is one text, for a pager.
+type shown struct {
+	render.Renderer // of the lines
+	whole           render.Renderer
+	text            bytes.Buffer
+	out             io.Writer
+}
+
+func newShown(out io.Writer, o render.Options) (*shown, error) {
+	s := &shown{out: out}
+	var err error
+	if s.Renderer, err = render.New(out, o); err != nil {
+		return nil, err
+	}
+	s.whole, err = render.New(&s.text, o)
+	return s, err
+}
+
+func (s *shown) Table(t *result.Table) error         { return s.whole.Table(t) }
+func (s *shown) Histogram(h *result.Histogram) error { return s.whole.Histogram(h) }
+func (s *shown) Stacks(x *result.Stacks) error       { return s.whole.Stacks(x) }
+func (s *shown) Why(w *result.Why) error             { return s.whole.Why(w) }
+
+// end shows what waited for the end of the run.
+func (s *shown) end(page func(text string) error) error {
+	if err := s.Renderer.Flush(); err != nil {
+		return err
+	}
+	if err := s.whole.Flush(); err != nil || s.text.Len() == 0 {
+		return err
+	}
+	if page != nil {
+		return page(s.text.String())
+	}
+	_, err := s.text.WriteTo(s.out)
+	return err
+}

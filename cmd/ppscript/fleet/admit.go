@@ -1,0 +1,208 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/budget"
+	"ppscript/runtime/diag"
+)
+
+// This file is what a job must show before it runs, and what it may take.
+
+const (
+	// jobText is what signatures of jobs are about.
+	jobText = "ppscript fleet job 1"
+	// freshTime is how old a signed job may be. Its number is remembered for longer: nobody has it run again.
+	freshTime = 2 * time.Minute
+)
+
+// know refuses a job that none of those signed whom the policy names.
+func (a *Agent) know(j *Job, m *nats.Msg) error {
+	askers := a.Policy.Askers
+	if len(askers) == 0 {
+		return nil
+	}
+	refuse := func(format string, args ...any) error {
+		return diag.Errorf(diag.Usage, "run", j.Name, format, args...).
+			WithHint("sign it with a key that the host's %s names: ppscript fleet run --key FILE",
+				a.Policy.Path)
+	}
+	signers, err := sign.ReadSigners(a.Policy.Signers)
+	if err != nil {
+		return err
+	}
+	if m.Header.Get(signHeader) == "" {
+		return refuse("nobody signed the job")
+	}
+	public, err1 := base64.StdEncoding.DecodeString(m.Header.Get(keyHeader))
+	signature, err2 := base64.StdEncoding.DecodeString(m.Header.Get(signHeader))
+	if err1 != nil || err2 != nil {
+		return refuse("that is no signature")
+	}
+	by, ok := signers.SignedText(jobText, m.Data, public, signature)
+	switch {
+	case by.Public == nil:
+		return refuse("its key is not among the %d keys of %s", len(signers.Keys), signers.Path)
+	case !ok:
+		return refuse("it was changed after %s signed it", by.Name)
+	case !slices.Contains(askers, by.Name) && !slices.Contains(askers, by.Fingerprint()):
+		return refuse("%s may not ask this host", by.Name)
+	}
+	now := time.Now()
+	if age := now.Sub(j.At); age > freshTime || age < -freshTime {
+		return refuse("it was signed %s ago, by the clock here: that is not now",
+			age.Round(time.Second))
+	}
+	j.By = by.Name + " (" + j.By + ")"
+	return a.once(j, now)
+}
+
+// once refuses a signed job that was heard before.
+func (a *Agent) once(j *Job, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, at := range a.asked {
+		if now.Sub(at) > 2*freshTime {
+			delete(a.asked, id)
+		}
+	}
+	if _, ok := a.asked[j.ID]; ok {
+		return diag.Errorf(diag.Usage, "run", j.Name, "that job was asked before").WithHint("ask anew")
+	}
+	if a.asked == nil {
+		a.asked = map[string]time.Time{}
+	}
+	a.asked[j.ID] = now
+	return nil
+}
+
+// admit unpacks what travels with a job, and asks the machine's policy.
+func (j *job) admit() (err error) {
+	p := j.agent.Policy
+	if j.Bundle != nil {
+		if j.dir, j.by, err = j.Bundle.unpack(p.Signers); err != nil {
+			j.dir = ""
+			return err
+		}
+	}
+	if err := p.Permit(&j.Job, j.by); err != nil {
+		j.clean()
+		return err
+	}
+	return nil
+}
+
+// clean removes what was unpacked.
+func (j *job) clean() {
+	if j.dir != "" {
+		_ = os.RemoveAll(j.dir) // it lies in a directory for such files
+		j.dir = ""
+	}
+}
+
+// arguments are the words by which a process runs the job.
+func (j *job) arguments() []string {
+	args := j.words()
+	if j.dir != "" {
+		args = append([]string{"fleet", "exec", j.dir}, args[1:]...)
+		if p := j.agent.Policy; p != nil {
+			args = append(args, "--require-signed")
+			if p.Signers != sign.SignersFile {
+				args = append(args, "--signers="+p.Signers)
+			}
+		}
+	}
+	l := &j.agent.Limits
+	if l.Rows > 0 {
+		args = bounded(args, "max-rows", strconv.FormatInt(l.Rows, 10), func(text string) bool {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return err == nil && n > 0 && n <= l.Rows
+		})
+	}
+	if l.Budget > 0 {
+		most := strconv.FormatFloat(100*l.Budget, 'g', -1, 64) + "%"
+		args = bounded(args, budgetOption, most, func(text string) bool {
+			share, err := budget.Parse(text)
+			return err == nil && share != budget.Off && share <= l.Budget
+		})
+	}
+	return args
+}
+
+// budgetOption is what a run may cost. Where neither who asks nor the machine says it, runs that write
+// parts have the usual one.
+const budgetOption = "budget"
+
+// bounded has all values of an option be within a bound. Without one, the bound is given.
+func bounded(args []string, name, most string, within func(text string) bool) []string {
+	prefix, found := "--"+name+"=", false
+	for i, word := range args {
+		if text, ok := strings.CutPrefix(word, prefix); ok {
+			if found = true; !within(text) {
+				args[i] = prefix + most
+			}
+		}
+	}
+	if !found {
+		args = append(args, prefix+most)
+	}
+	return args
+}
+
+func (j *job) setPID(pid int) {
+	j.mu.Lock()
+	j.pid = pid
+	j.mu.Unlock()
+}
+
+// cpuTime is how long a share of a CPU is measured.
+const cpuTime = 10 * time.Second
+
+// A cpuWatch measures what a process takes of a CPU.
+type cpuWatch struct {
+	most   int // percent; 0 is any
+	since  time.Time
+	before time.Duration
+}
+
+// check is an error if a process has taken more than it may.
+func (w *cpuWatch) check(pid int, now time.Time) error {
+	if w.most == 0 || pid == 0 || !w.since.IsZero() && now.Sub(w.since) < cpuTime {
+		return nil
+	}
+	used, ok := cpuOf(pid)
+	if !ok {
+		return nil // it has ended
+	}
+	first, took, over := w.since.IsZero(), used-w.before, now.Sub(w.since)
+	w.since, w.before = now, used
+	if share := int(100 * took / max(over, 1)); !first && share > w.most {
+		return fmt.Errorf("it took %d%% of a CPU for %s, and may take %d%% here", share,
+			over.Round(time.Second), w.most)
+	}
+	return nil
+}
+
+// cpuOf is the time of CPUs that a process has had.
+func cpuOf(pid int) (time.Duration, bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	end := bytes.LastIndexByte(text, ')') // its name may have anything
+	fields := bytes.Fields(text[end+1:])
+	if err != nil || end < 0 || len(fields) < 13 {
+		return 0, false
+	}
+	// The kernel tells these in hundredths of a second, on all its architectures (USER_HZ).
+	user, err1 := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, err2 := strconv.ParseInt(string(fields[12]), 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond, err1 == nil && err2 == nil
+}

@@ -1,0 +1,288 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
+)
+
+// An Agent runs jobs on a machine.
+type Agent struct {
+	Server  Server
+	Name    string // of the machine; "" is its own name
+	Labels  map[string]string
+	Version string
+	Program string // that runs scripts: this one
+	Limits  Limits
+	Policy  *Policy
+	// Permit says whether a request may run on any machine; its error is told to who asks.
+	Permit func(j *Job) error
+	Say    func(line string)
+	// Tell tells the machine's journal of a job that has ended or was refused.
+	Tell func(j *Job, began time.Time, frames uint64, err error)
+	Now  func() time.Time // the machine's clock; nil is time.Now
+
+	agentState
+}
+
+// agentState is what an agent has while it runs.
+type agentState struct {
+	nc      *nats.Conn
+	starter starter
+	began   time.Time
+	traces  string
+	mu      sync.Mutex
+	jobs    map[string]*job
+	past    []Running // of jobs that are over, the newest last
+	asked   map[string]time.Time
+	all     sync.WaitGroup
+}
+
+// Limits bound what jobs may do on a machine.
+type Limits struct {
+	Jobs     int           // at a time
+	Duration time.Duration // of one
+	Interval time.Duration // at least
+	Memory   string        // of one, as --memory has it
+	Rows     int64         // of a table of one; 0 is the script's own bound
+	CPU      int           // of the process of one, in percent of one CPU over 10 s; 0 is any
+	Budget   float64       // share of all CPUs that observing may cost in one; 0 is what who asks says
+	Waiting  int64         // bytes of frames that nobody took yet, of one
+	Lease    time.Duration // how long one goes on when who asked is gone; 0 is lostTime
+}
+
+// mostPast is how many jobs that are over are remembered.
+const mostPast = 32
+
+// Run serves until ctx ends.
+func (a *Agent) Run(ctx context.Context) error {
+	if a.Name == "" {
+		a.Name = hostname()
+	}
+	if a.Now == nil {
+		a.Now = time.Now
+	}
+	if a.Policy == nil {
+		a.Policy = &Policy{Signers: sign.SignersFile}
+	}
+	a.Policy.Bound(&a.Limits)
+	a.traces = "not known yet"
+	a.began, a.jobs = time.Now(), map[string]*job{}
+	a.starter = newStarter()
+	defer close(a.starter)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	beat := make(chan struct{}, 1)
+	hear := func(*nats.Conn) {
+		select {
+		case beat <- struct{}{}:
+		default:
+		}
+	}
+	nc, err := a.Server.connect("agent "+a.Name, true, nats.ReconnectHandler(hear),
+		nats.ConnectHandler(hear),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil && ctx.Err() == nil {
+				a.Say("the hub is away: " + err.Error())
+			}
+		}))
+	if err != nil {
+		return err
+	}
+	a.nc = nc
+	defer nc.Close()
+	for subject, fn := range map[string]nats.MsgHandler{
+		jobSubject: func(m *nats.Msg) { a.hear(ctx, m) }, jobsSubject: a.tellJobs,
+	} {
+		if _, err := nc.Subscribe(subject, fn); err != nil {
+			return err
+		}
+	}
+	a.Say(fmt.Sprintf("agent %s of %s", a.Name, a.Server.URL))
+	a.all.Go(func() { // that takes a second
+		works := a.works(ctx)
+		a.mu.Lock()
+		a.traces = works
+		a.mu.Unlock()
+		hear(nc)
+	})
+	tick := time.NewTicker(beatTime)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			a.beat(false)
+		case <-beat:
+			a.beat(false)
+		}
+	}
+	a.all.Wait()
+	a.beat(true)
+	if nc.IsConnected() {
+		_ = nc.FlushTimeout(time.Second)
+	}
+	return nil
+}
+
+// host is this machine as others see it.
+func (a *Agent) host() Host {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Host{Name: a.Name, Labels: a.Labels, Kernel: release(), Arch: runtime.GOARCH,
+		CPUs:    runtime.NumCPU(),
+		Version: a.Version, Root: os.Geteuid() == 0, Works: a.traces, Jobs: len(a.jobs), Began: a.began}
+}
+
+// beat tells that the machine is there, or that it goes.
+func (a *Agent) beat(gone bool) {
+	h := a.host()
+	h.Gone = gone
+	_ = a.nc.Publish(beatSubject, must(h)) // the next one is in a minute
+}
+
+// hear answers who wants a job to run. Machines that are not meant are silent.
+func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
+	var j Job
+	if err := json.Unmarshal(m.Data, &j); err != nil || j.ID == "" || strings.ContainsAny(j.ID,
+		".*> \t\n") {
+		return
+	}
+	if !fits(j.Labels, a.Labels) {
+		return
+	}
+	answer := Answer{Host: a.Name}
+	err := a.know(&j, m)
+	if err == nil {
+		err = j.fetch(ctx, a.nc)
+	}
+	if err == nil {
+		err = a.begin(ctx, &j)
+	}
+	if err != nil {
+		answer.Error, answer.Hint = err.Error(), diag.HintOf(err)
+		a.Say(fmt.Sprintf("refused %s of %s: %s", plain.Text(j.String(), ""), plain.Text(j.By, ""),
+			answer.Error))
+		a.Tell(&j, time.Now(), 0, err)
+	}
+	answer.Now = a.Now()
+	_ = m.Respond(must(answer))
+}
+
+// begin begins a job, if it may run here.
+func (a *Agent) begin(ctx context.Context, j *Job) error {
+	if err := a.bound(j); err != nil {
+		return err
+	}
+	if err := a.Permit(j); err != nil {
+		return err
+	}
+	own := &job{Job: *j, agent: a, began: time.Now(), leased: time.Now(), wake: make(chan struct{}, 1)}
+	if err := own.admit(); err != nil {
+		return err
+	}
+	began := false
+	defer func() {
+		if !began {
+			own.clean()
+		}
+	}()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return diag.Errorf(diag.Run, "run", j.Name, "the agent ends").WithHint("ask again")
+	case a.jobs[j.ID] != nil:
+		return diag.Errorf(diag.Run, "run", j.Name, "that job runs already").WithHint("ask anew")
+	case len(a.jobs) >= a.Limits.Jobs:
+		return diag.Errorf(diag.Run, "run", j.Name, "%d jobs run here, and more may not", len(a.jobs)).
+			WithHint("end one: ppscript fleet jobs; ppscript fleet stop ID")
+	}
+	a.jobs[j.ID], began = own, true
+	a.all.Go(func() {
+		err := own.run(ctx)
+		own.clean()
+		a.over(own, err)
+	})
+	return nil
+}
+
+// bound refuses what is beyond the limits of this machine.
+func (a *Agent) bound(j *Job) error {
+	l := &a.Limits
+	switch {
+	case j.Interval != 0 && j.Interval < l.Interval:
+		return diag.Errorf(diag.Usage, "run", j.Name, "an interval of %s: got less than %s",
+			j.Interval, l.Interval).
+			WithHint("ask for -i %s or more", l.Interval)
+	case l.Duration > 0 && j.Duration > l.Duration:
+		return diag.Errorf(diag.Usage, "run", j.Name,
+			"%s is more than the %s that a job may take here", j.Duration,
+			l.Duration).WithHint("ask for --duration %s or less", l.Duration)
+	case j.Keep > max(l.Duration, lostTime):
+		return diag.Errorf(diag.Usage, "run", j.Name,
+			"%s without who asks are more than the %s that a job may take here", j.Keep, l.Duration).
+			WithHint("ask for --keep %s or less", l.Duration)
+	case j.Duration < 0 || j.Interval < 0 || j.Keep < 0:
+		return diag.Errorf(diag.Usage, "run", j.Name, "got a time below 0").WithHint("ask for a time")
+	}
+	return nil
+}
+
+// over notes that a job has ended.
+func (a *Agent) over(j *job, err error) {
+	a.mu.Lock()
+	delete(a.jobs, j.ID)
+	r := j.running()
+	r.Over = true
+	if err != nil {
+		r.Error = err.Error()
+	}
+	if a.past = append(a.past, r); len(a.past) > mostPast {
+		a.past = slices.Delete(a.past, 0, 1)
+	}
+	a.mu.Unlock()
+	a.Tell(&j.Job, j.began, r.Frames, err)
+}
+
+// tellJobs answers with the jobs of this machine; of one that is asked for by its number with what it
+// said, also if it is over.
+func (a *Agent) tellJobs(m *nats.Msg) {
+	var q Query
+	if json.Unmarshal(m.Data, &q) != nil {
+		return
+	}
+	a.mu.Lock()
+	var list []Running
+	for _, j := range a.jobs {
+		if r := j.running(); q.Job == "" || q.Job == r.Job {
+			list = append(list, r)
+		}
+	}
+	for _, r := range a.past {
+		if q.Job == r.Job {
+			list = append(list, r)
+		}
+	}
+	a.mu.Unlock()
+	if q.Job == "" {
+		for i := range list {
+			list[i].Log = nil
+		}
+	}
+	if len(list) > 0 {
+		_ = m.Respond(must(list))
+	}
+}

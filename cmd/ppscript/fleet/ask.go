@@ -1,0 +1,383 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/event"
+	"ppscript/runtime/partial"
+	"ppscript/runtime/plain"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/session"
+)
+
+// A Question is a script that shall run on many machines.
+type Question struct {
+	Request
+	Reports []plan.Report
+	Script  [32]byte // of its bytes
+	Bundle  *Bundle  // if it does not come with ppscript
+	// Stacks wants the stacks of each interval, too.
+	Stacks bool
+	Config *session.Config
+	// JSON says that results are records, so that what is said of hosts is one, too.
+	JSON bool
+}
+
+// An Asker asks machines that have agents.
+type Asker struct {
+	Server Server
+	Labels map[string]string
+	ByHost bool
+	// Outliers compares the machines, and names those that differ.
+	Outliers bool
+	// Parts are into how many parts mergers put hosts together, on each level; nil depends on how many
+	// there are, and with 0 the hosts send to who asks.
+	Parts []int
+	// Late is how long after its end a window waits for hosts that are late.
+	Late time.Duration
+	// Keep is how long hosts go on, and keep their results, while we are cut off; 0 is lostTime.
+	Keep   time.Duration
+	Clocks time.Duration // how often the clocks of hosts are compared with ours; 0 is clockTime
+	// Key is a file with the key that signs the job; "" is none.
+	Key string
+	// Files are frames that were written before, in place of machines.
+	Files []string
+	// Shell reaches machines that have no agents.
+	Shell Shell
+}
+
+// defaultLate is time enough for a machine that is busy, and for the way.
+const defaultLate = 2 * time.Second
+
+// Run asks, and shows the answers until all machines are done or ctx ends.
+func (a *Asker) Run(ctx context.Context, q *Question) (session.Outcome, error) {
+	if len(a.Files) > 0 {
+		return a.readFiles(ctx, q)
+	}
+	if a.ByShell() {
+		return a.runShell(ctx, q)
+	}
+	nc, err := a.Server.connect("fleet run", false)
+	if err != nil {
+		return session.Outcome{Status: -1}, err
+	}
+	defer nc.Close()
+	c, err := newCollector(q, a)
+	if err != nil {
+		return session.Outcome{Status: -1}, err
+	}
+	r := &asking{asker: a, nc: nc, q: q, c: c, job: a.job(q)}
+	return r.run(ctx)
+}
+
+func (a *Asker) job(q *Question) *Job {
+	o := &q.Config.Options
+	by := "unknown"
+	if u, err := user.Current(); err == nil {
+		by = u.Username
+	}
+	id := make([]byte, 5)
+	_, _ = rand.Read(id)
+	return &Job{ID: hex.EncodeToString(id), By: by + "@" + hostname(), Labels: a.Labels,
+		Request: q.Request,
+		Stacks:  q.Stacks, Interval: o.Interval, Duration: o.Limits.Duration,
+		Script: hex.EncodeToString(q.Script[:]), At: time.Now(), Bundle: q.Bundle,
+		Keep: a.Keep}
+}
+
+// asking is a run of an Asker.
+type asking struct {
+	asker *Asker
+	nc    *nats.Conn
+	q     *Question
+	c     *collector
+	job   *Job
+	all   sync.WaitGroup
+}
+
+func (r *asking) say(format string, args ...any) {
+	r.q.Config.Messages(plain.Text(fmt.Sprintf(format, args...), ""))
+}
+
+func (r *asking) run(ctx context.Context) (session.Outcome, error) {
+	none := session.Outcome{Status: -1}
+	there, known, err := hosts(ctx, r.nc, r.job.Labels)
+	if err != nil {
+		return none, err
+	}
+	if known && len(there) == 0 {
+		return none, diag.Errorf(diag.Run, "ask", labelText(r.job.Labels), "no host has these labels").
+			WithHint("see who is there: ppscript fleet hosts")
+	}
+	r.job.Tree = r.asker.tree(len(there))
+	taking, enough := context.WithCancel(context.WithoutCancel(ctx))
+	defer enough()
+	arrivals := make(chan arrival, 256)
+	err = r.listen(taking, arrivals)
+	if err != nil {
+		return none, err
+	}
+	// Agents that run it want a lease while others are still waited for.
+	leasing, over := context.WithCancel(context.WithoutCancel(ctx))
+	r.all.Go(func() { r.lease(leasing) })
+	defer r.all.Wait()
+	defer over()
+	accepted, err := r.call(ctx, there)
+	if err != nil {
+		return none, err
+	}
+	if err := r.clocks(leasing, arrivals); err != nil {
+		return none, err
+	}
+	stop := func() error { return r.nc.Publish(stopSubject+r.job.ID, nil) }
+	var again func(a Again)
+	if r.job.Tree != nil {
+		// Who does not hear it sends again later, by himself.
+		again = func(a Again) { _ = r.nc.Publish(againSubject+r.job.ID, must(a)) }
+	}
+	err = r.c.collect(ctx, arrivals, stop, again)
+	if err != nil {
+		_ = stop()
+		_ = r.nc.FlushTimeout(time.Second)
+	}
+	out := r.c.outcome()
+	if accepted == 0 && err == nil {
+		err = diag.Errorf(diag.Run, "run", r.job.Name, "no host runs it").
+			WithHint("see who is there: ppscript fleet hosts")
+	}
+	return out, err
+}
+
+// An arrival is a message about the job: a frame, or that a host has ended.
+type arrival struct {
+	host    string
+	data    []byte
+	dropped uint64
+	ended   *Ended
+	// answer answers a frame of several hosts, when it is known whether it counts.
+	answer func(t Taken)
+	clock  *Answer // what it is by the host's clock
+	asked  time.Time
+}
+
+// listen takes what agents send of the job. What is taken is answered at once: who sent it may forget it.
+func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
+	put := func(a arrival) {
+		select {
+		case arrivals <- a:
+		case <-ctx.Done():
+		}
+	}
+	_, err := r.nc.Subscribe(partSubject+r.job.ID, func(m *nats.Msg) {
+		dropped, _ := strconv.ParseUint(m.Header.Get(droppedHeader), 10, 64)
+		a := arrival{host: m.Header.Get(hostHeader), data: m.Data, dropped: dropped}
+		if m.Header.Get(treeHeader) != "" {
+			a.answer = func(t Taken) { _ = m.Respond(must(t)) } // who hears nothing sends again
+			put(a)
+			return
+		}
+		put(a)
+		_ = m.Respond(nil)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.nc.Subscribe(endSubject+r.job.ID, func(m *nats.Msg) {
+		var e Ended
+		if json.Unmarshal(m.Data, &e) == nil {
+			put(arrival{host: e.Host, ended: &e})
+		}
+		_ = m.Respond(nil)
+	})
+	return err
+}
+
+// call asks all agents to run the job, and notes who does.
+func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err error) {
+	in := r.nc.NewRespInbox()
+	sub, err := r.nc.SubscribeSync(in)
+	if err != nil {
+		return 0, err
+	}
+	defer sub.Unsubscribe()
+	began := time.Now()
+	message := must(r.job)
+	if int64(len(message)) > r.nc.MaxPayload() && r.job.Bundle != nil {
+		if err := r.job.keep(ctx, r.nc); err != nil {
+			return 0, err
+		}
+		message = must(r.job)
+	}
+	if int64(len(message)) > r.nc.MaxPayload() {
+		return 0, diag.Errorf(diag.Run, "run", r.job.Name, "its request has %d bytes", len(message)).
+			WithHint("give shorter options")
+	}
+	asked := nats.NewMsg(jobSubject)
+	asked.Reply, asked.Data = in, message
+	if err := r.asker.sign(asked); err != nil {
+		return 0, err
+	}
+	if err := r.nc.PublishMsg(asked); err != nil {
+		return 0, err
+	}
+	waited, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	left := map[string]bool{}
+	for i := range there {
+		left[there[i].Name] = true
+	}
+	refused := map[string][]string{}
+	hints := map[string]string{}
+	for first := true; first || len(left) > 0 || len(there) == 0; first = false {
+		m, err := sub.NextMsgWithContext(waited)
+		if err != nil || m.Header.Get("Status") == "503" {
+			break
+		}
+		var answer Answer
+		if json.Unmarshal(m.Data, &answer) != nil || answer.Host == "" {
+			continue
+		}
+		delete(left, answer.Host)
+		if answer.Error != "" {
+			text := plain.Text(answer.Error, "")
+			refused[text] = append(refused[text], answer.Host)
+			hints[text] = answer.Hint
+			continue
+		}
+		accepted++
+		r.c.expect(answer.Host)
+		r.c.skew(&answer, began)
+	}
+	for text, who := range refused {
+		r.say("refused by %s: %s", names(who), text)
+		if hints[text] != "" {
+			r.say("hint: %s", hints[text])
+		}
+		r.c.refused += len(who)
+	}
+	for name := range left {
+		r.c.silent = append(r.c.silent, name)
+	}
+	slices.Sort(r.c.silent)
+	if accepted == 0 && len(refused) > 0 {
+		return 0, diag.Errorf(diag.Usage, "run", r.job.Name, "no host permits it").
+			WithHint("the messages above say why; what agents permit is their policy: ppscript agent --help")
+	}
+	if accepted == 0 {
+		return 0, diag.Errorf(diag.Run, "run", r.job.Name, "no host answers").
+			WithHint("start agents there: ppscript agent --hub %s", r.asker.Server.URL)
+	}
+	if d := r.job.Duration; d > 0 {
+		r.c.until = time.Now().Add(d + max(lastTime, r.asker.Keep) + max(r.asker.Late, defaultLate))
+	}
+	r.say("job %s runs on %d hosts", r.job.ID, accepted)
+	return accepted, nil
+}
+
+// sign signs a job, if there is a key.
+func (a *Asker) sign(m *nats.Msg) error {
+	if a.Key == "" {
+		return nil
+	}
+	secret, err := sign.ReadSecret(a.Key)
+	if err == nil {
+		m.Header.Set(keyHeader, base64.StdEncoding.EncodeToString(secret.Public))
+		m.Header.Set(signHeader, base64.StdEncoding.EncodeToString(secret.SignText(jobText, m.Data)))
+	}
+	return err
+}
+
+// lease has the agents go on.
+func (r *asking) lease(ctx context.Context) {
+	tick := time.NewTicker(leaseTime)
+	defer tick.Stop()
+	for {
+		_ = r.nc.Publish(leaseSubject+r.job.ID, nil) // they wait for the next one
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// readFiles shows frames that were written before.
+func (a *Asker) readFiles(ctx context.Context, q *Question) (session.Outcome, error) {
+	c, err := newCollector(q, a)
+	if err != nil {
+		return session.Outcome{Status: -1}, err
+	}
+	c.recorded = true
+	for i, path := range a.Files {
+		f, err := os.Open(path)
+		if err != nil {
+			return session.Outcome{Status: -1}, diag.FileError("read parts", path, err).
+				OrHint("give files that --partials wrote: ppscript SCRIPT --partials -o FILE")
+		}
+		frames := partial.NewReader(f)
+		for ctx.Err() == nil {
+			frame, err := frames.Next()
+			if err != nil {
+				if err = errors.Join(notEnd(err), f.Close()); err != nil {
+					return session.Outcome{Status: -1}, diag.Errorf(diag.Run, "read parts", path,
+						"%w", err).
+						WithHint("give files that --partials wrote")
+				}
+				break
+			}
+			// Two files of one machine are two sources.
+			if frame.Host == "" || len(a.Files) > 1 && c.from[frame.Host] != 0 &&
+				c.from[frame.Host] != i+1 {
+				frame.Host = cmp.Or(frame.Host, "host") + "#" + strconv.Itoa(i+1)
+			}
+			c.from[frame.Host] = i + 1
+			c.expect(frame.Host)
+			if err := c.frame(frame); err != nil {
+				return session.Outcome{Status: -1}, err
+			}
+		}
+	}
+	err = c.show(time.Now(), true)
+	return c.outcome(), err
+}
+
+// names lists hosts, but not hundreds of them.
+func names(list []string) string {
+	const most = 12
+	list = slices.Clone(list)
+	slices.Sort(list)
+	if len(list) > most {
+		return strings.Join(list[:most], ", ") + ", and " + strconv.Itoa(len(list)-most) + " more"
+	}
+	return strings.Join(list, ", ")
+}
+
+func labelText(labels map[string]string) string {
+	var list []string
+	for k, v := range labels {
+		list = append(list, k+"="+v)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ",")
+}
+
+// wall turns the times of frames, which are of the wall clock, into that.
+func wall(t event.Time) time.Time { return time.Unix(0, int64(t)) }

@@ -1,0 +1,258 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"ppscript/runtime/partial"
+)
+
+// An item is a frame that waits at a merger until it is taken.
+type item struct {
+	id     [sha256.Size]byte
+	name   string // of who sent it: a host, or another merger
+	raw    []byte
+	shares []partial.Share
+	reply  string // to whom; "" to nobody. The merger's lock is held
+}
+
+// decode reads the frame. Where hosts stay apart, its results are for who asks to read.
+func (it *item) decode(apart bool, dropped uint64) (f *partial.Frame, err error) {
+	if apart {
+		f, err = partial.Head(it.raw)
+	} else {
+		f, err = partial.Decode(it.raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if it.shares = f.Shares; len(f.Shares) == 0 {
+		f.Host = it.name
+		own := f.Share()
+		own.Dropped = dropped
+		if apart {
+			own.Frame = it.raw
+		}
+		it.shares = []partial.Share{own}
+	}
+	return f, nil
+}
+
+// batchKey says which frames can be put together: those of one job's part, script and window.
+type batchKey struct {
+	job, route string
+	script     [32]byte
+	end        int64
+}
+
+// A batch is frames that go up together.
+type batch struct {
+	key   batchKey
+	route route
+	more  chan struct{} // something came
+
+	mu     sync.Mutex
+	window *partial.Window // of the frames; nil where hosts stay apart
+	items  []*item
+	known  map[FrameID]bool
+	bytes  int
+	closed bool // it is on its way
+	spoilt bool // the window has something of a frame that did not fit
+}
+
+var (
+	errTwice = errors.New("it has a frame that is here already")
+	errOver  = errors.New("the merger ends")
+)
+
+// gather puts a frame into the batch of its window.
+func (g *Merger) gather(ctx context.Context, key batchKey, r *route, it *item, f *partial.Frame) error {
+	for {
+		b := g.batch(ctx, key, r)
+		if b == nil {
+			return errOver
+		}
+		if ok, err := b.put(it, f); ok || err != nil {
+			return err
+		}
+	}
+}
+
+// batch is the one that gathers; nil if none is begun any more.
+func (g *Merger) batch(ctx context.Context, key batchKey, r *route) *batch {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b := g.batches[key]
+	if b == nil && !g.over {
+		b = &batch{key: key, route: *r, more: make(chan struct{}, 1), known: map[FrameID]bool{}}
+		if !r.apart {
+			b.window = partial.NewMerger(nil).NewWindow()
+		}
+		g.batches[key] = b
+		g.all.Go(func() {
+			b.fill(g.ends)
+			g.mu.Lock()
+			delete(g.batches, key)
+			g.mu.Unlock()
+			b.mu.Lock()
+			b.closed = true
+			b.mu.Unlock()
+			window := b.window
+			if b.spoilt {
+				window = nil
+			}
+			g.bring(ctx, b, b.items, window)
+		})
+	}
+	return b
+}
+
+// put adds a frame; false if the batch is on its way.
+func (b *batch) put(it *item, f *partial.Frame) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false, nil
+	}
+	for i := range it.shares {
+		if b.known[FrameID{it.shares[i].Host, it.shares[i].Seq}] {
+			return false, errTwice
+		}
+	}
+	if b.window != nil {
+		if err := b.window.Add(f); err != nil {
+			b.spoilt = true
+			return false, err
+		}
+	}
+	for i := range it.shares {
+		b.known[FrameID{it.shares[i].Host, it.shares[i].Seq}] = true
+	}
+	b.items = append(b.items, it)
+	b.bytes += len(it.raw)
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
+	return true, nil
+}
+
+// fill waits until no more comes for a moment, or there is enough.
+func (b *batch) fill(ends <-chan struct{}) {
+	full := time.NewTimer(gatherTime)
+	defer full.Stop()
+	quiet := time.NewTimer(quietTime)
+	defer quiet.Stop()
+	for {
+		select {
+		case <-b.more:
+			b.mu.Lock()
+			bytes := b.bytes
+			b.mu.Unlock()
+			if b.route.apart && bytes > partial.MaxFrame/2 || bytes > 16*partial.MaxFrame {
+				return
+			}
+			quiet.Reset(quietTime)
+		case <-quiet.C:
+			return
+		case <-full.C:
+			return
+		case <-ends:
+			return
+		}
+	}
+}
+
+// bring brings frames up as one, or as several if they are too long together, and answers who sent them.
+// window is what they are together, nil if that is to be found out.
+func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *partial.Window) {
+	for len(items) > 0 {
+		data, err := b.frame(g.Name, items, window)
+		if err == nil && len(data) > partial.MaxFrame && len(items) > 1 {
+			half := len(items) / 2
+			g.bring(ctx, b, items[:half], nil)
+			items, window = items[half:], nil
+			continue
+		}
+		if err != nil || len(data) > partial.MaxFrame {
+			for _, it := range items {
+				g.settle(it, Taken{Busy: true})
+			}
+			return
+		}
+		t, ok := g.ask(ctx, &b.route, data)
+		if !ok {
+			for _, it := range items {
+				if t.Busy {
+					g.settle(it, t)
+				} else {
+					g.forget(it)
+				}
+			}
+			return
+		}
+		items, window = g.settled(items, t), nil
+	}
+}
+
+// settled answers who sent frames that were taken, or that are wanted otherwise, and returns the others: none
+// if all of them were taken.
+func (g *Merger) settled(items []*item, t Taken) (left []*item) {
+	without := map[FrameID]bool{}
+	for _, id := range t.Without {
+		without[id] = true
+	}
+	for _, it := range items {
+		own := Taken{}
+		for i := range it.shares {
+			if id := (FrameID{it.shares[i].Host, it.shares[i].Seq}); without[id] {
+				own.Without = append(own.Without, id)
+			}
+		}
+		if len(without) > 0 && len(own.Without) == 0 {
+			left = append(left, it)
+			continue
+		}
+		g.settle(it, own)
+	}
+	if len(left) == len(items) {
+		for _, it := range left { // it was told of frames that are not here
+			g.settle(it, Taken{Busy: true})
+		}
+		return nil
+	}
+	return left
+}
+
+// frame is one frame of several.
+func (b *batch) frame(name string, items []*item, window *partial.Window) ([]byte, error) {
+	first := &items[0].shares[0]
+	f := &partial.Frame{Host: name, Script: b.key.script, Begin: first.Begin, End: first.End}
+	again := window == nil && !b.route.apart
+	if again {
+		window = partial.NewMerger(nil).NewWindow()
+	}
+	for _, it := range items {
+		if again {
+			own, err := it.decode(false, it.shares[0].Dropped)
+			if err == nil {
+				err = window.Add(own)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		for i := range it.shares {
+			f.Begin, f.End = min(f.Begin, it.shares[i].Begin), max(f.End, it.shares[i].End)
+		}
+		f.Shares = append(f.Shares, it.shares...)
+	}
+	sortShares(f.Shares)
+	if window != nil {
+		f.Results = window.Results()
+	}
+	return f.Append(nil), nil
+}

@@ -1,0 +1,238 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ppscript/cmd/ppscript/sign"
+	"ppscript/runtime/diag"
+)
+
+// A Bundle is a script of who asks, with the bytes of all that it loads, and who vouches for them. Machines
+// run exactly these bytes: the signature names each file with its SHA-256, and a process that runs them loads
+// nothing else.
+type Bundle struct {
+	Main string `json:"main"`
+	// Files are by the names that the signature has: relative to the directory of Main, or those of
+	// libraries, LIBRARY@VERSION//FILE.
+	Files map[string][]byte `json:"files"`
+	// As are the files that load statements call by other names: by these, such as LIBRARY//FILE. Which
+	// version that is was settled where the question was asked.
+	As        map[string]string `json:"as,omitempty"`
+	Signature []byte            `json:"signature"`
+}
+
+const (
+	mostFiles  = 200
+	mostBytes  = 8 << 20
+	mostAbove  = 16 // directories above that of a script
+	bundleFile = "bundle.json"
+)
+
+// NewBundle is a script in a file with what it loaded: sums by name, as the host of scripts has them. text
+// has the files of libraries, and as says what load statements called them.
+func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as map[string]string) (
+	*Bundle, error) {
+	b := &Bundle{Main: filepath.Base(main), Files: map[string][]byte{}, As: map[string]string{}}
+	read := func(name string) ([]byte, error) {
+		if src, ok := text[name]; ok {
+			return src, nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return nil, diag.FileError("read", name, err).OrHint("look: ls -l %s", name)
+		}
+		return src, nil
+	}
+	names := map[string]string{}
+	for name, sum := range sums {
+		src, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		if sha256.Sum256(src) != sum {
+			return nil, diag.Errorf(diag.Run, "fleet run", name, "it changed since it was loaded").
+				WithHint("ask again")
+		}
+		names[name] = sign.NameFor(main, name)
+		b.Files[names[name]] = src
+	}
+	for module, name := range as {
+		if short := names[name]; short != "" {
+			b.As[module] = short
+		}
+	}
+	return b, b.check()
+}
+
+// Vouch adds the signature of the script in a file, which agents want.
+func (b *Bundle) Vouch(main string) (err error) {
+	b.Signature, err = os.ReadFile(main + sign.Suffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return diag.Errorf(diag.Usage, "fleet run", main,
+			"nobody signed it, and agents run only signed scripts").
+			WithHint("sign it: ppscript sign KEY %s; the public key goes to the signers of the agents", main)
+	case err != nil:
+		return diag.FileError("read", main+sign.Suffix, err).OrHint("look: ls -l %s", main+sign.Suffix)
+	}
+	return nil
+}
+
+// check refuses bundles that would lead out of their directory, or take too much: anybody may have made them.
+func (b *Bundle) check() error {
+	refuse := func(what, format string, args ...any) error {
+		return diag.Errorf(diag.Usage, "unpack", what, format, args...).
+			WithHint("a script that travels has at most %d files and %d bytes in all", mostFiles,
+				mostBytes)
+	}
+	size := 0
+	for name, src := range b.Files {
+		size += len(src)
+		inside := strings.TrimLeft(name, "./")
+		up, _, _ := strings.Cut(name, inside)
+		switch {
+		case name == "" || inside == "" || strings.ContainsAny(name, "\x00\\\n\r") || len(name) > 1000:
+			return refuse(name, "that is no name of a file")
+		case strings.Contains(name, "//"):
+		case path.IsAbs(name) || path.Clean(name) != name || !fs.ValidPath(inside) ||
+			strings.Count(up, "..") > mostAbove || strings.Trim(up, "./") != "":
+			return refuse(name, "it leads out of the script's tree")
+		}
+	}
+	switch {
+	case size > mostBytes || len(b.Files) > mostFiles:
+		return refuse(b.Main, "got %d files of %d bytes", len(b.Files), size)
+	case b.Files[b.Main] == nil || path.Base(b.Main) != b.Main || path.Ext(b.Main) != ".star":
+		return refuse(b.Main, "the script itself is missing")
+	}
+	return nil
+}
+
+// unpack writes a bundle into a directory of its own, and checks that one of the signers vouches for all of
+// it. Who calls it removes the directory.
+func (b *Bundle) unpack(signers string) (dir string, by sign.Key, err error) {
+	if err := b.check(); err != nil {
+		return "", by, err
+	}
+	keys, err := sign.ReadSigners(signers)
+	if err != nil {
+		return "", by, err
+	}
+	v := &sign.Vetter{Signers: keys}
+	dir, err = b.write(v.Vet)
+	return dir, v.By, err
+}
+
+// unpackUnsigned writes a bundle that nobody has to vouch for.
+func (b *Bundle) unpackUnsigned() (dir string, err error) {
+	if err := b.check(); err != nil {
+		return "", err
+	}
+	return b.write(nil)
+}
+
+// write writes what vet lets pass; nil lets all pass, signed or not.
+func (b *Bundle) write(vet func(name string, src []byte) error) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "ppscript-job-"); err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	at := b.place(dir)
+	main := filepath.Join(at, b.Main)
+	write := func(path string, text []byte) error {
+		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600))
+	}
+	if vet == nil {
+		vet = func(string, []byte) error { return nil }
+	} else if err := write(main+sign.Suffix, b.Signature); err != nil {
+		return dir, err
+	}
+	if err := vet(main, b.Files[b.Main]); err != nil {
+		return dir, named(err, b.Main)
+	}
+	for name, src := range b.Files {
+		if strings.Contains(name, "//") {
+			err = vet(name, src)
+		} else if path := filepath.Join(at, name); name != b.Main {
+			err = vet(path, src)
+		}
+		if err == nil && !strings.Contains(name, "//") {
+			err = write(filepath.Join(at, name), src)
+		}
+		if err != nil {
+			return dir, named(err, name)
+		}
+	}
+	text, err := json.Marshal(b)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, bundleFile), text, 0o600)
+	}
+	return dir, err
+}
+
+// named has an error about a file of a bundle as who asked knows it.
+func named(err error, name string) error {
+	var d *diag.Error
+	if !errors.As(err, &d) {
+		return err
+	}
+	return diag.Errorf(d.Class, d.Op, name, "%w", d.Cause).
+		WithHint("have it signed as it is now, by a key that the host knows: ppscript sign KEY FILE.star")
+}
+
+// place is the directory of the script below dir: so deep that all that it loads is below dir, too.
+func (b *Bundle) place(dir string) string {
+	above := 0
+	for name := range b.Files {
+		if !strings.Contains(name, "//") {
+			above = max(above, strings.Count(name, "../"))
+		}
+	}
+	return filepath.Join(append([]string{dir, "files"}, slices.Repeat([]string{"d"}, above)...)...)
+}
+
+// OpenBundle reads what unpack wrote: the script's path, and what load statements find by other names than
+// paths.
+func OpenBundle(dir string) (main string, resolve func(module, from string) (string, []byte, error),
+	err error) {
+	text, err := os.ReadFile(filepath.Join(dir, bundleFile))
+	var b Bundle
+	if err == nil {
+		err = json.Unmarshal(text, &b)
+	}
+	if err == nil {
+		err = b.check()
+	}
+	if err != nil {
+		return "", nil, diag.Errorf(diag.Usage, "open bundle", dir, "%w", err).
+			WithHint("only agents call this: ppscript fleet run asks them")
+	}
+	at := b.place(dir)
+	return filepath.Join(at, b.Main), func(module, _ string) (string, []byte, error) {
+		name, ok := b.As[module]
+		if !ok {
+			name = module
+		}
+		src, ok := b.Files[name]
+		if !ok {
+			return "", nil, diag.Errorf(diag.Run, "load", module, "it did not travel with the script").
+				WithHint("ask again: what a script loads must not depend on the machine")
+		}
+		if !strings.Contains(name, "//") {
+			name = filepath.Join(at, name)
+		}
+		return name, src, nil
+	}, nil
+}

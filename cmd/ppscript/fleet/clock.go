@@ -1,0 +1,79 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// This file compares the clocks of hosts with ours: when they answer that they run a job, and then again and
+// again, since clocks are set while jobs run.
+
+// skewBound is how far the clock of a host may be from ours before that is said.
+const skewBound = 100 * time.Millisecond
+
+// skew compares a host's clock with ours. The answer was made between the question and now.
+func (c *collector) skew(a *Answer, asked time.Time) {
+	now := time.Now()
+	ahead, behind := a.Now.Sub(now), asked.Sub(a.Now)
+	off := max(ahead, behind)
+	_, was := c.skewed[a.Host]
+	switch {
+	case off > skewBound:
+		if c.skewed[a.Host] = off; was {
+			return
+		}
+		way := "ahead"
+		if behind > ahead {
+			way = "behind"
+		}
+		c.say("the clock of %s is %s %s, at least: its windows are not those of the others", a.Host,
+			off.Round(time.Millisecond), way)
+	case was:
+		delete(c.skewed, a.Host)
+		c.say("the clock of %s is right again", a.Host)
+	}
+}
+
+// clocks asks hosts for the time, with a lease, until ctx ends; they answer into arrivals.
+func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
+	var mu sync.Mutex
+	var asked time.Time
+	in := r.nc.NewRespInbox()
+	_, err := r.nc.Subscribe(in, func(m *nats.Msg) {
+		var a Answer
+		if json.Unmarshal(m.Data, &a) != nil {
+			return
+		}
+		mu.Lock()
+		since := asked
+		mu.Unlock()
+		select {
+		case arrivals <- arrival{host: a.Host, clock: &a, asked: since}:
+		case <-ctx.Done():
+		}
+	})
+	if err != nil {
+		return err
+	}
+	r.all.Go(func() {
+		tick := time.NewTicker(cmp.Or(r.asker.Clocks, clockTime))
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			mu.Lock()
+			asked = time.Now()
+			mu.Unlock()
+			_ = r.nc.PublishRequest(leaseSubject+r.job.ID, in, nil) // the next one comes
+		}
+	})
+	return nil
+}

@@ -1,0 +1,489 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/partial"
+	"ppscript/runtime/plain"
+	"ppscript/runtime/render"
+	"ppscript/runtime/session"
+)
+
+// A collector puts the frames of a run together by windows, and shows each window once: when all hosts
+// have told of it, or when it has waited for long enough. Who did not tell is named.
+type collector struct {
+	q      *Question
+	asker  *Asker
+	merger *partial.Merger
+	out    render.Renderer
+	hosts  map[string]*source
+	roll
+	windows  map[int64]*window // by their end
+	shown    int64             // the end of the newest that was shown
+	seq      int
+	recorded bool           // frames are of files: a window waits for all of them
+	until    time.Time      // when the job is over on all hosts, whatever is heard of them
+	from     map[string]int // of which file a host is, from 1
+	result   session.Outcome
+}
+
+// roll is who is missing from the beginning, or told something that does not count.
+type roll struct {
+	silent  []string // known to the hub, without an answer; in order
+	refused int
+	skewed  map[string]time.Duration
+	late    map[string]int // frames that came after their window was shown
+	heard   time.Time      // when any frame came
+	back    time.Time      // when frames came again, after none had come for long
+	wrong   map[string]bool
+}
+
+// A source is a host that runs the job.
+type source struct {
+	seq     uint64 // of the newest frame
+	until   int64  // the end of the newest window that it told whole
+	ended   bool
+	early   bool // it ended before it should
+	gone    bool // nothing was heard of it for long
+	heard   time.Time
+	dropped uint64
+}
+
+// A window waits for hosts.
+type window struct {
+	*partial.Window
+	begin int64
+	whole map[string]bool // hosts that told all of it
+	final bool
+	wide  []string // hosts whose frames are about more than this window
+	asked int      // portions of hosts were told that frames of it are lacking
+}
+
+func newCollector(q *Question, a *Asker) (*collector, error) {
+	c := &collector{q: q, asker: a, merger: partial.NewMerger(q.Reports), hosts: map[string]*source{},
+		windows: map[int64]*window{}, from: map[string]int{}}
+	c.skewed, c.late, c.wrong = map[string]time.Duration{}, map[string]int{}, map[string]bool{}
+	c.merger.ByHost, c.merger.Apart = a.ByHost, a.Outliers
+	c.result.Status = -1
+	c.heard = time.Now()
+	var err error
+	c.out, err = q.Config.Output(wall)
+	return c, err
+}
+
+func (c *collector) expect(host string) {
+	if c.hosts[host] == nil {
+		c.hosts[host] = &source{heard: time.Now()}
+	}
+}
+
+// moves tells who watches over the run, again and again until the function is called that it returns, that
+// it does not hang: a machine may be waited for longer than a run of this one may take to end.
+func moves(tell func(string), stage string) (over func()) {
+	if tell == nil {
+		return func() {}
+	}
+	ctx, end := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() {
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			tell(stage)
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	})
+	return func() { end(); all.Wait() }
+}
+
+// host is one that runs the job; nil if it was not asked, or refused. One that was silent when it was asked
+// counts from when it is heard of: a job's number is known to who was asked.
+func (c *collector) host(name string) *source {
+	if i, silent := slices.BinarySearch(c.silent, name); silent {
+		c.silent = slices.Delete(c.silent, i, i+1)
+		c.expect(name)
+	}
+	return c.hosts[name]
+}
+
+func (c *collector) say(format string, args ...any) {
+	c.q.Config.Messages(plain.Text(fmt.Sprintf(format, args...), ""))
+}
+
+// take takes what arrived.
+func (c *collector) take(a arrival) error {
+	s := c.host(a.host)
+	c.hear(time.Now())
+	switch {
+	case a.answer != nil:
+		return c.takeShares(a)
+	case s != nil && a.clock != nil:
+		c.skew(a.clock, a.asked)
+		return nil
+	case s == nil:
+		return nil // of nobody who was asked
+	case a.ended != nil:
+		if s.ended = true; a.ended.Error != "" {
+			s.early = true
+			c.say("%s ended: %s", a.host, a.ended.Error)
+		}
+		c.gap(a.host, s, a.ended.Frames+1, a.ended.Dropped)
+		return nil
+	}
+	s.heard, s.gone = time.Now(), false
+	f, err := partial.Decode(a.data)
+	if err != nil {
+		c.distrust(a.host, err)
+		return nil
+	}
+	f.Host = a.host
+	c.gap(a.host, s, f.Seq, a.dropped)
+	if f.Seq <= s.seq {
+		return nil // it was sent again, since the answer was lost
+	}
+	s.seq = f.Seq
+	return c.frame(f)
+}
+
+// gap tells that frames are missing before that of a number.
+func (c *collector) gap(host string, s *source, next, dropped uint64) {
+	if next > s.seq+1 {
+		c.result.Loss.Dropped += next - s.seq - 1
+		c.say("%s: %d frames are missing: it dropped %d, since nobody took them", host,
+			next-s.seq-1, dropped-s.dropped)
+		s.seq = next - 1
+	}
+	s.dropped = dropped
+}
+
+// distrust leaves out what cannot be added up, and says so once for each host.
+func (c *collector) distrust(host string, err error) {
+	if !c.wrong[host] {
+		c.wrong[host] = true
+		c.say("%s is left out: %s", host, err)
+	}
+}
+
+// frame puts a frame into its window.
+func (c *collector) frame(f *partial.Frame) error {
+	shares := f.Shares
+	if len(shares) == 0 {
+		shares = []partial.Share{f.Share()}
+	}
+	if f.Script != c.q.Script {
+		for i := range shares {
+			c.distrust(shares[i].Host, errors.New("it runs another version of the script"))
+		}
+		return nil
+	}
+	end := f.End
+	if c.q.Config.Options.Interval == 0 {
+		end = 0 // the whole run is one window
+	}
+	if c.seq > 0 && end <= c.shown {
+		for i := range shares {
+			c.tellLate(&shares[i])
+		}
+		return nil
+	}
+	w := c.windows[end]
+	if w == nil {
+		w = &window{Window: c.merger.NewWindow(), begin: f.Begin, whole: map[string]bool{}}
+		c.windows[end] = w
+	}
+	if err := w.Add(f); err != nil {
+		for i := range shares {
+			c.distrust(shares[i].Host, err)
+		}
+		return nil
+	}
+	for i := range shares {
+		c.told(w, &shares[i])
+	}
+	return nil
+}
+
+// tellLate tells once of each host that it is late.
+func (c *collector) tellLate(s *partial.Share) {
+	if c.late[s.Host]++; c.late[s.Host] == 1 {
+		c.say("%s is late: what it told of %s came after that was shown, and is not in it", s.Host,
+			time.Unix(0, s.End).Format(time.TimeOnly))
+	}
+}
+
+// told notes that a host told of a window.
+func (c *collector) told(w *window, s *partial.Share) {
+	interval := c.q.Config.Options.Interval.Nanoseconds()
+	if interval > 0 && s.End-s.Begin > interval {
+		w.wide = append(w.wide, s.Host)
+	}
+	w.begin = max(w.begin, min(s.Begin, s.End-interval))
+	if s.More {
+		return
+	}
+	w.whole[s.Host] = true
+	w.final = w.final || s.Final
+	if from := c.hosts[s.Host]; from != nil {
+		from.until = max(from.until, s.End)
+	}
+}
+
+// tickTime is how often windows are looked at.
+const tickTime = 100 * time.Millisecond
+
+// collect puts together what arrives, and shows each window when it is whole, or has waited enough. When ctx
+// ends it has the machines stop, and waits for their last results. again, unless it is nil, has machines send
+// again what is lacking.
+func (c *collector) collect(ctx context.Context, arrivals <-chan arrival, stop func() error,
+	again func(a Again)) error {
+	tick := time.NewTicker(tickTime)
+	defer tick.Stop()
+	defer moves(c.q.Config.Stage, session.Observing)()
+	done := ctx.Done()
+	var deadline <-chan time.Time
+	for {
+		select {
+		case a := <-arrivals:
+			if err := c.take(a); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if err := c.show(time.Now(), false); err != nil {
+				return err
+			}
+			if again != nil && len(arrivals) == 0 { // else it is we who are behind
+				if a, some := c.lacks(time.Now()); some {
+					again(a)
+				}
+			}
+		case <-done:
+			done = nil
+			if err := stop(); err != nil {
+				return err
+			}
+			deadline = time.After(grace)
+		case <-deadline:
+			return c.show(time.Now(), true)
+		}
+		if c.over(time.Now()) {
+			return c.show(time.Now(), true)
+		}
+	}
+}
+
+// over reports that nothing more comes.
+func (c *collector) over(now time.Time) bool {
+	if !c.until.IsZero() && now.After(c.until) {
+		return true
+	}
+	for name, s := range c.hosts {
+		if !s.ended && !c.lost(name, s, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// silence is how long nothing may be heard of a host, beside its interval, before nobody waits for it any
+// more. One that was cut off comes back before: so long an agent goes on without the hub.
+const silence = awayTime + lostTime
+
+// lost reports that a host which should tell of each interval has told nothing for long.
+func (c *collector) lost(name string, s *source, now time.Time) bool {
+	interval := c.q.Config.Options.Interval
+	most := silence + interval
+	if c.asker != nil && c.asker.Keep > lostTime { // it may be we who are cut off
+		most += c.asker.Keep - lostTime
+	}
+	since := s.heard
+	if since.Before(c.back) {
+		since = c.back
+	}
+	if interval > 0 && !s.gone && now.Sub(since) > most {
+		s.gone = true
+		c.say("%s: nothing was heard of it for %s", name, most.Round(time.Second))
+	}
+	return s.gone
+}
+
+// show shows the windows that are whole, and those that have waited for long enough; with all, every one.
+func (c *collector) show(now time.Time, all bool) error {
+	for _, end := range slices.Sorted(maps.Keys(c.windows)) {
+		w := c.windows[end]
+		if !all && !c.whole(w, end) && !c.expired(now, end) {
+			return nil
+		}
+		delete(c.windows, end)
+		if err := c.showOne(w, end, all && len(c.windows) == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole reports that all hosts that still run told of a window.
+func (c *collector) whole(w *window, end int64) bool {
+	for name, s := range c.hosts {
+		if !w.whole[name] && !s.ended && (end == 0 || s.until < end) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *collector) expired(now time.Time, end int64) bool {
+	since := time.Unix(0, end)
+	if since.Before(c.back) {
+		since = c.back
+	}
+	return end != 0 && !c.recorded && now.After(since.Add(c.lateTime()))
+}
+
+// hear notes that something came. If nothing had come from anybody for long, it was we who were cut off, and
+// hosts are not late that now tell what they have kept.
+func (c *collector) hear(now time.Time) {
+	interval := c.q.Config.Options.Interval
+	if interval > 0 && now.Sub(c.heard) > interval+c.lateTime()/2 {
+		c.back = now
+	}
+	c.heard = now
+}
+
+func (c *collector) lateTime() time.Duration {
+	if c.asker == nil {
+		return defaultLate
+	}
+	return cmp.Or(c.asker.Late, defaultLate)
+}
+
+func (c *collector) showOne(w *window, end int64, final bool) error {
+	c.seq++
+	c.shown = end
+	if end == 0 {
+		end = time.Now().UnixNano()
+		for _, s := range c.hosts {
+			if s.until > 0 && c.recorded {
+				end = s.until
+			}
+		}
+	}
+	about := partial.About{Begin: time.Unix(0, w.begin), End: time.Unix(0, end), Final: final,
+		Keep: c.q.Config.Options.Show.Whole, Cost: c.q.Config.Options.Cost.Show}
+	if c.q.Config.Options.Interval > 0 {
+		about.Seq = c.seq
+	}
+	samples, loss, err := w.Show(c.out, about)
+	if err != nil {
+		return err
+	}
+	c.result.Samples += samples
+	c.result.Loss.Add(loss)
+	c.result.Observed = true
+	if c.asker.Outliers {
+		if err := c.tellOutliers(w, about); err != nil {
+			return err
+		}
+	}
+	if err := c.tellHosts(w, final); err != nil {
+		return err
+	}
+	return c.out.Flush()
+}
+
+// tellHosts says whose results a window has, and whose it lacks.
+func (c *collector) tellHosts(w *window, final bool) error {
+	missing := slices.Clone(c.silent)
+	for name := range c.hosts {
+		if !w.whole[name] {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	of := len(c.hosts) + len(c.silent) + c.refused
+	told := len(c.hosts) + len(c.silent) - len(missing)
+	if c.q.JSON {
+		fields := []render.NoteField{{Name: "told", Value: event.IntOf(int64(told))},
+			{Name: "of", Value: event.IntOf(int64(of))}, {Name: "missing", Value: listOf(missing)}}
+		if len(c.skewed) > 0 {
+			fields = append(fields, render.NoteField{Name: "skewed",
+				Value: listOf(slices.Sorted(maps.Keys(c.skewed)))})
+		}
+		if len(w.wide) > 0 {
+			fields = append(fields, render.NoteField{Name: "wide", Value: listOf(w.wide)})
+		}
+		if n := w.Sampled(); n > 0 {
+			fields = append(fields, render.NoteField{Name: "sampled", Value: event.IntOf(int64(n))})
+		}
+		if early := c.early(w); len(early) > 0 {
+			fields = append(fields, render.NoteField{Name: "ended", Value: listOf(early)})
+		}
+		if len(c.late) > 0 {
+			fields = append(fields, render.NoteField{Name: "late",
+				Value: listOf(slices.Sorted(maps.Keys(c.late)))})
+		}
+		return c.out.Note("hosts", fields...)
+	}
+	sampled := w.Sampled()
+	if told == of && !final && len(c.skewed)+len(w.wide) == 0 && sampled == 0 {
+		return nil
+	}
+	line := strconv.Itoa(told) + " of " + strconv.Itoa(of) + " hosts"
+	for _, x := range []struct {
+		what string
+		who  []string
+	}{{"missing", missing}, {"off by their clocks", slices.Collect(maps.Keys(c.skewed))},
+		{"told of a longer time", w.wide}, {"ended early", c.early(w)}} {
+		if len(x.who) > 0 {
+			line += "; " + x.what + ": " + names(x.who)
+		}
+	}
+	if sampled > 0 {
+		line += "; events left out for a budget on " + strconv.FormatUint(sampled, 10)
+	}
+	if c.refused > 0 {
+		line += "; refused by " + strconv.Itoa(c.refused)
+	}
+	return c.out.Print([]byte(line + "\n"))
+}
+
+func listOf(list []string) event.Value {
+	values := make([]event.Value, len(list))
+	for i, s := range list {
+		values[i] = event.StrOf(s)
+	}
+	return event.ListOf(values...)
+}
+
+// early are the hosts of a whole run which told of a part of it, since they ended early.
+func (c *collector) early(w *window) (list []string) {
+	for name, s := range c.hosts {
+		if s.early && w.whole[name] && c.q.Config.Options.Interval == 0 {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// outcome is how it went.
+func (c *collector) outcome() session.Outcome { return c.result }
+
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

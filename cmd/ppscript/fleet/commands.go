@@ -1,0 +1,452 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
+)
+
+// A Program is what the command line has for this package.
+type Program struct {
+	Version string
+	Token   string // of the environment
+	Stdout  io.Writer
+	Say     func(line string)
+	// Shipped reports the name of a script that comes with the program, Common the name of an option of
+	// every script, and Script a word that names any script.
+	Shipped, Common, Script func(name string) bool
+	// Ask runs a script of a command line with the answers of a.
+	Ask func(a *Asker, words []string) error
+	// Exec runs a script that travelled here, from the directory of its bundle.
+	Exec func(dir string, words []string) error
+	// Confine gives up what who only talks to others does not need.
+	Confine func()
+	// Tell tells the machine's journal of a job.
+	Tell func(j *Job, began time.Time, frames uint64, err error)
+}
+
+// Commands are the subcommands hub, merger, agent and fleet.
+func (p *Program) Commands() []*cobra.Command {
+	return []*cobra.Command{p.hub(), p.merger(), p.agent(), p.fleet()}
+}
+
+func (p *Program) server(fs *pflag.FlagSet) *Server {
+	s := &Server{token: p.Token}
+	fs.StringVar(&s.URL, "hub", "",
+		"`URL` of the hub, or of a NATS server or cluster (default $"+HubVariable+", "+
+			defaultHub+")")
+	fs.StringVar(&s.TokenFile, "token-file", "",
+		"`FILE` with the secret that the server wants; else it is $PPSCRIPT_TOKEN")
+	fs.StringVar(&s.Creds, "creds", "", "`FILE` with credentials of a NATS account")
+	fs.StringVar(&s.NKey, "nkey", "", "`FILE` with the seed of an nkey, by which a NATS server knows us")
+	fs.StringVar(&s.CA, "tls-ca", "",
+		"`FILE` with the certificates by which the server is known; else the machine's")
+	fs.StringVar(&s.Cert, "tls-cert", "", "`FILE` with our certificate, if the server wants one")
+	fs.StringVar(&s.Key, "tls-key", "", "`FILE` with the key of --tls-cert")
+	return s
+}
+
+func untilSignal(c *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+}
+
+func (p *Program) hub() *cobra.Command {
+	h := &Hub{Say: p.Say}
+	c := &cobra.Command{
+		Use: "hub [--listen HOST:PORT]", Short: "Be what agents and those who ask them meet at",
+		Long: `Runs a NATS server for agents and for those who ask them, and knows which hosts there are. To try it, one command is
+enough. Where others can connect,
+	it wants a secret (--token-file) or certificates of clients (--tls-cert, --tls-key, --tls-ca).
+
+With --hub URL it runs no server: it only keeps the list of hosts,
+	at a NATS server or cluster of yours, which knows accounts and
+permissions. docs/fleet.md has the subjects.`,
+		Example: "    ppscript hub\n    ppscript hub --listen 10.0.0.1:4222 --token-file /etc/ppscript/fleet-token",
+		Args:    cobra.NoArgs,
+	}
+	fs := c.Flags()
+	fs.StringVar(&h.Listen, "listen", "127.0.0.1:4222", "`ADDRESS` to listen at")
+	fs.BoolVar(&h.NoMerger, "no-merger", false,
+		"leave it to others to put results together: ppscript merger")
+	s := p.server(fs)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		h.Server = *s
+		if s.URL == "" { // certificates are then those of our server
+			h.Cert, h.Key, h.CA = s.Cert, s.Key, s.CA
+		}
+		p.Confine()
+		ctx, stop := untilSignal(c)
+		defer stop()
+		return h.Run(ctx)
+	}
+	return c
+}
+
+func parseLabels(option string, texts []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, text := range texts {
+		k, v, ok := strings.Cut(text, "=")
+		if !ok || k == "" || v == "" || len(text) > 200 {
+			return nil, diag.Errorf(diag.Usage, "option", "--"+option, "got %q, want NAME=VALUE", text).
+				WithHint("write --%s role=db,rack=r7", option)
+		}
+		labels[k] = v
+	}
+	return labels, nil
+}
+
+func (p *Program) fleet() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "fleet hosts | run | jobs | stop | logs",
+		Short: "Ask many machines one question, and get one answer",
+		Long: `Asks machines with agents (ppscript agent). "fleet run" runs a profiler on all that have the labels, and shows one result: sums, quantiles,
+histograms and stacks of all of them, as exact as if one machine had seen all events. Hosts that are missing in a result are named in it.`,
+		Example: "    ppscript fleet hosts role=db\n    ppscript fleet run -l role=db -i 10s syscalls --than 5ms",
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	for _, talk := range []*cobra.Command{p.hosts(), p.jobs(), p.stop(), p.logs()} {
+		talk.PreRun = func(*cobra.Command, []string) { p.Confine() } // before it hears of others
+		c.AddCommand(talk)
+	}
+	c.AddCommand(p.run(), p.exec(), p.remote()) // these enter as runs do
+	return c
+}
+
+// exec is what agents start for scripts that travelled.
+func (p *Program) exec() *cobra.Command {
+	return &cobra.Command{Use: "exec DIR [options]", Short: "Run a script that travelled here",
+		Hidden:             true,
+		DisableFlagParsing: true, Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return p.Exec(args[0], args[1:]) }}
+}
+
+func (p *Program) hosts() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{Use: "hosts [NAME=VALUE...]", Short: "Show the hosts that have agents",
+		Long: "Shows the hosts that the hub knows, or those with the labels: what they run, and when they were heard of. Agents tell " +
+			"once a minute that they are there."}
+	s := p.server(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "a line of JSON for each host")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		labels, err := parseLabels("label", args)
+		if err != nil {
+			return err
+		}
+		nc, err := s.connect("fleet hosts", false)
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		list, known, err := hosts(c.Context(), nc, labels)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return diag.Errorf(diag.Run, "ask", s.URL, "nobody there keeps the list of hosts").
+				WithHint("start: ppscript hub --hub %s", s.URL)
+		}
+		return showHosts(p.Stdout, list, asJSON)
+	}
+	return c
+}
+
+func showHosts(to io.Writer, list []Seen, asJSON bool) error {
+	if asJSON {
+		for _, h := range list {
+			if _, err := to.Write(append(must(h), '\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	rows := [][]string{{"HOST", "LABELS", "KERNEL", "ARCH", "CPUS", "VERSION", "TRACING", "JOBS",
+		"HEARD"}}
+	for _, h := range list {
+		heard := "now"
+		if h.AgoSeconds > 1.5*beatTime.Seconds() {
+			heard = time.Duration(h.AgoSeconds*float64(time.Second)).Round(time.Second).String() + " ago"
+		}
+		rows = append(rows, []string{h.Name, labelText(h.Labels), h.Kernel, h.Arch,
+			fmt.Sprint(h.CPUs), h.Version,
+			h.Works, fmt.Sprint(h.Jobs), heard})
+	}
+	return columns(to, rows)
+}
+
+// columns writes rows of cells below each other. The cells come from anywhere.
+func columns(to io.Writer, rows [][]string) error {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = plain.Text(cell, "")
+			width[i] = max(width[i], len(row[i]))
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += fmt.Sprintf("%-*s  ", width[i], cell)
+		}
+		if _, err := fmt.Fprintln(to, strings.TrimRight(line, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Program) run() *cobra.Command {
+	a := &Asker{}
+	var labels []string
+	by := ""
+	c := &cobra.Command{
+		Use:   "run [-l NAME=VALUE,...] [--by host] SCRIPT [options]",
+		Short: "Run a profiler on many hosts, with one result",
+		Long: `Runs a profiler on the hosts that have the labels, or on all, until Ctrl-C or for --duration. Each host counts as if it ran alone; results
+are put together at the end of each interval, which is aligned to the wall clock,
+	and shown as those of one machine: all options about output
+work. "997 of 1000 hosts; missing: ..." is in each result that lacks some. --by host keeps hosts apart, and --outliers
+names those that differ from the others, and in which rows: ppscript help fleet says how they are compared.
+
+With --ssh it asks hosts on which nothing is installed, by your ssh and its settings: a copy of this program goes there, and is gone when
+the run ends.
+
+With --files it shows what "ppscript SCRIPT --partials -o FILE" wrote on some machines, without a hub.`,
+		Example: "    ppscript fleet run -l role=db -i 10s syscalls --than 5ms\n" +
+			"    ppscript fleet run --by host --duration 10s profile -g --flame-graph fleet.svg\n" +
+			"    ppscript fleet run --ssh hosts.txt -i 10s syscalls\n" +
+			"    ppscript fleet run --files a.parts,b.parts syscalls",
+		DisableFlagParsing: true,
+	}
+	fs := c.Flags()
+	s := p.server(fs)
+	fs.StringSliceVarP(&labels, "label", "l", nil, "`NAME=VALUE`,... that hosts must have; * is any value")
+	fs.StringVar(&by, "by", "", "`host`: keep hosts apart")
+	fs.BoolVar(&a.Outliers, "outliers", false,
+		"name the hosts that differ from the others, and in which rows")
+	fs.IntSliceVar(&a.Parts, "parts", nil, "into how many parts mergers put hosts together, on each level: "+
+		"`N`,... (default by their number; 0: all hosts send their results here)")
+	fs.DurationVar(&a.Late, "late", defaultLate, "how long a result waits for hosts that are late: `TIME`")
+	fs.DurationVar(&a.Keep, "keep", 0,
+		"how long hosts go on, and keep their results, while this one is cut off: `TIME` (default 10s)")
+	fs.StringVar(&a.Key,
+		"key", "", "sign the job with the key in `FILE`, for hosts whose policy names askers")
+	a.Shell.flags(fs)
+	fs.StringSliceVar(&a.Files, "files", nil, "`FILE`,... of --partials, in place of hosts")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		own, rest := p.split(fs, args)
+		if err := fs.Parse(own); err != nil {
+			return diag.Errorf(diag.Usage, "fleet run", "", "%w", err).
+				WithHint("see: ppscript fleet run --help")
+		}
+		var err error
+		if help, _ := fs.GetBool("help"); help {
+			return c.Help()
+		}
+		if a.Labels, err = parseLabels("label", labels); err != nil {
+			return err
+		}
+		switch by {
+		case "", "host":
+			a.ByHost = by != ""
+		default:
+			return diag.Errorf(diag.Usage, "option", "--by", "got %q, want host", by).
+				WithHint("write --by host")
+		}
+		if len(rest) == 0 {
+			return diag.Errorf(diag.Usage, "fleet run", "", "no script named").
+				WithHint("write: ppscript fleet run -l role=db syscalls; ppscript list shows the profilers")
+		}
+		if a.ByShell() && (len(a.Files)+len(a.Parts) > 0 || a.Key != "" || a.Keep != 0) {
+			return diag.Errorf(diag.Usage, "option", "--ssh",
+				"it has no use for --files, --key, --keep and --parts").
+				WithHint("leave one of them out")
+		}
+		if _, err := parseRoute("", partsText(a.Parts)); err != nil {
+			return diag.Errorf(diag.Usage, "option", "--parts", "got %v, want numbers of parts, 4 at most",
+				a.Parts).WithHint("leave it out, or write --parts 8, or --parts 40,4")
+		}
+		a.Server = *s
+		return p.Ask(a, rest)
+	}
+	return c
+}
+
+// split takes the options of fleet run out of the words in front of the script; the others are the script's.
+func (p *Program) split(fs *pflag.FlagSet, args []string) (own, rest []string) {
+	for i := 0; i < len(args); i++ {
+		name, _, valued := strings.Cut(args[i], "=")
+		var f *pflag.Flag
+		switch {
+		case strings.HasPrefix(name, "--"):
+			f = fs.Lookup(name[2:])
+		case len(name) == 2 && name[0] == '-' && name[1] != '-':
+			f = fs.ShorthandLookup(name[1:])
+		case !strings.HasPrefix(name, "-") && p.Script(args[i]):
+			return own, append(rest, args[i:]...)
+		}
+		switch {
+		case name == "--help" || name == "-h":
+			own = append(own, "--help")
+		case f == nil:
+			rest = append(rest, args[i])
+		case f.NoOptDefVal != "": // it takes no value
+			own = append(own, args[i])
+		default:
+			if own = append(own, args[i]); !valued && i+1 < len(args) {
+				i++
+				own = append(own, args[i])
+			}
+		}
+	}
+	return own, rest
+}
+
+// ask asks all agents for their jobs.
+func (p *Program) ask(ctx context.Context, s *Server, job string) (list []Running, nc *nats.Conn,
+	err error) {
+	nc, err = s.connect("fleet jobs", false)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := nc.NewRespInbox()
+	sub, err := nc.SubscribeSync(in)
+	if err == nil {
+		err = nc.PublishRequest(jobsSubject, in, must(Query{Job: job}))
+	}
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	// Agents without jobs are silent, so that nobody knows how many answers come.
+	wait := time.Second
+	for {
+		once, cancel := context.WithTimeout(ctx, wait)
+		m, err := sub.NextMsgWithContext(once)
+		cancel()
+		if err != nil || m.Header.Get("Status") == "503" {
+			slices.SortFunc(list, func(a, b Running) int {
+				return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.Job+a.Host, b.Job+b.Host))
+			})
+			return list, nc, nil
+		}
+		var part []Running
+		if json.Unmarshal(m.Data, &part) == nil {
+			list = append(list, part...)
+		}
+	}
+}
+
+func (p *Program) jobs() *cobra.Command {
+	c := &cobra.Command{Use: "jobs", Short: "Show what runs on which hosts", Args: cobra.NoArgs}
+	s := p.server(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		list, nc, err := p.ask(c.Context(), s, "")
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		byJob := map[string][]Running{}
+		var order []string
+		for _, r := range list {
+			if byJob[r.Job] == nil {
+				order = append(order, r.Job)
+			}
+			byJob[r.Job] = append(byJob[r.Job], r)
+		}
+		rows := [][]string{{"JOB", "BY", "SINCE", "HOSTS", "WHAT"}}
+		for _, id := range order {
+			all := byJob[id]
+			rows = append(rows, []string{id, all[0].By, all[0].Began.Local().Format(time.TimeOnly),
+				fmt.Sprint(len(all)),
+				all[0].Words})
+		}
+		if len(order) == 0 {
+			_, err := fmt.Fprintln(p.Stdout, "no jobs run")
+			return err
+		}
+		return columns(p.Stdout, rows)
+	}
+	return c
+}
+
+func (p *Program) stop() *cobra.Command {
+	c := &cobra.Command{Use: "stop JOB", Short: "End a job on all hosts", Args: cobra.ExactArgs(1)}
+	s := p.server(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		list, nc, err := p.ask(c.Context(), s, args[0])
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		n := 0
+		for _, r := range list {
+			if !r.Over {
+				n++
+			}
+		}
+		if n == 0 {
+			return diag.Errorf(diag.Run, "stop", args[0], "no host runs that job").
+				WithHint("see: ppscript fleet jobs")
+		}
+		if err := nc.Publish(stopSubject+args[0], nil); err != nil {
+			return err
+		}
+		if err := nc.Flush(); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.Stdout, "%s ends on %d hosts\n", args[0], n)
+		return err
+	}
+	return c
+}
+
+func (p *Program) logs() *cobra.Command {
+	c := &cobra.Command{Use: "logs JOB",
+		Short: "Show what a job said on its hosts, also when it is over", Args: cobra.ExactArgs(1),
+		Long: "Shows what the hosts said while a job ran: 50 lines of each, of the last 32 jobs."}
+	s := p.server(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		list, nc, err := p.ask(c.Context(), s, args[0])
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		if len(list) == 0 {
+			return diag.Errorf(diag.Run, "logs", args[0], "no host knows that job").
+				WithHint("see: ppscript fleet jobs")
+		}
+		for _, r := range list {
+			state := "runs"
+			if r.Over {
+				state = "is over"
+			}
+			if r.Error != "" {
+				state += ": " + r.Error
+			}
+			lines := append([]string{fmt.Sprintf("%s, %d frames made, %d wait", state, r.Frames,
+				r.Waiting)}, r.Log...)
+			for _, line := range lines {
+				if _, err := fmt.Fprintln(p.Stdout, plain.Text(r.Host+": "+line, "")); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return c
+}

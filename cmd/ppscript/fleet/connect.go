@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ppscript/cmd/ppscript/token"
+	"ppscript/runtime/diag"
+)
+
+// HubVariable has the address of the hub where no option does.
+const HubVariable = "PPSCRIPT_HUB"
+
+// defaultHub is where a hub listens that nobody told anything else.
+const defaultHub = "nats://127.0.0.1:4222"
+
+// A Server says how a NATS server is reached.
+type Server struct {
+	URL       string
+	TokenFile string // the secret that all know, if the server wants one
+	Creds     string // a file of NATS credentials (JWT and key), for accounts
+	NKey      string // a file with the seed of an nkey
+	CA        string // of the server's certificate; else the machine's
+	Cert, Key string // our own, if the server wants one
+
+	token string // of the environment
+}
+
+// connect reaches the server. retry has it try again and again from the beginning.
+func (s *Server) connect(name string, retry bool, more ...nats.Option) (*nats.Conn, error) {
+	if s.URL == "" {
+		s.URL = os.Getenv(HubVariable)
+	}
+	if s.URL == "" {
+		s.URL = defaultHub
+	}
+	options := []nats.Option{
+		nats.Name("ppscript " + name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second),
+		nats.ReconnectJitter(500*time.Millisecond, 2*time.Second), nats.Timeout(3 * time.Second),
+		nats.RetryOnFailedConnect(retry),
+		// What is sent while the server is away is kept by us, in order and counted.
+		nats.ReconnectBufSize(-1), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
+	}
+	secret := s.token
+	if s.TokenFile != "" {
+		var err error
+		if secret, err = token.Read(s.TokenFile); err != nil {
+			return nil, err
+		}
+	}
+	if secret != "" {
+		options = append(options, nats.Token(secret))
+	}
+	if s.Creds != "" {
+		options = append(options, nats.UserCredentials(s.Creds))
+	}
+	if s.NKey != "" {
+		key, err := nats.NkeyOptionFromSeed(s.NKey)
+		if err != nil {
+			return nil, diag.Errorf(diag.Usage, "read nkey", s.NKey, "%w", err).
+				WithHint("give a file with a seed, SU..., as nk -gen user makes it")
+		}
+		options = append(options, key)
+	}
+	if s.CA != "" {
+		options = append(options, nats.RootCAs(s.CA))
+	}
+	if s.Cert != "" || s.Key != "" {
+		options = append(options, nats.ClientCert(s.Cert, s.Key))
+	}
+	nc, err := nats.Connect(s.URL, append(options, more...)...)
+	if err == nil {
+		return nc, nil
+	}
+	e := diag.Errorf(diag.Run, "reach", s.URL, "%w", err)
+	switch {
+	case errors.Is(err, nats.ErrNoServers):
+		return nil,
+			e.WithHint("start one: ppscript hub; or name it: --hub nats://HOST:4222, or $%s",
+				HubVariable)
+	case errors.Is(err, nats.ErrAuthorization), strings.Contains(err.Error(), "Authorization"):
+		return nil,
+			e.WithHint("give what the server wants: --token-file, --creds, --nkey, or --tls-cert and --tls-key")
+	}
+	return nil,
+		e.WithHint("look at the address and the files of keys; ppscript hub --help tells of them")
+}
+
+// loopback reports that only this machine can reach an address.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,313 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"ppscript/cmd/ppscript/token"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
+)
+
+// A Hub is a NATS server, and what knows which hosts there are.
+type Hub struct {
+	Listen    string // HOST:PORT
+	Server    Server // of others, in place of an own one, if it has a URL
+	Cert, Key string // of TLS
+	CA        string // whose certificates clients must have; "" wants none
+	NoMerger  bool   // others put frames together
+	Say       func(line string)
+	// Ready is told the address when the hub can be reached; nil is not told.
+	Ready func(url string)
+}
+
+// goneAfter is how long a host that is not heard of stays among the known ones.
+const goneAfter = 24 * time.Hour
+
+// Run serves until ctx ends.
+func (h *Hub) Run(ctx context.Context) error {
+	own, err := h.start()
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		defer own.WaitForShutdown()
+		defer own.Shutdown()
+	}
+	nc, err := h.dial(own)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	r := &roster{hosts: map[string]*known{}}
+	if err := r.serve(nc); err != nil {
+		return err
+	}
+	if !h.NoMerger {
+		end, err := h.merge(ctx, own)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	url := nc.ConnectedUrl()
+	if own != nil {
+		url = own.ClientURL()
+	}
+	h.Say("the hub is at " + url)
+	if h.Ready != nil {
+		h.Ready(url)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// merge starts a merger, and returns what ends it.
+func (h *Hub) merge(ctx context.Context, own *server.Server) (end func(), err error) {
+	nc, err := h.dial(own)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() {
+		g := &Merger{Say: h.Say}
+		if err := g.serve(ctx, nc); err != nil {
+			h.Say("it merges nothing: " + err.Error())
+		}
+	})
+	return func() { stop(); all.Wait(); nc.Close() }, nil
+}
+
+// start starts the server; nil if it is that of others.
+func (h *Hub) start() (*server.Server, error) {
+	if h.Server.URL != "" {
+		return nil, nil
+	}
+	host, port, err := net.SplitHostPort(h.Listen)
+	number, err2 := strconv.Atoi(port)
+	if err = errors.Join(err, err2); err != nil {
+		return nil, diag.Errorf(diag.Usage, "listen", h.Listen, "want HOST:PORT").
+			WithHint("write --listen 127.0.0.1:4222")
+	}
+	o := &server.Options{ServerName: "ppscript", Host: host, Port: number, NoSigs: true, NoLog: true,
+		MaxPayload: 1 << 20, DisableShortFirstPing: true, NoSystemAccount: true, MaxPending: 256 << 20}
+	if number == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	secret := h.Server.token
+	if h.Server.TokenFile != "" {
+		if secret, err = token.Read(h.Server.TokenFile); err != nil {
+			return nil, err
+		}
+	}
+	o.Authorization = secret
+	if h.Cert != "" {
+		tls := &server.TLSConfigOpts{CertFile: h.Cert, KeyFile: h.Key, CaFile: h.CA, Verify: h.CA != "",
+			Timeout: 5}
+		if o.TLSConfig, err = server.GenTLSConfig(tls); err != nil {
+			return nil, diag.Errorf(diag.Usage, "read certificate", h.Cert, "%w", err).
+				WithHint("give --tls-cert and --tls-key files of PEM")
+		}
+		o.TLS, o.TLSVerify, o.TLSTimeout = true, h.CA != "", 5
+	}
+	if !loopback(host) && secret == "" && h.CA == "" {
+		return nil, diag.Errorf(diag.Usage, "listen", h.Listen,
+			"others could reach it, and nothing keeps anybody out").
+			WithHint("give --token-file, or --tls-cert, --tls-key and --tls-ca; or use a NATS cluster with accounts")
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, diag.Errorf(diag.Run, "start hub", h.Listen, "%w", err).
+			WithHint("see: ppscript hub --help")
+	}
+	failed := &failure{}
+	s.SetLogger(failed, false, false)
+	go s.Start()
+	if !s.ReadyForConnections(5 * time.Second) {
+		s.Shutdown()
+		return nil, diag.Errorf(diag.Run, "listen", h.Listen, "%s", failed.text()).
+			WithHint("give another address: --listen 127.0.0.1:4223")
+	}
+	return s, nil
+}
+
+// failure remembers why a server ends.
+type failure struct {
+	mu   sync.Mutex
+	said string
+}
+
+func (f *failure) text() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.said == "" {
+		return "it does not begin to listen"
+	}
+	return f.said
+}
+
+// Errorf implements server.Logger.
+func (f *failure) Errorf(format string, v ...any) { f.Fatalf(format, v...) }
+
+// Fatalf implements server.Logger.
+func (f *failure) Fatalf(format string, v ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said = strings.TrimSpace(diag.Errorf(diag.Run, "", "", format, v...).Cause.Error())
+}
+
+// Noticef implements server.Logger.
+func (*failure) Noticef(string, ...any) {}
+
+// Warnf implements server.Logger.
+func (*failure) Warnf(string, ...any) {}
+
+// Debugf implements server.Logger.
+func (*failure) Debugf(string, ...any) {}
+
+// Tracef implements server.Logger.
+func (*failure) Tracef(string, ...any) {}
+
+func (h *Hub) dial(own *server.Server) (*nats.Conn, error) {
+	if own == nil {
+		return h.Server.connect("hub", false)
+	}
+	options := []nats.Option{nats.InProcessServer(own), nats.Name("ppscript hub")}
+	if o := own.ID(); o != "" && h.Server.TokenFile+h.Server.token != "" {
+		secret := h.Server.token
+		if h.Server.TokenFile != "" {
+			var err error
+			if secret, err = token.Read(h.Server.TokenFile); err != nil {
+				return nil, err
+			}
+		}
+		options = append(options, nats.Token(secret))
+	}
+	if h.Cert != "" { // it is a pipe within the process
+		options = append(options, nats.TLSHandshakeFirst())
+	}
+	return nats.Connect("", options...)
+}
+
+// A roster knows which hosts there are, by what they tell once a minute.
+type roster struct {
+	mu    sync.Mutex
+	hosts map[string]*known
+}
+
+type known struct {
+	Host
+	at time.Time
+}
+
+// serve listens to hosts, and answers who asks for them.
+func (r *roster) serve(nc *nats.Conn) error {
+	_, err := nc.Subscribe(beatSubject, func(m *nats.Msg) {
+		var h Host
+		if json.Unmarshal(m.Data, &h) == nil && h.Name != "" && len(m.Data) < 16<<10 {
+			r.heard(h)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	_, err = nc.Subscribe(hostsSubject, func(m *nats.Msg) {
+		list := r.list()
+		const atOnce = 500
+		for part := range slices.Chunk(list, atOnce) {
+			_ = m.Respond(must(part))
+		}
+		_ = m.Respond([]byte("[]")) // that was all
+	})
+	if err == nil {
+		err = nc.Flush()
+	}
+	return err
+}
+
+func (r *roster) heard(h Host) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h.Gone {
+		delete(r.hosts, h.Name)
+		return
+	}
+	const most = 200_000
+	if len(r.hosts) < most || r.hosts[h.Name] != nil {
+		r.hosts[h.Name] = &known{h, time.Now()}
+	}
+}
+
+// list is all hosts by name.
+func (r *roster) list() []Seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]Seen, 0, len(r.hosts))
+	for name, h := range r.hosts {
+		ago := time.Since(h.at)
+		if ago > goneAfter {
+			delete(r.hosts, name)
+			continue
+		}
+		list = append(list, Seen{h.Host, ago.Seconds()})
+	}
+	slices.SortFunc(list, func(a, b Seen) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// hosts asks the hub for the hosts that have labels. known is false if nobody answers.
+func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list []Seen, known bool,
+	err error) {
+	in := nc.NewRespInbox()
+	sub, err := nc.SubscribeSync(in)
+	if err != nil {
+		return nil, false, err
+	}
+	defer sub.Unsubscribe()
+	if err := nc.PublishRequest(hostsSubject, in, nil); err != nil {
+		return nil, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil || m.Header.Get("Status") == "503" {
+			return list, known, nil // nobody is there, or the rest is lost
+		}
+		var part []Seen
+		if err := json.Unmarshal(m.Data, &part); err != nil {
+			return nil, false, diag.Errorf(diag.Run, "ask", "hub", "%w", err).
+				WithHint("is it of another version?")
+		}
+		known = true
+		if len(part) == 0 {
+			return list, true, nil
+		}
+		for i := range part {
+			if fits(labels, part[i].Labels) {
+				list = append(list, part[i])
+			}
+		}
+	}
+}
+
+// hostname is the machine's name.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "unknown"
+	}
+	return plain.Text(name, "")
+}

@@ -1,0 +1,345 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ppscript/runtime/partial"
+)
+
+// A Merger puts frames of many hosts together, so that who asks gets few: tree.go.
+type Merger struct {
+	Server  Server
+	Name    string // "" is the machine's, and a number
+	Waiting int64  // bytes of frames that may wait until they are taken
+	Say     func(line string)
+	Ready   func(url string) // is told the server when it can be reached; nil is not told
+
+	nc *nats.Conn
+	shares
+	gathering
+}
+
+// shares are who the mergers are, and which slots are this one's.
+type shares struct {
+	mates map[string]time.Time // when others were heard of
+	own   map[int]*nats.Subscription
+}
+
+// gathering is what has come and is not yet taken.
+type gathering struct {
+	mu      sync.Mutex
+	over    bool // nothing is begun any more
+	batches map[batchKey]*batch
+	held    map[[sha256.Size]byte]*item
+	bytes   int64
+	refused int // since that was said
+	all     sync.WaitGroup
+	ends    <-chan struct{}
+}
+
+const (
+	mergeQueue = "mergers"
+	// mateTime is how often mergers tell that they are there; after lostMate without that, others take over.
+	mateTime = time.Second
+	lostMate = 3500 * time.Millisecond
+	mostMate = 1000
+	// quietTime without another frame, or gatherTime, and what there is of a window goes up.
+	quietTime  = 80 * time.Millisecond
+	gatherTime = 300 * time.Millisecond
+	// giveUp is after how long nobody takes frames any more; their agents still have them.
+	giveUp = 15 * time.Second
+	// DefaultWaiting is how much waits at a merger.
+	defaultWaiting = 256 << 20
+)
+
+// A mate is what mergers tell of themselves.
+type mate struct {
+	Name string `json:"name"`
+	Gone bool   `json:"gone,omitempty"`
+	New  bool   `json:"new,omitempty"` // it wants to hear of the others
+}
+
+// Run serves until ctx ends.
+func (g *Merger) Run(ctx context.Context) error {
+	nc, err := g.Server.connect("merger", false)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	if g.Ready == nil {
+		g.Ready = func(url string) { g.Say("merger " + g.Name + " of " + url) }
+	}
+	return g.serve(ctx, nc)
+}
+
+// serve merges what comes by a connection until ctx ends.
+func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
+	if g.Name == "" {
+		id := make([]byte, 4)
+		_, _ = rand.Read(id)
+		g.Name = hostname() + "-" + hex.EncodeToString(id)
+	}
+	g.nc, g.Waiting, g.ends = nc, cmp.Or(g.Waiting, defaultWaiting), ctx.Done()
+	g.mates, g.own = map[string]time.Time{}, map[int]*nats.Subscription{}
+	g.batches, g.held = map[batchKey]*batch{}, map[[sha256.Size]byte]*item{}
+	// What is under way is brought to its end, which others wait for.
+	working, enough := context.WithCancel(context.WithoutCancel(ctx))
+	defer enough()
+	heard := make(chan mate, 64)
+	sub, err := nc.Subscribe(matesSubject, func(m *nats.Msg) {
+		var x mate
+		if json.Unmarshal(m.Data, &x) != nil || x.Name == "" || x.Name == g.Name {
+			return
+		}
+		select {
+		case heard <- x:
+		case <-ctx.Done():
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer sub.Unsubscribe()
+	g.tell(mate{Name: g.Name, New: true})
+	if err := g.divide(working); err != nil {
+		return err
+	}
+	if err := nc.Flush(); err != nil {
+		return err
+	}
+	if g.Ready != nil {
+		g.Ready(nc.ConnectedUrl())
+	}
+	tick := time.NewTicker(mateTime)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			g.tell(mate{Name: g.Name})
+			g.tellFull()
+			err = g.divide(working)
+		case x := <-heard:
+			err = g.meet(working, x)
+		}
+		if err != nil && nc.IsConnected() {
+			g.Say("merger " + g.Name + ": " + err.Error())
+		}
+	}
+	for _, s := range g.own {
+		_ = s.Unsubscribe()
+	}
+	g.mu.Lock()
+	g.over = true
+	g.mu.Unlock()
+	g.tell(mate{Name: g.Name, Gone: true})
+	over := time.AfterFunc(2*time.Second, enough)
+	defer over.Stop()
+	g.all.Wait()
+	if nc.IsConnected() {
+		_ = nc.FlushTimeout(time.Second)
+	}
+	return nil
+}
+
+func (g *Merger) tell(m mate) { _ = g.nc.Publish(matesSubject, must(m)) } // the next one is in a second
+
+// tellFull says that frames found no room here.
+func (g *Merger) tellFull() {
+	g.mu.Lock()
+	n := g.refused
+	g.refused = 0
+	g.mu.Unlock()
+	if n > 0 {
+		g.Say(fmt.Sprintf("merger %s: %d frames found no room among %d bytes, and went to who asks: "+
+			"start another one: ppscript merger --hub URL", g.Name, n, g.Waiting))
+	}
+}
+
+// meet notes what another merger tells of itself.
+func (g *Merger) meet(ctx context.Context, x mate) error {
+	_, known := g.mates[x.Name]
+	switch {
+	case x.Gone:
+		delete(g.mates, x.Name)
+	case known || len(g.mates) < mostMate:
+		g.mates[x.Name] = time.Now()
+	}
+	if x.New {
+		g.tell(mate{Name: g.Name})
+	}
+	if known != x.Gone {
+		return nil
+	}
+	return g.divide(ctx)
+}
+
+// divide takes the slots that are this merger's, and gives up the others: of each slot, that merger whose
+// name goes first with it. While mergers do not agree who there is, some slot has two of them, and each
+// message comes to one; or none, and then agents send to who asks.
+func (g *Merger) divide(ctx context.Context) error {
+	now := time.Now()
+	for name, at := range g.mates {
+		if now.Sub(at) > lostMate {
+			delete(g.mates, name)
+		}
+	}
+	for slot := range slots {
+		mine := number(g.Name + "/" + strconv.Itoa(slot))
+		first := true
+		for name := range g.mates {
+			first = first && number(name+"/"+strconv.Itoa(slot)) > mine
+		}
+		sub := g.own[slot]
+		switch {
+		case first && sub == nil:
+			sub, err := g.nc.QueueSubscribe(slotSubject(slot)+".*", mergeQueue, func(m *nats.Msg) {
+				g.hear(ctx, m)
+			})
+			if err != nil {
+				return err
+			}
+			g.own[slot] = sub
+		case !first && sub != nil:
+			delete(g.own, slot)
+			if err := sub.Drain(); err != nil { // what is on its way still comes
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hear takes a frame. It is answered when who asks has it.
+func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
+	it := &item{name: m.Header.Get(hostHeader), raw: m.Data, reply: m.Reply}
+	r, err := parseRoute(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], m.Header.Get(treeHeader))
+	if err != nil || it.name == "" || len(m.Data) > partial.MaxFrame {
+		g.answer(m.Reply, Taken{Busy: true})
+		return
+	}
+	sum := sha256.New()
+	_, _ = sum.Write([]byte(r.job + "\x00" + it.name + "\x00"))
+	_, _ = sum.Write(m.Data)
+	sum.Sum(it.id[:0])
+	if !g.hold(it) {
+		return
+	}
+	dropped, _ := strconv.ParseUint(m.Header.Get(droppedHeader), 10, 64)
+	f, err := it.decode(r.apart, dropped)
+	if err == nil {
+		err = g.gather(ctx, batchKey{job: r.job, route: m.Header.Get(treeHeader), script: f.Script,
+			end: windowEnd(&r, f)}, &r, it, f)
+	}
+	if err != nil { // who asks says what is wrong with it
+		g.settle(it, Taken{Busy: true})
+	}
+}
+
+// windowEnd is by what frames of one window are known.
+func windowEnd(r *route, f *partial.Frame) int64 {
+	if r.whole {
+		return 0
+	}
+	return f.End
+}
+
+// hold notes a frame that came, unless it is here already: then whoever sent it again is answered.
+func (g *Merger) hold(it *item) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if same := g.held[it.id]; same != nil {
+		same.reply = it.reply
+		return false
+	}
+	if g.over || g.bytes+it.cost() > g.Waiting {
+		g.answer(it.reply, Taken{Busy: true})
+		g.refused++
+		return false
+	}
+	g.held[it.id] = it
+	g.bytes += it.cost()
+	return true
+}
+
+// cost is what a frame takes of memory while it is here, about.
+func (it *item) cost() int64 { return int64(len(it.raw)) + 4<<10 }
+
+// settle answers who sent a frame, and forgets it.
+func (g *Merger) settle(it *item, t Taken) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.held, it.id)
+	g.bytes -= it.cost()
+	g.answer(it.reply, t)
+}
+
+// forget forgets a frame that nobody took. Who sent it sends it again.
+func (g *Merger) forget(it *item) {
+	g.mu.Lock()
+	it.reply = ""
+	g.mu.Unlock()
+	g.settle(it, Taken{})
+}
+
+func (g *Merger) answer(to string, t Taken) {
+	if to != "" {
+		_ = g.nc.Publish(to, must(t)) // who hears nothing sends again
+	}
+}
+
+// ask sends a frame to the level above, and returns the answer; false if nobody gave any.
+func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bool) {
+	next, up := r.next()
+	for end := time.Now().Add(giveUp); time.Now().Before(end) && ctx.Err() == nil; {
+		m := nats.NewMsg(partSubject + r.job)
+		m.Header.Set(treeHeader, "top")
+		if up {
+			m.Subject = next.subject()
+			m.Header.Set(treeHeader, next.header())
+		}
+		m.Header.Set(hostHeader, g.Name)
+		m.Data = data
+		once, cancel := context.WithTimeout(ctx, ackTime)
+		reply, err := g.nc.RequestMsgWithContext(once, m)
+		cancel()
+		t = Taken{}
+		if err == nil {
+			err = json.Unmarshal(reply.Data, &t)
+		}
+		switch {
+		case err == nil && !t.Busy:
+			return t, true
+		case up: // who asks takes it himself
+			up = false
+		case t.Busy:
+			return t, false
+		default:
+			select {
+			case <-time.After(200 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+	return t, false
+}
+
+// sortShares orders shares by host.
+func sortShares(list []partial.Share) {
+	slices.SortFunc(list, func(a, b partial.Share) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq))
+	})
+}

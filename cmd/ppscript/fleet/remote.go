@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ppscript/cmd/ppscript/sshlink"
+	"ppscript/runtime/diag"
+)
+
+// This file is what a copy of the program does on a machine that is reached by ssh: it runs one job, as an
+// agent would, and tells of it on its standard output. Who can log in there can run everything by hand, so
+// scripts need no signature, and no policy is asked; otherwise a job may take what one of an agent may.
+
+// remoteLimits are those of a job over ssh.
+var remoteLimits = Limits{Jobs: 1, Interval: 100 * time.Millisecond, Memory: "256m", CPU: 100,
+	Waiting: 16 << 20}
+
+// remote is what is started there, by the shell of package sshlink.
+func (p *Program) remote() *cobra.Command {
+	return &cobra.Command{Use: "remote DIR", Short: "Run a job of who asks over ssh", Hidden: true,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] != "" {
+				if err := sshlink.RemoveSelf(args[0]); err != nil {
+					return err
+				}
+			}
+			a := &Agent{Name: hostname(), Program: "/proc/self/exe", Limits: remoteLimits, Tell: p.Tell}
+			return a.serve(os.Stdin, os.Stdout, func(j *Job) error {
+				if j.Bundle != nil {
+					return j.checkWords(p.Common)
+				}
+				return j.Check(p.Shipped, p.Common)
+			})
+		}}
+}
+
+// serve runs the one job that comes in, until that ends, or in does.
+func (a *Agent) serve(in io.Reader, out io.Writer, permit func(j *Job) error) error {
+	from, to := sshlink.NewReader(in), sshlink.NewWriter(out)
+	kind, data, err := from.Receive()
+	if errors.Is(err, io.EOF) {
+		return nil // nobody wants anything
+	}
+	var j Job
+	if err == nil && kind == jobMessage {
+		err = json.Unmarshal(data, &j)
+	}
+	if err != nil || kind != jobMessage {
+		return diag.Errorf(diag.Run, "hear", "a job", "%w", errors.Join(err)).
+			WithHint("only ppscript fleet run --ssh calls this")
+	}
+	own := &job{Job: j, agent: a, began: time.Now(), wake: make(chan struct{}, 1)}
+	if err = permit(&j); err == nil {
+		err = a.bound(&j)
+	}
+	if err == nil && j.Bundle != nil {
+		own.dir, err = j.Bundle.unpackUnsigned()
+	}
+	defer own.clean()
+	answer := Answer{Host: a.Name, Now: time.Now()}
+	if err != nil {
+		answer.Error, answer.Hint = err.Error(), diag.HintOf(err)
+	}
+	if sent := to.Send(answerMessage, must(answer)); sent != nil || err != nil {
+		a.Tell(&j, own.began, 0, errors.Join(sent, err))
+		return sent
+	}
+	a.starter = newStarter()
+	defer close(a.starter)
+	err = own.attend(from, to)
+	a.Tell(&j, own.began, own.frames, err)
+	return nil
+}
+
+// attend runs the job, and tells of it until it ends or nobody listens any more.
+func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	var heard atomic.Int64
+	heard.Store(time.Now().UnixNano())
+	go func() { // it reads until the process ends
+		for {
+			if _, _, err := from.Receive(); err != nil {
+				end(errStopped)
+				return
+			}
+			heard.Store(time.Now().UnixNano())
+		}
+	}()
+	over := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		cpu := cpuWatch{most: j.agent.Limits.CPU}
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+			j.mu.Lock()
+			err := cpu.check(j.pid, time.Now())
+			j.mu.Unlock()
+			// The connection may be cut without an end that anybody is told of.
+			if err == nil && time.Since(time.Unix(0, heard.Load())) > awayTime+lostTime {
+				err = errLease
+			}
+			if err != nil {
+				end(err)
+				return
+			}
+		}
+	}()
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		for {
+			frame, dropped := j.next(context.Background())
+			if frame == nil {
+				return
+			}
+			if err := to.Send(partMessage, append(binary.AppendUvarint(nil, dropped), frame...)); err != nil {
+				end(errLease)
+				return
+			}
+			j.taken(frame)
+		}
+	}()
+	err := j.process(ctx)
+	close(over)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	j.mu.Lock()
+	j.done = true
+	j.mu.Unlock()
+	j.awake()
+	select {
+	case <-delivered:
+	case <-time.After(lastTime): // nobody takes them
+		return err
+	}
+	if errors.Is(err, errStopped) {
+		err = nil
+	}
+	e := Ended{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	return errors.Join(err, to.Send(endMessage, must(e)))
+}

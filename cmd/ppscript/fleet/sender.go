@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A sender brings the frames of a job to who asks, through mergers if the job has them and they answer.
+type sender struct {
+	nc    *nats.Conn
+	host  string
+	job   string
+	route route
+	tree  bool
+
+	mu     sync.Mutex
+	direct time.Time // until when frames go past the mergers
+	sent   time.Time // when the one that is with a merger went there
+	recall func()    // ends the waiting for its answer; nil if none is with a merger
+}
+
+const (
+	// shunTime is how long frames go past a merger that did not bring one to who asks, absentTime if there
+	// is no merger.
+	shunTime   = 10 * time.Second
+	absentTime = 2 * time.Second
+	// leastWay is how long a frame may be under way before it is sent again.
+	leastWay = 300 * time.Millisecond
+)
+
+func (j *job) sender() *sender {
+	s := &sender{nc: j.agent.nc, host: j.agent.Name, job: j.ID}
+	s.route, s.tree = j.route(j.agent.Name)
+	return s
+}
+
+// lacking hears that who asks lacks frames: one that is with a merger is sent to him.
+func (s *sender) lacking(m *nats.Msg) {
+	var a Again
+	if json.Unmarshal(m.Data, &a) != nil || !a.of(s.host) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.recall != nil && time.Since(s.sent) > leastWay {
+		s.recall()
+	}
+}
+
+// send sends a frame, and returns when who asks has it.
+func (s *sender) send(ctx context.Context, m *nats.Msg) error {
+	if s.tree && s.merge(ctx, m) {
+		return nil
+	}
+	m.Subject = partSubject + s.job
+	m.Header.Del(treeHeader)
+	once, cancel := context.WithTimeout(ctx, ackTime)
+	defer cancel()
+	_, err := s.nc.RequestMsgWithContext(once, m)
+	return err
+}
+
+// merge sends a frame by a merger; false if it did not get through.
+func (s *sender) merge(ctx context.Context, m *nats.Msg) bool {
+	once, cancel := context.WithTimeout(ctx, ackTime)
+	defer cancel()
+	s.mu.Lock()
+	if time.Now().Before(s.direct) {
+		s.mu.Unlock()
+		return false
+	}
+	s.sent, s.recall = time.Now(), cancel
+	s.mu.Unlock()
+	m.Subject = s.route.subject()
+	m.Header.Set(treeHeader, s.route.header())
+	reply, err := s.nc.RequestMsgWithContext(once, m)
+	var t Taken
+	if err == nil {
+		err = json.Unmarshal(reply.Data, &t)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recall = nil
+	switch {
+	case err == nil && !t.Busy:
+		return true
+	case errors.Is(err, nats.ErrNoResponders):
+		s.direct = time.Now().Add(absentTime)
+	default:
+		s.direct = time.Now().Add(shunTime)
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package langserver
+
+// This file is the part of the Language Server Protocol, version 3.17, that the
+// server speaks. Lines and characters count from 0; characters are UTF-16 units.
+
+type position struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+type span struct {
+	Start position `json:"start"`
+	End   position `json:"end"`
+}
+
+type location struct {
+	URI   string `json:"uri"`
+	Range span   `json:"range"`
+}
+
+type document struct {
+	URI     string `json:"uri"`
+	Version *int   `json:"version,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
+// documentParams are those of all requests about one document.
+type documentParams struct {
+	TextDocument   document `json:"textDocument"`
+	Position       position `json:"position"`
+	ContentChanges []struct {
+		Range *span  `json:"range"`
+		Text  string `json:"text"`
+	} `json:"contentChanges"`
+}
+
+type initializeResult struct {
+	Capabilities capabilities `json:"capabilities"`
+	ServerInfo   serverInfo   `json:"serverInfo"`
+}
+
+type serverInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type capabilities struct {
+	TextDocumentSync           int               `json:"textDocumentSync"` // 1: whole texts
+	CompletionProvider         completionOptions `json:"completionProvider"`
+	HoverProvider              bool              `json:"hoverProvider"`
+	DefinitionProvider         bool              `json:"definitionProvider"`
+	DocumentFormattingProvider bool              `json:"documentFormattingProvider"`
+}
+
+type completionOptions struct {
+	TriggerCharacters []string `json:"triggerCharacters"`
+}
+
+// Kinds of completions.
+const (
+	kindMethod   = 2
+	kindFunction = 3
+	kindField    = 5
+	kindVariable = 6
+	kindProperty = 10
+	kindFile     = 17
+	kindEvent    = 23
+)
+
+type completionItem struct {
+	Label         string    `json:"label"`
+	Kind          int       `json:"kind"`
+	Detail        string    `json:"detail,omitempty"`
+	Documentation string    `json:"documentation,omitempty"`
+	TextEdit      *textEdit `json:"textEdit,omitempty"`
+}
+
+type textEdit struct {
+	Range   span   `json:"range"`
+	NewText string `json:"newText"`
+}
+
+type hover struct {
+	Contents markup `json:"contents"`
+	Range    *span  `json:"range,omitempty"`
+}
+
+type markup struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+// Severities of problems.
+const (
+	severityError       = 1
+	severityInformation = 3
+)
+
+type diagnostic struct {
+	Range    span   `json:"range"`
+	Severity int    `json:"severity"`
+	Source   string `json:"source"`
+	Message  string `json:"message"`
+}
+
+type publishParams struct {
+	URI         string       `json:"uri"`
+	Version     *int         `json:"version,omitempty"`
+	Diagnostics []diagnostic `json:"diagnostics"`
+}

@@ -1,0 +1,109 @@
+package agg
+
+import (
+	"math"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
+
+// This file puts estimates of several machines together. What chance left out on one machine says nothing
+// about the others: the squares of how far estimates may be from the truth add up. What may be wrong in one
+// direction on all of them, since those that are observed are slower for it, adds up as it is.
+
+// A Far is how far an estimate may be from the truth, at most, in 95 of 100 cases: by chance, as a square,
+// and beside that.
+type Far struct{ Square, Bias float64 }
+
+// A Doubt is how far the N and the Sum of a Measure may be from the truth; nothing if they are exact.
+type Doubt struct{ N, Sum Far }
+
+func (f *Far) add(o Far) {
+	f.Square += o.Square
+	f.Bias += o.Bias
+}
+
+func (f Far) margin() float64 { return math.Sqrt(f.Square) + f.Bias }
+
+// valid reports a Far that something measured may have.
+func (f Far) valid() bool {
+	return f.Square >= 0 && f.Bias >= 0 && !math.IsInf(f.Square, 0) && !math.IsInf(f.Bias, 0)
+}
+
+// cell is how a table shows it, for a count or a sum.
+func (f Far) cell(a *Agg) event.Value {
+	far := min(f.margin(), math.MaxInt64/2)
+	switch {
+	case far == 0:
+		return event.Value{}
+	case a.Op == Sum:
+		return a.Type.Number(int64(math.Ceil(far)))
+	}
+	return event.IntOf(int64(math.Ceil(far)))
+}
+
+// doubtsOf are those of a row; nil if all of it is exact.
+func (g *Group) doubtsOf(r int) []Doubt {
+	n := len(g.spec.Args)
+	if (r+1)*n > len(g.doubts.list) {
+		return nil
+	}
+	list, some := make([]Doubt, n), false
+	for i := range list {
+		list[i] = Doubt{N: g.far(r*n+i, false), Sum: g.far(r*n+i, true)}
+		some = some || list[i] != Doubt{}
+	}
+	if !some {
+		return nil
+	}
+	return list
+}
+
+// validDoubts is an error about doubts that no row has.
+func validDoubts(list []Doubt, args int) error {
+	if len(list) != 0 && len(list) != args {
+		return errContent
+	}
+	for i := range list {
+		if !list[i].N.valid() || !list[i].Sum.valid() {
+			return errContent
+		}
+	}
+	return nil
+}
+
+// doubt adds the doubts of a row.
+func (u *unionRow) doubt(list []Doubt) {
+	if u.doubts == nil && len(list) > 0 {
+		u.doubts = make([]Doubt, len(list))
+	}
+	for i := range list {
+		u.doubts[i].N.add(list[i].N)
+		u.doubts[i].Sum.add(list[i].Sum)
+	}
+}
+
+func (u *unionRow) margin(a *Agg) event.Value {
+	switch {
+	case u == nil || u.doubts == nil:
+		return event.Value{}
+	case a.Op == Sum:
+		return u.doubts[a.Arg].Sum.cell(a)
+	}
+	return u.doubts[a.Arg].N.cell(a)
+}
+
+// AddMargins adds to a table of the Union's rows how far counts and sums are from the truth, if a budget
+// left events out anywhere.
+func (u *Union) AddMargins(t *result.Table, keys int) {
+	rows := u.sorted()
+	some := u.other != nil && u.other.doubts != nil
+	for _, r := range rows {
+		some = some || r.doubts != nil
+	}
+	if !some || len(t.Rows) != len(rows) {
+		return
+	}
+	addMargins(t, u.aggs, keys, func(r, i int) event.Value { return rows[r].margin(&u.aggs[i]) },
+		func(i int) event.Value { return u.other.margin(&u.aggs[i]) })
+}

@@ -1,0 +1,112 @@
+package agg
+
+import "math"
+
+// This file has a Group tell what happened in a time of which it saw slots only, where events come
+// to it one by one: what was counted since the last mark is made to stand for the time that its slot
+// stands for. Partials of programs are scaled before they are added, see Partial.Scale.
+//
+// Numbers that are neither counts, sums nor distributions stay those of the sample.
+
+// slotted is a State that is scaled with the counts.
+type slotted interface {
+	// mark begins a slot.
+	mark()
+	// stretch has each value since mark count so many times.
+	stretch(factor float64)
+}
+
+// Mark begins a slot: Stretch is about what comes from now on.
+func (g *Group) Mark() {
+	g.marks = append(g.marks[:0], g.measures...)
+	for _, s := range g.states {
+		if s, ok := s.(slotted); ok {
+			s.mark()
+		}
+	}
+	if g.rest != nil {
+		g.rest.Mark()
+	}
+}
+
+// Stretch has what came since Mark stand for the time that its slot does. exact says that it is all
+// of its own time, and only what is more than that is estimated.
+func (g *Group) Stretch(s Slot, exact bool) {
+	for len(g.doubts.list) < len(g.measures) {
+		g.doubts.list = append(g.doubts.list, doubt{})
+	}
+	f := s.factor()
+	for i := range g.measures {
+		m, d := &g.measures[i], &g.doubts.list[i]
+		var before Measure
+		if i < len(g.marks) {
+			before = g.marks[i]
+		}
+		n, sum := float64(m.N-before.N), float64(m.Sum-before.Sum)
+		m.N = before.N + uint64(math.Round(n*f))
+		m.Sum = before.Sum + int64(math.Round(sum*f))
+		estimated := f
+		if exact {
+			estimated = f - 1
+		}
+		d.slots[0].add(n*estimated, &s)
+		d.slots[1].add(sum*estimated, &s)
+	}
+	for _, state := range g.states {
+		if state, ok := state.(slotted); ok {
+			state.stretch(f)
+		}
+	}
+	if g.rest != nil {
+		g.rest.Stretch(s, exact)
+	}
+}
+
+func (h *histogram) mark() { h.marked = append(h.marked[:0], h.counts...) }
+
+func (h *histogram) stretch(factor float64) {
+	for i, n := range h.counts {
+		var before uint64
+		if i < len(h.marked) {
+			before = h.marked[i]
+		}
+		h.counts[i] = before + uint64(math.Round(float64(n-before)*factor))
+	}
+}
+
+func (q *quantile) mark() {
+	q.settle()
+	q.slot = &Sketch{}
+}
+
+func (q *quantile) stretch(factor float64) {
+	if q.slot == nil {
+		q.sketch.scale(factor)
+		return
+	}
+	q.slot.scale(factor)
+	q.settle()
+}
+
+// settle adds what is in a slot of its own.
+func (q *quantile) settle() {
+	if q.slot != nil {
+		q.sketch.Merge(q.slot)
+		*q.slot = Sketch{}
+	}
+}
+
+// scale has each value count so many times.
+func (s *Sketch) scale(factor float64) {
+	if s.n == 0 {
+		return
+	}
+	s.spread()
+	s.counted, s.n = true, 0
+	for _, b := range []*buckets{&s.pos, &s.neg} {
+		for i, n := range b.counts {
+			b.counts[i] = uint64(math.Round(float64(n) * factor))
+			s.n += b.counts[i]
+		}
+	}
+}

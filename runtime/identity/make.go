@@ -1,0 +1,83 @@
+package identity
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"time"
+)
+
+const (
+	certificateBlock = "CERTIFICATE"
+	keyBlock         = "PRIVATE KEY"
+)
+
+// A Wanted is what Make makes.
+type Wanted struct {
+	Name      string
+	Valid     time.Duration // from now on
+	Authority bool          // it signs the certificates of others
+	// By is the file of an authority's key, in PEM, that signs; nil: it signs itself.
+	By []byte
+}
+
+// Make makes a key and its certificate: the first for its owner alone, with both; the second
+// for those who shall believe it.
+func Make(w Wanted, now time.Time) (secret, public []byte, err error) {
+	own, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: w.Name},
+		// The clock of a peer may be behind ours.
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(w.Valid),
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+	}
+	if w.Authority {
+		c.IsCA, c.MaxPathLenZero, c.ExtKeyUsage = true, true, nil
+		c.KeyUsage = x509.KeyUsageCertSign
+	}
+	parent, signer := c, crypto.PrivateKey(key)
+	if w.By != nil {
+		by, err := tls.X509KeyPair(w.By, w.By)
+		if err != nil {
+			return nil, nil, err
+		}
+		if parent, err = x509.ParseCertificate(by.Certificate[0]); err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case !parent.IsCA:
+			return nil, nil, errors.New("it is the key of a host, not of an authority")
+		case valid(parent, now) != nil:
+			return nil, nil, errors.New("the authority is valid " + until(parent))
+		case c.NotAfter.After(parent.NotAfter):
+			c.NotAfter = parent.NotAfter
+		}
+		signer = by.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, own, signer)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	public = pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der})
+	secret = append(pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: pkcs8}), public...)
+	return secret, public, nil
+}

@@ -1,0 +1,214 @@
+package interpreter
+
+import (
+	"errors"
+
+	"ppscript/bpf/features"
+	"ppscript/bpf/python"
+	"ppscript/runtime/dso"
+	"ppscript/runtime/event"
+	"ppscript/runtime/perf"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/task"
+)
+
+// Bounds: frames that have a number, stacks and code objects that are remembered.
+const (
+	maxFrames = 1 << 16
+	maxStacks = 1 << 13
+	maxCodes  = 1 << 15 // of all processes
+)
+
+// Stats counts the work of a Walker.
+type Stats struct {
+	Samples uint64 // that had Python functions
+	Lost    uint64 // whose stack was gone before it was read
+	Unknown uint64 // code objects that were not those of the sample any more
+}
+
+// A Walker names Python functions of the stacks of a run. It is used by one goroutine.
+type Walker struct {
+	run      *python.Run
+	binaries map[*dso.File]carrier
+	spaces   map[*task.Space]*process // nil if a process has no interpreter
+	running  map[int32]*process
+	ended    []*process // the first ended first
+	codes    int        // code objects that are remembered
+	stacks   map[key]*walked
+	places
+	stats Stats
+}
+
+// key is a stack of a process.
+type key struct {
+	of   *process
+	hash uint64
+}
+
+// walked is a stack as it goes into chains: calls of the interpreter, innermost first, each the numbers
+// of its frames.
+type walked struct{ calls [][]uint64 }
+
+// places are frames by number, from 1.
+type places struct {
+	list  []*result.Frame
+	index map[result.Frame]uint64
+}
+
+// Open loads the program of the kernel.
+func Open(host *features.Host) (*Walker, error) {
+	run, err := python.Open(host)
+	if err != nil {
+		return nil, err
+	}
+	return &Walker{run: run, binaries: map[*dso.File]carrier{}, spaces: map[*task.Space]*process{},
+		running: map[int32]*process{}, stacks: map[key]*walked{},
+		places: places{index: map[result.Frame]uint64{}}}, nil
+}
+
+// Close gives everything back.
+func (w *Walker) Close() error { return w.run.Close() }
+
+// Stats returns the counts so far.
+func (w *Walker) Stats() Stats { return w.stats }
+
+// Observe has the program called for the samples of an event, if its stacks have a user part. Events that
+// no program can be attached to go without.
+func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
+	if w != nil && s != nil && s.User && i < len(events) {
+		events[i].Observer = w.run.FD()
+	}
+}
+
+// Look looks at a process, of which something was heard; nil is none.
+func (w *Walker) Look(s *task.Space) {
+	if w == nil || s == nil {
+		return
+	}
+	p, known := w.spaces[s]
+	if !known {
+		if len(w.spaces) >= python.MaxProcesses {
+			clear(w.spaces)
+		}
+		p = w.processOf(s)
+		w.spaces[s] = p
+	}
+	if p == nil || w.running[s.PID] == p || len(w.running) >= python.MaxProcesses {
+		return
+	}
+	c := p.layout.config
+	c.Head = p.head
+	if w.run.Watch(s.PID, &c) == nil {
+		w.running[s.PID] = p
+	}
+}
+
+// Mapped says that a process has mapped a file, so that it may have an interpreter now.
+func (w *Walker) Mapped(pid int32, name string, space func() *task.Space) {
+	if _, ok := minorOf(name); !ok {
+		return
+	}
+	if s := space(); s != nil && w.spaces[s] == nil {
+		delete(w.spaces, s)
+		w.Look(s)
+	}
+}
+
+// Forked says that a process began as a copy of another.
+func (w *Walker) Forked(parent int32, space func() *task.Space) {
+	if w.running[parent] != nil {
+		w.Look(space())
+	}
+}
+
+// Forget says that a process executes another program.
+func (w *Walker) Forget(pid int32) {
+	if w.running[pid] != nil {
+		delete(w.running, pid)
+		_ = w.run.Forget(pid) // there may be no room for errors: it ends anyway
+	}
+}
+
+// Ended says that a process ended. Samples that are not looked at yet have its functions still.
+func (w *Walker) Ended(pid int32) {
+	if p := w.running[pid]; p != nil {
+		w.ended = append(w.ended, p)
+	}
+	for len(w.ended) > maxEnded {
+		if p := w.ended[0]; w.running[p.pid] == p {
+			w.Forget(p.pid)
+		}
+		w.ended = w.ended[1:]
+	}
+}
+
+// maxEnded is how many processes that ended are not given up at once.
+const maxEnded = 64
+
+// slack is how long before its sample the program ran, at most: a machine of a hypervisor may stop between.
+const slack = 100e6
+
+// Rewrite appends the chain of a sample to dst, with Python functions in the places of the interpreter's
+// own; ok is false if it has none, and nothing is appended.
+//
+// Fast path: samples of other processes cost a look-up.
+func (w *Walker) Rewrite(dst []uint64, e *event.Event, chain []uint64) (out []uint64, ok bool) {
+	p := w.running[e.PID]
+	if p == nil || len(chain) == 0 {
+		return dst, false
+	}
+	s, ok := w.run.At(e.CPU, int64(e.Time))
+	if !ok || s.TID != e.TID || s.PID != e.PID || int64(e.Time)-s.Time > slack {
+		return dst, false
+	}
+	w.stats.Samples++
+	st := w.stack(p, s.Hash)
+	if st == nil {
+		return dst, false
+	}
+	return merge(dst, chain, st.calls, p.eval), true
+}
+
+// stack is the frames with a hash.
+func (w *Walker) stack(p *process, hash uint64) *walked {
+	k := key{p, hash}
+	if st, known := w.stacks[k]; known {
+		return st
+	}
+	read, ok := w.run.Stack(hash)
+	if !ok {
+		w.stats.Lost++
+		return nil
+	}
+	var mem readable = nowhere{}
+	if f, err := memory(p.pid); err == nil {
+		mem = f
+	}
+	defer mem.Close()
+	st := &walked{}
+	var call []uint64
+	for _, f := range read.Frames {
+		if f.Code != 0 {
+			call = append(call, w.number(p, mem, f))
+		}
+		if f.Instr&python.IsEntry != 0 {
+			st.calls = append(st.calls, call)
+			call = nil
+		}
+	}
+	if len(call) > 0 {
+		st.calls = append(st.calls, call)
+	}
+	if len(w.stacks) >= maxStacks {
+		clear(w.stacks)
+	}
+	w.stacks[k] = st
+	return st
+}
+
+// nowhere is the memory of a process that is gone.
+type nowhere struct{}
+
+func (nowhere) ReadAt([]byte, int64) (int, error) { return 0, errors.New("the process is gone") }
+func (nowhere) Close() error                      { return nil }

@@ -1,0 +1,302 @@
+package jitdump
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"path"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// IsMarker reports that a mapping of that name says where a process writes its dump.
+func IsMarker(name string) bool {
+	digits, ok := strings.CutPrefix(path.Base(strings.TrimSuffix(name, " (deleted)")), "jit-")
+	if !ok {
+		return false
+	}
+	digits, ok = strings.CutSuffix(digits, ".dump")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return ok && err == nil
+}
+
+// Bounds of what is kept of a dump: functions, the bytes of their names, the bytes of one name, rows
+// of source lines. Large programs have 100,000 functions.
+const (
+	maxCodes = 1 << 18
+	maxText  = 16 << 20
+	maxName  = 1 << 14
+	maxRows  = 1 << 20
+)
+
+// Forever is the end of code that was not replaced.
+const Forever = 1<<63 - 1
+
+// A Dump is what a file tells, as far as it was read. It is used by one goroutine.
+type Dump struct {
+	codes []code
+	pages map[uint64][]int32 // codes by the pages that they touch, in the order of the file
+	index map[uint64]int32   // the last code of an index, for moves
+	names []byte
+	lines lines
+	next  int64 // where the next record is
+	order binary.ByteOrder
+	head  header
+	// Reused says that some address has had two functions.
+	Reused bool
+	full   bool
+	closed bool
+}
+
+// header is what the file's own says.
+type header struct {
+	made  uint64 // when the file was made
+	timed bool   // times are those of a clock of the kernel, rather than of the CPU's counter
+}
+
+// A code is a function at a place.
+type code struct {
+	addr uint64
+	from int64 // time of the record, ns
+	size uint32
+	name uint32 // where it begins in names
+	long uint16
+	rows span
+}
+
+// A Func is a function of a Dump.
+type Func struct {
+	Name string
+	Addr uint64
+	// From and Until say since when, and until when, its code was there, in ns on the dump's
+	// clock.
+	From, Until int64
+	code        int32
+}
+
+// Errors of files that are no dumps, or not whole ones. What was read before counts.
+var (
+	ErrNotDump = errors.New("no dump of a compiler")
+	ErrDamaged = errors.New("damaged records in the dump of a compiler")
+	ErrFull    = errors.New("the dump of a compiler has more functions than there is room for")
+)
+
+const (
+	magic      = 0x4A695444
+	headSize   = 40
+	recordHead = 16
+	arch       = 1 // JITDUMP_FLAGS_ARCH_TIMESTAMP
+)
+
+// Kinds of records.
+const (
+	codeLoad  = 0
+	codeMove  = 1
+	debugInfo = 2
+	codeClose = 3
+)
+
+// Update reads what the file has beyond the last call; a record that is not whole yet is left for the
+// next one. Expired ends it early. An error says why it reads no further.
+func (d *Dump) Update(r io.ReaderAt, expired func() bool) error {
+	if d.closed {
+		return nil
+	}
+	w := window{from: r}
+	if d.order == nil {
+		if err := d.begin(&w); err != nil || d.order == nil {
+			return err
+		}
+	}
+	for n := 0; ; n++ {
+		if n%1024 == 0 && expired != nil && expired() {
+			return nil // it goes on the next time
+		}
+		head := w.at(d.next, recordHead)
+		if head == nil {
+			return nil
+		}
+		kind, total := d.order.Uint32(head), int64(d.order.Uint32(head[4:]))
+		when := d.order.Uint64(head[8:])
+		if total < recordHead {
+			return d.end(ErrDamaged)
+		}
+		if w.at(d.next+total-1, 1) == nil {
+			return nil // it is being written
+		}
+		var err error
+		body, size := d.next+recordHead, total-recordHead
+		switch kind {
+		case codeLoad:
+			err = d.load(&w, body, size, when)
+		case codeMove:
+			err = d.move(w.at(body, 48), size, when)
+		case debugInfo:
+			err = d.lines.take(&w, body, size, d.order)
+		case codeClose:
+			return d.end(nil)
+		}
+		if err != nil {
+			return d.end(err)
+		}
+		d.next += total
+	}
+}
+
+func (d *Dump) end(err error) error {
+	d.closed = true
+	return err
+}
+
+// begin reads the header; a file that has none yet is no error.
+func (d *Dump) begin(w *window) error {
+	head := w.at(0, headSize)
+	if head == nil {
+		return nil
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if order.Uint32(head) != magic {
+		order = binary.BigEndian
+	}
+	size := order.Uint32(head[8:])
+	if order.Uint32(head) != magic || order.Uint32(head[4:]) != 1 || size < headSize || size > 1<<16 {
+		return d.end(ErrNotDump)
+	}
+	d.order, d.next = order, int64(size)
+	d.head = header{made: order.Uint64(head[24:]), timed: order.Uint64(head[32:])&arch == 0}
+	d.pages, d.index = map[uint64][]int32{}, map[uint64]int32{}
+	return nil
+}
+
+// Made is when the file was made, on the dump's clock; false if that clock is not one of the kernel.
+func (d *Dump) Made() (ns int64, ok bool) { return int64(d.head.made), d.head.timed }
+
+func (d *Dump) load(w *window, at, size int64, when uint64) error {
+	const fixed = 40
+	b := w.at(at, fixed)
+	if size <= fixed || b == nil {
+		return ErrDamaged
+	}
+	addr, bytes, index := d.order.Uint64(b[16:]), d.order.Uint64(b[24:]), d.order.Uint64(b[32:])
+	if bytes > uint64(size-fixed) {
+		return ErrDamaged
+	}
+	long := size - fixed - int64(bytes)
+	if long < 1 || addr+bytes < addr {
+		return ErrDamaged
+	}
+	name := w.at(at+fixed, int(min(long, maxName)))
+	if i := indexNul(name); i >= 0 {
+		name = name[:i]
+	}
+	if len(name) == 0 || bytes == 0 {
+		return nil // nothing to show
+	}
+	c := code{addr: addr, size: uint32(min(bytes, 1<<32-1)), from: d.time(when),
+		name: uint32(len(d.names)), long: uint16(len(name)), rows: d.lines.of(addr, name)}
+	if len(d.codes) >= maxCodes || len(d.names)+len(name) > maxText {
+		return ErrFull
+	}
+	d.names = append(d.names, name...)
+	d.put(c, index)
+	return nil
+}
+
+func (d *Dump) move(b []byte, size int64, when uint64) error {
+	if size < 48 || b == nil {
+		return ErrDamaged
+	}
+	to, index := d.order.Uint64(b[24:]), d.order.Uint64(b[40:])
+	i, ok := d.index[index]
+	if !ok {
+		return nil // of code that was left out
+	}
+	if len(d.codes) >= maxCodes {
+		return ErrFull
+	}
+	c := d.codes[i]
+	if to+uint64(c.size) < to {
+		return ErrDamaged
+	}
+	c.rows = d.lines.moved(c.rows, to-c.addr)
+	c.addr, c.from = to, d.time(when)
+	d.put(c, index)
+	return nil
+}
+
+// time is a record's, 0 if the dump's clock is not one of the kernel: then the last code counts.
+func (d *Dump) time(when uint64) int64 {
+	if !d.head.timed || when >= Forever {
+		return 0
+	}
+	return int64(when)
+}
+
+const pageBits = 12
+
+// maxSpan bounds the pages of one function.
+const maxSpan = 1 << 12
+
+func (d *Dump) put(c code, index uint64) {
+	number := int32(len(d.codes))
+	d.codes = append(d.codes, c)
+	d.index[index] = number
+	last := min((c.addr+uint64(c.size)-1)>>pageBits, c.addr>>pageBits+maxSpan)
+	for p := c.addr >> pageBits; p <= last; p++ {
+		list := d.pages[p]
+		if !d.Reused {
+			for _, i := range list {
+				if o := &d.codes[i]; o.addr < c.addr+uint64(c.size) && c.addr < o.addr+uint64(o.size) {
+					d.Reused = true
+				}
+			}
+		}
+		d.pages[p] = append(list, number)
+	}
+}
+
+// Len is how many functions were read.
+func (d *Dump) Len() int { return len(d.codes) }
+
+// Bytes is about the memory that the dump takes.
+func (d *Dump) Bytes() int {
+	return 100*len(d.codes) + len(d.names) + d.lines.bytes()
+}
+
+// Find is the function whose code was at an address at a time. Records are written when the code is
+// there, so that the first code of a place is taken for what ran up to slack before.
+func (d *Dump) Find(addr uint64, when, slack int64) (f Func, ok bool) {
+	list := d.pages[addr>>pageBits]
+	until := int64(Forever)
+	for k := len(list) - 1; k >= 0; k-- {
+		c := &d.codes[list[k]]
+		if addr < c.addr || addr-c.addr >= uint64(c.size) {
+			continue
+		}
+		if c.from <= when {
+			return d.fn(list[k], until), true
+		}
+		f, ok = Func{}, c.from-when <= slack
+		if ok {
+			f = d.fn(list[k], until)
+		}
+		until = c.from
+	}
+	return f, ok
+}
+
+func (d *Dump) fn(i int32, until int64) Func {
+	c := &d.codes[i]
+	return Func{Name: string(d.names[c.name:][:c.long]), Addr: c.addr, From: c.from, Until: until, code: i}
+}
+
+// Line is the source line of an address in a function, "" and 0 if that is not known.
+func (d *Dump) Line(f Func, addr uint64) (file string, line int) {
+	rows := d.lines.rows[d.codes[f.code].rows.from:d.codes[f.code].rows.to]
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr }) - 1
+	if i < 0 {
+		return "", 0
+	}
+	return d.lines.files[rows[i].file], int(rows[i].line)
+}

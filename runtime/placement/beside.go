@@ -1,0 +1,98 @@
+package placement
+
+import (
+	"slices"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file lets programs send events themselves beside what operators make of them: a log
+// of some of the events that a table counts, or that a join relates. The program of the event
+// checks the conditions of who reads it here, and sends only what these let through.
+//
+// Where nobody makes anything of the events but counts, perf sends them all the same.
+//
+// Whole records have what lines show of the moment, which programs compute. Operators here
+// that keep state get no such events unless that is asked for: an event that comes while
+// programs are busy is counted as lost, but nobody knows where in a ring.
+
+// outside are the edges along which operators here get the events of a stream.
+func (p *Placer) outside(st *event.Stream) (readers []*Edge) {
+	for _, e := range p.Edges {
+		if e.Stream == st.Index && p.nodes[e.To].no != "" {
+			readers = append(readers, e)
+		}
+	}
+	return readers
+}
+
+// beside adds the events that operators here read themselves; or says why programs cannot
+// send them, or why it does not pay.
+func (s *pairSender) beside() (why string) {
+	p := s.p
+	c := &projector{p: p, part: &bpf.Part{}, must: true, whole: !p.Reads.Exact}
+	var parts []*sentPairs
+	pays := len(s.parts) > 0 || slices.ContainsFunc(p.nodes, func(n *node) bool {
+		return n.op != nil && n.no == "" && n.op.Keeps
+	})
+	for _, e := range p.Events {
+		readers := p.outside(e.Stream)
+		if len(readers) == 0 {
+			continue
+		}
+		for _, r := range readers {
+			op := p.nodes[r.To].op
+			why = p.nodes[r.To].name + ", which runs here, reads " + e.Stream.Label + " itself"
+			stateful := op.Keeps && p.env.Engine == EngineAuto
+			if stateful || e.Samples || e.Err != nil || e.Outside != "" {
+				return why
+			}
+			c.whole = c.whole || op.Records
+		}
+		part := &sentPairs{event: e, edge: &bpf.Edge{Name: e.Stream.Label, Stream: e.Stream.Index,
+			Send: &bpf.Record{}}}
+		for _, pred := range readers[0].Preds {
+			others := slices.ContainsFunc(readers, func(r *Edge) bool {
+				return !slices.Contains(r.Preds, pred)
+			})
+			node := pred.Prog.Node
+			if others || pred.Keeps || node == nil || !expr.Pure(node) || !c.runs(e.Program, node) {
+				break // those behind it see what it lets through
+			}
+			part.edge.Preds, part.moved = append(part.edge.Preds, node), append(part.moved, pred)
+		}
+		parts = append(parts, part)
+		c.part.Events, c.part.Edges = append(c.part.Events, e.Program), append(c.part.Edges, part.edge)
+		c.moved = append(c.moved, part.moved)
+	}
+	switch {
+	case len(parts) == 0:
+		return ""
+	case !pays && p.env.Engine == EngineAuto:
+		return why
+	case p.Stacked != "":
+		return p.Stacked
+	}
+	if err := c.fields(); err != nil {
+		return err.Error()
+	}
+	for _, part := range parts {
+		part.edge.Send.Context = c.whole
+	}
+	s.parts = append(s.parts, parts...)
+	return ""
+}
+
+// beside notes what is sent of events.
+func (p *Placer) beside(parts []*sentPairs) {
+	c := &projector{p: p, part: &bpf.Part{}}
+	for _, part := range parts {
+		if part.event == nil {
+			continue
+		}
+		c.part.Edges, c.moved = append(c.part.Edges, part.edge), append(c.moved, part.moved)
+		p.openings[slices.Index(p.Events, part.event)].Sent = c.sent(len(c.part.Edges) - 1)
+	}
+}

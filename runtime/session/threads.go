@@ -1,0 +1,35 @@
+package session
+
+import (
+	"context"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/reading"
+)
+
+// threads delivers the threads that are there when the run begins, as events.
+type threads struct {
+	undelivered
+	of   *run
+	list reading.Threads
+}
+
+func (d *threads) begin(_ context.Context, op plan.Running) error {
+	set := op.(*plan.RecordSet)
+	d.of.instance.Router.Begins(func(t event.Time) {
+		set.Sink().Events(d.list.Events(set.Stream, t))
+		d.list = reading.Threads{}
+	})
+	if d.of.env.rec.file == nil {
+		d.list.List(d.of.env.watch.Threads())
+	}
+	return nil
+}
+
+// side takes in what a recording says of the time before it.
+func (d *threads) side(e *event.Event) {
+	if d.of.env.rec.file != nil && d.of.instance.Router.First == 0 {
+		d.list.Record(e)
+	}
+}

@@ -1,0 +1,135 @@
+package symbol
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
+
+// This file looks at the header of a line table before package debug/dwarf reads it, which believes how
+// many directories and files there are, and makes room for them: a few bytes could take all memory.
+// Since version 5 these are numbers; before, the lists just end.
+
+var errLineCounts = errors.New("a line table that has more names than bytes")
+
+// countsFit reports that the line table at off has no more directories and files than its bytes can name.
+func countsFit(table []byte, off int64, order binary.ByteOrder) error {
+	if off < 0 || off > int64(len(table)) {
+		return errLineCounts
+	}
+	h := header{b: table[off:], order: order}
+	h.offset = 4
+	if h.number(4) == 0xffffffff {
+		h.offset = 8
+		h.number(8)
+	}
+	if h.number(2) < 5 {
+		return h.err
+	}
+	h.skip(2)                       // sizes of addresses and selectors
+	h.skip(uint64(h.offset))        // length of the header
+	h.skip(5)                       // of the program
+	h.skip(max(h.number(1), 1) - 1) // lengths of opcodes
+	for range 2 {                   // directories, files
+		h.entries()
+	}
+	return h.err
+}
+
+// A header is what is left of one.
+type header struct {
+	b      []byte
+	order  binary.ByteOrder
+	offset int // bytes of an offset into another section
+	err    error
+}
+
+func (h *header) skip(n uint64) {
+	if n > uint64(len(h.b)) {
+		h.b, h.err = nil, errLineCounts
+		return
+	}
+	h.b = h.b[n:]
+}
+
+// number reads an unsigned number of so many bytes.
+func (h *header) number(size int) (n uint64) {
+	if size > len(h.b) {
+		h.b, h.err = nil, errLineCounts
+		return 0
+	}
+	var b [8]byte
+	if h.order == binary.BigEndian {
+		copy(b[8-size:], h.b[:size])
+	} else {
+		copy(b[:], h.b[:size])
+	}
+	h.b = h.b[size:]
+	return h.order.Uint64(b[:])
+}
+
+// leb reads a number of any length.
+func (h *header) leb() uint64 {
+	n, size := binary.Uvarint(h.b)
+	if size <= 0 {
+		h.b, h.err = nil, errLineCounts
+		return 0
+	}
+	h.b = h.b[size:]
+	return n
+}
+
+// entries reads a list of names.
+func (h *header) entries() {
+	forms := make([]uint64, h.number(1))
+	for i := range forms {
+		h.leb() // what it is
+		forms[i] = h.leb()
+	}
+	n := h.leb()
+	if h.err != nil || n > uint64(len(h.b)) || n > 0 && len(forms) == 0 {
+		h.err = errLineCounts
+		return
+	}
+	for range n {
+		for _, form := range forms {
+			if h.err != nil {
+				return
+			}
+			h.value(form)
+		}
+	}
+}
+
+// value skips one of a form, DW_FORM_ in the standard; each has a byte at least.
+func (h *header) value(form uint64) {
+	switch form {
+	case 0x08: // string
+		_, after, ended := bytes.Cut(h.b, []byte{0})
+		if h.b = after; !ended {
+			h.err = errLineCounts
+		}
+	case 0x0e, 0x1f, 0x1d: // strp, line_strp, strp_sup
+		h.skip(uint64(h.offset))
+	case 0x0f, 0x1a: // udata, strx
+		h.leb()
+	case 0x0b, 0x25: // data1, strx1
+		h.skip(1)
+	case 0x05, 0x26: // data2, strx2
+		h.skip(2)
+	case 0x27: // strx3
+		h.skip(3)
+	case 0x06, 0x28: // data4, strx4
+		h.skip(4)
+	case 0x07: // data8
+		h.skip(8)
+	case 0x1e: // data16
+		h.skip(16)
+	case 0x09: // block
+		h.skip(h.leb())
+	case 0x0a: // block1
+		h.skip(h.number(1))
+	default:
+		h.err = errLineCounts
+	}
+}

@@ -1,0 +1,38 @@
+// A program that does known work: work CALLS ROUNDS makes CALLS calls of getppid, and some others, in each of
+// ROUNDS rounds, which sleep in between; work PERCENT REQUESTS burn computes, PERCENT of the usual work in
+// parse.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+volatile unsigned long sum;
+
+__attribute__((noinline)) void parse(int n) { for (int i = 0; i < n; i++) sum += i * 3; }
+__attribute__((noinline)) void format(int n) { for (int i = 0; i < n; i++) sum += i * 5; }
+__attribute__((noinline)) void lookup(int n) { for (int i = 0; i < n; i++) sum += i * 7; }
+__attribute__((noinline)) void request(int percent) { parse(40 * percent); format(3000); lookup(3000); }
+
+int main(int argc, char **argv) {
+	int calls = atoi(argv[1]), rounds = atoi(argv[2]);
+	if (argc > 3) {
+		for (int i = 0; i < rounds; i++)
+			request(calls);
+		return 0;
+	}
+	struct timespec pause = {0, 2000000};
+	char buf[64];
+	int zero = open("/dev/zero", O_RDONLY);
+	for (int i = 0; i < rounds; i++) {
+		for (int k = 0; k < calls; k++)
+			syscall(SYS_getppid);
+		for (int k = 0; k < 60; k++)
+			if (read(zero, buf, sizeof buf) < 0)
+				return 1;
+		for (int k = 0; k < 20; k++)
+			lseek(zero, 0, SEEK_SET);
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}

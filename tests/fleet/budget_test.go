@@ -1,0 +1,75 @@
+package fleet_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ppscript/tests/testkit"
+)
+
+// One host's policy bounds what observing may cost, the other one's does not, and who asks wants no budget:
+// the one tells estimates with margins, the other one all calls, and the result says what it has. Without an
+// option there is the usual budget.
+func TestBudgetsOfHosts(t *testing.T) {
+	t.Parallel()
+	p := begin(t)
+	const calls, rounds = 1_500_000, 3
+	policy, err := os.ReadFile(filepath.Join(p.dir, "policy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.start("free")
+	p.write("policy", string(policy)+"max-budget 0.2%\n")
+	p.start("bound")
+	p.await(2)
+	target := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
+	usual := testkit.StartFor(t, time.Minute, testkit.PPScript(t), "fleet", "run", "--hub", p.url, "-i",
+		"250ms", filepath.Join(p.dir, "count.star"), "--of", strconv.Itoa(target.PID()), "--format", "json")
+	usual.WaitStdout(`"budget":0.05,`)
+	usual.Stop()
+	run := p.ask(target, "--by", "host", "-i", "30s") // all is in one interval, or two
+	run.WaitStderr("runs on 2 hosts")
+	for name, agent := range p.agents {
+		for end := time.Now().Add(20 * time.Second); len(jobs(agent.PID())) != 1; {
+			time.Sleep(20 * time.Millisecond)
+			if time.Now().After(end) {
+				t.Fatalf("%s: got jobs %v, want one", name, jobs(agent.PID()))
+			}
+		}
+	}
+	time.Sleep(3 * time.Second)
+	for range rounds {
+		target.Do()
+	}
+	run.Signal(syscall.SIGINT)
+	out := run.Wait()
+	got, far := map[string]float64{}, map[string]float64{}
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		for _, row := range table.Rows {
+			name := row.Text(t, "host")
+			got[name] += float64(row.Int(t, "count"))
+			if row["count_margin"] != nil {
+				far[name] += float64(row.Int(t, "count_margin"))
+			}
+		}
+	}
+	if got["free"] != rounds*calls || far["free"] != 0 {
+		t.Errorf("free: got %v calls ± %v, want %d: %s", got["free"], far["free"], rounds*calls, out.Stdout)
+	}
+	// Margins hold in 95 of 100 runs, so three times as much holds always.
+	if off := math.Abs(got["bound"] - rounds*calls); far["bound"] == 0 || off > 3*far["bound"] {
+		t.Errorf("bound: got %v calls ± %v, want %d", got["bound"], far["bound"], rounds*calls)
+	}
+	if !strings.Contains(out.Stdout, `"sampled":1`) || !strings.Contains(out.Stdout, `"budget":1,`) &&
+		!strings.Contains(out.Stdout, `"budget":0.002,`) {
+		t.Errorf("the result does not tell of budgets: %s", out.Stdout)
+	}
+	t.Log(fmt.Sprint(got, far))
+}

@@ -1,0 +1,188 @@
+package fleet_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"ppscript/tests/testkit"
+)
+
+// This file has a fleet at a NATS server of Debian's, with users who may do what docs/fleet.md says, and no
+// more.
+
+// roles are what each of those who take part may publish and subscribe to, as docs/fleet.md has it.
+func roles(t *testing.T) (publish, subscribe map[string][]string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish, subscribe = map[string][]string{}, map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		for subject := range strings.SplitSeq(cells[1], ",") {
+			subject = strings.Trim(subject, " `")
+			subject = strings.NewReplacer("JOB", "*", "SLOT", "*").Replace(subject)
+			for i, to := range []map[string][]string{publish, subscribe} {
+				for role := range strings.SplitSeq(cells[2+i], ",") {
+					role = strings.TrimSpace(role)
+					to[role] = append(to[role], strconv.Quote(subject))
+				}
+			}
+		}
+	}
+	if len(publish) != 4 || len(publish["agents"]) != 8 || len(subscribe["mergers"]) != 3 {
+		t.Fatalf("got %v and %v: has the table of docs/fleet.md another form?", publish, subscribe)
+	}
+	return publish, subscribe
+}
+
+// natsServer starts Debian's server with an account of those who take part, and another one, and returns the
+// file of each one's seed.
+func natsServer(t *testing.T, p *place) map[string]string {
+	t.Helper()
+	testkit.Requires(t, testkit.Program("nats-server"))
+	publish, subscribe := roles(t)
+	seeds := map[string]string{}
+	user := func(name string) string {
+		key, err := nkeys.CreateUser()
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, _ := key.PublicKey()
+		seed, _ := key.Seed()
+		seeds[name] = filepath.Join(p.dir, strings.ReplaceAll(name, " ", "-")+".seed")
+		if err := os.WriteFile(seeds[name], seed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return public
+	}
+	users := ""
+	for _, role := range []string{"hub", "mergers", "agents", "who asks"} {
+		users += fmt.Sprintf("{nkey: %s, permissions: {publish: [%s], subscribe: [%s]}}\n", user(role),
+			strings.Join(publish[role], ", "), strings.Join(subscribe[role], ", "))
+	}
+	_, port, _ := strings.Cut(strings.TrimPrefix(p.url, "nats://"), ":")
+	p.write("nats.conf", fmt.Sprintf("listen: \"127.0.0.1:%s\"\njetstream {store_dir: %q}\naccounts {\n"+
+		"FLEET {jetstream: enabled, users: [\n%s]}\nOTHER {users: [{nkey: %s}]}\n}\n", port, t.TempDir(),
+		users, user("other")))
+	testkit.StartFor(t, time.Minute, "nats-server", "-c", filepath.Join(p.dir, "nats.conf")).
+		WaitStderr("Server is ready")
+	return seeds
+}
+
+// With Debian's NATS server, accounts and the permissions that the manual names, a fleet counts what it
+// should; and who may do less, or is of another account, cannot ask.
+func TestAccountsAndPermissions(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	p := prepare(t)
+	p.url = "nats://" + freePort(t)
+	p.lengthen() // so that it travels by JetStream
+	seeds := natsServer(t, p)
+	run := testkit.PPScript(t)
+	testkit.StartFor(t, time.Minute, run, "hub", "--hub", p.url, "--no-merger", "--nkey", seeds["hub"]).
+		WaitStderr("the hub is at")
+	testkit.StartFor(t, time.Minute, run, "merger", "--hub", p.url, "--nkey", seeds["mergers"]).
+		WaitStderr("merger ")
+	agents := map[string]*testkit.Process{}
+	for _, name := range []string{"a", "b"} {
+		agents[name] = testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent(name),
+			[]string{"--nkey", seeds["agents"]})...)
+	}
+	p.await(2, "--nkey", seeds["who asks"])
+	const calls = 1000
+	target := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
+	asked := p.ask(target, "--nkey", seeds["who asks"], "--parts", "1", "--late", "8s")
+	asked.WaitStdout(`"told":2`)
+	target.Do()
+	seen := strings.Count(asked.Stdout(), `"told":2`)
+	asked.Await("windows", func(out string) bool { return strings.Count(out, `"told":2`) > seen+2 })
+	asked.Signal(syscall.SIGINT)
+	out := asked.Wait()
+	var n int64
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		for _, row := range table.Rows {
+			n += row.Int(t, "count")
+		}
+	}
+	if n != 2*calls {
+		t.Errorf("got %d calls, want %d: %s", n, 2*calls, out.Stderr)
+	}
+	for _, who := range []string{"agents", "other", "mergers"} {
+		out := p.ask(target, "--nkey", seeds[who]).Wait()
+		if out.Exit == 0 || strings.Contains(out.Stderr, "runs on") ||
+			!strings.Contains(out.Stderr, "hint: ") {
+			t.Errorf("%s: got %d, %s", who, out.Exit, out.Stderr)
+		}
+	}
+	for name, a := range agents {
+		if text := a.Stop().Stderr; strings.Contains(text, "ermission") {
+			t.Errorf("agent %s may do less than it must: %s", name, text)
+		}
+	}
+	if strings.Contains(out.Stderr, "ermission") {
+		t.Errorf("who asks may do less than he must: %s", out.Stderr)
+	}
+}
+
+// lengthen makes the script longer than a message may be.
+func (p *place) lengthen() {
+	p.t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, "source.star"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.write("source.star", string(text)+strings.Repeat("# a line of a long script\n", 40_000))
+	p.sign()
+}
+
+// A script that is too long for a message travels by the object store of a server with JetStream, and runs as
+// it was signed; where there is no JetStream, who asks is told.
+func TestLongScriptsTravelByJetStream(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, append(slices.Clone(testkit.Live), testkit.Program("nats-server"))...)
+	for _, store := range []bool{true, false} {
+		p := prepare(t)
+		at := freePort(t)
+		p.url = "nats://" + at
+		config := fmt.Sprintf("listen: %q\n", at)
+		if store {
+			config += fmt.Sprintf("jetstream {store_dir: %q}\n", t.TempDir())
+		}
+		p.write("nats.conf", config)
+		p.lengthen()
+		testkit.StartFor(t, time.Minute, "nats-server", "-c", filepath.Join(p.dir, "nats.conf")).
+			WaitStderr("Server is ready")
+		testkit.StartFor(t, time.Minute, testkit.PPScript(t), "hub", "--hub", p.url).
+			WaitStderr("the hub is at")
+		p.start("a")
+		const calls = 500
+		target := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
+		run := p.ask(target)
+		if !store {
+			if out := run.Wait(); out.Exit == 0 || !strings.Contains(out.Stderr, "too many for a message") ||
+				!strings.Contains(out.Stderr, "hint: use a NATS cluster with JetStream") {
+				t.Errorf("got %d, %s", out.Exit, out.Stderr)
+			}
+			continue
+		}
+		run.WaitStdout(`"told":1`)
+		target.Do()
+		run.WaitStdout(`"count":` + strconv.Itoa(calls))
+		run.Signal(syscall.SIGINT)
+		run.Wait()
+	}
+}

@@ -1,0 +1,37 @@
+/* Burns three parts of its time in one function and one in another, for so many milliseconds of CPU time. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+static volatile unsigned long sink;
+static volatile sig_atomic_t over;
+
+static void end(int sig) { over = sig; }
+
+
+__attribute__((noinline)) void burn_much(void)
+{
+	for (int i = 0; i < 3000; i++)
+		sink += i;
+}
+
+__attribute__((noinline)) void burn_little(void)
+{
+	for (int i = 0; i < 1000; i++)
+		sink += i;
+}
+
+int main(int argc, char **argv)
+{
+	long ms = argc > 1 ? atol(argv[1]) : 300;
+
+	struct itimerval time = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+	signal(SIGPROF, end); /* asking for the time would be seen in samples */
+	setitimer(ITIMER_PROF, &time, NULL);
+	while (!over) {
+		burn_much();
+		burn_little();
+		sink++;
+	}
+	return 0;
+}

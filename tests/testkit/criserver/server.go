@@ -1,0 +1,109 @@
+// Package criserver is a runtime of containers as far as the kubelet's protocol lists its pods
+// and containers, for tests. The messages and the server are those of the protocol's own library,
+// which the program does without.
+package criserver
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	runtime "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// A PodSandbox is a pod as the protocol has it.
+type PodSandbox = runtime.PodSandbox
+
+// A Server answers with what it holds, or fails. Its members are set before it is started.
+type Server struct {
+	runtime.UnimplementedRuntimeServiceServer
+
+	Pods       []*runtime.PodSandbox
+	Containers []*runtime.Container
+	// Err is what it answers instead; nil is none.
+	Err error
+	// Stalls says that it takes a call and does not answer.
+	Stalls bool
+	// Old says that it speaks the version of before 2022 alone.
+	Old bool
+
+	// Asked counts lists of containers.
+	Asked atomic.Int64
+}
+
+// Start has s listen at a socket until the test ends, or stop is called.
+func (s *Server) Start(t testing.TB, socket string) (stop func()) {
+	t.Helper()
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer()
+	desc := runtime.RuntimeService_ServiceDesc
+	if s.Old {
+		desc.ServiceName = "runtime.v1alpha2.RuntimeService"
+	}
+	g.RegisterService(&desc, s)
+	done := make(chan error)
+	go func() { done <- g.Serve(l) }()
+	var stopped atomic.Bool
+	stop = func() {
+		if !stopped.Swap(true) {
+			g.Stop()
+			<-done
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// Pod is a pod's sandbox with all that runtimes tell of one.
+func Pod(id, uid, namespace, name string) *runtime.PodSandbox {
+	return &runtime.PodSandbox{
+		Id: id, Metadata: &runtime.PodSandboxMetadata{Name: name, Uid: uid, Namespace: namespace, Attempt: 3},
+		State: runtime.PodSandboxState_SANDBOX_NOTREADY, CreatedAt: 1_700_000_000_000_000_000,
+		Labels:         map[string]string{"io.kubernetes.pod.uid": uid, "app": "x"},
+		Annotations:    map[string]string{"kubernetes.io/config.source": "file"},
+		RuntimeHandler: "runc",
+	}
+}
+
+// Container is a container of a pod with all that runtimes tell of one.
+func Container(id, pod, name string, state runtime.ContainerState) *runtime.Container {
+	return &runtime.Container{
+		Id: id, PodSandboxId: pod, Metadata: &runtime.ContainerMetadata{Name: name, Attempt: 7},
+		Image: &runtime.ImageSpec{Image: "example.org/" + name, Annotations: map[string]string{"a": "b"}},
+		State: state, ImageRef: "sha256:x", CreatedAt: 1_700_000_000_000_000_000,
+		Labels:      map[string]string{"io.kubernetes.container.name": name},
+		Annotations: map[string]string{"io.kubernetes.container.hash": "1"},
+	}
+}
+
+// Exited is a state of containers that have ended.
+const Exited = runtime.ContainerState_CONTAINER_EXITED
+
+// Running is that of others.
+const Running = runtime.ContainerState_CONTAINER_RUNNING
+
+func (s *Server) wait(ctx context.Context) error {
+	if s.Stalls {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Err
+}
+
+// ListPodSandbox implements the service.
+func (s *Server) ListPodSandbox(ctx context.Context, _ *runtime.ListPodSandboxRequest) (
+	*runtime.ListPodSandboxResponse, error) {
+	return &runtime.ListPodSandboxResponse{Items: s.Pods}, s.wait(ctx)
+}
+
+// ListContainers implements the service.
+func (s *Server) ListContainers(ctx context.Context, _ *runtime.ListContainersRequest) (
+	*runtime.ListContainersResponse, error) {
+	s.Asked.Add(1)
+	return &runtime.ListContainersResponse{Containers: s.Containers}, s.wait(ctx)
+}

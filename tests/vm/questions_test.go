@@ -1,0 +1,83 @@
+package vm
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// questions are what scripts of the library say in guests: those that ask old kernels otherwise
+// than new ones, or that need functions of the kernel or modules, tell what a program did, by
+// number.
+var questions = []struct{ name, want string }{
+	{"bindsnoop", `load-0 +\d+ UDP +0 OK +5\n`},
+	{"udpconnect", `load-0 +\d+ 127\.0\.0\.1 +53 +5\n`},
+	{"modsnoop", `load-0 +delete_module no_such_module +ENOENT +5 `},
+	{"capable", `load-0 +SETUID +5 +0\n`},
+	{"exitsnoop", `sh +3 - +0 +1\n`},
+	{"tcptop", `nc +\d+ +\d+ +1 +\d+ +6 +0\n`},
+	{"tcptop", `nc +\d+ +\d+ +0 +\d+ +0 +(6|12)\n`}, // its second part may be told twice before 6.3
+	{"tcpresets", `resets received\n(.|\n)* 9 remote +1\n`},
+	{"dcsnoop", `cat +w +none1 +2\n`}, // the file system of a guest's root caches no absence
+	{"filelife", `sh +w +3 `},
+	{"cputhrottle", `slow +\d+ `},
+	{"swaps", `cat +\d+ +\d+\n`},
+}
+
+// askedIn compares what was said in a guest.
+func askedIn(t *testing.T, kernel string, part func(name string) string) {
+	t.Helper()
+	for _, q := range questions {
+		if text := part(q.name); !regexp.MustCompile(q.want).MatchString(text) {
+			t.Errorf("%s: got\n%s\nwant %s", q.name, text, q.want)
+		}
+	}
+	// The kernel's own probe counts how often a group goes on, which it may do once more when the run
+	// has ended. In nr_throttled are periods, many at once where the kernel's timer is late.
+	stops := sumOf(part("cputhrottle"), `slow +(\d+) `)
+	said := sumOf(part("cputhrottle"), `goes +(\d+)`)
+	if stops < 5 || stops < said-1 || stops > said {
+		t.Errorf("cputhrottle: got %d stops, want %d, of\n%s", stops, said, part("cputhrottle"))
+	}
+	// It counts as well the pages that it swaps, which newer kernels move in groups.
+	text := part("swaps")
+	out, in := sumOf(text, `\w +(\d+) +\d+\n`), sumOf(text, `\w +\d+ +(\d+)\n`)
+	pswpout, pswpin := sumOf(text, `pswpout (\d+)`), sumOf(text, `pswpin (\d+)`)
+	if out < 1000 || in < 1000 || kernel == "5.10" && (out != pswpout || in != pswpin) {
+		t.Errorf("swaps: got %d pages out and %d in, want %d and %d, of\n%s", out, in, pswpout, pswpin, text)
+	}
+}
+
+// sumOf adds up the numbers that a pattern finds.
+func sumOf(text, pattern string) (sum int) {
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		sum += n
+	}
+	return sum
+}
+
+// questionsScript asks them.
+const questionsScript = `
+ask() { echo "BEGIN $1"; ppscript "$@" 2>&1; }
+for q in bindsnoop udpconnect modsnoop capable; do ask $q -- load -rare 5; done
+ask exitsnoop -- sh -c 'exit 3'
+ask tcptop --system -- sh -c 'nc -l -p 5000 >/dev/null & sleep 0.5; echo hello | nc 127.0.0.1 5000; wait'
+ask tcpresets --system -- sh -c 'nc 127.0.0.1 9; true'
+ask dcsnoop -- sh -c 'cat /w/none1; cat /w/none1'
+ask filelife -- sh -c 'cd /w; for i in 1 2 3; do echo >short$i; rm short$i; done'
+mkdir /cg /big; mount -t cgroup2 none /cg; mount -t tmpfs none /big
+echo +cpu +memory >/cg/cgroup.subtree_control; mkdir /cg/slow /cg/small
+echo 5000 20000 >/cg/slow/cpu.max; echo 8M >/cg/small/memory.max
+echo 'p:mine/goes unthrottle_cfs_rq' >/sys/kernel/tracing/kprobe_events
+echo 1 >/sys/kernel/tracing/events/mine/enable
+ask cputhrottle --system -- sh -c 'echo $$ >/cg/slow/cgroup.procs; n=0; until [ $n -ge 8 ]; do
+	while read name hits missed; do [ $name = goes ] && n=$hits; done </sys/kernel/tracing/kprobe_profile
+done'
+echo 0 >/sys/kernel/tracing/events/mine/enable
+cat /sys/kernel/tracing/kprobe_profile
+echo >/sys/kernel/tracing/kprobe_events
+mkswap /dev/vda >/dev/null && swapon /dev/vda
+ask swaps --system -- sh -c 'echo $$ >/cg/small/cgroup.procs; dd if=/dev/urandom of=/big/x bs=1M count=16; cat /big/x >/dev/null'
+grep -E "^pswp(in|out)" /proc/vmstat
+`

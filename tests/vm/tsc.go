@@ -1,0 +1,62 @@
+package vm
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"ppscript/runtime/perf"
+)
+
+// This file tells guests how fast their time stamp counter runs. An emulated CPU has this
+// machine's counter. A kernel measures its rate against a slow timer when it boots; where the
+// emulator loses its CPU in the midst of that, the guest's clock runs several times too fast
+// from then on, and each time-out in it ends too early.
+
+// hostTSC is the rate of this machine's counter in kHz, 0 if nothing tells it.
+var hostTSC = sync.OnceValue(func() int {
+	if khz := tscOfPerf(); khz > 0 {
+		return khz
+	}
+	return tscOfCPUs()
+})
+
+// tscOfPerf is that of the first page of a ring of perf, which virtual machines do not have.
+func tscOfPerf() int {
+	c, err := perf.OwnTSC()
+	if err != nil {
+		return 0
+	}
+	return int((1_000_000<<c.Shift + uint64(c.Mult)/2) / uint64(c.Mult))
+}
+
+// tscOfCPUs is the frequency of the CPUs of a virtual machine that cannot see how fast they
+// are in truth: then it is that of their counters.
+func tscOfCPUs() int {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	m := cpuMHz.FindSubmatch(text)
+	if err != nil || m == nil || !bytes.Contains(text, []byte(" hypervisor ")) ||
+		!bytes.Contains(text, []byte(" constant_tsc ")) || bytes.Contains(text, []byte(" aperfmperf ")) {
+		return 0
+	}
+	mhz, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		return 0
+	}
+	return int(math.Round(mhz * 1000))
+}
+
+var cpuMHz = regexp.MustCompile(`\ncpu MHz\s*: ([0-9.]+)\n`)
+
+// clockWords are words for the kernel's command line with the rate of the counter.
+func (g Guest) clockWords() string {
+	if g.machine().arch != "amd64" || runtime.GOARCH != "amd64" || g.CountInsns || hostTSC() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("tsc_early_khz=%d ", hostTSC())
+}
