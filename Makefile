@@ -37,7 +37,7 @@ demo: build ## show why virtual CPUs leave the guest: live if a guest runs here,
 
 # The tests of these packages are run one package after another: what one traces, another would see or be slowed down by. All
 # others look at nothing but their own processes, or at nothing: they wait for the kernel and for the compiler beside each other.
-# Guests (tests/vm) are beside all of these.
+# Guests (tests/vm) are beside these.
 ALONE = bpf bpf/load cmd/ppscript runtime/kernel runtime/perf runtime/probe runtime/relay runtime/session runtime/task \
 	runtime/tracefs tests/bench tests/engines tests/flat tests/guide tests/oracle tests/soak tests/testkit tests/units tests/why
 
