@@ -20,7 +20,8 @@ import (
 	"ppscript/runtime/perfdata"
 )
 
-// dialTime is how long a connection, and the description behind it, may take. Tests in emulated guests raise it.
+// dialTime is how long a connection, and the description behind it, may take.
+// Tests in emulated guests raise it.
 var dialTime = 20 * time.Second
 
 // A Source is events from elsewhere, or a recording, with the stacks of its
