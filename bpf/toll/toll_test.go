@@ -44,3 +44,24 @@ func TestOthersSeeAllEvents(t *testing.T) {
 		t.Errorf("got %d of %d events, want all", got, want)
 	}
 }
+
+// Records with more members cost more, and events that are off less than those that are on. A record of a
+// system call has its number and six arguments, 64 bytes with what all have.
+func TestMeasureRecords(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	few := MeasureRecords(0, OfTracepoint)
+	many := MeasureRecords(priced, OfTracepoint)
+	t.Logf("few %+v, many %+v", few, many)
+	if few.Idle >= few.Each || few.Each > 20*time.Microsecond {
+		t.Errorf("got %+v, want less for events that are off", few)
+	}
+	if few.small < 72 || few.small > 96 || many.small < few.small+8*8 {
+		t.Errorf("got records of %d and %d bytes", few.small, many.small)
+	}
+	if got := MeasureRecords(0, OfProgram); got.Idle != UserProbe || got.Each < UserProbe {
+		t.Errorf("probe in a program: got %+v", got)
+	}
+	if got := MeasureRecords(0, OfSamples); got.Idle != 0 || got.Each < Sample {
+		t.Errorf("samples: got %+v", got)
+	}
+}

@@ -88,7 +88,7 @@ func (s *slotSums) end(time, gap float64, first bool) {
 
 func (s *slotSums) add(n float64, of *Slot) {
 	s.now += n
-	s.slowed += math.Abs(n) * (of.slowed()/(1+of.slowed()) + of.Halves)
+	s.slowed += math.Abs(n) * (of.Slowed()/(1+of.Slowed()) + of.Halves)
 }
 
 // A Slot says for what a partial of a slot of time stands.
@@ -101,16 +101,16 @@ type Slot struct {
 	Halves float64
 }
 
-// slowed is how much more may have happened while nothing was observed, or less, beside what is
+// Slowed is how much more may have happened while nothing was observed, or less, beside what is
 // halfway between both: work that waits for nothing is done as fast as can be, and what comes at
 // its own pace comes all the same.
-func (s *Slot) slowed() float64 {
+func (s *Slot) Slowed() float64 {
 	traced := min(max(s.Traced, 0), 0.9)
 	return traced / (1 - traced) / 2
 }
 
 // factor is what the numbers of the slot are multiplied by.
-func (s *Slot) factor() float64 { return s.Factor * (1 + s.slowed()) }
+func (s *Slot) factor() float64 { return s.Factor * (1 + s.Slowed()) }
 
 func (d *doubts) reset() { d.list, d.times, d.unseen = d.list[:0], slotTimes{}, 0 }
 

@@ -65,6 +65,8 @@ type Spent struct {
 	Open   time.Duration // the part of Time in which programs were attached
 	// Floor is how much of Traced each hit costs that does not count.
 	Floor time.Duration
+	// Idle is what events cost now while they are off, in CPUs.
+	Idle float64
 	// Offered are events of keys that may count or not, and Stood for how many those stand that did;
 	// both are 0 while all keys count, or events count each by itself.
 	Offered, Stood uint64
@@ -84,15 +86,20 @@ type Controller struct {
 	rate  float64 // the budget, in CPUs: ns a ns
 	left  float64 // that may be spent now, ns; less than 0 is owed
 	now   Decision
-	// traced and floor are what observing cost lately, while programs were attached, in CPUs; own
-	// is what ppscript uses, base what it uses without slots; all is all that was spent, over some
-	// seconds.
-	traced, floor, own, base, all float64
-	low                           time.Duration // since when the load is low
-	slot                          slot
-	trust                         trust
-	keys                          keys
-	random                        func() float64 // at least 0, below 1
+	lately
+	low    time.Duration // since when the load is low
+	slot   slot
+	trust  trust
+	keys   keys
+	random func() float64 // at least 0, below 1
+}
+
+// lately is what was spent, in CPUs.
+type lately struct {
+	// traced and floor are what observing cost while programs were attached, idle what it costs while
+	// events are off; own is what ppscript uses, base what it uses without slots; all is all that was
+	// spent, over some seconds.
+	traced, floor, idle, own, base, all float64
 }
 
 // keys is what a Controller knows where keys count, with all their events, or do not.
@@ -202,6 +209,9 @@ func (c *Controller) Next() time.Duration {
 		return max(c.slot.wait-c.slot.since, time.Millisecond)
 	}
 	owed := time.Duration(max(-c.left, 0) / c.rate)
+	if c.idle > c.rate*aim {
+		owed = min(owed, c.rarest()-c.slot.since)
+	}
 	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
 }
 
@@ -225,6 +235,7 @@ func (c *Controller) Decide(s Spent) Decision {
 // about the load.
 func (c *Controller) Pay(s Spent) {
 	c.learn(&s)
+	c.idle = s.Idle
 	own := min(c.own, c.rate*(1-least))
 	c.left = min(c.left+(c.rate-own)*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
 }
@@ -335,7 +346,7 @@ func (c *Controller) slots(s *Spent) {
 			c.slot.probe = firstProbe
 		}
 		c.rest()
-	case c.slot.since >= c.slot.wait && (c.left >= 0 || c.slot.probe > 0):
+	case c.slot.since >= c.slot.wait && (c.left >= 0 || c.slot.probe > 0 || c.again()):
 		c.slot.since, c.slot.spent = 0, 0
 		c.now.Open = true
 		if c.slot.low >= c.trust.need {
@@ -344,6 +355,10 @@ func (c *Controller) slots(s *Spent) {
 		}
 	}
 }
+
+// again says that a slot must follow although something is owed: what is off costs all of the budget, if as
+// much happens as in the last slots, and that must be known.
+func (c *Controller) again() bool { return c.idle > c.rate*aim && c.slot.since >= c.rarest() }
 
 // rest plans the time until the next slot, and how long that is: so that both together cost what
 // the budget allows. Chance makes the time longer or shorter, so that no load beats with it.

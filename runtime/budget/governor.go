@@ -4,15 +4,12 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"ppscript/bpf/load"
 	"ppscript/bpf/toll"
 	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/result"
 )
@@ -52,6 +49,7 @@ type Governor struct {
 	slots  slots
 	told   told
 	lately float64 // hits a second, as measured last
+	over   over
 
 	stopped time.Time // when the run ended
 }
@@ -125,12 +123,13 @@ func ownTime() time.Duration {
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
-// Due is when Step must be called; never without a budget.
+// Due is when Step must be called; never without a budget. It is counted from the last decision: the
+// ends of intervals measure too, and may follow each other faster than decisions.
 func (g *Governor) Due() time.Time {
 	if g == nil {
 		return time.Time{}
 	}
-	return g.last.at.Add(g.ctl.Next())
+	return g.last.at.Add(g.ctl.Next() - g.spent.Time)
 }
 
 // Step measures, and carries out what is decided, if it is time.
@@ -172,6 +171,7 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	way := float64(hits.Toll - g.last.hits.Toll)
 	traced := way + g.each()*float64(n)
 	s := &g.spent
+	s.Idle = g.run.idle()
 	g.lately = float64(n) / max(time.Seconds(), 1e-6)
 	s.Time += time
 	s.Hits += n
@@ -274,6 +274,7 @@ func (g *Governor) closeSlot(before Decision, to *Sink) error {
 		return err
 	}
 	if before.Slots {
+		g.over.add(g.run.idle() > g.share*float64(g.cpus), now)
 		return g.gather(to)
 	}
 	// What came before is no slot. It tells what the gap up to the first one begins with.
@@ -453,24 +454,4 @@ func (g *Governor) Cost() *result.Cost {
 	}
 	g.told = told{}
 	return c
-}
-
-// Off is the share of a run that shall have no budget, also where one is usual.
-const Off = -1
-
-// Parse reads a share of the CPUs: 1%, or 0.01; or off.
-func Parse(text string) (share float64, err error) {
-	if text == "off" {
-		return Off, nil
-	}
-	number, percent := strings.CutSuffix(text, "%")
-	share, err = strconv.ParseFloat(number, 64)
-	if percent {
-		share /= 100
-	}
-	if err != nil || !(share > 0) || share > 1 {
-		return 0, diag.Errorf(diag.Usage, "option", "--budget",
-			"got %q, want a share of all CPUs, up to 100%%, or off", text).WithHint("write --budget 1%%")
-	}
-	return share, nil
 }

@@ -181,3 +181,12 @@ func sampleTypeFor(members ...event.Member) uint64 {
 	}
 	return bits
 }
+
+// SampleType is the sample type of so many events in one ring whose samples have these members.
+func SampleType(members []event.Member, events int) uint64 {
+	t := sampleTypeFor(members...)
+	if events > 1 {
+		t |= unix.PERF_SAMPLE_IDENTIFIER
+	}
+	return t
+}

@@ -12,6 +12,12 @@ import (
 
 // appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...".
 func appendSampled(dst []byte, c *result.Cost) []byte {
+	if c.Time == 0 {
+		dst = append(dst, "not observed: events were off, for a budget of "...)
+		dst = append(appendCPUShare(dst, c.Budget), " of the CPUs (cost "...)
+		dst = appendCPUShare(dst, c.Own+c.Traced)
+		return append(dst, "): how many there were is not known"...)
+	}
 	dst = append(dst, "sampled: "...)
 	what := " of the events"
 	if c.ByKey {

@@ -145,8 +145,13 @@ func (r *run) drain() error {
 	return nil
 }
 
-// tooFast reports, and says, that events come faster than the user allows.
+// tooFast reports, and says, that events come faster than the user allows, or cost more than the budget
+// whatever is left out.
 func (r *run) tooFast(speed *cost.Rate, now time.Time) bool {
+	if why := r.in.slots.Exceeded(); why != "" {
+		r.env.msgs.say("%s", why)
+		return true
+	}
 	due := speed.Due()
 	if due.IsZero() || now.Before(due) {
 		return false

@@ -11,11 +11,14 @@ import (
 	"math"
 	"time"
 
+	"ppscript/bpf/toll"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/budget"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/probe"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
@@ -47,8 +50,25 @@ type Of struct {
 // Measure finds out what records cost. It comes before events are opened: it makes some itself.
 func (s *Slots) Measure(share float64, p *plan.Plan) {
 	if share > 0 && p.InSlots {
-		s.rings = budget.MeasureRings()
+		s.rings = budget.MeasureRings(perf.SampleType(p.SampleMembers, len(p.Events)), hooks(p)...)
 	}
+}
+
+// hooks are what the events of a plan hang on.
+func hooks(p *plan.Plan) (list []toll.Hook) {
+	for _, e := range p.Events {
+		hook := toll.OfSamples
+		switch s := &e.Source.Spec; {
+		case s.Kind == eventspec.Tracepoint:
+			hook = toll.OfTracepoint
+		case s.Dynamic() && (s.Probe.Kind == probe.Kprobe || s.Probe.Kind == probe.Kretprobe):
+			hook = toll.OfKernel
+		case s.Dynamic():
+			hook = toll.OfProgram
+		}
+		list = append(list, hook)
+	}
+	return list
 }
 
 // Begin begins to keep a run in a share of the time of all CPUs.
@@ -74,6 +94,9 @@ func (s *Slots) Step() error {
 	s.count()
 	return s.govern.Step(time.Now(), s.sink())
 }
+
+// Exceeded says why the run must end, since its budget cannot be kept; "" is no reason.
+func (s *Slots) Exceeded() string { return s.govern.Exceeded() }
 
 // Stop says that the run ends: events are about to end.
 func (s *Slots) Stop() error {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,6 +70,56 @@ func tellsTheTruth(t *testing.T, engine string) {
 	}
 	if runs > 1 && held < runs*95/100 {
 		t.Errorf("%d of %d runs are within their margins, want 95 of 100", held, runs)
+	}
+}
+
+// Whatever the load does, any five seconds behind the first one cost what the budget says, or 20 % more at
+// most, and it is observed to its end.
+func TestBudgetIsKept(t *testing.T) {
+	live(t)
+	const budget = 0.02
+	load := testkit.Load(t)
+	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
+		"--budget", "2%", "-i", "1s", "--duration", "10s", "--format", "json", "--", "sh", "-c",
+		fmt.Sprintf("while :; do %s -getppid 5000000; %[1]s -getppid 600 -sleep 1000; done", load))
+	var cost []float64
+	seen := 0
+	for _, r := range testkit.Records(t, out.Stdout) {
+		if r.Type != "table" {
+			continue
+		}
+		var table struct{ Cost map[string]float64 }
+		if err := json.Unmarshal(r.Data, &table); err != nil {
+			t.Fatal(err)
+		}
+		cost = append(cost, table.Cost["own"]+table.Cost["traced"])
+		if table.Cost["time"] > 0 {
+			seen = len(cost)
+		}
+	}
+	if len(cost) < 9 || seen < len(cost)-1 {
+		t.Fatalf("got %d intervals, the last one that was observed is number %d", len(cost), seen)
+	}
+	for i := 1; i+5 <= len(cost); i++ {
+		sum := 0.0
+		for _, c := range cost[i : i+5] {
+			sum += c / 5
+		}
+		if sum > 1.2*budget {
+			t.Errorf("seconds %d to %d cost %.2f%%, want at most %.2f%%: %v",
+				i, i+5, 100*sum, 120*budget, cost)
+		}
+	}
+}
+
+// Who cannot be kept in the budget at all ends: events that are off hang on their hooks still.
+func TestBudgetThatCannotBeKept(t *testing.T) {
+	live(t)
+	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
+		"--engine", "perf", "--budget", "0.1%", "--duration", "20s", "--", "sh", "-c",
+		fmt.Sprintf("while :; do %s -getppid 20000000; done", testkit.Load(t)))
+	if out.Took > 19*time.Second || !strings.Contains(out.Stderr, "even while the events are off") {
+		t.Errorf("got %q after %v, want an end, and why", out.Stderr, out.Took)
 	}
 }
 
