@@ -48,12 +48,13 @@ func (im *Image) stackMaps() {
 		return
 	}
 	w.Tables = slices.ContainsFunc(s.sources, func(e *source) bool { return e.stacked && e.Stack.Tables })
-	w.TableMaps(im.define)
 	for i, e := range s.sources {
 		if e.stacked && !e.served {
 			im.define(load.ChainMap.Of(i), w.Memory())
+			w.Python = w.Python || chain.Interpreted(e.Event)
 		}
 	}
+	w.FoundMaps(im.define)
 	if s.keepsStacks {
 		im.define(load.StacksMap.Of(load.SentStacks), room.Grow(im.host, w.Kept(), 0, chain.Most))
 	}

@@ -46,6 +46,7 @@ type runState struct {
 	stopped  bool
 	paused   bool
 	own      int          // links of programs that keep the target, which come first
+	fronts   []int        // see Front
 	together map[int]bool // programs that sessions call
 	weights  weights
 	room     batchRoom
@@ -296,10 +297,37 @@ func (r *Run) tracepoint(p *Program, prog *ebpf.Program) error {
 func (r *Run) Sampled(event int) int {
 	for i := range r.im.Programs {
 		if p := &r.im.Programs[i]; p.Event == event && p.Kind == ebpf.PerfEvent && !p.Everywhere {
+			if i < len(r.state.fronts) && r.state.fronts[i] > 0 {
+				return r.state.fronts[i]
+			}
 			return r.progs[i].FD()
 		}
 	}
 	return -1
+}
+
+// Front has another program be called first for samples whose stacks have a user part. It is made for
+// the program that it calls in turn, and for the map in which that one looks for what it found
+// (PythonMap); who makes it keeps it, and gives away its descriptor. It comes before events are opened.
+func Front(r *Run, program func(next *ebpf.Program, found *ebpf.Map) (fd int, err error)) error {
+	found := r.maps[PythonMap.Of()]
+	if found == nil {
+		return nil
+	}
+	fronts := make([]int, len(r.progs))
+	for i := range r.im.Programs {
+		p := &r.im.Programs[i]
+		if p.Kind != ebpf.PerfEvent || p.Everywhere || p.Event < 0 {
+			continue
+		}
+		fd, err := program(r.progs[i], found)
+		if err != nil {
+			return err
+		}
+		fronts[i] = fd
+	}
+	r.state.fronts = fronts
+	return nil
 }
 
 // Stop detaches the programs. Their counts stay to be read.

@@ -34,6 +34,9 @@ type Stack struct {
 	User   []uint64
 	// Unwound says that the user part was found by unwind tables.
 	Unwound bool
+	// Python is the hash under which package python keeps the functions of Python that ran; 0 if
+	// none did.
+	Python uint64
 }
 
 // The layout of a stack's memory, in bytes from its beginning.
@@ -43,7 +46,8 @@ const (
 	ChainUser   = 16 // bytes of user addresses
 	ChainTime   = 24 // when it was stored
 	ChainMax    = 32 // StackSpec.Max
-	ChainWords  = 40 // kernel addresses, room for as many as asked for; then user ones
+	ChainPython = 40 // Stack.Python
+	ChainWords  = 48 // kernel addresses, room for as many as asked for; then user ones
 )
 
 // StackKey is the size of the hash.
@@ -67,7 +71,7 @@ func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
 
 // stackIn is the stack in a value that has room for so many kernel addresses.
 func stackIn(v []uint64, kernel int) *Stack {
-	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8])}
+	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8]), Python: v[ChainPython/8]}
 	words := v[ChainWords/8:]
 	s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
 	if s.Unwound = s.Max&ChainUnwound != 0; s.Max&ChainCut != 0 {

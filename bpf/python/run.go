@@ -51,9 +51,13 @@ type Stack struct {
 // A Run is the program in the kernel. It is used by one goroutine.
 type Run struct {
 	coll *ebpf.Collection
-	ring []byte
-	cpus int
-	next []uint64 // by CPU: the number of the sample that is read next
+	tls  int32
+	// fronts are those before other programs. The kernel forgets what a front calls when nobody has
+	// its map open.
+	fronts []*ebpf.Collection
+	ring   []byte
+	cpus   int
+	next   []uint64 // by CPU: the number of the sample that is read next
 }
 
 // ErrUnknown is the reason where the kernel does not tell where threads have their memory.
@@ -77,14 +81,15 @@ func Open(host *features.Host) (r *Run, err error) {
 			stacksMap: {Type: ebpf.LRUHash, KeySize: 8, ValueSize: stackSize, MaxEntries: maxStacks},
 			ringMap: {Type: ebpf.Array, KeySize: 4, ValueSize: 32, MaxEntries: uint32(cpus * perCPU),
 				Flags: unix.BPF_F_MMAPABLE},
+			freshMap: {Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: maxStacks},
 		},
 		Programs: map[string]*ebpf.ProgramSpec{"walk": {Name: "pps_python", Type: ebpf.PerfEvent,
-			License: "GPL", Instructions: program(tls)}},
+			License: "GPL", Instructions: program(tls, false)}},
 	}
 	for name, m := range spec.Maps {
 		m.Name = "pps_py_" + name
 	}
-	r = &Run{cpus: cpus, next: make([]uint64, cpus)}
+	r = &Run{tls: tls, cpus: cpus, next: make([]uint64, cpus)}
 	if r.coll, err = ebpf.NewCollection(spec); err != nil {
 		return nil, fmt.Errorf("load program for Python: %w", err)
 	}
@@ -98,12 +103,62 @@ func Open(host *features.Host) (r *Run, err error) {
 
 // Close gives everything back.
 func (r *Run) Close() error {
+	for _, f := range r.fronts {
+		f.Close()
+	}
 	r.coll.Close()
 	return unix.Munmap(r.ring)
 }
 
 // FD is the program.
 func (r *Run) FD() int { return r.coll.Programs["walk"].FD() }
+
+// Front loads the program to be called before another one, which finds the hash of the sample's stack in
+// a map, 0 if there is none; it returns the descriptor. There is no Sample for At then.
+func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
+	spec := &ebpf.CollectionSpec{
+		Maps: map[string]*ebpf.MapSpec{
+			nextMap: {Name: "pps_py_next", Type: ebpf.ProgramArray, KeySize: 4, ValueSize: 4, MaxEntries: 1},
+		},
+		Programs: map[string]*ebpf.ProgramSpec{"front": {Name: "pps_pyfront", Type: ebpf.PerfEvent,
+			License: "GPL", Instructions: program(r.tls, true)}},
+	}
+	given := map[string]*ebpf.Map{foundMap: found}
+	for _, name := range []string{configMap, memoryMap, stacksMap, freshMap} {
+		given[name] = r.coll.Maps[name]
+	}
+	for name, m := range given {
+		spec.Maps[name] = &ebpf.MapSpec{Name: "pps_py_" + name, Type: m.Type(), KeySize: m.KeySize(),
+			ValueSize: m.ValueSize(), MaxEntries: m.MaxEntries(), Flags: m.Flags()}
+	}
+	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: given})
+	if err != nil {
+		return 0, fmt.Errorf("load program for Python: %w", err)
+	}
+	r.fronts = append(r.fronts, coll)
+	if err := coll.Maps[nextMap].Put(uint32(0), next); err != nil {
+		return 0, fmt.Errorf("load program for Python: %w", err)
+	}
+	return coll.Programs["front"].FD(), nil
+}
+
+// Fresh gives the stacks that came since the last call to fn.
+func (r *Run) Fresh(fn func(pid int32, hash uint64)) error {
+	var hash, pid uint64
+	list := r.coll.Maps[freshMap].Iterate()
+	var all []uint64
+	for list.Next(&hash, &pid) {
+		fn(int32(pid), hash)
+		all = append(all, hash)
+	}
+	for _, hash := range all {
+		_ = r.coll.Maps[freshMap].Delete(hash) // it may come again, and be read again
+	}
+	if err := list.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
+		return fmt.Errorf("read stacks of Python: %w", err)
+	}
+	return nil
+}
 
 // Watch has the program look at a process.
 func (r *Run) Watch(pid int32, c *Config) error {

@@ -70,6 +70,9 @@ const (
 	memoryMap = "memory"
 	stacksMap = "stacks"
 	ringMap   = "ring"
+	freshMap  = "fresh" // stacks that were kept since these were asked for: the process, by hash
+	foundMap  = "found" // of the program that is called in turn: the hash of the sample at hand
+	nextMap   = "next"  // that program
 )
 
 // gen generates the program.
@@ -118,10 +121,14 @@ func (g *gen) field(dst asm.Register, offset int16, size asm.Size) {
 		asm.LoadMem(dst, asm.R2, frameAt, size))
 }
 
-// program is the program; tls is where a task has the register of its thread.
-func program(tls int32) asm.Instructions {
+// program is the program; tls is where a task has the register of its thread. With front it tells
+// another program what it found, and calls it.
+func program(tls int32, front bool) asm.Instructions {
 	c := assembler.New()
 	g := &gen{c, c.Label()}
+	if front {
+		g.tell(nil)
+	}
 	id, key, base, interp := c.Alloc(8), c.Alloc(8), c.Alloc(8), c.Alloc(8)
 	thread, frame, hash, val := c.Alloc(8), c.Alloc(8), c.Alloc(8), c.Alloc(8)
 	c.Call(asm.FnGetCurrentPidTgid)
@@ -152,10 +159,41 @@ func program(tls int32) asm.Instructions {
 	c.Place(direct)
 
 	g.walk(id, frame, hash, val)
-	g.leave(id, key, hash, val)
+	if front {
+		g.keep(id, key, hash)
+		g.tell(&hash)
+	} else {
+		g.keep(id, key, hash)
+		g.leave(id, key, hash, val)
+	}
 	c.Place(g.out)
+	if front {
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
+		g.mapPtr(asm.R2, nextMap)
+		c.Emit(asm.Mov.Imm(asm.R3, 0))
+		c.Call(asm.FnTailCall)
+	}
 	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 	return c.Finish()
+}
+
+// tell leaves the hash of the sample at hand for the next program; nil is of none. R6 has the context
+// from the first call on.
+func (g *gen) tell(hash *int16) {
+	c := g.Code
+	if hash == nil {
+		c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+	}
+	mark := c.Stack
+	index := c.Alloc(8)
+	c.Zero(index, 8)
+	g.look(foundMap, index)
+	c.Emit(asm.Mov.Imm(asm.R1, 0))
+	if hash != nil {
+		c.Load(asm.R1, *hash)
+	}
+	c.Emit(asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord))
+	c.Stack = mark
 }
 
 // thread finds the state of the running thread, by the address that pthread_self returns.
@@ -272,8 +310,8 @@ func (g *gen) walk(id, frame, hash, val int16) {
 	c.IfImm(asm.JEq, asm.R9, 0, g.out)
 }
 
-// leave keeps the stack under its hash, and tells of the sample.
-func (g *gen) leave(id, key, hash, now int16) {
+// keep keeps the stack under its hash, and says that it is new if it is.
+func (g *gen) keep(id, key, hash int16) {
 	c := g.Code
 	kept := c.Label()
 	g.mapPtr(asm.R1, stacksMap)
@@ -284,7 +322,20 @@ func (g *gen) leave(id, key, hash, now int16) {
 	c.Addr(asm.R2, hash)
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
 	c.Call(asm.FnMapUpdateElem)
+	c.Load(asm.R0, id)
+	c.Emit(asm.RSh.Imm(asm.R0, 32))
+	c.Store(key, asm.R0)
+	g.mapPtr(asm.R1, freshMap)
+	c.Addr(asm.R2, hash)
+	c.Addr(asm.R3, key)
+	c.Emit(asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
+	c.Call(asm.FnMapUpdateElem)
 	c.Place(kept)
+}
+
+// leave tells of the sample.
+func (g *gen) leave(id, key, hash, now int16) {
+	c := g.Code
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(now, asm.R0)
 	c.Call(asm.FnGetSmpProcessorId)

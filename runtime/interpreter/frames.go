@@ -11,7 +11,7 @@ import (
 // This file makes frames of what the program of the kernel found, and puts them into chains.
 
 // unknown stands for functions whose code objects could not be read.
-var unknown = []*result.Frame{{DSO: "[python]"}}
+var unknown = []*result.Frame{{DSO: result.UnknownPython}}
 
 // number is the number of a frame as it is shown; 0 is of unknown.
 func (w *Walker) number(p *process, mem io.ReaderAt, f python.Frame) uint64 {

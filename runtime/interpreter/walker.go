@@ -16,7 +16,7 @@ import (
 // Bounds: frames that have a number, stacks and code objects that are remembered.
 const (
 	maxFrames = 1 << 16
-	maxStacks = 1 << 13
+	maxStacks = 1 << 15
 	maxCodes  = 1 << 15 // of all processes
 )
 
@@ -79,6 +79,24 @@ func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
 	if w != nil && s != nil && s.User && i < len(events) {
 		events[i].Observer = w.run.FD()
 	}
+}
+
+// Program is the one in the kernel, which can be put before others.
+func (w *Walker) Program() *python.Run { return w.run }
+
+// Fresh names what the stacks have that are new since the last call, while their processes are there; some
+// says that there were any.
+func (w *Walker) Fresh() (some bool, err error) {
+	if w == nil {
+		return false, nil
+	}
+	err = w.run.Fresh(func(pid int32, hash uint64) {
+		some = true
+		if p := w.running[pid]; p != nil {
+			w.stack(p, hash)
+		}
+	})
+	return some, err
 }
 
 // Look looks at a process, of which something was heard; nil is none.
@@ -162,8 +180,24 @@ func (w *Walker) Rewrite(dst []uint64, e *event.Event, chain []uint64) (out []ui
 	if !ok || s.TID != e.TID || s.PID != e.PID || int64(e.Time)-s.Time > slack {
 		return dst, false
 	}
+	return w.weave(dst, p, s.Hash, chain)
+}
+
+// Weave is Rewrite for a stack that was counted, of a process in which a front found what has this hash.
+func (w *Walker) Weave(dst []uint64, pid int32, hash uint64, chain []uint64) (out []uint64, ok bool) {
+	if w == nil || hash == 0 || len(chain) == 0 {
+		return dst, false
+	}
+	p := w.running[pid]
+	if p == nil {
+		return dst, false
+	}
+	return w.weave(dst, p, hash, chain)
+}
+
+func (w *Walker) weave(dst []uint64, p *process, hash uint64, chain []uint64) (out []uint64, ok bool) {
 	w.stats.Samples++
-	st := w.stack(p, s.Hash)
+	st := w.stack(p, hash)
 	if st == nil {
 		return dst, false
 	}

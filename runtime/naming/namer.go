@@ -223,10 +223,22 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 // UnwindRegs are the registers that the kernel must sample for stacks to be unwound.
 func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
 
-// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number.
-func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) stack.ID {
-	return n.table.Number(pid, image, when, kernel, user, most)
+// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number. Python is the
+// hash of the Python functions that ran, see interpreter.Walker.Weave.
+func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int,
+	python uint64,
+) stack.ID {
+	if python == 0 {
+		return n.table.Number(pid, image, when, kernel, user, most)
+	}
+	weave := func(dst, chain []uint64) ([]uint64, bool) {
+		return n.opt.Python.Weave(dst, pid, python, chain)
+	}
+	return n.table.NumberWoven(pid, image, when, kernel, user, most, weave)
 }
+
+// Fresh looks at what interpreters ran first since the last call; some says that there was something.
+func (n *Namer) Fresh() (some bool, err error) { return n.opt.Python.Fresh() }
 
 // Unwound says that the user part of a stack was found by unwind tables.
 func (n *Namer) Unwound(id stack.ID) { n.table.Unwound(id) }

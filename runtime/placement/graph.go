@@ -9,7 +9,6 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/fold"
 	"ppscript/runtime/join"
-	"ppscript/runtime/stack"
 )
 
 // A Graph is a plan, as far as it matters where its parts run. Its nodes are the
@@ -176,18 +175,6 @@ type Env struct {
 type Stacks struct {
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int
-	// Interpreted says that the target is a program of an interpreter, whose functions are told beside
-	// samples: these have to come out of the kernel.
-	Interpreted bool
-}
-
-// Refuses says why no program may count stacks of an event, whose name takes the place of %s; "" if one may.
-func (s *Stacks) Refuses(w *stack.Wanted, sampled bool) string {
-	if !s.Interpreted || !sampled || w == nil || !w.Dwarf() {
-		return ""
-	}
-	return "user stacks of %s have functions of Python, which are told beside samples; " +
-		"--user-callchain fp asks for those of C alone"
 }
 
 // Weighed says how a budget may bound a plan; the zero Weighed is that there is none.

@@ -255,9 +255,8 @@ func (b *builder) stacked() string {
 
 // outside says why no program takes an event's occurrences; "" if one can.
 func (e *Event) outside(env *placement.Env) string {
-	s, no := e.Source, env.Refuses(e.Stack, e.Source.Kind.Sampled())
+	s, no := e.Source, ""
 	switch {
-	case no != "":
 	case s.Pulled():
 		no = "%s comes from elsewhere"
 	case e.Stack != nil && e.Stack.Dwarf() && e.Stack.Copies:

@@ -14,10 +14,19 @@ import (
 // appendFrameLine appends a frame as a line without its end:
 //
 //	ffffffff816c51a3 __schedule+0x4f3 ([kernel.kallsyms])
+//	                 handle_request (/srv/app/server.py:42)
 func appendFrameLine(dst []byte, f *result.Frame) []byte {
 	dst = append(dst, "    "...)
 	if f.IsLabel() {
 		return append(dst, f.Symbol...)
+	}
+	if f.IsInterpreted() {
+		dst = append(dst, "                 "...)
+		if f.Symbol == "" {
+			return append(dst, f.DSO...)
+		}
+		dst = plain.Append(append(plain.Append(dst, f.Symbol), " ("...), f.File)
+		return append(strconv.AppendInt(append(dst, ':'), int64(f.Line), 10), ')')
 	}
 	for shift := 60; shift >= 0; shift -= 4 {
 		dst = append(dst, plain.Hex[f.Addr>>shift&15])

@@ -94,6 +94,15 @@ func (f *Frame) IsLabel() bool {
 	return f.Addr == 0 && f.FileAddr == 0 && f.DSO == "" && f.Symbol != "" && f.Symbol != "__other__"
 }
 
+// IsInterpreted reports that the frame is a function that an interpreter runs: it has no address, but a file
+// of its source. The first column of its line is empty.
+func (f *Frame) IsInterpreted() bool {
+	return f.Addr == 0 && f.FileAddr == 0 && f.DSO != "" && (f.DSO == f.File || f.DSO == UnknownPython)
+}
+
+// UnknownPython is the DSO of functions of Python whose names could not be read.
+const UnknownPython = "[python]"
+
 // Name is the frame where there is room for one name: the symbol, the file that has
 // none for the address, Unknown.
 func (f *Frame) Name() string {

@@ -9,7 +9,6 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/runtime/budget"
-	"ppscript/runtime/interpreter"
 	"ppscript/runtime/inview"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
@@ -67,7 +66,6 @@ func (w *env) kernelEnv() placement.Env {
 		t.HostNo = err.Error()
 	}
 	t.Host, w.sieves.host = host, host
-	t.Interpreted = interpreter.Observed(&w.cfg.Target)
 	t.Target, t.No = inview.Of(&w.cfg.Target)
 	switch {
 	case t.No != "":
@@ -170,6 +168,11 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
 	c := r.env.perfConfig(r.plan)
 	events := c.Events
+	if p := r.env.sieves.python; p != nil {
+		if err := load.Front(k.run, p.Program().Front); err != nil {
+			r.env.msgs.verbose(1, "functions of Python have no names: "+err.Error())
+		}
+	}
 	c.Events = nil
 	for i := range events {
 		if fd := k.run.Sampled(i); fd >= 0 {

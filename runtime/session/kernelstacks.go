@@ -37,13 +37,14 @@ func (q *quiet) look(stacks *runStacks, programs *load.Run) error {
 	if err != nil {
 		return fmt.Errorf("read new processes: %w", err)
 	}
-	if *q++; len(pids) > 0 {
-		*q = 0
-	}
 	for _, pid := range pids {
 		stacks.Hold(int32(pid), load.Now())
 	}
-	return nil
+	interpreted, err := stacks.Namer.Fresh()
+	if *q++; len(pids) > 0 || interpreted {
+		*q = 0
+	}
+	return err
 }
 
 // nap is how long it takes to the next look.
@@ -56,7 +57,7 @@ func (q quiet) nap() time.Duration {
 
 // number is the number of a stack that a program found.
 func (w *runStacks) number(s *load.Stack) uint64 {
-	id := w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max)
+	id := w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max, s.Python)
 	if s.Unwound {
 		w.Namer.Unwound(id)
 	}

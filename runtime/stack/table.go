@@ -56,7 +56,7 @@ type Table struct {
 	unused  []ID   // that Retain freed
 	left    [2]int // stacks and words that it left
 	evicted uint64
-	parts   []uint64         // of the stack at hand, for Number
+	scratch
 	images  map[int32]uint32 // programs that a process has run, beyond the first
 	without uint64           // events that came without a stack
 }
@@ -100,6 +100,9 @@ type Stack struct {
 }
 
 const blockWords = 1 << 16
+
+// scratch is the stack at hand, for Number and NumberWoven.
+type scratch struct{ parts, woven []uint64 }
 
 // New returns an empty Table.
 func New(o Options) *Table {
@@ -148,6 +151,14 @@ func (t *Table) intern(pid int32, when event.Time, chain []uint64, fl flags) ID 
 // Number is Intern for a stack whose parts are apart, and of which is known how
 // many programs the process ran before. One with most addresses is cut.
 func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int) ID {
+	return t.NumberWoven(pid, image, when, kernel, user, most, nil)
+}
+
+// NumberWoven is Number for a stack into whose chain weave puts more; nil, or false, puts nothing there. It
+// appends the chain to dst.
+func (t *Table) NumberWoven(pid int32, image uint32, when event.Time, kernel, user []uint64, most int,
+	weave func(dst, chain []uint64) ([]uint64, bool),
+) ID {
 	if len(kernel)+len(user) == 0 {
 		t.without++
 		return None
@@ -164,6 +175,12 @@ func (t *Table) Number(pid int32, image uint32, when event.Time, kernel, user []
 		t.parts = append(append(t.parts, markUser), user...)
 	} else {
 		pid, image = -1, 0
+	}
+	if weave != nil {
+		if woven, ok := weave(t.woven[:0], t.parts); ok {
+			t.woven = woven
+			return t.number(pid, image, when, woven, fl)
+		}
 	}
 	return t.number(pid, image, when, t.parts, fl)
 }

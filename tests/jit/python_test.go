@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,11 +36,17 @@ func burning(stack []frame) string {
 }
 
 // Functions of Python have the shares of CPU time that the program measured, with no option for the
-// interpreter.
+// interpreter: where programs of the kernel count stacks, and of samples with copies of stacks.
 func TestPythonFunctionsAreNamed(t *testing.T) {
+	testPython(t, "--engine", "bpf")
+}
+
+func TestPythonOfSamples(t *testing.T) { testPython(t, "--user-callchain=dwarf,16384") }
+
+func testPython(t *testing.T, options ...string) {
 	for _, path := range pythons(t) {
 		testkit.Again(t, func() (wrong []string) {
-			record, said := profiled(t, nil, path, "testdata/burn.py", "1.5")
+			record, said := profiled(t, options, path, "testdata/burn.py", "1.5")
 			var much, little, natively float64
 			if _, err := fmt.Sscan(said, &much, &little, &natively); err != nil {
 				t.Fatalf("the program said %q: %v", said, err)
@@ -85,6 +92,39 @@ func TestPythonFunctionsAreNamed(t *testing.T) {
 			return wrong
 		})
 	}
+}
+
+// Where the whole machine is observed, each process has its own, also one that a shell begins.
+func TestPythonAmongOthers(t *testing.T) {
+	path := pythons(t)[0]
+	first := testkit.Start(t, path, "-c", "import time\ndef elsewhere():\n    while True: sum(range(1000))\n"+
+		"print('ready', flush=True)\nelsewhere()")
+	defer first.Stop()
+	first.WaitStdout("ready")
+	testkit.Again(t, func() (wrong []string) {
+		file := filepath.Join(t.TempDir(), "out.json")
+		second := testkit.Start(t, "sh", "-c", "while :; do "+path+" testdata/burn.py 0.5; done")
+		defer second.Stop()
+		testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--top", "10000", "--engine", "bpf",
+			"--format", "json", "-o", file, "--duration", "3s").Want(t, 0)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, _ := shares(t, string(text), burning)
+		others, _ := shares(t, string(text), func(stack []frame) string {
+			for _, f := range stack {
+				if f.Symbol == "elsewhere" && f.File == "<string>" {
+					return f.Symbol
+				}
+			}
+			return ""
+		})
+		if by["much"] == 0 || by["little"] == 0 || by["natively"] == 0 || others["elsewhere"] == 0 {
+			wrong = append(wrong, fmt.Sprintf("got %v of one, and %v of the other", by, others))
+		}
+		return wrong
+	})
 }
 
 // A process that is observed from its middle on has names, in its threads too.
