@@ -35,6 +35,10 @@ for kind in debugfs:/sys/kernel/debug tracefs:/sys/kernel/tracing bpf:/sys/fs/bp
 done
 ip link set lo up
 while read -r module; do insmod $module || echo "guest: cannot load $module"; done </modules/order
+if [ -e /sys/class/net/eth0 ]; then
+	ip link set eth0 up
+	ip addr add 10.0.2.15/24 dev eth0
+fi
 # The host tells the names of the ports when it comes to it.
 tries=0
 while [ -z "$out" -o -z "$status" ] && [ $tries -lt 100 ]; do
@@ -101,10 +105,14 @@ func writeInitramfs(file string, kernel kernelDir, g Guest, command string) (err
 }
 
 func (g Guest) wantedModules() []string {
+	var first []string
 	if g.DiskMiB > 0 || g.Disk != "" {
-		return append([]string{"virtio_blk"}, g.Modules...)
+		first = append(first, "virtio_blk")
 	}
-	return g.Modules
+	if g.Network {
+		first = append(first, "virtio_net")
+	}
+	return append(first, g.Modules...)
 }
 
 // addFile adds a file, or a directory with all that is in it, and the shared

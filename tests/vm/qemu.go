@@ -79,6 +79,9 @@ func boot(ctx context.Context, g Guest, kernel kernelDir, dir string, out io.Wri
 		args = append(args, "-chardev", "socket,server=off,id="+p.name+",path="+socket,
 			"-device", "virtserialport,name="+p.name+",chardev="+p.name)
 	}
+	if g.Network {
+		args = append(args, "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=")
+	}
 	if g.Port != "" {
 		at, err := socketOf(g.Port)
 		if err != nil {

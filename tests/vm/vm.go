@@ -4,8 +4,8 @@
 //
 // A guest is qemu without acceleration, so neither /dev/kvm nor root is
 // needed; it boots in two to three seconds. Its root file system is an
-// initramfs of busybox and the files given. There is no network, no udev and
-// one user.
+// initramfs of busybox and the files given. There is no udev, one user, and no
+// network unless it is asked for.
 //
 //	r := vm.Run(t, vm.Guest{Files: map[string]string{"/w/probe": bin}}, "probe -v")
 //	// r.Status, r.Output
@@ -42,7 +42,10 @@ type Guest struct {
 	DiskMiB   int               // size of an empty /dev/vda; none if zero
 	Disk      string            // an image that is /dev/vda, which the guest changes; none if empty
 	// HOST:PORT or unix:PATH here that leads to /dev/vport0p3 there; none if empty
-	Port    string
+	Port string
+	// Network has an eth0 in the guest, 10.0.2.15, from which this machine is 10.0.2.2: what listens to
+	// 127.0.0.1 here answers there. Nothing comes in.
+	Network bool
 	Timeout time.Duration // from start to power-off where nobody else has the CPUs, two minutes if zero
 	// CountInsns makes time pass with the instructions that the guest runs, so
 	// that its CPU can count them. Rates of samples then mean little.
