@@ -12,6 +12,34 @@ import (
 
 // appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...".
 func appendSampled(dst []byte, c *result.Cost) []byte {
+	dst = appendLeftOut(dst, c)
+	if c.Time == 0 {
+		return dst
+	}
+	return append(dst, ": counts and sums are estimates, within ± in 95 of 100 cases; "+
+		"other numbers are of the sample"...)
+}
+
+// Remarks is what a result that has no margins says of events that are missing in it, or were left out for a
+// budget; "" is nothing. It is for the files of other tools.
+func Remarks(m *result.Meta) string {
+	var dst []byte
+	if !m.Loss.Zero() {
+		dst = appendLoss(dst, &m.Loss)
+	}
+	if m.Cost.Sampled() {
+		if len(dst) > 0 {
+			dst = append(dst, "; "...)
+		}
+		if dst = appendLeftOut(dst, m.Cost); m.Cost.Time > 0 {
+			dst = append(dst, ": numbers are estimates"...)
+		}
+	}
+	return string(dst)
+}
+
+// appendLeftOut says how much was left out, and for what.
+func appendLeftOut(dst []byte, c *result.Cost) []byte {
 	if c.Time == 0 {
 		dst = append(dst, "not observed: events were off, for a budget of "...)
 		dst = append(appendCPUShare(dst, c.Budget), " of the CPUs (cost "...)
@@ -33,9 +61,7 @@ func appendSampled(dst []byte, c *result.Cost) []byte {
 		dst = append(appendCPUShare(append(dst, "in "...), c.Time), " of the time"...)
 	}
 	dst = append(appendCPUShare(append(dst, ", for a budget of "...), c.Budget), " of the CPUs (cost "...)
-	dst = appendCPUShare(dst, c.Own+c.Traced)
-	return append(dst, "): counts and sums are estimates, within ± in 95 of 100 cases; "+
-		"other numbers are of the sample"...)
+	return append(appendCPUShare(dst, c.Own+c.Traced), ')')
 }
 
 // appendCost appends "cost: 1.2% of the CPUs: 0.4% of ppscript, 0.8% of those that are observed".

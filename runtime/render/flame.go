@@ -172,8 +172,8 @@ func (f *flameWriter) summary(s, before *result.Stacks, about string) string {
 	if s.Cut > 0 {
 		text += ", " + grouped(int64(s.Cut)) + " with a cut stack"
 	}
-	if !s.Loss.Zero() {
-		text += " \u2014 " + string(appendLoss(nil, &s.Loss))
+	if missing := Remarks(&s.Meta); missing != "" {
+		text += " \u2014 " + missing
 	}
 	if about != "" {
 		text += " \u2014 " + about

@@ -90,8 +90,8 @@ func (p *heatWriter) summary() string {
 		text = fmt.Sprintf("%s values of %s; a column is %s", grouped(int64(n)), h.Value,
 			unit.Duration(int64(h.Step)))
 	}
-	if !h.Loss.Zero() {
-		text += " \u2014 " + string(appendLoss(nil, &h.Loss))
+	if missing := Remarks(&h.Meta); missing != "" {
+		text += " \u2014 " + missing
 	}
 	return text
 }

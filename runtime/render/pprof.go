@@ -50,8 +50,8 @@ func pprof(w io.Writer, s *result.Stacks) error {
 		p.DurationNanos = int64(s.End - s.Begin)
 		p.TimeNanos -= p.DurationNanos
 	}
-	if !s.Loss.Zero() {
-		p.Comments = append(p.Comments, string(appendLoss(nil, &s.Loss)))
+	if text := Remarks(&s.Meta); text != "" {
+		p.Comments = append(p.Comments, text)
 	}
 	for i := range s.Samples {
 		b.sample(s, &s.Samples[i])

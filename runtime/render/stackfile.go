@@ -95,7 +95,7 @@ func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, 
 		return pprof(w, s)
 	case SpeedscopeFormat:
 		return speedscope.Write(w, s, speedscope.Options{About: about, Keys: keyNames,
-			Loss: string(appendLoss(nil, &s.Loss))})
+			Remarks: Remarks(&s.Meta)})
 	}
 	_, err := w.Write(AppendFolded(nil, s, start))
 	return err

@@ -3,6 +3,7 @@ package session
 import (
 	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
+	"ppscript/runtime/result"
 )
 
 // An account is what a run has counted, and what of it was told.
@@ -13,6 +14,7 @@ type account struct {
 	told      told       // at the last tick
 	total     event.Loss
 	own       *cost.Own // of live runs
+	costs     result.Costs
 }
 
 // told is how far sources and operators had counted when that was told last.

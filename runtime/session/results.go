@@ -85,6 +85,7 @@ func (r *run) tick(final bool) error {
 		r.stacks.Ending()
 	}
 	t := &interval{loss, final, now, r.meta(final, now)}
+	r.account.costs.Add(t.about.Cost, float64(t.about.End-t.about.Begin)/1e9)
 	if err := r.results.deliveries.tick(t); err != nil {
 		return err
 	}
@@ -154,6 +155,9 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 func (r *run) whole(now time.Time) result.Meta {
 	m := r.meta(true, now)
 	m.Loss = r.account.total
+	if whole := r.account.costs.Whole(); whole != nil {
+		m.Cost = whole
+	}
 	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
 	return m
 }

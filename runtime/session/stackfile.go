@@ -170,6 +170,10 @@ func (f *stackFile) close() error {
 		err := f.deliver(time.Now())
 		if errs = append(errs, err); err == nil {
 			f.to.msgs.note("wrote %s; %s", f.file.Path, f.file.Format.Advice(f.file.Path))
+			m := f.of.whole(time.Now())
+			if m.Cost.Sampled() && f.format() == render.FoldedFormat { // which has no place for it
+				f.to.msgs.say("%s: %s", f.file.Path, render.Remarks(&result.Meta{Cost: m.Cost}))
+			}
 		}
 	}
 	return errors.Join(append(errs, f.file.Close(ran))...)

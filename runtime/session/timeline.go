@@ -70,6 +70,7 @@ func (d *timelineFiles) side(e *event.Event) {
 
 func (d *timelineFiles) tick(t *interval) error {
 	d.build.Losses(&d.of.account.total, t.about.End)
+	d.build.Observed(t.about.Cost, t.about.End)
 	for _, w := range d.opt.Writers {
 		w.Flush() // an error stays, and comes with close
 	}

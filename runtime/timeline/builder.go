@@ -3,6 +3,7 @@ package timeline
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
+	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 )
 
@@ -146,6 +147,17 @@ func (b *Builder) Losses(l *event.Loss, now event.Time) {
 		if c.N > 0 || b.losses[c.Name] != nil {
 			b.Count(c.Name, float64(c.N), now)
 		}
+	}
+}
+
+// Observed says which share of the events of an interval was left out for a budget, if some were.
+func (b *Builder) Observed(c *result.Cost, now event.Time) {
+	const name = "left out for the budget, % of events"
+	switch {
+	case c.Sampled():
+		b.Count(name, 100*(1-c.Events*c.Time), now)
+	case b.losses[name] != nil:
+		b.Count(name, 0, now)
 	}
 }
 

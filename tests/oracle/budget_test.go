@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +122,44 @@ func TestBudgetThatCannotBeKept(t *testing.T) {
 		fmt.Sprintf("while :; do %s -getppid 20000000; done", testkit.Load(t)))
 	if out.Took > 19*time.Second || !strings.Contains(out.Stderr, "even while the events are off") {
 		t.Errorf("got %q after %v, want an end, and why", out.Stderr, out.Took)
+	}
+}
+
+// Whatever the output, it says that its numbers are estimates.
+func TestEstimatesAreMarked(t *testing.T) {
+	live(t)
+	dir := testkit.Open(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	text := func(name string) string {
+		t.Helper()
+		b, err := os.ReadFile(in(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	run := func(options ...string) testkit.Output {
+		t.Helper()
+		command := []string{testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").stacks()`,
+			"--budget", "0.1%"}
+		load := []string{"--", testkit.Load(t), "-getppid", "1000000"}
+		return testkit.Run(t, slices.Concat(command, options, load)...).Want(t, 0)
+	}
+	const mark = "for a budget of 0.1% of the CPUs"
+	out := run("--flame-graph", in("x.svg"), "--pprof", in("x.pb.gz"), "--speedscope", in("x.json"),
+		"--parquet", in("columns"))
+	comments := testkit.Run(t, "go", "tool", "pprof", "-comments", in("x.pb.gz")).Want(t, 0)
+	for where, got := range map[string]string{
+		"text": out.Stdout, "flame graph": text("x.svg"), "pprof": comments.Stdout,
+		"speedscope": text("x.json"), "parquet": text("columns/stacks.parquet"),
+	} {
+		if !strings.Contains(got, mark) {
+			t.Errorf("%s: got nothing about the budget in %.300q", where, got)
+		}
+	}
+	if out = run("--flame-graph", in("x.folded")); !strings.Contains(out.Stderr, "x.folded: sampled: ") ||
+		!strings.Contains(out.Stderr, mark) {
+		t.Errorf("folded stacks: got %q", out.Stderr)
 	}
 }
 

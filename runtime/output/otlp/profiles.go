@@ -58,6 +58,16 @@ func AppendProfiles(dst []byte, s *result.Stacks, resource []Attribute, scope st
 				b = appendPacked(b, 11, []int32{at})
 			}
 		}
+		if c := s.Cost; c.Sampled() { // what the numbers are estimates of
+			for _, x := range []struct {
+				name string
+				v    float64
+			}{{"events", c.Events}, {"time", c.Time}, {"budget", c.Budget}} {
+				v := event.FloatOf(x.v)
+				at := p.attribute("ppscript.estimated."+x.name, v, v.String())
+				b = appendPacked(b, 11, []int32{at})
+			}
+		}
 		bodies = append(bodies, b)
 	}
 	dst = appendMessage(dst, 1, func(dst []byte) []byte { // ResourceProfiles

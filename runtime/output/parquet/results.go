@@ -20,6 +20,7 @@ func (s *sink) result(m *result.Meta, omitted int) (*out, error) {
 		return nil, err
 	}
 	o.loss.Add(m.Loss)
+	o.costs.Add(m.Cost, float64(m.End-m.Begin)/1e9)
 	o.samples += m.Samples
 	o.omitted += omitted
 	if len(o.columns) == 0 {

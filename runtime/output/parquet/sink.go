@@ -57,6 +57,7 @@ type out struct {
 	log     *logSlots
 	slow    *pairSlots
 	loss    event.Loss
+	costs   result.Costs
 	samples uint64
 	omitted int
 }
@@ -209,6 +210,10 @@ func (s *sink) notes(o *out) []note {
 	}
 	facts := []note{{"result", o.name}, {"script", s.about.Script}, {"command", asJSON(s.about.Args)},
 		{"loss", asJSON(counts)}}
+	if c := o.costs.Whole(); c.Sampled() {
+		m := &result.Meta{Cost: c}
+		facts = append(facts, note{"estimated", render.Remarks(m)})
+	}
 	if o.title != "" {
 		facts = append(facts, note{"title", o.title})
 	}

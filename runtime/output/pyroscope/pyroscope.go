@@ -139,9 +139,12 @@ func (s *Server) query(script string, stacks *result.Stacks, now time.Time) url.
 		until = now
 	}
 	from := until.Add(-time.Duration(max(stacks.End-stacks.Begin, 0)))
+	labels := "hostname=" + word(s.host)
+	if stacks.Cost.Sampled() {
+		labels += ",estimated=true" // the profile's comment says how much was left out
+	}
 	return url.Values{
-		"name": {"ppscript." + word(strings.TrimSuffix(path.Base(script), ".star")) + "{hostname=" +
-			word(s.host) + "}"},
+		"name":    {"ppscript." + word(strings.TrimSuffix(path.Base(script), ".star")) + "{" + labels + "}"},
 		"from":    {strconv.FormatInt(from.Unix(), 10)},
 		"until":   {strconv.FormatInt(max(until.Unix(), from.Unix()+1), 10)}, // in whole seconds
 		"format":  {"pprof"},

@@ -19,8 +19,8 @@ import (
 type Options struct {
 	About string // of the recording: the command, the host
 	// Keys are the frames in front of the outermost, which tell samples of one stack apart.
-	Keys func(s *result.Stacks, x *result.StackSample) []string
-	Loss string // what is missing, "" if nothing
+	Keys    func(s *result.Stacks, x *result.StackSample) []string
+	Remarks string // what is missing, or estimated, "" if nothing
 }
 
 const (
@@ -74,8 +74,8 @@ func Write(w io.Writer, s *result.Stacks, o Options) error {
 	}
 	f.Shared.Frames = frames.list
 	missing := ""
-	if o.Loss != "" {
-		missing = " (" + o.Loss + ")"
+	if o.Remarks != "" {
+		missing = " (" + o.Remarks + ")"
 	}
 	if s.Value != "" {
 		p := profile{Name: text(s.Value) + missing, Unit: unitOf(s)}

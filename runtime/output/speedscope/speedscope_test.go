@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 		{Key: []event.Value{event.StrOf("a")}, Frames: []*result.Frame{outer}, Count: 1, Value: 0},
 		{Count: 2, Value: 5},
 	}}
-	f := write(t, s, Options{Loss: "lost=4", About: "on a\nhost",
+	f := write(t, s, Options{Remarks: "lost=4", About: "on a\nhost",
 		Keys: func(_ *result.Stacks, x *result.StackSample) (names []string) {
 			for _, v := range x.Key {
 				names = append(names, v.String())

@@ -1,0 +1,40 @@
+package result
+
+// Costs are what observing cost in several intervals.
+type Costs struct {
+	last    Cost
+	seconds float64
+	// Sums over the intervals, of shares times seconds.
+	own, traced, events, time float64
+	unknown                   bool // Traced was not measured in one of them
+}
+
+// Add adds an interval of so many seconds; nil is one of which nothing is known.
+func (c *Costs) Add(cost *Cost, seconds float64) {
+	if cost == nil {
+		return
+	}
+	seconds = max(seconds, 1e-9)
+	c.last.Budget, c.last.Shown = cost.Budget, cost.Shown
+	c.last.ByKey = c.last.ByKey || cost.ByKey
+	c.seconds += seconds
+	c.own += cost.Own * seconds
+	c.traced += cost.Traced * seconds
+	c.events += cost.Events * seconds
+	c.time += cost.Time * seconds
+	c.unknown = c.unknown || cost.Traced == NotMeasured
+}
+
+// Whole is that of all of them; nil if nothing is known. What was left out in one was left out of the whole.
+func (c *Costs) Whole() *Cost {
+	if c.seconds == 0 {
+		return nil
+	}
+	whole := c.last
+	whole.Own, whole.Traced = c.own/c.seconds, c.traced/c.seconds
+	whole.Events, whole.Time = c.events/c.seconds, c.time/c.seconds
+	if c.unknown {
+		whole.Traced = NotMeasured
+	}
+	return &whole
+}
