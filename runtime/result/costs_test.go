@@ -13,7 +13,8 @@ func TestCosts(t *testing.T) {
 		t.Errorf("got %+v, want all events", got)
 	}
 	c.Add(&Cost{Budget: 0.1, Own: 0.125, Traced: 0, Events: 0.5, Time: 0.25, ByKey: true}, 3)
-	got, want := c.Whole(), Cost{Budget: 0.1, Own: 0.15625, Traced: 0.125, Events: 0.625, Time: 0.4375, ByKey: true}
+	got := c.Whole()
+	want := Cost{Budget: 0.1, Own: 0.15625, Traced: 0.125, Events: 0.625, Time: 0.4375, ByKey: true}
 	if !got.Sampled() || *got != want {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}
