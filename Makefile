@@ -58,7 +58,7 @@ flat: build ## measure whether memory stays the same for a minute of each profil
 
 FUZZTIME ?= 10m
 
-fuzz: ## feed all parsers with damaged input, each for FUZZTIME (10m); FUZZ=WORD takes those whose path or name has it
+fuzz: ## feed all parsers with damaged input, each for FUZZTIME (10m); FUZZ=WORD takes those of a package, or whose name has it
 	GO="$(GO)" bash tests/fuzz.sh $(FUZZTIME) "$(FUZZ)"
 
 SOAK ?= 2h

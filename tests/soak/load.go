@@ -20,8 +20,11 @@ type load struct {
 	known   atomic.Int64 // calls of getppid by threads that are called known-N
 }
 
-// knownComm is the name of the threads whose calls are known by number.
-const knownComm = "soaked"
+// knownComm is the name of the threads whose calls are known by number, of which each process makes so many.
+const (
+	knownComm  = "soaked"
+	knownCalls = 1000
+)
 
 func (l *load) wait() { l.wg.Wait() }
 
@@ -101,11 +104,10 @@ func (l *load) fork(ctx context.Context, each int) {
 
 // know makes calls of a known number, each second as many.
 func (l *load) know(ctx context.Context, program string) {
-	const calls = 1000
 	for ctx.Err() == nil {
-		cmd := group(exec.Command(program, "-comm", knownComm, "-getppid", strconv.Itoa(calls)))
+		cmd := group(exec.Command(program, "-comm", knownComm, "-getppid", strconv.Itoa(knownCalls)))
 		if cmd.Run() == nil {
-			l.known.Add(calls)
+			l.known.Add(knownCalls)
 		}
 		select {
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,47 +179,71 @@ func (p *profiler) judge(known int64, long bool) (wrong []string) {
 	if !p.counts() {
 		return wrong
 	}
-	counted, missing, err := counts(p.out.Name())
+	counted, missing, odd, err := counts(p.out.Name())
 	fmt.Printf("    counted %d of %d, %d told as missing\n", counted, known, missing)
 	switch {
 	case err != nil:
 		wrong = append(wrong, fmt.Sprintf("%s: %v", p.args, err))
 	case counted > known || counted+missing < known || known == 0:
-		wrong = append(wrong, fmt.Sprintf("%s: counted %d of %d, and %d are said to be missing", p.args,
-			counted, known, missing))
+		wrong = append(wrong, fmt.Sprintf("%s: counted %d of %d, and %d are said to be missing:\n%s", p.args,
+			counted, known, missing, strings.Join(odd[:min(len(odd), mostOdd)], "\n")))
 	}
 	return wrong
 }
 
-// counts are the rows' sum of all tables, and what the end of the output says is missing.
-func counts(name string) (counted, missing int64, err error) {
+// mostOdd is how many processes are named whose calls were not all told.
+const mostOdd = 20
+
+// counts are the rows' sum of all tables, and what the end of the output says is missing. Odd are the
+// processes of which other numbers of calls were told than they made, and when.
+func counts(name string) (counted, missing int64, odd []string, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, nil, err
 	}
+	type told struct {
+		calls int64
+		when  string
+		loss  map[string]int64
+	}
+	by := map[int64]*told{}
 	ended := false
 	for line := range bytes.Lines(text) {
 		var r struct {
 			Type string
 			Data struct {
 				Missing int64
+				Wall    string
+				Loss    map[string]int64
 				Rows    []struct {
 					Calls int64 `json:"SYS_ENTER"`
+					PID   int64
 				}
 			}
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
-			return 0, 0, fmt.Errorf("read its output: %w", err)
+			return 0, 0, nil, fmt.Errorf("read its output: %w", err)
 		}
 		for _, row := range r.Data.Rows {
 			counted += row.Calls
+			if by[row.PID] == nil {
+				by[row.PID] = &told{}
+			}
+			of := by[row.PID]
+			of.calls, of.when, of.loss = of.calls+row.Calls, r.Data.Wall, r.Data.Loss
 		}
 		if r.Type == "end" {
 			ended, missing = true, r.Data.Missing
 		}
 	}
 	if !ended {
-		return counted, 0, errors.New("its output has no end")
+		return counted, 0, nil, errors.New("its output has no end")
 	}
-	return counted, missing, nil
+	for _, pid := range slices.Sorted(maps.Keys(by)) {
+		if of := by[pid]; of.calls != knownCalls {
+			odd = append(odd, fmt.Sprintf("process %d: %d calls, the last in the interval until %s, in which "+
+				"%v were missing", pid, of.calls, of.when, of.loss))
+		}
+	}
+	return counted, missing, odd, nil
 }
