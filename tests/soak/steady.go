@@ -241,7 +241,7 @@ func counts(name string) (counted, missing int64, odd []string, err error) {
 	}
 	for _, pid := range slices.Sorted(maps.Keys(by)) {
 		if of := by[pid]; of.calls != knownCalls {
-			odd = append(odd, fmt.Sprintf("process %d: %d calls, the last in the interval until %s, in which "+
+			odd = append(odd, fmt.Sprintf("process %d: %d calls, the last in the interval until %s, where "+
 				"%v were missing", pid, of.calls, of.when, of.loss))
 		}
 	}
