@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"syscall"
 	"time"
 
@@ -127,6 +128,9 @@ func Schemas(ctx context.Context, cfg Config, s *plan.Source) ([]*event.Schema, 
 
 // Explain builds the plan of cfg and describes it, without opening events.
 func Explain(cfg Config, w io.Writer) error {
+	if err := withFiles(&cfg); err != nil {
+		return err
+	}
 	return Look(cfg, func(p *plan.Plan) error {
 		_, err := io.WriteString(w, p.Explain())
 		return err
@@ -147,4 +151,22 @@ func look(cfg *Config, dry bool, see func(p *plan.Plan) error) error {
 		err = see(p)
 	}
 	return errors.Join(err, wd.close())
+}
+
+// withFiles adds what files show beside the script's own reports, and leaves out lines that are not asked for
+// where files have their events.
+func withFiles(cfg *Config) error {
+	files, err := cfg.Options.Stacks.Reports(cfg.Reports)
+	if err != nil {
+		return err
+	}
+	files = append(files, cfg.Options.Timeline.Reports(cfg.Reports)...)
+	if len(files) > 0 && cfg.Options.Show.NoLog {
+		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool {
+			_, is := r.(*plan.Log)
+			return is
+		})
+	}
+	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
+	return nil
 }

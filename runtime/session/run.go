@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -63,18 +62,9 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 	if err != nil {
 		return Outcome{Status: -1}, err
 	}
-	files, err := cfg.Options.Stacks.Reports(cfg.Reports)
-	if err != nil {
+	if err := withFiles(&cfg); err != nil {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
-	files = append(files, cfg.Options.Timeline.Reports(cfg.Reports)...)
-	if len(files) > 0 && cfg.Options.Show.NoLog {
-		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool {
-			_, is := r.(*plan.Log)
-			return is
-		})
-	}
-	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
 	r := &run{
 		env:      wd,
 		cfg:      &cfg,
