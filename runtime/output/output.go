@@ -4,6 +4,8 @@
 package output
 
 import (
+	"slices"
+
 	"ppscript/runtime/diag"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
@@ -83,6 +85,23 @@ func (s *StackFiles) Reports(reports []plan.Report) ([]plan.Report, error) {
 		list = append(list, &s)
 	}
 	return list, nil
+}
+
+// With is what a script reports together with what the files show, and what others do. Without lines, logs
+// are left out if there are files: these have their events.
+func (s *StackFiles) With(reports, others []plan.Report, noLines bool) ([]plan.Report, error) {
+	files, err := s.Reports(reports)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, others...)
+	if len(files) > 0 && noLines {
+		reports = slices.DeleteFunc(slices.Clone(reports), func(r plan.Report) bool {
+			_, is := r.(*plan.Log)
+			return is
+		})
+	}
+	return append(slices.Clip(reports), files...), nil
 }
 
 // tellsWhy reports that files show where the time of slow spans went.

@@ -34,6 +34,9 @@ type image struct {
 	close     func() error
 	demangled map[string][]int // indices into funcs
 	extended  bool
+	// signatures are read when the first function is asked for; told says that was so.
+	signatures *symbol.Signatures
+	told       bool
 }
 
 func openImage(r io.ReaderAt, size int64) (*image, error) {

@@ -75,7 +75,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 func (r *Resolver) Close() error {
 	errs := []error{r.core.close()}
 	for _, m := range r.images {
-		errs = append(errs, m.close())
+		errs = append(errs, m.close(), m.signatures.Close())
 	}
 	r.images = nil
 	return errors.Join(errs...)

@@ -33,8 +33,9 @@ func (k Kind) returns() bool { return k == Kretprobe || k == Uretprobe }
 // A Spec is a probe as the user wrote it.
 type Spec struct {
 	Kind Kind
-	// Name is a function, "func+0x10", a pattern of functions, or an address
-	// as nm prints it, "0x1040"; "+0x1040" is an offset in the file. Of USDT
+	// Name is a function, "func+0x10", a source line, "file.c:123", a pattern of
+	// functions, or an address as nm prints it, "0x1040"; "+0x1040" is an offset in
+	// the file. A line is a part of a program. Of USDT
 	// it is "provider:name" or "name", of breakpoints an address or symbol.
 	Name string
 	// File is a path, or the name of a program or library that is looked for

@@ -38,13 +38,23 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 			return nil, s.fail(p.name, shown, err).WithHint("see the segments with: readelf -lW %s", path)
 		}
 		b := newBuilder(s.Kind.String(), p.name, typ, config(s.Kind), s.Kind.returns())
-		if err := s.arguments(b, conventionOf(m.Machine, m.Go() && p.fn.compiledByGo())); err != nil {
-			return nil, err
+		if !p.line {
+			c := conventionOf(m.Machine, m.Go() && p.fn.compiledByGo())
+			if len(places) <= fewPlaces {
+				s.signed(b, c, m, p)
+			}
+			if err := s.arguments(b, c); err != nil {
+				return nil, err
+			}
 		}
 		probes = append(probes, &Probe{Schema: b.schema(), Config1Text: path, Config2: off})
 	}
 	return probes, nil
 }
+
+// fewPlaces is of how many functions debug information is read for their arguments: each has its own, and who
+// asks for more of them wants to know which is called.
+const fewPlaces = 20
 
 func (r *Resolver) uprobePMU(s Spec) (uint32, error) {
 	typ, err := r.pmu("uprobe")
@@ -69,6 +79,7 @@ type place struct {
 	name string
 	addr uint64
 	fn   function // zero if the address is in none
+	line bool     // it is a source line's: registers have no arguments there
 }
 
 // places finds the addresses that a Spec names in the file at path, which
@@ -80,9 +91,12 @@ func (r *Resolver) places(s *Spec, m *image, path, shown string) ([]place, error
 	var places []place
 	if fns := m.find(s.Name); len(fns) > 0 {
 		for _, fn := range fns {
-			places = append(places, place{s.Name, fn.addr, fn})
+			places = append(places, place{name: s.Name, addr: fn.addr, fn: fn})
 		}
 		return places, s.checkMatches(len(places))
+	}
+	if _, _, ok := cutLine(s.Name); ok {
+		return s.lines(m, path, shown)
 	}
 	name, off, err := splitOffset(s.Name)
 	if err != nil {
@@ -91,7 +105,7 @@ func (r *Resolver) places(s *Spec, m *image, path, shown string) ([]place, error
 	fns := m.find(name)
 	if len(fns) == 0 && off == 0 && isPattern(name) {
 		for _, fn := range m.match(name) {
-			places = append(places, place{fn.name, fn.addr, fn})
+			places = append(places, place{name: fn.name, addr: fn.addr, fn: fn})
 		}
 		return places, s.checkMatches(len(places))
 	}
@@ -108,7 +122,7 @@ func (r *Resolver) places(s *Spec, m *image, path, shown string) ([]place, error
 		if err := s.checkInside(m, shown, fn, off); err != nil {
 			return nil, err
 		}
-		p := place{s.Name, fn.addr + off, fn}
+		p := place{name: s.Name, addr: fn.addr + off, fn: fn}
 		places = append(places, p)
 	}
 	return places, s.checkMatches(len(places))
@@ -141,7 +155,7 @@ func (s *Spec) numericPlace(m *image, path, shown string, addr uint64) ([]place,
 			return nil, err
 		}
 	}
-	return []place{{name, addr, fn}}, nil
+	return []place{{name: name, addr: addr, fn: fn}}, nil
 }
 
 // checkInside refuses offsets that are outside of a function or inside of an
@@ -207,6 +221,7 @@ func (s *Spec) goReturn(m *image, path string, typ uint32, p place) ([]*Probe, e
 		}
 		// These are entry probes, so that the record has no return address.
 		b := newBuilder(s.Kind.String(), p.name, typ, 0, false)
+		s.signed(b, conventionOf(m.Machine, true), m, p)
 		if err := s.arguments(b, conventionOf(m.Machine, true)); err != nil {
 			return nil, err
 		}

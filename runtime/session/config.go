@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"syscall"
 	"time"
 
@@ -153,20 +152,9 @@ func look(cfg *Config, dry bool, see func(p *plan.Plan) error) error {
 	return errors.Join(err, wd.close())
 }
 
-// withFiles adds what files show beside the script's own reports, and leaves out lines that are not asked for
-// where files have their events.
-func withFiles(cfg *Config) error {
-	files, err := cfg.Options.Stacks.Reports(cfg.Reports)
-	if err != nil {
-		return err
-	}
-	files = append(files, cfg.Options.Timeline.Reports(cfg.Reports)...)
-	if len(files) > 0 && cfg.Options.Show.NoLog {
-		cfg.Reports = slices.DeleteFunc(slices.Clone(cfg.Reports), func(r plan.Report) bool {
-			_, is := r.(*plan.Log)
-			return is
-		})
-	}
-	cfg.Reports = append(slices.Clip(cfg.Reports), files...)
-	return nil
+// withFiles adds what files show beside the script's own reports.
+func withFiles(cfg *Config) (err error) {
+	o := &cfg.Options
+	cfg.Reports, err = o.Stacks.With(cfg.Reports, o.Timeline.Reports(cfg.Reports), o.Show.NoLog)
+	return err
 }

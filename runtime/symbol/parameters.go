@@ -1,0 +1,328 @@
+package symbol
+
+import (
+	"cmp"
+	"debug/dwarf"
+
+	"ppscript/runtime/dso"
+)
+
+// This file finds the parameters of functions, as their debug information has them.
+
+// A Parameter is one of a function, or its result.
+type Parameter struct {
+	Name, Type string
+	Size       int // bytes of a value in a register
+	Signed     bool
+	Pointer    bool
+	Text       bool // it points to a text of C
+	// Words is how many registers for numbers and addresses it takes: 1 of the values above, 2 of a string
+	// of Go, whose first is the address and second the length, 0 of a floating-point number. It is -1 where
+	// that is not known, and so for all behind it.
+	Words int
+}
+
+// A Signature is the parameters of a function, and its result; nil if it has none, or several.
+type Signature struct {
+	Params []Parameter
+	Result *Parameter
+}
+
+// Signatures reads those of a program or library. Close it.
+type Signatures struct {
+	store *dso.Store
+	lines *lineInfo
+}
+
+// OpenSignatures opens the debug information of the file at a path; nil if it has none.
+func OpenSignatures(path string) *Signatures {
+	store := dso.NewStore(dso.Options{})
+	f, err := store.Open(nil, path)
+	if err == nil {
+		if l, _ := loadLines(store, f); l != nil && l.data != nil {
+			return &Signatures{store, l}
+		}
+	}
+	_ = store.Close()
+	return nil
+}
+
+// Close closes the file; nil does nothing.
+func (s *Signatures) Close() error {
+	if s == nil {
+		return nil
+	}
+	return s.store.Close()
+}
+
+// Languages of units, DW_AT_language.
+const (
+	langGo   = 0x16
+	langRust = 0x1c
+)
+
+// cpp are those of C++.
+var cpp = map[int64]bool{0x04: true, 0x1a: true, 0x21: true, 0x2b: true}
+
+// Of is the signature of the function that begins at an address; nil if it is not known.
+func (s *Signatures) Of(addr uint64) *Signature {
+	if s == nil {
+		return nil
+	}
+	sig, err := s.read(addr)
+	if err != nil {
+		return nil
+	}
+	return sig
+}
+
+func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
+	defer guard(&err)
+	off, ok := s.lines.unitOf(addr)
+	if !ok {
+		return nil, nil
+	}
+	d := s.lines.data
+	r := d.Reader()
+	r.Seek(off)
+	root, err := r.Next()
+	if err != nil || root == nil {
+		return nil, err
+	}
+	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
+	for depth := 1; depth > 0; {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
+			return nil, err
+		}
+		switch {
+		case e.Tag == 0:
+			depth--
+		case e.Tag == dwarf.TagSubprogram && lowOf(e) == addr && addr != 0:
+			return s.signature(r, e, lang)
+		case e.Tag == dwarf.TagSubprogram || e.Tag == dwarf.TagStructType ||
+			e.Tag == dwarf.TagEnumerationType:
+			r.SkipChildren()
+		case e.Children:
+			depth++ // a namespace, or a class that has its functions
+		}
+	}
+	return nil, nil
+}
+
+func lowOf(e *dwarf.Entry) uint64 {
+	low, _ := e.Val(dwarf.AttrLowpc).(uint64)
+	return low
+}
+
+// unitOf is the unit that has the code at an address.
+func (l *lineInfo) unitOf(addr uint64) (dwarf.Offset, bool) {
+	for i := range l.spans {
+		if s := &l.spans[i]; addr >= s.lo && addr < s.hi {
+			return s.unit, true
+		}
+	}
+	return 0, false
+}
+
+// signature reads the parameters below the entry of a function.
+func (s *Signatures) signature(r *dwarf.Reader, fn *dwarf.Entry, lang int64) (*Signature, error) {
+	sig := &Signature{}
+	results := 0
+	if t, ok := s.attr(fn, dwarf.AttrType).(dwarf.Offset); ok {
+		if p, ok := s.parameter("result", t, lang); ok {
+			results++
+			sig.Result = &p
+		}
+	}
+	if sig.Result != nil && sig.Result.Words != 1 && sig.Result.Words != 0 && lang != langGo {
+		// Of a large result the caller may give an address, in front of all.
+		return nil, nil
+	}
+	if !fn.Children {
+		return sig, nil
+	}
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == 0 {
+			break
+		}
+		if e.Tag == dwarf.TagFormalParameter {
+			name, _ := s.attr(e, dwarf.AttrName).(string)
+			t, ok := s.attr(e, dwarf.AttrType).(dwarf.Offset)
+			if !ok {
+				break
+			}
+			p, ok := s.parameter(name, t, lang)
+			if !ok {
+				break
+			}
+			if is, _ := e.Val(dwarf.AttrVarParam).(bool); is { // a result of Go
+				if results++; results == 1 && p.Words == 1 {
+					p.Name = "result"
+					sig.Result = &p
+				} else {
+					sig.Result = nil
+				}
+				continue
+			}
+			sig.Params = append(sig.Params, p)
+		}
+		if e.Children {
+			r.SkipChildren()
+		}
+	}
+	if sig.Result != nil && sig.Result.Words != 1 {
+		sig.Result = nil
+	}
+	return sig, nil
+}
+
+// attr is an attribute of an entry, or of the one that it is a copy of.
+func (s *Signatures) attr(e *dwarf.Entry, a dwarf.Attr) any {
+	for range 8 {
+		if v := e.Val(a); v != nil {
+			return v
+		}
+		off, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			if off, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+				return nil
+			}
+		}
+		r := s.lines.data.Reader()
+		r.Seek(off)
+		next, err := r.Next()
+		if err != nil || next == nil {
+			return nil
+		}
+		e = next
+	}
+	return nil
+}
+
+// parameter is what is known of a type; ok is false if nothing is.
+func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Parameter, ok bool) {
+	named, err := s.lines.data.Type(off)
+	if err != nil {
+		return p, false
+	}
+	plain := plainType(named)
+	if plain == nil {
+		return p, false
+	}
+	p = Parameter{Name: name, Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1}
+	switch t := plain.(type) {
+	case *dwarf.PtrType:
+		p.Pointer, p.Size = true, 8
+		if lang != langGo && lang != langRust {
+			p.Text = isChar(plainType(t.Type))
+		}
+	case *dwarf.IntType, *dwarf.CharType:
+		p.Signed = true
+	case *dwarf.UintType, *dwarf.UcharType, *dwarf.BoolType, *dwarf.AddrType:
+	case *dwarf.EnumType:
+		p.Signed = true
+		p.Size = cmp.Or(p.Size, 4)
+	case *dwarf.FloatType:
+		p.Words = 0
+	case *dwarf.FuncType:
+		p.Pointer, p.Size = true, 8
+	case *dwarf.UnsupportedType: // references
+		p.Pointer, p.Size = true, 8
+	case *dwarf.StructType:
+		p.Words = -1
+		if lang == langGo {
+			p.Words = goWords(t, 0)
+			p.Pointer = p.Words >= 2 && len(t.Field) > 1 && t.Field[1].Name == "len"
+		}
+	default:
+		p.Words = -1
+	}
+	if p.Words == 1 && (p.Size < 1 || p.Size > 8) {
+		p.Words = -1
+	}
+	return p, true
+}
+
+// mostNames bounds the names and qualifiers of a type: damaged debug information may have circles.
+const mostNames = 32
+
+// plainType is a type without its names and qualifiers; nil if there is no end of these.
+func plainType(t dwarf.Type) dwarf.Type {
+	for range mostNames {
+		switch x := t.(type) {
+		case *dwarf.TypedefType:
+			t = x.Type
+		case *dwarf.QualType:
+			t = x.Type
+		default:
+			return t
+		}
+	}
+	return nil
+}
+
+// typeText is a type as C writes it.
+func typeText(t dwarf.Type, depth int) string {
+	if depth > mostNames || t == nil {
+		return "?"
+	}
+	switch x := t.(type) {
+	case *dwarf.QualType:
+		return x.Qual + " " + typeText(x.Type, depth+1)
+	case *dwarf.PtrType:
+		if _, ok := x.Type.(*dwarf.PtrType); ok {
+			return typeText(x.Type, depth+1) + "*"
+		}
+		return typeText(x.Type, depth+1) + " *"
+	case *dwarf.StructType:
+		if x.Kind == "struct" || x.Kind == "union" {
+			return x.Kind + " " + x.StructName
+		}
+		return x.StructName
+	case *dwarf.EnumType:
+		return "enum " + x.EnumName
+	case *dwarf.VoidType:
+		return "void"
+	}
+	if name := t.Common().Name; name != "" {
+		return name
+	}
+	return "?"
+}
+
+func isChar(t dwarf.Type) bool {
+	switch x := t.(type) {
+	case *dwarf.CharType, *dwarf.UcharType:
+		return true
+	case *dwarf.IntType:
+		return x.Name == "char"
+	}
+	return false
+}
+
+// goWords is how many registers a structure of Go takes; -1 if that is not known.
+func goWords(t *dwarf.StructType, depth int) int {
+	if depth > 8 {
+		return -1
+	}
+	n := 0
+	for _, f := range t.Field {
+		switch x := plainType(f.Type).(type) {
+		case *dwarf.StructType:
+			words := goWords(x, depth+1)
+			if words < 0 {
+				return -1
+			}
+			n += words
+		case *dwarf.PtrType, *dwarf.IntType, *dwarf.UintType, *dwarf.CharType, *dwarf.UcharType,
+			*dwarf.BoolType, *dwarf.AddrType, *dwarf.FuncType:
+			n++
+		case *dwarf.FloatType:
+		default:
+			return -1
+		}
+	}
+	return n
+}
