@@ -7,7 +7,8 @@ import (
 
 // Types are written as in C, also those that are damaged.
 func TestTypeText(t *testing.T) {
-	char := &dwarf.CharType{BasicType: dwarf.BasicType{CommonType: dwarf.CommonType{Name: "char", ByteSize: 1}}}
+	common := dwarf.CommonType{Name: "char", ByteSize: 1}
+	char := &dwarf.CharType{BasicType: dwarf.BasicType{CommonType: common}}
 	point := &dwarf.StructType{Kind: "struct", StructName: "point"}
 	circle := &dwarf.TypedefType{CommonType: dwarf.CommonType{Name: "again"}}
 	circle.Type = &dwarf.QualType{Qual: "const", Type: circle}
