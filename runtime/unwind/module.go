@@ -72,6 +72,9 @@ func (m *module) rules(addr uint64) (*ruleTable, *ruleSet) {
 	return nil, nil
 }
 
+// firstFunction is how long that of the C library is at least, behind its call of main's caller.
+const firstFunction = 36
+
 // loadModule reads a file's tables. One that cannot be read has none.
 func loadModule(store *dso.Store, f *dso.File) *module {
 	m := &module{bytes: int(unsafe.Sizeof(module{}))}
@@ -92,6 +95,13 @@ func loadModule(store *dso.Store, f *dso.File) *module {
 		}
 	}
 	m.take(ehFrame(im))
+	if len(m.tables) == 0 { // which has the same, and more
+		if t, err := sframeRules(im); err == nil && t != nil {
+			m.tables = append(m.tables, t)
+			// The first function has no caller, which version 1 cannot say.
+			m.ends = append(m.ends, span{im.Entry, im.Entry + firstFunction})
+		}
+	}
 	if t, switches, err := goRules(im); err == nil && t != nil {
 		m.tables = append(m.tables, t) // .debug_frame says the same
 		m.switches = switches
