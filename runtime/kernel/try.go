@@ -168,7 +168,9 @@ func burn(d time.Duration) {
 	}
 	end, deadline := spent()+d, time.Now().Add(50*d)
 	for spent() < end && time.Now().Before(deadline) {
-		for range 1000 {
+		// Much longer than asking for the time takes, where system calls are dear: it is the thread's own
+		// code that is sampled.
+		for range 100_000 {
 			runtime.KeepAlive(d)
 		}
 	}
