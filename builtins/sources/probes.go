@@ -186,7 +186,7 @@ func uprobe() *b.Builtin {
 			optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args, or else the parameters of a function whose debug information is at hand (of up to 20 functions), by their names: numbers, addresses, char * as text, strings and slices of Go as NAME and NAME_len, up to a structure that is passed by value; numbers in floating point have none. Lines have ip and func alone",
+		Result:  "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args, or else the parameters of a function whose debug information is at hand (of up to 20 functions), by their names: numbers, addresses, char * as text, strings and slices of Go as NAME and NAME_len, up to a structure that is passed by value; numbers in floating point have none. Lines have ip and func alone. In Go programs on amd64 ip of a named function is behind its check of the stack, which a call that grows the stack passes once",
 		Errors:  userErrors,
 		Source:  "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",
 		Cost:    "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read as the event happens where programs send it, else when it is looked at: then they are empty if the program has ended",
@@ -220,7 +220,7 @@ func uretprobe() *b.Builtin {
 			optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each return; ip (the function), ret_ip, func, retval, ret2; result, by ret or by debug information. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, a call that grows the stack enters twice",
+		Result:  "one event for each return; ip (the function), ret_ip, func, retval, ret2; result, by ret or by debug information. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, and on arm64 a call that grows the stack enters twice",
 		Errors: userErrors +
 			"; a Go function without return instructions: the kernel's return probes would kill Go programs, so the instructions are probed",
 		Source: "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",

@@ -33,7 +33,7 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 			probes = append(probes, more...)
 			continue
 		}
-		off, err := m.codeOffset(p.addr)
+		off, err := m.codeOffset(s.entry(m, p))
 		if err != nil {
 			return nil, s.fail(p.name, shown, err).WithHint("see the segments with: readelf -lW %s", path)
 		}
