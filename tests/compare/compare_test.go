@@ -141,7 +141,7 @@ func TestASlowerFunctionComesFirst(t *testing.T) {
 		record := func(name string, percent int) string {
 			file := filepath.Join(dir, name)
 			ppscript(t, "record", "-N", "-F", "4997", "-g", "-o", file, "--", program,
-				fmt.Sprint(percent), "60000", "burn")
+				fmt.Sprint(percent), "1200", "burn")
 			return file
 		}
 		before, same, after := record("a.data", 100), record("b.data", 100), record("c.data", 130)
