@@ -128,3 +128,24 @@ func TestTables(t *testing.T) {
 		t.Errorf("got %d numbers without room, want 5", b.Uncounted())
 	}
 }
+
+// What was left out for a budget is a counter among what is missing, once something was.
+func TestObserved(t *testing.T) {
+	out := &list{}
+	b := New(Options{Writers: []Writer{out}})
+	b.Observed(nil, 5)
+	b.Observed(&result.Cost{Events: 1, Time: 1}, 10)
+	if len(out.items) > 0 {
+		t.Errorf("got %v where all was observed", out.items)
+	}
+	b.Observed(&result.Cost{Events: 0.5, Time: 0.5}, 20)
+	b.Observed(&result.Cost{Events: 1, Time: 1}, 30)
+	var got []string
+	for _, it := range out.items {
+		got = append(got, fmt.Sprint(it.Kind == Counter, " ", it.Name, " ", it.Time, " ", it.Value))
+	}
+	const name = "left out for the budget, % of events"
+	if want := fmt.Sprint([]string{"true " + name + " 20 75", "true " + name + " 30 0"}); fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}

@@ -38,7 +38,7 @@ func burning(stack []frame) string {
 // Functions of Python have the shares of CPU time that the program measured, with no option for the
 // interpreter: where programs of the kernel count stacks, and of samples with copies of stacks.
 func TestPythonFunctionsAreNamed(t *testing.T) {
-	testPython(t, "--engine", "bpf")
+	testPython(t)
 }
 
 func TestPythonOfSamples(t *testing.T) { testPython(t, "--user-callchain=dwarf,16384") }
@@ -105,7 +105,7 @@ func TestPythonAmongOthers(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "out.json")
 		second := testkit.Start(t, "sh", "-c", "while :; do "+path+" testdata/burn.py 0.5; done")
 		defer second.Stop()
-		testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--top", "10000", "--engine", "bpf",
+		testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--top", "10000",
 			"--format", "json", "-o", file, "--duration", "3s").Want(t, 0)
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -81,37 +81,42 @@ func TestBudgetIsKept(t *testing.T) {
 	live(t)
 	const budget = 0.02
 	load := testkit.Load(t)
-	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
-		"--budget", "2%", "-i", "1s", "--duration", "10s", "--format", "json", "--", "sh", "-c",
-		fmt.Sprintf("while :; do %s -getppid 5000000; %[1]s -getppid 600 -sleep 1000; done", load))
-	var cost []float64
-	seen := 0
-	for _, r := range testkit.Records(t, out.Stdout) {
-		if r.Type != "table" {
-			continue
+	testkit.Again(t, func() (wrong []string) {
+		out := testkit.Run(t, testkit.PPScript(t), "-c",
+			`tracepoint("raw_syscalls:sys_enter").by("id").count()`, "--budget", "2%", "-i", "1s",
+			"--duration", "10s", "--format", "json", "--", "sh", "-c",
+			fmt.Sprintf("while :; do %s -getppid 5000000; %[1]s -getppid 600 -sleep 1000; done", load))
+		var cost []float64
+		seen := 0
+		for _, r := range testkit.Records(t, out.Stdout) {
+			if r.Type != "table" {
+				continue
+			}
+			var table struct{ Cost map[string]float64 }
+			if err := json.Unmarshal(r.Data, &table); err != nil {
+				t.Fatal(err)
+			}
+			cost = append(cost, table.Cost["own"]+table.Cost["traced"])
+			if table.Cost["time"] > 0 {
+				seen = len(cost)
+			}
 		}
-		var table struct{ Cost map[string]float64 }
-		if err := json.Unmarshal(r.Data, &table); err != nil {
-			t.Fatal(err)
+		if len(cost) < 9 || seen < len(cost)-1 {
+			wrong = append(wrong, fmt.Sprintf("got %d intervals, the last one that was observed is number %d",
+				len(cost), seen))
 		}
-		cost = append(cost, table.Cost["own"]+table.Cost["traced"])
-		if table.Cost["time"] > 0 {
-			seen = len(cost)
+		for i := 1; i+5 <= len(cost); i++ {
+			sum := 0.0
+			for _, c := range cost[i : i+5] {
+				sum += c / 5
+			}
+			if sum > 1.2*budget {
+				wrong = append(wrong, fmt.Sprintf("seconds %d to %d cost %.2f%%, want at most %.2f%%: %v",
+					i, i+5, 100*sum, 120*budget, cost))
+			}
 		}
-	}
-	if len(cost) < 9 || seen < len(cost)-1 {
-		t.Fatalf("got %d intervals, the last one that was observed is number %d", len(cost), seen)
-	}
-	for i := 1; i+5 <= len(cost); i++ {
-		sum := 0.0
-		for _, c := range cost[i : i+5] {
-			sum += c / 5
-		}
-		if sum > 1.2*budget {
-			t.Errorf("seconds %d to %d cost %.2f%%, want at most %.2f%%: %v",
-				i, i+5, 100*sum, 120*budget, cost)
-		}
-	}
+		return wrong
+	})
 }
 
 // Who cannot be kept in the budget at all ends: events that are off hang on their hooks still.
@@ -142,7 +147,7 @@ func TestEstimatesAreMarked(t *testing.T) {
 		t.Helper()
 		command := []string{testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").stacks()`,
 			"--budget", "0.1%"}
-		load := []string{"--", testkit.Load(t), "-getppid", "1000000"}
+		load := []string{"--", testkit.Load(t), "-getppid", "3000000"}
 		return testkit.Run(t, slices.Concat(command, options, load)...).Want(t, 0)
 	}
 	const mark = "for a budget of 0.1% of the CPUs"

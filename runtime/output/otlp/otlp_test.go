@@ -175,7 +175,8 @@ func TestProfiles(t *testing.T) {
 	main := &result.Frame{Symbol: "main", File: "main.c", Line: 7, Addr: 0x500}
 	end := time.Unix(1_700_000_010, 0)
 	err := sink.(output.Profiler).Profile(&result.Stacks{
-		Meta: result.Meta{Name: "stacks", Begin: 1e9, End: 11e9, Wall: end, Loss: event.Loss{Lost: 3}},
+		Meta: result.Meta{Name: "stacks", Begin: 1e9, End: 11e9, Wall: end, Loss: event.Loss{Lost: 3},
+			Cost: &result.Cost{Budget: 0.5, Events: 0.25, Time: 1}},
 		Keys: []result.Column{{Name: "comm", Kind: result.KeyColumn}}, Value: "period", Unit: unit.NS,
 		Periods: true,
 		Samples: []result.StackSample{
@@ -227,7 +228,8 @@ func TestProfiles(t *testing.T) {
 	}
 	const a = "thread.name=a process.pid=7 4660 read /lib/libc.so abcd 1280 main main.c 7;"
 	const c = " thread.name=b 1280 main main.c 7;"
-	const cut = " thread.name=a process.pid=7 ppscript.stack.cut=true; ppscript.loss.lost=3 period 10\n"
+	const cut = " thread.name=a process.pid=7 ppscript.stack.cut=true; ppscript.loss.lost=3" +
+		" ppscript.estimated.events=0.25 ppscript.estimated.time=1 ppscript.estimated.budget=0.5 period 10\n"
 	want := "samples count 1700000000 10s: [3] " + a + " [1]" + c + " [2]" + cut +
 		"cpu nanoseconds 1700000000 10s: [30] " + a + " [10]" + c + " [20]" + cut
 	if got := b.String(); got != want {

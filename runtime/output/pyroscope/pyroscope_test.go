@@ -57,7 +57,8 @@ func TestIngest(t *testing.T) {
 	}
 	f := &result.Frame{Symbol: "main", Addr: 0x500}
 	err = sink.(output.Profiler).Profile(&result.Stacks{
-		Meta: result.Meta{Begin: 1e9, End: 11e9, Wall: time.Unix(1_700_000_010, 0)},
+		Meta: result.Meta{Begin: 1e9, End: 11e9, Wall: time.Unix(1_700_000_010, 0),
+			Cost: &result.Cost{Budget: 0.5, Events: 0.25, Time: 1}},
 		Keys: []result.Column{{Name: "comm"}}, Value: "period", Unit: unit.NS, Periods: true,
 		Samples: []result.StackSample{{Key: []event.Value{event.StrOf("a")}, Frames: []*result.Frame{f},
 			Count: 3, Value: 30}},
@@ -70,7 +71,7 @@ func TestIngest(t *testing.T) {
 	if err := sink.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := "POST /ingest [ppscript.my_cpu{hostname=web_1}] [1700000000] [1700000010] [pprof]\n" +
+	want := "POST /ingest [ppscript.my_cpu{hostname=web_1,estimated=true}] [1700000000] [1700000010] [pprof]\n" +
 		"[3 30] [a] main\n[1 5] [b] main\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
