@@ -145,7 +145,8 @@ func TestObserved(t *testing.T) {
 		got = append(got, fmt.Sprint(it.Kind == Counter, " ", it.Name, " ", it.Time, " ", it.Value))
 	}
 	const name = "left out for the budget, % of events"
-	if want := fmt.Sprint([]string{"true " + name + " 20 75", "true " + name + " 30 0"}); fmt.Sprint(got) != want {
+	want := fmt.Sprint([]string{"true " + name + " 20 75", "true " + name + " 30 0"})
+	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }
