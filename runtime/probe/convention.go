@@ -17,6 +17,8 @@ type convention struct {
 	args []uint8 // integers and pointers, in order
 	rets []uint8
 	g    int // the register of Go's current goroutine, -1 if none
+	// dwarf is the registers in the order of debug information; nil if that is the kernel's.
+	dwarf []uint8
 }
 
 // Stack pointers and frame pointers, whose surroundings are on the sampled
@@ -26,14 +28,17 @@ const (
 	arm64FP, arm64SP, arm64PC = 29, 31, 32
 )
 
+// dwarfAMD64 is DWARF's order, ax dx cx bx si di bp sp r8 to r15, as the kernel counts.
+var dwarfAMD64 = []uint8{0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23}
+
 var (
 	// di si dx cx r8 r9; ax dx
-	sysV = convention{args: []uint8{5, 4, 3, 2, 16, 17}, rets: []uint8{0, 3}, g: -1}
+	sysV = convention{args: []uint8{5, 4, 3, 2, 16, 17}, rets: []uint8{0, 3}, g: -1, dwarf: dwarfAMD64}
 	// The internal ABI of Go, of all compiled functions since 1.17, cmd/compile/abi-internal.md.
 	goAMD64 = convention{
 		args: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19},
 		rets: []uint8{0, 1, 2, 5, 4, 16, 17, 18, 19},
-		g:    22,
+		g:    22, dwarf: dwarfAMD64,
 	}
 	aapcs64 = convention{args: []uint8{0, 1, 2, 3, 4, 5, 6, 7}, rets: []uint8{0, 1}, g: -1}
 	goARM64 = convention{
@@ -55,6 +60,19 @@ func conventionOf(m elf.Machine, isGo bool) *convention {
 		return &aapcs64
 	}
 	return nil
+}
+
+// ofDWARF is the register of a number of debug information, if it is one for numbers and addresses.
+func (c *convention) ofDWARF(n int) (uint8, bool) {
+	switch {
+	case n < 0:
+		return 0, false
+	case c.dwarf == nil:
+		return uint8(n), n <= arm64SP
+	case n < len(c.dwarf):
+		return c.dwarf[n], true
+	}
+	return 0, false
 }
 
 // hostMachine is the machine of the running kernel.

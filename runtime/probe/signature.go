@@ -12,45 +12,55 @@ import (
 // signed adds the fields of a function that debug information tells, at its begin or its end. Others have
 // their registers alone.
 func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
-	if c == nil || s.Args != "" || s.Ret != "" || p.addr != p.fn.addr || p.fn.addr == 0 ||
-		changed(p.fn.name) {
+	if c == nil || s.Args != "" || s.Ret != "" || p.addr != p.fn.addr || p.fn.addr == 0 {
 		return
 	}
 	sig := m.signature(p.addr)
 	if sig == nil {
 		return
 	}
+	remade := changed(p.fn.name)
 	if s.Kind.returns() {
-		if r := sig.Result; r != nil {
+		if r := sig.Result; r != nil && !remade {
 			b.declared(declIn(r), c.rets[0])
 		}
 		return
 	}
-	at := 0
+	// free are the registers of the parameters that follow, as long as their order tells them.
+	free := c.args
+	if remade || sig.Moved {
+		free = nil
+	}
 	for i := range sig.Params {
 		param := &sig.Params[i]
-		if param.Words < 0 || at+param.Words > len(c.args) {
-			return // it takes registers that are not known, or none: who comes behind is elsewhere
+		var regs []uint8
+		if param.Words >= 0 && param.Words <= len(free) {
+			regs, free = free[:param.Words], free[param.Words:]
+		} else {
+			free = nil // who comes behind is elsewhere
 		}
-		at += param.Words
-		if param.Name == "" || !isIdent(param.Name) {
-			continue
+		if reg, ok := c.ofDWARF(param.Reg); ok && param.Words == 1 {
+			regs = []uint8{reg}
 		}
-		d := declIn(param)
-		switch {
-		case param.Words == 1:
-		case param.Pointer && param.Words > 1: // a string of Go, or a slice
-			d.size, d.text = 8, false
-			length := decl{typ: "int", name: param.Name + "_len", size: 8, signed: true}
-			b.declared(d, c.args[at-param.Words])
-			b.declared(length, c.args[at-param.Words+1])
-			b.named += 2
-			continue
-		default:
-			continue
-		}
-		b.declared(d, c.args[at-1])
+		b.parameter(param, regs)
+	}
+}
+
+// parameter adds the fields of one that is in registers; of others there are none.
+func (b *builder) parameter(p *symbol.Parameter, regs []uint8) {
+	if len(regs) == 0 || p.Name == "" || !isIdent(p.Name) {
+		return
+	}
+	d := declIn(p)
+	switch {
+	case len(regs) == 1:
+		b.declared(d, regs[0])
 		b.named++
+	case p.Pointer: // a string of Go, or a slice
+		d.size, d.text = 8, false
+		b.declared(d, regs[0])
+		b.declared(decl{typ: "int", name: p.Name + "_len", size: 8, signed: true}, regs[1])
+		b.named += 2
 	}
 }
 
@@ -62,7 +72,8 @@ func declIn(p *symbol.Parameter) decl {
 	return decl{typ: p.Type, name: name, size: p.Size, signed: p.Signed, ptr: p.Pointer, text: p.Text}
 }
 
-// changed reports that the compiler made the function of another one, whose parameters are not all there.
+// changed reports that the compiler made the function of another one, whose parameters are not all there:
+// the registers of those that are left are where debug information says.
 func changed(name string) bool {
 	return strings.Contains(name, ".isra.") || strings.Contains(name, ".constprop.") ||
 		strings.Contains(name, ".part.") || strings.Contains(name, ".cold")

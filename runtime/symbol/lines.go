@@ -91,15 +91,7 @@ func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	if err != nil {
 		return nil, nil
 	}
-	from := im
-	if im.Section(".debug_info") == nil {
-		if d := store.Debug(f); d != nil {
-			if dim, err := d.Image(); err == nil {
-				from = dim
-			}
-		}
-	}
-	l, err := readDWARF(from)
+	l, err := readDWARF(debugImage(store, f, im))
 	if l != nil && len(l.spans) > 0 {
 		return l, err
 	}
@@ -107,6 +99,18 @@ func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 		return &lineInfo{golang: t, size: goSize(im, t)}, nil
 	}
 	return nil, err
+}
+
+// debugImage is what has the debug information of a file: the file itself, or its debug file.
+func debugImage(store *dso.Store, f *dso.File, im *dso.Image) *dso.Image {
+	if im.Section(".debug_info") == nil {
+		if d := store.Debug(f); d != nil {
+			if dim, err := d.Image(); err == nil {
+				return dim
+			}
+		}
+	}
+	return im
 }
 
 // goSize is about the memory of Go's table with the tables made of it, in bytes.
@@ -159,7 +163,7 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 		expired: im.Expired,
 	}
 	r := d.Reader()
-	for _, off := range unitOffsets(im, parts[".debug_info"]) {
+	for _, u := range unitHeads(im, parts[".debug_info"]) {
 		if im.Expired() {
 			err = dso.ErrExpired
 			break
@@ -172,7 +176,7 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 			}
 			break
 		}
-		r.Seek(off)
+		r.Seek(u.first)
 		e, err := r.Next()
 		if err != nil || e == nil || e.Tag != dwarf.TagCompileUnit {
 			continue
@@ -183,7 +187,7 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 		}
 		for _, g := range ranges {
 			if g[0] < g[1] && g[0] != 0 {
-				l.spans = append(l.spans, unitSpan{g[0], g[1], off})
+				l.spans = append(l.spans, unitSpan{g[0], g[1], u.first})
 			}
 		}
 	}
@@ -191,8 +195,14 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 	return l, err
 }
 
-// unitOffsets walks the headers of units: the offsets of their first entries.
-func unitOffsets(im *dso.Image, info []byte) (offs []dwarf.Offset) {
+// A unitHead is what the header of a unit tells.
+type unitHead struct {
+	first   dwarf.Offset // of its first entry
+	version uint16
+}
+
+// unitHeads walks the headers of units.
+func unitHeads(im *dso.Image, info []byte) (heads []unitHead) {
 	order := im.ByteOrder
 	for at := 0; at+11 < len(info); {
 		length, head, word := uint64(order.Uint32(info[at:])), 4, 4
@@ -204,7 +214,8 @@ func unitOffsets(im *dso.Image, info []byte) (offs []dwarf.Offset) {
 		}
 		body := at + head
 		first := body + 2 + word + 1 // version, abbreviations, address size
-		if order.Uint16(info[body:]) >= 5 {
+		version := order.Uint16(info[body:])
+		if version >= 5 {
 			first++ // kind of unit
 			if kind := info[body+2]; kind == 4 || kind == 5 {
 				first += 8 // split units
@@ -213,11 +224,11 @@ func unitOffsets(im *dso.Image, info []byte) (offs []dwarf.Offset) {
 			}
 		}
 		if first < body+int(length) {
-			offs = append(offs, dwarf.Offset(first))
+			heads = append(heads, unitHead{dwarf.Offset(first), version})
 		}
 		at = body + int(length)
 	}
-	return offs
+	return heads
 }
 
 // guard makes an error of a panic in a reader that trusts its input.

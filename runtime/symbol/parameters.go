@@ -20,18 +20,26 @@ type Parameter struct {
 	// of Go, whose first is the address and second the length, 0 of a floating-point number. It is -1 where
 	// that is not known, and so for all behind it.
 	Words int
+	// Reg is the register that has it where the function begins, by its DWARF number; -1 if that is not
+	// told, or it is in none.
+	Reg int
 }
 
 // A Signature is the parameters of a function, and its result; nil if it has none, or several.
 type Signature struct {
 	Params []Parameter
 	Result *Parameter
+	// Moved is set where the parameters may not be in the registers that their order tells: in front
+	// of them the caller may give the address of the result.
+	Moved bool
 }
 
 // Signatures reads those of a program or library. Close it.
 type Signatures struct {
 	store *dso.Store
 	lines *lineInfo
+	image *dso.Image // of the debug information
+	locs  *locations // nil until they are asked for
 }
 
 // OpenSignatures opens the debug information of the file at a path; nil if it has none.
@@ -40,7 +48,9 @@ func OpenSignatures(path string) *Signatures {
 	f, err := store.Open(nil, path)
 	if err == nil {
 		if l, _ := loadLines(store, f); l != nil && l.data != nil {
-			return &Signatures{store, l}
+			if im, err := f.Image(); err == nil {
+				return &Signatures{store: store, lines: l, image: debugImage(store, f, im)}
+			}
 		}
 	}
 	_ = store.Close()
@@ -89,7 +99,6 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 	if err != nil || root == nil {
 		return nil, err
 	}
-	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
 	for depth := 1; depth > 0; {
 		e, err := r.Next()
 		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
@@ -98,8 +107,8 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 		switch {
 		case e.Tag == 0:
 			depth--
-		case e.Tag == dwarf.TagSubprogram && lowOf(e) == addr && addr != 0:
-			return s.signature(r, e, lang)
+		case e.Tag == dwarf.TagSubprogram && addr != 0 && s.begins(e, addr):
+			return s.signature(r, root, e, addr)
 		case e.Tag == dwarf.TagSubprogram || e.Tag == dwarf.TagStructType ||
 			e.Tag == dwarf.TagEnumerationType:
 			r.SkipChildren()
@@ -110,9 +119,17 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 	return nil, nil
 }
 
-func lowOf(e *dwarf.Entry) uint64 {
-	low, _ := e.Val(dwarf.AttrLowpc).(uint64)
-	return low
+// begins reports that the function of an entry begins at an address. Of one whose rare code is elsewhere
+// the first of its ranges does.
+func (s *Signatures) begins(e *dwarf.Entry, addr uint64) bool {
+	if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == addr {
+		return true
+	}
+	if e.Val(dwarf.AttrRanges) == nil {
+		return false
+	}
+	ranges, err := s.lines.data.Ranges(e)
+	return err == nil && len(ranges) > 0 && ranges[0][0] == addr
 }
 
 // unitOf is the unit that has the code at an address.
@@ -126,7 +143,8 @@ func (l *lineInfo) unitOf(addr uint64) (dwarf.Offset, bool) {
 }
 
 // signature reads the parameters below the entry of a function.
-func (s *Signatures) signature(r *dwarf.Reader, fn *dwarf.Entry, lang int64) (*Signature, error) {
+func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint64) (*Signature, error) {
+	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
 	sig := &Signature{}
 	results := 0
 	if t, ok := s.attr(fn, dwarf.AttrType).(dwarf.Offset); ok {
@@ -136,8 +154,7 @@ func (s *Signatures) signature(r *dwarf.Reader, fn *dwarf.Entry, lang int64) (*S
 		}
 	}
 	if sig.Result != nil && sig.Result.Words != 1 && sig.Result.Words != 0 && lang != langGo {
-		// Of a large result the caller may give an address, in front of all.
-		return nil, nil
+		sig.Moved = true
 	}
 	if !fn.Children {
 		return sig, nil
@@ -156,6 +173,9 @@ func (s *Signatures) signature(r *dwarf.Reader, fn *dwarf.Entry, lang int64) (*S
 			p, ok := s.parameter(name, t, lang)
 			if !ok {
 				break
+			}
+			if lang != langGo { // its convention tells all
+				p.Reg = s.locations().register(root, e, addr)
 			}
 			if is, _ := e.Val(dwarf.AttrVarParam).(bool); is { // a result of Go
 				if results++; results == 1 && p.Words == 1 {
@@ -211,7 +231,8 @@ func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Par
 	if plain == nil {
 		return p, false
 	}
-	p = Parameter{Name: name, Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1}
+	p = Parameter{Name: name, Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1,
+		Reg: -1}
 	switch t := plain.(type) {
 	case *dwarf.PtrType:
 		p.Pointer, p.Size = true, 8

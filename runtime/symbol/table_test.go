@@ -214,7 +214,7 @@ func FuzzELF(f *testing.F) {
 			if l.readFunctions(span.lo, u) == nil && len(u.subs) > len(b) {
 				t.Fatalf("got %d functions of %d bytes", len(u.subs), len(b))
 			}
-			(&Signatures{lines: l}).Of(span.lo)
+			(&Signatures{lines: l, image: im}).Of(span.lo)
 			line := &lineSearch{source: "small.c", line: 3, found: map[[2]uint64]Statement{}}
 			if line.unit(l, span.unit) == nil {
 				if list, err := line.result(); (len(list) > 0) == (err != nil) {

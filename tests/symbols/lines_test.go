@@ -16,10 +16,16 @@ import (
 // linesProgram builds the program whose lines are probed, at the addresses that its file has.
 func linesProgram(t *testing.T, options ...string) string {
 	t.Helper()
+	return debugProgram(t, "lines", options...)
+}
+
+// debugProgram builds a program of testdata with debug information.
+func debugProgram(t *testing.T, name string, options ...string) string {
+	t.Helper()
 	testkit.Requires(t, testkit.GCC, testkit.Uprobes)
 	testkit.Requires(t, testkit.Live...)
-	path := filepath.Join(testkit.Open(t), "lines")
-	source, err := filepath.Abs("testdata/lines.c")
+	path := filepath.Join(testkit.Open(t), name)
+	source, err := filepath.Abs("testdata/" + name + ".c")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +122,43 @@ func TestParametersOfFunctions(t *testing.T) {
 			}
 			return wrong
 		})
+	}
+}
+
+// Parameters that are not in the registers of their order have their values too: behind the address of a
+// large result, behind structures, in copies of functions that take fewer, and in functions whose rare code
+// is elsewhere.
+func TestParametersThatMoved(t *testing.T) {
+	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		program := debugProgram(t, "remade", "-O2", version)
+		symbols := testkit.Run(t, "nm", program).Want(t, 0).Stdout
+		for _, name := range []string{"gives", "behind", "rare",
+			"fewer.constprop.0", "constant.constprop.0"} {
+			if !strings.Contains(symbols, name+"\n") {
+				t.Logf("this compiler made no %s", name)
+				continue
+			}
+			testkit.Again(t, func() (wrong []string) {
+				out := testkit.Run(t, testkit.PPScript(t), "-c",
+					fmt.Sprintf("uprobe(%q, %q).by('a', 'name').count()", program, name), "--format",
+					"json", "--", program, "8").Want(t, 0)
+				rows := tableOf(t, out.Stdout)
+				if len(rows) != 8 {
+					return []string{fmt.Sprintf("%s %s: got %d rows, want 8: %s%s", version, name,
+						len(rows), out.Stdout, out.Stderr)}
+				}
+				for _, row := range rows {
+					if a := row.Int(t, "a"); a > 0 || a < -7 || row.Text(t, "name") != "some text" ||
+						row.Int(t, "count") != 1 {
+						wrong = append(wrong, fmt.Sprintf("%s %s: got %v", version, name, row))
+					}
+				}
+				return wrong
+			})
+		}
+		if !strings.Contains(symbols, "constprop") || !strings.Contains(symbols, "rare.cold") {
+			t.Errorf("%s: the compiler made none of what is tested here:\n%s", version, symbols)
+		}
 	}
 }
 
