@@ -36,6 +36,7 @@ type decl struct {
 	size      int
 	signed    bool
 	text, ptr bool
+	names     map[int64]string // of an enumeration's values; nil for other types
 }
 
 func parseDecl(text string, named bool) (decl, error) {
@@ -148,6 +149,7 @@ func (b *builder) declared(d decl, reg uint8) {
 			Signed: d.signed,
 			Unit:   d.unit(),
 			Member: member,
+			Shown:  d.shown(),
 		})
 		return
 	}
@@ -164,6 +166,7 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 		b.number(event.Field{
 			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(),
 			Computed: &event.Computed{Uses: uses, Operand: o},
+			Shown:    d.shown(),
 		}, fn)
 		return
 	}
@@ -174,6 +177,17 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 		}
 		return readText(e, p)
 	}, append(append([]event.Member{}, uses...), inThread...)...)
+}
+
+// shown names the values of an enumeration; others are read as they are.
+func (d decl) shown() func(event.Value) (string, bool) {
+	if len(d.names) == 0 {
+		return nil
+	}
+	return func(v event.Value) (string, bool) {
+		name, ok := d.names[v.Int()]
+		return name, ok
+	}
 }
 
 func (d decl) unit() event.Unit {

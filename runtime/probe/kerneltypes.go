@@ -37,8 +37,7 @@ func (r *Resolver) typed(b *builder, c *convention, s *Spec, name string) {
 		if d.name == "func" {
 			d.name = "func_" // func is the function's own name, for all that a pattern fits
 		}
-		b.declared(d, c.args[i])
-		b.named++
+		b.namedRegister(c, d, c.args[i])
 	}
 }
 

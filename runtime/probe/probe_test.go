@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestDeclarations(t *testing.T) {
 	f := func(text string, named bool, want decl) {
 		t.Helper()
 		got, err := parseDecl(text, named)
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v %v, want %+v", text, got, err, want)
 		}
 	}

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 
 	"ppscript/runtime/event"
@@ -14,8 +16,8 @@ type builder struct {
 	s     *event.Schema
 	nums  []func(e *event.Event) (uint64, bool)
 	texts []func(e *event.Event) (string, bool)
-	// named says how many of the first arguments have names of their own.
-	named int
+	// again is the fields, arg1 and so on, of registers that have names of their own, too.
+	again map[string]bool
 }
 
 // common is the head of every record: struct trace_entry.
@@ -61,6 +63,17 @@ func (b *builder) register(name string, r uint8) {
 	})
 }
 
+// namedRegister adds a field under a name of its own for a register that has an argument.
+func (b *builder) namedRegister(c *convention, d decl, reg uint8) {
+	b.declared(d, reg)
+	if i := slices.Index(c.args, reg); i >= 0 {
+		if b.again == nil {
+			b.again = map[string]bool{}
+		}
+		b.again[fmt.Sprintf("arg%d", i+1)] = true
+	}
+}
+
 // number appends a computed number; f supplies name, type, size and sign.
 func (b *builder) number(f event.Field, fn func(*event.Event) (uint64, bool)) {
 	n := len(b.nums)
@@ -104,20 +117,15 @@ func (b *builder) schema() *event.Schema {
 		return texts[n](e)
 	}
 	if b.s.Text == nil {
-		b.s.Text = lineOf(b.s, b.named)
+		b.s.Text = lineOf(b.s, b.again)
 	}
 	return b.s
 }
 
 // lineOf prints a probe's line as the kernel does, "(func+0x10) arg1=1", and
-// leaves out arguments that the sample does not tell, and the registers of the first
-// ones that have names of their own.
-func lineOf(s *event.Schema, named int) func(dst []byte, e *event.Event) []byte {
+// leaves out arguments that the sample does not tell, and the registers that are there again.
+func lineOf(s *event.Schema, again map[string]bool) func(dst []byte, e *event.Event) []byte {
 	ip, _ := s.Field("ip")
-	again := map[string]bool{}
-	for i := range named {
-		again["arg"+strconv.Itoa(i+1)] = true
-	}
 	return func(dst []byte, e *event.Event) []byte {
 		v, _ := ip.Int(e)
 		dst = append(strconv.AppendUint(append(dst, '('), uint64(v), 16), ')')
@@ -136,6 +144,12 @@ func lineOf(s *event.Schema, named int) func(dst []byte, e *event.Event) []byte 
 				continue
 			}
 			dst = append(append(append(dst, ' '), f.Name...), '=')
+			if f.Shown != nil {
+				if name, ok := f.Shown(event.IntOf(n)); ok {
+					dst = append(dst, name...)
+					continue
+				}
+			}
 			dst = appendNumber(dst, n)
 		}
 		return dst

@@ -42,25 +42,23 @@ func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 		if reg, ok := c.ofDWARF(param.Reg); ok && param.Words == 1 {
 			regs = []uint8{reg}
 		}
-		b.parameter(param, regs)
+		b.parameter(c, param, regs)
 	}
 }
 
 // parameter adds the fields of one that is in registers; of others there are none.
-func (b *builder) parameter(p *symbol.Parameter, regs []uint8) {
+func (b *builder) parameter(c *convention, p *symbol.Parameter, regs []uint8) {
 	if len(regs) == 0 || p.Name == "" || !isIdent(p.Name) {
 		return
 	}
 	d := declIn(p)
 	switch {
 	case len(regs) == 1:
-		b.declared(d, regs[0])
-		b.named++
+		b.namedRegister(c, d, regs[0])
 	case p.Pointer: // a string of Go, or a slice
 		d.size, d.text = 8, false
-		b.declared(d, regs[0])
-		b.declared(decl{typ: "int", name: p.Name + "_len", size: 8, signed: true}, regs[1])
-		b.named += 2
+		b.namedRegister(c, d, regs[0])
+		b.namedRegister(c, decl{typ: "int", name: p.Name + "_len", size: 8, signed: true}, regs[1])
 	}
 }
 
@@ -69,7 +67,9 @@ func declIn(p *symbol.Parameter) decl {
 	if name == "func" {
 		name = "func_" // func is the function's own name, for all that a pattern fits
 	}
-	return decl{typ: p.Type, name: name, size: p.Size, signed: p.Signed, ptr: p.Pointer, text: p.Text}
+	return decl{
+		typ: p.Type, name: name, size: p.Size, signed: p.Signed, ptr: p.Pointer, text: p.Text, names: p.Names,
+	}
 }
 
 // changed reports that the compiler made the function of another one, whose parameters are not all there:

@@ -3,6 +3,7 @@ package symbol
 import (
 	"cmp"
 	"debug/dwarf"
+	"slices"
 
 	"ppscript/runtime/dso"
 )
@@ -16,6 +17,8 @@ type Parameter struct {
 	Signed     bool
 	Pointer    bool
 	Text       bool // it points to a text of C
+	// Names are those of an enumeration's values; of several for one value the first.
+	Names map[int64]string
 	// Words is how many registers for numbers and addresses it takes: 1 of the values above, 2 of a string
 	// of Go, whose first is the address and second the length, 0 of a floating-point number. It is -1 where
 	// that is not known, and so for all behind it.
@@ -245,6 +248,10 @@ func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Par
 	case *dwarf.EnumType:
 		p.Signed = true
 		p.Size = cmp.Or(p.Size, 4)
+		p.Names = make(map[int64]string, len(t.Val))
+		for _, v := range slices.Backward(t.Val) {
+			p.Names[v.Val] = v.Name
+		}
 	case *dwarf.FloatType:
 		p.Words = 0
 	case *dwarf.FuncType:

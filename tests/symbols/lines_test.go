@@ -116,12 +116,25 @@ func TestParametersOfFunctions(t *testing.T) {
 			for _, row := range rows {
 				i := -row.Int(t, "a")
 				if row.Text(t, "name") != "some text" || row.Int(t, "s") != i-5 || row.Int(t, "b") != i&1 ||
-					row.Int(t, "c") != 7 || row.Int(t, "count") != 1 || i < 0 || i > 7 {
+					row.Int(t, "c") != 7 || row.Text(t, "c_text") != "GREEN" ||
+					row.Int(t, "count") != 1 || i < 0 || i > 7 {
 					wrong = append(wrong, fmt.Sprintf("%s: got %v", level, row))
 				}
 			}
 			return wrong
 		})
+	}
+}
+
+// The line of a call has the parameters, and the other registers.
+func TestLineOfACall(t *testing.T) {
+	program := debugProgram(t, "remade", "-O2")
+	out := testkit.Run(t, testkit.PPScript(t), "-c", fmt.Sprintf("uprobe(%q, 'behind')", program), "--",
+		program, "1").Want(t, 0)
+	// The structure is in the first two; arg3 and arg4 are a and name.
+	want := regexp.MustCompile(` a=0 name=.* arg1=0 arg2=2 arg5=\S+ arg6=`)
+	if !want.MatchString(out.Stdout) {
+		t.Errorf("got %q", out.Stdout)
 	}
 }
 
