@@ -73,13 +73,11 @@ func TestLiveLosses(t *testing.T) {
 			if got == nil {
 				continue // the mark of its begin was lost, or of its end
 			}
-			wrong := checkSum(got)
-			// Causes are compared by the name that the thread gave itself: its event may be lost, too.
-			if got.Task.Comm != filepath.Base(causes) {
-				var proof Proof
-				wrong = append(wrong, proof.wrong(want, got)...)
+			if got.Task.Comm == filepath.Base(causes) {
+				want = want.unnamed(got.Task.Comm)
 			}
-			for _, w := range wrong {
+			var proof Proof
+			for _, w := range append(checkSum(got), proof.wrong(want, got)...) {
 				t.Errorf("%s: %s\n%s", engine, w, story(got))
 			}
 			lost += unknown(got)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,18 @@ type truth struct {
 type truthPart struct {
 	Kind, Chain string
 	Least, Most int64
+}
+
+// unnamed is the truth where the event was lost by which the thread gave itself the scenario's name: causes
+// come by the name that it had before.
+func (t truth) unnamed(before string) truth {
+	t.Parts = slices.Clone(t.Parts)
+	for i := range t.Parts {
+		if rest, own := strings.CutPrefix(t.Parts[i].Chain, t.Name); own && (rest == "" || rest[0] == '>') {
+			t.Parts[i].Chain = before + rest
+		}
+	}
+	return t
 }
 
 // is reports that a cause is that of the part.
