@@ -83,13 +83,16 @@ func hostMachine() elf.Machine {
 	return elf.EM_X86_64
 }
 
+// argName is the field of the register of an argument, by its number from 0.
+func argName(i int) string { return fmt.Sprintf("arg%d", i+1) }
+
 // entry and exit name the registers as fields: arg1, arg2, ...; retval, ret2.
 func (c *convention) entry(b *builder) {
 	if c == nil {
 		return
 	}
 	for i, r := range c.args {
-		b.register(fmt.Sprintf("arg%d", i+1), r)
+		b.register(argName(i), r)
 	}
 	c.goroutine(b)
 }

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -70,7 +69,7 @@ func (b *builder) namedRegister(c *convention, d decl, reg uint8) {
 		if b.again == nil {
 			b.again = map[string]bool{}
 		}
-		b.again[fmt.Sprintf("arg%d", i+1)] = true
+		b.again[argName(i)] = true
 	}
 }
 

@@ -1,12 +1,14 @@
 package symbol
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"debug/gosym"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 
 	"ppscript/runtime/dso"
@@ -24,6 +26,7 @@ type lineInfo struct {
 	lines  []byte // the line tables
 	order  binary.ByteOrder
 	spans  []unitSpan // by lo
+	heads  []unitHead // by first
 	units  map[dwarf.Offset]*unit
 	golang *gosym.Table // instead of DWARF
 	size   int
@@ -163,7 +166,8 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 		expired: im.Expired,
 	}
 	r := d.Reader()
-	for _, u := range unitHeads(im, parts[".debug_info"]) {
+	l.heads = unitHeads(im, parts[".debug_info"])
+	for _, u := range l.heads {
 		if im.Expired() {
 			err = dso.ErrExpired
 			break
@@ -199,6 +203,17 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 type unitHead struct {
 	first   dwarf.Offset // of its first entry
 	version uint16
+}
+
+// version is that of the unit whose first entry is at an offset; 0 if there is none.
+func (l *lineInfo) version(first dwarf.Offset) uint16 {
+	i, ok := slices.BinarySearchFunc(l.heads, first, func(h unitHead, first dwarf.Offset) int {
+		return cmp.Compare(h.first, first)
+	})
+	if !ok {
+		return 0
+	}
+	return l.heads[i].version
 }
 
 // unitHeads walks the headers of units.

@@ -14,10 +14,9 @@ import (
 // locations is where the values of variables are, as lists of debug information have it.
 type locations struct {
 	order binary.ByteOrder
-	old   []byte                // .debug_loc, up to version 4
-	lists []byte                // .debug_loclists, from version 5 on
-	addrs []byte                // .debug_addr
-	wide  map[dwarf.Offset]bool // the units of version 5, by their first entry
+	old   []byte // .debug_loc, up to version 4
+	lists []byte // .debug_loclists, from version 5 on
+	addrs []byte // .debug_addr
 }
 
 func (s *Signatures) locations() *locations {
@@ -28,7 +27,7 @@ func (s *Signatures) locations() *locations {
 }
 
 func readLocations(im *dso.Image) *locations {
-	l := &locations{order: im.ByteOrder, wide: map[dwarf.Offset]bool{}}
+	l := &locations{order: im.ByteOrder}
 	section := func(name string) []byte {
 		b, err := im.Wide(name, maxOfFile)
 		if err != nil {
@@ -39,9 +38,6 @@ func readLocations(im *dso.Image) *locations {
 	l.old, l.lists = section(".debug_loc"), section(".debug_loclists")
 	if len(l.lists) > 0 {
 		l.addrs = section(".debug_addr")
-		for _, u := range unitHeads(im, section(".debug_info")) {
-			l.wide[u.first] = u.version >= 5
-		}
 	}
 	return l
 }
@@ -55,7 +51,7 @@ const (
 
 // register is the register that a parameter is in at an address, by its DWARF number, -1 if it is in none.
 // root is the unit's first entry.
-func (l *locations) register(root, e *dwarf.Entry, addr uint64) int {
+func (s *Signatures) register(root, e *dwarf.Entry, addr uint64) int {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
 		return -1
@@ -73,7 +69,8 @@ func (l *locations) register(root, e *dwarf.Entry, addr uint64) int {
 		return -1
 	}
 	base, _ := root.Val(dwarf.AttrLowpc).(uint64)
-	if !l.wide[root.Offset] {
+	l := s.locations()
+	if s.lines.version(root.Offset) < 5 {
 		return registerOf(l.inOld(n, base, addr))
 	}
 	if f.Class == dwarf.ClassLocList { // a number in the unit's table

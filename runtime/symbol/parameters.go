@@ -178,7 +178,7 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 				break
 			}
 			if lang != langGo { // its convention tells all
-				p.Reg = s.locations().register(root, e, addr)
+				p.Reg = s.register(root, e, addr)
 			}
 			if is, _ := e.Val(dwarf.AttrVarParam).(bool); is { // a result of Go
 				if results++; results == 1 && p.Words == 1 {
