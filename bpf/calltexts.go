@@ -11,19 +11,29 @@ import (
 // This file keeps texts of the process from the start of a pair to its end. They are large, so
 // they do not wait with the fields of the start: package calltext keeps them with the thread.
 
-// keepsTexts notes the texts of the start that somebody reads of a pair. alone says that one
-// thread has both events, and memory of its own.
+// keepsTexts notes the texts of the start that somebody reads of a pair, or that are sent with
+// it. alone says that one thread has both events, and memory of its own.
 func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
+	keep := func(what, addr expr.Node) {
+		if !alone || j.spec.Nested || s.sourceOf(p.start) == nil {
+			refuse("%s is of a moment that has passed, and waits with no thread", what)
+		}
+		j.texts = j.texts.Add(p.start, s.sourceOf(p.start).Schema, addr)
+	}
 	for k := range p.feeds {
 		for _, n := range calltext.Of(p.feeds[k].nodes()...) {
-			if expr.UserTextPart(n) != expr.Start {
-				continue
+			if expr.UserTextPart(n) == expr.Start {
+				keep(n, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
 			}
-			if !alone || j.spec.Nested || s.sourceOf(p.start) == nil {
-				refuse("%s is of a moment that has passed, and waits with no thread", n)
+		}
+		if r := p.feeds[k].emit; r != nil && len(r.Texts) > 0 {
+			for _, addr := range r.Texts {
+				keep(addr, addr)
 			}
-			own := expr.Rebind(n, expr.Start, expr.Self).(*expr.Native)
-			j.texts = j.texts.Add(p.start, s.sourceOf(p.start).Schema, own)
+			e := s.sourceOf(p.start)
+			if e.partTexts = true; e.Probe != nil || e.emits() {
+				refuse("texts of %s beside its records", e.Label)
+			}
 		}
 	}
 }
@@ -33,7 +43,7 @@ func (v env) kept(n *expr.Native) (index int, ok bool) {
 	if v.pair == nil || expr.UserTextPart(n) != expr.Start {
 		return 0, false
 	}
-	return v.pair.join.texts.Of(v.pair.start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native))
+	return v.pair.join.texts.Of(v.pair.start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
 }
 
 // keeper keeps the texts of a join.
@@ -63,7 +73,7 @@ func (o *joiner) keepTexts(waits bool, full label) {
 	}
 	for _, text := range t {
 		if text.Event == o.input {
-			b.Addrs = append(b.Addrs, place(text.Read.Args[0]))
+			b.Addrs = append(b.Addrs, place(text.Addr))
 		}
 	}
 	o.keeper().Keep(b, full)

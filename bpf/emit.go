@@ -74,7 +74,7 @@ type slot struct {
 // wholeMost bounds whole records.
 const wholeMost = 4096
 
-// lay settles the places: the largest first, so that all are aligned.
+// lay settles the places.
 func (r *record) lay() {
 	r.slots, r.size = nil, 0
 	for _, f := range r.Fields {
@@ -96,11 +96,7 @@ func (r *record) lay() {
 		}
 		r.slots = append(r.slots, s)
 	}
-	slices.SortStableFunc(r.slots, func(a, b slot) int { return cmp.Compare(min(b.size, 8), min(a.size, 8)) })
-	for i := range r.slots {
-		r.slots[i].off = r.size
-		r.size += r.slots[i].size
-	}
+	r.place()
 	if r.Context && !r.Whole {
 		r.context = textcode.Pad(r.size)
 		r.size = r.context + 8
@@ -108,6 +104,16 @@ func (r *record) lay() {
 	r.layTexts()
 	if r.size > 3*waiting.Limit/2 {
 		refuse("%d bytes of each event", r.size)
+	}
+}
+
+// place settles the places of the slots, behind what there is: the largest first, so that all
+// are aligned.
+func (r *record) place() {
+	slices.SortStableFunc(r.slots, func(a, b slot) int { return cmp.Compare(min(b.size, 8), min(a.size, 8)) })
+	for i := range r.slots {
+		r.slots[i].off = r.size
+		r.size += r.slots[i].size
 	}
 }
 
@@ -158,9 +164,7 @@ func (im *Image) Projection(e int) *sent.Projection {
 			c.Copies = append(c.Copies, sent.Copy{From: s.off, To: f.Offset, Size: f.Size})
 			c.Size = max(c.Size, f.Offset+f.Size)
 		}
-		if len(r.Texts) > 0 {
-			c.Texts = r.size
-		}
+		c.Texts = r.fixedPart()
 		if r.Whole {
 			c.Skip = r.size
 		} else {
@@ -168,8 +172,12 @@ func (im *Image) Projection(e int) *sent.Projection {
 		}
 		return c
 	}
-	if s := im.graph.sources[e]; s.Probe != nil {
-		return &sent.Projection{Words: sent.WordsOf(s.Schema)} // as a part of something else
+	// As a part of something else.
+	switch s := im.graph.sources[e]; {
+	case s.Probe != nil:
+		return &sent.Projection{Words: sent.WordsOf(s.Schema)}
+	case s.partTexts:
+		return &sent.Projection{PartTexts: true}
 	}
 	return nil
 }
@@ -278,10 +286,7 @@ func (s *sender) wholeText(slot slot) {
 	mark := c.Stack
 	at := c.Alloc(slot.size)
 	s.eval.text(at, slot.size, slot.field)
-	for i := 0; i < slot.size; i += 8 {
-		c.Load(asm.R0, at+int16(i))
-		c.Emit(asm.StoreMem(asm.R7, int16(slot.off+i), asm.R0, asm.DWord))
-	}
+	s.copied(slot.off, at, slot.size)
 	c.Stack = mark
 }
 
@@ -291,9 +296,18 @@ func (s *sender) scratch() {
 	mark := c.Stack
 	k := c.Alloc(8)
 	c.Zero(k, 8)
+	s.buffer = max(s.buffer, sent.HeadSize+s.record.buffer())
 	c.Get(load.WholeMap.Of(s.eval.hook.Index), k, s.eval.fail)
 	c.Stack = mark
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
+}
+
+// copied copies words of the stack to a place of the memory in R7.
+func (s *sender) copied(to int, at int16, size int) {
+	for i := 0; i < size; i += 8 {
+		s.code.Load(asm.R0, at+int16(i))
+		s.code.Emit(asm.StoreMem(asm.R7, int16(to+i), asm.R0, asm.DWord))
+	}
 }
 
 // whole reports that somebody wants the whole record.
@@ -301,23 +315,15 @@ func (e *source) whole() bool {
 	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil && f.emit.Whole })
 }
 
-// outputs adds the maps for sending.
-func (im *Image) outputs() {
-	sends := false
-	for n, e := range im.graph.sources {
-		for k := range e.feeds {
-			r := e.feeds[k].emit
-			if r == nil || e.served {
-				continue
-			}
-			sends = true
-			if r.Whole || len(r.Texts) > 0 {
-				im.define(load.WholeMap.Of(n), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-					ValueSize: uint32(sent.HeadSize + r.buffer()), MaxEntries: 1})
-			}
-		}
-	}
-	if sends || len(im.graph.sentMade()) > 0 {
-		outbox.Maps(im.define)
+// emits reports that the event is sent itself.
+func (e *source) emits() bool {
+	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil })
+}
+
+// buffers adds the memory of a program's records that do not fit on its stack.
+func (im *Image) buffers(index int, g *gate) {
+	if g.buffer > 0 {
+		im.define(load.WholeMap.Of(index), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
+			ValueSize: uint32(g.buffer), MaxEntries: 1})
 	}
 }

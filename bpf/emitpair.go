@@ -1,9 +1,6 @@
 package bpf
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/argument"
@@ -68,13 +65,14 @@ func (r *record) layPair(nested bool, textRoom int) {
 		}
 	}
 	r.layFixed(size, textRoom, 3*waiting.Limit/2)
+	r.layTexts()
 }
 
 // layFixed settles the places of fields that have one in the event's own record, behind
 // so many bytes.
 func (r *record) layFixed(size, textRoom, most int) {
 	r.slots, r.size = nil, size
-	if r.Whole || len(r.Texts) > 0 {
+	if r.Whole {
 		refuse("whole records of pairs")
 	}
 	for _, f := range r.Fields {
@@ -99,11 +97,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		r.slots = append(r.slots, s)
 	}
 	r.slots = append(r.slots, r.made...)
-	slices.SortStableFunc(r.slots, func(a, b slot) int { return cmp.Compare(min(b.size, 8), min(a.size, 8)) })
-	for i := range r.slots {
-		r.slots[i].off = r.size
-		r.size += r.slots[i].size
-	}
+	r.place()
 	if r.size > most {
 		refuse("%d bytes of each pair", r.size)
 	}
@@ -132,6 +126,7 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 					Starts: f.emit.part(expr.Start, s.schemaOf(p.start)),
 					Ends:   f.emit.part(expr.End, s.schemaOf(p.end)),
 					Stacks: [2]int{f.emit.stacks[0].at, f.emit.stacks[1].at},
+					Texts:  f.emit.fixedPart(),
 					Made: [2]*sent.Made{s.sentPart(f.emit, p.start, expr.Start),
 						s.sentPart(f.emit, p.end, expr.End)},
 				})
@@ -178,7 +173,11 @@ func (s *sender) pair(f *feed) {
 			data.Number = n.Find(s.code, start, s.eval.hook.Index, s.eval.fail)
 		}
 		data.At = s.code.Alloc(data.Size)
+		s.ends(data.At + sent.HeadSize)
 		s.pairRecord(data.At + sent.HeadSize)
+		if len(s.record.Texts) > 0 {
+			s.pairTexts(&data)
+		}
 	})
 }
 

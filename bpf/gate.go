@@ -29,6 +29,8 @@ type gate struct {
 	walk *chain.Walker
 	// share is of the event, or of the key of what relates it: what counts, and its weight.
 	share keyshare.Share
+	// buffer is the memory that records need which do not fit on the stack.
+	buffer int
 }
 
 // byKey reports that a budget leaves out keys, not events: what relates events gets all of a key.

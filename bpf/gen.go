@@ -12,6 +12,7 @@ import (
 	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
 	"ppscript/bpf/longtext"
+	"ppscript/bpf/outbox"
 	"ppscript/runtime/event"
 )
 
@@ -73,6 +74,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		g := im.newGen(h)
 		g.program(at)
 		im.long = append(im.long, g.gate.eval.long)
+		im.buffers(i, g.gate)
 		p := load.Program{
 			Label: e.Label, Kind: h.Kind, Attach: e.Schema.FullName(), Event: i,
 			Type: e.Schema.Type, ID: e.Schema.ID, Places: e.serves, User: e.Probe != nil && e.Probe.User,
@@ -91,7 +93,9 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 	im.postponed(code)
 	im.common()
 	longtext.Maps(host, im.long, im.define)
-	im.outputs()
+	if im.graph.sending() {
+		outbox.Maps(im.define)
+	}
 	im.keptMaps()
 	im.lateTexts(host)
 	im.flushes(code)
@@ -120,12 +124,7 @@ func (im *Image) direct(h *hook.Hook, t *Target) (d *load.Direct) {
 
 // sending reports that records leave the kernel.
 func (s *graph) sending() bool {
-	for _, e := range s.sources {
-		if slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil }) {
-			return true
-		}
-	}
-	return len(s.sentMade()) > 0
+	return slices.ContainsFunc(s.sources, (*source).emits) || len(s.sentMade()) > 0
 }
 
 // A gen generates the program of one event. It brings the event to its operators;

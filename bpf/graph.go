@@ -28,9 +28,8 @@ type graph struct {
 	folds   []*foldOp
 	tables  []*load.Table
 
-	intervals bool
-	counted   bool
-	weighed   bool // events have weights
+	intervals, counted bool
+	weighed            bool // events have weights
 	// keepsStacks says that stacks are kept of what is sent.
 	keepsStacks bool
 	held        bool         // folds hold stacks
@@ -47,10 +46,11 @@ type source struct {
 	stacked bool // somebody counts by its stack
 	// Of probes: those whose events the program takes, by index in graph.sources, their
 	// names by place if somebody counts by them, and that it is one of another program.
-	serves []int
-	texts  []string
-	served bool
-	lead   int // that program's event
+	serves    []int
+	texts     []string
+	served    bool
+	lead      int  // that program's event
+	partTexts bool // pairs are sent whose start it is, with its texts
 	// numbers are those of the pairs that the program sends as an end of many functions.
 	numbers []uint64
 }

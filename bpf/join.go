@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
 	"ppscript/bpf/waiting"
+	"ppscript/bpf/wakeup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/join"
@@ -127,7 +128,7 @@ func (o *joiner) feed(f *feed) {
 		now = o.keep(f, o.kept)
 	}
 	if f.next != nil {
-		o.running(f)
+		o.watch().Running(f.next)
 	}
 	if f.untraced() {
 		c.GoTo(done)
@@ -303,29 +304,6 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c.Stack = mark
 }
 
-// runsOn looks up who runs on the CPU in R0, as the task's number and 1; 0 is
-// not known. It jumps to none if there is no such CPU.
-func (o *joiner) runsOn(none label) {
-	c := o.code
-	k := c.Alloc(8)
-	c.Store(k, asm.R0)
-	c.Get(load.RunningMap.Of(o.join.index), k, none) // the key's lower half is the index
-}
-
-// running notes who runs on this CPU from now on.
-func (o *joiner) running(f *feed) {
-	c := o.code
-	mark := c.Stack
-	none := c.Label()
-	o.eval.field(asm.R0, cpuNode)
-	o.runsOn(none)
-	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
-	o.eval.value(f.next)
-	c.Emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
-	c.Place(none)
-	c.Stack = mark
-}
-
 // What an event may be, as in join.In.Role.
 const (
 	mayStart = 1
@@ -336,7 +314,7 @@ const (
 // returns where on the stack stands what the event may be; 0 if that is known.
 func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	if !ends {
-		o.unnecessary(f, done)
+		o.watch().Unnecessary(f.wakes, f.wakesOn, done)
 		return 0
 	}
 	c := o.code
@@ -345,7 +323,7 @@ func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 		c.Emit(assembler.StoreImm(asm.R10, role, mayStart|mayEnd))
 	}
 	asleep, awake := c.Label(), c.Label()
-	o.unnecessary(f, awake)
+	o.watch().Unnecessary(f.wakes, f.wakesOn, awake)
 	c.GoTo(asleep)
 	c.Place(awake)
 	c.Load(asm.R0, role)
@@ -356,24 +334,9 @@ func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	return role
 }
 
-// unnecessary jumps to done if the event wakes who does not wait: the running
-// task, or one that runs where it is woken and had only prepared to sleep.
-func (o *joiner) unnecessary(f *feed, done label) {
-	c := o.code
-	mark := c.Stack
-	woken, waits := c.Alloc(8), c.Label()
-	o.eval.value(f.wakes)
-	c.Store(woken, asm.R0)
-	o.eval.field(asm.R1, tidNode)
-	c.IfReg(asm.JEq, asm.R0, asm.R1, done)
-	if f.wakesOn != nil {
-		c.IfImm(asm.JSLE, asm.R0, 0, waits)
-		o.eval.value(f.wakesOn)
-		o.runsOn(waits)
-		c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
-		c.Load(asm.R0, woken)
-		c.IfReg(asm.JEq, asm.R0, asm.R1, done)
-	}
-	c.Place(waits)
-	c.Stack = mark
+// watch tells wakeups of who does not wait.
+func (o *joiner) watch() *wakeup.Watch {
+	return &wakeup.Watch{Code: o.code, Map: load.RunningMap.Of(o.join.index), Value: o.eval.value,
+		CPU: func(to asm.Register) { o.eval.field(to, cpuNode) },
+		TID: func(to asm.Register) { o.eval.field(to, tidNode) }}
 }

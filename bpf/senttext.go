@@ -3,7 +3,9 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/calltext"
 	"ppscript/bpf/latetext"
+	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/sent"
@@ -17,6 +19,14 @@ func (r *record) layTexts() {
 		r.texts = textcode.Pad(r.size)
 		r.size = r.texts + 8
 	}
+}
+
+// fixedPart is the size of what is in front of the texts; 0 if there are none.
+func (r *record) fixedPart() int {
+	if len(r.Texts) == 0 {
+		return 0
+	}
+	return r.size
 }
 
 // buffer is how large a record can become.
@@ -44,17 +54,39 @@ func (s *sender) fillBuffer() {
 	c, r := s.code, s.record
 	mark := c.Stack
 	at := c.Alloc(r.texts)
-	if r.texts > 0 {
-		c.Zero(at+int16(r.texts)-8, 8) // fields may end in the middle
-	}
+	s.ends(at)
 	s.fill(at)
-	s.scratch()
-	for i := 0; i < r.texts; i += 8 {
-		c.Load(asm.R0, at+int16(i))
-		c.Emit(asm.StoreMem(asm.R7, int16(i), asm.R0, asm.DWord))
-	}
-	c.Emit(asm.Mov.Imm(asm.R5, int32(r.size)))
+	s.toBuffer(at)
 	c.Stack = mark
+}
+
+// ends clears the end of the fields in front of texts, which may be in the middle of a word.
+func (s *sender) ends(at int16) {
+	if n := int16(s.record.texts); n > 0 {
+		s.code.Zero(at+n-8, 8)
+	}
+}
+
+// toBuffer copies the fields from the stack.
+func (s *sender) toBuffer(at int16) {
+	s.scratch()
+	s.copied(0, at, s.record.texts)
+	s.code.Emit(asm.Mov.Imm(asm.R5, int32(s.record.size)))
+}
+
+// pairTexts adds to a pair, which is on the stack, the texts that its start kept with the
+// thread.
+func (s *sender) pairTexts(data *outbox.Record) {
+	c, r, p := s.code, s.record, s.eval.env.pair
+	k := calltext.Keeper{Code: c, Map: load.CallTextMap.Of(p.join.index)}
+	k.Memory(s.eval.fail)
+	index := func(i int) (n int) { n, _ = p.join.texts.Of(p.start, r.Texts[i]); return n }
+	s.toBuffer(data.At + sent.HeadSize)
+	texts := outbox.Texts{Code: c, At: r.texts, Most: r.buffer(), N: len(r.Texts), Fail: s.eval.fail,
+		Address: func(i int) { k.Address(index(i)) }, Copy: func(i int) { k.Send(index(i)) }}
+	texts.Add()
+	data.Size, data.Length, data.Most = sent.HeadSize, c.Alloc(8), r.buffer()
+	c.Store(data.Length, asm.R5)
 }
 
 // lateTexts is how many texts of an event can be missing that the end of its call

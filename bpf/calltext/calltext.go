@@ -23,13 +23,14 @@ import (
 	"ppscript/runtime/kernel"
 )
 
-// What is kept: a word whose bits are below, then of each text its address, if it is to be
-// read again, and the text.
+// What is kept: a word whose bits are below, then of each text its address and the text.
 const (
 	// waits says that somebody waits for the end of the call, executes that the call
-	// executes another program, unless it fails.
+	// executes another program, unless it fails, missing, shifted by the number of a text,
+	// that this was not in memory.
 	waits    = 1
 	executes = 2
+	missing  = 4
 
 	head   = 8
 	stride = 8 + latetext.Room
@@ -129,27 +130,29 @@ func (k Keeper) Keep(b Begin, full assembler.Label) {
 	}
 }
 
-// read reads text i, at the address in R3. noted keeps the address of one that is not there.
+// read reads text i, at the address in R3. noted keeps the address, and whether it is there.
 func (k Keeper) read(i int, noted bool) {
 	c := k.Code
-	addr := int16(head + stride*i)
+	addr := addressAt(i)
 	text, none := addr+8, c.Label()
-	c.Emit(assembler.StoreImm(asm.R8, addr, 0), assembler.StoreImm(asm.R8, text, 0))
+	if noted {
+		c.Emit(asm.StoreMem(asm.R8, addr, asm.R3, asm.DWord))
+	}
+	c.Emit(assembler.StoreImm(asm.R8, text, 0))
 	c.IfImm(asm.JEq, asm.R3, 0, none)
-	mark := c.Stack
-	from := c.Alloc(8)
-	c.Store(from, asm.R3)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, int32(text)))
 	c.ReadUser(asm.R8, text)
 	if noted {
 		c.Emit(asm.LoadMem(asm.R1, asm.R8, text, asm.DWord))
 		Missing(c, asm.R0, asm.R1, none)
-		c.Load(asm.R0, from)
-		c.Emit(asm.StoreMem(asm.R8, addr, asm.R0, asm.DWord))
+		c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.Or.Imm(asm.R1, missing<<i),
+			asm.StoreMem(asm.R8, 0, asm.R1, asm.DWord))
 	}
-	c.Stack = mark
 	c.Place(none)
 }
+
+// addressAt is where the address of text i is kept.
+func addressAt(i int) int16 { return int16(head + stride*i) }
 
 // Missing goes on if a text that was read is missing, and jumps to there if not: size has how
 // many bytes were read, and word the first of them. R2 is lost.
@@ -186,8 +189,9 @@ func (k Keeper) Again(texts int, ret int16, none assembler.Label) {
 	c.Place(reads)
 	for i := range texts {
 		there := c.Label()
-		c.Emit(asm.LoadMem(asm.R3, asm.R8, int16(head+stride*i), asm.DWord))
-		c.IfImm(asm.JEq, asm.R3, 0, there)
+		c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.And.Imm(asm.R1, missing<<i))
+		c.IfImm(asm.JEq, asm.R1, 0, there)
+		c.Emit(asm.LoadMem(asm.R3, asm.R8, addressAt(i), asm.DWord))
 		k.read(i, false)
 		c.Place(there)
 	}
@@ -201,8 +205,31 @@ func (k Keeper) Copy(i int, to int16, size int, fail assembler.Label) {
 	c.Zero(to, size)
 	c.TaskValue(k.Map, false)
 	c.IfImm(asm.JEq, asm.R0, 0, fail)
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(head+stride*i+8)),
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(addressAt(i))+8),
 		asm.Mov.Imm(asm.R2, latetext.Room))
 	c.Addr(asm.R1, to)
 	c.Call(asm.FnProbeReadKernelStr)
+}
+
+// Memory leaves in R9 what the thread keeps; it jumps to fail if that is nothing.
+func (k Keeper) Memory(fail assembler.Label) {
+	k.TaskValue(k.Map, false)
+	k.IfImm(asm.JEq, asm.R0, 0, fail)
+	k.Emit(asm.Mov.Reg(asm.R9, asm.R0))
+}
+
+// Address leaves the address of text i in R0. R9 is the memory.
+func (k Keeper) Address(i int) {
+	k.Emit(asm.LoadMem(asm.R0, asm.R9, addressAt(i), asm.DWord))
+}
+
+// Send copies text i to R1; R0 is how many bytes it has, with its NUL. R9 is the memory.
+func (k Keeper) Send(i int) {
+	c, some := k.Code, k.Label()
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R9), asm.Add.Imm(asm.R3, int32(addressAt(i))+8),
+		asm.Mov.Imm(asm.R2, latetext.Room))
+	c.Call(asm.FnProbeReadKernelStr)
+	c.IfImm(asm.JNE, asm.R0, 0, some)
+	c.Emit(asm.Mov.Imm(asm.R0, 1)) // older kernels do not count the NUL of an empty one
+	c.Place(some)
 }

@@ -10,19 +10,19 @@ import (
 
 // A Text is one of a start, that somebody reads of the pair.
 type Text struct {
-	Event int          // the input whose text it is
-	Call  bool         // it begins a system call
-	Read  *expr.Native // as the start itself reads it
-	index int          // among those of the input
+	Event int       // the input whose text it is
+	Call  bool      // it begins a system call
+	Addr  expr.Node // where it is, as the start itself computes it
+	index int       // among those of the input
 }
 
 // Texts are those of a join.
 type Texts []Text
 
-// Of finds a text of a start.
-func (t Texts) Of(start int, own *expr.Native) (index int, ok bool) {
+// Of finds the text of a start at an address.
+func (t Texts) Of(start int, addr expr.Node) (index int, ok bool) {
 	for _, have := range t {
-		if have.Event == start && have.Read.Args[0].String() == own.Args[0].String() {
+		if have.Event == start && have.Addr.String() == addr.String() {
 			return have.index, true
 		}
 	}
@@ -71,11 +71,11 @@ func (t Texts) Begins(start int) bool {
 }
 
 // Add adds a text of a start, once.
-func (t Texts) Add(start int, of *event.Schema, own *expr.Native) Texts {
-	if _, have := t.Of(start, own); have {
+func (t Texts) Add(start int, of *event.Schema, addr expr.Node) Texts {
+	if _, have := t.Of(start, addr); have {
 		return t
 	}
-	return append(t, Text{Event: start, Call: latetext.Begins(of), Read: own, index: t.Count(start)})
+	return append(t, Text{Event: start, Call: latetext.Begins(of), Addr: addr, index: t.Count(start)})
 }
 
 // Reads are what the program of an event reads for the texts of starts: where they are, which
@@ -83,7 +83,7 @@ func (t Texts) Add(start int, of *event.Schema, own *expr.Native) Texts {
 func (t Texts) Reads(input int, of *event.Schema) (nodes []expr.Node) {
 	for _, text := range t {
 		if text.Event == input {
-			nodes = append(nodes, text.Read.Args[0])
+			nodes = append(nodes, text.Addr)
 		}
 	}
 	if f := AnyCall(of); f != nil {

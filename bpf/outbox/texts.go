@@ -15,7 +15,10 @@ type Texts struct {
 	Most    int         // bytes of the record with them
 	N       int         // how many there are
 	Address func(i int) // leaves the address of one in R0
-	Fail    assembler.Label
+	// Copy copies one that was read before to R1, and leaves in R0 how long it is with its NUL;
+	// nil says that they are read now, at the address in R3.
+	Copy func(i int)
+	Fail assembler.Label
 	// Again is how many of them can be missing that the end of the call reads again; 0 is none.
 	Again   int
 	Task    int16 // where on the stack the running task stands
@@ -48,7 +51,11 @@ func (t *Texts) Add() {
 		c.Emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
-		c.ReadUser(asm.R8, sent.TextHead)
+		if t.Copy != nil {
+			t.Copy(i)
+		} else {
+			c.ReadUser(asm.R8, sent.TextHead)
+		}
 		if t.Again > 0 {
 			c.Emit(latetext.Note(call, i, c.Name())...)
 		}

@@ -166,6 +166,8 @@ type Field struct {
 type Schema struct {
 	System string // "sched"; "software" for software events
 	Name   string // "sched_switch"
+	// Named says that the author of a script gave the events their name, of pairs.
+	Named  bool
 	ID     uint64 // the tracepoint's id, or attr.config
 	Type   uint32 // perf attr.type
 	Fields []Field
@@ -208,7 +210,7 @@ func (s *Schema) IsClock() bool {
 
 // FullName is "system:name".
 func (s *Schema) FullName() string {
-	if s.System == "" || s.System == "fold" {
+	if s.System == "" || s.System == "fold" || s.Named {
 		return s.Name // a fold's events have the name that its author gave them
 	}
 	return s.System + ":" + s.Name

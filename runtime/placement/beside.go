@@ -28,11 +28,18 @@ func (p *Placer) outside(st *event.Stream) (readers []*Edge) {
 	return readers
 }
 
+// readOutside reports that operators here read the events of a stream.
+func (p *Placer) readOutside(stream int) bool {
+	return slices.ContainsFunc(p.Edges, func(e *Edge) bool {
+		return e.Stream == stream && p.nodes[e.To].no != ""
+	})
+}
+
 // beside adds the events that operators here read themselves; or says why programs cannot
 // send them, or why it does not pay.
 func (s *pairSender) beside() (why string) {
 	p := s.p
-	c := &projector{p: p, part: &bpf.Part{}, must: true, whole: !p.Reads.Exact}
+	c := &projector{p: p, part: &bpf.Part{}, must: true, whole: !p.Reads.Exact, beside: true}
 	var parts []*sentPairs
 	pays := len(s.parts) > 0 || slices.ContainsFunc(p.nodes, func(n *node) bool {
 		return n.op != nil && n.no == "" && n.op.Keeps

@@ -131,6 +131,7 @@ type ContextUse struct {
 type TextUse struct {
 	Prog   *expr.Program
 	Native *expr.Native
+	Stream int           // whose events it looks at
 	Schema *event.Schema // of the event in whose process it is; nil is not known
 }
 

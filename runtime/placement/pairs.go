@@ -50,15 +50,16 @@ func (p *Placer) pairs() (*pairSender, string) {
 		return nil, p.all
 	case no != "":
 		return nil, no
-	case len(p.Reads.Texts) > 0:
-		return nil, "texts of processes are not sent with what it makes"
-	case len(p.Reads.Contexts) > 0:
-		return nil, p.Reads.Contexts[0].Name + " is not sent with what it makes"
 	case p.Newest:
 		return nil, "the newest events are kept in rings"
 	}
 	if no := p.sampled(); no != "" {
 		return nil, no
+	}
+	for _, u := range p.Reads.Contexts {
+		if !u.Text { // see texts
+			return nil, u.Name + " is not sent with what it makes"
+		}
 	}
 	for stream := range p.Reads.Asks {
 		if !p.opened(stream) {
@@ -116,7 +117,7 @@ func (p *Placer) pairs() (*pairSender, string) {
 			}
 		}
 	}
-	if why := s.beside(); why != "" {
+	if why := cmp.Or(s.texts(), s.beside()); why != "" {
 		return nil, why
 	}
 	if len(s.parts) == 0 {
@@ -142,6 +143,23 @@ func (p *Placer) doubtful(n *node) string {
 		case !owner.InTask(from.event.Program):
 			return "programs may miss " + from.name + ", so that its partner would seem to have none"
 		}
+	}
+	return ""
+}
+
+// texts has the texts of starts sent with their pairs, that somebody outside reads.
+func (s *pairSender) texts() (why string) {
+	for _, u := range s.p.Reads.Texts {
+		if s.p.evaluated[u.Prog] || !s.p.readOutside(u.Stream) {
+			continue
+		}
+		i := slices.IndexFunc(s.parts, func(p *sentPairs) bool {
+			return p.edge.Stream == u.Stream && p.start == u.Schema && p.end != nil
+		})
+		if i < 0 || expr.UserTextPart(u.Native) != expr.Start {
+			return u.Native.Name + "() is not of the start of a pair that programs send"
+		}
+		addText(s.parts[i].edge.Send, expr.Rebind(u.Native.Args[0], expr.Start, expr.Self))
 	}
 	return ""
 }

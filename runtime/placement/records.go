@@ -47,6 +47,8 @@ type projector struct {
 	whole bool
 	why   string
 	must  bool // nobody else sees what is read of the events, or it is asked for
+	// beside says that the events are sent beside what operators make of them (beside.go).
+	beside bool
 }
 
 // records is what programs can send of the events; nil if they cannot, or if it does

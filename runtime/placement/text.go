@@ -22,10 +22,15 @@ func (c *projector) texts() error {
 		if c.p.evaluated[u.Prog] || c.isMoved(u.Prog) {
 			continue
 		}
-		addr := expr.Rebind(u.Native.Args[0], expr.UserTextPart(u.Native), expr.Self)
+		part := expr.UserTextPart(u.Native)
+		own := part == expr.Self && c.p.opened(u.Stream)
+		if c.beside && (part != expr.Self || !c.p.readOutside(u.Stream)) {
+			continue // see pairSender.texts
+		}
+		addr := expr.Rebind(u.Native.Args[0], part, expr.Self)
 		sent := false
 		for i, ev := range c.part.Events {
-			if ev.Schema == u.Schema {
+			if ev.Schema == u.Schema && (!own || c.part.Edges[i].Stream == u.Stream) {
 				addText(c.part.Edges[i].Send, addr)
 				sent = true
 			}

@@ -180,9 +180,10 @@ func (in *Instance) connect() {
 
 	if in.mixed {
 		// What a join or fold makes of a slice of events comes when it has seen
-		// all of the slice. One by one, it comes in time order with the rest.
-		for _, e := range in.Events {
-			in.Router.Split(e.Stream.Index)
+		// all of the slice. One by one, it comes in time order with the rest; so
+		// does what programs made, of which each operator gets its own.
+		for i := range in.streams {
+			in.Router.Split(i)
 		}
 	}
 }

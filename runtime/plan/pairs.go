@@ -79,11 +79,11 @@ func (p *Plan) shortLabel(br branch) string {
 // sample members of its end.
 func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.Schema {
 	start, end := b.plan.shortLabel(s), b.plan.shortLabel(e)
-	label := start + " => " + end
-	if n.spec.Label != nil {
+	label, named := start+" => "+end, n.spec.Label != nil
+	if named {
 		label = n.spec.Label(start, end)
 	}
-	return &event.Schema{System: "pair", Name: label, Fields: append([]event.Field{
+	return &event.Schema{System: "pair", Name: label, Named: named, Fields: append([]event.Field{
 		{Name: "delay", Type: "u64", Place: event.InMember, Member: event.MemberDelay, Unit: event.Nanos, Size: 8, Signed: true},
 		b.joinKeyField(s.marks.key, 0),
 	}, more...)}

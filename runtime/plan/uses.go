@@ -32,7 +32,7 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 			continue
 		}
 		b.texts = append(b.texts, placement.TextUse{
-			Prog: p, Native: n, Schema: br.schemaOf(expr.UserTextPart(n)),
+			Prog: p, Native: n, Stream: br.stream, Schema: br.schemaOf(expr.UserTextPart(n)),
 		})
 		if n.Data.(*expr.Const) == nil {
 			b.contexts = append(b.contexts, placement.ContextUse{

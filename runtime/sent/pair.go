@@ -18,7 +18,7 @@ import (
 //
 // Nested pairs have three words more: their number in the tree of calls, their depth, and
 // their time without the calls inside. Where the events have stacks, the hashes of these are
-// next.
+// next. Texts of the process that were read at the start stand behind all (texts.go).
 //
 // A context is the CPU in the lower half; above it are what the kernel would have
 // put into the record's common_flags and common_preempt_count.
@@ -55,6 +55,9 @@ type Pair struct {
 	// Stacks is where the hashes of the stacks of both stand, behind the head; 0 if they
 	// have none.
 	Stacks [2]int
+	// Texts is the end of the fixed part, whose last word says where the texts of the start
+	// are; 0 if there are none.
+	Texts int
 	// Made says where the start, or the end, stands if operators made it; nil if not.
 	Made [2]*Made
 }
@@ -65,6 +68,8 @@ type Pairs struct {
 	starts, ends       *Records
 	nested             bool
 	stacks             [2]int
+	fixedPart          int // of records with texts
+	texts              arena
 	made               [2]madeParts
 
 	chunks [][]madePair
@@ -88,7 +93,8 @@ const pairChunk = 128
 func NewPairs(p *Pair, stream *event.Stream, events []*event.Stream) *Pairs {
 	return &Pairs{stream: stream, start: p.streamOf(0, events), end: p.streamOf(1, events),
 		made:   [2]madeParts{{of: p.Made[0]}, {of: p.Made[1]}},
-		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested, stacks: p.Stacks}
+		starts: NewRecords(p.Starts), ends: NewRecords(p.Ends), nested: p.Nested, stacks: p.Stacks,
+		fixedPart: p.Texts}
 }
 
 // Show makes e the pair of a record; false if that is too short. The time and the
@@ -121,6 +127,9 @@ func (s *Pairs) Show(e *event.Event, rec []byte) bool {
 		PID: int32(endTask >> 32), TID: int32(endTask), CPU: e.CPU, Ring: e.Ring, Stream: s.end, Raw: ends}
 	common(ends, s.end.Schema, endTask, u64(sent[PairEndContext:]))
 	m.start.Rec = s.starts.beside(sent, stackOf(sent, s.stacks[0]))
+	if s.fixedPart > 0 {
+		m.start.Rec = withTexts(&s.texts, m.start.Rec, sent, s.fixedPart)
+	}
 	m.end.Rec = s.ends.beside(sent, stackOf(sent, s.stacks[1]))
 	m.derived = event.Derived{Start: &m.start, End: &m.end, Slots: m.slots[:1]}
 	if s.nested {
@@ -160,4 +169,5 @@ func (s *Pairs) Release() {
 	s.chunk, s.used = 0, 0
 	s.starts.Release()
 	s.ends.Release()
+	s.texts.release()
 }

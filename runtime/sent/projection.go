@@ -35,6 +35,8 @@ type Projection struct {
 	// Texts is the end of the fixed part of the sent record, whose last word
 	// says where texts are; 0 if there are none. See bpf/usertext.go.
 	Texts int
+	// PartTexts says that the event is the start of pairs that are sent with its texts.
+	PartTexts bool
 }
 
 // A Copy is a field: the bytes at From of the sent record are the bytes at To of the event's record.

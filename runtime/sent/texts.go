@@ -30,6 +30,9 @@ func (c *Projection) Members(late *latetext.Texts) event.Members {
 		return &besideMembers{c.Words, c.Stacks}
 	}
 	m := &projectedMembers{c.SampleMembers, c.Read}
+	if c.PartTexts {
+		return &partMembers{m, c.Stacks}
+	}
 	if c.Stacks != nil {
 		return &stackMembers{m, c.Stacks}
 	}
@@ -46,17 +49,60 @@ func (m *textMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
 	}
 	sent := e.Rec[HeadSize:]
 	from, to := textsIn(sent, m.fixedPart)
-	for from+TextHead <= to {
-		n := binary.LittleEndian.Uint64(sent[from+8:])
-		if n == 0 || n > uint64(to-from-TextHead) {
+	if text, ok = textAmong(sent[from:to], addr); ok {
+		text = m.read(e, addr, text)
+	}
+	return text, ok
+}
+
+// textAmong finds the text at an address, with its NUL.
+func textAmong(texts []byte, addr uint64) (text []byte, ok bool) {
+	for len(texts) >= TextHead {
+		n := binary.LittleEndian.Uint64(texts[8:])
+		if n == 0 || n > uint64(len(texts)-TextHead) {
 			return nil, false
 		}
-		if binary.LittleEndian.Uint64(sent[from:]) == addr {
-			return m.read(e, addr, sent[from+TextHead:from+TextHead+int(n)]), true
+		if binary.LittleEndian.Uint64(texts) == addr {
+			return texts[TextHead : TextHead+int(n)], true
 		}
-		from += TextHead + (int(n)+7)&^7
+		texts = texts[min(len(texts), TextHead+(int(n)+7)&^7):]
 	}
 	return nil, false
+}
+
+// partMembers are those of events that are a part of something else, and have texts: in place
+// of their record is the hash of the stack, or zeros, and then the texts.
+type partMembers struct {
+	*projectedMembers
+	find func(hash []byte) []uint64 // nil: none has a stack
+}
+
+// withTexts is what such an event has in place of its record; hash is nil if it has no stack.
+func withTexts(memory *arena, hash, sent []byte, fixedPart int) []byte {
+	from, to := textsIn(sent, fixedPart)
+	rec := memory.take(StackKey + to - from)
+	clear(rec[copy(rec[:StackKey], hash):StackKey])
+	copy(rec[StackKey:], sent[from:to])
+	return rec
+}
+
+// Callchain implements event.Members.
+func (m *partMembers) Callchain(e *event.Event) []uint64 {
+	if m.find == nil || len(e.Rec) < StackKey {
+		return nil
+	}
+	return m.find(e.Rec[:StackKey])
+}
+
+// Text implements event.Texts.
+func (m *partMembers) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
+	if len(e.Rec) < StackKey {
+		return nil, false
+	}
+	if text, ok = textAmong(e.Rec[StackKey:], addr); ok {
+		text = text[:len(text)-1]
+	}
+	return text, ok
 }
 
 // MemberText implements event.MemberTexts: what a program read of the kernel's

@@ -138,6 +138,14 @@ func (r *Reader) MemberText(e *event.Event, f event.Member) (text []byte, ok boo
 	return nil, false
 }
 
+// Text implements event.Texts, for samples that carry some.
+func (r *Reader) Text(e *event.Event, addr uint64) (text []byte, ok bool) {
+	if m, has := r.Members.(event.Texts); has {
+		return m.Text(e, addr)
+	}
+	return nil, false
+}
+
 // Callchain implements event.Members: the wanted parts of the chain.
 func (r *Reader) Callchain(e *event.Event) []uint64 {
 	if s, ok := r.table.At(r.id(e)); ok {

@@ -23,7 +23,7 @@ type Fields struct {
 
 // Schema describes what is shown of the events of a stream.
 func (s *Fields) Schema(of *event.Schema, stream int, prints *Prints) *event.Schema {
-	schema := &event.Schema{System: of.System, Name: of.Name}
+	schema := &event.Schema{System: of.System, Name: of.Name, Named: of.Named}
 	stack := s.Stacks != nil
 	for i, name := range s.Names {
 		node := s.Values[i].At(stream)

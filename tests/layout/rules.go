@@ -105,6 +105,7 @@ var layers = [][]string{
 	{"bpf/comparetext"},
 	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes
 	{"bpf/waiting"},                  // what waits of an event for its partner
+	{"bpf/wakeup"},                   // wakeups of tasks that do not wait
 	{"bpf"},
 	{"runtime/inview"},  // whom programs observe
 	{"runtime/arrival"}, // what programs of joins keep

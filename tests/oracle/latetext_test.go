@@ -17,16 +17,30 @@ import (
 )
 
 // A name of a file that lies in a page which nobody has touched is read when the call
-// ends.
+// ends: for the event itself, and for the pair of the call's begin and end, also where that
+// has the stack of its begin.
 func TestTextsOfUntouchedPages(t *testing.T) {
 	live(t, testkit.AMD64)
+	const begin, end = `tracepoint("syscalls:sys_enter_openat").let(file = "user_string(filename)")`,
+		`tracepoint("syscalls:sys_exit_openat")`
+	const pairs = `join(` + begin + `%s, ` + end + `, key = "_tid").log(fields = {"file": "start.file"})`
+	for name, script := range map[string]string{
+		"event":  begin + `.log(fields = {"file": "file"})`,
+		"pair":   fmt.Sprintf(pairs, ""),
+		"stacks": fmt.Sprintf(pairs, ".stack()"),
+	} {
+		t.Run(name, func(t *testing.T) { textsOfUntouchedPages(t, script) })
+	}
+}
+
+func textsOfUntouchedPages(t *testing.T, script string) {
+	t.Helper()
 	const calls = 200
 	name := func(i int) string { return fmt.Sprintf("/no/such/%d/%d", os.Getpid(), i) }
 	names := testkit.UntouchedTexts(t, calls, name)
 
 	self := strconv.Itoa(os.Getpid())
-	p := testkit.Start(t, testkit.PPScript(t), "-p", self, "-v", "--format", "json", "-c",
-		`tracepoint("syscalls:sys_enter_openat").log(fields = {"file": "user_string(filename)"})`)
+	p := testkit.Start(t, testkit.PPScript(t), "-p", self, "-v", "--format", "json", "-c", script)
 	p.WaitStderr(" open event")
 	runtime.LockOSThread()
 	untouched := 0
