@@ -61,14 +61,14 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 	}
 	s.serve(host)
 	s.prepare(host)
-	s.keeps(host, p.KeptBytes)
+	s.keeps(p.KeptBytes)
 	for i, e := range s.sources {
 		if e.served {
 			continue
 		}
 		h := hook.New(code(), host, e.Event, i, im.Target)
 		h.Linked = len(e.serves) > 1
-		if !e.whole() {
+		if !e.whole() && !e.keepsAlone(host) {
 			h.PickRaw(s.nodes(i), e.stacked)
 		}
 		g := im.newGen(h)

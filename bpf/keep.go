@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"ppscript/bpf/argument"
+	"ppscript/bpf/assembler"
 	"ppscript/runtime/join"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
-	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
@@ -31,15 +31,12 @@ import (
 const keptMost = 1 << 10
 
 // keeps settles the size of kept records, and how many of them there are.
-func (s *graph) keeps(host *Host, bytes int) {
+func (s *graph) keeps(bytes int) {
 	for _, e := range s.sources {
 		for i := range e.feeds {
 			r := e.feeds[i].keep
 			if r == nil {
 				continue
-			}
-			if !host.Atomics {
-				refuse("programs can number the events that are kept from Linux 5.12 on")
 			}
 			room := 0
 			if r.Stacks && e.Stack != nil {
@@ -59,6 +56,10 @@ func (s *graph) keeps(host *Host, bytes int) {
 func (e *source) kept() bool {
 	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.keep != nil })
 }
+
+// keepsAlone reports that a program must be one that perf calls, since programs cannot number
+// events in one step before 5.12: while perf calls one, it calls no other on the CPU.
+func (e *source) keepsAlone(host *Host) bool { return !host.Atomics && e.kept() }
 
 // Kept is what the programs keep; nil if they keep nothing.
 func (im *Image) Kept() *sent.Kept {
@@ -136,7 +137,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	e.field(asm.R0, cpuNode)
 	c.Store(key, asm.R0)
 	c.Get(load.KeptCountMap.Of(), key, nowhere)
-	c.Emit(asm.Mov.Imm(asm.R1, 1), assembler.Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
+	assembler.Next(c, !e.hook.Host.Atomics) // see keepsAlone
 	c.Store(number, asm.R1)
 	c.Load(asm.R0, key)
 	c.Emit(asm.LSh.Imm(asm.R0, int32(bits.Len(uint(kept.Records))-1)),

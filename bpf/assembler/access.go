@@ -82,6 +82,17 @@ func (c *Code) Count(stats load.MapID, stat int) {
 	c.Stack = mark
 }
 
+// Next leaves in R1 the number at R0, and adds 1 to that; alone says that nobody else does so
+// meanwhile. R2 is lost.
+func Next(c *Code, alone bool) {
+	if !alone {
+		c.Emit(asm.Mov.Imm(asm.R1, 1), Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
+		return
+	}
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Mov.Reg(asm.R2, asm.R1), asm.Add.Imm(asm.R2, 1),
+		asm.StoreMem(asm.R0, 0, asm.R2, asm.DWord))
+}
+
 // Element leaves in R1 the address of number R0 of a list of so many words, from the end if
 // it is negative, in the memory whose address is at a place of the stack; where the list
 // begins there, the access adds. It jumps to fail if there is no such element.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"github.com/cilium/ebpf/rlimit"
@@ -13,6 +14,7 @@ import (
 	"ppscript/bpf/types"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/tracefs"
 )
@@ -32,12 +34,7 @@ type Host struct {
 	// Preempted says that programs of probes in user code can be preempted (6.0).
 	Preempted bool
 	Links
-	// NeedResched is the number of the flag that says that a task shall give
-	// way; 0 is not known.
-	NeedResched int
-	// LazyResched is that of the flag that says so without hurry; 0 is not known, and
-	// NoFlag is that this kernel has none.
-	LazyResched int
+	TaskFlags
 	// Offset finds a member of a structure; nil if there is no type
 	// information.
 	Offset func(typ, member string) (bytes int, ok bool)
@@ -60,6 +57,18 @@ type Host struct {
 	AsRaw bool
 }
 
+// TaskFlags are what programs must know of a task's flags to tell the context of an event.
+type TaskFlags struct {
+	// NeedResched is the number of the flag that says that a task shall give
+	// way; 0 is not known.
+	NeedResched int
+	// LazyResched is that of the flag that says so without hurry; 0 is not known, and
+	// NoFlag is that this kernel has none.
+	LazyResched int
+	// TellsBH says that records tell whether softirqs were disabled (5.17).
+	TellsBH func() bool
+}
+
 // Links are the ways to attach programs to functions.
 type Links struct {
 	// KprobeMulti says that one link attaches a program to many functions (5.18),
@@ -78,10 +87,18 @@ type Links struct {
 	// Trampoline finds a function of the kernel that can call programs by itself; nil if
 	// this kernel has none.
 	Trampoline func(function string) (f *Function, ok bool)
+	// LeavesOut says that programs of raw tracepoints can be preempted (7.0): until such a
+	// program goes on, the kernel leaves it out for all others on the CPU, and events are
+	// lost by the thousand where tasks compete. Those that perf calls cannot, at 70 ns more.
+	LeavesOut bool
 }
 
-// Raw reports that the program of a tracepoint may be a raw one.
-func (h *Host) Raw(name string) bool {
+// Raw reports that the program of a tracepoint may be a raw one; needed says that no other has
+// what is read.
+func (h *Host) Raw(name string, needed bool) bool {
+	if h.Links.LeavesOut && !needed {
+		return false
+	}
 	return name == "sys_enter" || name == "sys_exit" || h.Guarded
 }
 
@@ -174,16 +191,15 @@ func Find(r kernel.Roots) (*Host, error) {
 		Grows:       v.AtLeast(6, 1),
 		Guarded:     v.AtLeast(6, 2),
 		Preempted:   v.AtLeast(6, 0),
-		Links:       Links{TellsFunction: v.AtLeast(6, 1)},
-		NeedResched: needResched(v),
-		LazyResched: lazyResched(r, v),
+		Links:       Links{TellsFunction: v.AtLeast(6, 1), LeavesOut: v.AtLeast(7, 0)},
+		TaskFlags:   TaskFlags{needResched(v), lazyResched(r, v), tellsBH(v)},
 		Event:       tracefs.EventID,
 	}
 	if mounts, err := kernel.ReadMounts(r); err == nil && mounts.PerfEventV1 != "" {
 		h.NoCgroup = "the cgroups of samples are those of version 1, of which programs know nothing"
 	}
 	if kernel.HasBTF(r) {
-		h.Offset, h.Function, h.Variable = types.LookUps()
+		h.Offset, h.Function, h.Variable = types.LookUps(r.ProcPath("kallsyms"))
 		_, fprobe := h.Function("register_fprobe_ips")
 		h.KprobeMulti = v.AtLeast(5, 18) && fprobe
 		_, uprobe := h.Function("bpf_uprobe_multi_link_attach")
@@ -220,11 +236,11 @@ func needResched(v kernel.Version) int {
 const NoFlag = -1
 
 // lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13, and kernels
-// that are patched for real time had before. Kernels before 5.17 tell less of an event.
+// that are patched for real time had before.
 func lazyResched(r kernel.Roots, v kernel.Version) int {
 	_, err := os.Stat(r.SysPath("kernel/realtime"))
 	switch realtime := err == nil; {
-	case runtime.GOARCH != "amd64" || !v.AtLeast(5, 17) || realtime && !v.AtLeast(6, 13):
+	case runtime.GOARCH != "amd64" || realtime && !v.AtLeast(6, 13):
 		return 0
 	case !v.AtLeast(6, 13):
 		return NoFlag
@@ -232,4 +248,15 @@ func lazyResched(r kernel.Roots, v kernel.Version) int {
 		return 5
 	}
 	return 4
+}
+
+// tellsBH asks the types of kernels before 5.17, since distributions have put it into those.
+func tellsBH(v kernel.Version) func() bool {
+	return sync.OnceValue(func() bool {
+		if v.AtLeast(5, 17) {
+			return true
+		}
+		_, err := kerneltype.Running().Enumerator("TRACE_FLAG_BH_OFF")
+		return err == nil
+	})
 }

@@ -65,10 +65,29 @@ func (h *Hook) Record(dst asm.Register, off, size int, signed bool) {
 	case off < common:
 		assembler.Refuse("the common fields of a record: the kernel hides them from programs")
 	}
+	if cut, ok := h.CallNumbers(); ok && off >= cut {
+		assembler.Refuse("programs do not see the texts that the kernel reads for %s", h.Event.Label)
+	}
 	h.Code.Emit(asm.LoadMem(dst, asm.R6, int16(off), s))
 	if signed {
 		h.Code.Extend(dst, 8*size, true)
 	}
+}
+
+// CallNumbers is where the numbers of a system call end that has texts beside them (6.19): the
+// kernel reads these for perf's records. Programs get the numbers alone.
+func (h *Hook) CallNumbers() (end int, ok bool) {
+	s := h.Event.Schema
+	if s.System != "syscalls" {
+		return 0, false
+	}
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if text := f.Place == event.DataLoc || f.Place == event.RelLoc; text && (!ok || f.Offset < end) {
+			end, ok = f.Offset, true
+		}
+	}
+	return end, ok
 }
 
 // Locator leaves in dst where a text of the record is, or how long it is.

@@ -63,8 +63,6 @@ func (m *Members) Moment(to int16, flags, count bool) {
 		return
 	}
 	source := m.hook.Event
-	info, has := host.Member("task_struct", "thread_info")
-	bits, is := host.Member("thread_info", "flags")
 	user := source.Probe != nil && source.Probe.User
 	switch {
 	case user && !m.hook.canDisablePreemption():
@@ -73,7 +71,7 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	case !user && !TaskContext(source.Schema) && !lockedContext(source.Schema) && !m.tellsIRQs():
 		assembler.Refuse("only the record of %s tells whether interrupts were disabled, which lines show",
 			source.Label)
-	case !has || !is || host.NeedResched == 0 || host.LazyResched == 0:
+	case host.NeedResched == 0 || host.LazyResched == 0:
 		assembler.Refuse("programs do not see the flags of tasks of this kernel, which lines show")
 	}
 	if count {
@@ -97,8 +95,8 @@ func (m *Members) Moment(to int16, flags, count bool) {
 		c.Emit(asm.Or.Imm(asm.R8, flag))
 		c.Place(skip)
 	}
-	c.Call(asm.FnGetCurrentTaskBtf)
-	c.Emit(asm.LoadMem(asm.R9, asm.R0, int16(info+bits), asm.DWord))
+	m.taskFlags()
+	c.Emit(asm.Mov.Reg(asm.R9, asm.R0))
 	if host.LazyResched != features.NoFlag {
 		flag(asm.R9, 1<<host.LazyResched, flagLazy)
 	}
@@ -120,7 +118,9 @@ func (m *Members) Moment(to int16, flags, count bool) {
 		flag(asm.R7, nmiBits, flagNMI)
 		flag(asm.R7, hardIRQBits, flagHardIRQ)
 		flag(asm.R7, servesSoftIRQ, flagSoftIRQ)
-		flag(asm.R7, softIRQBits&^(2*servesSoftIRQ-1), flagBHOff)
+		if host.TellsBH() {
+			flag(asm.R7, softIRQBits&^(2*servesSoftIRQ-1), flagBHOff)
+		}
 		deep := c.Label()
 		c.Emit(asm.And.Imm(asm.R7, preemptDepth))
 		c.IfImm(asm.JLE, asm.R7, 0xf, deep)
@@ -181,21 +181,48 @@ func (m *Members) preemptCount() {
 	if !known || !is {
 		assembler.Refuse("programs do not see the preemption count of this kernel, which lines show")
 	}
-	entity, hasEntity := host.Member("task_struct", "se")
-	fair, hasFair := host.Member("sched_entity", "cfs_rq")
-	back, hasBack := host.Member("cfs_rq", "rq")
-	if !hasEntity || !hasFair || !hasBack {
-		assembler.Refuse("programs do not see the run queue of a task of this kernel, which lines show")
-	}
 	mark := c.Stack
 	at := c.Alloc(8)
-	c.Emit(assembler.StoreImm(asm.R10, at, 0))
-	c.Call(asm.FnGetCurrentTaskBtf)
-	c.Emit(asm.LoadMem(asm.R3, asm.R0, int16(entity+fair), asm.DWord),
-		asm.LoadMem(asm.R3, asm.R3, int16(back), asm.DWord),
-		asm.Add.Imm(asm.R3, int32(count-queue)), asm.Mov.Imm(asm.R2, 4))
+	if host.TaskStorage { // then a task has its type
+		entity, hasEntity := host.Member("task_struct", "se")
+		fair, hasFair := host.Member("sched_entity", "cfs_rq")
+		back, hasBack := host.Member("cfs_rq", "rq")
+		if !hasEntity || !hasFair || !hasBack {
+			assembler.Refuse("programs do not see the run queue of a task of this kernel, which lines show")
+		}
+		c.Emit(assembler.StoreImm(asm.R10, at, 0))
+		c.Call(asm.FnGetCurrentTaskBtf)
+		c.Emit(asm.LoadMem(asm.R3, asm.R0, int16(entity+fair), asm.DWord),
+			asm.LoadMem(asm.R3, asm.R3, int16(back), asm.DWord))
+	} else {
+		m.follow("preemption count", at, 8, "task_struct", "se", "", "sched_entity", "cfs_rq", "->",
+			"cfs_rq", "rq")
+		c.Load(asm.R3, at)
+		c.Emit(assembler.StoreImm(asm.R10, at, 0))
+	}
+	c.Emit(asm.Add.Imm(asm.R3, int32(count-queue)), asm.Mov.Imm(asm.R2, 4))
 	c.Addr(asm.R1, at)
 	c.Call(asm.FnProbeReadKernel)
 	c.Emit(asm.LoadMem(asm.R0, asm.R10, at, asm.Word))
+	c.Stack = mark
+}
+
+// taskFlags leaves thread_info.flags of the running task in R0.
+func (m *Members) taskFlags() {
+	c, host := m.hook.Code, m.hook.Host
+	mark := c.Stack
+	at := c.Alloc(8)
+	if host.TaskStorage { // then a task has its type
+		info, has := host.Member("task_struct", "thread_info")
+		bits, is := host.Member("thread_info", "flags")
+		if !has || !is {
+			assembler.Refuse("programs do not see the flags of tasks of this kernel, which lines show")
+		}
+		c.Call(asm.FnGetCurrentTaskBtf)
+		c.Emit(asm.LoadMem(asm.R0, asm.R0, int16(info+bits), asm.DWord))
+	} else {
+		m.follow("flags of a task", at, 8, "task_struct", "thread_info", "", "thread_info", "flags")
+		c.Load(asm.R0, at)
+	}
 	c.Stack = mark
 }

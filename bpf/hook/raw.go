@@ -27,11 +27,11 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 		// frames of the program itself.
 		return
 	}
-	p := rawpoint.Of(e.Schema.FullName())
-	if p == nil && asksArguments(nodes) {
+	p, asks := rawpoint.Of(e.Schema.FullName()), asksArguments(nodes)
+	if p == nil && asks {
 		p = &rawpoint.Point{Name: e.Schema.Name}
 	}
-	if p == nil || !h.Host.Raw(p.Name) {
+	if p == nil || !h.Host.Raw(p.Name, asks) {
 		return
 	}
 	typ := ebpf.RawTracepoint

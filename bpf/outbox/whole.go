@@ -20,6 +20,26 @@ func (s *Outbox) Whole(size, most int, moment int16, fail assembler.Label, field
 	if h.Kind != ebpf.TracePoint {
 		panic("BUG: a whole record of a raw tracepoint")
 	}
+	if cut, ok := h.CallNumbers(); ok {
+		s.call(size, cut, fields)
+	} else {
+		s.record(size, most, fail, fields)
+	}
+	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.Members.PidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
+		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)))
+	if moment != 0 {
+		// Its flags and preemption count are the two bytes behind the number of the event.
+		c.Load(asm.R1, moment)
+		c.Emit(asm.RSh.Imm(asm.R1, sent.ContextFlags), asm.LSh.Imm(asm.R1, 48), asm.RSh.Imm(asm.R1, 32),
+			asm.Or.Reg(asm.R0, asm.R1))
+	}
+	c.Emit(asm.StoreMem(asm.R7, int16(size), asm.R0, asm.DWord))
+}
+
+// record copies the record behind the fields, and leaves its length with them in R5.
+func (s *Outbox) record(size, most int, fail assembler.Label, fields func()) {
+	c, h := s.Code, s.Hook
+	schema := h.Event.Schema
 	// Where the record ends: behind its last dynamic part.
 	length := c.Alloc(8)
 	c.Emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
@@ -45,16 +65,33 @@ func (s *Outbox) Whole(size, most int, moment int16, fail assembler.Label, field
 	c.IfImm(asm.JGT, asm.R2, int32(most), fail)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(size)), asm.Mov.Reg(asm.R3, asm.R6))
 	c.Call(asm.FnProbeReadKernel)
-	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.Members.PidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
-		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)))
-	if moment != 0 {
-		// Its flags and preemption count are the two bytes behind the number of the event.
-		c.Load(asm.R1, moment)
-		c.Emit(asm.RSh.Imm(asm.R1, sent.ContextFlags), asm.LSh.Imm(asm.R1, 48), asm.RSh.Imm(asm.R1, 32),
-			asm.Or.Reg(asm.R0, asm.R1))
-	}
-	c.Emit(asm.StoreMem(asm.R7, int16(size), asm.R0, asm.DWord))
 	c.Load(asm.R5, length)
 	c.IfImm(asm.JGT, asm.R5, int32(most), fail)
 	c.Emit(asm.Add.Imm(asm.R5, int32(size)))
+}
+
+// unseen stands for a text that programs do not see.
+const unseen = '?'
+
+// call is record for the begin of a system call whose texts the kernel reads for perf, and not
+// for programs: these see its numbers, which end at cut. There is one "?" for all of the texts.
+func (s *Outbox) call(size, cut int, fields func()) {
+	c, schema := s.Code, s.Hook.Event.Schema
+	fields()
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(size)), asm.Mov.Imm(asm.R2, int32(cut)),
+		asm.Mov.Reg(asm.R3, asm.R6))
+	c.Call(asm.FnProbeReadKernel)
+	text := (max(schema.Size, cut) + 7) &^ 7
+	for i := range schema.Fields {
+		f, at := &schema.Fields[i], text
+		switch f.Place {
+		case event.RelLoc:
+			at -= f.Offset + 4
+		case event.DataLoc:
+		default:
+			continue
+		}
+		c.Emit(asm.StoreImm(asm.R7, int16(size+f.Offset), int64(2<<16|at), asm.Word))
+	}
+	c.Emit(assembler.StoreImm(asm.R7, int16(size+text), unseen), asm.Mov.Imm(asm.R5, int32(size+text+8)))
 }

@@ -42,8 +42,8 @@ var running = sync.OnceValue(func() []byte {
 })
 
 // LookUps finds members, functions and variables; the types are read when somebody asks,
-// once.
-func LookUps() (
+// once. symbols is the kernel's list of these, which has variables that the types have not.
+func LookUps(symbols string) (
 	offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool),
 ) {
 	raw := running
@@ -71,7 +71,13 @@ func LookUps() (
 		return find(called, name, func() (int, bool) { return named(raw(), kindFunc, name) })
 	}
 	variable = func(name string) (int, bool) {
-		return find(variables, name, func() (int, bool) { return variableOf(raw(), name) })
+		return find(variables, name, func() (int, bool) {
+			at, ok := variableOf(raw(), name)
+			if !ok {
+				at, ok = listed(symbols, name)
+			}
+			return at, ok
+		})
 	}
 	return offset, function, variable
 }

@@ -29,7 +29,7 @@ func TestMembers(t *testing.T) {
 	}
 	f("list_head", "prev")
 	f("nosuch", "x")
-	offset, function, _ := LookUps()
+	offset, function, _ := LookUps("/proc/kallsyms")
 	if at, ok := offset("task_struct", "tgid"); !ok || at <= 0 {
 		t.Errorf("got %d %v, want a place", at, ok)
 	}

@@ -41,7 +41,7 @@ func detailOf() *b.Builtin {
 		Returns: "detail",
 		Result:  "an argument of slow",
 		Errors:  "same names something else",
-		Source:  "computed in ppscript; or programs keep the events (5.12: before, they cannot number them), and explain tells. They keep sched_stat_* where nobody reads how much these stand for, and of all tasks: perf brings them to the task that they are about, not the one that runs",
+		Source:  "computed in ppscript; or programs keep the events, and explain tells. They keep sched_stat_* where nobody reads how much these stand for, and of all tasks: perf brings them to the task that they are about, not the one that runs",
 		Cost:    "30 ns per event while something waits, the memory of limit; in programs of the kernel 25 ns of the traced program per event, and nothing of ppscript's while no pair is slow",
 		Examples: []b.Example{
 			{Code: `detail(before = 1 * ms, same = ["cpu", "key"], hide = 10 * us)`, Output: "<detail>"},

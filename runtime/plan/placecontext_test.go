@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/bpf/features"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventspec"
@@ -47,7 +48,10 @@ func clock() *Source {
 
 // Predicates on the moment of a sample are a program's; others stay.
 func TestSampleFilter(t *testing.T) {
-	types := &bpf.Host{NeedResched: 3, Offset: func(string, string) (int, bool) { return 8, true }}
+	types := &bpf.Host{
+		TaskFlags: features.TaskFlags{NeedResched: 3},
+		Offset:    func(string, string) (int, bool) { return 8, true },
+	}
 	in := &Where{&Where{clock(), *text("nr_running >= 2 && irqs_disabled == 0")}, *text("_pid != 7")}
 	p, err := contextPlan(types, false, countedBy(in), &Log{In: in})
 	if err != nil {

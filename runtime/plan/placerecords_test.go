@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/bpf/features"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/eventspec"
@@ -28,7 +29,10 @@ func (largeEvent) Find(s *Source) ([]*event.Schema, error) { return []*event.Sch
 
 func projectedPlan(t *testing.T, engine string, reports ...Report) *Plan {
 	t.Helper()
-	types := &bpf.Host{NeedResched: 3, Offset: func(string, string) (int, bool) { return 8, true }}
+	types := &bpf.Host{
+		TaskFlags: features.TaskFlags{NeedResched: 3},
+		Offset:    func(string, string) (int, bool) { return 8, true },
+	}
 	p, err := Build(reports, Env{
 		Catalog: largeEvent{}, KernelEnv: placement.Env{Engine: engine, Host: types, Target: &bpf.Target{}},
 	})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/kernel"
 	"ppscript/tests/testkit"
 )
 
@@ -122,10 +121,7 @@ def main(o):
 // Wherever a plan is cut behind folds, its results are those that it has natively.
 func TestRandomEmitsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(5))
-	of := []string{"calls", "spells", "pairs", "opened", "thirds"}
-	if tellsFlags(t) {
-		of = append(of, "spans")
-	}
+	of := []string{"calls", "spells", "pairs", "opened", "thirds", "spans"}
 	plans := 10
 	if testing.Short() {
 		plans = 5
@@ -150,20 +146,16 @@ def main(o):
         spans.by("nr").count(),
     ]
 `
-	engine := "auto"
-	if tellsFlags(t) {
-		engine = "bpf"
-	}
 	testkit.Again(t, func() (wrong []string) {
 		l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls), "-sleep", fmt.Sprint(sleeps))
 		l.OnOneCPU()
-		inside := inText(t, l, engine, program)
+		inside := inText(t, l, "bpf", program)
 		native := inText(t, l, "perf", program)
 		l.Do()
 		a, b := inside.Stop().Want(t, 0), native.Stop().Want(t, 0)
 		l.End()
-		if sends := strings.Contains(a.Stderr, "sends what matches"); sends != tellsFlags(t) {
-			t.Fatalf("got %s, want programs that send them: %t", a.Stderr, !sends)
+		if !strings.Contains(a.Stderr, "sends what matches") {
+			t.Fatalf("got %s, want programs that send them", a.Stderr)
 		}
 		x, y := between(a.Stdout), between(b.Stdout)
 		if !slices.Equal(x, y) || len(x) < 5*calls+2*sleeps {
@@ -173,16 +165,6 @@ def main(o):
 		}
 		return wrong
 	})
-}
-
-// tellsFlags reports that programs of this kernel see all that lines show of an event: from
-// 5.17 on. Before, only records have it.
-func tellsFlags(t *testing.T) bool {
-	v, err := kernel.ReadVersion(kernel.Roots{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v.AtLeast(5, 17)
 }
 
 // inText is run with results as text.

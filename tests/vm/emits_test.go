@@ -1,15 +1,15 @@
 package vm
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 // What folds emit, the stacks of pairs, and what joins give up come out of a kernel of each
-// age as they are made natively. Folds whose states several CPUs work on, and those that are
-// flushed, need 5.12, as does what is kept of what happens around pairs; lines of pairs come
-// from 5.17 on.
+// age as they are made natively; what is kept of what happens around pairs, and lines, too.
+// Folds whose states several CPUs work on, that hold stacks, or that are flushed, need 5.12.
 func TestEmitsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -19,9 +19,17 @@ func TestEmitsOnKernels(t *testing.T) {
 	}
 	all := []string{"TestLostEmitsAreCounted", "TestEmitsBetweenEventsAgree", "TestStacksOfEmitsAgree",
 		"TestFullJoinsAgree", "TestStacksOfPairsAgree", "TestRandomEmitsAgree", "TestKernelFlushIsExact"}
-	kept := append(all[:7:7], "TestDetailsWithStacksAgree")
-	old := append(all[:4:4], "TestLongTextsAgree") // what its verifier understands, the others do
-	for kernel, tests := range map[string][]string{"5.10": old, "6.1": kept, "6.12": all} {
+	kept := append(all[:7:7], "TestDetailsWithStacksAgree", "TestWholeRecordsBesideAgree")
+	old := append(all[:2:2], "TestFullJoinsAgree", "TestDetailsWithStacksAgree",
+		"TestOverwrittenDetailsSayIt", "TestLongTextsAgree") // what its verifier understands, the others do
+	// The kernel leaves programs out while another task, preempted, reads their maps. What it
+	// tells of that is of all processes, so that counts of losses are not exact.
+	newest := slices.DeleteFunc(slices.Clone(all), func(test string) bool {
+		return test == "TestLostEmitsAreCounted" || test == "TestKernelFlushIsExact"
+	})
+	for kernel, tests := range map[string][]string{
+		"5.10": old, "6.1": kept, "6.12": all, "newest": newest,
+	} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			guest := Guest{Kernel: kernel, CPUs: 2, MemoryMiB: 1024, Files: files, Timeout: 8 * time.Minute}

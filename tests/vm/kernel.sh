@@ -3,7 +3,8 @@
 #
 # Prints the directory that has it: vmlinuz, release (the text of uname -r), lib/modules/RELEASE, and for an ARCH that is
 # not this machine's a static busybox. A kernel that is there already is not fetched again; remove the directory to get a
-# newer one. ARCH is amd64 or arm64, FLAVOUR is cloud (small, the default) or full.
+# newer one. SERIES is such as 6.12, or newest: the newest of Debian's backports. ARCH is amd64 or arm64, FLAVOUR is cloud
+# (small, the default) or full.
 #
 # The cache is ${PPSCRIPT_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ppscript-guest}. Packages come from the mirror that
 # the system's apt uses for Debian, through lists of our own: neither the system's sources nor its package database are
@@ -76,9 +77,11 @@ if [ -z "$(find "$lists/updated" -mmin -600 2>/dev/null)" ]; then
 	touch "$lists/updated"
 fi
 
+version=${series//./\\.}
+if [ "$series" = newest ]; then version='[0-9]+\.[0-9]+'; fi
 case $flavour in
-cloud) pattern="^linux-image-${series//./\\.}[.+].*-cloud-$arch\$" ;;
-full) pattern="^linux-image-${series//./\\.}[.+][^a-z]*(deb[^a-z]*)?-$arch\$" ;;
+cloud) pattern="^linux-image-$version[.+].*-cloud-$arch\$" ;;
+full) pattern="^linux-image-$version[.+][^a-z]*(deb[^a-z]*)?-$arch\$" ;;
 *) fail "flavour: got $flavour, want cloud or full" ;;
 esac
 

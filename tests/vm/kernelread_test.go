@@ -17,7 +17,7 @@ func TestKernelReads(t *testing.T) {
 		"/w/bpf.test":   goProgram(t, "amd64", "bpf.test", "test", "-c", module+"bpf"),
 		"/w/probe.test": goProgram(t, "amd64", "probe.test", "test", "-c", module+"runtime/probe"),
 	}
-	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
+	for _, kernel := range []string{"5.10", "6.1", "6.12", "newest"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			r := Run(t, Guest{Kernel: kernel, Files: files, Timeout: 3 * time.Minute},
@@ -71,7 +71,7 @@ echo BEGIN lines; cat lines
 echo BEGIN err; cat err
 exit 0`, starts, id)
 	want := map[string]int64{"/proc/meminfo": starts, "/etc/localtime": starts, "/var/run/utmp": starts}
-	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
+	for _, kernel := range []string{"5.10", "6.1", "6.12", "newest"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			got := parts(Run(t, Guest{Kernel: kernel, Files: files}, script).Output)

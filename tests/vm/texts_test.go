@@ -10,7 +10,7 @@ import (
 func TestRandomProgramsOnKernels(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/bpf.test": goProgram(t, "amd64", "bpf.test", "test", "-c", module+"bpf")}
-	for _, kernel := range []string{"5.10", "6.1", "6.12"} {
+	for _, kernel := range []string{"5.10", "6.1", "6.12", "newest"} {
 		t.Run(kernel, func(t *testing.T) {
 			t.Parallel()
 			r := Run(t, Guest{Kernel: kernel, Files: files, Timeout: 4 * time.Minute},
