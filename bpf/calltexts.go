@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
@@ -19,6 +20,11 @@ func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 			refuse("%s is of a moment that has passed, and waits with no thread", what)
 		}
 		j.texts = j.texts.Add(p.start, s.sourceOf(p.start).Schema, addr)
+	}
+	for _, f := range inside(s.readOf(p.feeds), expr.Start) {
+		if at := argument.Address(f.F); at != nil && f.Part == expr.Self {
+			keep(f, &expr.Field{F: at})
+		}
 	}
 	for k := range p.feeds {
 		for _, n := range calltext.Of(p.feeds[k].nodes()...) {
@@ -46,9 +52,22 @@ func (v env) kept(n *expr.Native) (index int, ok bool) {
 	return v.pair.join.texts.Of(v.pair.start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
 }
 
+// keptField finds the text of a pair's start that an argument of a probe points to.
+func (v env) keptField(n *expr.Field) (index int, ok bool) {
+	rest, start := n.Part.From(expr.Start)
+	if v.pair == nil || !start || rest != expr.Self {
+		return 0, false
+	}
+	at := argument.Address(n.F)
+	if at == nil {
+		return 0, false
+	}
+	return v.pair.join.texts.Of(v.pair.start, &expr.Field{F: at})
+}
+
 // keeper keeps the texts of a join.
-func (o *joiner) keeper() calltext.Keeper {
-	return calltext.Keeper{Code: o.code, Map: load.CallTextMap.Of(o.join.index)}
+func (e *eval) keeper(j *joinOp) calltext.Keeper {
+	return calltext.Keeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
 }
 
 // keepTexts keeps the texts of the event at hand, which is a start. One that finds no memory
@@ -76,23 +95,27 @@ func (o *joiner) keepTexts(waits bool, full label) {
 			b.Addrs = append(b.Addrs, place(text.Addr))
 		}
 	}
-	o.keeper().Keep(b, full)
+	o.eval.keeper(o.join).Keep(b, full)
 	c.Stack = mark
 }
 
 // readAgain reads the texts of a pair's start again that were missing, if the pair ends as
-// its call does.
+// its call does, or the function whose arguments they are.
 func (o *joiner) readAgain(p *pair) {
 	c, n := o.code, o.join.texts.Count(p.start)
-	ret := calltext.ResultOf(o.eval.hook.Event.Schema)
-	if ret == nil || !o.join.texts.Begins(p.start) {
+	ret, probe := calltext.ResultOf(o.eval.hook.Event.Schema), o.eval.hook.Event.Probe
+	returns := probe != nil && probe.User && probe.Return
+	if n == 0 || !returns && (ret == nil || !o.join.texts.Begins(p.start)) {
 		return
 	}
 	mark := c.Stack
-	none, at := c.Label(), c.Alloc(8)
-	o.eval.field(asm.R0, ret)
-	c.Store(at, asm.R0)
-	o.keeper().Again(n, at, none)
+	none, at := c.Label(), int16(0)
+	if !returns {
+		at = c.Alloc(8)
+		o.eval.field(asm.R0, ret)
+		c.Store(at, asm.R0)
+	}
+	o.eval.keeper(o.join).Again(n, at, none)
 	c.Place(none)
 	c.Stack = mark
 }

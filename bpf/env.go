@@ -57,6 +57,9 @@ func (v env) fieldRoom(n *expr.Field) int {
 	if in, own, ok := v.ofEnd(n); ok {
 		return in.fieldRoom(own)
 	}
+	if _, ok := v.keptField(n); ok {
+		return userRoom
+	}
 	if room, ok := v.ofStart(n); ok {
 		return room
 	}
@@ -103,6 +106,9 @@ func (v env) isUserText(n *expr.Native) bool {
 func (v env) copied(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
 	if !ok {
+		return false
+	}
+	if _, kept := v.keptField(f); kept {
 		return false
 	}
 	at, _ := v.saved(f)

@@ -73,13 +73,5 @@ func (e foldState) stack(dst asm.Register, n *expr.Field) {
 	e.code.Load(dst, e.env.fold.stack)
 }
 
-// ofHeld refuses what counts by a stack that a fold emits: its number means nothing here.
-func ofHeld(nodes ...expr.Node) {
-	for _, n := range nodes {
-		for _, r := range expr.UsesOf(n).Fields {
-			if r.F.Place == event.InSlot && r.F.Stack() && !hook.IsStack(r) {
-				refuse("field %s of what a fold emits is a stack, which has its number in ppscript", r.F.Name)
-			}
-		}
-	}
-}
+// ofHeld refuses what counts by a stack that a fold emits.
+func ofHeld(nodes ...expr.Node) { hook.RefuseHeld(nodes...) }

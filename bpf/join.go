@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -77,8 +78,8 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 		s.prepareLeft(j, &j.lefts[i])
 	}
 	for _, p := range j.pairs {
-		s.saves(j, &p)
 		j.keepsTexts(s, &p, alone)
+		s.saves(j, &p)
 		for k := range p.feeds {
 			if f := &p.feeds[k]; f.emit != nil {
 				s.sends(j, &p, f.emit)
@@ -93,6 +94,9 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 // saves notes the fields of the start that somebody reads of a pair.
 func (s *graph) saves(j *joinOp, p *pair) {
 	for _, own := range inside(s.readOf(p.feeds), expr.Start) {
+		if argument.Address(own.F) != nil && own.Part == expr.Self {
+			continue // see keepsTexts
+		}
 		sf := waiting.Field{Name: waiting.Name(own), Of: own, Event: p.start, Size: 8}
 		if own.Type().Kind == expr.Str {
 			sf.Text = true

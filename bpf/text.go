@@ -77,6 +77,10 @@ func (e *eval) wholly(off int16, size int, n expr.Node) {
 // textField reads a text field.
 func (e *eval) textField(off int16, size int, n *expr.Field) {
 	c := e.code
+	if i, ok := e.env.keptField(n); ok {
+		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
+		return
+	}
 	at, have := e.env.saved(n)
 	if at == 0 {
 		at, have = e.env.slot(n)
@@ -111,38 +115,10 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 		e.arguments().Text(off, size, f)
 		return
 	}
-	if f.Place == event.InMember {
-		c.Zero(off, size) // some kernels, such as 6.1, write no more than the end of the name
-		c.Addr(asm.R1, off)
-		c.Emit(asm.Mov.Imm(asm.R2, 16))
-		c.Call(asm.FnGetCurrentComm)
-		return
-	}
-	c.Zero(off, size)
-	if e.hook.Raw != nil {
-		e.hook.RawText(off, f.Name)
-		return
-	}
-	if f.Place == event.InRaw {
-		c.Addr(asm.R1, off)
-		c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),
-			asm.Add.Imm(asm.R3, int32(f.Offset)))
-		c.Call(asm.FnProbeReadKernelStr)
-		return
-	}
-	e.hook.LocatedText(f)
-	long, end := e.fail, c.Label()
-	if size == maxText {
-		long = c.Label()
-	}
-	c.IfImm(asm.JGT, asm.R2, maxText, long)
-	c.Addr(asm.R1, off)
-	c.Call(asm.FnProbeReadKernelStr)
-	if size == maxText {
-		c.GoTo(end)
-		c.Place(long)
-		e.long.Keep(off, e.fail)
-		c.Place(end)
+	c.Zero(off, size) // some kernels, such as 6.1, write no more than the end of a name
+	if !e.hook.ShortText(off, f) {
+		e.hook.LocatedText(f)
+		e.long.Copy(off, size, e.fail)
 	}
 }
 

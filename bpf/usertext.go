@@ -6,7 +6,6 @@ import (
 
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/latetext"
-	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
 
@@ -23,8 +22,7 @@ const userRoom = latetext.Room
 // not be there: who must know it at once would take the word for it.
 func (e *eval) userText(off int16, size int, n *expr.Native) {
 	if i, ok := e.env.kept(n); ok {
-		k := calltext.Keeper{Code: e.code, Map: load.CallTextMap.Of(e.env.pair.join.index)}
-		k.Copy(i, off, size, e.fail)
+		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
 		return
 	}
 	if s := e.hook.Event; e.late == nil && s != nil && latetext.Begins(s.Schema) {

@@ -143,6 +143,18 @@ func InMemory(f *event.Field) bool {
 	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
 }
 
+// Address is where a text of the process is that an argument points to, as a number; nil for other
+// fields.
+func Address(f *event.Field) *event.Field {
+	o := f.Operand()
+	if !IsText(f) || o == nil || o.Constant() || len(o.Texts) > 0 {
+		return nil
+	}
+	at := *f
+	at.Kind, at.Size = event.Int, 8
+	return &at
+}
+
 // IsText reports that a field is an argument of a probe that is a text of the process.
 func IsText(f *event.Field) bool {
 	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str

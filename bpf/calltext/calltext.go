@@ -175,17 +175,20 @@ func (k Keeper) Waiting(none assembler.Label) {
 }
 
 // Again reads the texts again that were missing when the call began, and leaves the memory of
-// the thread in R8; it jumps to none if there is none. ret is where the result of the call is.
+// the thread in R8; it jumps to none if there is none. ret is where the result of the call is,
+// 0 of a function.
 func (k Keeper) Again(texts int, ret int16, none assembler.Label) {
 	c := k.Code
 	reads, end := c.Label(), c.Label()
 	c.TaskValue(k.Map, false)
 	c.IfImm(asm.JEq, asm.R0, 0, none)
 	c.Emit(asm.Mov.Reg(asm.R8, asm.R0))
-	c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.And.Imm(asm.R1, executes))
-	c.IfImm(asm.JEq, asm.R1, 0, reads)
-	c.Load(asm.R1, ret)
-	c.IfImm(asm.JEq, asm.R1, 0, end) // the memory is another one
+	if ret != 0 {
+		c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.And.Imm(asm.R1, executes))
+		c.IfImm(asm.JEq, asm.R1, 0, reads)
+		c.Load(asm.R1, ret)
+		c.IfImm(asm.JEq, asm.R1, 0, end) // the memory is another one
+	}
 	c.Place(reads)
 	for i := range texts {
 		there := c.Label()

@@ -67,6 +67,28 @@ func (h *Hook) LocatedHere(at, size int, f *event.Field) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
+// ShortText puts a text to off, where all bytes are 0, whose size is known: the name of the thread,
+// or one at a fixed place. Of others it does nothing, and says so.
+func (h *Hook) ShortText(off int16, f *event.Field) bool {
+	c := h.Code
+	switch {
+	case f.Place == event.InMember:
+		c.Addr(asm.R1, off)
+		c.Emit(asm.Mov.Imm(asm.R2, 16))
+		c.Call(asm.FnGetCurrentComm)
+	case h.Raw != nil:
+		h.RawText(off, f.Name)
+	case f.Place == event.InRaw:
+		c.Addr(asm.R1, off)
+		c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),
+			asm.Add.Imm(asm.R3, int32(f.Offset)))
+		c.Call(asm.FnProbeReadKernelStr)
+	default:
+		return false
+	}
+	return true
+}
+
 // LocatedText leaves in R3 where the text of a field is that the record tells, and in R2 how many
 // bytes it has with its NUL, and one more.
 func (h *Hook) LocatedText(f *event.Field) {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"ppscript/bpf/assembler"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -37,4 +38,16 @@ func IsStack(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
 	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember &&
 		f.F.Member == event.MemberCallchain
+}
+
+// RefuseHeld refuses what counts by a stack that a fold emits: its number means nothing in programs.
+func RefuseHeld(nodes ...expr.Node) {
+	for _, n := range nodes {
+		for _, r := range expr.UsesOf(n).Fields {
+			if r.F.Place == event.InSlot && r.F.Stack() && !IsStack(r) {
+				assembler.Refuse("field %s of what a fold emits is a stack, which has its number in ppscript",
+					r.F.Name)
+			}
+		}
+	}
 }

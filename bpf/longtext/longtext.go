@@ -47,6 +47,24 @@ type Keeper struct {
 	keeps, reads bool
 }
 
+// Copy puts the text at the address in R3, of R2 bytes, to a place of the stack: one that is longer
+// as Keep does if the place is large enough for that, else it jumps to fail.
+func (k *Keeper) Copy(at int16, size int, fail assembler.Label) {
+	long, end := fail, k.Label()
+	if size == sent.LongRoom {
+		long = k.Label()
+	}
+	k.IfImm(asm.JGT, asm.R2, sent.LongRoom, long)
+	k.Addr(asm.R1, at)
+	k.Call(asm.FnProbeReadKernelStr)
+	if size == sent.LongRoom {
+		k.GoTo(end)
+		k.Place(long)
+		k.Keep(at, fail)
+		k.Place(end)
+	}
+}
+
 // Keep puts the text at the address in R3, in memory of the kernel, to a place of the stack of
 // sent.LongRoom bytes. R0 is how many bytes it has, with its NUL. An event whose text cannot be
 // kept goes to fail.

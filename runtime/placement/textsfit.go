@@ -25,7 +25,7 @@ func (p *Placer) textsFit(long func(expr.Node) *expr.Field) error {
 		if f := long(prog.Node); f != nil {
 			return not("%s may be longer than a program has room for", f.F.Name)
 		}
-		if f := processText(prog.Node); f != nil {
+		if f := processText(prog.Node); f != nil && !readAgain(p.Graph, f) {
 			return not("%s is a text of the process, whose page may not be in memory when a program reads it",
 				f.F.Name)
 		}
@@ -105,6 +105,35 @@ func compares(n *expr.Binary) bool {
 		return true // a program goes through all of it
 	}
 	return false
+}
+
+// readAgain reports that a text of a probe is one of the start of pairs that end as the function
+// does whose argument it is, in one thread: its page is in memory by then.
+func readAgain(p *Graph, f *expr.Field) bool {
+	if f.Part != expr.Start {
+		return false
+	}
+	for i := range p.Operators {
+		j := p.Operators[i].Join
+		if j == nil {
+			continue
+		}
+		for _, ends := range j.Pairs {
+			for end, made := range ends {
+				if made == nil {
+					continue
+				}
+				if end >= len(p.Events) || !j.ByThread {
+					return false
+				}
+				e := p.Events[end].Program
+				if e == nil || e.Probe == nil || !e.Probe.User || !e.Probe.Return {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // processText finds a text of a probe that lies in the memory of the process.

@@ -175,7 +175,7 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 		if !ok {
 			return "", false
 		}
-		return readText(e, p)
+		return readText(e, p), true
 	}, append(append([]event.Member{}, uses...), inThread...)...)
 }
 

@@ -32,20 +32,27 @@ func readMemory(e *event.Event, dst []byte, addr uint64) bool {
 }
 
 // readText reads a text that ends in NUL, page by page, since the page behind
-// it may not be there.
-func readText(e *event.Event, addr uint64) (string, bool) {
+// it may not be there. One that cannot be read is event.UserTextFault, as for
+// programs of the kernel; a nil pointer is an empty one.
+func readText(e *event.Event, addr uint64) string {
+	if addr == 0 {
+		return ""
+	}
 	var buf [maxText]byte
 	for n := 0; n < maxText; {
 		part := min(maxText-n, int(4096-(addr+uint64(n))%4096))
 		if !readMemory(e, buf[n:n+part], addr+uint64(n)) {
-			return string(buf[:n]), n > 0
+			if n == 0 {
+				return event.UserTextFault
+			}
+			return string(buf[:n])
 		}
 		if i := bytes.IndexByte(buf[n:n+part], 0); i >= 0 {
-			return string(buf[:n+i]), true
+			return string(buf[:n+i])
 		}
 		n += part
 	}
-	return string(buf[:]), true
+	return string(buf[:])
 }
 
 // userStack is implemented by the members of perf samples.

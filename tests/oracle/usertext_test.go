@@ -96,3 +96,38 @@ func TestOpensnoopIsKnown(t *testing.T) {
 		t.Errorf("got %d rows, want 1:\n%s", rows, out.Stdout)
 	}
 }
+
+// Names that functions of a library get are those that the kernel gets of them, though no page of
+// them is in memory as they are called, and the process ends at once.
+func TestOpensnoopOfLibrary(t *testing.T) {
+	live(t, testkit.AMD64, testkit.Uprobes)
+	program := compiled(t, "constants.c")
+	opens := func(args ...string) map[string]int64 {
+		args = append([]string{testkit.PPScript(t), "opensnoop", "--name", "/no/such/constant/*", "--rows",
+			"100", "--format", "json", "-v"}, args...)
+		out := testkit.Run(t, append(args, "--", program)...).Want(t, 0)
+		if !strings.Contains(out.Stderr, "no open events") {
+			t.Errorf("%v: got %s, want programs that count", args, out.Stderr)
+		}
+		files := map[string]int64{}
+		for _, table := range testkit.Tables(t, out.Stdout) {
+			for _, r := range table.Rows {
+				if r.Text(t, "comm") != "constants" || r.Int(t, "failed") != r.Int(t, "opens") {
+					t.Errorf("got %v, want failed calls of constants", r)
+				}
+				files[r.Text(t, "file")] += r.Int(t, "opens")
+			}
+		}
+		return files
+	}
+	kernel, library := opens(), opens("--lib", "libc")
+	for i := range 60 {
+		if name := fmt.Sprintf("/no/such/constant/%d", 10+i); kernel[name] != 1 || library[name] != 1 {
+			t.Errorf("%s: got %d calls of the kernel and %d of the library, want 1", name, kernel[name],
+				library[name])
+		}
+	}
+	if len(kernel) != 60 || len(library) != 60 {
+		t.Errorf("got %d and %d names, want 60", len(kernel), len(library))
+	}
+}
