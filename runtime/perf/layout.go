@@ -41,6 +41,10 @@ type Layout struct {
 	plain          bool // nothing moves: raw data, if any, follow at fixed
 	chain, raw     bool
 
+	// Deferred completes a chain of a sample whose user part the kernel took later; nil in
+	// live rings, since nobody asks for such.
+	Deferred func(e *event.Event, chain []uint64) []uint64
+
 	// Of samples, from the start of the record.
 	id, ip, addr, id2, streamID, period, read int
 

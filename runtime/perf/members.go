@@ -99,7 +99,11 @@ func (l *Layout) Callchain(e *event.Event) []uint64 {
 	if !ok {
 		return nil
 	}
-	return words(b)
+	chain := words(b)
+	if l.Deferred != nil {
+		return l.Deferred(e, chain)
+	}
+	return chain
 }
 
 // UserRegs returns the registers of the interrupted user code, one for each

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +39,8 @@ type Options struct {
 	// Progress is told, while the recording is read, how many bytes were read, and how
 	// many it has; 0 if that is not known. Nil: nobody asks.
 	Progress func(read, size uint64)
+
+	scan bool // only the parts of stacks that came later are wanted
 }
 
 // A File is an open recording. It implements event.Source.
@@ -49,7 +52,7 @@ type File struct {
 	taken
 	pool   pool
 	packed packed
-	marks  marks
+	marks    marks
 	// cut says that the end of the recording is known to be missing, so a
 	// broken record is where it ends, not damage.
 	cut bool
@@ -90,6 +93,8 @@ type output struct {
 	rings  []event.Ring
 	plain  *fileRing // unordered
 	sorted *ordered  // ordered
+	// deferred is nil if no event has stacks of which a part comes later.
+	deferred *deferred
 }
 
 // Open opens the recording at path; "-" is standard input.
@@ -239,6 +244,7 @@ func (f *File) start(ctx context.Context) (*File, error) {
 		f.out.plain = &fileRing{f: f}
 		f.out.rings = []event.Ring{f.out.plain}
 	}
+	deferStacks(f)
 	return f, nil
 }
 
@@ -248,7 +254,12 @@ func (f *File) Info() *Info { return &f.info }
 
 // Warnings are sentences about missing and odd parts of the recording. They
 // grow while it is read.
-func (f *File) Warnings() []string { return f.warnings }
+func (f *File) Warnings() []string {
+	if lacks := f.out.deferred.lacks(); lacks != "" {
+		return append(slices.Clip(f.warnings), lacks)
+	}
+	return f.warnings
+}
 
 // Early is how many records were shown before their order was certain, since
 // more than Options.MaxPending would have been held.
@@ -291,6 +302,9 @@ func (f *File) Rings() []event.Ring { return f.out.rings }
 func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 	if f.end != nil {
 		return f.end
+	}
+	if err := scanDeferred(ctx, f); err != nil {
+		return err
 	}
 	if f.opt.Progress != nil {
 		f.opt.Progress(f.in.off(), f.size())

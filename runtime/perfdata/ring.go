@@ -105,6 +105,12 @@ func offsetIn(whole, part []byte) int {
 		uintptr(unsafe.Pointer(unsafe.SliceData(whole))))
 }
 
+// skip reads all that is visible, and looks at nothing.
+func (r *fileRing) skip() {
+	r.next, r.at, r.pos = len(r.runs), 0, r.visible
+	r.Release()
+}
+
 func (r *fileRing) drop() {
 	r.runs, r.next, r.at = nil, 0, 0
 	r.pos = r.visible

@@ -166,6 +166,9 @@ func (f *File) emit(b []byte, buf *buffer) {
 }
 
 func (f *File) give(b []byte, buf *buffer) {
+	if d := f.out.deferred; d != nil && !d.scanned {
+		d.take(b)
+	}
 	switch {
 	case f.out.sorted != nil:
 		f.out.sorted.add(run{b, buf})
