@@ -52,7 +52,7 @@ type File struct {
 	taken
 	pool   pool
 	packed packed
-	marks    marks
+	marks  marks
 	// cut says that the end of the recording is known to be missing, so a
 	// broken record is where it ends, not damage.
 	cut bool
