@@ -128,6 +128,9 @@ func New(o Options) (*Client, error) {
 
 // Close ends what is being fetched.
 func (c *Client) Close() error {
+	if c == nil {
+		return nil
+	}
 	c.cancel()
 	c.tasks.Wait()
 	c.http.CloseIdleConnections()

@@ -54,6 +54,22 @@ func Cached(dirs []string, id, part string) string {
 	return ""
 }
 
+// KernelFiles are where the file of a kernel, or its debug file, may be: by its build-id, and by
+// its release.
+func KernelFiles(dirs []string, id, release string) (places []string) {
+	for _, dir := range dirs {
+		places = append(places, byID(dir, id, ".debug", "/vmlinux", "/elf", "/debug")...)
+		if release != "" {
+			places = append(places, filepath.Join(dir, "boot/vmlinux-"+release),
+				filepath.Join(dir, "lib/modules", release, "vmlinux"))
+		}
+	}
+	if release != "" {
+		places = append(places, "/boot/vmlinux-"+release, "/lib/modules/"+release+"/build/vmlinux")
+	}
+	return places
+}
+
 // Debug returns the separate debug file of f, nil if there is none. The
 // target's own root is asked before ours.
 func (s *Store) Debug(f *File) *File {

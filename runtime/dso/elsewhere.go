@@ -43,24 +43,30 @@ func (s *Store) plainFiles(id string) []string {
 		return nil
 	}
 	if s.plain == nil {
-		s.plain = map[string][]string{}
-		seen := 0
-		for _, dir := range s.opt.Elsewhere.Plain {
-			_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || !d.Type().IsRegular() {
-					return nil // what cannot be read is not there
-				}
-				if seen++; seen > mostPlain || s.expired() {
-					return filepath.SkipAll
-				}
-				if id := FileBuildID(path); id != "" {
-					s.plain[id] = append(s.plain[id], path)
-				}
-				return nil
-			})
-		}
+		s.plain = PlainFiles(s.opt.Elsewhere.Plain, s.expired)
 	}
 	return s.plain[id]
+}
+
+// PlainFiles are the files in directories without order, by their build-ids.
+func PlainFiles(dirs []string, expired func() bool) map[string][]string {
+	files := map[string][]string{}
+	seen := 0
+	for _, dir := range dirs {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil // what cannot be read is not there
+			}
+			if seen++; seen > mostPlain || expired != nil && expired() {
+				return filepath.SkipAll
+			}
+			if id := FileBuildID(path); id != "" {
+				files[id] = append(files[id], path)
+			}
+			return nil
+		})
+	}
+	return files
 }
 
 // FileBuildID is the build-id of the file at path in hex, also of one whose program headers are

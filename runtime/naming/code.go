@@ -44,7 +44,7 @@ func Position(f *result.Frame) uint64 {
 
 // kernelCode reads the code of the kernel that runs.
 func (n *Namer) kernelCode(f *result.Frame) (c symbol.Code, err error) {
-	if n.foreign {
+	if n.foreign || n.elsewhere {
 		return c, errors.New("it is of another kernel than the one that runs here")
 	}
 	_, off, size, ok := n.kernel.Ksym(f.Addr)

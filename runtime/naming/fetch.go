@@ -53,11 +53,15 @@ func (n *Namer) Ending() { n.ending = true }
 
 // absorb uses the files that have come.
 func (n *Namer) absorb() {
-	if n.fetch == nil || n.maps == nil {
+	if n.fetch == nil {
 		return
 	}
 	for _, line := range n.fetch.Messages() {
 		n.say(line)
+	}
+	n.adopt()
+	if n.maps == nil {
+		return
 	}
 	if files := n.maps.Files().Fetched(); len(files) > 0 {
 		n.symbols.Fetched(files)
@@ -68,7 +72,7 @@ func (n *Namer) absorb() {
 // fetchFor asks for the files of stacks that are about to be shown, and waits for them if these
 // are the last.
 func (n *Namer) fetchFor(ids iter.Seq[stack.ID]) {
-	if n.fetch == nil || n.maps == nil {
+	if n.fetch == nil {
 		return
 	}
 	var line []*result.Frame

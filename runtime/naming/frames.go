@@ -19,6 +19,9 @@ import (
 
 // Place appends the symbol of an address of an event.
 func (n *Namer) Place(dst []byte, e *event.Event, ip uint64) []byte {
+	if ip >= 1<<63 {
+		n.adopt()
+	}
 	if ip >= 1<<63 && n.foreign {
 		return fmt.Appendf(dst, "%016x", ip)
 	}
@@ -146,14 +149,16 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 	if f, ok := n.frames[key]; ok {
 		return f
 	}
+	if in == stack.Kernel {
+		n.adopt()
+	}
 	if len(n.frames) >= n.opt.Memory.Share(8, 256, maxFrames) {
 		n.clearFrames()
 	}
 	var list []*result.Frame
 	switch {
 	case in == stack.Kernel && n.foreign:
-		n.say(
-			"kernel functions have no names: the recording is of another kernel than the one that runs here")
+		n.strange()
 		list = []*result.Frame{{Addr: addr, DSO: symbol.KernelDSO, Kernel: true}}
 	case in == stack.User && addr >= 1<<63:
 		// Frame pointers led to a number that is no user address.

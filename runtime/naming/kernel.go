@@ -102,6 +102,90 @@ func (o *Options) fileIDs() map[string]string {
 	return ids
 }
 
+// origin is what is known of the kernel of the events.
+type origin struct {
+	foreign bool // it is not the one that runs, and has no names here
+	// elsewhere says that its names are those of a file, or of another place.
+	elsewhere bool
+	// looked says that its file was looked for on this machine, searched that nothing more
+	// will come.
+	looked, searched bool
+	// id is the build-id of the kernel, "" if it is not known.
+	id string
+	// symbol and addr are where the recording says that one of its symbols was.
+	symbol string
+	addr   uint64
+}
+
+// adopt looks for the symbols of a foreign kernel, and uses them if they are there by now.
+func (n *Namer) adopt() {
+	if !n.foreign || n.searched || n.addr == 0 || n.id == "" {
+		return
+	}
+	k, over := n.elsewhereKernel()
+	if k != nil {
+		n.kernel, n.foreign, n.elsewhere = k, false, true
+		n.symbols.Kernel(k)
+	}
+	if n.searched = k != nil || over; n.searched {
+		n.clearFrames()
+	}
+}
+
+// strange says that a foreign kernel has no names, unless they may still come.
+func (n *Namer) strange() {
+	text := "kernel functions have no names: the recording is of another kernel than the one that runs here"
+	switch known := n.id != "" && n.addr != 0; {
+	case known && !n.searched:
+		return
+	case known:
+		text += " (--symbols-from DIR says where its vmlinux or debug file is, or --debuginfod)"
+	}
+	n.say(text)
+}
+
+// elsewhereKernel finds symbols by the build-id; over says that there will be none.
+func (n *Namer) elsewhereKernel() (k *symbol.Kernel, over bool) {
+	id := n.id
+	if running, err := runningID(); err == nil && running == id && n.opt.Kernel != nil {
+		if k, ok := n.opt.Kernel.Moved(n.symbol, n.addr); ok {
+			return k, true
+		}
+	}
+	take := func(path string) (*symbol.Kernel, bool) {
+		k, err := symbol.ReadKernelFile(path, n.symbol, n.addr)
+		return k, err == nil
+	}
+	if !n.looked {
+		n.looked = true
+		for _, path := range dso.KernelFiles(n.opt.debugDirs(), id, n.opt.Recording.OSRelease) {
+			if dso.FileBuildID(path) != id {
+				continue
+			}
+			if k, ok := take(path); ok {
+				return k, true
+			}
+		}
+		for _, path := range dso.PlainFiles(n.opt.Servers.Plain, n.opt.Expired)[id] {
+			if k, ok := take(path); ok {
+				return k, true
+			}
+		}
+	}
+	if n.fetch == nil {
+		return nil, true
+	}
+	path, over := n.fetch.Path(id, dso.DebugInfo)
+	if path == "" {
+		return nil, over
+	}
+	k, ok := take(path)
+	if !ok {
+		n.say("the file of the kernel that came from debuginfod has no symbols of functions")
+	}
+	return k, true
+}
+
 // moved looks at the record of the kernel's own mapping: perf writes the
 // address that a symbol had behind the symbol's name.
 func (n *Namer) moved(e *event.Event) {
@@ -110,6 +194,10 @@ func (n *Namer) moved(e *event.Event) {
 		return
 	}
 	if name, ok := strings.CutPrefix(m.Name, kernelName); ok && name != "" {
+		if len(m.BuildID) > 0 {
+			n.id = hex.EncodeToString(m.BuildID)
+		}
+		n.symbol, n.addr = name, m.Pgoff
 		if addr, ok := n.kernel.Address(name); ok && addr != m.Pgoff {
 			n.foreign = true
 		}

@@ -53,9 +53,9 @@ type Options struct {
 
 // A Namer names the stacks of a run. It is used by one goroutine.
 type Namer struct {
-	opt     Options
-	kernel  *symbol.Kernel // of the events
-	foreign bool           // the kernel is not the one that runs: it has no names here
+	opt    Options
+	kernel *symbol.Kernel // of the events
+	origin
 	table   *stack.Table
 	maps    *task.Mappings // nil without user stacks
 	symbols *symbol.Symbolizer
@@ -94,7 +94,9 @@ const maxMemory = 192 << 20
 func New(o Options) *Namer {
 	n := &Namer{opt: o, kernel: o.Kernel, known: known{frames: map[frameKey][]*result.Frame{}},
 		memory: dso.NewMemory(o.Memory.Share(3, 1, maxMemory))}
-	n.foreign = o.foreignKernel()
+	if n.foreign = o.foreignKernel(); o.Recording != nil {
+		n.id, _ = recordedID(o.Recording)
+	}
 	if o.Recording != nil && o.Recording.Kallsyms != "" {
 		// trace-cmd brings the symbols along.
 		n.kernel, n.foreign = symbol.ParseKernel(o.Recording.Kallsyms), false
@@ -108,12 +110,14 @@ func New(o Options) *Namer {
 	to := stack.Options{
 		Stacks: o.Memory.Share(4, 64, stack.DefaultStacks), Words: o.Memory.Share(4, 8, stack.DefaultWords),
 	}
+	var elsewhere dso.Elsewhere
+	if (o.User || o.Recording != nil) && !o.Later {
+		elsewhere, n.fetch = o.elsewhere()
+	}
 	if o.User {
 		mo, files := o.mappings(n.foreign)
 		mo.Ending = func(s *task.Space) { n.symbols.Keep(s) }
-		if !o.Later {
-			files.Elsewhere, n.fetch = o.elsewhere()
-		}
+		files.Elsewhere = elsewhere
 		mo.Files = dso.NewStore(files)
 		n.maps = task.NewMappings(mo)
 		so.Maps = n.maps
@@ -133,7 +137,7 @@ func (o *Options) monotonic() bool {
 // Close closes the files.
 func (n *Namer) Close() error {
 	if n.maps == nil {
-		return nil
+		return n.fetch.Close()
 	}
 	n.symbols.Close()
 	if n.opt.Python != nil {

@@ -286,6 +286,12 @@ func (s *Symbolizer) kernelFrame(addr uint64, call bool) Frame {
 	return f
 }
 
+// Kernel has the kernel's functions named by k from now on.
+func (s *Symbolizer) Kernel(k *Kernel) {
+	s.opt.Kernel = k
+	clear(s.kernel)
+}
+
 func (s *Symbolizer) module(name string) string {
 	if m, ok := s.modules[name]; ok {
 		return m
