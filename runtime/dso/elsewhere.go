@@ -129,14 +129,22 @@ func (f *File) elsewhere() error {
 			return nil
 		}
 	}
+	for _, path := range s.debugFiles(f) {
+		if f.adoptBare(path) {
+			return nil
+		}
+	}
 	if s.opt.Elsewhere.Fetch != nil && f.BuildID != "" {
 		path, over := s.opt.Elsewhere.Fetch.Path(f.BuildID, Executable)
 		if path != "" && take(path) {
 			return nil
 		}
-		// A program without symbols will need the other file as well.
-		s.opt.Elsewhere.Fetch.Path(f.BuildID, DebugInfo)
-		if !over {
+		// A program without symbols will need the other file as well, which does alone if need be.
+		path, settled := s.opt.Elsewhere.Fetch.Path(f.BuildID, DebugInfo)
+		if over && path != "" && f.adoptBare(path) {
+			return nil
+		}
+		if !over || !settled {
 			s.await(f)
 		}
 	}
@@ -176,11 +184,12 @@ func (s *Store) await(f *File) {
 func (s *Store) Fetched() (files []*File) {
 	fetch := s.opt.Elsewhere.Fetch
 	for f := range s.waiting {
-		part := DebugInfo
+		_, over := fetch.Path(f.BuildID, DebugInfo)
 		if !f.Opened() {
-			part = Executable
+			_, is := fetch.Path(f.BuildID, Executable)
+			over = over && is
 		}
-		if _, over := fetch.Path(f.BuildID, part); !over {
+		if !over {
 			continue
 		}
 		delete(s.waiting, f)

@@ -36,6 +36,9 @@ func (f *File) Image() (*Image, error) {
 	}
 	if f.image, f.err = ReadImage(f, size); f.err == nil {
 		f.image.of = f
+		if f.bare && !f.image.place(f.extents) {
+			f.image, f.err = nil, errGone
+		}
 	}
 	return f.image, f.err
 }

@@ -325,6 +325,9 @@ type content struct {
 	file *os.File
 	size int64  // of file
 	mem  []byte // instead of a file: the vDSO
+	// bare says that the file has the symbols of the program alone: see debugonly.go.
+	bare    bool
+	extents []extent
 }
 
 // errGone is the reason when the file was replaced since it was mapped.
@@ -420,7 +423,7 @@ func (f *File) adopt(file *os.File, certain bool) error {
 	if f.BuildID != "" && id != f.BuildID {
 		return errGone
 	}
-	f.BuildID, f.file, f.size = id, file, st.Size
+	f.BuildID, f.file, f.size, f.bare = id, file, st.Size, false
 	f.store.keep(f)
 	return nil
 }

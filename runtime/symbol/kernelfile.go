@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/dso"
 )
 
 // This file makes the symbols of a kernel that does not run here: of its file, vmlinux or the debug
@@ -25,7 +25,7 @@ func ReadKernelFile(path, name string, addr uint64) (*Kernel, error) {
 }
 
 func readKernelFile(path, name string, addr uint64) (*Kernel, error) {
-	f, err := os.Open(path)
+	f, err := (*dso.Root)(nil).Open(path)
 	if err != nil {
 		return nil, diag.Reason(err)
 	}

@@ -135,9 +135,11 @@ func (m *Mappings) file(s *Space, r *Region, id dso.ID, build string) *dso.File 
 	}
 	// Records have the generation of the inode, /proc/PID/maps has not.
 	id.Gen = 0
-	return m.files.Find(dso.Mapping{
+	f := m.files.Find(dso.Mapping{
 		PID: s.PID, Start: r.Start, End: r.End, Path: r.Name, ID: id, BuildID: build, Root: s.Root,
 	})
+	f.Mapped(r.Off, r.End-r.Start)
+	return f
 }
 
 // Fork says that child began as a copy of parent.

@@ -220,6 +220,12 @@ func TestRecordingOfAnotherMachine(t *testing.T) {
 	read := with(counted, "--input", data)
 	nameless(t, ppscript(t, read...).Stdout)
 	url := serve(t, p, "executable", p.full)
+	// Its debug file alone tells less than the program: the mapping says where that had its code.
+	burned(t, ppscript(t, with(read, "--symbols-from", p.debug)...).Stdout)
+	cache := os.Getenv("XDG_CACHE_HOME")
+	t.Setenv("XDG_CACHE_HOME", cache+"-of-debug-files") // that no server has the program is remembered
+	burned(t, ppscript(t, with(read, "--debuginfod", serve(t, p, "debuginfo", p.debug))...).Stdout)
+	t.Setenv("XDG_CACHE_HOME", cache)
 	for _, from := range []string{p.full, url} {
 		out := ppscript(t, with(read, "--symbols-from", from)...).Stdout
 		burned(t, out)
