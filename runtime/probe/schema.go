@@ -65,12 +65,32 @@ func (b *builder) register(name string, r uint8) {
 // namedRegister adds a field under a name of its own for a register that has an argument.
 func (b *builder) namedRegister(c *convention, d decl, reg uint8) {
 	b.declared(d, reg)
+	b.named(c, reg)
+}
+
+// named has lines leave a register out that has names of its own.
+func (b *builder) named(c *convention, reg uint8) {
 	if i := slices.Index(c.args, reg); i >= 0 {
 		if b.again == nil {
 			b.again = map[string]bool{}
 		}
 		b.again[argName(i)] = true
 	}
+}
+
+// partOfRegister adds a member of a structure, which begins at some bit of a register.
+func (b *builder) partOfRegister(c *convention, d decl, reg, bit uint8) {
+	if bit == 0 {
+		b.namedRegister(c, d, reg)
+		return
+	}
+	b.named(c, reg)
+	member := event.MemberReg + event.Member(reg)
+	at := &event.Operand{Regs: []event.ScaledReg{{Reg: reg}}, Shift: bit}
+	b.computed(d, at, func(e *event.Event) (uint64, bool) {
+		v, ok := e.Stream.Members.Member(e, member)
+		return v >> bit, ok
+	}, []event.Member{member})
 }
 
 // number appends a computed number; f supplies name, type, size and sign.

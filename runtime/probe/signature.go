@@ -42,6 +42,10 @@ func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 		if reg, ok := c.ofDWARF(param.Reg); ok && param.Words == 1 {
 			regs = []uint8{reg}
 		}
+		if len(param.Members) > 0 {
+			b.structure(c, param, regs)
+			continue
+		}
 		b.parameter(c, param, regs)
 	}
 }
@@ -60,6 +64,49 @@ func (b *builder) parameter(c *convention, p *symbol.Parameter, regs []uint8) {
 		b.namedRegister(c, d, regs[0])
 		b.namedRegister(c, decl{typ: "int", name: p.Name + "_len", size: 8, signed: true}, regs[1])
 	}
+}
+
+// structure adds the members of one that is in registers: in the pieces that debug information tells,
+// or in regs, by words.
+func (b *builder) structure(c *convention, p *symbol.Parameter, regs []uint8) {
+	for i := range p.Members {
+		m := &p.Members[i]
+		reg, bits, ok := placeOf(c, p, m, regs)
+		d := declIn(&m.Parameter)
+		if d.name = p.Name + "_" + m.Name; m.Words != 1 || !ok || p.Name == "" {
+			continue
+		}
+		switch m.Name { // of a text or slice of Rust
+		case "data_ptr":
+			d.name = p.Name
+		case "length":
+			if len(p.Members) == 2 && p.Members[0].Name == "data_ptr" {
+				d.name = p.Name + "_len"
+			}
+		}
+		if isIdent(d.name) {
+			b.partOfRegister(c, d, reg, bits)
+		}
+	}
+}
+
+// placeOf is the register that has a member, and its first bit there.
+func placeOf(c *convention, p *symbol.Parameter, m *symbol.Member, regs []uint8) (reg, bit uint8, ok bool) {
+	if len(p.Pieces) == 0 {
+		if i := m.Off / 8; i < len(regs) && m.Off%8+m.Size <= 8 {
+			return regs[i], uint8(m.Off % 8 * 8), true
+		}
+		return 0, 0, false
+	}
+	at := 0
+	for _, piece := range p.Pieces {
+		if m.Off >= at && m.Off+m.Size <= at+piece.Size {
+			reg, ok := c.ofDWARF(piece.Reg)
+			return reg, uint8(8 * (m.Off - at)), ok
+		}
+		at += piece.Size
+	}
+	return 0, 0, false
 }
 
 func declIn(p *symbol.Parameter) decl {

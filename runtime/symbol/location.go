@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"bytes"
 	"debug/dwarf"
 	"encoding/binary"
 
@@ -47,17 +48,18 @@ const (
 	opReg0  = 0x50
 	opReg31 = 0x6f
 	opRegX  = 0x90
+	opPiece = 0x93
 )
 
-// register is the register that a parameter is in at an address, by its DWARF number, -1 if it is in none.
+// location is the expression of where a parameter is at an address; nil if that is not told.
 // root is the unit's first entry.
-func (s *Signatures) register(root, e *dwarf.Entry, addr uint64) int {
+func (s *Signatures) location(root, e *dwarf.Entry, addr uint64) []byte {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
-		return -1
+		return nil
 	}
 	if expr, ok := f.Val.([]byte); ok { // wherever the function is
-		return registerOf(expr)
+		return expr
 	}
 	n, ok := f.Val.(int64)
 	if !ok {
@@ -66,12 +68,12 @@ func (s *Signatures) register(root, e *dwarf.Entry, addr uint64) int {
 		}
 	}
 	if !ok || n < 0 {
-		return -1
+		return nil
 	}
 	base, _ := root.Val(dwarf.AttrLowpc).(uint64)
 	l := s.locations()
 	if s.lines.version(root.Offset) < 5 {
-		return registerOf(l.inOld(n, base, addr))
+		return l.inOld(n, base, addr)
 	}
 	if f.Class == dwarf.ClassLocList { // a number in the unit's table
 		at, _ := root.Val(dwarf.AttrLoclistsBase).(int64)
@@ -79,7 +81,23 @@ func (s *Signatures) register(root, e *dwarf.Entry, addr uint64) int {
 		n = at + int64(r.fixed(4))
 	}
 	first, _ := root.Val(dwarf.AttrAddrBase).(int64)
-	return registerOf(l.inLists(n, base, addr, first))
+	return l.inLists(n, base, addr, first)
+}
+
+// A Piece is a part of a value that is in a register, by its DWARF number; -1 if it is elsewhere.
+type Piece struct{ Reg, Size int }
+
+// piecesOf are the parts that a value is in, from its first byte on, as far as they can be told.
+func piecesOf(expr []byte) (pieces []Piece) {
+	for len(expr) > 0 && len(pieces) < mostMembers {
+		n := bytes.IndexByte(expr, opPiece)
+		if n < 0 || n > 2 || n+1 >= len(expr) || expr[n+1] >= 0x80 {
+			break
+		}
+		pieces = append(pieces, Piece{registerOf(expr[:n]), int(expr[n+1])})
+		expr = expr[n+2:]
+	}
+	return pieces
 }
 
 // registerOf is the register that a value is in, whole; -1 of any other place.

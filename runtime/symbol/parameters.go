@@ -26,6 +26,10 @@ type Parameter struct {
 	// Reg is the register that has it where the function begins, by its DWARF number; -1 if that is not
 	// told, or it is in none.
 	Reg int
+	// Members are those of a structure, and Pieces the registers that it is in; nil if debug
+	// information does not tell, and Words says how many there are.
+	Members []Member
+	Pieces  []Piece
 }
 
 // A Signature is the parameters of a function, and its result; nil if it has none, or several.
@@ -102,6 +106,8 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 	if err != nil || root == nil {
 		return nil, err
 	}
+	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
+	rust := lang == langRust // whose types have their functions in them
 	for depth := 1; depth > 0; {
 		e, err := r.Next()
 		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
@@ -112,8 +118,8 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 			depth--
 		case e.Tag == dwarf.TagSubprogram && addr != 0 && s.begins(e, addr):
 			return s.signature(r, root, e, addr)
-		case e.Tag == dwarf.TagSubprogram || e.Tag == dwarf.TagStructType ||
-			e.Tag == dwarf.TagEnumerationType:
+		case e.Tag == dwarf.TagSubprogram, !rust && (e.Tag == dwarf.TagStructType ||
+			e.Tag == dwarf.TagEnumerationType || e.Tag == dwarf.TagUnionType):
 			r.SkipChildren()
 		case e.Children:
 			depth++ // a namespace, or a class that has its functions
@@ -178,7 +184,8 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 				break
 			}
 			if lang != langGo { // its convention tells all
-				p.Reg = s.register(root, e, addr)
+				where := s.location(root, e, addr)
+				p.Reg, p.Pieces = registerOf(where), piecesOf(where)
 			}
 			if is, _ := e.Val(dwarf.AttrVarParam).(bool); is { // a result of Go
 				if results++; results == 1 && p.Words == 1 {
@@ -234,8 +241,26 @@ func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Par
 	if plain == nil {
 		return p, false
 	}
-	p = Parameter{Name: name, Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1,
-		Reg: -1}
+	p, ok = scalar(named, plain, lang)
+	p.Name = name
+	if t, is := plain.(*dwarf.StructType); is {
+		p.Words = -1
+		if lang != langGo {
+			p.Members = membersOf(t, lang)
+			p.Words = wordsOf(t, p.Members, lang)
+		} else {
+			p.Words = goWords(t, 0)
+			p.Pointer = p.Words >= 2 && len(t.Field) > 1 && t.Field[1].Name == "len"
+		}
+	} else if !ok {
+		p.Words = -1
+	}
+	return p, true
+}
+
+// scalar is what is known of the type of a number or an address; ok is false of others.
+func scalar(named, plain dwarf.Type, lang int64) (p Parameter, ok bool) {
+	p = Parameter{Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1, Reg: -1}
 	switch t := plain.(type) {
 	case *dwarf.PtrType:
 		p.Pointer, p.Size = true, 8
@@ -258,19 +283,10 @@ func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Par
 		p.Pointer, p.Size = true, 8
 	case *dwarf.UnsupportedType: // references
 		p.Pointer, p.Size = true, 8
-	case *dwarf.StructType:
-		p.Words = -1
-		if lang == langGo {
-			p.Words = goWords(t, 0)
-			p.Pointer = p.Words >= 2 && len(t.Field) > 1 && t.Field[1].Name == "len"
-		}
 	default:
-		p.Words = -1
+		return p, false
 	}
-	if p.Words == 1 && (p.Size < 1 || p.Size > 8) {
-		p.Words = -1
-	}
-	return p, true
+	return p, p.Size >= 1 && p.Size <= 8 || p.Words == 0
 }
 
 // mostNames bounds the names and qualifiers of a type: damaged debug information may have circles.
