@@ -131,8 +131,8 @@ func TestLineOfACall(t *testing.T) {
 	program := debugProgram(t, "remade", "-O2")
 	out := testkit.Run(t, testkit.PPScript(t), "-c", fmt.Sprintf("uprobe(%q, 'behind')", program), "--",
 		program, "1").Want(t, 0)
-	// The structure is in the first two; arg3 and arg4 are a and name.
-	want := regexp.MustCompile(` a=0 name=.* arg1=0 arg2=2 arg5=\S+ arg6=`)
+	// The structure is in the first two registers, a and name are in the next.
+	want := regexp.MustCompile(` p_x=0 p_y=2 a=0 name=.* arg5=\S+ arg6=`)
 	if !want.MatchString(out.Stdout) {
 		t.Errorf("got %q", out.Stdout)
 	}
