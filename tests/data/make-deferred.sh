@@ -26,7 +26,7 @@ run=("$root/lib64/ld-linux-x86-64.so.2" --library-path "$root/lib/x86_64-linux-g
 cp "$root/bin/perf" "$work/guest/perf"
 cp "$root/lib64/ld-linux-x86-64.so.2" "$work/guest/ld.so"
 tar cf "$work/guest.tar" -C "$work/guest" .
-gcc -static -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/deferred" tests/data/deferred.c
+gcc -static -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/deferred" tests/data/testdata/deferred.c
 
 go run -trimpath=false ./tests/vm/guest -kernel newest -memory 1024 -file "$work/guest.tar" -file "$work/deferred" '
 	hostname guest

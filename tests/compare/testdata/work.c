@@ -9,10 +9,23 @@
 
 volatile unsigned long sum;
 
-__attribute__((noinline)) void parse(int n) { for (int i = 0; i < n; i++) sum += i * 3; }
-__attribute__((noinline)) void format(int n) { for (int i = 0; i < n; i++) sum += i * 5; }
-__attribute__((noinline)) void lookup(int n) { for (int i = 0; i < n; i++) sum += i * 7; }
-__attribute__((noinline)) void request(int percent) { parse(40 * percent); format(3000); lookup(3000); }
+// A sum in memory is faster or slower by half from run to run, by where it lies; one in a register is not.
+#define ADD(by) \
+	do { \
+		unsigned long s = sum; \
+		for (int i = 0; i < n; i++) { \
+			s += i * by; \
+			__asm__ volatile("" : "+r"(s)); \
+		} \
+		sum = s; \
+	} while (0)
+
+#define WORK __attribute__((noinline, aligned(64))) void
+
+WORK parse(int n) { ADD(3); }
+WORK format(int n) { ADD(5); }
+WORK lookup(int n) { ADD(7); }
+WORK request(int percent) { parse(200 * percent); format(15000); lookup(15000); }
 
 int main(int argc, char **argv) {
 	int calls = atoi(argv[1]), rounds = atoi(argv[2]);
