@@ -147,17 +147,17 @@ func (n *Namer) strange() {
 // elsewhereKernel finds symbols by the build-id; over says that there will be none.
 func (n *Namer) elsewhereKernel() (k *symbol.Kernel, over bool) {
 	id := n.id
-	if running, err := runningID(); err == nil && running == id && n.opt.Kernel != nil {
-		if k, ok := n.opt.Kernel.Moved(n.symbol, n.addr); ok {
-			return k, true
-		}
-	}
 	take := func(path string) (*symbol.Kernel, bool) {
 		k, err := symbol.ReadKernelFile(path, n.symbol, n.addr)
 		return k, err == nil
 	}
 	if !n.looked {
 		n.looked = true
+		if running, err := runningID(); err == nil && running == id && n.opt.Kernel != nil {
+			if k, ok := n.opt.Kernel.Moved(n.symbol, n.addr); ok {
+				return k, true
+			}
+		}
 		for _, path := range dso.KernelFiles(n.opt.debugDirs(), id, n.opt.Recording.OSRelease) {
 			if dso.FileBuildID(path) != id {
 				continue

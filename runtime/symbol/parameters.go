@@ -165,6 +165,9 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 	if sig.Result != nil && sig.Result.Words != 1 && sig.Result.Words != 0 && lang != langGo {
 		sig.Moved = true
 	}
+	if sig.Result != nil && (sig.Result.Words != 1 || len(sig.Result.Members) > 0) {
+		sig.Result = nil // a structure is no number, though it may be in one register
+	}
 	if !fn.Children {
 		return sig, nil
 	}
@@ -201,9 +204,6 @@ func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint
 		if e.Children {
 			r.SkipChildren()
 		}
-	}
-	if sig.Result != nil && sig.Result.Words != 1 {
-		sig.Result = nil
 	}
 	return sig, nil
 }

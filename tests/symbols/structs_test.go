@@ -63,6 +63,11 @@ func TestStructuresInRegisters(t *testing.T) {
 				})
 			}
 		}
+		out := testkit.Run(t, testkit.PPScript(t), "-c",
+			fmt.Sprintf("uretprobe(%q, 'gives').by('result').count()", program), "--", "true")
+		if out.Exit == 0 || !strings.Contains(out.Stderr, "result") {
+			t.Errorf("a structure is no number: got status %d, %q%q", out.Exit, out.Stdout, out.Stderr)
+		}
 		refusesField(t, program, "larges", "b_a")
 		refusesField(t, program, "mixes", "m_d")
 	}

@@ -35,10 +35,17 @@ CALL double mixes(struct mixed m, int last)
 	return m.d + m.n + last;
 }
 
+CALL struct pair gives(int i)
+{
+	KEPT;
+	return (struct pair){i, 2 * i};
+}
+
 int main(int argc, char **argv)
 {
 	long sum = 0;
 	for (int i = 0; i < atoi(argv[1]); i++) {
+		sum += gives(i).y;
 		sum += spans(i, (struct span){"some text", 3000000000u + i, -7 - i, -i}, 40 + i);
 		sum += pairs((struct pair){-i, 10 + i}, (struct wrap){{20 + i, -30 - i}}, 5 + i);
 		sum += larges((struct large){i, 2, 3}, 8 + i);
