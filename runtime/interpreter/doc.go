@@ -1,7 +1,7 @@
 // Package interpreter tells which functions of Python run in a stack: CPython 3.9 to 3.14, with no
 // option and no change of the program.
 //
-// A program of the kernel follows the interpreter's frames at each sample (package bpf/python); it
+// A program of the kernel follows the interpreter's frames at each sample (package bpf/interpreted); it
 // has to know where the interpreter has what, which a Walker tells it as soon as it hears of a process
 // that has one mapped. The frames that it leaves are addresses of code objects. A Walker reads these
 // from the process's memory, soon after: an object that is no longer the one of the sample, by the

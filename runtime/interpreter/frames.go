@@ -3,7 +3,7 @@ package interpreter
 import (
 	"io"
 
-	"ppscript/bpf/python"
+	"ppscript/bpf/interpreted"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 )
@@ -14,7 +14,7 @@ import (
 var unknown = []*result.Frame{{DSO: result.UnknownPython}}
 
 // number is the number of a frame as it is shown; 0 is of unknown.
-func (w *Walker) number(p *process, mem io.ReaderAt, f python.Frame) uint64 {
+func (w *Walker) number(p *process, mem io.ReaderAt, f interpreted.Frame) uint64 {
 	c := p.code(w, mem, object{f.Code, f.Check})
 	if c == nil {
 		return 0
@@ -55,8 +55,8 @@ func (p *process) code(w *Walker, mem io.ReaderAt, at object) *code {
 }
 
 // line is where in its function a frame was.
-func (p *process) line(c *code, f python.Frame) int {
-	instr := f.Instr &^ python.IsEntry
+func (p *process) line(c *code, f interpreted.Frame) int {
+	instr := f.Instr &^ interpreted.IsEntry
 	at := int64(instr - f.Code - p.layout.code.begin)
 	switch p.layout.minor {
 	case 9:

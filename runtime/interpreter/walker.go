@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"ppscript/bpf/features"
-	"ppscript/bpf/python"
+	"ppscript/bpf/interpreted"
 	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
 	"ppscript/runtime/perf"
@@ -29,7 +29,7 @@ type Stats struct {
 
 // A Walker names Python functions of the stacks of a run. It is used by one goroutine.
 type Walker struct {
-	run      *python.Run
+	run      *interpreted.Run
 	binaries map[*dso.File]carrier
 	spaces   map[*task.Space]*process // nil if a process has no interpreter
 	running  map[int32]*process
@@ -58,7 +58,7 @@ type places struct {
 
 // Open loads the program of the kernel.
 func Open(host *features.Host) (*Walker, error) {
-	run, err := python.Open(host)
+	run, err := interpreted.Open(host)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
 }
 
 // Program is the one in the kernel, which can be put before others.
-func (w *Walker) Program() *python.Run { return w.run }
+func (w *Walker) Program() *interpreted.Run { return w.run }
 
 // Fresh names what the stacks have that are new since the last call, while their processes are there; some
 // says that there were any.
@@ -106,13 +106,13 @@ func (w *Walker) Look(s *task.Space) {
 	}
 	p, known := w.spaces[s]
 	if !known {
-		if len(w.spaces) >= python.MaxProcesses {
+		if len(w.spaces) >= interpreted.MaxProcesses {
 			clear(w.spaces)
 		}
 		p = w.processOf(s)
 		w.spaces[s] = p
 	}
-	if p == nil || w.running[s.PID] == p || len(w.running) >= python.MaxProcesses {
+	if p == nil || w.running[s.PID] == p || len(w.running) >= interpreted.MaxProcesses {
 		return
 	}
 	c := p.layout.config
@@ -226,7 +226,7 @@ func (w *Walker) stack(p *process, hash uint64) *walked {
 		if f.Code != 0 {
 			call = append(call, w.number(p, mem, f))
 		}
-		if f.Instr&python.IsEntry != 0 {
+		if f.Instr&interpreted.IsEntry != 0 {
 			st.calls = append(st.calls, call)
 			call = nil
 		}

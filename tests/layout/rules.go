@@ -100,7 +100,7 @@ var layers = [][]string{
 	{"bpf/hook"},      // what calls a program, and what it finds there
 	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
 	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/compute", "bpf/room"},
-	{"bpf/python"},   // which functions of an interpreter run at a sample
+	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
 	{"bpf/longtext"}, // texts that are longer than their places
 	{"bpf/comparetext"},
 	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes

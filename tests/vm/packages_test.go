@@ -10,7 +10,7 @@ import (
 
 // guestPackages have tests of the running kernel, which see kprobes, BTF of
 // modules and other record layouts in a guest.
-var guestPackages = []string{"runtime/kernel", "runtime/perf", "runtime/probe", "bpf", "bpf/python"}
+var guestPackages = []string{"runtime/kernel", "runtime/perf", "runtime/probe", "bpf", "bpf/interpreted"}
 
 // kernelsEnv lists the kernels to try, as "5.10 6.1 6.12"; 6.1 if unset.
 const kernelsEnv = "PPSCRIPT_GUEST_KERNELS"

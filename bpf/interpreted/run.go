@@ -1,4 +1,4 @@
-package python
+package interpreted
 
 import (
 	"encoding/binary"
@@ -83,20 +83,20 @@ func Open(host *features.Host) (r *Run, err error) {
 				Flags: unix.BPF_F_MMAPABLE},
 			freshMap: {Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: maxStacks},
 		},
-		Programs: map[string]*ebpf.ProgramSpec{"walk": {Name: "pps_python", Type: ebpf.PerfEvent,
+		Programs: map[string]*ebpf.ProgramSpec{"walk": {Name: "pps_interpreted", Type: ebpf.PerfEvent,
 			License: "GPL", Instructions: program(tls, false)}},
 	}
 	for name, m := range spec.Maps {
-		m.Name = "pps_py_" + name
+		m.Name = "pps_in_" + name
 	}
 	r = &Run{tls: tls, cpus: cpus, next: make([]uint64, cpus)}
 	if r.coll, err = ebpf.NewCollection(spec); err != nil {
-		return nil, fmt.Errorf("load program for Python: %w", err)
+		return nil, fmt.Errorf("load program for interpreters: %w", err)
 	}
 	r.ring, err = unix.Mmap(r.coll.Maps[ringMap].FD(), 0, cpus*perCPU*32, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		r.coll.Close()
-		return nil, fmt.Errorf("map samples of Python: %w", err)
+		return nil, fmt.Errorf("map samples of interpreters: %w", err)
 	}
 	return r, nil
 }
@@ -118,9 +118,9 @@ func (r *Run) FD() int { return r.coll.Programs["walk"].FD() }
 func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
 	spec := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{
-			nextMap: {Name: "pps_py_next", Type: ebpf.ProgramArray, KeySize: 4, ValueSize: 4, MaxEntries: 1},
+			nextMap: {Name: "pps_in_next", Type: ebpf.ProgramArray, KeySize: 4, ValueSize: 4, MaxEntries: 1},
 		},
-		Programs: map[string]*ebpf.ProgramSpec{"front": {Name: "pps_pyfront", Type: ebpf.PerfEvent,
+		Programs: map[string]*ebpf.ProgramSpec{"front": {Name: "pps_infront", Type: ebpf.PerfEvent,
 			License: "GPL", Instructions: program(r.tls, true)}},
 	}
 	given := map[string]*ebpf.Map{foundMap: found}
@@ -128,16 +128,16 @@ func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
 		given[name] = r.coll.Maps[name]
 	}
 	for name, m := range given {
-		spec.Maps[name] = &ebpf.MapSpec{Name: "pps_py_" + name, Type: m.Type(), KeySize: m.KeySize(),
+		spec.Maps[name] = &ebpf.MapSpec{Name: "pps_in_" + name, Type: m.Type(), KeySize: m.KeySize(),
 			ValueSize: m.ValueSize(), MaxEntries: m.MaxEntries(), Flags: m.Flags()}
 	}
 	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: given})
 	if err != nil {
-		return 0, fmt.Errorf("load program for Python: %w", err)
+		return 0, fmt.Errorf("load program for interpreters: %w", err)
 	}
 	r.fronts = append(r.fronts, coll)
 	if err := coll.Maps[nextMap].Put(uint32(0), next); err != nil {
-		return 0, fmt.Errorf("load program for Python: %w", err)
+		return 0, fmt.Errorf("load program for interpreters: %w", err)
 	}
 	return coll.Programs["front"].FD(), nil
 }
@@ -155,7 +155,7 @@ func (r *Run) Fresh(fn func(pid int32, hash uint64)) error {
 		_ = r.coll.Maps[freshMap].Delete(hash) // it may come again, and be read again
 	}
 	if err := list.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
-		return fmt.Errorf("read stacks of Python: %w", err)
+		return fmt.Errorf("read stacks of interpreters: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package python has the program that finds which Python functions run when a sample is taken. It
+// Package interpreted has the program that finds which Python functions run when a sample is taken. It
 // runs where the sample is taken, in the thread itself, so that nothing changes while it looks: it
 // follows the interpreter's own list of frames, from the thread's state outwards. (Who reads them
 // later, through /proc/PID/mem, finds other frames, or half of them.)
@@ -9,4 +9,4 @@
 //
 // The program leaves for each sample a Sample in a ring of the CPU, and stacks under their hash.
 // It decides nothing about samples, and stops at the first thing that it cannot read.
-package python
+package interpreted
