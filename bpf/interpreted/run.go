@@ -23,12 +23,15 @@ const (
 )
 
 // A Config is where an interpreter of a process has what. It must match the constants of the
-// program's layout.
+// program's layout, where each number is told.
 type Config struct {
+	Start                                           uint64
 	Head, Threads, NextInterp, NextThread, ThreadID uint64
 	Frame, Holder                                   uint64
-	Code, Previous, Instr, Owner, Size, Entry       uint64
+	Code, Body, Previous, Step                      uint64
+	Instr, Owner, Mask, Size, Entry                 uint64
 	Strings                                         uint64
+	Context, Thread, Native, Stack                  uint64
 }
 
 // A Sample is what the program left when it was called.

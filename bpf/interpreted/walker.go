@@ -33,29 +33,46 @@ const (
 
 // The layout of a Config, which must match its fields.
 const (
-	cfgHead       = 8 * iota // where the runtime has its first interpreter
-	cfgThreads               // offset of the first thread in an interpreter
+	cfgStart      = 8 * iota // see Starts
+	cfgHead                  // address of the pointer that the search for the innermost frame starts at
+	cfgThreads               // offset of the first thread in an interpreter; of the running context in what has it
 	cfgNextInterp            // offset of the next interpreter
 	cfgNextThread            // offset of the next thread in a thread
-	cfgThreadID              // offset of pthread_self()
+	cfgThreadID              // offset of pthread_self() in a thread, or in what has it
 	cfgFrame                 // offset of the innermost frame, or of what has it
 	cfgHolder                // 1 + offset of the innermost frame in what has it; 0 if nothing is between
-	cfgCode                  // offsets in a frame: code object
-	cfgPrevious
-	cfgInstr
-	cfgOwner
-	cfgSize    // bytes of a frame up to the last of these
-	cfgEntry   // see Entry
-	cfgStrings // offset in a code object of three pointers that tell it from others
+	cfgCode                  // offset of the code object in a frame
+	cfgBody                  // 1 + offset of the part of it that stays where it is; 0 if that is all of it
+	cfgPrevious              // offset of the caller's frame in a frame
+	cfgStep                  // bytes from a frame to its caller's, if they lie side by side; 0 if they do not
+	cfgInstr                 // offset of the place in the code
+	cfgOwner                 // offset of what tells entries
+	cfgMask                  // the bits of it that do
+	cfgSize                  // bytes of a frame up to the last of these
+	cfgEntry                 // see Entries
+	cfgStrings               // offset in a code object of three pointers that tell it from others
+	cfgContext               // offset in what Head leads to of what has the running context
+	cfgThread                // offset of a context's thread
+	cfgNative                // 1 + offset in a thread of what has its ThreadID; 0 if it has that itself
+	cfgStack                 // offset in a context of where its frames end: an address, and words from there
 	cfgBytes
+)
+
+// Starts say how the innermost frame of the running thread is found.
+const (
+	ThreadStart  = iota // Head is the list of interpreters, each with its threads
+	WordStart           // Head is the address of the main thread's frame; others run nothing
+	ContextStart        // Head leads to the context that runs, whose thread is the one to find
 )
 
 // Entries say how it is told which frames the interpreter was called for from C, so that frames
 // between two of them belong to one call.
 const (
-	EachEntry   = iota // every frame
-	OwnerEntry         // those whose owner's byte is not 0
-	FramesEntry        // frames of their own, with an owner from 3 on, that run no code
+	EachEntry    = iota // every frame
+	OwnerEntry          // those whose owner's byte is not 0
+	FramesEntry         // frames of their own, with an owner from 3 on, that run no code
+	BitsEntry           // those whose owner has a bit of Mask
+	PointerEntry        // those whose owner points to a word with a bit of Mask
 )
 
 // IsEntry is the flag of a place in code of a frame that was called from C.
@@ -148,17 +165,27 @@ func program(tls int32, front bool) asm.Instructions {
 	c.Call(asm.FnProbeReadKernel)
 	c.IfImm(asm.JNE, asm.R0, 0, g.out)
 
+	word, context, direct, found := c.Label(), c.Label(), c.Label(), c.Label()
+	g.config(asm.R1, cfgStart)
+	c.IfImm(asm.JEq, asm.R1, WordStart, word)
+	c.IfImm(asm.JEq, asm.R1, ContextStart, context)
 	g.thread(base, interp, thread, val)
 	g.follow(frame, thread, cfgFrame)
-	direct := c.Label()
 	g.config(asm.R1, cfgHolder)
 	c.IfImm(asm.JEq, asm.R1, 0, direct)
 	c.Load(asm.R3, frame)
 	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, 1))
 	g.word(frame)
 	c.Place(direct)
+	c.GoTo(found)
+	c.Place(word)
+	g.main(id, frame)
+	c.GoTo(found)
+	c.Place(context)
+	g.context(base, interp, thread, val, frame)
+	c.Place(found)
 
-	g.walk(id, frame, hash, val)
+	g.walk(id, frame, base, hash, val)
 	if front {
 		g.keep(id, key, hash)
 		g.tell(&hash)
@@ -226,8 +253,53 @@ func (g *gen) thread(base, interp, thread, val int16) {
 	c.Place(found)
 }
 
-// walk follows the frames outwards.
-func (g *gen) walk(id, frame, hash, val int16) {
+// main finds the innermost frame where only the main thread has any.
+func (g *gen) main(id, frame int16) {
+	c := g.Code
+	c.Load(asm.R1, id)
+	c.Emit(asm.Mov.Reg(asm.R2, asm.R1), asm.RSh.Imm(asm.R1, 32),
+		asm.LSh.Imm(asm.R2, 32), asm.RSh.Imm(asm.R2, 32))
+	c.IfReg(asm.JNE, asm.R1, asm.R2, g.out)
+	g.config(asm.R3, cfgHead)
+	g.word(frame)
+}
+
+// context finds the innermost frame of the context that runs, if that is the one of this thread; base is
+// then where the frames end.
+func (g *gen) context(base, size, thread, context, frame int16) {
+	c := g.Code
+	g.config(asm.R3, cfgHead)
+	g.word(context)
+	g.follow(context, context, cfgContext)
+	g.follow(context, context, cfgThreads)
+	g.follow(thread, context, cfgThread)
+	direct := c.Label()
+	g.config(asm.R1, cfgNative)
+	c.IfImm(asm.JEq, asm.R1, 0, direct)
+	c.Load(asm.R3, thread)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, 1))
+	g.word(thread)
+	c.Place(direct)
+	g.follow(thread, thread, cfgThreadID)
+	c.Load(asm.R1, thread)
+	c.Load(asm.R2, base)
+	c.IfReg(asm.JNE, asm.R1, asm.R2, g.out)
+	g.follow(frame, context, cfgFrame)
+	g.follow(base, context, cfgStack)
+	c.Load(asm.R3, context)
+	g.config(asm.R1, cfgStack)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Add.Imm(asm.R3, 8))
+	g.word(size)
+	c.Load(asm.R1, size)
+	c.Load(asm.R2, base)
+	c.Emit(asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, asm.R2))
+	g.config(asm.R2, cfgStep)
+	c.Emit(asm.Sub.Reg(asm.R1, asm.R2)) // the outermost frame runs nothing
+	c.Store(base, asm.R1)
+}
+
+// walk follows the frames outwards, up to end where they lie side by side.
+func (g *gen) walk(id, frame, end, hash, val int16) {
 	c := g.Code
 	code, instr, previous := c.Alloc(8), c.Alloc(8), c.Alloc(8)
 	c.Load(asm.R0, id)
@@ -245,22 +317,57 @@ func (g *gen) walk(id, frame, hash, val int16) {
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, frameAt))
 	c.Call(asm.FnProbeReadUser)
 	c.IfImm(asm.JNE, asm.R0, 0, cut)
+	linked, stepped := c.Label(), c.Label()
+	g.config(asm.R1, cfgStep)
+	c.IfImm(asm.JEq, asm.R1, 0, linked)
+	c.Load(asm.R0, frame)
+	c.Load(asm.R2, end)
+	c.Emit(asm.Add.Reg(asm.R0, asm.R1))
+	c.IfReg(asm.JLT, asm.R0, asm.R2, stepped)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	c.GoTo(stepped)
+	c.Place(linked)
 	g.field(asm.R0, cfgPrevious, asm.DWord)
+	c.Place(stepped)
 	c.Store(previous, asm.R0)
 	g.field(asm.R0, cfgInstr, asm.DWord)
 	c.Store(instr, asm.R0)
 	g.field(asm.R0, cfgCode, asm.DWord)
 	c.Emit(asm.And.Imm(asm.R0, -8)) // the lowest bits may be a tag
 	c.Store(code, asm.R0)
+	whole := c.Label()
+	c.IfImm(asm.JEq, asm.R0, 0, whole)
+	g.config(asm.R3, cfgBody)
+	c.IfImm(asm.JEq, asm.R3, 0, whole)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
+	g.word(code)
+	c.Place(whole)
 	c.Emit(assembler.StoreImm(asm.R7, namesAt, 0), assembler.StoreImm(asm.R7, namesAt+8, 0),
 		assembler.StoreImm(asm.R7, namesAt+16, 0))
 
 	// Which frames were called from C.
 	entry, inner, own := c.Label(), c.Label(), c.Label()
-	g.field(asm.R0, cfgOwner, asm.Byte)
+	bits, pointer := c.Label(), c.Label()
 	g.config(asm.R1, cfgEntry)
 	c.IfImm(asm.JEq, asm.R1, EachEntry, entry)
+	c.IfImm(asm.JEq, asm.R1, BitsEntry, bits)
+	c.IfImm(asm.JEq, asm.R1, PointerEntry, pointer)
+	g.field(asm.R0, cfgOwner, asm.Byte)
+	g.config(asm.R1, cfgEntry)
 	c.IfImm(asm.JEq, asm.R1, FramesEntry, own)
+	c.IfImm(asm.JEq, asm.R0, 0, inner)
+	c.GoTo(entry)
+	c.Place(pointer)
+	g.field(asm.R3, cfgOwner, asm.DWord)
+	g.word(val)
+	c.Load(asm.R0, val)
+	masked := c.Label()
+	c.GoTo(masked)
+	c.Place(bits)
+	g.field(asm.R0, cfgOwner, asm.Word)
+	c.Place(masked)
+	g.config(asm.R1, cfgMask)
+	c.Emit(asm.And.Reg(asm.R0, asm.R1))
 	c.IfImm(asm.JEq, asm.R0, 0, inner)
 	c.GoTo(entry)
 	c.Place(own)

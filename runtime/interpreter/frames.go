@@ -10,21 +10,22 @@ import (
 
 // This file makes frames of what the program of the kernel found, and puts them into chains.
 
-// unknown stands for functions whose code objects could not be read.
-var unknown = []*result.Frame{{DSO: result.UnknownPython}}
-
-// number is the number of a frame as it is shown; 0 is of unknown.
+// number is the number of a frame as it is shown.
 func (w *Walker) number(p *process, mem io.ReaderAt, f interpreted.Frame) uint64 {
-	c := p.code(w, mem, object{f.Code, f.Check})
-	if c == nil {
-		return 0
+	fn := p.function(w, mem, object{f.Code, f.Check})
+	if fn == nil {
+		return p.unknown
 	}
-	frame := result.Frame{Symbol: c.name, DSO: c.file, File: c.file, Line: p.line(c, f)}
+	return w.place(fn.frame(mem, f), p.unknown)
+}
+
+// place is the number of a frame; other, if there are too many.
+func (w *Walker) place(frame result.Frame, other uint64) uint64 {
 	if at, ok := w.index[frame]; ok {
 		return at
 	}
 	if len(w.list) >= maxFrames {
-		return 0
+		return other
 	}
 	shown := frame
 	w.list = append(w.list, &shown)
@@ -32,48 +33,32 @@ func (w *Walker) number(p *process, mem io.ReaderAt, f interpreted.Frame) uint64
 	return uint64(len(w.list))
 }
 
-// code is a code object of a process, nil if it is gone.
-func (p *process) code(w *Walker, mem io.ReaderAt, at object) *code {
-	if c, known := p.codes[at]; known {
-		return c
+// function is what a code object of a process is, nil if it is gone.
+func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
+	if fn, known := p.functions[at]; known {
+		return fn
 	}
 	if w.codes++; w.codes > maxCodes {
 		for _, other := range w.spaces {
 			if other != nil {
-				clear(other.codes)
+				clear(other.functions)
 			}
 		}
 		w.codes = 1
 	}
-	c, ok := readCode(mem, p.layout, p.codeType, at.at, at.check)
+	fn, ok := p.read(mem, at.at, at.check)
 	if !ok {
 		w.stats.Unknown++
 		return nil // the next time it may be
 	}
-	p.codes[at] = &c
-	return &c
-}
-
-// line is where in its function a frame was.
-func (p *process) line(c *code, f interpreted.Frame) int {
-	instr := f.Instr &^ interpreted.IsEntry
-	at := int64(instr - f.Code - p.layout.code.begin)
-	switch p.layout.minor {
-	case 9:
-		at = int64(int32(instr))
-	case 10:
-		at = 2 * int64(int32(instr))
-	}
-	if at > 1<<30 || at < -2 {
-		return 0
-	}
-	return lineOf(p.layout.minor, c.lines, c.first, int(at))
+	p.functions[at] = fn
+	return fn
 }
 
 // Frame is the function that a word of a chain stands for: its number, and 1.
 func (w *Walker) Frame(word uint64) []*result.Frame {
 	if word <= 1 || word-1 > uint64(len(w.list)) {
-		return unknown
+		return []*result.Frame{{DSO: result.UnknownFunction("")}}
 	}
 	return w.list[word-2 : word-1 : word-1]
 }

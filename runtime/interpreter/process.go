@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"ppscript/bpf/interpreted"
 	"ppscript/runtime/dso"
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/task"
@@ -14,64 +15,50 @@ import (
 
 // This file finds the interpreter of a process: the file that has it, and where that is mapped.
 
-// A carrier is a file that has an interpreter, as far as it matters.
+// A carrier is a file that has an interpreter, as far as it matters. Addresses are as the file counts.
 type carrier struct {
-	layout   layout
-	ok       bool
-	runtime  uint64 // addresses as the file counts: _PyRuntime,
-	codeType uint64 // PyCode_Type,
-	eval     uint64 // and _PyEval_EvalFrameDefault
-	evalSize uint64
+	config interpreted.Config
+	eval   uint64 // the interpreter's own function, in whose places the frames come
+	size   uint64
+	// reader reads functions where the file is mapped; by is added to its addresses.
+	reader func(by uint64) reader
 }
 
 // maxSymbols bounds a table of symbols that is looked through, in bytes.
 const maxSymbols = 16 << 20
 
-// readBinary looks at a file.
-func readBinary(f *dso.File, minor int) (b carrier) {
-	im, err := f.Image()
-	if err != nil || im.Machine != elf.EM_X86_64 || im.Class != elf.ELFCLASS64 {
-		return b
-	}
-	b.find(im.DynamicSymbols, im.SectionByType(elf.SHT_DYNSYM))
-	if b.runtime == 0 || b.eval == 0 || b.codeType == 0 {
-		b.find(im.Symbols, im.SectionByType(elf.SHT_SYMTAB))
-	}
-	if b.runtime == 0 || b.codeType == 0 {
-		return b
-	}
-	b.layout, b.ok = layoutOf(minor, im.Bytes(b.runtime, debugSize))
-	return b
-}
-
-func (b *carrier) find(read func() ([]elf.Symbol, error), in *elf.Section) {
-	if in == nil || in.Size > maxSymbols {
-		return
-	}
-	list, err := read()
-	if err != nil {
-		return
-	}
-	for i := range list {
-		switch s := &list[i]; s.Name {
-		case "_PyRuntime":
-			b.runtime = s.Value
-		case "PyCode_Type":
-			b.codeType = s.Value
-		case "_PyEval_EvalFrameDefault":
-			b.eval, b.evalSize = s.Value, s.Size
+// symbols finds symbols of a file, by name; false if one is missing.
+func symbols(im *dso.Image, names ...string) (map[string]elf.Symbol, bool) {
+	found := map[string]elf.Symbol{}
+	look := func(read func() ([]elf.Symbol, error), in *elf.Section) {
+		if in == nil || in.Size > maxSymbols || len(found) == len(names) {
+			return
+		}
+		list, err := read()
+		if err != nil {
+			return
+		}
+		for i := range list {
+			for _, name := range names {
+				if list[i].Name == name && list[i].Value != 0 {
+					found[name] = list[i]
+				}
+			}
 		}
 	}
+	look(im.DynamicSymbols, im.SectionByType(elf.SHT_DYNSYM))
+	look(im.Symbols, im.SectionByType(elf.SHT_SYMTAB))
+	return found, len(found) == len(names)
 }
 
 // A process is one with an interpreter.
 type process struct {
-	pid      int32
-	layout   *layout
-	head     uint64
-	codeType uint64
-	eval     [2]uint64 // begin and end of the interpreter's own function
-	codes    map[object]*code
+	pid       int32
+	unknown   uint64 // the number of the frame of functions that could not be read
+	config    interpreted.Config
+	eval      [2]uint64 // begin and end of the interpreter's own function
+	read      reader
+	functions map[object]function
 }
 
 // object is a code object of a process; another one that lies there later has another check.
@@ -83,17 +70,22 @@ func (w *Walker) processOf(s *task.Space) *process {
 		if r.File == nil {
 			continue
 		}
-		minor, ok := minorOf(r.File.Name())
-		if !ok {
+		l := languageOf(r.File.Name())
+		if l == nil {
+			continue
+		}
+		im, err := r.File.Image()
+		if err != nil {
 			continue
 		}
 		b, known := w.binaries[r.File]
 		if !known {
-			b = readBinary(r.File, minor)
+			if im.Machine == elf.EM_X86_64 && im.Class == elf.ELFCLASS64 {
+				b = l.carrier(im, r.File.Name())
+			}
 			w.binaries[r.File] = b
 		}
-		im, err := r.File.Image()
-		if !b.ok || err != nil {
+		if b == nil {
 			continue
 		}
 		addr, ok := im.Addr(r.Off)
@@ -101,9 +93,11 @@ func (w *Walker) processOf(s *task.Space) *process {
 			continue
 		}
 		by := r.Start - addr
-		return &process{pid: s.PID, layout: &b.layout, head: by + b.runtime + b.layout.head,
-			codeType: by + b.codeType, eval: [2]uint64{by + b.eval, by + b.eval + b.evalSize},
-			codes: map[object]*code{}}
+		p := &process{pid: s.PID, unknown: l.unknown(w), config: b.config,
+			eval: [2]uint64{by + b.eval, by + b.eval + b.size},
+			read: b.reader(by), functions: map[object]function{}}
+		p.config.Head += by
+		return p
 	}
 	return nil
 }
@@ -120,7 +114,7 @@ func Runs() bool {
 		}
 		exe, link := "", filepath.Join("/proc", d.Name(), "exe")
 		privilege.Raise(privilege.Processes, func() { exe, _ = os.Readlink(link) })
-		if _, ok := minorOf(exe); ok {
+		if languageOf(exe) != nil {
 			return true
 		}
 	}

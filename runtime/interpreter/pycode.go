@@ -5,16 +5,19 @@ import (
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"ppscript/bpf/interpreted"
+	"ppscript/runtime/result"
 )
 
-// This file reads code objects from the memory of a process. The process goes on meanwhile: what is
-// read may be anything, and counts only if it is the object of the sample.
+// This file reads Python's code objects from the memory of a process.
 
 // A code is a code object, as read.
 type code struct {
 	name, file string
 	first      int
 	lines      []byte
+	layout     *layout
 }
 
 // Bounds of what is read of an object: letters of a text, bytes of its lines.
@@ -22,9 +25,6 @@ const (
 	maxText  = 512
 	maxLines = 64 << 10
 )
-
-// hashFactor is that of the program's check.
-const hashFactor = 1099511628211
 
 // readCode reads an object; false if it is not, or no longer, the one with that check.
 func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, ok bool) {
@@ -36,7 +36,7 @@ func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, o
 	le := binary.LittleEndian
 	strings := b[l.code.strings:]
 	a, n, q := le.Uint64(strings), le.Uint64(strings[8:]), le.Uint64(strings[16:])
-	if le.Uint64(b[8:]) != codeType || ((a*hashFactor^n)*hashFactor)^q != check {
+	if le.Uint64(b[8:]) != codeType || checkOf(a, n, q) != check {
 		return c, false
 	}
 	if l.code.qualified {
@@ -50,12 +50,28 @@ func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, o
 	c = code{name: name, file: file, first: int(int32(le.Uint32(b[l.code.first:])))}
 	c.lines = readBytes(mem, le.Uint64(b[l.code.lines:]))
 
-	// Once more: is it still that object?
-	if _, err := mem.ReadAt(b[:24], int64(at+l.code.strings)); err != nil {
-		return c, false
+	c.layout = l
+	return c, same(mem, at+l.code.strings, check)
+}
+
+// line is where in its function a frame was.
+func (c *code) line(f interpreted.Frame) int {
+	instr := f.Instr &^ interpreted.IsEntry
+	at := int64(instr - f.Code - c.layout.code.begin)
+	switch c.layout.minor {
+	case 9:
+		at = int64(int32(instr))
+	case 10:
+		at = 2 * int64(int32(instr))
 	}
-	a, n, q = le.Uint64(b[:]), le.Uint64(b[8:]), le.Uint64(b[16:])
-	return c, ((a*hashFactor^n)*hashFactor)^q == check
+	if at > 1<<30 || at < -2 {
+		return 0
+	}
+	return lineOf(c.layout.minor, c.lines, c.first, int(at))
+}
+
+func (c *code) frame(_ io.ReaderAt, f interpreted.Frame) result.Frame {
+	return result.Frame{Symbol: c.name, DSO: c.file, File: c.file, Line: c.line(f)}
 }
 
 // readBytes reads an object of bytes, nil if it is none.

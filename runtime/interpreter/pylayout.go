@@ -2,13 +2,15 @@ package interpreter
 
 import (
 	"encoding/binary"
+	"io"
 	"regexp"
 	"strconv"
 
 	"ppscript/bpf/interpreted"
+	"ppscript/runtime/dso"
 )
 
-// This file says where interpreters have what. From 3.13 on they say so themselves, at the begin of
+// This file says where interpreters of Python have what. From 3.13 on they say so themselves, at the begin of
 // _PyRuntime; offsets of those before are facts of their headers (Include/cpython/*.h and
 // Include/internal/*.h), for 64-bit machines. They do not change within 3.x.
 
@@ -75,17 +77,35 @@ var layouts = map[int]layout{
 	},
 }
 
-// program is the name of a file that has an interpreter.
-var program = regexp.MustCompile(`(?:^|/)(?:lib)?python3\.(\d+)(?:\.so[.\d]*)?(?: \(deleted\))?$`)
+// python is CPython 3.9 to 3.14.
+var python = &language{name: "python", files: pythonFiles, carrier: pythonCarrier}
 
-// minorOf is the x of 3.x in the name of a file; false if it has no interpreter.
-func minorOf(name string) (int, bool) {
-	m := program.FindStringSubmatch(name)
-	if m == nil {
-		return 0, false
+var pythonFiles = regexp.MustCompile(`(?:^|/)(?:lib)?python3\.(\d+)(?:\.so[.\d]*)?(?: \(deleted\))?$`)
+
+func pythonCarrier(im *dso.Image, name string) *carrier {
+	minor, err := strconv.Atoi(pythonFiles.FindStringSubmatch(name)[1])
+	if err != nil || minor < 9 || minor > 14 {
+		return nil
 	}
-	x, err := strconv.Atoi(m[1])
-	return x, err == nil && x >= 9 && x <= 14
+	const evaluates = "_PyEval_EvalFrameDefault"
+	of, ok := symbols(im, "_PyRuntime", "PyCode_Type", evaluates)
+	if _, most := of["PyCode_Type"]; !ok && !most {
+		return nil
+	}
+	l, ok := layoutOf(minor, im.Bytes(of["_PyRuntime"].Value, debugSize))
+	if !ok {
+		return nil
+	}
+	c := &carrier{config: l.config, eval: of[evaluates].Value, size: of[evaluates].Size}
+	c.config.Head = of["_PyRuntime"].Value + l.head
+	codeType := of["PyCode_Type"].Value
+	c.reader = func(by uint64) reader {
+		return func(mem io.ReaderAt, at, check uint64) (function, bool) {
+			code, ok := readCode(mem, &l, by+codeType, at, check)
+			return &code, ok
+		}
+	}
+	return c
 }
 
 // The struct _Py_DebugOffsets of Include/internal/pycore_debug_offsets.h, as far as it is read: offsets in

@@ -89,16 +89,6 @@ func TestLinesEqualTheInterpreters(t *testing.T) {
 	}
 }
 
-func TestMinor(t *testing.T) {
-	for name, want := range map[string]int{"/usr/bin/python3.11": 11, "/a/libpython3.9.so.1.0": 9,
-		"/a/libpython3.13.so": 13, "/usr/bin/python3.8": 0, "/usr/bin/python3": 0, "/a/xpython3.11": 0,
-		"/a/python3.11-config": 0, "/a/libpython3.so": 0, "/usr/bin/python3.12 (deleted)": 12} {
-		if got, ok := minorOf(name); ok != (want != 0) || ok && got != want {
-			t.Errorf("%s: got %d, want %d", name, got, want)
-		}
-	}
-}
-
 // Frames take the places of the interpreter's function, as many as ran in one call of it.
 func TestMerge(t *testing.T) {
 	eval := [2]uint64{100, 200}

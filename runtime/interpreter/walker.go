@@ -30,7 +30,7 @@ type Stats struct {
 // A Walker names Python functions of the stacks of a run. It is used by one goroutine.
 type Walker struct {
 	run      *interpreted.Run
-	binaries map[*dso.File]carrier
+	binaries map[*dso.File]*carrier
 	spaces   map[*task.Space]*process // nil if a process has no interpreter
 	running  map[int32]*process
 	ended    []*process // the first ended first
@@ -62,7 +62,7 @@ func Open(host *features.Host) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Walker{run: run, binaries: map[*dso.File]carrier{}, spaces: map[*task.Space]*process{},
+	return &Walker{run: run, binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
 		running: map[int32]*process{}, stacks: map[key]*walked{},
 		places: places{index: map[result.Frame]uint64{}}}, nil
 }
@@ -115,16 +115,14 @@ func (w *Walker) Look(s *task.Space) {
 	if p == nil || w.running[s.PID] == p || len(w.running) >= interpreted.MaxProcesses {
 		return
 	}
-	c := p.layout.config
-	c.Head = p.head
-	if w.run.Watch(s.PID, &c) == nil {
+	if w.run.Watch(s.PID, &p.config) == nil {
 		w.running[s.PID] = p
 	}
 }
 
 // Mapped says that a process has mapped a file, so that it may have an interpreter now.
 func (w *Walker) Mapped(pid int32, name string, space func() *task.Space) {
-	if _, ok := minorOf(name); !ok {
+	if languageOf(name) == nil {
 		return
 	}
 	if s := space(); s != nil && w.spaces[s] == nil {

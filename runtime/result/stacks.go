@@ -97,11 +97,19 @@ func (f *Frame) IsLabel() bool {
 // IsInterpreted reports that the frame is a function that an interpreter runs: it has no address, but a file
 // of its source. The first column of its line is empty.
 func (f *Frame) IsInterpreted() bool {
-	return f.Addr == 0 && f.FileAddr == 0 && f.DSO != "" && (f.DSO == f.File || f.DSO == UnknownPython)
+	return f.Addr == 0 && f.FileAddr == 0 && f.DSO != "" && (f.DSO == f.File || unknownFunctions[f.DSO])
 }
 
-// UnknownPython is the DSO of functions of Python whose names could not be read.
-const UnknownPython = "[python]"
+// UnknownFunction is the DSO of functions of a language that have no file of its source: their names could
+// not be read, or they are of the interpreter itself.
+func UnknownFunction(language string) string {
+	if name := "[" + language + "]"; unknownFunctions[name] {
+		return name
+	}
+	return "[interpreter]"
+}
+
+var unknownFunctions = map[string]bool{"[python]": true, "[ruby]": true, "[php]": true, "[interpreter]": true}
 
 // Name is the frame where there is room for one name: the symbol, the file that has
 // none for the address, Unknown.

@@ -101,7 +101,7 @@ var layers = [][]string{
 	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
 	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/compute", "bpf/room"},
 	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
-	{"bpf/longtext"}, // texts that are longer than their places
+	{"bpf/longtext"},    // texts that are longer than their places
 	{"bpf/comparetext"},
 	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes
 	{"bpf/waiting"},                  // what waits of an event for its partner
