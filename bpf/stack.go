@@ -51,7 +51,7 @@ func (im *Image) stackMaps() {
 	for i, e := range s.sources {
 		if e.stacked && !e.served {
 			im.define(load.ChainMap.Of(i), w.Memory())
-			w.Python = w.Python || chain.Interpreted(e.Event)
+			w.Interpreted = w.Interpreted || chain.Interpreted(e.Event)
 		}
 	}
 	w.FoundMaps(im.define)

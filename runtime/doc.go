@@ -72,7 +72,7 @@
 //	render     results as text, JSON, CSV, Markdown
 //	chart      results drawn in a terminal: bars, heat maps, lines
 //	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
-//	interpreter which functions of Python run in stacks
+//	interpreter which functions of Python, Ruby, PHP run in stacks
 //	naming     stacks to functions: what names need, and how long it is kept
 //	listing    the code of a function beside its samples
 //	eventspec  events as scripts name them

@@ -40,7 +40,7 @@ type Walker struct {
 	Members      *hook.Members
 	Kernel, User int  // addresses that there is room for
 	Tables       bool // some are of user code that is walked by tables
-	Python       bool // some may be of Python, see Interpreted
+	Interpreted  bool // some may be of interpreters, see Interpreted
 }
 
 // Leave leaves the hash of the running task's stack at key; 0 is of no stack.
@@ -54,11 +54,11 @@ func (w *Walker) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), assembler.StoreImm(asm.R7, load.ChainTask, 0),
 		assembler.StoreImm(asm.R7, load.ChainKernel, 0), assembler.StoreImm(asm.R7, load.ChainUser, 0),
 		assembler.StoreImm(asm.R7, load.ChainMax, int32(spec.Max)),
-		assembler.StoreImm(asm.R7, load.ChainPython, 0))
+		assembler.StoreImm(asm.R7, load.ChainInterpreted, 0))
 	if Interpreted(w.Hook.Event) {
-		c.Get(load.PythonMap.Of(), index, fail)
+		c.Get(load.InterpretedMap.Of(), index, fail)
 		c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord),
-			asm.StoreMem(asm.R7, load.ChainPython, asm.R0, asm.DWord))
+			asm.StoreMem(asm.R7, load.ChainInterpreted, asm.R0, asm.DWord))
 	}
 	c.Emit(asm.Mov.Imm(asm.R8, 0))
 	if spec.Kernel {
@@ -88,7 +88,7 @@ func (w *Walker) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 	c.Stack = mark
 }
 
-// Interpreted reports that a program may tell which Python functions run, before the program of the event
+// Interpreted reports that a program may tell which functions an interpreter runs, before the program of the event
 // is called: it can be put in front of those of samples.
 func Interpreted(e *hook.Event) bool { return e.Sampled && e.Stack.User }
 
@@ -99,13 +99,13 @@ func (w *Walker) tables() *framewalk.Walker {
 }
 
 // FoundMaps defines the maps that user stacks are walked by, if some are, and the one in which it is told
-// what Python runs.
+// what interpreters run.
 func (w *Walker) FoundMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	if w.Tables {
 		framewalk.Maps(define)
 	}
-	if w.Python {
-		define(load.PythonMap.Of(), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8,
+	if w.Interpreted {
+		define(load.InterpretedMap.Of(), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8,
 			MaxEntries: 1})
 	}
 }
@@ -161,7 +161,7 @@ func (w *Walker) hash(key int16) {
 			asm.Xor.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
 			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
 	}
-	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser, load.ChainPython} {
+	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser, load.ChainInterpreted} {
 		c.Emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
 		mix()
 	}

@@ -1,4 +1,4 @@
-// Package interpreted has the program that finds which Python functions run when a sample is taken. It
+// Package interpreted has the program that finds which functions an interpreter runs when a sample is taken. It
 // runs where the sample is taken, in the thread itself, so that nothing changes while it looks: it
 // follows the interpreter's own list of frames, from the thread's state outwards. (Who reads them
 // later, through /proc/PID/mem, finds other frames, or half of them.)

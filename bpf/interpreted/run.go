@@ -41,7 +41,7 @@ type Sample struct {
 	Hash     uint64
 }
 
-// A Frame is one of a Python function, innermost first. Code is 0 where C called the interpreter,
+// A Frame is one of an interpreted function, innermost first. Code is 0 where C called the interpreter,
 // and nothing of that call runs.
 type Frame struct{ Code, Instr, Check uint64 }
 

@@ -38,7 +38,7 @@ const (
 	AroundMap                     // by program: where what a fold emits is put between its events
 	MadeMap                       // by fold: u64, how many states programs made
 	ChainMap                      // by program: where a stack is walked
-	PythonMap                     // u64 by CPU: the hash of the Python functions of the sample at hand
+	InterpretedMap                // u64 by CPU: the hash of the interpreted functions of the sample at hand
 	StacksMap                     // by generation: stacks by their hash
 	HeldMap                       // stacks that folds hold, by number
 	HeldNumbersMap                // u64: the number of a stack, by its hash
@@ -98,7 +98,7 @@ var mapNames = [...]string{
 	AroundMap:      "around",
 	MadeMap:        "made",
 	ChainMap:       "chain",
-	PythonMap:      "python",
+	InterpretedMap: "interpreted",
 	StacksMap:      "stacks",
 	HeldMap:        "held",
 	HeldNumbersMap: "heldnumbers",

@@ -308,9 +308,9 @@ func (r *Run) Sampled(event int) int {
 
 // Front has another program be called first for samples whose stacks have a user part. It is made for
 // the program that it calls in turn, and for the map in which that one looks for what it found
-// (PythonMap); who makes it keeps it, and gives away its descriptor. It comes before events are opened.
+// (InterpretedMap); who makes it keeps it, and gives away its descriptor. It comes before events are opened.
 func Front(r *Run, program func(next *ebpf.Program, found *ebpf.Map) (fd int, err error)) error {
-	found := r.maps[PythonMap.Of()]
+	found := r.maps[InterpretedMap.Of()]
 	if found == nil {
 		return nil
 	}

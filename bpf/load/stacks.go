@@ -34,20 +34,20 @@ type Stack struct {
 	User   []uint64
 	// Unwound says that the user part was found by unwind tables.
 	Unwound bool
-	// Python is the hash under which package python keeps the functions of Python that ran; 0 if
+	// Interpreted is the hash under which package interpreted keeps the functions that interpreters ran; 0 if
 	// none did.
-	Python uint64
+	Interpreted uint64
 }
 
 // The layout of a stack's memory, in bytes from its beginning.
 const (
-	ChainTask   = 0  // u32 process, u32 programs that it executed; 0 if the kernel's alone
-	ChainKernel = 8  // bytes of kernel addresses
-	ChainUser   = 16 // bytes of user addresses
-	ChainTime   = 24 // when it was stored
-	ChainMax    = 32 // StackSpec.Max
-	ChainPython = 40 // Stack.Python
-	ChainWords  = 48 // kernel addresses, room for as many as asked for; then user ones
+	ChainTask        = 0  // u32 process, u32 programs that it executed; 0 if the kernel's alone
+	ChainKernel      = 8  // bytes of kernel addresses
+	ChainUser        = 16 // bytes of user addresses
+	ChainTime        = 24 // when it was stored
+	ChainMax         = 32 // StackSpec.Max
+	ChainInterpreted = 40 // Stack.Interpreted
+	ChainWords       = 48 // kernel addresses, room for as many as asked for; then user ones
 )
 
 // StackKey is the size of the hash.
@@ -71,7 +71,7 @@ func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
 
 // stackIn is the stack in a value that has room for so many kernel addresses.
 func stackIn(v []uint64, kernel int) *Stack {
-	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8]), Python: v[ChainPython/8]}
+	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8]), Interpreted: v[ChainInterpreted/8]}
 	words := v[ChainWords/8:]
 	s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
 	if s.Unwound = s.Max&ChainUnwound != 0; s.Max&ChainCut != 0 {

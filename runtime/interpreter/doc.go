@@ -1,4 +1,4 @@
-// Package interpreter tells which functions of Python run in a stack: CPython 3.9 to 3.14, with no
+// Package interpreter tells which functions of Python, Ruby and PHP run in a stack, with no
 // option and no change of the program.
 //
 // A program of the kernel follows the interpreter's frames at each sample (package bpf/interpreted); it

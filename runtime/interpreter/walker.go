@@ -22,12 +22,12 @@ const (
 
 // Stats counts the work of a Walker.
 type Stats struct {
-	Samples uint64 // that had Python functions
+	Samples uint64 // that had interpreted functions
 	Lost    uint64 // whose stack was gone before it was read
 	Unknown uint64 // code objects that were not those of the sample any more
 }
 
-// A Walker names Python functions of the stacks of a run. It is used by one goroutine.
+// A Walker names interpreted functions of the stacks of a run. It is used by one goroutine.
 type Walker struct {
 	run      *interpreted.Run
 	binaries map[*dso.File]*carrier
@@ -165,7 +165,7 @@ const maxEnded = 64
 // slack is how long before its sample the program ran, at most: a machine of a hypervisor may stop between.
 const slack = 100e6
 
-// Rewrite appends the chain of a sample to dst, with Python functions in the places of the interpreter's
+// Rewrite appends the chain of a sample to dst, with interpreted functions in the places of the interpreter's
 // own; ok is false if it has none, and nothing is appended.
 //
 // Fast path: samples of other processes cost a look-up.

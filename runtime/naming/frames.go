@@ -140,7 +140,7 @@ func (n *Namer) at(s *stack.Stack, addr uint64, in stack.Context, exact bool) []
 		return n.places.at(addr).frames
 	}
 	if in == stack.Interpreted {
-		return n.opt.Python.Frame(addr)
+		return n.opt.Interpreters.Frame(addr)
 	}
 	key := frameKey{addr: addr, pid: s.PID, image: s.Image, exact: exact}
 	if in == stack.Kernel {

@@ -29,8 +29,8 @@ type Options struct {
 	// User says that stacks have a user part, or that single user addresses are
 	// named. The Namer follows the mappings of processes then.
 	User bool
-	// Python tells what Python runs, nil does not. The Namer closes it.
-	Python *interpreter.Walker
+	// Interpreters tells what interpreters run, nil does not. The Namer closes it.
+	Interpreters *interpreter.Walker
 	// Patient says that a long time may pass between an event and the look at its stack.
 	Patient bool
 	// Lines asks for source lines and inlined functions.
@@ -140,8 +140,8 @@ func (n *Namer) Close() error {
 		return n.fetch.Close()
 	}
 	n.symbols.Close()
-	if n.opt.Python != nil {
-		defer n.opt.Python.Close()
+	if n.opt.Interpreters != nil {
+		defer n.opt.Interpreters.Close()
 	}
 	if n.fetch != nil {
 		return errors.Join(n.fetch.Close(), n.maps.Close())
@@ -187,7 +187,7 @@ func (n *Namer) Record(e *event.Event) {
 // Look looks at a process that may end before its first stack is named.
 func (n *Namer) Look(pid int32) {
 	if n.maps != nil {
-		n.opt.Python.Look(n.maps.Space(pid, 0))
+		n.opt.Interpreters.Look(n.maps.Space(pid, 0))
 	}
 }
 
@@ -197,7 +197,7 @@ func (n *Namer) Hold(pid int32, when event.Time) {
 	if n.maps != nil {
 		if s := n.maps.Hold(pid, when); s != nil {
 			n.symbols.Keep(s)
-			n.opt.Python.Look(s)
+			n.opt.Interpreters.Look(s)
 		}
 	}
 }
@@ -212,8 +212,8 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 		spec.Unwinder = n.unwind
 	}
 	if n.maps != nil && spec.User {
-		if n.opt.Python != nil {
-			spec.Interpret = n.opt.Python.Rewrite
+		if n.opt.Interpreters != nil {
+			spec.Interpret = n.opt.Interpreters.Rewrite
 		}
 		spec.Seen = func(pid int32, when event.Time, chain []uint64) {
 			if n.changes.See(pid, when, chain) {
@@ -227,22 +227,22 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 // UnwindRegs are the registers that the kernel must sample for stacks to be unwound.
 func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
 
-// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number. Python is the
-// hash of the Python functions that ran, see interpreter.Walker.Weave.
+// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number. Interpreted is the
+// hash of the interpreted functions that ran, see interpreter.Walker.Weave.
 func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int,
-	python uint64,
+	interpreted uint64,
 ) stack.ID {
-	if python == 0 {
+	if interpreted == 0 {
 		return n.table.Number(pid, image, when, kernel, user, most)
 	}
 	weave := func(dst, chain []uint64) ([]uint64, bool) {
-		return n.opt.Python.Weave(dst, pid, python, chain)
+		return n.opt.Interpreters.Weave(dst, pid, interpreted, chain)
 	}
 	return n.table.NumberWoven(pid, image, when, kernel, user, most, weave)
 }
 
 // Fresh looks at what interpreters ran first since the last call; some says that there was something.
-func (n *Namer) Fresh() (some bool, err error) { return n.opt.Python.Fresh() }
+func (n *Namer) Fresh() (some bool, err error) { return n.opt.Interpreters.Fresh() }
 
 // Unwound says that the user part of a stack was found by unwind tables.
 func (n *Namer) Unwound(id stack.ID) { n.table.Unwound(id) }

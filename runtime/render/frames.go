@@ -15,6 +15,7 @@ import (
 //
 //	ffffffff816c51a3 __schedule+0x4f3 ([kernel.kallsyms])
 //	                 handle_request (/srv/app/server.py:42)
+//	                 array_map ([php])
 func appendFrameLine(dst []byte, f *result.Frame) []byte {
 	dst = append(dst, "    "...)
 	if f.IsLabel() {
@@ -25,7 +26,11 @@ func appendFrameLine(dst []byte, f *result.Frame) []byte {
 		if f.Symbol == "" {
 			return append(dst, f.DSO...)
 		}
-		dst = plain.Append(append(plain.Append(dst, f.Symbol), " ("...), f.File)
+		dst = append(plain.Append(dst, f.Symbol), " ("...)
+		if f.File == "" {
+			return append(append(dst, f.DSO...), ')')
+		}
+		dst = plain.Append(dst, f.File)
 		return append(strconv.AppendInt(append(dst, ':'), int64(f.Line), 10), ')')
 	}
 	for shift := 60; shift >= 0; shift -= 4 {

@@ -168,9 +168,9 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
 	c := r.env.perfConfig(r.plan)
 	events := c.Events
-	if p := r.env.sieves.python; p != nil {
+	if p := r.env.sieves.interpreters; p != nil {
 		if err := load.Front(k.run, p.Program().Front); err != nil {
-			r.env.msgs.verbose(1, "functions of Python have no names: "+err.Error())
+			r.env.msgs.verbose(1, "functions of Python, Ruby and PHP have no names: "+err.Error())
 		}
 	}
 	c.Events = nil

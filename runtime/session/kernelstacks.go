@@ -57,7 +57,7 @@ func (q quiet) nap() time.Duration {
 
 // number is the number of a stack that a program found.
 func (w *runStacks) number(s *load.Stack) uint64 {
-	id := w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max, s.Python)
+	id := w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max, s.Interpreted)
 	if s.Unwound {
 		w.Namer.Unwound(id)
 	}

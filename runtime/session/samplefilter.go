@@ -15,9 +15,9 @@ import (
 
 // sieves are programs that samples call.
 type sieves struct {
-	load.Runs                     // they decide about samples
-	host      *features.Host      // nil if no programs shall run
-	python    *interpreter.Walker // tells what Python runs; nil does not
+	load.Runs                        // they decide about samples
+	host         *features.Host      // nil if no programs shall run
+	interpreters *interpreter.Walker // tells what interpreters run; nil does not
 }
 
 // interpreters has programs of the kernel tell what interpreters run, where stacks are shown.
@@ -27,10 +27,10 @@ func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
 		return nil
 	}
 	var err error
-	if w.sieves.python, err = interpreter.Open(w.sieves.host); err != nil && w.cfg.Options.Verbose > 0 {
-		w.msgs.say("functions of Python have no names: %v", err)
+	if w.sieves.interpreters, err = interpreter.Open(w.sieves.host); err != nil && w.cfg.Options.Verbose > 0 {
+		w.msgs.say("functions of Python, Ruby and PHP have no names: %v", err)
 	}
-	return w.sieves.python
+	return w.sieves.interpreters
 }
 
 // openFiltered opens the plan's events with the programs that decide about their
@@ -44,7 +44,7 @@ func (w *env) openFiltered(ctx context.Context, p *plan.Plan) (src *perf.Source,
 	}()
 	for i, e := range p.Events {
 		if e.SampleFilter == nil {
-			w.sieves.python.Observe(cfg.Events, i, e.Stack)
+			w.sieves.interpreters.Observe(cfg.Events, i, e.Stack)
 			continue
 		}
 		run, err := w.load(e.SampleFilter)

@@ -39,20 +39,20 @@ func openStacks(r *run) {
 		return
 	}
 	o := naming.Options{
-		Kernel:    r.env.events.here.Symbols,
-		Recording: r.env.rec.info(),
-		Python:    r.env.interpreters(r.plan),
-		User:      r.plan.Mappings,
-		Patient:   plan.Has[*plan.JoinOp](r.plan),
-		Lines:     r.cfg.Options.lines() || r.plan.ListsCode(),
-		Memory:    r.cfg.Options.Limits.budget,
-		SymRoot:   r.cfg.Options.Symbols.Root,
-		DebugDirs: r.cfg.Options.Symbols.DebugDirs,
-		Servers:   r.cfg.Options.Symbols.Servers,
-		Later:     r.cfg.Options.Symbols.Later,
-		Expired:   r.patience.Expired,
-		Note:      r.patience.Note,
-		Say:       func(text string) { r.env.msgs.sayOnce(text) },
+		Kernel:       r.env.events.here.Symbols,
+		Recording:    r.env.rec.info(),
+		Interpreters: r.env.interpreters(r.plan),
+		User:         r.plan.Mappings,
+		Patient:      plan.Has[*plan.JoinOp](r.plan),
+		Lines:        r.cfg.Options.lines() || r.plan.ListsCode(),
+		Memory:       r.cfg.Options.Limits.budget,
+		SymRoot:      r.cfg.Options.Symbols.Root,
+		DebugDirs:    r.cfg.Options.Symbols.DebugDirs,
+		Servers:      r.cfg.Options.Symbols.Servers,
+		Later:        r.cfg.Options.Symbols.Later,
+		Expired:      r.patience.Expired,
+		Note:         r.patience.Note,
+		Say:          func(text string) { r.env.msgs.sayOnce(text) },
 	}
 	o.Servers.Waited = func(d time.Duration, pending int) {
 		r.patience.Waited(d)

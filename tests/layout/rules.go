@@ -116,7 +116,7 @@ var layers = [][]string{
 	{"runtime/output/perfetto", "runtime/output/firefox"},
 	{"runtime/render"},
 	{"runtime/chart"},       // results drawn with characters
-	{"runtime/interpreter"}, // which functions of Python run in stacks
+	{"runtime/interpreter"}, // which functions of Python, Ruby, PHP run in stacks
 	// Stacks get their names, for results of all kinds.
 	{"runtime/naming"},
 	{"runtime/listing"},  // the code of a function beside its samples
