@@ -31,7 +31,7 @@ type Config struct {
 	Code, Body, Previous, Step                      uint64
 	Instr, Owner, Mask, Size, Entry                 uint64
 	Strings                                         uint64
-	Context, Thread, Native, Stack                  uint64
+	First, Native, Stack                            uint64
 }
 
 // A Sample is what the program left when it was called.

@@ -35,7 +35,7 @@ const (
 const (
 	cfgStart      = 8 * iota // see Starts
 	cfgHead                  // address of the pointer that the search for the innermost frame starts at
-	cfgThreads               // offset of the first thread in an interpreter; of the running context in what has it
+	cfgThreads               // offset of the first thread in an interpreter
 	cfgNextInterp            // offset of the next interpreter
 	cfgNextThread            // offset of the next thread in a thread
 	cfgThreadID              // offset of pthread_self() in a thread, or in what has it
@@ -51,18 +51,16 @@ const (
 	cfgSize                  // bytes of a frame up to the last of these
 	cfgEntry                 // see Entries
 	cfgStrings               // offset in a code object of three pointers that tell it from others
-	cfgContext               // offset in what Head leads to of what has the running context
-	cfgThread                // offset of a context's thread
+	cfgFirst                 // 1 + offset of the first interpreter in what Head leads to; 0 if that is it
 	cfgNative                // 1 + offset in a thread of what has its ThreadID; 0 if it has that itself
-	cfgStack                 // offset in a context of where its frames end: an address, and words from there
+	cfgStack                 // offset, in what has the innermost frame, of where frames end: an address, and words from there
 	cfgBytes
 )
 
 // Starts say how the innermost frame of the running thread is found.
 const (
-	ThreadStart  = iota // Head is the list of interpreters, each with its threads
-	WordStart           // Head is the address of the main thread's frame; others run nothing
-	ContextStart        // Head leads to the context that runs, whose thread is the one to find
+	ThreadStart = iota // Head leads to the list of interpreters, each with its threads
+	WordStart          // Head is the address of the main thread's frame; others run nothing
 )
 
 // Entries say how it is told which frames the interpreter was called for from C, so that frames
@@ -165,24 +163,14 @@ func program(tls int32, front bool) asm.Instructions {
 	c.Call(asm.FnProbeReadKernel)
 	c.IfImm(asm.JNE, asm.R0, 0, g.out)
 
-	word, context, direct, found := c.Label(), c.Label(), c.Label(), c.Label()
+	word, found := c.Label(), c.Label()
 	g.config(asm.R1, cfgStart)
 	c.IfImm(asm.JEq, asm.R1, WordStart, word)
-	c.IfImm(asm.JEq, asm.R1, ContextStart, context)
 	g.thread(base, interp, thread, val)
-	g.follow(frame, thread, cfgFrame)
-	g.config(asm.R1, cfgHolder)
-	c.IfImm(asm.JEq, asm.R1, 0, direct)
-	c.Load(asm.R3, frame)
-	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, 1))
-	g.word(frame)
-	c.Place(direct)
+	g.innermost(thread, val, frame, base, interp)
 	c.GoTo(found)
 	c.Place(word)
 	g.main(id, frame)
-	c.GoTo(found)
-	c.Place(context)
-	g.context(base, interp, thread, val, frame)
 	c.Place(found)
 
 	g.walk(id, frame, base, hash, val)
@@ -228,8 +216,14 @@ func (g *gen) thread(base, interp, thread, val int16) {
 	c := g.Code
 	g.config(asm.R3, cfgHead)
 	g.word(interp)
-	c.Load(asm.R1, interp)
-	c.IfImm(asm.JEq, asm.R1, 0, g.out)
+	c.Load(asm.R0, interp)
+	c.IfImm(asm.JEq, asm.R0, 0, g.out)
+	direct := c.Label()
+	g.config(asm.R3, cfgFirst)
+	c.IfImm(asm.JEq, asm.R3, 0, direct)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
+	g.word(interp)
+	c.Place(direct)
 	g.follow(thread, interp, cfgThreads)
 	found, next := c.Label(), c.Label()
 	c.Emit(asm.Mov.Imm(asm.R9, 0))
@@ -238,7 +232,14 @@ func (g *gen) thread(base, interp, thread, val int16) {
 	c.Emit(asm.Add.Imm(asm.R9, 1))
 	c.Load(asm.R1, thread)
 	c.IfImm(asm.JEq, asm.R1, 0, next)
-	g.follow(val, thread, cfgThreadID)
+	own := c.Label()
+	c.Store(val, asm.R1)
+	g.config(asm.R3, cfgNative)
+	c.IfImm(asm.JEq, asm.R3, 0, own)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, 1))
+	g.word(val)
+	c.Place(own)
+	g.follow(val, val, cfgThreadID)
 	c.Load(asm.R1, val)
 	c.Load(asm.R2, base)
 	c.IfReg(asm.JEq, asm.R1, asm.R2, found)
@@ -264,38 +265,32 @@ func (g *gen) main(id, frame int16) {
 	g.word(frame)
 }
 
-// context finds the innermost frame of the context that runs, if that is the one of this thread; base is
-// then where the frames end.
-func (g *gen) context(base, size, thread, context, frame int16) {
+// innermost finds the innermost frame of a thread, and where its frames end if they lie side by side.
+func (g *gen) innermost(thread, context, frame, end, size int16) {
 	c := g.Code
-	g.config(asm.R3, cfgHead)
-	g.word(context)
-	g.follow(context, context, cfgContext)
-	g.follow(context, context, cfgThreads)
-	g.follow(thread, context, cfgThread)
-	direct := c.Label()
-	g.config(asm.R1, cfgNative)
-	c.IfImm(asm.JEq, asm.R1, 0, direct)
-	c.Load(asm.R3, thread)
-	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, 1))
-	g.word(thread)
+	direct, linked := c.Label(), c.Label()
+	g.follow(context, thread, cfgFrame)
+	c.Load(asm.R0, context)
+	c.Store(frame, asm.R0)
+	g.config(asm.R3, cfgHolder)
+	c.IfImm(asm.JEq, asm.R3, 0, direct)
+	c.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
+	g.word(frame)
 	c.Place(direct)
-	g.follow(thread, thread, cfgThreadID)
-	c.Load(asm.R1, thread)
-	c.Load(asm.R2, base)
-	c.IfReg(asm.JNE, asm.R1, asm.R2, g.out)
-	g.follow(frame, context, cfgFrame)
-	g.follow(base, context, cfgStack)
+	g.config(asm.R1, cfgStep)
+	c.IfImm(asm.JEq, asm.R1, 0, linked)
+	g.follow(end, context, cfgStack)
 	c.Load(asm.R3, context)
 	g.config(asm.R1, cfgStack)
 	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Add.Imm(asm.R3, 8))
 	g.word(size)
 	c.Load(asm.R1, size)
-	c.Load(asm.R2, base)
+	c.Load(asm.R2, end)
 	c.Emit(asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R1, asm.R2))
 	g.config(asm.R2, cfgStep)
 	c.Emit(asm.Sub.Reg(asm.R1, asm.R2)) // the outermost frame runs nothing
-	c.Store(base, asm.R1)
+	c.Store(end, asm.R1)
+	c.Place(linked)
 }
 
 // walk follows the frames outwards, up to end where they lie side by side.

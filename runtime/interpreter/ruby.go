@@ -31,8 +31,8 @@ type rubyLayout struct {
 }
 
 var rubyLayouts = map[string]rubyLayout{
-	"3.1": {config: interpreted.Config{Threads: 520, ThreadID: 80, Step: 64}, info: 120, short: 16},
-	"3.3": {config: interpreted.Config{Threads: 384, Native: 1 + 40, ThreadID: 16, Step: 56},
+	"3.1": {config: interpreted.Config{Threads: 304, ThreadID: 80, Frame: 40, Step: 64}, info: 120, short: 16},
+	"3.3": {config: interpreted.Config{Threads: 256, Native: 1 + 40, ThreadID: 16, Frame: 48, Step: 56},
 		info: 112, short: 24, number: true},
 }
 
@@ -59,8 +59,9 @@ func rubyCarrier(im *dso.Image, _ string) *carrier {
 		return nil
 	}
 	c := l.config
-	c.Start, c.Head, c.Context = interpreted.ContextStart, of["ruby_current_vm_ptr"].Value, 32
-	c.Thread, c.Frame, c.Stack = 48, 16, 0
+	// The threads of the first ractor: a list that ends where it began.
+	c.Head, c.First, c.NextThread = of["ruby_current_vm_ptr"].Value, 1+32, 0
+	c.Holder, c.Stack = 1+16, 0
 	c.Instr, c.Code, c.Body, c.Owner, c.Size = 0, 16, 1+16, 32, 40
 	c.Entry, c.Mask, c.Strings = interpreted.PointerEntry, rubyFinish, rubyLocation
 	return &carrier{config: c, eval: of["rb_vm_exec"].Value, size: of["rb_vm_exec"].Size,
