@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/features"
@@ -55,9 +56,10 @@ type Stack struct {
 type Run struct {
 	coll *ebpf.Collection
 	tls  int32
-	// fronts are those before other programs. The kernel forgets what a front calls when nobody has
-	// its map open.
-	fronts []*ebpf.Collection
+	// beside are programs that share its maps: of other kinds, and fronts. The kernel forgets what a front
+	// calls when nobody has its map open.
+	beside []*ebpf.Collection
+	hooks  map[string]link.Link // at tracepoints, by name
 	ring   []byte
 	cpus   int
 	next   []uint64 // by CPU: the number of the sample that is read next
@@ -92,7 +94,7 @@ func Open(host *features.Host) (r *Run, err error) {
 	for name, m := range spec.Maps {
 		m.Name = "pps_in_" + name
 	}
-	r = &Run{tls: tls, cpus: cpus, next: make([]uint64, cpus)}
+	r = &Run{tls: tls, cpus: cpus, next: make([]uint64, cpus), hooks: map[string]link.Link{}}
 	if r.coll, err = ebpf.NewCollection(spec); err != nil {
 		return nil, fmt.Errorf("load program for interpreters: %w", err)
 	}
@@ -106,29 +108,67 @@ func Open(host *features.Host) (r *Run, err error) {
 
 // Close gives everything back.
 func (r *Run) Close() error {
-	for _, f := range r.fronts {
-		f.Close()
+	for _, h := range r.hooks {
+		h.Close()
+	}
+	for _, c := range r.beside {
+		c.Close()
 	}
 	r.coll.Close()
 	return unix.Munmap(r.ring)
 }
 
-// FD is the program.
+// FD is the program, for events that are sampled.
 func (r *Run) FD() int { return r.coll.Programs["walk"].FD() }
+
+// Hook has the program called at a tracepoint. Beside perf, not by it: perf drops events while another
+// program is at work on the CPU, if a program is to look at them. It comes before perf's own hook.
+func (r *Run) Hook(tracepoint string) error {
+	if r.hooks[tracepoint] != nil {
+		return nil
+	}
+	coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_interpreted", Type: ebpf.RawTracepoint,
+		Instructions: program(r.tls, false)}, nil, nil)
+	if err != nil {
+		return err
+	}
+	hook, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint,
+		Program: coll.Programs["walk"]})
+	if err != nil {
+		return fmt.Errorf("attach program for interpreters to %s: %w", tracepoint, err)
+	}
+	r.hooks[tracepoint] = hook
+	return nil
+}
 
 // Front loads the program to be called before another one, which finds the hash of the sample's stack in
 // a map, 0 if there is none; it returns the descriptor. There is no Sample for At then.
 func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
-	spec := &ebpf.CollectionSpec{
-		Maps: map[string]*ebpf.MapSpec{
-			nextMap: {Name: "pps_in_next", Type: ebpf.ProgramArray, KeySize: 4, ValueSize: 4, MaxEntries: 1},
-		},
-		Programs: map[string]*ebpf.ProgramSpec{"front": {Name: "pps_infront", Type: ebpf.PerfEvent,
-			License: "GPL", Instructions: program(r.tls, true)}},
+	coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_infront", Type: ebpf.PerfEvent,
+		Instructions: program(r.tls, true)}, found,
+		&ebpf.MapSpec{Name: "pps_in_next", Type: ebpf.ProgramArray, KeySize: 4, ValueSize: 4, MaxEntries: 1})
+	if err != nil {
+		return 0, err
 	}
-	given := map[string]*ebpf.Map{foundMap: found}
+	if err := coll.Maps[nextMap].Put(uint32(0), next); err != nil {
+		return 0, fmt.Errorf("load program for interpreters: %w", err)
+	}
+	return coll.Programs["walk"].FD(), nil
+}
+
+// load loads another program, with the maps of the first; found and next are nil if it has no such map.
+func (r *Run) load(prog *ebpf.ProgramSpec, found *ebpf.Map, next *ebpf.MapSpec) (*ebpf.Collection, error) {
+	prog.License = "GPL"
+	spec := &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{},
+		Programs: map[string]*ebpf.ProgramSpec{"walk": prog}}
+	given := map[string]*ebpf.Map{}
 	for _, name := range []string{configMap, memoryMap, stacksMap, freshMap} {
 		given[name] = r.coll.Maps[name]
+	}
+	if next != nil {
+		given[foundMap], spec.Maps[nextMap] = found, next
+	} else {
+		given[ringMap] = r.coll.Maps[ringMap]
 	}
 	for name, m := range given {
 		spec.Maps[name] = &ebpf.MapSpec{Name: "pps_in_" + name, Type: m.Type(), KeySize: m.KeySize(),
@@ -136,13 +176,10 @@ func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
 	}
 	coll, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: given})
 	if err != nil {
-		return 0, fmt.Errorf("load program for interpreters: %w", err)
+		return nil, fmt.Errorf("load program for interpreters: %w", err)
 	}
-	r.fronts = append(r.fronts, coll)
-	if err := coll.Maps[nextMap].Put(uint32(0), next); err != nil {
-		return 0, fmt.Errorf("load program for interpreters: %w", err)
-	}
-	return coll.Programs["front"].FD(), nil
+	r.beside = append(r.beside, coll)
+	return coll, nil
 }
 
 // Fresh gives the stacks that came since the last call to fn.

@@ -28,7 +28,8 @@ const (
 	frameAt    = seqAt + 8 // an interpreter's frame, as read
 	frameRoom  = 128       // a power of two
 	namesAt    = frameAt + frameRoom + 8
-	memorySize = namesAt + 24
+	busyAt     = namesAt + 24 // 1 while a program uses it: one that interrupts that leaves nothing
+	memorySize = busyAt + 8
 )
 
 // The layout of a Config, which must match its fields.
@@ -140,7 +141,8 @@ func (g *gen) field(dst asm.Register, offset int16, size asm.Size) {
 // another program what it found, and calls it.
 func program(tls int32, front bool) asm.Instructions {
 	c := assembler.New()
-	g := &gen{c, c.Label()}
+	none, done := c.Label(), c.Label()
+	g := &gen{c, none}
 	if front {
 		g.tell(nil)
 	}
@@ -154,7 +156,10 @@ func program(tls int32, front bool) asm.Instructions {
 	c.Emit(asm.Mov.Reg(asm.R8, asm.R0))
 	c.Zero(key, 8)
 	g.look(memoryMap, key)
-	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, busyAt, asm.DWord))
+	c.IfImm(asm.JNE, asm.R1, 0, none)
+	c.Emit(assembler.StoreImm(asm.R7, busyAt, 1))
+	g.out = done
 
 	c.Call(asm.FnGetCurrentTask)
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, tls))
@@ -181,7 +186,9 @@ func program(tls int32, front bool) asm.Instructions {
 		g.keep(id, key, hash)
 		g.leave(id, key, hash, val)
 	}
-	c.Place(g.out)
+	c.Place(done)
+	c.Emit(assembler.StoreImm(asm.R7, busyAt, 0))
+	c.Place(none)
 	if front {
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
 		g.mapPtr(asm.R2, nextMap)

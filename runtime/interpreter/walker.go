@@ -3,6 +3,8 @@ package interpreter
 import (
 	"errors"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/bpf/features"
 	"ppscript/bpf/interpreted"
 	"ppscript/runtime/dso"
@@ -73,11 +75,19 @@ func (w *Walker) Close() error { return w.run.Close() }
 // Stats returns the counts so far.
 func (w *Walker) Stats() Stats { return w.stats }
 
-// Observe has the program called for the samples of an event, if its stacks have a user part. Events that
-// no program can be attached to go without.
+// Observe has the program called for the samples of an event, if its stacks have a user part, before it is
+// opened. Events that no program can be attached to go without, as do probes and system calls: the one
+// tracepoint of all system calls costs more than the name is worth.
 func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
-	if w != nil && s != nil && s.User && i < len(events) {
-		events[i].Observer = w.run.FD()
+	if w == nil || s == nil || !s.User || i >= len(events) {
+		return
+	}
+	switch e := &events[i]; {
+	case e.Config1Text != "", e.Schema.System == "syscalls", e.Schema.System == "raw_syscalls":
+	case e.Schema.Type == unix.PERF_TYPE_TRACEPOINT:
+		_ = w.run.Hook(e.Schema.Name)
+	default:
+		e.Observer = w.run.FD()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -214,4 +215,45 @@ time.sleep(60)
 		}
 		return wrong
 	})
+}
+
+// A wait has the functions that wait, also where the lock of the interpreter belongs to another thread.
+func TestWallOfInterpreters(t *testing.T) {
+	// No CPU is idle: in some virtual machines perf gets no events of what wakes an idle one.
+	for range min(runtime.NumCPU(), 8) {
+		defer testkit.Start(t, "nice", "-n", "19", "sh", "-c", "while :; do :; done").Stop()
+	}
+	for name, program := range map[string]string{"python3": "wait.py", "ruby": "wait.rb", "php": "wait.php"} {
+		path := interpreter(t, name)
+		testkit.Again(t, func() (wrong []string) {
+			file := filepath.Join(t.TempDir(), "out.json")
+			testkit.Run(t, testkit.PPScript(t), "profile", "--wall", "-g", "--top", "1000",
+				"--format", "json", "-o", file, "--", path, "testdata/"+program).Want(t, 0)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waited, named := 0.0, 0.0
+			for _, r := range testkit.All[result](t, string(text), "stacks") {
+				for _, s := range r.Stacks {
+					if s.Key["comm"] != "waiter" || s.Key["doing"] != "waiting" {
+						continue
+					}
+					waited += s.Value
+					for _, f := range s.Stack {
+						if f.Symbol == "waits" && strings.HasSuffix(f.File, "/"+program) {
+							named += s.Value
+							break
+						}
+					}
+				}
+			}
+			// The first waits may come before the program of the kernel knows the process.
+			if named < 0.3e9 || waited-named > 0.25e9 {
+				wrong = append(wrong, fmt.Sprintf("%s: got %.0f of %.0f ns in the function that waits",
+					name, named, waited))
+			}
+			return wrong
+		})
+	}
 }

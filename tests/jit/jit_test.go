@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // A result is a record of stacks, as far as it is looked at.
 type result struct {
 	Stacks []struct {
+		Key   map[string]string
 		Count int
 		Value float64
 		Stack []frame
