@@ -59,6 +59,7 @@ type process struct {
 	eval      [2]uint64 // begin and end of the interpreter's own function
 	read      reader
 	functions map[object]function
+	inner     map[int32]int32 // numbers of threads in their own namespace, where frames are followed late
 }
 
 // object is a code object of a process; another one that lies there later has another check.

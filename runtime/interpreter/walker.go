@@ -2,6 +2,7 @@ package interpreter
 
 import (
 	"errors"
+	"io"
 
 	"golang.org/x/sys/unix"
 
@@ -31,7 +32,7 @@ type Stats struct {
 
 // A Walker names interpreted functions of the stacks of a run. It is used by one goroutine.
 type Walker struct {
-	run      *interpreted.Run
+	run      *interpreted.Run // nil: frames are followed later, from outside
 	binaries map[*dso.File]*carrier
 	spaces   map[*task.Space]*process // nil if a process has no interpreter
 	running  map[int32]*process
@@ -64,13 +65,28 @@ func Open(host *features.Host) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Walker{run: run, binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
+	w := OpenLate()
+	w.run = run
+	return w, nil
+}
+
+// OpenLate is for kernels without programs: frames are followed when a sample is read. They are those of that time.
+func OpenLate() *Walker {
+	return &Walker{binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
 		running: map[int32]*process{}, stacks: map[key]*walked{},
-		places: places{index: map[result.Frame]uint64{}}}, nil
+		places: places{index: map[result.Frame]uint64{}}}
 }
 
 // Close gives everything back.
-func (w *Walker) Close() error { return w.run.Close() }
+func (w *Walker) Close() error {
+	if w.run == nil {
+		return nil
+	}
+	return w.run.Close()
+}
+
+// Late says that samples have to be read soon after they were taken.
+func (w *Walker) Late() bool { return w != nil && w.run == nil }
 
 // Stats returns the counts so far.
 func (w *Walker) Stats() Stats { return w.stats }
@@ -79,7 +95,7 @@ func (w *Walker) Stats() Stats { return w.stats }
 // opened. Events that no program can be attached to go without, as do probes and system calls: the one
 // tracepoint of all system calls costs more than the name is worth.
 func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
-	if w == nil || s == nil || !s.User || i >= len(events) {
+	if w == nil || w.run == nil || s == nil || !s.User || i >= len(events) {
 		return
 	}
 	switch e := &events[i]; {
@@ -97,7 +113,7 @@ func (w *Walker) Program() *interpreted.Run { return w.run }
 // Fresh names what the stacks have that are new since the last call, while their processes are there; some
 // says that there were any.
 func (w *Walker) Fresh() (some bool, err error) {
-	if w == nil {
+	if w == nil || w.run == nil {
 		return false, nil
 	}
 	err = w.run.Fresh(func(pid int32, hash uint64) {
@@ -125,7 +141,7 @@ func (w *Walker) Look(s *task.Space) {
 	if p == nil || w.running[s.PID] == p || len(w.running) >= interpreted.MaxProcesses {
 		return
 	}
-	if w.run.Watch(s.PID, &p.config) == nil {
+	if w.run == nil || w.run.Watch(s.PID, &p.config) == nil {
 		w.running[s.PID] = p
 	}
 }
@@ -152,6 +168,9 @@ func (w *Walker) Forked(parent int32, space func() *task.Space) {
 func (w *Walker) Forget(pid int32) {
 	if w.running[pid] != nil {
 		delete(w.running, pid)
+		if w.run == nil {
+			return
+		}
 		_ = w.run.Forget(pid) // there may be no room for errors: it ends anyway
 	}
 }
@@ -183,6 +202,9 @@ func (w *Walker) Rewrite(dst []uint64, e *event.Event, chain []uint64) (out []ui
 	p := w.running[e.PID]
 	if p == nil || len(chain) == 0 {
 		return dst, false
+	}
+	if w.run == nil {
+		return w.late(dst, p, e.TID, chain)
 	}
 	s, ok := w.run.At(e.CPU, int64(e.Time))
 	if !ok || s.TID != e.TID || s.PID != e.PID || int64(e.Time)-s.Time > slack {
@@ -228,25 +250,30 @@ func (w *Walker) stack(p *process, hash uint64) *walked {
 		mem = f
 	}
 	defer mem.Close()
-	st := &walked{}
-	var call []uint64
-	for _, f := range read.Frames {
-		if f.Code != 0 {
-			call = append(call, w.number(p, mem, f))
-		}
-		if f.Instr&interpreted.IsEntry != 0 {
-			st.calls = append(st.calls, call)
-			call = nil
-		}
-	}
-	if len(call) > 0 {
-		st.calls = append(st.calls, call)
-	}
+	st := &walked{calls: w.callsOf(p, mem, read.Frames)}
 	if len(w.stacks) >= maxStacks {
 		clear(w.stacks)
 	}
 	w.stacks[k] = st
 	return st
+}
+
+// callsOf are the numbers of frames, by the calls of the interpreter that they belong to.
+func (w *Walker) callsOf(p *process, mem io.ReaderAt, frames []interpreted.Frame) (calls [][]uint64) {
+	var call []uint64
+	for _, f := range frames {
+		if f.Code != 0 {
+			call = append(call, w.number(p, mem, f))
+		}
+		if f.Instr&interpreted.IsEntry != 0 {
+			calls = append(calls, call)
+			call = nil
+		}
+	}
+	if len(call) > 0 {
+		calls = append(calls, call)
+	}
+	return calls
 }
 
 // nowhere is the memory of a process that is gone.

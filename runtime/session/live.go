@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/runtime/event"
 	"ppscript/runtime/naming"
 	"ppscript/runtime/perf"
@@ -61,6 +63,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Clock = perf.ClockMonotonic
 	}
 	c.Tracefs = w.events.here.Tracefs()
+	late := w.sieves.interpreters.Late() // of events that may be many, functions are known when they are read
 	for _, e := range localEvents(p) {
 		s := e.Source
 		ev := opened(s, e.Stream.Schema, e.Stream.Label, e.Filter)
@@ -70,8 +73,10 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		naming.Configure(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)
+		late = late && ev.Schema.Type != unix.PERF_TYPE_TRACEPOINT && ev.Config1Text == ""
 		c.Events = append(c.Events, ev)
 	}
+	c.Prompt = c.Prompt || late
 	if c.Pages == 0 {
 		rings := w.cfg.Options.Limits.budget.Limit() / 8
 		if c.Spool > 0 {

@@ -22,9 +22,12 @@ type sieves struct {
 
 // interpreters has programs of the kernel tell what interpreters run, where stacks are shown.
 func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
-	if w.rec.file != nil || !p.Mappings || w.sieves.host == nil ||
-		w.cfg.Target.Workload == nil && !interpreter.Runs() {
+	if w.rec.file != nil || !p.Mappings || w.cfg.Target.Workload == nil && !interpreter.Runs() {
 		return nil
+	}
+	if w.sieves.host == nil {
+		w.sieves.interpreters = interpreter.OpenLate()
+		return w.sieves.interpreters
 	}
 	var err error
 	if w.sieves.interpreters, err = interpreter.Open(w.sieves.host); err != nil && w.cfg.Options.Verbose > 0 {

@@ -77,6 +77,19 @@ func (m *Mappings) identify(s *Space) {
 	}
 }
 
+// InnerTID is the number of a thread in its own namespace; the one that is known here if that cannot be read.
+func InnerTID(pid, tid int32) int32 {
+	b, err := privilege.ReadFile(privilege.Processes, filepath.Join("/proc", strconv.Itoa(int(pid)), "task",
+		strconv.Itoa(int(tid)), "status"))
+	if err != nil {
+		return tid
+	}
+	if inner, ok := statusNumber(b, "\nNSpid:", -1); ok && inner > 0 {
+		return int32(inner)
+	}
+	return tid
+}
+
 // statusNumber is a number of a line of /proc/PID/status, -1 is the last: of
 // Uid the second is the effective one; of NSpid (Linux 4.1) the last is that
 // of the innermost namespace.

@@ -83,6 +83,15 @@ func TestPHPFunctionsAreNamed(t *testing.T) {
 	inPHP.test(t, path, "--user-callchain=dwarf,16384")
 }
 
+// Without programs of the kernel, functions are those of when a sample is read.
+func TestInterpretersWithoutPrograms(t *testing.T) {
+	for _, path := range pythons(t) {
+		inPython.test(t, path, "--engine", "perf")
+	}
+	inRuby.test(t, interpreter(t, "ruby"), "--engine", "perf")
+	inPHP.test(t, interpreter(t, "php"), "--engine", "perf")
+}
+
 // interpreter is Debian's, or that which PPSCRIPT_RUBY, PPSCRIPT_PHP names.
 func interpreter(t *testing.T, name string) string {
 	t.Helper()
@@ -182,6 +191,11 @@ func TestPythonAmongOthers(t *testing.T) {
 
 // A process that is observed from its middle on has names, in its threads too.
 func TestPythonOfProcess(t *testing.T) {
+	t.Run("auto", func(t *testing.T) { testThreads(t) })
+	t.Run("perf", func(t *testing.T) { testThreads(t, "--engine", "perf") })
+}
+
+func testThreads(t *testing.T, options ...string) {
 	path := pythons(t)[0]
 	const threads = `
 import threading, time
@@ -198,8 +212,9 @@ time.sleep(60)
 	defer target.Stop()
 	target.WaitStdout("ready")
 	testkit.Again(t, func() (wrong []string) {
-		out := testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--top", "1000",
-			"--format", "json", "-p", fmt.Sprint(target.PID()), "--duration", "2s").Want(t, 0)
+		words := append([]string{testkit.PPScript(t), "profile", "-F", "499", "-g", "--top", "1000",
+			"--format", "json", "-p", fmt.Sprint(target.PID()), "--duration", "2s"}, options...)
+		out := testkit.Run(t, words...).Want(t, 0)
 		by, all := shares(t, out.Stdout, func(stack []frame) string {
 			for _, f := range stack {
 				if f.Symbol == "spin_here" || f.Symbol == "wait_here" {
