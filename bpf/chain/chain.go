@@ -88,8 +88,8 @@ func (w *Walker) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 	c.Stack = mark
 }
 
-// Interpreted reports that a program may tell which functions an interpreter runs, before the program of the event
-// is called: it can be put in front of those of samples.
+// Interpreted reports that a program may tell which functions an interpreter runs, before the program of the
+// event is called: it can be put in front of those of samples.
 func Interpreted(e *hook.Event) bool { return e.Sampled && e.Stack.User }
 
 // tables walks user stacks by unwind tables, in memory behind that of a kept stack.

@@ -1,7 +1,7 @@
-// Package interpreted has the program that finds which functions an interpreter runs when a sample is taken. It
-// runs where the sample is taken, in the thread itself, so that nothing changes while it looks: it
-// follows the interpreter's own list of frames, from the thread's state outwards. (Who reads them
-// later, through /proc/PID/mem, finds other frames, or half of them.)
+// Package interpreted has the program that finds which functions an interpreter runs when a sample is taken.
+// It runs where the sample is taken, in the thread itself, so that nothing changes while it looks: it follows
+// the interpreter's own list of frames, from the thread's state outwards. (Config.Walk, which reads them
+// later, through /proc/PID/mem, finds those of a later moment.)
 //
 // A frame is told as the address of its code object, where in its code it is, and a number that
 // tells that object from others that may lie there later. Package interpreter makes names of them,

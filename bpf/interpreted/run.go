@@ -26,13 +26,21 @@ const (
 // A Config is where an interpreter of a process has what. It must match the constants of the
 // program's layout, where each number is told.
 type Config struct {
-	Start                                           uint64
-	Head, Threads, NextInterp, NextThread, ThreadID uint64
-	Frame, Holder                                   uint64
-	Code, Body, Previous, Step                      uint64
-	Instr, Owner, Mask, Size, Entry                 uint64
-	Strings                                         uint64
-	First, Native, Stack                            uint64
+	Search
+	Frames
+}
+
+// Search is how the innermost frame of the running thread is found.
+type Search struct {
+	Start, Head, First, Threads, NextInterp, NextThread uint64
+	ThreadID, Native, Frame, Holder, Stack              uint64
+}
+
+// Frames is what is read of each.
+type Frames struct {
+	Code, Body, Previous, Step      uint64
+	Instr, Owner, Mask, Size, Entry uint64
+	Strings                         uint64
 }
 
 // A Sample is what the program left when it was called.

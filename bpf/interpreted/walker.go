@@ -36,12 +36,15 @@ const (
 const (
 	cfgStart      = 8 * iota // see Starts
 	cfgHead                  // address of the pointer that the search for the innermost frame starts at
+	cfgFirst                 // 1 + offset of the first interpreter in what Head leads to; 0 if that is it
 	cfgThreads               // offset of the first thread in an interpreter
 	cfgNextInterp            // offset of the next interpreter
 	cfgNextThread            // offset of the next thread in a thread
 	cfgThreadID              // offset of pthread_self() in a thread, or in what has it
+	cfgNative                // 1 + offset in a thread of what has its ThreadID; 0 if it has that itself
 	cfgFrame                 // offset of the innermost frame, or of what has it
 	cfgHolder                // 1 + offset of the innermost frame in what has it; 0 if nothing is between
+	cfgStack                 // offset, in what has it, of where frames end: an address, and words from there
 	cfgCode                  // offset of the code object in a frame
 	cfgBody                  // 1 + offset of the part of it that stays where it is; 0 if that is all of it
 	cfgPrevious              // offset of the caller's frame in a frame
@@ -52,9 +55,6 @@ const (
 	cfgSize                  // bytes of a frame up to the last of these
 	cfgEntry                 // see Entries
 	cfgStrings               // offset in a code object of three pointers that tell it from others
-	cfgFirst                 // 1 + offset of the first interpreter in what Head leads to; 0 if that is it
-	cfgNative                // 1 + offset in a thread of what has its ThreadID; 0 if it has that itself
-	cfgStack                 // offset, in what has the innermost frame, of where frames end: an address, and words from there
 	cfgBytes
 )
 

@@ -71,7 +71,8 @@ func (r *Run) stacks(n int, number func(s *Stack) uint64) (stackIDs, error) {
 
 // stackIn is the stack in a value that has room for so many kernel addresses.
 func stackIn(v []uint64, kernel int) *Stack {
-	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8]), Interpreted: v[ChainInterpreted/8]}
+	s := &Stack{PID: -1, Max: int(v[ChainMax/8]), Time: event.Time(v[ChainTime/8]),
+		Interpreted: v[ChainInterpreted/8]}
 	words := v[ChainWords/8:]
 	s.Kernel, s.User = words[:v[ChainKernel/8]/8], words[kernel:][:v[ChainUser/8]/8]
 	if s.Unwound = s.Max&ChainUnwound != 0; s.Max&ChainCut != 0 {

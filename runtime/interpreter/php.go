@@ -15,8 +15,9 @@ import (
 // Zend/zend_compile.h and Zend/zend_globals.h.
 
 var php = &language{
-	name:    "php",
-	files:   regexp.MustCompile(`(?:^|/)(?:lib)?php(?:-?(?:fpm|cgi|cli))?(?:8\.\d)?(?:\.so)?(?: \(deleted\))?$`),
+	name: "php",
+	files: regexp.MustCompile(
+		`(?:^|/)(?:lib)?php(?:-?(?:fpm|cgi|cli))?(?:8\.\d)?(?:\.so)?(?: \(deleted\))?$`),
 	carrier: phpCarrier,
 }
 
@@ -59,10 +60,11 @@ func phpCarrier(im *dso.Image, _ string) *carrier {
 		return nil
 	}
 	return &carrier{
-		config: interpreted.Config{Start: interpreted.WordStart,
-			Head: of["executor_globals"].Value + phpCurrent,
-			Code: 24, Previous: 48, Instr: 0, Size: 56, Strings: phpName,
-			Entry: interpreted.BitsEntry, Owner: 40, Mask: phpCallsTop},
+		config: interpreted.Config{
+			Search: interpreted.Search{Start: interpreted.WordStart,
+				Head: of["executor_globals"].Value + phpCurrent},
+			Frames: interpreted.Frames{Code: 24, Previous: 48, Instr: 0, Size: 56, Strings: phpName,
+				Entry: interpreted.BitsEntry, Owner: 40, Mask: phpCallsTop}},
 		eval: of["execute_ex"].Value, size: of["execute_ex"].Size,
 		reader: func(uint64) reader { return l.read },
 	}

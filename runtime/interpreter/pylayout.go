@@ -47,31 +47,39 @@ var (
 var layouts = map[int]layout{
 	9: {
 		head: 32,
-		config: interpreted.Config{Threads: 8, NextInterp: 0, NextThread: 8, ThreadID: 176, Frame: 24,
-			Code: 32, Previous: 24, Instr: 104, Owner: 116, Size: 120, Entry: interpreted.EachEntry},
+		config: interpreted.Config{
+			Search: interpreted.Search{Threads: 8, NextInterp: 0, NextThread: 8, ThreadID: 176, Frame: 24},
+			Frames: interpreted.Frames{Code: 32, Previous: 24, Instr: 104, Owner: 116, Size: 120,
+				Entry: interpreted.EachEntry}},
 		code: codeLayout{first: 40, strings: 104, lines: 120},
 		text: oldText,
 	},
 	10: {
 		head: 32,
-		config: interpreted.Config{Threads: 8, NextInterp: 0, NextThread: 8, ThreadID: 176, Frame: 24,
-			Code: 32, Previous: 24, Instr: 96, Owner: 108, Size: 112, Entry: interpreted.EachEntry},
+		config: interpreted.Config{
+			Search: interpreted.Search{Threads: 8, NextInterp: 0, NextThread: 8, ThreadID: 176, Frame: 24},
+			Frames: interpreted.Frames{Code: 32, Previous: 24, Instr: 96, Owner: 108, Size: 112,
+				Entry: interpreted.EachEntry}},
 		code: codeLayout{first: 40, strings: 104, lines: 120},
 		text: oldText,
 	},
 	11: {
 		head: 40,
-		config: interpreted.Config{Threads: 16, NextInterp: 0, NextThread: 8, ThreadID: 152,
-			Frame: 56, Holder: 1 + 8,
-			Code: 32, Previous: 48, Instr: 56, Owner: 68, Size: 72, Entry: interpreted.OwnerEntry},
+		config: interpreted.Config{
+			Search: interpreted.Search{Threads: 16, NextInterp: 0, NextThread: 8, ThreadID: 152,
+				Frame: 56, Holder: 1 + 8},
+			Frames: interpreted.Frames{Code: 32, Previous: 48, Instr: 56, Owner: 68, Size: 72,
+				Entry: interpreted.OwnerEntry}},
 		code: codeLayout{first: 72, strings: 112, qualified: true, lines: 136, begin: 184},
 		text: oldText,
 	},
 	12: {
 		head: 40,
-		config: interpreted.Config{Threads: 72, NextInterp: 0, NextThread: 8, ThreadID: 136,
-			Frame: 56, Holder: 1 + 0,
-			Code: 0, Previous: 8, Instr: 56, Owner: 70, Size: 72, Entry: interpreted.FramesEntry},
+		config: interpreted.Config{
+			Search: interpreted.Search{Threads: 72, NextInterp: 0, NextThread: 8, ThreadID: 136,
+				Frame: 56, Holder: 1 + 0},
+			Frames: interpreted.Frames{Code: 0, Previous: 8, Instr: 56, Owner: 70, Size: 72,
+				Entry: interpreted.FramesEntry}},
 		code: codeLayout{first: 68, strings: 112, qualified: true, lines: 136, begin: 192},
 		text: newText,
 	},
@@ -160,10 +168,12 @@ func told(minor int, b []byte) (l layout, ok bool) {
 	if minor >= 14 {
 		l.text = newestText
 	}
-	l.config = interpreted.Config{Threads: num(d.threads), NextInterp: num(d.nextInterp),
-		NextThread: num(d.nextThread), ThreadID: num(d.threadID), Frame: num(d.frame),
-		Code: num(d.executable), Previous: num(d.previous), Instr: num(d.instr), Owner: num(d.owner),
-		Entry: interpreted.FramesEntry}
+	l.config = interpreted.Config{
+		Search: interpreted.Search{Threads: num(d.threads), NextInterp: num(d.nextInterp),
+			NextThread: num(d.nextThread), ThreadID: num(d.threadID), Frame: num(d.frame)},
+		Frames: interpreted.Frames{Code: num(d.executable), Previous: num(d.previous),
+			Instr: num(d.instr), Owner: num(d.owner),
+			Entry: interpreted.FramesEntry}}
 	l.config.Size = max(l.config.Code, l.config.Previous, l.config.Instr, l.config.Owner&^7) + 8
 	l.code = codeLayout{first: num(d.first), strings: num(d.filename), qualified: true,
 		lines: num(d.linetable), begin: num(d.adaptive)}

@@ -31,8 +31,12 @@ type rubyLayout struct {
 }
 
 var rubyLayouts = map[string]rubyLayout{
-	"3.1": {config: interpreted.Config{Threads: 304, ThreadID: 80, Frame: 40, Step: 64}, info: 120, short: 16},
-	"3.3": {config: interpreted.Config{Threads: 256, Native: 1 + 40, ThreadID: 16, Frame: 48, Step: 56},
+	"3.1": {config: interpreted.Config{
+		Search: interpreted.Search{Threads: 304, ThreadID: 80, Frame: 40},
+		Frames: interpreted.Frames{Step: 64}}, info: 120, short: 16},
+	"3.3": {config: interpreted.Config{
+		Search: interpreted.Search{Threads: 256, Native: 1 + 40, ThreadID: 16, Frame: 48},
+		Frames: interpreted.Frames{Step: 56}},
 		info: 112, short: 24, number: true},
 }
 

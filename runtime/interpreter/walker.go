@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/bpf/features"
 	"ppscript/bpf/interpreted"
 	"ppscript/runtime/dso"
@@ -59,22 +57,21 @@ type places struct {
 	index map[result.Frame]uint64
 }
 
-// Open loads the program of the kernel.
+// Open loads the program of the kernel. If no programs shall run, host is nil: frames are followed when a
+// sample is read, as they are then.
 func Open(host *features.Host) (*Walker, error) {
+	w := &Walker{binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
+		running: map[int32]*process{}, stacks: map[key]*walked{},
+		places: places{index: map[result.Frame]uint64{}}}
+	if host == nil {
+		return w, nil
+	}
 	run, err := interpreted.Open(host)
 	if err != nil {
 		return nil, err
 	}
-	w := OpenLate()
 	w.run = run
 	return w, nil
-}
-
-// OpenLate is for kernels without programs: frames are followed when a sample is read. They are those of that time.
-func OpenLate() *Walker {
-	return &Walker{binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
-		running: map[int32]*process{}, stacks: map[key]*walked{},
-		places: places{index: map[result.Frame]uint64{}}}
 }
 
 // Close gives everything back.
@@ -100,7 +97,7 @@ func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
 	}
 	switch e := &events[i]; {
 	case e.Config1Text != "", e.Schema.System == "syscalls", e.Schema.System == "raw_syscalls":
-	case e.Schema.Type == unix.PERF_TYPE_TRACEPOINT:
+	case e.Tracepoint():
 		_ = w.run.Hook(e.Schema.Name)
 	default:
 		e.Observer = w.run.FD()

@@ -14,7 +14,8 @@ func (n *Namer) interpreted(e *event.Event) {
 	switch e.Kind {
 	case event.Mmap:
 		if m, ok := perf.DecodeMmap(e); ok && !m.Kernel && !m.Data {
-			n.opt.Interpreters.Mapped(m.PID, m.Name, func() *task.Space { return n.maps.Space(m.PID, e.Time) })
+			n.opt.Interpreters.Mapped(m.PID, m.Name,
+				func() *task.Space { return n.maps.Space(m.PID, e.Time) })
 		}
 	case event.Fork:
 		if f, ok := perf.DecodeFork(e); ok && f.PID != f.PPID {

@@ -227,8 +227,8 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 // UnwindRegs are the registers that the kernel must sample for stacks to be unwound.
 func UnwindRegs() uint64 { return unwind.Mask(elf.EM_NONE) }
 
-// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number. Interpreted is the
-// hash of the interpreted functions that ran, see interpreter.Walker.Weave.
+// Number numbers a stack whose kernel and user part come separately: see stack.Table.Number.
+// interpreted is the hash of the interpreted functions that ran, see interpreter.Walker.Weave.
 func (n *Namer) Number(pid int32, image uint32, when event.Time, kernel, user []uint64, most int,
 	interpreted uint64,
 ) stack.ID {

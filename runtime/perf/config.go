@@ -88,6 +88,9 @@ type EventConfig struct {
 	Pattern string
 }
 
+// Tracepoint reports that it is one, not a sampled event or a probe.
+func (e *EventConfig) Tracepoint() bool { return e.Schema.Type == unix.PERF_TYPE_TRACEPOINT }
+
 // EventAttr says which event of its type it is, beside attr.config, as
 // breakpoints, probes and hardware events need it.
 type EventAttr struct {

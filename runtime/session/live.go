@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/event"
 	"ppscript/runtime/naming"
 	"ppscript/runtime/perf"
@@ -73,7 +71,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 		c.Prompt = c.Prompt || probe.ReadsMemory(ev.Schema, p.SampleMembers)
 		naming.Configure(&ev, e.Stack)
 		ev.RegsIntr |= probe.RegsIntr(ev.Schema, p.SampleMembers)
-		late = late && ev.Schema.Type != unix.PERF_TYPE_TRACEPOINT && ev.Config1Text == ""
+		late = late && !ev.Tracepoint() && ev.Config1Text == ""
 		c.Events = append(c.Events, ev)
 	}
 	c.Prompt = c.Prompt || late

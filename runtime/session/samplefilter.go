@@ -25,10 +25,6 @@ func (w *env) interpreters(p *plan.Plan) *interpreter.Walker {
 	if w.rec.file != nil || !p.Mappings || w.cfg.Target.Workload == nil && !interpreter.Runs() {
 		return nil
 	}
-	if w.sieves.host == nil {
-		w.sieves.interpreters = interpreter.OpenLate()
-		return w.sieves.interpreters
-	}
 	var err error
 	if w.sieves.interpreters, err = interpreter.Open(w.sieves.host); err != nil && w.cfg.Options.Verbose > 0 {
 		w.msgs.say("functions of Python, Ruby and PHP have no names: %v", err)

@@ -34,7 +34,8 @@ type language struct {
 var (
 	inPython = language{"burn.py", "much deeper deeper deeper deeper deeper deeper timed main <module>",
 		[]string{"10", "11"}}
-	inRuby = language{"burn.rb", "block in much much deeper deeper deeper deeper deeper deeper timed main <main>",
+	inRuby = language{"burn.rb",
+		"block in much much deeper deeper deeper deeper deeper deeper timed main <main>",
 		[]string{"6"}}
 	inPHP = language{"burn.php", "much deeper deeper deeper deeper deeper deeper timed main {main}",
 		[]string{"9", "10"}}
