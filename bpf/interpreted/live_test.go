@@ -45,8 +45,8 @@ func TestLoads(t *testing.T) { loaded(t) }
 // The program behind a front is called for each sample, also of who is no interpreter, and finds nothing
 // of the one before.
 func TestFront(t *testing.T) {
-	testkit.Requires(t, testkit.Samples)
 	r := loaded(t)
+	testkit.Requires(t, testkit.Samples)
 	made := func(m *ebpf.MapSpec) *ebpf.Map {
 		t.Helper()
 		m.KeySize, m.ValueSize, m.MaxEntries = 4, 8, 1
