@@ -147,7 +147,7 @@ func (l *late) frame(at uint64) (f Frame) {
 			_, l.err = l.mem.ReadAt(names[:], int64(f.Code+l.Strings))
 		}
 		le := binary.LittleEndian
-		f.Check = (le.Uint64(names[:])*hashFactor^le.Uint64(names[8:]))*hashFactor ^ le.Uint64(names[16:])
+		f.Check = Check(le.Uint64(names[:]), le.Uint64(names[8:]), le.Uint64(names[16:]))
 	}
 	return f
 }

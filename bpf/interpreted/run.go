@@ -54,6 +54,9 @@ type Sample struct {
 // and nothing of that call runs.
 type Frame struct{ Code, Instr, Check uint64 }
 
+// Check tells a code object from others, by three pointers in it: what the program leaves in a Frame.
+func Check(a, b, c uint64) uint64 { return (a*hashFactor^b)*hashFactor ^ c }
+
 // A Stack is the frames of a thread; one that is Cut has more.
 type Stack struct {
 	Frames []Frame
@@ -67,7 +70,8 @@ type Run struct {
 	// beside are programs that share its maps: of other kinds, and fronts. The kernel forgets what a front
 	// calls when nobody has its map open.
 	beside []*ebpf.Collection
-	hooks  map[string]link.Link // at tracepoints, by name
+	raw    *ebpf.Program        // the program for tracepoints, nil until one is hooked
+	hooks  map[string]link.Link // by tracepoint
 	ring   []byte
 	cpus   int
 	next   []uint64 // by CPU: the number of the sample that is read next
@@ -135,13 +139,15 @@ func (r *Run) Hook(tracepoint string) error {
 	if r.hooks[tracepoint] != nil {
 		return nil
 	}
-	coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_interpreted", Type: ebpf.RawTracepoint,
-		Instructions: program(r.tls, false)}, nil, nil)
-	if err != nil {
-		return err
+	if r.raw == nil {
+		coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_interpreted", Type: ebpf.RawTracepoint,
+			Instructions: program(r.tls, false)}, nil, nil)
+		if err != nil {
+			return err
+		}
+		r.raw = coll.Programs["walk"]
 	}
-	hook, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint,
-		Program: coll.Programs["walk"]})
+	hook, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: r.raw})
 	if err != nil {
 		return fmt.Errorf("attach program for interpreters to %s: %w", tracepoint, err)
 	}

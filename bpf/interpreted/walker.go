@@ -122,6 +122,18 @@ func (g *gen) follow(to, base, offset int16) {
 	g.word(to)
 }
 
+// via leaves R0, or what the pointer leads to that lies from there at an offset of the Config, which is told
+// as 1 more: 0 is that there is none.
+func (g *gen) via(to, offset int16) {
+	direct := g.Label()
+	g.Store(to, asm.R0)
+	g.config(asm.R3, offset)
+	g.IfImm(asm.JEq, asm.R3, 0, direct)
+	g.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
+	g.word(to)
+	g.Place(direct)
+}
+
 // word reads the word of the process at R3.
 func (g *gen) word(to int16) {
 	g.Addr(asm.R1, to)
@@ -225,27 +237,16 @@ func (g *gen) thread(base, interp, thread, val int16) {
 	g.word(interp)
 	c.Load(asm.R0, interp)
 	c.IfImm(asm.JEq, asm.R0, 0, g.out)
-	direct := c.Label()
-	g.config(asm.R3, cfgFirst)
-	c.IfImm(asm.JEq, asm.R3, 0, direct)
-	c.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
-	g.word(interp)
-	c.Place(direct)
+	g.via(interp, cfgFirst)
 	g.follow(thread, interp, cfgThreads)
 	found, next := c.Label(), c.Label()
 	c.Emit(asm.Mov.Imm(asm.R9, 0))
 	loop := c.Loop()
 	c.IfImm(asm.JGE, asm.R9, maxThreads, g.out)
 	c.Emit(asm.Add.Imm(asm.R9, 1))
-	c.Load(asm.R1, thread)
-	c.IfImm(asm.JEq, asm.R1, 0, next)
-	own := c.Label()
-	c.Store(val, asm.R1)
-	g.config(asm.R3, cfgNative)
-	c.IfImm(asm.JEq, asm.R3, 0, own)
-	c.Emit(asm.Add.Reg(asm.R3, asm.R1), asm.Sub.Imm(asm.R3, 1))
-	g.word(val)
-	c.Place(own)
+	c.Load(asm.R0, thread)
+	c.IfImm(asm.JEq, asm.R0, 0, next)
+	g.via(val, cfgNative)
 	g.follow(val, val, cfgThreadID)
 	c.Load(asm.R1, val)
 	c.Load(asm.R2, base)
@@ -275,15 +276,10 @@ func (g *gen) main(id, frame int16) {
 // innermost finds the innermost frame of a thread, and where its frames end if they lie side by side.
 func (g *gen) innermost(thread, context, frame, end, size int16) {
 	c := g.Code
-	direct, linked := c.Label(), c.Label()
+	linked := c.Label()
 	g.follow(context, thread, cfgFrame)
 	c.Load(asm.R0, context)
-	c.Store(frame, asm.R0)
-	g.config(asm.R3, cfgHolder)
-	c.IfImm(asm.JEq, asm.R3, 0, direct)
-	c.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
-	g.word(frame)
-	c.Place(direct)
+	g.via(frame, cfgHolder)
 	g.config(asm.R1, cfgStep)
 	c.IfImm(asm.JEq, asm.R1, 0, linked)
 	g.follow(end, context, cfgStack)
@@ -339,10 +335,7 @@ func (g *gen) walk(id, frame, end, hash, val int16) {
 	c.Store(code, asm.R0)
 	whole := c.Label()
 	c.IfImm(asm.JEq, asm.R0, 0, whole)
-	g.config(asm.R3, cfgBody)
-	c.IfImm(asm.JEq, asm.R3, 0, whole)
-	c.Emit(asm.Add.Reg(asm.R3, asm.R0), asm.Sub.Imm(asm.R3, 1))
-	g.word(code)
+	g.via(code, cfgBody)
 	c.Place(whole)
 	c.Emit(assembler.StoreImm(asm.R7, namesAt, 0), assembler.StoreImm(asm.R7, namesAt+8, 0),
 		assembler.StoreImm(asm.R7, namesAt+16, 0))

@@ -10,6 +10,9 @@ import (
 
 // This file makes frames of what the program of the kernel found, and puts them into chains.
 
+// unknown is for words that stand for no function.
+var unknown = []*result.Frame{{DSO: result.UnknownFunction("")}}
+
 // number is the number of a frame as it is shown.
 func (w *Walker) number(p *process, mem io.ReaderAt, f interpreted.Frame) uint64 {
 	fn := p.function(w, mem, object{f.Code, f.Check})
@@ -58,7 +61,7 @@ func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
 // Frame is the function that a word of a chain stands for: its number, and 1.
 func (w *Walker) Frame(word uint64) []*result.Frame {
 	if word <= 1 || word-1 > uint64(len(w.list)) {
-		return []*result.Frame{{DSO: result.UnknownFunction("")}}
+		return unknown
 	}
 	return w.list[word-2 : word-1 : word-1]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"regexp"
+	"strings"
 
 	"ppscript/bpf/interpreted"
 	"ppscript/runtime/dso"
@@ -16,7 +17,7 @@ import (
 
 // A language is one whose functions are known in stacks.
 type language struct {
-	name  string
+	name  string         // is in all of these:
 	files *regexp.Regexp // names of files that have its interpreter
 	// carrier looks at such a file; nil if it is of no version that is known.
 	carrier func(im *dso.Image, name string) *carrier
@@ -36,7 +37,7 @@ type function interface {
 // languageOf is the language whose interpreter a file has, by its name; nil if it has none.
 func languageOf(file string) *language {
 	for _, l := range languages {
-		if l.files.MatchString(file) {
+		if strings.Contains(file, l.name) && l.files.MatchString(file) {
 			return l
 		}
 	}
@@ -48,18 +49,12 @@ func (l *language) unknown(w *Walker) uint64 {
 	return w.place(result.Frame{DSO: result.UnknownFunction(l.name)}, 0)
 }
 
-// hashFactor is that of the program's check.
-const hashFactor = 1099511628211
-
-// checkOf is the check of a code object that has these three pointers.
-func checkOf(a, b, c uint64) uint64 { return (a*hashFactor^b)*hashFactor ^ c }
-
 // same reports that the three pointers there still have that check.
 func same(mem io.ReaderAt, at, check uint64) bool {
 	var b [24]byte
 	_, err := mem.ReadAt(b[:], int64(at))
 	le := binary.LittleEndian
-	return err == nil && checkOf(le.Uint64(b[:]), le.Uint64(b[8:]), le.Uint64(b[16:])) == check
+	return err == nil && interpreted.Check(le.Uint64(b[:]), le.Uint64(b[8:]), le.Uint64(b[16:])) == check
 }
 
 // wordAt reads a word; false if it cannot be read, or is 0.
@@ -80,4 +75,16 @@ func textAt(mem io.ReaderAt, at, n uint64) (string, bool) {
 	b := make([]byte, min(n, maxText))
 	_, err := mem.ReadAt(b, int64(at))
 	return string(b), err == nil
+}
+
+// piece reads n bytes; nil if there are too many.
+func piece(mem io.ReaderAt, at, n uint64) []byte {
+	if n > maxLines {
+		return nil
+	}
+	b := make([]byte, n)
+	if _, err := mem.ReadAt(b, int64(at)); err != nil {
+		return nil
+	}
+	return b
 }

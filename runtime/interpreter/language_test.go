@@ -9,7 +9,7 @@ import (
 // An interpreter is known by the name of the file that has it.
 func TestLanguageOf(t *testing.T) {
 	for name, want := range map[string]string{"/usr/bin/python3.11": "python",
-		"/a/libpython3.9.so.1.0": "python", "/a/libpython3.13.so": "python", "/usr/bin/python3": "", "/a/xpython3.11": "", "/a/python3.11-config": "",
+		"/a/libpython3.9.so.1.0": "python", "/a/libpython3.13.so": "python", "/usr/bin/python3": "", "/usr/bin/python3.8": "", "/usr/bin/python3.15": "", "/a/xpython3.11": "", "/a/python3.11-config": "",
 		"/a/libpython3.so": "", "/usr/bin/python3.12 (deleted)": "python",
 		"/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2": "ruby", "/usr/bin/ruby3.1": "ruby",
 		"/root/.rbenv/versions/3.3.8/bin/ruby": "ruby", "/a/libruby.so.3.3": "ruby", "/a/ruby-build": "",

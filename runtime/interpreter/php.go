@@ -83,7 +83,7 @@ func (l phpLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
 	}
 	word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	f := &phpFunction{name: "{main}"} // code that is in no function has none, as in PHP's own traces
-	if checkOf(word(phpName), word(phpName+8), word(phpName+16)) != check {
+	if interpreted.Check(word(phpName), word(phpName+8), word(phpName+16)) != check {
 		return nil, false
 	}
 	ok := true

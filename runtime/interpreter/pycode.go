@@ -36,7 +36,7 @@ func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, o
 	le := binary.LittleEndian
 	strings := b[l.code.strings:]
 	a, n, q := le.Uint64(strings), le.Uint64(strings[8:]), le.Uint64(strings[16:])
-	if le.Uint64(b[8:]) != codeType || checkOf(a, n, q) != check {
+	if le.Uint64(b[8:]) != codeType || interpreted.Check(a, n, q) != check {
 		return c, false
 	}
 	if l.code.qualified {
@@ -49,7 +49,6 @@ func readCode(mem io.ReaderAt, l *layout, codeType, at, check uint64) (c code, o
 	}
 	c = code{name: name, file: file, first: int(int32(le.Uint32(b[l.code.first:])))}
 	c.lines = readBytes(mem, le.Uint64(b[l.code.lines:]))
-
 	c.layout = l
 	return c, same(mem, at+l.code.strings, check)
 }
@@ -80,15 +79,7 @@ func readBytes(mem io.ReaderAt, at uint64) []byte {
 	if _, err := mem.ReadAt(head[:], int64(at)); err != nil {
 		return nil
 	}
-	size := binary.LittleEndian.Uint64(head[16:])
-	if size > maxLines {
-		return nil
-	}
-	b := make([]byte, size)
-	if _, err := mem.ReadAt(b, int64(at+32)); err != nil {
-		return nil
-	}
-	return b
+	return piece(mem, at+32, binary.LittleEndian.Uint64(head[16:]))
 }
 
 // readText reads a text that lies in one piece, as names do.

@@ -88,25 +88,25 @@ var layouts = map[int]layout{
 // python is CPython 3.9 to 3.14.
 var python = &language{name: "python", files: pythonFiles, carrier: pythonCarrier}
 
-var pythonFiles = regexp.MustCompile(`(?:^|/)(?:lib)?python3\.(\d+)(?:\.so[.\d]*)?(?: \(deleted\))?$`)
+var pythonFiles = regexp.MustCompile(`(?:^|/)(?:lib)?python3\.(9|1[0-4])(?:\.so[.\d]*)?(?: \(deleted\))?$`)
 
 func pythonCarrier(im *dso.Image, name string) *carrier {
 	minor, err := strconv.Atoi(pythonFiles.FindStringSubmatch(name)[1])
-	if err != nil || minor < 9 || minor > 14 {
+	if err != nil {
 		return nil
 	}
-	const evaluates = "_PyEval_EvalFrameDefault"
-	of, ok := symbols(im, "_PyRuntime", "PyCode_Type", evaluates)
-	if _, most := of["PyCode_Type"]; !ok && !most {
+	const evaluates = "_PyEval_EvalFrameDefault" // without it frames come last
+	of, _ := symbols(im, "_PyRuntime", "PyCode_Type", evaluates)
+	runtime, codeType := of["_PyRuntime"].Value, of["PyCode_Type"].Value
+	if runtime == 0 || codeType == 0 {
 		return nil
 	}
-	l, ok := layoutOf(minor, im.Bytes(of["_PyRuntime"].Value, debugSize))
+	l, ok := layoutOf(minor, im.Bytes(runtime, debugSize))
 	if !ok {
 		return nil
 	}
 	c := &carrier{config: l.config, eval: of[evaluates].Value, size: of[evaluates].Size}
-	c.config.Head = of["_PyRuntime"].Value + l.head
-	codeType := of["PyCode_Type"].Value
+	c.config.Head = runtime + l.head
 	c.reader = func(by uint64) reader {
 		return func(mem io.ReaderAt, at, check uint64) (function, bool) {
 			code, ok := readCode(mem, &l, by+codeType, at, check)

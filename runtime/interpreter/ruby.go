@@ -89,7 +89,7 @@ func (l rubyLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
 	}
 	word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	path, label := word(rubyLocation), word(rubyLocation+16)
-	if checkOf(path, word(rubyLocation+8), label) != check {
+	if interpreted.Check(path, word(rubyLocation+8), label) != check {
 		return nil, false
 	}
 	f := &rubyFunction{code: word(rubyCode), words: uint64(binary.LittleEndian.Uint32(b[rubySize:]))}
@@ -106,18 +106,6 @@ func (l rubyLayout) read(mem io.ReaderAt, at, check uint64) (function, bool) {
 		f.index = piece(mem, word(l.info+24), rubyIndexSize(f.words))
 	}
 	return f, ok1 && ok2 && f.name != "" && same(mem, at+rubyLocation, check)
-}
-
-// piece reads n bytes; nil if there are too many.
-func piece(mem io.ReaderAt, at, n uint64) []byte {
-	if n > maxLines {
-		return nil
-	}
-	b := make([]byte, n)
-	if _, err := mem.ReadAt(b, int64(at)); err != nil {
-		return nil
-	}
-	return b
 }
 
 // path reads the file of an iseq: a text, or two, of which the second is absolute.
