@@ -35,7 +35,7 @@ func (l *late) via(at, offset uint64) uint64 {
 }
 
 // tries is how often frames are followed for a walk in which the innermost one stayed the same.
-const tries = 3
+const tries = 8
 
 // Walk follows the frames of a thread that mine knows by what pthread_self returns in it; main says that it
 // is the process's first. The process goes on meanwhile: where the innermost frame is another one at the
@@ -46,33 +46,30 @@ func (c *Config) Walk(mem io.ReaderAt, main bool, mine func(self uint64) bool) (
 		frame, end, from := l.find(main, mine)
 		first := frame
 		next := Stack{}
-		for ; frame != 0 && l.err == nil; frame = l.caller(frame, end) {
+		for frame != 0 && l.err == nil {
 			if len(next.Frames) == MaxFrames {
 				next.Cut = true
 				break
 			}
-			next.Frames = append(next.Frames, l.frame(frame))
+			f, previous := l.frame(frame)
+			next.Frames = append(next.Frames, f)
+			if l.Step == 0 {
+				frame = previous
+			} else if frame += l.Step; frame >= end {
+				frame = 0
+			}
 		}
 		if l.err != nil || len(next.Frames) == 0 {
 			continue
 		}
-		st, ok = next, true
-		if l.word(from) == first && l.frame(first).Code == st.Frames[0].Code {
+		if len(next.Frames) >= len(st.Frames) { // a generator that is left meanwhile has no caller
+			st, ok = next, true
+		}
+		if again, _ := l.frame(first); l.word(from) == first && again.Code == next.Frames[0].Code {
 			break
 		}
 	}
 	return st, ok
-}
-
-// caller is the frame of a frame's caller, 0 if there is none.
-func (l *late) caller(frame, end uint64) uint64 {
-	if l.Step == 0 {
-		return l.word(frame + l.Previous)
-	}
-	if frame += l.Step; frame >= end {
-		return 0
-	}
-	return frame
 }
 
 // find finds the innermost frame of the thread, where frames end, and where the first number stands.
@@ -112,13 +109,14 @@ func (l *late) find(main bool, mine func(self uint64) bool) (frame, end, from ui
 	return 0, 0, 0
 }
 
-// frame reads one.
-func (l *late) frame(at uint64) (f Frame) {
+// frame reads one, and the pointer to its caller's.
+func (l *late) frame(at uint64) (f Frame, previous uint64) {
 	var b [frameRoom + 8]byte
 	if l.err == nil {
 		_, l.err = l.mem.ReadAt(b[:min(l.Size, frameRoom)], int64(at))
 	}
 	field := func(offset uint64) uint64 { return binary.LittleEndian.Uint64(b[offset&(frameRoom-1):]) }
+	previous = field(l.Previous)
 	f.Instr, f.Code = field(l.Instr), field(l.Code)&^7
 	if f.Code != 0 {
 		f.Code = l.via(f.Code, l.Body)
@@ -149,5 +147,5 @@ func (l *late) frame(at uint64) (f Frame) {
 		le := binary.LittleEndian
 		f.Check = Check(le.Uint64(names[:]), le.Uint64(names[8:]), le.Uint64(names[16:]))
 	}
-	return f
+	return f, previous
 }

@@ -8,8 +8,7 @@ import (
 )
 
 // This file has the functions that run when a sample is read, where no program of the kernel could look as
-// it was taken: those of a moment later, mostly the same. Calls that do not fit the sample's stack
-// are left out, and those that have returned are unknown.
+// it was taken: those of a moment later, mostly the same. Calls that have returned are unknown.
 
 // threadTID is where the C library has the number of a thread, from what pthread_self returns on: a fact of
 // glibc on x86-64. Elsewhere only a process's first thread is known.
@@ -51,9 +50,6 @@ func (w *Walker) late(dst []uint64, p *process, tid int32, chain []uint64) (out 
 	})
 	for inChain > len(calls) { // a call of the sample has returned: it had some function
 		calls = append([][]uint64{{p.unknown}}, calls...)
-	}
-	if inChain > 0 { // without any the stack was not walked so far
-		calls = calls[len(calls)-inChain:]
 	}
 	return merge(dst, chain, calls, p.eval), true
 }
