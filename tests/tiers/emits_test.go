@@ -187,13 +187,19 @@ func onlyIn(a, b []string) []string {
 // shown are the events whose lines are compared.
 var shown = regexp.MustCompile(`sys_enter: |sys_exit: |sched_switch: `)
 
-// between are headings and the lines of events below them, but for their times, sorted.
+// toYield is the flag of a line that says whether the CPU is to be given up. An interrupt may
+// change it between the two readings of one event.
+var toYield = regexp.MustCompile(`^(\s*\S+\s+\d+ .).(.. \[)`)
+
+// between are headings and the lines of events below them, but for their times and whether
+// the CPU is to be given up, sorted.
 func between(output string) (list []string) {
 	for _, line := range strings.Split(output, "\n") {
 		if _, heading, ok := strings.Cut(line, "heading "); ok {
 			list = append(list, heading)
 		} else if shown.MatchString(line) {
-			list = append(list, clock.ReplaceAllString(line[min(26, len(line)):], ""))
+			line = clock.ReplaceAllString(line[min(26, len(line)):], "")
+			list = append(list, toYield.ReplaceAllString(line, "${1}?${2}"))
 		}
 	}
 	slices.Sort(list)
