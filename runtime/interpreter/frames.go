@@ -68,14 +68,14 @@ func (w *Walker) Frame(word uint64) []*result.Frame {
 
 // merge appends a chain with the frames of each call of the interpreter in the place of its own
 // function. Calls whose function is not in the chain come last: the walk ended before.
-func merge(dst, chain []uint64, calls [][]uint64, eval [2]uint64) []uint64 {
+func merge(dst, chain []uint64, calls [][]uint64, p *process) []uint64 {
 	b := builder{out: dst}
 	stack.Each(chain, func(addr uint64, in stack.Context, exact bool) {
 		is := addr
 		if !exact {
 			is--
 		}
-		if in != stack.User || is < eval[0] || is >= eval[1] || len(calls) == 0 {
+		if in != stack.User || len(calls) == 0 || !p.evaluates(is) {
 			b.add(addr, in, exact)
 			return
 		}

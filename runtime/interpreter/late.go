@@ -44,14 +44,14 @@ func (w *Walker) late(dst []uint64, p *process, tid int32, chain []uint64) (out 
 		if !exact {
 			addr--
 		}
-		if in == stack.User && addr >= p.eval[0] && addr < p.eval[1] {
+		if in == stack.User && p.evaluates(addr) {
 			inChain++
 		}
 	})
 	for inChain > len(calls) { // a call of the sample has returned: it had some function
 		calls = append([][]uint64{{p.unknown}}, calls...)
 	}
-	return merge(dst, chain, calls, p.eval), true
+	return merge(dst, chain, calls, p), true
 }
 
 // maxInner bounds the threads of a process whose numbers are remembered.

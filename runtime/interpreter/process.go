@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/dso"
 	"ppscript/runtime/privilege"
 	"ppscript/runtime/task"
+	"ppscript/runtime/unwind"
 )
 
 // This file finds the interpreter of a process: the file that has it, and where that is mapped.
@@ -18,11 +19,26 @@ import (
 // A carrier is a file that has an interpreter, as far as it matters. Addresses are as the file counts.
 type carrier struct {
 	config interpreted.Config
-	eval   uint64 // the interpreter's own function, in whose places the frames come
-	size   uint64
+	eval   unwind.Piece // of the interpreter's own function, in whose places the frames come
+	whole  []unwind.Piece
 	// reader reads functions where the file is mapped; by is added to its addresses.
 	reader func(by uint64) reader
 }
+
+// evaluates reports that an address is in the interpreter's own function.
+//
+// Fast path.
+func (p *process) evaluates(addr uint64) bool {
+	for i := range p.eval {
+		if p.eval[i].Has(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// pieceOf is the code that a symbol names.
+func pieceOf(s elf.Symbol) unwind.Piece { return unwind.Piece{From: s.Value, To: s.Value + s.Size} }
 
 // maxSymbols bounds a table of symbols that is looked through, in bytes.
 const maxSymbols = 16 << 20
@@ -56,7 +72,7 @@ type process struct {
 	pid       int32
 	unknown   uint64 // the number of the frame of functions that could not be read
 	config    interpreted.Config
-	eval      [2]uint64 // begin and end of the interpreter's own function
+	eval      []unwind.Piece // the interpreter's own function
 	read      reader
 	functions map[object]function
 	inner     map[int32]int32 // numbers of threads in their own namespace, where frames are followed late
@@ -84,6 +100,9 @@ func (w *Walker) processOf(s *task.Space) *process {
 			if im.Machine == elf.EM_X86_64 && im.Class == elf.ELFCLASS64 {
 				b = l.carrier(im, r.File.Name())
 			}
+			if b != nil {
+				b.whole = split(im, b.eval)
+			}
 			w.binaries[r.File] = b
 		}
 		if b == nil {
@@ -95,9 +114,11 @@ func (w *Walker) processOf(s *task.Space) *process {
 		}
 		by := r.Start - addr
 		p := &process{pid: s.PID, unknown: l.unknown(w), config: b.config,
-			eval: [2]uint64{by + b.eval, by + b.eval + b.size},
 			read: b.reader(by), functions: map[object]function{}}
 		p.config.Head += by
+		for _, e := range b.whole {
+			p.eval = append(p.eval, unwind.Piece{From: e.From + by, To: e.To + by})
+		}
 		return p
 	}
 	return nil

@@ -89,7 +89,10 @@ func readText(mem io.ReaderAt, l textLayout, at uint64) (string, bool) {
 		return "", false
 	}
 	le := binary.LittleEndian
-	length, state := le.Uint64(head[16:]), le.Uint32(head[32:])>>l.kind
+	length, state := le.Uint64(head[16:]), le.Uint32(head[32:])>>2
+	if state&7 == 0 { // early releases of 3.14 have more bits in front, which are 0 or small
+		state >>= 14
+	}
 	kind, compact, ascii := uint64(state&7), state>>3&1 != 0, state>>4&1 != 0
 	if length > 1<<20 || !compact || kind != 1 && kind != 2 && kind != 4 {
 		return "", false

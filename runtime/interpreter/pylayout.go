@@ -32,15 +32,13 @@ type codeLayout struct {
 	begin     uint64 // co_code_adaptive; 0 if places in code count from 0
 }
 
-// textLayout are sizes of the two heads of texts, behind which their letters are, and which bits of a
-// text's state say what its letters are.
-type textLayout struct{ ascii, compact, kind uint64 }
+// textLayout are sizes of the two heads of texts, behind which their letters are.
+type textLayout struct{ ascii, compact uint64 }
 
-// Before 3.12 a text has a pointer to another form of it; from 3.14 on its state has more bits in front.
+// Before 3.12 a text has a pointer to another form of it.
 var (
-	oldText    = textLayout{48, 72, 2}
-	newText    = textLayout{40, 56, 2}
-	newestText = textLayout{40, 56, 16}
+	oldText = textLayout{48, 72}
+	newText = textLayout{40, 56}
 )
 
 // layouts are those of versions that do not tell, by 3.x.
@@ -105,7 +103,7 @@ func pythonCarrier(im *dso.Image, name string) *carrier {
 	if !ok {
 		return nil
 	}
-	c := &carrier{config: l.config, eval: of[evaluates].Value, size: of[evaluates].Size}
+	c := &carrier{config: l.config, eval: pieceOf(of[evaluates])}
 	c.config.Head = runtime + l.head
 	c.reader = func(by uint64) reader {
 		return func(mem io.ReaderAt, at, check uint64) (function, bool) {
@@ -165,9 +163,6 @@ func told(minor int, b []byte) (l layout, ok bool) {
 		return l, false // another version, or one without the lock that all threads share
 	}
 	l = layout{minor: minor, head: num(40), text: newText}
-	if minor >= 14 {
-		l.text = newestText
-	}
 	l.config = interpreted.Config{
 		Search: interpreted.Search{Threads: num(d.threads), NextInterp: num(d.nextInterp),
 			NextThread: num(d.nextThread), ThreadID: num(d.threadID), Frame: num(d.frame)},

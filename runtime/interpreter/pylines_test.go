@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/stack"
+	"ppscript/runtime/unwind"
 
 	"ppscript/tests/testkit"
 )
@@ -91,12 +92,12 @@ func TestLinesEqualTheInterpreters(t *testing.T) {
 
 // Frames take the places of the interpreter's function, as many as ran in one call of it.
 func TestMerge(t *testing.T) {
-	eval := [2]uint64{100, 200}
+	p := &process{eval: []unwind.Piece{{From: 100, To: 155}, {From: 155, To: 200}}}
 	user, kernel := stack.Mark(stack.User, true), stack.Mark(stack.Kernel, true)
 	again, python := stack.Mark(stack.User, false), stack.Mark(stack.Interpreted, true)
 	check := func(what string, chain []uint64, calls [][]uint64, want ...uint64) {
 		t.Helper()
-		if got := merge(nil, chain, calls, eval); !slices.Equal(got, want) {
+		if got := merge(nil, chain, calls, p); !slices.Equal(got, want) {
 			t.Errorf("%s: got %x, want %x", what, got, want)
 		}
 	}

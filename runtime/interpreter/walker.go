@@ -228,7 +228,7 @@ func (w *Walker) weave(dst []uint64, p *process, hash uint64, chain []uint64) (o
 	if st == nil {
 		return dst, false
 	}
-	return merge(dst, chain, st.calls, p.eval), true
+	return merge(dst, chain, st.calls, p), true
 }
 
 // stack is the frames with a hash.

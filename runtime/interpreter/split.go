@@ -1,0 +1,65 @@
+package interpreter
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"ppscript/runtime/dso"
+	"ppscript/runtime/unwind"
+)
+
+// This file finds the code of a function that a compiler split. What it takes for rarely run lies elsewhere,
+// in a piece with no symbol in a stripped file: in CPython 3.14 of Debian nearly the whole interpreter.
+
+// maxSplit bounds a function's code, in pieces and in bytes of each.
+const (
+	maxSplit     = 8
+	maxPieceCode = 1 << 20
+)
+
+// split is the code of a function, whose symbol names its first piece. A jump into the middle of a piece
+// says that both are of one function: others are entered where they begin.
+func split(im *dso.Image, first unwind.Piece) []unwind.Piece {
+	all := unwind.Pieces(im)
+	found := []unwind.Piece{first}
+	for i := 0; i < len(found); i++ {
+		for _, to := range jumps(im, found[i]) {
+			at, begins := slices.BinarySearchFunc(all, to, func(p unwind.Piece, to uint64) int {
+				return cmp.Compare(p.From, to)
+			})
+			if !begins {
+				at--
+			}
+			if at < 0 || !all[at].Has(to) || slices.Contains(found, all[at]) || len(found) == maxSplit {
+				continue
+			}
+			if !begins || slices.ContainsFunc(jumps(im, all[at]), func(to uint64) bool {
+				return found[i].Has(to) && to != found[i].From
+			}) {
+				found = append(found, all[at])
+			}
+		}
+	}
+	return found
+}
+
+// jumps are where the direct jumps of a piece of code go to, out of it.
+func jumps(im *dso.Image, p unwind.Piece) (list []uint64) {
+	code := im.Bytes(p.From, int(min(p.To-p.From, maxPieceCode)))
+	for at := 0; at < len(code); {
+		inst, err := x86asm.Decode(code[at:], 64)
+		if err != nil || inst.Len == 0 {
+			at++ // what the decoder does not know
+			continue
+		}
+		at += inst.Len
+		if rel, ok := inst.Args[0].(x86asm.Rel); ok && inst.Op != x86asm.CALL {
+			if to := p.From + uint64(at) + uint64(int64(rel)); !p.Has(to) {
+				list = append(list, to)
+			}
+		}
+	}
+	return list
+}
