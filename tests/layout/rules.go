@@ -227,7 +227,7 @@ var owners = map[string][]string{
 		"bpf", "cmd/ppscript",
 	},
 	"github.com/yuin/goldmark":            {"docs/site"},
-	"golang.org/x/arch":                   {"runtime/probe", "runtime/listing"},
+	"golang.org/x/arch":                   {"runtime/probe", "runtime/listing", "runtime/interpreter"},
 	"golang.org/x/net":                    {"runtime/sandbox"}, // filters of system calls as instructions
 	"github.com/elastic/go-seccomp-bpf":   {"runtime/sandbox"},
 	"github.com/landlock-lsm/go-landlock": {"runtime/sandbox"},
