@@ -65,7 +65,7 @@ func phpCarrier(im *dso.Image, _ string) *carrier {
 				Head: of["executor_globals"].Value + phpCurrent},
 			Frames: interpreted.Frames{Code: 24, Previous: 48, Instr: 0, Size: 56, Strings: phpName,
 				Entry: interpreted.BitsEntry, Owner: 40, Mask: phpCallsTop}},
-		eval:   pieceOf(of["execute_ex"]),
+		eval:   split(im, pieceOf(of["execute_ex"])),
 		reader: func(uint64) reader { return l.read },
 	}
 }

@@ -19,8 +19,7 @@ import (
 // A carrier is a file that has an interpreter, as far as it matters. Addresses are as the file counts.
 type carrier struct {
 	config interpreted.Config
-	eval   unwind.Piece // of the interpreter's own function, in whose places the frames come
-	whole  []unwind.Piece
+	eval   []unwind.Piece // the interpreter's own function, in whose places the frames come
 	// reader reads functions where the file is mapped; by is added to its addresses.
 	reader func(by uint64) reader
 }
@@ -100,9 +99,6 @@ func (w *Walker) processOf(s *task.Space) *process {
 			if im.Machine == elf.EM_X86_64 && im.Class == elf.ELFCLASS64 {
 				b = l.carrier(im, r.File.Name())
 			}
-			if b != nil {
-				b.whole = split(im, b.eval)
-			}
 			w.binaries[r.File] = b
 		}
 		if b == nil {
@@ -116,7 +112,7 @@ func (w *Walker) processOf(s *task.Space) *process {
 		p := &process{pid: s.PID, unknown: l.unknown(w), config: b.config,
 			read: b.reader(by), functions: map[object]function{}}
 		p.config.Head += by
-		for _, e := range b.whole {
+		for _, e := range b.eval {
 			p.eval = append(p.eval, unwind.Piece{From: e.From + by, To: e.To + by})
 		}
 		return p

@@ -103,7 +103,7 @@ func pythonCarrier(im *dso.Image, name string) *carrier {
 	if !ok {
 		return nil
 	}
-	c := &carrier{config: l.config, eval: pieceOf(of[evaluates])}
+	c := &carrier{config: l.config, eval: split(im, pieceOf(of[evaluates]))}
 	c.config.Head = runtime + l.head
 	c.reader = func(by uint64) reader {
 		return func(mem io.ReaderAt, at, check uint64) (function, bool) {

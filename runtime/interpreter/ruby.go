@@ -68,7 +68,7 @@ func rubyCarrier(im *dso.Image, _ string) *carrier {
 	c.Holder, c.Stack = 1+16, 0
 	c.Instr, c.Code, c.Body, c.Owner, c.Size = 0, 16, 1+16, 32, 40
 	c.Entry, c.Mask, c.Strings = interpreted.PointerEntry, rubyFinish, rubyLocation
-	return &carrier{config: c, eval: pieceOf(of["rb_vm_exec"]),
+	return &carrier{config: c, eval: split(im, pieceOf(of["rb_vm_exec"])),
 		reader: func(uint64) reader { return l.read }}
 }
 

@@ -13,10 +13,11 @@ import (
 // This file finds the code of a function that a compiler split. What it takes for rarely run lies elsewhere,
 // in a piece with no symbol in a stripped file: in CPython 3.14 of Debian nearly the whole interpreter.
 
-// maxSplit bounds a function's code, in pieces and in bytes of each.
+// Bounds, also for files that are made to take long: of a function's pieces, and of the code that is decoded
+// to find them, in bytes.
 const (
-	maxSplit     = 8
-	maxPieceCode = 1 << 20
+	maxSplit   = 8
+	maxDecoded = 4 << 20
 )
 
 // split is the code of a function, whose symbol names its first piece. A jump into the middle of a piece
@@ -24,8 +25,16 @@ const (
 func split(im *dso.Image, first unwind.Piece) []unwind.Piece {
 	all := unwind.Pieces(im)
 	found := []unwind.Piece{first}
+	left, decoded := uint64(maxDecoded), map[unwind.Piece][]uint64{}
+	from := func(p unwind.Piece) []uint64 {
+		if _, known := decoded[p]; !known && p.To-p.From <= left {
+			left -= p.To - p.From
+			decoded[p] = jumps(im, p)
+		}
+		return decoded[p]
+	}
 	for i := 0; i < len(found); i++ {
-		for _, to := range jumps(im, found[i]) {
+		for _, to := range from(found[i]) {
 			at, begins := slices.BinarySearchFunc(all, to, func(p unwind.Piece, to uint64) int {
 				return cmp.Compare(p.From, to)
 			})
@@ -35,7 +44,7 @@ func split(im *dso.Image, first unwind.Piece) []unwind.Piece {
 			if at < 0 || !all[at].Has(to) || slices.Contains(found, all[at]) || len(found) == maxSplit {
 				continue
 			}
-			if !begins || slices.ContainsFunc(jumps(im, all[at]), func(to uint64) bool {
+			if !begins || slices.ContainsFunc(from(all[at]), func(to uint64) bool {
 				return found[i].Has(to) && to != found[i].From
 			}) {
 				found = append(found, all[at])
@@ -45,9 +54,9 @@ func split(im *dso.Image, first unwind.Piece) []unwind.Piece {
 	return found
 }
 
-// jumps are where the direct jumps of a piece of code go to, out of it.
+// jumps are where the direct jumps of a piece of code go to, out of it, each once.
 func jumps(im *dso.Image, p unwind.Piece) (list []uint64) {
-	code := im.Bytes(p.From, int(min(p.To-p.From, maxPieceCode)))
+	code := im.Bytes(p.From, int(p.To-p.From))
 	for at := 0; at < len(code); {
 		inst, err := x86asm.Decode(code[at:], 64)
 		if err != nil || inst.Len == 0 {
@@ -61,5 +70,6 @@ func jumps(im *dso.Image, p unwind.Piece) (list []uint64) {
 			}
 		}
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,7 +17,7 @@ import (
 func TestSplit(t *testing.T) {
 	testkit.Requires(t, testkit.AMD64, testkit.GCC)
 	named := filepath.Join(t.TempDir(), "split")
-	run(t, "gcc", "-O2", "-o", named, "testdata/split.c")
+	testkit.Run(t, "gcc", "-O2", "-o", named, "testdata/split.c").Want(t, 0)
 	f, err := elf.Open(named)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +31,7 @@ func TestSplit(t *testing.T) {
 	for _, s := range list {
 		of[s.Name] = pieceOf(s)
 	}
-	run(t, "strip", named)
+	testkit.Run(t, "strip", named).Want(t, 0)
 	data, err := os.ReadFile(named)
 	if err != nil {
 		t.Fatal(err)
@@ -51,12 +50,5 @@ func TestSplit(t *testing.T) {
 		if got := split(im, of[name]); !slices.Equal(got, want) {
 			t.Errorf("%s: got %x, want %x", name, got, want)
 		}
-	}
-}
-
-func run(t *testing.T, name string, args ...string) {
-	t.Helper()
-	if text, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", name, err, text)
 	}
 }

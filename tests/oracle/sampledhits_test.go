@@ -20,6 +20,7 @@ func TestSampledTracepointsAreOneOfSoMany(t *testing.T) {
 	load := []string{"--", testkit.Load(t), "-getppid", strconv.Itoa(hits)}
 	filter := fmt.Sprintf("id == %d", syscall.SYS_GETPPID)
 	file := filepath.Join(t.TempDir(), "perf.data")
+	// The kernel counts each CPU's hits of each thread: one that moves leaves a rest behind.
 	testkit.Again(t, func() (wrong []string) {
 		testkit.Run(t, append([]string{testkit.PPScript(t), "record", "-e",
 			"raw_syscalls:sys_enter/" + filter + "/", "-c", strconv.Itoa(period), "-o", file},
@@ -36,7 +37,6 @@ func TestSampledTracepointsAreOneOfSoMany(t *testing.T) {
 		"perf":      append([]string{"--engine", "perf"}, load...),
 		"recording": {"--input", file},
 	} {
-		// The kernel counts each CPU's hits of each thread: one that moves leaves a rest behind.
 		testkit.Again(t, func() (wrong []string) {
 			out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "-c", program},
 				args...)...).Want(t, 0)
