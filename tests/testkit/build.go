@@ -87,3 +87,15 @@ func Load(t testing.TB) string {
 	t.Helper()
 	return Build(t, "tests/testkit/load")
 }
+
+// Path is the absolute path of a file of this module, by its name from the module's root. The root is the
+// nearest directory above the test's own that has a go.mod, so that binaries built with -trimpath find it too.
+func Path(name string) string {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, name)
+		}
+	}
+	return filepath.Join("/nowhere", name) // as in a guest, which has no sources
+}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,8 +112,7 @@ func startWith(t testing.TB, bound time.Duration, prepare func(*exec.Cmd), args 
 
 // perfConfig is the path of perf's configuration in tests.
 func perfConfig() string {
-	_, self, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(self), "perfconfig")
+	return Path("tests/testkit/perfconfig")
 }
 
 // PID is the process's number.

@@ -9,11 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"ppscript/tests/testkit"
 )
 
 // This file prepares a kernel and runs qemu. The guest talks to us through two
@@ -32,8 +33,7 @@ func (k kernelDir) modules() string { return filepath.Join(k.dir, "lib/modules",
 // prepare fetches the kernel unless it is in the cache.
 func prepare(ctx context.Context, g Guest) (kernelDir, error) {
 	series := g.kernel()
-	_, self, _, _ := runtime.Caller(0)
-	script := filepath.Join(filepath.Dir(self), "kernel.sh")
+	script := testkit.Path("tests/vm/kernel.sh")
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "bash", script, series, g.machine().arch)
 	cmd.Stderr = &stderr
