@@ -18,9 +18,6 @@ type rules struct {
 	planned []string
 	owners  map[string][]string
 	mayExit []string
-	// wireFormats are the structs that may have more than maxFields, large the
-	// packages that may have more than maxCode.
-	wireFormats, large []string
 }
 
 // check returns what is wrong with the tree, one sentence each, in the order
@@ -28,7 +25,6 @@ type rules struct {
 func check(tree fs.FS, r rules) ([]string, error) {
 	c := checker{
 		rules: r, rank: map[string]int{}, seen: map[string]bool{}, documented: map[string]bool{},
-		sizes: newSizes(),
 	}
 	for i, layer := range r.layers {
 		for _, pkg := range layer {
@@ -57,7 +53,6 @@ func check(tree fs.FS, r rules) ([]string, error) {
 		return nil
 	})
 	c.packages()
-	c.bounds()
 	return c.faults, err
 }
 
@@ -66,7 +61,6 @@ type checker struct {
 	rank       map[string]int
 	seen       map[string]bool
 	documented map[string]bool
-	sizes      sizes
 	faults     []string
 }
 
@@ -81,9 +75,6 @@ func (c *checker) file(name string, src []byte) {
 		c.fault("%v", err)
 		return
 	}
-	if n := strings.Count(string(src), "\n"); n > maxLines && !ast.IsGenerated(file) {
-		c.fault("%s: got %d lines, want at most %d; split it by job", name, n, maxLines)
-	}
 	if !ast.IsGenerated(file) {
 		c.columns(name, src)
 	}
@@ -92,9 +83,6 @@ func (c *checker) file(name string, src []byte) {
 	if !isTest {
 		c.seen[pkg] = true
 		c.documented[pkg] = c.documented[pkg] || saysWhatFor(file)
-		if !ast.IsGenerated(file) {
-			c.sizes.count(pkg, file, src)
-		}
 	}
 	if isTest || strings.HasPrefix(pkg, "tests/") {
 		return

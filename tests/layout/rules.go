@@ -1,6 +1,6 @@
 // Package layout holds the rules of the tree itself: which package may import
 // which, who owns each third-party module, that every package says what it is
-// for, that files and types stay readable, and that only the command ends the process.
+// for, and that only the command ends the process.
 //
 // The tables in this file are the design; a change to them is a design change
 // and its commit says why. check.go applies them.
@@ -8,9 +8,6 @@ package layout
 
 // module is this module's path.
 const module = "ppscript"
-
-// maxLines bounds a file that is written by hand.
-const maxLines = 500
 
 // layers lists every package once, lowest first. A package may import those
 // above it in this list, not those below or beside it in the same line.
@@ -250,17 +247,6 @@ var owners = map[string][]string{
 	"golang.org/x/mod":                {"runtime/library", "cmd/ppscript"},
 	"github.com/rogpeppe/go-internal": {"cmd/ppscript"}, // diff; testscript, for tests
 }
-
-// wireFormats are the structs with more fields than others may have: they follow
-// what the kernel and perf write.
-var wireFormats = []string{
-	"runtime/perf.Layout",   // where the parts of a sample lie, by the bits of sample_type
-	"runtime/perf.Mapping",  // PERF_RECORD_MMAP and MMAP2
-	"runtime/perfdata.Info", // the feature sections of a perf.data header
-}
-
-// large are the packages that are still to be split; there are none.
-var large = []string{}
 
 // mayExit are the packages that may end the process: commands, and workload in
 // the child that becomes the command.

@@ -88,8 +88,8 @@ func Load(t testing.TB) string {
 	return Build(t, "tests/testkit/load")
 }
 
-// Path is the absolute path of a file of this module, by its name from the module's root. The root is the
-// nearest directory above the test's own that has a go.mod, so that binaries built with -trimpath find it too.
+// Path returns the absolute path of a file of this module, given its name below the module's root. The root
+// is the nearest directory above the test's own with a go.mod, so binaries built with -trimpath find it too.
 func Path(name string) string {
 	dir, err := os.Getwd()
 	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
