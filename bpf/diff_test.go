@@ -16,13 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/bpf/pattern"
 	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/fold"
-	"ppscript/runtime/glob"
 )
 
 // This file runs random predicates, keys and aggregations on random records in
@@ -329,38 +327,4 @@ func dump(g *agg.Group, tr *trial) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
-}
-
-// Globs in programs match the same texts as package glob.
-func TestGlobs(t *testing.T) {
-	r := &random{Rand: rand.New(rand.NewSource(7))}
-	for range 3000 {
-		source := r.glob(words3[r.Intn(len(words3))])
-		text := words3[r.Intn(len(words3))]
-		p := pattern.Glob(source)
-		if got, want := matchedBy(p, text), glob.Match(source, text); got != want {
-			t.Fatalf("%q of %q: got %v, want %v", source, text, got, want)
-		}
-	}
-}
-
-// matchedBy does the same as the program.
-func matchedBy(p *pattern.Pattern, text string) bool {
-	n := len(p.Chars)
-	state, end := int64(1), int64(1)<<(n+1)
-	for _, b := range []byte(text + "\x00\x00") {
-		stay, chars := end, int64(0)
-		if b == 0 {
-			chars = 1 << n
-		} else {
-			stay |= int64(p.Stars)
-		}
-		for _, r := range p.Runs() {
-			if int(b) >= r.From && int(b) < r.From+r.Count {
-				chars |= int64(r.Mask)
-			}
-		}
-		state = (state&chars)<<1 | state&stay
-	}
-	return state&end != 0
 }

@@ -1,7 +1,11 @@
 package testkit
 
 import (
+	"fmt"
 	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 
 	"ppscript/runtime/kernel"
 )
@@ -18,7 +22,26 @@ var (
 	Uprobes     = tried("uprobes", true, func() kernel.Trial { return kernel.TryUprobe(kernel.Roots{}) })
 	Kprobes     = tried("kprobes", false, func() kernel.Trial { return kernel.TryKprobe(kernel.Roots{}) })
 	Breakpoints = tried("breakpoints", false, kernel.TryBreakpoint)
+	// Programs are those that the kernel's test command runs.
+	Programs = Need{"programs that a test runs", true, sync.OnceValue(missingPrograms)}
 )
+
+// missingPrograms has the kernel run a program.
+func missingPrograms() string {
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.RawTracepoint, License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})
+	if err != nil {
+		return err.Error()
+	}
+	defer p.Close()
+	switch ret, err := p.Run(&ebpf.RunOptions{}); {
+	case err != nil:
+		return err.Error()
+	case ret != 1:
+		return fmt.Sprintf("got %d of a program that returns 1", ret)
+	}
+	return ""
+}
 
 // tried is the need of a facility that delivers what try makes happen.
 func tried(name string, core bool, try func() kernel.Trial) Need {

@@ -1,0 +1,105 @@
+package lookup_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/lookup"
+	"ppscript/runtime/expr"
+	"ppscript/tests/testkit/bpftest"
+)
+
+// The input: a number, and a text behind it.
+const room = 16
+
+var (
+	number = bpftest.NumberField(0, false)
+	text   = bpftest.TextField(8, room)
+)
+
+// looked is a program that looks a key up, and leaves the value in its output.
+func looked(t *testing.T, d *expr.Dict, key expr.Node) func(n int64, s string) (value []byte, ok bool) {
+	t.Helper()
+	native := &expr.Native{Args: []expr.Node{key}, Data: d}
+	b := bpftest.Builder{In: 8 + room, Out: 24}
+	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
+		l := bpftest.Leaves{Code: c, In: in}
+		f := &lookup.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: fail}
+		if d.Words != nil {
+			f.Word(out, 24, native, lookup.Of(native))
+			return
+		}
+		f.Number(native, lookup.Of(native))
+		c.Store(out, asm.R0)
+	})
+	return func(n int64, s string) ([]byte, bool) {
+		return p.Run(append(bpftest.Bytes(uint64(n)), bpftest.Text(s, room)...))
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	keys := map[int64]int{0: 1, -1: 2, 7: 3, 1 << 40: 4}
+	for _, otherwise := range []bool{false, true} {
+		f := looked(t, &expr.Dict{Ints: keys, Numbers: []int64{-5, 10, 20, 1 << 50, 40},
+			Otherwise: otherwise}, number)
+		for key, want := range map[int64]int64{0: 10, -1: 20, 7: 1 << 50, 1 << 40: 40} {
+			if got, ok := f(key, ""); !ok || string(got[:8]) != string(bpftest.Bytes(uint64(want))) {
+				t.Errorf("%d: got %v, %t, want %d", key, got, ok, want)
+			}
+		}
+		for _, key := range []int64{1, -7, 1 << 41, 1<<32 + 7} {
+			got, ok := f(key, "")
+			if ok != otherwise || ok && int64(got[0])-256 != -5 {
+				t.Errorf("%d is not there: got %v, %t, want -5, %t", key, got, ok, otherwise)
+			}
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	keys := map[string]int{"": 1, "a": 2, "abcdefgh": 0}
+	words := [][]byte{[]byte("eight bytes and more"), []byte("nothing"), nil}
+	f := looked(t, &expr.Dict{Texts: keys, Words: words}, text)
+	for key, at := range keys {
+		got, ok := f(0, key)
+		if s := strings.TrimRight(string(got), "\x00"); !ok || s != string(words[at]) {
+			t.Errorf("%q: got %q, %t, want %q", key, s, ok, words[at])
+		}
+	}
+	for _, key := range []string{"b", "abcdefg", "abcdefghi", "A"} {
+		if got, ok := f(0, key); ok {
+			t.Errorf("%q: got %q, want a failure", key, got)
+		}
+	}
+}
+
+func TestRoomAndBounds(t *testing.T) {
+	if got := lookup.Room(&expr.Dict{Words: [][]byte{nil, []byte("1234567"),
+		[]byte("12345678")}}); got != 16 {
+		t.Errorf("got room for %d, want 16", got)
+	}
+	if got := lookup.Of(&expr.Native{Data: 7}); got != nil {
+		t.Errorf("a native of another kind: got %v", got)
+	}
+	many := map[int64]int{}
+	for i := range 65 {
+		many[int64(i)] = i
+	}
+	for what, d := range map[string]*expr.Dict{
+		"65 keys":      {Ints: many, Numbers: make([]int64, 65)},
+		"a NUL inside": {Texts: map[string]int{"a\x00b": 0}, Numbers: []int64{1}},
+	} {
+		bpftest.Refused(t, what, func(c *assembler.Code) {
+			l := bpftest.Leaves{Code: c, In: c.Alloc(8 + room)}
+			f := &lookup.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: c.Label()}
+			key := expr.Node(number)
+			if d.Texts != nil {
+				key = text
+			}
+			f.Number(&expr.Native{Args: []expr.Node{key}, Data: d}, d)
+		})
+	}
+}

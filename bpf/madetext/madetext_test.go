@@ -1,0 +1,254 @@
+package madetext_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/madetext"
+	"ppscript/bpf/pattern"
+	"ppscript/bpf/textcode"
+	"ppscript/runtime/expr"
+	"ppscript/tests/testkit/bpftest"
+)
+
+// The input: a text, and a number behind it.
+const room = 24
+
+var (
+	text  = bpftest.TextField(0, room)
+	n     = bpftest.NumberField(room, false)
+	texts = []string{"", "a", "abc", "a,b,,c", "/usr/lib/x.so", "abcdefgh", "ABCxyz[`{@",
+		"ababababababababababab1"}
+)
+
+// maker makes texts of others, of those above.
+func maker(c *assembler.Code, in int16, fail assembler.Label) *madetext.Maker {
+	l := bpftest.Leaves{Code: c, In: in}
+	m := &madetext.Maker{Code: c, Num: l.Num, Fail: fail}
+	m.Room = func(n expr.Node) int {
+		if room := madetext.Room(n, m.Room); room > 0 {
+			return room
+		}
+		return l.Room(n)
+	}
+	m.Text = func(at int16, size int, n expr.Node) {
+		if madetext.Room(n, m.Room) > 0 {
+			m.Make(at, size, n)
+			return
+		}
+		l.Text(at, size, n)
+	}
+	m.Same = m.Text
+	// The truth of a number, or that a text begins or ends with a constant.
+	m.Branch = func(test expr.Node, want bool, to assembler.Label) {
+		if b, ok := test.(*expr.Binary); ok {
+			find := b.Y.(*expr.Const).Str
+			at := c.Alloc(m.Room(b.X))
+			m.Text(at, m.Room(b.X), b.X)
+			texts := textsOf(c, fail)
+			if b.Op == expr.OpPrefix {
+				texts.HasPrefix(at, m.Room(b.X), find, want, to)
+				return
+			}
+			p := suffix(find)
+			texts.Matches(at, m.Room(b.X), p, find, want, to)
+			return
+		}
+		l.Num(test)
+		c.IfTrue(asm.R0, want, to)
+	}
+	return m
+}
+
+// made is a program that makes a text, as a function of the input.
+func made(t *testing.T, node expr.Node) func(a string, number int) (string, bool) {
+	t.Helper()
+	size := madetext.Room(node, func(n expr.Node) int { return bpftest.Leaves{}.Room(n) })
+	b := bpftest.Builder{In: room + 8, Out: max(size, room)}
+	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
+		maker(c, in, fail).Make(out, size, node)
+	})
+	return func(a string, number int) (string, bool) {
+		out, ok := p.Run(append(bpftest.Text(a, room), bpftest.Bytes(uint64(number))...))
+		s, rest, _ := strings.Cut(string(out), "\x00")
+		if strings.Trim(rest, "\x00") != "" {
+			t.Errorf("%s of %q: got %q behind the end, want zeros", node, a, rest)
+		}
+		return s, ok
+	}
+}
+
+func op(fn expr.TextFn, i int, args ...expr.Node) *expr.TextOp {
+	return &expr.TextOp{Fn: fn, X: text, I: i, Args: args}
+}
+
+// each compares a text with the wanted one; false is a failure.
+func each(t *testing.T, node expr.Node, want func(a string, number int) (string, bool)) {
+	t.Helper()
+	f := made(t, node)
+	for _, a := range texts {
+		for _, number := range []int{0, 1, 3, 7, 23, 24, -1, -3, -24} {
+			got, ok := f(a, number)
+			if want, fits := want(a, number); ok != fits || ok && got != want {
+				t.Errorf("%s of %q and %d: got %q, %t, want %q, %t", node, a, number, got, ok, want, fits)
+			}
+		}
+	}
+}
+
+// cut is a[lo:hi] as Python has it.
+func cut(a string, lo, hi int) string {
+	at := func(i int) int {
+		if i < 0 {
+			i += len(a)
+		}
+		return min(max(i, 0), len(a))
+	}
+	return a[at(lo):max(at(lo), at(hi))]
+}
+
+func TestCut(t *testing.T) {
+	always := func(f func(a string, i int) string) func(string, int) (string, bool) {
+		return func(a string, i int) (string, bool) { return f(a, i), true }
+	}
+	each(t, op(expr.TextCut, 0, n), always(func(a string, i int) string { return cut(a, i, len(a)) }))
+	each(t, op(expr.TextCut, 0, n, expr.NewInt(5)), always(func(a string, i int) string {
+		return cut(a, i, 5)
+	}))
+	each(t, op(expr.TextCut, 0, expr.NewInt(-4), n), always(func(a string, i int) string {
+		return cut(a, -4, i)
+	}))
+	for _, s := range []*expr.Slice{{Lo: 0, Hi: 3}, {Lo: 2, Hi: 9}, {Lo: 3, NoHi: true}, {Lo: -3, NoHi: true},
+		{Lo: 1, Hi: -1}, {Lo: -5, Hi: -2}, {Lo: 9, Hi: 3}} {
+		s.X = text
+		each(t, s, always(func(a string, _ int) string {
+			if s.NoHi {
+				return cut(a, s.Lo, len(a))
+			}
+			return cut(a, s.Lo, s.Hi)
+		}))
+	}
+	each(t, op(expr.TextAt, 0, n), func(a string, i int) (string, bool) {
+		if i < 0 {
+			i += len(a)
+		}
+		if i < 0 || i >= len(a) {
+			return "", false
+		}
+		return a[i : i+1], true
+	})
+}
+
+func TestCaseAndChoice(t *testing.T) {
+	each(t, op(expr.TextUpper, 0), func(a string, _ int) (string, bool) { return strings.ToUpper(a), true })
+	each(t, op(expr.TextLower, 0), func(a string, _ int) (string, bool) { return strings.ToLower(a), true })
+	each(t, &expr.Cond{Test: n, Then: text, Else: expr.NewStr("none")}, func(a string, i int) (string, bool) {
+		if i != 0 {
+			return a, true
+		}
+		return "none", true
+	})
+}
+
+func TestTrim(t *testing.T) {
+	for _, k := range []string{"a", "/usr", ".so", "abcdefgh", "1"} {
+		each(t, op(expr.TextTrim, 1, expr.NewStr(k)), func(a string, _ int) (string, bool) {
+			return strings.TrimPrefix(a, k), true
+		})
+		each(t, op(expr.TextTrim, 2, expr.NewStr(k)), func(a string, _ int) (string, bool) {
+			return strings.TrimSuffix(a, k), true
+		})
+	}
+}
+
+// A part that is not there fails.
+func TestSplit(t *testing.T) {
+	for _, sep := range []string{",", "/", "ab"} {
+		for _, i := range []int{0, 1, 2, 3, -1} {
+			if i < 0 && len(sep) > 1 {
+				continue // as TestRefused has it
+			}
+			each(t, op(expr.TextSplit, i, expr.NewStr(sep)), func(a string, _ int) (string, bool) {
+				parts := strings.Split(a, sep)
+				if i < 0 {
+					return parts[len(parts)-1], true
+				}
+				if i >= len(parts) {
+					return "", false
+				}
+				return parts[i], true
+			})
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, sub := range []string{"", "b", "ab", ".so"} {
+		for _, last := range []int{0, 1} {
+			b := bpftest.Builder{In: room, Out: 8}
+			p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
+				maker(c, in, fail).Find(op(expr.TextFind, last, expr.NewStr(sub)))
+				c.Store(out, asm.R0)
+			})
+			for _, a := range texts {
+				want := strings.Index(a, sub)
+				if last == 1 {
+					want = strings.LastIndex(a, sub)
+				}
+				if out, ok := p.Words(bytesOf(a)...); !ok || int(int64(out[0])) != want {
+					t.Errorf("%q in %q, last %d: got %d, want %d", sub, a, last, int64(out[0]), want)
+				}
+			}
+		}
+	}
+}
+
+// Room is no more than what the text can need.
+func TestRoom(t *testing.T) {
+	f := func(n expr.Node, want int) {
+		t.Helper()
+		if got := madetext.Room(n, bpftest.Leaves{}.Room); got != want {
+			t.Errorf("%s: got room for %d, want %d", n, got, want)
+		}
+	}
+	f(&expr.Slice{X: text, Lo: 0, Hi: 7}, 8)
+	f(&expr.Slice{X: text, Lo: 0, Hi: 8}, 16)
+	f(&expr.Slice{X: text, Lo: 20, NoHi: true}, 8)
+	f(&expr.Slice{X: text, Lo: -3, NoHi: true}, room)
+	f(op(expr.TextAt, 0, n), 8)
+	f(op(expr.TextUpper, 0), room)
+	f(&expr.Cond{Test: n, Then: expr.NewStr("x"), Else: text}, room)
+	f(text, 0)
+}
+
+func TestRefused(t *testing.T) {
+	for _, node := range []*expr.TextOp{
+		op(expr.TextSplit, 0, text), op(expr.TextSplit, 4, expr.NewStr(",")), op(expr.TextSplit, -2,
+			expr.NewStr(",")),
+		op(expr.TextSplit, -1, expr.NewStr("ab")), op(expr.TextTrim, 1, text), op(expr.TextTrim, 1,
+			expr.NewStr("")),
+		op(expr.TextStrip, 3), op(expr.TextSplit, 0, expr.NewStr("123456789")),
+	} {
+		bpftest.Refused(t, node.String(), func(c *assembler.Code) {
+			in := c.Alloc(room + 8)
+			maker(c, in, c.Label()).Make(c.Alloc(room), room, node)
+		})
+	}
+}
+
+func textsOf(c *assembler.Code, fail assembler.Label) textcode.Code {
+	return textcode.Code{Code: c, Fail: fail}
+}
+
+// suffix is the pattern of texts that end with s.
+func suffix(s string) *pattern.Pattern {
+	p := &pattern.Pattern{}
+	p.Star()
+	p.Literal(s)
+	return p
+}
+
+func bytesOf(a string) []uint64 { return textcode.Words(a, room) }

@@ -1,0 +1,169 @@
+// Package bpftest runs programs that package assembler wrote, for tests of the packages that
+// generate them: the kernel's own test command (BPF_PROG_TEST_RUN) calls the program, so that no
+// event of the machine is needed, and a run takes microseconds.
+package bpftest
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/load"
+	"ppscript/tests/testkit"
+)
+
+// Input and Output are the maps from which a program takes the bytes that a run gives to it, and to
+// which it writes the bytes that a run returns. No generated program has so many of their kind.
+var (
+	Input  = load.WholeMap.Of(1000)
+	Output = load.WholeMap.Of(1001)
+)
+
+// A Body emits a program, which goes to fail, or on at its end. R6 is the program's context.
+type Body func(c *assembler.Code, fail assembler.Label)
+
+// A Program runs a body.
+type Program struct {
+	t       testing.TB
+	maps    map[string]*ebpf.Map
+	program *ebpf.Program
+	in, out int
+}
+
+// A Builder has the sizes of the input and of the output, and the maps that the body uses beside
+// these.
+type Builder struct {
+	In, Out int
+	Maps    map[load.MapID]*ebpf.MapSpec
+}
+
+// Define adds a map.
+func (b *Builder) Define(id load.MapID, m *ebpf.MapSpec) {
+	if b.Maps == nil {
+		b.Maps = map[load.MapID]*ebpf.MapSpec{}
+	}
+	b.Maps[id] = m
+}
+
+// Build loads the program of a body, until the test ends. It skips the test where no program can
+// be run.
+func (b *Builder) Build(t testing.TB, body Body) *Program {
+	t.Helper()
+	testkit.Requires(t, testkit.Programs)
+	c := assembler.New()
+	fail, end := c.Label(), c.Label()
+	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+	body(c, fail)
+	c.Emit(asm.Mov.Imm(asm.R0, 1))
+	c.GoTo(end)
+	c.Place(fail)
+	c.Emit(asm.Mov.Imm(asm.R0, 0))
+	c.Place(end)
+	c.Emit(asm.Return())
+	spec := &ebpf.CollectionSpec{
+		Maps: map[string]*ebpf.MapSpec{
+			Input.String(): array(max(b.In, 8)), Output.String(): array(max(b.Out, 8)),
+		},
+		Programs: map[string]*ebpf.ProgramSpec{
+			"body": {Type: ebpf.RawTracepoint, Instructions: c.Finish(), License: "GPL"},
+		},
+	}
+	for id, m := range b.Maps {
+		spec.Maps[id.String()] = m
+	}
+	loaded, err := ebpf.NewCollection(spec)
+	if err != nil {
+		t.Fatalf("load the program of a test: %+v", err)
+	}
+	t.Cleanup(loaded.Close)
+	return &Program{t, loaded.Maps, loaded.Programs["body"], b.In, b.Out}
+}
+
+func array(size int) *ebpf.MapSpec {
+	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1}
+}
+
+// OnStack is a body that finds its input at a place of the stack, and leaves its output at another
+// one. Both sizes are multiples of 8.
+func (b *Builder) OnStack(t testing.TB, body func(c *assembler.Code, in, out int16,
+	fail assembler.Label)) *Program {
+	t.Helper()
+	return b.Build(t, func(c *assembler.Code, fail assembler.Label) {
+		in, out := c.Alloc(b.In), c.Alloc(b.Out)
+		c.Zero(out, b.Out)
+		c.MapValue(asm.R1, Input, 0)
+		for i := int16(0); i < int16(b.In); i += 8 {
+			c.Emit(asm.LoadMem(asm.R0, asm.R1, i, asm.DWord))
+			c.Store(in+i, asm.R0)
+		}
+		body(c, in, out, fail)
+		c.MapValue(asm.R1, Output, 0)
+		for i := int16(0); i < int16(b.Out); i += 8 {
+			c.Load(asm.R0, out+i)
+			c.Emit(asm.StoreMem(asm.R1, i, asm.R0, asm.DWord))
+		}
+	})
+}
+
+// Run calls the program once with an input, which zeros follow up to its size. ok is false if the
+// program failed: then the output is zeros, or what it wrote to Output before.
+func (p *Program) Run(in []byte) (out []byte, ok bool) {
+	p.t.Helper()
+	value := make([]byte, max(p.in, 8))
+	copy(value, in)
+	out = make([]byte, max(p.out, 8))
+	err := errors.Join(p.Map(Input).Put(uint32(0), value), p.Map(Output).Put(uint32(0), out))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ret, err := p.program.Run(&ebpf.RunOptions{})
+	if err = errors.Join(err, p.Map(Output).Lookup(uint32(0), &out)); err != nil {
+		p.t.Fatalf("run the program of a test: %v", err)
+	}
+	return out[:p.out], ret == 1
+}
+
+// Words is Run for numbers.
+func (p *Program) Words(in ...uint64) (out []uint64, ok bool) {
+	p.t.Helper()
+	bytes, ok := p.Run(Bytes(in...))
+	for ; len(bytes) >= 8; bytes = bytes[8:] {
+		out = append(out, binary.NativeEndian.Uint64(bytes))
+	}
+	return out, ok
+}
+
+// Bytes are words as programs have them.
+func Bytes(words ...uint64) (b []byte) {
+	for _, w := range words {
+		b = binary.NativeEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// Map is a map of the program.
+func (p *Program) Map(id load.MapID) *ebpf.Map {
+	p.t.Helper()
+	m := p.maps[id.String()]
+	if m == nil {
+		p.t.Fatalf("the program has no map %s", id)
+	}
+	return m
+}
+
+// Refused checks that f, which emits a program, refuses to do so.
+func Refused(t testing.TB, what string, f func(c *assembler.Code)) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		var no *assembler.Refusal
+		if err, _ := recover().(error); !errors.As(err, &no) {
+			t.Errorf("%s: got %v, want a refusal", what, err)
+		}
+	}()
+	f(assembler.New())
+}
