@@ -1,4 +1,4 @@
-# ppscript needs Go and nothing else to build; what tests need beyond it is in .ci/run.
+# ppscript needs Go and nothing else to build; the long tests need what tests/run/needs.txt lists.
 
 GO ?= go
 export CGO_ENABLED = 0
@@ -7,10 +7,10 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench flat microbench generate docs dist vm clean
+.PHONY: help build demo test test-all check bench flat microbench generate docs dist vm clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The first build compiles everything, for a minute or two: a quarter of that is Go's own library, a sixth each SQLite and the NATS
 # server, a quarter ppscript. It says how far it is. Later ones take seconds and compile little, so they say nothing. Whatever is no
@@ -35,14 +35,11 @@ demo: build ## show why virtual CPUs leave the guest: live if a guest runs here,
 		./ppscript syscalls --duration 2s 2>demo.err | head -n 14; head -n 3 demo.err >&2; \
 	fi; rm -f demo.out demo.err
 
-# The tests of these packages are run one package after another: what one traces, another would see or be slowed down by. All
-# others look at nothing but their own processes, or at nothing: they wait for the kernel and for the compiler beside each other.
-# Guests (tests/vm) are beside these.
-ALONE = bpf bpf/load cmd/ppscript runtime/kernel runtime/perf runtime/probe runtime/relay runtime/session runtime/task \
-	runtime/tracefs tests/bench tests/engines tests/flat tests/guide tests/oracle tests/soak tests/testkit tests/units tests/why
+test: ## run the tests that are true on any machine, in minutes; as root they try the kernel as well
+	@$(GO) run ./tests/run $(if $(SLOWEST),-slowest $(SLOWEST))
 
-test: ## run all tests; as root they try the kernel as well
-	@GO="$(GO)" bash tests/run.sh $(ALONE)
+test-all: ## run the long tests: guests, other tools' numbers, browsers, packages; ANYWAY=1 where programs are missing
+	@$(GO) run ./tests/run -all $(if $(ANYWAY),-anyway) $(if $(SLOWEST),-slowest $(SLOWEST))
 
 check: ## check format, both architectures, and the layers of the tree
 	@unformatted=$$(gofmt -l $(GOFILES)); test -z "$$unformatted" || { echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; }

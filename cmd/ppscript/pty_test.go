@@ -41,9 +41,7 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 // it is not nil, sees the command and the terminal before.
 func openTerminal(t *testing.T, prepare func(cmd *exec.Cmd, ptm *os.File), args ...string) *terminal {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testkit.Requires(t, testkit.Long)
 	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	testkit.Requires(t, testkit.Core("a terminal", err))
 	n, err := unix.IoctlGetInt(int(ptm.Fd()), unix.TIOCGPTN)

@@ -19,7 +19,7 @@ import (
 )
 
 // This file compares C expressions with gcc. The quick test reads a corpus; with
-// PPSCRIPT_LONG=1 (or a seed) new expressions are generated and gcc is asked. -update
+// `make test-all` new expressions are generated (of the seed PPSCRIPT_SEED) and gcc is asked. -update
 // writes the corpus anew.
 
 var update = flag.Bool("update", false, "write testdata anew (needs gcc)")
@@ -105,11 +105,9 @@ func TestGccCorpus(t *testing.T) {
 }
 
 func TestGccRandom(t *testing.T) {
-	if os.Getenv("PPSCRIPT_LONG") == "" {
-		t.Skip("needs PPSCRIPT_LONG=1: it compiles 20,000 expressions")
-	}
-	seed, _ := strconv.ParseInt(os.Getenv("PPSCRIPT_LONG"), 10, 64)
-	if seed <= 1 {
+	testkit.Requires(t, testkit.Long, testkit.GCC)
+	seed, err := strconv.ParseInt(os.Getenv("PPSCRIPT_SEED"), 10, 64)
+	if err != nil {
 		seed = rand.Int63()
 	}
 	t.Logf("seed %d", seed)

@@ -300,7 +300,7 @@ func mustRead(t *testing.T, path string) []byte {
 // TestHelperSleeps is the process of TestRootIsNoWayOut.
 func TestHelperSleeps(t *testing.T) {
 	if os.Getenv("OBJECT_SLEEP") == "" {
-		t.Skip("needs to be started by another test")
+		return // it does its work in a process that TestRootIsNoWayOut starts
 	}
 	os.Stdout.WriteString("x")
 	os.Stdin.Read(make([]byte, 1))

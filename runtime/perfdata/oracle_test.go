@@ -20,10 +20,7 @@ import (
 // perf record, in the ways that make different recordings, and perf script
 // over each: the same samples at the same times on the same CPUs.
 func TestAgainstPerfRecord(t *testing.T) {
-	testkit.Requires(t, append(testkit.Live, testkit.Perf)...)
-	if testing.Short() {
-		t.Skip("takes ten seconds")
-	}
+	testkit.Requires(t, append(testkit.Live, testkit.Perf, testkit.Long)...)
 	// At least one switch for each process, however they are scheduled.
 	const load = "i=0; while [ $i -lt 40 ]; do i=$((i+1)); /bin/true; done"
 	const both = "for c in 0 1; do taskset -c $c sh -c '" + load + "' & done; wait"

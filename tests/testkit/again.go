@@ -25,6 +25,6 @@ func Again(t testing.TB, measure func() (wrong []string)) {
 			t.Errorf("%d times, at last:\n%s", tries, strings.Join(wrong, "\n"))
 			return
 		}
-		t.Logf("again, since\n%s", strings.Join(wrong, "\n"))
+		t.Logf("tried again, since\n%s", strings.Join(wrong, "\n"))
 	}
 }

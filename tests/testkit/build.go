@@ -67,7 +67,7 @@ func Build(t testing.TB, pkg string) string {
 		return file
 	}
 	file := filepath.Join(built.dir, filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", file, module+pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-o", file, module+pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(fmt.Errorf("build %s: %w\n%s", pkg, err, text))

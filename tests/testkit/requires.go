@@ -65,6 +65,15 @@ var (
 	SSHServer = Need{"sshd", true, missingFile("/usr/sbin/sshd", "apt-get install openssh-server")}
 )
 
+// Long is the need of a test that takes seconds by its nature, or other programs: `make test`, which runs
+// with -short, leaves it to `make test-all`.
+var Long = Need{"time", false, func() string {
+	if testing.Short() {
+		return "make test-all"
+	}
+	return ""
+}}
+
 // Live is what every test on real events needs.
 var Live = []Need{Root, Tracefs, cpu0, tracepoints}
 

@@ -1,0 +1,106 @@
+// The command run runs this module's tests: `make test` those that are true of the code on any machine, in
+// minutes, and with -all those that take longer or need other programs: guests, oracles, browsers, packages.
+//
+// A test is left to -all by testkit.Requires(t, testkit.Long), a whole package by its line in plan.go. Both
+// runs print a line for each package and the whole output of a test that fails. The last lines tell how many
+// tests passed, which needs left tests out, with the command that brings each, and which measurements were
+// made again.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+)
+
+func main() {
+	var o options
+	flag.BoolVar(&o.all, "all", false, "run the long tests instead of the short ones")
+	flag.BoolVar(&o.anyway, "anyway", false, "with -all: run what this machine can")
+	flag.BoolVar(&o.race, "race", false, "run the short tests with the race detector")
+	flag.IntVar(&o.slowest, "slowest", 0, "name so many of the slowest tests and packages")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "run:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	all, anyway, race bool
+	slowest           int
+}
+
+func run(ctx context.Context, o options) error {
+	if o.all && !o.anyway {
+		if err := installed(ctx); err != nil {
+			return err
+		}
+	}
+	// Programs are static, as users have them. goTest allows C for the race detector alone.
+	if err := os.Setenv("CGO_ENABLED", "0"); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "ppscript-tests")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := build(ctx, dir, o); err != nil {
+		return err
+	}
+	packages, err := testPackages(ctx)
+	if err != nil {
+		return err
+	}
+	r := newReport(os.Stdout)
+	for _, phase := range phases(packages, o) {
+		phase.run(ctx, r)
+	}
+	return r.close(o)
+}
+
+// phases are the calls of the go command, in their order.
+func phases(packages []testPackage, o options) []phase {
+	var apart, alone, guests []string
+	for _, p := range packages {
+		switch {
+		case o.all && !p.long && !p.hasLong, !o.all && p.long:
+		case slices.Contains(guestPackages, p.path):
+			guests = append(guests, p.path)
+		case slices.Contains(alonePackages, p.path):
+			alone = append(alone, p.path)
+		default:
+			apart = append(apart, p.path)
+		}
+	}
+	// `make check` vets, for both architectures. With -trimpath, what `make build` compiled is not compiled
+	// again.
+	flags := []string{"-vet=off", "-trimpath"}
+	switch {
+	case o.race:
+		flags = append(flags, "-race", "-short", "-timeout=20m")
+	case o.all:
+		flags = append(flags, "-timeout=40m")
+	default:
+		flags = append(flags, "-short", "-timeout=10m")
+	}
+	var list []phase
+	add := func(p phase) {
+		if len(p.packages) > 0 {
+			p.race = o.race
+			p.flags = append(p.flags, flags...)
+			list = append(list, p)
+		}
+	}
+	add(phase{packages: apart, flags: []string{"-p=2"}})
+	add(phase{packages: alone, flags: []string{"-p=1"}, beside: guests})
+	return list
+}
