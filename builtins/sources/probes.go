@@ -176,7 +176,7 @@ func uprobe() *b.Builtin {
 		Summary: "Calls of a function of a program or library, in all processes that use it.",
 		Params: []b.Param{
 			fileParam,
-			{Name: "func", Type: b.String, Required: true, Doc: `name as in the source (C++, Rust, main.(*T).Method of Go), name+0x10, a source line "file.c:123" (each place where its code begins), a pattern, an address as nm prints it "0x1040", or an offset in the file "+0x1040"`},
+			{Name: "func", Type: b.String, Required: true, Doc: `name as in the source (C++, Rust, main.(*T).Method of Go) or of the symbol; of an indirect function (strlen) its implementations; name+0x10, a source line "file.c:123" (each place where its code begins), a pattern, an address as nm prints it "0x1040", or an offset in the file "+0x1040"`},
 			argsParam,
 			filterParam,
 			pidParam,

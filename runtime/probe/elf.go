@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -20,9 +20,12 @@ import (
 
 // A function is a symbol that code can be probed at.
 type function struct {
-	name string // as in the file
-	addr uint64
-	size uint64 // 0 if unknown
+	name     string // as in the file
+	addr     uint64
+	size     uint64 // 0 if unknown
+	indirect bool   // it chooses the function that is called in its place
+	label    bool   // nothing says that it is code rather than data
+	chosen   string // the indirect function of which it is an implementation; empty if it was named itself
 }
 
 // An image is an open ELF file.
@@ -32,8 +35,8 @@ type image struct {
 	funcs     []function // by address; nil until they are read
 	path      string     // to find its debug file; empty for none
 	close     func() error
-	demangled map[string][]int // indices into funcs
-	extended  bool
+	demangled map[string][]int  // indices into funcs
+	slots     map[uint64]uint64 // as filled says; nil until they are read
 	// signatures are read when the first function is asked for; told says that was so.
 	signatures *symbol.Signatures
 	told       bool
@@ -47,146 +50,103 @@ func openImage(r io.ReaderAt, size int64) (*image, error) {
 	return &image{Image: f}, nil
 }
 
-// functions lists the functions by address. Tables that cannot be read are
-// left out: a stripped file has no symbols, which is no fault.
+// functions lists the functions by address, with all their names.
 func (m *image) functions() []function {
-	if m.funcs != nil {
-		return m.funcs
-	}
-	seen := map[function]bool{}
-	add := func(name string, addr, size uint64) {
-		fn := function{name, addr, size}
-		if name != "" && addr != 0 && !seen[fn] {
-			seen[fn] = true
-			m.funcs = append(m.funcs, fn)
-		}
-	}
-	for _, read := range []func() ([]elf.Symbol, error){m.Symbols, m.DynamicSymbols} {
-		syms, err := read()
-		if err != nil {
-			continue
-		}
-		for _, s := range syms {
-			typ := elf.ST_TYPE(s.Info)
-			if s.Section != elf.SHN_UNDEF && (typ == elf.STT_FUNC || typ == elf.STT_NOTYPE && m.inText(s)) {
-				add(s.Name, s.Value, s.Size)
+	if m.funcs == nil {
+		m.funcs = []function{}
+		for _, f := range symbol.Functions(m.Image, m.path) {
+			if f.Addr != 0 {
+				m.funcs = append(m.funcs, function{
+					name: f.Name, addr: f.Addr, size: f.Size, indirect: f.Indirect, label: f.Label,
+				})
 			}
 		}
 	}
-	if m.funcs == nil {
-		m.funcs = []function{}
-	}
-	m.sort()
 	return m.funcs
 }
 
-func (m *image) sort() {
-	slices.SortStableFunc(m.funcs, func(a, b function) int {
-		switch {
-		case a.addr < b.addr:
-			return -1
-		case a.addr > b.addr:
-			return 1
-		}
-		return strings.Compare(a.name, b.name)
-	})
-}
-
-// inText reports that a symbol without a type lies in code: assembly.
-func (m *image) inText(s elf.Symbol) bool {
-	return int(s.Section) < len(m.Sections) && m.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0 &&
-		s.Size > 0
-}
-
-// extend adds functions that the file's own symbol tables do not list, but its
-// debug file, its compressed symbols or Go's table do. Package symbol reads
-// those; it keeps one name of each address, so the own tables, with all their
-// aliases, go first.
-func (m *image) extend() {
-	if m.extended || m.path == "" {
-		return
-	}
-	m.extended = true
-	have := map[uint64]bool{}
-	for _, fn := range m.functions() {
-		have[fn.addr] = true
-	}
-	more, err := symbol.OpenFileSymbols(m.path)
-	if err != nil {
-		return // as if it had none
-	}
-	defer more.Close()
-	for i := range more.Len() {
-		f := more.At(i)
-		if !have[f.Addr] && !strings.HasSuffix(f.Name, "@plt") {
-			m.funcs = append(m.funcs, function{f.Name, f.Addr, f.Size})
-		}
-	}
-	m.sort()
-	m.demangled = nil
-}
-
-// find returns the functions of exactly that name, mangled or not. A version
-// behind @ is not part of a name.
+// find returns the functions of exactly that name, mangled or not, and those that the compiler made of
+// them. A version behind @ is not part of a name.
 func (m *image) find(name string) []function {
-	found := m.findKnown(name)
-	if len(found) == 0 && !m.extended {
-		m.extend()
-		found = m.findKnown(name)
-	}
-	return found
-}
-
-func (m *image) findKnown(name string) []function {
-	var found []function
-	at := map[uint64]bool{}
-	add := func(fn function) {
-		if !at[fn.addr] {
-			at[fn.addr] = true
-			found = append(found, fn)
-		}
-	}
+	var fns found
 	for _, fn := range m.functions() {
-		if fn.name == name {
-			add(fn)
+		if base, called := m.cutClone(fn.name); fn.name == name || called && base == name {
+			fns.add(fn)
 		}
 	}
-	if len(found) > 0 {
-		return found
+	if len(fns.list) > 0 {
+		return fns.list
 	}
 	for _, i := range m.plainNames()[name] {
-		add(m.funcs[i])
+		fns.add(m.funcs[i])
 	}
-	return found
+	return fns.list
 }
 
-// match returns the functions whose name, mangled or not, matches a pattern.
+// match returns the functions whose name, mangled or not, matches a pattern. Parts of functions that nobody
+// calls, stubs that call others and labels do not: a name means just one of them.
 func (m *image) match(pattern string) []function {
-	m.extend()
-	var found []function
-	at := map[uint64]bool{}
-	for _, fn := range m.functions() {
-		if !at[fn.addr] && glob.Match(pattern, fn.name) {
-			at[fn.addr] = true
-			found = append(found, fn)
-		}
-	}
-	if len(found) > 0 {
-		return found
-	}
-	for plain, is := range m.plainNames() {
-		if !glob.Match(pattern, plain) {
-			continue
-		}
-		for _, i := range is {
-			if fn := m.funcs[i]; !at[fn.addr] {
-				at[fn.addr] = true
-				found = append(found, fn)
+	var fns found
+	plain := map[int]bool{}
+	for name, is := range m.plainNames() {
+		if glob.Match(pattern, name) {
+			for _, i := range is {
+				plain[i] = true
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b function) int { return int(int64(a.addr>>1) - int64(b.addr>>1)) })
-	return found
+	for i, fn := range m.functions() {
+		if _, called := m.cutClone(fn.name); !called || fn.label || strings.HasSuffix(fn.name, "@plt") {
+			continue
+		}
+		if plain[i] || glob.Match(pattern, fn.name) {
+			fns.add(fn)
+		}
+	}
+	return fns.list
+}
+
+// cutClone cuts off the suffixes of a function that the compiler made of another one: f.isra.0 is f with
+// other parameters. called is false of parts that f jumps to, which are none of its calls.
+func (m *image) cutClone(name string) (base string, called bool) {
+	called = true
+	for {
+		i := strings.LastIndexByte(name, '.')
+		if i <= 0 {
+			return name, called
+		}
+		suffix := name[i+1:]
+		if suffix == "cold" && !m.Go() {
+			name, called = name[:i], false
+			continue
+		}
+		if suffix == "localalias" {
+			name = name[:i]
+			continue
+		}
+		j := strings.LastIndexByte(name[:i], '.')
+		if j <= 0 || strings.Trim(suffix, "0123456789abcdef") != "" {
+			return name, called
+		}
+		switch name[j+1 : i] {
+		case "part", "cold":
+			called = false
+		case "isra", "constprop", "lto_priv", "llvm", "clone", "localalias", "__uniq":
+		default:
+			return name, called
+		}
+		name = name[:j]
+	}
+}
+
+// made are those functions that the compiler made of one of the name.
+func (m *image) made(name string, fns []function) (made []string) {
+	for _, fn := range fns {
+		if base, _ := m.cutClone(fn.name); base != fn.name && fn.name != name {
+			made = append(made, fn.name)
+		}
+	}
+	return made
 }
 
 // plainNames maps the names that a programmer writes, with and without
@@ -197,24 +157,45 @@ func (m *image) plainNames() map[string][]int {
 	}
 	m.demangled = map[string][]int{}
 	for i, fn := range m.functions() {
-		if !strings.HasPrefix(fn.name, "_Z") && !strings.HasPrefix(fn.name, "_R") {
+		base, called := m.cutClone(fn.name)
+		if !called || !strings.HasPrefix(base, "_Z") && !strings.HasPrefix(base, "_R") {
 			continue
 		}
 		seen := map[string]bool{}
 		add := func(plain string) {
-			if plain != fn.name && !seen[plain] {
+			if plain != fn.name && plain != base && !seen[plain] {
 				seen[plain] = true
 				m.demangled[plain] = append(m.demangled[plain], i)
 			}
 		}
-		add(symbol.Demangle(fn.name))
+		add(symbol.Demangle(base))
 		for _, opts := range [][]demangle.Option{
 			{}, {demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams},
 		} {
-			add(demangle.Filter(fn.name, opts...))
+			add(demangle.Filter(base, opts...))
+		}
+		if strings.HasPrefix(base, "_R") {
+			for _, plain := range rustNames(base) {
+				add(plain)
+			}
 		}
 	}
 	return m.demangled
+}
+
+// rustNames are names of a function of Rust without the types that it and its type were made for: of
+// <shop::Cart<u32>>::get::<u8> these are <shop::Cart>::get and shop::Cart::get.
+func rustNames(mangled string) []string {
+	plain := demangle.Filter(mangled, demangle.NoParams, demangle.NoTemplateParams)
+	plain = strings.ReplaceAll(strings.ReplaceAll(plain, "::<>", ""), "<>", "")
+	names := []string{plain}
+	if inner, ok := strings.CutPrefix(plain, "<"); ok {
+		if typ, rest, ok := strings.Cut(inner, ">::"); ok && !strings.ContainsAny(typ, "<>") {
+			typ, _, _ = strings.Cut(typ, " as ")
+			names = append(names, typ+"::"+rest)
+		}
+	}
+	return names
 }
 
 // names lists all names, for a suggestion.
@@ -229,26 +210,42 @@ func (m *image) names() []string {
 	return names
 }
 
-// at is the function that holds an address.
+// at is the function that holds an address, by the name that stacks show.
 func (m *image) at(addr uint64) (function, bool) {
-	m.extend()
 	fns := m.functions()
-	i, exact := slices.BinarySearchFunc(fns, addr, func(f function, a uint64) int {
-		switch {
-		case f.addr < a:
-			return -1
-		case f.addr > a:
-			return 1
-		}
-		return 0
-	})
-	if exact {
-		return fns[i], true
+	// i is behind the functions that begin at addr or before it.
+	i := sort.Search(len(fns), func(i int) bool { return fns[i].addr > addr })
+	if i == 0 {
+		return function{}, false
 	}
-	if i > 0 && addr-fns[i-1].addr < fns[i-1].size {
+	if begin := fns[i-1].addr; begin == addr || addr-begin < fns[i-1].size {
+		for i > 1 && fns[i-2].addr == begin {
+			i--
+		}
 		return fns[i-1], true
 	}
 	return function{}, false
+}
+
+// found are functions with one of each address. A resolver has the address of its indirect function, which
+// is the one that programs name.
+type found struct {
+	list []function
+	at   map[uint64]int // indices into list
+}
+
+func (f *found) add(fn function) {
+	if i, ok := f.at[fn.addr]; ok {
+		if fn.indirect && !f.list[i].indirect {
+			f.list[i] = fn
+		}
+		return
+	}
+	if f.at == nil {
+		f.at = map[uint64]int{}
+	}
+	f.at[fn.addr] = len(f.list)
+	f.list = append(f.list, fn)
 }
 
 // errNotExecutable is the reason when a probe would not be in code.

@@ -275,9 +275,9 @@ func FuzzImage(f *testing.F) {
 func TestRustNames(t *testing.T) {
 	m := &image{
 		funcs: []function{
-			{"_ZN4shop4Cart3add17h0123456789abcdefE", 16, 8}, {"_RNvNtCs1234_4shop4cart5total", 32, 8},
+			{name: "_ZN4shop4Cart3add17h0123456789abcdefE", addr: 16, size: 8},
+			{name: "_RNvNtCs1234_4shop4cart5total", addr: 32, size: 8},
 		},
-		extended: true,
 	}
 	for name, addr := range map[string]uint64{"shop::Cart::add": 16, "shop::cart::total": 32} {
 		if got := m.find(name); len(got) != 1 || got[0].addr != addr {

@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"ppscript/runtime/diag"
 )
@@ -18,13 +20,13 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := r.places(&s, m, path, shown)
+	places, note, err := r.places(&s, m, path, shown)
 	if err != nil {
 		return nil, err
 	}
 	goReturns := s.Kind == Uretprobe && m.Go()
 	var probes []*Probe
-	for _, p := range places {
+	for i, p := range places {
 		if goReturns && p.fn.compiledByGo() {
 			more, err := s.goReturn(m, path, typ, p)
 			if err != nil {
@@ -47,7 +49,11 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 				return nil, err
 			}
 		}
-		probes = append(probes, &Probe{Schema: b.schema(), Config1Text: path, Config2: off})
+		pr := &Probe{Schema: b.schema(), Config1Text: path, Config2: off}
+		if i == 0 && note != "" {
+			pr.Note = fmt.Sprintf("%s %s in %s: %s", s.Kind, s.Name, shown, note)
+		}
+		probes = append(probes, pr)
 	}
 	return probes, nil
 }
@@ -82,50 +88,71 @@ type place struct {
 	line bool     // it is a source line's: registers have no arguments there
 }
 
-// places finds the addresses that a Spec names in the file at path, which
-// messages call shown.
-func (r *Resolver) places(s *Spec, m *image, path, shown string) ([]place, error) {
+// places finds the addresses that a Spec names in the file at path, which messages call shown. The note says
+// where these are not simply the function of the name.
+func (r *Resolver) places(s *Spec, m *image, path, shown string) (list []place, note string, err error) {
 	if off, ok := parseAddress(trimPlus(s.Name)); ok {
-		return s.numericPlace(m, path, shown, off)
+		list, err = s.numericPlace(m, path, shown, off)
+		return list, "", err
 	}
-	var places []place
 	if fns := m.find(s.Name); len(fns) > 0 {
-		for _, fn := range fns {
-			places = append(places, place{name: s.Name, addr: fn.addr, fn: fn})
-		}
-		return places, s.checkMatches(len(places))
+		return s.begins(m, path, shown, fns, false)
 	}
 	if _, _, ok := cutLine(s.Name); ok {
-		return s.lines(m, path, shown)
+		list, err = s.lines(m, path, shown)
+		return list, "", err
 	}
 	name, off, err := splitOffset(s.Name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	fns := m.find(name)
 	if len(fns) == 0 && off == 0 && isPattern(name) {
-		for _, fn := range m.match(name) {
-			places = append(places, place{name: fn.name, addr: fn.addr, fn: fn})
-		}
-		return places, s.checkMatches(len(places))
+		return s.begins(m, path, shown, m.match(name), true)
 	}
 	if len(fns) == 0 {
 		e := s.fail(s.Name, shown, fmt.Errorf("no such function%s", diag.DidYouMean(name, m.names())))
 		if len(m.functions()) == 0 {
 			e.Cause = errors.New("the file has no symbols: it is stripped")
-			return nil, e.WithHint("install its debug symbols, or give an address: %s(%q, \"0x...\")", s.Kind,
-				s.File)
+			return nil, "", e.WithHint("install its debug symbols, or give an address: %s(%q, \"0x...\")",
+				s.Kind, s.File)
 		}
-		return nil, e.WithHint("list functions with: nm -DC %s; nm -C %s", path, path)
+		return nil, "", e.WithHint("list functions with: nm -DC %s; nm -C %s", path, path)
 	}
 	for _, fn := range fns {
-		if err := s.checkInside(m, shown, fn, off); err != nil {
-			return nil, err
+		if fn.indirect && off > 0 {
+			return nil, "", s.fail(s.Name, shown, errors.New("an indirect function has its code elsewhere")).
+				WithHint("uprobe(%q, %q) names its implementations; give one of them, with the offset",
+					s.File, name)
 		}
-		p := place{name: s.Name, addr: fn.addr + off, fn: fn}
-		places = append(places, p)
+		if err := s.checkInside(m, shown, fn, off); err != nil {
+			return nil, "", err
+		}
+		list = append(list, place{name: s.Name, addr: fn.addr + off, fn: fn})
 	}
-	return places, s.checkMatches(len(places))
+	return list, "", s.checkMatches(len(list))
+}
+
+// begins are the places where calls begin of functions, which have the name, or match the pattern.
+func (s *Spec) begins(m *image, path, shown string, fns []function, pattern bool) (
+	list []place, note string, err error,
+) {
+	code, note, err := m.called(fns)
+	if err != nil {
+		return nil, "", s.fail(s.Name, shown, err).
+			WithHint("name an implementation; those may be: nm %s | grep -i %s", path, s.Name)
+	}
+	for _, fn := range code {
+		p := place{name: s.Name, addr: fn.addr, fn: fn}
+		if pattern {
+			p.name = cmp.Or(fn.chosen, fn.name)
+		}
+		list = append(list, p)
+	}
+	if made := m.made(s.Name, fns); len(made) > 0 && !pattern {
+		note = "the compiler made other functions of it, which are probed: " + strings.Join(made, ", ")
+	}
+	return list, note, s.checkMatches(len(list))
 }
 
 func trimPlus(name string) string {

@@ -16,8 +16,8 @@
 //		frames := syms.Resolve(pid, tid, addr, when)
 //	}
 //
-// FileSymbols goes the other way, from a name to the place in a file that a
-// probe is put on.
+// Functions goes the other way: it lists the functions of a file by all their
+// names, for who looks for the place to put a probe on. FileSymbols finds them.
 //
 // No file is opened before it is asked for. A file that is missing, stripped
 // or damaged makes frames without names, not errors.

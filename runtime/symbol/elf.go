@@ -124,7 +124,7 @@ func (t *symtab) symbol(sym []byte) error {
 	}
 	b.syms = append(b.syms, rawSym{addr: addr, end: in.Addr + in.Size, size: bytes32(size),
 		at: order.Uint32(sym), seq: uint32(len(b.syms)), rank: rank,
-		label: label})
+		label: label, indirect: kind == elf.STT_GNU_IFUNC})
 	return nil
 }
 

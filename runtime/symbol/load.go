@@ -50,6 +50,15 @@ func ReadTable(store *dso.Store, f *dso.File) (*Table, error) {
 func readTable(im *dso.Image, debug func() *dso.Image) (*Table, error) {
 	b := builders.Get().(*builder)
 	defer b.done()
+	err := b.collect(im, debug)
+	if len(b.syms) == 0 && err != nil {
+		return nil, err
+	}
+	return b.table(), err
+}
+
+// collect adds the functions of all tables that readTable describes.
+func (b *builder) collect(im *dso.Image, debug func() *dso.Image) error {
 	var faults []error
 	note := func(err error) {
 		if err != nil {
@@ -69,11 +78,7 @@ func readTable(im *dso.Image, debug func() *dso.Image) (*Table, error) {
 	}
 	note(b.elfSymbols(im, elf.SHT_DYNSYM))
 	note(b.plt(im))
-	err := errors.Join(faults...)
-	if len(b.syms) == 0 && err != nil {
-		return nil, err
-	}
-	return b.table(), err
+	return errors.Join(faults...)
 }
 
 // mini adds the functions of .gnu_debugdata.

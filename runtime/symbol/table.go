@@ -28,6 +28,9 @@ type Func struct {
 	Name string // as the linker knows it
 	Addr uint64
 	Size uint64 // bytes
+	// Functions tells more. An indirect function chooses another one when a program is linked, which is
+	// called in its place. A label has no size of its own: nothing says that it is code rather than data.
+	Indirect, Label bool
 }
 
 // maxName bounds a name, maxFuncs the functions of a file, maxText the bytes of
@@ -92,6 +95,8 @@ type rawSym struct {
 	long  uint16
 	rank  uint8 // of several at an address the lowest rank is taken
 	label bool  // rather than a function
+
+	indirect bool // as in Func
 }
 
 // bytes32 is a size as a table keeps it.
@@ -130,18 +135,7 @@ func (b *builder) text(s *rawSym) []byte { return b.names[s.at : s.at+uint32(s.l
 // table sorts the added functions, takes one name for each address, and gives
 // sizes to those without.
 func (b *builder) table() *Table {
-	slices.SortFunc(b.syms, func(x, y rawSym) int {
-		if c := cmp.Compare(x.addr, y.addr); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(x.rank, y.rank); c != 0 {
-			return c
-		}
-		if b.late {
-			return cmp.Compare(x.seq, y.seq)
-		}
-		return b.prefer(&x, &y)
-	})
+	b.sort()
 	kept := b.syms[:0]
 	names := 0
 	for i := range b.syms {
@@ -175,6 +169,22 @@ func (b *builder) table() *Table {
 		t.names = append(t.names, b.text(s)...)
 	}
 	return t
+}
+
+// sort orders the functions by address, and those of one address with the name to show first.
+func (b *builder) sort() {
+	slices.SortFunc(b.syms, func(x, y rawSym) int {
+		if c := cmp.Compare(x.addr, y.addr); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(x.rank, y.rank); c != 0 {
+			return c
+		}
+		if b.late {
+			return cmp.Compare(x.seq, y.seq)
+		}
+		return b.prefer(&x, &y)
+	})
 }
 
 // prefer decides between two names of equal rank: fewer underscores in front,

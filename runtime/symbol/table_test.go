@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"ppscript/runtime/dso"
@@ -92,17 +94,48 @@ func TestPerfMap(t *testing.T) {
 	}
 }
 
+// Functions lists each function of nm by each of its names; an indirect one says so.
+func TestFunctionsHaveAllNames(t *testing.T) {
+	for _, what := range []string{"c", "cpp", "rust-v0", "rust-legacy", "go"} {
+		path := program(t, what)
+		store := dso.NewStore(dso.Options{})
+		defer store.Close()
+		f, err := store.Open(nil, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		im, err := f.Image()
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := map[string][]Func{}
+		for _, fn := range Functions(im, path) {
+			have[fn.Name] = append(have[fn.Name], fn)
+		}
+		missing := 0
+		for name, want := range nm(t, path) {
+			name, _, _ = strings.Cut(name, "@")
+			if !slices.ContainsFunc(have[name], func(f Func) bool {
+				return f.Addr == want.Addr && f.Size == want.Size
+			}) {
+				missing++
+				t.Logf("%s: got %+v, want %+v", what, have[name], want)
+			}
+		}
+		if missing > 0 || len(have) < 5 {
+			t.Errorf("%s: %d functions of nm are missing, of %d", what, missing, len(have))
+		}
+	}
+}
+
 // containing returns the function that a file offset is in.
 func containing(s *FileSymbols, offset uint64) (Func, bool) {
 	addr, ok := s.image.Addr(offset)
-	if !ok {
+	i := slices.IndexFunc(s.funcs, func(f Func) bool { return addr-f.Addr < f.Size })
+	if !ok || i < 0 {
 		return Func{}, false
 	}
-	i, ok := s.table.Find(addr)
-	if !ok {
-		return Func{}, false
-	}
-	return s.table.At(i), true
+	return s.funcs[i], true
 }
 
 func TestFileSymbols(t *testing.T) {

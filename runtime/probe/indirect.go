@@ -1,0 +1,284 @@
+package probe
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// This file finds what is called of indirect functions (STT_GNU_IFUNC): strlen of glibc, functions that are
+// compiled with target_clones. The code of their symbol is a resolver. It runs once, when a program is
+// linked, and gives the address of the implementation that fits the machine; that is what is called. A
+// probe on the resolver counts how often programs were linked.
+//
+// A resolver has the addresses of all implementations that it can give in its code, as operands of
+// instructions that compute an address, or in the slots of its file that the linker fills. Which one it
+// gives is not asked: that depends on the machine, on the environment (GLIBC_TUNABLES), and need not be the
+// same for all processes; those that are not given are not called.
+
+// maxResolver bounds the code of a resolver, maxHelpers the functions that it calls to find the address.
+const (
+	maxResolver = 4 << 10
+	maxHelpers  = 8
+)
+
+// A choice is what a resolver can give.
+type choice struct {
+	code []function
+	vdso string // a function of the kernel's vDSO, which has no file and hence no probes
+}
+
+// choices are the implementations that an indirect function can have.
+func (m *image) choices(fn function) choice {
+	var c choice
+	todo, done := []function{fn}, 0
+	for ; done < len(todo) && done < maxHelpers && len(c.code) == 0; done++ {
+		refs := m.references(todo[done])
+		for _, a := range refs.addrs {
+			c.add(m, fn, a)
+		}
+		for _, a := range refs.calls {
+			if helper, ok := m.at(a); ok && !slices.ContainsFunc(todo, func(f function) bool {
+				return f.addr == helper.addr
+			}) {
+				todo = append(todo, helper)
+			}
+		}
+	}
+	slices.SortFunc(c.code, func(a, b function) int { return strings.Compare(a.name, b.name) })
+	return c
+}
+
+// add takes an address that the resolver computes, if it is that of an implementation.
+func (c *choice) add(m *image, resolver function, addr uint64) {
+	if _, err := m.codeOffset(addr); err != nil {
+		if c.vdso == "" {
+			c.vdso = vdsoName(m.Bytes(addr, 64))
+		}
+		return
+	}
+	if addr-resolver.addr < resolver.size || slices.ContainsFunc(c.code, func(f function) bool {
+		return f.addr == addr
+	}) {
+		return
+	}
+	fn, ok := m.at(addr)
+	switch {
+	case !ok:
+		fn = function{name: fmt.Sprintf("0x%x", addr), addr: addr} // of a stripped file
+	case fn.addr != addr:
+		return // a place in a function is no function
+	}
+	c.code = append(c.code, fn)
+}
+
+// vdsoName is the name of a function of the vDSO that stands at the begin of b: resolvers of gettimeofday
+// and time look for it.
+func vdsoName(b []byte) string {
+	name, _, ok := bytes.Cut(b, []byte{0})
+	if ok && (bytes.HasPrefix(name, []byte("__vdso_")) || bytes.HasPrefix(name, []byte("__kernel_"))) {
+		return string(name)
+	}
+	return ""
+}
+
+// references are the addresses that a function computes, and those of the functions that it calls.
+type references struct{ addrs, calls []uint64 }
+
+func (m *image) references(fn function) (r references) {
+	fn.size = min(fn.size, maxResolver)
+	code, err := m.code(fn)
+	if err != nil {
+		return r
+	}
+	switch m.Machine {
+	case elf.EM_X86_64:
+		m.referencesX86(&r, code, fn.addr)
+	case elf.EM_AARCH64:
+		m.referencesARM(&r, code, fn.addr)
+	}
+	return r
+}
+
+func (m *image) referencesX86(r *references, code []byte, addr uint64) {
+	walkCode(m.Machine, code, func(off int, _ bool) bool {
+		inst, err := x86asm.Decode(code[off:min(len(code), off+x86MaxInstruction)], 64)
+		if err != nil {
+			return true
+		}
+		next := addr + uint64(off) + uint64(inst.Len)
+		for _, arg := range inst.Args {
+			switch a := arg.(type) {
+			case x86asm.Rel:
+				if inst.Op == x86asm.CALL || inst.Op == x86asm.JMP {
+					r.calls = append(r.calls, next+uint64(int64(a)))
+				}
+			case x86asm.Mem:
+				at := next + uint64(int64(int32(a.Disp)))
+				if a.Base != x86asm.RIP || a.Index != 0 {
+					continue
+				}
+				switch inst.Op {
+				case x86asm.LEA:
+					r.addrs = append(r.addrs, at)
+				case x86asm.MOV, x86asm.CMOVE, x86asm.CMOVNE, x86asm.CMOVA, x86asm.CMOVAE, x86asm.CMOVB,
+					x86asm.CMOVBE, x86asm.CMOVS, x86asm.CMOVNS:
+					r.slot(m, at)
+				}
+			case x86asm.Imm: // of a program that is loaded where it says
+				if inst.Op == x86asm.MOV && m.Type == elf.ET_EXEC && a > 0 {
+					r.addrs = append(r.addrs, uint64(a))
+				}
+			}
+		}
+		return true
+	})
+}
+
+// slot takes the address that the linker puts into a slot.
+func (r *references) slot(m *image, at uint64) {
+	if a, ok := m.filled()[at]; ok {
+		r.addrs = append(r.addrs, a)
+	}
+}
+
+// Instructions of arm64 that make addresses: ADR and ADRP, ADD of a constant, LDR from a constant offset, B
+// and BL.
+func (m *image) referencesARM(r *references, code []byte, addr uint64) {
+	var page [32]uint64 // by register, what ADRP put there
+	for off := 0; off+arm64InstructionSize <= len(code); off += arm64InstructionSize {
+		w := uint64(binary.LittleEndian.Uint32(code[off:]))
+		pc := addr + uint64(off)
+		to, from, imm12 := w&31, w>>5&31, w>>10&0xfff
+		near := uint64(int64((w>>5&0x7ffff)<<2|w>>29&3) << 43 >> 43)
+		switch {
+		case w&0x9f000000 == 0x10000000:
+			r.addrs = append(r.addrs, pc+near)
+		case w&0x9f000000 == 0x90000000:
+			page[to] = pc&^0xfff + near<<12
+		case w&0xffc00000 == 0x91000000 && page[from] != 0:
+			r.addrs = append(r.addrs, page[from]+imm12)
+		case w&0xffc00000 == 0xf9400000 && page[from] != 0:
+			r.slot(m, page[from]+imm12*8)
+		case w&0x7c000000 == 0x14000000:
+			r.calls = append(r.calls, pc+uint64(int64(w&0x3ffffff)<<38>>36))
+		}
+	}
+}
+
+// Relocations that put the address of a function of the file into a slot.
+const (
+	relativeX86, globX86 = uint32(elf.R_X86_64_RELATIVE), uint32(elf.R_X86_64_GLOB_DAT)
+	relativeARM, globARM = uint32(elf.R_AARCH64_RELATIVE), uint32(elf.R_AARCH64_GLOB_DAT)
+)
+
+// filled maps slots to the addresses in the file that the linker puts there.
+func (m *image) filled() map[uint64]uint64 {
+	if m.slots != nil {
+		return m.slots
+	}
+	m.slots = map[uint64]uint64{}
+	rela := m.Section(".rela.dyn")
+	if rela == nil {
+		return m.slots
+	}
+	data, err := m.SectionData(rela)
+	if err != nil {
+		return m.slots
+	}
+	syms, _ := m.DynamicSymbols()
+	const size = 24 // struct Elf64_Rela
+	for ; len(data) >= size; data = data[size:] {
+		at, info := m.ByteOrder.Uint64(data), m.ByteOrder.Uint64(data[8:])
+		addend := m.ByteOrder.Uint64(data[16:])
+		switch uint32(info) {
+		case relativeX86, relativeARM:
+			m.slots[at] = addend
+		case globX86, globARM:
+			if i := info >> 32; i > 0 && i <= uint64(len(syms)) && syms[i-1].Section != elf.SHN_UNDEF {
+				m.slots[at] = syms[i-1].Value
+			}
+		}
+	}
+	return m.slots
+}
+
+// errNoChoice is the reason where the code of a resolver does not tell.
+var errNoChoice = errors.New("it is an indirect function: its resolver chooses what is called, and " +
+	"the resolver's code does not tell the implementations")
+
+// called replaces indirect functions among those of the name by the implementations that they can have,
+// and says so: that many calls of other functions may be counted, or some cannot be.
+func (m *image) called(fns []function) (code []function, note string, err error) {
+	var all found
+	var names, vdso, unknown []string
+	indirect := 0
+	for _, fn := range fns {
+		if !fn.indirect {
+			all.add(fn)
+			continue
+		}
+		indirect++
+		c := m.choices(fn)
+		if len(c.code) == 0 {
+			unknown = append(unknown, fn.name)
+		}
+		for _, impl := range c.code {
+			names = append(names, impl.name)
+			impl.chosen = fn.name
+			all.add(impl)
+		}
+		if c.vdso != "" {
+			vdso = append(vdso, c.vdso)
+		}
+	}
+	if indirect == 0 {
+		return all.list, "", nil
+	}
+	if len(unknown) == len(fns) {
+		return nil, "", errNoChoice
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	note = fmt.Sprintf("indirect function, probed in the implementations that its resolver can choose: %s",
+		strings.Join(names, ", "))
+	if others := m.sharing(fns, all.list); len(others) > 0 {
+		note += fmt.Sprintf("; calls of %s are counted too, which share them", strings.Join(others, ", "))
+	}
+	if len(vdso) > 0 {
+		note += fmt.Sprintf("; calls are not counted where %s of the vDSO is chosen, which cannot be probed",
+			strings.Join(slices.Compact(vdso), ", "))
+	}
+	if len(unknown) > 0 {
+		note += fmt.Sprintf("; not counted are calls of %s, of which the implementations are not known",
+			strings.Join(slices.Compact(unknown), ", "))
+	}
+	return all.list, note, nil
+}
+
+// sharing are other indirect functions that can have an implementation of these.
+func (m *image) sharing(fns, code []function) (names []string) {
+	known := map[uint64]bool{}
+	for _, fn := range fns {
+		known[fn.addr] = true
+	}
+	for _, other := range m.functions() {
+		if !other.indirect || known[other.addr] {
+			continue
+		}
+		known[other.addr] = true
+		for _, impl := range m.choices(other).code {
+			if slices.ContainsFunc(code, func(f function) bool { return f.addr == impl.addr }) {
+				names = append(names, other.name)
+				break
+			}
+		}
+	}
+	return names
+}
