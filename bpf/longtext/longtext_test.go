@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -15,10 +14,10 @@ import (
 	"ppscript/bpf/pattern"
 	"ppscript/runtime/glob"
 	"ppscript/runtime/sent"
-	"ppscript/tests/testkit"
+	"ppscript/tests/testkit/bpftest"
 )
 
-// What the program of a test returns.
+// What the program of a test finds.
 const (
 	failed = iota
 	there
@@ -26,91 +25,52 @@ const (
 )
 
 // A machine is a program that keeps the text that is given to it, and matches it.
-type machine struct {
-	t    *testing.T
-	maps map[string]*ebpf.Map
-	prog *ebpf.Program
-}
-
-// Places of the maps of a test: the text, and what the program puts in its place.
-var (
-	textAt  = load.WholeMap.Of(0)
-	placeAt = load.WholeMap.Of(1)
-)
+type machine struct{ *bpftest.Program }
 
 // newMachine makes a machine; suffix says that the pattern is the end of texts.
 func newMachine(t *testing.T, match string, suffix bool) *machine {
 	t.Helper()
-	testkit.Requires(t, testkit.Root)
-	c := assembler.New()
-	fail, no, end := c.Label(), c.Label(), c.Label()
-	k := &Keeper{Code: c}
-	place := c.Alloc(sent.LongRoom)
-	c.MapValue(asm.R3, textAt, 0)
-	k.Keep(place, fail)
-	c.MapValue(asm.R2, placeAt, 0)
-	for i := int16(0); i < sent.LongRoom; i += 8 {
-		c.Load(asm.R0, place+i)
-		c.Emit(asm.StoreMem(asm.R2, i, asm.R0, asm.DWord))
-	}
-	c.Emit(asm.LoadMem(asm.R1, asm.R10, place+sent.LongMark, asm.Byte))
-	c.IfImm(asm.JEq, asm.R1, 0, no)
-	if suffix {
-		k.HasSuffix(place, match, false, no, fail)
-	} else {
-		k.Matches(place, pattern.Glob(match), false, no, fail)
-	}
-	c.Emit(asm.Mov.Imm(asm.R0, fits))
-	c.GoTo(end)
-	c.Place(no)
-	c.Emit(asm.Mov.Imm(asm.R0, there))
-	c.GoTo(end)
-	c.Place(fail)
-	c.Emit(asm.Mov.Imm(asm.R0, failed))
-	c.Place(end)
-	c.Emit(asm.Return())
-
-	spec := &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{
-		"keep": {Type: ebpf.RawTracepoint, Instructions: c.Finish(), License: "GPL"},
-	}}
-	array := func(size uint32) *ebpf.MapSpec {
-		return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: size, MaxEntries: 1}
-	}
-	spec.Maps[textAt.String()], spec.Maps[placeAt.String()] = array(2*sent.LongMost), array(sent.LongRoom)
-	Maps(&features.Host{}, []*Keeper{k}, func(id load.MapID, m *ebpf.MapSpec) {
-		spec.Maps[id.String()] = m
-	})
-	made, err := ebpf.NewCollection(spec)
-	if err != nil {
-		t.Fatalf("%+v", err)
-	}
-	t.Cleanup(made.Close)
-	return &machine{t, made.Maps, made.Programs["keep"]}
+	k := &Keeper{}
+	b := bpftest.Builder{In: 2 * sent.LongMost, Out: 8 + sent.LongRoom}
+	return &machine{b.Build(t, func(c *assembler.Code, fail assembler.Label) {
+		k.Code = c
+		no := c.Label()
+		place := c.Alloc(sent.LongRoom)
+		c.MapValue(asm.R3, bpftest.Input, 0)
+		k.Keep(place, fail)
+		c.MapValue(asm.R2, bpftest.Output, 0)
+		c.Emit(assembler.StoreImm(asm.R2, 0, there))
+		for i := int16(0); i < sent.LongRoom; i += 8 {
+			c.Load(asm.R0, place+i)
+			c.Emit(asm.StoreMem(asm.R2, 8+i, asm.R0, asm.DWord))
+		}
+		c.Emit(asm.LoadMem(asm.R1, asm.R10, place+sent.LongMark, asm.Byte))
+		c.IfImm(asm.JEq, asm.R1, 0, no)
+		if suffix {
+			k.HasSuffix(place, match, false, no, fail)
+		} else {
+			k.Matches(place, pattern.Glob(match), false, no, fail)
+		}
+		c.MapValue(asm.R2, bpftest.Output, 0)
+		c.Emit(assembler.StoreImm(asm.R2, 0, fits))
+		c.Place(no)
+		Maps(&features.Host{}, []*Keeper{k}, b.Define)
+	})}
 }
 
 // keep runs the program for a text, and returns what is in its place.
 func (m *machine) keep(text string) (ret uint32, place []byte) {
-	m.t.Helper()
-	value := make([]byte, 2*sent.LongMost)
-	copy(value, text)
-	place = make([]byte, sent.LongRoom)
-	if err := m.maps[textAt.String()].Put(uint32(0), value); err != nil {
-		m.t.Fatal(err)
+	out, ok := m.Run([]byte(text))
+	if !ok {
+		return failed, out[8:]
 	}
-	ret, err := m.prog.Run(&ebpf.RunOptions{})
-	if err == nil {
-		err = m.maps[placeAt.String()].Lookup(uint32(0), &place)
-	}
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return ret, place
+	return uint32(out[0]), out[8:]
 }
 
 // long finds a text by its hash.
 func (m *machine) long(hash []byte) []byte {
 	var v [memory]byte
-	if m.maps[load.LongTextsMap.Of().String()].Lookup(hash, &v) != nil {
+	if m.Map(load.LongTextsMap.Of()).Lookup(hash, &v) != nil {
 		return nil
 	}
 	text, _, _ := bytes.Cut(v[:], []byte{0})
@@ -175,7 +135,7 @@ func TestHashesThatMeet(t *testing.T) {
 	text := strings.Repeat("abc", 100)
 	_, place := m.keep(text)
 	hash := place[sent.LongHash:sent.LongLength]
-	texts := m.maps[load.LongTextsMap.Of().String()]
+	texts := m.Map(load.LongTextsMap.Of())
 	for i, other := range []string{text[:299] + "d", text + "d", text[:200]} {
 		var v [memory]byte
 		copy(v[:], other)

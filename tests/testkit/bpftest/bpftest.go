@@ -113,6 +113,18 @@ func (b *Builder) OnStack(t testing.TB, body func(c *assembler.Code, in, out int
 // program failed: then the output is zeros, or what it wrote to Output before.
 func (p *Program) Run(in []byte) (out []byte, ok bool) {
 	p.t.Helper()
+	return p.run(in, nil)
+}
+
+// Context calls the program with arguments of a raw tracepoint, 12 at most, which its context has.
+func (p *Program) Context(args ...uint64) (out []uint64, ok bool) {
+	p.t.Helper()
+	b, ok := p.run(nil, append(Bytes(args...), make([]byte, 8*(12-len(args)))...))
+	return wordsOf(b), ok
+}
+
+func (p *Program) run(in, context []byte) (out []byte, ok bool) {
+	p.t.Helper()
 	value := make([]byte, max(p.in, 8))
 	copy(value, in)
 	out = make([]byte, max(p.out, 8))
@@ -120,7 +132,11 @@ func (p *Program) Run(in []byte) (out []byte, ok bool) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	ret, err := p.program.Run(&ebpf.RunOptions{})
+	opts := &ebpf.RunOptions{}
+	if context != nil {
+		opts.Context = context
+	}
+	ret, err := p.program.Run(opts)
 	if err = errors.Join(err, p.Map(Output).Lookup(uint32(0), &out)); err != nil {
 		p.t.Fatalf("run the program of a test: %v", err)
 	}
@@ -130,11 +146,15 @@ func (p *Program) Run(in []byte) (out []byte, ok bool) {
 // Words is Run for numbers.
 func (p *Program) Words(in ...uint64) (out []uint64, ok bool) {
 	p.t.Helper()
-	bytes, ok := p.Run(Bytes(in...))
-	for ; len(bytes) >= 8; bytes = bytes[8:] {
-		out = append(out, binary.NativeEndian.Uint64(bytes))
+	b, ok := p.Run(Bytes(in...))
+	return wordsOf(b), ok
+}
+
+func wordsOf(b []byte) (words []uint64) {
+	for ; len(b) >= 8; b = b[8:] {
+		words = append(words, binary.NativeEndian.Uint64(b))
 	}
-	return out, ok
+	return words
 }
 
 // Bytes are words as programs have them.

@@ -1,0 +1,171 @@
+package bucket_test
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/bucket"
+	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
+	"ppscript/tests/testkit/bpftest"
+)
+
+// rowAt is the map with the row of a test, which stays from run to run.
+var rowAt = load.RowsMap.Of(0, 0, 0)
+
+// counting is a program that counts a number, the first word of its input, with a weight, the second one,
+// in a row of so many words.
+func counting(t *testing.T, words int, count func(c *assembler.Code,
+	weight assembler.Weight)) (add func(n int64,
+	weight uint64), row func() []uint64) {
+	t.Helper()
+	b := bpftest.Builder{In: 16, Out: 8}
+	b.Define(rowAt, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * words), MaxEntries: 1})
+	p := b.OnStack(t, func(c *assembler.Code, in, _ int16, _ assembler.Label) {
+		c.MapValue(asm.R7, rowAt, 0)
+		c.Load(asm.R0, in)
+		count(c, assembler.Weight(in+8))
+	})
+	return func(n int64, weight uint64) { p.Words(uint64(n), weight) }, func() []uint64 {
+		value := make([]uint64, words)
+		if err := p.Map(rowAt).Lookup(uint32(0), &value); err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+var numbers = []int64{0, 1, -1, 2, 3, 4, 5, 99, 100, 101, 1 << 31, math.MaxInt64, math.MinInt64, -50}
+
+// A number is in the bucket of its bit length, 0 and less in the first one, as often as its weight says.
+func TestHistogram(t *testing.T) {
+	at := &load.Arg{Hist: 8, Buckets: 64}
+	add, row := counting(t, 65, func(c *assembler.Code, w assembler.Weight) {
+		bucket.Histogram(c, at, &agg.Agg{Op: agg.Hist}, w)
+	})
+	want := make([]uint64, 65)
+	for i, n := range numbers {
+		add(n, uint64(1+i))
+		want[1+bits.Len64(uint64(max(n, 0)))] += uint64(1 + i)
+	}
+	for i, got := range row() {
+		if got != want[i] {
+			t.Errorf("bucket %d: got %d, want %d", i-1, got, want[i])
+		}
+	}
+}
+
+// Linear buckets begin at Lo, with one below them, and one behind Hi.
+func TestLinearHistogram(t *testing.T) {
+	a := &agg.Agg{Op: agg.LHist, Lo: -50, Hi: 101, Step: 50} // the last one is narrower than Step
+	at := &load.Arg{Hist: 0, Buckets: 6}
+	add, row := counting(t, 6, func(c *assembler.Code, _ assembler.Weight) { bucket.Histogram(c, at, a, 0) })
+	for _, n := range numbers {
+		add(n, 0)
+	}
+	want := []uint64{1, 2, 6, 1, 1, 3}
+	for i, got := range row() {
+		if got != want[i] {
+			t.Errorf("bucket %d: got %d, want %d", i, got, want[i])
+		}
+	}
+}
+
+func TestExtreme(t *testing.T) {
+	// The words of the row: how many there were, the least, the greatest.
+	add, row := counting(t, 3, func(c *assembler.Code, _ assembler.Weight) {
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, 0, asm.DWord))
+		bucket.Extreme(c, 8, asm.JSGE)
+		bucket.Extreme(c, 16, asm.JSLE)
+		bucket.Extreme(c, -1, asm.JSLE)
+		c.Emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, 0, asm.R1, asm.DWord))
+	})
+	least, most := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, n := range []int64{5, 7, -3, 6, math.MinInt64, math.MaxInt64} {
+		add(n, 1)
+		least, most = min(least, n), max(most, n)
+		if got := row(); int64(got[1]) != least || int64(got[2]) != most {
+			t.Errorf("after %d: got %d to %d, want %d to %d", n, int64(got[1]), int64(got[2]), least, most)
+		}
+	}
+}
+
+// Weighted sums are w times each value, and their spreads w(w-1) times its square, of large values without
+// the last bits.
+func TestSum(t *testing.T) {
+	at := &load.Arg{N: 0, Sum: 8, Spread: 16}
+	add, row := counting(t, 5, func(c *assembler.Code, w assembler.Weight) { bucket.Sum(c, at, true, w, 0) })
+	f := func(what string, want ...uint64) {
+		t.Helper()
+		got := row()
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("%s: got %d, want %d", what, got, want)
+				return
+			}
+		}
+	}
+	add(10, 1)
+	f("a sure one", 1, 10, 0, 0, 0)
+	add(-3, 4)
+	f("one of four", 5, 1<<64-2, 12, 12*9, 0)
+	add(1<<20, 2)
+	f("a large one", 7, 1<<21-2, 14, 108, 2*(1<<20>>16)*(1<<20>>16))
+	add(-1<<20, 2)
+	f("a large negative one", 9, 1<<64-2, 16, 108, 4*16*16)
+
+	add, row = counting(t, 2, func(c *assembler.Code, _ assembler.Weight) { bucket.Sum(c, at, true, 0, 0) })
+	add(10, 7)
+	add(-3, 7)
+	f("without weights", 2, 7)
+}
+
+// A key that comes first to a slot keeps it; others with the same place go elsewhere. Keys are numbers that
+// follow one another, or such numbers far apart, with another word.
+func TestSlot(t *testing.T) {
+	slots := load.SlotsMap.Of(0, 0, 0)
+	for words, far := range map[int]uint{1: 0, 2: 32} {
+		table := &load.Table{KeyLen: 8 * words, Cols: make([]load.Column, words), Value: load.Value{Size: 16}}
+		b := bpftest.Builder{In: 8 * words, Out: 16}
+		b.Define(slots, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(16 + 8*words),
+			MaxEntries: bucket.Slots})
+		p := b.OnStack(t, func(c *assembler.Code, in, out int16, other assembler.Label) {
+			found := c.Label()
+			bucket.Slot(c, table, slots, in, found)
+			c.GoTo(other)
+			c.Place(found)
+			c.Emit(asm.LoadMem(asm.R1, asm.R0, load.HitsAt, asm.DWord), asm.Add.Imm(asm.R1, 1),
+				asm.StoreMem(asm.R0, load.HitsAt, asm.R1, asm.DWord))
+			c.Store(out, asm.R1)
+			c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8+8*words), asm.DWord))
+			c.Store(out+8, asm.R1)
+		})
+		const keys = 4 * bucket.Slots
+		mine, taken := map[uint64]bool{}, 0
+		for round := range uint64(2) {
+			for key := range uint64(keys) {
+				last := key << far
+				out, ok := p.Words([]uint64{7, last}[2-words:]...)
+				if round == 0 {
+					mine[key] = ok
+					if ok {
+						taken++
+					}
+				}
+				if ok != mine[key] || ok && (out[0] != round+1 || out[1] != last) {
+					t.Fatalf("key %d of %d words, round %d: got %v, %t, want %d, %d, %t", key, words, round, out,
+						ok, round+1, last, mine[key])
+				}
+			}
+		}
+		// Places that are spread by chance leave 2 % of the slots free.
+		if taken < bucket.Slots*9/10 || taken > bucket.Slots {
+			t.Errorf("%d words: got %d slots that are taken, want most of %d", words, taken, bucket.Slots)
+		}
+	}
+}

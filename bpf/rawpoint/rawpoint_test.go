@@ -1,0 +1,89 @@
+package rawpoint_test
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"ppscript/bpf/features"
+	"ppscript/bpf/rawpoint"
+	"ppscript/runtime/kernel"
+	"ppscript/runtime/tracefs"
+	"ppscript/tests/testkit"
+)
+
+// The tracepoints of which fields are known by argument.
+var known = []string{
+	"raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "irq:softirq_entry", "irq:softirq_exit",
+	"irq:softirq_raise", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking",
+	"sched:sched_wakeup_new", "sched:sched_process_exit", "irq:irq_handler_entry", "kmem:kmalloc",
+	"kmem:kfree", "kmem:mm_page_alloc", "kmem:mm_page_free", "irq:irq_handler_exit",
+}
+
+func TestOf(t *testing.T) {
+	f := func(event, name string) {
+		t.Helper()
+		switch p := rawpoint.Of(event); {
+		case p == nil:
+			if name != "" {
+				t.Errorf("%s: got none, want %s", event, name)
+			}
+		case p.Name != name:
+			t.Errorf("%s: got %s, want %q", event, p.Name, name)
+		}
+	}
+	for _, event := range known {
+		if p := rawpoint.Of(event); p == nil || len(p.Fields) == 0 {
+			t.Errorf("%s: got no fields", event)
+		}
+	}
+	f("sched:sched_switch", "sched_switch")
+	f("raw_syscalls:sys_enter", "sys_enter")
+	f("block:block_rq_issue", "block_rq_issue") // its fields are not known
+	f("syscalls:sys_enter_openat", "")
+	f("mysystem:event", "")
+	f("no_colon", "")
+	if p := rawpoint.Of("block:block_rq_issue"); p.Fields != nil {
+		t.Errorf("block_rq_issue: got fields %v, want none", p.Fields)
+	}
+}
+
+// Fields are those of the event's record, of their sizes and signs, and members are in the structures
+// that this kernel has.
+func TestFieldsAreTheKernels(t *testing.T) {
+	testkit.Requires(t, testkit.Root, testkit.Tracefs, testkit.BTF)
+	tfs, err := tracefs.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := features.Find(kernel.Roots{})
+	testkit.Requires(t, testkit.Core("bpf", err))
+	for _, event := range known {
+		system, name, _ := strings.Cut(event, ":")
+		schema, err := tfs.Schema(system, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for field, f := range rawpoint.Of(event).Fields {
+			of, ok := schema.Field(field)
+			if !ok {
+				// Such as bytes_req of kfree, which has another event's fields.
+				continue
+			}
+			sign := of.Size != f.Size || f.Size == 8 || of.Signed == f.Signed
+			if !f.Text && (of.Size < f.Size || !sign) {
+				t.Errorf("%s %s: got %d bytes, signed %t, the record has %d, %t", event, field, f.Size,
+					f.Signed,
+					of.Size, of.Signed)
+			}
+			for _, member := range append([]string{f.Member}, f.Words...) {
+				if _, ok := host.Offset(f.Type, member); f.Deref && !ok {
+					t.Errorf("%s %s: this kernel's %s has no %s", event, field, f.Type, member)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package room_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cilium/ebpf"
+
+	"ppscript/bpf/bucket"
+	"ppscript/bpf/features"
+	"ppscript/bpf/load"
+	"ppscript/bpf/room"
+	"ppscript/runtime/agg"
+)
+
+// Bounds are what was asked for, else the default, of which little is set aside where maps cannot grow.
+func TestGrow(t *testing.T) {
+	const noPrealloc = 1
+	f := func(grows bool, limit, deflt int, want uint32) {
+		t.Helper()
+		m := room.Grow(&features.Host{Grows: grows}, &ebpf.MapSpec{}, limit, deflt)
+		if m.MaxEntries != want || m.Flags&noPrealloc != 0 != grows {
+			t.Errorf("limit %d, default %d, grows %t: got %d, flags %d, want %d", limit, deflt, grows,
+				m.MaxEntries,
+				m.Flags, want)
+		}
+	}
+	f(true, 0, room.Rows, 1<<17)
+	f(false, 0, room.Rows, 1<<13)
+	f(false, 0, 100, 100)
+	f(false, 1<<15, room.Rows, 1<<15)
+	f(true, 1<<30, room.Rows, 1<<22)
+}
+
+// The maps of a table are those that it needs: of this kernel, for each generation.
+func TestUnits(t *testing.T) {
+	f := func(grows bool, table *load.Table, generations int, want map[load.MapID]string) {
+		t.Helper()
+		host, got := &features.Host{Grows: grows}, map[load.MapID]string{}
+		u := room.Unit(host, table, 3, generations)
+		room.Units(host, []*load.Unit{u}, func(id load.MapID, m *ebpf.MapSpec) {
+			got[id] = fmt.Sprintf("%s %d %d %d", m.Type, m.KeySize, m.ValueSize, m.MaxEntries)
+		})
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	spec := &agg.Spec{Limit: 40}
+	f(false, &load.Table{Spec: spec, Index: 2, KeyLen: 0, Value: load.Value{Size: 32}}, 1,
+		map[load.MapID]string{load.RowsMap.Of(3, 2, 0): "PerCPUHash 0 32 40"})
+	f(true, &load.Table{Spec: spec, Index: 2, KeyLen: 8, Cols: []load.Column{{Size: 8}},
+		Value: load.Value{Size: 32, Slots: true, Sketch: true}}, 2,
+		map[load.MapID]string{
+			load.RowsMap.Of(3, 2, 0): "PerCPUHash 8 32 40", load.RowsMap.Of(3, 2, 1): "PerCPUHash 8 32 40",
+			load.SpareMap.Of(3, 2, 0): "PerCPUHash 8 32 40", load.SpareMap.Of(3, 2, 1): "PerCPUHash 8 32 40",
+			load.OtherMap.Of(3, 2, 0): "PerCPUArray 4 32 1", load.OtherMap.Of(3, 2, 1): "PerCPUArray 4 32 1",
+			load.SlotsMap.Of(3, 2, 0):  fmt.Sprint("PerCPUArray 4 40 ", bucket.Slots),
+			load.SlotsMap.Of(3, 2, 1):  fmt.Sprint("PerCPUArray 4 40 ", bucket.Slots),
+			load.SketchMap.Of(3, 2, 0): "Hash 16 8 131072", load.SketchMap.Of(3, 2, 1): "Hash 16 8 131072",
+		})
+}
+
+// Until a budget says otherwise each event, or key, stands for itself.
+func TestWeight(t *testing.T) {
+	for byKey, size := range map[bool]uint32{false: 8, true: load.WeightSize} {
+		m := room.Weight(byKey)
+		words := m.Contents[0].Value.([]uint64)
+		if m.ValueSize != size || len(words) != int(size)/8 || words[0] != 1 {
+			t.Errorf("by key %t: got %d bytes, %v, want %d, 1 first", byKey, m.ValueSize, words, size)
+		}
+		for i, w := range words[1:] {
+			if w != 0 {
+				t.Errorf("by key %t: word %d: got %d, want 0", byKey, 1+i, w)
+			}
+		}
+	}
+}
