@@ -29,7 +29,7 @@ const readerLook = 20 * time.Millisecond
 // os.OpenFile, without O_RDWR. The caller closes the file.
 func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK|flag, Mode)
+		f, err := OpenNow(path, os.O_WRONLY|syscall.O_NONBLOCK|flag)
 		if err == nil || !waits(path, err) {
 			return f, err
 		}
@@ -44,10 +44,7 @@ func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 // Writable says in the words of the system why a file cannot be read and written,
 // which a library that opens it may not tell; it makes the file if there is none.
 func Writable(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, Mode)
-	}
+	f, err := OpenNow(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}

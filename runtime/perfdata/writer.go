@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/perf"
 )
 
@@ -102,7 +103,7 @@ type span struct {
 // Create makes the file at path. An existing recording is replaced at once;
 // anything else that is in the way is an error.
 func Create(path string, opt WriteOptions) (*Writer, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := outfile.OpenNow(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "create recording", path, "%w", diag.Reason(err)).
 			WithHint("give a file name in a directory that can be written to: -o FILE")

@@ -3,16 +3,14 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/identity"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/perfdata"
 )
 
@@ -240,28 +238,13 @@ type stream struct {
 }
 
 func createFile(ctx context.Context, path string, head []byte) (*stream, error) {
-	f, err := openForWriting(ctx, path)
+	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, diag.Errorf(diag.Usage, "push", path, "%w", diag.Reason(err)).
 			WithHint("give a file in a directory that can be written to")
 	}
 	o := &stream{path: path, w: f}
 	return o, o.send(&piece{records: head})
-}
-
-// openForWriting makes a file. A pipe waits for its reader, as long as ctx lasts.
-func openForWriting(ctx context.Context, path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NONBLOCK, 0o600)
-		if !errors.Is(err, unix.ENXIO) {
-			return f, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("nobody reads it: %w", ctx.Err())
-		case <-time.After(portTime):
-		}
-	}
 }
 
 func (o *stream) send(p *piece) error {

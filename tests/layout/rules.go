@@ -218,8 +218,8 @@ var owners = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"cmd/ppscript/mcpserver"},
 	"github.com/cilium/ebpf":                 {"runtime/kernel", "runtime/kerneltype", "bpf"},
 	"golang.org/x/sys": {
-		"runtime/infile", "runtime/privilege", "runtime/sandbox", "runtime/kernel", "runtime/cgroup", "runtime/tracefs",
-		"runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/window", "runtime/perf",
+		"runtime/infile", "runtime/outfile", "runtime/privilege", "runtime/sandbox", "runtime/kernel",
+		"runtime/cgroup", "runtime/tracefs", "runtime/workload", "runtime/poll", "runtime/ringbuf", "runtime/latetext", "runtime/window", "runtime/perf",
 		"runtime/perfdata", "runtime/eventtext", "runtime/relay", "runtime/dso", "runtime/probe",
 		"bpf", "cmd/ppscript",
 	},

@@ -1,0 +1,168 @@
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file opens a path component by component, so that another user cannot choose where results go. In a
+// directory such as /tmp, in which everybody makes files and the sticky bit keeps them apart, a name may
+// already be another user's link or file. The kernel's fs.protected_symlinks and fs.protected_regular refuse
+// both; they are off on some machines, so the same rule is kept here. To compare the path before it is opened
+// would be wrong: the link may come in between.
+
+// maxLinks bounds the links of a path, as the kernel does.
+const maxLinks = 40
+
+// OpenNow opens path with flag of os.OpenFile; a pipe without a reader is an error. The error is
+// fs.ErrPermission if the path leads through a link, or to a file that was there, of another user in a sticky
+// directory that everybody may write to.
+func OpenNow(path string, flag int) (*os.File, error) {
+	fd, err := walk(path, flag|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func walk(path string, flag int) (int, error) {
+	if path == "" {
+		return -1, unix.ENOENT
+	}
+	dir, rest, err := start(unix.AT_FDCWD, path)
+	if err != nil {
+		return -1, err
+	}
+	defer func() { unix.Close(dir) }()
+	for links := 0; ; {
+		name, after, more := strings.Cut(strings.TrimLeft(rest, "/"), "/")
+		after = strings.TrimLeft(after, "/")
+		if name == "" {
+			name = "."
+		}
+		if magic(dir) { // links such as /proc/self/fd/1 lead where no name does, and are the process's own
+			return unix.Openat(dir, strings.TrimLeft(rest, "/"), flag, uint32(Mode))
+		}
+		how, last := unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, !more || after == ""
+		if last && !more {
+			how = flag&^unix.O_TRUNC | unix.O_NOFOLLOW
+		}
+		fd, err := unix.Openat(dir, name, how, uint32(Mode))
+		var target string
+		switch {
+		case err == nil && how&unix.O_PATH != 0:
+			target, err = link(dir, fd)
+		// A link in a sticky directory is EACCES with O_CREAT.
+		case errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES):
+			fd = -1
+			var linkErr error
+			if target, linkErr = linkAt(dir, name); linkErr != nil || target != "" {
+				err = linkErr
+			}
+		case err == nil:
+			if err = settle(dir, fd, flag); err != nil {
+				unix.Close(fd)
+				return -1, err
+			}
+			return fd, nil
+		}
+		if err != nil {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
+			return -1, err
+		}
+		if target == "" { // a directory on the way
+			unix.Close(dir)
+			dir, rest = fd, after
+			continue
+		}
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		if links++; links > maxLinks {
+			return -1, unix.ELOOP
+		}
+		next, rel, err := start(dir, target)
+		if err != nil {
+			return -1, err
+		}
+		unix.Close(dir)
+		dir = next
+		if rest = rel; more {
+			rest += "/" + after
+		}
+	}
+}
+
+// start opens the directory in which a path begins.
+func start(dir int, path string) (fd int, rest string, err error) {
+	from := "."
+	if filepath.IsAbs(path) {
+		dir, from = unix.AT_FDCWD, "/"
+	}
+	fd, err = unix.Openat(dir, from, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return fd, path, err
+}
+
+// magic reports whether a directory is of procfs.
+func magic(dir int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(dir, &st) == nil && st.Type == unix.PROC_SUPER_MAGIC
+}
+
+func linkAt(dir int, name string) (string, error) {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	return link(dir, fd)
+}
+
+// link returns where the link fd of a directory leads, or "" for what is none. fd was opened with O_PATH, so
+// that it stays the one that was looked at.
+func link(dir, fd int) (string, error) {
+	var st, parent unix.Stat_t
+	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstat(dir, &parent)); err != nil {
+		return "", err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return "", nil
+	}
+	if foreign(st, parent) {
+		return "", fmt.Errorf("a link of another user (%d) in a directory that everybody may write to: %w",
+			st.Uid, fs.ErrPermission)
+	}
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", buf)
+	return string(buf[:max(n, 0)]), err
+}
+
+// settle refuses another user's file, and empties ours if flag says so.
+func settle(dir, fd, flag int) error {
+	var st, parent unix.Stat_t
+	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstat(dir, &parent)); err != nil {
+		return err
+	}
+	if flag&unix.O_CREAT != 0 && foreign(st, parent) {
+		return fmt.Errorf("a file of another user (%d) in a directory that everybody may write to: %w",
+			st.Uid, fs.ErrPermission)
+	}
+	if flag&unix.O_TRUNC != 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		return unix.Ftruncate(fd, 0)
+	}
+	return nil
+}
+
+// foreign reports whether st is of neither this user nor the owner of its sticky directory.
+func foreign(st, parent unix.Stat_t) bool {
+	const shared = unix.S_ISVTX | unix.S_IWOTH
+	return parent.Mode&shared == shared && st.Uid != parent.Uid && st.Uid != uint32(unix.Geteuid())
+}
