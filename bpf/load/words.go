@@ -141,8 +141,7 @@ func (m *words64) empty() bool {
 // unsupported reports that a batch command failed because the kernel does not
 // know it, or not for this type of map; or that a bucket was too large.
 func unsupported(err error) bool {
-	const notSupported = unix.Errno(524) // ENOTSUPP, which user space has no name for
-	return errors.Is(err, unix.EINVAL) || errors.Is(err, notSupported) || errors.Is(err, unix.ENOSPC)
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, kernel.ENOTSUPP) || errors.Is(err, unix.ENOSPC)
 }
 
 // going is fn for batches, which sees all elements.

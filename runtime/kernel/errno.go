@@ -2,19 +2,22 @@ package kernel
 
 import "golang.org/x/sys/unix"
 
+// ENOTSUPP should not leave the kernel, but does; programs have no name for it.
+const ENOTSUPP = unix.Errno(524)
+
 // internal are errors that programs never see: a call that a signal interrupts
 // returns them, and is made again or fails with EINTR (include/linux/errno.h).
 var internal = map[unix.Errno]string{
-	512: "ERESTARTSYS",
-	513: "ERESTARTNOINTR",
-	514: "ERESTARTNOHAND",
-	515: "ENOIOCTLCMD",
-	516: "ERESTART_RESTARTBLOCK",
-	517: "EPROBE_DEFER",
-	518: "EOPENSTALE",
-	519: "ENOPARAM",
-	524: "ENOTSUPP",
-	529: "EIOCBQUEUED",
+	512:      "ERESTARTSYS",
+	513:      "ERESTARTNOINTR",
+	514:      "ERESTARTNOHAND",
+	515:      "ENOIOCTLCMD",
+	516:      "ERESTART_RESTARTBLOCK",
+	517:      "EPROBE_DEFER",
+	518:      "EOPENSTALE",
+	519:      "ENOPARAM",
+	ENOTSUPP: "ENOTSUPP",
+	529:      "EIOCBQUEUED",
 }
 
 // ErrnoName names an error number as the kernel does, also a negative one as

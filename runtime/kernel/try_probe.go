@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -134,4 +135,32 @@ func probePMU(r Roots, name string) (uint32, error) {
 		return 0, fmt.Errorf("this kernel has no %s PMU: %w", name, unix.ENOENT)
 	}
 	return pmu.Type, nil
+}
+
+// RefusesUprobe asks the kernel whether it refuses a probe of the instruction at an offset of a file, which
+// is open and at path: the kernel tells only of code that a process has mapped, and silently plants no probe
+// in code that is mapped later. So the page is mapped here meanwhile; nothing executes it. The error is the
+// kernel's; nil if it takes the probe, or nobody knows.
+func RefusesUprobe(pmu uint32, f *os.File, path string, offset uint64) error {
+	page := uint64(os.Getpagesize())
+	code, err := unix.Mmap(int(f.Fd()), int64(offset&^(page-1)), int(page), unix.PROT_READ|unix.PROT_EXEC,
+		unix.MAP_PRIVATE)
+	if err != nil {
+		return nil // such as a file system that has no programs
+	}
+	defer unix.Munmap(code)
+	name := append([]byte(path), 0)
+	attr := unix.PerfEventAttr{
+		Type: pmu, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled,
+		Ext1: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(name)))), Ext2: offset,
+	}
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	runtime.KeepAlive(name)
+	switch {
+	case err == nil:
+		unix.Close(fd)
+	case errors.Is(err, ENOTSUPP) || errors.Is(err, unix.ENOEXEC):
+		return err
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
 )
 
 // explainProbe says why a probe did not open; nil if the reason is none of
@@ -38,7 +39,7 @@ func explainProbe(m *member, e *diag.Error) error {
 		return say("the kernel allows no probe there: the function is one that probes themselves need, or was discarded after boot",
 			"see those it protects with: grep -w %s /sys/kernel/debug/kprobes/blacklist", m.ev.Config1Text)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOEXEC),
-		errors.Is(err, errNotSupp):
+		errors.Is(err, kernel.ENOTSUPP):
 		return say("the kernel cannot probe this instruction or file",
 			"probe another instruction, or the file on another file system")
 	}
@@ -50,6 +51,3 @@ func explainProbe(m *member, e *diag.Error) error {
 func isUserProbe(m *member) bool {
 	return m.ev.Config1Text != "" && m.ev.Config1Text[0] == '/'
 }
-
-// errNotSupp is ENOTSUPP, which the kernel should not let out but does.
-const errNotSupp = unix.Errno(524)

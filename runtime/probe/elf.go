@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sort"
 	"strings"
 
@@ -32,9 +33,9 @@ type function struct {
 type image struct {
 	*dso.Image
 
-	funcs     []function // by address; nil until they are read
-	path      string     // to find its debug file; empty for none
-	close     func() error
+	funcs     []function        // by address; nil until they are read
+	path      string            // to find its debug file; empty for none
+	file      *os.File          // nil of one in memory
 	demangled map[string][]int  // indices into funcs
 	slots     map[uint64]uint64 // as filled says; nil until they are read
 	// signatures are read when the first function is asked for; told says that was so.

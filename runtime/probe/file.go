@@ -63,7 +63,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 		return nil, "", "", fail(fmt.Errorf("not an ELF file: %w", err),
 			"name the program itself, not a script: file %s", path)
 	}
-	m.path, m.close = path, f.Close
+	m.path, m.file = path, f
 	if r.images == nil {
 		r.images = map[string]*image{}
 	}
@@ -75,7 +75,7 @@ func (r *Resolver) open(s *Spec) (m *image, path, shown string, err error) {
 func (r *Resolver) Close() error {
 	errs := []error{r.core.close()}
 	for _, m := range r.images {
-		errs = append(errs, m.close(), m.signatures.Close())
+		errs = append(errs, m.file.Close(), m.signatures.Close())
 	}
 	r.images = nil
 	return errors.Join(errs...)

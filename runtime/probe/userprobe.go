@@ -26,7 +26,8 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 	}
 	goReturns := s.Kind == Uretprobe && m.Go()
 	var probes []*Probe
-	for i, p := range places {
+	var refused []string
+	for _, p := range places {
 		if goReturns && p.fn.compiledByGo() {
 			more, err := s.goReturn(m, path, typ, p)
 			if err != nil {
@@ -39,6 +40,13 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 		if err != nil {
 			return nil, s.fail(p.name, shown, err).WithHint("see the segments with: readelf -lW %s", path)
 		}
+		if err := m.refused(typ, s.entry(m, p), off); err != nil {
+			refused = append(refused, cmp.Or(p.fn.name, p.name))
+			if len(refused) == len(places) {
+				return nil, s.fail(p.name, shown, err).WithHint("%s", s.behind(m, p))
+			}
+			continue
+		}
 		b := newBuilder(s.Kind.String(), p.name, typ, config(s.Kind), s.Kind.returns())
 		if !p.line {
 			c := conventionOf(m.Machine, m.Go() && p.fn.compiledByGo())
@@ -49,11 +57,17 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 				return nil, err
 			}
 		}
-		pr := &Probe{Schema: b.schema(), Config1Text: path, Config2: off}
-		if i == 0 && note != "" {
-			pr.Note = fmt.Sprintf("%s %s in %s: %s", s.Kind, s.Name, shown, note)
+		probes = append(probes, &Probe{Schema: b.schema(), Config1Text: path, Config2: off})
+	}
+	if len(refused) > 0 {
+		if note != "" {
+			note += "; "
 		}
-		probes = append(probes, pr)
+		note += fmt.Sprintf("left out, since the kernel refuses probes of the instruction there: %s",
+			strings.Join(refused, ", "))
+	}
+	if note != "" && len(probes) > 0 && probes[0].Note == "" {
+		probes[0].Note = fmt.Sprintf("%s %s in %s: %s", s.Kind, s.Name, shown, note)
 	}
 	return probes, nil
 }
