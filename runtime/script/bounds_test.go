@@ -12,6 +12,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/limits"
+	"ppscript/tests/testkit"
 )
 
 // loaded runs a program's main under small limits and returns the error.
@@ -38,6 +39,7 @@ func cpuTime(t *testing.T) time.Duration {
 // Each of these would take more memory, stack or time than there is. The error
 // points at the line.
 func TestWhatIsTooLarge(t *testing.T) {
+	testkit.Requires(t, testkit.Plain)
 	before := HeapInUse()
 	f := func(text, pos, want string) {
 		t.Helper()

@@ -74,6 +74,15 @@ var Long = Need{"time", false, func() string {
 	return ""
 }}
 
+// Plain is the need of a test of a binary without the race detector, which needs libc and takes ten times as
+// long.
+var Plain = Need{"a binary without the race detector", false, func() string {
+	if race {
+		return "make test"
+	}
+	return ""
+}}
+
 // Live is what every test on real events needs.
 var Live = []Need{Root, Tracefs, cpu0, tracepoints}
 
