@@ -16,8 +16,10 @@ import (
 type cell struct {
 	result, row, column, unit string
 	scale                     float64
-	counts, zero              bool // it counts events; a machine without it has 0
-	values                    map[string]float64
+	counts, zero              bool               // it counts events; a machine without it has 0
+	sums                      bool               // it is a sum
+	events                    float64            // of so many events
+	values, of                map[string]float64 // what machines have, and of how many events
 }
 
 // numbers yields those of a table or a histogram. The key of a row is packed in row.
@@ -51,7 +53,11 @@ func (m *merged) numbers(yield func(like *cell, row []byte, v float64)) {
 			}
 			op := m.Form.Aggs[i].Op
 			own.counts = op == agg.Count
-			own.zero = own.counts || op == agg.Sum
+			own.sums = op == agg.Sum
+			own.zero = own.counts || own.sums
+			if own.sums {
+				own.events = float64(row.Measures[m.Form.Aggs[i].Arg].N)
+			}
 			yield(&own, b, v.Float())
 		}
 	}

@@ -43,11 +43,12 @@ func (c *cells) put(like cell, row []byte, host string, v float64) {
 	if own == nil {
 		own = new(cell)
 		*own = like
-		own.values = map[string]float64{}
+		own.values, own.of = map[string]float64{}, map[string]float64{}
 		c.known[id] = own
 		c.list = append(c.list, own)
 	}
 	own.values[host] += v
+	own.of[host] += like.events
 }
 
 // Outliers compares machines, which told all of the window. The merger has Apart.
@@ -63,16 +64,20 @@ func (w *Window) Outliers(hosts []string) *Outliers {
 	}
 	o := &Outliers{Hosts: len(hosts)}
 	var test outlier.Test
-	values := make([]float64, len(hosts))
+	values, events := make([]float64, len(hosts)), make([]float64, len(hosts))
 	for i, c := range all.list {
+		numbers := outlier.Cell{Values: values, Counts: c.counts}
+		if c.sums {
+			numbers.Events = events
+		}
 		for k, host := range hosts {
 			v, ok := c.values[host]
 			if !ok && !c.zero {
 				v = math.NaN()
 			}
-			values[k] = v / c.scale
+			values[k], events[k] = v/c.scale, c.of[host]
 		}
-		test.Add(i, values, c.counts)
+		test.Add(i, &numbers)
 	}
 	o.Compared = test.Compared
 	o.table(test.Findings(), all.list, hosts)

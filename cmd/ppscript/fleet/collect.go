@@ -63,7 +63,8 @@ type source struct {
 type window struct {
 	*partial.Window
 	begin int64
-	whole map[string]bool // hosts that told all of it
+	whole map[string]bool  // hosts that told all of it
+	saw   map[string]int64 // by host: the time that it told of, ns
 	final bool
 	wide  []string // hosts whose frames are about more than this window
 	asked int      // portions of hosts were told that frames of it are lacking
@@ -201,7 +202,7 @@ func (c *collector) frame(f *partial.Frame) error {
 	}
 	w := c.windows[end]
 	if w == nil {
-		w = &window{Window: c.merger.NewWindow(), begin: f.Begin, whole: map[string]bool{}}
+		w = &window{Window: c.merger.NewWindow(), begin: f.Begin, whole: map[string]bool{}, saw: map[string]int64{}}
 		c.windows[end] = w
 	}
 	if err := w.Add(f); err != nil {
@@ -235,6 +236,7 @@ func (c *collector) told(w *window, s *partial.Share) {
 		return
 	}
 	w.whole[s.Host] = true
+	w.saw[s.Host] += s.End - s.Begin
 	w.final = w.final || s.Final
 	if from := c.hosts[s.Host]; from != nil {
 		from.until = max(from.until, s.End)

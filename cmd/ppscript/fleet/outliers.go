@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"ppscript/runtime/event"
@@ -11,22 +12,45 @@ import (
 	"ppscript/runtime/render"
 )
 
-// tellOutliers names the hosts of a window that differ from the others. Those that told of a longer time
-// than it has are not compared.
+// uneven is how much more or less time than the others a host may have seen to be compared with them, as
+// a share of that.
+const uneven = 0.1
+
+// comparable splits the hosts that told of a window into those that saw about as much time as most did, and the
+// others: counts of half of the time are half as large, and extremes of more time greater.
+func (w *window) comparable() (hosts, others []string) {
+	var times []int64
+	for host := range w.whole {
+		times = append(times, w.saw[host])
+	}
+	slices.Sort(times)
+	for _, host := range slices.Sorted(maps.Keys(w.whole)) {
+		usual := float64(times[len(times)/2])
+		if slices.Contains(w.wide, host) || math.Abs(float64(w.saw[host])-usual) > uneven*usual {
+			others = append(others, host)
+		} else {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts, others
+}
+
+// tellOutliers names the hosts of a window that differ from the others.
 func (c *collector) tellOutliers(w *window, about partial.About) error {
-	hosts := slices.DeleteFunc(slices.Collect(maps.Keys(w.whole)), func(host string) bool {
-		return slices.Contains(w.wide, host)
-	})
+	hosts, others := w.comparable()
 	o := w.Outliers(hosts)
 	if c.q.JSON {
-		err := c.out.Note("outliers", render.NoteField{Name: "hosts", Value: event.IntOf(int64(o.Hosts))},
-			render.NoteField{Name: "differ", Value: event.IntOf(int64(o.Found))},
-			render.NoteField{Name: "compared", Value: event.IntOf(int64(o.Compared))},
-			render.NoteField{Name: "level", Value: event.FloatOf(outlier.Level)})
-		if err != nil {
+		fields := []render.NoteField{{Name: "hosts", Value: event.IntOf(int64(o.Hosts))},
+			{Name: "differ", Value: event.IntOf(int64(o.Found))},
+			{Name: "compared", Value: event.IntOf(int64(o.Compared))},
+			{Name: "level", Value: event.FloatOf(outlier.Level)}}
+		if len(others) > 0 {
+			fields = append(fields, render.NoteField{Name: "uneven", Value: listOf(others)})
+		}
+		if err := c.out.Note("outliers", fields...); err != nil {
 			return err
 		}
-	} else if err := c.out.Print([]byte(outlierLine(o))); err != nil {
+	} else if err := c.out.Print([]byte(outlierLine(o, others))); err != nil {
 		return err
 	}
 	if o.Table == nil {
@@ -39,19 +63,23 @@ func (c *collector) tellOutliers(w *window, about partial.About) error {
 	return c.out.Table(o.Table)
 }
 
-// outlierLine says what was compared, and how.
-func outlierLine(o *partial.Outliers) string {
+// outlierLine says what was compared, and how. Hosts that saw more or less time are not.
+func outlierLine(o *partial.Outliers, uneven []string) string {
+	line := "outliers: "
+	how := fmt.Sprintf("robust z, median and MAD over the other hosts; Holm's correction for %d numbers at %g %%",
+		o.Compared, 100*outlier.Level)
 	switch {
 	case o.Hosts < outlier.Least:
-		return fmt.Sprintf("outliers: %d hosts are too few to be compared; %d could be\n", o.Hosts,
-			outlier.Least)
+		line += fmt.Sprintf("%d hosts are too few to be compared; %d could be", o.Hosts, outlier.Least)
 	case o.Compared == 0:
-		return fmt.Sprintf("outliers: nothing to compare %d hosts by\n", o.Hosts)
+		line += fmt.Sprintf("nothing to compare %d hosts by", o.Hosts)
+	case o.Found == 0:
+		line += fmt.Sprintf("none of %d hosts differs (%s)", o.Hosts, how)
+	default:
+		line += fmt.Sprintf("%d of %d hosts differ (%s)", o.Found, o.Hosts, how)
 	}
-	how := fmt.Sprintf("robust z, median and MAD over hosts; Holm's correction for %d numbers at %g %%",
-		o.Compared, 100*outlier.Level)
-	if o.Found == 0 {
-		return fmt.Sprintf("outliers: none of %d hosts differs (%s)\n", o.Hosts, how)
+	if len(uneven) > 0 {
+		line += "; not compared, since they saw another length of time: " + names(uneven)
 	}
-	return fmt.Sprintf("outliers: %d of %d hosts differ (%s)\n", o.Found, o.Hosts, how)
+	return line + "\n"
 }
