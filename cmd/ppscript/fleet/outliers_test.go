@@ -105,8 +105,8 @@ func TestOutliersAreNamed(t *testing.T) {
 		}
 	}
 	text = readFiles(t, "text", calls)
-	for _, part := range []string{"1 of 21 hosts differ (robust z, median and MAD over the other hosts; Holm's " +
-		"correction for 42 numbers at 5 %)", "host20", "24.4"} {
+	for _, part := range []string{"1 of 21 hosts differ (robust z, median and MAD over the other hosts; " +
+		"Holm's correction for 42 numbers at 5 %)", "host20", "24.4"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in %s", part, text)
 		}
@@ -120,7 +120,8 @@ func TestOutliersAreNamed(t *testing.T) {
 	}
 }
 
-// A host that saw half of the time has half of the events, which is no finding: it is not compared, and named.
+// A host that saw half of the time has half of the events, which is no finding: it is named, and not
+// compared.
 func TestUnevenTimesAreNotCompared(t *testing.T) {
 	t.Parallel()
 	calls := make([]int, 21)
