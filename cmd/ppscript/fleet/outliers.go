@@ -66,8 +66,8 @@ func (c *collector) tellOutliers(w *window, about partial.About) error {
 // outlierLine says what was compared, and how. Hosts that saw more or less time are not.
 func outlierLine(o *partial.Outliers, uneven []string) string {
 	line := "outliers: "
-	how := fmt.Sprintf("robust z, median and MAD over the other hosts; Holm's correction for %d numbers at %g %%",
-		o.Compared, 100*outlier.Level)
+	how := fmt.Sprintf("robust z, median and MAD over the other hosts; Holm's correction for %d numbers "+
+		"at %g %%", o.Compared, 100*outlier.Level)
 	switch {
 	case o.Hosts < outlier.Least:
 		line += fmt.Sprintf("%d hosts are too few to be compared; %d could be", o.Hosts, outlier.Least)
