@@ -62,7 +62,8 @@ func TestChanceIsNotFound(t *testing.T) {
 		}
 		// Three standard deviations above the level.
 		if most := rounds*Level + 3*math.Sqrt(rounds*Level*(1-Level)); float64(wrong) > most {
-			t.Errorf("%s, %d sources: wrong in %d of %d, want at most %.0f", name, sources, wrong, rounds, most)
+			t.Errorf("%s, %d sources: wrong in %d of %d, want at most %.0f", name, sources, wrong, rounds,
+				most)
 		}
 	}
 	for _, n := range []int{5, 8, 50} {

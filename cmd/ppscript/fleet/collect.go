@@ -202,7 +202,8 @@ func (c *collector) frame(f *partial.Frame) error {
 	}
 	w := c.windows[end]
 	if w == nil {
-		w = &window{Window: c.merger.NewWindow(), begin: f.Begin, whole: map[string]bool{}, saw: map[string]int64{}}
+		w = &window{Window: c.merger.NewWindow(), begin: f.Begin, whole: map[string]bool{},
+			saw: map[string]int64{}}
 		c.windows[end] = w
 	}
 	if err := w.Add(f); err != nil {

@@ -16,8 +16,8 @@ import (
 // a share of that.
 const uneven = 0.1
 
-// comparable splits the hosts that told of a window into those that saw about as much time as most did, and the
-// others: counts of half of the time are half as large, and extremes of more time greater.
+// comparable splits the hosts that told of a window into those that saw about as much time as most did, and
+// the others: counts of half of the time are half as large, and extremes of more time greater.
 func (w *window) comparable() (hosts, others []string) {
 	var times []int64
 	for host := range w.whole {
