@@ -42,6 +42,7 @@ func (c *Comparison) Report() *Report {
 	if c.Per == PerColumn {
 		c.mix()
 	}
+	c.lead()
 	u := c.units()
 	r := &Report{Runs: c.Runs, Sources: u[0].sources}
 	for i := range u {
@@ -89,6 +90,9 @@ func (c *Comparison) change(cell *Cell, u *[2]units, paired bool, s *sampler) (C
 	if paired {
 		a, b = byName(u[0].names, a), byName(u[1].names, b)
 	}
+	if c.Per == PerRun && cell.How == Rate {
+		ofA, ofB = 1, 1 // both did the same work, whatever time that took
+	}
 	v := unjudged()
 	// The greatest of a minute is no measure for the greatest of a second.
 	if length := u[0].typical() / u[1].typical(); cell.How != Level || length > 0.5 && length < 2 {
@@ -101,12 +105,98 @@ func (c *Comparison) change(cell *Cell, u *[2]units, paired bool, s *sampler) (C
 		v.p = max(v.p, chance.Share(nb, na+nb, sources))
 		possible = min(chance.Share(na+nb, na+nb, sources), chance.Share(0, na+nb, sources)) <= chance.Level
 	}
+	if of := c.counted(cell); of != nil {
+		v = c.sum(cell, of, u, paired, s)
+	}
 	change := Change{Cell: cell, Before: before, After: after, Relative: relative(before, after),
 		Low: math.NaN(), High: math.NaN(), P: math.NaN()}
 	if before > 0 {
 		change.Low, change.High = v.low, v.high
+		change.hold()
 	}
 	return change, v, possible
+}
+
+// hold has the bounds hold the estimate, which some intervals that are unlike the others may move further
+// than most of the intervals tell, and leaves out what cannot be: nothing falls by more than all of it, and
+// no share grows to more than all.
+func (c *Change) hold() {
+	if math.IsNaN(c.Low) || math.IsInf(c.Relative, 0) {
+		return
+	}
+	c.Low, c.High = min(c.Low, c.Relative), max(c.High, c.Relative)
+	for run := range c.values {
+		if slices.ContainsFunc(c.values[run], func(v float64) bool { return v < 0 }) {
+			return
+		}
+	}
+	if c.Low = max(c.Low, -1); c.How == Share {
+		c.High = max(c.Relative, min(c.High, 1/c.Before-1))
+	}
+}
+
+// counted is the cell with how many events a sum of a run is of: the first one of its row that counts. It is
+// nil for others, and where sums are compared as rates.
+func (c *Comparison) counted(cell *Cell) *Cell {
+	if c.Per != PerRun || cell.How != Rate {
+		return nil
+	}
+	of := c.leading[cellName{cell.Result, cell.Row, ""}]
+	if of == cell {
+		return nil
+	}
+	return of
+}
+
+// lead finds the first count of each row.
+func (c *Comparison) lead() {
+	c.leading = map[cellName]*Cell{}
+	for _, cell := range c.cells {
+		name := cellName{cell.Result, cell.Row, ""}
+		if cell.How == Rate && cell.Counts && c.leading[name] == nil {
+			c.leading[name] = cell
+		}
+	}
+}
+
+// sum judges the sum of a run by what it consists of: how many events there were, and what each of them
+// had, which is the mean. How both are spread over the intervals is no noise of the sum: a run that does the
+// same work later has the same sum.
+func (c *Comparison) sum(cell, of *Cell, u *[2]units, paired bool, s *sampler) verdict {
+	var each [2][]float64
+	var whole, n [2]float64
+	for run := range each {
+		sums, all, _, _ := c.numbers(cell, run, &u[run])
+		counts, events, _, _ := c.numbers(of, run, &u[run])
+		each[run] = make([]float64, len(sums))
+		for i, v := range sums {
+			each[run][i] = v / counts[i]
+			if math.IsInf(each[run][i], 0) {
+				each[run][i] = math.NaN()
+			}
+		}
+		if paired {
+			each[run] = byName(u[run].names, each[run])
+		}
+		whole[run], n[run] = all, events
+	}
+	v := s.judge(each[0], each[1], paired)
+	more := relative(n[0], n[1])
+	if math.Abs(more) < c.Least {
+		return v
+	}
+	_, events, _ := c.change(of, u, paired, s)
+	grew := whole[1] > whole[0]
+	byEach := grew == (ratio(whole[1], n[1]) > ratio(whole[0], n[0]))
+	byEvents := grew == (n[1] > n[0])
+	switch {
+	case math.IsNaN(v.p) || byEvents && (!byEach || events.p < v.p):
+		v = events
+	case byEach: // and less so, or not at all, by how many there were
+		v.low, v.high = (1+v.low)*(1+more)-1, (1+v.high)*(1+more)-1
+	}
+	v.p = min(1, 2*v.p)
+	return v
 }
 
 func relative(before, after float64) float64 {

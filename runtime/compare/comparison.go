@@ -98,6 +98,7 @@ type Comparison struct {
 	pictured [2]*result.Stacks
 	cells    []*Cell
 	known    map[cellName]*Cell
+	leading  map[cellName]*Cell       // by result and row: the first one that counts
 	all      map[string]*[2][]float64 // by result: what its shares are of, by part
 	cut      map[partName]bool        // what a row lacks there was left out, and is not 0
 }

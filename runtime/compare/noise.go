@@ -49,6 +49,9 @@ func (s *sampler) judge(a, b []float64, paired bool) verdict {
 	default:
 		return unjudged()
 	}
+	if absent(a) || absent(b) {
+		return s.absence(a, b)
+	}
 	v := s.means(a, b)
 	// Two tests of one question: each of them has half of the level.
 	if byRanks := ranks(a, b); byRanks < v.p {
@@ -57,6 +60,39 @@ func (s *sampler) judge(a, b []float64, paired bool) verdict {
 	}
 	v.p = min(1, 2*v.p)
 	return v
+}
+
+// absent reports that a run has nothing of a number in any of its intervals.
+func absent(list []float64) bool {
+	return !slices.ContainsFunc(list, func(v float64) bool { return v != 0 })
+}
+
+// absence compares a run with one that has nothing of the number in any interval. If both did the same, the
+// intervals with something would be spread over both: so the variance is that of all intervals around the
+// means (Student's t with one variance), which few intervals tell better than one variance for each run.
+// That neighbours resemble each other does not count: a phase of a program, which the other run never comes
+// to, is the difference that is looked for. A burst of a few intervals remains noise.
+func (s *sampler) absence(a, b []float64) verdict {
+	if absent(a) && absent(b) {
+		return verdict{p: 1, low: math.NaN(), high: math.NaN()}
+	}
+	bend := bending(a, b)
+	p := max(pooled(a, b), pooled(bent(a, bend), bent(b, bend)))
+	if p > chance.Level {
+		return verdict{p: p, low: math.NaN(), high: math.NaN()}
+	}
+	v := s.bootstrap(verdict{}, mean(a), mean(b)-mean(a), s.noise(a, b))
+	v.p = p
+	return v
+}
+
+// pooled is Student's t of two sets with one variance.
+func pooled(a, b []float64) float64 {
+	ma, va := moments(a)
+	mb, vb := moments(b)
+	na, nb := float64(len(a)), float64(len(b))
+	variance := ((na-1)*va + (nb-1)*vb) / (na + nb - 2)
+	return student(mb-ma, variance*(1/na+1/nb), na+nb-2)
 }
 
 // means compares the means of a and b.
