@@ -120,7 +120,8 @@ func TestPerRunHasOneVerdict(t *testing.T) {
 					each *= slower
 				}
 				add := func(column string, how How, v float64) {
-					cell := Cell{Result: "t", Row: "read", Column: column, How: how, Counts: column == "calls"}
+					cell := Cell{Result: "t", Row: "read", Column: column, How: how,
+						Counts: column == "calls"}
 					c.Cell(&cell).Add(run, part, v)
 				}
 				add("calls", Rate, calls)
