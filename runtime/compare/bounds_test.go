@@ -28,7 +28,8 @@ func TestBoundsHoldTheEstimate(t *testing.T) {
 				function := Cell{Result: "s", Row: "f", Column: self, How: Share, Counts: true}
 				c.Cell(&function).Add(run, part, math.Round(1000*share))
 				fading := Cell{Result: "s", Row: "g", Column: self, How: Share, Counts: true}
-				c.Cell(&fading).Add(run, part, math.Round(1000*max(0, 0.1-0.09*float64(run)+0.1*r.NormFloat64())))
+				share = max(0, 0.1-0.09*float64(run)+0.1*r.NormFloat64())
+				c.Cell(&fading).Add(run, part, math.Round(1000*share))
 				for _, how := range []How{Rate, Level} {
 					cell := Cell{Result: "t", Row: fmt.Sprint(how), Column: "v", How: how}
 					c.Cell(&cell).Add(run, part, value)
@@ -144,7 +145,7 @@ func TestPerRunHasOneVerdict(t *testing.T) {
 		}
 	}
 	if differ > 1 || means < 15 || means > 21 {
-		t.Errorf("the total differs from the mean in %d of 40 comparisons, the mean differs in %d; want 0 and 20",
-			differ, means)
+		t.Errorf("the total differs from the mean in %d of 40 comparisons, the mean differs in %d; "+
+			"want 0 and 20", differ, means)
 	}
 }

@@ -22,7 +22,8 @@
 //   - of numbers that count events, the exact binomial test, for few events.
 //
 // What one run has nothing of in any interval is compared by t with one variance instead, and resampling
-// tells its bounds only. With PerRun a sum is judged by what it consists of, the mean and the number of events.
+// tells its bounds only. With PerRun a sum is judged by what it consists of, the mean and the number of
+// events.
 //
 // Holm's method corrects for the number of cells: the probability of any wrong finding is at most
 // chance.Level. A second test of the ranks of the intervals (Mann and Whitney) finds what a few odd
