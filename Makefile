@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all race check bench flat microbench generate docs dist vm clean
+.PHONY: help build demo test test-all race check bench flat microbench generate docs dist formats vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ docs: ## make a web site of docs/, in site/
 
 dist: ## make packages (.deb, .rpm, .tar.gz, container image) of the last commit, in dist/
 	$(GO) run ./packaging -o dist
+
+formats: ## read the formats of tracepoints, which ppscript has for machines without rights, from guests anew
+	$(GO) run ./tests/vm/formats
 
 vm: ## run the tests in emulated guests; the first run fetches a Debian kernel
 	PPSCRIPT_GUEST=require $(GO) test -count 1 -v ./tests/vm

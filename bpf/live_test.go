@@ -31,7 +31,7 @@ func live(t testing.TB) (*Host, *tracefs.FS) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := features.Find(kernel.Roots{})
+	h, err := features.Find(kernel.Roots{}, false)
 	testkit.Requires(t, testkit.Core("bpf", err))
 	return h, fs
 }

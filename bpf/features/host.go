@@ -156,14 +156,15 @@ func (h *Host) Tells32() bool {
 // initPIDNS is the inode of the initial pid namespace, PROC_PID_INIT_INO.
 const initPIDNS = 0xEFFFFFFC
 
-// Find finds out what this kernel and this process can do. The error says why
-// nothing can run.
-func Find(r kernel.Roots) (*Host, error) {
+// Find finds out what this kernel and this process can do; described says that nothing will be loaded, so
+// that this process needs no rights. The error says why nothing can run.
+func Find(r kernel.Roots, described bool) (*Host, error) {
 	caps, err := kernel.ReadCaps(r)
-	if err != nil {
+	switch {
+	case described:
+	case err != nil:
 		return nil, err
-	}
-	if !caps.CanBPF() {
+	case !caps.CanBPF():
 		return nil, diag.Errorf(diag.Attach, "bpf", "privilege", "programs need CAP_BPF and CAP_PERFMON").
 			WithHint("%s", privilege.Advice("cap_bpf,cap_perfmon", "ppscript"))
 	}

@@ -20,7 +20,7 @@ import (
 func loaded(t *testing.T) *Run {
 	t.Helper()
 	testkit.Requires(t, testkit.Root)
-	host, err := features.Find(kernel.Roots{})
+	host, err := features.Find(kernel.Roots{}, false)
 	if err != nil {
 		t.Skip(err)
 	}

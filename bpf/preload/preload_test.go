@@ -90,7 +90,7 @@ func programs(t testing.TB, pid int) *load.Run {
 // walking is programs, by tables or by frame pointers.
 func walking(t testing.TB, pid int, tables bool) *load.Run {
 	t.Helper()
-	host, err := features.Find(kernel.Roots{})
+	host, err := features.Find(kernel.Roots{}, false)
 	testkit.Requires(t, testkit.Root, testkit.Core("bpf", err))
 	if !host.Tables() {
 		t.Skip("programs of this kernel walk no stacks by tables")

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -129,9 +128,8 @@ func (s *Workbench) explain() *b.Builtin {
 			if cfg.Options.Recording.Path, err = s.input(); err != nil {
 				return nil, err
 			}
-			var text bytes.Buffer
-			err = session.Explain(cfg, &text)
-			return b.HelpText(text.String()), err
+			d, err := session.Explain(cfg)
+			return b.HelpText(d.Text), err
 		},
 	}
 }
@@ -260,10 +258,7 @@ func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
 		}
 		return found, nil
 	}
-	fs, err := tracefs.Find()
-	if err != nil {
-		return nil, err
-	}
+	fs := tracefs.Known()
 	names, err := fs.Match(name)
 	if err != nil {
 		return nil, err
@@ -303,10 +298,7 @@ func (s *Workbench) findEvents() *b.Builtin {
 		Cost:     "none for events; 5 ms for 2,000 events",
 		Examples: []b.Example{{Code: `find_events("sched:*wait*")`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			fs, err := tracefs.Find()
-			if err != nil {
-				return nil, err
-			}
+			fs := tracefs.Known()
 			pattern := c.String("pattern")
 			names, err := fs.Events()
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"ppscript/cmd/ppscript/console"
 	"ppscript/runtime/diag"
@@ -20,8 +19,9 @@ func checkCommand(a *app) *cobra.Command {
 		Use:   "check [--input FILE] [--format text|json] SCRIPT...|--as FILE -",
 		Short: "Find mistakes in scripts without running them",
 		Long: `Loads each script, calls its main with the options' defaults, and builds the plan: names, types, events, filters and
-fields are checked against this kernel, or against a recording. Nothing is opened. Functions that will be interpreted for
-every event, at ten times the cost, are named with the reason.`,
+fields are checked against this kernel, or against a recording. Nothing is opened. Where
+this kernel's tracepoints may not be read, for want of rights or of tracefs, those of a stock kernel are taken in their
+place, and events that it does not have are named as not verified. Functions that will be interpreted for every event, at ten times the cost, are named with the reason.`,
 		Example: "    ppscript check disk.star\n    ppscript check --input perf.data disk.star",
 		Args:    words(1, -1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -80,12 +80,14 @@ var checkFormats = []string{"text", "json"}
 type verdict struct {
 	text        string
 	interpreted []string // functions, with the reason
+	unverified  []string // events, with the reason
 }
 
 // show tells the mistakes of a script, or that there are none.
 func (k *checker) show(name string, v verdict, wrong error) error {
 	if k.format == "json" {
-		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted}
+		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted,
+			Unverified: v.unverified}
 		if wrong != nil {
 			r.Errors = console.Problems(wrong)
 		}
@@ -105,6 +107,11 @@ func (k *checker) show(name string, v verdict, wrong error) error {
 			return err
 		}
 	}
+	for _, why := range v.unverified {
+		if _, err := fmt.Fprintln(k.Text(), "    "+why); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -114,6 +121,7 @@ type checkRecord struct {
 	OK          bool              `json:"ok"`
 	Verdict     string            `json:"verdict,omitempty"`
 	Interpreted []string          `json:"interpreted,omitempty"`
+	Unverified  []string          `json:"unverified,omitempty"`
 	Errors      []console.Problem `json:"errors,omitempty"`
 }
 
@@ -147,23 +155,16 @@ func (k *checker) check(name string) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	var text strings.Builder
-	if err := session.Explain(cfg, &text); err != nil {
+	d, err := session.Explain(cfg)
+	if err != nil {
 		return verdict{}, err
 	}
-	return verdict{text: "ok", interpreted: interpreted(text.String())}, nil
-}
-
-// interpreted takes the functions that could not be compiled out of the plan's
-// description, with the reason.
-func interpreted(plan string) []string {
-	var list []string
-	functions := false
-	for line := range strings.Lines(plan) {
-		why, indented := strings.CutPrefix(line, strings.Repeat(" ", 16))
-		if functions = strings.HasPrefix(line, "function ") || functions && indented; functions && indented {
-			list = append(list, strings.TrimSpace(why))
-		}
+	v := verdict{text: "ok", interpreted: slices.Compact(d.Interpreted), unverified: d.Unverified}
+	if len(d.Unverified) > 0 {
+		v.text = "ok as far as can be seen here"
 	}
-	return list
+	if d.Instead != "" {
+		v.text += " (" + d.Instead + ")"
+	}
+	return v, nil
 }

@@ -150,13 +150,11 @@ func completeValue(f *flag, word string) ([]string, cobra.ShellCompDirective) {
 // completeEvents completes the last event of a list; systems first.
 func completeEvents(word string) ([]string, cobra.ShellCompDirective) {
 	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	fs, err := tracefs.Find()
-	if err != nil {
-		return nil, more
-	}
+	fs := tracefs.Known()
 	i := strings.LastIndexByte(word, ',') + 1
 	before, last := word[:i], word[i:]
 	var names []string
+	var err error
 	if strings.Contains(last, ":") {
 		names, err = fs.Events()
 	} else {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"io"
 
 	"ppscript/runtime/option"
 	"ppscript/runtime/session"
@@ -56,11 +56,11 @@ func explain(a *app, c *cobra.Command, args []string) error {
 		return err
 	}
 	cfg.Messages, cfg.Notes = a.Say, a.Say
-	var text bytes.Buffer
-	if err := session.Explain(cfg, &text); err != nil {
+	d, err := session.Explain(cfg)
+	if err != nil {
 		return err
 	}
-	_, err = a.Text().Write(text.Bytes())
+	_, err = io.WriteString(a.Text(), d.Text)
 	return err
 }
 

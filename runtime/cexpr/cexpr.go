@@ -151,8 +151,8 @@ func (l *lowerer) errorf(at c.Node, format string, args ...any) error {
 
 func (l *lowerer) errorAt(pos int, format string, args ...any) error {
 	if l.tree != nil {
-		return diag.Errorf(diag.Usage, "expression", "'"+l.tree.String()+"'", "%s",
-			fmt.Sprintf(format, args...))
+		return diag.Errorf(diag.Usage, "expression", "'"+l.tree.String()+"'", "%w",
+			fmt.Errorf(format, args...))
 	}
 	return c.Errorf(l.src, pos, format, args...)
 }

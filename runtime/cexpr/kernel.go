@@ -173,7 +173,7 @@ func (l *lowerer) kernelError(at c.Node, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := l.errorf(at, "%v", err)
+	e := l.errorf(at, "%w", err)
 	var d, from *diag.Error
 	if errors.As(e, &d) && errors.As(err, &from) {
 		d.Cause = from.Cause

@@ -4,9 +4,12 @@
 package eventkind
 
 import (
+	"errors"
 	"slices"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventspec"
 	"ppscript/runtime/kernel"
 	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
@@ -55,6 +58,8 @@ type Finder struct {
 	Place func(dst []byte, e *event.Event, ip uint64) []byte
 	// Say tells the user something; Note what is only kind to know, once.
 	Say, Note func(line string)
+	// Describes says that nothing will be opened: where tracefs may not be read, shipped formats will do.
+	Describes bool
 	// PID is the process that is observed, for probes in its files; 0 is none or
 	// several.
 	PID int
@@ -68,13 +73,30 @@ type Finder struct {
 }
 
 // Find finds the events that a source names.
-func (c *Finder) Find(s *plan.Source) ([]*event.Schema, error) { return kindOf(s).find(c, s) }
+func (c *Finder) Find(s *plan.Source) ([]*event.Schema, error) {
+	schemas, err := kindOf(s).find(c, s)
+	if err != nil && c.Describes && s.Kind != eventspec.Tracepoint && diag.ClassOf(err) != diag.Usage &&
+		!kernel.HasSysfs(kernel.Roots{}) {
+		err = &diag.Unverified{What: s.FullName(), Why: errNoSysfs}
+	}
+	return schemas, err
+}
+
+var errNoSysfs = errors.New("sysfs is not mounted")
 
 // Configure completes how the event of a source is opened. The plan reads these
 // members of its samples.
 func (c *Finder) Configure(ev *perf.EventConfig, s *plan.Source, members []event.Member) {
 	ev.Pattern = patternOf(s)
 	kindOf(s).configure(c, ev, s, members)
+}
+
+// Instead says that formats are those of another machine's kernel, and why; "" if they are this one's.
+func (c *Finder) Instead() string {
+	if c.fs == nil {
+		return ""
+	}
+	return c.fs.Instead()
 }
 
 // Tracefs is the directory of the formats; "" before the first tracepoint.

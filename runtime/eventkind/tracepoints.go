@@ -66,6 +66,14 @@ func (c *Finder) tracefs() error {
 	if c.fs != nil {
 		return nil
 	}
+	if c.Describes {
+		c.fs = tracefs.Known()
+		if instead := c.fs.Instead(); instead != "" {
+			c.Note(instead)
+		}
+		c.fs.Options.Ksym = c.Symbols.Ksym
+		return nil
+	}
 	fs, err := tracefs.Find()
 	if err != nil {
 		return err

@@ -42,9 +42,9 @@ type Caps uint64
 // Has reports whether c is in the set.
 func (s Caps) Has(c Cap) bool { return c < 64 && s>>c&1 == 1 }
 
-// canTrace reports whether the set suffices for perf_event_open on every
+// CanTrace reports whether the set suffices for perf_event_open on every
 // process, whatever perf_event_paranoid says.
-func (s Caps) canTrace() bool { return s.Has(CapPerfmon) || s.Has(CapSysAdmin) }
+func (s Caps) CanTrace() bool { return s.Has(CapPerfmon) || s.Has(CapSysAdmin) }
 
 // CanBPF reports whether the set suffices to load tracing programs.
 func (s Caps) CanBPF() bool { return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon) }

@@ -71,7 +71,7 @@ func (d *doctor) capabilities() Check {
 		return warn(detail+"; every user of this machine has them, who can execute "+d.opts.Program,
 			"sudo sh -c '"+privilege.Restrict(d.opts.Program, strings.Join(d.haves(), ","))+"'")
 	}
-	if d.Caps.canTrace() && d.Caps.CanBPF() {
+	if d.Caps.CanTrace() && d.Caps.CanBPF() {
 		return ok(detail)
 	}
 	want := "cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search"
@@ -113,7 +113,7 @@ func (d *doctor) paranoid() Check {
 	}
 	detail := fmt.Sprintf("%d: %s", s.Value, meaning)
 	switch {
-	case d.Caps.canTrace():
+	case d.Caps.CanTrace():
 		return ok(detail + "; " + d.traceCap().String() + " overrides it")
 	case s.Value < 0:
 		return ok(detail)
@@ -286,7 +286,7 @@ func (d *doctor) cgroups() Check {
 		version = "1"
 	}
 	there := ok(fmt.Sprintf("%s (version %s)", at, version))
-	if !d.Caps.canTrace() {
+	if !d.Caps.CanTrace() {
 		return there
 	}
 	return delivers(there, d.try.cgroup, "the kernel does not count by cgroup here",

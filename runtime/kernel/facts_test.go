@@ -10,7 +10,7 @@ import (
 func TestParseVersion(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
-		v, err := parseVersion(in)
+		v, err := ParseVersion(in)
 		if err != nil || v.String() != want || v.Release != in {
 			t.Errorf("ParseVersion(%q): got %v %q, %v, want %s", in, v, v.Release, err, want)
 		}
@@ -22,7 +22,7 @@ func TestParseVersion(t *testing.T) {
 	f("7.2-rc3", "7.2.0")
 	f("6.6.87.2-microsoft-standard-WSL2", "6.6.87")
 	for _, bad := range []string{"", "6", "x.y", "6.", ".6", "6-1"} {
-		if v, err := parseVersion(bad); err == nil {
+		if v, err := ParseVersion(bad); err == nil {
 			t.Errorf("ParseVersion(%q): got %v, want an error", bad, v)
 		}
 	}
@@ -30,7 +30,7 @@ func TestParseVersion(t *testing.T) {
 
 func TestVersionOrder(t *testing.T) {
 	v := func(s string) Version {
-		v, err := parseVersion(s)
+		v, err := ParseVersion(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestReadFacts(t *testing.T) {
 	eq("bpf", f.Caps.Has(CapBPF), true)
 	eq("ipc_lock", f.Caps.Has(CapIPCLock), true)
 	eq("sys_admin", f.Caps.Has(CapSysAdmin), false)
-	eq("can trace", f.Caps.canTrace(), true)
+	eq("can trace", f.Caps.CanTrace(), true)
 	eq("open files", f.Limits.OpenFiles, limit{1024, 20000})
 	eq("locked", f.Limits.LockedBytes, limit{8 << 20, unlimited})
 	eq("PMUs", len(f.PMUs), 2)

@@ -18,7 +18,7 @@ func FuzzTexts(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if v, err := parseVersion(text); err == nil && (v.Major < 0 || v.Minor < 0 || v.Release != text) {
+		if v, err := ParseVersion(text); err == nil && (v.Major < 0 || v.Minor < 0 || v.Release != text) {
 			t.Errorf("version %q: got %+v", text, v)
 		}
 		parseCPUModel(text)

@@ -24,6 +24,13 @@ func (r Roots) ProcPath(elem ...string) string { return under(r.Proc, "/proc", e
 // SysPath is a path below sysfs.
 func (r Roots) SysPath(elem ...string) string { return under(r.Sys, "/sys", elem) }
 
+// HasSysfs reports that sysfs is mounted: in a container or a chroot it may not be, and nothing that is
+// missing there is missing in the kernel.
+func HasSysfs(r Roots) bool {
+	_, err := os.Stat(r.SysPath("kernel"))
+	return err == nil
+}
+
 func under(root, std string, elem []string) string {
 	if root == "" {
 		root = std

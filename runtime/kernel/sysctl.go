@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -17,6 +18,9 @@ func Sysctl(r Roots, name string) (string, error) {
 		}
 	}
 	text, err := os.ReadFile(r.ProcPath("sys/" + path))
+	if errors.Is(err, fs.ErrNotExist) && r.Proc == "" && path == "kernel/osrelease" {
+		return release() // where proc is not mounted
+	}
 	if err != nil {
 		return "", diag.Reason(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Version is a kernel's version. Distributions keep the third number at 0 and
@@ -16,16 +18,25 @@ type Version struct {
 
 // ReadVersion reads the running kernel's version.
 func ReadVersion(r Roots) (Version, error) {
-	release, err := readLine(r.ProcPath("sys/kernel/osrelease"))
+	release, err := Sysctl(r, "kernel.osrelease")
 	if err != nil {
 		return Version{}, fmt.Errorf("read kernel version: %w", err)
 	}
-	return parseVersion(release)
+	return ParseVersion(release)
 }
 
-// parseVersion reads the output of uname -r. A missing third number is 0;
+// release asks the kernel itself for what proc would show.
+func release() (string, error) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "", err
+	}
+	return unix.ByteSliceToString(u.Release[:]), nil
+}
+
+// ParseVersion reads the output of uname -r. A missing third number is 0;
 // the text behind the numbers is kept in Release only.
-func parseVersion(release string) (Version, error) {
+func ParseVersion(release string) (Version, error) {
 	v := Version{Release: release}
 	rest, ok := number(release, &v.Major)
 	if ok && strings.HasPrefix(rest, ".") {

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/kernel"
 )
 
 // Types are the types of a kernel and of its modules. Its methods may be called
@@ -32,7 +34,11 @@ const directory = "/sys/kernel/btf"
 
 // noTypes explains that there are none.
 func noTypes(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, btf.ErrNotFound) {
+	if !kernel.HasSysfs(kernel.Roots{}) {
+		return &diag.Unverified{What: "the kernel's types", Why: errors.New("sysfs is not mounted")}
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, btf.ErrNotFound) ||
+		errors.Is(err, ebpf.ErrNotSupported) {
 		err = errors.New("this kernel does not show its types")
 	}
 	return diag.Errorf(diag.Attach, "read", "the kernel's types", "%w", err).

@@ -107,6 +107,11 @@ func (b *builder) findSources(s Stream) error {
 func (b *builder) existing(report string, s Stream) ([]branch, error) {
 	brs, err := b.branchesOf(s)
 	if err == nil && len(brs) == 0 {
+		for _, src := range sourcesOf(s, nil) {
+			if unknown := b.unknown[src]; unknown != nil {
+				return nil, unknown
+			}
+		}
 		err = diag.Errorf(diag.Attach, report, "", "none of its events exists here").
 			WithHint("list the events: ppscript list")
 	}
@@ -140,7 +145,13 @@ func (m *Merge) branches(b *builder) ([]branch, error) {
 
 // leaveOut says that an optional event is not there. That is no error, and does
 // not read like one.
-func (env *Env) leaveOut(s *Source, why error) {
+func (b *builder) leaveOut(s *Source, why error) {
+	env := &b.env
+	if unknown := (*diag.Unverified)(nil); errors.As(why, &unknown) {
+		b.unknown[s] = unknown
+		b.unverified[unknown.Error()] = true
+		return
+	}
 	var e *diag.Error
 	if errors.As(why, &e) && e.Cause != nil {
 		why = e.Cause
@@ -154,7 +165,7 @@ func (s *Source) branches(b *builder) ([]branch, error) {
 	schemas, err := b.env.Catalog.Find(s)
 	if err != nil {
 		if s.Optional {
-			b.env.leaveOut(s, err)
+			b.leaveOut(s, err)
 			return nil, nil
 		}
 		return nil, err

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"ppscript/runtime/diag"
@@ -34,6 +36,9 @@ type Env struct {
 	Memory *memory.Budget
 	// Raw shows fields of the kernel as numbers, also where they have names.
 	Raw bool
+	// Describes says that nobody will run the plan: reports of events of which the catalog knows nothing
+	// (diag.Unverified) are left out, and the plan says so.
+	Describes bool
 	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
 	KernelEnv placement.Env
 	// Note is told what is left out: optional events that do not exist.
@@ -52,29 +57,48 @@ func Build(reports []Report, env Env) (*Plan, error) {
 		return nil, diag.Errorf(diag.Run, "main", "", "returned nothing to run").
 			WithHint("return a result, for example: tracepoint(\"sched:sched_switch\").count()")
 	}
-	b := &builder{env: env, plan: &Plan{first: reports[0], memory: env.Memory}, memo: map[Stream][]branch{},
+	unverified := map[string]bool{}
+	for {
+		p, at, err := buildKnown(reports, env, unverified)
+		var why *diag.Unverified
+		if at < 0 || !env.Describes || !errors.As(err, &why) {
+			return p, err
+		}
+		unverified[why.Error()] = true
+		reports = slices.Delete(slices.Clone(reports), at, at+1)
+	}
+}
+
+// buildKnown makes a Plan; at is the index of the report that err is about, negative if it is about none.
+// Events of which nothing is known are put into unverified.
+func buildKnown(reports []Report, env Env, unverified map[string]bool) (p *Plan, at int, err error) {
+	b := &builder{env: env, plan: &Plan{memory: env.Memory}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
-		prints: view.Prints{Raw: env.Raw}, reports: len(reports)}
+		prints: view.Prints{Raw: env.Raw}, reports: len(reports),
+		unverified: unverified, unknown: map[*Source]*diag.Unverified{}}
+	if len(reports) > 0 {
+		b.plan.first = reports[0]
+	}
 	if env.Services != nil {
 		b.prints.Function, b.prints.NameOf = env.Services.KsymOffset, env.Services.NameOf
 	}
 	// Events that are opened get the first stream indices, in the order in
 	// which the script names them: the source's own numbers then.
-	for _, r := range reports {
+	for i, r := range reports {
 		if err := b.findSources(r.Input()); err != nil {
-			return nil, err
+			return nil, i, err
 		}
 	}
-	for _, r := range reports {
+	for i, r := range reports {
 		if err := r.build(b); err != nil {
-			return nil, err
+			return nil, i, err
 		}
 	}
 	if err := addExecs(b); err != nil {
-		return nil, err
+		return nil, -1, err
 	}
 	if err := addPushes(b); err != nil {
-		return nil, err
+		return nil, -1, err
 	}
 	b.setApart()
 	settle := b.place()
@@ -82,12 +106,13 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	tellAbout(b)
 	b.settleJoins()
 	if err := b.needs(); err != nil {
-		return nil, err
+		return nil, -1, err
 	}
 	if err := settle(); err != nil {
-		return nil, err
+		return nil, -1, err
 	}
-	return b.plan, nil
+	b.plan.Unverified = slices.Sorted(maps.Keys(b.unverified))
+	return b.plan, -1, nil
 }
 
 // rows bounds the keys of an operator, in the kernel too. given is what the script or the user
@@ -115,6 +140,9 @@ type builder struct {
 	asks     map[int]bool // streams whose events are checked for their thread
 	prints   view.Prints  // how values are shown
 	reports  int          // that share the memory
+	// unverified are the events of which nothing is known, with the reason.
+	unverified map[string]bool
+	unknown    map[*Source]*diag.Unverified // of those, the optional ones
 }
 
 // code is the functions that read events.

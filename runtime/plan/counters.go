@@ -55,7 +55,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		schemas, err := b.env.Catalog.Find(s)
 		if err != nil {
 			if s.Optional {
-				b.env.leaveOut(s, err)
+				b.leaveOut(s, err)
 				continue
 			}
 			return nil, err

@@ -63,6 +63,9 @@ func (p *Plan) Explain() string {
 	for _, op := range p.Operators {
 		op.explain(&b)
 	}
+	for _, why := range p.Unverified {
+		fmt.Fprintf(&b, "left out        %s\n", why)
+	}
 	return b.String()
 }
 

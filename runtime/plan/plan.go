@@ -23,6 +23,9 @@ type Plan struct {
 	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
 	WholeCPUs string
 
+	// Unverified are the events of which nothing is known here, each with the reason: a plan that is only
+	// described leaves out what reads them.
+	Unverified []string
 	// Interpreted says which functions could not be compiled, and why.
 	Interpreted []string
 

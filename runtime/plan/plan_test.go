@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,55 @@ func (shelf) Find(s *Source) ([]*event.Schema, error) {
 		return nil, diag.Errorf(diag.Attach, "event", s.FullName(), "no such event")
 	}
 	return found, nil
+}
+
+// aware is a shelf of a kernel that cannot be asked: of other events nothing is known.
+type aware struct{ shelf }
+
+func (a aware) Find(s *Source) ([]*event.Schema, error) {
+	found, err := a.shelf.Find(s)
+	if err != nil {
+		err = &diag.Unverified{What: s.FullName(), Why: errors.New("not asked")}
+	}
+	return found, err
+}
+
+// A plan that is described leaves out the reports of events of which nothing is known; one that runs
+// does not.
+func TestUnverifiedReportsAreLeftOut(t *testing.T) {
+	by := func(in Stream, field string) *Group {
+		return &Group{In: in, By: []Var{{field, *text(field)}},
+			Aggs: []AggCol{{Name: "n", Agg: agg.Agg{Op: agg.Count}}}}
+	}
+	optional := src("perhaps")
+	optional.Optional = true
+	reports := []Report{by(src("far"), "id"), by(src("start"), "id"), by(optional, "id"),
+		by(&Merge{In: []Stream{src("end"), optional}}, "id")}
+	p, err := Build(reports, Env{Catalog: aware{}, Describes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"t:far: not verified here: not asked", "t:perhaps: not verified here: not asked"}
+	if !slices.Equal(p.Unverified, want) || len(p.Events) != 2 || len(Of[*TableOp](p)) != 2 {
+		t.Errorf("got %q, %d events and %d tables, want %q, 2 and 2", p.Unverified, len(p.Events),
+			len(Of[*TableOp](p)), want)
+	}
+	if !strings.HasSuffix(p.Explain(), "left out        "+want[0]+"\nleft out        "+want[1]+"\n") {
+		t.Errorf("got the description\n%s", p.Explain())
+	}
+	p, err = Build(reports[:1], Env{Catalog: aware{}, Describes: true})
+	if err != nil || len(p.Unverified) != 1 {
+		t.Errorf("of no other report: got %v, want a plan that names the event", err)
+	}
+	if _, err := Build(reports, Env{Catalog: aware{}}); err == nil || err.Error() != want[0] {
+		t.Errorf("to run: got %v, want %s", err, want[0])
+	}
+	// What is wrong all the same is told.
+	wrong := []Report{reports[0], by(src("start"), "di")}
+	if _, err := Build(wrong, Env{Catalog: aware{}, Describes: true}); err == nil ||
+		!strings.Contains(err.Error(), "unknown variable di") {
+		t.Errorf("beside a mistake: got %v", err)
+	}
 }
 
 func schemaOf(name string) *event.Schema {

@@ -18,9 +18,7 @@ import (
 type catalog struct {
 	msgs *messages
 	rec  *recordings
-	here eventkind.Finder
-	// dry says that nothing is connected to: a plan is only described.
-	dry bool
+	here eventkind.Finder // here.Describes says that nothing is connected to either
 }
 
 func newCatalog(cfg *Config, msgs *messages, rec *recordings) *catalog {

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"io"
 	"syscall"
 	"time"
 
@@ -109,7 +108,7 @@ type Outcome struct {
 // Events builds the plan of cfg and counts the events that it would read, without
 // opening them.
 func Events(cfg Config) (n int, err error) {
-	err = look(&cfg, false, func(p *plan.Plan) error { n = len(p.Events); return nil })
+	err = look(&cfg, false, func(p *plan.Plan, _ *catalog) error { n = len(p.Events); return nil })
 	return n, err
 }
 
@@ -120,34 +119,52 @@ func Schemas(ctx context.Context, cfg Config, s *plan.Source) ([]*event.Schema, 
 	if err != nil {
 		return nil, err
 	}
-	wd.events.dry = true
+	wd.events.here.Describes = true
 	schemas, err := wd.events.Find(s)
 	return schemas, errors.Join(err, wd.close())
 }
 
+// A Description tells of a plan that nobody runs.
+type Description struct {
+	Text string
+	// Interpreted are the functions that could not be compiled, each with the reason.
+	Interpreted []string
+	// Instead says by which other kernel's formats of tracepoints the plan was made, and why; "" if by
+	// those of this machine or a recording.
+	Instead string
+	// Unverified are the events of which nothing is known here, each with the reason. What reads them is
+	// not in the plan.
+	Unverified []string
+}
+
 // Explain builds the plan of cfg and describes it, without opening events.
-func Explain(cfg Config, w io.Writer) error {
+func Explain(cfg Config) (d Description, err error) {
 	if err := withFiles(&cfg); err != nil {
-		return err
+		return d, err
 	}
-	return Look(cfg, func(p *plan.Plan) error {
-		_, err := io.WriteString(w, p.Explain())
-		return err
+	err = look(&cfg, true, func(p *plan.Plan, c *catalog) error {
+		d = Description{p.Explain(), p.Interpreted, c.here.Instead(), p.Unverified}
+		return nil
 	})
+	return d, err
 }
 
 // Look builds the plan of cfg and shows it, without opening events.
-func Look(cfg Config, see func(p *plan.Plan) error) error { return look(&cfg, true, see) }
+func Look(cfg Config, see func(p *plan.Plan) error) error {
+	return look(&cfg, true, func(p *plan.Plan, _ *catalog) error { return see(p) })
+}
 
-func look(cfg *Config, dry bool, see func(p *plan.Plan) error) error {
+// look builds the plan of cfg and shows it. If it is only described, nobody is connected to, and formats of
+// tracepoints may be those of another kernel.
+func look(cfg *Config, describes bool, see func(p *plan.Plan, c *catalog) error) error {
 	wd, err := open(context.Background(), cfg)
 	if err != nil {
 		return err
 	}
-	wd.events.dry = dry
+	wd.events.here.Describes = describes
 	p, err := plan.Build(cfg.Reports, wd.env(cfg))
 	if err == nil {
-		err = see(p)
+		err = see(p, wd.events)
 	}
 	return errors.Join(err, wd.close())
 }

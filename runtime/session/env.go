@@ -76,6 +76,7 @@ func (w *env) env(cfg *Config) plan.Env {
 		Catalog:       w.events,
 		Services:      services,
 		Replay:        w.rec.file != nil,
+		Describes:     w.events.here.Describes,
 		NativeFilters: w.refused,
 		ByThread:      cfg.Target.ByThread(),
 		Interpret:     cfg.Options.Reading.Interpret,

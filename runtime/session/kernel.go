@@ -61,7 +61,7 @@ func (w *env) kernelEnv() placement.Env {
 		t.HostNo = "the engine shall be perf"
 		return t
 	}
-	host, err := features.Find(kernel.Roots{})
+	host, err := features.Find(kernel.Roots{}, w.assumesRights())
 	if err != nil {
 		t.HostNo = err.Error()
 	}
@@ -78,6 +78,20 @@ func (w *env) kernelEnv() placement.Env {
 		t.No = t.HostNo
 	}
 	return t
+}
+
+// assumesRights reports that a plan is only described, by a user who could run nothing: it is described
+// then as it runs with the rights to trace.
+func (w *env) assumesRights() bool {
+	if !w.events.here.Describes {
+		return false
+	}
+	caps, err := kernel.ReadCaps(kernel.Roots{})
+	if err == nil && (caps.CanTrace() || kernel.TracingIsOpen(kernel.Roots{})) {
+		return false
+	}
+	w.msgs.noteOnce("this is how it runs with the rights to trace, which are missing here: ppscript doctor")
+	return true
 }
 
 // openKernel opens the plan inside the kernel if it shall run there, and

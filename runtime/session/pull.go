@@ -38,7 +38,7 @@ func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").
 			WithHint("leave out pull=")
 	}
-	if c.dry {
+	if c.here.Describes {
 		return c.asHere(s)
 	}
 	var found []*event.Schema

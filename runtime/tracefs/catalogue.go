@@ -3,6 +3,7 @@ package tracefs
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (f *FS) match(pattern, except string) ([]string, error) {
 		return nil, f.unknown(sys, name)
 	}
 	e := diag.Errorf(diag.Attach, "find events", pattern, "none matches")
-	return nil, e.WithHint("list the events: ppscript list '%s:*'", sys)
+	return nil, f.notShipped(pattern, e.WithHint("list the events: ppscript list '%s:*'", sys))
 }
 
 // Schema reads and parses an event's format; a second call returns the same
@@ -80,18 +81,9 @@ func (f *FS) Schema(sys, name string) (*event.Schema, error) {
 	if s := f.schemas[key]; s != nil {
 		return s, nil
 	}
-	if !plain(sys) || !plain(name) {
-		return nil, f.unknown(sys, name)
-	}
-	path := filepath.Join(f.root, "events", sys, name, "format")
-	text, err := privilege.ReadFile(privilege.Kernel, path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, f.unknown(sys, name)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, noAccess(path, err)
-	case err != nil:
-		return nil, diag.Errorf(diag.Attach, "open tracepoint", key, "%w", err)
+	text, err := f.Format(sys, name)
+	if err != nil {
+		return nil, err
 	}
 	s, err := f.Options.parseFormat(sys, text)
 	if err != nil {
@@ -101,6 +93,31 @@ func (f *FS) Schema(sys, name string) (*event.Schema, error) {
 	return s, nil
 }
 
+// Format reads an event's format file. The caller does not change it.
+func (f *FS) Format(sys, name string) ([]byte, error) {
+	if !plain(sys) || !plain(name) {
+		return nil, f.unknown(sys, name)
+	}
+	if f.shipped != nil {
+		text, ok := f.shipped.systems[sys][name]
+		if !ok {
+			return nil, f.unknown(sys, name)
+		}
+		return text, nil
+	}
+	path := filepath.Join(f.root, "events", sys, name, "format")
+	text, err := privilege.ReadFile(privilege.Kernel, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, f.unknown(sys, name)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, noAccess(path, err)
+	case err != nil:
+		return nil, diag.Errorf(diag.Attach, "open tracepoint", sys+":"+name, "%w", err)
+	}
+	return text, nil
+}
+
 // plain reports that a name can be joined to a path safely.
 func plain(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
@@ -108,6 +125,12 @@ func plain(s string) bool {
 
 // dirs lists the directories in events/sub, sorted.
 func (f *FS) dirs(sub string) ([]string, error) {
+	switch {
+	case f.shipped != nil && sub == "":
+		return slices.Sorted(maps.Keys(f.shipped.systems)), nil
+	case f.shipped != nil:
+		return slices.Sorted(maps.Keys(f.shipped.systems[sub])), nil
+	}
 	path := filepath.Join(f.root, "events", sub)
 	entries, err := privilege.ReadDir(privilege.Kernel, path)
 	switch {
@@ -129,6 +152,10 @@ func (f *FS) dirs(sub string) ([]string, error) {
 // one: in the same system, in a system spelled nearly so, or of the same name
 // in another system.
 func (f *FS) unknown(sys, name string) error {
+	return f.notShipped(sys+":"+name, f.notThere(sys, name))
+}
+
+func (f *FS) notThere(sys, name string) error {
 	const op = "open tracepoint"
 	subject := sys + ":" + name
 	systems, err := f.dirs("")
@@ -196,12 +223,21 @@ func (f *FS) homes(name string) []string {
 	}
 	var list []string
 	for _, s := range systems {
-		if fi, err := privilege.Stat(privilege.Kernel,
-			filepath.Join(f.root, "events", s, name)); err == nil && fi.IsDir() {
+		if f.has(s, name) {
 			list = append(list, s+":"+name)
 		}
 	}
 	return list
+}
+
+// has reports that a system has an event.
+func (f *FS) has(sys, name string) bool {
+	if f.shipped != nil {
+		_, ok := f.shipped.systems[sys][name]
+		return ok
+	}
+	fi, err := privilege.Stat(privilege.Kernel, filepath.Join(f.root, "events", sys, name))
+	return err == nil && fi.IsDir()
 }
 
 func isGlob(s string) bool {

@@ -16,14 +16,17 @@ import (
 	"ppscript/runtime/privilege"
 )
 
-// An FS is a mounted tracefs, or a directory that looks like one. Its methods
+// An FS is a mounted tracefs, a directory that looks like one, or formats that are shipped. Its methods
 // may be called from several goroutines.
 type FS struct {
 	// Options apply to the schemas of this FS. Set them before the first
 	// event is rendered.
 	Options *Options
 
-	root string
+	root string // "" of shipped formats
+	// shipped are formats in place of files; nil of a mounted tracefs. why is the reason.
+	shipped *shippedFormats
+	why     error
 
 	mu      sync.Mutex
 	schemas map[string]*event.Schema // by "sys:name"
@@ -83,7 +86,7 @@ func tickHz() int {
 	return int(1e9 / res.Nano())
 }
 
-// Root is the directory of the tracefs.
+// Root is the directory of the tracefs, "" of shipped formats.
 func (f *FS) Root() string { return f.root }
 
 // mounted lists the mount points of tracefs in a mount table.

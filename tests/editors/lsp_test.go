@@ -216,7 +216,6 @@ def main(o):
 `
 
 func TestEditor(t *testing.T) {
-	testkit.Requires(t, testkit.Root, testkit.Tracefs)
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "lib.star")
 	source := "LONG_NAMES = [\"é\"]\n\ndef other():\n    pass\n\nshort = 5\n"
@@ -252,6 +251,17 @@ func TestEditor(t *testing.T) {
 		if list := e.next(); len(list) != 1 || list[0].Severity != 3 ||
 			!strings.Contains(list[0].Message, "interpreted") {
 			t.Errorf("got %+v, want that the function is interpreted", list)
+		}
+		// An event that this kernel lacks is a mistake. A user who may not ask the kernel is told so, where
+		// the event is.
+		e.types("def main(o):\n    return tracepoint(\"mine:own_event\").count()\n")
+		severity, message, line := 1, "no event system mine", 0
+		if testkit.Lacks(testkit.Tracefs) {
+			severity, message, line = 3, "mine:own_event: not verified here: no event system mine in ", 1
+		}
+		if list := e.next(); len(list) != 1 || list[0].Severity != severity ||
+			!strings.Contains(list[0].Message, message) || list[0].Range.Start.Line != line {
+			t.Errorf("got %+v, want %q in line %d of severity %d", list, message, line, severity)
 		}
 		e.types(text)
 		if list := e.next(); len(list) != 0 {

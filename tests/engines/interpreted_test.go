@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -31,11 +30,11 @@ func (p *planner) explained(t *testing.T, name string, c choice) string {
 		return ""
 	}
 	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Name}}
-	var text bytes.Buffer
-	if session.Explain(cfg, &text) != nil {
+	d, err := session.Explain(cfg)
+	if err != nil {
 		return ""
 	}
-	return text.String()
+	return d.Text
 }
 
 // Whatever the options, no function that runs for each event is interpreted: those may

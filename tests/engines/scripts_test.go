@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -158,13 +157,13 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 	if byThread {
 		cfg.Target = perf.Target{PIDs: []int{os.Getpid()}}
 	}
-	var text bytes.Buffer
 	cfg.Options.Reading.Engine = "bpf"
-	if session.Explain(cfg, &text) != nil {
+	d, err := session.Explain(cfg)
+	if err != nil {
 		return ""
 	}
 	how := ""
-	switch s := text.String(); {
+	switch s := d.Text; {
 	case strings.Contains(s, ", only what matches leaves it\n"):
 		how = "cut"
 	case strings.Contains(s, "\nengine          bpf: "):
@@ -173,7 +172,7 @@ func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) strin
 		how = "sent"
 	}
 	cfg.Options.Reading.Engine = "perf"
-	if how != "" && session.Explain(cfg, &text) != nil {
+	if _, err := session.Explain(cfg); how != "" && err != nil {
 		return "" // only programs can
 	}
 	return how

@@ -239,7 +239,7 @@ var owners = map[string][]string{
 	"github.com/spf13/pflag":              {"cmd/ppscript", "builtins/sources"},
 	"github.com/prometheus":               {"runtime/output/prometheus"},
 	"github.com/klauspost/compress": {
-		"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet", "packaging",
+		"runtime/tracedat", "runtime/perfdata", "runtime/output/parquet", "runtime/tracefs", "packaging",
 	},
 	"google.golang.org/protobuf": {
 		"runtime/cri", "runtime/output/prometheus", "runtime/output/otlp", "runtime/partial",

@@ -120,6 +120,12 @@ func Have(needs ...Need) (bool, error) {
 	return len(missing) == 0, nil
 }
 
+// Lacks reports that something of needs is missing, for tests that expect another answer then.
+func Lacks(needs ...Need) bool {
+	missing, _ := lacking(needs, "")
+	return len(missing) > 0
+}
+
 // Core is the need of what a test finds out itself, on any machine for
 // development: whatever err says.
 func Core(name string, err error) Need { return found(name, true, err) }

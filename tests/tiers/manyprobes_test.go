@@ -88,7 +88,7 @@ func TestManyUserProbesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)
 	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
-	if host, err := features.Find(kernel.Roots{}); err == nil && host.UprobeMulti {
+	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
 		engines["bpf"] = "f_"
 		all := script(t, fmt.Sprintf(manyProbes, bin, "f_*"))
 		explained := testkit.Run(t, testkit.PPScript(t), "explain", all).Want(t, 0).Stdout
@@ -126,7 +126,7 @@ func TestFoldsOfManyProbesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)
 	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
-	if host, err := features.Find(kernel.Roots{}); err == nil && host.UprobeMulti {
+	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
 		engines["bpf"] = "f_"
 	}
 	for engine, begin := range engines {
@@ -176,7 +176,7 @@ func TestJoinsOfManyProbesAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)
 	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
-	if host, err := features.Find(kernel.Roots{}); err == nil && host.UprobeMulti {
+	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
 		engines["bpf"] = "f_"
 	}
 	for engine, begin := range engines {
@@ -223,7 +223,7 @@ def main(o):
 // functions, by one program, and as whole lines too.
 func TestManyProbesAreSent(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
-	if host, err := features.Find(kernel.Roots{}); err != nil || !host.UprobeMulti {
+	if host, err := features.Find(kernel.Roots{}, false); err != nil || !host.UprobeMulti {
 		t.Skip("this kernel has no links to many functions of programs")
 	}
 	bin := buildMany(t)

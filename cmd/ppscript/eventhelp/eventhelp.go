@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"ppscript/runtime/kerneltype"
 	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/privilege"
 	"ppscript/runtime/probe"
 	"ppscript/runtime/script"
 	"ppscript/runtime/tracefs"
@@ -49,10 +47,7 @@ func (s *Show) Events(texts []string) error {
 		}
 		sources = append(sources, list...)
 	}
-	tfs, err := tracefs.Find()
-	if err != nil {
-		return err
-	}
+	tfs := known(s.Console)
 	var names []string
 	var functions strings.Builder
 	types := kerneltype.Running()
@@ -106,8 +101,7 @@ func explainEvent(con *console.Console, w *strings.Builder, l console.Layout, tf
 	if err != nil {
 		return err
 	}
-	format, err := privilege.ReadFile(privilege.Kernel,
-		filepath.Join(tfs.Root(), "events", system, event, "format"))
+	format, err := tfs.Format(system, event)
 	if err != nil {
 		return err
 	}

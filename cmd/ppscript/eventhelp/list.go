@@ -11,14 +11,20 @@ import (
 	"ppscript/runtime/tracefs"
 )
 
+// known finds the formats of tracepoints, and says if they are those of another kernel.
+func known(con *console.Console) *tracefs.FS {
+	fs := tracefs.Known()
+	if instead := fs.Instead(); instead != "" {
+		con.Say(instead)
+	}
+	return fs
+}
+
 // List lists the events whose name contains text, or fits it as a pattern;
 // only says that nothing but events is asked for, after that other lines came
 // before.
 func List(con *console.Console, text string, only, after bool) error {
-	fs, err := tracefs.Find()
-	if err != nil {
-		return err
-	}
+	fs := known(con)
 	names, err := fs.Events()
 	if err != nil {
 		return err

@@ -51,8 +51,8 @@ func (s *server) problems(ctx context.Context, d *source) (list []diagnostic, ok
 	cmd.WaitDelay = time.Second
 	out, _ := cmd.Output() // its exit code says that there are mistakes
 	var found struct {
-		Errors      []console.Problem
-		Interpreted []string
+		Errors                  []console.Problem
+		Interpreted, Unverified []string
 	}
 	if json.Unmarshal(bytes.TrimSpace(out), &found) != nil {
 		return nil, false
@@ -63,6 +63,9 @@ func (s *server) problems(ctx context.Context, d *source) (list []diagnostic, ok
 	}
 	for _, why := range found.Interpreted {
 		list = append(list, d.interpreted(why))
+	}
+	for _, why := range found.Unverified {
+		list = append(list, d.unverified(why))
 	}
 	return list, true
 }
@@ -94,6 +97,16 @@ func (d *source) interpreted(why string) diagnostic {
 	}
 	return diagnostic{Range: d.wordAt(line, column), Severity: severityInformation, Source: "ppscript",
 		Message: "interpreted for each event, ten times slower: " + reason}
+}
+
+// unverified is the note that nothing is known here of an event: "EVENT: WHY", where the document names it.
+func (d *source) unverified(why string) diagnostic {
+	event, _, _ := strings.Cut(why, ": ")
+	at := span{}
+	if i := strings.Index(d.text.content, event); i >= 0 {
+		at = span{Start: d.text.position(i), End: d.text.position(i + len(event))}
+	}
+	return diagnostic{Range: at, Severity: severityInformation, Source: "ppscript", Message: why}
 }
 
 // wordAt is the word at a place, else the rest of its line.

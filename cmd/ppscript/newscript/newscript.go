@@ -26,10 +26,7 @@ func Write(name string, texts []string) (path string, err error) {
 		return "", diag.Errorf(diag.Usage, "new", name, "no events").
 			WithHint("name some: ppscript new %s -e sched:sched_switch", name)
 	}
-	fs, err := tracefs.Find()
-	if err != nil {
-		return "", err
-	}
+	fs := tracefs.Known()
 	var schemas []*event.Schema
 	for _, text := range texts {
 		list, err := eventstring.Parse(text, kernel.ParseCPUList)

@@ -156,11 +156,7 @@ func (s *Session) profiler(name string) (string, bool) {
 func (s *Session) events(name string) (string, bool) {
 	whole, field, one := strings.Cut(name, ".")
 	if !strings.Contains(whole, ":") {
-		fs, err := tracefs.Find()
-		if err != nil {
-			return "", false
-		}
-		found, err := fs.Match("*:" + whole)
+		found, err := tracefs.Known().Match("*:" + whole)
 		if err != nil || len(found) == 0 {
 			return "", false
 		}

@@ -169,11 +169,8 @@ func files(have string) []string {
 func (c *Completer) eventNames(have string) []string {
 	i := strings.LastIndexByte(have, ',') + 1
 	if c.Events == nil {
-		fs, err := tracefs.Find()
-		if err != nil {
-			return nil
-		}
-		if c.Events, err = fs.Events(); err != nil {
+		var err error
+		if c.Events, err = tracefs.Known().Events(); err != nil {
 			return nil
 		}
 	}

@@ -45,8 +45,8 @@ func Errorf(src string, pos int, format string, args ...any) *diag.Error {
 			pad = append(pad, ' ')
 		}
 	}
-	e := diag.Errorf(diag.Usage, "expression", subject(src), "column %d: %s",
-		utf8.RuneCountInString(line[:col])+1, fmt.Sprintf(format, args...))
+	e := diag.Errorf(diag.Usage, "expression", subject(src), "column %d: %w",
+		utf8.RuneCountInString(line[:col])+1, fmt.Errorf(format, args...))
 	e.Excerpt = "    " + head + before + after + tail + "\n    " + string(pad) + "^"
 	return e
 }
