@@ -35,12 +35,12 @@ type capture struct {
 	notes   []string
 	// writing is for the results.
 	writing func() context.Context
-	permit  func(session.Use) error
+	permit  func(plan.Use) error
 	each    bool // the results of each interval are kept
 }
 
 func newCapture(o render.Options, reports []plan.Report, writing func() context.Context,
-	permit func(session.Use) error) *capture {
+	permit func(plan.Use) error) *capture {
 	return &capture{
 		options: o,
 		writing: writing,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"ppscript/runtime/plan"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,6 @@ import (
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/session"
 	"ppscript/runtime/value"
 
 	"go.starlark.net/starlark"
@@ -37,7 +37,7 @@ type Result struct {
 	// nil: save may make none.
 	writing func() context.Context
 	// permit is asked for each of them; nil permits all.
-	permit func(session.Use) error
+	permit func(plan.Use) error
 
 	// A single one is itself; a log without events has none.
 	table  *result.Table
@@ -326,7 +326,7 @@ func (r *Result) save(ctx context.Context, path string) error {
 		return err
 	}
 	if r.permit != nil {
-		if err := r.permit(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
+		if err := r.permit(plan.Use{Kind: plan.Writes, Name: path, Given: path}); err != nil {
 			return err
 		}
 	}

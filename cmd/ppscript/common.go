@@ -46,6 +46,7 @@ type common struct {
 type allowed struct {
 	files, peers []string // to be written, to be talked to
 	nothing      bool     // --look-only
+	forOthers    bool
 }
 
 // narrowed is the target.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"ppscript/runtime/plan"
 	"slices"
 	"strings"
 
@@ -100,10 +101,10 @@ func (a *app) confine(inv *invocation, cfg *session.Config) {
 			writes = append(writes, filepath.Dir(path))
 		}
 		for _, u := range inv.may.Used {
-			if u.Kind == session.Writes || relay.IsFile(u.Name) || strings.HasPrefix(u.Name, "unix:") {
+			if u.Kind == plan.Writes || relay.IsFile(u.Name) || strings.HasPrefix(u.Name, "unix:") {
 				writes = append(writes, filepath.Dir(strings.TrimPrefix(u.Name, "unix:")))
 			}
-			needs.Network = needs.Network || u.Kind != session.Writes
+			needs.Network = needs.Network || u.Kind != plan.Writes
 		}
 		if len(a.scratch.dirs) > 0 {
 			needs.Removes = []string{os.TempDir()}

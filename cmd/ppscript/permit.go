@@ -4,8 +4,8 @@ import (
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/runtime/eventstring"
 	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
-	"ppscript/runtime/session"
 )
 
 // written are the files that common options name.
@@ -22,7 +22,8 @@ func (inv *invocation) written() (paths []string) {
 func (inv *invocation) permits(say func(string)) *permit.Permits {
 	p := &permit.Permits{Typed: typedIn(inv.host), Given: map[string]bool{}, Say: say,
 		Files: inv.common.allowed.files, Peers: inv.common.allowed.peers,
-		LookOnly: inv.common.allowed.nothing, Verbose: inv.common.options.Verbose > 0}
+		LookOnly: inv.common.allowed.nothing, ForOthers: inv.common.allowed.forOthers,
+		Verbose: inv.common.options.Verbose > 0}
 	for _, text := range inv.typed {
 		p.Given[text] = true
 	}
@@ -42,7 +43,7 @@ func (inv *invocation) permits(say func(string)) *permit.Permits {
 
 // permitOptions checks the files of common options whose values come from the script, and, with
 // --look-only, all options.
-func permitOptions(inv *invocation, may func(session.Use) error) error {
+func permitOptions(inv *invocation, may func(plan.Use) error) error {
 	if inv.common.allowed.nothing {
 		for _, f := range inv.flags.list {
 			if len(f.texts) == 0 || !f.common() {
@@ -57,7 +58,7 @@ func permitOptions(inv *invocation, may func(session.Use) error) error {
 		if path == "-" || path == "" {
 			continue // stdout
 		}
-		if err := may(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
+		if err := may(plan.Use{Kind: plan.Writes, Name: path, Given: path}); err != nil {
 			return err
 		}
 	}

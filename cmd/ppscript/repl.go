@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"ppscript/runtime/plan"
 	"sync"
 	"syscall"
 	"time"
@@ -120,7 +121,7 @@ func repl(a *app, args []string) (err error) {
 		Say: a.Say, Typed: func() bool { return len(s.host.Files()) == 0 }}
 	s.bench.Base.Permit = may.Check
 	s.bench.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
-		if err := may.Check(session.Use{Kind: session.Writes, Name: path, Given: path}); err != nil {
+		if err := may.Check(plan.Use{Kind: plan.Writes, Name: path, Given: path}); err != nil {
 			return err
 		}
 		return recordFor(a, ctx, *c, events, path, d)

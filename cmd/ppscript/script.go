@@ -86,6 +86,14 @@ func (a *app) script(args []string) error {
 // config is the session's configuration from the command line.
 func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, error) {
 	c := inv.common
+	if inv.may = inv.permits(a.Say); a.vetting.gate != nil {
+		inv.may = a.vetting.gate.Permits(a.Say)
+	}
+	for _, path := range c.inputs {
+		if err := inv.may.Check(plan.Use{Kind: plan.Reads, Name: path, Given: path}); err != nil {
+			return session.Config{}, err
+		}
+	}
 	input, err := eventtext.Recording(c.input, a.scratch.directory)
 	if err != nil {
 		return session.Config{}, err
@@ -109,9 +117,6 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		Target:   c.target,
 		Options:  o,
 		Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
-	}
-	if inv.may = inv.permits(a.Say); a.vetting.gate != nil {
-		inv.may = a.vetting.gate.Permits(a.Say)
 	}
 	cfg.Permit = inv.may.Check
 	cfg.Hooks.Services = func(s *expr.Services) { inv.host.Session.Services = s }

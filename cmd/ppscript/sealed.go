@@ -37,7 +37,7 @@ func sealedCommand(a *app) *cobra.Command {
 				return usagef("sealed", rest[0], "an option stands before it").
 					WithHint("write: ppscript sealed SCRIPT [options]")
 			case check != "":
-				return sealed.CheckFile(a.Text(), check, ours)
+				return sealed.CheckFile(a.Text(), check, ours, a.lacksOption)
 			case list:
 				return sealed.List(a.Text(), ours)
 			}
@@ -108,4 +108,17 @@ func (inv *invocation) openGate(g *sealed.Gate, words []string) error {
 		}
 	}
 	return g.Open(q)
+}
+
+// lacksOption reports that a script has not an option that a rule names.
+func (a *app) lacksOption(script, option string) (bool, error) {
+	host, _, err := a.newHost()
+	if err != nil {
+		return false, err
+	}
+	m, err := a.load(host, script)
+	if err != nil {
+		return false, err
+	}
+	return newFlags(m.Options).find(option) == nil, nil
 }

@@ -24,6 +24,7 @@ func TestSealed(t *testing.T) {
 	script := filepath.Join(dir, "calls.star")
 	text := "def main(o):\n    return tracepoint(\"raw_syscalls:sys_enter\").by(\"id\").count()\n"
 	rules := fmt.Sprintf("nobody syscalls --pids=* --duration=..1s exec=/bin/true exec=/usr/bin/true\n"+
+		"nobody trace --events=sched:* --duration=..1s '--than=*'\n"+
 		"#65534 %s sha256=%x --output=* write=%s exec=/usr/bin/true\n",
 		script, sha256.Sum256([]byte(text)), dir)
 	for name, text := range map[string]string{script: text, filepath.Join(dir, "sealed"): rules,
@@ -57,7 +58,7 @@ cp "$0/sealed" /etc/ppscript/sealed && cp "$0/passwd" /etc/passwd && mkdir -p /r
 	}
 	result := filepath.Join(dir, "out")
 	run(script, "-o", result, "--", "true").Want(t, 0)
-	if e := next(); e.Rule != "/etc/ppscript/sealed:2" || len(e.Files) != 1 || e.Error != "" {
+	if e := next(); e.Rule != "/etc/ppscript/sealed:3" || len(e.Files) != 1 || e.Error != "" {
 		t.Errorf("got %+v, want the run by its rule", e)
 	}
 	if _, err := os.Stat(result); err != nil {
@@ -71,6 +72,20 @@ cp "$0/sealed" /etc/ppscript/sealed && cp "$0/passwd" /etc/passwd && mkdir -p /r
 	refused("does not allow it", "syscalls", "--tids", "1", "--", "true")
 	refused("does not allow the value", "syscalls", "--duration", "1h", "--", "true")
 	refused("does not allow to start it", "syscalls", "--", "sh", "-c", "id")
+	for _, events := range []string{"sched:sched_switch,raw_syscalls:sys_enter",
+		`sched:sched_switch//pull="/etc/passwd"/`} {
+		refused("does not allow the value", "trace", "--duration=1s", "-e", events)
+	}
+	// Behind sudo nobody has another file than root's rules quoted to him.
+	r = run("--check", filepath.Join(dir, "passwd"))
+	if r.Exit == 0 || strings.Contains(r.Stderr, "/bin/sh") {
+		t.Errorf("got %d, %s", r.Exit, r.Stderr)
+	}
+	r = run("--check", "/etc/ppscript/sealed")
+	if r.Exit == 0 || !strings.Contains(r.Stderr, "has no option --than") ||
+		strings.Contains(r.Stderr, "has no option --events") {
+		t.Errorf("got %d, %s, want that trace has no --than", r.Exit, r.Stderr)
+	}
 	refused("has no write= of its directory", script, "-o", "/tmp/x", "--", "true")
 	if err := os.WriteFile(script, []byte(text+" "), 0o644); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"ppscript/runtime/plan"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +12,7 @@ import (
 	"ppscript/cmd/ppscript/starfmt"
 	"ppscript/cmd/ppscript/testreport"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/relay"
 	"ppscript/runtime/script"
-	"ppscript/runtime/session"
 	"ppscript/stdlib"
 
 	"github.com/spf13/cobra"
@@ -131,8 +130,8 @@ func (t *tester) run(args []string) error {
 func (t *tester) file(ctx context.Context, name string) {
 	bench := newWorkbench(t.app, &common{}, func() context.Context { return ctx })
 	// A script writes no files: their content is among its results; nor does it talk to others.
-	bench.Base.Permit = func(u session.Use) error {
-		if u.Kind == session.Receives && relay.IsFile(u.Name) && !relay.IsDevice(u.Name) {
+	bench.Base.Permit = func(u plan.Use) error {
+		if u.Kind == plan.Reads || u.Kind == plan.Probes {
 			return nil
 		}
 		return diag.Errorf(diag.Run, u.Kind.String(), u.Name, "a test talks to nobody and writes nothing").

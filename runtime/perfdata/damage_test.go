@@ -45,7 +45,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	f("", "is empty")
 	f("PERFILE2", "got 8 bytes, want at least 16")
-	f("#!/bin/sh\necho hello world\n", "neither a perf.data nor a trace.dat")
+	f("#!/bin/sh\necho hello world\n", "neither a perf.data nor a trace.dat does")
 	f("2ELIFREP\x00\x00\x00\x00\x00\x00\x00\x68", "big-endian")
 	f("PERFFILE\x68\x00\x00\x00\x00\x00\x00\x00", "version 1")
 	f("PERFILE2\x69\x00\x00\x00\x00\x00\x00\x00", "header size: got 105")

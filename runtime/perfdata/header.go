@@ -31,7 +31,7 @@ func (h *head) checkMagic(b []byte) (uint64, error) {
 		return 0, h.bad("at offset 0: version 1 of the format").
 			WithHint("record with perf of Linux 3.6 or later")
 	default:
-		return 0, h.bad("at offset 0: got %q, want %q: neither a perf.data nor a trace.dat", b[:8], magic).
+		return 0, h.bad("at offset 0: it begins as neither a perf.data nor a trace.dat does").
 			WithHint(hint, h.name)
 	}
 	size := le.Uint64(b[8:])

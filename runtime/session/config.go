@@ -31,9 +31,9 @@ type Config struct {
 	// Stage is told each new stage of the run, for a watchdog: Observing, and
 	// other words that a user understands; nil ignores it.
 	Stage func(stage string)
-	// Permit is asked before the run writes a file or talks to another machine
-	// that a report names; its error ends the run. Nil permits all.
-	Permit func(u Use) error
+	// Permit is asked before the run opens a file, talks to another machine or starts a
+	// program that a report or the target names; its error ends the run. Nil permits all.
+	Permit func(u plan.Use) error
 	// Confine is called when all is open and events are about to flow: who has only this
 	// run gives up the rest. Nil gives up nothing.
 	Confine func(n Confinement) error

@@ -23,7 +23,7 @@ type databases struct {
 func (d *databases) open(_ context.Context, op plan.Operator) (err error) {
 	to, cfg := d.to, d.to.cfg
 	h := database.Host{
-		Permit:   func(path string) error { return cfg.permit(Writes, path, path) },
+		Permit:   func(path string) error { return cfg.permit(writing(path, path)) },
 		Say:      to.msgs.say,
 		Verbose:  func(line string) { to.msgs.verbose(1, line) },
 		Show:     to.table,

@@ -42,7 +42,7 @@ func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
 		path := h.Spec.Prefix + "-" + name
 		f.lat, f.svg = picture.HeatFiles(path)
 		for _, file := range []string{f.lat, f.svg} {
-			if err := d.to.cfg.permit(Writes, file, h.Spec.Prefix); err != nil {
+			if err := d.to.cfg.permit(writing(file, h.Spec.Prefix)); err != nil {
 				return err
 			}
 		}

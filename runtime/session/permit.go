@@ -1,34 +1,40 @@
 package session
 
+import (
+	"slices"
+
+	"ppscript/runtime/plan"
+)
+
 // This file asks whoever started the run before it reaches beyond the kernel and
 // the output: a script names files to write and machines to talk to as freely as
 // events, and the run may be root's.
 
-// A Use is something outside that a run is about to write to or to talk to.
-type Use struct {
-	Kind UseKind
-	// Name is the path or the address that is opened.
-	Name string
-	// Given is the text that the script gave: Name, or the beginning of it.
-	Given string
-}
-
-// UseKind is the kind of use.
-type UseKind uint8
-
-const (
-	Writes   UseKind = iota // a file is made or changed
-	Sends                   // events go to an address, where others may fetch them
-	Receives                // events come from an address
-)
-
-// String is the verb.
-func (k UseKind) String() string { return [...]string{"write", "push", "pull"}[k] }
-
 // permit asks for a Use; who gave no Permit permits all.
-func (c *Config) permit(kind UseKind, name, given string) error {
+func (c *Config) permit(u plan.Use) error {
 	if c.Permit == nil {
 		return nil
 	}
-	return c.Permit(Use{Kind: kind, Name: name, Given: given})
+	return c.Permit(u)
+}
+
+// permitAll asks for all that is known before anything is opened, so that nothing happens
+// of a request of which a part is refused. Each is asked for once more where it is opened: there
+// its name is whole.
+func (c *Config) permitAll() error {
+	uses := plan.Uses(c.Reports)
+	if w := c.Target.Workload; w != nil && len(w.Args) > 0 {
+		uses = append(uses, plan.Use{Kind: plan.Starts, Name: w.Args[0], Given: w.Args[0],
+			Args: slices.Clone(w.Args[1:])})
+	}
+	for _, u := range uses {
+		if err := c.permit(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writing(path, given string) plan.Use {
+	return plan.Use{Kind: plan.Writes, Name: path, Given: given}
 }

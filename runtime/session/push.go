@@ -63,7 +63,7 @@ func (r *run) send(final bool) error {
 // begin connects to the address.
 func (o *outlet) begin(ctx context.Context, op plan.Running) error {
 	p := op.(*plan.PushRun)
-	if err := o.to.cfg.permit(Sends, p.To, p.To); err != nil {
+	if err := o.to.cfg.permit(plan.Use{Kind: plan.Sends, Name: p.To, Given: p.To}); err != nil {
 		return err
 	}
 	about := perfdata.WriteOptions{

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"ppscript/runtime/plan"
 	"runtime"
 
 	"ppscript/runtime/cgroup"
@@ -75,7 +76,7 @@ func (r *recordings) pull(from string) (*remote, error) {
 			return m, nil
 		}
 	}
-	if err := r.cfg.permit(Receives, from, from); err != nil {
+	if err := r.cfg.permit(plan.Receiving(from)); err != nil {
 		return nil, err
 	}
 	how := &r.cfg.Options.Reading

@@ -44,6 +44,9 @@ type run struct {
 // the orderly way to stop: results are shown), when the target ends, or when
 // a limit is reached.
 func Run(ctx context.Context, cfg Config) (Outcome, error) {
+	if err := cfg.permitAll(); err != nil {
+		return Outcome{Status: -1}, err
+	}
 	opening := ctx
 	if d := cfg.Options.Limits.Duration; d > 0 {
 		var stop context.CancelFunc

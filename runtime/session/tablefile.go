@@ -27,7 +27,7 @@ func (fs tableFiles) open(ctx context.Context, cfg *Config, path string) error {
 	if path == "" || fs[path] != nil || cfg.Options.Show.NoFiles {
 		return nil
 	}
-	if err := cfg.permit(Writes, path, path); err != nil {
+	if err := cfg.permit(writing(path, path)); err != nil {
 		return err
 	}
 	f, err := outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)

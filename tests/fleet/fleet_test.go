@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"ppscript/tests/testkit"
 )
 
@@ -151,6 +153,60 @@ func (p *place) ask(target *testkit.Target, options ...string) *testkit.Process 
 type window struct {
 	Told, Of int
 	Missing  []string
+}
+
+// Whoever can speak at the hub has an agent start no command, and read no file, however he writes it.
+func TestAgentsReadAndStartNothing(t *testing.T) {
+	t.Parallel()
+	p := begin(t)
+	p.write("policy", "max-duration 1m\n")
+	p.start("a")
+	hit := filepath.Join(p.dir, "hit")
+	if err := syscall.Mkfifo(filepath.Join(p.dir, "pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for i, x := range []struct{ want, request string }{
+		{"start /usr/bin/touch: not for other machines", `"name": "syscalls", "args": ["/usr/bin/touch", "` +
+			hit + `"]`},
+		{"start /usr/bin/touch: not for other machines", `"name": "syscalls",
+			"args": ["/usr/bin/touch", "/usr/bin/touch", "` + hit +
+			`"], "options": [{"name": "cgroups", "bare": true, "values": [""]}]`},
+		{"pull= is not for other machines", `"name": "top", "options": [{"name": "events",
+			"values": ["sched:sched_switch//pull =\"/etc/passwd\"/"]}]`},
+		{"pull= is not for other machines", `"name": "top", "options": [{"name": "events",
+			"values": ["sched:sched_switch//pull=\"` + p.dir + `/pipe\"/"]}]`},
+		{"probe /etc/shadow: not for other machines", `"name": "trace", "options": [{"name": "events",
+			"values": ["uprobe:main@\"/etc/shadow\""]}]`},
+	} {
+		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.1.end.x%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := fmt.Sprintf(`{"id": "x%d", "by": "eve", %s, "interval_ns": 1000000000,
+			"duration_ns": 2000000000}`, i, x.request)
+		m, err := nc.Request("ppscript.1.job", []byte(job), 30*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := string(m.Data)
+		if !strings.Contains(said, `"error"`) {
+			if m, err = end.NextMsg(30 * time.Second); err != nil {
+				t.Fatalf("%s: got no end: %v", job, err)
+			}
+			said = string(m.Data)
+		}
+		if !strings.Contains(said, x.want) || strings.Contains(said, "root:") {
+			t.Errorf("%s: got %s, want %q", job, said, x.want)
+		}
+	}
+	if _, err := os.Stat(hit); err == nil {
+		t.Error("a command ran")
+	}
 }
 
 // Three hosts, one of them of a user who has but the capabilities to trace, count each call of a process:

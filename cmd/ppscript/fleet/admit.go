@@ -110,18 +110,11 @@ func (j *job) clean() {
 	}
 }
 
-// arguments are the words by which a process runs the job.
-func (j *job) arguments() []string {
-	args := j.words()
-	if j.dir != "" {
-		args = append([]string{"fleet", "exec", j.dir}, args[1:]...)
-		if p := j.agent.Policy; p != nil {
-			args = append(args, "--require-signed")
-			if p.Signers != sign.SignersFile {
-				args = append(args, "--signers="+p.Signers)
-			}
-		}
-	}
+// arguments are the words by which a process runs the job. Options of the agent's come first: an option
+// of who asks that has no value would take the next word for one. The arguments of the script are the last:
+// the first that it does not take would begin a command, and all behind it would be the command's.
+func (j *job) arguments(own ...string) []string {
+	args := j.options()
 	l := &j.agent.Limits
 	if l.Rows > 0 {
 		args = bounded(args, "max-rows", strconv.FormatInt(l.Rows, 10), func(text string) bool {
@@ -136,7 +129,17 @@ func (j *job) arguments() []string {
 			return err == nil && share != budget.Off && share <= l.Budget
 		})
 	}
-	return args
+	begin := []string{j.Name}
+	if j.dir != "" {
+		begin = []string{"fleet", "exec", j.dir}
+		if p := j.agent.Policy; p != nil {
+			begin = append(begin, "--require-signed")
+			if p.Signers != sign.SignersFile {
+				begin = append(begin, "--signers="+p.Signers)
+			}
+		}
+	}
+	return slices.Concat(begin, own, args, j.Args)
 }
 
 // budgetOption is what a run may cost. Where neither who asks nor the machine says it, runs that write

@@ -96,6 +96,13 @@ func TestWhatAgentsRefuse(t *testing.T) {
 		"agents do not take it")
 	f(Request{Name: "syscalls", Options: []Option{{Name: "interval", Values: []string{"1ns"}}}},
 		"agents do not take it")
+	for _, events := range []string{`sched:sched_switch//pull ="/etc/shadow"/`, "sched:sched_switch//pull=1/",
+		"kvm:*,sched:sched_switch//key=pid/ push = 1/", `top/-e 'sched:sched_switch//pull ="/x"/'/`} {
+		f(Request{Name: "syscalls", Options: []Option{{Name: "events", Values: []string{events}}}},
+			"= is not for other machines")
+	}
+	f(Request{Name: "syscalls", Options: []Option{{Name: "events",
+		Values: []string{`sched:sched_switch/prev_comm=="pull=x"/`}}}}, "")
 	f(Request{Name: "syscalls", Options: []Option{{Name: "x=1 --output", Values: []string{"1"}}}},
 		"no name of an option")
 	f(Request{Name: "syscalls", Options: []Option{{Name: "e", Values: []string{"a:b//push=9/"}}}},

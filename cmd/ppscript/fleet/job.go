@@ -19,6 +19,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/partial"
@@ -193,7 +194,7 @@ func (j *job) watch(ctx context.Context, end context.CancelCauseFunc, over <-cha
 
 // process runs the script in a process of its own, and puts its frames in the queue.
 func (j *job) process(ctx context.Context) error {
-	args := j.arguments()
+	var args []string
 	how := "results"
 	if j.Stacks {
 		how = "stacks"
@@ -212,9 +213,9 @@ func (j *job) process(ctx context.Context) error {
 	if m := j.agent.Limits.Memory; m != "" {
 		args = append(args, "--memory="+m)
 	}
-	// Nothing is written, sent or started, whoever signed it.
-	args = append(args, "--look-only")
-	cmd := exec.CommandContext(ctx, j.agent.Program, args...)
+	// Nothing is written, sent, started or read, whoever signed it.
+	args = append(args, "--"+permit.LookOnly, "--"+permit.ForOthers)
+	cmd := exec.CommandContext(ctx, j.agent.Program, j.arguments(args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8",
 		"TERM=dumb"}
 	cmd.Dir = "/"

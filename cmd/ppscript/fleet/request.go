@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/cmd/ppscript/sealed"
 	"ppscript/runtime/budget"
 	"ppscript/runtime/diag"
 )
@@ -75,9 +76,11 @@ func (q *Request) checkWords(common func(name string) bool) error {
 			if _, err := budget.Parse(v); err != nil && o.Name == budgetOption && !o.Own {
 				return err
 			}
-			for _, attribute := range []string{"push=", "pull=", "exec="} {
-				if strings.Contains(v, attribute) {
-					return refuse("%s is not for other machines", attribute)
+			for _, s := range sealed.Events(v) {
+				for _, attribute := range []string{"push", "pull", "exec"} {
+					if len(s.Attr(attribute)) > 0 {
+						return refuse("%s= is not for other machines", attribute)
+					}
 				}
 			}
 		}

@@ -347,6 +347,17 @@ func TestCPUTimeIsBounded(t *testing.T) {
 	}
 }
 
+// What an agent adds cannot become the value of an option of who asks, or an argument of a command.
+func TestArgumentsAreTheLastWords(t *testing.T) {
+	q := Request{Name: "syscalls", Args: []string{"/usr/bin/env", "true"},
+		Options: []Option{{Name: "cgroups", Bare: true, Values: []string{""}}}}
+	j := &job{agent: &Agent{}, Job: Job{Request: q}}
+	const want = "syscalls --look-only --cgroups /usr/bin/env true"
+	if got := strings.Join(j.arguments("--look-only"), " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // The stricter of what the machine and who asks say counts, whatever of several values that is.
 func TestBoundsOfOptions(t *testing.T) {
 	p, err := ParsePolicy("P", "max-budget 2%\nmax-rows 100\n")

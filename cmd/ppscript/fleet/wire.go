@@ -113,7 +113,11 @@ func (r *Request) String() string { return strings.Join(r.words(), " ") }
 
 // words are the request's words on a command line.
 func (r *Request) words() []string {
-	words := []string{r.Name}
+	return append(append([]string{r.Name}, r.options()...), r.Args...)
+}
+
+// options are those of its words that are options.
+func (r *Request) options() (words []string) {
 	for _, o := range r.Options {
 		for _, v := range o.Values {
 			if o.Bare {
@@ -123,7 +127,7 @@ func (r *Request) words() []string {
 			}
 		}
 	}
-	return append(words, r.Args...)
+	return words
 }
 
 // An Answer says whether an agent runs a job.

@@ -50,6 +50,9 @@ func Senders() (names []string) {
 	return names
 }
 
+// ForOthers is the option of runs that somebody at another machine asks for.
+const ForOthers = "for-others"
+
 // LookOnly is the option that refuses all that does more than look.
 const LookOnly = "look-only"
 

@@ -9,12 +9,13 @@ package permit
 import (
 	"os"
 	"path/filepath"
+	"ppscript/runtime/plan"
+	"slices"
 	"strings"
 	"syscall"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/relay"
-	"ppscript/runtime/session"
 )
 
 // Permits lists the rights of a run beyond reading events and showing results.
@@ -26,10 +27,13 @@ type Permits struct {
 	Peers []string        // of --allow net=
 	// LookOnly refuses everything, also what the user typed.
 	LookOnly bool
+	// ForOthers says that who asks is at another machine: nothing is started, and no file is read
+	// but programs that every user here may read.
+	ForOthers bool
 	// Verbose tells also of files that the user named himself.
 	Verbose bool
 	Say     func(line string)
-	Used    []session.Use // what was permitted
+	Used    []plan.Use // what was permitted
 	said    map[string]bool
 }
 
@@ -56,19 +60,20 @@ func ReadAllow(texts []string) (files, peers []string, err error) {
 }
 
 // Check implements session.Config.Permit.
-func (p *Permits) Check(u session.Use) error {
+func (p *Permits) Check(u plan.Use) error {
 	what, allowed := "write", p.Files
 	says := "writes " + u.Name
 	switch {
-	case u.Kind == session.Writes:
-	case u.Kind == session.Sends && relay.IsFile(u.Name), relay.IsDevice(u.Name):
+	case u.Kind == plan.Reads, u.Kind == plan.Probes, u.Kind == plan.Starts:
+		// With the user's own rights, at his word.
+		return p.checkOthers(u)
+	case u.Kind == plan.Writes:
+	case u.Kind == plan.Sends && relay.IsFile(u.Name), relay.IsDevice(u.Name):
 		says = "opens " + u.Name + " for writing"
-	case relay.IsFile(u.Name):
-		return nil // a recording, which is read
 	default:
 		what, allowed = "net", p.Peers
-		says = map[session.UseKind]string{
-			session.Sends: "sends events to ", session.Receives: "takes events from ",
+		says = map[plan.UseKind]string{
+			plan.Sends: "sends events to ", plan.Receives: "takes events from ",
 		}[u.Kind] + u.Name
 	}
 	if p.LookOnly {
@@ -84,6 +89,9 @@ func (p *Permits) Check(u session.Use) error {
 			return p.refuse(u, what)
 		}
 	}
+	if slices.ContainsFunc(p.Used, func(v plan.Use) bool { return u.Kind == v.Kind && u.Name == v.Name }) {
+		return nil
+	}
 	p.Used = append(p.Used, u)
 	if (p.Verbose || !byUser) && !p.said[says] {
 		if p.said == nil {
@@ -95,7 +103,40 @@ func (p *Permits) Check(u session.Use) error {
 	return nil
 }
 
-func (p *Permits) refuse(u session.Use, what string) error {
+// checkOthers refuses what somebody at another machine may not have read or started here.
+func (p *Permits) checkOthers(u plan.Use) error {
+	if !p.ForOthers || u.Kind == plan.Probes && everybodys(u.Name) {
+		return nil
+	}
+	return diag.Errorf(diag.Usage, u.Kind.String(), u.Name,
+		"not for other machines: nothing is started, and no file is read").
+		WithHint("probe programs that every user may read; run anything else where the file is")
+}
+
+// everybodys reports that a program can be read by every user of the machine. A name without a slash
+// is one of a library, which is looked for where only root puts files.
+func everybodys(path string) bool {
+	if !strings.Contains(path, "/") {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || !filepath.IsAbs(real) {
+		return false
+	}
+	const read, enter = 0o004, 0o001
+	if st, err := os.Stat(real); err != nil || !st.Mode().IsRegular() || st.Mode()&read == 0 {
+		return false
+	}
+	for real != "/" {
+		real = filepath.Dir(real)
+		if st, err := os.Stat(real); err != nil || st.Mode()&enter == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Permits) refuse(u plan.Use, what string) error {
 	value := u.Name
 	if what == "write" {
 		if dir, _, err := realPlace(u.Name); err == nil {

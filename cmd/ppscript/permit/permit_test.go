@@ -4,11 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"ppscript/runtime/plan"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ppscript/runtime/diag"
-	"ppscript/runtime/session"
 )
 
 // What lies below a directory is decided as the kernel follows links: out/up/../x
@@ -71,7 +72,7 @@ func TestHintOfRefusedWrites(t *testing.T) {
 	}
 	for _, name := range []string{"out/x", "out/new", "out/up/../x", "none/x"} {
 		p := &Permits{Typed: func() bool { return false }, Say: func(string) {}}
-		u := session.Use{Kind: session.Writes, Name: name, Given: name}
+		u := plan.Use{Kind: plan.Writes, Name: name, Given: name}
 		refused := p.Check(u)
 		_, value, ok := strings.Cut(diag.HintOf(refused), "--allow write=")
 		if !ok {
@@ -88,15 +89,46 @@ func TestHintOfRefusedWrites(t *testing.T) {
 func TestLookOnly(t *testing.T) {
 	p := &Permits{Typed: func() bool { return true }, Given: map[string]bool{"9900": true}, LookOnly: true,
 		Files: []string{"/"}, Peers: []string{"9900"}, Say: func(string) {}}
-	f := func(kind session.UseKind, name string, want bool) {
+	f := func(kind plan.UseKind, name string, want bool) {
 		t.Helper()
-		if err := p.Check(session.Use{Kind: kind, Name: name, Given: name}); (err == nil) != want {
+		if err := p.Check(plan.Use{Kind: kind, Name: name, Given: name}); (err == nil) != want {
 			t.Errorf("%v %s: got %v, want permitted %v", kind, name, err, want)
 		}
 	}
-	f(session.Writes, "/tmp/x", false)
-	f(session.Sends, "9900", false)
-	f(session.Sends, "/tmp/x", false)
-	f(session.Receives, "9900", false)
-	f(session.Receives, "/tmp/x", true)
+	f(plan.Writes, "/tmp/x", false)
+	f(plan.Sends, "9900", false)
+	f(plan.Sends, "/tmp/x", false)
+	f(plan.Receives, "9900", false)
+	f(plan.Receiving("/tmp/x").Kind, "/tmp/x", true)
+	f(plan.Starts, "/bin/true", true)
+}
+
+// Somebody at another machine has no file read but programs that every user may read, and nothing started.
+func TestForOthers(t *testing.T) {
+	dir := t.TempDir()
+	err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755),
+		os.WriteFile(dir+"/public", nil, 0o644), os.WriteFile(dir+"/secret", nil, 0o640),
+		os.Mkdir(dir+"/private", 0o700), os.WriteFile(dir+"/private/x", nil, 0o644),
+		os.Chmod(dir+"/public", 0o644), os.Chmod(dir+"/private/x", 0o644),
+		os.Symlink("secret", dir+"/link"), syscall.Mkfifo(dir+"/pipe", 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Permits{Typed: func() bool { return true }, ForOthers: true, Say: func(string) {}}
+	f := func(u plan.Use, want bool) {
+		t.Helper()
+		if err := p.Check(u); (err == nil) != want || err != nil && diag.HintOf(err) == "" {
+			t.Errorf("%v %s: got %v, want permitted %v", u.Kind, u.Name, err, want)
+		}
+	}
+	f(plan.Receiving(dir+"/public"), false)
+	f(plan.Receiving(dir+"/pipe"), false)
+	f(plan.Use{Kind: plan.Reads, Name: dir + "/public"}, false)
+	f(plan.Use{Kind: plan.Starts, Name: "/bin/true"}, false)
+	f(plan.Probing("libc"), true)
+	f(plan.Probing(dir+"/public"), true)
+	for _, name := range []string{"secret", "private/x", "link", "pipe", "none"} {
+		f(plan.Probing(dir+"/"+name), false)
+	}
+	f(plan.Probing("/dev/null"), false)
 }

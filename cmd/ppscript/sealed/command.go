@@ -28,9 +28,14 @@ has users, a script, and what may be given:
                                        the script: one of ppscript, or a file with these contents, or with those that a
                                        key in /etc/ppscript/signers signed (a name or fingerprint; signed is any of them)
     --OPTION                           an option without a value
-    --OPTION=VALUES                    patterns, or ranges LOW..HIGH of numbers, times or sizes; alternatives with |
+    --OPTION=VALUES                    patterns, or ranges LOW..HIGH of numbers, times or sizes; alternatives with |. Events and items
+                                       of a list are matched one by one, and * stands for nothing that has .. in it
+    --event=SYSTEM:NAME/FILTER/NAME=VALUE/
+                                       push=, pull=, exec=, vm= and expressions of events, files of probes ('uprobe:*@"/usr/bin/*"') and
+                                       options of profilers among events only as far as the pattern has them
     arg=PATTERN                        an argument of the script
-    exec=PATTERN                       a command behind --, which runs as root: "/usr/bin/make *" is with any arguments
+    exec=PATTERN                       a command behind --, which runs as root: its words are matched one by one, "/usr/bin/make *" has
+                                       one argument, "/usr/bin/make **" any
     write=DIR, net=ADDRESS             where files may be written, and to whom the run may talk. Options that name files need
                                        both their values and write=; DIR is root's alone
 
@@ -56,8 +61,14 @@ func List(to io.Writer, known func(string) string) error {
 	return nil
 }
 
-// CheckFile finds mistakes in a file of rules, and scripts that are not there or not what it says.
-func CheckFile(to io.Writer, path string, known func(string) string) error {
+// CheckFile finds mistakes in a file of rules, scripts that are not there or not what it says, and options
+// that a script lacks. Mistakes quote the file, so who asks with root's rights may ask only for root's rules.
+func CheckFile(to io.Writer, path string, known func(string) string,
+	lacks func(script, option string) (bool, error)) error {
+	if who := Caller(); who.ID != os.Getuid() && path != File {
+		return diag.Errorf(diag.Usage, "sealed", path, "%s may have only %s checked", who, File).
+			WithHint("check a file of your own without sudo: ppscript sealed --check %s", path)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return diag.FileError("sealed", path, err).OrHint("look: ls -l %s", path)
@@ -68,7 +79,7 @@ func CheckFile(to io.Writer, path string, known func(string) string) error {
 	}
 	var errs []error
 	for _, r := range p.Rules {
-		errs = append(errs, r.Check())
+		errs = append(errs, r.Check(), r.checkOptions(lacks))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"ppscript/runtime/plan"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,6 @@ import (
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
-	"ppscript/runtime/glob"
-	"ppscript/runtime/session"
 	"ppscript/runtime/unit"
 )
 
@@ -158,8 +157,10 @@ func (r *Rule) Allows(q Request) error {
 		if err == nil {
 			path, err = filepath.Abs(path)
 		}
-		line := strings.Join(append([]string{path}, q.Command[1:]...), " ")
-		if err != nil || !slices.ContainsFunc(r.Exec, func(p string) bool { return glob.Match(p, line) }) {
+		line := append([]string{path}, q.Command[1:]...)
+		// The kernel goes up from where a link leads, and Abs from the link.
+		if err != nil || leadsOut(q.Command[0]) ||
+			!slices.ContainsFunc(r.Exec, func(p string) bool { return commandFits(p, line) }) {
 			return r.refuse(strconv.Quote(strings.Join(q.Command, " ")), "%s does not allow to start it",
 				r.At)
 		}
@@ -201,37 +202,12 @@ func (r *Rule) allowsOption(given Given, value string) error {
 	}
 	if given.Writes && value != "-" && value != "" {
 		p := permit.Permits{Typed: func() bool { return false }, Files: r.Write, Say: func(string) {}}
-		if p.Check(session.Use{Kind: session.Writes, Name: value, Given: value}) != nil {
+		if p.Check(plan.Use{Kind: plan.Writes, Name: value, Given: value}) != nil {
 			return r.refuse(option, "%s does not allow to write %s: it has no write= of its directory",
 				r.At, value)
 		}
 	}
 	return nil
-}
-
-// fits reports that a value is one of those that a rule allows: one alternative is for it, or for
-// each part of a list with commas.
-func fits(alternatives, value string) bool {
-	if slices.Contains(strings.Split(value, "/"), "..") {
-		return false // it leads out of what a pattern says
-	}
-	for pattern := range strings.SplitSeq(alternatives, "|") {
-		low, high, ranged := strings.Cut(pattern, "..")
-		if !ranged {
-			if glob.Match(pattern, value) {
-				return true
-			}
-			continue
-		}
-		all := value != ""
-		for part := range strings.SplitSeq(value, ",") {
-			all = all && within(low, high, part)
-		}
-		if all {
-			return true
-		}
-	}
-	return false
 }
 
 // within reports that a value lies in a range of numbers, times or sizes. A value has a unit where the
@@ -289,4 +265,20 @@ func (r *Rule) Check() error {
 	}
 	g := Gate{Script: r.Script, rules: []*Rule{r}, vetters: map[*Rule]*sign.Vetter{}}
 	return g.Vet(r.Script, src)
+}
+
+// checkOptions finds options that the script has not.
+func (r *Rule) checkOptions(lacks func(script, option string) (bool, error)) error {
+	var errs []error
+	for _, o := range r.Options {
+		missing, err := lacks(r.Script, o.Name)
+		if err != nil {
+			return err
+		}
+		if missing {
+			errs = append(errs, mistake(r.At, "%s has no option --%s", r.Script, o.Name).
+				WithHint("see: ppscript %s --help-all", r.Script))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -216,6 +216,9 @@ func (r *Rule) parse(word string) error {
 	case name == "arg":
 		r.Args = append(r.Args, value)
 	case name == "exec" && filepath.IsAbs(value):
+		if _, err := recording.Words(value); err != nil {
+			return mistake(r.At, "%s: a quote has no end", word).WithHint("close it")
+		}
 		r.Exec = append(r.Exec, value)
 	case name == "write" && filepath.IsAbs(value):
 		r.Write = append(r.Write, value)

@@ -59,7 +59,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	for _, line := range []string{
 		"alice", "alice x.star sha256=" + hash, "alice /opt/../x.star signed", "alice /x.star",
 		"alice /x.star sha256=00", "alice syscalls signed", "alice syscalls --allow=write=/",
-		"alice syscalls --*=*", "alice syscalls exec=make", "alice syscalls what=x", "alice syscalls --pids='*",
+		"alice syscalls --*=*", "alice syscalls exec=make", "alice syscalls what=x", `alice syscalls "exec=/bin/true 'x"`, "alice syscalls --pids='*",
 		", syscalls", "alice syscalls \\", "alice /x.star signed sha256=" + hash, "alice syscalls write=tmp",
 	} {
 		if _, err := Parse("f", line, known); err == nil || diag.HintOf(err) == "" ||
@@ -72,7 +72,8 @@ func TestMistakesAreErrors(t *testing.T) {
 func TestOptionsAreThoseOfARule(t *testing.T) {
 	p, err := Parse("f", "u syscalls --pids=* --than=100us..1s --limit=..10 --size=1k..1m --system "+
 		"--engine=bpf|perf --event=sched:* --output=* --input=/data/* arg=eth* exec=/usr/bin/true "+
-		"'exec=/usr/bin/env a=*'\n"+
+		"'exec=/usr/bin/env a=*' 'exec=/bin/cat /var/log/*' 'exec=/usr/bin/make **' "+
+		`'--events=sched:*|uprobe:*@"/usr/lib/*"|kvm:*//push=192.0.2.1:9900/' --name=a*`+"\n"+
 		"u syscalls --interval=1s", known)
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +117,34 @@ func TestOptionsAreThoseOfARule(t *testing.T) {
 		{Request{Command: []string{"/usr/bin/env", "a=1"}}, true},
 		{Request{Command: []string{"/usr/bin/env", "sh"}}, false},
 		{Request{Command: []string{"/usr/bin/../bin/env", "sh"}}, false},
+		{Request{Command: []string{"/usr/bin/../bin/env", "a=1"}}, false},
+		{Request{Command: []string{"/bin/cat", "/var/log/syslog"}}, true},
+		{Request{Command: []string{"/bin/cat", "/var/log/../../etc/shadow"}}, false},
+		{Request{Command: []string{"/bin/cat", "/var/log/syslog", "/etc/shadow"}}, false},
+		{Request{Command: []string{"/bin/cat", "/var/log/syslog /etc/shadow"}}, true}, // one file
+		{Request{Command: []string{"/bin/cat"}}, false},
+		{Request{Command: []string{"/usr/bin/make"}}, true},
+		{Request{Command: []string{"/usr/bin/make", "-C", "../x"}}, true},
+		{option("event", "sched:sched_switch,raw_syscalls:sys_enter"), false},
+		{option("event", "sched:sched_switch,kprobe:do_exit"), false},
+		{option("event", "sched:sched_switch,sched:sched_wakeup"), true},
+		{option("event", "sched:sched_switch/prev_pid>0 || prev_prio==1/stack/key=prev_pid/"), true},
+		{option("event", "sched:sched_switch/prev_pid>0/,kvm:kvm_exit"), false},
+		{option("event", `sched:sched_switch//pull ="/etc/shadow"/`), false},
+		{option("event", `sched:sched_switch//exec="printf('%s', user_string(0))"/`), false},
+		{option("event", `sched:sched_switch//key=user_string(0)/`), false},
+		{option("event", `uprobe:main@"/usr/lib/x"`), false},
+		{option("events", `uprobe:main@"/usr/lib/x"`), true},
+		{option("events", `uprobe:main@"/usr/lib/../../etc/shadow"`), false},
+		{option("events", `uprobe:main@"/etc/shadow"`), false},
+		{option("events", "kvm:kvm_exit//push=192.0.2.1:9900/"), true},
+		{option("events", "kvm:kvm_exit//push=192.0.2.1:9900,/etc/passwd/"), false},
+		{option("events", "kvm:kvm_exit//push=192.0.2.1:9900/pull=1/"), false},
+		{option("events", "sched:sched_switch//push=192.0.2.1:9900/"), false},
+		{option("events", "top/-e sched:sched_switch/"), false},
+		{option("name", "ab,ac"), true},
+		{option("name", "ab,b"), false},
+		{option("name", "a/../b"), false},
 		{option("interval", "1s"), true}, // by the second rule
 		{Request{Options: append(option("interval", "1s").Options, option("pids", "1").Options...)},
 			false}, // by none of both
