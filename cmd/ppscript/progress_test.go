@@ -1,12 +1,11 @@
 package main
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 )
 
 // Reading that takes longer than a second says on a terminal how far it is, in a line that
@@ -24,20 +23,24 @@ func TestProgressOnTerminal(t *testing.T) {
 	term := openTerminal(t, func(cmd *exec.Cmd, _ *os.File) { cmd.Stdin, cmd.SysProcAttr.Ctty = r, 1 },
 		"--input", "-", "-c", `tracepoint("sched:sched_switch").by("prev_comm").count()`)
 	r.Close()
+	shown := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(shown) })
+	defer tell()
 	go func() {
 		defer w.Close()
-		// The rest comes late.
+		// The rest comes once progress is shown.
 		half := len(recording) / 2
 		if _, err := w.Write(recording[:half]); err != nil {
 			return
 		}
-		time.Sleep(2500 * time.Millisecond)
-		_, _ = io.Copy(w, strings.NewReader(string(recording[half:])))
+		<-shown
+		_, _ = w.Write(recording[half:])
 	}()
 	term.expect("reading: ")
 	if got := term.expect("/s"); !strings.Contains(got, " B, ") && !strings.Contains(got, " KiB, ") {
 		t.Errorf("got %q, want how much was read, and how fast", got)
 	}
+	tell()
 	term.expect("\r\x1b[K1591.195954\r\n") // the line is gone before the table
 	if got := term.expect("sh "); strings.Contains(got, "reading") {
 		t.Errorf("got %q, want no progress among the rows", got)

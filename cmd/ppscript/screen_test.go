@@ -198,7 +198,7 @@ func TestTopEnds(t *testing.T) {
 	}
 	f("Ctrl-C", func(m *terminal) { m.send("\x03") })
 	f("SIGTERM", func(m *terminal) { _ = m.cmd.Process.Signal(syscall.SIGTERM) })
-	f("--duration", func(*terminal) {}, "--duration", "3s")
+	f("--duration", func(*terminal) {}, "--duration", "1s")
 }
 
 // Where stdout is a pipe, nothing but text comes, also if stdin is a terminal.

@@ -53,6 +53,8 @@ type Asker struct {
 	Parts []int
 	// Late is how long after its end a window waits for hosts that are late.
 	Late time.Duration
+	// Answer is how long hosts may take to say whether they run the job; 0 is answerTime.
+	Answer time.Duration
 	// Keep is how long hosts go on, and keep their results, while we are cut off; 0 is lostTime.
 	Keep   time.Duration
 	Clocks time.Duration // how often the clocks of hosts are compared with ours; 0 is clockTime
@@ -238,7 +240,7 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 	if err := r.nc.PublishMsg(asked); err != nil {
 		return 0, err
 	}
-	waited, cancel := context.WithTimeout(ctx, answerTime)
+	waited, cancel := context.WithTimeout(ctx, cmp.Or(r.asker.Answer, answerTime))
 	defer cancel()
 	left := map[string]bool{}
 	for i := range there {

@@ -185,6 +185,7 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	p.agent("good", nil)
 	nc := p.dial()
+	const answer, windows = 200 * time.Millisecond, 20
 	slow := Host{Name: "slow", Labels: map[string]string{"role": "db"}}
 	if err := nc.Publish(beatSubject, must(slow)); err != nil {
 		t.Fatal(err)
@@ -192,7 +193,7 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) { // it never answers, but runs the job
 		var j Job
 		_ = json.Unmarshal(m.Data, &j)
-		time.Sleep(answerTime + 100*time.Millisecond)
+		time.Sleep(2 * answer) // who asks has waited for it
 		f := &partial.Frame{Host: "slow", Seq: 1, End: time.Now().UnixNano(), Final: true,
 			Results: []partial.Result{calls(7)}}
 		f.Begin = f.End - int64(200*time.Millisecond)
@@ -206,12 +207,13 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	}
 	p.known(2)
 	to := &answers{}
-	late := func(a *Asker) { a.Late = 30 * time.Second }
-	if err := p.ask(context.Background(), "30", to, late); err != nil {
+	late := func(a *Asker) { a.Late, a.Answer = 30*time.Second, answer }
+	if err := p.ask(context.Background(), fmt.Sprint(windows), to, late); err != nil {
 		t.Fatal(err, to)
 	}
-	if n, _, _ := to.total(t); n != 10*30*31/2+7 {
-		t.Errorf("got %d calls, want %d: %s", n, 10*30*31/2+7, to)
+	const want = 10*windows*(windows+1)/2 + 7
+	if n, _, _ := to.total(t); n != want {
+		t.Errorf("got %d calls, want %d: %s", n, want, to)
 	}
 }
 
@@ -273,7 +275,7 @@ func (c *cable) set(cut bool) {
 // is back, each once.
 func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
-	lease := func(a *Agent) { a.Limits.Lease = 300 * time.Millisecond }
+	lease := func(a *Agent) { a.Limits.Lease = 100 * time.Millisecond }
 	p.agent("a", lease)
 	p.agent("b", lease)
 	p.known(2)
@@ -290,7 +292,7 @@ func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	})
 	<-to.shown
 	way.set(true)
-	time.Sleep(1500 * time.Millisecond) // five leases
+	time.Sleep(500 * time.Millisecond) // five leases: agents that go on do nothing at their end
 	way.set(false)
 	asked.Wait()
 	if err != nil {

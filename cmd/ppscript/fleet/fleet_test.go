@@ -47,6 +47,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// defaultInterval is that of the windows of jobs, where a test needs no other.
+const defaultInterval = 50 * time.Millisecond
+
 // child tells of windows, in each of which ten more calls were seen than in the one before, from 10 on. Its
 // script is the number of windows; "fail" fails.
 func child(args []string) {
@@ -55,8 +58,12 @@ func child(args []string) {
 		os.Exit(1)
 	}
 	windows, _ := strconv.Atoi(args[0])
-	const interval = 200 * time.Millisecond
 	skew, _ := time.ParseDuration(os.Getenv("FLEET_SKEW"))
+	interval, err := time.ParseDuration(os.Getenv("FLEET_INTERVAL"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	next := time.Now().Truncate(interval).Add(interval)
 	for i := range windows {
 		time.Sleep(time.Until(next))
@@ -90,6 +97,8 @@ type place struct {
 	url  string
 	stop context.CancelFunc // of the hub
 	all  sync.WaitGroup
+
+	interval time.Duration // of the jobs' windows
 }
 
 // hub starts a hub at an address, or anywhere.
@@ -101,7 +110,7 @@ func hub(t *testing.T, listen string) *place {
 func hubOf(t *testing.T, h *Hub) *place {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &place{t: t, stop: cancel}
+	p := &place{t: t, stop: cancel, interval: defaultInterval}
 	ready := make(chan string, 1)
 	h.Say, h.Ready = func(string) {}, func(url string) { ready <- url }
 	failed := make(chan error, 1)
@@ -115,14 +124,14 @@ func hubOf(t *testing.T, h *Hub) *place {
 	return p
 }
 
-// program is what agents start: this test as a child.
-func program(t *testing.T) string {
+// program is what agents start: this test as a child, whose windows have an interval.
+func program(t *testing.T, interval time.Duration) string {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "program")
-	text := "#!/bin/sh\nFLEET_CHILD=1 exec " + self + " \"$@\"\n"
+	text := fmt.Sprintf("#!/bin/sh\nFLEET_INTERVAL=%s FLEET_CHILD=1 exec %s \"$@\"\n", interval, self)
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +143,7 @@ func (p *place) agent(name string, change func(a *Agent)) (a *Agent, end func())
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a = &Agent{Server: Server{URL: p.url}, Name: name, Labels: map[string]string{"role": "db"},
-		Program: program(p.t),
+		Program: program(p.t, p.interval),
 		Limits: Limits{Jobs: 2, Duration: time.Minute, Interval: time.Millisecond, Waiting: 1 << 20,
 			Lease: 3 * time.Second},
 		Permit: func(*Job) error { return nil }, Say: func(string) {},
@@ -209,7 +218,7 @@ func (p *place) ask(ctx context.Context, script string, to *answers, change func
 	}, Output: func(func(event.Time) time.Time) (render.Renderer, error) {
 		return render.New(to, render.Options{Format: "json", Clock: wall})
 	}}
-	cfg.Options.Interval = 200 * time.Millisecond
+	cfg.Options.Interval = p.interval
 	_, err := asker.Run(ctx, &Question{Request: Request{Name: script}, Config: cfg, JSON: true})
 	return err
 }

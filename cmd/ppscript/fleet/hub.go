@@ -135,7 +135,10 @@ func (h *Hub) start() (*server.Server, error) {
 	failed := &failure{}
 	s.SetLogger(failed, false, false)
 	go s.Start()
-	if !s.ReadyForConnections(5 * time.Second) {
+	for begun := time.Now(); !s.ReadyForConnections(10 * time.Millisecond); {
+		if !failed.ended() && time.Since(begun) < 5*time.Second {
+			continue
+		}
 		s.Shutdown()
 		return nil, diag.Errorf(diag.Run, "listen", h.Listen, "%s", failed.text()).
 			WithHint("give another address: --listen 127.0.0.1:4223")
@@ -145,8 +148,15 @@ func (h *Hub) start() (*server.Server, error) {
 
 // failure remembers why a server ends.
 type failure struct {
-	mu   sync.Mutex
-	said string
+	mu    sync.Mutex
+	said  string
+	fatal bool // it has ended
+}
+
+func (f *failure) ended() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fatal
 }
 
 func (f *failure) text() string {
@@ -159,12 +169,15 @@ func (f *failure) text() string {
 }
 
 // Errorf implements server.Logger.
-func (f *failure) Errorf(format string, v ...any) { f.Fatalf(format, v...) }
+func (f *failure) Errorf(format string, v ...any) { f.say(false, format, v) }
 
 // Fatalf implements server.Logger.
-func (f *failure) Fatalf(format string, v ...any) {
+func (f *failure) Fatalf(format string, v ...any) { f.say(true, format, v) }
+
+func (f *failure) say(fatal bool, format string, v []any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.fatal = f.fatal || fatal
 	f.said = strings.TrimSpace(diag.Errorf(diag.Run, "", "", format, v...).Cause.Error())
 }
 
