@@ -352,27 +352,41 @@ func TestFirstRecordWakesWhoSleeps(t *testing.T) {
 	part := recordsOf([]*Event{{Schema: enter, Label: "enter", Filter: node(t, enter, "len == 12345")}},
 		[]*Record{{Fields: fieldsOf(t, enter, "len")}}, nil, nil)
 	src, _ := sending(t, h, part, perf.Config{Pages: 64})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for range 3 {
 		for tries := 0; !src.Idle(); tries++ {
-			if err := src.Poll(t.Context(), 100*time.Millisecond); err != nil || tries == 100 {
+			if err := src.Poll(t.Context(), time.Millisecond); err != nil || tries == 10_000 {
 				t.Fatalf("got %v, want a source that sleeps", err)
 			}
 			count(src, func(*event.Event) {})
 		}
-		timer := time.AfterFunc(300*time.Millisecond, func() {
+		// The call comes once this thread sleeps.
+		reader, called := unix.Gettid(), make(chan error, 1)
+		go func() {
+			err := testkit.AwaitSleep(reader)
 			unix.RawSyscall(unix.SYS_SCHED_GETAFFINITY, 0, 12345, 0)
-		})
-		start := time.Now()
+			called <- err
+		}()
+		// Without the record it would sleep for a minute.
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := src.Poll(ctx, time.Minute)
+		cancel()
+		if err != nil {
+			t.Fatalf("got %v, want a record that wakes who sleeps", err)
+		}
+		if err := <-called; err != nil {
+			t.Fatal(err)
+		}
 		n := 0
-		for n == 0 && time.Since(start) < 5*time.Second {
-			if err := src.Poll(t.Context(), time.Minute); err != nil {
+		for tries := 0; n == 0 && tries < 1000; tries++ {
+			if err := src.Poll(t.Context(), time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
 			count(src, func(*event.Event) { n++ })
 		}
-		if took := time.Since(start); n == 0 || took >= 5*time.Second {
-			t.Errorf("got %d records after %v, want one at once", n, took)
+		if n != 1 {
+			t.Errorf("got %d records, want one", n)
 		}
-		timer.Stop()
 	}
 }

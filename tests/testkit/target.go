@@ -152,3 +152,20 @@ func switches(pid int) (text string, asleep bool) {
 	}
 	return b.String(), asleep
 }
+
+// AwaitSleep waits until a thread of this process sleeps, as one that waits for an event does. It may
+// be called beside the test, for which it says whether that came within a bound.
+func AwaitSleep(tid int) error {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", tid))
+		if err != nil {
+			return err
+		}
+		if _, state, _ := strings.Cut(string(text), ") "); strings.HasPrefix(state, "S") {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("thread %d does not sleep: %s", tid, text)
+		}
+	}
+}

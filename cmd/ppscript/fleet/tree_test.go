@@ -138,8 +138,9 @@ func TestMergersPutHostsTogether(t *testing.T) {
 			if c.merged > 0 && c.direct+c.merged <= hosts*windows*3/4 && c.most >= 2 {
 				return nil
 			}
-			return []string{fmt.Sprintf("%v: got %d frames of one host and %d of several, with %d hosts at most: %s",
-				parts, c.direct, c.merged, c.most, to)}
+			return []string{fmt.Sprintf(
+				"%v: got %d frames of one host and %d of several, with %d hosts at most: %s", parts, c.direct,
+				c.merged, c.most, to)}
 		})
 	}
 }
