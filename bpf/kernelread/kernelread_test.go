@@ -90,7 +90,7 @@ func TestTexts(t *testing.T) {
 // running one nowhere else.
 func TestTaskAndCPUs(t *testing.T) {
 	testkit.Requires(t, testkit.BTF, testkit.Programs)
-	host, err := features.Find(kernel.Roots{})
+	host, err := features.Find(kernel.Roots{}, false)
 	testkit.Requires(t, testkit.Core("bpf", err))
 	tgid, ok := host.Offset("task_struct", "tgid")
 	if !ok {

@@ -57,7 +57,7 @@ func TestFieldsAreTheKernels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := features.Find(kernel.Roots{})
+	host, err := features.Find(kernel.Roots{}, false)
 	testkit.Requires(t, testkit.Core("bpf", err))
 	for _, event := range known {
 		system, name, _ := strings.Cut(event, ":")
