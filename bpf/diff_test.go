@@ -237,7 +237,7 @@ func TestRandomPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := load.StatesOf(run).Open(); err != nil {
+		if err := run.Begin(); err != nil {
 			t.Fatal(err)
 		}
 		got := agg.New(*tr.spec)

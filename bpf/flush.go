@@ -74,8 +74,7 @@ func (im *Image) flushes(code func() *code) {
 		}
 		area := load.FlushMap.Of(f.index)
 		im.define(area, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, MaxEntries: 1,
-			ValueSize: uint32(load.FlushKey + f.keyLen + f.size), Flags: mmapable,
-			Contents: []ebpf.MapKV{{Key: uint32(0), Value: f.closed()}}})
+			ValueSize: uint32(load.FlushKey + f.keyLen + f.size), Flags: mmapable})
 		l := load.Flush{Spec: f.spec, States: load.FoldMap.Of(f.index), Area: area, Program: len(im.Programs),
 			Done: flushDone, Busy: flushBusy, Cols: f.cols, KeyLen: f.keyLen,
 			Born: foldBorn / 8, First: foldSlots / 8, Begin: f.initial()}
@@ -86,23 +85,6 @@ func (im *Image) flushes(code func() *code) {
 		im.Programs = append(im.Programs, load.Program{Label: "flush", Kind: ebpf.RawTracepoint,
 			Ins: im.flush(f, code()), Event: -1})
 	}
-}
-
-// closed is the memory through which states of a fold are flushed, before it begins.
-func (f *foldOp) closed() []byte {
-	b := make([]byte, load.FlushKey+f.keyLen+f.size)
-	b[load.FlushClosed] = 1
-	return b
-}
-
-// open goes to closed if the fold takes no steps.
-func (o *folder) open(closed label) {
-	if o.fold.spec.Flush == nil {
-		return
-	}
-	o.code.MapValue(asm.R1, load.FlushMap.Of(o.fold.index), 0)
-	o.code.Emit(asm.LoadMem(asm.R1, asm.R1, load.FlushClosed, asm.DWord))
-	o.code.IfImm(asm.JNE, asm.R1, 0, closed)
 }
 
 const mmapable = 1 << 10 // BPF_F_MMAPABLE
@@ -131,7 +113,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	at := v.members.FetchTime()
 	c.MapValue(asm.R2, area, 0)
 	running := c.Label()
-	c.Emit(asm.LoadMem(asm.R0, asm.R2, load.FlushClosed, asm.DWord))
+	c.Emit(asm.LoadMem(asm.R0, asm.R2, load.FlushEnd, asm.DWord))
 	c.IfImm(asm.JEq, asm.R0, 0, running)
 	c.Store(at, asm.R0) // the end
 	c.Place(running)

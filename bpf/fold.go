@@ -204,7 +204,6 @@ func (o *folder) feed(feed *feed) {
 	end, failed, free, full, busy := c.Label(), c.Label(), c.Label(), c.Label(), c.Label()
 	o.eval.fail = failed
 	o.takes(feed, end)
-	o.open(end)
 	stack := o.hold(feed)
 	key := c.Alloc(f.keyLen)
 	o.key = key

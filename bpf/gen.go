@@ -154,6 +154,8 @@ func (g *gen) program(t *Target) {
 		budget = assembler.NewGate(c, byKey(graph), load.StatsMap.Of(eval.hook.Index), exit)
 		g.gate.share = keyshare.Share{Code: c, Weight: budget.Weight,
 			Stats: load.StatsMap.Of(eval.hook.Index)}
+	} else {
+		c.Open(exit)
 	}
 
 	eval.hook.Arguments()

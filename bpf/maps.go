@@ -25,9 +25,7 @@ func (im *Image) common() {
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 		})
 	}
-	if im.Part.Weighed {
-		im.define(load.WeightMap.Of(), room.Weight(byKey(s)))
-	}
+	im.define(load.WeightMap.Of(), room.Weight(byKey(s)))
 	im.nameMaps()
 	im.placeMap()
 	for i, e := range s.sources {

@@ -15,6 +15,15 @@ import (
 // timed is of how many hits the time of one is taken, a power of two.
 const timed = load.Timed
 
+// Open jumps to exit while no events count, which is before the run begins and when it has ended: its
+// programs are attached one after the other, and each attaching causes events of its own. A program
+// with a Gate tests the same word there.
+func (c *Code) Open(exit Label) {
+	c.MapValue(asm.R1, load.WeightMap.Of(), 0)
+	c.Emit(asm.LoadMem(asm.R1, asm.R1, load.WeightNow, asm.DWord))
+	c.IfImm(asm.JEq, asm.R1, 0, exit)
+}
+
 // A Weight is the place of the stack with the weight of the event; 0 is none: all events count.
 type Weight int16
 

@@ -40,9 +40,9 @@ type Flush struct {
 
 // Places in the memory through which a state is flushed. The state follows its key.
 const (
-	FlushClosed = 0 // u64: not 0 if no steps are taken, the time of the end once it is there
-	FlushTime   = 8 // u64: when the state was flushed
-	FlushKey    = 16
+	FlushEnd  = 0 // u64: the time of the run's end, 0 before it
+	FlushTime = 8 // u64: when the state was flushed
+	FlushKey  = 16
 )
 
 // flushTries bounds how often a state is tried that programs work on. One try waits for
@@ -139,32 +139,16 @@ func (r States) area(f *Flush) (mem []byte, err error) {
 	return mem, nil
 }
 
-// Open has folds that are flushed take steps. Attach does so once all programs are
-// attached; who runs them without calls it.
-func (r States) Open() error { return r.closed(0) }
-
-// closed has folds that are flushed take no steps from now on, or, if closed is 0, all.
-func (r States) closed(closed uint64) error {
+// end has states flushed from now on as they were when the run ended: their programs take no more steps.
+func (r States) end(at uint64) error {
 	for i := range r.im.Flushes {
 		mem, err := r.area(&r.im.Flushes[i])
 		if err != nil {
 			return err
 		}
-		atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[FlushClosed])), closed)
+		atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[FlushEnd])), at)
 	}
 	return nil
-}
-
-// end closes them for good: their states are those of now.
-func (r States) end() error {
-	if len(r.im.Flushes) == 0 {
-		return nil
-	}
-	if err := r.closed(1); err != nil {
-		return err
-	}
-	r.settle() // a step that is taken is over then
-	return r.closed(uint64(Now()))
 }
 
 // unmap gives the memory of flushes back.

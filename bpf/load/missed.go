@@ -23,7 +23,9 @@ import (
 type missing struct {
 	links []int  // descriptors
 	gone  uint64 // of links that are closed
-	told  uint64
+	// before are those that were missed before the run began.
+	before uint64
+	told   uint64
 	// silent are the return probes whose links do not tell.
 	silent []string
 	// looked is when the number was last read, and since the time of the look before
@@ -89,11 +91,14 @@ func (m *missing) sum() uint64 {
 	for _, fd := range m.links {
 		n += missedBy(fd)
 	}
-	return n
+	return n - m.before
 }
 
+// begin counts from now on.
+func (m *missing) begin() { m.before = 0; m.before = m.sum() }
+
 // end keeps the number, since the links are about to be closed.
-func (m *missing) end() { m.gone, m.links = m.sum(), nil }
+func (m *missing) end() { m.gone, m.before, m.links = m.sum(), 0, nil }
 
 // LeftOut says why hits were lost that Loss found, a sentence for each reason. Beside
 // what probes missed, the kernel runs no program while another one runs on the same CPU,

@@ -92,16 +92,6 @@ func noHits(m *words64) bool {
 	return err == nil && !used
 }
 
-// Forget has the programs count anew: what they counted while one after the other was
-// attached is of some events, and not of others. Without intervals there is no other
-// generation, and nothing is forgotten.
-func (r *Run) Forget() error {
-	if !r.im.Intervals {
-		return nil
-	}
-	return r.Rows(nil, func(*agg.Spec, *agg.Partial) {})
-}
-
 // settle waits until no program writes to the generation that was switched
 // off.
 func (r *Run) settle() {
@@ -319,7 +309,7 @@ func (r *Run) Taken() ([]uint64, error) {
 // misses is how often the kernel did not run some of the programs, since others ran.
 func misses(r *Run, which func(p *Program) bool) (missed uint64) {
 	for i, p := range r.progs {
-		if r.im.Programs[i].Event < 0 || !which(&r.im.Programs[i]) {
+		if p == nil || r.im.Programs[i].Event < 0 || !which(&r.im.Programs[i]) {
 			continue
 		}
 		if st, err := p.Stats(); err == nil {
@@ -327,6 +317,15 @@ func misses(r *Run, which func(p *Program) bool) (missed uint64) {
 		}
 	}
 	return missed
+}
+
+// allMisses is how often the kernel ran no program while the run went on, and how many hits probes missed
+// meanwhile.
+func allMisses(r *Run) (programs, probes uint64) {
+	if r.state.ended {
+		return r.state.missedBy, r.missing.gone
+	}
+	return misses(r, func(*Program) bool { return true }) - r.state.missedBefore, r.missing.sum()
 }
 
 // Loss returns the losses since the last call.
@@ -359,8 +358,7 @@ func (r *Run) Loss() (Loss, error) {
 	for _, t := range r.im.Tables {
 		l.Groups[t.Spec] = event.Loss{Errors: since(t.StatErrors()), Evicted: since(t.StatEvicted())}
 	}
-	missed := misses(r, func(*Program) bool { return true })
-	probes := r.missing.sum()
+	missed, probes := allMisses(r)
 	r.missing.look(missed-r.missed+probes-r.missing.told > 0)
 	l.Joins.Lost = missed - r.missed + probes - r.missing.told + since(StatLost)
 	r.missed, r.missing.told = missed, probes

@@ -50,6 +50,10 @@ type runState struct {
 	together map[int]bool // programs that sessions call
 	weights  weights
 	room     batchRoom
+	// missedBefore are hits without a program before the run began; missedBy are those up to its end,
+	// once it has ended.
+	missedBefore, missedBy uint64
+	begun, ended           bool
 }
 
 // The sendStates are those of the buffers through which programs send.
@@ -208,8 +212,8 @@ func useful(log []string) string {
 	return strings.Join(keep, "\n")
 }
 
-// Attach starts the programs, those of our own first. root is the process of a
-// workload target, which must not have executed its command yet.
+// Attach attaches the programs, those of our own first. Those of events let all pass until the run begins.
+// root is the process of a workload target, which must not have executed its command yet.
 func (r *Run) Attach(t *Target) error {
 	if err := errors.Join(r.setProcesses(t), r.setCgroups(t), r.setThreads(t)); err != nil {
 		return err
@@ -222,10 +226,41 @@ func (r *Run) Attach(t *Target) error {
 	if err := attachAll(r, t, func(p *Program) bool { return p.Event >= 0 }); err != nil {
 		return err
 	}
-	if err := StatesOf(r).Open(); err != nil {
-		return err
-	}
 	return r.setThreads(t) // those that nobody followed yet
+}
+
+// Begin has all programs count from now on. Attaching them takes a while, and causes events itself: the
+// kernel changes its code, and tells each CPU so.
+func (r *Run) Begin() error {
+	if r.maps[WeightMap.Of()] == nil {
+		return nil // they decide about samples, which perf begins
+	}
+	r.state.missedBefore = misses(r, func(*Program) bool { return true })
+	r.missing.begin()
+	m := r.words(WeightMap.Of())
+	value := make([]uint64, m.value)
+	value[WeightNow/8] = 1
+	if err := m.update(make([]byte, 4), value); err != nil {
+		return fmt.Errorf("begin to count: %w", err)
+	}
+	r.state.begun = true
+	return nil
+}
+
+// End has no program count from now on; Stop detaches them.
+func (r *Run) End() error {
+	if r.state.ended || !r.state.begun {
+		return nil
+	}
+	err := Budget{r}.Weigh(0)
+	at := uint64(Now())
+	r.state.missedBy, _ = allMisses(r)
+	r.missing.end()
+	r.state.ended = true
+	if len(r.im.Flushes) > 0 {
+		r.settle() // a step that is taken is over then
+	}
+	return errors.Join(err, StatesOf(r).end(at))
 }
 
 // attachAll attaches some of the programs, the last first.
@@ -336,8 +371,8 @@ func (r *Run) Stop() error {
 		return nil
 	}
 	r.state.stopped = true
+	errs := []error{r.End()}
 	r.missing.end()
-	errs := []error{StatesOf(r).end()}
 	for _, detach := range slices.Backward(r.links) {
 		errs = append(errs, detach())
 	}

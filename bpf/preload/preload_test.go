@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -157,7 +158,7 @@ func TestWalksEqualCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := perf.Target{PIDs: []int{pid}}
-	if err := run.Attach(&bpf.Target{PIDs: []int{pid}}); err != nil {
+	if err := errors.Join(run.Attach(&bpf.Target{PIDs: []int{pid}}), run.Begin()); err != nil {
 		t.Fatal(err)
 	}
 	src, err := perf.Open(context.Background(), perf.Config{

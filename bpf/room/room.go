@@ -51,10 +51,9 @@ func Tasks(size int) *ebpf.MapSpec {
 // Weight holds how many events one that counts stands for, or, byKey, how many keys: 1 until a
 // budget says otherwise.
 func Weight(byKey bool) *ebpf.MapSpec {
-	value := make([]uint64, 1)
-	if value[0] = 1; byKey {
-		value = append(value, make([]uint64, load.WeightSize/8-1)...)
+	size := 8
+	if byKey {
+		size = load.WeightSize
 	}
-	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * len(value)), MaxEntries: 1,
-		Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}}
+	return &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(size), MaxEntries: 1}
 }

@@ -141,7 +141,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 // errHere is an error that another engine would have as well.
 type errHere struct{ error }
 
-// start attaches the programs to the target. A workload is held until all are.
+// start attaches the programs to the target. None of them counts before begin.
 func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 	t := &r.cfg.Target
 	if k.watch, err = perf.OpenWatch(*t); err != nil {
@@ -169,13 +169,18 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 			return err
 		}
 	}
-	if err = k.run.Forget(); err != nil {
+	return nil
+}
+
+// begin has all programs and events count from now on, which is when the run begins, and lets a workload go.
+func (k *kernelRun) begin() error {
+	if k == nil {
+		return nil
+	}
+	if err := k.run.Begin(); err != nil {
 		return err
 	}
-	if err = k.watch.Release(); err != nil {
-		return &errHere{err}
-	}
-	return nil
+	return k.watch.Release()
 }
 
 // hook opens the events that perf samples, with their programs.
@@ -261,6 +266,9 @@ func flushStates(r *run, final bool) error {
 // stop ends the programs. What they counted stays to be read.
 func (k *kernelRun) stop(r *run) error {
 	if err := k.govern.Stop(k.rows.sink()); err != nil {
+		return err
+	}
+	if err := k.run.End(); err != nil {
 		return err
 	}
 	if k.hooks != nil {

@@ -34,6 +34,9 @@ const idleTime = 10 * time.Second
 // loop runs until something ends it, then shows what there is.
 func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
+	if err := r.in.kernel.begin(); err != nil {
+		return err
+	}
 	r.started = time.Now()
 	if r.env.rec.file == nil {
 		r.account.own = cost.NewOwn()
