@@ -237,7 +237,7 @@ func TestRandomPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run.Begin(); err != nil {
+		if err := load.Begin(run); err != nil {
 			t.Fatal(err)
 		}
 		got := agg.New(*tr.spec)

@@ -44,7 +44,7 @@ func sending(t *testing.T, h *Host, p *Part, cfg perf.Config) (*perf.Source, *lo
 	cfg.Clock = perf.ClockMonotonic
 	cfg.Programs = perf.Programs{
 		Buffer: run.Buffer,
-		Attach: func(int) error { return errors.Join(run.Attach(target), run.Begin()) },
+		Attach: func(int) error { return errors.Join(run.Attach(target), load.Begin(run)) },
 		Detach: run.Stop,
 		Wake:   run.Wake,
 		Untold: run.Untold,

@@ -155,7 +155,7 @@ func (g *gen) program(t *Target) {
 		g.gate.share = keyshare.Share{Code: c, Weight: budget.Weight,
 			Stats: load.StatsMap.Of(eval.hook.Index)}
 	} else {
-		c.Open(exit)
+		assembler.Open(c, exit)
 	}
 
 	eval.hook.Arguments()

@@ -123,7 +123,7 @@ func startOn(t testing.TB, h *Host, p *Part, target *Target) *load.Run {
 			t.Error(err)
 		}
 	})
-	if err := errors.Join(r.Attach(target), r.Begin()); err != nil {
+	if err := errors.Join(r.Attach(target), load.Begin(r)); err != nil {
 		t.Fatal(err)
 	}
 	return r

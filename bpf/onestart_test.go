@@ -40,9 +40,9 @@ func TestProgramsCountFromOneMoment(t *testing.T) {
 			}
 			step(run.Attach(im.Target))
 			calls(before)
-			step(run.Begin())
+			step(load.Begin(run))
 			calls(within)
-			step(run.End())
+			step(load.End(run))
 			calls(before)
 			step(run.Stop())
 			g := agg.New(*im.Tables[0].Spec)
@@ -56,7 +56,8 @@ func TestProgramsCountFromOneMoment(t *testing.T) {
 			loss, err := run.Loss()
 			step(err)
 			if hits+loss.Joins.Lost < within || hits > within {
-				t.Errorf("%s, weighed %v: got %d calls, %d lost, want %d", name, weighed, hits, loss.Joins.Lost, within)
+				t.Errorf("%s, weighed %v: got %d calls and %d lost, want %d",
+					name, weighed, hits, loss.Joins.Lost, within)
 			}
 			step(run.Close())
 		}

@@ -18,7 +18,7 @@ const timed = load.Timed
 // Open jumps to exit while no events count, which is before the run begins and when it has ended: its
 // programs are attached one after the other, and each attaching causes events of its own. A program
 // with a Gate tests the same word there.
-func (c *Code) Open(exit Label) {
+func Open(c *Code, exit Label) {
 	c.MapValue(asm.R1, load.WeightMap.Of(), 0)
 	c.Emit(asm.LoadMem(asm.R1, asm.R1, load.WeightNow, asm.DWord))
 	c.IfImm(asm.JEq, asm.R1, 0, exit)

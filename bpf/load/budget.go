@@ -19,7 +19,8 @@ import (
 // A Budget is a Run whose events have weights: Part.Weighed of package bpf.
 type Budget struct{ *Run }
 
-// Places in the value of WeightMap, of which the first is all where events count each by itself.
+// Places in the value of WeightMap, of which the first is all where events count each by itself. None counts
+// before the run begins and after its end, whether there is a budget or not.
 const (
 	WeightNow     = 0  // u64: how many events, or keys, one that counts stands for; 0 is none counts
 	WeightSalt    = 8  // u64: of the hashes of keys

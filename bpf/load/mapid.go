@@ -58,7 +58,7 @@ const (
 	CallTextMap                   // by join: texts of the start, with its thread
 	KeptMap                       // the newest events of all CPUs
 	KeptCountMap                  // u64 by CPU: how many of these were begun
-	WeightMap                     // how many events, or keys, one that counts stands for; 0 before the run begins: see WeightNow
+	WeightMap                     // how many events, or keys, one that counts stands for: see WeightNow
 	LongMap                       // by program: where a long text is copied
 	LongTextsMap                  // long texts by their hash
 	LongCountMap                  // u64: how many were kept

@@ -231,7 +231,7 @@ func (r *Run) Attach(t *Target) error {
 
 // Begin has all programs count from now on. Attaching them takes a while, and causes events itself: the
 // kernel changes its code, and tells each CPU so.
-func (r *Run) Begin() error {
+func Begin(r *Run) error {
 	if r.maps[WeightMap.Of()] == nil {
 		return nil // they decide about samples, which perf begins
 	}
@@ -248,7 +248,7 @@ func (r *Run) Begin() error {
 }
 
 // End has no program count from now on; Stop detaches them.
-func (r *Run) End() error {
+func End(r *Run) error {
 	if r.state.ended || !r.state.begun {
 		return nil
 	}
@@ -371,7 +371,7 @@ func (r *Run) Stop() error {
 		return nil
 	}
 	r.state.stopped = true
-	errs := []error{r.End()}
+	errs := []error{End(r)}
 	r.missing.end()
 	for _, detach := range slices.Backward(r.links) {
 		errs = append(errs, detach())

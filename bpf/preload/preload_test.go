@@ -158,7 +158,7 @@ func TestWalksEqualCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := perf.Target{PIDs: []int{pid}}
-	if err := errors.Join(run.Attach(&bpf.Target{PIDs: []int{pid}}), run.Begin()); err != nil {
+	if err := errors.Join(run.Attach(&bpf.Target{PIDs: []int{pid}}), load.Begin(run)); err != nil {
 		t.Fatal(err)
 	}
 	src, err := perf.Open(context.Background(), perf.Config{
@@ -248,6 +248,9 @@ func TestLaterProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := start(t, program)
+	if err := load.Begin(run); err != nil {
+		t.Fatal(err)
+	}
 	hooks, err := perf.OpenHooks(context.Background(), perf.Config{
 		Target: perf.Target{PIDs: []int{pid}},
 		Events: []perf.EventConfig{{Schema: clock, Freq: 500, Program: run.Sampled(0)}},

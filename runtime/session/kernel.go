@@ -113,9 +113,6 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 		kr := &kernelRun{plan: k, run: run, rows: &collector{run: r, plan: k}}
 		if e = kr.start(ctx, r); e == nil {
 			r.in.kernel = kr
-			for _, line := range run.Describe() {
-				r.env.msgs.verbose(1, line)
-			}
 			return true
 		}
 		var here *errHere
@@ -165,20 +162,21 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if share := r.cfg.Options.Cost.Budget; share > 0 {
-		if k.govern, err = budget.Govern(share, k.run); err != nil {
-			return err
-		}
+		k.govern, err = budget.Govern(share, k.run)
 	}
-	return nil
+	return err
 }
 
-// begin has all programs and events count from now on, which is when the run begins, and lets a workload go.
-func (k *kernelRun) begin() error {
+// begin has all programs and events count from now on, and lets a workload go.
+func (k *kernelRun) begin(r *run) error {
 	if k == nil {
 		return nil
 	}
-	if err := k.run.Begin(); err != nil {
+	if err := load.Begin(k.run); err != nil {
 		return err
+	}
+	for _, line := range k.run.Describe() {
+		r.env.msgs.verbose(1, line)
 	}
 	return k.watch.Release()
 }
@@ -210,8 +208,7 @@ func (k *kernelRun) hook(ctx context.Context, r *run) (err error) {
 }
 
 func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) error {
-	err := k.look(r, false)
-	if err != nil {
+	if err := k.look(r, false); err != nil {
 		return err
 	}
 	if err := k.made.Round(r.instance.Router.Events, false); err != nil {
@@ -265,10 +262,7 @@ func flushStates(r *run, final bool) error {
 
 // stop ends the programs. What they counted stays to be read.
 func (k *kernelRun) stop(r *run) error {
-	if err := k.govern.Stop(k.rows.sink()); err != nil {
-		return err
-	}
-	if err := k.run.End(); err != nil {
+	if err := errors.Join(k.govern.Stop(k.rows.sink()), load.End(k.run)); err != nil {
 		return err
 	}
 	if k.hooks != nil {

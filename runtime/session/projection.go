@@ -60,7 +60,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		},
 		Attach: func(root int) error {
 			im.Target.Root = root
-			return projected(errors.Join(run.Attach(im.Target), run.Begin()))
+			return projected(errors.Join(run.Attach(im.Target), load.Begin(run)))
 		},
 		Detach: run.Stop,
 		Wake:   run.Wake,
