@@ -83,13 +83,9 @@ func TestRuntimeThatStalls(t *testing.T) {
 	}
 	defer mute.Close()
 	n := OpenNames(Asked{Root: root})
-	n.every = 0
+	n.every, n.answer = 0, 100*time.Millisecond
 	// A goroutine of its own asks; who wants a name waits for a moment only.
-	begun := time.Now()
 	n.See(&Facts{Container: hex64("c9")})
-	if took := time.Since(begun); took > patience {
-		t.Errorf("seeing a container took %v", took)
-	}
 	n.Name(hex64("c9"))
 	n.Await(10 * time.Second)
 	for id, want := range map[string]string{hex64("d1"): "web", hex64("c1"): "app"} {
@@ -101,14 +97,11 @@ func TestRuntimeThatStalls(t *testing.T) {
 	if len(n.stalls.until) != 2 {
 		t.Errorf("got %v, want the two that stall to be left alone", n.stalls.until)
 	}
-	n.stalls.until = nil
+	n.stalls.until, n.answer = nil, time.Hour
 	n.mu.Unlock()
+	// Neither this nor the end waits for an answer.
 	n.See(&Facts{Container: hex64("c8")})
-	begun = time.Now()
 	n.Close()
-	if took := time.Since(begun); took > answerTime/2 {
-		t.Errorf("the end took %v, want it not to wait for an answer", took)
-	}
 }
 
 // Who nobody knows at first, since the cgroup is there before the container, is known later.

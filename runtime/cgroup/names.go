@@ -35,6 +35,8 @@ type Names struct {
 	kubelet string
 	// every is how often the same is asked for at most.
 	every time.Duration
+	// answer bounds how long each may take to answer.
+	answer time.Duration
 
 	mu      sync.Mutex
 	names   map[string]*pending // by id of a container or a pod
@@ -65,6 +67,7 @@ func OpenNames(a Asked) *Names {
 		asked:   a,
 		kubelet: "http://127.0.0.1:10255/pods",
 		every:   askAgain,
+		answer:  answerTime,
 		names:   map[string]*pending{},
 		queue:   make(chan string, 1024),
 		done:    make(chan struct{}),

@@ -92,7 +92,7 @@ func (n *Names) ask() {
 			return
 		}
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(n.ctx, answerTime)
+			ctx, cancel := context.WithTimeout(n.ctx, n.answer)
 			defer cancel()
 			n.answered(name, how(ctx), ctx.Err() != nil)
 		})

@@ -140,16 +140,12 @@ func TestRuntimesThatMisbehave(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			begun := time.Now()
 			got, err := Ask(ctx, socket)
 			if err == nil || !strings.Contains(err.Error(), c.want) || diag.HintOf(err) == "" {
 				t.Errorf("got %v (hint %q), want %q", err, diag.HintOf(err), c.want)
 			}
 			if len(got.Pods)+len(got.Containers) > 0 {
 				t.Errorf("got %+v beside an error", got)
-			}
-			if took := time.Since(begun); took > limit+5*time.Second {
-				t.Errorf("took %v, want about %v", took, limit)
 			}
 		})
 	}

@@ -71,14 +71,22 @@ func TestLateTextsEndTheWait(t *testing.T) {
 	if _, ok := l.Text(Key{Number: monotonic()}); ok || time.Since(begin) < lateWait {
 		t.Errorf("got %v after %v, want none after %v", ok, time.Since(begin), lateWait)
 	}
-	begin = time.Now()
-	old := Key{Number: monotonic() - uint64(time.Second)}
-	if _, ok := l.Text(old); ok || time.Since(begin) > lateWait {
-		t.Errorf("got %v after %v, want none at once", ok, time.Since(begin))
+	// A busy machine may take its time, but not each time.
+	atOnce := func(what string, number func() uint64) {
+		t.Helper()
+		least := time.Hour
+		for tries := 0; tries < 50 && least >= lateWait; tries++ {
+			begin = time.Now()
+			if _, ok := l.Text(Key{Number: number()}); ok {
+				t.Fatalf("%s: got a text", what)
+			}
+			least = min(least, time.Since(begin))
+		}
+		if least >= lateWait {
+			t.Errorf("%s: got %v at least, want none at once", what, least)
+		}
 	}
+	atOnce("an old call", func() uint64 { return monotonic() - uint64(time.Second) })
 	l.End()
-	begin = time.Now()
-	if _, ok := l.Text(Key{Number: monotonic()}); ok || time.Since(begin) > lateWait {
-		t.Errorf("got %v after %v, want none at once", ok, time.Since(begin))
-	}
+	atOnce("after the end", monotonic)
 }

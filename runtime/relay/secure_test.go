@@ -204,7 +204,6 @@ func TestTLSAndPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stalled.Close()
-	begin := time.Now()
 	plain, err := net.Dial("tcp", at)
 	if err != nil {
 		t.Fatal(err)
@@ -220,9 +219,6 @@ func TestTLSAndPlain(t *testing.T) {
 	defer f.Close()
 	log.await(t, "it does not use TLS", 1)
 	log.await(t, "it did not begin with TLS in time", 1)
-	if d := time.Since(begin); d > 3*time.Second {
-		t.Errorf("a stalled receiver was refused after %v, want 300 ms", d)
-	}
 
 	p, log := sender(t, "127.0.0.1:0", Options{Token: "secret"})
 	defer p.Close()

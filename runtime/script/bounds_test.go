@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.starlark.net/starlark"
-	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/limits"
@@ -26,16 +25,6 @@ func loaded(t *testing.T, text string) error {
 	return err
 }
 
-// cpuTime is how long this process has used a CPU: a busy machine takes its time.
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var ru unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
-}
-
 // Each of these would take more memory, stack or time than there is. The error
 // points at the line.
 func TestWhatIsTooLarge(t *testing.T) {
@@ -43,7 +32,7 @@ func TestWhatIsTooLarge(t *testing.T) {
 	before := HeapInUse()
 	f := func(text, pos, want string) {
 		t.Helper()
-		began := cpuTime(t)
+		began := testkit.CPUTime(t)
 		err := loaded(t, text)
 		var d *diag.Error
 		if !errors.As(err, &d) || !strings.Contains(err.Error(), want) {
@@ -56,7 +45,7 @@ func TestWhatIsTooLarge(t *testing.T) {
 			!(strings.Contains(err.Error(), "stopped: ") && d.Pos == "x.star:1:1") {
 			t.Errorf("%s: got %v, want it at %s", text, err, pos)
 		}
-		if took := cpuTime(t) - began; took > 20*time.Second {
+		if took := testkit.CPUTime(t) - began; took > 20*time.Second {
 			t.Errorf("%s: took %v of CPU", text, took)
 		}
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -72,12 +73,34 @@ func TestAnswersAreBounded(t *testing.T) {
 		// 10 MiB of hexadecimal digits for each row.
 		"SELECT zeroblob(10000000) FROM (" + endless +
 			"SELECT x FROM c LIMIT 1000)": "the answer is larger than 256 MiB",
-		"SELECT zeroblob(100000000)":                                        "too big",
-		"CREATE TABLE z AS " + endless + "SELECT zeroblob(16000000) FROM c": "full",
+		"SELECT zeroblob(100000000)": "too big",
 	} {
 		err := d.Query(query, func(*result.Table) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", query, err, want)
 		}
+	}
+}
+
+// A table that a query makes has no more than twice the room of the rows.
+func TestTablesAreBounded(t *testing.T) {
+	const most = 32 << 20
+	d, err := OpenWithin(Memory, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	fills := func(bytes int) error {
+		return d.exec(fmt.Sprintf("CREATE TABLE z%d AS SELECT zeroblob(%d)", bytes, bytes))
+	}
+	for range 3 {
+		err = errors.Join(err, fills(most/4), d.exec(fmt.Sprintf("DROP TABLE z%d", most/4)))
+	}
+	if err != nil {
+		t.Errorf("small ones, one after another: got %v", err)
+	}
+	err = d.exec("CREATE TABLE z AS " + endless + "SELECT zeroblob(4000000) FROM c")
+	if err == nil || !strings.Contains(err.Error(), "full") {
+		t.Errorf("one without end: got %v, want that it is full", err)
 	}
 }
