@@ -141,7 +141,7 @@ func TestDamagedDirectory(t *testing.T) {
 // A recording that perf wrote with a thread for each CPU, compressed or not,
 // reads as in perf script.
 func TestThreadsOfPerf(t *testing.T) {
-	testkit.Requires(t, testkit.Root, testkit.Perf)
+	testkit.Requires(t, testkit.Root, testkit.Perf, testkit.Long)
 	for _, more := range [][]string{nil, {"-z"}} {
 		dir := filepath.Join(t.TempDir(), "x.data")
 		args := append([]string{"record", "-q", "--threads=cpu", "-a", "-e", "sched:sched_switch", "-o", dir},

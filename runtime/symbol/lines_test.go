@@ -110,6 +110,9 @@ func framesAt(t testing.TB, store *dso.Store, f *dso.File, addrs []uint64) (all 
 func TestLinesAgreeWithAddr2line(t *testing.T) {
 	for _, what := range []string{"c", "cpp", "cpp-compressed", "rust-v0"} {
 		t.Run(what, func(t *testing.T) {
+			if what != "c" {
+				testkit.Requires(t, testkit.Long)
+			}
 			path := program(t, what)
 			table, store, f := tableOf(t, path)
 			addrs := places(table)
@@ -150,6 +153,7 @@ func symbolNamed(got, want []string) []string {
 // Go programs are read by Go's own tool, which tells the line of the innermost
 // and the name of the outermost function; with and without DWARF.
 func TestGoLinesAgreeWithGo(t *testing.T) {
+	testkit.Requires(t, testkit.Long)
 	for _, what := range []string{"go", "go-stripped"} {
 		t.Run(what, func(t *testing.T) {
 			table, store, f := tableOf(t, program(t, what))

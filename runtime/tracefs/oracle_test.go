@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
+	"ppscript/tests/testkit"
 )
 
 // This file compares our text of events with the kernel's. A private tracing
@@ -198,6 +199,7 @@ func (in *instance) enableAll(f *FS) map[uint64]*event.Schema {
 }
 
 func TestLiveTextIsTheKernelsOwn(t *testing.T) {
+	testkit.Requires(t, testkit.Long)
 	f := live(t)
 	f.Options.Ksym = kallsyms(t)
 	in := newInstance(t, f)

@@ -65,7 +65,7 @@ func instructions(t *testing.T, program string, most int) []uint64 {
 // by frame: with C, C++ with exceptions, callbacks of the C library, handlers
 // of signals and calls of shared libraries.
 func TestEveryInstruction(t *testing.T) {
-	testkit.Requires(t, testkit.AMD64, testkit.GDB, testkit.GCC, testkit.GXX, testkit.Binutils)
+	testkit.Requires(t, testkit.AMD64, testkit.GDB, testkit.GCC, testkit.GXX, testkit.Binutils, testkit.Long)
 	f := func(compiler, source string, flags ...string) {
 		t.Helper()
 		program := filepath.Join(t.TempDir(), "points")

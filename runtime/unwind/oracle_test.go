@@ -94,7 +94,7 @@ func describe(t *ruleTable, r *ruleSet, names func(int) string) (cfa, ra string)
 // Every row that readelf makes of a file is in our table. Those of Go programs
 // are made of .gopclntab, and those of .debug_frame are the same.
 func TestRowsAgreeWithReadelf(t *testing.T) {
-	testkit.Requires(t, testkit.Binutils, testkit.Go)
+	testkit.Requires(t, testkit.Binutils, testkit.Go, testkit.Long)
 	goProgram := func(arch string) string {
 		out := filepath.Join(t.TempDir(), "prog")
 		cmd := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", out,

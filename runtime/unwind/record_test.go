@@ -138,6 +138,9 @@ func TestKnownChains(t *testing.T) {
 		{"go stripped", goChain, 1, []string{"go", "build", "-ldflags=-s -w", "../symbol/testdata/shop.go"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "gcc" {
+				testkit.Requires(t, testkit.Long)
+			}
 			_, data := recordProgram(t, c.build...)
 			r := load(t, data)
 			known := regexp.MustCompile(c.match)

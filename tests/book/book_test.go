@@ -128,16 +128,13 @@ func TestTutorial(t *testing.T) {
 	for _, b := range blocks("tutorial") {
 		for _, c := range typed(b) {
 			n++
-			var wrong []string
 			// Others keep the machine busy: what is slow, or lost, may be another thing then.
-			for range 3 {
-				if wrong = c.wrong(t, bin, dir); len(wrong) == 0 {
-					break
+			testkit.Again(t, func() (wrong []string) {
+				for _, text := range c.wrong(t, bin, dir) {
+					wrong = append(wrong, fmt.Sprintf("tutorial.md:%d: $ %s\n%s", b.first, c.line, text))
 				}
-			}
-			for _, text := range wrong {
-				t.Errorf("tutorial.md:%d: $ %s\n%s", b.first, c.line, text)
-			}
+				return wrong
+			})
 		}
 	}
 	if n < 20 {
