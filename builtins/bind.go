@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/frontend"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -58,7 +59,112 @@ func (b *Builtin) bind(t *starlark.Thread, recv starlark.Value, args starlark.Tu
 	if missing != nil {
 		return nil, b.usage(fmt.Errorf("missing argument %s", strings.Join(missing, ", ")))
 	}
-	return c, nil
+	return c, c.agree()
+}
+
+// agree checks that arguments measure the same as those whose kind they must have.
+func (c *Call) agree() error {
+	for i, p := range c.Builtin.Params {
+		if p.Like == "" || !c.Has(p.Name) {
+			continue
+		}
+		if err := c.Builtin.alike(&p, c.args[i].Type(), c.Value(p.Like).Type()); err != nil {
+			return c.blame(p.Name, err, "")
+		}
+	}
+	return nil
+}
+
+// alike is the error of an argument of p that is no value of the kind of the one that it must be like.
+func (b *Builtin) alike(p *Param, typ, like string) error {
+	number := func(typ string) string {
+		if typ == "float" {
+			return "int"
+		}
+		return typ
+	}
+	if number(typ) == number(like) {
+		return nil
+	}
+	return fmt.Errorf("got %s, want %s, as %s is", typ, like, p.Like)
+}
+
+// Refuses implements frontend.HasNative: it is bind of arguments of which at most the types are known.
+func (f *function) Refuses(args []frontend.ArgType) error {
+	b := f.decl
+	types := map[string]string{}
+	given := map[string]bool{}
+	check := func(p *Param, name, typ string) error {
+		given[p.Name], types[p.Name] = true, typ
+		if typ == "" || typ == "NoneType" && !p.Required && p.Rest == "" || p.Type.takes(typ) {
+			return nil
+		}
+		return &diag.Error{Op: b.FullName(), Subject: name, Hint: b.helpHint(),
+			Cause: fmt.Errorf("got %s, want %s", typ, p.Type.Name)}
+	}
+	positional, next := b.positional(), 0
+	for _, a := range args {
+		var p *Param
+		switch {
+		case a.Name != "":
+			if p = b.named(a.Name); p == nil {
+				return b.usage(fmt.Errorf("no parameter %s", a.Name))
+			}
+		case next == len(positional):
+			return b.usage(fmt.Errorf("got more than %d positional arguments", next))
+		default:
+			if p = positional[next]; p.Rest == "" {
+				next++
+			}
+		}
+		name := a.Name
+		if name == "" {
+			name = p.Name
+		}
+		if err := check(p, name, a.Type); err != nil {
+			return err
+		}
+	}
+	for i := range b.Params {
+		p := &b.Params[i]
+		if p.Required && p.Rest == "" && !given[p.Name] {
+			return b.usage(fmt.Errorf("missing argument %s", p.Name))
+		}
+		if p.Like == "" || types[p.Name] == "" || types[p.Like] == "" || types[p.Name] == "NoneType" {
+			continue
+		}
+		if text := "string"; types[p.Name] == text && types[p.Like] != "int" && types[p.Like] != "float" ||
+			types[p.Like] == text && types[p.Name] != "int" && types[p.Name] != "float" {
+			continue // a text such as "10ms" may be such a quantity
+		}
+		if err := b.alike(p, types[p.Name], types[p.Like]); err != nil {
+			return &diag.Error{Op: b.FullName(), Subject: p.Name, Hint: b.helpHint(), Cause: err}
+		}
+	}
+	return nil
+}
+
+// positional are the parameters that take arguments without a name, in order.
+func (b *Builtin) positional() (list []*Param) {
+	for i := range b.Params {
+		if p := &b.Params[i]; !p.Named && p.Rest != "**" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// named is the parameter that takes an argument of the name; nil if there is none.
+func (b *Builtin) named(name string) (found *Param) {
+	for i := range b.Params {
+		switch p := &b.Params[i]; {
+		case p.Name == name && p.Rest == "":
+			return p
+		case p.Rest == "**":
+			found = p
+		}
+	}
+	return found
 }
 
 // keyword binds a named argument: to the parameter of that name, wherever it

@@ -84,6 +84,8 @@ type Param struct {
 	Required bool
 	// Named parameters cannot be given by position.
 	Named bool
+	// Like is the parameter whose kind the argument must have: both plain numbers, or both durations.
+	Like string
 	// Rest is "*" or "**" for a parameter that takes all remaining arguments.
 	Rest string
 }

@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ppscript/runtime/unit"
@@ -16,16 +17,23 @@ import (
 type Type struct {
 	Name   string // as the reference shows it
 	accept func(v starlark.Value) (starlark.Value, bool)
+	// takes reports whether it accepts values of a Starlark type, some of them or all.
+	takes func(typ string) bool
 	// hint tells what to write instead of v; nil for no advice.
 	hint func(v starlark.Value) string
 }
 
 func (t Type) String() string { return t.Name }
 
+// ofTypes is takes of what has one of some Starlark types.
+func ofTypes(names ...string) func(string) bool {
+	return func(typ string) bool { return slices.Contains(names, typ) }
+}
+
 // Is makes the type of all values whose Starlark type() is one of names:
 // Is("stream").
 func Is(names ...string) Type {
-	return Type{Name: strings.Join(names, " or "), accept: func(v starlark.Value) (starlark.Value, bool) {
+	return Type{Name: strings.Join(names, " or "), takes: ofTypes(names...), accept: func(v starlark.Value) (starlark.Value, bool) {
 		for _, n := range names {
 			if v.Type() == n {
 				return v, true
@@ -48,7 +56,8 @@ func Or(types ...Type) Type {
 		names[i] = t.Name
 	}
 	return Type{
-		Name: strings.Join(names, " or "),
+		Name:  strings.Join(names, " or "),
+		takes: func(typ string) bool { return slices.ContainsFunc(types, func(t Type) bool { return t.takes(typ) }) },
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			for _, t := range types {
 				if w, ok := t.accept(v); ok {
@@ -73,7 +82,8 @@ func Or(types ...Type) Type {
 // ListOf accepts lists and tuples of t, and passes them on as tuples.
 func ListOf(t Type) Type {
 	return Type{
-		Name: "list of " + t.Name,
+		Name:  "list of " + t.Name,
+		takes: ofTypes("list", "tuple"),
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			switch v.(type) {
 			case *starlark.List, starlark.Tuple:
@@ -103,7 +113,8 @@ func ListOf(t Type) Type {
 // OneOf accepts one of some texts.
 func OneOf(words ...string) Type {
 	return Type{
-		Name: `"` + strings.Join(words, `" or "`) + `"`,
+		Name:  `"` + strings.Join(words, `" or "`) + `"`,
+		takes: ofTypes("string"),
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			s, ok := starlark.AsString(v)
 			for _, w := range words {
@@ -116,12 +127,25 @@ func OneOf(words ...string) Type {
 	}
 }
 
+// hasElements reports types whose values may have elements.
+func hasElements(typ string) bool {
+	switch typ {
+	case "int", "float", "bool", "string", "NoneType", "duration", "time", "size", "event":
+		return false
+	}
+	return true
+}
+
 // The types that most parameters have.
 var (
-	Any    = Type{Name: "any", accept: func(v starlark.Value) (starlark.Value, bool) { return v, true }}
+	Any = Type{
+		Name:   "any",
+		takes:  func(string) bool { return true },
+		accept: func(v starlark.Value) (starlark.Value, bool) { return v, true },
+	}
 	String = Is("string")
 	Bool   = Is("bool")
-	Int    = Type{Name: "int", accept: func(v starlark.Value) (starlark.Value, bool) {
+	Int    = Type{Name: "int", takes: ofTypes("int"), accept: func(v starlark.Value) (starlark.Value, bool) {
 		i, ok := v.(starlark.Int)
 		if !ok {
 			return nil, false
@@ -130,21 +154,22 @@ var (
 		return v, ok
 	}}
 	// Float accepts ints too, and passes on a float.
-	Float = Type{Name: "float", accept: func(v starlark.Value) (starlark.Value, bool) {
+	Float = Type{Name: "float", takes: ofTypes("int", "float"), accept: func(v starlark.Value) (starlark.Value, bool) {
 		f, ok := starlark.AsFloat(v)
 		return starlark.Float(f), ok
 	}}
 	Number = Is("int", "float")
 	Dict   = Is("dict")
 	// Elements accepts what has elements: a list, tuple, set, range; not a text.
-	Elements = Type{Name: "list", accept: func(v starlark.Value) (starlark.Value, bool) {
+	Elements = Type{Name: "list", takes: hasElements, accept: func(v starlark.Value) (starlark.Value, bool) {
 		_, ok := v.(starlark.Iterable)
 		return v, ok
 	}}
 
 	// Duration accepts a duration or its text ("10ms"), never a bare number.
 	Duration = Type{
-		Name: "duration",
+		Name:  "duration",
+		takes: ofTypes("duration", "string"),
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			switch v := v.(type) {
 			case value.Duration:
@@ -168,7 +193,8 @@ var (
 	}
 	// Size accepts a size, its text ("64k"), never a bare number.
 	Size = Type{
-		Name: "size",
+		Name:  "size",
+		takes: ofTypes("size", "string"),
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			switch v := v.(type) {
 			case value.Size:
@@ -190,14 +216,15 @@ var (
 		},
 	}
 	// Func accepts anything that can be called.
-	Func = Type{Name: "function", accept: func(v starlark.Value) (starlark.Value, bool) {
+	Func = Type{Name: "function", takes: ofTypes("function", "builtin", "builtin_function_or_method"), accept: func(v starlark.Value) (starlark.Value, bool) {
 		_, ok := v.(starlark.Callable)
 		return v, ok
 	}}
 	// Expression is evaluated once per event: the name of a field, a C
 	// expression, or a function of the event.
 	Expression = Type{
-		Name: "expression",
+		Name:  "expression",
+		takes: ofTypes("string", "function", "builtin", "builtin_function_or_method"),
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			if s, ok := v.(starlark.String); ok {
 				return v, strings.TrimSpace(string(s)) != ""
@@ -211,7 +238,8 @@ var (
 	}
 	// UnitType accepts us, MiB, ..., or a unit's symbol as text.
 	UnitType = Type{
-		Name: "unit",
+		Name:  "unit",
+		takes: ofTypes("string", "duration", "size"),
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			_, err := value.UnitOf(v)
 			return v, err == nil

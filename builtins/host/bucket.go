@@ -21,7 +21,7 @@ func bucket() *b.Builtin {
 		Summary: "The lower bound of the bucket that a number falls into.",
 		Params: []b.Param{
 			{Name: "x", Type: amount, Required: true, Doc: "a number, duration or size"},
-			{Name: "width", Type: amount, Doc: "width of the buckets; none: powers of two"},
+			{Name: "width", Type: amount, Like: "x", Doc: "width of the buckets; none: powers of two"},
 		},
 		Returns: "as x",
 		Result:  "a multiple of width, or a power of two, and 0 below 1",
@@ -37,9 +37,6 @@ func bucket() *b.Builtin {
 			width := int64(0)
 			if c.Has("width") {
 				w := c.Value("width")
-				if w.Type() != x.Type() {
-					return nil, c.Errorf("width", "got a %s, want a %s, as x is", w.Type(), x.Type())
-				}
 				if width, _ = number(w); width < 1 {
 					return nil, c.Errorf("width", "got %s, want more than 0", w)
 				}

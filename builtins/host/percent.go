@@ -14,7 +14,7 @@ func percent() *b.Builtin {
 		Summary: "How many percent of a whole a part is.",
 		Params: []b.Param{
 			{Name: "part", Type: amount, Required: true, Doc: "a number, duration or size"},
-			{Name: "whole", Type: amount, Required: true, Doc: "of the same kind"},
+			{Name: "whole", Type: amount, Required: true, Like: "part", Doc: "of the same kind"},
 			{Name: "otherwise", Type: b.Number, Doc: "the result where whole is 0"},
 		},
 		Returns: "float or None",
@@ -29,9 +29,6 @@ func percent() *b.Builtin {
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			part, whole := c.Value("part"), c.Value("whole")
-			if measure(part) != measure(whole) {
-				return nil, c.Errorf("whole", "got a %s, want a %s, as part is", whole.Type(), measure(part))
-			}
 			share, ok := shareOf(float(part), float(whole))
 			switch {
 			case ok:
@@ -50,15 +47,6 @@ func shareOf(part, whole float64) (share float64, ok bool) {
 		return 0, false
 	}
 	return 100 * part / whole, true
-}
-
-// measure is the kind of an amount: ints and floats are both numbers.
-func measure(v starlark.Value) string {
-	switch v.(type) {
-	case starlark.Int, starlark.Float:
-		return "number"
-	}
-	return v.Type()
 }
 
 // float is an amount in its base unit.

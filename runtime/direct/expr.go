@@ -182,7 +182,7 @@ func (c *compiler) comparison(e *syntax.BinaryExpr) test {
 				return truthIf(ordered(op, p, q))
 			}
 		}
-		ok, err := starlark.Compare(op, a, b)
+		ok, err := script.Compare(op, a, b)
 		if err != nil {
 			return unknown
 		}

@@ -158,7 +158,7 @@ func (c *compiler) worded(e *syntax.BinaryExpr, slow test) test {
 	}
 	return func(f *frame) truth {
 		if a, u := x(f); u != NoWord {
-			if b, v := y(f); v == u && u != Moment {
+			if b, v := y(f); u != Moment && (v == u || v == Number || u == Number && v == Span) {
 				return truthIf(ordered(op, a, b))
 			}
 		}

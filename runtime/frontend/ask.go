@@ -119,7 +119,7 @@ func (s *scan) askRole(e *syntax.DotExpr, of *Machine, key syntax.Expr) role {
 			WithHint("ask for numbers and texts"))
 		return role{}
 	}
-	return role{kind: v.kind}
+	return role{kind: v.kind, unsure: v.weak}
 }
 
 // ask reads a member of the state of another fold.

@@ -34,6 +34,9 @@ type role struct {
 	weak  bool           // an unset member of it, of which nothing is known yet
 	ev    *subject       // it is an event
 	list  *stateVar      // it is a list of the state
+	items []role         // the elements of a list or tuple that is written out
+	// unsure says that it may be of another kind too, on a way where that is not known.
+	unsure bool
 	// data is what it is in the kernel's memory, pointer the field that points there.
 	data    *expr.KernelData
 	pointer *event.Field
@@ -54,6 +57,9 @@ type inference struct {
 	memory   string             // what is read of the kernel's memory; "" is nothing
 	escaped  bool               // the event goes where it cannot be followed
 	schema   *event.Schema      // of the event, or the first that it may be; nil is not known
+	// passing counts walks that come before the one in which all variables have their kinds.
+	passing int
+	byName  map[*syntax.BinaryExpr]role // the arguments that are given by name
 }
 
 // A param is a parameter of a function.
@@ -68,21 +74,40 @@ type scan struct {
 	fn       *starlark.Function
 	vars     map[*syntax.Ident]role
 	assigned map[*syntax.Ident]int
-	ret      Kind
+	ret      role
 	apart    int // in a nested function, or one that is not followed by kinds
 }
 
 // function walks fn and returns the kind of its result. Parameters that have
 // no argument have their default if whole says that args are all there are.
 func (in *inference) function(fn *starlark.Function, args []role, whole bool) Kind {
-	return in.enter(fn, args, whole, 0)
+	return in.enter(fn, args, whole, 0).kind
 }
 
-func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart int) Kind {
+// returns reports that statements end in a value on every way.
+func returns(body []syntax.Stmt) bool {
+	if len(body) == 0 {
+		return false
+	}
+	switch st := body[len(body)-1].(type) {
+	case *syntax.ReturnStmt:
+		return st.Result != nil
+	case *syntax.IfStmt:
+		return returns(st.True) && returns(st.False)
+	}
+	return false
+}
+
+// doubtful reports that what is known of some values does not say all of what a result may be.
+func doubtful(list ...role) bool {
+	return slices.ContainsFunc(list, func(r role) bool { return r.unsure || r.kind == kindUnknown })
+}
+
+func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart int) role {
 	tree := in.m.host.Syntax(fn)
 	if tree == nil || slices.Contains(in.active, fn) || len(in.active) > 16 {
 		in.lose(args)
-		return kindUnknown
+		return role{}
 	}
 	in.active = append(in.active, fn)
 	defer func() { in.active = in.active[:len(in.active)-1] }()
@@ -108,9 +133,11 @@ func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart
 	in.lose(args[min(len(tree.Params), len(args)):])
 
 	// Twice: a variable may be used above its last assignment in a loop.
-	for range 2 {
-		s.ret = kindUnknown
+	for pass := range 2 {
+		s.ret = role{unsure: !returns(tree.Body)}
+		s.passing += 1 - pass
 		s.block(tree.Body)
+		s.passing -= 1 - pass
 	}
 	return s.ret
 }
@@ -166,7 +193,8 @@ func (s *scan) block(list []syntax.Stmt) {
 			s.block(st.Body)
 		case *syntax.ReturnStmt:
 			if st.Result != nil {
-				s.ret = joinKinds(s.ret, s.value(st.Result).kind)
+				r := s.value(st.Result)
+				s.ret = role{kind: joinKinds(s.ret.kind, r.kind), unsure: s.ret.unsure || doubtful(r)}
 			}
 		case *syntax.DefStmt:
 			s.nested(st.Params, func() { s.block(st.Body) })
@@ -201,6 +229,7 @@ func (s *scan) member(e syntax.Expr) Kind {
 	if r.list != nil {
 		return r.list.kind
 	}
+	s.iterated(e, r)
 	seq, ok := r.c.(starlark.Iterable)
 	if !ok {
 		return kindUnknown
@@ -227,7 +256,7 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 		if old, ok := s.vars[id]; ok && old.list != nil && old.list == r.list {
 			return
 		} else if ok && !(old.state || old.ev != nil) {
-			r = role{kind: joinKinds(old.kind, r.kind)}
+			r = role{kind: joinKinds(old.kind, r.kind), unsure: doubtful(old, r)}
 		} else if ok && (r.state || r.ev != nil) {
 			return
 		}
@@ -261,8 +290,9 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 
 func (s *scan) assign(st *syntax.AssignStmt) {
 	if st.Op != syntax.EQ {
-		r, old := s.value(st.RHS), s.value(st.LHS)
-		s.bind(st.LHS, role{kind: arithRoles(st.Op-syntax.PLUS_EQ+syntax.PLUS, old, r)})
+		r, old, op := s.value(st.RHS), s.value(st.LHS), st.Op-syntax.PLUS_EQ+syntax.PLUS
+		s.operated(st, op, old, r)
+		s.bind(st.LHS, role{kind: arithRoles(op, old, r), unsure: doubtful(old, r)})
 		return
 	}
 	l, many := st.LHS.(*syntax.TupleExpr)

@@ -49,7 +49,8 @@ func (s *scan) expr(e syntax.Expr) role {
 		if e.Op == syntax.NOT {
 			return role{kind: kindBool}
 		}
-		return role{kind: x.kind}
+		s.negated(e, x)
+		return role{kind: x.kind, unsure: x.unsure}
 	case *syntax.BinaryExpr:
 		return s.binary(e)
 	case *syntax.CondExpr:
@@ -57,11 +58,11 @@ func (s *scan) expr(e syntax.Expr) role {
 		x, y := s.value(e.True), s.value(e.False)
 		switch {
 		case (isZero(x.c) || x.weak) && y.kind.number() && y.kind != kindBool: // unset, or something
-			return role{kind: y.kind}
+			return role{kind: y.kind, unsure: x.kind != y.kind || y.unsure}
 		case (isZero(y.c) || y.weak) && x.kind.number() && x.kind != kindBool:
-			return role{kind: x.kind}
+			return role{kind: x.kind, unsure: x.kind != y.kind || x.unsure}
 		}
-		return role{kind: joinKinds(x.kind, y.kind)}
+		return role{kind: joinKinds(x.kind, y.kind), unsure: doubtful(x, y)}
 	case *syntax.CallExpr:
 		return s.call(e)
 	case *syntax.IndexExpr:
@@ -76,11 +77,9 @@ func (s *scan) expr(e syntax.Expr) role {
 			return role{kind: kindText}
 		}
 	case *syntax.TupleExpr:
-		s.all(e.List)
-		return role{kind: kindOther}
+		return role{kind: kindOther, items: s.all(e.List)}
 	case *syntax.ListExpr:
-		s.all(e.List)
-		return role{kind: kindOther}
+		return role{kind: kindOther, items: s.all(e.List)}
 	case *syntax.DictExpr:
 		return s.dict(e)
 	case *syntax.LambdaExpr:
@@ -126,10 +125,12 @@ func (s *scan) dict(e *syntax.DictExpr) role {
 	return role{kind: kindOther, c: d}
 }
 
-func (s *scan) all(list []syntax.Expr) {
-	for _, x := range list {
-		s.value(x)
+func (s *scan) all(list []syntax.Expr) []role {
+	roles := make([]role, len(list))
+	for i, x := range list {
+		roles[i] = s.value(x)
 	}
+	return roles
 }
 
 func (s *scan) ident(id *syntax.Ident) role {
@@ -185,12 +186,8 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 				return role{kind: kindOf(v), c: v}
 			}
 		}
-	case name == "ns" && (x.kind == kindNanos || x.kind == kindMoment), name == "bytes" && x.kind == kindSize:
-		return role{kind: kindInt}
-	case x.kind == kindNanos || x.kind == kindMoment || x.kind == kindSize:
-		return role{kind: kindFloat}
 	}
-	return role{}
+	return role{kind: s.attributed(e, x)}
 }
 
 // field is an attribute of an event.
@@ -199,7 +196,7 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	s.read(name)
 	k := kindUnknown
 	var pointer *event.Field
-	has, known, all := false, false, len(ev.scopes) > 0
+	has, known, all, unsure := false, false, len(ev.scopes) > 0, ev.silent
 	for _, sc := range ev.scopes {
 		a, ok := ev.attribute(sc, name)
 		schema := ev.schema(sc) != nil
@@ -210,12 +207,14 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 			return role{kind: kindOther, ev: a.half}
 		case a.computed != nil:
 			k = joinKinds(k, kindOfNode(a.computed))
+			unsure = unsure || kindOfNode(a.computed) == kindUnknown
 		case a.access.How == eventview.HowDelay:
 			k = joinKinds(k, kindNanos)
 		case a.access.How == eventview.HowConst:
 			k = joinKinds(k, kindText)
 		case a.access.Field != nil:
 			k = joinKinds(k, kindOfField(a.access.Field))
+			unsure = unsure || kindOfField(a.access.Field) == kindUnknown
 			if isPointer(a.access.Field) {
 				pointer = a.access.Field
 			}
@@ -228,21 +227,23 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	case known && !ev.silent:
 		s.unknown(ev, name, e.Name)
 	}
-	return role{kind: k, pointer: pointer}
+	return role{kind: k, pointer: pointer, unsure: unsure}
 }
 
 func (s *scan) binary(e *syntax.BinaryExpr) role {
 	x, y := s.value(e.X), s.value(e.Y)
 	switch e.Op {
 	case syntax.AND, syntax.OR:
-		return role{kind: joinKinds(x.kind, y.kind)}
+		return role{kind: joinKinds(x.kind, y.kind), unsure: doubtful(x, y)}
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
 		s.compared(e, x, y)
 		return role{kind: kindBool}
 	case syntax.IN, syntax.NOT_IN:
+		s.sought(e, x, y)
 		return role{kind: kindBool}
 	}
-	return role{kind: arithRoles(e.Op, x, y)}
+	s.operated(e, e.Op, x, y)
+	return role{kind: arithRoles(e.Op, x, y), unsure: doubtful(x, y) && x.kind != kindText}
 }
 
 // arithRoles is arithKind where a member may turn out to be a sum of what is
@@ -257,33 +258,6 @@ func arithRoles(op syntax.Token, x, y role) Kind {
 		}
 	}
 	return arithKind(op, x.kind, y.kind)
-}
-
-// compared finds comparisons that cannot be meant: a time is never equal to a
-// number, and is neither less nor more.
-func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
-	if x.kind == kindUint {
-		x.kind = kindInt
-	}
-	if y.kind == kindUint {
-		y.kind = kindInt
-	}
-	u, v := x.kind.Unit, y.kind.Unit
-	known := x.kind.number() && y.kind.number() && x.kind != kindBool && y.kind != kindBool
-	if !known || u == v {
-		return
-	}
-	d := diag.Errorf(diag.Run, "fold", "", "%s is compared with %s",
-		withArticle(x.kind.String()), withArticle(y.kind.String()))
-	switch {
-	case u != event.NoUnit && v != event.NoUnit:
-		d.Hint = "subtract two times to get a duration"
-	case u == event.Moment || v == event.Moment:
-		d.Hint = "ask whether a time was set with: if s.name"
-	default:
-		d.Hint = "give the number a unit, for example 10 * us"
-	}
-	s.fail(e, d)
 }
 
 func (s *scan) index(e *syntax.IndexExpr) role {
@@ -302,6 +276,7 @@ func (s *scan) index(e *syntax.IndexExpr) role {
 		s.indexed(e.Y, x.list, index)
 		return x.list.elementRole()
 	}
+	s.indexedBy(e, x, index)
 	if x.kind == kindText || s.splits(e.X) {
 		return role{kind: kindText}
 	}
@@ -372,14 +347,17 @@ func (s *scan) call(e *syntax.CallExpr) role {
 		s.lose(args)
 		if f, ok := fn.c.(starlark.Callable); ok {
 			s.named(e, f)
-			return role{kind: builtinKind(f, contents(args))}
+			s.called(e, f, args)
+			return role{kind: builtinKind(f, contents(args)), unsure: doubtful(args...)}
 		}
+		s.uncallable(e, fn)
 		return role{}
 	}
 	args, starred := s.args(e)
 	switch {
 	case plainArgs(e.Args):
-		return role{kind: s.enter(f, args, true, s.apart)}
+		s.counted(e, f)
+		return s.enter(f, args, true, s.apart)
 	case starred:
 		s.lose(args)
 	default: // by name: the events that come without one are followed
@@ -409,6 +387,9 @@ func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 	switch name := dot.Name.Name; {
 	case x.state:
 		s.attr(dot, x)
+	case x.ev == nil && x.kind.state == typed:
+		s.attributed(dot, x)
+		s.invoked(e, x, name, args)
 	case x.ev == nil:
 	case name == "text" || name == "_text":
 		s.escaped = true // it prints whatever there is
@@ -417,7 +398,7 @@ func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 	default:
 		s.field(dot, x.ev)
 	}
-	return role{kind: methodKind(x, dot.Name.Name, args)}
+	return role{kind: methodKind(x, dot.Name.Name, args), unsure: x.unsure || x.ev == nil && x.kind != kindText}
 }
 
 // symbolic is e.symbolic("field"), whose argument is what is read.
@@ -441,7 +422,10 @@ func (s *scan) args(e *syntax.CallExpr) (args []role, starred bool) {
 		switch a := a.(type) {
 		case *syntax.BinaryExpr:
 			if a.Op == syntax.EQ {
-				s.value(a.Y)
+				if s.byName == nil {
+					s.byName = map[*syntax.BinaryExpr]role{}
+				}
+				s.byName[a] = s.value(a.Y)
 				continue
 			}
 		case *syntax.UnaryExpr:

@@ -153,10 +153,13 @@ func kindOfNode(n expr.Node) Kind {
 
 // arithKind is the kind of x op y; kindUnknown if Starlark will refuse it.
 func arithKind(op syntax.Token, x, y Kind) Kind {
+	if op == syntax.PERCENT && x == kindText {
+		return kindText // a format, whatever the values are
+	}
 	if x == kindUnknown || y == kindUnknown || !x.simple() || !y.simple() {
 		return kindUnknown
 	}
-	if op == syntax.PLUS && x == kindText && y == kindText || op == syntax.PERCENT && x == kindText ||
+	if op == syntax.PLUS && x == kindText && y == kindText ||
 		op == syntax.STAR && (x == kindText || y == kindText) {
 		return kindText
 	}

@@ -192,7 +192,7 @@ func (l *lowerer) operate(e *syntax.BinaryExpr, x, y val) val {
 func (l *lowerer) constant(e *syntax.BinaryExpr, x, y starlark.Value) val {
 	switch e.Op {
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
-		b, err := starlark.Compare(e.Op, x, y)
+		b, err := script.Compare(e.Op, x, y)
 		l.must(e.OpPos, err)
 		return val{c: starlark.Bool(b)}
 	}
@@ -254,7 +254,7 @@ func withArticle(typ string) string {
 // compare compares values of one type; others are unequal or an error, which
 // is left to the interpreter.
 func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
-	same := isInt(x) && isInt(y) && unitOf(x) == unitOf(y) || isText(x) && isText(y) ||
+	same := isInt(x) && isInt(y) && compatible(unitOf(x), unitOf(y)) || isText(x) && isText(y) ||
 		isBool(x) && isBool(y) && (op == "==" || op == "!=")
 	if !same {
 		l.refuse(at, "%s is compared with %s", withArticle(typeOf(x)), withArticle(typeOf(y)))
@@ -264,6 +264,13 @@ func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
 		l.must(at, err)
 		return val{node: n}
 	})
+}
+
+// compatible reports units whose numbers can be compared: one unit, or a duration or size and a
+// plain number, which then is in the base unit (script.Compare).
+func compatible(u, v event.Unit) bool {
+	measures := func(u event.Unit) bool { return u == event.Nanos || u == event.SizeB }
+	return u == v || u == event.NoUnit && measures(v) || v == event.NoUnit && measures(u)
 }
 
 // operand is nodeOf without the change of sign, which comparisons do better.
@@ -308,6 +315,9 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	set, x := s.hold(e.OpPos, x) // it is compared several times
 	var any expr.Node
 	for m := range starlark.Elements(seq) {
+		if unitOf(x) != unitOf(val{c: m}) { // which "in" does not convert
+			s.refuse(e.OpPos, "%s is looked for among values of other units", withArticle(typeOf(x)))
+		}
 		eq := s.compare(e.OpPos, "==", x, val{c: m}).node
 		if any == nil {
 			any = eq

@@ -81,6 +81,9 @@ var lowered = []string{
 	"lambda e: 1 if e.pid > 0 else -1",
 	"lambda e: (e.pid, e.comm, e.cpu + 1)",
 	"lambda e: e.wait > 10 * us",
+	"lambda e: e.wait > 5 or e.wait == 700",
+	"lambda e: 5 < e.wait and e.wait != -3",
+	"lambda e: e.pid > 1 * KiB or e.prio >= 10 * us or 120 * us == e.addr",
 	"lambda e: e.wait // us",
 	"lambda e: (e.wait + 5 * us).ns",
 	"lambda e: e.time - 5 * us > e.time and e.time + e.wait > e.time",
@@ -327,7 +330,6 @@ func TestNotLowered(t *testing.T) {
 	f("lambda e: e.pid / 2", "int / int")
 	f("lambda e: e.comm * 2", "string * int")
 	f("lambda e: e.comm == 5", "a string is compared with an int")
-	f("lambda e: e.wait > 5", "a duration is compared with an int")
 	f("lambda e: e.pid or e.cpu", "the value of or is one of its sides")
 	f("lambda e: e.addr + 1", "may need more than 64 bits")
 	f("lambda e: e.addr - e.pid", "may need more than 64 bits")

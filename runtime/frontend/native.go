@@ -33,6 +33,9 @@ type HasNative interface {
 	starlark.Callable
 	// Native is how calls of it are compiled; nil if they are not.
 	Native() *Native
+	// Refuses is the error of all calls with arguments of these types; nil if there may be
+	// one that succeeds.
+	Refuses(args []ArgType) error
 }
 
 // The kinds that natives return.

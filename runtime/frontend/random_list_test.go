@@ -37,6 +37,8 @@ func (g *gen) listStmt(indent string) string {
 // testSum adds up a list of the state.
 type testSum struct{ *starlark.Builtin }
 
+func (testSum) Refuses([]ArgType) error { return nil }
+
 func (testSum) Native() *Native {
 	return &Native{Returns: AsFirst, Compile: (*NativeCall).Sum}
 }

@@ -18,7 +18,7 @@ func (f *Func) Check(events []*expr.Scope) error {
 	f.bind(events)
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
-		return nil
+		return refusesEvent(f.fn)
 	}
 	in := &inference{m: &Machine{host: f.t.Host()}, schema: firstSchema(events)}
 	in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)

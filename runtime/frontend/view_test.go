@@ -225,7 +225,7 @@ func TestCheckFields(t *testing.T) {
 	}
 	f(one, "f = lambda e: e.pid > 1 and e.comm == 'x' and e._time and e.name", "")
 	f(one, "f = lambda e: e.pidd", "f.star:1:17: event sched:sched_wakeup: no field pidd (did you mean pid?)")
-	f(one, "def f(e):\n    e = struct\n    return e.any\nstruct = 1", "")
+	f(one, "def f(e):\n    e = struct\n    return e.any\nstruct = print", "")
 	f(one, "def f(e):\n    return [x for x in [1] if e.nix]", "f.star:2:33: event sched:sched_wakeup: no field nix")
 	f(one, "f = lambda e: e.delay", "f.star:1:17: event sched:sched_wakeup: no field delay")
 	f(one, "f = lambda e: e.symbolic('prioo')", "f.star:1:26: event sched:sched_wakeup: no field prioo (did you mean prio?)")

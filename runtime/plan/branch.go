@@ -280,7 +280,7 @@ func (f Fn) check(brs []branch) error {
 	for i := range brs {
 		scopes[i] = brs[i].scope
 	}
-	return f.Call.Check(scopes)
+	return located(f.Call.Check(scopes), f.Pos)
 }
 
 // compile makes f ready for a branch; the program delivers want, or anything

@@ -142,7 +142,7 @@ func (t *Thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 	for errors.As(root, &ee) && ee.Unwrap() != nil {
 		root = ee.Unwrap()
 	}
-	return &diag.Error{Cause: &said{msg: runMessage(msg), err: root}, Hint: runHint(msg)}
+	return &diag.Error{Cause: &said{msg: runMessage(msg), err: root}, Hint: HintFor(msg)}
 }
 
 // said is an error with another text.

@@ -109,8 +109,8 @@ func runMessage(msg string) string {
 	return msg
 }
 
-// runHint explains Starlark's messages.
-func runHint(msg string) string {
+// HintFor explains a message of Starlark; "" if there is nothing to tell.
+func HintFor(msg string) string {
 	if strings.HasPrefix(msg, "too large: ") {
 		return "make less of it at a time; events are counted and kept by pipelines, such as stream.by(\"comm\").count()"
 	}

@@ -17,7 +17,7 @@ import (
 // per-event functions that stay interpreted run as a copy whose arithmetic is
 // checked: x + y becomes a call that adds and fails if the sum does not fit.
 //
-// Only functions with arithmetic pay for it, about 50 ns for each operator.
+// Comparisons are those of compare.go. Only functions with such operators pay for it, about 50 ns for each.
 // The copy is compiled from the function's own text, with its positions.
 
 // CheckedFn returns fn as it runs per event: fn itself if it needs no check.
@@ -62,7 +62,7 @@ func (h *Host) checkedCopy(fn *starlark.Function) starlark.Callable {
 			}
 			env[n.Name] = h.GuardOf(n.Name, v)
 		case *syntax.BinaryExpr:
-			need = need || arithmetic[n.Op] != nil && !IsNumber(n)
+			need = need || (arithmetic[n.Op] != nil || comparisons[n.Op] != nil) && !IsNumber(n)
 		case *syntax.UnaryExpr:
 			need = need || negations[n.Op] != nil && !IsNumber(n)
 		case *syntax.AssignStmt:
@@ -119,6 +119,9 @@ func (h *Host) recompile(fn *starlark.Function, tree *Syntax,
 	}
 	for op, b := range negations {
 		env["unary "+opName(op)] = b
+	}
+	for op, b := range comparisons {
+		env[opName(op)] = b
 	}
 	prog, err := starlark.FileProgram(&syntax.File{Path: name, Stmts: []syntax.Stmt{st}, Options: dialect()},
 		env.Has)
@@ -427,7 +430,7 @@ func (r *rewriter) expr(e syntax.Expr) syntax.Expr {
 		switch {
 		case guard:
 			return r.call(guardName(e.Op), e.OpPos, e.X, e.Y)
-		case !r.guard && arithmetic[e.Op] != nil:
+		case !r.guard && (arithmetic[e.Op] != nil || comparisons[e.Op] != nil):
 			return r.call(opName(e.Op), e.OpPos, e.X, e.Y)
 		}
 	case *syntax.UnaryExpr:
