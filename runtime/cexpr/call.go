@@ -56,30 +56,51 @@ func (k *Call) Lower(tree c.Node) (expr.Node, error) {
 
 // Int lowers argument i as a number (of a pointer: its address).
 func (k *Call) Int(i int) (expr.Node, error) {
-	n, t, err := k.number(i)
+	v, err := k.number(i)
 	if err != nil {
 		return nil, err
 	}
-	return expr.Retype(n, t.Unsigned), nil
+	return k.word(i, v)
 }
 
-// number lowers argument i as a number, of the C type that comes with it.
-func (k *Call) number(i int) (expr.Node, *c.Type, error) {
-	v, err := k.l.expr(k.Args[i])
-	if err != nil {
-		return nil, nil, err
-	}
+// word is an argument as a number, which of a text or an array is where it lies.
+func (k *Call) word(i int, v value) (expr.Node, error) {
 	n, err := k.l.num(k.Args[i], v)
-	return n, v.t, err
+	if err != nil {
+		return nil, err
+	}
+	return expr.Retype(n, v.t.Unsigned), nil
+}
+
+// number lowers argument i, which a user may not give as a text or an array.
+func (k *Call) number(i int) (value, error) {
+	v, err := k.l.expr(k.Args[i])
+	if err != nil || !k.l.byUser() {
+		return v, err
+	}
+	what := ""
+	switch {
+	case v.text != nil:
+		what = "a text"
+	case v.array != nil:
+		what = "an array"
+	default:
+		return v, nil
+	}
+	return v, k.l.meaningless(k.Args[i], "give it a number", "%s: got %s, want a number", k.Name, what)
 }
 
 // IntAs lowers argument i converted to a C type, as a prototype does.
 func (k *Call) IntAs(i int, t *c.Type) (expr.Node, error) {
-	n, from, err := k.number(i)
+	v, err := k.number(i)
 	if err != nil {
 		return nil, err
 	}
-	if n, err = convert(n, from, t); err != nil {
+	n, err := k.l.num(k.Args[i], v)
+	if err != nil {
+		return nil, err
+	}
+	if n, err = convert(n, v.t, t); err != nil {
 		return nil, err
 	}
 	return expr.Retype(n, t.Unsigned), nil
@@ -97,7 +118,11 @@ func (k *Call) Str(i int) (expr.Node, error) {
 // Bytes lowers argument i, an address in the record or an array, as size
 // bytes of memory.
 func (k *Call) Bytes(i int, size expr.Node) (expr.Node, error) {
-	addr, err := k.Int(i)
+	v, err := k.l.expr(k.Args[i])
+	if err != nil {
+		return nil, err
+	}
+	addr, err := k.word(i, v)
 	if err != nil {
 		return nil, err
 	}

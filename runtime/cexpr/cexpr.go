@@ -44,11 +44,26 @@ type Text struct {
 	Source string
 	// Builtins are functions beside the standard ones, which they hide.
 	Builtins map[string]Builtin
+	// Condition says that only the truth of the expression is wanted.
+	Condition bool
 }
 
 // Compile compiles a C expression of a user.
 func Compile(src string, sc *expr.Scope) (*expr.Program, error) {
 	n, err := Lower(src, sc)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Build(n), nil
+}
+
+// CompileCondition compiles a C expression of which the truth is wanted.
+func CompileCondition(src string, sc *expr.Scope) (*expr.Program, error) {
+	tree, err := c.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	n, err := LowerTree(tree, sc, Text{Source: src, Condition: true})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +90,7 @@ func CompileFilter(src string, sc *expr.Scope) (*expr.Program, error) {
 	if sc != nil {
 		maps.Copy(inner.Vars, sc.Vars)
 	}
-	p, err := Compile(src, &inner)
+	p, err := CompileCondition(src, &inner)
 	if err == nil {
 		return p, nil
 	}
@@ -83,7 +98,7 @@ func CompileFilter(src string, sc *expr.Scope) (*expr.Program, error) {
 	if quoted != nil {
 		return nil, err
 	}
-	n, lowered := LowerTree(tree, &inner, Text{Source: src})
+	n, lowered := LowerTree(tree, &inner, Text{Source: src, Condition: true})
 	if lowered != nil {
 		// The parser that got further has the better error.
 		if _, plain := c.Parse(src); plain != nil {
@@ -128,6 +143,9 @@ func LowerTree(tree c.Node, sc *expr.Scope, from Text) (expr.Node, error) {
 	}
 	if l.src == "" {
 		l.tree = tree
+	}
+	if err := l.conditions(tree, from.Condition); err != nil {
+		return nil, err
 	}
 	v, err := l.expr(tree)
 	if err != nil {

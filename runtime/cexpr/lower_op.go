@@ -139,6 +139,16 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 			}
 			return l.texts(o, xt, yt, x, y)
 		}
+	case "<", "<=", ">", ">=":
+		if x.text != nil && y.text != nil {
+			r, err := expr.Compare(op, x.text, y.text)
+			return number(c.TInt, r), err
+		}
+	}
+	if _, ok := relations[op]; ok {
+		if err := l.mixed(xt, yt, x, y); err != nil {
+			return x, err
+		}
 	}
 	a, err := l.num(xt, x)
 	if err != nil {

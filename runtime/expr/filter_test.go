@@ -125,5 +125,5 @@ func TestCompileFilter(t *testing.T) {
 	f(`comm[0] == 'b'`, "1")
 	f(`comm == 'bash`, "expression 'comm == 'bash': column 9: character is not closed")
 	f(`com == 'bash'`, "expression 'com == 'bash'': column 1: unknown variable com (did you mean comm?)")
-	f(`i32 == 'bash'`, "expression 'i32 == 'bash'': column 8: a text is used as a number")
+	f(`i32 == 'bash'`, "expression 'i32 == 'bash'': column 8: a text is compared with a number")
 }

@@ -303,7 +303,11 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 	if f.Const != nil {
 		return expr.Build(f.Const), nil
 	}
-	p, err := cexpr.Compile(f.Text, br.scope)
+	compile := cexpr.Compile
+	if want == expr.Bool {
+		compile = cexpr.CompileCondition
+	}
+	p, err := compile(f.Text, br.scope)
 	if err != nil {
 		return nil, located(err, f.Pos)
 	}

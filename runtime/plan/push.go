@@ -81,12 +81,13 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	if text == "" {
 		return nil
 	}
-	// The kernel knows no arguments of probes.
-	if !e.native(b) && e.Source.Probe == nil {
+	p, err := cexpr.CompileFilter(text, sc)
+	// The kernel knows no arguments of probes. Its language has more than ours: it judges what is
+	// no expression here, unless that is one which only cannot be meant.
+	if !e.native(b) && e.Source.Probe == nil && !cexpr.CannotBeMeant(err) {
 		e.Filter = text
 		return nil
 	}
-	p, err := cexpr.CompileFilter(text, sc)
 	if err != nil {
 		return &diag.Error{
 			Op:      "filter",

@@ -168,7 +168,7 @@ func bounded(br *branch, texts ...string) expr.Node {
 	if len(texts) == 0 {
 		return nil
 	}
-	p, err := cexpr.Compile(strings.Join(texts, " || "), br.scope)
+	p, err := cexpr.CompileCondition(strings.Join(texts, " || "), br.scope)
 	if err != nil {
 		return nil
 	}
