@@ -33,14 +33,16 @@ func ofTypes(names ...string) func(string) bool {
 // Is makes the type of all values whose Starlark type() is one of names:
 // Is("stream").
 func Is(names ...string) Type {
-	return Type{Name: strings.Join(names, " or "), takes: ofTypes(names...), accept: func(v starlark.Value) (starlark.Value, bool) {
+	t := Type{Name: strings.Join(names, " or "), takes: ofTypes(names...)}
+	t.accept = func(v starlark.Value) (starlark.Value, bool) {
 		for _, n := range names {
 			if v.Type() == n {
 				return v, true
 			}
 		}
 		return nil, false
-	}}
+	}
+	return t
 }
 
 // As gives a type another name in the reference: As(String, "event").
@@ -56,8 +58,10 @@ func Or(types ...Type) Type {
 		names[i] = t.Name
 	}
 	return Type{
-		Name:  strings.Join(names, " or "),
-		takes: func(typ string) bool { return slices.ContainsFunc(types, func(t Type) bool { return t.takes(typ) }) },
+		Name: strings.Join(names, " or "),
+		takes: func(typ string) bool {
+			return slices.ContainsFunc(types, func(t Type) bool { return t.takes(typ) })
+		},
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			for _, t := range types {
 				if w, ok := t.accept(v); ok {
@@ -127,6 +131,9 @@ func OneOf(words ...string) Type {
 	}
 }
 
+// callable reports types of functions.
+var callable = ofTypes("function", "builtin", "builtin_function_or_method")
+
 // hasElements reports types whose values may have elements.
 func hasElements(typ string) bool {
 	switch typ {
@@ -154,10 +161,14 @@ var (
 		return v, ok
 	}}
 	// Float accepts ints too, and passes on a float.
-	Float = Type{Name: "float", takes: ofTypes("int", "float"), accept: func(v starlark.Value) (starlark.Value, bool) {
-		f, ok := starlark.AsFloat(v)
-		return starlark.Float(f), ok
-	}}
+	Float = Type{
+		Name:  "float",
+		takes: ofTypes("int", "float"),
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			f, ok := starlark.AsFloat(v)
+			return starlark.Float(f), ok
+		},
+	}
 	Number = Is("int", "float")
 	Dict   = Is("dict")
 	// Elements accepts what has elements: a list, tuple, set, range; not a text.
@@ -216,15 +227,19 @@ var (
 		},
 	}
 	// Func accepts anything that can be called.
-	Func = Type{Name: "function", takes: ofTypes("function", "builtin", "builtin_function_or_method"), accept: func(v starlark.Value) (starlark.Value, bool) {
-		_, ok := v.(starlark.Callable)
-		return v, ok
-	}}
+	Func = Type{
+		Name:  "function",
+		takes: callable,
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			_, ok := v.(starlark.Callable)
+			return v, ok
+		},
+	}
 	// Expression is evaluated once per event: the name of a field, a C
 	// expression, or a function of the event.
 	Expression = Type{
 		Name:  "expression",
-		takes: ofTypes("string", "function", "builtin", "builtin_function_or_method"),
+		takes: func(typ string) bool { return typ == "string" || callable(typ) },
 		accept: func(v starlark.Value) (starlark.Value, bool) {
 			if s, ok := v.(starlark.String); ok {
 				return v, strings.TrimSpace(string(s)) != ""

@@ -76,7 +76,7 @@ func doubtful(spec *agg.Spec) string {
 		}
 		fn.Each(func(p *expr.Program) {
 			expr.Walk(p.Node, func(n expr.Node) bool {
-				if why := fails(n); why != "" && len(of) < mostDoubtful {
+				if why := expr.Fails(n); why != "" && len(of) < mostDoubtful {
 					of = append(of, fmt.Sprintf("%s (%s)", plain.Replace(n.String()), why))
 				}
 				return true
@@ -101,31 +101,3 @@ const mostDoubtful = 3
 // plain shows checked operators as the script has them.
 var plain = strings.NewReplacer(" +c ", " + ", " -c ", " - ", " *c ", " * ", " &c ", " & ", " |c ", " | ",
 	" ^c ", " ^ ", " <<c ", " << ", " >>c ", " >> ")
-
-// fails says how an operator can fail; "" if it cannot.
-func fails(n expr.Node) string {
-	switch n := n.(type) {
-	case *expr.Binary:
-		switch {
-		case n.Op == expr.OpFloorDiv, n.Op == expr.OpFloorMod, n.Op == expr.OpFDiv:
-			return "a division by zero"
-		case n.Op >= expr.OpAddC && n.Op <= expr.OpShrC:
-			return "a number beyond 64 bits"
-		}
-	case *expr.Native:
-		if _, dict := n.Data.(*expr.Dict); dict {
-			return "a key that is not there"
-		}
-	case *expr.TextOp:
-		if n.MayFail() {
-			return "no such part"
-		}
-	case *expr.KernelInt, *expr.KernelText:
-		return "memory that cannot be read"
-	case *expr.Field:
-		if expr.ReadOf(n.F) != nil {
-			return "memory that cannot be read"
-		}
-	}
-	return ""
-}

@@ -398,7 +398,8 @@ func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 	default:
 		s.field(dot, x.ev)
 	}
-	return role{kind: methodKind(x, dot.Name.Name, args), unsure: x.unsure || x.ev == nil && x.kind != kindText}
+	return role{kind: methodKind(x, dot.Name.Name, args),
+		unsure: x.unsure || x.ev == nil && x.kind != kindText}
 }
 
 // symbolic is e.symbolic("field"), whose argument is what is read.

@@ -288,8 +288,8 @@ func (s *scan) iterated(e syntax.Expr, r role) {
 	}
 }
 
-// An ArgType is what is known of an argument of a call: the Starlark type, "" if it is not known, and the name, ""
-// for one that is given by its position.
+// An ArgType is what is known of an argument of a call: the Starlark type, "" if it is not known,
+// and the name, "" for one that is given by its position.
 type ArgType struct{ Name, Type string }
 
 // typeName is the Starlark type of r; "" if it is not known.
@@ -325,7 +325,8 @@ func (s *scan) called(e *syntax.CallExpr, f starlark.Callable, args []role) {
 		return
 	}
 	if takesNoEvent(f) && slices.ContainsFunc(args, func(r role) bool { return r.ev != nil }) {
-		s.refused(e, diag.Errorf(diag.Run, "", name, "%w", errEvent).WithHint("name a field of the event"))
+		s.refused(e, diag.Errorf(diag.Run, "", name, "%w", errEvent).
+			WithHint("name a field of the event"))
 		return
 	}
 	err := tried(func(v []starlark.Value) error {

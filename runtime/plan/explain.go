@@ -69,11 +69,30 @@ func (p *Plan) Explain() string {
 	return b.String()
 }
 
+// Failing names the compiled functions whose evaluation can fail, each with its place: the errors
+// of these have none.
+func (p *Plan) Failing() []string {
+	list := slices.Clone(p.failing)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// place is where a function is, and what it is.
+func (f Fn) place() string {
+	if f.Call != nil || f.Pos == "" {
+		return f.label()
+	}
+	return "'" + f.label() + "' at " + f.Pos
+}
+
 // explainFn records in which engine a function runs. Plain fields and
 // constants need no word.
 func (p *Plan) explainFn(f Fn, prog *expr.Program) {
 	if _, field := prog.Node.(*expr.Field); field || f.Const != nil {
 		return
+	}
+	if prog.Node != nil && !prog.IsInterpreted() && expr.MayFail(prog.Node) {
+		p.failing = append(p.failing, f.place())
 	}
 	engine := "native     "
 	if prog.IsInterpreted() {

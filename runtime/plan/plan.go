@@ -37,6 +37,7 @@ type Plan struct {
 	projected bool     // programs send the events
 	mixed     bool     // some operator takes events of several roots
 	functions []string // for Explain
+	failing   []string // of these, those that can fail
 }
 
 // Needs is what the sources must deliver.

@@ -14,6 +14,7 @@ type results struct {
 	msgs       *messages
 	account    *account
 	out        render.Renderer
+	shown      shown                      // behind out
 	wall       func(event.Time) time.Time // nil if nobody knows the time of events
 	deliveries deliveries
 	files      tableFiles
@@ -25,6 +26,7 @@ type results struct {
 // table shows a table, unless the caller of the session takes it.
 func (o *results) table(t *result.Table) error {
 	if h := o.cfg.Hooks.Result; h != nil {
+		o.shown.look(t)
 		if show, err := h(t); err != nil || !show {
 			return err
 		}

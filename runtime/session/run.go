@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ppscript/bpf/load"
 	"ppscript/bpf/skipped"
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
@@ -127,9 +126,10 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	r.results.wall = r.wall()
-	if r.results.out, err = r.cfg.Output(r.results.wall); err != nil {
+	if r.results.shown.Renderer, err = r.cfg.Output(r.results.wall); err != nil {
 		return err
 	}
+	r.results.out = &r.results.shown
 	r.prepare()
 	if err = r.results.deliveries.begin(ctx, r.instance.Running); err != nil {
 		return err
@@ -145,7 +145,9 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	err = r.loop(ctx)
-	load.SayFailures(r.instance.Failures(), r.account.total.Errors, r.programs(), r.env.msgs.say)
+	if failed := r.settled(); err == nil {
+		err = failed
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ppscript/bpf/load"
+	"ppscript/runtime/agg"
+	"ppscript/runtime/diag"
+	"ppscript/runtime/flow"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/render"
+	"ppscript/runtime/result"
+)
+
+// This file tells a run that has no answer, since evaluations failed, from one that has none since
+// nothing happened: the first is an error. Evaluations that fail beside others that succeed are
+// counted in the losses of the results.
+
+// A shown remembers whether a renderer got anything to show.
+type shown struct {
+	render.Renderer
+	any   bool
+	zeros bool // rows of nothing but zeros, which may be right
+}
+
+// Table implements render.Renderer.
+func (s *shown) Table(t *result.Table) error {
+	s.look(t)
+	return s.Renderer.Table(t)
+}
+
+// look notes the values of a table. A row whose values are all 0 is also left where nothing was counted.
+func (s *shown) look(t *result.Table) {
+	for _, row := range t.Rows {
+		s.zeros = true
+		for i, v := range row {
+			s.any = s.any || v.Bool() && t.Columns[i].Kind == result.ValueColumn
+		}
+	}
+}
+
+func (s *shown) Histogram(h *result.Histogram) error { s.any = true; return s.Renderer.Histogram(h) }
+func (s *shown) Stacks(k *result.Stacks) error       { s.any = true; return s.Renderer.Stacks(k) }
+func (s *shown) Event(l *render.Line) error          { s.any = true; return s.Renderer.Event(l) }
+func (s *shown) Detail(d *result.Detail) error       { s.any = true; return s.Renderer.Detail(d) }
+func (s *shown) Why(w *result.Why) error             { s.any = true; return s.Renderer.Why(w) }
+func (s *shown) Print(text []byte) error             { s.any = true; return s.Renderer.Print(text) }
+
+// settled says which evaluations failed. That is an error if nothing is left to show.
+func (r *run) settled() error {
+	failed := r.account.total.Errors
+	failures := r.instance.Failures()
+	if failed == 0 || r.results.shown.any ||
+		(r.results.shown.zeros || r.elsewhere()) && failed < r.samples() {
+		load.SayFailures(failures, failed, r.programs(), r.env.msgs.say)
+		return nil
+	}
+	err := diag.Errorf(diag.Run, "run", "", "%d evaluations failed, and nothing is left to show", failed)
+	err.Hint = "leave these events out before, for example with where(), or have the expression be right for them"
+	var first error
+	failures.Errors(func(_ string, errs *flow.Errors) {
+		if first == nil && !errors.Is(errs.First, agg.ErrElsewhere) {
+			first = errs.First
+		}
+	})
+	of := ""
+	if list := r.plan.Failing(); len(list) == 1 {
+		of = ", of " + list[0]
+	} else if len(list) > 1 {
+		of = ", of one of these: " + strings.Join(list, "; ")
+	}
+	if first == nil {
+		load.SayFailures(failures, failed, r.programs(), r.env.msgs.say)
+		err.Cause = fmt.Errorf("%w%s", err.Cause, of)
+		return err
+	}
+	err.Cause = fmt.Errorf("%w; the first one: %w%s", err.Cause, first, of)
+	if d, ok := errors.AsType[*diag.Error](first); ok {
+		err.Pos, err.Excerpt, err.Hint = d.Pos, d.Excerpt, d.Hint
+		plain := *d
+		plain.Pos = ""
+		err.Cause = fmt.Errorf("%d evaluations failed, and nothing is left to show; the first one: %w",
+			failed, &plain)
+	}
+	return err
+}
+
+// elsewhere reports results that no renderer shows: files, functions of the script, receivers.
+func (r *run) elsewhere() bool {
+	for _, op := range r.plan.Operators {
+		switch op := op.(type) {
+		case *plan.TimelineOp, *plan.PushOp, *plan.RecordOp, *plan.DatabaseOp, *plan.SlowOp, *plan.TriggerOp,
+			*plan.ExecOp, *plan.EachOp, *plan.HeatOp:
+			return true
+		case *plan.StacksOp:
+			if op.Spec.File != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
