@@ -146,7 +146,7 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 		}
 	}
 	if _, ok := relations[op]; ok {
-		if err := l.mixed(xt, yt, x, y); err != nil {
+		if err := l.mixed(op, xt, yt, x, y); err != nil {
 			return x, err
 		}
 	}

@@ -36,8 +36,9 @@ func (l *lowerer) byUser() bool { return l.tree == nil }
 // isNumber reports a plain number, no address.
 func (v value) isNumber() bool { return v.text == nil && v.array == nil && v.record == nil && v.t.Integer() }
 
-// mixed is the error of comparing a text or an array with a number; nil for other values.
-func (l *lowerer) mixed(xt, yt c.Node, x, y value) error {
+// mixed is the error of comparing a text or an array with a number; nil for other values, and for
+// == 0 and != 0, which ask whether an address is null.
+func (l *lowerer) mixed(op string, xt, yt c.Node, x, y value) error {
 	at := xt
 	if !l.byUser() {
 		return nil
@@ -45,8 +46,10 @@ func (l *lowerer) mixed(xt, yt c.Node, x, y value) error {
 	if y.text != nil || y.array != nil {
 		at, x, y = yt, y, x
 	}
+	zero, _ := y.n.(*expr.Const)
+	null := zero != nil && zero.Int == 0 && (op == "==" || op == "!=")
 	switch {
-	case !y.isNumber():
+	case !y.isNumber() || null:
 	case x.text != nil:
 		return l.meaningless(at, `write a text in double quotes: comm == "bash"; its length is strlen(comm)`,
 			"a text is compared with a number")
