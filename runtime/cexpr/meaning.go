@@ -34,7 +34,9 @@ func (l *lowerer) meaningless(at c.Node, hint, format string, args ...any) error
 func (l *lowerer) byUser() bool { return l.tree == nil }
 
 // isNumber reports a plain number, no address.
-func (v value) isNumber() bool { return v.text == nil && v.array == nil && v.record == nil && v.t.Integer() }
+func (v value) isNumber() bool {
+	return v.text == nil && v.array == nil && v.record == nil && v.t.Integer()
+}
 
 // mixed is the error of comparing a text or an array with a number; nil for other values, and for
 // == 0 and != 0, which ask whether an address is null.
