@@ -342,7 +342,8 @@ func (s *scan) called(e *syntax.CallExpr, f starlark.Callable, args []role) {
 		kinds[i] = a.kind.String()
 	}
 	s.refused(e, diag.Errorf(diag.Run, "", "", "%s(%s): %s", name, strings.Join(kinds, ", "),
-		strings.TrimPrefix(err.Error(), name+": ")).WithHint("give it values that it takes; read help(%s)", name))
+		strings.TrimPrefix(err.Error(), name+": ")).
+		WithHint("give it values that it takes; read help(%s)", name))
 }
 
 // refusesEvent is the error of a builtin that is given as the function of an event, and takes none.
