@@ -18,7 +18,15 @@ type Far struct{ Square, Bias float64 }
 // A Doubt is how far the N and the Sum of a Measure may be from the truth; nothing if they are exact.
 type Doubt struct{ N, Sum Far }
 
+// boundless is an estimate of which nobody knows how far it is from the truth: its square is one that
+// nothing measured has, so that results of machines have it as a number.
+var boundless = Far{Square: math.MaxFloat64}
+
 func (f *Far) add(o Far) {
+	if *f == boundless || o == boundless {
+		*f = boundless
+		return
+	}
 	f.Square += o.Square
 	f.Bias += o.Bias
 }
@@ -34,7 +42,7 @@ func (f Far) valid() bool {
 func (f Far) cell(a *Agg) event.Value {
 	far := min(f.margin(), math.MaxInt64/2)
 	switch {
-	case far == 0:
+	case far == 0, f == boundless:
 		return event.Value{}
 	case a.Op == Sum:
 		return a.Type.Number(int64(math.Ceil(far)))
@@ -45,6 +53,9 @@ func (f Far) cell(a *Agg) event.Value {
 // doubtsOf are those of a row; nil if all of it is exact.
 func (g *Group) doubtsOf(r int) []Doubt {
 	n := len(g.spec.Args)
+	if times := &g.doubts.times; times.n > 0 || len(times.force) > 0 {
+		g.doubts.grow(len(g.measures))
+	}
 	if (r+1)*n > len(g.doubts.list) {
 		return nil
 	}
@@ -83,6 +94,29 @@ func (u *unionRow) doubt(list []Doubt) {
 	}
 }
 
+// sampled reports that a row has an estimate of which no margin is known.
+func (u *unionRow) sampled(aggs []Agg) bool {
+	if u == nil || u.doubts == nil {
+		return false
+	}
+	for i := range aggs {
+		d := &u.doubts[aggs[i].Arg]
+		if aggs[i].Op == Sum && d.Sum == boundless || aggs[i].Op == Count && d.N == boundless {
+			return true
+		}
+	}
+	return false
+}
+
+// unionRows are rows as their margins are asked for.
+type unionRows struct {
+	aggs []Agg
+	list []*unionRow
+}
+
+func (u unionRows) margin(r, i int) event.Value { return u.list[r].margin(&u.aggs[i]) }
+func (u unionRows) sampled(r int) bool          { return u.list[r].sampled(u.aggs) }
+
 func (u *unionRow) margin(a *Agg) event.Value {
 	switch {
 	case u == nil || u.doubts == nil:
@@ -104,6 +138,5 @@ func (u *Union) AddMargins(t *result.Table, keys int) {
 	if !some || len(t.Rows) != len(rows) {
 		return
 	}
-	addMargins(t, u.aggs, keys, func(r, i int) event.Value { return rows[r].margin(&u.aggs[i]) },
-		func(i int) event.Value { return u.other.margin(&u.aggs[i]) })
+	addMargins(t, u.aggs, keys, unionRows{u.aggs, rows}, unionRows{u.aggs, []*unionRow{u.other}})
 }

@@ -32,9 +32,7 @@ func (g *Group) Mark() {
 // Stretch has what came since Mark stand for the time that its slot does. exact says that it is all
 // of its own time, and only what is more than that is estimated.
 func (g *Group) Stretch(s Slot, exact bool) {
-	for len(g.doubts.list) < len(g.measures) {
-		g.doubts.list = append(g.doubts.list, doubt{})
-	}
+	g.doubts.grow(len(g.measures))
 	f := s.factor()
 	for i := range g.measures {
 		m, d := &g.measures[i], &g.doubts.list[i]

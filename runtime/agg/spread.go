@@ -2,6 +2,7 @@ package agg
 
 import (
 	"math"
+	"slices"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
@@ -14,6 +15,14 @@ import (
 // the other in its second, and how much the two differ tells how uncertain that is. Slots that
 // follow each other are compared, not each with the mean of all: a load that jumps is uncertain
 // where it did, and no gap is worse known for one that was long ago.
+//
+// A key is told by its own events, and may have had others that were left out: none of them, or few, may be
+// among those that counted. So a margin covers what could have been missed with each weight that was in
+// force, whatever was seen with it (for none that is the rule of three). Of slots no such bound is known,
+// since all events of a key may lie in one gap; where too few slots, or too few keys, have seen something of
+// a row, it has no margin, and says that it is sampled. So it does where slots may say little about gaps:
+// being observed took so much of the CPU that who was observed may have done much more without, or many
+// threads wait for the CPUs, so that ppscript is late, and slots see those that run just then.
 
 // A Spread is the variance of an estimate of a Measure's N and Sum.
 type Spread struct{ N, Sum float64 }
@@ -25,8 +34,60 @@ type doubts struct {
 	unseen float64 // the part of the events that no key stands for
 }
 
-// slotTimes are the slots of an interval: how many.
-type slotTimes struct{ n int }
+// slotTimes are how events were left out in an interval: how many slots there were, and for how many
+// seconds there were none, and which weights.
+type slotTimes struct {
+	n     int
+	gaps  float64
+	force []Force
+}
+
+// A Force is a weight that was in force outside of slots, and how many hits there were meanwhile, of all
+// keys: so many events of a row were left out at most. Of Keys it is keys that counted, or did not.
+type Force struct {
+	Weight, Hits float64
+	Keys         bool
+}
+
+// missed is how many events of a row may have been left out, with each weight of which none counted, by
+// one standard error.
+func (s *slotTimes) missed() float64 {
+	square := 0.0
+	for _, f := range s.force {
+		w := min(f.Weight, f.Hits)
+		square += w * w
+	}
+	return math.Sqrt(square)
+}
+
+// byKeys reports that some keys did not count.
+func (s *slotTimes) byKeys() bool {
+	return slices.ContainsFunc(s.force, func(f Force) bool { return f.Keys })
+}
+
+// leastSlots is how many slots, and leastClusters how many sums of keys, must have something of a row to
+// tell how it varies.
+const leastSlots, leastClusters = 6, 4
+
+// unsure is which part of a row may be from slots that are, see Slot.Unsure.
+const unsure = 0.05
+
+// few reports that a row was seen in too few of the slots, or with too few of the keys, to have a margin.
+func (s *slotTimes) few(total float64, of *slotSums, keys *[Clusters]float64) bool {
+	if s.n > 0 && (of.seen < leastSlots || of.unsure > unsure*total) {
+		return true
+	}
+	if !s.byKeys() {
+		return false
+	}
+	seen := 0
+	for _, x := range keys {
+		if x != 0 {
+			seen++
+		}
+	}
+	return seen < leastClusters
+}
 
 // A doubt is how uncertain a measure is.
 type doubt struct {
@@ -67,12 +128,21 @@ func keysMargin(total float64, sums *[Clusters]float64) float64 {
 // slotSums are of the slots: what the current one has, the rate of the last one, and sums over those
 // that are over: of what each stands for, of the squares of jumps, which are what the gap before it
 // would have had more at the rate of the one slot than at that of the other, and of their squares.
-// The highest rate, and all gaps, tell of bursts that no slot saw.
-type slotSums struct{ now, last, sum, jumps, fourth, slowed, top, gaps float64 }
+// The highest rate tells of bursts that no slot saw.
+// seen is how many slots had something, and unsure what those had that are unsure.
+type slotSums struct {
+	now, last, sum, jumps, fourth, slowed, top float64
+
+	seen   int
+	unsure float64
+}
 
 // end ends a slot that stands for a time, with a gap before it; see Group.EndSlot.
 func (s *slotSums) end(time, gap float64, first bool) {
 	rate := s.now / max(time, 1e-9)
+	if s.now != 0 {
+		s.seen++
+	}
 	jump := 0.0
 	switch {
 	case gap < 0:
@@ -83,12 +153,15 @@ func (s *slotSums) end(time, gap float64, first bool) {
 	s.jumps += jump * jump
 	s.fourth += jump * jump * jump * jump
 	s.last, s.sum, s.now = rate, s.sum+s.now, 0
-	s.top, s.gaps = max(s.top, math.Abs(rate)), s.gaps+max(gap, 0)
+	s.top = max(s.top, math.Abs(rate))
 }
 
 func (s *slotSums) add(n float64, of *Slot) {
 	s.now += n
 	s.slowed += math.Abs(n) * (of.Slowed()/(1+of.Slowed()) + of.Halves)
+	if of.Unsure {
+		s.unsure += math.Abs(n)
+	}
 }
 
 // A Slot says for what a partial of a slot of time stands.
@@ -99,6 +172,9 @@ type Slot struct {
 	Traced float64
 	// Halves are how many times what the slot has began before it, or ended behind it: it was seen by half.
 	Halves float64
+	// Unsure says that what the slot has may be far from what the time between slots has: Traced is not
+	// known well, and large, or many threads waited for the CPUs.
+	Unsure bool
 }
 
 // Slowed is how much more may have happened while nothing was observed, or less, beside what is
@@ -112,13 +188,21 @@ func (s *Slot) Slowed() float64 {
 // factor is what the numbers of the slot are multiplied by.
 func (s *Slot) factor() float64 { return s.Factor * (1 + s.Slowed()) }
 
-func (d *doubts) reset() { d.list, d.times, d.unseen = d.list[:0], slotTimes{}, 0 }
+func (d *doubts) reset() {
+	d.list, d.unseen = d.list[:0], 0
+	d.times = slotTimes{force: d.times.force[:0]}
+}
+
+// grow has a doubt for each measure.
+func (d *doubts) grow(measures int) {
+	for len(d.list) < measures {
+		d.list = append(d.list, doubt{})
+	}
+}
 
 // doubt adds the spreads of a partial to those of its row.
 func (g *Group) doubt(r int32, p *Partial) {
-	for len(g.doubts.list) < len(g.measures) {
-		g.doubts.list = append(g.doubts.list, doubt{})
-	}
+	g.doubts.grow(len(g.measures))
 	for i := range p.Keys {
 		d := &g.doubts.list[int(r)*len(g.spec.Args)+i]
 		factor := 1.0
@@ -166,6 +250,7 @@ func (p *Partial) Scale(s Slot) {
 // in which nothing was observed, both in s. A gap of less than 0 is of what is only guessed.
 func (g *Group) EndSlot(time, gap float64) {
 	g.doubts.times.n++
+	g.doubts.times.gaps += max(gap, 0)
 	for i := range g.doubts.list {
 		for k := range g.doubts.list[i].slots {
 			g.doubts.list[i].slots[k].end(time, gap, g.doubts.times.n == 1)
@@ -173,6 +258,14 @@ func (g *Group) EndSlot(time, gap float64) {
 	}
 	if g.rest != nil {
 		g.rest.EndSlot(time, gap)
+	}
+}
+
+// Weighed says which weight, of more than 1, was in force in the interval.
+func (g *Group) Weighed(f Force) {
+	g.doubts.times.force = append(g.doubts.times.force, f)
+	if g.rest != nil {
+		g.rest.Weighed(f)
 	}
 }
 
@@ -189,37 +282,51 @@ const normal = 1.96
 
 // far is how far the estimate of a total is from the truth, at most, in 95 of 100 cases.
 func (s *slotTimes) far(total, variance float64, of *slotSums, keys *[Clusters]float64) Far {
-	square := keysMargin(total, keys)
-	if kept := total - of.sum; variance > 0 && kept > 0 {
-		// An estimate moves by steps of one event's weight, and is normal for many only.
-		step := variance / kept
-		square = normal * normal * (variance + step*step)
+	if s.few(total, of, keys) {
+		return boundless
 	}
-	switch {
-	case s.n == 1:
-		square += of.sum * of.sum
-	case s.n > 1 && of.jumps > 0:
+	square := keysMargin(total, keys)
+	chance := s.byChance(total-of.sum, variance)
+	square += chance * chance
+	if s.n > 1 && of.jumps > 0 {
 		// Loads jump: a few gaps have most of it, and how much that is is uncertain itself.
 		some := of.jumps * of.jumps / of.fourth
 		t := student(max(2, int(min(float64(s.n-1)/2, some))))
 		far := max(t*math.Sqrt(of.jumps/2), few(math.Abs(of.sum), of.jumps/2))
 		square += far * far
 	}
-	unseen := of.unseen(s.n)
+	unseen := of.unseen(s.n, s.gaps)
 	square += unseen * unseen
 	return Far{square, of.slowed}
+}
+
+// byChance is how far the part of a total is from the truth whose events counted by chance. An estimate
+// moves by steps of one event's weight. For k events of weight w that count, the upper bound of Poisson's
+// mean is w times 1.92 + 1.96 sqrt(k + 1) above, within 1 % from one event on; for none it is 3 w.
+func (s *slotTimes) byChance(kept, variance float64) float64 {
+	step := s.missed()
+	if s.byKeys() {
+		step = 0
+	}
+	if variance <= 0 {
+		return 3 * step
+	}
+	if kept > 0 {
+		step = max(step, variance/kept)
+	}
+	return normal*normal/2*step + normal*math.Sqrt(variance+step*step)
 }
 
 // unseen is how much more may have happened in the gaps between so many slots, at most, in 95 of 100
 // cases: bursts as high as the highest that was seen. Of what takes a larger part of the time so many
 // slots see something.
-func (s *slotSums) unseen(slots int) float64 {
-	if slots < 2 || s.gaps <= 0 {
+func (s *slotSums) unseen(slots int, gaps float64) float64 {
+	if slots < 2 || gaps <= 0 {
 		return 0
 	}
-	mean := math.Abs(s.sum) / (s.gaps + 1e-9)
+	mean := math.Abs(s.sum) / (gaps + 1e-9)
 	part := 1 - math.Pow(0.05, 1/float64(slots))
-	return part * s.gaps * max(s.top-mean, 0)
+	return part * gaps * max(s.top-mean, 0)
 }
 
 // few is how much more a total may be than its estimate of that variance, at most, in 95 of 100 cases,
@@ -263,7 +370,7 @@ func (g *Group) far(at int, sum bool) Far {
 	} else {
 		f = g.doubts.times.far(total, d.N, &d.slots[0], &d.keys.N)
 	}
-	if unseen := min(g.doubts.unseen, 0.9); f != (Far{}) && unseen > 0 {
+	if unseen := min(g.doubts.unseen, 0.9); f != (Far{}) && f != boundless && unseen > 0 {
 		f.Bias += total * unseen / (1 - unseen)
 	}
 	return f
@@ -281,33 +388,73 @@ func (g *Group) margin(r, i int) event.Value {
 	return f.cell(a)
 }
 
+// sampled reports that a row has an estimate of which no margin is known.
+func (g *Group) sampled(r int) bool {
+	for i := range g.spec.Aggs {
+		a := &g.spec.Aggs[i]
+		at := r*len(g.spec.Args) + a.Arg
+		if a.estimated() && r < len(g.rows) && at < len(g.doubts.list) &&
+			g.far(at, a.Op == Sum) == boundless {
+			return true
+		}
+	}
+	return false
+}
+
+// estimated reports an aggregator that is scaled, and has a margin.
+func (a *Agg) estimated() bool { return a.Op == Count || a.Op == Sum }
+
 // AddMargins adds to a table of the Group's rows how far counts and sums are from the truth, if
 // a budget may have left events out.
 func (g *Group) AddMargins(t *result.Table) {
+	if times := &g.doubts.times; times.n > 0 || len(times.force) > 0 {
+		g.doubts.grow(len(g.measures)) // others may have events that were left out, too
+	}
 	certain := len(g.doubts.list) == 0 && (g.rest == nil || len(g.rest.doubts.list) == 0)
 	if certain || len(t.Rows) < len(g.rows) {
 		return
 	}
-	other := func(i int) event.Value { return g.rest.margin(0, i) }
-	addMargins(t, g.spec.Aggs, len(g.spec.Keys), g.margin, other)
+	addMargins(t, g.spec.Aggs, len(g.spec.Keys), g, g.rest)
 }
 
-// addMargins adds columns of margins behind those of counts and sums.
-func addMargins(t *result.Table, aggs []Agg, keys int, row func(r, i int) event.Value,
-	other func(i int) event.Value) {
-	for i := range aggs {
-		op := aggs[i].Op
-		if op != Count && op != Sum {
-			continue
-		}
-		c := t.Columns[keys+i]
-		t.Columns = append(t.Columns, result.Column{Name: c.Name + "_margin", Head: "95%", Unit: c.Unit,
-			Prec: c.Prec, Sep: " ± ", Relation: result.Relation{Margin: c.Name}})
+// marginal is where the margins of rows are known.
+type marginal interface {
+	margin(r, i int) event.Value
+	sampled(r int) bool
+}
+
+// addMargins adds columns of margins behind those of counts and sums, and one that says which rows are
+// sampled, without a margin. The row of other keys is the first of other.
+func addMargins(t *result.Table, aggs []Agg, keys int, rows, other marginal) {
+	add := func(c result.Column, cell func(of marginal, r int) event.Value) {
+		t.Columns = append(t.Columns, c)
 		for r, cells := range t.Rows {
-			t.Rows[r] = append(cells[:len(cells):len(cells)], row(r, i))
+			t.Rows[r] = append(cells[:len(cells):len(cells)], cell(rows, r))
 		}
 		if t.Other != nil {
-			t.Other = append(t.Other, other(i))
+			t.Other = append(t.Other, cell(other, 0))
 		}
 	}
+	some := false
+	for i := range aggs {
+		if !aggs[i].estimated() {
+			continue
+		}
+		some = true
+		c := t.Columns[keys+i]
+		add(result.Column{Name: c.Name + "_margin", Head: "95%", Unit: c.Unit, Prec: c.Prec, Sep: " ± ",
+			Relation: result.Relation{Margin: c.Name}},
+			func(of marginal, r int) event.Value { return of.margin(r, i) })
+	}
+	if !some {
+		return
+	}
+	c := result.Column{Name: "sampled", Left: true, Relation: result.Relation{Sampled: true}}
+	c.Text = func(event.Value) string { return "sampled" }
+	add(c, func(of marginal, r int) event.Value {
+		if of.sampled(r) {
+			return event.BoolOf(true)
+		}
+		return event.Value{}
+	})
 }

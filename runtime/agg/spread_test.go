@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
 
@@ -29,11 +30,18 @@ func within(t *testing.T, what string, once func(r *rand.Rand) (got, margin, wan
 	}
 }
 
-// total reads the only row of a group of a count and a sum.
-func total(g *Group, column int) (got, margin float64) {
-	t := &result.Table{Columns: []result.Column{{Name: "n"}, {Name: "sum"}}, Rows: g.Rows()}
+// table is the only row of a group of a count, and perhaps a sum, with margins and whether it is sampled.
+func (g *Group) table() []event.Value {
+	columns := []result.Column{{Name: "n"}, {Name: "sum"}}
+	t := &result.Table{Columns: columns[:len(g.spec.Aggs)], Rows: g.Rows()}
 	g.AddMargins(t)
-	return t.Rows[0][column].Float(), t.Rows[0][column+2].Float()
+	return t.Rows[0]
+}
+
+// total reads a number and its margin from that of a count and a sum.
+func total(g *Group, column int) (got, margin float64) {
+	row := g.table()
+	return row[column].Float(), row[column+2].Float()
 }
 
 func counts(t *testing.T) *Group {
@@ -159,16 +167,25 @@ func TestMargins(t *testing.T) {
 	}
 	one := Measure{N: 3, Sum: 30}
 	g.AddPartial(&Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)})
-	if got := table(); len(got.Columns) != 4 || got.Rows[0][2].Numeric() || got.Columns[2].Margin != "n" {
-		t.Errorf("exact: got %v, want empty margins", got.Rows)
+	if got := table(); len(got.Columns) != 5 || got.Rows[0][2].Numeric() || got.Columns[2].Margin != "n" ||
+		!got.Columns[4].Sampled || got.Rows[0][4].Kind != event.None {
+		t.Errorf("exact: got %v, want empty margins, and that nothing is sampled", got.Rows)
 	}
-	p := &Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)}
-	p.Scale(Slot{Factor: 10, Traced: 0.5})
-	g.AddPartial(p)
-	g.EndSlot(1, 1)
-	// Half of the slot went into observing: there were 30 to 60, and 3.
-	if got := table().Rows[0]; got[0].Int() != 48 || got[2].Int() < 45+15 {
-		t.Errorf("one slot: got %v, want 48 and as much", got)
+	for i := range leastSlots {
+		p := &Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)}
+		p.Scale(Slot{Factor: 10, Traced: 0.5})
+		g.AddPartial(p)
+		g.EndSlot(1, 1)
+		// Half of each slot went into observing: there were 30 to 60 in each, and 3.
+		n := int64(i + 1)
+		switch got := table().Rows[0]; {
+		case got[0].Int() != 3+45*n || got[4].Numeric() == (n == leastSlots):
+			t.Errorf("%d slots: got %v, want %d, and that too few are sampled", n, got, 3+45*n)
+		case n < leastSlots && got[2].Kind != event.None:
+			t.Errorf("%d slots: got %v, want no margin", n, got)
+		case n == leastSlots && got[2].Int() < 15*n:
+			t.Errorf("%d slots: got %v, want 15 at least for each", n, got)
+		}
 	}
 	g.Reset()
 	if got := len(table().Columns); got != 2 {

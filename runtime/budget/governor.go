@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -30,6 +31,8 @@ type Sink struct {
 	EndSlot func(seconds, gap float64)
 	// Unseen is told at the end of an interval which part of the events no key stands for that counts.
 	Unseen func(share float64)
+	// Weighed is told at the end of an interval which weights were in force.
+	Weighed func(f agg.Force)
 	// Mark and Stretch are those of the groups to which events come one by one; nil where rows do.
 	Mark    func()
 	Stretch func(s agg.Slot, exact bool)
@@ -50,6 +53,7 @@ type Governor struct {
 	told   told
 	lately float64 // hits a second, as measured last
 	over   over
+	crowd  crowding
 
 	stopped time.Time // when the run ended
 }
@@ -59,6 +63,10 @@ const (
 	gateTime = 15 * time.Nanosecond
 	keyTime  = 40 * time.Nanosecond // whose key does not count
 )
+
+// slowing is which part of the CPU's time in a slot records may take, at most, that are written for
+// somebody of whom is not known whether the CPU was its own.
+const slowing = 0.02
 
 // A reading is what was counted so far.
 type reading struct {
@@ -81,6 +89,8 @@ type slots struct {
 	halves float64   // of what relates events, without their partners
 	traced []float64 // by CPU: which part of its time in the slot was spent on being observed
 	hitsOf []uint64  // likewise: how many hits it had
+	// crowded says that many threads waited for the CPUs when the slot ended.
+	crowded bool
 }
 
 type part struct {
@@ -89,7 +99,14 @@ type part struct {
 }
 
 // told is what is told of an interval.
-type told struct{ time, open, own, traced, hits, kept, offered, stood float64 }
+type told struct {
+	time, open, own, traced, hits, kept, offered, stood float64
+
+	force [levels]float64 // hits with each weight, outside of slots, by its logarithm
+}
+
+// levels is how many weights there are.
+const levels = load.WeightLevels
 
 // Govern begins to keep a run in a share of the CPUs' time whose work programs of the kernel do.
 func Govern(share float64, run *load.Run) (*Governor, error) {
@@ -205,6 +222,9 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	g.told.traced += traced / 1e9
 	g.told.hits += float64(n)
 	g.told.kept += float64(n) / float64(d.Weight)
+	if d.Open && !d.Slots {
+		g.told.force[bits.Len64(d.Weight)-1] += float64(n)
+	}
 	return nil
 }
 
@@ -239,6 +259,7 @@ func (g *Governor) end(now time.Time) error {
 	if err != nil {
 		return err
 	}
+	g.slots.crowded = g.crowd.many(g.cpus)
 	length, ran := 1e9*g.slots.length(), hits.Ran(&g.slots.hits)
 	g.slots.halves = float64(hits.Halves - g.slots.hits.Halves)
 	g.slots.traced, g.slots.hitsOf = g.slots.traced[:0], g.slots.hitsOf[:0]
@@ -368,7 +389,7 @@ func (g *Governor) release(seconds float64, to *Sink) {
 	}
 	for _, w := range s.waiting {
 		w.p.Scale(agg.Slot{Factor: seconds / s.length(), Traced: s.traced[w.p.CPU],
-			Halves: s.halves / max(hits, 1)})
+			Halves: s.halves / max(hits, 1), Unsure: s.crowded})
 		to.Add(w.of, w.p)
 	}
 	if to.Stretch != nil {
@@ -377,8 +398,11 @@ func (g *Governor) release(seconds float64, to *Sink) {
 			hit := float64(s.hitsOf[cpu])
 			part, n = part+hit*s.traced[cpu], n+hit
 		}
-		to.Stretch(agg.Slot{Factor: seconds / s.length(), Traced: part / max(n, 1),
-			Halves: s.halves / max(n, 1)}, false)
+		of := agg.Slot{Factor: seconds / s.length(), Traced: part / max(n, 1), Halves: s.halves / max(n, 1)}
+		// Nothing tells for how long of the slot ran who was observed: that part of the CPU's time may be
+		// all of its own.
+		of.Unsure = s.crowded || of.Traced > slowing
+		to.Stretch(of, false)
 	}
 	to.EndSlot(seconds, s.gap)
 	clear(s.waiting)
@@ -396,6 +420,11 @@ func (g *Governor) Rows(run *load.Run, to *Sink) error {
 	}
 	if t := &g.told; t.offered > 0 {
 		to.Unseen(max(0, t.offered-t.stood) / max(t.hits, t.offered))
+	}
+	for i, hits := range g.told.force {
+		if i > 0 && hits > 0 {
+			to.Weighed(agg.Force{Weight: float64(uint64(1) << i), Hits: hits, Keys: g.run.ByKey()})
+		}
 	}
 	if !d.Slots {
 		return g.run.Rows(to.Number, to.Add)

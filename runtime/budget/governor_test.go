@@ -59,7 +59,7 @@ func (*hook) Rows(func(*load.Stack) uint64, func(*agg.Spec, *agg.Partial)) error
 
 var nowhere = &Sink{
 	EndSlot: func(float64, float64) {}, Unseen: func(float64) {},
-	Mark: func() {}, Stretch: func(agg.Slot, bool) {},
+	Weighed: func(agg.Force) {}, Mark: func() {}, Stretch: func(agg.Slot, bool) {},
 }
 
 func (h *hook) govern(t *testing.T, share float64) *Governor {

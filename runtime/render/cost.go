@@ -83,7 +83,8 @@ func appendCPUShare(dst []byte, share float64) []byte {
 // withoutEmptyMargins is a table without the margins that say nothing: all is exact.
 func withoutEmptyMargins(t *result.Table) *result.Table {
 	empty := func(i int) bool {
-		return t.Columns[i].Margin != "" && !slices.ContainsFunc(t.Rows, func(row []event.Value) bool {
+		c := &t.Columns[i]
+		return (c.Margin != "" || c.Sampled) && !slices.ContainsFunc(t.Rows, func(row []event.Value) bool {
 			return cellOf(row, i).Kind != event.None
 		})
 	}

@@ -65,6 +65,8 @@ type Relation struct {
 	// Margin names the column whose cells are estimates: the true value is as far from them as
 	// this one says, at most, in 95 of 100 cases. Nothing says that it is exact.
 	Margin string
+	// Sampled says that a row with true in this column has estimates of which no margin is known.
+	Sampled bool
 }
 
 // Wording says how people see the cells of a column; the numbers stay in JSON.

@@ -24,7 +24,8 @@ func (c *collector) sink() *budget.Sink {
 	in := c.run.instance
 	return &budget.Sink{Number: c.run.stacks.number, Add: c.add,
 		EndSlot: func(seconds, gap float64) { in.Counted(func(g *agg.Group) { g.EndSlot(seconds, gap) }) },
-		Unseen:  func(share float64) { in.Counted(func(g *agg.Group) { g.Unseen(share) }) }}
+		Unseen:  func(share float64) { in.Counted(func(g *agg.Group) { g.Unseen(share) }) },
+		Weighed: func(f agg.Force) { in.Counted(func(g *agg.Group) { g.Weighed(f) }) }}
 }
 
 // add brings a row to its table.

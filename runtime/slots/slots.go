@@ -177,6 +177,7 @@ func (s *Slots) sink() *budget.Sink {
 	return &budget.Sink{
 		EndSlot: func(seconds, gap float64) { all(func(g *agg.Group) { g.EndSlot(seconds, gap) }) },
 		Unseen:  func(share float64) { all(func(g *agg.Group) { g.Unseen(share) }) },
+		Weighed: func(f agg.Force) { all(func(g *agg.Group) { g.Weighed(f) }) },
 		Mark:    func() { all((*agg.Group).Mark) },
 		Stretch: func(of agg.Slot, exact bool) { all(func(g *agg.Group) { g.Stretch(of, exact) }) },
 	}
@@ -199,13 +200,12 @@ func (s *Slots) Tick(out render.Renderer) error {
 		return nil
 	}
 	// Who reads lines is told how many of the events these are.
-	estimated, margin := t.Rows[0][0], event.Value{}
-	if len(t.Rows[0]) > 1 {
-		margin = t.Rows[0][1]
+	fields := []render.NoteField{field("time", share(s.cost.Time)), field("budget", share(s.cost.Budget)),
+		field("cost", share(s.cost.Own+s.cost.Traced)), field("estimated", t.Rows[0][0])}
+	if row := t.Rows[0]; len(row) > 1 && row[1].Kind != event.None {
+		fields = append(fields, field("margin", row[1]))
 	}
-	return out.Note("sampled", field("time", share(s.cost.Time)), field("budget", share(s.cost.Budget)),
-		field("cost", share(s.cost.Own+s.cost.Traced)),
-		field("estimated", estimated), field("margin", margin))
+	return out.Note("sampled", fields...)
 }
 
 func field(name string, v event.Value) render.NoteField {
