@@ -285,7 +285,8 @@ func TestEstimatesOfJumps(t *testing.T) {
 			}
 			told := runs - none
 			t.Logf("%s: %d of %d within margins of %.2f on average, bias %.3f; of the others %d are "+
-				"too small; %d have none", o.name, held, told, wide/float64(told), off/float64(told), less, none)
+				"too small; %d have none", o.name, held, told, wide/float64(told), off/float64(told), less,
+				none)
 			if held < 95*told/100 {
 				t.Errorf("%d of %d estimates are within their margins, want 95 of 100", held, told)
 			}
