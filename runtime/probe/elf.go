@@ -173,7 +173,7 @@ func (m *image) plainNames() map[string][]int {
 		for _, opts := range [][]demangle.Option{
 			{}, {demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams},
 		} {
-			add(demangle.Filter(base, opts...))
+			add(symbol.DemangleWith(base, opts...))
 		}
 		if strings.HasPrefix(base, "_R") {
 			for _, plain := range rustNames(base) {
@@ -187,7 +187,7 @@ func (m *image) plainNames() map[string][]int {
 // rustNames are names of a function of Rust without the types that it and its type were made for: of
 // <shop::Cart<u32>>::get::<u8> these are <shop::Cart>::get and shop::Cart::get.
 func rustNames(mangled string) []string {
-	plain := demangle.Filter(mangled, demangle.NoParams, demangle.NoTemplateParams)
+	plain := symbol.DemangleWith(mangled, demangle.NoParams, demangle.NoTemplateParams)
 	plain = strings.ReplaceAll(strings.ReplaceAll(plain, "::<>", ""), "<>", "")
 	names := []string{plain}
 	if inner, ok := strings.CutPrefix(plain, "<"); ok {

@@ -15,12 +15,32 @@ func Demangle(name string) string {
 		return name
 	}
 	callee, stub := strings.CutSuffix(name, "@plt")
-	plain, err := demangle.ToString(protect(callee), demangle.NoParams)
-	if err != nil || plain == "" {
+	plain := DemangleWith(protect(callee), demangle.NoParams)
+	if plain == "" || plain == protect(callee) {
 		return name
 	}
 	if stub {
 		plain += "@plt"
+	}
+	return plain
+}
+
+// Names are those of files of others. Parts of a mangled name refer to earlier parts, so each few letters can
+// double its length, and what is nested deeply is looked through again at each level: both the mangled name
+// and the plain one are bounded, by more than compilers make for people. A name beyond that stays.
+const (
+	longestMangled = 8 << 10
+	longestPower   = 13 // the plain name has less than 2 to that many bytes
+)
+
+// DemangleWith is the plain name as options of the demangler want it; names that are not mangled, or too long, stay.
+func DemangleWith(name string, options ...demangle.Option) string {
+	if len(name) > longestMangled {
+		return name
+	}
+	plain, err := demangle.ToString(name, append(options, demangle.MaxLength(longestPower))...)
+	if err != nil || len(plain) >= 1<<longestPower {
+		return name
 	}
 	return plain
 }
