@@ -175,7 +175,10 @@ const (
 // follow tells how far the run is, at each change, as server-sent events. A reader that takes
 // its time is told the newest state when it is ready: nothing waits for it.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
-	s.watching.add(1)
+	if !s.watching.add(1) {
+		http.Error(w, "too many pages are open: close one", http.StatusServiceUnavailable)
+		return
+	}
 	defer s.watching.add(-1)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

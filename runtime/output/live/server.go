@@ -23,8 +23,12 @@ import (
 // This file is the server of --http: where it listens, whom it lets in, and how it ends.
 
 const (
-	// maxConns bounds the connections; more wait for one to end.
-	maxConns = 64
+	// maxConns bounds the connections, maxFollowers those of them that are told how far the run is, so that
+	// others are answered beside pages.
+	maxConns     = 64
+	maxFollowers = maxConns / 2
+	// requestTime is how long a request may take to come.
+	requestTime = 5 * time.Second
 	// writeTime is how long a reader may take for an answer.
 	writeTime = 30 * time.Second
 	// lingerTime is how long, at the end of a run, pages that are open may take to fetch the
@@ -39,6 +43,7 @@ type Server struct {
 	*Store
 	address string
 	token   string
+	given   bool // the token lasts for longer than the run: nobody is shown it
 	say     func(line string)
 	mux     *http.ServeMux
 
@@ -85,18 +90,26 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err := s.listen(ctx); err != nil {
 		return diag.Errorf(diag.Usage, "listen", s.address, "%w", reason(err)).WithHint("%s", hintFor(err))
 	}
-	if s.token == "" && !s.private() {
+	if s.given = s.token != ""; s.token == "" && !s.private() {
 		var random [16]byte
 		rand.Read(random[:]) // never fails
 		s.token = hex.EncodeToString(random[:])
 	}
 	s.http = http.Server{
 		Handler: http.HandlerFunc(s.admit), MaxHeaderBytes: 16 << 10,
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: requestTime, IdleTimeout: 2 * time.Minute,
 		ErrorLog:    silent(),
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ConnState: func(c net.Conn, is http.ConnState) {
+			if is == http.StateIdle {
+				c.(*held).needed(false)
+			}
+		},
 	}
-	go func() { s.done <- s.http.Serve(&bounded{Listener: s.ln, free: make(chan struct{}, maxConns)}) }()
+	go func() { s.done <- s.http.Serve(newBounded(s.ln, maxConns)) }()
 	return nil
 }
 
@@ -149,13 +162,19 @@ func hintFor(err error) string {
 // private says that the kernel lets in only who may: the socket is a file of our own.
 func (s *Server) private() bool { return s.ln.Addr().Network() == "unix" }
 
-// Hint tells where the page is. The token is part of it.
+// Hint tells where the page is. The token is part of it if it was made up for this run; one that lasts
+// would stay in logs.
 func (s *Server) Hint() string {
 	if s.private() {
 		path := strings.TrimPrefix(s.address, unixPrefix)
 		return "live page: curl --unix-socket " + path + " http://localhost/api/v1/latest"
 	}
-	return "live page: " + s.URL("/")
+	url := s.URL("/")
+	if s.given {
+		bare, _, _ := strings.Cut(url, "?")
+		return "live page: " + bare + "?token=..., which is the text of the file of --http-token"
+	}
+	return "live page: " + url
 }
 
 // URL is the address of a path, with the token.
@@ -181,17 +200,29 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	refuse := func(text string, status int) {
+		// What else comes, or does not, is not waited for.
+		h.Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime))
+		http.Error(w, text, status)
+	}
 	switch {
 	case !s.named(r.Host):
-		http.Error(w, "not a name of this server: use the address that ppscript printed",
+		refuse("not a name of this server: use the address that ppscript printed",
 			http.StatusMisdirectedRequest)
 	case !s.knows(r):
-		http.Error(w, "the token is missing or wrong: use the address that ppscript printed, with its token",
+		refuse("the token is missing or wrong: use the address that ppscript printed, with its token",
 			http.StatusUnauthorized)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "nothing can be changed here: only GET is answered", http.StatusMethodNotAllowed)
+		refuse("nothing can be changed here: only GET is answered", http.StatusMethodNotAllowed)
+	case r.ContentLength != 0:
+		refuse("a request has no body here", http.StatusBadRequest)
 	default:
+		if c, ok := r.Context().Value(connKey{}).(*held); ok {
+			c.needed(true)
+		}
 		// The stream of states sets its own, for each of them.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 		s.mux.ServeHTTP(w, r)
@@ -250,12 +281,17 @@ type watching struct {
 	gone  chan struct{} // closed when the run has ended, and the last page is gone
 }
 
-func (w *watching) add(n int) {
+// add is false if there are too many.
+func (w *watching) add(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if n > 0 && w.n >= maxFollowers {
+		return false
+	}
 	if w.n += n; w.n == 0 && w.ended {
 		w.close()
 	}
+	return true
 }
 
 // end returns what tells that the last page is gone.
@@ -275,32 +311,4 @@ func (w *watching) close() {
 	default:
 		close(w.gone)
 	}
-}
-
-// bounded is a listener with a bound on its connections.
-type bounded struct {
-	net.Listener
-	free chan struct{}
-}
-
-// Accept implements net.Listener.
-func (b *bounded) Accept() (net.Conn, error) {
-	b.free <- struct{}{}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.free
-		return nil, err
-	}
-	return &counted{Conn: c, done: sync.OnceFunc(func() { <-b.free })}, nil
-}
-
-type counted struct {
-	net.Conn
-	done func()
-}
-
-// Close implements net.Conn.
-func (c *counted) Close() error {
-	defer c.done()
-	return c.Conn.Close()
 }
