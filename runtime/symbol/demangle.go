@@ -33,7 +33,8 @@ const (
 	longestPower   = 13 // the plain name has less than 2 to that many bytes
 )
 
-// DemangleWith is the plain name as options of the demangler want it; names that are not mangled, or too long, stay.
+// DemangleWith is the plain name as options of the demangler want it; names that are not mangled, or too
+// long, stay.
 func DemangleWith(name string, options ...demangle.Option) string {
 	if len(name) > longestMangled {
 		return name

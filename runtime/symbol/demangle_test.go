@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A name of a few hundred letters can stand for one of gigabytes, and one that is nested deeply for minutes of
-// work: such names stay as they are, soon. Names of people do not.
+// A name of a few hundred letters can stand for one of gigabytes, and one that is nested deeply for minutes
+// of work: such names stay as they are, soon. Names of people do not.
 func TestNamesThatGrowStay(t *testing.T) {
 	for _, name := range []string{
 		doubling(60), // C++: pair<int, int>, and each further pair of two of the one before

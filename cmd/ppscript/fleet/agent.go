@@ -2,12 +2,10 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -80,6 +78,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.Policy.Bound(&a.Limits)
 	a.traces = "not known yet"
 	a.began, a.jobs = time.Now(), map[string]*job{}
+	if h := a.host(); h.check() != nil {
+		return diag.Errorf(diag.Usage, "agent", a.Name, "%w", h.check()).
+			WithHint("give --name and --label others")
+	}
 	a.starter = newStarter()
 	defer close(a.starter)
 	ctx, stop := context.WithCancel(ctx)
@@ -120,9 +122,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	})
 	tick := time.NewTicker(beatTime)
 	defer tick.Stop()
+	closed := nc.StatusChanged(nats.CLOSED)
+	var lost error
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
+		case <-closed:
+			lost = goneForGood(nc)
+			stop()
 		case <-tick.C:
 			a.beat(false)
 		case <-beat:
@@ -134,7 +141,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if nc.IsConnected() {
 		_ = nc.FlushTimeout(time.Second)
 	}
-	return nil
+	return lost
 }
 
 // host is this machine as others see it.
@@ -156,15 +163,15 @@ func (a *Agent) beat(gone bool) {
 // hear answers who wants a job to run. Machines that are not meant are silent.
 func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 	var j Job
-	if err := json.Unmarshal(m.Data, &j); err != nil || j.ID == "" || strings.ContainsAny(j.ID,
-		".*> \t\n") {
-		return
-	}
-	if !fits(j.Labels, a.Labels) {
-		return
+	wrong := read(m.Data, &j)
+	if !jobID.MatchString(j.ID) || !fits(j.Labels, a.Labels) {
+		return // it is about nothing that could be answered, or for others
 	}
 	answer := Answer{Host: a.Name}
-	err := a.know(&j, m)
+	err := refusedJob(wrong)
+	if err == nil {
+		err = a.know(&j, m)
+	}
 	if err == nil {
 		err = j.fetch(ctx, a.nc)
 	}
@@ -172,9 +179,9 @@ func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 		err = a.begin(ctx, &j)
 	}
 	if err != nil {
-		answer.Error, answer.Hint = err.Error(), diag.HintOf(err)
-		a.Say(fmt.Sprintf("refused %s of %s: %s", plain.Text(j.String(), ""), plain.Text(j.By, ""),
-			answer.Error))
+		answer.Error, answer.Hint = short(err.Error()), short(diag.HintOf(err))
+		a.Say(fmt.Sprintf("refused %s of %s: %s", short(plain.Line(j.String())), short(plain.Line(j.By)),
+			plain.Line(answer.Error)))
 		a.Tell(&j, time.Now(), 0, err)
 	}
 	answer.Now = a.Now()
@@ -248,7 +255,7 @@ func (a *Agent) over(j *job, err error) {
 	r := j.running()
 	r.Over = true
 	if err != nil {
-		r.Error = err.Error()
+		r.Error = short(err.Error())
 	}
 	if a.past = append(a.past, r); len(a.past) > mostPast {
 		a.past = slices.Delete(a.past, 0, 1)
@@ -261,7 +268,7 @@ func (a *Agent) over(j *job, err error) {
 // said, also if it is over.
 func (a *Agent) tellJobs(m *nats.Msg) {
 	var q Query
-	if json.Unmarshal(m.Data, &q) != nil {
+	if read(m.Data, &q) != nil {
 		return
 	}
 	a.mu.Lock()

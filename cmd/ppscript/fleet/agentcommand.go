@@ -98,7 +98,7 @@ func (a *Agent) works(ctx context.Context) string {
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, kernel.Fail.String()); ok {
 			name, _, _ := strings.Cut(strings.TrimSpace(rest), "  ")
-			bad = append(bad, plain.Text(name, ""))
+			bad = append(bad, plain.Line(name))
 		}
 	}
 	switch {

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -116,7 +115,7 @@ type asking struct {
 }
 
 func (r *asking) say(format string, args ...any) {
-	r.q.Config.Messages(plain.Text(fmt.Sprintf(format, args...), ""))
+	r.q.Config.Messages(plain.Line(fmt.Sprintf(format, args...)))
 }
 
 func (r *asking) run(ctx context.Context) (session.Outcome, error) {
@@ -204,7 +203,7 @@ func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	}
 	_, err = r.nc.Subscribe(endSubject+r.job.ID, func(m *nats.Msg) {
 		var e Ended
-		if json.Unmarshal(m.Data, &e) == nil {
+		if read(m.Data, &e) == nil {
 			put(arrival{host: e.Host, ended: &e})
 		}
 		_ = m.Respond(nil)
@@ -254,12 +253,12 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 			break
 		}
 		var answer Answer
-		if json.Unmarshal(m.Data, &answer) != nil || answer.Host == "" {
+		if read(m.Data, &answer) != nil || answer.Host == "" {
 			continue
 		}
 		delete(left, answer.Host)
 		if answer.Error != "" {
-			text := plain.Text(answer.Error, "")
+			text := plain.Line(answer.Error)
 			refused[text] = append(refused[text], answer.Host)
 			hints[text] = answer.Hint
 			continue

@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -46,7 +45,7 @@ func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
 	in := r.nc.NewRespInbox()
 	_, err := r.nc.Subscribe(in, func(m *nats.Msg) {
 		var a Answer
-		if json.Unmarshal(m.Data, &a) != nil {
+		if read(m.Data, &a) != nil {
 			return
 		}
 		mu.Lock()

@@ -121,7 +121,7 @@ func (c *collector) host(name string) *source {
 }
 
 func (c *collector) say(format string, args ...any) {
-	c.q.Config.Messages(plain.Text(fmt.Sprintf(format, args...), ""))
+	c.q.Config.Messages(plain.Line(fmt.Sprintf(format, args...)))
 }
 
 // take takes what arrived.

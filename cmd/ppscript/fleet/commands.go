@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -193,7 +192,7 @@ func columns(to io.Writer, rows [][]string) error {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = plain.Text(cell, "")
+			row[i] = plain.Line(cell)
 			width[i] = max(width[i], len(row[i]))
 		}
 	}
@@ -344,8 +343,8 @@ func (p *Program) ask(ctx context.Context, s *Server, job string) (list []Runnin
 			})
 			return list, nc, nil
 		}
-		var part []Running
-		if json.Unmarshal(m.Data, &part) == nil {
+		var part runningJobs
+		if read(m.Data, &part) == nil && len(list) < mostRunning {
 			list = append(list, part...)
 		}
 	}
@@ -441,7 +440,7 @@ func (p *Program) logs() *cobra.Command {
 			lines := append([]string{fmt.Sprintf("%s, %d frames made, %d wait", state, r.Frames,
 				r.Waiting)}, r.Log...)
 			for _, line := range lines {
-				if _, err := fmt.Fprintln(p.Stdout, plain.Text(r.Host+": "+line, "")); err != nil {
+				if _, err := fmt.Fprintln(p.Stdout, plain.Line(r.Host+": "+line)); err != nil {
 					return err
 				}
 			}

@@ -91,6 +91,17 @@ func (s *Server) connect(name string, retry bool, more ...nats.Option) (*nats.Co
 		e.WithHint("look at the address and the files of keys; ppscript hub --help tells of them")
 }
 
+// goneForGood is the error of who has lost the server, and does not try again: it refused us, or closed the
+// connection since we broke its rules. Whoever started us starts us anew.
+func goneForGood(nc *nats.Conn) error {
+	err := nc.LastError()
+	if err == nil {
+		err = nats.ErrConnectionClosed
+	}
+	return diag.Errorf(diag.Run, "hear", "the hub", "%w", err).
+		WithHint("start it again, as systemd does; see what keeps it out: --token-file, --creds, certificates")
+}
+
 // loopback reports that only this machine can reach an address.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -34,6 +33,9 @@ type Hub struct {
 
 // goneAfter is how long a host that is not heard of stays among the known ones.
 const goneAfter = 24 * time.Hour
+
+// mostHosts bounds how many there may be.
+const mostHosts = 200_000
 
 // Run serves until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
@@ -69,8 +71,12 @@ func (h *Hub) Run(ctx context.Context) error {
 	if h.Ready != nil {
 		h.Ready(url)
 	}
-	<-ctx.Done()
-	return nil
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-nc.StatusChanged(nats.CLOSED):
+		return goneForGood(nc)
+	}
 }
 
 // merge starts a merger, and returns what ends it.
@@ -222,14 +228,21 @@ type roster struct {
 
 type known struct {
 	Host
-	at time.Time
+	first, at time.Time
+}
+
+// gone reports that a host is no longer known. One that told of itself only for a moment, which anybody can
+// have made up, goes soon: an agent tells once a minute.
+func (k *known) gone(now time.Time) bool {
+	ago := now.Sub(k.at)
+	return ago > goneAfter || k.at.Sub(k.first) < beatTime/2 && ago > 3*beatTime
 }
 
 // serve listens to hosts, and answers who asks for them.
 func (r *roster) serve(nc *nats.Conn) error {
 	_, err := nc.Subscribe(beatSubject, func(m *nats.Msg) {
 		var h Host
-		if json.Unmarshal(m.Data, &h) == nil && h.Name != "" && len(m.Data) < 16<<10 {
+		if len(m.Data) < 16<<10 && read(m.Data, &h) == nil {
 			r.heard(h)
 		}
 	})
@@ -257,9 +270,11 @@ func (r *roster) heard(h Host) {
 		delete(r.hosts, h.Name)
 		return
 	}
-	const most = 200_000
-	if len(r.hosts) < most || r.hosts[h.Name] != nil {
-		r.hosts[h.Name] = &known{h, time.Now()}
+	now := time.Now()
+	if k := r.hosts[h.Name]; k != nil {
+		k.Host, k.at = h, now
+	} else if len(r.hosts) < mostHosts {
+		r.hosts[h.Name] = &known{h, now, now}
 	}
 }
 
@@ -267,14 +282,13 @@ func (r *roster) heard(h Host) {
 func (r *roster) list() []Seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]Seen, 0, len(r.hosts))
+	list, now := make([]Seen, 0, len(r.hosts)), time.Now()
 	for name, h := range r.hosts {
-		ago := time.Since(h.at)
-		if ago > goneAfter {
+		if h.gone(now) {
 			delete(r.hosts, name)
 			continue
 		}
-		list = append(list, Seen{h.Host, ago.Seconds()})
+		list = append(list, Seen{h.Host, now.Sub(h.at).Seconds()})
 	}
 	slices.SortFunc(list, func(a, b Seen) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -299,14 +313,19 @@ func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list [
 		if err != nil || m.Header.Get("Status") == "503" {
 			return list, known, nil // nobody is there, or the rest is lost
 		}
-		var part []Seen
-		if err := json.Unmarshal(m.Data, &part); err != nil {
+		var part seenHosts
+		if err := read(m.Data, &part); err != nil {
 			return nil, false, diag.Errorf(diag.Run, "ask", "hub", "%w", err).
 				WithHint("is it of another version?")
 		}
 		known = true
 		if len(part) == 0 {
 			return list, true, nil
+		}
+		if len(list)+len(part) > mostHosts {
+			return nil, false, diag.Errorf(diag.Run, "ask", "hub", "it tells of more than %d hosts",
+				mostHosts).
+				WithHint("start it anew, and see who may publish at %s", beatSubject)
 		}
 		for i := range part {
 			if fits(labels, part[i].Labels) {
@@ -322,5 +341,5 @@ func hostname() string {
 	if err != nil || name == "" {
 		return "unknown"
 	}
-	return plain.Text(name, "")
+	return plain.Line(name)
 }

@@ -73,7 +73,7 @@ func (j *job) note(line string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.log) < mostLog {
-		j.log = append(j.log, plain.Text(line, ""))
+		j.log = append(j.log, plain.Line(line))
 	}
 }
 
@@ -344,7 +344,7 @@ func (j *job) tellEnd(err error) {
 	e := Ended{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped + uint64(len(j.waiting))}
 	j.mu.Unlock()
 	if err != nil {
-		e.Error = err.Error()
+		e.Error = short(err.Error())
 	}
 	for range 3 {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime/2)
@@ -399,5 +399,5 @@ func (w *logWriter) last(or string) string {
 	if w.line == "" {
 		return or
 	}
-	return plain.Text(w.line, "")
+	return plain.Line(w.line)
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -101,7 +100,7 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	heard := make(chan mate, 64)
 	sub, err := nc.Subscribe(matesSubject, func(m *nats.Msg) {
 		var x mate
-		if json.Unmarshal(m.Data, &x) != nil || x.Name == "" || x.Name == g.Name {
+		if read(m.Data, &x) != nil || x.Name == g.Name {
 			return
 		}
 		select {
@@ -125,9 +124,13 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	}
 	tick := time.NewTicker(mateTime)
 	defer tick.Stop()
-	for ctx.Err() == nil {
+	closed := nc.StatusChanged(nats.CLOSED)
+	var lost error
+	for ctx.Err() == nil && lost == nil {
 		select {
 		case <-ctx.Done():
+		case <-closed:
+			lost = goneForGood(nc)
 		case <-tick.C:
 			g.tell(mate{Name: g.Name})
 			g.tellFull()
@@ -152,7 +155,7 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	if nc.IsConnected() {
 		_ = nc.FlushTimeout(time.Second)
 	}
-	return nil
+	return lost
 }
 
 func (g *Merger) tell(m mate) { _ = g.nc.Publish(matesSubject, must(m)) } // the next one is in a second
@@ -227,7 +230,7 @@ func (g *Merger) divide(ctx context.Context) error {
 func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 	it := &item{name: m.Header.Get(hostHeader), raw: m.Data, reply: m.Reply}
 	r, err := parseRoute(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], m.Header.Get(treeHeader))
-	if err != nil || it.name == "" || len(m.Data) > partial.MaxFrame {
+	if err != nil || it.name == "" || namesFit("host", it.name) != nil || len(m.Data) > partial.MaxFrame {
 		g.answer(m.Reply, Taken{Busy: true})
 		return
 	}
@@ -318,7 +321,7 @@ func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bo
 		cancel()
 		t = Taken{}
 		if err == nil {
-			err = json.Unmarshal(reply.Data, &t)
+			err = read(reply.Data, &t)
 		}
 		switch {
 		case err == nil && !t.Busy:

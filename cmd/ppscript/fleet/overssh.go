@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -92,9 +91,9 @@ func sayGroups(failed []sshlink.Failure, say func(string)) {
 		hint[text] = diag.HintOf(f.Err)
 	}
 	for _, text := range slices.Sorted(maps.Keys(who)) {
-		say(plain.Text("not asked: "+names(who[text])+": "+text, ""))
+		say(plain.Line("not asked: " + names(who[text]) + ": " + text))
 		if hint[text] != "" {
-			say(plain.Text("hint: "+hint[text], ""))
+			say(plain.Line("hint: " + hint[text]))
 		}
 	}
 }
@@ -201,7 +200,7 @@ func (r *shellRun) read(l *sshlink.Link) {
 		switch kind {
 		case answerMessage:
 			var a Answer
-			if !answered && json.Unmarshal(data, &a) == nil {
+			if !answered && read(data, &a) == nil {
 				answered, a.Host = true, host
 				r.answers <- a
 			}
@@ -211,7 +210,7 @@ func (r *shellRun) read(l *sshlink.Link) {
 			}
 		case endMessage:
 			var e Ended
-			if json.Unmarshal(data, &e) == nil && answered {
+			if read(data, &e) == nil && answered {
 				ended = true
 				put(arrival{ended: &e})
 			}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -53,7 +52,7 @@ func (a *Agent) serve(in io.Reader, out io.Writer, permit func(j *Job) error) er
 	}
 	var j Job
 	if err == nil && kind == jobMessage {
-		err = json.Unmarshal(data, &j)
+		err = read(data, &j)
 	}
 	if err != nil || kind != jobMessage {
 		return diag.Errorf(diag.Run, "hear", "a job", "%w", errors.Join(err)).
@@ -69,7 +68,7 @@ func (a *Agent) serve(in io.Reader, out io.Writer, permit func(j *Job) error) er
 	defer own.clean()
 	answer := Answer{Host: a.Name, Now: time.Now()}
 	if err != nil {
-		answer.Error, answer.Hint = err.Error(), diag.HintOf(err)
+		answer.Error, answer.Hint = short(err.Error()), short(diag.HintOf(err))
 	}
 	if sent := to.Send(answerMessage, must(answer)); sent != nil || err != nil {
 		a.Tell(&j, own.began, 0, errors.Join(sent, err))
@@ -155,7 +154,7 @@ func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
 	}
 	e := Ended{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped}
 	if err != nil {
-		e.Error = err.Error()
+		e.Error = short(err.Error())
 	}
 	return errors.Join(err, to.Send(endMessage, must(e)))
 }

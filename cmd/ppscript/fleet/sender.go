@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -42,7 +41,7 @@ func (j *job) sender() *sender {
 // lacking hears that who asks lacks frames: one that is with a merger is sent to him.
 func (s *sender) lacking(m *nats.Msg) {
 	var a Again
-	if json.Unmarshal(m.Data, &a) != nil || !a.of(s.host) {
+	if read(m.Data, &a) != nil || !a.of(s.host) {
 		return
 	}
 	s.mu.Lock()
@@ -81,7 +80,7 @@ func (s *sender) merge(ctx context.Context, m *nats.Msg) bool {
 	reply, err := s.nc.RequestMsgWithContext(once, m)
 	var t Taken
 	if err == nil {
-		err = json.Unmarshal(reply.Data, &t)
+		err = read(reply.Data, &t)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

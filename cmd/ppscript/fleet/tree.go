@@ -124,7 +124,7 @@ var errRoute = errors.New("that is no way to who asks")
 func parseRoute(job, header string) (r route, err error) {
 	r.job = job
 	words := strings.Fields(header)
-	if len(words) == 0 {
+	if len(words) == 0 || job != "" && !jobID.MatchString(job) || len(header) > mostName {
 		return r, errRoute
 	}
 	for i, text := range strings.Split(words[0], "/") {

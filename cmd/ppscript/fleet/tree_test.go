@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -48,7 +49,8 @@ func (p *place) merger(change func(g *Merger)) (kill func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var one sync.WaitGroup
 	one.Go(func() {
-		if err := g.serve(ctx, nc); err != nil && ctx.Err() == nil {
+		if err := g.serve(ctx, nc); err != nil && ctx.Err() == nil &&
+			!errors.Is(err, nats.ErrConnectionClosed) { // so it is killed
 			p.t.Error(err)
 		}
 	})

@@ -114,12 +114,12 @@ func (d *Dialer) prepare(ctx context.Context, l *Link) error {
 	p := d.programs[machine]
 	switch {
 	case system != "Linux":
-		return diag.Errorf(diag.Usage, "copy", l.Host.Name, "it runs %s, not Linux", plain.Text(system, "")).
+		return diag.Errorf(diag.Usage, "copy", l.Host.Name, "it runs %s, not Linux", plain.Line(system)).
 			WithHint("leave it out of the hosts")
 	case p == nil:
-		arch := plain.Text(goName(machine), "")
+		arch := plain.Line(goName(machine))
 		return diag.Errorf(diag.Usage, "copy", l.Host.Name, "it is %s (%s), and this program is for %s", arch,
-			plain.Text(machine, ""), goName(d.own)).
+			plain.Line(machine), goName(d.own)).
 			WithHint("give a ppscript for %s, too: GOARCH=%s make build; ppscript fleet run --ssh-program FILE",
 				arch, arch)
 	}
@@ -142,9 +142,9 @@ func (d *Dialer) prepare(ctx context.Context, l *Link) error {
 			if said := l.said.last(); said != "" {
 				rest += ": " + said
 			}
-			return errors.New(plain.Text(rest, ""))
+			return errors.New(plain.Line(rest))
 		case word != "have":
-			return fmt.Errorf("its shell says %q", plain.Text(line, ""))
+			return fmt.Errorf("its shell says %q", plain.Line(line))
 		}
 	}
 }
@@ -213,5 +213,5 @@ func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
-	return plain.Text(strings.TrimSpace(lines[len(lines)-1]), "")
+	return plain.Line(strings.TrimSpace(lines[len(lines)-1]))
 }
