@@ -3,6 +3,7 @@ package budget
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ppscript/bpf/load"
@@ -73,22 +74,24 @@ func (h *hook) govern(t *testing.T, share float64) *Governor {
 
 // Intervals that are shorter than the time between slots do not put these off.
 func TestIntervalsPutNothingOff(t *testing.T) {
-	h := &hook{cost: 1}
-	g := h.govern(t, 0.05)
-	for end := time.Now().Add(20 * time.Second); h.slots < 5; time.Sleep(3 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("got %d slots in 20 s, want 5", h.slots)
+	synctest.Test(t, func(t *testing.T) {
+		h := &hook{cost: 1}
+		g := h.govern(t, 0.05)
+		for end := time.Now().Add(20 * time.Second); h.slots < 5; time.Sleep(3 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("got %d slots in 20 s, want 5", h.slots)
+			}
+			if err := g.Step(time.Now(), nowhere); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Rows(nil, nowhere); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := g.Step(time.Now(), nowhere); err != nil {
-			t.Fatal(err)
+		if why := g.Exceeded(); why != "" {
+			t.Errorf("got %q of events that cost nothing while they are off", why)
 		}
-		if err := g.Rows(nil, nowhere); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if why := g.Exceeded(); why != "" {
-		t.Errorf("got %q of events that cost nothing while they are off", why)
-	}
+	})
 }
 
 // Events that cost more than the budget while they are off are known after some slots and seconds, not

@@ -224,15 +224,23 @@ func TestSumsAreThoseOfLocalRuns(t *testing.T) {
 	run.WaitStderr("runs on 3 hosts")
 	run.WaitStdout(`"told":3`)
 	target.Do()
-	time.Sleep(600 * time.Millisecond) // two intervals pass
+	countsOf := func(text string) (by map[string]int64, all int64) {
+		by = map[string]int64{}
+		for _, table := range testkit.Tables(t, text) {
+			for _, row := range table.Rows {
+				by[row.Text(t, "host")] += row.Int(t, "count")
+				all += row.Int(t, "count")
+			}
+		}
+		return by, all
+	}
+	run.Await("all calls", func(lines string) bool {
+		_, all := countsOf(lines)
+		return all >= 3*calls
+	})
 	run.Signal(syscall.SIGINT)
 	out := run.Wait()
-	by := map[string]int64{}
-	for _, table := range testkit.Tables(t, out.Stdout) {
-		for _, row := range table.Rows {
-			by[row.Text(t, "host")] += row.Int(t, "count")
-		}
-	}
+	by, _ := countsOf(out.Stdout)
 	for _, name := range []string{"a", "b", "ordinary"} {
 		if by[name] != calls {
 			t.Errorf("%s: got %d calls, want %d: %s", name, by[name], calls, out.Stderr)
