@@ -240,16 +240,11 @@ func TestRefused(t *testing.T) {
 		options = append([]string{"-e", "sched:sched_switch"}, options...)
 		a.refused("run", arguments{"name": "top", "options": options, "seconds": 1}, "option")
 	}
-	for _, at := range [][]string{{"--output2", path}, {"--look-only=no", "-o", path},
-		{"-e", "sched:sched_wakeup//push=9900/"}} {
-		a.refused("run", arguments{"name": "sql", "options": append([]string{"-e", "sched:sched_switch",
-			"--query", "select 1"}, at...), "seconds": 1}, "look-only")
-	}
+	a.refused("run", arguments{"name": "sql", "options": []string{"-e", "sched:sched_switch", "--query",
+		"select 1", "--look-only=no", "-o", path}, "seconds": 1}, "look-only")
 	a.refused("run", arguments{"name": "record", "options": []string{"-F", "99"}}, "a command of ppscript")
 	a.refused("run", arguments{"name": "top", "seconds": 3}, "at most 2")
 	a.refused("run", arguments{"name": "top", "command": []string{"touch", path}}, "--commands")
-	program := `def main(): return tracepoint("sched:sched_switch").by("cpu").count().to_file("` + path + `")`
-	a.refused("run", arguments{"program": program}, "--look-only")
 	a.refused("run", arguments{"name": "/etc/passwd"}, "end in .star")
 	a.refused("describe", arguments{"name": "no-such-profiler"}, "no such")
 	a.refused("recording", arguments{"file": "/no/such/file"}, "no such file")
@@ -259,11 +254,28 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRefusedByPlan asks for outputs that are refused once the plan is known: never without rights.
+func TestRefusedByPlan(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Tracefs)
+	a := connect(t, "--max-seconds", "2")
+	path := filepath.Join(t.TempDir(), "out")
+	for _, at := range [][]string{{"--output2", path}, {"-e", "sched:sched_wakeup//push=9900/"}} {
+		a.refused("run", arguments{"name": "sql", "options": append([]string{"-e", "sched:sched_switch",
+			"--query", "select 1"}, at...), "seconds": 1}, "look-only")
+	}
+	program := `def main(): return tracepoint("sched:sched_switch").by("cpu").count().to_file("` + path + `")`
+	a.refused("run", arguments{"program": program}, "--look-only")
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written all the same")
+	}
+}
+
 // TestEnds has the client die in the middle of a run: the server ends it, and
 // itself.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	testkit.Requires(t, testkit.Live...)
+	testkit.Requires(t, append([]testkit.Need{testkit.Pgrep}, testkit.Live...)...)
 	cmd := exec.Command(testkit.PPScript(t), "mcp", "--max-seconds", "30")
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -16,6 +17,65 @@ func TestTree(t *testing.T) {
 	}
 	for _, f := range faults {
 		t.Error(f)
+	}
+}
+
+// A test says which programs it runs.
+func TestProgramsAreDeclared(t *testing.T) {
+	for _, list := range []func(fs.FS) ([]string, error){undeclared, undeclaredCommands} {
+		faults, err := list(os.DirFS("../.."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range faults {
+			t.Error(f)
+		}
+	}
+}
+
+// Programs are found wherever a test runs them, and needs wherever it declares them.
+func TestUndeclaredPrograms(t *testing.T) {
+	const kit = `package testkit
+		var GDB, Binutils = program("gdb", "gdb", true), installed("objdump", "binutils", true)
+		func Debug(t T) { Requires(t, GDB); Run(t, "gdb") }
+		func Show(t T) { Run(t, "xz") }`
+	f := func(src string, want ...string) {
+		t.Helper()
+		got, err := undeclared(fstest.MapFS{
+			"tests/testkit/a.go": &fstest.MapFile{Data: []byte(kit)},
+			"x/x_test.go":        &fstest.MapFile{Data: []byte("package x\n" + src)},
+		})
+		for i := range want {
+			want[i] = "x." + want[i] + ", and declares no need of it (testkit.Requires)"
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s:\ngot %q, %v, want %q", src, got, err, want)
+		}
+	}
+	f(`func TestA(t T) { testkit.Run(t, "gdb") }`, "TestA runs gdb")
+	f(`func TestA(t T) { testkit.Requires(t, testkit.GDB); testkit.StartFor(t, 5, "gdb") }`)
+	f(`func TestA(t T) { testkit.Debug(t) }`)
+	f(`func TestA(t T) { testkit.Show(t) }`, "TestA runs xz")
+	f(`func TestA(t T) { testkit.Show(t); testkit.Requires(t, testkit.Program("xz")) }`)
+	f(`func TestA(t T) { helper(t) }
+		func helper(t T) { exec.CommandContext(ctx, "/usr/bin/nm", file) }`, "TestA runs nm")
+	f(`var needs = []testkit.Need{testkit.Binutils}
+		func TestA(t T) { testkit.Requires(t, needs...); (x{}).run(t) }
+		func (x) run(t T) { exec.Command("nm") }`)
+	f(`func TestA(t T) { exec.Command("sh", "-c", "x"); exec.Command("./x"); exec.Command(name, "x") }`)
+	f(`func helper(t T) { exec.Command("perf") }`)
+}
+
+func TestUndeclaredCommands(t *testing.T) {
+	got, err := undeclaredCommands(fstest.MapFS{"tests/script/a.txtar": &fstest.MapFile{Data: []byte(
+		"exec perf x\n[has:perf] exec perf x\n[live] ! exec gdb\nexits 0 ppscript x\nexec sh\n" +
+			"[!has:xz] skip\nexec xz\n-- file --\nexec fio\n")}})
+	want := []string{
+		"tests/script/a.txtar:1 runs perf without a condition [has:perf]",
+		"tests/script/a.txtar:3 runs gdb without a condition [has:gdb]",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // Recordings of perf and of ppscript tell whose events are, in a cgroup that was there and
 // in one that came later; perf reads ours and counts the same.
 func TestCgroupsOfRecordings(t *testing.T) {
-	testkit.Requires(t, testkit.Live...)
+	live(t, testkit.Perf)
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
 	if err != nil {
 		t.Fatal(err)

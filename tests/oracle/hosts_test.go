@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,8 +24,7 @@ type hosts struct {
 
 func newHosts(t *testing.T) *hosts {
 	t.Helper()
-	_, err := exec.LookPath("ip")
-	live(t, testkit.AMD64, testkit.Core("ip of iproute2", err))
+	live(t, testkit.AMD64, testkit.IP)
 	id := strconv.Itoa(os.Getpid())
 	h := &hosts{t: t, a: "ppscript-a-" + id, b: "ppscript-b-" + id, at: "10.211.7.1:9900"}
 	ip := func(line string) testkit.Output {

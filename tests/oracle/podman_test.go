@@ -13,8 +13,8 @@ import (
 // What a container of podman does is told under its id and its name, in each engine, and is
 // all that its name as a target lets through.
 func TestPodmanContainer(t *testing.T) {
-	live(t, testkit.Optional("podman",
-		testkit.Run(t, "sh", "-c", "command -v podman && command -v runc && test -x /bin/busybox").Err()))
+	live(t, testkit.Podman, testkit.Optional("runc and busybox",
+		testkit.Run(t, "sh", "-c", "command -v runc && test -x /bin/busybox").Err()))
 	root, name := t.TempDir(), fmt.Sprintf("ppscript-test-%d", os.Getpid())
 	for _, dir := range []string{"bin", "proc", "sys", "dev", "tmp", "etc", "run"} {
 		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {

@@ -15,7 +15,7 @@ import (
 // what it stands for. perf record -c has the kernel send each hit of a tracepoint, since it asks
 // for their periods; it reads what ppscript record samples.
 func TestSampledTracepointsAreOneOfSoMany(t *testing.T) {
-	testkit.Requires(t, testkit.Live...)
+	live(t, testkit.Perf)
 	const hits, period = 3005, 10
 	load := []string{"--", testkit.Load(t), "-getppid", strconv.Itoa(hits)}
 	filter := fmt.Sprintf("id == %d", syscall.SYS_GETPPID)

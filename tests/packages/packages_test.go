@@ -47,7 +47,8 @@ func pack(t *testing.T, only string) map[string]string {
 }
 
 func TestPackages(t *testing.T) {
-	testkit.Requires(t, append([]testkit.Need{testkit.Program("mmdebstrap"), testkit.Program("rpm")},
+	testkit.Requires(t, append([]testkit.Need{testkit.Program("mmdebstrap"), testkit.Program("rpm"),
+		testkit.Mke2fs},
 		testkit.Live...)...)
 	root := filepath.Join(t.TempDir(), "root")
 	debian := testkit.StartFor(t, 5*time.Minute, "mmdebstrap", "--quiet", "--variant=essential", "bookworm",

@@ -25,8 +25,7 @@ type pane struct {
 // history of dir.
 func open(t *testing.T, dir string, env []string, options ...string) *pane {
 	t.Helper()
-	_, err := exec.LookPath("tmux")
-	testkit.Requires(t, testkit.Core("tmux", err))
+	testkit.Requires(t, testkit.Tmux)
 	bin := testkit.PPScript(t)
 	sockets, err := os.MkdirTemp("", "pp") // the names of sockets are short
 	if err != nil {

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -39,6 +40,9 @@ type options struct {
 }
 
 func run(ctx context.Context, o options) error {
+	if _, err := os.Stat("/proc/self/exe"); err != nil {
+		return errors.New("tests need /proc\nhint: mount it: mount -t proc proc /proc")
+	}
 	if o.all && !o.anyway {
 		if err := installed(ctx); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 // Of one recording each instruction of a function has the share that perf says, whose disassembler is
 // that of binutils, and the lines are those of the source. Live most samples are in the same line.
 func TestAnnotateEqualsPerf(t *testing.T) {
+	testkit.Requires(t, testkit.Perf)
 	p := build(t)
 	program := filepath.Join(p.full, "deep/some.bin")
 	data := filepath.Join(t.TempDir(), "perf.data")

@@ -18,6 +18,7 @@ func LoopDevice(t testing.TB, scheduler string) (path, name string) {
 	if err := os.Truncate(file, 16<<20); err != nil {
 		t.Fatal(err)
 	}
+	Requires(t, Losetup)
 	out := Run(t, "losetup", "--show", "-f", file)
 	Requires(t, Core("a loop device", out.Err()))
 	path = strings.TrimSpace(out.Stdout)

@@ -54,9 +54,17 @@ var (
 	GDB      = program("gdb", "gdb", true)
 	Taskset  = program("taskset", "util-linux", true)
 	Git      = program("git", "git", true)
-	Go       = Need{"go", true, missingGo}
-	Rustc    = program("rustc", "rustc", false)
-	Python   = Need{
+	Pgrep    = program("pgrep", "procps", false)
+	Losetup  = program("losetup", "mount", true)
+	Podman   = program("podman", "podman", false)
+	IP       = installed("ip", "iproute2", true)
+	Mke2fs   = installed("mke2fs", "e2fsprogs", true)
+	Tmux     = installed("tmux", "tmux", true)
+	// SystemdAnalyze looks at units of systemd.
+	SystemdAnalyze = program("systemd-analyze", "systemd", true)
+	Go             = Need{"go", true, missingGo}
+	Rustc          = program("rustc", "rustc", false)
+	Python         = Need{
 		"/usr/bin/python3.11", false,
 		missingFile("/usr/bin/python3.11", "apt-get install python3.11-minimal"),
 	}
@@ -201,6 +209,16 @@ func program(name, pkg string, core bool) Need {
 			return "apt-get install " + pkg
 		} else if err != nil {
 			return name + " --version: " + err.Error()
+		}
+		return ""
+	}}
+}
+
+// installed is the need of a program that knows no --version.
+func installed(name, pkg string, core bool) Need {
+	return Need{name, core, func() string {
+		if _, err := exec.LookPath(name); err != nil {
+			return "apt-get install " + pkg
 		}
 		return ""
 	}}

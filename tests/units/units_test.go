@@ -228,9 +228,7 @@ func TestBoundsAreWhatItHas(t *testing.T) {
 
 // systemd reads the unit without a complaint, and takes it for one that is locked in.
 func TestSystemdTakesTheUnit(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("needs systemd-analyze")
-	}
+	testkit.Requires(t, testkit.SystemdAnalyze)
 	for _, unit := range units {
 		t.Run(unit, func(t *testing.T) {
 			text, err := os.ReadFile("../../packaging/systemd/" + unit + ".service")

@@ -113,6 +113,7 @@ var tools = []tool{
 	{"/bin/busybox", "busybox-static"},
 	{"depmod", "kmod"},
 	{"xz", "xz-utils"},
+	{"zstd", "zstd"},
 	{"dpkg-deb", "dpkg"},
 	{"apt-get", "apt"},
 	{"flock", "util-linux"},
