@@ -93,7 +93,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows root, live (events of the kernel can be opened) and has:NAME,
+// condition knows root, tracefs (it can be read), live (events of the kernel can be opened) and has:NAME,
 // a program. Unlike testscript's own exec:NAME the latter is an error where
 // .ci/run installs the program: no script is skipped on every machine.
 func condition(name string) (bool, error) {
@@ -103,6 +103,8 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return testkit.Have(testkit.Root)
+	case "tracefs":
+		return testkit.Have(testkit.Tracefs)
 	case "live":
 		return testkit.Have(testkit.Live...)
 	}

@@ -79,6 +79,16 @@ func tellsTheTruth(t *testing.T, engine string) {
 	}
 }
 
+// again is a shell's program that runs commands again and again. When it is ended, it ends the one that runs:
+// that would go on otherwise, and hold the output of the run.
+func again(commands ...string) string {
+	text := "trap 'kill $!; exit' TERM; while :; do "
+	for _, c := range commands {
+		text += c + " & wait $!; "
+	}
+	return text + "done"
+}
+
 // Whatever the load does, any five seconds behind the first one cost what the budget says, or 20 % more at
 // most, and it is observed to its end.
 func TestBudgetIsKept(t *testing.T) {
@@ -89,7 +99,7 @@ func TestBudgetIsKept(t *testing.T) {
 		out := testkit.Run(t, testkit.PPScript(t), "-c",
 			`tracepoint("raw_syscalls:sys_enter").by("id").count()`, "--budget", "2%", "-i", "1s",
 			"--duration", "10s", "--format", "json", "--", "sh", "-c",
-			fmt.Sprintf("while :; do %s -getppid 5000000; %[1]s -getppid 600 -sleep 1000; done", load))
+			again(load+" -getppid 5000000", load+" -getppid 600 -sleep 1000"))
 		var cost []float64
 		seen := 0
 		for _, r := range testkit.Records(t, out.Stdout) {
@@ -128,7 +138,7 @@ func TestBudgetThatCannotBeKept(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").by("id").count()`,
 		"--engine", "perf", "--budget", "0.1%", "--duration", "20s", "--", "sh", "-c",
-		fmt.Sprintf("while :; do %s -getppid 20000000; done", testkit.Load(t)))
+		again(testkit.Load(t)+" -getppid 20000000"))
 	if out.Took > 19*time.Second || !strings.Contains(out.Stderr, "even while the events are off") {
 		t.Errorf("got %q after %v, want an end, and why", out.Stderr, out.Took)
 	}
