@@ -99,12 +99,21 @@ func linear(c *assembler.Code, a *agg.Agg) {
 
 // Sketch counts R0 in its log-linear bucket of an argument, see agg.Bucket and
 // load.SketchArg. There are some thousand buckets, of which a row uses few: they are in a
-// hash. generation is where on the stack it stands which maps count now, 0 if there is one.
+// hash. So are the first values of a row, as they are, since quantiles of few are exact. generation is where on the stack it stands which maps count now, 0 if there is one.
 // It jumps to full if there is no room for another bucket.
 func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, w assembler.Weight,
 	full assembler.Label) {
 	mark := c.Stack
 	key, first := c.Alloc(16), c.Alloc(8)
+	many, keyed := c.Label(), c.Label()
+	at := &u.Table.Value.Args[arg]
+	c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord)) // with this one
+	c.IfImm(asm.JGT, asm.R1, agg.ExactValues, many)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at.N)+load.SketchExact))
+	c.Store(key, asm.R1)
+	c.Store(key+8, asm.R0)
+	c.GoTo(keyed)
+	c.Place(many)
 	// R4 is the rest of the key, R3 the magnitude.
 	positive, small, have := c.Label(), c.Label(), c.Label()
 	c.Emit(asm.Mov.Imm(asm.R4, int32(arg)<<load.SketchArg), asm.Mov.Reg(asm.R3, asm.R0))
@@ -121,6 +130,7 @@ func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, w assemb
 	c.Emit(asm.Or.Reg(asm.R4, asm.R3))
 	c.Store(key, asm.R7)
 	c.Store(key+8, asm.R4)
+	c.Place(keyed)
 	bucket := func(n int) {
 		c.Look(u.Sketch[n], key, have)
 		one(c, asm.R1, w)

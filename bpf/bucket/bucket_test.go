@@ -76,6 +76,63 @@ func TestLinearHistogram(t *testing.T) {
 	}
 }
 
+// The first values of a row are kept as they are, those that follow in log-linear buckets.
+func TestSketch(t *testing.T) {
+	sketch := load.SketchMap.Of(0, 0, 0)
+	unit := &load.Unit{Sketch: []load.MapID{sketch},
+		Table: &load.Table{Value: load.Value{Args: []load.Arg{{N: 0}, {N: 8}}}}}
+	b := bpftest.Builder{In: 16, Out: 8}
+	b.Define(rowAt, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+	b.Define(sketch, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8, MaxEntries: 500})
+	p := b.OnStack(t, func(c *assembler.Code, in, _ int16, fail assembler.Label) {
+		c.MapValue(asm.R7, rowAt, 0)
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, 8, asm.DWord), asm.Add.Imm(asm.R1, 1),
+			asm.StoreMem(asm.R7, 8, asm.R1, asm.DWord))
+		c.Load(asm.R0, in)
+		bucket.Sketch(c, unit, 0, 1, 0, fail)
+	})
+	exact, counted := map[int64]uint64{}, map[uint64]uint64{}
+	for i := range int64(2 * agg.ExactValues) {
+		v := (i%3 - 1) * (150000 + i%5) // some twice
+		if _, ok := p.Words(uint64(v), 0); !ok {
+			t.Fatal("got no room")
+		}
+		if i < agg.ExactValues {
+			exact[v]++
+			continue
+		}
+		key := uint64(1<<load.SketchArg | agg.Bucket(uint64(max(v, -v))))
+		if v < 0 {
+			key |= 1 << load.SketchNeg
+		}
+		counted[key]++
+	}
+	var key [2]uint64
+	var row, n uint64
+	for each := p.Map(sketch).Iterate(); each.Next(&key, &n); {
+		if row == 0 {
+			row = key[0] - key[0]&1*(8+load.SketchExact)
+		}
+		switch key[0] {
+		case row + 8 + load.SketchExact:
+			if want := exact[int64(key[1])]; n != want {
+				t.Errorf("value %d: got %d times, want %d", int64(key[1]), n, want)
+			}
+			delete(exact, int64(key[1]))
+		case row:
+			if want := counted[key[1]]; n != want {
+				t.Errorf("bucket %#x: got %d, want %d", key[1], n, want)
+			}
+			delete(counted, key[1])
+		default:
+			t.Errorf("got key %#x, want one of row %#x", key, row)
+		}
+	}
+	if len(exact)+len(counted) > 0 {
+		t.Errorf("got none of values %v, buckets %v", exact, counted)
+	}
+}
+
 func TestExtreme(t *testing.T) {
 	// The words of the row: how many there were, the least, the greatest.
 	add, row := counting(t, 3, func(c *assembler.Code, _ assembler.Weight) {

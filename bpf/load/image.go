@@ -191,10 +191,12 @@ const (
 )
 
 // The key of a log-linear bucket is the address of its row, which no other row has;
-// then argument, sign and bucket.
+// then argument, sign and bucket. That of a value as it is is the address of its argument's count, N, with
+// SketchExact, which no row has, since rows are aligned; then the value.
 const (
-	SketchNeg = 16
-	SketchArg = 17
+	SketchNeg   = 16
+	SketchArg   = 17
+	SketchExact = 1
 )
 
 // The counters of a program beside its tables: for joins and filters together,

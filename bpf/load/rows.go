@@ -106,9 +106,15 @@ func (r *Run) settle() {
 func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) error {
 	t := u.Table
 	buckets := map[uint64][][]agg.BucketCount{} // by row
+	exact := map[uint64][]agg.ExactCount{}      // by where the argument's count is
 	if t.Value.Sketch {
 		err := r.words(u.Sketch[n]).drain(func(key []byte, values []uint64) {
 			row, rest := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
+			if row&SketchExact != 0 {
+				row -= SketchExact
+				exact[row] = append(exact[row], agg.ExactCount{Value: int64(rest), N: values[0]})
+				return
+			}
 			lists := buckets[row]
 			if lists == nil {
 				lists = make([][]agg.BucketCount, len(t.Spec.Args))
@@ -131,9 +137,13 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			p := reader{r}.partial(t, key, values[:words], stacks)
 			p.CPU = cpu
 			if t.Value.Sketch {
-				p.Buckets = buckets[values[t.Value.Self/8]]
-				if p.Buckets == nil {
+				row := values[t.Value.Self/8]
+				if p.Buckets = buckets[row]; p.Buckets == nil {
 					p.Buckets = make([][]agg.BucketCount, len(t.Spec.Args))
+				}
+				p.Values = make([][]agg.ExactCount, len(t.Spec.Args))
+				for i := range t.Value.Args {
+					p.Values[i] = exact[row+uint64(t.Value.Args[i].N)]
 				}
 			}
 			add(p)

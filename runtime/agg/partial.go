@@ -29,7 +29,9 @@ type Partial struct {
 	// where there is none. Hist has 65, by bit length, LHist as many as it
 	// has steps and two more.
 	Hists [][]uint64
-	// Buckets are the counters of quantiles, one list for each argument.
+	// Values and Buckets are the first values of quantiles, at most ExactValues, and the counters of the
+	// others, one list for each argument.
+	Values  [][]ExactCount
 	Buckets [][]BucketCount
 	// Oldest and Newest are one value of each of Spec.Args; nil if nobody wants them.
 	Oldest, Newest []Pick
@@ -90,6 +92,26 @@ type BucketCount struct {
 	Bucket   int
 	Negative bool
 	N        uint64
+}
+
+// An ExactCount is how often a value was there.
+type ExactCount struct {
+	Value int64
+	N     uint64
+}
+
+// count moves the Values to their Buckets.
+func (p *Partial) count() {
+	for i, list := range p.Values {
+		for _, v := range list {
+			b := BucketCount{Bucket: Bucket(uint64(v.Value)), N: v.N}
+			if v.Value < 0 {
+				b.Bucket, b.Negative = Bucket(uint64(-v.Value)), true
+			}
+			p.Buckets[i] = append(p.Buckets[i], b)
+		}
+	}
+	p.Values = nil
 }
 
 // AddPartial adds p to the row of its key. Rows come in the order in which

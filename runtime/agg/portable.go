@@ -339,7 +339,7 @@ func (u *Union) Parts(yield func(*Row) bool) {
 func (q *quantile) Content() Content {
 	s := &q.sketch
 	c := Content{N: s.n, Least: s.min, Greatest: s.max}
-	if s.n <= exactN && !s.counted {
+	if s.n <= ExactValues && !s.counted {
 		c.Values = slices.Clone(s.exact)
 		return c
 	}
@@ -363,7 +363,7 @@ var mostBucket = Bucket(math.MaxUint64)
 // Valid implements portable.
 func (q *quantile) Valid(c *Content) error {
 	if len(c.Buckets) == 0 {
-		if uint64(len(c.Values)) != c.N || c.N > exactN {
+		if uint64(len(c.Values)) != c.N || c.N > ExactValues {
 			return errContent
 		}
 		return nil

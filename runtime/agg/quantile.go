@@ -88,5 +88,12 @@ func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
 
 func (q *quantile) AddPartial(p *Partial, arg int) {
 	m := &p.Measures[arg]
+	if p.Values != nil {
+		for _, v := range p.Values[arg] {
+			for range v.N { // together at most ExactValues
+				q.sketch.Add(v.Value)
+			}
+		}
+	}
 	q.sketch.addBuckets(m.Min, m.Max, p.Buckets[arg])
 }

@@ -17,10 +17,10 @@ import (
 // that is why this is not one of the usual sketches, whose buckets need a
 // logarithm.
 
-const (
-	subBits = 6
-	exactN  = 64 // values kept as they are
-)
+const subBits = 6
+
+// ExactValues is how many values are kept as they are.
+const ExactValues = 64
 
 // A Sketch estimates quantiles of int64 values. The zero Sketch is empty.
 type Sketch struct {
@@ -70,7 +70,7 @@ func (s *Sketch) Add(v int64) {
 	}
 	s.n++
 	// Slow path: few values, kept as they are.
-	if s.n <= exactN && !s.counted {
+	if s.n <= ExactValues && !s.counted {
 		s.exact = append(s.exact, v)
 		return
 	}
@@ -151,7 +151,7 @@ func (s *Sketch) Merge(o *Sketch) {
 	if o.n == 0 {
 		return
 	}
-	if o.n <= exactN && !o.counted {
+	if o.n <= ExactValues && !o.counted {
 		for _, v := range o.exact {
 			s.Add(v)
 		}
@@ -187,7 +187,7 @@ func (s *Sketch) Quantile(q float64) int64 {
 	}
 	rank := uint64(q*float64(s.n) + 0.9999999)
 	rank = min(max(rank, 1), s.n)
-	if s.n <= exactN && !s.counted {
+	if s.n <= ExactValues && !s.counted {
 		slices.Sort(s.exact)
 		return s.exact[rank-1]
 	}

@@ -41,7 +41,7 @@ func TestQuantileError(t *testing.T) {
 			for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.95, 0.99, 0.999, 1} {
 				want := all[min(max(int(math.Ceil(q*float64(n))), 1), n)-1]
 				got := s.Quantile(q)
-				if diff := math.Abs(float64(got - want)); n <= exactN && diff != 0 ||
+				if diff := math.Abs(float64(got - want)); n <= ExactValues && diff != 0 ||
 					diff > math.Abs(float64(want))/128+1 {
 					t.Errorf("%s n=%d q=%v: got %d, want %d", name, n, q, got, want)
 				}

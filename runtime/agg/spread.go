@@ -239,6 +239,7 @@ func (p *Partial) Scale(s Slot) {
 			counters[i] = times(counters[i])
 		}
 	}
+	p.count()
 	for _, list := range p.Buckets {
 		for i := range list {
 			list[i].N = times(list[i].N)

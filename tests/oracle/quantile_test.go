@@ -109,3 +109,57 @@ func TestKernelQuantilesAreExact(t *testing.T) {
 		t.Errorf("got %d buckets in both histograms, want more than 40", checked)
 	}
 }
+
+// Quantiles of up to 64 values are exact in programs of the kernel too, of each key.
+func TestKernelQuantilesOfFewAreExact(t *testing.T) {
+	live(t)
+	null, err := os.Open("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	shares := []float64{0.01, 0.25, 0.5, 0.9, 1}
+	columns := ""
+	for i, q := range shares {
+		columns += fmt.Sprintf(", q%d = agg.quantile(\"offset\", %g), o%d = agg.quantile(\"-offset\", %g)", i, q, i, q)
+	}
+	program := fmt.Sprintf(`tracepoint("syscalls:sys_enter_lseek").where("fd == %d").by("whence").agg(n = agg.count()%s)`,
+		null.Fd(), columns)
+	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p",
+		strconv.Itoa(os.Getpid()), "-c", program)
+	counts.WaitStderr(" open event")
+	values := map[int][]int64{}
+	for i := range int64(64 + 9 + 1) {
+		whence := unix.SEEK_SET
+		if i >= 64 {
+			whence = 1000 // an error, of which the kernel takes no notice
+		}
+		if i == 73 {
+			whence = 1001
+		}
+		v := 155000 + i*i%7*100
+		unix.Seek(int(null.Fd()), v, whence)
+		values[whence] = append(values[whence], v)
+	}
+	rows := testkit.Tables(t, counts.Stop().Want(t, 0).Stdout)[0].Rows
+	if len(rows) != len(values) {
+		t.Fatalf("got %d rows, want %d", len(rows), len(values))
+	}
+	for _, row := range rows {
+		whence := int(row.Int(t, "whence"))
+		exact := slices.Sorted(slices.Values(values[whence]))
+		if got := row.Int(t, "n"); got != int64(len(exact)) {
+			t.Errorf("whence %d: got %d calls, want %d", whence, got, len(exact))
+			continue
+		}
+		for i, q := range shares {
+			at := max(int(math.Ceil(q*float64(len(exact)))), 1) - 1
+			if got := row.Int(t, fmt.Sprintf("q%d", i)); got != exact[at] {
+				t.Errorf("whence %d, share %g: got %d, want %d", whence, q, got, exact[at])
+			}
+			if got := row.Int(t, fmt.Sprintf("o%d", i)); got != -exact[len(exact)-1-at] {
+				t.Errorf("whence %d, share %g of -offset: got %d, want %d", whence, q, got, -exact[len(exact)-1-at])
+			}
+		}
+	}
+}
