@@ -121,10 +121,10 @@ func TestKernelQuantilesOfFewAreExact(t *testing.T) {
 	shares := []float64{0.01, 0.25, 0.5, 0.9, 1}
 	columns := ""
 	for i, q := range shares {
-		columns += fmt.Sprintf(", q%d = agg.quantile(\"offset\", %g), o%d = agg.quantile(\"-offset\", %g)", i, q, i, q)
+		columns += fmt.Sprintf(`, q%d = agg.quantile("offset", %g), o%d = agg.quantile("-offset", %g)`, i, q, i, q)
 	}
-	program := fmt.Sprintf(`tracepoint("syscalls:sys_enter_lseek").where("fd == %d").by("whence").agg(n = agg.count()%s)`,
-		null.Fd(), columns)
+	program := fmt.Sprintf(`tracepoint("syscalls:sys_enter_lseek").where("fd == %d").by("whence").
+		agg(n = agg.count()%s)`, null.Fd(), columns)
 	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p",
 		strconv.Itoa(os.Getpid()), "-c", program)
 	counts.WaitStderr(" open event")
@@ -158,7 +158,8 @@ func TestKernelQuantilesOfFewAreExact(t *testing.T) {
 				t.Errorf("whence %d, share %g: got %d, want %d", whence, q, got, exact[at])
 			}
 			if got := row.Int(t, fmt.Sprintf("o%d", i)); got != -exact[len(exact)-1-at] {
-				t.Errorf("whence %d, share %g of -offset: got %d, want %d", whence, q, got, -exact[len(exact)-1-at])
+				t.Errorf("whence %d, share %g of -offset: got %d, want %d", whence, q, got,
+					-exact[len(exact)-1-at])
 			}
 		}
 	}
