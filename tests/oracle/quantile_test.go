@@ -123,8 +123,8 @@ func TestKernelQuantilesOfFewAreExact(t *testing.T) {
 	for i, q := range shares {
 		columns += fmt.Sprintf(`, q%d = agg.quantile("offset", %g), o%d = agg.quantile("-offset", %g)`, i, q, i, q)
 	}
-	program := fmt.Sprintf(`tracepoint("syscalls:sys_enter_lseek").where("fd == %d").by("whence").
-		agg(n = agg.count()%s)`, null.Fd(), columns)
+	program := fmt.Sprintf(`(tracepoint("syscalls:sys_enter_lseek").where("fd == %d").by("whence")
+		.agg(n = agg.count()%s))`, null.Fd(), columns)
 	counts := testkit.Start(t, testkit.PPScript(t), "--engine", "bpf", "--format", "json", "-v", "-p",
 		strconv.Itoa(os.Getpid()), "-c", program)
 	counts.WaitStderr(" open event")
