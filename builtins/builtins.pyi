@@ -341,7 +341,7 @@ def threads() -> Stream:
     """The threads that are there when the run begins: one that sleeps all the time has no other event."""
 def split_locks() -> Any:
     """Makes split locks as long as the run, for a profiler to see."""
-def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False) -> Stream:
+def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False, hits: Optional[bool] = False) -> Stream:
     """Counts events in the kernel and reads the counters periodically: next to no cost per event."""
 def kprobe(func: str, *, args: Optional[str] = "", filter: Optional[str] = "", limit: Optional[int] = 100, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
     """Calls of a kernel function, or passes of an instruction in it."""

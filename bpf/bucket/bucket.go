@@ -99,7 +99,8 @@ func linear(c *assembler.Code, a *agg.Agg) {
 
 // Sketch counts R0 in its log-linear bucket of an argument, see agg.Bucket and
 // load.SketchArg. There are some thousand buckets, of which a row uses few: they are in a
-// hash. So are the first values of a row, as they are, since quantiles of few are exact. generation is where on the stack it stands which maps count now, 0 if there is one.
+// hash. So are the first values of a row, as they are, since quantiles of few are exact.
+// generation is where on the stack it stands which maps count now, 0 if there is one.
 // It jumps to full if there is no room for another bucket.
 func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, w assembler.Weight,
 	full assembler.Label) {

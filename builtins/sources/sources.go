@@ -241,6 +241,7 @@ func counters() *b.Builtin {
 			{Name: "events", Type: b.ListOf(b.Is("stream")), Required: true, Doc: "sources, without .where(...): a filter is the kernel's"},
 			{Name: "period", Type: b.Duration, Named: true, Doc: "time between reads; else the report interval"},
 			{Name: "instances", Type: b.Bool, Default: starlark.False, Named: true, Doc: "one event for each CPU or thread instead of their sum"},
+			{Name: "hits", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also of sched_stat_runtime and its like, whose hits count as nanoseconds for the kernel: each of these hits is an event, of value 1"},
 		},
 		Returns: "stream",
 		Result:  "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events)",
@@ -251,7 +252,8 @@ func counters() *b.Builtin {
 			{Code: `counters([software("context-switches")], period = 100 * ms)`, Output: "<stream>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			n := &plan.Counters{PeriodNS: c.Duration("period"), PerInstance: c.Bool("instances")}
+			n := &plan.Counters{PeriodNS: c.Duration("period"), PerInstance: c.Bool("instances"),
+				Hits: c.Bool("hits")}
 			for i, v := range c.List("events") {
 				src, ok := v.(*pipeline.Stream).S.(*plan.Source)
 				if !ok {

@@ -398,3 +398,10 @@ func (s *Symbols) Lookup(v uint64) (string, bool) {
 	n, ok := s.Names[v]
 	return n, ok
 }
+
+// Weighted reports that one hit of the tracepoint counts as many, as those of
+// sched_stat_runtime, which count nanoseconds (__perf_count in
+// include/trace/events/sched.h).
+func (s *Schema) Weighted() bool {
+	return s.System == "sched" && strings.HasPrefix(s.Name, "sched_stat_")
+}

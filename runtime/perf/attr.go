@@ -1,7 +1,6 @@
 package perf
 
 import (
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -64,20 +63,13 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 		// The kernel would make a record for each hit of an event of its own software, with
 		// what that hit counts as (perf_swevent_event in kernel/events/core.c).
 		a.Sample_type &^= unix.PERF_SAMPLE_PERIOD
-	case weighted(e.Schema):
+	case e.Schema.Type == unix.PERF_TYPE_TRACEPOINT && e.Schema.Weighted():
+		// Unless the period is sampled, the kernel makes a record for each of what a hit counts as,
+		// until it throttles the event.
 		a.Sample_type |= unix.PERF_SAMPLE_PERIOD
 	}
 	c.ringed(&a)
 	return a
-}
-
-// weighted reports that one hit of the tracepoint counts as many, as those of
-// sched_stat_runtime, which count nanoseconds (__perf_count in
-// include/trace/events/sched.h). Unless the period is sampled, the kernel
-// makes a record for each of them, until it throttles the event.
-func weighted(s *event.Schema) bool {
-	return s.Type == unix.PERF_TYPE_TRACEPOINT && s.System == "sched" &&
-		strings.HasPrefix(s.Name, "sched_stat_")
 }
 
 // dummy is the attribute of the event that carries the side-band records.

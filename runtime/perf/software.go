@@ -121,12 +121,12 @@ func namedSchema(system string, typ uint32, as []alias, name string) (*event.Sch
 
 // CountsHits reports that a counter of the schema adds 1 for each occurrence, and
 // not the time or the cycles that passed.
-func CountsHits(s *event.Schema) bool { return counts(s) && !weighted(s) }
+func CountsHits(s *event.Schema) bool { return counts(s) && !s.Weighted() }
 
 // CountUnit is the unit of a counter of the schema: nanoseconds for the
 // clocks and for sched_stat_*, else occurrences.
 func CountUnit(s *event.Schema) event.Unit {
-	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) || weighted(s) {
+	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) || s.Weighted() {
 		return event.Nanos
 	}
 	return event.CountOf

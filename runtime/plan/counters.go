@@ -2,10 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/flow"
 	"ppscript/runtime/placement"
 	"ppscript/runtime/reading"
@@ -46,6 +49,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 			WithHint("run it live, without --input")
 	}
 	set := &CounterOp{Spec: c}
+	var hits []branch
 	for _, s := range c.In {
 		if s.Pulled() || len(s.Attr("push")) > 0 {
 			return nil, diag.Errorf(diag.Usage, "counters", s.FullName(),
@@ -61,9 +65,20 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 			return nil, err
 		}
 		for _, schema := range schemas {
+			if c.Hits && schema.Weighted() {
+				br, err := b.hits(s, schema)
+				if err != nil {
+					return nil, err
+				}
+				hits = append(hits, br)
+				continue
+			}
 			set.Schemas = append(set.Schemas, schema)
 			set.Sources = append(set.Sources, s)
 		}
+	}
+	if len(set.Schemas) == 0 && len(hits) > 0 {
+		return hits, nil
 	}
 	if len(set.Schemas) == 0 {
 		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
@@ -71,7 +86,33 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 	}
 	set.stream = b.madeStream(reading.CounterSchema())
 	b.plan.add(set)
-	return []branch{{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}}, nil
+	reads := branch{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}
+	return append([]branch{reads}, hits...), nil
+}
+
+// hits are the hits of an event as reads of a counter that each of them raised by one: the kernel's own
+// counter is raised by what a hit stands for.
+func (b *builder) hits(s *Source, schema *event.Schema) (branch, error) {
+	br := branch{stream: b.newStream(s, schema), scope: b.scope(s, schema)}
+	br.scope.Stream = b.plan.streams[br.stream]
+	if err := b.events[br.stream].filter(b, br.scope); err != nil {
+		return br, err
+	}
+	sc := *br.scope
+	sc.Vars = map[string]expr.Node{}
+	maps.Copy(sc.Vars, br.scope.Vars)
+	for name, text := range map[string]string{
+		"event": strconv.Quote(br.scope.Stream.Label), "value": "1", "enabled": "0", "running": "0",
+		"order": "0",
+	} {
+		p, err := b.compile(Fn{Text: text}, &br, expr.Any)
+		if err != nil {
+			return br, err
+		}
+		sc.Vars[name] = p.Node
+	}
+	br.scope = &sc
+	return br, nil
 }
 
 // explainSources writes what is opened as counters.

@@ -54,6 +54,8 @@ type Counters struct {
 	PeriodNS int64
 	// PerInstance makes one event for each CPU or thread instead of sums.
 	PerInstance bool
+	// Hits counts hits also of events of which a hit stands for more: those are taken as events.
+	Hits bool
 }
 
 func (*Source) Inputs() []Stream   { return nil }

@@ -226,7 +226,7 @@ func (b *builder) unsent() string {
 			return e.Stream.Label + " is not a tracepoint"
 		case s.Period > 1 || s.Freq > 0:
 			return e.Stream.Label + " is sampled"
-		case strings.HasPrefix(s.Name, "sched_stat_") && b.weighs():
+		case e.Stream.Schema.Weighted() && b.weighs():
 			return e.Stream.Label + " has weights, its periods, which programs do not send"
 		case s.Exclude != eventspec.Exclude{}:
 			return e.Stream.Label + " excludes user or kernel"

@@ -121,7 +121,8 @@ func TestKernelQuantilesOfFewAreExact(t *testing.T) {
 	shares := []float64{0.01, 0.25, 0.5, 0.9, 1}
 	columns := ""
 	for i, q := range shares {
-		columns += fmt.Sprintf(`, q%d = agg.quantile("offset", %g), o%d = agg.quantile("-offset", %g)`, i, q, i, q)
+		columns += fmt.Sprintf(`, q%d = agg.quantile("offset", %g), o%d = agg.quantile("-offset", %g)`,
+			i, q, i, q)
 	}
 	program := fmt.Sprintf(`(tracepoint("syscalls:sys_enter_lseek").where("fd == %d").by("whence")
 		.agg(n = agg.count()%s))`, null.Fd(), columns)
