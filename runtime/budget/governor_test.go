@@ -8,6 +8,7 @@ import (
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/agg"
+	"ppscript/tests/testkit"
 )
 
 // A hook has events that cost something all the time.
@@ -64,6 +65,7 @@ var nowhere = &Sink{
 }
 
 func (h *hook) govern(t *testing.T, share float64) *Governor {
+	testkit.Requires(t, testkit.Sysfs) // which has the CPUs
 	h.at = time.Now()
 	g, err := govern(share, h)
 	if err != nil {

@@ -4,6 +4,8 @@
 package facility
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -40,9 +42,12 @@ func Look() (h Here) {
 	v, err := kernel.ReadVersion(kernel.Roots{})
 	h.Perfmon = err != nil || v.AtLeast(5, 8)
 	h.Open = kernel.TracingIsOpen(kernel.Roots{})
-	if fs, err := tracefs.Find(); err == nil {
-		st, err := os.Stat(fs.Root())
+	tfs, err := tracefs.Find()
+	if err == nil {
+		st, err := os.Stat(tfs.Root())
 		h.Hidden = err == nil && st.Mode().Perm()&0o005 != 0o005
+	} else {
+		h.Hidden = errors.Is(err, fs.ErrPermission)
 	}
 	return h
 }

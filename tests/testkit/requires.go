@@ -32,6 +32,7 @@ type Need struct {
 var (
 	Root    = Need{"root", true, missingRoot}
 	Tracefs = Need{"tracefs", true, missingTracefs}
+	Sysfs   = Need{"sysfs", true, missingFile("/sys/kernel", "mount -t sysfs sysfs /sys")}
 	BTF     = Need{
 		"the kernel's types", false,
 		missingFile("/sys/kernel/btf/vmlinux", "a kernel with CONFIG_DEBUG_INFO_BTF"),

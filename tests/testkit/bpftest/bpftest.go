@@ -53,7 +53,7 @@ func (b *Builder) Define(id load.MapID, m *ebpf.MapSpec) {
 // be run.
 func (b *Builder) Build(t testing.TB, body Body) *Program {
 	t.Helper()
-	testkit.Requires(t, testkit.Programs)
+	testkit.Requires(t, testkit.Programs, testkit.Sysfs)
 	c := assembler.New()
 	fail, end := c.Label(), c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
