@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -88,6 +89,24 @@ func TestEndedEarly(t *testing.T) {
 	f("killed within a record", whole[:len(whole)-5], 9, 1)
 	f("killed within the end mark", AppendEnd(whole, streams)[:len(whole)+9], 10, 1)
 	f("perf's pipe", load(t, "pipe"), len(goldenLines(t, "pipe")), 0)
+}
+
+// An event whose format is not understood has no fields; it does not make the recording unreadable.
+func TestFormatThatIsNotUnderstood(t *testing.T) {
+	whole, streams := ticks(t, 10)
+	b := AppendEnd(bytes.Replace(whole, []byte("offset:8;"), []byte("offzet:8;"), 1), streams)
+	file, err := OpenReader(context.Background(), bytes.NewReader(b), "x", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if n := numSamples(all(t, file)); n != 10 {
+		t.Errorf("got %d samples, want 10", n)
+	}
+	if told := strings.Join(file.Warnings(), "\n"); !strings.Contains(told, "field without an offset") ||
+		!strings.Contains(told, "its fields are unknown") {
+		t.Errorf("got warnings %q, want the field that is not understood", told)
+	}
 }
 
 // breaking is a connection that breaks.

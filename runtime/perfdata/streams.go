@@ -178,10 +178,12 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 	}
 	if t := f.formatOf(a.Config); t != nil {
 		s, err := f.kernel().ParseFormat(t.system, []byte(t.text))
-		if err != nil {
-			return nil, f.bad("tracing data: %w", err)
+		if err == nil {
+			return s, nil
 		}
-		return s, nil
+		// The other events are what they are.
+		f.warn("%v: its fields are unknown", err)
+		return fieldless(a), nil
 	}
 	if f.opt.Formats != nil {
 		if s := f.opt.Formats(a.Config); s != nil && (a.name == "" || a.name == s.FullName()) {
@@ -189,12 +191,18 @@ func (f *File) newSchema(a *attr) (*event.Schema, error) {
 			return s, nil
 		}
 	}
+	s := fieldless(a)
+	f.warn("format of %s: not in the recording: its fields are unknown", s.FullName())
+	return s, nil
+}
+
+// fieldless is the schema of a tracepoint whose format is not known.
+func fieldless(a *attr) *event.Schema {
 	s := &event.Schema{Name: fmt.Sprintf("tracepoint-%d", a.Config), Type: a.Type, ID: a.Config}
 	if sys, name, ok := strings.Cut(a.name, ":"); ok {
 		s.System, s.Name = sys, name
 	}
-	f.warn("format of %s: not in the recording: its fields are unknown", s.FullName())
-	return s, nil
+	return s
 }
 
 // kernel is what rendering needs to know of the recorded kernel. The formats of

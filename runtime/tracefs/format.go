@@ -127,7 +127,10 @@ func classify(f *event.Field, decl string) error {
 			continue
 		}
 		if f.Size != 4 {
-			return fmt.Errorf("field %q: size of a dynamic field: got %d, want 4", decl, f.Size)
+			// Such as __data_loc char[][2], of a probe's argument +0(%di):string[2]: the places of two
+			// texts. A field that is not understood is its bytes; the others are what they are.
+			f.Kind = event.Bytes
+			return nil
 		}
 		f.Place = place
 		elem := bareType(strings.TrimSuffix(strings.TrimSpace(typ[len(prefix):]), "[]"))

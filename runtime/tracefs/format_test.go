@@ -3,6 +3,7 @@ package tracefs
 import (
 	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -98,7 +99,39 @@ func TestParseFormatRefusesDamage(t *testing.T) {
 	f("offset:8;", "offset:99999999999999999999;")
 	f("size:16;", "size:1e9;")
 	f("field:long state;", "field:;")
-	f("offset:120;	size:4;", "offset:120;	size:2;")
+}
+
+// A field that is not understood is its bytes, and leaves the others alone.
+func TestOddFields(t *testing.T) {
+	s, err := ParseFormat("test", []byte("name: odd\nID: 7\nformat:\n"+
+		"\tfield:unsigned long __probe_ip;\toffset:8;\tsize:8;\tsigned:0;\n"+
+		"\tfield:__data_loc char[][2] v;\toffset:16;\tsize:8;\tsigned:1;\n"+
+		"\tfield:__rel_loc char[] w;\toffset:24;\tsize:2;\tsigned:1;\n"+
+		"\tfield:int n[2][3];\toffset:28;\tsize:24;\tsigned:1;\n"+
+		"\tfield:int after;\toffset:52;\tsize:4;\tsigned:1;\n\n"+
+		`print fmt: "(%lx) v={\"%s\",\"%s\"}", REC->__probe_ip, __get_str(v[0]), __get_str(v[1])`+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []event.Field{
+		{Name: "__probe_ip", Type: "unsigned long", Kind: event.Int, Offset: 8, Size: 8},
+		{Name: "v", Type: "__data_loc char[][2]", Kind: event.Bytes, Offset: 16, Size: 8, Signed: true},
+		{Name: "w", Type: "__rel_loc char[]", Kind: event.Bytes, Offset: 24, Size: 2, Signed: true},
+		{Name: "n", Type: "int[2][3]", Kind: event.Array, Offset: 28, Size: 24, Elem: 4, Signed: true},
+		{Name: "after", Type: "int", Kind: event.Int, Offset: 52, Size: 4, Signed: true},
+	}
+	raw := make([]byte, 56)
+	raw[8], raw[52] = 0x10, 5
+	for i, f := range s.Fields {
+		f.Shown = nil
+		if !reflect.DeepEqual(f, want[i]) {
+			t.Errorf("field %d:\n got %+v\nwant %+v", i, f, want[i])
+		}
+	}
+	text := string(s.Text(nil, &event.Event{Raw: raw, Stream: &event.Stream{Schema: s}}))
+	if !strings.Contains(text, "after=5") {
+		t.Errorf("got text %q, want all fields", text)
+	}
 }
 
 func FuzzParseFormat(f *testing.F) {
