@@ -94,7 +94,7 @@ func TestEndedEarly(t *testing.T) {
 // An event whose format is not understood has no fields; it does not make the recording unreadable.
 func TestFormatThatIsNotUnderstood(t *testing.T) {
 	whole, streams := ticks(t, 10)
-	b := AppendEnd(bytes.Replace(whole, []byte("offset:8;"), []byte("offzet:8;"), 1), streams)
+	b := AppendEnd(bytes.Replace(whole, []byte("n;\toffset:8;"), []byte("n;\toffzet:8;"), 1), streams)
 	file, err := OpenReader(context.Background(), bytes.NewReader(b), "x", Options{})
 	if err != nil {
 		t.Fatal(err)
