@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,5 +95,36 @@ func TestStatesHaveTheirLetters(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where it was not seen that a task got its CPU, as where perf tells of no switch from the idle task, it ran
+// nevertheless: since its wake-up, or, if that was not seen either, for a time that nobody knows, which is
+// counted as unseen.
+func TestRunsThatBeganUnseen(t *testing.T) {
+	const events = `
+sched:sched_switch prev_comm:str prev_pid:s32 prev_state:s64 next_comm:str next_pid:s32
+sched:sched_wakeup comm:str pid:s32
+1ms 0 sh/8 sched_switch prev_comm=sh prev_pid=8 prev_state=1 next_comm=db next_pid=7
+2ms 0 db/7 sched_switch prev_comm=db prev_pid=7 prev_state=1 next_comm=swapper/0 next_pid=0
+3ms 1 sh/8 sched_wakeup comm=db pid=7
+5ms 0 db/7 sched_switch prev_comm=db prev_pid=7 prev_state=1 next_comm=swapper/0 next_pid=0
+8ms 0 db/7 sched_switch prev_comm=db prev_pid=7 prev_state=1 next_comm=sh next_pid=8
+`
+	file := filepath.Join(t.TempDir(), "unseen.txt")
+	if err := os.WriteFile(file, []byte(events), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--filter", "db", "--input", file,
+		"--format", "json").Want(t, 0).Stdout
+	var got []string
+	for _, r := range testkit.Tables(t, out)[0].Rows {
+		got = append(got, fmt.Sprintf("%s %d %d %d", r.Text(t, "St_text"), r.Int(t, "calls"), r.Int(t, "total"),
+			r.Int(t, "unseen")))
+	}
+	// Of the sleep from 5 to 8 ms it is not known when it ended, and the last one goes on.
+	want := []string{"R 2 3000000 2", "S 2 4000000 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
