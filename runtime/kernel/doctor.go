@@ -77,6 +77,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 		{"tracefs", d.tracefs},
 		{"tracepoint events", d.tracepoint},
 		{"switches", d.switches},
+		{"idle events", d.idle},
 		{"software events", d.software},
 		{"samples", d.sampling},
 		{"event clock", d.eventClock},

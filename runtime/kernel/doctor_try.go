@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 type trials struct {
 	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup,
 	program func() Trial
+	idle func() []Trial // by CPU
 }
 
 // trials are those of the running machine.
@@ -28,11 +30,18 @@ func (d *doctor) trials() trials {
 		}
 	}
 	return trials{
-		breakpoint:   TryBreakpoint,
-		uprobe:       func() Trial { return TryUprobe(roots) },
-		kprobe:       func() Trial { return TryKprobe(roots) },
-		tracepoint:   inTracefs(TryTracepoint),
-		switches:     inTracefs(func(dir string) Trial { return trySwitches(dir, d.CPUs.Online) }),
+		breakpoint: TryBreakpoint,
+		uprobe:     func() Trial { return TryUprobe(roots) },
+		kprobe:     func() Trial { return TryKprobe(roots) },
+		tracepoint: inTracefs(TryTracepoint),
+		switches:   inTracefs(func(dir string) Trial { return trySwitches(dir, d.CPUs.Online) }),
+		idle: func() []Trial {
+			dir, err := d.opts.Tracefs()
+			if err != nil {
+				return []Trial{{Err: err}}
+			}
+			return TryIdle(dir, d.CPUs.Online)
+		},
 		sampling:     TrySampling,
 		samplingCPUs: func() Trial { return trySamplingCPUs(d.CPUs.Online) },
 		cycles:       tryCycles,
@@ -168,4 +177,40 @@ func (d *doctor) switches() Check {
 	default:
 		return unsure(t.Err.Error(), "")
 	}
+}
+
+// idle tells, CPU by CPU, whether events of the idle task are told.
+func (d *doctor) idle() Check {
+	if d.try.idle == nil {
+		return unsure("not tried", "")
+	}
+	var silent, busy []string
+	var failed error
+	tried := 0
+	for _, t := range d.try.idle() {
+		switch {
+		case t.Silent():
+			silent = append(silent, fmt.Sprintf("%s (%d of %d switches from it)", t.Where, t.Came, t.Made))
+		case errors.Is(t.Err, errNeverIdle):
+			busy = append(busy, t.Where)
+		case t.Err != nil:
+			failed = t.Err
+		default:
+			tried++
+		}
+	}
+	switch {
+	case len(silent) > 0:
+		return warn("perf does not tell those of "+strings.Join(silent, ", "),
+			"leave --engine at auto, or take bpf: programs see them; a restart may bring them back")
+	case denied(failed):
+		return warn("not allowed to this user", d.grant(d.traceCap().String()))
+	case failed != nil:
+		return unsure(failed.Error(), "")
+	case tried == 0:
+		return unsure("no CPU was idle meanwhile", "try again when the machine has less to do")
+	case len(busy) > 0:
+		return ok("of the idle task come; not tried, since busy: " + strings.Join(busy, ", "))
+	}
+	return ok("of the idle task come on each CPU")
 }

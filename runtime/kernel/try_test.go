@@ -79,6 +79,13 @@ func TestTriesLeaveNothing(t *testing.T) {
 		"clock":        all.clock,
 		"cgroup":       all.cgroup,
 		"program":      all.program,
+		"idle": func() Trial {
+			t := all.idle()[0]
+			if t.Made == 0 { // it was busy
+				t.Made = 1
+			}
+			return t
+		},
 	} {
 		got := try()
 		t.Logf("%-12s %+v", name, got)
@@ -112,6 +119,7 @@ func TestDoctorSilence(t *testing.T) {
 			sampling:     try,
 			samplingCPUs: try,
 			clock:        try,
+			idle:         func() []Trial { return []Trial{works(), try()} },
 		}
 		return d
 	}
@@ -125,6 +133,7 @@ func TestDoctorSilence(t *testing.T) {
 			"switches":    d.switches,
 			"samples":     d.sampling,
 			"event clock": d.eventClock,
+			"idle events": d.idle,
 		} {
 			c := check()
 			if c.Status != want && !(want == Warn && c.Status == Fail) || !strings.Contains(c.Detail, words) {
@@ -166,4 +175,36 @@ func TestDisturbedTries(t *testing.T) {
 			t.Errorf("%d silent tries: got %+v after %d, want %d", silent, got, tries, want)
 		}
 	}
+}
+
+// Where switches come from the idle task of a CPU, its events come; where several are made to it and none
+// come from it they do not, and a CPU that was hardly idle decides nothing.
+func TestIdleEventsByCPU(t *testing.T) {
+	f := func(made, came int64, want string) {
+		t.Helper()
+		tr := Trial{Made: made, Came: came, Where: "CPU 1"}
+		tr.leaves()
+		got := "come"
+		switch {
+		case errors.Is(tr.Err, errNeverIdle):
+			got = "not tried"
+		case tr.Silent():
+			got = "silent"
+		}
+		if got != want {
+			t.Errorf("%d switches to the idle task, %d from it: got %s, want %s", made, came, got, want)
+		}
+		d := &doctor{root: true}
+		d.try.idle = func() []Trial { return []Trial{{Made: 9, Came: 8, Least: 4, Where: "CPU 0"}, tr} }
+		if c := d.idle(); (c.Status == Warn) != (want == "silent") ||
+			strings.Contains(c.Detail, "CPU 1") != (want != "come") || strings.Contains(c.Detail, "CPU 0") {
+			t.Errorf("%s: got %+v", want, c)
+		}
+	}
+	f(293, 0, "silent")
+	f(3, 0, "silent")
+	f(3, 1, "come")
+	f(18, 18, "come")
+	f(2, 0, "not tried")
+	f(0, 0, "not tried")
 }

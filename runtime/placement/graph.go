@@ -152,6 +152,9 @@ type Env struct {
 	No     string
 	// HostNo says why there is no Host.
 	HostNo string
+	// Idle names the CPUs of whose idle task perf delivers no events, though programs see them; "" if none
+	// is known, nil if nobody asks.
+	Idle func() string
 	// NoProjection says why programs must not send events; "" if they may.
 	NoProjection string
 	// ConvertsTimes says that times are not shown as the kernel tells them.

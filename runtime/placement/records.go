@@ -64,7 +64,12 @@ func (p *Placer) records() *projector {
 	}
 	c := &projector{p: p, part: &bpf.Part{}}
 	err := c.build()
-	if t.Engine != EngineBPF && len(p.Reads.Contexts)+len(p.Reads.Texts) == 0 && p.keepsState() {
+	unseen := ""
+	if err == nil {
+		unseen = p.unseen()
+	}
+	wanted := unseen != "" || len(p.Reads.Contexts)+len(p.Reads.Texts) > 0
+	if t.Engine != EngineBPF && !wanted && p.keepsState() {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
 		return nil
@@ -78,6 +83,9 @@ func (p *Placer) records() *projector {
 	case t.Engine == EngineBPF:
 		c.must = true
 		c.why = cmp.Or(c.why, "the engine shall be bpf")
+	case unseen != "":
+		c.must = true
+		c.why = cmp.Or(c.why, "perf delivers no events of the idle task of "+unseen)
 	}
 	if c.why == "" {
 		return nil

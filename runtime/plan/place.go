@@ -39,6 +39,11 @@ func (b *builder) place() (settle func() error) {
 	}
 	return func() (err error) {
 		b.plan.Placement, err = p.Settle(b.plan.Overwrite)
+		if unseen := p.Unseen(); unseen != "" && err == nil && b.env.Note != nil {
+			b.env.Note(fmt.Errorf("perf delivers no events of the idle task of %s: "+
+				"switches from it, and interrupts meanwhile, are missing; programs of the kernel see them, "+
+				"by --engine auto or bpf", unseen))
+		}
 		return err
 	}
 }
@@ -162,12 +167,22 @@ func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
 		}
 	case *foldOp:
 		p.Keeps = true
-		if env := &b.env.KernelEnv; p.No == "" && op.hasStacks() && env.Engine == placement.EngineAuto &&
-			!(env.Target != nil && len(env.Target.PIDs)+len(env.Target.TIDs) > 0 && !env.Target.Follow) {
+		env := &b.env.KernelEnv
+		if p.No == "" && op.hasStacks() && env.Engine == placement.EngineAuto &&
+			!(env.Target != nil && len(env.Target.PIDs)+len(env.Target.TIDs) > 0 && !env.Target.Follow) &&
+			(b.env.Replay || env.Unseen(b.schemas()...) == "") {
 			p.No = "stacks of many processes, which " + name + " holds, find more room in ppscript"
 		}
 	}
 	return p
+}
+
+// schemas are those of the plan's events.
+func (b *builder) schemas() (list []*event.Schema) {
+	for _, e := range b.plan.Events {
+		list = append(list, e.Stream.Schema)
+	}
+	return list
 }
 
 // makerOf is the operator whose events come from a root.

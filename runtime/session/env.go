@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"ppscript/bpf/load"
@@ -35,7 +36,8 @@ type env struct {
 	sender       *load.Run
 	noProjection string
 	sieves       sieves
-	memory       *expr.Kernel // what expressions read of the kernel; nil of recordings
+	memory       *expr.Kernel  // what expressions read of the kernel; nil of recordings
+	idle         func() string // see placement.Env
 	tending
 }
 
@@ -60,6 +62,7 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 	}
 	w.rec = &recordings{cfg: cfg, msgs: w.msgs, opening: ctx}
 	w.events = newCatalog(cfg, w.msgs, w.rec)
+	w.idle = sync.OnceValue(func() string { return kernel.SilentIdle(w.events.here.Tracefs()) })
 	return w, w.rec.open()
 }
 

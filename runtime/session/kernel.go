@@ -50,6 +50,7 @@ func (w *env) kernelEnv() placement.Env {
 		ConvertsTimes: o.Clock.Converts(),
 		Intervals:     o.Interval > 0,
 		Stacks:        placement.Stacks{MaxStack: stack.Most(false)},
+		Idle:          w.idle,
 	}
 	t.KeptBytes, t.KeptCPUs = o.kept()
 	t.Weighed = o.weighed()

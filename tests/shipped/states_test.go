@@ -119,8 +119,8 @@ sched:sched_wakeup comm:str pid:s32
 		"--format", "json").Want(t, 0).Stdout
 	var got []string
 	for _, r := range testkit.Tables(t, out)[0].Rows {
-		got = append(got, fmt.Sprintf("%s %d %d %d", r.Text(t, "St_text"), r.Int(t, "calls"), r.Int(t, "total"),
-			r.Int(t, "unseen")))
+		got = append(got, fmt.Sprintf("%s %d %d %d", r.Text(t, "St_text"),
+			r.Int(t, "calls"), r.Int(t, "total"), r.Int(t, "unseen")))
 	}
 	// Of the sleep from 5 to 8 ms it is not known when it ended, and the last one goes on.
 	want := []string{"R 2 3000000 2", "S 2 4000000 1"}
