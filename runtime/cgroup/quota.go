@@ -8,18 +8,24 @@ import (
 	"ppscript/runtime/kernel"
 )
 
-// HasQuota reports that the CPU time of a cgroup, or of one above it, has a limit: cpu.max of
-// version 2, cpu.cfs_quota_us of version 1. It looks where distributions mount them.
-func HasQuota(roots kernel.Roots, cgroup string) bool {
+// A Quota tells of the CPU time of a cgroup.
+type Quota struct {
+	Limited bool // it has a limit, of its own or of a cgroup above it
+	Held    bool // one of these limits has held threads so far
+}
+
+// QuotaOf reads that: cpu.max of version 2, cpu.cfs_quota_us of version 1, and cpu.stat. It looks where
+// distributions mount them.
+func QuotaOf(roots kernel.Roots, cgroup string) (q Quota) {
 	for at := path.Clean("/" + cgroup); ; at = path.Dir(at) {
 		for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
 			dir := roots.SysPath("fs", "cgroup", hierarchy, at)
 			if limited(dir+"/cpu.max", "max") || limited(dir+"/cpu.cfs_quota_us", "-1") {
-				return true
+				q.Limited, q.Held = true, q.Held || throttled(dir+"/cpu.stat")
 			}
 		}
 		if at == "/" {
-			return false
+			return q
 		}
 	}
 }
@@ -32,4 +38,18 @@ func limited(file, none string) bool {
 	}
 	words := strings.Fields(string(text))
 	return len(words) > 0 && words[0] != none
+}
+
+// throttled reports that a limit has held threads; where the file does not tell it may have.
+func throttled(file string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, ok := strings.CutPrefix(line, "nr_throttled "); ok {
+			return strings.TrimSpace(n) != "0"
+		}
+	}
+	return true
 }

@@ -35,7 +35,9 @@ func TestOfThread(t *testing.T) {
 	}
 }
 
-func TestHasQuota(t *testing.T) {
+// What is limited is so by a cgroup above it too, and holds threads where its cpu.stat says so, or says
+// nothing.
+func TestQuotaOf(t *testing.T) {
 	sys := t.TempDir()
 	write := func(file, text string) {
 		file = filepath.Join(sys, "fs/cgroup", file)
@@ -51,18 +53,22 @@ func TestHasQuota(t *testing.T) {
 	write("c/cpu.max", "max 100000\n")
 	write("cpu,cpuacct/d/cpu.cfs_quota_us", "-1\n")
 	write("cpu/e/cpu.cfs_quota_us", "50000\n")
-	f := func(cgroup string, want bool) {
+	write("a/cpu.stat", "usage_usec 7\nnr_periods 12\nnr_throttled 3\nthrottled_usec 9\n")
+	write("cpu/e/cpu.stat", "nr_periods 12\nnr_throttled 0\nthrottled_time 0\n")
+	write("cpu/g/cpu.cfs_quota_us", "50000\n")
+	f := func(cgroup string, limited, held bool) {
 		t.Helper()
-		if got := HasQuota(kernel.Roots{Sys: sys}, cgroup); got != want {
-			t.Errorf("%s: got %v, want %v", cgroup, got, want)
+		if got := QuotaOf(kernel.Roots{Sys: sys}, cgroup); got != (Quota{limited, held}) {
+			t.Errorf("%s: got %+v, want limited %v, held %v", cgroup, got, limited, held)
 		}
 	}
-	f("/a", true)
-	f("/a/b", true) // by the one above it
-	f("/a/b/gone", true)
-	f("/c", false)
-	f("/d", false)
-	f("/e", true)
-	f("/", false)
-	f("", false)
+	f("/a", true, true)
+	f("/a/b", true, true) // by the one above it
+	f("/a/b/gone", true, true)
+	f("/c", false, false)
+	f("/d", false, false)
+	f("/e", true, false)
+	f("/g", true, true)
+	f("/", false, false)
+	f("", false, false)
 }

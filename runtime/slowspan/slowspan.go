@@ -107,9 +107,9 @@ func (s *Sink) Events(evs []*event.Event) {
 		if e.Derived == nil || e.Derived.Start == nil {
 			continue
 		}
-		slow := s.slow.is(int64(e.Time-e.Derived.Start.Time), &s.Choice)
+		slow, normal := s.slow.is(int64(e.Time-e.Derived.Start.Time), &s.Choice)
 		if !slow {
-			if !s.Compare || e.Time < s.next {
+			if !s.Compare || !normal || e.Time < s.next {
 				continue
 			}
 			s.next = e.Time + normally
@@ -209,17 +209,19 @@ type slowness struct {
 	seen    uint64
 }
 
-// is decides about a span by its length.
-func (s *slowness) is(ns int64, c *Choice) bool {
+// is decides about a span by its length: whether it is slow, or normal. The first spans are neither: they
+// only tell what is long, and the longest of all may be among them.
+func (s *slowness) is(ns int64, c *Choice) (slow, normal bool) {
 	if c.Slowest <= 0 {
-		return ns > c.Than
+		return ns > c.Than, ns <= c.Than
 	}
 	s.seen++
-	slow := s.seen > atFirst && ns > max(s.bound, c.Than)
+	long := ns > max(s.bound, c.Than)
+	slow, normal = s.seen > atFirst && long, s.seen > atFirst && !long
 	s.lengths.Add(ns)
 	if s.seen >= max(s.settle, atFirst) {
 		s.bound = s.lengths.Quantile(1 - c.Slowest)
 		s.settle = s.seen + s.seen/16
 	}
-	return slow
+	return slow, normal
 }

@@ -15,8 +15,8 @@ func TestThanIsABound(t *testing.T) {
 	c := &Choice{Than: 1000}
 	var s slowness
 	for ns, want := range map[int64]bool{999: false, 1000: false, 1001: true} {
-		if got := s.is(ns, c); got != want {
-			t.Errorf("%d ns: got %v, want %v", ns, got, want)
+		if got, normal := s.is(ns, c); got != want || normal == want {
+			t.Errorf("%d ns: got %v and normal %v, want %v", ns, got, normal, want)
 		}
 	}
 }
@@ -30,7 +30,8 @@ func TestSlowestAreAShare(t *testing.T) {
 	slow, wrong := 0, 0
 	for i := range int64(spans) {
 		ns := 1 + i*7919%spans // each length once
-		if !s.is(ns, c) {
+		is, _ := s.is(ns, c)
+		if !is {
 			continue
 		}
 		slow++
@@ -43,6 +44,26 @@ func TestSlowestAreAShare(t *testing.T) {
 	}
 	if slow < spans/200 || slow > spans/50 || wrong > 10 {
 		t.Errorf("got %d slow spans of %d, %d of them short; want about 1%%", slow, spans, wrong)
+	}
+}
+
+// The longest of the first spans, which only tell what is long, is not called normal, and neither are those
+// that are as long later.
+func TestTheLongestIsNotNormal(t *testing.T) {
+	c := &Choice{Slowest: 0.01, Compare: true}
+	var s slowness
+	for i := range 3 * atFirst {
+		ns := int64(1000 + i%50)
+		if i == 5 || i == 2*atFirst {
+			ns = 1e9
+		}
+		slow, normal := s.is(ns, c)
+		if ns == 1e9 && normal || slow && normal || i < atFirst && (slow || normal) {
+			t.Errorf("span %d of %d ns: got slow %v, normal %v", i, ns, slow, normal)
+		}
+		if i == 2*atFirst+1 && !normal {
+			t.Errorf("span %d of %d ns: got not normal", i, ns)
+		}
 	}
 }
 

@@ -88,9 +88,9 @@ func (s *Spans) take(e *event.Event, sh *Shape) {
 	} else {
 		span.From = d.Start.Time
 	}
-	slow := s.slow.is(int64(span.To-span.From), &s.Choice)
+	slow, normal := s.slow.is(int64(span.To-span.From), &s.Choice)
 	if !slow {
-		if !s.Compare || e.Time < s.next {
+		if !s.Compare || !normal || e.Time < s.next {
 			return
 		}
 		s.next = e.Time + normally

@@ -128,7 +128,8 @@ func TestFactsAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestQuotasThatAreNotSeen doubts that a thread with a quota waits for who has the CPU.
+// TestQuotasThatAreNotSeen says that it is unknown what a thread waits for whose quota holds it now and then,
+// also where another has the CPU.
 func TestQuotasThatAreNotSeen(t *testing.T) {
 	h := tell(`
 		a=10/11 b=20/20
@@ -136,18 +137,30 @@ func TestQuotasThatAreNotSeen(t *testing.T) {
 		5 0 a run b
 		20 0 b run a
 		25 0 a enter read`)
-	f := func(limited, doubt bool) {
+	f := func(limited, held bool, want result.WhyKind) {
 		t.Helper()
 		cfg := h.config()
+		asked := 0
 		cfg.Cgroup = func(int32) why.Cgroup { return why.Cgroup{Path: "/lid"} }
-		cfg.Quota = func(cgroup string) bool { return limited && cgroup == "/lid" }
-		got := why.New(cfg).Explain(h.span("a", 0, 25), why.History{Events: h.events()})
-		if (got.Doubt != "") != doubt {
-			t.Errorf("limited %v: got doubt %q", limited, got.Doubt)
+		cfg.Quota = func(cgroup string) (bool, bool) {
+			asked++
+			return limited && cgroup == "/lid", held
+		}
+		x := why.New(cfg)
+		for range 2 {
+			got := x.Explain(h.span("a", 0, 25), why.History{Events: h.events()})
+			whole(t, got)
+			if l := got.Parts[1].Path[0]; l.Kind != want {
+				t.Errorf("limited %v, held %v: got %v %s, want %v", limited, held, l.Kind, l.What, want)
+			}
+		}
+		if asked > 2 {
+			t.Errorf("limited %v: asked %d times, want once for each span", limited, asked)
 		}
 	}
-	f(true, true)
-	f(false, false)
+	f(true, true, result.WhyUnknown)
+	f(true, false, result.WhyBehind)
+	f(false, false, result.WhyBehind)
 }
 
 // TestWhoseIsInTheWay tells of which cgroup who is in the way is, if that is another.

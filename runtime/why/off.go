@@ -180,8 +180,9 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 			l.Kind = result.WhyIdle
 		case u.cur == t.tid:
 			l.Kind, l.What = result.WhyKernel, "being switched"
+		case w.quotaMayHold(t):
+			l.Kind, l.What = result.WhyUnknown, quotaOrOther
 		default:
-			w.doubtQuota(t)
 			whom := w.x.thread(u.cur)
 			if w.x.inTheWay(&l, t, whom); l.Kernel {
 				l.What = workIn(w.x, whom, from, to)
@@ -191,18 +192,31 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 	})
 }
 
-// doubtQuota says that a thread may wait for something else than the CPU that another has.
-func (w *walker) doubtQuota(t *thread) {
+// quotaOrOther is the reason where another thread has the CPU, and a quota may be used up.
+const quotaOrOther = "another thread has the CPU, and perhaps its quota is used up: " +
+	"kprobe:throttle_cfs_rq is not observed"
+
+// quotaMayHold reports that a thread may wait for its quota while another has the CPU, and that nothing
+// tells. A limit that has held nobody so far does not: it is asked for each span anew.
+func (w *walker) quotaMayHold(t *thread) bool {
 	x := w.x
-	if w.span.Doubt != "" || x.cfg.Quota == nil || x.seen[kThrottle] || t.free {
-		return
+	if x.cfg.Quota == nil || x.seen[kThrottle] || t.free {
+		return false
 	}
-	if path := x.cgroup(t.tid).Path; path == "" || !x.cfg.Quota(path) {
-		t.free = true // it was asked
-		return
+	held, asked := w.quotas[t.tid]
+	if asked {
+		return held
 	}
-	w.span.Doubt = "who waits for a CPU may be held by the quota of the cgroup: " +
-		"kprobe:throttle_cfs_rq is not observed"
+	path, limited := x.cgroup(t.tid).Path, false
+	if path != "" {
+		limited, held = x.cfg.Quota(path)
+	}
+	t.free = !limited
+	if w.quotas == nil {
+		w.quotas = map[int32]bool{}
+	}
+	w.quotas[t.tid] = held
+	return held
 }
 
 // wasPutOff reports that a thread lost its CPU to the idle task although it could go on.

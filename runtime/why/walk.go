@@ -19,6 +19,9 @@ type walker struct {
 	at    event.Time // so far the span is explained
 	full  bool
 	depth int
+	// quotas says of threads that their quota may hold them; see quotaMayHold.
+	quotas map[int32]bool
+	faulting
 }
 
 func (x *Explainer) tell(s Span) *result.WhySpan {
@@ -33,6 +36,7 @@ func (x *Explainer) tell(s Span) *result.WhySpan {
 		w.thread(t, s.From, s.To)
 		w.unknown(t, w.at, s.To, "nothing tells")
 	}
+	w.tellEstimate()
 	told := w.span
 	w.span = nil
 	return told
@@ -96,6 +100,9 @@ func (w *walker) unknown(t *thread, from, to event.Time, reason string) {
 
 // thread explains what a thread did in [from, to).
 func (w *walker) thread(t *thread, from, to event.Time) {
+	before := w.way
+	defer func() { w.way = before }()
+	w.way = w.x.faultWay(t, from, to)
 	w.x.stays(t, from, to, func(s *stay) {
 		begin, end := max(s.from, from), min(s.to, to)
 		switch s.is {
@@ -130,6 +137,15 @@ func (w *walker) running(t *thread, s *stay, from, to event.Time) {
 		return
 	}
 	link := w.x.running(t, s, from)
+	if link.Kind == result.WhyUser {
+		w.inProgram(t, s, from, to, link)
+		return
+	}
+	w.onCPU(t, s, from, to, link)
+}
+
+// onCPU tells a time in which a thread has a CPU, less what interrupts took of it.
+func (w *walker) onCPU(t *thread, s *stay, from, to event.Time, link result.WhyLink) {
 	w.x.turns(s.cpu, from, to, func(from, to event.Time, u *turn, reason string) {
 		switch {
 		case reason != "":

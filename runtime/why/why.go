@@ -33,9 +33,9 @@ type Config struct {
 	// Cgroup is that of a thread, CgroupByID that with the number that samples have.
 	Cgroup     func(tid int32) Cgroup
 	CgroupByID func(id uint64) Cgroup
-	// Quota reports that the CPU time of a cgroup has a limit: where its use is not observed,
-	// who waits for a CPU may wait for that, which is a doubt.
-	Quota func(cgroup string) bool
+	// Quota reports that the CPU time of a cgroup has a limit, and that it has held threads so far: where
+	// that is not observed, it is unknown what who waits for a CPU waits for.
+	Quota func(cgroup string) (limited, held bool)
 	// Standing is how a thread is found now, and at which time of the events that is; false if
 	// that is not known.
 	Standing func(tid int32) (s Standing, now event.Time, ok bool)
@@ -121,6 +121,8 @@ type Explainer struct {
 	members members
 	files   files
 	walker  walker
+	// scratch are times of faults, see faultWay.
+	scratch struct{ inside, between []event.Time }
 }
 
 // DefaultRecords bounds the events of a Config that says nothing.

@@ -75,7 +75,10 @@ func (s *Source) Fill(c *why.Config) {
 	c.Kernel, c.Standing = s.kernel, s.standing
 	c.Cgroup, c.Disk = s.groups.of, kernel.DiskName
 	c.File, c.Place = s.files.name, s.places.name
-	c.Quota = func(path string) bool { return cgroup.HasQuota(kernel.Roots{}, path) }
+	c.Quota = func(path string) (limited, held bool) {
+		q := cgroup.QuotaOf(kernel.Roots{}, path)
+		return q.Limited, q.Held
+	}
 }
 
 // standing is how a thread is found now.
