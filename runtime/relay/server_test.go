@@ -64,7 +64,23 @@ func TestReceiversThatWaitForNothing(t *testing.T) {
 		return true
 	}
 	first.Content()
-	time.Sleep(20 * time.Millisecond)
+	v := s.out.(*server)
+	content := func() (n int) {
+		v.log.mu.Lock()
+		defer v.log.mu.Unlock()
+		for r := range v.log.readers {
+			if r.content {
+				n++
+			}
+		}
+		return n
+	}
+	for tries := 0; content() != 1; tries++ {
+		if tries == 20_000 {
+			t.Fatal("the sender does not hear that one is content")
+		}
+		time.Sleep(time.Millisecond)
+	}
 	if !s.Asking() {
 		t.Error("one of two is content: got none that asks, want the other")
 	}

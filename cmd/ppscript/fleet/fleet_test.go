@@ -383,7 +383,7 @@ func TestHubThatComesBack(t *testing.T) {
 	<-to.shown
 	first.stop()
 	first.all.Wait()
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(10 * defaultInterval) // all windows end while it is away
 	hub(t, strings.TrimPrefix(first.url, "nats://"))
 	asked.Wait()
 	if err != nil {
