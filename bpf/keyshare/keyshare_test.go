@@ -121,10 +121,10 @@ func TestSince(t *testing.T) {
 		s.Code.Load(asm.R0, int16(w))
 		s.Code.Store(out, asm.R0)
 	})
-	// The share was 1 until 100, one of 8 until 200, and is one of 4 since. It is told by level since
-	// when no key counted for more than 1, 2, 4, ...
+	// The share was one of 16 until 150, one of 8 until 200, and is one of 4 since. It is told by level
+	// since when no key counted for more than 1, 2, 4, ...
 	weights := map[int]uint64{0: 4, load.WeightChanged: 200, load.WeightSince: 1 << 62,
-		load.WeightSince + 8: 1 << 62, load.WeightSince + 16: 200}
+		load.WeightSince + 8: 1 << 62, load.WeightSince + 16: 200, load.WeightSince + 24: 150}
 	setWeights(t, p, weights)
 	f := func(hash, begun, want uint64) {
 		t.Helper()
@@ -137,7 +137,9 @@ func TestSince(t *testing.T) {
 	f(4, 200, 4)
 	f(8, 150, 8) // a smaller one was there, of which the key is
 	f(4, 150, 0) // and of which it is not
-	f(0, 50, 8)
+	f(8, 149, 0)
+	f(16, 149, 16)
+	f(0, 199, 8)
 }
 
 // A state whose key did not count all the time since it was made begins anew.
