@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all race check bench flat microbench generate docs dist formats vm clean
+.PHONY: help build demo test test-all cleanroot race check bench flat microbench generate docs dist formats vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ test: ## run the tests that are true on any machine, in minutes; as root they tr
 
 test-all: ## run the long tests: guests, other tools' numbers, browsers, packages; ANYWAY=1 where programs are missing
 	@$(GO) run ./tests/run -all $(if $(ANYWAY),-anyway) $(if $(SLOWEST),-slowest $(SLOWEST))
+	@if [ "$$(id -u)" = 0 ] && command -v mmdebstrap >/dev/null; then bash tests/cleanroot.sh; fi
+
+cleanroot: ## run make test in a Debian with Go, gcc and git alone, as a user and as root without /sys; needs root, mmdebstrap
+	@bash tests/cleanroot.sh
 
 race: ## run the short tests with the race detector, as make test-all does at its end; needs gcc
 	@$(GO) run ./tests/run -race

@@ -93,8 +93,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows root, tracefs (it can be read), live (events of the kernel can be opened) and has:NAME,
-// a program. Unlike testscript's own exec:NAME the latter is an error where
+// condition knows root, sysfs, tracefs (it can be read), live (events of the kernel can be opened) and
+// has:NAME, a program. Unlike testscript's own exec:NAME the latter is an error where
 // .ci/run installs the program: no script is skipped on every machine.
 func condition(name string) (bool, error) {
 	if program, ok := strings.CutPrefix(name, "has:"); ok {
@@ -103,6 +103,8 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return testkit.Have(testkit.Root)
+	case "sysfs":
+		return testkit.Have(testkit.Sysfs)
 	case "tracefs":
 		return testkit.Have(testkit.Tracefs)
 	case "live":

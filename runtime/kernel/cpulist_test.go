@@ -112,7 +112,16 @@ func TestReadCPUs(t *testing.T) {
 	}
 }
 
+// needsSysfs is testkit.Requires(t, testkit.Sysfs), which imports this package.
+func needsSysfs(t *testing.T) {
+	t.Helper()
+	if !HasSysfs(Roots{}) {
+		t.Skip("needs sysfs (mount -t sysfs sysfs /sys)")
+	}
+}
+
 func TestOnlineCPUsHere(t *testing.T) {
+	needsSysfs(t)
 	cpus, err := OnlineCPUs()
 	if err != nil || len(cpus) == 0 {
 		t.Errorf("got %v, %v, want at least one CPU", cpus, err)
@@ -168,6 +177,7 @@ func TestOnlineSince(t *testing.T) {
 }
 
 func TestEventsForAllCPUsOpenOnOneThatIsOnline(t *testing.T) {
+	needsSysfs(t)
 	online, err := OnlineCPUs()
 	if err != nil {
 		t.Fatal(err)

@@ -172,7 +172,7 @@ func TestUSDTSemaphore(t *testing.T) {
 }
 
 func TestBreakpointWrites(t *testing.T) {
-	testkit.Requires(t, testkit.Root, testkit.Breakpoints)
+	testkit.Requires(t, testkit.Root, testkit.Breakpoints, testkit.Sysfs)
 	bin := buildTarget(t)
 	p := start(t, exec.Command(bin, "12"))
 	pid := p.cmd.Process.Pid

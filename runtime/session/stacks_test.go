@@ -326,7 +326,7 @@ int main(void) { for (int i = 0; i < 30; i++) outer(3000000); return 0; }
 	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Requires(t, testkit.GCC)
+	testkit.Requires(t, testkit.GCC, testkit.Sysfs)
 	if out, err := exec.Command("gcc", "-O2", "-g", "-o", program, source).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}

@@ -32,7 +32,7 @@ type recorder struct {
 
 func record(t *testing.T) *recorder {
 	t.Helper()
-	testkit.Requires(t, testkit.Root)
+	testkit.Requires(t, testkit.Root, testkit.Sysfs)
 	schema, err := perf.SoftwareSchema("dummy")
 	if err != nil {
 		t.Fatal(err)

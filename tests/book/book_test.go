@@ -29,7 +29,8 @@ var (
 	// machine is what a machine lacks, without the command being wrong.
 	machine = regexp.MustCompile(`not supported by this kernel|this machine has no PMU|no such function|` +
 		`no USDT probes|none below /sys/fs|not in the recording|no such container|no container|no pod|` +
-		`no such file or directory|no program or library|no such process|no such event|not mounted|Permission denied|is no socket`)
+		`no such file or directory|no such block device|no hierarchy with perf_event is mounted|` +
+		`no program or library|no such process|no such event|not mounted|Permission denied|is no socket`)
 	filled = strings.NewReplacer("-p PID", fmt.Sprint("-p ", os.Getpid()), "CMD", "true", "FUNC", "vfs_read",
 		"FILE", "libc", "-p 4711", fmt.Sprint("-p ", os.Getpid()))
 )
