@@ -25,8 +25,13 @@ type heldMaps struct {
 }
 
 // Keep opens the map of a process, if there is one, and holds it for later. It is for processes whose
-// stacks were seen: then, and when they end, since some write their map last.
+// stacks were seen: then, and when they end, since some write their map last. That of a process that
+// executed another program is read at once: the next program may write its own into the same file.
 func (s *Symbolizer) Keep(sp *task.Space) {
+	if sp.Until != 0 && s.opt.Live {
+		s.jitTable(sp)
+		return
+	}
 	if s.held.files[sp] != nil || !s.opt.Live {
 		return
 	}
@@ -61,7 +66,7 @@ func (s *Symbolizer) heldMap(sp *task.Space) (*os.File, os.FileInfo) {
 		return nil, nil
 	}
 	info, err := f.Stat()
-	if err != nil {
+	if err != nil || s.ofAnother(sp, info.ModTime()) {
 		return nil, nil
 	}
 	return f, info
@@ -70,8 +75,7 @@ func (s *Symbolizer) heldMap(sp *task.Space) (*os.File, os.FileInfo) {
 // openMap opens the map of a process, nil if it has none.
 //
 // Only the process's own root is believed, no link, and no file of anybody but
-// root and the user of the process: others could give its code wrong names. A file that was
-// written before the process began is that of another one, which had its number.
+// root and the user of the process: others could give its code wrong names.
 func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
 	pid := sp.InnerPID
 	if pid <= 0 {
@@ -85,7 +89,7 @@ func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
 	if err == nil {
 		st, ok := info.Sys().(*syscall.Stat_t)
 		foreign := ok && st.Uid != 0 && sp.UID >= 0 && int64(st.Uid) != sp.UID
-		if !foreign && !s.olderThan(sp.From, info.ModTime()) {
+		if !foreign && !s.ofAnother(sp, info.ModTime()) {
 			return f, info
 		}
 	}
@@ -93,13 +97,16 @@ func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
 	return nil, nil
 }
 
-// olderThan reports that a file was written before a moment of the events, by more than files' times
-// are inexact.
-func (s *Symbolizer) olderThan(from event.Time, written time.Time) bool {
+// coarse is by how much files' times are too early: they are those of the kernel's last tick.
+const coarse = 10 * time.Millisecond
+
+// ofAnother reports that a file was written by another program than that of the space: before it began, by
+// another process of its number or the program that executed it; or after it executed another one.
+func (s *Symbolizer) ofAnother(sp *task.Space, written time.Time) bool {
 	now, ok := perf.Monotonic()
-	if !s.opt.Live || from <= 0 || !ok {
+	if !s.opt.Live || !ok {
 		return false
 	}
-	ago := time.Duration(now - from)
-	return written.Before(time.Now().Add(-ago - time.Second))
+	at := func(t event.Time) time.Time { return time.Now().Add(-time.Duration(now-t) - coarse) }
+	return sp.From > 0 && written.Before(at(sp.From)) || sp.Until > 0 && !written.Before(at(sp.Until))
 }

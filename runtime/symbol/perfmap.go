@@ -138,7 +138,11 @@ func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 // jitTable is the functions that a process made at run time, nil if it has none.
 func (s *Symbolizer) jitTable(sp *task.Space) *Table {
 	m, ok := s.jit.Of(sp, s.now)
-	if !ok || m.round != s.jitRound {
+	read := ok && m.round == s.jitRound
+	if ok && sp.Until != 0 && m.table != nil {
+		read = true // what the process writes since is of the program that it executed
+	}
+	if !read {
 		m = s.perfMap(sp, m)
 		m.round = s.jitRound
 		s.jit.Drop(sp)

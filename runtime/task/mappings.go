@@ -178,6 +178,12 @@ func (m *Mappings) Exec(pid int32, when event.Time) {
 	s := &Space{PID: pid, InnerPID: pid, UID: -1, From: when, exec: true}
 	if before := m.at(pid, when); before != nil {
 		s.Root, s.InnerPID, s.UID = before.Root, before.InnerPID, before.UID
+		if before.From < when {
+			before.Until = when
+		}
+		if m.opt.Ending != nil && before.held {
+			m.opt.Ending(before)
+		}
 	}
 	m.identify(s)
 	m.push(s)

@@ -34,6 +34,7 @@ type Space struct {
 	Root     *dso.Root // nil is ours
 	UID      int64     // effective user; -1 if not known
 	From     event.Time
+	Until    event.Time // when the process executed another program; 0 if it did not
 
 	regions []Region // now, by Start, without overlap
 	old     []Region // replaced, in the order of replacement
