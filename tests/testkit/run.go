@@ -191,7 +191,9 @@ func (p *Process) Wait() Output {
 			exit = 128 + int(ws.Signal())
 		}
 		var status *exec.ExitError
-		if err != nil && !errors.As(err, &status) {
+		if errors.Is(err, exec.ErrWaitDelay) {
+			p.t.Errorf("%s: ended, but a process that it started goes on and holds its output", p.args[0])
+		} else if err != nil && !errors.As(err, &status) {
 			p.t.Errorf("%s: %v", p.args[0], err)
 		}
 		p.out = Output{
