@@ -221,7 +221,7 @@ func TestMergersThatDieLoseNothing(t *testing.T) {
 // brings what it had, that is refused frame by frame.
 func TestFrozenMergersHoldNothing(t *testing.T) {
 	p := bare(t)
-	const hosts, windows = 4, 80 // more than two seconds, after which frames are sent again
+	const hosts, windows = 4, 100 // more than two seconds, after which frames are sent again
 	p.agents(hosts)
 	frozen := p.dial()
 	var mu sync.Mutex
