@@ -94,8 +94,13 @@ func (f *function) Refuses(args []frontend.ArgType) error {
 	b := f.decl
 	types := map[string]string{}
 	given := map[string]bool{}
-	check := func(p *Param, name, typ string) error {
+	check := func(p *Param, name string, a frontend.ArgType) error {
+		typ := a.Type
 		given[p.Name], types[p.Name] = true, typ
+		if a.Value != nil && p.Type.takes(typ) {
+			_, err := b.check(p, a.Value, &script.ArgError{})
+			return err
+		}
 		if typ == "" || typ == "NoneType" && !p.Required && p.Rest == "" || p.Type.takes(typ) {
 			return nil
 		}
@@ -121,7 +126,7 @@ func (f *function) Refuses(args []frontend.ArgType) error {
 		if name == "" {
 			name = p.Name
 		}
-		if err := check(p, name, a.Type); err != nil {
+		if err := check(p, name, a); err != nil {
 			return err
 		}
 	}

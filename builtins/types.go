@@ -140,7 +140,7 @@ func hasElements(typ string) bool {
 	case "int", "float", "bool", "string", "NoneType", "duration", "time", "size", "event":
 		return false
 	}
-	return true
+	return !callable(typ)
 }
 
 // The types that most parameters have.

@@ -14,14 +14,14 @@ import (
 )
 
 func bucket() *b.Builtin {
-	amount := b.Or(b.Int, b.Duration, b.Size)
+	amount := b.Or(b.Int, b.Is("duration"), b.Is("size"))
 	return &b.Builtin{
 		Name:    "bucket",
 		Group:   b.Hosted,
 		Summary: "The lower bound of the bucket that a number falls into.",
 		Params: []b.Param{
 			{Name: "x", Type: amount, Required: true, Doc: "a number, duration or size"},
-			{Name: "width", Type: amount, Like: "x", Doc: "width of the buckets; none: powers of two"},
+			{Name: "width", Type: b.Or(b.Int, b.Duration, b.Size), Like: "x", Doc: "width of the buckets; none: powers of two"},
 		},
 		Returns: "as x",
 		Result:  "a multiple of width, or a power of two, and 0 below 1",

@@ -35,7 +35,7 @@ func flags() *b.Builtin {
 			}
 			return starlark.String(table.append(nil, uint64(c.Int("x")))), nil
 		},
-		Native: &frontend.Native{Returns: frontend.TextKind, Compile: compileFlags},
+		Native: &frontend.Native{Returns: frontend.TextKind, Compile: compileFlags, Pure: true},
 	}
 }
 

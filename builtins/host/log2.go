@@ -16,7 +16,7 @@ func log2() *b.Builtin {
 		Group:   b.Hosted,
 		Summary: "The power of two that a number reaches.",
 		Params: []b.Param{
-			{Name: "x", Type: b.Or(b.Int, b.Duration, b.Size), Required: true, Doc: "a number; of a duration its ns, of a size its bytes"},
+			{Name: "x", Type: b.Or(b.Int, b.Is("duration"), b.Is("size")), Required: true, Doc: "a number; of a duration its ns, of a size its bytes"},
 		},
 		Returns:  "int",
 		Result:   "the largest n with 2**n <= x; -1 if x is below 1",

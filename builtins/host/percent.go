@@ -7,7 +7,7 @@ import (
 )
 
 func percent() *b.Builtin {
-	amount := b.Or(b.Number, b.Duration, b.Size)
+	amount := b.Or(b.Number, b.Is("duration"), b.Is("size"))
 	return &b.Builtin{
 		Name:    "percent",
 		Group:   b.Hosted,

@@ -14,7 +14,7 @@ import (
 )
 
 func sum() *b.Builtin {
-	amount := b.Or(b.Number, b.Duration, b.Size)
+	amount := b.Or(b.Number, b.Is("duration"), b.Is("size"))
 	return &b.Builtin{
 		Name: "sum", Group: b.Hosted, Summary: "Adds up the numbers of a list.",
 		Params: []b.Param{
@@ -29,7 +29,7 @@ func sum() *b.Builtin {
 			{Code: "sum([d for d in (2 * ms, 500 * us)])", Output: "2.5ms"},
 			{Code: "sum([], 0 * ms)", Output: "0ns"},
 		},
-		Native: &frontend.Native{Returns: frontend.AsFirst, Compile: (*frontend.NativeCall).Sum},
+		Native: &frontend.Native{Returns: frontend.AsFirst, Compile: (*frontend.NativeCall).Sum, Pure: true},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			total, err := sumOf(c.Value("values").(starlark.Iterable), c.Value("start"))
 			if err != nil {

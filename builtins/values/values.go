@@ -71,6 +71,7 @@ func dur() *b.Builtin {
 		},
 		Native: &frontend.Native{
 			Returns: frontend.DurationKind,
+			OfName:  true,
 			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 				switch {
 				case c.Len() != 1:
@@ -117,6 +118,7 @@ func size() *b.Builtin {
 		},
 		Native: &frontend.Native{
 			Returns: frontend.SizeKind,
+			OfName:  true,
 			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 				if c.Len() != 1 || c.Const(0) == nil {
 					return v, false

@@ -35,6 +35,9 @@ type role struct {
 	ev    *subject       // it is an event
 	list  *stateVar      // it is a list of the state
 	items []role         // the elements of a list or tuple that is written out
+	tuple bool           // it is that tuple
+	// sample is a value such as it is, of what has no other kind: a list, a dict, a function.
+	sample starlark.Value
 	// unsure says that it may be of another kind too, on a way where that is not known.
 	unsure bool
 	// data is what it is in the kernel's memory, pointer the field that points there.
@@ -75,7 +78,8 @@ type scan struct {
 	vars     map[*syntax.Ident]role
 	assigned map[*syntax.Ident]int
 	ret      role
-	apart    int // in a nested function, or one that is not followed by kinds
+	returned bool // ret is of a statement
+	apart    int  // in a nested function, or one that is not followed by kinds
 }
 
 // function walks fn and returns the kind of its result. Parameters that have
@@ -134,7 +138,7 @@ func (in *inference) enter(fn *starlark.Function, args []role, whole bool, apart
 
 	// Twice: a variable may be used above its last assignment in a loop.
 	for pass := range 2 {
-		s.ret = role{unsure: !returns(tree.Body)}
+		s.ret, s.returned = role{unsure: !returns(tree.Body)}, false
 		s.passing += 1 - pass
 		s.block(tree.Body)
 		s.passing -= 1 - pass
@@ -194,11 +198,14 @@ func (s *scan) block(list []syntax.Stmt) {
 		case *syntax.ReturnStmt:
 			if st.Result != nil {
 				r := s.value(st.Result)
-				s.ret = role{kind: joinKinds(s.ret.kind, r.kind), unsure: s.ret.unsure || doubtful(r)}
+				if r.unsure = s.ret.unsure || doubtful(r); s.returned {
+					r = role{kind: joinKinds(s.ret.kind, r.kind), unsure: r.unsure}
+				}
+				s.ret, s.returned = r, true
 			}
 		case *syntax.DefStmt:
 			s.nested(st.Params, func() { s.block(st.Body) })
-			s.bind(st.Name, role{kind: kindOther})
+			s.bind(st.Name, role{kind: kindOther, sample: someFunction})
 		}
 	}
 }
@@ -206,7 +213,7 @@ func (s *scan) block(list []syntax.Stmt) {
 // nested walks a function within the function, which may read the event: what
 // it returns, emits and assigns is not known to happen.
 func (s *scan) nested(params []syntax.Expr, body func()) {
-	ret := s.ret
+	ret, returned := s.ret, s.returned
 	for _, p := range params {
 		if b, ok := p.(*syntax.BinaryExpr); ok {
 			s.value(b.Y)
@@ -215,7 +222,7 @@ func (s *scan) nested(params []syntax.Expr, body func()) {
 	s.apart++
 	body()
 	s.apart--
-	s.ret = ret
+	s.ret, s.returned = ret, returned
 }
 
 // member is the kind of what a loop over e yields.

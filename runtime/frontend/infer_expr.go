@@ -68,23 +68,26 @@ func (s *scan) expr(e syntax.Expr) role {
 	case *syntax.IndexExpr:
 		return s.index(e)
 	case *syntax.SliceExpr:
+		var bounds []role
 		for _, x := range []syntax.Expr{e.Lo, e.Hi, e.Step} {
 			if x != nil {
-				s.value(x)
+				bounds = append(bounds, s.value(x))
 			}
 		}
-		if x := s.value(e.X); x.kind == kindText {
+		x := s.value(e.X)
+		s.sliced(e, x, bounds)
+		if x.kind == kindText {
 			return role{kind: kindText}
 		}
 	case *syntax.TupleExpr:
-		return role{kind: kindOther, items: s.all(e.List)}
+		return displayed(s.all(e.List), true)
 	case *syntax.ListExpr:
-		return role{kind: kindOther, items: s.all(e.List)}
+		return displayed(s.all(e.List), false)
 	case *syntax.DictExpr:
 		return s.dict(e)
 	case *syntax.LambdaExpr:
 		s.nested(e.Params, func() { s.value(e.Body) })
-		return role{kind: kindOther}
+		return role{kind: kindOther, sample: someFunction}
 	case *syntax.Comprehension:
 		s.comprehension(e)
 		return role{kind: kindOther}
@@ -112,12 +115,17 @@ func (s *scan) comprehension(e *syntax.Comprehension) {
 }
 
 func (s *scan) dict(e *syntax.DictExpr) role {
-	d := starlark.NewDict(len(e.List))
-	constant := true
+	d, sample := starlark.NewDict(len(e.List)), starlark.NewDict(len(e.List))
+	constant, known := true, true
 	for _, x := range e.List {
 		kv := x.(*syntax.DictEntry)
 		k, v := s.value(kv.Key), s.value(kv.Value)
 		constant = constant && k.c != nil && v.c != nil && d.SetKey(k.c, v.c) == nil
+		both, ok := sampleOfEach([]role{k, v})
+		known = known && ok && sample.SetKey(both[0], both[1]) == nil
+	}
+	if !constant && known {
+		return role{kind: kindOther, sample: sample}
 	}
 	if !constant {
 		return role{kind: kindOther}
@@ -339,7 +347,7 @@ func (s *scan) call(e *syntax.CallExpr) role {
 		return role{kind: kindNone}
 	}
 	if make := kernelMaker(s.m.host, fn.c); make != nil {
-		return s.kernelCall(e, make)
+		return s.kernelCall(e, fn.c.(HasNative), make)
 	}
 	f, ok := fn.c.(*starlark.Function)
 	if !ok {
@@ -357,7 +365,8 @@ func (s *scan) call(e *syntax.CallExpr) role {
 	switch {
 	case plainArgs(e.Args):
 		s.counted(e, f)
-		return s.enter(f, args, true, s.apart)
+		r := s.enter(f, args, true, s.apart)
+		return role{kind: r.kind, unsure: r.unsure, sample: r.sample}
 	case starred:
 		s.lose(args)
 	default: // by name: the events that come without one are followed
@@ -396,7 +405,7 @@ func (s *scan) method(e *syntax.CallExpr, dot *syntax.DotExpr) role {
 	case name == "symbolic" || name == "_symbolic":
 		s.symbolic(e, x.ev)
 	default:
-		s.field(dot, x.ev)
+		s.uncallable(e, s.field(dot, x.ev))
 	}
 	return role{kind: methodKind(x, dot.Name.Name, args),
 		unsure: x.unsure || x.ev == nil && x.kind != kindText}

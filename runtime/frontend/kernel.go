@@ -197,11 +197,13 @@ func (s *scan) dataOf(at syntax.Node, x role) *expr.KernelData {
 
 // kernelCall is a call that leads into the kernel's memory. Its address is of no
 // importance here.
-func (s *scan) kernelCall(e *syntax.CallExpr, make KernelData) role {
+func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) role {
 	args := KernelCall{Kernel: s.kernel(), Schema: s.schema}
 	whole := true
+	var roles []role
 	for _, x := range e.Args {
 		r := s.expr(x)
+		roles = append(roles, r)
 		s.escaped = s.escaped || r.ev != nil
 		if _, text := r.c.(starlark.String); text {
 			args.constant(r.c)
@@ -209,6 +211,9 @@ func (s *scan) kernelCall(e *syntax.CallExpr, make KernelData) role {
 		}
 		whole = whole && r.kind != kindText
 		args.Addr = expr.NewUint(0)
+	}
+	if types, ok := s.argTypes(e, roles); ok && plainArgs(e.Args) {
+		s.refused(e, of.Refuses(types))
 	}
 	if args.Kernel == nil {
 		return role{}

@@ -26,6 +26,8 @@ type Native struct {
 	// OfName says that it finds what a name stands for: a call with a constant name
 	// must succeed, which is tried before anything is opened.
 	OfName bool
+	// Pure says that calls with values such as an event may have are tried before events come.
+	Pure bool
 }
 
 // HasNative is what a Starlark value implements that has a Native.

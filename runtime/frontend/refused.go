@@ -8,6 +8,8 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/eventview"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/script"
 	"ppscript/runtime/value"
 
@@ -23,11 +25,17 @@ import (
 
 // samplesOf are values of the kind of r that an operation is tried with; nil if that is not known.
 func samplesOf(r role) []starlark.Value {
+	if r.ev != nil && !r.ev.silent {
+		return []starlark.Value{anEvent}
+	}
 	if r.ev != nil || r.state || r.list != nil || r.weak || r.unsure || r.pointer != nil {
 		return nil
 	}
-	if r.kind == kindText && r.c != nil {
+	if (r.kind == kindText || r.kind == kindOther) && r.c != nil {
 		return []starlark.Value{r.c}
+	}
+	if r.sample != nil {
+		return []starlark.Value{r.sample}
 	}
 	if r.kind.state != typed {
 		return nil
@@ -49,6 +57,49 @@ func samplesOf(r role) []starlark.Value {
 		return []starlark.Value{starlark.MakeInt(1)}
 	}
 	return nil
+}
+
+// anEvent is what an event is tried with: one that is over.
+var anEvent = eventview.New()
+
+// someFunction is what a function is tried with.
+var someFunction = starlark.NewBuiltin("function", func(_ *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple,
+	_ []starlark.Tuple) (starlark.Value, error) {
+	return starlark.None, nil
+})
+
+// sampleOfEach are samples of some values; ok is false if one of them is not known.
+func sampleOfEach(list []role) (values []starlark.Value, ok bool) {
+	for _, r := range list {
+		samples := samplesOf(r)
+		if samples == nil {
+			return nil, false
+		}
+		values = append(values, samples[0])
+	}
+	return values, true
+}
+
+// displayed is the role of a list or tuple that is written out.
+func displayed(items []role, tuple bool) role {
+	r := role{kind: kindOther, items: items, tuple: tuple}
+	if values, ok := sampleOfEach(items); ok && tuple {
+		r.sample = starlark.Tuple(values)
+	} else if ok {
+		r.sample = starlark.NewList(values)
+	}
+	return r
+}
+
+// nameOf is the Starlark type of a value that has samples.
+func nameOf(r role) string {
+	if r.kind != kindOther {
+		return r.kind.String()
+	}
+	if t := samplesOf(r)[0].Type(); t != "builtin_function_or_method" {
+		return t
+	}
+	return "function"
 }
 
 // tried is the error that an operation has for all samples of its operands; nil if it can succeed, or if
@@ -92,11 +143,23 @@ func (s *scan) refused(at syntax.Node, err error) {
 // compared finds comparisons that cannot be meant: of texts with numbers, of times with sizes. A
 // plain number beside a duration or a size is in its base unit.
 func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
-	if samplesOf(x) == nil || samplesOf(y) == nil || comparable(x.kind, y.kind) {
+	if samplesOf(x) == nil || samplesOf(y) == nil || x.kind != kindOther && comparable(x.kind, y.kind) {
 		return
 	}
+	if x.kind == kindOther || y.kind == kindOther {
+		if nameOf(x) == "int" && x.kind == kindOther || nameOf(y) == "int" && y.kind == kindOther { // of more than 64 bits
+			return
+		}
+		if nameOf(x) == nameOf(y) {
+			s.refused(e, tried(func(v []starlark.Value) error {
+				_, err := starlark.Compare(e.Op, v[0], v[1])
+				return err
+			}, x, y))
+			return
+		}
+	}
 	d := diag.Errorf(diag.Run, "", "", "%s is compared with %s",
-		withArticle(x.kind.String()), withArticle(y.kind.String()))
+		withArticle(nameOf(x)), withArticle(nameOf(y)))
 	u, v := x.kind.Unit, y.kind.Unit
 	switch {
 	case x.kind == kindText || y.kind == kindText:
@@ -141,6 +204,12 @@ func (s *scan) sought(e *syntax.BinaryExpr, x, y role) {
 		return
 	}
 	members, ok := membersOf(y)
+	if !ok {
+		s.refused(e, tried(func(v []starlark.Value) error {
+			_, err := starlark.Binary(syntax.IN, v[0], v[1])
+			return err
+		}, x, y))
+	}
 	if !ok || len(members) == 0 {
 		return
 	}
@@ -150,7 +219,7 @@ func (s *scan) sought(e *syntax.BinaryExpr, x, y role) {
 		}
 	}
 	s.refused(e, diag.Errorf(diag.Run, "", "", "%s is looked for among values that are %s each",
-		withArticle(x.kind.String()), withArticle(members[0].kind.String())).
+		withArticle(nameOf(x)), withArticle(nameOf(members[0]))).
 		WithHint("look for a value of the same type, with the same unit"))
 }
 
@@ -185,7 +254,7 @@ func (s *scan) keyed(at syntax.Node, dict *starlark.Dict, key role) {
 		}
 	}
 	s.refused(at, diag.Errorf(diag.Run, "", "", "%s is looked up in a dict whose keys are %s each",
-		withArticle(key.kind.String()), withArticle(members[0].kind.String())).
+		withArticle(nameOf(key)), withArticle(nameOf(members[0]))).
 		WithHint("look up a value of the keys' type, with the same unit"))
 }
 
@@ -206,9 +275,9 @@ func (s *scan) formatted(at syntax.Node, format, values role) {
 	if format.c == nil {
 		return
 	}
-	operands := values.items
-	if operands == nil {
-		operands = []role{values}
+	operands := []role{values}
+	if values.tuple {
+		operands = values.items
 	}
 	s.refused(at, tried(func(v []starlark.Value) error {
 		_, err := starlark.Binary(syntax.PERCENT, format.c, append(starlark.Tuple{}, v...))
@@ -238,7 +307,7 @@ func (s *scan) attributed(e *syntax.DotExpr, x role) Kind {
 			return kindOf(v)
 		}
 	}
-	s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no .%s", withArticle(x.kind.String()), e.Name.Name).
+	s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no .%s", withArticle(nameOf(x)), e.Name.Name).
 		WithHint("only quantities and texts have attributes: d.ns, n.bytes, t.upper()"))
 	return kindUnknown
 }
@@ -264,33 +333,106 @@ func (s *scan) invoked(e *syntax.CallExpr, x role, name string, args []role) {
 
 // indexedBy finds indices that can only be wrong.
 func (s *scan) indexedBy(e *syntax.IndexExpr, x, index role) {
-	if d, ok := x.c.(*starlark.Dict); ok {
+	samples := samplesOf(x)
+	if samples == nil {
+		return
+	}
+	if d, ok := samples[0].(*starlark.Dict); ok {
 		s.keyed(e, d, index)
 		return
 	}
-	samples := samplesOf(x)
+	_, indexable := samples[0].(starlark.Indexable)
+	_, mapping := samples[0].(starlark.Mapping)
 	switch {
-	case samples == nil:
-	case x.kind != kindText:
-		s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no elements", withArticle(x.kind.String())).
+	case mapping: // of another type, which tells itself
+	case !indexable:
+		s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no elements", withArticle(nameOf(x))).
 			WithHint("only texts, lists, dicts and arrays have elements"))
 	case samplesOf(index) != nil && index.kind != kindInt && index.kind != kindUint:
-		s.refused(e, diag.Errorf(diag.Run, "", "", "%s is the index of a text, want an int",
-			withArticle(index.kind.String())).WithHint("write the number of the byte: name[0]"))
+		s.refused(e, diag.Errorf(diag.Run, "", "", "%s is the index of a %s, want an int",
+			withArticle(nameOf(index)), nameOf(x)).WithHint("write a number: name[0]"))
 	}
 }
 
 // iterated finds loops over values that have no elements.
 func (s *scan) iterated(e syntax.Expr, r role) {
-	if samplesOf(r) != nil {
+	samples := samplesOf(r)
+	if samples == nil {
+		return
+	}
+	if _, ok := samples[0].(starlark.Iterable); !ok {
 		s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no elements to go through",
-			withArticle(r.kind.String())).WithHint("write range(n), or text.elems()"))
+			withArticle(nameOf(r))).WithHint("write range(n), or text.elems()"))
 	}
 }
 
-// An ArgType is what is known of an argument of a call: the Starlark type, "" if it is not known,
-// and the name, "" for one that is given by its position.
-type ArgType struct{ Name, Type string }
+// sliced finds parts of values that have none, and bounds that are no numbers.
+func (s *scan) sliced(e *syntax.SliceExpr, x role, bounds []role) {
+	if samples := samplesOf(x); samples != nil {
+		if _, ok := samples[0].(starlark.Sliceable); !ok {
+			s.refused(e, diag.Errorf(diag.Run, "", "", "%s has no parts", withArticle(nameOf(x))).
+				WithHint("only texts, lists and arrays have parts"))
+		}
+	}
+	for _, b := range bounds {
+		if samplesOf(b) != nil && b.kind != kindInt && b.kind != kindUint {
+			s.refused(e, diag.Errorf(diag.Run, "", "", "%s is the bound of a part, want an int",
+				withArticle(nameOf(b))).WithHint("write numbers: name[0:4]"))
+		}
+	}
+}
+
+// Gives is the error of a result that can only be wrong: of a dict, a function, an event; of what is
+// no number, if numbers are wanted.
+func (f *Func) Gives(sc *expr.Scope, want expr.Kind) error {
+	fn, ok := f.fn.(*starlark.Function)
+	if !ok {
+		if want == expr.Int && builtinKind(f.fn, []role{{kind: kindOther}}) == kindText {
+			return diag.Errorf(diag.Run, "function", f.fn.Name(), "gives a string, want a number").
+				WithHint("give a field of the event, or what is computed of it")
+		}
+		return nil
+	}
+	in := &inference{m: &Machine{host: f.t.Host()}}
+	r := in.enter(fn, []role{{ev: subjectOf([]*expr.Scope{sc}), kind: kindOther}}, true, 0)
+	name, wanted := "", "a number, a text, a duration or a tuple of these"
+	switch samples := samplesOf(r); {
+	case r.ev != nil:
+		name = "event"
+	case r.kind == kindNone && !r.unsure && want == expr.Int:
+		name, wanted = "None", "a number"
+	case samples == nil:
+		return nil
+	case want == expr.Int:
+		if k := r.kind; k.number() || k == kindFloat {
+			return nil
+		}
+		name, wanted = nameOf(r), "a number"
+	default:
+		if _, err := value.FromStarlark(samples[0]); err == nil {
+			return nil
+		}
+		name = nameOf(r)
+	}
+	return f.t.Host().At(fn.Position(), diag.Errorf(diag.Run, "function", fn.Name(), "gives %s, want %s",
+		withArticle(name), wanted).WithHint("give a field of the event, or what is computed of it"))
+}
+
+// An ArgType is what is known of an argument of a call.
+type ArgType struct {
+	Name  string         // "" for one that is given by its position
+	Type  string         // the Starlark type, "" if it is not known
+	Value starlark.Value // of a constant text
+}
+
+// argOf is what is known of an argument.
+func argOf(name string, r role) ArgType {
+	a := ArgType{Name: name, Type: typeName(r)}
+	if r.kind == kindText && r.c != nil && a.Type != "" {
+		a.Value = r.c
+	}
+	return a
+}
 
 // typeName is the Starlark type of r; "" if it is not known.
 func typeName(r role) string {
@@ -298,33 +440,39 @@ func typeName(r role) string {
 	case r.ev != nil:
 		return "event"
 	case samplesOf(r) != nil:
-		return r.kind.String()
+		return nameOf(r)
 	}
 	return ""
 }
 
 // pureUniverse are functions of Starlark that can be tried.
 var pureUniverse = map[string]bool{
-	"abs": true, "all": true, "any": true, "bool": true, "chr": true, "enumerate": true, "float": true,
-	"hash": true, "int": true, "len": true, "list": true, "max": true, "min": true, "ord": true,
-	"range": true, "repr": true, "reversed": true, "set": true, "sorted": true, "str": true, "tuple": true,
-	"type": true, "zip": true,
+	"abs": true, "all": true, "any": true, "bool": true, "bytes": true, "chr": true, "dict": true, "dir": true,
+	"enumerate": true, "float": true, "hasattr": true, "hash": true, "int": true, "len": true, "list": true,
+	"max": true, "min": true, "ord": true, "range": true, "repr": true, "reversed": true, "set": true,
+	"sorted": true, "str": true, "tuple": true, "type": true, "zip": true,
 }
 
 // called finds calls of builtins whose arguments can only be wrong.
 func (s *scan) called(e *syntax.CallExpr, f starlark.Callable, args []role) {
+	name := f.Name()
 	if b, ok := f.(HasNative); ok {
-		if types, ok := s.argTypes(e, args); ok {
-			s.refused(e, b.Refuses(types))
+		types, ok := s.argTypes(e, args)
+		if !ok {
+			return
 		}
+		err := b.Refuses(types)
+		if n := b.Native(); err == nil && n != nil && n.Pure {
+			err = s.triedCall(e, f, args)
+		}
+		s.refused(e, err)
 		return
 	}
-	name := f.Name()
 	if !plainArgs(e.Args) || !pureUniverse[name] || starlark.Universe[name] == nil ||
 		starlark.Universe[name].Type() != f.Type() {
 		return
 	}
-	if takesNoEvent(f) && slices.ContainsFunc(args, func(r role) bool { return r.ev != nil }) {
+	if takesNoEvent(f) && slices.ContainsFunc(args, func(r role) bool { return r.ev != nil && !r.ev.silent }) {
 		s.refused(e, diag.Errorf(diag.Run, "", name, "%w", errEvent).
 			WithHint("name a field of the event"))
 		return
@@ -339,11 +487,31 @@ func (s *scan) called(e *syntax.CallExpr, f starlark.Callable, args []role) {
 	}
 	kinds := make([]string, len(args))
 	for i, a := range args {
-		kinds[i] = a.kind.String()
+		kinds[i] = nameOf(a)
 	}
 	s.refused(e, diag.Errorf(diag.Run, "", "", "%s(%s): %s", name, strings.Join(kinds, ", "),
 		strings.TrimPrefix(err.Error(), name+": ")).
 		WithHint("give it values that it takes; read help(%s)", name))
+}
+
+// triedCall is the error of calls of f with values of these kinds.
+func (s *scan) triedCall(e *syntax.CallExpr, f starlark.Callable, args []role) error {
+	plain := len(args)
+	var names []starlark.Value
+	for _, a := range e.Args {
+		if a, ok := a.(*syntax.BinaryExpr); ok && a.Op == syntax.EQ {
+			names = append(names, starlark.String(a.X.(*syntax.Ident).Name))
+			args = append(args[:len(args):len(args)], s.byName[a])
+		}
+	}
+	return tried(func(v []starlark.Value) error {
+		var named []starlark.Tuple
+		for i, name := range names {
+			named = append(named, starlark.Tuple{name, v[plain+i]})
+		}
+		_, err := starlark.Call(&starlark.Thread{Name: f.Name()}, f, append(starlark.Tuple{}, v[:plain]...), named)
+		return err
+	}, args...)
 }
 
 // refusesEvent is the error of a builtin that is given as the function of an event, and takes none.
@@ -368,7 +536,7 @@ var errEvent = errors.New("got event, want a value")
 // takesNoEvent reports a function of Starlark that fails if it is given an event.
 func takesNoEvent(f starlark.Callable) bool {
 	switch name := f.Name(); name {
-	case "bool", "hash", "repr", "str", "type":
+	case "bool", "dir", "hasattr", "repr", "str", "type":
 		return false
 	default:
 		return pureUniverse[name] && starlark.Universe[name] != nil &&
@@ -382,7 +550,7 @@ func (s *scan) argTypes(e *syntax.CallExpr, args []role) (types []ArgType, ok bo
 		switch a := a.(type) {
 		case *syntax.BinaryExpr:
 			if a.Op == syntax.EQ {
-				types = append(types, ArgType{a.X.(*syntax.Ident).Name, typeName(s.byName[a])})
+				types = append(types, argOf(a.X.(*syntax.Ident).Name, s.byName[a]))
 				continue
 			}
 		case *syntax.UnaryExpr:
@@ -390,7 +558,7 @@ func (s *scan) argTypes(e *syntax.CallExpr, args []role) (types []ArgType, ok bo
 				return nil, false
 			}
 		}
-		types = append(types, ArgType{"", typeName(args[0])})
+		types = append(types, argOf("", args[0]))
 		args = args[1:]
 	}
 	return types, true
@@ -398,9 +566,13 @@ func (s *scan) argTypes(e *syntax.CallExpr, args []role) (types []ArgType, ok bo
 
 // uncallable notes a call of a value that is no function.
 func (s *scan) uncallable(e *syntax.CallExpr, fn role) {
-	if samplesOf(fn) != nil {
+	samples := samplesOf(fn)
+	if samples == nil {
+		return
+	}
+	if _, ok := samples[0].(starlark.Callable); !ok {
 		s.refused(e, diag.Errorf(diag.Run, "", "", "%s is called, want a function",
-			withArticle(fn.kind.String())).WithHint("write the value without ()"))
+			withArticle(nameOf(fn))).WithHint("write the value without ()"))
 	}
 }
 

@@ -323,9 +323,19 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 		WithHint("use a numeric field of %s", br.scope.Schema.FullName()), f.Pos)
 }
 
+// A giver is a Callable that knows when what it gives can only be wrong.
+type giver interface {
+	Gives(sc *expr.Scope, want expr.Kind) error
+}
+
 // scriptFn compiles a function of the script, or has it interpreted where that
 // is impossible.
 func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Program, error) {
+	if g, ok := call.(giver); ok {
+		if err := g.Gives(br.scope, want); err != nil {
+			return nil, err
+		}
+	}
 	if !b.env.Interpret {
 		node, err := call.Lower(br.scope, want)
 		if err == nil {
