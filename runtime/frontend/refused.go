@@ -63,10 +63,10 @@ func samplesOf(r role) []starlark.Value {
 var anEvent = eventview.New()
 
 // someFunction is what a function is tried with.
-var someFunction = starlark.NewBuiltin("function", func(_ *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple,
-	_ []starlark.Tuple) (starlark.Value, error) {
-	return starlark.None, nil
-})
+var someFunction = starlark.NewBuiltin("function",
+	func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+		return starlark.None, nil
+	})
 
 // sampleOfEach are samples of some values; ok is false if one of them is not known.
 func sampleOfEach(list []role) (values []starlark.Value, ok bool) {
@@ -107,11 +107,14 @@ func nameOf(r role) string {
 func tried(op func(args []starlark.Value) error, operands ...role) error {
 	args := make([]starlark.Value, len(operands))
 	var failed error
+	const most = 256 // calls of more arguments than that are left to the run
+	tries := 0
 	var next func(i int) bool // reports that it can succeed
 	next = func(i int) bool {
 		if i == len(operands) {
 			failed = op(args)
-			return failed == nil
+			tries++
+			return failed == nil || tries > most
 		}
 		samples := samplesOf(operands[i])
 		for _, v := range samples {
@@ -147,8 +150,8 @@ func (s *scan) compared(e *syntax.BinaryExpr, x, y role) {
 		return
 	}
 	if x.kind == kindOther || y.kind == kindOther {
-		if nameOf(x) == "int" && x.kind == kindOther || nameOf(y) == "int" && y.kind == kindOther { // of more than 64 bits
-			return
+		if nameOf(x) == "int" && x.kind == kindOther || nameOf(y) == "int" && y.kind == kindOther {
+			return // a number of more than 64 bits
 		}
 		if nameOf(x) == nameOf(y) {
 			s.refused(e, tried(func(v []starlark.Value) error {
@@ -472,7 +475,8 @@ func (s *scan) called(e *syntax.CallExpr, f starlark.Callable, args []role) {
 		starlark.Universe[name].Type() != f.Type() {
 		return
 	}
-	if takesNoEvent(f) && slices.ContainsFunc(args, func(r role) bool { return r.ev != nil && !r.ev.silent }) {
+	isEvent := func(r role) bool { return r.ev != nil && !r.ev.silent }
+	if takesNoEvent(f) && slices.ContainsFunc(args, isEvent) {
 		s.refused(e, diag.Errorf(diag.Run, "", name, "%w", errEvent).
 			WithHint("name a field of the event"))
 		return
@@ -509,7 +513,8 @@ func (s *scan) triedCall(e *syntax.CallExpr, f starlark.Callable, args []role) e
 		for i, name := range names {
 			named = append(named, starlark.Tuple{name, v[plain+i]})
 		}
-		_, err := starlark.Call(&starlark.Thread{Name: f.Name()}, f, append(starlark.Tuple{}, v[:plain]...), named)
+		given := append(starlark.Tuple{}, v[:plain]...)
+		_, err := starlark.Call(&starlark.Thread{Name: f.Name()}, f, given, named)
 		return err
 	}, args...)
 }

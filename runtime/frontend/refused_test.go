@@ -73,7 +73,7 @@ func TestRefused(t *testing.T) {
 	f("def f(e):\n    n = e.pid\n    return n + e.comm", "unknown binary op: int + string")
 	// Parts, attributes, methods, calls.
 	f("lambda e: e.pid[0]", "an int has no elements")
-	f("lambda e: e.comm['a']", "a string is the index of a text, want an int")
+	f("lambda e: e.comm['a']", "a string is the index of a string, want an int")
 	f("lambda e: e.pid.ns", "an int has no .ns")
 	f("lambda e: e.wait.hours", "a duration has no .hours")
 	f("lambda e: e.comm.startswith(3)", "startswith: got int, want string")
@@ -83,6 +83,7 @@ func TestRefused(t *testing.T) {
 	f("lambda e: min(e.comm, 3)", "min(string, int)")
 	f("lambda e: abs(e.comm)", "abs(string)")
 	f("lambda e: len(e)", "len: got event, want a value")
+	f("lambda e: max(e.comm, e.comm, e.comm, e.comm, e.comm, e.comm, e.comm, e.comm, e.comm, e.comm, 1)", "")
 	f("lambda e: int(e.comm) + max(e.pid, 1) + ord(e.comm[0])", "")
 	f("lambda e: LIMIT(e)", "an int is called, want a function")
 	f("def pair(a, b):\n    return a\ndef f(e):\n    return pair(e.pid)", "function pair: got 1 arguments, want 2")

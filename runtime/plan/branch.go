@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"ppscript/runtime/cexpr"
 	"ppscript/runtime/diag"
@@ -127,6 +128,7 @@ func (b *builder) branchesOf(s Stream) ([]branch, error) {
 	if err != nil {
 		return nil, err
 	}
+	brs = named(brs)
 	b.memo[s] = brs
 	return append([]branch(nil), brs...), nil
 }
@@ -377,11 +379,35 @@ func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 	if b.env.Services != nil {
 		sc.Services = *b.env.Services
 	}
-	if _, own := schema.Field("event"); !own {
-		sc.Vars["event"] = expr.NewStr(label)
+	if _, own := schema.Field(eventName); own {
+		sc.Vars["_"+eventName] = expr.NewStr(label)
+	} else {
+		sc.Vars[eventName] = expr.NewStr(label)
 	}
 	sc.Vars[InstanceName] = b.env.instance(schema)
 	return sc
+}
+
+// eventName is the name of an event's own name. A field of the event hides it, which then has an underscore.
+const eventName = "event"
+
+// named has event mean one thing for all branches: where only some have a field of that name, it is
+// the name of the event.
+func named(brs []branch) []branch {
+	hidden := func(br branch) bool { return br.scope != nil && br.scope.Vars["_"+eventName] != nil }
+	of := func(br branch) bool { return br.scope != nil && br.scope.Vars[eventName] != nil }
+	if !slices.ContainsFunc(brs, of) {
+		return brs
+	}
+	for i := range brs {
+		if br := &brs[i]; hidden(*br) && !of(*br) {
+			sc := *br.scope
+			sc.Vars = maps.Clone(sc.Vars)
+			sc.Vars[eventName] = sc.Vars["_"+eventName]
+			br.scope = &sc
+		}
+	}
+	return brs
 }
 
 // InstanceName is the name of what an event belongs to: the thread if threads are

@@ -197,7 +197,7 @@ func newEventTable(b *builder, br *branch) *sql.EventTable {
 			t.Index = index[0]
 		}
 	}
-	t.Fill(!recorded && br.root == nil, br.scope.Vars, "event", InstanceName)
+	t.Fill(!recorded && br.root == nil, br.scope.Vars, eventName, "_"+eventName, InstanceName)
 	return t
 }
 

@@ -190,7 +190,7 @@ func (s *spanSide) settle(b *builder, n *duringOp, by *Fn) error {
 }
 
 // notFacts are names that all spans have.
-var notFacts = []string{"event", InstanceName, "reason", "begin", "delay"}
+var notFacts = []string{eventName, "_" + eventName, InstanceName, "reason", "begin", "delay"}
 
 // settleFacts finds what parts know of the spans that make them: what these have by let,
 // and what a fold emits.

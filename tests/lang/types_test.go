@@ -144,7 +144,8 @@ func (x *table) holds(text string) (ok bool) {
 			x.failing++
 			ok = false
 			if x.failing < 40 {
-				x.Errorf("%s\npasses check, and fails for each event (interpreted: %v): %v", text, interpret, v.first)
+				x.Errorf("%s\npasses check, and fails for each event (interpreted: %v): %v",
+					text, interpret, v.first)
 			}
 		default:
 			x.passed++
@@ -161,7 +162,9 @@ func TestOperatorsOfWrongTypes(t *testing.T) {
 	h, _ := typedHost(t)
 	x := &table{T: t, host: h}
 	for _, a := range typed {
-		for _, one := range []string{"-%s", "~%s", "+%s", "not %s", "%s.ns", "%s.bytes", "%s.nothing", "%s()"} {
+		for _, one := range []string{
+			"-%s", "~%s", "+%s", "not %s", "%s.ns", "%s.bytes", "%s.nothing", "%s()",
+		} {
 			if a.name != "function" || one != "%s()" {
 				x.holds(where(fmt.Sprintf(one, a.text)))
 			}
@@ -182,7 +185,8 @@ func TestOperatorsOfWrongTypes(t *testing.T) {
 func (x *table) logs(refused, passed int) {
 	x.Logf("%d refused, %d pass, %d fail", x.refused, x.passed, x.failing)
 	if x.refused < refused || x.passed < passed {
-		x.Errorf("got %d refused and %d that pass, want at least %d and %d", x.refused, x.passed, refused, passed)
+		x.Errorf("got %d refused and %d that pass, want at least %d and %d",
+			x.refused, x.passed, refused, passed)
 	}
 }
 
@@ -221,8 +225,10 @@ func TestFunctionsOfWrongTypes(t *testing.T) {
 // kernel's memory, which these events have not.
 var (
 	machine   = []string{"block_device", "sysctl", "read_kernel", "evaluate", "enumerator"}
-	elsewhere = []string{"task", "cgroup", "per_cpu", "trace_arg", "cast", "container_of", "kernel_string", "user_string"}
-	others    = []string{"help", "try_"} // they show something, and call something
+	elsewhere = []string{
+		"task", "cgroup", "per_cpu", "trace_arg", "cast", "container_of", "kernel_string", "user_string",
+	}
+	others = []string{"help", "try_"} // they show something, and call something
 )
 
 // Functions of the host, with each type for each parameter, the others being right.
@@ -297,8 +303,10 @@ func (x *table) right(b *builtins.Builtin) []string {
 func TestExpressionsOfWrongTypes(t *testing.T) {
 	h, r := typedHost(t)
 	x := &table{T: t, host: h}
-	values := []string{`"v"`, `"comm"`, `"took"`, `"time"`, `"v > 1"`, `"comm > 1"`, `"v = 1"`, `"addr"`, `"nothing"`,
-		`"v + comm"`, "comm", "len", "str", "5", "1.5", "2 * us", "[]", "{}"}
+	values := []string{
+		`"v"`, `"comm"`, `"took"`, `"time"`, `"v > 1"`, `"comm > 1"`, `"v = 1"`, `"addr"`, `"nothing"`, `"v + comm"`, "comm", "len", "str", "5", "1.5", "2 * us", "[]", "{}",
+	}
+	methods := []string{"where", "let", "by", "hist", "key", "burst"}
 	for _, a := range typed {
 		values = append(values, "lambda e: "+a.text)
 	}
@@ -308,12 +316,12 @@ func TestExpressionsOfWrongTypes(t *testing.T) {
 				x.holds("S = x.agg(c = agg." + name + "(" + v + "))")
 				for i := range b.Params {
 					if i > 0 && b.Params[i].Rest == "" {
-						x.holds("S = x.agg(c = agg." + name + "(\"v\", " + b.Params[i].Name + " = " + v + "))")
+						x.holds("S = x.agg(c = agg." + name + `("v", ` + b.Params[i].Name + " = " + v + "))")
 					}
 				}
 			}
 		}
-		if b.Type != "stream" || !slices.Contains([]string{"where", "let", "by", "hist", "key", "burst"}, b.Name) {
+		if b.Type != "stream" || !slices.Contains(methods, b.Name) {
 			continue
 		}
 		for i, p := range b.Params {
