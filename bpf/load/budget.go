@@ -39,6 +39,9 @@ type weights struct {
 	closed        bool // none counts
 }
 
+// Programs are those of the run.
+func (r Budget) Programs() []Program { return r.im.Programs }
+
 // ByKey reports that keys count, with all their events, or do not.
 func (r Budget) ByKey() bool { return r.words(WeightMap.Of()).value > 1 }
 

@@ -54,24 +54,38 @@ func (t *Tolls) Of(p *load.Program) time.Duration {
 		return UserProbe
 	case p.Kind == ebpf.PerfEvent:
 		return Sample
-	case p.Kind == ebpf.Kprobe && p.Direct == nil:
-		return t.Probe
-	case p.Kind == ebpf.TracePoint:
-		return t.Tracepoint
 	}
-	return t.Raw
+	return *t.hook(p)
+}
+
+// hook is the toll of what a program hangs on, of those that are tried out.
+func (t *Tolls) hook(p *load.Program) *time.Duration {
+	switch {
+	case p.Kind == ebpf.Kprobe && p.Direct == nil:
+		return &t.Probe
+	case p.Kind == ebpf.TracePoint:
+		return &t.Tracepoint
+	}
+	return &t.Raw
 }
 
 const (
-	calls  = 200 // of a round
-	rounds = 40
+	calls  = 100 // of a round
+	rounds = 20
 )
 
-// Measure takes some milliseconds.
-func Measure() Tolls {
+// Measure tries out what these programs hang on. It takes a millisecond for each kind of hook.
+func Measure(programs []load.Program) Tolls {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	t := Tolls{Tracepoint: slowTracepoint, Raw: slowRaw, Probe: slowProbe, Clock: clock()}
+	var t Tolls
+	needed := map[*time.Duration]bool{}
+	for i := range programs {
+		if p := &programs[i]; p.Event >= 0 && !p.User && p.Kind != ebpf.PerfEvent {
+			needed[t.hook(p)] = true
+		}
+	}
+	t = Tolls{Tracepoint: slowTracepoint, Raw: slowRaw, Probe: slowProbe, Clock: clock()}
 	for _, x := range []struct {
 		kind   ebpf.ProgramType
 		attach func(p *ebpf.Program) (func(), error)
@@ -81,6 +95,9 @@ func Measure() Tolls {
 		{ebpf.RawTracepoint, raw, &t.Raw},
 		{ebpf.Kprobe, probe, &t.Probe},
 	} {
+		if !needed[x.to] {
+			continue
+		}
 		if d, err := measure(x.kind, x.attach); err == nil {
 			*x.to = d
 		}

@@ -5,14 +5,37 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
+
+	"ppscript/bpf/load"
 	"ppscript/tests/testkit"
 )
+
+// hooks are programs on all that is tried out.
+var hooks = []load.Program{{Kind: ebpf.TracePoint}, {Kind: ebpf.RawTracepoint}, {Kind: ebpf.Kprobe}}
+
+// A run that needs none of the hooks, or one, has no others tried out.
+func TestMeasureWhatIsNeeded(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	getppid := testkit.Counter(t, "syscalls:sys_enter_getppid")
+	Measure([]load.Program{{Kind: ebpf.PerfEvent}, {Kind: ebpf.Kprobe, User: true},
+		{Kind: ebpf.TracePoint, Event: -1}})
+	if n := getppid(); n != 0 {
+		t.Errorf("got %d calls, want none", n)
+	}
+	Measure([]load.Program{{Kind: ebpf.RawTracepoint}, {Kind: ebpf.RawTracepoint}})
+	if n := getppid(); n == 0 || n > 3*rounds*calls {
+		t.Errorf("got %d calls, want those of one kind of hook, %d at most", n, 3*rounds*calls)
+	}
+}
 
 // Tolls are those of a machine: no hook is free, and a record costs more than none.
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	start := time.Now()
-	m := Measure()
+	m := Measure(hooks)
 	t.Logf("%+v in %v", m, time.Since(start))
 	for name, d := range map[string]time.Duration{
 		"tracepoint": m.Tracepoint, "raw": m.Raw, "probe": m.Probe,
@@ -34,7 +57,7 @@ func TestOthersSeeAllEvents(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	all := testkit.Counter(t, "raw_syscalls:sys_enter")
 	getppid := testkit.Counter(t, "syscalls:sys_enter_getppid")
-	Measure()
+	Measure(hooks)
 	got, want := all(), getppid()
 	if want < 2*3*rounds*calls {
 		t.Fatalf("got %d calls, want those of two kinds of hooks", want)

@@ -209,7 +209,7 @@ func (c *Controller) Next() time.Duration {
 		return max(c.slot.wait-c.slot.since, time.Millisecond)
 	}
 	owed := time.Duration(max(-c.left, 0) / c.rate)
-	if c.idle > c.rate*aim {
+	if c.unable() {
 		owed = min(owed, c.rarest()-c.slot.since)
 	}
 	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
@@ -231,13 +231,23 @@ func (c *Controller) Decide(s Spent) Decision {
 	return c.now
 }
 
+// mostOwed is how much may be owed, at most, for what ppscript itself uses, as the time in which the budget
+// brings it. Where that alone needs all of the budget nothing would be observed ever else.
+const mostOwed = 2 * time.Second
+
+// Owe is told what ppscript itself spent before the first decision, or will behind the last one.
+func (c *Controller) Owe(d time.Duration) {
+	room := max(0, c.left+c.rate*float64(mostOwed))
+	c.left -= min(float64(d), room)
+}
+
 // Pay is told what was spent in a time in which programs were attached or detached, which tells nothing
 // about the load.
 func (c *Controller) Pay(s Spent) {
 	c.learn(&s)
 	c.idle = s.Idle
-	own := min(c.own, c.rate*(1-least))
-	c.left = min(c.left+(c.rate-own)*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
+	c.left = min(c.left+c.rate*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
+	c.Owe(time.Duration(c.own * float64(s.Time))) // as it is lately: slots that begin and end are dear
 }
 
 // learn notes what observing costs now. It rises at once, and falls slowly.
@@ -357,8 +367,11 @@ func (c *Controller) slots(s *Spent) {
 }
 
 // again says that a slot must follow although something is owed: what is off costs all of the budget, if as
-// much happens as in the last slots, and that must be known.
-func (c *Controller) again() bool { return c.idle > c.rate*aim && c.slot.since >= c.rarest() }
+// much happens as in the last slots, and that must be known; or ppscript itself does.
+func (c *Controller) again() bool { return c.unable() && c.slot.since >= c.rarest() }
+
+// unable reports that the budget cannot be kept by observing less.
+func (c *Controller) unable() bool { return c.idle > c.rate*aim || c.own > c.rate*(1-least) }
 
 // rest plans the time until the next slot, and how long that is: so that both together cost what
 // the budget allows. Chance makes the time longer or shorter, so that no load beats with it.
@@ -372,7 +385,7 @@ func (c *Controller) rest() {
 	owed := max(-c.left, 0) / c.rate
 	pause := max(cycle-float64(c.slot.length), owed)
 	if c.slot.probe > 0 {
-		if float64(c.slot.probe) < pause {
+		if float64(c.slot.probe) < pause && c.own < c.rate {
 			pause, c.slot.length = float64(c.slot.probe), minSlot
 			c.slot.probe *= 2
 		} else {

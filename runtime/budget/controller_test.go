@@ -169,3 +169,28 @@ func TestBudgetIsUsed(t *testing.T) {
 		t.Errorf("got %.4f of the CPUs, want more than 0.012 of the 0.02", share)
 	}
 }
+
+// What ppscript spends before a run begins is in the budget of its first seconds, and what it uses all the
+// time is in that of any.
+func TestOwnCostsAreInTheBudget(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		m := &machine{hook: 60, work: 300, tick: 250 * time.Microsecond, turn: 1500 * time.Microsecond,
+			load: func(time.Duration) float64 { return 2e6 }}
+		const budget, cpus, begin = 0.02, 2, 40 * time.Millisecond
+		c := New(budget, cpus, r.Float64)
+		c.Owe(begin + time.Duration(ending*float64(begin)))
+		spent, _ := m.observe(c, 20*time.Second)
+		sum := begin
+		for _, s := range spent[:5*time.Second/step] {
+			sum += s
+		}
+		if got := float64(sum) / float64(5*time.Second) / cpus; got > 1.2*budget {
+			t.Errorf("seed %d: the first five seconds cost %.4f of the CPUs, want at most %.4f", seed, got,
+				1.2*budget)
+		}
+		if got := most(spent, 5*time.Second, cpus); got > 1.2*budget {
+			t.Errorf("seed %d: got %.4f of the CPUs, want at most %.4f", seed, got, 1.2*budget)
+		}
+	}
+}

@@ -109,11 +109,23 @@ type told struct {
 const levels = load.WeightLevels
 
 // Govern begins to keep a run in a share of the CPUs' time whose work programs of the kernel do.
-func Govern(share float64, run *load.Run) (*Governor, error) {
-	return govern(share, &programs{Budget: load.Budget{Run: run}, tolls: toll.Measure()})
+func Govern(share float64, run *load.Run, since Start) (*Governor, error) {
+	b := load.Budget{Run: run}
+	return govern(share, &programs{Budget: b, tolls: toll.Measure(b.Programs())}, since)
 }
 
-func govern(share float64, run tap) (*Governor, error) {
+// A Start is when a run began, as the CPU time that this process had used by then: programs are made and
+// attached, and hooks tried out, before a Governor begins, and that is in the budget.
+type Start time.Duration
+
+// Started is now.
+func Started() Start { return Start(ownTime()) }
+
+// ending is how much of what the begin of a run costs its end does: what was attached is detached, and
+// results are shown.
+const ending = 0.5
+
+func govern(share float64, run tap, since Start) (*Governor, error) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
 		return nil, err
@@ -128,6 +140,9 @@ func govern(share float64, run tap) (*Governor, error) {
 	}
 	hits, err := g.run.Hits()
 	g.last = reading{time.Now(), ownTime(), hits}
+	begin := g.last.own - time.Duration(since)
+	g.told.own = begin.Seconds()
+	g.ctl.Owe(begin + time.Duration(ending*float64(begin)))
 	return g, err
 }
 

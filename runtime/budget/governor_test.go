@@ -67,7 +67,7 @@ var nowhere = &Sink{
 func (h *hook) govern(t *testing.T, share float64) *Governor {
 	testkit.Requires(t, testkit.Sysfs) // which has the CPUs
 	h.at = time.Now()
-	g, err := govern(share, h)
+	g, err := govern(share, h, Started())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,9 +38,9 @@ type Traffic struct {
 type RingTraffic struct{ Records, Bytes uint64 }
 
 // GovernRings begins to keep a run in a share of the CPUs' time that takes events from rings.
-func GovernRings(share float64, r *Rings) (*Governor, error) {
+func GovernRings(share float64, r *Rings, since Start) (*Governor, error) {
 	r.since = time.Now()
-	return govern(share, r)
+	return govern(share, r, since)
 }
 
 // MeasureRings finds out what records with such members cost, of events on these hooks, in some

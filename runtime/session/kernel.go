@@ -163,7 +163,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if share := r.cfg.Options.Cost.Budget; share > 0 {
-		k.govern, err = budget.Govern(share, k.run)
+		k.govern, err = budget.Govern(share, k.run, r.since)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppscript/bpf/skipped"
+	"ppscript/runtime/budget"
 	"ppscript/runtime/event"
 	"ppscript/runtime/order"
 	"ppscript/runtime/patience"
@@ -35,6 +36,7 @@ type run struct {
 	results  results
 	account  account
 	started  time.Time
+	since    budget.Start
 	patience patience.Patience
 	asked    atomic.Bool // how the run stands
 }
@@ -103,6 +105,7 @@ func (r *run) samples() uint64 {
 
 func (r *run) do(ctx context.Context) (err error) {
 	defer keepTo(r)()
+	r.since = budget.Started()
 	if r.plan, err = plan.Build(r.cfg.Reports, r.env.env(r.cfg)); err != nil {
 		return err
 	}
@@ -137,7 +140,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
-	of := slots.Of{Instance: r.instance, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
+	of := slots.Of{Instance: r.instance, Started: r.since, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
 	if err = r.in.slots.Begin(r.cfg.Options.Cost.Budget, of); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type Slots struct {
 // Of is what Slots must know of a run.
 type Of struct {
 	Instance *plan.Instance
+	Started  budget.Start
 	Live     *perf.Source
 	// Now is the time on the clock of events.
 	Now func() event.Time
@@ -79,7 +80,7 @@ func (s *Slots) Begin(share float64, of Of) (err error) {
 	s.of = of
 	s.total = agg.New(agg.Spec{Args: []agg.Arg{{}}, Aggs: []agg.Agg{{Op: agg.Count}}})
 	s.rings.Relates, s.rings.Turn, s.rings.Traffic = of.Instance.Relates(), s.turn, s.traffic
-	s.govern, err = budget.GovernRings(share, s.rings)
+	s.govern, err = budget.GovernRings(share, s.rings, of.Started)
 	return err
 }
 
