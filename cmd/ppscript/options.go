@@ -85,7 +85,7 @@ func (c *common) runOptions() []*flag {
 	return []*flag{
 		{name: "interval", short: "i", metavar: "TIME", deflt: "only at the end", read: readTime(&o.Interval, time.Millisecond),
 			help: "report every TIME (bare numbers are ms); the time of a recording is its own"},
-		{name: "duration", metavar: "TIME", recorded: true, read: readTime(&o.Limits.Duration, time.Second),
+		{name: "duration", metavar: "TIME", recorded: true, read: readDuration(&o.Limits.Duration),
 			help: "stop after TIME (bare numbers are s); the time of a recording is its own"},
 		{name: "from", metavar: "WHEN", read: readMoment(&o.Recording.From),
 			help: "leave out what a recording has before WHEN: 2s after its start, -2s before its end, 10:20:30, 2026-01-02T10:20:30Z, or seconds of its clock as printed"},

@@ -90,6 +90,17 @@ func readTime(to *time.Duration, bare time.Duration) func(*reader, *flag) {
 	}
 }
 
+// readDuration reads how long a run lasts: no time is none.
+func readDuration(to *time.Duration) func(*reader, *flag) {
+	read := readTime(to, time.Second)
+	return func(r *reader, f *flag) {
+		if read(r, f); r.err == nil && *to <= 0 {
+			r.fail(usagef("option", "--"+f.name, "got %s, want more than 0", *to).
+				WithHint("leave it out for a run without end"))
+		}
+	}
+}
+
 // readMoment reads a time within a recording.
 func readMoment(to *perfdata.Moment) func(*reader, *flag) {
 	return func(r *reader, f *flag) {

@@ -37,8 +37,8 @@ func (a *app) script(args []string) error {
 	ctx, w := a.watchSignals(host)
 	defer w.close()
 	a.libs.Ctx = ctx
-	w.dog.LimitTo(argv.DurationIn(args))
-	w.at("load the script")
+	w.limitTo(argv.DurationIn(args))
+	w.at(inLoad)
 	inv, err := a.invoke(host, args)
 	switch {
 	case err == nil:
@@ -71,9 +71,12 @@ func (a *app) script(args []string) error {
 		return usagef("", "", "no script named").
 			WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
 	}
-	w.dog.LimitTo(inv.common.options.Limits.Duration)
-	w.at("run the script's main")
+	w.limitTo(inv.common.options.Limits.Duration)
+	w.at(inMain)
 	reports, err := inv.reports()
+	if inv.common.input != "" {
+		w.bySamples()
+	}
 	if err != nil {
 		if w.interrupted() {
 			return exitError(exitInterrupted)
@@ -142,6 +145,9 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 	return cfg, err
 }
 
+// errNoReader is why a pipe is no longer waited for.
+var errNoReader = errors.New("it is a pipe that nobody reads")
+
 // run runs a session and shows its results.
 func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan.Report) (err error) {
 	c := inv.common
@@ -161,7 +167,12 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	}
 	a.confine(inv, &cfg)
 	w.at("open the output " + c.output)
-	out, err := resultfile.Open(ctx, c.output, a.Stdout)
+	opening, opened := ctx, func() {}
+	if d := c.options.Limits.Duration; d > 0 { // a pipe may have no reader
+		opening, opened = context.WithTimeoutCause(ctx, d, errNoReader)
+	}
+	out, err := resultfile.Open(opening, c.output, a.Stdout)
+	opened()
 	if err != nil {
 		return w.blame(err)
 	}

@@ -33,6 +33,8 @@ type watch struct {
 	reread chan struct{} // SIGHUP has a file read anew; nil ends the run
 	stop   context.CancelFunc
 	dog    watchdog.Watchdog
+	limit  time.Duration // --duration; 0 is none
+	script *time.Timer   // cuts off code of the script that runs on when that is over; nil while none runs
 	closed bool
 
 	mu      sync.Mutex
@@ -183,8 +185,47 @@ func (w *watch) run(out *resultfile.File) {
 	w.running, w.out = true, out
 }
 
-// at tells the stage that the run is in from now on.
-func (w *watch) at(stage string) { w.dog.At(stage, stage == session.Observing) }
+// Stages in which code of the script runs. What it does at the end of a run is not among them: that takes
+// the time that it takes, and the watchdog bounds it.
+const (
+	inLoad = "load the script"
+	inMain = "run the script's main"
+)
+
+// scriptGrace is how long code of a script may run on when --duration is over.
+const scriptGrace = 5 * time.Second
+
+// limitTo says how long the run may last; 0 is no limit.
+func (w *watch) limitTo(limit time.Duration) {
+	w.dog.LimitTo(limit)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit = limit
+}
+
+// bySamples says that the run lasts for a time of a recording, which says nothing about ours.
+func (w *watch) bySamples() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit = 0
+}
+
+// at tells the stage that the run is in from now on. Code of the script that runs on for longer than the run
+// may last is cut off.
+func (w *watch) at(stage string) {
+	w.dog.At(stage, stage == session.Observing)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.script != nil {
+		w.script.Stop()
+		w.script = nil
+	}
+	if w.limit > 0 && w.host != nil && (stage == inLoad || stage == inMain || stage == session.Observing) {
+		w.script = time.AfterFunc(w.limit+scriptGrace, func() {
+			w.host.Cancel(fmt.Sprintf("it ran on for %s when --duration was over", scriptGrace))
+		})
+	}
+}
 
 func (w *watch) close() {
 	if w.closed {
@@ -192,6 +233,11 @@ func (w *watch) close() {
 	}
 	w.closed = true
 	w.dog.Close()
+	w.mu.Lock()
+	if w.script != nil {
+		w.script.Stop()
+	}
+	w.mu.Unlock()
 	w.app.watching.Store(false)
 	signal.Stop(w.signal)
 	close(w.signal)

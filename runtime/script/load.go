@@ -44,7 +44,7 @@ func (h *Host) read(name string) ([]byte, error) {
 	rest, std := strings.CutPrefix(name, stdlibPrefix)
 	var src []byte
 	var err error
-	var hint string
+	hint := "see what it is: ls -l " + name
 	switch {
 	case !std:
 		src, err = ReadFile(name)

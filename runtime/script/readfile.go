@@ -3,7 +3,8 @@ package script
 import (
 	"fmt"
 	"io"
-	"os"
+
+	"ppscript/runtime/infile"
 )
 
 // maxFile bounds a script: a name may mean a file, a link or a device that has no
@@ -12,7 +13,7 @@ const maxFile = 8 << 20
 
 // ReadFile reads a script, which is no longer than maxFile.
 func ReadFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := infile.OpenNow(name)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.close()) }()
 	openStacks(r)
 	r.cfg.stage("open the files of results")
-	if err = r.results.deliveries.open(ctx, r); err != nil {
+	if err = r.results.deliveries.open(r.env.rec.opening, r); err != nil {
 		return err
 	}
 	r.in.slots.Measure(r.cfg.Options.Cost.Budget, r.plan)

@@ -17,6 +17,7 @@ import (
 
 	"ppscript/runtime/compare"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/partial"
 )
 
@@ -116,7 +117,7 @@ func (s *source) open() error {
 		s.kind = recording
 		return nil
 	}
-	if s.file, err = os.Open(s.name); err != nil {
+	if s.file, err = infile.OpenNow(s.name); err != nil {
 		return fail(err)
 	}
 	head := make([]byte, len(partial.Header))

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"os/user"
 	"slices"
 	"strconv"
@@ -21,6 +20,7 @@ import (
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/partial"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
@@ -328,7 +328,7 @@ func (a *Asker) readFiles(ctx context.Context, q *Question) (session.Outcome, er
 	}
 	c.recorded = true
 	for i, path := range a.Files {
-		f, err := os.Open(path)
+		f, err := infile.OpenNow(path)
 		if err != nil {
 			return session.Outcome{Status: -1}, diag.FileError("read parts", path, err).
 				OrHint("give files that --partials wrote: ppscript SCRIPT --partials -o FILE")

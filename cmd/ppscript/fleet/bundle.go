@@ -13,6 +13,7 @@ import (
 
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 )
 
 // A Bundle is a script of who asks, with the bytes of all that it loads, and who vouches for them. Machines
@@ -45,7 +46,7 @@ func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as
 		if src, ok := text[name]; ok {
 			return src, nil
 		}
-		src, err := os.ReadFile(name)
+		src, err := infile.Read(name, mostBytes)
 		if err != nil {
 			return nil, diag.FileError("read", name, err).OrHint("look: ls -l %s", name)
 		}
@@ -74,7 +75,7 @@ func NewBundle(main string, sums map[string]sign.Sum, text map[string][]byte, as
 
 // Vouch adds the signature of the script in a file, which agents want.
 func (b *Bundle) Vouch(main string) (err error) {
-	b.Signature, err = os.ReadFile(main + sign.Suffix)
+	b.Signature, err = infile.Read(main+sign.Suffix, 1<<20)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return diag.Errorf(diag.Usage, "fleet run", main,

@@ -56,6 +56,12 @@ func (s *Server) connect(name string, retry bool, more ...nats.Option) (*nats.Co
 	if secret != "" {
 		options = append(options, nats.Token(secret))
 	}
+	for _, path := range []string{s.Creds, s.NKey, s.CA, s.Cert, s.Key} {
+		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+			return nil, diag.Errorf(diag.Usage, "read", path, "not a regular file").
+				WithHint("give a file that can be read again, each time the server is reached")
+		}
+	}
 	if s.Creds != "" {
 		options = append(options, nats.UserCredentials(s.Creds))
 	}

@@ -13,6 +13,7 @@ import (
 	"ppscript/runtime/budget"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/glob"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/unit"
 )
 
@@ -53,7 +54,7 @@ func ReadPolicy(path string) (*Policy, error) {
 	if at == "" {
 		at = PolicyFile
 	}
-	text, err := os.ReadFile(at)
+	text, err := infile.Read(at, 1<<20)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && path == "":
 		return &Policy{Signers: sign.SignersFile}, nil

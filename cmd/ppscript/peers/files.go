@@ -3,8 +3,6 @@
 package peers
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -62,16 +60,11 @@ func read(path string) ([]byte, error) {
 	wrong := func(err error) error {
 		return diag.FileError("read certificates", path, err).OrHint("look: ls -l %s", path)
 	}
-	f, err := infile.Open(path, maxFile)
+	b, err := infile.Read(path, maxFile)
 	if err != nil {
 		return nil, wrong(err)
 	}
-	defer f.Close()
-	var b bytes.Buffer
-	if err := f.CopyTo(context.Background(), &b); err != nil {
-		return nil, wrong(err)
-	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
 // write makes a file that is not there yet.

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/unit"
@@ -67,7 +69,19 @@ type Event struct {
 
 // Read reads the whole recording; progress, if it is not nil, is told how far it is.
 func Read(ctx context.Context, path string, progress func(read, size uint64)) (t *About, err error) {
-	f, err := perfdata.OpenContext(ctx, path, perfdata.Options{Progress: progress})
+	options := perfdata.Options{Progress: progress}
+	var f *perfdata.File
+	if st, e := os.Stat(path); e == nil && st.Mode()&os.ModeNamedPipe != 0 {
+		var in *os.File
+		if in, err = infile.OpenNow(path); err == nil {
+			f, err = perfdata.OpenReader(ctx, in, path, options)
+		} else {
+			err = diag.FileError("open recording", path, err).
+				OrHint("write one to it: perf record -o - > %s", path)
+		}
+	} else {
+		f, err = perfdata.OpenContext(ctx, path, options)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"ppscript/runtime/debuginfod"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/dso"
+	"ppscript/runtime/infile"
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/session"
 	"ppscript/runtime/symbol"
@@ -100,7 +101,7 @@ func (o *options) run(env Environment, path string) (err error) {
 	}
 	in := os.Stdin
 	if path != "-" {
-		if in, err = os.Open(path); err != nil {
+		if in, err = infile.OpenNow(path); err != nil {
 			return diag.FileError("read results", path, err).
 				OrHint("give a file that a run wrote with --format json")
 		}

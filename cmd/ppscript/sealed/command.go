@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 )
 
 // Help explains the command and the file of rules.
@@ -69,7 +70,7 @@ func CheckFile(to io.Writer, path string, known func(string) string,
 		return diag.Errorf(diag.Usage, "sealed", path, "%s may have only %s checked", who, File).
 			WithHint("check a file of your own without sudo: ppscript sealed --check %s", path)
 	}
-	text, err := os.ReadFile(path)
+	text, err := infile.Read(path, mostRules)
 	if err != nil {
 		return diag.FileError("sealed", path, err).OrHint("look: ls -l %s", path)
 	}

@@ -28,7 +28,11 @@ import (
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 )
+
+// mostRules bounds a file of rules.
+const mostRules = 1 << 20
 
 // File is where a machine has its rules.
 const File = "/etc/ppscript/sealed"
@@ -68,7 +72,7 @@ type Option struct {
 // Read reads a file of rules, which nobody but root can change. known is which scripts come with the
 // program: it turns the name of one into the path that the host of scripts has, "" if there is none.
 func Read(path string, known func(name string) string) (*Policy, error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.Read(path, mostRules)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, diag.Errorf(diag.Usage, "sealed", path, "%w", diag.Reason(err)).
 			WithHint("have root write rules into it: ppscript sealed --help")

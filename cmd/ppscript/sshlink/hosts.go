@@ -1,10 +1,10 @@
 package sshlink
 
 import (
-	"os"
 	"strings"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/infile"
 )
 
 // A Host is a machine as ssh knows it.
@@ -13,9 +13,12 @@ type Host struct {
 	Labels map[string]string
 }
 
+// mostHosts bounds a file of hosts.
+const mostHosts = 16 << 20
+
 // ReadHosts reads a file with a host on each line, and its labels behind it.
 func ReadHosts(path string) (hosts []Host, err error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.Read(path, mostHosts)
 	if err != nil {
 		return nil, diag.FileError("read hosts", path, err).
 			OrHint("give a file with a host on each line, as ssh knows it, such as: db1 role=db")

@@ -1,0 +1,81 @@
+package infile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file is for files that nothing can be done without: scripts, settings, keys, results of before.
+// There is no run yet whose end bounds the waiting, so a pipe must have a writer, or get one soon.
+
+// writerTime is how long a pipe may take to get a writer: a shell starts both sides at once.
+const writerTime = time.Second
+
+// ErrNoWriter is the cause for a pipe that nobody writes to.
+var ErrNoWriter = errors.New("it is a pipe that nobody writes to")
+
+// OpenNow opens the file at path for reading. A pipe that nobody writes to is an error. The caller closes
+// the file.
+func OpenNow(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.Mode()&fs.ModeNamedPipe != 0 {
+		for end := time.Now().Add(writerTime); !written(f); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				err = &fs.PathError{Op: "read", Path: path, Err: ErrNoWriter}
+				break
+			}
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// written reports that a pipe has a writer, or something to read. poll(2) cannot tell an empty pipe with a
+// writer from one without; tee(2) can, and takes nothing out.
+func written(f *os.File) bool {
+	var aside [2]int
+	if unix.Pipe2(aside[:], unix.O_CLOEXEC|unix.O_NONBLOCK) != nil {
+		return true // it is read, then, whatever it has
+	}
+	defer unix.Close(aside[0])
+	defer unix.Close(aside[1])
+	c, err := f.SyscallConn()
+	if err != nil {
+		return true
+	}
+	has := true
+	err = c.Control(func(fd uintptr) {
+		n, err := unix.Tee(int(fd), aside[1], 1, unix.SPLICE_F_NONBLOCK)
+		has = n > 0 || err != nil // EAGAIN: a writer that has not written yet
+	})
+	return has || err != nil
+}
+
+// Read is all of the file at path, which has at most most bytes.
+func Read(path string, most int64) ([]byte, error) {
+	f, err := OpenNow(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = &tooLarge{most}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
