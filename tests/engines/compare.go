@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ppscript/tests/testkit"
 )
@@ -97,7 +98,7 @@ func (c *Comparison) Compare(t testing.TB, words map[string]string, kernel, nati
 			c.records(o, words, &k[i], &n[i])
 		}
 	}
-	k, n := c.lines(t, words, kernel), c.lines(t, words, native)
+	k, n := c.bothSides(c.lines(t, words, kernel), c.lines(t, words, native))
 	if !slices.Equal(k, n) {
 		o.differ("lines: %s", difference(k, n))
 	}
@@ -400,39 +401,85 @@ func heaviest(r *record) (most string) {
 var timed = regexp.MustCompile(
 	`^(time|took|wait|delay|ran|age|lasted|since|period|latency|rundelay|slot|begin|end)$`)
 
-// lines are the lines of logs: who and what, sorted.
-func (c *Comparison) lines(t testing.TB, words map[string]string, output string) (lines []string) {
+// A line is one of a log: who and what. took is how long that lasted, ns; 0 if it does not say.
+type line struct {
+	text string
+	took float64
+}
+
+// lasting are the names of fields that tell how long something took.
+var lasting = []string{"delay", "took", "lasted", "latency", "wait", "rundelay", "ran"}
+
+// than is the option by which a script shows what is longer.
+var than = regexp.MustCompile(`--(?:only-)?than=(\S+)`)
+
+// bothSides are the texts of the lines of two engines. Each takes its own times, so that one may find longer
+// than the threshold what the other finds shorter: of lines that one of them lacks those are left out whose
+// times the threshold does not decide.
+func (c *Comparison) bothSides(a, b []line) (as, bs []string) {
+	limit := 0.0
+	if option := than.FindStringSubmatch(c.Args); option != nil {
+		if d, err := time.ParseDuration(option[1]); err == nil {
+			limit = float64(d) + share*float64(d) + once
+		}
+	}
+	count := map[string]int{} // lines of a, less those of b
+	for _, l := range a {
+		count[l.text]++
+	}
+	for _, l := range b {
+		count[l.text]--
+	}
+	rest := func(lines []line, more int) (texts []string) {
+		for _, l := range lines {
+			if more*count[l.text] > 0 && l.took > 0 && l.took < limit {
+				count[l.text] -= more
+				continue
+			}
+			texts = append(texts, l.text)
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	return rest(a, 1), rest(b, -1)
+}
+
+// lines are the lines of logs.
+func (c *Comparison) lines(t testing.TB, words map[string]string, output string) (lines []line) {
 	for _, e := range testkit.Events(t, output) {
 		fields := testkit.Row(e.Fields)
 		if !c.mine(testkit.Row{"comm": e.Comm, "pid": e.PID}, words) || !c.mine(fields, words) {
 			continue
 		}
-		line := fmt.Sprintf("%s %s %d %s", e.Name, e.Comm, e.TID, e.Event)
+		text, took := fmt.Sprintf("%s %s %d %s", e.Name, e.Comm, e.TID, e.Event), 0.0
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if ns, err := number(fields[name]); err == nil && slices.Contains(lasting, name) {
+				took = max(took, ns)
+			}
 			if !timed.MatchString(name) && !slices.Contains(c.Ignore, name) {
-				line += fmt.Sprintf(" %s=%v", name, fields[name])
+				text += fmt.Sprintf(" %s=%v", name, fields[name])
 			}
 		}
 		for _, stack := range [][]testkit.Frame{e.Stack, e.Waker} {
 			for _, f := range stack {
-				line += " " + cmp.Or(f.Symbol, f.Addr)
+				text += " " + cmp.Or(f.Symbol, f.Addr)
 			}
-			line += ";"
+			text += ";"
 		}
-		lines = append(lines, line)
+		lines = append(lines, line{text, took})
 	}
 	for _, d := range testkit.All[detail](t, output, "detail") {
 		if c.mine(testkit.Row{"comm": d.Start.Comm, "pid": d.Start.PID}, words) {
-			lines = append(lines, d.String())
+			lines = append(lines, line{d.String(), d.Delay})
 		}
 	}
-	slices.Sort(lines)
 	return lines
 }
 
 // A detail is a slow pair with what happened during it.
 type detail struct {
 	Name, Pair string
+	Delay      float64 // ns
 	Start, End detailEvent
 	Incomplete bool
 	Events     []struct {
