@@ -45,6 +45,7 @@ func TestProgramsCountFromOneMoment(t *testing.T) {
 			step(load.End(run))
 			calls(before)
 			step(run.Stop())
+			calls(before) // programs are detached later
 			g := agg.New(*im.Tables[0].Spec)
 			step(run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { g.AddPartial(p) }))
 			var hits uint64

@@ -37,6 +37,8 @@ type Run struct {
 
 	// Places are the events as perf opens them: where probes sit.
 	Places []perf.EventConfig
+	// Detached is told how many programs of all have been detached; nil tells nobody.
+	Detached func(done, all uint64)
 
 	send sendStates
 }
@@ -365,7 +367,9 @@ func Front(r *Run, program func(next *ebpf.Program, found *ebpf.Map) (fd int, er
 	return nil
 }
 
-// Stop detaches the programs. Their counts stay to be read.
+// Stop has programs count and send nothing any more. Their counts stay to be read. Close detaches them,
+// since the kernel may take a tenth of a second for each; at once where one still brings on what came before
+// the end: texts that are read when a call ends, and all that is sent.
 func (r *Run) Stop() error {
 	if r.state.stopped {
 		return nil
@@ -373,20 +377,35 @@ func (r *Run) Stop() error {
 	r.state.stopped = true
 	errs := []error{End(r)}
 	r.missing.end()
-	for _, detach := range slices.Backward(r.links) {
-		errs = append(errs, detach())
+	late := slices.ContainsFunc(r.im.Maps, func(m Map) bool {
+		return m.ID.kind == SendMap || m.ID.kind == CallTextMap || m.ID.kind == LateMap
+	})
+	if late || !r.state.begun {
+		errs = append(errs, r.detach())
 	}
-	r.links = nil
-	if r.maps[SendMap.Of()] != nil {
-		r.settle() // all that they sent is there then
+	if r.state.begun {
+		r.settle() // all that they counted, or sent, is there then
 	}
 	errs = append(errs, waiters{r}.even())
 	return errors.Join(errs...)
 }
 
+func (r *Run) detach() error {
+	var errs []error
+	all := len(r.links)
+	for i, detach := range slices.Backward(r.links) {
+		errs = append(errs, detach())
+		if r.Detached != nil {
+			r.Detached(uint64(all-i), uint64(all))
+		}
+	}
+	r.links = nil
+	return errors.Join(errs...)
+}
+
 // Close ends and frees everything.
 func (r *Run) Close() error {
-	errs := []error{r.Stop()}
+	errs := []error{r.Stop(), r.detach()}
 	for _, p := range slices.Backward(r.progs) {
 		errs = append(errs, p.Close())
 	}

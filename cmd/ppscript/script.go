@@ -198,6 +198,7 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		defer v.close()
 	} else if v.line = progress.OnTerminal(&a.Console); v.line != nil {
 		cfg.Options.Recording.Read, cfg.Options.Recording.Named = v.line.Read, v.line.Named
+		cfg.Closed = v.line.Closed
 		defer v.line.Clear()
 	}
 	cfg.Output, cfg.Messages, cfg.Notes, cfg.Stage = v.open, v.message, v.friendly, w.at

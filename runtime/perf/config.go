@@ -53,6 +53,9 @@ type Config struct {
 	// optional events. Nil drops the warnings; Source.Warnings has them
 	// too.
 	Warn func(error)
+	// Closed is told how many events of all were closed, each on each of its CPUs and tasks: the kernel
+	// may take a tenth of a second for each tracepoint. Nil tells nobody.
+	Closed func(done, all uint64)
 }
 
 // DefaultPages is the size of a ring in pages of 4 KiB. It is the largest

@@ -57,8 +57,11 @@ func (o *opener) close() error {
 			errs = append(errs, r.unmap())
 		}
 	}
-	for _, f := range slices.Backward(o.fds) {
+	for i, f := range slices.Backward(o.fds) {
 		errs = append(errs, unix.Close(f.fd))
+		if o.cfg.Closed != nil {
+			o.cfg.Closed(uint64(len(o.fds)-i), uint64(len(o.fds)))
+		}
 	}
 	for _, fd := range o.leaders {
 		errs = append(errs, unix.Close(fd))

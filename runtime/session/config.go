@@ -31,6 +31,8 @@ type Config struct {
 	// Stage is told each new stage of the run, for a watchdog: Observing, and
 	// other words that a user understands; nil ignores it.
 	Stage func(stage string)
+	// Closed is told how many events of all were closed when the run has ended; nil ignores it.
+	Closed func(done, all uint64)
 	// Permit is asked before the run opens a file, talks to another machine or starts a
 	// program that a report or the target names; its error ends the run. Nil permits all.
 	Permit func(u plan.Use) error

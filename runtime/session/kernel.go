@@ -111,6 +111,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	}
 	run, e := r.env.load(k.Image)
 	if e == nil {
+		run.Detached = r.cfg.Closed
 		kr := &kernelRun{plan: k, run: run, rows: &collector{run: r, plan: k}}
 		if e = kr.start(ctx, r); e == nil {
 			r.in.kernel = kr

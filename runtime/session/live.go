@@ -38,7 +38,8 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			TextPoke: p.TellsOfKernel(),
 			Events:   p.TellsOfKernel(),
 		},
-		Warn: w.msgs.leftOut,
+		Warn:   w.msgs.leftOut,
+		Closed: w.cfg.Closed,
 	}
 	if p.Watch {
 		w.watch.Widen(&c)

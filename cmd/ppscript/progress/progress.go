@@ -39,6 +39,7 @@ type step struct {
 var (
 	reading = step{doing: "reading"}
 	naming  = step{doing: "naming functions", things: "stacks"}
+	closing = step{doing: "closing", things: "events"}
 )
 
 // OnTerminal is the line below what a console says; nil if that is no terminal, or
@@ -57,6 +58,9 @@ func (l *Line) Read(done, size uint64) { l.at(reading, done, size) }
 
 // Named tells that the functions of so many stacks have names.
 func (l *Line) Named(done, all uint64) { l.at(naming, done, all) }
+
+// Closed tells that so many events of a run were closed, and their programs detached.
+func (l *Line) Closed(done, all uint64) { l.at(closing, done, all) }
 
 // at tells how far a step is: done of all, 0 if nobody knows how much there is.
 func (l *Line) at(step step, done, all uint64) {

@@ -18,6 +18,7 @@ func TestText(t *testing.T) {
 	// Of a pipe nobody knows the length; it may bring nothing.
 	f(reading, 3<<20, 0, 2*time.Second, "reading: 3.0 MiB, 1.5 MiB/s")
 	f(reading, 0, 100, 2*time.Second, "reading: 0 B of 100 B (0%), 0 B/s")
+	f(closing, 80, 720, 2*time.Second, "closing: 80 events of 720 events (11%), 40 events/s, 16s left")
 	f(naming, 99, 100, 2*time.Second, "naming functions: 99 stacks of 100 stacks (99%), 49 stacks/s, 1s left")
 }
 
