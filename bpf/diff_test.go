@@ -310,11 +310,9 @@ func dump(g *agg.Group, tr *trial) string {
 			}
 			switch {
 			case i >= keys && a.Op == agg.Quantile && v.Kind != event.None:
-				n, sign := v.Int(), ""
-				if n < 0 {
-					n, sign = -n, "-"
-				}
-				fmt.Fprintf(&b, " q%s%d", sign, agg.Bucket(uint64(n)))
+				number, _ := v.Number()
+				size, negative := number.Magnitude()
+				fmt.Fprintf(&b, " q%v%d", negative, agg.Bucket(size))
 			case i >= keys && a.Op.Histogram():
 			default:
 				fmt.Fprintf(&b, " %q", v.String())

@@ -6,6 +6,8 @@ import (
 	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
 	"ppscript/bpf/room"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 )
 
 // This file generates agg.Group.Events. R7 is the row. Rows are of this CPU
@@ -166,6 +168,7 @@ func (o *grouper) hit() {
 func (o *grouper) arg(a *arg, i int) {
 	c, t := o.code, o.unit.Table
 	at := &t.Value.Args[i]
+	unsigned := o.numbers(a, i) == event.UintValue
 	next, failed := c.Label(), c.Label()
 	o.eval.fail = failed
 	if at.Once {
@@ -192,12 +195,16 @@ func (o *grouper) arg(a *arg, i int) {
 	}
 	c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
 	if a.fn != nil {
-		bucket.Extreme(c, at.Min, asm.JSGE)
-		bucket.Extreme(c, at.Max, asm.JSLE)
+		least, greatest := asm.JSGE, asm.JSLE
+		if unsigned {
+			least, greatest = asm.JGE, asm.JLE
+		}
+		bucket.Extreme(c, at.Min, least)
+		bucket.Extreme(c, at.Max, greatest)
 	} else if at.Hist >= 0 || at.Sketch {
 		c.Emit(asm.Mov.Imm(asm.R0, 0))
 	}
-	bucket.Sum(c, at, a.fn != nil, o.share.Weight, o.share.Hash)
+	bucket.Sum(c, at, a.fn != nil, unsigned, o.share.Weight, o.share.Hash)
 	full := c.Label()
 	var v int16
 	if at.Hist >= 0 && at.Sketch {
@@ -205,13 +212,13 @@ func (o *grouper) arg(a *arg, i int) {
 		c.Store(v, asm.R0)
 	}
 	if at.Hist >= 0 {
-		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg], o.share.Weight)
+		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg], unsigned, o.share.Weight)
 	}
 	if at.Sketch {
 		if v != 0 {
 			c.Load(asm.R0, v)
 		}
-		bucket.Sketch(c, o.unit, o.generation, i, o.share.Weight, full)
+		bucket.Sketch(c, o.unit, o.generation, i, unsigned, o.share.Weight, full)
 	}
 	if picked != 0 {
 		bucket.Pick(c, at, picked, o.share.Weight)
@@ -224,4 +231,22 @@ func (o *grouper) arg(a *arg, i int) {
 	c.Place(full)
 	o.count(t.StatEvicted())
 	c.Place(next)
+}
+
+// numbers is how the numbers of an argument are read. A program that adds signed numbers here and
+// unsigned ones there to the same rows has no way to tell them apart.
+func (o *grouper) numbers(a *arg, i int) event.ValueKind {
+	if o.unit.Numbers == nil {
+		o.unit.Numbers = make([]event.ValueKind, len(o.unit.Table.Value.Args))
+	}
+	kind := &o.unit.Numbers[i]
+	now := event.IntValue
+	if a.fn != nil {
+		now = expr.NumbersOf(a.fn).ValueKind()
+	}
+	if *kind != event.None && *kind != now {
+		refuse("an aggregate of numbers of two types")
+	}
+	*kind = now
+	return now
 }

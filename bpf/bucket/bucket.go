@@ -52,17 +52,26 @@ func Pick(c *assembler.Code, at *load.Arg, value int16, w assembler.Weight) {
 }
 
 // Histogram counts R0 in its bucket, which is in the row.
-func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, w assembler.Weight) {
+func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, unsigned bool, w assembler.Weight) {
 	done := c.Label()
 	if !a.Op.Kernel.Linear {
-		// By bit length; values of 0 and less go to bucket 0.
-		some := c.Label()
-		c.IfImm(asm.JSGT, asm.R0, 0, some)
-		c.Emit(asm.Mov.Imm(asm.R0, 0))
-		c.Place(some)
+		// One for negative numbers, then by bit length; the last one is for all that are longer.
+		negative, short := c.Label(), c.Label()
+		if !unsigned {
+			c.IfImm(asm.JSLT, asm.R0, 0, negative)
+		}
 		c.Log2(asm.R1, asm.R0)
+		c.Emit(asm.Add.Imm(asm.R1, 1))
+		c.IfImm(asm.JLT, asm.R1, int32(at.Buckets), short)
+		c.Emit(asm.Mov.Imm(asm.R1, int32(at.Buckets-1)))
+		if !unsigned {
+			c.GoTo(short)
+			c.Place(negative)
+			c.Emit(asm.Mov.Imm(asm.R1, 0))
+		}
+		c.Place(short)
 	} else {
-		linear(c, a)
+		linear(c, a, unsigned)
 	}
 	// The verifier has followed every path with its own number; it forgets
 	// them when the number goes through memory, and one check does for all.
@@ -79,8 +88,11 @@ func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, w assembler.Weight) 
 }
 
 // linear leaves in R1 the number of R0's bucket.
-func linear(c *assembler.Code, a *agg.Agg) {
+func linear(c *assembler.Code, a *agg.Agg, unsigned bool) {
 	below, above, done := c.Label(), c.Label(), c.Label()
+	if unsigned {
+		c.IfImm(asm.JSLT, asm.R0, 0, above)
+	}
 	c.Constant(asm.R1, a.Lo)
 	c.IfReg(asm.JSLT, asm.R0, asm.R1, below)
 	c.Constant(asm.R2, a.Hi)
@@ -102,7 +114,7 @@ func linear(c *assembler.Code, a *agg.Agg) {
 // hash. So are the first values of a row, as they are, since quantiles of few are exact.
 // generation is where on the stack it stands which maps count now, 0 if there is one.
 // It jumps to full if there is no room for another bucket.
-func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, w assembler.Weight,
+func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, unsigned bool, w assembler.Weight,
 	full assembler.Label) {
 	mark := c.Stack
 	key, first := c.Alloc(16), c.Alloc(8)
@@ -118,9 +130,11 @@ func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, w assemb
 	// R4 is the rest of the key, R3 the magnitude.
 	positive, small, have := c.Label(), c.Label(), c.Label()
 	c.Emit(asm.Mov.Imm(asm.R4, int32(arg)<<load.SketchArg), asm.Mov.Reg(asm.R3, asm.R0))
-	c.IfImm(asm.JSGE, asm.R0, 0, positive)
-	c.Emit(asm.Neg.Imm(asm.R3, 0), asm.Or.Imm(asm.R4, 1<<load.SketchNeg))
-	c.Place(positive)
+	if !unsigned {
+		c.IfImm(asm.JSGE, asm.R0, 0, positive)
+		c.Emit(asm.Neg.Imm(asm.R3, 0), asm.Or.Imm(asm.R4, 1<<load.SketchNeg))
+		c.Place(positive)
+	}
 	c.IfImm(asm.JLT, asm.R3, 64, small)
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R3))
 	c.Log2(asm.R1, asm.R2)

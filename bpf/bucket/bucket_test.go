@@ -2,7 +2,9 @@ package bucket_test
 
 import (
 	"math"
+	"math/big"
 	"math/bits"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -42,20 +44,27 @@ func counting(t *testing.T, words int, count func(c *assembler.Code,
 
 var numbers = []int64{0, 1, -1, 2, 3, 4, 5, 99, 100, 101, 1 << 31, math.MaxInt64, math.MinInt64, -50}
 
-// A number is in the bucket of its bit length, 0 and less in the first one, as often as its weight says.
+// A number is in the bucket of its bit length, a negative one in the first one, the longest ones in the
+// last one, as often as its weight says.
 func TestHistogram(t *testing.T) {
-	at := &load.Arg{Hist: 8, Buckets: 64}
-	add, row := counting(t, 65, func(c *assembler.Code, w assembler.Weight) {
-		bucket.Histogram(c, at, &agg.Agg{Op: agg.Hist}, w)
-	})
-	want := make([]uint64, 65)
-	for i, n := range numbers {
-		add(n, uint64(1+i))
-		want[1+bits.Len64(uint64(max(n, 0)))] += uint64(1 + i)
-	}
-	for i, got := range row() {
-		if got != want[i] {
-			t.Errorf("bucket %d: got %d, want %d", i-1, got, want[i])
+	at := &load.Arg{Hist: 8, Buckets: 65}
+	for _, unsigned := range []bool{false, true} {
+		add, row := counting(t, 66, func(c *assembler.Code, w assembler.Weight) {
+			bucket.Histogram(c, at, &agg.Agg{Op: agg.Hist}, unsigned, w)
+		})
+		want := make([]uint64, 66)
+		for i, n := range numbers {
+			add(n, uint64(1+i))
+			in := min(bits.Len64(uint64(n))+1, 64)
+			if n < 0 && !unsigned {
+				in = 0
+			}
+			want[1+in] += uint64(1 + i)
+		}
+		for i, got := range row() {
+			if got != want[i] {
+				t.Errorf("unsigned %t, bucket %d: got %d, want %d", unsigned, i-1, got, want[i])
+			}
 		}
 	}
 }
@@ -64,7 +73,7 @@ func TestHistogram(t *testing.T) {
 func TestLinearHistogram(t *testing.T) {
 	a := &agg.Agg{Op: agg.LHist, Lo: -50, Hi: 101, Step: 50} // the last one is narrower than Step
 	at := &load.Arg{Hist: 0, Buckets: 6}
-	add, row := counting(t, 6, func(c *assembler.Code, _ assembler.Weight) { bucket.Histogram(c, at, a, 0) })
+	add, row := counting(t, 6, func(c *assembler.Code, _ assembler.Weight) { bucket.Histogram(c, at, a, false, 0) })
 	for _, n := range numbers {
 		add(n, 0)
 	}
@@ -89,7 +98,7 @@ func TestSketch(t *testing.T) {
 		c.Emit(asm.LoadMem(asm.R1, asm.R7, 8, asm.DWord), asm.Add.Imm(asm.R1, 1),
 			asm.StoreMem(asm.R7, 8, asm.R1, asm.DWord))
 		c.Load(asm.R0, in)
-		bucket.Sketch(c, unit, 0, 1, 0, fail)
+		bucket.Sketch(c, unit, 0, 1, false, 0, fail)
 	})
 	exact, counted := map[int64]uint64{}, map[uint64]uint64{}
 	for i := range int64(2 * agg.ExactValues) {
@@ -155,8 +164,8 @@ func TestExtreme(t *testing.T) {
 // Weighted sums are w times each value, and their spreads w(w-1) times its square, of large values without
 // the last bits.
 func TestSum(t *testing.T) {
-	at := &load.Arg{N: 0, Sum: 8, Spread: 16}
-	add, row := counting(t, 5, func(c *assembler.Code, w assembler.Weight) { bucket.Sum(c, at, true, w, 0) })
+	at := &load.Arg{N: 0, Sum: 8, Spread: 24}
+	add, row := counting(t, 6, func(c *assembler.Code, w assembler.Weight) { bucket.Sum(c, at, true, false, w, 0) })
 	f := func(what string, want ...uint64) {
 		t.Helper()
 		got := row()
@@ -168,18 +177,57 @@ func TestSum(t *testing.T) {
 		}
 	}
 	add(10, 1)
-	f("a sure one", 1, 10, 0, 0, 0)
+	f("a sure one", 1, 10, 0, 0, 0, 0)
 	add(-3, 4)
-	f("one of four", 5, 1<<64-2, 12, 12*9, 0)
+	f("one of four", 5, 1<<64-2, 1<<64-1, 12, 12*9, 0)
 	add(1<<20, 2)
-	f("a large one", 7, 1<<21-2, 14, 108, 2*(1<<20>>16)*(1<<20>>16))
+	f("a large one", 7, 1<<21-2, 0, 14, 108, 2*(1<<20>>16)*(1<<20>>16))
 	add(-1<<20, 2)
-	f("a large negative one", 9, 1<<64-2, 16, 108, 4*16*16)
+	f("a large negative one", 9, 1<<64-2, 1<<64-1, 16, 108, 4*16*16)
 
-	add, row = counting(t, 2, func(c *assembler.Code, _ assembler.Weight) { bucket.Sum(c, at, true, 0, 0) })
+	add, row = counting(t, 3, func(c *assembler.Code, _ assembler.Weight) { bucket.Sum(c, at, true, false, 0, 0) })
 	add(10, 7)
 	add(-3, 7)
-	f("without weights", 2, 7)
+	f("without weights", 2, 7, 0)
+}
+
+// Sums of two words are those of big integers, of signed and unsigned numbers, with weights and without.
+func TestSumsHave128Bits(t *testing.T) {
+	at := &load.Arg{N: 0, Sum: 8, Spread: 24}
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, unsigned := range []bool{false, true} {
+		for _, weighed := range []bool{false, true} {
+			add, row := counting(t, 6, func(c *assembler.Code, w assembler.Weight) {
+				if !weighed {
+					w = 0
+				}
+				bucket.Sum(c, at, true, unsigned, w, 0)
+			})
+			want := new(big.Int)
+			for i := range 300 {
+				n, weight := int64(r.Uint64()>>r.IntN(64)), 1+r.Uint64N(1<<31)
+				if i < len(numbers) {
+					n = numbers[i]
+				}
+				add(n, weight)
+				x := big.NewInt(n)
+				if unsigned {
+					x.SetUint64(uint64(n))
+				}
+				if weighed {
+					x.Mul(x, new(big.Int).SetUint64(weight))
+				}
+				want.Add(want, x)
+				words := row()
+				got := new(big.Int).Lsh(big.NewInt(int64(words[2])), 64)
+				got.Add(got, new(big.Int).SetUint64(words[1]))
+				if got.Cmp(want) != 0 {
+					t.Fatalf("unsigned %t, weighed %t, after %d times %d: got %v, want %v", unsigned, weighed, n,
+						weight, got, want)
+				}
+			}
+		}
+	}
 }
 
 // A key that comes first to a slot keeps it; others with the same place go elsewhere. Keys are numbers that

@@ -11,7 +11,7 @@ import (
 // This file settles where the rows of tables keep their values.
 
 // slotSize bounds the value of a row that is kept in a slot, and its key: in bytes, each.
-const slotSize = 160
+const slotSize = 192
 
 // textSize bounds a text that a row keeps, in bytes.
 const textSize = 64
@@ -60,8 +60,9 @@ func LayOut(t *load.Table, texts []int, weighed, byKey bool) {
 				a.Newest = word()
 				v.Size += a.Room
 			}
-			if kept.Sum {
-				need(&a.Sum)
+			if kept.Sum && a.Sum < 0 {
+				a.Sum = word()
+				word() // the high one
 			}
 			if kept.Min {
 				need(&a.Min)

@@ -25,7 +25,7 @@ func one(c *assembler.Code, dst asm.Register, w assembler.Weight) {
 
 // Sum counts the event, and adds R0 to the sum of an argument, if it has one. R0 stays. hash is the
 // place of that of the key that has the weight, if it is not the event itself.
-func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight, hash int16) {
+func Sum(c *assembler.Code, at *load.Arg, value, unsigned bool, w assembler.Weight, hash int16) {
 	add := func(to int, what asm.Register) {
 		c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(to), asm.DWord), asm.Add.Reg(asm.R5, what),
 			asm.StoreMem(asm.R7, int16(to), asm.R5, asm.DWord))
@@ -38,7 +38,11 @@ func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight, hash i
 		if w != 0 {
 			c.Emit(asm.Mul.Reg(asm.R2, asm.R3))
 		}
-		add(at.Sum, asm.R2)
+		if w == 0 {
+			wide(c, at.Sum, unsigned)
+		} else {
+			wideProduct(c, at.Sum, unsigned)
+		}
 	}
 	if w == 0 {
 		return
@@ -69,6 +73,51 @@ func Sum(c *assembler.Code, at *load.Arg, value bool, w assembler.Weight, hash i
 		square(load.SpreadLow)
 	}
 	c.Place(sure)
+}
+
+// wide adds R2 to a sum of two words. R5 is lost.
+func wide(c *assembler.Code, sum int, unsigned bool) {
+	carry := func(by int32) {
+		c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(sum+8), asm.DWord), asm.Add.Imm(asm.R5, by),
+			asm.StoreMem(asm.R7, int16(sum+8), asm.R5, asm.DWord))
+	}
+	c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(sum), asm.DWord), asm.Add.Reg(asm.R5, asm.R2),
+		asm.StoreMem(asm.R7, int16(sum), asm.R5, asm.DWord))
+	done, negative := c.Label(), c.Label()
+	if !unsigned {
+		c.IfImm(asm.JSLT, asm.R2, 0, negative)
+	}
+	c.IfReg(asm.JGE, asm.R5, asm.R2, done)
+	carry(1)
+	if !unsigned {
+		c.GoTo(done)
+		c.Place(negative)
+		c.IfReg(asm.JLT, asm.R5, asm.R2, done) // what was carried makes up for the sign
+		carry(-1)
+	}
+	c.Place(done)
+}
+
+// wideProduct adds R0 times R3, a weight below 1<<32, to a sum of two words. R2 is the low word of the
+// product; R4 and R5 are lost.
+func wideProduct(c *assembler.Code, sum int, unsigned bool) {
+	shift := asm.ArSh
+	if unsigned {
+		shift = asm.RSh
+	}
+	// The halves of R0 apart: what the low one carries belongs to the product of the high one.
+	c.Emit(asm.Mov.Reg(asm.R5, asm.R0), asm.LSh.Imm(asm.R5, 32), asm.RSh.Imm(asm.R5, 32),
+		asm.Mul.Reg(asm.R5, asm.R3), asm.RSh.Imm(asm.R5, 32),
+		asm.Mov.Reg(asm.R4, asm.R0), shift.Imm(asm.R4, 32), asm.Mul.Reg(asm.R4, asm.R3),
+		asm.Add.Reg(asm.R4, asm.R5), shift.Imm(asm.R4, 32),
+		asm.LoadMem(asm.R5, asm.R7, int16(sum), asm.DWord), asm.Add.Reg(asm.R5, asm.R2),
+		asm.StoreMem(asm.R7, int16(sum), asm.R5, asm.DWord))
+	carried := c.Label()
+	c.IfReg(asm.JGE, asm.R5, asm.R2, carried)
+	c.Emit(asm.Add.Imm(asm.R4, 1))
+	c.Place(carried)
+	c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(sum+8), asm.DWord), asm.Add.Reg(asm.R5, asm.R4),
+		asm.StoreMem(asm.R7, int16(sum+8), asm.R5, asm.DWord))
 }
 
 // cluster adds the event to what tells how much keys differ. If keys are kept with probability 1/w,

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/runtime/agg"
+	"ppscript/runtime/event"
 )
 
 // This file is the form of what is loaded: programs, maps, and where rows keep their
@@ -117,6 +118,8 @@ type Unit struct {
 	Spare   []MapID
 	Slots   []MapID
 	Sketch  []MapID
+	// Numbers says of each argument how its 64 bits are read.
+	Numbers []event.ValueKind
 }
 
 // A Table is a group whose rows the kernel keeps.
@@ -156,7 +159,7 @@ type Value struct {
 
 // An Arg is where a row keeps the numbers of an argument.
 type Arg struct {
-	N, Sum, Min, Max int
+	N, Sum, Min, Max int // a sum has two words, the low one first
 	Hist, Buckets    int // first counter, number of them
 	Agg              int // index of the histogram's aggregator
 	Sketch           bool

@@ -106,13 +106,13 @@ func (r *Run) settle() {
 func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) error {
 	t := u.Table
 	buckets := map[uint64][][]agg.BucketCount{} // by row
-	exact := map[uint64][]agg.ExactCount{}      // by where the argument's count is
+	exact := map[uint64][]exactBits{}           // by where the argument's count is
 	if t.Value.Sketch {
 		err := r.words(u.Sketch[n]).drain(func(key []byte, values []uint64) {
 			row, rest := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
 			if row&SketchExact != 0 {
 				row -= SketchExact
-				exact[row] = append(exact[row], agg.ExactCount{Value: int64(rest), N: values[0]})
+				exact[row] = append(exact[row], exactBits{int64(rest), values[0]})
 				return
 			}
 			lists := buckets[row]
@@ -134,7 +134,7 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			if values[HitsAt/8] == 0 {
 				continue
 			}
-			p := reader{r}.partial(t, key, values[:words], stacks)
+			p := reader{r}.partial(u, key, values[:words], stacks)
 			p.CPU = cpu
 			if t.Value.Sketch {
 				row := values[t.Value.Self/8]
@@ -143,7 +143,10 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 				}
 				p.Values = make([][]agg.ExactCount, len(t.Spec.Args))
 				for i := range t.Value.Args {
-					p.Values[i] = exact[row+uint64(t.Value.Args[i].N)]
+					for _, v := range exact[row+uint64(t.Value.Args[i].N)] {
+						p.Values[i] = append(p.Values[i],
+							agg.ExactCount{Value: event.NumberOf(u.Numbers[i], v.bits), N: v.n})
+					}
 				}
 			}
 			add(p)
@@ -167,6 +170,12 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 		}
 	}
 	return r.words(u.Rows[n]).drain(all)
+}
+
+// exactBits is how often a value was there, of which only the bits are known.
+type exactBits struct {
+	bits int64
+	n    uint64
 }
 
 // slots reads and empties the rows in slots, of so many words, which their keys follow. A
@@ -203,7 +212,8 @@ func (r *Run) slots(id MapID, words int, each func(key []byte, values []uint64, 
 }
 
 // partial decodes the value of a row; that of other keys has no key.
-func (r reader) partial(t *Table, key []byte, v []uint64, stacks stackIDs) *agg.Partial {
+func (r reader) partial(u *Unit, key []byte, v []uint64, stacks stackIDs) *agg.Partial {
+	t := u.Table
 	p := &agg.Partial{First: event.Time(v[FirstAt/8]), Hits: v[HitsAt/8],
 		Measures: make([]agg.Measure, len(t.Spec.Args))}
 	if p.Other = key == nil && len(t.Cols) > 0; !p.Other {
@@ -217,15 +227,21 @@ func (r reader) partial(t *Table, key []byte, v []uint64, stacks stackIDs) *agg.
 	}
 	for i := range t.Value.Args {
 		a := &t.Value.Args[i]
-		p.Measures[i] = agg.Measure{N: v[a.N/8], Sum: word(a.Sum), Min: word(a.Min), Max: word(a.Max)}
+		kind := u.Numbers[i]
+		sum := agg.TotalOfWords(kind, 0, 0)
+		if a.Sum >= 0 {
+			sum = agg.TotalOfWords(kind, word(a.Sum+8), word(a.Sum))
+		}
+		p.Measures[i] = agg.NewMeasure(v[a.N/8], sum, event.NumberOf(kind, word(a.Min)),
+			event.NumberOf(kind, word(a.Max)))
 		switch {
 		case t.Value.ByKey:
 			p.Keys = append(p.Keys, a.clusters(v))
 		case a.Spread >= 0:
 			p.Spreads = append(p.Spreads, a.spread(v))
 		}
-		pick(&p.Oldest, len(t.Spec.Args), i, v, a, a.Oldest)
-		pick(&p.Newest, len(t.Spec.Args), i, v, a, a.Newest)
+		pick(&p.Oldest, u, i, v, a.Oldest)
+		pick(&p.Newest, u, i, v, a.Newest)
 		if a.Hist >= 0 {
 			if p.Hists == nil {
 				p.Hists = make([][]uint64, len(t.Spec.Args))
@@ -236,26 +252,26 @@ func (r reader) partial(t *Table, key []byte, v []uint64, stacks stackIDs) *agg.
 	return p
 }
 
-// pick decodes a value that a row keeps, of argument i of so many, unless it keeps none.
-func pick(to *[]agg.Pick, args, i int, row []uint64, a *Arg, at int) {
+// pick decodes a value of argument i that a row keeps, unless it keeps none.
+func pick(to *[]agg.Pick, u *Unit, i int, row []uint64, at int) {
 	if at < 0 {
 		return
 	}
 	if *to == nil {
-		*to = make([]agg.Pick, args)
+		*to = make([]agg.Pick, len(u.Table.Spec.Args))
 	}
-	p := &(*to)[i]
-	p.Time, p.IsText = event.Time(row[at/8]), a.Text
+	a, p := &u.Table.Value.Args[i], &(*to)[i]
+	p.Time = event.Time(row[at/8])
 	words := row[at/8+1:][:a.Room/8]
 	if !a.Text {
-		p.Number = int64(words[0])
+		p.Value = event.NumberOf(u.Numbers[i], int64(words[0])).Value()
 		return
 	}
 	var b []byte
 	for _, w := range words {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
-	p.Text = string(untilNUL(b))
+	p.Value = event.StrOf(string(untilNUL(b)))
 }
 
 // packed appends the columns of a key of a map as a key of agg.Group, as key.Append does.

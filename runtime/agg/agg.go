@@ -106,7 +106,7 @@ type Agg struct {
 	N   int     // Top: how many values
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
-	// Type is that of the values, so that a maximum of durations is a duration.
+	// Type is that of the values, as far as it is known before they come: that of the sum of none.
 	Type event.Type
 }
 
@@ -115,7 +115,7 @@ type Agg struct {
 // States that saw parts of the events is a Merger, and one whose parts the
 // kernel can count is a partialState.
 type State interface {
-	Add(v int64)
+	Add(n event.Number)
 	// Cell is called after at least one value was added.
 	Cell() event.Value
 	// Reset empties the state. It keeps memory that was of use.

@@ -1,6 +1,10 @@
 package agg
 
-import "testing"
+import (
+	"testing"
+
+	"ppscript/runtime/event"
+)
 
 // An Op says all that the others need to know of it.
 func TestOpsAreWhole(t *testing.T) {
@@ -29,4 +33,9 @@ func TestOpsAreWhole(t *testing.T) {
 			t.Errorf("%s: got a state that takes parts: %v, want %v", op.Name, ok, op.Kernel != nil)
 		}
 	}
+}
+
+// ints is the measure of n integers.
+func ints(n uint64, sum, least, greatest int64) Measure {
+	return NewMeasure(n, TotalOf(event.IntNumber(sum)), event.IntNumber(least), event.IntNumber(greatest))
 }

@@ -6,15 +6,16 @@ import "ppscript/runtime/event"
 var Avg = &Op{
 	Name:    "avg",
 	Summary: "Averages a number.",
-	Result:  "sum divided by count, rounded towards 0; nothing if there was none",
+	Result: "sum divided by count: of integers rounded towards 0, of booleans the share that is true; nothing if " +
+		"there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
 	Column:  Column{Width: 12},
-	Cell: func(a *Agg, m *Measure) event.Value {
+	Cell: func(_ *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return a.Type.Number(m.Sum / int64(m.N))
+		return m.mean()
 	},
 	Kernel: &Kept{Sum: true},
 }

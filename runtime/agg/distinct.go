@@ -23,7 +23,7 @@ type distinct struct {
 	set  map[string]struct{} // values as key.AppendValue packs them
 }
 
-func (d *distinct) Add(v int64) { d.AddValue(event.IntOf(v)) }
+func (d *distinct) Add(n event.Number) { d.AddValue(n.Value()) }
 
 func (d *distinct) AddValue(v event.Value) {
 	d.work.pack = key.AppendValue(d.work.pack[:0], v)

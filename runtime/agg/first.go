@@ -10,22 +10,17 @@ var First = &Op{
 	Cost:    "20 ns per event",
 	Column:  Column{Width: 12, Stacks: true, Values: true},
 	Ordered: true,
-	New:     func(a *Agg, _ *Workspace) State { return &first{agg: a} },
+	New:     func(*Agg, *Workspace) State { return &first{} },
 	Kernel:  &Kept{Oldest: true},
 }
 
 type first struct {
-	agg   *Agg
 	value event.Value
 	seen  bool
 	at    event.Time // of a part of the kernel's
 }
 
-func (f *first) Add(v int64) {
-	if !f.seen {
-		f.value, f.seen = f.agg.Type.Number(v), true
-	}
-}
+func (f *first) Add(n event.Number) { f.AddValue(n.Value()) }
 
 func (f *first) AddValue(v event.Value) {
 	if !f.seen {
@@ -36,7 +31,7 @@ func (f *first) AddValue(v event.Value) {
 // AddPartial implements partialState.
 func (f *first) AddPartial(p *Partial, arg int) {
 	if o := &p.Oldest[arg]; !f.seen || o.Time < f.at {
-		f.value, f.seen, f.at = o.value(f.agg.Type), true, o.Time
+		f.value, f.seen, f.at = o.Value, true, o.Time
 	}
 }
 

@@ -70,7 +70,8 @@ type Arg struct {
 	// with a column for each event uses it.
 	Only []bool
 
-	slots []int // places of the aggregators that keep more than the measure
+	slots   []int // places of the aggregators that keep more than the measure
+	numeric bool  // some aggregator takes numbers only
 }
 
 type row struct {
@@ -82,15 +83,16 @@ func New(s Spec) *Group {
 	g := &Group{spec: s}
 	g.spec.Args = append([]Arg(nil), s.Args...)
 	for i := range g.spec.Args {
-		g.spec.Args[i].slots = nil
+		g.spec.Args[i].slots, g.spec.Args[i].numeric = nil, false
 	}
 	for i := range g.spec.Aggs {
 		a := &g.spec.Aggs[i]
 		slot := -1
+		arg := &g.spec.Args[a.Arg]
+		arg.numeric = arg.numeric || a.Op.Numeric
 		if a.Op.New != nil {
 			slot = g.stride
 			g.stride++
-			arg := &g.spec.Args[a.Arg]
 			arg.slots = append(arg.slots, slot)
 		}
 		g.slots = append(g.slots, slot)
@@ -375,33 +377,52 @@ func (g *Group) update(e *event.Event, r int32) {
 		if a.Fn == nil {
 			m.N++
 			for _, slot := range a.slots {
-				states[slot].Add(0)
+				states[slot].Add(event.IntNumber(0))
 			}
 			continue
 		}
-		p := a.Fn.For(e)
-		if !p.Type.Numeric() {
-			v := p.Value(&g.frame)
-			if g.frame.Err != nil {
-				g.errs.Note(&g.frame)
-				continue
-			}
-			m.N++
-			for _, slot := range a.slots {
-				if s, ok := states[slot].(textState); ok {
-					s.AddValue(v)
-				}
-			}
-			continue
+		g.value(a, m, states, a.Fn.For(e))
+	}
+}
+
+// value adds the value of an argument.
+func (g *Group) value(a *Arg, m *Measure, states []State, p *expr.Program) {
+	var n event.Number
+	switch p.Type.Kind {
+	case expr.Int, expr.Bool:
+		n = event.NumberOf(p.Number, p.Int(&g.frame))
+	case expr.Float:
+		n = event.FloatNumber(p.Float(&g.frame))
+	default:
+		v := p.Value(&g.frame)
+		var number bool
+		if n, number = v.Number(); number {
+			break
 		}
-		v := p.Int(&g.frame)
+		if a.numeric {
+			g.frame.Fail(expr.ErrKind)
+		}
 		if g.frame.Err != nil {
 			g.errs.Note(&g.frame)
-			continue
+			return
 		}
-		m.add(v)
+		m.N++
 		for _, slot := range a.slots {
-			states[slot].Add(v)
+			if s, ok := states[slot].(textState); ok {
+				s.AddValue(v)
+			}
 		}
+		return
+	}
+	if a.numeric && n.NaN() {
+		g.frame.Fail(expr.ErrNaN)
+	}
+	if g.frame.Err != nil {
+		g.errs.Note(&g.frame)
+		return
+	}
+	m.add(n)
+	for _, slot := range a.slots {
+		states[slot].Add(n)
 	}
 }

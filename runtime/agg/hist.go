@@ -3,11 +3,12 @@ package agg
 import (
 	"math/bits"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
 
-// powers is the number of counters of a Hist: one for each bit length, and
-// one for values of 0 and less.
+// powers is the number of counters of a Hist: one for negative numbers, one for those from 0 to less
+// than 1, and one for each bit length. The last one is for all from 1<<62 on.
 const powers = 65
 
 // Hist counts numbers into power-of-two buckets.
@@ -21,19 +22,22 @@ var Hist = &Op{
 	Kernel: &Kept{Sum: true, Counters: func(*Agg) int { return powers }},
 }
 
-func powerBucket(_ *Agg, v int64) int {
-	if v <= 0 {
+func powerBucket(_ *Agg, n event.Number) int {
+	size, negative := n.Magnitude()
+	if negative {
 		return 0
 	}
-	return bits.Len64(uint64(v))
+	return min(bits.Len64(size)+1, powers-1)
 }
 
 func powerBounds(_ *Agg, i, _ int) (lo, hi int64) {
 	switch i {
 	case 0:
-		return result.OpenLo, 1
-	case 63, 64:
+		return result.OpenLo, 0
+	case 1:
+		return 0, 1
+	case powers - 1:
 		return 1 << 62, result.OpenHi
 	}
-	return 1 << (i - 1), 1 << i
+	return 1 << (i - 2), 1 << (i - 1)
 }

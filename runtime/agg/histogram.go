@@ -10,14 +10,14 @@ import (
 // histogram is the state of Hist and LHist: counters, and which one counts v.
 type histogram struct {
 	agg    *Agg
-	bucket func(a *Agg, v int64) int
+	bucket func(a *Agg, n event.Number) int
 	counts []uint64
 	marked []uint64 // those when the slot of time began; shorter if it was empty then
 	some   bool     // a value came since Reset
 }
 
-func (h *histogram) Add(v int64) {
-	h.counts[h.bucket(h.agg, v)]++
+func (h *histogram) Add(n event.Number) {
+	h.counts[h.bucket(h.agg, n)]++
 	h.some = true
 }
 
@@ -48,7 +48,7 @@ func (g *Group) Histograms(i int) []result.HistRow {
 	rows := make([]result.HistRow, 0, len(g.rows))
 	for r := range g.rows {
 		if h := g.state(int32(r), i).(*histogram); h.some {
-			sum := g.measures[r*len(g.spec.Args)+h.agg.Arg].Sum
+			sum := g.measures[r*len(g.spec.Args)+h.agg.Arg].Sum().Float()
 			rows = append(rows, result.HistRow{Key: keys[r], Buckets: h.agg.buckets(h.counts), Sum: sum})
 		}
 	}

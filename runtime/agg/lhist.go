@@ -1,6 +1,9 @@
 package agg
 
-import "ppscript/runtime/result"
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+)
 
 // LHist counts numbers into buckets of Agg.Step from Agg.Lo to Agg.Hi; values
 // below and above have a bucket each.
@@ -16,7 +19,8 @@ var LHist = &Op{
 
 func linearCounters(a *Agg) int { return int((a.Hi-a.Lo+a.Step-1)/a.Step) + 2 }
 
-func linearBucket(a *Agg, v int64) int {
+func linearBucket(a *Agg, n event.Number) int {
+	v := n.Int()
 	switch {
 	case v < a.Lo:
 		return 0

@@ -13,16 +13,15 @@ var List = &Op{
 	Cost:    "20 ns per event; 56 bytes for each value",
 	Ordered: true,
 	Column:  Column{Values: true},
-	New:     func(a *Agg, w *Workspace) State { return &list{agg: a, work: w} },
+	New:     func(_ *Agg, w *Workspace) State { return &list{work: w} },
 }
 
 type list struct {
-	agg    *Agg
 	work   *Workspace
 	values []event.Value
 }
 
-func (l *list) Add(v int64) { l.AddValue(l.agg.Type.Number(v)) }
+func (l *list) Add(n event.Number) { l.AddValue(n.Value()) }
 
 func (l *list) AddValue(v event.Value) {
 	if len(l.values) >= listLimit {

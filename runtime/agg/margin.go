@@ -45,6 +45,9 @@ func (f Far) cell(a *Agg) event.Value {
 	case far == 0, f == boundless:
 		return event.Value{}
 	case a.Op == Sum:
+		if a.Type.Kind == event.TypeFloat {
+			return event.FloatOf(far)
+		}
 		return a.Type.Number(int64(math.Ceil(far)))
 	}
 	return event.IntOf(int64(math.Ceil(far)))

@@ -13,11 +13,11 @@ var Max = &Op{
 	Cost:    "1 ns per event",
 	Numeric: true,
 	Column:  Column{Width: 12, Merging: result.Greatest},
-	Cell: func(a *Agg, m *Measure) event.Value {
+	Cell: func(_ *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return a.Type.Number(m.Max)
+		return m.Max().Value()
 	},
 	Kernel: &Kept{Max: true},
 }

@@ -13,11 +13,11 @@ var Min = &Op{
 	Cost:    "1 ns per event",
 	Numeric: true,
 	Column:  Column{Width: 12, Merging: result.Least},
-	Cell: func(a *Agg, m *Measure) event.Value {
+	Cell: func(_ *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return a.Type.Number(m.Min)
+		return m.Min().Value()
 	},
 	Kernel: &Kept{Min: true},
 }

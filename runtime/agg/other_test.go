@@ -32,7 +32,7 @@ func TestOtherKeepsTotals(t *testing.T) {
 			}
 			one.Merge(two)
 			one.AddPartial(&Partial{Other: true, Hits: 7,
-				Measures: []Measure{{N: 7}, {N: 7, Sum: 700, Min: 100, Max: 100}, {}, {}}})
+				Measures: []Measure{{N: 7}, ints(7, 700, 100, 100), {}, {}}})
 			one.AddLoss(event.Loss{Evicted: 7})
 			rows, other, want := one.Rows(), one.Other(), all.Rows()[0]
 			if len(rows) != 3 || other == nil || len(other) != len(keys)+len(aggs) {

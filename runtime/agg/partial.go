@@ -39,51 +39,8 @@ type Partial struct {
 
 // A Pick is one value of a row, a number or a text.
 type Pick struct {
-	Time   event.Time
-	Number int64
-	Text   string
-	IsText bool
-}
-
-// value is the value, of a type if it is a number.
-func (p *Pick) value(t event.Type) event.Value {
-	if p.IsText {
-		return event.StrOf(p.Text)
-	}
-	return t.Number(p.Number)
-}
-
-// A Measure holds the sums of an argument. Min and Max mean nothing if N is 0.
-type Measure struct {
-	N             uint64
-	Sum, Min, Max int64
-}
-
-// add adds one value.
-func (m *Measure) add(v int64) {
-	if m.N == 0 || v < m.Min {
-		m.Min = v
-	}
-	if m.N == 0 || v > m.Max {
-		m.Max = v
-	}
-	m.N++
-	m.Sum += v
-}
-
-// Merge adds all values of o.
-func (m *Measure) Merge(o *Measure) {
-	if o.N == 0 {
-		return
-	}
-	if m.N == 0 || o.Min < m.Min {
-		m.Min = o.Min
-	}
-	if m.N == 0 || o.Max > m.Max {
-		m.Max = o.Max
-	}
-	m.N += o.N
-	m.Sum += o.Sum
+	Time  event.Time
+	Value event.Value
 }
 
 // A BucketCount is a counter of a Sketch: of the values whose magnitude is in
@@ -96,7 +53,7 @@ type BucketCount struct {
 
 // An ExactCount is how often a value was there.
 type ExactCount struct {
-	Value int64
+	Value event.Number
 	N     uint64
 }
 
@@ -104,11 +61,8 @@ type ExactCount struct {
 func (p *Partial) count() {
 	for i, list := range p.Values {
 		for _, v := range list {
-			b := BucketCount{Bucket: Bucket(uint64(v.Value)), N: v.N}
-			if v.Value < 0 {
-				b.Bucket, b.Negative = Bucket(uint64(-v.Value)), true
-			}
-			p.Buckets[i] = append(p.Buckets[i], b)
+			size, negative := v.Value.Magnitude()
+			p.Buckets[i] = append(p.Buckets[i], BucketCount{Bucket: Bucket(size), Negative: negative, N: v.N})
 		}
 	}
 	p.Values = nil

@@ -31,16 +31,18 @@ type Row struct {
 type Content struct {
 	// Values are those that a quantile keeps as they are; Buckets are the others, with how many there
 	// are and the least and the greatest of them.
-	Values          []int64
+	Values          []event.Number
 	Buckets         []BucketCount
+	Floats          bool // the buckets are those of doubles
 	N               uint64
-	Least, Greatest int64
+	Least, Greatest event.Number
 	Counters        []uint64     // of a histogram
 	Counts          []ValueCount // of top
 	Packed          []string     // the values of distinct, as key.AppendValue packs them
 	// First, Mean and Squares are those of a deviation.
-	First         int64
+	First         event.Number
 	Mean, Squares float64
+	Scale         int
 }
 
 // A ValueCount is how often a value came.
@@ -296,12 +298,12 @@ func ordered(a *Agg, s State) State {
 func (u *Union) Histograms(keys int) (rows []result.HistRow, other result.HistRow) {
 	for _, r := range u.sorted() {
 		if h := u.histogram(r); h != nil {
-			rows = append(rows, result.HistRow{Key: r.key, Buckets: h, Sum: r.measures[0].Sum})
+			rows = append(rows, result.HistRow{Key: r.key, Buckets: h, Sum: r.measures[0].Sum().Float()})
 		}
 	}
 	if u.other != nil {
 		other = result.HistRow{Key: slices.Repeat([]event.Value{event.StrOf(OtherKey)}, keys),
-			Buckets: u.histogram(u.other), Sum: u.other.measures[0].Sum}
+			Buckets: u.histogram(u.other), Sum: u.other.measures[0].Sum().Float()}
 	}
 	return rows, other
 }
@@ -337,6 +339,7 @@ func (u *Union) Parts(yield func(*Row) bool) {
 
 // Content implements portable.
 func (q *quantile) Content() Content {
+	q.settle()
 	s := &q.sketch
 	c := Content{N: s.n, Least: s.min, Greatest: s.max}
 	if s.n <= ExactValues && !s.counted {
@@ -344,21 +347,18 @@ func (q *quantile) Content() Content {
 		return c
 	}
 	s.spread()
-	for i, n := range s.neg.counts {
-		if n > 0 {
-			c.Buckets = append(c.Buckets, BucketCount{Bucket: s.neg.first + i, Negative: true, N: n})
-		}
-	}
-	for i, n := range s.pos.counts {
-		if n > 0 {
-			c.Buckets = append(c.Buckets, BucketCount{Bucket: s.pos.first + i, N: n})
-		}
-	}
+	c.Buckets, c.Floats = s.buckets(), s.floats
 	return c
 }
 
 // mostBucket is the bucket of the largest number.
 var mostBucket = Bucket(math.MaxUint64)
+
+// floatBucketExists reports that some double is in the bucket.
+func floatBucketExists(b int) bool {
+	return b == zeroBucket ||
+		b >= floatBucket(math.SmallestNonzeroFloat64) && b <= floatBucket(math.MaxFloat64)
+}
 
 // Valid implements portable.
 func (q *quantile) Valid(c *Content) error {
@@ -370,12 +370,16 @@ func (q *quantile) Valid(c *Content) error {
 	}
 	var n uint64
 	for _, b := range c.Buckets {
-		if b.Bucket < 0 || b.Bucket > mostBucket || b.N > math.MaxUint64-n {
+		exists := b.Bucket >= 0 && b.Bucket <= mostBucket
+		if c.Floats {
+			exists = floatBucketExists(b.Bucket)
+		}
+		if !exists || b.N > math.MaxUint64-n {
 			return errContent
 		}
 		n += b.N
 	}
-	if n != c.N || n == 0 || len(c.Values) > 0 || c.Least > c.Greatest {
+	if n != c.N || n == 0 || len(c.Values) > 0 || c.Least.Compare(c.Greatest) > 0 {
 		return errContent
 	}
 	return nil
@@ -386,7 +390,7 @@ func (q *quantile) Take(c *Content) {
 	for _, v := range c.Values {
 		q.sketch.Add(v)
 	}
-	q.sketch.addBuckets(c.Least, c.Greatest, c.Buckets)
+	q.sketch.addBuckets(c.Least, c.Greatest, c.Buckets, c.Floats)
 }
 
 // Content implements portable.
@@ -449,12 +453,13 @@ func (t *top) Take(c *Content) {
 
 // Content implements portable.
 func (d *deviation) Content() Content {
-	return Content{N: uint64(d.n), First: d.first, Mean: d.mean, Squares: d.squares}
+	return Content{N: uint64(d.n), First: d.first, Mean: d.mean, Squares: d.squares, Scale: d.scale}
 }
 
 // Valid implements portable.
 func (d *deviation) Valid(c *Content) error {
-	if !(c.Squares >= 0) || math.IsInf(c.Squares, 0) || math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
+	if !(c.Squares >= 0) || math.IsInf(c.Squares, 0) || math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) ||
+		c.Scale != 0 && c.Scale != rescale {
 		return errContent
 	}
 	return nil
@@ -462,5 +467,5 @@ func (d *deviation) Valid(c *Content) error {
 
 // Take implements portable.
 func (d *deviation) Take(c *Content) {
-	d.Merge(&deviation{n: float64(c.N), first: c.First, mean: c.Mean, squares: c.Squares})
+	d.Merge(&deviation{n: float64(c.N), first: c.First, mean: c.Mean, squares: c.Squares, scale: c.Scale})
 }

@@ -137,10 +137,10 @@ func TestUnionRefusesWhatNoStateHas(t *testing.T) {
 	u := NewUnion(aggs, 1, 0)
 	for _, c := range []Content{
 		{N: 3},
-		{N: 65, Values: make([]int64, 65)},
+		{N: 65, Values: make([]event.Number, 65)},
 		{N: 1, Buckets: []BucketCount{{Bucket: 1 << 20, N: 1}}},
 		{N: 2, Buckets: []BucketCount{{Bucket: 4, N: 1}}},
-		{N: 1, Least: 9, Greatest: 1, Buckets: []BucketCount{{Bucket: 4, N: 1}}},
+		{N: 1, Least: event.IntNumber(9), Greatest: event.IntNumber(1), Buckets: []BucketCount{{Bucket: 4, N: 1}}},
 	} {
 		row := &Row{Measures: []Measure{{N: 1}}, Contents: []Content{c}}
 		if err := u.Add(row); err == nil || u.Len() != 0 {

@@ -38,7 +38,7 @@ type quantile struct {
 	slot   *Sketch // of a slot of time; nil if there are none
 }
 
-func (q *quantile) Add(v int64) {
+func (q *quantile) Add(v event.Number) {
 	if q.slot != nil {
 		q.slot.Add(v)
 		return
@@ -48,7 +48,7 @@ func (q *quantile) Add(v int64) {
 
 func (q *quantile) Cell() event.Value {
 	q.settle()
-	return q.agg.Type.Number(q.sketch.Quantile(q.agg.Q))
+	return q.sketch.Quantile(q.agg.Q).Value()
 }
 
 func (q *quantile) Reset() {
@@ -74,7 +74,7 @@ func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
 			q := g.state(int32(r), i).(*quantile)
 			q.settle()
 			s := &q.sketch
-			rows = append(rows, result.HistRow{Key: keys[r], Buckets: s.Spread(), Sum: m.Sum})
+			rows = append(rows, result.HistRow{Key: keys[r], Buckets: s.Spread(), Sum: m.Sum().Float()})
 		}
 	}
 	if g.rest != nil {
@@ -95,5 +95,5 @@ func (q *quantile) AddPartial(p *Partial, arg int) {
 			}
 		}
 	}
-	q.sketch.addBuckets(m.Min, m.Max, p.Buckets[arg])
+	q.sketch.addBuckets(m.Min(), m.Max(), p.Buckets[arg], false)
 }

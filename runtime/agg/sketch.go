@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
 
@@ -22,14 +23,16 @@ const subBits = 6
 // ExactValues is how many values are kept as they are.
 const ExactValues = 64
 
-// A Sketch estimates quantiles of int64 values. The zero Sketch is empty.
+// A Sketch estimates quantiles of numbers. The zero Sketch is empty.
 type Sketch struct {
-	exact []int64
+	exact []event.Number
 	n     uint64
 	pos   buckets // values >= 0
 	neg   buckets // values < 0, by magnitude
-	min   int64
-	max   int64
+	// floats says that a double came: buckets are then those of floatBucket, and zero counts what has none.
+	floats   bool
+	zero     uint64
+	min, max event.Number
 	// counted says that some values came as buckets, so that exact lacks
 	// values even if there are few.
 	counted bool
@@ -60,14 +63,27 @@ func bucketBounds(b int) (lo, hi uint64) {
 	return lo, lo + 1<<e - 1
 }
 
+// zeroBucket stands for the bucket of 0 among those of doubles.
+const zeroBucket = -1 << 20
+
+// floatBucket is the number of the bucket of a double above 0. Below 64 the buckets of doubles go on to
+// smaller numbers, where integers have one for each; from there on both have the same.
+func floatBucket(v float64) int {
+	part, e := math.Frexp(min(v, math.MaxFloat64))
+	return (e-subBits)<<subBits + int(part*(2<<subBits)) - 1<<subBits
+}
+
+// floatBounds returns the values lo <= v < hi that fall in bucket b of doubles.
+func floatBounds(b int) (lo, hi float64) {
+	bound := func(b int) float64 {
+		return math.Ldexp(float64(b&(1<<subBits-1)+1<<subBits)/(2<<subBits), b>>subBits+subBits)
+	}
+	return bound(b), bound(b + 1)
+}
+
 // Add counts v.
-func (s *Sketch) Add(v int64) {
-	if s.n == 0 || v < s.min {
-		s.min = v
-	}
-	if s.n == 0 || v > s.max {
-		s.max = v
-	}
+func (s *Sketch) Add(v event.Number) {
+	s.bound(v, v)
 	s.n++
 	// Slow path: few values, kept as they are.
 	if s.n <= ExactValues && !s.counted {
@@ -76,6 +92,16 @@ func (s *Sketch) Add(v int64) {
 	}
 	s.spread()
 	s.count(v, 1)
+}
+
+// bound notes the least and the greatest of values that are not counted yet.
+func (s *Sketch) bound(least, greatest event.Number) {
+	if s.n == 0 || least.Less(s.min) {
+		s.min = least
+	}
+	if s.n == 0 || s.max.Less(greatest) {
+		s.max = greatest
+	}
 }
 
 // spread moves the exact values to their buckets.
@@ -87,8 +113,8 @@ func (s *Sketch) spread() {
 }
 
 // addBuckets adds values that were counted elsewhere: how many there are in
-// each bucket, and the least and the greatest of them.
-func (s *Sketch) addBuckets(least, greatest int64, buckets []BucketCount) {
+// each bucket, of doubles or of integers, and the least and the greatest of them.
+func (s *Sketch) addBuckets(least, greatest event.Number, buckets []BucketCount, floats bool) {
 	var n uint64
 	for _, b := range buckets {
 		n += b.N
@@ -98,27 +124,92 @@ func (s *Sketch) addBuckets(least, greatest int64, buckets []BucketCount) {
 	}
 	s.spread()
 	s.counted = true
+	if floats {
+		s.toFloats()
+	}
 	for _, b := range buckets {
-		if b.Negative {
-			s.neg.add(b.Bucket, b.N)
-		} else {
-			s.pos.add(b.Bucket, b.N)
-		}
+		s.countBucket(b, floats)
 	}
-	if s.n == 0 || least < s.min {
-		s.min = least
-	}
-	if s.n == 0 || greatest > s.max {
-		s.max = greatest
-	}
+	s.bound(least, greatest)
 	s.n += n
 }
 
-func (s *Sketch) count(v int64, n uint64) {
-	if v < 0 {
-		s.neg.add(Bucket(uint64(-v)), n)
-	} else {
-		s.pos.add(Bucket(uint64(v)), n)
+// countBucket adds a bucket of doubles or of integers.
+func (s *Sketch) countBucket(b BucketCount, floats bool) {
+	if s.floats && !floats {
+		b.Bucket = asFloatBucket(b.Bucket)
+	}
+	switch {
+	case b.Bucket == zeroBucket:
+		s.zero += b.N
+	case b.Negative:
+		s.neg.add(b.Bucket, b.N)
+	default:
+		s.pos.add(b.Bucket, b.N)
+	}
+}
+
+// asFloatBucket is the bucket of doubles with the values of one of integers.
+func asFloatBucket(b int) int {
+	switch {
+	case b == 0:
+		return zeroBucket
+	case b < 1<<subBits:
+		return floatBucket(float64(b))
+	}
+	return b
+}
+
+// toFloats counts in buckets of doubles from now on.
+func (s *Sketch) toFloats() {
+	if s.floats {
+		return
+	}
+	old := s.buckets()
+	s.floats, s.pos, s.neg = true, buckets{}, buckets{}
+	for _, b := range old {
+		s.countBucket(b, false)
+	}
+}
+
+// buckets lists the buckets that have values, from the least to the greatest.
+func (s *Sketch) buckets() (list []BucketCount) {
+	for i, n := range slices.Backward(s.neg.counts) {
+		if n > 0 {
+			list = append(list, BucketCount{Bucket: s.neg.first + i, Negative: true, N: n})
+		}
+	}
+	if s.zero > 0 {
+		list = append(list, BucketCount{Bucket: zeroBucket, N: s.zero})
+	}
+	for i, n := range s.pos.counts {
+		if n > 0 {
+			list = append(list, BucketCount{Bucket: s.pos.first + i, N: n})
+		}
+	}
+	return list
+}
+
+func (s *Sketch) count(v event.Number, n uint64) {
+	if v.Kind() == event.FloatValue {
+		s.toFloats()
+	}
+	if !s.floats {
+		size, negative := v.Magnitude()
+		if negative {
+			s.neg.add(Bucket(size), n)
+		} else {
+			s.pos.add(Bucket(size), n)
+		}
+		return
+	}
+	switch x := v.Float(); {
+	case x == 0:
+		s.zero += n
+	case x < 0:
+		s.neg.add(floatBucket(-x), n)
+	default:
+		s.pos.add(floatBucket(x), n)
 	}
 }
 
@@ -135,7 +226,10 @@ func (b *buckets) add(i int, n uint64) {
 // extend makes room for bucket i, and some more, since neighbours follow.
 func (b *buckets) extend(i int) {
 	const pad = 32
-	lo, hi := max(0, i-pad), i+pad+1
+	lo, hi := i-pad, i+pad+1
+	if i >= 0 {
+		lo = max(0, lo)
+	}
 	if len(b.counts) > 0 {
 		lo, hi = min(lo, b.first), max(hi, b.first+len(b.counts))
 	}
@@ -157,38 +251,20 @@ func (s *Sketch) Merge(o *Sketch) {
 		}
 		return
 	}
-	s.spread()
-	s.counted = true
-	if s.n == 0 || o.min < s.min {
-		s.min = o.min
-	}
-	if s.n == 0 || o.max > s.max {
-		s.max = o.max
-	}
-	s.n += o.n
-	for i, n := range o.pos.counts {
-		if n > 0 {
-			s.pos.add(o.pos.first+i, n)
-		}
-	}
-	for i, n := range o.neg.counts {
-		if n > 0 {
-			s.neg.add(o.neg.first+i, n)
-		}
-	}
+	s.addBuckets(o.min, o.max, o.buckets(), o.floats)
 }
 
 // Quantile returns the value below or at which a share q of the values lies:
 // the value of rank ceil(q*n). It is exact up to 64 values, within 0.8 %
 // beyond; 0 if there are none.
-func (s *Sketch) Quantile(q float64) int64 {
+func (s *Sketch) Quantile(q float64) event.Number {
 	if s.n == 0 {
-		return 0
+		return event.IntNumber(0)
 	}
 	rank := uint64(q*float64(s.n) + 0.9999999)
 	rank = min(max(rank, 1), s.n)
 	if s.n <= ExactValues && !s.counted {
-		slices.Sort(s.exact)
+		slices.SortFunc(s.exact, event.Number.Compare)
 		return s.exact[rank-1]
 	}
 	switch rank {
@@ -197,21 +273,38 @@ func (s *Sketch) Quantile(q float64) int64 {
 	case s.n:
 		return s.max
 	}
-	for i := len(s.neg.counts) - 1; i >= 0; i-- {
-		if n := s.neg.counts[i]; rank > n {
-			rank -= n
+	for _, b := range s.buckets() {
+		if rank > b.N {
+			rank -= b.N
 		} else {
-			return s.clamp(-middle(s.neg.first + i))
-		}
-	}
-	for i, n := range s.pos.counts {
-		if rank > n {
-			rank -= n
-		} else {
-			return s.clamp(middle(s.pos.first + i))
+			return s.clamp(s.middle(b))
 		}
 	}
 	return s.max
+}
+
+// middle is the number in the middle of a bucket.
+func (s *Sketch) middle(b BucketCount) event.Number {
+	if s.floats {
+		x := 0.0
+		if b.Bucket != zeroBucket {
+			lo, hi := floatBounds(b.Bucket)
+			x = lo + (hi-lo)/2
+		}
+		if b.Negative {
+			x = -x
+		}
+		return event.FloatNumber(x)
+	}
+	lo, hi := bucketBounds(b.Bucket)
+	v, kind := int64(lo+(hi-lo)/2), s.min.Kind()
+	switch {
+	case b.Negative:
+		return event.NumberOf(kind, -v)
+	case v < 0:
+		kind = event.UintValue
+	}
+	return event.NumberOf(kind, v)
 }
 
 // spreadBits is into how many parts a power of two is cut where a distribution is shown:
@@ -230,16 +323,20 @@ func (s *Sketch) Spread() []result.Bucket {
 			list = append(list, result.Bucket{Lo: lo, Hi: hi, Count: n})
 		}
 	}
-	for i, n := range slices.Backward(s.neg.counts) {
-		if n > 0 {
-			lo, hi := eighth(s.neg.first + i)
-			add(-int64(hi), -int64(lo)+1, n)
+	for _, b := range s.buckets() {
+		at := b.Bucket
+		if s.floats { // by the whole part: bounds are integers
+			size, _ := s.middle(b).Magnitude()
+			if b.Negative {
+				size = max(size, size+1)
+			}
+			at = Bucket(size)
 		}
-	}
-	for i, n := range s.pos.counts {
-		if n > 0 {
-			lo, hi := eighth(s.pos.first + i)
-			add(int64(lo), upper(hi), n)
+		lo, hi := eighth(at)
+		if b.Negative {
+			add(-upper(hi)+1, -upper(lo)+2, b.N)
+		} else {
+			add(int64(min(lo, 15<<59)), upper(hi), b.N) // the last one has all above
 		}
 	}
 	return list
@@ -265,12 +362,15 @@ func eighth(b int) (lo, hi uint64) {
 	return lo, lo + width - 1
 }
 
-func middle(b int) int64 {
-	lo, hi := bucketBounds(b)
-	return int64(lo + (hi-lo)/2)
+func (s *Sketch) clamp(v event.Number) event.Number {
+	switch {
+	case v.Less(s.min):
+		return s.min
+	case s.max.Less(v):
+		return s.max
+	}
+	return v
 }
-
-func (s *Sketch) clamp(v int64) int64 { return min(max(v, s.min), s.max) }
 
 // Reset forgets all values. It keeps only the memory that was in use since
 // the last Reset: a row serves another key in each interval, and if it kept
@@ -282,7 +382,7 @@ func (s *Sketch) Reset() {
 	if s.n < uint64(cap(s.exact)/4) {
 		s.exact = nil
 	}
-	s.n, s.exact, s.counted = 0, s.exact[:0], false
+	s.n, s.exact, s.counted, s.floats, s.zero = 0, s.exact[:0], false, false, 0
 }
 
 func (b *buckets) reset() {

@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+
+	"ppscript/runtime/event"
 )
 
 func TestBucketBoundsAreBuckets(t *testing.T) {
@@ -35,12 +37,12 @@ func TestQuantileError(t *testing.T) {
 			for range n {
 				v := next()
 				all = append(all, v)
-				s.Add(v)
+				s.Add(event.IntNumber(v))
 			}
 			slices.Sort(all)
 			for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.95, 0.99, 0.999, 1} {
 				want := all[min(max(int(math.Ceil(q*float64(n))), 1), n)-1]
-				got := s.Quantile(q)
+				got := s.Quantile(q).Int()
 				if diff := math.Abs(float64(got - want)); n <= ExactValues && diff != 0 ||
 					diff > math.Abs(float64(want))/128+1 {
 					t.Errorf("%s n=%d q=%v: got %d, want %d", name, n, q, got, want)
@@ -58,13 +60,13 @@ func TestMergeEqualsAdd(t *testing.T) {
 		for i, n := range sizes {
 			for range n {
 				v := r.Int63n(1e9) - 1e5
-				parts[i].Add(v)
-				whole.Add(v)
+				parts[i].Add(event.IntNumber(v))
+				whole.Add(event.IntNumber(v))
 			}
 		}
 		parts[0].Merge(&parts[1])
 		for _, q := range []float64{0, 0.5, 0.99, 1} {
-			if got, want := parts[0].Quantile(q), whole.Quantile(q); got != want {
+			if got, want := parts[0].Quantile(q).Int(), whole.Quantile(q).Int(); got != want {
 				t.Errorf("sizes %v q=%v: got %d, want %d", sizes, q, got, want)
 			}
 		}
@@ -75,7 +77,7 @@ func TestSketchSteadyStateDoesNotAllocate(t *testing.T) {
 	var s Sketch
 	fill := func() {
 		for v := range int64(5000) {
-			s.Add(v * 997)
+			s.Add(event.IntNumber(v * 997))
 		}
 		s.Reset()
 	}

@@ -40,15 +40,17 @@ func (g *Group) Stretch(s Slot, exact bool) {
 		if i < len(g.marks) {
 			before = g.marks[i]
 		}
-		n, sum := float64(m.N-before.N), float64(m.Sum-before.Sum)
+		n, sum := float64(m.N-before.N), m.Sum().less(before.Sum())
 		m.N = before.N + uint64(math.Round(n*f))
-		m.Sum = before.Sum + int64(math.Round(sum*f))
+		scaled := before.Sum()
+		scaled.Add(sum.times(f))
+		m.setSum(scaled)
 		estimated := f
 		if exact {
 			estimated = f - 1
 		}
 		d.slots[0].add(n*estimated, &s)
-		d.slots[1].add(sum*estimated, &s)
+		d.slots[1].add(sum.Float()*estimated, &s)
 	}
 	for _, state := range g.states {
 		if state, ok := state.(slotted); ok {
@@ -100,7 +102,9 @@ func (s *Sketch) scale(factor float64) {
 		return
 	}
 	s.spread()
-	s.counted, s.n = true, 0
+	s.counted = true
+	s.zero = uint64(math.Round(float64(s.zero) * factor))
+	s.n = s.zero
 	for _, b := range []*buckets{&s.pos, &s.neg} {
 		for i, n := range b.counts {
 			b.counts[i] = uint64(math.Round(float64(n) * factor))

@@ -37,7 +37,7 @@ func TestEstimatesOfMarkedSlots(t *testing.T) {
 
 // partialOf are n events of value 10.
 func partialOf(n int) *Partial {
-	m := Measure{N: uint64(n), Sum: int64(10 * n), Min: 10, Max: 10}
+	m := ints(uint64(n), int64(10*n), 10, 10)
 	return &Partial{Hits: uint64(n), Measures: []Measure{m, m}}
 }
 
@@ -50,9 +50,9 @@ func TestStretchIsSinceTheMark(t *testing.T) {
 			if len(g.rows) == 0 {
 				g.fresh(0, &event.Event{})
 			}
-			g.measures[0].add(v)
+			g.measures[0].add(event.IntNumber(v))
 			for _, s := range g.states {
-				s.Add(v)
+				s.Add(event.IntNumber(v))
 			}
 		}
 	}
@@ -84,12 +84,12 @@ func TestHistogramsStretch(t *testing.T) {
 	h := New(Spec{Args: []Arg{{}}, Aggs: []Agg{{Op: Hist}}})
 	h.fresh(0, &event.Event{})
 	s := h.states[0].(*histogram)
-	s.Add(5)
+	s.Add(event.IntNumber(5))
 	h.Mark()
-	s.Add(5)
-	s.Add(100)
+	s.Add(event.IntNumber(5))
+	s.Add(event.IntNumber(100))
 	h.Stretch(Slot{Factor: 4}, false)
-	if got := [2]uint64{s.counts[3], s.counts[7]}; got != [2]uint64{5, 4} {
+	if got := [2]uint64{s.counts[4], s.counts[8]}; got != [2]uint64{5, 4} {
 		t.Errorf("got %v, want 1 and four times 1, and four times 1", got)
 	}
 }

@@ -209,7 +209,7 @@ func (g *Group) doubt(r int32, p *Partial) {
 		if p.Slot != nil {
 			factor = p.Slot.factor()
 			d.slots[0].add(float64(p.Measures[i].N), p.Slot)
-			d.slots[1].add(float64(p.Measures[i].Sum), p.Slot)
+			d.slots[1].add(p.Measures[i].Sum().Float(), p.Slot)
 		}
 		d.keys.add(&p.Keys[i], factor)
 	}
@@ -217,7 +217,7 @@ func (g *Group) doubt(r int32, p *Partial) {
 		d := &g.doubts.list[int(r)*len(g.spec.Args)+i]
 		if p.Slot != nil {
 			d.slots[0].add(float64(p.Measures[i].N), p.Slot)
-			d.slots[1].add(float64(p.Measures[i].Sum), p.Slot)
+			d.slots[1].add(p.Measures[i].Sum().Float(), p.Slot)
 			continue
 		}
 		d.N += p.Spreads[i].N
@@ -232,7 +232,8 @@ func (p *Partial) Scale(s Slot) {
 	times := func(n uint64) uint64 { return uint64(math.Round(float64(n) * f)) }
 	for i := range p.Measures {
 		m := &p.Measures[i]
-		m.N, m.Sum = times(m.N), int64(math.Round(float64(m.Sum)*f))
+		m.N = times(m.N)
+		m.setSum(m.Sum().times(f))
 	}
 	for _, counters := range p.Hists {
 		for i := range counters {
@@ -366,7 +367,7 @@ func (g *Group) far(at int, sum bool) Far {
 	total := float64(m.N)
 	var f Far
 	if sum {
-		total = math.Abs(float64(m.Sum))
+		total = math.Abs(m.Sum().Float())
 		f = g.doubts.times.far(total, d.Sum, &d.slots[1], &d.keys.Sum)
 	} else {
 		f = g.doubts.times.far(total, d.N, &d.slots[0], &d.keys.N)

@@ -65,7 +65,9 @@ func byChance(t *testing.T, r *rand.Rand, column int) (g *Group, want float64) {
 				p.Measures[i].N += w
 				p.Spreads[i].N += float64(w * (w - 1))
 			}
-			p.Measures[1].Sum += int64(w) * v
+			sum := p.Measures[1].Sum()
+			sum.Add(TotalOf(event.IntNumber(int64(w) * v)))
+			p.Measures[1].setSum(sum)
 			p.Spreads[1].Sum += float64(w*(w-1)) * float64(v) * float64(v)
 		}
 		g.AddPartial(p)
@@ -100,7 +102,9 @@ func bySlots(t *testing.T, r *rand.Rand, column int) (g *Group, want float64) {
 				p.Hits += uint64(n)
 				p.Measures[0].N += uint64(n)
 				p.Measures[1].N += uint64(n)
-				p.Measures[1].Sum += 7 * n
+				sum := p.Measures[1].Sum()
+				sum.Add(TotalOf(event.IntNumber(7 * n)))
+				p.Measures[1].setSum(sum)
 			}
 		}
 		p.Scale(Slot{Factor: float64(cycle) / 5})
@@ -165,7 +169,7 @@ func TestMargins(t *testing.T) {
 	if got := len(table().Columns); got != 2 {
 		t.Errorf("without weights: got %d columns, want 2", got)
 	}
-	one := Measure{N: 3, Sum: 30}
+	one := ints(3, 30, 10, 10)
 	g.AddPartial(&Partial{Hits: 3, Measures: []Measure{one, one}, Spreads: make([]Spread, 2)})
 	if got := table(); len(got.Columns) != 5 || got.Rows[0][2].Numeric() || got.Columns[2].Margin != "n" ||
 		!got.Columns[4].Sampled || got.Rows[0][4].Kind != event.None {

@@ -24,16 +24,51 @@ var StdDev = &Op{
 type deviation struct {
 	agg     *Agg
 	n       float64
-	first   int64
+	first   event.Number
 	mean    float64 // less first
 	squares float64
+	// scale is the power of two by which values are divided: so the squares of the largest doubles are
+	// doubles too.
+	scale int
 }
 
-func (d *deviation) Add(v int64) {
+const (
+	// large is a distance whose square, added up, is a double.
+	large = 1 << 400
+	// rescale makes the distance of the largest doubles less than that.
+	rescale = 700
+)
+
+// from is how far v is from the first value, scaled.
+func (d *deviation) from(v event.Number) float64 {
+	if v.Kind() != event.FloatValue && d.first.Kind() != event.FloatValue {
+		x := TotalOf(v).less(TotalOf(d.first)).Float()
+		if d.scale != 0 {
+			x = math.Ldexp(x, -d.scale)
+		}
+		return x
+	}
+	x := v.Float() - d.first.Float()
+	if d.scale == 0 && math.Abs(x) <= large {
+		return x
+	}
+	// Slow path: numbers beyond all that is measured.
+	if d.scale == 0 {
+		d.rescale(rescale)
+	}
+	return math.Ldexp(v.Float(), -d.scale) - math.Ldexp(d.first.Float(), -d.scale)
+}
+
+func (d *deviation) rescale(to int) {
+	d.mean, d.squares = math.Ldexp(d.mean, d.scale-to), math.Ldexp(d.squares, 2*(d.scale-to))
+	d.scale = to
+}
+
+func (d *deviation) Add(v event.Number) {
 	if d.n == 0 {
 		d.first = v
 	}
-	x := float64(v - d.first)
+	x := d.from(v)
 	d.n++
 	away := x - d.mean
 	d.mean += away / d.n
@@ -41,14 +76,21 @@ func (d *deviation) Add(v int64) {
 }
 
 func (d *deviation) Merge(o State) {
-	p := o.(*deviation)
+	p := *o.(*deviation)
 	if p.n == 0 {
 		return
 	}
 	if d.n == 0 {
 		d.first = p.first
 	}
-	away, n := float64(p.first-d.first)+p.mean-d.mean, d.n+p.n
+	apart := d.from(p.first)
+	if d.scale > p.scale {
+		p.rescale(d.scale)
+	} else if p.scale > d.scale {
+		apart = math.Ldexp(apart, d.scale-p.scale)
+		d.rescale(p.scale)
+	}
+	away, n := apart+p.mean-d.mean, d.n+p.n
 	d.squares += p.squares + away*away*d.n*p.n/n
 	d.mean += away * p.n / n
 	d.n = n
@@ -59,11 +101,11 @@ func (d *deviation) Cell() event.Value {
 	if d.n < 2 {
 		return event.Value{}
 	}
-	x := math.Sqrt(d.squares / (d.n - 1))
+	x := math.Ldexp(math.Sqrt(d.squares/(d.n-1)), d.scale)
 	if d.agg.Type.Unit == event.Nanos {
 		return event.DurationOf(int64(math.Round(x)))
 	}
 	return event.FloatOf(x)
 }
 
-func (d *deviation) Reset() { d.n, d.mean, d.squares = 0, 0, 0 }
+func (d *deviation) Reset() { d.n, d.mean, d.squares, d.scale = 0, 0, 0, 0 }

@@ -28,8 +28,8 @@ func TestStdDevEqualsItsDefinition(t *testing.T) {
 		for i := 0; i < len(values); i += 250 {
 			part := StdDev.New(a, nil)
 			for _, v := range values[i : i+250] {
-				whole.Add(v)
-				part.Add(v)
+				whole.Add(event.IntNumber(v))
+				part.Add(event.IntNumber(v))
 			}
 			parts.(merger).Merge(part)
 		}
@@ -50,20 +50,20 @@ func TestStdDevOfFew(t *testing.T) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	}
-	s.Add(1000)
+	s.Add(event.IntNumber(1000))
 	f(event.Value{})
-	s.Add(3000)
+	s.Add(event.IntNumber(3000))
 	f(event.DurationOf(1414))
 	s.Reset()
-	s.Add(7)
-	s.Add(7)
+	s.Add(event.IntNumber(7))
+	s.Add(event.IntNumber(7))
 	f(event.DurationOf(0))
 	s.(merger).Merge(StdDev.New(ns, nil))
 	f(event.DurationOf(0))
 
 	large := StdDev.New(&Agg{Op: StdDev, Type: event.Type{Unsigned: true}}, nil)
 	for _, v := range []uint64{1<<64 - 2048, 1<<64 - 1} {
-		large.Add(int64(v))
+		large.Add(event.NumberOf(event.UintValue, int64(v)))
 	}
 	if got := large.Cell().Float(); got < 1400 || got > 1500 {
 		t.Errorf("got %v for two large numbers, want about 1448", got)

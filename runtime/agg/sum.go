@@ -9,10 +9,17 @@ import (
 var Sum = &Op{
 	Name:    "sum",
 	Summary: "Adds up a number.",
-	Result:  "the sum, signed, in the number's unit",
+	Result:  "the sum, in the number's unit; one that does not fit 64 bits as the nearest floating-point number",
 	Cost:    "1 ns per event",
 	Numeric: true,
 	Column:  Column{Width: 16, Merging: result.Added},
-	Cell:    func(a *Agg, m *Measure) event.Value { return a.Type.Number(m.Sum) },
+	Cell:    sumCell,
 	Kernel:  &Kept{Sum: true},
+}
+
+func sumCell(a *Agg, m *Measure) event.Value {
+	if m.N == 0 {
+		return TotalOf(event.NumberOf(a.Type.ValueKind(), 0)).Value()
+	}
+	return m.Sum().Value()
 }

@@ -39,7 +39,7 @@ type top struct {
 	n      []uint64
 }
 
-func (t *top) Add(v int64) { t.AddValue(t.agg.Type.Number(v)) }
+func (t *top) Add(n event.Number) { t.AddValue(n.Value()) }
 
 func (t *top) AddValue(v event.Value) { t.addCount(v, 1) }
 

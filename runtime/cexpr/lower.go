@@ -46,6 +46,8 @@ type value struct {
 	// n is the number, or the address if t is a pointer or an array; nil
 	// for a text that has no address.
 	n expr.Node
+	// real is the number if it has a fraction, a double; n is then its whole part, for who takes integers.
+	real expr.Node
 	// text is the text; nil if it is none, or one only by way of n.
 	text expr.Node
 	// addr is where in the record the value lies, if it does.
@@ -129,6 +131,8 @@ func (l *lowerer) root(v value) (expr.Node, error) {
 	switch {
 	case v.text != nil:
 		return v.text, nil
+	case v.real != nil:
+		return v.real, nil
 	case v.kernel != nil && v.n == nil:
 		return v.kernel.Node()
 	case v.array != nil:
@@ -180,6 +184,9 @@ func (l *lowerer) truth(at c.Node, v value) (expr.Node, error) {
 	if v.n == nil || v.t.Kind == c.Void {
 		_, err := l.num(at, v)
 		return nil, err
+	}
+	if v.real != nil {
+		return expr.NewUnary(expr.OpTruth, v.real)
 	}
 	return expr.NewUnary(expr.OpTruth, v.n)
 }
@@ -268,7 +275,7 @@ func (l *lowerer) valueOf(at c.Node, n expr.Node) (value, error) {
 		return textual(n), nil
 	case expr.Float:
 		i, err := expr.NewUnary(expr.OpTrunc, n)
-		return number(c.TLong, i), err
+		return value{t: c.TLong, n: i, real: n}, err
 	case expr.Void:
 		return value{t: c.TVoid, n: n}, nil
 	default:
@@ -296,7 +303,7 @@ func fieldValue(f *event.Field, p expr.Part) value {
 	case event.Int:
 		v.n = load
 	case event.Float:
-		v.n = &expr.Unary{Op: expr.OpTrunc, T: expr.TInt, X: load}
+		v.n, v.real = &expr.Unary{Op: expr.OpTrunc, T: expr.TInt, X: load}, load
 	case event.Str:
 		v.text, v.n = load, v.addr
 	default:

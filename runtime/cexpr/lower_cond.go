@@ -1,6 +1,8 @@
 package cexpr
 
 import (
+	"cmp"
+
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
@@ -81,6 +83,10 @@ func (l *lowerer) choose(thenAt, otherAt c.Node, test expr.Node, then, other val
 	b, err := l.num(otherAt, other)
 	if err != nil {
 		return other, err
+	}
+	if then.real != nil || other.real != nil {
+		r, err := expr.NewCond(test, cmp.Or(then.real, a), cmp.Or(other.real, b))
+		return realNumber(r, err)
 	}
 	t := then.t
 	switch {

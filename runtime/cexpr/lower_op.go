@@ -1,6 +1,8 @@
 package cexpr
 
 import (
+	"cmp"
+
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
 )
@@ -87,9 +89,19 @@ func (l *lowerer) unary(n *c.Unary) (value, error) {
 		b, err = expr.NewUnary(expr.OpNotB, b)
 		return number(c.TInt, b), err
 	}
+	if x.real != nil && n.Op == "-" {
+		r, err := expr.NewUnary(expr.OpFNeg, x.real)
+		return realNumber(r, err)
+	}
 	num, err := l.integer(n.X, x)
 	if err != nil {
 		return x, err
+	}
+	if x.real != nil && n.Op == "~" {
+		return x, l.errorf(n.X, "this is a number with a fraction, want an integer; write (long)(...)")
+	}
+	if x.real != nil {
+		return x, nil
 	}
 	t := promote(x.t)
 	switch n.Op {
@@ -158,6 +170,9 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 	if err != nil {
 		return y, err
 	}
+	if x.real != nil || y.real != nil {
+		return l.reals(at, op, cmp.Or(x.real, a), cmp.Or(y.real, b))
+	}
 	if rel, ok := relations[op]; ok {
 		return l.compare(rel, a, b, x, y)
 	}
@@ -181,6 +196,30 @@ func (l *lowerer) apply(at c.Node, op string, xt, yt c.Node, x, y value) (value,
 	}
 	r, err := arith(op, a, b, t)
 	return number(t, r), err
+}
+
+// reals is a OP b as doubles: one of them is.
+func (l *lowerer) reals(at c.Node, op string, a, b expr.Node) (value, error) {
+	arith := map[string]expr.Op{"+": expr.OpFAdd, "-": expr.OpFSub, "*": expr.OpFMul, "/": expr.OpFDiv}
+	if o, ok := arith[op]; ok {
+		r, err := expr.NewBinary(o, a, b)
+		return realNumber(r, err)
+	}
+	if _, ok := relations[op]; ok {
+		r, err := expr.Compare(op, a, b)
+		return number(c.TInt, r), err
+	}
+	return value{}, l.errorf(at, "operator %s: got a number with a fraction, want integers; write (long)(...)",
+		op)
+}
+
+// realNumber is a double as a value.
+func realNumber(n expr.Node, err error) (value, error) {
+	if err != nil {
+		return value{}, err
+	}
+	whole, err := expr.NewUnary(expr.OpTrunc, n)
+	return value{t: c.TLong, n: whole, real: n}, err
 }
 
 func arith(op string, a, b expr.Node, t *c.Type) (expr.Node, error) {

@@ -155,6 +155,12 @@ func (l *lowerer) after(first []expr.Node, at c.Node, v value) (value, error) {
 	case v.text != nil:
 		out.t = tCharPtr
 		out.text, err = expr.NewSeq(append(first, v.text)...)
+	case v.real != nil:
+		seq, err := expr.NewSeq(append(first, v.real)...)
+		if err != nil {
+			return value{}, err
+		}
+		return realNumber(seq, nil)
 	case v.t.Kind == c.Void:
 		out.n = expr.NewBlock(append(first, v.n)...)
 	default:

@@ -148,7 +148,12 @@ type Field struct {
 	Signed bool
 	Offset int
 	Size   int // bytes at Offset; for DataLoc and RelLoc the size of the u32
-	Elem   int // bytes of one element of an Array or Bitmask
+	// Wide is how many bytes the kernel's own code takes for the field, if the value is in the low Size of
+	// them only: a system call has registers of 8 bytes for parameters of 4. 0 is Size.
+	Wide int
+	// Filtered says that the kernel's filters read the field with the other sign.
+	Filtered bool
+	Elem     int // bytes of one element of an Array or Bitmask
 	// Of is the array that this is an element of, see Schema.Element; nil for others.
 	Of *Field
 	// Computed says of what a computed sample member (MemberArg) is made; nil for others.

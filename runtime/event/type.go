@@ -1,5 +1,7 @@
 package event
 
+import "math"
+
 // A Type says what a value is: one that a field holds, that an expression
 // computes, that a fold keeps or emits, that a script's function returns. How
 // the bytes of a field lie is another question; Field answers it.
@@ -33,9 +35,11 @@ func (t Type) Plain() Type {
 	return t
 }
 
-// Number is a number of the type as a Value, which says what it measures.
+// Number is a number of the type as a Value, which says what it measures. A double is given by its bits.
 func (t Type) Number(n int64) Value {
 	switch {
+	case t.Kind == TypeFloat:
+		return FloatOf(math.Float64frombits(uint64(n)))
 	case t.Unit == Nanos:
 		return DurationOf(n)
 	case t.Unit == Moment:

@@ -146,18 +146,7 @@ func (v Value) Compare(w Value) int {
 		}
 		return len(v.list) - len(w.list)
 	}
-	if v.Kind == FloatValue || w.Kind == FloatValue {
-		return cmp(v.Float(), w.Float())
-	}
-	vn, wn := v.negative(), w.negative()
-	switch {
-	case vn != wn && vn:
-		return -1
-	case vn != wn:
-		return 1
-	}
-	// Same sign: two's complement keeps the order.
-	return cmp(v.num, w.num)
+	return Number{v.Kind, v.num}.Compare(Number{w.Kind, w.num})
 }
 
 func (v Value) class() int {
@@ -170,10 +159,6 @@ func (v Value) class() int {
 		return 3
 	}
 	return 1
-}
-
-func (v Value) negative() bool {
-	return v.Kind != UintValue && v.Kind != BoolValue && int64(v.num) < 0
 }
 
 func cmp[T string | float64 | uint64](a, b T) int {

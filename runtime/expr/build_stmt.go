@@ -182,14 +182,15 @@ func NewEmit(id int, names []string, args ...Node) (Node, error) {
 // n.T. Calls with constant arguments are folded unless n.Effect.
 func NewNative(n Native) (Node, error) {
 	set := 0
-	for _, b := range []bool{n.Int != nil, n.Int1 != nil, n.Str != nil, n.Str1 != nil} {
+	for _, b := range []bool{n.Int != nil, n.Int1 != nil, n.Str != nil, n.Str1 != nil, n.Float != nil} {
 		if b {
 			set++
 		}
 	}
 	text := n.Str != nil || n.Str1 != nil
 	one := n.Int1 != nil || n.Str1 != nil
-	if set != 1 || text != (n.T.Kind == Str) || !text && !n.T.Numeric() || one && len(n.Args) != 1 {
+	if set != 1 || text != (n.T.Kind == Str) || !text && !n.T.Numeric() && n.T.Kind != Float ||
+		(n.Float != nil) != (n.T.Kind == Float) || one && len(n.Args) != 1 {
 		panic("BUG: native " + n.Name + " is not whole")
 	}
 	for i, a := range n.Args {

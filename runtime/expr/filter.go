@@ -2,7 +2,9 @@ package expr
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -142,8 +144,14 @@ func filterRelation(n *Binary) (string, bool) {
 		return "", false
 	}
 	if f, ok := x.(*Field); ok {
-		// The comparison must have been one of the field's sign.
 		asSigned, asUnsigned := n.Op == OpLtS || n.Op == OpLeS, n.Op == OpLtU || n.Op == OpLeU
+		if f.F.Filtered && f.F.Size == 8 {
+			if asSigned {
+				return filterSigned(rel, f, c.Int, c.T.Unsigned)
+			}
+			return filterCompare(rel, f, c.Int, c.T.Unsigned)
+		}
+		// The comparison must have been one of the field's sign.
 		if f.F.Signed && asUnsigned || !f.F.Signed && f.F.Size == 8 && asSigned {
 			return "", false
 		}
@@ -179,9 +187,12 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 	if f.Place != event.InRaw || f.Of != nil || strings.Contains(f.Type, "char *") {
 		return "", false
 	}
+	if f.Wide > f.Size {
+		return filterLow(rel, f, k)
+	}
 	bits := uint(f.Size * 8)
 	switch {
-	case f.Size == 8 && f.Signed:
+	case f.Size == 8 && f.Signed && !f.Filtered:
 		if unsigned && k < 0 && rel != "==" && rel != "!=" && rel != "&" {
 			return "", false
 		}
@@ -196,6 +207,55 @@ func filterCompare(rel string, n *Field, k int64, unsigned bool) (string, bool) 
 		return "", false
 	}
 	return f.Name + " " + rel + " " + strconv.FormatInt(k, 10), true
+}
+
+// filterSigned prints a signed comparison of a field that the kernel takes for unsigned. Of numbers with
+// the same sign the order is the same; the top bit tells the sign.
+func filterSigned(rel string, f *Field, k int64, unsigned bool) (string, bool) {
+	text, ok := filterCompare(rel, f, k, unsigned)
+	if !ok || unsigned && k < 0 {
+		return "", false
+	}
+	negative := f.F.Name + " & " + strconv.FormatUint(1<<63, 10)
+	switch less := rel == "<" || rel == "<="; {
+	case less && k >= 0:
+		text = "(" + negative + " || " + text + ")"
+	case less:
+		text = "(" + negative + " && " + text + ")"
+	case k >= 0:
+		text = "(!(" + negative + ") && " + text + ")"
+	default:
+		text = "(!(" + negative + ") || " + text + ")"
+	}
+	return text, true
+}
+
+// filterLow prints a comparison of a field that the kernel takes for wider than it is. Its filters have no
+// way to cut the field, but they can ask for bits: a number is equal to k if it has all bits of k and no
+// others.
+func filterLow(rel string, f *event.Field, k int64) (string, bool) {
+	const mostBits = 16
+	low := uint64(1)<<(8*f.Size) - 1
+	bit := func(mask uint64) string { return f.Name + " & " + strconv.FormatUint(mask, 10) }
+	wanted := uint64(k) & low
+	switch fits, _ := event.LoadInt(binary.LittleEndian.AppendUint64(nil, wanted)[:f.Size], f.Signed); {
+	case rel == "&":
+		return bit(wanted), wanted != 0
+	case rel != "==" && rel != "!=", fits != k, bits.OnesCount64(wanted) > mostBits:
+		return "", false
+	}
+	var text []string
+	if other := low &^ wanted; other != 0 {
+		text = append(text, "!("+bit(other)+")")
+	}
+	for rest := wanted; rest != 0; rest &= rest - 1 {
+		text = append(text, bit(rest&-rest))
+	}
+	all := "(" + strings.Join(text, " && ") + ")"
+	if rel == "!=" {
+		all = "!" + all
+	}
+	return all, true
 }
 
 // filterFlag prints the comparison of a flag of the moment, 0 or 1, which the

@@ -115,7 +115,7 @@ func TestFilterNumbersLive(t *testing.T) {
 	for _, off := range []uint64{
 		0, 1, 5, 6, 7, 1 << 31, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 5,
 	} {
-		for _, whence := range []uint64{0, 1, 99, 1<<32 - 1} {
+		for _, whence := range []uint64{0, 1, 99, 1<<32 - 1, 1<<32 | 1, 1 << 33} {
 			values = append(values, [2]uint64{off, whence})
 		}
 	}
@@ -137,7 +137,7 @@ func TestFilterNumbersLive(t *testing.T) {
 		"(whence == 99 || offset == 7) && whence != 1",
 		"!(whence == 1 || offset > 5)", "__syscall_nr > 0 && offset == 1", "__syscall_nr >= -5",
 		"__syscall_nr < 0", "__syscall_nr & 8",
-		"fd == 0xffffffffffffffff", "common_pid > 0 || offset == 0", "_cpu >= 0",
+		"fd == 0xffff", "common_pid > 0 || offset == 0", "_cpu >= 0",
 	}
 	for _, raw := range records {
 		put(s, raw, "common_pid", uint64(syscall.Gettid()))

@@ -46,3 +46,12 @@ func ReadsStack(n Node) bool {
 	})
 	return found
 }
+
+// NumbersOf is the type of the numbers that a node yields, with their unit. They are unsigned only where
+// one may need its 64th bit.
+func NumbersOf(n Node) event.Type {
+	t := n.Type()
+	t.Unit = UnitOf(n)
+	t.Unsigned = t.Kind == Int && signOf(n) == 'u'
+	return t
+}

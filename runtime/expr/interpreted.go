@@ -3,12 +3,12 @@ package expr
 import "ppscript/runtime/event"
 
 // Interpreted makes a Program of a function that cannot be compiled. It
-// delivers want: numbers for Int and Bool, texts for Str, whatever the
-// function returns for Any. A value of another kind sets Frame.Err.
+// delivers want: integers for Int, which TInt or TUint is, doubles for Float, texts for Str, whatever the
+// function returns for Any. A value of another kind, and one that would have to be cut, sets Frame.Err.
 //
 // The function runs in the caller's goroutine, so such a Program must not be
 // shared by several.
-func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Program {
+func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Program {
 	value := func(f *Frame) event.Value {
 		v, err := call(f.Event)
 		if err != nil {
@@ -16,16 +16,34 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Kind) *Progr
 		}
 		return v
 	}
-	number := func(f *Frame, _ []Arg) int64 {
-		v := value(f)
-		if !v.Numeric() && f.Err == nil {
-			f.Fail(errKind)
+	kind := want.Plain().ValueKind()
+	integer := func(f *Frame, _ []Arg) int64 {
+		n, ok := value(f).Number()
+		if !ok {
+			f.Fail(ErrKind)
+			return 0
 		}
-		return v.Int()
+		whole := n.Int()
+		if kind == event.UintValue && n.Kind() == event.UintValue {
+			whole = n.Bits()
+		}
+		if n.Compare(event.NumberOf(kind, whole)) != 0 {
+			f.Fail(ErrWhole)
+		}
+		return whole
 	}
-	switch want {
+	switch want.Kind {
 	case Int:
-		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true, Int: number})
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: want.Plain(), Effect: true, Int: integer})
+	case Float:
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TFloat, Effect: true,
+			Float: func(f *Frame, _ []Arg) float64 {
+				v := value(f)
+				if !v.Numeric() && f.Err == nil {
+					f.Fail(ErrKind)
+				}
+				return v.Float()
+			}})
 	case Bool:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TBool, Effect: true,
 			Int: func(f *Frame, _ []Arg) int64 {

@@ -114,7 +114,7 @@ func rawInt(off, size int, signed bool) intFn {
 			return f.short()
 		}
 	}
-	return func(f *Frame) int64 { f.Fail(errKind); return 0 }
+	return func(f *Frame) int64 { f.Fail(ErrKind); return 0 }
 }
 
 func memberInt(fld *event.Field, p Part) intFn {
@@ -146,7 +146,7 @@ func memberInt(fld *event.Field, p Part) intFn {
 func fieldFloat(n *Field) floatFn {
 	slot, part := n.F.Offset, n.Part
 	if n.F.Place != event.InSlot {
-		return func(f *Frame) float64 { f.Fail(errKind); return 0 }
+		return func(f *Frame) float64 { f.Fail(ErrKind); return 0 }
 	}
 	return func(f *Frame) float64 {
 		e := f.part(part)

@@ -100,11 +100,16 @@ func nativeInt(n *Native) intFn {
 		}
 		return func(f *Frame) int64 { return fn(f, x(f)) }
 	}
-	fn, push, effect := n.Int, genArgs(n.Args), n.Effect
-	return func(f *Frame) int64 {
+	return nativeCall(n, n.Int)
+}
+
+// nativeCall evaluates the arguments of a native and calls fn, one of its functions, with them.
+func nativeCall[T int64 | float64](n *Native, fn func(*Frame, []Arg) T) func(*Frame) T {
+	push, effect := genArgs(n.Args), n.Effect
+	return func(f *Frame) T {
 		base := len(f.args)
 		push(f)
-		var v int64
+		var v T
 		if !effect || f.Err == nil {
 			v = fn(f, f.args[base:])
 		}

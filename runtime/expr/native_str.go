@@ -222,5 +222,8 @@ func genFloat(n Node) floatFn {
 			return 0
 		}
 	}
+	if n, ok := n.(*Native); ok {
+		return nativeCall(n, n.Float)
+	}
 	panic("BUG: no float code for " + n.String())
 }

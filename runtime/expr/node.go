@@ -212,10 +212,11 @@ type (
 		// One of these is set. Args are valid during the call; views that
 		// Str returns must live as long as the event, or be in
 		// Frame.Scratch.
-		Int  func(f *Frame, args []Arg) int64
-		Str  func(f *Frame, args []Arg) []byte
-		Int1 func(f *Frame, x int64) int64
-		Str1 func(f *Frame, x int64) []byte
+		Int   func(f *Frame, args []Arg) int64
+		Float func(f *Frame, args []Arg) float64
+		Str   func(f *Frame, args []Arg) []byte
+		Int1  func(f *Frame, x int64) int64
+		Str1  func(f *Frame, x int64) []byte
 	}
 
 	// Quantity is X, an integer, as a duration, moment or size: only Value

@@ -20,13 +20,16 @@ type Program struct {
 	Run func(*Frame)
 	// Uses is what the evaluation looks at; empty if that is not known: Node is nil.
 	Uses Uses
+	// Number is the kind of the numbers, as Values have it; None if there are none, or if it is known
+	// only when one comes.
+	Number event.ValueKind
 	// Elems are the members of a Tuple.
 	Elems []*Program
 }
 
 // Build compiles an IR node.
 func Build(n Node) *Program {
-	p := &Program{Type: n.Type(), Node: n, Uses: UsesOf(n)}
+	p := &Program{Type: n.Type(), Node: n, Uses: UsesOf(n), Number: NumbersOf(n).ValueKind()}
 	slots := Locals(n)
 	switch p.Type.Kind {
 	case Int, Bool:

@@ -46,7 +46,7 @@ type val struct {
 }
 
 // Lower translates the function for events of sc. The node has kind want; Any
-// takes what the function returns. The error is a *notLowered: the function then is
+// takes what the function returns, Float any number. The error is a *notLowered: the function then is
 // interpreted; or says that it cannot be.
 func (f *Func) Lower(sc *expr.Scope, want expr.Kind) (node expr.Node, err error) {
 	fn, ok := f.fn.(*starlark.Function)
@@ -88,6 +88,12 @@ func (l *lowerer) result(at syntax.Position, v val, want expr.Kind) expr.Node {
 		return l.truth(at, v)
 	case expr.Any:
 		return l.measured(at, v)
+	case expr.Float:
+		n := l.measured(at, v)
+		if k := n.Type().Kind; k != expr.Float && !n.Type().Numeric() {
+			l.refuse(at, "it returns a %s", n.Type())
+		}
+		return n
 	}
 	n := l.nodeOf(at, v)
 	if n.Type().Kind != want && !(want == expr.Int && n.Type().Numeric()) {

@@ -65,22 +65,17 @@ func (f *Func) bind(events []*expr.Scope) {
 	}
 }
 
-// Result is what is known of what the function returns for events of the
-// scopes: its kind, expr.Any if that is not known, and its unit.
-func (f *Func) Result(events []*expr.Scope) (expr.Kind, event.Unit) {
+// Result is the type of what the function returns for events of the scopes, with its unit;
+// its kind is expr.Any if that is not known.
+func (f *Func) Result(events []*expr.Scope) event.Type {
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
-		return expr.Any, event.NoUnit
+		return event.Type{Kind: expr.Any}
 	}
 	in := &inference{m: &Machine{host: f.t.Host()}}
 	k := in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)
-	switch {
-	case k == kindBool:
-		return expr.Bool, event.NoUnit
-	case k == kindText:
-		return expr.Str, event.NoUnit
-	case k.number():
-		return expr.Int, k.Unit
+	if k == kindText || k == kindFloat || k.number() {
+		return k.Type
 	}
-	return expr.Any, event.NoUnit
+	return event.Type{Kind: expr.Any}
 }

@@ -147,8 +147,8 @@ func decode(b []byte, results bool) (*Frame, error) {
 	}
 	switch {
 	case d.err != nil:
-	case version == 0 || version > Version:
-		d.fail("got version %d, want at most %d", version, Version)
+	case version != Version:
+		d.fail("got version %d, want %d", version, Version)
 	case f.Begin > f.End:
 		d.fail("the window ends before it begins")
 	}
@@ -400,14 +400,15 @@ func (d *decoder) row(b []byte) (r Row) {
 			r.Key = append(r.Key, d.value(m.bytes))
 		case 2:
 			list := d.packed(m.bytes)
-			if len(list)%4 != 0 {
+			if len(list)%measureWords != 0 {
 				d.fail("a row has a part of a measure")
 				return
 			}
-			for ; len(list) > 0; list = list[4:] {
-				r.Measures = append(r.Measures, agg.Measure{N: list[0],
-					Sum: protowire.DecodeZigZag(list[1]), Min: protowire.DecodeZigZag(list[2]),
-					Max: protowire.DecodeZigZag(list[3])})
+			for ; len(list) > 0; list = list[measureWords:] {
+				sum, low := d.number(list[1], list[2]), d.number(list[1], list[3])
+				r.Measures = append(r.Measures, agg.NewMeasure(list[0],
+					agg.TotalOfWords(sum.Kind(), sum.Bits(), low.Bits()), d.number(list[4], list[5]),
+					d.number(list[6], list[7])))
 			}
 		case 3:
 			r.Contents = append(r.Contents, d.content(m.bytes))
@@ -427,8 +428,13 @@ func (d *decoder) content(b []byte) (c agg.Content) {
 	d.members(b, func(m *member) {
 		switch m.n {
 		case 1:
-			for _, v := range d.packed(m.bytes) {
-				c.Values = append(c.Values, protowire.DecodeZigZag(v))
+			list := d.packed(m.bytes)
+			if len(list)%2 != 0 {
+				d.fail("a number has no bits")
+				return
+			}
+			for ; len(list) > 0; list = list[2:] {
+				c.Values = append(c.Values, d.number(list[0], list[1]))
 			}
 		case 2:
 			list := d.packed(m.bytes)
@@ -437,15 +443,15 @@ func (d *decoder) content(b []byte) (c agg.Content) {
 				return
 			}
 			for ; len(list) > 0; list = list[2:] {
-				c.Buckets = append(c.Buckets, agg.BucketCount{Bucket: d.small(list[0] / 2),
+				c.Buckets = append(c.Buckets, agg.BucketCount{Bucket: d.bucket(list[0] / 2),
 					Negative: list[0]%2 == 1, N: list[1]})
 			}
 		case 3:
 			c.N = m.num
 		case 4:
-			c.Least = m.int()
+			c.Least = d.numberOf(m)
 		case 5:
-			c.Greatest = m.int()
+			c.Greatest = d.numberOf(m)
 		case 6:
 			c.Counters = d.packed(m.bytes)
 		case 7:
@@ -459,12 +465,27 @@ func (d *decoder) content(b []byte) (c agg.Content) {
 		case 9:
 			c.Packed = append(c.Packed, m.text())
 		case 10:
-			c.First = m.int()
+			c.First = d.numberOf(m)
 		case 11:
 			c.Mean = m.float()
 		case 12:
 			c.Squares = m.float()
+		case 13:
+			c.Floats = m.num != 0
+		case 14:
+			c.Scale = d.small(m.num)
 		}
 	})
 	return c
+}
+
+// bucket is the number of a bucket; those of doubles may be negative.
+func (d *decoder) bucket(v uint64) int {
+	const most = 1 << 21
+	n := protowire.DecodeZigZag(v)
+	if n < -most || n > most {
+		d.fail("got bucket %d", n)
+		return 0
+	}
+	return int(n)
 }

@@ -58,6 +58,30 @@ func (d *decoder) value(b []byte) event.Value {
 	return event.Value{}
 }
 
+// number is a number by its kind and its bits; of kind None it is that of an empty measure.
+func (d *decoder) number(kind, word uint64) event.Number {
+	k := event.ValueKind(min(kind, 255))
+	switch k {
+	case event.UintValue, event.FloatValue, event.BoolValue:
+		return event.NumberOf(k, int64(word))
+	case event.None, event.IntValue, event.DurationValue, event.TimeValue:
+		return event.NumberOf(k, protowire.DecodeZigZag(word))
+	}
+	d.fail("got a number of kind %d", kind)
+	return event.Number{}
+}
+
+// numberOf is a value that is a number, or nothing.
+func (d *decoder) numberOf(m *member) event.Number {
+	v := d.value(m.bytes)
+	n, ok := v.Number()
+	if !ok && v.Kind != event.None {
+		d.fail("got a text or a list, want a number")
+		return event.Number{}
+	}
+	return n
+}
+
 func (d *decoder) stacks(b []byte) *result.Stacks {
 	s := &result.Stacks{}
 	var frames []*result.Frame

@@ -201,10 +201,14 @@ func (e *encoder) row(r *Row) {
 		e.message(1, func() { e.value(v) })
 	}
 	if len(r.Measures) > 0 {
-		list := make([]uint64, 0, 4*len(r.Measures))
-		for _, m := range r.Measures {
-			list = append(list, m.N, protowire.EncodeZigZag(m.Sum), protowire.EncodeZigZag(m.Min),
-				protowire.EncodeZigZag(m.Max))
+		list := make([]uint64, 0, measureWords*len(r.Measures))
+		for i := range r.Measures {
+			m := &r.Measures[i]
+			kind, high, low := m.Sum().Words()
+			list = append(list, m.N)
+			list = appendNumber(list, event.NumberOf(kind, high))
+			list = append(list, wordOf(event.NumberOf(kind, low)))
+			list = appendNumber(appendNumber(list, m.Min()), m.Max())
 		}
 		e.packed(2, list)
 	}
@@ -221,12 +225,12 @@ func (e *encoder) row(r *Row) {
 func (e *encoder) content(c *agg.Content) {
 	var list []uint64
 	for _, v := range c.Values {
-		list = append(list, protowire.EncodeZigZag(v))
+		list = appendNumber(list, v)
 	}
 	e.packed(1, list)
 	list = list[:0]
 	for _, b := range c.Buckets {
-		number := uint64(b.Bucket) * 2
+		number := protowire.EncodeZigZag(int64(b.Bucket)) * 2
 		if b.Negative {
 			number++
 		}
@@ -234,8 +238,8 @@ func (e *encoder) content(c *agg.Content) {
 	}
 	e.packed(2, list)
 	e.uint(3, c.N)
-	e.int(4, c.Least)
-	e.int(5, c.Greatest)
+	e.message(4, func() { e.value(c.Least.Value()) })
+	e.message(5, func() { e.value(c.Greatest.Value()) })
 	e.packed(6, c.Counters)
 	for _, x := range c.Counts {
 		e.message(7, func() { e.value(x.Value) })
@@ -244,9 +248,11 @@ func (e *encoder) content(c *agg.Content) {
 	for _, s := range c.Packed {
 		e.always(9, s)
 	}
-	e.int(10, c.First)
+	e.message(10, func() { e.value(c.First.Value()) })
 	e.float(11, c.Mean)
 	e.float(12, c.Squares)
+	e.bool(13, c.Floats)
+	e.uint(14, uint64(c.Scale))
 }
 
 func (e *encoder) value(v event.Value) {
@@ -338,4 +344,21 @@ func (e *encoder) function(f *result.Frame) {
 	}
 	e.uint(6, flags)
 	e.uint(7, f.FileAddr)
+}
+
+// measureWords is how many words a measure has.
+const measureWords = 8
+
+// appendNumber appends the kind of a number, and its bits.
+func appendNumber(list []uint64, n event.Number) []uint64 {
+	return append(list, uint64(n.Kind()), wordOf(n))
+}
+
+// wordOf is the bits of a number, of a signed one so that small ones are short.
+func wordOf(n event.Number) uint64 {
+	switch n.Kind() {
+	case event.UintValue, event.FloatValue, event.BoolValue:
+		return uint64(n.Bits())
+	}
+	return protowire.EncodeZigZag(n.Bits())
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Version is that of the form of frames.
-const Version = 1
+const Version = 2
 
 // Header begins a stream of frames.
 const Header = "ppscript partial 1\n"

@@ -71,7 +71,7 @@ func (m *merged) distribution(like cell, row *agg.Row, key []byte, yield func(*c
 	yield(&count, key, float64(of.N))
 	if of.N > 0 {
 		mean.column = "mean"
-		yield(&mean, key, float64(of.Sum)/float64(of.N))
+		yield(&mean, key, of.Sum().Float()/float64(of.N))
 	}
 }
 

@@ -37,8 +37,9 @@ func frameOf(host string, r *rand.Rand, rows int) *Frame {
 	for range rows {
 		v := r.Int64N(1e6) - 1000
 		key := []event.Value{event.StrOf(fmt.Sprint("thread", r.IntN(max(1, rows/4))))}
-		c := agg.Content{N: 1, Values: []int64{v}, Least: v, Greatest: v}
-		_ = u.Add(&agg.Row{Key: key, Measures: []agg.Measure{{N: 1, Sum: v, Min: v, Max: v}},
+		n := event.IntNumber(v)
+		c := agg.Content{N: 1, Values: []event.Number{n}, Least: n, Greatest: n}
+		_ = u.Add(&agg.Row{Key: key, Measures: []agg.Measure{agg.NewMeasure(1, agg.TotalOf(n), n, n)},
 			Contents: []agg.Content{c}})
 	}
 	own := form
@@ -285,7 +286,8 @@ func TestEstimatesOfHosts(t *testing.T) {
 			Costs: costsOf(&result.Cost{Budget: 0.01, Own: 0.002, Traced: 0.008, Events: events, Time: 1})}
 		for _, name := range []string{"db", "web"} {
 			r.Rows = append(r.Rows, Row{Row: agg.Row{Key: []event.Value{event.StrOf(name)},
-				Measures: []agg.Measure{{N: 100, Sum: 1000, Min: 1, Max: 90}}}})
+				Measures: []agg.Measure{agg.NewMeasure(100, agg.TotalOf(event.IntNumber(1000)),
+					event.IntNumber(1), event.IntNumber(90))}}})
 		}
 		if events < 1 {
 			r.Rows[0].Doubts = []agg.Doubt{{N: agg.Far{Square: square, Bias: bias},

@@ -33,8 +33,9 @@ func tableOf(r *rand.Rand, aggs []agg.Agg, kind Kind, name string) Result {
 		if r.IntN(3) == 0 {
 			v = r.Int64N(9) // so that some values come often
 		}
+		n := event.IntNumber(v)
 		row := &agg.Row{Key: []event.Value{event.StrOf(fmt.Sprint("thread", r.IntN(9))),
-			event.IntOf(r.Int64N(4))}, Measures: []agg.Measure{{N: 1, Sum: v, Min: v, Max: v}}}
+			event.IntOf(r.Int64N(4))}, Measures: []agg.Measure{agg.NewMeasure(1, agg.TotalOf(n), n, n)}}
 		row.Other = r.IntN(50) == 0
 		if r.IntN(4) == 0 {
 			row.Doubts = []agg.Doubt{{N: agg.Far{Square: float64(r.IntN(99)), Bias: float64(r.IntN(9))},
@@ -46,8 +47,8 @@ func tableOf(r *rand.Rand, aggs []agg.Agg, kind Kind, name string) Result {
 		for i := range aggs {
 			switch aggs[i].Op {
 			case agg.Quantile:
-				row.Contents = append(row.Contents, agg.Content{N: 1, Values: []int64{v}, Least: v,
-					Greatest: v})
+				row.Contents = append(row.Contents, agg.Content{N: 1, Values: []event.Number{n}, Least: n,
+					Greatest: n})
 			case agg.Distinct:
 				row.Contents = append(row.Contents, agg.Content{Packed: []string{fmt.Sprint(v)}})
 			case agg.Top:

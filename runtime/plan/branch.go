@@ -242,19 +242,19 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 
 // A resulter is a Callable that knows what it returns.
 type resulter interface {
-	Result(events []*expr.Scope) (expr.Kind, event.Unit)
+	Result(events []*expr.Scope) event.Type
 }
 
 // interpretedLet is the program of a name whose function stays interpreted; a
 // number unless the function says otherwise.
 func interpretedLet(call Callable, sc *expr.Scope) (*expr.Program, error) {
-	kind, unit := expr.Int, event.NoUnit
+	t := expr.TInt
 	if r, ok := call.(resulter); ok {
-		if k, u := r.Result([]*expr.Scope{sc}); k != expr.Any {
-			kind, unit = k, u
+		if known := r.Result([]*expr.Scope{sc}); known.Kind != expr.Any {
+			t = known
 		}
 	}
-	p := expr.Interpreted(call.Call, kind)
+	p, unit := expr.Interpreted(call.Call, t), t.Unit
 	if unit != event.Nanos && unit != event.Moment {
 		return p, nil
 	}
@@ -286,7 +286,7 @@ func (f Fn) check(brs []branch) error {
 }
 
 // compile makes f ready for a branch; the program delivers want, or anything
-// if want is Any.
+// if want is Any. Float is any number, also an integer: Program.Float has it.
 func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, error) {
 	p, err := f.program(b, br, want)
 	if err != nil {
@@ -316,7 +316,7 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 	switch {
 	case want == expr.Any || p.Type.Kind == want:
 		return p, nil
-	case want == expr.Int && p.Type.Numeric():
+	case (want == expr.Int || want == expr.Float) && p.Type.Numeric():
 		return p, nil
 	case want == expr.Bool:
 		return p, nil // numbers and texts have a truth
@@ -350,7 +350,11 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Pro
 	}
 	b.calls = append(b.calls, call)
 	callReadsStack(b, br, call)
-	p := expr.Interpreted(call.Call, want)
+	t := expr.Type{Kind: want}
+	if want == expr.Float {
+		t.Kind = expr.Any // a function's numbers may be of several kinds
+	}
+	p := expr.Interpreted(call.Call, t)
 	if b.env.Interpret {
 		if node, err := call.Lower(br.scope, want); err == nil {
 			b.prints.Would(p, node)

@@ -254,14 +254,14 @@ func (c *AggCol) settle(b *builder, brs []branch) (agg.Agg, agg.Arg, error) {
 	if c.Arg != nil {
 		want := expr.Any
 		if a.Op.Numeric {
-			want = expr.Int
+			want = expr.Float
 		}
 		fn, err := b.fn(*c.Arg, mine, want)
 		if err != nil {
 			return a, arg, err
 		}
 		arg.Fn = fn.Several(len(brs) > 1)
-		a.Type = agg.NumbersOf(fn.Any())
+		a.Type = numbersOf(fn)
 	}
 	return a, arg, nil
 }
@@ -291,3 +291,11 @@ func (c *AggCol) only(b *builder, brs []branch) ([]branch, []bool, error) {
 
 // State implements Running.
 func (t *Table) State() []string { return []string{fmt.Sprintf("%s: %d rows", t.Name, t.Group.Len())} }
+
+// numbersOf is the type of the numbers of a function, as far as it is known before they come.
+func numbersOf(fn *flow.Fn) event.Type {
+	if p := fn.Any(); p.Node != nil {
+		return expr.NumbersOf(p.Node)
+	}
+	return expr.TInt
+}

@@ -25,7 +25,7 @@ type Histogram struct {
 type HistRow struct {
 	Key     []event.Value
 	Buckets []Bucket // ascending; empty ones inside may be left out
-	Sum     int64    // of the values
+	Sum     float64  // of the values
 }
 
 // A Bucket counts the values v with Lo <= v < Hi, in the unit's base.

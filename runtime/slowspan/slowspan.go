@@ -218,9 +218,9 @@ func (s *slowness) is(ns int64, c *Choice) (slow, normal bool) {
 	s.seen++
 	long := ns > max(s.bound, c.Than)
 	slow, normal = s.seen > atFirst && long, s.seen > atFirst && !long
-	s.lengths.Add(ns)
+	s.lengths.Add(event.NumberOf(event.DurationValue, ns))
 	if s.seen >= max(s.settle, atFirst) {
-		s.bound = s.lengths.Quantile(1 - c.Slowest)
+		s.bound = s.lengths.Quantile(1 - c.Slowest).Int()
 		s.settle = s.seen + s.seen/16
 	}
 	return slow, normal

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr/c"
 )
 
 // perfTypeTracepoint is PERF_TYPE_TRACEPOINT of linux/perf_event.h.
@@ -70,7 +71,30 @@ func (o *Options) parseFormat(system string, text []byte) (*event.Schema, error)
 	}
 	markBitmasks(s)
 	o.attach(s)
+	if s.System == "syscalls" {
+		asDeclared(s)
+	}
 	return s, nil
+}
+
+// asDeclared gives the parameters of a system call the sizes and signs of their C types. The format says
+// that each is an unsigned register of 8 bytes. A call that takes an int reads the lower half of it, and
+// leaves to its caller what is in the upper one.
+func asDeclared(s *event.Schema) {
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		register := f.Place == event.InRaw && f.Kind == event.Int && f.Size == 8 && !f.Signed
+		if !register || f.Unit == event.AddressU {
+			continue
+		}
+		t, known := c.TypeNamed(bareType(f.Type))
+		if !known || !t.Integer() || t.Size > 8 {
+			continue
+		}
+		if f.Signed, f.Filtered = !t.Unsigned, !t.Unsigned; t.Size < 8 {
+			f.Size, f.Wide = t.Size, 8
+		}
+	}
 }
 
 // parseField parses "unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;".

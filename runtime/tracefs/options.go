@@ -1,6 +1,7 @@
 package tracefs
 
 import (
+	"slices"
 	"sync"
 
 	"ppscript/runtime/event"
@@ -30,10 +31,13 @@ type Options struct {
 // attach makes the schema render by its print fmt. The printer is built at the
 // first use: a catalogue of 2,300 schemas is cheap as long as nobody prints.
 func (o *Options) attach(s *event.Schema) {
+	// The kernel prints the fields as they lie in the record.
+	laid := &event.Schema{System: s.System, Name: s.Name, ID: s.ID, Type: s.Type,
+		Fields: slices.Clone(s.Fields), PrintFmt: s.PrintFmt, Size: s.Size}
 	var once sync.Once
 	var p *printer
 	get := func() *printer {
-		once.Do(func() { p = newPrinter(s, o) })
+		once.Do(func() { p = newPrinter(laid, o) })
 		return p
 	}
 	s.Text = func(dst []byte, e *event.Event) []byte { return get().appendText(dst, e) }

@@ -82,11 +82,12 @@ func child(args []string) {
 
 // calls is a table that counted n calls, each of which took as many ns.
 func calls(n int) partial.Result {
+	v := event.IntNumber(int64(n))
 	form := &partial.Form{Keys: 1, Args: 1, Aggs: []agg.Agg{{Op: agg.Count}, {Op: agg.Sum}},
 		Columns: []result.Column{
 			{Name: "comm", Kind: result.KeyColumn}, {Name: "calls"}, {Name: "sum"}}}
 	row := partial.Row{Row: agg.Row{Key: []event.Value{event.StrOf("db")},
-		Measures: []agg.Measure{{N: uint64(n), Sum: int64(n * n), Min: int64(n), Max: int64(n)}}}}
+		Measures: []agg.Measure{agg.NewMeasure(uint64(n), agg.TotalOf(event.IntNumber(int64(n*n))), v, v)}}}
 	return partial.Result{Kind: partial.Table, Name: "table", Samples: uint64(n), Form: form,
 		Rows: []partial.Row{row}}
 }

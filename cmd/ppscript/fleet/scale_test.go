@@ -107,7 +107,8 @@ func replayed(of int) partial.Result {
 	for k := range replayRows {
 		row := partial.Row{Row: agg.Row{Key: []event.Value{event.StrOf(fmt.Sprint("program",
 			(of+k)%1000))},
-			Measures: []agg.Measure{{N: 10, Sum: 1000, Min: 1, Max: 500}}}}
+			Measures: []agg.Measure{agg.NewMeasure(10, agg.TotalOf(event.IntNumber(1000)), event.IntNumber(1),
+				event.IntNumber(500))}}}
 		r.Rows = append(r.Rows, row)
 	}
 	return r

@@ -125,17 +125,17 @@ var named = func() map[string]*Type {
 	add(1, true, "u8 __u8 uint8_t uchar u_char u_int8_t")
 	add(2, false, "s16 __s16 int16_t")
 	add(2, true, "u16 __u16 uint16_t __be16 __le16 __sum16 ushort u_short u_int16_t umode_t sa_family_t")
-	add(4, false, "s32 __s32 int32_t pid_t __kernel_pid_t clockid_t key_t timer_t atomic_t key_serial_t rpc_authflavor_t")
+	add(4, false, "s32 __s32 int32_t pid_t __kernel_pid_t clockid_t key_t timer_t atomic_t key_serial_t mqd_t __kernel_rwf_t rwf_t rpc_authflavor_t")
 	add(4, true,
 		"u32 __u32 uint32_t __be32 __le32 __wsum uint u_int u_int32_t gfp_t dev_t uid_t gid_t qid_t "+
 			"fmode_t mode_t slab_flags_t blk_opf_t blk_mode_t req_flags_t tid_t projid_t kuid_t kgid_t compat_ulong_t "+
-			"compat_size_t compat_uptr_t __poll_t nlink_t xfs_agnumber_t xfs_agblock_t xfs_extlen_t vm_fault_t rwf_t __kernel_rwf_t "+
+			"compat_size_t compat_uptr_t __poll_t nlink_t xfs_agnumber_t xfs_agblock_t xfs_extlen_t vm_fault_t "+
 			"isolate_mode_t blk_qc_t")
 	add(8, false,
 		"s64 __s64 int64_t ssize_t off_t loff_t time64_t ktime_t time_t intptr_t ptrdiff_t clock_t "+
 			"suseconds_t atomic64_t atomic_long_t xfs_off_t xfs_fsize_t xfs_lsn_t xfs_daddr_t")
 	add(8, true,
-		"u64 __u64 uint64_t __be64 __le64 ulong u_long u_int64_t size_t __kernel_size_t uintptr_t sector_t "+
+		"aio_context_t u64 __u64 uint64_t __be64 __le64 ulong u_long u_int64_t size_t __kernel_size_t uintptr_t sector_t "+
 			"blkcnt_t pgoff_t pgd_t pmd_t pte_t pgdval_t p4dval_t pudval_t pmdval_t pteval_t dma_addr_t phys_addr_t "+
 			"resource_size_t gfn_t gpa_t gva_t hpa_t hva_t hfn_t kvm_pfn_t ino_t cputime_t vm_flags_t netdev_features_t "+
 			"fl_owner_t tcflag_t xfs_ino_t xfs_fsblock_t xfs_fileoff_t xfs_filblks_t xfs_rfsblock_t async_cookie_t")

@@ -85,7 +85,7 @@ func (h *histogram) take(at int, row *result.HistRow) {
 		c = &counts{at: map[span]uint64{}}
 		h.rows[at] = c
 	}
-	c.sum += float64(row.Sum)
+	c.sum += row.Sum
 	for _, b := range row.Buckets {
 		if b.Count == 0 {
 			continue

@@ -172,7 +172,7 @@ func TestSpreadHasTheValues(t *testing.T) {
 	values := []int64{-70, -1, 0, 1, 7, 8, 9, 100, 127, 128, 1 << 20, math.MaxInt64}
 	for range 10 {
 		for _, v := range values {
-			sketch.Add(v)
+			sketch.Add(event.IntNumber(v))
 		}
 	}
 	var n uint64

@@ -1,0 +1,136 @@
+package event
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A Number is a Value that is a number, small enough for what runs per event. Its kind says how its
+// 64 bits are read; it is never that of a text or a list.
+type Number struct {
+	kind ValueKind
+	bits uint64
+}
+
+// NumberOf reads 64 bits as a kind of number: those of a double if that is FloatValue.
+func NumberOf(kind ValueKind, bits int64) Number { return Number{kind, uint64(bits)} }
+
+// IntNumber is a signed integer as a Number.
+func IntNumber(v int64) Number { return Number{IntValue, uint64(v)} }
+
+// FloatNumber is a double as a Number.
+func FloatNumber(v float64) Number { return Number{FloatValue, math.Float64bits(v)} }
+
+// Number is the value as a Number; false if it is none.
+func (v Value) Number() (n Number, ok bool) { return Number{v.Kind, v.num}, v.Numeric() }
+
+// Kind says how the bits are read.
+func (n Number) Kind() ValueKind { return n.kind }
+
+// Bits is the bits of the number.
+func (n Number) Bits() int64 { return int64(n.bits) }
+
+// Value is the number as a Value.
+func (n Number) Value() Value { return Value{Kind: n.kind, num: n.bits} }
+
+// Float is the double that is nearest to the number.
+func (n Number) Float() float64 { return n.Value().Float() }
+
+// NaN reports a double that is no number.
+func (n Number) NaN() bool { return n.kind == FloatValue && n.Float() != n.Float() }
+
+// Less reports n < o.
+func (n Number) Less(o Number) bool {
+	// Fast path: both are signed.
+	if n.kind == o.kind && n.kind != FloatValue && n.kind != UintValue {
+		return int64(n.bits) < int64(o.bits)
+	}
+	return n.Compare(o) < 0
+}
+
+// Compare orders numbers by size, exactly, whatever their kinds. NaN is before all others.
+func (n Number) Compare(o Number) int {
+	switch nf, of := n.kind == FloatValue, o.kind == FloatValue; {
+	case nf && of:
+		a, b := n.Float(), o.Float()
+		if a != a || b != b {
+			return int(Bit(a == a) - Bit(b == b))
+		}
+		return cmp(a, b)
+	case nf:
+		return -o.compareFloat(n.Float())
+	case of:
+		return n.compareFloat(o.Float())
+	}
+	if a, b := n.negative(), o.negative(); a != b {
+		return int(Bit(b) - Bit(a))
+	}
+	return cmp(n.bits, o.bits) // of the same sign, two's complement keeps the order
+}
+
+func (n Number) negative() bool {
+	return n.kind != UintValue && n.kind != BoolValue && int64(n.bits) < 0
+}
+
+// compareFloat compares an integer with a double.
+func (n Number) compareFloat(x float64) int {
+	switch {
+	case x != x, x < math.MinInt64:
+		return 1
+	case x >= 1<<64:
+		return -1
+	}
+	whole := math.Floor(x)
+	w := Number{IntValue, uint64(int64(whole))}
+	if whole >= 1<<63 {
+		w = Number{UintValue, uint64(whole)}
+	}
+	if c := n.Compare(w); c != 0 {
+		return c
+	}
+	return cmp(whole, x)
+}
+
+// Magnitude is the size of the number below which lies its part behind the point, without the sign: -2.5
+// has 2, and is negative. What does not fit is the largest that does.
+func (n Number) Magnitude() (size uint64, negative bool) {
+	switch {
+	case n.kind == FloatValue:
+		x := math.Abs(n.Float())
+		if x >= 1<<64 {
+			return math.MaxUint64, n.Float() < 0
+		}
+		return uint64(x), n.Float() < 0
+	case n.negative():
+		return -n.bits, true
+	}
+	return n.bits, false
+}
+
+// Int is the largest integer that is not above the number, within 64 bits.
+func (n Number) Int() int64 {
+	switch {
+	case n.kind == FloatValue:
+		switch x := math.Floor(n.Float()); {
+		case x >= 1<<63:
+			return math.MaxInt64
+		case x >= math.MinInt64:
+			return int64(x)
+		}
+		return math.MinInt64
+	case n.kind == UintValue && bits.LeadingZeros64(n.bits) == 0:
+		return math.MaxInt64
+	}
+	return int64(n.bits)
+}
+
+// ValueKind is that of the numbers of a type; None if it has none.
+func (t Type) ValueKind() ValueKind {
+	switch {
+	case t.Kind == TypeFloat:
+		return FloatValue
+	case !t.Numeric():
+		return None
+	}
+	return t.Number(0).Kind
+}
