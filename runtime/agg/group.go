@@ -392,11 +392,12 @@ func (g *Group) value(a *Arg, m *Measure, states []State, p *expr.Program) {
 	case expr.Int, expr.Bool:
 		n = event.NumberOf(p.Number, p.Int(&g.frame))
 	case expr.Float:
-		n = event.FloatNumber(p.Float(&g.frame))
+		n = g.checked(a, event.FloatNumber(p.Float(&g.frame)))
 	default:
 		v := p.Value(&g.frame)
 		var number bool
 		if n, number = v.Number(); number {
+			n = g.checked(a, n)
 			break
 		}
 		if a.numeric {
@@ -414,9 +415,6 @@ func (g *Group) value(a *Arg, m *Measure, states []State, p *expr.Program) {
 		}
 		return
 	}
-	if a.numeric && n.NaN() {
-		g.frame.Fail(expr.ErrNaN)
-	}
 	if g.frame.Err != nil {
 		g.errs.Note(&g.frame)
 		return
@@ -425,4 +423,12 @@ func (g *Group) value(a *Arg, m *Measure, states []State, p *expr.Program) {
 	for _, slot := range a.slots {
 		states[slot].Add(n)
 	}
+}
+
+// checked fails the frame if n is no number and an aggregator wants one.
+func (g *Group) checked(a *Arg, n event.Number) event.Number {
+	if a.numeric && n.NaN() {
+		g.frame.Fail(expr.ErrNaN)
+	}
+	return n
 }

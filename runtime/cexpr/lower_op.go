@@ -98,7 +98,7 @@ func (l *lowerer) unary(n *c.Unary) (value, error) {
 		return x, err
 	}
 	if x.real != nil && n.Op == "~" {
-		return x, l.errorf(n.X, "this is a number with a fraction, want an integer; write (long)(...)")
+		return x, l.errorf(n.X, "got a number with a fraction, want an integer; write (long)(...)")
 	}
 	if x.real != nil {
 		return x, nil
@@ -209,8 +209,7 @@ func (l *lowerer) reals(at c.Node, op string, a, b expr.Node) (value, error) {
 		r, err := expr.Compare(op, a, b)
 		return number(c.TInt, r), err
 	}
-	return value{}, l.errorf(at, "operator %s: got a number with a fraction, want integers; write (long)(...)",
-		op)
+	return value{}, l.errorf(at, "%s: got a number with a fraction, want integers; write (long)(...)", op)
 }
 
 // realNumber is a double as a value.

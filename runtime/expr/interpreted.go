@@ -34,7 +34,8 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Progr
 	}
 	switch want.Kind {
 	case Int:
-		return Build(&Native{Name: "interpreted", Traits: Interprets, T: want.Plain(), Effect: true, Int: integer})
+		return Build(&Native{Name: "interpreted", Traits: Interprets, T: want.Plain(), Effect: true,
+			Int: integer})
 	case Float:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TFloat, Effect: true,
 			Float: func(f *Frame, _ []Arg) float64 {
