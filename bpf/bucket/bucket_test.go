@@ -73,7 +73,9 @@ func TestHistogram(t *testing.T) {
 func TestLinearHistogram(t *testing.T) {
 	a := &agg.Agg{Op: agg.LHist, Lo: -50, Hi: 101, Step: 50} // the last one is narrower than Step
 	at := &load.Arg{Hist: 0, Buckets: 6}
-	add, row := counting(t, 6, func(c *assembler.Code, _ assembler.Weight) { bucket.Histogram(c, at, a, false, 0) })
+	add, row := counting(t, 6, func(c *assembler.Code, _ assembler.Weight) {
+		bucket.Histogram(c, at, a, false, 0)
+	})
 	for _, n := range numbers {
 		add(n, 0)
 	}
@@ -165,7 +167,9 @@ func TestExtreme(t *testing.T) {
 // the last bits.
 func TestSum(t *testing.T) {
 	at := &load.Arg{N: 0, Sum: 8, Spread: 24}
-	add, row := counting(t, 6, func(c *assembler.Code, w assembler.Weight) { bucket.Sum(c, at, true, false, w, 0) })
+	add, row := counting(t, 6, func(c *assembler.Code, w assembler.Weight) {
+		bucket.Sum(c, at, true, false, w, 0)
+	})
 	f := func(what string, want ...uint64) {
 		t.Helper()
 		got := row()
@@ -185,7 +189,9 @@ func TestSum(t *testing.T) {
 	add(-1<<20, 2)
 	f("a large negative one", 9, 1<<64-2, 1<<64-1, 16, 108, 4*16*16)
 
-	add, row = counting(t, 3, func(c *assembler.Code, _ assembler.Weight) { bucket.Sum(c, at, true, false, 0, 0) })
+	add, row = counting(t, 3, func(c *assembler.Code, _ assembler.Weight) {
+		bucket.Sum(c, at, true, false, 0, 0)
+	})
 	add(10, 7)
 	add(-3, 7)
 	f("without weights", 2, 7, 0)

@@ -28,14 +28,16 @@ func numbersSchema() *event.Schema {
 		return event.Field{Name: name, Type: typ, Kind: event.Int, Offset: offset, Size: size, Signed: signed}
 	}
 	s := &event.Schema{System: "test", Name: "numbers", Size: 24, Fields: []event.Field{
-		field("s", "s64", 0, 8, true), field("u", "u64", 8, 8, false), field("i", "int", 16, 4, true),
+		field("s", "s64", 0, 8, true), field("u", "u64", 8, 8, false),
+		field("i", "int", 16, 4, true),
 		field("w", "u32", 20, 4, false), event.FieldOf("f", event.Type{Kind: event.TypeFloat}, 0),
 		event.FieldOf("g", event.Type{Kind: event.TypeFloat}, 1)}}
 	return s
 }
 
 var (
-	integerEdges = []uint64{0, 1, math.MaxUint64, 1 << 31, 1<<31 - 1, 1<<53 + 1, 1 << 63, 1<<63 - 1, 1<<63 + 1,
+	integerEdges = []uint64{0, 1, math.MaxUint64, 1 << 31, 1<<31 - 1, 1<<53 + 1, 1 << 63, 1<<63 - 1,
+		1<<63 + 1,
 		0xffff888100000001, 1764300000000000000, 64, 63}
 	floatEdges = []float64{0, 0.5, -0.5, 1e300, -1e300, 1 << 53, 0.1, -7, 1e-300, 3, 1 << 63, 249.75}
 )
@@ -63,8 +65,8 @@ func numbersEvent(r *rand.Rand, st *event.Stream) *event.Event {
 
 // numberExpr is a random expression of a number.
 func numberExpr(r *rand.Rand, depth int) string {
-	leaves := []string{"e.s", "e.u", "e.i", "e.w", "e.f", "e.g", "7", "-1", "2", "0", "4", "0.5", "9007199254740993",
-		"2147483648", "9223372036854775808", "1e300"}
+	leaves := []string{"e.s", "e.u", "e.i", "e.w", "e.f", "e.g", "7", "-1", "2", "0", "4", "0.5",
+		"9007199254740993", "2147483648", "9223372036854775808", "1e300"}
 	if depth == 0 || r.IntN(4) == 0 {
 		return leaves[r.IntN(len(leaves))]
 	}
@@ -167,7 +169,8 @@ func TestNumbersKeepTheirTypes(t *testing.T) {
 					if k == 0 && a.Compare(b) == 0 && native.Loss().Errors == uint64(len(list)) {
 						continue // the sum of nothing is of the type that is known
 					}
-					t.Fatalf("%s: %s: got %v natively, %v interpreted", text, everyAggregator()[k].Op.Name, a, b)
+					t.Fatalf("%s: %s: got %v natively, %v interpreted", text, everyAggregator()[k].Op.Name,
+						a, b)
 				}
 			}
 			if gotHists != wantHists {
@@ -234,7 +237,8 @@ func exact(t *testing.T, text string, g *agg.Group, f *Func, events []*event.Eve
 	is := func(at int, want event.Value) {
 		t.Helper()
 		if got[at].Compare(want) != 0 || got[at].Kind != want.Kind && floats != integers {
-			t.Fatalf("%s: %s of %v: got %v, want %v", text, everyAggregator()[at].Op.Name, list, got[at], want)
+			t.Fatalf("%s: %s of %v: got %v, want %v", text, everyAggregator()[at].Op.Name, list,
+				got[at], want)
 		}
 	}
 	// A double is the one that is nearest, but for what the sum of two doubles has no digits for.
@@ -250,7 +254,8 @@ func exact(t *testing.T, text string, g *agg.Group, f *Func, events []*event.Eve
 		bound.Add(bound, new(big.Float).SetFloat64(math.Abs(nearest-math.Nextafter(nearest, 0))))
 		bound.Add(bound, new(big.Float).SetFloat64(math.SmallestNonzeroFloat64))
 		if got[at].Kind != event.FloatValue || away.Cmp(bound) > 0 {
-			t.Fatalf("%s: %s of %v: got %v, want %v", text, everyAggregator()[at].Op.Name, list, got[at], nearest)
+			t.Fatalf("%s: %s of %v: got %v, want %v", text, everyAggregator()[at].Op.Name, list,
+				got[at], nearest)
 		}
 	}
 	if limit := new(big.Float).SetFloat64(math.MaxFloat64); size.Cmp(limit) < 0 {
