@@ -2,6 +2,7 @@ package dso
 
 import (
 	"container/list"
+	"debug/elf"
 	"errors"
 	"os"
 	"path/filepath"
@@ -68,6 +69,7 @@ type Store struct {
 	byBuild map[string]*File
 	byPath  map[pathKey]*File
 	missing map[pathKey]*File // not found yet, with the reason
+	memory  map[ID]bool       // files in memory that are no programs
 	used    *list.List        // of *File that are open, the most recent first
 	opened  int               // so many were
 	roots   []*Root
@@ -111,6 +113,7 @@ func NewStore(o Options) *Store {
 		byBuild: map[string]*File{},
 		byPath:  map[pathKey]*File{},
 		missing: map[pathKey]*File{},
+		memory:  map[ID]bool{},
 		used:    list.New(),
 	}
 }
@@ -158,12 +161,16 @@ func (s *Store) Find(m Mapping) *File {
 		return nil
 	}
 	// Memory that looks like a file; JIT compilers map their code so.
-	if strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/") ||
-		strings.HasPrefix(m.Path, "/SYSV") || strings.HasPrefix(m.Path, "/anon_hugepage") {
+	inMemory := strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/dev/shm/")
+	if !inMemory && strings.HasPrefix(m.Path, "/dev/") || strings.HasPrefix(m.Path, "/SYSV") ||
+		strings.HasPrefix(m.Path, "/anon_hugepage") {
 		return nil
 	}
 	if m.BuildID == "" {
 		m.BuildID = s.opt.BuildIDs[m.Path]
+	}
+	if inMemory && m.BuildID == "" && (s.opt.NoProc || !s.program(m)) {
+		return nil
 	}
 	if m.BuildID != "" {
 		if f := s.byBuild[m.BuildID]; f != nil {
@@ -216,6 +223,35 @@ func (s *Store) Find(m Mapping) *File {
 		f.ids = f.ids[1:]
 	}
 	return f
+}
+
+// program reports that a file in memory is a program or library, rather than code that a compiler made.
+func (s *Store) program(m Mapping) bool {
+	if m.ID != (ID{}) {
+		if s.byID[m.ID] != nil {
+			return true
+		} else if s.memory[m.ID] {
+			return false
+		}
+	}
+	f := &File{Path: m.Path, ID: m.ID, root: m.Root, store: s}
+	for _, try := range f.ways(&m) {
+		file, err := f.mapped(try)
+		if err != nil {
+			continue
+		}
+		var magic [4]byte
+		_, err = file.ReadAt(magic[:], 0)
+		file.Close()
+		if err == nil && string(magic[:]) == elf.ELFMAG {
+			return true
+		}
+		break
+	}
+	if m.ID != (ID{}) && len(s.memory) < maxMissing {
+		s.memory[m.ID] = true
+	}
+	return false
 }
 
 // maxCopies bounds the numbers under which one file is known: it lies in the
@@ -317,7 +353,8 @@ type File struct {
 	image *Image
 	err   error // why there is no image
 	debug *File
-	asked bool // for debug
+	asked bool   // for debug
+	name  string // its path without the kernel's additions; "" if it was not opened
 }
 
 // content is what the file's bytes are read from.
@@ -333,26 +370,80 @@ type content struct {
 // errGone is the reason when the file was replaced since it was mapped.
 var errGone = errors.New("the file at this path is another one than was mapped")
 
-// open tries the ways to a file: by the mapping itself, which also finds a
-// deleted file, then by its path in the process's root, then in ours.
-func (f *File) open(m *Mapping) error {
+// ways are those to a file that is where it was mapped from: by the mapping itself, which also finds a
+// deleted file, then by its path in the process's root, if need be without what the kernel puts behind the
+// path of a deleted file: there may be a file of that name.
+func (f *File) ways(m *Mapping) (tries []func() (*os.File, error)) {
 	s := f.store
-	var tries []func() (*os.File, error)
-	exact := false
-	if m != nil && m.End > m.Start && m.PID > 0 && !s.opt.NoProc {
-		exact = true
+	if f.certain(m) {
 		tries = append(tries, func() (*os.File, error) {
-			return (*Root)(nil).Open(filepath.Join(s.opt.Proc, strconv.Itoa(int(m.PID)), "map_files",
+			file, err := (*Root)(nil).Open(filepath.Join(s.opt.Proc, strconv.Itoa(int(m.PID)), "map_files",
 				strconv.FormatUint(m.Start, 16)+"-"+strconv.FormatUint(m.End, 16)))
+			if strings.HasSuffix(f.Path, deleted) && err == nil {
+				var st unix.Stat_t
+				if unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink > 0 {
+					f.name = f.Path // it is called so
+				}
+			}
+			return file, err
+		})
+		if f.ID.Ino != 0 && strings.HasSuffix(f.Path, deleted) {
+			tries = append(tries, func() (*os.File, error) { return f.running(m.PID) })
+		}
+	}
+	for _, path := range f.paths() {
+		if s.opt.SysRoot != "" && s.opt.NoProc {
+			tries = append(tries, func() (*os.File, error) {
+				return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path))
+			})
+		}
+		tries = append(tries, func() (*os.File, error) {
+			file, err := f.root.Open(path)
+			if err == nil {
+				f.name = path
+			}
+			return file, err
 		})
 	}
+	return tries
+}
 
-	path := strings.TrimSuffix(f.Path, " (deleted)")
-	underSysRoot := func() (*os.File, error) { return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path)) }
-	if s.opt.SysRoot != "" && s.opt.NoProc {
-		tries = append(tries, underSysRoot)
+// running opens the program of a process, if it is the file: mappings are for the privileged alone, who may
+// have given up what it takes, and a deleted program has no path.
+func (f *File) running(pid int32) (*os.File, error) {
+	file, err := (*Root)(nil).Open(filepath.Join(f.store.opt.Proc, strconv.Itoa(int(pid)), "exe"))
+	if err != nil {
+		return nil, err
 	}
-	tries = append(tries, func() (*os.File, error) { return f.root.Open(path) })
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil || st.Ino != f.ID.Ino ||
+		unix.Major(uint64(st.Dev)) != f.ID.Maj || unix.Minor(uint64(st.Dev)) != f.ID.Min {
+		file.Close()
+		return nil, errGone
+	}
+	return file, nil
+}
+
+// certain reports that the first way is the mapping itself.
+func (f *File) certain(m *Mapping) bool {
+	return m != nil && m.End > m.Start && m.PID > 0 && !f.store.opt.NoProc
+}
+
+// deleted is what the kernel puts behind the path of a deleted file.
+const deleted = " (deleted)"
+
+// paths are those that the file may have.
+func (f *File) paths() []string {
+	if path, cut := strings.CutSuffix(f.Path, deleted); cut {
+		return []string{f.Path, path}
+	}
+	return []string{f.Path}
+}
+
+// open tries the ways to a file, then its path in our root.
+func (f *File) open(m *Mapping) error {
+	s := f.store
+	tries, exact := f.ways(m), f.certain(m)
 
 	// A file of a recording from elsewhere, or one that is gone, may have been copied.
 	known := len(tries)
@@ -361,12 +452,18 @@ func (f *File) open(m *Mapping) error {
 			tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(at) })
 		}
 	}
-	if s.opt.SysRoot != "" && !s.opt.NoProc {
-		tries = append(tries, underSysRoot)
+	for _, path := range f.paths() {
+		if s.opt.SysRoot != "" && !s.opt.NoProc {
+			tries = append(tries, func() (*os.File, error) {
+				return (*Root)(nil).Open(filepath.Join(s.opt.SysRoot, path))
+			})
+		}
 	}
 	cached := len(tries)
-	if f.root != nil && m != nil {
-		tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(path) })
+	for _, path := range f.paths() {
+		if f.root != nil && m != nil {
+			tries = append(tries, func() (*os.File, error) { return (*Root)(nil).Open(path) })
+		}
 	}
 	var first error
 	for i, try := range tries {
@@ -449,7 +546,12 @@ func (f *File) Size() int64 { return f.size }
 func (f *File) Root() *Root { return f.root }
 
 // Name is the path of the file without the kernel's additions.
-func (f *File) Name() string { return strings.TrimSuffix(f.Path, " (deleted)") }
+func (f *File) Name() string {
+	if f.name != "" {
+		return f.name
+	}
+	return strings.TrimSuffix(f.Path, deleted)
+}
 
 // ReadAt implements io.ReaderAt; a file that was closed is opened again.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
