@@ -9,15 +9,17 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Of evaluations that fail in programs it is said of which events they were, and what can fail.
+// Of evaluations that fail in programs it is said of which events they were, and what can fail. With
+// nothing left to show, the run fails.
 func TestFailuresOfProgramsAreTold(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	const program = `tracepoint("raw_syscalls:sys_enter").by(lambda e: 100 // (e.id - e.id)).count()`
-	out := testkit.Run(t, testkit.PPScript(t), "--engine", "bpf", "-c", program, "--", "true").Want(t, 0)
+	out := testkit.Run(t, testkit.PPScript(t), "--engine", "bpf", "-c", program, "--", "true").Want(t, 1)
 	told := regexp.MustCompile(`(\d+) evaluations failed in the kernel.*: (\d+) of raw_syscalls:sys_enter, ` +
 		`in the keys and values of table, .*\(100 // \(id - id\)\) \(a division by zero\)`).
 		FindStringSubmatch(out.Stderr)
-	if told == nil || told[1] != told[2] || !strings.Contains(out.Stdout, told[1]+" events errors") {
+	if told == nil || told[1] != told[2] || !strings.Contains(out.Stdout, told[1]+" events errors") ||
+		!strings.Contains(out.Stderr, "nothing is left to show, of lambda at <-c>:1:41") {
 		t.Errorf("got %q\n%s%s", told, out.Stdout, out.Stderr)
 	}
 }
