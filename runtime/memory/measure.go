@@ -2,12 +2,16 @@ package memory
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+	"syscall"
 	"time"
+
+	"ppscript/runtime/unit"
 )
 
 // This file measures what the process has. The pages of the program itself, and rings that the
@@ -114,10 +118,40 @@ func Default() int64 {
 	if total := machine(); total > 0 {
 		most = min(most, total/4)
 	}
-	if group := ofCgroup(); group > 0 {
-		most = min(most, group/4*3)
+	if limit := Limit(); limit > 0 {
+		most = min(most, limit/4*3)
 	}
 	return max(most, Least)
+}
+
+// Limit is what the process may have before it is killed, or gets no memory any more: by its cgroup, and by
+// its resource limits; 0 is no limit.
+func Limit() int64 {
+	least := ofCgroup()
+	for _, kind := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
+		var r syscall.Rlimit
+		if syscall.Getrlimit(kind, &r) == nil && r.Cur < 1<<50 && (least == 0 || int64(r.Cur) < least) {
+			least = int64(r.Cur)
+		}
+	}
+	return least
+}
+
+// LeastWithStacks is what a run needs that names the functions of stacks.
+const LeastWithStacks = 2 * Least
+
+// Tight says that a run may be killed for want of memory, where limit is what it may have; "" if it has
+// enough.
+func Tight(limit int64, stacks bool) string {
+	need, why := int64(Least), "a run"
+	if stacks {
+		need, why = LeastWithStacks, "a run with stacks of programs"
+	}
+	if limit <= 0 || limit >= need {
+		return ""
+	}
+	return fmt.Sprintf("memory: the cgroup, or ulimit, allows %s, and %s needs %s: it may be killed before "+
+		"it has shown its results", unit.Size(limit), why, unit.Size(need))
 }
 
 // Least is the least bound that can be kept: the program itself needs most of that.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -114,5 +115,22 @@ func TestLimitOfCgroups(t *testing.T) {
 	f("", 0)
 	if limitOf(filepath.Join(dir, "none"), dir) != 0 {
 		t.Error("got a limit of no process")
+	}
+}
+
+// Who has too little memory is told before it is too late, and of what is needed.
+func TestTightLimitsAreTold(t *testing.T) {
+	for _, x := range []struct {
+		limit  int64
+		stacks bool
+		want   string
+	}{
+		{0, true, ""}, {40 << 20, false, "64MiB"}, {60 << 20, true, "128MiB"}, {100 << 20, false, ""},
+		{100 << 20, true, "128MiB"}, {200 << 20, true, ""},
+	} {
+		got := Tight(x.limit, x.stacks)
+		if x.want == "" && got != "" || !strings.Contains(got, x.want) {
+			t.Errorf("%d, stacks %v: got %q, want %q", x.limit, x.stacks, got, x.want)
+		}
 	}
 }

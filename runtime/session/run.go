@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf/skipped"
 	"ppscript/runtime/budget"
 	"ppscript/runtime/event"
+	"ppscript/runtime/memory"
 	"ppscript/runtime/order"
 	"ppscript/runtime/patience"
 	"ppscript/runtime/perf"
@@ -116,6 +117,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	if err = checkTarget(r.plan, &r.cfg.Target); err != nil {
 		return err
+	}
+	if text := memory.Tight(memory.Limit(), r.plan.Mappings && r.plan.HasStacks); text != "" {
+		r.env.msgs.sayOnce(text)
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	openStacks(r)
