@@ -148,9 +148,17 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 	}
 	m.End = max(m.End, r.undated())
 	if m.Begin == 0 {
-		m.Begin = router.First
+		m.Begin = r.first()
 	}
 	return m
+}
+
+// first is the time of the first event; the begin of the run where events have none.
+func (r *run) first() event.Time {
+	if at := r.undated(); r.instance.Router.First == 0 && at != 0 {
+		return at - event.Time(time.Since(r.started))
+	}
+	return r.instance.Router.First
 }
 
 // whole is what a result says that is about the whole run until now.
@@ -160,14 +168,17 @@ func (r *run) whole(now time.Time) result.Meta {
 	if whole := r.account.costs.Whole(); whole != nil {
 		m.Cost = whole
 	}
-	m.Begin, m.Samples = r.instance.Router.First, m.TotalSamples
+	m.Begin, m.Samples = r.first(), m.TotalSamples
 	return m
 }
 
 // undated is the present where no event tells the time of a live run: counters
-// and programs in the kernel only count.
+// and programs in the kernel only count, and events have no time where nobody asks for it.
 func (r *run) undated() event.Time {
-	if r.env.rec.file == nil && (r.in.kernel != nil || r.plan.Kernel.Sends() || r.in.counters.any()) {
+	router := r.instance.Router
+	timeless := router.Samples > 0 && router.Last == 0
+	if r.env.rec.file == nil &&
+		(r.in.kernel != nil || r.plan.Kernel.Sends() || r.in.counters.any() || timeless) {
 		return r.present()
 	}
 	return 0
