@@ -80,7 +80,9 @@ func TestTLSEncrypts(t *testing.T) {
 		s, log := sender(t, "127.0.0.1:0", Options{TLS: of, Token: "secret"})
 		at := log.at(t)
 		var heard bytes.Buffer
+		copied := make(chan struct{})
 		between := listener(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
+			defer close(copied)
 			on, err := net.Dial("tcp", at)
 			if err != nil {
 				return
@@ -99,6 +101,7 @@ func TestTLSEncrypts(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, f, want(1, 1000))
+		<-copied // the sender has ended
 		return heard.Bytes()
 	}
 	magic := []byte("PERFILE2")
