@@ -1,6 +1,7 @@
 package dso
 
 import (
+	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -134,6 +136,44 @@ func (im *Image) Bytes(addr uint64, n int) []byte {
 	return nil
 }
 
+// Section is the one of a name, nil if there is none. Of old, compressed ones are called .zdebug_ in place of
+// .debug_.
+func (im *Image) Section(name string) *elf.Section {
+	if s := im.File.Section(name); s != nil {
+		return s
+	}
+	if rest, ok := strings.CutPrefix(name, ".debug_"); ok {
+		return im.File.Section(zdebug + rest)
+	}
+	return nil
+}
+
+const zdebug = ".zdebug_"
+
+// inflate reads a section of the old form: ZLIB, its size in bytes as a big-endian number, and the stream.
+func inflate(s *elf.Section, most uint64) ([]byte, error) {
+	var head [12]byte
+	if _, err := s.ReadAt(head[:], 0); err != nil || string(head[:4]) != "ZLIB" {
+		return nil, fmt.Errorf("section %s: got no compressed bytes", s.Name)
+	}
+	size := binary.BigEndian.Uint64(head[4:])
+	switch {
+	case size > most:
+		return nil, &TooLarge{"section " + s.Name, size, most}
+	case size > 4096 && size/2048 > s.FileSize:
+		return nil, fmt.Errorf("section %s: got %d bytes out of %d", s.Name, size, s.FileSize)
+	}
+	r, err := zlib.NewReader(io.NewSectionReader(s, int64(len(head)), int64(s.FileSize)-int64(len(head))))
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, fmt.Errorf("section %s: %w", s.Name, err)
+	}
+	return b, nil
+}
+
 // Data reads a section, decompressed; nil with an error if there is none.
 func (im *Image) Data(name string) ([]byte, error) {
 	s := im.Section(name)
@@ -168,6 +208,9 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	// No compressor gets below a thousandth.
 	if s.Size > 4096 && s.Size/2048 > s.FileSize {
 		return nil, fmt.Errorf("section %s: got %d bytes out of %d", s.Name, s.Size, s.FileSize)
+	}
+	if strings.HasPrefix(s.Name, zdebug) {
+		return inflate(s, most)
 	}
 	return s.Data()
 }
