@@ -388,6 +388,17 @@ func (o *opener) enable() error {
 	return nil
 }
 
+// begin has all events count from one moment: the kernel enables them one after another, and samples that
+// came meanwhile would be ends without begins, or more of the events that were enabled first. What a ring
+// that is overwritten holds of that time is soon gone, and its positions go backward.
+func (o *opener) begin() {
+	for _, r := range o.rings {
+		if r != nil && !r.backward {
+			r.from = r.written()
+		}
+	}
+}
+
 // disable stops all events and their inherited copies.
 func (o *opener) disable() error {
 	var errs []error

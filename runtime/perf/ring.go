@@ -71,6 +71,7 @@ type continued struct {
 
 // A choice is whose samples are wanted; all are if it is empty.
 type choice struct {
+	from   uint64  // where the run begins: samples before it came while other events did not count yet
 	only   []int32 // processes
 	family *family
 	looked uint64 // after the last record that family learned from
@@ -163,6 +164,14 @@ func (r *ring) head() uint64 {
 	return r.begin + atomic.LoadUint64(&r.page.Data_head)
 }
 
+// written is where the kernel writes next, whether or not the spool has taken what is before.
+func (r *ring) written() uint64 {
+	if r.spool != nil {
+		return r.spool.head()
+	}
+	return r.head()
+}
+
 // at is where in data a position is.
 func (r *ring) at(pos uint64) uint64 { return (pos - r.base) & uint64(len(r.data)-1) }
 
@@ -243,7 +252,7 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 	}
 	mask, base := uint64(len(r.data)-1), r.base
 	for n < len(dst) && pos < until && pos < end {
-		if r.dec.shared != nil && len(r.only) == 0 && r.family == nil {
+		if r.dec.shared != nil && len(r.only) == 0 && r.family == nil && pos >= r.from {
 			var k int
 			k, pos = r.burst(dst[n:], pos, min(until, end))
 			r.stat.Records += uint64(k)
@@ -266,10 +275,14 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 		} else {
 			rec = r.unwrap(off, size)
 		}
+		early := pos < r.from
 		pos += size
 		e := &dst[n]
 		if !r.dec.Decode(rec, e) {
 			r.stat.Corrupt++
+			continue
+		}
+		if early && e.Kind == event.Sample {
 			continue
 		}
 		if len(r.only) != 0 && e.Kind == event.Sample && !slices.Contains(r.only, e.PID) {

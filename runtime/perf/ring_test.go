@@ -99,6 +99,29 @@ func TestReadStopsAtUntil(t *testing.T) {
 	}
 }
 
+// Samples that came before all events were enabled are left out, records about processes are not.
+func TestSamplesBeforeTheBeginAreLeftOut(t *testing.T) {
+	d, rec := tracepointDecoder()
+	r := memoryRing(4096, d)
+	comm := newRecord(unix.PERF_RECORD_COMM, 0).u32(valPID).u32(valTID).text("sh").sideID()
+	for _, record := range [][]byte{rec, comm, rec} {
+		r.put(record)
+	}
+	r.from = r.written()
+	r.put(rec)
+	r.show()
+	batch := make([]event.Event, 10)
+	n := r.Read(batch, r.visible)
+	var kinds []event.RecordKind
+	for _, e := range batch[:n] {
+		kinds = append(kinds, e.Kind)
+	}
+	want := []event.RecordKind{event.Comm, event.Sample}
+	if !slices.Equal(kinds, want) || r.stat.Corrupt != 0 {
+		t.Errorf("got %v and %d corrupt, want %v", kinds, r.stat.Corrupt, want)
+	}
+}
+
 func TestFinalLossIsReadOnce(t *testing.T) {
 	d, rec := tracepointDecoder()
 	r := memoryRing(4096, d)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
+	"ppscript/tests/testkit"
 )
 
 func TestCPUCountsEveryCall(t *testing.T) {
@@ -287,5 +288,37 @@ func TestOverwriteKeepsTheNewest(t *testing.T) {
 		if st := s.Stats(); st.Corrupt != 0 {
 			t.Errorf("got %d corrupt records", st.Corrupt)
 		}
+	}
+}
+
+// All events count from one moment: of a thread that calls all the time, the first call that is seen has a
+// sample of each of 60 events, though the kernel enables them one after another.
+func TestEventsCountFromOneMoment(t *testing.T) {
+	needRoot(t)
+	const events = 60
+	var cfg Config
+	calls := testkit.Start(t, testkit.Load(t), "-getppid", "100000000")
+	cfg.Target.PIDs = []int{calls.PID()}
+	for range events {
+		cfg.Events = append(cfg.Events, EventConfig{Schema: tracepoint(t, "raw_syscalls:sys_enter", "id")})
+	}
+	s := openSource(t, cfg)
+	batch := make([]event.Event, 4*events)
+	got := 0
+	for end := time.Now().Add(20 * time.Second); got < len(batch) && time.Now().Before(end); {
+		if err := s.Poll(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.Rings() {
+			_, visible := r.Bounds()
+			got += r.Read(batch[got:], visible)
+		}
+	}
+	streams := map[*event.Stream]bool{}
+	for _, e := range batch[:min(got, events)] {
+		streams[e.Stream] = e.Kind == event.Sample
+	}
+	if len(streams) != events {
+		t.Errorf("got samples of %d events of the first call, want all %d", len(streams), events)
 	}
 }

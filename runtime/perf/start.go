@@ -61,7 +61,8 @@ func (s *Source) start(ctx context.Context, counting bool) (err error) {
 		if err = s.open.enable(); err != nil {
 			return err
 		}
-	} // else the command's execve enables
+		s.open.begin()
+	} // else the command's execve enables, all at once
 	s.pump.begin() // it may take a while until somebody polls
 	if err = s.attachPrograms(); err != nil || w == nil {
 		return err
