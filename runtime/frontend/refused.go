@@ -388,9 +388,10 @@ func (s *scan) sliced(e *syntax.SliceExpr, x role, bounds []role) {
 // Gives is the error of a result that can only be wrong: of a dict, a function, an event; of what is
 // no number, if numbers are wanted.
 func (f *Func) Gives(sc *expr.Scope, want expr.Kind) error {
+	number := want == expr.Int || want == expr.Float
 	fn, ok := f.fn.(*starlark.Function)
 	if !ok {
-		if want == expr.Int && builtinKind(f.fn, []role{{kind: kindOther}}) == kindText {
+		if number && builtinKind(f.fn, []role{{kind: kindOther}}) == kindText {
 			return diag.Errorf(diag.Run, "function", f.fn.Name(), "gives a string, want a number").
 				WithHint("give a field of the event, or what is computed of it")
 		}
@@ -402,11 +403,11 @@ func (f *Func) Gives(sc *expr.Scope, want expr.Kind) error {
 	switch samples := samplesOf(r); {
 	case r.ev != nil:
 		name = "event"
-	case r.kind == kindNone && !r.unsure && want == expr.Int:
+	case r.kind == kindNone && !r.unsure && number:
 		name, wanted = "None", "a number"
 	case samples == nil:
 		return nil
-	case want == expr.Int:
+	case number:
 		if k := r.kind; k.number() || k == kindFloat {
 			return nil
 		}
