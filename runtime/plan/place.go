@@ -39,11 +39,7 @@ func (b *builder) place() (settle func() error) {
 	}
 	return func() (err error) {
 		b.plan.Placement, err = p.Settle(b.plan.Overwrite)
-		if unseen := p.Unseen(); unseen != "" && err == nil && b.env.Note != nil {
-			b.env.Note(fmt.Errorf("perf delivers no events of the idle task of %s: "+
-				"switches from it, and interrupts meanwhile, are missing; programs of the kernel see them, "+
-				"by --engine auto or bpf", unseen))
-		}
+		b.plan.UnseenIdle = p.Unseen()
 		return err
 	}
 }

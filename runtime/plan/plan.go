@@ -23,6 +23,10 @@ type Plan struct {
 	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
 	WholeCPUs string
 
+	// UnseenIdle names the CPUs whose idle task makes events that perf does not deliver and the plan takes of
+	// perf; "" if none is known.
+	UnseenIdle string
+
 	// Unverified are the events of which nothing is known here, each with the reason: a plan that is only
 	// described leaves out what reads them.
 	Unverified []string

@@ -41,6 +41,10 @@ func (r *run) loop(ctx context.Context) error {
 	if r.env.rec.file == nil {
 		r.account.own = cost.NewOwn()
 	}
+	if cpus := r.plan.UnseenIdle; cpus != "" && len(r.cfg.Target.Named()) == 0 {
+		r.env.msgs.sayOnce("perf delivers no events of the idle task of " + cpus + ": switches from it, " +
+			"and interrupts meanwhile, are missing; programs of the kernel see them, by --engine auto or bpf")
+	}
 	r.account.lastEvent = r.undated()
 	r.in.counters.begin(r.started)
 	defer work(r.plan)()
