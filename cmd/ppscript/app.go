@@ -21,6 +21,7 @@ import (
 	"ppscript/cmd/ppscript/symbolize"
 	"ppscript/runtime/diag"
 	"ppscript/runtime/limits"
+	"ppscript/runtime/wallclock"
 
 	"github.com/spf13/cobra"
 )
@@ -29,6 +30,7 @@ import (
 type app struct {
 	console.Console
 	helpError error // of writing the help of a subcommand
+	zoneError error // of TZ: local times are those of UTC
 	token     string
 
 	libs    loading.Libraries
@@ -50,6 +52,7 @@ type app struct {
 func newApp() *app {
 	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
 	a.libs.Say = a.Say
+	time.Local, a.zoneError = wallclock.LocalZone(os.Getenv("TZ"), time.Local)
 	return a
 }
 

@@ -152,6 +152,9 @@ var errNoReader = errors.New("it is a pipe that nobody reads")
 func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan.Report) (err error) {
 	c := inv.common
 	a.Quiet = c.quiet
+	if a.zoneError != nil && a.Quiet == 0 {
+		a.Report(a.zoneError)
+	}
 	c.sayOwners(a.Say)
 	a.Color = console.Colorful(os.Stderr, c.render.Color)
 	if err := a.libs.Close(); err != nil { // all scripts are loaded
