@@ -10,9 +10,10 @@ import (
 // result, fold constants, and drop operations without effect. An expression
 // that always fails, 1/0, is kept: it fails where it is evaluated.
 
-func NewInt(v int64) Node   { return &Const{T: TInt, Int: v} }
-func NewUint(v uint64) Node { return &Const{T: TUint, Int: int64(v)} }
-func NewStr(s string) Node  { return &Const{T: TStr, Str: s} }
+func NewInt(v int64) Node     { return &Const{T: TInt, Int: v} }
+func NewUint(v uint64) Node   { return &Const{T: TUint, Int: int64(v)} }
+func NewFloat(v float64) Node { return &Const{T: TFloat, Float: v} }
+func NewStr(s string) Node    { return &Const{T: TStr, Str: s} }
 func NewBool(b bool) Node {
 	if b {
 		return &Const{T: TBool, Int: 1}

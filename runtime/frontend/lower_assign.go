@@ -148,7 +148,8 @@ func (p *proc) keep(at syntax.Position, id *syntax.Ident, v val) val {
 	}
 	if v.c != nil {
 		switch v.c.(type) {
-		case starlark.Bool, starlark.Int, starlark.String, value.Duration, value.Time, value.Size:
+		case starlark.Bool, starlark.Int, starlark.Float, starlark.String, value.Duration, value.Time,
+			value.Size:
 		default:
 			return v
 		}

@@ -190,6 +190,8 @@ func (l *lowerer) field(e *syntax.DotExpr, ev *subject, name string) val {
 		return val{node: expr.NewField(f, ev.which())}
 	case f.Place == event.InSlot && f.Type == event.BoolType:
 		return val{node: l.truth(e.Name.NamePos, val{node: expr.NewField(f, ev.which())})}
+	case f.Kind == event.Float:
+		return val{node: expr.NewField(f, ev.which())}
 	case f.Kind != event.Int:
 		l.refuse(e.Name.NamePos, "%s is an array", name)
 	}

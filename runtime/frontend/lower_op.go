@@ -67,6 +67,8 @@ func (l *lowerer) nodeOf(at syntax.Position, v val) expr.Node {
 		if n, ok := c.Uint64(); ok {
 			return expr.NewUint(n)
 		}
+	case starlark.Float:
+		return expr.NewFloat(float64(c))
 	}
 	l.refuse(at, "a %s cannot be part of it", typeOf(v))
 	return nil
@@ -146,6 +148,11 @@ func (s *scopeOf) unary(e *syntax.UnaryExpr) val {
 		}
 		s.must(e.OpPos, err)
 		return val{c: c}
+	}
+	if isFloat(x) && e.Op != syntax.TILDE {
+		r, err := expr.PyUnary(e.Op.String(), x.node)
+		s.must(e.OpPos, err)
+		return val{node: r}
 	}
 	if !isInt(x) || x.unit == event.Moment || e.Op == syntax.TILDE && x.unit != event.NoUnit {
 		s.refuse(e.OpPos, "%s of a %s", e.Op, typeOf(x))
@@ -254,12 +261,16 @@ func withArticle(typ string) string {
 // compare compares values of one type; others are unequal or an error, which
 // is left to the interpreter.
 func (l *lowerer) compare(at syntax.Position, op string, x, y val) val {
-	same := isInt(x) && isInt(y) && compatible(unitOf(x), unitOf(y)) || isText(x) && isText(y) ||
+	floats := isNumber(x) && isNumber(y) && (isFloat(x) || isFloat(y))
+	same := isNumber(x) && isNumber(y) && compatible(unitOf(x), unitOf(y)) || isText(x) && isText(y) ||
 		isBool(x) && isBool(y) && (op == "==" || op == "!=")
 	if !same {
 		l.refuse(at, "%s is compared with %s", withArticle(typeOf(x)), withArticle(typeOf(y)))
 	}
 	return l.sequenced(at, []val{x, y}, func(v []val) val {
+		if floats {
+			return val{node: l.compareFloat(at, op, l.operand(at, v[0]), l.operand(at, v[1]))}
+		}
 		n, err := expr.Compare(op, l.operand(at, v[0]), l.operand(at, v[1]))
 		l.must(at, err)
 		return val{node: n}
@@ -340,10 +351,13 @@ func (s *scopeOf) member(e *syntax.BinaryExpr) val {
 	return negate(val{node: any})
 }
 
-// arith lowers + - * // % & | ^ << >> of integers.
+// arith lowers arithmetic: + - * // % & | ^ << >> of integers, and what has floating-point numbers.
 func (l *lowerer) arith(e *syntax.BinaryExpr, x, y val) val {
 	if e.Op == syntax.PLUS && isText(x) && isText(y) {
 		return l.concat(e.OpPos, x, y)
+	}
+	if v, ok := l.floatArith(e, x, y); ok {
+		return v
 	}
 	if !isInt(x) || !isInt(y) {
 		l.refuse(e.OpPos, "%s %s %s", typeOf(x), e.Op, typeOf(y))
@@ -433,7 +447,8 @@ func (l *lowerer) choose(at syntax.Position, test, a, b val, truth bool) val {
 		l.must(at, err)
 		return val{node: n}
 	}
-	same := isInt(a) && isInt(b) && unitOf(a) == unitOf(b) || isText(a) && isText(b) || isBool(a) && isBool(b)
+	same := isInt(a) && isInt(b) && unitOf(a) == unitOf(b) || isText(a) && isText(b) ||
+		isBool(a) && isBool(b) || isFloat(a) && isFloat(b)
 	if !same {
 		l.refuse(at, "it is a %s or a %s", typeOf(a), typeOf(b))
 	}

@@ -62,6 +62,25 @@ var lowered = []string{
 	"lambda e: ~e.pid",
 	"lambda e: e.prio & 0xff | 1 << 4 ^ e.flags",
 	"lambda e: e.prio << 8 >> 3",
+	"lambda e: e.pid / 4",
+	"lambda e: e.pid / e.flags",
+	"lambda e: e.addr / e.prio",
+	"lambda e: -(e.pid / 7) * 1e300 * 1e300",
+	"lambda e: e.pid / 7 // 0.3 + e.prio % 1.5 - e.addr",
+	"lambda e: e.pid / 7 // (e.prio / 3)",
+	"lambda e: e.pid / 2 > e.prio",
+	"lambda e: e.addr / 1 == e.addr",
+	"lambda e: e.pid * 1e308 * 100 - e.pid * 1e308 * 100 > 3",
+	"lambda e: 3 <= e.pid * 1e308 * 100 - e.pid * 1e308 * 100",
+	"lambda e: e.pid * 1e308 * 100 - e.pid * 1e308 * 100 == 0.5",
+	"lambda e: e.pid * 1e308 * 100 - e.pid * 1e308 * 100 != e.prio",
+	"lambda e: 0.5 if e.pid > 100.5 else e.pid / 3",
+	"lambda e: float(e.addr) > 2 and e.pid / 3 in (1.0, 2)",
+	"lambda e: not e.pid / 5",
+	"lambda e: (e.pid * us / 3, e.pid * us / 2.5, e.prio * 1.5 * ms)",
+	"lambda e: e.pid * us / (e.prio * us)",
+	"lambda e: e.pid * us / e.flags > 0.5",
+	"lambda e: e.pid * us / 3 >= 100.25",
 	"lambda e: e.addr",
 	"lambda e: e.addr > e.pid",
 	"lambda e: e.pid < e.addr",
@@ -327,7 +346,9 @@ func TestNotLowered(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", src, err, want)
 		}
 	}
-	f("lambda e: e.pid / 2", "int / int")
+	f("lambda e: 1 if e.pid else e.pid / 2", "it is a int or a float")
+	f("lambda e: e.pid / 'x'", "int / string")
+	f("lambda e: us / e.addr", "of an unsigned")
 	f("lambda e: e.comm * 2", "string * int")
 	f("lambda e: e.comm == 5", "a string is compared with an int")
 	f("lambda e: e.pid or e.cpu", "the value of or is one of its sides")

@@ -99,6 +99,11 @@ func (l *lowerer) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 				}
 				return max(x, -x)
 			}})
+	case "float":
+		if len(args) != 1 || !isNumber(args[0]) || unitOf(args[0]) != event.NoUnit {
+			return val{}, false
+		}
+		n = l.double(e.Lparen, args[0])
 	case "min", "max":
 		return l.extreme(e, name, args)
 	case "str":

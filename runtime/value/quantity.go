@@ -74,7 +74,8 @@ func floorMod(a, b int64) (int64, error) {
 	return m, nil
 }
 
-func roundFloat(f float64) (int64, error) {
+// RoundFloat is the nearest integer, away from 0 in the middle, if it has one of 64 bits.
+func RoundFloat(f float64) (int64, error) {
 	f = math.Round(f)
 	// The bounds are exact: 2^63 is a float64, 2^63-1 is not.
 	if math.IsNaN(f) || f >= 1<<63 || f < -(1<<63) {
@@ -101,40 +102,50 @@ func scale(op syntax.Token, n int64, y starlark.Value, side starlark.Side) (r in
 			r, err = mulInt(n, m)
 		case op == syntax.SLASHSLASH:
 			r, err = floorDiv(n, m)
-		case m == 0:
-			err = errZero
 		default:
-			r = divRound(n, m)
+			r, err = DivideInt(n, m)
 		}
 		return r, true, err
 	case starlark.Float:
 		f := float64(y)
 		switch {
 		case op == syntax.STAR:
-			r, err = roundFloat(float64(n) * f)
+			r, err = RoundFloat(float64(n) * f)
 		case op != syntax.SLASH:
 			return 0, false, nil
-		case f == 0:
-			err = errZero
 		default:
-			r, err = roundFloat(float64(n) / f)
+			r, err = DivideFloat(n, f)
 		}
 		return r, true, err
 	}
 	return 0, false, nil
 }
 
-// divRound is n/m rounded to nearest, exactly.
-func divRound(n, m int64) int64 {
+// DivideFloat is n / f, rounded to nearest.
+func DivideFloat(n int64, f float64) (int64, error) {
+	if f == 0 {
+		return 0, errZero
+	}
+	return RoundFloat(float64(n) / f)
+}
+
+// DivideInt is n / m rounded to nearest, exactly.
+func DivideInt(n, m int64) (int64, error) {
+	switch {
+	case m == 0:
+		return 0, errZero
+	case m == -1 && n == math.MinInt64:
+		return 0, errOverflow
+	}
 	q, r := n/m, n%m
 	a, b := magnitude(r), magnitude(m)
 	if a >= b-a { // 2a >= b without overflow
 		if (n < 0) != (m < 0) {
-			return q - 1
+			return q - 1, nil
 		}
-		return q + 1
+		return q + 1, nil
 	}
-	return q
+	return q, nil
 }
 
 func magnitude(n int64) uint64 {
