@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -29,6 +31,21 @@ func natsAt(t *testing.T, port int, token string) *server.Server {
 	}
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	return s
+}
+
+// lowPort returns a free port that the kernel gives to no client: one who tries again and again to connect to
+// a port of the others, where nobody listens, is connected with itself before long, and keeps the port.
+func lowPort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port from 10000 to 30000")
+	return 0
 }
 
 // Each field of each message has a bound, at both ends.
@@ -124,7 +141,7 @@ func TestLongNumbersKeepNoAgentAway(t *testing.T) {
 
 // An agent that its server keeps out for good ends, with an error, so that it is started again.
 func TestAgentsThatAreKeptOutEnd(t *testing.T) {
-	first := natsAt(t, server.RANDOM_PORT, "")
+	first := natsAt(t, lowPort(t), "")
 	url := first.ClientURL()
 	over := make(chan error, 1)
 	heard := make(chan struct{}, 1)
