@@ -11,6 +11,7 @@ import (
 	"ppscript/cmd/ppscript/sealed"
 	"ppscript/cmd/ppscript/sign"
 	"ppscript/runtime/diag"
+	"ppscript/runtime/outfile"
 	"ppscript/runtime/script"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,16 @@ into ` + sign.SignersFile + ` of those who trust you.`,
 	return c
 }
 
+// writeSignature makes a file that everybody may read: a signature is no secret.
+func writeSignature(path string, text []byte) error {
+	f, err := outfile.OpenNow(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Chmod(0o644), f.Close())
+}
+
 func (a *app) sign(key string, files []string) error {
 	secret, err := sign.ReadSecret(key)
 	if err != nil {
@@ -107,7 +118,7 @@ func (a *app) sign(key string, files []string) error {
 		if err != nil {
 			return err
 		}
-		if err = os.WriteFile(name+sign.Suffix, text, 0o644); err != nil { // it is no secret
+		if err = writeSignature(name+sign.Suffix, text); err != nil {
 			return diag.FileError("sign", name, err).
 				OrHint("see who may write there: ls -ld %s", filepath.Dir(name))
 		}

@@ -21,13 +21,14 @@ func IsMarker(name string) bool {
 	return ok && err == nil
 }
 
-// Bounds of what is kept of a dump: functions, the bytes of their names, the bytes of one name, rows
-// of source lines. Large programs have 100,000 functions.
+// Bounds of what is kept of a dump: functions, the pages that they touch, the bytes of their names, the bytes
+// of one name, rows of source lines. Large programs have 100,000 functions, most of which touch one page.
 const (
-	maxCodes = 1 << 18
-	maxText  = 16 << 20
-	maxName  = 1 << 14
-	maxRows  = 1 << 20
+	maxCodes   = 1 << 18
+	maxTouched = 1 << 19
+	maxText    = 16 << 20
+	maxName    = 1 << 14
+	maxRows    = 1 << 20
 )
 
 // Forever is the end of code that was not replaced.
@@ -37,12 +38,14 @@ const Forever = 1<<63 - 1
 type Dump struct {
 	codes []code
 	pages map[uint64][]int32 // codes by the pages that they touch, in the order of the file
-	index map[uint64]int32   // the last code of an index, for moves
-	names []byte
-	lines lines
-	next  int64 // where the next record is
-	order binary.ByteOrder
-	head  header
+
+	touched int              // entries of pages, which are most of the work of reading too
+	index   map[uint64]int32 // the last code of an index, for moves
+	names   []byte
+	lines   lines
+	next    int64 // where the next record is
+	order   binary.ByteOrder
+	head    header
 	// Reused says that some address has had two functions.
 	Reused bool
 	full   bool
@@ -109,9 +112,12 @@ func (d *Dump) Update(r io.ReaderAt, expired func() bool) error {
 			return err
 		}
 	}
-	for n := 0; ; n++ {
-		if n%1024 == 0 && expired != nil && expired() {
-			return nil // it goes on the next time
+	for n, look := 0, 0; ; n++ {
+		if n+d.touched >= look && expired != nil {
+			if expired() {
+				return nil // it goes on the next time
+			}
+			look = n + d.touched + 1024
 		}
 		head := w.at(d.next, recordHead)
 		if head == nil {
@@ -199,8 +205,7 @@ func (d *Dump) load(w *window, at, size int64, when uint64) error {
 		return ErrFull
 	}
 	d.names = append(d.names, name...)
-	d.put(c, index)
-	return nil
+	return d.put(c, index)
 }
 
 func (d *Dump) move(b []byte, size int64, when uint64) error {
@@ -221,8 +226,7 @@ func (d *Dump) move(b []byte, size int64, when uint64) error {
 	}
 	c.rows = d.lines.moved(c.rows, to-c.addr)
 	c.addr, c.from = to, d.time(when)
-	d.put(c, index)
-	return nil
+	return d.put(c, index)
 }
 
 // time is a record's, 0 if the dump's clock is not one of the kernel: then the last code counts.
@@ -238,11 +242,14 @@ const pageBits = 12
 // maxSpan bounds the pages of one function.
 const maxSpan = 1 << 12
 
-func (d *Dump) put(c code, index uint64) {
+func (d *Dump) put(c code, index uint64) error {
 	number := int32(len(d.codes))
+	last := min((c.addr+uint64(c.size)-1)>>pageBits, c.addr>>pageBits+maxSpan)
+	if d.touched += int(last-c.addr>>pageBits) + 1; d.touched > maxTouched {
+		return ErrFull
+	}
 	d.codes = append(d.codes, c)
 	d.index[index] = number
-	last := min((c.addr+uint64(c.size)-1)>>pageBits, c.addr>>pageBits+maxSpan)
 	for p := c.addr >> pageBits; p <= last; p++ {
 		list := d.pages[p]
 		if !d.Reused {
@@ -254,6 +261,7 @@ func (d *Dump) put(c code, index uint64) {
 		}
 		d.pages[p] = append(list, number)
 	}
+	return nil
 }
 
 // Len is how many functions were read.
@@ -261,7 +269,11 @@ func (d *Dump) Len() int { return len(d.codes) }
 
 // Bytes is about the memory that the dump takes.
 func (d *Dump) Bytes() int {
-	return 100*len(d.codes) + len(d.names) + d.lines.bytes()
+	const (
+		perCode = 100 // with its entry of index
+		perPage = 64  // the entry of a map, and a slice
+	)
+	return perCode*len(d.codes) + perPage*d.touched + len(d.names) + d.lines.bytes()
 }
 
 // Find is the function whose code was at an address at a time. Records are written when the code is

@@ -204,3 +204,23 @@ func FuzzDump(f *testing.F) {
 		}
 	})
 }
+
+// Large functions that are moved again and again touch many pages: their number is bounded, and counts as
+// memory and as work.
+func TestPagesAreBounded(t *testing.T) {
+	f := begin(binary.LittleEndian, 0)
+	const moves = 2 * maxTouched / maxSpan
+	f.load(1, "a", 1<<40, make([]byte, maxSpan<<pageBits), 1)
+	for i := range uint64(moves) {
+		f.move(2, 1<<40, 1<<41+i<<30, maxSpan<<pageBits, 1)
+	}
+	d, looks := &Dump{}, 0
+	err := d.Update(f.reader(), func() bool { looks++; return false })
+	if !errors.Is(err, ErrFull) || d.touched > maxTouched+maxSpan+1 || d.Len() >= moves {
+		t.Errorf("got %v with %d functions on %d pages, want that it is full", err, d.Len(), d.touched)
+	}
+	if want := maxTouched / maxSpan / 2; looks < want || d.Bytes() < 8*maxTouched {
+		t.Errorf("got %d looks at the time and %d bytes, want at least %d and %d", looks, d.Bytes(), want,
+			8*maxTouched)
+	}
+}

@@ -20,9 +20,9 @@ import (
 // maxLinks bounds the links of a path, as the kernel does.
 const maxLinks = 40
 
-// OpenNow opens path with flag of os.OpenFile; a pipe without a reader is an error. The error is
-// fs.ErrPermission if the path leads through a link, or to a file that was there, of another user in a sticky
-// directory that everybody may write to.
+// OpenNow opens path with flag of os.OpenFile, or O_NOFOLLOW; a pipe without a reader is an error. The error
+// is fs.ErrPermission if the path leads through a link, or to a file that was there, of another user in a
+// sticky directory that everybody may write to.
 func OpenNow(path string, flag int) (*os.File, error) {
 	fd, err := walk(path, flag|unix.O_CLOEXEC)
 	if err != nil {
@@ -61,6 +61,9 @@ func walk(path string, flag int) (int, error) {
 		// A link in a sticky directory is EACCES with O_CREAT.
 		case errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES):
 			fd = -1
+			if flag&unix.O_NOFOLLOW != 0 {
+				return -1, err
+			}
 			var linkErr error
 			if target, linkErr = linkAt(dir, name); linkErr != nil || target != "" {
 				err = linkErr

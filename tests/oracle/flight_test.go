@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,27 @@ func TestFlightOnSignal(t *testing.T) {
 		got = append(got, line{e.Comm, e.TID, e.CPU, e.Time, e.Event, e.Text})
 	}
 	compareLines(t, got, perfScript(t, file+".2"))
+}
+
+// Another user's link at the name of a file ends no recorder: the next name is taken.
+func TestFlightPassesNamesThatAreTaken(t *testing.T) {
+	live(t)
+	dir := filepath.Join(t.TempDir(), "shared")
+	file := filepath.Join(dir, "flight.data")
+	err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o777|os.ModeSticky), os.Symlink("x", file+".1"),
+		os.Lchown(file+".1", 65534, 65534))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := testkit.StartTarget(t, "-getppid", "1000")
+	p := record(t, l, file, "--flight", "10m", "-e", enter)
+	for _, name := range []string{file + ".2", file + ".3"} {
+		p.Signal(syscall.SIGUSR2)
+		p.WaitStderr(name + ": ")
+	}
+	if out := p.Stop().Want(t, 0); !strings.Contains(out.Stderr, "files written: 2") {
+		t.Errorf("got %q, want 2 files", out.Stderr)
+	}
 }
 
 // Rings that are too small for the time keep the newest, and it is said since when

@@ -24,9 +24,11 @@ type Flight struct {
 	Most   int           // files that stay; older ones are removed
 	Say    func(string)
 
-	asked chan string
-	files int
-	lost  uint64
+	asked  chan string
+	number int   // of the last name that was tried
+	kept   []int // numbers of the files that are there
+	files  int
+	lost   uint64
 }
 
 // Begin is called before anybody asks.
@@ -76,13 +78,11 @@ func (f *Flight) path(n int) string { return fmt.Sprintf("%s.%d", f.Path, n) }
 func (f *Flight) write(ctx context.Context, why string) error {
 	now, _, known := perf.ReadClock(ctx, f.Clock)
 	return f.Source.Snapshot(func(wrapped []bool) (err error) {
-		opt := f.Options
-		opt.Path = f.path(f.files + 1)
-		r, err := New(ctx, f.Source, opt)
+		r, err := f.next(ctx)
 		if err != nil {
-			return err
+			f.Say(fmt.Sprintf("%s: nothing was written: %v", why, err))
+			return nil
 		}
-		f.files++
 		if known {
 			r.since = now - event.Time(f.Window)
 		}
@@ -93,15 +93,35 @@ func (f *Flight) write(ctx context.Context, why string) error {
 		if err = r.Finish(err); err != nil {
 			return err
 		}
+		f.files++
 		f.lost += r.lost
 		f.Say(fmt.Sprintf("%s: %s%s", r.counts(), why, r.reach(now, wrapped)))
-		if old := f.path(f.files - f.Most); f.files > f.Most {
+		if f.kept = append(f.kept, f.number); len(f.kept) > f.Most {
+			old := f.path(f.kept[0])
+			f.kept = f.kept[1:]
 			if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// mostTaken is how many names may be in the way of the next file: in a directory that others write to,
+// anybody can make them.
+const mostTaken = 100
+
+// next begins the next file.
+func (f *Flight) next(ctx context.Context) (r *Recording, err error) {
+	opt := f.Options
+	for range mostTaken {
+		f.number++
+		opt.Path = f.path(f.number)
+		if r, err = New(ctx, f.Source, opt); !errors.Is(err, fs.ErrPermission) {
+			return r, err
+		}
+	}
+	return nil, err
 }
 
 // reach says from when on the file has all, if that is later than it was asked for:

@@ -251,11 +251,19 @@ func TestCallerIsWhomSudoSays(t *testing.T) {
 
 func TestEnvironmentDoesNotCount(t *testing.T) {
 	for name, v := range map[string]string{"PPSCRIPTPROXY": "file:///tmp", "PATH": "/tmp", "TERM": "xterm",
-		"LINES": "../x"} {
+		"LINES": "../x", "GODEBUG": "inittrace=1"} {
 		t.Setenv(name, v)
 	}
-	if err := CleanEnvironment(); err != nil {
-		t.Fatal(err)
+	times := 0
+	defer func(was func() error) { executeAnew = was }(executeAnew)
+	executeAnew = func() error { times++; return nil }
+	for range 2 { // the second time as the program that was executed
+		if err := CleanEnvironment(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if times != 1 {
+		t.Errorf("executed %d times anew, want once: Go's runtime had read GODEBUG", times)
 	}
 	if os.Getenv("PPSCRIPTPROXY")+os.Getenv("LINES") != "" || os.Getenv("TERM") != "xterm" ||
 		strings.Contains(os.Getenv("PATH"), "tmp") {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // A User is who asks.
@@ -67,8 +68,10 @@ func (u User) String() string {
 var kept = []string{"TERM", "COLUMNS", "LINES", "NO_COLOR", "SUDO_UID", "SUDO_GID", "SUDO_USER"}
 
 // CleanEnvironment takes out of the environment whatever could change what a run does: where libraries
-// come from, secrets, programs.
+// come from, secrets, programs. Go's own variables have had their effect by then, so that the program is
+// executed anew if there were any; then it does not return.
 func CleanEnvironment() error {
+	began := slices.ContainsFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GO") })
 	values := map[string]string{"HOME": "/",
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	for _, name := range kept {
@@ -82,5 +85,11 @@ func CleanEnvironment() error {
 			return err
 		}
 	}
+	if began {
+		return executeAnew()
+	}
 	return nil
 }
+
+// executeAnew is a variable for tests.
+var executeAnew = func() error { return syscall.Exec("/proc/self/exe", os.Args, os.Environ()) }

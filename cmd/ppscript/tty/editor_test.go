@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -162,6 +164,21 @@ func TestHistory(t *testing.T) {
 	}
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v, %v, want 0600", st.Mode(), err)
+	}
+}
+
+// A history behind a link could be any file: nothing is kept in it, and its mode stays.
+func TestHistoryBehindALink(t *testing.T) {
+	dir := t.TempDir()
+	other, path := filepath.Join(dir, "other"), filepath.Join(dir, "history")
+	if err := errors.Join(os.WriteFile(other, nil, 0o644), os.Symlink(other, path)); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := OpenHistory(path, 100); !errors.Is(err, syscall.ELOOP) || h.Add("1") != nil {
+		t.Errorf("got %v, want ELOOP, and a history that is not kept", err)
+	}
+	if st, err := os.Stat(other); err != nil || st.Size() != 0 || st.Mode().Perm() != 0o644 {
+		t.Errorf("got %v, %v, want the other file as it was", st, err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/outfile"
 )
 
 // A History is the statements that were typed, oldest first, also by earlier prompts.
@@ -64,7 +66,8 @@ func OpenHistory(path string, limit int) (*History, error) {
 
 // locked has the file to itself for do.
 func (h *History) locked(do func(f *os.File) error) (err error) {
-	f, err := os.OpenFile(h.path, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK, 0o600)
+	// With HOME of another user, as by sudo -E, a link of theirs could lead anywhere.
+	f, err := outfile.OpenNow(h.path, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK|unix.O_NOFOLLOW)
 	if err != nil {
 		return err
 	}

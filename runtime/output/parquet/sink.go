@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -109,7 +108,11 @@ func (s *sink) of(name, title string) (*out, error) {
 		return o, nil
 	}
 	path := filepath.Join(s.dir, s.fileName(name)+".parquet")
-	to, err := outfile.Open(context.Background(), path+".tmp", os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW)
+	// A file of its own: the directory may be another user's, and have links, or files that others read.
+	if err := os.Remove(path + ".tmp"); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	to, err := outfile.Open(context.Background(), path+".tmp", os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}

@@ -145,3 +145,27 @@ func TestFilesOfWhy(t *testing.T) {
 		}
 	}
 }
+
+// A directory of others may have links at our names: nothing is written through them.
+func TestLinksInTheDirectory(t *testing.T) {
+	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	err := errors.Join(os.WriteFile(secret, []byte("kept"), 0o600),
+		os.Symlink(secret, filepath.Join(dir, "a.parquet.tmp")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Opener(dir).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Begin(output.About{}), s.Table(table("a", 3)), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Lstat(filepath.Join(dir, "a.parquet"))
+	if err != nil || !st.Mode().IsRegular() {
+		t.Errorf("got %v, %v, want a file", st, err)
+	}
+	if text, _ := os.ReadFile(secret); string(text) != "kept" {
+		t.Errorf("got %q behind the link, want it kept", text)
+	}
+}
