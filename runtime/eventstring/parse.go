@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/diag"
 	"ppscript/runtime/eventspec"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
 )
 
@@ -52,13 +53,7 @@ type parser struct {
 // fail points at a byte of the event string.
 func (p *parser) fail(at int, format string, args ...any) *diag.Error {
 	e := diag.Errorf(diag.Usage, "event", strconv.Quote(p.text), format, args...)
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, p.text)
-	e.Excerpt = "    " + line + "\n    " +
+	e.Excerpt = "    " + plain.Masked(p.text) + "\n    " +
 		strings.Repeat(" ", len([]rune(p.text[:min(at, len(p.text))]))) + "^"
 	return e.WithHint(
 		"write an event as sys:name/filter/attr=value/attr/, for example sched:sched_wakeup/pid>0/key=pid/")

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
 )
 
 // A Mod is the content of a ppscript.mod.
@@ -116,21 +117,13 @@ func atLine(f *modfile.FileSyntax, text []byte, at modfile.Position, err error) 
 	}
 	d.Pos = fmt.Sprintf("%s:%d:%d", f.Name, at.Line, max(at.LineRune, 1))
 	if lines := strings.Split(string(text), "\n"); at.Line <= len(lines) {
-		line := strings.Map(printable, strings.ToValidUTF8(strings.TrimRight(lines[at.Line-1], "\r\t "), "?"))
+		line := plain.Masked(strings.TrimRight(lines[at.Line-1], "\r\t "))
 		if runes := []rune(line); len(runes) > 100 {
 			line = string(runes[:100]) + "..."
 		}
 		d.Excerpt = "    " + line
 	}
 	return d
-}
-
-// printable keeps terminal sequences out of messages.
-func printable(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7f {
-		return '?'
-	}
-	return r
 }
 
 func checkVersion(v module.Version) error {

@@ -2,9 +2,9 @@ package perfdata
 
 import (
 	"bytes"
+
 	"ppscript/runtime/bytecursor"
-	"strings"
-	"unicode"
+	"ppscript/runtime/plain"
 )
 
 // takeString takes a perf_header_string: a u32 size, then padded text.
@@ -16,10 +16,5 @@ func text(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, string(b))
+	return plain.Line(string(b))
 }

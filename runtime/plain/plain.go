@@ -23,7 +23,7 @@ func Append(dst []byte, s string) []byte {
 	return Tail(append(dst, s...), len(dst))
 }
 
-// Line is s as one harmless line.
+// Line is s as one harmless line, of valid UTF-8.
 func Line(s string) string {
 	if i := suspect(s); i < 0 {
 		return s
@@ -39,6 +39,20 @@ func Text(s, more string) string {
 		return s
 	}
 	return strings.ReplaceAll(string(AppendLines(nil, s)), "\n", "\n"+more)
+}
+
+// Masked is s as one harmless line in which a ? stands for each character that is not
+// graphic: columns stay where they are, for marks below. Tabs stay too.
+func Masked(s string) string {
+	if suspect(s) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r != '\t' && !unicode.IsGraphic(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // suspect is the place of the first byte that is not printable ASCII, -1 if

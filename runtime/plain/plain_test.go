@@ -40,6 +40,19 @@ func TestText(t *testing.T) {
 	f("\u202eexe", `\u202eexe`, `\u202eexe`)
 }
 
+// A place in a line is the same in what is shown of it.
+func TestMasked(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := Masked(in); got != want {
+			t.Errorf("Masked(%q): got %q, want %q", in, got, want)
+		}
+	}
+	f("a comm", "a comm")
+	f("é\tx", "é\tx")
+	f("a\n\x1b[31mb\x00\u202e\xff\u009bé", "a??[31mb????é")
+}
+
 // The output does not depend on the pieces.
 func TestWriter(t *testing.T) {
 	const text = "é\x1b[31m日本\tx\n\xff\u202e€\r\n"

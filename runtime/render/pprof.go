@@ -2,7 +2,6 @@ package render
 
 import (
 	"io"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -183,7 +182,7 @@ func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
 		}
 		m = &profile.Mapping{
 			ID:           uint64(len(b.p.Mapping) + 1),
-			File:         strings.ToValidUTF8(string(plain.Append(nil, name)), "?"),
+			File:         plain.Line(name),
 			BuildID:      key.build,
 			HasFunctions: true,
 			Start:        f.Segment.Addr,

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"go.starlark.net/syntax"
+
+	"ppscript/runtime/plain"
 )
 
 // A Span is the text that an error points at: a place in one line and
@@ -126,13 +128,7 @@ func (x *sourceFiles) excerpt(sp Span) string {
 		text = rest
 	}
 	line, _, _ := strings.Cut(text, "\n")
-	line = strings.ToValidUTF8(strings.TrimRight(line, " \t\r"), "?")
-	runes := []rune(line)
-	for i, r := range runes {
-		if r < ' ' && r != '\t' || r == 0x7f {
-			runes[i] = '?' // would otherwise reach the terminal
-		}
-	}
+	runes := []rune(plain.Masked(strings.TrimRight(line, " \t\r")))
 	col := max(int(sp.Pos.Col)-1, 0)
 	// A long line, such as a program given with -c, is cut to the text around the place.
 	if len(runes) > maxExcerpt && col > maxExcerpt/2 {

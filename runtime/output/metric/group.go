@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 )
 
@@ -169,7 +170,7 @@ func (g *group) help(column string) string {
 	if g.title != "" {
 		text += ": " + g.title
 	}
-	return clean(text) + "."
+	return plain.Line(text) + "."
 }
 
 // baptize gives a column the name of its metric.

@@ -128,21 +128,16 @@ func labelNames(columns []string) []string {
 func labelText(c *result.Column, v event.Value) string {
 	if c.Names != nil && (c.Text == nil || c.Shape) {
 		if name, ok := c.Names(v); ok {
-			return clean(name)
+			return plain.Line(name)
 		}
 	}
 	switch {
 	case c.Text != nil && !c.Shape:
-		return clean(c.Text(v))
+		return plain.Line(c.Text(v))
 	case c.Hex && v.Numeric():
 		return "0x" + strconv.FormatUint(v.Uint(), 16)
 	case v.Numeric() && unitOf(c.Unit, v) == Seconds:
 		return strconv.FormatFloat(v.Float()/1e9, 'g', -1, 64)
 	}
-	return clean(v.String())
-}
-
-// clean makes text from elsewhere harmless, and UTF-8.
-func clean(s string) string {
-	return strings.ToValidUTF8(string(plain.Append(nil, s)), "?")
+	return plain.Line(v.String())
 }

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -154,13 +153,10 @@ func (p *profiles) text(s string) int32 {
 	if i, ok := p.texts[s]; ok {
 		return i
 	}
-	i := p.add(stringTable, func(dst []byte) []byte { return append(dst, clean(s)...) })
+	i := p.add(stringTable, func(dst []byte) []byte { return append(dst, plain.Line(s)...) })
 	p.texts[s] = i
 	return i
 }
-
-// clean makes text from elsewhere harmless, and UTF-8.
-func clean(s string) string { return strings.ToValidUTF8(string(plain.Append(nil, s)), "?") }
 
 func (p *profiles) valueType(k kind) func(dst []byte) []byte {
 	name, unit := p.text(k.name), p.text(k.unit)
@@ -206,7 +202,7 @@ func (p *profiles) attribute(key string, v event.Value, text string) int32 {
 	}
 	name := p.text(key)
 	i := p.add(attributeTable, func(dst []byte) []byte {
-		return appendAny(appendUint(dst, 1, uint64(name)), 2, v, clean(text))
+		return appendAny(appendUint(dst, 1, uint64(name)), 2, v, plain.Line(text))
 	})
 	p.attributes[k] = i
 	return i

@@ -3,6 +3,7 @@ package perfetto
 import (
 	"encoding/hex"
 
+	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 	"ppscript/runtime/timeline"
@@ -80,9 +81,9 @@ func (n *interned) arg(a *timeline.Arg) uint64 {
 	return id
 }
 
-// named adds {iid 1, name or str 2}.
+// named adds {iid 1, name or str 2}. Names of functions and files are of whoever made them.
 func (n *interned) named(field int, id uint64, name string) {
-	n.fresh = appendBytes(n.fresh, field, appendText(appendUint(nil, 1, id), 2, []byte(name)))
+	n.fresh = appendBytes(n.fresh, field, appendText(appendUint(nil, 1, id), 2, []byte(plain.Line(name))))
 }
 
 // stacks are stacks and what they are made of.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ppscript/runtime/diag"
+	"ppscript/runtime/plain"
 )
 
 // Bounds of what waits for a server.
@@ -298,13 +299,7 @@ func reason(h http.Header, body []byte) string {
 // line is the beginning of a text as a line that is harmless on a terminal.
 func line(text []byte) string {
 	const most = 200
-	fields := strings.Fields(strings.ToValidUTF8(string(text[:min(len(text), most)]), "?"))
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.Join(fields, " "))
+	return plain.Line(strings.Join(strings.Fields(string(text[:min(len(text), most)])), " "))
 }
 
 func (s *Sender) say(format string, args ...any) {

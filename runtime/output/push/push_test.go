@@ -84,7 +84,7 @@ func TestRetries(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got, want := said.text(),
-		"--otlp there: the server answers 503 Service Unavailable: because ? of it; it is "+
+		"--otlp there: the server answers 503 Service Unavailable: because \\x1b of it; it is "+
 			"tried again for up to 5m0s\n--otlp there: the server answers again"; got != want {
 		t.Errorf("said\n%s\nwant\n%s", got, want)
 	}

@@ -1,0 +1,348 @@
+package sinks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"ppscript/cmd/ppscript/journal"
+	"ppscript/tests/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// hostile begins a line, turns the terminal red, reverses the direction of the line, and is no UTF-8. A
+// thread can be called so, and a file.
+const hostile = "a\nF\x1b[31m\u202e\xff"
+
+const (
+	escaped = `a\nF\x1b[31m\u202e\xff`
+	inJSON  = "a\nF\x1b[31m\u202e\ufffd" // as JSON is read back
+	event   = "syscalls:sys_enter_getppid"
+	byComm  = `tracepoint("` + event + `").by("comm").count()`
+)
+
+// program is a copy of the load with the hostile text as its path and as the name of a function of which
+// each stack has a frame.
+func program(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(testkit.Load(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := f.Section(".strtab")
+	was := []byte("\x00main.newWorker.func1\x00")
+	at := bytes.Index(data[names.Offset:names.Offset+names.Size], was)
+	if at < 0 {
+		t.Fatalf("the load has no function %q", was)
+	}
+	copy(data[int(names.Offset)+at+1:], hostile+strings.Repeat("w", len(was)-2-len(hostile)))
+	path := filepath.Join(t.TempDir(), hostile)
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// recording has 20 stacks of the hostile program.
+func recording(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "x.data")
+	testkit.Run(t, testkit.PPScript(t), "record", "-N", "-e", event, "-g", "-o", file, "--", program(t),
+		"-getppid", "20", "-comm", hostile).Want(t, 0)
+	return file
+}
+
+// wantPlain looks that people see no control character, and no line that the hostile text began.
+func wantPlain(t *testing.T, where, text string) {
+	t.Helper()
+	if !utf8.ValidString(text) {
+		t.Errorf("%s: no UTF-8: %q", where, text)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		for _, r := range line {
+			if r != '\t' && !unicode.IsGraphic(r) {
+				t.Errorf("%s: the line %q has %q", where, line, r)
+				break
+			}
+		}
+		if strings.HasPrefix(line, "F") {
+			t.Errorf("%s: the hostile text began the line %q", where, line)
+		}
+	}
+}
+
+// Everything that a recording can become has the text, but never raw where people read it.
+func TestOutputs(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	file := recording(t)
+	run := func(t *testing.T, args ...string) string {
+		t.Helper()
+		o := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file}, args...)...).Want(t, 0)
+		wantPlain(t, "stderr", o.Stderr)
+		return o.Stdout
+	}
+	texts := map[string][]string{
+		"table":            {"-c", byComm},
+		"table.csv":        {"-c", byComm, "--format", "csv"},
+		"table.markdown":   {"-c", byComm, "--format", "markdown"},
+		"lines":            {"trace", "-e", event, "-g"},
+		"lines.csv":        {"trace", "-e", event, "-g", "--format", "csv"},
+		"lines.markdown":   {"trace", "-e", event, "-g", "--format", "markdown"},
+		"printed":          {"trace", "-e", event + `//exec=printf("%s|\n", comm)/`},
+		"top":              {"top", "-e", event + "//key=comm/"},
+		"histogram of key": {"-c", `tracepoint("` + event + `").by("comm").hist("tid")`},
+	}
+	for name, args := range texts {
+		t.Run(name, func(t *testing.T) {
+			out := run(t, args...)
+			wantPlain(t, "stdout", out)
+			if !strings.Contains(out, `\x1b[31m`) {
+				t.Errorf("the hostile text is not in %q", out)
+			}
+		})
+	}
+	t.Run("json", func(t *testing.T) {
+		for _, args := range [][]string{{"-c", byComm}, {"trace", "-e", event, "-g"}} {
+			out, found := run(t, append(args, "--format", "json")...), false
+			for line := range strings.Lines(out) {
+				var v any
+				if err := json.Unmarshal([]byte(line), &v); err != nil {
+					t.Errorf("the line %q: %v", line, err)
+				}
+				found = found || has(v, inJSON)
+			}
+			if !found {
+				t.Errorf("%s: the exact text is not in %q", args, out)
+			}
+		}
+	})
+	t.Run("info", func(t *testing.T) {
+		o := testkit.Run(t, testkit.PPScript(t), "info", file).Want(t, 0)
+		wantPlain(t, "stdout", o.Stdout+o.Stderr)
+		if !strings.Contains(o.Stdout, escaped) {
+			t.Errorf("the command that was recorded is not in %q", o.Stdout)
+		}
+	})
+	files := map[string]struct {
+		option string
+		plain  bool   // people read it, too
+		text   string // it has
+	}{
+		"f.folded":          {"--flame-graph", true, `a\x0aF\x1b[31m\xe2\x80\xae\xff`}, // which is read back
+		"f.svg":             {"--flame-graph", true, escaped},
+		"f.html":            {"--flame-graph", true, escaped},
+		"f.pb.gz":           {"--pprof", false, escaped},
+		"f.speedscope.json": {"--speedscope", true, escaped},
+		"f.pftrace":         {"--perfetto", false, escaped},
+		"f.json":            {"--firefox", true, escaped},
+		"page.html":         {"--html", true, ""},
+	}
+	for name, f := range files {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), name)
+			run(t, "trace", "-e", event, "-g", f.option, out)
+			data, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(name, ".gz") {
+				data = unzipped(t, data)
+			}
+			if strings.HasSuffix(name, ".json") {
+				var v any
+				if err := json.Unmarshal(data, &v); err != nil {
+					t.Fatal(err)
+				}
+				if !has(v, f.text) {
+					t.Errorf("%q is not in the file", f.text)
+				}
+			} else if !bytes.Contains(data, []byte(f.text)) {
+				t.Errorf("%q is not in the file", f.text)
+			}
+			if raw := regexp.MustCompile("a\nF|F\x1b|31m\u202e").Find(data); raw != nil {
+				t.Errorf("the file has the raw text %q", raw)
+			}
+			if f.plain {
+				wantPlain(t, name, string(data))
+			}
+		})
+	}
+	t.Run("parquet", func(t *testing.T) { // typed columns: exact
+		dir := t.TempDir()
+		run(t, "-c", byComm, "--parquet", dir)
+		list, _ := filepath.Glob(filepath.Join(dir, "*.parquet"))
+		if len(list) != 1 {
+			t.Fatalf("files: got %q, want one", list)
+		}
+		data, err := os.ReadFile(list[0])
+		if err != nil || !bytes.HasPrefix(data, []byte("PAR1")) || !bytes.HasSuffix(data, []byte("PAR1")) {
+			t.Errorf("the file is not whole: %v", err)
+		}
+	})
+}
+
+// has reports that a value of JSON has a text, in a name or a value.
+func has(v any, text string) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, text)
+	case []any:
+		for _, x := range v {
+			if has(x, text) {
+				return true
+			}
+		}
+	case map[string]any:
+		for k, x := range v {
+			if strings.Contains(k, text) || has(x, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func unzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err = io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Servers of a run that goes on, and collectors that it sends to.
+func TestServers(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	var mu sync.Mutex
+	var sent []byte
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil && r.Header.Get("Content-Encoding") == "gzip" {
+			body = unzipped(t, body)
+		}
+		mu.Lock()
+		sent = append(sent, body...)
+		mu.Unlock()
+	}))
+	defer collector.Close()
+	target := testkit.StartTarget(t, "-getppid", "20", "-comm", hostile)
+	p := testkit.Start(t, testkit.PPScript(t), "-c", byComm, "--format", "json", "-i", "100", "-p",
+		strconv.Itoa(target.PID()), "--http", "127.0.0.1:0", "--otlp", collector.URL)
+	p.WaitStderr("live page: ")
+	m := pageURL.FindStringSubmatch(p.Stderr())
+	if m == nil {
+		t.Fatalf("no address in %q", p.Stderr())
+	}
+	get := func(path string) string {
+		t.Helper()
+		resp, err := http.Get(strings.Replace(m[1], "/?", path+"?", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: got %s, %v", path, resp.Status, err)
+		}
+		return string(body)
+	}
+	p.WaitStdout("\n") // the first interval is over
+	target.Do()
+	p.WaitStdout(`F\u001b`)
+	seq := regexp.MustCompile(`"seq":([0-9]+),.*F\\u001b`).FindStringSubmatch(p.Stdout())
+	if seq == nil {
+		t.Fatalf("no interval has the text in %q", p.Stdout())
+	}
+	metrics := get("/metrics")
+	wantPlain(t, "metrics", metrics)
+	want := `{comm="` + strings.ReplaceAll(escaped, `\`, `\\`) + `-0"} 20`
+	if !strings.Contains(metrics, want) {
+		t.Errorf("got no %s in\n%s", want, metrics)
+	}
+	page := get("/api/v1/intervals/" + seq[1])
+	var v any
+	if err := json.Unmarshal([]byte(page), &v); err != nil {
+		t.Errorf("the page's JSON %q: %v", page, err)
+	}
+	if !has(v, inJSON) {
+		t.Errorf("the exact text is not in %q", page)
+	}
+	p.Stop().Want(t, 0)
+	mu.Lock()
+	defer mu.Unlock()
+	if !bytes.Contains(sent, []byte(escaped)) || bytes.Contains(sent, []byte("F\x1b")) {
+		t.Errorf("the collector was sent %q", sent)
+	}
+}
+
+// What users give is quoted by errors, and by what explains itself.
+func TestErrors(t *testing.T) {
+	script := filepath.Join(t.TempDir(), hostile+".star")
+	text := "def main(o):\n    return tracepoint(\"x:\x1b[31m\u202e\u009b\").count(\n"
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{hostile}, {"help", hostile}, {"explain", hostile}, {"check", script}, {script},
+		{"--input", hostile, "trace", "-e", event}, {"trace", "-e", hostile}, {"trace", "--" + hostile},
+		{"trace", "-e", event + "/" + hostile + "/"}, {"trace", "-p", hostile}, {"doctor", hostile},
+		{"list", hostile}, {"info", hostile}, {"usdt", "list", hostile}, {"diff", hostile, hostile},
+		{"trace", "-e", event, "-o", "/nowhere/" + hostile}, {"-c", "x\x1b[31m\u202e\u009b ="},
+		{"profile", "--", "/nowhere/" + hostile}, {"verify", hostile}, {"fleet", "hosts", "--hub", hostile},
+		{"explain", "-c", `tracepoint("` + event + `").where(lambda e: e.comm == "\x1b[31m\u202ex\nF").count()`},
+	} {
+		o := testkit.Run(t, append([]string{testkit.PPScript(t)}, args...)...)
+		wantPlain(t, strings.ToValidUTF8(strings.Join(args, " "), "?")+": stdout", o.Stdout)
+		wantPlain(t, strings.ToValidUTF8(strings.Join(args, " "), "?")+": stderr", o.Stderr)
+	}
+}
+
+// A line of the journal is one line, whatever the arguments are.
+func TestJournal(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "socket")
+	listener, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	entry := journal.New("1", []string{"trace", hostile}, nil)
+	entry.Error = hostile
+	if err := journal.Open(socket).Tell(entry); err != nil {
+		t.Fatal(err)
+	}
+	message := make([]byte, 1<<16)
+	n, err := listener.Read(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(message[:n], []byte("\x1b")) || bytes.Contains(message[:n], []byte("\nF")) {
+		t.Errorf("the journal was told %q", message[:n])
+	}
+}
+
+var pageURL = regexp.MustCompile(`live page: (http://\S+)`)
