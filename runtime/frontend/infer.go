@@ -45,6 +45,9 @@ type role struct {
 	pointer *event.Field
 }
 
+// inMemory reports that it leads into the kernel's memory, where it has members.
+func (r *role) inMemory() bool { return r.data != nil || r.pointer != nil }
+
 // An inference is what is learnt from the functions that it walks.
 type inference struct {
 	m       *Machine
@@ -263,7 +266,8 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 		if old, ok := s.vars[id]; ok && old.list != nil && old.list == r.list {
 			return
 		} else if ok && !(old.state || old.ev != nil) {
-			r = role{kind: joinKinds(old.kind, r.kind), unsure: doubtful(old, r)}
+			unsure := doubtful(old, r) || old.inMemory() || r.inMemory()
+			r = role{kind: joinKinds(old.kind, r.kind), unsure: unsure}
 		} else if ok && (r.state || r.ev != nil) {
 			return
 		}
