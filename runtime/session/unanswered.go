@@ -48,6 +48,9 @@ func (s *shown) Detail(d *result.Detail) error       { s.any = true; return s.Re
 func (s *shown) Why(w *result.Why) error             { s.any = true; return s.Renderer.Why(w) }
 func (s *shown) Print(text []byte) error             { s.any = true; return s.Renderer.Print(text) }
 
+// Heatmap implements render.HeatShower.
+func (s *shown) Heatmap(h *result.Heatmap) error { return render.ShowHeatmap(s.Renderer, h) }
+
 // settled says which evaluations failed. That is an error if nothing is left to show.
 func (r *run) settled() error {
 	failed := r.account.total.Errors
