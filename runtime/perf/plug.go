@@ -306,6 +306,7 @@ func (s *Source) takeOver(i, from int, old *ring) error {
 		if was.counts && old != nil {
 			n, _ := was.readLost()
 			lost += n
+			old.aside.close(was, n)
 		}
 		if s.counting {
 			f.carry(was)

@@ -39,6 +39,7 @@ type ring struct {
 	// for the losses that the kernel had no chance to report.
 	lostSeen uint64
 	final    []byte
+	aside    lostAside
 
 	stat RingStats
 }
@@ -357,10 +358,44 @@ func (r *ring) note(e *event.Event) {
 			if le32(e.Rec, 0) == unix.PERF_RECORD_LOST {
 				r.lostSeen += l.Count
 			}
-			e.Kind = r.dec.lostKind()
+			if e.Kind = r.dec.lostKind(); e.Kind == event.Lost {
+				e.Count = uint32(min(l.Count-r.aside.of(l.Count), math.MaxUint32))
+			}
 		}
 	case event.Throttle:
 		r.stat.Throttled++
+	}
+}
+
+// A lostAside is the records about tasks among those that a ring with events lost. The kernel's LOST records
+// count both; what the dummies lost their own counters say. These may be ahead of the LOST records, which
+// come when there is room again: no more is taken from one than it tells of, and the last one, which
+// addFinal makes, settles the sum.
+type lostAside struct {
+	dummies []eventFD
+	closed  uint64 // lost of dummies that were closed
+	told    uint64
+}
+
+// of is how many of count lost records are no events.
+func (a *lostAside) of(count uint64) uint64 {
+	lost := a.closed
+	for i := range a.dummies {
+		if n, err := a.dummies[i].readLost(); err == nil {
+			lost += n
+		}
+	}
+	n := min(count, lost-min(lost, a.told))
+	a.told += n
+	return n
+}
+
+// close is told that a dummy is about to be closed, which lost so many records.
+func (a *lostAside) close(f *eventFD, lost uint64) {
+	at := slices.IndexFunc(a.dummies, func(d eventFD) bool { return d.fd == f.fd })
+	if at >= 0 {
+		a.dummies = slices.Delete(a.dummies, at, at+1)
+		a.closed += lost
 	}
 }
 

@@ -217,6 +217,9 @@ func (m *made) decodes(r *ring, f *eventFD) {
 		r.dec = NewDecoder(m.layouts[f.stream])
 		r.dec.aside = m.aside
 	}
+	if f.stream < 0 && f.counts && m.aside {
+		r.aside.dummies = append(r.aside.dummies, *f)
+	}
 	if f.stream >= 0 {
 		r.dec.aside = false
 		r.dec.Add(f.id, m.byEvent[f.stream], m.layouts[f.stream])

@@ -316,7 +316,7 @@ func (r *run) readers() int {
 
 // side takes the records that are not samples.
 func (r *run) side(e *event.Event) {
-	if e.Kind == event.LostAside {
+	if e.Kind == event.LostAside || e.Kind == event.Lost && e.Count == 0 {
 		r.env.msgs.sayOnce("records about processes were lost, no events: names of threads and functions " +
 			"may be missing; a larger -m gives them room")
 	}

@@ -227,3 +227,26 @@ func TestEventLostCountsWhatItSees(t *testing.T) {
 		return wrong
 	})
 }
+
+// Records about tasks that find no room in a ring are no lost events: each event was seen, or is lost.
+func TestLostAreEventsOnly(t *testing.T) {
+	live(t)
+	const turns, calls = 300, 40
+	script := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do /bin/true; %s i=$((i+1)); done`, turns,
+		strings.Repeat("kill -0 $$; ", calls))
+	for try := 1; ; try++ {
+		out := testkit.Run(t, testkit.PPScript(t), "--engine", "perf", "-m", "1", "--format", "json", "-c",
+			`tracepoint("syscalls:sys_enter_kill").by("comm").count()`, "--", "sh", "-c", script)
+		table := last(t, out.Want(t, 0).Stdout)
+		if got := table.TotalSamples + table.Loss["lost"]; got != turns*calls {
+			t.Errorf("got %d samples and %d lost, want %d together",
+				table.TotalSamples, table.Loss["lost"], turns*calls)
+		}
+		if table.Loss["lost"] > 0 {
+			return
+		}
+		if try == 5 {
+			t.Fatal("nothing was lost")
+		}
+	}
+}
