@@ -166,6 +166,12 @@ func (r *random) trial() *trial {
 			if isHist && hist || a.Fn == nil && g.Op != agg.Count {
 				continue
 			}
+			if a.Fn != nil && r.Intn(3) == 0 {
+				if l := r.linear(a.Fn.One().Node); g.Op.Moves(l) {
+					g.Linear = l
+					say = append(say, g.Op.Name+" of "+l.String())
+				}
+			}
 			hist = hist || isHist
 			as.Aggs = append(as.Aggs, g)
 		}
@@ -185,6 +191,36 @@ func (r *random) trial() *trial {
 	t.part = partOf([]*Event{{Schema: recordSchema, Label: "record"}}, feed)
 	t.text = strings.Join(say, "\n")
 	return t
+}
+
+// linear is a linear function of n that is moved behind an aggregator; nil if n is no integer of an event.
+func (r *random) linear(n expr.Node) agg.Linear {
+	if _, constant := n.(*expr.Const); constant || n.Type().Kind != expr.Int {
+		return nil
+	}
+	f, err := expr.NewUnary(expr.OpToFloat, n)
+	for range r.Intn(4) {
+		if err != nil {
+			break
+		}
+		k := expr.NewFloat([]float64{4, 0.5, -3, 1e9, 7, 1e-3, -0.25}[r.Intn(7)])
+		switch op := []expr.Op{expr.OpFAdd, expr.OpFSub, expr.OpFMul, expr.OpFDiv, expr.OpFNeg}[r.Intn(5)]; {
+		case op == expr.OpFNeg:
+			f, err = expr.NewUnary(op, f)
+		case op != expr.OpFDiv && r.Intn(2) == 0:
+			f, err = expr.NewBinary(op, k, f)
+		default:
+			f, err = expr.NewBinary(op, f, k)
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+	x, l, ok := agg.SplitLinear(f)
+	if !ok || x != n {
+		panic("not split: " + f.String())
+	}
+	return l
 }
 
 // errors is how many evaluations failed natively.
@@ -225,66 +261,13 @@ func TestRandomPrograms(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		run, err := load.Open(&im.Image)
-		if err != nil {
-			t.Fatalf("program %d: %v\n%s\n%s", i, err, logOf(err), tr.text)
-		}
-		fd, err := unix.Dup(run.FD(0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		prog, err := ebpf.NewProgramFromFD(fd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := load.Begin(run); err != nil {
-			t.Fatal(err)
-		}
-		got := agg.New(*tr.spec)
-		flush := tr.flusher(run, got)
-		var records [][]byte
-		for range 40 {
-			records = append(records, r.record())
-		}
-		for k, rec := range records {
-			if k == len(records)/2 {
-				flush(t)
-			}
-			tr.stage.Events([]*event.Event{{Stream: stream, Raw: rec}})
-			if _, err := prog.Run(&ebpf.RunOptions{Context: rec}); err != nil {
-				t.Fatalf("run: %v", err)
-			}
-		}
-		if err := errors.Join(prog.Close(), run.Stop()); err != nil {
-			t.Fatal(err)
-		}
-		flush(t)
-		if err := run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { got.AddPartial(p) }); err != nil {
-			t.Fatal(err)
-		}
-		loss, err := run.Loss()
-		if err != nil {
-			t.Fatal(err)
-		}
-		own := loss.Groups[tr.spec]
-		own.Add(loss.Joins) // of folds
-		own.Errors += tr.flushErrors + got.Errors().N
-		if own.Errors != tr.errors() || own.Evicted != 0 || own.Lost != 0 {
-			t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted,
-				tr.errors(), tr.text)
-		}
-		if a, b := dump(got, tr), dump(tr.group, tr); a != b {
-			t.Errorf("program %d:\n%s\nkernel:\n%s\nnative:\n%s", i, tr.text, a, b)
-		}
+		got, own := tr.run(t, i, im, stream, r)
 		compared++
 		if tr.fold != nil {
 			folds++
 		}
 		rows += got.Len()
 		failed += own.Errors
-		if err := run.Close(); err != nil {
-			t.Fatal(err)
-		}
 		if t.Failed() {
 			break
 		}
@@ -293,6 +276,114 @@ func TestRandomPrograms(t *testing.T) {
 		folds, rows, failed, refused)
 	if compared < tried*3/4 || compared < 12 || r.folds && folds < compared/6 {
 		t.Errorf("got %d programs of %d compared, want most", compared, tried)
+	}
+}
+
+// run gives random records to the programs of the i-th trial and to its operators, and wants the same.
+func (tr *trial) run(t *testing.T, i int, im *Image, stream *event.Stream,
+	r *random) (got *agg.Group, own event.Loss) {
+	t.Helper()
+	run, err := load.Open(&im.Image)
+	if err != nil {
+		t.Fatalf("program %d: %v\n%s\n%s", i, err, logOf(err), tr.text)
+	}
+	fd, err := unix.Dup(run.FD(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := ebpf.NewProgramFromFD(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load.Begin(run); err != nil {
+		t.Fatal(err)
+	}
+	got = agg.New(*tr.spec)
+	flush := tr.flusher(run, got)
+	var records [][]byte
+	for range 40 {
+		records = append(records, r.record())
+	}
+	for k, rec := range records {
+		if k == len(records)/2 {
+			flush(t)
+		}
+		tr.stage.Events([]*event.Event{{Stream: stream, Raw: rec}})
+		if _, err := prog.Run(&ebpf.RunOptions{Context: rec}); err != nil {
+			t.Fatalf("run: %v", err)
+		}
+	}
+	if err := errors.Join(prog.Close(), run.Stop()); err != nil {
+		t.Fatal(err)
+	}
+	flush(t)
+	if err := run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) { got.AddPartial(p) }); err != nil {
+		t.Fatal(err)
+	}
+	loss, err := run.Loss()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = loss.Groups[tr.spec]
+	own.Add(loss.Joins) // of folds
+	own.Errors += tr.flushErrors + got.Errors().N
+	if own.Errors != tr.errors() || own.Evicted != 0 || own.Lost != 0 {
+		t.Errorf("program %d: got %d errors, %d evicted, want %d, 0\n%s", i, own.Errors, own.Evicted,
+			tr.errors(), tr.text)
+	}
+	if a, b := dump(got, tr), dump(tr.group, tr); a != b {
+		t.Errorf("program %d:\n%s\nkernel:\n%s\nnative:\n%s", i, tr.text, a, b)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return got, own
+}
+
+// Linear functions of integers of every type, behind each aggregator that programs have: 20 of them in a
+// program.
+func TestLinearFunctionsInPrograms(t *testing.T) {
+	h, _ := live(t)
+	host := *h
+	host.AsRaw = true
+	r := &random{Rand: rand.New(rand.NewSource(36))}
+	stream := &event.Stream{Schema: recordSchema}
+	functions, each, compared := 2000, 20, 0
+	if testing.Short() {
+		functions = 100
+	}
+	for i := range functions / each {
+		as := &agg.Spec{Limit: 256}
+		var say []string
+		for range each {
+			x := r.field(expr.Int)
+			l := r.linear(x)
+			var some bool
+			for _, op := range []*agg.Op{agg.Sum, agg.Avg, agg.Min, agg.Max, agg.Quantile} {
+				if op.Moves(l) {
+					as.Aggs = append(as.Aggs, agg.Agg{Op: op, Arg: len(as.Args), Q: 0.5, Linear: l})
+					some = true
+				}
+			}
+			if some {
+				as.Args = append(as.Args, agg.Arg{Fn: flow.NewFn([]*expr.Program{expr.Build(x)}, 0)})
+				say = append(say, x.String()+": "+l.String())
+				compared++
+			}
+		}
+		tr := &trial{spec: as, group: agg.New(*as), text: strings.Join(say, "\n"),
+			part: partOf([]*Event{{Schema: recordSchema, Label: "record"}}, &Edge{Group: as})}
+		tr.stage = tr.group
+		im, err := Generate(tr.part, &host, &Target{})
+		if err != nil {
+			t.Fatalf("program %d: %v\n%s", i, err, tr.text)
+		}
+		if tr.run(t, i, im, stream, r); t.Failed() {
+			return
+		}
+	}
+	if t.Logf("%d functions compared", compared); compared < functions {
+		t.Errorf("got %d functions compared, want %d", compared, functions)
 	}
 }
 

@@ -37,6 +37,9 @@ type Op struct {
 	// Param is a parameter besides the argument; nil is none.
 	Param *Param
 
+	// moves says for which linear functions of its argument the cell can be made of the argument itself.
+	moves moves
+
 	Column Column
 	// Ordered says that its cell depends on the order of the events.
 	Ordered bool
@@ -106,6 +109,8 @@ type Agg struct {
 	N   int     // Top: how many values
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
+	// Linear is the function of which the numbers are aggregated; nil are those of the argument itself.
+	Linear Linear
 	// Type is that of the values, as far as it is known before they come: that of the sum of none.
 	Type event.Type
 }

@@ -10,12 +10,13 @@ var Avg = &Op{
 		"there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
+	moves:   linear,
 	Column:  Column{Width: 12},
-	Cell: func(_ *Agg, m *Measure) event.Value {
+	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return m.mean()
+		return a.mean(m)
 	},
 	Kernel: &Kept{Sum: true},
 }

@@ -104,7 +104,7 @@ func (u *unionRow) sampled(aggs []Agg) bool {
 	}
 	for i := range aggs {
 		d := &u.doubts[aggs[i].Arg]
-		if aggs[i].Op == Sum && d.Sum == boundless || aggs[i].Op == Count && d.N == boundless {
+		if aggs[i].estimated() && aggs[i].far(*d) == boundless {
 			return true
 		}
 	}
@@ -121,13 +121,10 @@ func (u unionRows) margin(r, i int) event.Value { return u.list[r].margin(&u.agg
 func (u unionRows) sampled(r int) bool          { return u.list[r].sampled(u.aggs) }
 
 func (u *unionRow) margin(a *Agg) event.Value {
-	switch {
-	case u == nil || u.doubts == nil:
+	if u == nil || u.doubts == nil {
 		return event.Value{}
-	case a.Op == Sum:
-		return u.doubts[a.Arg].Sum.cell(a)
 	}
-	return u.doubts[a.Arg].N.cell(a)
+	return a.far(u.doubts[a.Arg]).cell(a)
 }
 
 // AddMargins adds to a table of the Union's rows how far counts and sums are from the truth, if a budget

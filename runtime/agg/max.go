@@ -12,12 +12,13 @@ var Max = &Op{
 	Result:  "the largest; nothing if there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
+	moves:   rising,
 	Column:  Column{Width: 12, Merging: result.Greatest},
-	Cell: func(_ *Agg, m *Measure) event.Value {
+	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return m.Max().Value()
+		return a.number(m.Max())
 	},
 	Kernel: &Kept{Max: true},
 }

@@ -12,12 +12,13 @@ var Min = &Op{
 	Result:  "the smallest; nothing if there was none",
 	Cost:    "1 ns per event",
 	Numeric: true,
+	moves:   rising,
 	Column:  Column{Width: 12, Merging: result.Least},
-	Cell: func(_ *Agg, m *Measure) event.Value {
+	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}
 		}
-		return m.Min().Value()
+		return a.number(m.Min())
 	},
 	Kernel: &Kept{Min: true},
 }

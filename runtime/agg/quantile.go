@@ -17,6 +17,7 @@ var Quantile = &Op{
 		"within 0.8 % beyond",
 	Cost:    "3 ns per event; up to 30 KB for each key",
 	Numeric: true,
+	moves:   rising,
 	Param: &Param{
 		Name: "q", Doc: "share between 0 and 1: 0.99 for p99", Required: true, Example: "0.99",
 		Set: func(a *Agg, v float64) (string, error) {
@@ -48,7 +49,7 @@ func (q *quantile) Add(v event.Number) {
 
 func (q *quantile) Cell() event.Value {
 	q.settle()
-	return q.sketch.Quantile(q.agg.Q).Value()
+	return q.agg.number(q.sketch.Quantile(q.agg.Q))
 }
 
 func (q *quantile) Reset() {
@@ -74,7 +75,8 @@ func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
 			q := g.state(int32(r), i).(*quantile)
 			q.settle()
 			s := &q.sketch
-			rows = append(rows, result.HistRow{Key: keys[r], Buckets: s.Spread(), Sum: m.Sum().Float()})
+			rows = append(rows, result.HistRow{Key: keys[r], Buckets: q.agg.Linear.spread(s.Spread()),
+				Sum: q.agg.sum(m).Float()})
 		}
 	}
 	if g.rest != nil {

@@ -378,6 +378,11 @@ func (g *Group) far(at int, sum bool) Far {
 	return f
 }
 
+// farOf is how far the count or the sum of an aggregator is from the truth.
+func (g *Group) farOf(a *Agg, at int) Far {
+	return a.far(Doubt{N: g.far(at, false), Sum: g.far(at, true)})
+}
+
 // margin is how far the cell of an aggregator is from the truth; nothing if it is exact, or
 // neither a count nor a sum.
 func (g *Group) margin(r, i int) event.Value {
@@ -386,8 +391,7 @@ func (g *Group) margin(r, i int) event.Value {
 	if r >= len(g.rows) || at >= len(g.doubts.list) {
 		return event.Value{}
 	}
-	f := g.far(at, a.Op == Sum)
-	return f.cell(a)
+	return g.farOf(a, at).cell(a)
 }
 
 // sampled reports that a row has an estimate of which no margin is known.
@@ -396,7 +400,7 @@ func (g *Group) sampled(r int) bool {
 		a := &g.spec.Aggs[i]
 		at := r*len(g.spec.Args) + a.Arg
 		if a.estimated() && r < len(g.rows) && at < len(g.doubts.list) &&
-			g.far(at, a.Op == Sum) == boundless {
+			g.farOf(a, at) == boundless {
 			return true
 		}
 	}

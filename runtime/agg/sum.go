@@ -12,6 +12,7 @@ var Sum = &Op{
 	Result:  "the sum, in the number's unit; one that does not fit 64 bits as the nearest floating-point number",
 	Cost:    "1 ns per event",
 	Numeric: true,
+	moves:   linear,
 	Column:  Column{Width: 16, Merging: result.Added},
 	Cell:    sumCell,
 	Kernel:  &Kept{Sum: true},
@@ -21,5 +22,5 @@ func sumCell(a *Agg, m *Measure) event.Value {
 	if m.N == 0 {
 		return TotalOf(event.NumberOf(a.Type.ValueKind(), 0)).Value()
 	}
-	return m.Sum().Value()
+	return a.sum(m)
 }

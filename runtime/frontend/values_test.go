@@ -184,6 +184,116 @@ func TestNumbersKeepTheirTypes(t *testing.T) {
 	}
 }
 
+// linearExpr is a random linear function of an integer, as it is computed and without rounding.
+func linearExpr(r *rand.Rand) (text string, x event.Field, exact func(v *big.Rat) *big.Rat) {
+	fields := numbersSchema().Fields[:4]
+	x = fields[r.IntN(len(fields))]
+	text, exact = "e."+x.Name, func(v *big.Rat) *big.Rat { return v }
+	for i := range 1 + r.IntN(3) {
+		constant := []string{"4", "0.5", "-3", "1e300", "7", "0.1", "-2", "1e-9", "9007199254740993",
+			"1000"}[r.IntN(10)]
+		value, _ := new(big.Rat).SetString(constant)
+		nearest, _ := value.Float64()
+		k, before := new(big.Rat).SetFloat64(nearest), exact
+		op := r.IntN(6)
+		if i == 0 {
+			op = 0 // what begins with a quotient has doubles from there on
+		}
+		switch op {
+		case 0:
+			text = "(" + text + " / " + constant + ")"
+			exact = func(v *big.Rat) *big.Rat { return new(big.Rat).Quo(before(v), k) }
+		case 1:
+			text = "(" + text + " + " + constant + ")"
+			exact = func(v *big.Rat) *big.Rat { return new(big.Rat).Add(before(v), k) }
+		case 2:
+			text = "(" + constant + " - " + text + ")"
+			exact = func(v *big.Rat) *big.Rat { return new(big.Rat).Sub(k, before(v)) }
+		case 3:
+			text = "(" + text + " * " + constant + ")"
+			exact = func(v *big.Rat) *big.Rat { return new(big.Rat).Mul(before(v), k) }
+		case 4:
+			text = "(-" + text + ")"
+			exact = func(v *big.Rat) *big.Rat { return new(big.Rat).Neg(before(v)) }
+		default:
+			text = "(" + text + " - " + constant + ")"
+			exact = func(v *big.Rat) *big.Rat { return new(big.Rat).Sub(before(v), k) }
+		}
+	}
+	return text, x, exact
+}
+
+// Linear functions that are computed behind the aggregators: sums and means are the exact ones, rounded
+// once; minimum, maximum and quantiles are what the interpreter's own numbers have.
+func TestLinearFunctionsMoveBehindAggregators(t *testing.T) {
+	functions, moved := 2000, 0
+	if testing.Short() {
+		functions = 300
+	}
+	s := numbersSchema()
+	sc, st := &expr.Scope{Schema: s}, &event.Stream{Schema: s}
+	r := rand.New(rand.NewPCG(36, seed(t)))
+	for range functions {
+		text, field, exact := linearExpr(r)
+		f := lowerHost(t, "lambda e: "+text)
+		node, err := f.Lower(sc, expr.Float)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var events []*event.Event
+		for range 1 + r.IntN(60) {
+			events = append(events, numbersEvent(r, st))
+		}
+		x, l, ok := agg.SplitLinear(node)
+		if !ok {
+			if !strings.Contains(text, "1e300") {
+				t.Fatalf("%s: it is not split", text)
+			}
+			continue
+		}
+		moved++
+		if k := expr.NumbersOf(x).Kind; k != expr.Int {
+			t.Fatalf("%s: got a %v, want an integer", text, k)
+		}
+		aggs := everyAggregator()[:7]
+		spec := agg.Spec{Args: []agg.Arg{{Fn: flow.NewFn([]*expr.Program{expr.Build(x)}, 0)}}}
+		at := []int{}
+		for i, a := range aggs {
+			if a.Op.Moves(l) {
+				a.Linear, at = l, append(at, i)
+				spec.Aggs = append(spec.Aggs, a)
+			}
+		}
+		group := agg.New(spec)
+		group.Events(events)
+		got, _ := cellsOf(group)
+		want, _ := cellsOf(aggregated(expr.Interpreted(f.Call, expr.Type{Kind: expr.Any}), events))
+		sum := new(big.Rat)
+		for _, e := range events {
+			whole, _ := new(big.Rat).SetString(field.Value(e).String())
+			sum.Add(sum, exact(whole))
+		}
+		total, _ := sum.Float64()
+		mean, _ := new(big.Rat).Quo(sum, new(big.Rat).SetInt64(int64(len(events)))).Float64()
+		for i, k := range at {
+			switch wanted := want[k]; k {
+			case 0, 1:
+				number := []float64{total, mean}[k]
+				if got[i].Kind != event.FloatValue || got[i].Float() != number {
+					t.Fatalf("%s: %s: got %v, want %v", text, aggs[k].Op.Name, got[i], number)
+				}
+			default:
+				if got[i].Compare(wanted) != 0 || got[i].Kind != wanted.Kind {
+					t.Fatalf("%s: %s: got %v, want %v", text, aggs[k].Op.Name, got[i], wanted)
+				}
+			}
+		}
+	}
+	if t.Logf("%d of %d functions moved", moved, functions); moved < functions/2 {
+		t.Errorf("only %d of %d functions were moved", moved, functions)
+	}
+}
+
 // exactly is a value without rounding.
 func exactly(v event.Value) *big.Float {
 	x := new(big.Float).SetPrec(2400)

@@ -338,6 +338,27 @@ func (d *decoder) unit(b []byte) (u unit.Unit) {
 	return u
 }
 
+// linear is the function of which numbers are aggregated.
+func (d *decoder) linear(b []byte) agg.Linear {
+	l := agg.Linear{}
+	d.members(b, func(m *member) {
+		if m.n != 1 {
+			return
+		}
+		var s agg.LinearStep
+		d.members(m.bytes, func(m *member) {
+			switch m.n {
+			case 1:
+				s.Op = byte(min(m.num, math.MaxUint8))
+			case 2:
+				s.Const = m.float()
+			}
+		})
+		l = append(l, s)
+	})
+	return l
+}
+
 func (d *decoder) agg(b []byte) (a agg.Agg) {
 	d.members(b, func(m *member) {
 		switch m.n {
@@ -362,12 +383,16 @@ func (d *decoder) agg(b []byte) (a agg.Agg) {
 			a.Step = m.int()
 		case 8:
 			a.Type = d.typeOf(m.bytes)
+		case 9:
+			a.Linear = d.linear(m.bytes)
 		}
 	})
 	switch {
 	case d.err != nil:
 	case a.Op == nil:
 		d.fail("an aggregator has no name")
+	case a.Linear != nil && (!a.Linear.Valid() || !a.Op.Moves(a.Linear)):
+		d.fail("got the %s of the function %s", a.Op.Name, a.Linear)
 	case !(a.Q >= 0 && a.Q <= 1):
 		d.fail("got the quantile %v", a.Q)
 	case a.Op == agg.LHist:

@@ -189,6 +189,16 @@ func (e *encoder) agg(a *agg.Agg) {
 	e.int(5, a.Lo)
 	e.int(6, a.Hi)
 	e.int(7, a.Step)
+	if a.Linear != nil {
+		e.message(9, func() {
+			for _, s := range a.Linear {
+				e.message(1, func() {
+					e.uint(1, uint64(s.Op))
+					e.float(2, s.Const)
+				})
+			}
+		})
+	}
 	e.message(8, func() {
 		e.uint(1, uint64(a.Type.Kind))
 		e.bool(2, a.Type.Unsigned)

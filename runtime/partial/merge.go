@@ -136,7 +136,7 @@ func (w *Window) fits(r *Result) error {
 // sameAgg compares what counts for adding up.
 func sameAgg(a, b *agg.Agg) bool {
 	return a.Op == b.Op && a.Arg == b.Arg && a.Q == b.Q && a.N == b.N && a.Lo == b.Lo && a.Hi == b.Hi &&
-		a.Step == b.Step
+		a.Step == b.Step && slices.Equal(a.Linear, b.Linear)
 }
 
 func (w *Window) find(r *Result) *merged {

@@ -368,3 +368,39 @@ func TestNumbersWithSeveralNames(t *testing.T) {
 		}
 	}
 }
+
+// Functions that are computed behind the aggregators travel with them, and are not added up with others.
+func TestLinearFunctionsTravel(t *testing.T) {
+	of := func(l agg.Linear) *Frame {
+		form := &Form{Columns: []result.Column{{Name: "s", Prec: -1}, {Name: "q", Prec: -1}}, Args: 1,
+			Aggs: []agg.Agg{{Op: agg.Sum, Linear: l, Type: event.Type{Kind: event.TypeFloat}},
+				{Op: agg.Quantile, Q: 0.5, Linear: l, Type: event.Type{Kind: event.TypeFloat}}}}
+		n := event.IntNumber(10)
+		row := Row{Row: agg.Row{Measures: []agg.Measure{agg.NewMeasure(1, agg.TotalOf(n), n, n)},
+			Contents: []agg.Content{{N: 1, Values: []event.Number{n}, Least: n, Greatest: n}}}}
+		return &Frame{Host: "a", Seq: 1, Begin: 1, End: 2,
+			Results: []Result{{Kind: Table, Name: "table", Form: form, Rows: []Row{row}}}}
+	}
+	l := agg.Linear{{Op: '/', Const: 4}, {Op: '+', Const: 0.5}}
+	f, err := Decode(of(l).Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := f.Results[0].Form
+	u := agg.NewUnion(form.Aggs, form.Args, 0)
+	if err := u.Add(&f.Results[0].Rows[0].Row); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(u.Rows(0)); got != "[[3 3]]" && got != "[[3.0 3.0]]" {
+		t.Errorf("got %s, want 3 and 3", got)
+	}
+	if other := of(l[:1]); sameAgg(&form.Aggs[0], &other.Results[0].Form.Aggs[0]) {
+		t.Error("sums of different functions are added up")
+	}
+	for _, wrong := range []agg.Linear{{{Op: '/'}}, {{Op: '^', Const: 2}}, {{Op: '*', Const: -1}},
+		{{Op: '+', Const: math.NaN()}}} {
+		if _, err := Decode(of(wrong).Append(nil)); err == nil {
+			t.Errorf("%s: got no error", wrong)
+		}
+	}
+}

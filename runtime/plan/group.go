@@ -99,7 +99,7 @@ func (g *Group) build(b *builder) error {
 	shared := map[string]int{}
 	for i := range g.Aggs {
 		c := &g.Aggs[i]
-		a, arg, err := c.settle(b, brs)
+		a, arg, shown, err := c.settle(b, brs)
 		if err != nil {
 			return err
 		}
@@ -111,16 +111,17 @@ func (g *Group) build(b *builder) error {
 			t.Hist = i
 		}
 		// Aggregators over the same argument share one measure.
-		id, known := shared[c.identity()]
+		identity := c.identity() + a.Linear.String()
+		id, known := shared[identity]
 		if !known {
 			id = len(spec.Args)
 			spec.Args = append(spec.Args, arg)
-			shared[c.identity()] = id
+			shared[identity] = id
 		}
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
-		t.Columns = append(t.Columns, view.AggColumn(c.Name, a.Op, arg.Fn))
-		t.shows = append(t.shows, view.Cell(a.Op, b.prints.Of(arg.Fn)))
+		t.Columns = append(t.Columns, view.AggColumn(c.Name, a.Op, shown))
+		t.shows = append(t.shows, view.Cell(a.Op, b.prints.Of(shown)))
 	}
 	if t.Hist >= 0 {
 		t.Name = b.names.next("histogram")
@@ -189,6 +190,12 @@ func (t *TableOp) explain(w *strings.Builder) {
 		keys = []string{"nothing"}
 	}
 	fmt.Fprintf(w, "result %-8s by %s: %s\n", t.Name, strings.Join(keys, ", "), strings.Join(aggs, ", "))
+	for i := range t.spec.Aggs {
+		if a := &t.spec.Aggs[i]; len(a.Linear) > 0 {
+			fmt.Fprintf(w, "%-15s of %s: the %s of x is kept, an integer, and %s computed of it\n", "",
+				aggs[i], a.Op.Name, a.Linear)
+		}
+	}
 }
 
 // instanceName is the name of a column of instances, and its title: in
@@ -233,21 +240,20 @@ func (c *AggCol) identity() string {
 	return s
 }
 
-// settle compiles the argument and the condition of an aggregator.
-func (c *AggCol) settle(b *builder, brs []branch) (agg.Agg, agg.Arg, error) {
-	a := c.Agg
-	var arg agg.Arg
+// settle compiles the argument and the condition of an aggregator. shown is the argument as its cells show
+// it, nil if there is none.
+func (c *AggCol) settle(b *builder, brs []branch) (a agg.Agg, arg agg.Arg, shown *flow.Fn, err error) {
+	a = c.Agg
 	mine := brs
 	if c.Of != nil {
-		var err error
 		if mine, arg.Only, err = c.only(b, brs); err != nil {
-			return a, arg, err
+			return a, arg, nil, err
 		}
 	}
 	if c.Where != nil {
 		fn, err := b.fn(*c.Where, mine, expr.Bool)
 		if err != nil {
-			return a, arg, err
+			return a, arg, nil, err
 		}
 		arg.Where = fn.Several(len(brs) > 1)
 	}
@@ -256,14 +262,32 @@ func (c *AggCol) settle(b *builder, brs []branch) (agg.Agg, agg.Arg, error) {
 		if a.Op.Numeric {
 			want = expr.Float
 		}
-		fn, err := b.fn(*c.Arg, mine, want)
-		if err != nil {
-			return a, arg, err
+		if shown, err = b.fn(*c.Arg, mine, want); err != nil {
+			return a, arg, nil, err
 		}
-		arg.Fn = fn.Several(len(brs) > 1)
-		a.Type = numbersOf(fn)
+		a.Type = numbersOf(shown)
+		shown.Several(len(brs) > 1)
+		arg.Fn = shown
+		if x, l := b.linearOf(shown, mine); l != nil && a.Op.Moves(l) {
+			arg.Fn, a.Linear = x.Several(len(brs) > 1), l
+		}
 	}
-	return a, arg, nil
+	return a, arg, shown, nil
+}
+
+// linearOf is the integers of which all programs of a function compute one linear function, and that; the
+// function is nil if they do something else.
+func (b *builder) linearOf(fn *flow.Fn, mine []branch) (*flow.Fn, agg.Linear) {
+	each := make([]*expr.Program, len(b.plan.streams))
+	var same agg.Linear
+	for _, br := range mine {
+		x, l, ok := agg.SplitLinear(fn.At(br.stream).Node)
+		if !ok || same != nil && !slices.Equal(l, same) {
+			return nil, nil
+		}
+		same, each[br.stream] = l, expr.Build(x)
+	}
+	return flow.NewFn(each, sole(mine)), same
 }
 
 // only returns the branches whose events come from c.Of.

@@ -41,7 +41,7 @@ func AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 		return c
 	}
 	p := of.Any()
-	c.Left = !p.Type.Numeric()
+	c.Left = !op.Numeric && !p.Type.Numeric() && p.Type.Kind != expr.Float
 	if p.IsStack() && op.Column.Stacks {
 		c.Stack, c.Left, c.Width = true, true, 0
 	}
