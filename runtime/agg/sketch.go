@@ -83,6 +83,25 @@ func floatBounds(b int) (lo, hi float64) {
 
 // Add counts v.
 func (s *Sketch) Add(v event.Number) {
+	// Fast path: a signed integer after many, all of them signed integers.
+	const k = event.IntValue
+	if s.n > ExactValues && len(s.exact) == 0 && !s.floats &&
+		v.Kind() == k && s.min.Kind() == k && s.max.Kind() == k {
+		x := v.Bits()
+		if x < s.min.Bits() {
+			s.min = v
+		}
+		if x > s.max.Bits() {
+			s.max = v
+		}
+		s.n++
+		if x < 0 {
+			s.neg.add(Bucket(-uint64(x)), 1)
+		} else {
+			s.pos.add(Bucket(uint64(x)), 1)
+		}
+		return
+	}
 	s.bound(v, v)
 	s.n++
 	// Slow path: few values, kept as they are.
