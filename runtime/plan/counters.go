@@ -87,6 +87,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 	set.stream = b.madeStream(reading.CounterSchema())
 	b.plan.add(set)
 	reads := branch{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}
+	delete(reads.scope.Vars, "_"+eventName) // the field event is the name of the event that is counted
 	return append([]branch{reads}, hits...), nil
 }
 
