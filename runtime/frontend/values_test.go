@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,9 +118,13 @@ func cellsOf(g *agg.Group) (cells []event.Value, hists string) {
 	return g.Rows()[0], hists
 }
 
+// Random functions over values of every type, natively and interpreted, through every aggregator: against
+// big.Float. PPSCRIPT_RUNS=100000 asks for so many functions, which take minutes.
 func TestNumbersKeepTheirTypes(t *testing.T) {
-	functions, batch, events := 100000, 500, 9
-	if testing.Short() {
+	functions, batch, events := 20000, 500, 9
+	if n, err := strconv.Atoi(os.Getenv("PPSCRIPT_RUNS")); err == nil {
+		functions = n
+	} else if testing.Short() {
 		functions = 3000
 	}
 	s := numbersSchema()
