@@ -56,12 +56,13 @@ type process struct {
 }
 
 // open makes a Loader for programs that walk stacks by tables; nil if none do.
-func open(r *load.Run) (*Loader, error) {
+func open(r *load.Run, of *Observed) (*Loader, error) {
 	maps := load.Walks(r)
 	if maps == nil {
 		return nil, nil
 	}
-	l := &Loader{maps: maps, files: dso.NewStore(dso.Options{MaxOpen: 32}), procs: map[int32]*process{}}
+	files := dso.NewStore(dso.Options{MaxOpen: 32, Expired: of.Scarce, Fits: of.Fits})
+	l := &Loader{maps: maps, files: files, procs: map[int32]*process{}}
 	if err := l.begin(); err != nil {
 		return nil, errors.Join(err, l.files.Close())
 	}
@@ -85,6 +86,10 @@ type Observed struct {
 	// Command is the program that will be started; All says that all processes are observed.
 	Command string
 	All     bool
+	// Scarce reports that there is no memory for further tables, Fits that there is for so many bytes; nil
+	// is that there always is.
+	Scarce func() bool
+	Fits   func(bytes int64) bool
 }
 
 // Bounds of how long tables are read before the events come. What is left is read beside the run.
@@ -97,7 +102,7 @@ const (
 // Bring makes a Loader, has it read what is observed, and starts it; nil if no program walks stacks
 // by tables.
 func Bring(r *load.Run, of Observed) (*Loader, error) {
-	l, err := open(r)
+	l, err := open(r, &of)
 	if l == nil {
 		return nil, err
 	}

@@ -93,6 +93,10 @@ func (t *tables) file(store *dso.Store, f *dso.File, full *atomic.Int64) *file {
 		return known
 	}
 	is := &file{}
+	if store.Expired() { // no memory
+		full.Add(1)
+		return is
+	}
 	c, err := unwind.Compile(store, f)
 	if err == nil && len(c.Blocks) > 0 {
 		if err = t.bring(is, c); err == nil {
@@ -101,6 +105,8 @@ func (t *tables) file(store *dso.Store, f *dso.File, full *atomic.Int64) *file {
 		} else {
 			full.Add(1)
 		}
+	} else if errors.Is(err, dso.ErrExpired) || errors.Is(err, dso.ErrNoMemory) {
+		full.Add(1)
 	}
 	if err == nil || f.Opened() { // else it may turn up with another process
 		t.files[key] = is

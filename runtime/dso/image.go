@@ -209,10 +209,22 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	if s.Size > 4096 && s.Size/2048 > s.FileSize {
 		return nil, fmt.Errorf("section %s: got %d bytes out of %d", s.Name, s.Size, s.FileSize)
 	}
+	if !im.fits(int64(s.Size)) {
+		return nil, ErrNoMemory
+	}
 	if strings.HasPrefix(s.Name, zdebug) {
 		return inflate(s, most)
 	}
-	return s.Data()
+	if s.Flags&elf.SHF_COMPRESSED != 0 {
+		return s.Data()
+	}
+	// The file has so many bytes: Data would grow its buffer step by step.
+	b := make([]byte, s.FileSize)
+	n, err := s.ReadAt(b, 0)
+	if n == len(b) {
+		err = nil
+	}
+	return b[:n], err
 }
 
 // Go reports whether the Go linker made the file.

@@ -45,6 +45,9 @@ func (e *TooLarge) Error() string {
 // ErrExpired is the reason when it took too long to read a file.
 var ErrExpired = errors.New("reading took too long")
 
+// ErrNoMemory is the reason when a limit of memory is too near to read a part of a file.
+var ErrNoMemory = errors.New("too little memory is left")
+
 // modest reports in the error that the header of an ELF file wants more of its
 // reader than any program needs: debug/elf believes it.
 func modest(r io.ReaderAt, size int64) error {
@@ -151,6 +154,11 @@ func (im *Image) nextData(off uint64) uint64 {
 
 // expired reports that no more is to be read.
 func (im *Image) expired() bool { return im.of != nil && im.of.store.expired() }
+
+// fits reports that there is memory for so many bytes.
+func (im *Image) fits(bytes int64) bool {
+	return im.of == nil || im.of.store == nil || im.of.store.opt.Fits == nil || im.of.store.opt.Fits(bytes)
+}
 
 // Expired is im.expired for packages that make tables of an Image.
 func (im *Image) Expired() bool { return im.expired() }

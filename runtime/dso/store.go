@@ -43,6 +43,9 @@ type Options struct {
 	// Expired is asked again and again while a file is read; true ends that. Nil
 	// never does.
 	Expired func() bool
+	// Fits reports that there is memory for so many bytes of a file at once, and for what is made of them;
+	// nil that there always is.
+	Fits func(bytes int64) bool
 	// Note is called for parts of a file that were not read although they are
 	// there. Nil drops that.
 	Note func(f *File, err error)

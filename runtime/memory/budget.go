@@ -24,6 +24,7 @@ type Budget struct {
 	beside atomic.Int64 // state of which no part knows, as measured
 	short  atomic.Bool  // a share was smaller than usual
 	meter  meter
+	near   near
 
 	mu    sync.Mutex
 	parts []*Part
@@ -34,7 +35,7 @@ const minRoom = 1 << 20
 
 // New makes a Budget of so many bytes for the process.
 func New(limit int64) *Budget {
-	b := &Budget{limit: limit}
+	b := &Budget{limit: limit, near: near{walls: walls("/proc/self/cgroup", "/sys/fs/cgroup")}}
 	b.divide(others())
 	return b
 }

@@ -3,12 +3,10 @@ package memory
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
-	"syscall"
 	"time"
 
 	"ppscript/runtime/unit"
@@ -65,7 +63,17 @@ func (b *Budget) Measure() {
 
 // divide gives Go what is left beside so many bytes of other pages, and state its part of that.
 func (b *Budget) divide(beside int64) {
-	heap := max(minHeap, b.limit-beside-textRoom)
+	heap := b.limit - beside - textRoom
+	if left, ok := b.near.left(); ok {
+		// Pages of files count for no cgroup, though they are resident; maps of programs do, though they
+		// are not.
+		near := ofGo() + left - b.near.reserve()/2
+		if b.limit >= least(b.near.walls)/4*3 {
+			heap = near
+		}
+		heap = min(heap, near)
+	}
+	heap = max(minHeap, heap)
 	b.room.Store(max(minRoom, heap/2))
 	if b.meter.began {
 		debug.SetMemoryLimit(heap)
@@ -103,12 +111,17 @@ func others() int64 {
 	}
 	all, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 	shared, _ := strconv.ParseInt(string(fields[2]), 10, 64)
-	goes := []metrics.Sample{
+	page := int64(os.Getpagesize())
+	return max(shared*page, all*page-ofGo())
+}
+
+// ofGo is the pages that Go has.
+func ofGo() int64 {
+	s := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
 	}
-	metrics.Read(goes)
-	page := int64(os.Getpagesize())
-	return max(shared*page, all*page-int64(goes[0].Value.Uint64()-goes[1].Value.Uint64()))
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
 // Default is the bound of a run that got none: a quarter of the machine's memory, or of what the
@@ -119,22 +132,9 @@ func Default() int64 {
 		most = min(most, total/4)
 	}
 	if limit := Limit(); limit > 0 {
-		most = min(most, limit/4*3)
+		return min(max(most, Least), limit/4*3)
 	}
 	return max(most, Least)
-}
-
-// Limit is what the process may have before it is killed, or gets no memory any more: by its cgroup, and by
-// its resource limits; 0 is no limit.
-func Limit() int64 {
-	least := ofCgroup()
-	for _, kind := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
-		var r syscall.Rlimit
-		if syscall.Getrlimit(kind, &r) == nil && r.Cur < 1<<50 && (least == 0 || int64(r.Cur) < least) {
-			least = int64(r.Cur)
-		}
-	}
-	return least
 }
 
 // LeastWithStacks is what a run needs that names the functions of stacks.
@@ -167,42 +167,4 @@ func machine() int64 {
 		}
 	}
 	return 0
-}
-
-// ofCgroup is the least limit of the process's cgroup and those above it; 0 is none.
-func ofCgroup() int64 { return limitOf("/proc/self/cgroup", "/sys/fs/cgroup") }
-
-// limitOf reads which cgroups a process is in, and their limits, of version 2 and 1.
-func limitOf(of, root string) int64 {
-	text, _ := os.ReadFile(of)
-	least := int64(math.MaxInt64)
-	for line := range bytes.Lines(bytes.TrimSpace(text)) {
-		parts := bytes.SplitN(bytes.TrimSpace(line), []byte(":"), 3)
-		if len(parts) < 3 {
-			continue
-		}
-		dir, file := root, "/memory.max"
-		switch kinds := string(parts[1]); {
-		case kinds == "memory":
-			dir, file = root+"/memory", "/memory.limit_in_bytes"
-		case kinds != "":
-			continue
-		}
-		path := string(parts[2])
-		for {
-			value, _ := os.ReadFile(dir + path + file)
-			if n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil && n > 0 {
-				least = min(least, n)
-			}
-			at := bytes.LastIndexByte([]byte(path), '/')
-			if at < 0 || path == "" {
-				break
-			}
-			path = path[:at]
-		}
-	}
-	if least > 1<<50 { // version 1 writes a huge number for none
-		return 0
-	}
-	return least
 }

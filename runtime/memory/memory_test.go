@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // fixed is a Budget with so much room, which nobody measures.
@@ -98,7 +99,7 @@ func TestLimitOfCgroups(t *testing.T) {
 	f := func(of string, want int64) {
 		t.Helper()
 		write("cgroup", of)
-		if got := limitOf(filepath.Join(dir, "cgroup"), filepath.Join(dir, "fs")); got != want {
+		if got := least(cgroupWalls(filepath.Join(dir, "cgroup"), filepath.Join(dir, "fs"))); got != want {
 			t.Errorf("%q: got %d, want %d", of, got, want)
 		}
 	}
@@ -113,7 +114,7 @@ func TestLimitOfCgroups(t *testing.T) {
 	f("4:cpu:/a\n3:memory:/v\n", 500)
 	f("3:memory:/\n", 0)
 	f("", 0)
-	if limitOf(filepath.Join(dir, "none"), dir) != 0 {
+	if least(cgroupWalls(filepath.Join(dir, "none"), dir)) != 0 {
 		t.Error("got a limit of no process")
 	}
 }
@@ -132,5 +133,51 @@ func TestTightLimitsAreTold(t *testing.T) {
 		if x.want == "" && got != "" || !strings.Contains(got, x.want) {
 			t.Errorf("%d, stacks %v: got %q, want %q", x.limit, x.stacks, got, x.want)
 		}
+	}
+}
+
+// What can be taken back is left of a limit. In front of it are two lines.
+func TestNearLimits(t *testing.T) {
+	dir := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("cgroup", "0::/a\n3:memory:/v\n")
+	write("a/memory.max", "8000000\n")
+	write("a/memory.stat", "anon 5\ninactive_file 1000000\nactive_file 500000\n")
+	write("memory/v/memory.limit_in_bytes", "20000000\n")
+	write("memory/v/memory.stat", "inactive_file 9000000\ntotal_inactive_file 1\n")
+	write("memory/v/memory.usage_in_bytes", "1\n")
+	b := &Budget{near: near{walls: cgroupWalls(filepath.Join(dir, "cgroup"), dir)}}
+	f := func(used string, left int64, want level) {
+		t.Helper()
+		write("a/memory.current", used)
+		b.near.at = time.Time{}
+		if got, ok := b.near.left(); !ok || got != left {
+			t.Errorf("%s used: got %d left, want %d", used, got, left)
+		}
+		if got := b.near.level(); got != want {
+			t.Errorf("%s used: got level %d, want %d", used, got, want)
+		}
+		if b.Scarce() != (want != enough || b.Shed() != "") || (b.Out() != "") != (want == out) {
+			t.Errorf("%s used: scarce %v, out %q", used, b.Scarce(), b.Out())
+		}
+	}
+	f("5000000", 4500000, enough)
+	if b.Shed() != "" {
+		t.Errorf("got %q, want nothing left out", b.Shed())
+	}
+	f("8000000", 1500000, scarce)
+	f("9400000", 100000, out)
+	f("3000000", 6500000, enough)
+	if !strings.Contains(b.Shed(), "names") {
+		t.Errorf("got %q, want what was left out", b.Shed())
 	}
 }

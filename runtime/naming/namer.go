@@ -155,7 +155,8 @@ func (n *Namer) Kernel() *symbol.Kernel { return n.kernel }
 // mappings are the options for following the mappings of processes and for finding the
 // mapped files: those of a recording are looked for by path and build-id.
 func (o *Options) mappings(foreign bool) (task.MappingsOptions, dso.Options) {
-	oo := dso.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Note: o.Note}
+	oo := dso.Options{SysRoot: o.SymRoot, DebugDirs: o.debugDirs(), Expired: o.Expired, Fits: o.Memory.Fits,
+		Note: o.Note}
 	mo := task.MappingsOptions{}
 	if o.Patient {
 		mo.MaxEnded = math.MaxInt

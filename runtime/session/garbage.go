@@ -17,6 +17,9 @@ func keepTo(r *run) (end func()) {
 	}
 	return func() {
 		restore()
+		if text := b.Shed(); text != "" {
+			r.env.msgs.say("%s", text)
+		}
 		gave := b.Refused()
 		evicted := r.account.total.Evicted
 		fewer := b.Short() && evicted > 0 && r.cfg.Options.Limits.Rows == 0

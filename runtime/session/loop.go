@@ -155,6 +155,10 @@ func (r *run) drain() error {
 // tooFast reports, and says, that events come faster than the user allows, or cost more than the budget
 // whatever is left out.
 func (r *run) tooFast(speed *cost.Rate, now time.Time) bool {
+	if why := r.cfg.Options.Limits.budget.Out(); why != "" {
+		r.env.msgs.say("%s", why)
+		return true
+	}
 	if why := r.in.slots.Exceeded(); why != "" {
 		r.env.msgs.say("%s", why)
 		return true

@@ -85,7 +85,8 @@ func (w *env) load(im *bpf.Image) (*load.Run, error) {
 func (w *env) bringTables(run *load.Run) (err error) {
 	t := &w.cfg.Target
 	named := t.Workload != nil || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0
-	of := preload.Observed{PIDs: t.PIDs, All: !named}
+	of := preload.Observed{PIDs: t.PIDs, All: !named, Scarce: w.cfg.Options.Limits.budget.Scarce,
+		Fits: w.cfg.Options.Limits.budget.Fits}
 	if t.Workload != nil && len(t.Workload.Args) > 0 {
 		of.Command = t.Workload.Args[0]
 	}

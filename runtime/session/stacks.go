@@ -2,10 +2,12 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
 	"ppscript/runtime/naming"
 	"ppscript/runtime/plan"
@@ -50,8 +52,8 @@ func openStacks(r *run) {
 		DebugDirs:    r.cfg.Options.Symbols.DebugDirs,
 		Servers:      r.cfg.Options.Symbols.Servers,
 		Later:        r.cfg.Options.Symbols.Later,
-		Expired:      r.patience.Expired,
-		Note:         r.patience.Note,
+		Expired:      r.expired,
+		Note:         r.note,
 		Say:          func(text string) { r.env.msgs.sayOnce(text) },
 	}
 	o.Servers.Waited = func(d time.Duration, pending int) {
@@ -61,6 +63,16 @@ func openStacks(r *run) {
 	r.stacks = &runStacks{Namer: naming.New(o)}
 	r.results.stacks = r.stacks
 	r.env.events.here.Symbols, r.env.events.here.Place = r.stacks.Kernel(), r.stacks.Place
+}
+
+// expired reports that no file is to be read for names any more: it took too long, or there is no memory.
+func (r *run) expired() bool { return r.patience.Expired() || r.cfg.Options.Limits.budget.Scarce() }
+
+// note is told by patience, and at the end by the budget.
+func (r *run) note(f *dso.File, err error) {
+	if !errors.Is(err, dso.ErrExpired) || r.patience.Expired() {
+		r.patience.Note(f, err)
+	}
 }
 
 // read puts the Readers in front of the decoders.
