@@ -40,12 +40,11 @@ test: ## run the tests that are true on any machine, in minutes; as root they tr
 
 test-all: ## run the long tests: guests, other tools' numbers, browsers, packages; ANYWAY=1 where programs are missing
 	@$(GO) run ./tests/run -all $(if $(ANYWAY),-anyway) $(if $(SLOWEST),-slowest $(SLOWEST))
-	@if [ "$$(id -u)" = 0 ] && command -v mmdebstrap >/dev/null; then bash tests/cleanroot.sh; fi
 
 cleanroot: ## run make test in a Debian with Go, gcc and git alone, as a user and as root without /sys; needs root, mmdebstrap
 	@bash tests/cleanroot.sh
 
-race: ## run the short tests with the race detector, as make test-all does at its end; needs gcc
+race: ## run the short tests with the race detector; needs gcc
 	@$(GO) run ./tests/run -race
 
 check: ## check format, both architectures, and the layers of the tree

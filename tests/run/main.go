@@ -65,11 +65,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	r := newReport(os.Stdout)
-	list := phases(packages, o)
-	if o.all {
-		list = append(list, phases(packages, options{race: true})...)
-	}
-	for _, phase := range list {
+	for _, phase := range phases(packages, o) {
 		phase.run(ctx, r)
 	}
 	return r.close(o)
