@@ -274,8 +274,12 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	t.Logf("%d programs compared, %d with folds, %d rows, %d failed evaluations; refused: %v", compared,
 		folds, rows, failed, refused)
-	if compared < tried*3/4 || compared < 12 || r.folds && folds < compared/6 {
+	if compared < tried*3/4 || compared < 12 {
 		t.Errorf("got %d programs of %d compared, want most", compared, tried)
+	}
+	// A fifth of many; of the few for which a guest has time, some.
+	if r.folds && (folds == 0 || compared >= 200 && folds < compared/6) {
+		t.Errorf("got %d folds among %d programs", folds, compared)
 	}
 }
 
