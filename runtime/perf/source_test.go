@@ -294,7 +294,7 @@ func TestOverwriteKeepsTheNewest(t *testing.T) {
 // All events count from one moment: of a thread that calls all the time, the first call that is seen has a
 // sample of each of 60 events, though the kernel enables them one after another.
 func TestEventsCountFromOneMoment(t *testing.T) {
-	needRoot(t)
+	testkit.Requires(t, append(testkit.Live, testkit.Go)...) // Go, for the program that calls
 	const events = 60
 	var cfg Config
 	calls := testkit.Start(t, testkit.Load(t), "-getppid", "100000000")

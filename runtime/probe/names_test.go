@@ -233,9 +233,7 @@ func TestIndirectFunctionsOfLibc(t *testing.T) {
 		t.Skip("implementations of x86-64")
 	}
 	m, _, _, err := resolver(t).open(&Spec{File: "libc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Requires(t, testkit.Optional("a shared C library", err))
 	if fns := m.find("strlen"); len(fns) != 1 || !fns[0].indirect {
 		t.Skipf("strlen of this C library is not indirect: %+v", fns)
 	}
