@@ -219,7 +219,8 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if out.Broken.Load() && errors.Is(err, syscall.EPIPE) {
 		err = nil // the reader has enough
 	}
-	if err != nil {
+	strictly := c.strict && outcome.Unanswered // then the loss is what counts
+	if err != nil && !strictly {
 		return w.blame(err)
 	}
 	if err := v.end(outcome); err != nil {

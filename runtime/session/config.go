@@ -98,6 +98,8 @@ type Outcome struct {
 	Gaps uint64
 	// Observed says that events were opened: a script may only compute.
 	Observed bool
+	// Unanswered says that evaluations failed and nothing is left to show, which is the run's error.
+	Unanswered bool
 	// Status is the exit status of the workload as a shell shows it, 128 and
 	// Signal if one ended it; -1 if there was none, or it was still running
 	// when the run was over.

@@ -38,8 +38,10 @@ type run struct {
 	account  account
 	started  time.Time
 	since    budget.Start
-	patience patience.Patience
-	asked    atomic.Bool // how the run stands
+
+	unanswered bool // settled failed
+	patience   patience.Patience
+	asked      atomic.Bool // how the run stands
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -85,7 +87,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		Gaps:     r.in.gaps(),
 		Status:   r.in.workload.status,
 		Signal:   r.in.workload.signal,
-		Observed: r.in.observe(),
+		Observed: r.in.observe(), Unanswered: r.unanswered,
 	}
 	if r.in.live != nil {
 		st := r.in.live.Stats()
@@ -153,7 +155,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	err = r.loop(ctx)
 	if failed := r.settled(); err == nil {
-		err = failed
+		err, r.unanswered = failed, failed != nil
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func TestTablesHaveBeginAndEnd(t *testing.T) {
 		}
 		table := record.Data
 		passed := table.End - table.Begin
-		if table.Samples == 0 || table.Begin <= 0 || passed < 200e6 || passed > 60e9 {
+		if table.Samples == 0 || table.Begin <= 0 || passed < 100e6 || passed > 60e9 {
 			t.Errorf("%s: got %d to %d with %d events, want the time of the run", engine, table.Begin,
 				table.End, table.Samples)
 		}
