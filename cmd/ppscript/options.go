@@ -125,7 +125,7 @@ func (c *common) runOptions() []*flag {
 		{name: permit.LookOnly, read: c.readLookOnly,
 			help: "only look: refuse to write files, to send, to receive and to listen, whoever asks for it"},
 		{name: permit.ForOthers, read: readFlag(&c.allowed.forOthers),
-			help: "who asks is at another machine: start no command, and read no file that is named but programs that every user may read; agents run scripts so"},
+			help: "the request comes from another machine: start no command, and read no named file but programs that every user may read; agents run scripts so"},
 		{name: "require-signed", recorded: true, read: checkSigned,
 			help: "run the script only if a key of --signers signed it, and it and all that it loads are as they were then"},
 		{name: "signers", metavar: "FILE", kind: aPath, recorded: true, read: checkSigned, deflt: sign.SignersFile,

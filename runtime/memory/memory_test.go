@@ -83,10 +83,9 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// The least limit of the cgroups that a process is in holds, of either version.
-func TestLimitOfCgroups(t *testing.T) {
-	dir := t.TempDir()
-	write := func(path, text string) {
+// writer writes files of cgroups below dir.
+func writer(t *testing.T, dir string) func(path, text string) {
+	return func(path, text string) {
 		t.Helper()
 		path = filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -96,6 +95,12 @@ func TestLimitOfCgroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// The least limit of the cgroups that a process is in holds, of either version.
+func TestLimitOfCgroups(t *testing.T) {
+	dir := t.TempDir()
+	write := writer(t, dir)
 	f := func(of string, want int64) {
 		t.Helper()
 		write("cgroup", of)
@@ -139,16 +144,7 @@ func TestTightLimitsAreTold(t *testing.T) {
 // What can be taken back is left of a limit. In front of it are two lines.
 func TestNearLimits(t *testing.T) {
 	dir := t.TempDir()
-	write := func(path, text string) {
-		t.Helper()
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := writer(t, dir)
 	write("cgroup", "0::/a\n3:memory:/v\n")
 	write("a/memory.max", "8000000\n")
 	write("a/memory.stat", "anon 5\ninactive_file 1000000\nactive_file 500000\n")

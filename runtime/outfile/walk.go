@@ -49,8 +49,8 @@ func walk(path string, flag int) (int, error) {
 		if magic(dir) { // links such as /proc/self/fd/1 lead where no name does, and are the process's own
 			return unix.Openat(dir, strings.TrimLeft(rest, "/"), flag, uint32(Mode))
 		}
-		how, last := unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, !more || after == ""
-		if last && !more {
+		how := unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+		if !more {
 			how = flag&^unix.O_TRUNC | unix.O_NOFOLLOW
 		}
 		fd, err := unix.Openat(dir, name, how, uint32(Mode))

@@ -27,7 +27,7 @@ type Permits struct {
 	Peers []string        // of --allow net=
 	// LookOnly refuses everything, also what the user typed.
 	LookOnly bool
-	// ForOthers says that who asks is at another machine: nothing is started, and no file is read
+	// ForOthers says that the request comes from another machine: nothing is started, and no file is read
 	// but programs that every user here may read.
 	ForOthers bool
 	// Verbose tells also of files that the user named himself.
