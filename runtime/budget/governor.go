@@ -108,10 +108,10 @@ type told struct {
 // levels is how many weights there are.
 const levels = load.WeightLevels
 
-// Govern begins to keep a run in a share of the CPUs' time whose work programs of the kernel do.
-func Govern(share float64, run *load.Run, since Start) (*Governor, error) {
+// Govern is who keeps a run in a share of the CPUs' time whose work programs of the kernel do, from Begin on.
+func Govern(share float64, run *load.Run) (*Governor, error) {
 	b := load.Budget{Run: run}
-	return govern(share, &programs{Budget: b, tolls: toll.Measure(b.Programs())}, since)
+	return govern(share, &programs{Budget: b, tolls: toll.Measure(b.Programs())})
 }
 
 // A Start is when a run began, as the CPU time that this process had used by then: programs are made and
@@ -125,7 +125,7 @@ func Started() Start { return Start(ownTime()) }
 // results are shown.
 const ending = 0.5
 
-func govern(share float64, run tap, since Start) (*Governor, error) {
+func govern(share float64, run tap) (*Governor, error) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
 		return nil, err
@@ -138,12 +138,22 @@ func govern(share float64, run tap, since Start) (*Governor, error) {
 	case run.ByKey():
 		g.ctl.Relate()
 	}
+	return g, nil
+}
+
+// Begin is called when the run begins: no event counts before. What the process used since it was started
+// was for that.
+func (g *Governor) Begin(since Start) error {
+	if g == nil {
+		return nil
+	}
+	g.run.begin()
 	hits, err := g.run.Hits()
 	g.last = reading{time.Now(), ownTime(), hits}
 	begin := g.last.own - time.Duration(since)
 	g.told.own = begin.Seconds()
 	g.ctl.Owe(begin + time.Duration(ending*float64(begin)))
-	return g, err
+	return err
 }
 
 // ownTime is the CPU time of this process.

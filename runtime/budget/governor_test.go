@@ -38,6 +38,7 @@ func (h *hook) later(g *Governor, d time.Duration) {
 
 func (*hook) ByKey() bool          { return false }
 func (*hook) inPerson() bool       { return true }
+func (h *hook) begin()             { h.at = time.Now() }
 func (*hook) clock() time.Duration { return 0 }
 func (*hook) Pause() error         { return nil }
 func (*hook) Resume() error        { return nil }
@@ -67,7 +68,10 @@ var nowhere = &Sink{
 func (h *hook) govern(t *testing.T, share float64) *Governor {
 	testkit.Requires(t, testkit.Sysfs) // which has the CPUs
 	h.at = time.Now()
-	g, err := govern(share, h, Started())
+	g, err := govern(share, h)
+	if err == nil {
+		err = g.Begin(Started())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,4 +132,27 @@ func TestHooksThatCostTooMuch(t *testing.T) {
 	if why := g.Exceeded(); why != "" {
 		t.Errorf("got %q", why)
 	}
+}
+
+// What observing costs, and for how long, is counted from the begin of the run on: hooks are there before.
+func TestCostsCountFromTheBegin(t *testing.T) {
+	testkit.Requires(t, testkit.Sysfs)
+	synctest.Test(t, func(t *testing.T) {
+		h := &hook{cost: 1, at: time.Now()}
+		g, err := govern(0.05, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := g.Begin(Started()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := g.Rows(nil, nowhere); err != nil {
+			t.Fatal(err)
+		}
+		if g.told.time != 1 || g.told.traced != 1 {
+			t.Errorf("got %v s that cost %v s, want 1 and 1", g.told.time, g.told.traced)
+		}
+	})
 }

@@ -37,11 +37,8 @@ type Traffic struct {
 // RingTraffic is that of a ring, and so of a CPU or thread.
 type RingTraffic struct{ Records, Bytes uint64 }
 
-// GovernRings begins to keep a run in a share of the CPUs' time that takes events from rings.
-func GovernRings(share float64, r *Rings, since Start) (*Governor, error) {
-	r.since = time.Now()
-	return govern(share, r, since)
-}
+// GovernRings is who keeps a run in a share of the CPUs' time that takes events from rings, from Begin on.
+func GovernRings(share float64, r *Rings) (*Governor, error) { return govern(share, r) }
 
 // MeasureRings finds out what records with such members cost, of events on these hooks, in some
 // milliseconds. It makes some system calls.
@@ -52,6 +49,7 @@ func MeasureRings(sampleType uint64, hooks ...toll.Hook) *Rings {
 // ByKey implements tap.
 func (r *Rings) ByKey() bool          { return r.Relates }
 func (r *Rings) inPerson() bool       { return true }
+func (r *Rings) begin()               { r.turned(time.Now()) }
 func (r *Rings) clock() time.Duration { return 0 }
 
 // Weigh implements tap.
@@ -66,11 +64,16 @@ func (r *Rings) Weigh(n uint64) (time.Time, error) {
 	} else {
 		r.idled += r.idle() * float64(at.Sub(r.since))
 	}
+	r.turned(at)
+	return at, err
+}
+
+// turned has what comes count from a moment on, at which events were switched on or off, or the run began.
+func (r *Rings) turned(at time.Time) {
 	r.since, r.before = at, r.before[:0]
 	for _, ring := range r.Traffic().Rings {
 		r.before = append(r.before, ring.Records)
 	}
-	return at, err
 }
 
 // measureRate learns from a slot that ends how many events come while none are observed: more, where

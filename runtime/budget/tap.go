@@ -15,6 +15,8 @@ type tap interface {
 	// inPerson says that ppscript itself gets the events: its own time follows them. All it can do
 	// is to have none come for a while.
 	inPerson() bool
+	// begin is called when the run begins.
+	begin()
 	// Weigh has each event that counts stand for n, with 0 none counts; it returns since when.
 	Weigh(n uint64) (time.Time, error)
 	Hits() (load.Hits, error)
@@ -36,6 +38,7 @@ type programs struct {
 }
 
 func (p *programs) inPerson() bool           { return false }
+func (p *programs) begin()                   {}
 func (p *programs) idle() float64            { return 0 }
 func (p *programs) clock() time.Duration     { return p.tolls.Clock }
 func (p *programs) Hits() (load.Hits, error) { return p.Budget.Hits(p.tolls.Of) }

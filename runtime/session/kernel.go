@@ -164,7 +164,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if share := r.cfg.Options.Cost.Budget; share > 0 {
-		k.govern, err = budget.Govern(share, k.run, r.since)
+		k.govern, err = budget.Govern(share, k.run)
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func (k *kernelRun) begin(r *run) error {
 	if k == nil {
 		return nil
 	}
-	if err := load.Begin(k.run); err != nil {
+	if err := errors.Join(load.Begin(k.run), k.govern.Begin(r.since)); err != nil {
 		return err
 	}
 	for _, line := range k.run.Describe() {

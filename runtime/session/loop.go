@@ -34,7 +34,7 @@ const idleTime = 10 * time.Second
 // loop runs until something ends it, then shows what there is.
 func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
-	if err := r.in.kernel.begin(r); err != nil {
+	if err := errors.Join(r.in.kernel.begin(r), r.in.slots.Begin()); err != nil {
 		return err
 	}
 	r.started = time.Now()

@@ -147,7 +147,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return r.results.out.Flush()
 	}
 	of := slots.Of{Instance: r.instance, Started: r.since, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
-	if err = r.in.slots.Begin(r.cfg.Options.Cost.Budget, of); err != nil {
+	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, of); err != nil {
 		return err
 	}
 	if err = confine(r); err != nil {

@@ -72,17 +72,20 @@ func hooks(p *plan.Plan) (list []toll.Hook) {
 	return list
 }
 
-// Begin begins to keep a run in a share of the time of all CPUs.
-func (s *Slots) Begin(share float64, of Of) (err error) {
+// Open prepares to keep a run in a share of the time of all CPUs.
+func (s *Slots) Open(share float64, of Of) (err error) {
 	if s.rings == nil || of.Live == nil {
 		return nil
 	}
 	s.of = of
 	s.total = agg.New(agg.Spec{Args: []agg.Arg{{}}, Aggs: []agg.Agg{{Op: agg.Count}}})
 	s.rings.Relates, s.rings.Turn, s.rings.Traffic = of.Instance.Relates(), s.turn, s.traffic
-	s.govern, err = budget.GovernRings(share, s.rings, of.Started)
+	s.govern, err = budget.GovernRings(share, s.rings)
 	return err
 }
+
+// Begin is called when the run begins.
+func (s *Slots) Begin() error { return s.govern.Begin(s.of.Started) }
 
 // Due is when Step must be called; never without a budget.
 func (s *Slots) Due() time.Time { return s.govern.Due() }
