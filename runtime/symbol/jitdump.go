@@ -124,27 +124,26 @@ func (s *Symbolizer) dumped(sp *task.Space, addr uint64, when event.Time, call, 
 	return f, true
 }
 
-// Changes tells whether the code at an address of a process is another one than it was at the call
-// before, of those that code was made at again.
+// Changes tells whether addresses of a process may have another meaning than at the call before, since code
+// was made where other code was.
 type Changes struct {
 	symbols *Symbolizer
-	since   map[change]int64
-}
-
-type change struct {
-	space *task.Space
-	addr  uint64
+	// since are the begins of the code that was seen at the addresses of each process.
+	since map[*task.Space]map[uint64]int64
+	held  int // processes and addresses in since
 }
 
 // NewChanges makes one that has seen nothing.
 func (s *Symbolizer) NewChanges() *Changes {
-	return &Changes{symbols: s, since: map[change]int64{}}
+	return &Changes{symbols: s, since: map[*task.Space]map[uint64]int64{}}
 }
 
 // mostChanges bounds the addresses that are remembered.
 const mostChanges = 1 << 16
 
-// See looks at the user addresses of a stack. It is true if one of them had other code before.
+// See looks at the user addresses of a stack. It is true if one of them had other code before, or may have
+// had: no address is remembered before a dump first tells of a place that was used twice, and none when
+// there were too many.
 //
 // Fast path: processes without a dump, or whose dump tells of no place that was used twice, cost a
 // look-up.
@@ -162,8 +161,15 @@ func (c *Changes) See(pid int32, when event.Time, chain []uint64) (changed bool)
 		return false
 	}
 	s.now = max(s.now, when)
-	if len(c.since) > mostChanges {
+	if c.held > mostChanges {
 		clear(c.since)
+		c.held = 0
+	}
+	since, known := c.since[sp]
+	if !known {
+		since, changed = map[uint64]int64{}, true
+		c.since[sp] = since
+		c.held++
 	}
 	for _, addr := range chain {
 		if addr >= kernelHalf {
@@ -173,11 +179,14 @@ func (c *Changes) See(pid int32, when event.Time, chain []uint64) (changed bool)
 		if !ok {
 			continue
 		}
-		at := change{sp, addr}
-		if before, known := c.since[at]; known && before != f.From {
+		before, known := since[addr]
+		if !known {
+			c.held++
+		}
+		if known && before != f.From {
 			changed = true
 		}
-		c.since[at] = f.From
+		since[addr] = f.From
 	}
 	return changed
 }
