@@ -97,38 +97,51 @@ func (c *capture) of(name string) *Result {
 	return r
 }
 
-func (c *capture) Table(t *result.Table) error {
-	own := t.Clone()
-	r := c.of(t.Name)
-	r.table, r.meta = own, own.Meta
-	c.interval(r)
+// Show implements render.Renderer.
+func (c *capture) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		c.keep(x, func(r *Result) { r.table = x.Clone() })
+	case *result.Histogram:
+		c.keep(x, func(r *Result) { r.hist = ownHistogram(x) })
+	case *result.Stacks:
+		c.keep(x, func(r *Result) { r.stacks = ownStacks(x) })
+	case *result.Why:
+		c.why(x)
+	case *result.Line:
+		return c.line(c.of(x.LogName()), x, func() starlark.Value { return eventRow(x.Event) })
+	case *result.Detail:
+		return c.line(c.of(x.Name), x, func() starlark.Value { return detailRow(x) })
+	}
 	return nil
 }
 
-func (c *capture) Histogram(h *result.Histogram) error {
+// keep keeps a copy of a result.
+func (c *capture) keep(x result.Result, own func(r *Result)) {
+	r := c.of(x.About().Name)
+	own(r)
+	r.meta = *x.About()
+	c.interval(r)
+}
+
+func ownHistogram(h *result.Histogram) *result.Histogram {
 	own := *h
 	own.Rows = slices.Clone(h.Rows)
 	for i := range own.Rows {
 		own.Rows[i].Buckets = slices.Clone(own.Rows[i].Buckets)
 		own.Rows[i].Key = result.CloneRow(own.Rows[i].Key)
 	}
-	r := c.of(h.Name)
-	r.hist, r.meta = &own, own.Meta
-	c.interval(r)
-	return nil
+	return &own
 }
 
-func (c *capture) Stacks(s *result.Stacks) error {
+func ownStacks(s *result.Stacks) *result.Stacks {
 	own := *s
 	own.Samples = slices.Clone(s.Samples)
 	for i := range own.Samples {
 		own.Samples[i].Key = result.CloneRow(own.Samples[i].Key)
 		own.Samples[i].Frames = slices.Clone(own.Samples[i].Frames)
 	}
-	r := c.of(s.Name)
-	r.stacks, r.meta = &own, own.Meta
-	c.interval(r)
-	return nil
+	return &own
 }
 
 // interval keeps the result of an interval, where that was asked for. What comes at the end of a run
@@ -142,33 +155,16 @@ func (c *capture) interval(r *Result) {
 	r.intervals = append(r.intervals, &one)
 }
 
-// Why keeps the causes, as a table, and the whole to be shown.
-func (c *capture) Why(w *result.Why) error {
+// why keeps the causes, as a table, and the whole to be shown.
+func (c *capture) why(w *result.Why) {
 	r := c.of(w.Name)
 	t := story.Causes(w, unit.US, 0)
 	r.table, r.meta, r.sorted = t, t.Meta, true
 	r.why = &told{w, t}
-	return nil
-}
-
-func (c *capture) Event(l *render.Line) error {
-	name := l.Result
-	if name == "" {
-		name = "log"
-	}
-	return c.line(c.of(name), func(r render.Renderer) error {
-		return r.Event(l)
-	}, func() starlark.Value { return eventRow(l.Event) })
-}
-
-func (c *capture) Detail(d *result.Detail) error {
-	return c.line(c.of(d.Name), func(r render.Renderer) error {
-		return r.Detail(d)
-	}, func() starlark.Value { return detailRow(d) })
 }
 
 // line adds one event to a log, in every format: it cannot be rendered later.
-func (c *capture) line(r *Result, show func(render.Renderer) error, row func() starlark.Value) error {
+func (c *capture) line(r *Result, x result.Result, row func() starlark.Value) error {
 	if r.log == nil {
 		log, err := newLog(c.options)
 		if err != nil {
@@ -182,7 +178,7 @@ func (c *capture) line(r *Result, show func(render.Renderer) error, row func() s
 	}
 	r.log.rows = append(r.log.rows, row())
 	for _, f := range r.log.formats {
-		if err := show(f.out); err != nil {
+		if err := f.out.Show(x); err != nil {
 			return err
 		}
 	}
@@ -224,8 +220,7 @@ func (c *capture) Note(kind string, fields ...render.NoteField) error {
 	return nil
 }
 
-func (c *capture) Print(text []byte) error { return nil }
-func (c *capture) Flush() error            { return nil }
+func (c *capture) Flush() error { return nil }
 
 // results are those that came, in the order of the reports. A log without
 // events is an empty one.

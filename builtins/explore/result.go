@@ -282,14 +282,14 @@ func (r *Result) render(format string, all bool) ([]byte, error) {
 func (r *Result) show(w render.Renderer) error {
 	switch {
 	case r.why != nil && r.why.table == r.table:
-		return w.Why(r.why.Why)
+		return w.Show(r.why.Why)
 	case r.table != nil:
 		t := *r.table // renderers may fill in widths
-		return w.Table(&t)
+		return w.Show(&t)
 	case r.hist != nil:
-		return w.Histogram(r.hist)
+		return w.Show(r.hist)
 	case r.stacks != nil:
-		return w.Stacks(r.stacks)
+		return w.Show(r.stacks)
 	}
 	return nil
 }

@@ -27,10 +27,13 @@ func newShown(out io.Writer, o render.Options) (*shown, error) {
 	return s, err
 }
 
-func (s *shown) Table(t *result.Table) error         { return s.whole.Table(t) }
-func (s *shown) Histogram(h *result.Histogram) error { return s.whole.Histogram(h) }
-func (s *shown) Stacks(x *result.Stacks) error       { return s.whole.Stacks(x) }
-func (s *shown) Why(w *result.Why) error             { return s.whole.Why(w) }
+// Show implements render.Renderer.
+func (s *shown) Show(r result.Result) error {
+	if r.About() != nil {
+		return s.whole.Show(r)
+	}
+	return s.Renderer.Show(r)
+}
 
 // end shows what waited for the end of the run.
 func (s *shown) end(page func(text string) error) error {

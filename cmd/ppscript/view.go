@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/diff"
 	"ppscript/cmd/ppscript/progress"
@@ -18,9 +20,8 @@ import (
 	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 	"ppscript/runtime/session"
-
-	"golang.org/x/sys/unix"
 )
 
 // A view is where a session shows results and messages.
@@ -151,7 +152,7 @@ func (v *view) state(line string) error {
 	if v.common.render.Format == "json" {
 		return v.note(line)
 	}
-	return v.renderer.Print([]byte(line + "\n"))
+	return v.renderer.Show(result.TextOf(line + "\n"))
 }
 
 // record has a message in JSON.

@@ -122,10 +122,11 @@ type beside struct {
 	render.Fan
 }
 
-// Stacks implements render.Renderer.
-func (b beside) Stacks(s *result.Stacks) error {
-	if !s.Aside {
-		return b.Fan.Stacks(s)
+// Show implements render.Renderer.
+func (b beside) Show(r result.Result) error {
+	s, stacks := r.(*result.Stacks)
+	if !stacks || !s.Aside {
+		return b.Fan.Show(r)
 	}
 	b.sinks.each(func(to Sink) error {
 		if p, ok := to.(Profiler); ok {

@@ -26,7 +26,7 @@ func (b *book) Begin(about About) error {
 	return nil
 }
 
-func (b *book) Table(*result.Table) error {
+func (b *book) Show(result.Result) error {
 	if b.tables++; b.tables == b.bad {
 		return errFull
 	}
@@ -54,7 +54,7 @@ func TestFailedSinkIsLeftOut(t *testing.T) {
 	}
 	r := s.Beside(main, About{Script: "trace"})
 	for range 3 {
-		if err := r.Table(&result.Table{}); err != nil {
+		if err := r.Show(&result.Table{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestMainEndsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beside(main, About{}).Table(&result.Table{}); !errors.Is(err, errFull) {
+	if err := s.Beside(main, About{}).Show(&result.Table{}); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want what main said", err)
 	}
 	also.atClose = errFull

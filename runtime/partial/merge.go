@@ -326,7 +326,7 @@ func (w *Window) table(to render.Renderer, m *merged, meta result.Meta) error {
 	if err := v.Table(t, m.showKeys(t.Rows)); err != nil {
 		return err
 	}
-	return to.Table(t)
+	return to.Show(t)
 }
 
 func (w *Window) histogram(to render.Renderer, m *merged, meta result.Meta) error {
@@ -341,7 +341,7 @@ func (w *Window) histogram(to render.Renderer, m *merged, meta result.Meta) erro
 	if err != nil {
 		return err
 	}
-	return to.Histogram(h)
+	return to.Show(h)
 }
 
 func (w *Window) stacks(to render.Renderer, m *merged, meta result.Meta, about About) error {
@@ -359,7 +359,7 @@ func (w *Window) stacks(to render.Renderer, m *merged, meta result.Meta, about A
 	} else if about.Aside != nil {
 		return about.Aside(&s)
 	}
-	return to.Stacks(&s)
+	return to.Show(&s)
 }
 
 // showLines shows the lines of events, with the machine in front.
@@ -370,7 +370,7 @@ func (w *Window) showLines(to render.Renderer) error {
 		for _, line := range l.Lines {
 
 			for part := range strings.SplitSeq(line, "\n") {
-				if err := to.Print([]byte(l.host + ": " + part + "\n")); err != nil {
+				if err := to.Show(result.TextOf(l.host + ": " + part + "\n")); err != nil {
 					return err
 				}
 
@@ -378,7 +378,7 @@ func (w *Window) showLines(to render.Renderer) error {
 
 		}
 		if l.Left > 0 {
-			err := to.Print([]byte(fmt.Sprintf("%s: %d more lines of %s\n", l.host, l.Left, l.Name)))
+			err := to.Show(result.TextOf(fmt.Sprintf("%s: %d more lines of %s\n", l.host, l.Left, l.Name)))
 			if err != nil {
 				return err
 			}

@@ -160,8 +160,24 @@ func (w *Writer) name(row *Row, t *plan.Table, columns []result.Column) {
 	}
 }
 
-// Stacks implements render.Renderer.
-func (w *Writer) Stacks(s *result.Stacks) error {
+// Show implements render.Renderer. Tables and histograms come as rows, by Parts; heat maps, texts and
+// where time went are of one machine.
+func (w *Writer) Show(r result.Result) error {
+	switch r := r.(type) {
+	case *result.Stacks:
+		return w.stacks(r)
+	case *result.Table:
+		return diag.Errorf(diag.Run, "make parts of", r.Name, "nobody knows how its rows add up").
+			WithHint("tables of by(...).agg(...) can be put together: docs/fleet.md")
+	case *result.Line:
+		return w.line(r.Result, r)
+	case *result.Detail:
+		return w.line(r.Name, r)
+	}
+	return nil
+}
+
+func (w *Writer) stacks(s *result.Stacks) error {
 	r := resultOf(Stacks, &s.Meta)
 	own := *s
 	own.Samples = append(slices.Clip(s.Samples), s.Rest...)
@@ -170,24 +186,8 @@ func (w *Writer) Stacks(s *result.Stacks) error {
 	return nil
 }
 
-// Table implements render.Renderer: what comes here did not come as rows.
-func (w *Writer) Table(t *result.Table) error {
-	return diag.Errorf(diag.Run, "make parts of", t.Name, "nobody knows how its rows add up").
-		WithHint("tables of by(...).agg(...) can be put together: docs/fleet.md")
-}
-
-// Event implements render.Renderer.
-func (w *Writer) Event(l *render.Line) error {
-	return w.line(l.Result, func() error { return w.plain.Event(l) })
-}
-
-// Detail implements render.Renderer.
-func (w *Writer) Detail(d *result.Detail) error {
-	return w.line(d.Name, func() error { return w.plain.Detail(d) })
-}
-
-// line keeps what show writes as lines of a result.
-func (w *Writer) line(name string, show func() error) error {
+// line keeps an event or a pair as lines of text of a result.
+func (w *Writer) line(name string, one result.Result) error {
 	i := slices.IndexFunc(w.lines, func(r Result) bool { return r.Name == name })
 	if i < 0 {
 		i = len(w.lines)
@@ -199,7 +199,7 @@ func (w *Writer) line(name string, show func() error) error {
 		return nil
 	}
 	w.text.Reset()
-	if err := show(); err != nil {
+	if err := w.plain.Show(one); err != nil {
 		return err
 	}
 	if err := w.plain.Flush(); err != nil {

@@ -32,8 +32,25 @@ type csvRenderer struct {
 
 const csvEOL = "\r\n"
 
-// Table writes one line for each row.
-func (r *csvRenderer) Table(t *result.Table) error {
+// Show writes a line for each row, each bucket, each stack, each event; a text is a comment.
+func (r *csvRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Line:
+		return r.event(x)
+	case *result.Text:
+		return r.print(x.Bytes)
+	case *result.Why:
+		return r.why(x)
+	}
+	if err := Walk(x, r.Show); err != nil {
+		return err
+	}
+	return r.err
+}
+
+func (r *csvRenderer) table(t *result.Table) error {
 	if len(t.Rows) > 0 {
 		lead := r.titles(t.Wall)
 		r.head(append(lead, csvTitles(t.Columns, t.Rows, r.line.dates(time.Time{}), leadNames...)...))
@@ -47,35 +64,9 @@ func (r *csvRenderer) Table(t *result.Table) error {
 	return r.missing(&t.Meta, t.Omitted)
 }
 
-// Histogram writes one line for each bucket, with its bounds in the unit;
-// an open bound is empty.
-func (r *csvRenderer) Histogram(h *result.Histogram) error {
-	if len(h.Rows) > 0 {
-		lead := r.titles(h.Wall)
-		columns := append(slices.Clone(h.Keys),
-			result.Column{Name: "lo", Unit: h.Unit},
-			result.Column{Name: "hi", Unit: h.Unit},
-			result.Column{Name: "count"})
-		r.head(append(lead, csvTitles(columns, histKeys(h), r.line.dates(time.Time{}), leadNames...)...))
-	}
-	when := r.moment(&h.Meta, len(h.Rows) > 0)
-	for i := range h.Rows {
-		row := &h.Rows[i]
-		for _, b := range row.Buckets {
-			r.lead(when, h.Name)
-			r.cells(h.Keys, row.Key)
-			r.bound(b.Lo, h.Unit)
-			r.bound(b.Hi, h.Unit)
-			r.buf = strconv.AppendUint(append(r.buf, ','), b.Count, 10)
-			r.buf = append(r.buf, csvEOL...)
-		}
-	}
-	return r.missing(&h.Meta, h.Omitted)
-}
-
-// Event writes who, where, which, and the fields as one text: events of
+// event writes who, where, which, and the fields as one text: events of
 // different kinds have different fields, JSON keeps them apart.
-func (r *csvRenderer) Event(l *Line) error {
+func (r *csvRenderer) event(l *result.Line) error {
 	e := l.Event
 	s := r.line.of(e)
 	if !r.events {
@@ -87,12 +78,8 @@ func (r *csvRenderer) Event(l *Line) error {
 		r.events, r.stacks = true, l.Stacks
 	}
 	r.scratch = r.appendMoment(r.scratch[:0], e.Time, time.Time{})
-	name := l.Result
-	if name == "" {
-		name = "log"
-	}
 	r.buf = append(r.buf, r.scratch...)
-	r.buf = appendCSV(append(r.buf, ','), name)
+	r.buf = appendCSV(append(r.buf, ','), l.LogName())
 	r.scratch = appendComm(r.scratch[:0], e)
 	r.text(r.scratch)
 	for _, n := range []int32{e.PID, e.TID, e.CPU} {
@@ -174,13 +161,6 @@ func (r *csvRenderer) cells(columns []result.Column, row []event.Value) {
 	for i := range columns {
 		r.scratch = appendCSVCell(r.scratch[:0], &columns[i], cellOf(row, i), &r.line)
 		r.text(r.scratch)
-	}
-}
-
-func (r *csvRenderer) bound(v int64, u unit.Unit) {
-	r.buf = append(r.buf, ',')
-	if v != result.OpenLo && v != result.OpenHi {
-		r.buf = appendExact(r.buf, event.IntOf(v), u)
 	}
 }
 

@@ -28,8 +28,8 @@ import (
 // is given.
 const sinceEvery = 50
 
-// Detail writes a pair and the events around it.
-func (r *textRenderer) Detail(d *result.Detail) error {
+// detail writes a pair and the events around it.
+func (r *textRenderer) detail(d *result.Detail) error {
 	w := detailWriter{r: r, d: d}
 	if d.Before > 0 {
 		r.buf = appendMicros(append(r.buf, "-Previous "...), -d.Before, 0)
@@ -183,20 +183,4 @@ func appendMicros(dst []byte, ns int64, width int) []byte {
 	b = append(b, '.')
 	b = appendZeros(b, n%1000, 3)
 	return append(appendPad(dst, width-len(b)), b...)
-}
-
-// Detail writes the events of the pair as lines of a log: the timeline is for
-// people and for JSON.
-func (r *csvRenderer) Detail(d *result.Detail) error {
-	l := Line{Event: d.Start, Result: d.Name, Stacks: d.Stack != nil}
-	if l.Stacks {
-		l.Frames, l.Cut = d.Stack(d.Start)
-	}
-	if err := r.Event(&l); err != nil || d.End == nil {
-		return err
-	}
-	if l.Event = d.End; l.Stacks {
-		l.Frames, l.Cut = d.Stack(d.End)
-	}
-	return r.Event(&l)
 }

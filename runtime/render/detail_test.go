@@ -63,7 +63,7 @@ func TestDetailGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range details() {
-			if err := r.Detail(d); err != nil {
+			if err := r.Show(d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -86,7 +86,7 @@ func TestDetailReportsTheOutputsError(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 400 {
-			if err = r.Detail(details()[8]); err != nil {
+			if err = r.Show(details()[8]); err != nil {
 				break
 			}
 		}

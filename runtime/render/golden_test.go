@@ -158,20 +158,20 @@ func everything(t *testing.T, o Options) []byte {
 	schema := wakeupSchema()
 	steps := []error{
 		r.Note("attached", NoteField{"events", event.IntOf(2)}, NoteField{"what", event.StrOf("sched:*\n")}),
-		r.Table(latency()),
-		r.Table(syscalls()),
-		r.Table(top()),
-		r.Table(lines()),
-		r.Table(&result.Table{
+		r.Show(latency()),
+		r.Show(syscalls()),
+		r.Show(top()),
+		r.Show(lines()),
+		r.Show(&result.Table{
 			Meta: result.Meta{Name: "empty"}, Columns: []result.Column{column("n", 4, unit.Number)},
 		}),
-		r.Histogram(delays()),
-		r.Histogram(sizes()),
-		r.Event(&Line{Event: wakeup(schema, "worker", "db", 0x25|8, 4)}),
-		r.Event(&Line{
+		r.Show(delays()),
+		r.Show(sizes()),
+		r.Show(&result.Line{Event: wakeup(schema, "worker", "db", 0x25|8, 4)}),
+		r.Show(&result.Line{
 			Event: wakeup(schema, "worker", "a \"b\", c\x1b\n", 0, 0), Marker: 'G', Result: "wakeups",
 		}),
-		r.Event(&Line{Event: titled(wakeup(schema, "worker", "db", 0, 0), "profile")}),
+		r.Show(&result.Line{Event: titled(wakeup(schema, "worker", "db", 0, 0), "profile")}),
 		r.Flush(),
 	}
 	for i, err := range steps {

@@ -16,7 +16,7 @@ func TestHeading(t *testing.T) {
 		Name:   "state",
 		Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
 	}}
-	line := &Line{
+	line := &result.Line{
 		Event: &event.Event{
 			Time:    2e9,
 			TID:     7,
@@ -26,7 +26,7 @@ func TestHeading(t *testing.T) {
 		},
 		Heading: "state: \x1b[31m 3",
 		Frames:  []*result.Frame{{Symbol: "not_shown"}},
-		Parts: []Line{
+		Parts: []result.Line{
 			{Event: &event.Event{Time: 1e9, TID: 8, CPU: 1, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(1)}}}, Frames: []*result.Frame{{Addr: 16, Symbol: "slept"}}},
 			{Event: &event.Event{Time: 2e9, TID: 9, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(2)}}}},
 		},
@@ -35,7 +35,7 @@ func TestHeading(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		r := newRenderer(t, &out, Options{Format: format})
-		r.Event(line)
+		r.Show(line)
 		r.Flush()
 		if out.String() != want {
 			t.Errorf("%s: got\n%swant\n%s", format, out.String(), want)
@@ -58,7 +58,7 @@ func TestTextOfFields(t *testing.T) {
 		Name:   "gap",
 		Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
 	}}
-	line := &Line{
+	line := &result.Line{
 		Event: &event.Event{
 			Time:    2e9,
 			TID:     7,
@@ -75,7 +75,7 @@ func TestTextOfFields(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		r := newRenderer(t, &out, Options{Format: format})
-		r.Event(line)
+		r.Show(line)
 		r.Flush()
 		if out.String() != want {
 			t.Errorf("%s: got\n%swant\n%s", format, out.String(), want)

@@ -16,9 +16,9 @@ const (
 	maxBar = 52
 )
 
-// Histogram writes each distribution as one line for each bucket: range,
+// histogram writes each distribution as one line for each bucket: range,
 // count, and a bar that is full for the largest count of this distribution.
-func (r *textRenderer) Histogram(h *result.Histogram) error {
+func (r *textRenderer) histogram(h *result.Histogram) error {
 	if len(h.Rows) == 0 && h.Omitted == 0 && h.Loss.Zero() {
 		return r.err
 	}

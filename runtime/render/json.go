@@ -31,8 +31,31 @@ func (r *jsonRenderer) end() error {
 	return r.spill()
 }
 
-// Table writes a record of type table.
-func (r *jsonRenderer) Table(t *result.Table) error {
+// Show writes a record of the shape's own type.
+func (r *jsonRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Histogram:
+		return r.histogram(x)
+	case *result.Stacks:
+		return r.stacks(x)
+	case *result.Heatmap:
+		return r.heatmap(x)
+	case *result.Why:
+		return r.why(x)
+	case *result.Detail:
+		return r.detail(x)
+	case *result.Line:
+		return r.event(x)
+	case *result.Text:
+		return r.print(x.Bytes)
+	}
+	return Walk(x, r.Show)
+}
+
+// table writes a record of type table.
+func (r *jsonRenderer) table(t *result.Table) error {
 	r.begin("table")
 	r.meta(&t.Meta)
 	names := memberNames(t.Columns)
@@ -52,9 +75,9 @@ func (r *jsonRenderer) Table(t *result.Table) error {
 	return r.end()
 }
 
-// Histogram writes a record of type histogram: for each key the buckets as
+// histogram writes a record of type histogram: for each key the buckets as
 // [lo, hi, count], null for an open bound.
-func (r *jsonRenderer) Histogram(h *result.Histogram) error {
+func (r *jsonRenderer) histogram(h *result.Histogram) error {
 	r.begin("histogram")
 	r.meta(&h.Meta)
 	names := memberNames(h.Keys)

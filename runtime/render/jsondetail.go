@@ -7,9 +7,9 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Detail writes a record of type detail: the pair, and the events around it
+// detail writes a record of type detail: the pair, and the events around it
 // with their distance from the start in ns.
-func (r *jsonRenderer) Detail(d *result.Detail) error {
+func (r *jsonRenderer) detail(d *result.Detail) error {
 	r.begin("detail")
 	r.buf = appendJSONString(append(r.buf, `"name":`...), d.Name)
 	r.buf = appendJSONString(append(r.buf, `,"pair":`...), d.Pair)

@@ -5,20 +5,17 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
+	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
 
-// Event writes a record of type event: who, where, when, the fields by name,
+// event writes a record of type event: who, where, when, the fields by name,
 // and the text that the kernel would print.
-func (r *jsonRenderer) Event(l *Line) error {
+func (r *jsonRenderer) event(l *result.Line) error {
 	e := l.Event
 	s := r.line.of(e)
 	r.begin("event")
-	name := l.Result
-	if name == "" {
-		name = "log"
-	}
-	r.buf = appendJSONString(append(r.buf, `"name":`...), name)
+	r.buf = appendJSONString(append(r.buf, `"name":`...), l.LogName())
 	r.buf = strconv.AppendInt(append(r.buf, `,"time":`...), int64(e.Time), 10)
 	if r.line.Clock != nil {
 		r.buf = appendWallJSON(r.buf, r.line.Clock(e.Time))

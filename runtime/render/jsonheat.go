@@ -6,22 +6,9 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A HeatShower is a renderer that shows heat maps too.
-type HeatShower interface {
-	Heatmap(h *result.Heatmap) error
-}
-
-// ShowHeatmap shows a heat map where that is possible.
-func ShowHeatmap(r Renderer, h *result.Heatmap) error {
-	if s, ok := r.(HeatShower); ok {
-		return s.Heatmap(h)
-	}
-	return nil
-}
-
-// Heatmap writes a record of type heatmap: its rows are ranges of values, each with the
+// heatmap writes a record of type heatmap: its rows are ranges of values, each with the
 // columns in which there are some, as [column, count].
-func (r *jsonRenderer) Heatmap(h *result.Heatmap) error {
+func (r *jsonRenderer) heatmap(h *result.Heatmap) error {
 	if !r.page {
 		return nil
 	}

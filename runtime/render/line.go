@@ -8,6 +8,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plain"
+	"ppscript/runtime/result"
 )
 
 // lineOptions says how event lines look, and caches names and widths of each
@@ -76,7 +77,7 @@ func appendEventName(dst []byte, e *event.Event, o *lineOptions) []byte {
 
 // appendHeading appends the line above the events that belong to one that was
 // made of them: date and marker as theirs, then its text.
-func appendHeading(dst []byte, l *Line, o *lineOptions) []byte {
+func appendHeading(dst []byte, l *result.Line, o *lineOptions) []byte {
 	dst = append(o.appendPrefix(dst, l.Event), cmp.Or(o.Marker, ' '))
 	return plain.Append(dst, l.Heading)
 }

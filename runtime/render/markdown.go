@@ -29,9 +29,21 @@ func newMarkdown(out *sink, line lineOptions, width int) *markdownRenderer {
 	return r
 }
 
-// Table writes date and title, the table, and what is missing. Like in text, a
+// Show writes tables as those of Markdown, all else as the code that text has. The lines of a log
+// are together, results are apart.
+func (r *markdownRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Why:
+		return r.why(x)
+	}
+	return r.asCode(r.text.Show(x), x.About() != nil)
+}
+
+// table writes date and title, the table, and what is missing. Like in text, a
 // table without rows is not written, unless something was lost.
-func (r *markdownRenderer) Table(t *result.Table) error {
+func (r *markdownRenderer) table(t *result.Table) error {
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !t.Layout.Grid && !t.Cost.Sampled() {
 		return r.err
 	}
@@ -87,29 +99,6 @@ func (r *markdownRenderer) rule(columns []gridColumn) {
 		}
 	}
 	r.buf = append(r.buf, "|\n"...)
-}
-
-// Histogram writes what text has, as code.
-func (r *markdownRenderer) Histogram(h *result.Histogram) error {
-	return r.asCode(r.text.Histogram(h), true)
-}
-
-// Stacks writes what text has, as code.
-func (r *markdownRenderer) Stacks(s *result.Stacks) error {
-	return r.asCode(r.text.Stacks(s), true)
-}
-
-// Event writes a line of code; those of a log are together.
-func (r *markdownRenderer) Event(l *Line) error { return r.asCode(r.text.Event(l), false) }
-
-// Detail writes what text has, as code.
-func (r *markdownRenderer) Detail(d *result.Detail) error {
-	return r.asCode(r.text.Detail(d), false)
-}
-
-// Print writes a script's own text as code: it does not know of Markdown.
-func (r *markdownRenderer) Print(text []byte) error {
-	return r.asCode(r.text.Print(text), false)
 }
 
 // Note writes "kind: name=value" to the notes, else as code.

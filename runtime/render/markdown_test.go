@@ -45,14 +45,14 @@ func TestMarkdownPrintsInPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one ", "line\n\n```\n# two", " more"} {
-		if err := r.Print([]byte(text)); err != nil {
+		if err := r.Show(result.TextOf(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	table := &result.Table{Columns: []result.Column{key("who", 0)}}
 	table.Layout = result.Layout{NoDate: true, NoHeader: true}
 	table.Rows = [][]event.Value{{event.StrOf("x")}}
-	if err := r.Table(table); err != nil {
+	if err := r.Show(table); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Flush(); err != nil {

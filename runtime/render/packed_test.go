@@ -20,7 +20,7 @@ func TestPackedTablesNeedATerminal(t *testing.T) {
 	shown := func(terminal func() int) string {
 		var out bytes.Buffer
 		r := newRenderer(t, &out, Options{Terminal: terminal})
-		r.Table(table)
+		r.Show(table)
 		r.Flush()
 		_, text, _ := strings.Cut(out.String(), "\n")
 		return text

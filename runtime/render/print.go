@@ -6,9 +6,9 @@ import (
 	"ppscript/runtime/plain"
 )
 
-// Print writes a script's own text as it is, except that control characters
+// print writes a script's own text as it is, except that control characters
 // other than line ends and tabs are escaped.
-func (r *textRenderer) Print(text []byte) error {
+func (r *textRenderer) print(text []byte) error {
 	for len(text) > 0 {
 		line, rest, ended := bytes.Cut(text, []byte{'\n'})
 		r.buf = plain.Append(r.buf, string(line))
@@ -20,16 +20,16 @@ func (r *textRenderer) Print(text []byte) error {
 	return r.spill()
 }
 
-// Print writes the text as a record of type print.
-func (r *jsonRenderer) Print(text []byte) error {
+// print writes the text as a record of type print.
+func (r *jsonRenderer) print(text []byte) error {
 	r.begin("print")
 	r.buf = append(r.buf, `"text":`...)
 	r.buf = appendJSONString(r.buf, string(text))
 	return r.end()
 }
 
-// Print writes the text as a comment, or to the notes.
-func (r *csvRenderer) Print(text []byte) error {
+// print writes the text as a comment, or to the notes.
+func (r *csvRenderer) print(text []byte) error {
 	for line := range bytes.Lines(text) {
 		if err := r.note("# ", "\n", bytes.TrimRight(line, "\n")); err != nil {
 			return err

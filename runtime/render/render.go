@@ -19,54 +19,13 @@ import (
 //
 // A Renderer is used by one goroutine. It does not keep its arguments.
 type Renderer interface {
-	Table(t *result.Table) error
-	Histogram(h *result.Histogram) error
-	Stacks(s *result.Stacks) error
-	Event(l *Line) error
-	// Detail writes a pair with the events around it.
-	Detail(d *result.Detail) error
-	// Why writes where the time of slow spans went.
-	Why(w *result.Why) error
+	// Show writes a result. What it has no form for it shows as Walk does, or leaves out.
+	Show(r result.Result) error
 	// Note writes a fact about the run that is not a result: losses between
 	// results, attached events. JSON has it as a record of type kind; text
 	// CSV and Markdown write it to Options.Notes.
 	Note(kind string, fields ...NoteField) error
-	// Print writes text of the script's own: of exec attributes.
-	Print(text []byte) error
 	Flush() error
-}
-
-// A Line is an event to be written. It is a view like the event itself.
-type Line struct {
-	Event  *event.Event
-	Marker byte   // 'G' for an event received from elsewhere; 0 for a local one
-	Prefix string // stands in the place of the date, in text; "" for the date
-	Result string // the name of the log in the script; "" is "log"
-	// Block is lines of text that belong to the event: registers. JSON has
-	// them as a field.
-	Block []byte
-	// Stacks says that events of this log have stacks. Frames is that of the
-	// event, innermost first; Cut says that outer frames are missing.
-	Stacks bool
-	Frames []*result.Frame
-	Cut    bool
-	// More are the other stacks of an event that was made from several.
-	More []NamedStack
-	// Heading, if it is not empty, stands in text behind the date in place of
-	// the event's line, and Parts are the events below it, with their stacks in
-	// place of the event's own. JSON and CSV have the event's fields.
-	Heading string
-	// Text, if it is not empty, stands in text in place of the event's
-	// fields; its further lines are below the line of the event.
-	Text  string
-	Parts []Line
-}
-
-// A NamedStack is a stack in a field of an event.
-type NamedStack struct {
-	Name   string
-	Frames []*result.Frame
-	Cut    bool
 }
 
 // A NoteField is one named value of a note.

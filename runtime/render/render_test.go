@@ -64,10 +64,10 @@ func TestLossIsAlwaysShown(t *testing.T) {
 			var tabOut, histOut, notes bytes.Buffer
 			m := result.Meta{Name: "r", Loss: loss}
 			r := newRenderer(t, &tabOut, Options{Format: format, Notes: &notes})
-			r.Table(&result.Table{Meta: m})
+			r.Show(&result.Table{Meta: m})
 			r.Flush()
 			r = newRenderer(t, &histOut, Options{Format: format, Notes: &notes})
-			r.Histogram(&result.Histogram{Meta: m})
+			r.Show(&result.Histogram{Meta: m})
 			r.Flush()
 			for what, out := range map[string]string{
 				"table":     tabOut.String() + notes.String(),
@@ -85,10 +85,10 @@ func TestNothingToSayIsNotWritten(t *testing.T) {
 	var out bytes.Buffer
 	for _, format := range []string{"text", "csv"} {
 		r := newRenderer(t, &out, Options{Format: format})
-		r.Table(&result.Table{
+		r.Show(&result.Table{
 			Meta: result.Meta{Name: "r", Title: "x"}, Columns: []result.Column{{Name: "n"}},
 		})
-		r.Histogram(&result.Histogram{Meta: result.Meta{Name: "h"}})
+		r.Show(&result.Histogram{Meta: result.Meta{Name: "h"}})
 		r.Flush()
 		if out.Len() > 0 {
 			t.Errorf("%s of results without rows: got %q, want nothing", format, out.String())
@@ -119,11 +119,11 @@ func TestClosedPipe(t *testing.T) {
 		}
 		rd.Close()
 		r := newRenderer(t, wr, Options{Format: format, Clock: clock})
-		r.Table(latency())
+		r.Show(latency())
 		if err := r.Flush(); !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("%s: got error %v, want EPIPE", format, err)
 		}
-		if err := r.Table(latency()); !errors.Is(err, syscall.EPIPE) {
+		if err := r.Show(latency()); !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("%s, next table: got error %v, want EPIPE", format, err)
 		}
 		wr.Close()
@@ -137,7 +137,7 @@ func TestBufferIsBounded(t *testing.T) {
 	r := newRenderer(t, &out, Options{Clock: clock})
 	e := wakeup(wakeupSchema(), "worker", "db", 0, 0)
 	for range 2000 {
-		if err := r.Event(&Line{Event: e}); err != nil {
+		if err := r.Show(&result.Line{Event: e}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestColor(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		r := newRenderer(t, &out, Options{Color: mode})
-		r.Table(latency())
+		r.Show(latency())
 		r.Flush()
 		if got := strings.Contains(out.String(), "\x1b["); got != want {
 			t.Errorf("color %q into a buffer: got colour %v, want %v", mode, got, want)
@@ -221,10 +221,10 @@ func TestRenderingEventsDoesNotAllocate(t *testing.T) {
 	e := wakeup(wakeupSchema(), "worker", "db", 0x25, 1)
 	for _, format := range Formats() {
 		r := newRenderer(t, io.Discard, Options{Format: format, Clock: clock, Location: time.UTC})
-		l := &Line{Event: e}
+		l := &result.Line{Event: e}
 		n := testing.AllocsPerRun(2000, func() {
 			e.Time += 700
-			if err := r.Event(l); err != nil {
+			if err := r.Show(l); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -248,8 +248,8 @@ func FuzzHostileText(f *testing.F) {
 		render := func(format string) string {
 			var out bytes.Buffer
 			r := newRenderer(t, &out, Options{Format: format, Time: "mono"})
-			r.Table(tab)
-			r.Event(&Line{Event: wakeup(wakeupSchema(), s, "db", 0, 0)})
+			r.Show(tab)
+			r.Show(&result.Line{Event: wakeup(wakeupSchema(), s, "db", 0, 0)})
 			r.Note(s, NoteField{s, event.StrOf(s)})
 			r.Flush()
 			return out.String()

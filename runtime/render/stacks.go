@@ -11,11 +11,11 @@ import (
 // This file writes samples by stack as the other results are written. Files
 // for tools that show stacks have writers of their own.
 
-// Stacks writes a block for each sample:
+// stacks writes a block for each sample:
 //
 //	40 samples (80.0%), 4096 bytes, comm cat:
 //	    ffffffff81630014 __kmalloc_noprof+0x244 ([kernel.kallsyms])
-func (r *textRenderer) Stacks(s *result.Stacks) error {
+func (r *textRenderer) stacks(s *result.Stacks) error {
 	if len(s.Samples) == 0 && s.Omitted == 0 && s.Loss.Zero() {
 		return r.err
 	}
@@ -93,8 +93,8 @@ func appendPercent(dst []byte, part, whole float64) []byte {
 	return append(dst, "%)"...)
 }
 
-// Stacks writes a record of type stacks.
-func (r *jsonRenderer) Stacks(s *result.Stacks) error {
+// stacks writes a record of type stacks.
+func (r *jsonRenderer) stacks(s *result.Stacks) error {
 	r.begin("stacks")
 	r.meta(&s.Meta)
 	names := memberNames(s.Keys)
@@ -154,25 +154,4 @@ func stackKeys(s *result.Stacks) [][]event.Value {
 		keys[i] = s.Samples[i].Key
 	}
 	return keys
-}
-
-// Stacks writes a table: the keys, pid, count, value, and the stack as one
-// text, outermost frame first.
-func (r *csvRenderer) Stacks(s *result.Stacks) error {
-	t := &result.Table{Meta: s.Meta, Columns: append([]result.Column(nil), s.Keys...), Omitted: s.Omitted}
-	t.Columns = append(t.Columns, result.Column{Name: "pid"}, result.Column{Name: "count"})
-	if s.Value != "" {
-		t.Columns = append(t.Columns, result.Column{Name: s.Value, Unit: s.Unit})
-	}
-	t.Columns = append(t.Columns, result.Column{Name: "stack", Left: true})
-	for i := range s.Samples {
-		x := &s.Samples[i]
-		row := append([]event.Value(nil), x.Key...)
-		row = append(row, event.IntOf(int64(x.PID)), event.UintOf(x.Count))
-		if s.Value != "" {
-			row = append(row, amount(s, x.Value))
-		}
-		t.Rows = append(t.Rows, append(row, event.StrOf(StackText(x.Frames))))
-	}
-	return r.Table(t)
 }

@@ -61,12 +61,12 @@ func TestStacksGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := someStacks()
-		if err := r.Stacks(s); err != nil {
+		if err := r.Show(s); err != nil {
 			t.Fatal(err)
 		}
 		s.Top(1)
 		s.Totals = true
-		if err := r.Stacks(s); err != nil {
+		if err := r.Show(s); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Flush(); err != nil {
@@ -97,7 +97,7 @@ func TestEventLineWithStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Event(&Line{
+	if err := r.Show(&result.Line{
 		Event:  e,
 		Stacks: true,
 		Frames: s.Samples[1].Frames,

@@ -30,10 +30,34 @@ const (
 	normal = "\x1b[0m"
 )
 
-// Table writes date and title, header, rule, rows, and a line about
+// Show writes what people read of each shape.
+func (r *textRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Histogram:
+		return r.histogram(x)
+	case *result.Stacks:
+		return r.stacks(x)
+	case *result.Why:
+		return r.why(x)
+	case *result.Detail:
+		return r.detail(x)
+	case *result.Line:
+		return r.event(x)
+	case *result.Text:
+		return r.print(x.Bytes)
+	}
+	if err := Walk(x, r.Show); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// table writes date and title, header, rule, rows, and a line about
 // missing rows and losses. A table without rows is not written, unless
 // something was lost.
-func (r *textRenderer) Table(t *result.Table) error {
+func (r *textRenderer) table(t *result.Table) error {
 	grid := t.Layout.Grid
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid && !t.Cost.Sampled() {
 		return r.err
@@ -128,13 +152,13 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 	}
 }
 
-// Event writes one line, and the frames of its stack below it.
-func (r *textRenderer) Event(l *Line) error {
+// event writes one line, and the frames of its stack below it.
+func (r *textRenderer) event(l *result.Line) error {
 	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
 	if l.Heading != "" {
 		r.buf = append(appendHeading(r.buf, l, &r.line), '\n')
 		for i := range l.Parts {
-			if err := r.Event(&l.Parts[i]); err != nil {
+			if err := r.event(&l.Parts[i]); err != nil {
 				return err
 			}
 		}

@@ -26,9 +26,9 @@ func whyUnit(w *result.Why) unit.Unit {
 	return story.Unit(float64(w.Slow.NS) / float64(max(w.Slow.Spans, 1)))
 }
 
-// Why writes the causes as a table, the slowest spans as stories, a sentence that says what it
+// why writes the causes as a table, the slowest spans as stories, a sentence that says what it
 // comes to, and what is missing.
-func (r *textRenderer) Why(w *result.Why) error {
+func (r *textRenderer) why(w *result.Why) error {
 	if whySilent(w) {
 		return r.err
 	}
@@ -36,7 +36,7 @@ func (r *textRenderer) Why(w *result.Why) error {
 	story.Short(t)
 	loss := t.Loss
 	t.Loss = event.Loss{} // comes last
-	if err := r.Table(t); err != nil {
+	if err := r.table(t); err != nil {
 		return err
 	}
 	if len(w.Causes) > 0 {
@@ -72,8 +72,8 @@ func (r *textRenderer) stories(w *result.Why, loss event.Loss) error {
 	return r.spill()
 }
 
-// Why writes the table as one of Markdown, all else as code.
-func (r *markdownRenderer) Why(w *result.Why) error {
+// why writes the table as one of Markdown, all else as code.
+func (r *markdownRenderer) why(w *result.Why) error {
 	if whySilent(w) {
 		return r.err
 	}
@@ -81,22 +81,16 @@ func (r *markdownRenderer) Why(w *result.Why) error {
 	story.Short(t)
 	loss := t.Loss
 	t.Loss = event.Loss{}
-	if err := r.Table(t); err != nil {
+	if err := r.table(t); err != nil {
 		return err
 	}
 	return r.asCode(r.text.stories(w, loss), true)
 }
 
-// Why writes two tables: the causes, and the parts of the slowest spans.
-func (r *csvRenderer) Why(w *result.Why) error {
-	t := story.Causes(w, unit.US, 0)
-	if err := r.Table(t); err != nil {
+// why writes the tables of Walk, and the notes as comments.
+func (r *csvRenderer) why(w *result.Why) error {
+	if err := Walk(w, r.Show); err != nil {
 		return err
-	}
-	if len(w.Slowest) > 0 {
-		if err := r.Table(story.Parts(w)); err != nil {
-			return err
-		}
 	}
 	for _, n := range story.Notes(w) {
 		if err := r.note("# ", csvEOL, appendNote(nil, w.Name,
@@ -107,8 +101,8 @@ func (r *csvRenderer) Why(w *result.Why) error {
 	return r.err
 }
 
-// Why writes a record of type why.
-func (r *jsonRenderer) Why(w *result.Why) error {
+// why writes a record of type why.
+func (r *jsonRenderer) why(w *result.Why) error {
 	if whySilent(w) {
 		return r.err
 	}

@@ -82,7 +82,7 @@ func TestWhyGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Why(w); err != nil {
+		if err := r.Show(w); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Flush(); err != nil {
@@ -117,7 +117,7 @@ func TestWhyWithoutSlowSpans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Why(w); err != nil {
+			if err := r.Show(w); err != nil {
 				t.Fatal(err)
 			}
 			r.Flush()

@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
 )
 
 // callbacks is the delivery of operators that call the session when an event
@@ -22,7 +23,7 @@ func (c callbacks) begin(_ context.Context, op plan.Running) error {
 	case *plan.TriggerRun:
 		op.Fire = c.fire
 	case *plan.ExecRun:
-		op.Out = textOut{c.to}
+		op.Out = &textOut{to: c.to}
 	case *plan.EachRun:
 		op.Stop = func(err error) { c.to.failed = err }
 	}
@@ -37,15 +38,19 @@ type answer struct {
 }
 
 func (a answer) begin(_ context.Context, _ plan.Running) error {
-	return a.to.out.Print([]byte(a.text + "\n"))
+	return a.to.out.Show(result.TextOf(a.text + "\n"))
 }
 
 // textOut takes what exec attributes print.
-type textOut struct{ to *results }
+type textOut struct {
+	to   *results
+	text result.Text // of the call
+}
 
-func (t textOut) Write(b []byte) (int, error) {
+func (t *textOut) Write(b []byte) (int, error) {
 	if t.to.failed == nil {
-		t.to.failed = t.to.out.Print(b)
+		t.text.Bytes = b
+		t.to.failed = t.to.out.Show(&t.text)
 	}
 	return len(b), nil
 }

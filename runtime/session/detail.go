@@ -7,7 +7,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/join"
 	"ppscript/runtime/relay"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 
@@ -20,7 +19,7 @@ func (o *results) detail(d *result.Detail) {
 		d.Marker = o.marker
 	}
 	if o.failed == nil {
-		o.failed = o.out.Detail(d)
+		o.failed = o.out.Show(d)
 	}
 }
 
@@ -39,7 +38,7 @@ func (r *run) trigger(e *event.Event) {
 		r.results.failed = r.tick(false)
 	}
 	if r.results.failed == nil {
-		r.results.failed = r.results.out.Event(&render.Line{Event: e, Result: "trigger"})
+		r.results.failed = r.results.out.Show(&result.Line{Event: e, Result: "trigger"})
 	}
 }
 

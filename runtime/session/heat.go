@@ -9,7 +9,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 
@@ -65,7 +64,7 @@ func (d *heatMaps) tick(t *interval) error {
 		m.Meta = t.meta("heatmap-"+f.title, "", event.Loss{})
 		m.Begin, m.End = begin, end
 		f.about(m, t.loss)
-		if err := render.ShowHeatmap(d.to.out, m); err != nil {
+		if err := d.to.out.Show(m); err != nil {
 			return err
 		}
 	}

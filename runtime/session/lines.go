@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/overlap"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 )
 
 // This file shows the events of logs as lines.
@@ -21,14 +21,14 @@ func (d logLines) begin(_ context.Context, op plan.Running) error {
 	l := op.(*plan.LogRun)
 	l.Emit, l.EmitAs = d.to.emitter(l), d.to.headed(l)
 	if l.Result != nil {
-		l.Result.Out = textOut{d.to}
+		l.Result.Out = &textOut{to: d.to}
 	}
 	return nil
 }
 
 // emitter shows the events of a log; of a pair both.
 func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
-	line := render.Line{Result: l.Name, Stacks: o.stacks.shows()}
+	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	hidden := func(e *event.Event) bool {
 		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil &&
 			e.Stream.Schema.System == "software"
@@ -59,11 +59,11 @@ func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
 
 // headed shows the events of a log that has a heading, with their parts.
 func (o *results) headed(l *plan.LogRun) func(e *event.Event, heading string, parts [2]*event.Event) {
-	line := render.Line{Result: l.Name, Stacks: o.stacks.shows()}
+	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	if o.cfg.Options.Stacks.FlameGraph == Stdout {
 		return func(*event.Event, string, [2]*event.Event) {}
 	}
-	below := [2]render.Line{line, line}
+	below := [2]result.Line{line, line}
 	return func(e *event.Event, heading string, parts [2]*event.Event) {
 		o.fill(&line, e)
 		line.Heading, line.Parts = heading, below[:0]
@@ -79,7 +79,7 @@ func (o *results) headed(l *plan.LogRun) func(e *event.Event, heading string, pa
 }
 
 // fill makes a line show an event.
-func (o *results) fill(line *render.Line, e *event.Event) {
+func (o *results) fill(line *result.Line, e *event.Event) {
 	line.Event, line.Marker = e, o.marker(e)
 	line.Block = registers(line.Block[:0], e)
 	if line.Stacks {
@@ -89,8 +89,8 @@ func (o *results) fill(line *render.Line, e *event.Event) {
 	}
 }
 
-func (o *results) line(l *render.Line) {
+func (o *results) line(l *result.Line) {
 	if o.failed == nil {
-		o.failed = o.out.Event(l)
+		o.failed = o.out.Show(l)
 	}
 }

@@ -32,7 +32,7 @@ func (o *results) table(t *result.Table) error {
 		}
 	}
 	o.deliveries.table(t)
-	return o.out.Table(t)
+	return o.out.Show(t)
 }
 
 // missing is what is missing in a result of an interval: in front of it, and what

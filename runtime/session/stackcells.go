@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
 )
@@ -22,14 +21,14 @@ func (w *runStacks) eventStack(e *event.Event) ([]*result.Frame, bool) {
 }
 
 // moreStacks are the other stacks of an event that was made here.
-func (w *runStacks) moreStacks(dst []render.NamedStack, e *event.Event) []render.NamedStack {
+func (w *runStacks) moreStacks(dst []result.NamedStack, e *event.Event) []result.NamedStack {
 	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) < 2 {
 		return dst
 	}
 	for _, f := range w.show[e.Stream.Index][1:] {
 		if id := stackIn(e, f); id != stack.None {
 			frames, s := w.Frames(nil, id)
-			dst = append(dst, render.NamedStack{Name: f.Name, Frames: frames, Cut: s.Cut})
+			dst = append(dst, result.NamedStack{Name: f.Name, Frames: frames, Cut: s.Cut})
 		}
 	}
 	return dst

@@ -195,7 +195,7 @@ func (d *stackResult) tick(t *interval) error {
 	if spec.Top > 0 {
 		res.Top(spec.Top)
 	}
-	if err := d.to.out.Stacks(res); err != nil {
+	if err := d.to.out.Show(res); err != nil {
 		return err
 	}
 	d.clear()

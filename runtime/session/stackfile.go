@@ -129,7 +129,7 @@ func (f *stackFile) deliver(now time.Time) error {
 		}
 	}
 	if f.file == nil {
-		return f.to.out.Print(render.AppendFolded(nil, res, start))
+		return f.to.out.Show(&result.Text{Bytes: render.AppendFolded(nil, res, start)})
 	}
 	return f.file.Write(res, start, f.of.caption())
 }

@@ -42,7 +42,7 @@ func (d *tableDelivery) tick(t *interval) error {
 		if err != nil {
 			return err
 		}
-		return d.to.out.Histogram(h)
+		return d.to.out.Show(h)
 	}
 
 	if d.table.Until = 0; !t.final {

@@ -46,7 +46,7 @@ func (f *tableFile) save(t *result.Table, clock func(event.Time) time.Time) erro
 			return err
 		}
 	}
-	return errors.Join(f.out.Table(t), f.out.Flush())
+	return errors.Join(f.out.Show(t), f.out.Flush())
 }
 
 func (fs tableFiles) close() error {

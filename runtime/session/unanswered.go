@@ -25,10 +25,16 @@ type shown struct {
 	zeros bool // rows of nothing but zeros, which may be right
 }
 
-// Table implements render.Renderer.
-func (s *shown) Table(t *result.Table) error {
-	s.look(t)
-	return s.Renderer.Table(t)
+// Show implements render.Renderer.
+func (s *shown) Show(r result.Result) error {
+	switch r := r.(type) {
+	case *result.Table:
+		s.look(r)
+	case *result.Heatmap: // its files show it
+	default:
+		s.any = true
+	}
+	return s.Renderer.Show(r)
 }
 
 // look notes the values of a table. A row whose values are all 0 is also left where nothing was counted.
@@ -40,16 +46,6 @@ func (s *shown) look(t *result.Table) {
 		}
 	}
 }
-
-func (s *shown) Histogram(h *result.Histogram) error { s.any = true; return s.Renderer.Histogram(h) }
-func (s *shown) Stacks(k *result.Stacks) error       { s.any = true; return s.Renderer.Stacks(k) }
-func (s *shown) Event(l *render.Line) error          { s.any = true; return s.Renderer.Event(l) }
-func (s *shown) Detail(d *result.Detail) error       { s.any = true; return s.Renderer.Detail(d) }
-func (s *shown) Why(w *result.Why) error             { s.any = true; return s.Renderer.Why(w) }
-func (s *shown) Print(text []byte) error             { s.any = true; return s.Renderer.Print(text) }
-
-// Heatmap implements render.HeatShower.
-func (s *shown) Heatmap(h *result.Heatmap) error { return render.ShowHeatmap(s.Renderer, h) }
 
 // settled says which evaluations failed. That is an error if nothing is left to show.
 func (r *run) settled() error {

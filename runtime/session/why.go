@@ -63,7 +63,7 @@ func (*whyResult) showsLoss() bool { return true }
 func (d *whyResult) tick(t *interval) error {
 	w := d.run.Result(t.meta(d.run.Name, "", d.of.results.missing(t, event.Loss{})))
 	d.name(w)
-	return errors.Join(d.of.results.out.Why(w), d.files.add(w, t.final))
+	return errors.Join(d.of.results.out.Show(w), d.files.add(w, t.final))
 }
 
 // name gives containers their names, and the stacks of the parts that are told one by one their

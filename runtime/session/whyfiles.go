@@ -67,7 +67,8 @@ func (f *whyFiles) add(w *result.Why, final bool) error {
 		f.stacks.Add(w)
 	}
 	if f.folded && final {
-		return f.of.results.out.Print(render.AppendFolded(nil, f.stacks.Stacks(), time.Time{}))
+		folded := render.AppendFolded(nil, f.stacks.Stacks(), time.Time{})
+		return f.of.results.out.Show(&result.Text{Bytes: folded})
 	}
 	return nil
 }

@@ -246,7 +246,7 @@ func TestParquetKeepsStrangeValues(t *testing.T) {
 		for name := range strings.FieldsSeq(columns) {
 			x.Columns = append(x.Columns, result.Column{Name: name})
 		}
-		if err := s.Table(x); err != nil {
+		if err := s.Show(x); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,34 +56,26 @@ type compared struct {
 	b *Baseline
 }
 
-// Table implements render.Renderer.
-func (c *compared) Table(t *result.Table) error {
-	return c.take(c.Renderer.Table(t), &t.Meta, func() error { return c.b.lines.Table(t) })
-}
-
-// Histogram implements render.Renderer.
-func (c *compared) Histogram(h *result.Histogram) error {
-	return c.take(c.Renderer.Histogram(h), &h.Meta, func() error { return c.b.lines.Histogram(h) })
-}
-
-// Stacks implements render.Renderer.
-func (c *compared) Stacks(s *result.Stacks) error {
-	return c.take(c.Renderer.Stacks(s), &s.Meta, func() error { return c.b.lines.Stacks(s) })
-}
-
-// Event implements render.Renderer.
-func (c *compared) Event(l *render.Line) error {
-	return c.take(c.Renderer.Event(l), nil, func() error { return c.b.lines.Event(l) })
+// Show implements render.Renderer.
+func (c *compared) Show(r result.Result) error {
+	if err := c.Renderer.Show(r); err != nil {
+		return err
+	}
+	switch r.(type) {
+	case *result.Table, *result.Histogram, *result.Stacks, *result.Line:
+		return c.take(r)
+	}
+	return nil
 }
 
 // take adds a result, and compares that of an interval. The last interval of a run is seldom whole.
-func (c *compared) take(err error, m *result.Meta, write func() error) error {
-	b := c.b
-	if err != nil || m != nil && m.Aside {
-		return err
+func (c *compared) take(x result.Result) error {
+	b, m := c.b, x.About()
+	if m != nil && m.Aside {
+		return nil
 	}
 	b.text.Reset()
-	if err := errors.Join(write(), b.lines.Flush()); err != nil {
+	if err := errors.Join(b.lines.Show(x), b.lines.Flush()); err != nil {
 		return err
 	}
 	for line := range bytes.Lines(b.text.Bytes()) {
@@ -104,13 +96,13 @@ func (c *compared) take(err error, m *result.Meta, write func() error) error {
 	if b.format == "json" {
 		return ShowOn(c.Renderer, b.format, r, b.shown)
 	}
-	if err := c.Print([]byte("baseline: " + r.Verdict() + "\n")); err != nil {
+	if err := c.Renderer.Show(result.TextOf("baseline: " + r.Verdict() + "\n")); err != nil {
 		return err
 	}
 	if r.Differ == 0 {
 		return nil
 	}
-	return c.Renderer.Table(r.Table(b.shown))
+	return c.Renderer.Show(r.Table(b.shown))
 }
 
 // End compares all of the run.

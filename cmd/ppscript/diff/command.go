@@ -20,6 +20,7 @@ import (
 	"ppscript/runtime/outfile"
 	"ppscript/runtime/picture"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 )
 
 // Environment is what the command needs of the command line.
@@ -168,21 +169,21 @@ func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.S
 // ShowOn shows it on a renderer, among other results.
 func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare.Shown) error {
 	if format != "json" {
-		if err := out.Print([]byte(r.Head())); err != nil {
+		if err := out.Show(result.TextOf(r.Head())); err != nil {
 			return err
 		}
 	} else if err := out.Note("diff", fields(r, shown)...); err != nil {
 		return err
 	}
 	if t := r.Table(shown); t != nil {
-		if err := out.Table(t); err != nil {
+		if err := out.Show(t); err != nil {
 			return err
 		}
 	}
 	if format == "json" {
 		return nil
 	}
-	return out.Print([]byte(r.Foot(shown)))
+	return out.Show(result.TextOf(r.Foot(shown)))
 }
 
 // fields are the members of the record diff.

@@ -16,6 +16,7 @@ import (
 	"ppscript/runtime/partial"
 	"ppscript/runtime/plain"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 	"ppscript/runtime/session"
 )
 
@@ -459,7 +460,7 @@ func (c *collector) tellHosts(w *window, final bool) error {
 	if c.refused > 0 {
 		line += "; refused by " + strconv.Itoa(c.refused)
 	}
-	return c.out.Print([]byte(line + "\n"))
+	return c.out.Show(result.TextOf(line + "\n"))
 }
 
 func listOf(list []string) event.Value {

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/outlier"
 	"ppscript/runtime/partial"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 )
 
 // uneven is how much more or less time than the others a host may have seen to be compared with them, as
@@ -50,7 +51,7 @@ func (c *collector) tellOutliers(w *window, about partial.About) error {
 		if err := c.out.Note("outliers", fields...); err != nil {
 			return err
 		}
-	} else if err := c.out.Print([]byte(outlierLine(o, others))); err != nil {
+	} else if err := c.out.Show(result.TextOf(outlierLine(o, others))); err != nil {
 		return err
 	}
 	if o.Table == nil {
@@ -60,7 +61,7 @@ func (c *collector) tellOutliers(w *window, about partial.About) error {
 	m.Seq, m.Final, m.Wall, m.Keep = about.Seq, about.Final, about.End, about.Keep
 	m.Begin, m.End = event.Time(about.Begin.UnixNano()), event.Time(about.End.UnixNano())
 	o.Table.Layout.NoDate = true
-	return c.out.Table(o.Table)
+	return c.out.Show(o.Table)
 }
 
 // outlierLine says what was compared, and how. Hosts that saw more or less time are not.

@@ -51,34 +51,26 @@ func Words(text string) (list []string, err error) {
 
 // Asking is a renderer that shows nothing, and asks for each pair and event; name is
 // the script's.
-func Asking(name string, ask func(why string)) render.Renderer { return asking{ask, name} }
+func Asking(name string, ask func(why string)) render.Renderer { return asking{ask: ask, name: name} }
 
 // asking is a renderer that shows nothing, and asks for each pair and event.
 type asking struct {
+	render.Ignore
 	ask  func(why string)
 	name string
 }
 
-func (r asking) Event(*render.Line) error {
-	r.ask(r.name + " showed an event")
-	return nil
-}
-
-func (r asking) Detail(d *result.Detail) error {
-	r.ask(r.name + " showed a slow pair, " + d.Pair)
-	return nil
-}
-
-func (r asking) Why(w *result.Why) error {
-	if w.Slow.Spans > 0 {
-		r.ask(r.name + " explained a slow span")
+// Show implements render.Renderer.
+func (r asking) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Line:
+		r.ask(r.name + " showed an event")
+	case *result.Detail:
+		r.ask(r.name + " showed a slow pair, " + x.Pair)
+	case *result.Why:
+		if x.Slow.Spans > 0 {
+			r.ask(r.name + " explained a slow span")
+		}
 	}
 	return nil
 }
-
-func (asking) Table(*result.Table) error              { return nil }
-func (asking) Histogram(*result.Histogram) error      { return nil }
-func (asking) Stacks(*result.Stacks) error            { return nil }
-func (asking) Note(string, ...render.NoteField) error { return nil }
-func (asking) Print([]byte) error                     { return nil }
-func (asking) Flush() error                           { return nil }

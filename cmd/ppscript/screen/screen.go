@@ -145,8 +145,21 @@ func (s *Screen) write(b []byte) {
 	}
 }
 
-// Table implements render.Renderer.
-func (s *Screen) Table(t *result.Table) error {
+// Show implements render.Renderer: tables of intervals are frames, all else comes below the
+// earlier content of the terminal.
+func (s *Screen) Show(r result.Result) error {
+	switch r := r.(type) {
+	case *result.Heatmap:
+		return nil // its files show it
+	case *result.Table:
+		return s.show(r)
+	}
+	s.Close()
+	return s.plain.Show(r)
+}
+
+// show draws the table of an interval.
+func (s *Screen) show(t *result.Table) error {
 	if t.Final {
 		return s.last(t)
 	}
@@ -173,17 +186,8 @@ func (s *Screen) last(t *result.Table) error {
 		// A column that is gone leaves the order as it is.
 		_ = t.Sort(s.view.Sort, s.view.Reverse)
 	}
-	return s.plain.Table(t)
+	return s.plain.Show(t)
 }
-
-// The rest of render.Renderer, for results other than the table.
-
-func (s *Screen) Histogram(h *result.Histogram) error { s.Close(); return s.plain.Histogram(h) }
-func (s *Screen) Stacks(x *result.Stacks) error       { s.Close(); return s.plain.Stacks(x) }
-func (s *Screen) Event(l *render.Line) error          { s.Close(); return s.plain.Event(l) }
-func (s *Screen) Detail(d *result.Detail) error       { s.Close(); return s.plain.Detail(d) }
-func (s *Screen) Why(w *result.Why) error             { s.Close(); return s.plain.Why(w) }
-func (s *Screen) Print(text []byte) error             { s.Close(); return s.plain.Print(text) }
 
 // Note implements render.Renderer: the screen has a line for messages.
 func (s *Screen) Note(kind string, fields ...render.NoteField) error {

@@ -59,7 +59,7 @@ func serve(t *testing.T, address, token string) *Server {
 
 func interval(t *testing.T, s output.Sink, seq, rows int) {
 	t.Helper()
-	if err := errors.Join(s.Table(table(seq, rows)), s.Flush()); err != nil {
+	if err := errors.Join(s.Show(table(seq, rows)), s.Flush()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -243,7 +243,7 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	var early uint64
 	for seq := 1; seq <= 3600; seq++ {
 		interval(t, s, seq, 200)
-		if err := s.Print([]byte("a message of some length, which is kept for a while\n")); err != nil {
+		if err := s.Show(result.TextOf("a message of some length, which is kept for a while\n")); err != nil {
 			t.Fatal(err)
 		}
 		if seq == 1200 {
@@ -366,7 +366,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	interval(t, s, 1, 2)
 	interval(t, s, 2, 2)
-	if err := s.Print([]byte("</script><script>alert(1)</script>")); err != nil {
+	if err := s.Show(result.TextOf("</script><script>alert(1)</script>")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 
@@ -33,7 +32,7 @@ type sampled struct {
 
 // add counts the stack of a line. Frames are shared by all stacks that they are in, so that their
 // addresses tell them apart.
-func (s *sampled) add(l *render.Line) {
+func (s *sampled) add(l *result.Line) {
 	comm := ""
 	if st := l.Event.Stream; st != nil && st.Comm != nil {
 		comm = st.Comm(l.Event)

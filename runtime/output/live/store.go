@@ -88,48 +88,34 @@ func (s *Store) Begin(about output.About) (err error) {
 	return err
 }
 
-// Table implements render.Renderer.
-func (s *Store) Table(t *result.Table) error {
-	return s.add(&t.Meta, func(to render.Renderer) error { return to.Table(t) })
-}
-
-// Histogram implements render.Renderer.
-func (s *Store) Histogram(h *result.Histogram) error {
-	return s.add(&h.Meta, func(to render.Renderer) error { return to.Histogram(h) })
-}
-
-// Stacks implements render.Renderer.
-func (s *Store) Stacks(st *result.Stacks) error {
-	return s.add(&st.Meta, func(to render.Renderer) error { return to.Stacks(st) })
-}
-
-// Heatmap implements render.HeatShower.
-func (s *Store) Heatmap(h *result.Heatmap) error {
-	return s.add(&h.Meta, func(to render.Renderer) error { return render.ShowHeatmap(to, h) })
-}
-
-// Why implements render.Renderer: the page has the causes, and the stories of the slowest spans, as
-// tables.
-func (s *Store) Why(w *result.Why) error {
-	for _, t := range story.Tables(w) {
-		if err := s.Table(t); err != nil {
-			return err
+// Show implements render.Renderer. The page has where time went, and the stories of the slowest
+// spans, as tables.
+func (s *Store) Show(r result.Result) error {
+	switch r := r.(type) {
+	case *result.Why:
+		for _, t := range story.Tables(r) {
+			if err := s.Show(t); err != nil {
+				return err
+			}
 		}
+		return nil
+	case *result.Line:
+		return s.line(r)
+	case *result.Detail:
+		return s.detail(r)
+	case *result.Text:
+		return s.Note("message", render.NoteField{Name: "text", Value: event.StrOf(string(r.Bytes))})
 	}
-	return nil
-}
-
-func (s *Store) add(m *result.Meta, show func(render.Renderer) error) error {
-	s.frame.meta(m)
-	return show(s.frame.json)
+	s.frame.meta(r.About())
+	return s.frame.json.Show(r)
 }
 
 // pairBytes is how much of slow pairs is made into records in a tenth of a second.
 const pairBytes = 1 << 20
 
-// Event implements render.Renderer. Of lines that come faster than people read some are
-// kept; their stacks count all the same.
-func (s *Store) Event(l *render.Line) error {
+// line takes an event. Of lines that come faster than people read some are kept; their stacks
+// count all the same.
+func (s *Store) line(l *result.Line) error {
 	if l.Stacks && len(l.Frames) > 0 {
 		s.tree.add(l)
 	}
@@ -139,19 +125,18 @@ func (s *Store) Event(l *render.Line) error {
 		s.mu.Unlock()
 		return nil
 	}
-	text, err := s.record.of(func(to render.Renderer) error { return to.Event(l) })
+	text, err := s.record.of(func(to render.Renderer) error { return to.Show(l) })
 	return s.keep(&s.lines, text, 0, err)
 }
 
-// Detail implements render.Renderer.
-func (s *Store) Detail(d *result.Detail) error {
+func (s *Store) detail(d *result.Detail) error {
 	if !s.pairs.takes() && !s.slowest(d.DelayNS()) {
 		s.mu.Lock()
 		s.details.skip()
 		s.mu.Unlock()
 		return nil
 	}
-	text, err := s.record.of(func(to render.Renderer) error { return to.Detail(d) })
+	text, err := s.record.of(func(to render.Renderer) error { return to.Show(d) })
 	s.pairs.left -= len(text)
 	return s.keep(&s.details, text, d.DelayNS(), err)
 }
@@ -172,11 +157,6 @@ func (s *Store) slowest(delay int64) bool {
 func (s *Store) Note(kind string, fields ...render.NoteField) error {
 	text, err := s.record.of(func(to render.Renderer) error { return to.Note(kind, fields...) })
 	return s.keep(&s.notes, text, 0, err)
-}
-
-// Print implements render.Renderer.
-func (s *Store) Print(text []byte) error {
-	return s.Note("message", render.NoteField{Name: "text", Value: event.StrOf(string(text))})
 }
 
 func (s *Store) keep(to *list, text []byte, weight int64, err error) error {
@@ -226,7 +206,7 @@ func (s *Store) showTree(final bool) error {
 		return nil
 	}
 	s.frame.fleeting = s.about.Interval == 0 && !s.frame.some
-	return s.Stacks(st)
+	return s.Show(st)
 }
 
 // turn brings the state up to date, and reports that it is another than before.

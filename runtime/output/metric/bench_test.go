@@ -29,8 +29,8 @@ func BenchmarkThousandKeys(b *testing.B) {
 	b.Run("interval", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = r.Table(table)
-			_ = r.Histogram(hist)
+			_ = r.Show(table)
+			_ = r.Show(hist)
 		}
 	})
 	b.Run("snapshot", func(b *testing.B) {

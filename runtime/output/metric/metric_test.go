@@ -60,7 +60,7 @@ func TestIntervalsAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seq, names := range [][]string{{"a", "b"}, {"b"}} {
-		if err := r.Table(calls(seq+1, names...)); err != nil {
+		if err := r.Show(calls(seq+1, names...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,7 +90,7 @@ ppscript_my_calls_seconds_total[b] 3e-06
 		t.Errorf("closed: got %s, want no gauges of an interval", got)
 	}
 	_ = r.Begin(output.About{})
-	_ = r.Table(calls(1, "a"))
+	_ = r.Show(calls(1, "a"))
 	if got, want := texts(s, "calls_calls_total"),
 		"ppscript_my_calls_calls_total[a] 2\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("begun again: got %s, want %s", got, want)
@@ -119,7 +119,7 @@ func TestOtherKeepsTotals(t *testing.T) {
 		}
 		tab.Top(2)
 		tab.AddTotals("all")
-		_ = r.Table(tab)
+		_ = r.Show(tab)
 	}
 	var got, other float64
 	rows := 0
@@ -153,7 +153,7 @@ func TestSumThatShrinksIsAGauge(t *testing.T) {
 	s := NewStore(0)
 	r := s.Script("x")
 	for _, v := range []int64{5, -7} {
-		_ = r.Table(&result.Table{Meta: result.Meta{Name: "table"}, Columns: []result.Column{{Name: "ret",
+		_ = r.Show(&result.Table{Meta: result.Meta{Name: "table"}, Columns: []result.Column{{Name: "ret",
 			Merging: result.Added}},
 			Rows: [][]event.Value{{event.IntOf(v)}}})
 	}
@@ -199,7 +199,7 @@ func TestBucketsOnlyGrow(t *testing.T) {
 	r := s.Script("x")
 	before := Exponential{}
 	for seq := range uint64(20) {
-		_ = r.Histogram(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "delay",
+		_ = r.Show(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "delay",
 			Unit: unit.US,
 			Rows: []result.HistRow{{Sum: 1000, Buckets: []result.Bucket{
 				{Lo: result.OpenLo, Hi: 1, Count: 1}, {Lo: 512, Hi: 1024, Count: seq % 3}, {Lo: 1024,
@@ -231,7 +231,7 @@ func TestBucketsOnlyGrow(t *testing.T) {
 // A bound is that of whole numbers: 4096 is not up to 4095.
 func TestBoundsAreInclusive(t *testing.T) {
 	s := NewStore(0)
-	_ = s.Script("x").Histogram(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "size",
+	_ = s.Script("x").Show(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "size",
 		Unit: unit.Bytes,
 		Rows: []result.HistRow{{Buckets: []result.Bucket{{Lo: 4096, Hi: 8192, Count: 3}}}}})
 	for _, f := range s.Snapshot() {
@@ -269,7 +269,7 @@ func TestWhyIsCauses(t *testing.T) {
 		sum := result.WhySpans{Spans: 3, NS: 2_000_000_000}
 		w := &result.Why{Name: "why", Meta: result.Meta{Name: "why", Seq: seq + 1}, Slow: sum,
 			Causes: []result.WhyCause{{Path: []result.WhyLink{disk}, Slow: sum}}}
-		if err := r.Why(w); err != nil {
+		if err := r.Show(w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -296,7 +296,7 @@ func TestCost(t *testing.T) {
 	for _, share := range []float64{1, 0.25} {
 		x := calls(1, "a")
 		x.Cost = &result.Cost{Budget: 0.05, Own: 0.01, Traced: 0.02, Events: share, Time: 1}
-		if err := r.Table(x); err != nil {
+		if err := r.Show(x); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -72,56 +72,48 @@ func (r *Recorder) Failed() {
 	r.failures++
 }
 
-// Table implements render.Renderer.
-func (r *Recorder) Table(t *result.Table) error {
+// Show implements render.Renderer. Stacks are samples by their keys: the stacks themselves are no
+// labels, profiles have them. Of where time went the causes are a table.
+func (r *Recorder) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Why:
+		return r.Show(story.Causes(x, unit.US, 0))
+	case *result.Line:
+		r.line(x.LogName())
+		return nil
+	case *result.Table, *result.Histogram, *result.Stacks:
+	default:
+		return nil // heat maps, pairs and texts have no metrics
+	}
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
-	r.about(&t.Meta)
-	r.group(t.Name).table(t)
-	for _, h := range t.Spreads {
-		r.group(t.Name+"/"+h.Value).histogram(h, true)
+	m := x.About()
+	r.about(m)
+	switch x := x.(type) {
+	case *result.Table:
+		r.group(m.Name).table(x)
+		for _, h := range x.Spreads {
+			r.group(m.Name+"/"+h.Value).histogram(h, true)
+		}
+	case *result.Histogram:
+		r.group(m.Name).histogram(x, false)
+	case *result.Stacks:
+		r.group(m.Name).stacks(x)
 	}
 	return nil
 }
 
-// Histogram implements render.Renderer.
-func (r *Recorder) Histogram(h *result.Histogram) error {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.about(&h.Meta)
-	r.group(h.Name).histogram(h, false)
-	return nil
-}
-
-// Stacks implements render.Renderer: samples by the keys of the stacks. The stacks
-// themselves are no labels; profiles have them.
-func (r *Recorder) Stacks(s *result.Stacks) error {
-	r.store.mu.Lock()
-	defer r.store.mu.Unlock()
-	r.about(&s.Meta)
-	r.group(s.Name).stacks(s)
-	return nil
-}
-
-// Why implements render.Renderer: the causes as a table.
-func (r *Recorder) Why(w *result.Why) error { return r.Table(story.Causes(w, unit.US, 0)) }
-
-// Event implements render.Renderer.
-func (r *Recorder) Event(l *render.Line) error {
-	name := l.Result
-	if name == "" {
-		name = "log"
-	}
+// line counts a line of a log.
+func (r *Recorder) line(name string) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
 	for i := range r.logs {
 		if r.logs[i].name == name {
 			r.logs[i].lines++
-			return nil
+			return
 		}
 	}
 	r.logs = append(r.logs, log{name, 1})
-	return nil
 }
 
 // Note implements render.Renderer: losses that no result shows.

@@ -73,7 +73,7 @@ func TestMetrics(t *testing.T) {
 	show(func(s output.Sink) error { return s.Begin(output.About{Script: "calls"}) })
 	for range 2 {
 		show(func(s output.Sink) error {
-			return s.Table(&result.Table{
+			return s.Show(&result.Table{
 				Meta: result.Meta{Name: "table"},
 				Columns: []result.Column{{Name: "comm", Kind: result.KeyColumn}, {Name: "calls",
 					Merging: result.Added},
@@ -82,7 +82,7 @@ func TestMetrics(t *testing.T) {
 			})
 		})
 		show(func(s output.Sink) error {
-			return s.Histogram(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "size",
+			return s.Show(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "size",
 				Unit: unit.Bytes,
 				Rows: []result.HistRow{{Sum: 9000, Buckets: []result.Bucket{
 					{Lo: 512, Hi: 1024, Count: 3}, {Lo: 4096, Hi: 8192, Count: 1}, {Lo: 1 << 62,

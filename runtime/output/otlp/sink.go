@@ -150,9 +150,14 @@ type metricsSink struct {
 
 func (m *metricsSink) Begin(output.About) error { return nil }
 
-func (m *metricsSink) Table(*result.Table) error         { m.some = true; return nil }
-func (m *metricsSink) Histogram(*result.Histogram) error { m.some = true; return nil }
-func (m *metricsSink) Stacks(*result.Stacks) error       { m.some = true; return nil }
+// Show implements render.Renderer.
+func (m *metricsSink) Show(r result.Result) error {
+	switch r.(type) {
+	case *result.Table, *result.Histogram, *result.Stacks:
+		m.some = true
+	}
+	return nil
+}
 
 // Flush comes when all results of an interval were shown.
 func (m *metricsSink) Flush() error {

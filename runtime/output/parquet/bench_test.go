@@ -8,7 +8,6 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 
@@ -36,14 +35,14 @@ func calls(t testing.TB) func() {
 	raw := make([]byte, 32)
 	copy(raw[16:], "a text")
 	e := &event.Event{Stream: st, Raw: raw, Rec: raw, PID: 4711, CPU: 1, Time: 1e12}
-	line := render.Line{Event: e, Result: "log"}
+	line := result.Line{Event: e, Result: "log"}
 	s, _ := discard(t, "log")
 	return func() {
 		e.Time += 700 + e.Time%100
 		e.TID = 4711 + int32(e.Time%7)
 		binary.LittleEndian.PutUint64(raw, uint64(e.Time%300))
 		binary.LittleEndian.PutUint64(raw[8:], uint64(e.Time%10000))
-		if err := s.Event(&line); err != nil {
+		if err := s.Show(&line); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,7 +80,7 @@ func BenchmarkRows(b *testing.B) {
 		}
 		b.ReportAllocs()
 		for n := 0; n < b.N; n += len(t.Rows) {
-			if err := s.Table(t); err != nil {
+			if err := s.Show(t); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,7 +1,6 @@
 package parquet
 
 import (
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 
@@ -31,11 +30,10 @@ func (o *out) pairs() *pairSlots {
 
 var partNames = [...]string{result.Previous: "before", result.Between: "between", result.After: "after"}
 
-// Detail implements render.Renderer.
-func (s *sink) Detail(d *result.Detail) error {
+func (s *sink) detail(d *result.Detail) error {
 	o, err := s.of(d.Name, "")
 	if err != nil {
-		return s.fail(err)
+		return err
 	}
 	to := o.pairs()
 	to.last++
@@ -64,10 +62,7 @@ func (s *sink) Detail(d *result.Detail) error {
 			row(partNames[l.Part], l)
 		}
 	}
-	if err != nil {
-		return s.fail(err)
-	}
-	return nil
+	return err
 }
 
 // pairRow writes an event of a pair, or how many are left out.
@@ -98,7 +93,7 @@ func (s *sink) pairRow(o *out, d *result.Detail, part string, l *result.DetailLi
 	if l.Event.Stream == nil || l.Event.Stream.Schema == nil {
 		return
 	}
-	line := render.Line{Event: l.Event, Stacks: d.Stack != nil}
+	line := result.Line{Event: l.Event, Stacks: d.Stack != nil}
 	if d.Stack != nil {
 		line.Frames, line.Cut = d.Stack(l.Event)
 	}

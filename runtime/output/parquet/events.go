@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/render"
+	"ppscript/runtime/result"
 	"ppscript/runtime/unit"
 )
 
@@ -82,29 +83,21 @@ func unitOf(f *event.Field) string {
 	return ""
 }
 
-// Event implements render.Renderer.
-func (s *sink) Event(l *render.Line) error {
+func (s *sink) line(l *result.Line) error {
 	e := l.Event
 	if e.Stream == nil || e.Stream.Schema == nil {
 		return nil // a record that is no event
 	}
-	name := l.Result
-	if name == "" {
-		name = "log"
-	}
-	o, err := s.of(name, "")
+	o, err := s.of(l.LogName(), "")
 	if err != nil {
-		return s.fail(err)
+		return err
 	}
 	s.event(o, l)
-	if err := o.next(); err != nil {
-		return s.fail(err)
-	}
-	return nil
+	return o.next()
 }
 
 // event writes the columns of an event, without ending the row.
-func (s *sink) event(o *out, l *render.Line) {
+func (s *sink) event(o *out, l *result.Line) {
 	e := l.Event
 	if o.log == nil {
 		o.log, o.events = newLog(o), map[*event.Stream]*shape{}
@@ -134,7 +127,7 @@ func (s *sink) event(o *out, l *render.Line) {
 }
 
 // rare writes what few events have.
-func (o *out) rare(l *render.Line, x *shape) {
+func (o *out) rare(l *result.Line, x *shape) {
 	log, f := o.log, o.file
 	if len(x.label) > 0 {
 		if log.label == nil {

@@ -4,8 +4,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/story"
-	"ppscript/runtime/unit"
 )
 
 // This file writes results of intervals.
@@ -105,19 +103,29 @@ func (o *out) fractions(cells []cell, rows [][]event.Value) {
 	}
 }
 
-// Why implements render.Renderer: the causes in one file, the parts of the slowest spans in another.
-func (s *sink) Why(w *result.Why) error {
-	if err := s.Table(story.Causes(w, unit.US, 0)); err != nil || len(w.Slowest) == 0 {
-		return err
+// Show implements render.Renderer: histograms, stacks and where time went are the tables of
+// render.Walk.
+func (s *sink) Show(x result.Result) (err error) {
+	switch x := x.(type) {
+	case *result.Table:
+		err = s.table(x)
+	case *result.Line:
+		err = s.line(x)
+	case *result.Detail:
+		err = s.detail(x)
+	default:
+		return render.Walk(x, s.Show)
 	}
-	return s.Table(story.Parts(w))
+	if err != nil {
+		s.failed = true // files end early
+	}
+	return err
 }
 
-// Table implements render.Renderer.
-func (s *sink) Table(t *result.Table) error {
+func (s *sink) table(t *result.Table) error {
 	o, err := s.result(&t.Meta, t.Omitted)
 	if err != nil {
-		return s.fail(err)
+		return err
 	}
 	cells := o.cells(t.Columns)
 	o.fractions(cells, t.Rows)
@@ -127,77 +135,8 @@ func (s *sink) Table(t *result.Table) error {
 			cells[i].put(s, o, row[i])
 		}
 		if err := o.next(); err != nil {
-			return s.fail(err)
+			return err
 		}
 	}
 	return nil
-}
-
-// Histogram implements render.Renderer: a row is a bucket.
-func (s *sink) Histogram(h *result.Histogram) error {
-	o, err := s.result(&h.Meta, h.Omitted)
-	if err != nil {
-		return s.fail(err)
-	}
-	columns := append(h.Keys[:len(h.Keys):len(h.Keys)], result.Column{Name: "lo", Unit: h.Unit},
-		result.Column{Name: "hi", Unit: h.Unit}, result.Column{Name: "count"})
-	cells := o.cells(columns)
-	bounds := cells[len(h.Keys):]
-	for i := range h.Rows {
-		for _, b := range h.Rows[i].Buckets {
-			s.lead(o, &h.Meta)
-			for i, v := range h.Rows[i].Key {
-				cells[i].put(s, o, v)
-			}
-			if b.Lo != result.OpenLo {
-				bounds[0].at.signed(o.file, b.Lo)
-			}
-			if b.Hi != result.OpenHi {
-				bounds[1].at.signed(o.file, b.Hi)
-			}
-			bounds[2].at.unsigned(o.file, b.Count)
-			if err := o.next(); err != nil {
-				return s.fail(err)
-			}
-		}
-	}
-	return nil
-}
-
-// Stacks implements render.Renderer: a row is a stack, with the names of its functions.
-func (s *sink) Stacks(x *result.Stacks) error {
-	o, err := s.result(&x.Meta, x.Omitted)
-	if err != nil {
-		return s.fail(err)
-	}
-	columns := append(x.Keys[:len(x.Keys):len(x.Keys)], result.Column{Name: "pid"},
-		result.Column{Name: "count"})
-	if x.Value != "" {
-		columns = append(columns, result.Column{Name: x.Value, Unit: x.Unit})
-	}
-	cells := o.cells(append(columns, result.Column{Name: "stack"}))
-	for i := range x.Samples {
-		one := &x.Samples[i]
-		s.lead(o, &x.Meta)
-		for i, v := range one.Key {
-			cells[i].put(s, o, v)
-		}
-		own := cells[len(x.Keys):]
-		own[0].at.signed(o.file, int64(one.PID))
-		own[1].at.unsigned(o.file, one.Count)
-		if x.Value != "" {
-			own[2].at.signed(o.file, one.Value)
-		}
-		own[len(own)-1].at.text(o.file, []byte(render.StackText(one.Frames)))
-		if err := o.next(); err != nil {
-			return s.fail(err)
-		}
-	}
-	return nil
-}
-
-// fail notes that files end early.
-func (s *sink) fail(err error) error {
-	s.failed = true
-	return err
 }

@@ -53,7 +53,7 @@ func TestFilesOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "../a b", "..._a_b", "", "a"} {
-		if err := s.Table(table(name, 3)); err != nil {
+		if err := s.Show(table(name, 3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +92,7 @@ func TestDirectoryThatCannotBe(t *testing.T) {
 // Memory has a bound, whatever comes: groups end after rows, cells, and words.
 func TestGroupsAreBounded(t *testing.T) {
 	s, o := discard(t, "a")
-	if err := s.Table(table("a", 3*maxRows+5)); err != nil {
+	if err := s.Show(table("a", 3*maxRows+5)); err != nil {
 		t.Fatal(err)
 	}
 	if len(o.groups) != 3 || o.row != 5 {
@@ -132,7 +132,7 @@ func TestFilesOfWhy(t *testing.T) {
 	path := []result.WhyLink{{Kind: result.WhyDisk, What: "vda read, device"}}
 	w := &result.Why{Name: "why", Slow: sum, Causes: []result.WhyCause{{Path: path, Slow: sum}},
 		Slowest: []*result.WhySpan{{To: 50, Parts: []result.WhyPart{{To: 50, Path: path}}}}}
-	if err := errors.Join(s.Why(w), s.Close()); err != nil {
+	if err := errors.Join(s.Show(w), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := names(t, dir), "why.parquet why_parts.parquet"; got != want {
@@ -158,7 +158,7 @@ func TestLinksInTheDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Begin(output.About{}), s.Table(table("a", 3)), s.Close()); err != nil {
+	if err := errors.Join(s.Begin(output.About{}), s.Show(table("a", 3)), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	st, err := os.Lstat(filepath.Join(dir, "a.parquet"))

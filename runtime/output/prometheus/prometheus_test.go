@@ -24,7 +24,7 @@ func some(t *testing.T) *metric.Store {
 	s := metric.NewStore(0)
 	r := s.Script("syscalls")
 	keys := []result.Column{{Name: "syscall", Kind: result.KeyColumn}}
-	err := r.Table(&result.Table{
+	err := r.Show(&result.Table{
 		Meta: result.Meta{Name: "table"},
 		Columns: append(keys, result.Column{Name: "count", Merging: result.Added},
 			result.Column{Name: "sum", Unit: unit.US, Merging: result.Added}, result.Column{Name: "bucket"},
@@ -37,7 +37,7 @@ func some(t *testing.T) *metric.Store {
 		},
 	})
 	if err == nil {
-		err = r.Histogram(&result.Histogram{
+		err = r.Show(&result.Histogram{
 			Meta: result.Meta{Name: "histogram"}, Keys: keys, Value: "delay", Unit: unit.US,
 			Rows: []result.HistRow{{Key: []event.Value{event.StrOf("read")}, Sum: 30_000,
 				Buckets: []result.Bucket{
