@@ -70,7 +70,7 @@ soak: build ## run profilers under stress, forks and kills for SOAK (2h), and lo
 	$(GO) run ./tests/soak -length $(SOAK)
 
 margins: build ## look whether what a budget tells is within its margins: 1,000 simulated runs of each load, 100 real ones; needs root
-	PPSCRIPT_RUNS=1000 $(GO) test -count 1 -v ./runtime/budget -run TestEstimatesOfJumps
+	PPSCRIPT_RUNS=1000 $(GO) test -count 1 -v ./runtime/session/budget -run TestEstimatesOfJumps
 	PPSCRIPT_RUNS=100 $(GO) test -count 1 -v -timeout 2h ./tests/oracle -run 'TestBudgetTellsTheTruth|TestBudgetOfSlots'
 
 microbench: ## run the benchmarks of all packages once, each for a short time

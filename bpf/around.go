@@ -13,7 +13,7 @@ import (
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file keeps the event with which a state of a fold began (fold.Spec.Begin), and

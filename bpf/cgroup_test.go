@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/source/perf"
 	"ppscript/tests/testkit"
 )
 

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/fold"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
 )
 
 // This file runs random predicates, keys and aggregations on random records in

@@ -2,11 +2,11 @@ package bpf
 
 import (
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/fold"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
 	"testing"
 )
 

@@ -16,7 +16,7 @@ import (
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file sends projected records: the fields of an event that somebody reads,

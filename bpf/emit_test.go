@@ -19,7 +19,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/source/perf"
 	"ppscript/tests/testkit"
 )
 

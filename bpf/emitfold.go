@@ -6,12 +6,12 @@ import (
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file sends what folds emit: the edge out of the kernel lies behind a fold, and
 // only the emitted events leave for which its predicates hold. A record has all values
-// of the event, and the key of the state if that is a number (runtime/perf/emitted.go).
+// of the event, and the key of the state if that is a number (runtime/source/perf/emitted.go).
 
 // layEmitted settles the places in the record of what a fold emits.
 func (r *record) layEmitted(f *foldOp) {

@@ -11,8 +11,8 @@ import (
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/join"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/record/sent"
 )
 
 // This file sends the events of a join that stay without a partner. A record is what

@@ -6,8 +6,8 @@ import (
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/join"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/record/sent"
 )
 
 // This file sends pairs whose start or end operators make: a pair has its delay, its key and

@@ -10,12 +10,12 @@ import (
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file sends pairs: the edge out of the kernel lies behind a join, and only the
 // pairs leave for which its predicates hold. A record has the fields of both events
-// that somebody reads (runtime/perf/pair.go). Those of the start wait with it.
+// that somebody reads (runtime/source/perf/pair.go). Those of the start wait with it.
 
 // sends notes what waits of the starts of pairs that are sent.
 func (s *graph) sends(j *joinOp, p *pair, r *record) {

@@ -12,7 +12,7 @@ import (
 	"ppscript/bpf/room"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/fold"
+	"ppscript/runtime/operator/fold"
 )
 
 // This file generates fold.Fold.Events: the state of an event's key is found or

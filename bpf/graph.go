@@ -7,13 +7,13 @@ import (
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/waiting"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/fold"
-	"ppscript/runtime/join"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/record/sent"
 )
 
 // This file follows the edges of a Part. What comes of it, a graph, says beside

@@ -14,8 +14,8 @@ import (
 	"ppscript/bpf/wakeup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/join"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/record/sent"
 )
 
 // This file generates join.Join.Events: an end takes away the event that waits

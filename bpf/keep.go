@@ -6,7 +6,7 @@ import (
 
 	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -15,7 +15,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file keeps the events of a join in memory of the CPU, the newest over the oldest,

@@ -13,13 +13,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/kerneltype"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/kerneltype"
 	"ppscript/tests/testkit"
 )
 

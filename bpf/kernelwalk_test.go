@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/system/kerneltype"
 	"ppscript/tests/testkit"
 )
 

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
 	"ppscript/runtime/result"
 )
 

@@ -12,13 +12,13 @@ import (
 
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/kernel"
 
 	"ppscript/tests/testkit"
 )

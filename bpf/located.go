@@ -7,7 +7,7 @@ import (
 	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file copies texts whose place only the record tells (__data_loc, __rel_loc) for who

@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
 	"ppscript/bpf/waiting"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
 )
 
 // This file generates join.Nested.Events: each key has a stack of the calls that were

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 )
 
 // Programs that are attached count nothing before the run begins and nothing when it has ended: of

@@ -3,10 +3,10 @@ package bpf
 import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/hook"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/fold"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/fold"
+	"ppscript/runtime/operator/join"
 )
 
 // A Host lists the features of this kernel for generated programs.

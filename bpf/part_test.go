@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/fold"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
+	"ppscript/runtime/operator/join"
 )
 
 // everything is a part with each kind of operator, on two events.

@@ -12,9 +12,9 @@ import (
 	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/waiting"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/join"
 )
 
 // This file lets events at the begin of a call wait for its end if a group asks for a text of

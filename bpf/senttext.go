@@ -8,7 +8,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/textcode"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file sends texts of the process behind a record.

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/bucket"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/agg"
 )
 
 // Most keys share their slot with others, and on each CPU another of them takes it; all are

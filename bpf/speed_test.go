@@ -9,13 +9,13 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
-	"ppscript/runtime/kerneltype"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/kerneltype"
 )
 
 // countByID counts system calls by number.

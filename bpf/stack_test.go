@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/stack"
 	"ppscript/tests/testkit"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 	"ppscript/tests/testkit"
 )
 

@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file evaluates texts. A text is a place on the stack of fixed size,

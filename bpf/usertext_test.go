@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/source/perf"
 )
 
 // openMode tells the calls of these tests from all others.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
 )
 

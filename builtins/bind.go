@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/frontend"
 	"ppscript/runtime/script"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

@@ -3,10 +3,10 @@ package builtins
 import (
 	"fmt"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -3,8 +3,8 @@ package builtins
 import (
 	"fmt"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

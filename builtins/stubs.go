@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

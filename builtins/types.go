@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -1,107 +1,143 @@
 // Package runtime is the map of the data's journey, from the kernel to the
-// screen. It has no code; the packages are one level down. tests/layout says
+// screen. It has no code; the packages are below it, by subject. tests/layout says
 // which of them may import which and fails when one does otherwise.
 //
 // # The journey
 //
-// Whatever the door, what comes in is events with a schema, delivered by an
-// event.Source; everything after it reads events and knows no door.
+// Every source delivers events with a schema through event.Source. Everything after it reads
+// events and does not know where they came from.
 //
-//	unit       quantities: read "10ms", print "1.5MiB"
-//	diag       errors with a subject and a hint; missing kernel support
-//	glob       patterns of names: * ? [a-z]
-//	plain      text from elsewhere, made harmless
-//	privilege  what the caller may do with files, apart from what we may do
-//	sandbox    what a run does not need once it has begun is given up
-//	outfile    the files that results go to
-//	infile     files, or pipes, that are read whole
-//	memory     what a run holds, within one bound
-//	limits     what the code of scripts may take
-//	event      the waist: Schema, Type, Event, Stream, Source, Ring, Loss
-//	kernel     facts of this kernel; the doctor
-//	cri        asks runtimes of containers for names
-//	cgroup     whose a process is: container, pod, unit
-//	kerneltype the C types of the running kernel (BTF)
-//	expr       per-event code: one typed program, from C text or from Starlark
-//	cexpr      C expressions, of users and of print formats, as programs of expr
-//	tracefs    tracepoints: their formats, and how the kernel prints them
-//	workload   the command that is observed: held until its events are attached
-//	datasrc    where the data of a memory access came from, in words
-//	tsc        the CPU's counter, and clocks of guests
-//	poll       who waits for rings sleeps until something comes
-//	ringbuf    the buffers through which programs of the kernel send
-//	latetext   texts that come later than their events
-//	sent       records that programs of the kernel send, as events
-//	window     events that programs of the kernel keep, the newest of each CPU
-//	perf       live source: perf_event_open, rings, records
-//	watched    the threads that the user named, as they come and go
-//	cost       what observing costs
-//	bytecursor numbers, texts and sizes off bytes that cannot be trusted
-//	tracedat   files of trace-cmd: what they say, and their records by time
-//	perfdata   recorded source: perf.data files
-//	identity   who we and our peers are, for TLS
-//	relay      events sent elsewhere and received, as recordings
-//	eventtext  events that people write down, made into recordings
-//	dso        the files that code was mapped from, also of the dead
-//	debuginfod programs and debug files by build-id, from servers
-//	jitdump    what compilers tell of the code that they make at run time
-//	task       who: threads, processes, names, mappings over time
-//	symbol     where: addresses to names
-//	unwind     callers without frame pointers
-//	stack      call stacks to small numbers
-//	probe      where dynamic probes and breakpoints go, what their samples tell
-//	result     what comes out: Table, Histogram, Stacks, Log; values, not text
-//	key        keys of groups and joins to dense rows
-//	order      rings merged by time, without copying
-//	sideband   records about processes, beside events that stay in the kernel
-//	wallclock  times of events on other clocks: the time of day, a guest's
-//	demand     what sources must deliver: members of samples, time order
-//	flow       how slices of events pass from one operator to the next
-//	join       events related by a key: pairs, latencies, timelines
-//	agg        events grouped by a key: count, sum, quantile, top
-//	fold       a state machine for each key, which emits events
-//	why        where the time of spans went, from the events around them
-//	silence    times in which a key has no events, whatever order these come in
-//	overlap    spans of time split by others: a system call by when its thread was off
-//	slowspan   which spans are slow, and their events, for why
-//	whyfacts   what events do not tell of them: processes, cgroups, files, places
-//	sql        events as rows of tables, and questions to them
-//	story      where the time of slow spans went, in words
-//	timeline   what happened when: slices, instants, switches, wake-ups, counters
-//	output     results in the forms of other tools, a package for each
-//	render     results as text, JSON, CSV, Markdown
-//	chart      results drawn in a terminal: bars, heat maps, lines
-//	picture    files that show a run: flame graphs, folded stacks, pprof, heat maps
-//	interpreter which functions of Python, Ruby, PHP run in stacks
-//	naming     stacks to functions: what names need, and how long it is kept
-//	listing    the code of a function beside its samples
-//	eventspec  events as scripts name them
-//	patience   how long files may be read for names when a run should end
-//	reading    events that nobody sends: reads of counters, records of the kernel
-//	view       how results are shown: columns, order, texts
-//	placement  where the parts of a plan run: the kernel, or here
-//	plan       what a script asked for, checked and optimised; opens nothing
-//	shown      what scripts show, for who takes them as sources
-//	eventstring events as users write them on a command line
-//	budget     what observing may cost, and which events count for it
-//	inview     whom programs of the kernel observe
-//	arrival    what programs of joins keep: what waits, and the tree of calls
-//	eventkind  the kinds of events of this machine: found, recognized, configured
-//	database   databases of plans: opened, filled, asked
-//	facility   what of the kernel a plan needs
-//	chance     how likely numbers are by chance alone
-//	outlier    machines that differ from the others, by their numbers
-//	partial    results of one machine, to be put together with those of others
-//	compare    what changed between two runs, and whether that is more than noise
-//	slots      events in slots of time, for a budget
-//	session    opens a plan, runs it, drains it, closes it
-//	value      durations, times and sizes as scripts compute with them
-//	option     the options that scripts declare
-//	script     the Starlark host
-//	eventview  events as values of the script
-//	direct     functions that stay interpreted, as closures
-//	frontend   per-event functions of scripts, typed and turned into expr
-//	library    libraries of scripts, with versions
+// text and system: what everything uses.
+//
+//	text/unit              quantities: read "10ms", print "1.5MiB"
+//	text/diag              errors with a subject and a hint; missing kernel support
+//	text/glob              patterns of names: * ? [a-z]
+//	text/plain             text from elsewhere, made harmless
+//	system/privilege       which files the caller may use, apart from what this process may
+//	system/sandbox         gives up the rights that a run no longer needs
+//	system/outfile         the files that results go to
+//	system/infile          files and pipes that are read whole
+//	system/memory          the memory of a run, within one bound
+//	system/limits          bounds on the code of scripts
+//	system/kernel          facts of this kernel; the doctor
+//	system/kerneltype      the C types of the running kernel (BTF)
+//	system/workload        the command that is observed: held until its events are attached
+//	system/poll            sleeps until a ring has data
+//
+// event: the waist.
+//
+//	event                  Schema, Type, Event, Stream, Source, Ring, Loss
+//
+// target: what is observed.
+//
+//	target/cri             names of containers, from their runtimes
+//	target/cgroup          the container, pod or unit of a process
+//	target/task            threads, processes, names and mappings over time
+//	target/watched         the threads that the user named, as they come and go
+//	target/inview          the threads that programs of the kernel observe
+//
+// expr: code that runs per event.
+//
+//	expr                   one typed program, from C text or from Starlark
+//	expr/c                 the grammar of C expressions
+//	expr/cexpr             C expressions of users and of print formats, as programs of expr
+//
+// record: data that programs of the kernel send and keep.
+//
+//	record/ringbuf         the buffers that programs of the kernel write to
+//	record/latetext        texts that come later than their events
+//	record/sent            records of programs of the kernel, as events
+//	record/window          the newest events of each CPU, kept by programs of the kernel
+//	record/arrival         state of joins in the kernel: waiting events, the tree of calls
+//
+// source: where events come from, and how users name them.
+//
+//	source/tracefs         tracepoints: their formats, and how the kernel prints them
+//	source/perf            live source: perf_event_open, rings, records
+//	source/datasrc         where the data of a memory access came from, in words
+//	source/tsc             the CPU's counter, and clocks of guests
+//	source/bytecursor      numbers, texts and sizes off bytes that cannot be trusted
+//	source/tracedat        files of trace-cmd: their sections, and their records by time
+//	source/perfdata        recorded source: perf.data files
+//	source/identity        certificates of this machine and its peers, for TLS
+//	source/relay           events sent elsewhere and received, as recordings
+//	source/eventtext       events that people write down, made into recordings
+//	source/probe           where dynamic probes and breakpoints go, and the fields of their samples
+//	source/sideband        records about processes, beside events that stay in the kernel
+//	source/wallclock       times of events on other clocks: the time of day, a guest's
+//	source/eventspec       events as scripts name them
+//	source/eventstring     events as users write them on a command line
+//	source/eventkind       the kinds of events of this machine: found, recognized, configured
+//	source/reading         events that are read: values of counters, records of the kernel
+//
+// stack: call stacks and names of functions.
+//
+//	stack                  call stacks as small numbers
+//	stack/dso              the files that code was mapped from, also of dead processes
+//	stack/debuginfod       programs and debug files by build-id, from servers
+//	stack/jitdump          functions that compilers make at run time, as they tell them
+//	stack/symbol           addresses to names
+//	stack/unwind           callers without frame pointers
+//	stack/interpreter      functions of Python, Ruby and PHP in stacks
+//	stack/naming           stacks to functions: what names need, and how long it is kept
+//	stack/listing          the code of a function beside its samples
+//
+// operator: what is done with events.
+//
+//	operator/key           keys of groups and joins to dense rows
+//	operator/order         rings merged by time, without copying
+//	operator/flow          how slices of events pass from one operator to the next
+//	operator/join          events related by a key: pairs, latencies, timelines
+//	operator/agg           events grouped by a key: count, sum, quantile, top
+//	operator/fold          a state machine for each key, which emits events
+//	operator/silence       times in which a key has no events
+//	operator/overlap       spans of time split by other spans
+//	operator/sql           events as rows of tables, and questions to them
+//
+// plan and session: from a script's wish to a run.
+//
+//	plan                   a script's description, checked and optimised; opens nothing
+//	plan/demand            what sources must deliver: members of samples, time order
+//	plan/placement         which parts of the plan run in the kernel
+//	plan/facility          the facilities of the kernel that a plan needs
+//	session                opens a plan, runs it, drains it, closes it
+//	session/budget         the cost that a run may have, and the events that count for it
+//	session/cost           the cost that a run has
+//	session/slots          events in slots of time, for a budget
+//	session/patience       how long files may be read for names when a run should end
+//	session/database       databases of plans: opened, filled, asked
+//
+// result and output: what a run tells.
+//
+//	result                 Table, Histogram, Stacks, Log: values, not text
+//	result/view            columns, order and texts of a result
+//	result/shown           results of a script that are sources of another
+//	result/timeline        slices, instants, switches, wake-ups and counters by time
+//	result/partial         results of one machine, to be merged with others
+//	result/compare         what changed between two runs, and whether that is more than noise
+//	result/chance          how likely numbers are by chance alone
+//	result/outlier         machines whose numbers differ from the others'
+//	output                 results in the forms of other tools, a package for each
+//	output/render          results as text, JSON, CSV, Markdown
+//	output/chart           results drawn in a terminal: bars, heat maps, lines
+//	output/picture         files that show a run: flame graphs, folded stacks, pprof, heat maps
+//
+// script: the Starlark host and its language.
+//
+//	script                 runs scripts
+//	script/value           durations, times and sizes as scripts compute with them
+//	script/option          the options that scripts declare
+//	script/eventview       events as values of the script
+//	script/frontend        per-event functions of scripts, typed and turned into expr
+//	script/direct          functions that stay interpreted, as closures
+//	script/library         libraries of scripts, with versions
+//
+// why: where the time of slow spans went.
+//
+//	why                    the causes of a span, from the events around it
+//	why/slowspan           which spans are slow, and their events
+//	why/whyfacts           facts that events do not tell: processes, cgroups, files, places
+//	why/story              the causes in words
 //
 // What a script author sees is builtins/, stdlib/ is written with it, and
 // cmd/ppscript puts both on a command line.

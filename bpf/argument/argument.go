@@ -12,7 +12,7 @@ import (
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // A Reader evaluates them.

@@ -9,7 +9,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 )
 
 // Extreme keeps the smaller or larger one of R0 and the value at a place of the row, which

@@ -13,7 +13,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 	"ppscript/tests/testkit/bpftest"
 )
 

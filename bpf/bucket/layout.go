@@ -5,7 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 )
 
 // This file settles where the rows of tables keep their values.

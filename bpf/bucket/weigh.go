@@ -5,7 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 )
 
 // This file counts events that stand for others, since a budget leaves some out: each as many

@@ -19,7 +19,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
 )
 
 // Stacks are those of a join.

@@ -20,7 +20,7 @@ import (
 	"ppscript/bpf/room"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 // What is kept: a word whose bits are below, then of each text its address and the text.

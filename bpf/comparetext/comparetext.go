@@ -13,7 +13,7 @@ import (
 	"ppscript/bpf/pattern"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // A Comparer compares texts.

@@ -9,7 +9,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/comparetext"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 
 	"ppscript/bpf/types"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/kerneltype"
-	"ppscript/runtime/privilege"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/kerneltype"
+	"ppscript/runtime/system/privilege"
+	"ppscript/runtime/text/diag"
 )
 
 // A Host lists the features of this kernel for generated programs. The zero

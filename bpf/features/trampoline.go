@@ -9,8 +9,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/kerneltype"
 )
 
 // This file knows which functions of the kernel can call a program by themselves, through

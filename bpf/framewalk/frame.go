@@ -5,7 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/unwind"
+	"ppscript/runtime/stack/unwind"
 )
 
 // This file is one turn of a walk: it writes an address and goes to its caller. R6 is the

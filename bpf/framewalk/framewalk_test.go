@@ -13,7 +13,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/unwind"
+	"ppscript/runtime/stack/unwind"
 	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/bpftest"
 )

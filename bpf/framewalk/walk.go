@@ -8,7 +8,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/runtime/unwind"
+	"ppscript/runtime/stack/unwind"
 )
 
 // A walk begins with the registers that the task had as it entered the kernel, or was

@@ -7,7 +7,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file copies texts and arrays of the record for who shows events.

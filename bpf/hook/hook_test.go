@@ -17,7 +17,7 @@ import (
 	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/bpftest"
 )

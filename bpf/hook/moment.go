@@ -4,7 +4,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/runtime/event"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 
 	"github.com/cilium/ebpf/asm"
 )

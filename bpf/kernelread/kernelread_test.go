@@ -14,7 +14,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/bpftest"
 )

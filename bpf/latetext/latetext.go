@@ -1,6 +1,6 @@
 // Package latetext generates what reads texts of the process: as an event happens, and
 // again where they were not in memory when a system call began. Package bpf puts it
-// into its programs, and runtime/latetext reads what the others send.
+// into its programs, and runtime/record/latetext reads what the others send.
 //
 // A page that no instruction of the process has touched is not in its memory yet, as
 // that of a constant of a program that has just begun. The call itself has the kernel
@@ -25,8 +25,8 @@ import (
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
-	"ppscript/runtime/latetext"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/latetext"
+	"ppscript/runtime/record/sent"
 )
 
 // Room is the room for a text of the process, its NUL included.

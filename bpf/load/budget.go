@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 )
 
 // This file lets a budget decide which events count: one of so many by chance, or none for a

@@ -3,7 +3,7 @@ package load
 import (
 	"fmt"
 
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
 )
 
 // This file reads the tree of calls that programs make.

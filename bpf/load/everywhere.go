@@ -6,7 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 // everywhere has a program called by each event of the software on all CPUs, of all tasks: such as

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
 )
 
 // SayFailures says which evaluation failed first, of each operator. Programs count those that

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/fold"
+	"ppscript/runtime/operator/fold"
 )
 
 // This file has a program flush the states of folds, one after the other, by the kernel's

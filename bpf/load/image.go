@@ -6,8 +6,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 )
 
 // This file is the form of what is loaded: programs, maps, and where rows keep their

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file reads the texts that programs keep by their hash (package longtext), and takes

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 	"ppscript/tests/testkit"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/probe"
+	"ppscript/runtime/source/probe"
+	"ppscript/runtime/system/kernel"
 )
 
 // This file reads how many hits probes of the kernel missed. No program is called for

@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 // This file attaches programs to probes, by events of perf's probe PMUs: they are gone

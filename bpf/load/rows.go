@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 )
 
 // This file reads the counts of the programs.

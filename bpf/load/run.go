@@ -13,9 +13,9 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
 )
 
 // A Run is an Image in the kernel. It is used by one goroutine. All of it is

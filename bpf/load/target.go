@@ -11,8 +11,8 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/privilege"
+	"ppscript/runtime/system/privilege"
+	"ppscript/runtime/text/diag"
 )
 
 // This file keeps the target where programs look: in the sets of processes, of

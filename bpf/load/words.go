@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 // This file reads maps. Values are words of 64 bits whose number only the plan

@@ -20,7 +20,7 @@ import (
 	"ppscript/bpf/pattern"
 	"ppscript/bpf/room"
 	"ppscript/bpf/textcode"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // memory is where a text is copied: with its NUL, and zeros to the end of the word behind it.

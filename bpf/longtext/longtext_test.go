@@ -12,8 +12,8 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/bpf/pattern"
-	"ppscript/runtime/glob"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
+	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // This file writes to the buffers through which programs send. Each CPU has one

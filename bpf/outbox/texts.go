@@ -5,7 +5,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/latetext"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // Texts are those of the process that follow a record, whose fields are at R7.

@@ -6,7 +6,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/runtime/event"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/record/sent"
 )
 
 // Whole copies the whole record of a tracepoint, of at most so many bytes, behind size bytes in

@@ -2,7 +2,7 @@
 // kernel moves through: which bytes each of them matches. bpf generates that program.
 package pattern
 
-import "ppscript/runtime/glob"
+import "ppscript/runtime/text/glob"
 
 // MostStates bounds a pattern: its masks are constants of 32 bits with a sign.
 const MostStates = 30

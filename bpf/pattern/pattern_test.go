@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ppscript/bpf/pattern"
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 )
 
 // Patterns match the same texts as package glob.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/preload"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/source/perf"
 )
 
 // A sample costs the observed program what the kernel says of the time of the program, by tables

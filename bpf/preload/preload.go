@@ -31,8 +31,8 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/dso"
-	"ppscript/runtime/task"
+	"ppscript/runtime/stack/dso"
+	"ppscript/runtime/target/task"
 )
 
 // A Loader fills the maps.

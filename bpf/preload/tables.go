@@ -9,9 +9,9 @@ import (
 	"github.com/cilium/ebpf"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/dso"
-	"ppscript/runtime/task"
-	"ppscript/runtime/unwind"
+	"ppscript/runtime/stack/dso"
+	"ppscript/runtime/stack/unwind"
+	"ppscript/runtime/target/task"
 )
 
 // This file keeps the tables of files: blocks and rules in arrays, rows in pages, which are made

@@ -8,8 +8,8 @@ import (
 
 	"ppscript/bpf/features"
 	"ppscript/bpf/rawpoint"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 

@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/bpf/room"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 )
 
 // Bounds are what was asked for, else the default, of which little is set aside where maps cannot grow.

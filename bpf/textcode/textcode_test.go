@@ -11,7 +11,7 @@ import (
 	"ppscript/bpf/pattern"
 	"ppscript/bpf/textcode"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
 )
 

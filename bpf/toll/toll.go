@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 // Tolls are what a hit costs beside its program, by the kind of hook.

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/script/value"
 	"ppscript/runtime/session"
-	"ppscript/runtime/story"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
+	"ppscript/runtime/text/unit"
+	"ppscript/runtime/why/story"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/infile"
+	"ppscript/runtime/system/infile"
+	"ppscript/runtime/text/diag"
 )
 
 // This file lets many runs read one pipe: each statement of the REPL reads the

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/chart"
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/chart"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -14,13 +14,13 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/chart"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/outfile"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/chart"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

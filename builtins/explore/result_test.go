@@ -10,10 +10,10 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
-	"ppscript/runtime/chart"
 	"ppscript/runtime/event"
+	"ppscript/runtime/output/chart"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // counts is a result with a row for each text, and their numbers.

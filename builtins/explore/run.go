@@ -9,9 +9,9 @@ import (
 	"time"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/option"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
 )
 

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventtext"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
+	"ppscript/runtime/source/eventtext"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -7,8 +7,8 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

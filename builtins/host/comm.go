@@ -3,7 +3,7 @@ package host
 import (
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

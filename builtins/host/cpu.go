@@ -4,7 +4,7 @@ import (
 	"runtime"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

@@ -2,7 +2,7 @@ package host
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/datasrc"
+	"ppscript/runtime/source/datasrc"
 
 	"go.starlark.net/starlark"
 )

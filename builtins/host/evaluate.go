@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
-	"ppscript/runtime/value"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

@@ -7,7 +7,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

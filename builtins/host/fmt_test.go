@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

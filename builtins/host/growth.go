@@ -1,10 +1,10 @@
 package host
 
 import (
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
 	"ppscript/runtime/script"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

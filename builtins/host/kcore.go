@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/probe"
-	"ppscript/runtime/symbol"
+	"ppscript/runtime/source/probe"
+	"ppscript/runtime/stack/symbol"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

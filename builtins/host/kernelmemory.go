@@ -4,10 +4,10 @@ import (
 	"errors"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
-	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/system/kerneltype"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

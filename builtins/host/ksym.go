@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -5,7 +5,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

@@ -2,8 +2,8 @@ package host
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

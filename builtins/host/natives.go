@@ -2,7 +2,7 @@ package host
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
 )
 
 // Functions that per-event code calls are one file each: their help, their

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

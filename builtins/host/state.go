@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/eventview"
 	"ppscript/runtime/script"
+	"ppscript/runtime/script/eventview"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/frontend"
 	"ppscript/runtime/script"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"

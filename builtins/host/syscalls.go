@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 
 	"go.starlark.net/starlark"
 )

@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

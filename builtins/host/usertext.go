@@ -2,10 +2,10 @@ package host
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

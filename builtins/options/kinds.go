@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/option"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

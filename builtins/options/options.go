@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/option"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"

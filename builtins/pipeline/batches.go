@@ -3,8 +3,8 @@ package pipeline
 import (
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
-	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

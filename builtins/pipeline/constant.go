@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

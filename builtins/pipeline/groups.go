@@ -6,7 +6,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

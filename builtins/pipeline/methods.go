@@ -7,10 +7,10 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
-	"ppscript/runtime/agg"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

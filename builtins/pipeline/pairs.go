@@ -6,10 +6,10 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
-	"ppscript/runtime/agg"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"ppscript/builtins/results"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -4,7 +4,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -6,7 +6,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
 	"ppscript/runtime/plan"
 
 	"go.starlark.net/starlark"

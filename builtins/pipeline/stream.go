@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/frontend"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/script/frontend"
 
 	"go.starlark.net/starlark"
 )

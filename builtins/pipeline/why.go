@@ -7,14 +7,14 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/eventstring"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
-	"ppscript/runtime/slowspan"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/eventstring"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/why"
+	"ppscript/runtime/why/slowspan"
 
 	"go.starlark.net/starlark"
 )

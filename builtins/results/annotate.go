@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/listing"
+	"ppscript/runtime/stack/listing"
 
 	"go.starlark.net/starlark"
 )

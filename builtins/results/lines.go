@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/plain"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 
 	"go.starlark.net/starlark"
 )

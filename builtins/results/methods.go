@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -13,9 +13,9 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"

@@ -2,8 +2,8 @@ package results
 
 import (
 	b "ppscript/builtins"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

@@ -3,8 +3,8 @@ package sources
 import (
 	b "ppscript/builtins"
 	"ppscript/builtins/results"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/system/kernel"
 
 	"go.starlark.net/starlark"
 )

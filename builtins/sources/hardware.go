@@ -7,10 +7,10 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -5,8 +5,8 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
 
 	"go.starlark.net/starlark"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/system/kernel"
 	"ppscript/stdlib"
 
 	"go.starlark.net/starlark"

@@ -5,9 +5,9 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/probe"
+	"ppscript/runtime/source/probe"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -8,13 +8,13 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result/shown"
 	"ppscript/runtime/script"
-	"ppscript/runtime/shown"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
 	"ppscript/stdlib"
 
 	"github.com/spf13/pflag"

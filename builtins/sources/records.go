@@ -3,8 +3,8 @@ package sources
 import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
 
 	"go.starlark.net/starlark"
 )

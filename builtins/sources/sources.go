@@ -10,12 +10,12 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/eventstring"
-	"ppscript/runtime/glob"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/eventstring"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/glob"
 
 	"go.starlark.net/starlark"
 )

@@ -7,9 +7,9 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
-	"ppscript/runtime/frontend"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/unit"
 
 	"go.starlark.net/starlark"
 )

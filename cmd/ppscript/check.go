@@ -5,10 +5,10 @@ import (
 	"os"
 	"slices"
 
-	"ppscript/cmd/ppscript/console"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
+	"ppscript/runtime/text/diag"
 
 	"github.com/spf13/cobra"
 )

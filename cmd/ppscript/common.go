@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/argv"
-	"ppscript/cmd/ppscript/peers"
+	"ppscript/cmd/ppscript/fleet/peers"
+	"ppscript/cmd/ppscript/fleet/token"
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/remote"
-	"ppscript/cmd/ppscript/token"
-	"ppscript/runtime/memory"
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/output/live"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/session"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/workload"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/memory"
+	"ppscript/runtime/system/workload"
+	"ppscript/runtime/text/unit"
 )
 
 // A common is the values of the common options, checked.

@@ -4,9 +4,9 @@ import (
 	"os"
 	"strings"
 
-	"ppscript/runtime/option"
 	"ppscript/runtime/script"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/source/tracefs"
 
 	"github.com/spf13/cobra"
 )

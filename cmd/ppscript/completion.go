@@ -1,7 +1,7 @@
 package main
 
 import (
-	"ppscript/cmd/ppscript/completion"
+	"ppscript/cmd/ppscript/terminal/completion"
 
 	"github.com/spf13/cobra"
 )

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/runtime/relay"
-	"ppscript/runtime/sandbox"
 	"ppscript/runtime/session"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/source/relay"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/sandbox"
 )
 
 // This file says what a run still does once all is open, and has the sandbox take the rest.

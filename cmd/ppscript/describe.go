@@ -9,8 +9,8 @@ import (
 
 	"ppscript/builtins/explore"
 	"ppscript/docs"
-	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/script/option"
 )
 
 // This file describes a script to programs: its options, its events, its

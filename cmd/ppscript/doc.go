@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ppscript/builtins/all"
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 
 	"github.com/spf13/cobra"
 )

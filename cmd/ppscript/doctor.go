@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/findings"
+	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/event"
-	"ppscript/runtime/facility"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
+	"ppscript/runtime/plan/facility"
 	"ppscript/runtime/session"
+	"ppscript/runtime/system/kernel"
 
 	"github.com/spf13/cobra"
 )

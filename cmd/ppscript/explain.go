@@ -3,7 +3,7 @@ package main
 import (
 	"io"
 
-	"ppscript/runtime/option"
+	"ppscript/runtime/script/option"
 	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"

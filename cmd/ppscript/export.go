@@ -10,13 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/cmd/ppscript/exporter"
+	"ppscript/cmd/ppscript/recording/exporter"
 	"ppscript/cmd/ppscript/remote"
 	"ppscript/runtime/event"
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/output/live"
 	"ppscript/runtime/output/prometheus"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/session"
 
 	"github.com/spf13/cobra"

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/option"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/text/diag"
 
 	"github.com/spf13/pflag"
 )

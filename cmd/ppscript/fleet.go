@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"ppscript/cmd/ppscript/fleet"
-	"ppscript/cmd/ppscript/journal"
-	"ppscript/cmd/ppscript/loading"
-	"ppscript/cmd/ppscript/resultfile"
+	"ppscript/cmd/ppscript/fleet/journal"
+	"ppscript/cmd/ppscript/modules/loading"
+	"ppscript/cmd/ppscript/recording/resultfile"
 	"ppscript/runtime/event"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/render"
-	"ppscript/runtime/sandbox"
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
+	"ppscript/runtime/system/sandbox"
 	"ppscript/stdlib"
 )
 

@@ -10,12 +10,12 @@ import (
 
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/runtime/event"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/poll"
-	"ppscript/runtime/render"
-	"ppscript/runtime/sandbox"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/session"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/poll"
+	"ppscript/runtime/system/sandbox"
+	"ppscript/runtime/text/unit"
 )
 
 // This file is record --flight: rings that keep the newest events, and a script

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"ppscript/cmd/ppscript/starfmt"
+	"ppscript/cmd/ppscript/editor/starfmt"
 
 	"github.com/spf13/cobra"
 )

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/cmd/ppscript/eventhelp"
-	"ppscript/cmd/ppscript/topic"
+	"ppscript/cmd/ppscript/terminal/eventhelp"
+	"ppscript/cmd/ppscript/terminal/topic"
 	"ppscript/docs"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/text/diag"
 	"ppscript/scripts"
 	"ppscript/stdlib"
 

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"os"
 
-	"ppscript/cmd/ppscript/progress"
 	"ppscript/cmd/ppscript/recording"
+	"ppscript/cmd/ppscript/terminal/progress"
 
 	"github.com/spf13/cobra"
 )

@@ -5,12 +5,12 @@ import (
 
 	"ppscript/builtins/sources"
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/runtime/eventstring"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/option"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
+	"ppscript/runtime/script/option"
 	"ppscript/runtime/session"
+	"ppscript/runtime/source/eventstring"
+	"ppscript/runtime/system/kernel"
 )
 
 // This file reads the command line of a script:

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"ppscript/cmd/ppscript/console"
-	"ppscript/cmd/ppscript/eventhelp"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/terminal/console"
+	"ppscript/cmd/ppscript/terminal/eventhelp"
+	"ppscript/runtime/text/diag"
 	"ppscript/scripts"
 	"ppscript/stdlib"
 

@@ -11,10 +11,10 @@ import (
 
 	"ppscript/builtins"
 	"ppscript/builtins/all"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/script"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 	"ppscript/scripts"
 	"ppscript/stdlib"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"ppscript/cmd/ppscript/langserver"
+	"ppscript/cmd/ppscript/editor/langserver"
 )
 
 // editTime bounds the time for loading what somebody is writing.

@@ -12,12 +12,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/fleet"
-	"ppscript/cmd/ppscript/sealed"
-	"ppscript/cmd/ppscript/token"
-	"ppscript/runtime/privilege"
-	"ppscript/runtime/workload"
+	"ppscript/cmd/ppscript/fleet/token"
+	"ppscript/cmd/ppscript/permit/sealed"
+	"ppscript/cmd/ppscript/terminal/console"
+	"ppscript/runtime/system/privilege"
+	"ppscript/runtime/system/workload"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/modules"
-	"ppscript/runtime/library"
+	"ppscript/runtime/script/library"
 
 	"github.com/spf13/cobra"
 )

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"ppscript/cmd/ppscript/newscript"
+	"ppscript/cmd/ppscript/editor/newscript"
 
 	"github.com/spf13/cobra"
 )

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/cmd/ppscript/symbolsource"
-	"ppscript/runtime/cgroup"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/cmd/ppscript/recording/symbolsource"
+	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/output/parquet"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/session"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/target/cgroup"
 )
 
 // Groups of options, in the order of --help-all.

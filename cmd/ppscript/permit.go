@@ -2,10 +2,10 @@ package main
 
 import (
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/runtime/eventstring"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
+	"ppscript/runtime/source/eventstring"
+	"ppscript/runtime/system/kernel"
 )
 
 // written are the files that common options name.

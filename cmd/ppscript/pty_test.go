@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/cmd/ppscript/prompt"
+	"ppscript/cmd/ppscript/terminal/prompt"
 	"ppscript/tests/testkit"
 
 	"golang.org/x/sys/unix"

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/budget"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // This file reads the texts of options into values of the usual kinds.

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"ppscript/bpf/skipped"
-	"ppscript/cmd/ppscript/console"
 	"ppscript/cmd/ppscript/recording"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/sandbox"
+	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/session"
-	"ppscript/runtime/workload"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/system/sandbox"
+	"ppscript/runtime/system/workload"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
-	"ppscript/cmd/ppscript/prompt"
+	"ppscript/cmd/ppscript/terminal/prompt"
 	"ppscript/tests/testkit"
 )
 

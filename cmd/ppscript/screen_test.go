@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/tests/testkit"
 
 	"golang.org/x/sys/unix"

@@ -12,18 +12,18 @@ import (
 
 	"ppscript/builtins/pipeline"
 	"ppscript/cmd/ppscript/argv"
-	"ppscript/cmd/ppscript/console"
-	"ppscript/cmd/ppscript/diff"
-	"ppscript/cmd/ppscript/progress"
-	"ppscript/cmd/ppscript/resultfile"
+	"ppscript/cmd/ppscript/recording/diff"
+	"ppscript/cmd/ppscript/recording/resultfile"
+	"ppscript/cmd/ppscript/terminal/console"
+	"ppscript/cmd/ppscript/terminal/progress"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventtext"
 	"ppscript/runtime/expr"
 	outputs "ppscript/runtime/output"
-	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/session"
-	"ppscript/runtime/symbol"
+	"ppscript/runtime/source/eventtext"
+	"ppscript/runtime/stack/symbol"
 )
 
 var asReports = pipeline.Reports

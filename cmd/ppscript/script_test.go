@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/workload"
+	"ppscript/runtime/system/workload"
 	"ppscript/tests/testkit"
 
 	"github.com/rogpeppe/go-internal/testscript"

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ppscript/cmd/ppscript/journal"
+	"ppscript/cmd/ppscript/fleet/journal"
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/cmd/ppscript/sealed"
+	"ppscript/cmd/ppscript/permit/sealed"
 	"ppscript/scripts"
 	"ppscript/stdlib"
 

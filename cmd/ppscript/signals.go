@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/cmd/ppscript/resultfile"
+	"ppscript/cmd/ppscript/recording/resultfile"
 	"ppscript/cmd/ppscript/watchdog"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"syscall"
 
-	"ppscript/cmd/ppscript/console"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/session"
+	"ppscript/runtime/text/diag"
 )
 
 // This file decides the exit status. An error of ppscript itself comes first;

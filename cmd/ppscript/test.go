@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
-	"ppscript/cmd/ppscript/starfmt"
+	"ppscript/cmd/ppscript/editor/starfmt"
 	"ppscript/cmd/ppscript/testreport"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/script"
+	"ppscript/runtime/text/diag"
 	"ppscript/stdlib"
 
 	"github.com/spf13/cobra"

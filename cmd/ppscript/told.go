@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"ppscript/cmd/ppscript/journal"
+	"ppscript/cmd/ppscript/fleet/journal"
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/runtime/cost"
+	"ppscript/runtime/session/cost"
 )
 
 // told runs a script, and tells the machine's journal who ran what, and how it ended. The journal

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/cmd/ppscript/journal"
+	"ppscript/cmd/ppscript/fleet/journal"
 	"ppscript/tests/testkit"
 )
 

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ppscript/cmd/ppscript/sealed"
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/outfile"
+	"ppscript/cmd/ppscript/permit/sealed"
+	"ppscript/cmd/ppscript/permit/sign"
 	"ppscript/runtime/script"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
 
 	"github.com/spf13/cobra"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/cmd/ppscript/console"
-	"ppscript/cmd/ppscript/firstscreen"
+	"ppscript/cmd/ppscript/terminal/console"
+	"ppscript/cmd/ppscript/terminal/firstscreen"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -10,18 +10,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/cmd/ppscript/console"
-	"ppscript/cmd/ppscript/diff"
-	"ppscript/cmd/ppscript/progress"
-	"ppscript/cmd/ppscript/resultfile"
-	"ppscript/cmd/ppscript/screen"
+	"ppscript/cmd/ppscript/recording/diff"
+	"ppscript/cmd/ppscript/recording/resultfile"
+	"ppscript/cmd/ppscript/terminal/console"
+	"ppscript/cmd/ppscript/terminal/progress"
+	"ppscript/cmd/ppscript/terminal/screen"
 	"ppscript/runtime/event"
 	outputs "ppscript/runtime/output"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 	"ppscript/runtime/session"
+	"ppscript/runtime/source/perfdata"
 )
 
 // A view is where a session shows results and messages.

@@ -1,7 +1,7 @@
 // Package event is the waist of the runtime: every source delivers events
 // with a schema.
 //
-// Sources (runtime/perf, runtime/perfdata, relays and programs of the kernel) deliver them,
+// Sources (runtime/source/perf, runtime/source/perfdata, relays and programs of the kernel) deliver them,
 // everything above reads them. The package knows neither the kernel nor
 // Starlark, and holds no code that runs per event except field access.
 //

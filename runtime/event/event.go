@@ -10,7 +10,7 @@ const (
 	Comm                // Tid of Pid is now called Text; Exec tells exec from rename
 	Fork                // Tid of Pid was created by ParentTid of ParentPid
 	Exit                // Tid of Pid ended
-	Mmap                // an executable mapping; decoded by runtime/task
+	Mmap                // an executable mapping; decoded by runtime/target/task
 	Throttle            // the kernel paused the event; Unthrottle ends it
 	Unthrottle
 	Switch

@@ -49,7 +49,7 @@ const (
 	MemberAddr
 	MemberIP
 	MemberID
-	MemberComm // resolved by runtime/task, not carried by the record
+	MemberComm // resolved by runtime/target/task, not carried by the record
 	MemberCgroup
 	MemberWeight
 	MemberCallchain
@@ -67,7 +67,7 @@ const (
 	// Sizes of the pages that hold addr and ip, in bytes.
 	MemberDataPage
 	MemberCodePage
-	// Whose an event is, by MemberCgroup, as runtime/cgroup tells it: the path of its
+	// Whose an event is, by MemberCgroup, as runtime/target/cgroup tells it: the path of its
 	// cgroup, the ids of its container and its pod, its systemd unit.
 	MemberCgroupPath
 	MemberContainer

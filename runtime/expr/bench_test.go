@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 )
 
 // switchSchema is sched:sched_switch as most kernels have it.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 )
 
 // slotSchema has computed values, as let, join and fold make them.

@@ -1,8 +1,8 @@
 // Package expr is the code that runs per event: one typed IR, to which front ends
 // lower, and the native back end that makes closures of it.
 //
-//	C text (runtime/cexpr) ──────────────► Node ──Build──► Program
-//	Starlark (runtime/frontend) ──────────►  │
+//	C text (runtime/expr/cexpr) ──────────────► Node ──Build──► Program
+//	Starlark (runtime/script/frontend) ──────────►  │
 //	                                         └─► eBPF (bpf), kernel filter (KernelFilter)
 //
 // # Using a program

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 )
 
 // This file prints predicates as tracepoint filters, which the kernel

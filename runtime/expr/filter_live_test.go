@@ -8,10 +8,10 @@ import (
 	"testing"
 	"unsafe"
 
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/source/tracefs"
 	"ppscript/tests/testkit"
 )
 

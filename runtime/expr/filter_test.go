@@ -3,8 +3,8 @@ package expr_test
 import (
 	"testing"
 
-	"ppscript/runtime/cexpr"
 	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 )
 
 // TestKernelFilterPython: predicates as a Starlark front end makes them.

@@ -5,10 +5,10 @@ import (
 	"math/big"
 	"testing"
 
-	"ppscript/runtime/cexpr"
 	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 	"ppscript/runtime/expr/exprtest"
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 )
 
 // relate compares two numbers by value.

@@ -3,7 +3,7 @@ package expr
 import (
 	"bytes"
 
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 )
 
 // matcher is a glob that is known when the plan is built.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/system/kerneltype"
+	"ppscript/runtime/text/diag"
 )
 
 // This file makes reads of types: e.file.f_path.dentry is the address in a

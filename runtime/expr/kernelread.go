@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/kerneltype"
+	"ppscript/runtime/system/kerneltype"
 )
 
 // This file is the reads of the kernel's memory: the nodes, and the field that

@@ -3,7 +3,7 @@ package expr
 import (
 	"bytes"
 
-	"ppscript/runtime/glob"
+	"ppscript/runtime/text/glob"
 )
 
 // genBool compiles a node of any kind but Void and Tuple: its truth.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 )
 
 // must unwraps a constructor's result in tests that build IR by hand.

@@ -3,9 +3,9 @@ package expr_test
 import (
 	"testing"
 
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	. "ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 )
 
 // texts are Members that have some texts.

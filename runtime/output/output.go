@@ -6,10 +6,10 @@ package output
 import (
 	"slices"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/picture"
+	"ppscript/runtime/output/picture"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/diag"
 )
 
 // Stdout as StackFiles.FlameGraph prints folded stacks among the results.

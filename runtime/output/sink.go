@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 // A Sink takes the results of a run, beside the place where -o and --format show them:

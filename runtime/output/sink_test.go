@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 // A book counts what it is shown, and fails at the table with number bad.

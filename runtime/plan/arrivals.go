@@ -2,7 +2,7 @@ package plan
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
 )
 
 // This file brings what joins and folds in programs make to who reads it here.

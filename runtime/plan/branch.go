@@ -7,10 +7,10 @@ import (
 	"reflect"
 	"slices"
 
-	"ppscript/runtime/cexpr"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/text/diag"
 )
 
 // This file flattens what has no state. Where, Let and Merge in any nesting

@@ -7,13 +7,13 @@ import (
 	"maps"
 	"slices"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/memory"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/view"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/system/memory"
+	"ppscript/runtime/text/diag"
 )
 
 // An Env is what Build knows of the outside.

@@ -5,7 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/silence"
+	"ppscript/runtime/operator/silence"
 )
 
 // Burst keeps the events of busy times: those from the Count-th on that come

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is about joins of calls: entries and returns that nest, and the

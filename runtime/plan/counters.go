@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/reading"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/reading"
+	"ppscript/runtime/text/diag"
 )
 
 // A CounterOp is the counters of one Counters stream.

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/sql"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/sql"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/text/diag"
 )
 
 // A Database keeps events as rows of SQL tables, one for each kind of event,

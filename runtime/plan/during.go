@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/overlap"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/overlap"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/text/diag"
 )
 
 // During splits each span of In by the spans of Of that overlap it. Spans are pairs, and

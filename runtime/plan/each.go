@@ -3,8 +3,8 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
 )
 
 // Each calls a script function for every event, interpreted.

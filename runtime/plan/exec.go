@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/view"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/result/view"
 )
 
 // An ExecOp evaluates the exec attributes of events for what they print.

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/demand"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/fold"
-	"ppscript/runtime/key"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
+	"ppscript/runtime/operator/key"
+	"ppscript/runtime/plan/demand"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/text/diag"
 )
 
 // A Fold runs a state machine for each key and makes a stream of what its

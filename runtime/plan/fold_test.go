@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/agg"
 )
 
 // counter is a Machine that counts the events of a key and emits the count.

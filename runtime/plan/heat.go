@@ -2,10 +2,10 @@ package plan
 
 import (
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/view"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/unit"
 )
 
 // Heat writes the time and a number of every event to files that heat map

@@ -3,11 +3,11 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/placement"
 )
 
 // This file makes a plan run. A Plan describes and never changes: what changes

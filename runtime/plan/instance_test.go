@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
 )
 

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // A JoinOp is a join of a plan. It is the root of its pairs.

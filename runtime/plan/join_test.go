@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/join"
 	"ppscript/runtime/result"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/source/eventspec"
 )
 
 func idJoin(stages ...Stream) *Join { return &Join{Stages: stages, Key: text("id")} }

@@ -5,9 +5,9 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/fold"
+	"ppscript/runtime/operator/fold"
 	"ppscript/runtime/result"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
 )
 
 // nameEmitted settles how the fields of what a fold emits are shown: as the fields

@@ -6,9 +6,9 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/view"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/result/view"
 )
 
 // Log shows every event as a line.

@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/demand"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plan/demand"
 )
 
 // This file asks operators and functions what the sources must deliver.

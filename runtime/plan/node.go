@@ -2,8 +2,8 @@ package plan
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/source/eventspec"
 )
 
 // A Stream describes a flow of events. Streams are values: operators make new

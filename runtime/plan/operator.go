@@ -3,7 +3,7 @@ package plan
 import (
 	"strings"
 
-	"ppscript/runtime/placement"
+	"ppscript/runtime/plan/placement"
 )
 
 // An Operator is a part of a plan: it relates events, keeps state, makes a

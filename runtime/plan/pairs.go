@@ -3,7 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/key"
+	"ppscript/runtime/operator/key"
 )
 
 // pairs makes a stream for every start and end that can meet.

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"ppscript/bpf"
-	"ppscript/runtime/cexpr"
-	"ppscript/runtime/demand"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/join"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/probe"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/demand"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/probe"
 	"ppscript/runtime/stack"
 )
 

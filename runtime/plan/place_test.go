@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
 )
 
 // places is where the parts of a plan run, and why.

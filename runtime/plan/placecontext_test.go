@@ -6,10 +6,10 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/bpf/features"
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
 )
 
 // clocks is a Catalog of an event without a record, and of one with.

@@ -5,8 +5,8 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
 )
 
 // Where perf delivers no events of the idle task of a CPU, programs send events that may happen there, and

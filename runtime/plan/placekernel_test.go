@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"ppscript/bpf"
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/text/diag"
 )
 
 // oneEvent is a Catalog of one tracepoint as a program can read it: nothing is in

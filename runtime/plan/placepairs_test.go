@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ppscript/bpf"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/plan/placement"
 )
 
 // joined is a join of the two stages of the made-up event.

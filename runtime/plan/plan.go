@@ -4,9 +4,9 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/memory"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/system/memory"
 )
 
 // A Plan is what will run: what to open, and the operators behind it. It is a

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/glob"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/glob"
 )
 
 // shelf is a Catalog of two tracepoints.

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/probe"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/probe"
 )
 
 // This file is about dynamic probes and breakpoints as sources, and the members

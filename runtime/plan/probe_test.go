@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"ppscript/runtime/probe"
+	"ppscript/runtime/source/probe"
 )
 
 func TestProbeOfOneProcess(t *testing.T) {

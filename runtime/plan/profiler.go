@@ -3,11 +3,11 @@ package plan
 import (
 	"maps"
 
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/view"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/result/view"
 )
 
 // This file makes a whole script a source of another plan's events.

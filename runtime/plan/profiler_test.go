@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/source/eventspec"
 )
 
 // A script among the sources that asks for threads itself is attached to all

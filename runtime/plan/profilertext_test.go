@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
 )
 
 // A script's tables show a field as lines show it.

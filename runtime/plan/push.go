@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"ppscript/runtime/cexpr"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/text/diag"
 )
 
 // This file moves predicates into the kernel. An event that the kernel's own

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/reading"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/reading"
 )
 
 // Records are events that nobody sends: what the kernel tells of itself, programs and symbols

@@ -3,8 +3,8 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
 )
 
 // This file keeps ppscript's own doings out of what it prints and sends. What

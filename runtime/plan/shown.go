@@ -3,8 +3,8 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/view"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/result/view"
 )
 
 // show prepares the fields of a log.

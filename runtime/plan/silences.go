@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/silence"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/result"
-	"ppscript/runtime/silence"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/unit"
 )
 
 // Silences lists the times in which a key that had events has none.

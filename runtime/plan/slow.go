@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/cexpr"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // Slow shows pairs that take longer than Than or less than Lower, with what

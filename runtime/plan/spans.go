@@ -3,8 +3,8 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
 )
 
 // This file is about spans: pairs of joins, and what folds emit that have a begin.

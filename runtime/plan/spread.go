@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is about events that come from elsewhere (pull=ADDRESS) and events

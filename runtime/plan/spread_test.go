@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
+	"ppscript/runtime/source/eventspec"
 )
 
 func sentTo(name, to string) *Source {

@@ -3,10 +3,10 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/demand"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/plan/demand"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is about the call stacks of events: who asks for them, and with

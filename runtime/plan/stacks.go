@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // Stacks counts events by their call stack.

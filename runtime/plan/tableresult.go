@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/result"
-	"ppscript/runtime/view"
+	"ppscript/runtime/result/view"
 )
 
 // Result makes the table of the interval that ends now: the rows of the group, as the

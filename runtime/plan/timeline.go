@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/text/diag"
 )
 
 // Timeline hands over the events that the results of In are made of, and all that is

@@ -2,8 +2,8 @@ package plan
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/placement"
 )
 
 // A TriggerOp ends the interval at each of its events.

@@ -3,11 +3,11 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/text/diag"
 )
 
 // Unpaired is the events of a join that stay without a partner.

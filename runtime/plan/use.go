@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/relay"
+	"ppscript/runtime/source/relay"
 )
 
 // A Use is a file, a program or an address outside that a run is about to read, to write, to start

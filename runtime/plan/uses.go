@@ -3,7 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/plan/placement"
 )
 
 // uses notes what a program over a branch looks at beyond the record: stacks,

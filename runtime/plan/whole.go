@@ -3,9 +3,9 @@ package plan
 import (
 	"slices"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/text/diag"
 )
 
 // checkWhole refuses aggregators that cannot be added up.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/view"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/text/diag"
 )
 
 // A slot in which an interval ends is in the next one, with both its parts.

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/join"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/slowspan"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/text/diag"
 	"ppscript/runtime/why"
+	"ppscript/runtime/why/slowspan"
 )
 
 // Why says where the time of slow pairs went, or, without In, all the time of a thread.

@@ -2,7 +2,7 @@ package result
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // ColumnKind tells the columns that identify a row from those that were measured for it.

@@ -2,7 +2,7 @@ package result
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // A Heatmap counts the values of a number by time and by size.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // A Histogram counts a number into ranges, once for each key.

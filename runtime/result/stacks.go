@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // Stacks is samples by call stack.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // A Table is rows of cells, one cell for each column.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 func sample() *Table {

@@ -9,8 +9,8 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
 	"ppscript/tests/testkit"
 )
 

@@ -1,9 +1,9 @@
 package script
 
 import (
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

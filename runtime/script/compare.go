@@ -1,7 +1,7 @@
 package script
 
 import (
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"

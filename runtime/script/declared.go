@@ -1,7 +1,7 @@
 package script
 
 import (
-	"ppscript/runtime/option"
+	"ppscript/runtime/script/option"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"

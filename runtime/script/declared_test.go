@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppscript/runtime/option"
+	"ppscript/runtime/script/option"
 )
 
 func TestDeclaredOptions(t *testing.T) {

@@ -4,7 +4,7 @@
 //
 // A Host is made by cmd/ppscript with the names that scripts see (builtins)
 // and the embedded stdlib. The package opens no event and knows no source;
-// runtime/frontend makes per-event functions of a script's functions, from
+// runtime/script/frontend makes per-event functions of a script's functions, from
 // the syntax trees that the Host keeps.
 //
 // # The dialect

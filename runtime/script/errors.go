@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"

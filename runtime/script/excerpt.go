@@ -6,7 +6,7 @@ import (
 
 	"go.starlark.net/syntax"
 
-	"ppscript/runtime/plain"
+	"ppscript/runtime/text/plain"
 )
 
 // A Span is the text that an error points at: a place in one line and

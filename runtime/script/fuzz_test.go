@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
 )
 
 // FuzzLoad: loading any text gives a module or one diag.Error with a

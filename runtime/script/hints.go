@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"

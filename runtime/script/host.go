@@ -12,7 +12,7 @@ import (
 	"weak"
 
 	"ppscript/runtime/expr"
-	"ppscript/runtime/limits"
+	"ppscript/runtime/system/limits"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // This file stops script code that takes too much memory or time. The bounds of

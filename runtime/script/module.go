@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/option"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"

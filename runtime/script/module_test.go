@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/option"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/starlark"
 )

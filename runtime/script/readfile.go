@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"ppscript/runtime/infile"
+	"ppscript/runtime/system/infile"
 )
 
 // maxFile bounds a script: a name may mean a file, a link or a device that has no

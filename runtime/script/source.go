@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/syntax"
 )

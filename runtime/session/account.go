@@ -1,9 +1,9 @@
 package session
 
 import (
-	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
+	"ppscript/runtime/session/cost"
 )
 
 // An account is what a run has counted, and what of it was told.

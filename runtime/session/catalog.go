@@ -5,12 +5,12 @@ import (
 	"errors"
 	"strings"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventkind"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/symbol"
+	"ppscript/runtime/source/eventkind"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/stack/symbol"
+	"ppscript/runtime/text/diag"
 )
 
 // A catalog finds the events that sources name: those of the running kernel, of

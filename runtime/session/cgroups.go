@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/sideband"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/sideband"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/target/cgroup"
 )
 
 // This file tells whose events are: of which cgroup, container, pod and unit. Names of

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/wallclock"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/wallclock"
 )
 
 // present is the time of events that happen now; for recordings the end of the

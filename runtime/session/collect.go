@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
-	"ppscript/runtime/budget"
 	"ppscript/runtime/event"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/session/budget"
 )
 
 // A collector brings the rows that programs counted to the tables.

@@ -9,10 +9,10 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/source/perf"
 )
 
 // A Config says which reports to run, on which target, and where results go.

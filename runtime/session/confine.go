@@ -2,7 +2,7 @@ package session
 
 import (
 	"ppscript/runtime/plan"
-	"ppscript/runtime/probe"
+	"ppscript/runtime/source/probe"
 )
 
 // A Confinement is what a run still does after it has opened everything.

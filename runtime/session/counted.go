@@ -2,8 +2,8 @@ package session
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/wallclock"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/source/wallclock"
 )
 
 // This file lets a run that counts and samples do both for the same time. Events

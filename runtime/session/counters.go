@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/poll"
-	"ppscript/runtime/reading"
-	"ppscript/runtime/wallclock"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/reading"
+	"ppscript/runtime/source/wallclock"
+	"ppscript/runtime/system/poll"
 )
 
 // counters are all counters of a run. They are a source and no delivery: they

@@ -3,11 +3,11 @@ package session
 import (
 	"context"
 
-	"ppscript/runtime/database"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
+	"ppscript/runtime/session/database"
 	"ppscript/runtime/stack"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
-	"ppscript/runtime/join"
-	"ppscript/runtime/relay"
+	"ppscript/runtime/operator/join"
 	"ppscript/runtime/result"
+	"ppscript/runtime/source/relay"
 )
 
 // detail shows a pair with the events around it.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/session/cost"
+	"ppscript/runtime/text/unit"
 )
 
 // dumps tells how the run stands, if somebody asked meanwhile. It is told among

@@ -10,15 +10,15 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/preload"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventkind"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/kerneltype"
-	"ppscript/runtime/memory"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/task"
-	"ppscript/runtime/watched"
+	"ppscript/runtime/source/eventkind"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/kerneltype"
+	"ppscript/runtime/system/memory"
+	"ppscript/runtime/target/task"
+	"ppscript/runtime/target/watched"
 )
 
 // An env is where events come from: the running kernel, or recordings.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/cost"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/session/cost"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
 )
 
 // This file tells what a run asks of the machine: --perfeval-cpus and

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/output"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/text/diag"
 )
 
 // A recording differs from itself in nothing, and from others in the

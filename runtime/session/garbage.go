@@ -3,8 +3,8 @@ package session
 import (
 	"strings"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/text/unit"
 )
 
 // keepTo has the run keep to its memory until end is called, which says what gave way.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/picture"
+	"ppscript/runtime/output/picture"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 )

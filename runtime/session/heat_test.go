@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"testing"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/text/diag"
 )
 
 // The picture counts the values that the file beside it lists, and earlier

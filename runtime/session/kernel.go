@@ -8,14 +8,14 @@ import (
 
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/runtime/budget"
-	"ppscript/runtime/inview"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/result"
-	"ppscript/runtime/sideband"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/sideband"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/target/inview"
 )
 
 // This file runs plans whose work is done inside the kernel: there are no

@@ -5,7 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/reading"
+	"ppscript/runtime/source/reading"
 )
 
 // A sideReader is a delivery that takes the records which are not samples.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perfdata"
 
 	"golang.org/x/sys/unix"
 )

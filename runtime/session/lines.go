@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/overlap"
+	"ppscript/runtime/operator/overlap"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 )

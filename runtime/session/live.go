@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/naming"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/probe"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/probe"
+	"ppscript/runtime/stack/naming"
 )
 
 // spoolBytes bounds what waits while the files of programs are read: on two CPUs

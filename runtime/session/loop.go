@@ -9,12 +9,12 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/runtime/cost"
 	"ppscript/runtime/event"
-	"ppscript/runtime/memory"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/poll"
-	"ppscript/runtime/watched"
+	"ppscript/runtime/session/cost"
+	"ppscript/runtime/system/memory"
+	"ppscript/runtime/system/poll"
+	"ppscript/runtime/target/watched"
 )
 
 // This file is what a run does from its first event to its last result.

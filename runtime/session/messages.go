@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ppscript/runtime/perf"
+	"ppscript/runtime/source/perf"
 )
 
 // messages are told to the user beside the results.

@@ -3,14 +3,14 @@ package session
 import (
 	"time"
 
-	"ppscript/runtime/cgroup"
-	"ppscript/runtime/identity"
-	"ppscript/runtime/memory"
-	"ppscript/runtime/naming"
 	"ppscript/runtime/output"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/placement"
-	"ppscript/runtime/wallclock"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/identity"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/source/wallclock"
+	"ppscript/runtime/stack/naming"
+	"ppscript/runtime/system/memory"
+	"ppscript/runtime/target/cgroup"
 )
 
 // Options are the options that all profilers share.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is the time of a run over a recording. Intervals, --from, --to and

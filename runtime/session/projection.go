@@ -8,12 +8,12 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/bpf/load"
-	"ppscript/runtime/arrival"
 	"ppscript/runtime/event"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/placement"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/sent"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/record/arrival"
+	"ppscript/runtime/record/sent"
+	"ppscript/runtime/source/perf"
 )
 
 // This file runs the programs that send the events of a plan.

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventkind"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/order"
+	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/relay"
-	"ppscript/runtime/task"
-	"ppscript/runtime/wallclock"
+	"ppscript/runtime/source/eventkind"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/relay"
+	"ppscript/runtime/source/wallclock"
+	"ppscript/runtime/target/task"
+	"ppscript/runtime/text/diag"
 )
 
 // This file takes events from elsewhere: what another ppscript sends, and

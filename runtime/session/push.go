@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/order"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/relay"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/source/relay"
+	"ppscript/runtime/source/wallclock"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/wallclock"
 )
 
 // This file sends the events that the plan wants sent.

@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/plan"
 	"runtime"
 
-	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/relay"
-	"ppscript/runtime/task"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/source/relay"
+	"ppscript/runtime/target/cgroup"
+	"ppscript/runtime/target/task"
 )
 
 // recordings are the sources beside the kernel that runs here: files, and other

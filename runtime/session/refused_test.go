@@ -8,12 +8,12 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/placement"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/workload"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/workload"
 	"ppscript/tests/testkit"
 )
 

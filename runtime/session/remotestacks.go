@@ -6,7 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/relay"
+	"ppscript/runtime/source/relay"
 )
 
 // This file finds the sources whose events come with the names of their stacks.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventkind"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/relay"
+	"ppscript/runtime/source/eventkind"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/source/relay"
 )
 
 // openRecording has the recording deliver the plan's events. It is read in

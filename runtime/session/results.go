@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
 )
 

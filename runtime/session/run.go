@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"ppscript/bpf/skipped"
-	"ppscript/runtime/budget"
 	"ppscript/runtime/event"
-	"ppscript/runtime/memory"
-	"ppscript/runtime/order"
-	"ppscript/runtime/patience"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/slots"
-	"ppscript/runtime/wallclock"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/session/patience"
+	"ppscript/runtime/session/slots"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/wallclock"
+	"ppscript/runtime/system/memory"
 )
 
 // scanTime bounds what reading the names of all processes may cost at start.

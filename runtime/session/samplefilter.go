@@ -8,9 +8,9 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 	"ppscript/bpf/preload"
-	"ppscript/runtime/interpreter"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/stack/interpreter"
 )
 
 // sieves are programs that samples call.

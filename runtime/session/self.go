@@ -6,8 +6,8 @@ import (
 	"os"
 	"syscall"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
 )
 

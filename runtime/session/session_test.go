@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/workload"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/workload"
+	"ppscript/runtime/text/diag"
 	"ppscript/tests/testkit"
 )
 

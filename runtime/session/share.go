@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/order"
+	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
 )
 

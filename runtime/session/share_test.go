@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
+	"ppscript/runtime/source/eventspec"
 )
 
 // tape is a ring that plays the same records again and again.

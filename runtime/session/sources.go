@@ -7,12 +7,12 @@ import (
 
 	"ppscript/bpf/skipped"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/order"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/slots"
-	"ppscript/runtime/workload"
+	"ppscript/runtime/session/slots"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/workload"
 )
 
 // sources are what a run reads.

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/naming"
-	"ppscript/runtime/perfdata"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
+	"ppscript/runtime/source/perfdata"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/stack/naming"
 )
 
 // This file delivers counts by stack: at each interval those that are results;

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/naming"
 	"ppscript/runtime/output"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/picture"
+	"ppscript/runtime/output/picture"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/stack/naming"
+	"ppscript/runtime/text/diag"
 )
 
 // This file writes the stacks of a run to files: folded text, flame graphs,

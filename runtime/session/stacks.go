@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/naming"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/stack/dso"
+	"ppscript/runtime/stack/naming"
 )
 
 // This file connects the stacks of samples with their names: a Reader in front

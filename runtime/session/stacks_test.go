@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/eventspec"
 	"ppscript/runtime/output"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result/view"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perf"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/view"
-	"ppscript/runtime/workload"
+	"ppscript/runtime/system/workload"
+	"ppscript/runtime/text/diag"
 	"ppscript/tests/testkit"
 )
 

@@ -3,10 +3,10 @@ package session
 import (
 	"context"
 
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // tableDelivery shows a table, or a histogram, at each interval.

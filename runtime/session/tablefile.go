@@ -6,11 +6,11 @@ import (
 	"os"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/outfile"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
 )
 
 // A tableFile takes tables in place of the output, as text behind the old content.

@@ -1,9 +1,9 @@
 package session
 
 import (
-	"ppscript/runtime/diag"
-	"ppscript/runtime/perf"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/text/diag"
 )
 
 // checkTarget finds what the user wants to observe that the plan cannot, or that

@@ -5,7 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/reading"
+	"ppscript/runtime/source/reading"
 )
 
 // threads delivers the threads that are there when the run begins, as events.

@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/picture"
+	"ppscript/runtime/output/picture"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/task"
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/result/timeline"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/target/task"
 )
 
 // This file writes all that happens to files that show it along a time axis.

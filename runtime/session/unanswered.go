@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/flow"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 // This file tells a run that has no answer, since evaluations failed, from one that has none since

@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/whyfacts"
+	"ppscript/runtime/why/whyfacts"
 )
 
 // whyResult is the delivery of where the time of slow spans went.

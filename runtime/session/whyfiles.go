@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"ppscript/runtime/naming"
-	"ppscript/runtime/picture"
+	"ppscript/runtime/output/picture"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/stack/naming"
 )
 
 // This file writes where the time of slow spans went to the files of a run: as stacks of the

@@ -4,9 +4,9 @@ import (
 	"os"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/window"
+	"ppscript/runtime/record/window"
+	"ppscript/runtime/system/kernel"
 )
 
 // This file shows slow pairs with the events that programs keep.

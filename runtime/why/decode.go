@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/stack"
+	"ppscript/runtime/system/kernel"
 )
 
 // This file turns events into records: the kinds that the breakdown knows, with the few

@@ -6,7 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // This file tells how much of page faults their events do not show. The exception's tracepoint comes when

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
 	"ppscript/runtime/result"
+	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/why"
 )
 

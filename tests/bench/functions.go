@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"ppscript/builtins/all"
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/fold"
-	"ppscript/runtime/frontend"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
 	"ppscript/runtime/script"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/frontend"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

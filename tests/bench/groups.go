@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/cexpr"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
+	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
 )
 
 // This file measures what counting costs for each event, by fields: no function of a

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/compare"
+	"ppscript/runtime/result/compare"
 	"ppscript/tests/formats"
 	"ppscript/tests/testkit"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perfdata"
 )
 
 // svmReasons are the exit reasons of AMD's manual that kvm.data has.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perfdata"
 )
 
 // makeLocks writes locks.data: samples of split locks as an AMD CPU's counter

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perfdata"
 )
 
 var update = flag.Bool("update", false, "make memory.data anew")

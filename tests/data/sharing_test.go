@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perfdata"
 )
 
 // sharing.data has accesses to cache lines that threads share, as perf c2c record has them: four threads on

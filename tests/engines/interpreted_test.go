@@ -9,7 +9,7 @@ import (
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/session"
-	"ppscript/runtime/symbol"
+	"ppscript/runtime/stack/symbol"
 	"ppscript/tests/testkit"
 )
 

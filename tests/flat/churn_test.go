@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/perf"
+	"ppscript/runtime/source/perf"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/task"
+	"ppscript/runtime/target/task"
 )
 
 // What a run knows of processes and their stacks stays the same, however many

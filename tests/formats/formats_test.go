@@ -102,7 +102,7 @@ func TestKindsAreDocumented(t *testing.T) {
 	f := Read(t)
 	kind := regexp.MustCompile(`\.(?:Note|begin)\("([a-z_]+)"`)
 	found := 0
-	for _, dir := range []string{"cmd/ppscript", "runtime/render", "runtime/session"} {
+	for _, dir := range []string{"cmd/ppscript", "runtime/output/render", "runtime/session"} {
 		files, err := filepath.Glob(filepath.Join(root(t), dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 

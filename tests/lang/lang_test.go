@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"ppscript/builtins/all"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/limits"
-	"ppscript/runtime/option"
 	"ppscript/runtime/script"
+	"ppscript/runtime/script/option"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
 	"ppscript/stdlib"
 
 	"go.starlark.net/starlark"

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
-	"ppscript/runtime/value"
+	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )

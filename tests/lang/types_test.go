@@ -13,11 +13,11 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/event/eventtest"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/flow"
-	"ppscript/runtime/limits"
+	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/script"
+	"ppscript/runtime/system/limits"
 	"ppscript/stdlib"
 
 	"go.starlark.net/starlark"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/stdlib"
 	"ppscript/tests/testkit"
 

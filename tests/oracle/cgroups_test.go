@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 

@@ -17,7 +17,7 @@ func TestStacksEqualGDB(t *testing.T) {
 	live(t, testkit.AMD64, testkit.GDB, testkit.GCC, testkit.GXX)
 	f := func(source, function string, flags ...string) {
 		t.Helper()
-		program := compiled(t, "../../../runtime/unwind/testdata/"+source,
+		program := compiled(t, "../../../runtime/stack/unwind/testdata/"+source,
 			append([]string{"-O2", "-no-pie", "-fomit-frame-pointer"}, flags...)...)
 		r := testkit.RunGDB(t, program, []uint64{address(t, program, function)})
 		got := probedStacks(t, program, function)

@@ -32,8 +32,8 @@ var longPackages = names(
 // alonePackages are run one after another: each traces events that another would make, or measures what
 // another would slow down. All others look at their own processes, or at nothing.
 var alonePackages = names(
-	"bpf", "bpf/load", "cmd/ppscript", "runtime/kernel", "runtime/perf", "runtime/probe", "runtime/relay",
-	"runtime/session", "runtime/task", "runtime/tracefs", "tests/bench", "tests/engines", "tests/flat",
+	"bpf", "bpf/load", "cmd/ppscript", "runtime/system/kernel", "runtime/source/perf", "runtime/source/probe",
+	"runtime/source/relay", "runtime/source/tracefs", "runtime/session", "runtime/target/task", "tests/bench", "tests/engines", "tests/flat",
 	"tests/guide", "tests/oracle", "tests/soak", "tests/testkit", "tests/units", "tests/why",
 )
 

@@ -19,7 +19,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"ppscript/cmd/ppscript/journal"
+	"ppscript/cmd/ppscript/fleet/journal"
 	"ppscript/tests/testkit"
 )
 

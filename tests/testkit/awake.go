@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 // Awake has no CPU idle until the test ends whose idle thread perf does not see. On some

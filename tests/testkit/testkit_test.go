@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 )
 
 func TestMain(m *testing.M) { Main(m) }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/criserver"
 )

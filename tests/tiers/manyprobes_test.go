@@ -12,7 +12,7 @@ import (
 
 	"ppscript/bpf/features"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 

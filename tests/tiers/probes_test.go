@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The probes of a program whose every number is known, runtime/probe/testdata/target.c,
+// The probes of a program whose every number is known, runtime/source/probe/testdata/target.c,
 // are counted in the kernel as they are here: arguments in registers, in memory and
 // constant, returns, pairs, stacks, USDT notes with and without a semaphore.
 
@@ -47,7 +47,7 @@ func buildProbed(t *testing.T) string {
 	t.Helper()
 	testkit.Requires(t, testkit.GCC)
 	bin := filepath.Join(t.TempDir(), "target")
-	compile := exec.Command("gcc", "-O2", "-o", bin, "../../runtime/probe/testdata/target.c")
+	compile := exec.Command("gcc", "-O2", "-o", bin, "../../runtime/source/probe/testdata/target.c")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	kernels "ppscript/runtime/kernel"
+	kernels "ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 

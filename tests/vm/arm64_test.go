@@ -139,12 +139,12 @@ func TestARM64(t *testing.T) {
 	t.Parallel()
 	const arch = "arm64"
 	const calls = 12345
-	chain := cProgram(t, arch, "../../runtime/symbol/testdata/chain.c", "-fomit-frame-pointer")
-	shop := "../../runtime/symbol/testdata/shop.go"
+	chain := cProgram(t, arch, "../../runtime/stack/symbol/testdata/chain.c", "-fomit-frame-pointer")
+	shop := "../../runtime/stack/symbol/testdata/shop.go"
 	files := map[string]string{
 		"/w/ppscript": build(t, arch, "cmd/ppscript"),
 		"/w/load":     build(t, arch, "tests/testkit/load"),
-		"/w/target":   cProgram(t, arch, "../../runtime/probe/testdata/target.c"),
+		"/w/target":   cProgram(t, arch, "../../runtime/source/probe/testdata/target.c"),
 		"/w/chain":    chain,
 		"/w/counted":  cProgram(t, arch, "testdata/counted.c"),
 		"/w/shop":     goProgram(t, arch, "shop", "build", shop),

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/source/tracefs"
 )
 
 // This file reads the formats of guests' tracepoints, of which `ppscript check` uses copies on machines

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/source/tracefs"
 )
 
 // Scripts are checked by shipped formats where a machine's own may not be read: they are those of the

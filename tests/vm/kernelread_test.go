@@ -15,7 +15,7 @@ func TestKernelReads(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"/w/bpf.test":   goProgram(t, "amd64", "bpf.test", "test", "-c", module+"bpf"),
-		"/w/probe.test": goProgram(t, "amd64", "probe.test", "test", "-c", module+"runtime/probe"),
+		"/w/probe.test": goProgram(t, "amd64", "probe.test", "test", "-c", module+"runtime/source/probe"),
 	}
 	for _, kernel := range []string{"5.10", "6.1", "6.12", "newest"} {
 		t.Run(kernel, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTextsOfJustStartedPrograms(t *testing.T) {
 	const starts = 100
 	id := strings.Repeat("5ca1ab1e", 8)
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
-		"/w/cgroup.test": goProgram(t, "amd64", "cgroup.test", "test", "-c", module+"runtime/cgroup")}
+		"/w/cgroup.test": goProgram(t, "amd64", "cgroup.test", "test", "-c", module+"runtime/target/cgroup")}
 	// The names are constants of programs that are executed anew each time.
 	script := fmt.Sprintf(`exec 2>/w/err; cd /w
 work='for i in $(seq %d); do busybox free; busybox uptime; done >/dev/null'

@@ -10,7 +10,9 @@ import (
 
 // guestPackages have tests of the running kernel, which see kprobes, BTF of
 // modules and other record layouts in a guest.
-var guestPackages = []string{"runtime/kernel", "runtime/perf", "runtime/probe", "bpf", "bpf/interpreted"}
+var guestPackages = []string{
+	"runtime/system/kernel", "runtime/source/perf", "runtime/source/probe", "bpf", "bpf/interpreted",
+}
 
 // kernelsEnv lists the kernels to try, as "5.10 6.1 6.12"; 6.1 if unset.
 const kernelsEnv = "PPSCRIPT_GUEST_KERNELS"
@@ -30,7 +32,8 @@ func TestPackages(t *testing.T) {
 		command := "echo 2 >/proc/sys/kernel/perf_event_paranoid; " +
 			"echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent; " +
 			"export PPSCRIPT_PROBE_TARGET=/w/target PPSCRIPT_REQUIRE=" + m.delivers + "; failed=0\n"
-		files := map[string]string{"/w/target": cProgram(t, m.arch, "../../runtime/probe/testdata/target.c")}
+		target := cProgram(t, m.arch, "../../runtime/source/probe/testdata/target.c")
+		files := map[string]string{"/w/target": target}
 		for _, pkg := range guestPackages {
 			name := filepath.Base(pkg) + ".test"
 			files["/w/"+name] = goProgram(t, m.arch, name, "test", "-c", module+pkg)

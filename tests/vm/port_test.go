@@ -80,7 +80,7 @@ cat log; exit $x`)
 // Sockets between hosts and guests, whose loopback a kernel must be asked for.
 func TestVsock(t *testing.T) {
 	t.Parallel()
-	file := goProgram(t, "amd64", "spread.test", "test", "-c", module+"runtime/relay")
+	file := goProgram(t, "amd64", "spread.test", "test", "-c", module+"runtime/source/relay")
 	r := Run(t, Guest{Modules: []string{"vsock_loopback"}, Files: map[string]string{"/w/spread.test": file}},
 		"spread.test -test.v -test.run TestVsock")
 	if r.Status != 0 || !strings.Contains(string(r.Output), "--- PASS: TestVsock") {

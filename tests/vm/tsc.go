@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"sync"
 
-	"ppscript/runtime/perf"
+	"ppscript/runtime/source/perf"
 )
 
 // This file tells guests how fast their time stamp counter runs. An emulated CPU has this

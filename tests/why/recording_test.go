@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/perfdata"
 	"ppscript/runtime/result"
+	"ppscript/runtime/source/perfdata"
 	"ppscript/runtime/why"
 	"ppscript/tests/testkit"
 )

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
 )
 
 // CheckProgram finds out that a command cannot be started. kinds are the

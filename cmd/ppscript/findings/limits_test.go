@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/limits"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/limits"
 )
 
 // doctor tells the limits of scripts, where they are from, and why none holds.

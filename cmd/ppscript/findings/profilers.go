@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/facility"
-	"ppscript/runtime/kernel"
+	"ppscript/runtime/plan/facility"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
 )
 
 // A Profiler is what one profiler needs, and whether it can have that here: its plan tells the one, and

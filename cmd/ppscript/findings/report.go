@@ -9,11 +9,11 @@ import (
 	"io"
 	"strings"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/limits"
-	"ppscript/runtime/tracefs"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/system/limits"
+	"ppscript/runtime/text/diag"
 )
 
 // examine makes the checks.

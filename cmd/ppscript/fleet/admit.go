@@ -12,9 +12,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/budget"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is what a job must show before it runs, and what it may take.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // An Agent runs jobs on a machine.

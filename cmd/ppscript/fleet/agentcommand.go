@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/budget"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/plain"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 func (p *Program) agent() *cobra.Command {

@@ -17,14 +17,14 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/permit/sign"
 	"ppscript/runtime/event"
-	"ppscript/runtime/infile"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
+	"ppscript/runtime/system/infile"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // A Question is a script that shall run on many machines.

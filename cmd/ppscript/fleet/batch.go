@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/runtime/partial"
+	"ppscript/runtime/result/partial"
 )
 
 // An item is a frame that waits at a merger until it is taken.

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // This file bounds what others tell. Whoever can speak at the hub can send any message under any subject,

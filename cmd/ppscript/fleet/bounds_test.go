@@ -16,9 +16,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/partial"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
+	"ppscript/runtime/text/diag"
 )
 
 // A queue that is full drops the oldest, and who asks is told how many.

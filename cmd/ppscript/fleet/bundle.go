@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/infile"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/system/infile"
+	"ppscript/runtime/text/diag"
 )
 
 // A Bundle is a script of who asks, with the bytes of all that it loads, and who vouches for them. Machines

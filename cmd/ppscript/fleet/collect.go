@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/plain"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
+	"ppscript/runtime/text/plain"
 )
 
 // A collector puts the frames of a run together by windows, and shows each window once: when all hosts

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // A Program is what the command line has for this package.

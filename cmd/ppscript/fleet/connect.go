@@ -9,8 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/cmd/ppscript/token"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/fleet/token"
+	"ppscript/runtime/text/diag"
 )
 
 // HubVariable has the address of the hub where no option does.

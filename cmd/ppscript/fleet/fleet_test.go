@@ -20,13 +20,13 @@ import (
 	"github.com/nats-io/nats.go"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"ppscript/runtime/agg"
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/render"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
+	"ppscript/runtime/text/diag"
 )
 
 // TestMain is also the process that an agent starts in place of ppscript.

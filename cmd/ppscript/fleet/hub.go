@@ -14,9 +14,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"ppscript/cmd/ppscript/token"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
+	"ppscript/cmd/ppscript/fleet/token"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // A Hub is a NATS server, and what knows which hosts there are.

@@ -20,10 +20,10 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ppscript/cmd/ppscript/permit"
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/plain"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/result/partial"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // A job is one that runs on a machine: a process that makes frames, and a queue of those that who asks has

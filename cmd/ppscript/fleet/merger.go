@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/partial"
+	"ppscript/runtime/result/partial"
 )
 
 // A Merger puts frames of many hosts together, so that who asks gets few: tree.go.

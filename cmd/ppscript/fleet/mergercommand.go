@@ -3,7 +3,7 @@ package fleet
 import (
 	"github.com/spf13/cobra"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 func (p *Program) merger() *cobra.Command {

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/outlier"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/outlier"
+	"ppscript/runtime/result/partial"
 )
 
 // uneven is how much more or less time than the others a host may have seen to be compared with them, as

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
 )
 

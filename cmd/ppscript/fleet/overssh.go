@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ppscript/cmd/ppscript/sshlink"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
+	"ppscript/cmd/ppscript/fleet/sshlink"
 	"ppscript/runtime/session"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // This file asks machines that have no agents: a copy of this program on each of them does what an agent

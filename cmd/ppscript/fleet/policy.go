@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/cmd/ppscript/sealed"
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/budget"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/glob"
-	"ppscript/runtime/infile"
-	"ppscript/runtime/unit"
+	"ppscript/cmd/ppscript/permit/sealed"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/system/infile"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/glob"
+	"ppscript/runtime/text/unit"
 )
 
 // PolicyFile is where a machine says what others may ask of it.

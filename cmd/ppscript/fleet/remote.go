@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ppscript/cmd/ppscript/sshlink"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/fleet/sshlink"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is what a copy of the program does on a machine that is reached by ssh: it runs one job, as an

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/cmd/ppscript/sealed"
-	"ppscript/runtime/budget"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/permit/sealed"
+	"ppscript/runtime/session/budget"
+	"ppscript/runtime/text/diag"
 )
 
 // This file says which of a script's options are for the machines that run it, which for the one who

@@ -17,10 +17,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
-	"ppscript/runtime/partial"
-	"ppscript/runtime/render"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 // A script that was stored is fetched as it was, stored once, and refused if anybody has put something else

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"ppscript/runtime/partial"
+	"ppscript/runtime/result/partial"
 )
 
 // This file takes frames of several hosts, as mergers make them.

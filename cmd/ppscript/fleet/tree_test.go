@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/partial"
+	"ppscript/runtime/result/partial"
 	"ppscript/runtime/session"
 	"ppscript/tests/testkit"
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
-	"ppscript/cmd/ppscript/sign"
-	"ppscript/runtime/diag"
+	"ppscript/cmd/ppscript/permit/sign"
+	"ppscript/runtime/text/diag"
 )
 
 // keyring makes a key in a directory, and a file of signers that has it.

@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
-	"ppscript/cmd/ppscript/loading"
-	"ppscript/runtime/diag"
-	"ppscript/runtime/library"
+	"ppscript/cmd/ppscript/modules/loading"
+	"ppscript/runtime/script/library"
+	"ppscript/runtime/text/diag"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/module"

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 // This file knows which of the options that every script has do more than look. All who ask are

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/relay"
+	"ppscript/runtime/source/relay"
+	"ppscript/runtime/text/diag"
 )
 
 // Permits lists the rights of a run beyond reading events and showing results.

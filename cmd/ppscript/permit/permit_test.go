@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 // What lies below a directory is decided as the kernel follows links: out/up/../x

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/infile"
-	"ppscript/runtime/perfdata"
-	"ppscript/runtime/plain"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/system/infile"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
+	"ppscript/runtime/text/unit"
 
 	"golang.org/x/sys/unix"
 )

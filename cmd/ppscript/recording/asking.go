@@ -3,8 +3,8 @@ package recording
 import (
 	"strings"
 
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/render"
 	"ppscript/runtime/result"
 )
 

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"ppscript/runtime/dso"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/stack/dso"
 )
 
 // This file keeps the files that a recording hit, where perf keeps them: perf

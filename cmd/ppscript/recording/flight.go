@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/text/unit"
 )
 
 // A Flight keeps the newest events in rings that overwrite their oldest. Each time

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/dso"
 	"ppscript/runtime/event"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/stack/dso"
 )
 
 // This file finds out which files the samples of a recording hit, as perf record

@@ -13,11 +13,11 @@ import (
 	"slices"
 	"time"
 
-	"ppscript/runtime/cgroup"
 	"ppscript/runtime/event"
-	"ppscript/runtime/kernel"
-	"ppscript/runtime/perf"
-	"ppscript/runtime/perfdata"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/source/perfdata"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/target/cgroup"
 
 	"golang.org/x/sys/unix"
 )

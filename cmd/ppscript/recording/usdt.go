@@ -3,8 +3,8 @@ package recording
 import (
 	"bufio"
 	"io"
-	"ppscript/runtime/probe"
-	"ppscript/runtime/tracefs"
+	"ppscript/runtime/source/probe"
+	"ppscript/runtime/source/tracefs"
 	"slices"
 )
 

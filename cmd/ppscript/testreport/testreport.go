@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/cmd/ppscript/console"
+	"ppscript/cmd/ppscript/terminal/console"
 )
 
 // A Result is one test that ran. A file that cannot be loaded is a result

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // A Capture is events written down as text, for tests that are read more

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 // Errorf makes the error for a mistake at byte offset pos of src: the

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 // FuzzParse: there is a tree exactly when there is no error; a tree prints to

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 func TestParse(t *testing.T) {

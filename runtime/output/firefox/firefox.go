@@ -21,12 +21,12 @@ import (
 	"slices"
 	"strconv"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/timeline"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // Most is how many samples and markers a file has.

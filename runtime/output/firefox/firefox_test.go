@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/result/timeline"
 )
 
 // A profile is what these tests look at.

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strconv"
 
-	"ppscript/runtime/plain"
+	"ppscript/runtime/text/plain"
 )
 
 // A printer writes JSON piece by piece: a profile is too large to be made twice.

@@ -5,8 +5,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/timeline"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/timeline"
 )
 
 // texts are a table of texts.

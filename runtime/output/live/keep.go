@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ppscript/runtime/output"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
 )
 

@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 func about() output.About {

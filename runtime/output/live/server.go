@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/output"
-	"ppscript/runtime/relay"
+	"ppscript/runtime/source/relay"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is the server of --http: where it listens, whom it lets in, and how it ends.

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/outfile"
 	"ppscript/runtime/output"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
 )
 
 // This file is --html: the page with the results inside. It is written beside the file and

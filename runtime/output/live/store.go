@@ -8,9 +8,9 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/story"
+	"ppscript/runtime/why/story"
 )
 
 const (

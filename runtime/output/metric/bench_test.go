@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // What an interval of a thousand keys costs, and what a scrape of them.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
 )
 
 // A group is what a result has told so far: rows by labels, and for each column a value of

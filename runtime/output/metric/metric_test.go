@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/agg"
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/output"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // calls is a table of an interval, by program, with the program's number as its count.

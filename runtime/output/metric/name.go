@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/plain"
+	"ppscript/runtime/text/unit"
 )
 
 // This file names metrics, labels and their values by Prometheus' conventions: base units

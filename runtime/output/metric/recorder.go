@@ -5,10 +5,10 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/story"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
+	"ppscript/runtime/why/story"
 )
 
 // A Recorder takes the results of one script. It implements output.Sink; closing it keeps

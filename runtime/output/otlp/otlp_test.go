@@ -20,7 +20,7 @@ import (
 	"ppscript/runtime/output"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // collector is a server that takes requests by path, as their bytes.

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
 )
 
 // AppendProfiles appends an ExportProfilesServiceRequest with the samples of an interval. It

@@ -9,12 +9,12 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/output"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/output/push"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 // Options that name a collector.

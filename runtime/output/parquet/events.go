@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // This file writes the events of logs, with their fields as columns. Fields of one name in

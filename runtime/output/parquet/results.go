@@ -2,7 +2,7 @@ package parquet
 
 import (
 	"ppscript/runtime/event"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
 )
 

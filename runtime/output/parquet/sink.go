@@ -11,12 +11,12 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/outfile"
 	"ppscript/runtime/output"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
 )
 
 // Option is the option whose value is the directory.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 func table(name string, rows int) *result.Table {

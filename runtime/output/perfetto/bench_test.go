@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/result/timeline"
 )
 
 // schemas are a call's beginning and end, and a switch.

@@ -3,10 +3,10 @@ package perfetto
 import (
 	"encoding/hex"
 
-	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/timeline"
 	"ppscript/runtime/stack"
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/text/plain"
 )
 
 // This file gives numbers to what repeats: names, frames, stacks. A number stands for one

@@ -1,6 +1,6 @@
 package perfetto
 
-import "ppscript/runtime/timeline"
+import "ppscript/runtime/result/timeline"
 
 // Fields of FtraceEvent.
 const (

@@ -3,7 +3,7 @@ package perfetto
 import (
 	"strconv"
 
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/result/timeline"
 )
 
 // describe writes the descriptor of a track that is seen for the first time, behind that of

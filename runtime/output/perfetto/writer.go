@@ -4,9 +4,9 @@ import (
 	"io"
 	"strconv"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/event"
-	"ppscript/runtime/timeline"
+	"ppscript/runtime/result/timeline"
+	"ppscript/runtime/text/diag"
 )
 
 // Field numbers. Those of messages that are used once stand where they are used.

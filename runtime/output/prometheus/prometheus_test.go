@@ -16,7 +16,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/metric"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // some is a store with metrics of every kind.

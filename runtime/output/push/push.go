@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // Bounds of what waits for a server.

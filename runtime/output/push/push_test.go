@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ppscript/runtime/diag"
+	"ppscript/runtime/text/diag"
 )
 
 // A server answers with the next of a list of statuses, the last one for ever, and keeps what

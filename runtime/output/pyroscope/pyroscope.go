@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/runtime/diag"
 	"ppscript/runtime/output/push"
-	"ppscript/runtime/render"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
 )
 
 // Option names the server.

@@ -13,7 +13,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 // What Pyroscope gets is what google/pprof reads, with the time and the name that it asks for.

@@ -10,9 +10,9 @@ import (
 	"encoding/json"
 	"io"
 
-	"ppscript/runtime/diag"
-	"ppscript/runtime/plain"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
 )
 
 // Options says what a file tells beside the stacks.

@@ -9,7 +9,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
-	"ppscript/runtime/unit"
+	"ppscript/runtime/text/unit"
 )
 
 func write(t *testing.T, s *result.Stacks, o Options) file {

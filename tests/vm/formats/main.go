@@ -1,7 +1,7 @@
 // Formats makes the catalogue of tracepoints' formats that ppscript has for machines whose own it may not
 // read, from guests:
 //
-//	go run ./tests/vm/formats -o runtime/tracefs/shipped.zst
+//	go run ./tests/vm/formats -o runtime/source/tracefs/shipped.zst
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	out := flag.String("o", "runtime/tracefs/shipped.zst", "the `file` to write")
+	out := flag.String("o", "runtime/source/tracefs/shipped.zst", "the `file` to write")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()

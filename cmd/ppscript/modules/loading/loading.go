@@ -1,0 +1,131 @@
+// Package loading finds the files of other libraries for load statements. Nothing is opened before a
+// script loads from one. The command line has one set of Libraries for each invocation; the rules
+// of versions and hashes are those of package library.
+package loading
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ppscript/cmd/ppscript/terminal/console"
+	"ppscript/runtime/script/library"
+	"ppscript/runtime/text/diag"
+)
+
+// Libraries are those whose scripts run, by directory, and the one
+// whose requirements count now: that of the script that the user started.
+type Libraries struct {
+	Say     func(line string)
+	Ctx     context.Context // for fetching; nil: until the process ends
+	Offline bool            // nothing is fetched: a script is only looked at
+	// Only, if set, has all that may be loaded in place of libraries.
+	Only func(module, from string) (string, []byte, error)
+	// Texts has what was loaded by name, As the names of what load statements asked for.
+	Texts map[string][]byte
+	As    map[string]string
+
+	open map[string]*library.Library
+	last *library.Library
+}
+
+// Resolve implements script.HostOptions.Resolve.
+func (b *Libraries) Resolve(module, from string) (string, []byte, error) {
+	if b.Only != nil {
+		return b.Only(module, from)
+	}
+	full, src, err := b.resolve(module, from)
+	if err == nil {
+		if b.As == nil {
+			b.Texts, b.As = map[string][]byte{}, map[string]string{}
+		}
+		b.Texts[full], b.As[module] = src, full
+	}
+	return full, src, err
+}
+
+func (b *Libraries) resolve(module, from string) (string, []byte, error) {
+	if lib, _, _ := strings.Cut(module, "//"); from != "" && strings.HasSuffix(lib, "@"+library.Latest) {
+		return "", nil, diag.Errorf(diag.Run, "load", module, "a script loads one version, not the latest").
+			WithHint("require it, and load it without a version: ppscript mod get %s", lib)
+	}
+	l, err := b.libraryOf(from)
+	if err != nil {
+		return "", nil, err
+	}
+	return l.Resolve(b.context(), module)
+}
+
+func (b *Libraries) context() context.Context {
+	if b.Ctx == nil {
+		return context.Background()
+	}
+	return b.Ctx
+}
+
+// libraryOf is the library that the file at position from is in. Files of
+// other libraries are loaded with the versions of the one that loads them.
+func (b *Libraries) libraryOf(from string) (*library.Library, error) {
+	file, _, _ := strings.Cut(from, ":")
+	dir := "."
+	switch {
+	case strings.Contains(from, "//") && b.last != nil:
+		return b.last, nil
+	case file != "" && !strings.HasPrefix(file, "<") && !strings.Contains(from, "//"):
+		dir = filepath.Dir(file)
+	}
+	return b.Library(dir)
+}
+
+// Library opens the library that dir lies in, once.
+func (b *Libraries) Library(dir string) (*library.Library, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if l := b.open[dir]; l != nil {
+		b.last = l
+		return l, nil
+	}
+	s, err := library.SettingsFrom(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if b.Offline {
+		s.Proxy = onDisk(s.Proxy)
+	}
+	// A user who sees the note may have a version pinned by using it.
+	s.Pin, s.Note = console.IsTerminal(os.Stdin) && console.IsTerminal(os.Stderr), b.Say
+	l, err := library.Open(dir, s)
+	if err != nil {
+		return nil, err
+	}
+	if b.open == nil {
+		b.open = map[string]*library.Library{}
+	}
+	b.open[dir], b.last = l, l
+	return l, nil
+}
+
+// onDisk is the part of PPSCRIPTPROXY that needs no other machine.
+func onDisk(proxy string) string {
+	var list []string
+	for part := range strings.SplitSeq(proxy, ",") {
+		if strings.HasPrefix(strings.TrimSpace(part), "file://") {
+			list = append(list, part)
+		}
+	}
+	return strings.Join(append(list, "off"), ",")
+}
+
+// Close writes new hashes.
+func (b *Libraries) Close() error {
+	var errs []error
+	for _, l := range b.open {
+		errs = append(errs, l.Close())
+	}
+	b.open, b.last = nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,116 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/result/compare"
+	"ppscript/runtime/text/diag"
+)
+
+// A Baseline compares the results of a run, while they come, with those that were saved: of option
+// --baseline. It takes them as records of JSON, so that a run and its file are read alike.
+type Baseline struct {
+	path     string
+	interval time.Duration
+	format   string
+	shown    compare.Shown
+	base     *compare.Comparison
+
+	text  bytes.Buffer
+	lines render.Renderer // writes to text
+	now   *compare.Comparison
+	run   *compare.Records // all of the run
+}
+
+// OpenBaseline reads a file of results. Format is that of the run's own results.
+func OpenBaseline(path, format string, interval time.Duration) (*Baseline, error) {
+	b := &Baseline{path: path, interval: interval, format: format, shown: compare.Shown{Most: 10},
+		base: compare.New(path, "this run")}
+	o := options{}
+	list, err := o.sources(context.Background(), Environment{}, [2]string{path, ""}, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(list.read(b.base), list.close())
+	if err != nil {
+		return nil, err
+	}
+	b.now = b.base.Again("this run")
+	b.run = b.now.Records(1, "this run")
+	b.run.Interval = interval
+	b.lines, err = render.New(&b.text, render.Options{Format: "json"})
+	return b, err
+}
+
+// Beside is a renderer that shows on main, and behind each interval how it differs from the baseline.
+func (b *Baseline) Beside(main render.Renderer) render.Renderer { return &compared{main, b} }
+
+// compared takes the results that have numbers.
+type compared struct {
+	render.Renderer
+	b *Baseline
+}
+
+// Show implements render.Renderer.
+func (c *compared) Show(r result.Result) error {
+	if err := c.Renderer.Show(r); err != nil {
+		return err
+	}
+	switch r.(type) {
+	case *result.Table, *result.Histogram, *result.Stacks, *result.Line:
+		return c.take(r)
+	}
+	return nil
+}
+
+// take adds a result, and compares that of an interval. The last interval of a run is seldom whole.
+func (c *compared) take(x result.Result) error {
+	b, m := c.b, x.About()
+	if m != nil && m.Aside {
+		return nil
+	}
+	b.text.Reset()
+	if err := errors.Join(b.lines.Show(x), b.lines.Flush()); err != nil {
+		return err
+	}
+	for line := range bytes.Lines(b.text.Bytes()) {
+		if err := b.run.Add(line); err != nil {
+			return err
+		}
+	}
+	if m == nil || m.Seq == 0 || m.Final {
+		return nil
+	}
+	one := b.base.Again("this interval")
+	records := one.Records(1, "this interval")
+	records.Interval = b.interval
+	if err := errors.Join(records.Add(b.text.Bytes()), records.End()); err != nil {
+		return err
+	}
+	r := one.Only(m.Name).Report()
+	if b.format == "json" {
+		return ShowOn(c.Renderer, b.format, r, b.shown)
+	}
+	if err := c.Renderer.Show(result.TextOf("baseline: " + r.Verdict() + "\n")); err != nil {
+		return err
+	}
+	if r.Differ == 0 {
+		return nil
+	}
+	return c.Renderer.Show(r.Table(b.shown))
+}
+
+// End compares all of the run.
+func (b *Baseline) End(to render.Renderer) error {
+	if err := b.run.End(); err != nil {
+		return diag.Errorf(diag.Run, "compare with", b.path, "%w", err).
+			WithHint("the run had no results; let it last longer")
+	}
+	b.shown.Most = 20
+	return errors.Join(ShowOn(to, b.format, b.now.Report(), b.shown), to.Flush())
+}

@@ -1,0 +1,207 @@
+// Package diff is the command that compares two runs: results that were saved, or what a profiler says of
+// two recordings. Package compare does the work; here are files, options and the place for the answer.
+package diff
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/output/picture"
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/result"
+	"ppscript/runtime/result/chance"
+	"ppscript/runtime/result/compare"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
+)
+
+// Environment is what the command needs of the command line.
+type Environment struct {
+	Stdout io.Writer
+	Stderr io.Writer
+	Say    func(text string)
+	// Confine puts up the walls before files are read that others may have written: what is written lies
+	// in writes.
+	Confine func(writes []string)
+}
+
+type options struct {
+	output, format, flame string
+	per                   string
+	least                 float64
+	shown                 compare.Shown
+}
+
+// Command is the subcommand diff.
+func Command(env Environment) *cobra.Command {
+	o := &options{}
+	c := &cobra.Command{
+		Use:   "diff BEFORE AFTER [options] [-- PROFILER options]",
+		Short: "Compare two runs: what changed by more than noise",
+		Long: `Compares results that runs wrote with --format json or --partials, best with -i: the intervals tell noise from a change. Files of
+several runs of one kind are given with commas. Recordings are compared by what a profiler, named behind --, says of them. What differs is
+shown, what contributes most first. docs/compare.md tells more.`,
+		Example: `    ppscript syscalls -i 1s --duration 30s --format json -o before.json -p 1234
+    ppscript diff before.json after.json
+    ppscript diff before.data after.data --flame-graph diff.svg -- profile -g`,
+		RunE: func(c *cobra.Command, args []string) error {
+			var script []string
+			if at := c.ArgsLenAtDash(); at >= 0 {
+				args, script = args[:at], args[at:]
+			}
+			if len(args) != 2 {
+				return diag.Errorf(diag.Usage, "diff", "", "got %d files, want two", len(args)).
+					WithHint("write: ppscript diff BEFORE AFTER; files of several runs with commas between them")
+			}
+			return o.run(c.Context(), env, [2]string{args[0], args[1]}, script)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`, else to standard output")
+	f.StringVar(&o.format, "format", render.Formats()[0], "one of "+strings.Join(render.Formats(), ", "))
+	f.StringVar(&o.flame, "flame-graph", "", "draw which functions grew and shrank to `FILE`, .svg or .html")
+	f.BoolVar(&o.shown.All, "all", false, "also show what does not differ")
+	f.IntVar(&o.shown.Most, "top", 20, "show so many rows at most")
+	f.Float64Var(&o.least, "least", 1, "a change of less than so many percent of the value is no difference")
+	f.StringVar(&o.per, "per", compare.Pers[0], "second compares rates; run compares sums, of two runs that "+
+		"did the same work; share compares what each row has of its column, whatever the load")
+	return c
+}
+
+// check finds options that cannot be.
+func (o *options) check() error {
+	per := slices.Index(compare.Pers[:], o.per)
+	o.shown.Per = compare.Per(max(0, per))
+	switch {
+	case per < 0:
+		return diag.Errorf(diag.Usage, "option", "--per", "got %q, want %s", o.per,
+			strings.Join(compare.Pers[:], ", ")).WithHint("leave it out to compare rates per second")
+	case o.least < 0 || o.least >= 100:
+		return diag.Errorf(diag.Usage, "option", "--least", "got %g, want 0 to 100", o.least).
+			WithHint("write --least 1")
+	case o.shown.Most < 1:
+		return diag.Errorf(diag.Usage, "option", "--top", "got %d, want at least 1", o.shown.Most).
+			WithHint("write --top 20")
+	}
+	_, err := render.New(io.Discard, render.Options{Format: o.format})
+	return err
+}
+
+// run compares two sides.
+func (o *options) run(ctx context.Context, env Environment, sides [2]string, script []string) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	sources, err := o.sources(ctx, env, sides, script)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sources.close()) }()
+	var drawing *picture.Stacks
+	var writes []string
+	if o.flame != "" {
+		if drawing, err = picture.OpenStacks(ctx, o.flame, picture.FlameGraph); err != nil {
+			return err
+		}
+		drawn := false
+		defer func() { err = errors.Join(err, drawing.Close(drawn || err == nil)) }()
+		writes = append(writes, filepath.Dir(o.flame))
+	}
+	out := env.Stdout
+	if o.output != "" {
+		f, err := outfile.Open(ctx, o.output, os.O_CREATE|os.O_TRUNC)
+		if err != nil {
+			return diag.FileError("write", o.output, err).OrHint("give -o a file that can be written")
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+		writes = append(writes, filepath.Dir(o.output))
+	}
+	env.Confine(writes)
+	c := compare.New(sides[0], sides[1])
+	c.Least, c.Per, c.Pictures = o.least/100, o.shown.Per, drawing != nil
+	if err := sources.read(c); err != nil {
+		return err
+	}
+	if err := Show(out, env.Stderr, o.format, c.Report(), o.shown); err != nil {
+		return err
+	}
+	if drawing == nil {
+		return nil
+	}
+	return draw(drawing, c, sides)
+}
+
+// draw draws the difference of stacks.
+func draw(to *picture.Stacks, c *compare.Comparison, sides [2]string) error {
+	before, after := c.Pictured(0), c.Pictured(1)
+	if before == nil || after == nil {
+		return diag.Errorf(diag.Usage, "draw", to.Path, "there are no stacks in both runs").
+			WithHint("record with -g, and compare what has stacks: ppscript diff A.data B.data "+
+				"--flame-graph %s -- profile -g", to.Path)
+	}
+	if err := to.Against(before); err != nil {
+		return err
+	}
+	return to.Write(after, zeroTime, "from "+sides[0]+" to "+sides[1])
+}
+
+// Show shows a report in a format.
+func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.Shown) error {
+	out, err := render.New(to, render.Options{Format: format, Color: "never", Notes: notes})
+	if err != nil {
+		return err
+	}
+	return errors.Join(ShowOn(out, format, r, shown), out.Flush())
+}
+
+// ShowOn shows it on a renderer, among other results.
+func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare.Shown) error {
+	if format != "json" {
+		if err := out.Show(result.TextOf(r.Head())); err != nil {
+			return err
+		}
+	} else if err := out.Note("diff", fields(r, shown)...); err != nil {
+		return err
+	}
+	if t := r.Table(shown); t != nil {
+		if err := out.Show(t); err != nil {
+			return err
+		}
+	}
+	if format == "json" {
+		return nil
+	}
+	return out.Show(result.TextOf(r.Foot(shown)))
+}
+
+// fields are the members of the record diff.
+func fields(r *compare.Report, shown compare.Shown) []render.NoteField {
+	field := func(name string, v event.Value) render.NoteField {
+		return render.NoteField{Name: name, Value: v}
+	}
+	number := func(n int) event.Value { return event.IntOf(int64(n)) }
+	return []render.NoteField{
+		field("before", event.StrOf(r.Runs[0].Name)), field("after", event.StrOf(r.Runs[1].Name)),
+		field("before_seconds", event.FloatOf(r.Runs[0].Seconds)),
+		field("after_seconds", event.FloatOf(r.Runs[1].Seconds)),
+		field("before_intervals", number(r.Units[0])), field("after_intervals", number(r.Units[1])),
+		field("before_missing", event.UintOf(r.Runs[0].Missing)),
+		field("after_missing", event.UintOf(r.Runs[1].Missing)),
+		field("by_sources", event.BoolOf(r.Sources)),
+		field("judged", event.BoolOf(r.Compared > 0)), field("compared", number(r.Compared)),
+		field("unjudged", number(r.Unjudged)), field("differ", number(r.Differ)),
+		field("level", event.FloatOf(chance.Level)), field("per", event.StrOf(compare.Pers[shown.Per])),
+	}
+}

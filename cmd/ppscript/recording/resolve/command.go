@@ -1,0 +1,287 @@
+// Package resolve names functions in results that were saved without names: where the program runs
+// there may be neither its symbols nor the time to read them. It reads JSON, finds each file by its
+// build-id, and writes the same JSON with names. It observes nothing.
+package resolve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"ppscript/cmd/ppscript/recording/symbolsource"
+	"ppscript/runtime/session"
+	"ppscript/runtime/stack/debuginfod"
+	"ppscript/runtime/stack/dso"
+	"ppscript/runtime/stack/symbol"
+	"ppscript/runtime/system/infile"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/target/task"
+	"ppscript/runtime/text/diag"
+)
+
+// mostLine bounds a record.
+const mostLine = 256 << 20
+
+// Environment is what the command needs of the command line.
+type Environment struct {
+	Stdout io.Writer
+	Say    func(text string)
+	// Confine puts up the walls before a file of others is read: what is written lies in writes, and
+	// network says that servers are asked.
+	Confine func(writes []string, network bool)
+}
+
+type options struct {
+	output     string
+	from       []string
+	debuginfod []string
+	lines      bool
+	mangled    bool
+}
+
+// Command is the subcommand resolve.
+func Command(env Environment) *cobra.Command {
+	o := options{}
+	c := &cobra.Command{
+		Use: "resolve FILE [-o OUT]", Short: "Name the functions in results that were saved without names",
+		Long: `Reads results that a run wrote with --format json (- is standard input) and names the functions of their stacks that have no name:
+of a run with --names later, or of a machine without symbols. A file counts only if its build-id is that of the program that ran. It is looked for at
+its path, in ~/.debug and /usr/lib/debug, and where the options say. All else stays as it is.`,
+		Example: `    web1$ ppscript profile -g --names later --format json -o cpu.json -- make
+    dev$  ppscript resolve cpu.json -o named.json --symbols-from ./build
+    dev$  ppscript resolve cpu.json --debuginfod https://debuginfod.debian.net`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			// --debuginfod URL: the words behind an option that needs no value come as arguments.
+			args = slices.DeleteFunc(args, func(word string) bool {
+				at := slices.Index(o.debuginfod, symbolsource.Environment)
+				if at >= 0 && symbolsource.IsURL(word) {
+					o.debuginfod[at] = word
+					return true
+				}
+				return false
+			})
+			if len(args) != 1 {
+				return diag.Errorf(diag.Usage, "resolve", "", "got %d files, want one", len(args)).
+					WithHint("write: ppscript resolve FILE -o OUT")
+			}
+			return o.run(env, args[0])
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`, else to standard output")
+	f.StringArrayVar(&o.from, "symbols-from", nil,
+		"look for files in `PLACE`: a directory, or the URL of a debuginfod server")
+	f.StringArrayVar(&o.debuginfod, "debuginfod", nil,
+		"ask the server at `URL`; without one those of $DEBUGINFOD_URLS")
+	f.Lookup("debuginfod").NoOptDefVal = symbolsource.Environment
+	f.BoolVar(&o.lines, "lines", false, "also source files, lines and inlined functions")
+	f.BoolVar(&o.mangled, "mangled", false, "names of C++ and Rust as the linker has them")
+	return c
+}
+
+// run names what is in a file.
+func (o *options) run(env Environment, path string) (err error) {
+	var s session.Symbols
+	for _, text := range o.from {
+		if err := symbolsource.From(&s, text); err != nil {
+			return err
+		}
+	}
+	for _, text := range o.debuginfod {
+		if err := symbolsource.Debuginfod(&s, text); err != nil {
+			return err
+		}
+	}
+	in := os.Stdin
+	if path != "-" {
+		if in, err = infile.OpenNow(path); err != nil {
+			return diag.FileError("read results", path, err).
+				OrHint("give a file that a run wrote with --format json")
+		}
+		defer in.Close()
+	}
+	out := env.Stdout
+	if o.output != "" {
+		if same(in, o.output) {
+			return diag.Errorf(diag.Usage, "write", o.output, "it is the file that is read").
+				WithHint("give -o another file")
+		}
+		f, err := outfile.Open(context.Background(), o.output, os.O_CREATE|os.O_TRUNC)
+		if err != nil {
+			return diag.FileError("write", o.output, err).OrHint("give -o a file that can be written")
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	n, err := open(o, &s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	var writes []string
+	if s.Servers.Cache != "" {
+		writes = append(writes, s.Servers.Cache)
+	}
+	env.Confine(writes, len(s.Servers.URLs) > 0)
+	if err := n.copy(in, out, path); err != nil {
+		return err
+	}
+	for _, line := range n.messages() {
+		env.Say(line)
+	}
+	return nil
+}
+
+func same(in *os.File, out string) bool {
+	a, err := in.Stat()
+	b, err2 := os.Stat(out)
+	return err == nil && err2 == nil && os.SameFile(a, b)
+}
+
+// names finds the names of functions in files.
+type names struct {
+	store   *dso.Store
+	maps    *task.Mappings
+	symbols *symbol.Symbolizer
+	fetch   *debuginfod.Client
+	named   int
+	unnamed int
+	left    int // files that did not come
+}
+
+func open(o *options, s *session.Symbols) (*names, error) {
+	n := &names{}
+	if len(s.Servers.URLs) > 0 {
+		var err error
+		n.fetch, err = debuginfod.New(debuginfod.Options{URLs: s.Servers.URLs, Dir: s.Servers.Cache})
+		if err != nil {
+			return nil, diag.FileError("write the cache", s.Servers.Cache, err).
+				OrHint("set XDG_CACHE_HOME to a directory of yours")
+		}
+	}
+	elsewhere := dso.Elsewhere{Plain: s.Servers.Plain}
+	if n.fetch != nil {
+		elsewhere.Fetch = n.fetch
+	}
+	// Results may be of the kernel that runs now: the build-id tells.
+	n.store = dso.NewStore(dso.Options{NoProc: true, SameKernel: true,
+		DebugDirs: append(s.DebugDirs, dso.UsualDebugDirs()...), Elsewhere: elsewhere})
+	n.store.VDSO() // before the walls, which may stand around our own memory
+	n.maps = task.NewMappings(task.MappingsOptions{NoProc: true, Files: n.store})
+	n.symbols = symbol.New(symbol.Options{Maps: n.maps, Lines: o.lines, Inlines: o.lines, Mangled: o.mangled})
+	return n, nil
+}
+
+func (n *names) Close() error {
+	if n.fetch == nil {
+		return n.maps.Close()
+	}
+	return errors.Join(n.fetch.Close(), n.maps.Close())
+}
+
+// copy reads records and writes them with names.
+func (n *names) copy(in io.Reader, to io.Writer, path string) error {
+	fail := func(line int, err error) error {
+		return diag.Errorf(diag.Usage, "read results", path, "line %d: %w", line, err).
+			WithHint("give a file that a run wrote with --format json")
+	}
+	w := bufio.NewWriter(to)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 1<<16), mostLine)
+	at := 0
+	for lines.Scan() {
+		at++
+		line := lines.Bytes()
+		if len(line) > 0 && !json.Valid(line) {
+			return fail(at, errors.New("not JSON"))
+		}
+		if len(line) > 0 {
+			if n.fetch != nil {
+				// Once to learn what is missing: all of a record is fetched together.
+				if _, err := rewrite(nil, line, n.look, 0); err != nil {
+					return fail(at, err)
+				}
+				n.settle(line)
+			}
+			named, err := rewrite(nil, line, n.name, 0)
+			if err != nil {
+				return fail(at, err)
+			}
+			line = named
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return &diag.Error{Op: "write", Subject: "results", Cause: err}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fail(at+1, err)
+	}
+	return w.Flush()
+}
+
+// settle waits for what is wanted for a record: a program, then perhaps its debug file.
+func (n *names) settle(line []byte) {
+	for n.left == 0 && n.fetch.Pending() > 0 {
+		n.left = n.fetch.Settle(nil)
+		n.symbols.Fetched(n.store.Fetched())
+		_, _ = rewrite(nil, line, n.look, 0) // it was read once
+	}
+	n.symbols.Fetched(n.store.Fetched())
+}
+
+// look is a namer that only asks for files.
+func (n *names) look(f, inner *frame) []frame {
+	n.frames(f, inner)
+	return []frame{*f}
+}
+
+// name is a namer.
+func (n *names) name(f, inner *frame) (out []frame) {
+	for _, x := range n.frames(f, inner) {
+		if x.Symbol == symbol.Unknown {
+			n.unnamed++
+			return []frame{*f}
+		}
+		out = append(out, frame{Addr: f.Addr, Symbol: x.Symbol, Offset: x.Offset, DSO: f.DSO,
+			BuildID: f.BuildID, File: x.File, Line: x.Line, Inline: x.Inline})
+	}
+	n.named++
+	return out
+}
+
+// frames are the functions at a frame. The innermost of a process is where code was; to the others
+// a call returns.
+func (n *names) frames(f, inner *frame) []symbol.Frame {
+	file := n.store.VDSO()
+	if file == nil || file.BuildID != f.BuildID {
+		file = n.store.Find(dso.Mapping{Path: f.DSO, BuildID: f.BuildID})
+	}
+	if file == nil {
+		return []symbol.Frame{{Symbol: symbol.Unknown}}
+	}
+	return n.symbols.InFile(file, f.FileOffset, inner != nil && !inner.Kernel)
+}
+
+// messages is what is to be said at the end.
+func (n *names) messages() (list []string) {
+	if n.fetch != nil {
+		list = n.fetch.Messages()
+	}
+	if n.left > 0 {
+		list = append(list, fmt.Sprintf("%d files did not come from debuginfod in time: "+
+			"some functions have no names", n.left))
+	}
+	text := fmt.Sprintf("%d frames are named", n.named)
+	if n.unnamed > 0 {
+		text += fmt.Sprintf(", %d are not: their files, or the symbols of these, are not here; "+
+			"--symbols-from PLACE says where they are", n.unnamed)
+	}
+	return append(list, text)
+}

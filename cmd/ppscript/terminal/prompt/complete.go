@@ -1,0 +1,394 @@
+// Package prompt helps whoever types at the prompt: it completes words, indents
+// lines, and knows the ways to ask for help. It runs nothing.
+package prompt
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ppscript/builtins"
+	"ppscript/builtins/explore"
+	"ppscript/runtime/event"
+	"ppscript/runtime/script"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/kerneltype"
+)
+
+// This file completes the line that is typed in the REPL. It looks at the
+// text before the cursor only, and parses it as far as needed: which call is
+// open, whether the cursor is in a text or a lambda, which type a chain of
+// methods returns. Nothing is called, so that TAB never starts anything.
+
+// A Completer knows how words go on.
+type Completer struct {
+	Lang    *script.REPL
+	Reg     *builtins.Registry
+	Bench   *explore.Workbench
+	Scripts []string // names of scripts
+	Events  []string // the kernel's; nil: they are read when one is typed
+	// Around is the text that the statement is a part of: its events count where
+	// the statement names none.
+	Around string
+
+	types *kerneltype.Types // nil before somebody asks
+}
+
+// Candidates are whole words that begin with have, which the text ends in.
+func (c *Completer) Candidates(text string) (list []string, have string) {
+	at := scan(text)
+	switch {
+	case at.quote >= 0:
+		have = text[at.quote+1:]
+		list = c.texts(text[:at.quote], have, at)
+	default:
+		list, have = c.names(text, at)
+	}
+	list = slices.DeleteFunc(list, func(w string) bool { return !strings.HasPrefix(w, have) })
+	slices.Sort(list)
+	return slices.Compact(list), have
+}
+
+// A place is where the cursor is.
+type place struct {
+	quote int   // of the text that is open; -1
+	open  []int // positions of the brackets that are
+}
+
+func scan(text string) place {
+	p := place{quote: -1}
+	for i := 0; i < len(text); i++ {
+		ch := text[i]
+		switch {
+		case p.quote >= 0:
+			if ch == '\\' {
+				i++
+			} else if ch == text[p.quote] {
+				p.quote = -1
+			}
+		case ch == '"' || ch == '\'':
+			p.quote = i
+		case ch == '#':
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+		case ch == '(' || ch == '[' || ch == '{':
+			p.open = append(p.open, i)
+		case (ch == ')' || ch == ']' || ch == '}') && len(p.open) > 0:
+			p.open = p.open[:len(p.open)-1]
+		}
+	}
+	return p
+}
+
+// callee is the name in front of the innermost parenthesis: "agg.count", or
+// ".where" of a chain; "" if there is none.
+func (p place) callee(text string) (name string, at int) {
+	for i := len(p.open) - 1; i >= 0; i-- {
+		if text[p.open[i]] != '(' {
+			continue
+		}
+		end := p.open[i]
+		start := end
+		for start > 0 && (text[start-1] == '.' || isWord(text[start-1])) {
+			start--
+		}
+		return text[start:end], end
+	}
+	return "", -1
+}
+
+func isWord(ch byte) bool {
+	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
+}
+
+// takesEvents are the builtins whose texts name events; takesFiles those whose
+// texts name files.
+var (
+	takesEvents = []string{"tracepoint", "event", "events", "fields", "find_events", "record"}
+	takesFiles  = []string{"use", "load", "script", "save"}
+)
+
+// texts completes inside a text.
+func (c *Completer) texts(before, have string, at place) []string {
+	callee, _ := at.callee(before)
+	last := callee[strings.LastIndexByte(callee, '.')+1:]
+	keyword := lastKeyword.FindStringSubmatch(before)
+	switch {
+	case keyword != nil && (keyword[1] == "input" || keyword[1] == "file"),
+		keyword == nil && slices.Contains(takesFiles, last):
+		return append(files(have), c.scripts(last)...)
+	case slices.Contains(takesEvents, last) && keyword == nil:
+		return c.eventNames(have)
+	case callee == "" || callee[0] != '.' && !strings.Contains(callee, "agg."):
+		if !slices.Contains([]string{"where", "by", "hist", "let", "fold", "key", "sort"}, last) {
+			return nil
+		}
+	}
+	if members, typed, ok := c.kernelMembers(before + have); ok {
+		for i := range members {
+			members[i] = have[:len(have)-len(typed)] + members[i]
+		}
+		return members
+	}
+	return c.fields(before)
+}
+
+var lastKeyword = regexp.MustCompile(`(\w+)\s*=\s*$`)
+
+func (c *Completer) scripts(callee string) []string {
+	if callee == "script" {
+		return c.Scripts
+	}
+	return nil
+}
+
+func files(have string) []string {
+	dir, _ := filepath.Split(have)
+	entries, err := os.ReadDir(filepath.Join(dir, "."))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		name := dir + e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// eventNames are systems, then the events of one. A list goes on after a comma.
+func (c *Completer) eventNames(have string) []string {
+	i := strings.LastIndexByte(have, ',') + 1
+	if c.Events == nil {
+		var err error
+		if c.Events, err = tracefs.Known().Events(); err != nil {
+			return nil
+		}
+	}
+	colon := strings.Contains(have[i:], ":")
+	var out []string
+	for _, e := range c.Events {
+		if !colon {
+			e = e[:strings.IndexByte(e, ':')+1]
+		}
+		if strings.HasPrefix(e, have[i:]) && (len(out) == 0 || out[len(out)-1] != have[:i]+e) {
+			out = append(out, have[:i]+e)
+		}
+	}
+	return out
+}
+
+// eventText finds the events that a statement names.
+var eventText = regexp.MustCompile(`["']([a-z0-9_]+:[a-zA-Z0-9_*?\[\]]+)`)
+
+// fields are those of the events in the statement: named by it, or by variables
+// that it uses.
+func (c *Completer) fields(text string) []string {
+	names := eventsIn(text)
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) {
+		if v, ok := c.Lang.Globals()[word]; ok {
+			for _, s := range explore.Sources(v) {
+				names = append(names, s.FullName())
+			}
+		}
+	}
+	if names == nil {
+		names = eventsIn(c.Around)
+	}
+	var out []string
+	for _, n := range names {
+		schemas, err := c.Bench.Schemas(n)
+		if err != nil {
+			continue
+		}
+		for _, s := range schemas[:min(len(schemas), 50)] {
+			out = append(out, s.Names()...)
+		}
+	}
+	if names == nil || out == nil {
+		out = (&event.Schema{}).Names()
+	}
+	return slices.DeleteFunc(out, func(n string) bool { return strings.HasPrefix(n, "common_") })
+}
+
+func eventsIn(text string) (names []string) {
+	for _, m := range eventText.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// names completes names, members, and parameters of the call that is open.
+func (c *Completer) names(text string, at place) (list []string, have string) {
+	if list, have, ok := c.kernelMembers(text); ok {
+		return list, have
+	}
+	start := len(text)
+	for start > 0 && (text[start-1] == '.' || isWord(text[start-1])) {
+		start--
+	}
+	path := text[start:]
+	i := strings.LastIndexByte(path, '.')
+	switch {
+	case i == 0 && start > 0 && strings.IndexByte(")]\"'", text[start-1]) >= 0:
+		return c.members(c.typeBefore(text[:start])), path[1:]
+	case i > 0 && c.isEvent(text[:start], path[:i]):
+		return c.fields(text[:start]), path[i+1:]
+	case i > 0:
+		have = path[i+1:]
+		for _, n := range c.Lang.Complete(path) {
+			list = append(list, n[i+1:])
+		}
+		return list, have
+	}
+	list = c.Lang.Complete(path)
+	if callee, end := at.callee(text); callee != "" &&
+		strings.TrimLeft(text[strings.LastIndexAny(text[:start], "(,")+1:start], " \n") == "" {
+		list = append(list, c.parameters(callee, text[:end])...)
+	}
+	return list, path
+}
+
+// eventParam finds the parameters of functions that may be called for events.
+var eventParam = regexp.MustCompile(`(?:lambda\s+|\bdef \w+\()([a-z_A-Z0-9, ]+)\)?:`)
+
+// isEvent reports that a name is the parameter of a function, or a part of a pair
+// that is one.
+func (c *Completer) isEvent(before, path string) bool {
+	name, _, _ := strings.Cut(path, ".")
+	for _, m := range eventParam.FindAllStringSubmatch(before, -1) {
+		for _, p := range strings.Split(m[1], ",") {
+			if strings.TrimSpace(p) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Declared is the full name of the word of the language that name is behind a text:
+// "stream.where"; "" if it is none.
+func (c *Completer) Declared(before, name string) string {
+	start := len(before)
+	for start > 0 && (before[start-1] == '.' || isWord(before[start-1])) {
+		start--
+	}
+	path := before[start:]
+	if path != "" && path[0] != '.' && c.isEvent(before[:start], path) {
+		return ""
+	}
+	b, ok := c.find(path+name, before+name)
+	if !ok {
+		return ""
+	}
+	return b.FullName()
+}
+
+// find is the declaration that a callee means.
+func (c *Completer) find(callee, before string) (*builtins.Builtin, bool) {
+	name := callee
+	if i := strings.LastIndexByte(callee, '.'); i >= 0 {
+		if b, ok := c.Reg.Find(callee); ok {
+			return b, true
+		}
+		name = callee[i+1:]
+		typ := ""
+		if i == 0 {
+			typ = c.typeBefore(before[:len(before)-len(callee)])
+		} else if v, ok := c.Lang.Globals()[callee[:i]]; ok {
+			typ = strings.ReplaceAll(v.Type(), " ", "_")
+		}
+		if b, ok := c.Reg.Find(typ + "." + name); ok {
+			return b, true
+		}
+		for _, typ := range []string{"stream", "table", "groups", "result", "stacks"} {
+			if b, ok := c.Reg.Find(typ + "." + name); ok {
+				return b, true
+			}
+		}
+		return nil, false
+	}
+	return c.Reg.Find(name)
+}
+
+func (c *Completer) parameters(callee, before string) []string {
+	b, ok := c.find(callee, before)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, p := range b.Params {
+		if p.Rest == "" {
+			out = append(out, p.Name+" = ")
+		}
+	}
+	return out
+}
+
+// typeBefore is the type of the call that text ends in; "" if it is not known.
+func (c *Completer) typeBefore(text string) string {
+	if !strings.HasSuffix(text, ")") {
+		return ""
+	}
+	open := matching(text)
+	if open < 0 {
+		return ""
+	}
+	callee, _ := place{open: []int{open}}.callee(text[:open+1])
+	b, ok := c.find(callee, text[:open])
+	if !ok {
+		return ""
+	}
+	word, _, _ := strings.Cut(b.Returns, " ")
+	word, _, _ = strings.Cut(word, "[")
+	if word == "histogram" {
+		word = "table"
+	}
+	return word
+}
+
+// matching is the parenthesis that the last byte of text closes; -1 if none.
+func matching(text string) int {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] != '(' {
+			continue
+		}
+		at := scan(text[:i+1])
+		if at.quote >= 0 {
+			continue
+		}
+		if rest := scan(text[:len(text)-1]); len(rest.open) > 0 && rest.open[len(rest.open)-1] == i {
+			return i
+		}
+	}
+	return -1
+}
+
+// members are the methods of a type; of an unknown one all methods.
+func (c *Completer) members(typ string) []string {
+	var own, all []string
+	for _, b := range c.Reg.All() {
+		if b.Type == "" {
+			continue
+		}
+		all = append(all, b.Name)
+		if strings.ReplaceAll(b.Type, " ", "_") == typ {
+			own = append(own, b.Name)
+		}
+	}
+	if own == nil {
+		return all
+	}
+	return own
+}

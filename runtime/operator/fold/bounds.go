@@ -1,0 +1,26 @@
+package fold
+
+import "ppscript/runtime/system/memory"
+
+// Bounds are those of the keys of a Fold. At a bound the state of another key goes.
+type Bounds struct {
+	// Limit is how many keys there may be; 0 is key.DefaultLimit.
+	Limit int
+	// Memory is what they take from; nil has no bound.
+	Memory *memory.Budget
+}
+
+// bound has the table of keys ask for memory for its states.
+func (f *Fold) bound(part *memory.Part) {
+	row := f.state.stride*8*3/2 + len(f.spec.Texts)*64
+	if f.spec.Begin > 0 {
+		row += 256 // a whole event
+	}
+	switch {
+	case part == nil:
+	case f.keys.ints != nil:
+		f.keys.ints.Bound(part, row)
+	default:
+		f.keys.texts.Bound(part, row)
+	}
+}

@@ -1,0 +1,63 @@
+package fold
+
+import (
+	"ppscript/runtime/event"
+	"ppscript/runtime/operator/flow"
+)
+
+// This file gives the stacks that folds of programs emit the numbers that they have here.
+
+// HeldStacks are the stacks of what a fold emits; nil if that has none.
+type HeldStacks struct {
+	number func(held uint64) uint64
+	slots  []int
+	next   flow.Sink
+}
+
+// NewHeldStacks are those of a stream; number is that of a stack here. nil if it has none.
+func NewHeldStacks(st *event.Stream, number func(held uint64) uint64) *HeldStacks {
+	if st == nil {
+		return nil
+	}
+	h := &HeldStacks{number: number}
+	for i := range st.Schema.Fields {
+		if f := &st.Schema.Fields[i]; f.Place == event.InSlot && f.Stack() {
+			h.slots = append(h.slots, f.Offset)
+		}
+	}
+	if len(h.slots) == 0 {
+		return nil
+	}
+	return h
+}
+
+// Number gives emitted events the numbers of here.
+func (h *HeldStacks) Number(evs []*event.Event) {
+	if h == nil {
+		return
+	}
+	for _, e := range evs {
+		for _, i := range h.slots {
+			if held := e.Derived.Slots[i].Uint(); held != 0 {
+				e.Derived.Slots[i] = event.UintOf(h.number(held))
+			}
+		}
+	}
+}
+
+// In puts itself in front of who takes emitted events.
+func (h *HeldStacks) In(next flow.Sink) flow.Sink {
+	if h == nil {
+		return next
+	}
+	return &HeldStacks{h.number, h.slots, next}
+}
+
+// Events implements flow.Sink.
+func (h *HeldStacks) Events(evs []*event.Event) {
+	h.Number(evs)
+	h.next.Events(evs)
+}
+
+// Lost implements flow.Sink.
+func (h *HeldStacks) Lost(ring int32, count uint64, t event.Time) { h.next.Lost(ring, count, t) }

@@ -1,0 +1,54 @@
+package key
+
+import "ppscript/runtime/system/memory"
+
+// A room is for how many keys a table may grow. With a part of a run's memory it asks for more as
+// it grows, by an eighth of what it has.
+type room struct {
+	part *memory.Part // nil: only the limit counts
+	row  int          // bytes of each key, with what the owner keeps for it
+}
+
+// leastKeys is how many keys every table may have: with fewer nobody could work.
+const leastKeys = 64
+
+// The bytes of a key in a table: of the slots between a half and a quarter are in use, and of
+// what grows by doubling a half may be spare.
+const (
+	intBytes  = 3 * 16
+	textBytes = 3*8 + 2*24 + 16
+)
+
+// Bound has the table ask part before it grows. row is how many bytes its owner keeps for each
+// key. A table that was refused holds more keys once there is memory again.
+func (t *Ints) Bound(part *memory.Part, row int) { t.room.bound(part, row+intBytes, &t.most, t.limit) }
+
+// Bound is that of Ints.
+func (t *Texts) Bound(part *memory.Part, row int) {
+	t.room.bound(part, row+textBytes, &t.most, t.limit)
+}
+
+func (r *room) bound(part *memory.Part, row int, most *int, limit int) {
+	if part == nil {
+		return
+	}
+	r.part, r.row = part, row
+	*most = min(leastKeys, limit)
+	part.Must(int64(*most * row))
+}
+
+// more is how many keys there may be, at a table that has as many as it might until now. text is
+// how many bytes the texts of all keys have.
+//
+// Slow path: once for many keys, or for each that is refused.
+func (r *room) more(count, limit, text int) int {
+	if count >= limit {
+		return count
+	}
+	next := min(limit, count+max(leastKeys, count/8))
+	bytes := int64(next*r.row) + int64(text)*int64(next)/int64(max(1, count))*5/4
+	if r.part.Hold(bytes) {
+		return next
+	}
+	return count
+}

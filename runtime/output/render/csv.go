@@ -1,0 +1,285 @@
+package render
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
+	"ppscript/runtime/text/unit"
+)
+
+// csvRenderer writes RFC 4180. Every line starts with the time and the name
+// of the result. The header comes before the first line, and again when
+// another result with other columns follows. Each of its names stands once.
+// Numbers are in the unit of the header with all their digits; control
+// characters are escaped, so that a row is always one line. docs/formats.md says
+// it all.
+type csvRenderer struct {
+	*sink
+	line    lineOptions
+	header  []string   // that the last row had
+	events  bool       // header is that of events
+	stacks  bool       // and with a column for stacks
+	prev    event.Time // of the last line, for times since it
+	seen    bool
+	scratch []byte
+}
+
+const csvEOL = "\r\n"
+
+// Show writes a line for each row, each bucket, each stack, each event; a text is a comment.
+func (r *csvRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Line:
+		return r.event(x)
+	case *result.Text:
+		return r.print(x.Bytes)
+	case *result.Why:
+		return r.why(x)
+	}
+	if err := Walk(x, r.Show); err != nil {
+		return err
+	}
+	return r.err
+}
+
+func (r *csvRenderer) table(t *result.Table) error {
+	if len(t.Rows) > 0 {
+		lead := r.titles(t.Wall)
+		r.head(append(lead, csvTitles(t.Columns, t.Rows, r.line.dates(time.Time{}), leadNames...)...))
+	}
+	when := r.moment(&t.Meta, len(t.Rows) > 0)
+	for _, row := range t.Rows {
+		r.lead(when, t.Name)
+		r.cells(t.Columns, row)
+		r.buf = append(r.buf, csvEOL...)
+	}
+	return r.missing(&t.Meta, t.Omitted)
+}
+
+// event writes who, where, which, and the fields as one text: events of
+// different kinds have different fields, JSON keeps them apart.
+func (r *csvRenderer) event(l *result.Line) error {
+	e := l.Event
+	s := r.line.of(e)
+	if !r.events {
+		head := append(r.titles(time.Time{}), "comm", "pid", "tid", "cpu", "event", "text")
+		if l.Stacks {
+			head = append(head, "stack")
+		}
+		r.head(head)
+		r.events, r.stacks = true, l.Stacks
+	}
+	r.scratch = r.appendMoment(r.scratch[:0], e.Time, time.Time{})
+	r.buf = append(r.buf, r.scratch...)
+	r.buf = appendCSV(append(r.buf, ','), l.LogName())
+	r.scratch = appendComm(r.scratch[:0], e)
+	r.text(r.scratch)
+	for _, n := range []int32{e.PID, e.TID, e.CPU} {
+		r.buf = strconv.AppendInt(append(r.buf, ','), int64(n), 10)
+	}
+	r.scratch = appendTitle(r.scratch[:0], e, s)
+	r.text(r.scratch)
+	r.scratch = appendFieldText(r.scratch[:0], e, s)
+	r.text(r.scratch)
+	if r.stacks {
+		r.buf = appendCSV(append(r.buf, ','), StackText(l.Frames))
+	}
+	r.buf = append(r.buf, csvEOL...)
+	return r.spill()
+}
+
+// Note writes "kind: name=value" to the notes, else as a comment line.
+func (r *csvRenderer) Note(kind string, fields ...NoteField) error {
+	return r.note("# ", csvEOL, appendNote(nil, kind, fields))
+}
+
+// leadNames are the first columns of all lines.
+var leadNames = []string{"time", "result"}
+
+// titles head the first columns; the time is a date, or seconds of some clock.
+func (r *csvRenderer) titles(wall time.Time) []string {
+	titles := slices.Clone(leadNames)
+	if !r.line.dates(wall) {
+		titles[0] += "(s)"
+	}
+	return titles
+}
+
+// moment is the time of a result as the first cell of its rows.
+func (r *csvRenderer) moment(m *result.Meta, needed bool) string {
+	if !needed {
+		return ""
+	}
+	return string(r.appendMoment(nil, m.End, m.Wall))
+}
+
+// appendMoment appends the time of a line.
+func (r *csvRenderer) appendMoment(dst []byte, t event.Time, wall time.Time) []byte {
+	if r.line.Time != "delta" {
+		return appendExactMoment(dst, t, wall, &r.line)
+	}
+	d := t - r.prev
+	if !r.seen {
+		d = 0
+	}
+	r.prev, r.seen = t, true
+	return appendFixed(dst, event.IntOf(int64(d)), 9)
+}
+
+func (r *csvRenderer) head(header []string) {
+	if slices.Equal(r.header, header) {
+		return
+	}
+	r.header, r.events = header, false
+	for i, name := range header {
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = appendCSV(r.buf, name)
+	}
+	r.buf = append(r.buf, csvEOL...)
+}
+
+func (r *csvRenderer) lead(when, name string) {
+	r.buf = appendCSV(r.buf, when)
+	r.buf = appendCSV(append(r.buf, ','), name)
+}
+
+func (r *csvRenderer) text(s []byte) {
+	r.buf = appendCSV(append(r.buf, ','), s)
+}
+
+func (r *csvRenderer) cells(columns []result.Column, row []event.Value) {
+	for i := range columns {
+		r.scratch = appendCSVCell(r.scratch[:0], &columns[i], cellOf(row, i), &r.line)
+		r.text(r.scratch)
+	}
+}
+
+// missing reports rows that are not shown, and losses.
+func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
+	if m.Cost.Sampled() {
+		line := appendSampled(append(plain.Append(nil, m.Name), ": "...), m.Cost)
+		if err := r.note("# ", csvEOL, line); err != nil {
+			return err
+		}
+	}
+	if omitted == 0 && m.Loss.Zero() {
+		return r.spill()
+	}
+	line := plain.Append(nil, m.Name)
+	line = append(line, ':')
+	if omitted > 0 {
+		line = strconv.AppendInt(append(line, " omitted="...), int64(omitted), 10)
+	}
+	for _, c := range m.Loss.Counts() {
+		if c.N > 0 || c.Name == "lost" && !m.Loss.Zero() {
+			line = append(append(line, ' '), c.Name...)
+			line = strconv.AppendUint(append(line, '='), c.N, 10)
+		}
+	}
+	return r.note("# ", csvEOL, line)
+}
+
+// appendCSVCell appends a cell in the unit of its header. The members of a list
+// stand apart by blanks.
+func appendCSVCell(dst []byte, c *result.Column, v event.Value, o *lineOptions) []byte {
+	if name, ok := nameIn(c, v); ok {
+		return append(dst, name...)
+	}
+	switch {
+	case c.Text != nil && !c.Shape:
+		return append(dst, c.Text(v)...)
+	case c.Hex && v.Numeric():
+		return strconv.AppendUint(append(dst, "0x"...), v.Uint(), 16)
+	case v.Kind == event.TimeValue && c.Unit.Scale == 0:
+		return appendExactMoment(dst, event.Time(v.Int()), time.Time{}, o)
+	case v.Kind == event.ListValue:
+		for i, m := range v.List() {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = appendCSVCell(dst, c, m, o)
+		}
+		return dst
+	case v.Numeric() && v.Kind != event.BoolValue:
+		return appendExact(dst, v, c.Unit)
+	}
+	return append(dst, v.String()...)
+}
+
+// appendExact appends a number in u with as many decimals as it has.
+func appendExact(dst []byte, v event.Value, u unit.Unit) []byte {
+	scale := u.Scale
+	if scale == 0 {
+		scale = 1
+	}
+	if v.Kind == event.FloatValue {
+		return strconv.AppendFloat(dst, v.Float()/scale, 'f', -1, 64)
+	}
+	// Decimal scales stay exact beyond the 53 bits of a double.
+	for prec := 0; prec <= 9; prec++ {
+		if scale == math.Pow10(prec) {
+			return trimZeros(appendFixed(dst, v, prec), prec)
+		}
+	}
+	return strconv.AppendFloat(dst, v.Float()/scale, 'f', -1, 64)
+}
+
+// trimZeros takes zeros from the end of a number with prec decimals.
+func trimZeros(b []byte, prec int) []byte {
+	if prec == 0 {
+		return b
+	}
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	if b[len(b)-1] == '.' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// formula reports that a field begins as formulas of spreadsheets do and is no
+// number. The tab and the line end, which some skip, are escaped by then.
+func formula(field []byte) bool {
+	if len(field) < 2 || field[0] != '=' && field[0] != '+' && field[0] != '-' && field[0] != '@' {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(field), 64)
+	return err != nil
+}
+
+// appendCSV appends a cleaned field, quoted where RFC 4180 wants it; a
+// leading '#' too, because readers take it for a comment. Text that a
+// spreadsheet would take for a formula gets an apostrophe in front of it: names
+// of threads and files are chosen by whoever runs them.
+func appendCSV[S string | []byte](dst []byte, s S) []byte {
+	from := len(dst)
+	dst = plain.Tail(append(dst, s...), from)
+	if formula(dst[from:]) {
+		dst = slices.Insert(dst, from, '\'')
+	}
+	field := dst[from:]
+	if len(field) == 0 || bytes.IndexByte(field, ',') < 0 && bytes.IndexByte(field, '"') < 0 &&
+		field[0] != '#' && field[0] != ' ' && field[len(field)-1] != ' ' {
+		return dst
+	}
+	text := string(field)
+	dst = append(dst[:from], '"')
+	for i := 0; i < len(text); i++ {
+		if text[i] == '"' {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, text[i])
+	}
+	return append(dst, '"')
+}

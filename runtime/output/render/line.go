@@ -1,0 +1,280 @@
+package render
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
+)
+
+// lineOptions says how event lines look, and caches names and widths of each
+// schema. It is used by one goroutine.
+type lineOptions struct {
+	Time     string // wall, rel, mono, delta; "" is wall
+	Clock    func(event.Time) time.Time
+	Start    event.Time
+	Location *time.Location
+	Marker   byte   // 'G' for events received from elsewhere; 0 is a blank
+	Prefix   string // stands in the place of the date if not empty
+
+	stamp   stamper
+	scratch []byte
+	schema  *event.Schema // that known describes
+	known   *lineSchema
+	schemas map[*event.Schema]*lineSchema
+}
+
+// lineSchema holds the parts of a schema that a line needs, looked up once.
+type lineSchema struct {
+	event   string // full name; empty if the event has no schema
+	text    func(dst []byte, e *event.Event) []byte
+	flags   *event.Field
+	preempt *event.Field
+	fields  []*event.Field // own ones without the common header
+	units   []byte         // JSON members of those that measure something
+	named   []*event.Field // those whose values may have names
+}
+
+// prefixCells is the room of the date column with the blank behind it.
+const prefixCells = 27
+
+// appendEventLine appends an event as one line without the line end:
+//
+//	2026-01-02 10:00:00.123456              db   4711 dNh4 [001] 2206.475151: sched:sched_wakeup: comm=...
+//
+// Nothing is allocated once the schema was seen, unless the text holds
+// characters that must be escaped.
+func appendEventLine(dst []byte, e *event.Event, o *lineOptions) []byte {
+	dst = appendEventName(dst, e, o)
+	return appendFieldText(dst, e, o.of(e))
+}
+
+// appendEventName appends the line up to the fields.
+func appendEventName(dst []byte, e *event.Event, o *lineOptions) []byte {
+	s := o.of(e)
+	dst = o.appendPrefix(dst, e)
+	marker := o.Marker
+	if marker == 0 {
+		marker = ' '
+	}
+	dst = append(dst, marker, ' ')
+	o.scratch = plain.Tail(appendComm(o.scratch[:0], e), 0)
+	dst = append(appendPad(dst, 16-cells(o.scratch)), o.scratch...)
+	dst = append(dst, ' ')
+	dst = appendIntRight(dst, int64(e.TID), 6)
+	if s.flags != nil {
+		dst = appendFlags(append(dst, ' '), e, s)
+	}
+	dst = appendCPU(append(dst, " ["...), e.CPU)
+	dst = appendSeconds(append(dst, "] "...), int64(e.Time))
+	dst = append(dst, ": "...)
+	return append(appendTitle(dst, e, s), ": "...)
+}
+
+// appendHeading appends the line above the events that belong to one that was
+// made of them: date and marker as theirs, then its text.
+func appendHeading(dst []byte, l *result.Line, o *lineOptions) []byte {
+	dst = append(o.appendPrefix(dst, l.Event), cmp.Or(o.Marker, ' '))
+	return plain.Append(dst, l.Heading)
+}
+
+func (o *lineOptions) appendPrefix(dst []byte, e *event.Event) []byte {
+	if o.Prefix == "" {
+		return o.stamp.appendColumn(dst, e.Time, o)
+	}
+	o.scratch = plain.Append(o.scratch[:0], o.Prefix)
+	return appendPad(append(dst, o.scratch...), prefixCells-cells(o.scratch))
+}
+
+// of returns the cached entry of the event's schema. Runs of one event,
+// which are usual, do not even look into the map.
+func (o *lineOptions) of(e *event.Event) *lineSchema {
+	var schema *event.Schema
+	if e.Stream != nil {
+		schema = e.Stream.Schema
+	}
+	if o.known != nil && o.schema == schema {
+		return o.known
+	}
+	s, ok := o.schemas[schema]
+	if !ok {
+		s = learn(schema)
+		if o.schemas == nil {
+			o.schemas = make(map[*event.Schema]*lineSchema)
+		}
+		o.schemas[schema] = s
+	}
+	o.schema, o.known = schema, s
+	return s
+}
+
+func learn(schema *event.Schema) *lineSchema {
+	s := &lineSchema{}
+	if schema == nil {
+		return s
+	}
+	s.event = string(plain.Append(nil, schema.FullName()))
+	s.text = schema.Text
+	for i := range schema.Fields {
+		f := &schema.Fields[i]
+		switch {
+		case f.Name == "common_flags":
+			s.flags = f
+		case f.Name == "common_preempt_count":
+			s.preempt = f
+		}
+		// The number of a stack says nothing: its frames are below the line.
+		if !strings.HasPrefix(f.Name, "common_") && !(f.Place == event.InSlot && f.Stack()) {
+			s.fields = append(s.fields, f)
+			s.units = appendFieldUnit(s.units, f)
+			if f.Place == event.InSlot && f.Shown != nil {
+				s.named = append(s.named, f)
+			}
+		}
+	}
+	return s
+}
+
+// recordNames are the names of records that are not samples.
+var recordNames = [...]string{
+	event.Lost:       "lost",
+	event.Comm:       "comm",
+	event.Fork:       "fork",
+	event.Exit:       "exit",
+	event.Mmap:       "mmap",
+	event.Throttle:   "throttle",
+	event.Unthrottle: "unthrottle",
+	event.Switch:     "switch",
+	event.LostAside:  "lost",
+	event.Other:      "record",
+}
+
+// nameOf is the name of the event, or of the kind of record.
+func nameOf(e *event.Event, s *lineSchema) string {
+	if s.event == "" && int(e.Kind) < len(recordNames) {
+		return recordNames[e.Kind]
+	}
+	return s.event
+}
+
+// appendTitle appends the event's name in lines: for a profiler's samples the profiler's.
+func appendTitle(dst []byte, e *event.Event, s *lineSchema) []byte {
+	if e.Stream != nil && e.Stream.Title != "" && e.Kind == event.Sample {
+		return plain.Append(dst, e.Stream.Title)
+	}
+	return append(dst, nameOf(e, s)...)
+}
+
+// appendComm appends the name of the event's thread, as it is.
+func appendComm(dst []byte, e *event.Event) []byte {
+	if e.Stream != nil && e.Stream.Comm != nil {
+		return append(dst, e.Stream.Comm(e)...)
+	}
+	return appendUnknown(dst, e.TID)
+}
+
+func appendCPU(dst []byte, cpu int32) []byte {
+	if cpu < 0 {
+		return append(dst, "---"...)
+	}
+	return appendZeros(dst, uint64(cpu), 3)
+}
+
+func appendIntRight(dst []byte, n int64, width int) []byte {
+	var tmp [20]byte
+	d := strconv.AppendInt(tmp[:0], n, 10)
+	return append(appendPad(dst, width-len(d)), d...)
+}
+
+// appendFieldText appends the fields as the kernel would print them, cleaned.
+func appendFieldText(dst []byte, e *event.Event, s *lineSchema) []byte {
+	from := len(dst)
+	if s.text != nil {
+		return plain.Tail(s.text(dst, e), from)
+	}
+	if e.Kind == event.Lost {
+		return append(strconv.AppendUint(dst, uint64(e.Count), 10), " events"...)
+	}
+	for i, f := range s.fields {
+		if i > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(append(dst, f.Name...), '=')
+		dst = appendField(dst, e, f)
+	}
+	return plain.Tail(dst, from)
+}
+
+// appendField appends one field's value as plain text.
+func appendField(dst []byte, e *event.Event, f *event.Field) []byte {
+	if f.Place == event.InSlot || f.Place == event.InMember {
+		v := f.Value(e)
+		if name, ok := shownName(f, v); ok {
+			return append(dst, name...)
+		}
+		return append(dst, v.String()...)
+	}
+	switch f.Kind {
+	case event.Str:
+		return append(dst, f.Text(e)...)
+	case event.Int:
+		n, ok := f.Int(e)
+		switch {
+		case !ok:
+			return append(dst, '-')
+		case f.Unit == event.AddressU:
+			return strconv.AppendUint(append(dst, "0x"...), uint64(n), 16)
+		case f.Signed:
+			return strconv.AppendInt(dst, n, 10)
+		}
+		return strconv.AppendUint(dst, uint64(n), 10)
+	case event.Array, event.Bitmask:
+		if f.Elem > 0 {
+			return appendArray(dst, e, f, '{', '}')
+		}
+	}
+	for _, c := range f.Loc(e) {
+		dst = append(dst, plain.Hex[c>>4], plain.Hex[c&15])
+	}
+	return dst
+}
+
+// shownName is the name of a value that was computed here from one of the
+// kernel's.
+func shownName(f *event.Field, v event.Value) (name string, ok bool) {
+	if f.Place != event.InSlot || f.Shown == nil {
+		return "", false
+	}
+	return f.Shown(v)
+}
+
+// appendArray appends the elements of an array between open and end.
+func appendArray(dst []byte, e *event.Event, f *event.Field, open, end byte) []byte {
+	dst = append(dst, open)
+	first := true
+	for b := f.Loc(e); len(b) >= f.Elem; b = b[f.Elem:] {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		n, _ := event.LoadInt(b[:f.Elem], f.Signed)
+		if f.Signed {
+			dst = strconv.AppendInt(dst, n, 10)
+		} else {
+			dst = strconv.AppendUint(dst, uint64(n), 10)
+		}
+	}
+	return append(dst, end)
+}
+
+// appendUnknown names a thread that nobody names.
+func appendUnknown(dst []byte, tid int32) []byte {
+	if tid < 0 {
+		return append(dst, '-')
+	}
+	return strconv.AppendInt(append(dst, "pid-"...), int64(tid), 10)
+}

@@ -1,0 +1,207 @@
+package render
+
+import (
+	"bytes"
+	"strings"
+
+	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
+)
+
+// This file writes Markdown as GitHub reads it, to be pasted in an issue. Tables
+// are its tables; all else is what text has, as code. Code is indented and not
+// fenced: whatever its lines hold, they cannot end it, and a log whose end nobody
+// knows needs no fence behind it.
+
+// markdownRenderer writes code by a textRenderer of its own.
+type markdownRenderer struct {
+	*sink
+	text    textRenderer
+	content bytes.Buffer // that text has written
+	begun   bool         // there is output
+	code    bool         // the last line is of code
+	partial bool         // and has not ended
+}
+
+func newMarkdown(out *sink, line lineOptions, width int) *markdownRenderer {
+	r := &markdownRenderer{sink: out}
+	r.text = textRenderer{sink: &sink{w: &r.content}, line: line, width: width}
+	return r
+}
+
+// Show writes tables as those of Markdown, all else as the code that text has. The lines of a log
+// are together, results are apart.
+func (r *markdownRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Why:
+		return r.why(x)
+	}
+	return r.asCode(r.text.Show(x), x.About() != nil)
+}
+
+// table writes date and title, the table, and what is missing. Like in text, a
+// table without rows is not written, unless something was lost.
+func (r *markdownRenderer) table(t *result.Table) error {
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !t.Layout.Grid && !t.Cost.Sampled() {
+		return r.err
+	}
+	// Markdown has no table without a header.
+	shown := *withoutEmptyMargins(t)
+	shown.Layout.NoHeader = false
+	g := &r.text.grid
+	g.fill(&shown, &r.text.line)
+	if !t.Layout.NoDate {
+		r.paragraph()
+		r.buf = r.text.line.stamp.appendMoment(r.buf, t.End, t.Wall, &r.text.line)
+		if t.Title != "" {
+			title := plain.Line(strings.ReplaceAll(t.Title, "\n", " "))
+			r.buf = appendMarkdown(append(r.buf, ' '), []byte(title))
+		}
+		r.buf = append(r.buf, '\n')
+	}
+	r.paragraph()
+	start := 0
+	for i, end := range g.ends {
+		r.buf = append(r.buf, "| "...)
+		r.buf = appendMarkdown(r.buf, g.text[start:end])
+		r.buf = append(r.buf, ' ')
+		start = end
+		if (i+1)%len(g.cols) == 0 {
+			r.buf = append(r.buf, "|\n"...)
+		}
+		if i == len(g.cols)-1 {
+			r.rule(g.cols)
+		}
+	}
+	if t.Omitted > 0 || !t.Loss.Zero() || t.Cost.Sampled() || t.Cost != nil && t.Cost.Shown {
+		r.paragraph()
+		r.text.missing(&t.Meta, t.Omitted, "row")
+		if err := r.written(); err != nil {
+			return err
+		}
+		missing := strings.TrimSpace(r.content.String())
+		r.content.Reset()
+		// Two blanks at the end of a line keep the next one apart.
+		r.buf = append(append(r.buf, strings.ReplaceAll(missing, "\n", "  \n")...), '\n')
+	}
+	return r.spill()
+}
+
+// rule writes the line below the header, which says where cells are aligned.
+func (r *markdownRenderer) rule(columns []gridColumn) {
+	for i := range columns {
+		if columns[i].left {
+			r.buf = append(r.buf, "| --- "...)
+		} else {
+			r.buf = append(r.buf, "| ---: "...)
+		}
+	}
+	r.buf = append(r.buf, "|\n"...)
+}
+
+// Note writes "kind: name=value" to the notes, else as code.
+func (r *markdownRenderer) Note(kind string, fields ...NoteField) error {
+	if r.notes != nil {
+		return r.note("", "\n", appendNote(nil, kind, fields))
+	}
+	return r.asCode(r.text.Note(kind, fields...), false)
+}
+
+// written brings what text has written into content.
+func (r *markdownRenderer) written() error {
+	r.fail("output", r.text.Flush())
+	return r.err
+}
+
+// asCode takes over what text has written, in lines that are indented. A result
+// stands apart from the lines before it.
+func (r *markdownRenderer) asCode(err error, apart bool) error {
+	r.fail("output", err)
+	if r.written() != nil || r.content.Len() == 0 {
+		return r.err
+	}
+	if apart || !r.code {
+		r.paragraph()
+	}
+	for line := range bytes.Lines(r.content.Bytes()) {
+		if !r.partial && len(line) > 1 {
+			r.buf = append(r.buf, "    "...)
+		}
+		r.buf = append(r.buf, line...)
+		r.partial = line[len(line)-1] != '\n'
+	}
+	r.content.Reset()
+	r.code = !apart
+	return r.spill()
+}
+
+// paragraph ends what is before with an empty line.
+func (r *markdownRenderer) paragraph() {
+	if r.partial {
+		r.buf = append(r.buf, '\n')
+	}
+	if r.begun {
+		r.buf = append(r.buf, '\n')
+	}
+	r.begun, r.code, r.partial = true, false, false
+}
+
+// appendMarkdown appends a text that is a line; if Markdown could read anything
+// into it, as code. Names of threads and files are chosen by whoever runs them:
+// they shall neither make links nor mention anybody.
+func appendMarkdown(dst, text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	if !markup(text) {
+		return append(dst, text...)
+	}
+	// The quotes of code are longer than any that it holds.
+	quotes, run := 1, 0
+	for _, c := range text {
+		if run++; c != '`' {
+			run = 0
+		}
+		quotes = max(quotes, run+1)
+	}
+	quote := strings.Repeat("`", quotes)
+	blank := ""
+	if text[0] == '`' || text[len(text)-1] == '`' {
+		blank = " " // is no part of the code
+	}
+	dst = append(append(dst, quote...), blank...)
+	for _, c := range text {
+		if c == '|' {
+			dst = append(dst, '\\') // which ends a cell in code too
+		}
+		dst = append(dst, c)
+	}
+	return append(append(dst, blank...), quote...)
+}
+
+// markup reports that a text holds anything but words and numbers.
+func markup(text []byte) bool {
+	colons := 0
+	for i, c := range text {
+		switch {
+		case c == '_':
+			// Within a word it is a letter.
+			if i == 0 || i == len(text)-1 || !wordByte(text[i-1]) || !wordByte(text[i+1]) {
+				return true
+			}
+		case c == ':':
+			// Two may be an emoji, one before a slash is of an address.
+			if colons++; colons > 1 || bytes.HasPrefix(text[i:], []byte("://")) {
+				return true
+			}
+		case !wordByte(c) && bytes.IndexByte([]byte(" .,%()=+-/"), c) < 0:
+			return true
+		}
+	}
+	return bytes.Contains(bytes.ToLower(text), []byte("www."))
+}
+
+// wordByte reports a letter, a digit, or a byte of a character beyond ASCII.
+func wordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
+}

@@ -1,0 +1,39 @@
+package render
+
+import (
+	"bytes"
+
+	"ppscript/runtime/text/plain"
+)
+
+// print writes a script's own text as it is, except that control characters
+// other than line ends and tabs are escaped.
+func (r *textRenderer) print(text []byte) error {
+	for len(text) > 0 {
+		line, rest, ended := bytes.Cut(text, []byte{'\n'})
+		r.buf = plain.Append(r.buf, string(line))
+		if ended {
+			r.buf = append(r.buf, '\n')
+		}
+		text = rest
+	}
+	return r.spill()
+}
+
+// print writes the text as a record of type print.
+func (r *jsonRenderer) print(text []byte) error {
+	r.begin("print")
+	r.buf = append(r.buf, `"text":`...)
+	r.buf = appendJSONString(r.buf, string(text))
+	return r.end()
+}
+
+// print writes the text as a comment, or to the notes.
+func (r *csvRenderer) print(text []byte) error {
+	for line := range bytes.Lines(text) {
+		if err := r.note("# ", "\n", bytes.TrimRight(line, "\n")); err != nil {
+			return err
+		}
+	}
+	return r.err
+}

@@ -1,0 +1,70 @@
+package render
+
+import (
+	"io"
+
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
+)
+
+// A sink is the output buffer that all renderers share. Its first error
+// sticks.
+type sink struct {
+	w     io.Writer
+	notes io.Writer
+	buf   []byte
+	err   error
+}
+
+// spill writes the buffer once it is large.
+func (s *sink) spill() error {
+	if len(s.buf) >= bufferBytes {
+		return s.Flush()
+	}
+	return s.err
+}
+
+// Flush writes the buffer.
+func (s *sink) Flush() error {
+	if s.err == nil && len(s.buf) > 0 {
+		_, err := s.w.Write(s.buf)
+		s.fail("output", err)
+	}
+	s.buf = s.buf[:0]
+	if cap(s.buf) > keptBytes {
+		s.buf = nil // of one large result
+	}
+	return s.err
+}
+
+func (s *sink) fail(subject string, err error) {
+	if err != nil && s.err == nil {
+		s.err = &diag.Error{Op: "write", Subject: subject, Cause: err}
+	}
+}
+
+// note writes one line to the notes, or into the output behind prefix.
+func (s *sink) note(prefix, eol string, line []byte) error {
+	if s.notes == nil {
+		s.buf = append(s.buf, prefix...)
+		s.buf = append(s.buf, line...)
+		s.buf = append(s.buf, eol...)
+		return s.spill()
+	}
+	_, err := s.notes.Write(append(line, '\n'))
+	s.fail("notes", err)
+	return s.err
+}
+
+// appendNote appends "kind: name=value name=value".
+func appendNote(dst []byte, kind string, fields []NoteField) []byte {
+	dst = plain.Append(dst, kind)
+	dst = append(dst, ':')
+	for _, f := range fields {
+		dst = append(dst, ' ')
+		dst = plain.Append(dst, f.Name)
+		dst = append(dst, '=')
+		dst = plain.Append(dst, f.Value.String())
+	}
+	return dst
+}

@@ -1,0 +1,339 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
+)
+
+// textRenderer writes for people, in the shapes that perf-prof's users know.
+type textRenderer struct {
+	*sink
+	line  lineOptions
+	grid  grid
+	width int
+	color bool
+
+	terminal func() int // its width now; nil if there is none
+}
+
+// Colours are SGR sequences; they are written only around cleaned text.
+const (
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	normal = "\x1b[0m"
+)
+
+// Show writes what people read of each shape.
+func (r *textRenderer) Show(x result.Result) error {
+	switch x := x.(type) {
+	case *result.Table:
+		return r.table(x)
+	case *result.Histogram:
+		return r.histogram(x)
+	case *result.Stacks:
+		return r.stacks(x)
+	case *result.Why:
+		return r.why(x)
+	case *result.Detail:
+		return r.detail(x)
+	case *result.Line:
+		return r.event(x)
+	case *result.Text:
+		return r.print(x.Bytes)
+	}
+	if err := Walk(x, r.Show); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// table writes date and title, header, rule, rows, and a line about
+// missing rows and losses. A table without rows is not written, unless
+// something was lost.
+func (r *textRenderer) table(t *result.Table) error {
+	grid := t.Layout.Grid
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid && !t.Cost.Sampled() {
+		return r.err
+	}
+	if !t.Layout.NoDate {
+		r.heading(&t.Meta, grid)
+	}
+	if len(t.Rows) > 0 || grid {
+		switch {
+		case r.fits(t.Layout.Packed):
+			r.buf = append(plain.AppendLines(r.buf, t.Layout.Packed), '\n')
+		case t.Layout.RowText != nil:
+			r.rowTexts(t)
+		default:
+			r.grid.fill(withoutEmptyMargins(t), &r.line)
+			r.buf = r.grid.append(r.buf, &t.Layout, r.color)
+		}
+	}
+	r.missing(&t.Meta, t.Omitted, "row")
+	if grid {
+		r.buf = append(r.buf, '\n')
+	}
+	return r.spill()
+}
+
+// fits reports that a packed table has a place: a terminal that is as wide as
+// its longest line. Users resize terminals, so it is asked each time.
+func (r *textRenderer) fits(packed string) bool {
+	if packed == "" || r.terminal == nil {
+		return false
+	}
+	width := r.terminal()
+	for line := range strings.Lines(packed) {
+		if cells([]byte(strings.TrimSuffix(line, "\n"))) > width {
+			return false
+		}
+	}
+	return true
+}
+
+// rowTexts writes rows that format themselves.
+func (r *textRenderer) rowTexts(t *result.Table) {
+	if t.Layout.HeaderText != "" && !t.Layout.NoHeader {
+		r.buf = append(plain.AppendLines(r.buf, t.Layout.HeaderText), '\n')
+	}
+	for _, row := range t.Rows {
+		// Several rows may share the line of one of them.
+		if line := t.Layout.RowText(row); line != "" {
+			r.buf = append(plain.AppendLines(r.buf, line), '\n')
+		}
+	}
+}
+
+// heading writes "DATE TITLE", or the title below the date.
+func (r *textRenderer) heading(m *result.Meta, apart bool) {
+	r.buf = r.line.stamp.appendMoment(r.buf, m.End, m.Wall, &r.line)
+	if m.Title != "" {
+		sep := byte(' ')
+		if apart {
+			sep = '\n'
+		}
+		r.buf = plain.AppendLines(append(r.buf, sep), m.Title)
+	}
+	r.buf = append(r.buf, '\n')
+}
+
+// missing says how many rows are not shown and how many events were lost.
+func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
+	if omitted > 0 {
+		r.buf = strconv.AppendInt(append(r.buf, '('), int64(omitted), 10)
+		r.buf = append(append(r.buf, " more "...), what...)
+		if omitted > 1 {
+			r.buf = append(r.buf, 's')
+		}
+		r.buf = append(r.buf, ")\n"...)
+	}
+	if !m.Loss.Zero() {
+		if r.color {
+			r.buf = append(r.buf, yellow...)
+		}
+		r.buf = appendLoss(r.buf, &m.Loss)
+		if r.color {
+			r.buf = append(r.buf, normal...)
+		}
+		r.buf = append(r.buf, '\n')
+	}
+	if m.Cost.Sampled() {
+		r.buf = append(appendSampled(r.buf, m.Cost), '\n')
+	}
+	if m.Cost != nil && m.Cost.Shown {
+		r.buf = append(appendCost(r.buf, m.Cost), '\n')
+	}
+}
+
+// event writes one line, and the frames of its stack below it.
+func (r *textRenderer) event(l *result.Line) error {
+	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
+	if l.Heading != "" {
+		r.buf = append(appendHeading(r.buf, l, &r.line), '\n')
+		for i := range l.Parts {
+			if err := r.event(&l.Parts[i]); err != nil {
+				return err
+			}
+		}
+		return r.spill()
+	}
+	if l.Text == "" {
+		r.buf = append(appendEventLine(r.buf, l.Event, &r.line), '\n')
+	} else {
+		first, below, _ := strings.Cut(l.Text, "\n")
+		r.buf = append(plain.Append(appendEventName(r.buf, l.Event, &r.line), first), '\n')
+		for line := range strings.Lines(below) {
+			r.below([]byte(line))
+		}
+	}
+	for line := range bytes.Lines(l.Block) {
+		r.below(line)
+	}
+	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
+	for i := range l.More {
+		s := &l.More[i]
+		r.buf = append(plain.Append(append(r.buf, "  "...), s.Name), ":\n"...)
+		r.buf = appendFrameLines(r.buf, s.Frames, s.Cut)
+	}
+	return r.spill()
+}
+
+// below writes a line that belongs to the event above it.
+func (r *textRenderer) below(line []byte) {
+	r.buf = append(r.buf, "    "...)
+	from := len(r.buf)
+	r.buf = append(plain.Tail(append(r.buf, bytes.TrimRight(line, "\n")...), from), '\n')
+}
+
+// Note writes "kind: name=value".
+func (r *textRenderer) Note(kind string, fields ...NoteField) error {
+	return r.note("", "\n", appendNote(nil, kind, fields))
+}
+
+// grid lays out a table: all cells are formatted first, because a column is
+// as wide as its widest cell. It is reused from table to table.
+type grid struct {
+	text  []byte // cleaned cells, header first
+	ends  []int  // where each cell ends in text
+	alarm []bool
+	cols  []gridColumn
+}
+
+type gridColumn struct {
+	left  bool
+	width int
+	sep   string
+}
+
+// fill formats header and cells and settles the widths.
+func (g *grid) fill(t *result.Table, o *lineOptions) {
+	g.text, g.ends, g.alarm, g.cols = g.text[:0], g.ends[:0], g.alarm[:0], g.cols[:0]
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		width := c.Width
+		if c.ShareOf != "" {
+			width = max(width, len("     0 (  0%)"))
+		}
+		sep := cmp.Or(c.Sep, " ")
+		if t.Layout.Grid {
+			sep = " | "
+		}
+		if i == 0 {
+			sep = ""
+		}
+		g.cols = append(g.cols, gridColumn{c.Left, width, string(plain.Append(nil, sep))})
+		g.header(i, c, &t.Layout)
+	}
+	of := shareOf(t.Columns)
+	for _, row := range t.Rows {
+		for i := range t.Columns {
+			c, v := &t.Columns[i], cellOf(row, i)
+			start := len(g.text)
+			g.text = appendCell(g.text, c, v, cellOf(row, of[i]), o)
+			g.add(i, start, c.Alarm && v.Numeric() && v.Bool())
+		}
+	}
+}
+
+func (g *grid) header(i int, c *result.Column, l *result.Layout) {
+	start := len(g.text)
+	if l.NoHeader {
+		return
+	}
+	title := c.Title()
+	if l.Upper {
+		name := len(cmp.Or(c.Head, c.Name)) // the unit stays as it is
+		title = upper(title[:name]) + title[name:]
+	}
+	g.text = append(g.text, title...)
+	g.add(i, start, false)
+}
+
+// add ends the cell that starts at start.
+func (g *grid) add(col, start int, alarm bool) {
+	g.text = plain.Tail(g.text, start)
+	g.ends = append(g.ends, len(g.text))
+	g.alarm = append(g.alarm, alarm)
+	g.cols[col].width = max(g.cols[col].width, cells(g.text[start:]))
+}
+
+// append writes the filled grid. Blanks at the ends of lines are left out.
+func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
+	n, start := len(g.cols), 0
+	if n == 0 {
+		return dst
+	}
+	for i := range g.ends {
+		col := i % n
+		c, cell := &g.cols[col], g.text[start:g.ends[i]]
+		start = g.ends[i]
+		dst = append(dst, c.sep...)
+		pad := c.width - cells(cell)
+		if !c.left {
+			dst = appendPad(dst, pad)
+		}
+		if color && g.alarm[i] {
+			dst = append(append(append(dst, red...), cell...), normal...)
+		} else {
+			dst = append(dst, cell...)
+		}
+		if c.left {
+			dst = appendPad(dst, pad)
+		}
+		if col == n-1 {
+			dst = append(trimBlanks(dst), '\n')
+			if i == n-1 && !l.NoHeader && !l.NoRule {
+				dst = g.rule(dst, l.Grid)
+			}
+		}
+	}
+	return dst
+}
+
+// rule writes the dashes under the header.
+func (g *grid) rule(dst []byte, crossed bool) []byte {
+	for i := range g.cols {
+		if crossed && i > 0 {
+			dst = append(dst, "-+-"...)
+		} else {
+			dst = appendPad(dst, cells([]byte(g.cols[i].sep)))
+		}
+		for range g.cols[i].width {
+			dst = append(dst, '-')
+		}
+	}
+	return append(dst, '\n')
+}
+
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// upper is ASCII upper case: column names stay as long as they are.
+func upper(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'a' && c <= 'z' {
+			b[i] = c - 'a' + 'A'
+		}
+	}
+	return string(b)
+}
+
+// wallOf is the wall-clock time of a result, zero if nobody knows.
+func wallOf(m *result.Meta, clock func(event.Time) time.Time) time.Time {
+	if m.Wall.IsZero() && clock != nil && m.End != 0 {
+		return clock(m.End)
+	}
+	return m.Wall
+}

@@ -1,0 +1,94 @@
+package render
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/text/unit"
+	"ppscript/runtime/why/story"
+)
+
+// Walk is how a result looks to renderers that have no better form for its shape. It hands show
+// tables of plain cells, and lines of events:
+//
+//	Histogram  a row for each bucket: keys, lo, hi, count
+//	Stacks     a row for each stack: keys, pid, count, value, the functions in one text
+//	Why        a table of the causes, and one of the parts of the slowest spans
+//	Detail     the lines of its start and its end
+//
+// A heat map is nothing here: it has files of its own. Tables, lines and texts are what others
+// are made of, so that a renderer takes them or shows none.
+func Walk(r result.Result, show func(result.Result) error) error {
+	switch r := r.(type) {
+	case *result.Histogram:
+		return show(bucketTable(r))
+	case *result.Stacks:
+		return show(stackTable(r))
+	case *result.Why:
+		if err := show(story.Causes(r, unit.US, 0)); err != nil || len(r.Slowest) == 0 {
+			return err
+		}
+		return show(story.Parts(r))
+	case *result.Detail:
+		return pairLines(r, show)
+	}
+	return nil
+}
+
+// bucketTable has a row for each bucket, with its bounds; an open bound is empty.
+func bucketTable(h *result.Histogram) *result.Table {
+	t := &result.Table{Meta: h.Meta, Omitted: h.Omitted, Columns: append(slices.Clip(h.Keys),
+		result.Column{Name: "lo", Unit: h.Unit}, result.Column{Name: "hi", Unit: h.Unit},
+		result.Column{Name: "count"})}
+	bound := func(v int64) event.Value {
+		if v == result.OpenLo || v == result.OpenHi {
+			return event.Value{}
+		}
+		return event.IntOf(v)
+	}
+	for i := range h.Rows {
+		for _, b := range h.Rows[i].Buckets {
+			t.Rows = append(t.Rows, append(slices.Clip(h.Rows[i].Key), bound(b.Lo), bound(b.Hi),
+				event.UintOf(b.Count)))
+		}
+	}
+	return t
+}
+
+// stackTable has a row for each stack, with its functions as one text, the outermost first.
+func stackTable(s *result.Stacks) *result.Table {
+	t := &result.Table{Meta: s.Meta, Omitted: s.Omitted, Columns: append(slices.Clip(s.Keys),
+		result.Column{Name: "pid"}, result.Column{Name: "count"})}
+	if s.Value != "" {
+		t.Columns = append(t.Columns, result.Column{Name: s.Value, Unit: s.Unit})
+	}
+	t.Columns = append(t.Columns, result.Column{Name: "stack", Left: true})
+	for i := range s.Samples {
+		x := &s.Samples[i]
+		row := append(slices.Clip(x.Key), event.IntOf(int64(x.PID)), event.UintOf(x.Count))
+		if s.Value != "" {
+			row = append(row, amount(s, x.Value))
+		}
+		t.Rows = append(t.Rows, append(row, event.StrOf(StackText(x.Frames))))
+	}
+	return t
+}
+
+// pairLines shows the events of a pair. The events around it are for people, and for renderers that
+// tell them apart.
+func pairLines(d *result.Detail, show func(result.Result) error) error {
+	for _, e := range []*event.Event{d.Start, d.End} {
+		if e == nil {
+			continue
+		}
+		l := result.Line{Event: e, Result: d.Name, Stacks: d.Stack != nil}
+		if l.Stacks {
+			l.Frames, l.Cut = d.Stack(e)
+		}
+		if err := show(&l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

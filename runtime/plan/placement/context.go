@@ -1,0 +1,137 @@
+package placement
+
+import (
+	"errors"
+	"slices"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/text/diag"
+)
+
+// This file settles who evaluates the context members (nr_running,
+// irqs_disabled and the like), which samples do not carry. Records of
+// tracepoints tell two of them. Predicates on samples of the software and the
+// hardware become a program that decides about each sample in the kernel. What
+// is left over then is an error before anything is opened.
+
+// Carries reports that the records of a schema tell a context member.
+func Carries(s *event.Schema, f event.Member) bool {
+	if s == nil || f != event.MemberIRQsOff && f != event.MemberNeedResched {
+		return false
+	}
+	_, ok := s.Field("common_flags")
+	return ok
+}
+
+// sieves gives events the programs that evaluate predicates for them, and
+// takes these predicates from the edges.
+func (p *Placer) sieves() {
+	for i, e := range p.Events {
+		if !e.Samples {
+			continue
+		}
+		if no := p.sieve(i); no != "" {
+			p.sieveNo = no
+		}
+	}
+}
+
+// check reports what nobody can evaluate, now that it is known whether all of the
+// plan runs in the kernel.
+func (p *Placer) check() error {
+	for _, u := range p.Reads.Contexts {
+		if p.evaluated[u.Prog] {
+			continue
+		}
+		if p.out.Kernel != nil {
+			p.out.OnlyKernel = true
+			return nil
+		}
+		if u.Text {
+			return p.noText(u)
+		}
+		return p.noContext(u)
+	}
+	return nil
+}
+
+func (p *Placer) noContext(u ContextUse) error {
+	d := diag.Errorf(diag.Run, u.Name, u.Label, "samples do not carry it")
+	switch {
+	case p.replay:
+		d.Cause = errors.New("recordings do not have it")
+		return d.WithHint("record with the filter")
+	case u.Read != nil && !p.asked():
+		d.Cause = errors.New("only a program in the kernel reads its memory, which this engine leaves out")
+		return d.WithHint("use --engine auto")
+	case u.Read != nil && p.out.ProjectionNo != "":
+		d.Cause = errors.New("only a program in the kernel reads its memory: " + p.out.ProjectionNo)
+		return d.WithHint("count or fold what it reads, which programs do, or name it with let() at the event")
+	case p.sieveNo != "":
+		d.Cause = errors.New("only a program in the kernel can tell: " + p.sieveNo)
+		return d.WithHint("see what is missing with: ppscript doctor")
+	case p.out.KernelNo != "":
+		d.Cause = errors.New("only a program in the kernel can tell, which cannot run here: " +
+			p.out.KernelNo)
+	}
+	return d.WithHint("ask for it in a .where() directly behind the source, before anything else")
+}
+
+// sieve moves the predicates of the event at index i that read context members, and
+// are common to all who read its events, into a program; or says why not.
+func (p *Placer) sieve(i int) (no string) {
+	e := p.Events[i]
+	var nodes []expr.Node
+	var moved []*Pred
+	for _, pred := range p.common(e) {
+		if slices.ContainsFunc(p.Reads.Contexts, func(u ContextUse) bool { return u.Prog == pred.Prog }) {
+			nodes = append(nodes, pred.Prog.Node)
+			moved = append(moved, pred)
+		}
+	}
+	switch {
+	case len(nodes) == 0:
+		return ""
+	case p.replay:
+		return ""
+	case p.env.Host == nil:
+		return p.env.HostNo
+	}
+	im, err := bpf.SampleFilter(e.Stream.Label, nodes, p.env.Host)
+	if err != nil {
+		return err.Error()
+	}
+	open := &p.openings[i]
+	open.Sieve = im
+	for _, m := range moved {
+		p.evaluated[m.Prog] = true
+		open.SieveTexts = append(open.SieveTexts, m.Text)
+	}
+	p.move(moved)
+	return ""
+}
+
+// common are the predicates that all who read e's events have.
+func (p *Placer) common(e *Event) []*Pred {
+	edges := p.edgesOf(e)
+	if len(edges) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(edges[0].Preds), func(pred *Pred) bool {
+		return slices.ContainsFunc(edges, func(e *Edge) bool { return !slices.Contains(e.Preds, pred) })
+	})
+}
+
+// move takes predicates from all edges: somebody in the kernel checks them.
+func (p *Placer) move(moved []*Pred) {
+	p.moved = append(p.moved, moved...)
+	gone := map[*Pred]bool{}
+	for _, pred := range moved {
+		gone[pred] = true
+	}
+	for _, e := range p.Edges {
+		e.Preds = slices.DeleteFunc(slices.Clone(e.Preds), func(pred *Pred) bool { return gone[pred] })
+	}
+}

@@ -1,0 +1,357 @@
+package placement
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/bpf"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/agg"
+)
+
+// This file says what programs can do of a plan: its events, and operators that are
+// joins, folds and groups, with the predicates in front of them. Programs do all of
+// it, so that no event leaves the kernel, or what pairs.go leaves to them. The
+// native operators are built in any case: session falls back to them if the kernel
+// refuses a program.
+
+// A Kernel is a plan that runs inside the kernel.
+type Kernel struct {
+	Image  *bpf.Image
+	groups map[*agg.Spec]*kernelGroup
+	// inside are the operators whose work programs do, if they do not do all; sends
+	// says that the others get what these make.
+	inside map[*Operator]bool
+	sends  bool
+}
+
+// A kernelGroup is a group whose events programs count.
+type kernelGroup struct {
+	op    *Operator // whose rows they are
+	pairs bool      // of pairs
+	// deferred is the key, if it is computed when rows are read.
+	deferred *deferred
+}
+
+// Sends reports that programs do a part of the plan's work, and send the rest what
+// they make.
+func (k *Kernel) Sends() bool { return k != nil && k.sends }
+
+// Does reports that programs do an operator's work, where they do some of the
+// plan's.
+func (k *Kernel) Does(op *Operator) bool { return k.Sends() && k.inside[op] }
+
+// Relates reports that programs do an operator's work, with the rest of the plan's or
+// not.
+func (k *Kernel) Relates(op *Operator) bool { return k != nil && (!k.sends || k.inside[op]) }
+
+// Counts is the operator whose rows programs count as a group.
+func (k *Kernel) Counts(spec *agg.Spec) *Operator { return k.groups[spec].op }
+
+// EventsOf is how many events a hit of a group stands for.
+func (k *Kernel) EventsOf(spec *agg.Spec) uint64 {
+	if k.groups[spec].pairs {
+		return 2
+	}
+	return 1
+}
+
+// errNot says why the kernel cannot run the plan.
+type errNot struct{ why string }
+
+func (e *errNot) Error() string { return e.why }
+
+func not(format string, args ...any) error { return &errNot{fmt.Sprintf(format, args...)} }
+
+// whole generates the programs that do all of the plan's work, or says why they
+// cannot. What is against an operator is noted with it.
+func (p *Placer) whole() (*Kernel, error) {
+	t := p.env
+	switch {
+	case p.replay:
+		return nil, not("a recording is read, which no program sees")
+	case t.No != "":
+		return nil, not("%s", t.No)
+	case t.Host == nil:
+		return nil, not("%s", t.HostNo)
+	}
+	k := &kernelBuilder{
+		p:    p,
+		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed.On},
+		out:  &Kernel{groups: map[*agg.Spec]*kernelGroup{}},
+	}
+	p.collected = k
+	if err := k.build(); err != nil {
+		return nil, err
+	}
+	if err := p.textsFit(p.wholeText); err != nil {
+		return nil, err
+	}
+	image, err := bpf.Generate(k.part, t.Host, t.Target)
+	if err != nil {
+		k.blame()
+		return nil, refusal(err)
+	}
+	if image.Times && t.ConvertsTimes {
+		return nil, not("times are converted from those of perf's own clock")
+	}
+	if t.NoKernel != "" {
+		return nil, not("%s", t.NoKernel) // what else is against it was said first
+	}
+	k.out.Image = image
+	return k.out, nil
+}
+
+// refusal is err as a reason.
+func refusal(err error) error {
+	var no *bpf.Refusal
+	if errors.As(err, &no) {
+		return not("%s", no.Why)
+	}
+	return err
+}
+
+// A kernelBuilder collects what goes into the kernel: the events and the edges
+// between them and the operators, which stay those of the plan.
+type kernelBuilder struct {
+	p    *Placer
+	part *bpf.Part
+	out  *Kernel
+	// around are the joins whose events are kept.
+	around []*Operator
+}
+
+// build collects all of the plan. The error is the first reason against it; each
+// node has its own.
+func (k *kernelBuilder) build() (first error) {
+	p := k.p
+	refuse := func(n *node, err error) {
+		if err != nil && n.no == "" {
+			n.no = err.Error()
+			first = cmp.Or(first, err)
+		}
+	}
+	for _, n := range p.nodes {
+		if n.op != nil && n.op.No != "" {
+			refuse(n, not("%s", n.op.No))
+		}
+	}
+	if first == nil && len(p.Events) == 0 {
+		first = not("there are no events")
+	}
+	for _, n := range p.nodes {
+		if n.event == nil {
+			continue
+		}
+		if no := n.event.Outside; no != "" {
+			refuse(n, not("%s", no))
+			continue
+		}
+		if refuse(n, n.event.Err); n.event.Err == nil {
+			k.part.Events = append(k.part.Events, n.event.Program)
+		}
+	}
+	for _, e := range p.Edges {
+		if from, to := p.nodes[e.From], p.nodes[e.To]; from.no == "" && to.no == "" {
+			refuse(to, k.edge(e))
+		} else if to.no == "" {
+			to.no = from.name + " comes from ppscript"
+		}
+	}
+	if first != nil {
+		k.blame()
+	}
+	return first
+}
+
+// blame finds the operators that no program can do the work of: each is tried with
+// those that it reads of.
+func (k *kernelBuilder) blame() {
+	p, t := k.p, k.p.env
+	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed.On}
+	for i, n := range p.nodes {
+		if n.op == nil || n.no != "" {
+			continue
+		}
+		trial := *good
+		trial.Events, trial.Edges = slices.Clone(good.Events), slices.Clone(good.Edges)
+		for _, e := range p.Edges {
+			if e.To == i {
+				k.bring(&trial, e.Stream, n.op)
+			}
+			if e.To == i && p.nodes[e.From].no != "" {
+				n.no = p.nodes[e.From].name + " comes from ppscript"
+			}
+		}
+		if n.no != "" || len(trial.Edges) == len(good.Edges) {
+			continue
+		}
+		if err := trial.Can(t.Host, t.Target); err != nil {
+			n.no = refusal(err).Error()
+		} else {
+			good = &trial
+		}
+	}
+}
+
+// bring adds to a part what brings a stream to an operator, of all that was
+// collected.
+func (k *kernelBuilder) bring(p *bpf.Part, stream int, op *Operator) {
+	for _, e := range k.part.Edges {
+		mine := e.Join == op.Join && e.Fold == op.Fold && (e.Group == nil) == (op.Group == nil)
+		if e.Stream != stream || !mine || e.Group != nil && k.out.groups[e.Group].op != op {
+			continue
+		}
+		p.Edges = append(p.Edges, e)
+	}
+	for _, ev := range k.part.Events {
+		if ev.Stream == stream && !slices.Contains(p.Events, ev) {
+			p.Events = append(p.Events, ev)
+		}
+	}
+}
+
+// edge brings events to an operator.
+func (k *kernelBuilder) edge(from *Edge) error {
+	op := k.p.nodes[from.To].op
+	if k.p.left(from.Stream) {
+		return not("%s leaves the kernel, where it has no partner", k.p.Streams[from.Stream].Label)
+	}
+	if from.Here {
+		return not("%s is made of events in ppscript", k.p.Streams[from.Stream].Label)
+	}
+	preds, err := predicates(from.Preds)
+	if err != nil {
+		return err
+	}
+	e := &bpf.Edge{Name: from.Name, Stream: from.Stream, Preds: preds, Join: op.Join, Fold: op.Fold}
+	switch {
+	case op.Group != nil:
+		if e.Group, err = k.group(op, from); err != nil {
+			return err
+		}
+	case op.Join == nil && op.Fold == nil:
+		return not("%s runs in ppscript", from.Name)
+	case op.Around && !op.Pairs.In[from.Stream].Apart:
+		if err := k.keep(e, from, op); err != nil {
+			return err
+		}
+	}
+	k.part.Edges = append(k.part.Edges, e)
+	return nil
+}
+
+// keep has programs keep the events of an edge to a join, for who shows what happened
+// during its pairs: all that a line shows.
+func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
+	t := k.p.env
+	if !slices.Contains(k.around, op) {
+		k.around = append(k.around, op)
+	}
+	if k.part.KeptBytes = t.KeptBytes; t.KeptCPUs > 0 {
+		all := 0
+		for _, op := range k.around {
+			all += op.AroundBytes
+		}
+		share := all / t.KeptCPUs
+		if k.part.KeptBytes = min(t.KeptBytes, share); op.Explained {
+			// What a span needs is twice as large once it is read.
+			k.part.KeptBytes = max(k.part.KeptBytes, share/2)
+		}
+	}
+	e.Keep = &bpf.Record{Stacks: k.p.Stacked != ""}
+	fields := k.p.Streams[e.Stream].Schema.Fields
+	for i := range fields {
+		f := &fields[i]
+		switch {
+		case f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_"):
+		case op.Explained && k.p.nodes[from.From].event.Samples: // when it happens is all that is read of it
+		case f.Place != event.InMember:
+			e.Keep.Fields = append(e.Keep.Fields, &expr.Field{F: f})
+		case f.Member.OfRegister() && (f.Operand() == nil || !f.Operand().Constant()):
+			words, ok := wordsOf(f)
+			if !ok {
+				return not("field %s is not kept for lines", f.Name)
+			}
+			for _, w := range words {
+				e.Keep.Fields = addWord(e.Keep.Fields, &expr.Field{F: w})
+			}
+		}
+	}
+	return nil
+}
+
+// group is the group that programs count by for the events of an edge: that of
+// the plan, or one of other keys, from which that of the plan is computed.
+func (k *kernelBuilder) group(op *Operator, from *Edge) (*agg.Spec, error) {
+	stream := from.Stream
+	spec, d, err := deferKeys(op.Group, stream, k.p.partOf(stream))
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		d.finish(k.p.Streams[stream], k.p.partOf(stream))
+	}
+	c := k.out.groups[spec]
+	if c == nil {
+		for numbers, other := range k.out.groups {
+			if other.op != op {
+				continue
+			}
+			if other.deferred == nil || !other.deferred.share(numbers, d, stream) {
+				return nil, not("a key of several events is computed in ppscript")
+			}
+			c, spec = other, numbers
+		}
+	}
+	if c == nil {
+		c = &kernelGroup{op: op, deferred: d}
+		k.out.groups[spec] = c
+	}
+	if maker := k.p.nodes[from.From].op; maker != nil && maker.Join != nil {
+		c.pairs = true
+	}
+	return spec, nil
+}
+
+func predicates(preds []*Pred) ([]expr.Node, error) {
+	var ns []expr.Node
+	for _, p := range preds {
+		n, err := nodeOf(p.Prog)
+		if err != nil {
+			return nil, err
+		}
+		ns = append(ns, n)
+	}
+	return ns, nil
+}
+
+func nodeOf(p *expr.Program) (expr.Node, error) {
+	if p == nil || p.IsInterpreted() {
+		return nil, not("a function stays interpreted")
+	}
+	return p.Node, nil
+}
+
+// explainKernel says what runs where.
+func (p *Placement) explainKernel(b *strings.Builder) {
+	switch {
+	case p.Kernel != nil:
+		fmt.Fprintf(b, "engine          bpf: events are related and counted inside the kernel")
+		if p.Kernel.Sends() {
+			b.WriteString(", only what matches leaves it")
+		}
+		b.WriteByte('\n')
+		for i := range p.Kernel.Image.Programs {
+			prog := &p.Kernel.Image.Programs[i]
+			fmt.Fprintf(b, "                %s: %s, %d instructions\n", prog.Label, prog.Where(),
+				len(prog.Ins))
+		}
+	case p.KernelNo != "":
+		fmt.Fprintf(b, "engine          perf: not in the kernel, since %s\n", p.KernelNo)
+	}
+}

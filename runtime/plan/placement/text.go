@@ -1,0 +1,79 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"ppscript/bpf"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/text/diag"
+)
+
+// This file settles who reads the texts of user_string(): a program that does all
+// of the plan's work, or one that sends them with projected records. Without
+// programs, those that say what they are instead are that; others are an error
+// before anything is opened.
+
+// texts adds to what is sent of events the texts that functions read which are
+// not evaluated in the kernel.
+func (c *projector) texts() error {
+	for _, u := range c.p.Reads.Texts {
+		if c.p.evaluated[u.Prog] || c.isMoved(u.Prog) {
+			continue
+		}
+		part := expr.UserTextPart(u.Native)
+		own := part == expr.Self && c.p.opened(u.Stream)
+		if c.beside && (part != expr.Self || !c.p.readOutside(u.Stream)) {
+			continue // see pairSender.texts
+		}
+		addr := expr.Rebind(u.Native.Args[0], part, expr.Self)
+		sent := false
+		for i, ev := range c.part.Events {
+			if ev.Schema == u.Schema && (!own || c.part.Edges[i].Stream == u.Stream) {
+				addText(c.part.Edges[i].Send, addr)
+				sent = true
+			}
+		}
+		if !sent {
+			return not("%s is not of an event itself: name it with let() there", u.Native)
+		}
+	}
+	return nil
+}
+
+func addText(r *bpf.Record, addr expr.Node) {
+	same := func(n expr.Node) bool { return n.String() == addr.String() }
+	if !slices.ContainsFunc(r.Texts, same) {
+		r.Texts = append(r.Texts, addr)
+	}
+}
+
+// short is an address for people, which may be chosen among many.
+func short(addr expr.Node) string {
+	const most = 60
+	text := addr.String()
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return text
+}
+
+// noText says why nobody reads a text.
+func (p *Placer) noText(u ContextUse) error {
+	d := diag.Errorf(diag.Run, u.Name, u.Label, "only a program in the kernel reads texts of a process")
+	switch e := p.env.Engine; {
+	case p.replay:
+		d.Cause = errors.New("a recording has addresses, not the texts that were there")
+		return d.WithHint("run it live, or say what it is instead: %s(address, \"\")", expr.UserText)
+	case e != EngineAuto && e != EngineBPF:
+		d.Cause = fmt.Errorf("%w, which this engine leaves out", d.Cause)
+		return d.WithHint("use --engine auto")
+	case p.out.ProjectionNo != "":
+		d.Cause = fmt.Errorf("%w: %s", d.Cause, p.out.ProjectionNo)
+	case p.out.KernelNo != "":
+		d.Cause = fmt.Errorf("%w: %s", d.Cause, p.out.KernelNo)
+		return d.WithHint("see what is missing with: ppscript doctor")
+	}
+	return d.WithHint("take it in a let() directly behind the source")
+}

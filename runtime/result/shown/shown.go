@@ -1,0 +1,93 @@
+// Package shown says what the results of a script show, for who takes the script as a source
+// of events. Builtins ask it; it makes streams of plans and runs nothing.
+package shown
+
+import (
+	"strconv"
+
+	"ppscript/runtime/plan"
+	"ppscript/runtime/result/view"
+)
+
+// Streams are what a script's results show: the events of its logs; if there are
+// none, what its tables count. Counters have no events.
+func Streams(reports []plan.Report) []plan.Stream {
+	var logs, rest []plan.Stream
+	add := func(list []plan.Stream, s plan.Stream) []plan.Stream {
+		for _, have := range list {
+			if have == s {
+				return list
+			}
+		}
+		if counts(s) {
+			return list
+		}
+		return append(list, s)
+	}
+	for _, r := range reports {
+		switch r := r.(type) {
+		case *plan.Log:
+			logs = add(logs, r.In)
+		case *plan.Text:
+		case *plan.Why:
+			if r.In != nil { // else it is about all the time of a thread
+				rest = add(rest, r.In)
+			}
+		case *plan.Slow:
+			logs = add(logs, &plan.Where{In: r.In, Pred: pred(r)})
+		default:
+			rest = add(rest, r.Input())
+		}
+	}
+	if len(logs) > 0 {
+		return logs
+	}
+	return rest
+}
+
+// pred is the condition for pairs to be shown.
+func pred(s *plan.Slow) plan.Fn {
+	switch {
+	case s.Than >= 0 && s.Lower >= 0:
+		return plan.Fn{Text: num("delay > ", s.Than) + " || " + num("delay < ", s.Lower)}
+	case s.Than >= 0:
+		return plan.Fn{Text: num("delay > ", s.Than)}
+	}
+	return plan.Fn{Text: num("delay < ", s.Lower)}
+}
+
+func num(text string, n int64) string { return text + strconv.FormatInt(n, 10) }
+
+// counts reports that a stream's events are reads of counters.
+func counts(s plan.Stream) bool {
+	if _, ok := s.(*plan.Counters); ok {
+		return true
+	}
+	for _, in := range s.Inputs() {
+		if counts(in) {
+			return true
+		}
+	}
+	return false
+}
+
+// Texts are shown by the tables of a script in place of the values of fields,
+// by field.
+func Texts(reports []plan.Report) map[string]view.CellFunc {
+	var texts map[string]view.CellFunc
+	for _, r := range reports {
+		g, ok := r.(*plan.Group)
+		if !ok {
+			continue
+		}
+		for _, v := range g.By {
+			if text := g.View.Texts[v.Name]; text != nil && v.Fn.Text != "" {
+				if texts == nil {
+					texts = map[string]view.CellFunc{}
+				}
+				texts[v.Fn.Text] = text
+			}
+		}
+	}
+	return texts
+}

@@ -1,0 +1,144 @@
+package timeline
+
+import (
+	"encoding/hex"
+	"math"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/text/plain"
+)
+
+// ArgKind is the kind of an argument's value.
+type ArgKind uint8
+
+const (
+	NoArg ArgKind = iota
+	IntArg
+	UintArg
+	FloatArg
+	TextArg
+	AddressArg
+	ArrayArg
+)
+
+// An ArgValue is the value of an argument; Text dies with the event.
+type ArgValue struct {
+	Kind ArgKind
+	Num  uint64
+	Text []byte
+	// elem is the field of an ArrayArg, whose bytes are in Text.
+	elem *event.Field
+}
+
+// Elements calls fn for the elements of an ArrayArg; which are signed, so tells the second
+// argument.
+func (v *ArgValue) Elements(fn func(n int64, signed bool)) {
+	for b := v.Text; len(b) >= v.elem.Elem; b = b[v.elem.Elem:] {
+		n, _ := event.LoadInt(b[:v.elem.Elem], v.elem.Signed)
+		fn(n, v.elem.Signed)
+	}
+}
+
+// Float is the number of a FloatArg.
+func (v *ArgValue) Float() float64 { return math.Float64frombits(v.Num) }
+
+// maxShown bounds the names that are remembered for the numbers of a field.
+const maxShown = 4096
+
+// Value is the argument of an event. Fields whose numbers the kernel has names for are
+// the names; bytes are hex.
+func (a *Arg) Value(e *event.Event) ArgValue {
+	switch {
+	case a.part == itself:
+	case e.Derived == nil:
+		return ArgValue{}
+	case a.part == start:
+		e = e.Derived.Start
+	default:
+		e = e.Derived.End
+	}
+	if e == nil {
+		return ArgValue{}
+	}
+	f := a.field
+	if f.Place == event.InSlot {
+		return a.of(f.Value(e))
+	}
+	switch {
+	case f.Kind == event.Str:
+		return ArgValue{Kind: TextArg, Text: f.Text(e)}
+	case (f.Kind == event.Array || f.Kind == event.Bitmask) && f.Elem > 0:
+		return ArgValue{Kind: ArrayArg, Text: f.Loc(e), elem: f}
+	case f.Kind != event.Int && f.Place != event.InMember:
+		a.hex = hex.AppendEncode(a.hex[:0], f.Loc(e))
+		return ArgValue{Kind: TextArg, Text: a.hex}
+	}
+	n, ok := f.Int(e)
+	if !ok {
+		return ArgValue{}
+	}
+	if f.Shown != nil {
+		if name := a.name(uint64(n), f.Number(n)); name != "" {
+			return ArgValue{Kind: TextArg, Text: []byte(name)}
+		}
+	}
+	switch {
+	case f.Unit == event.AddressU:
+		return ArgValue{Kind: AddressArg, Num: uint64(n)}
+	case f.Signed:
+		return ArgValue{Kind: IntArg, Num: uint64(n)}
+	}
+	return ArgValue{Kind: UintArg, Num: uint64(n)}
+}
+
+// of is a value that was computed here.
+func (a *Arg) of(v event.Value) ArgValue {
+	switch v.Kind {
+	case event.None:
+		return ArgValue{}
+	case event.FloatValue:
+		return ArgValue{Kind: FloatArg, Num: math.Float64bits(v.Float())}
+	case event.StrValue, event.ListValue:
+		return ArgValue{Kind: TextArg, Text: []byte(v.String())}
+	}
+	if a.field.Shown != nil {
+		if name := a.name(v.Uint(), v); name != "" {
+			return ArgValue{Kind: TextArg, Text: []byte(name)}
+		}
+	}
+	if v.Kind == event.UintValue {
+		return ArgValue{Kind: UintArg, Num: v.Uint()}
+	}
+	return ArgValue{Kind: IntArg, Num: uint64(v.Int())}
+}
+
+// name is how people read a number of the field; "" as it is.
+func (a *Arg) name(n uint64, v event.Value) string {
+	name, known := a.shown[n]
+	if known {
+		return name
+	}
+	if name, known = a.field.Shown(v); !known {
+		name = ""
+	}
+	if a.shown == nil || len(a.shown) >= maxShown {
+		a.shown = map[uint64]string{}
+	}
+	a.shown[n] = string(plain.Append(nil, name))
+	return a.shown[n]
+}
+
+// argsOf are the fields of a schema that become arguments, with a prefix to their names.
+func (b *Builder) argsOf(s *event.Schema, prefix string, of part) []Arg {
+	var args []Arg
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if strings.HasPrefix(f.Name, "common_") || f.Stack() {
+			continue
+		}
+		args = append(args, Arg{Name: prefix + f.Name, ID: b.args, field: f, part: of})
+		b.args++
+	}
+	return args
+}

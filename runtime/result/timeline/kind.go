@@ -1,0 +1,164 @@
+package timeline
+
+import (
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/operator/overlap"
+	"ppscript/runtime/text/plain"
+)
+
+// shape is how the events of a stream are shown.
+type shape uint8
+
+const (
+	instants shape = iota
+	samples        // of clocks and counters
+	pairs
+	made // events without a record, of a fold or a let
+	switches
+	wakes1
+)
+
+// A kind is what a Builder knows of a stream, looked up once.
+type kind struct {
+	is     shape
+	name   string
+	args   []Arg
+	stacks bool // its events have their own
+	sched  schedFields
+
+	start, end *kind        // of pairs
+	depth      *event.Field // of calls that lie in each other
+	threads    [2]*event.Field
+	tid, took  *event.Field // of made, took also of parts of pairs
+	begin      *event.Field // of parts of pairs
+}
+
+// kindOf is that of the event's stream.
+func (b *Builder) kindOf(e *event.Event) *kind {
+	i := e.Stream.Index
+	if i < len(b.kinds) && b.kinds[i] != nil {
+		return b.kinds[i]
+	}
+	for i >= len(b.kinds) {
+		b.kinds = append(b.kinds, nil)
+	}
+	b.kinds[i] = b.learn(e)
+	return b.kinds[i]
+}
+
+func (b *Builder) learn(e *event.Event) *kind {
+	st := e.Stream
+	s := st.Schema
+	k := &kind{name: string(plain.Append(nil, nameOf(st)))}
+	k.stacks = b.opt.Stacks != nil && b.opt.Stacks(st)
+	if e.Derived == nil || e.Derived.Start == nil && e.Rec != nil {
+		k.args = b.argsOf(s, "", itself)
+		k.is = shapeOf(s)
+		if k.is == switches || k.is == wakes1 {
+			if !k.sched.find(s) {
+				k.is = instants
+			}
+		}
+		return k
+	}
+	if e.Derived.Start == nil {
+		k.is, k.args = made, b.argsOf(s, "", itself)
+		k.findSpan(s)
+		return k
+	}
+	k.is = pairs
+	k.start = b.kindOf(e.Derived.Start)
+	k.args = append(b.argsOf(s, "", itself), b.argsOf(e.Derived.Start.Stream.Schema, "start.", start)...)
+	k.threads[0] = threadField(e.Derived.Start.Stream.Schema)
+	if e.Derived.End != nil {
+		k.end = b.kindOf(e.Derived.End)
+		k.args = append(k.args, b.argsOf(e.Derived.End.Stream.Schema, "end.", end)...)
+		k.threads[1] = threadField(e.Derived.End.Stream.Schema)
+	}
+	if s.System == overlap.System {
+		k.begin, _ = s.Field("begin")
+		k.took, _ = s.Field("delay")
+	}
+	if f, ok := s.Field("depth"); ok && f.Place == event.InSlot {
+		k.depth = f
+	}
+	return k
+}
+
+func nameOf(st *event.Stream) string {
+	if st.Label != "" {
+		return st.Label
+	}
+	return st.Schema.FullName()
+}
+
+func shapeOf(s *event.Schema) shape {
+	switch {
+	case s.System == "sched" && s.Name == "sched_switch":
+		return switches
+	case s.System == "sched" && (s.Name == "sched_waking" || strings.HasPrefix(s.Name, "sched_wakeup")):
+		return wakes1
+	case s.System == "software" && (s.Name == "cpu-clock" || s.Name == "task-clock"):
+		return samples
+	case slices.Contains([]string{"hardware", "cache", "pmu", "raw"}, s.System):
+		return samples
+	}
+	return instants
+}
+
+// findSpan finds the field that says how long an event of a fold took, if just one does,
+// and the one that says whose it is.
+func (k *kind) findSpan(s *event.Schema) {
+	n := 0
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.Place != event.InSlot {
+			continue
+		}
+		if f.Unit == event.Nanos {
+			k.took, n = f, n+1
+		}
+		if f.Name == "tid" || k.tid == nil && f.Name == "_tid" {
+			k.tid = f
+		}
+	}
+	if n != 1 {
+		k.took = nil
+	}
+}
+
+// threadField is the field of a scheduling event that names the thread which gets ready or
+// runs; nil if there is none.
+func threadField(s *event.Schema) *event.Field {
+	if s.System != "sched" {
+		return nil
+	}
+	for _, name := range []string{"next_pid", "pid"} {
+		if f, ok := s.Field(name); ok && f.Place == event.InRaw && f.Kind == event.Int {
+			return f
+		}
+	}
+	return nil
+}
+
+// thread is the thread that a pair of scheduling events is about: the one that both, or
+// one and the key, name.
+func (k *kind) thread(key event.Value, d *event.Derived) (int32, bool) {
+	if k.threads[0] == nil || k.threads[1] == nil {
+		return 0, false
+	}
+	from, ok := k.threads[0].Int(d.Start)
+	if !ok {
+		return 0, false
+	}
+	if to, ok := k.threads[1].Int(d.End); ok && from == to {
+		return int32(from), true
+	}
+	if key.Numeric() && from == key.Int() {
+		return int32(from), true
+	}
+	return 0, false
+}

@@ -1,0 +1,34 @@
+package view
+
+import (
+	"io"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/flow"
+)
+
+// An Exec evaluates expressions for what they print. It is a flow.Sink.
+type Exec struct {
+	Out      io.Writer       // is set before events flow
+	Programs []*expr.Program // by stream; nil for those that have none
+	Errs     flow.Errors
+	frame    expr.Frame
+}
+
+// Events implements flow.Sink.
+func (x *Exec) Events(evs []*event.Event) {
+	x.frame.Out = x.Out
+	for _, e := range evs {
+		if e.Stream.Index >= len(x.Programs) || x.Programs[e.Stream.Index] == nil {
+			continue
+		}
+		x.frame.Reset(e)
+		if x.Programs[e.Stream.Index].Run(&x.frame); x.frame.Err != nil {
+			x.Errs.Note(&x.frame)
+		}
+	}
+}
+
+// Lost implements flow.Sink: the session reports losses, once for all.
+func (x *Exec) Lost(int32, uint64, event.Time) {}

@@ -1,0 +1,276 @@
+package eventview
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/text/diag"
+
+	"go.starlark.net/starlark"
+)
+
+// This file shows events to functions that stay interpreted.
+//
+// A View is reused for many events: making a value for each would cost more
+// than the call. It is valid only during the call that received it; a script
+// that keeps one gets an error when it uses it later. The Views of a Func
+// take turns for that: one View would quietly show the next event to a script
+// that kept the last.
+
+// A View is an event as scripts see it. Attributes are, in this order: values
+// computed by let, the fields of the schema, start, end, delay and key of a
+// pair, the members of the sample, and name, system, symbolic(field), text().
+// Fields of the record hide the rest; _name, _system, _time, _pid, ... are
+// never hidden.
+type View struct {
+	ev    *event.Event
+	start *View // of a pair; made on first use, reused
+	end   *View
+	cache *Cache
+}
+
+var _ starlark.HasAttrs = (*View)(nil)
+
+// New makes a View that shows nothing until Show.
+func New() *View { return &View{cache: &Cache{}} }
+
+// Another makes a View that shares what v knows of streams and texts.
+func (v *View) Another() *View { return &View{cache: v.cache} }
+
+// Cache is what v knows of streams and texts.
+func (v *View) Cache() *Cache { return v.cache }
+
+// Show points the view at e; nil ends its validity.
+//
+// Fast path: nothing else happens per event.
+func (v *View) Show(e *event.Event) {
+	v.ev = e
+	if v.start != nil {
+		v.start.ev = nil
+	}
+	if v.end != nil {
+		v.end.ev = nil
+	}
+}
+
+// Event returns the event shown; nil outside a call.
+func (v *View) Event() *event.Event { return v.ev }
+
+func (v *View) Type() string         { return "event" }
+func (v *View) Freeze()              {}
+func (v *View) Truth() starlark.Bool { return v.ev != nil }
+func (v *View) Hash() (uint32, error) {
+	return 0, errors.New("unhashable: event; use one of its fields")
+}
+
+func (v *View) String() string {
+	if v.ev == nil {
+		return "<event, no longer valid>"
+	}
+	s := schemaOf(v.ev)
+	if s == nil {
+		return "<event>"
+	}
+	return "<event " + s.FullName() + ">"
+}
+
+func schemaOf(e *event.Event) *event.Schema {
+	if e == nil || e.Stream == nil {
+		return nil
+	}
+	return e.Stream.Schema
+}
+
+var errStale = (&diag.Error{Op: "event", Cause: errors.New("used after the call that received it"),
+	Hint: "keep the fields that you need, for example state(last = e.time), not the event"})
+
+// Attr returns a field, sample member or method.
+func (v *View) Attr(name string) (starlark.Value, error) {
+	e := v.ev
+	if e == nil {
+		return nil, errStale
+	}
+	a := v.cache.Find(e.Stream, name)
+	if a == nil {
+		return nil, v.unknown(name)
+	}
+	return a.Load(v, e)
+}
+
+// AttrNames lists what dir() shows.
+func (v *View) AttrNames() []string {
+	s := schemaOf(v.ev)
+	names := []string{"name", "system", "symbolic", "text"}
+	if s == nil {
+		return names
+	}
+	if v.ev.Derived != nil && (v.ev.Derived.Start != nil || v.ev.Derived.End != nil) {
+		names = append(names, PairNames...)
+	}
+	return append(names, s.Names()...)
+}
+
+// PairNames are the attributes that only pairs have.
+var PairNames = []string{"start", "end", "delay"}
+
+func (v *View) unknown(name string) error {
+	s := schemaOf(v.ev)
+	if s == nil {
+		return diag.Errorf(diag.Run, "event", "", "no field %s: the event has no schema", name)
+	}
+	return UnknownField(s, name, v.AttrNames())
+}
+
+// UnknownField is the error for a field that schema s does not have; names
+// are those that exist.
+func UnknownField(s *event.Schema, name string, names []string) *diag.Error {
+	err := diag.Errorf(diag.Run, "event", s.FullName(), "no field %s%s", name, diag.DidYouMean(name, names))
+	err.Hint = fieldsHint(s)
+	return err
+}
+
+// fieldsHint tells how to see what an event has. Those that operators make
+// have few fields of their own.
+func fieldsHint(s *event.Schema) string {
+	switch s.System {
+	case "pair":
+		return "a pair has start, end, delay and key; fields of the events are start.FIELD and end.FIELD"
+	case "fold", "counter":
+		var names []string
+		for i := range s.Fields {
+			names = append(names, s.Fields[i].Name)
+		}
+		return "it has " + strings.Join(names, ", ")
+	}
+	return "list its fields: ppscript -e " + s.FullName() + " help"
+}
+
+// A Cache finds the accessor of an attribute of a stream's events. The views of one
+// function share it.
+type Cache struct {
+	stream *event.Stream // of recent
+	recent [8]recent
+	next   uint8
+	all    map[*event.Stream]map[string]*Access
+	texts  map[string]starlark.Value // texts made before, boxed
+	// vars are the computed values (let) of events.
+	vars  map[Of]map[string]*expr.Program
+	frame expr.Frame
+	// parts is for the events of pairs, which are of other streams; whole is that of their
+	// pairs, which has the computed values.
+	parts, whole *Cache
+}
+
+// ofParts is the Cache of the events of pairs.
+func (c *Cache) ofParts() *Cache {
+	if c.parts == nil {
+		c.parts = &Cache{whole: c}
+	}
+	return c.parts
+}
+
+// computed is the program of a computed value; nil if there is none.
+func (c *Cache) computed(of Of, name string) *expr.Program {
+	for c.whole != nil {
+		c = c.whole
+	}
+	return c.vars[of][name]
+}
+
+// recent remembers accessors by the identity of the name's bytes: an
+// attribute name in compiled code is the same string each time, and comparing
+// a pointer is cheaper than hashing.
+type recent struct {
+	data *byte
+	n    int
+	acc  *Access
+}
+
+// Find is the accessor of an attribute of a stream's events; nil if they have none.
+//
+// Fast path: same stream as the last event's, a name seen before.
+func (c *Cache) Find(s *event.Stream, name string) *Access {
+	if s == c.stream {
+		p := unsafe.StringData(name)
+		for i := range c.recent {
+			if r := &c.recent[i]; r.data == p && r.n == len(name) {
+				return r.acc
+			}
+		}
+	}
+	return c.findSlow(s, name)
+}
+
+// Slow path: another stream, or a name that is not among the recent ones.
+func (c *Cache) findSlow(s *event.Stream, name string) *Access {
+	if s != c.stream {
+		c.stream = s
+		c.recent = [8]recent{}
+	}
+	byName := c.all[s]
+	if byName == nil {
+		if c.all == nil {
+			c.all = map[*event.Stream]map[string]*Access{}
+		}
+		byName = map[string]*Access{}
+		c.all[s] = byName
+	}
+	acc, ok := byName[name]
+	if !ok {
+		var schema *event.Schema
+		var prog *expr.Program
+		if s != nil {
+			schema = s.Schema
+			prog = c.computed(Of{Stream: s.Index + 1}, name)
+		}
+		if prog == nil {
+			prog = c.computed(Of{Schema: schema}, name)
+		}
+		if prog != nil {
+			acc = &Access{How: howVar, prog: prog}
+		} else if acc = AccessOf(schema, name); acc == nil {
+			return nil
+		}
+		byName[name] = acc
+	}
+	c.recent[c.next] = recent{unsafe.StringData(name), len(name), acc}
+	c.next = (c.next + 1) % uint8(len(c.recent))
+	return acc
+}
+
+const maxTexts = 1024
+
+// Text is b as a Starlark string. Event texts repeat (comm, device names), so
+// the value made before is used again.
+func (c *Cache) Text(b []byte) starlark.Value {
+	if v, ok := c.texts[string(b)]; ok {
+		return v
+	}
+	if c.texts == nil || len(c.texts) >= maxTexts {
+		c.texts = make(map[string]starlark.Value)
+	}
+	s := string(b)
+	var v starlark.Value = starlark.String(s)
+	c.texts[s] = v
+	return v
+}
+
+// part shows one event of a pair through a view of its own; nil is None.
+func (v *View) part(slot **View, e *event.Event) starlark.Value {
+	if e == nil {
+		return starlark.None
+	}
+	if *slot == nil {
+		*slot = &View{cache: v.cache.ofParts()}
+	}
+	(*slot).Show(e)
+	return *slot
+}
+
+func fieldText(f *event.Field, e *event.Event) string {
+	return fmt.Sprintf("%x", f.Loc(e))
+}

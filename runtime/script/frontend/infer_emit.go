@@ -1,0 +1,104 @@
+package frontend
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/text/diag"
+
+	"go.starlark.net/syntax"
+)
+
+// This file infers what emit gives, and that all calls of it agree.
+
+// An emitSite is one call of emit.
+type emitSite struct {
+	call  *syntax.CallExpr
+	names []string
+	kinds []Kind
+}
+
+// emit notes what a call of emit gives.
+func (s *scan) emit(e *syntax.CallExpr) {
+	site := &emitSite{call: e}
+	for _, a := range e.Args {
+		b, ok := a.(*syntax.BinaryExpr)
+		if !ok || b.Op != syntax.EQ {
+			s.fail(a, diag.Errorf(diag.Run, "emit", "", "got a value without a name").
+				WithHint("name every value: emit(delay = e.time - s.since)"))
+			s.value(a)
+			continue
+		}
+		name := b.X.(*syntax.Ident).Name
+		k := s.value(b.Y).kind
+		if k == kindMixed {
+			k = kindUnknown
+		}
+		if k == kindNone || k == kindOther {
+			s.fail(b.Y, diag.Errorf(diag.Run, "emit", name, "got a %s, want a number, text or duration", k).
+				WithHint("emit one value for each name"))
+		}
+		site.names = append(site.names, name)
+		site.kinds = append(site.kinds, k)
+	}
+	if len(e.Args) == 0 {
+		s.fail(e, diag.Errorf(diag.Run, "emit", "", "got no values").
+			WithHint("write emit(delay = e.time - s.since)"))
+	}
+	if s.apart > 0 {
+		return
+	}
+	for _, old := range s.emits {
+		if old.call == e {
+			for i := range site.kinds {
+				if i < len(old.kinds) && site.kinds[i] != kindUnknown {
+					old.kinds[i] = site.kinds[i] // more is known now
+				}
+			}
+			return
+		}
+	}
+	s.emits = append(s.emits, site)
+}
+
+// fields are those of the new stream: all sites must agree.
+func (in *inference) fields() []event.Field {
+	if len(in.emits) == 0 {
+		return nil
+	}
+	first := in.emits[0]
+	kinds := slices.Clone(first.kinds)
+	report := &scan{inference: in}
+	for _, site := range in.emits[1:] {
+		for _, n := range first.names {
+			if !slices.Contains(site.names, n) {
+				report.fail(site.call, diag.Errorf(diag.Run, "emit", n, "missing here, but given at %s",
+					syntax.Start(first.call)).
+					WithHint("every emit of a fold gives the same names"))
+			}
+		}
+		for i, n := range site.names {
+			at := slices.Index(first.names, n)
+			if at < 0 {
+				report.fail(site.call.Args[i],
+					diag.Errorf(diag.Run, "emit", n, "not given at %s%s", syntax.Start(first.call),
+						diag.DidYouMean(n, first.names)).
+						WithHint("every emit of a fold gives the same names"))
+				continue
+			}
+			if k := joinKinds(kinds[at], site.kinds[i]); k == kindMixed {
+				report.fail(site.call.Args[i],
+					diag.Errorf(diag.Run, "emit", n, "is a %s here, but a %s at %s",
+						site.kinds[i], kinds[at], syntax.Start(first.call)).
+						WithHint("emit values of one kind"))
+			} else {
+				kinds[at] = k
+			}
+		}
+	}
+	fields := make([]event.Field, len(kinds))
+	for i, n := range first.names {
+		fields[i] = event.FieldOf(n, kinds[i].Type, i)
+	}
+	return fields
+}

@@ -1,0 +1,257 @@
+package frontend
+
+import (
+	"errors"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+	"ppscript/runtime/system/kerneltype"
+	"ppscript/runtime/text/diag"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// This file is what functions read of the kernel's memory: task().comm,
+// e.page.flags. A value that lies there has a type, which members and indices
+// lead on from; a number or text is read of it where one is wanted. Wrong names
+// are found before anything is opened, when the function is walked.
+
+// KernelData makes what a call of a builtin is in the kernel's memory.
+type KernelData func(c *KernelCall) (*expr.KernelData, error)
+
+// A KernelCall is one call of a KernelData.
+type KernelCall struct {
+	Kernel *expr.Kernel
+	Schema *event.Schema // of the event; nil is not known
+	Addr   expr.Node     // the argument that is an address; nil if there is none
+	Texts  []string      // the arguments that are constant texts
+}
+
+// errNoMemory says that nothing can be read.
+var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
+
+// errKernelArgs says what is wrong with the arguments of a KernelData.
+var errKernelArgs = errors.New(
+	"an address is wanted, and this is a text; names of types and members are constants")
+
+// constant adds a constant argument; false if it is not a text.
+func (a *KernelCall) constant(c starlark.Value) bool {
+	text, ok := c.(starlark.String)
+	if ok {
+		a.Texts = append(a.Texts, string(text))
+	}
+	return ok
+}
+
+// pointerField is the field that a node reads, if the kernel's format says that it
+// is a pointer to a structure.
+func pointerField(n expr.Node) *event.Field {
+	if u, ok := n.(*expr.Unary); ok && u.Op == expr.OpSigned {
+		n = u.X
+	}
+	f, ok := n.(*expr.Field)
+	if !ok || !isPointer(f.F) {
+		return nil
+	}
+	return f.F
+}
+
+func isPointer(f *event.Field) bool {
+	return f.Kind == event.Int && f.Size == 8 && f.Read == nil && strings.HasSuffix(f.Type, "*") &&
+		(strings.Contains(f.Type, "struct ") || strings.Contains(f.Type, "union "))
+}
+
+// kernelOf is x as something in the kernel's memory; nil if it is not there.
+func (l *lowerer) kernelOf(at syntax.Position, x val) *expr.KernelData {
+	if x.data != nil {
+		return x.data
+	}
+	f := pointerField(x.node)
+	if f == nil {
+		return nil
+	}
+	k := l.sc.Services.Kernel
+	if k == nil {
+		l.refuse(at, "%v", errNoMemory)
+	}
+	d, err := k.Cast(x.node, f.Type, f.Name)
+	l.must(at, err)
+	return d
+}
+
+// place lowers an expression that others lead on from: it may be something in the
+// kernel's memory that is no value.
+func (s *scopeOf) place(e syntax.Expr) val {
+	switch e := script.Unparen(e).(type) {
+	case *syntax.DotExpr:
+		return s.dot(e)
+	case *syntax.IndexExpr:
+		return s.index(e)
+	case *syntax.CallExpr:
+		return s.call(e)
+	}
+	return s.expr(e)
+}
+
+// settled is a value where one is wanted: what lies in the kernel's memory is read.
+func (l *lowerer) settled(at syntax.Position, v val) val {
+	if v.data == nil || v.node != nil {
+		return v
+	}
+	n, err := v.data.Node()
+	l.must(at, err)
+	v.node = n
+	if v.data.Type.Kind() == kerneltype.Bool {
+		v.node = l.truth(at, v)
+	}
+	return v
+}
+
+// kernelCall lowers a call that leads into the kernel's memory.
+func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
+	k := s.sc.Services.Kernel
+	if k == nil {
+		s.refuse(e.Lparen, "%v", errNoMemory)
+	}
+	args := KernelCall{Kernel: k, Schema: s.sc.Schema}
+	for _, x := range e.Args {
+		v := s.place(x)
+		var err error
+		switch {
+		case v.c != nil && args.constant(v.c):
+		case v.data != nil && v.data.Type.Kind() == kerneltype.Struct: // where it lies
+			args.Addr, err = v.data.Address()
+		default:
+			args.Addr = s.nodeOf(e.Lparen, s.settled(e.Lparen, v))
+		}
+		s.must(e.Lparen, err)
+	}
+	d, err := make(&args)
+	s.must(e.Lparen, err)
+	return val{data: d}
+}
+
+// kernelMaker is how calls of f lead into the kernel's memory; nil if they do not.
+func kernelMaker(h *script.Host, f starlark.Value) KernelData {
+	if f, ok := f.(starlark.Callable); ok {
+		if n := nativeOf(h, f); n != nil {
+			return n.Data
+		}
+	}
+	return nil
+}
+
+// kernel is the memory of the kernel; nil if there is none to be read.
+func (s *scan) kernel() *expr.Kernel {
+	if services := s.m.host.Session.Services; services != nil {
+		return services.Kernel
+	}
+	return nil
+}
+
+// wrong notes what must be wrong with a read of the kernel's memory.
+func (s *scan) wrong(at syntax.Node, err error) {
+	d := &diag.Error{Cause: err, Class: diag.Run}
+	if from, ok := errors.AsType[*diag.Error](err); ok {
+		d = from
+	}
+	s.note(at, d)
+}
+
+// dataRole is the role of something in the kernel's memory.
+func (in *inference) dataRole(d *expr.KernelData) role {
+	in.memory = d.Path
+	r := role{data: d, kind: kindOther}
+	switch k := d.Type.Kind(); {
+	case d.Type.Text():
+		r.kind = kindText
+	case k == kerneltype.Bool:
+		r.kind = kindBool
+	case k == kerneltype.Pointer, !d.Type.Signed() && d.Type.Size() == 8 && k == kerneltype.Int:
+		r.kind = kindUint
+	case k == kerneltype.Int, k == kerneltype.Char, k == kerneltype.Enum:
+		r.kind = kindInt
+	}
+	return r
+}
+
+// dataOf is what x is in the kernel's memory; nil if it is not there.
+func (s *scan) dataOf(at syntax.Node, x role) *expr.KernelData {
+	if x.data != nil || x.pointer == nil {
+		return x.data
+	}
+	k := s.kernel()
+	if k == nil {
+		return nil
+	}
+	d, err := k.Cast(expr.NewField(x.pointer, expr.Self), x.pointer.Type, x.pointer.Name)
+	if err != nil {
+		s.wrong(at, err)
+		return nil
+	}
+	return d
+}
+
+// kernelCall is a call that leads into the kernel's memory. Its address is of no
+// importance here.
+func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) role {
+	args := KernelCall{Kernel: s.kernel(), Schema: s.schema}
+	whole := true
+	var roles []role
+	for _, x := range e.Args {
+		r := s.expr(x)
+		roles = append(roles, r)
+		s.escaped = s.escaped || r.ev != nil
+		if _, text := r.c.(starlark.String); text {
+			args.constant(r.c)
+			continue
+		}
+		whole = whole && r.kind != kindText
+		args.Addr = expr.NewUint(0)
+	}
+	if types, ok := s.argTypes(e, roles); ok && plainArgs(e.Args) {
+		s.refused(e, of.Refuses(types))
+	}
+	if args.Kernel == nil {
+		return role{}
+	}
+	if !whole {
+		s.wrong(e, errKernelArgs)
+		return role{}
+	}
+	d, err := make(&args)
+	if err != nil {
+		s.wrong(e, err)
+		return role{}
+	}
+	return s.dataRole(d)
+}
+
+// indexNode is an index, whose number may be known.
+func indexNode(c starlark.Value) expr.Node {
+	if n, ok := c.(starlark.Int); ok {
+		if i, ok := n.Int64(); ok {
+			return expr.NewInt(i)
+		}
+	}
+	return expr.NewInt(0)
+}
+
+// mustCompile is the error of a function that reads the kernel's memory and cannot be
+// compiled: only programs read. err is returned if it reads none.
+func (f *Func) mustCompile(err error) error {
+	not, ok := errors.AsType[*notLowered](err)
+	if !ok || f.memory == "" {
+		return err
+	}
+	d := diag.Errorf(diag.Run, "function", f.Name(),
+		"it reads %s, of the kernel's memory, which only a compiled function can, and it cannot be compiled: %s",
+		f.memory, not.Reason).
+		WithHint("read it in a let() of its own, in front of the function: .let(value = lambda e: %s)",
+			f.memory)
+	d.Pos = not.Pos
+	return d
+}

@@ -1,0 +1,81 @@
+package frontend
+
+import (
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script/eventview"
+
+	"go.starlark.net/starlark"
+)
+
+// Check reports fields that the function reads and none of the events can
+// have; plan calls it with the scope of each stream that can arrive, before
+// anything is opened. It also gives an interpreted function the computed
+// values (let) of the scopes, as attributes of its event.
+func (f *Func) Check(events []*expr.Scope) error {
+	f.bind(events)
+	fn, ok := f.fn.(*starlark.Function)
+	if !ok {
+		return refusesEvent(f.fn)
+	}
+	in := &inference{m: &Machine{host: f.t.Host()}, schema: firstSchema(events)}
+	in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)
+	f.learn(in)
+	return joined(in.unknowns)
+}
+
+// firstSchema is that of the first of some events; nil if there is none.
+func firstSchema(events []*expr.Scope) *event.Schema {
+	if len(events) == 0 {
+		return nil
+	}
+	return events[0].Schema
+}
+
+// bind makes the computed values of the scopes attributes of the events, and
+// what builtins ask the outside for known.
+func (f *Func) bind(events []*expr.Scope) {
+	if len(events) > 0 {
+		f.t.SetLocal(servicesKey, &events[0].Services)
+		f.t.Host().Session.Services = &events[0].Services
+	}
+	cache := f.views[0].Cache() // shared by all
+	cache.Forget()
+	for _, sc := range events {
+		if sc.Schema == nil {
+			return // they could be anything
+		}
+		for name, node := range sc.Vars {
+			part, member, ofPart := strings.Cut(name, ".")
+			if ofPart {
+				which := expr.Start
+				if part == "end" {
+					which = expr.End
+				}
+				cache.Bind(eventview.Of{Schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self))
+				continue
+			}
+			cache.Bind(eventview.Of{Schema: sc.Schema}, name, node)
+			if sc.Stream != nil {
+				cache.Bind(eventview.Of{Stream: sc.Stream.Index + 1}, name, node)
+			}
+		}
+	}
+}
+
+// Result is the type of what the function returns for events of the scopes, with its unit;
+// its kind is expr.Any if that is not known.
+func (f *Func) Result(events []*expr.Scope) event.Type {
+	fn, ok := f.fn.(*starlark.Function)
+	if !ok {
+		return event.Type{Kind: expr.Any}
+	}
+	in := &inference{m: &Machine{host: f.t.Host()}}
+	k := in.function(fn, []role{{ev: subjectOf(events), kind: kindOther}}, true)
+	if k == kindText || k == kindFloat || k.number() {
+		return k.Type
+	}
+	return event.Type{Kind: expr.Any}
+}

@@ -1,0 +1,185 @@
+package frontend
+
+import (
+	"maps"
+	"ppscript/runtime/text/diag"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/script"
+	"ppscript/runtime/script/eventview"
+
+	"go.starlark.net/syntax"
+)
+
+// This file is the one notion of "this is the event": what an expression of a
+// per-event function denotes, and what a name means for it. Checks of fields,
+// the inference of kinds and the translation to IR all ask here; the
+// interpreter's View reads by the same rules (accessOf).
+
+// A subject is an event that an expression denotes: the function's own, or a
+// half of a pair.
+type subject struct {
+	scopes []*expr.Scope // of the streams it may be of; none: it may be anything
+	part   string        // "start" or "end" of a pair; "" for the event itself
+	silent bool          // it may be another event as well: no errors about it
+}
+
+// subjectOf is the event that a function gets.
+func subjectOf(scopes []*expr.Scope) *subject {
+	unknown := slices.ContainsFunc(scopes, func(sc *expr.Scope) bool { return sc.Schema == nil })
+	return &subject{scopes: scopes, silent: unknown}
+}
+
+// same reports that two subjects are the same event.
+func (ev *subject) same(other *subject) bool {
+	return ev.part == other.part && slices.Equal(ev.scopes, other.scopes)
+}
+
+// muted is the subject as one that may be another event as well.
+func (ev *subject) muted() *subject {
+	return &subject{scopes: ev.scopes, part: ev.part, silent: true}
+}
+
+// which is the part of the frame's event that the subject is.
+func (ev *subject) which() expr.Part {
+	switch ev.part {
+	case "start":
+		return expr.Start
+	case "end":
+		return expr.End
+	}
+	return expr.Self
+}
+
+// schema is that of the subject where events are of sc; nil if it is not known.
+func (ev *subject) schema(sc *expr.Scope) *event.Schema {
+	if ev.part != "" {
+		return sc.Parts[ev.part]
+	}
+	return sc.Schema
+}
+
+// An attribute is what a name means for events of one scope: exactly one of
+// its members is set.
+type attribute struct {
+	computed expr.Node         // a value of let
+	half     *subject          // an event of a pair
+	access   *eventview.Access // a field, a sample member, a constant
+}
+
+// attribute finds what name means where events are of sc.
+func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool) {
+	computed := name
+	if ev.part != "" {
+		computed = ev.part + "." + name
+	}
+	if n, ok := sc.Vars[computed]; ok {
+		return attribute{computed: n}, true
+	}
+	access := eventview.AccessOf(ev.schema(sc), name)
+	if access == nil {
+		return a, false
+	}
+	switch access.How {
+	case eventview.HowStart, eventview.HowEnd, eventview.HowDelay:
+		if !ev.pair(sc) {
+			return a, false
+		}
+		if access.How != eventview.HowDelay && sc.Parts[name] != nil {
+			return attribute{half: &subject{scopes: ev.scopes, part: name, silent: ev.silent}}, true
+		}
+	}
+	return attribute{access: access}, true
+}
+
+// pair reports that the subject has a start and an end.
+func (ev *subject) pair(sc *expr.Scope) bool {
+	return ev.part == "" && (sc.Parts["start"] != nil || sc.Parts["end"] != nil)
+}
+
+// hasField reports that some of the events have a field of the name, or that
+// this is not known.
+func (ev *subject) hasField(name string) bool {
+	list := ev.schemas()
+	return ev.silent || len(list) == 0 || slices.ContainsFunc(list, func(s *event.Schema) bool {
+		_, ok := s.Field(name)
+		return ok
+	})
+}
+
+// schemas are those of the events that the subject may be, each once.
+func (ev *subject) schemas() []*event.Schema {
+	var list []*event.Schema
+	for _, sc := range ev.scopes {
+		if s := ev.schema(sc); s != nil && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// names are the attributes that the subject may have.
+func (ev *subject) names() []string {
+	names := []string{"name", "system", "symbolic", "text"}
+	add := func(list ...string) {
+		for _, n := range list {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	for _, sc := range ev.scopes {
+		for _, name := range slices.Sorted(maps.Keys(sc.Vars)) {
+			part, member, ofPart := strings.Cut(name, ".")
+			switch {
+			case !ofPart && ev.part == "":
+				add(name)
+			case ofPart && ev.part == part:
+				add(member)
+			}
+		}
+		if ev.pair(sc) {
+			add(eventview.PairNames...)
+		}
+	}
+	for _, s := range ev.schemas() {
+		add(s.Names()...)
+	}
+	return names
+}
+
+// label names the events for messages.
+func (ev *subject) label() string {
+	var names []string
+	for _, s := range ev.schemas() {
+		if n := s.FullName(); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// unknown notes a name that none of the events has.
+func (s *scan) unknown(ev *subject, name string, at syntax.Node) {
+	err := eventview.UnknownField(ev.schemas()[0], name, ev.names())
+	err.Subject = ev.label()
+	s.note(at, err)
+}
+
+// note notes an error about what is read, the first one of each place.
+func (s *scan) note(at syntax.Node, err *diag.Error) {
+	const most = 10
+	sp := script.NodeSpan(at)
+	if len(s.unknowns) >= most {
+		return
+	}
+	for _, e := range s.unknowns {
+		if e.Pos == sp.Pos.String() {
+			return
+		}
+	}
+	s.unknowns = append(s.unknowns, s.m.host.AtSpan(sp, err))
+}

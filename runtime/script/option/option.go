@@ -1,0 +1,348 @@
+package option
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/script/value"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/unit"
+
+	"go.starlark.net/starlark"
+)
+
+// An Type says how the text of an option becomes a value.
+type Type string
+
+const (
+	String   Type = "string"
+	Int      Type = "int" // Times: 1ms is a number of ns
+	Float    Type = "float"
+	Flag     Type = "flag"     // no argument; False unless given
+	Duration Type = "duration" // 10ms; Bare is the unit of 10
+	Size     Type = "size"     // 64k
+	Choice   Type = "choice"   // one of Choices
+	Events   Type = "events"   // event strings of perf-prof's syntax; always a list
+)
+
+// An Option is one declared option of a script, as data: cmd/ppscript makes
+// flags and --help of it, and gives the texts back to OptionSet.Values.
+type Option struct {
+	Name    string // the attribute of o; the command line takes - for _ too
+	Short   string // one letter, or ""
+	Type    Type
+	Choices []string
+	// List is set if the value is a list: the option may be repeated, and
+	// each text splits at commas (events do not split: commas are theirs).
+	List bool
+	// Positional is set for the arguments after the options.
+	Positional bool
+	Required   bool
+	// Default is the value when the option is not given: None for absent.
+	Default starlark.Value
+	Number
+	Metavar string // what --help shows for the value
+	Text
+	Help string
+}
+
+// A Text says which texts an option has beside what it is given.
+type Text struct {
+	// Alone is the text of an option that is given without a value, as
+	// --detail for --detail=LIST; empty: it needs one.
+	Alone string
+	// Recorded is the text of an option that is not given, where events come from
+	// a recording; empty: none.
+	Recorded string
+	// Words are the usual texts of a string; others are values as well.
+	Words []string
+	// Suffix says that a comma and more text may follow one of Choices:
+	// dwarf,8192.
+	Suffix bool
+}
+
+// A Number says how the text of a number is read, and how large it may be.
+type Number struct {
+	// Bare is the unit of a duration without one, in ns: 1 for --than, 1e6
+	// where perf-prof counts in ms.
+	Bare     int64
+	Times    bool   // ints: a length of time is its number of ns
+	Min, Max *int64 // of ints, and of durations and sizes in base units
+}
+
+// Flag is the option's name on the command line.
+func (o *Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
+
+// Takes reports that a word behind an option which needs no value is its value
+// all the same: --user-callchain dwarf. Other words begin what comes next.
+func (o *Option) Takes(word string) bool {
+	if o.Alone == "" {
+		return false
+	}
+	first, _, more := strings.Cut(word, ",")
+	return slices.Contains(o.Words, first) || slices.Contains(o.Choices, first) && (o.Suffix || !more)
+}
+
+// Wanted says behind the option's help when a script does not run without it; "" if it always does.
+func (o *Option) Wanted() string {
+	switch {
+	case o.Required && o.Recorded != "":
+		return "(required without --input)"
+	case o.Required:
+		return "(required)"
+	}
+	return ""
+}
+
+// Label is what messages call the option: --than, or the name of arguments.
+func (o *Option) Label() string {
+	if o.Positional {
+		return cmp.Or(o.Metavar, o.Name)
+	}
+	return "--" + o.Flag()
+}
+
+// sort is what messages call it, in front of its label.
+func (o *Option) sort() string {
+	if o.Positional {
+		return "argument"
+	}
+	return "option"
+}
+
+// Placeholder is what --help shows for the value; "" for flags.
+func (o *Option) Placeholder() string {
+	switch {
+	case o.Metavar != "":
+		return o.Metavar
+	case o.Type == Flag:
+		return ""
+	case o.Type == Choice:
+		return strings.Join(o.Choices, "|")
+	case o.Type == Events:
+		return "EVENT"
+	case o.Type == Int, o.Type == Float:
+		return "N"
+	case o.Type == Duration && o.Bare > 1:
+		return "TIME (default unit " + bareName(o.Bare) + ")"
+	case o.Type == Duration:
+		return "TIME"
+	}
+	return strings.ToUpper(string(o.Type))
+}
+
+func bareName(ns int64) string {
+	for _, u := range []unit.Unit{unit.NS, unit.US, unit.MS, unit.S} {
+		if u.Scale == float64(ns) {
+			return u.Symbol
+		}
+	}
+	return "ns"
+}
+
+// DefaultText is the default as --help shows it; "" if there is none.
+func (o *Option) DefaultText() string {
+	switch v := o.Default.(type) {
+	case nil, starlark.NoneType:
+		return ""
+	case starlark.String:
+		return string(v)
+	case starlark.Bool:
+		if !v {
+			return ""
+		}
+	case starlark.Indexable:
+		var parts []string
+		for i := range v.Len() {
+			if s, ok := starlark.AsString(v.Index(i)); ok {
+				parts = append(parts, s)
+			} else {
+				parts = append(parts, v.Index(i).String())
+			}
+		}
+		return strings.Join(parts, ",")
+	}
+	return o.Default.String()
+}
+
+// Parse reads the text of one option value; for lists, of one occurrence.
+// Errors are *diag.Error of class Usage.
+func (o *Option) Parse(text string) (starlark.Value, error) {
+	if !o.List {
+		return o.one(text)
+	}
+	parts := []string{text}
+	if o.Type != Events && !o.Positional {
+		parts = strings.Split(text, ",")
+	}
+	var vs []starlark.Value
+	for _, p := range parts {
+		v, err := o.one(strings.TrimSpace(p))
+		if err != nil {
+			return nil, err
+		}
+		vs = append(vs, v)
+	}
+	return starlark.Tuple(vs), nil
+}
+
+func (o *Option) one(text string) (starlark.Value, error) {
+	v, err := o.scalar(text)
+	if err == nil {
+		err = o.inRange(v)
+	}
+	if err != nil {
+		d := &diag.Error{Op: o.sort(), Subject: o.Label(), Cause: err, Class: diag.Usage, Hint: o.hint()}
+		return nil, d
+	}
+	return v, nil
+}
+
+func (o *Option) scalar(text string) (starlark.Value, error) {
+	switch o.Type {
+	case Int:
+		n, err := strconv.ParseInt(text, 0, 64)
+		if err != nil && o.Times {
+			if n, err = unit.ParseDuration(text, 1); err != nil {
+				return nil, fmt.Errorf("got %q, want an integer, or a length of time such as 1ms", text)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("got %q, want an integer", text)
+		}
+		return starlark.MakeInt64(n), nil
+	case Float:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || f != f || f-f != 0 {
+			return nil, fmt.Errorf("got %q, want a number", text)
+		}
+		return starlark.Float(f), nil
+	case Flag:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, fmt.Errorf("got %q, want true or false", text)
+		}
+		return starlark.Bool(b), nil
+	case Duration:
+		n, err := unit.ParseDuration(text, max(o.Bare, 1))
+		return value.Duration(n), err
+	case Size:
+		n, err := unit.ParseSize(text)
+		return value.Size(n), err
+	case Choice:
+		word := text
+		if o.Suffix {
+			word, _, _ = strings.Cut(text, ",")
+		}
+		if !slices.Contains(o.Choices, word) {
+			return nil, fmt.Errorf("got %q, want one of %s%s", text,
+				strings.Join(o.Choices, ", "), diag.DidYouMean(text, o.Choices))
+		}
+	case Events:
+		if text == "" {
+			return nil, fmt.Errorf("got an empty text, want an event such as sched:sched_switch")
+		}
+	}
+	return starlark.String(text), nil
+}
+
+func (o *Option) inRange(v starlark.Value) error {
+	var n int64
+	show := func(n int64) string { return strconv.FormatInt(n, 10) }
+	switch v := v.(type) {
+	case starlark.Int:
+		n, _ = v.Int64()
+	case value.Duration:
+		n, show = int64(v), unit.Duration
+	case value.Size:
+		n, show = int64(v), unit.Size
+	default:
+		return nil
+	}
+	if o.Min != nil && n < *o.Min {
+		return fmt.Errorf("got %s, want at least %s", show(n), show(*o.Min))
+	}
+	if o.Max != nil && n > *o.Max {
+		return fmt.Errorf("got %s, want at most %s", show(n), show(*o.Max))
+	}
+	return nil
+}
+
+func (o *Option) hint() string {
+	example := map[Type]string{Int: "10", Float: "0.5", Duration: "10ms", Size: "64k",
+		Events: "sched:sched_switch"}[o.Type]
+	switch {
+	case o.Type == Choice && len(o.Choices) > 0:
+		example = o.Choices[0]
+	case example == "":
+		return ""
+	}
+	if o.Positional {
+		return "write for example " + example
+	}
+	return fmt.Sprintf("write for example --%s %s", o.Flag(), example)
+}
+
+// Convert checks a value that the script itself gives, such as a default:
+// of the option's type, or a text in the option's syntax.
+func (o *Option) Convert(v starlark.Value) (starlark.Value, error) {
+	if v == starlark.None {
+		return v, nil
+	}
+	if o.List {
+		if text, ok := starlark.AsString(v); ok && o.Type == Events {
+			return o.Parse(text)
+		}
+		seq, ok := v.(starlark.Indexable)
+		if _, text := v.(starlark.String); !ok || text {
+			return nil, fmt.Errorf("got %s, want a list", v.Type())
+		}
+		var vs starlark.Tuple
+		for i := range seq.Len() {
+			m, err := o.convertOne(seq.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			vs = append(vs, m)
+		}
+		return vs, nil
+	}
+	return o.convertOne(v)
+}
+
+func (o *Option) convertOne(v starlark.Value) (starlark.Value, error) {
+	if text, ok := starlark.AsString(v); ok && o.Type != Flag {
+		m, err := o.scalar(text)
+		if err != nil {
+			return nil, err
+		}
+		return m, o.inRange(m)
+	}
+	ok := false
+	switch v := v.(type) {
+	case starlark.Int:
+		ok = o.Type == Int
+		if o.Type == Float {
+			f := v.Float()
+			return f, nil
+		}
+		if _, fits := v.Int64(); ok && !fits {
+			return nil, fmt.Errorf("%s does not fit in 64 bits", v)
+		}
+	case starlark.Float:
+		ok = o.Type == Float
+	case starlark.Bool:
+		ok = o.Type == Flag
+	case value.Duration:
+		ok = o.Type == Duration
+	case value.Size:
+		ok = o.Type == Size
+	}
+	if !ok {
+		return nil, fmt.Errorf("got %s, want %s", v.Type(), o.Type)
+	}
+	return v, o.inRange(v)
+}

@@ -1,0 +1,511 @@
+package budget
+
+import (
+	"errors"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"ppscript/bpf/load"
+	"ppscript/bpf/toll"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/result"
+	"ppscript/runtime/system/kernel"
+)
+
+// This file measures what a run costs, and carries out what the Controller decides. It is used by
+// the goroutine of the run.
+//
+// Between slots nothing is observed. A slot stands for a part of the gaps before and behind it, so
+// its rows wait until it is known how long these are: see ledger.
+
+// A Sink takes rows.
+type Sink struct {
+	// Number is a stack as a number; nil where there are none.
+	Number func(s *load.Stack) uint64
+	Add    func(of *agg.Spec, p *agg.Partial)
+	// EndSlot follows the rows of a slot of time, with the seconds for which it stands, and those of
+	// the gap before it, see agg.Group.EndSlot.
+	EndSlot func(seconds, gap float64)
+	// Unseen is told at the end of an interval which part of the events no key stands for that counts.
+	Unseen func(share float64)
+	// Weighed is told at the end of an interval which weights were in force.
+	Weighed func(f agg.Force)
+	// Mark and Stretch are those of the groups to which events come one by one; nil where rows do.
+	Mark    func()
+	Stretch func(s agg.Slot, exact bool)
+}
+
+// A Governor keeps a run in its budget; nil is one without a budget.
+type Governor struct {
+	share float64
+	cpus  int
+	ctl   *Controller
+	run   tap
+	last  reading
+	// timed are hits of which the time was taken lately, and spent is what was since the last
+	// decision.
+	timed  struct{ n, time float64 }
+	spent  Spent
+	slots  slots
+	told   told
+	lately float64 // hits a second, as measured last
+	over   over
+	crowd  crowding
+
+	stopped time.Time // when the run ended
+}
+
+// gateTime is about what a program takes for a hit that does not count.
+const (
+	gateTime = 15 * time.Nanosecond
+	keyTime  = 40 * time.Nanosecond // whose key does not count
+)
+
+// slowing is which part of the CPU's time in a slot records may take, at most, that are written for
+// somebody of whom is not known whether the CPU was its own.
+const slowing = 0.02
+
+// A reading is what was counted so far.
+type reading struct {
+	at   time.Time
+	own  time.Duration
+	hits load.Hits
+}
+
+// slots is where a Governor is in slots of time.
+type slots struct {
+	ledger
+	waiting []part // rows of the slot
+	// before are rows of the time before the first slot, and each what to multiply them by to have
+	// as much as in a second at its end.
+	before []part
+	each   float64
+	hits   load.Hits // when it began
+	marked uint64    // hits when groups were marked last
+	steady bool      // the time before the first slot is still to be stretched
+	halves float64   // of what relates events, without their partners
+	traced []float64 // by CPU: which part of its time in the slot was spent on being observed
+	hitsOf []uint64  // likewise: how many hits it had
+	// crowded says that many threads waited for the CPUs when the slot ended.
+	crowded bool
+}
+
+type part struct {
+	of *agg.Spec
+	p  *agg.Partial
+}
+
+// told is what is told of an interval.
+type told struct {
+	time, open, own, traced, hits, kept, offered, stood float64
+
+	force [levels]float64 // hits with each weight, outside of slots, by its logarithm
+}
+
+// levels is how many weights there are.
+const levels = load.WeightLevels
+
+// Govern is who keeps a run in a share of the CPUs' time whose work programs of the kernel do, from Begin on.
+func Govern(share float64, run *load.Run) (*Governor, error) {
+	b := load.Budget{Run: run}
+	return govern(share, &programs{Budget: b, tolls: toll.Measure(b.Programs())})
+}
+
+// A Start is when a run began, as the CPU time that this process had used by then: programs are made and
+// attached, and hooks tried out, before a Governor begins, and that is in the budget.
+type Start time.Duration
+
+// Started is now.
+func Started() Start { return Start(ownTime()) }
+
+// ending is how much of what the begin of a run costs its end does: what was attached is detached, and
+// results are shown.
+const ending = 0.5
+
+func govern(share float64, run tap) (*Governor, error) {
+	all, err := kernel.ReadCPUs(kernel.Roots{})
+	if err != nil {
+		return nil, err
+	}
+	cpus := len(all.Online)
+	g := &Governor{share: share, cpus: cpus, run: run, ctl: New(share, cpus, rand.Float64)}
+	switch {
+	case run.inPerson():
+		g.ctl.Whole(run.ByKey())
+	case run.ByKey():
+		g.ctl.Relate()
+	}
+	return g, nil
+}
+
+// Begin is called when the run begins: no event counts before. What the process used since it was started
+// was for that.
+func (g *Governor) Begin(since Start) error {
+	if g == nil {
+		return nil
+	}
+	g.run.begin()
+	hits, err := g.run.Hits()
+	g.last = reading{time.Now(), ownTime(), hits}
+	begin := g.last.own - time.Duration(since)
+	g.told.own = begin.Seconds()
+	g.ctl.Owe(begin + time.Duration(ending*float64(begin)))
+	return err
+}
+
+// ownTime is the CPU time of this process.
+func ownTime() time.Duration {
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
+		return 0
+	}
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+}
+
+// Due is when Step must be called; never without a budget. It is counted from the last decision: the
+// ends of intervals measure too, and may follow each other faster than decisions.
+func (g *Governor) Due() time.Time {
+	if g == nil {
+		return time.Time{}
+	}
+	return g.last.at.Add(g.ctl.Next() - g.spent.Time)
+}
+
+// Step measures, and carries out what is decided, if it is time.
+func (g *Governor) Step(now time.Time, to *Sink) error {
+	if g == nil || now.Before(g.Due()) {
+		return nil
+	}
+	before := g.ctl.Now()
+	if err := g.measure(now, before); err != nil {
+		return err
+	}
+	next := g.ctl.Decide(g.spent)
+	g.spent = Spent{}
+	switch {
+	case before.Open && !next.Open:
+		return g.closeSlot(before, to)
+	case !before.Open && next.Open:
+		return g.openSlot(next, to)
+	case before.Weight != next.Weight:
+		_, err := g.run.Weigh(next.Weight)
+		return err
+	}
+	return nil
+}
+
+// measure adds what was spent since the last time to what Decide is told.
+func (g *Governor) measure(now time.Time, d Decision) error {
+	hits, err := g.run.Hits()
+	if err != nil {
+		return err
+	}
+	r := reading{now, ownTime(), hits}
+	time, own, n := now.Sub(g.last.at), r.own-g.last.own, hits.N-g.last.hits.N
+	if timed := hits.Timed - g.last.hits.Timed; timed > 0 {
+		// A hit that was interrupted took long: so they are added up for a while.
+		g.timed.n = g.timed.n*forget + float64(timed)
+		g.timed.time = g.timed.time*forget + float64(hits.Time-g.last.hits.Time)
+	}
+	way := float64(hits.Toll - g.last.hits.Toll)
+	traced := way + g.each()*float64(n)
+	s := &g.spent
+	s.Idle = g.run.idle()
+	g.lately = float64(n) / max(time.Seconds(), 1e-6)
+	s.Time += time
+	s.Hits += n
+	if g.run.inPerson() {
+		// What ppscript itself does follows the events, and is saved with them.
+		s.add(traced+float64(own), traced+float64(own))
+	} else {
+		s.Own += own
+		gate := gateTime
+		if g.run.ByKey() {
+			gate = keyTime
+		}
+		s.add(traced, way+min(g.each(), float64(gate))*float64(n))
+	}
+	offered, stood := hits.Offered-g.last.hits.Offered, hits.Stood-g.last.hits.Stood
+	s.Offered += offered
+	s.Stood += stood
+	g.told.offered += float64(offered)
+	g.told.stood += float64(stood)
+	if d.Open {
+		open := time
+		if d.Slots && g.slots.began.After(g.last.at) {
+			open = now.Sub(g.slots.began)
+		}
+		s.Open += open
+		g.told.open += open.Seconds()
+	}
+	g.last = r
+	g.told.time += time.Seconds()
+	g.told.own += own.Seconds()
+	g.told.traced += traced / 1e9
+	g.told.hits += float64(n)
+	g.told.kept += float64(n) / float64(d.Weight)
+	if d.Open && !d.Slots {
+		g.told.force[bits.Len64(d.Weight)-1] += float64(n)
+	}
+	return nil
+}
+
+func (s *Spent) add(traced, floor float64) {
+	s.Traced += time.Duration(traced)
+	s.Floor += time.Duration(floor)
+}
+
+// forget is what remains of the times of hits at the next measurement.
+const forget = 0.8
+
+// each is what a hit took lately in its program, ns.
+func (g *Governor) each() float64 {
+	return max(g.timed.time/max(g.timed.n, 1)-float64(g.run.clock()), float64(gateTime)/2)
+}
+
+// begin begins a slot.
+func (g *Governor) begin(now time.Time, to *Sink) (err error) {
+	g.slots.begin(now)
+	g.slots.hits, err = g.run.Hits()
+	g.slots.marked = g.slots.hits.N
+	if to.Mark != nil {
+		to.Mark()
+	}
+	return err
+}
+
+// end ends the slot.
+func (g *Governor) end(now time.Time) error {
+	g.slots.end(now)
+	hits, err := g.run.Hits()
+	if err != nil {
+		return err
+	}
+	g.slots.crowded = g.crowd.many(g.cpus)
+	length, ran := 1e9*g.slots.length(), hits.Ran(&g.slots.hits)
+	g.slots.halves = float64(hits.Halves - g.slots.hits.Halves)
+	g.slots.traced, g.slots.hitsOf = g.slots.traced[:0], g.slots.hitsOf[:0]
+	for cpu, h := range hits.CPUs {
+		var before load.CPUHits // of a CPU that came
+		if cpu < len(g.slots.hits.CPUs) {
+			before = g.slots.hits.CPUs[cpu]
+		}
+		g.slots.hitsOf = append(g.slots.hitsOf, h.N-before.N)
+		traced := float64(h.Toll-before.Toll) + g.each()*float64(h.N-before.N)
+		// Who shares the CPU is slowed down in its own time.
+		of := length
+		if ran[cpu] > 0 {
+			of = min(ran[cpu], length)
+		}
+		g.slots.traced = append(g.slots.traced, traced/of)
+	}
+	return nil
+}
+
+// closeSlot has no more events count: a slot ends, or the time in which all did.
+func (g *Governor) closeSlot(before Decision, to *Sink) error {
+	now, err := g.run.Weigh(0)
+	if err != nil {
+		return err
+	}
+	if before.Slots {
+		if err := g.end(now); err != nil {
+			return err
+		}
+	}
+	if err := g.run.Pause(); err != nil {
+		return err
+	}
+	if before.Slots {
+		g.over.add(g.run.idle() > g.share*float64(g.cpus), now)
+		return g.gather(to)
+	}
+	// What came before is no slot. It tells what the gap up to the first one begins with.
+	marked := g.slots.marked
+	g.slots.close(now)
+	g.slots.before, g.slots.each = nil, g.lately/max(g.told.hits, 1)
+	if g.run.inPerson() {
+		g.slots.each = g.lately / max(float64(g.last.hits.N-marked), 1)
+		g.slots.steady = true
+	}
+	return g.run.Rows(to.Number, func(of *agg.Spec, p *agg.Partial) {
+		own := *p
+		own.Hits, own.Measures = 0, slices.Clone(p.Measures)
+		g.slots.before = append(g.slots.before, part{of, &own})
+		to.Add(of, p)
+	})
+}
+
+// enter tells of the first half of the gap before the first slot, which ends now: it is as what was
+// before. Where no slot follows, in this interval, that is a guess.
+func (g *Governor) enter(now time.Time, followed bool, to *Sink) {
+	s := &g.slots
+	if len(s.before) == 0 && !s.steady {
+		return
+	}
+	half := now.Sub(s.from).Seconds() / 2
+	if s.steady {
+		to.Stretch(agg.Slot{Factor: 1 + half*s.each}, true)
+		s.steady = false
+	}
+	for _, w := range s.before {
+		w.p.Scale(agg.Slot{Factor: half * s.each})
+		to.Add(w.of, w.p)
+	}
+	gap := 0.0
+	if !followed {
+		gap = -1
+	}
+	to.EndSlot(half, gap)
+	s.before = nil
+}
+
+// gather fetches the rows of the slot, to wait.
+func (g *Governor) gather(to *Sink) error {
+	return g.run.Rows(to.Number, func(of *agg.Spec, p *agg.Partial) {
+		g.slots.waiting = append(g.slots.waiting, part{of, p})
+	})
+}
+
+// openSlot has events count again.
+func (g *Governor) openSlot(next Decision, to *Sink) error {
+	if err := g.run.Resume(); err != nil {
+		return err
+	}
+	now := time.Now()
+	if err := g.measure(now, Decision{Weight: next.Weight}); err != nil {
+		return err
+	}
+	g.ctl.Pay(g.spent)
+	g.spent = Spent{}
+	g.enter(now, next.Slots, to)
+	seconds := g.slots.stands(now)
+	if !next.Slots {
+		seconds = now.Sub(g.slots.from).Seconds()
+	}
+	g.release(seconds, to)
+	if err := g.begin(now, to); err != nil {
+		return err
+	}
+	if !next.Slots {
+		// The first rows without slots are those of all events from now on; what is between the
+		// last slot and now was in it.
+		g.slots = slots{marked: g.slots.marked}
+	}
+	at, err := g.run.Weigh(next.Weight)
+	if next.Slots {
+		g.slots.began = at
+	}
+	return err
+}
+
+// release gives away the rows of the slot, which stands for so many seconds.
+func (g *Governor) release(seconds float64, to *Sink) {
+	s := &g.slots
+	if s.began.IsZero() || s.ended.IsZero() {
+		return
+	}
+	hits := 0.0
+	for _, w := range s.waiting {
+		hits += float64(w.p.Hits)
+	}
+	for _, w := range s.waiting {
+		w.p.Scale(agg.Slot{Factor: seconds / s.length(), Traced: s.traced[w.p.CPU],
+			Halves: s.halves / max(hits, 1), Unsure: s.crowded})
+		to.Add(w.of, w.p)
+	}
+	if to.Stretch != nil {
+		part, n := 0.0, 0.0
+		for cpu := range s.traced {
+			hit := float64(s.hitsOf[cpu])
+			part, n = part+hit*s.traced[cpu], n+hit
+		}
+		of := agg.Slot{Factor: seconds / s.length(), Traced: part / max(n, 1), Halves: s.halves / max(n, 1)}
+		// Nothing tells for how long of the slot ran who was observed: that part of the CPU's time may be
+		// all of its own.
+		of.Unsure = s.crowded || of.Traced > slowing
+		to.Stretch(of, false)
+	}
+	to.EndSlot(seconds, s.gap)
+	clear(s.waiting)
+	s.waiting = s.waiting[:0]
+}
+
+// Rows hands out what was counted in the interval that ends; without a budget what programs counted.
+func (g *Governor) Rows(run *load.Run, to *Sink) error {
+	if g == nil {
+		return run.Rows(to.Number, to.Add)
+	}
+	d := g.ctl.Now()
+	if err := g.measure(time.Now(), d); err != nil {
+		return err
+	}
+	if t := &g.told; t.offered > 0 {
+		to.Unseen(max(0, t.offered-t.stood) / max(t.hits, t.offered))
+	}
+	for i, hits := range g.told.force {
+		if i > 0 && hits > 0 {
+			to.Weighed(agg.Force{Weight: float64(uint64(1) << i), Hits: hits, Keys: g.run.ByKey()})
+		}
+	}
+	if !d.Slots {
+		return g.run.Rows(to.Number, to.Add)
+	}
+	now := time.Now()
+	if !g.stopped.IsZero() {
+		now = g.stopped
+	}
+	if d.Open && g.slots.ended.IsZero() {
+		if g.slots.gap > 0 && now.Sub(g.slots.began) < minSlot/2 {
+			return nil // too short to stand for the time before it: it is of the next interval
+		}
+		// The slot ends here, and another one begins.
+		if err := errors.Join(g.end(now), g.gather(to)); err != nil {
+			return err
+		}
+		g.release(now.Sub(g.slots.from).Seconds(), to)
+		return g.begin(now, to)
+	}
+	g.enter(now, false, to)
+	g.release(now.Sub(g.slots.from).Seconds(), to)
+	g.slots.interval(now)
+	return nil
+}
+
+// Stop says that the run ends: programs are about to be detached.
+func (g *Governor) Stop(to *Sink) error {
+	if g == nil {
+		return nil
+	}
+	g.stopped = time.Now()
+	if !g.ctl.Now().Slots || !g.slots.ended.IsZero() {
+		return nil
+	}
+	now, err := g.run.Weigh(0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.end(now), g.gather(to))
+}
+
+// Cost is what the interval cost, which ends now.
+func (g *Governor) Cost() *result.Cost {
+	if g == nil {
+		return nil
+	}
+	t := &g.told
+	all := max(t.time, 1e-9) * float64(g.cpus)
+	c := &result.Cost{Budget: g.share, Own: t.own / all, Traced: t.traced / all, Events: 1, Time: 1,
+		ByKey: g.run.ByKey() && !g.run.inPerson()}
+	if t.hits > 0 {
+		c.Events = t.kept / t.hits
+	}
+	if t.time > 0 {
+		c.Time = t.open / t.time
+	}
+	g.told = told{}
+	return c
+}

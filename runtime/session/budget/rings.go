@@ -1,0 +1,130 @@
+package budget
+
+import (
+	"time"
+
+	"ppscript/bpf/load"
+	"ppscript/bpf/toll"
+	"ppscript/runtime/operator/agg"
+)
+
+// Rings are where events come to ppscript one by one.
+type Rings struct {
+	// Relates says that something relates the events.
+	Relates bool
+	// Turn has events come, or none; what came before has been taken when it returns. It tells since
+	// when.
+	Turn func(on bool) (time.Time, error)
+	// Traffic is what came so far.
+	Traffic func() Traffic
+
+	record toll.Records
+	off    bool
+	since  time.Time // when they were switched on or off
+	before []uint64  // records of each ring at that time
+	// rate is how many events come, a ns, as the last slots have it: so many pass by while events
+	// are off, and each costs its hook. idled is what they cost in gaps that ended, ns.
+	rate, idled float64
+}
+
+// Traffic is what came through rings.
+type Traffic struct {
+	Rings  []RingTraffic
+	Lost   uint64 // for want of room
+	Halves uint64 // events whose partner was not seen
+}
+
+// RingTraffic is that of a ring, and so of a CPU or thread.
+type RingTraffic struct{ Records, Bytes uint64 }
+
+// GovernRings is who keeps a run in a share of the CPUs' time that takes events from rings, from Begin on.
+func GovernRings(share float64, r *Rings) (*Governor, error) { return govern(share, r) }
+
+// MeasureRings finds out what records with such members cost, of events on these hooks, in some
+// milliseconds. It makes some system calls.
+func MeasureRings(sampleType uint64, hooks ...toll.Hook) *Rings {
+	return &Rings{record: toll.MeasureRecords(sampleType, hooks...)}
+}
+
+// ByKey implements tap.
+func (r *Rings) ByKey() bool          { return r.Relates }
+func (r *Rings) inPerson() bool       { return true }
+func (r *Rings) begin()               { r.turned(time.Now()) }
+func (r *Rings) clock() time.Duration { return 0 }
+
+// Weigh implements tap.
+func (r *Rings) Weigh(n uint64) (time.Time, error) {
+	if r.off == (n == 0) {
+		return time.Now(), nil
+	}
+	r.off = n == 0
+	at, err := r.Turn(!r.off)
+	if r.off {
+		r.measureRate(at)
+	} else {
+		r.idled += r.idle() * float64(at.Sub(r.since))
+	}
+	r.turned(at)
+	return at, err
+}
+
+// turned has what comes count from a moment on, at which events were switched on or off, or the run began.
+func (r *Rings) turned(at time.Time) {
+	r.since, r.before = at, r.before[:0]
+	for _, ring := range r.Traffic().Rings {
+		r.before = append(r.before, ring.Records)
+	}
+}
+
+// measureRate learns from a slot that ends how many events come while none are observed: more, where
+// who makes them was slowed down, by as much as agg.Slot has it.
+func (r *Rings) measureRate(end time.Time) {
+	open := float64(end.Sub(r.since))
+	if open <= 0 {
+		return
+	}
+	rate := 0.0
+	for i, ring := range r.Traffic().Rings {
+		n := ring.Records
+		if i < len(r.before) {
+			n -= r.before[i]
+		}
+		traced := float64(n) * float64(r.record.Each) / open
+		rate += float64(n) / open * (1 + (&agg.Slot{Traced: traced}).Slowed())
+	}
+	if r.rate == 0 {
+		r.rate = rate
+	}
+	r.rate += (rate - r.rate) / 2
+}
+
+// idle implements tap.
+func (r *Rings) idle() float64 { return r.rate * float64(r.record.Idle) }
+
+// Hits implements tap: each record is one.
+func (r *Rings) Hits() (h load.Hits, err error) {
+	t := r.Traffic()
+	h.Halves = t.Halves
+	for _, ring := range t.Rings {
+		of := load.CPUHits{N: ring.Records, Toll: r.record.Of(ring.Records, ring.Bytes)}
+		h.N += of.N
+		h.Toll += of.Toll
+		h.CPUs = append(h.CPUs, of)
+	}
+	idled := r.idled
+	if r.off {
+		idled += r.idle() * float64(time.Since(r.since))
+	}
+	h.Toll += uint64(idled)
+	h.Offered, h.Stood = h.N+t.Lost, h.N
+	return h, nil
+}
+
+// Pause implements tap: there is nothing to detach.
+func (r *Rings) Pause() error { return nil }
+
+// Resume implements tap.
+func (r *Rings) Resume() error { return nil }
+
+// Rows implements tap: there are none.
+func (r *Rings) Rows(func(*load.Stack) uint64, func(*agg.Spec, *agg.Partial)) error { return nil }

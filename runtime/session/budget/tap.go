@@ -1,0 +1,49 @@
+package budget
+
+import (
+	"time"
+
+	"ppscript/bpf/load"
+	"ppscript/bpf/toll"
+	"ppscript/runtime/operator/agg"
+)
+
+// A tap is where a Governor has events left out, and learns how many there were.
+type tap interface {
+	// ByKey says that something relates events.
+	ByKey() bool
+	// inPerson says that ppscript itself gets the events: its own time follows them. All it can do
+	// is to have none come for a while.
+	inPerson() bool
+	// begin is called when the run begins.
+	begin()
+	// Weigh has each event that counts stand for n, with 0 none counts; it returns since when.
+	Weigh(n uint64) (time.Time, error)
+	Hits() (load.Hits, error)
+	// clock is what reading the time costs, which is in the times of hits.
+	clock() time.Duration
+	// Pause and Resume detach and attach who counts.
+	Pause() error
+	Resume() error
+	// idle is what events cost while they are off, lately, in CPUs.
+	idle() float64
+	// Rows hands out the rows that were counted elsewhere.
+	Rows(number func(*load.Stack) uint64, to func(*agg.Spec, *agg.Partial)) error
+}
+
+// programs are those of the kernel.
+type programs struct {
+	load.Budget
+	tolls toll.Tolls
+}
+
+func (p *programs) inPerson() bool           { return false }
+func (p *programs) begin()                   {}
+func (p *programs) idle() float64            { return 0 }
+func (p *programs) clock() time.Duration     { return p.tolls.Clock }
+func (p *programs) Hits() (load.Hits, error) { return p.Budget.Hits(p.tolls.Of) }
+
+func (p *programs) Weigh(n uint64) (time.Time, error) {
+	err := p.Budget.Weigh(n)
+	return time.Now(), err
+}

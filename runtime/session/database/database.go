@@ -1,0 +1,296 @@
+// Package database runs the databases of a plan: it opens them, and shows at each report
+// what their queries answer. The session fills them; what SQL is, is in runtime/operator/sql.
+package database
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/sql"
+	"ppscript/runtime/output/render"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/system/memory"
+	"ppscript/runtime/system/outfile"
+	"ppscript/runtime/text/diag"
+)
+
+// A Host is what a database uses of the run.
+type Host struct {
+	// Permit says whether a file may be written; nil: files are not wanted at all.
+	Permit  func(path string) error
+	Say     func(format string, args ...any)
+	Verbose func(line string)
+	// Show takes the answers.
+	Show     func(*result.Table) error
+	Services func() *expr.Services
+	// Memory bounds the rows of a database in memory; nil leaves it its own bound.
+	Memory *memory.Budget
+	// QueryEnd tells when a query that begins now has to stop.
+	QueryEnd func() func() error
+	// Frames are those of a stack; ok is false if nothing
+	// has stacks.
+	Frames func(id stack.ID) (frames []*result.Frame, ok bool)
+}
+
+// A Database is one that is open.
+type Database struct {
+	to    Host
+	spec  *plan.Database
+	db    *sql.DB
+	plain *sql.DB // to compare with; nil if nobody asked
+	run   *plan.DatabaseRun
+	rows  []*sql.Rows
+}
+
+// Open opens the database: that a file cannot be written is better known before
+// events are opened.
+func Open(spec *plan.Database, to Host) (*Database, error) {
+	d := &Database{to: to, spec: spec}
+	return d, d.open()
+}
+
+func (d *Database) open() error {
+	path := sql.Memory
+	if d.spec.File != "" && d.to.Permit != nil {
+		path = d.spec.File
+		if err := d.to.Permit(path); err != nil {
+			return err
+		}
+		if err := outfile.Writable(path); err != nil {
+			return databaseError(path, err)
+		}
+	}
+	var err error
+	most := d.to.Memory.Share(2, 1, sql.MemoryLimit)
+	if d.db, err = sql.OpenWithin(path, most); err != nil {
+		return databaseError(path, err)
+	}
+	switch {
+	case !d.spec.Verify:
+	case path != sql.Memory:
+		d.to.Say("--verify compares databases in memory, and is left out: rows go to %s", path)
+	default:
+		if d.plain, err = sql.OpenWithin(sql.Memory, most); err != nil {
+			return databaseError(sql.Memory, err)
+		}
+	}
+	return nil
+}
+
+func databaseError(path string, err error) error {
+	return diag.FileError("open database", path, err).
+		OrHint("give a new file, or a database of SQLite, in a directory that you may write to")
+}
+
+// Begin connects the database with what fills it.
+func (d *Database) Begin(run *plan.DatabaseRun) error {
+	d.run = run
+	services := d.to.Services()
+	f := sql.Functions{
+		Ksymbol:       services.Ksym,
+		KsymbolOffset: services.KsymOffset,
+		Syscall:       services.SyscallName,
+		Comm:          services.Comm,
+		Schemas:       map[string]*event.Schema{},
+	}
+	for _, t := range d.run.Tables {
+		f.Schemas[t.Name] = t.Schema
+	}
+	for _, db := range d.both() {
+		if err := errors.Join(db.Create(d.tables(), time.Now().Unix()), db.Define(f)); err != nil {
+			return databaseError(d.spec.File, err)
+		}
+	}
+
+	for _, t := range d.run.Tables {
+		var err error
+		if t.Rows, err = d.db.Rows(&t.Table, false); err != nil {
+			return databaseError(d.spec.File, err)
+		}
+		d.rows = append(d.rows, t.Rows)
+		if d.plain == nil {
+			continue
+		}
+		all := t.Table
+		all.Columns = slices.Clone(t.Columns)
+		for i := range all.Columns {
+			all.Columns[i].Unused = false
+		}
+		if t.Plain, err = d.plain.Rows(&all, true); err != nil {
+			return err
+		}
+		d.rows = append(d.rows, t.Plain)
+	}
+	return nil
+}
+
+// both are the database, and the one to compare with if somebody asked for it.
+func (d *Database) both() []*sql.DB {
+	var list []*sql.DB
+	for _, db := range []*sql.DB{d.db, d.plain} {
+		if db != nil {
+			list = append(list, db)
+		}
+	}
+	return list
+}
+
+func (d *Database) tables() []*sql.Table {
+	var list []*sql.Table
+	for _, t := range d.run.Tables {
+		list = append(list, &t.Table)
+	}
+	return list
+}
+
+// Dropped is how many rows there was no room for.
+func (d *Database) Dropped() uint64 { return d.db.Dropped() }
+
+// Tick ends an interval: what the rows since the last one answer is shown, and
+// they are forgotten. What a file keeps at the end is the last interval then;
+// without a query it keeps all rows.
+func (d *Database) Tick(final bool, meta func(name, title string) result.Meta) error {
+	if d.spec.Query == "" {
+		return d.to.Show(d.inserts(meta))
+	}
+	for _, db := range d.both() {
+		db.Until(d.to.QueryEnd())
+	}
+	if err := d.db.Index(d.tables()); err != nil {
+		return queryError(d.spec.Query, err)
+	}
+	var answers []*result.Table
+	err := d.db.Query(d.spec.Query, func(t *result.Table) error {
+		name := d.run.Name
+		if n := len(answers); n > 0 {
+			name += "_" + strconv.Itoa(n+1)
+		}
+		t.Meta = meta(name, t.Title)
+		answers = append(answers, t)
+		return d.to.Show(t)
+	})
+	if err != nil {
+		return queryError(d.spec.Query, err)
+	}
+	if d.plain != nil {
+		if err := d.verify(answers); err != nil {
+			return err
+		}
+	}
+	if final {
+		return nil
+	}
+	for _, t := range d.run.Tables {
+		t.Reset()
+	}
+	for _, db := range d.both() {
+		if err := db.Clear(d.tables()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle brings all rows, and what there is to say about them, into the
+// databases.
+func (d *Database) Settle() error {
+	for _, rows := range d.rows {
+		rows.Flush()
+		if err := rows.Err(); err != nil {
+			return queryError(d.spec.File, err)
+		}
+	}
+	for _, db := range d.both() {
+		for _, t := range d.run.Tables {
+			if err := db.Seen(t.Name, t.Count, int64(t.First), int64(t.Last)); err != nil {
+				return err
+			}
+			if !t.About.Stack {
+				continue
+			}
+			if err := d.nameStacks(db, t.Name); err != nil {
+				return err
+			}
+		}
+		if err := db.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameStacks puts the stacks of a table's rows that are new into the table of stacks.
+func (d *Database) nameStacks(db *sql.DB, table string) error {
+	ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(table) +
+		" WHERE _stack NOT IN (SELECT id FROM stacks)")
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		frames, ok := d.to.Frames(stack.ID(id))
+		if !ok {
+			return nil
+		}
+		if err := db.Stack(id, render.StackText(frames)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func queryError(query string, err error) error {
+	return (&diag.Error{Op: "sql", Subject: query, Cause: err}).
+		WithHint("ask about the rows of one interval at a time: -i 1s; or for fewer: -e 'EVENT/FILTER/'")
+}
+
+// inserts is the answer of a file that nobody asks anything: what is in it.
+func (d *Database) inserts(meta func(name, title string) result.Meta) *result.Table {
+	t := &result.Table{Columns: []result.Column{
+		{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16},
+		{Name: "inserts", Width: 12},
+	}}
+	total := uint64(0)
+	for _, x := range d.run.Tables {
+		t.Rows = append(t.Rows, []event.Value{event.StrOf(x.Name), event.UintOf(x.Total)})
+		total += x.Total
+	}
+	t.Meta = meta(d.run.Name, "Total Inserts: "+strconv.FormatUint(total, 10))
+	return t
+}
+
+// verify asks the plain database the same and says where its answers differ.
+func (d *Database) verify(answers []*result.Table) error {
+	n := 0
+	err := d.plain.Query(d.spec.Query, func(t *result.Table) error {
+		if n++; n > len(answers) {
+			return nil
+		}
+		if why := result.Differ(answers[n-1], t); why != "" {
+			return diag.Errorf(diag.Run, "verify", t.Title, "%s", why).
+				WithHint("report it: rows that were put in one by one answer something else")
+		}
+		return nil
+	})
+	if err == nil {
+		d.to.Verbose("--verify: " + strconv.Itoa(n) + " answers are the same")
+	}
+	return err
+}
+
+// Close closes the database, also if it could not be opened.
+func (d *Database) Close() error {
+	for _, rows := range d.rows {
+		rows.Close()
+	}
+	var errs []error
+	for _, db := range d.both() {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,66 @@
+package eventkind
+
+import (
+	"slices"
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/plan"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/glob"
+)
+
+// sysfsEvents are events of a PMU by the name that sysfs has for them. Many are of
+// the whole package, and can only be counted.
+type sysfsEvents struct{}
+
+func (sysfsEvents) names(s *plan.Source) bool { return s.PMU != nil && s.PMU.Terms != "" }
+
+// find finds one event for each PMU that the source's pattern fits.
+func (sysfsEvents) find(c *Finder, s *plan.Source) ([]*event.Schema, error) {
+	found, err := kernel.NamedEvents(kernel.Roots{}, s.PMU.Device, s.PMU.Terms)
+	if err != nil {
+		return nil, err
+	}
+	if c.named == nil {
+		c.named = map[*event.Schema]kernel.NamedEvent{}
+	}
+	var schemas []*event.Schema
+	for _, e := range found {
+		schema := c.Describe(&event.Schema{
+			System: "pmu", Name: e.PMU.Name + "/" + s.PMU.Terms, Type: e.PMU.Type, ID: e.Config[0],
+		})
+		c.named[schema] = e
+		schemas = append(schemas, schema)
+		if e.Counts != "" {
+			c.Note("one count of " + schema.Name + " stands for " + e.Counts)
+		}
+	}
+	return schemas, nil
+}
+
+// recorded knows an event by the name that perf gives it: cpu/event=0x3c/.
+func (sysfsEvents) recorded(s *plan.Source, schema *event.Schema) bool {
+	device, terms, _ := strings.Cut(strings.TrimSuffix(schema.Name, "/"), "/")
+	return terms == s.PMU.Terms && glob.Match(s.PMU.Device, device)
+}
+
+// configure fills in the members that only events of a PMU have. One that counts for
+// a package is opened on one CPU of each.
+func (sysfsEvents) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, _ []event.Member) {
+	e, ok := c.named[ev.Schema]
+	if !ok {
+		return
+	}
+	ev.Config1, ev.Config2 = e.Config[1], e.Config[2]
+	switch {
+	case e.CPUs == nil:
+	case ev.CPUs == nil:
+		ev.CPUs = e.CPUs
+	default:
+		ev.CPUs = slices.DeleteFunc(slices.Clone(ev.CPUs), func(cpu int) bool {
+			return !slices.Contains(e.CPUs, cpu)
+		})
+	}
+}

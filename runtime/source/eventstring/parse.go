@@ -1,0 +1,279 @@
+package eventstring
+
+import (
+	"strconv"
+	"strings"
+
+	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/text/diag"
+	"ppscript/runtime/text/plain"
+)
+
+// attrNames are the attributes that an event string may carry, and whether
+// they take a value.
+var attrNames = map[string]bool{
+	"alias": true, "key": true, "comm": true, "top-by": true, "top-add": true,
+	"num": true, "stack": false, "max-stack": true, "cpus": true, "exec": true,
+	"printkey": true, "ptr": true, "size": true, "role": true, "untraced": false,
+	"period": true, "freq": true, "trigger": false, "push": true, "pull": true, "vm": true, "index": true,
+}
+
+// TakesValue says whether an attribute has a value, and whether there is such
+// an attribute.
+func TakesValue(name string) (value, known bool) {
+	value, known = attrNames[name]
+	return value, known
+}
+
+// Parse reads an event list. CPU lists are checked by parseCPUs, so
+// that this package needs no facts of the kernel.
+func Parse(text string, parseCPUs func(string) ([]int, error)) ([]*plan.Source, error) {
+	p := &parser{text: text, parseCPUs: parseCPUs}
+	var list []*plan.Source
+	for {
+		s, err := p.event()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+		if p.pos == len(p.text) {
+			return list, nil
+		}
+		p.pos++ // the comma
+	}
+}
+
+type parser struct {
+	text      string
+	pos       int
+	parseCPUs func(string) ([]int, error)
+}
+
+// fail points at a byte of the event string.
+func (p *parser) fail(at int, format string, args ...any) *diag.Error {
+	e := diag.Errorf(diag.Usage, "event", strconv.Quote(p.text), format, args...)
+	e.Excerpt = "    " + plain.Masked(p.text) + "\n    " +
+		strings.Repeat(" ", len([]rune(p.text[:min(at, len(p.text))]))) + "^"
+	return e.WithHint(
+		"write an event as sys:name/filter/attr=value/attr/, for example sched:sched_wakeup/pid>0/key=pid/")
+}
+
+func (p *parser) event() (*plan.Source, error) {
+	start := p.pos
+	name, err := p.until("/,")
+	if err != nil {
+		return nil, err
+	}
+	s := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Tracepoint, Pos: p.text}}
+	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
+	isProbe, fault := asProbe(s, sys, ev, p.text[p.pos:])
+	switch {
+	case strings.TrimSpace(name) == "":
+		return nil, p.fail(start, "an event name is missing")
+	case !ok:
+		if !alone(s, sys) && !profiler(s, sys) {
+			return nil, p.fail(start, "%q is not an event; want system:name", sys)
+		}
+	case fault != "":
+		return nil, p.fail(start, "%s", fault)
+	case isProbe:
+	case sys == "bpf" && profiler(s, "bpf-"+ev): // no tracepoint's system is called so
+	case sys == "software", sys == "hardware", sys == "cache":
+		s.Kind, s.Name = kindOf(sys), ev
+	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):
+		return nil, p.fail(start, "%q is not an event; want system:name", name)
+	default:
+		s.System, s.Name = sys, ev
+	}
+	if p.pos == len(p.text) || p.text[p.pos] == ',' {
+		return s, nil
+	}
+	p.pos++ // the slash before the filter
+	open := p.pos
+	if s.Filter, err = p.until("/"); err != nil {
+		return nil, err
+	}
+	if p.pos == len(p.text) {
+		return nil, p.fail(open, "the filter does not end with '/'")
+	}
+	s.Filter = unquote(strings.TrimSpace(s.Filter))
+	if s.Kind == eventspec.Software && strings.HasPrefix(s.Filter, "-") {
+		profiler(s, sys) // page-faults/-g/: no filter begins like that
+	}
+	p.pos++
+	for p.pos < len(p.text) && p.text[p.pos] != ',' {
+		if err := p.attr(s); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.Attr("vm")) > 0 && !s.Pulled() {
+		return nil, p.fail(start, "vm= tells what the CPUs of a guest are here: it goes with pull=")
+	}
+	return s, nil
+}
+
+func kindOf(sys string) eventspec.Kind {
+	switch sys {
+	case "software":
+		return eventspec.Software
+	case "hardware":
+		return eventspec.Hardware
+	}
+	return eventspec.Cache
+}
+
+// alone lets the well-known names of software events, and of the CPU's counters,
+// stand without a system.
+func alone(s *plan.Source, name string) bool {
+	switch name {
+	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches",
+		"branch-instructions", "branch-misses", "bus-cycles", "ref-cycles":
+		s.Kind, s.Name = eventspec.Hardware, name
+		return true
+	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",
+		"migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
+		s.Kind, s.Name = eventspec.Software, name
+		return true
+	}
+	return false
+}
+
+// profiler takes a word for the name of a profiler.
+func profiler(s *plan.Source, word string) bool {
+	for _, c := range word {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	s.Kind, s.Name = eventspec.Script, strings.ReplaceAll(word, "_", "-")
+	return true
+}
+
+// attr reads one attribute and its slash.
+func (p *parser) attr(s *plan.Source) error {
+	start := p.pos
+	text, err := p.until("/,")
+	if err != nil {
+		return err
+	}
+	if p.pos == len(p.text) || p.text[p.pos] != '/' {
+		return p.fail(start, "the attribute %q does not end with '/'", text)
+	}
+	p.pos++
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	name, value, hasValue := strings.Cut(text, "=")
+	name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
+	wants, known := attrNames[name]
+	switch {
+	case !known:
+		names := make([]string, 0, len(attrNames))
+		for n := range attrNames {
+			names = append(names, n)
+		}
+		return p.fail(start, "unknown attribute %q%s", name, diag.DidYouMean(name, names))
+	case wants && strings.TrimSpace(value) == "":
+		return p.fail(start, "attribute %s needs a value: %s=...", name, name)
+	case !wants && hasValue:
+		return p.fail(start, "attribute %s takes no value", name)
+	}
+	value = unquote(strings.TrimSpace(value))
+	switch name {
+	case "alias":
+		s.Alias = value
+	case "stack":
+		s.Stack = true
+	case "max-stack":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > 127 {
+			return p.fail(start, "max-stack: got %s, want 1 to 127", value)
+		}
+		s.Stack, s.MaxStack = true, n
+	case "period", "freq":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 1 || s.Period > 0 || s.Freq > 0 {
+			return p.fail(start, "%s: got %s, want one number of at least 1, of period or of freq", name, value)
+		}
+		if s.Period = uint64(n); name == "freq" {
+			s.Period, s.Freq = 0, uint64(n)
+		}
+	case "cpus":
+		cpus, err := p.parseCPUs(value)
+		if err != nil {
+			return p.fail(start, "cpus: %v", err)
+		}
+		s.CPUs = cpus
+	}
+	s.Attrs = append(s.Attrs, eventspec.Attr{Name: name, Value: value})
+	return nil
+}
+
+// until returns the text up to one of the stops, or to the end, and leaves
+// pos there. Stops inside quotes and parentheses do not count.
+func (p *parser) until(stops string) (string, error) {
+	start, depth := p.pos, 0
+	for ; p.pos < len(p.text); p.pos++ {
+		switch c := p.text[p.pos]; {
+		case c == '"' || c == '\'':
+			open := p.pos
+			if !p.skipQuoted(c) {
+				return "", p.fail(open, "the quote does not end")
+			}
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		case depth == 0 && strings.IndexByte(stops, c) >= 0:
+			return p.text[start:p.pos], nil
+		}
+	}
+	if depth > 0 {
+		return "", p.fail(start, "a parenthesis does not close")
+	}
+	return p.text[start:], nil
+}
+
+// skipQuoted moves pos from an opening quote to the closing one. Quotes may be
+// nested as in exec="printf("%d", pid)"/: a quote that encloses the whole value
+// of an attribute ends where its slash follows.
+func (p *parser) skipQuoted(quote byte) bool {
+	start := strings.LastIndexAny(p.text[:p.pos], "/,") + 1
+	enclosing := strings.HasSuffix(p.text[start:p.pos], "=") && attrName(p.text[start:p.pos-1])
+	for i := p.pos + 1; i < len(p.text); i++ {
+		switch {
+		case p.text[i] == '\\':
+			i++
+		case p.text[i] != quote:
+		case !enclosing || i+1 == len(p.text) || p.text[i+1] == '/':
+			p.pos = i
+			return true
+		}
+	}
+	return false
+}
+
+func attrName(s string) bool {
+	_, ok := attrNames[strings.ReplaceAll(strings.TrimSpace(s), "_", "-")]
+	return ok
+}
+
+// unquote removes one pair of quotes around s. "a"=="b" is not quoted: the
+// quotes at its ends belong to two texts.
+func unquote(s string) string {
+	n := len(s)
+	if n < 2 || s[0] != '"' && s[0] != '\'' || s[n-1] != s[0] {
+		return s
+	}
+	inner := s[1 : n-1]
+	if i := strings.IndexByte(inner, s[0]); i >= 0 {
+		rest := strings.TrimLeft(inner[i+1:], " ")
+		for _, op := range []string{"==", "!=", "~", "&&", "||"} {
+			if strings.HasPrefix(rest, op) {
+				return s
+			}
+		}
+	}
+	return inner
+}

@@ -1,0 +1,258 @@
+package perf
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/record/ringbuf"
+	"ppscript/runtime/record/sent"
+	"ppscript/runtime/system/poll"
+)
+
+// This file reads the BPF ring buffers through which programs send compact
+// records. The kernel gives each record a header; behind it, the program's
+// data begins with a head of its own, and goes on as package sent says.
+
+// A buffer is one mapped ring buffer. Positions are the kernel's own.
+type buffer struct {
+	ringbuf.Pages
+	bounds
+
+	streams []projected   // by index in Config.Events
+	made    []sent.Stream // behind these
+	untold  func() uint64
+
+	index, cpu int32
+	prev       event.Time
+	tight      bool
+	final      uint64 // records that were lost after the last one that was sent
+	told       bool   // of these
+
+	stat RingStats
+}
+
+// projected is a stream as it comes out of a buffer.
+type projected struct {
+	stream *event.Stream
+	expand *sent.Records
+}
+
+// openBuffers makes the buffers of compact events, one for each CPU.
+func (s *Source) openBuffers() error {
+	if !s.cfg.projected() {
+		return nil
+	}
+	for _, key := range s.att.rings {
+		if err := s.openBuffer(key.cpu); err != nil {
+			return err
+		}
+	}
+	if s.cfg.Programs.Late != nil {
+		if fd, size, ok := s.cfg.Programs.Late(); ok {
+			return s.late.Open(fd, size)
+		}
+	}
+	return nil
+}
+
+func (s *Source) openBuffer(cpu int) error {
+	size := s.cfg.dataSize()
+	fd, err := s.cfg.Programs.Buffer(cpu, size, s.cfg.buffered())
+	if err != nil {
+		return err
+	}
+	b, err := mapBuffer(fd, size)
+	if err != nil {
+		return fmt.Errorf("map the buffer of CPU %d: %w", cpu, err)
+	}
+	s.buffers = append(s.buffers, b)
+	b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(cpu), cpu
+	s.rings = append(s.rings, b)
+	for i, st := range s.byEvent {
+		b.streams = append(b.streams, projected{st, sent.NewRecords(s.cfg.Events[i].Projection)})
+	}
+	made, next := &s.cfg.Programs, func() *event.Stream { return s.byMade[len(b.made)] }
+	for i := range made.Pairs {
+		p := &made.Pairs[i]
+		b.made = append(b.made, sent.NewPairs(p, next(), s.byEvent))
+	}
+	for i := range made.Emits {
+		b.made = append(b.made, sent.NewEmitted(&made.Emits[i], next(), s.byEvent))
+	}
+	for i := range made.Lefts {
+		b.made = append(b.made, sent.NewLefts(&made.Lefts[i], next(), s.byEvent))
+	}
+	b.untold = func() uint64 {
+		n, err := s.cfg.Programs.Untold(cpu)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	if err := s.poll.Edge(fd, poll.Buffer); err != nil {
+		return fmt.Errorf("watch the buffer of CPU %d: %w", cpu, err)
+	}
+	return nil
+}
+
+// buffered is how many bytes have to wait in a buffer before the reader is woken.
+func (c *Config) buffered() int {
+	if c.Programs.Prompt {
+		return 1
+	}
+	return c.wakeBytes()
+}
+
+// wakeBytes is the same of a ring.
+func (c *Config) wakeBytes() int {
+	if c.Prompt {
+		return 1
+	}
+	return max(1, c.dataSize()/100*c.Watermark)
+}
+
+func mapBuffer(fd, size int) (*buffer, error) {
+	mapped, err := ringbuf.Map(fd, size)
+	return &buffer{Pages: mapped, stat: RingStats{TID: -1, SizeBytes: size}}, err
+}
+
+func (b *buffer) unmap() error {
+	if b.Shared == nil {
+		return nil
+	}
+	b.known, b.visible = b.pos, b.pos // nothing is left to read
+	return b.Unmap()
+}
+
+// look moves the bounds, after the second look.
+func (b *buffer) look(several bool) {
+	if b.Shared == nil {
+		return
+	}
+	b.visible = b.Head()
+	b.known = b.first
+	if !several {
+		b.known = b.visible
+	}
+	b.tight = b.final == 0 && b.untold() != 0
+	if b.final != 0 {
+		b.visible++ // stands for the record that tells of them
+		b.known = b.visible
+	}
+	b.stat.PeakBytes = max(b.stat.PeakBytes, b.visible-b.pos)
+}
+
+// Tight reports that records were lost behind the last visible one and that no
+// record tells of it yet. Package order asks.
+func (b *buffer) Tight() bool { return b.tight }
+
+// Release implements event.Ring.
+func (b *buffer) Release() {
+	if b.Consumer == nil {
+		return
+	}
+	pos := b.pos
+	if b.told {
+		pos--
+	}
+	b.Consume(pos)
+	for i := range b.streams {
+		b.streams[i].expand.Release()
+	}
+	for _, s := range b.made {
+		s.Release()
+	}
+}
+
+// Read implements event.Ring.
+//
+// Fast path: this loop runs for every record.
+func (b *buffer) Read(dst []event.Event, until uint64) int {
+	n := 0
+	pos, end := b.pos, b.visible
+	if b.final != 0 {
+		end--
+	}
+	until = min(until, b.visible)
+	for n < len(dst) && pos < until && pos < end {
+		p := unsafe.Add(b.Data, pos&b.Mask)
+		header := atomic.LoadUint32((*uint32)(p))
+		if header&ringbuf.Busy != 0 {
+			header = ringbuf.Written((*uint32)(p))
+		}
+		length := uint64(header &^ (ringbuf.Busy | ringbuf.Drop))
+		if header&ringbuf.Busy != 0 || length < sent.HeadSize || length > end-pos {
+			// Nothing tells where the next record starts.
+			b.stat.Corrupt++
+			pos = end
+			break
+		}
+		pos += (length + ringbuf.Header + 7) &^ 7
+		if header&ringbuf.Drop != 0 {
+			continue
+		}
+		p = unsafe.Add(p, ringbuf.Header)
+		e := &dst[n]
+		rec := unsafe.Slice((*byte)(p), length)
+		stream := load64(p, sent.HeadStream)
+		b.prev = event.Time(load64(p, sent.HeadTime))
+		if stream >= uint64(len(b.streams)) {
+			if made := stream - uint64(len(b.streams)); made < uint64(len(b.made)) {
+				e.Time, e.CPU, e.Ring = b.prev, b.cpu, b.index
+				if b.made[made].Show(e, rec) {
+					n++
+				} else {
+					b.stat.Corrupt++
+				}
+				continue
+			}
+			if int64(stream) == sent.LossStream && length >= sent.LossSize {
+				b.lost(e, load64(p, sent.HeadSize))
+				n++
+			} else {
+				b.stat.Corrupt++
+			}
+			continue
+		}
+		st := &b.streams[stream]
+		raw := st.expand.Show(rec[sent.HeadSize:])
+		if raw == nil {
+			b.stat.Corrupt++
+			continue
+		}
+		task := load64(p, sent.HeadTask)
+		e.Time = b.prev
+		e.PID, e.TID = int32(task>>32), int32(task)
+		e.CPU, e.Ring = b.cpu, b.index
+		e.Kind = event.Sample
+		e.Stream, e.Raw, e.Rec, e.Derived = st.stream, raw, rec, nil
+		n++
+	}
+	b.stat.Records += uint64(n)
+	b.stat.Bytes += pos - b.pos
+	b.pos = pos
+	if b.final != 0 && !b.told && n < len(dst) && pos == end && pos < until {
+		b.lost(&dst[n], b.final)
+		b.told = true
+		b.pos++
+		n++
+	}
+	return n
+}
+
+// lost makes e say how many records were lost.
+func (b *buffer) lost(e *event.Event, count uint64) {
+	*e = event.Event{
+		Kind:  event.Lost,
+		Time:  b.prev,
+		PID:   -1,
+		TID:   -1,
+		CPU:   b.cpu,
+		Ring:  b.index,
+		Count: uint32(min(count, math.MaxUint32)),
+	}
+	b.stat.Lost += count
+}

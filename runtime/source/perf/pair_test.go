@@ -1,0 +1,79 @@
+package perf
+
+import (
+	"testing"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/record/sent"
+)
+
+// A sent pair is shown with both of its events, and what is in their records.
+func TestBufferPairs(t *testing.T) {
+	f := newFake()
+	start := &event.Stream{Label: "start", Schema: &event.Schema{ID: 11, Size: 16}}
+	end := &event.Stream{Index: 1, Label: "end", Schema: &event.Schema{ID: 12, Size: 24}}
+	made := &event.Stream{Index: 2, Label: "start => end", Schema: &event.Schema{}}
+	f.index, f.cpu = 4, 3
+	f.made = []sent.Stream{sent.NewPairs(&sent.Pair{
+		End:    1,
+		Starts: &sent.Projection{Size: 16, Copies: []sent.Copy{{From: sent.PairSize, To: 8, Size: 8}}},
+		Ends:   &sent.Projection{Size: 24, Copies: []sent.Copy{{From: sent.PairSize + 8, To: 16, Size: 4}}},
+	}, made, []*event.Stream{start, end})}
+	const n = 259
+	put := func(i uint64) {
+		f.put(0, 1000+i, 7<<32|9, 1, 30, 5<<32|6, 2|1<<sent.ContextFlags|3<<sent.ContextPreempt,
+			3|4<<sent.ContextFlags, 990+i, 77+i, 88) // sent 10 ns after its end
+	}
+	for range 2 {
+		for from := uint64(0); from < n; from += 20 {
+			for i := from; i < min(from+20, n); i++ {
+				put(i)
+			}
+			for i, e := range f.all() {
+				i := from + uint64(i)
+				d := e.Derived
+				if e.Time != event.Time(1000+i) || e.Stream != made || e.PID != 7 || e.TID != 9 ||
+					e.CPU != 3 ||
+					e.Ring != 4 || e.Kind != event.Sample {
+					t.Fatalf("got pair %+v", e)
+				}
+				if s := d.Start; s.Time != event.Time(960+i) || s.PID != 5 || s.TID != 6 || s.CPU != 2 ||
+					s.Stream != start || le64(s.Raw, 0) != 11|1<<16|3<<24|6<<32 || le64(s.Raw, 8) != 77+i {
+					t.Fatalf("got start %+v", s)
+				}
+				if x := d.End; x.Time != event.Time(990+i) || x.TID != 9 || x.CPU != 3 || x.Stream != end ||
+					len(x.Raw) != 24 ||
+					le64(x.Raw, 0) != 12|4<<16|9<<32 || le64(x.Raw, 16) != 88 {
+					t.Fatalf("got end %+v", x)
+				}
+			}
+			f.Release()
+		}
+	}
+	if f.stat.Corrupt != 0 {
+		t.Errorf("got %+v, want no corrupt record", f.stat)
+	}
+	f.put(0, 1, 0, 1, 0) // too short
+	if evs := f.all(); len(evs) != 0 || f.stat.Corrupt != 1 {
+		t.Errorf("got %d events, %+v, want one corrupt", len(evs), f.stat)
+	}
+}
+
+// Pairs allocate nothing once there is memory for as many as a buffer holds.
+func TestBufferPairsAllocate(t *testing.T) {
+	f := newFake()
+	f.made = []sent.Stream{sent.NewPairs(
+		&sent.Pair{Starts: &sent.Projection{Size: 16}, Ends: &sent.Projection{Size: 16}},
+		&event.Stream{}, []*event.Stream{{Schema: &event.Schema{}}})}
+	dst := make([]event.Event, 10)
+	if n := testing.AllocsPerRun(100, func() {
+		f.put(0, 1, 0, 1, 1, 1, 1, 1, 1)
+		f.look(false)
+		if f.Read(dst, f.visible) != 1 {
+			t.Fatal("got no pair")
+		}
+		f.Release()
+	}); n != 0 {
+		t.Errorf("got %v allocations a pair", n)
+	}
+}

@@ -1,0 +1,133 @@
+package perf
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/text/diag"
+)
+
+// This file names the events that have no format in tracefs.
+
+// alias is an event with the names that perf gives it; the first is shown.
+type alias struct {
+	names  []string
+	config uint64
+}
+
+var softwareEvents = []alias{
+	{[]string{"cpu-clock"}, unix.PERF_COUNT_SW_CPU_CLOCK},
+	{[]string{"task-clock"}, unix.PERF_COUNT_SW_TASK_CLOCK},
+	{[]string{"page-faults", "faults"}, unix.PERF_COUNT_SW_PAGE_FAULTS},
+	{[]string{"context-switches", "cs"}, unix.PERF_COUNT_SW_CONTEXT_SWITCHES},
+	{[]string{"cpu-migrations", "migrations"}, unix.PERF_COUNT_SW_CPU_MIGRATIONS},
+	{[]string{"minor-faults"}, unix.PERF_COUNT_SW_PAGE_FAULTS_MIN},
+	{[]string{"major-faults"}, unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+	{[]string{"alignment-faults"}, unix.PERF_COUNT_SW_ALIGNMENT_FAULTS},
+	{[]string{"emulation-faults"}, unix.PERF_COUNT_SW_EMULATION_FAULTS},
+	{[]string{"dummy"}, unix.PERF_COUNT_SW_DUMMY},
+	{[]string{"bpf-output"}, unix.PERF_COUNT_SW_BPF_OUTPUT},
+	{[]string{"cgroup-switches"}, unix.PERF_COUNT_SW_BPF_OUTPUT + 1}, // since 5.13
+}
+
+var hardwareEvents = []alias{
+	{[]string{"cpu-cycles", "cycles"}, unix.PERF_COUNT_HW_CPU_CYCLES},
+	{[]string{"instructions"}, unix.PERF_COUNT_HW_INSTRUCTIONS},
+	{[]string{"cache-references"}, unix.PERF_COUNT_HW_CACHE_REFERENCES},
+	{[]string{"cache-misses"}, unix.PERF_COUNT_HW_CACHE_MISSES},
+	{[]string{"branch-instructions", "branches"}, unix.PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+	{[]string{"branch-misses"}, unix.PERF_COUNT_HW_BRANCH_MISSES},
+	{[]string{"bus-cycles"}, unix.PERF_COUNT_HW_BUS_CYCLES},
+	{[]string{"stalled-cycles-frontend", "idle-cycles-frontend"}, unix.PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+	{[]string{"stalled-cycles-backend", "idle-cycles-backend"}, unix.PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+	{[]string{"ref-cycles"}, unix.PERF_COUNT_HW_REF_CPU_CYCLES},
+}
+
+// The parts of a cache event's name: CACHE-OPs and CACHE-OP-misses, as in
+// L1-dcache-load-misses.
+var (
+	caches   = []string{"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"}
+	cacheOps = []string{"load", "store", "prefetch"}
+)
+
+// cacheEvents has config = cache | op<<8 | result<<16.
+var cacheEvents = func() []alias {
+	var as []alias
+	for c, cache := range caches {
+		for op, name := range cacheOps {
+			plural := "s"
+			if name == "prefetch" {
+				plural = "es"
+			}
+			config := uint64(c) | uint64(op)<<8
+			as = append(as,
+				alias{[]string{cache + "-" + name + plural}, config},
+				alias{
+					[]string{cache + "-" + name + "-misses"},
+					config | unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16,
+				})
+		}
+	}
+	return as
+}()
+
+// SoftwareSchema returns the schema of a kernel-counted event, software:NAME.
+// Its fields are the members of a sample.
+func SoftwareSchema(name string) (*event.Schema, error) {
+	return namedSchema("software", unix.PERF_TYPE_SOFTWARE, softwareEvents, name)
+}
+
+// HardwareSchema returns the schema of one of the CPU's own counters,
+// hardware:NAME. Whether this machine has it shows when it is opened.
+func HardwareSchema(name string) (*event.Schema, error) {
+	return namedSchema("hardware", unix.PERF_TYPE_HARDWARE, hardwareEvents, name)
+}
+
+// CacheSchema returns the schema of a cache event, cache:NAME, as
+// L1-dcache-loads or LLC-load-misses.
+func CacheSchema(name string) (*event.Schema, error) {
+	return namedSchema("cache", unix.PERF_TYPE_HW_CACHE, cacheEvents, name)
+}
+
+// SoftwareNames lists the names that SoftwareSchema knows, HardwareNames and
+// CacheNames likewise; each event once.
+func SoftwareNames() []string { return firstNames(softwareEvents) }
+func HardwareNames() []string { return firstNames(hardwareEvents) }
+func CacheNames() []string    { return firstNames(cacheEvents) }
+
+func firstNames(as []alias) []string {
+	names := make([]string, len(as))
+	for i, a := range as {
+		names[i] = a.names[0]
+	}
+	return names
+}
+
+func namedSchema(system string, typ uint32, as []alias, name string) (*event.Schema, error) {
+	var all []string
+	for _, a := range as {
+		if slices.ContainsFunc(a.names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			return &event.Schema{System: system, Name: a.names[0], Type: typ, ID: a.config}, nil
+		}
+		all = append(all, a.names...)
+	}
+	return nil, diag.Errorf(diag.Attach, "open event", system+":"+name, "no such event%s",
+		diag.DidYouMean(name, all)).
+		WithHint("the %s events are %s", system, strings.Join(firstNames(as), " "))
+}
+
+// CountsHits reports that a counter of the schema adds 1 for each occurrence, and
+// not the time or the cycles that passed.
+func CountsHits(s *event.Schema) bool { return counts(s) && !s.Weighted() }
+
+// CountUnit is the unit of a counter of the schema: nanoseconds for the
+// clocks and for sched_stat_*, else occurrences.
+func CountUnit(s *event.Schema) event.Unit {
+	if s.Type == unix.PERF_TYPE_SOFTWARE && !counts(s) || s.Weighted() {
+		return event.Nanos
+	}
+	return event.CountOf
+}

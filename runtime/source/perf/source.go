@@ -1,0 +1,338 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/record/latetext"
+	"ppscript/runtime/system/poll"
+)
+
+// A Source is the live door: it implements event.Source over the rings of
+// perf_event_open. It is used by one goroutine. To end it from elsewhere, the
+// context of Poll is cancelled; the owner then calls Stop, polls once more and
+// reads the rest.
+type Source struct {
+	cfg      Config
+	att      *attachment
+	open     *opener
+	opened   int   // descriptors
+	plug     *plug // nil if the events are on no CPU's own
+	warnings []error
+
+	made
+	ringSet
+	waking
+	rest
+	tasks tasks
+	state
+}
+
+// A made is the streams of the events that opened.
+type made struct {
+	streams []*event.Stream
+	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
+	byMade  []*event.Stream // by index in Programs.Pairs, then Emits, then Lefts
+	late    latetext.Texts
+	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
+	aside   bool            // records of the dummy are no events of the run
+}
+
+// A ringSet is where records are read from.
+type ringSet struct {
+	live    []*ring
+	buffers []*buffer
+	rings   []event.Ring // both
+	pump    *pump        // of the rings with spools; nil if there are none
+}
+
+// A waking is how Poll is woken.
+type waking struct {
+	poll    *poll.Poller
+	pollFD  []int // by ring of the attachment: the descriptor that poll watches
+	cursor  []int // and where in open.fds to look for the next one
+	wakeups uint64
+}
+
+// A state is how far a source is, and for whom it is open.
+type state struct {
+	stopped  bool // the events are disabled, the rings get no more
+	off      bool // Switch has none come
+	eof      bool
+	counting bool // for Counters, and for Hooks
+	hooked   bool // for Hooks
+}
+
+var (
+	_ event.Source  = (*Source)(nil)
+	_ event.Ring    = (*ring)(nil)
+	_ event.Members = (*Layout)(nil)
+)
+
+// Open opens the events of cfg on its target and starts them. On an error
+// nothing stays open. Close releases the source.
+func Open(ctx context.Context, cfg Config) (*Source, error) {
+	s := &Source{cfg: cfg}
+	if err := s.cfg.check(); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx, false); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Streams implements event.Source: the opened events, in the order of
+// Config.Events.
+func (s *Source) Streams() []*event.Stream { return s.streams }
+
+// StreamOf returns the stream of Config.Events[i], nil if that event is
+// optional and did not open.
+func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
+
+// MadeStreams are the streams of Programs.Pairs, then those of Emits and of Lefts.
+func (s *Source) MadeStreams() []*event.Stream { return s.byMade }
+
+// Rings implements event.Source.
+func (s *Source) Rings() []event.Ring { return s.rings }
+
+// Warnings lists the events and threads that Open skipped.
+func (s *Source) Warnings() []error { return s.warnings }
+
+// drainEvery bounds how long records below the watermark wait, while records come.
+const drainEvery = 100 * time.Millisecond
+
+// Poll implements event.Source. It returns early when a ring has filled up to
+// the watermark, and after 100 ms when there is anything at all; after a while
+// without anything, at once with the first event. Wake ends it as well. When the
+// targets are gone or Stop was called it returns io.EOF, and ctx's error when
+// that is done; the bounds are set in either case.
+func (s *Source) Poll(ctx context.Context, timeout time.Duration) error {
+	s.pump.end()
+	err := s.wait(ctx, timeout)
+	if !s.eof {
+		s.pump.begin()
+	}
+	return err
+}
+
+func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
+	if s.eof {
+		if s.poll != nil { // not closed
+			s.look()
+		}
+		return io.EOF
+	}
+	deadline := time.Now().Add(timeout)
+	for {
+		if err := ctx.Err(); err != nil {
+			s.look()
+			return err
+		}
+		left := time.Until(deadline)
+		if s.stopped {
+			left = 0
+		}
+		step := min(left, s.step())
+		woken, err := s.poll.Wait(ctx, step)
+		if err != nil {
+			return fmt.Errorf("wait for rings: %w", err)
+		}
+		if woken {
+			s.wakeups++
+		}
+		s.hangups()
+		// Who has others that follow CPUs, without a Poll of their own, wants to know.
+		early := s.poll.Called || s.poll.CPUs || len(s.rings) == 0
+		s.follow(time.Now())
+		s.poll.CPUs = false
+		if s.stopped || s.ended() {
+			if err := s.finish(); err != nil {
+				return err
+			}
+			s.look()
+			return io.EOF
+		}
+		some := s.look()
+		if !some && woken && s.bells.On {
+			time.Sleep(bellLag)
+			some = s.look()
+		}
+		s.found(some || woken)
+		if some || left <= step || early {
+			return ctx.Err()
+		}
+	}
+}
+
+// settle is how long the second look waits after the first. A record is
+// stamped a little before it becomes visible; whoever stamped before the
+// first look has published by then, unless an interrupt came in between.
+const settle = 10 * time.Microsecond
+
+// look moves the bounds of all rings and reports whether there is anything to
+// read. Where programs send the events, the rings hold records about tasks only,
+// of the whole machine: these can wait.
+func (s *Source) look() bool {
+	some, aside := false, false
+	for _, r := range s.live {
+		r.first = r.shown()
+		aside = aside || r.first != r.pos
+	}
+	for _, b := range s.buffers {
+		b.first = b.Head()
+		some = some || b.first != b.pos
+	}
+	several := len(s.rings) > 1
+	if (some || aside) && several && !s.eof {
+		for start := time.Now(); time.Since(start) < settle; {
+		}
+	}
+	if s.att.family != nil {
+		s.att.family.learn(s.live)
+	}
+	for _, r := range s.live {
+		visible := r.shown()
+		if f := s.att.family; f != nil && f.tids != nil {
+			visible = r.first // the forks of all before this are known
+		}
+		r.look(visible)
+		r.known = r.first
+		if !several {
+			r.known = r.visible
+		}
+		aside = aside || r.visible != r.pos
+		r.stat.PeakBytes = max(r.stat.PeakBytes, r.visible-r.pos)
+	}
+	s.late.Drain()
+	for _, b := range s.buffers {
+		b.look(several)
+		some = some || b.visible != b.pos
+	}
+	return some || aside && !s.cfg.later()
+}
+
+// later reports that the rings hold records about tasks only, which are of use
+// once there are events.
+func (c *Config) later() bool {
+	b := c.SideBand
+	return c.projected() && !b.BPF && !b.Cgroup && !b.TextPoke
+}
+
+// Stop disables the events. The next Poll shows the rest and returns
+// io.EOF.
+func (s *Source) Stop() error {
+	if s.stopped {
+		return nil
+	}
+	s.stopped = true
+	s.bells.Close()
+	if s.cfg.Programs.Detach != nil {
+		if err := s.cfg.Programs.Detach(); err != nil {
+			return err
+		}
+		s.late.End()
+	}
+	return s.open.disable()
+}
+
+// Switch has the events of a source come, or none of them for a while; records about tasks come all the
+// time.
+func Switch(s *Source, on bool) error {
+	if s.stopped {
+		return nil
+	}
+	s.off = !on
+	return s.open.turn(on)
+}
+
+// finish makes the end final: nothing is written to the rings any more, and
+// losses that the kernel had no chance to report are appended.
+func (s *Source) finish() error {
+	if s.eof {
+		return nil
+	}
+	if err := s.Stop(); err != nil {
+		return err
+	}
+	s.eof = true
+	for _, r := range s.live {
+		r.ended = true
+		if r.spool != nil {
+			r.spool.end(r)
+		}
+		if r.backward {
+			r.freeze()
+			if r.carried > 0 {
+				r.addFinal(0, r.carried)
+			}
+		} else {
+			s.appendLoss(r)
+		}
+	}
+	for _, b := range s.buffers {
+		b.final = b.untold()
+	}
+	return nil
+}
+
+// appendLoss compares the sum of all LOST records, read or still in the ring,
+// with the events' own counters.
+func (s *Source) appendLoss(r *ring) {
+	var total, id uint64
+	for i := range s.open.fds {
+		f := &s.open.fds[i]
+		if s.open.rings[f.ring] != r || !f.counts {
+			continue
+		}
+		n, err := f.readLost()
+		if err != nil {
+			continue
+		}
+		if n > 0 {
+			id = f.id
+		}
+		total += n
+	}
+	if said := r.lostSeen + r.lostWaiting() - r.carried; total > said {
+		r.addFinal(id, total-said)
+	}
+}
+
+// WorkloadStatus is how the workload ended; false while it runs, or if there
+// is none.
+func (s *Source) WorkloadStatus() (*os.ProcessState, bool) {
+	if s.tasks.workload == nil {
+		return nil, false
+	}
+	return s.tasks.workload.Status()
+}
+
+// Close disables and closes everything. Views of ring memory die.
+func (s *Source) Close() error {
+	var errs []error
+	s.pump.end()
+	s.bells.Close()
+	if s.poll != nil {
+		errs = append(errs, s.poll.Close())
+		s.poll = nil
+	}
+	if s.open != nil {
+		errs = append(errs, s.open.close())
+	}
+	for _, b := range s.buffers {
+		errs = append(errs, b.unmap())
+	}
+	errs = append(errs, s.late.Close())
+	if s.att != nil {
+		s.att.close()
+	}
+	errs = append(errs, s.tasks.close())
+	s.eof = true // and the rings are empty: they keep their statistics
+	return errors.Join(errs...)
+}

@@ -1,0 +1,55 @@
+package probe
+
+import (
+	"strings"
+
+	"ppscript/runtime/system/kerneltype"
+)
+
+// This file names the arguments of the kernel's functions, and types their results,
+// by the types that the kernel shows: kprobe("vfs_read") has file, buf, count and
+// pos. Declared arguments (args =) are those of the user instead.
+
+// typed adds the fields of a function that the kernel's types tell. Functions that
+// they do not show have their registers alone.
+func (r *Resolver) typed(b *builder, c *convention, s *Spec, name string) {
+	if r.Types == nil || c == nil || s.Args != "" || s.Ret != "" {
+		return
+	}
+	if _, in, ok := strings.Cut(name, ":"); ok { // of a module
+		name = in
+	}
+	f, ok := r.Types.Function(name)
+	if !ok {
+		return
+	}
+	if s.Kind.returns() {
+		if d, ok := declOf("result", f.Result); ok {
+			b.declared(d, c.rets[0])
+		}
+		return
+	}
+	for i, p := range f.Params {
+		d, ok := declOf(p.Name, p.Type)
+		if !ok || i == len(c.args) {
+			return // a structure takes registers of its own: who comes behind is not where it seems
+		}
+		if d.name == "func" {
+			d.name = "func_" // func is the function's own name, for all that a pattern fits
+		}
+		b.namedRegister(c, d, c.args[i])
+	}
+}
+
+// declOf is an argument in one register; ok is false for others.
+func declOf(name string, t kerneltype.Type) (d decl, ok bool) {
+	d = decl{typ: t.String(), name: name, size: t.Size(), signed: t.Signed()}
+	switch t.Kind() {
+	case kerneltype.Pointer:
+		d.ptr = true
+	case kerneltype.Int, kerneltype.Char, kerneltype.Enum, kerneltype.Bool:
+	default:
+		return d, false
+	}
+	return d, name != "" && d.size > 0 && d.size <= 8
+}

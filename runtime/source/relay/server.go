@@ -1,0 +1,303 @@
+package relay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"ppscript/runtime/text/diag"
+)
+
+// A server sends to everybody who connects and may have it.
+type server struct {
+	ln     net.Listener
+	sender *Sender
+	secret *secret // that receivers must know
+	// tls has both sides prove who they are. Without, and without a secret, the kernel says it.
+	tls  *tls.Config
+	log  *backlog
+	name string // of the place, for messages
+
+	mu      sync.Mutex
+	waiting []net.Conn // not admitted yet, the oldest first
+	clients map[net.Conn]bool
+	closed  bool
+	work    sync.WaitGroup
+}
+
+// Times that a receiver may take.
+const (
+	// An emulated machine takes seconds to make a key of its token.
+	admitTime = 30 * time.Second // to prove itself
+	stallTime = 30 * time.Second // to take maxTake bytes
+	drainTime = 2 * time.Second  // to take the rest at the end
+)
+
+// Bounds: of who is served at once, and of who has not proved itself yet. The
+// oldest of these goes when there is another, since an honest one takes some
+// milliseconds.
+const (
+	maxClients = 64
+	maxWaiting = 64
+)
+
+func listen(ctx context.Context, a address, s *Sender) (*server, error) {
+	v := &server{sender: s, log: newBacklog(s), clients: map[net.Conn]bool{}, name: a.text}
+	var err error
+	if a.needsToken() && s.opt.TLS != nil {
+		v.tls = s.opt.TLS.Config()
+	} else if a.readable() {
+		s.opt.Say("push: %s: %s", a.text, inTheClear)
+	}
+	if a.needsToken() && s.opt.Token != "" {
+		if v.secret, err = newSecret(s.opt.Token); err != nil {
+			return nil, diag.Errorf(diag.Run, "push", a.text, "token: %w", err)
+		}
+	}
+	port := a.port
+	switch a.kind {
+	case vsock:
+		v.ln, err = listenVsock(a)
+	case unixSocket:
+		v.ln, err = ListenUnix(ctx, a.path)
+	case local:
+		v.ln, port, err = listenLocal(ctx, a.port)
+	default:
+		v.ln, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.endpoint())
+	}
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return nil, diag.Errorf(diag.Run, "push", a.text, "%w", err).
+			WithHint("is another program listening there? give another address")
+	}
+	if v.name = v.ln.Addr().String(); a.kind == local {
+		v.name = fmt.Sprint(port)
+	}
+	s.opt.Say("push: listening at %s", v.name)
+	v.work.Go(v.accept)
+	return v, nil
+}
+
+// Pauses between attempts to accept, when the system has no room for another
+// connection.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// accept serves who comes until the listener is closed. That a connection could
+// not be accepted (there are too many open files) is said, and tried again.
+func (v *server) accept() {
+	pause := firstPause
+	for {
+		conn, err := v.ln.Accept()
+		switch {
+		case err == nil:
+			pause = firstPause
+			v.begin(conn)
+			continue
+		case errors.Is(err, net.ErrClosed):
+			return
+		case pause == firstPause:
+			v.sender.opt.Say("push: %s: receivers have to wait: %v", v.name, reasonOf(err))
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// reasonOf is the system's error, without addresses.
+func reasonOf(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
+
+// begin has a connection served.
+func (v *server) begin(conn net.Conn) {
+	v.evict(maxWaiting - 1)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		conn.Close()
+		return
+	}
+	if v.tls != nil {
+		conn = tls.Server(conn, v.tls)
+	}
+	v.waiting = append(v.waiting, conn)
+	v.work.Go(func() { v.serve(conn) })
+}
+
+// evict closes the oldest of those who have not proved themselves, but for some.
+func (v *server) evict(keep int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for len(v.waiting) > keep {
+		_ = v.waiting[0].Close() // who serves it takes note
+		v.waiting = v.waiting[1:]
+	}
+}
+
+// admitted moves a connection from those that wait to the clients; false if it
+// was evicted, or everything ends.
+func (v *server) admitted(conn net.Conn, ok bool) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, c := range v.waiting {
+		if c == conn {
+			v.waiting = append(v.waiting[:i:i], v.waiting[i+1:]...)
+			if ok = ok && !v.closed && len(v.clients) < maxClients; ok {
+				v.clients[conn] = true
+			}
+			return ok
+		}
+	}
+	return false
+}
+
+func (v *server) full() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.clients) >= maxClients
+}
+
+func (v *server) serve(conn net.Conn) {
+	defer conn.Close()
+	say := v.sender.opt.Say
+	err := v.admit(conn)
+	if ok := v.admitted(conn, err == nil); !ok {
+		var stranger errStranger
+		var noTLS errNoTLS
+		switch {
+		case errors.As(err, &noTLS):
+			say("push: %s: refused a receiver: %v", conn.RemoteAddr(), noTLS)
+		case errors.Is(err, errWrongToken):
+			say("push: %s %v", v.nameOf(conn), errWrongToken)
+		case errors.As(err, &stranger):
+			say("push: %s: refused a receiver: %v", v.name, stranger)
+		case errors.Is(err, errFull) || err == nil && v.full():
+			say("push: %s: refused a receiver: %d are served already", v.name, maxClients)
+		}
+		return
+	}
+	r := v.log.join()
+	say("push: %s connected", v.nameOf(conn))
+	v.sender.joined()
+	v.work.Go(func() { v.hear(conn, r) })
+	err = v.feed(conn, r)
+	v.log.leave(r)
+	v.mu.Lock()
+	delete(v.clients, conn)
+	ending := v.closed
+	v.mu.Unlock()
+	if t, ok := conn.(*tls.Conn); ok && err != nil {
+		_ = t.NetConn().Close() // its last words would wait for one who takes nothing
+	}
+	switch late := errors.Is(err, os.ErrDeadlineExceeded); {
+	case late && ending:
+		say("push: %s did not take what was left at the end", v.nameOf(conn))
+	case late:
+		say("push: %s took nothing for %v: it is cut off", v.nameOf(conn), v.sender.opt.Stall)
+	default:
+		say("push: %s hung up", v.nameOf(conn))
+	}
+}
+
+// admit finds out whether a peer may have the events.
+func (v *server) admit(conn net.Conn) error {
+	if v.secret == nil && v.tls == nil {
+		c, ok := conn.(syscall.Conn)
+		if !ok {
+			return fmt.Errorf("got a %T, want one with a descriptor", conn)
+		}
+		return checkPeer(c, "")
+	}
+	if err := conn.SetDeadline(time.Now().Add(v.sender.opt.Admit)); err != nil {
+		return err
+	}
+	if t, ok := conn.(*tls.Conn); ok {
+		if err := begun(t); err != nil {
+			return err
+		}
+	}
+	if v.secret != nil {
+		if err := v.secret.admit(conn, v.full); err != nil {
+			return err
+		}
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// hear reads the words of a receiver, until the connection is closed.
+func (v *server) hear(conn net.Conn, r *reader) {
+	var word [1]byte
+	for {
+		if _, err := conn.Read(word[:]); err != nil {
+			return
+		}
+		if word[0] == contentWord {
+			v.log.contented(r)
+		}
+	}
+}
+
+// feed writes until the receiver leaves, stalls, or has everything.
+func (v *server) feed(conn net.Conn, r *reader) error {
+	for b := r.take(); b != nil; b = r.take() {
+		v.mu.Lock()
+		if !v.closed { // else close has set the last one
+			_ = conn.SetWriteDeadline(time.Now().Add(v.sender.opt.Stall))
+		}
+		v.mu.Unlock()
+		if _, err := conn.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameOf is who connected; at a unix socket receivers have no names.
+func (v *server) nameOf(conn net.Conn) string {
+	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
+		if who := peerName(conn); who != "" {
+			a += " (" + who + ")"
+		}
+		return a
+	}
+	return "a receiver at " + v.name
+}
+
+func (v *server) send(p *piece) error {
+	v.log.put(p)
+	return nil
+}
+
+func (v *server) lost() uint64 { return v.log.dropped() }
+func (v *server) asking() bool { return v.log.asking() }
+
+// close gives clients a while to take the rest.
+func (v *server) close() error {
+	v.mu.Lock()
+	v.closed = true
+	for conn := range v.clients {
+		_ = conn.SetWriteDeadline(time.Now().Add(drainTime))
+	}
+	v.mu.Unlock()
+	err := v.ln.Close()
+	v.log.close()
+	v.evict(0)
+	v.work.Wait()
+	return err
+}

@@ -1,0 +1,70 @@
+// Package sideband reads the records about processes beside a run whose events stay inside the
+// kernel: no samples come, but who names what programs found wants to know what processes map,
+// also of those that have ended. Session opens it. The records are on the clock of programs.
+package sideband
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/operator/order"
+	"ppscript/runtime/source/perf"
+)
+
+// A Band is the records about all processes, or about those that are observed. A nil one has none.
+type Band struct {
+	src    *perf.Source
+	feeder order.Feeder
+	over   bool
+}
+
+// Open begins to read the records about what processes map, and, if it is asked to, about cgroups.
+// spool is the room for what nobody has read yet, in bytes.
+func Open(ctx context.Context, of *perf.Target, cgroups bool, spool int, loop *perf.Watch) (*Band, error) {
+	var target perf.Target
+	if len(of.PIDs) > 0 { // what others map is of no use, and wakes
+		target = perf.Target{PIDs: of.PIDs, Inherit: perf.Yes}
+	}
+	src, err := perf.Open(ctx, perf.Config{
+		Target:   target,
+		SideBand: perf.SideBand{Comm: true, Task: true, Mmap: true, Ksymbol: true, Cgroup: cgroups},
+		Members:  []event.Member{}, Clock: perf.ClockMonotonic, Spool: spool,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := loop.Beside(src); err != nil {
+		return nil, errors.Join(err, src.Close())
+	}
+	return Of(src), nil
+}
+
+// Of is the records of a source, which it owns from then on.
+func Of(src *perf.Source) *Band { return &Band{src: src, feeder: order.NewMerge(src)} }
+
+// Round brings the records that there are to sink; final are the last ones.
+func (b *Band) Round(sink func([]*event.Event), final bool) error {
+	if b == nil || b.over {
+		return nil
+	}
+	if b.over = final; final {
+		if err := b.src.Stop(); err != nil {
+			return err
+		}
+	}
+	if err := b.src.Poll(context.Background(), 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	b.feeder.Round(sink, final)
+	return nil
+}
+
+// Close closes the source.
+func (b *Band) Close() error {
+	if b == nil {
+		return nil
+	}
+	return b.src.Close()
+}

@@ -1,0 +1,54 @@
+package debuginfod
+
+import (
+	"net/url"
+	"os"
+	"strings"
+
+	"ppscript/runtime/text/diag"
+)
+
+// This file reads the addresses of servers.
+
+// Variable is the variable of the environment that names the servers of a distribution.
+const Variable = "DEBUGINFOD_URLS"
+
+// FromEnvironment are the servers that the environment names. Words without an address, such as
+// ima:enforcing, are settings of other clients.
+func FromEnvironment() ([]string, error) {
+	var list []string
+	for _, word := range strings.Fields(os.Getenv(Variable)) {
+		if !strings.Contains(word, "://") {
+			continue
+		}
+		u, err := Address(word)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, u)
+	}
+	if len(list) == 0 {
+		return nil, diag.Errorf(diag.Usage, "option", "--debuginfod", "$%s names no server", Variable).
+			WithHint("name one: --debuginfod=https://debuginfod.debian.net")
+	}
+	return list, nil
+}
+
+// Address checks the address of a server.
+func Address(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", diag.Errorf(diag.Usage, "debuginfod", text, "not the address of a server").
+			WithHint("write http://HOST:PORT, or https://debuginfod.debian.net")
+	}
+	u.RawQuery, u.Fragment = "", ""
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// Shown is an address without the password that may be in it.
+func Shown(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		return u.Redacted()
+	}
+	return text
+}

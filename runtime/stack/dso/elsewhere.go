@@ -1,0 +1,201 @@
+package dso
+
+import (
+	"debug/elf"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// This file finds files that are not where they were mapped from: in directories of files without
+// any order, by the build-ids that these have, and on servers, from which they come while the run
+// goes on.
+
+// An Elsewhere says where files are looked for that are nowhere else.
+type Elsewhere struct {
+	// Plain are directories with files of any names, at any depth.
+	Plain []string
+	// Fetch brings files by build-id from servers; nil does not.
+	Fetch Fetcher
+}
+
+// A Fetcher fetches files beside the run; runtime/stack/debuginfod has one. It is here so that what reads
+// files needs no network.
+type Fetcher interface {
+	// Path is where a file lies by now, "" if it is not here. Over says that nothing more will come.
+	Path(id string, part Part) (path string, over bool)
+}
+
+// A Part says which of the files of a build-id is meant, in the words of debuginfod.
+type Part string
+
+const (
+	DebugInfo  Part = "debuginfo"  // symbols and lines
+	Executable Part = "executable" // the program
+)
+
+// mostPlain bounds the files of Plain that are looked at.
+const mostPlain = 200_000
+
+// plainFiles are the files of a build-id in the directories without order.
+func (s *Store) plainFiles(id string) []string {
+	if len(s.opt.Elsewhere.Plain) == 0 || id == "" {
+		return nil
+	}
+	if s.plain == nil {
+		s.plain = PlainFiles(s.opt.Elsewhere.Plain, s.expired)
+	}
+	return s.plain[id]
+}
+
+// PlainFiles are the files in directories without order, by their build-ids.
+func PlainFiles(dirs []string, expired func() bool) map[string][]string {
+	files := map[string][]string{}
+	seen := 0
+	for _, dir := range dirs {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return nil // what cannot be read is not there
+			}
+			if seen++; seen > mostPlain || expired != nil && expired() {
+				return filepath.SkipAll
+			}
+			if id := FileBuildID(path); id != "" {
+				files[id] = append(files[id], path)
+			}
+			return nil
+		})
+	}
+	return files
+}
+
+// FileBuildID is the build-id of the file at path in hex, also of one whose program headers are
+// those of another file, as some debug files have them. It is empty if there is none.
+func FileBuildID(path string) string {
+	if id := ReadBuildID(path, 0); id != "" {
+		return id
+	}
+	f, err := (*Root)(nil).Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	im, err := ReadImage(f, st.Size())
+	if err != nil {
+		return ""
+	}
+	return im.BuildID()
+}
+
+// onlyDebug reports that a file has the symbols of a program, and not its code.
+func onlyDebug(file *os.File) bool {
+	st, err := file.Stat()
+	if err != nil {
+		return true
+	}
+	im, err := ReadImage(file, st.Size())
+	if err != nil {
+		return true
+	}
+	for _, s := range im.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere opens a file in one of the further places. One that is being fetched is waited for by
+// nobody here.
+func (f *File) elsewhere() error {
+	s := f.store
+	take := func(path string) bool {
+		file, err := (*Root)(nil).Open(path)
+		if err != nil {
+			return false
+		}
+		if onlyDebug(file) || f.adopt(file, true) != nil {
+			file.Close()
+			return false
+		}
+		return true
+	}
+	for _, path := range s.plainFiles(f.BuildID) {
+		if take(path) {
+			return nil
+		}
+	}
+	for _, path := range s.debugFiles(f) {
+		if f.adoptBare(path) {
+			return nil
+		}
+	}
+	if s.opt.Elsewhere.Fetch != nil && f.BuildID != "" {
+		path, over := s.opt.Elsewhere.Fetch.Path(f.BuildID, Executable)
+		if path != "" && take(path) {
+			return nil
+		}
+		// A program without symbols will need the other file as well, which does alone if need be.
+		path, settled := s.opt.Elsewhere.Fetch.Path(f.BuildID, DebugInfo)
+		if over && path != "" && f.adoptBare(path) {
+			return nil
+		}
+		if !over || !settled {
+			s.await(f)
+		}
+	}
+	return errGone
+}
+
+// debugElsewhere is the debug file of f in one of the further places, nil if it is not there now.
+func (s *Store) debugElsewhere(f *File) *File {
+	for _, path := range s.plainFiles(f.BuildID) {
+		if d := s.copyOf(f, path); d != nil {
+			return d
+		}
+	}
+	if s.opt.Elsewhere.Fetch == nil || f.BuildID == "" {
+		return nil
+	}
+	path, over := s.opt.Elsewhere.Fetch.Path(f.BuildID, DebugInfo)
+	if path != "" {
+		return s.copyOf(f, path)
+	}
+	if !over {
+		s.await(f)
+	}
+	return nil
+}
+
+// await notes that something of f is being fetched.
+func (s *Store) await(f *File) {
+	if s.waiting == nil {
+		s.waiting = map[*File]bool{}
+	}
+	s.waiting[f] = true
+}
+
+// Fetched are the files of which something came since the last call, or was given up: what was
+// made of them is to be made again.
+func (s *Store) Fetched() (files []*File) {
+	fetch := s.opt.Elsewhere.Fetch
+	for f := range s.waiting {
+		_, over := fetch.Path(f.BuildID, DebugInfo)
+		if !f.Opened() {
+			_, is := fetch.Path(f.BuildID, Executable)
+			over = over && is
+		}
+		if !over {
+			continue
+		}
+		delete(s.waiting, f)
+		f.err = nil
+		f.asked = f.debug != nil
+		files = append(files, f)
+	}
+	return files
+}

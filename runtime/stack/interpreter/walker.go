@@ -1,0 +1,280 @@
+package interpreter
+
+import (
+	"errors"
+	"io"
+
+	"ppscript/bpf/features"
+	"ppscript/bpf/interpreted"
+	"ppscript/runtime/event"
+	"ppscript/runtime/result"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/stack/dso"
+	"ppscript/runtime/target/task"
+)
+
+// Bounds: frames that have a number, stacks and code objects that are remembered.
+const (
+	maxFrames = 1 << 16
+	maxStacks = 1 << 15
+	maxCodes  = 1 << 15 // of all processes
+)
+
+// Stats counts the work of a Walker.
+type Stats struct {
+	Samples uint64 // that had interpreted functions
+	Lost    uint64 // whose stack was gone before it was read
+	Unknown uint64 // code objects that were not those of the sample any more
+}
+
+// A Walker names interpreted functions of the stacks of a run. It is used by one goroutine.
+type Walker struct {
+	run      *interpreted.Run // nil: frames are followed later, from outside
+	binaries map[*dso.File]*carrier
+	spaces   map[*task.Space]*process // nil if a process has no interpreter
+	running  map[int32]*process
+	ended    []*process // the first ended first
+	codes    int        // code objects that are remembered
+	stacks   map[key]*walked
+	places
+	stats Stats
+}
+
+// key is a stack of a process.
+type key struct {
+	of   *process
+	hash uint64
+}
+
+// walked is a stack as it goes into chains: calls of the interpreter, innermost first, each the numbers
+// of its frames.
+type walked struct{ calls [][]uint64 }
+
+// places are frames by number, from 1.
+type places struct {
+	list  []*result.Frame
+	index map[result.Frame]uint64
+}
+
+// Open loads the program of the kernel. If no programs shall run, host is nil: frames are followed when a
+// sample is read, as they are then.
+func Open(host *features.Host) (*Walker, error) {
+	w := &Walker{binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
+		running: map[int32]*process{}, stacks: map[key]*walked{},
+		places: places{index: map[result.Frame]uint64{}}}
+	if host == nil {
+		return w, nil
+	}
+	run, err := interpreted.Open(host)
+	if err != nil {
+		return nil, err
+	}
+	w.run = run
+	return w, nil
+}
+
+// Close gives everything back.
+func (w *Walker) Close() error {
+	if w.run == nil {
+		return nil
+	}
+	return w.run.Close()
+}
+
+// Late says that samples have to be read soon after they were taken.
+func (w *Walker) Late() bool { return w != nil && w.run == nil }
+
+// Stats returns the counts so far.
+func (w *Walker) Stats() Stats { return w.stats }
+
+// Observe has the program called for the samples of an event, if its stacks have a user part, before it is
+// opened. Events that no program can be attached to go without, as do probes and system calls: the one
+// tracepoint of all system calls costs more than the name is worth.
+func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
+	if w == nil || w.run == nil || s == nil || !s.User || i >= len(events) {
+		return
+	}
+	switch e := &events[i]; {
+	case e.Config1Text != "", e.Schema.System == "syscalls", e.Schema.System == "raw_syscalls":
+	case e.Tracepoint():
+		_ = w.run.Hook(e.Schema.Name)
+	default:
+		e.Observer = w.run.FD()
+	}
+}
+
+// Program is the one in the kernel, which can be put before others.
+func (w *Walker) Program() *interpreted.Run { return w.run }
+
+// Fresh names what the stacks have that are new since the last call, while their processes are there; some
+// says that there were any.
+func (w *Walker) Fresh() (some bool, err error) {
+	if w == nil || w.run == nil {
+		return false, nil
+	}
+	err = w.run.Fresh(func(pid int32, hash uint64) {
+		some = true
+		if p := w.running[pid]; p != nil {
+			w.stack(p, hash)
+		}
+	})
+	return some, err
+}
+
+// Look looks at a process, of which something was heard; nil is none.
+func (w *Walker) Look(s *task.Space) {
+	if w == nil || s == nil {
+		return
+	}
+	p, known := w.spaces[s]
+	if !known {
+		if len(w.spaces) >= interpreted.MaxProcesses {
+			clear(w.spaces)
+		}
+		p = w.processOf(s)
+		w.spaces[s] = p
+	}
+	if p == nil || w.running[s.PID] == p || len(w.running) >= interpreted.MaxProcesses {
+		return
+	}
+	if w.run == nil || w.run.Watch(s.PID, &p.config) == nil {
+		w.running[s.PID] = p
+	}
+}
+
+// Mapped says that a process has mapped a file, so that it may have an interpreter now.
+func (w *Walker) Mapped(pid int32, name string, space func() *task.Space) {
+	if languageOf(name) == nil {
+		return
+	}
+	if s := space(); s != nil && w.spaces[s] == nil {
+		delete(w.spaces, s)
+		w.Look(s)
+	}
+}
+
+// Forked says that a process began as a copy of another.
+func (w *Walker) Forked(parent int32, space func() *task.Space) {
+	if w.running[parent] != nil {
+		w.Look(space())
+	}
+}
+
+// Forget says that a process executes another program.
+func (w *Walker) Forget(pid int32) {
+	if w.running[pid] != nil {
+		delete(w.running, pid)
+		if w.run == nil {
+			return
+		}
+		_ = w.run.Forget(pid) // there may be no room for errors: it ends anyway
+	}
+}
+
+// Ended says that a process ended. Samples that are not looked at yet have its functions still.
+func (w *Walker) Ended(pid int32) {
+	if p := w.running[pid]; p != nil {
+		w.ended = append(w.ended, p)
+	}
+	for len(w.ended) > maxEnded {
+		if p := w.ended[0]; w.running[p.pid] == p {
+			w.Forget(p.pid)
+		}
+		w.ended = w.ended[1:]
+	}
+}
+
+// maxEnded is how many processes that ended are not given up at once.
+const maxEnded = 64
+
+// slack is how long before its sample the program ran, at most: a machine of a hypervisor may stop between.
+const slack = 100e6
+
+// Rewrite appends the chain of a sample to dst, with interpreted functions in the places of the interpreter's
+// own; ok is false if it has none, and nothing is appended.
+//
+// Fast path: samples of other processes cost a look-up.
+func (w *Walker) Rewrite(dst []uint64, e *event.Event, chain []uint64) (out []uint64, ok bool) {
+	p := w.running[e.PID]
+	if p == nil || len(chain) == 0 {
+		return dst, false
+	}
+	if w.run == nil {
+		return w.late(dst, p, e.TID, chain)
+	}
+	s, ok := w.run.At(e.CPU, int64(e.Time))
+	if !ok || s.TID != e.TID || s.PID != e.PID || int64(e.Time)-s.Time > slack {
+		return dst, false
+	}
+	return w.weave(dst, p, s.Hash, chain)
+}
+
+// Weave is Rewrite for a stack that was counted, of a process in which a front found what has this hash.
+func (w *Walker) Weave(dst []uint64, pid int32, hash uint64, chain []uint64) (out []uint64, ok bool) {
+	if w == nil || hash == 0 || len(chain) == 0 {
+		return dst, false
+	}
+	p := w.running[pid]
+	if p == nil {
+		return dst, false
+	}
+	return w.weave(dst, p, hash, chain)
+}
+
+func (w *Walker) weave(dst []uint64, p *process, hash uint64, chain []uint64) (out []uint64, ok bool) {
+	w.stats.Samples++
+	st := w.stack(p, hash)
+	if st == nil {
+		return dst, false
+	}
+	return merge(dst, chain, st.calls, p), true
+}
+
+// stack is the frames with a hash.
+func (w *Walker) stack(p *process, hash uint64) *walked {
+	k := key{p, hash}
+	if st, known := w.stacks[k]; known {
+		return st
+	}
+	read, ok := w.run.Stack(hash)
+	if !ok {
+		w.stats.Lost++
+		return nil
+	}
+	var mem readable = nowhere{}
+	if f, err := memory(p.pid); err == nil {
+		mem = f
+	}
+	defer mem.Close()
+	st := &walked{calls: w.callsOf(p, mem, read.Frames)}
+	if len(w.stacks) >= maxStacks {
+		clear(w.stacks)
+	}
+	w.stacks[k] = st
+	return st
+}
+
+// callsOf are the numbers of frames, by the calls of the interpreter that they belong to.
+func (w *Walker) callsOf(p *process, mem io.ReaderAt, frames []interpreted.Frame) (calls [][]uint64) {
+	var call []uint64
+	for _, f := range frames {
+		if f.Code != 0 {
+			call = append(call, w.number(p, mem, f))
+		}
+		if f.Instr&interpreted.IsEntry != 0 {
+			calls = append(calls, call)
+			call = nil
+		}
+	}
+	if len(call) > 0 {
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+// nowhere is the memory of a process that is gone.
+type nowhere struct{}
+
+func (nowhere) ReadAt([]byte, int64) (int, error) { return 0, errors.New("the process is gone") }
+func (nowhere) Close() error                      { return nil }

@@ -1,0 +1,44 @@
+package listing
+
+import (
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack/symbol"
+)
+
+// Wanted says which function is listed, and how.
+type Wanted struct {
+	Function string // a pattern; "" is the one with most samples
+	Lines    bool   // by line of the source, else by instruction
+	// Sources are directories with source files: see Sources.
+	Sources []string
+	// Context is how many rows are shown around those with samples; -1 is all.
+	Context int
+}
+
+// Table lists the function that is wanted of all that was counted. Read reads the code of the function
+// of a frame, and say tells the user what is missing. An interval without samples of the function has no
+// table, unless it is the only one: that is an error.
+func (w *Wanted) Table(all *result.Stacks, read func(*result.Frame) (symbol.Code, error),
+	say func(text string) (news bool)) (*result.Table, error) {
+	of, others, err := choose(functions(all), w.Function)
+	if err != nil {
+		if all.Final && all.Seq <= 1 {
+			return nil, err
+		}
+		say(err.Error())
+		return nil, nil
+	}
+	if others > 0 {
+		say("more functions have that name: listed is the one with most samples, " + of.label())
+	}
+	code, err := read(of.frame)
+	if err != nil {
+		say("the code of " + of.label() + " is not known: " + err.Error())
+		code.Bytes = nil
+	}
+	l := &Listing{of: of, code: code, all: all, context: w.Context, sources: Sources{Dirs: w.Sources}}
+	if w.Lines {
+		return l.byLine(all.Meta), nil
+	}
+	return l.instructions(all.Meta), nil
+}

@@ -1,0 +1,101 @@
+package naming
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"ppscript/runtime/result"
+	"ppscript/runtime/stack"
+	"ppscript/runtime/stack/debuginfod"
+	"ppscript/runtime/stack/dso"
+)
+
+// This file names stacks whose files are fetched from servers. Nothing waits for a server as long
+// as events come: who asks for a name gets none, and asks again with the next result. The last
+// results wait, for as long as something comes.
+
+// Servers are those that are asked for files, and where these are kept.
+type Servers struct {
+	URLs  []string
+	Cache string // a directory
+	// Plain are directories with files of any names.
+	Plain []string
+	// Waited is told that the last results waited for so long. Nil drops it.
+	Waited func(d time.Duration, pending int)
+}
+
+// mostRounds bounds how often names lead to further files: a program, then its debug file.
+const mostRounds = 4
+
+// elsewhere begins to ask servers, if there are some.
+func (o *Options) elsewhere() (e dso.Elsewhere, c *debuginfod.Client) {
+	e.Plain = o.Servers.Plain
+	if len(o.Servers.URLs) == 0 {
+		return e, nil
+	}
+	say := func(text string) {
+		if o.Say != nil {
+			o.Say(text)
+		}
+	}
+	c, err := debuginfod.New(debuginfod.Options{URLs: o.Servers.URLs, Dir: o.Servers.Cache})
+	if err != nil {
+		say(fmt.Sprintf("--debuginfod: the cache cannot be written, so that no server is asked: %v", err))
+		return e, nil
+	}
+	e.Fetch = c
+	return e, c
+}
+
+// Ending says that the results to come are the last.
+func (n *Namer) Ending() { n.ending = true }
+
+// absorb uses the files that have come.
+func (n *Namer) absorb() {
+	if n.fetch == nil {
+		return
+	}
+	for _, line := range n.fetch.Messages() {
+		n.say(line)
+	}
+	n.adopt()
+	if n.maps == nil {
+		return
+	}
+	if files := n.maps.Files().Fetched(); len(files) > 0 {
+		n.symbols.Fetched(files)
+		n.clearFrames()
+	}
+}
+
+// fetchFor asks for the files of stacks that are about to be shown, and waits for them if these
+// are the last.
+func (n *Namer) fetchFor(ids iter.Seq[stack.ID]) {
+	if n.fetch == nil {
+		return
+	}
+	var line []*result.Frame
+	for range mostRounds {
+		n.absorb()
+		n.prepare(ids)
+		for id := range ids {
+			line, _ = n.Frames(line[:0], id)
+		}
+		if !n.ending || n.fetch.Pending() == 0 || !n.wait() {
+			break
+		}
+	}
+	n.absorb()
+}
+
+// wait waits until all that is wanted has come; false says that it takes too long.
+func (n *Namer) wait() bool {
+	left := n.fetch.Settle(n.opt.Servers.Waited)
+	if left > 0 {
+		n.ending = false // it is not waited again
+		n.say(fmt.Sprintf("%d files did not come from debuginfod in time: "+
+			"some functions have no names", left))
+	}
+	return left == 0
+}

@@ -1,0 +1,112 @@
+package symbol
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"syscall"
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/target/task"
+)
+
+// This file opens the maps that compilers write, while their processes are there: with a container
+// its /tmp is gone, and some programs remove their map when they end.
+
+// maxHeldMaps bounds the maps that are held open.
+const maxHeldMaps = 128
+
+// A heldMaps is maps of processes that are held open, the first that was opened first.
+type heldMaps struct {
+	files map[*task.Space]*os.File
+	order []*task.Space
+}
+
+// Keep opens the map of a process, if there is one, and holds it for later. It is for processes whose
+// stacks were seen: then, and when they end, since some write their map last. That of a process that
+// executed another program is read at once: the next program may write its own into the same file.
+func (s *Symbolizer) Keep(sp *task.Space) {
+	if sp.Until != 0 && s.opt.Live {
+		s.jitTable(sp)
+		return
+	}
+	if s.held.files[sp] != nil || !s.opt.Live {
+		return
+	}
+	f, _ := s.openMap(sp)
+	if f == nil {
+		return
+	}
+	if s.held.files == nil {
+		s.held.files = map[*task.Space]*os.File{}
+	}
+	if len(s.held.order) >= maxHeldMaps {
+		first := s.held.order[0]
+		s.held.files[first].Close()
+		delete(s.held.files, first)
+		s.held.order = s.held.order[1:]
+	}
+	s.held.files[sp] = f
+	s.held.order = append(s.held.order, sp)
+}
+
+// Close closes the maps that are held.
+func (s *Symbolizer) Close() {
+	for _, f := range s.held.files {
+		f.Close()
+	}
+	s.held = heldMaps{}
+}
+
+func (s *Symbolizer) heldMap(sp *task.Space) (*os.File, os.FileInfo) {
+	f := s.held.files[sp]
+	if f == nil {
+		return nil, nil
+	}
+	info, err := f.Stat()
+	if err != nil || s.ofAnother(sp, info.ModTime()) {
+		return nil, nil
+	}
+	return f, info
+}
+
+// openMap opens the map of a process, nil if it has none.
+//
+// Only the process's own root is believed, no link, and no file of anybody but
+// root and the user of the process: others could give its code wrong names.
+func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
+	pid := sp.InnerPID
+	if pid <= 0 {
+		pid = sp.PID
+	}
+	f, err := sp.Root.OpenPlain(path.Join("/tmp", fmt.Sprintf("perf-%d.map", pid)))
+	if err != nil {
+		return nil, nil
+	}
+	info, err := f.Stat()
+	if err == nil {
+		st, ok := info.Sys().(*syscall.Stat_t)
+		foreign := ok && st.Uid != 0 && sp.UID >= 0 && int64(st.Uid) != sp.UID
+		if !foreign && !s.ofAnother(sp, info.ModTime()) {
+			return f, info
+		}
+	}
+	f.Close()
+	return nil, nil
+}
+
+// coarse is by how much files' times are too early: they are those of the kernel's last tick.
+const coarse = 10 * time.Millisecond
+
+// ofAnother reports that a file was written by another program than that of the space: before it began, by
+// another process of its number or the program that executed it; or after it executed another one.
+func (s *Symbolizer) ofAnother(sp *task.Space, written time.Time) bool {
+	now, ok := perf.Monotonic()
+	if !s.opt.Live || !ok {
+		return false
+	}
+	at := func(t event.Time) time.Time { return time.Now().Add(-time.Duration(now-t) - coarse) }
+	return sp.From > 0 && written.Before(at(sp.From)) || sp.Until > 0 && !written.Before(at(sp.Until))
+}

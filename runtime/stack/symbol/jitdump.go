@@ -1,0 +1,192 @@
+package symbol
+
+import (
+	"time"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/stack/dso"
+	"ppscript/runtime/stack/jitdump"
+	"ppscript/runtime/target/task"
+)
+
+// This file names the code of processes whose compilers write a jitdump: see package jitdump. What is
+// at an address depends on the time, so that these frames are not remembered by address.
+
+// A spaceDump is the dump of a process, as far as it was read.
+type spaceDump struct {
+	*jitdump.Dump           // nil if there is none
+	file          *dso.File // what the process has mapped
+	shift         int64     // from the dump's clock to that of events, ns
+	slack         int64     // how exactly that is known, ns
+	till          event.Time
+	round         int
+	bytes         int
+}
+
+const (
+	// littleDumps is how many bytes of dumps may be idle.
+	littleDumps = 16 << 20
+	// clockSlack is between the record of a dump's mapping and the dump's header: perf's clock
+	// and that of dumps differ by an amount that these two tell.
+	clockSlack = 10 * int64(time.Millisecond)
+	// writeSlack is how much later than it runs code may be told of.
+	writeSlack = int64(time.Millisecond)
+)
+
+// dump is what the compiler of a process told of its code up to a time; nil if it tells nothing.
+func (s *Symbolizer) dump(sp *task.Space, when event.Time) *spaceDump {
+	d, ok := s.dumps.Of(sp, s.now)
+	if ok && d.round == s.jitRound && (d.Dump == nil || when <= d.till) {
+		return d.orNil()
+	}
+	if !ok || d.Dump == nil {
+		if d = s.findDump(sp); d == nil {
+			d = &spaceDump{}
+		}
+	}
+	d.round = s.jitRound
+	if d.Dump != nil {
+		d.till = s.upTo()
+		files := s.opt.Maps.Files()
+		files.Tell(d.file, d.Update(d.file, files.Expired))
+	}
+	if bytes := jitEntry + d.size(); !ok || bytes != d.bytes {
+		d.bytes = bytes
+		s.dumps.Drop(sp)
+		s.dumps.Trim(maxJITs - 1)
+		s.dumps.Hold(sp, d, bytes, s.now)
+	}
+	return d.orNil()
+}
+
+func (d *spaceDump) orNil() *spaceDump {
+	if d.Dump == nil {
+		return nil
+	}
+	return d
+}
+
+func (d *spaceDump) size() int {
+	if d.Dump == nil {
+		return 0
+	}
+	return d.Bytes()
+}
+
+// upTo is the time up to which a dump is known that is read now.
+func (s *Symbolizer) upTo() event.Time {
+	if now, ok := perf.Monotonic(); ok && s.opt.Live {
+		return now
+	}
+	return event.MaxTime
+}
+
+// findDump finds the dump that a process has mapped; the last one counts. The process itself made that
+// mapping, so the file says what the process wants to be said of it.
+func (s *Symbolizer) findDump(sp *task.Space) *spaceDump {
+	var found *task.Region
+	for i, r := range sp.Regions() {
+		if jitdump.IsMarker(r.Name) && r.File != nil && (found == nil || r.From >= found.From) {
+			found = &sp.Regions()[i]
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	d := &spaceDump{Dump: &jitdump.Dump{}, file: found.File, slack: writeSlack}
+	if !s.opt.Live && !s.opt.Monotonic {
+		// The header is written when the file is mapped.
+		files := s.opt.Maps.Files()
+		files.Tell(d.file, d.Update(d.file, files.Expired))
+		if made, ok := d.Made(); ok && found.From > 0 {
+			d.shift, d.slack = int64(found.From)-made, clockSlack
+		}
+	}
+	return d
+}
+
+// dumped names an address by the dump of its process.
+func (s *Symbolizer) dumped(sp *task.Space, addr uint64, when event.Time, call, plain bool) (Frame, bool) {
+	d := s.dump(sp, when)
+	if d == nil {
+		return Frame{}, false
+	}
+	fn, ok := d.Find(addr-back(call), int64(when)-d.shift, d.slack)
+	if !ok {
+		return Frame{}, false
+	}
+	f := Frame{Offset: addr - fn.Addr, Since: fn.From + 1}
+	f.Symbol, f.DSO = s.made(fn.Name)
+	if s.opt.lines() && !plain {
+		f.File, f.Line = d.Line(fn, addr-back(call))
+	}
+	return f, true
+}
+
+// Changes tells whether addresses of a process may have another meaning than at the call before, since code
+// was made where other code was.
+type Changes struct {
+	symbols *Symbolizer
+	// since are the begins of the code that was seen at the addresses of each process.
+	since map[*task.Space]map[uint64]int64
+	held  int // processes and addresses in since
+}
+
+// NewChanges makes one that has seen nothing.
+func (s *Symbolizer) NewChanges() *Changes {
+	return &Changes{symbols: s, since: map[*task.Space]map[uint64]int64{}}
+}
+
+// mostChanges bounds the addresses that are remembered.
+const mostChanges = 1 << 16
+
+// See looks at the user addresses of a stack. It is true if one of them had other code before, or may have
+// had: no address is remembered before a dump first tells of a place that was used twice, and none when
+// there were too many.
+//
+// Fast path: processes without a dump, or whose dump tells of no place that was used twice, cost a
+// look-up.
+func (c *Changes) See(pid int32, when event.Time, chain []uint64) (changed bool) {
+	s := c.symbols
+	if s.opt.Maps == nil || s.opt.Maps.Marked() == 0 {
+		return false
+	}
+	sp := s.opt.Maps.Space(pid, when)
+	if sp == nil {
+		return false
+	}
+	d := s.dump(sp, when)
+	if d == nil || !d.Reused {
+		return false
+	}
+	s.now = max(s.now, when)
+	if c.held > mostChanges {
+		clear(c.since)
+		c.held = 0
+	}
+	since, known := c.since[sp]
+	if !known {
+		since, changed = map[uint64]int64{}, true
+		c.since[sp] = since
+		c.held++
+	}
+	for _, addr := range chain {
+		if addr >= kernelHalf {
+			continue
+		}
+		f, ok := d.Find(addr, int64(when)-d.shift, d.slack)
+		if !ok {
+			continue
+		}
+		before, known := since[addr]
+		if !known {
+			c.held++
+		}
+		if known && before != f.From {
+			changed = true
+		}
+		since[addr] = f.From
+	}
+	return changed
+}

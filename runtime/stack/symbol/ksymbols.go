@@ -1,0 +1,57 @@
+package symbol
+
+import (
+	"slices"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/source/perf"
+)
+
+// This file follows kernel code that comes and goes while events are recorded:
+// BPF programs and trampolines, which kallsyms shows only while they are there.
+
+// A loaded is one such piece.
+type loaded struct {
+	addr, end   uint64
+	from, until event.Time
+	name, dso   string
+}
+
+// maxLoaded bounds the pieces; the oldest go first.
+const maxLoaded = 1 << 16
+
+// Record takes in a KSYMBOL record; other records change nothing.
+func (s *Symbolizer) Record(e *event.Event) {
+	k, ok := perf.DecodeKsymbol(e)
+	if !ok || k.Addr < kernelHalf || k.Len == 0 || k.Name == "" || k.Addr+uint64(k.Len) < k.Addr {
+		return
+	}
+	if k.Unregister {
+		for i := len(s.loaded) - 1; i >= 0; i-- {
+			if p := &s.loaded[i]; p.addr == k.Addr && p.until == event.MaxTime {
+				p.until = e.Time
+				return
+			}
+		}
+		return
+	}
+	if len(s.loaded) >= maxLoaded {
+		s.loaded = slices.Delete(s.loaded, 0, maxLoaded/4)
+	}
+	dso := KernelDSO
+	if k.Type == 1 { // PERF_RECORD_KSYMBOL_TYPE_BPF, as kallsyms says
+		dso = "[bpf]"
+	}
+	s.loaded = append(s.loaded, loaded{k.Addr, k.Addr + uint64(k.Len), e.Time, event.MaxTime, k.Name, dso})
+	clear(s.kernel)
+}
+
+// loadedAt finds the piece that addr was in at that time.
+func (s *Symbolizer) loadedAt(addr uint64, when event.Time) *loaded {
+	for i := len(s.loaded) - 1; i >= 0; i-- {
+		if p := &s.loaded[i]; addr >= p.addr && addr < p.end && when >= p.from && when < p.until {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,372 @@
+package symbol
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"slices"
+
+	"ppscript/runtime/stack/dso"
+)
+
+// This file finds the parameters of functions, as their debug information has them.
+
+// A Parameter is one of a function, or its result.
+type Parameter struct {
+	Name, Type string
+	Size       int // bytes of a value in a register
+	Signed     bool
+	Pointer    bool
+	Text       bool // it points to a text of C
+	// Names are those of an enumeration's values; of several for one value the first.
+	Names map[int64]string
+	// Words is how many registers for numbers and addresses it takes: 1 of the values above, 2 of a string
+	// of Go, whose first is the address and second the length, 0 of a floating-point number. It is -1 where
+	// that is not known, and so for all behind it.
+	Words int
+	// Reg is the register that has it where the function begins, by its DWARF number; -1 if that is not
+	// told, or it is in none.
+	Reg int
+	// Members are those of a structure, and Pieces the registers that it is in; nil if debug
+	// information does not tell, and Words says how many there are.
+	Members []Member
+	Pieces  []Piece
+}
+
+// A Signature is the parameters of a function, and its result; nil if it has none, or several.
+type Signature struct {
+	Params []Parameter
+	Result *Parameter
+	// Moved is set where the parameters may not be in the registers that their order tells: in front
+	// of them the caller may give the address of the result.
+	Moved bool
+}
+
+// Signatures reads those of a program or library. Close it.
+type Signatures struct {
+	store *dso.Store
+	lines *lineInfo
+	image *dso.Image // of the debug information
+	locs  *locations // nil until they are asked for
+}
+
+// OpenSignatures opens the debug information of the file at a path; nil if it has none.
+func OpenSignatures(path string) *Signatures {
+	store := dso.NewStore(dso.Options{})
+	f, err := store.Open(nil, path)
+	if err == nil {
+		if l, _ := loadLines(store, f); l != nil && l.data != nil {
+			if im, err := f.Image(); err == nil {
+				return &Signatures{store: store, lines: l, image: debugImage(store, f, im)}
+			}
+		}
+	}
+	_ = store.Close()
+	return nil
+}
+
+// Close closes the file; nil does nothing.
+func (s *Signatures) Close() error {
+	if s == nil {
+		return nil
+	}
+	return s.store.Close()
+}
+
+// Languages of units, DW_AT_language.
+const (
+	langGo   = 0x16
+	langRust = 0x1c
+)
+
+// cpp are those of C++.
+var cpp = map[int64]bool{0x04: true, 0x1a: true, 0x21: true, 0x2b: true}
+
+// Of is the signature of the function that begins at an address; nil if it is not known.
+func (s *Signatures) Of(addr uint64) *Signature {
+	if s == nil {
+		return nil
+	}
+	sig, err := s.read(addr)
+	if err != nil {
+		return nil
+	}
+	return sig
+}
+
+func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
+	defer guard(&err)
+	off, ok := s.lines.unitOf(addr)
+	if !ok {
+		return nil, nil
+	}
+	d := s.lines.data
+	r := d.Reader()
+	r.Seek(off)
+	root, err := r.Next()
+	if err != nil || root == nil {
+		return nil, err
+	}
+	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
+	rust := lang == langRust // whose types have their functions in them
+	for depth := 1; depth > 0; {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
+			return nil, err
+		}
+		switch {
+		case e.Tag == 0:
+			depth--
+		case e.Tag == dwarf.TagSubprogram && addr != 0 && s.begins(e, addr):
+			return s.signature(r, root, e, addr)
+		case e.Tag == dwarf.TagSubprogram, !rust && (e.Tag == dwarf.TagStructType ||
+			e.Tag == dwarf.TagEnumerationType || e.Tag == dwarf.TagUnionType):
+			r.SkipChildren()
+		case e.Children:
+			depth++ // a namespace, or a class that has its functions
+		}
+	}
+	return nil, nil
+}
+
+// begins reports that the function of an entry begins at an address. Of one whose rare code is elsewhere
+// the first of its ranges does.
+func (s *Signatures) begins(e *dwarf.Entry, addr uint64) bool {
+	if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == addr {
+		return true
+	}
+	if e.Val(dwarf.AttrRanges) == nil {
+		return false
+	}
+	ranges, err := s.lines.data.Ranges(e)
+	return err == nil && len(ranges) > 0 && ranges[0][0] == addr
+}
+
+// unitOf is the unit that has the code at an address.
+func (l *lineInfo) unitOf(addr uint64) (dwarf.Offset, bool) {
+	for i := range l.spans {
+		if s := &l.spans[i]; addr >= s.lo && addr < s.hi {
+			return s.unit, true
+		}
+	}
+	return 0, false
+}
+
+// signature reads the parameters below the entry of a function.
+func (s *Signatures) signature(r *dwarf.Reader, root, fn *dwarf.Entry, addr uint64) (*Signature, error) {
+	lang, _ := root.Val(dwarf.AttrLanguage).(int64)
+	sig := &Signature{}
+	results := 0
+	if t, ok := s.attr(fn, dwarf.AttrType).(dwarf.Offset); ok {
+		if p, ok := s.parameter("result", t, lang); ok {
+			results++
+			sig.Result = &p
+		}
+	}
+	if sig.Result != nil && sig.Result.Words != 1 && sig.Result.Words != 0 && lang != langGo {
+		sig.Moved = true
+	}
+	if sig.Result != nil && (sig.Result.Words != 1 || len(sig.Result.Members) > 0) {
+		sig.Result = nil // a structure is no number, though it may be in one register
+	}
+	if !fn.Children {
+		return sig, nil
+	}
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == 0 {
+			break
+		}
+		if e.Tag == dwarf.TagFormalParameter {
+			name, _ := s.attr(e, dwarf.AttrName).(string)
+			t, ok := s.attr(e, dwarf.AttrType).(dwarf.Offset)
+			if !ok {
+				break
+			}
+			p, ok := s.parameter(name, t, lang)
+			if !ok {
+				break
+			}
+			if lang != langGo { // its convention tells all
+				where := s.location(root, e, addr)
+				p.Reg, p.Pieces = registerOf(where), piecesOf(where)
+			}
+			if is, _ := e.Val(dwarf.AttrVarParam).(bool); is { // a result of Go
+				if results++; results == 1 && p.Words == 1 {
+					p.Name = "result"
+					sig.Result = &p
+				} else {
+					sig.Result = nil
+				}
+				continue
+			}
+			sig.Params = append(sig.Params, p)
+		}
+		if e.Children {
+			r.SkipChildren()
+		}
+	}
+	return sig, nil
+}
+
+// attr is an attribute of an entry, or of the one that it is a copy of.
+func (s *Signatures) attr(e *dwarf.Entry, a dwarf.Attr) any {
+	for range 8 {
+		if v := e.Val(a); v != nil {
+			return v
+		}
+		off, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			if off, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+				return nil
+			}
+		}
+		r := s.lines.data.Reader()
+		r.Seek(off)
+		next, err := r.Next()
+		if err != nil || next == nil {
+			return nil
+		}
+		e = next
+	}
+	return nil
+}
+
+// parameter is what is known of a type; ok is false if nothing is.
+func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Parameter, ok bool) {
+	named, err := s.lines.data.Type(off)
+	if err != nil {
+		return p, false
+	}
+	plain := plainType(named)
+	if plain == nil {
+		return p, false
+	}
+	p, ok = scalar(named, plain, lang)
+	p.Name = name
+	if t, is := plain.(*dwarf.StructType); is {
+		p.Words = -1
+		if lang != langGo {
+			p.Members = membersOf(t, lang)
+			p.Words = wordsOf(t, p.Members, lang)
+		} else {
+			p.Words = goWords(t, 0)
+			p.Pointer = p.Words >= 2 && len(t.Field) > 1 && t.Field[1].Name == "len"
+		}
+	} else if !ok {
+		p.Words = -1
+	}
+	return p, true
+}
+
+// scalar is what is known of the type of a number or an address; ok is false of others.
+func scalar(named, plain dwarf.Type, lang int64) (p Parameter, ok bool) {
+	p = Parameter{Type: typeText(named, 0), Size: int(plain.Common().ByteSize), Words: 1, Reg: -1}
+	switch t := plain.(type) {
+	case *dwarf.PtrType:
+		p.Pointer, p.Size = true, 8
+		if lang != langGo && lang != langRust {
+			p.Text = isChar(plainType(t.Type))
+		}
+	case *dwarf.IntType, *dwarf.CharType:
+		p.Signed = true
+	case *dwarf.UintType, *dwarf.UcharType, *dwarf.BoolType, *dwarf.AddrType:
+	case *dwarf.EnumType:
+		p.Signed = true
+		p.Size = cmp.Or(p.Size, 4)
+		p.Names = make(map[int64]string, len(t.Val))
+		for _, v := range slices.Backward(t.Val) {
+			p.Names[v.Val] = v.Name
+		}
+	case *dwarf.FloatType:
+		p.Words = 0
+	case *dwarf.FuncType:
+		p.Pointer, p.Size = true, 8
+	case *dwarf.UnsupportedType: // references
+		p.Pointer, p.Size = true, 8
+	default:
+		return p, false
+	}
+	return p, p.Size >= 1 && p.Size <= 8 || p.Words == 0
+}
+
+// mostNames bounds the names and qualifiers of a type: damaged debug information may have circles.
+const mostNames = 32
+
+// plainType is a type without its names and qualifiers; nil if there is no end of these.
+func plainType(t dwarf.Type) dwarf.Type {
+	for range mostNames {
+		switch x := t.(type) {
+		case *dwarf.TypedefType:
+			t = x.Type
+		case *dwarf.QualType:
+			t = x.Type
+		default:
+			return t
+		}
+	}
+	return nil
+}
+
+// typeText is a type as C writes it.
+func typeText(t dwarf.Type, depth int) string {
+	if depth > mostNames || t == nil {
+		return "?"
+	}
+	switch x := t.(type) {
+	case *dwarf.QualType:
+		return x.Qual + " " + typeText(x.Type, depth+1)
+	case *dwarf.PtrType:
+		if _, ok := x.Type.(*dwarf.PtrType); ok {
+			return typeText(x.Type, depth+1) + "*"
+		}
+		return typeText(x.Type, depth+1) + " *"
+	case *dwarf.StructType:
+		if x.Kind == "struct" || x.Kind == "union" {
+			return x.Kind + " " + x.StructName
+		}
+		return x.StructName
+	case *dwarf.EnumType:
+		return "enum " + x.EnumName
+	case *dwarf.VoidType:
+		return "void"
+	}
+	if name := t.Common().Name; name != "" {
+		return name
+	}
+	return "?"
+}
+
+func isChar(t dwarf.Type) bool {
+	switch x := t.(type) {
+	case *dwarf.CharType, *dwarf.UcharType:
+		return true
+	case *dwarf.IntType:
+		return x.Name == "char"
+	}
+	return false
+}
+
+// goWords is how many registers a structure of Go takes; -1 if that is not known.
+func goWords(t *dwarf.StructType, depth int) int {
+	if depth > 8 {
+		return -1
+	}
+	n := 0
+	for _, f := range t.Field {
+		switch x := plainType(f.Type).(type) {
+		case *dwarf.StructType:
+			words := goWords(x, depth+1)
+			if words < 0 {
+				return -1
+			}
+			n += words
+		case *dwarf.PtrType, *dwarf.IntType, *dwarf.UintType, *dwarf.CharType, *dwarf.UcharType,
+			*dwarf.BoolType, *dwarf.AddrType, *dwarf.FuncType:
+			n++
+		case *dwarf.FloatType:
+		default:
+			return -1
+		}
+	}
+	return n
+}

@@ -1,0 +1,229 @@
+package symbol
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppscript/runtime/stack/dso"
+)
+
+// This file finds the code of a source line, for who wants to stop there.
+
+// A Statement is where the code of a source line begins: at the lowest address, in each function that has
+// code of it, and in each copy of a function that the compiler put into others.
+type Statement struct {
+	Addr uint64 // as the tables of the file have it
+	File string // as the compiler knew it
+}
+
+// ErrNoLines is the reason where nothing tells which line code is of.
+var ErrNoLines = errors.New("it has no debug information, which tells the lines")
+
+// NoCode is the reason where a line has no code.
+type NoCode struct {
+	Files []string // of the file's name; none has code
+	Near  []int    // lines before and behind it that have
+}
+
+func (e *NoCode) Error() string {
+	if len(e.Files) == 0 {
+		return "no such source file"
+	}
+	text := "no code begins in that line"
+	for i, line := range e.Near {
+		text += [2]string{"; near it, some begins in line ", " and in line "}[min(i, 1)] + fmt.Sprint(line)
+	}
+	return text
+}
+
+// FindLine finds the code of a line in the program or library at a path, by its debug information, wherever
+// that is. The source file is named by its path, or the end of that.
+func FindLine(path, source string, line int) ([]Statement, error) {
+	store := dso.NewStore(dso.Options{})
+	defer store.Close()
+	f, err := store.Open(nil, path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := loadLines(store, f)
+	var large *dso.TooLarge
+	switch {
+	case l != nil:
+	case errors.As(err, &large) || errors.Is(err, dso.ErrExpired):
+		return nil, err
+	default:
+		return nil, ErrNoLines
+	}
+	s := &lineSearch{source: source, line: line, found: map[[2]uint64]Statement{}}
+	if l.golang != nil {
+		s.golang(l)
+	} else if err := s.dwarf(l); err != nil {
+		return nil, err
+	}
+	return s.result()
+}
+
+// lineSearch looks for a line.
+type lineSearch struct {
+	source string
+	line   int
+	files  []string // that the name fits
+	// found has statements by the function, or the copy of one, that has them.
+	found         map[[2]uint64]Statement
+	before, after int // lines with code that are next to it; 0 is none
+}
+
+// fits reports that a file is meant.
+func (s *lineSearch) fits(file string) bool {
+	return file == s.source || strings.HasSuffix(file, "/"+s.source)
+}
+
+func (s *lineSearch) file(name string) {
+	if !slices.Contains(s.files, name) {
+		s.files = append(s.files, name)
+	}
+}
+
+// near takes in that some code of a fitting file begins in a line.
+func (s *lineSearch) near(line int) {
+	switch {
+	case line < s.line && line > s.before:
+		s.before = line
+	case line > s.line && (s.after == 0 || line < s.after):
+		s.after = line
+	}
+}
+
+func (s *lineSearch) add(of [2]uint64, st Statement) {
+	if is, ok := s.found[of]; !ok || st.Addr < is.Addr {
+		s.found[of] = st
+	}
+}
+
+// dwarf looks into the line tables of all units that have a file of that name.
+func (s *lineSearch) dwarf(l *lineInfo) error {
+	units := map[dwarf.Offset]bool{}
+	for _, span := range l.spans {
+		if units[span.unit] {
+			continue
+		}
+		units[span.unit] = true
+		if l.expired() {
+			return dso.ErrExpired
+		}
+		if err := s.unit(l, span.unit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *lineSearch) unit(l *lineInfo, off dwarf.Offset) (err error) {
+	defer guard(&err)
+	r := l.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return nil // as for the lines of addresses: a unit that is damaged has none
+	}
+	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok && countsFit(l.lines, at, l.order) != nil {
+		return nil
+	}
+	lr, err := l.data.LineReader(e)
+	if err != nil || lr == nil {
+		return nil
+	}
+	dir, _ := e.Val(dwarf.AttrCompDir).(string)
+	meant := map[*dwarf.LineFile]string{}
+	for _, f := range lr.Files() {
+		if f == nil {
+			continue
+		}
+		if name := absolute(dir, f.Name); s.fits(name) || s.fits(f.Name) {
+			meant[f] = name
+		}
+	}
+	if len(meant) == 0 {
+		return nil
+	}
+	var row dwarf.LineEntry
+	for lr.Next(&row) == nil {
+		name, ok := meant[row.File]
+		if !ok || row.EndSequence || !row.IsStmt || row.Line == 0 {
+			continue
+		}
+		s.file(name)
+		if row.Line != s.line {
+			s.near(row.Line)
+			continue
+		}
+		s.add(l.functionAt(row.Address), Statement{row.Address, name})
+	}
+	return nil
+}
+
+// functionAt tells functions apart, and copies of functions in others: where the function begins that has the
+// address, and where the innermost copy does; 0 is unknown, or none.
+func (l *lineInfo) functionAt(addr uint64) (of [2]uint64) {
+	u := l.unit(addr)
+	if u == nil {
+		return of
+	}
+	if !u.read {
+		u.read = true
+		if l.readFunctions(addr, u) != nil {
+			u.subs = nil
+		}
+	}
+	for i := range u.subs {
+		f := &u.subs[i]
+		if addr < f.lo || addr >= f.hi {
+			continue
+		}
+		of[0] = f.lo
+		deepest := int32(-1)
+		for j := range f.inlines {
+			if in := &f.inlines[j]; addr >= in.lo && addr < in.hi && in.depth > deepest {
+				of[1], deepest = in.lo, in.depth
+			}
+		}
+		break
+	}
+	return of
+}
+
+// golang looks into Go's own table, which programs have without debug information too.
+func (s *lineSearch) golang(l *lineInfo) {
+	for name := range l.golang.Files {
+		if !s.fits(name) {
+			continue
+		}
+		s.file(name)
+		if pc, fn, err := l.golang.LineToPC(name, s.line); err == nil && fn != nil {
+			s.add([2]uint64{fn.Entry}, Statement{pc, name})
+		}
+	}
+}
+
+func (s *lineSearch) result() ([]Statement, error) {
+	slices.Sort(s.files)
+	if len(s.found) == 0 {
+		e := &NoCode{Files: s.files}
+		for _, line := range []int{s.before, s.after} {
+			if line > 0 {
+				e.Near = append(e.Near, line)
+			}
+		}
+		return nil, e
+	}
+	var list []Statement
+	for _, st := range s.found {
+		list = append(list, st)
+	}
+	slices.SortFunc(list, func(a, b Statement) int { return cmp.Compare(a.Addr, b.Addr) })
+	return list, nil
+}

@@ -1,0 +1,387 @@
+package unwind
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"ppscript/runtime/stack/dso"
+)
+
+// This file compiles the tables of a file into the form in which programs of the kernel
+// read them. A program must find a rule in few steps, whose number the verifier can see, and
+// has no memory to run an expression in. So the code is cut into blocks of 4 KiB: a block says
+// where its rows are, at most one for each byte, and a row of 32 bits is an offset in the
+// block and the number of a rule. A rule says of the four registers that matter what it can
+// say in a few numbers; what no rule can say ends a walk, and is said.
+
+// BlockBits is the size of a block of code, as a power of two.
+const BlockBits = 12
+
+// blockSize is that in bytes, blockMask selects the place in a block.
+const (
+	blockSize = 1 << BlockBits
+	blockMask = blockSize - 1
+)
+
+// A RuleKind says how a walk goes on from code.
+type RuleKind uint8
+
+const (
+	// ByPointer is code without tables: by its frame pointer.
+	ByPointer RuleKind = iota
+	// ByRegister has the CFA at a register plus Off.
+	ByRegister
+	// ByMemory has the CFA in memory at a register plus Off, plus Add.
+	ByMemory
+	// ByPLT is in the linker's stubs: the CFA is at the stack pointer plus 8, and 8 more behind
+	// the push of a slot.
+	ByPLT
+	// ByStub is a stub that nothing is said of: whoever was interrupted there has no frame.
+	ByStub
+	// BySignal is where a handler returns to: the kernel saved all registers.
+	BySignal
+	// BySwitch moves to another stack: only the frame pointer leads on.
+	BySwitch
+	// IsEnd is an outermost function.
+	IsEnd
+	// IsComplex is code whose rules are beyond this form.
+	IsComplex
+)
+
+// The registers that a CFA may be found by, by their DWARF numbers.
+const (
+	RegBX = 3
+	RegBP = 6
+	RegSP = 7
+)
+
+// A Saved says where the caller's value of a register is.
+type Saved uint8
+
+const (
+	Same    Saved = iota // in the register
+	AtCFA                // in memory at the CFA plus an offset
+	AtBP                 // in memory at the frame pointer plus an offset
+	Unknown              // lost
+)
+
+// A Rule is how a walk goes from code to its caller.
+type Rule struct {
+	Kind     RuleKind
+	Reg      uint8
+	BP, BX   Saved
+	Off, Add int32
+	BPOff    int32
+	BXOff    int32
+}
+
+// A Block is where the rows of a block of code are: Count rows from First on.
+type Block struct{ First, Count uint32 }
+
+// Compact is the tables of a file, compiled.
+type Compact struct {
+	// Base is the address of the first block in the file's image.
+	Base   uint64
+	Blocks []Block
+	// Rows are offsets in blocks (the low BlockBits) and numbers in Rules. The first row of a
+	// block is at its begin.
+	Rows  []uint32
+	Rules []Rule
+	load  []segment
+	// Complex counts the rows that are beyond this form.
+	Complex int
+}
+
+// Addr turns a file offset into an address of the image.
+func (c *Compact) Addr(off uint64) (uint64, bool) {
+	for i := range c.load {
+		if s := &c.load[i]; off-s.off < s.size {
+			return off - s.off + s.addr, true
+		}
+	}
+	return 0, false
+}
+
+// Bounds of what is compiled: rules have 20 bits in a row, and 4 GiB of code are beyond any file.
+const (
+	maxCompactRules  = 1 << (32 - BlockBits)
+	maxCompactBlocks = 1 << 20
+)
+
+// Compile compiles the tables of a file. A file without any has no rows.
+func Compile(store *dso.Store, f *dso.File) (*Compact, error) {
+	if _, err := f.Image(); err != nil {
+		return nil, err
+	}
+	return compile(loadModule(store, f))
+}
+
+func compile(m *module) (*Compact, error) {
+	c := &Compact{load: m.load}
+	from, to := uint64(math.MaxUint64), uint64(0)
+	for _, s := range m.load {
+		from, to = min(from, s.addr), max(to, s.addr+s.size)
+	}
+	if to <= from {
+		return c, nil
+	}
+	c.Base = from &^ blockMask
+	if (to-c.Base)>>BlockBits >= maxCompactBlocks {
+		return nil, errors.New("more code than a table has room for")
+	}
+	k := &compiler{module: m, out: c, rules: map[Rule]uint32{}, at: make([]int, len(m.tables))}
+	k.sets = make([]map[uint32]uint32, len(m.tables))
+	for i := range k.sets {
+		k.sets[i] = map[uint32]uint32{}
+	}
+	k.number(Rule{}) // of code without tables
+	if err := k.rows(to); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// A compiler makes the rows of a file.
+type compiler struct {
+	module *module
+	out    *Compact
+	rules  map[Rule]uint32
+	sets   []map[uint32]uint32 // by table: the number of the rule of a set
+	at     []int               // by table: the row that comes next
+}
+
+// number is the number of a rule.
+func (k *compiler) number(r Rule) uint32 {
+	n, known := k.rules[r]
+	if !known {
+		n = uint32(len(k.out.Rules))
+		k.rules[r] = n
+		k.out.Rules = append(k.out.Rules, r)
+	}
+	return n
+}
+
+// bounds are the addresses where the answer of the module may change, sorted.
+func (k *compiler) bounds() []uint64 {
+	m := k.module
+	n := 2 * (len(m.ends) + len(m.switches) + len(m.signal) + len(m.stubs))
+	for _, t := range m.tables {
+		n += len(t.pcs)
+	}
+	at := make([]uint64, 0, n)
+	for _, t := range m.tables {
+		for _, pc := range t.pcs {
+			at = append(at, t.base+uint64(pc))
+		}
+	}
+	for _, spans := range [][]span{m.ends, m.switches, m.stubs} {
+		for _, s := range spans {
+			at = append(at, s.from, s.to)
+		}
+	}
+	for _, s := range m.signal {
+		at = append(at, s.from-1, s.to) // a walk comes from a call, as it seems
+	}
+	if !slices.IsSorted(at) {
+		slices.Sort(at)
+	}
+	return slices.Compact(at)
+}
+
+// rows makes all rows, block by block.
+func (k *compiler) rows(end uint64) error {
+	c := k.out
+	bounds := k.bounds()
+	i, _ := slices.BinarySearch(bounds, c.Base+1)
+	last := k.rule(c.Base)
+	for block := c.Base; block < end; block += blockSize {
+		first := len(c.Rows)
+		if i < len(bounds) && bounds[i] == block {
+			last = k.rule(block)
+			i++
+		}
+		c.Rows = append(c.Rows, last<<BlockBits)
+		for ; i < len(bounds) && bounds[i] < block+blockSize; i++ {
+			rule := k.rule(bounds[i])
+			if rule != last {
+				c.Rows = append(c.Rows, rule<<BlockBits|uint32(bounds[i]&blockMask))
+			}
+			last = rule
+		}
+		if len(c.Rules) > maxCompactRules {
+			return errors.New("more rules than a table has room for")
+		}
+		b := Block{First: uint32(first), Count: uint32(len(c.Rows) - first)}
+		if b.Count == 1 && last == 0 {
+			c.Rows, b = c.Rows[:first], Block{} // nothing is known here
+		}
+		c.Blocks = append(c.Blocks, b)
+	}
+	c.Rows = slices.Clip(c.Rows)
+	return nil
+}
+
+// rule is the number of the rule at an address; addresses come in ascending order. It decides
+// as Unwinder.up does.
+func (k *compiler) rule(addr uint64) uint32 {
+	m := k.module
+	switch {
+	case in(m.ends, addr):
+		return k.number(Rule{Kind: IsEnd})
+	case in(m.switches, addr):
+		return k.number(Rule{Kind: BySwitch})
+	case in(m.signal, addr), in(m.signal, addr+1):
+		return k.number(Rule{Kind: BySignal})
+	}
+	for i, t := range m.tables {
+		set, ok := k.set(i, addr)
+		if !ok {
+			continue
+		}
+		n, known := k.sets[i][set]
+		if !known {
+			n = k.number(ruleOf(t, &t.rule[set]))
+			k.sets[i][set] = n
+		}
+		if k.out.Rules[n].Kind == IsComplex {
+			k.out.Complex++
+		}
+		return n
+	}
+	if in(m.stubs, addr) {
+		return k.number(Rule{Kind: ByStub, Reg: RegSP, Off: 8})
+	}
+	return 0
+}
+
+// set is what holds of a table at an address.
+func (k *compiler) set(table int, addr uint64) (uint32, bool) {
+	t := k.module.tables[table]
+	i := k.at[table]
+	for i < len(t.pcs) && t.base+uint64(t.pcs[i]) <= addr {
+		i++
+	}
+	k.at[table] = i
+	if i == 0 || t.sets[i-1] == noRules {
+		return noRules, false
+	}
+	return t.sets[i-1], true
+}
+
+// ruleOf is a set of rules as one.
+func ruleOf(t *ruleTable, s *ruleSet) Rule {
+	beyond := Rule{Kind: IsComplex}
+	if s.flags&signalHere != 0 {
+		return Rule{Kind: BySignal}
+	}
+	r := Rule{Kind: ByRegister, Reg: s.cfaReg, Off: s.cfaOff}
+	if s.flags&cfaExpr != 0 {
+		var ok bool
+		if r, ok = cfaOf(t.expr[s.cfaOff]); !ok {
+			return beyond
+		}
+	}
+	if r.Reg > 15 {
+		return beyond
+	}
+	returns := false
+	for i := s.first; i < s.first+uint32(s.n); i++ {
+		rule := &t.pool[i]
+		switch rule.reg {
+		case s.ra:
+			if rule.kind == undefined {
+				return Rule{Kind: IsEnd}
+			}
+			if returns = rule.kind == atOffset && rule.off == -8; !returns {
+				return beyond
+			}
+		case RegSP:
+			return beyond
+		case RegBP:
+			r.BP, r.BPOff = savedBy(t, rule)
+		case RegBX:
+			r.BX, r.BXOff = savedBy(t, rule)
+		}
+	}
+	if !returns {
+		return Rule{Kind: IsEnd}
+	}
+	return r
+}
+
+// savedBy says where a register is saved.
+func savedBy(t *ruleTable, rule *regRule) (Saved, int32) {
+	switch rule.kind {
+	case atOffset:
+		return AtCFA, rule.off
+	case atExpr:
+		if e := t.expr[rule.off]; len(e) > 1 && e[0] == opBreg+RegBP {
+			c := cursor{b: e, at: 1}
+			if off := c.sleb(); !c.bad && c.left() == 0 && off == int64(int32(off)) {
+				return AtBP, int32(off)
+			}
+		}
+	}
+	return Unknown, 0
+}
+
+// The operations of expressions that rules can say.
+const (
+	opBreg  = 0x70 // DW_OP_breg0
+	opDeref = 0x06
+	opPlus  = 0x23 // DW_OP_plus_uconst
+)
+
+// pltExpr begins what linkers write of their stubs: the stack pointer plus 8, and 8 more in the last
+// third of the 16 bytes of a slot. The bound, a literal, and the end follow.
+var pltExpr = []byte{0x77, 8, 0x80, 0, 0x3f, 0x1a}
+
+// cfaOf is an expression of a CFA.
+func cfaOf(e []byte) (Rule, bool) {
+	if len(e) == 11 && slices.Equal(e[:len(pltExpr)], pltExpr) && e[6] >= 0x30 && e[6] <= 0x3f &&
+		slices.Equal(e[7:], []byte{0x2a, 0x33, 0x24, 0x22}) {
+		return Rule{Kind: ByPLT, Reg: RegSP, Off: 8, Add: int32(e[6] - 0x30)}, true
+	}
+	c := cursor{b: e}
+	op := c.u8()
+	if op < opBreg || op > opBreg+15 {
+		return Rule{}, false
+	}
+	r := Rule{Kind: ByRegister, Reg: op - opBreg}
+	off, add := c.sleb(), uint64(0)
+	if c.left() > 0 {
+		if c.u8() != opDeref {
+			return Rule{}, false
+		}
+		r.Kind = ByMemory
+		if c.left() > 0 {
+			if c.u8() != opPlus {
+				return Rule{}, false
+			}
+			add = c.uleb()
+		}
+	}
+	if c.bad || c.left() > 0 || off != int64(int32(off)) || add > math.MaxInt32 {
+		return Rule{}, false
+	}
+	r.Off, r.Add = int32(off), int32(add)
+	return r, true
+}
+
+// Find is the rule at an address of the image, as a program of the kernel looks for it.
+func (c *Compact) Find(addr uint64) Rule {
+	block := (addr - c.Base) >> BlockBits
+	if addr < c.Base || block >= uint64(len(c.Blocks)) || c.Blocks[block].Count == 0 {
+		return Rule{}
+	}
+	b := c.Blocks[block]
+	rows := c.Rows[b.First : b.First+b.Count]
+	at := 0
+	for step := blockSize / 2; step > 0; step /= 2 {
+		if at+step < len(rows) && rows[at+step]&blockMask <= uint32(addr&blockMask) {
+			at += step
+		}
+	}
+	return c.Rules[rows[at]>>BlockBits]
+}

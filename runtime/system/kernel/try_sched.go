@@ -1,0 +1,329 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/system/privilege"
+)
+
+// This file tries events of the scheduler and of a cgroup.
+
+// tryComm names the thread while its switches are counted: numbers of threads
+// differ between a container and the kernel's filters.
+const tryComm = "ppscript-try"
+
+// trySwitches counts on all CPUs how often this thread is switched to while it
+// sleeps again and again, on one CPU after the other: mostly from the idle task, whose
+// switches come from code that tracing has to be told of. It returns what came on the worst
+// CPU. dir is where tracefs is.
+func trySwitches(dir string, cpus []int) Trial {
+	id, err := tracepointID(dir, "sched/sched_switch")
+	if err != nil {
+		return Trial{Err: err}
+	}
+	if len(cpus) == 0 {
+		return untried("no CPU is known to be online")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var fds []int
+	defer func() {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
+	}()
+	for _, cpu := range cpus {
+		fd, err := switchesOn(id, cpu, `next_comm == "`+tryComm+`"`)
+		if err != nil {
+			return Trial{Err: err}
+		}
+		fds = append(fds, fd)
+	}
+	restore, err := rename(tryComm)
+	if err != nil {
+		return Trial{Err: err}
+	}
+	defer restore()
+	var mine unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mine); err != nil {
+		return untried("ask for the CPUs of this thread: %w", err)
+	}
+	defer unix.SchedSetaffinity(0, &mine)
+	hits := max(tryHits/len(cpus), 4)
+	var worst Trial
+	for _, cpu := range cpus {
+		var one unix.CPUSet
+		one.Set(cpu)
+		if !mine.IsSet(cpu) || unix.SchedSetaffinity(0, &one) != nil {
+			continue // not ours
+		}
+		t := sumSwitches(fds, hits)
+		if t.Err != nil {
+			return t
+		}
+		if worst.Where == "" || t.Came*worst.Made < worst.Came*t.Made {
+			t.Where = "CPU " + strconv.Itoa(cpu)
+			worst = t
+		}
+	}
+	if worst.Where == "" {
+		return untried("no CPU is for this thread")
+	}
+	return worst
+}
+
+// Numbers of TryIdle: how many stays in the idle task are waited for, how many decide, and for how long
+// this thread sleeps on a CPU, again and again, that has had fewer.
+const (
+	idleStays = 8
+	idleLeast = 3
+	idleTime  = 20 * time.Millisecond
+)
+
+// TryIdle finds out, of each CPU, whether perf's events of its idle task come. Where they do not, each
+// switch from the idle task to another one is missing, and so are wake-ups, interrupts and timers while the
+// CPU is idle. On some machines that is so on one CPU, whereas programs of the kernel see all of them.
+// Switches to the idle task happen in the task before, and come: those from it must come as well. A CPU that
+// is busy all the time cannot be tried. dir is where tracefs is.
+func TryIdle(dir string, cpus []int) []Trial {
+	all := func(t Trial) []Trial {
+		list := make([]Trial, len(cpus))
+		for i, cpu := range cpus {
+			list[i] = t
+			list[i].Where = "CPU " + strconv.Itoa(cpu)
+		}
+		return list
+	}
+	id, err := tracepointID(dir, "sched/sched_switch")
+	if err != nil {
+		return all(Trial{Err: err})
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var mine unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mine); err != nil {
+		return all(untried("ask for the CPUs of this thread: %w", err))
+	}
+	defer unix.SchedSetaffinity(0, &mine)
+	list := all(Trial{})
+	fds := make([][2]int, len(cpus))
+	for i, cpu := range cpus {
+		for k, filter := range []string{"next_pid == 0", "prev_pid == 0"} {
+			fd, err := switchesOn(id, cpu, filter)
+			if err != nil {
+				return all(Trial{Err: err})
+			}
+			defer unix.Close(fd)
+			fds[i][k] = fd
+		}
+	}
+	for i, cpu := range cpus {
+		var one unix.CPUSet
+		one.Set(cpu)
+		moved := mine.IsSet(cpu) && unix.SchedSetaffinity(0, &one) == nil
+		for begun := time.Now(); ; {
+			made, err := readCount(fds[i][0])
+			if err != nil {
+				list[i].Err = err
+				break
+			}
+			if list[i].Made = made; made >= idleStays || !moved || time.Since(begun) > idleTime {
+				break
+			}
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
+		}
+		if list[i].Err == nil {
+			list[i].Came, list[i].Err = readCount(fds[i][1])
+		}
+		list[i].leaves()
+	}
+	return list
+}
+
+// SilentIdle names the CPUs of whose idle task perf delivers no events; "" if none is known.
+func SilentIdle(dir string) string {
+	cpus, err := OnlineCPUs()
+	if err != nil {
+		return ""
+	}
+	var silent []string
+	for _, t := range TryIdle(dir, cpus) {
+		if t.Silent() {
+			silent = append(silent, t.Where)
+		}
+	}
+	return strings.Join(silent, ", ")
+}
+
+// leaves settles how many switches from the idle task must come of those that were made to it. Programs of
+// others may have kept some away, see unlessDisturbed; one tells that they come.
+func (t *Trial) leaves() {
+	t.Least = 1
+	if t.Err == nil && t.Made < idleLeast {
+		t.Err = errNeverIdle
+	}
+}
+
+// errNeverIdle says that a CPU had no idle time in which something could be tried.
+var errNeverIdle = errors.New("the CPU was busy meanwhile")
+
+// switchesOn counts the switches of a CPU that pass a filter.
+func switchesOn(id uint64, cpu int, condition string) (fd int, err error) {
+	fd, err = unix.PerfEventOpen(&unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: attrSize,
+		Bits: unix.PerfBitDisabled, // until it has its filter
+	}, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	filter, err := unix.BytePtrFromString(condition)
+	if err == nil {
+		err = ioctl(fd, unix.PERF_EVENT_IOC_SET_FILTER, unsafe.Pointer(filter))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("set a filter: %w", err)
+	}
+	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("enable: %w", err)
+	}
+	return fd, nil
+}
+
+// sumSwitches sleeps hits times, and adds up what the events count meanwhile.
+func sumSwitches(fds []int, hits int) Trial {
+	count := func() (sum int64, err error) {
+		for _, fd := range fds {
+			n, err := readCount(fd)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+		return sum, nil
+	}
+	old, err := count()
+	if err != nil {
+		return Trial{Err: err}
+	}
+	var before, after unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &before)
+	for range hits {
+		_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
+	}
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	t := Trial{Made: after.Nvcsw - before.Nvcsw}
+	t.Least = t.Made
+	now, err := count()
+	if err != nil {
+		return Trial{Err: err}
+	}
+	t.Came = now - old
+	return t
+}
+
+// rename gives this thread a name and returns a function that restores the old one.
+func rename(comm string) (restore func(), err error) {
+	var old, text [16]byte
+	copy(text[:], comm)
+	if err := unix.Prctl(unix.PR_GET_NAME, uintptr(unsafe.Pointer(&old)), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("read the thread's name: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text)), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("name the thread: %w", err)
+	}
+	return func() { _ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&old)), 0, 0, 0) }, nil
+}
+
+// TryTracepoint counts system calls of this thread at their tracepoint.
+func TryTracepoint(dir string) Trial {
+	id, err := tracepointID(dir, "raw_syscalls/sys_enter")
+	if err != nil {
+		return Trial{Err: err}
+	}
+	return unlessDisturbed(func() Trial {
+		return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, tryHits, func() {
+			callKernel(tryHits)
+		})
+	})
+}
+
+// unlessDisturbed repeats a try whose hits did not come, up to five times. Where
+// another tool has a program at the same event, the kernel tells nobody of a hit
+// on a CPU on which that program cannot run: while a task that reads a map was
+// preempted there (trace_call_bpf in kernel/trace/bpf_trace.c, bpf_prog_active).
+// That passes; what never delivers stays silent.
+func unlessDisturbed(try func() Trial) Trial {
+	for tries := 1; ; tries++ {
+		t := try()
+		if !t.Silent() || tries == 5 {
+			return t
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// tryCgroup counts page faults of this process through the cgroup at the root of
+// a hierarchy, to which every task belongs that it knows.
+func tryCgroup(root string, cpus []int) Trial {
+	if root == "" {
+		return untried("no hierarchy that perf events can use")
+	}
+	if len(cpus) == 0 {
+		return untried("no CPU is known to be online")
+	}
+	fd, err := unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return untried("open %s: %w", root, err)
+	}
+	defer unix.Close(fd)
+	page := unix.Getpagesize()
+	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return untried("map pages: %w", err)
+	}
+	defer unix.Munmap(mem)
+	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
+	var spots []spot
+	for _, cpu := range cpus {
+		spots = append(spots, spot{fd, cpu, unix.PERF_FLAG_PID_CGROUP})
+	}
+	return tallyOn(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS},
+		tryHits, func() {
+			for i := range tryHits {
+				mem[i*page] = 1
+			}
+		}, spots...)
+}
+
+// tracepointID is the number of an event by its directory below events/.
+func tracepointID(dir, event string) (uint64, error) {
+	text, err := privilege.ReadFile(privilege.Kernel, dir+"/events/"+event+"/id")
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", dir, err)
+	}
+	return id, nil
+}
+
+func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func addressOf(mem []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))) }

@@ -1,0 +1,55 @@
+package cgroup
+
+import (
+	"os"
+	"path"
+	"strings"
+
+	"ppscript/runtime/system/kernel"
+)
+
+// A Quota tells of the CPU time of a cgroup.
+type Quota struct {
+	Limited bool // it has a limit, of its own or of a cgroup above it
+	Held    bool // one of these limits has held threads so far
+}
+
+// QuotaOf reads that: cpu.max of version 2, cpu.cfs_quota_us of version 1, and cpu.stat. It looks where
+// distributions mount them.
+func QuotaOf(roots kernel.Roots, cgroup string) (q Quota) {
+	for at := path.Clean("/" + cgroup); ; at = path.Dir(at) {
+		for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
+			dir := roots.SysPath("fs", "cgroup", hierarchy, at)
+			if limited(dir+"/cpu.max", "max") || limited(dir+"/cpu.cfs_quota_us", "-1") {
+				q.Limited, q.Held = true, q.Held || throttled(dir+"/cpu.stat")
+			}
+		}
+		if at == "/" {
+			return q
+		}
+	}
+}
+
+// limited reports that a file is there, and begins with another word than that for no limit.
+func limited(file, none string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	words := strings.Fields(string(text))
+	return len(words) > 0 && words[0] != none
+}
+
+// throttled reports that a limit has held threads; where the file does not tell it may have.
+func throttled(file string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return true
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, ok := strings.CutPrefix(line, "nr_throttled "); ok {
+			return strings.TrimSpace(n) != "0"
+		}
+	}
+	return true
+}

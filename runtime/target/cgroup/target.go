@@ -1,0 +1,214 @@
+package cgroup
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ppscript/runtime/system/kernel"
+	"ppscript/runtime/text/diag"
+)
+
+// This file finds the cgroups of a container, a pod or a unit that the user names.
+
+// A Kind is what a name is of.
+type Kind uint8
+
+const (
+	Container Kind = iota // by its name, its id, or the first digits of that
+	Pod                   // NAMESPACE/NAME, or its uid
+	Unit                  // of systemd; .service may be left out
+)
+
+func (k Kind) String() string { return [...]string{"container", "pod", "unit"}[k] }
+
+// hints are commands that list what there is.
+var hints = [...]string{
+	"docker ps, podman ps or crictl ps", "kubectl get pods -A or crictl pods", "systemctl list-units",
+}
+
+// fewDigits is how many digits of an id are enough.
+const fewDigits = 4
+
+// targetPatience is how long the names of all containers may take, since a user waits for one.
+const targetPatience = 3 * time.Second
+
+// Found is what names mean. Events are opened by cgroups of one hierarchy only, that of perf_event:
+// of what version 1 has in another one, as it has systemd's units, the processes are observed.
+type Found struct {
+	Cgroups []string // names for Dirs
+	// Processes are those that are in cgroups of other hierarchies now; Names is whose they are.
+	Processes []int
+	Names     []string
+}
+
+// Targets returns the cgroups that texts mean, each text one or more names of a kind with commas.
+func Targets(kind Kind, texts []string, a Asked) (f Found, err error) {
+	names := OpenNames(a)
+	defer names.Close()
+	for name := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+		root, paths, err := Find(kind, name, names)
+		if err != nil {
+			return f, err
+		}
+		if root == "" {
+			for _, path := range paths {
+				f.Cgroups = append(f.Cgroups, Pattern(path))
+			}
+			continue
+		}
+		pids := processesIn(root, paths)
+		if len(pids) == 0 {
+			return f, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "it has no process now").
+				WithHint("start it, and then observe its processes: its cgroup is one of version 1, in %s", root)
+		}
+		f.Processes, f.Names = append(f.Processes, pids...), append(f.Names, name)
+	}
+	slices.Sort(f.Processes)
+	f.Processes = slices.Compact(f.Processes)
+	return f, nil
+}
+
+// Find returns the paths of the cgroups that a name means, without those below others of
+// them: a cgroup is its threads and those of all cgroups below it. root is "" if they are in the
+// hierarchy of perf_event, else where the hierarchy of version 1 is mounted that has them.
+func Find(kind Kind, name string, names *Names) (root string, paths []string, err error) {
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	if err != nil {
+		return "", nil, err
+	}
+	if mounts.PerfCgroup() == "" && len(mounts.OthersV1) == 0 {
+		_, _, err := Dirs(nil) // it says what is missing
+		return "", nil, err
+	}
+	return findIn(kind, name, names, mounts)
+}
+
+// findIn looks into the hierarchies, one after another, until one has what a name means.
+func findIn(kind Kind, name string, names *Names, mounts kernel.Mounts) (
+	root string, paths []string, err error,
+) {
+	var roots, known []string
+	for _, at := range append([]string{mounts.PerfCgroup()}, mounts.OthersV1...) {
+		if at == "" {
+			continue
+		}
+		paths, some, err := (&Table{root: at, from: -1}).find(kind, name, names)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(paths) > 0 && at == mounts.PerfCgroup() {
+			return "", paths, nil
+		}
+		if len(paths) > 0 {
+			return at, paths, nil
+		}
+		roots, known = append(roots, at), append(known, some...)
+	}
+	if names.Trouble() != nil {
+		return "", nil, names.Trouble()
+	}
+	return "", nil, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "there is none below %s%s",
+		strings.Join(roots, ", "), diag.DidYouMean(name, known)).WithHint("list them with: %s", hints[kind])
+}
+
+// processesIn are the processes with a thread in cgroups of a hierarchy of version 1, or below.
+func processesIn(root string, paths []string) (pids []int) {
+	for _, path := range paths {
+		filepath.WalkDir(filepath.Join(root, path), func(dir string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return nil // one that vanished while we walk
+			}
+			text, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+			for _, word := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // 0 is of another namespace
+					pids = append(pids, pid)
+				}
+			}
+			return nil
+		})
+	}
+	return pids
+}
+
+// find returns the paths that a name means in this hierarchy, and else what has a name there.
+func (t *Table) find(kind Kind, name string, names *Names) (paths, known []string, err error) {
+	if kind != Unit {
+		t.walk(func(path string, _ uint64) bool {
+			f := Parse(path)
+			names.See(&f)
+			return true
+		})
+		names.Await(targetPatience)
+	}
+	ids := map[string]bool{} // that name means
+	t.walk(func(path string, _ uint64) bool {
+		f := Parse(path)
+		id := ""
+		switch kind {
+		case Container:
+			id = f.Container
+		case Pod:
+			id = f.Pod
+		case Unit:
+			id = lastUnit(path)
+		}
+		if id == "" {
+			return true
+		}
+		called, _ := "", false
+		if kind != Unit {
+			called, _ = names.Name(id)
+		}
+		if !slices.Contains(known, id) {
+			known = append(known, id)
+			if called != "" {
+				known = append(known, called)
+			}
+		}
+		if !means(kind, name, id, called) {
+			return true
+		}
+		ids[id] = true
+		if !slices.ContainsFunc(paths, func(top string) bool { return strings.HasPrefix(path, top+"/") }) {
+			paths = append(paths, path)
+		}
+		return true
+	})
+	if len(ids) > 1 && kind != Unit {
+		return nil, nil, diag.Errorf(diag.Attach, "attach", kind.String()+" "+name, "means %d of them: %s",
+			len(ids), strings.Join(slices.Sorted(maps.Keys(ids)), ", ")).
+			WithHint("give more of the id, or the namespace")
+	}
+	return paths, known, nil
+}
+
+// lastUnit is the unit, or the slice, that a cgroup is; "" if it is none.
+func lastUnit(path string) string {
+	part := strings.TrimPrefix(path[strings.LastIndexByte(path, '/')+1:], "_")
+	for _, kind := range append([]string{".slice"}, unitKinds...) {
+		if name, ok := strings.CutSuffix(part, kind); ok && name != "" {
+			return part
+		}
+	}
+	return ""
+}
+
+// means reports that a user who says name means what has an id and is called so.
+func means(kind Kind, name, id, called string) bool {
+	switch {
+	case name == id, called != "" && name == called:
+		return true
+	case kind == Unit:
+		return name+".service" == id
+	case kind == Pod:
+		_, rest, ok := strings.Cut(called, "/")
+		return ok && name == rest
+	}
+	return len(name) >= fewDigits && isID(id) && strings.HasPrefix(id, name)
+}

@@ -1,0 +1,71 @@
+package task
+
+import (
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"ppscript/runtime/system/privilege"
+)
+
+// Scan reads the names of the processes that live now, and then of their other
+// threads, so that those that end before their first event is looked at have one.
+// It stops after limit: on a machine with thousands of threads the others are read
+// when they are asked for. Each costs 10 us.
+func (t *Table) Scan(limit time.Duration) {
+	if t.opt.NoProc {
+		return
+	}
+	end := time.Now().Add(limit)
+	var pids []string
+	t.scan(t.opt.Proc, end, func(pid string) { pids = append(pids, pid) })
+	for _, pid := range pids {
+		if time.Now().After(end) {
+			return
+		}
+		t.threads(pid, end)
+	}
+}
+
+// ScanTarget reads the names of all observed tasks, without a bound on
+// time: processes with all of their threads, and threads.
+func (t *Table) ScanTarget(pids, tids []int) {
+	if t.opt.NoProc {
+		return
+	}
+	for _, pid := range pids {
+		t.threads(strconv.Itoa(pid), time.Now().Add(time.Hour))
+	}
+	for _, tid := range tids {
+		t.Comm(int32(tid))
+	}
+}
+
+func (t *Table) threads(pid string, end time.Time) {
+	t.scan(filepath.Join(t.opt.Proc, pid, "task"), end, func(string) {})
+}
+
+// scan reads the names of the threads that a directory lists by number.
+func (t *Table) scan(path string, end time.Time, each func(number string)) {
+	dir, err := privilege.Open(privilege.Processes, path)
+	if err != nil {
+		return // it has ended
+	}
+	defer dir.Close()
+	for {
+		names, err := dir.Readdirnames(256)
+		for _, n := range names {
+			tid, notTID := strconv.ParseInt(n, 10, 32)
+			if notTID != nil {
+				continue
+			}
+			each(n)
+			if _, known := t.index[int32(tid)]; !known {
+				t.lookUp(int32(tid))
+			}
+		}
+		if err != nil || time.Now().After(end) {
+			return
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package task
+
+import (
+	"strconv"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/source/perf"
+)
+
+// Options of a Table. The zero value is for a live run.
+type Options struct {
+	// NoProc keeps the Table from /proc: the threads of a recording are not
+	// those of this machine.
+	NoProc bool
+	// Proc is the root to read, "/proc" if empty.
+	Proc string
+	// MaxDead is how many ended threads keep their names, for events that
+	// are older than the end or follow it closely; 0 is 4096.
+	MaxDead int
+	// MaxThreads bounds all threads, also those whose end nobody reports; 0
+	// is 65536. Beyond it, threads that were not asked for recently go.
+	MaxThreads int
+}
+
+// Stats counts the work of a Table.
+type Stats struct {
+	Threads   int    // names held now
+	Evicted   uint64 // names given up to stay in the bounds
+	ProcReads uint64 // files read
+}
+
+// A Table is names by thread. It is used by one goroutine.
+//
+// Names are those at the time of the event if records come in time order. If
+// rings are read one after another, the last renaming is still told from the
+// name before it.
+type Table struct {
+	opt     Options
+	index   map[int32]int32 // tid to slot
+	slots   []thread
+	free    []int32
+	dead    []ended // a ring of MaxDead, the oldest at deadAt
+	deadAt  int
+	hand    int // of the eviction clock
+	idle    []string
+	schemas map[*event.Schema]*named
+	schema  *event.Schema // that known describes
+	known   *named
+	stats   Stats
+}
+
+// thread is one slot.
+type thread struct {
+	name   string
+	before string     // the name until since; empty if there was none
+	since  event.Time // of name
+	tid    int32
+	gen    uint32 // grows with each thread that the slot holds
+	state  state
+	used   bool // asked for since the eviction clock passed
+}
+
+type state uint8
+
+const (
+	unused  state = iota
+	guessed       // "pid-N"
+	alive
+	gone
+)
+
+// ended refers to a slot while it holds the same thread.
+type ended struct {
+	slot int32
+	gen  uint32
+}
+
+// New makes an empty Table.
+func New(o Options) *Table {
+	if o.Proc == "" {
+		o.Proc = "/proc"
+	}
+	if o.MaxDead <= 0 {
+		o.MaxDead = 4096
+	}
+	if o.MaxThreads <= 0 {
+		o.MaxThreads = 65536
+	}
+	return &Table{opt: o, index: make(map[int32]int32), schemas: make(map[*event.Schema]*named)}
+}
+
+// Stats returns the counts so far.
+func (t *Table) Stats() Stats {
+	t.stats.Threads = len(t.index)
+	return t.stats
+}
+
+// Comm is the name that the thread has now, as far as the Table knows.
+func (t *Table) Comm(tid int32) string { return t.at(tid, event.MaxTime) }
+
+// Of is the name of the thread that e is about at the time of e: that of
+// e.TID, or the idle task of its CPU. It also learns names from e's
+// fields.
+//
+// Fast path: nothing is allocated for a thread that is known.
+func (t *Table) Of(e *event.Event) string {
+	t.observe(e)
+	if e.TID == 0 && e.CPU >= 0 {
+		return t.swapper(e.CPU)
+	}
+	return t.at(e.TID, e.Time)
+}
+
+func (t *Table) at(tid int32, when event.Time) string {
+	slot, ok := t.index[tid]
+	if !ok {
+		return t.lookUp(tid)
+	}
+	th := &t.slots[slot]
+	th.used = true
+	if when < th.since && th.before != "" {
+		return th.before
+	}
+	return th.name
+}
+
+// Record takes in a comm, fork or exit record; others change nothing.
+func (t *Table) Record(e *event.Event) {
+	switch e.Kind {
+	case event.Comm:
+		if c, ok := perf.DecodeComm(e); ok {
+			t.rename(c.TID, c.Name, e.Time)
+		}
+	case event.Fork:
+		if f, ok := perf.DecodeFork(e); ok {
+			t.fork(f.TID, f.PTID, f.Time)
+		}
+	case event.Exit:
+		if x, ok := perf.DecodeExit(e); ok {
+			t.exit(x.TID)
+		}
+	}
+}
+
+// rename says that the thread is called name from when on. A renaming that is
+// older than the one known is the name before that.
+func (t *Table) rename(tid int32, name string, when event.Time) {
+	if tid <= 0 {
+		return
+	}
+	th := t.slot(tid)
+	switch {
+	case when < th.since && th.state != guessed:
+		th.before = name
+		return
+	case th.state == guessed:
+		th.before = ""
+	case name != th.name:
+		th.before = th.name
+	}
+	th.name, th.since = name, when
+	th.revive()
+}
+
+// fork says that parent created tid, which has its name at first. If nobody
+// knows the parent, the child is left for /proc to tell.
+func (t *Table) fork(tid, parent int32, when event.Time) {
+	if tid <= 0 {
+		return
+	}
+	name := t.at(parent, when)
+	if p, ok := t.index[parent]; !ok || t.slots[p].state == guessed {
+		t.forget(tid)
+		return
+	}
+	th := t.slot(tid)
+	if th.state == gone || th.state == alive {
+		th.before = th.name // of the thread that had this number before
+	}
+	th.name, th.since = name, when
+	// The number is in use again: an entry among the dead no longer counts.
+	th.gen++
+	th.state = alive
+}
+
+// exit says that the thread ended. Its name stays until MaxDead others ended.
+func (t *Table) exit(tid int32) {
+	slot, ok := t.index[tid]
+	if !ok || t.slots[slot].state == gone {
+		return
+	}
+	t.slots[slot].state = gone
+	e := ended{slot, t.slots[slot].gen}
+	if len(t.dead) < t.opt.MaxDead {
+		t.dead = append(t.dead, e)
+		return
+	}
+	old := t.dead[t.deadAt]
+	t.dead[t.deadAt] = e
+	t.deadAt = (t.deadAt + 1) % len(t.dead)
+	if th := &t.slots[old.slot]; th.gen == old.gen && th.state == gone {
+		t.stats.Evicted++
+		t.forget(th.tid)
+	}
+}
+
+// revive ends a guess; the dead stay dead, their last names may come late.
+func (th *thread) revive() {
+	if th.state == unused || th.state == guessed {
+		th.state = alive
+	}
+}
+
+// slot finds or makes the thread's slot. A new one is a guess without name.
+func (t *Table) slot(tid int32) *thread {
+	if slot, ok := t.index[tid]; ok {
+		return &t.slots[slot]
+	}
+	if len(t.index) >= t.opt.MaxThreads {
+		t.evict()
+	}
+	var slot int32
+	if n := len(t.free); n > 0 {
+		slot, t.free = t.free[n-1], t.free[:n-1]
+	} else {
+		slot = int32(len(t.slots))
+		t.slots = append(t.slots, thread{})
+	}
+	th := &t.slots[slot]
+	*th = thread{tid: tid, gen: th.gen + 1, state: guessed, used: true}
+	t.index[tid] = slot
+	return th
+}
+
+// evict frees one slot: the first that was not asked for since the clock's
+// hand passed it last.
+func (t *Table) evict() {
+	for {
+		t.hand = (t.hand + 1) % len(t.slots)
+		th := &t.slots[t.hand]
+		switch {
+		case th.state == unused:
+		case th.used:
+			th.used = false
+		default:
+			t.stats.Evicted++
+			t.forget(th.tid)
+			return
+		}
+	}
+}
+
+func (t *Table) forget(tid int32) {
+	slot, ok := t.index[tid]
+	if !ok {
+		return
+	}
+	delete(t.index, tid)
+	t.slots[slot] = thread{gen: t.slots[slot].gen}
+	t.free = append(t.free, slot)
+}
+
+// swapper is the idle task of a CPU.
+func (t *Table) swapper(cpu int32) string {
+	if cpu >= 1<<16 {
+		return "swapper"
+	}
+	for int(cpu) >= len(t.idle) {
+		t.idle = append(t.idle, "swapper/"+strconv.Itoa(len(t.idle)))
+	}
+	return t.idle[cpu]
+}
