@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/runtime/expr"
 )
 
@@ -12,25 +13,10 @@ import (
 // expr/native_checked.go has it: a result that the node's type cannot hold
 // fails. The left side is in R0, the right one in R1.
 
-// A Label is a place that is jumped to.
-type Label int
-
-// Code is a program that is generated.
-type Code interface {
-	Emit(ins ...asm.Instruction)
-	Constant(dst asm.Register, v int64)
-	Absolute(r asm.Register)
-	Label() Label
-	Place(l Label)
-	GoTo(l Label)
-	IfImm(op asm.JumpOp, dst asm.Register, v int32, l Label)
-	IfReg(op asm.JumpOp, dst, src asm.Register, l Label)
-}
-
 // Ints computes with the numbers in R0 and R1, and leaves the result in R0.
 type Ints struct {
-	Code
-	Fail Label // where results go that do not fit
+	*assembler.Code
+	Fail assembler.Label // where results go that do not fit
 }
 
 // Checked is an operator whose result fails if the node's type cannot hold it; false if

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/arith"
 	"ppscript/bpf/load"
 )
 
@@ -32,7 +31,7 @@ func Refuse(format string, args ...any) {
 const stackSize = 512
 
 // A Label is a place of a program.
-type Label = arith.Label
+type Label int
 
 // A Code is one program while it is generated.
 type Code struct {
