@@ -12,7 +12,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -98,7 +98,7 @@ func (r *record) lay() {
 	}
 	r.place()
 	if r.Context && !r.Whole {
-		r.context = textcode.Pad(r.size)
+		r.context = text.Pad(r.size)
 		r.size = r.context + 8
 	}
 	r.layTexts()

@@ -4,7 +4,7 @@ import (
 	"ppscript/bpf/argument"
 	"ppscript/bpf/lookup"
 	"ppscript/bpf/madetext"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -27,7 +27,7 @@ type env struct {
 func (v env) room(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Const:
-		return textcode.Pad(len(n.Str) + 1)
+		return text.Pad(len(n.Str) + 1)
 	case *expr.Field:
 		return v.fieldRoom(n)
 	case *expr.LoadState:
@@ -35,7 +35,7 @@ func (v env) room(n expr.Node) int {
 			return v.fold.fold.rooms[n.Slot]
 		}
 	case *expr.KernelText:
-		return textcode.Pad(n.Size + 1)
+		return text.Pad(n.Size + 1)
 	case *expr.Native:
 		if d := lookup.Of(n); d != nil {
 			return lookup.Room(d)
@@ -79,7 +79,7 @@ func (v env) fieldRoom(n *expr.Field) int {
 	case f.Place == event.InSlot && v.isKey(n) && len(v.pair.join.cols) == 1:
 		return v.pair.join.keyRoom
 	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
-		return textcode.Pad(f.Size + 1)
+		return text.Pad(f.Size + 1)
 	case f.Place == event.DataLoc, f.Place == event.RelLoc:
 		return maxText
 	}

@@ -5,8 +5,8 @@ import (
 
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/longtext"
 	"ppscript/bpf/lookup"
+	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
 
@@ -25,13 +25,13 @@ type eval struct {
 	// late is where an event goes one of whose texts is not in memory; nil is nowhere.
 	late *label
 	// long keeps texts that are longer than their places.
-	long *longtext.Keeper
+	long *text.Keeper
 }
 
 // newEval evaluates on the event of a hook.
 func newEval(h *hook.Hook) *eval {
 	return &eval{code: h.Code, hook: h, members: hook.NewMembers(h),
-		long: &longtext.Keeper{Code: h.Code, Program: h.Index}}
+		long: &text.Keeper{Code: h.Code, Program: h.Index}}
 }
 
 // enter gives n's locals their places on the stack, and returns a function

@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/owner"
 	"ppscript/bpf/room"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/fold"
 )
@@ -105,8 +105,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	asked := f.prepareAsked(s, host)
 	f.rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
-		textcode.NoNUL(t)
-		f.rooms[i] = textcode.Pad(len(t) + 1)
+		text.NoNUL(t)
+		f.rooms[i] = text.Pad(len(t) + 1)
 	}
 	own, cpus := true, true
 	var keys []keyed
@@ -305,7 +305,7 @@ func (f *foldOp) initial() []uint64 {
 		ws = append(ws, uint64(n))
 	}
 	for i, t := range f.spec.Texts {
-		ws = append(ws, textcode.Words(t, f.rooms[i])...)
+		ws = append(ws, text.Words(t, f.rooms[i])...)
 	}
 	return ws
 }

@@ -11,8 +11,8 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
-	"ppscript/bpf/longtext"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 )
 
@@ -22,7 +22,7 @@ type Image struct {
 	Part  *Part
 	graph *graph
 	host  *Host
-	long  []*longtext.Keeper // by program
+	long  []*text.Keeper // by program
 
 	// Times says that programs read the time, which is CLOCK_MONOTONIC's.
 	Times bool
@@ -92,7 +92,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 	alike.Sessions(&im.Image, host, func(i int) *Event { return s.sources[i].Event }, s.nodes)
 	im.postponed(code)
 	im.common()
-	longtext.Maps(host, im.long, im.define)
+	text.LongMaps(host, im.long, im.define)
 	if im.graph.sending() {
 		outbox.Maps(im.define)
 	}

@@ -7,7 +7,7 @@ import (
 	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/record/sent"
 )
 
@@ -16,7 +16,7 @@ import (
 // layTexts adds to a record the word that says where its texts are.
 func (r *record) layTexts() {
 	if r.texts = 0; len(r.Texts) > 0 {
-		r.texts = textcode.Pad(r.size)
+		r.texts = text.Pad(r.size)
 		r.size = r.texts + 8
 	}
 }
@@ -35,7 +35,7 @@ func (r *record) buffer() int {
 	if r.Whole {
 		n += wholeMost
 	}
-	return textcode.Pad(n) + len(r.Texts)*(sent.TextHead+userRoom)
+	return text.Pad(n) + len(r.Texts)*(sent.TextHead+userRoom)
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.

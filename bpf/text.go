@@ -4,10 +4,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/comparetext"
-	"ppscript/bpf/longtext"
 	"ppscript/bpf/lookup"
 	"ppscript/bpf/madetext"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -32,14 +31,14 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 		panic("BUG: text without room")
 	}
 	if need == maxText && size > maxText {
-		defer func() { longtext.Short(e.code, off, e.fail) }()
+		defer func() { text.Short(e.code, off, e.fail) }()
 	}
 	switch n := n.(type) {
 	case *expr.Const:
-		if i := textcode.IndexNUL(n.Str); i >= 0 {
+		if i := text.IndexNUL(n.Str); i >= 0 {
 			refuse("a text with a NUL inside")
 		}
-		for i, w := range textcode.Words(n.Str, size) {
+		for i, w := range text.Words(n.Str, size) {
 			c.Constant(asm.R0, int64(w))
 			c.Store(off+int16(8*i), asm.R0)
 		}
@@ -70,7 +69,7 @@ func (e *eval) maker() *madetext.Maker {
 func (e *eval) wholly(off int16, size int, n expr.Node) {
 	e.text(off, size, n)
 	if _, fixed := n.(*expr.Const); !fixed && size == maxText {
-		longtext.Short(e.code, off, e.fail)
+		text.Short(e.code, off, e.fail)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/latetext"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -133,7 +133,7 @@ func Room(f *event.Field) int {
 	case len(o.Texts) > 0:
 		return alike.Room(o.Texts)
 	case o.Constant():
-		return textcode.Pad(len(o.Text) + 1)
+		return text.Pad(len(o.Text) + 1)
 	}
 	return latetext.Room
 }

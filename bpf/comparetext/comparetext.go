@@ -9,9 +9,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/longtext"
-	"ppscript/bpf/pattern"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
@@ -28,13 +26,13 @@ type Comparer struct {
 	Room   func(n expr.Node) int
 	Copied func(n expr.Node) bool
 	// Long is for texts that are longer than their places.
-	Long *longtext.Keeper
+	Long *text.Keeper
 	// Fail is where an event goes for which there is no such text.
 	Fail assembler.Label
 }
 
 // texts writes what is done with texts of the stack.
-func (e *Comparer) texts() textcode.Code { return textcode.Code{Code: e.Code, Fail: e.Fail} }
+func (e *Comparer) texts() text.Code { return text.Code{Code: e.Code, Fail: e.Fail} }
 
 // alloc evaluates a text to a place of its own, same one that may be longer than that.
 func (e *Comparer) alloc(n expr.Node) int16 { return e.place(n, e.Text) }
@@ -134,12 +132,12 @@ func (e *Comparer) Compare(n *expr.Binary, want bool, l assembler.Label) {
 
 // match jumps to l if a match's truth is want. A glob that is an equality
 // is left to others: its text is returned.
-func (e *Comparer) match(x expr.Node, op expr.Op, text string, want bool,
+func (e *Comparer) match(x expr.Node, op expr.Op, what string, want bool,
 	l assembler.Label) (equal *expr.Const, done bool) {
-	p := &pattern.Pattern{}
+	p := &text.Pattern{}
 	switch op {
 	case expr.OpGlob:
-		simple, op, ok := textcode.SimpleGlob(text)
+		simple, op, ok := text.SimpleGlob(what)
 		switch {
 		case ok && op == expr.OpStrEq:
 			return &expr.Const{T: expr.TStr, Str: simple}, false
@@ -147,32 +145,32 @@ func (e *Comparer) match(x expr.Node, op expr.Op, text string, want bool,
 			e.prefix(x, simple, want, l)
 			return nil, true
 		}
-		p = pattern.Glob(text)
+		p = text.Glob(what)
 	case expr.OpPrefix:
-		e.prefix(x, text, want, l)
+		e.prefix(x, what, want, l)
 		return nil, true
 	default:
-		textcode.NoNUL(text)
+		text.NoNUL(what)
 		p.Star()
-		p.Literal(text)
+		p.Literal(what)
 		if op == expr.OpContains {
 			p.Star()
 		}
 	}
 	size, at := e.Room(x), e.same(x)
 	if size != sent.LongRoom {
-		e.texts().Matches(at, size, p, text, want, l)
+		e.texts().Matches(at, size, p, what, want, l)
 		return nil, true
 	}
 	long, end := e.Label(), e.Label()
 	e.Emit(asm.LoadMem(asm.R1, asm.R10, at+sent.LongMark, asm.Byte))
 	e.IfImm(asm.JNE, asm.R1, 0, long)
-	e.texts().Matches(at, size, p, text, want, l)
+	e.texts().Matches(at, size, p, what, want, l)
 	e.GoTo(end)
 	e.Place(long)
-	suffix, ok := text, op == expr.OpSuffix
+	suffix, ok := what, op == expr.OpSuffix
 	if op == expr.OpGlob {
-		suffix, ok = strings.CutPrefix(text, "*")
+		suffix, ok = strings.CutPrefix(what, "*")
 		ok = ok && !strings.ContainsAny(suffix, "*?[")
 	}
 	if ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
 
@@ -39,8 +39,8 @@ func Of(n *expr.Native) *expr.Dict {
 func Room(d *expr.Dict) int {
 	room := 8
 	for _, w := range d.Words {
-		textcode.NoNUL(string(w))
-		room = max(room, textcode.Pad(len(w)+1))
+		text.NoNUL(string(w))
+		room = max(room, text.Pad(len(w)+1))
 	}
 	return room
 }
@@ -76,7 +76,7 @@ func (e *Finder) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 		key, size := e.key(n, d)
 		for _, k := range slices.Sorted(maps.Keys(d.Texts)) {
 			each(d.Texts[k], func(next assembler.Label) {
-				for i, w := range textcode.Words(k, size) {
+				for i, w := range text.Words(k, size) {
 					c.Load(asm.R0, key+int16(8*i))
 					c.Constant(asm.R1, int64(w))
 					c.IfReg(asm.JNE, asm.R0, asm.R1, next)
@@ -108,8 +108,8 @@ func (e *Finder) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 func (e *Finder) key(n *expr.Native, d *expr.Dict) (at int16, size int) {
 	size = e.Room(n.Args[0])
 	for k := range d.Texts {
-		textcode.NoNUL(k)
-		size = max(size, textcode.Pad(len(k)+1))
+		text.NoNUL(k)
+		size = max(size, text.Pad(len(k)+1))
 	}
 	at = e.Alloc(size)
 	e.Text(at, size, n.Args[0])

@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
 
@@ -28,7 +28,7 @@ type Maker struct {
 }
 
 // texts writes what is done with texts of the stack.
-func (e *Maker) texts() textcode.Code { return textcode.Code{Code: e.Code, Fail: e.Fail} }
+func (e *Maker) texts() text.Code { return text.Code{Code: e.Code, Fail: e.Fail} }
 
 // mostParts bounds the parts of a split text that are looked for.
 const mostParts = 4
@@ -41,7 +41,7 @@ func Room(n expr.Node, room func(expr.Node) int) int {
 	case *expr.Slice:
 		whole := room(n.X)
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
-			return textcode.Pad(max(sliced(n, whole), 0) + 1)
+			return text.Pad(max(sliced(n, whole), 0) + 1)
 		}
 		return whole
 	case *expr.TextOp:

@@ -8,8 +8,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/madetext"
-	"ppscript/bpf/pattern"
-	"ppscript/bpf/textcode"
+	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -18,7 +17,7 @@ import (
 const room = 24
 
 var (
-	text  = bpftest.TextField(0, room)
+	whole = bpftest.TextField(0, room)
 	n     = bpftest.NumberField(room, false)
 	texts = []string{"", "a", "abc", "a,b,,c", "/usr/lib/x.so", "abcdefgh", "ABCxyz[`{@",
 		"ababababababababababab1"}
@@ -82,7 +81,7 @@ func made(t *testing.T, node expr.Node) func(a string, number int) (string, bool
 }
 
 func op(fn expr.TextFn, i int, args ...expr.Node) *expr.TextOp {
-	return &expr.TextOp{Fn: fn, X: text, I: i, Args: args}
+	return &expr.TextOp{Fn: fn, X: whole, I: i, Args: args}
 }
 
 // each compares a text with the wanted one; false is a failure.
@@ -123,7 +122,7 @@ func TestCut(t *testing.T) {
 	}))
 	for _, s := range []*expr.Slice{{Lo: 0, Hi: 3}, {Lo: 2, Hi: 9}, {Lo: 3, NoHi: true}, {Lo: -3, NoHi: true},
 		{Lo: 1, Hi: -1}, {Lo: -5, Hi: -2}, {Lo: 9, Hi: 3}} {
-		s.X = text
+		s.X = whole
 		each(t, s, always(func(a string, _ int) string {
 			if s.NoHi {
 				return cut(a, s.Lo, len(a))
@@ -145,7 +144,7 @@ func TestCut(t *testing.T) {
 func TestCaseAndChoice(t *testing.T) {
 	each(t, op(expr.TextUpper, 0), func(a string, _ int) (string, bool) { return strings.ToUpper(a), true })
 	each(t, op(expr.TextLower, 0), func(a string, _ int) (string, bool) { return strings.ToLower(a), true })
-	each(t, &expr.Cond{Test: n, Then: text, Else: expr.NewStr("none")}, func(a string, i int) (string, bool) {
+	each(t, &expr.Cond{Test: n, Then: whole, Else: expr.NewStr("none")}, func(a string, i int) (string, bool) {
 		if i != 0 {
 			return a, true
 		}
@@ -214,21 +213,21 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%s: got room for %d, want %d", n, got, want)
 		}
 	}
-	f(&expr.Slice{X: text, Lo: 0, Hi: 7}, 8)
-	f(&expr.Slice{X: text, Lo: 0, Hi: 8}, 16)
-	f(&expr.Slice{X: text, Lo: 20, NoHi: true}, 8)
-	f(&expr.Slice{X: text, Lo: -3, NoHi: true}, room)
+	f(&expr.Slice{X: whole, Lo: 0, Hi: 7}, 8)
+	f(&expr.Slice{X: whole, Lo: 0, Hi: 8}, 16)
+	f(&expr.Slice{X: whole, Lo: 20, NoHi: true}, 8)
+	f(&expr.Slice{X: whole, Lo: -3, NoHi: true}, room)
 	f(op(expr.TextAt, 0, n), 8)
 	f(op(expr.TextUpper, 0), room)
-	f(&expr.Cond{Test: n, Then: expr.NewStr("x"), Else: text}, room)
-	f(text, 0)
+	f(&expr.Cond{Test: n, Then: expr.NewStr("x"), Else: whole}, room)
+	f(whole, 0)
 }
 
 func TestRefused(t *testing.T) {
 	for _, node := range []*expr.TextOp{
-		op(expr.TextSplit, 0, text), op(expr.TextSplit, 4, expr.NewStr(",")), op(expr.TextSplit, -2,
+		op(expr.TextSplit, 0, whole), op(expr.TextSplit, 4, expr.NewStr(",")), op(expr.TextSplit, -2,
 			expr.NewStr(",")),
-		op(expr.TextSplit, -1, expr.NewStr("ab")), op(expr.TextTrim, 1, text), op(expr.TextTrim, 1,
+		op(expr.TextSplit, -1, expr.NewStr("ab")), op(expr.TextTrim, 1, whole), op(expr.TextTrim, 1,
 			expr.NewStr("")),
 		op(expr.TextStrip, 3), op(expr.TextSplit, 0, expr.NewStr("123456789")),
 	} {
@@ -239,16 +238,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func textsOf(c *assembler.Code, fail assembler.Label) textcode.Code {
-	return textcode.Code{Code: c, Fail: fail}
+func textsOf(c *assembler.Code, fail assembler.Label) text.Code {
+	return text.Code{Code: c, Fail: fail}
 }
 
 // suffix is the pattern of texts that end with s.
-func suffix(s string) *pattern.Pattern {
-	p := &pattern.Pattern{}
+func suffix(s string) *text.Pattern {
+	p := &text.Pattern{}
 	p.Star()
 	p.Literal(s)
 	return p
 }
 
-func bytesOf(a string) []uint64 { return textcode.Words(a, room) }
+func bytesOf(a string) []uint64 { return text.Words(a, room) }

@@ -6,7 +6,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/textcode"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -58,7 +57,7 @@ func (l Leaves) Num(n expr.Node) {
 func (l Leaves) Text(at int16, size int, n expr.Node) {
 	switch n := n.(type) {
 	case *expr.Const:
-		for i, w := range textcode.Words(n.Str, size) {
+		for i, w := range wordsOf(Text(n.Str, size)) {
 			l.Constant(asm.R0, int64(w))
 			l.Store(at+int16(8*i), asm.R0)
 		}
@@ -80,7 +79,7 @@ func (l Leaves) Text(at int16, size int, n expr.Node) {
 func (l Leaves) Room(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Const:
-		return textcode.Pad(len(n.Str) + 1)
+		return (len(n.Str) + 8) &^ 7
 	case *expr.Field:
 		return n.F.Size
 	}

@@ -1,4 +1,4 @@
-package longtext
+package text
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/pattern"
 	"ppscript/runtime/record/sent"
 	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
@@ -49,12 +48,12 @@ func newMachine(t *testing.T, match string, suffix bool) *machine {
 		if suffix {
 			k.HasSuffix(place, match, false, no, fail)
 		} else {
-			k.Matches(place, pattern.Glob(match), false, no, fail)
+			k.Matches(place, Glob(match), false, no, fail)
 		}
 		c.MapValue(asm.R2, bpftest.Output, 0)
 		c.Emit(assembler.StoreImm(asm.R2, 0, fits))
 		c.Place(no)
-		Maps(&features.Host{}, []*Keeper{k}, b.Define)
+		LongMaps(&features.Host{}, []*Keeper{k}, b.Define)
 	})}
 }
 
@@ -69,7 +68,7 @@ func (m *machine) keep(text string) (ret uint32, place []byte) {
 
 // long finds a text by its hash.
 func (m *machine) long(hash []byte) []byte {
-	var v [memory]byte
+	var v [longMemory]byte
 	if m.Map(load.LongTextsMap.Of()).Lookup(hash, &v) != nil {
 		return nil
 	}
@@ -137,7 +136,7 @@ func TestHashesThatMeet(t *testing.T) {
 	hash := place[sent.LongHash:sent.LongLength]
 	texts := m.Map(load.LongTextsMap.Of())
 	for i, other := range []string{text[:299] + "d", text + "d", text[:200]} {
-		var v [memory]byte
+		var v [longMemory]byte
 		copy(v[:], other)
 		if err := texts.Put(hash, v); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package textcode
+package text
 
 import (
 	"github.com/cilium/ebpf/asm"

@@ -1,10 +1,9 @@
-package textcode
+package text
 
 import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/pattern"
 )
 
 // This file matches texts with globs, and finds parts of texts.
@@ -21,10 +20,10 @@ import (
 const mostSteps = 12000
 
 // Matches jumps to l if "the text matches p" is want; what is p, for people.
-func (e Code) Matches(off int16, size int, p *pattern.Pattern, what string, want bool, l assembler.Label) {
+func (e Code) Matches(off int16, size int, p *Pattern, what string, want bool, l assembler.Label) {
 	c := e.Code
 	n := len(p.Chars)
-	if n > pattern.MostStates-2 {
+	if n > MostStates-2 {
 		assembler.Refuse("a pattern of %d characters: %s", n, what)
 	}
 	if size*(8*len(p.Runs())+14) > mostSteps {
@@ -40,7 +39,7 @@ func (e Code) Matches(off int16, size int, p *pattern.Pattern, what string, want
 
 // Matcher begins a match, and returns what moves it on by the byte in R1. R0 is how far it
 // is; R2 to R4 are lost.
-func (e Code) Matcher(p *pattern.Pattern) (step func()) {
+func (e Code) Matcher(p *Pattern) (step func()) {
 	c, n, runs := e.Code, len(p.Chars), p.Runs()
 	c.Emit(asm.Mov.Imm(asm.R0, 1))
 	return func() {
@@ -62,10 +61,10 @@ func (e Code) Matcher(p *pattern.Pattern) (step func()) {
 }
 
 // Matched jumps to l if "the text matches p" is want, whose NUL was the last step.
-func (e Code) Matched(p *pattern.Pattern, want bool, l assembler.Label) {
+func (e Code) Matched(p *Pattern, want bool, l assembler.Label) {
 	e.Emit(asm.And.Imm(asm.R0, over(p)))
 	e.IfTrue(asm.R0, want, l)
 }
 
 // over is the bit that says that the text is over, and matched.
-func over(p *pattern.Pattern) int32 { return int32(1) << (len(p.Chars) + 1) }
+func over(p *Pattern) int32 { return int32(1) << (len(p.Chars) + 1) }

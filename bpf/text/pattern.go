@@ -1,6 +1,6 @@
 // Package pattern makes globs, and texts to find, the characters that a program in the
 // kernel moves through: which bytes each of them matches. bpf generates that program.
-package pattern
+package text
 
 import "ppscript/runtime/text/glob"
 

@@ -8,7 +8,7 @@
 // the rest of the program. (What is 0 or all ones it splits as well, since 6.18, so
 // truths are 0 or 1, and multiplied.) Bytes at a place that is computed are copied by
 // the helper that reads memory of the kernel: the stack is that too.
-package textcode
+package text
 
 import (
 	"encoding/binary"

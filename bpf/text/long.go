@@ -8,7 +8,7 @@
 //
 // Short texts, nearly all, are in their place at once and take none of this. A long one costs
 // about 1 ns a byte.
-package longtext
+package text
 
 import (
 	"github.com/cilium/ebpf"
@@ -17,9 +17,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/pattern"
 	"ppscript/bpf/room"
-	"ppscript/bpf/textcode"
 	"ppscript/runtime/record/sent"
 )
 
@@ -27,15 +25,15 @@ import (
 // Then comes how long it is: the verifier takes a number that is read from there for unknown,
 // so that it follows a loop over the text once, and not once for each length.
 const (
-	memory   = sent.LongMost + 16
-	lengthAt = memory - 8
+	longMemory   = sent.LongMost + 16
+	longLengthAt = longMemory - 8
 )
 
 // kept bounds the texts that are there at a time. ppscript takes them away when half of that
 // is taken (load/longtext.go).
 const (
-	kept     = 1 << 13
-	reserved = 1 << 9 // where memory is set aside for all
+	mostLong     = 1 << 13
+	mostReserved = 1 << 9 // where memory is set aside for all
 )
 
 // A Keeper keeps texts in a program.
@@ -95,7 +93,7 @@ func (k *Keeper) Keep(at int16, fail assembler.Label) {
 
 	c.Place(long)
 	c.Load(asm.R1, scratch)
-	c.Emit(asm.StoreMem(asm.R1, lengthAt, asm.R0, asm.DWord), asm.Add.Reg(asm.R1, asm.R0),
+	c.Emit(asm.StoreMem(asm.R1, longLengthAt, asm.R0, asm.DWord), asm.Add.Reg(asm.R1, asm.R0),
 		assembler.StoreImm(asm.R1, 0, 0))
 	k.hash(scratch, hash)
 	k.store(scratch, hash, there)
@@ -110,7 +108,7 @@ func (k *Keeper) Keep(at int16, fail assembler.Label) {
 		c.Store(at+sent.LongHash+i, asm.R0)
 	}
 	c.Load(asm.R1, scratch)
-	c.Emit(asm.LoadMem(asm.R0, asm.R1, lengthAt, asm.DWord), asm.Mov.Reg(asm.R1, asm.R0),
+	c.Emit(asm.LoadMem(asm.R0, asm.R1, longLengthAt, asm.DWord), asm.Mov.Reg(asm.R1, asm.R0),
 		asm.Sub.Imm(asm.R1, 1))
 	c.Constant(asm.R2, 1<<56)
 	c.Emit(asm.Or.Reg(asm.R1, asm.R2))
@@ -129,7 +127,7 @@ func (k *Keeper) words(scratch int16, each func()) {
 	next := c.Loop()
 	c.IfImm(asm.JGE, asm.R2, sent.LongMost, done)
 	c.Load(asm.R5, scratch)
-	c.Emit(asm.LoadMem(asm.R0, asm.R5, lengthAt, asm.DWord))
+	c.Emit(asm.LoadMem(asm.R0, asm.R5, longLengthAt, asm.DWord))
 	c.IfReg(asm.JGE, asm.R2, asm.R0, done)
 	c.Emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
 	each()
@@ -184,7 +182,7 @@ func (k *Keeper) store(scratch, hash int16, there assembler.Label) {
 }
 
 // Matches jumps to l if "the text of the place matches p" is want, of a text that is kept.
-func (k *Keeper) Matches(at int16, p *pattern.Pattern, want bool, l, fail assembler.Label) {
+func (k *Keeper) Matches(at int16, p *Pattern, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
 	mark := c.Stack
@@ -192,7 +190,7 @@ func (k *Keeper) Matches(at int16, p *pattern.Pattern, want bool, l, fail assemb
 	c.Get(load.LongTextsMap.Of(), at+sent.LongHash, k.fail)
 	c.Emit(asm.Mov.Reg(asm.R5, asm.R0))
 	c.Zero(index, 8)
-	text := textcode.Code{Code: c, Fail: k.fail}
+	text := Code{Code: c, Fail: k.fail}
 	step := text.Matcher(p)
 	next := c.Loop()
 	c.Load(asm.R2, index)
@@ -244,23 +242,23 @@ func Short(c *assembler.Code, at int16, fail assembler.Label) {
 }
 
 // Maps gives away the maps of programs that keep texts, or read some.
-func Maps(h *features.Host, programs []*Keeper, define func(load.MapID, *ebpf.MapSpec)) {
+func LongMaps(h *features.Host, programs []*Keeper, define func(load.MapID, *ebpf.MapSpec)) {
 	keep := false
 	for _, k := range programs {
 		keep = keep || k.keeps || k.reads
 		if k.keeps {
 			define(load.LongMap.Of(k.Program), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: memory, MaxEntries: 1})
+				ValueSize: longMemory, MaxEntries: 1})
 		}
 	}
 	if !keep {
 		return
 	}
-	limit := kept
+	limit := mostLong
 	if !h.Grows {
-		limit = reserved
+		limit = mostReserved
 	}
 	define(load.LongTextsMap.Of(), room.Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: sent.LongKey,
-		ValueSize: memory}, limit, limit))
+		ValueSize: longMemory}, limit, limit))
 	define(load.LongCountMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 }
