@@ -96,7 +96,7 @@ func (a *around) nodes(i int) []expr.Node {
 // note stores the event at hand in the memory whose address memory leaves in R7: its head
 // at one place, its fields at another. stack is where on the stack the number of its stack
 // stands; 0 is none.
-func (a *around) note(e *eval, memory func(), head, fields int, stack int16) {
+func (a *around) note(e *evaluator, memory func(), head, fields int, stack int16) {
 	c := e.code
 	mark := c.Stack
 	context := c.Alloc(8)

@@ -30,7 +30,7 @@ func (f *foldOp) prepareAsked(s *graph, host *Host) (asked bool) {
 }
 
 // ask leaves in R0 what n asks for.
-func (e *eval) ask(n *expr.Native, a *expr.Asking) {
+func (e *evaluator) ask(n *expr.Native, a *expr.Asking) {
 	if e.env.fold == nil || e.env.fold.fold.asks[a.Of] == nil {
 		refuse("a state is asked for of a fold that runs in ppscript")
 	}

@@ -66,7 +66,7 @@ func (v env) keptField(n *expr.Field) (index int, ok bool) {
 }
 
 // keeper keeps the texts of a join.
-func (e *eval) keeper(j *joinOp) calltext.Keeper {
+func (e *evaluator) keeper(j *joinOp) calltext.Keeper {
 	return calltext.Keeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
 }
 

@@ -12,14 +12,13 @@
 // Generate is made of types that see no more than they need. From below:
 //
 //	code     instructions, labels, the stack of one program
-//	arith    numbers in registers that fail where they do not fit, of which compute has the operators
-//	textcode texts on the stack, of which madetext makes others and which comparetext compares; chain has call
-//	         stacks, outbox sends records, tracker keeps the target's processes,
+//	text     texts on the stack: what is done with their bytes
+//	chain    has call stacks, outbox sends records, tracker keeps the target's processes,
 //	         calltext texts of a call from its begin to its end, waiting what waits for a partner
 //	hook     the event that calls the program, its context, and the sample
 //	         members, fetched once, with the checks of the target
 //	env      which fields lie on the stack, and the room that texts need
-//	eval     expressions: numbers, texts, statements
+//	eval     expressions: numbers, texts, statements; package eval has what needs no event
 //	gate     predicates in front of an operator, and the counters
 //	joiner, folder, grouper, sender
 //	         one for each kind of operator

@@ -2,8 +2,7 @@ package bpf
 
 import (
 	"ppscript/bpf/argument"
-	"ppscript/bpf/lookup"
-	"ppscript/bpf/madetext"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/text"
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
@@ -37,14 +36,14 @@ func (v env) room(n expr.Node) int {
 	case *expr.KernelText:
 		return text.Pad(n.Size + 1)
 	case *expr.Native:
-		if d := lookup.Of(n); d != nil {
-			return lookup.Room(d)
+		if d := eval.DictOf(n); d != nil {
+			return eval.DictRoom(d)
 		}
 		if v.isUserText(n) {
 			return userRoom
 		}
 	default:
-		if room := madetext.Room(n, v.room); room > 0 {
+		if room := eval.MadeRoom(n, v.room); room > 0 {
 			return room
 		}
 	}

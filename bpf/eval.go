@@ -3,9 +3,9 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/lookup"
 	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
@@ -13,8 +13,8 @@ import (
 // This file is the evaluation of expressions by a program. Numbers are in
 // number.go, texts in text.go, statements in stmt.go, fields in fields.go.
 
-// An eval evaluates expressions on the event of a hook, or on what env says.
-type eval struct {
+// An evaluator evaluates expressions on the event of a hook, or on what env says.
+type evaluator struct {
 	code    *code
 	hook    *hook.Hook
 	members *hook.Members
@@ -29,14 +29,14 @@ type eval struct {
 }
 
 // newEval evaluates on the event of a hook.
-func newEval(h *hook.Hook) *eval {
-	return &eval{code: h.Code, hook: h, members: hook.NewMembers(h),
+func newEval(h *hook.Hook) *evaluator {
+	return &evaluator{code: h.Code, hook: h, members: hook.NewMembers(h),
 		long: &text.Keeper{Code: h.Code, Program: h.Index}}
 }
 
 // enter gives n's locals their places on the stack, and returns a function
 // that puts the old ones back.
-func (e *eval) enter(n expr.Node) (leave func()) {
+func (e *evaluator) enter(n expr.Node) (leave func()) {
 	old, mark := e.scope, e.code.Stack
 	e.scope = scope{n: expr.Locals(n)}
 	if e.scope.n > 0 {
@@ -48,28 +48,28 @@ func (e *eval) enter(n expr.Node) (leave func()) {
 }
 
 // value evaluates a whole program into R0.
-func (e *eval) value(n expr.Node) {
+func (e *evaluator) value(n expr.Node) {
 	leave := e.enter(n)
 	e.num(n)
 	leave()
 }
 
 // wholeText evaluates a whole program that is a text to a place of the stack.
-func (e *eval) wholeText(off int16, size int, n expr.Node) {
+func (e *evaluator) wholeText(off int16, size int, n expr.Node) {
 	leave := e.enter(n)
 	e.text(off, size, n)
 	leave()
 }
 
 // test evaluates a whole program and jumps to l if its truth is want.
-func (e *eval) test(n expr.Node, want bool, l label) {
+func (e *evaluator) test(n expr.Node, want bool, l label) {
 	leave := e.enter(n)
 	e.branch(n, want, l)
 	leave()
 }
 
 // keys puts the parts of a key at their places on the stack, but for call stacks.
-func (e *eval) keys(key int16, cols []load.Column, nodes []expr.Node) {
+func (e *evaluator) keys(key int16, cols []load.Column, nodes []expr.Node) {
 	for i, col := range cols {
 		at := key + int16(col.Off)
 		switch {
@@ -84,6 +84,6 @@ func (e *eval) keys(key int16, cols []load.Column, nodes []expr.Node) {
 }
 
 // finder evaluates look-ups in dictionaries.
-func (e *eval) finder() *lookup.Finder {
-	return &lookup.Finder{Code: e.code, Num: e.num, Text: e.text, Room: e.env.room, Fail: e.fail}
+func (e *evaluator) finder() *eval.Finder {
+	return &eval.Finder{Code: e.code, Num: e.num, Text: e.text, Room: e.env.room, Fail: e.fail}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/argument"
-	"ppscript/bpf/kernelread"
+	"ppscript/bpf/eval"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -16,7 +16,7 @@ import (
 
 // field reads n into dst, and no other register changes, but for elements of arrays
 // of raw tracepoints and reads of the kernel's memory.
-func (e *eval) field(dst asm.Register, n *expr.Field) {
+func (e *evaluator) field(dst asm.Register, n *expr.Field) {
 	c := e.code
 	if at, _ := e.env.saved(n); at != 0 {
 		c.Load(dst, at)
@@ -87,7 +87,7 @@ func (e *eval) field(dst asm.Register, n *expr.Field) {
 }
 
 // member reads a sample member: of the pair, or as the program fetched it.
-func (e *eval) member(dst asm.Register, n *expr.Field) {
+func (e *evaluator) member(dst asm.Register, n *expr.Field) {
 	switch n.F.Member {
 	case event.MemberDelay:
 		if e.env.pair == nil || n.Part != expr.Self {
@@ -114,7 +114,7 @@ func (e *eval) member(dst asm.Register, n *expr.Field) {
 
 // readField reads a field that stands for a read into dst; the other registers
 // change.
-func (e *eval) readField(dst asm.Register, read expr.Node) {
+func (e *evaluator) readField(dst asm.Register, read expr.Node) {
 	e.num(read)
 	if dst != asm.R0 {
 		e.code.Emit(asm.Mov.Reg(dst, asm.R0))
@@ -122,14 +122,14 @@ func (e *eval) readField(dst asm.Register, read expr.Node) {
 }
 
 // arguments reads those of a probe.
-func (e *eval) arguments() argument.Reader {
+func (e *evaluator) arguments() argument.Reader {
 	return argument.Reader{Code: e.code, Hook: e.hook, Members: e.members, Fail: e.fail,
 		Constant: func(off int16, size int, n *expr.Const) { e.text(off, size, n) }}
 }
 
 // reader reads the kernel's memory.
-func (e *eval) reader() kernelread.Reader {
-	return kernelread.Reader{Code: e.code, Hook: e.hook, Num: e.num, Fail: e.fail}
+func (e *evaluator) reader() eval.KernelReader {
+	return eval.KernelReader{Code: e.code, Hook: e.hook, Num: e.num, Fail: e.fail}
 }
 
 // tidNode and cpuNode are the running task and CPU.

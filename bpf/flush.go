@@ -149,7 +149,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 }
 
 // evaluated evaluates what is emitted for its failures alone.
-func (e *eval) evaluated(n *expr.Emit) {
+func (e *evaluator) evaluated(n *expr.Emit) {
 	mark := e.code.Stack
 	for _, a := range n.Args {
 		if a.Type().Kind == expr.Str {

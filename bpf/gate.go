@@ -20,7 +20,7 @@ func (s *graph) generations() int {
 // operators embed it.
 type gate struct {
 	code *code
-	eval *eval
+	eval *evaluator
 	// counted is the one feed of an event that is counted: events that its
 	// predicates leave out do not count. Events that feed several count for
 	// all.

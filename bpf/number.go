@@ -3,8 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/compute"
-	"ppscript/bpf/lookup"
+	"ppscript/bpf/eval"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -15,7 +14,7 @@ import (
 // evaluated, unless that is a constant or a single load.
 
 // num evaluates n into R0.
-func (e *eval) num(n expr.Node) {
+func (e *evaluator) num(n expr.Node) {
 	c := e.code
 	if n.Type().Kind == expr.Bool {
 		e.truth(n)
@@ -72,7 +71,7 @@ func (e *eval) num(n expr.Node) {
 }
 
 // truth evaluates a bool into R0 as 0 or 1.
-func (e *eval) truth(n expr.Node) {
+func (e *evaluator) truth(n expr.Node) {
 	c := e.code
 	switch n := n.(type) {
 	case *expr.Const:
@@ -98,7 +97,7 @@ func (e *eval) truth(n expr.Node) {
 }
 
 // branch jumps to l if the truth of n is want.
-func (e *eval) branch(n expr.Node, want bool, l label) {
+func (e *evaluator) branch(n expr.Node, want bool, l label) {
 	c := e.code
 	switch n.Type().Kind {
 	case expr.Str:
@@ -157,7 +156,7 @@ func (e *eval) branch(n expr.Node, want bool, l label) {
 	}
 }
 
-func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
+func (e *evaluator) branchBinary(n *expr.Binary, want bool, l label) {
 	c := e.code
 	switch op := n.Op; {
 	case op == expr.OpAndB && !want, op == expr.OpOrB && want:
@@ -178,14 +177,14 @@ func (e *eval) branchBinary(n *expr.Binary, want bool, l label) {
 }
 
 // computer computes with numbers, and compares them.
-func (e *eval) computer() *compute.Computer {
-	return &compute.Computer{Code: e.code, Num: e.num, Leaf: e.leaf, Field: e.field, Truth: e.truth,
+func (e *evaluator) computer() *eval.Computer {
+	return &eval.Computer{Code: e.code, Num: e.num, Leaf: e.leaf, Field: e.field, Truth: e.truth,
 		Len: e.comparer().Len, Fail: e.fail}
 }
 
 // leaf reports that n is loaded by instructions that leave the other
 // registers alone.
-func (e *eval) leaf(n expr.Node) bool {
+func (e *evaluator) leaf(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Const:
 		return n.T.Numeric()
@@ -196,9 +195,9 @@ func (e *eval) leaf(n expr.Node) bool {
 }
 
 // native is the natives that are simple enough.
-func (e *eval) native(n *expr.Native) {
+func (e *evaluator) native(n *expr.Native) {
 	c := e.code
-	if d := lookup.Of(n); d != nil {
+	if d := eval.DictOf(n); d != nil {
 		e.finder().Number(n, d)
 		return
 	}

@@ -10,7 +10,7 @@ import (
 // This file reads and writes the state of a fold in its step functions.
 
 // foldState is the state of the fold whose step is evaluated.
-type foldState struct{ *eval }
+type foldState struct{ *evaluator }
 
 // lock takes the state, or jumps to busy.
 func (e foldState) lock(state int16, busy label) {
@@ -41,7 +41,7 @@ func (e foldState) store(n *expr.StoreState) {
 	mark := c.Stack
 	room := f.rooms[n.Slot]
 	text := c.Alloc(room)
-	e.eval.text(text, room, n.X)
+	e.evaluator.text(text, room, n.X)
 	c.Load(asm.R1, at)
 	for i := 0; i < room; i += 8 {
 		c.Load(asm.R0, text+int16(i))

@@ -19,10 +19,10 @@ type scope struct {
 	inFunc bool
 }
 
-func (e *eval) local(i int) int16 { return e.scope.locals + int16(8*i) }
+func (e *evaluator) local(i int) int16 { return e.scope.locals + int16(8*i) }
 
 // stmtValue evaluates a node of statements or functions into R0.
-func (e *eval) stmtValue(n expr.Node) {
+func (e *evaluator) stmtValue(n expr.Node) {
 	c := e.code
 	if !n.Type().Numeric() {
 		refuse("%s: texts in variables have no code for the kernel", n)
@@ -50,7 +50,7 @@ func (e *eval) stmtValue(n expr.Node) {
 }
 
 // stmt runs n for its effect.
-func (e *eval) stmt(n expr.Node) {
+func (e *evaluator) stmt(n expr.Node) {
 	c := e.code
 	switch n := n.(type) {
 	case nil:

@@ -3,9 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/comparetext"
-	"ppscript/bpf/lookup"
-	"ppscript/bpf/madetext"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -17,14 +15,14 @@ import (
 // by words, and are keys as they are.
 //
 // A text whose record gives it more bytes than there is room for is kept elsewhere, and a
-// place says where (package longtext). Who needs all of its bytes fails: no text is cut.
+// place says where (package text). Who needs all of its bytes fails: no text is cut.
 
 // maxText is the room for texts whose length only the record tells, NUL
 // included. The stack has 512 bytes in all.
 const maxText = sent.LongRoom
 
 // text puts n at off, which has room for size bytes.
-func (e *eval) text(off int16, size int, n expr.Node) {
+func (e *evaluator) text(off int16, size int, n expr.Node) {
 	c := e.code
 	need := e.env.room(n)
 	if need > size {
@@ -47,7 +45,7 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 	case *expr.LoadState:
 		foldState{e}.text(off, size, n)
 	case *expr.Native:
-		if d := lookup.Of(n); d != nil {
+		if d := eval.DictOf(n); d != nil {
 			e.finder().Word(off, size, n, d)
 			return
 		}
@@ -60,13 +58,13 @@ func (e *eval) text(off int16, size int, n expr.Node) {
 }
 
 // maker evaluates texts that are made of others.
-func (e *eval) maker() *madetext.Maker {
-	return &madetext.Maker{Code: e.code, Num: e.num, Text: e.wholly, Same: e.text, Room: e.env.room,
+func (e *evaluator) maker() *eval.Maker {
+	return &eval.Maker{Code: e.code, Num: e.num, Text: e.wholly, Same: e.text, Room: e.env.room,
 		Branch: e.branch, Fail: e.fail}
 }
 
 // wholly is text for who needs all bytes of n.
-func (e *eval) wholly(off int16, size int, n expr.Node) {
+func (e *evaluator) wholly(off int16, size int, n expr.Node) {
 	e.text(off, size, n)
 	if _, fixed := n.(*expr.Const); !fixed && size == maxText {
 		text.Short(e.code, off, e.fail)
@@ -74,7 +72,7 @@ func (e *eval) wholly(off int16, size int, n expr.Node) {
 }
 
 // textField reads a text field.
-func (e *eval) textField(off int16, size int, n *expr.Field) {
+func (e *evaluator) textField(off int16, size int, n *expr.Field) {
 	c := e.code
 	if i, ok := e.env.keptField(n); ok {
 		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
@@ -122,13 +120,13 @@ func (e *eval) textField(off int16, size int, n *expr.Field) {
 }
 
 // comparer compares texts.
-func (e *eval) comparer() *comparetext.Comparer {
-	return &comparetext.Comparer{Code: e.code, Text: e.wholly, Same: e.text, Room: e.env.room,
+func (e *evaluator) comparer() *eval.Comparer {
+	return &eval.Comparer{Code: e.code, Text: e.wholly, Same: e.text, Room: e.env.room,
 		Copied: e.env.copied, Long: e.long, Fail: e.fail}
 }
 
 // alloc evaluates a text to a place of its own.
-func (e *eval) alloc(n expr.Node) int16 {
+func (e *evaluator) alloc(n expr.Node) int16 {
 	size := e.env.room(n)
 	off := e.code.Alloc(size)
 	e.text(off, size, n)

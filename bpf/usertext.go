@@ -20,7 +20,7 @@ const userRoom = latetext.Room
 
 // userText puts a text of the process at off. That of the begin of a system call may
 // not be there: who must know it at once would take the word for it.
-func (e *eval) userText(off int16, size int, n *expr.Native) {
+func (e *evaluator) userText(off int16, size int, n *expr.Native) {
 	if i, ok := e.env.kept(n); ok {
 		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
 		return
@@ -46,7 +46,7 @@ func (e *eval) userText(off int16, size int, n *expr.Native) {
 
 // recordNumber reads a number at a fixed place of the record: an element of an
 // array.
-func (e *eval) recordNumber(n *expr.Mem) {
+func (e *evaluator) recordNumber(n *expr.Mem) {
 	off, p, ok := expr.RecordOffset(n.Addr)
 	if !ok || p != expr.Self || e.env.pair != nil || e.env.out != nil || e.hook.Kind != ebpf.TracePoint {
 		refuse("%s has no code for the kernel", n)

@@ -1,13 +1,3 @@
-// Package longtext generates what keeps texts that are too long for their places on the stack,
-// in keys and in states. Package bpf calls it where it copies a text whose length only the
-// record tells.
-//
-// The text is copied into memory of the CPU and hashed with 128 bits; a map has it by its
-// hash. What stands in the place is told in package sent. A text that has the hash of another
-// one is not kept: the event fails, and is counted.
-//
-// Short texts, nearly all, are in their place at once and take none of this. A long one costs
-// about 1 ns a byte.
 package text
 
 import (
@@ -21,15 +11,26 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// memory is where a text is copied: with its NUL, and zeros to the end of the word behind it.
-// Then comes how long it is: the verifier takes a number that is read from there for unknown,
-// so that it follows a loop over the text once, and not once for each length.
+// This file generates what keeps texts that are too long for their places on the stack,
+// in keys and in states. Package bpf calls it where it copies a text whose length only the
+// record tells.
+//
+// The text is copied into memory of the CPU and hashed with 128 bits; a map has it by its
+// hash. What stands in the place is told in package sent. A text that has the hash of another
+// one is not kept: the event fails, and is counted.
+//
+// Short texts, nearly all, are in their place at once and take none of this. A long one costs
+// about 1 ns a byte.
+
+// longMemory is the size of the memory where a text is copied: with its NUL, and zeros to the end of
+// the word behind it. Then comes how long it is: the verifier takes a number that is read from there
+// for unknown, so that it follows a loop over the text once, and not once for each length.
 const (
 	longMemory   = sent.LongMost + 16
 	longLengthAt = longMemory - 8
 )
 
-// kept bounds the texts that are there at a time. ppscript takes them away when half of that
+// mostLong bounds the texts that are there at a time. ppscript takes them away when half of that
 // is taken (load/longtext.go).
 const (
 	mostLong     = 1 << 13
@@ -241,7 +242,7 @@ func Short(c *assembler.Code, at int16, fail assembler.Label) {
 	c.IfImm(asm.JNE, asm.R1, 0, fail)
 }
 
-// Maps gives away the maps of programs that keep texts, or read some.
+// LongMaps gives away the maps of programs that keep texts, or read some.
 func LongMaps(h *features.Host, programs []*Keeper, define func(load.MapID, *ebpf.MapSpec)) {
 	keep := false
 	for _, k := range programs {

@@ -1,8 +1,9 @@
-// Package pattern makes globs, and texts to find, the characters that a program in the
-// kernel moves through: which bytes each of them matches. bpf generates that program.
 package text
 
 import "ppscript/runtime/text/glob"
+
+// This file makes globs, and texts to find, the characters that a program in the
+// kernel moves through: which bytes each of them matches. bpf generates that program.
 
 // MostStates bounds a pattern: its masks are constants of 32 bits with a sign.
 const MostStates = 30

@@ -1,8 +1,9 @@
-// Package textcode generates what programs do with texts that are on their stack. Package
-// bpf calls it; it evaluates nothing.
+// Package text generates what programs do with texts: it compares them, matches them with
+// patterns, finds parts and cuts them, and keeps those that are too long for the stack. It evaluates
+// nothing; package eval calls it.
 //
-// A text is a place of fixed size, its bytes followed by zeros to the end, at least one: so
-// that texts compare by words, and are keys as they are.
+// A text is a place of fixed size on the stack, its bytes followed by zeros to the end, at least one:
+// so that texts compare by words, and are keys as they are.
 //
 // Bounds are computed without branches: the verifier would follow each path through
 // the rest of the program. (What is 0 or all ones it splits as well, since 6.18, so

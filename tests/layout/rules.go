@@ -85,7 +85,7 @@ var layers = [][]string{
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
 	{"bpf/types"},
-	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/arith", "bpf/pattern", "bpf/rawpoint"},
+	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/rawpoint"},
 	{"bpf/latetext"},           // its programs and maps are for bpf/load
 	{"bpf/skipped"},            // events that the kernel gives to nobody, since programs hang there
 	{"bpf/toll"},               // what a hit costs beside its program
@@ -93,13 +93,13 @@ var layers = [][]string{
 	{"runtime/session/budget"}, // what observing may cost
 	{"bpf/assembler"},
 	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
-	{"bpf/bucket", "bpf/callstack", "bpf/keyshare", "bpf/textcode", "bpf/tracker"},
+	{"bpf/bucket", "bpf/callstack", "bpf/keyshare", "bpf/tracker"},
 	{"bpf/hook"},      // what calls a program, and what it finds there
 	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
-	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/kernelread", "bpf/lookup", "bpf/madetext", "bpf/compute", "bpf/room"},
-	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
-	{"bpf/longtext"},    // texts that are longer than their places
-	{"bpf/comparetext"},
+	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/room"},
+	{"bpf/interpreted"},              // which functions of an interpreter run at a sample
+	{"bpf/text"},                     // texts of programs
+	{"bpf/eval"},                     // expressions, which programs evaluate
 	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes
 	{"bpf/waiting"},                  // what waits of an event for its partner
 	{"bpf/wakeup"},                   // wakeups of tasks that do not wait

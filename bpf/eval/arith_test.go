@@ -1,4 +1,4 @@
-package arith_test
+package eval_test
 
 import (
 	"math"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/arith"
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -66,7 +66,7 @@ func exact(op expr.Op, x, y *big.Int) *big.Int {
 }
 
 // number is a word as a number of a type.
-func number(w uint64, unsigned bool) *big.Int {
+func valueOf(w uint64, unsigned bool) *big.Int {
 	if unsigned {
 		return new(big.Int).SetUint64(w)
 	}
@@ -107,7 +107,7 @@ func TestCheckedOperators(t *testing.T) {
 				at := out + int16(16*i)
 				c.Load(asm.R0, in)
 				c.Load(asm.R1, in+8)
-				if !(arith.Ints{Code: c, Fail: fail}).Checked(n) {
+				if !(eval.Ints{Code: c, Fail: fail}).Checked(n) {
 					t.Fatalf("%s: got no operator", op)
 				}
 				c.Store(at+8, asm.R0)
@@ -121,7 +121,7 @@ func TestCheckedOperators(t *testing.T) {
 			for _, y := range edges {
 				out, _ := p.Words(uint64(x), uint64(y))
 				for i, k := range kinds {
-					z := exact(op, number(uint64(x), k[0]), number(uint64(y), k[1]))
+					z := exact(op, valueOf(uint64(x), k[0]), valueOf(uint64(y), k[1]))
 					want, fits := inWord(z, k[2])
 					if got, failed := out[2*i+1], out[2*i] != 0; failed == fits || fits && got != want {
 						t.Errorf("%d %s %d, unsigned %v: got %#x, failed %t, want %v", x, op, y, k, got, failed, z)
@@ -139,7 +139,7 @@ func TestDivideSigned(t *testing.T) {
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			c.Load(asm.R0, in)
 			c.Load(asm.R1, in+8)
-			arith.Ints{Code: c, Fail: fail}.DivideSigned(mod)
+			eval.Ints{Code: c, Fail: fail}.DivideSigned(mod)
 			c.Store(out, asm.R0)
 		})
 		for _, x := range edges {

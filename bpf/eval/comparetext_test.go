@@ -1,4 +1,4 @@
-package comparetext_test
+package eval_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/comparetext"
+	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
@@ -20,18 +20,19 @@ const (
 )
 
 var (
-	a, b  = bpftest.TextField(0, roomA), bpftest.TextField(roomA, roomB)
-	texts = []string{"", "a", "ab", "b", "abcdefg", "abcdefgh", "abcdefghi", "kworker/0:1", "0123456789abcde"}
+	textA, textB = bpftest.TextField(0, roomA), bpftest.TextField(roomA, roomB)
+	compared     = []string{"", "a", "ab", "b", "abcdefg", "abcdefgh", "abcdefghi", "kworker/0:1",
+		"0123456789abcde"}
 )
 
-func comparer(c *assembler.Code, in int16, fail assembler.Label) *comparetext.Comparer {
+func comparer(c *assembler.Code, in int16, fail assembler.Label) *eval.Comparer {
 	l := bpftest.Leaves{Code: c, In: in}
-	return &comparetext.Comparer{Code: c, Text: l.Text, Same: l.Text, Room: l.Room,
+	return &eval.Comparer{Code: c, Text: l.Text, Same: l.Text, Room: l.Room,
 		Copied: func(expr.Node) bool { return false }, Fail: fail}
 }
 
 // truth is a program that says whether a jump for a truth is taken, for false and for true.
-func truth(t *testing.T, what string, jump func(e *comparetext.Comparer, want bool,
+func truth(t *testing.T, what string, jump func(e *eval.Comparer, want bool,
 	l assembler.Label)) func(x,
 	y string, want bool) {
 	t.Helper()
@@ -59,11 +60,11 @@ func truth(t *testing.T, what string, jump func(e *comparetext.Comparer, want bo
 func TestComparisons(t *testing.T) {
 	f := func(op expr.Op, want func(x, y string) bool) {
 		t.Helper()
-		is := truth(t, op.String(), func(e *comparetext.Comparer, want bool, l assembler.Label) {
-			e.Compare(&expr.Binary{Op: op, T: expr.TBool, X: a, Y: b}, want, l)
+		is := truth(t, op.String(), func(e *eval.Comparer, want bool, l assembler.Label) {
+			e.Compare(&expr.Binary{Op: op, T: expr.TBool, X: textA, Y: textB}, want, l)
 		})
-		for _, x := range texts {
-			for _, y := range append([]string{"0123456789abcdefgh", "abcdefghijklmnopqrstuvw"}, texts...) {
+		for _, x := range compared {
+			for _, y := range append([]string{"0123456789abcdefgh", "abcdefghijklmnopqrstuvw"}, compared...) {
 				is(x, y, want(x, y))
 			}
 		}
@@ -78,10 +79,10 @@ func TestComparisons(t *testing.T) {
 func TestComparisonsWithConstants(t *testing.T) {
 	f := func(op expr.Op, k string, want func(x, y string) bool) {
 		t.Helper()
-		is := truth(t, op.String(), func(e *comparetext.Comparer, want bool, l assembler.Label) {
-			e.Compare(&expr.Binary{Op: op, T: expr.TBool, X: a, Y: expr.NewStr(k)}, want, l)
+		is := truth(t, op.String(), func(e *eval.Comparer, want bool, l assembler.Label) {
+			e.Compare(&expr.Binary{Op: op, T: expr.TBool, X: textA, Y: expr.NewStr(k)}, want, l)
 		})
-		for _, x := range texts {
+		for _, x := range compared {
 			is(x, k, want(x, k))
 		}
 	}
@@ -95,29 +96,29 @@ func TestComparisonsWithConstants(t *testing.T) {
 	for _, g := range []string{"*", "a*", "ab", "*[0-9]", "k*:?", "**", "?"} {
 		f(expr.OpGlob, g, func(x, y string) bool { return glob.Match(y, x) })
 	}
-	is := truth(t, "==", func(e *comparetext.Comparer, want bool, l assembler.Label) {
-		e.Compare(&expr.Binary{Op: expr.OpStrEq, T: expr.TBool, X: expr.NewStr("ab"), Y: b}, want, l)
+	is := truth(t, "==", func(e *eval.Comparer, want bool, l assembler.Label) {
+		e.Compare(&expr.Binary{Op: expr.OpStrEq, T: expr.TBool, X: expr.NewStr("ab"), Y: textB}, want, l)
 	})
 	is("", "ab", true)
 	is("", "abc", false)
 }
 
 func TestTruthAndLength(t *testing.T) {
-	is := truth(t, "is not empty", func(e *comparetext.Comparer, want bool,
+	is := truth(t, "is not empty", func(e *eval.Comparer, want bool,
 		l assembler.Label) {
-		e.Truth(a, want, l)
+		e.Truth(textA, want, l)
 	})
-	empty := truth(t, "\"\" is not empty", func(e *comparetext.Comparer, want bool, l assembler.Label) {
+	empty := truth(t, "\"\" is not empty", func(e *eval.Comparer, want bool, l assembler.Label) {
 		e.Truth(expr.NewStr(""), want, l)
 	})
 	bld := bpftest.Builder{In: roomA, Out: 16}
 	length := bld.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		comparer(c, in, fail).Len(a)
+		comparer(c, in, fail).Len(textA)
 		c.Store(out, asm.R0)
 		comparer(c, in, fail).Len(expr.NewStr("four"))
 		c.Store(out+8, asm.R0)
 	})
-	for _, x := range texts {
+	for _, x := range compared {
 		is(x, "", x != "")
 		empty(x, "", false)
 		if out, ok := length.Run([]byte(x)); !ok || int(out[0]) != len(x) || out[8] != 4 {
@@ -130,6 +131,6 @@ func TestTruthAndLength(t *testing.T) {
 func TestPatternThatIsNoConstant(t *testing.T) {
 	bpftest.Refused(t, "a pattern in a field", func(c *assembler.Code) {
 		comparer(c, c.Alloc(roomA+roomB), c.Label()).Compare(
-			&expr.Binary{Op: expr.OpGlob, T: expr.TBool, X: a, Y: b}, true, c.Label())
+			&expr.Binary{Op: expr.OpGlob, T: expr.TBool, X: textA, Y: textB}, true, c.Label())
 	})
 }

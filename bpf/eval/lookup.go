@@ -1,7 +1,4 @@
-// Package lookup generates look-ups in constant dictionaries: the key is compared with each
-// of theirs. An event whose key is not there fails, unless the dictionary has a value
-// for those. Package bpf calls it, and evaluates keys and values.
-package lookup
+package eval
 
 import (
 	"maps"
@@ -13,6 +10,10 @@ import (
 	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
+
+// This file generates look-ups in constant dictionaries: the key is compared with each
+// of theirs. An event whose key is not there fails, unless the dictionary has a value
+// for those.
 
 // dictMost bounds the keys that are compared: the verifier follows each of them.
 const dictMost = 64
@@ -29,14 +30,14 @@ type Finder struct {
 	Fail assembler.Label
 }
 
-// Of is the dictionary of a look-up; nil if n is none.
-func Of(n *expr.Native) *expr.Dict {
+// DictOf is the dictionary of a look-up; nil if n is none.
+func DictOf(n *expr.Native) *expr.Dict {
 	d, _ := n.Data.(*expr.Dict)
 	return d
 }
 
-// Room is room for any value of a dictionary of texts.
-func Room(d *expr.Dict) int {
+// DictRoom is room for any value of a dictionary of texts.
+func DictRoom(d *expr.Dict) int {
 	room := 8
 	for _, w := range d.Words {
 		text.NoNUL(string(w))

@@ -1,7 +1,4 @@
-// Package kernelread generates reads of the kernel's memory for expressions. A bad address, one
-// whose page is not there or that belongs to a process, is an evaluation that fails. Package
-// bpf calls it, and evaluates the addresses.
-package kernelread
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -13,8 +10,11 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// A Reader reads it.
-type Reader struct {
+// This file generates reads of the kernel's memory for expressions. A bad address, one
+// whose page is not there or that belongs to a process, is an evaluation that fails.
+
+// A KernelReader reads it.
+type KernelReader struct {
 	*assembler.Code
 	Hook *hook.Hook
 	// Num leaves the value of a number in R0, and Fail is where an event goes whose
@@ -24,7 +24,7 @@ type Reader struct {
 }
 
 // Number reads a number of the kernel's memory into R0.
-func (e Reader) Number(n *expr.KernelInt) {
+func (e KernelReader) Number(n *expr.KernelInt) {
 	c := e.Code
 	size, ok := hook.Sizes[n.Size]
 	if !ok {
@@ -47,7 +47,7 @@ func (e Reader) Number(n *expr.KernelInt) {
 
 // Text puts a text of the kernel's memory at off, which has room for size
 // bytes.
-func (e Reader) Text(off int16, size int, n *expr.KernelText) {
+func (e KernelReader) Text(off int16, size int, n *expr.KernelText) {
 	c := e.Code
 	done := c.Label()
 	mark := c.Stack
@@ -81,12 +81,12 @@ func (e Reader) Text(off int16, size int, n *expr.KernelText) {
 }
 
 // Task leaves the address of the running task in R0.
-func (e Reader) Task() { e.Call(asm.FnGetCurrentTask) }
+func (e KernelReader) Task() { e.Call(asm.FnGetCurrentTask) }
 
 // Distance leaves in R0 how far the variables of a CPU lie from those of the running
 // one. Where they lie is in a variable of the kernel, whose address not all kernels show;
 // but a map with a value for each CPU has its values as far apart.
-func (e Reader) Distance(n *expr.CPUDistance) {
+func (e KernelReader) Distance(n *expr.CPUDistance) {
 	c := e.Code
 	if e.Hook.Host.Function == nil {
 		assembler.Refuse("the variables of another CPU: this kernel does not show its types")
@@ -112,7 +112,7 @@ func (e Reader) Distance(n *expr.CPUDistance) {
 }
 
 // Argument reads an argument of the tracepoint into R0.
-func (e Reader) Argument(n *expr.TraceArg) {
+func (e KernelReader) Argument(n *expr.TraceArg) {
 	if e.Hook.Raw == nil {
 		assembler.Refuse("arguments of a tracepoint are known where no other field of its record is read " +
 			"than those that are copies of them, from Linux 6.2 on")

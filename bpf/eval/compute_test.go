@@ -1,4 +1,4 @@
-package compute_test
+package eval_test
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/compute"
+	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -22,9 +22,9 @@ var (
 )
 
 // computer computes with what lies in the input of a program.
-func computer(c *assembler.Code, in int16, fail assembler.Label) *compute.Computer {
+func computer(c *assembler.Code, in int16, fail assembler.Label) *eval.Computer {
 	l := bpftest.Leaves{Code: c, In: in}
-	e := &compute.Computer{Code: c, Leaf: l.Leaf, Field: l.Field, Fail: fail}
+	e := &eval.Computer{Code: c, Leaf: l.Leaf, Field: l.Field, Fail: fail}
 	e.Num = func(n expr.Node) {
 		switch n := n.(type) {
 		case *expr.Unary:
@@ -39,7 +39,7 @@ func computer(c *assembler.Code, in int16, fail assembler.Label) *compute.Comput
 }
 
 // number is a program that evaluates a number.
-func number(t *testing.T, n expr.Node) *bpftest.Program {
+func numberProgram(t *testing.T, n expr.Node) *bpftest.Program {
 	t.Helper()
 	b := bpftest.Builder{In: 16, Out: 8}
 	return b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
@@ -100,7 +100,7 @@ func TestCompare(t *testing.T) {
 func TestPlainOperators(t *testing.T) {
 	f := func(op expr.Op, x, y expr.Node, want func(a, b int64) int64) {
 		t.Helper()
-		p := number(t, &expr.Binary{Op: op, T: x.Type(), X: x, Y: y})
+		p := numberProgram(t, &expr.Binary{Op: op, T: x.Type(), X: x, Y: y})
 		for _, a := range numbers {
 			for _, b := range numbers {
 				out, ok := p.Words(uint64(a), uint64(b))
@@ -138,7 +138,7 @@ func TestOperatorsThatFail(t *testing.T) {
 	unary := func(op expr.Op, x expr.Node) expr.Node { return &expr.Unary{Op: op, T: x.Type(), X: x} }
 	f := func(n expr.Node, want func(a, b int64) (int64, bool)) {
 		t.Helper()
-		p := number(t, n)
+		p := numberProgram(t, n)
 		for _, a := range numbers {
 			for _, b := range numbers {
 				out, ok := p.Words(uint64(a), uint64(b))

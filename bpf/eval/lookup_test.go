@@ -1,4 +1,4 @@
-package lookup_test
+package eval_test
 
 import (
 	"strings"
@@ -7,44 +7,44 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/lookup"
+	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
 
 // The input: a number, and a text behind it.
-const room = 16
+const keyRoom = 16
 
 var (
-	number = bpftest.NumberField(0, false)
-	text   = bpftest.TextField(8, room)
+	keyNumber = bpftest.NumberField(0, false)
+	keyText   = bpftest.TextField(8, keyRoom)
 )
 
 // looked is a program that looks a key up, and leaves the value in its output.
 func looked(t *testing.T, d *expr.Dict, key expr.Node) func(n int64, s string) (value []byte, ok bool) {
 	t.Helper()
 	native := &expr.Native{Args: []expr.Node{key}, Data: d}
-	b := bpftest.Builder{In: 8 + room, Out: 24}
+	b := bpftest.Builder{In: 8 + keyRoom, Out: 24}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		l := bpftest.Leaves{Code: c, In: in}
-		f := &lookup.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: fail}
+		f := &eval.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: fail}
 		if d.Words != nil {
-			f.Word(out, 24, native, lookup.Of(native))
+			f.Word(out, 24, native, eval.DictOf(native))
 			return
 		}
-		f.Number(native, lookup.Of(native))
+		f.Number(native, eval.DictOf(native))
 		c.Store(out, asm.R0)
 	})
 	return func(n int64, s string) ([]byte, bool) {
-		return p.Run(append(bpftest.Bytes(uint64(n)), bpftest.Text(s, room)...))
+		return p.Run(append(bpftest.Bytes(uint64(n)), bpftest.Text(s, keyRoom)...))
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestNumbersOfDictionaries(t *testing.T) {
 	keys := map[int64]int{0: 1, -1: 2, 7: 3, 1 << 40: 4}
 	for _, otherwise := range []bool{false, true} {
 		f := looked(t, &expr.Dict{Ints: keys, Numbers: []int64{-5, 10, 20, 1 << 50, 40},
-			Otherwise: otherwise}, number)
+			Otherwise: otherwise}, keyNumber)
 		for key, want := range map[int64]int64{0: 10, -1: 20, 7: 1 << 50, 1 << 40: 40} {
 			if got, ok := f(key, ""); !ok || string(got[:8]) != string(bpftest.Bytes(uint64(want))) {
 				t.Errorf("%d: got %v, %t, want %d", key, got, ok, want)
@@ -59,10 +59,10 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestTexts(t *testing.T) {
+func TestTextsOfDictionaries(t *testing.T) {
 	keys := map[string]int{"": 1, "a": 2, "abcdefgh": 0}
 	words := [][]byte{[]byte("eight bytes and more"), []byte("nothing"), nil}
-	f := looked(t, &expr.Dict{Texts: keys, Words: words}, text)
+	f := looked(t, &expr.Dict{Texts: keys, Words: words}, keyText)
 	for key, at := range keys {
 		got, ok := f(0, key)
 		if s := strings.TrimRight(string(got), "\x00"); !ok || s != string(words[at]) {
@@ -76,12 +76,12 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-func TestRoomAndBounds(t *testing.T) {
-	if got := lookup.Room(&expr.Dict{Words: [][]byte{nil, []byte("1234567"),
+func TestRoomAndBoundsOfDictionaries(t *testing.T) {
+	if got := eval.DictRoom(&expr.Dict{Words: [][]byte{nil, []byte("1234567"),
 		[]byte("12345678")}}); got != 16 {
 		t.Errorf("got room for %d, want 16", got)
 	}
-	if got := lookup.Of(&expr.Native{Data: 7}); got != nil {
+	if got := eval.DictOf(&expr.Native{Data: 7}); got != nil {
 		t.Errorf("a native of another kind: got %v", got)
 	}
 	many := map[int64]int{}
@@ -93,11 +93,11 @@ func TestRoomAndBounds(t *testing.T) {
 		"a NUL inside": {Texts: map[string]int{"a\x00b": 0}, Numbers: []int64{1}},
 	} {
 		bpftest.Refused(t, what, func(c *assembler.Code) {
-			l := bpftest.Leaves{Code: c, In: c.Alloc(8 + room)}
-			f := &lookup.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: c.Label()}
-			key := expr.Node(number)
+			l := bpftest.Leaves{Code: c, In: c.Alloc(8 + keyRoom)}
+			f := &eval.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: c.Label()}
+			key := expr.Node(keyNumber)
 			if d.Texts != nil {
-				key = text
+				key = keyText
 			}
 			f.Number(&expr.Native{Args: []expr.Node{key}, Data: d}, d)
 		})

@@ -1,4 +1,4 @@
-package madetext_test
+package eval_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/madetext"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
@@ -17,24 +17,24 @@ import (
 const room = 24
 
 var (
-	whole = bpftest.TextField(0, room)
-	n     = bpftest.NumberField(room, false)
-	texts = []string{"", "a", "abc", "a,b,,c", "/usr/lib/x.so", "abcdefgh", "ABCxyz[`{@",
+	whole  = bpftest.TextField(0, room)
+	index  = bpftest.NumberField(room, false)
+	inputs = []string{"", "a", "abc", "a,b,,c", "/usr/lib/x.so", "abcdefgh", "ABCxyz[`{@",
 		"ababababababababababab1"}
 )
 
 // maker makes texts of others, of those above.
-func maker(c *assembler.Code, in int16, fail assembler.Label) *madetext.Maker {
+func maker(c *assembler.Code, in int16, fail assembler.Label) *eval.Maker {
 	l := bpftest.Leaves{Code: c, In: in}
-	m := &madetext.Maker{Code: c, Num: l.Num, Fail: fail}
+	m := &eval.Maker{Code: c, Num: l.Num, Fail: fail}
 	m.Room = func(n expr.Node) int {
-		if room := madetext.Room(n, m.Room); room > 0 {
+		if room := eval.MadeRoom(n, m.Room); room > 0 {
 			return room
 		}
 		return l.Room(n)
 	}
 	m.Text = func(at int16, size int, n expr.Node) {
-		if madetext.Room(n, m.Room) > 0 {
+		if eval.MadeRoom(n, m.Room) > 0 {
 			m.Make(at, size, n)
 			return
 		}
@@ -65,7 +65,7 @@ func maker(c *assembler.Code, in int16, fail assembler.Label) *madetext.Maker {
 // made is a program that makes a text, as a function of the input.
 func made(t *testing.T, node expr.Node) func(a string, number int) (string, bool) {
 	t.Helper()
-	size := madetext.Room(node, func(n expr.Node) int { return bpftest.Leaves{}.Room(n) })
+	size := eval.MadeRoom(node, func(n expr.Node) int { return bpftest.Leaves{}.Room(n) })
 	b := bpftest.Builder{In: room + 8, Out: max(size, room)}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		maker(c, in, fail).Make(out, size, node)
@@ -88,7 +88,7 @@ func op(fn expr.TextFn, i int, args ...expr.Node) *expr.TextOp {
 func each(t *testing.T, node expr.Node, want func(a string, number int) (string, bool)) {
 	t.Helper()
 	f := made(t, node)
-	for _, a := range texts {
+	for _, a := range inputs {
 		for _, number := range []int{0, 1, 3, 7, 23, 24, -1, -3, -24} {
 			got, ok := f(a, number)
 			if want, fits := want(a, number); ok != fits || ok && got != want {
@@ -113,11 +113,11 @@ func TestCut(t *testing.T) {
 	always := func(f func(a string, i int) string) func(string, int) (string, bool) {
 		return func(a string, i int) (string, bool) { return f(a, i), true }
 	}
-	each(t, op(expr.TextCut, 0, n), always(func(a string, i int) string { return cut(a, i, len(a)) }))
-	each(t, op(expr.TextCut, 0, n, expr.NewInt(5)), always(func(a string, i int) string {
+	each(t, op(expr.TextCut, 0, index), always(func(a string, i int) string { return cut(a, i, len(a)) }))
+	each(t, op(expr.TextCut, 0, index, expr.NewInt(5)), always(func(a string, i int) string {
 		return cut(a, i, 5)
 	}))
-	each(t, op(expr.TextCut, 0, expr.NewInt(-4), n), always(func(a string, i int) string {
+	each(t, op(expr.TextCut, 0, expr.NewInt(-4), index), always(func(a string, i int) string {
 		return cut(a, -4, i)
 	}))
 	for _, s := range []*expr.Slice{{Lo: 0, Hi: 3}, {Lo: 2, Hi: 9}, {Lo: 3, NoHi: true}, {Lo: -3, NoHi: true},
@@ -130,7 +130,7 @@ func TestCut(t *testing.T) {
 			return cut(a, s.Lo, s.Hi)
 		}))
 	}
-	each(t, op(expr.TextAt, 0, n), func(a string, i int) (string, bool) {
+	each(t, op(expr.TextAt, 0, index), func(a string, i int) (string, bool) {
 		if i < 0 {
 			i += len(a)
 		}
@@ -144,7 +144,8 @@ func TestCut(t *testing.T) {
 func TestCaseAndChoice(t *testing.T) {
 	each(t, op(expr.TextUpper, 0), func(a string, _ int) (string, bool) { return strings.ToUpper(a), true })
 	each(t, op(expr.TextLower, 0), func(a string, _ int) (string, bool) { return strings.ToLower(a), true })
-	each(t, &expr.Cond{Test: n, Then: whole, Else: expr.NewStr("none")}, func(a string, i int) (string, bool) {
+	choice := &expr.Cond{Test: index, Then: whole, Else: expr.NewStr("none")}
+	each(t, choice, func(a string, i int) (string, bool) {
 		if i != 0 {
 			return a, true
 		}
@@ -192,7 +193,7 @@ func TestFind(t *testing.T) {
 				maker(c, in, fail).Find(op(expr.TextFind, last, expr.NewStr(sub)))
 				c.Store(out, asm.R0)
 			})
-			for _, a := range texts {
+			for _, a := range inputs {
 				want := strings.Index(a, sub)
 				if last == 1 {
 					want = strings.LastIndex(a, sub)
@@ -209,7 +210,7 @@ func TestFind(t *testing.T) {
 func TestRoom(t *testing.T) {
 	f := func(n expr.Node, want int) {
 		t.Helper()
-		if got := madetext.Room(n, bpftest.Leaves{}.Room); got != want {
+		if got := eval.MadeRoom(n, bpftest.Leaves{}.Room); got != want {
 			t.Errorf("%s: got room for %d, want %d", n, got, want)
 		}
 	}
@@ -217,18 +218,18 @@ func TestRoom(t *testing.T) {
 	f(&expr.Slice{X: whole, Lo: 0, Hi: 8}, 16)
 	f(&expr.Slice{X: whole, Lo: 20, NoHi: true}, 8)
 	f(&expr.Slice{X: whole, Lo: -3, NoHi: true}, room)
-	f(op(expr.TextAt, 0, n), 8)
+	f(op(expr.TextAt, 0, index), 8)
 	f(op(expr.TextUpper, 0), room)
-	f(&expr.Cond{Test: n, Then: expr.NewStr("x"), Else: whole}, room)
+	f(&expr.Cond{Test: index, Then: expr.NewStr("x"), Else: whole}, room)
 	f(whole, 0)
 }
 
 func TestRefused(t *testing.T) {
 	for _, node := range []*expr.TextOp{
-		op(expr.TextSplit, 0, whole), op(expr.TextSplit, 4, expr.NewStr(",")), op(expr.TextSplit, -2,
-			expr.NewStr(",")),
-		op(expr.TextSplit, -1, expr.NewStr("ab")), op(expr.TextTrim, 1, whole), op(expr.TextTrim, 1,
-			expr.NewStr("")),
+		op(expr.TextSplit, 0, whole), op(expr.TextSplit, 4, expr.NewStr(",")),
+		op(expr.TextSplit, -2, expr.NewStr(",")),
+		op(expr.TextSplit, -1, expr.NewStr("ab")), op(expr.TextTrim, 1, whole),
+		op(expr.TextTrim, 1, expr.NewStr("")),
 		op(expr.TextStrip, 3), op(expr.TextSplit, 0, expr.NewStr("123456789")),
 	} {
 		bpftest.Refused(t, node.String(), func(c *assembler.Code) {

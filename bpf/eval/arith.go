@@ -1,4 +1,4 @@
-package arith
+package eval
 
 import (
 	"math"

@@ -1,17 +1,16 @@
-// Package compute generates what is computed of numbers: the operators, their comparisons,
-// the least of some. Package bpf calls it, and evaluates the numbers; package arith has the
-// operations that fail where a number does not fit.
-package compute
+package eval
 
 import (
 	"math"
 
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/arith"
 	"ppscript/bpf/assembler"
 	"ppscript/runtime/expr"
 )
+
+// This file generates the operators of numbers, their comparisons, and the least or greatest of
+// several numbers. The operators that fail where a result does not fit are in arith.go.
 
 // A Computer computes with numbers.
 type Computer struct {
@@ -156,7 +155,7 @@ func (e *Computer) Binary(n *expr.Binary) {
 	c := e.Code
 	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
 		e.Both(n.X, n.Y)
-		if !(arith.Ints{Code: c, Fail: e.Fail}).Checked(n) {
+		if !(Ints{Code: c, Fail: e.Fail}).Checked(n) {
 			assembler.Refuse("operator %s has no code for the kernel", n.Op)
 		}
 		return
@@ -190,7 +189,7 @@ func (e *Computer) Binary(n *expr.Binary) {
 		c.Emit(op.Reg(asm.R0, asm.R1))
 	case expr.OpDivS, expr.OpModS:
 		e.Both(n.X, n.Y)
-		arith.Ints{Code: c, Fail: e.Fail}.DivideSigned(n.Op == expr.OpModS)
+		Ints{Code: c, Fail: e.Fail}.DivideSigned(n.Op == expr.OpModS)
 	default:
 		assembler.Refuse("operator %s has no code for the kernel", n.Op)
 	}

@@ -1,7 +1,4 @@
-// Package madetext generates texts that are made of others: one of two, slices, parts, other
-// case; and where a text is in another one. Package bpf calls it, and evaluates the others;
-// package textcode has the loops over their bytes.
-package madetext
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -10,6 +7,10 @@ import (
 	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
+
+// This file generates texts that are made of others: one of two, slices, parts, other
+// case; and where a text is in another one.
+// Package text has the loops over their bytes.
 
 // A Maker evaluates texts that are made of others, and what is found in them.
 type Maker struct {
@@ -33,8 +34,8 @@ func (e *Maker) texts() text.Code { return text.Code{Code: e.Code, Fail: e.Fail}
 // mostParts bounds the parts of a split text that are looked for.
 const mostParts = 4
 
-// Room is room for a text that is made of others, which need room; 0 if n is none of these.
-func Room(n expr.Node, room func(expr.Node) int) int {
+// MadeRoom is room for a text that is made of others, which need room; 0 if n is none of these.
+func MadeRoom(n expr.Node, room func(expr.Node) int) int {
 	switch n := n.(type) {
 	case *expr.Cond:
 		return max(room(n.Then), room(n.Else))

@@ -1,4 +1,4 @@
-package kernelread_test
+package eval_test
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/features"
 	"ppscript/bpf/hook"
-	"ppscript/bpf/kernelread"
 	"ppscript/bpf/load"
 	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/expr"
@@ -21,8 +21,8 @@ import (
 
 // An address of the kernel is that of the program's stack: of in, where its input lies, plus the number
 // that a constant says, or of nothing, where it is negative.
-func reader(c *assembler.Code, in int16, fail assembler.Label) kernelread.Reader {
-	return kernelread.Reader{Code: c, Hook: &hook.Hook{Host: &features.Host{}}, Fail: fail,
+func reader(c *assembler.Code, in int16, fail assembler.Label) eval.KernelReader {
+	return eval.KernelReader{Code: c, Hook: &hook.Hook{Host: &features.Host{}}, Fail: fail,
 		Num: func(n expr.Node) {
 			if at := n.(*expr.Const).Int; at >= 0 {
 				c.Addr(asm.R0, in+int16(at))
@@ -32,7 +32,7 @@ func reader(c *assembler.Code, in int16, fail assembler.Label) kernelread.Reader
 		}}
 }
 
-func TestNumbers(t *testing.T) {
+func TestNumbersOfTheKernel(t *testing.T) {
 	f := func(n *expr.KernelInt, want uint64, ok bool) {
 		t.Helper()
 		b := bpftest.Builder{In: 16, Out: 8}
@@ -59,7 +59,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // Texts end at their NUL, or are cut; then dots say so, if they are wanted.
-func TestTexts(t *testing.T) {
+func TestTextsOfTheKernel(t *testing.T) {
 	f := func(text string, size int, cut bool, want string) {
 		t.Helper()
 		b := bpftest.Builder{In: 24, Out: 24}

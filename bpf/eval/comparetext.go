@@ -1,7 +1,4 @@
-// Package comparetext generates comparisons of texts: their order, whether one fits a
-// pattern or is empty, and how long one is. Package bpf calls it, and evaluates the texts;
-// package textcode has the loops over their bytes.
-package comparetext
+package eval
 
 import (
 	"strings"
@@ -13,6 +10,10 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
+
+// This file generates comparisons of texts: their order, whether one fits a
+// pattern or is empty, and how long one is.
+// Package text has the loops over their bytes.
 
 // A Comparer compares texts.
 type Comparer struct {
