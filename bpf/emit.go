@@ -205,7 +205,7 @@ func (s *sender) feed(f *feed) {
 	s.takes(f, end)
 	data := outbox.Record{Size: sent.HeadSize, Stream: s.eval.hook.Index}
 	if len(s.source.serves) > 1 {
-		data.Number = alike.Event(c)
+		data.Number = alike.Event(s.eval.hook)
 	}
 	switch {
 	case r.Whole:

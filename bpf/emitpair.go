@@ -170,7 +170,7 @@ func (s *sender) pair(f *feed) {
 			if p := s.eval.env.pair; p.join.savesPlace(p.start) {
 				start = p.waited(waiting.Place)
 			}
-			data.Number = n.Find(s.code, start, s.eval.hook.Index, s.eval.fail)
+			data.Number = n.Find(s.eval.hook, start, s.eval.fail)
 		}
 		data.At = s.code.Alloc(data.Size)
 		s.ends(data.At + sent.HeadSize)

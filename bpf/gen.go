@@ -69,7 +69,11 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		h := hook.New(code(), host, e.Event, i, im.Target)
 		h.Linked = len(e.serves) > 1
 		if !e.whole() && !e.keepsAlone(host) {
-			h.PickRaw(s.nodes(i), e.stacked)
+			nodes := s.nodes(i)
+			if len(e.calls) > 0 {
+				nodes = append(nodes, hook.CallNumber)
+			}
+			h.PickRaw(nodes, e.stacked)
 		}
 		g := im.newGen(h)
 		g.program(at)
@@ -159,6 +163,9 @@ func (g *gen) program(t *Target) {
 	}
 
 	eval.hook.Arguments()
+	if len(graph.sources[eval.hook.Index].calls) > 0 {
+		eval.hook.FindCall(exit)
+	}
 	preds, e := early(graph.sources[eval.hook.Index])
 	eval.fail = exit // not used
 	for _, p := range preds {

@@ -44,10 +44,12 @@ type source struct {
 	*Event
 	feeds   []feed
 	stacked bool // somebody counts by its stack
-	// Of probes: those whose events the program takes, by index in graph.sources, their
-	// names by place if somebody counts by them, and that it is one of another program.
+	// Of probes and system calls: those whose events the program takes, by index in graph.sources, the
+	// lists of their names by place if somebody counts by them, and that it is one of another program.
+	// calls are the numbers of the system calls.
 	serves    []int
-	texts     []string
+	texts     [][]string
+	calls     []int64
 	served    bool
 	lead      int  // that program's event
 	partTexts bool // pairs are sent whose start it is, with its texts

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppscript/bpf/alike"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -15,6 +16,14 @@ import (
 // attaches it to all functions of the kernel (kprobe_multi, 5.18) or of a file
 // (uprobe_multi, 6.6), at once, and has a number for each, by which the program finds
 // the name.
+//
+// Tracepoints of many system calls, syscalls:sys_enter_*, are served likewise by a program of
+// raw_syscalls:sys_enter, whose record has the same numbers in the same places. An event of perf for each
+// of 360 takes seconds to begin, and 15 s to end, since the kernel waits at the end of each until no CPU
+// is in its tracepoint any more.
+
+// manyCalls is from how many system calls on one program serves them. It is called for all others as well.
+const manyCalls = 8
 
 // mostProbes bounds the probes that have a program each: each has maps as well.
 const mostProbes = 64
@@ -48,12 +57,58 @@ func (s *graph) serve(host *Host) {
 	if probes > mostProbes {
 		refuse("%d probes, each of which needs a program", probes)
 	}
+	s.serveCalls(host)
 	for _, e := range s.sources {
 		if len(e.serves) > 1 {
 			s.names(e)
 		}
 	}
 	s.pairNames()
+}
+
+// serveCalls finds the tracepoints of system calls that one program can serve.
+func (s *graph) serveCalls(host *Host) {
+	if len(s.sources) < manyCalls || host.Event == nil || !host.Tells32() || len(s.made) > 0 {
+		return
+	}
+	type group struct {
+		list  []int
+		calls map[int64]bool
+	}
+	groups := map[string]*group{}
+	for i, e := range s.sources {
+		number, _, ok := hook.CallOf(e.Event)
+		if e.served || !ok {
+			continue
+		}
+		way, ok := e.ways(host)
+		if !ok {
+			continue
+		}
+		g := groups[way]
+		if g == nil {
+			g = &group{calls: map[int64]bool{}}
+			groups[way] = g
+		}
+		if !g.calls[number] { // a call that is observed twice has a program of its own
+			g.calls[number] = true
+			g.list = append(g.list, i)
+		}
+	}
+	for _, g := range groups {
+		lead := s.sources[g.list[0]]
+		all, ok := hook.AllCalls(lead.Event, host)
+		if len(g.list) < manyCalls || !ok {
+			continue
+		}
+		lead.serves = g.list
+		for _, i := range g.list {
+			number, _, _ := hook.CallOf(s.sources[i].Event)
+			lead.calls = append(lead.calls, number)
+			s.sources[i].served, s.sources[i].lead = true, g.list[0]
+		}
+		lead.served, lead.Event = false, all
+	}
 }
 
 // idle reports that nothing is to be done with an event: nobody looks at what happens
@@ -67,6 +122,14 @@ func (e *source) idle() bool {
 // ways says where the events of a probe go, as a text; false if nobody else's could
 // go the same ways.
 func (e *source) ways(host *Host) (string, bool) {
+	if e.Probe == nil {
+		w := newWays(false)
+		w.Calls = true
+		_, exit, _ := hook.CallOf(e.Event)
+		fmt.Fprint(w, exit, e.CPUs, e.Stack != nil && e.Stack.Kernel, e.Stack != nil && e.Stack.User)
+		w.all(e)
+		return w.String(), w.Same && e.Period < 2
+	}
 	if !e.Probe.User && strings.ContainsAny(e.Schema.Name, "+ ") {
 		return "", false // the link takes functions of the kernel by their names
 	}
@@ -76,17 +139,25 @@ func (e *source) ways(host *Host) (string, bool) {
 	w := newWays(e.Probe.User || host.TellsFunction)
 	fmt.Fprint(w, e.Schema.Type, e.Schema.ID, *e.Probe, e.CPUs, e.Stack != nil && e.Stack.Kernel,
 		e.Stack != nil && e.Stack.User)
+	w.all(e)
+	return w.String(), w.Same && e.Period < 2
+}
+
+// ways tell where events go.
+type ways struct {
+	alike.Ways
+	pairs bool // of pairs: texts of keys tell them apart
+}
+
+func newWays(places bool) *ways { return &ways{Ways: alike.Ways{Places: places, Same: true}} }
+
+// all tells where all events of a source go.
+func (w *ways) all(e *source) {
 	w.Say(e.Filter)
 	for i := range e.feeds {
 		w.feed(&e.feeds[i])
 	}
-	return w.String(), w.Same
 }
-
-// ways tell where events go.
-type ways struct{ alike.Ways }
-
-func newWays(places bool) *ways { return &ways{alike.Ways{Places: places, Same: true}} }
 
 // feed tells where a feed goes.
 func (w *ways) feed(f *feed) {
@@ -98,6 +169,9 @@ func (w *ways) feed(f *feed) {
 		w.Say(f.step)
 	case f.join != nil:
 		w.joins(f)
+		return
+	case f.emit != nil && f.emit.Whole && w.Calls:
+		w.Same = false // their records differ
 		return
 	case f.emit != nil:
 		fmt.Fprint(w, "send ", f.emit.Whole, f.emit.Context, f.emit.Stacks, ";")
@@ -111,10 +185,16 @@ func (w *ways) feed(f *feed) {
 	}
 	w.Say(f.preds...)
 	w.WriteString("keys;")
-	w.Say(f.columns()...)
+	say := w.Columns
+	if w.pairs {
+		say = w.Say
+	}
+	say(f.columns()...)
 	for _, a := range f.args {
 		fmt.Fprint(w, a.off)
-		w.Say(a.fn, a.where)
+		say(a.fn)
+		w.Say(a.where)
+		w.Same = w.Same && !(w.pairs && alike.IsName(a.fn)) // see pairNames
 	}
 }
 
@@ -122,7 +202,7 @@ func (w *ways) feed(f *feed) {
 // that go the same ways.
 func (w *ways) joins(f *feed) {
 	j := f.join
-	w.Same = w.Same && !j.spec.Nested && len(j.lefts) == 0 && f.keep == nil && f.role == nil &&
+	w.Same = w.Same && !w.Calls && !j.spec.Nested && len(j.lefts) == 0 && f.keep == nil && f.role == nil &&
 		f.wakes == nil && f.next == nil && !slices.ContainsFunc(keysOf(f.key), alike.IsName)
 	if !w.Same {
 		return
@@ -131,6 +211,7 @@ func (w *ways) joins(f *feed) {
 		j.ways = newWays(w.Places)
 		for i := range j.pairs {
 			one := newWays(w.Places)
+			one.pairs = true
 			for k := range j.pairs[i].feeds {
 				to := &j.pairs[i].feeds[k]
 				one.Same = one.Same && to.join == nil && (to.fold == nil ||
@@ -227,15 +308,26 @@ func (s *graph) pairName(n *expr.Field, p pair, of func(start, end int) expr.Nod
 	if len(e.serves) < 2 {
 		return n
 	}
-	e.texts = nil
-	for _, other := range e.serves {
-		start, end := other, p.end
+	return e.named(n, func(other int) expr.Node {
 		if n.Part != expr.Start {
-			start, end = p.start, other
+			return of(p.start, other)
 		}
-		e.texts = append(e.texts, alike.Name(of(start, end)))
+		return of(other, p.end)
+	})
+}
+
+// named is n, the name of a place; of tells that of the others.
+func (e *source) named(n expr.Node, of func(other int) expr.Node) *expr.Field {
+	var texts []string
+	for _, other := range e.serves {
+		texts = append(texts, alike.Name(of(other)))
 	}
-	return alike.Named(n, e.texts)
+	list := slices.IndexFunc(e.texts, func(have []string) bool { return slices.Equal(have, texts) })
+	if list < 0 {
+		list = len(e.texts)
+		e.texts = append(e.texts, texts)
+	}
+	return alike.Named(n, texts, list)
 }
 
 // columns are those of the key of a table or a fold.
@@ -246,21 +338,24 @@ func (f *feed) columns() []expr.Node {
 	return f.keys
 }
 
-// names has the keys of a program that serves many find their text by the place that
-// was hit.
+// names has the keys of a program that serves many, and what aggregators take, find their text by the
+// place that was hit.
 func (s *graph) names(e *source) {
 	for i := range e.feeds {
 		own := &e.feeds[i]
 		keys := slices.Clone(own.columns())
 		for k, n := range keys {
-			if !alike.IsName(n) {
-				continue
+			if alike.IsName(n) || alike.IsText(n) {
+				of := func(other int) expr.Node { return s.sources[other].feeds[i].columns()[k] }
+				keys[k] = e.named(n, of)
 			}
-			e.texts = nil
-			for _, other := range e.serves {
-				e.texts = append(e.texts, alike.Name(s.sources[other].feeds[i].columns()[k]))
+		}
+		own.args = slices.Clone(own.args)
+		for k := range own.args {
+			if n := own.args[k].fn; alike.IsName(n) || alike.IsText(n) {
+				of := func(other int) expr.Node { return s.sources[other].feeds[i].args[k].fn }
+				own.args[k].fn = e.named(n, of)
 			}
-			keys[k] = alike.Named(n, e.texts)
 		}
 		tuple, several := own.key.(*expr.TupleOf)
 		switch {
@@ -276,11 +371,14 @@ func (s *graph) names(e *source) {
 	}
 }
 
-// nameMaps adds the maps with the names of places.
+// nameMaps adds the maps with the places of system calls, and the names of places.
 func (im *Image) nameMaps() {
 	for i, e := range im.graph.sources {
-		if len(e.texts) > 0 {
-			im.define(load.NamesMap.Of(i), alike.Map(e.texts))
+		if len(e.calls) > 0 {
+			im.define(load.CallsMap.Of(i), hook.CallsMap(e.serves, e.calls))
+		}
+		for list, texts := range e.texts {
+			im.define(load.NamesMap.Of(i, list), alike.Map(texts))
 		}
 		if len(e.numbers) > 0 {
 			im.define(load.NumbersMap.Of(i), alike.NumberMap(e.numbers))

@@ -138,7 +138,7 @@ func (o *joiner) fillField(value int16, sf *waiting.Field) {
 		c.Load(asm.R0, o.eval.members.PidTgid())
 		c.Store(at, asm.R0)
 	case sf.Name == waiting.Place:
-		alike.Place(c, at)
+		alike.Place(o.eval.hook, at)
 	case sf.Name == waiting.Stack && o.hash != 0:
 		for i := int16(0); i < load.StackKey; i += 8 {
 			c.Load(asm.R0, o.hash+i)

@@ -1,5 +1,5 @@
-// Package alike is about probes of many functions that one program serves: it tells whether
-// what is done with their events is the same but for the names of the functions, and
+// Package alike is about probes of many functions, or tracepoints of many system calls, that one program
+// serves: it tells whether what is done with their events is the same but for their names, and
 // generates how the program finds the name of the one that was hit, and the number by which
 // its event is sent. Package bpf calls it.
 package alike
@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -21,7 +22,19 @@ import (
 type Ways struct {
 	strings.Builder
 	Places bool // programs are told where functions begin, and where they return to
+	Calls  bool // the events are those of system calls: numbers of their records are in the same places
 	Same   bool // others may go the same ones
+}
+
+// Columns tells expressions of a key. A text that is the same for all events of one is a name.
+func (w *Ways) Columns(nodes ...expr.Node) {
+	for _, n := range nodes {
+		if IsText(n) {
+			w.WriteString("text;")
+			continue
+		}
+		w.Say(n)
+	}
 }
 
 // Say tells expressions, but for the names of functions.
@@ -36,8 +49,14 @@ func (w *Ways) Say(nodes ...expr.Node) {
 			continue
 		}
 		fmt.Fprintf(w, "%s;", n)
+		w.Same = w.Same && !(w.Calls && readsMore(n))
 		for _, f := range expr.UsesOf(n).Fields {
 			place := f.F.Place == event.InRaw && f.F.Name != "common_pid"
+			if w.Calls && place {
+				w.Same = w.Same && f.F.Kind == event.Int && f.View == expr.ViewValue && f.F.Read == nil
+				fmt.Fprintf(w, "at %d;", f.F.Offset)
+				place = false
+			}
 			w.Same = w.Same && !IsName(f) && (w.Places || !place)
 			fmt.Fprintf(w, "%d %d %d %d ", f.Part, f.F.Place, f.F.Member, f.F.Kind)
 			fmt.Fprintf(w, "%d %t;", f.F.Size, f.F.Signed)
@@ -48,6 +67,26 @@ func (w *Ways) Say(nodes ...expr.Node) {
 	}
 }
 
+// readsMore reports that an expression reads more than numbers of the event: memory of the process or of
+// the kernel, which waits for the end of some calls.
+func readsMore(n expr.Node) bool {
+	more := false
+	expr.Walk(n, func(n expr.Node) bool {
+		switch n.(type) {
+		case *expr.Native, *expr.KernelText, *expr.TraceArg, *expr.Mem:
+			more = true
+		}
+		return !more
+	})
+	return more
+}
+
+// IsText reports that a column is a text that is the same for all events, such as the name of the event.
+func IsText(n expr.Node) bool {
+	c, ok := n.(*expr.Const)
+	return ok && c.T.Kind == expr.Str
+}
+
 // IsName reports that a node is a text that is the same for all events of a probe.
 func IsName(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
@@ -56,12 +95,23 @@ func IsName(n expr.Node) bool {
 }
 
 // Name is the text of a name.
-func Name(n expr.Node) string { return n.(*expr.Field).F.Operand().Text }
+func Name(n expr.Node) string {
+	if c, ok := n.(*expr.Const); ok {
+		return c.Str
+	}
+	return n.(*expr.Field).F.Operand().Text
+}
 
-// Named is n where the place that was hit says which of some names it is.
-func Named(n expr.Node, names []string) *expr.Field {
+// Named is n where the place that was hit says which of some names it is, list is their number in the
+// program.
+func Named(n expr.Node, names []string, list int) *expr.Field {
+	computed := &event.Computed{Operand: &event.Operand{Texts: names, List: list}}
+	if IsText(n) {
+		return &expr.Field{F: &event.Field{Name: "event", Kind: event.Str, Place: event.InMember,
+			Member: event.MemberArg, Computed: computed}}
+	}
 	f := *n.(*expr.Field).F
-	f.Computed = &event.Computed{Operand: &event.Operand{Texts: names}}
+	f.Computed = computed
 	return &expr.Field{F: &f, Part: n.(*expr.Field).Part}
 }
 
@@ -74,27 +124,31 @@ func Room(names []string) int {
 	return room
 }
 
-// Hit leaves in R0 which place was hit: its number among those of the program in the lower
-// half, and that of its event in the upper one. R1 to R5 are lost.
-func Hit(c *assembler.Code) {
-	c.Emit(asm.Mov.Reg(asm.R1, asm.R6))
-	c.Call(asm.FnGetAttachCookie)
+// hit leaves in R0 which place was hit, see load.Cookie. R1 to R5 are lost.
+func hit(h *hook.Hook) {
+	if h.Place != 0 {
+		h.Code.Load(asm.R0, h.Place)
+		return
+	}
+	h.Code.Emit(asm.Mov.Reg(asm.R1, asm.R6))
+	h.Code.Call(asm.FnGetAttachCookie)
 }
 
 // Event leaves on the stack the number of the event whose place was hit.
-func Event(c *assembler.Code) (at int16) {
+func Event(h *hook.Hook) (at int16) {
+	c := h.Code
 	at = c.Alloc(8)
-	Hit(c)
+	hit(h)
 	c.Emit(asm.RSh.Imm(asm.R0, 32))
 	c.Store(at, asm.R0)
 	return at
 }
 
 // Place stores the number of the place that was hit, among those of the program.
-func Place(c *assembler.Code, at int16) {
-	Hit(c)
-	c.Emit(asm.Mov.Reg32(asm.R0, asm.R0))
-	c.Store(at, asm.R0)
+func Place(h *hook.Hook, at int16) {
+	hit(h)
+	h.Code.Emit(asm.Mov.Reg32(asm.R0, asm.R0))
+	h.Code.Store(at, asm.R0)
 }
 
 // Numbers are those by which events are sent that two places make: where they begin, the
@@ -103,11 +157,12 @@ type Numbers struct{ First, Row int }
 
 // Find leaves on the stack the number for the place that was hit, which ends what began at the
 // place whose number is at start; 0 is the only one.
-func (n Numbers) Find(c *assembler.Code, start int16, program int, fail assembler.Label) (at int16) {
+func (n Numbers) Find(h *hook.Hook, start int16, fail assembler.Label) (at int16) {
+	c := h.Code
 	at = c.Alloc(8)
 	c.Zero(at, 8)
 	if n.Row > 1 {
-		Place(c, at)
+		Place(h, at)
 	}
 	c.Load(asm.R0, at)
 	c.Emit(asm.Add.Imm(asm.R0, int32(n.First)))
@@ -116,7 +171,7 @@ func (n Numbers) Find(c *assembler.Code, start int16, program int, fail assemble
 		c.Emit(asm.Mul.Imm(asm.R1, int32(n.Row)), asm.Add.Reg(asm.R0, asm.R1))
 	}
 	c.Store(at, asm.R0)
-	c.Get(load.NumbersMap.Of(program), at, fail)
+	c.Get(load.NumbersMap.Of(h.Index), at, fail)
 	c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord))
 	c.Store(at, asm.R0)
 	return at
@@ -148,17 +203,17 @@ func NumberMap(numbers []uint64) *ebpf.MapSpec {
 	return spec
 }
 
-// Find puts the name of the place that was hit at off, which has room for size bytes. program
-// is the number of the program, whose context is in R6.
-func Find(c *assembler.Code, off int16, size int, names []string, program int, fail assembler.Label) {
+// Find puts the name of the place that was hit at off, which has room for size bytes.
+func Find(h *hook.Hook, off int16, size int, of *event.Operand, fail assembler.Label) {
+	c := h.Code
 	mark := c.Stack
 	key := c.Alloc(8)
-	Hit(c)
+	hit(h)
 	c.Store(key, asm.R0) // whose lower half is looked at
-	c.Get(load.NamesMap.Of(program), key, fail)
+	c.Get(load.NamesMap.Of(h.Index, of.List), key, fail)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
 	for i := 0; i < size; i += 8 {
-		if i >= Room(names) {
+		if i >= Room(of.Texts) {
 			c.Zero(off+int16(i), 8)
 			continue
 		}

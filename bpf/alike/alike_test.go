@@ -2,6 +2,7 @@ package alike_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ppscript/bpf/alike"
@@ -55,6 +56,40 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// Texts that are the same for all events of one, such as names of events, tell nobody apart in a key, and
+// numbers of the records of system calls are in the same places.
+func TestWaysOfSystemCalls(t *testing.T) {
+	say := func(nodes ...expr.Node) (string, bool) {
+		w := alike.Ways{Calls: true, Same: true}
+		w.Columns(nodes...)
+		return w.String(), w.Same
+	}
+	at := func(off int, kind event.Kind) expr.Node {
+		return &expr.Field{F: &event.Field{Name: "fd", Kind: kind, Place: event.InRaw, Offset: off, Size: 8}}
+	}
+	a, same := say(expr.NewStr("sys_enter_read"), at(16, event.Int))
+	b, too := say(expr.NewStr("sys_enter_write"), at(16, event.Int))
+	if a != b || !same || !too {
+		t.Errorf("got %q, %t and %q, %t, want the same", a, same, b, too)
+	}
+	if c, _ := say(expr.NewStr("sys_enter_write"), at(24, event.Int)); c == a {
+		t.Errorf("another place: got %q, as before", c)
+	}
+	if _, same := say(at(16, event.Str)); same {
+		t.Error("a text of the record: got that others may go the same way")
+	}
+	w := alike.Ways{Calls: true, Same: true}
+	w.Say(expr.NewStr("sys_enter_read"))
+	if first := w.String(); !strings.Contains(first, "sys_enter_read") {
+		t.Errorf("a text that is no key: got %q, want the text", first)
+	}
+	texts := []string{"sys_enter_read", "sys_enter_write"}
+	if got := alike.Named(expr.NewStr(texts[0]), texts, 1).F.Operand(); !slices.Equal(got.Texts, texts) ||
+		got.List != 1 {
+		t.Errorf("got %+v, want list 1 with both names", got)
+	}
+}
+
 func TestNames(t *testing.T) {
 	if !alike.IsName(name("malloc")) || alike.IsName(argument(5)) || alike.IsName(expr.NewStr("malloc")) {
 		t.Error("got something else for a name, want constants of probes alone")
@@ -64,7 +99,7 @@ func TestNames(t *testing.T) {
 	}
 	n := name("malloc")
 	names := []string{"malloc", "free", "seventeen bytes.."}
-	if got := alike.Named(n, names).F.Operand(); !slices.Equal(got.Texts,
+	if got := alike.Named(n, names, 0).F.Operand(); !slices.Equal(got.Texts,
 		names) || n.F.Operand().Texts != nil {
 		t.Errorf("got %+v, and %+v of the field that it was made of", got, n.F.Operand())
 	}

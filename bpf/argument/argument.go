@@ -106,7 +106,7 @@ func (e Reader) Text(off int16, size int, f *event.Field) {
 		return
 	}
 	if len(o.Texts) > 0 {
-		alike.Find(e.Code, off, size, o.Texts, e.Hook.Index, e.Fail)
+		alike.Find(e.Hook, off, size, o, e.Fail)
 		return
 	}
 	done := c.Label()

@@ -33,6 +33,8 @@ type Hook struct {
 	Direct *Direct         // nil if the function of a probe does not call it by itself
 	Target *load.Target    // of the image; the threads that traced() is about
 	Linked bool            // one link attaches the program to many functions
+	// Place is where the place that was hit is on the stack, see FindCall; 0 says that the kernel tells it.
+	Place int16
 }
 
 // New is the hook of an event, whose program has an index.

@@ -319,3 +319,46 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+// The events of system calls that this kernel has are told by the numbers of their calls, no two by one.
+func TestCallsAreKnown(t *testing.T) {
+	testkit.Requires(t, testkit.Tracefs)
+	entries, err := os.ReadDir("/sys/kernel/tracing/events/syscalls")
+	if err != nil {
+		t.Skip(err)
+	}
+	calls := map[string]map[int64]string{}
+	for _, e := range entries {
+		of := hook.Event{Schema: &event.Schema{System: "syscalls", Name: e.Name()}}
+		number, exit, ok := hook.CallOf(&of)
+		if !ok {
+			continue
+		}
+		prefix := "sys_enter_"
+		if exit {
+			prefix = "sys_exit_"
+		}
+		call, is := strings.CutPrefix(e.Name(), prefix)
+		if calls[prefix] == nil {
+			calls[prefix] = map[int64]string{}
+		}
+		if other := calls[prefix][number]; !is || other != "" {
+			t.Errorf("%s: got %d, which is that of %q too", e.Name(), number, other)
+		}
+		calls[prefix][number] = call
+	}
+	for prefix, of := range calls {
+		if len(of) < 250 || of[unix.SYS_GETPPID] != "getppid" || of[unix.SYS_UNAME] != "newuname" ||
+			of[unix.SYS_UMOUNT2] != "umount" {
+			t.Errorf("%s: got %d calls, %q, %q and %q", prefix, len(of), of[unix.SYS_GETPPID],
+				of[unix.SYS_UNAME], of[unix.SYS_UMOUNT2])
+		}
+	}
+	for _, other := range []hook.Event{{Schema: &event.Schema{System: "raw_syscalls", Name: "sys_enter"}},
+		{Schema: &event.Schema{System: "syscalls", Name: "sys_enter_getppid"}, Sampled: true},
+		{Schema: &event.Schema{System: "syscalls", Name: "sys_enter_no_such_call"}}} {
+		if _, _, ok := hook.CallOf(&other); ok {
+			t.Errorf("%s: got a system call", other.Schema.FullName())
+		}
+	}
+}

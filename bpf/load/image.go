@@ -44,7 +44,8 @@ type Program struct {
 	Type   uint32           // of the event: attr.type, and attr.config
 	ID     uint64
 	User   bool // it is a probe in a program
-	// Places are the events whose probes call the program, one or more.
+	// Places are the events whose probes call the program, one or more, or whose system calls it tells
+	// from others.
 	Places []int
 	Ins    asm.Instructions
 	Event  int // whose program it is, -1 for those of our own
@@ -70,13 +71,17 @@ func (p *Program) Where() string {
 	if p.asked() {
 		return "run for each state at the end of an interval"
 	}
+	calls := ""
+	if n := len(p.Places); n > 0 && p.Kind != ebpf.Kprobe {
+		calls = fmt.Sprintf(", for %d system calls", n)
+	}
 	switch p.Kind {
 	case ebpf.PerfEvent:
 		return "samples of " + p.Attach
 	case ebpf.RawTracepoint:
-		return "raw tracepoint " + p.Attach
+		return "raw tracepoint " + p.Attach + calls
 	case ebpf.Tracing:
-		return "typed raw tracepoint " + p.Attach
+		return "typed raw tracepoint " + p.Attach + calls
 	}
 	if p.many() {
 		return fmt.Sprintf("%s and %d more functions, by one link", p.Attach, len(p.Places)-1)
@@ -90,7 +95,7 @@ func (p *Program) Where() string {
 	if p.Kind == ebpf.Kprobe {
 		return p.Attach + ", by an event of perf"
 	}
-	return "tracepoint " + p.Attach
+	return "tracepoint " + p.Attach + calls
 }
 
 // asked reports that no hook calls the program: we run it.
@@ -105,7 +110,7 @@ func (d *Direct) calls() string {
 }
 
 // many reports that one link attaches the program to many functions.
-func (p *Program) many() bool { return len(p.Places) > 1 }
+func (p *Program) many() bool { return p.Kind == ebpf.Kprobe && len(p.Places) > 1 }
 
 // A Unit is the maps in which one program keeps the rows of one table. No two
 // programs share rows: one that interrupts another on its CPU would spoil the

@@ -48,7 +48,8 @@ const (
 	SendMap                       // by CPU: sendState
 	BuffersMap                    // by CPU: its buffer
 	BufferMap                     // the buffer of a CPU
-	NamesMap                      // by program: the names of the places where it is attached
+	NamesMap                      // by program, and list: names of the places where it is attached
+	CallsMap                      // by program: the place of a system call, by its number, see package hook
 	NumbersMap                    // by program: the numbers of the pairs that its places end
 	BusyMap                       // by program and CPU: how many run, where they can be preempted
 	LateMap                       // by program: texts of a system call that are missing, by thread
@@ -109,6 +110,7 @@ var mapNames = [...]string{
 	BuffersMap:     "buffers",
 	BufferMap:      "buffer",
 	NamesMap:       "names",
+	CallsMap:       "calls",
 	NumbersMap:     "numbers",
 	BusyMap:        "busy",
 	LateMap:        "late",

@@ -85,7 +85,7 @@ func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
 	var o link.KprobeMultiOptions
 	for i, event := range p.Places {
 		o.Symbols = append(o.Symbols, r.Places[event].Config1Text)
-		o.Cookies = append(o.Cookies, cookie(i, event))
+		o.Cookies = append(o.Cookies, Cookie(i, event))
 	}
 	attach := link.KprobeMulti
 	if p.ID&returns != 0 {
@@ -102,9 +102,9 @@ func (r *Run) plantMany(p *Program, prog *ebpf.Program) error {
 	return nil
 }
 
-// cookie is what the program of many places is told of one: its number among them, and, in the
+// Cookie is what the program of many places is told of one: its number among them, and, in the
 // upper half, that of its event.
-func cookie(place, event int) uint64 { return uint64(event)<<32 | uint64(place) }
+func Cookie(place, event int) uint64 { return uint64(event)<<32 | uint64(place) }
 
 // returns is the bit of attr.config by which a probe sits where a function returns.
 const returns = 1

@@ -42,7 +42,7 @@ func (r *Run) plantUser(p *Program, prog *ebpf.Program, pid int) error {
 		if numbers[file] == nil {
 			files = append(files, file)
 		}
-		numbers[file] = append(numbers[file], cookie(i, event))
+		numbers[file] = append(numbers[file], Cookie(i, event))
 	}
 	for _, file := range files {
 		cookies := numbers[file]

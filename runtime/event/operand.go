@@ -33,8 +33,10 @@ func (f *Field) Operand() *Operand {
 type Operand struct {
 	// Text is a constant, which needs nothing else.
 	Text string
-	// Texts are constants, of which the place of the program's probe chooses one.
+	// Texts are constants, of which the place of the program's probe chooses one; List is the number of
+	// these, since there may be several such texts.
 	Texts []string
+	List  int
 	// Value is a constant to which the registers are added.
 	Value int64
 	// Regs are registers by the kernel's numbers, each shifted left by its Scale.

@@ -269,3 +269,26 @@ func TestManyProbesAreSent(t *testing.T) {
 		}
 	}
 }
+
+// Aggregators that keep the name of a function have that of the one that was hit, whoever serves it.
+func TestManyProbesKeepTheirNames(t *testing.T) {
+	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
+	bin := buildMany(t)
+	kept := func(engine string) (list []string) {
+		t.Helper()
+		path := script(t, fmt.Sprintf(manySent, bin, "f_7*",
+			`call.by("a").agg(last = agg.last("func"), first = agg.first("func"), name = agg.last("event"))`))
+		out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
+			"sh", "-c", "echo | "+bin).Want(t, 0)
+		for _, r := range testkit.Tables(t, out.Stdout)[0].Rows {
+			list = append(list, fmt.Sprintf("%d %s %s %s",
+				r.Int(t, "a"), r.Text(t, "last"), r.Text(t, "first"), r.Text(t, "name")))
+		}
+		slices.Sort(list)
+		return list
+	}
+	got, want := kept("bpf"), kept("perf")
+	if !slices.Equal(got, want) || len(want) < 11 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -24,5 +24,25 @@ func SyscallNumber(arch, name string) (nr int64, ok bool) {
 	return int64(i), i >= 0
 }
 
+// eventCalls are the system calls whose events have the name of the function that serves them.
+var eventCalls = map[string]string{
+	"newstat":           "stat",
+	"newfstat":          "fstat",
+	"newlstat":          "lstat",
+	"newuname":          "uname",
+	"sendfile64":        "sendfile",
+	"umount":            "umount2",
+	"fadvise64_64":      "fadvise64",
+	"arm64_personality": "personality",
+}
+
+// SyscallOfEvent is the system call of the events syscalls:sys_enter_NAME and syscalls:sys_exit_NAME.
+func SyscallOfEvent(name string) string {
+	if call, ok := eventCalls[name]; ok {
+		return call
+	}
+	return name
+}
+
 // SyscallNames lists the names, by number; numbers without one are "".
 func SyscallNames(arch string) []string { return syscallTables[arch] }

@@ -18,20 +18,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// called are the system calls whose events have the name of the function that
-// serves them.
-var called = map[string]string{
-	"newstat":           "stat",
-	"newfstat":          "fstat",
-	"newlstat":          "lstat",
-	"newuname":          "uname",
-	"sendfile64":        "sendfile",
-	"umount":            "umount2",
-	"fadvise64_64":      "fadvise64",
-	"arm64_personality": "personality",
-}
+	"ppscript/runtime/system/kernel"
+)
 
 // notCalls are events of code that the kernel puts into programs.
 var notCalls = []string{"uprobe", "uretprobe"}
@@ -105,9 +94,7 @@ func parse(text string) map[string]string {
 		if slices.Contains(notCalls, name) {
 			continue
 		}
-		if other, ok := called[name]; ok {
-			name = other
-		}
+		name = kernel.SyscallOfEvent(name)
 		var params []string
 		for _, m := range field.FindAllStringSubmatch(rest, -1) {
 			if at, err := strconv.Atoi(m[3]); err == nil && at >= firstParam {

@@ -1,0 +1,98 @@
+package hook
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/features"
+	"ppscript/bpf/load"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/system/kernel"
+)
+
+// This file has one program take the events of many system calls: syscalls:sys_enter_NAME are hits of
+// raw_syscalls:sys_enter with the number of the call, and their records have the arguments in the same
+// places. The kernel makes no such event for a call of 32 bits.
+
+const callSystem, enters, exits = "syscalls", "sys_enter_", "sys_exit_"
+
+// CallOf is the number of the system call whose begin or end is an event; ok is false of other events, and
+// of calls whose number is not known.
+func CallOf(e *Event) (number int64, exit, ok bool) {
+	if e.Sampled || e.Probe != nil || e.Schema.System != callSystem {
+		return 0, false, false
+	}
+	name, begins := strings.CutPrefix(e.Schema.Name, enters)
+	if !begins {
+		if name, exit = strings.CutPrefix(e.Schema.Name, exits); !exit {
+			return 0, false, false
+		}
+	}
+	number, ok = kernel.SyscallNumber(runtime.GOARCH, kernel.SyscallOfEvent(name))
+	return number, exit, ok
+}
+
+// callNumber is the number of the call in records of raw_syscalls.
+var callNumber = &event.Field{Name: "id", Kind: event.Int, Place: event.InRaw,
+	Offset: 8, Size: 8, Signed: true}
+
+// CallNumber reads it.
+var CallNumber expr.Node = &expr.Field{F: callNumber}
+
+// AllCalls is the begin or end of all system calls, with all else that is said of that of one.
+func AllCalls(e *Event, host *features.Host) (*Event, bool) {
+	_, exit, _ := CallOf(e)
+	name := "sys_enter"
+	if exit {
+		name = "sys_exit"
+	}
+	id, ok := host.Event("raw_syscalls", name)
+	all := *e
+	all.Schema = &event.Schema{System: "raw_syscalls", Name: name, Type: e.Schema.Type, ID: id,
+		Size: e.Schema.Size, Fields: append(slices.Clone(e.Schema.Fields), *callNumber)}
+	return &all, ok
+}
+
+// FindCall leaves at Place which of the calls that the program serves the event is of, as load.Cookie has
+// it. Others jump to exit.
+func (h *Hook) FindCall(exit assembler.Label) {
+	c := h.Code
+	info, status, ok := h.Host.Status()
+	if !ok {
+		assembler.Refuse("programs cannot tell system calls of 32 bits")
+	}
+	at := c.Alloc(8)
+	if h.Raw != nil {
+		h.RawField(asm.R0, callNumber)
+	} else {
+		h.Record(asm.R0, callNumber.Offset, callNumber.Size, true)
+	}
+	c.Store(at, asm.R0)
+	c.Get(load.CallsMap.Of(h.Index), at, exit)
+	c.Emit(asm.LoadMem(asm.R0, asm.R0, 0, asm.DWord))
+	c.IfImm(asm.JEq, asm.R0, 0, exit)
+	c.Emit(asm.Sub.Imm(asm.R0, 1))
+	c.Store(at, asm.R0)
+	c.Call(asm.FnGetCurrentTaskBtf)
+	c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(info+status), asm.Word), asm.And.Imm(asm.R1, compatStatus))
+	c.IfImm(asm.JNE, asm.R1, 0, exit)
+	h.Place = at
+}
+
+// CallsMap is the map in which FindCall looks: 0 is a call that the program does not serve. events are
+// those of the calls.
+func CallsMap(events []int, calls []int64) *ebpf.MapSpec {
+	spec := &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8,
+		MaxEntries: uint32(slices.Max(calls) + 1)}
+	for place, number := range calls {
+		spec.Contents = append(spec.Contents,
+			ebpf.MapKV{Key: uint32(number), Value: load.Cookie(place, events[place]) + 1})
+	}
+	return spec
+}

@@ -1,0 +1,42 @@
+package oracle
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Of all system calls one program counts: each with the name of its event, those that failed too, and none
+// of those of 32 bits.
+func TestSystemCallsAreKnown(t *testing.T) {
+	live(t, testkit.GCC, testkit.AMD64)
+	program := compiled(t, "systemcalls.c", "-O1")
+	f := func(want map[string]int64, args ...string) {
+		t.Helper()
+		args = append([]string{testkit.PPScript(t)}, args...)
+		args = append(args, "--engine", "bpf", "--format", "json", "--", program)
+		table := last(t, testkit.Run(t, args...).Want(t, 0).Stdout)
+		noLoss(t, table)
+		got := map[string]int64{}
+		for _, r := range table.Rows {
+			event := r.Text(t, "event")
+			if _, known := want[event]; known || strings.HasSuffix(event, "semget") {
+				got[event] = r.Int(t, "n")
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%q: got %v, want %v", args, got, want)
+		}
+	}
+	f(map[string]int64{"sys_enter_getppid": 7, "sys_enter_newuname": 5, "sys_enter_newfstat": 11,
+		"sys_enter_sendfile64": 13, "sys_enter_umount": 17},
+		"-c", `tracepoint("syscalls:sys_enter_*").by("event").agg(n = agg.count())`)
+	f(map[string]int64{"sys_exit_newfstat": 11, "sys_exit_sendfile64": 13, "sys_exit_umount": 17},
+		"-c", `tracepoint("syscalls:sys_exit_*").where("ret < 0").by("event").agg(n = agg.count())`)
+	f(map[string]int64{"sys_enter_newfstat": 11},
+		"-c", `merge(*[tracepoint("syscalls:sys_enter_" + name) for name in ["newfstat", "fsync", `+
+			`"fdatasync", "fchdir", "read", "write", "ioctl", "lseek", "close"]])`+
+			`.where("(int)fd == -1").by("event").agg(n = agg.count())`)
+}
