@@ -183,13 +183,16 @@ func TestAgentsReadAndStartNothing(t *testing.T) {
 		{"probe /etc/shadow: not for other machines", `"name": "trace", "options": [{"name": "events",
 			"values": ["uprobe:main@\"/etc/shadow\""]}]`},
 	} {
-		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.1.end.x%d", i))
+		end, err := nc.SubscribeSync(fmt.Sprintf("ppscript.2.*.x%d.*", i)) // answer and end
 		if err != nil {
 			t.Fatal(err)
 		}
 		job := fmt.Sprintf(`{"id": "x%d", "by": "eve", %s, "interval_ns": 1000000000,
 			"duration_ns": 2000000000}`, i, x.request)
-		m, err := nc.Request("ppscript.1.job", []byte(job), 30*time.Second)
+		if err := nc.Publish("ppscript.2.job", []byte(job)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := end.NextMsg(30 * time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

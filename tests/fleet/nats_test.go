@@ -34,7 +34,7 @@ func roles(t *testing.T) (publish, subscribe map[string][]string) {
 		}
 		for subject := range strings.SplitSeq(cells[1], ",") {
 			subject = strings.Trim(subject, " `")
-			subject = strings.NewReplacer("JOB", "*", "SLOT", "*").Replace(subject)
+			subject = strings.NewReplacer("JOB", "*", "SLOT", "*", "QUERY", "*").Replace(subject)
 			for i, to := range []map[string][]string{publish, subscribe} {
 				for role := range strings.SplitSeq(cells[2+i], ",") {
 					role = strings.TrimSpace(role)
@@ -43,7 +43,7 @@ func roles(t *testing.T) (publish, subscribe map[string][]string) {
 			}
 		}
 	}
-	if len(publish) != 4 || len(publish["agents"]) != 8 || len(subscribe["mergers"]) != 3 {
+	if len(publish) != 4 || len(publish["agents"]) != 10 || len(subscribe["mergers"]) != 4 {
 		t.Fatalf("got %v and %v: has the table of docs/fleet.md another form?", publish, subscribe)
 	}
 	return publish, subscribe
@@ -70,9 +70,17 @@ func natsServer(t *testing.T, p *place) map[string]string {
 		return public
 	}
 	users := ""
-	for _, role := range []string{"hub", "mergers", "agents", "who asks"} {
-		users += fmt.Sprintf("{nkey: %s, permissions: {publish: [%s], subscribe: [%s]}}\n", user(role),
-			strings.Join(publish[role], ", "), strings.Join(subscribe[role], ", "))
+	for who, role := range map[string]string{"hub": "hub", "mergers": "mergers", "who asks": "who asks",
+		"a": "agents", "b": "agents"} {
+		host := "*"
+		if role == "agents" {
+			host = who
+		}
+		may := func(subjects map[string][]string) string {
+			return strings.ReplaceAll(strings.Join(subjects[role], ", "), "HOST", host)
+		}
+		users += fmt.Sprintf("{nkey: %s, permissions: {publish: [%s], subscribe: [%s]}}\n", user(who),
+			may(publish), may(subscribe))
 	}
 	_, port, _ := strings.Cut(strings.TrimPrefix(p.url, "nats://"), ":")
 	p.write("nats.conf", fmt.Sprintf("listen: \"127.0.0.1:%s\"\njetstream {store_dir: %q}\naccounts {\n"+
@@ -100,8 +108,12 @@ func TestAccountsAndPermissions(t *testing.T) {
 	agents := map[string]*testkit.Process{}
 	for _, name := range []string{"a", "b"} {
 		agents[name] = testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent(name),
-			[]string{"--nkey", seeds["agents"]})...)
+			[]string{"--nkey", seeds[name]})...)
 	}
+	// Who has the rights of a cannot be c.
+	liar := testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent("c"),
+		[]string{"--nkey", seeds["a"]})...)
+	liar.WaitStderr("the server does not let c speak")
 	p.await(2, "--nkey", seeds["who asks"])
 	const calls = 1000
 	target := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
@@ -121,7 +133,7 @@ func TestAccountsAndPermissions(t *testing.T) {
 	if n != 2*calls {
 		t.Errorf("got %d calls, want %d: %s", n, 2*calls, out.Stderr)
 	}
-	for _, who := range []string{"agents", "other", "mergers"} {
+	for _, who := range []string{"a", "other", "mergers"} {
 		out := p.ask(target, "--nkey", seeds[who]).Wait()
 		if out.Exit == 0 || strings.Contains(out.Stderr, "runs on") ||
 			!strings.Contains(out.Stderr, "hint: ") {

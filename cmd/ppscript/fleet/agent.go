@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -66,8 +68,14 @@ const mostPast = 32
 
 // Run serves until ctx ends.
 func (a *Agent) Run(ctx context.Context) error {
-	if a.Name == "" {
-		a.Name = hostname()
+	mine, err := a.Server.name()
+	if err != nil {
+		return err
+	}
+	a.Name = cmp.Or(a.Name, mine, hostname())
+	if secret, _ := a.Server.secret(); tokenName(secret) != "" && a.Name != mine {
+		return diag.Errorf(diag.Usage, "agent", a.Name, "its secret is that of %s", mine).
+			WithHint("leave --name out, or make another: ppscript hub --token-file FILE --token-for NAME")
 	}
 	if a.Now == nil {
 		a.Now = time.Now
@@ -93,11 +101,17 @@ func (a *Agent) Run(ctx context.Context) error {
 		default:
 		}
 	}
-	nc, err := a.Server.connect("agent "+a.Name, true, nats.ReconnectHandler(hear),
+	nc, err := a.Server.connect("agent "+a.Name, a.Name, true, nats.ReconnectHandler(hear),
 		nats.ConnectHandler(hear),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil && ctx.Err() == nil {
 				a.Say("the hub is away: " + err.Error())
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) {
+				a.Say("the server does not let " + a.Name + " speak: " + plain.Line(err.Error()) +
+					"; is it the name that its secret, certificate or user has? see: ppscript help fleet")
 			}
 		}))
 	if err != nil {
@@ -157,7 +171,7 @@ func (a *Agent) host() Host {
 func (a *Agent) beat(gone bool) {
 	h := a.host()
 	h.Gone = gone
-	_ = a.nc.Publish(beatSubject, must(h)) // the next one is in a minute
+	_ = a.nc.Publish(beatSubject+wordOf(a.Name), must(h)) // the next one is in a minute
 }
 
 // hear answers who wants a job to run. Machines that are not meant are silent.
@@ -185,7 +199,7 @@ func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 		a.Tell(&j, time.Now(), 0, err)
 	}
 	answer.Now = a.Now()
-	_ = m.Respond(must(answer))
+	_ = a.nc.Publish(answerSubject+j.ID+"."+wordOf(a.Name), must(answer))
 }
 
 // begin begins a job, if it may run here.
@@ -290,6 +304,6 @@ func (a *Agent) tellJobs(m *nats.Msg) {
 		}
 	}
 	if len(list) > 0 {
-		_ = m.Respond(must(list))
+		_ = a.nc.Publish(runningSubject+q.ID+"."+wordOf(a.Name), must(list))
 	}
 }

@@ -76,7 +76,7 @@ func (a *Asker) Run(ctx context.Context, q *Question) (session.Outcome, error) {
 	if a.ByShell() {
 		return a.runShell(ctx, q)
 	}
-	nc, err := a.Server.connect("fleet run", false)
+	nc, err := a.Server.connect("fleet run", "", false)
 	if err != nil {
 		return session.Outcome{Status: -1}, err
 	}
@@ -95,9 +95,7 @@ func (a *Asker) job(q *Question) *Job {
 	if u, err := user.Current(); err == nil {
 		by = u.Username
 	}
-	id := make([]byte, 5)
-	_, _ = rand.Read(id)
-	return &Job{ID: hex.EncodeToString(id), By: by + "@" + hostname(), Labels: a.Labels,
+	return &Job{ID: newID(), By: by + "@" + hostname(), Labels: a.Labels,
 		Request: q.Request,
 		Stacks:  q.Stacks, Interval: o.Interval, Duration: o.Limits.Duration,
 		Script: hex.EncodeToString(q.Script[:]), At: time.Now(), Bundle: q.Bundle,
@@ -187,34 +185,34 @@ func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 		case <-ctx.Done():
 		}
 	}
-	_, err := r.nc.Subscribe(partSubject+r.job.ID, func(m *nats.Msg) {
-		dropped, _ := strconv.ParseUint(m.Header.Get(droppedHeader), 10, 64)
-		a := arrival{host: m.Header.Get(hostHeader), data: m.Data, dropped: dropped}
-		if m.Header.Get(treeHeader) != "" {
-			a.answer = func(t Taken) { _ = m.Respond(must(t)) } // who hears nothing sends again
-			put(a)
-			return
+	for subject, fn := range map[string]nats.MsgHandler{
+		partSubject + r.job.ID + ".*": func(m *nats.Msg) {
+			dropped, _ := strconv.ParseUint(m.Header.Get(droppedHeader), 10, 64)
+			put(arrival{host: speaker(m.Subject), data: m.Data, dropped: dropped})
+			_ = m.Respond(nil)
+		},
+		sumSubject + r.job.ID: func(m *nats.Msg) {
+			put(arrival{host: m.Header.Get(mergerHeader), data: m.Data,
+				answer: func(t Taken) { _ = m.Respond(must(t)) }}) // who hears nothing sends again
+		},
+		endSubject + r.job.ID + ".*": func(m *nats.Msg) {
+			var e Ended
+			if read(m.Data, &e) == nil {
+				put(arrival{host: speaker(m.Subject), ended: &e})
+			}
+			_ = m.Respond(nil)
+		},
+	} {
+		if _, err := r.nc.Subscribe(subject, fn); err != nil {
+			return err
 		}
-		put(a)
-		_ = m.Respond(nil)
-	})
-	if err != nil {
-		return err
 	}
-	_, err = r.nc.Subscribe(endSubject+r.job.ID, func(m *nats.Msg) {
-		var e Ended
-		if read(m.Data, &e) == nil {
-			put(arrival{host: e.Host, ended: &e})
-		}
-		_ = m.Respond(nil)
-	})
-	return err
+	return nil
 }
 
 // call asks all agents to run the job, and notes who does.
 func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err error) {
-	in := r.nc.NewRespInbox()
-	sub, err := r.nc.SubscribeSync(in)
+	sub, err := r.nc.SubscribeSync(answerSubject + r.job.ID + ".*")
 	if err != nil {
 		return 0, err
 	}
@@ -232,7 +230,8 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 			WithHint("give shorter options")
 	}
 	asked := nats.NewMsg(jobSubject)
-	asked.Reply, asked.Data = in, message
+	asked.Data = message
+	asked.Reply = answerSubject + r.job.ID + "." + nobody // the server answers there if no agent hears it
 	if err := r.asker.sign(asked); err != nil {
 		return 0, err
 	}
@@ -245,6 +244,7 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 	for i := range there {
 		left[there[i].Name] = true
 	}
+	answered := map[string]bool{}
 	refused := map[string][]string{}
 	hints := map[string]string{}
 	for first := true; first || len(left) > 0 || len(there) == 0; first = false {
@@ -253,9 +253,14 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 			break
 		}
 		var answer Answer
-		if read(m.Data, &answer) != nil || answer.Host == "" {
+		if read(m.Data, &answer) != nil {
 			continue
 		}
+		if answer.Host = speaker(m.Subject); answer.Host == "" || answered[answer.Host] ||
+			len(answered) >= mostHosts {
+			continue
+		}
+		answered[answer.Host] = true
 		delete(left, answer.Host)
 		if answer.Error != "" {
 			text := plain.Line(answer.Error)
@@ -268,12 +273,16 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 		r.c.skew(&answer, began)
 	}
 	for text, who := range refused {
+		r.c.refused += len(who)
+		if !r.c.more(refusals) {
+			continue
+		}
 		r.say("refused by %s: %s", names(who), text)
 		if hints[text] != "" {
 			r.say("hint: %s", hints[text])
 		}
-		r.c.refused += len(who)
 	}
+	r.c.sayMore()
 	for name := range left {
 		r.c.silent = append(r.c.silent, name)
 	}
@@ -292,6 +301,9 @@ func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err erro
 	r.say("job %s runs on %d hosts", r.job.ID, accepted)
 	return accepted, nil
 }
+
+// refusals is what is said of reasons for which hosts refuse a job, if there are many.
+const refusals = "reasons of hosts to refuse it"
 
 // sign signs a job, if there is a key.
 func (a *Asker) sign(m *nats.Msg) error {
@@ -382,3 +394,10 @@ func labelText(labels map[string]string) string {
 
 // wall turns the times of frames, which are of the wall clock, into that.
 func wall(t event.Time) time.Time { return time.Unix(0, int64(t)) }
+
+// newID is a number for a job or a query, which nobody guesses.
+func newID() string {
+	id := make([]byte, 8)
+	_, _ = rand.Read(id)
+	return hex.EncodeToString(id)
+}

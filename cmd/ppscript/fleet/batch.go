@@ -12,11 +12,13 @@ import (
 
 // An item is a frame that waits at a merger until it is taken.
 type item struct {
-	id     [sha256.Size]byte
-	name   string // of who sent it: a host, or another merger
-	raw    []byte
-	shares []partial.Share
-	reply  string // to whom; "" to nobody. The merger's lock is held
+	id   [sha256.Size]byte
+	name string // of who sent it: a host, or another merger
+	// several says that a merger sent it. A host can only tell of itself.
+	several bool
+	raw     []byte
+	shares  []partial.Share
+	reply   string // to whom; "" to nobody. The merger's lock is held
 }
 
 // decode reads the frame. Where hosts stay apart, its results are for who asks to read.
@@ -29,7 +31,10 @@ func (it *item) decode(apart bool, dropped uint64) (f *partial.Frame, err error)
 	if err != nil {
 		return nil, err
 	}
-	if it.shares = f.Shares; len(f.Shares) == 0 {
+	if it.several != (len(f.Shares) > 0) {
+		return nil, errShares
+	}
+	if it.shares = f.Shares; !it.several {
 		f.Host = it.name
 		own := f.Share()
 		own.Dropped = dropped
@@ -66,6 +71,8 @@ type batch struct {
 var (
 	errTwice = errors.New("it has a frame that is here already")
 	errOver  = errors.New("the merger ends")
+	// errShares is of a frame that is not of whom its subject says.
+	errShares = errors.New("it does not say whose results it has, or has those of others")
 )
 
 // gather puts a frame into the batch of its window.

@@ -125,7 +125,12 @@ func (e *Ended) check() error {
 	return errors.Join(namesFit("host", e.Host), textsFit("error", e.Error))
 }
 
-func (q *Query) check() error { return namesFit("job", q.Job) }
+func (q *Query) check() error {
+	if !jobID.MatchString(q.ID) {
+		return fmt.Errorf("the number of a query: got %.40q, want 1 to 64 letters and digits", q.ID)
+	}
+	return namesFit("job", q.Job)
+}
 
 // runningJobs are the jobs that a host tells of in one message.
 type runningJobs []Running

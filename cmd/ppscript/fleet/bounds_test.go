@@ -156,12 +156,12 @@ func TestHubsThatAnybodyCouldReachWantASecret(t *testing.T) {
 	})
 	url := <-ready
 	in, out := Server{URL: url, TokenFile: secret}, Server{URL: url}
-	if nc, err := in.connect("test", false); err != nil {
+	if nc, err := in.connect("test", "", false); err != nil {
 		t.Error(err)
 	} else {
 		nc.Close()
 	}
-	if _, err := out.connect("test", false); err == nil || !strings.Contains(diag.HintOf(err),
+	if _, err := out.connect("test", "", false); err == nil || !strings.Contains(diag.HintOf(err),
 		"--token-file") {
 		t.Errorf("without the secret: got %v", err)
 	}
@@ -184,10 +184,10 @@ func TestIdle(t *testing.T) {
 func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	p.agent("good", nil)
-	nc := p.dial()
+	nc := p.dialAs("slow")
 	const answer, windows = 200 * time.Millisecond, 20
 	slow := Host{Name: "slow", Labels: map[string]string{"role": "db"}}
-	if err := nc.Publish(beatSubject, must(slow)); err != nil {
+	if err := nc.Publish(beatSubject+"slow", must(slow)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) { // it never answers, but runs the job
@@ -197,11 +197,10 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 		f := &partial.Frame{Host: "slow", Seq: 1, End: time.Now().UnixNano(), Final: true,
 			Results: []partial.Result{calls(7)}}
 		f.Begin = f.End - int64(200*time.Millisecond)
-		part := nats.NewMsg(partSubject + j.ID)
+		part := nats.NewMsg(partSubject + j.ID + ".slow")
 		part.Data = f.Append(nil)
-		part.Header.Set(hostHeader, "slow")
 		_, _ = nc.RequestMsg(part, time.Second)
-		_, _ = nc.Request(endSubject+j.ID, must(Ended{Host: "slow", Frames: 1}), time.Second)
+		_, _ = nc.Request(endSubject+j.ID+".slow", must(Ended{Host: "slow", Frames: 1}), time.Second)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,12 @@ func (c *collector) skew(a *Answer, asked time.Time) {
 		if behind > ahead {
 			way = "behind"
 		}
-		c.say("the clock of %s is %s %s, at least: its windows are not those of the others", a.Host,
+		c.sayOf("clocks are off",
+			"the clock of %s is %s %s, at least: its windows are not those of the others", a.Host,
 			off.Round(time.Millisecond), way)
 	case was:
 		delete(c.skewed, a.Host)
-		c.say("the clock of %s is right again", a.Host)
+		c.sayOf("clocks are right again", "the clock of %s is right again", a.Host)
 	}
 }
 
@@ -42,12 +43,12 @@ func (c *collector) skew(a *Answer, asked time.Time) {
 func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
 	var mu sync.Mutex
 	var asked time.Time
-	in := r.nc.NewRespInbox()
-	_, err := r.nc.Subscribe(in, func(m *nats.Msg) {
+	_, err := r.nc.Subscribe(clockSubject+r.job.ID+".*", func(m *nats.Msg) {
 		var a Answer
 		if read(m.Data, &a) != nil {
 			return
 		}
+		a.Host = speaker(m.Subject)
 		mu.Lock()
 		since := asked
 		mu.Unlock()
@@ -71,7 +72,7 @@ func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
 			mu.Lock()
 			asked = time.Now()
 			mu.Unlock()
-			_ = r.nc.PublishRequest(leaseSubject+r.job.ID, in, nil) // the next one comes
+			_ = r.nc.Publish(leaseSubject+r.job.ID, []byte("clock")) // the next one comes
 		}
 	})
 	return nil

@@ -47,6 +47,7 @@ type roll struct {
 	heard   time.Time      // when any frame came
 	back    time.Time      // when frames came again, after none had come for long
 	wrong   map[string]bool
+	said    map[string]int // messages about hosts, by what they say
 }
 
 // A source is a host that runs the job.
@@ -125,13 +126,43 @@ func (c *collector) say(format string, args ...any) {
 	c.q.Config.Messages(plain.Line(fmt.Sprintf(format, args...)))
 }
 
+// mostSaid is of how many hosts one thing is said; then only of how many more.
+const mostSaid = 20
+
+// sayOf says something of a host that is true of many others when it is of one, in the words of what.
+func (c *collector) sayOf(what, format string, args ...any) {
+	if c.more(what) {
+		c.say(format, args...)
+	}
+}
+
+// more counts what is said of another host, and reports that it is still said of each.
+func (c *collector) more(what string) bool {
+	if c.said == nil {
+		c.said = map[string]int{}
+	}
+	c.said[what]++
+	return c.said[what] <= mostSaid
+}
+
+// sayMore says of how many more hosts something is true.
+func (c *collector) sayMore() {
+	for _, what := range slices.Sorted(maps.Keys(c.said)) {
+		if more := c.said[what] - mostSaid; more > 0 {
+			c.say("%d more %s", more, what)
+			c.said[what] = mostSaid
+		}
+	}
+}
+
 // take takes what arrived.
 func (c *collector) take(a arrival) error {
-	s := c.host(a.host)
 	c.hear(time.Now())
-	switch {
-	case a.answer != nil:
+	if a.answer != nil {
 		return c.takeShares(a)
+	}
+	s := c.host(a.host)
+	switch {
 	case s != nil && a.clock != nil:
 		c.skew(a.clock, a.asked)
 		return nil
@@ -140,7 +171,7 @@ func (c *collector) take(a arrival) error {
 	case a.ended != nil:
 		if s.ended = true; a.ended.Error != "" {
 			s.early = true
-			c.say("%s ended: %s", a.host, a.ended.Error)
+			c.sayOf("hosts ended", "%s ended: %s", a.host, a.ended.Error)
 		}
 		c.gap(a.host, s, a.ended.Frames+1, a.ended.Dropped)
 		return nil
@@ -164,7 +195,8 @@ func (c *collector) take(a arrival) error {
 func (c *collector) gap(host string, s *source, next, dropped uint64) {
 	if next > s.seq+1 {
 		c.result.Loss.Dropped += next - s.seq - 1
-		c.say("%s: %d frames are missing: it dropped %d, since nobody took them", host,
+		c.sayOf("times frames are missing",
+			"%s: %d frames are missing: it dropped %d, since nobody took them", host,
 			next-s.seq-1, dropped-s.dropped)
 		s.seq = next - 1
 	}
@@ -173,9 +205,9 @@ func (c *collector) gap(host string, s *source, next, dropped uint64) {
 
 // distrust leaves out what cannot be added up, and says so once for each host.
 func (c *collector) distrust(host string, err error) {
-	if !c.wrong[host] {
+	if !c.wrong[host] && len(c.wrong) < mostHosts {
 		c.wrong[host] = true
-		c.say("%s is left out: %s", host, err)
+		c.sayOf("are left out", "%s is left out: %s", host, err)
 	}
 }
 
@@ -222,7 +254,8 @@ func (c *collector) frame(f *partial.Frame) error {
 // tellLate tells once of each host that it is late.
 func (c *collector) tellLate(s *partial.Share) {
 	if c.late[s.Host]++; c.late[s.Host] == 1 {
-		c.say("%s is late: what it told of %s came after that was shown, and is not in it", s.Host,
+		c.sayOf("hosts are late",
+			"%s is late: what it told of %s came after that was shown, and is not in it", s.Host,
 			time.Unix(0, s.End).Format(time.TimeOnly))
 	}
 }
@@ -318,7 +351,8 @@ func (c *collector) lost(name string, s *source, now time.Time) bool {
 	}
 	if interval > 0 && !s.gone && now.Sub(since) > most {
 		s.gone = true
-		c.say("%s: nothing was heard of it for %s", name, most.Round(time.Second))
+		c.sayOf("hosts were not heard of", "%s: nothing was heard of it for %s", name,
+			most.Round(time.Second))
 	}
 	return s.gone
 }
@@ -409,6 +443,7 @@ func (c *collector) showOne(w *window, end int64, final bool) error {
 
 // tellHosts says whose results a window has, and whose it lacks.
 func (c *collector) tellHosts(w *window, final bool) error {
+	c.sayMore()
 	missing := slices.Clone(c.silent)
 	for name := range c.hosts {
 		if !w.whole[name] {
@@ -420,23 +455,22 @@ func (c *collector) tellHosts(w *window, final bool) error {
 	told := len(c.hosts) + len(c.silent) - len(missing)
 	if c.q.JSON {
 		fields := []render.NoteField{{Name: "told", Value: event.IntOf(int64(told))},
-			{Name: "of", Value: event.IntOf(int64(of))}, {Name: "missing", Value: listOf(missing)}}
+			{Name: "of", Value: event.IntOf(int64(of))}}
+		fields = append(fields, hostList("missing", missing)...)
 		if len(c.skewed) > 0 {
-			fields = append(fields, render.NoteField{Name: "skewed",
-				Value: listOf(slices.Sorted(maps.Keys(c.skewed)))})
+			fields = append(fields, hostList("skewed", slices.Sorted(maps.Keys(c.skewed)))...)
 		}
 		if len(w.wide) > 0 {
-			fields = append(fields, render.NoteField{Name: "wide", Value: listOf(w.wide)})
+			fields = append(fields, hostList("wide", w.wide)...)
 		}
 		if n := w.Sampled(); n > 0 {
 			fields = append(fields, render.NoteField{Name: "sampled", Value: event.IntOf(int64(n))})
 		}
 		if early := c.early(w); len(early) > 0 {
-			fields = append(fields, render.NoteField{Name: "ended", Value: listOf(early)})
+			fields = append(fields, hostList("ended", early)...)
 		}
 		if len(c.late) > 0 {
-			fields = append(fields, render.NoteField{Name: "late",
-				Value: listOf(slices.Sorted(maps.Keys(c.late)))})
+			fields = append(fields, hostList("late", slices.Sorted(maps.Keys(c.late)))...)
 		}
 		return c.out.Note("hosts", fields...)
 	}
@@ -463,12 +497,21 @@ func (c *collector) tellHosts(w *window, final bool) error {
 	return c.out.Show(result.TextOf(line + "\n"))
 }
 
-func listOf(list []string) event.Value {
-	values := make([]event.Value, len(list))
-	for i, s := range list {
-		values[i] = event.StrOf(s)
+// mostNamed is how many hosts a record names, where anybody may have made them up.
+const mostNamed = 200
+
+// hostList is fields of a record that name hosts, and say how many more there are.
+func hostList(name string, list []string) []render.NoteField {
+	more := len(list) - mostNamed
+	values := make([]event.Value, min(len(list), mostNamed))
+	for i := range values {
+		values[i] = event.StrOf(list[i])
 	}
-	return event.ListOf(values...)
+	fields := []render.NoteField{{Name: name, Value: event.ListOf(values...)}}
+	if more > 0 {
+		fields = append(fields, render.NoteField{Name: name + "_more", Value: event.IntOf(int64(more))})
+	}
+	return fields
 }
 
 // early are the hosts of a whole run which told of a part of it, since they ended early.

@@ -66,6 +66,7 @@ func untilSignal(c *cobra.Command) (context.Context, context.CancelFunc) {
 
 func (p *Program) hub() *cobra.Command {
 	h := &Hub{Say: p.Say}
+	host := ""
 	c := &cobra.Command{
 		Use: "hub [--listen HOST:PORT]", Short: "Be what agents and those who ask them meet at",
 		Long: `Runs a NATS server for agents and for those who ask them, and knows which hosts there are. To try it, one command is
@@ -74,16 +75,25 @@ enough. Where others can connect,
 
 With --hub URL it runs no server: it only keeps the list of hosts,
 	at a NATS server or cluster of yours, which knows accounts and
-permissions. docs/fleet.md has the subjects.`,
-		Example: "    ppscript hub\n    ppscript hub --listen 10.0.0.1:4222 --token-file /etc/ppscript/fleet-token",
-		Args:    cobra.NoArgs,
+permissions. docs/fleet.md has the subjects.
+
+Who has the secret can ask, and be any host. Give each agent its own, which --token-for makes: with that it is this host only, and
+cannot ask. With certificates an agent is the host that its certificate names.`,
+		Example: "    ppscript hub\n    ppscript hub --listen 10.0.0.1:4222 --token-file /etc/ppscript/fleet-token\n" +
+			"    ppscript hub --token-file /etc/ppscript/fleet-token --token-for db1 >db1.token",
+		Args: cobra.NoArgs,
 	}
 	fs := c.Flags()
 	fs.StringVar(&h.Listen, "listen", "127.0.0.1:4222", "`ADDRESS` to listen at")
 	fs.BoolVar(&h.NoMerger, "no-merger", false,
 		"leave it to others to put results together: ppscript merger")
 	s := p.server(fs)
+	fs.StringVar(&host, "token-for", "",
+		"print the secret of the host `NAME`, made of that of --token-file: its agent can be this host, and no other")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if host != "" {
+			return p.hostToken(s, host)
+		}
 		h.Server = *s
 		if s.URL == "" { // certificates are then those of our server
 			h.Cert, h.Key, h.CA = s.Cert, s.Key, s.CA
@@ -94,6 +104,20 @@ permissions. docs/fleet.md has the subjects.`,
 		return h.Run(ctx)
 	}
 	return c
+}
+
+// hostToken prints the secret of a host.
+func (p *Program) hostToken(s *Server, host string) error {
+	secret, err := s.secret()
+	if err != nil {
+		return err
+	}
+	if secret == "" || tokenName(secret) != "" || namesFit("host", host) != nil {
+		return diag.Errorf(diag.Usage, "make token", host, "want the secret of the hub, and a name").
+			WithHint("write: ppscript hub --token-file FILE --token-for NAME")
+	}
+	_, err = fmt.Fprintln(p.Stdout, HostToken(secret, host))
+	return err
 }
 
 func parseLabels(option string, texts []string) (map[string]string, error) {
@@ -146,7 +170,7 @@ func (p *Program) hosts() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		nc, err := s.connect("fleet hosts", false)
+		nc, err := s.connect("fleet hosts", "", false)
 		if err != nil {
 			return err
 		}
@@ -318,14 +342,15 @@ func (p *Program) split(fs *pflag.FlagSet, args []string) (own, rest []string) {
 // ask asks all agents for their jobs.
 func (p *Program) ask(ctx context.Context, s *Server, job string) (list []Running, nc *nats.Conn,
 	err error) {
-	nc, err = s.connect("fleet jobs", false)
+	nc, err = s.connect("fleet jobs", "", false)
 	if err != nil {
 		return nil, nil, err
 	}
-	in := nc.NewRespInbox()
-	sub, err := nc.SubscribeSync(in)
+	q := Query{ID: newID(), Job: job}
+	to := runningSubject + q.ID + "."
+	sub, err := nc.SubscribeSync(to + "*")
 	if err == nil {
-		err = nc.PublishRequest(jobsSubject, in, must(Query{Job: job}))
+		err = nc.PublishRequest(jobsSubject, to+nobody, must(q))
 	}
 	if err != nil {
 		nc.Close()
@@ -344,9 +369,14 @@ func (p *Program) ask(ctx context.Context, s *Server, job string) (list []Runnin
 			return list, nc, nil
 		}
 		var part runningJobs
-		if read(m.Data, &part) == nil && len(list) < mostRunning {
-			list = append(list, part...)
+		host := speaker(m.Subject)
+		if host == "" || read(m.Data, &part) != nil || len(list)+len(part) > mostRunning {
+			continue
 		}
+		for i := range part {
+			part[i].Host = host
+		}
+		list = append(list, part...)
 	}
 }
 

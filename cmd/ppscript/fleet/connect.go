@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ppscript/cmd/ppscript/fleet/token"
+	"ppscript/runtime/source/identity"
 	"ppscript/runtime/text/diag"
 )
 
@@ -31,8 +32,34 @@ type Server struct {
 	token string // of the environment
 }
 
-// connect reaches the server. retry has it try again and again from the beginning.
-func (s *Server) connect(name string, retry bool, more ...nats.Option) (*nats.Conn, error) {
+// secret is what the server wants from all, or of this host; "" if nothing.
+func (s *Server) secret() (string, error) {
+	if s.TokenFile == "" {
+		return s.token, nil
+	}
+	return token.Read(s.TokenFile)
+}
+
+// name is whose secret or certificate we have; "" if it is nobody's.
+func (s *Server) name() (string, error) {
+	secret, err := s.secret()
+	if name := tokenName(secret); name != "" || err != nil || s.Cert == "" {
+		return name, err
+	}
+	text, err := os.ReadFile(s.Cert)
+	if err != nil {
+		return "", nil // connect says what is wrong with it
+	}
+	list, err := identity.Certificates(text)
+	if err != nil || len(list) == 0 {
+		return "", nil
+	}
+	return list[0].Subject.CommonName, nil
+}
+
+// connect reaches the server, as a program, and as the agent of a host unless that is "". retry has it try
+// again and again from the beginning.
+func (s *Server) connect(program, host string, retry bool, more ...nats.Option) (*nats.Conn, error) {
 	if s.URL == "" {
 		s.URL = os.Getenv(HubVariable)
 	}
@@ -40,17 +67,20 @@ func (s *Server) connect(name string, retry bool, more ...nats.Option) (*nats.Co
 		s.URL = defaultHub
 	}
 	options := []nats.Option{
-		nats.Name("ppscript " + name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second),
+		nats.Name("ppscript " + program), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second),
 		nats.ReconnectJitter(500*time.Millisecond, 2*time.Second), nats.Timeout(3 * time.Second),
 		nats.RetryOnFailedConnect(retry),
 		// What is sent while the server is away is kept by us, in order and counted.
 		nats.ReconnectBufSize(-1), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
 	}
-	secret := s.token
-	if s.TokenFile != "" {
-		var err error
-		if secret, err = token.Read(s.TokenFile); err != nil {
-			return nil, err
+	secret, err := s.secret()
+	if err != nil {
+		return nil, err
+	}
+	if host != "" {
+		options = append(options, nats.CustomInboxPrefix(inboxOf(host)))
+		if s.Creds == "" && s.NKey == "" {
+			options = append(options, nats.UserInfo(wordOf(host), "")) // it may speak for this one only
 		}
 	}
 	if secret != "" {

@@ -100,6 +100,7 @@ type place struct {
 	all  sync.WaitGroup
 
 	interval time.Duration // of the jobs' windows
+	secret   string
 }
 
 // hub starts a hub at an address, or anywhere.
@@ -166,18 +167,38 @@ func (p *place) agent(name string, change func(a *Agent)) (a *Agent, end func())
 // known waits until the hub knows so many hosts.
 func (p *place) known(n int) {
 	p.t.Helper()
-	s := Server{URL: p.url}
-	nc, err := s.connect("test", false)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := p.dialAs("")
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if list, _, err := hosts(context.Background(), nc, nil); err == nil && len(list) == n {
 			return
 		}
 	}
 	p.t.Fatalf("the hub does not know %d hosts", n)
+}
+
+// dialAs connects as the agent of a host.
+func (p *place) dialAs(name string) *nats.Conn {
+	p.t.Helper()
+	s := Server{URL: p.url, token: p.secret}
+	nc, err := s.connect("test", name, false)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(nc.Close)
+	return nc
+}
+
+// request sends a message about a job, and returns the first answer of a host.
+func request(nc *nats.Conn, m *nats.Msg, id string, wait time.Duration) (*nats.Msg, error) {
+	sub, err := nc.SubscribeSync(answerSubject + id + ".*")
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Unsubscribe()
+	if err := nc.PublishMsg(m); err != nil {
+		return nil, err
+	}
+	return sub.NextMsg(wait)
 }
 
 // answers are what a run shows.
@@ -207,7 +228,7 @@ func (a *answers) String() string {
 
 // ask runs a question of so many windows.
 func (p *place) ask(ctx context.Context, script string, to *answers, change func(a *Asker)) error {
-	asker := &Asker{Server: Server{URL: p.url}, Labels: map[string]string{"role": "db"},
+	asker := &Asker{Server: Server{URL: p.url, token: p.secret}, Labels: map[string]string{"role": "db"},
 		Late: time.Second}
 	if change != nil {
 		change(asker)
@@ -340,12 +361,13 @@ func TestJobsEndWithTheirLease(t *testing.T) {
 	a, _ := p.agent("a", func(a *Agent) { a.Limits.Lease = 600 * time.Millisecond })
 	p.known(1)
 	s := Server{URL: p.url}
-	nc, err := s.connect("test", false)
+	nc, err := s.connect("test", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	m, err := nc.Request(jobSubject, must(Job{ID: "x", Request: Request{Name: "1000"}}), 3*time.Second)
+	j := must(Job{ID: "x", Request: Request{Name: "1000"}})
+	m, err := request(nc, &nats.Msg{Subject: jobSubject, Data: j}, "x", 3*time.Second)
 	if err != nil || strings.Contains(string(m.Data), "error") {
 		t.Fatal(err, m)
 	}
@@ -400,12 +422,8 @@ func TestGarbageOnTheWire(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	p.agent("a", nil)
 	p.known(1)
-	s := Server{URL: p.url}
-	nc, err := s.connect("test", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := p.dialAs("a")                                                // as a could, whatever it sends
+	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // it may not be nobody
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) {
 		var j Job
 		if json.Unmarshal(m.Data, &j) != nil {
@@ -413,8 +431,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		for i := range 10000 {
-			g := nats.NewMsg(partSubject + j.ID)
-			g.Header.Set(hostHeader, []string{"a", "nobody"}[i%2])
+			g := nats.NewMsg(partSubject + j.ID + "." + []string{"a", "nobody"}[i%2])
 			g.Data = make([]byte, r.IntN(100))
 			for k := range g.Data {
 				g.Data[k] = byte(r.Uint32())

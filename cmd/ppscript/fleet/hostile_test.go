@@ -116,7 +116,13 @@ func TestLongNumbersKeepNoAgentAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	ask := func(j Job, wait time.Duration) (*nats.Msg, error) { return nc.Request(jobSubject, must(j), wait) }
+	ask := func(j Job, wait time.Duration) (*nats.Msg, error) {
+		id := j.ID
+		if !jobID.MatchString(id) {
+			id = "none"
+		}
+		return request(nc, &nats.Msg{Subject: jobSubject, Data: must(j)}, id, wait)
+	}
 	good := Job{ID: "good", Request: Request{Name: "x"}}
 	first := Job{ID: "first", Interval: 1} // which is refused
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -193,8 +199,8 @@ func TestTextsOfHostsStayInTheirRows(t *testing.T) {
 // Hosts that anybody can have made up are known only as long as they are told of.
 func TestHostsThatTellOnceAreForgotten(t *testing.T) {
 	r := &roster{hosts: map[string]*known{}}
-	r.heard(Host{Name: "once"})
-	r.heard(Host{Name: "real"})
+	r.heard(Host{Name: "once"}, 1)
+	r.heard(Host{Name: "real"}, 1)
 	now := time.Now()
 	r.hosts["real"].first = now.Add(-time.Hour)
 	for _, x := range []struct {

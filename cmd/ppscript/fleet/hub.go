@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"ppscript/cmd/ppscript/fleet/token"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/plain"
 )
@@ -29,13 +29,18 @@ type Hub struct {
 	Say       func(line string)
 	// Ready is told the address when the hub can be reached; nil is not told.
 	Ready func(url string)
+
+	own string // the secret of its own connections
 }
 
 // goneAfter is how long a host that is not heard of stays among the known ones.
 const goneAfter = 24 * time.Hour
 
-// mostHosts bounds how many there may be.
-const mostHosts = 200_000
+// mostHosts bounds how many there may be, and mostTold what they may have told in bytes.
+const (
+	mostHosts = 200_000
+	mostTold  = 256 << 20
+)
 
 // Run serves until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
@@ -52,7 +57,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		return err
 	}
 	defer nc.Close()
-	r := &roster{hosts: map[string]*known{}}
+	r := &roster{hosts: map[string]*known{}, say: h.Say}
 	if err := r.serve(nc); err != nil {
 		return err
 	}
@@ -112,13 +117,16 @@ func (h *Hub) start() (*server.Server, error) {
 	if number == 0 {
 		o.Port = server.RANDOM_PORT
 	}
-	secret := h.Server.token
-	if h.Server.TokenFile != "" {
-		if secret, err = token.Read(h.Server.TokenFile); err != nil {
-			return nil, err
-		}
+	secret, err := h.Server.secret()
+	if err != nil {
+		return nil, err
 	}
-	o.Authorization = secret
+	if tokenName(secret) != "" {
+		return nil, diag.Errorf(diag.Usage, "read token", h.Server.TokenFile, "it is that of one host").
+			WithHint("give the secret from which it was made")
+	}
+	h.own = rand.Text()
+	o.CustomClientAuthentication = &access{own: h.own, secret: secret, certificates: h.CA != ""}
 	if h.Cert != "" {
 		tls := &server.TLSConfigOpts{CertFile: h.Cert, KeyFile: h.Key, CaFile: h.CA, Verify: h.CA != "",
 			Timeout: 5}
@@ -201,34 +209,25 @@ func (*failure) Tracef(string, ...any) {}
 
 func (h *Hub) dial(own *server.Server) (*nats.Conn, error) {
 	if own == nil {
-		return h.Server.connect("hub", false)
+		return h.Server.connect("hub", "", false)
 	}
-	options := []nats.Option{nats.InProcessServer(own), nats.Name("ppscript hub")}
-	if o := own.ID(); o != "" && h.Server.TokenFile+h.Server.token != "" {
-		secret := h.Server.token
-		if h.Server.TokenFile != "" {
-			var err error
-			if secret, err = token.Read(h.Server.TokenFile); err != nil {
-				return nil, err
-			}
-		}
-		options = append(options, nats.Token(secret))
-	}
-	if h.Cert != "" { // it is a pipe within the process
-		options = append(options, nats.TLSHandshakeFirst())
-	}
-	return nats.Connect("", options...)
+	// It is a pipe within the process: the server wants no TLS there.
+	return nats.Connect("", nats.InProcessServer(own), nats.Name("ppscript hub"), nats.Token(h.own))
 }
 
 // A roster knows which hosts there are, by what they tell once a minute.
 type roster struct {
 	mu    sync.Mutex
 	hosts map[string]*known
+	bytes int // that they told
+	full  bool
+	say   func(line string)
 }
 
 type known struct {
 	Host
 	first, at time.Time
+	bytes     int
 }
 
 // gone reports that a host is no longer known. One that told of itself only for a moment, which anybody can
@@ -240,10 +239,10 @@ func (k *known) gone(now time.Time) bool {
 
 // serve listens to hosts, and answers who asks for them.
 func (r *roster) serve(nc *nats.Conn) error {
-	_, err := nc.Subscribe(beatSubject, func(m *nats.Msg) {
+	_, err := nc.Subscribe(beatSubject+"*", func(m *nats.Msg) {
 		var h Host
-		if len(m.Data) < 16<<10 && read(m.Data, &h) == nil {
-			r.heard(h)
+		if len(m.Data) < 16<<10 && read(m.Data, &h) == nil && h.Name == speaker(m.Subject) {
+			r.heard(h, len(m.Data))
 		}
 	})
 	if err != nil {
@@ -263,18 +262,35 @@ func (r *roster) serve(nc *nats.Conn) error {
 	return err
 }
 
-func (r *roster) heard(h Host) {
+// heard notes what a host told in so many bytes.
+func (r *roster) heard(h Host, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.Gone {
-		delete(r.hosts, h.Name)
-		return
-	}
 	now := time.Now()
-	if k := r.hosts[h.Name]; k != nil {
-		k.Host, k.at = h, now
-	} else if len(r.hosts) < mostHosts {
-		r.hosts[h.Name] = &known{h, now, now}
+	k := r.hosts[h.Name]
+	switch {
+	case h.Gone:
+		r.forget(h.Name)
+	case k == nil && (len(r.hosts) >= mostHosts || r.bytes+bytes > mostTold):
+		if !r.full {
+			r.full = true
+			r.say("the list of hosts is full: it has " + strconv.Itoa(len(r.hosts)) + ", and takes no others")
+		}
+	case k == nil:
+		r.bytes += bytes
+		r.hosts[h.Name] = &known{h, now, now, bytes}
+	default:
+		r.bytes += bytes - k.bytes
+		k.Host, k.at, k.bytes = h, now, bytes
+	}
+}
+
+// forget takes a host from the list. The lock is held.
+func (r *roster) forget(name string) {
+	if k := r.hosts[name]; k != nil {
+		delete(r.hosts, name)
+		r.bytes -= k.bytes
+		r.full = false
 	}
 }
 
@@ -285,7 +301,7 @@ func (r *roster) list() []Seen {
 	list, now := make([]Seen, 0, len(r.hosts)), time.Now()
 	for name, h := range r.hosts {
 		if h.gone(now) {
-			delete(r.hosts, name)
+			r.forget(name)
 			continue
 		}
 		list = append(list, Seen{h.Host, now.Sub(h.at).Seconds()})

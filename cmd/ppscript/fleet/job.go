@@ -86,8 +86,9 @@ func (j *job) run(ctx context.Context) error {
 		j.mu.Lock()
 		j.leased = time.Now()
 		j.mu.Unlock()
-		if m.Reply != "" { // who asks compares clocks
-			_ = m.Respond(must(Answer{Host: j.agent.Name, Now: j.agent.Now()}))
+		if len(m.Data) > 0 { // who asks compares clocks
+			_ = nc.Publish(clockSubject+j.ID+"."+wordOf(j.agent.Name),
+				must(Answer{Host: j.agent.Name, Now: j.agent.Now()}))
 		}
 	})
 	if err != nil {
@@ -323,9 +324,8 @@ func (j *job) deliver(ctx context.Context, to *sender) {
 		if next == nil {
 			return
 		}
-		m := nats.NewMsg(partSubject + j.ID)
+		m := nats.NewMsg("") // the sender knows where it goes
 		m.Data = next
-		m.Header.Set(hostHeader, j.agent.Name)
 		m.Header.Set(droppedHeader, strconv.FormatUint(dropped, 10))
 		if err := to.send(ctx, m); err != nil {
 			select {
@@ -348,7 +348,7 @@ func (j *job) tellEnd(err error) {
 	}
 	for range 3 {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime/2)
-		_, err := j.agent.nc.RequestWithContext(ctx, endSubject+j.ID, must(e))
+		_, err := j.agent.nc.RequestWithContext(ctx, endSubject+j.ID+"."+wordOf(e.Host), must(e))
 		cancel()
 		if err == nil || errors.Is(err, nats.ErrNoResponders) || errors.Is(err,
 			nats.ErrConnectionClosed) {

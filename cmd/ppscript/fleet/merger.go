@@ -34,7 +34,7 @@ type Merger struct {
 // shares are who the mergers are, and which slots are this one's.
 type shares struct {
 	mates map[string]time.Time // when others were heard of
-	own   map[int]*nats.Subscription
+	own   map[int][]*nats.Subscription
 }
 
 // gathering is what has come and is not yet taken.
@@ -73,7 +73,7 @@ type mate struct {
 
 // Run serves until ctx ends.
 func (g *Merger) Run(ctx context.Context) error {
-	nc, err := g.Server.connect("merger", false)
+	nc, err := g.Server.connect("merger", "", false)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 		g.Name = hostname() + "-" + hex.EncodeToString(id)
 	}
 	g.nc, g.Waiting, g.ends = nc, cmp.Or(g.Waiting, defaultWaiting), ctx.Done()
-	g.mates, g.own = map[string]time.Time{}, map[int]*nats.Subscription{}
+	g.mates, g.own = map[string]time.Time{}, map[int][]*nats.Subscription{}
 	g.batches, g.held = map[batchKey]*batch{}, map[[sha256.Size]byte]*item{}
 	// What is under way is brought to its end, which others wait for.
 	working, enough := context.WithCancel(context.WithoutCancel(ctx))
@@ -142,8 +142,10 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 			g.Say("merger " + g.Name + ": " + err.Error())
 		}
 	}
-	for _, s := range g.own {
-		_ = s.Unsubscribe()
+	for _, list := range g.own {
+		for _, s := range list {
+			_ = s.Unsubscribe()
+		}
 	}
 	g.mu.Lock()
 	g.over = true
@@ -206,20 +208,22 @@ func (g *Merger) divide(ctx context.Context) error {
 		for name := range g.mates {
 			first = first && number(name+"/"+strconv.Itoa(slot)) > mine
 		}
-		sub := g.own[slot]
+		own, text := g.own[slot], strconv.Itoa(slot)
 		switch {
-		case first && sub == nil:
-			sub, err := g.nc.QueueSubscribe(slotSubject(slot)+".*", mergeQueue, func(m *nats.Msg) {
-				g.hear(ctx, m)
-			})
-			if err != nil {
-				return err
+		case first && own == nil:
+			for _, subject := range []string{mergeSubject + text + ".*.*", sumsSubject + text + ".*"} {
+				sub, err := g.nc.QueueSubscribe(subject, mergeQueue, func(m *nats.Msg) { g.hear(ctx, m) })
+				if err != nil {
+					return err
+				}
+				g.own[slot] = append(g.own[slot], sub)
 			}
-			g.own[slot] = sub
-		case !first && sub != nil:
+		case !first && own != nil:
 			delete(g.own, slot)
-			if err := sub.Drain(); err != nil { // what is on its way still comes
-				return err
+			for _, sub := range own {
+				if err := sub.Drain(); err != nil { // what is on its way still comes
+					return err
+				}
 			}
 		}
 	}
@@ -228,8 +232,15 @@ func (g *Merger) divide(ctx context.Context) error {
 
 // hear takes a frame. It is answered when who asks has it.
 func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
-	it := &item{name: m.Header.Get(hostHeader), raw: m.Data, reply: m.Reply}
-	r, err := parseRoute(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:], m.Header.Get(treeHeader))
+	it := &item{raw: m.Data, reply: m.Reply}
+	words := strings.Split(m.Subject, ".")
+	job := words[len(words)-1]
+	if strings.HasPrefix(m.Subject, sumsSubject) {
+		it.name, it.several = m.Header.Get(mergerHeader), true
+	} else {
+		it.name, job = nameOf(job), words[len(words)-2]
+	}
+	r, err := parseRoute(job, m.Header.Get(treeHeader))
 	if err != nil || it.name == "" || namesFit("host", it.name) != nil || len(m.Data) > partial.MaxFrame {
 		g.answer(m.Reply, Taken{Busy: true})
 		return
@@ -308,13 +319,12 @@ func (g *Merger) answer(to string, t Taken) {
 func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bool) {
 	next, up := r.next()
 	for end := time.Now().Add(giveUp); time.Now().Before(end) && ctx.Err() == nil; {
-		m := nats.NewMsg(partSubject + r.job)
-		m.Header.Set(treeHeader, "top")
+		m := nats.NewMsg(sumSubject + r.job)
 		if up {
-			m.Subject = next.subject()
+			m.Subject = next.subject(sumsSubject)
 			m.Header.Set(treeHeader, next.header())
 		}
-		m.Header.Set(hostHeader, g.Name)
+		m.Header.Set(mergerHeader, g.Name)
 		m.Data = data
 		once, cancel := context.WithTimeout(ctx, ackTime)
 		reply, err := g.nc.RequestMsgWithContext(once, m)

@@ -46,7 +46,7 @@ func (c *collector) tellOutliers(w *window, about partial.About) error {
 			{Name: "compared", Value: event.IntOf(int64(o.Compared))},
 			{Name: "level", Value: event.FloatOf(outlier.Level)}}
 		if len(others) > 0 {
-			fields = append(fields, render.NoteField{Name: "uneven", Value: listOf(others)})
+			fields = append(fields, hostList("uneven", others)...)
 		}
 		if err := c.out.Note("outliers", fields...); err != nil {
 			return err

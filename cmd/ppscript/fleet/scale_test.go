@@ -39,22 +39,22 @@ func replay(url string, agents int) {
 	for i := range agents {
 		all.Go(func() {
 			slots <- struct{}{}
-			nc, err := nats.Connect(url, nats.Timeout(20*time.Second))
+			name := fmt.Sprintf("host%05d", i)
+			nc, err := nats.Connect(url, nats.Timeout(20*time.Second), nats.UserInfo(name, ""))
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
 			defer nc.Close()
-			name := fmt.Sprintf("host%05d", i)
 			_, err = nc.Subscribe(jobSubject, func(m *nats.Msg) {
 				var j Job
 				if json.Unmarshal(m.Data, &j) == nil {
-					_ = m.Respond(must(Answer{Host: name, Now: time.Now()}))
+					_ = nc.Publish(answerSubject+j.ID+"."+name, must(Answer{Host: name, Now: time.Now()}))
 					go replayJob(nc, &j, name, i)
 				}
 			})
 			if err == nil {
-				err = nc.Publish(beatSubject, must(Host{Name: name}))
+				err = nc.Publish(beatSubject+name, must(Host{Name: name}))
 			}
 			if err == nil {
 				err = nc.Flush()
@@ -87,7 +87,6 @@ func replayJob(nc *nats.Conn, j *Job, name string, of int) {
 			End: next.UnixNano(), Final: i == windows-1, Results: []partial.Result{result}}
 		m := nats.NewMsg("")
 		m.Data = f.Append(nil)
-		m.Header.Set(hostHeader, name)
 		m.Header.Set(droppedHeader, "0")
 		for tries := 0; to.send(context.Background(), m) != nil; tries++ {
 			if tries > 10 {
@@ -97,7 +96,8 @@ func replayJob(nc *nats.Conn, j *Job, name string, of int) {
 		}
 		next = next.Add(j.Interval)
 	}
-	_, _ = nc.Request(endSubject+j.ID, must(Ended{Host: name, Frames: uint64(windows)}), 30*time.Second)
+	ended := must(Ended{Host: name, Frames: uint64(windows)})
+	_, _ = nc.Request(endSubject+j.ID+"."+name, ended, 30*time.Second)
 }
 
 // replayed is what an agent tells each second.
@@ -211,7 +211,7 @@ func fleetOf(b *testing.B, agents, windows, mergers int, parts []int) {
 		merging, ends = append(merging, cmd), append(ends, end)
 	}
 	s := Server{URL: url}
-	nc, err := s.connect("test", false)
+	nc, err := s.connect("test", "", false)
 	if err != nil {
 		b.Fatal(err)
 	}

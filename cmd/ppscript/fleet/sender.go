@@ -56,7 +56,7 @@ func (s *sender) send(ctx context.Context, m *nats.Msg) error {
 	if s.tree && s.merge(ctx, m) {
 		return nil
 	}
-	m.Subject = partSubject + s.job
+	m.Subject = partSubject + s.job + "." + wordOf(s.host)
 	m.Header.Del(treeHeader)
 	once, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
@@ -75,7 +75,7 @@ func (s *sender) merge(ctx context.Context, m *nats.Msg) bool {
 	}
 	s.sent, s.recall = time.Now(), cancel
 	s.mu.Unlock()
-	m.Subject = s.route.subject()
+	m.Subject = s.route.subject(mergeSubject) + "." + wordOf(s.host)
 	m.Header.Set(treeHeader, s.route.header())
 	reply, err := s.nc.RequestMsgWithContext(once, m)
 	var t Taken

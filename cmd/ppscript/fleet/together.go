@@ -26,7 +26,7 @@ func (a *Asker) tree(hosts int) *Tree {
 func (c *collector) takeShares(a arrival) error {
 	f, err := partial.Decode(a.data)
 	if err == nil && len(f.Shares) == 0 {
-		err = errors.New("it does not say whose results it has")
+		err = errShares
 	}
 	for i := 1; err == nil && i < len(f.Shares); i++ { // they are in order
 		if x, y := &f.Shares[i-1], &f.Shares[i]; x.Host > y.Host || x.Host == y.Host && x.Seq >= y.Seq {

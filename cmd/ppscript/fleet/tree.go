@@ -85,13 +85,11 @@ func (r *route) next() (route, bool) {
 	return up, true
 }
 
-// subject is where the mergers of the part listen.
-func (r *route) subject() string {
+// subject is where the mergers of the part listen: to hosts at mergeSubject, to mergers below at sumsSubject.
+func (r *route) subject(of string) string {
 	slot := number(fmt.Sprint(r.job, "/", len(r.up), "/", r.part)) % slots
-	return slotSubject(int(slot)) + "." + r.job
+	return of + strconv.FormatUint(slot, 10) + "." + r.job
 }
-
-func slotSubject(slot int) string { return mergeSubject + strconv.Itoa(slot) }
 
 // header is the route as messages have it.
 func (r *route) header() string {

@@ -29,13 +29,7 @@ func bare(t *testing.T) *place {
 // dial is a connection of the test's own.
 func (p *place) dial() *nats.Conn {
 	p.t.Helper()
-	s := Server{URL: p.url}
-	nc, err := s.connect("test", false)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(nc.Close)
-	return nc
+	return p.dialAs("")
 }
 
 // merger starts one, and returns what kills it: without a word, with all that it has.
@@ -69,13 +63,17 @@ func (p *place) count() *counted {
 	p.t.Helper()
 	c := &counted{}
 	nc := p.dial()
-	_, err := nc.Subscribe(partSubject+"*", func(m *nats.Msg) {
+	_, err := nc.Subscribe(partSubject+"*.*", func(*nats.Msg) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if m.Header.Get(treeHeader) == "" {
-			c.direct++
-			return
-		}
+		c.direct++
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, err = nc.Subscribe(sumSubject+"*", func(m *nats.Msg) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.merged++
 		if f, err := partial.Head(m.Data); err == nil {
 			c.most = max(c.most, len(f.Shares))
@@ -228,7 +226,7 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 	w := partial.NewMerger(nil).NewWindow()
 	had := &partial.Frame{Host: "frozen"}
 	job := ""
-	_, err := frozen.QueueSubscribe(mergeSubject+"*.*", mergeQueue, func(m *nats.Msg) {
+	_, err := frozen.QueueSubscribe(mergeSubject+"*.*.*", mergeQueue, func(m *nats.Msg) {
 		mu.Lock()
 		defer mu.Unlock()
 		f, err := partial.Decode(m.Data)
@@ -236,13 +234,14 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		f.Host = m.Header.Get(hostHeader)
+		f.Host = speaker(m.Subject)
 		had.Script, had.Begin, had.End = f.Script, f.Begin, f.End
 		had.Shares = append(had.Shares, f.Share())
 		if err := w.Add(f); err != nil {
 			t.Error(err)
 		}
-		job = m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+		words := strings.Split(m.Subject, ".")
+		job = words[len(words)-2]
 	})
 	if err == nil {
 		err = frozen.Flush()
@@ -261,9 +260,8 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 	mu.Lock()
 	sortShares(had.Shares)
 	had.Results = w.Results()
-	m := nats.NewMsg(partSubject + job)
-	m.Header.Set(treeHeader, "top")
-	m.Header.Set(hostHeader, "frozen")
+	m := nats.NewMsg(sumSubject + job)
+	m.Header.Set(mergerHeader, "frozen")
 	m.Data = had.Append(nil)
 	n := len(had.Shares)
 	mu.Unlock()

@@ -250,7 +250,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	s := Server{URL: p.url}
-	nc, err := s.connect("test", false)
+	nc, err := s.connect("test", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(m)
-		answer, err := nc.RequestMsg(m, 3*time.Second)
+		answer, err := request(nc, m, j.ID, 3*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,14 +312,14 @@ func TestServersKnowNKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	without := Server{URL: s.ClientURL()}
-	if nc, err := without.connect("test", false); err == nil {
+	if nc, err := without.connect("test", "", false); err == nil {
 		nc.Close()
 		t.Error("it lets in who has no key")
 	} else if !strings.Contains(diag.HintOf(err), "--nkey") {
 		t.Errorf("got %v, %s", err, diag.HintOf(err))
 	}
 	with := Server{URL: s.ClientURL(), NKey: file}
-	nc, err := with.connect("test", false)
+	nc, err := with.connect("test", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

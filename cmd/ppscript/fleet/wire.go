@@ -18,28 +18,36 @@ import (
 
 // The subjects begin with the version of what is said on them.
 const (
-	prefix       = "ppscript.1."
-	beatSubject  = prefix + "beat"    // agents tell that they are there: Host
+	prefix = "ppscript.2."
+
+	// Of hosts: names.go. HOST is the word of the name.
+	beatSubject    = prefix + "beat."    // + HOST: agents tell that they are there: Host
+	answerSubject  = prefix + "answer."  // + job.HOST: whether it runs: Answer
+	clockSubject   = prefix + "clock."   // + job.HOST: what time it is there: Answer
+	runningSubject = prefix + "running." // + query.HOST: what runs: []Running
+	partSubject    = prefix + "part."    // + job.HOST: frames, each of which is answered
+	endSubject     = prefix + "end."     // + job.HOST: Ended, which is answered
+	mergeSubject   = prefix + "merge."   // + slot.job.HOST: frames for a merger, answered by Taken
+
+	// Of who asks, of the hub and of mergers.
 	hostsSubject = prefix + "hosts"   // asks the hub for all that it knows: []Seen, in several messages
-	jobSubject   = prefix + "job"     // to all agents: Job, with a reply of Answer
-	jobsSubject  = prefix + "jobs"    // to all agents: Query, with a reply of []Running
-	logsSubject  = prefix + "logs"    // to all agents: Query, with a reply of Log
-	leaseSubject = prefix + "lease."  // + job: who asks is there
+	jobSubject   = prefix + "job"     // to all agents: Job
+	jobsSubject  = prefix + "jobs"    // to all agents: Query
+	leaseSubject = prefix + "lease."  // + job: who asks is there; with any content, he asks for the time
 	stopSubject  = prefix + "stop."   // + job: the agents end it
-	partSubject  = prefix + "part."   // + job: frames, each of which is answered
-	endSubject   = prefix + "end."    // + job: Ended, which is answered
-	matesSubject = prefix + "mergers" // mergers tell each other that they are there: mate
-	mergeSubject = prefix + "merge."  // + slot.job: frames for a merger, answered by Taken
 	againSubject = prefix + "again."  // + job: who asks lacks frames, which mergers may have: Again
+	matesSubject = prefix + "mergers" // mergers tell each other that they are there: mate
+	sumSubject   = prefix + "sum."    // + job: frames of several hosts to who asks, answered by Taken
+	sumsSubject  = prefix + "sums."   // + slot.job: the same to the merger above
 )
 
 // Headers of messages about a job.
 const (
-	hostHeader    = "Ppscript-Host"
+	mergerHeader  = "Ppscript-Merger"
 	droppedHeader = "Ppscript-Dropped" // frames that found no room while nobody took them
 	keyHeader     = "Ppscript-Key"     // the public key that signed a job, and the signature
 	signHeader    = "Ppscript-Signature"
-	treeHeader    = "Ppscript-Tree" // the route of a frame; at its end anything: the frame is of several
+	treeHeader    = "Ppscript-Tree" // the route of a frame by mergers
 )
 
 const (
@@ -147,8 +155,9 @@ type Ended struct {
 	Dropped uint64 `json:"dropped,omitempty"`
 }
 
-// A Query asks agents for their jobs, or for what one of them said; "" is all.
+// A Query asks agents for their jobs, or for what one of them said; "" is all. They answer with its number.
 type Query struct {
+	ID  string `json:"id"`
 	Job string `json:"job,omitempty"`
 }
 
