@@ -36,8 +36,10 @@ func Processes(im *load.Image, host *features.Host, t *load.Target) {
 		c.Emit(asm.StoreMem(asm.R2, 0, asm.R0, asm.DWord))
 		c.Place(end)
 		c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+		// execve renames the task right behind the place where perf enables events of a command
+		// (enable_on_exec). sched_process_exec is too late: a program that hangs there may run first.
 		im.Programs = append(im.Programs, load.Program{Label: "workload", Kind: ebpf.RawTracepoint,
-			Attach: "sched_process_exec", Ins: c.Finish(), Event: -1})
+			Attach: "task_rename", Ins: c.Finish(), Event: -1})
 	}
 	if !t.Follow {
 		return

@@ -1,0 +1,46 @@
+package session
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ppscript/runtime/plan"
+	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/tracefs"
+	"ppscript/tests/testkit"
+)
+
+// A command's own execve counts, also where somebody else's perf event makes the kernel call the classic
+// tracepoint before the raw one.
+func TestExecOfTheCommandIsSeen(t *testing.T) {
+	needRoot(t)
+	fs, err := tracefs.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := fs.Schema("sched", "sched_process_exec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT,
+		Config: uint64(schema.ID), Sample: 1}, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		testkit.Requires(t, testkit.Optional("perf events", err))
+	}
+	defer unix.Close(fd)
+	for _, engine := range []string{placement.EngineBPF, placement.EnginePerf} {
+		// The name of the file is in the record, so that the program hangs at the classic tracepoint.
+		s := tracepoint("sched:sched_process_exec")
+		s.Filter = `filename ~ "*/session.test"`
+		cfg := Config{Reports: []plan.Report{count(s)}, Target: target()}
+		cfg.Options.Reading.Engine = engine
+		lines, _, err := runJSON(t, cfg)
+		if err != nil {
+			t.Fatalf("engine %s: %v", engine, err)
+		}
+		if rows := rowsOf(t, lines); len(rows) != 1 || rows[0]["count"].(float64) != 1 {
+			t.Errorf("engine %s: got %v, want one execve", engine, rows)
+		}
+	}
+}
