@@ -52,6 +52,8 @@ var (
 	GXX      = program("g++", "g++", true)
 	Binutils = program("objdump", "binutils", true) // nm, readelf, objcopy, strip and addr2line come with it
 	XZ       = program("xz", "xz-utils", true)
+	Dwz      = program("dwz", "dwz", false)
+	Clang    = program("clang", "clang", false)
 	GDB      = program("gdb", "gdb", true)
 	Taskset  = program("taskset", "util-linux", true)
 	Git      = program("git", "git", true)

@@ -98,7 +98,11 @@ func (p *Patience) Note(f *dso.File, err error) {
 		return
 	}
 	text := fmt.Sprintf("symbols of %s: %v: some of its code has no names", f.Name(), err)
-	if errors.Is(err, dso.ErrExpired) {
+	var absent *dso.Absent
+	switch {
+	case errors.As(err, &absent):
+		text = fmt.Sprintf("symbols of %s: %v: some of its inlined functions have no names", f.Name(), err)
+	case errors.Is(err, dso.ErrExpired):
 		text = fmt.Sprintf("symbols of %s and others: %v: some code has no names", f.Name(), err)
 	}
 	if p.notes == mostNotes-1 {

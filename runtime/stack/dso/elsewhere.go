@@ -189,11 +189,15 @@ func (s *Store) Fetched() (files []*File) {
 			_, is := fetch.Path(f.BuildID, Executable)
 			over = over && is
 		}
+		if f.supplement != "" {
+			_, is := fetch.Path(f.supplement, DebugInfo)
+			over = over && is
+		}
 		if !over {
 			continue
 		}
 		delete(s.waiting, f)
-		f.err = nil
+		f.err, f.supplement = nil, ""
 		f.asked = f.debug != nil
 		files = append(files, f)
 	}

@@ -227,6 +227,23 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	return b[:n], err
 }
 
+// Part reads so many bytes, at most most, of a section that is not compressed, from an offset on.
+func (im *Image) Part(s *elf.Section, at, size, most uint64) ([]byte, error) {
+	switch {
+	case size > most:
+		return nil, &TooLarge{"section " + s.Name, size, most}
+	case at > s.FileSize || size > s.FileSize-at || s.FileSize > uint64(im.size):
+		return nil, fmt.Errorf("section %s: no %d bytes at %d", s.Name, size, at)
+	case !im.fits(int64(size)):
+		return nil, ErrNoMemory
+	}
+	b := make([]byte, size)
+	if n, err := s.ReadAt(b, int64(at)); n < len(b) {
+		return nil, err
+	}
+	return b, nil
+}
+
 // Go reports whether the Go linker made the file.
 func (im *Image) Go() bool {
 	return im.Section(".go.buildinfo") != nil || im.Section(".gopclntab") != nil ||

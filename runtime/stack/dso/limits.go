@@ -163,15 +163,23 @@ func (im *Image) fits(bytes int64) bool {
 // Expired is im.expired for packages that make tables of an Image.
 func (im *Image) Expired() bool { return im.expired() }
 
-// Tell passes on errors about parts of a file that were not read although they
-// are there: a *TooLarge, or ErrExpired. Others are of files that are damaged.
+// An Absent is the error of a part of a file that is in another file, which is not there.
+type Absent struct{ What, Path string }
+
+func (e *Absent) Error() string { return e.What + " is in " + e.Path + ", which is not there" }
+
+// Tell passes on errors about parts of a file that were not read although the file has
+// them: a *TooLarge, an *Absent, or ErrExpired. Others are of files that are damaged.
 func (s *Store) Tell(f *File, err error) {
 	if s == nil || s.opt.Note == nil || err == nil {
 		return
 	}
 	var large *TooLarge
+	var absent *Absent
 	if errors.As(err, &large) {
 		err = large
+	} else if errors.As(err, &absent) {
+		err = absent
 	} else if !errors.Is(err, ErrExpired) {
 		return
 	}

@@ -358,6 +358,8 @@ type File struct {
 	debug *File
 	asked bool   // for debug
 	name  string // its path without the kernel's additions; "" if it was not opened
+	// supplement is the build-id of a supplementary file that is being fetched.
+	supplement string
 }
 
 // content is what the file's bytes are read from.

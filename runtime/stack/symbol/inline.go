@@ -30,7 +30,7 @@ type inlined struct {
 func (s *Symbolizer) inlined(f Frame, l *lineInfo, u *unit, addr uint64, file string, line int) []Frame {
 	if !u.read {
 		u.read = true
-		if err := l.readFunctions(addr, u); err != nil {
+		if err := l.readFunctions(u); err != nil {
 			u.subs = nil
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Symbolizer) inlined(f Frame, l *lineInfo, u *unit, addr uint64, file st
 	frames := make([]Frame, 0, len(at)+1)
 	for j := len(at) - 1; j >= 0; j-- {
 		in := f
-		in.Symbol, in.Inline, in.Offset = s.inlineName(l, at[j].origin), true, addr-at[j].lo
+		in.Symbol, in.Inline, in.Offset = s.inlineName(l.tree(u.first), at[j].origin), true, addr-at[j].lo
 		in.File, in.Line = file, line
 		frames = append(frames, in)
 		file, line = u.calledFrom(at[j])
@@ -64,22 +64,17 @@ func (u *unit) calledFrom(in *inlined) (string, int) {
 	return "", int(in.callLine)
 }
 
-// readFunctions reads the tree of the unit that addr is in.
-func (l *lineInfo) readFunctions(addr uint64, u *unit) (err error) {
+// readFunctions reads the tree of a unit.
+func (l *lineInfo) readFunctions(u *unit) (err error) {
 	defer guard(&err)
-	i := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].lo > addr }) - 1
-	for ; i >= 0 && addr >= l.spans[i].hi; i-- {
-	}
-	if i < 0 {
-		return nil
-	}
-	r := l.data.Reader()
-	r.Seek(l.spans[i].unit)
+	t := l.tree(u.first)
+	r := t.data.Reader()
+	r.Seek(t.root)
 	root, err := r.Next()
 	if err != nil || root == nil {
 		return err
 	}
-	w := treeWalk{l: l, r: r}
+	w := treeWalk{l: l, tree: t, r: r}
 	w.children(root, -1, 0)
 	l.left -= w.count
 	for k := range w.subs {
@@ -96,6 +91,7 @@ func (l *lineInfo) readFunctions(addr uint64, u *unit) (err error) {
 // treeWalk reads entries.
 type treeWalk struct {
 	l     *lineInfo
+	tree  *tree
 	r     *dwarf.Reader
 	subs  []function
 	count int
@@ -157,7 +153,7 @@ func declares(e *dwarf.Entry) bool { return e.Val(dwarf.AttrInline) == nil }
 // function notes one with code; the number of its first span, -1 for none.
 // Parts of one function that lie apart, hot and cold, share their inlines.
 func (w *treeWalk) function(e *dwarf.Entry) int {
-	ranges, err := w.l.data.Ranges(e)
+	ranges, err := w.tree.ranges(e)
 	first := -1
 	if err != nil {
 		return first
@@ -178,7 +174,7 @@ func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
 	if sub < 0 || !ok {
 		return
 	}
-	ranges, err := w.l.data.Ranges(e)
+	ranges, err := w.tree.ranges(e)
 	if err != nil {
 		return
 	}
@@ -205,13 +201,13 @@ func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
 
 // inlineName is the name of an inlined function, from the entry that describes
 // it or the declaration that this one refers to.
-func (s *Symbolizer) inlineName(l *lineInfo, origin dwarf.Offset) (name string) {
+func (s *Symbolizer) inlineName(t *tree, origin dwarf.Offset) (name string) {
 	defer func() {
 		if recover() != nil {
 			name = Unknown
 		}
 	}()
-	r := l.data.Reader()
+	r := t.data.Reader()
 	for range 8 {
 		r.Seek(origin)
 		e, err := r.Next()

@@ -101,35 +101,25 @@ func (h *header) entries() {
 	}
 }
 
-// value skips one of a form, DW_FORM_ in the standard; each has a byte at least.
+// value skips one of a form; each has a byte at least.
 func (h *header) value(form uint64) {
-	switch form {
-	case 0x08: // string
+	switch n := (sizes{offset: h.offset}).length(form); n {
+	case ofText:
 		_, after, ended := bytes.Cut(h.b, []byte{0})
 		if h.b = after; !ended {
 			h.err = errLineCounts
 		}
-	case 0x0e, 0x1f, 0x1d: // strp, line_strp, strp_sup
-		h.skip(uint64(h.offset))
-	case 0x0f, 0x1a: // udata, strx
+	case ofLEB:
 		h.leb()
-	case 0x0b, 0x25: // data1, strx1
-		h.skip(1)
-	case 0x05, 0x26: // data2, strx2
-		h.skip(2)
-	case 0x27: // strx3
-		h.skip(3)
-	case 0x06, 0x28: // data4, strx4
-		h.skip(4)
-	case 0x07: // data8
-		h.skip(8)
-	case 0x1e: // data16
-		h.skip(16)
-	case 0x09: // block
+	case ofBlock:
 		h.skip(h.leb())
-	case 0x0a: // block1
+	case ofBlock1:
 		h.skip(h.number(1))
 	default:
-		h.err = errLineCounts
+		if n <= 0 {
+			h.err = errLineCounts
+			return
+		}
+		h.skip(uint64(n))
 	}
 }

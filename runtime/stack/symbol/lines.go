@@ -23,11 +23,13 @@ import (
 // lineInfo is the debug information of a file.
 type lineInfo struct {
 	data   *dwarf.Data
-	lines  []byte // the line tables
+	parts  map[string][]byte // the sections, by name
 	order  binary.ByteOrder
 	spans  []unitSpan // by lo
 	heads  []unitHead // by first
 	units  map[dwarf.Offset]*unit
+	trees  map[dwarf.Offset]*tree
+	split  *splitFiles  // nil where no files are looked for
 	golang *gosym.Table // instead of DWARF
 	size   int
 	// left is how many rows and inlined functions there is room for: beyond it
@@ -44,8 +46,9 @@ type unitSpan struct {
 
 // unit is one compilation unit, as far as it was read.
 type unit struct {
-	files []string // of rows
-	table []string // of the line table, by number
+	first dwarf.Offset // of its first entry
+	files []string     // of rows
+	table []string     // of the line table, by number
 	rows  []lineRow
 	subs  []function // by lo; nil until inlined functions were asked for
 	read  bool
@@ -72,6 +75,12 @@ const (
 var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
 	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_line_str", ".debug_str_offsets"}
 
+// required is how many of them a file must have, or a supplementary one, which has no lines.
+const (
+	required     = 3
+	requiredMore = 2
+)
+
 // lineInfo returns the debug information of a file, nil if there is none.
 func (s *Symbolizer) lineInfo(f *dso.File) *lineInfo {
 	if l, ok := s.lines.Of(f, s.now); ok {
@@ -94,9 +103,22 @@ func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	if err != nil {
 		return nil, nil
 	}
-	l, err := readDWARF(debugImage(store, f, im))
+	d := debugFile(store, f, im)
+	dim, err := d.Image()
+	if err != nil {
+		return nil, nil
+	}
+	var more *dso.Image
+	var absent error
+	if sup, name := store.Supplement(f, d); sup != nil {
+		more, _ = sup.Image()
+	} else if name != "" {
+		absent = &dso.Absent{What: "a part of the debug information", Path: name}
+	}
+	l, err := readDWARF(dim, more)
 	if l != nil && len(l.spans) > 0 {
-		return l, err
+		l.split = &splitFiles{store: store, files: []*dso.File{f, d}}
+		return l, cmp.Or(err, absent)
 	}
 	if t, err := goLines(im); err == nil && t != nil {
 		return &lineInfo{golang: t, size: goSize(im, t)}, nil
@@ -104,16 +126,16 @@ func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	return nil, err
 }
 
-// debugImage is what has the debug information of a file: the file itself, or its debug file.
-func debugImage(store *dso.Store, f *dso.File, im *dso.Image) *dso.Image {
+// debugFile is what has the debug information of a file: the file itself, or its debug file.
+func debugFile(store *dso.Store, f *dso.File, im *dso.Image) *dso.File {
 	if im.Section(".debug_info") == nil {
 		if d := store.Debug(f); d != nil {
-			if dim, err := d.Image(); err == nil {
-				return dim
+			if _, err := d.Image(); err == nil {
+				return d
 			}
 		}
 	}
-	return im
+	return f
 }
 
 // goSize is about the memory of Go's table with the tables made of it, in bytes.
@@ -125,26 +147,19 @@ func goSize(im *dso.Image, t *gosym.Table) int {
 	return size
 }
 
-// readDWARF reads the sections and indexes the units.
-func readDWARF(im *dso.Image) (l *lineInfo, err error) {
+// readDWARF reads the sections and indexes the units. more is the supplementary file, nil if there is none.
+func readDWARF(im, more *dso.Image) (l *lineInfo, err error) {
 	defer guard(&err)
-	parts := map[string][]byte{}
-	size, whole := 0, uint64(0)
-	for _, name := range debugSections {
-		if s := im.Section(name); s != nil {
-			whole += s.Size
+	size := uint64(0)
+	parts, err := readParts(im, required, &size)
+	if err == nil && more != nil {
+		var others map[string][]byte
+		if others, err = readParts(more, requiredMore, &size); err == nil {
+			err = joined(parts, others, im.ByteOrder, im.Expired)
 		}
 	}
-	if whole > maxOfFile {
-		return nil, &dso.TooLarge{What: "debug information", Bytes: whole, Most: maxOfFile}
-	}
-	for i, name := range debugSections {
-		b, err := im.Wide(name, maxOfFile)
-		if err != nil && i < 3 {
-			return nil, err
-		}
-		parts[name] = b
-		size += len(b)
+	if err != nil {
+		return nil, err
 	}
 	d, err := dwarf.New(parts[".debug_abbrev"], nil, nil, parts[".debug_info"], parts[".debug_line"], nil,
 		parts[".debug_ranges"], parts[".debug_str"])
@@ -158,15 +173,16 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 	}
 	l = &lineInfo{
 		data:    d,
-		lines:   parts[".debug_line"],
+		parts:   parts,
 		order:   im.ByteOrder,
 		units:   map[dwarf.Offset]*unit{},
-		size:    2 * size,
+		trees:   map[dwarf.Offset]*tree{},
+		size:    2 * int(size),
 		left:    maxRows,
 		expired: im.Expired,
 	}
 	r := d.Reader()
-	l.heads = unitHeads(im, parts[".debug_info"])
+	l.heads = unitHeads(im.ByteOrder, parts[".debug_info"])
 	for _, u := range l.heads {
 		if im.Expired() {
 			err = dso.ErrExpired
@@ -180,9 +196,9 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 			}
 			break
 		}
-		r.Seek(u.first)
+		r.Seek(dwarf.Offset(u.first))
 		e, err := r.Next()
-		if err != nil || e == nil || e.Tag != dwarf.TagCompileUnit {
+		if err != nil || e == nil || e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {
 			continue
 		}
 		ranges, err := d.Ranges(e)
@@ -191,7 +207,7 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 		}
 		for _, g := range ranges {
 			if g[0] < g[1] && g[0] != 0 {
-				l.spans = append(l.spans, unitSpan{g[0], g[1], u.first})
+				l.spans = append(l.spans, unitSpan{g[0], g[1], dwarf.Offset(u.first)})
 			}
 		}
 	}
@@ -199,51 +215,103 @@ func readDWARF(im *dso.Image) (l *lineInfo, err error) {
 	return l, err
 }
 
-// A unitHead is what the header of a unit tells.
-type unitHead struct {
-	first   dwarf.Offset // of its first entry
-	version uint16
+// readParts reads the sections of a file by their names, and adds their bytes to size.
+func readParts(im *dso.Image, required int, size *uint64) (map[string][]byte, error) {
+	whole := *size
+	for _, name := range debugSections {
+		if s := im.Section(name); s != nil {
+			whole += s.Size
+		}
+	}
+	if whole > maxOfFile {
+		return nil, &dso.TooLarge{What: "debug information", Bytes: whole, Most: maxOfFile}
+	}
+	parts := map[string][]byte{}
+	for i, name := range debugSections {
+		b, err := im.Wide(name, maxOfFile)
+		if err != nil && i < required {
+			return nil, err
+		}
+		parts[name] = b
+		*size += uint64(len(b))
+	}
+	return parts, nil
 }
 
-// version is that of the unit whose first entry is at an offset; 0 if there is none.
-func (l *lineInfo) version(first dwarf.Offset) uint16 {
-	i, ok := slices.BinarySearchFunc(l.heads, first, func(h unitHead, first dwarf.Offset) int {
+// A unitHead is what the header of a unit tells; places are offsets in the section.
+type unitHead struct {
+	first, end      int // of its entries
+	version         uint16
+	kind            byte // since version 5; 0 before
+	word            int  // bytes of an offset
+	address, abbrev int  // where the size of addresses is, and where its abbreviations are
+}
+
+// Kinds of units, DW_UT_*, since version 5.
+const (
+	unitType         = 2
+	unitSkeleton     = 4
+	unitSplitCompile = 5
+	unitSplitType    = 6
+)
+
+// head is that of the unit whose first entry is at an offset; nil if there is none.
+func (l *lineInfo) head(first dwarf.Offset) *unitHead { return headOf(l.heads, first) }
+
+func headOf(heads []unitHead, first dwarf.Offset) *unitHead {
+	i, ok := slices.BinarySearchFunc(heads, int(first), func(h unitHead, first int) int {
 		return cmp.Compare(h.first, first)
 	})
 	if !ok {
-		return 0
+		return nil
 	}
-	return l.heads[i].version
+	return &heads[i]
 }
 
-// unitHeads walks the headers of units.
-func unitHeads(im *dso.Image, info []byte) (heads []unitHead) {
-	order := im.ByteOrder
-	for at := 0; at+11 < len(info); {
-		length, head, word := uint64(order.Uint32(info[at:])), 4, 4
-		if length == 0xffffffff && at+23 < len(info) {
-			length, head, word = order.Uint64(info[at+4:]), 12, 8
+// unitHeads walks the headers of units with code.
+func unitHeads(order binary.ByteOrder, info []byte) (heads []unitHead) {
+	for at := 0; ; {
+		h, ok := readHead(order, info, at)
+		if !ok {
+			return heads
 		}
-		if length < 7 || length > uint64(len(info)-at-head) {
-			break
+		if h.kind != unitType && h.kind != unitSplitType && h.first < h.end {
+			heads = append(heads, h)
 		}
-		body := at + head
-		first := body + 2 + word + 1 // version, abbreviations, address size
-		version := order.Uint16(info[body:])
-		if version >= 5 {
-			first++ // kind of unit
-			if kind := info[body+2]; kind == 4 || kind == 5 {
-				first += 8 // split units
-			} else if kind == 2 || kind == 6 {
-				first = len(info) // types have no code
-			}
-		}
-		if first < body+int(length) {
-			heads = append(heads, unitHead{dwarf.Offset(first), version})
-		}
-		at = body + int(length)
+		at = h.end
 	}
-	return heads
+}
+
+// readHead reads the header at an offset; ok is false at the end.
+func readHead(order binary.ByteOrder, info []byte, at int) (h unitHead, ok bool) {
+	if at+11 >= len(info) {
+		return h, false
+	}
+	length, head := uint64(order.Uint32(info[at:])), 4
+	h.word = 4
+	if length == 0xffffffff && at+23 < len(info) {
+		length, head, h.word = order.Uint64(info[at+4:]), 12, 8
+	}
+	if length < 7 || length > uint64(len(info)-at-head) {
+		return h, false
+	}
+	body := at + head
+	h.end = body + int(length)
+	h.version = order.Uint16(info[body:])
+	if h.version < 5 {
+		h.abbrev, h.address = body+2, body+2+h.word
+		h.first = h.address + 1
+		return h, h.first <= h.end
+	}
+	h.kind, h.address, h.abbrev = info[body+2], body+3, body+4
+	h.first = h.abbrev + h.word
+	switch h.kind {
+	case unitSkeleton, unitSplitCompile:
+		h.first += 8 // by which they find each other
+	case unitType, unitSplitType:
+		h.first += 8 + h.word // signature, offset of the type
+	}
+	return h, h.first <= h.end
 }
 
 // guard makes an error of a panic in a reader that trusts its input.
@@ -268,7 +336,7 @@ func (l *lineInfo) unit(addr uint64) *unit {
 	off := l.spans[i].unit
 	u, ok := l.units[off]
 	if !ok {
-		u = &unit{}
+		u = &unit{first: off}
 		if err := l.readLines(off, u); err != nil {
 			u.rows = nil
 		}
@@ -287,7 +355,7 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 		return errors.New("no unit")
 	}
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
-		if err := countsFit(l.lines, at, l.order); err != nil {
+		if err := countsFit(l.parts[".debug_line"], at, l.order); err != nil {
 			return err
 		}
 	}

@@ -16,15 +16,26 @@ import (
 type locations struct {
 	order binary.ByteOrder
 	old   []byte // .debug_loc, up to version 4
-	lists []byte // .debug_loclists, from version 5 on
+	lists []byte // .debug_loclists, from version 5 on, or those of split units
+	gnu   bool   // lists are those of split units before version 5
 	addrs []byte // .debug_addr
 }
 
+// locations are those of the unit that is read. The tables of the file itself are read once.
 func (s *Signatures) locations() *locations {
+	t := s.tree
+	if t.locs != nil {
+		return t.locs
+	}
+	if t.split != nil {
+		t.locs = t.split.locations(t)
+		return t.locs
+	}
 	if s.locs == nil {
 		s.locs = readLocations(s.image)
 	}
-	return s.locs
+	t.locs = s.locs
+	return t.locs
 }
 
 func readLocations(im *dso.Image) *locations {
@@ -70,9 +81,12 @@ func (s *Signatures) location(root, e *dwarf.Entry, addr uint64) []byte {
 	if !ok || n < 0 {
 		return nil
 	}
-	base, _ := root.Val(dwarf.AttrLowpc).(uint64)
+	base := s.tree.low
+	if s.tree.split == nil {
+		base, _ = root.Val(dwarf.AttrLowpc).(uint64)
+	}
 	l := s.locations()
-	if s.lines.version(root.Offset) < 5 {
+	if s.tree.version < 5 && !l.gnu {
 		return l.inOld(n, base, addr)
 	}
 	if f.Class == dwarf.ClassLocList { // a number in the unit's table
@@ -170,7 +184,11 @@ func (l *locations) inLists(at int64, base, addr uint64, first int64) []byte {
 			hi = indexed()
 		case lleStartXLength:
 			lo = indexed()
-			hi = lo + r.uleb()
+			if l.gnu {
+				hi = lo + r.fixed(4)
+			} else {
+				hi = lo + r.uleb()
+			}
 		case lleOffsets:
 			lo = base + r.uleb()
 			hi = base + r.uleb()
@@ -184,8 +202,13 @@ func (l *locations) inLists(at int64, base, addr uint64, first int64) []byte {
 		default: // the end, or what is not known
 			return nil
 		}
-		expr := r.bytes(r.uleb())
-		if addr >= lo && addr < hi {
+		size := uint64(0)
+		if l.gnu {
+			size = r.fixed(2)
+		} else {
+			size = r.uleb()
+		}
+		if expr := r.bytes(size); addr >= lo && addr < hi {
 			return expr
 		}
 	}

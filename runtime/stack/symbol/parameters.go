@@ -46,7 +46,8 @@ type Signatures struct {
 	store *dso.Store
 	lines *lineInfo
 	image *dso.Image // of the debug information
-	locs  *locations // nil until they are asked for
+	tree  *tree      // of the unit that is read
+	locs  *locations // of the file itself; nil until they are asked for
 }
 
 // OpenSignatures opens the debug information of the file at a path; nil if it has none.
@@ -56,7 +57,8 @@ func OpenSignatures(path string) *Signatures {
 	if err == nil {
 		if l, _ := loadLines(store, f); l != nil && l.data != nil {
 			if im, err := f.Image(); err == nil {
-				return &Signatures{store: store, lines: l, image: debugImage(store, f, im)}
+				dim, _ := debugFile(store, f, im).Image()
+				return &Signatures{store: store, lines: l, image: dim}
 			}
 		}
 	}
@@ -99,9 +101,9 @@ func (s *Signatures) read(addr uint64) (sig *Signature, err error) {
 	if !ok {
 		return nil, nil
 	}
-	d := s.lines.data
-	r := d.Reader()
-	r.Seek(off)
+	s.tree = s.lines.tree(off)
+	r := s.tree.data.Reader()
+	r.Seek(s.tree.root)
 	root, err := r.Next()
 	if err != nil || root == nil {
 		return nil, err
@@ -137,7 +139,7 @@ func (s *Signatures) begins(e *dwarf.Entry, addr uint64) bool {
 	if e.Val(dwarf.AttrRanges) == nil {
 		return false
 	}
-	ranges, err := s.lines.data.Ranges(e)
+	ranges, err := s.tree.ranges(e)
 	return err == nil && len(ranges) > 0 && ranges[0][0] == addr
 }
 
@@ -220,7 +222,7 @@ func (s *Signatures) attr(e *dwarf.Entry, a dwarf.Attr) any {
 				return nil
 			}
 		}
-		r := s.lines.data.Reader()
+		r := s.tree.data.Reader()
 		r.Seek(off)
 		next, err := r.Next()
 		if err != nil || next == nil {
@@ -233,7 +235,7 @@ func (s *Signatures) attr(e *dwarf.Entry, a dwarf.Attr) any {
 
 // parameter is what is known of a type; ok is false if nothing is.
 func (s *Signatures) parameter(name string, off dwarf.Offset, lang int64) (p Parameter, ok bool) {
-	named, err := s.lines.data.Type(off)
+	named, err := s.tree.data.Type(off)
 	if err != nil {
 		return p, false
 	}

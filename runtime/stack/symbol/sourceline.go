@@ -130,7 +130,8 @@ func (s *lineSearch) unit(l *lineInfo, off dwarf.Offset) (err error) {
 	if err != nil || e == nil {
 		return nil // as for the lines of addresses: a unit that is damaged has none
 	}
-	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok && countsFit(l.lines, at, l.order) != nil {
+	table := l.parts[".debug_line"]
+	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok && countsFit(table, at, l.order) != nil {
 		return nil
 	}
 	lr, err := l.data.LineReader(e)
@@ -175,7 +176,7 @@ func (l *lineInfo) functionAt(addr uint64) (of [2]uint64) {
 	}
 	if !u.read {
 		u.read = true
-		if l.readFunctions(addr, u) != nil {
+		if l.readFunctions(u) != nil {
 			u.subs = nil
 		}
 	}

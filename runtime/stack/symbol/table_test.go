@@ -233,7 +233,7 @@ func FuzzELF(f *testing.F) {
 			t.Fatalf("got %v and %v", table, err)
 		}
 		im.BuildID()
-		l, err := readDWARF(im)
+		l, err := readDWARF(im, nil)
 		if err != nil || l == nil {
 			return
 		}
@@ -244,7 +244,7 @@ func FuzzELF(f *testing.F) {
 				continue
 			}
 			u.line(span.lo)
-			if l.readFunctions(span.lo, u) == nil && len(u.subs) > len(b) {
+			if l.readFunctions(u) == nil && len(u.subs) > len(b) {
 				t.Fatalf("got %d functions of %d bytes", len(u.subs), len(b))
 			}
 			(&Signatures{lines: l, image: im}).Of(span.lo)

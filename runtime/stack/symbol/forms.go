@@ -1,0 +1,194 @@
+package symbol
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// This file knows how long the values of debug information are, by their form. Package debug/dwarf reads
+// values, but does not say where they lie, and cannot be told that a value counts from elsewhere.
+
+// Forms of values, DW_FORM_ in the standard; those at the end are GNU's.
+const (
+	formAddr          = 0x01
+	formBlock2        = 0x03
+	formBlock4        = 0x04
+	formData2         = 0x05
+	formData4         = 0x06
+	formData8         = 0x07
+	formString        = 0x08
+	formBlock         = 0x09
+	formBlock1        = 0x0a
+	formData1         = 0x0b
+	formFlag          = 0x0c
+	formSdata         = 0x0d
+	formStrp          = 0x0e
+	formUdata         = 0x0f
+	formRefAddr       = 0x10
+	formRef1          = 0x11
+	formRef2          = 0x12
+	formRef4          = 0x13
+	formRef8          = 0x14
+	formRefUdata      = 0x15
+	formIndirect      = 0x16
+	formSecOffset     = 0x17
+	formExprloc       = 0x18
+	formFlagPresent   = 0x19
+	formStrx          = 0x1a
+	formAddrx         = 0x1b
+	formRefSup4       = 0x1c
+	formStrpSup       = 0x1d
+	formData16        = 0x1e
+	formLineStrp      = 0x1f
+	formRefSig8       = 0x20
+	formImplicitConst = 0x21
+	formLoclistx      = 0x22
+	formRnglistx      = 0x23
+	formRefSup8       = 0x24
+	formStrx1         = 0x25
+	formStrx2         = 0x26
+	formStrx3         = 0x27
+	formStrx4         = 0x28
+	formAddrx1        = 0x29
+	formAddrx2        = 0x2a
+	formAddrx3        = 0x2b
+	formAddrx4        = 0x2c
+	formGNUAddrIndex  = 0x1f01
+	formGNUStrIndex   = 0x1f02
+	formGNURefAlt     = 0x1f20
+	formGNUStrpAlt    = 0x1f21
+)
+
+// sizes are those that depend on the unit, in bytes.
+type sizes struct {
+	offset, address int
+	version         uint16
+}
+
+// A length says how long a value is: so many bytes, or one of the constants below.
+type length int
+
+const (
+	ofLEB     length = -1 - iota // a number of variable length
+	ofText                       // up to a byte that is 0
+	ofBlock                      // its length is in front, as a number of variable length, or of 1, 2 or 4 bytes
+	ofBlock1                     //
+	ofBlock2                     //
+	ofBlock4                     //
+	ofOther                      // the form is in front of the value
+	ofUnknown                    // no such form
+)
+
+// length is that of the values of a form.
+func (s sizes) length(form uint64) length {
+	switch form {
+	case formFlagPresent, formImplicitConst:
+		return 0
+	case formData1, formFlag, formRef1, formStrx1, formAddrx1:
+		return 1
+	case formData2, formRef2, formStrx2, formAddrx2:
+		return 2
+	case formStrx3, formAddrx3:
+		return 3
+	case formData4, formRef4, formRefSup4, formStrx4, formAddrx4:
+		return 4
+	case formData8, formRef8, formRefSig8, formRefSup8:
+		return 8
+	case formData16:
+		return 16
+	case formAddr:
+		return length(s.address)
+	case formRefAddr:
+		if s.version == 2 {
+			return length(s.address)
+		}
+		return length(s.offset)
+	case formStrp, formLineStrp, formStrpSup, formSecOffset, formGNURefAlt, formGNUStrpAlt:
+		return length(s.offset)
+	case formSdata, formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx,
+		formGNUAddrIndex, formGNUStrIndex:
+		return ofLEB
+	case formString:
+		return ofText
+	case formBlock, formExprloc:
+		return ofBlock
+	case formBlock1:
+		return ofBlock1
+	case formBlock2:
+		return ofBlock2
+	case formBlock4:
+		return ofBlock4
+	case formIndirect:
+		return ofOther
+	}
+	return ofUnknown
+}
+
+var errForm = errors.New("debug information has a value of an unknown form")
+
+// uleb reads a number of variable length of b, and its length; it panics where b ends, which guard makes an
+// error.
+func uleb(b []byte) (uint64, int) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 {
+		panic("a number has no end")
+	}
+	return v, n
+}
+
+// putULEB writes a number in all bytes of b.
+func putULEB(b []byte, v uint64) {
+	for i := range b {
+		b[i] = byte(v)&0x7f | 0x80
+		v >>= 7
+	}
+	b[len(b)-1] &= 0x7f
+}
+
+// otherForms are what abbreviations of split units and of dwz say, and what package debug/dwarf reads in
+// the same way: addresses and texts by their number, and what was in the supplementary file and is now in
+// the same section.
+func otherForm(form uint64) uint64 {
+	switch form {
+	case formGNUAddrIndex:
+		return formAddrx
+	case formGNUStrIndex:
+		return formStrx
+	case formGNURefAlt, formRefSup4, formRefSup8:
+		return formRefAddr
+	case formGNUStrpAlt, formStrpSup:
+		return formStrp
+	}
+	return form
+}
+
+// reform puts otherForm into tables of abbreviations, in place.
+func reform(table []byte) (err error) {
+	defer guard(&err)
+	for len(table) > 0 {
+		code, n := uleb(table)
+		table = table[n:]
+		if code == 0 {
+			continue // the end of one, or what fills up
+		}
+		_, n = uleb(table) // tag
+		table = table[n+1:]
+		for {
+			attr, n := uleb(table)
+			table = table[n:]
+			form, size := uleb(table)
+			if other := otherForm(form); other != form {
+				putULEB(table[:size], other)
+			}
+			table = table[size:]
+			if form == formImplicitConst {
+				_, n := uleb(table)
+				table = table[n:]
+			}
+			if attr == 0 && form == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}

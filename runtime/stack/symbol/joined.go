@@ -1,0 +1,228 @@
+package symbol
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"ppscript/runtime/dso"
+)
+
+// This file puts the debug information of a file and of its supplementary file (see dso.Store.Supplement)
+// together, as if dwz had not taken them apart: the sections of the second follow those of the first, and
+// what counts from their begin is moved by that. Types, names and units that are in both are then read as
+// ever. The tempting alternative, to follow each reference into a second set of sections, does not work
+// with package debug/dwarf, which follows references within types by itself.
+//
+// All values have to be walked over for that, about 2 ms for a MB, once for a file that refers to another.
+
+// joined appends the sections of a supplementary file to those of a file.
+func joined(parts, more map[string][]byte, order binary.ByteOrder, expired func() bool) (err error) {
+	defer guard(&err)
+	at := func(name string) uint64 { return uint64(len(parts[name])) }
+	info, abbrev := at(".debug_info"), at(".debug_abbrev")
+	text, lineText := at(".debug_str"), at(".debug_line_str")
+	own := mover{order: order, abbrev: parts[".debug_abbrev"], expired: expired, by: map[uint64]uint64{
+		formGNURefAlt: info, formRefSup4: info, formRefSup8: info, formGNUStrpAlt: text, formStrpSup: text}}
+	if err := own.section(parts[".debug_info"]); err != nil {
+		return err
+	}
+	other := mover{order: order, abbrev: more[".debug_abbrev"], abbrevAt: abbrev, expired: expired,
+		by: map[uint64]uint64{formRefAddr: info, formStrp: text, formLineStrp: lineText}}
+	if err := other.section(more[".debug_info"]); err != nil {
+		return err
+	}
+	for _, table := range [][]byte{own.abbrev, other.abbrev} {
+		if err := reform(table); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str"} {
+		if len(more[name]) > 0 {
+			parts[name] = append(parts[name], more[name]...)
+		}
+	}
+	return nil
+}
+
+// A mover moves values of some forms, each by a number that is added.
+type mover struct {
+	order    binary.ByteOrder
+	abbrev   []byte
+	abbrevAt uint64 // is added to where tables of abbreviations begin
+	by       map[uint64]uint64
+	expired  func() bool
+	tables   map[tableKey][][]step
+}
+
+// A tableKey is where a table of abbreviations begins, and how it is read.
+type tableKey struct {
+	at uint64
+	sizes
+}
+
+// A step goes over a value, or over several of fixed lengths; one that moves its value has its length and
+// what is added.
+type step struct {
+	length length
+	add    uint64
+}
+
+// section moves the values of all units.
+func (m *mover) section(info []byte) error {
+	m.tables = map[tableKey][][]step{}
+	for at := 0; at+11 < len(info); {
+		if m.expired() {
+			return dso.ErrExpired
+		}
+		h, ok := readHead(m.order, info, at)
+		if !ok {
+			return nil // as unitHeads
+		}
+		if h.version < 2 || h.version > 5 {
+			return fmt.Errorf("debug information of version %d", h.version)
+		}
+		s := sizes{h.word, int(info[h.address]), h.version}
+		if s.address != 4 && s.address != 8 {
+			return fmt.Errorf("addresses of %d bytes", s.address)
+		}
+		from := m.number(info[h.abbrev:], s.offset)
+		table, err := m.table(tableKey{from, s})
+		if err != nil {
+			return err
+		}
+		m.put(info[h.abbrev:], s.offset, from+m.abbrevAt)
+		if err := m.entries(info[h.first:h.end], table, s); err != nil {
+			return err
+		}
+		at = h.end
+	}
+	return nil
+}
+
+func (m *mover) number(b []byte, size int) uint64 {
+	if size == 8 {
+		return m.order.Uint64(b)
+	}
+	return uint64(m.order.Uint32(b))
+}
+
+func (m *mover) put(b []byte, size int, v uint64) {
+	if size == 8 {
+		m.order.PutUint64(b, v)
+		return
+	}
+	m.order.PutUint32(b, uint32(v))
+}
+
+// table reads a table of abbreviations, as steps for each number.
+func (m *mover) table(k tableKey) ([][]step, error) {
+	if t, ok := m.tables[k]; ok {
+		return t, nil
+	}
+	b := m.abbrev[k.at:]
+	var table [][]step
+	for {
+		code, n := uleb(b)
+		b = b[n:]
+		if code == 0 {
+			break
+		}
+		if code > uint64(len(m.abbrev)) {
+			return nil, fmt.Errorf("abbreviation %d, of %d bytes of them", code, len(m.abbrev))
+		}
+		for uint64(len(table)) <= code {
+			table = append(table, nil)
+		}
+		_, n = uleb(b) // tag
+		b = b[n+1:]
+		steps := []step{} // not nil: there is such a number
+		for {
+			attr, n := uleb(b)
+			b = b[n:]
+			form, n := uleb(b)
+			b = b[n:]
+			if form == formImplicitConst {
+				_, n := uleb(b)
+				b = b[n:]
+			}
+			if attr == 0 && form == 0 {
+				break
+			}
+			next := step{k.length(form), m.by[form]}
+			wide := form == formRefSup8 && k.offset != 8 || form == formRefSup4 && k.offset != 4
+			if next.length == ofUnknown || wide { // wide ones would not fit formRefAddr
+				return nil, errForm
+			}
+			if last := len(steps) - 1; next.add == 0 && next.length >= 0 && last >= 0 &&
+				steps[last].add == 0 && steps[last].length >= 0 {
+				steps[last].length += next.length
+				continue
+			}
+			steps = append(steps, next)
+		}
+		table[code] = steps
+	}
+	m.tables[k] = table
+	return table, nil
+}
+
+// entries moves the values of a unit.
+func (m *mover) entries(b []byte, table [][]step, s sizes) error {
+	for len(b) > 0 {
+		code, n := uleb(b)
+		b = b[n:]
+		if code == 0 {
+			continue
+		}
+		if code >= uint64(len(table)) || table[code] == nil {
+			return fmt.Errorf("no abbreviation %d", code)
+		}
+		for _, x := range table[code] {
+			b = m.value(b, x, s)
+		}
+	}
+	return nil
+}
+
+// value goes over one, and returns what is behind it.
+func (m *mover) value(b []byte, x step, s sizes) []byte {
+	if x.length >= 0 {
+		if x.add != 0 {
+			m.put(b, int(x.length), m.number(b, int(x.length))+x.add)
+		}
+		return b[x.length:]
+	}
+	size := uint64(0)
+	switch x.length {
+	case ofLEB:
+		_, n := uleb(b)
+		return b[n:]
+	case ofText:
+		size = uint64(bytes.IndexByte(b, 0) + 1)
+		if size == 0 {
+			panic("a text has no end")
+		}
+	case ofBlock:
+		v, n := uleb(b)
+		b, size = b[n:], v
+	case ofBlock1:
+		size, b = uint64(b[0]), b[1:]
+	case ofBlock2:
+		size, b = uint64(m.order.Uint16(b)), b[2:]
+	case ofBlock4:
+		size, b = uint64(m.order.Uint32(b)), b[4:]
+	case ofOther:
+		form, n := uleb(b)
+		putULEB(b[:n], otherForm(form))
+		next := step{s.length(form), m.by[form]}
+		if next.length == ofOther || next.length == ofUnknown {
+			panic(errForm)
+		}
+		return m.value(b[n:], next, s)
+	}
+	if size > uint64(len(b)) {
+		panic("a value is longer than its unit")
+	}
+	return b[size:]
+}

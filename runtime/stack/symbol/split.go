@@ -1,0 +1,452 @@
+package symbol
+
+import (
+	"bytes"
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"ppscript/runtime/dso"
+)
+
+// This file finds the entries of units that the compiler put into files of their own (-gsplit-dwarf, and
+// split-debuginfo of Rust). The program keeps a skeleton of each unit: where its code is, its line table,
+// the addresses that its entries name by number, and the name of the file with the entries (.dwo). A number
+// that both have, the DWO id, says that they belong together. A package beside the program (.dwp) may have
+// the files of all units.
+//
+// A file is read when the functions of its unit are asked for: there may be thousands. Package debug/dwarf
+// reads one as if it were whole, once its sections begin where the numbers of that unit count from: it
+// takes 0 for a base that the unit does not tell. It takes 0 too for the address that ranges count from,
+// which only the skeleton has: see tree.ranges.
+
+// A tree is the entries of a unit.
+type tree struct {
+	data    *dwarf.Data
+	root    dwarf.Offset // of the first entry
+	version uint16
+	split   *unitFile  // that has the entries; nil for the file itself
+	low     uint64     // from which ranges of a split unit count
+	addrs   []byte     // those of the unit, of a split one
+	locs    *locations // nil until they are asked for
+}
+
+// tree returns the entries of the unit whose first entry in the file itself is at an offset. Of a unit
+// whose entries are not to be found it is the skeleton.
+func (l *lineInfo) tree(first dwarf.Offset) *tree {
+	if t, ok := l.trees[first]; ok {
+		return t
+	}
+	t := &tree{data: l.data, root: first}
+	if h := l.head(first); h != nil {
+		t.version = h.version
+		if s, err := l.splitTree(h); s != nil {
+			t = s
+		} else if err != nil && l.split != nil {
+			l.split.store.Tell(l.split.files[0], err)
+		}
+	}
+	l.trees[first] = t
+	return t
+}
+
+// ranges are the spans of code of an entry.
+func (t *tree) ranges(e *dwarf.Entry) ([][2]uint64, error) {
+	f := e.AttrField(dwarf.AttrRanges)
+	if t.low == 0 || f == nil {
+		return t.data.Ranges(e)
+	}
+	low := dwarf.Field{Attr: dwarf.AttrLowpc, Val: t.low, Class: dwarf.ClassAddress}
+	return t.data.Ranges(&dwarf.Entry{Offset: e.Offset, Tag: dwarf.TagCompileUnit,
+		Field: []dwarf.Field{*f, low}})
+}
+
+// Attributes of skeletons before DWARF 5, DW_AT_GNU_*.
+const (
+	attrGNUDwoName    dwarf.Attr = 0x2130
+	attrGNUDwoID      dwarf.Attr = 0x2131
+	attrGNURangesBase dwarf.Attr = 0x2132
+	attrGNUAddrBase   dwarf.Attr = 0x2133
+)
+
+// A skeleton is what the program says of a split unit.
+type skeleton struct {
+	name, dir       string // of the file, and where the compiler ran
+	id              uint64
+	low             uint64
+	addrAt, rangeAt int64 // where the unit's addresses and ranges begin in the program's sections
+	version         uint16
+}
+
+// skeleton reads that of a unit; ok is false of one that is whole.
+func (l *lineInfo) skeleton(h *unitHead) (s skeleton, ok bool) {
+	r := l.data.Reader()
+	r.Seek(dwarf.Offset(h.first))
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return s, false
+	}
+	s.version = h.version
+	s.dir, _ = e.Val(dwarf.AttrCompDir).(string)
+	s.low, _ = e.Val(dwarf.AttrLowpc).(uint64)
+	if h.kind == unitSkeleton {
+		s.name, _ = e.Val(dwarf.AttrDwoName).(string)
+		s.id = l.order.Uint64(l.parts[".debug_info"][h.first-8:])
+		s.addrAt, _ = e.Val(dwarf.AttrAddrBase).(int64)
+		return s, s.name != ""
+	}
+	s.name, _ = e.Val(attrGNUDwoName).(string)
+	id, ok := e.Val(attrGNUDwoID).(int64)
+	s.id = uint64(id)
+	s.addrAt, _ = e.Val(attrGNUAddrBase).(int64)
+	s.rangeAt, _ = e.Val(attrGNURangesBase).(int64)
+	return s, ok && s.name != ""
+}
+
+// splitFiles finds the files of split units.
+type splitFiles struct {
+	store *dso.Store
+	files []*dso.File // the program, and what has its debug information
+	size  uint64      // read of files of units so far, in bytes
+	// packages are those beside the files; nil before they were looked for.
+	packages []*dwoPackage
+}
+
+// errStale is the reason where a file belongs to another build of the program.
+var errStale = errors.New("it is of another build")
+
+// splitTree reads the entries of a split unit; nil of one that is whole. The error says why they are not
+// there.
+func (l *lineInfo) splitTree(h *unitHead) (t *tree, err error) {
+	defer guard(&err)
+	s, ok := l.skeleton(h)
+	if !ok || l.split == nil {
+		return nil, nil
+	}
+	u := l.split.find(&s)
+	if u == nil {
+		return nil, &dso.Absent{What: "debug information of units", Path: s.path()}
+	}
+	return l.read(u, &s)
+}
+
+// path is where the compiler wrote the file.
+func (s *skeleton) path() string {
+	if filepath.IsAbs(s.name) {
+		return s.name
+	}
+	return filepath.Join(s.dir, s.name)
+}
+
+// find finds the file of a unit: in a package beside the program or its debug file, where the compiler
+// wrote it, or beside the program. One of another build is passed over.
+func (f *splitFiles) find(s *skeleton) *unitFile {
+	if f.packages == nil {
+		f.packages = []*dwoPackage{}
+		for i, file := range f.files {
+			if i > 0 && file == f.files[0] {
+				continue
+			}
+			if p := openPackage(f.store, file); p != nil {
+				f.packages = append(f.packages, p)
+			}
+		}
+	}
+	for _, p := range f.packages {
+		if u := p.unit(s.id); u != nil {
+			return u
+		}
+	}
+	places := []string{s.path()}
+	for _, file := range f.files {
+		beside := filepath.Dir(file.Name())
+		places = append(places, filepath.Join(beside, filepath.Base(s.name)))
+		if !filepath.IsAbs(s.name) {
+			places = append(places, filepath.Join(beside, s.name))
+		}
+	}
+	for _, place := range places {
+		if !filepath.IsAbs(place) {
+			continue
+		}
+		d, err := f.store.Open(f.files[0].Root(), place)
+		if err != nil {
+			continue
+		}
+		im, err := d.Image()
+		if err != nil || im.Section(".debug_info.dwo") == nil {
+			continue
+		}
+		u := &unitFile{dwo: &dwoFile{im: im}}
+		if _, _, err := u.info(s); err == nil {
+			return u
+		}
+	}
+	return nil
+}
+
+// read makes a tree of the file of a unit.
+func (l *lineInfo) read(u *unitFile, s *skeleton) (*tree, error) {
+	info, first, err := u.info(s)
+	if err != nil {
+		return nil, err
+	}
+	size := uint64(len(info))
+	section := func(name string) []byte {
+		b, sectionErr := u.section(name)
+		if sectionErr != nil {
+			err = sectionErr
+		}
+		if u.at == nil || name != ".debug_str.dwo" { // which all units of a package share
+			size += uint64(len(b))
+		}
+		return b
+	}
+	abbrev, lists := section(".debug_abbrev.dwo"), section(".debug_rnglists.dwo")
+	text, offsets := section(".debug_str.dwo"), section(".debug_str_offsets.dwo")
+	if err != nil {
+		return nil, err
+	}
+	if l.split.size += size; l.split.size > maxOfFile {
+		return nil, &dso.TooLarge{What: "debug information of units", Bytes: l.split.size, Most: maxOfFile}
+	}
+	if err := reform(abbrev); err != nil {
+		return nil, err
+	}
+	t := &tree{root: dwarf.Offset(first), version: s.version, split: u, low: s.low,
+		addrs: from(l.parts[".debug_addr"], s.addrAt)}
+	ranges := from(l.parts[".debug_ranges"], s.rangeAt)
+	if t.data, err = dwarf.New(abbrev, nil, nil, info, nil, nil, ranges, text); err != nil {
+		return nil, err
+	}
+	if s.version >= 5 {
+		offsets, lists = from(offsets, head(offsets, 8, l.order)), from(lists, head(lists, 12, l.order))
+	}
+	for name, b := range map[string][]byte{
+		".debug_addr": t.addrs, ".debug_str_offsets": offsets, ".debug_rnglists": lists} {
+		if err := t.data.AddSection(name, b); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// from is a section from an offset on, which may be anything.
+func from(b []byte, at int64) []byte {
+	if at < 0 || at > int64(len(b)) {
+		return nil
+	}
+	return b[at:]
+}
+
+// head is the size of the header of a table, which has 8 bytes more where offsets have 8.
+func head(b []byte, size int64, order binary.ByteOrder) int64 {
+	if len(b) >= 4 && order.Uint32(b) == 0xffffffff {
+		return size + 8
+	}
+	return size
+}
+
+// A unitFile is the sections of a split unit: a file of its own, or parts of those of a package.
+type unitFile struct {
+	dwo *dwoFile
+	// at has, of a package, offset and size of the parts of the unit; nil is all of each section.
+	at map[string][2]uint64
+}
+
+// section is one of the unit; nil if there is none.
+func (u *unitFile) section(name string) ([]byte, error) {
+	at, ok := u.at[name]
+	switch {
+	case u.dwo.im.Section(name) == nil, u.at != nil && !ok && name != ".debug_str.dwo":
+		return nil, nil
+	case !ok:
+		return u.dwo.whole(name)
+	}
+	return u.dwo.part(name, at[0], at[1])
+}
+
+// info is the section of entries, and the offset of the unit's first; an error where it is not the unit of
+// the skeleton.
+func (u *unitFile) info(s *skeleton) (info []byte, first int, err error) {
+	defer guard(&err)
+	if info, err = u.section(".debug_info.dwo"); err != nil {
+		return nil, 0, err
+	}
+	order := u.dwo.im.ByteOrder
+	for _, h := range unitHeads(order, info) {
+		if h.version != s.version {
+			continue
+		}
+		if h.kind == unitSplitCompile && order.Uint64(info[h.first-8:]) == s.id {
+			return info, h.first, nil
+		}
+		if h.version < 5 && (u.at != nil || u.hasID(info, h.first, s.id)) {
+			return info, h.first, nil
+		}
+	}
+	return nil, 0, errStale
+}
+
+// hasID reports that the entry of a unit before DWARF 5 has the id of a skeleton.
+func (u *unitFile) hasID(info []byte, first int, id uint64) bool {
+	abbrev, err := u.section(".debug_abbrev.dwo")
+	if err != nil || reform(abbrev) != nil {
+		return false
+	}
+	// Texts and addresses, which are not asked for, are all 0.
+	d, err := dwarf.New(abbrev, nil, nil, info, nil, nil, nil, make([]byte, 1))
+	if err != nil {
+		return false
+	}
+	offsets, err := u.section(".debug_str_offsets.dwo")
+	if err != nil || d.AddSection(".debug_str_offsets", make([]byte, len(offsets))) != nil {
+		return false
+	}
+	r := d.Reader()
+	r.Seek(dwarf.Offset(first))
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return false
+	}
+	got, ok := e.Val(attrGNUDwoID).(int64)
+	return ok && uint64(got) == id
+}
+
+// locations are the lists of where variables are; empty if they cannot be read.
+func (u *unitFile) locations(t *tree) *locations {
+	l := &locations{order: u.dwo.im.ByteOrder, addrs: t.addrs, gnu: t.version < 5}
+	if l.gnu {
+		l.lists, _ = u.section(".debug_loc.dwo")
+		return l
+	}
+	lists, _ := u.section(".debug_loclists.dwo")
+	l.lists = from(lists, head(lists, 12, l.order))
+	return l
+}
+
+// A dwoFile is a file of split units.
+type dwoFile struct {
+	im   *dso.Image
+	read map[string][]byte // sections that were read whole, of packages
+}
+
+// whole reads a section. Those of packages are kept: all units share them.
+func (d *dwoFile) whole(name string) ([]byte, error) {
+	if b, ok := d.read[name]; ok {
+		return b, nil
+	}
+	b, err := d.im.Wide(name, maxOfFile)
+	if d.read != nil && err == nil {
+		d.read[name] = b
+	}
+	return b, err
+}
+
+// part reads a part of a section, for the caller to change.
+func (d *dwoFile) part(name string, at, size uint64) ([]byte, error) {
+	s := d.im.Section(name)
+	if s.Flags&elf.SHF_COMPRESSED == 0 {
+		return d.im.Part(s, at, size, maxOfFile)
+	}
+	b, err := d.whole(name)
+	if err != nil {
+		return nil, err
+	}
+	if at > uint64(len(b)) || size > uint64(len(b))-at {
+		return nil, fmt.Errorf("section %s: no %d bytes at %d", name, size, at)
+	}
+	return bytes.Clone(b[at : at+size]), nil
+}
+
+// A dwoPackage is a package of files of units (.dwp): an index says where the parts of each unit are.
+type dwoPackage struct {
+	dwoFile
+	sections []string         // names of the columns
+	rows     map[uint64]int   // by DWO id
+	table    [2][]byte        // offsets and sizes, 4 bytes each
+	order    binary.ByteOrder // of the table
+}
+
+// openPackage opens the package beside a file; nil if there is none.
+func openPackage(store *dso.Store, f *dso.File) *dwoPackage {
+	file, err := store.Open(f.Root(), f.Name()+".dwp")
+	if err != nil {
+		return nil
+	}
+	im, err := file.Image()
+	if err != nil {
+		return nil
+	}
+	index, err := im.Wide(".debug_cu_index", maxOfFile)
+	if err != nil {
+		return nil
+	}
+	p := &dwoPackage{dwoFile: dwoFile{im: im, read: map[string][]byte{}}, order: im.ByteOrder}
+	if err := p.index(index); err != nil {
+		store.Tell(f, fmt.Errorf("%s: %w", file.Name(), err))
+		return nil
+	}
+	return p
+}
+
+// Columns of an index, DW_SECT_*: of version 2, which is GNU's, and of version 5.
+var packageColumns = map[uint32]map[uint32]string{
+	2: {1: ".debug_info.dwo", 3: ".debug_abbrev.dwo", 5: ".debug_loc.dwo", 6: ".debug_str_offsets.dwo"},
+	5: {1: ".debug_info.dwo", 3: ".debug_abbrev.dwo", 5: ".debug_loclists.dwo", 6: ".debug_str_offsets.dwo",
+		8: ".debug_rnglists.dwo"},
+}
+
+// index reads the index of units: its header, a hash table of ids, the rows that these have in the tables,
+// and the tables of offsets and sizes.
+func (p *dwoPackage) index(b []byte) (err error) {
+	defer guard(&err)
+	version := p.order.Uint32(b)
+	if version != 2 { // since version 5 it has 2 bytes, and 2 that fill up
+		version = uint32(p.order.Uint16(b))
+	}
+	columns, ok := packageColumns[version]
+	if !ok {
+		return fmt.Errorf("a package of version %d", version)
+	}
+	number := func(b []byte) uint64 { return uint64(p.order.Uint32(b)) }
+	width, units, slots := number(b[4:]), number(b[8:]), number(b[12:])
+	b = b[16:]
+	if slots > uint64(len(b))/12 || width > 16 || (2*units+1)*width*4 > uint64(len(b))-slots*12 {
+		return errors.New("an index that is longer than its section")
+	}
+	ids, rows := b[:8*slots], b[8*slots:12*slots]
+	b = b[12*slots:]
+	for i := range width {
+		p.sections = append(p.sections, columns[p.order.Uint32(b[4*i:])]) // "" of others
+	}
+	size := 4 * width * units
+	p.table = [2][]byte{b[4*width : 4*width+size], b[4*width+size : 4*width+2*size]}
+	p.rows = map[uint64]int{}
+	for i := range slots {
+		if row := number(rows[4*i:]); row > 0 && row <= units {
+			p.rows[p.order.Uint64(ids[8*i:])] = int(row - 1)
+		}
+	}
+	return nil
+}
+
+// unit is the one of an id; nil if the package has none.
+func (p *dwoPackage) unit(id uint64) *unitFile {
+	row, ok := p.rows[id]
+	if !ok {
+		return nil
+	}
+	u := &unitFile{dwo: &p.dwoFile, at: map[string][2]uint64{}}
+	for i, name := range p.sections {
+		at := 4 * (row*len(p.sections) + i)
+		if name != "" {
+			offset, size := p.order.Uint32(p.table[0][at:]), p.order.Uint32(p.table[1][at:])
+			u.at[name] = [2]uint64{uint64(offset), uint64(size)}
+		}
+	}
+	return u
+}
