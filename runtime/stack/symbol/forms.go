@@ -71,7 +71,7 @@ type length int
 const (
 	ofLEB     length = -1 - iota // a number of variable length
 	ofText                       // up to a byte that is 0
-	ofBlock                      // its length is in front, as a number of variable length, or of 1, 2 or 4 bytes
+	ofBlock                      // its length is in front: of variable length, or of 1, 2 or 4 bytes
 	ofBlock1                     //
 	ofBlock2                     //
 	ofBlock4                     //
