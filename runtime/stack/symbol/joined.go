@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"ppscript/runtime/dso"
+	"ppscript/runtime/stack/dso"
 )
 
 // This file puts the debug information of a file and of its supplementary file (see dso.Store.Supplement)

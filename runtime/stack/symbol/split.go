@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"ppscript/runtime/dso"
+	"ppscript/runtime/stack/dso"
 )
 
 // This file finds the entries of units that the compiler put into files of their own (-gsplit-dwarf, and

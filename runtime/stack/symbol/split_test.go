@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/runtime/dso"
+	"ppscript/runtime/stack/dso"
 	"ppscript/tests/testkit"
 )
 
