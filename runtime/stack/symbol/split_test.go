@@ -46,7 +46,11 @@ func tellAll(t *testing.T, path, source string) (all told, notes []error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all = told{addrs: places(table), sigs: map[string]*Signature{}, lines: map[int][]Statement{}}
+	all = told{sigs: map[string]*Signature{}, lines: map[int][]Statement{}}
+	addrs := places(table)
+	for i := 0; i < len(addrs); i += 1 + len(addrs)/2000 {
+		all.addrs = append(all.addrs, addrs[i])
+	}
 	all.frames, _ = framesAt(t, store, f, all.addrs)
 	sigs := OpenSignatures(path)
 	defer sigs.Close()
@@ -75,7 +79,7 @@ func sameTold(t *testing.T, what string, got, want told) {
 			params += len(sig.Params)
 		}
 	}
-	if inlines == 0 || params == 0 || len(want.lines) < 5 {
+	if inlines == 0 || params == 0 || len(want.lines) < 3 {
 		t.Fatalf("%s: the whole program has %d inlined functions, %d parameters, %d lines", what, inlines, params,
 			len(want.lines))
 	}
