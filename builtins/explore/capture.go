@@ -101,9 +101,13 @@ func (c *capture) of(name string) *Result {
 func (c *capture) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
-		c.keep(x, func(r *Result) { r.table = x.Clone() })
-	case *result.Histogram:
-		c.keep(x, func(r *Result) { r.hist = ownHistogram(x) })
+		c.keep(x, func(r *Result) {
+			if x.Histogram() >= 0 {
+				r.hist = x.Clone()
+			} else {
+				r.table = x.Clone()
+			}
+		})
 	case *result.Stacks:
 		c.keep(x, func(r *Result) { r.stacks = ownStacks(x) })
 	case *result.Why:
@@ -122,16 +126,6 @@ func (c *capture) keep(x result.Result, own func(r *Result)) {
 	own(r)
 	r.meta = *x.About()
 	c.interval(r)
-}
-
-func ownHistogram(h *result.Histogram) *result.Histogram {
-	own := *h
-	own.Rows = slices.Clone(h.Rows)
-	for i := range own.Rows {
-		own.Rows[i].Buckets = slices.Clone(own.Rows[i].Buckets)
-		own.Rows[i].Key = result.CloneRow(own.Rows[i].Key)
-	}
-	return &own
 }
 
 func ownStacks(s *result.Stacks) *result.Stacks {

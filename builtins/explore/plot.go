@@ -266,8 +266,8 @@ func (p *plotter) stacks() string {
 }
 
 // histograms are those of the intervals.
-func (r *Result) histograms() []*result.Histogram {
-	var list []*result.Histogram
+func (r *Result) histograms() []*result.Table {
+	var list []*result.Table
 	for _, x := range r.intervals {
 		list = append(list, x.hist)
 	}

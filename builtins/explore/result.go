@@ -41,7 +41,7 @@ type Result struct {
 
 	// A single one is itself; a log without events has none.
 	table  *result.Table
-	hist   *result.Histogram
+	hist   *result.Table // a histogram
 	stacks *result.Stacks
 	log    *log
 	why    *told
@@ -126,8 +126,8 @@ func (r *Result) rows() *starlark.List {
 			out = append(out, starlarkstruct.FromStringDict(starlark.String("row"), d))
 		}
 	case r.hist != nil:
-		for i := range r.hist.Rows {
-			out = append(out, r.bucketRow(&r.hist.Rows[i]))
+		for _, row := range r.hist.Rows {
+			out = append(out, r.bucketRow(row))
 		}
 	case r.stacks != nil:
 		for i := range r.stacks.Samples {
@@ -151,19 +151,23 @@ func keysOf(columns []result.Column, key []event.Value) starlark.StringDict {
 	return d
 }
 
-func (r *Result) bucketRow(row *result.HistRow) starlark.Value {
-	d := keysOf(r.hist.Keys, row.Key)
+func (r *Result) bucketRow(row []event.Value) starlark.Value {
+	at := r.hist.Histogram()
+	value := &r.hist.Columns[at]
+	counts := value.Distribution(row[at])
+	d := keysOf(r.hist.Columns[:at], row[:at])
 	var buckets []starlark.Value
-	for _, k := range row.Buckets {
-		buckets = append(buckets, starlark.Tuple{r.bound(k.Lo), r.bound(k.Hi), starlark.MakeUint64(k.Count)})
+	for _, k := range counts.Buckets {
+		buckets = append(buckets, starlark.Tuple{bound(value, k.Lo), bound(value, k.Hi),
+			starlark.MakeUint64(k.Count)})
 	}
-	d["buckets"], d["total"] = starlark.NewList(buckets), starlark.MakeUint64(row.Total())
+	d["buckets"], d["total"] = starlark.NewList(buckets), starlark.MakeUint64(counts.Total())
 	return starlarkstruct.FromStringDict(starlark.String("row"), d)
 }
 
 // bound is the bound of a bucket as a value of the histogram's unit.
-func (r *Result) bound(n int64) starlark.Value {
-	switch r.hist.Unit.Base {
+func bound(c *result.Column, n int64) starlark.Value {
+	switch c.Unit.Base {
 	case "ns":
 		return value.Duration(n)
 	case "B":

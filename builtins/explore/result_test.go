@@ -78,10 +78,10 @@ func TestHistogramsAndStacks(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
-	h := &Result{hist: &result.Histogram{Unit: unit.US, Keys: []result.Column{{Name: "cpu"}},
-		Rows: []result.HistRow{{
-			Key:     []event.Value{event.IntOf(2)},
-			Buckets: []result.Bucket{{Lo: 1000, Hi: 2000, Count: 4}, {Lo: 2000, Hi: 4000, Count: 6}}}}}}
+	h := &Result{hist: result.NewHistogram(result.Meta{}, []result.Column{{Name: "cpu"}},
+		result.Column{Unit: unit.US}, []result.KeyDistribution{{Key: []event.Value{event.IntOf(2)},
+			Distribution: result.Distribution{
+				Buckets: []result.Bucket{{Lo: 1000, Hi: 2000, Count: 4}, {Lo: 2000, Hi: 4000, Count: 6}}}}})}
 	f(h, `[(x.cpu, x.total, x.buckets) for x in r]`, `[(2, 10, [(1us, 2us, 4), (2us, 4us, 6)])]`)
 	f(h, `r.columns`, `["buckets", "cpu", "total"]`)
 	s := &Result{stacks: &result.Stacks{Value: "bytes", Samples: []result.StackSample{

@@ -43,13 +43,13 @@ func (t *Table) spread(table *result.Table) {
 		if fn := t.Spec.Aggs[i].Arg; fn != nil && fn.Text != "" {
 			name = fn.Text
 		}
-		table.Spreads = append(table.Spreads, &result.Histogram{Meta: table.Meta, Keys: table.Columns[:keys],
-			Rows: rows, Value: name, Unit: value.Unit})
+		table.Spreads = append(table.Spreads, result.NewHistogram(table.Meta, table.Columns[:keys],
+			result.Column{Name: name, Unit: value.Unit}, rows))
 	}
 }
 
 // Histogram makes the histogram of the interval that ends now.
-func (t *Table) Histogram(m result.Meta) (*result.Histogram, error) {
+func (t *Table) Histogram(m result.Meta) (*result.Table, error) {
 	other, _ := t.Group.OtherHistogram(t.Hist)
 	return t.Spec.View.Histogram(m, t.Group.Histograms(t.Hist), other, t.Columns, t.shows)
 }

@@ -11,6 +11,13 @@ import (
 func (t *Table) Clone() *Table {
 	own := *t
 	own.Columns = slices.Clone(t.Columns)
+	for i := range own.Columns {
+		c := &own.Columns[i]
+		c.Distributions = slices.Clone(c.Distributions)
+		for j := range c.Distributions {
+			c.Distributions[j].Buckets = slices.Clone(c.Distributions[j].Buckets)
+		}
+	}
 	own.Rows = make([][]event.Value, len(t.Rows))
 	for i, row := range t.Rows {
 		own.Rows[i] = CloneRow(row)

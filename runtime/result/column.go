@@ -13,6 +13,15 @@ const (
 	KeyColumn
 )
 
+// A ColumnType says what a cell of a column is.
+type ColumnType uint8
+
+const (
+	Plain         ColumnType = iota // the number, text, moment or list itself
+	StackNumbers                    // the number of a stack of this run, which Text names
+	Distributions                   // the index of one of Column.Distributions
+)
+
 // A Merging says how the cells of several rows, or of several intervals, become one.
 type Merging uint8
 
@@ -34,6 +43,10 @@ type Column struct {
 	// [CPU] for cpu; "" is name and unit.
 	Head string
 	Kind ColumnKind
+	Type ColumnType
+	// Distributions are those that the cells stand for, if Type says so.
+	Distributions []Distribution
+
 	Unit unit.Unit // the zero Unit shows the number, or the duration, as it is
 	Hex  bool      // numbers as 0x...
 	Left bool      // aligned to the left
@@ -47,8 +60,6 @@ type Column struct {
 	// as " => " does between start and end. Only rows and the header show
 	// it, the rule keeps the room.
 	Sep string
-	// Stack says that the cells are numbers of stacks, which Text names.
-	Stack bool
 	// Alarm shows cells that are not zero in red, where there is colour.
 	Alarm bool
 	// Merging tells counts and sums, which grow, from what stands for one interval.

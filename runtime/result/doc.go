@@ -1,4 +1,4 @@
-// Package result holds the findings of a run: tables and histograms, as values.
+// Package result holds the findings of a run, as values: tables with typed columns, and other shapes.
 //
 // Package agg and the sessions fill them, scripts sort and trim them, package
 // render prints them. Nothing here prints, opens or runs per event, and the

@@ -2,28 +2,14 @@ package result
 
 import (
 	"math"
+	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/text/unit"
 )
 
-// A Histogram counts a number into ranges, once for each key.
-type Histogram struct {
-	Meta
-	Keys []Column // tell the rows apart; none for a single histogram
-	Rows []HistRow
-	// Value names the counted field, "delay"; Unit is the unit of the shown bounds.
-	Value string
-	Unit  unit.Unit
-	// Omitted counts the rows that were taken away from the end, which are in Rest if
-	// Keep asks for them.
-	Omitted int
-	Rest    []HistRow
-}
-
-// A HistRow is the distribution for one key.
-type HistRow struct {
-	Key     []event.Value
+// A Distribution counts the values of a number by range. It is a cell of a column whose Type is
+// Distributions.
+type Distribution struct {
 	Buckets []Bucket // ascending; empty ones inside may be left out
 	Sum     float64  // of the values
 }
@@ -41,25 +27,47 @@ const (
 )
 
 // Total is the number of values counted.
-func (r *HistRow) Total() uint64 {
+func (d *Distribution) Total() uint64 {
 	var n uint64
-	for i := range r.Buckets {
-		n += r.Buckets[i].Count
+	for i := range d.Buckets {
+		n += d.Buckets[i].Count
 	}
 	return n
 }
 
-// Top keeps the first n rows and counts the others in Omitted.
-func (h *Histogram) Top(n int) {
-	n = max(n, 0)
-	if n >= len(h.Rows) {
-		return
+// A KeyDistribution is the distribution for one key.
+type KeyDistribution struct {
+	Key []event.Value
+	Distribution
+}
+
+// NewHistogram makes a histogram: a table with the columns of its keys, and behind them one of
+// distributions. value has the name of the counted field, "delay", and the unit of the shown
+// bounds. The keys of rows are copied, distributions are not.
+func NewHistogram(m Meta, keys []Column, value Column, rows []KeyDistribution) *Table {
+	value.Type, value.Merging = Distributions, Added
+	value.Distributions = make([]Distribution, len(rows))
+	t := &Table{Meta: m, Columns: append(slices.Clip(keys), value)}
+	for i := range rows {
+		value.Distributions[i] = rows[i].Distribution
+		row := make([]event.Value, len(keys)+1) // keys may lack cells
+		copy(row, rows[i].Key[:min(len(keys), len(rows[i].Key))])
+		row[len(keys)] = event.IntOf(int64(i))
+		t.Rows = append(t.Rows, row)
 	}
-	h.Omitted += len(h.Rows) - n
-	if h.Keep {
-		h.Rest = append(h.Rest, h.Rows[n:]...)
-	} else {
-		clear(h.Rows[n:])
+	return t
+}
+
+// Histogram is the index of the column of distributions if the table is a histogram, else -1. The
+// columns in front of it are the keys.
+func (t *Table) Histogram() int {
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Type == Distributions })
+}
+
+// Distribution is the one that a cell of the column stands for; that of an empty cell is empty.
+func (c *Column) Distribution(cell event.Value) *Distribution {
+	if at := cell.Int(); cell.Kind != event.None && at >= 0 && at < int64(len(c.Distributions)) {
+		return &c.Distributions[at]
 	}
-	h.Rows = h.Rows[:n:n]
+	return &Distribution{}
 }

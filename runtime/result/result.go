@@ -1,7 +1,7 @@
 package result
 
-// A Result is a thing that renderers show: a Table, Histogram, Stacks, Heatmap or Why of an
-// interval, or a Line, Detail or Text that comes by itself.
+// A Result is a thing that renderers show: a Table, Stacks, Heatmap or Why of an interval, or a
+// Line, Detail or Text that comes by itself.
 //
 // A renderer that knows a shape shows it as it likes. All others take it as render.Walk has it:
 // tables of plain cells, and lines of events.

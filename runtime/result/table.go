@@ -30,7 +30,7 @@ type Table struct {
 	Other []event.Value
 	// Spreads are the distributions that the quantiles of the table tell about, by the
 	// same keys, if Keep asks for them.
-	Spreads []*Histogram
+	Spreads []*Table
 }
 
 // Layout is how text shows a table. The zero Layout is the usual form: date

@@ -129,13 +129,28 @@ func TestAppendColumn(t *testing.T) {
 	}
 }
 
-func TestHistogramTotal(t *testing.T) {
-	h := Histogram{Rows: []HistRow{{Buckets: []Bucket{{0, 1, 2}, {1, 2, 5}}}, {}}}
-	if got := h.Rows[0].Total(); got != 7 {
-		t.Errorf("got total %d, want 7", got)
+func TestHistogram(t *testing.T) {
+	h := NewHistogram(Meta{}, []Column{{Name: "cpu"}}, Column{Name: "delay"}, []KeyDistribution{
+		{[]event.Value{event.IntOf(2)}, Distribution{Buckets: []Bucket{{0, 1, 2}, {1, 2, 5}}}},
+		{[]event.Value{event.IntOf(1)}, Distribution{}},
+		{nil, Distribution{Buckets: []Bucket{{0, 1, 9}}}},
+	})
+	at := h.Histogram()
+	total := func(row int) uint64 { return h.Columns[at].Distribution(h.Rows[row][at]).Total() }
+	if at != 1 || total(0) != 7 || total(1) != 0 || total(2) != 9 {
+		t.Errorf("got column %d, totals %d, %d, %d; want 1, 7, 0, 9", at, total(0), total(1), total(2))
+	}
+	own := h.Clone()
+	own.Columns[at].Distributions[0].Buckets[0].Count = 100
+	if err := h.Sort("cpu", false); err != nil || total(0) != 0 || total(1) != 7 || total(2) != 9 {
+		t.Errorf("sorted by key: totals %d, %d, %d, %v; want 0, 7, 9", total(0), total(1), total(2), err)
 	}
 	h.Top(1)
-	if len(h.Rows) != 1 || h.Omitted != 1 {
-		t.Errorf("top 1: got %d rows, %d omitted; want 1 and 1", len(h.Rows), h.Omitted)
+	if len(h.Rows) != 1 || h.Omitted != 2 {
+		t.Errorf("top 1: got %d rows, %d omitted; want 1 and 2", len(h.Rows), h.Omitted)
+	}
+	if n := h.Columns[at].Distribution(event.Value{}).Total(); n != 0 || (&Table{}).Histogram() != -1 {
+		t.Errorf("an empty cell has %d values, no columns are histogram %d; want 0, -1", n,
+			(&Table{}).Histogram())
 	}
 }

@@ -6,7 +6,7 @@ import "ppscript/runtime/event"
 func (t *Table) AddTotals(label string) {
 	sums := make([]event.Value, len(t.Columns))
 	for i, c := range t.Columns {
-		if c.Kind == KeyColumn {
+		if c.Kind == KeyColumn || c.Type != Plain {
 			continue
 		}
 		for _, row := range t.Rows {

@@ -48,7 +48,7 @@ func (w *runStacks) text(t *result.Table, name func(frames []*result.Frame) stri
 		return
 	}
 	for i := range t.Columns {
-		if c := &t.Columns[i]; c.Stack && c.Text == nil {
+		if c := &t.Columns[i]; c.Type == result.StackNumbers && c.Text == nil {
 			one := func(v event.Value) string {
 				frames, _ := w.Frames(nil, stack.ID(v.Uint()))
 				return name(frames)

@@ -29,6 +29,7 @@ type shown struct {
 func (s *shown) Show(r result.Result) error {
 	switch r := r.(type) {
 	case *result.Table:
+		s.any = s.any || r.Histogram() >= 0
 		s.look(r)
 	case *result.Heatmap: // its files show it
 	default:

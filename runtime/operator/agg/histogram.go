@@ -41,19 +41,20 @@ func (h *histogram) add(counts []uint64) {
 }
 
 // Histograms returns the rows of the i-th aggregator, which makes histograms.
-func (g *Group) Histograms(i int) []result.HistRow {
+func (g *Group) Histograms(i int) []result.KeyDistribution {
 	keys := make([][]event.Value, len(g.rows))
 	g.keys(keys)
 
-	rows := make([]result.HistRow, 0, len(g.rows))
+	rows := make([]result.KeyDistribution, 0, len(g.rows))
 	for r := range g.rows {
 		if h := g.state(int32(r), i).(*histogram); h.some {
 			sum := g.measures[r*len(g.spec.Args)+h.agg.Arg].Sum().Float()
-			rows = append(rows, result.HistRow{Key: keys[r], Buckets: h.agg.buckets(h.counts), Sum: sum})
+			rows = append(rows, result.KeyDistribution{Key: keys[r],
+				Distribution: result.Distribution{Buckets: h.agg.buckets(h.counts), Sum: sum}})
 		}
 	}
 
-	slices.SortStableFunc(rows, func(a, b result.HistRow) int {
+	slices.SortStableFunc(rows, func(a, b result.KeyDistribution) int {
 		return slices.CompareFunc(a.Key, b.Key, event.Value.Compare)
 	})
 	return rows
@@ -61,13 +62,13 @@ func (g *Group) Histograms(i int) []result.HistRow {
 
 // OtherHistogram is the row of Histograms of the events whose keys found no room; false if
 // all found room.
-func (g *Group) OtherHistogram(i int) (result.HistRow, bool) {
+func (g *Group) OtherHistogram(i int) (result.KeyDistribution, bool) {
 	if g.rest == nil || len(g.rest.rows) == 0 {
-		return result.HistRow{}, false
+		return result.KeyDistribution{}, false
 	}
 	rows := g.rest.Histograms(i)
 	if len(rows) == 0 { // their values failed
-		return result.HistRow{}, false
+		return result.KeyDistribution{}, false
 	}
 	rows[0].Key = g.otherKeys()
 	return rows[0], true

@@ -295,15 +295,17 @@ func ordered(a *Agg, s State) State {
 
 // Histograms are the rows of a Union whose only aggregator makes histograms, and that of the keys
 // without room, which has no buckets if there are none.
-func (u *Union) Histograms(keys int) (rows []result.HistRow, other result.HistRow) {
+func (u *Union) Histograms(keys int) (rows []result.KeyDistribution, other result.KeyDistribution) {
 	for _, r := range u.sorted() {
 		if h := u.histogram(r); h != nil {
-			rows = append(rows, result.HistRow{Key: r.key, Buckets: h, Sum: r.measures[0].Sum().Float()})
+			rows = append(rows, result.KeyDistribution{Key: r.key,
+				Distribution: result.Distribution{Buckets: h, Sum: r.measures[0].Sum().Float()}})
 		}
 	}
 	if u.other != nil {
-		other = result.HistRow{Key: slices.Repeat([]event.Value{event.StrOf(OtherKey)}, keys),
-			Buckets: u.histogram(u.other), Sum: u.other.measures[0].Sum().Float()}
+		other = result.KeyDistribution{Key: slices.Repeat([]event.Value{event.StrOf(OtherKey)}, keys),
+			Distribution: result.Distribution{Buckets: u.histogram(u.other),
+				Sum: u.other.measures[0].Sum().Float()}}
 	}
 	return rows, other
 }

@@ -62,7 +62,7 @@ func (q *quantile) Merge(o State) { q.sketch.Merge(&o.(*quantile).sketch) }
 // Spread is the distribution of argument arg of all rows, if quantiles of it were asked
 // for; false if not. It ends what the rows knew about few values exactly: cells are made
 // before.
-func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
+func (g *Group) Spread(arg int) (rows []result.KeyDistribution, ok bool) {
 	i := slices.IndexFunc(g.spec.Aggs, func(a Agg) bool { return a.Op == Quantile && a.Arg == arg })
 	if i < 0 {
 		return nil, false
@@ -75,8 +75,9 @@ func (g *Group) Spread(arg int) (rows []result.HistRow, ok bool) {
 			q := g.state(int32(r), i).(*quantile)
 			q.settle()
 			s := &q.sketch
-			rows = append(rows, result.HistRow{Key: keys[r], Buckets: q.agg.Linear.spread(s.Spread()),
-				Sum: q.agg.sum(m).Float()})
+			rows = append(rows, result.KeyDistribution{Key: keys[r],
+				Distribution: result.Distribution{Buckets: q.agg.Linear.spread(s.Spread()),
+					Sum: q.agg.sum(m).Float()}})
 		}
 	}
 	if g.rest != nil {

@@ -69,24 +69,24 @@ func Label(t *result.Table, row []event.Value) string {
 }
 
 // Histogram draws each distribution: a bar for each bucket, from the first to the last with a count.
-func Histogram(h *result.Histogram, o Options) string {
+func Histogram(h *result.Table, o Options) string {
+	at := h.Histogram()
+	value := &h.Columns[at]
 	var parts []string
-	for i := range h.Rows {
-		row := &h.Rows[i]
+	for _, row := range h.Rows {
+		d := value.Distribution(row[at])
 		var keys []string
-		for k := range h.Keys {
-			if k < len(row.Key) {
-				keys = append(keys, h.Keys[k].Name+"="+render.CellText(&h.Keys[k], row.Key[k]))
-			}
+		for k := range at {
+			keys = append(keys, h.Columns[k].Name+"="+render.CellText(&h.Columns[k], row[k]))
 		}
-		title := fmt.Sprintf("%s of %d", h.Value, row.Total())
+		title := fmt.Sprintf("%s of %d", value.Name, d.Total())
 		if len(keys) > 0 {
 			title = strings.Join(keys, " ") + ": " + title
 		}
 		var list []Bar
-		for _, k := range spread(row.Buckets) {
+		for _, k := range spread(d.Buckets) {
 			list = append(list, Bar{
-				Label: render.BoundText(k.Lo, h.Unit) + " to " + render.BoundText(k.Hi, h.Unit),
+				Label: render.BoundText(k.Lo, value.Unit) + " to " + render.BoundText(k.Hi, value.Unit),
 				Text:  strconv.FormatUint(k.Count, 10), Value: float64(k.Count),
 			})
 		}

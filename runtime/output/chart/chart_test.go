@@ -40,9 +40,10 @@ none     -
 
 func TestHistogram(t *testing.T) {
 	us, _ := unit.ByName("us")
-	h := &result.Histogram{Value: "delay", Unit: us, Rows: []result.HistRow{{Buckets: []result.Bucket{
-		{Lo: 0, Hi: 1024, Count: 0}, {Lo: 1024, Hi: 2048, Count: 4}, {Lo: 8192, Hi: 16384, Count: 2},
-	}}}}
+	h := result.NewHistogram(result.Meta{}, nil, result.Column{Name: "delay", Unit: us},
+		[]result.KeyDistribution{{Distribution: result.Distribution{Buckets: []result.Bucket{
+			{Lo: 0, Hi: 1024, Count: 0}, {Lo: 1024, Hi: 2048, Count: 4}, {Lo: 8192, Hi: 16384, Count: 2},
+		}}}})
 	same(t, Histogram(h, Options{Width: 40}), `
 delay of 6
 1.024us to 2.048us  4 █████████████████
@@ -54,13 +55,12 @@ delay of 6
 
 // A heat map has each count of the histograms that it is made of.
 func TestHeat(t *testing.T) {
-	hist := func(begin event.Time, buckets ...result.Bucket) *result.Histogram {
-		return &result.Histogram{
-			Meta:  result.Meta{Begin: begin, End: begin + 1e9, Loss: event.Loss{Lost: 1}},
-			Value: "delay", Rows: []result.HistRow{{Buckets: buckets}},
-		}
+	hist := func(begin event.Time, buckets ...result.Bucket) *result.Table {
+		m := result.Meta{Begin: begin, End: begin + 1e9, Loss: event.Loss{Lost: 1}}
+		return result.NewHistogram(m, nil, result.Column{Name: "delay"},
+			[]result.KeyDistribution{{Distribution: result.Distribution{Buckets: buckets}}})
 	}
-	m := Over([]*result.Histogram{
+	m := Over([]*result.Table{
 		hist(0, result.Bucket{Lo: 1, Hi: 2, Count: 1}, result.Bucket{Lo: 8, Hi: 16, Count: 100}),
 		hist(1e9),
 		hist(2e9, result.Bucket{Lo: 2, Hi: 4, Count: 10}),

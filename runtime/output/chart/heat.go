@@ -122,12 +122,13 @@ func legend(most uint64, color bool) string {
 
 // Over makes a heat map of the histograms of intervals, one column each. Distributions of several
 // keys are added up.
-func Over(list []*result.Histogram) *result.Heatmap {
+func Over(list []*result.Table) *result.Heatmap {
 	m := &result.Heatmap{Columns: len(list)}
 	if len(list) == 0 {
 		return m
 	}
-	m.Meta, m.Value, m.Unit = list[0].Meta, list[0].Value, list[0].Unit
+	at := list[0].Histogram()
+	m.Meta, m.Value, m.Unit = list[0].Meta, list[0].Columns[at].Name, list[0].Columns[at].Unit
 	m.End = list[len(list)-1].End
 	m.Step = (m.End - list[0].Begin) / event.Time(len(list))
 	bounds := map[int64]int64{}
@@ -135,8 +136,8 @@ func Over(list []*result.Histogram) *result.Heatmap {
 		if n > 0 {
 			m.Loss.Add(h.Loss)
 		}
-		for i := range h.Rows {
-			for _, k := range h.Rows[i].Buckets {
+		for _, row := range h.Rows {
+			for _, k := range h.Columns[at].Distribution(row[at]).Buckets {
 				if k.Count > 0 {
 					bounds[k.Lo] = k.Hi
 				}
@@ -153,16 +154,16 @@ func Over(list []*result.Histogram) *result.Heatmap {
 		}
 		return 1
 	})
-	row := map[int64]int{}
+	place := map[int64]int{}
 	for _, k := range spread(all) {
-		row[k.Lo] = len(m.Rows)
+		place[k.Lo] = len(m.Rows)
 		m.Rows = append(m.Rows, result.HeatRow{Lo: k.Lo, Hi: k.Hi, Counts: make([]uint64, len(list))})
 	}
 	for c, h := range list {
-		for i := range h.Rows {
-			for _, k := range h.Rows[i].Buckets {
+		for _, row := range h.Rows {
+			for _, k := range h.Columns[at].Distribution(row[at]).Buckets {
 				if k.Count > 0 {
-					m.Rows[row[k.Lo]].Counts[c] += k.Count
+					m.Rows[place[k.Lo]].Counts[c] += k.Count
 				}
 			}
 		}

@@ -15,15 +15,16 @@ func BenchmarkThousandKeys(b *testing.B) {
 		names = append(names, fmt.Sprint("key", i))
 	}
 	table := calls(1, names...)
-	hist := &result.Histogram{Meta: result.Meta{Name: "histogram"}, Keys: table.Columns[:1], Value: "delay",
-		Unit: unit.US}
+	var rows []result.KeyDistribution
 	for _, row := range table.Rows {
-		r := result.HistRow{Key: row[:1]}
+		r := result.KeyDistribution{Key: row[:1]}
 		for i := range 20 {
 			r.Buckets = append(r.Buckets, result.Bucket{Lo: 512 << i, Hi: 1024 << i, Count: 10})
 		}
-		hist.Rows = append(hist.Rows, r)
+		rows = append(rows, r)
 	}
+	hist := result.NewHistogram(result.Meta{Name: "histogram"}, table.Columns[:1],
+		result.Column{Name: "delay", Unit: unit.US}, rows)
 	s := NewStore(0)
 	r := s.Script("x")
 	b.Run("interval", func(b *testing.B) {

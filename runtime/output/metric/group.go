@@ -115,6 +115,16 @@ func (g *group) choose(t *result.Table) {
 	g.keys, g.labels = append([]int{}, keys...), labelNames(names)
 }
 
+// all makes labels of all columns.
+func (g *group) all(columns []result.Column) {
+	g.keys = []int{}
+	names := make([]string, len(columns))
+	for i := range columns {
+		g.keys, names[i] = append(g.keys, i), columns[i].Name
+	}
+	g.labels = labelNames(names)
+}
+
 // row is the index of the row with the labels of cells.
 func (g *group) row(columns []result.Column, cells []event.Value) int {
 	labels := make([]string, len(g.keys))
@@ -269,12 +279,7 @@ func (g *group) stacks(s *result.Stacks) {
 	g.stamp++
 	g.title = s.Title
 	if g.keys == nil {
-		names := make([]string, len(s.Keys))
-		g.keys = []int{}
-		for i := range s.Keys {
-			g.keys, names[i] = append(g.keys, i), s.Keys[i].Name
-		}
-		g.labels = labelNames(names)
+		g.all(s.Keys)
 	}
 	samples := result.Column{Name: "samples", Merging: result.Added}
 	value := result.Column{Name: s.Value, Unit: s.Unit, Merging: result.Added}

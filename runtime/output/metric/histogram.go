@@ -34,33 +34,28 @@ type counts struct {
 type span struct{ lo, hi int64 }
 
 // histogram takes an interval's histogram.
-func (g *group) histogram(in *result.Histogram, fine bool) {
+func (g *group) histogram(in *result.Table, fine bool) {
+	at := in.Histogram()
+	keys, value := in.Columns[:at], &in.Columns[at]
 	g.stamp++
 	g.title = in.Title
 	if g.keys == nil {
-		g.keys = []int{}
-		names := make([]string, len(in.Keys))
-		for i := range in.Keys {
-			g.keys, names[i] = append(g.keys, i), in.Keys[i].Name
-		}
-		g.labels = labelNames(names)
+		g.all(keys)
 	}
-	for _, rows := range [][]result.HistRow{in.Rows, in.Rest} {
-		for i := range rows {
-			g.distribution(in, fine).take(g.row(in.Keys, rows[i].Key), &rows[i])
-		}
+	for row := range in.All() {
+		g.distribution(value, fine).take(g.row(keys, row), value.Distribution(row[at]))
 	}
 }
 
 // distribution is the metric of a histogram; a group has one.
-func (g *group) distribution(in *result.Histogram, fine bool) *histogram {
+func (g *group) distribution(value *result.Column, fine bool) *histogram {
 	if len(g.hists) == 0 {
-		word := in.Value
+		word := value.Name
 		if strings.ContainsFunc(word, func(r rune) bool { return strings.ContainsRune(" ()[]:,", r) }) {
 			word = "value" // the text of a function
 		}
 		h := &histogram{
-			unit: unitOf(in.Unit, event.Value{}), fine: fine, help: g.help("distribution of " + word),
+			unit: unitOf(value.Unit, event.Value{}), fine: fine, help: g.help("distribution of " + word),
 			bounds: map[int64]struct{}{},
 		}
 		if word = nameWord(word); word == "hist" {
@@ -76,7 +71,7 @@ func (g *group) distribution(in *result.Histogram, fine bool) *histogram {
 	return g.hists[0]
 }
 
-func (h *histogram) take(at int, row *result.HistRow) {
+func (h *histogram) take(at int, d *result.Distribution) {
 	for len(h.rows) <= at {
 		h.rows = append(h.rows, nil)
 	}
@@ -85,8 +80,8 @@ func (h *histogram) take(at int, row *result.HistRow) {
 		c = &counts{at: map[span]uint64{}}
 		h.rows[at] = c
 	}
-	c.sum += row.Sum
-	for _, b := range row.Buckets {
+	c.sum += d.Sum
+	for _, b := range d.Buckets {
 		if b.Count == 0 {
 			continue
 		}

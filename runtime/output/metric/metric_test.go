@@ -193,19 +193,22 @@ func TestSpreadHasTheValues(t *testing.T) {
 	}
 }
 
+func oneHistogram(value string, u unit.Unit, sum float64, buckets ...result.Bucket) *result.Table {
+	return result.NewHistogram(result.Meta{Name: "histogram"}, nil, result.Column{Name: value, Unit: u},
+		[]result.KeyDistribution{{Distribution: result.Distribution{Sum: sum, Buckets: buckets}}})
+}
+
 // Neither form of a histogram loses a value, nor takes one back when others come.
 func TestBucketsOnlyGrow(t *testing.T) {
 	s := NewStore(0)
 	r := s.Script("x")
 	before := Exponential{}
 	for seq := range uint64(20) {
-		_ = r.Show(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "delay",
-			Unit: unit.US,
-			Rows: []result.HistRow{{Sum: 1000, Buckets: []result.Bucket{
-				{Lo: result.OpenLo, Hi: 1, Count: 1}, {Lo: 512, Hi: 1024, Count: seq % 3}, {Lo: 1024,
-					Hi: 2048, Count: 1},
-				{Lo: 3000, Hi: 3500, Count: 1}, {Lo: 1 << 62, Hi: result.OpenHi, Count: seq % 2},
-			}}}})
+		_ = r.Show(oneHistogram("delay", unit.US, 1000,
+			result.Bucket{Lo: result.OpenLo, Hi: 1, Count: 1},
+			result.Bucket{Lo: 512, Hi: 1024, Count: seq % 3},
+			result.Bucket{Lo: 1024, Hi: 2048, Count: 1}, result.Bucket{Lo: 3000, Hi: 3500, Count: 1},
+			result.Bucket{Lo: 1 << 62, Hi: result.OpenHi, Count: seq % 2}))
 		var h *Hist
 		for _, f := range s.Snapshot() {
 			if f.Name == "ppscript_x_delay_seconds" {
@@ -231,9 +234,7 @@ func TestBucketsOnlyGrow(t *testing.T) {
 // A bound is that of whole numbers: 4096 is not up to 4095.
 func TestBoundsAreInclusive(t *testing.T) {
 	s := NewStore(0)
-	_ = s.Script("x").Show(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "size",
-		Unit: unit.Bytes,
-		Rows: []result.HistRow{{Buckets: []result.Bucket{{Lo: 4096, Hi: 8192, Count: 3}}}}})
+	_ = s.Script("x").Show(oneHistogram("size", unit.Bytes, 0, result.Bucket{Lo: 4096, Hi: 8192, Count: 3}))
 	for _, f := range s.Snapshot() {
 		if f.Kind == Distribution {
 			if got, want := fmt.Sprint(f.Name, f.Series[0].Hist.Upper, f.Series[0].Hist.Below),

@@ -81,7 +81,7 @@ func (r *Recorder) Show(x result.Result) error {
 	case *result.Line:
 		r.line(x.LogName())
 		return nil
-	case *result.Table, *result.Histogram, *result.Stacks:
+	case *result.Table, *result.Stacks:
 	default:
 		return nil // heat maps, pairs and texts have no metrics
 	}
@@ -91,12 +91,14 @@ func (r *Recorder) Show(x result.Result) error {
 	r.about(m)
 	switch x := x.(type) {
 	case *result.Table:
+		if x.Histogram() >= 0 {
+			r.group(m.Name).histogram(x, false)
+			return nil
+		}
 		r.group(m.Name).table(x)
 		for _, h := range x.Spreads {
-			r.group(m.Name+"/"+h.Value).histogram(h, true)
+			r.group(m.Name+"/"+h.Columns[h.Histogram()].Name).histogram(h, true)
 		}
-	case *result.Histogram:
-		r.group(m.Name).histogram(x, false)
 	case *result.Stacks:
 		r.group(m.Name).stacks(x)
 	}

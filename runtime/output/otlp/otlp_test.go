@@ -82,12 +82,11 @@ func TestMetrics(t *testing.T) {
 			})
 		})
 		show(func(s output.Sink) error {
-			return s.Show(&result.Histogram{Meta: result.Meta{Name: "histogram"}, Value: "size",
-				Unit: unit.Bytes,
-				Rows: []result.HistRow{{Sum: 9000, Buckets: []result.Bucket{
-					{Lo: 512, Hi: 1024, Count: 3}, {Lo: 4096, Hi: 8192, Count: 1}, {Lo: 1 << 62,
-						Hi: result.OpenHi, Count: 2},
-				}}}})
+			return s.Show(result.NewHistogram(result.Meta{Name: "histogram"}, nil,
+				result.Column{Name: "size", Unit: unit.Bytes},
+				[]result.KeyDistribution{{Distribution: result.Distribution{Sum: 9000,
+					Buckets: []result.Bucket{{Lo: 512, Hi: 1024, Count: 3}, {Lo: 4096, Hi: 8192, Count: 1},
+						{Lo: 1 << 62, Hi: result.OpenHi, Count: 2}}}}}))
 		})
 		show(output.Sink.Flush)
 		show(output.Sink.Flush) // nothing is new

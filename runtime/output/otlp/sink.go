@@ -153,7 +153,7 @@ func (m *metricsSink) Begin(output.About) error { return nil }
 // Show implements render.Renderer.
 func (m *metricsSink) Show(r result.Result) error {
 	switch r.(type) {
-	case *result.Table, *result.Histogram, *result.Stacks:
+	case *result.Table, *result.Stacks:
 		m.some = true
 	}
 	return nil

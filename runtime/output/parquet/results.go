@@ -108,6 +108,9 @@ func (o *out) fractions(cells []cell, rows [][]event.Value) {
 func (s *sink) Show(x result.Result) (err error) {
 	switch x := x.(type) {
 	case *result.Table:
+		if x.Histogram() >= 0 {
+			return render.Walk(x, s.Show)
+		}
 		err = s.table(x)
 	case *result.Line:
 		err = s.line(x)

@@ -37,14 +37,14 @@ func some(t *testing.T) *metric.Store {
 		},
 	})
 	if err == nil {
-		err = r.Show(&result.Histogram{
-			Meta: result.Meta{Name: "histogram"}, Keys: keys, Value: "delay", Unit: unit.US,
-			Rows: []result.HistRow{{Key: []event.Value{event.StrOf("read")}, Sum: 30_000,
-				Buckets: []result.Bucket{
-					{Lo: result.OpenLo, Hi: 1, Count: 2}, {Lo: 1024, Hi: 2048, Count: 10}, {Lo: 4096, Hi: 8192,
-						Count: 5},
-				}}},
-		})
+		err = r.Show(result.NewHistogram(result.Meta{Name: "histogram"}, keys,
+			result.Column{Name: "delay", Unit: unit.US}, []result.KeyDistribution{{
+				Key: []event.Value{event.StrOf("read")},
+				Distribution: result.Distribution{Sum: 30_000, Buckets: []result.Bucket{
+					{Lo: result.OpenLo, Hi: 1, Count: 2}, {Lo: 1024, Hi: 2048, Count: 10},
+					{Lo: 4096, Hi: 8192, Count: 5},
+				}},
+			}}))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,9 @@ const csvEOL = "\r\n"
 func (r *csvRenderer) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
-		return r.table(x)
+		if x.Histogram() < 0 {
+			return r.table(x)
+		}
 	case *result.Line:
 		return r.event(x)
 	case *result.Text:

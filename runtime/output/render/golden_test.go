@@ -125,26 +125,32 @@ func lines() *result.Table {
 	return t
 }
 
-func delays() *result.Histogram {
-	h := &result.Histogram{Meta: meta("runqlat", "run queue latency"),
-		Keys:  []result.Column{key("comm", 0), key("cpu", 0)},
-		Value: "delay", Unit: unit.US}
-	h.Loss = event.Loss{Dropped: 1}
-	h.Rows = []result.HistRow{
-		{Key: []event.Value{event.StrOf("db"), event.IntOf(1)}, Buckets: []result.Bucket{
-			{Lo: 0, Hi: 1000, Count: 0}, {Lo: 1000, Hi: 2000, Count: 3}, {Lo: 2000, Hi: 4000, Count: 120}, {Lo: 4000, Hi: 8000, Count: 0},
-			{Lo: 8000, Hi: 16000, Count: 0}, {Lo: 16000, Hi: 32000, Count: 60}, {Lo: 64000, Hi: result.OpenHi, Count: 1}, {Lo: 1, Hi: 2, Count: 0}}},
-		{Key: []event.Value{event.StrOf("c\nd"), event.IntOf(0)}, Buckets: []result.Bucket{{Lo: 1000, Hi: 2000, Count: 1}}},
-	}
-	return h
+func delays() *result.Table {
+	m := meta("runqlat", "run queue latency")
+	m.Loss = event.Loss{Dropped: 1}
+	return result.NewHistogram(m, []result.Column{key("comm", 0), key("cpu", 0)},
+		result.Column{Name: "delay", Unit: unit.US}, []result.KeyDistribution{
+			{Key: []event.Value{event.StrOf("db"), event.IntOf(1)}, Distribution: buckets(
+				result.Bucket{Lo: 0, Hi: 1000, Count: 0}, result.Bucket{Lo: 1000, Hi: 2000, Count: 3},
+				result.Bucket{Lo: 2000, Hi: 4000, Count: 120},
+				result.Bucket{Lo: 4000, Hi: 8000, Count: 0},
+				result.Bucket{Lo: 8000, Hi: 16000, Count: 0},
+				result.Bucket{Lo: 16000, Hi: 32000, Count: 60},
+				result.Bucket{Lo: 64000, Hi: result.OpenHi, Count: 1},
+				result.Bucket{Lo: 1, Hi: 2, Count: 0})},
+			{Key: []event.Value{event.StrOf("c\nd"), event.IntOf(0)}, Distribution: buckets(
+				result.Bucket{Lo: 1000, Hi: 2000, Count: 1})},
+		})
 }
 
-func sizes() *result.Histogram {
-	h := &result.Histogram{Meta: meta("sizes", ""), Value: "n"}
-	h.Rows = []result.HistRow{{Buckets: []result.Bucket{
-		{Lo: result.OpenLo, Hi: 0, Count: 1}, {Lo: 0, Hi: 1, Count: 10}, {Lo: 512, Hi: 1024, Count: 4}, {Lo: 1024, Hi: 2048, Count: 1000000000}}}}
-	return h
+func sizes() *result.Table {
+	return result.NewHistogram(meta("sizes", ""), nil, result.Column{Name: "n"}, []result.KeyDistribution{
+		{Distribution: buckets(result.Bucket{Lo: result.OpenLo, Hi: 0, Count: 1},
+			result.Bucket{Lo: 0, Hi: 1, Count: 10}, result.Bucket{Lo: 512, Hi: 1024, Count: 4},
+			result.Bucket{Lo: 1024, Hi: 2048, Count: 1000000000})}})
 }
+
+func buckets(list ...result.Bucket) result.Distribution { return result.Distribution{Buckets: list} }
 
 // everything writes each shape once.
 func everything(t *testing.T, o Options) []byte {

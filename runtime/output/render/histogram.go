@@ -18,21 +18,23 @@ const (
 
 // histogram writes each distribution as one line for each bucket: range,
 // count, and a bar that is full for the largest count of this distribution.
-func (r *textRenderer) histogram(h *result.Histogram) error {
+func (r *textRenderer) histogram(h *result.Table, at int) error {
 	if len(h.Rows) == 0 && h.Omitted == 0 && h.Loss.Zero() {
 		return r.err
 	}
 	r.heading(&h.Meta, false)
-	for i := range h.Rows {
-		r.distribution(h, &h.Rows[i])
+	for _, row := range h.Rows {
+		r.distribution(h, at, row)
 	}
 	r.missing(&h.Meta, h.Omitted, "histogram")
 	return r.spill()
 }
 
-func (r *textRenderer) distribution(h *result.Histogram, row *result.HistRow) {
-	r.buf = appendHistHeader(r.buf, h, row, &r.line)
-	lines := bucketLines(row.Buckets, h.Unit)
+func (r *textRenderer) distribution(h *result.Table, at int, row []event.Value) {
+	value := &h.Columns[at]
+	d := value.Distribution(row[at])
+	r.buf = appendHistHeader(r.buf, h.Columns[:at], value.Name, row, d.Total(), &r.line)
+	lines := bucketLines(d.Buckets, value.Unit)
 	rangeWidth, countWidth, most := 0, 8, uint64(0)
 	for _, l := range lines {
 		rangeWidth = max(rangeWidth, cells([]byte(l.text)))
@@ -54,24 +56,23 @@ func (r *textRenderer) distribution(h *result.Histogram, row *result.HistRow) {
 }
 
 // appendHistHeader appends "comm=db cpu=1: delay, 12 events".
-func appendHistHeader(dst []byte, h *result.Histogram, row *result.HistRow, o *lineOptions) []byte {
-	for i := range h.Keys {
+func appendHistHeader(dst []byte, keys []result.Column, value string, row []event.Value, n uint64,
+	o *lineOptions) []byte {
+	for i := range keys {
 		if i > 0 {
 			dst = append(dst, ' ')
 		}
-		dst = append(plain.Append(dst, h.Keys[i].Name), '=')
+		dst = append(plain.Append(dst, keys[i].Name), '=')
 		from := len(dst)
-		dst = plain.Tail(appendCell(dst, &h.Keys[i], cellOf(row.Key, i), event.Value{}, o), from)
+		dst = plain.Tail(appendCell(dst, &keys[i], cellOf(row, i), event.Value{}, o), from)
 	}
-	if len(h.Keys) > 0 {
+	if len(keys) > 0 {
 		dst = append(dst, ": "...)
 	}
-	value := h.Value
 	if value == "" {
 		value = "value"
 	}
 	dst = append(plain.Append(dst, value), ", "...)
-	n := row.Total()
 	dst = append(strconv.AppendUint(dst, n, 10), " event"...)
 	if n != 1 {
 		dst = append(dst, 's')
@@ -141,13 +142,4 @@ func boundText(v int64, u unit.Unit) string {
 		v, suffix = v/1024, s
 	}
 	return strconv.FormatInt(v, 10) + suffix
-}
-
-// histKeys are the keys of all rows.
-func histKeys(h *result.Histogram) [][]event.Value {
-	keys := make([][]event.Value, len(h.Rows))
-	for i := range h.Rows {
-		keys[i] = h.Rows[i].Key
-	}
-	return keys
 }

@@ -36,8 +36,6 @@ func (r *jsonRenderer) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
 		return r.table(x)
-	case *result.Histogram:
-		return r.histogram(x)
 	case *result.Stacks:
 		return r.stacks(x)
 	case *result.Heatmap:
@@ -56,6 +54,9 @@ func (r *jsonRenderer) Show(x result.Result) error {
 
 // table writes a record of type table.
 func (r *jsonRenderer) table(t *result.Table) error {
+	if at := t.Histogram(); at >= 0 {
+		return r.histogram(t, at)
+	}
 	r.begin("table")
 	r.meta(&t.Meta)
 	names := memberNames(t.Columns)
@@ -77,25 +78,27 @@ func (r *jsonRenderer) table(t *result.Table) error {
 
 // histogram writes a record of type histogram: for each key the buckets as
 // [lo, hi, count], null for an open bound.
-func (r *jsonRenderer) histogram(h *result.Histogram) error {
+func (r *jsonRenderer) histogram(h *result.Table, at int) error {
 	r.begin("histogram")
 	r.meta(&h.Meta)
-	names := memberNames(h.Keys)
-	r.buf = appendColumns(r.buf, "keys", h.Keys, names, histKeys(h))
-	r.buf = appendJSONString(append(r.buf, `,"value":`...), h.Value)
-	r.buf = appendUnit(r.buf, h.Unit)
+	keys, value := h.Columns[:at], &h.Columns[at]
+	names := memberNames(keys)
+	r.buf = appendColumns(r.buf, "keys", keys, names, h.Rows)
+	r.buf = appendJSONString(append(r.buf, `,"value":`...), value.Name)
+	r.buf = appendUnit(r.buf, value.Unit)
 	r.buf = append(r.buf, `,"rows":[`...)
-	for i := range h.Rows {
-		row := &h.Rows[i]
+	of := shareOf(keys)
+	for i, row := range h.Rows {
 		if i > 0 {
 			r.buf = append(r.buf, ',')
 		}
 		r.buf = append(r.buf, `{"key":{`...)
-		r.cells(h.Keys, names, row.Key, shareOf(h.Keys))
+		r.cells(keys, names, row, of)
+		d := value.Distribution(row[at])
 		r.buf = append(r.buf, `},"count":`...)
-		r.buf = strconv.AppendUint(r.buf, row.Total(), 10)
+		r.buf = strconv.AppendUint(r.buf, d.Total(), 10)
 		r.buf = append(r.buf, `,"buckets":[`...)
-		for j, b := range row.Buckets {
+		for j, b := range d.Buckets {
 			if j > 0 {
 				r.buf = append(r.buf, ',')
 			}

@@ -34,7 +34,9 @@ func newMarkdown(out *sink, line lineOptions, width int) *markdownRenderer {
 func (r *markdownRenderer) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
-		return r.table(x)
+		if x.Histogram() < 0 {
+			return r.table(x)
+		}
 	case *result.Why:
 		return r.why(x)
 	}

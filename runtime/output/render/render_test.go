@@ -67,7 +67,7 @@ func TestLossIsAlwaysShown(t *testing.T) {
 			r.Show(&result.Table{Meta: m})
 			r.Flush()
 			r = newRenderer(t, &histOut, Options{Format: format, Notes: &notes})
-			r.Show(&result.Histogram{Meta: m})
+			r.Show(result.NewHistogram(m, nil, result.Column{}, nil))
 			r.Flush()
 			for what, out := range map[string]string{
 				"table":     tabOut.String() + notes.String(),
@@ -88,7 +88,7 @@ func TestNothingToSayIsNotWritten(t *testing.T) {
 		r.Show(&result.Table{
 			Meta: result.Meta{Name: "r", Title: "x"}, Columns: []result.Column{{Name: "n"}},
 		})
-		r.Show(&result.Histogram{Meta: result.Meta{Name: "h"}})
+		r.Show(result.NewHistogram(result.Meta{Name: "h"}, nil, result.Column{}, nil))
 		r.Flush()
 		if out.Len() > 0 {
 			t.Errorf("%s of results without rows: got %q, want nothing", format, out.String())

@@ -35,8 +35,6 @@ func (r *textRenderer) Show(x result.Result) error {
 	switch x := x.(type) {
 	case *result.Table:
 		return r.table(x)
-	case *result.Histogram:
-		return r.histogram(x)
 	case *result.Stacks:
 		return r.stacks(x)
 	case *result.Why:
@@ -58,6 +56,9 @@ func (r *textRenderer) Show(x result.Result) error {
 // missing rows and losses. A table without rows is not written, unless
 // something was lost.
 func (r *textRenderer) table(t *result.Table) error {
+	if at := t.Histogram(); at >= 0 {
+		return r.histogram(t, at)
+	}
 	grid := t.Layout.Grid
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid && !t.Cost.Sampled() {
 		return r.err

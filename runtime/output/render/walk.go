@@ -12,17 +12,19 @@ import (
 // Walk is how a result looks to renderers that have no better form for its shape. It hands show
 // tables of plain cells, and lines of events:
 //
-//	Histogram  a row for each bucket: keys, lo, hi, count
-//	Stacks     a row for each stack: keys, pid, count, value, the functions in one text
-//	Why        a table of the causes, and one of the parts of the slowest spans
-//	Detail     the lines of its start and its end
+//	Table   of distributions: a row for each bucket: keys, lo, hi, count
+//	Stacks  a row for each stack: keys, pid, count, value, the functions in one text
+//	Why     a table of the causes, and one of the parts of the slowest spans
+//	Detail  the lines of its start and its end
 //
-// A heat map is nothing here: it has files of its own. Tables, lines and texts are what others
-// are made of, so that a renderer takes them or shows none.
+// A heat map is nothing here: it has files of its own. Tables of plain cells, lines and texts are what
+// others are made of, so that a renderer takes them or shows none.
 func Walk(r result.Result, show func(result.Result) error) error {
 	switch r := r.(type) {
-	case *result.Histogram:
-		return show(bucketTable(r))
+	case *result.Table:
+		if at := r.Histogram(); at >= 0 {
+			return show(bucketTable(r, at))
+		}
 	case *result.Stacks:
 		return show(stackTable(r))
 	case *result.Why:
@@ -37,9 +39,10 @@ func Walk(r result.Result, show func(result.Result) error) error {
 }
 
 // bucketTable has a row for each bucket, with its bounds; an open bound is empty.
-func bucketTable(h *result.Histogram) *result.Table {
-	t := &result.Table{Meta: h.Meta, Omitted: h.Omitted, Columns: append(slices.Clip(h.Keys),
-		result.Column{Name: "lo", Unit: h.Unit}, result.Column{Name: "hi", Unit: h.Unit},
+func bucketTable(h *result.Table, at int) *result.Table {
+	value := &h.Columns[at]
+	t := &result.Table{Meta: h.Meta, Omitted: h.Omitted, Columns: append(slices.Clip(h.Columns[:at]),
+		result.Column{Name: "lo", Unit: value.Unit}, result.Column{Name: "hi", Unit: value.Unit},
 		result.Column{Name: "count"})}
 	bound := func(v int64) event.Value {
 		if v == result.OpenLo || v == result.OpenHi {
@@ -47,9 +50,9 @@ func bucketTable(h *result.Histogram) *result.Table {
 		}
 		return event.IntOf(v)
 	}
-	for i := range h.Rows {
-		for _, b := range h.Rows[i].Buckets {
-			t.Rows = append(t.Rows, append(slices.Clip(h.Rows[i].Key), bound(b.Lo), bound(b.Hi),
+	for _, row := range h.Rows {
+		for _, b := range value.Distribution(row[at]).Buckets {
+			t.Rows = append(t.Rows, append(slices.Clip(row[:at]), bound(b.Lo), bound(b.Hi),
 				event.UintOf(b.Count)))
 		}
 	}

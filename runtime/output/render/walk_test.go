@@ -12,12 +12,14 @@ import (
 
 // Results of all shapes come as tables of plain cells and as lines, and no row is left out.
 func TestWalk(t *testing.T) {
-	h := &result.Histogram{Meta: meta("hist", ""), Keys: []result.Column{{Name: "cpu"}}, Omitted: 1,
-		Rows: []result.HistRow{
-			{Key: []event.Value{event.IntOf(0)}, Buckets: []result.Bucket{{Lo: result.OpenLo, Hi: 1, Count: 5},
-				{Lo: 1, Hi: 2, Count: 6}}},
-			{Key: []event.Value{event.IntOf(3)}, Buckets: []result.Bucket{{Lo: 64, Hi: result.OpenHi, Count: 7}}},
-		}}
+	m := meta("hist", "")
+	h := result.NewHistogram(m, []result.Column{{Name: "cpu"}}, result.Column{}, []result.KeyDistribution{
+		{Key: []event.Value{event.IntOf(0)}, Distribution: buckets(
+			result.Bucket{Lo: result.OpenLo, Hi: 1, Count: 5}, result.Bucket{Lo: 1, Hi: 2, Count: 6})},
+		{Key: []event.Value{event.IntOf(3)}, Distribution: buckets(
+			result.Bucket{Lo: 64, Hi: result.OpenHi, Count: 7})},
+	})
+	h.Omitted = 1
 	w := &result.Why{Name: "why", Slow: result.WhySpans{Spans: 1, NS: 1000},
 		Causes: []result.WhyCause{{Path: []result.WhyLink{{Kind: result.WhyUser}},
 			Slow: result.WhySpans{Spans: 1, NS: 1000}}},

@@ -134,7 +134,7 @@ func (w *Writer) table(t *plan.Table, m result.Meta, name func(*result.Table)) e
 		r.Rows = append(r.Rows, own)
 	}
 	for i := range keys {
-		f.Columns[i].Stack = false
+		f.Columns[i].Type = result.Plain
 	}
 	w.pending = append(w.pending, r)
 	return nil
@@ -143,7 +143,7 @@ func (w *Writer) table(t *plan.Table, m result.Meta, name func(*result.Table)) e
 // name gives the keys of a row their names; stacks become texts, since their numbers are of one machine.
 func (w *Writer) name(row *Row, t *plan.Table, columns []result.Column) {
 	for i, v := range row.Key {
-		if columns[i].Stack && columns[i].Text != nil {
+		if columns[i].Type == result.StackNumbers && columns[i].Text != nil {
 			row.Key[i] = event.StrOf(columns[i].Text(v))
 			continue
 		}

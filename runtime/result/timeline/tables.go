@@ -44,7 +44,7 @@ func (b *Builder) Table(t *result.Table) {
 		key := rowName(t.Columns, row)
 		for i := range min(len(row), len(t.Columns)) {
 			c := &t.Columns[i]
-			number := row[i].Numeric() && !c.Stack && row[i].Kind != event.TimeValue
+			number := row[i].Numeric() && c.Type == result.Plain && row[i].Kind != event.TimeValue
 			if number && c.Kind != result.KeyColumn {
 				b.cell(cell{label, key, c.Name}, c, t, row[i].Float())
 			}

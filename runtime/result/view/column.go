@@ -27,7 +27,7 @@ func KeyColumn(name string, p *expr.Program) result.Column {
 		c.Width = 16
 	}
 	if p.IsStack() {
-		c.Stack, c.Left, c.Width = true, true, 0
+		c.Type, c.Left, c.Width = result.StackNumbers, true, 0
 	}
 	return c
 }
@@ -43,7 +43,7 @@ func AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 	p := of.Any()
 	c.Left = !op.Numeric && !p.Type.Numeric() && p.Type.Kind != expr.Float
 	if p.IsStack() && op.Column.Stacks {
-		c.Stack, c.Left, c.Width = true, true, 0
+		c.Type, c.Left, c.Width = result.StackNumbers, true, 0
 	}
 	c.Unit = UnitOf(p)
 	return c

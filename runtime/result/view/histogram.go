@@ -13,31 +13,41 @@ import (
 // Histogram makes a histogram of its rows. columns are those of its keys and then that
 // of its value, shows how people read the keys; nil shows the value. other is the row of
 // the keys that found no room; it comes last, and has no buckets if all found room.
-func (v *View) Histogram(m result.Meta, rows []result.HistRow, other result.HistRow, columns []result.Column,
-	shows []Show) (*result.Histogram, error) {
+func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other result.KeyDistribution,
+	columns []result.Column, shows []Show) (*result.Table, error) {
 	m.Title = Title(v.Title, &m)
-	keys, value := slices.Clone(columns[:len(columns)-1]), columns[len(columns)-1]
-	h := &result.Histogram{Meta: m, Rows: rows, Value: value.Name, Unit: value.Unit}
+	at := len(columns) - 1
+	keys, value := slices.Clone(columns[:at]), result.Column{Name: columns[at].Name, Unit: columns[at].Unit}
 	for _, name := range []string{"", value.Name} {
 		if u, ok := v.Units[name]; ok && u.Base == value.Unit.Base {
-			h.Unit = u
+			value.Unit = u
 		}
 	}
-	shown := &result.Table{Columns: keys}
-	for i := range h.Rows {
-		shown.Rows = append(shown.Rows, h.Rows[i].Key)
+	some := len(other.Buckets) > 0
+	if some {
+		rows = append(rows, other)
 	}
-	if err := v.ofKeys(shown.Names()).dress(shown, shows[:len(keys)]); err != nil {
+	h := result.NewHistogram(m, keys, value, rows)
+	var last [][]event.Value
+	if some {
+		last, h.Rows = h.Rows[len(h.Rows)-1:], h.Rows[:len(h.Rows)-1]
+	}
+	if err := v.ofKeys(h.Names()[:at]).dress(h, shows[:at]); err != nil {
 		return nil, err
 	}
-	h.Keys = shown.Columns
-	v.sortHistograms(h)
+	for _, s := range slices.Backward(v.Steps) {
+		if slices.Contains(h.Names()[:at], s.Sort) {
+			if err := h.Sort(s.Sort, s.Reverse); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if n := v.TopN(); n > 0 {
 		h.Top(n)
 	}
-	if len(other.Buckets) > 0 {
-		sayOther(h.Keys)
-		h.Rows = append(h.Rows, other)
+	if some {
+		sayOther(h.Columns[:at])
+		h.Rows = append(h.Rows, last...)
 	}
 	return h, nil
 }
@@ -70,27 +80,4 @@ func setIn[V any](m *map[string]V, k string, v V) {
 		*m = map[string]V{}
 	}
 	(*m)[k] = v
-}
-
-// sortHistograms orders by keys; the most important sort comes first.
-func (v *View) sortHistograms(h *result.Histogram) {
-	for _, s := range slices.Backward(v.Steps) {
-		at := slices.IndexFunc(h.Keys, func(c result.Column) bool { return c.Name == s.Sort })
-		if s.Sort == "" || at < 0 {
-			continue
-		}
-		slices.SortStableFunc(h.Rows, func(a, b result.HistRow) int {
-			if s.Reverse {
-				a, b = b, a
-			}
-			return keyAt(a, at).Compare(keyAt(b, at))
-		})
-	}
-}
-
-func keyAt(r result.HistRow, i int) event.Value {
-	if i >= len(r.Key) {
-		return event.Value{}
-	}
-	return r.Key[i]
 }

@@ -62,7 +62,7 @@ func (c *compared) Show(r result.Result) error {
 		return err
 	}
 	switch r.(type) {
-	case *result.Table, *result.Histogram, *result.Stacks, *result.Line:
+	case *result.Table, *result.Stacks, *result.Line:
 		return c.take(r)
 	}
 	return nil

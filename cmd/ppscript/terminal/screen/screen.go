@@ -152,7 +152,9 @@ func (s *Screen) Show(r result.Result) error {
 	case *result.Heatmap:
 		return nil // its files show it
 	case *result.Table:
-		return s.show(r)
+		if r.Histogram() < 0 {
+			return s.show(r)
+		}
 	}
 	s.Close()
 	return s.plain.Show(r)
