@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all cleanroot race check bench flat microbench generate docs dist formats vm clean
+.PHONY: help build demo test test-all cleanroot race check bench flat microbench generate docs install dist formats vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,13 @@ generate: ## make the generated files anew
 docs: ## make a web site of docs/, in site/
 	$(GO) run ./docs/site -o site
 	@echo "open site/index.html"
+
+PREFIX ?= /usr/local
+
+install: ## install it with manual pages and completions below PREFIX (/usr/local); CAPS=GROUP lets this group trace without root
+	$(GO) run ./packaging -only tree -arch "$$($(GO) env GOARCH)" -o "$(or $(DESTDIR),/)" -prefix "$(PREFIX)"
+	@test -z "$(CAPS)" || { chgrp "$(CAPS)" "$(DESTDIR)$(PREFIX)/bin/ppscript" && chmod 750 "$(DESTDIR)$(PREFIX)/bin/ppscript" && \
+		setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_ipc_lock+ep "$(DESTDIR)$(PREFIX)/bin/ppscript"; }
 
 dist: ## make packages (.deb, .rpm, .tar.gz, container image) of the last commit, in dist/
 	$(GO) run ./packaging -o dist

@@ -28,6 +28,29 @@ func (d *distribution) tarball(arch string, files []file) error {
 	return os.WriteFile(d.path(d.base(arch)+".tar.gz"), squeezed(b), 0o644)
 }
 
+// tree writes the files of an architecture below the output's folder, with the prefix in place of /usr.
+func (d *distribution) tree(files []file) error {
+	for _, f := range files {
+		path := filepath.Join(d.out, d.prefix, strings.TrimPrefix(f.Path, "/usr"))
+		text, err := os.ReadFile(f.Source)
+		if err != nil {
+			return err
+		}
+		// A running program cannot be written to, but a new file can take its name.
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+			err = os.WriteFile(path+".new", text, f.Mode)
+		}
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	say("installed %d files below %s", len(files), filepath.Join(d.out, d.prefix))
+	return nil
+}
+
 // tar packs files, and the folders that lead to them.
 func (d *distribution) tar(files []file) ([]byte, error) {
 	var b bytes.Buffer

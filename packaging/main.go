@@ -26,7 +26,9 @@ func main() {
 	flag.StringVar(&d.program, "binary", "",
 		"an executable `FILE` to pack, for one architecture, in place of a build")
 	flag.StringVar(&d.version, "version", "", "the version; else that of git")
-	only := flag.String("only", "tar,deb,rpm,bill,image", "what to make: `LIST`")
+	flag.StringVar(&d.prefix, "prefix", "/usr", "the `folder` that tree has in place of /usr")
+	only := flag.String("only", "tar,deb,rpm,bill,image",
+		"what to make: `LIST`; tree alone installs: the files themselves, below -o and -prefix")
 	flag.Parse()
 	d.arches, d.kinds = strings.Split(*arches, ","), strings.Split(*only, ",")
 	if err := d.make(); err != nil {
@@ -41,6 +43,7 @@ type distribution struct {
 	arches  []string
 	program string // that was built elsewhere; "" builds it
 	kinds   []string
+	prefix  string
 	version string    // 1.2.3, or 0~20260102.0123456789ab between versions
 	time    time.Time // of the commit
 	work    string    // a folder for what is packed
@@ -89,6 +92,9 @@ func (d *distribution) make() (err error) {
 			return err
 		}
 	}
+	if slices.Equal(d.kinds, []string{"tree"}) {
+		return nil
+	}
 	return d.sums()
 }
 
@@ -101,11 +107,13 @@ func (d *distribution) pack(arch, program string, files []file) error {
 			err = d.tarball(arch, files)
 		case "deb", "rpm":
 			err = d.packed(arch, kind, files)
+		case "tree":
+			err = d.tree(files)
 		case "bill":
 			err = d.bill(arch, program)
 		case "image": // of all architectures
 		default:
-			err = fmt.Errorf("option -only: there is no %q; want tar, deb, rpm, bill, image", kind)
+			err = fmt.Errorf("option -only: there is no %q; want tar, deb, rpm, tree, bill, image", kind)
 		}
 		if err != nil {
 			return err

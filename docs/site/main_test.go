@@ -68,9 +68,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestCosts compares the numbers of the picture with those of the README, in its order.
+// TestCosts compares the numbers of the picture with those of docs/cost.md, in its order.
 func TestCosts(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../cost.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(string(readme), "\n")
+	lines := strings.Split(string(page), "\n")
 	groups := strings.Split(string(picture), `<text class="head"`)[1:]
 	if len(groups) < 4 {
 		t.Errorf("%d groups of bars", len(groups))
@@ -86,15 +86,15 @@ func TestCosts(t *testing.T) {
 	for _, group := range groups {
 		name := regexp.MustCompile(`>([^<]*)</text>`).FindStringSubmatch(group)[1]
 		at := slices.IndexFunc(lines, func(line string) bool {
-			return strings.HasPrefix(strings.Replace(line, "enter-to-exit ", "", 1), "    "+name)
+			return strings.HasPrefix(strings.Replace(line, "enter-to-exit ", "", 1), "| "+name+" ")
 		})
 		if at < 0 {
-			t.Errorf("the README has no table of %q", name)
+			t.Errorf("docs/cost.md has no table of %q", name)
 			continue
 		}
 		for i, m := range regexp.MustCompile(`>([\d,]+)</text>`).FindAllStringSubmatch(group, -1) {
-			if !slices.Contains(strings.Fields(lines[at+1+i]), m[1]) {
-				t.Errorf("%s: %s is not in %q", name, m[1], lines[at+1+i])
+			if !slices.Contains(strings.Fields(lines[at+2+i]), m[1]) {
+				t.Errorf("%s: %s is not in %q", name, m[1], lines[at+2+i])
 			}
 		}
 	}
