@@ -104,6 +104,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 	im.lateTexts(host)
 	im.flushes(code)
 	im.trackers(host, t)
+	im.referred()
 	return im, nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/callstack"
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
@@ -27,7 +29,6 @@ func (im *Image) common() {
 	}
 	im.define(load.WeightMap.Of(), room.Weight(byKey(s)))
 	im.nameMaps()
-	im.placeMap()
 	for i, e := range s.sources {
 		if e.served {
 			continue
@@ -119,15 +120,25 @@ func (im *Image) define(id load.MapID, spec *ebpf.MapSpec) {
 	im.Maps = append(im.Maps, load.Map{ID: id, Spec: spec})
 }
 
-// placeMap defines the map that distance asks, if a program does.
-func (im *Image) placeMap() {
-	id := load.PlaceMap.Of()
-	for _, p := range im.Programs {
-		for i := range p.Ins {
-			if p.Ins[i].Reference() == id.String() {
-				im.define(id, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-				return
-			}
+// referred defines the maps that programs refer to wherever some code of theirs needs one: that which
+// distance asks, and tables. Call it when all programs are there.
+func (im *Image) referred() {
+	var all []asm.Instructions
+	for i := range im.Programs {
+		all = append(all, im.Programs[i].Ins)
+		if d := im.Programs[i].Direct; d != nil {
+			all = append(all, d.Ins)
 		}
+	}
+	place := load.PlaceMap.Of()
+	if slices.ContainsFunc(all, func(ins asm.Instructions) bool {
+		return slices.ContainsFunc(ins, func(i asm.Instruction) bool {
+			return i.Reference() == place.String()
+		})
+	}) {
+		im.define(place, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	}
+	for id, spec := range assembler.Tables(all...) {
+		im.define(id, spec)
 	}
 }

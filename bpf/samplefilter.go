@@ -54,6 +54,6 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 	im.Programs = []load.Program{{
 		Label: label, Kind: ebpf.PerfEvent, Attach: label, Ins: c.Finish(), Event: -1,
 	}}
-	im.placeMap()
+	im.referred()
 	return im, nil
 }

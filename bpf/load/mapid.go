@@ -71,6 +71,7 @@ const (
 	WalkAskMap                    // a buffer: processes of which more should be known
 	WalkAskedMap                  // u32: the time from which on it may be asked for a process again
 	WalkStatsMap                  // by CPU: how walks ended
+	TableMap                      // numbers that programs look up, by the hash of all
 )
 
 var mapNames = [...]string{
@@ -132,6 +133,7 @@ var mapNames = [...]string{
 	WalkAskMap:     "walkask",
 	WalkAskedMap:   "walkasked",
 	WalkStatsMap:   "walkstats",
+	TableMap:       "table",
 }
 
 // A MapID is one map of an Image: its kind, and which of that kind.

@@ -148,6 +148,12 @@ func (r *Run) rejected(err error) error {
 	if errors.As(err, &v) {
 		rejected.Log = useful(v.Log)
 	}
+	if errors.Is(err, unix.E2BIG) {
+		// The verifier follows 1,000,000 instructions; what is computed of long texts takes most of them.
+		rejected.Err = &diag.Error{Cause: err, Class: diag.Attach,
+			Hint: "leave --engine bpf out: then ppscript does itself what the kernel refuses; or use fewer " +
+				"texts in keys, conditions and aggregators"}
+	}
 	return rejected
 }
 

@@ -30,6 +30,9 @@ const (
 	longLengthAt = longMemory - 8
 )
 
+// wordSize is the bytes of a word. longMemory is a number of them.
+const wordSize = 8
+
 // mostLong bounds the texts that are there at a time. ppscript takes them away when half of that
 // is taken (load/longtext.go).
 const (
@@ -196,12 +199,16 @@ func (k *Keeper) Matches(at int16, p *Pattern, want bool, l, fail assembler.Labe
 	next := c.Loop()
 	c.Load(asm.R2, index)
 	c.IfImm(asm.JGE, asm.R2, sent.LongMost, k.fail) // not before its NUL
-	c.Emit(asm.Add.Imm(asm.R2, 1))
+	c.Emit(asm.Add.Imm(asm.R2, wordSize))
 	c.Store(index, asm.R2)
-	c.Emit(asm.LoadMem(asm.R1, asm.R5, 0, asm.Byte))
-	step()
+	// The verifier follows each turn, so that a turn is a word: zeros follow the NUL to its end.
+	for i := range int16(wordSize) {
+		c.Emit(asm.LoadMem(asm.R1, asm.R5, i, asm.Byte))
+		step()
+	}
+	c.Emit(asm.LoadMem(asm.R1, asm.R5, wordSize-1, asm.Byte))
 	c.IfImm(asm.JEq, asm.R1, 0, over)
-	c.Emit(asm.Add.Imm(asm.R5, 1))
+	c.Emit(asm.Add.Imm(asm.R5, wordSize))
 	c.Again(next)
 	c.Place(over)
 	c.Zero(index, 8) // paths of all lengths are one from here on

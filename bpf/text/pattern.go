@@ -1,6 +1,10 @@
 package text
 
-import "ppscript/runtime/text/glob"
+import (
+	"encoding/binary"
+
+	"ppscript/runtime/text/glob"
+)
 
 // This file makes globs, and texts to find, the characters that a program in the
 // kernel moves through: which bytes each of them matches. bpf generates that program.
@@ -58,32 +62,34 @@ func Glob(s string) *Pattern {
 	return p
 }
 
-// A Run is Count bytes from one on that the characters in Mask match.
-type Run struct {
-	From, Count int
-	Mask        int32
-}
+// An entry of a Table, by byte, is two numbers of 32 bits, at these places: the characters that match the
+// byte, from each of which the match moves on, and those where it stays.
+const (
+	TableMoves = 0
+	TableStays = 4
+	entrySize  = 8
+)
 
-// Runs are the bytes that characters of the pattern match.
-func (p *Pattern) Runs() []Run {
-	var masks [257]int32
-	for i, set := range p.Chars {
-		for b, in := range set {
-			if in {
-				masks[b] |= 1 << i
+// Table has an entry for each byte. A NUL is the pattern's end, and moves to Over.
+func (p *Pattern) Table() []byte {
+	table := make([]byte, 256*entrySize)
+	for b := range 256 {
+		moves, stays := uint32(0), uint32(p.Over())
+		if b == 0 {
+			moves = 1 << len(p.Chars)
+		} else {
+			stays |= uint32(p.Stars)
+		}
+		for i := range p.Chars {
+			if p.Chars[i][b] {
+				moves |= 1 << i
 			}
 		}
+		binary.NativeEndian.PutUint32(table[b*entrySize+TableMoves:], moves)
+		binary.NativeEndian.PutUint32(table[b*entrySize+TableStays:], stays)
 	}
-	var runs []Run
-	for from := 1; from < 256; {
-		to := from
-		for to < 256 && masks[to] == masks[from] {
-			to++
-		}
-		if masks[from] != 0 {
-			runs = append(runs, Run{from, to - from, masks[from]})
-		}
-		from = to
-	}
-	return runs
+	return table
 }
+
+// Over is the bit that says that the text is over, and matched.
+func (p *Pattern) Over() int32 { return 1 << (len(p.Chars) + 1) }

@@ -1,8 +1,8 @@
 package text_test
 
 import (
+	"encoding/binary"
 	"math/rand"
-	"reflect"
 	"testing"
 
 	"ppscript/bpf/text"
@@ -28,45 +28,25 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
-// matched moves through a pattern as the program does that is generated of it.
+// matched moves through a pattern as the program does that is generated of it. NULs behind the first one
+// change nothing.
 func matched(p *text.Pattern, of string) bool {
-	n := len(p.Chars)
-	state, end := int64(1), int64(1)<<(n+1)
-	for _, b := range []byte(of + "\x00\x00") {
-		stay, chars := end, int64(0)
-		if b == 0 {
-			chars = 1 << n
-		} else {
-			stay |= int64(p.Stars)
-		}
-		for _, r := range p.Runs() {
-			if int(b) >= r.From && int(b) < r.From+r.Count {
-				chars |= int64(r.Mask)
-			}
-		}
-		state = (state&chars)<<1 | state&stay
+	state, table := uint32(1), p.Table()
+	for _, b := range []byte(of + "\x00\x00\x00") {
+		moves := binary.NativeEndian.Uint32(table[8*int(b)+text.TableMoves:])
+		stays := binary.NativeEndian.Uint32(table[8*int(b)+text.TableStays:])
+		state = state&moves<<1 | state&stays
 	}
-	return state&end != 0
+	return state&uint32(p.Over()) != 0
 }
 
-// Bytes that the same characters match are one run, and NUL is in none.
-func TestRuns(t *testing.T) {
-	f := func(glob string, stars int32, want ...text.Run) {
-		t.Helper()
-		p := text.Glob(glob)
-		if got := p.Runs(); !reflect.DeepEqual(got, want) || p.Stars != stars {
-			t.Errorf("%q: got %v, stars %b, want %v, %b", glob, got, p.Stars, want, stars)
-		}
-	}
-	f("", 0)
-	f("*", 1)
-	f("?", 0, text.Run{From: 1, Count: 255, Mask: 1})
-	f("[a-c]b", 0, text.Run{From: 'a', Count: 1, Mask: 1}, text.Run{From: 'b', Count: 1, Mask: 3},
-		text.Run{From: 'c', Count: 1, Mask: 1})
-	f("*ab*", 0b101, text.Run{From: 'a', Count: 1, Mask: 1}, text.Run{From: 'b', Count: 1, Mask: 2})
+// A literal has no special characters.
+func TestLiteral(t *testing.T) {
 	p := &text.Pattern{}
-	p.Literal("*")
-	if got := p.Runs(); len(got) != 1 || got[0] != (text.Run{From: '*', Count: 1, Mask: 1}) {
-		t.Errorf("a star that is a text: got %v", got)
+	p.Literal("*[a]")
+	for _, of := range []string{"*[a]", "x[a]", "a", "*[a", "*[a]b"} {
+		if got := matched(p, of); got != (of == "*[a]") {
+			t.Errorf("%q: got %t", of, got)
+		}
 	}
 }

@@ -64,15 +64,19 @@ func (b *Builder) Build(t testing.TB, body Body) *Program {
 	c.Emit(asm.Mov.Imm(asm.R0, 0))
 	c.Place(end)
 	c.Emit(asm.Return())
+	ins := c.Finish()
 	spec := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{
 			Input.String(): array(max(b.In, 8)), Output.String(): array(max(b.Out, 8)),
 		},
 		Programs: map[string]*ebpf.ProgramSpec{
-			"body": {Type: ebpf.RawTracepoint, Instructions: c.Finish(), License: "GPL"},
+			"body": {Type: ebpf.RawTracepoint, Instructions: ins, License: "GPL"},
 		},
 	}
 	for id, m := range b.Maps {
+		spec.Maps[id.String()] = m
+	}
+	for id, m := range assembler.Tables(ins) {
 		spec.Maps[id.String()] = m
 	}
 	loaded, err := ebpf.NewCollection(spec)

@@ -1,0 +1,54 @@
+package assembler
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/load"
+)
+
+// This file has constant tables, which programs look numbers up in. An instruction that refers to one
+// carries its content, so that whoever loads programs finds the maps that these need. Tables of one
+// content are one map.
+
+// A Table is a constant that programs read.
+type Table struct {
+	id      load.MapID
+	content string
+}
+
+// NewTable makes a table.
+func NewTable(content []byte) Table {
+	sum := sha256.Sum256(content)
+	half := func(at int) int { return int(binary.LittleEndian.Uint64(sum[at:]) >> 1) }
+	return Table{load.TableMap.Of(half(0), half(8)), string(content)}
+}
+
+// tableKey is the key of the table among the metadata of an instruction.
+type tableKey struct{}
+
+// Table points dst at a table.
+func (c *Code) Table(dst asm.Register, t Table) {
+	ins := asm.LoadMapValue(dst, 0, 0).WithReference(t.id.String())
+	ins.Metadata.Set(tableKey{}, t)
+	c.Emit(ins)
+}
+
+// Tables are the maps of the tables that programs refer to.
+func Tables(programs ...asm.Instructions) map[load.MapID]*ebpf.MapSpec {
+	tables := map[load.MapID]*ebpf.MapSpec{}
+	for _, ins := range programs {
+		for i := range ins {
+			t, ok := ins[i].Metadata.Get(tableKey{}).(Table)
+			if !ok || tables[t.id] != nil {
+				continue
+			}
+			tables[t.id] = &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(t.content)),
+				MaxEntries: 1, Contents: []ebpf.MapKV{{Key: uint32(0), Value: []byte(t.content)}}}
+		}
+	}
+	return tables
+}
