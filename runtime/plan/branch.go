@@ -330,6 +330,11 @@ type giver interface {
 	Gives(sc *expr.Scope, want expr.Kind) error
 }
 
+// A sourcer is a Callable that knows whose values it passes on, for people to see.
+type sourcer interface {
+	Source(events []*expr.Scope) expr.Node
+}
+
 // scriptFn compiles a function of the script, or has it interpreted where that
 // is impossible.
 func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Program, error) {
@@ -357,6 +362,12 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Pro
 	p := expr.Interpreted(call.Call, t)
 	if b.env.Interpret {
 		if node, err := call.Lower(br.scope, want); err == nil {
+			b.prints.Would(p, node)
+			return p, nil
+		}
+	}
+	if s, ok := call.(sourcer); ok {
+		if node := s.Source([]*expr.Scope{br.scope}); node != nil {
 			b.prints.Would(p, node)
 		}
 	}

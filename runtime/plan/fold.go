@@ -54,6 +54,8 @@ type Machine interface {
 	// is none of that name.
 	Slot(member string) (int, bool)
 	Emits() []event.Field
+	// Sources are the nodes that the values of the i-th field of Emits come from; a nil is something else.
+	Sources(i int) []expr.Node
 	// LowerStep and LowerFlush translate; the error says why they cannot.
 	LowerStep(sc *expr.Scope) (expr.Node, error)
 	LowerFlush(sc *expr.Scope) (expr.Node, error)
@@ -318,7 +320,7 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 // keyField describes the slot in which made events carry a key that p yields.
 func (b *builder) keyField(of *flow.Fn) event.Field {
 	f := key.Field(of.Any())
-	f.Shown = b.prints.Of(of)
+	b.prints.Made(&f, b.prints.Nodes(of)...)
 	return f
 }
 

@@ -22,6 +22,7 @@ func (c *counter) Pos() string                               { return "x.star:5:
 func (c *counter) FlushPos() string                          { return "" }
 func (c *counter) Bind([]*expr.Scope, *expr.Scope) error     { return nil }
 func (*counter) Slot(string) (int, bool)                     { return 0, false }
+func (*counter) Sources(int) []expr.Node                     { return []expr.Node{nil} }
 func (c *counter) Initial() ([]int64, []string)              { return []int64{0}, nil }
 func (c *counter) LowerFlush(*expr.Scope) (expr.Node, error) { panic("there is none") }
 func (c *counter) RunFlush(*expr.Frame)                      { panic("there is none") }

@@ -87,7 +87,7 @@ func (g *Group) build(b *builder) error {
 			return err
 		}
 		spec.Keys = append(spec.Keys, fn)
-		c := view.KeyColumn(v.Name, fn.Any())
+		c := b.prints.KeyColumn(v.Name, fn)
 		if v.Fn.Text == InstanceName {
 			c.Name, c.Head = instanceName(b, v.Name)
 			g = g.renamed(v.Name, c.Name)
@@ -120,7 +120,7 @@ func (g *Group) build(b *builder) error {
 		}
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
-		t.Columns = append(t.Columns, view.AggColumn(c.Name, a.Op, shown))
+		t.Columns = append(t.Columns, b.prints.AggColumn(c.Name, a.Op, shown))
 		t.shows = append(t.shows, view.Cell(a.Op, b.prints.Of(shown)))
 	}
 	if t.Hist >= 0 {

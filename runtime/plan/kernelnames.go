@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/expr"
-	"ppscript/runtime/operator/fold"
 	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 )
@@ -13,14 +11,9 @@ import (
 // nameEmitted settles how the fields of what a fold emits are shown: as the fields
 // of the kernel that their values come from.
 func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
-	c := fold.NewEmitted()
-	n.spec.Step.Each(func(p *expr.Program) { c.See(b.prints.NodeOf(p)) })
-	if n.spec.Flush != nil {
-		c.See(b.prints.NodeOf(n.spec.Flush))
-	}
 	for i := range fields {
 		if f := &fields[i]; f.Kind == event.Int {
-			f.Shown = b.prints.ByAll(c.Sources(f.Name))
+			b.prints.Made(f, n.from.Machine.Sources(i)...)
 		}
 	}
 }

@@ -92,7 +92,8 @@ func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.
 // joinKeyField is the field that holds the key of a derived event.
 func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
 	f := key.Field(p)
-	f.Offset, f.Shown = slot, b.prints.By(b.prints.NodeOf(p))
+	f.Offset = slot
+	b.prints.Made(&f, b.prints.NodeOf(p))
 	return f
 }
 

@@ -63,7 +63,7 @@ func (s *Silences) build(b *builder) error {
 	op := &SilencesOp{Name: b.names.next(s.ResultName()), from: s}
 	op.spec = silence.Spec{Key: key, Than: s.Than, Limit: b.rows(s.Limit, 0), Memory: b.env.Memory,
 		ByRing: perRing(b, s.Key.Fn, brs)}
-	op.columns = silence.Columns(view.KeyColumn(s.Key.Name, key.Any()))
+	op.columns = silence.Columns(b.prints.KeyColumn(s.Key.Name, key))
 	op.shows = make([]view.Show, len(op.columns))
 	op.shows[0] = b.prints.Of(key)
 	b.plan.add(op)

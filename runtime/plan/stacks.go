@@ -109,7 +109,7 @@ func (s *Stacks) build(b *builder) error {
 			return err
 		}
 		spec.Keys = append(spec.Keys, fn)
-		op.Keys = append(op.Keys, view.KeyColumn(v.Name, fn.Any()))
+		op.Keys = append(op.Keys, b.prints.KeyColumn(v.Name, fn))
 		op.shows = append(op.shows, b.prints.Of(fn))
 	}
 	if s.Above != nil {

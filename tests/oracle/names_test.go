@@ -3,6 +3,7 @@ package oracle
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,72 @@ func TestFieldsAreShownByName(t *testing.T) {
 		if raw := run("--raw"); strings.Contains(raw, "TCP_") {
 			t.Errorf("%v: --raw has names:\n%s", way, raw)
 		}
+	}
+}
+
+// addresses carries the address of a socket on in each way in which a value goes from a field to a result.
+const addresses = `
+def _step(s, e):
+    if s.last:
+        emit(old = s.last, new = e.skaddr, apart = e.skaddr - s.last, state = e.newstate)
+    s.last = e.skaddr
+
+def main(o):
+    changes = tracepoint("sock:inet_sock_set_state").where("protocol == 6")
+    steps = changes.fold(key = "_tid", state = {"last": 0}, step = _step, name = "step")
+    named = changes.let(sk = lambda e: e.skaddr)
+    pairs = join([changes.where("newstate == 2")], [changes.where("newstate == 7")], key = "skaddr")
+    return [
+        changes.by("skaddr").agg(a = agg.max("skaddr"), b = agg.last("skaddr"), c = agg.top("skaddr", 1)),
+        named.by(both = lambda e: (e.sk, e.newstate)).agg(least = agg.min("sk"), list = agg.list("sk")),
+        steps.log(),
+        steps.by("old", "new", "apart").agg(m = agg.max("new"), n = agg.count()),
+        pairs.by("key").count(),
+        changes.by("skaddr").hist("sport"),
+        changes.log(fields = {"sk": "skaddr"}),
+    ]
+`
+
+// An address is shown as one wherever it goes, whatever counts the events: through let, a fold and its state,
+// the key of pairs, tuples and lists, aggregators. The distance of two addresses is none. --raw has no names,
+// and addresses.
+func TestAddressesStayAddresses(t *testing.T) {
+	live(t, testkit.Program("bash"))
+	dir := t.TempDir()
+	script, file := filepath.Join(dir, "sockets.star"), filepath.Join(dir, "sockets.data")
+	if err := os.WriteFile(script, []byte(addresses), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	record := []string{testkit.PPScript(t), "record", "-e", "sock:inet_sock_set_state", "-o", file, "--"}
+	testkit.Run(t, append(record, refused...)...)
+	address := regexp.MustCompile(`0x[0-9a-f]{16}\b`)
+	for _, way := range [][]string{
+		append([]string{"--engine", "auto", "--"}, refused...),
+		append([]string{"--engine", "perf", "--"}, refused...),
+		append([]string{"--engine", "interp", "--"}, refused...),
+		{"--input", file},
+	} {
+		run := func(more ...string) string {
+			out := testkit.Run(t, slices.Concat([]string{testkit.PPScript(t), script, "-q"}, more, way)...)
+			return address.ReplaceAllString(squeezed(out.Stdout), "ADDRESS")
+		}
+		f := func(output string, wants ...string) {
+			t.Helper()
+			for _, want := range wants {
+				if !strings.Contains(output, want) {
+					t.Errorf("%v: got no %q in\n%s", way, want, output)
+				}
+			}
+		}
+		f(run(), " ADDRESS ADDRESS ADDRESS ((ADDRESS, 2)) ", " (ADDRESS, TCP_SYN_SENT) ADDRESS (ADDRESS) ",
+			" step: old=ADDRESS new=ADDRESS apart=0 state=TCP_CLOSE ", " ADDRESS ADDRESS 0 ADDRESS 1 ", " skaddr=ADDRESS: sport, ", ": sk=ADDRESS ")
+		f(run("--raw"), " ADDRESS ADDRESS ADDRESS ((ADDRESS, 2)) ", " (ADDRESS, 2) ADDRESS (ADDRESS) ",
+			" step: old=ADDRESS new=ADDRESS apart=0 state=7 ")
+		f(run("--format", "csv"), ",ADDRESS,ADDRESS,ADDRESS,\"((ADDRESS, 2))\"", ",ADDRESS,ADDRESS,0,ADDRESS,1 ")
+		f(run("--format", "json"), `"a_text":"ADDRESS"`, `"c_text":"((ADDRESS, 2))"`,
+			`"both_text":"(ADDRESS, TCP_SYN_SENT)"`, `"least_text":"ADDRESS"`, `"list_text":"(ADDRESS)"`,
+			`"names":{"old":"ADDRESS","new":"ADDRESS","state":"TCP_CLOSE"}`, `"m_text":"ADDRESS"`,
+			`"key_text":"ADDRESS"`, `"key":{"skaddr":`, `"skaddr_text":"ADDRESS"`, `"names":{"sk":"ADDRESS"}`)
 	}
 }
 

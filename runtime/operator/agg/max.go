@@ -13,7 +13,7 @@ var Max = &Op{
 	Cost:    "1 ns per event",
 	Numeric: true,
 	moves:   rising,
-	Column:  Column{Width: 12, Merging: result.Greatest},
+	Column:  Column{Width: 12, Values: true, Merging: result.Greatest},
 	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}

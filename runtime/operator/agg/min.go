@@ -13,7 +13,7 @@ var Min = &Op{
 	Cost:    "1 ns per event",
 	Numeric: true,
 	moves:   rising,
-	Column:  Column{Width: 12, Merging: result.Least},
+	Column:  Column{Width: 12, Values: true, Merging: result.Least},
 	Cell: func(a *Agg, m *Measure) event.Value {
 		if m.N == 0 {
 			return event.Value{}

@@ -12,21 +12,22 @@ import (
 // This file makes columns of what their values are computed by: how wide they
 // are, and in which unit times and sizes are shown.
 
-// KeyColumn is the column of a key that p computes.
-func KeyColumn(name string, p *expr.Program) result.Column {
+// KeyColumn is the column of a key that a function computes.
+func (p *Prints) KeyColumn(name string, fn *flow.Fn) result.Column {
+	prog := p.shown(fn)
 	c := result.Column{
 		Name:  name,
 		Kind:  result.KeyColumn,
 		Prec:  result.UnitPrec,
 		Width: 6,
-		Left:  p.Type.Kind == expr.Str || p.Type.Kind == expr.Any,
-		Unit:  UnitOf(p),
-		Hex:   expr.UnitOf(p.Node) == event.AddressU,
+		Left:  prog.Type.Kind == expr.Str || prog.Type.Kind == expr.Any,
+		Unit:  UnitOf(prog),
+		Hex:   p.addresses(p.Nodes(fn)),
 	}
-	if p.Type.Kind == expr.Str {
+	if prog.Type.Kind == expr.Str {
 		c.Width = 16
 	}
-	if p.IsStack() {
+	if prog.IsStack() {
 		c.Type, c.Left, c.Width = result.StackNumbers, true, 0
 	}
 	return c
@@ -34,19 +35,31 @@ func KeyColumn(name string, p *expr.Program) result.Column {
 
 // AggColumn is the column of an aggregator over the values of a function, nil if
 // it only counts.
-func AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
+func (p *Prints) AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 	c := result.Column{Name: name, Prec: result.UnitPrec, Width: op.Column.Width,
 		Merging: op.Column.Merging}
 	if op.Column.Plain || of == nil {
 		return c
 	}
-	p := of.Any()
-	c.Left = !op.Numeric && !p.Type.Numeric() && p.Type.Kind != expr.Float
-	if p.IsStack() && op.Column.Stacks {
+	prog := p.shown(of)
+	c.Left = !op.Numeric && !prog.Type.Numeric() && prog.Type.Kind != expr.Float
+	if prog.IsStack() && op.Column.Stacks {
 		c.Type, c.Left, c.Width = result.StackNumbers, true, 0
 	}
-	c.Unit = UnitOf(p)
+	c.Unit = UnitOf(prog)
+	// The cells of top are pairs of a value and a count.
+	c.Hex = op.Column.Values && op != agg.Top && p.addresses(p.Nodes(of))
 	return c
+}
+
+// shown is a program of a function as its values are shown: also of a function that is
+// interpreted though it could be compiled.
+func (p *Prints) shown(fn *flow.Fn) *expr.Program {
+	prog := fn.Any()
+	if n := p.NodeOf(prog); n != nil && n != prog.Node {
+		return expr.Build(n)
+	}
+	return prog
 }
 
 // UnitOf is the unit in which the values of p are shown.

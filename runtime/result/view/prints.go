@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"ppscript/runtime/event"
@@ -17,7 +18,7 @@ import (
 
 // Prints finds how values of functions are shown. The zero Prints knows no addresses.
 type Prints struct {
-	// Raw shows numbers.
+	// Raw shows numbers; addresses stay addresses.
 	Raw bool
 	// Function is the function of the kernel at an address; nil knows none.
 	Function func(addr uint64) string
@@ -55,13 +56,16 @@ func (p *Prints) Rebind(v expr.Node, part expr.Part) expr.Node {
 }
 
 // Of finds how values of a function are shown; nil is as they are.
-func (p *Prints) Of(fn *flow.Fn) Show {
+func (p *Prints) Of(fn *flow.Fn) Show { return p.ByAll(p.Nodes(fn)) }
+
+// Nodes are what the programs of a function compute.
+func (p *Prints) Nodes(fn *flow.Fn) []expr.Node {
 	if fn == nil {
 		return nil
 	}
 	var nodes []expr.Node
 	fn.Each(func(prog *expr.Program) { nodes = append(nodes, p.NodeOf(prog)) })
-	return p.ByAll(nodes)
+	return nodes
 }
 
 // ByAll finds how values are shown that come from one of several nodes, as
@@ -93,18 +97,43 @@ func (p *Prints) ByAll(nodes []expr.Node) Show {
 
 // By finds how values of a node are shown.
 func (p *Prints) By(n expr.Node) Show {
-	if p.Raw {
-		return nil
-	}
 	if again, ok := p.would[n]; ok {
 		n = again
 	}
-	if t, ok := n.(*expr.TupleOf); ok {
-		return p.tuple(t)
+	switch n := n.(type) {
+	case nil:
+		return nil
+	case *expr.TupleOf:
+		return p.tuple(n)
+	case *expr.Cond, *expr.Func, *expr.Set, *expr.Seq:
+		return p.ByAll(expr.Sources(n))
 	}
-	f := expr.FieldOf(n)
+	names := p.names(expr.FieldOf(n))
+	if !expr.IsAddress(n) {
+		return names
+	}
+	return func(v event.Value) (string, bool) {
+		if names != nil {
+			if name, ok := names(v); ok {
+				return name, true
+			}
+		}
+		return hexText(v)
+	}
+}
+
+// hexText is an address as people read it.
+func hexText(v event.Value) (string, bool) {
+	if !v.Numeric() {
+		return "", false
+	}
+	return "0x" + strconv.FormatUint(v.Uint(), 16), true
+}
+
+// names finds the names of a field's values; nil if it has none.
+func (p *Prints) names(f *event.Field) Show {
 	switch {
-	case f == nil:
+	case f == nil, p.Raw:
 		return nil
 	case f.Shown != nil:
 		return f.Shown
@@ -115,6 +144,27 @@ func (p *Prints) By(n expr.Node) Show {
 		return p.code()
 	}
 	return nil
+}
+
+// Made gives a field that holds values of some nodes what these are: addresses, with their names.
+func (p *Prints) Made(f *event.Field, nodes ...expr.Node) {
+	f.Shown = p.ByAll(nodes)
+	if f.Unit == event.NoUnit && p.addresses(nodes) {
+		f.Unit = event.AddressU
+	}
+}
+
+// addresses reports that all nodes yield addresses.
+func (p *Prints) addresses(nodes []expr.Node) bool {
+	for _, n := range nodes {
+		if again, ok := p.would[n]; ok {
+			n = again
+		}
+		if !expr.IsAddress(n) {
+			return false
+		}
+	}
+	return len(nodes) > 0
 }
 
 // codeFields are the fields that hold addresses of code.

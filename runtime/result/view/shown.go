@@ -27,15 +27,16 @@ func (s *Fields) Schema(of *event.Schema, stream int, prints *Prints) *event.Sch
 	stack := s.Stacks != nil
 	for i, name := range s.Names {
 		node := s.Values[i].At(stream)
-		schema.Fields = append(schema.Fields, event.Field{
+		f := event.Field{
 			Name:   name,
 			Place:  event.InSlot,
 			Offset: i,
 			Size:   8,
 			Signed: true,
 			Unit:   expr.UnitOf(node.Node),
-			Shown:  prints.By(prints.NodeOf(node)),
-		})
+		}
+		prints.Made(&f, prints.NodeOf(node))
+		schema.Fields = append(schema.Fields, f)
 		stack = stack && name != event.StackName
 	}
 	if stack {

@@ -24,6 +24,7 @@ type Machine struct {
 	step  *stepFunc
 	flush *stepFunc // nil: none
 	emits []event.Field
+	from  [][]expr.Node // by field of emits: where its values come from
 	// silent says that it need not emit: others ask for its states.
 	silent bool
 }
@@ -37,6 +38,7 @@ type stateVar struct {
 	weak  bool             // its 0 may turn out to be an unset time
 	slot  int              // in Frame.Texts for texts, else in Frame.State
 	texts bool
+	from  []expr.Node // where its values come from: see role.origin
 
 	// The number that was read last, and its value.
 	last  int64
@@ -191,7 +193,7 @@ func (m *Machine) Bind(events []*expr.Scope, flush *expr.Scope) error {
 	if err := joined(in.unknowns); err != nil {
 		return err
 	}
-	m.emits = in.fields()
+	m.emits, m.from = in.fields()
 	if err := joined(in.errs); err != nil {
 		return err
 	}

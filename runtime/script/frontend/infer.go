@@ -43,6 +43,7 @@ type role struct {
 	// data is what it is in the kernel's memory, pointer the field that points there.
 	data    *expr.KernelData
 	pointer *event.Field
+	from    []expr.Node // where its values come from: see origin
 }
 
 // inMemory reports that it leads into the kernel's memory, where it has members.
@@ -202,7 +203,8 @@ func (s *scan) block(list []syntax.Stmt) {
 			if st.Result != nil {
 				r := s.value(st.Result)
 				if r.unsure = s.ret.unsure || doubtful(r); s.returned {
-					r = role{kind: joinKinds(s.ret.kind, r.kind), unsure: r.unsure}
+					r = role{kind: joinKinds(s.ret.kind, r.kind), unsure: r.unsure,
+						from: origins(s.ret.origin(), r.origin())}
 				}
 				s.ret, s.returned = r, true
 			}
@@ -267,7 +269,8 @@ func (s *scan) bind(lhs syntax.Expr, r role) {
 			return
 		} else if ok && !(old.state || old.ev != nil) {
 			unsure := doubtful(old, r) || old.inMemory() || r.inMemory()
-			r = role{kind: joinKinds(old.kind, r.kind), unsure: unsure}
+			r = role{kind: joinKinds(old.kind, r.kind), unsure: unsure,
+				from: origins(old.origin(), r.origin())}
 		} else if ok && (r.state || r.ev != nil) {
 			return
 		}
@@ -303,7 +306,8 @@ func (s *scan) assign(st *syntax.AssignStmt) {
 	if st.Op != syntax.EQ {
 		r, old, op := s.value(st.RHS), s.value(st.LHS), st.Op-syntax.PLUS_EQ+syntax.PLUS
 		s.operated(st, op, old, r)
-		s.bind(st.LHS, role{kind: arithRoles(op, old, r), unsure: doubtful(old, r)})
+		s.bind(st.LHS, role{kind: arithRoles(op, old, r), unsure: doubtful(old, r),
+			from: computedFrom(op, old, r)})
 		return
 	}
 	l, many := st.LHS.(*syntax.TupleExpr)
@@ -341,6 +345,9 @@ func (s *scan) store(at *syntax.DotExpr, r role) {
 
 // storeOne learns the kind of a member, or of the elements of a list.
 func (s *scan) storeOne(at syntax.Node, v *stateVar, r role) {
+	if from := origins(v.from, r.origin()); s.learns && len(from) > len(v.from) {
+		v.from, s.changed = from, true
+	}
 	if isZero(r.c) && v.kind.number() && v.kind != kindBool {
 		return // back to unset
 	}

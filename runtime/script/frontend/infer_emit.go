@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/text/diag"
 
 	"go.starlark.net/syntax"
@@ -16,6 +17,7 @@ type emitSite struct {
 	call  *syntax.CallExpr
 	names []string
 	kinds []Kind
+	from  [][]expr.Node // where the values come from: see role.origin
 }
 
 // emit notes what a call of emit gives.
@@ -30,7 +32,8 @@ func (s *scan) emit(e *syntax.CallExpr) {
 			continue
 		}
 		name := b.X.(*syntax.Ident).Name
-		k := s.value(b.Y).kind
+		r := s.value(b.Y)
+		k := r.kind
 		if k == kindMixed {
 			k = kindUnknown
 		}
@@ -40,6 +43,7 @@ func (s *scan) emit(e *syntax.CallExpr) {
 		}
 		site.names = append(site.names, name)
 		site.kinds = append(site.kinds, k)
+		site.from = append(site.from, r.origin())
 	}
 	if len(e.Args) == 0 {
 		s.fail(e, diag.Errorf(diag.Run, "emit", "", "got no values").
@@ -54,6 +58,9 @@ func (s *scan) emit(e *syntax.CallExpr) {
 				if i < len(old.kinds) && site.kinds[i] != kindUnknown {
 					old.kinds[i] = site.kinds[i] // more is known now
 				}
+				if i < len(old.from) {
+					old.from[i] = site.from[i]
+				}
 			}
 			return
 		}
@@ -61,13 +68,14 @@ func (s *scan) emit(e *syntax.CallExpr) {
 	s.emits = append(s.emits, site)
 }
 
-// fields are those of the new stream: all sites must agree.
-func (in *inference) fields() []event.Field {
+// fields are those of the new stream, and where the values of each come from: all sites must agree.
+func (in *inference) fields() (fields []event.Field, from [][]expr.Node) {
 	if len(in.emits) == 0 {
-		return nil
+		return nil, nil
 	}
 	first := in.emits[0]
 	kinds := slices.Clone(first.kinds)
+	from = slices.Clone(first.from)
 	report := &scan{inference: in}
 	for _, site := range in.emits[1:] {
 		for _, n := range first.names {
@@ -94,11 +102,12 @@ func (in *inference) fields() []event.Field {
 			} else {
 				kinds[at] = k
 			}
+			from[at] = origins(from[at], site.from[i])
 		}
 	}
-	fields := make([]event.Field, len(kinds))
+	fields = make([]event.Field, len(kinds))
 	for i, n := range first.names {
 		fields[i] = event.FieldOf(n, kinds[i].Type, i)
 	}
-	return fields
+	return fields, from
 }

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/script/eventview"
 	"ppscript/runtime/text/diag"
 
@@ -50,19 +51,24 @@ func (s *scan) expr(e syntax.Expr) role {
 			return role{kind: kindBool}
 		}
 		s.negated(e, x)
-		return role{kind: x.kind, unsure: x.unsure}
+		r := role{kind: x.kind, unsure: x.unsure}
+		if i, ok := x.c.(starlark.Int); ok {
+			r.c, _ = starlark.Unary(e.Op, i)
+		}
+		return r
 	case *syntax.BinaryExpr:
 		return s.binary(e)
 	case *syntax.CondExpr:
 		s.value(e.Cond)
 		x, y := s.value(e.True), s.value(e.False)
+		from := origins(x.origin(), y.origin())
 		switch {
 		case (isZero(x.c) || x.weak) && y.kind.number() && y.kind != kindBool: // unset, or something
-			return role{kind: y.kind, unsure: x.kind != y.kind || y.unsure}
+			return role{kind: y.kind, unsure: x.kind != y.kind || y.unsure, from: from}
 		case (isZero(y.c) || y.weak) && x.kind.number() && x.kind != kindBool:
-			return role{kind: x.kind, unsure: x.kind != y.kind || x.unsure}
+			return role{kind: x.kind, unsure: x.kind != y.kind || x.unsure, from: from}
 		}
-		return role{kind: joinKinds(x.kind, y.kind), unsure: doubtful(x, y)}
+		return role{kind: joinKinds(x.kind, y.kind), unsure: doubtful(x, y), from: from}
 	case *syntax.CallExpr:
 		return s.call(e)
 	case *syntax.IndexExpr:
@@ -176,7 +182,7 @@ func (s *scan) attr(e *syntax.DotExpr, x role) role {
 		if v := s.m.find(name); v != nil && v.list != nil {
 			return role{kind: kindOther, list: v}
 		} else if v != nil {
-			return role{kind: v.kind, weak: v.weak && v.kind == kindInt}
+			return v.elementRole()
 		}
 		s.fail(e.Name, diag.Errorf(diag.Run, "fold", "state", "no member %s%s", name,
 			diag.DidYouMean(name, s.m.names())).WithHint("declare it: state = {%q: 0}", name))
@@ -204,11 +210,15 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	s.read(name)
 	k := kindUnknown
 	var pointer *event.Field
+	var from []expr.Node
 	has, known, all, unsure := false, false, len(ev.scopes) > 0, ev.silent
 	for _, sc := range ev.scopes {
 		a, ok := ev.attribute(sc, name)
 		schema := ev.schema(sc) != nil
 		has, known, all = has || ok, known || schema, all && schema
+		if ok {
+			from = origins(from, []expr.Node{sourceOf(ev, a)})
+		}
 		switch {
 		case !ok: // another event has it
 		case a.half != nil:
@@ -235,14 +245,15 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	case known && !ev.silent:
 		s.unknown(ev, name, e.Name)
 	}
-	return role{kind: k, pointer: pointer, unsure: unsure}
+	return role{kind: k, pointer: pointer, unsure: unsure, from: from}
 }
 
 func (s *scan) binary(e *syntax.BinaryExpr) role {
 	x, y := s.value(e.X), s.value(e.Y)
 	switch e.Op {
 	case syntax.AND, syntax.OR:
-		return role{kind: joinKinds(x.kind, y.kind), unsure: doubtful(x, y)}
+		return role{kind: joinKinds(x.kind, y.kind), unsure: doubtful(x, y),
+			from: origins(x.origin(), y.origin())}
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE:
 		s.compared(e, x, y)
 		return role{kind: kindBool}
@@ -251,7 +262,8 @@ func (s *scan) binary(e *syntax.BinaryExpr) role {
 		return role{kind: kindBool}
 	}
 	s.operated(e, e.Op, x, y)
-	return role{kind: arithRoles(e.Op, x, y), unsure: doubtful(x, y) && x.kind != kindText}
+	return role{kind: arithRoles(e.Op, x, y), unsure: doubtful(x, y) && x.kind != kindText,
+		from: computedFrom(e.Op, x, y)}
 }
 
 // arithRoles is arithKind where a member may turn out to be a sum of what is
@@ -366,7 +378,7 @@ func (s *scan) call(e *syntax.CallExpr) role {
 	case plainArgs(e.Args):
 		s.counted(e, f)
 		r := s.enter(f, args, true, s.apart)
-		return role{kind: r.kind, unsure: r.unsure, sample: r.sample}
+		return role{kind: r.kind, unsure: r.unsure, sample: r.sample, from: r.origin()}
 	case starred:
 		s.lose(args)
 	default: // by name: the events that come without one are followed

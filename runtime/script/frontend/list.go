@@ -218,7 +218,7 @@ func (p *proc) storeList(at syntax.Position, m *stateVar, v val) {
 
 // elementRole is what is known of an element of a list.
 func (v *stateVar) elementRole() role {
-	return role{kind: v.kind, weak: v.weak && v.kind == kindInt}
+	return role{kind: v.kind, weak: v.weak && v.kind == kindInt, from: v.from}
 }
 
 // storeAll learns that all elements of a list are assigned.

@@ -94,6 +94,8 @@ func (p *printer) shown(i int, v event.Value) (string, bool) {
 // store puts a value where the field lies; false if the field cannot have it.
 func store(f *event.Field, place []byte, v event.Value) bool {
 	switch {
+	case v.Kind == event.ListValue: // an array as a function of a script has it
+		return storeList(f, place, v.List())
 	case f.Kind != event.Int:
 		return v.Kind == event.StrValue && len(v.String()) == len(place) && copy(place, v.String()) > 0
 	case !v.Numeric():
@@ -104,6 +106,22 @@ func store(f *event.Field, place []byte, v event.Value) bool {
 	copy(place, word[:])
 	back, ok := event.LoadInt(place, f.Signed)
 	return ok && back == v.Int()
+}
+
+// storeList puts the elements of an array where it lies.
+func storeList(f *event.Field, place []byte, list []event.Value) bool {
+	if f.Elem != 1 && f.Elem != 2 && f.Elem != 4 && f.Elem != 8 || len(list)*f.Elem != len(place) {
+		return false
+	}
+	for i, v := range list {
+		if !v.Numeric() {
+			return false
+		}
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], v.Uint())
+		copy(place[i*f.Elem:(i+1)*f.Elem], word[:])
+	}
+	return true
 }
 
 // runOf are the conversions that show field i: one that is more than its number,
