@@ -383,7 +383,7 @@ func heatmap() *b.Builtin {
 			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
 		},
 		Returns: "log",
-		Result:  "a picture of how often each range of the number came in each span of time, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
+		Result:  "a picture of how often each range of the number came in each span of time, negative ones in a row of their own, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
 		Errors:  "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist",
 		Source:  computed,
 		Cost:    "80 ns per event",

@@ -77,7 +77,7 @@ func countStacks() *b.Builtin {
 		Group:   b.StreamMethods,
 		Summary: "Counts the events by call stack.",
 		Params: []b.Param{
-			{Name: "value", Type: b.Expression, Doc: "a number to add up for each stack: bytes, a time"},
+			{Name: "value", Type: b.Expression, Doc: "an integer to add up for each stack: bytes, a time"},
 			{Name: "by", Type: b.Or(b.ListOf(b.Expression), b.Dict), Named: true, Doc: "keys that tell events of one stack apart, as a list or as {name: expression}; else the name of the thread"},
 			{Name: "stack", Type: b.Expression, Named: true, Doc: "another stack than the event's own: start.stack of a pair, what a fold emits as stack or NAME_stack"},
 			{Name: "above", Type: b.Expression, Named: true, Doc: "a second stack, shown above the first behind a frame --, its outermost function last: end.stack of a pair, for who woke a sleeper"},

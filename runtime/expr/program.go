@@ -72,6 +72,27 @@ func (p *Program) withLocals(n int) {
 	p.Run = func(f *Frame) { f.grow(n); run(f) }
 }
 
+// AsNumber is a number that the program yields. Another value fails the frame, as does NaN.
+func (p *Program) AsNumber(f *Frame) event.Number {
+	var n event.Number
+	switch p.Type.Kind {
+	case Int, Bool:
+		return event.NumberOf(p.Number, p.Int(f))
+	case Float:
+		n = event.FloatNumber(p.Float(f))
+	default:
+		var number bool
+		if n, number = p.Value(f).Number(); !number {
+			f.Fail(ErrKind)
+			return n
+		}
+	}
+	if n.NaN() {
+		f.Fail(ErrNaN)
+	}
+	return n
+}
+
 // Field returns the field if the program is nothing but that field of the
 // event itself, so that the caller can read it in a way of its own.
 func (p *Program) Field() (*event.Field, bool) {

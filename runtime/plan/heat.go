@@ -48,7 +48,7 @@ func (h *Heat) build(b *builder) error {
 		return err
 	}
 	op := &HeatOp{Spec: h, Names: map[int]string{}}
-	if op.value, err = b.fn(h.Value, brs, expr.Int); err != nil {
+	if op.value, err = b.fn(h.Value, brs, expr.Float); err != nil {
 		return err
 	}
 	op.Unit = view.UnitOf(op.value.Any())

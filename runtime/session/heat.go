@@ -32,7 +32,7 @@ type heatMaps struct {
 func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
 	h := op.(*plan.HeatRun)
 	if d.to.cfg.Options.Show.NoFiles {
-		h.Write = func(int, event.Time, int64) {}
+		h.Write = func(int, event.Time, event.Number) {}
 		return nil
 	}
 	byStream := map[int]*heatFile{}
@@ -52,7 +52,7 @@ func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
 		byStream[stream] = f
 		d.files = append(d.files, f)
 	}
-	h.Write = func(stream int, at event.Time, value int64) { byStream[stream].Add(at, value) }
+	h.Write = func(stream int, at event.Time, value event.Number) { byStream[stream].Add(at, value) }
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut
 		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:keys],
 			Count: row[count].Uint()}
 		if s.Value.Name != "" {
-			x.Value = row[count+1].Int()
+			x.Value = wholeOf(row[count+1])
 		}
 		var st stack.Stack
 		w.line = w.line[:0]
@@ -116,9 +116,15 @@ func (c *stackCounts) other() (x result.StackSample, some bool) {
 	x = result.StackSample{PID: -1, Key: row[plan.StacksKey:keys], Count: row[count].Uint(),
 		Frames: []*result.Frame{naming.NoRoom}}
 	if c.op.Value.Name != "" {
-		x.Value = row[count+1].Int()
+		x.Value = wholeOf(row[count+1])
 	}
 	return x, true
+}
+
+// wholeOf is a sum as the values of stacks hold it: the nearest there is, if it is beyond them.
+func wholeOf(v event.Value) int64 {
+	n, _ := v.Number()
+	return n.Int()
 }
 
 // symbolize names the stacks that were counted, so that they can be let go. It

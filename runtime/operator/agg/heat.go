@@ -9,10 +9,12 @@ import (
 
 const (
 	heatColumns = 240
-	// Values below 16 have a row each, others eight for each doubling.
-	heatSubs = 8
-	heatRows = heatSubs*60 + heatSubs
-	heatStep = event.Time(1e6)
+	// Whole parts of values below 16 have a row each, others eight for each doubling. Negative values have the
+	// row behind all others.
+	heatSubs     = 8
+	heatNegative = heatSubs*60 + heatSubs
+	heatRows     = heatNegative + 1
+	heatStep     = event.Time(1e6)
 )
 
 // A Heat counts values by time and by size, in constant memory however long it
@@ -25,8 +27,8 @@ type Heat struct {
 	cells [][heatRows]uint64
 }
 
-// Add counts a value. Values of 0 and less share a row.
-func (h *Heat) Add(at event.Time, v int64) {
+// Add counts a value.
+func (h *Heat) Add(at event.Time, v event.Number) {
 	at = max(at, 0)
 	if h.cells == nil {
 		h.cells = make([][heatRows]uint64, heatColumns)
@@ -70,39 +72,57 @@ func (h *Heat) fit(at event.Time) {
 	h.step, h.first, h.used = step, first, used
 }
 
-func heatRow(v int64) int {
-	if v < heatSubs {
-		return int(max(v, 0))
+func heatRow(n event.Number) int {
+	v, negative := n.Magnitude()
+	switch {
+	case negative:
+		return heatNegative
+	case v < heatSubs:
+		return int(v)
 	}
-	e := bits.Len64(uint64(v)) - 4
-	return heatSubs*e + int(v>>e)
+	e := bits.Len64(v) - 4
+	return min(heatSubs*e+int(v>>e), heatNegative-1) // from 2^63 on
 }
 
-// heatLow is the least value of a row.
+// heatLow is the least value of a row of values that are not negative.
 func heatLow(row int) int64 {
 	if row < 2*heatSubs {
 		return int64(row)
 	}
 	e := row/heatSubs - 1
+	if row == heatNegative {
+		return result.OpenHi
+	}
 	return int64(heatSubs+row%heatSubs) << e
 }
 
-// Result returns the counts: the rows from the least value to the greatest,
-// at most so many; more are joined to wider ones. It fills no Meta but Begin
-// and End.
+// Result returns the counts: the rows from the least value to the greatest. Of those of values from 1 on there
+// are at most so many; more are joined to wider ones. Negative values have a row of their own, and those from
+// 0 to less than 1. It fills no Meta but Begin and End.
 func (h *Heat) Result(rows int) *result.Heatmap {
 	m := &result.Heatmap{Step: h.step, Columns: h.used}
 	m.Begin = event.Time(h.first) * h.step
 	m.End = m.Begin + event.Time(h.used)*h.step
-	lo, hi := heatRows, -1
+	var some [heatRows]bool
+	lo, hi := heatRows, 0 // of the rows from 1 on
 	for c := range h.used {
 		for r, n := range h.cells[c] {
 			if n > 0 {
-				lo, hi = min(lo, r), max(hi, r)
+				some[r] = true
+				if r > 0 && r < heatNegative {
+					lo, hi = min(lo, r), max(hi, r)
+				}
 			}
 		}
 	}
-	if hi < 0 {
+	if some[heatNegative] {
+		m.Rows = append(m.Rows, h.row(heatNegative, heatNegative+1, result.OpenLo, 0))
+	}
+	if some[heatNegative] && hi > 0 || some[0] {
+		m.Rows = append(m.Rows, h.row(0, 1, 0, 1))
+		lo = min(lo, 1)
+	}
+	if hi == 0 {
 		return m
 	}
 	wide := 1
@@ -110,21 +130,19 @@ func (h *Heat) Result(rows int) *result.Heatmap {
 		wide *= 2
 	}
 	for r := lo / wide; r <= hi/wide; r++ {
-		row := result.HeatRow{
-			Lo: heatLow(r * wide), Hi: heatLow((r + 1) * wide), Counts: make([]uint64, h.used),
-		}
-		if (r+1)*wide >= heatRows {
-			row.Hi = result.OpenHi
-		}
-		if r == 0 {
-			row.Lo = result.OpenLo
-		}
-		for c := range h.used {
-			for i := r * wide; i < min((r+1)*wide, heatRows); i++ {
-				row.Counts[c] += h.cells[c][i]
-			}
-		}
-		m.Rows = append(m.Rows, row)
+		from, to := max(r*wide, 1), min((r+1)*wide, heatNegative)
+		m.Rows = append(m.Rows, h.row(from, to, heatLow(from), heatLow(to)))
 	}
 	return m
+}
+
+// row joins the rows from one to before another.
+func (h *Heat) row(from, to int, lo, hi int64) result.HeatRow {
+	row := result.HeatRow{Lo: lo, Hi: hi, Counts: make([]uint64, h.used)}
+	for c := range h.used {
+		for _, n := range h.cells[c][from:to] {
+			row.Counts[c] += n
+		}
+	}
+	return row
 }

@@ -8,7 +8,7 @@ import (
 // Values writes the value of a function for each event.
 type Values struct {
 	Of    *Fn
-	Write func(stream int, at event.Time, value int64)
+	Write func(stream int, at event.Time, value event.Number)
 	Errs  Errors
 
 	frame expr.Frame
@@ -18,7 +18,7 @@ type Values struct {
 func (v *Values) Events(evs []*event.Event) {
 	for _, e := range evs {
 		v.frame.Reset(e)
-		n := v.Of.For(e).Int(&v.frame)
+		n := v.Of.For(e).AsNumber(&v.frame)
 		if v.frame.Err != nil {
 			v.Errs.Note(&v.frame)
 			continue

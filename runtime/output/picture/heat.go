@@ -40,10 +40,10 @@ func NewHeat(ctx context.Context, path string) (*Heat, error) {
 }
 
 // Add adds a value.
-func (h *Heat) Add(at event.Time, value int64) {
+func (h *Heat) Add(at event.Time, value event.Number) {
 	h.line = strconv.AppendInt(h.line[:0], int64(at), 10)
 	h.line = append(h.line, ' ')
-	h.line = append(strconv.AppendInt(h.line, value, 10), '\n')
+	h.line = append(append(h.line, value.Value().String()...), '\n')
 	h.w.Write(h.line) // an error stays, and comes with Flush
 	h.grid.Add(at, value)
 }

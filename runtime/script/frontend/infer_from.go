@@ -31,7 +31,8 @@ func (r *role) origin() []expr.Node {
 	return []expr.Node{nil}
 }
 
-// tupleNode is a composite key of the members' nodes. A constant is in the place of one that is shown as it is.
+// tupleNode is a composite key of the members' nodes. A constant is in the place of one that is shown as it
+// is.
 func (r *role) tupleNode() expr.Node {
 	members := make([]expr.Node, len(r.items))
 	for i := range r.items {

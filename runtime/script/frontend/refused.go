@@ -407,6 +407,9 @@ func (f *Func) Gives(sc *expr.Scope, want expr.Kind) error {
 		name, wanted = "None", "a number"
 	case samples == nil:
 		return nil
+	case want == expr.Int && r.kind == kindFloat && !r.unsure:
+		return f.t.Host().At(fn.Position(), diag.Errorf(diag.Run, "function", fn.Name(),
+			"gives a float, want an integer").WithHint("divide by //, or write int(...) around it"))
 	case number:
 		if k := r.kind; k.number() || k == kindFloat {
 			return nil

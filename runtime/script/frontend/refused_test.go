@@ -94,3 +94,23 @@ func TestRefused(t *testing.T) {
 	f("def g(e):\n    if e.pid > 1:\n        return 1\nf = lambda e: g(e) == 'x'", "")
 	f("lambda e: hasattr(e, 'x') and getattr(e, 'x') > 3", "")
 }
+
+// A float where whole numbers are added up is an error of the check, unless it may be a whole number too.
+func TestGivesFloats(t *testing.T) {
+	f := func(src string, want expr.Kind, refused string) {
+		t.Helper()
+		_, fn := newFunc(t, src)
+		got := ""
+		if err := fn.Gives(&expr.Scope{Schema: wakeup()}, want); err != nil {
+			got = err.Error()
+		}
+		if refused == "" && got != "" || !strings.Contains(got, refused) {
+			t.Errorf("%s: got %q, want %q", src, got, refused)
+		}
+	}
+	f("f = lambda e: e.pid / 4", expr.Int, "gives a float, want an integer")
+	f("f = lambda e: e.pid // 4", expr.Int, "")
+	f("f = lambda e: e.pid / 4", expr.Float, "")
+	f("f = lambda e: e.wait / 2", expr.Int, "")
+	f("f = lambda e: e.comm", expr.Int, "gives a string, want a number")
+}
