@@ -6,7 +6,8 @@ import "ppscript/runtime/event"
 
 // FieldOf is the field whose values a node has; nil if it computes them.
 func FieldOf(n Node) *event.Field {
-	if x, ok := Bare(n).(*Field); ok && (x.View == ViewValue || x.View == ViewBytes && x.F.Kind != event.Int) {
+	x, ok := Bare(n).(*Field)
+	if ok && (x.View == ViewValue || x.View == ViewBytes && x.F.Kind != event.Int) {
 		return x.F
 	}
 	return nil

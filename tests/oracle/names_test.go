@@ -140,10 +140,12 @@ func TestAddressesStayAddresses(t *testing.T) {
 			" skaddr=ADDRESS: sport, ", ": sk=ADDRESS ")
 		f(run("--raw"), " ADDRESS ADDRESS ADDRESS ((ADDRESS, 2)) ", " (ADDRESS, 2) ADDRESS (ADDRESS) ",
 			" step: old=ADDRESS new=ADDRESS apart=0 state=7 ")
-		f(run("--format", "csv"), `,ADDRESS,ADDRESS,ADDRESS,"((ADDRESS, 2))"`, ",ADDRESS,ADDRESS,0,ADDRESS,1 ")
+		f(run("--format", "csv"), `,ADDRESS,ADDRESS,ADDRESS,"((ADDRESS, 2))"`,
+			",ADDRESS,ADDRESS,0,ADDRESS,1 ")
 		f(run("--format", "json"), `"a_text":"ADDRESS"`, `"c_text":"((ADDRESS, 2))"`,
-			`"both_text":"(ADDRESS, TCP_SYN_SENT)"`, `"least_text":"ADDRESS"`, `"list_text":"(ADDRESS)"`,
-			`"names":{"old":"ADDRESS","new":"ADDRESS","state":"TCP_CLOSE"}`, `"m_text":"ADDRESS"`,
+			`"both_text":"(ADDRESS, TCP_SYN_SENT)"`, `"least_text":"ADDRESS"`,
+			`"list_text":"(ADDRESS)"`, `"m_text":"ADDRESS"`,
+			`"names":{"old":"ADDRESS","new":"ADDRESS","state":"TCP_CLOSE"}`,
 			`"key_text":"ADDRESS"`, `"key":{"skaddr":`, `"skaddr_text":"ADDRESS"`,
 			`"names":{"sk":"ADDRESS"}`)
 	}

@@ -9,8 +9,8 @@ import (
 
 const (
 	heatColumns = 240
-	// Whole parts of values below 16 have a row each, others eight for each doubling. Negative values have the
-	// row behind all others.
+	// Whole parts of values below 16 have a row each, others eight for each doubling. Negative values have
+	// the row behind all others.
 	heatSubs     = 8
 	heatNegative = heatSubs*60 + heatSubs
 	heatRows     = heatNegative + 1
@@ -96,9 +96,9 @@ func heatLow(row int) int64 {
 	return int64(heatSubs+row%heatSubs) << e
 }
 
-// Result returns the counts: the rows from the least value to the greatest. Of those of values from 1 on there
-// are at most so many; more are joined to wider ones. Negative values have a row of their own, and those from
-// 0 to less than 1. It fills no Meta but Begin and End.
+// Result returns the counts: the rows from the least value to the greatest. Of those of values from 1 on
+// there are at most so many; more are joined to wider ones. Negative values have a row of their own, and
+// those from 0 to less than 1. It fills no Meta but Begin and End.
 func (h *Heat) Result(rows int) *result.Heatmap {
 	m := &result.Heatmap{Step: h.step, Columns: h.used}
 	m.Begin = event.Time(h.first) * h.step

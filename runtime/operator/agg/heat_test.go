@@ -66,8 +66,8 @@ func TestHeatCountsEveryValueOnce(t *testing.T) {
 	}
 }
 
-// Negative values, 0 and fractions below 1, and unsigned values from 2^63 on have rows that say so, however few
-// rows there are.
+// Negative values, 0 and fractions below 1, and unsigned values from 2^63 on have rows that say so, however
+// few rows there are.
 func TestHeatKeepsTheSign(t *testing.T) {
 	f := func(rows int, want string, values ...event.Number) {
 		t.Helper()
