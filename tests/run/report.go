@@ -39,14 +39,14 @@ type report struct {
 	faults         []error
 	skipped        map[string][]testName // by need
 	remedies       map[string]string
-	again          map[testName]int
+	again          map[testName]*tries
 	elapsed        map[testName]float64
 }
 
 func newReport(out io.Writer) *report {
 	return &report{
 		out: out, output: map[testName]*bytes.Buffer{}, skipped: map[string][]testName{},
-		remedies: map[string]string{}, again: map[testName]int{}, elapsed: map[testName]float64{},
+		remedies: map[string]string{}, again: map[testName]*tries{}, elapsed: map[testName]float64{},
 	}
 }
 
@@ -84,9 +84,7 @@ func (r *report) line(text []byte) {
 
 // said keeps the output of a test, and prints that of a package, which is what `go test` prints.
 func (r *report) said(name testName, text string) {
-	if strings.Contains(text, "tried again") {
-		r.again[name]++
-	}
+	r.tried(name, text)
 	if name.test == "" {
 		if text != "PASS\n" && !strings.Contains(text, "[no tests to run]") {
 			io.WriteString(r.out, text)
@@ -97,6 +95,38 @@ func (r *report) said(name testName, text string) {
 		r.output[name] = &bytes.Buffer{}
 	}
 	r.output[name].WriteString(text)
+}
+
+// tries are those of a test that made its measurement again.
+type tries struct {
+	n      int
+	indent int // of the line that says so; -1 is none
+	wrong  []string
+}
+
+// mostWrong bounds the lines that say why a test was tried again.
+const mostWrong = 12
+
+// tried notes that a test makes its measurement again, and the lines behind that, which say why.
+func (r *report) tried(name testName, text string) {
+	text = strings.TrimRight(text, "\r\n")
+	line := strings.TrimLeft(text, " ")
+	indent := len(text) - len(line)
+	t := r.again[name]
+	switch {
+	case strings.Contains(text, "tried again"):
+		if t == nil {
+			t = &tries{}
+			r.again[name] = t
+		}
+		t.n++
+		t.indent = indent
+	case t == nil || t.indent < 0:
+	case indent <= t.indent:
+		t.indent = -1
+	case len(t.wrong) < mostWrong:
+		t.wrong = append(t.wrong, line)
+	}
 }
 
 func (r *report) ended(name testName, e testEvent) {
@@ -163,10 +193,14 @@ func (r *report) close(o options) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.slowest(o.slowest)
-	tries := 0
+	sum := 0
 	for _, name := range slices.SortedFunc(maps.Keys(r.again), byName) {
-		tries += r.again[name]
-		fmt.Fprintf(r.out, "tried again %d times: %v\n", r.again[name], name)
+		t := r.again[name]
+		sum += t.n
+		fmt.Fprintf(r.out, "tried again %d times: %v\n", t.n, name)
+		for _, line := range t.wrong {
+			fmt.Fprintf(r.out, "    %s\n", line)
+		}
 	}
 	left := map[testName]bool{}
 	for _, need := range slices.Sorted(maps.Keys(r.skipped)) {
@@ -181,8 +215,8 @@ func (r *report) close(o options) error {
 	if !o.all && !o.race {
 		fmt.Fprintln(r.out, "guests, other tools' numbers, browsers and packages: make test-all")
 	}
-	if tries > 0 {
-		fmt.Fprintf(r.out, "measurements tried again: %d\n", tries)
+	if sum > 0 {
+		fmt.Fprintf(r.out, "measurements tried again: %d\n", sum)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", r.passed, r.failed, len(left))
 	if r.failed > 0 || r.broken {

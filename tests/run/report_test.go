@@ -8,7 +8,10 @@ import (
 // A run's lines, as `go test -json` prints them.
 const said = `{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"    again.go:27: tried again, since\n"}
+{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"        calls: got 1, want 2\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"    again.go:27: tried again, since\n"}
+{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"        calls: got 3, want 2\n"}
+{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"    a_test.go:27: enough\n"}
 {"Action":"pass","Package":"ppscript/a","Test":"TestGood","Elapsed":1.5}
 {"Action":"output","Package":"ppscript/a","Test":"TestLacks","Output":"    a_test.go:7: needs kprobes (no such file); perf (apt-get install linux-perf)\n"}
 {"Action":"skip","Package":"ppscript/a","Test":"TestLacks","Elapsed":0}
@@ -47,6 +50,8 @@ func TestSummary(t *testing.T) {
     1.6 s  a 
     1.5 s  a TestGood
 tried again 2 times: a TestGood
+    calls: got 1, want 2
+    calls: got 3, want 2
 left out, for want of kprobes: 1
     no such file
 left out, for want of no Landlock: 1
