@@ -121,10 +121,6 @@ func memoryCgroup(t *testing.T) (dir, knob, word string) {
 	return "", "", ""
 }
 
-// tries is how often a comparison is made at most. Interrupts, and the machine's
-// other work, come between the two engines' looks at the clock now and then.
-const tries = 8
-
 // together is how many comparisons are made of one run of a scene; of events that
 // come in interrupts fewer.
 const together, interrupted = 8, 2
@@ -178,26 +174,25 @@ func runs(list []*Comparison) (runs [][]*Comparison) {
 	return runs
 }
 
-// agree makes comparisons, and those again that something came between.
+// agree makes comparisons, and those again between whose looks at the clock something came: interrupts, and
+// other work of the machine.
 func agree(t *testing.T, name string, list []*Comparison) {
 	t.Helper()
-	for try := 1; len(list) > 0; try++ {
+	testkit.Again(t, func() (differ []string) {
 		var again []*Comparison
 		for i, o := range show(t, name, list) {
 			if o.Rows == 0 {
 				o.differ("there is nothing to compare")
 			}
-			switch wrong := strings.Join(o.Wrong, "\n"); {
-			case wrong == "":
-			case try < tries:
-				t.Logf("%s: again, %d events were lost: %s", list[i], o.Lost, wrong)
+			if len(o.Wrong) > 0 {
+				differ = append(differ, fmt.Sprintf("%s: %d events were lost: %s", list[i], o.Lost,
+					strings.Join(o.Wrong, "\n")))
 				again = append(again, list[i])
-			default:
-				t.Errorf("%s: %d events were lost: %s", list[i], o.Lost, wrong)
 			}
 		}
 		list = again
-	}
+		return differ
+	})
 }
 
 // show runs both engines of each comparison beside one run of a scene.

@@ -53,10 +53,16 @@ func TestCommandsOfTheGuide(t *testing.T) {
 			continue
 		}
 		t.Run(strconv.Itoa(c.line), func(t *testing.T) {
-			for tries := 1; tries < 5 && c.again(outputs[i], env); tries++ {
-				outputs[i] = env.start(t, c).Wait()
-			}
-			c.verify(t, outputs[i], env)
+			out := outputs[i]
+			testkit.Again(t, func() []string {
+				wrong := c.wrong(out, env)
+				if !c.mayLack(out) || len(wrong) == 0 {
+					return nil
+				}
+				out = env.start(t, c).Wait()
+				return wrong
+			})
+			c.verify(t, out, env)
 		})
 	}
 }
@@ -74,12 +80,12 @@ func (c *command) verify(t *testing.T, out testkit.Output, env *environment) {
 	}
 }
 
-// again reports that what is missing may be among events that were lost, while
+// mayLack reports that what is missing may be among events that were lost, while
 // all these beside each other kept the CPUs from reading the rings in time; or
 // behind the number of samples where the command stops, as -N says.
-func (c *command) again(out testkit.Output, env *environment) bool {
-	few := strings.Contains(c.args, " -N ") || strings.Contains(out.Stdout+out.Stderr, "lost ")
-	return few && c.notYet == "" && len(c.wrong(out, env)) > 0
+func (c *command) mayLack(out testkit.Output) bool {
+	return c.notYet == "" && (strings.Contains(c.args, " -N ") ||
+		strings.Contains(out.Stdout+out.Stderr, "lost "))
 }
 
 // wrong is what a command did not do.

@@ -92,10 +92,7 @@ func TestSyscallsAfterLoss(t *testing.T) {
 	const calls = 3000
 	var file string
 	var want latency
-	for spans, tries := 0, 0; spans == 0; tries++ {
-		if tries == 20 {
-			t.Fatal("no loss began and ended inside of calls")
-		}
+	testkit.Again(t, func() (wrong []string) {
 		file = filepath.Join(t.TempDir(), "our.data")
 		l := testkit.StartTarget(t, "-sleep", fmt.Sprint(calls))
 		p := record(t, l, file, "-m", "1", "-e", enter+"/id == 230/", "-e", leave+"/id == 230/stack/")
@@ -104,8 +101,12 @@ func TestSyscallsAfterLoss(t *testing.T) {
 		stutter()
 		p.Stop().Want(t, 0)
 		l.End()
-		want, spans = callsBetweenLosses(t, file)
-	}
+		var spans int
+		if want, spans = callsBetweenLosses(t, file); spans == 0 {
+			return []string{"no loss began and ended inside of calls"}
+		}
+		return nil
+	})
 	for _, args := range [][]string{
 		{"syscalls", "-e", enter, "-e", leave},
 		{"-c", `join([tracepoint("` + enter + `")], [tracepoint("` + leave + `")], key = "_tid").latency()`},
@@ -234,7 +235,7 @@ func TestLostAreEventsOnly(t *testing.T) {
 	const turns, calls = 300, 40
 	script := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do /bin/true; %s i=$((i+1)); done`, turns,
 		strings.Repeat("kill -0 $$; ", calls))
-	for try := 1; ; try++ {
+	testkit.Again(t, func() []string {
 		out := testkit.Run(t, testkit.PPScript(t), "--engine", "perf", "-m", "1", "--format", "json", "-c",
 			`tracepoint("syscalls:sys_enter_kill").by("comm").count()`, "--", "sh", "-c", script)
 		table := last(t, out.Want(t, 0).Stdout)
@@ -242,11 +243,9 @@ func TestLostAreEventsOnly(t *testing.T) {
 			t.Errorf("got %d samples and %d lost, want %d together",
 				table.TotalSamples, table.Loss["lost"], turns*calls)
 		}
-		if table.Loss["lost"] > 0 {
-			return
+		if table.Loss["lost"] == 0 {
+			return []string{"nothing was lost"}
 		}
-		if try == 5 {
-			t.Fatal("nothing was lost")
-		}
-	}
+		return nil
+	})
 }

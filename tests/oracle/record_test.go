@@ -85,9 +85,7 @@ func TestLiveEqualsItsRecording(t *testing.T) {
 		{[]string{"-c", `tracepoint("raw_syscalls:sys_exit").by("_comm", bucket = lambda e: e.ret // 100 if e.ret > 0 else -1).agg(n = agg.count(), s = agg.sum("ret"))`},
 			[]string{"_comm", "bucket", "n", "s"}},
 	}
-	for tries := 1; !recordedAndLive(t, profilers, tries == 8); tries++ {
-		t.Log("again: perf's recording has no name for a thread that began while perf attached")
-	}
+	testkit.Again(t, func() []string { return recordedAndLive(t, profilers) })
 }
 
 // A recorded is a profiler whose table is compared, and its columns.
@@ -97,9 +95,8 @@ type recorded struct {
 }
 
 // recordedAndLive runs profilers live and on two recordings of the same run. It
-// compares nothing and returns false if perf missed the begin of a thread,
-// unless this is the last try.
-func recordedAndLive(t *testing.T, profilers []recorded, lastTry bool) bool {
+// compares nothing, and says so, if perf missed the begin of a thread.
+func recordedAndLive(t *testing.T, profilers []recorded) (wrong []string) {
 	t.Helper()
 	// One table each, however long the machine takes.
 	whole := []string{"--format", "json", "-i", "600s"}
@@ -129,8 +126,8 @@ func recordedAndLive(t *testing.T, profilers []recorded, lastTry bool) bool {
 			out := testkit.Run(t, append([]string{testkit.PPScript(t), "--format", "json", "--input", file},
 				words(p.args)...)...).Want(t, 0)
 			g, w := rowsOf(got, p.columns...), rowsOf(last(t, out.Stdout), p.columns...)
-			if file == theirs && !lastTry && strings.Contains(strings.Join(w, " "), "comm=pid-") {
-				return false
+			if file == theirs && strings.Contains(strings.Join(w, " "), "comm=pid-") {
+				return []string{"perf's recording has no name for a thread that began while perf attached"}
 			}
 			if !slices.Equal(g, w) || len(g) == 0 {
 				errs = append(errs, fmt.Sprintf("%v:\nlive:\n%s\non %s:\n%s", p.args, strings.Join(g, "\n"),
@@ -141,7 +138,7 @@ func recordedAndLive(t *testing.T, profilers []recorded, lastTry bool) bool {
 	for _, e := range errs {
 		t.Error(e)
 	}
-	return true
+	return nil
 }
 
 func words(args []string) []string { return append([]string(nil), args...) }

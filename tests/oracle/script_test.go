@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -89,20 +90,21 @@ func perfRecord(t *testing.T, args ...string) (file string, lines []line) {
 func perfRecordAs(t *testing.T, recorder []string, args ...string) (file string, lines []line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "perf.data")
-	for pages, tries := 1024, 1; ; tries++ {
+	pages := 1024
+	testkit.Again(t, func() []string {
 		words := slices.Concat(recorder,
 			[]string{"-q", "-B", "-N", "--no-bpf-event", "-m", strconv.Itoa(pages), "-o", file}, args)
 		testkit.Run(t, words...).Want(t, 0)
 		var lost bool
 		if lines, lost = readPerfScript(t, file); !lost {
 			keepIfFailed(t, file)
-			return file, lines
+			return nil
 		}
-		if tries == 8 {
-			t.Fatalf("%v: lost events with rings of %d pages", words, pages)
-		}
+		wrong := fmt.Sprintf("%v: lost events with rings of %d pages", words, pages)
 		pages = min(4*pages, 1<<14)
-	}
+		return []string{wrong}
+	})
+	return file, lines
 }
 
 // keepIfFailed saves a recording that shows a mistake: the next one may not.

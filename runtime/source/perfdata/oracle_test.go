@@ -27,11 +27,12 @@ func TestAgainstPerfRecord(t *testing.T) {
 	f := func(name, script string, args ...string) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "perf.data")
-			for tries := 1; !perfRecords(t, path, script, args...); tries++ {
-				if tries == 8 {
-					t.Fatal("perf script stumbles over each recording")
+			testkit.Again(t, func() []string {
+				if !perfRecords(t, path, script, args...) {
+					return []string{"perf script stumbles over the recording"}
 				}
-			}
+				return nil
+			})
 			want := squeeze(runPerf(t, "script", "-i", path, "--ns", "-F", "pid,tid,cpu,time,event"))
 			file, err := Open(path, Options{Ordered: true})
 			if err != nil {
