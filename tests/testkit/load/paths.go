@@ -26,8 +26,13 @@ func along(bits, path int) int {
 	return right(bits-1, path>>1)
 }
 
+// left and right do not look at the room of their stack: a function of Go that does begins once more after
+// its stack has grown or its goroutine gave the CPU away, and a breakpoint at its begin is hit twice then.
+//
 //go:noinline
+//go:nosplit
 func left(bits, path int) int { return along(bits, path) + 1 }
 
 //go:noinline
+//go:nosplit
 func right(bits, path int) int { return along(bits, path) + 2 }
