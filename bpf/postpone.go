@@ -9,7 +9,6 @@ import (
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/keyshare"
-	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/expr"
@@ -35,7 +34,7 @@ type postponed struct {
 // postpones lets the events of a feed wait for texts, if it asks for some and if they may.
 func (s *graph) postpones(source int, f *feed, host *Host) {
 	e := s.sources[source]
-	if f.table == nil || !latetext.Begins(e.Schema) || len(calltext.Of(f.nodes()...)) == 0 {
+	if f.table == nil || !hook.BeginsCall(e.Schema) || len(calltext.Of(f.nodes()...)) == 0 {
 		return
 	}
 	ordered := slices.ContainsFunc(f.table.Spec.Aggs, func(a agg.Agg) bool {

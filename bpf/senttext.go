@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/calltext"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -94,7 +95,7 @@ func (s *sender) pairTexts(data *outbox.Record) {
 func (e *source) lateTexts() int {
 	most := 0
 	for k := range e.feeds {
-		if r := e.feeds[k].emit; r != nil && !r.pair && latetext.Begins(e.Schema) {
+		if r := e.feeds[k].emit; r != nil && !r.pair && hook.BeginsCall(e.Schema) {
 			most = max(most, len(r.Texts))
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/calltext"
-	"ppscript/bpf/latetext"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/expr"
 )
 
@@ -16,7 +17,7 @@ import (
 // read again at its end (package latetext).
 
 // userRoom is the room for a text of the process, its NUL included.
-const userRoom = latetext.Room
+const userRoom = assembler.UserRoom
 
 // userText puts a text of the process at off. That of the begin of a system call may
 // not be there: who must know it at once would take the word for it.
@@ -25,7 +26,7 @@ func (e *evaluator) userText(off int16, size int, n *expr.Native) {
 		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
 		return
 	}
-	if s := e.hook.Event; e.late == nil && s != nil && latetext.Begins(s.Schema) {
+	if s := e.hook.Event; e.late == nil && s != nil && hook.BeginsCall(s.Schema) {
 		refuse("%s may come into memory during the call, and is read at its end then", n)
 	}
 	c := e.code

@@ -8,7 +8,6 @@ import (
 	"ppscript/bpf/alike"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
-	"ppscript/bpf/latetext"
 	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -135,7 +134,7 @@ func Room(f *event.Field) int {
 	case o.Constant():
 		return text.Pad(len(o.Text) + 1)
 	}
-	return latetext.Room
+	return assembler.UserRoom
 }
 
 // InMemory reports that a field is an argument of a probe that lies in memory.

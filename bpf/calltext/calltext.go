@@ -15,7 +15,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/room"
 	"ppscript/runtime/event"
@@ -33,7 +32,7 @@ const (
 	missing  = 4
 
 	head   = 8
-	stride = 8 + latetext.Room
+	stride = 8 + assembler.UserRoom
 )
 
 // Size is how much memory so many texts take.
@@ -41,12 +40,6 @@ func Size(texts int) int { return head + stride*texts }
 
 // Map keeps size bytes with each task.
 func Map(size int) *ebpf.MapSpec { return room.Tasks(size) }
-
-// Ends reports that the event is the end of a system call.
-func Ends(s *event.Schema) bool {
-	return s.FullName() == "raw_syscalls:sys_exit" ||
-		s.System == "syscalls" && strings.HasPrefix(s.Name, "sys_exit_")
-}
 
 // An End is the tracepoint at the end of the calls that an event begins.
 type End struct {
@@ -158,7 +151,7 @@ func addressAt(i int) int16 { return int16(head + stride*i) }
 // many bytes were read, and word the first of them. R2 is lost.
 func Missing(c *assembler.Code, size, word asm.Register, there assembler.Label) {
 	c.IfImm(asm.JNE, size, int32(len(event.UserTextFault)+1), there)
-	c.Constant(asm.R2, int64(latetext.Word(event.UserTextFault)))
+	c.Constant(asm.R2, int64(assembler.Word(event.UserTextFault)))
 	c.IfReg(asm.JNE, word, asm.R2, there)
 }
 
@@ -209,7 +202,7 @@ func (k Keeper) Copy(i int, to int16, size int, fail assembler.Label) {
 	c.TaskValue(k.Map, false)
 	c.IfImm(asm.JEq, asm.R0, 0, fail)
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(addressAt(i))+8),
-		asm.Mov.Imm(asm.R2, latetext.Room))
+		asm.Mov.Imm(asm.R2, assembler.UserRoom))
 	c.Addr(asm.R1, to)
 	c.Call(asm.FnProbeReadKernelStr)
 }
@@ -230,7 +223,7 @@ func (k Keeper) Address(i int) {
 func (k Keeper) Send(i int) {
 	c, some := k.Code, k.Label()
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R9), asm.Add.Imm(asm.R3, int32(addressAt(i))+8),
-		asm.Mov.Imm(asm.R2, latetext.Room))
+		asm.Mov.Imm(asm.R2, assembler.UserRoom))
 	c.Call(asm.FnProbeReadKernelStr)
 	c.IfImm(asm.JNE, asm.R0, 0, some)
 	c.Emit(asm.Mov.Imm(asm.R0, 1)) // older kernels do not count the NUL of an empty one

@@ -3,7 +3,7 @@ package calltext
 import (
 	"slices"
 
-	"ppscript/bpf/latetext"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -54,7 +54,7 @@ func AnyCall(s *event.Schema) *expr.Field {
 
 // ResultOf is the result of the call that an event ends; nil of others.
 func ResultOf(s *event.Schema) *expr.Field {
-	if f, ok := s.Field("ret"); ok && Ends(s) {
+	if f, ok := s.Field("ret"); ok && hook.EndsCall(s) {
 		return &expr.Field{F: f}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (t Texts) Add(start int, of *event.Schema, addr expr.Node) Texts {
 	if _, have := t.Of(start, addr); have {
 		return t
 	}
-	return append(t, Text{Event: start, Call: latetext.Begins(of), Addr: addr, index: t.Count(start)})
+	return append(t, Text{Event: start, Call: hook.BeginsCall(of), Addr: addr, index: t.Count(start)})
 }
 
 // Reads are what the program of an event reads for the texts of starts: where they are, which

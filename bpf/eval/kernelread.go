@@ -5,7 +5,6 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
-	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -74,7 +73,7 @@ func (e KernelReader) Text(off int16, size int, n *expr.KernelText) {
 	c.Call(asm.FnProbeReadKernel)
 	c.Load(asm.R1, next)
 	c.IfImm(asm.JEq, asm.R1, 0, done)
-	c.Emit(asm.Mov.Imm(asm.R1, int32(latetext.Word("..."))),
+	c.Emit(asm.Mov.Imm(asm.R1, int32(assembler.Word("..."))),
 		asm.StoreMem(asm.R10, off+int16(n.Size)-3, asm.R1, asm.Word))
 	c.Place(done)
 	c.Stack = mark

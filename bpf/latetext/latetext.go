@@ -16,24 +16,18 @@
 package latetext
 
 import (
-	"encoding/binary"
 	"strconv"
 	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/record/latetext"
 	"ppscript/runtime/record/sent"
 )
-
-// Room is the room for a text of the process, its NUL included.
-const Room = event.UserTextLimit + 1
-
-// fault is how many bytes the word for a text has that could not be read.
-const fault = int32(len(event.UserTextFault) + 1)
 
 // ringNoWakeup is BPF_RB_NO_WAKEUP.
 const ringNoWakeup = 1
@@ -55,74 +49,15 @@ const (
 // CallSize is the size of the value of a call with so many texts.
 func CallSize(texts int) int { return firstAt + 8*texts }
 
-// Begins reports that the event is the begin of a system call, whose end sees its
-// texts again.
-func Begins(s *event.Schema) bool {
-	return s.FullName() == "raw_syscalls:sys_enter" ||
-		s.System == "syscalls" && strings.HasPrefix(s.Name, "sys_enter_")
-}
-
-// Word is a short text as the word that it is in memory.
-func Word(s string) uint64 {
-	var b [8]byte
-	copy(b[:], s)
-	return binary.LittleEndian.Uint64(b[:])
-}
-
-// Read reads the text at the address in R3 to R1, which is base plus off: up to its
-// end, or a word instead of it. R0 is how many bytes it has, with its NUL. work is
-// where 16 bytes of the stack are free, name makes the labels of a program unique.
-func Read(base asm.Register, off, work int16, name string) asm.Instructions {
-	read, empty, done := name+"_read", name+"_empty", name+"_done"
-	addr, next := work, work+8
-	return asm.Instructions{
-		asm.StoreMem(asm.R10, addr, asm.R3, asm.DWord),
-		asm.Mov.Imm(asm.R2, Room),
-		asm.FnProbeReadUserStr.Call(),
-		asm.JSGT.Imm(asm.R0, 0, read),
-		asm.JEq.Imm(asm.R0, 0, empty),
-		asm.LoadImm(asm.R0, int64(Word(event.UserTextFault)), asm.DWord),
-		asm.StoreMem(base, off, asm.R0, asm.DWord),
-		asm.Mov.Imm(asm.R0, fault),
-		asm.Ja.Label(done),
-		// Older kernels do not count the NUL of this one.
-		asm.Mov.Imm(asm.R0, 0).WithSymbol(empty),
-		asm.StoreMem(base, off, asm.R0, asm.Byte),
-		asm.Mov.Imm(asm.R0, 1),
-		asm.Ja.Label(done),
-		// One that fills the room may go on.
-		asm.JNE.Imm(asm.R0, Room, done).WithSymbol(read),
-		asm.Mov.Imm(asm.R1, 0),
-		asm.StoreMem(asm.R10, next, asm.R1, asm.DWord),
-		asm.LoadMem(asm.R3, asm.R10, addr, asm.DWord),
-		asm.Add.Imm(asm.R3, Room-1),
-		asm.Mov.Imm(asm.R2, 1),
-		asm.Mov.Reg(asm.R1, asm.R10),
-		asm.Add.Imm(asm.R1, int32(next)),
-		asm.FnProbeReadUser.Call(),
-		asm.LoadMem(asm.R1, asm.R10, next, asm.DWord),
-		asm.Mov.Imm(asm.R0, Room),
-		asm.JEq.Imm(asm.R1, 0, done),
-		asm.Mov.Imm(asm.R1, int32(Word("..."))),
-		asm.StoreMem(base, off+Room-4, asm.R1, asm.Word),
-		here(done),
-	}
-}
-
-// here is a place to jump to: it goes on.
-func here(name string) asm.Instruction {
-	return asm.Instruction{OpCode: asm.OpCode(asm.JumpClass).SetJumpOp(asm.Ja)}.WithSymbol(name)
-}
-
 // Note is put behind Read for text i of a record, whose entry R8 points to. A text
 // that could not be read gets the number of the call behind it; R0 is how many bytes
 // there are then. call is where the call's value is on the stack.
 func Note(call int16, i int, name string) asm.Instructions {
 	there, numbered := name+"_there", name+"_numbered"
 	return asm.Instructions{
-		asm.JNE.Imm(asm.R0, fault, there),
+		asm.JNE.Imm(asm.R0, assembler.UserFault, there),
 		asm.LoadMem(asm.R1, asm.R8, sent.TextHead, asm.DWord),
-		asm.LoadImm(asm.R2, int64(Word(event.UserTextFault)), asm.DWord),
+		asm.LoadImm(asm.R2, int64(assembler.Word(event.UserTextFault)), asm.DWord),
 		asm.JNE.Reg(asm.R1, asm.R2, there),
 		asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord),
 		asm.StoreMem(asm.R10, call+firstAt+int16(8*i), asm.R1, asm.DWord),
@@ -132,7 +67,7 @@ func Note(call int16, i int, name string) asm.Instructions {
 		asm.StoreMem(asm.R10, call+numberAt, asm.R0, asm.DWord),
 		asm.StoreMem(asm.R8, sent.TextHead+8, asm.R0, asm.DWord).WithSymbol(numbered),
 		asm.Mov.Imm(asm.R0, latetext.Missing),
-		here(there),
+		assembler.Here(there),
 	}
 }
 
@@ -152,7 +87,7 @@ func Keep(call, task int16, source int, name string) asm.Instructions {
 		asm.Add.Imm(asm.R3, int32(call)),
 		asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)),
 		asm.FnMapUpdateElem.Call(),
-		here(name),
+		assembler.Here(name),
 	}
 }
 
@@ -268,12 +203,12 @@ func (k *Call) send(read bool) asm.Instructions {
 			asm.StoreMem(asm.R10, recordAt+latetext.AddrAt, asm.R3, asm.DWord))
 		if read {
 			ins = append(ins, asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, recordAt+latetext.TextAt))
-			ins = append(ins, Read(asm.R10, recordAt+latetext.TextAt, workAt, name)...)
+			ins = append(ins, assembler.ReadText(asm.R10, recordAt+latetext.TextAt, workAt, name)...)
 		} else {
 			ins = append(ins,
-				asm.LoadImm(asm.R0, int64(Word(event.UserTextFault)), asm.DWord),
+				asm.LoadImm(asm.R0, int64(assembler.Word(event.UserTextFault)), asm.DWord),
 				asm.StoreMem(asm.R10, recordAt+latetext.TextAt, asm.R0, asm.DWord),
-				asm.Mov.Imm(asm.R0, fault))
+				asm.Mov.Imm(asm.R0, assembler.UserFault))
 		}
 		ins = append(ins,
 			asm.StoreMem(asm.R10, recordAt+latetext.LengthAt, asm.R0, asm.DWord),
@@ -283,9 +218,9 @@ func (k *Call) send(read bool) asm.Instructions {
 			asm.Mov.Imm(asm.R3, latetext.Size),
 			asm.Mov.Imm(asm.R4, ringNoWakeup),
 			asm.FnRingbufOutput.Call(),
-			here(name))
+			assembler.Here(name))
 	}
 	ins = append(append(ins, key()...), asm.FnMapDeleteElem.Call(), counted(),
 		asm.Mov.Imm(asm.R2, -1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
-	return append(ins, here(none))
+	return append(ins, assembler.Here(none))
 }

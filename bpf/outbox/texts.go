@@ -33,7 +33,7 @@ type Texts struct {
 func (t *Texts) Add() {
 	c := t.Code
 	from, to := int16(t.At), int16(t.At+4)
-	most := int32(t.Most - sent.TextHead - latetext.Room)
+	most := int32(t.Most - sent.TextHead - assembler.UserRoom)
 	c.Emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
 		asm.StoreMem(asm.R7, from, asm.R5, asm.Word), asm.StoreMem(asm.R7, to, asm.R5, asm.Word))
 	mark := c.Stack
