@@ -5,7 +5,6 @@ import (
 
 	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
-	"ppscript/bpf/latetext"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/text"
@@ -104,12 +103,12 @@ func (e *source) lateTexts() int {
 
 // lateTexts adds the programs that read texts again, and their maps.
 func (im *Image) lateTexts(host *Host) {
-	var calls []latetext.Call
+	var calls []outbox.LateCall
 	for i, e := range im.graph.sources {
 		if n := e.lateTexts(); n > 0 {
-			calls = append(calls, latetext.Call{Source: i, Schema: e.Schema, Label: e.Label, Texts: n})
+			calls = append(calls, outbox.LateCall{Source: i, Schema: e.Schema, Label: e.Label, Texts: n})
 		}
 	}
-	programs, maps := latetext.Programs(calls, host.Event)
+	programs, maps := outbox.LateTexts(calls, host.Event)
 	im.Programs, im.Maps = append(im.Programs, programs...), append(im.Maps, maps...)
 }

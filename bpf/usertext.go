@@ -14,7 +14,7 @@ import (
 // one where an expression asks for it, as any text, or sends it behind a compact
 // record. A page that is not in memory cannot be fetched by a program: the
 // text is a word for that then. One that is sent of the begin of a system call is
-// read again at its end (package latetext).
+// read again at its end (outbox/latetext.go).
 
 // userRoom is the room for a text of the process, its NUL included.
 const userRoom = assembler.UserRoom

@@ -4,7 +4,7 @@
 // A text is read when the call begins. If its page is not in memory then, its address is
 // kept, and it is read again at the end of the call: the kernel has fetched the page by then.
 // A call that has executed another program ends without the memory that had the text. What
-// package latetext says of texts that are sent is true of these as well.
+// package outbox says of texts that are sent is true of these as well.
 package calltext
 
 import (

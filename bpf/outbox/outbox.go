@@ -1,5 +1,5 @@
-// Package outbox generates how programs send records, through the buffers of package
-// ringbuf. Package bpf calls it with a record that is whole but for its head.
+// Package outbox generates how programs send records, and the texts that belong to them, through the
+// buffers of package ringbuf. Package bpf calls it with a record that is whole but for its head.
 package outbox
 
 import (

@@ -4,7 +4,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/latetext"
 	"ppscript/runtime/record/sent"
 )
 
@@ -39,8 +38,8 @@ func (t *Texts) Add() {
 	mark := c.Stack
 	var call int16
 	if t.Again > 0 {
-		call = c.Alloc(latetext.CallSize(t.Again))
-		c.Zero(call, latetext.CallSize(t.Again))
+		call = c.Alloc(callSize(t.Again))
+		c.Zero(call, callSize(t.Again))
 	}
 	for i := range t.N {
 		next := c.Label()
@@ -57,7 +56,7 @@ func (t *Texts) Add() {
 			c.ReadUser(asm.R8, sent.TextHead)
 		}
 		if t.Again > 0 {
-			c.Emit(latetext.Note(call, i, c.Name())...)
+			c.Emit(noteText(call, i, c.Name())...)
 		}
 		c.Emit(asm.StoreMem(asm.R8, 8, asm.R0, asm.DWord), asm.LoadMem(asm.R1, asm.R7, to, asm.Word),
 			asm.Add.Reg(asm.R1, asm.R0), asm.Add.Imm(asm.R1, sent.TextHead+7), asm.And.Imm(asm.R1, -8),
@@ -65,7 +64,7 @@ func (t *Texts) Add() {
 		c.Place(next)
 	}
 	if t.Again > 0 {
-		c.Emit(latetext.Keep(call, t.Task, t.Program, c.Name())...)
+		c.Emit(keepCall(call, t.Task, t.Program, c.Name())...)
 	}
 	c.Stack = mark
 	c.Emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))

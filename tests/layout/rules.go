@@ -86,7 +86,6 @@ var layers = [][]string{
 	// made. plan asks whether it can.
 	{"bpf/types"},
 	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/rawpoint"},
-	{"bpf/latetext"},           // its programs and maps are for bpf/load
 	{"bpf/skipped"},            // events that the kernel gives to nobody, since programs hang there
 	{"bpf/toll"},               // what a hit costs beside its program
 	{"bpf/preload"},            // unwind tables for programs

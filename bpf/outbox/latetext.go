@@ -1,19 +1,4 @@
-// Package latetext generates what reads texts of the process: as an event happens, and
-// again where they were not in memory when a system call began. Package bpf puts it
-// into its programs, and runtime/record/latetext reads what the others send.
-//
-// A page that no instruction of the process has touched is not in its memory yet, as
-// that of a constant of a program that has just begun. The call itself has the kernel
-// fetch it, so the text can be read when the call ends. Programs cannot wait, and an
-// event cannot be sent then, since records are in the order of their times. So the
-// event is sent as it begins, with a number in place of the text. The program keeps
-// number and address with the thread, and another one, at the end of the call, sends
-// the text with the number. Who reads the event waits for it.
-//
-// The text is that of the end of the call. What another thread, or the call itself,
-// wrote there meanwhile is taken for it; names of files stay. A call that executes
-// another program ends without the memory that had the text.
-package latetext
+package outbox
 
 import (
 	"strconv"
@@ -29,8 +14,20 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// ringNoWakeup is BPF_RB_NO_WAKEUP.
-const ringNoWakeup = 1
+// This file generates the programs that read texts of the process again which were not in
+// memory when a system call began. Package runtime/record/latetext reads what they send.
+//
+// A page that no instruction of the process has touched is not in its memory yet, as
+// that of a constant of a program that has just begun. The call itself has the kernel
+// fetch it, so the text can be read when the call ends. Programs cannot wait, and an
+// event cannot be sent then, since records are in the order of their times. So the
+// event is sent as it begins, with a number in place of the text. The program keeps
+// number and address with the thread, and another one, at the end of the call, sends
+// the text with the number. Who reads the event waits for it.
+//
+// The text is that of the end of the call. What another thread, or the call itself,
+// wrote there meanwhile is taken for it; names of files stay. A call that executes
+// another program ends without the memory that had the text.
 
 // textsSize is the size of the buffer for texts that come later: for a thousand of
 // them, which is more than come between two looks.
@@ -46,13 +43,13 @@ const (
 	firstAt  = 8
 )
 
-// CallSize is the size of the value of a call with so many texts.
-func CallSize(texts int) int { return firstAt + 8*texts }
+// callSize is the size of the value of a call with so many texts.
+func callSize(texts int) int { return firstAt + 8*texts }
 
-// Note is put behind Read for text i of a record, whose entry R8 points to. A text
+// noteText is put behind assembler.ReadText for text i of a record, whose entry R8 points to. A text
 // that could not be read gets the number of the call behind it; R0 is how many bytes
 // there are then. call is where the call's value is on the stack.
-func Note(call int16, i int, name string) asm.Instructions {
+func noteText(call int16, i int, name string) asm.Instructions {
 	there, numbered := name+"_there", name+"_numbered"
 	return asm.Instructions{
 		asm.JNE.Imm(asm.R0, assembler.UserFault, there),
@@ -71,9 +68,9 @@ func Note(call int16, i int, name string) asm.Instructions {
 	}
 }
 
-// Keep keeps the call on the stack if texts of it are missing. task is where process
+// keepCall keeps the call on the stack if texts of it are missing. task is where process
 // and thread are, source which event it is.
-func Keep(call, task int16, source int, name string) asm.Instructions {
+func keepCall(call, task int16, source int, name string) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadMem(asm.R0, asm.R10, call+numberAt, asm.DWord),
 		asm.JEq.Imm(asm.R0, 0, name),
@@ -101,22 +98,22 @@ func pointer(m load.MapID) asm.Instruction {
 	return asm.LoadMapPtr(asm.R1, 0).WithReference(m.String())
 }
 
-// A Call is an event at the begin of system calls that is sent with texts.
-type Call struct {
+// A LateCall is an event at the begin of system calls that is sent with texts.
+type LateCall struct {
 	Source int
 	Schema *event.Schema
 	Label  string
 	Texts  int // at most
 }
 
-// Programs are those that read missing texts again, and the maps between. find finds
+// LateTexts are those that read missing texts again, and the maps between. find finds
 // the number of a tracepoint; nil finds none.
-func Programs(calls []Call, find func(system, name string) (id uint64, ok bool)) (
+func LateTexts(calls []LateCall, find func(system, name string) (id uint64, ok bool)) (
 	programs []load.Program, maps []load.Map) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	var any []Call // without an event at the end of these calls alone
+	var any []LateCall // without an event at the end of these calls alone
 	maps = []load.Map{
 		{ID: load.LateCountMap.Of(), Spec: &ebpf.MapSpec{
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
@@ -125,7 +122,7 @@ func Programs(calls []Call, find func(system, name string) (id uint64, ok bool))
 	}
 	for _, k := range calls {
 		maps = append(maps, load.Map{ID: load.LateMap.Of(k.Source), Spec: &ebpf.MapSpec{
-			Type: ebpf.LRUHash, KeySize: 8, ValueSize: uint32(CallSize(k.Texts)), MaxEntries: mostCalls,
+			Type: ebpf.LRUHash, KeySize: 8, ValueSize: uint32(callSize(k.Texts)), MaxEntries: mostCalls,
 		}})
 		call, one := strings.CutPrefix(k.Schema.Name, "sys_enter_")
 		var id uint64
@@ -138,7 +135,7 @@ func Programs(calls []Call, find func(system, name string) (id uint64, ok bool))
 		}
 		programs = append(programs, load.Program{
 			Label: "texts of " + k.Label, Kind: ebpf.TracePoint, Attach: "syscalls:sys_exit_" + call, ID: id,
-			Ins: sender([]Call{k}, true), Event: -1,
+			Ins: sender([]LateCall{k}, true), Event: -1,
 		})
 	}
 	if len(any) > 0 {
@@ -162,7 +159,7 @@ const (
 // sender is the program that sends the texts that were missing when the call of the
 // running thread began. Those that are still missing are sent too, so that nobody waits
 // for them; read is false where the memory is another one.
-func sender(calls []Call, read bool) asm.Instructions {
+func sender(calls []LateCall, read bool) asm.Instructions {
 	ins := asm.Instructions{
 		counted(),
 		asm.LoadMem(asm.R0, asm.R1, 0, asm.DWord),
@@ -184,7 +181,7 @@ func sender(calls []Call, read bool) asm.Instructions {
 }
 
 // send sends the texts of the thread's call, if some were missing.
-func (k *Call) send(read bool) asm.Instructions {
+func (k *LateCall) send(read bool) asm.Instructions {
 	m, none := load.LateMap.Of(k.Source), "none_"+strconv.Itoa(k.Source)
 	key := func() asm.Instructions {
 		return asm.Instructions{pointer(m), asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, taskAt)}
