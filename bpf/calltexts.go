@@ -3,8 +3,8 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/calltext"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -22,7 +22,7 @@ func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 		j.texts = j.texts.Add(p.start, s.sourceOf(p.start).Schema, addr)
 	}
 	for _, f := range inside(s.readOf(p.feeds), expr.Start) {
-		if at := argument.Address(f.F); at != nil && f.Part == expr.Self {
+		if at := hook.TextAddress(f.F); at != nil && f.Part == expr.Self {
 			keep(f, &expr.Field{F: at})
 		}
 	}
@@ -58,7 +58,7 @@ func (v env) keptField(n *expr.Field) (index int, ok bool) {
 	if v.pair == nil || !start || rest != expr.Self {
 		return 0, false
 	}
-	at := argument.Address(n.F)
+	at := hook.TextAddress(n.F)
 	if at == nil {
 		return 0, false
 	}

@@ -7,8 +7,6 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/alike"
-	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -51,7 +49,7 @@ type record struct {
 // of numbers, which are nil of others.
 type numbered struct {
 	stream  int
-	numbers *alike.Numbers
+	numbers *hook.PairNumbers
 }
 
 // A slot is a field's place in the sent record.
@@ -205,7 +203,7 @@ func (s *sender) feed(f *feed) {
 	s.takes(f, end)
 	data := outbox.Record{Size: sent.HeadSize, Stream: s.eval.hook.Index}
 	if len(s.source.serves) > 1 {
-		data.Number = alike.Event(s.eval.hook)
+		data.Number = hook.HitEvent(s.eval.hook)
 	}
 	switch {
 	case r.Whole:
@@ -251,7 +249,7 @@ func (s *sender) fill(at int16) {
 			s.eval.arguments().Sent(to, slot.field.F)
 			continue
 		}
-		in := argument.Scratch(slot.field)
+		in := hook.ArgumentScratch(slot.field)
 		s.eval.field(in, slot.field)
 		c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 	}

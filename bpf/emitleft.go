@@ -3,7 +3,6 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
@@ -113,7 +112,7 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 				case sf.Located:
 					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.Of.F, sf.Off, sf.Size))
 				case sf.Of.F.Place == event.InMember && m.OfRegister() && !sf.Text:
-					s.Record.AddWord(words, m, argument.Word(sf.Off, sf.Size, sf.Read, sf.User))
+					s.Record.AddWord(words, m, hook.ArgumentWord(sf.Off, sf.Size, sf.Read, sf.User))
 				case sf.Of.F.Place == event.InRaw && sf.Of.View == expr.ViewValue:
 					f := sf.Of.F
 					field := sent.Copy{From: sf.Off, To: f.Offset, Size: f.Size}

@@ -3,7 +3,6 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -81,7 +80,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		switch {
 		case hook.IsLocated(f):
 			s.located, s.size = true, locatedSize(textRoom)
-		case argument.IsText(f.F):
+		case hook.IsUserText(f.F):
 			s.user, s.size = true, locatedSize(textRoom)
 		case f.F.Place == event.InMember && f.F.Member.OfRegister():
 			s.argument()
@@ -146,7 +145,7 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 		switch {
 		case s.field.Part != p, s.made:
 		case f.Place == event.InMember && f.Member.OfRegister():
-			out.AddWord(words, f.Member, argument.Word(s.off, s.size, s.read, s.user))
+			out.AddWord(words, f.Member, hook.ArgumentWord(s.off, s.size, s.read, s.user))
 		case s.located:
 			out.Located = append(out.Located, sent.LocatedAt(f, s.off, s.size))
 		default:
@@ -235,7 +234,7 @@ func (s *sender) pairRecord(at int16) {
 		case slot.read:
 			s.eval.arguments().Sent(to, slot.field.F)
 		default:
-			in := argument.Scratch(slot.field)
+			in := hook.ArgumentScratch(slot.field)
 			s.eval.field(in, slot.field)
 			c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 		}

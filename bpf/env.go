@@ -1,8 +1,8 @@
 package bpf
 
 import (
-	"ppscript/bpf/argument"
 	"ppscript/bpf/eval"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/text"
 	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
@@ -71,7 +71,7 @@ func (v env) fieldRoom(n *expr.Field) int {
 	case f.Read != nil:
 		return v.room(expr.ReadOf(f))
 	case f.Place == event.InMember && f.Member.OfProbe():
-		return argument.Room(f)
+		return hook.ArgumentRoom(f)
 	case v.out != nil && f.Place == event.InSlot:
 		_, size := v.slot(n)
 		return size

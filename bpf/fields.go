@@ -4,8 +4,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/eval"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -122,8 +122,8 @@ func (e *evaluator) readField(dst asm.Register, read expr.Node) {
 }
 
 // arguments reads those of a probe.
-func (e *evaluator) arguments() argument.Reader {
-	return argument.Reader{Code: e.code, Hook: e.hook, Members: e.members, Fail: e.fail,
+func (e *evaluator) arguments() hook.Arguments {
+	return hook.Arguments{Code: e.code, Hook: e.hook, Members: e.members, Fail: e.fail,
 		Constant: func(off int16, size int, n *expr.Const) { e.text(off, size, n) }}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/alike"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/chain"
 	"ppscript/bpf/hook"
@@ -93,7 +92,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		}
 		im.Programs = append(im.Programs, p)
 	}
-	alike.Sessions(&im.Image, host, func(i int) *Event { return s.sources[i].Event }, s.nodes)
+	hook.Sessions(&im.Image, host, func(i int) *Event { return s.sources[i].Event }, s.nodes)
 	im.postponed(code)
 	im.common()
 	text.LongMaps(host, im.long, im.define)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/owner"
@@ -94,7 +94,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 // saves notes the fields of the start that somebody reads of a pair.
 func (s *graph) saves(j *joinOp, p *pair) {
 	for _, own := range inside(s.readOf(p.feeds), expr.Start) {
-		if argument.Address(own.F) != nil && own.Part == expr.Self {
+		if hook.TextAddress(own.F) != nil && own.Part == expr.Self {
 			continue // see keepsTexts
 		}
 		sf := waiting.Field{Name: waiting.Name(own), Of: own, Event: p.start, Size: 8}

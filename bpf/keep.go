@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/runtime/operator/join"
 
@@ -168,7 +167,7 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			e.hook.LocatedHere(at, slot.size, slot.field.F)
 			continue
 		}
-		in := argument.Scratch(slot.field)
+		in := hook.ArgumentScratch(slot.field)
 		e.field(in, slot.field)
 		put(at, in, hook.Sizes[slot.size])
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/hook"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -20,7 +19,7 @@ var locatedRooms = []int{maxText, 64, 32}
 
 func locatedSize(room int) int { return sent.LocatorSize + room }
 
-func located(f *expr.Field) bool { return hook.IsLocated(f) || argument.IsText(f.F) }
+func located(f *expr.Field) bool { return hook.IsLocated(f) || hook.IsUserText(f.F) }
 
 // locates reports that lines show such a text of events that leave the kernel.
 func (p *Part) locates() bool {

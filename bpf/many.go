@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/bpf/alike"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
@@ -145,11 +144,11 @@ func (e *source) ways(host *Host) (string, bool) {
 
 // ways tell where events go.
 type ways struct {
-	alike.Ways
+	hook.Ways
 	pairs bool // of pairs: texts of keys tell them apart
 }
 
-func newWays(places bool) *ways { return &ways{Ways: alike.Ways{Places: places, Same: true}} }
+func newWays(places bool) *ways { return &ways{Ways: hook.Ways{Places: places, Same: true}} }
 
 // all tells where all events of a source go.
 func (w *ways) all(e *source) {
@@ -194,7 +193,7 @@ func (w *ways) feed(f *feed) {
 		fmt.Fprint(w, a.off)
 		say(a.fn)
 		w.Say(a.where)
-		w.Same = w.Same && !(w.pairs && alike.IsName(a.fn)) // see pairNames
+		w.Same = w.Same && !(w.pairs && hook.IsName(a.fn)) // see pairNames
 	}
 }
 
@@ -203,7 +202,7 @@ func (w *ways) feed(f *feed) {
 func (w *ways) joins(f *feed) {
 	j := f.join
 	w.Same = w.Same && !w.Calls && !j.spec.Nested && len(j.lefts) == 0 && f.keep == nil && f.role == nil &&
-		f.wakes == nil && f.next == nil && !slices.ContainsFunc(keysOf(f.key), alike.IsName)
+		f.wakes == nil && f.next == nil && !slices.ContainsFunc(keysOf(f.key), hook.IsName)
 	if !w.Same {
 		return
 	}
@@ -215,7 +214,7 @@ func (w *ways) joins(f *feed) {
 			for k := range j.pairs[i].feeds {
 				to := &j.pairs[i].feeds[k]
 				one.Same = one.Same && to.join == nil && (to.fold == nil ||
-					!slices.ContainsFunc(keysOf(to.key), alike.IsName))
+					!slices.ContainsFunc(keysOf(to.key), hook.IsName))
 				one.feed(to)
 			}
 			if i == 0 {
@@ -262,7 +261,7 @@ func (s *graph) pairNames() {
 				}
 				p.feeds[i].keys = slices.Clone(p.feeds[i].keys)
 				for k, n := range p.feeds[i].keys {
-					if alike.IsName(n) {
+					if hook.IsName(n) {
 						p.feeds[i].keys[k] = s.pairName(n.(*expr.Field), p, func(start, end int) expr.Node {
 							return at[[2]int{start, end}].feeds[i].keys[k]
 						})
@@ -279,8 +278,8 @@ func (s *graph) pairNames() {
 // functions.
 func (r *record) numberedBy(start, end *source, p *pair, of func(start, end int) int) {
 	if row := max(len(end.serves), 1); row > 1 || len(start.serves) > 1 {
-		r.numbers = &alike.Numbers{First: len(end.numbers), Row: row}
-		end.numbers = append(end.numbers, alike.Every(start.serves, p.start, end.serves, p.end, of)...)
+		r.numbers = &hook.PairNumbers{First: len(end.numbers), Row: row}
+		end.numbers = append(end.numbers, hook.EveryNumber(start.serves, p.start, end.serves, p.end, of)...)
 	}
 }
 
@@ -320,14 +319,14 @@ func (s *graph) pairName(n *expr.Field, p pair, of func(start, end int) expr.Nod
 func (e *source) named(n expr.Node, of func(other int) expr.Node) *expr.Field {
 	var texts []string
 	for _, other := range e.serves {
-		texts = append(texts, alike.Name(of(other)))
+		texts = append(texts, hook.NameIn(of(other)))
 	}
 	list := slices.IndexFunc(e.texts, func(have []string) bool { return slices.Equal(have, texts) })
 	if list < 0 {
 		list = len(e.texts)
 		e.texts = append(e.texts, texts)
 	}
-	return alike.Named(n, texts, list)
+	return hook.Named(n, texts, list)
 }
 
 // columns are those of the key of a table or a fold.
@@ -345,14 +344,14 @@ func (s *graph) names(e *source) {
 		own := &e.feeds[i]
 		keys := slices.Clone(own.columns())
 		for k, n := range keys {
-			if alike.IsName(n) || alike.IsText(n) {
+			if hook.IsName(n) || hook.IsText(n) {
 				of := func(other int) expr.Node { return s.sources[other].feeds[i].columns()[k] }
 				keys[k] = e.named(n, of)
 			}
 		}
 		own.args = slices.Clone(own.args)
 		for k := range own.args {
-			if n := own.args[k].fn; alike.IsName(n) || alike.IsText(n) {
+			if n := own.args[k].fn; hook.IsName(n) || hook.IsText(n) {
 				of := func(other int) expr.Node { return s.sources[other].feeds[i].args[k].fn }
 				own.args[k].fn = e.named(n, of)
 			}
@@ -378,10 +377,10 @@ func (im *Image) nameMaps() {
 			im.define(load.CallsMap.Of(i), hook.CallsMap(e.serves, e.calls))
 		}
 		for list, texts := range e.texts {
-			im.define(load.NamesMap.Of(i, list), alike.Map(texts))
+			im.define(load.NamesMap.Of(i, list), hook.NameMap(texts))
 		}
 		if len(e.numbers) > 0 {
-			im.define(load.NumbersMap.Of(i), alike.NumberMap(e.numbers))
+			im.define(load.NumbersMap.Of(i), hook.NumberMap(e.numbers))
 		}
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/alike"
-	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/waiting"
 )
@@ -138,7 +137,7 @@ func (o *joiner) fillField(value int16, sf *waiting.Field) {
 		c.Load(asm.R0, o.eval.members.PidTgid())
 		c.Store(at, asm.R0)
 	case sf.Name == waiting.Place:
-		alike.Place(o.eval.hook, at)
+		hook.HitPlace(o.eval.hook, at)
 	case sf.Name == waiting.Stack && o.hash != 0:
 		for i := int16(0); i < load.StackKey; i += 8 {
 			c.Load(asm.R0, o.hash+i)
@@ -164,7 +163,7 @@ func (o *joiner) fillField(value int16, sf *waiting.Field) {
 	case sf.Read:
 		o.eval.arguments().Sent(at, sf.Of.F)
 	default:
-		in := argument.Scratch(sf.Of)
+		in := hook.ArgumentScratch(sf.Of)
 		o.eval.field(in, sf.Of)
 		c.Store(at, in)
 	}

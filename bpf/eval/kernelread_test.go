@@ -12,7 +12,6 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
@@ -147,7 +146,7 @@ func TestArgument(t *testing.T) {
 		b := bpftest.Builder{In: 8, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			r := reader(c, in, fail)
-			r.Hook.Raw = &rawpoint.Point{}
+			r.Hook.Raw = &hook.RawPoint{}
 			r.Argument(&n.TraceArg)
 			c.Store(out, asm.R0)
 		})

@@ -5,7 +5,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -81,7 +80,7 @@ func (m *Members) irqsOff(name string) {
 		assembler.Refuse("%s: programs of tracepoints do not see the CPU's flags before Linux 6.14", name)
 	}
 	c := m.hook.Code
-	off, shift, enabled := ptregs.Interrupts()
+	off, shift, enabled := interruptsAt()
 	c.Emit(asm.LoadMem(asm.R0, asm.R6, off, asm.DWord), asm.RSh.Imm(asm.R0, shift), asm.And.Imm(asm.R0, 1))
 	if enabled {
 		c.Emit(asm.Xor.Imm(asm.R0, 1))

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/event"
-	"ppscript/runtime/expr"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 )
 
 // This file has functions of the kernel call programs by themselves, through a trampoline

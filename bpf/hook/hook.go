@@ -12,8 +12,6 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/ptregs"
-	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -29,10 +27,10 @@ type Hook struct {
 	Event  *Event // nil: a sample filter, which knows the members alone
 	Index  int    // of the program
 	Kind   ebpf.ProgramType
-	Raw    *rawpoint.Point // nil if it is no raw tracepoint
-	Direct *Direct         // nil if the function of a probe does not call it by itself
-	Target *load.Target    // of the image; the threads that traced() is about
-	Linked bool            // one link attaches the program to many functions
+	Raw    *RawPoint    // nil if it is no raw tracepoint
+	Direct *Direct      // nil if the function of a probe does not call it by itself
+	Target *load.Target // of the image; the threads that traced() is about
+	Linked bool         // one link attaches the program to many functions
 	// Place is where the place that was hit is on the stack, see FindCall; 0 says that the kernel tells it.
 	Place int16
 }
@@ -114,7 +112,7 @@ func (h *Hook) Locator(dst asm.Register, n *expr.Field) {
 func (h *Hook) Period(dst asm.Register) {
 	switch {
 	case h.Kind == ebpf.PerfEvent:
-		h.Code.Emit(asm.LoadMem(dst, asm.R6, ptregs.Period, asm.DWord))
+		h.Code.Emit(asm.LoadMem(dst, asm.R6, periodAt, asm.DWord))
 	case Weighted(h.Event.Schema):
 		assembler.Refuse("the period of %s", h.Event.Label)
 	case h.Event != nil && h.Event.Period > 1:

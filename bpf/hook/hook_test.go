@@ -14,7 +14,6 @@ import (
 	"ppscript/bpf/features"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/system/kernel"
@@ -172,7 +171,7 @@ func TestPeriod(t *testing.T) {
 
 // Arguments of raw tracepoints have the sizes and signs of their fields.
 func TestRawFields(t *testing.T) {
-	point := &rawpoint.Point{Name: "test", Fields: map[string]rawpoint.Field{
+	point := &hook.RawPoint{Name: "test", Fields: map[string]hook.RawField{
 		"signed": {Arg: 1, Size: 4, Signed: true}, "small": {Arg: 2, Size: 2}, "whole": {Arg: 0, Size: 8}}}
 	read := func(name string) func(c *assembler.Code, dst asm.Register) {
 		return func(c *assembler.Code, dst asm.Register) {

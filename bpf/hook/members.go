@@ -6,7 +6,6 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/bpf/ptregs"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -163,9 +162,9 @@ func (m *Members) Read(dst asm.Register, f *event.Field) {
 		if m.hook.Kind != ebpf.PerfEvent {
 			assembler.Refuse("%s: only samples have it", f.Name)
 		}
-		c.Emit(asm.LoadMem(dst, asm.R6, ptregs.Period+8, asm.DWord)) // bpf_perf_event_data.addr
+		c.Emit(asm.LoadMem(dst, asm.R6, periodAt+8, asm.DWord)) // bpf_perf_event_data.addr
 	case event.MemberIP:
-		m.hook.Register(dst, f.Name, ptregs.IP)
+		m.hook.Register(dst, f.Name, instructionPointer)
 	default:
 		if f.Member >= event.MemberReg && f.Member < event.MemberArg {
 			m.hook.Register(dst, f.Name, uint8(f.Member-event.MemberReg))

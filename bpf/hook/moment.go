@@ -1,12 +1,12 @@
 package hook
 
 import (
+	"github.com/cilium/ebpf/asm"
+
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/runtime/event"
 	"ppscript/runtime/record/sent"
-
-	"github.com/cilium/ebpf/asm"
 )
 
 // This file tells the context of an event: what the kernel puts into the common fields of

@@ -3,13 +3,12 @@ package hook
 import (
 	"runtime"
 
-	"ppscript/bpf/assembler"
-	"ppscript/bpf/ptregs"
-	"ppscript/runtime/event"
-	"ppscript/runtime/expr"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 )
 
 // This file reads what programs of probes are called with: the registers, struct
@@ -24,10 +23,10 @@ func (h *Hook) Register(dst asm.Register, name string, r uint8) {
 	if h.Kind != ebpf.Kprobe && h.Kind != ebpf.PerfEvent {
 		assembler.Refuse("%s is a register, which the program of %s does not have", name, h.Event.Label)
 	}
-	if int(r) >= len(ptregs.At) || ptregs.At[r] < 0 {
+	if int(r) >= len(registerAt) || registerAt[r] < 0 {
 		assembler.Refuse("%s is a register that programs do not have", name)
 	}
-	h.Code.Emit(asm.LoadMem(dst, asm.R6, ptregs.At[r], asm.DWord))
+	h.Code.Emit(asm.LoadMem(dst, asm.R6, registerAt[r], asm.DWord))
 }
 
 // ProbeField reads a field of the record that the kernel would write for a probe.
@@ -35,17 +34,17 @@ func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
 	p := h.Event.Probe
 	switch {
 	case p.User && (f.Name == "ip" && !p.Return || f.Name == "ret_ip"):
-		h.Register(dst, f.Name, ptregs.IP)
+		h.Register(dst, f.Name, instructionPointer)
 		return
 	case !p.User && !p.Return && f.Name == "ip" && h.Kind == ebpf.Kprobe:
 		// The kernel has each kind of its probes look as if a breakpoint had been run.
-		h.Register(dst, f.Name, ptregs.IP)
+		h.Register(dst, f.Name, instructionPointer)
 		if runtime.GOARCH == "amd64" {
 			h.Code.Emit(asm.Sub.Imm(dst, 1))
 		}
 		return
 	case !p.User && p.Return && f.Name == "ret_ip" && h.Kind == ebpf.Kprobe && h.Host.TellsFunction:
-		h.Register(dst, f.Name, ptregs.IP)
+		h.Register(dst, f.Name, instructionPointer)
 		return
 	}
 	assembler.Refuse("field %s of %s: programs do not have it", f.Name, h.Event.Label)

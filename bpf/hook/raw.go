@@ -5,7 +5,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/rawpoint"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -27,9 +26,9 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 		// frames of the program itself.
 		return
 	}
-	p, asks := rawpoint.Of(e.Schema.FullName()), asksArguments(nodes)
+	p, asks := RawPointOf(e.Schema.FullName()), asksArguments(nodes)
 	if p == nil && asks {
-		p = &rawpoint.Point{Name: e.Schema.Name}
+		p = &RawPoint{Name: e.Schema.Name}
 	}
 	if p == nil || !h.Host.Raw(p.Name, asks) {
 		return
@@ -68,7 +67,7 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 }
 
 // member finds where the structure of an argument has a field.
-func (h *Hook) member(f rawpoint.Field) (at int, ok bool) {
+func (h *Hook) member(f RawField) (at int, ok bool) {
 	at, ok = h.Host.Member(f.Type, f.Member)
 	if f.Inner != "" && ok {
 		var inner int
@@ -121,7 +120,7 @@ func (h *Hook) RawField(dst asm.Register, field *event.Field) {
 
 // rawWords reads n elements of an array of members, from one on, into R0, and calls
 // take for each. Other registers change.
-func (h *Hook) rawWords(f rawpoint.Field, first, n int, take func(i int)) {
+func (h *Hook) rawWords(f RawField, first, n int, take func(i int)) {
 	c := h.Code
 	info, status, ok := h.Host.Status()
 	if !ok {

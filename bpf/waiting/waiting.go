@@ -5,7 +5,6 @@ package waiting
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/argument"
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/runtime/event"
@@ -73,10 +72,10 @@ func FieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) F
 	case hook.IsLocated(f):
 		w.Located, w.Size = true, located
 		w.Name += Cut
-	case argument.IsText(f.F):
+	case hook.IsUserText(f.F):
 		w.User, w.Size = true, located
 		w.Name += Cut
-	case argument.InMemory(f.F):
+	case hook.ArgumentInMemory(f.F):
 		w.Read, w.Size = true, 16
 		w.Name += Read
 	case f.F.Kind == event.Str:

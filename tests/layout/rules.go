@@ -85,7 +85,7 @@ var layers = [][]string{
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
 	{"bpf/types"},
-	{"bpf/load", "bpf/features", "bpf/ptregs", "bpf/rawpoint"},
+	{"bpf/load", "bpf/features"},
 	{"bpf/skipped"},            // events that the kernel gives to nobody, since programs hang there
 	{"bpf/toll"},               // what a hit costs beside its program
 	{"bpf/preload"},            // unwind tables for programs
@@ -95,13 +95,13 @@ var layers = [][]string{
 	{"bpf/bucket", "bpf/callstack", "bpf/keyshare", "bpf/tracker"},
 	{"bpf/hook"},      // what calls a program, and what it finds there
 	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
-	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/alike", "bpf/room"},
-	{"bpf/interpreted"},              // which functions of an interpreter run at a sample
-	{"bpf/text"},                     // texts of programs
-	{"bpf/eval"},                     // expressions, which programs evaluate
-	{"bpf/calltext", "bpf/argument"}, // texts that wait for the end of a call; arguments of probes
-	{"bpf/waiting"},                  // what waits of an event for its partner
-	{"bpf/wakeup"},                   // wakeups of tasks that do not wait
+	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/room"},
+	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
+	{"bpf/text"},        // texts of programs
+	{"bpf/eval"},        // expressions, which programs evaluate
+	{"bpf/calltext"},    // texts that wait for the end of a call
+	{"bpf/waiting"},     // what waits of an event for its partner
+	{"bpf/wakeup"},      // wakeups of tasks that do not wait
 	{"bpf"},
 	{"runtime/target/inview"},  // whom programs observe
 	{"runtime/record/arrival"}, // what programs of joins keep

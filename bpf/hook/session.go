@@ -1,11 +1,10 @@
-package alike
+package hook
 
 import (
 	"slices"
 	"strings"
 
 	"ppscript/bpf/features"
-	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -14,7 +13,7 @@ import (
 // Sessions has the programs of a call and of its return attached by one link, where the
 // function does not call both by itself, which costs less. nodes are what the program of an
 // event reads.
-func Sessions(im *load.Image, host *features.Host, event func(i int) *hook.Event,
+func Sessions(im *load.Image, host *features.Host, event func(i int) *Event,
 	nodes func(i int) []expr.Node) {
 	may := func(p *load.Program, ret bool) bool {
 		e := event(p.Event)

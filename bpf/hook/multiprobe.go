@@ -1,8 +1,4 @@
-// Package alike is about probes of many functions, or tracepoints of many system calls, that one program
-// serves: it tells whether what is done with their events is the same but for their names, and
-// generates how the program finds the name of the one that was hit, and the number by which
-// its event is sent. Package bpf calls it.
-package alike
+package hook
 
 import (
 	"fmt"
@@ -12,11 +8,15 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
+
+// This file is about probes of many functions, or tracepoints of many system calls, that one program
+// serves: it tells whether what is done with their events is the same but for their names, and
+// generates how the program finds the name of the one that was hit, and the number by which
+// its event is sent.
 
 // Ways are a text of where events go, which is the same for those that one program can serve.
 type Ways struct {
@@ -94,8 +94,8 @@ func IsName(n expr.Node) bool {
 		f.F.Operand() != nil && f.F.Operand().Constant()
 }
 
-// Name is the text of a name.
-func Name(n expr.Node) string {
+// NameIn is the text of a name.
+func NameIn(n expr.Node) string {
 	if c, ok := n.(*expr.Const); ok {
 		return c.Str
 	}
@@ -115,8 +115,8 @@ func Named(n expr.Node, names []string, list int) *expr.Field {
 	return &expr.Field{F: &f, Part: n.(*expr.Field).Part}
 }
 
-// Room is the room that the longest of some names needs.
-func Room(names []string) int {
+// NamesRoom is the room that the longest of some names needs.
+func NamesRoom(names []string) int {
 	room := 0
 	for _, t := range names {
 		room = max(room, (len(t)+8)&^7)
@@ -125,7 +125,7 @@ func Room(names []string) int {
 }
 
 // hit leaves in R0 which place was hit, see load.Cookie. R1 to R5 are lost.
-func hit(h *hook.Hook) {
+func hit(h *Hook) {
 	if h.Place != 0 {
 		h.Code.Load(asm.R0, h.Place)
 		return
@@ -134,8 +134,8 @@ func hit(h *hook.Hook) {
 	h.Code.Call(asm.FnGetAttachCookie)
 }
 
-// Event leaves on the stack the number of the event whose place was hit.
-func Event(h *hook.Hook) (at int16) {
+// HitEvent leaves on the stack the number of the event whose place was hit.
+func HitEvent(h *Hook) (at int16) {
 	c := h.Code
 	at = c.Alloc(8)
 	hit(h)
@@ -144,25 +144,25 @@ func Event(h *hook.Hook) (at int16) {
 	return at
 }
 
-// Place stores the number of the place that was hit, among those of the program.
-func Place(h *hook.Hook, at int16) {
+// HitPlace stores the number of the place that was hit, among those of the program.
+func HitPlace(h *Hook, at int16) {
 	hit(h)
 	h.Code.Emit(asm.Mov.Reg32(asm.R0, asm.R0))
 	h.Code.Store(at, asm.R0)
 }
 
-// Numbers are those by which events are sent that two places make: where they begin, the
+// PairNumbers are those by which events are sent that two places make: where they begin, the
 // place at which the one starts, and how many there may be at which the other ends.
-type Numbers struct{ First, Row int }
+type PairNumbers struct{ First, Row int }
 
 // Find leaves on the stack the number for the place that was hit, which ends what began at the
 // place whose number is at start; 0 is the only one.
-func (n Numbers) Find(h *hook.Hook, start int16, fail assembler.Label) (at int16) {
+func (n PairNumbers) Find(h *Hook, start int16, fail assembler.Label) (at int16) {
 	c := h.Code
 	at = c.Alloc(8)
 	c.Zero(at, 8)
 	if n.Row > 1 {
-		Place(h, at)
+		HitPlace(h, at)
 	}
 	c.Load(asm.R0, at)
 	c.Emit(asm.Add.Imm(asm.R0, int32(n.First)))
@@ -177,9 +177,9 @@ func (n Numbers) Find(h *hook.Hook, start int16, fail assembler.Label) (at int16
 	return at
 }
 
-// Every lists the numbers of all that start at some places, with each place at which they end;
+// EveryNumber lists the numbers of all that start at some places, with each place at which they end;
 // where there are none, it is the one beside them.
-func Every(starts []int, start int, ends []int, end int, of func(start, end int) int) (list []uint64) {
+func EveryNumber(starts []int, start int, ends []int, end int, of func(start, end int) int) (list []uint64) {
 	if len(starts) == 0 {
 		starts = []int{start}
 	}
@@ -203,8 +203,8 @@ func NumberMap(numbers []uint64) *ebpf.MapSpec {
 	return spec
 }
 
-// Find puts the name of the place that was hit at off, which has room for size bytes.
-func Find(h *hook.Hook, off int16, size int, of *event.Operand, fail assembler.Label) {
+// FindName puts the name of the place that was hit at off, which has room for size bytes.
+func FindName(h *Hook, off int16, size int, of *event.Operand, fail assembler.Label) {
 	c := h.Code
 	mark := c.Stack
 	key := c.Alloc(8)
@@ -213,7 +213,7 @@ func Find(h *hook.Hook, off int16, size int, of *event.Operand, fail assembler.L
 	c.Get(load.NamesMap.Of(h.Index, of.List), key, fail)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
 	for i := 0; i < size; i += 8 {
-		if i >= Room(of.Texts) {
+		if i >= NamesRoom(of.Texts) {
 			c.Zero(off+int16(i), 8)
 			continue
 		}
@@ -223,9 +223,9 @@ func Find(h *hook.Hook, off int16, size int, of *event.Operand, fail assembler.L
 	c.Stack = mark
 }
 
-// Map is the map in which a program finds names.
-func Map(names []string) *ebpf.MapSpec {
-	room := Room(names)
+// NameMap is the map in which a program finds names.
+func NameMap(names []string) *ebpf.MapSpec {
+	room := NamesRoom(names)
 	spec := &ebpf.MapSpec{
 		Type: ebpf.Array, KeySize: 4, ValueSize: uint32(room), MaxEntries: uint32(len(names)),
 	}

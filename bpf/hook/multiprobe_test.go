@@ -1,11 +1,11 @@
-package alike_test
+package hook_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"ppscript/bpf/alike"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -25,7 +25,7 @@ func argument(reg uint8) *expr.Field {
 // What is done with events of probes is told alike but for the names of their functions.
 func TestWays(t *testing.T) {
 	say := func(places bool, nodes ...expr.Node) (string, bool) {
-		w := alike.Ways{Places: places, Same: true}
+		w := hook.Ways{Places: places, Same: true}
 		w.Say(nodes...)
 		return w.String(), w.Same
 	}
@@ -60,7 +60,7 @@ func TestWays(t *testing.T) {
 // numbers of the records of system calls are in the same places.
 func TestWaysOfSystemCalls(t *testing.T) {
 	say := func(nodes ...expr.Node) (string, bool) {
-		w := alike.Ways{Calls: true, Same: true}
+		w := hook.Ways{Calls: true, Same: true}
 		w.Columns(nodes...)
 		return w.String(), w.Same
 	}
@@ -78,37 +78,37 @@ func TestWaysOfSystemCalls(t *testing.T) {
 	if _, same := say(at(16, event.Str)); same {
 		t.Error("a text of the record: got that others may go the same way")
 	}
-	w := alike.Ways{Calls: true, Same: true}
+	w := hook.Ways{Calls: true, Same: true}
 	w.Say(expr.NewStr("sys_enter_read"))
 	if first := w.String(); !strings.Contains(first, "sys_enter_read") {
 		t.Errorf("a text that is no key: got %q, want the text", first)
 	}
 	texts := []string{"sys_enter_read", "sys_enter_write"}
-	if got := alike.Named(expr.NewStr(texts[0]), texts, 1).F.Operand(); !slices.Equal(got.Texts, texts) ||
+	if got := hook.Named(expr.NewStr(texts[0]), texts, 1).F.Operand(); !slices.Equal(got.Texts, texts) ||
 		got.List != 1 {
 		t.Errorf("got %+v, want list 1 with both names", got)
 	}
 }
 
 func TestNames(t *testing.T) {
-	if !alike.IsName(name("malloc")) || alike.IsName(argument(5)) || alike.IsName(expr.NewStr("malloc")) {
+	if !hook.IsName(name("malloc")) || hook.IsName(argument(5)) || hook.IsName(expr.NewStr("malloc")) {
 		t.Error("got something else for a name, want constants of probes alone")
 	}
-	if got := alike.Name(name("malloc")); got != "malloc" {
+	if got := hook.NameIn(name("malloc")); got != "malloc" {
 		t.Errorf("got %q, want malloc", got)
 	}
 	n := name("malloc")
 	names := []string{"malloc", "free", "seventeen bytes.."}
-	if got := alike.Named(n, names, 0).F.Operand(); !slices.Equal(got.Texts,
+	if got := hook.Named(n, names, 0).F.Operand(); !slices.Equal(got.Texts,
 		names) || n.F.Operand().Texts != nil {
 		t.Errorf("got %+v, and %+v of the field that it was made of", got, n.F.Operand())
 	}
 	for want, names := range map[int][]string{0: nil, 8: {"", "1234567"}, 16: {"12345678"}, 24: names} {
-		if got := alike.Room(names); got != want {
+		if got := hook.NamesRoom(names); got != want {
 			t.Errorf("%q: got room for %d, want %d", names, got, want)
 		}
 	}
-	m := alike.Map(names)
+	m := hook.NameMap(names)
 	if m.MaxEntries != 3 || m.ValueSize != 24 || string(m.Contents[1].Value.([]byte)[:5]) != "free\x00" {
 		t.Errorf("got a map of %d with %d bytes, %v", m.MaxEntries, m.ValueSize, m.Contents)
 	}
@@ -118,14 +118,14 @@ func TestNumbers(t *testing.T) {
 	of := func(start, end int) int { return 10*start + end }
 	f := func(starts, ends []int, want ...uint64) {
 		t.Helper()
-		if got := alike.Every(starts, 7, ends, 8, of); !slices.Equal(got, want) {
+		if got := hook.EveryNumber(starts, 7, ends, 8, of); !slices.Equal(got, want) {
 			t.Errorf("%v, %v: got %d, want %d", starts, ends, got, want)
 		}
 	}
 	f(nil, nil, 78)
 	f([]int{1, 2}, nil, 18, 28)
 	f([]int{1, 2}, []int{3, 4}, 13, 14, 23, 24)
-	m := alike.NumberMap([]uint64{18, 28})
+	m := hook.NumberMap([]uint64{18, 28})
 	if m.MaxEntries != 2 || m.Contents[1].Key != uint32(1) || m.Contents[1].Value != uint64(28) {
 		t.Errorf("got a map of %d, %v", m.MaxEntries, m.Contents)
 	}

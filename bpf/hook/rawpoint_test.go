@@ -1,4 +1,4 @@
-package rawpoint_test
+package hook_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ppscript/bpf/features"
-	"ppscript/bpf/rawpoint"
+	"ppscript/bpf/hook"
 	"ppscript/runtime/source/tracefs"
 	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
@@ -24,7 +24,7 @@ var known = []string{
 func TestOf(t *testing.T) {
 	f := func(event, name string) {
 		t.Helper()
-		switch p := rawpoint.Of(event); {
+		switch p := hook.RawPointOf(event); {
 		case p == nil:
 			if name != "" {
 				t.Errorf("%s: got none, want %s", event, name)
@@ -34,7 +34,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	for _, event := range known {
-		if p := rawpoint.Of(event); p == nil || len(p.Fields) == 0 {
+		if p := hook.RawPointOf(event); p == nil || len(p.Fields) == 0 {
 			t.Errorf("%s: got no fields", event)
 		}
 	}
@@ -44,7 +44,7 @@ func TestOf(t *testing.T) {
 	f("syscalls:sys_enter_openat", "")
 	f("mysystem:event", "")
 	f("no_colon", "")
-	if p := rawpoint.Of("block:block_rq_issue"); p.Fields != nil {
+	if p := hook.RawPointOf("block:block_rq_issue"); p.Fields != nil {
 		t.Errorf("block_rq_issue: got fields %v, want none", p.Fields)
 	}
 }
@@ -67,7 +67,7 @@ func TestFieldsAreTheKernels(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		for field, f := range rawpoint.Of(event).Fields {
+		for field, f := range hook.RawPointOf(event).Fields {
 			of, ok := schema.Field(field)
 			if !ok {
 				// Such as bytes_req of kfree, which has another event's fields.

@@ -1,24 +1,22 @@
-// Package argument generates reads of the arguments of probes: numbers in registers and in the
-// memory of the process, and texts there.
-package argument
+package hook
 
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/alike"
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/hook"
-	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
 
-// A Reader evaluates them.
-type Reader struct {
+// This file generates reads of the arguments of probes: numbers in registers and in the
+// memory of the process, and texts there.
+
+// A Arguments evaluates them.
+type Arguments struct {
 	*assembler.Code
-	Hook    *hook.Hook
-	Members *hook.Members
+	Hook    *Hook
+	Members *Members
 	// Constant puts a constant text to a place of the stack, and Fail is where an event goes
 	// whose argument cannot be read.
 	Constant func(off int16, size int, n *expr.Const)
@@ -26,7 +24,7 @@ type Reader struct {
 }
 
 // Number reads a number.
-func (e Reader) Number(dst asm.Register, f *event.Field) {
+func (e Arguments) Number(dst asm.Register, f *event.Field) {
 	c, o := e.Code, f.Operand()
 	switch {
 	case o == nil:
@@ -55,7 +53,7 @@ func (e Reader) Number(dst asm.Register, f *event.Field) {
 
 // Sent puts an argument that lies in memory to a place of the stack, and whether it could
 // be read.
-func (e Reader) Sent(to int16, f *event.Field) {
+func (e Arguments) Sent(to int16, f *event.Field) {
 	c := e.Code
 	from, ok := e.Members.Operands[f.Member]
 	if !ok {
@@ -75,7 +73,7 @@ func (e Reader) Sent(to int16, f *event.Field) {
 
 // Line puts a text of the process to a place of the stack for who shows the event: its
 // length with its NUL, 0 if it is not in memory, and as much of it as there is room for.
-func (e Reader) Line(to int16, size int, f *event.Field) {
+func (e Arguments) Line(to int16, size int, f *event.Field) {
 	c := e.Code
 	end := c.Label()
 	c.Zero(to, size)
@@ -88,8 +86,8 @@ func (e Reader) Line(to int16, size int, f *event.Field) {
 	c.Place(end)
 }
 
-// Scratch is a register into which a field can be read.
-func Scratch(f *expr.Field) asm.Register {
+// ArgumentScratch is a register into which a field can be read.
+func ArgumentScratch(f *expr.Field) asm.Register {
 	if f.F.Place == event.InMember && f.F.Member.OfRegister() {
 		return asm.R1 // R0 is for what is added up
 	}
@@ -98,14 +96,14 @@ func Scratch(f *expr.Field) asm.Register {
 
 // Text puts a text of a probe at off: a constant, or the text of the process
 // that an argument points to.
-func (e Reader) Text(off int16, size int, f *event.Field) {
+func (e Arguments) Text(off int16, size int, f *event.Field) {
 	c, o := e.Code, f.Operand()
 	if o.Constant() {
 		e.Constant(off, size, &expr.Const{T: expr.Type{Kind: expr.Str}, Str: o.Text})
 		return
 	}
 	if len(o.Texts) > 0 {
-		alike.Find(e.Hook, off, size, o, e.Fail)
+		FindName(e.Hook, off, size, o, e.Fail)
 		return
 	}
 	done := c.Label()
@@ -124,29 +122,29 @@ func (e Reader) Text(off int16, size int, f *event.Field) {
 	c.Place(done)
 }
 
-// Room is the room that a text of a probe needs.
-func Room(f *event.Field) int {
+// ArgumentRoom is the room that a text of a probe needs.
+func ArgumentRoom(f *event.Field) int {
 	switch o := f.Operand(); {
 	case o == nil:
 		assembler.Refuse("field %s is a text that is made in ppscript", f.Name)
 	case len(o.Texts) > 0:
-		return alike.Room(o.Texts)
+		return NamesRoom(o.Texts)
 	case o.Constant():
-		return text.Pad(len(o.Text) + 1)
+		return (len(o.Text) + 8) &^ 7
 	}
 	return assembler.UserRoom
 }
 
-// InMemory reports that a field is an argument of a probe that lies in memory.
-func InMemory(f *event.Field) bool {
+// ArgumentInMemory reports that a field is an argument of a probe that lies in memory.
+func ArgumentInMemory(f *event.Field) bool {
 	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
 }
 
-// Address is where a text of the process is that an argument points to, as a number; nil for other
+// TextAddress is where a text of the process is that an argument points to, as a number; nil for other
 // fields.
-func Address(f *event.Field) *event.Field {
+func TextAddress(f *event.Field) *event.Field {
 	o := f.Operand()
-	if !IsText(f) || o == nil || o.Constant() || len(o.Texts) > 0 {
+	if !IsUserText(f) || o == nil || o.Constant() || len(o.Texts) > 0 {
 		return nil
 	}
 	at := *f
@@ -154,13 +152,13 @@ func Address(f *event.Field) *event.Field {
 	return &at
 }
 
-// IsText reports that a field is an argument of a probe that is a text of the process.
-func IsText(f *event.Field) bool {
+// IsUserText reports that a field is an argument of a probe that is a text of the process.
+func IsUserText(f *event.Field) bool {
 	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str
 }
 
-// Word is an argument of a probe at a place of what is sent.
-func Word(from, size int, read, text bool) sent.Word {
+// ArgumentWord is an argument of a probe at a place of what is sent.
+func ArgumentWord(from, size int, read, text bool) sent.Word {
 	w := sent.Word{From: from, Read: read}
 	if text {
 		w.Text = size - sent.LocatorSize

@@ -1,8 +1,4 @@
-// Package rawpoint knows raw tracepoints: their programs get the arguments of the
-// kernel's trace call, before any record is made of them, which saves half of the cost.
-// Fields map to arguments only where the kernel's own assignment is a plain copy; an
-// event of which anything else is read takes the general way.
-package rawpoint
+package hook
 
 import (
 	"runtime"
@@ -10,15 +6,20 @@ import (
 	"strings"
 )
 
-// A Point is a tracepoint whose fields are known by argument.
-type Point struct {
+// This file knows raw tracepoints: their programs get the arguments of the
+// kernel's trace call, before any record is made of them, which saves half of the cost.
+// Fields map to arguments only where the kernel's own assignment is a plain copy; an
+// event of which anything else is read takes the general way.
+
+// A RawPoint is a tracepoint whose fields are known by argument.
+type RawPoint struct {
 	Name   string
-	Fields map[string]Field
+	Fields map[string]RawField
 }
 
-// A Field is an argument, or a member of the structure that an argument
+// A RawField is an argument, or a member of the structure that an argument
 // points to.
-type Field struct {
+type RawField struct {
 	Arg    int
 	Deref  bool
 	Type   string // of the structure, for BTF
@@ -33,53 +34,53 @@ type Field struct {
 	Words, Compat []string
 }
 
-// Of is the tracepoint of an event, "system:name"; nil if it is not known.
-func Of(fullName string) *Point {
-	nr := Field{Arg: 0, Deref: true, Type: "pt_regs", Member: "orig_ax", Size: 8, Signed: true}
+// RawPointOf is the tracepoint of an event, "system:name"; nil if it is not known.
+func RawPointOf(fullName string) *RawPoint {
+	nr := RawField{Arg: 0, Deref: true, Type: "pt_regs", Member: "orig_ax", Size: 8, Signed: true}
 	if runtime.GOARCH == "arm64" {
 		nr.Member, nr.Size = "syscallno", 4
 	}
 	switch fullName {
 	case "raw_syscalls:sys_enter":
-		p := &Point{"sys_enter", map[string]Field{"id": {Arg: 1, Size: 8, Signed: true}}}
+		p := &RawPoint{"sys_enter", map[string]RawField{"id": {Arg: 1, Size: 8, Signed: true}}}
 		if runtime.GOARCH == "amd64" {
-			p.Fields["args"] = Field{Arg: 0, Deref: true, Type: "pt_regs", Member: "di", Size: 48,
+			p.Fields["args"] = RawField{Arg: 0, Deref: true, Type: "pt_regs", Member: "di", Size: 48,
 				Words:  []string{"di", "si", "dx", "r10", "r8", "r9"},
 				Compat: []string{"bx", "cx", "dx", "si", "di", "bp"}}
 		}
 		return p
 	case "raw_syscalls:sys_exit":
-		return &Point{"sys_exit", map[string]Field{"id": nr, "ret": {Arg: 1, Size: 8, Signed: true}}}
+		return &RawPoint{"sys_exit", map[string]RawField{"id": nr, "ret": {Arg: 1, Size: 8, Signed: true}}}
 	case "irq:softirq_entry", "irq:softirq_exit", "irq:softirq_raise":
-		return &Point{fullName[4:], map[string]Field{"vec": {Arg: 0, Size: 4}}}
+		return &RawPoint{fullName[4:], map[string]RawField{"vec": {Arg: 0, Size: 4}}}
 	case "sched:sched_switch":
-		p := &Point{fullName[6:], map[string]Field{}}
+		p := &RawPoint{fullName[6:], map[string]RawField{}}
 		p.task("prev_", 1)
 		p.task("next_", 2)
 		return p
 	case "sched:sched_wakeup", "sched:sched_waking", "sched:sched_wakeup_new":
-		p := &Point{fullName[6:], map[string]Field{}}
+		p := &RawPoint{fullName[6:], map[string]RawField{}}
 		p.task("", 0)
 		// It is task_cpu(), which reads this from 5.16 on; types before do not have it.
-		p.Fields["target_cpu"] = Field{Deref: true, Type: "task_struct", Member: "thread_info",
+		p.Fields["target_cpu"] = RawField{Deref: true, Type: "task_struct", Member: "thread_info",
 			Inner: "thread_info", Of: "cpu", Size: 4, Signed: true}
 		return p
 	case "sched:sched_process_exit":
-		p := &Point{fullName[6:], map[string]Field{}}
+		p := &RawPoint{fullName[6:], map[string]RawField{}}
 		p.task("", 0)
 		return p
 	case "irq:irq_handler_entry":
-		return &Point{fullName[4:], map[string]Field{"irq": {Arg: 0, Size: 4, Signed: true}}}
+		return &RawPoint{fullName[4:], map[string]RawField{"irq": {Arg: 0, Size: 4, Signed: true}}}
 	case "kmem:kmalloc", "kmem:kfree":
-		return &Point{fullName[5:],
-			map[string]Field{"call_site": {Arg: 0, Size: 8}, "ptr": {Arg: 1, Size: 8},
+		return &RawPoint{fullName[5:],
+			map[string]RawField{"call_site": {Arg: 0, Size: 8}, "ptr": {Arg: 1, Size: 8},
 				"bytes_req": {Arg: 2, Size: 8}, "bytes_alloc": {Arg: 3, Size: 8}}}
 	case "kmem:mm_page_alloc", "kmem:mm_page_free":
-		return &Point{fullName[5:], map[string]Field{"order": {Arg: 1, Size: 4}}}
+		return &RawPoint{fullName[5:], map[string]RawField{"order": {Arg: 1, Size: 4}}}
 	case "irq:irq_handler_exit":
-		return &Point{
+		return &RawPoint{
 			fullName[4:],
-			map[string]Field{
+			map[string]RawField{
 				"irq": {Arg: 0, Size: 4, Signed: true}, "ret": {Arg: 2, Size: 4, Signed: true},
 			},
 		}
@@ -89,7 +90,7 @@ func Of(fullName string) *Point {
 	// sched_switch, are computed from the arguments by code that differs from
 	// kernel to kernel.
 	if system, name, ok := strings.Cut(fullName, ":"); ok && slices.Contains(plainSystems, system) {
-		return &Point{name, nil}
+		return &RawPoint{name, nil}
 	}
 	return nil
 }
@@ -101,9 +102,9 @@ var plainSystems = []string{
 }
 
 // task adds the fields that are copies of members of a task.
-func (p *Point) task(prefix string, arg int) {
+func (p *RawPoint) task(prefix string, arg int) {
 	member := func(name string, size int, text bool) {
-		p.Fields[prefix+name] = Field{
+		p.Fields[prefix+name] = RawField{
 			Arg:    arg,
 			Deref:  true,
 			Type:   "task_struct",
