@@ -10,7 +10,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -23,9 +23,9 @@ import (
 // An around is where the state of a fold keeps the event with which it began. In a record
 // the two events have the same form: two heads, then the fields of both.
 type around struct {
-	at     int                     // in the state: the head, and then the fields
-	fields map[int][]waiting.Field // by source; off is behind the head
-	size   int                     // of the fields of any source
+	at     int                          // in the state: the head, and then the fields
+	fields map[int][]state.WaitingField // by source; off is behind the head
+	size   int                          // of the fields of any source
 }
 
 // prepareAround settles what a fold keeps, if somebody is sent it.
@@ -33,7 +33,7 @@ func (s *graph) prepareAround(f *foldOp) {
 	if !f.keepsEvents() {
 		return
 	}
-	f.around = &around{at: f.size, fields: map[int][]waiting.Field{}}
+	f.around = &around{at: f.size, fields: map[int][]state.WaitingField{}}
 	for i, e := range s.sources {
 		s.stepsOf(f, func(of *source, in env, _ *feed) {
 			if of != e {
@@ -58,7 +58,7 @@ func (f *foldOp) keepsEvents() bool {
 // save settles what is kept of the events of a source: all that their records have.
 func (a *around) save(i int, e *source) {
 	off := 0
-	fields := []waiting.Field{}
+	fields := []state.WaitingField{}
 	for k := range e.Schema.Fields {
 		f := &e.Schema.Fields[k]
 		if f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_") {

@@ -3,14 +3,14 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 )
 
 // This file keeps texts of the process from the start of a pair to its end. They are large, so
-// they do not wait with the fields of the start: package calltext keeps them with the thread.
+// they do not wait with the fields of the start: package state keeps them with the thread.
 
 // keepsTexts notes the texts of the start that somebody reads of a pair, or that are sent with
 // it. alone says that one thread has both events, and memory of its own.
@@ -27,7 +27,7 @@ func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 		}
 	}
 	for k := range p.feeds {
-		for _, n := range calltext.Of(p.feeds[k].nodes()...) {
+		for _, n := range state.UserTextsOf(p.feeds[k].nodes()...) {
 			if expr.UserTextPart(n) == expr.Start {
 				keep(n, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
 			}
@@ -66,8 +66,8 @@ func (v env) keptField(n *expr.Field) (index int, ok bool) {
 }
 
 // keeper keeps the texts of a join.
-func (e *evaluator) keeper(j *joinOp) calltext.Keeper {
-	return calltext.Keeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
+func (e *evaluator) keeper(j *joinOp) state.CallTextKeeper {
+	return state.CallTextKeeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
 }
 
 // keepTexts keeps the texts of the event at hand, which is a start. One that finds no memory
@@ -80,14 +80,14 @@ func (o *joiner) keepTexts(waits bool, full label) {
 	}
 	mark := c.Stack
 	schema := o.eval.hook.Event.Schema
-	b := calltext.Begin{Executes: calltext.Executes(schema), Waits: waits}
+	b := state.CallBegin{Executes: state.Executes(schema), Waits: waits}
 	place := func(n expr.Node) int16 {
 		at := c.Alloc(8)
 		o.eval.value(n)
 		c.Store(at, asm.R0)
 		return at
 	}
-	if f := calltext.AnyCall(schema); f != nil {
+	if f := state.AnyCall(schema); f != nil {
 		b.ID = place(f)
 	}
 	for _, text := range t {
@@ -103,7 +103,7 @@ func (o *joiner) keepTexts(waits bool, full label) {
 // its call does, or the function whose arguments they are.
 func (o *joiner) readAgain(p *pair) {
 	c, n := o.code, o.join.texts.Count(p.start)
-	ret, probe := calltext.ResultOf(o.eval.hook.Event.Schema), o.eval.hook.Event.Probe
+	ret, probe := state.ResultOf(o.eval.hook.Event.Schema), o.eval.hook.Event.Probe
 	returns := probe != nil && probe.User && probe.Return
 	if n == 0 || !returns && (ret == nil || !o.join.texts.Begins(p.start)) {
 		return

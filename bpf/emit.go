@@ -10,8 +10,8 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/state"
 	"ppscript/bpf/text"
-	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -100,7 +100,7 @@ func (r *record) lay() {
 		r.size = r.context + 8
 	}
 	r.layTexts()
-	if r.size > 3*waiting.Limit/2 {
+	if r.size > 3*state.WaitingLimit/2 {
 		refuse("%d bytes of each event", r.size)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/record/sent"
 )
@@ -30,7 +30,7 @@ func (r *record) layEmitted(f *foldOp) {
 		r.key = r.size
 		r.size += 8
 	}
-	if r.size > 3*waiting.Limit/2 {
+	if r.size > 3*state.WaitingLimit/2 {
 		refuse("%d bytes of each emitted event", r.size)
 	}
 	if r.Around {

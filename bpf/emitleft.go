@@ -7,7 +7,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/join"
@@ -67,14 +67,14 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 		j.late = map[int]bool{}
 	}
 	j.late[l.source], j.flags = false, j.flags || r.Context
-	j.waits.Save(waiting.Field{Name: waiting.Task, Of: tidNode, Event: l.source, Size: 8})
-	j.waits.Save(waiting.Field{Name: waiting.Context, Of: cpuNode, Event: l.source, Size: 8})
+	j.waits.Save(state.WaitingField{Name: state.TaskName, Of: tidNode, Event: l.source, Size: 8})
+	j.waits.Save(state.WaitingField{Name: state.ContextName, Of: cpuNode, Event: l.source, Size: 8})
 	r.made = nil
 	s.sendsMade(j, r, l.source, expr.Start)
 	r.slots = r.made // where they wait
 	if e := s.sourceOf(l.source); e != nil && r.Stacks && e.Stack != nil {
 		s.sendsStack(e, r, 0)
-		j.waits.Save(waiting.Field{Name: waiting.Stack, Of: tidNode, Event: l.source, Size: load.StackKey})
+		j.waits.Save(state.WaitingField{Name: state.StackName, Of: tidNode, Event: l.source, Size: load.StackKey})
 	}
 	for _, f := range r.Fields {
 		register := f.F.Place == event.InMember && f.F.Member.OfRegister()
@@ -103,11 +103,11 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 				m := sf.Of.F.Member
 				switch {
 				case sf.Event != l.source, s.Made != nil && sf.Of.F.Place != event.InMember:
-				case sf.Name == waiting.Task:
+				case sf.Name == state.TaskName:
 					s.Task = sf.Off
-				case sf.Name == waiting.Context:
+				case sf.Name == state.ContextName:
 					s.Context = sf.Off
-				case sf.Name == waiting.Stack:
+				case sf.Name == state.StackName:
 					s.Stack = sf.Off
 				case sf.Located:
 					s.Record.Located = append(s.Record.Located, sent.LocatedAt(sf.Of.F, sf.Off, sf.Size))
@@ -154,7 +154,7 @@ func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	for i := range o.join.lefts {
 		l := &o.join.lefts[i]
 		other := c.Label()
-		c.Load(asm.R1, waitsIn(r)+waiting.Event)
+		c.Load(asm.R1, waitsIn(r)+state.WaitingEvent)
 		c.IfImm(asm.JNE, asm.R1, int32(l.source+1), other)
 		c.Emit(assembler.StoreImm(asm.R10, r.Number, int32(l.record().stream)))
 		c.GoTo(ready)
@@ -167,7 +167,7 @@ func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	c.Emit(asm.Mov.Imm(asm.R0, 0))
 	if now != 0 {
 		c.Load(asm.R0, now)
-		c.Load(asm.R1, waitsIn(r)+waiting.Time)
+		c.Load(asm.R1, waitsIn(r)+state.WaitingTime)
 		c.Emit(asm.Sub.Reg(asm.R0, asm.R1))
 	}
 	c.Store(head+sent.LeftAge, asm.R0)

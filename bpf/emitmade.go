@@ -3,7 +3,7 @@ package bpf
 import (
 	"slices"
 
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/join"
@@ -43,9 +43,9 @@ func (s *graph) sendsMade(j *joinOp, r *record, input int, part expr.Part) {
 			s.origins(input, func(_ *source, in env) { to.size = max(to.size, in.fieldRoom(own)) })
 		}
 		if part == expr.Start {
-			j.waits.Save(waiting.Field{Name: waiting.Name(own), Of: own, Event: input, Size: to.size,
+			j.waits.Save(state.WaitingField{Name: state.FieldName(own), Of: own, Event: input, Size: to.size,
 				Text: to.text})
-			to.off = j.waits.Fields[j.savedAt(input, waiting.Name(own))].Off
+			to.off = j.waits.Fields[j.savedAt(input, state.FieldName(own))].Off
 		}
 		r.made = append(r.made, to)
 	}

@@ -6,7 +6,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -23,10 +23,10 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	s.sendsMade(j, r, p.end, expr.End)
 	start, end := s.sourceOf(p.start), s.sourceOf(p.end)
 	if r.numbers != nil && len(start.serves) > 1 {
-		j.waits.Save(waiting.Field{Name: waiting.Place, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+		j.waits.Save(state.WaitingField{Name: state.PlaceName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
 	}
-	j.waits.Save(waiting.Field{Name: waiting.Task, Of: tidNode, Event: p.start, Size: 8, Sent: true})
-	j.waits.Save(waiting.Field{Name: waiting.Context, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
+	j.waits.Save(state.WaitingField{Name: state.TaskName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+	j.waits.Save(state.WaitingField{Name: state.ContextName, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
 	j.flags = j.flags || r.Context
 	r.together = start != nil && end != nil && hook.TaskContext(start.Schema) && hook.TaskContext(end.Schema)
 	if j.late == nil {
@@ -47,8 +47,8 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 }
 
 // savedOf is a field that waits with an event.
-func savedOf(f *expr.Field, source, textRoom int) waiting.Field {
-	return waiting.FieldOf(f, source, locatedSize(textRoom), env{}.fieldRoom)
+func savedOf(f *expr.Field, source, textRoom int) state.WaitingField {
+	return state.WaitingFieldOf(f, source, locatedSize(textRoom), env{}.fieldRoom)
 }
 
 // layPair settles the places in the record of a pair.
@@ -63,7 +63,7 @@ func (r *record) layPair(nested bool, textRoom int) {
 			size += load.StackKey
 		}
 	}
-	r.layFixed(size, textRoom, 3*waiting.Limit/2)
+	r.layFixed(size, textRoom, 3*state.WaitingLimit/2)
 	r.layTexts()
 }
 
@@ -89,7 +89,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		case f.F.Kind == event.Str:
 			s.text, s.size = true, env{}.fieldRoom(f)
 		case f.F.Kind == event.Array:
-			s.array, s.size = true, hook.ArraySize(f.F, waiting.Limit)
+			s.array, s.size = true, hook.ArraySize(f.F, state.WaitingLimit)
 		case f.F.Kind != event.Int || !known:
 			refuse("field %s is neither a number nor a text", f.F.Name)
 		}
@@ -167,7 +167,7 @@ func (s *sender) pair(f *feed) {
 		if n := s.record.numbers; n != nil {
 			start := int16(0)
 			if p := s.eval.env.pair; p.join.savesPlace(p.start) {
-				start = p.waited(waiting.Place)
+				start = p.waited(state.PlaceName)
 			}
 			data.Number = n.Find(s.eval.hook, start, s.eval.fail)
 		}
@@ -189,8 +189,8 @@ func (s *sender) pairRecord(at int16) {
 	}
 	copyWord(sent.PairDelay, p.delay)
 	copyWord(sent.PairEnd, p.now)
-	copyWord(sent.PairTask, p.waited(waiting.Task))
-	copyWord(sent.PairStartContext, p.waited(waiting.Context))
+	copyWord(sent.PairTask, p.waited(state.TaskName))
+	copyWord(sent.PairStartContext, p.waited(state.ContextName))
 	for i := 0; i < len(p.call)-1; i++ {
 		copyWord(sent.PairSize+8*i, p.call[1+i])
 	}
@@ -201,7 +201,7 @@ func (s *sender) pairRecord(at int16) {
 	}
 
 	if to := r.stacks[0].at; to > 0 {
-		from := p.waited(waiting.Stack)
+		from := p.waited(state.StackName)
 		copyWord(to, from)
 		copyWord(to+8, from+8)
 	}
@@ -212,12 +212,12 @@ func (s *sender) pairRecord(at int16) {
 		to := at + int16(slot.off)
 		switch {
 		case (slot.array || slot.located || slot.read || slot.user) && slot.field.Part == expr.Start:
-			name := waiting.Name(&expr.Field{F: slot.field.F, View: slot.field.View})
+			name := state.FieldName(&expr.Field{F: slot.field.F, View: slot.field.View})
 			switch {
 			case slot.located, slot.user:
-				name += waiting.Cut
+				name += state.CutName
 			case slot.read:
-				name += waiting.Read
+				name += state.ReadName
 			}
 			from := p.waited(name)
 			for o := 0; o < slot.size; o += 8 {
@@ -266,5 +266,5 @@ func (p *pairEnv) waited(name string) int16 {
 
 // savesPlace reports that the place of a start waits with it.
 func (j *joinOp) savesPlace(start int) bool {
-	return j.waits.At(start, waiting.Place) >= 0
+	return j.waits.At(start, state.PlaceName) >= 0
 }

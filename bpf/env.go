@@ -3,8 +3,8 @@ package bpf
 import (
 	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
+	"ppscript/bpf/state"
 	"ppscript/bpf/text"
-	"ppscript/bpf/waiting"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -139,7 +139,7 @@ func (v env) saved(n *expr.Field) (at int16, size int) {
 }
 
 // waits finds what waits with the start as a field of it; nil if it is not one of those.
-func (v env) waits(n *expr.Field) (f *waiting.Field, index int) {
+func (v env) waits(n *expr.Field) (f *state.WaitingField, index int) {
 	if v.pair == nil {
 		return nil, 0
 	}
@@ -147,7 +147,7 @@ func (v env) waits(n *expr.Field) (f *waiting.Field, index int) {
 	if !start {
 		return nil, 0
 	}
-	name := waiting.Name(&expr.Field{F: n.F, Part: rest, View: n.View})
+	name := state.FieldName(&expr.Field{F: n.F, Part: rest, View: n.View})
 	if i := v.pair.join.waits.At(v.pair.start, name); i >= 0 {
 		return &v.pair.join.waits.Fields[i], i
 	}

@@ -8,8 +8,7 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/bpf/owner"
-	"ppscript/bpf/room"
+	"ppscript/bpf/state"
 	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/fold"
@@ -113,11 +112,11 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	s.stepsOf(f, func(e *source, in env, feed *feed) {
 		k := keyed{e, in, keysOf(feed.key), nil}
 		keys = append(keys, k)
-		cpus = cpus && len(k.keys) == 1 && owner.CPU(k.keys[0])
+		cpus = cpus && len(k.keys) == 1 && state.IsCPU(k.keys[0])
 		feed.holds = s.holds(f, e, in, feed.step)
 		f.holds = f.holds || feed.holds
-		own = own && in.pair == nil && len(k.keys) == 1 && owner.Thread(k.keys[0]) &&
-			owner.NeverIdle(e.Event)
+		own = own && in.pair == nil && len(k.keys) == 1 && state.IsThread(k.keys[0]) &&
+			state.NeverIdle(e.Event)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")
@@ -348,13 +347,13 @@ func (o *folder) emitted(n *expr.Emit) {
 func (im *Image) foldMaps() {
 	for _, f := range im.graph.folds {
 		if f.tasks {
-			im.define(load.FoldMap.Of(f.index), room.Tasks(f.size))
+			im.define(load.FoldMap.Of(f.index), state.TaskMap(f.size))
 			continue
 		}
 		im.define(load.FoldMap.Of(f.index),
-			room.Grow(im.host, &ebpf.MapSpec{
+			state.Grow(im.host, &ebpf.MapSpec{
 				Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size),
-			}, f.spec.Limit, room.Rows))
+			}, f.spec.Limit, state.MostRows))
 		value := make([]byte, f.size)
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)

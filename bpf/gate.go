@@ -2,8 +2,8 @@ package bpf
 
 import (
 	"ppscript/bpf/chain"
-	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
+	"ppscript/bpf/state"
 )
 
 // This file lets events into operators, and counts them.
@@ -28,7 +28,7 @@ type gate struct {
 	// walk finds stacks.
 	walk *chain.Walker
 	// share is of the event, or of the key of what relates it: what counts, and its weight.
-	share keyshare.Share
+	share state.KeyShare
 	// buffer is the memory that records need which do not fit on the stack.
 	buffer int
 }

@@ -8,9 +8,9 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/chain"
 	"ppscript/bpf/hook"
-	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/state"
 	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 )
@@ -156,7 +156,7 @@ func (g *gen) program(t *Target) {
 	var budget assembler.Gate
 	if graph.weighed {
 		budget = assembler.NewGate(c, byKey(graph), load.StatsMap.Of(eval.hook.Index), exit)
-		g.gate.share = keyshare.Share{Code: c, Weight: budget.Weight,
+		g.gate.share = state.KeyShare{Code: c, Weight: budget.Weight,
 			Stats: load.StatsMap.Of(eval.hook.Index)}
 	} else {
 		assembler.Open(c, exit)

@@ -3,10 +3,8 @@ package bpf
 import (
 	"slices"
 
-	"ppscript/bpf/bucket"
-	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/agg"
@@ -120,8 +118,8 @@ type joinOp struct {
 	keyRoom int           // bytes
 	tasks   bool          // kept with the task, not in a hash
 	shared  bool          // several CPUs may have calls of a key at a time
-	waits   waiting.Room
-	texts   calltext.Texts
+	waits   state.Waiting
+	texts   state.CallTexts
 	flags   bool // of the events' contexts, wait too
 	// late are the starts, by index in graph.sources, whose preemption count is read
 	// where their pairs are sent.
@@ -405,7 +403,7 @@ func (s *graph) prepare(host *Host) {
 
 	for _, t := range s.tables {
 		t.Cols, t.KeyLen = columnsOf(feeds[t])
-		bucket.LayOut(t, textRooms(feeds[t], len(t.Spec.Args)), s.weighed, byKey(s))
+		state.LayOutRow(t, textRooms(feeds[t], len(t.Spec.Args)), s.weighed, byKey(s))
 	}
 }
 

@@ -3,9 +3,8 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
-	"ppscript/bpf/room"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -20,7 +19,7 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 			return u
 		}
 	}
-	u := room.Unit(im.host, t, program, im.graph.generations())
+	u := state.NewUnit(im.host, t, program, im.graph.generations())
 	im.Units = append(im.Units, u)
 	return u
 }
@@ -129,7 +128,7 @@ func (o *grouper) row(n int, found, full label) {
 	c, u, t := o.code, o.unit, o.unit.Table
 	mark := c.Stack
 	if t.Value.Slots {
-		bucket.Slot(c, t, u.Slots[n], o.key, found)
+		state.RowSlot(c, t, u.Slots[n], o.key, found)
 	}
 	c.Look(u.Rows[n], o.key, found)
 	// A map that grows has memory for a row or two; for more, interrupts must be enabled
@@ -199,12 +198,12 @@ func (o *grouper) arg(a *arg, i int) {
 		if unsigned {
 			least, greatest = asm.JGE, asm.JLE
 		}
-		bucket.Extreme(c, at.Min, least)
-		bucket.Extreme(c, at.Max, greatest)
+		state.Extreme(c, at.Min, least)
+		state.Extreme(c, at.Max, greatest)
 	} else if at.Hist >= 0 || at.Sketch {
 		c.Emit(asm.Mov.Imm(asm.R0, 0))
 	}
-	bucket.Sum(c, at, a.fn != nil, unsigned, o.share.Weight, o.share.Hash)
+	state.Sum(c, at, a.fn != nil, unsigned, o.share.Weight, o.share.Hash)
 	full := c.Label()
 	var v int16
 	if at.Hist >= 0 && at.Sketch {
@@ -212,16 +211,16 @@ func (o *grouper) arg(a *arg, i int) {
 		c.Store(v, asm.R0)
 	}
 	if at.Hist >= 0 {
-		bucket.Histogram(c, at, &t.Spec.Aggs[at.Agg], unsigned, o.share.Weight)
+		state.Histogram(c, at, &t.Spec.Aggs[at.Agg], unsigned, o.share.Weight)
 	}
 	if at.Sketch {
 		if v != 0 {
 			c.Load(asm.R0, v)
 		}
-		bucket.Sketch(c, o.unit, o.generation, i, unsigned, o.share.Weight, full)
+		state.Sketch(c, o.unit, o.generation, i, unsigned, o.share.Weight, full)
 	}
 	if picked != 0 {
-		bucket.Pick(c, at, picked, o.share.Weight)
+		state.Pick(c, at, picked, o.share.Weight)
 	}
 	c.Stack = mark
 	c.GoTo(next)

@@ -9,8 +9,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/owner"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/bpf/wakeup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -55,7 +54,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 		if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
 			refuse("join key %s has another number of parts than others", f.key)
 		}
-		tasks = tasks && in == (env{}) && owner.Thread(f.key) && owner.NeverIdle(e.Event)
+		tasks = tasks && in == (env{}) && state.IsThread(f.key) && state.NeverIdle(e.Event)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a join")
@@ -72,7 +71,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 		j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
 	}
 	alone := host.TaskStorage && !slices.ContainsFunc(keys, func(k keyed) bool {
-		return k.env != (env{}) || len(k.keys) != 1 || !owner.Thread(k.keys[0])
+		return k.env != (env{}) || len(k.keys) != 1 || !state.IsThread(k.keys[0])
 	})
 	for i := range j.lefts {
 		s.prepareLeft(j, &j.lefts[i])
@@ -86,8 +85,8 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			}
 		}
 	}
-	if j.waits.Size()-waiting.Fields > waiting.Limit {
-		refuse("%d bytes of each start event", j.waits.Size()-waiting.Fields)
+	if j.waits.Size()-state.WaitingFields > state.WaitingLimit {
+		refuse("%d bytes of each start event", j.waits.Size()-state.WaitingFields)
 	}
 }
 
@@ -97,7 +96,7 @@ func (s *graph) saves(j *joinOp, p *pair) {
 		if hook.TextAddress(own.F) != nil && own.Part == expr.Self {
 			continue // see keepsTexts
 		}
-		sf := waiting.Field{Name: waiting.Name(own), Of: own, Event: p.start, Size: 8}
+		sf := state.WaitingField{Name: state.FieldName(own), Of: own, Event: p.start, Size: 8}
 		if own.Type().Kind == expr.Str {
 			sf.Text = true
 			s.origins(p.start, func(_ *source, in env) { sf.Size = max(sf.Size, in.fieldRoom(own)) })
@@ -231,7 +230,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	if j.tasks {
 		c.TaskValue(load.WaitMap.Of(j.index), false)
 		c.IfImm(asm.JEq, asm.R0, 0, alone)
-		c.Emit(asm.LoadMem(asm.R1, asm.R0, waiting.Event, asm.DWord))
+		c.Emit(asm.LoadMem(asm.R1, asm.R0, state.WaitingEvent, asm.DWord))
 		c.IfImm(asm.JEq, asm.R1, 0, alone)
 	} else {
 		c.Get(load.WaitMap.Of(j.index), key, alone)
@@ -246,7 +245,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	if len(j.lefts) > 0 {
 		sends = o.outgoing()
 		o.taken(sends)
-		begun, who = waitsIn(sends)+waiting.Time, waitsIn(sends)+waiting.Event
+		begun, who = waitsIn(sends)+state.WaitingTime, waitsIn(sends)+state.WaitingEvent
 		for i, sf := range j.waits.Fields {
 			fields[i] = waitsIn(sends) + int16(sf.Off)
 		}
@@ -255,7 +254,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		later = o.copied(begun, who, fields)
 	}
 	if j.tasks {
-		c.Emit(assembler.StoreImm(asm.R7, waiting.Event, 0))
+		c.Emit(assembler.StoreImm(asm.R7, state.WaitingEvent, 0))
 	} else {
 		c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
 		c.Addr(asm.R2, key)

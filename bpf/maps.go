@@ -7,10 +7,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/callstack"
-	"ppscript/bpf/calltext"
 	"ppscript/bpf/load"
-	"ppscript/bpf/room"
+	"ppscript/bpf/state"
 )
 
 // common adds the maps that the events' programs use.
@@ -27,7 +25,7 @@ func (im *Image) common() {
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
 		})
 	}
-	im.define(load.WeightMap.Of(), room.Weight(byKey(s)))
+	im.define(load.WeightMap.Of(), state.WeightMap(byKey(s)))
 	im.nameMaps()
 	for i, e := range s.sources {
 		if e.served {
@@ -50,13 +48,13 @@ func (im *Image) common() {
 		im.define(load.ZeroMap.Of(t.Index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.Value.Size), MaxEntries: 1})
 	}
-	room.Units(h, im.Units, im.define)
+	state.UnitMaps(h, im.Units, im.define)
 	s.postponed(func(_ int, f *feed) {
-		im.define(load.CallTextMap.Of(f.late.join.index), calltext.Map(f.late.size()))
+		im.define(load.CallTextMap.Of(f.late.join.index), state.CallTextsMap(f.late.size()))
 	})
 	for _, j := range s.joins {
 		if len(j.texts) > 0 {
-			im.define(load.CallTextMap.Of(j.index), calltext.Map(calltext.Size(j.texts.Most())))
+			im.define(load.CallTextMap.Of(j.index), state.CallTextsMap(state.CallTextsSize(j.texts.Most())))
 		}
 		if s.wakes(j) {
 			im.define(load.RunningMap.Of(j.index), &ebpf.MapSpec{
@@ -64,24 +62,24 @@ func (im *Image) common() {
 			})
 		}
 		if j.tasks && !j.spec.Nested {
-			im.define(load.WaitMap.Of(j.index), room.Tasks(j.waits.Size()))
+			im.define(load.WaitMap.Of(j.index), state.TaskMap(j.waits.Size()))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
 		limit := j.spec.Limit
 		if limit == 0 {
-			limit = room.Waiting
+			limit = state.MostStarts
 		}
 		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
-			ValueSize: uint32(j.waits.Size()), MaxEntries: uint32(min(limit, room.MostWaiting))}
+			ValueSize: uint32(j.waits.Size()), MaxEntries: uint32(min(limit, state.MostWaiting))}
 		if j.spec.Nested {
 			waiting.KeySize += 8 // the depth
 			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom), ValueSize: 8,
 				MaxEntries: waiting.MaxEntries}
 			if j.tasks {
-				depths = room.Tasks(8)
+				depths = state.TaskMap(8)
 			}
-			(&callstack.Stacks{Join: j.index, Shared: j.shared}).Maps(depths, im.define)
+			(&state.CallStacks{Join: j.index, Shared: j.shared}).Maps(depths, im.define)
 		}
 		if !j.spec.Nested {
 			most := int(waiting.MaxEntries)

@@ -5,11 +5,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/callstack"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
-	"ppscript/bpf/owner"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/operator/join"
 )
 
@@ -22,8 +20,8 @@ import (
 
 // What waits of a call, in front of what somebody reads of its entry.
 const (
-	waitNode   = waiting.Fields
-	waitInside = waiting.Fields + 8
+	waitNode   = state.WaitingFields
+	waitInside = state.WaitingFields + 8
 )
 
 // prepareNested settles what waits of calls.
@@ -34,21 +32,21 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 	// Calls of threads that ended wait until the end, if somebody wants them.
 	thread := j.spec.ByThread && host.TaskStorage && len(j.lefts) == 0
 	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in env, f *feed) {
-		j.shared = j.shared || !owner.One(f.key)
-		thread = thread && in == (env{}) && owner.NeverIdle(e.Event)
+		j.shared = j.shared || !state.OneCPU(f.key)
+		thread = thread && in == (env{}) && state.NeverIdle(e.Event)
 		if !f.returns {
-			j.waits.Save(waiting.Field{Name: waiting.Node, Of: tidNode, Event: f.input, Size: 8})
-			j.waits.Save(waiting.Field{Name: waiting.Inside, Of: tidNode, Event: f.input, Size: 8})
+			j.waits.Save(state.WaitingField{Name: state.NodeName, Of: tidNode, Event: f.input, Size: 8})
+			j.waits.Save(state.WaitingField{Name: state.InsideName, Of: tidNode, Event: f.input, Size: 8})
 		}
 	})
 	j.tasks = thread // it is the depth that is kept with the task
 }
 
 // stacks are those of the join.
-func (o *joiner) stacks() *callstack.Stacks {
+func (o *joiner) stacks() *state.CallStacks {
 	j := o.join
-	return &callstack.Stacks{Code: o.code, Join: j.index, Tasks: j.tasks, KeyRoom: j.keyRoom, Node: waitNode,
-		Inside: waitInside, Event: waiting.Event}
+	return &state.CallStacks{Code: o.code, Join: j.index, Tasks: j.tasks, KeyRoom: j.keyRoom, Node: waitNode,
+		Inside: waitInside, Event: state.WaitingEvent}
 }
 
 // enter puts a call on its stack. Behind the key is room for the depth.
@@ -117,7 +115,7 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	begun, who := c.Alloc(8), c.Alloc(8)
 	fields := make([]int16, len(j.waits.Fields))
 	o.copied(begun, who, fields)
-	node, inside := fields[j.savedAt(entry, waiting.Node)], fields[j.savedAt(entry, waiting.Inside)]
+	node, inside := fields[j.savedAt(entry, state.NodeName)], fields[j.savedAt(entry, state.InsideName)]
 	if len(j.lefts) > 0 {
 		o.forgetsRange(s.Depth, above)
 	}
@@ -171,7 +169,7 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 // or, where they are cancelled, those above the call that returns, whose depth is that of s.
 // It does nothing where nobody wants them. It counts in the memory of the stack, of which
 // the verifier knows no numbers: so it looks at each turn once.
-func (o *joiner) forgets(s callstack.Stack, key int16, why join.Reason, now int16) {
+func (o *joiner) forgets(s state.CallStack, key int16, why join.Reason, now int16) {
 	c, j := o.code, o.join
 	if len(j.lefts) == 0 {
 		return

@@ -6,11 +6,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
-	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/operator/join"
@@ -28,19 +26,19 @@ import (
 type postponed struct {
 	join *joinOp // whose start the event is; it has no end
 	feed feed    // at the end of the call
-	end  calltext.End
+	end  state.CallEnd
 }
 
 // postpones lets the events of a feed wait for texts, if it asks for some and if they may.
 func (s *graph) postpones(source int, f *feed, host *Host) {
 	e := s.sources[source]
-	if f.table == nil || !hook.BeginsCall(e.Schema) || len(calltext.Of(f.nodes()...)) == 0 {
+	if f.table == nil || !hook.BeginsCall(e.Schema) || len(state.UserTextsOf(f.nodes()...)) == 0 {
 		return
 	}
 	ordered := slices.ContainsFunc(f.table.Spec.Aggs, func(a agg.Agg) bool {
 		return a.Op == agg.First || a.Op == agg.Last
 	})
-	end, ok := calltext.EndOf(e.Schema, host.Event)
+	end, ok := state.CallEndOf(e.Schema, host.Event)
 	waits := host.TaskStorage && !s.counted && !s.weighed
 	if !ok || ordered || !waits || slices.ContainsFunc(f.keys, hook.IsStack) {
 		return // see userText
@@ -69,9 +67,9 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 func (l *postponed) env(source int) env { return env{pair: &pairEnv{join: l.join, start: source}} }
 
 // size is how much memory an event takes: its texts, then what is saved of it.
-func (l *postponed) size() int { return l.saved() + l.join.waits.Size() - waiting.Fields }
+func (l *postponed) size() int { return l.saved() + l.join.waits.Size() - state.WaitingFields }
 
-func (l *postponed) saved() int { return calltext.Size(l.join.texts.Most()) }
+func (l *postponed) saved() int { return state.CallTextsSize(l.join.texts.Most()) }
 
 // postponed calls fn for each feed whose events wait for texts, with its source.
 func (s *graph) postponed(fn func(source int, f *feed)) {
@@ -95,7 +93,7 @@ func (o *grouper) awaits(f *feed) *label {
 	late := c.Label()
 	o.eval.late = &late
 	for _, a := range f.args {
-		for _, n := range calltext.Of(a.fn, a.where) {
+		for _, n := range state.UserTextsOf(a.fn, a.where) {
 			mark := c.Stack
 			o.eval.alloc(n)
 			c.Stack = mark
@@ -114,9 +112,9 @@ func (o *grouper) postpone(l *postponed) {
 	c.Zero(now, 8)
 	j.fill(value, now)
 	j.keepTexts(true, full)
-	for at := waiting.Fields; at < l.join.waits.Size(); at += 8 {
+	for at := state.WaitingFields; at < l.join.waits.Size(); at += 8 {
 		c.Load(asm.R1, value+int16(at))
-		c.Emit(asm.StoreMem(asm.R8, int16(l.saved()+at-waiting.Fields), asm.R1, asm.DWord))
+		c.Emit(asm.StoreMem(asm.R8, int16(l.saved()+at-state.WaitingFields), asm.R1, asm.DWord))
 	}
 	o.count(load.StatPostponed)
 	c.GoTo(end)
@@ -133,11 +131,11 @@ func (im *Image) postponed(code func() *code) {
 		h := hook.New(code(), im.host, &Event{Schema: l.end.Schema, Label: label}, source, im.Target)
 		g := im.newGen(h)
 		if im.graph.weighed {
-			g.gate.share = keyshare.Share{Code: h.Code, Stats: load.StatsMap.Of(source)}
+			g.gate.share = state.KeyShare{Code: h.Code, Stats: load.StatsMap.Of(source)}
 		}
 		c, none := h.Code, h.Code.Label()
 		c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
-		k := calltext.Keeper{Code: c, Map: load.CallTextMap.Of(l.join.index)}
+		k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(l.join.index)}
 		k.Waiting(none)
 		ret := c.Alloc(8)
 		h.Record(asm.R0, l.end.Schema.Fields[0].Offset, 8, true)
@@ -147,7 +145,7 @@ func (im *Image) postponed(code func() *code) {
 		for i, sf := range l.join.waits.Fields {
 			fields[i] = c.Alloc(sf.Size)
 			for at := 0; at < sf.Size; at += 8 {
-				c.Emit(asm.LoadMem(asm.R1, asm.R8, int16(l.saved()+sf.Off-waiting.Fields+at), asm.DWord))
+				c.Emit(asm.LoadMem(asm.R1, asm.R8, int16(l.saved()+sf.Off-state.WaitingFields+at), asm.DWord))
 				c.Store(fields[i]+int16(at), asm.R1)
 			}
 		}

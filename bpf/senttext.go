@@ -3,10 +3,10 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
+	"ppscript/bpf/state"
 	"ppscript/bpf/text"
 	"ppscript/runtime/record/sent"
 )
@@ -78,7 +78,7 @@ func (s *sender) toBuffer(at int16) {
 // thread.
 func (s *sender) pairTexts(data *outbox.Record) {
 	c, r, p := s.code, s.record, s.eval.env.pair
-	k := calltext.Keeper{Code: c, Map: load.CallTextMap.Of(p.join.index)}
+	k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(p.join.index)}
 	k.Memory(s.eval.fail)
 	index := func(i int) (n int) { n, _ = p.join.texts.Of(p.start, r.Texts[i]); return n }
 	s.toBuffer(data.At + sent.HeadSize)

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ppscript/bpf/bucket"
+	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/agg"
 )
@@ -18,7 +18,7 @@ import (
 func TestSlotsAreShared(t *testing.T) {
 	h, fs := live(t)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")
-	const keys = 5 * bucket.Slots
+	const keys = 5 * state.RowSlots
 	first, second := node(t, enter, "args[0]"), node(t, enter, "args[1]")
 	last, err := expr.NewExt(second, 8, false)
 	if err != nil {

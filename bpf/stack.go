@@ -5,8 +5,7 @@ import (
 
 	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
-	"ppscript/bpf/room"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 )
 
@@ -56,18 +55,18 @@ func (im *Image) stackMaps() {
 	}
 	w.FoundMaps(im.define)
 	if s.keepsStacks {
-		im.define(load.StacksMap.Of(load.SentStacks), room.Grow(im.host, w.Kept(), 0, chain.Most))
+		im.define(load.StacksMap.Of(load.SentStacks), state.Grow(im.host, w.Kept(), 0, chain.Most))
 	}
 	for n := range s.generations() {
-		im.define(load.StacksMap.Of(n), room.Grow(im.host, w.Kept(), 0, chain.Most))
+		im.define(load.StacksMap.Of(n), state.Grow(im.host, w.Kept(), 0, chain.Most))
 	}
 	if s.held {
 		if !im.host.Atomics {
 			refuse("stacks that folds hold are numbered from Linux 5.12 on")
 		}
 		stacks, numbers, count := w.HeldMaps()
-		im.define(load.HeldMap.Of(), room.Grow(im.host, stacks, 0, chain.Most))
-		im.define(load.HeldNumbersMap.Of(), room.Grow(im.host, numbers, 0, chain.Most))
+		im.define(load.HeldMap.Of(), state.Grow(im.host, stacks, 0, chain.Most))
+		im.define(load.HeldNumbersMap.Of(), state.Grow(im.host, numbers, 0, chain.Most))
 		im.define(load.HeldCountMap.Of(), count)
 	}
 	if w.User > 0 {
@@ -84,7 +83,7 @@ func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
 		}
 	}
 	if r.stacks[0].spec != nil {
-		j.waits.Save(waiting.Field{Name: waiting.Stack, Of: tidNode, Event: p.start, Size: load.StackKey,
+		j.waits.Save(state.WaitingField{Name: state.StackName, Of: tidNode, Event: p.start, Size: load.StackKey,
 			Sent: true})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"ppscript/bpf/load"
-	"ppscript/bpf/tracker"
+	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 )
 
@@ -30,14 +30,14 @@ func (im *Image) trackers(host *Host, t *Target) {
 		refuse("which threads are in a cgroup is followed outside of the kernel")
 	}
 	if im.Asks {
-		tracker.Threads(&im.Image, host, t)
+		state.TrackThreads(&im.Image, host, t)
 		return
 	}
 	traced := slices.ContainsFunc(im.graph.sources, func(e *source) bool { return !e.Sampled })
 	if !t.InSet() || !traced {
 		return // samples come of the target alone
 	}
-	tracker.Processes(&im.Image, host, t)
+	state.TrackProcesses(&im.Image, host, t)
 }
 
 // Some plans ask whether a thread is one of the target's, traced(tid): they are about

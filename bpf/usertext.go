@@ -5,8 +5,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/calltext"
 	"ppscript/bpf/hook"
+	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 )
 
@@ -39,7 +39,7 @@ func (e *evaluator) userText(off int16, size int, n *expr.Native) {
 	c.ReadUser(asm.R10, off)
 	if e.late != nil {
 		c.Load(asm.R1, off)
-		calltext.Missing(c, asm.R0, asm.R1, done)
+		state.MissingText(c, asm.R0, asm.R1, done)
 		c.GoTo(*e.late)
 	}
 	c.Place(done)

@@ -9,7 +9,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/waiting"
+	"ppscript/bpf/state"
 )
 
 // This file lets events wait for their partner, and copies what waited for who reads pairs.
@@ -68,8 +68,8 @@ func (o *joiner) waitInTask(now int16) {
 	full, fresh, done := c.Label(), c.Label(), c.Label()
 	value := c.Alloc(j.waits.Size())
 	put := func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
-	var direct []*waiting.Field
-	var copied [waiting.Limit / 8]bool // by word
+	var direct []*state.WaitingField
+	var copied [state.WaitingLimit / 8]bool // by word
 	for i := range j.waits.Fields {
 		switch sf := &j.waits.Fields[i]; {
 		case sf.Event != o.input:
@@ -79,23 +79,23 @@ func (o *joiner) waitInTask(now int16) {
 			c.Zero(value+int16(sf.Off), sf.Size)
 			o.fillField(value, sf)
 			for at := sf.Off; at < sf.Off+sf.Size; at += 8 {
-				copied[(at-waiting.Fields)/8] = true
+				copied[(at-state.WaitingFields)/8] = true
 			}
 		}
 	}
 	c.TaskValue(load.WaitMap.Of(j.index), true)
 	c.IfImm(asm.JEq, asm.R0, 0, full)
-	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, waiting.Event, asm.DWord))
+	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, state.WaitingEvent, asm.DWord))
 	c.IfImm(asm.JEq, asm.R1, 0, fresh)
 	o.count(load.StatUnmatched)
 	c.Place(fresh)
 	c.Load(asm.R0, now)
-	put(waiting.Time)
-	c.Emit(assembler.StoreImm(asm.R7, waiting.Event, int32(o.input+1)))
+	put(state.WaitingTime)
+	c.Emit(assembler.StoreImm(asm.R7, state.WaitingEvent, int32(o.input+1)))
 	for i, is := range copied {
 		if is {
-			c.Load(asm.R0, value+int16(waiting.Fields+8*i))
-			put(waiting.Fields + 8*i)
+			c.Load(asm.R0, value+int16(state.WaitingFields+8*i))
+			put(state.WaitingFields + 8*i)
 		}
 	}
 	for _, sf := range direct {
@@ -116,10 +116,10 @@ func (o *joiner) waitInTask(now int16) {
 // fill makes what waits of the event.
 func (o *joiner) fill(value, now int16) {
 	c, j := o.code, o.join
-	c.Zero(value+waiting.Fields, j.waits.Size()-waiting.Fields)
+	c.Zero(value+state.WaitingFields, j.waits.Size()-state.WaitingFields)
 	c.Load(asm.R0, now)
-	c.Store(value+waiting.Time, asm.R0)
-	c.Emit(assembler.StoreImm(asm.R10, value+waiting.Event, int32(o.input+1)))
+	c.Store(value+state.WaitingTime, asm.R0)
+	c.Emit(assembler.StoreImm(asm.R10, value+state.WaitingEvent, int32(o.input+1)))
 	for i := range j.waits.Fields {
 		if sf := &j.waits.Fields[i]; sf.Event == o.input {
 			o.fillField(value, sf)
@@ -128,29 +128,29 @@ func (o *joiner) fill(value, now int16) {
 }
 
 // fillField puts a field of the event to its place in what waits.
-func (o *joiner) fillField(value int16, sf *waiting.Field) {
+func (o *joiner) fillField(value int16, sf *state.WaitingField) {
 	c, j := o.code, o.join
 	at := value + int16(sf.Off)
 	switch {
-	case sf.Name == waiting.Node, sf.Name == waiting.Inside: // see enter
-	case sf.Name == waiting.Task:
+	case sf.Name == state.NodeName, sf.Name == state.InsideName: // see enter
+	case sf.Name == state.TaskName:
 		c.Load(asm.R0, o.eval.members.PidTgid())
 		c.Store(at, asm.R0)
-	case sf.Name == waiting.Place:
+	case sf.Name == state.PlaceName:
 		hook.HitPlace(o.eval.hook, at)
-	case sf.Name == waiting.Stack && o.hash != 0:
+	case sf.Name == state.StackName && o.hash != 0:
 		for i := int16(0); i < load.StackKey; i += 8 {
 			c.Load(asm.R0, o.hash+i)
 			c.Store(at+i, asm.R0)
 		}
-	case sf.Name == waiting.Stack:
+	case sf.Name == state.StackName:
 		o.stack(at, o.eval.hook.Event.Stack)
-	case sf.Name == waiting.Context && o.input != o.eval.hook.Index:
+	case sf.Name == state.ContextName && o.input != o.eval.hook.Index:
 		o.eval.members.Moment(at, false, false)
-	case sf.Name == waiting.Context && o.context != 0 && j.flags:
+	case sf.Name == state.ContextName && o.context != 0 && j.flags:
 		c.Load(asm.R0, o.context)
 		c.Store(at, asm.R0)
-	case sf.Name == waiting.Context:
+	case sf.Name == state.ContextName:
 		o.eval.members.Moment(at, j.flags, !j.late[sf.Event])
 	case sf.Located:
 		o.eval.hook.Located(at, sf.Size, sf.Of.F)

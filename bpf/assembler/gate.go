@@ -35,7 +35,7 @@ type Gate struct {
 }
 
 // NewGate jumps to exit with the events that do not count, but for those of keys that do not, byKey,
-// of which package keyshare decides. stats are the counters of the program.
+// of which state.KeyShare decides. stats are the counters of the program.
 func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 	g := Gate{Weight: Weight(c.Alloc(8)), began: c.Alloc(8), stats: stats}
 	w := int16(g.Weight)

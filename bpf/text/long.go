@@ -7,7 +7,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/room"
+	"ppscript/bpf/state"
 	"ppscript/runtime/record/sent"
 )
 
@@ -266,7 +266,7 @@ func LongMaps(h *features.Host, programs []*Keeper, define func(load.MapID, *ebp
 	if !h.Grows {
 		limit = mostReserved
 	}
-	define(load.LongTextsMap.Of(), room.Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: sent.LongKey,
+	define(load.LongTextsMap.Of(), state.Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: sent.LongKey,
 		ValueSize: longMemory}, limit, limit))
 	define(load.LongCountMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 }

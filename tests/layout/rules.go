@@ -92,15 +92,12 @@ var layers = [][]string{
 	{"runtime/session/budget"}, // what observing may cost
 	{"bpf/assembler"},
 	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
-	{"bpf/bucket", "bpf/callstack", "bpf/keyshare", "bpf/tracker"},
 	{"bpf/hook"},      // what calls a program, and what it finds there
 	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
-	{"bpf/owner", "bpf/chain", "bpf/outbox", "bpf/room"},
+	{"bpf/chain", "bpf/outbox", "bpf/state"},
 	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
 	{"bpf/text"},        // texts of programs
 	{"bpf/eval"},        // expressions, which programs evaluate
-	{"bpf/calltext"},    // texts that wait for the end of a call
-	{"bpf/waiting"},     // what waits of an event for its partner
 	{"bpf/wakeup"},      // wakeups of tasks that do not wait
 	{"bpf"},
 	{"runtime/target/inview"},  // whom programs observe

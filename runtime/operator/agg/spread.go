@@ -10,7 +10,7 @@ import (
 
 // This file tells how uncertain counts and sums are of which a budget left events out. Events
 // that counted by chance, each with the weight of its moment, bring a variance with them: that
-// of Horvitz and Thompson, see bpf/bucket. Events of slots of time, between which nothing was
+// of Horvitz and Thompson, see bpf/state/weigh.go. Events of slots of time, between which nothing was
 // observed, do not: a gap between two slots is taken to be like the one in its first half, and like
 // the other in its second, and how much the two differ tells how uncertain that is. Slots that
 // follow each other are compared, not each with the mean of all: a load that jumps is uncertain
@@ -96,7 +96,7 @@ type doubt struct {
 	keys  KeySpread
 }
 
-// Clusters is how many sums tell how much keys differ; see bpf/bucket.
+// Clusters is how many sums tell how much keys differ; see bpf/state/weigh.go.
 const Clusters = 8
 
 // A KeySpread tells how uncertain a Measure's N and Sum are where keys count with all their events:

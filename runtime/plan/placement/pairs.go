@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ppscript/bpf"
-	"ppscript/bpf/owner"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -140,7 +140,7 @@ func (p *Placer) doubtful(n *node) string {
 			if why := p.doubtful(from); why != "" {
 				return why
 			}
-		case !owner.InTask(from.event.Program):
+		case !state.InTask(from.event.Program):
 			return "programs may miss " + from.name + ", so that its partner would seem to have none"
 		}
 	}

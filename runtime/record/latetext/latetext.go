@@ -1,5 +1,5 @@
 // Package latetext finds texts that were not in memory when a system call began, and
-// that a program sent when it ended (package bpf/latetext). They come through a buffer
+// that a program sent when it ended (bpf/outbox/latetext.go). They come through a buffer
 // of their own, in no order, and are looked for by the number that the record of the
 // call has in place of the text. Often they are there before that record is read.
 // Else, while the call may still run, they are waited for: for a moment, since there

@@ -1,17 +1,4 @@
-// Package callstack generates how programs keep the calls of a join that nest: a stack for
-// each key, and the tree in which calls were seen. Package bpf calls it, and says what waits
-// of a call; it evaluates nothing.
-//
-// A map has the depth of each key's stack, and another one the calls, by key and depth.
-// What waits of a call begins with its place in the tree and with the time that the calls
-// inside it took. A map has the number of each function below each place, an array what is
-// at each number; package load reads the array.
-//
-// A stack has no lock where one CPU at a time has events of a key. A program that interrupts
-// another one enters its calls and returns from them before that one goes on. So who enters
-// a call takes its room first, and looks whether the stack was forgotten meanwhile. Stacks of
-// other keys share locks (lock.go).
-package callstack
+package state
 
 import (
 	"github.com/cilium/ebpf"
@@ -22,8 +9,21 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// Stacks are those of a join.
-type Stacks struct {
+// This file generates how programs keep the calls of a join that nest: a stack for
+// each key, and the tree in which calls were seen.
+//
+// A map has the depth of each key's stack, and another one the calls, by key and depth.
+// What waits of a call begins with its place in the tree and with the time that the calls
+// inside it took. A map has the number of each function below each place, an array what is
+// at each number; package load reads the array.
+//
+// A stack has no lock where one CPU at a time has events of a key. A program that interrupts
+// another one enters its calls and returns from them before that one goes on. So who enters
+// a call takes its room first, and looks whether the stack was forgotten meanwhile. Stacks of
+// other keys share locks (lock.go).
+
+// CallStacks are those of a join.
+type CallStacks struct {
 	*assembler.Code
 	Join    int  // its number
 	Tasks   bool // the depth is with the task, not in a hash
@@ -34,16 +34,16 @@ type Stacks struct {
 	Node, Inside, Event int16
 }
 
-// A Stack is what a program knows of one.
-type Stack struct {
+// A CallStack is what a program knows of one.
+type CallStack struct {
 	Depth int16 // place of the depth, which is the end of the key of its call
 	Top   int16 // place of the address of the stack's depth
 }
 
 // Find finds the stack of a key; it jumps to none if there is none, or if none can be
 // made.
-func (c *Stacks) Find(key int16, create bool, none assembler.Label) Stack {
-	s := Stack{Depth: key + int16(c.KeyRoom), Top: c.Alloc(8)}
+func (c *CallStacks) Find(key int16, create bool, none assembler.Label) CallStack {
+	s := CallStack{Depth: key + int16(c.KeyRoom), Top: c.Alloc(8)}
 	depths := load.DepthMap.Of(c.Join)
 	if c.Tasks {
 		c.TaskValue(depths, create)
@@ -73,7 +73,7 @@ func (c *Stacks) Find(key int16, create bool, none assembler.Label) Stack {
 // Grow makes room for a call at the top of a stack, whose depth stays that below it. A program
 // that interrupts this one from now on finds the room taken; one that did before may have
 // forgotten the stack.
-func (c *Stacks) Grow(s Stack, key int16) {
+func (c *CallStacks) Grow(s CallStack, key int16) {
 	mark := c.Code.Stack
 	depth := c.Alloc(8)
 	c.Load(asm.R1, s.Top)
@@ -93,7 +93,7 @@ func (c *Stacks) Grow(s Stack, key int16) {
 }
 
 // Shrink takes the room of a call back.
-func (c *Stacks) Shrink(s Stack, key int16) {
+func (c *CallStacks) Shrink(s CallStack, key int16) {
 	if !c.Tasks {
 		c.Put(load.DepthMap.Of(c.Join), key, s.Depth, ebpf.UpdateAny)
 		return
@@ -105,7 +105,7 @@ func (c *Stacks) Shrink(s Stack, key int16) {
 
 // Top leaves in node the place in the tree of the call at the top of a stack; 0 if there is
 // none.
-func (c *Stacks) Top(s Stack, key, node int16) {
+func (c *CallStacks) Top(s CallStack, key, node int16) {
 	mark := c.Code.Stack
 	root, none := c.Label(), c.Label()
 	depth := c.Alloc(8)
@@ -127,7 +127,7 @@ func (c *Stacks) Top(s Stack, key, node int16) {
 
 // Search goes down a stack for a call of a source, and jumps to found with its address in
 // R0 and the depth below it at its place.
-func (c *Stacks) Search(s Stack, key int16, source int, found assembler.Label) {
+func (c *CallStacks) Search(s CallStack, key int16, source int, found assembler.Label) {
 	none := c.Label()
 	c.Emit(asm.Mov.Imm(asm.R9, 0))
 	next := c.Loop()
@@ -147,7 +147,7 @@ func (c *Stacks) Search(s Stack, key int16, source int, found assembler.Label) {
 
 // Returned adds how long a call took to the one that made it, or forgets the stack if
 // nobody did. The depth is that of the caller afterwards.
-func (c *Stacks) Returned(s Stack, key, delay int16) {
+func (c *CallStacks) Returned(s CallStack, key, delay int16) {
 	outermost, known := c.Label(), c.Label()
 	c.Load(asm.R0, s.Depth)
 	c.IfImm(asm.JEq, asm.R0, 0, outermost)
@@ -169,7 +169,7 @@ func (c *Stacks) Returned(s Stack, key, delay int16) {
 
 // Child leaves in node the number of a function's call below that number, as
 // join.Tree does. There are so many functions.
-func (c *Stacks) Child(node int16, function, functions int) {
+func (c *CallStacks) Child(node int16, function, functions int) {
 	mark := c.Code.Stack
 	k, at, index := c.Alloc(8), c.Alloc(8), c.Alloc(8)
 	known, done, alias := c.Label(), c.Label(), c.Label()
@@ -229,7 +229,7 @@ func (c *Stacks) Child(node int16, function, functions int) {
 
 // Maps gives away the maps of the stacks and of the tree: that of the depths is like the
 // one that is given, or of tasks.
-func (c *Stacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpec)) {
+func (c *CallStacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpec)) {
 	define(load.DepthMap.Of(c.Join), depths)
 	if c.Shared {
 		define(load.LockMap.Of(c.Join), &ebpf.MapSpec{
@@ -248,7 +248,7 @@ func (c *Stacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpe
 }
 
 // Count adds the number that stands at a place of the stack to a statistic of the program.
-func (c *Stacks) Count(stats load.MapID, stat int, n int16) {
+func (c *CallStacks) Count(stats load.MapID, stat int, n int16) {
 	mark := c.Code.Stack
 	none := c.Label()
 	c.Load(asm.R0, n)

@@ -1,6 +1,4 @@
-// Package waiting says what waits of an event for its partner, in the memory of a join, and copies
-// it from there. Package bpf calls it, and makes what waits.
-package waiting
+package state
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -11,35 +9,38 @@ import (
 	"ppscript/runtime/expr"
 )
 
+// This file says what waits of an event for its partner, in the memory of a join, and copies
+// it from there. Package bpf calls it, and makes what waits.
+
 // What waits: when, and which event, 0 if nobody; then the fields.
 const (
-	Time   = 0
-	Event  = 8
-	Fields = 16
+	WaitingTime   = 0
+	WaitingEvent  = 8
+	WaitingFields = 16
 )
 
-// Limit bounds the fields of a waiting event, in bytes; they are copied to the stack.
-const Limit = 192
+// WaitingLimit bounds the fields of a waiting event, in bytes; they are copied to the stack.
+const WaitingLimit = 192
 
 // What waits beside fields.
 const (
-	Node    = "node"   // of a call that nests
-	Inside  = "inside" // likewise
-	Task    = "task"
-	Context = "context"
-	Stack   = "call stack"
-	Place   = "place" // of many functions
+	NodeName    = "node"   // of a call that nests
+	InsideName  = "inside" // likewise
+	TaskName    = "task"
+	ContextName = "context"
+	StackName   = "call stack"
+	PlaceName   = "place" // of many functions
 )
 
 // What is added to the name of a text that may have been cut, and of an argument of a probe that
 // may not have been read.
 const (
-	Cut  = "..."
-	Read = "?"
+	CutName  = "..."
+	ReadName = "?"
 )
 
-// A Field is a field of starts that somebody reads of the pair.
-type Field struct {
+// A WaitingField is a field of starts that somebody reads of the pair.
+type WaitingField struct {
 	Name  string
 	Of    *expr.Field // as the start itself reads it
 	Event int         // the input whose field it is; the same field of others is separate
@@ -54,8 +55,8 @@ type Field struct {
 	Sent          bool // only who sends pairs reads it
 }
 
-// Name tells the fields of one event apart: an own field may hide a sample member of its name.
-func Name(n *expr.Field) string {
+// FieldName tells the fields of one event apart: an own field may hide a sample member of its name.
+func FieldName(n *expr.Field) string {
 	s := string([]rune{'0' + rune(n.Part), '0' + rune(n.F.Place)})
 	if n.F.Place == event.InMember {
 		return s + string(rune('a'+n.F.Member))
@@ -63,53 +64,53 @@ func Name(n *expr.Field) string {
 	return s + n.F.Name
 }
 
-// FieldOf is a field that waits with an event, for who shows it. located is the room for a text
+// WaitingFieldOf is a field that waits with an event, for who shows it. located is the room for a text
 // whose place only the record tells, room that for another text.
-func FieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) Field {
+func WaitingFieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) WaitingField {
 	own := &expr.Field{F: f.F, View: f.View}
-	w := Field{Name: Name(own), Of: own, Event: source, Size: 8}
+	w := WaitingField{Name: FieldName(own), Of: own, Event: source, Size: 8}
 	switch {
 	case hook.IsLocated(f):
 		w.Located, w.Size = true, located
-		w.Name += Cut
+		w.Name += CutName
 	case hook.IsUserText(f.F):
 		w.User, w.Size = true, located
-		w.Name += Cut
+		w.Name += CutName
 	case hook.ArgumentInMemory(f.F):
 		w.Read, w.Size = true, 16
-		w.Name += Read
+		w.Name += ReadName
 	case f.F.Kind == event.Str:
 		w.Text, w.Size = true, room(own)
 	case f.F.Kind == event.Array:
-		w.Array, w.Size = true, hook.ArraySize(f.F, Limit)
+		w.Array, w.Size = true, hook.ArraySize(f.F, WaitingLimit)
 	}
 	return w
 }
 
 // Direct reports that the field is numbers of the record, which no registers but the first are
 // needed for.
-func (w *Field) Direct(h *hook.Hook) bool {
+func (w *WaitingField) Direct(h *hook.Hook) bool {
 	switch f := w.Of.F; {
-	case w.Name == Place, w.Located, w.Text, w.User, w.Read, f.Read != nil, f.Place != event.InRaw,
+	case w.Name == PlaceName, w.Located, w.Text, w.User, w.Read, f.Read != nil, f.Place != event.InRaw,
 		h.OfProbe():
 		return false
 	}
 	return true
 }
 
-// A Room is what waits of the events of a join. Its zero value has room for none.
-type Room struct {
-	Fields []Field
+// A Waiting is what waits of the events of a join. Its zero value has room for none.
+type Waiting struct {
+	Fields []WaitingField
 	bytes  int
 }
 
 // Size is that of what waits, in bytes.
-func (r *Room) Size() int { return Fields + r.bytes }
+func (r *Waiting) Size() int { return WaitingFields + r.bytes }
 
 // Save has a field wait with its event, once. Events of different streams use the same
 // memory: only one waits in a place.
-func (r *Room) Save(f Field) {
-	f.Off = Fields
+func (r *Waiting) Save(f WaitingField) {
+	f.Off = WaitingFields
 	for i := range r.Fields {
 		have := &r.Fields[i]
 		if have.Event != f.Event {
@@ -121,12 +122,12 @@ func (r *Room) Save(f Field) {
 		}
 		f.Off = have.Off + have.Size
 	}
-	r.bytes = max(r.bytes, f.Off+f.Size-Fields)
+	r.bytes = max(r.bytes, f.Off+f.Size-WaitingFields)
 	r.Fields = append(r.Fields, f)
 }
 
 // At is the index of what waits with an event under a name; -1 if nothing does.
-func (r *Room) At(source int, name string) int {
+func (r *Waiting) At(source int, name string) int {
 	for i := range r.Fields {
 		if f := &r.Fields[i]; f.Event == source && f.Name == name {
 			return i
@@ -136,14 +137,14 @@ func (r *Room) At(source int, name string) int {
 }
 
 // words are those, by number, of the fields that wanted picks.
-func (r *Room) words(wanted func(f *Field) bool) (words [Limit / 8]bool) {
+func (r *Waiting) words(wanted func(f *WaitingField) bool) (words [WaitingLimit / 8]bool) {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if !wanted(f) {
 			continue
 		}
 		for at := f.Off; at < f.Off+f.Size; at += 8 {
-			words[(at-Fields)/8] = true
+			words[(at-WaitingFields)/8] = true
 		}
 	}
 	return words
@@ -153,16 +154,16 @@ func (r *Room) words(wanted func(f *Field) bool) (words [Limit / 8]bool) {
 // its fields, whose places it leaves in places. ends tells whose fields are read. Where stays says
 // that the memory stays with who waits, fields that only those read that are sent are copied by
 // later, which is nil if there are none: most pairs are not sent.
-func (r *Room) Copied(c *assembler.Code, begun, who int16, places []int16, ends func(source int) bool,
+func (r *Waiting) Copied(c *assembler.Code, begun, who int16, places []int16, ends func(source int) bool,
 	stays bool) (later func()) {
 	word := func(to int16, memory asm.Register, from int) {
 		c.Emit(asm.LoadMem(asm.R1, memory, int16(from), asm.DWord))
 		c.Store(to, asm.R1)
 	}
-	word(begun, asm.R7, Time)
-	word(who, asm.R7, Event)
-	now := r.words(func(f *Field) bool { return ends(f.Event) && !(f.Sent && stays) })
-	then := r.words(func(f *Field) bool { return ends(f.Event) && f.Sent && stays })
+	word(begun, asm.R7, WaitingTime)
+	word(who, asm.R7, WaitingEvent)
+	now := r.words(func(f *WaitingField) bool { return ends(f.Event) && !(f.Sent && stays) })
+	then := r.words(func(f *WaitingField) bool { return ends(f.Event) && f.Sent && stays })
 	size, some := 0, false
 	for i := range now {
 		then[i] = then[i] && !now[i]
@@ -172,12 +173,12 @@ func (r *Room) Copied(c *assembler.Code, begun, who int16, places []int16, ends 
 	}
 	saved := c.Alloc(size)
 	for i, f := range r.Fields {
-		places[i] = saved + int16(f.Off-Fields)
+		places[i] = saved + int16(f.Off-WaitingFields)
 	}
-	copyAll := func(words [Limit / 8]bool, memory asm.Register) {
+	copyAll := func(words [WaitingLimit / 8]bool, memory asm.Register) {
 		for i, is := range words {
 			if is {
-				word(saved+int16(8*i), memory, Fields+8*i)
+				word(saved+int16(8*i), memory, WaitingFields+8*i)
 			}
 		}
 	}

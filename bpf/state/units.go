@@ -1,9 +1,8 @@
-package room
+package state
 
 import (
 	"github.com/cilium/ebpf"
 
-	"ppscript/bpf/bucket"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
 )
@@ -11,8 +10,8 @@ import (
 // spareRows is how many rows memory is set aside for beside a map that grows.
 const spareRows = 64
 
-// Unit names the maps of a table in a program, for so many generations.
-func Unit(h *features.Host, t *load.Table, program, generations int) *load.Unit {
+// NewUnit names the maps of a table in a program, for so many generations.
+func NewUnit(h *features.Host, t *load.Table, program, generations int) *load.Unit {
 	u := &load.Unit{Table: t, Program: program}
 	for n := range generations {
 		u.Rows = append(u.Rows, load.RowsMap.Of(program, t.Index, n))
@@ -32,13 +31,13 @@ func Unit(h *features.Host, t *load.Table, program, generations int) *load.Unit 
 	return u
 }
 
-// Units gives away the maps of units.
-func Units(h *features.Host, units []*load.Unit, define func(load.MapID, *ebpf.MapSpec)) {
+// UnitMaps gives away the maps of units.
+func UnitMaps(h *features.Host, units []*load.Unit, define func(load.MapID, *ebpf.MapSpec)) {
 	for _, u := range units {
 		for n := range u.Rows {
 			define(u.Rows[n], Grow(h, &ebpf.MapSpec{Type: ebpf.PerCPUHash,
 				KeySize: uint32(u.Table.KeyLen), ValueSize: uint32(u.Table.Value.Size)},
-				u.Table.Spec.Limit, Rows))
+				u.Table.Spec.Limit, MostRows))
 		}
 		for _, name := range u.Spare {
 			limit := min(spareRows, u.Table.Spec.Limit)
@@ -54,10 +53,10 @@ func Units(h *features.Host, units []*load.Unit, define func(load.MapID, *ebpf.M
 		}
 		for _, name := range u.Slots {
 			define(name, &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: bucket.Slots})
+				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: RowSlots})
 		}
 		for _, name := range u.Sketch {
-			define(name, Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, Buckets))
+			define(name, Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, MostBuckets))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package bucket
+package state
 
 import (
 	"github.com/cilium/ebpf/asm"

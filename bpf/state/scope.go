@@ -1,6 +1,4 @@
-// Package owner tells to whom the events of a key belong: to one thread, whose memory in
-// the kernel can hold what waits, or to one CPU at a time, which needs no lock.
-package owner
+package state
 
 import (
 	"ppscript/bpf/hook"
@@ -8,8 +6,11 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// Thread reports that a key is the running thread.
-func Thread(key expr.Node) bool {
+// This file tells to whom the events of a key belong: to one thread, whose memory in
+// the kernel can hold what waits, or to one CPU at a time, which needs no lock.
+
+// IsThread reports that a key is the running thread.
+func IsThread(key expr.Node) bool {
 	f, ok := key.(*expr.Field)
 	return ok && f.Part == expr.Self && f.View == expr.ViewValue && f.F.Place == event.InMember &&
 		f.F.Member == event.MemberTID
@@ -30,8 +31,8 @@ func NeverIdle(e *hook.Event) bool {
 	return false
 }
 
-// One reports that one CPU at a time has events of a key.
-func One(key expr.Node) bool {
+// OneCPU reports that one CPU at a time has events of a key.
+func OneCPU(key expr.Node) bool {
 	some, only := false, true
 	for _, f := range expr.UsesOf(key).Fields {
 		own := f.Part == expr.Self && f.View == expr.ViewValue && (f.F.Name == "common_pid" ||
@@ -47,8 +48,8 @@ func InTask(e *hook.Event) bool {
 	return !e.Sampled && NeverIdle(e)
 }
 
-// CPU reports the number of the CPU.
-func CPU(n expr.Node) bool {
+// IsCPU reports the number of the CPU.
+func IsCPU(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
 	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCPU
 }

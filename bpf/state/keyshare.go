@@ -1,11 +1,4 @@
-// Package keyshare generates how programs leave out keys, where a budget lets one of 2, 4, ...
-// count: of those that count all events do, so that what relates events, joins and folds, is as
-// it would be without a budget, for fewer keys. Package bpf calls it.
-//
-// Which keys count says a hash of the key with a salt of the run: those of one of four are among those
-// of one of two. So a key that counts stays one when others come in; and what waits of a key counts
-// only if the key did all the time since: else events in between were left out, and it is given up.
-package keyshare
+package state
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -14,8 +7,16 @@ import (
 	"ppscript/bpf/load"
 )
 
-// A Share is the share of keys that counts for an event.
-type Share struct {
+// This file generates how programs leave out keys, where a budget lets one of 2, 4, ...
+// count: of those that count all events do, so that what relates events, joins and folds, is as
+// it would be without a budget, for fewer keys.
+//
+// Which keys count says a hash of the key with a salt of the run: those of one of four are among those
+// of one of two. So a key that counts stays one when others come in; and what waits of a key counts
+// only if the key did all the time since: else events in between were left out, and it is given up.
+
+// A KeyShare is the share of keys that counts for an event.
+type KeyShare struct {
 	Code   *assembler.Code
 	Weight assembler.Weight // how many keys each that counts stands for
 	Stats  load.MapID       // the counters of the program
@@ -28,7 +29,7 @@ const mix = -0x61c8864680b583eb
 
 // Test jumps to out with an event of a key that does not count. The key is size bytes at a place
 // of the stack. It does nothing without a budget.
-func (s *Share) Test(key int16, size int, out assembler.Label) {
+func (s *KeyShare) Test(key int16, size int, out assembler.Label) {
 	if s.Weight == 0 {
 		return
 	}
@@ -48,21 +49,21 @@ func (s *Share) Test(key int16, size int, out assembler.Label) {
 }
 
 // Chance is Test for an event of no key: it is one of its own.
-func (s *Share) Chance(out assembler.Label) {
+func (s *KeyShare) Chance(out assembler.Label) {
 	s.Hash = s.Code.Alloc(8)
 	s.random()
 	s.decide(out)
 }
 
 // Passed is for an event of no key that counted before it waited.
-func (s *Share) Passed() {
+func (s *KeyShare) Passed() {
 	s.Hash = s.Code.Alloc(8)
 	s.Weight = assembler.Moment(s.Code)
 	s.random()
 }
 
 // random leaves a hash in R0, and at its place.
-func (s *Share) random() {
+func (s *KeyShare) random() {
 	c := s.Code
 	c.Call(asm.FnGetPrandomU32)
 	c.Constant(asm.R2, mix)
@@ -72,14 +73,14 @@ func (s *Share) random() {
 }
 
 // stir multiplies R0 by R2, and has the upper bits change the lower ones.
-func (s *Share) stir(shift int32) {
+func (s *KeyShare) stir(shift int32) {
 	s.Code.Emit(asm.Mul.Reg(asm.R0, asm.R2), asm.Mov.Reg(asm.R3, asm.R0), asm.RSh.Imm(asm.R3, shift),
 		asm.Xor.Reg(asm.R0, asm.R3))
 }
 
 // decide jumps to out unless the hash is one that counts. How many came and for how many those
 // stand that count is counted: if few keys have most events, these differ much.
-func (s *Share) decide(out assembler.Label) {
+func (s *KeyShare) decide(out assembler.Label) {
 	c := s.Code
 	all := c.Label()
 	c.Load(asm.R1, int16(s.Weight))
@@ -105,7 +106,7 @@ func (s *Share) decide(out assembler.Label) {
 
 // Since returns the place of how many keys each stands for that counted all the time since a moment at
 // a place of the stack; it jumps to broken if the key did not.
-func (s *Share) Since(begun int16, broken assembler.Label) assembler.Weight {
+func (s *KeyShare) Since(begun int16, broken assembler.Label) assembler.Weight {
 	c := s.Code
 	w := c.Alloc(8)
 	known, told := c.Label(), c.Label()
@@ -132,7 +133,7 @@ func (s *Share) Since(begun int16, broken assembler.Label) assembler.Weight {
 
 // Renew gives up a state whose key did not count all the time since it was made, which stands in it,
 // or 0: it is at its begin then, which is words from first on. It does nothing without a budget.
-func (s *Share) Renew(state int16, made, first int16, begin []uint64) {
+func (s *KeyShare) Renew(state int16, made, first int16, begin []uint64) {
 	if s.Weight == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package waiting
+package state
 
 import (
 	"slices"
@@ -11,20 +11,20 @@ import (
 
 // Events of different streams wait in the same memory, fields of one behind each other, each once.
 func TestPlacesAreShared(t *testing.T) {
-	var r Room
-	for _, f := range []Field{
+	var r Waiting
+	for _, f := range []WaitingField{
 		{Name: "a", Event: 1, Size: 8, Sent: true}, {Name: "b", Event: 1, Size: 48, Sent: true},
 		{Name: "a", Event: 2, Size: 16}, {Name: "a", Event: 1, Size: 8},
 	} {
 		r.Save(f)
 	}
-	want := []Field{
-		{Name: "a", Event: 1, Off: Fields, Size: 8}, // somebody else reads it too
-		{Name: "b", Event: 1, Off: Fields + 8, Size: 48, Sent: true},
-		{Name: "a", Event: 2, Off: Fields, Size: 16},
+	want := []WaitingField{
+		{Name: "a", Event: 1, Off: WaitingFields, Size: 8}, // somebody else reads it too
+		{Name: "b", Event: 1, Off: WaitingFields + 8, Size: 48, Sent: true},
+		{Name: "a", Event: 2, Off: WaitingFields, Size: 16},
 	}
-	if !slices.Equal(r.Fields, want) || r.Size() != Fields+56 {
-		t.Errorf("got %d bytes, %v, want %d, %v", r.Size(), r.Fields, Fields+56, want)
+	if !slices.Equal(r.Fields, want) || r.Size() != WaitingFields+56 {
+		t.Errorf("got %d bytes, %v, want %d, %v", r.Size(), r.Fields, WaitingFields+56, want)
 	}
 	if r.At(1, "b") != 1 || r.At(2, "b") != -1 {
 		t.Errorf("got b at %d and %d, want 1 and -1", r.At(1, "b"), r.At(2, "b"))
@@ -33,10 +33,10 @@ func TestPlacesAreShared(t *testing.T) {
 
 // What only those read that are sent is copied later, where the memory stays.
 func TestSentFieldsAreCopiedLater(t *testing.T) {
-	var r Room
-	r.Save(Field{Name: "read", Event: 0, Size: 8})
-	r.Save(Field{Name: "sent", Event: 0, Size: 24, Sent: true})
-	r.Save(Field{Name: "other", Event: 1, Size: 64}) // which makes no pairs with this end
+	var r Waiting
+	r.Save(WaitingField{Name: "read", Event: 0, Size: 8})
+	r.Save(WaitingField{Name: "sent", Event: 0, Size: 24, Sent: true})
+	r.Save(WaitingField{Name: "other", Event: 1, Size: 64}) // which makes no pairs with this end
 	loads := func(stays bool) (atOnce, inAll int) {
 		c := assembler.New()
 		c.Emit(asm.Mov.Imm(asm.R7, 0))

@@ -1,4 +1,4 @@
-package callstack
+package state
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -22,7 +22,7 @@ const hashFactor = 16777619
 
 // Lock takes the lock of a key for the CPU whose number cpu leaves in R8, or jumps to busy; unlock
 // gives it back. R7 to R9 are lost.
-func (c *Stacks) Lock(key int16, cpu func(), busy assembler.Label) (unlock func()) {
+func (c *CallStacks) Lock(key int16, cpu func(), busy assembler.Label) (unlock func()) {
 	at := c.Alloc(8)
 	c.Emit(asm.Mov.Imm(asm.R0, 0))
 	for off := 0; off < c.KeyRoom; off += 8 {

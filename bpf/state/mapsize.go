@@ -1,6 +1,4 @@
-// Package room bounds the maps of programs, and says how they take their memory. Package bpf
-// calls it with the map that it needs.
-package room
+package state
 
 import (
 	"github.com/cilium/ebpf"
@@ -10,12 +8,14 @@ import (
 	"ppscript/bpf/load"
 )
 
+// This file bounds the maps of programs, and says how they take their memory.
+
 // The default bounds on elements of maps. Where the kernel must set memory
 // aside for all of a hash's elements in advance, there is room for fewer.
 const (
-	Rows        = 1 << 17
-	Waiting     = 1 << 16
-	Buckets     = 1 << 17
+	MostRows    = 1 << 17
+	MostStarts  = 1 << 16
+	MostBuckets = 1 << 17
 	MostWaiting = 1 << 20
 
 	reserved = 1 << 13
@@ -40,17 +40,17 @@ func Grow(h *features.Host, m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
 	return m
 }
 
-// Tasks keeps size bytes with each task.
-func Tasks(size int) *ebpf.MapSpec {
+// TaskMap keeps size bytes with each task.
+func TaskMap(size int) *ebpf.MapSpec {
 	word := &btf.Int{Name: "unsigned long long", Size: 8}
 	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
 		Key:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
 		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
-// Weight holds how many events one that counts stands for, or, byKey, how many keys: 0 until the run begins,
+// WeightMap holds how many events one that counts stands for, or, byKey, how many keys: 0 until the run begins,
 // then 1 until a budget says otherwise.
-func Weight(byKey bool) *ebpf.MapSpec {
+func WeightMap(byKey bool) *ebpf.MapSpec {
 	size := 8
 	if byKey {
 		size = load.WeightSize

@@ -1,11 +1,4 @@
-// Package calltext generates what keeps texts of a process with its thread, from the begin
-// of a system call to its end. Package bpf calls it, and evaluates where the texts are.
-//
-// A text is read when the call begins. If its page is not in memory then, its address is
-// kept, and it is read again at the end of the call: the kernel has fetched the page by then.
-// A call that has executed another program ends without the memory that had the text. What
-// package outbox says of texts that are sent is true of these as well.
-package calltext
+package state
 
 import (
 	"runtime"
@@ -16,11 +9,18 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
-	"ppscript/bpf/room"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/system/kernel"
 )
+
+// This file generates what keeps texts of a process with its thread, from the begin
+// of a system call to its end.
+//
+// A text is read when the call begins. If its page is not in memory then, its address is
+// kept, and it is read again at the end of the call: the kernel has fetched the page by then.
+// A call that has executed another program ends without the memory that had the text. What
+// package outbox says of texts that are sent is true of these as well.
 
 // What is kept: a word whose bits are below, then of each text its address and the text.
 const (
@@ -35,20 +35,20 @@ const (
 	stride = 8 + assembler.UserRoom
 )
 
-// Size is how much memory so many texts take.
-func Size(texts int) int { return head + stride*texts }
+// CallTextsSize is how much memory so many texts take.
+func CallTextsSize(texts int) int { return head + stride*texts }
 
-// Map keeps size bytes with each task.
-func Map(size int) *ebpf.MapSpec { return room.Tasks(size) }
+// CallTextsMap keeps size bytes with each task.
+func CallTextsMap(size int) *ebpf.MapSpec { return TaskMap(size) }
 
-// An End is the tracepoint at the end of the calls that an event begins.
-type End struct {
+// An CallEnd is the tracepoint at the end of the calls that an event begins.
+type CallEnd struct {
 	Schema *event.Schema
 	ID     uint64
 }
 
-// EndOf finds it; find finds the number of a tracepoint.
-func EndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bool)) (e End, ok bool) {
+// CallEndOf finds it; find finds the number of a tracepoint.
+func CallEndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bool)) (e CallEnd, ok bool) {
 	name := "sys_exit"
 	if call, one := strings.CutPrefix(begin.Name, "sys_enter_"); one {
 		name += "_" + call
@@ -63,8 +63,8 @@ func EndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bo
 	return e, ok
 }
 
-// Of lists the texts of processes that are read in nodes.
-func Of(nodes ...expr.Node) (texts []*expr.Native) {
+// UserTextsOf lists the texts of processes that are read in nodes.
+func UserTextsOf(nodes ...expr.Node) (texts []*expr.Native) {
 	for _, n := range nodes {
 		if n == nil {
 			continue
@@ -79,14 +79,14 @@ func Of(nodes ...expr.Node) (texts []*expr.Native) {
 	return texts
 }
 
-// A Keeper keeps texts with the running thread.
-type Keeper struct {
+// A CallTextKeeper keeps texts with the running thread.
+type CallTextKeeper struct {
 	*assembler.Code
 	Map load.MapID
 }
 
-// A Begin is what is known of a call that begins.
-type Begin struct {
+// A CallBegin is what is known of a call that begins.
+type CallBegin struct {
 	Addrs []int16 // where the addresses of its texts are on the stack
 	// Executes says that it executes another program; if the call may be any, ID is where its
 	// number is.
@@ -98,7 +98,7 @@ type Begin struct {
 
 // Keep keeps the texts of a call. R8 is the memory of the thread then; for one that has none
 // it jumps to full.
-func (k Keeper) Keep(b Begin, full assembler.Label) {
+func (k CallTextKeeper) Keep(b CallBegin, full assembler.Label) {
 	c := k.Code
 	c.TaskValue(k.Map, true)
 	c.IfImm(asm.JEq, asm.R0, 0, full)
@@ -124,7 +124,7 @@ func (k Keeper) Keep(b Begin, full assembler.Label) {
 }
 
 // read reads text i, at the address in R3. noted keeps the address, and whether it is there.
-func (k Keeper) read(i int, noted bool) {
+func (k CallTextKeeper) read(i int, noted bool) {
 	c := k.Code
 	addr := addressAt(i)
 	text, none := addr+8, c.Label()
@@ -137,7 +137,7 @@ func (k Keeper) read(i int, noted bool) {
 	c.ReadUser(asm.R8, text)
 	if noted {
 		c.Emit(asm.LoadMem(asm.R1, asm.R8, text, asm.DWord))
-		Missing(c, asm.R0, asm.R1, none)
+		MissingText(c, asm.R0, asm.R1, none)
 		c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.Or.Imm(asm.R1, missing<<i),
 			asm.StoreMem(asm.R8, 0, asm.R1, asm.DWord))
 	}
@@ -147,9 +147,9 @@ func (k Keeper) read(i int, noted bool) {
 // addressAt is where the address of text i is kept.
 func addressAt(i int) int16 { return int16(head + stride*i) }
 
-// Missing goes on if a text that was read is missing, and jumps to there if not: size has how
+// MissingText goes on if a text that was read is missing, and jumps to there if not: size has how
 // many bytes were read, and word the first of them. R2 is lost.
-func Missing(c *assembler.Code, size, word asm.Register, there assembler.Label) {
+func MissingText(c *assembler.Code, size, word asm.Register, there assembler.Label) {
 	c.IfImm(asm.JNE, size, int32(len(event.UserTextFault)+1), there)
 	c.Constant(asm.R2, int64(assembler.Word(event.UserTextFault)))
 	c.IfReg(asm.JNE, word, asm.R2, there)
@@ -157,7 +157,7 @@ func Missing(c *assembler.Code, size, word asm.Register, there assembler.Label) 
 
 // Waiting goes on if an event of the thread waits for the end of the call, with its memory in
 // R8; else it jumps to none. It waits no longer then.
-func (k Keeper) Waiting(none assembler.Label) {
+func (k CallTextKeeper) Waiting(none assembler.Label) {
 	c := k.Code
 	c.TaskValue(k.Map, false)
 	c.IfImm(asm.JEq, asm.R0, 0, none)
@@ -170,7 +170,7 @@ func (k Keeper) Waiting(none assembler.Label) {
 // Again reads the texts again that were missing when the call began, and leaves the memory of
 // the thread in R8; it jumps to none if there is none. ret is where the result of the call is,
 // 0 of a function.
-func (k Keeper) Again(texts int, ret int16, none assembler.Label) {
+func (k CallTextKeeper) Again(texts int, ret int16, none assembler.Label) {
 	c := k.Code
 	reads, end := c.Label(), c.Label()
 	c.TaskValue(k.Map, false)
@@ -196,7 +196,7 @@ func (k Keeper) Again(texts int, ret int16, none assembler.Label) {
 
 // Copy copies text i to a place of the stack, which has room for it; R0 is how many bytes
 // it has then.
-func (k Keeper) Copy(i int, to int16, size int, fail assembler.Label) {
+func (k CallTextKeeper) Copy(i int, to int16, size int, fail assembler.Label) {
 	c := k.Code
 	c.Zero(to, size)
 	c.TaskValue(k.Map, false)
@@ -208,19 +208,19 @@ func (k Keeper) Copy(i int, to int16, size int, fail assembler.Label) {
 }
 
 // Memory leaves in R9 what the thread keeps; it jumps to fail if that is nothing.
-func (k Keeper) Memory(fail assembler.Label) {
+func (k CallTextKeeper) Memory(fail assembler.Label) {
 	k.TaskValue(k.Map, false)
 	k.IfImm(asm.JEq, asm.R0, 0, fail)
 	k.Emit(asm.Mov.Reg(asm.R9, asm.R0))
 }
 
 // Address leaves the address of text i in R0. R9 is the memory.
-func (k Keeper) Address(i int) {
+func (k CallTextKeeper) Address(i int) {
 	k.Emit(asm.LoadMem(asm.R0, asm.R9, addressAt(i), asm.DWord))
 }
 
 // Send copies text i to R1; R0 is how many bytes it has, with its NUL. R9 is the memory.
-func (k Keeper) Send(i int) {
+func (k CallTextKeeper) Send(i int) {
 	c, some := k.Code, k.Label()
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R9), asm.Add.Imm(asm.R3, int32(addressAt(i))+8),
 		asm.Mov.Imm(asm.R2, assembler.UserRoom))

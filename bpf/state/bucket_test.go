@@ -1,4 +1,4 @@
-package bucket_test
+package state_test
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/bucket"
 	"ppscript/bpf/load"
+	"ppscript/bpf/state"
 	"ppscript/runtime/operator/agg"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -50,7 +50,7 @@ func TestHistogram(t *testing.T) {
 	at := &load.Arg{Hist: 8, Buckets: 65}
 	for _, unsigned := range []bool{false, true} {
 		add, row := counting(t, 66, func(c *assembler.Code, w assembler.Weight) {
-			bucket.Histogram(c, at, &agg.Agg{Op: agg.Hist}, unsigned, w)
+			state.Histogram(c, at, &agg.Agg{Op: agg.Hist}, unsigned, w)
 		})
 		want := make([]uint64, 66)
 		for i, n := range numbers {
@@ -74,7 +74,7 @@ func TestLinearHistogram(t *testing.T) {
 	a := &agg.Agg{Op: agg.LHist, Lo: -50, Hi: 101, Step: 50} // the last one is narrower than Step
 	at := &load.Arg{Hist: 0, Buckets: 6}
 	add, row := counting(t, 6, func(c *assembler.Code, _ assembler.Weight) {
-		bucket.Histogram(c, at, a, false, 0)
+		state.Histogram(c, at, a, false, 0)
 	})
 	for _, n := range numbers {
 		add(n, 0)
@@ -100,7 +100,7 @@ func TestSketch(t *testing.T) {
 		c.Emit(asm.LoadMem(asm.R1, asm.R7, 8, asm.DWord), asm.Add.Imm(asm.R1, 1),
 			asm.StoreMem(asm.R7, 8, asm.R1, asm.DWord))
 		c.Load(asm.R0, in)
-		bucket.Sketch(c, unit, 0, 1, false, 0, fail)
+		state.Sketch(c, unit, 0, 1, false, 0, fail)
 	})
 	exact, counted := map[int64]uint64{}, map[uint64]uint64{}
 	for i := range int64(2 * agg.ExactValues) {
@@ -148,9 +148,9 @@ func TestExtreme(t *testing.T) {
 	// The words of the row: how many there were, the least, the greatest.
 	add, row := counting(t, 3, func(c *assembler.Code, _ assembler.Weight) {
 		c.Emit(asm.LoadMem(asm.R1, asm.R7, 0, asm.DWord))
-		bucket.Extreme(c, 8, asm.JSGE)
-		bucket.Extreme(c, 16, asm.JSLE)
-		bucket.Extreme(c, -1, asm.JSLE)
+		state.Extreme(c, 8, asm.JSGE)
+		state.Extreme(c, 16, asm.JSLE)
+		state.Extreme(c, -1, asm.JSLE)
 		c.Emit(asm.Add.Imm(asm.R1, 1), asm.StoreMem(asm.R7, 0, asm.R1, asm.DWord))
 	})
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
@@ -168,7 +168,7 @@ func TestExtreme(t *testing.T) {
 func TestSum(t *testing.T) {
 	at := &load.Arg{N: 0, Sum: 8, Spread: 24}
 	add, row := counting(t, 6, func(c *assembler.Code, w assembler.Weight) {
-		bucket.Sum(c, at, true, false, w, 0)
+		state.Sum(c, at, true, false, w, 0)
 	})
 	f := func(what string, want ...uint64) {
 		t.Helper()
@@ -190,7 +190,7 @@ func TestSum(t *testing.T) {
 	f("a large negative one", 9, 1<<64-2, 1<<64-1, 16, 108, 4*16*16)
 
 	add, row = counting(t, 3, func(c *assembler.Code, _ assembler.Weight) {
-		bucket.Sum(c, at, true, false, 0, 0)
+		state.Sum(c, at, true, false, 0, 0)
 	})
 	add(10, 7)
 	add(-3, 7)
@@ -207,7 +207,7 @@ func TestSumsHave128Bits(t *testing.T) {
 				if !weighed {
 					w = 0
 				}
-				bucket.Sum(c, at, true, unsigned, w, 0)
+				state.Sum(c, at, true, unsigned, w, 0)
 			})
 			want := new(big.Int)
 			for i := range 300 {
@@ -244,10 +244,10 @@ func TestSlot(t *testing.T) {
 		table := &load.Table{KeyLen: 8 * words, Cols: make([]load.Column, words), Value: load.Value{Size: 16}}
 		b := bpftest.Builder{In: 8 * words, Out: 16}
 		b.Define(slots, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(16 + 8*words),
-			MaxEntries: bucket.Slots})
+			MaxEntries: state.RowSlots})
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, other assembler.Label) {
 			found := c.Label()
-			bucket.Slot(c, table, slots, in, found)
+			state.RowSlot(c, table, slots, in, found)
 			c.GoTo(other)
 			c.Place(found)
 			c.Emit(asm.LoadMem(asm.R1, asm.R0, load.HitsAt, asm.DWord), asm.Add.Imm(asm.R1, 1),
@@ -256,7 +256,7 @@ func TestSlot(t *testing.T) {
 			c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(8+8*words), asm.DWord))
 			c.Store(out+8, asm.R1)
 		})
-		const keys = 4 * bucket.Slots
+		const keys = 4 * state.RowSlots
 		mine, taken := map[uint64]bool{}, 0
 		for round := range uint64(2) {
 			for key := range uint64(keys) {
@@ -275,8 +275,8 @@ func TestSlot(t *testing.T) {
 			}
 		}
 		// Places that are spread by chance leave 2 % of the slots free.
-		if taken < bucket.Slots*9/10 || taken > bucket.Slots {
-			t.Errorf("%d words: got %d slots that are taken, want most of %d", words, taken, bucket.Slots)
+		if taken < state.RowSlots*9/10 || taken > state.RowSlots {
+			t.Errorf("%d words: got %d slots that are taken, want most of %d", words, taken, state.RowSlots)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package calltext
+package state
 
 import (
 	"slices"
@@ -8,19 +8,19 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// A Text is one of a start, that somebody reads of the pair.
-type Text struct {
+// A CallText is one of a start, that somebody reads of the pair.
+type CallText struct {
 	Event int       // the input whose text it is
 	Call  bool      // it begins a system call
 	Addr  expr.Node // where it is, as the start itself computes it
 	index int       // among those of the input
 }
 
-// Texts are those of a join.
-type Texts []Text
+// CallTexts are those of a join.
+type CallTexts []CallText
 
 // Of finds the text of a start at an address.
-func (t Texts) Of(start int, addr expr.Node) (index int, ok bool) {
+func (t CallTexts) Of(start int, addr expr.Node) (index int, ok bool) {
 	for _, have := range t {
 		if have.Event == start && have.Addr.String() == addr.String() {
 			return have.index, true
@@ -30,14 +30,14 @@ func (t Texts) Of(start int, addr expr.Node) (index int, ok bool) {
 }
 
 // Count is how many texts a start has, Most how many any has.
-func (t Texts) Count(start int) (n int) {
+func (t CallTexts) Count(start int) (n int) {
 	for _, have := range t {
 		n += int(event.Bit(have.Event == start))
 	}
 	return n
 }
 
-func (t Texts) Most() (most int) {
+func (t CallTexts) Most() (most int) {
 	for _, have := range t {
 		most = max(most, have.index+1)
 	}
@@ -66,21 +66,21 @@ func Executes(s *event.Schema) bool {
 }
 
 // Begins reports that a start begins a system call.
-func (t Texts) Begins(start int) bool {
-	return slices.ContainsFunc(t, func(t Text) bool { return t.Event == start && t.Call })
+func (t CallTexts) Begins(start int) bool {
+	return slices.ContainsFunc(t, func(t CallText) bool { return t.Event == start && t.Call })
 }
 
 // Add adds a text of a start, once.
-func (t Texts) Add(start int, of *event.Schema, addr expr.Node) Texts {
+func (t CallTexts) Add(start int, of *event.Schema, addr expr.Node) CallTexts {
 	if _, have := t.Of(start, addr); have {
 		return t
 	}
-	return append(t, Text{Event: start, Call: hook.BeginsCall(of), Addr: addr, index: t.Count(start)})
+	return append(t, CallText{Event: start, Call: hook.BeginsCall(of), Addr: addr, index: t.Count(start)})
 }
 
 // Reads are what the program of an event reads for the texts of starts: where they are, which
 // call it is that begins, if it may be any, and how one ends.
-func (t Texts) Reads(input int, of *event.Schema) (nodes []expr.Node) {
+func (t CallTexts) Reads(input int, of *event.Schema) (nodes []expr.Node) {
 	for _, text := range t {
 		if text.Event == input {
 			nodes = append(nodes, text.Addr)

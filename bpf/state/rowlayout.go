@@ -1,4 +1,4 @@
-package bucket
+package state
 
 import (
 	"slices"
@@ -16,10 +16,10 @@ const slotSize = 192
 // textSize bounds a text that a row keeps, in bytes.
 const textSize = 64
 
-// LayOut settles where the rows of t keep what. Of each argument texts says how large its
+// LayOutRow settles where the rows of t keep what. Of each argument texts says how large its
 // texts are; 0 is of numbers. weighed says that events have weights, byKey that keys have, with all of
 // their events.
-func LayOut(t *load.Table, texts []int, weighed, byKey bool) {
+func LayOutRow(t *load.Table, texts []int, weighed, byKey bool) {
 	v := &t.Value
 	v.Size, v.ByKey = 16, byKey
 	word := func() int {

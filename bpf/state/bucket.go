@@ -1,7 +1,4 @@
-// Package bucket generates how programs count a number in the row of a group: as the
-// smallest or largest one, and in the buckets of histograms and quantiles. The row is at R7,
-// the number in R0. Package bpf calls it; it evaluates nothing.
-package bucket
+package state
 
 import (
 	"github.com/cilium/ebpf"
@@ -11,6 +8,10 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/runtime/operator/agg"
 )
+
+// This file generates how programs count a number in the row of a group: as the
+// smallest or largest one, and in the buckets of histograms and quantiles. The row is at R7,
+// the number in R0.
 
 // Extreme keeps the smaller or larger one of R0 and the value at a place of the row, which
 // is none if that is negative; if R1 is 0 there is no value yet.

@@ -1,4 +1,4 @@
-package bucket
+package state
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -16,8 +16,8 @@ import (
 // function, which hashes the key anew and compares it byte by byte: it costs more than all else
 // that counting does.
 
-// Slots is how many there are, a power of two.
-const Slots = 1 << slotBits
+// RowSlots is how many there are, a power of two.
+const RowSlots = 1 << slotBits
 
 const slotBits = 9
 
@@ -25,9 +25,9 @@ const slotBits = 9
 // depend on all lower ones.
 const spread = -0x61c8864680b583eb
 
-// Slot jumps to found, with the row in R0, if the slot of the key at a place of the stack is
+// RowSlot jumps to found, with the row in R0, if the slot of the key at a place of the stack is
 // the key's, or nobody's: then it is the key's from now on.
-func Slot(c *assembler.Code, t *load.Table, m load.MapID, key int16, found assembler.Label) {
+func RowSlot(c *assembler.Code, t *load.Table, m load.MapID, key int16, found assembler.Label) {
 	mark := c.Stack
 	have, used, other := c.Label(), c.Label(), c.Label()
 	place(c, t, key)
@@ -65,7 +65,7 @@ func place(c *assembler.Code, t *load.Table, key int16) {
 		// Small numbers (system calls, interrupts, CPUs) have a slot each, and addresses,
 		// whose lowest bits are 0, have different ones.
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.RSh.Imm(asm.R1, slotBits), asm.Xor.Reg(asm.R0, asm.R1),
-			asm.And.Imm(asm.R0, Slots-1))
+			asm.And.Imm(asm.R0, RowSlots-1))
 		return
 	}
 	c.Constant(asm.R1, spread)

@@ -1,6 +1,4 @@
-// Package tracker generates the programs that keep the set of processes, or of threads,
-// that the target is. Package bpf calls it.
-package tracker
+package state
 
 import (
 	"github.com/cilium/ebpf"
@@ -11,18 +9,21 @@ import (
 	"ppscript/bpf/load"
 )
 
+// This file generates the programs that keep the set of processes, or of threads,
+// that the target is.
+
 // mostThreads bounds the set of threads.
 const mostThreads = 1 << 16
 
 // cloneThread is CLONE_THREAD of sched.h, a flag of task_newtask.
 const cloneThread = 0x10000
 
-// Processes adds to an image the set of processes, and what keeps it: the workload counts
+// TrackProcesses adds to an image the set of processes, and what keeps it: the workload counts
 // from its execve on, children when they are made.
-func Processes(im *load.Image, host *features.Host, t *load.Target) {
-	define(im, load.ControlMap.Of(),
+func TrackProcesses(im *load.Image, host *features.Host, t *load.Target) {
+	defineIn(im, load.ControlMap.Of(),
 		&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
-	define(im, load.ProcessesMap.Of(), &ebpf.MapSpec{
+	defineIn(im, load.ProcessesMap.Of(), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: 1 << 14,
 	})
 	if t.Workload {
@@ -66,14 +67,14 @@ func Processes(im *load.Image, host *features.Host, t *load.Target) {
 	})
 }
 
-// Threads adds to an image the set of threads, and the program that keeps it: who is made by one of the
+// TrackThreads adds to an image the set of threads, and the program that keeps it: who is made by one of the
 // target's threads, and belongs to it, comes in; a number that is given again
 // to somebody else goes out.
-func Threads(im *load.Image, host *features.Host, t *load.Target) {
+func TrackThreads(im *load.Image, host *features.Host, t *load.Target) {
 	if !t.Named() {
 		return
 	}
-	define(im, load.ThreadsMap.Of(), &ebpf.MapSpec{
+	defineIn(im, load.ThreadsMap.Of(), &ebpf.MapSpec{
 		Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostThreads,
 	})
 	at, ok := host.Member("task_struct", "pid")
@@ -109,7 +110,7 @@ func Threads(im *load.Image, host *features.Host, t *load.Target) {
 	})
 }
 
-// define gives the image a map.
-func define(im *load.Image, id load.MapID, spec *ebpf.MapSpec) {
+// defineIn gives the image a map.
+func defineIn(im *load.Image, id load.MapID, spec *ebpf.MapSpec) {
 	im.Maps = append(im.Maps, load.Map{ID: id, Spec: spec})
 }

@@ -1,4 +1,4 @@
-package keyshare_test
+package state_test
 
 import (
 	"encoding/binary"
@@ -8,9 +8,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/keyshare"
 	"ppscript/bpf/load"
-	"ppscript/bpf/room"
+	"ppscript/bpf/state"
 	"ppscript/tests/testkit/bpftest"
 )
 
@@ -19,15 +18,15 @@ const keyLen = 16
 var stats = load.StatsMap.Of(0)
 
 // share builds a program of a share, whose weight is the first word of the input.
-func share(t *testing.T, in, out int, body func(s *keyshare.Share, in, out int16,
+func share(t *testing.T, in, out int, body func(s *state.KeyShare, in, out int16,
 	fail assembler.Label)) *bpftest.Program {
 	t.Helper()
 	b := bpftest.Builder{In: in, Out: out}
-	b.Define(load.WeightMap.Of(), room.Weight(true))
+	b.Define(load.WeightMap.Of(), state.WeightMap(true))
 	b.Define(stats, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * load.Stats(0)),
 		MaxEntries: 1})
 	return b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		body(&keyshare.Share{Code: c, Weight: assembler.Weight(in), Stats: stats}, in, out, fail)
+		body(&state.KeyShare{Code: c, Weight: assembler.Weight(in), Stats: stats}, in, out, fail)
 	})
 }
 
@@ -57,7 +56,7 @@ func setWeights(t *testing.T, p *bpftest.Program, words map[int]uint64) {
 // Of keys about one of the weight counts, always the same ones; those of a larger weight are among those
 // of a smaller one. It is counted how many came, and for how many those that counted stand.
 func TestSharesAreNested(t *testing.T) {
-	p := share(t, 8+keyLen, 8, func(s *keyshare.Share, in, _ int16, fail assembler.Label) {
+	p := share(t, 8+keyLen, 8, func(s *state.KeyShare, in, _ int16, fail assembler.Label) {
 		s.Test(in+8, keyLen, fail)
 	})
 	const keys = 1024
@@ -115,7 +114,7 @@ func TestSharesAreNested(t *testing.T) {
 // since then.
 func TestSince(t *testing.T) {
 	// The input is the weight, the hash, and the moment from which on something waits.
-	p := share(t, 24, 8, func(s *keyshare.Share, in, out int16, broken assembler.Label) {
+	p := share(t, 24, 8, func(s *state.KeyShare, in, out int16, broken assembler.Label) {
 		s.Hash = in + 8
 		w := s.Since(in+16, broken)
 		s.Code.Load(asm.R0, int16(w))
@@ -145,7 +144,7 @@ func TestSince(t *testing.T) {
 // A state whose key did not count all the time since it was made begins anew.
 func TestRenew(t *testing.T) {
 	// The input is the weight, the hash, and the state: when it was made, and two words.
-	p := share(t, 40, 24, func(s *keyshare.Share, in, out int16, _ assembler.Label) {
+	p := share(t, 40, 24, func(s *state.KeyShare, in, out int16, _ assembler.Label) {
 		c := s.Code
 		s.Hash = in + 8
 		at := c.Alloc(8)
