@@ -1,9 +1,9 @@
 package bpf
 
 import (
-	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
+	"ppscript/bpf/walk"
 )
 
 // This file lets events into operators, and counts them.
@@ -26,7 +26,7 @@ type gate struct {
 	// all.
 	counted *feed
 	// walk finds stacks.
-	walk *chain.Walker
+	walk *walk.Stacks
 	// share is of the event, or of the key of what relates it: what counts, and its weight.
 	share state.KeyShare
 	// buffer is the memory that records need which do not fit on the stack.

@@ -6,12 +6,12 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/chain"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
 	"ppscript/bpf/text"
+	"ppscript/bpf/walk"
 	"ppscript/runtime/event"
 )
 
@@ -141,7 +141,7 @@ type gen struct {
 // newGen generates the program of a hook.
 func (im *Image) newGen(h *hook.Hook) *gen {
 	e := newEval(h)
-	w := &chain.Walker{Code: h.Code, Hook: h, Members: e.members}
+	w := &walk.Stacks{Code: h.Code, Hook: h, Members: e.members}
 	w.Kernel, w.User = im.graph.chain()
 	return &gen{im, &gate{code: h.Code, eval: e, walk: w}}
 }

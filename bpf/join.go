@@ -10,7 +10,6 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
-	"ppscript/bpf/wakeup"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/join"
@@ -131,7 +130,7 @@ func (o *joiner) feed(f *feed) {
 		now = o.keep(f, o.kept)
 	}
 	if f.next != nil {
-		o.watch().Running(f.next)
+		o.running(f.next)
 	}
 	if f.untraced() {
 		c.GoTo(done)
@@ -317,7 +316,7 @@ const (
 // returns where on the stack stands what the event may be; 0 if that is known.
 func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	if !ends {
-		o.watch().Unnecessary(f.wakes, f.wakesOn, done)
+		o.unnecessary(f.wakes, f.wakesOn, done)
 		return 0
 	}
 	c := o.code
@@ -326,7 +325,7 @@ func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 		c.Emit(assembler.StoreImm(asm.R10, role, mayStart|mayEnd))
 	}
 	asleep, awake := c.Label(), c.Label()
-	o.watch().Unnecessary(f.wakes, f.wakesOn, awake)
+	o.unnecessary(f.wakes, f.wakesOn, awake)
 	c.GoTo(asleep)
 	c.Place(awake)
 	c.Load(asm.R0, role)
@@ -335,11 +334,4 @@ func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	c.Store(role, asm.R0)
 	c.Place(asleep)
 	return role
-}
-
-// watch tells wakeups of who does not wait.
-func (o *joiner) watch() *wakeup.Watch {
-	return &wakeup.Watch{Code: o.code, Map: load.RunningMap.Of(o.join.index), Value: o.eval.value,
-		CPU: func(to asm.Register) { o.eval.field(to, cpuNode) },
-		TID: func(to asm.Register) { o.eval.field(to, tidNode) }}
 }

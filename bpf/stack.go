@@ -3,13 +3,13 @@ package bpf
 import (
 	"slices"
 
-	"ppscript/bpf/chain"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
+	"ppscript/bpf/walk"
 	"ppscript/runtime/expr"
 )
 
-// This file says of which events there are call stacks, which package chain finds.
+// This file says of which events there are call stacks, which package walk finds.
 
 // stackOf is the stacks of the event, once it is known that somebody counts by
 // them.
@@ -42,7 +42,7 @@ func (s *graph) chain() (kernel, user int) {
 // stackMaps are the maps of all stacks.
 func (im *Image) stackMaps() {
 	s := im.graph
-	w := &chain.Walker{}
+	w := &walk.Stacks{}
 	if w.Kernel, w.User = s.chain(); w.Kernel+w.User == 0 {
 		return
 	}
@@ -50,27 +50,27 @@ func (im *Image) stackMaps() {
 	for i, e := range s.sources {
 		if e.stacked && !e.served {
 			im.define(load.ChainMap.Of(i), w.Memory())
-			w.Interpreted = w.Interpreted || chain.Interpreted(e.Event)
+			w.Interpreted = w.Interpreted || walk.Interpreted(e.Event)
 		}
 	}
 	w.FoundMaps(im.define)
 	if s.keepsStacks {
-		im.define(load.StacksMap.Of(load.SentStacks), state.Grow(im.host, w.Kept(), 0, chain.Most))
+		im.define(load.StacksMap.Of(load.SentStacks), state.Grow(im.host, w.Kept(), 0, walk.MostStacks))
 	}
 	for n := range s.generations() {
-		im.define(load.StacksMap.Of(n), state.Grow(im.host, w.Kept(), 0, chain.Most))
+		im.define(load.StacksMap.Of(n), state.Grow(im.host, w.Kept(), 0, walk.MostStacks))
 	}
 	if s.held {
 		if !im.host.Atomics {
 			refuse("stacks that folds hold are numbered from Linux 5.12 on")
 		}
 		stacks, numbers, count := w.HeldMaps()
-		im.define(load.HeldMap.Of(), state.Grow(im.host, stacks, 0, chain.Most))
-		im.define(load.HeldNumbersMap.Of(), state.Grow(im.host, numbers, 0, chain.Most))
+		im.define(load.HeldMap.Of(), state.Grow(im.host, stacks, 0, walk.MostStacks))
+		im.define(load.HeldNumbersMap.Of(), state.Grow(im.host, numbers, 0, walk.MostStacks))
 		im.define(load.HeldCountMap.Of(), count)
 	}
 	if w.User > 0 {
-		im.define(load.FreshMap.Of(), chain.Fresh())
+		im.define(load.FreshMap.Of(), walk.FreshMap())
 	}
 }
 

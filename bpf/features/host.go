@@ -1,5 +1,5 @@
-// Package features knows which features this kernel has for generated programs. Package bpf
-// asks it while it generates; who plans makes one by Find.
+// Package features knows which features this kernel has for generated programs, and where it keeps
+// things. Package bpf asks a Host while it generates; a plan finds one by Find.
 package features
 
 import (
@@ -11,7 +11,6 @@ import (
 
 	"github.com/cilium/ebpf/rlimit"
 
-	"ppscript/bpf/types"
 	"ppscript/runtime/source/tracefs"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/kerneltype"
@@ -200,7 +199,7 @@ func Find(r kernel.Roots, described bool) (*Host, error) {
 		h.NoCgroup = "the cgroups of samples are those of version 1, of which programs know nothing"
 	}
 	if kernel.HasBTF(r) {
-		h.Offset, h.Function, h.Variable = types.LookUps(r.ProcPath("kallsyms"))
+		h.Offset, h.Function, h.Variable = LookUps(r.ProcPath("kallsyms"))
 		_, fprobe := h.Function("register_fprobe_ips")
 		h.KprobeMulti = v.AtLeast(5, 18) && fprobe
 		_, uprobe := h.Function("bpf_uprobe_multi_link_attach")

@@ -4,7 +4,7 @@ import "github.com/cilium/ebpf"
 
 // This file is the form of what programs walk user stacks by: the code that processes have
 // mapped, and the tables of the files that it comes from. Package framewalk generates the programs
-// that read it, package preload fills it.
+// that read it, package walk fills it.
 //
 //	process ──► its ranges, sorted ──► blocks of 4 KiB ──► rows, sorted ──► rule
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"ppscript/bpf/skipped"
+	"ppscript/bpf/hookcost"
 	"ppscript/cmd/ppscript/recording"
 	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/session"
@@ -159,7 +159,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		a.Say(fmt.Sprintf("%s: files written: %d", c.output, f.Files()))
 		return recordStatus(a, w, src, c, command, f.Lost())
 	}
-	hidden := skipped.New(perf.Descriptors(src))
+	hidden := hookcost.WatchMisses(perf.Descriptors(src))
 	defer hidden.Close()
 	r, err := recording.New(ctx, src, opt)
 	if err != nil {

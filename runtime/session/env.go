@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ppscript/bpf/load"
-	"ppscript/bpf/preload"
+	"ppscript/bpf/walk"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/plan"
@@ -44,8 +44,8 @@ type env struct {
 // A tending is what programs are given, and relieved of, while they run.
 type tending struct {
 	quiet  quiet
-	swept  time.Time       // when their set of processes was cleaned last
-	tables *preload.Loader // of those that walk stacks by unwind tables; nil if none do
+	swept  time.Time    // when their set of processes was cleaned last
+	tables *walk.Loader // of those that walk stacks by unwind tables; nil if none do
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {

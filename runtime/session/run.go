@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ppscript/bpf/skipped"
+	"ppscript/bpf/hookcost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
@@ -199,7 +199,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		if p, r.in.live, err = r.env.openLive(ctx, p); err != nil {
 			return err
 		}
-		r.plan, r.in.skipped = p, skipped.New(perf.Descriptors(r.in.live))
+		r.plan, r.in.skipped = p, hookcost.WatchMisses(perf.Descriptors(r.in.live))
 		if err := r.clock.Find(ctx, &r.cfg.Options.Clock, r.env.guestClock(), r.in.live); err != nil {
 			return err
 		}

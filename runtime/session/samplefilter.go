@@ -7,7 +7,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/preload"
+	"ppscript/bpf/walk"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/stack/interpreter"
@@ -85,12 +85,12 @@ func (w *env) load(im *bpf.Image) (*load.Run, error) {
 func (w *env) bringTables(run *load.Run) (err error) {
 	t := &w.cfg.Target
 	named := t.Workload != nil || len(t.PIDs)+len(t.TIDs)+len(t.Cgroups) > 0
-	of := preload.Observed{PIDs: t.PIDs, All: !named, Scarce: w.cfg.Options.Limits.budget.Scarce,
+	of := walk.Observed{PIDs: t.PIDs, All: !named, Scarce: w.cfg.Options.Limits.budget.Scarce,
 		Fits: w.cfg.Options.Limits.budget.Fits}
 	if t.Workload != nil && len(t.Workload.Args) > 0 {
 		of.Command = t.Workload.Args[0]
 	}
-	w.tables, err = preload.Bring(run, of)
+	w.tables, err = walk.Preload(run, of)
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"os"
 	"syscall"
 
-	"ppscript/bpf/skipped"
+	"ppscript/bpf/hookcost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
@@ -20,7 +20,7 @@ type sources struct {
 	src       event.Source // of events; nil if there are none to read
 	live      *perf.Source // the kernel's part of src; nil if it has none
 	kernel    *kernelRun   // in place of src
-	skipped   *skipped.Watch
+	skipped   *hookcost.Misses
 	slots     slots.Slots
 	windows   windows
 	counters  counters

@@ -84,21 +84,16 @@ var layers = [][]string{
 	{"runtime/operator/sql"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
-	{"bpf/types"},
 	{"bpf/load", "bpf/features"},
-	{"bpf/skipped"},            // events that the kernel gives to nobody, since programs hang there
-	{"bpf/toll"},               // what a hit costs beside its program
-	{"bpf/preload"},            // unwind tables for programs
+	{"bpf/hookcost"},           // what programs cost beside their own time
 	{"runtime/session/budget"}, // what observing may cost
 	{"bpf/assembler"},
-	// What programs do with numbers, with stacks of calls, with texts, and to know the target.
-	{"bpf/hook"},      // what calls a program, and what it finds there
-	{"bpf/framewalk"}, // how it walks user stacks by unwind tables
-	{"bpf/chain", "bpf/outbox", "bpf/state"},
+	{"bpf/hook"}, // what calls a program, and what it finds there
+	// What programs keep, the call stacks that they find, what they send.
+	{"bpf/state", "bpf/walk", "bpf/outbox"},
 	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
 	{"bpf/text"},        // texts of programs
 	{"bpf/eval"},        // expressions, which programs evaluate
-	{"bpf/wakeup"},      // wakeups of tasks that do not wait
 	{"bpf"},
 	{"runtime/target/inview"},  // whom programs observe
 	{"runtime/record/arrival"}, // what programs of joins keep

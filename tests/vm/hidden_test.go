@@ -14,11 +14,11 @@ import (
 func TestEventsThatBPFHides(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"/w/ppscript": build(t, "amd64", "cmd/ppscript"),
-		"/w/skipped.test": goProgram(t, "amd64", "skipped.test", "test", "-c", module+"bpf/skipped")}
+		"/w/hookcost.test": goProgram(t, "amd64", "hookcost.test", "test", "-c", module+"bpf/hookcost")}
 	r := Run(t, Guest{Kernel: "6.12", Append: " preempt=full", Files: files, Timeout: 3 * time.Minute}, `cd /w
 calls='tracepoint("raw_syscalls:sys_enter").where("id == 110 && comm == \"pp-skipped\"").count()'
 PPSCRIPT_REQUIRE=root,tracefs,tracepoints ./ppscript -c "$calls" --engine perf --system --format json -o out -- \
-	./skipped.test -test.v -test.run Skipped >said 2>err
+	./hookcost.test -test.v -test.run Skipped >said 2>err
 echo BEGIN said; cat said; echo BEGIN out; cat out; echo BEGIN err; cat err; exit 0`)
 	got := parts(r.Output)
 	var known, counted, skipped, told, missing int64

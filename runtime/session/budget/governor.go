@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
-	"ppscript/bpf/toll"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
 	"ppscript/runtime/system/kernel"
@@ -111,7 +111,7 @@ const levels = load.WeightLevels
 // Govern is who keeps a run in a share of the CPUs' time whose work programs of the kernel do, from Begin on.
 func Govern(share float64, run *load.Run) (*Governor, error) {
 	b := load.Budget{Run: run}
-	return govern(share, &programs{Budget: b, tolls: toll.Measure(b.Programs())})
+	return govern(share, &programs{Budget: b, tolls: hookcost.Measure(b.Programs())})
 }
 
 // A Start is when a run began, as the CPU time that this process had used by then: programs are made and

@@ -3,8 +3,8 @@ package budget
 import (
 	"time"
 
+	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
-	"ppscript/bpf/toll"
 	"ppscript/runtime/operator/agg"
 )
 
@@ -18,7 +18,7 @@ type Rings struct {
 	// Traffic is what came so far.
 	Traffic func() Traffic
 
-	record toll.Records
+	record hookcost.Records
 	off    bool
 	since  time.Time // when they were switched on or off
 	before []uint64  // records of each ring at that time
@@ -42,8 +42,8 @@ func GovernRings(share float64, r *Rings) (*Governor, error) { return govern(sha
 
 // MeasureRings finds out what records with such members cost, of events on these hooks, in some
 // milliseconds. It makes some system calls.
-func MeasureRings(sampleType uint64, hooks ...toll.Hook) *Rings {
-	return &Rings{record: toll.MeasureRecords(sampleType, hooks...)}
+func MeasureRings(sampleType uint64, hooks ...hookcost.Hook) *Rings {
+	return &Rings{record: hookcost.MeasureRecords(sampleType, hooks...)}
 }
 
 // ByKey implements tap.

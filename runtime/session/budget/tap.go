@@ -3,8 +3,8 @@ package budget
 import (
 	"time"
 
+	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
-	"ppscript/bpf/toll"
 	"ppscript/runtime/operator/agg"
 )
 
@@ -34,7 +34,7 @@ type tap interface {
 // programs are those of the kernel.
 type programs struct {
 	load.Budget
-	tolls toll.Tolls
+	tolls hookcost.Costs
 }
 
 func (p *programs) inPerson() bool           { return false }

@@ -11,7 +11,7 @@ import (
 	"math"
 	"time"
 
-	"ppscript/bpf/toll"
+	"ppscript/bpf/hookcost"
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/output/render"
@@ -56,16 +56,16 @@ func (s *Slots) Measure(share float64, p *plan.Plan) {
 }
 
 // hooks are what the events of a plan hang on.
-func hooks(p *plan.Plan) (list []toll.Hook) {
+func hooks(p *plan.Plan) (list []hookcost.Hook) {
 	for _, e := range p.Events {
-		hook := toll.OfSamples
+		hook := hookcost.OfSamples
 		switch s := &e.Source.Spec; {
 		case s.Kind == eventspec.Tracepoint:
-			hook = toll.OfTracepoint
+			hook = hookcost.OfTracepoint
 		case s.Dynamic() && (s.Probe.Kind == probe.Kprobe || s.Probe.Kind == probe.Kretprobe):
-			hook = toll.OfKernel
+			hook = hookcost.OfKernel
 		case s.Dynamic():
-			hook = toll.OfProgram
+			hook = hookcost.OfProgram
 		}
 		list = append(list, hook)
 	}

@@ -1,4 +1,4 @@
-package preload_test
+package walk_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"ppscript/bpf/preload"
+	"ppscript/bpf/walk"
 	"ppscript/runtime/source/perf"
 )
 
@@ -25,7 +25,7 @@ func BenchmarkWalk(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			pid := start(b, program)
 			run := walking(b, pid, tables)
-			l, err := preload.Bring(run, preload.Observed{PIDs: []int{pid}})
+			l, err := walk.Preload(run, walk.Observed{PIDs: []int{pid}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package framewalk
+package walk
 
 import (
 	"encoding/binary"
@@ -78,8 +78,8 @@ func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walked
 		testkit.Requires(t, testkit.Optional("registers of amd64", unix.ENOTSUP))
 	}
 	b := bpftest.Builder{In: stateAt + Size, Out: stateAt + Size}
-	Maps(func(id load.MapID, m *ebpf.MapSpec) { b.Define(id, m) })
-	w := &Walker{Memory: bpftest.Input, State: stateAt, Words: words, Room: frames}
+	frameMaps(func(id load.MapID, m *ebpf.MapSpec) { b.Define(id, m) })
+	w := &Frames{Memory: bpftest.Input, State: stateAt, Words: words, Room: frames}
 	p := b.Build(t, func(c *assembler.Code, _ assembler.Label) {
 		w.Code = c
 		assembler.Repeat(c, "walk_frame", frames+1, w.turn)
@@ -131,7 +131,7 @@ func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walked
 		in := make([]byte, stateAt+Size)
 		put := func(at int, v uint64) { binary.NativeEndian.PutUint64(in[stateAt+at:], v) }
 		put(limit, 8*frames)
-		put(ranges, 2|2<<32)
+		put(rangesAt, 2|2<<32)
 		put(stop, uint64(load.WalkDeep))
 		put(others, 1)
 		for at, v := range state {

@@ -1,4 +1,4 @@
-package skipped
+package hookcost
 
 import (
 	"encoding/binary"
@@ -44,7 +44,7 @@ func TestSkippedIsCounted(t *testing.T) {
 	if err := unix.IoctlSetInt(int(hook.Fd()), unix.PERF_EVENT_IOC_SET_BPF, prog.FD()); err != nil {
 		t.Fatal(err)
 	}
-	w := New([]int{int(event.Fd())})
+	w := WatchMisses([]int{int(event.Fd())})
 	if w == nil || len(w.events[0].programs) == 0 {
 		t.Fatal("got no programs at the tracepoint, want ours")
 	}

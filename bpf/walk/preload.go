@@ -1,16 +1,4 @@
-// Package preload brings the unwind tables of processes to the programs that walk their stacks
-// (package framewalk). The session that loads these programs makes a Loader, which reads the
-// tables of the processes that are observed, beside the run: of those that are known from the
-// begin, and then of each that a program asks for. A program asks when it finds a process, or an
-// address, that nothing is known of; until its tables are there, it follows frame pointers.
-//
-//	l, err := preload.Bring(run, preload.Observed{PIDs: pids})
-//	...
-//	told, err := l.End(false)
-//
-// A file is read once, however many processes map it. What is kept has a bound; code for which
-// there is no room is walked by frame pointers, and Stats says so.
-package preload
+package walk
 
 import (
 	"bytes"
@@ -55,8 +43,8 @@ type process struct {
 	backoff   time.Duration
 }
 
-// open makes a Loader for programs that walk stacks by tables; nil if none do.
-func open(r *load.Run, of *Observed) (*Loader, error) {
+// openLoader makes a Loader for programs that walk stacks by tables; nil if none do.
+func openLoader(r *load.Run, of *Observed) (*Loader, error) {
 	maps := load.Walks(r)
 	if maps == nil {
 		return nil, nil
@@ -99,10 +87,10 @@ const (
 	allTime       = time.Second
 )
 
-// Bring makes a Loader, has it read what is observed, and starts it; nil if no program walks stacks
+// Preload makes a Loader, has it read what is observed, and starts it; nil if no program walks stacks
 // by tables.
-func Bring(r *load.Run, of Observed) (*Loader, error) {
-	l, err := open(r, &of)
+func Preload(r *load.Run, of Observed) (*Loader, error) {
+	l, err := openLoader(r, &of)
 	if l == nil {
 		return nil, err
 	}
@@ -333,15 +321,15 @@ func (l *Loader) Close() error {
 	return errors.Join(err, l.tables.close(), l.files.Close())
 }
 
-// Stats counts the walks of programs, and what was read for them.
-type Stats struct {
+// LoaderStats counts the walks of programs, and what was read for them.
+type LoaderStats struct {
 	// Stacks are the walks that began; Pointers those that had no tables of their process.
 	Stacks, Pointers uint64
 	Stops            [load.WalkStops]uint64 // by load.WalkStop
 	Processes, Full  int64
 }
 
-func (s Stats) String() string {
+func (s LoaderStats) String() string {
 	return fmt.Sprintf("%d walks, %d frames (%d by frame pointer); %d whole, %d outside of known code, "+
 		"%d without tables, %d damaged, %d too deep, %d beyond the tables' form, %d before the tables; "+
 		"%d times the mappings of a process were read", s.Stacks, s.Stops[load.WalkFrames],
@@ -351,7 +339,7 @@ func (s Stats) String() string {
 }
 
 // Stats are the counts so far.
-func (l *Loader) Stats() (s Stats, err error) {
+func (l *Loader) Stats() (s LoaderStats, err error) {
 	if l == nil {
 		return s, nil
 	}

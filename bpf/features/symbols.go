@@ -1,4 +1,4 @@
-package types
+package features
 
 import (
 	"bytes"

@@ -1,7 +1,4 @@
-// Package types finds where the running kernel keeps things: members of its structures,
-// functions that programs may call, variables of each CPU. It reads the kernel's type
-// information (BTF). Package bpf asks it while it generates programs.
-package types
+package features
 
 import (
 	"bytes"
@@ -14,6 +11,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 )
+
+// This file finds where the running kernel keeps things: members of its structures,
+// functions that programs may call, variables of each CPU. It reads the kernel's type
+// information (BTF).
 
 // This file finds members of the kernel's structures. It walks the raw BTF for
 // the one structure that somebody asks about, which takes a tenth of the time

@@ -1,4 +1,4 @@
-package toll
+package hookcost
 
 import (
 	"runtime"
@@ -31,7 +31,7 @@ func TestMeasureWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Tolls are those of a machine: no hook is free, and a record costs more than none.
+// Costs are those of a machine: no hook is free, and a record costs more than none.
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	start := time.Now()

@@ -1,13 +1,10 @@
-// Package chain generates how programs find call stacks, and keep them. Package bpf calls
-// it.
-package chain
+package walk
 
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/framewalk"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 )
@@ -30,11 +27,11 @@ const (
 	userStackFlag = 1 << 8 // BPF_F_USER_STACK
 )
 
-// Most bounds the stacks of a run: 64 MiB, as the native table.
-const Most = 1 << 15
+// MostStacks bounds the stacks of a run: 64 MiB, as the native table.
+const MostStacks = 1 << 15
 
-// A Walker finds the call stack of the running task in a program.
-type Walker struct {
+// A Stacks finds the call stack of the running task in a program.
+type Stacks struct {
 	*assembler.Code
 	Hook         *hook.Hook
 	Members      *hook.Members
@@ -45,7 +42,7 @@ type Walker struct {
 
 // Leave leaves the hash of the running task's stack at key; 0 is of no stack.
 // R7 is its memory from then on.
-func (w *Walker) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
+func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 	c := w.Code
 	mark := c.Stack
 	index := c.Alloc(8)
@@ -93,16 +90,16 @@ func (w *Walker) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 func Interpreted(e *hook.Event) bool { return e.Sampled && e.Stack.User }
 
 // tables walks user stacks by unwind tables, in memory behind that of a kept stack.
-func (w *Walker) tables() *framewalk.Walker {
-	return &framewalk.Walker{Code: w.Code, Memory: load.ChainMap.Of(w.Hook.Index), State: int(w.size()),
+func (w *Stacks) tables() *Frames {
+	return &Frames{Code: w.Code, Memory: load.ChainMap.Of(w.Hook.Index), State: int(w.size()),
 		Words: load.ChainWords + 8*w.Kernel, Room: w.User, PID: w.Members.PidTgid() + 4}
 }
 
 // FoundMaps defines the maps that user stacks are walked by, if some are, and the one in which it is told
 // what interpreters run.
-func (w *Walker) FoundMaps(define func(load.MapID, *ebpf.MapSpec)) {
+func (w *Stacks) FoundMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	if w.Tables {
-		framewalk.Maps(define)
+		frameMaps(define)
 	}
 	if w.Interpreted {
 		define(load.InterpretedMap.Of(), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8,
@@ -112,7 +109,7 @@ func (w *Walker) FoundMaps(define func(load.MapID, *ebpf.MapSpec)) {
 
 // part has the kernel write addresses to R7+at, at most as many as most leaves
 // beside the R8 bytes that are there, and their size to R7+size and R8.
-func (w *Walker) part(size, at, most int, flags int32) {
+func (w *Stacks) part(size, at, most int, flags int32) {
 	c := w.Code
 	end := c.Label()
 	c.Emit(asm.Mov.Imm(asm.R3, int32(8*most)), asm.Sub.Reg(asm.R3, asm.R8), asm.Mov.Imm(asm.R8, 0))
@@ -128,7 +125,7 @@ func (w *Walker) part(size, at, most int, flags int32) {
 }
 
 // task notes the process, and which program it runs.
-func (w *Walker) task() {
+func (w *Stacks) task() {
 	c := w.Code
 	at, ok := w.Hook.Host.Member("task_struct", "self_exec_id")
 	if !ok {
@@ -151,7 +148,7 @@ func (w *Walker) task() {
 
 // hash leaves two numbers of R7's memory at key, of 64 bits each: a polynomial of the words,
 // and one of xored words, whose high bits come down at each step.
-func (w *Walker) hash(key int16) {
+func (w *Stacks) hash(key int16) {
 	c := w.Code
 	c.Constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
 	c.Constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
@@ -197,7 +194,7 @@ func (w *Walker) hash(key int16) {
 
 // Keep stores the stack of R7 under its hash, if it is not there: generation n
 // gets a row with it.
-func (w *Walker) Keep(key int16, n int, full assembler.Label) {
+func (w *Stacks) Keep(key int16, n int, full assembler.Label) {
 	c := w.Code
 	mark := c.Stack
 	kept := c.Label()
@@ -220,7 +217,7 @@ func (w *Walker) Keep(key int16, n int, full assembler.Label) {
 // Held leaves in R0 the number under which the stack of R7 is held, whose hash is at key;
 // 0 is of no stack. The first program that finds a stack numbers it. It jumps to full if
 // that cannot be.
-func (w *Walker) Held(key int16, full assembler.Label) {
+func (w *Stacks) Held(key int16, full assembler.Label) {
 	c := w.Code
 	mark := c.Stack
 	none, known, mine, end := c.Label(), c.Label(), c.Label(), c.Label()
@@ -262,7 +259,7 @@ func (w *Walker) Held(key int16, full assembler.Label) {
 }
 
 // fresh notes the process of the stack of R7.
-func (w *Walker) fresh() {
+func (w *Stacks) fresh() {
 	if w.User == 0 {
 		return
 	}
@@ -278,31 +275,31 @@ func (w *Walker) fresh() {
 }
 
 // size is how large a kept stack is.
-func (w *Walker) size() uint32 { return uint32(load.ChainWords + 8*(w.Kernel+w.User)) }
+func (w *Stacks) size() uint32 { return uint32(load.ChainWords + 8*(w.Kernel+w.User)) }
 
 // Memory is where a program walks a stack.
-func (w *Walker) Memory() *ebpf.MapSpec {
+func (w *Stacks) Memory() *ebpf.MapSpec {
 	room := w.size()
 	if w.Tables {
-		room += framewalk.Size
+		room += Size
 	}
 	return &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: room, MaxEntries: 1}
 }
 
 // Kept is a map of stacks, without its bound.
-func (w *Walker) Kept() *ebpf.MapSpec {
+func (w *Stacks) Kept() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: w.size()}
 }
 
 // HeldMaps are those of stacks that are held by number, without their bounds.
-func (w *Walker) HeldMaps() (stacks, numbers, count *ebpf.MapSpec) {
+func (w *Stacks) HeldMaps() (stacks, numbers, count *ebpf.MapSpec) {
 	stacks = &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: w.size()}
 	numbers = &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: 8}
 	count = &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}
 	return stacks, numbers, count
 }
 
-// Fresh is the map of processes that stacks were kept of.
-func Fresh() *ebpf.MapSpec {
+// FreshMap is the map of processes that stacks were kept of.
+func FreshMap() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh}
 }

@@ -1,12 +1,13 @@
-// Package toll measures what it costs a thread of this machine that a program is called for it: by
-// a tracepoint, by the raw one behind it, by a probe. That is time which the program does not
-// see: the way there, and the record that the kernel makes for it. Package budget adds it to
-// the time inside programs.
+// Package hookcost measures what programs cost beside their own time. Costs are those of a thread of
+// this machine for which a program is called: by a tracepoint, by the raw one behind it, by a probe.
+// The program does not see that time: the way there, and the record that the kernel makes for it.
+// Package budget adds it to the time inside programs. Misses are the events that other observers do
+// not get since programs hang at a tracepoint.
 //
 // A thread of ours makes cheap system calls, without a program and with one that does nothing, and the
-// difference of the fastest rounds is the toll. Calls take a longer way while they are traced at
+// difference of the fastest rounds is the cost. Calls take a longer way while they are traced at
 // all, which is a part of it: for events that are not about system calls it is an upper bound.
-package toll
+package hookcost
 
 import (
 	"errors"
@@ -28,8 +29,8 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// Tolls are what a hit costs beside its program, by the kind of hook.
-type Tolls struct {
+// Costs are what a hit costs beside its program, by the kind of hook.
+type Costs struct {
 	Tracepoint, Raw, Probe time.Duration
 	Clock                  time.Duration // of reading the time
 }
@@ -40,7 +41,7 @@ const (
 	Sample    = 1500 * time.Nanosecond
 )
 
-// Where a kind of hook cannot be tried, its toll is that of a slow machine.
+// Where a kind of hook cannot be tried, its cost is that of a slow machine.
 const (
 	slowTracepoint = 150 * time.Nanosecond
 	slowRaw        = 80 * time.Nanosecond
@@ -48,7 +49,7 @@ const (
 )
 
 // Of is what a hit of a program costs beside it.
-func (t *Tolls) Of(p *load.Program) time.Duration {
+func (t *Costs) Of(p *load.Program) time.Duration {
 	switch {
 	case p.User:
 		return UserProbe
@@ -58,8 +59,8 @@ func (t *Tolls) Of(p *load.Program) time.Duration {
 	return *t.hook(p)
 }
 
-// hook is the toll of what a program hangs on, of those that are tried out.
-func (t *Tolls) hook(p *load.Program) *time.Duration {
+// hook is the cost of what a program hangs on, of those that are tried out.
+func (t *Costs) hook(p *load.Program) *time.Duration {
 	switch {
 	case p.Kind == ebpf.Kprobe && p.Direct == nil:
 		return &t.Probe
@@ -75,17 +76,17 @@ const (
 )
 
 // Measure tries out what these programs hang on. It takes a millisecond for each kind of hook.
-func Measure(programs []load.Program) Tolls {
+func Measure(programs []load.Program) Costs {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var t Tolls
+	var t Costs
 	needed := map[*time.Duration]bool{}
 	for i := range programs {
 		if p := &programs[i]; p.Event >= 0 && !p.User && p.Kind != ebpf.PerfEvent {
 			needed[t.hook(p)] = true
 		}
 	}
-	t = Tolls{Tracepoint: slowTracepoint, Raw: slowRaw, Probe: slowProbe, Clock: clock()}
+	t = Costs{Tracepoint: slowTracepoint, Raw: slowRaw, Probe: slowProbe, Clock: clock()}
 	for _, x := range []struct {
 		kind   ebpf.ProgramType
 		attach func(p *ebpf.Program) (func(), error)
@@ -105,7 +106,7 @@ func Measure(programs []load.Program) Tolls {
 	return t
 }
 
-// measure is the toll of a kind. The program returns 1: if one at a tracepoint returns 0, the kernel
+// measure is the cost of a kind. The program returns 1: if one at a tracepoint returns 0, the kernel
 // keeps the hit from all who observe the tracepoint through perf_event_open, whoever they are.
 func measure(kind ebpf.ProgramType, attach func(*ebpf.Program) (func(), error)) (time.Duration, error) {
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "pps_toll", Type: kind, License: "GPL",

@@ -1,7 +1,4 @@
-// Package framewalk generates how programs walk the stacks of user code by its unwind tables: code
-// that was compiled without frame pointers has nothing else that leads to its callers. Package
-// chain calls it. It loads no tables: what is in the maps is the work of package preload.
-package framewalk
+package walk
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -31,11 +28,11 @@ const (
 	bp
 	bx
 	pc
-	called // 1 if the code was returned to, 0 if it was interrupted
-	n      // bytes of addresses
-	limit  // of these
-	ranges // those of the process: the first, then how many
-	start  // of the range at hand, a copy
+	called   // 1 if the code was returned to, 0 if it was interrupted
+	n        // bytes of addresses
+	limit    // of these
+	rangesAt // those of the process: the first, then how many
+	start    // of the range at hand, a copy
 	length
 	delta
 	blocks
@@ -72,8 +69,8 @@ const maxFrame = 8 << 20
 // again is how long a program waits until it asks for a process again, in ns.
 const again = 20e6
 
-// A Walker walks the user stack of the running task.
-type Walker struct {
+// A Frames walks the user stack of the running task.
+type Frames struct {
 	*assembler.Code
 	Memory load.MapID // where stacks are walked, of which R7 has the only value
 	State  int        // where the state lies in it
@@ -85,7 +82,7 @@ type Walker struct {
 // User writes the addresses of the user stack, at most as many as most leaves beside the R8 bytes
 // that there are, and leaves their size in R8. It jumps to pointers if nothing is known of the
 // process, or of the code where it was interrupted, or if it is none of 64 bits.
-func (w *Walker) User(most int, pointers assembler.Label) {
+func (w *Frames) User(most int, pointers assembler.Label) {
 	c := w.Code
 	mark := c.Stack
 	key, message := c.Alloc(8), c.Alloc(8)
@@ -121,7 +118,7 @@ func (w *Walker) User(most int, pointers assembler.Label) {
 	c.Emit(asm.StoreMem(asm.R0, load.WalkProcExec, asm.R2, asm.Word))
 	c.Place(known)
 	c.Emit(asm.LoadMem(asm.R1, asm.R0, load.WalkProcAt, asm.DWord))
-	w.put(asm.R7, ranges, asm.R1)
+	w.put(asm.R7, rangesAt, asm.R1)
 	assembler.Repeat(c, "walk_frame", most, w.turn)
 
 	ended, there := c.Label(), c.Label()
@@ -148,7 +145,7 @@ func (w *Walker) User(most int, pointers assembler.Label) {
 }
 
 // ended counts how a walk ended, and notes what it found.
-func (w *Walker) ended(key int16, most int) {
+func (w *Frames) ended(key int16, most int) {
 	c := w.Code
 	done, uncounted := c.Label(), c.Label()
 	c.Zero(key, 8)
@@ -179,7 +176,7 @@ func (w *Walker) ended(key int16, most int) {
 }
 
 // count adds 1 to a counter.
-func (w *Walker) count(key int16, stat load.WalkStop) {
+func (w *Frames) count(key int16, stat load.WalkStop) {
 	w.Zero(key, 8)
 	none := w.Label()
 	w.Get(load.WalkStatsMap.Of(), key, none)
@@ -189,7 +186,7 @@ func (w *Walker) count(key int16, stat load.WalkStop) {
 }
 
 // ask asks for the tables of the process, unless that was done just now.
-func (w *Walker) ask(key, message int16) {
+func (w *Frames) ask(key, message int16) {
 	c := w.Code
 	soon, due, new := c.Label(), c.Label(), c.Label()
 	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.PID, asm.Word), asm.StoreMem(asm.R10, key, asm.R1, asm.Word))
@@ -217,15 +214,15 @@ func (w *Walker) ask(key, message int16) {
 	c.Place(soon)
 }
 
-func (w *Walker) get(dst, memory asm.Register, at int) {
+func (w *Frames) get(dst, memory asm.Register, at int) {
 	w.Emit(asm.LoadMem(dst, memory, int16(w.State+at), asm.DWord))
 }
 
-func (w *Walker) put(memory asm.Register, at int, src asm.Register) {
+func (w *Frames) put(memory asm.Register, at int, src asm.Register) {
 	w.Emit(asm.StoreMem(memory, int16(w.State+at), src, asm.DWord))
 }
 
-func (w *Walker) putImm(memory asm.Register, at int, v int32) {
+func (w *Frames) putImm(memory asm.Register, at int, v int32) {
 	w.Emit(assembler.StoreImm(memory, int16(w.State+at), v))
 }
 

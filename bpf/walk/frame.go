@@ -1,4 +1,4 @@
-package framewalk
+package walk
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -13,7 +13,7 @@ import (
 
 // A turn has the labels at which turns end.
 type turn struct {
-	Walker
+	Frames
 	key      int16
 	pointer  assembler.Label // no tables: by the frame pointer
 	switches assembler.Label
@@ -23,8 +23,8 @@ type turn struct {
 }
 
 // turn generates the body of the loop.
-func (w *Walker) turn(c *assembler.Code) {
-	t := &turn{Walker: *w}
+func (w *Frames) turn(c *assembler.Code) {
+	t := &turn{Frames: *w}
 	t.Code = c
 	t.key = c.Alloc(8)
 	t.pointer, t.switches, t.signal, t.on, t.out = c.Label(), c.Label(), c.Label(), c.Label(), c.Label()
@@ -86,13 +86,13 @@ func (t *turn) findRange() {
 	within(known)
 	c.Emit(asm.Mov.Imm(asm.R8, 0))
 	number := func() {
-		c.Emit(asm.LoadMem(asm.R2, asm.R6, int16(t.State+ranges), asm.Word), asm.Add.Reg(asm.R2, asm.R1),
+		c.Emit(asm.LoadMem(asm.R2, asm.R6, int16(t.State+rangesAt), asm.Word), asm.Add.Reg(asm.R2, asm.R1),
 			asm.StoreMem(asm.R10, t.key, asm.R2, asm.Word))
 	}
 	for step := int32(load.MostWalkRangesOfOne / 2); step > 0; step /= 2 {
 		less := c.Label()
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, step),
-			asm.LoadMem(asm.R2, asm.R6, int16(t.State+ranges+4), asm.Word))
+			asm.LoadMem(asm.R2, asm.R6, int16(t.State+rangesAt+4), asm.Word))
 		c.IfReg(asm.JGE, asm.R1, asm.R2, less)
 		number()
 		c.Get(load.WalkRangesMap.Of(), t.key, less)
@@ -101,7 +101,7 @@ func (t *turn) findRange() {
 		c.Emit(asm.Add.Imm(asm.R8, step))
 		c.Place(less)
 	}
-	c.Emit(asm.LoadMem(asm.R2, asm.R6, int16(t.State+ranges+4), asm.Word))
+	c.Emit(asm.LoadMem(asm.R2, asm.R6, int16(t.State+rangesAt+4), asm.Word))
 	c.IfImm(asm.JEq, asm.R2, 0, t.stops[load.WalkNoCode])
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R8))
 	number()

@@ -1,4 +1,4 @@
-package toll
+package hookcost
 
 import (
 	"errors"

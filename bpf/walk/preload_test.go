@@ -1,4 +1,4 @@
-package preload_test
+package walk_test
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/preload"
+	"ppscript/bpf/walk"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/cexpr"
@@ -153,7 +153,7 @@ func stacks(t testing.TB, run *load.Run) map[string]int {
 func TestWalksEqualCopies(t *testing.T) {
 	pid := start(t, compile(t))
 	run := programs(t, pid)
-	l, err := preload.Bring(run, preload.Observed{PIDs: []int{pid}})
+	l, err := walk.Preload(run, walk.Observed{PIDs: []int{pid}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestWalksEqualCopies(t *testing.T) {
 func TestLaterProcesses(t *testing.T) {
 	program := compile(t)
 	run := programs(t, 0)
-	l, err := preload.Bring(run, preload.Observed{Command: program})
+	l, err := walk.Preload(run, walk.Observed{Command: program})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestLaterProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hooks.Close()
-	var s preload.Stats
+	var s walk.LoaderStats
 	for end := time.Now().Add(time.Minute); s.Stops[load.WalkEnd] < 100 && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 		if s, err = l.Stats(); err != nil {

@@ -1,4 +1,4 @@
-package framewalk
+package walk
 
 import (
 	"github.com/cilium/ebpf"
@@ -10,9 +10,9 @@ import (
 // askSize is the room for questions that nobody has read yet, in bytes.
 const askSize = 1 << 16
 
-// Maps defines the maps that all programs read tables from. What fills slowly is made in
+// frameMaps defines the maps that all programs read tables from. What fills slowly is made in
 // parts; the rest is 7 MiB.
-func Maps(define func(load.MapID, *ebpf.MapSpec)) {
+func frameMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	array := func(id load.MapID, size, entries uint32) {
 		define(id, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: size, MaxEntries: entries,
 			Flags: unix.BPF_F_MMAPABLE})

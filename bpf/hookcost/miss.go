@@ -1,17 +1,4 @@
-// Package skipped counts events of tracepoints that the kernel gives to nobody. Package session
-// asks it, for the events that come through rings.
-//
-// Where a program hangs at a tracepoint, whoever loaded it, perf's events of all observers get a hit
-// only behind the programs, and only if these have run. The kernel runs none while the CPU is in
-// another program, or in a system call about a map (bpf_prog_active, in trace_call_bpf of
-// kernel/trace/bpf_trace.c). If the thread of such a call loses the CPU, which preemptible kernels do
-// to it, all hits on that CPU are skipped until it goes on: thousands, of which no ring tells. Since
-// Linux 6.7 each program has a count of them (recursion_misses).
-//
-// So the count of the programs that hang at an event says how many of its hits no observer got, from
-// any thread: which of them a filter would have kept, nobody knows. Programs at raw tracepoints are
-// not called this way, and hide nothing.
-package skipped
+package hookcost
 
 import (
 	"encoding/binary"
@@ -23,38 +10,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// This file counts events of tracepoints that the kernel gives to no observer. Package session asks
+// for them, for the events that come through rings.
+//
+// Where a program hangs at a tracepoint, whoever loaded it, perf's events of all observers get a hit
+// only behind the programs, and only if these have run. The kernel runs none while the CPU is in
+// another program, or in a system call about a map (bpf_prog_active, in trace_call_bpf of
+// kernel/trace/bpf_trace.c). If the thread of such a call loses the CPU, which preemptible kernels do
+// to it, all hits on that CPU are skipped until it goes on: thousands, of which no ring tells. Since
+// Linux 6.7 each program has a count of them (recursion_misses).
+//
+// So the count of the programs that hang at an event says how many of its hits no observer got, from
+// any thread: which of them a filter would have kept, nobody knows. Programs at raw tracepoints are
+// not called this way, and hide nothing.
+
 // most bounds the events that are looked at, and the programs at each.
 const most = 64
 
 // every is how often Look looks.
 const every = 500 * time.Millisecond
 
-// A Watch counts for some events.
-type Watch struct {
-	events []*tracepoint
+// A Misses counts for some events.
+type Misses struct {
+	events []*missedTracepoint
 	told   uint64
 	next   time.Time // to look
 }
 
-// A tracepoint is an event of perf, and what hangs at its tracepoint.
-type tracepoint struct {
+// A missedTracepoint is an event of perf, and what hangs at its tracepoint.
+type missedTracepoint struct {
 	fd       int
 	skipped  uint64 // by programs that are gone
-	programs map[uint32]*program
+	programs map[uint32]*missingProgram
 }
 
-// A program is one that hangs there, or did; it is kept so that its count can be read once more.
-type program struct {
+// A missingProgram is one that hangs there, or did; it is kept so that its count can be read once more.
+type missingProgram struct {
 	own     *ebpf.Program
 	began   uint64
 	skipped uint64
 }
 
-// New watches events, which are descriptors of perf_event_open and stay the caller's: it has its own,
+// WatchMisses watches events, which are descriptors of perf_event_open and stay the caller's: it has its own,
 // since one may be closed when its CPU goes. It is nil where there is nothing to look at, or no right
 // to do so.
-func New(events []int) *Watch {
-	w := &Watch{}
+func WatchMisses(events []int) *Misses {
+	w := &Misses{}
 	for _, fd := range events[:min(len(events), most)] {
 		if _, err := hangingAt(fd); err != nil {
 			continue // no tracepoint, or not permitted
@@ -63,7 +64,7 @@ func New(events []int) *Watch {
 		if err != nil {
 			continue
 		}
-		at := &tracepoint{fd: own, programs: map[uint32]*program{}}
+		at := &missedTracepoint{fd: own, programs: map[uint32]*missingProgram{}}
 		at.look(true)
 		w.events = append(w.events, at)
 	}
@@ -75,7 +76,7 @@ func New(events []int) *Watch {
 
 // Look finds the programs that have come, if that was long ago: those that go before somebody looks are
 // not seen.
-func (w *Watch) Look(now time.Time) {
+func (w *Misses) Look(now time.Time) {
 	if w == nil || now.Before(w.next) {
 		return
 	}
@@ -86,7 +87,7 @@ func (w *Watch) Look(now time.Time) {
 }
 
 // Lost is how many hits were skipped since the last call.
-func (w *Watch) Lost() uint64 {
+func (w *Misses) Lost() uint64 {
 	if w == nil {
 		return 0
 	}
@@ -101,7 +102,7 @@ func (w *Watch) Lost() uint64 {
 }
 
 // Tell says why the hits were lost that Lost told, if there are any.
-func (w *Watch) Tell(say func(format string, args ...any)) {
+func (w *Misses) Tell(say func(format string, args ...any)) {
 	if w == nil || w.told == 0 {
 		return
 	}
@@ -111,7 +112,7 @@ func (w *Watch) Tell(say func(format string, args ...any)) {
 }
 
 // Close gives up the programs.
-func (w *Watch) Close() error {
+func (w *Misses) Close() error {
 	if w == nil {
 		return nil
 	}
@@ -127,7 +128,7 @@ func (w *Watch) Close() error {
 }
 
 // sum is what was skipped at one tracepoint: a hit that is skipped is so for all programs there.
-func (at *tracepoint) sum() uint64 {
+func (at *missedTracepoint) sum() uint64 {
 	n := uint64(0)
 	for _, p := range at.programs {
 		n = max(n, p.skipped)
@@ -137,7 +138,7 @@ func (at *tracepoint) sum() uint64 {
 
 // look reads the counts, and takes in programs that have come. What these counted before the first
 // look is of another time; afterwards it is not: they have come since.
-func (at *tracepoint) look(first bool) {
+func (at *missedTracepoint) look(first bool) {
 	ids, err := hangingAt(at.fd)
 	if err != nil {
 		return // the next look may tell
@@ -152,7 +153,7 @@ func (at *tracepoint) look(first bool) {
 		if err != nil {
 			continue // it is gone, or the right to open it
 		}
-		p := &program{own: own}
+		p := &missingProgram{own: own}
 		if first {
 			p.began = p.read()
 		}
@@ -180,7 +181,7 @@ func (at *tracepoint) look(first bool) {
 }
 
 // read is what the kernel counted for the program; 0 if it does not.
-func (p *program) read() uint64 {
+func (p *missingProgram) read() uint64 {
 	st, err := p.own.Stats()
 	if err != nil {
 		return 0
