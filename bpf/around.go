@@ -24,7 +24,7 @@ import (
 // the two events have the same form: two heads, then the fields of both.
 type around struct {
 	at     int                          // in the state: the head, and then the fields
-	fields map[int][]state.WaitingField // by source; off is behind the head
+	fields map[int][]state.Field // by source; off is behind the head
 	size   int                          // of the fields of any source
 }
 
@@ -33,7 +33,7 @@ func (s *graph) prepareAround(f *foldOp) {
 	if !f.keepsEvents() {
 		return
 	}
-	f.around = &around{at: f.size, fields: map[int][]state.WaitingField{}}
+	f.around = &around{at: f.size, fields: map[int][]state.Field{}}
 	for i, e := range s.sources {
 		s.stepsOf(f, func(of *source, in env, _ *feed) {
 			if of != e {
@@ -58,7 +58,7 @@ func (f *foldOp) keepsEvents() bool {
 // save settles what is kept of the events of a source: all that their records have.
 func (a *around) save(i int, e *source) {
 	off := 0
-	fields := []state.WaitingField{}
+	fields := []state.Field{}
 	for k := range e.Schema.Fields {
 		f := &e.Schema.Fields[k]
 		if f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_") {

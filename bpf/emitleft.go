@@ -67,14 +67,14 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 		j.late = map[int]bool{}
 	}
 	j.late[l.source], j.flags = false, j.flags || r.Context
-	j.waits.Save(state.WaitingField{Name: state.TaskName, Of: tidNode, Event: l.source, Size: 8})
-	j.waits.Save(state.WaitingField{Name: state.ContextName, Of: cpuNode, Event: l.source, Size: 8})
+	j.waits.Save(state.Field{Name: state.TaskName, Of: tidNode, Event: l.source, Size: 8})
+	j.waits.Save(state.Field{Name: state.ContextName, Of: cpuNode, Event: l.source, Size: 8})
 	r.made = nil
 	s.sendsMade(j, r, l.source, expr.Start)
 	r.slots = r.made // where they wait
 	if e := s.sourceOf(l.source); e != nil && r.Stacks && e.Stack != nil {
 		s.sendsStack(e, r, 0)
-		j.waits.Save(state.WaitingField{Name: state.StackName, Of: tidNode, Event: l.source, Size: load.StackKey})
+		j.waits.Save(state.Field{Name: state.StackName, Of: tidNode, Event: l.source, Size: load.StackKey})
 	}
 	for _, f := range r.Fields {
 		register := f.F.Place == event.InMember && f.F.Member.OfRegister()

@@ -43,7 +43,7 @@ func (s *graph) sendsMade(j *joinOp, r *record, input int, part expr.Part) {
 			s.origins(input, func(_ *source, in env) { to.size = max(to.size, in.fieldRoom(own)) })
 		}
 		if part == expr.Start {
-			j.waits.Save(state.WaitingField{Name: state.FieldName(own), Of: own, Event: input, Size: to.size,
+			j.waits.Save(state.Field{Name: state.FieldName(own), Of: own, Event: input, Size: to.size,
 				Text: to.text})
 			to.off = j.waits.Fields[j.savedAt(input, state.FieldName(own))].Off
 		}

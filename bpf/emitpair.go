@@ -23,10 +23,10 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	s.sendsMade(j, r, p.end, expr.End)
 	start, end := s.sourceOf(p.start), s.sourceOf(p.end)
 	if r.numbers != nil && len(start.serves) > 1 {
-		j.waits.Save(state.WaitingField{Name: state.PlaceName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+		j.waits.Save(state.Field{Name: state.PlaceName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
 	}
-	j.waits.Save(state.WaitingField{Name: state.TaskName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
-	j.waits.Save(state.WaitingField{Name: state.ContextName, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
+	j.waits.Save(state.Field{Name: state.TaskName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+	j.waits.Save(state.Field{Name: state.ContextName, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
 	j.flags = j.flags || r.Context
 	r.together = start != nil && end != nil && hook.TaskContext(start.Schema) && hook.TaskContext(end.Schema)
 	if j.late == nil {
@@ -47,8 +47,8 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 }
 
 // savedOf is a field that waits with an event.
-func savedOf(f *expr.Field, source, textRoom int) state.WaitingField {
-	return state.WaitingFieldOf(f, source, locatedSize(textRoom), env{}.fieldRoom)
+func savedOf(f *expr.Field, source, textRoom int) state.Field {
+	return state.FieldOf(f, source, locatedSize(textRoom), env{}.fieldRoom)
 }
 
 // layPair settles the places in the record of a pair.

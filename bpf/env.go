@@ -139,7 +139,7 @@ func (v env) saved(n *expr.Field) (at int16, size int) {
 }
 
 // waits finds what waits with the start as a field of it; nil if it is not one of those.
-func (v env) waits(n *expr.Field) (f *state.WaitingField, index int) {
+func (v env) waits(n *expr.Field) (f *state.Field, index int) {
 	if v.pair == nil {
 		return nil, 0
 	}

@@ -95,7 +95,7 @@ func (s *graph) saves(j *joinOp, p *pair) {
 		if hook.TextAddress(own.F) != nil && own.Part == expr.Self {
 			continue // see keepsTexts
 		}
-		sf := state.WaitingField{Name: state.FieldName(own), Of: own, Event: p.start, Size: 8}
+		sf := state.Field{Name: state.FieldName(own), Of: own, Event: p.start, Size: 8}
 		if own.Type().Kind == expr.Str {
 			sf.Text = true
 			s.origins(p.start, func(_ *source, in env) { sf.Size = max(sf.Size, in.fieldRoom(own)) })

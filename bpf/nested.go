@@ -35,8 +35,8 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 		j.shared = j.shared || !state.OneCPU(f.key)
 		thread = thread && in == (env{}) && state.NeverIdle(e.Event)
 		if !f.returns {
-			j.waits.Save(state.WaitingField{Name: state.NodeName, Of: tidNode, Event: f.input, Size: 8})
-			j.waits.Save(state.WaitingField{Name: state.InsideName, Of: tidNode, Event: f.input, Size: 8})
+			j.waits.Save(state.Field{Name: state.NodeName, Of: tidNode, Event: f.input, Size: 8})
+			j.waits.Save(state.Field{Name: state.InsideName, Of: tidNode, Event: f.input, Size: 8})
 		}
 	})
 	j.tasks = thread // it is the depth that is kept with the task

@@ -88,7 +88,7 @@ func BenchmarkGetppid(b *testing.B) {
 		})
 		// What the kernel takes to walk it, and nothing else.
 		b.Run("walk/"+c.name, func(b *testing.B) {
-			walk(b, c.spec)
+			kernelWalk(b, c.spec)
 			b.ReportMetric(fastest(b), "ns/call")
 		})
 	}
@@ -118,9 +118,9 @@ func fastest(b *testing.B) float64 {
 	return float64(best.Nanoseconds()) / round
 }
 
-// walk has the kernel write the stacks of this process's calls into memory of a program,
+// kernelWalk has the kernel write the stacks of this process's calls into memory of a program,
 // which does nothing else.
-func walk(b *testing.B, spec StackSpec) {
+func kernelWalk(b *testing.B, spec StackSpec) {
 	b.Helper()
 	memory, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
 		ValueSize: uint32(16 * spec.Max), MaxEntries: 1})

@@ -68,7 +68,7 @@ func (o *joiner) waitInTask(now int16) {
 	full, fresh, done := c.Label(), c.Label(), c.Label()
 	value := c.Alloc(j.waits.Size())
 	put := func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
-	var direct []*state.WaitingField
+	var direct []*state.Field
 	var copied [state.WaitingLimit / 8]bool // by word
 	for i := range j.waits.Fields {
 		switch sf := &j.waits.Fields[i]; {
@@ -128,7 +128,7 @@ func (o *joiner) fill(value, now int16) {
 }
 
 // fillField puts a field of the event to its place in what waits.
-func (o *joiner) fillField(value int16, sf *state.WaitingField) {
+func (o *joiner) fillField(value int16, sf *state.Field) {
 	c, j := o.code, o.join
 	at := value + int16(sf.Off)
 	switch {

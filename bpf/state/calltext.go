@@ -48,7 +48,8 @@ type CallEnd struct {
 }
 
 // CallEndOf finds it; find finds the number of a tracepoint.
-func CallEndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bool)) (e CallEnd, ok bool) {
+func CallEndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bool)) (e CallEnd,
+	ok bool) {
 	name := "sys_exit"
 	if call, one := strings.CutPrefix(begin.Name, "sys_enter_"); one {
 		name += "_" + call

@@ -48,8 +48,8 @@ func TaskMap(size int) *ebpf.MapSpec {
 		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
-// WeightMap holds how many events one that counts stands for, or, byKey, how many keys: 0 until the run begins,
-// then 1 until a budget says otherwise.
+// WeightMap holds how many events one that counts stands for, or, byKey, how many keys: 0 until the run
+// begins, then 1 until a budget says otherwise.
 func WeightMap(byKey bool) *ebpf.MapSpec {
 	size := 8
 	if byKey {

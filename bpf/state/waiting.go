@@ -39,8 +39,8 @@ const (
 	ReadName = "?"
 )
 
-// A WaitingField is a field of starts that somebody reads of the pair.
-type WaitingField struct {
+// A Field is a field of starts that somebody reads of the pair.
+type Field struct {
 	Name  string
 	Of    *expr.Field // as the start itself reads it
 	Event int         // the input whose field it is; the same field of others is separate
@@ -64,11 +64,11 @@ func FieldName(n *expr.Field) string {
 	return s + n.F.Name
 }
 
-// WaitingFieldOf is a field that waits with an event, for who shows it. located is the room for a text
+// FieldOf is a field that waits with an event, for who shows it. located is the room for a text
 // whose place only the record tells, room that for another text.
-func WaitingFieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) WaitingField {
+func FieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) Field {
 	own := &expr.Field{F: f.F, View: f.View}
-	w := WaitingField{Name: FieldName(own), Of: own, Event: source, Size: 8}
+	w := Field{Name: FieldName(own), Of: own, Event: source, Size: 8}
 	switch {
 	case hook.IsLocated(f):
 		w.Located, w.Size = true, located
@@ -89,7 +89,7 @@ func WaitingFieldOf(f *expr.Field, source, located int, room func(f *expr.Field)
 
 // Direct reports that the field is numbers of the record, which no registers but the first are
 // needed for.
-func (w *WaitingField) Direct(h *hook.Hook) bool {
+func (w *Field) Direct(h *hook.Hook) bool {
 	switch f := w.Of.F; {
 	case w.Name == PlaceName, w.Located, w.Text, w.User, w.Read, f.Read != nil, f.Place != event.InRaw,
 		h.OfProbe():
@@ -100,7 +100,7 @@ func (w *WaitingField) Direct(h *hook.Hook) bool {
 
 // A Waiting is what waits of the events of a join. Its zero value has room for none.
 type Waiting struct {
-	Fields []WaitingField
+	Fields []Field
 	bytes  int
 }
 
@@ -109,7 +109,7 @@ func (r *Waiting) Size() int { return WaitingFields + r.bytes }
 
 // Save has a field wait with its event, once. Events of different streams use the same
 // memory: only one waits in a place.
-func (r *Waiting) Save(f WaitingField) {
+func (r *Waiting) Save(f Field) {
 	f.Off = WaitingFields
 	for i := range r.Fields {
 		have := &r.Fields[i]
@@ -137,7 +137,7 @@ func (r *Waiting) At(source int, name string) int {
 }
 
 // words are those, by number, of the fields that wanted picks.
-func (r *Waiting) words(wanted func(f *WaitingField) bool) (words [WaitingLimit / 8]bool) {
+func (r *Waiting) words(wanted func(f *Field) bool) (words [WaitingLimit / 8]bool) {
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if !wanted(f) {
@@ -162,8 +162,8 @@ func (r *Waiting) Copied(c *assembler.Code, begun, who int16, places []int16, en
 	}
 	word(begun, asm.R7, WaitingTime)
 	word(who, asm.R7, WaitingEvent)
-	now := r.words(func(f *WaitingField) bool { return ends(f.Event) && !(f.Sent && stays) })
-	then := r.words(func(f *WaitingField) bool { return ends(f.Event) && f.Sent && stays })
+	now := r.words(func(f *Field) bool { return ends(f.Event) && !(f.Sent && stays) })
+	then := r.words(func(f *Field) bool { return ends(f.Event) && f.Sent && stays })
 	size, some := 0, false
 	for i := range now {
 		then[i] = then[i] && !now[i]

@@ -12,13 +12,13 @@ import (
 // Events of different streams wait in the same memory, fields of one behind each other, each once.
 func TestPlacesAreShared(t *testing.T) {
 	var r Waiting
-	for _, f := range []WaitingField{
+	for _, f := range []Field{
 		{Name: "a", Event: 1, Size: 8, Sent: true}, {Name: "b", Event: 1, Size: 48, Sent: true},
 		{Name: "a", Event: 2, Size: 16}, {Name: "a", Event: 1, Size: 8},
 	} {
 		r.Save(f)
 	}
-	want := []WaitingField{
+	want := []Field{
 		{Name: "a", Event: 1, Off: WaitingFields, Size: 8}, // somebody else reads it too
 		{Name: "b", Event: 1, Off: WaitingFields + 8, Size: 48, Sent: true},
 		{Name: "a", Event: 2, Off: WaitingFields, Size: 16},
@@ -34,9 +34,9 @@ func TestPlacesAreShared(t *testing.T) {
 // What only those read that are sent is copied later, where the memory stays.
 func TestSentFieldsAreCopiedLater(t *testing.T) {
 	var r Waiting
-	r.Save(WaitingField{Name: "read", Event: 0, Size: 8})
-	r.Save(WaitingField{Name: "sent", Event: 0, Size: 24, Sent: true})
-	r.Save(WaitingField{Name: "other", Event: 1, Size: 64}) // which makes no pairs with this end
+	r.Save(Field{Name: "read", Event: 0, Size: 8})
+	r.Save(Field{Name: "sent", Event: 0, Size: 24, Sent: true})
+	r.Save(Field{Name: "other", Event: 1, Size: 64}) // which makes no pairs with this end
 	loads := func(stays bool) (atOnce, inAll int) {
 		c := assembler.New()
 		c.Emit(asm.Mov.Imm(asm.R7, 0))
