@@ -23,9 +23,9 @@ import (
 // An around is where the state of a fold keeps the event with which it began. In a record
 // the two events have the same form: two heads, then the fields of both.
 type around struct {
-	at     int                          // in the state: the head, and then the fields
+	at     int                   // in the state: the head, and then the fields
 	fields map[int][]state.Field // by source; off is behind the head
-	size   int                          // of the fields of any source
+	size   int                   // of the fields of any source
 }
 
 // prepareAround settles what a fold keeps, if somebody is sent it.
