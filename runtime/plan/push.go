@@ -83,19 +83,20 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	}
 	p, err := cexpr.CompileFilter(text, sc)
 	// The kernel knows no arguments of probes. Its language has more than ours: it judges what is
-	// no expression here, unless that is one which only cannot be meant.
-	if !e.native(b) && e.Source.Probe == nil && !cexpr.CannotBeMeant(err) {
+	// no expression here, if that is in its language.
+	kernel := err == nil || e.Source.Kind != eventspec.Tracepoint || cexpr.KernelTakes(text, sc.Schema)
+	if !e.native(b) && e.Source.Probe == nil && !cexpr.CannotBeMeant(err) && kernel {
 		e.Filter = text
 		return nil
 	}
 	if err != nil {
-		return &diag.Error{
+		return located(&diag.Error{
 			Op:      "filter",
 			Subject: e.Stream.Label,
 			Class:   diag.Usage,
 			Cause:   err,
 			Hint:    diag.HintOf(err),
-		}
+		}, e.Source.Pos)
 	}
 	e.addNative(b, p, text)
 	return nil
