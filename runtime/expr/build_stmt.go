@@ -36,6 +36,14 @@ func NewSeq(list ...Node) (Node, error) {
 	return &Seq{keep, keep[len(keep)-1].Type()}, nil
 }
 
+// NewAfter is the value of a node once others were evaluated, which may fail.
+func NewAfter(list []Node, x Node) Node {
+	if len(list) == 0 {
+		return x
+	}
+	return &Seq{append(list[:len(list):len(list)], x), x.Type()}
+}
+
 // NewBlock is a list of statements. Expressions in it are evaluated for
 // their effect.
 func NewBlock(list ...Node) Node { return &Seq{list, TVoid} }

@@ -248,6 +248,16 @@ func (s *scopeOf) copyVars() map[*syntax.Ident]val {
 	return m
 }
 
+// mayFailOf are those of some nodes whose evaluation can fail.
+func mayFailOf(list []expr.Node) (some []expr.Node) {
+	for _, n := range list {
+		if mayFail(n) {
+			some = append(some, n)
+		}
+	}
+	return some
+}
+
 // mayFail reports that evaluating n can set Frame.Err other than for a
 // damaged record.
 func mayFail(n expr.Node) bool {

@@ -98,8 +98,11 @@ func (l *lowerer) truth(at syntax.Position, v val) expr.Node {
 	switch {
 	case v.c != nil:
 		return expr.NewBool(bool(v.c.Truth()))
-	case v.ev != nil, v.state, v.list != nil, v.node.Type().Kind == expr.Tuple: // not empty
+	case v.ev != nil, v.state, v.list != nil: // not empty
 		return expr.NewBool(true)
+	}
+	if t, ok := v.node.(*expr.TupleOf); ok { // not empty either, once it is made
+		return expr.NewAfter(mayFailOf(t.Elems), expr.NewBool(true))
 	}
 	n, err := expr.NewUnary(expr.OpTruth, v.node)
 	l.must(at, err)
