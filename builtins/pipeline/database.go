@@ -22,7 +22,7 @@ func sqlQuery() *b.Builtin {
 			{Name: "verify", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also put the rows in the plain way, and compare the answers"},
 		},
 		Returns: "log",
-		Result:  "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. event_metadata tells about the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, ipsa_str, mac_str, uuid_str and guid_str name values",
+		Result:  "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. Whole numbers are SQLite's, with a sign: those from 2^63 on, such as addresses of the kernel, are negative, and printf('%x', addr) shows them. event_metadata tells about the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, ipsa_str, mac_str, uuid_str and guid_str name values",
 		Errors:  "wrong SQL, with the tables and columns there are; two tables of one name; a file that cannot be written, or that the command line does not name, without --allow write=DIR; ATTACH, VACUUM and PRAGMA",
 		Source:  computed + "; SQLite",
 		Cost:    "0.2 to 0.6 us per event, by the number of columns that the query reads; 1 GiB at most in memory, further rows are counted as dropped; an answer has 256 MiB at most, and a query that does not end is stopped when the run ends",

@@ -262,12 +262,14 @@ func TestParquetKeepsStrangeValues(t *testing.T) {
 	show("big", many...)
 	show("big late", []event.Value{event.UintOf(1 << 63), event.FloatOf(1.5)},
 		[]event.Value{event.IntOf(-1), event.IntOf(2)})
+	show("real", []event.Value{event.FloatOf(-0.5)}, []event.Value{event.FloatOf(1e300)},
+		[]event.Value{event.FloatOf(math.NaN())})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f := readParquet(t, filepath.Join(dir, "a.parquet"))
-	if len(f.Rows) != 70_006 || f.Groups != 2 {
-		t.Fatalf("got %d rows in %d groups, want 70006 in 2", len(f.Rows), f.Groups)
+	if len(f.Rows) != 70_009 || f.Groups != 2 {
+		t.Fatalf("got %d rows in %d groups, want 70009 in 2", len(f.Rows), f.Groups)
 	}
 	at := func(row int, names string) string {
 		texts := []string{}
@@ -289,6 +291,7 @@ func TestParquetKeepsStrangeValues(t *testing.T) {
 		{70_003, "v big late", nothing + ` "69999" ` + nothing},
 		{70_004, "big late big_2", `"9223372036854775808" "1.5" ` + nothing},
 		{70_005, "big late big_2", nothing + ` "2" "-1"`},
+		{70_006, "real", `"-0.5"`}, {70_007, "real", `"1e+300"`}, {70_008, "real", nothing}, // JSON has no NaN
 	} {
 		if got := at(x.row, x.names); got != x.want {
 			t.Errorf("row %d: %s: got %s, want %s", x.row, x.names, got, x.want)
