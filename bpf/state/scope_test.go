@@ -1,10 +1,10 @@
-package owner_test
+package state_test
 
 import (
 	"testing"
 
 	"ppscript/bpf/hook"
-	"ppscript/bpf/owner"
+	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -47,13 +47,13 @@ func TestKeys(t *testing.T) {
 		{"a constant", expr.NewInt(1), false, false, false},
 		{"the thread of another event", &other, false, false, false},
 	} {
-		if got := owner.Thread(c.key); got != c.thread {
+		if got := state.IsThread(c.key); got != c.thread {
 			t.Errorf("%s: got a thread %t, want %t", c.what, got, c.thread)
 		}
-		if got := owner.CPU(c.key); got != c.cpu {
+		if got := state.IsCPU(c.key); got != c.cpu {
 			t.Errorf("%s: got a CPU %t, want %t", c.what, got, c.cpu)
 		}
-		if got := owner.One(c.key); got != c.one {
+		if got := state.OneCPU(c.key); got != c.one {
 			t.Errorf("%s: got one CPU at a time %t, want %t", c.what, got, c.one)
 		}
 	}
@@ -83,10 +83,10 @@ func TestEventsOfIdleTasks(t *testing.T) {
 		{"a function of the kernel", probe(false), false, false},
 		{"a sample", sampled, true, false},
 	} {
-		if got := owner.NeverIdle(c.e); got != c.never {
+		if got := state.NeverIdle(c.e); got != c.never {
 			t.Errorf("%s: got never of idle tasks %t, want %t", c.what, got, c.never)
 		}
-		if got := owner.InTask(c.e); got != c.inTask {
+		if got := state.InTask(c.e); got != c.inTask {
 			t.Errorf("%s: got in tasks only %t, want %t", c.what, got, c.inTask)
 		}
 	}

@@ -1,4 +1,4 @@
-package chain
+package walk
 
 import (
 	"encoding/binary"
@@ -46,7 +46,7 @@ func (s call) memory() []byte {
 func keeper(t *testing.T, most uint32) (p *bpftest.Program,
 	keep func(s call) (hash [2]uint64, number uint64, ok bool)) {
 	t.Helper()
-	w := &Walker{Kernel: room, User: room}
+	w := &Stacks{Kernel: room, User: room}
 	b := bpftest.Builder{In: load.ChainWords + 16*room, Out: 24}
 	kept := w.Kept()
 	kept.MaxEntries = most
@@ -56,7 +56,7 @@ func keeper(t *testing.T, most uint32) (p *bpftest.Program,
 	b.Define(load.HeldMap.Of(), stacks)
 	b.Define(load.HeldNumbersMap.Of(), numbers)
 	b.Define(load.HeldCountMap.Of(), count)
-	b.Define(load.FreshMap.Of(), Fresh())
+	b.Define(load.FreshMap.Of(), FreshMap())
 	p = b.Build(t, func(c *assembler.Code, fail assembler.Label) {
 		w.Code = c
 		key := c.Alloc(load.StackKey)

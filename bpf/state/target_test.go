@@ -1,4 +1,4 @@
-package tracker_test
+package state_test
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/features"
 	"ppscript/bpf/load"
-	"ppscript/bpf/tracker"
+	"ppscript/bpf/state"
 	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/bpftest"
@@ -125,7 +125,7 @@ func put(t *testing.T, m *ebpf.Map, key, value any) {
 // A workload counts from its own execve on, whoever else has one.
 func TestWorkloadBegins(t *testing.T) {
 	target := &load.Target{Workload: true}
-	s := track(t, func(im *load.Image, h *features.Host) { tracker.Processes(im, h, target) }, "tgid")
+	s := track(t, func(im *load.Image, h *features.Host) { state.TrackProcesses(im, h, target) }, "tgid")
 	control := s.mapOf(load.ControlMap.Of())
 	self := uint64(s.self)
 	counts := func(waits, want uint64) {
@@ -147,7 +147,7 @@ func TestWorkloadBegins(t *testing.T) {
 // Children of the target's processes come in, and theirs; threads are no processes.
 func TestChildrenComeIn(t *testing.T) {
 	target := &load.Target{Follow: true}
-	s := track(t, func(im *load.Image, h *features.Host) { tracker.Processes(im, h, target) }, "tgid")
+	s := track(t, func(im *load.Image, h *features.Host) { state.TrackProcesses(im, h, target) }, "tgid")
 	set, control := load.ProcessesMap.Of(), s.mapOf(load.ControlMap.Of())
 	put(t, control, uint32(0), bpftest.Bytes(1<<32, 0)) // nobody
 	s.call(4001, 0)
@@ -176,7 +176,7 @@ func TestThreads(t *testing.T) {
 		{"of a workload", load.Target{Workload: true}, true, true},
 		{"of processes that are followed", load.Target{PIDs: []int{1}, Follow: true}, true, true},
 	} {
-		s := track(t, func(im *load.Image, h *features.Host) { tracker.Threads(im, h, &c.target) }, "pid")
+		s := track(t, func(im *load.Image, h *features.Host) { state.TrackThreads(im, h, &c.target) }, "pid")
 		set := load.ThreadsMap.Of()
 		put(t, s.mapOf(set), uint32(4001), uint32(0))
 		s.call(4001, cloneThread)
