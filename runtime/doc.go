@@ -111,7 +111,6 @@
 //
 //	result                 Table, Histogram, Stacks, Log: values, not text
 //	result/view            columns, order and texts of a result
-//	result/shown           results of a script that are sources of another
 //	result/timeline        slices, instants, switches, wake-ups and counters by time
 //	result/partial         results of one machine, to be merged with others
 //	result/compare         what changed between two runs, and whether that is more than noise

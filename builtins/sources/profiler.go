@@ -9,7 +9,6 @@ import (
 	b "ppscript/builtins"
 	"ppscript/builtins/pipeline"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/result/shown"
 	"ppscript/runtime/script"
 	"ppscript/runtime/script/option"
 	"ppscript/runtime/source/eventspec"
@@ -174,12 +173,12 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 	if err != nil {
 		return nil, err
 	}
-	if p.In = shown.Streams(reports); len(p.In) == 0 {
+	if p.In = shownStreams(reports); len(p.In) == 0 {
 		return nil, diag.Errorf(diag.Usage, "profiler", as.Name,
 			"cannot be a source: it reads counters, or answers without events").
 			WithHint("those that show or relate events can: task-state, profile, page-faults, breakpoint, kvm-exit, syscalls, ...")
 	}
-	p.Texts = shown.Texts(reports)
+	p.Texts = shownTexts(reports)
 	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
 }
 

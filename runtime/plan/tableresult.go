@@ -7,10 +7,14 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// Result makes the table of the interval that ends now: the rows of the group, as the
-// script shows them.
+// Result makes the table, or the histogram, of the interval that ends now: the rows of the group,
+// as the script shows them.
 func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	v := &t.Spec.View
+	if t.Hist >= 0 {
+		other, _ := t.Group.OtherHistogram(t.Hist)
+		return v.Histogram(m, t.Group.Histograms(t.Hist), other, t.Columns, t.shows)
+	}
 	m.Title = view.Title(m.Title, &m)
 	table := &result.Table{
 		Meta: m, Columns: slices.Clone(t.Columns), Rows: t.whole(t.Group.Rows()), Layout: v.Layout,
@@ -46,10 +50,4 @@ func (t *Table) spread(table *result.Table) {
 		table.Spreads = append(table.Spreads, result.NewHistogram(table.Meta, table.Columns[:keys],
 			result.Column{Name: name, Unit: value.Unit}, rows))
 	}
-}
-
-// Histogram makes the histogram of the interval that ends now.
-func (t *Table) Histogram(m result.Meta) (*result.Table, error) {
-	other, _ := t.Group.OtherHistogram(t.Hist)
-	return t.Spec.View.Histogram(m, t.Group.Histograms(t.Hist), other, t.Columns, t.shows)
 }

@@ -72,10 +72,7 @@ type Hooks struct {
 	Lost func(n uint64) error
 	// Services is told the services for expressions in this run.
 	Services func(s *expr.Services)
-	// Result sees every table before it is shown; false keeps it from being
-	// shown.
-	Result func(t *result.Table) (show bool, err error)
-	Parts  Parts
+	Parts    Parts
 }
 
 // Parts take what results are made of, to be put together with those of other machines.

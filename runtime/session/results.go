@@ -23,14 +23,8 @@ type results struct {
 	failed     error           // what a script's function or the output said
 }
 
-// table shows a table, unless the caller of the session takes it.
+// table shows a table, on timelines too.
 func (o *results) table(t *result.Table) error {
-	if h := o.cfg.Hooks.Result; h != nil {
-		o.shown.look(t)
-		if show, err := h(t); err != nil || !show {
-			return err
-		}
-	}
 	o.deliveries.table(t)
 	return o.out.Show(t)
 }

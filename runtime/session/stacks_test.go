@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/output"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result/view"
@@ -174,6 +175,31 @@ func TestStackAsKey(t *testing.T) {
 	}
 	if sum != total || named == 0 || len(rows) < 3 {
 		t.Errorf("got %v of %v in %d rows, %d with several frames", sum, total, len(rows), named)
+	}
+}
+
+// Histograms by stack name the functions, as tables do.
+func TestStackAsKeyOfAHistogram(t *testing.T) {
+	hist := count(faults(), "stack")
+	hist.Aggs = []plan.AggCol{{Name: "hist", Agg: agg.Agg{Op: agg.Hist}, Arg: &plan.Fn{Text: "period"}}}
+	lines, _, err := runJSON(t, Config{Options: Options{Recording: Recording{Path: withStacks}},
+		Reports: []plan.Report{hist, count(faults())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, sum, named := rowsOf(t, lines)[0]["count"], 0.0, 0
+	if lines[0]["type"] != "histogram" {
+		t.Fatalf("got %v, want a histogram", lines[0])
+	}
+	for _, r := range lines[0]["data"].(map[string]any)["rows"].([]any) {
+		row := r.(map[string]any)
+		sum += row["count"].(float64)
+		if text, _ := row["key"].(map[string]any)["stack_text"].(string); strings.Contains(text, ";") {
+			named++
+		}
+	}
+	if sum != total || named == 0 {
+		t.Errorf("got %v of %v faults, %d keys with several functions", sum, total, named)
 	}
 }
 

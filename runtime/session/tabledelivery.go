@@ -37,14 +37,6 @@ func (d *tableDelivery) tick(t *interval) error {
 	if h := d.to.cfg.Hooks.Parts.Table; h != nil {
 		return h(d.table, m, func(t *result.Table) { d.to.stacks.text(t, render.StackText) })
 	}
-	if d.table.Hist >= 0 {
-		h, err := d.table.Histogram(m)
-		if err != nil {
-			return err
-		}
-		return d.to.out.Show(h)
-	}
-
 	if d.table.Until = 0; !t.final {
 		d.table.Until = d.to.account.until
 	}

@@ -118,7 +118,6 @@ var layers = [][]string{
 	{"runtime/result/view"},      // how results are shown
 	{"runtime/plan/placement"},   // a plan describes itself to it
 	{"runtime/plan"},
-	{"runtime/result/shown"},       // what scripts show that are sources
 	{"runtime/source/eventstring"}, // makes sources of texts
 	{"runtime/source/eventkind"},   // finds the events that sources name, opens none
 	{"runtime/output"},             // the reports that files for other tools need

@@ -1,6 +1,4 @@
-// Package shown says what the results of a script show, for who takes the script as a source
-// of events. Builtins ask it; it makes streams of plans and runs nothing.
-package shown
+package sources
 
 import (
 	"strconv"
@@ -9,9 +7,11 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// Streams are what a script's results show: the events of its logs; if there are
-// none, what its tables count. Counters have no events.
-func Streams(reports []plan.Report) []plan.Stream {
+// This file finds what the results of a script show: the events of a script that is a source.
+
+// shownStreams are the events of the logs among a script's results; if there are no logs, the events
+// that its tables count. Counters have no events.
+func shownStreams(reports []plan.Report) []plan.Stream {
 	var logs, rest []plan.Stream
 	add := func(list []plan.Stream, s plan.Stream) []plan.Stream {
 		for _, have := range list {
@@ -71,9 +71,9 @@ func counts(s plan.Stream) bool {
 	return false
 }
 
-// Texts are shown by the tables of a script in place of the values of fields,
+// shownTexts are shown by the tables of a script in place of the values of fields,
 // by field.
-func Texts(reports []plan.Report) map[string]view.CellFunc {
+func shownTexts(reports []plan.Report) map[string]view.CellFunc {
 	var texts map[string]view.CellFunc
 	for _, r := range reports {
 		g, ok := r.(*plan.Group)

@@ -1,4 +1,4 @@
-package shown
+package sources
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestShownAreLogsElseTables(t *testing.T) {
 	counted := func(s plan.Stream) plan.Report { return &plan.Group{In: s} }
 	f := func(want []plan.Stream, reports ...plan.Report) {
 		t.Helper()
-		got := Streams(reports)
+		got := shownStreams(reports)
 		if len(got) != len(want) {
 			t.Fatalf("got %d streams, want %d", len(got), len(want))
 		}
@@ -30,7 +30,7 @@ func TestShownAreLogsElseTables(t *testing.T) {
 	only := plan.Fn{Text: "value"}
 	counters := &plan.Where{In: &plan.Counters{In: []*plan.Source{a}}, Pred: only}
 	f([]plan.Stream{b}, counted(counters), &plan.Log{In: b})
-	slow := Streams([]plan.Report{&plan.Slow{In: a, Than: 5, Lower: 3}})[0].(*plan.Where)
+	slow := shownStreams([]plan.Report{&plan.Slow{In: a, Than: 5, Lower: 3}})[0].(*plan.Where)
 	if slow.Pred.Text != "delay > 5 || delay < 3" {
 		t.Errorf("got %s", slow.Pred.Text)
 	}
@@ -41,7 +41,7 @@ func TestTextsAreThoseOfTables(t *testing.T) {
 	g.View.Texts = map[string]view.CellFunc{"St": func(v event.Value) (string, error) {
 		return "S" + v.String(), nil
 	}}
-	texts := Texts([]plan.Report{g, &plan.Text{}})
+	texts := shownTexts([]plan.Report{g, &plan.Text{}})
 	if got, err := texts["state"](event.IntOf(3)); got != "S3" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
