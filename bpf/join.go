@@ -130,7 +130,7 @@ func (o *joiner) feed(f *feed) {
 		now = o.keep(f, o.kept)
 	}
 	if f.next != nil {
-		o.running(f.next)
+		o.wakeups().running(f.next)
 	}
 	if f.untraced() {
 		c.GoTo(done)
@@ -316,7 +316,7 @@ const (
 // returns where on the stack stands what the event may be; 0 if that is known.
 func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	if !ends {
-		o.unnecessary(f.wakes, f.wakesOn, done)
+		o.wakeups().unnecessary(f.wakes, f.wakesOn, done)
 		return 0
 	}
 	c := o.code
@@ -325,7 +325,7 @@ func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 		c.Emit(assembler.StoreImm(asm.R10, role, mayStart|mayEnd))
 	}
 	asleep, awake := c.Label(), c.Label()
-	o.unnecessary(f.wakes, f.wakesOn, awake)
+	o.wakeups().unnecessary(f.wakes, f.wakesOn, awake)
 	c.GoTo(asleep)
 	c.Place(awake)
 	c.Load(asm.R0, role)
