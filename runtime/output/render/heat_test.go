@@ -32,7 +32,7 @@ func heatSVG(t *testing.T, m *result.Heatmap) string {
 func TestHeatMapSaysWhatItCounts(t *testing.T) {
 	var h agg.Heat
 	for i := range 1000 {
-		h.Add(event.Time(5e9+i*1e6), int64(1000+i%7*100000))
+		h.Add(event.Time(5e9+i*1e6), event.IntNumber(int64(1000+i%7*100000)))
 	}
 	m := h.Result(HeatRows)
 	m.Title, m.Value, m.Unit = "a => <b>\x1b", "delay", unit.US
@@ -55,7 +55,7 @@ func TestHeatMapsOfLittle(t *testing.T) {
 	for _, values := range [][]int64{{}, {0}, {-5, 0}, {1 << 62}, {7, 7, 7}, {-1 << 63, 1<<63 - 1}} {
 		var h agg.Heat
 		for i, v := range values {
-			h.Add(event.Time(i), v)
+			h.Add(event.Time(i), event.IntNumber(v))
 		}
 		m := h.Result(HeatRows)
 		if got := heatSVG(t, m); strings.Contains(got, "NaN") || strings.Contains(got, "Inf") ||

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/operator/agg"
 )
 
@@ -56,7 +57,7 @@ func TestHeatColours(t *testing.T) {
 	f("#14171c", heatDark[:], 2.5, 7)
 
 	var h agg.Heat
-	h.Add(0, 1)
+	h.Add(0, event.IntNumber(1))
 	picture := heatSVG(t, h.Result(HeatRows))
 	for i, c := range heatDark {
 		if want := fmt.Sprintf(".pp-heat .h%d { fill: %s; }", i, c); !strings.Contains(picture, want) {
