@@ -7,6 +7,7 @@ import (
 
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
@@ -65,9 +66,37 @@ func (s *graph) serve(host *Host) {
 	s.pairNames()
 }
 
+// tellsCalls reports that programs know which system call an event is of.
+func tellsCalls(host *Host) bool { return host.Event != nil && host.Tells32() }
+
+// Calls are the numbers of the events that one program takes: those of many system calls that begin, or end,
+// each call once.
+func Calls(events []*Event, host *Host) (list []int) {
+	if !tellsCalls(host) {
+		return nil
+	}
+	var of [2][]int
+	seen := [2]map[int64]bool{{}, {}}
+	for i, e := range events {
+		number, exit, ok := hook.CallOf(e)
+		way := event.Bit(exit)
+		if ok && !seen[way][number] {
+			seen[way][number] = true
+			of[way] = append(of[way], i)
+		}
+	}
+	for _, group := range of {
+		if len(group) >= manyCalls {
+			list = append(list, group...)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // serveCalls finds the tracepoints of system calls that one program can serve.
 func (s *graph) serveCalls(host *Host) {
-	if len(s.sources) < manyCalls || host.Event == nil || !host.Tells32() || len(s.made) > 0 {
+	if len(s.sources) < manyCalls || !tellsCalls(host) || len(s.made) > 0 {
 		return
 	}
 	type group struct {

@@ -20,7 +20,9 @@ type CounterOp struct {
 	Spec    *Counters
 	Schemas []*event.Schema
 	Sources []*Source
-	stream  *event.Stream
+	// Calls are those that a program counts; nil if all are counters of perf.
+	Calls  *CountedCalls
+	stream *event.Stream
 }
 
 func (*CounterOp) inKernel() (placement.Work, string) { return placement.Work{}, "counters are read" }
@@ -84,6 +86,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		return nil, diag.Errorf(diag.Attach, "counters", "", "none of the events exists here").
 			WithHint("list the events: ppscript list")
 	}
+	set.Calls = set.countedCalls(b)
 	set.stream = b.madeStream(reading.CounterSchema())
 	b.plan.add(set)
 	reads := branch{root: set, stream: set.stream.Index, scope: b.scope(nil, set.stream.Schema)}
@@ -122,6 +125,9 @@ func (op *CounterOp) explainSources(w *strings.Builder) {
 		fmt.Fprintf(w, "  counter %s", s.FullName())
 		if f := op.Sources[i].Filter; f != "" {
 			fmt.Fprintf(w, "  filter, in the kernel: %s", f)
+		}
+		if op.Calls.has(i) {
+			w.WriteString("  [one program counts all of these system calls]")
 		}
 		w.WriteByte('\n')
 	}

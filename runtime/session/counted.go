@@ -18,39 +18,23 @@ import (
 type counted struct {
 	clock       *wallclock.Clock
 	router      *flow.Router
-	list        []*counterRun
 	from, until event.Time
 }
 
-// together begins the time that both are about: now.
-func (c *counters) together(r *run) error {
-	if r.in.live == nil || !c.any() || len(r.env.rec.remotes) > 0 {
-		return nil
+// together has what is sampled pass while counters count, if there are both.
+func (c *counters) together(r *run) {
+	if r.in.live != nil && c.any() && len(r.env.rec.remotes) == 0 {
+		c.counted = &counted{clock: &r.clock, router: r.instance.Router, until: event.MaxTime}
 	}
-	c.counted = &counted{clock: &r.clock, router: r.instance.Router, list: c.list, until: event.MaxTime}
-	if r.cfg.Target.Workload != nil && !r.cfg.Target.System {
-		return nil
-	}
-	c.counted.from = r.clock.Now()
-	for _, n := range c.list {
-		if err := n.restart(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// stop ends it. Clocks drift apart, so they are compared again.
+// stop ends it, when the counters have been read for the last time. Clocks drift apart, so they are compared
+// again.
 func (c *counted) stop() error {
 	if c == nil {
 		return nil
 	}
 	c.clock.RefreshNow()
-	for _, n := range c.list {
-		if err := n.end(); err != nil {
-			return err
-		}
-	}
 	if now := c.clock.Now(); now != 0 {
 		c.until = now
 	}

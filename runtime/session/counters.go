@@ -35,16 +35,36 @@ func (c *counters) open(ctx context.Context, r *run) error {
 	return nil
 }
 
-func (c *counters) begin(at time.Time) {
+// begin has all count from now on, and, with them, what is sampled. A command that is held brings nothing
+// before it runs; all is open by then.
+func (c *counters) begin(r *run) error {
+	if err := c.each(func(n *counterRun) error { return n.calls.begin() }); err != nil {
+		return err
+	}
+	if r.cfg.Target.Workload != nil && !r.cfg.Target.System {
+		return nil
+	}
+	if c.counted != nil {
+		c.counted.from = r.clock.Now()
+	}
+	return c.each((*counterRun).restart)
+}
+
+// since has the first periods begin where the run's first interval does, so that both end together.
+func (c *counters) since(at time.Time) {
 	for _, n := range c.list {
-		n.begin(at)
+		if n.period > 0 {
+			n.next = at.Add(n.period)
+		}
 	}
 }
 
 // follow looks for threads that are new, and tells when counters are read next.
 func (c *counters) follow() (next time.Time) {
 	for _, n := range c.list {
-		n.counters.Follow()
+		if n.counters != nil {
+			n.counters.Follow()
+		}
 		next = poll.Earliest(next, n.next)
 	}
 	return next
@@ -67,17 +87,16 @@ func (c *counters) due(now time.Time) error {
 
 func (c *counters) read() error { return c.each((*counterRun).read) }
 
+// stop ends with a last read of all: they are disabled one after the other, which takes longer.
 func (c *counters) stop() error {
-	if err := c.counted.stop(); err != nil {
-		return err
-	}
-	return c.each(func(n *counterRun) error { return n.counters.Stop() })
+	err := c.each((*counterRun).end)
+	return errors.Join(err, c.counted.stop(), c.each((*counterRun).stop))
 }
 
 // gaps is how often a CPU came online and was not counted at first.
 func (c *counters) gaps() (n uint64) {
 	for _, one := range c.list {
-		n += one.counters.Gaps()
+		n += one.missed()
 	}
 	return n
 }
@@ -85,10 +104,44 @@ func (c *counters) gaps() (n uint64) {
 func (c *counters) close(workload *ending) error {
 	var errs []error
 	for _, n := range c.list {
-		workload.of(n.counters.WorkloadStatus())
-		errs = append(errs, n.counters.Close())
+		workload.of(n.calls.status())
+		errs = append(errs, n.calls.close())
+		if n.counters != nil {
+			workload.of(n.counters.WorkloadStatus())
+			errs = append(errs, n.counters.Close())
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// describe lists what is attached where, one a line.
+func (c *counters) describe() (lines []string) {
+	for _, n := range c.list {
+		if n.calls != nil {
+			lines = append(lines, n.calls.run.Describe()...)
+		}
+		if n.counters != nil {
+			lines = append(lines, n.counters.Describe()...)
+		}
+	}
+	return lines
+}
+
+// wait sleeps for d, less if the target ends.
+func (c *counters) wait(ctx context.Context, d time.Duration) error {
+	if n := c.list[0]; n.counters == nil {
+		return n.calls.wait(ctx, d)
+	}
+	return c.list[0].counters.Wait(ctx, d)
+}
+
+// wake has wait return.
+func (c *counters) wake() {
+	if n := c.list[0]; n.counters == nil {
+		n.calls.watch.Wake()
+		return
+	}
+	c.list[0].counters.Wake()
 }
 
 // A counterRun reads counters at their period and makes events of the
@@ -97,7 +150,9 @@ type counterRun struct {
 	clock    *wallclock.Clock
 	router   *flow.Router
 	set      *plan.CounterSet
-	counters *perf.Counters
+	calls    *countedCalls  // nil if perf counts all
+	counters *perf.Counters // nil if a program counts all
+	numbers  []int          // of its events among those of set
 	period   time.Duration
 	byThread bool // instances are threads, not CPUs
 	next     time.Time
@@ -124,35 +179,38 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 	if c.period == 0 {
 		c.period = r.cfg.Options.Interval
 	}
+	if set.Calls != nil {
+		var err error
+		if c.calls, err = openCalls(r, set.CounterOp, c.byThread); err != nil {
+			var here *errHere
+			if errors.As(err, &here) {
+				return nil, here.error
+			}
+			r.env.msgs.verbose(1, "the kernel refused the program that counts system calls, perf does: "+
+				err.Error())
+			c.calls = nil
+		}
+	}
 	for i, schema := range set.Schemas {
+		if c.calls.counts(i) {
+			continue
+		}
+		c.numbers = append(c.numbers, i)
 		s := set.Sources[i]
 		ev := opened(s, schema, s.Alias, s.Filter)
 		r.env.events.here.Configure(&ev, s, nil)
 		cfg.Events = append(cfg.Events, ev)
 	}
-	var err error
-	if c.counters, err = perf.OpenCounters(ctx, cfg); err != nil {
-		return nil, err
+	if len(cfg.Events) > 0 {
+		if c.calls != nil && cfg.Target.Workload != nil {
+			cfg.Target.Workload.Openers++
+		}
+		var err error
+		if c.counters, err = perf.OpenCounters(ctx, cfg); err != nil {
+			return nil, errors.Join(err, c.calls.close())
+		}
 	}
-	for _, line := range c.counters.Describe() {
-		r.env.msgs.verbose(1, line)
-	}
-	// Everything since they were opened counts, since a short command may be
-	// over by now: the values of this read are dropped, only their number is
-	// of use.
-	if c.before, err = c.counters.Read(nil); err != nil {
-		return nil, err
-	}
-	clear(c.before)
 	return c, nil
-}
-
-// begin starts the first period where the run's first interval starts, so that
-// both end together.
-func (c *counterRun) begin(at time.Time) {
-	if c.period > 0 {
-		c.next = at.Add(c.period)
-	}
 }
 
 // due reads the counters if their time has come. Reads that were missed are
@@ -169,15 +227,51 @@ func (c *counterRun) due(now time.Time) error {
 
 // restart leaves out what was counted until now.
 func (c *counterRun) restart() (err error) {
-	c.before, err = c.counters.Read(c.before[:0])
+	c.before, err = c.counts(c.before[:0])
 	return err
+}
+
+// counts appends what was counted so far, by counter, thread and CPU: of calls first, since CPUs that come
+// have further counters of perf.
+func (c *counterRun) counts(dst []perf.Count) ([]perf.Count, error) {
+	dst, err := c.calls.read(dst)
+	if err != nil || c.counters == nil {
+		return dst, err
+	}
+	first := len(dst)
+	dst, err = c.counters.Read(dst)
+	for i := first; i < len(dst); i++ {
+		dst[i].Event = c.numbers[dst[i].Event]
+	}
+	return dst, err
+}
+
+// missed is how often something was not counted: a CPU at first that came online, a call.
+func (c *counterRun) missed() (n uint64) {
+	if c.calls != nil {
+		n += c.calls.lost
+	}
+	if c.counters != nil {
+		n += c.counters.Gaps()
+	}
+	return n
 }
 
 // end reads the counters for the last time.
 func (c *counterRun) end() error {
+	if err := c.calls.end(); err != nil {
+		return err
+	}
 	err := c.read()
 	c.ended = true
 	return err
+}
+
+func (c *counterRun) stop() error {
+	if c.counters == nil {
+		return nil
+	}
+	return c.counters.Stop()
 }
 
 func (c *counterRun) read() error {
@@ -185,7 +279,7 @@ func (c *counterRun) read() error {
 		return nil
 	}
 	var err error
-	if c.now, err = c.counters.Read(c.now[:0]); err != nil {
+	if c.now, err = c.counts(c.now[:0]); err != nil {
 		return err
 	}
 	for len(c.before) < len(c.now) {
@@ -193,7 +287,7 @@ func (c *counterRun) read() error {
 	}
 	c.evs, c.derived = c.evs[:0], c.derived[:0]
 	at := c.clock.Now()
-	if gaps := c.counters.Gaps(); gaps > c.gaps {
+	if gaps := c.missed(); gaps > c.gaps {
 		lost := event.Event{
 			Kind:  event.Lost,
 			Time:  at,
@@ -219,7 +313,7 @@ func (c *counterRun) read() error {
 		slots[reading.CounterThread] = event.IntOf(int64(n.TID))
 		slots[reading.CounterEnabled] = event.DurationOf(int64(n.Enabled - b.Enabled))
 		slots[reading.CounterRunning] = event.DurationOf(int64(n.Running - b.Running))
-		slots[reading.CounterOrder] = event.IntOf(int64(n.Stream.Index))
+		slots[reading.CounterOrder] = event.IntOf(int64(n.Event))
 		if last := len(c.derived) - 1; last >= 0 && c.sums(last, n) {
 			for _, s := range []int{reading.CounterValue, reading.CounterEnabled, reading.CounterRunning} {
 				old := &c.derived[last].Slots[s]
@@ -252,7 +346,7 @@ func (c *counterRun) read() error {
 // thread and CPU.
 func (c *counterRun) sums(last int, n *perf.Count) bool {
 	slots := c.derived[last].Slots
-	return slots[reading.CounterOrder].Int() == int64(n.Stream.Index) && (!c.set.Spec.PerInstance ||
+	return slots[reading.CounterOrder].Int() == int64(n.Event) && (!c.set.Spec.PerInstance ||
 		slots[reading.CounterCPU].Int() == int64(n.CPU) && slots[reading.CounterThread].Int() == int64(n.TID))
 }
 

@@ -177,9 +177,6 @@ func (k *kernelRun) begin(r *run) error {
 	if err := errors.Join(load.Begin(k.run), k.govern.Begin(r.since)); err != nil {
 		return err
 	}
-	for _, line := range k.run.Describe() {
-		r.env.msgs.verbose(1, line)
-	}
 	return k.watch.Release()
 }
 

@@ -33,10 +33,11 @@ const idleTime = 10 * time.Second
 
 // loop runs until something ends it, then shows what there is.
 func (r *run) loop(ctx context.Context) error {
-	r.cfg.stage(Observing)
-	if err := errors.Join(r.in.kernel.begin(r), r.in.slots.Begin()); err != nil {
+	if err := errors.Join(r.in.counters.begin(r), r.in.kernel.begin(r), r.in.slots.Begin()); err != nil {
 		return err
 	}
+	r.cfg.stage(Observing)
+	r.describe()
 	r.started = time.Now()
 	if r.env.rec.file == nil {
 		r.account.own = cost.NewOwn()
@@ -46,7 +47,7 @@ func (r *run) loop(ctx context.Context) error {
 			"and interrupts meanwhile, are missing; programs of the kernel see them, by --engine auto or bpf")
 	}
 	r.account.lastEvent = r.undated()
-	r.in.counters.begin(r.started)
+	r.in.counters.since(r.started)
 	defer work(r.plan)()
 	defer memory.Lean(r.env.rec.file == nil)()
 	defer hear(r)()
@@ -228,7 +229,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 			err = r.in.src.Poll(ctx, timeout)
 		}
 	case r.in.counters.any():
-		err = r.in.counters.list[0].counters.Wait(ctx, timeout)
+		err = r.in.counters.wait(ctx, timeout)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -283,7 +284,7 @@ func hear(r *run) (end func()) {
 	case r.in.live != nil:
 		wake = r.in.live.Wake
 	case r.in.counters.any():
-		wake = r.in.counters.list[0].counters.Wake
+		wake = r.in.counters.wake
 	case lone(r) != nil:
 		wake = lone(r).file.Wake
 	}

@@ -231,11 +231,26 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 		r.clock.Refresh()
 	}
-	if err := r.in.counters.together(r); err != nil {
-		return err
-	}
+	r.in.counters.together(r)
 	r.eval, err = openEval(ctx, r)
 	return err
+}
+
+// describe tells what is attached where, once it counts.
+func (r *run) describe() {
+	var lines []string
+	if r.in.live != nil {
+		lines = r.in.live.Describe()
+	}
+	if r.in.kernel != nil {
+		lines = append(lines, r.in.kernel.run.Describe()...)
+	}
+	for _, line := range append(lines, r.in.counters.describe()...) {
+		r.env.msgs.verbose(1, line)
+	}
+	if r.in.live != nil {
+		r.env.describeSender(r.plan)
+	}
 }
 
 // connect relates the streams of the sources to those of the plan.
@@ -271,12 +286,6 @@ func (r *run) prepare() {
 	}
 	r.connect()
 	r.foreignNames()
-	if r.in.live != nil {
-		for _, line := range r.in.live.Describe() {
-			r.env.msgs.verbose(1, line)
-		}
-		r.env.describeSender(r.plan)
-	}
 	r.stacks.read(r)
 	in.Limit(r.cfg.Options.Limits.ExitN)
 	if r.in.live != nil && !r.cfg.Options.Show.Self {

@@ -40,3 +40,36 @@ func TestSystemCallsAreKnown(t *testing.T) {
 			`"fdatasync", "fchdir", "read", "write", "ioctl", "lseek", "close"]])`+
 			`.where("(int)fd == -1").by("event").agg(n = agg.count())`)
 }
+
+// Counters of many system calls are the same by one program and by perf, beside other counters and alone, and
+// with what was not called.
+func TestSystemCallsAreCounted(t *testing.T) {
+	live(t, testkit.GCC, testkit.AMD64)
+	program := compiled(t, "systemcalls.c", "-O1")
+	const calls = "syscalls:sys_enter_getp*,syscalls:sys_enter_newf*,syscalls:sys_enter_sen*," +
+		"syscalls:sys_enter_un*"
+	explained := testkit.Run(t, testkit.PPScript(t), "explain", "funccount", "-e", calls).Want(t, 0).Stdout
+	if want := "[one program counts all of these system calls]"; !strings.Contains(explained, want) {
+		t.Errorf("got %s, want %s", explained, want)
+	}
+	f := func(engine string, args ...string) map[string]int64 {
+		t.Helper()
+		args = append([]string{testkit.PPScript(t)}, args...)
+		args = append(args, "--engine", engine, "--format", "json", "--", program)
+		table := last(t, testkit.Run(t, args...).Want(t, 0).Stdout)
+		noLoss(t, table)
+		got := map[string]int64{}
+		for _, r := range table.Rows {
+			got[r.Text(t, "event")] = r.Int(t, "hits")
+		}
+		return got
+	}
+	for _, args := range [][]string{{"funccount", "-e", calls, "--zero"},
+		{"funccount", "-e", calls + ",sched:sched_process_exit,sched:sched_process_exec"}} {
+		want, got := f("perf", args...), f("auto", args...)
+		if !maps.Equal(got, want) || want["syscalls:sys_enter_newfstat"] != 11 ||
+			want["syscalls:sys_enter_getppid"] != 7 || want["syscalls:sys_enter_sendfile64"] != 13 {
+			t.Errorf("%q: got %v, want perf's %v", args, got, want)
+		}
+	}
+}

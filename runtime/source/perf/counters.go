@@ -27,6 +27,7 @@ type Counters struct {
 // A Count is one counter at one moment.
 type Count struct {
 	Stream  *event.Stream
+	Event   int // its number among those of the Config
 	CPU     int // -1 if the counter follows its thread
 	TID     int // -1 if it counts a CPU or a cgroup
 	Value   uint64
@@ -85,6 +86,7 @@ func (c *Counters) Read(dst []Count) ([]Count, error) {
 		}
 		ct := Count{
 			Stream:  c.src.byEvent[f.stream],
+			Event:   f.stream,
 			CPU:     f.place.cpu,
 			TID:     f.place.pid,
 			Value:   f.base[0] + binary.LittleEndian.Uint64(b[0:]),

@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+
+	"ppscript/bpf"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/source/eventspec"
+)
+
+// This file has one program count many system calls in place of perf, which needs a counter for each, and
+// 15 s at the end of 360 (see bpf/many.go). The reads are the same.
+
+// CountedCalls are the counters that a program counts.
+type CountedCalls struct {
+	Image *bpf.Image
+	Of    []int // their numbers among the Schemas
+}
+
+// countedCalls finds the counters of system calls that a program can count; nil if there are few.
+func (op *CounterOp) countedCalls(b *builder) *CountedCalls {
+	env := &b.env.KernelEnv
+	if env.Host == nil || env.Target == nil || env.No != "" || b.env.ByThread && op.Spec.PerInstance {
+		return nil // perf counts each thread by itself
+	}
+	var events []*bpf.Event
+	var numbers []int
+	for i, schema := range op.Schemas {
+		if s := op.Sources[i]; s.Filter == "" && s.CPUs == nil && s.Sampling == (eventspec.Sampling{}) {
+			events = append(events, &bpf.Event{Schema: schema, Label: schema.FullName()})
+			numbers = append(numbers, i)
+		}
+	}
+	group := &agg.Spec{Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
+	part := &bpf.Part{Intervals: true}
+	calls := &CountedCalls{}
+	var keys []*expr.Program
+	for k, i := range bpf.Calls(events, env.Host) {
+		e := events[i]
+		e.Stream = k
+		part.Events = append(part.Events, e)
+		part.Edges = append(part.Edges, &bpf.Edge{Name: "counters", Stream: k, Group: group})
+		calls.Of = append(calls.Of, numbers[i])
+		keys = append(keys, expr.Build(expr.NewStr(strconv.Itoa(numbers[i]))))
+	}
+	if len(part.Events) == 0 {
+		return nil
+	}
+	group.Keys = []*flow.Fn{flow.NewFn(keys, -1)}
+	var err error
+	if calls.Image, err = bpf.Generate(part, env.Host, env.Target); err != nil {
+		return nil // perf can
+	}
+	return calls
+}
+
+// Number is which of the Schemas a row of the program counts.
+func (c *CountedCalls) Number(p *agg.Partial) (number int, ok bool) {
+	if p.Other || len(p.Key) < 4 {
+		return 0, false
+	}
+	number, err := strconv.Atoi(string(p.Key[4:])) // behind its length
+	return number, err == nil
+}
+
+func (c *CountedCalls) has(number int) bool { return c != nil && slices.Contains(c.Of, number) }
