@@ -11,7 +11,7 @@ import (
 // What the renderers write of all that a result can hold fits the page.
 func TestRenderersFitThePage(t *testing.T) {
 	f := Read(t)
-	dir := filepath.Join(root(t), "runtime", "render", "testdata")
+	dir := filepath.Join(root(t), "runtime", "output", "render", "testdata")
 	kinds := map[string]bool{}
 	for _, name := range []string{"all", "detail", "stacks", "why"} {
 		for _, ext := range []string{"json", "csv"} {

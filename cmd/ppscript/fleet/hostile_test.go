@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,18 +21,30 @@ import (
 // natsAt starts a server at a port of its own, or at a given one.
 func natsAt(t *testing.T, port int, token string) *server.Server {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true,
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoSigs: true,
 		Authorization: token, NoSystemAccount: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	said := &fatalLog{}
+	s.SetLoggerV2(said, false, false, false)
 	go s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("no server")
+	if !s.ReadyForConnections(time.Minute) {
+		t.Fatalf("no server at port %d: %s", port, said.text.Load())
 	}
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	return s
 }
+
+// A fatalLog keeps why a server ended.
+type fatalLog struct{ text atomic.Value }
+
+func (l *fatalLog) Fatalf(format string, v ...any) { l.text.Store(fmt.Sprintf(format, v...)) }
+func (l *fatalLog) Noticef(string, ...any)         {}
+func (l *fatalLog) Warnf(string, ...any)           {}
+func (l *fatalLog) Errorf(string, ...any)          {}
+func (l *fatalLog) Debugf(string, ...any)          {}
+func (l *fatalLog) Tracef(string, ...any)          {}
 
 // lowPort returns a free port that the kernel gives to no client: one who tries again and again to connect to
 // a port of the others, where nobody listens, is connected with itself before long, and keeps the port.
