@@ -54,7 +54,7 @@ func (m *Measure) setSum(s Total) {
 // add adds one number.
 func (m *Measure) add(n event.Number) {
 	v, k := n.Bits(), n.Kind()
-	if k != m.kind || m.N == 0 {
+	if k != m.kind { // as it is of no number, before the first
 		m.addOther(n)
 		return
 	}

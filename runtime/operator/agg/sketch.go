@@ -36,6 +36,8 @@ type Sketch struct {
 	// counted says that some values came as buckets, so that exact lacks
 	// values even if there are few.
 	counted bool
+	// integers says that all of many values are signed integers, and in buckets.
+	integers bool
 }
 
 // buckets counts by bucket number, from first on.
@@ -84,9 +86,7 @@ func floatBounds(b int) (lo, hi float64) {
 // Add counts v.
 func (s *Sketch) Add(v event.Number) {
 	// Fast path: a signed integer after many, all of them signed integers.
-	const k = event.IntValue
-	if s.n > ExactValues && len(s.exact) == 0 && !s.floats &&
-		v.Kind() == k && s.min.Kind() == k && s.max.Kind() == k {
+	if s.integers && v.Kind() == event.IntValue {
 		x := v.Bits()
 		if x < s.min.Bits() {
 			s.min = v
@@ -102,6 +102,7 @@ func (s *Sketch) Add(v event.Number) {
 		}
 		return
 	}
+	s.integers = false
 	s.bound(v, v)
 	s.n++
 	// Slow path: few values, kept as they are.
@@ -111,6 +112,8 @@ func (s *Sketch) Add(v event.Number) {
 	}
 	s.spread()
 	s.count(v, 1)
+	s.integers = s.n > ExactValues && !s.floats && s.min.Kind() == event.IntValue &&
+		s.max.Kind() == event.IntValue
 }
 
 // bound notes the least and the greatest of values that are not counted yet.
@@ -142,7 +145,7 @@ func (s *Sketch) addBuckets(least, greatest event.Number, buckets []BucketCount,
 		return
 	}
 	s.spread()
-	s.counted = true
+	s.counted, s.integers = true, false
 	if floats {
 		s.toFloats()
 	}
@@ -401,7 +404,7 @@ func (s *Sketch) Reset() {
 	if s.n < uint64(cap(s.exact)/4) {
 		s.exact = nil
 	}
-	s.n, s.exact, s.counted, s.floats, s.zero = 0, s.exact[:0], false, false, 0
+	s.n, s.exact, s.counted, s.floats, s.integers, s.zero = 0, s.exact[:0], false, false, false, 0
 }
 
 func (b *buckets) reset() {
