@@ -74,12 +74,23 @@ func (e *evaluator) keys(key int16, cols []load.Column, nodes []expr.Node) {
 		at := key + int16(col.Off)
 		switch {
 		case col.Stack:
+		case col.Bytes > 0:
+			e.bytes(at, col, nodes[i].(*expr.Field))
 		case col.Text:
 			e.wholeText(at, col.Size, nodes[i])
 		default:
 			e.value(nodes[i])
 			e.code.Store(at, asm.R0)
 		}
+	}
+}
+
+// bytes puts all bytes of an array of the event to a place, element by element.
+func (e *evaluator) bytes(at int16, col load.Column, n *expr.Field) {
+	e.code.Zero(at, col.Size)
+	for i, element := range elementsOf(e.hook.Event.Schema, n) {
+		e.value(expr.NewField(element, expr.Self))
+		e.code.Emit(asm.StoreMem(asm.R10, at+int16(i*element.Size), asm.R0, hook.Sizes[element.Size]))
 	}
 }
 

@@ -3,6 +3,8 @@ package bpf
 import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/bpf/text"
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
@@ -14,6 +16,7 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 		col := load.Column{Off: size}
 		for k, f := range feeds {
 			n := f.keys[i]
+			bytes := len(arrayOf(f, n)) > 0
 			switch now, _ := n.(*expr.Field); {
 			case now != nil && hook.IsTime(now):
 				refuse("key %s is the time: each event would have a row of its own", n)
@@ -21,6 +24,9 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 				col.Stack, col.Size = true, load.StackKey
 				stackOf(f.source.Event, n)
 				f.source.stacked = true
+			case bytes:
+				col.Text, col.Bytes = true, now.F.Size
+				col.Size = text.Pad(col.Bytes)
 			case n.Type().Kind == expr.Str:
 				col.Text, col.Size = true, max(col.Size, f.env.room(n))
 			case n.Type().Numeric():
@@ -29,6 +35,9 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 				refuse("key %s is a %s", n, n.Type())
 			}
 			if k > 0 && (col.Text != (n.Type().Kind == expr.Str) || col.Stack != hook.IsStack(n)) {
+				refuse("key %s has two kinds", n)
+			}
+			if k > 0 && (bytes != (col.Bytes > 0) || bytes && col.Bytes != n.(*expr.Field).F.Size) {
 				refuse("key %s has two kinds", n)
 			}
 		}
@@ -40,6 +49,34 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 	}
 	return cols, size
 }
+
+// arrayOf are the elements of the array of an event that is a key of what the event itself feeds, such as an
+// IP address; none of other keys.
+func arrayOf(f keyed, n expr.Node) []*event.Field {
+	x, ok := n.(*expr.Field)
+	if !ok || f.env != (env{}) {
+		return nil
+	}
+	return elementsOf(f.source.Event.Schema, x)
+}
+
+// elementsOf are the elements of an array of the event.
+func elementsOf(s *event.Schema, x *expr.Field) (list []*event.Field) {
+	if x.F.Kind != event.Array || x.F.Place != event.InRaw || x.Part != expr.Self || x.F.Size > mostBytes ||
+		x.View != expr.ViewValue && x.View != expr.ViewBytes {
+		return nil
+	}
+	for i := 0; ; i++ {
+		element, ok := s.Element(x.F, i)
+		if !ok {
+			return list
+		}
+		list = append(list, element)
+	}
+}
+
+// mostBytes bounds the arrays that are keys: an IPv6 address, and the six arguments of a system call.
+const mostBytes = 48
 
 // textRooms is how large the texts of each argument of a table are; 0 is of numbers.
 func textRooms(feeds []keyed, args int) []int {

@@ -142,6 +142,7 @@ type Table struct {
 type Column struct {
 	Text  bool
 	Stack bool
+	Bytes int // of an array, all of which count: a text that does not end at a NUL; 0 is none
 	Off   int
 	Size  int
 }

@@ -286,7 +286,10 @@ func (r reader) packed(b []byte, cols []Column, k []byte, stacks stackIDs) []byt
 			b = append(b, cell...)
 			continue
 		}
-		text := r.text(cell)
+		text := cell[:c.Bytes]
+		if c.Bytes == 0 {
+			text = r.text(cell)
+		}
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
 		b = append(b, text...)
 	}

@@ -151,6 +151,28 @@ func TestAddressesStayAddresses(t *testing.T) {
 	}
 }
 
+// IP addresses are keys of programs of the kernel, alone and beside numbers: their zeros count, and rows are
+// those of the other engines.
+func TestIPAddressesAreKeysInKernel(t *testing.T) {
+	live(t, testkit.Program("bash"))
+	code := `tracepoint("sock:inet_sock_set_state").where("protocol == 6")` +
+		`.by("saddr", "daddr", "daddr_v6", "oldstate").agg(n = agg.count(), to = agg.max("newstate"))`
+	explained := testkit.Run(t, testkit.PPScript(t), "explain", "-c", code, "--engine", "bpf").Want(t, 0)
+	if !strings.Contains(explained.Stdout, "kernel      table") {
+		t.Errorf("the table is not in the kernel:\n%s", explained.Stdout)
+	}
+	for _, engine := range []string{"bpf", "perf", "interp"} {
+		run := append([]string{testkit.PPScript(t), "-q", "--engine", engine, "-c", code, "--"}, refused...)
+		got := squeezed(testkit.Run(t, run...).Stdout)
+		for _, want := range []string{" 127.0.0.1 127.0.0.1 ::ffff:127.0.0.1 TCP_CLOSE 1 TCP_SYN_SENT ",
+			" 127.0.0.1 127.0.0.1 ::ffff:127.0.0.1 TCP_SYN_SENT 1 TCP_CLOSE "} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: got %s, want%s", engine, got, want)
+			}
+		}
+	}
+}
+
 // squeezed is a text with one blank where it has several, or line ends.
 func squeezed(s string) string { return " " + strings.Join(strings.Fields(s), " ") + " " }
 
