@@ -19,7 +19,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nats-io/nats.go"
+
 	"ppscript/cmd/ppscript/fleet/journal"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 
@@ -194,11 +197,141 @@ func TestOutputs(t *testing.T) {
 		if len(list) != 1 {
 			t.Fatalf("files: got %q, want one", list)
 		}
-		data, err := os.ReadFile(list[0])
-		if err != nil || !bytes.HasPrefix(data, []byte("PAR1")) || !bytes.HasSuffix(data, []byte("PAR1")) {
-			t.Errorf("the file is not whole: %v", err)
-		}
+		wantParquet(t, list[0], inJSON)
 	})
+}
+
+// wantParquet looks that a file of Parquet is whole, and has a text as it is: programs read it.
+func wantParquet(t *testing.T, file, text string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil || !bytes.HasPrefix(data, []byte("PAR1")) || !bytes.HasSuffix(data, []byte("PAR1")) {
+		t.Errorf("the file is not whole: %v", err)
+	}
+	if !bytes.Contains(data, []byte(text)) {
+		t.Errorf("%q is not in the file", text)
+	}
+}
+
+// A cgroup, which any user who has a part of the tree can name, but for line ends.
+func TestCgroups(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	mounts, err := kernel.ReadMounts(kernel.Roots{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "c" + strconv.Itoa(os.Getpid()) + "\x1b[31m\u202e\xffF"
+	dir := filepath.Join(mounts.PerfCgroup(), name)
+	testkit.Requires(t, testkit.Optional("cgroups that can be made", os.Mkdir(dir, 0o755)))
+	t.Cleanup(func() { os.Remove(dir) })
+	const byCgroup = `tracepoint("` + event + `").by("cgroup").count()`
+	run := func(t *testing.T, args ...string) string {
+		t.Helper()
+		words := append([]string{testkit.PPScript(t), "-c", byCgroup}, args...)
+		o := testkit.Run(t, append(words, "--", "sh", "-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, dir,
+			testkit.Load(t), "-getppid", "20")...).Want(t, 0)
+		wantPlain(t, "stderr", o.Stderr)
+		return o.Stdout
+	}
+	for _, format := range []string{"text", "csv", "markdown"} {
+		out := run(t, "--format", format)
+		wantPlain(t, format, out)
+		if !strings.Contains(out, `\x1b[31m\u202e\xffF`) {
+			t.Errorf("%s: the cgroup is not in %q", format, out)
+		}
+	}
+	const exact = "\x1b[31m\u202e\ufffdF"
+	found := false
+	for line := range strings.Lines(run(t, "--format", "json")) {
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Errorf("the line %q: %v", line, err)
+		}
+		found = found || has(v, exact)
+	}
+	if !found {
+		t.Error("json: the cgroup is not there as it is")
+	}
+	out := t.TempDir()
+	run(t, "--parquet", out)
+	wantParquet(t, filepath.Join(out, "table.parquet"), exact)
+	for _, args := range [][]string{{"--cgroups", name}, {"--cgroups", "nowhere" + name}} {
+		o := testkit.Run(t, append([]string{testkit.PPScript(t), "-c", byCgroup, "--duration", "100ms"},
+			args...)...)
+		wantPlain(t, "--cgroups: stdout", o.Stdout)
+		wantPlain(t, "--cgroups: stderr", o.Stderr)
+	}
+}
+
+// Hosts of a fleet, whoever they are, and what they say of jobs.
+func TestFleet(t *testing.T) {
+	hub := testkit.Start(t, testkit.PPScript(t), "hub", "--listen", "127.0.0.1:0")
+	hub.WaitStderr("the hub is at ")
+	url := regexp.MustCompile(`the hub is at (\S+)`).FindStringSubmatch(hub.Stderr())[1]
+	nc, err := nats.Connect(url, nats.UserInfo("evil", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	valid := strings.ToValidUTF8(hostile, "?")
+	send := func(subject string, v any) {
+		text, err := json.Marshal(v)
+		if err == nil {
+			err = nc.Publish(subject, text)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	beat := func(name string, labels map[string]string, works string) {
+		send("ppscript.2.beat.evil", map[string]any{"name": name, "labels": labels, "works": works})
+	}
+	beat(valid, map[string]string{"role": "db"}, "ok")
+	beat("evil", map[string]string{valid: valid}, "ok")
+	beat("evil", map[string]string{"role": "db"}, valid) // the only one that counts
+	for subject, fn := range map[string]nats.MsgHandler{
+		"ppscript.2.job": func(m *nats.Msg) {
+			var j struct{ ID string }
+			_ = json.Unmarshal(m.Data, &j)
+			send("ppscript.2.answer."+j.ID+".evil", map[string]any{"error": valid, "hint": valid})
+		},
+		"ppscript.2.jobs": func(m *nats.Msg) {
+			var q struct{ ID string }
+			_ = json.Unmarshal(m.Data, &q)
+			send("ppscript.2.running."+q.ID+".evil", []map[string]any{{"host": "evil", "job": "j", "by": valid,
+				"words": valid, "error": valid, "log": []string{valid}}})
+		},
+	} {
+		if _, err := nc.Subscribe(subject, fn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	const red = "\x1b[31m\u202e" // the value of an option is a line
+	const shown = `a\nF\x1b[31m\u202e?`
+	for _, x := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"hosts"}, shown}, {[]string{"jobs"}, shown}, {[]string{"logs", "j"}, shown},
+		{[]string{"run", "-l", "role=db", "syscalls", "--duration", "1s"}, shown},
+		{[]string{"run", "-l", red + "=db", "syscalls"}, "no host has these labels"},
+		{[]string{"hosts", valid + "=" + valid}, ""}, {[]string{"stop", valid}, ""},
+	} {
+		o := testkit.Run(t, append([]string{testkit.PPScript(t), "fleet", x.args[0], "--hub", url},
+			x.args[1:]...)...)
+		wantPlain(t, x.args[0]+": stdout", o.Stdout)
+		wantPlain(t, x.args[0]+": stderr", o.Stderr)
+		if !strings.Contains(o.Stdout+o.Stderr, x.want) {
+			t.Errorf("%q: got %s%s, want %s", x.args, o.Stdout, o.Stderr, x.want)
+		}
+	}
+	o := testkit.Run(t, testkit.PPScript(t), "agent", "--hub", url, "--label", "role="+red)
+	if wantPlain(t, "agent", o.Stderr); o.Exit == 0 || !strings.Contains(o.Stderr, "without control characters") {
+		t.Errorf("an agent with hostile labels: got %d, %s", o.Exit, o.Stderr)
+	}
 }
 
 // has reports that a value of JSON has a text, in a name or a value.
