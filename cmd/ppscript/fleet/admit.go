@@ -63,6 +63,9 @@ func (a *Agent) know(j *Job, m *nats.Msg) error {
 		return refuse("it was signed %s ago, by the clock here: that is not now",
 			age.Round(time.Second))
 	}
+	if j.At.Before(a.began) { // the agent before this one may have run it
+		return refuse("it was signed before the agent began")
+	}
 	j.By = by.Name + " (" + j.By + ")"
 	return a.once(j, now)
 }

@@ -59,6 +59,8 @@ type source struct {
 	gone    bool // nothing was heard of it for long
 	heard   time.Time
 	dropped uint64
+	last    int64 // the end of the newest frame that counts
+	final   bool
 }
 
 // A window waits for hosts.
@@ -188,7 +190,40 @@ func (c *collector) take(a arrival) error {
 		return nil // it was sent again, since the answer was lost
 	}
 	s.seq = f.Seq
+	own := f.Share()
+	if err := c.timely(&own, time.Now()); err != nil {
+		c.distrust(a.host, err)
+		return nil
+	}
 	return c.frame(f)
+}
+
+// strayTime is how far from now a host may tell of, beside the time for which it keeps its results. A host
+// whose clock is further off would have windows of its own.
+const strayTime = 5 * time.Minute
+
+// timely refuses a frame about a time that is not now, or about more windows than there are intervals: each
+// would be a result in which all other hosts are missing.
+func (c *collector) timely(s *partial.Share, now time.Time) error {
+	if s.Begin < 0 || s.Begin > s.End {
+		return errors.New("it told of a time that ends before it begins")
+	}
+	interval := c.q.Config.Options.Interval
+	from := c.hosts[s.Host]
+	if interval == 0 || from == nil {
+		return nil
+	}
+	kept := max(awayTime, c.asker.Keep) + lastTime + interval
+	end := time.Unix(0, s.End)
+	if ahead := end.Sub(now); ahead > strayTime+interval || -ahead > strayTime+kept {
+		return fmt.Errorf("it told of %s, which is not now", end.Format(time.DateTime))
+	}
+	// All but the last one end at multiples of the interval.
+	if s.End != from.last && s.End-from.last < int64(interval/2) && (!s.Final || from.final) {
+		return errors.New("it told of an interval that is too short, or in the past")
+	}
+	from.last, from.final = s.End, from.final || s.Final
+	return nil
 }
 
 // gap tells that frames are missing before that of a number.

@@ -49,9 +49,18 @@ func (c *collector) takeShares(a arrival) error {
 		return nil
 	}
 	var t Taken
+	now := time.Now()
 	for i := range f.Shares {
 		s := &f.Shares[i]
-		if from := c.host(s.Host); from == nil || s.Seq <= from.seq {
+		from := c.host(s.Host)
+		counts := from != nil && s.Seq > from.seq
+		if counts {
+			if err := c.timely(s, now); err != nil {
+				c.distrust(s.Host, err)
+				counts = false
+			}
+		}
+		if !counts {
 			t.Without = append(t.Without, FrameID{s.Host, s.Seq})
 		}
 	}

@@ -224,7 +224,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 	secret, signers := keyring(t)
 	other, _ := keyring(t)
 	p := hub(t, "127.0.0.1:0")
-	p.agent("a", func(a *Agent) {
+	a, _ := p.agent("a", func(a *Agent) {
 		a.Policy = &Policy{Path: "P", Signers: signers, Askers: []string{"ops"}}
 	})
 	p.known(1)
@@ -282,6 +282,9 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 	f(send(j, same), "was asked before")
 	j.ID, j.At = "y", time.Now().Add(-time.Hour)
 	f(send(j, same), "that is not now")
+	// What an agent has heard it forgets when it ends: the next one takes nothing of its time.
+	j.ID, j.At = "z", a.began.Add(-time.Second)
+	f(send(j, same), "before the agent began")
 }
 
 // A server with accounts by nkey lets in who has the key.
