@@ -298,8 +298,8 @@ func TestFleet(t *testing.T) {
 		"ppscript.2.jobs": func(m *nats.Msg) {
 			var q struct{ ID string }
 			_ = json.Unmarshal(m.Data, &q)
-			send("ppscript.2.running."+q.ID+".evil", []map[string]any{{"host": "evil", "job": "j", "by": valid,
-				"words": valid, "error": valid, "log": []string{valid}}})
+			send("ppscript.2.running."+q.ID+".evil", []map[string]any{{"host": "evil", "job": "j",
+				"by": valid, "words": valid, "error": valid, "log": []string{valid}}})
 		},
 	} {
 		if _, err := nc.Subscribe(subject, fn); err != nil {
@@ -329,7 +329,8 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	o := testkit.Run(t, testkit.PPScript(t), "agent", "--hub", url, "--label", "role="+red)
-	if wantPlain(t, "agent", o.Stderr); o.Exit == 0 || !strings.Contains(o.Stderr, "without control characters") {
+	wantPlain(t, "agent", o.Stderr)
+	if o.Exit == 0 || !strings.Contains(o.Stderr, "without control characters") {
 		t.Errorf("an agent with hostile labels: got %d, %s", o.Exit, o.Stderr)
 	}
 }
