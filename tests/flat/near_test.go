@@ -91,7 +91,7 @@ func ballast(words string) {
 	}
 }
 
-// A run that goes on in a cgroup in which others take nearly all that was left ends early, of itself, says so,
+// A run that goes on in a cgroup in which others take nearly all that was left ends early by itself, says so,
 // and shows what it has counted.
 func TestRunsEndBeforeTheyAreKilled(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)

@@ -2,6 +2,8 @@ package wallclock
 
 import (
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,7 +18,15 @@ import (
 // found, is UTC although tz names something else. Where tz is no rule either, the error says so.
 func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 	rule := strings.TrimPrefix(tz, ":")
-	if rule == "" || rule == "UTC" || now.String() != "UTC" {
+	if rule == "" || rule == "UTC" {
+		return now, nil
+	}
+	if !plainZone(rule) { // package time would wait for ever for the writer of a pipe
+		return time.UTC, diag.Errorf(diag.Run, "read TZ", tz,
+			"not a regular file: local times are those of UTC").
+			WithHint("give a name, TZ=Europe/Berlin, or a rule, TZ=CET-1CEST,M3.5.0,M10.5.0/3")
+	}
+	if now.String() != "UTC" {
 		return now, nil
 	}
 	if zone, ok := zoneOf(rule); ok {
@@ -25,6 +35,26 @@ func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 	return now, diag.Errorf(diag.Run, "read TZ", tz,
 		"no file of zones has this name, and it is no rule: local times are those of UTC").
 		WithHint("give a name, TZ=Europe/Berlin, or a rule, TZ=CET-1CEST,M3.5.0,M10.5.0/3")
+}
+
+// zoneDirs are where package time looks for files of zones.
+var zoneDirs = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
+
+// plainZone reports that package time opens no other than regular files for a name, if there are any.
+func plainZone(name string) bool {
+	files := []string{name}
+	if !filepath.IsAbs(name) {
+		files = nil
+		for _, dir := range zoneDirs {
+			files = append(files, filepath.Join(dir, name))
+		}
+	}
+	for _, file := range files {
+		if st, err := os.Stat(file); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return false
+		}
+	}
+	return true
 }
 
 // zoneOf is the zone of a rule; false if it is none.

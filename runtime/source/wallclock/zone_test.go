@@ -1,6 +1,9 @@
 package wallclock
 
 import (
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -43,6 +46,17 @@ func TestLocalZone(t *testing.T) {
 	} {
 		if zone, err := LocalZone(bad, time.UTC); err == nil || zone != time.UTC {
 			t.Errorf("TZ=%q: got %v and no error, want UTC and one", bad, zone)
+		}
+	}
+	// A pipe is not read: its writer might never come. Package time, asked for time.Local, would.
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{pipe, ":" + pipe, "../../.." + pipe, "/dev/null"} {
+		zone, err := LocalZone(bad, time.FixedZone(bad, 3600))
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") || zone != time.UTC {
+			t.Errorf("TZ=%q: got %v, %v, want UTC and an error", bad, zone, err)
 		}
 	}
 	// A zone that Go found stays.
