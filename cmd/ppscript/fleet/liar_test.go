@@ -29,7 +29,8 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 		now := time.Now().UnixNano()
 		day := int64(24 * time.Hour)
 		for i := range int64(1000) {
-			for k, end := range []int64{i + 1, now - i*day, now + (i+1)*day, math.MaxInt64 - i, math.MinInt64 + i} {
+			for k, end := range []int64{i + 1, now - i*day, now + (i+1)*day, math.MaxInt64 - i,
+				math.MinInt64 + i} {
 				f := &partial.Frame{Host: "liar", Seq: uint64(5*i) + uint64(k) + 1, Begin: end - 1, End: end,
 					Results: []partial.Result{calls(7)}}
 				if k == 1 && i == 0 {

@@ -38,7 +38,8 @@ func LocalZone(tz string, now *time.Location) (*time.Location, error) {
 }
 
 // zoneDirs are where package time looks for files of zones.
-var zoneDirs = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
+var zoneDirs = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ",
+	"/etc/zoneinfo"}
 
 // plainZone reports that package time opens no other than regular files for a name, if there are any.
 func plainZone(name string) bool {
