@@ -85,7 +85,7 @@ func TestHistogramsAndStacks(t *testing.T) {
 	f(h, `[(x.cpu, x.total, x.buckets) for x in r]`, `[(2, 10, [(1us, 2us, 4), (2us, 4us, 6)])]`)
 	f(h, `r.columns`, `["buckets", "cpu", "total"]`)
 	s := &Result{stacks: &result.Stacks{Value: "bytes", Samples: []result.StackSample{
-		{Frames: []*result.Frame{{Symbol: "inner"}, {Symbol: "outer"}}, Count: 3, Value: 30},
+		{CallStack: result.StackOf(&result.Frame{Symbol: "inner"}, &result.Frame{Symbol: "outer"}), Count: 3, Value: 30},
 		{Count: 7, Value: 1}}}}
 	f(s, `[(x.frames, x.count, x.bytes) for x in r]`, `[(["inner", "outer"], 3, 30), ([], 7, 1)]`)
 	f(s, `[x.count for x in r.top(1)]`, `[3]`) // by bytes

@@ -19,10 +19,9 @@ type Detail struct {
 	// Before and After are how far the listing reaches beyond the pair, in
 	// ns; 0 if it does not.
 	Before, After int64
-	// Stack returns the frames of an event, and whether outer ones are
-	// missing; nil if no event has a stack to show. The frames are valid
-	// until the next call.
-	Stack func(e *event.Event) (frames []*Frame, cut bool)
+	// Stack returns the stack of an event, which is valid until the next call; nil if no event
+	// has one to show.
+	Stack func(e *event.Event) CallStack
 	// Marker tells events that come from elsewhere; nil if none do.
 	Marker  func(e *event.Event) byte
 	Evicted Evicted

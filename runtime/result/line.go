@@ -15,11 +15,9 @@ type Line struct {
 	// Block is lines of text that belong to the event: registers. JSON has
 	// them as a field.
 	Block []byte
-	// Stacks says that events of this log have stacks. Frames is that of the
-	// event, innermost first; Cut says that outer frames are missing.
+	// Stacks says that events of this log have stacks. CallStack is that of the event.
 	Stacks bool
-	Frames []*Frame
-	Cut    bool
+	CallStack
 	// More are the other stacks of an event that was made from several.
 	More []NamedStack
 	// Heading, if it is not empty, stands in text behind the date in place of
@@ -37,7 +35,6 @@ func (l *Line) LogName() string { return cmp.Or(l.Result, "log") }
 
 // A NamedStack is a stack in a field of an event.
 type NamedStack struct {
-	Name   string
-	Frames []*Frame
-	Cut    bool
+	Name string
+	CallStack
 }

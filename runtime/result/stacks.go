@@ -42,12 +42,25 @@ type Stacks struct {
 
 // A StackSample is one stack with how often it was seen.
 type StackSample struct {
-	Key    []event.Value // by Stacks.Keys
-	PID    int32         // -1 if unknown, or if several processes have it
-	Frames []*Frame      // innermost first; shared between samples
-	Count  uint64
-	Value  int64 // sum, in base units
-	Cut    bool  // outer frames are missing
+	Key []event.Value // by Stacks.Keys
+	PID int32         // -1 if unknown, or if several processes have it
+	CallStack
+	Count uint64
+	Value int64 // sum, in base units
+}
+
+// A CallStack is a stack with names: the one form in which renderers and files get stacks.
+type CallStack struct {
+	Frames []*Frame // innermost first; shared between stacks
+	Cut    bool     // outer frames are missing
+}
+
+// StackOf is a whole stack of these frames.
+func StackOf(frames ...*Frame) CallStack { return CallStack{Frames: frames} }
+
+// Same reports stacks that read the same.
+func (s CallStack) Same(o CallStack) bool {
+	return s.Cut == o.Cut && slices.EqualFunc(s.Frames, o.Frames, func(a, b *Frame) bool { return *a == *b })
 }
 
 // A Frame is one function of a stack. A function that the compiler merged into

@@ -47,11 +47,11 @@ func TestEqualStacksAreMerged(t *testing.T) {
 	nowhere := func(addr uint64) *Frame { return &Frame{Addr: addr, Offset: addr} }
 	sample := func(pid int32, comm string, count uint64, frames ...*Frame) StackSample {
 		return StackSample{
-			PID:    pid,
-			Key:    []event.Value{event.StrOf(comm)},
-			Frames: frames,
-			Count:  count,
-			Value:  int64(10 * count),
+			PID:       pid,
+			Key:       []event.Value{event.StrOf(comm)},
+			CallStack: CallStack{Frames: frames},
+			Count:     count,
+			Value:     int64(10 * count),
 		}
 	}
 	cut := sample(1, "a", 1, named(0x100, 4))

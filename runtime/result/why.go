@@ -19,17 +19,11 @@ type Why struct {
 	// Doubtful are those of the slow spans that have a Doubt.
 	Doubtful WhySpans
 	// Stacks are the functions of the stacks that the parts of Slowest name.
-	Stacks map[stack.ID]WhyStack
+	Stacks map[stack.ID]CallStack
 	// Skipped are slow spans that were not explained, since a bound was hit.
 	Skipped uint64
 	// Notes say what could not be seen here, each with the command that would mend it.
 	Notes []string
-}
-
-// A WhyStack is a stack with names, innermost first. Cut says that outer frames are missing.
-type WhyStack struct {
-	Frames []*Frame
-	Cut    bool
 }
 
 // WhySpans are a number of spans and how long they were altogether.

@@ -37,7 +37,7 @@ func (w *Why) Merge(o *Why, slowest int) {
 	}
 	used := map[stack.ID]bool{}
 	w.StackIDs(func(id stack.ID) bool { used[id] = true; return true })
-	maps.DeleteFunc(w.Stacks, func(id stack.ID, _ WhyStack) bool { return !used[id] })
+	maps.DeleteFunc(w.Stacks, func(id stack.ID, _ CallStack) bool { return !used[id] })
 }
 
 func (s *WhySpans) add(o WhySpans) {
@@ -108,10 +108,10 @@ func slowerFirst(a, b *WhySpan) int {
 func (w *Why) stacks(o *Why) map[stack.ID]stack.ID {
 	own := maps.Clone(w.Stacks)
 	if own == nil {
-		own = map[stack.ID]WhyStack{}
+		own = map[stack.ID]CallStack{}
 	}
 	last := stack.None
-	for _, m := range []map[stack.ID]WhyStack{w.Stacks, o.Stacks} {
+	for _, m := range []map[stack.ID]CallStack{w.Stacks, o.Stacks} {
 		for id := range m {
 			last = max(last, id)
 		}
@@ -120,7 +120,7 @@ func (w *Why) stacks(o *Why) map[stack.ID]stack.ID {
 	for _, id := range slices.Sorted(maps.Keys(o.Stacks)) {
 		s := o.Stacks[id]
 		to := id
-		if known, ok := own[id]; ok && !known.same(s) {
+		if known, ok := own[id]; ok && !known.Same(s) {
 			last++
 			to = last
 			numbers[id] = to
@@ -129,11 +129,6 @@ func (w *Why) stacks(o *Why) map[stack.ID]stack.ID {
 	}
 	w.Stacks = own
 	return numbers
-}
-
-// same reports stacks that read the same.
-func (s WhyStack) same(o WhyStack) bool {
-	return s.Cut == o.Cut && slices.EqualFunc(s.Frames, o.Frames, func(a, b *Frame) bool { return *a == *b })
 }
 
 // renumbered is the span with other numbers of stacks.

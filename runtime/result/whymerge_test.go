@@ -14,12 +14,12 @@ import (
 func anyWhy(r *rand.Rand) *Why {
 	names := []string{"db", "worker", "cc1"}
 	task := func() WhyTask { return WhyTask{Comm: names[r.IntN(len(names))]} }
-	w := &Why{Name: "why", Stacks: map[stack.ID]WhyStack{}}
+	w := &Why{Name: "why", Stacks: map[stack.ID]CallStack{}}
 	w.Meta.Begin, w.Meta.End = event.Time(r.IntN(100)), event.Time(100+r.IntN(100))
 	w.Meta.Samples = uint64(r.IntN(9))
 	w.Meta.Loss.Lost, w.Skipped = uint64(r.IntN(3)), uint64(r.IntN(3))
 	for i := range 1 + r.IntN(3) {
-		w.Stacks[stack.ID(i+1)] = WhyStack{Frames: []*Frame{{Symbol: fmt.Sprint("f", r.IntN(4))}}}
+		w.Stacks[stack.ID(i+1)] = StackOf(&Frame{Symbol: fmt.Sprint("f", r.IntN(4))})
 	}
 	seen := map[string]bool{}
 	for range r.IntN(6) {

@@ -83,8 +83,8 @@ func (o *results) fill(line *result.Line, e *event.Event) {
 	line.Event, line.Marker = e, o.marker(e)
 	line.Block = registers(line.Block[:0], e)
 	if line.Stacks {
-		frames, cut := o.stacks.eventStack(e)
-		line.Frames, line.Cut = append(line.Frames[:0], frames...), cut
+		s := o.stacks.eventStack(e)
+		line.Frames, line.Cut = append(line.Frames[:0], s.Frames...), s.Cut
 		line.More = o.stacks.moreStacks(line.More[:0], e)
 	}
 }

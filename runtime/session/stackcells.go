@@ -10,14 +10,14 @@ import (
 
 // This file shows stacks in the lines of logs and in the cells of tables.
 
-// eventStack is the frames of an event's stack, valid until the next call.
-func (w *runStacks) eventStack(e *event.Event) ([]*result.Frame, bool) {
+// eventStack is the stack of an event, valid until the next call.
+func (w *runStacks) eventStack(e *event.Event) result.CallStack {
 	if e.Stream.Index >= len(w.show) || len(w.show[e.Stream.Index]) == 0 {
-		return nil, false
+		return result.CallStack{}
 	}
 	frames, s := w.Frames(w.line[:0], stackIn(e, w.show[e.Stream.Index][0]))
 	w.line = frames
-	return frames, s.Cut
+	return result.CallStack{Frames: frames, Cut: s.Cut}
 }
 
 // moreStacks are the other stacks of an event that was made here.
@@ -28,7 +28,8 @@ func (w *runStacks) moreStacks(dst []result.NamedStack, e *event.Event) []result
 	for _, f := range w.show[e.Stream.Index][1:] {
 		if id := stackIn(e, f); id != stack.None {
 			frames, s := w.Frames(nil, id)
-			dst = append(dst, result.NamedStack{Name: f.Name, Frames: frames, Cut: s.Cut})
+			dst = append(dst, result.NamedStack{Name: f.Name,
+				CallStack: result.CallStack{Frames: frames, Cut: s.Cut}})
 		}
 	}
 	return dst

@@ -114,7 +114,7 @@ func (c *stackCounts) other() (x result.StackSample, some bool) {
 	}
 	keys, count := plan.StacksKey+len(c.op.Keys), c.op.Counted()
 	x = result.StackSample{PID: -1, Key: row[plan.StacksKey:keys], Count: row[count].Uint(),
-		Frames: []*result.Frame{naming.NoRoom}}
+		CallStack: result.StackOf(naming.NoRoom)}
 	if c.op.Value.Name != "" {
 		x.Value = wholeOf(row[count+1])
 	}

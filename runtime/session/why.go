@@ -85,8 +85,8 @@ func (d *whyResult) stack(w *result.Why, id stack.ID) {
 		return
 	}
 	if w.Stacks == nil {
-		w.Stacks = map[stack.ID]result.WhyStack{}
+		w.Stacks = map[stack.ID]result.CallStack{}
 	}
 	frames, from := d.of.stacks.Frames(nil, id)
-	w.Stacks[id] = result.WhyStack{Frames: frames, Cut: from.Cut}
+	w.Stacks[id] = result.CallStack{Frames: frames, Cut: from.Cut}
 }

@@ -62,7 +62,7 @@ func (s *sampled) add(l *result.Line) {
 	s.index[string(s.key)] = len(s.list.Samples)
 	s.list.Samples = append(s.list.Samples, result.StackSample{
 		Key: []event.Value{event.StrOf(strings.Clone(comm))}, PID: l.Event.PID,
-		Frames: slices.Clone(l.Frames), Count: 1, Cut: l.Cut,
+		CallStack: result.CallStack{Frames: slices.Clone(l.Frames), Cut: l.Cut}, Count: 1,
 	})
 }
 

@@ -179,13 +179,13 @@ func TestProfiles(t *testing.T) {
 		Keys: []result.Column{{Name: "comm", Kind: result.KeyColumn}}, Value: "period", Unit: unit.NS,
 		Periods: true,
 		Samples: []result.StackSample{
-			{Key: []event.Value{event.StrOf("a")}, PID: 7, Frames: []*result.Frame{read, main}, Count: 3,
+			{Key: []event.Value{event.StrOf("a")}, PID: 7, CallStack: result.StackOf(read, main), Count: 3,
 				Value: 30},
-			{Key: []event.Value{event.StrOf("b")}, PID: -1, Frames: []*result.Frame{main}, Count: 1,
+			{Key: []event.Value{event.StrOf("b")}, PID: -1, CallStack: result.StackOf(main), Count: 1,
 				Value: 10},
 		},
 		Rest: []result.StackSample{{Key: []event.Value{event.StrOf("a")}, PID: 7, Count: 2, Value: 20,
-			Cut: true}},
+			CallStack: result.CallStack{Cut: true}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func (s *sink) pairRow(o *out, d *result.Detail, part string, l *result.DetailLi
 	}
 	line := result.Line{Event: l.Event, Stacks: d.Stack != nil}
 	if d.Stack != nil {
-		line.Frames, line.Cut = d.Stack(l.Event)
+		line.CallStack = d.Stack(l.Event)
 	}
 	if d.Marker != nil {
 		line.Marker = d.Marker(l.Event)

@@ -60,9 +60,9 @@ func TestIngest(t *testing.T) {
 		Meta: result.Meta{Begin: 1e9, End: 11e9, Wall: time.Unix(1_700_000_010, 0),
 			Cost: &result.Cost{Budget: 0.5, Events: 0.25, Time: 1}},
 		Keys: []result.Column{{Name: "comm"}}, Value: "period", Unit: unit.NS, Periods: true,
-		Samples: []result.StackSample{{Key: []event.Value{event.StrOf("a")}, Frames: []*result.Frame{f},
+		Samples: []result.StackSample{{Key: []event.Value{event.StrOf("a")}, CallStack: result.StackOf(f),
 			Count: 3, Value: 30}},
-		Rest: []result.StackSample{{Key: []event.Value{event.StrOf("b")}, Frames: []*result.Frame{f},
+		Rest: []result.StackSample{{Key: []event.Value{event.StrOf("b")}, CallStack: result.StackOf(f),
 			Count: 1, Value: 5}},
 	})
 	if err != nil {

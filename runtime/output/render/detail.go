@@ -158,13 +158,13 @@ func (w *detailWriter) line(e *event.Event, prefix string) {
 	if w.d.Stack == nil {
 		return
 	}
-	frames, cut := w.d.Stack(e)
+	stack := w.d.Stack(e)
 	if prefix == "" {
-		w.r.buf = appendFrameLines(w.r.buf, frames, cut)
+		w.r.buf = appendFrameLines(w.r.buf, stack)
 		return
 	}
 	// The part between start and end stays behind the bar.
-	for line := range bytes.Lines(appendFrameLines(nil, frames, cut)) {
+	for line := range bytes.Lines(appendFrameLines(nil, stack)) {
 		w.r.buf = append(append(w.r.buf, '|'), line[1:]...)
 	}
 }

@@ -31,11 +31,11 @@ func details() []*result.Detail {
 		{Part: result.After, Event: at(160, "late")},
 		{Part: result.After, Event: at(221, "latest"), State: "sleeping"},
 	}
-	stack := func(e *event.Event) ([]*result.Frame, bool) {
-		return []*result.Frame{
+	stack := func(e *event.Event) result.CallStack {
+		return result.CallStack{Frames: []*result.Frame{
 			{Addr: 0xffffffff81001234, Symbol: "try_to_wake_up", Offset: 0x10, DSO: "[kernel.kallsyms]"},
 			{Addr: 0x4011},
-		}, true
+		}, Cut: true}
 	}
 	many := []result.DetailLine{{Part: result.Between, Event: at(101, "first")}}
 	for i := range 55 {

@@ -64,11 +64,11 @@ func appendFrameLine(dst []byte, f *result.Frame) []byte {
 const cutLine = "    (cut: outer frames are missing)\n"
 
 // appendFrameLines appends the lines of a whole stack.
-func appendFrameLines(dst []byte, frames []*result.Frame, cut bool) []byte {
-	for i := range frames {
-		dst = append(appendFrameLine(dst, frames[i]), '\n')
+func appendFrameLines(dst []byte, s result.CallStack) []byte {
+	for _, f := range s.Frames {
+		dst = append(appendFrameLine(dst, f), '\n')
 	}
-	if cut {
+	if s.Cut {
 		dst = append(dst, cutLine...)
 	}
 	return dst
@@ -87,16 +87,16 @@ func StackText(frames []*result.Frame) string {
 }
 
 // frames writes the member "stack".
-func (r *jsonRenderer) frames(frames []*result.Frame, cut bool) {
-	r.namedFrames(event.StackName, frames, cut)
+func (r *jsonRenderer) frames(s result.CallStack) {
+	r.namedFrames(event.StackName, s)
 }
 
 // namedFrames writes a stack, innermost first. Addresses are texts: they do not
 // fit a JavaScript number.
-func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool) {
+func (r *jsonRenderer) namedFrames(name string, s result.CallStack) {
 	r.buf = appendJSONString(append(r.buf, ','), name)
 	r.buf = append(r.buf, ":["...)
-	for i, f := range frames {
+	for i, f := range s.Frames {
 		if i > 0 {
 			r.buf = append(r.buf, ',')
 		}
@@ -112,7 +112,7 @@ func (r *jsonRenderer) namedFrames(name string, frames []*result.Frame, cut bool
 		r.buf = append(appendFrameMembers(r.buf, f), '}')
 	}
 	r.buf = append(r.buf, ']')
-	if cut {
+	if s.Cut {
 		r.buf = appendJSONString(append(r.buf, ','), name+"_cut")
 		r.buf = append(r.buf, ":true"...)
 	}

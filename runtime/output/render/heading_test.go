@@ -24,10 +24,10 @@ func TestHeading(t *testing.T) {
 			Stream:  made,
 			Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
 		},
-		Heading: "state: \x1b[31m 3",
-		Frames:  []*result.Frame{{Symbol: "not_shown"}},
+		Heading:   "state: \x1b[31m 3",
+		CallStack: result.StackOf(&result.Frame{Symbol: "not_shown"}),
 		Parts: []result.Line{
-			{Event: &event.Event{Time: 1e9, TID: 8, CPU: 1, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(1)}}}, Frames: []*result.Frame{{Addr: 16, Symbol: "slept"}}},
+			{Event: &event.Event{Time: 1e9, TID: 8, CPU: 1, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(1)}}}, CallStack: result.StackOf(&result.Frame{Addr: 16, Symbol: "slept"})},
 			{Event: &event.Event{Time: 2e9, TID: 9, Stream: made, Derived: &event.Derived{Slots: []event.Value{event.IntOf(2)}}}},
 		},
 	}
@@ -66,8 +66,8 @@ func TestTextOfFields(t *testing.T) {
 			Stream:  made,
 			Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
 		},
-		Text:   "clock 3 \x1b ns\nswitches 4\nwakeups 5",
-		Frames: []*result.Frame{{Addr: 16, Symbol: "late"}},
+		Text:      "clock 3 \x1b ns\nswitches 4\nwakeups 5",
+		CallStack: result.StackOf(&result.Frame{Addr: 16, Symbol: "late"}),
 	}
 	for format, want := range map[string]string{
 		"text": "             pid-7      7 [000] 2.000000: gap: clock 3 \\x1b ns\n    switches 4\n    wakeups 5\n    0000000000000010 late+0x0\n",

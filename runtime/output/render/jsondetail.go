@@ -68,7 +68,6 @@ func (r *jsonRenderer) eventMembers(d *result.Detail, e *event.Event) {
 	r.buf = appendJSONString(append(r.buf, `,"event":`...), nameOf(e, s))
 	r.fields(e, s)
 	if d.Stack != nil {
-		frames, cut := d.Stack(e)
-		r.frames(frames, cut)
+		r.frames(d.Stack(e))
 	}
 }

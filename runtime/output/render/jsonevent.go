@@ -34,9 +34,9 @@ func (r *jsonRenderer) event(l *result.Line) error {
 	}
 	r.fields(e, s)
 	if l.Stacks {
-		r.frames(l.Frames, l.Cut)
+		r.frames(l.CallStack)
 		for i := range l.More {
-			r.namedFrames(l.More[i].Name, l.More[i].Frames, l.More[i].Cut)
+			r.namedFrames(l.More[i].Name, l.More[i].CallStack)
 		}
 	}
 	return r.end()

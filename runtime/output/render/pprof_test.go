@@ -37,9 +37,9 @@ func TestPprofOfSamples(t *testing.T) {
 		Periods:  true,
 		KernelID: "cafe",
 		Samples: []result.StackSample{
-			{PID: 1, Count: 2, Value: 2_000_001, Frames: []*result.Frame{frame(0x7f0000001010)}},
-			{PID: 2, Count: 1, Value: 1_000_000, Frames: []*result.Frame{kernel(0xffffffff81001234, "[kernel.kallsyms]"), frame(0x7f1111111010)}},
-			{PID: -1, Count: 1, Value: 1_000_000, Frames: []*result.Frame{kernel(0xffffffff81005234, "[kernel.kallsyms]"), frame(0)}},
+			{PID: 1, Count: 2, Value: 2_000_001, CallStack: result.StackOf(frame(0x7f0000001010))},
+			{PID: 2, Count: 1, Value: 1_000_000, CallStack: result.StackOf(kernel(0xffffffff81001234, "[kernel.kallsyms]"), frame(0x7f1111111010))},
+			{PID: -1, Count: 1, Value: 1_000_000, CallStack: result.StackOf(kernel(0xffffffff81005234, "[kernel.kallsyms]"), frame(0))},
 		},
 	}
 	var b bytes.Buffer

@@ -38,7 +38,7 @@ func (r *textRenderer) stacks(s *result.Stacks) error {
 			}
 		}
 		r.buf = append(r.buf, ":\n"...)
-		r.buf = appendFrameLines(r.buf, x.Frames, x.Cut)
+		r.buf = appendFrameLines(r.buf, x.CallStack)
 		if err := r.spill(); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (r *jsonRenderer) stacks(s *result.Stacks) error {
 		if r.page {
 			r.buf = list.append(r.buf, x)
 		} else {
-			r.frames(x.Frames, x.Cut)
+			r.frames(x.CallStack)
 		}
 		r.buf = append(r.buf, '}')
 		if err := r.spill(); err != nil {

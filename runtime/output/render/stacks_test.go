@@ -46,9 +46,9 @@ func someStacks() *result.Stacks {
 	}
 	s.Loss = event.Loss{Lost: 7}
 	s.Samples = []result.StackSample{
-		{Key: []event.Value{event.StrOf("app")}, PID: 12, Count: 4, Value: 4096, Frames: []*result.Frame{ext4, read, inner, main}},
-		{Key: []event.Value{event.StrOf("app")}, PID: 13, Count: 3, Value: 1024, Cut: true, Frames: []*result.Frame{main, frame(0x7f0000001000, "", 0, "/usr/lib/libx.so"), frame(0x10, "", 0, "")}},
-		{Key: []event.Value{event.StrOf("my app;")}, PID: 14, Count: 1, Value: 0, Frames: []*result.Frame{frame(0x55, hostile, 1, "/bin/a b")}},
+		{Key: []event.Value{event.StrOf("app")}, PID: 12, Count: 4, Value: 4096, CallStack: result.StackOf(ext4, read, inner, main)},
+		{Key: []event.Value{event.StrOf("app")}, PID: 13, Count: 3, Value: 1024, CallStack: result.CallStack{Frames: []*result.Frame{main, frame(0x7f0000001000, "", 0, "/usr/lib/libx.so"), frame(0x10, "", 0, "")}, Cut: true}},
+		{Key: []event.Value{event.StrOf("my app;")}, PID: 14, Count: 1, Value: 0, CallStack: result.StackOf(frame(0x55, hostile, 1, "/bin/a b"))},
 	}
 	return s
 }
@@ -98,11 +98,10 @@ func TestEventLineWithStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.Show(&result.Line{
-		Event:  e,
-		Stacks: true,
-		Frames: s.Samples[1].Frames,
-		Cut:    true,
-		Block:  []byte("RIP: 1\nRAX: \x1b2"),
+		Event:     e,
+		Stacks:    true,
+		CallStack: result.CallStack{Frames: s.Samples[1].Frames, Cut: true},
+		Block:     []byte("RIP: 1\nRAX: \x1b2"),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -326,8 +325,8 @@ func TestPprof(t *testing.T) {
 func TestPprofTellsProcessesApart(t *testing.T) {
 	// One address, two functions: of two programs at the same place.
 	s := &result.Stacks{Samples: []result.StackSample{
-		{PID: 1, Count: 1, Frames: []*result.Frame{frame(0x401000, "f", 0, "/bin/a")}},
-		{PID: 2, Count: 2, Frames: []*result.Frame{frame(0x401000, "g", 0, "/bin/b")}},
+		{PID: 1, Count: 1, CallStack: result.StackOf(frame(0x401000, "f", 0, "/bin/a"))},
+		{PID: 2, Count: 2, CallStack: result.StackOf(frame(0x401000, "g", 0, "/bin/b"))},
 		{PID: 3, Count: 4},
 	}}
 	var b bytes.Buffer

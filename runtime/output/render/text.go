@@ -177,11 +177,11 @@ func (r *textRenderer) event(l *result.Line) error {
 	for line := range bytes.Lines(l.Block) {
 		r.below(line)
 	}
-	r.buf = appendFrameLines(r.buf, l.Frames, l.Cut)
+	r.buf = appendFrameLines(r.buf, l.CallStack)
 	for i := range l.More {
 		s := &l.More[i]
 		r.buf = append(plain.Append(append(r.buf, "  "...), s.Name), ":\n"...)
-		r.buf = appendFrameLines(r.buf, s.Frames, s.Cut)
+		r.buf = appendFrameLines(r.buf, s.CallStack)
 	}
 	return r.spill()
 }

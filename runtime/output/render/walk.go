@@ -87,7 +87,7 @@ func pairLines(d *result.Detail, show func(result.Result) error) error {
 		}
 		l := result.Line{Event: e, Result: d.Name, Stacks: d.Stack != nil}
 		if l.Stacks {
-			l.Frames, l.Cut = d.Stack(e)
+			l.CallStack = d.Stack(e)
 		}
 		if err := show(&l); err != nil {
 			return err

@@ -27,7 +27,8 @@ func TestWalk(t *testing.T) {
 			Path: []result.WhyLink{{Kind: result.WhyUser}}}}}}}
 	s := &result.Stacks{Meta: meta("stacks", ""), Keys: []result.Column{{Name: "comm"}}, Value: "size",
 		Omitted: 3, Samples: []result.StackSample{{Key: []event.Value{event.StrOf("db")}, PID: 7, Count: 2,
-			Value: 40, Frames: []*result.Frame{{Symbol: "read"}, {Symbol: "main"}}}}}
+			Value:     40,
+			CallStack: result.StackOf(&result.Frame{Symbol: "read"}, &result.Frame{Symbol: "main"})}}}
 	for _, c := range []struct {
 		in   result.Result
 		want []string

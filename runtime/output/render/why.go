@@ -62,7 +62,7 @@ func (r *textRenderer) stories(w *result.Why, loss event.Loss) error {
 		Moment: func(dst []byte, t event.Time) []byte {
 			return r.line.stamp.appendMoment(dst, t, time.Time{}, &r.line)
 		},
-		Frames: func(dst []byte, s result.WhyStack) []byte { return appendFrameLines(dst, s.Frames, s.Cut) },
+		Frames: func(dst []byte, s result.CallStack) []byte { return appendFrameLines(dst, s) },
 	})
 	if len(w.Slowest) > 0 {
 		r.buf = append(r.buf, '\n')
@@ -140,7 +140,7 @@ func (r *jsonRenderer) why(w *result.Why) error {
 		s := w.Stacks[id]
 		r.buf = append(r.buf, `{"id":`...)
 		r.buf = strconv.AppendInt(r.buf, int64(i), 10)
-		r.frames(s.Frames, s.Cut)
+		r.frames(s)
 		r.buf = append(r.buf, '}')
 	}
 	r.buf = strconv.AppendUint(append(r.buf, `],"skipped":`...), w.Skipped, 10)

@@ -59,7 +59,7 @@ func slowWhy() *result.Why {
 			{Path: any(unknown), Slow: result.WhySpans{Spans: 1, NS: 500}},
 		},
 		Slowest: []*result.WhySpan{first, second},
-		Stacks: map[stack.ID]result.WhyStack{
+		Stacks: map[stack.ID]result.CallStack{
 			3: {Frames: []*result.Frame{
 				{Addr: 0xffffffff81630014, Symbol: "futex_wait", Offset: 0x44, DSO: "[kernel.kallsyms]", Kernel: true},
 				{Addr: 0x401234, Symbol: "take\x1b[31m", Offset: 4, DSO: "/usr/bin/db"}}},

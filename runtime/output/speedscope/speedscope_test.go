@@ -30,8 +30,8 @@ func TestWrite(t *testing.T) {
 	inner := &result.Frame{Symbol: "inner", File: "a.c", Line: 7}
 	outer := &result.Frame{Symbol: "outer", DSO: "/bin/a"}
 	s := &result.Stacks{Value: "cpu", Unit: unit.US, Samples: []result.StackSample{
-		{Key: []event.Value{event.StrOf("a")}, Frames: []*result.Frame{inner, outer}, Count: 3, Value: 3000},
-		{Key: []event.Value{event.StrOf("a")}, Frames: []*result.Frame{outer}, Count: 1, Value: 0},
+		{Key: []event.Value{event.StrOf("a")}, CallStack: result.StackOf(inner, outer), Count: 3, Value: 3000},
+		{Key: []event.Value{event.StrOf("a")}, CallStack: result.StackOf(outer), Count: 1, Value: 0},
 		{Count: 2, Value: 5},
 	}}
 	f := write(t, s, Options{Remarks: "lost=4", About: "on a\nhost",

@@ -318,7 +318,8 @@ func (r *Records) stacks(s *jsonStacks) {
 		if s.Value != "" {
 			weight = float64(own.Value)
 		}
-		x := result.StackSample{Frames: frames(own.Stack), Count: own.Count, Value: own.Value, PID: -1}
+		x := result.StackSample{CallStack: result.StackOf(frames(own.Stack)...), Count: own.Count,
+			Value: own.Value, PID: -1}
 		for _, k := range s.Keys {
 			x.Key = append(x.Key, event.StrOf(rowName([]jsonColumn{k}, own.Key)))
 		}
@@ -334,8 +335,8 @@ func (r *Records) event(e *jsonEvent) {
 	}
 	x := recorded{time: e.Time, result: e.Name, label: label}
 	if e.Stack != nil {
-		x.sample = result.StackSample{Key: []event.Value{event.StrOf(e.Comm)}, Frames: frames(e.Stack),
-			Count: 1, PID: -1}
+		x.sample = result.StackSample{Key: []event.Value{event.StrOf(e.Comm)},
+			CallStack: result.StackOf(frames(e.Stack)...), Count: 1, PID: -1}
 	}
 	r.events = append(r.events, x)
 }

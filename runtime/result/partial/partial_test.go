@@ -52,7 +52,7 @@ func frameOf(host string, r *rand.Rand, rows int) *Frame {
 	for i := range 5 {
 		frames := []*result.Frame{{Symbol: fmt.Sprint("f", i%2), DSO: "/bin/x"}, {Symbol: "main", Line: 7}}
 		stacks.Samples = append(stacks.Samples, result.StackSample{PID: -1, Count: uint64(1 + i),
-			Key: []event.Value{event.StrOf("a")}, Frames: frames})
+			Key: []event.Value{event.StrOf("a")}, CallStack: result.CallStack{Frames: frames}})
 	}
 	f.Results = append(f.Results, Result{Kind: Stacks, Name: "stacks", Stacks: stacks},
 		Result{Kind: Lines, Name: "log", Lines: []string{"one", "two"}, Left: 1})

@@ -82,8 +82,9 @@ func hex(v uint64) string {
 // samples are of own, in one place below the inlined function inner, and of another function.
 func samples() *result.Stacks {
 	at := func(symbol string, start, offset, count uint64, in ...*result.Frame) result.StackSample {
-		return result.StackSample{Count: count, Value: int64(count) * 1000, Frames: append(in,
-			&result.Frame{Symbol: symbol, DSO: "/bin/x", Offset: offset, FileAddr: start + offset})}
+		f := &result.Frame{Symbol: symbol, DSO: "/bin/x", Offset: offset, FileAddr: start + offset}
+		return result.StackSample{Count: count, Value: int64(count) * 1000,
+			CallStack: result.StackOf(append(in, f)...)}
 	}
 	all := &result.Stacks{Meta: result.Meta{Final: true}, Value: "time", Unit: unit.US}
 	all.Samples = []result.StackSample{

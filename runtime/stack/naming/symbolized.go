@@ -197,12 +197,11 @@ func (s *Symbolized) List() []result.StackSample {
 	for i := range s.samples {
 		t := &s.samples[i]
 		out[i] = result.StackSample{
-			Key:    s.keys[t.key],
-			PID:    t.pid,
-			Count:  t.Count,
-			Value:  t.Value,
-			Cut:    t.cut,
-			Frames: s.frames(t.inner),
+			Key:       s.keys[t.key],
+			PID:       t.pid,
+			Count:     t.Count,
+			Value:     t.Value,
+			CallStack: result.CallStack{Frames: s.frames(t.inner), Cut: t.cut},
 		}
 	}
 	return out

@@ -30,10 +30,10 @@ func TestSymbolizedStacksAreBounded(t *testing.T) {
 	for i := range 10 {
 		f := &result.Frame{Symbol: "f" + strconv.Itoa(i), DSO: "/bin/x"}
 		s.Add(n, &result.StackSample{
-			PID:    int32(i),
-			Key:    []event.Value{event.StrOf("x")},
-			Frames: []*result.Frame{f},
-			Count:  uint64(i + 1),
+			PID:       int32(i),
+			Key:       []event.Value{event.StrOf("x")},
+			CallStack: result.StackOf(f),
+			Count:     uint64(i + 1),
 		})
 	}
 	f := func(most int, evicted uint64, want string) {
@@ -62,7 +62,7 @@ func TestSymbolizedKeysAreBounded(t *testing.T) {
 		n := NewNames(All)
 		f := &result.Frame{Symbol: "f" + strconv.Itoa(int(i)), DSO: "/bin/x"}
 		s.Add(n, &result.StackSample{
-			Key: []event.Value{event.IntOf(int64(i))}, Frames: []*result.Frame{f}, Count: 1,
+			Key: []event.Value{event.IntOf(int64(i))}, CallStack: result.StackOf(f), Count: 1,
 		})
 		s.Bound(most, byCount)
 		if len(s.samples) > most+1 || len(s.keys) > most+1 || len(s.names) > most+1 || len(s.nodes) > most+2 {
@@ -129,18 +129,18 @@ func TestSymbolizedStacksShareFrames(t *testing.T) {
 	keys := []event.Value{event.IntOf(1), event.IntOf(2)}
 	out := symbolize(All,
 		result.StackSample{
-			PID:    1,
-			Key:    keys[:1],
-			Frames: []*result.Frame{frame(0x10, "f"), frame(0x20, "main")},
-			Count:  1,
+			PID:       1,
+			Key:       keys[:1],
+			CallStack: result.StackOf(frame(0x10, "f"), frame(0x20, "main")),
+			Count:     1,
 		},
 		result.StackSample{
-			PID:    2,
-			Key:    keys[1:],
-			Frames: []*result.Frame{frame(0x910, "g"), frame(0x920, "main"), frame(0x930, "")},
-			Count:  1,
+			PID:       2,
+			Key:       keys[1:],
+			CallStack: result.StackOf(frame(0x910, "g"), frame(0x920, "main"), frame(0x930, "")),
+			Count:     1,
 		},
-		result.StackSample{PID: 3, Key: keys[1:], Frames: []*result.Frame{frame(0x931, "")}, Count: 1},
+		result.StackSample{PID: 3, Key: keys[1:], CallStack: result.StackOf(frame(0x931, "")), Count: 1},
 	).List()
 	keys[0] = event.IntOf(7)
 	if got := out[0].Key[0].Int(); got != 1 {
@@ -158,12 +158,11 @@ func TestSymbolizedStacksAreMerged(t *testing.T) {
 	sample := func(pid int32, key int64, cut bool, n uint64) result.StackSample {
 		f := &result.Frame{Addr: uint64(pid), Symbol: "f", DSO: "/bin/x", Offset: 4}
 		return result.StackSample{
-			PID:    pid,
-			Key:    []event.Value{event.IntOf(key)},
-			Frames: []*result.Frame{f},
-			Count:  n,
-			Value:  int64(10 * n),
-			Cut:    cut,
+			PID:       pid,
+			Key:       []event.Value{event.IntOf(key)},
+			CallStack: result.CallStack{Frames: []*result.Frame{f}, Cut: cut},
+			Count:     n,
+			Value:     int64(10 * n),
 		}
 	}
 	got := ""
@@ -192,12 +191,12 @@ func TestSymbolizedStacksAreNames(t *testing.T) {
 	}
 	main := place("main", 9)
 	res := &result.Stacks{Samples: []result.StackSample{
-		{PID: 1, Frames: []*result.Frame{place("f", 1), main}, Count: 1},
-		{PID: 1, Frames: []*result.Frame{place("f", 2), main}, Count: 2},
-		{PID: 2, Frames: []*result.Frame{place("g", 1), main}, Count: 4},
-		{PID: 2, Frames: []*result.Frame{{Addr: 1}, main}, Count: 8},
-		{PID: 2, Frames: []*result.Frame{{Addr: 2}, main}, Count: 16},
-		{PID: 1, Frames: []*result.Frame{place("f", 3), main}, Count: 32, Cut: true},
+		{PID: 1, CallStack: result.StackOf(place("f", 1), main), Count: 1},
+		{PID: 1, CallStack: result.StackOf(place("f", 2), main), Count: 2},
+		{PID: 2, CallStack: result.StackOf(place("g", 1), main), Count: 4},
+		{PID: 2, CallStack: result.StackOf(&result.Frame{Addr: 1}, main), Count: 8},
+		{PID: 2, CallStack: result.StackOf(&result.Frame{Addr: 2}, main), Count: 16},
+		{PID: 1, CallStack: result.CallStack{Frames: []*result.Frame{place("f", 3), main}, Cut: true}, Count: 32},
 	}}
 	want := string(render.AppendFolded(nil, res, time.Time{}))
 	samples := res.Samples
@@ -219,7 +218,8 @@ func TestSymbolizedTextIsWords(t *testing.T) {
 	for i := range 100 {
 		dso := fmt.Sprintf("/tmp/build%d/prog", i)
 		frames := []*result.Frame{{Symbol: "f", DSO: dso}, {Symbol: "main", DSO: dso}, {DSO: dso}}
-		samples = append(samples, result.StackSample{PID: int32(i), Frames: frames, Count: 1})
+		samples = append(samples, result.StackSample{PID: int32(i), CallStack: result.StackOf(frames...),
+			Count: 1})
 	}
 	for show, want := range map[Shown]int{InPictures: 100, InText: 100} {
 		if got := len(symbolize(show, samples...).samples); got != want {

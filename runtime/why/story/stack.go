@@ -15,7 +15,7 @@ var entries = []string{
 }
 
 // stacks calls each for the stacks of a line, with what they are.
-func (l *Line) stacks(w *result.Why, each func(title string, s result.WhyStack)) {
+func (l *Line) stacks(w *result.Why, each func(title string, s result.CallStack)) {
 	if l.Link == nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (l *Line) stacks(w *result.Why, each func(title string, s result.WhyStack))
 }
 
 // ofInterrupt is a stack without what was interrupted.
-func ofInterrupt(s result.WhyStack) result.WhyStack {
+func ofInterrupt(s result.CallStack) result.CallStack {
 	at := slices.IndexFunc(s.Frames, func(f *result.Frame) bool {
 		return slices.ContainsFunc(entries, func(entry string) bool {
 			return strings.HasPrefix(f.Symbol, entry)

@@ -346,13 +346,13 @@ func TestSmallCausesAreOneRow(t *testing.T) {
 // Who was interrupted did not wake anybody.
 func TestWokenByInterrupt(t *testing.T) {
 	frame := func(name string) *result.Frame { return &result.Frame{Symbol: name} }
-	woken := result.WhyStack{Cut: true, Frames: []*result.Frame{frame("hrtimer_wakeup"),
+	woken := result.CallStack{Cut: true, Frames: []*result.Frame{frame("hrtimer_wakeup"),
 		frame("asm_sysvec_apic_timer_interrupt"), frame("innocent")}}
 	timer := result.WhyLink{Kind: result.WhyTimer, WakerStack: 3}
 	f := func(l result.WhyLink, want int) {
 		t.Helper()
-		w := &result.Why{Stacks: map[stack.ID]result.WhyStack{3: woken}}
-		(&Line{Link: &l}).stacks(w, func(title string, s result.WhyStack) {
+		w := &result.Why{Stacks: map[stack.ID]result.CallStack{3: woken}}
+		(&Line{Link: &l}).stacks(w, func(title string, s result.CallStack) {
 			if title != "woken from" || len(s.Frames) != want || s.Cut != (want == 3) {
 				t.Errorf("%s: got %d frames, want %d", title, len(s.Frames), want)
 			}

@@ -21,7 +21,7 @@ type Form struct {
 	// Moment appends a time.
 	Moment func(dst []byte, t event.Time) []byte
 	// Frames appends the lines of a stack.
-	Frames func(dst []byte, s result.WhyStack) []byte
+	Frames func(dst []byte, s result.CallStack) []byte
 }
 
 // AppendSlowest appends the stories of the slowest spans:
@@ -74,7 +74,7 @@ func (f *Form) span(dst []byte, w *result.Why, s *result.WhySpan) []byte {
 			lines = wrap(lines[0], f.Width-indent)
 		}
 		dst = append(append(dst, strings.Join(lines, "\n"+strings.Repeat(" ", indent))...), '\n')
-		l.stacks(w, func(title string, s result.WhyStack) {
+		l.stacks(w, func(title string, s result.CallStack) {
 			dst = fmt.Appendf(dst, "%*s%s:\n", indent, "", title)
 			for line := range strings.Lines(string(f.Frames(nil, s))) {
 				dst = append(append(dst, strings.Repeat(" ", indent-2)...), line...)
