@@ -116,6 +116,28 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// The picture of the house shows every room.
+func TestPictureOfTheHouse(t *testing.T) {
+	text, err := os.ReadFile("../../docs/hacking.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, picture, _ := strings.Cut(string(text), "## The house")
+	picture, _, _ = strings.Cut(picture, "\n## ")
+	words := regexp.MustCompile(`[a-z]+`).FindAllString(picture, -1)
+	for _, house := range []string{"runtime", "bpf", "cmd/ppscript"} {
+		entries, err := os.ReadDir("../../" + house)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() && e.Name() != "testdata" && !slices.Contains(words, e.Name()) {
+				t.Errorf("the picture in docs/hacking.md leaves out %s/%s", house, e.Name())
+			}
+		}
+	}
+}
+
 func TestPathsOfDocuments(t *testing.T) {
 	tree := fstest.MapFS{"runtime/operator/agg/a.go": &fstest.MapFile{}}
 	got := paths(tree, "X.md",
