@@ -176,7 +176,7 @@ func (o *folder) begins(state, before, stack int16) {
 // than the stack. R7 is its address.
 func (s *sender) around() {
 	c, r, out := s.code, s.record, s.eval.env.out
-	a := out.fold.around
+	a := s.fold.around
 	a.note(s.eval, func() {
 		mark := c.Stack
 		k := c.Alloc(8)

@@ -11,24 +11,6 @@ import (
 // the states of that. A number is read at once, whoever works on the state at that moment: it
 // is that of before or after. A text could be read half, so nobody asks for one here.
 
-// prepareAsked prepares the folds whose states the functions of f ask for, and reports whether
-// others ask for those of f.
-func (f *foldOp) prepareAsked(s *graph, host *Host) (asked bool) {
-	f.asks = map[any]*foldOp{}
-	for _, other := range s.folds {
-		for _, spec := range other.spec.Asks {
-			asked = asked || spec == f.spec
-		}
-		for name, spec := range f.spec.Asks {
-			if spec == other.spec {
-				s.prepareFold(other, host)
-				f.asks[name] = other
-			}
-		}
-	}
-	return asked
-}
-
 // ask leaves in R0 what n asks for.
 func (e *evaluator) ask(n *expr.Native, a *expr.Asking) {
 	if e.env.fold == nil || e.env.fold.fold.asks[a.Of] == nil {
@@ -61,7 +43,7 @@ func (e *evaluator) ask(n *expr.Native, a *expr.Asking) {
 	c.Emit(asm.LoadMem(asm.R0, asm.R0, of.slot(a.Slot), asm.DWord))
 	c.GoTo(end)
 	c.Place(none)
-	c.Constant(asm.R0, of.spec.Init[a.Slot])
+	c.Constant(asm.R0, of.init[a.Slot])
 	c.Place(end)
 	c.Stack = mark
 }

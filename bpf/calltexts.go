@@ -4,7 +4,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/hook"
-	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 )
@@ -44,32 +43,6 @@ func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 	}
 }
 
-// kept finds the text of a pair's start.
-func (v env) kept(n *expr.Native) (index int, ok bool) {
-	if v.pair == nil || expr.UserTextPart(n) != expr.Start {
-		return 0, false
-	}
-	return v.pair.join.texts.Of(v.pair.start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
-}
-
-// keptField finds the text of a pair's start that an argument of a probe points to.
-func (v env) keptField(n *expr.Field) (index int, ok bool) {
-	rest, start := n.Part.From(expr.Start)
-	if v.pair == nil || !start || rest != expr.Self {
-		return 0, false
-	}
-	at := hook.TextAddress(n.F)
-	if at == nil {
-		return 0, false
-	}
-	return v.pair.join.texts.Of(v.pair.start, &expr.Field{F: at})
-}
-
-// keeper keeps the texts of a join.
-func (e *evaluator) keeper(j *joinOp) state.CallTextKeeper {
-	return state.CallTextKeeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
-}
-
 // keepTexts keeps the texts of the event at hand, which is a start. One that finds no memory
 // has no texts at its end. waits says that the event itself waits for them: R8 is the memory
 // then.
@@ -95,7 +68,7 @@ func (o *joiner) keepTexts(waits bool, full label) {
 			b.Addrs = append(b.Addrs, place(text.Addr))
 		}
 	}
-	o.eval.keeper(o.join).Keep(b, full)
+	o.eval.keeper(&o.join.joinLayout).Keep(b, full)
 	c.Stack = mark
 }
 
@@ -115,7 +88,7 @@ func (o *joiner) readAgain(p *pair) {
 		o.eval.field(asm.R0, ret)
 		c.Store(at, asm.R0)
 	}
-	o.eval.keeper(o.join).Again(n, at, none)
+	o.eval.keeper(&o.join.joinLayout).Again(n, at, none)
 	c.Place(none)
 	c.Stack = mark
 }

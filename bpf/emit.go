@@ -185,6 +185,7 @@ type sender struct {
 	*gate
 	record *record
 	source *source
+	fold   *foldOp // that emitted the event; nil of other events
 }
 
 // feed sends the event if all predicates hold.

@@ -87,7 +87,7 @@ func (s *sender) emitted(f *feed) {
 				store(v.At + o)
 			}
 		}
-		if out.fold.keyed() {
+		if s.fold.keyed() {
 			c.Load(asm.R0, out.key)
 			store(r.key)
 		}

@@ -166,7 +166,7 @@ func (s *sender) pair(f *feed) {
 		}
 		if n := s.record.numbers; n != nil {
 			start := int16(0)
-			if p := s.eval.env.pair; p.join.savesPlace(p.start) {
+			if p := s.eval.env.pair; p.join.waits.At(p.start, state.PlaceName) >= 0 {
 				start = p.waited(state.PlaceName)
 			}
 			data.Number = n.Find(s.eval.hook, start, s.eval.fail)
@@ -254,17 +254,4 @@ func (s *sender) fixed(f *feed, data *outbox.Record, fill func()) {
 	c.Place(failed)
 	s.count(load.StatErrors)
 	c.Place(end)
-}
-
-// waited is the place of what waited with the start under a name.
-func (p *pairEnv) waited(name string) int16 {
-	if i := p.join.waits.At(p.start, name); i >= 0 {
-		return p.fields[i]
-	}
-	panic("BUG: " + name + " of the start was not foreseen")
-}
-
-// savesPlace reports that the place of a start waits with it.
-func (j *joinOp) savesPlace(start int) bool {
-	return j.waits.At(start, state.PlaceName) >= 0
 }

@@ -1,8 +1,10 @@
 package bpf
 
 import (
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/bpf/text"
 	"ppscript/runtime/event"
@@ -20,6 +22,65 @@ type env struct {
 	pair *pairEnv
 	fold *foldEnv
 	out  *emitEnv
+}
+
+// A joinLayout is where a join has its keys, and what waits of its events.
+type joinLayout struct {
+	index   int
+	cols    []load.Column // of the key
+	keyRoom int           // bytes
+	waits   state.Waiting
+	texts   state.CallTexts
+	// late are the starts, by number, whose preemption count is read where their pairs are sent.
+	late map[int]bool
+}
+
+// A foldLayout is where a fold has its keys, and the values of its states.
+type foldLayout struct {
+	index  int
+	cols   []load.Column // of the key
+	keyLen int
+	init   []int64 // the numbers of a new state
+	texts  []int   // where the texts lie in the state, and how long they can get
+	rooms  []int
+	// asks are the folds whose states the functions ask for, as they name them.
+	asks map[any]*foldLayout
+}
+
+// slotsAt is where the numbers of a state begin.
+const slotsAt = 24
+
+// slot is where a number of the state is.
+func (f *foldLayout) slot(i int) int16 { return slotsAt + int16(8*i) }
+
+// pairEnv is the scope of expressions on a pair.
+type pairEnv struct {
+	join   *joinLayout
+	start  int     // the input
+	end    env     // what the end is, if operators made it
+	fields []int16 // places of join.waits.Fields
+	delay  int16
+	key    int16
+	now    int16   // the time of the end
+	call   []int16 // by slot: places of what nested pairs have
+	later  func()  // copies the fields that only who sends the pair reads; nil if they are there
+}
+
+// foldEnv is the state that the functions of a fold work on.
+type foldEnv struct {
+	fold  *foldLayout
+	state int16 // place of the state's address
+	stack int16 // of the number of the event's stack; 0 is not known
+}
+
+// emitEnv is the scope of expressions on an emitted event, or on that of a flush function.
+type emitEnv struct {
+	fold   *foldLayout
+	sizes  []int // by value, in bytes
+	places []int16
+	key    int16 // of the state
+	state  int16 // place of its address
+	stack  int16 // of the number of the event's stack; 0 is none
 }
 
 // room is how many bytes n needs, a multiple of 8.
@@ -40,7 +101,7 @@ func (v env) room(n expr.Node) int {
 			return eval.DictRoom(d)
 		}
 		if v.isUserText(n) {
-			return userRoom
+			return assembler.UserRoom
 		}
 	default:
 		if room := eval.MadeRoom(n, v.room); room > 0 {
@@ -57,7 +118,7 @@ func (v env) fieldRoom(n *expr.Field) int {
 		return in.fieldRoom(own)
 	}
 	if _, ok := v.keptField(n); ok {
-		return userRoom
+		return assembler.UserRoom
 	}
 	if room, ok := v.ofStart(n); ok {
 		return room
@@ -174,4 +235,57 @@ func (v env) stateAt() int16 {
 		refuse("the state of a fold outside of its functions")
 	}
 	return v.fold.state
+}
+
+// ofEnd is a field of a pair's end as the end sees it, if operators made that.
+func (v env) ofEnd(n *expr.Field) (end env, own *expr.Field, ok bool) {
+	if v.pair == nil || v.pair.end == (env{}) {
+		return v, n, false
+	}
+	rest, ok := n.Part.From(expr.End)
+	if !ok {
+		return v, n, false
+	}
+	return v.pair.end, &expr.Field{F: n.F, Part: rest, View: n.View}, true
+}
+
+// ofStart is the room of a text of a pair's start that was computed for it: what operators
+// make has texts of other places than records.
+func (v env) ofStart(n *expr.Field) (room int, ok bool) {
+	rest, ok := n.Part.From(expr.Start)
+	if v.pair == nil || !ok || rest == expr.Self && n.F.Place != event.InSlot {
+		return 0, false
+	}
+	f, _ := v.waits(n)
+	return f.Size, true
+}
+
+// kept finds the text of a pair's start.
+func (v env) kept(n *expr.Native) (index int, ok bool) {
+	if v.pair == nil || expr.UserTextPart(n) != expr.Start {
+		return 0, false
+	}
+	return v.pair.join.texts.Of(v.pair.start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
+}
+
+// keptField finds the text of a pair's start that an argument of a probe points to.
+func (v env) keptField(n *expr.Field) (index int, ok bool) {
+	rest, start := n.Part.From(expr.Start)
+	if v.pair == nil || !start || rest != expr.Self {
+		return 0, false
+	}
+	at := hook.TextAddress(n.F)
+	if at == nil {
+		return 0, false
+	}
+	return v.pair.join.texts.Of(v.pair.start, &expr.Field{F: at})
+}
+
+
+// waited is the place of what waited with the start under a name.
+func (p *pairEnv) waited(name string) int16 {
+	if i := p.join.waits.At(p.start, name); i >= 0 {
+		return p.fields[i]
+	}
+	panic("BUG: " + name + " of the start was not foreseen")
 }

@@ -68,6 +68,14 @@ func (e *evaluator) test(n expr.Node, want bool, l label) {
 	leave()
 }
 
+// run runs the function of a fold; emit brings on each event that it emits.
+func (e *evaluator) run(n expr.Node, emit func(n *expr.Emit)) {
+	leave := e.enter(n)
+	e.scope.emit = emit
+	e.stmt(n)
+	leave()
+}
+
 // keys puts the parts of a key at their places on the stack, but for call stacks.
 func (e *evaluator) keys(key int16, cols []load.Column, nodes []expr.Node) {
 	for i, col := range cols {

@@ -95,7 +95,7 @@ func (e *evaluator) member(dst asm.Register, n *expr.Field) {
 		}
 		e.code.Load(dst, e.env.pair.delay)
 	case event.MemberCallchain:
-		foldState{e}.stack(dst, n)
+		e.heldStack(dst, n)
 	case event.MemberPeriod:
 		e.hook.Period(dst)
 	case event.MemberTime:
@@ -130,15 +130,4 @@ func (e *evaluator) arguments() hook.Arguments {
 // reader reads the kernel's memory.
 func (e *evaluator) reader() eval.KernelReader {
 	return eval.KernelReader{Code: e.code, Hook: e.hook, Num: e.num, Fail: e.fail}
-}
-
-// tidNode and cpuNode are the running task and CPU.
-var (
-	tidNode  = memberNode("_tid", event.MemberTID)
-	cpuNode  = memberNode("_cpu", event.MemberCPU)
-	timeNode = memberNode("_time", event.MemberTime)
-)
-
-func memberNode(name string, f event.Member) *expr.Field {
-	return &expr.Field{F: &event.Field{Name: name, Place: event.InMember, Member: f, Size: 4, Signed: true}}
 }

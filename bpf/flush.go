@@ -58,8 +58,9 @@ func (f *foldOp) flushNode() expr.Node {
 
 // flushEnv is what the flush function of a fold works on: the state, and an event with
 // the key. Places are not known while layouts are settled.
-func (f *foldOp) flushEnv(state int16, places []int16, emit func(*expr.Emit)) env {
-	v := env{fold: &foldEnv{fold: f, state: state, emit: emit}, out: &emitEnv{fold: f, places: places}}
+func (f *foldOp) flushEnv(state int16, places []int16) env {
+	v := env{fold: &foldEnv{fold: &f.foldLayout, state: state},
+		out: &emitEnv{fold: &f.foldLayout, places: places}}
 	if len(f.cols) == 1 && !f.cols[0].Stack {
 		v.out.sizes = []int{f.cols[0].Size} // a tuple is nothing that a program reads
 	}
@@ -108,8 +109,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	}
 	c.Get(load.FoldMap.Of(f.index), key, gone)
 	c.Store(state, asm.R0)
-	s := foldState{v}
-	s.lock(state, busy)
+	lockState(v, state, busy)
 	at := v.members.FetchTime()
 	c.MapValue(asm.R2, area, 0)
 	running := c.Label()
@@ -128,14 +128,12 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	if n := f.flushNode(); n != nil {
 		// A failure ends the function, here as in ppscript, which counts it.
 		v.fail = c.Label()
-		v.env = f.flushEnv(state, []int16{key}, func(n *expr.Emit) { v.evaluated(n) })
-		leave := v.enter(n)
-		v.stmt(n)
-		leave()
+		v.env = f.flushEnv(state, []int16{key})
+		v.run(n, func(n *expr.Emit) { evaluated(v, n) })
 		c.Place(v.fail)
 		c.Reached()
 	}
-	s.unlock(state)
+	unlockState(c, state)
 	c.Emit(asm.Mov.Imm(asm.R0, flushDone))
 	c.GoTo(end)
 	c.Place(busy)
@@ -149,7 +147,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 }
 
 // evaluated evaluates what is emitted for its failures alone.
-func (e *evaluator) evaluated(n *expr.Emit) {
+func evaluated(e *evaluator, n *expr.Emit) {
 	mark := e.code.Stack
 	for _, a := range n.Args {
 		if a.Type().Kind == expr.Str {

@@ -35,14 +35,10 @@ import (
 
 // A foldOp is a state machine for each key.
 type foldOp struct {
+	foldLayout
 	spec  *fold.Spec
-	index int
 	feeds []feed // of emitted events, to tables or out of the kernel
 
-	cols   []load.Column // of the key
-	keyLen int
-	texts  []int // where the texts lie in the state, and how long they can get
-	rooms  []int
 	emits  []int // bytes of an emitted event, by field; a number has 8
 	size   int
 	around *around // the event with which a state began; nil is not kept
@@ -55,8 +51,6 @@ type keeping struct {
 	locked bool
 	tasks  bool // with the task, not in a hash
 	swept  bool // in a hash that may be full one day: the oldest are given up
-	// asks are the folds whose states the functions ask for, as they name them.
-	asks map[any]*foldOp
 }
 
 // Places in a state; then texts.
@@ -64,31 +58,11 @@ const (
 	foldLock  = 0  // u64: the CPU that works on it and 1; or that it has begun
 	foldUsed  = 8  // u64: jiffies when it was last used, if it is swept
 	foldBorn  = 16 // u64: when it was made, if it is flushed
-	foldSlots = 24
+	foldSlots = slotsAt
 )
 
 // foldLimit bounds a state.
 const foldLimit = 2048
-
-// foldEnv is the state that the functions of a fold work on.
-type foldEnv struct {
-	fold  *foldOp
-	state int16 // place of the state's address
-	stack int16 // of the number of the event's stack; 0 is not known
-	emit  func(n *expr.Emit)
-}
-
-// emitEnv is the scope of expressions on an emitted event, or on that of a flush function.
-type emitEnv struct {
-	fold   *foldOp
-	sizes  []int // by value, in bytes
-	places []int16
-	key    int16 // of the state
-	state  int16 // place of its address
-	stack  int16 // of the number of the event's stack; 0 is none
-}
-
-func (f *foldOp) slot(i int) int16 { return foldSlots + int16(8*i) }
 
 // stepsOf calls fn for each feed of f, with the source whose program has it.
 func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
@@ -132,11 +106,11 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	// Texts of the state may be copied from one to another: twice settles it.
 	for range 2 {
 		s.stepsOf(f, func(_ *source, in env, feed *feed) {
-			in.fold = &foldEnv{fold: f, stack: -8}
+			in.fold = &foldEnv{fold: &f.foldLayout, stack: -8}
 			f.roomsOf(feed.step, in)
 		})
 		if f.spec.Flush != nil {
-			f.roomsOf(nodeOf(f.spec.Flush), f.flushEnv(0, nil, nil))
+			f.roomsOf(nodeOf(f.spec.Flush), f.flushEnv(0, nil))
 		}
 	}
 	if f.spec.Stacks != nil {
@@ -152,6 +126,24 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	if f.size > foldLimit {
 		refuse("a state of %d bytes", f.size)
 	}
+}
+
+// prepareAsked prepares the folds whose states the functions of f ask for, and reports whether
+// others ask for those of f.
+func (f *foldOp) prepareAsked(s *graph, host *Host) (asked bool) {
+	f.asks = map[any]*foldLayout{}
+	for _, other := range s.folds {
+		for _, spec := range other.spec.Asks {
+			asked = asked || spec == f.spec
+		}
+		for name, spec := range f.spec.Asks {
+			if spec == other.spec {
+				s.prepareFold(other, host)
+				f.asks[name] = &other.foldLayout
+			}
+		}
+	}
+	return asked
 }
 
 // keysOf is the columns of a fold's key.
@@ -213,17 +205,15 @@ func (o *folder) feed(feed *feed) {
 	o.findState(key, state, full)
 	broken := failed
 	if f.locked {
-		foldState{o.eval}.lock(state, busy)
+		lockState(o.eval, state, busy)
 	}
 	if f.locked || f.around != nil {
 		broken = c.Label()
 	}
 	o.share.Renew(state, foldBorn, foldSlots, f.initial())
 	before := o.since(state)
-	o.eval.env.fold, o.eval.fail = &foldEnv{f, state, stack, o.emitted}, broken
-	leave := o.eval.enter(feed.step)
-	o.eval.stmt(feed.step)
-	leave()
+	o.eval.env.fold, o.eval.fail = &foldEnv{&f.foldLayout, state, stack}, broken
+	o.eval.run(feed.step, o.emitted)
 	o.eval.env.fold = nil
 	if broken != failed {
 		c.GoTo(free)
@@ -233,7 +223,7 @@ func (o *folder) feed(feed *feed) {
 		o.begins(state, before, stack)
 	}
 	if f.locked {
-		foldState{o.eval}.unlock(state)
+		unlockState(c, state)
 		c.GoTo(end)
 		c.Place(busy)
 		o.count(load.StatLost)
@@ -313,7 +303,7 @@ func (f *foldOp) initial() []uint64 {
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.Stack
-	out := &emitEnv{fold: f, sizes: f.emits, key: o.key + int16(f.cols[0].Off),
+	out := &emitEnv{fold: &f.foldLayout, sizes: f.emits, key: o.key + int16(f.cols[0].Off),
 		state: o.eval.env.fold.state, stack: o.eval.env.fold.stack}
 	for i, a := range n.Args {
 		at := c.Alloc(f.emits[i])
@@ -374,3 +364,12 @@ func (im *Image) sweepFold(f *foldOp, value []byte) {
 	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.index), Made: made,
 		Begin: f.initial(), Used: foldUsed / 8, First: foldSlots / 8, Holds: f.holds})
 }
+
+// lockState takes the state, or jumps to busy.
+func lockState(e *evaluator, state int16, busy label) {
+	e.field(asm.R8, cpuNode)
+	assembler.Lock(e.code, state, asm.R8, foldLock, busy)
+}
+
+// unlockState gives the state back.
+func unlockState(c *code, state int16) { assembler.Unlock(c, state, foldLock) }

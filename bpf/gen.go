@@ -225,7 +225,10 @@ func (g *gen) feed(f *feed) {
 	mark := g.gate.code.Stack
 	switch {
 	case f.emit != nil:
-		s := &sender{g.gate, f.emit, g.image.graph.sources[g.gate.eval.hook.Index]}
+		s := &sender{gate: g.gate, record: f.emit, source: g.image.graph.sources[g.gate.eval.hook.Index]}
+		if out := g.gate.eval.env.out; out != nil {
+			s.fold = g.image.graph.folds[out.fold.index]
+		}
 		s.feed(f)
 	case f.join != nil:
 		j := &joiner{gate: g.gate, join: f.join, input: f.input, pairs: g.feed, kept: &g.image.graph.kept,

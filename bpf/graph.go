@@ -108,22 +108,15 @@ type arg struct {
 
 // A joinOp relates events by key.
 type joinOp struct {
+	joinLayout
 	spec   *join.Spec
-	index  int
 	stages int
 	pairing
 	lefts []left // events that stay without a partner, if somebody wants them
 
-	cols    []load.Column // of the key
-	keyRoom int           // bytes
-	tasks   bool          // kept with the task, not in a hash
-	shared  bool          // several CPUs may have calls of a key at a time
-	waits   state.Waiting
-	texts   state.CallTexts
-	flags   bool // of the events' contexts, wait too
-	// late are the starts, by index in graph.sources, whose preemption count is read
-	// where their pairs are sent.
-	late map[int]bool
+	tasks  bool // kept with the task, not in a hash
+	shared bool // several CPUs may have calls of a key at a time
+	flags  bool // of the events' contexts, wait too
 }
 
 // pairing is the pairs of a join.
@@ -187,7 +180,7 @@ func (b *follower) operator(e *Edge) {
 	g := b.graph
 	switch {
 	case e.Join != nil && b.joins[e.Join] == nil:
-		j := &joinOp{spec: e.Join, index: len(g.joins)}
+		j := &joinOp{spec: e.Join, joinLayout: joinLayout{index: len(g.joins)}}
 		for i := range e.Join.In {
 			j.stages = max(j.stages, e.Join.In[i].Stage+1)
 		}
@@ -208,7 +201,7 @@ func (b *follower) operator(e *Edge) {
 		}
 		g.joins, b.joins[e.Join] = append(g.joins, j), j
 	case e.Fold != nil && b.folds[e.Fold] == nil:
-		f := &foldOp{spec: e.Fold, index: len(g.folds)}
+		f := &foldOp{spec: e.Fold, foldLayout: foldLayout{index: len(g.folds), init: e.Fold.Init}}
 		g.folds, b.folds[e.Fold] = append(g.folds, f), f
 		if out := e.Fold.Out; out != nil && g.madeOf(out.Index) != nil {
 			g.madeOf(out.Index).fold = f
@@ -497,4 +490,15 @@ func (s *graph) nodes(i int) []expr.Node {
 		all = append(all, expr.Reads(n)...)
 	}
 	return all
+}
+
+// tidNode and cpuNode are the running task and CPU.
+var (
+	tidNode  = memberNode("_tid", event.MemberTID)
+	cpuNode  = memberNode("_cpu", event.MemberCPU)
+	timeNode = memberNode("_time", event.MemberTime)
+)
+
+func memberNode(name string, f event.Member) *expr.Field {
+	return &expr.Field{F: &event.Field{Name: name, Place: event.InMember, Member: f, Size: 4, Signed: true}}
 }

@@ -65,13 +65,5 @@ func (o *folder) hold(feed *feed) int16 {
 	return at
 }
 
-// stack reads the number of the event's stack.
-func (e foldState) stack(dst asm.Register, n *expr.Field) {
-	if e.env.fold == nil || e.env.fold.stack == 0 || n.Part != expr.Self || e.env.out != nil {
-		refuse("the stack of an event is a number for the functions of folds alone")
-	}
-	e.code.Load(dst, e.env.fold.stack)
-}
-
 // ofHeld refuses what counts by a stack that a fold emits.
 func ofHeld(nodes ...expr.Node) { hook.RefuseHeld(nodes...) }

@@ -25,19 +25,6 @@ import (
 // tasks have one thread number between them and are tasks of their own, so that
 // way is only for events that no idle task has.
 
-// pairEnv is the scope of expressions on a pair.
-type pairEnv struct {
-	join   *joinOp
-	start  int     // the input
-	end    env     // what the end is, if operators made it
-	fields []int16 // places of join.waits.Fields
-	delay  int16
-	key    int16
-	now    int16   // the time of the end
-	call   []int16 // by slot: places of what nested pairs have
-	later  func()  // copies the fields that only who sends the pair reads; nil if they are there
-}
-
 // prepareJoin settles the parts of a waiting event, once: the fields of starts that pairs
 // read.
 func (s *graph) prepareJoin(j *joinOp, host *Host) {
@@ -278,7 +265,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		c.Load(asm.R0, who)
 		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
 		o.readAgain(p)
-		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now,
+		o.makes(p, &pairEnv{join: &j.joinLayout, start: p.start, fields: fields, delay: delay, key: key, now: now,
 			later: later})
 		c.GoTo(starting)
 		c.Place(other)

@@ -15,7 +15,7 @@ import (
 // with the most, and with less if it cannot be.
 
 // locatedRooms are the rooms to try, NUL included.
-var locatedRooms = []int{maxText, 64, 32}
+var locatedRooms = []int{sent.LongRoom, 64, 32}
 
 func locatedSize(room int) int { return sent.LocatorSize + room }
 

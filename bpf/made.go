@@ -5,7 +5,6 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
 
@@ -73,12 +72,12 @@ func (s *graph) origins(input int, fn func(e *source, in env)) {
 // pairOrigins is origins for the pairs of two inputs.
 func (s *graph) pairOrigins(j *joinOp, start, end int, fn func(e *source, in env)) {
 	s.origins(end, func(e *source, in env) {
-		fn(e, env{pair: &pairEnv{join: j, start: start, end: in}})
+		fn(e, env{pair: &pairEnv{join: &j.joinLayout, start: start, end: in}})
 	})
 }
 
 // outEnv is what a fold emits while layouts are settled.
-func (f *foldOp) outEnv() env { return env{out: &emitEnv{fold: f, sizes: f.emits}} }
+func (f *foldOp) outEnv() env { return env{out: &emitEnv{fold: &f.foldLayout, sizes: f.emits}} }
 
 // taking calls fn for each feed that is to be found, with the sources whose programs have it
 // and what its events are there.
@@ -207,27 +206,4 @@ func (o *joiner) now() int16 {
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(now, asm.R0)
 	return now
-}
-
-// ofEnd is a field of a pair's end as the end sees it, if operators made that.
-func (v env) ofEnd(n *expr.Field) (end env, own *expr.Field, ok bool) {
-	if v.pair == nil || v.pair.end == (env{}) {
-		return v, n, false
-	}
-	rest, ok := n.Part.From(expr.End)
-	if !ok {
-		return v, n, false
-	}
-	return v.pair.end, &expr.Field{F: n.F, Part: rest, View: n.View}, true
-}
-
-// ofStart is the room of a text of a pair's start that was computed for it: what operators
-// make has texts of other places than records.
-func (v env) ofStart(n *expr.Field) (room int, ok bool) {
-	rest, ok := n.Part.From(expr.Start)
-	if v.pair == nil || !ok || rest == expr.Self && n.F.Place != event.InSlot {
-		return 0, false
-	}
-	f, _ := v.waits(n)
-	return f.Size, true
 }

@@ -149,7 +149,7 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 		if p.end != o.input {
 			continue
 		}
-		o.makes(p, &pairEnv{join: j, start: p.start, fields: fields, delay: delay, key: key, now: now,
+		o.makes(p, &pairEnv{join: &j.joinLayout, start: p.start, fields: fields, delay: delay, key: key, now: now,
 			call: []int16{0, node, depth, inside}})
 	}
 	c.GoTo(done)

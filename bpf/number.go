@@ -48,9 +48,9 @@ func (e *evaluator) num(n expr.Node) {
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		e.stmtValue(n)
 	case *expr.LoadState:
-		foldState{e}.load(n)
+		e.loadState(n)
 	case *expr.LoadElem:
-		foldState{e}.loadElem(n)
+		e.loadElem(n)
 	case *expr.Native:
 		e.native(n)
 	case *expr.Mem:
@@ -81,10 +81,10 @@ func (e *evaluator) truth(n expr.Node) {
 		e.stmtValue(n)
 		return
 	case *expr.LoadState:
-		foldState{e}.load(n)
+		e.loadState(n)
 		return
 	case *expr.LoadElem:
-		foldState{e}.loadElem(n)
+		e.loadElem(n)
 		return
 	}
 	no, end := c.Label(), c.Label()
@@ -143,10 +143,10 @@ func (e *evaluator) branch(n expr.Node, want bool, l label) {
 		e.stmtValue(n)
 		e.code.IfTrue(asm.R0, want, l)
 	case *expr.LoadState:
-		foldState{e}.load(n)
+		e.loadState(n)
 		e.code.IfTrue(asm.R0, want, l)
 	case *expr.LoadElem:
-		foldState{e}.loadElem(n)
+		e.loadElem(n)
 		e.code.IfTrue(asm.R0, want, l)
 	case *expr.Native:
 		e.native(n)

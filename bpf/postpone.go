@@ -45,7 +45,7 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 	}
 	s.waiting++
 	l := &postponed{end: end}
-	l.join = &joinOp{spec: &join.Spec{}, index: len(s.joins) + s.waiting}
+	l.join = &joinOp{spec: &join.Spec{}, joinLayout: joinLayout{index: len(s.joins) + s.waiting}}
 	later := func(nodes []expr.Node) (ns []expr.Node) {
 		for _, n := range nodes {
 			ns = append(ns, expr.Rebind(n, expr.Self, expr.Start))
@@ -64,7 +64,7 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 }
 
 // env is what the end of a call sees of an event that waits.
-func (l *postponed) env(source int) env { return env{pair: &pairEnv{join: l.join, start: source}} }
+func (l *postponed) env(source int) env { return env{pair: &pairEnv{join: &l.join.joinLayout, start: source}} }
 
 // size is how much memory an event takes: its texts, then what is saved of it.
 func (l *postponed) size() int { return l.saved() + l.join.waits.Size() - state.WaitingFields }
@@ -156,7 +156,7 @@ func (im *Image) postponed(code func() *code) {
 		case im.graph.weighed:
 			g.gate.share.Weight = assembler.Moment(c)
 		}
-		g.gate.eval.env = env{pair: &pairEnv{join: l.join, start: source, fields: fields}}
+		g.gate.eval.env = env{pair: &pairEnv{join: &l.join.joinLayout, start: source, fields: fields}}
 		g.feed(&l.feed)
 		c.Place(none)
 		c.Reached()

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -35,7 +36,7 @@ func (r *record) buffer() int {
 	if r.Whole {
 		n += wholeMost
 	}
-	return text.Pad(n) + len(r.Texts)*(sent.TextHead+userRoom)
+	return text.Pad(n) + len(r.Texts)*(sent.TextHead+assembler.UserRoom)
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.

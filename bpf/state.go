@@ -3,32 +3,19 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/assembler"
 	"ppscript/runtime/expr"
 )
 
 // This file reads and writes the state of a fold in its step functions.
 
-// foldState is the state of the fold whose step is evaluated.
-type foldState struct{ *evaluator }
-
-// lock takes the state, or jumps to busy.
-func (e foldState) lock(state int16, busy label) {
-	e.field(asm.R8, cpuNode)
-	assembler.Lock(e.code, state, asm.R8, foldLock, busy)
-}
-
-// unlock gives the state back.
-func (e foldState) unlock(state int16) { assembler.Unlock(e.code, state, foldLock) }
-
-// load leaves a number of the state in R0.
-func (e foldState) load(n *expr.LoadState) {
+// loadState leaves a number of the state in R0.
+func (e *evaluator) loadState(n *expr.LoadState) {
 	e.code.Load(asm.R0, e.env.stateAt())
 	e.code.Emit(asm.LoadMem(asm.R0, asm.R0, e.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
-// store writes to the state.
-func (e foldState) store(n *expr.StoreState) {
+// storeState writes to the state.
+func (e *evaluator) storeState(n *expr.StoreState) {
 	c := e.code
 	at := e.env.stateAt()
 	f := e.env.fold.fold
@@ -41,7 +28,7 @@ func (e foldState) store(n *expr.StoreState) {
 	mark := c.Stack
 	room := f.rooms[n.Slot]
 	text := c.Alloc(room)
-	e.evaluator.text(text, room, n.X)
+	e.text(text, room, n.X)
 	c.Load(asm.R1, at)
 	for i := 0; i < room; i += 8 {
 		c.Load(asm.R0, text+int16(i))
@@ -50,8 +37,8 @@ func (e foldState) store(n *expr.StoreState) {
 	c.Stack = mark
 }
 
-// text copies a text of the state to off.
-func (e foldState) text(off int16, size int, n *expr.LoadState) {
+// stateText copies a text of the state to off.
+func (e *evaluator) stateText(off int16, size int, n *expr.LoadState) {
 	c := e.code
 	f := e.env.fold.fold
 	c.Load(asm.R1, e.env.stateAt())
@@ -63,4 +50,12 @@ func (e foldState) text(off int16, size int, n *expr.LoadState) {
 		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(f.texts[n.Slot]+i), asm.DWord))
 		c.Store(off+int16(i), asm.R0)
 	}
+}
+
+// heldStack reads the number of the event's stack.
+func (e *evaluator) heldStack(dst asm.Register, n *expr.Field) {
+	if e.env.fold == nil || e.env.fold.stack == 0 || n.Part != expr.Self || e.env.out != nil {
+		refuse("the stack of an event is a number for the functions of folds alone")
+	}
+	e.code.Load(dst, e.env.fold.stack)
 }

@@ -13,19 +13,19 @@ import (
 
 // elem leaves the address of an element of the list in R1, but for the place of
 // the list itself, which the access adds.
-func (e foldState) elem(size int, i expr.Node) {
+func (e *evaluator) elem(size int, i expr.Node) {
 	e.num(i)
 	assembler.Element(e.code, e.env.stateAt(), size, e.fail)
 }
 
 // loadElem leaves an element in R0.
-func (e foldState) loadElem(n *expr.LoadElem) {
+func (e *evaluator) loadElem(n *expr.LoadElem) {
 	e.elem(n.Len, n.I)
 	e.code.Emit(asm.LoadMem(asm.R0, asm.R1, e.env.fold.fold.slot(n.Slot), asm.DWord))
 }
 
 // storeElem writes one.
-func (e foldState) storeElem(n *expr.StoreElem) {
+func (e *evaluator) storeElem(n *expr.StoreElem) {
 	c := e.code
 	mark := c.Stack
 	value := c.Alloc(8)

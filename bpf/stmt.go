@@ -17,6 +17,7 @@ type scope struct {
 	end    label // of the Func
 	ret    int16 // its value
 	inFunc bool
+	emit   func(n *expr.Emit) // brings on what a function of a fold emits; nil if it is none
 }
 
 func (e *evaluator) local(i int) int16 { return e.scope.locals + int16(8*i) }
@@ -78,14 +79,14 @@ func (e *evaluator) stmt(n expr.Node) {
 		}
 		c.GoTo(e.scope.end)
 	case *expr.StoreState:
-		foldState{e}.store(n)
+		e.storeState(n)
 	case *expr.StoreElem:
-		foldState{e}.storeElem(n)
+		e.storeElem(n)
 	case *expr.Emit:
-		if e.env.fold == nil {
+		if e.scope.emit == nil {
 			refuse("emit outside of the functions of a fold")
 		}
-		e.env.fold.emit(n)
+		e.scope.emit(n)
 	case *expr.Func:
 		if n.T.Kind != expr.Void {
 			e.num(n)

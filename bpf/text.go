@@ -43,7 +43,7 @@ func (e *evaluator) text(off int16, size int, n expr.Node) {
 	case *expr.Field:
 		e.textField(off, size, n)
 	case *expr.LoadState:
-		foldState{e}.text(off, size, n)
+		e.stateText(off, size, n)
 	case *expr.Native:
 		if d := eval.DictOf(n); d != nil {
 			e.finder().Word(off, size, n, d)

@@ -4,8 +4,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/runtime/expr"
 )
@@ -15,9 +15,6 @@ import (
 // record. A page that is not in memory cannot be fetched by a program: the
 // text is a word for that then. One that is sent of the begin of a system call is
 // read again at its end (outbox/latetext.go).
-
-// userRoom is the room for a text of the process, its NUL included.
-const userRoom = assembler.UserRoom
 
 // userText puts a text of the process at off. That of the begin of a system call may
 // not be there: who must know it at once would take the word for it.
@@ -53,4 +50,9 @@ func (e *evaluator) recordNumber(n *expr.Mem) {
 		refuse("%s has no code for the kernel", n)
 	}
 	e.hook.Record(asm.R0, off, n.Size, n.Signed)
+}
+
+// keeper keeps the texts of a join.
+func (e *evaluator) keeper(j *joinLayout) state.CallTextKeeper {
+	return state.CallTextKeeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
 }
