@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
@@ -35,11 +36,11 @@ func (s *graph) prepareAround(f *foldOp) {
 	}
 	f.around = &around{at: f.size, fields: map[int][]state.Field{}}
 	for i, e := range s.sources {
-		s.stepsOf(f, func(of *source, in env, _ *feed) {
+		s.stepsOf(f, func(of *source, in eval.Env, _ *feed) {
 			if of != e {
 				return
 			}
-			if in.pair != nil || in.out != nil {
+			if in.Pair != nil || in.Out != nil {
 				refuse("a fold keeps events that are made of others")
 			}
 			if f.around.fields[i] == nil {
@@ -96,18 +97,18 @@ func (a *around) nodes(i int) []expr.Node {
 // note stores the event at hand in the memory whose address memory leaves in R7: its head
 // at one place, its fields at another. stack is where on the stack the number of its stack
 // stands; 0 is none.
-func (a *around) note(e *evaluator, memory func(), head, fields int, stack int16) {
-	c := e.code
+func (a *around) note(e *eval.Eval, memory func(), head, fields int, stack int16) {
+	c := e.Code
 	mark := c.Stack
 	context := c.Alloc(8)
-	e.members.Moment(context, true, true) // it takes all registers
+	e.Members.Moment(context, true, true) // it takes all registers
 	memory()
 	store := func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
-	c.Emit(asm.Mov.Imm(asm.R0, int32(e.hook.Index+1)))
+	c.Emit(asm.Mov.Imm(asm.R0, int32(e.Hook.Index+1)))
 	store(head + sent.AroundEvent)
-	c.Load(asm.R0, e.members.Time())
+	c.Load(asm.R0, e.Members.Time())
 	store(head + sent.AroundTime)
-	c.Load(asm.R0, e.members.PidTgid())
+	c.Load(asm.R0, e.Members.PidTgid())
 	store(head + sent.AroundTask)
 	c.Load(asm.R0, context)
 	store(head + sent.AroundContext)
@@ -116,18 +117,18 @@ func (a *around) note(e *evaluator, memory func(), head, fields int, stack int16
 		c.Load(asm.R0, stack)
 	}
 	store(head + sent.AroundStack)
-	for _, sf := range a.fields[e.hook.Index] {
+	for _, sf := range a.fields[e.Hook.Index] {
 		if !sf.Text && !sf.Array {
-			e.field(asm.R0, sf.Of)
+			e.Field(asm.R0, sf.Of)
 			store(fields + sf.Off)
 			continue
 		}
 		mark := c.Stack
 		at := c.Alloc(sf.Size)
 		if sf.Text {
-			e.text(at, sf.Size, sf.Of)
+			e.Text(at, sf.Size, sf.Of)
 		} else {
-			e.hook.Array(at, sf.Of.F)
+			e.Hook.Array(at, sf.Of.F)
 		}
 		for o := 0; o < sf.Size; o += 8 {
 			c.Load(asm.R0, at+int16(o))
@@ -145,7 +146,7 @@ func (o *folder) since(state int16) int16 {
 	}
 	at := o.code.Alloc(8)
 	o.code.Load(asm.R1, state)
-	o.code.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.slot(o.fold.spec.Begin-1), asm.DWord))
+	o.code.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.Slot(o.fold.spec.Begin-1), asm.DWord))
 	o.code.Store(at, asm.R0)
 	return at
 }
@@ -158,10 +159,10 @@ func (o *folder) begins(state, before, stack int16) {
 	}
 	same, unknown := c.Label(), c.Label()
 	c.Load(asm.R1, state)
-	c.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.slot(o.fold.spec.Begin-1), asm.DWord))
+	c.Emit(asm.LoadMem(asm.R0, asm.R1, o.fold.Slot(o.fold.spec.Begin-1), asm.DWord))
 	c.Load(asm.R1, before)
 	c.IfReg(asm.JEq, asm.R0, asm.R1, same)
-	o.eval.fail = unknown
+	o.eval.Fail = unknown
 	a.note(o.eval, func() { c.Load(asm.R7, state) }, a.at, a.at+sent.AroundHead, stack)
 	if c.Used(unknown) {
 		c.GoTo(same)
@@ -175,17 +176,17 @@ func (o *folder) begins(state, before, stack int16) {
 // around fills memory of the CPU with what was emitted, and the two events: it is larger
 // than the stack. R7 is its address.
 func (s *sender) around() {
-	c, r, out := s.code, s.record, s.eval.env.out
+	c, r, out := s.code, s.record, s.eval.Env.Out
 	a := s.fold.around
 	a.note(s.eval, func() {
 		mark := c.Stack
 		k := c.Alloc(8)
 		c.Zero(k, 8)
-		c.Get(load.AroundMap.Of(s.eval.hook.Index), k, s.eval.fail)
+		c.Get(load.AroundMap.Of(s.eval.Hook.Index), k, s.eval.Fail)
 		c.Stack = mark
 		c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
-	}, r.around+sent.AroundHead, r.around+2*sent.AroundHead+a.size, out.stack)
-	c.Load(asm.R1, out.state)
+	}, r.around+sent.AroundHead, r.around+2*sent.AroundHead+a.size, out.Stack)
+	c.Load(asm.R1, out.State)
 	move := func(from, to, size int) {
 		for o := 0; o < size; o += 8 {
 			c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(from+o), asm.DWord),

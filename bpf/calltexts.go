@@ -18,7 +18,7 @@ func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 		if !alone || j.spec.Nested || s.sourceOf(p.start) == nil {
 			refuse("%s is of a moment that has passed, and waits with no thread", what)
 		}
-		j.texts = j.texts.Add(p.start, s.sourceOf(p.start).Schema, addr)
+		j.Texts = j.Texts.Add(p.start, s.sourceOf(p.start).Schema, addr)
 	}
 	for _, f := range inside(s.readOf(p.feeds), expr.Start) {
 		if at := hook.TextAddress(f.F); at != nil && f.Part == expr.Self {
@@ -47,16 +47,16 @@ func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
 // has no texts at its end. waits says that the event itself waits for them: R8 is the memory
 // then.
 func (o *joiner) keepTexts(waits bool, full label) {
-	c, t := o.code, o.join.texts
+	c, t := o.code, o.join.Texts
 	if t.Count(o.input) == 0 {
 		return
 	}
 	mark := c.Stack
-	schema := o.eval.hook.Event.Schema
+	schema := o.eval.Hook.Event.Schema
 	b := state.CallBegin{Executes: state.Executes(schema), Waits: waits}
 	place := func(n expr.Node) int16 {
 		at := c.Alloc(8)
-		o.eval.value(n)
+		o.eval.Value(n)
 		c.Store(at, asm.R0)
 		return at
 	}
@@ -68,27 +68,27 @@ func (o *joiner) keepTexts(waits bool, full label) {
 			b.Addrs = append(b.Addrs, place(text.Addr))
 		}
 	}
-	o.eval.keeper(&o.join.joinLayout).Keep(b, full)
+	o.eval.CallTexts(&o.join.Join).Keep(b, full)
 	c.Stack = mark
 }
 
 // readAgain reads the texts of a pair's start again that were missing, if the pair ends as
 // its call does, or the function whose arguments they are.
 func (o *joiner) readAgain(p *pair) {
-	c, n := o.code, o.join.texts.Count(p.start)
-	ret, probe := state.ResultOf(o.eval.hook.Event.Schema), o.eval.hook.Event.Probe
+	c, n := o.code, o.join.Texts.Count(p.start)
+	ret, probe := state.ResultOf(o.eval.Hook.Event.Schema), o.eval.Hook.Event.Probe
 	returns := probe != nil && probe.User && probe.Return
-	if n == 0 || !returns && (ret == nil || !o.join.texts.Begins(p.start)) {
+	if n == 0 || !returns && (ret == nil || !o.join.Texts.Begins(p.start)) {
 		return
 	}
 	mark := c.Stack
 	none, at := c.Label(), int16(0)
 	if !returns {
 		at = c.Alloc(8)
-		o.eval.field(asm.R0, ret)
+		o.eval.Field(asm.R0, ret)
 		c.Store(at, asm.R0)
 	}
-	o.eval.keeper(&o.join.joinLayout).Again(n, at, none)
+	o.eval.CallTexts(&o.join.Join).Again(n, at, none)
 	c.Place(none)
 	c.Stack = mark
 }

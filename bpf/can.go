@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
@@ -23,17 +24,17 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 	h := hook.New(assembler.NewDry(), host, e, 0, im.Target)
 	nodes := append([]expr.Node{n}, expr.Reads(n)...)
 	h.PickRaw(nodes, false)
-	v := newEval(h)
-	v.fail = h.Code.Label()
-	v.members.Foresee(nodes...)
-	v.members.Check(im.Target, nil, v.fail)
-	v.members.FetchContext(nodes)
-	v.members.FetchOperands(nodes)
-	v.members.Now()
+	v := eval.New(h)
+	v.Fail = h.Code.Label()
+	v.Members.Foresee(nodes...)
+	v.Members.Check(im.Target, nil, v.Fail)
+	v.Members.FetchContext(nodes)
+	v.Members.FetchOperands(nodes)
+	v.Members.Now()
 	if n.Type().Kind == expr.Str {
-		v.alloc(n)
+		v.AllocText(n)
 	} else {
-		v.value(n)
+		v.Value(n)
 	}
 	return nil
 }

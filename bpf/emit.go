@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -80,7 +81,7 @@ func (r *record) lay() {
 		_, known := hook.Sizes[s.size]
 		switch {
 		case f.F.Read != nil && f.F.Kind == event.Str:
-			s.text, s.size = true, env{}.fieldRoom(f)
+			s.text, s.size = true, eval.Env{}.FieldRoom(f)
 		case f.F.Place == event.InMember && (f.F.Member.OfContext() || f.F.Member == event.MemberCgroup):
 			s.size = 8
 		case f.F.Place == event.InMember && f.F.Member.OfRegister():
@@ -88,7 +89,7 @@ func (r *record) lay() {
 		case f.F.Place != event.InRaw || r.Whole:
 			refuse("field %s is not in the record", f.F.Name)
 		case f.F.Kind == event.Str && f.View == expr.ViewValue:
-			s.text, s.size = true, env{}.fieldRoom(f)
+			s.text, s.size = true, eval.Env{}.FieldRoom(f)
 		case f.F.Kind != event.Int || !known:
 			refuse("field %s is neither a number nor a text", f.F.Name)
 		}
@@ -200,11 +201,11 @@ func (s *sender) feed(f *feed) {
 	}
 	c, r := s.code, s.record
 	end, failed := c.Label(), c.Label()
-	s.eval.fail = failed
+	s.eval.Fail = failed
 	s.takes(f, end)
-	data := outbox.Record{Size: sent.HeadSize, Stream: s.eval.hook.Index}
+	data := outbox.Record{Size: sent.HeadSize, Stream: s.eval.Hook.Index}
 	if len(s.source.serves) > 1 {
-		data.Number = hook.HitEvent(s.eval.hook)
+		data.Number = hook.HitEvent(s.eval.Hook)
 	}
 	switch {
 	case r.Whole:
@@ -234,7 +235,7 @@ func (s *sender) feed(f *feed) {
 func (g *gate) send(r *outbox.Record) { g.outbox().Send(r) }
 
 func (g *gate) outbox() *outbox.Outbox {
-	return &outbox.Outbox{Code: g.code, Hook: g.eval.hook, Members: g.eval.members}
+	return &outbox.Outbox{Code: g.code, Hook: g.eval.Hook, Members: g.eval.Members}
 }
 
 // fill puts the fields to a place of the stack.
@@ -243,19 +244,19 @@ func (s *sender) fill(at int16) {
 	for _, slot := range s.record.slots {
 		to := at + int16(slot.off)
 		if slot.text {
-			s.eval.text(to, slot.size, slot.field)
+			s.eval.Text(to, slot.size, slot.field)
 			continue
 		}
 		if slot.read {
-			s.eval.arguments().Sent(to, slot.field.F)
+			s.eval.Arguments().Sent(to, slot.field.F)
 			continue
 		}
 		in := hook.ArgumentScratch(slot.field)
-		s.eval.field(in, slot.field)
+		s.eval.Field(in, slot.field)
 		c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 	}
 	if s.record.Context {
-		s.eval.members.Moment(at+int16(s.record.context), true, true)
+		s.eval.Members.Moment(at+int16(s.record.context), true, true)
 	}
 }
 
@@ -264,16 +265,16 @@ func (s *sender) whole() {
 	var moment int16
 	if s.record.Context {
 		moment = s.code.Alloc(8)
-		s.eval.members.Moment(moment, true, true)
+		s.eval.Members.Moment(moment, true, true)
 	}
-	s.outbox().Whole(s.record.size, wholeMost, moment, s.eval.fail, func() {
+	s.outbox().Whole(s.record.size, wholeMost, moment, s.eval.Fail, func() {
 		s.scratch()
 		for _, slot := range s.record.slots {
 			if slot.text {
 				s.wholeText(slot)
 				continue
 			}
-			s.eval.field(asm.R0, slot.field)
+			s.eval.Field(asm.R0, slot.field)
 			s.code.Emit(asm.StoreMem(asm.R7, int16(slot.off), asm.R0, asm.DWord))
 		}
 	})
@@ -284,7 +285,7 @@ func (s *sender) wholeText(slot slot) {
 	c := s.code
 	mark := c.Stack
 	at := c.Alloc(slot.size)
-	s.eval.text(at, slot.size, slot.field)
+	s.eval.Text(at, slot.size, slot.field)
 	s.copied(slot.off, at, slot.size)
 	c.Stack = mark
 }
@@ -296,7 +297,7 @@ func (s *sender) scratch() {
 	k := c.Alloc(8)
 	c.Zero(k, 8)
 	s.buffer = max(s.buffer, sent.HeadSize+s.record.buffer())
-	c.Get(load.WholeMap.Of(s.eval.hook.Index), k, s.eval.fail)
+	c.Get(load.WholeMap.Of(s.eval.Hook.Index), k, s.eval.Fail)
 	c.Stack = mark
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
 }

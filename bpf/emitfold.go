@@ -40,7 +40,7 @@ func (r *record) layEmitted(f *foldOp) {
 }
 
 // keyed reports that the key of a fold is one number.
-func (f *foldOp) keyed() bool { return len(f.cols) == 1 && !f.cols[0].Text && !f.cols[0].Stack }
+func (f *foldOp) keyed() bool { return len(f.Cols) == 1 && !f.Cols[0].Text && !f.Cols[0].Stack }
 
 // Emits are the streams of what folds emit that the programs send.
 func (im *Image) Emits() (emits []sent.Emits, streams []int) {
@@ -68,7 +68,7 @@ func (im *Image) Emits() (emits []sent.Emits, streams []int) {
 
 // emitted sends an emitted event if all predicates hold.
 func (s *sender) emitted(f *feed) {
-	c, r, out := s.code, s.record, s.eval.env.out
+	c, r, out := s.code, s.record, s.eval.Env.Out
 	mark := c.Stack
 	data := outbox.Record{Size: sent.HeadSize + r.size, Stream: r.stream}
 	s.fixed(f, &data, func() {
@@ -83,12 +83,12 @@ func (s *sender) emitted(f *feed) {
 		}
 		for i, v := range r.values {
 			for o := 0; o < v.Size; o += 8 {
-				c.Load(asm.R0, out.places[i]+int16(o))
+				c.Load(asm.R0, out.Places[i]+int16(o))
 				store(v.At + o)
 			}
 		}
 		if s.fold.keyed() {
-			c.Load(asm.R0, out.key)
+			c.Load(asm.R0, out.Key)
 			store(r.key)
 		}
 	})

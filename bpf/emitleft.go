@@ -63,25 +63,25 @@ func (s *graph) prepareLeft(j *joinOp, l *left) {
 	if r.Whole || len(r.Texts) > 0 {
 		refuse("whole records of events without a partner")
 	}
-	if j.late == nil {
-		j.late = map[int]bool{}
+	if j.Late == nil {
+		j.Late = map[int]bool{}
 	}
-	j.late[l.source], j.flags = false, j.flags || r.Context
-	j.waits.Save(state.Field{Name: state.TaskName, Of: tidNode, Event: l.source, Size: 8})
-	j.waits.Save(state.Field{Name: state.ContextName, Of: cpuNode, Event: l.source, Size: 8})
+	j.Late[l.source], j.flags = false, j.flags || r.Context
+	j.Waits.Save(state.Field{Name: state.TaskName, Of: tidNode, Event: l.source, Size: 8})
+	j.Waits.Save(state.Field{Name: state.ContextName, Of: cpuNode, Event: l.source, Size: 8})
 	r.made = nil
 	s.sendsMade(j, r, l.source, expr.Start)
 	r.slots = r.made // where they wait
 	if e := s.sourceOf(l.source); e != nil && r.Stacks && e.Stack != nil {
 		s.sendsStack(e, r, 0)
-		j.waits.Save(state.Field{Name: state.StackName, Of: tidNode, Event: l.source, Size: load.StackKey})
+		j.Waits.Save(state.Field{Name: state.StackName, Of: tidNode, Event: l.source, Size: load.StackKey})
 	}
 	for _, f := range r.Fields {
 		register := f.F.Place == event.InMember && f.F.Member.OfRegister()
 		if !hook.IsLocated(f) && !register && (f.F.Place != event.InRaw || f.View != expr.ViewValue) {
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		}
-		j.waits.Save(savedOf(f, l.source, s.textRoom))
+		j.Waits.Save(savedOf(f, l.source, s.textRoom))
 	}
 }
 
@@ -93,13 +93,13 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 			schema := im.graph.schemaOf(l.source)
 			st := j.spec.Left[im.graph.streamOf(l.source)]
 			s := sent.Left{
-				Schema: st.Schema, Label: st.Label, Event: l.source, Join: j.spec, Index: j.index,
-				Size: j.waits.Size(), Record: sent.Projection{Size: max(schema.Size, 8)},
+				Schema: st.Schema, Label: st.Label, Event: l.source, Join: j.spec, Index: j.Index,
+				Size: j.Waits.Size(), Record: sent.Projection{Size: max(schema.Size, 8)},
 				Made: im.graph.sentPart(l.record(), l.source, expr.Start),
 			}
 			words := sent.WordsOf(schema)
-			for k := range j.waits.Fields {
-				sf := &j.waits.Fields[k]
+			for k := range j.Waits.Fields {
+				sf := &j.Waits.Fields[k]
 				m := sf.Of.F.Member
 				switch {
 				case sf.Event != l.source, s.Made != nil && sf.Of.F.Place != event.InMember:
@@ -130,7 +130,7 @@ func (im *Image) Lefts() (lefts []sent.Left, streams []int) {
 // outgoing is room on the stack for what waits, behind all that goes in front of it when
 // it is sent.
 func (o *joiner) outgoing() *outbox.Record {
-	c, size := o.code, sent.HeadSize+sent.LeftHead+o.join.waits.Size()
+	c, size := o.code, sent.HeadSize+sent.LeftHead+o.join.Waits.Size()
 	return &outbox.Record{At: c.Alloc(size), Size: size, Number: c.Alloc(8)}
 }
 
@@ -139,7 +139,7 @@ func waitsIn(r *outbox.Record) int16 { return r.At + sent.HeadSize + sent.LeftHe
 
 // taken copies what waits at R7.
 func (o *joiner) taken(r *outbox.Record) {
-	for at := 0; at < o.join.waits.Size(); at += 8 {
+	for at := 0; at < o.join.Waits.Size(); at += 8 {
 		o.code.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at), asm.DWord))
 		o.code.Store(waitsIn(r)+int16(at), asm.R1)
 	}
@@ -192,10 +192,10 @@ func (o *joiner) waitSent(key, now int16, done label) {
 	mark := c.Stack
 	free, full := c.Label(), c.Label()
 	r := o.outgoing()
-	c.Get(load.WaitMap.Of(j.index), key, free)
+	c.Get(load.WaitMap.Of(j.Index), key, free)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	o.taken(r)
-	c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+	c.MapPtr(asm.R1, load.WaitMap.Of(j.Index))
 	c.Addr(asm.R2, key)
 	c.Call(asm.FnMapDeleteElem)
 	c.IfImm(asm.JNE, asm.R0, 0, free) // another CPU was faster
@@ -203,7 +203,7 @@ func (o *joiner) waitSent(key, now int16, done label) {
 	o.leaves(r, join.Replaced, now)
 	c.Place(free)
 	o.fill(waitsIn(r), now)
-	c.Put(load.WaitMap.Of(j.index), key, waitsIn(r), 1) // BPF_NOEXIST
+	c.Put(load.WaitMap.Of(j.Index), key, waitsIn(r), 1) // BPF_NOEXIST
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	c.Widen()
 	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST: of another CPU, at the same time

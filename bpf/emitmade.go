@@ -3,6 +3,7 @@ package bpf
 import (
 	"slices"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -40,12 +41,12 @@ func (s *graph) sendsMade(j *joinOp, r *record, input int, part expr.Part) {
 		own := &expr.Field{F: f}
 		to := slot{field: &expr.Field{F: f, Part: part}, size: 8, text: f.Kind == event.Str, made: true}
 		if to.text {
-			s.origins(input, func(_ *source, in env) { to.size = max(to.size, in.fieldRoom(own)) })
+			s.origins(input, func(_ *source, in eval.Env) { to.size = max(to.size, in.FieldRoom(own)) })
 		}
 		if part == expr.Start {
-			j.waits.Save(state.Field{Name: state.FieldName(own), Of: own, Event: input, Size: to.size,
+			j.Waits.Save(state.Field{Name: state.FieldName(own), Of: own, Event: input, Size: to.size,
 				Text: to.text})
-			to.off = j.waits.Fields[j.savedAt(input, state.FieldName(own))].Off
+			to.off = j.Waits.Fields[j.savedAt(input, state.FieldName(own))].Off
 		}
 		r.made = append(r.made, to)
 	}
@@ -83,7 +84,7 @@ func (im *Image) Origins(of *join.Spec) (list []int) {
 	s := im.graph
 	var add func(input int)
 	takers := func(found func(*feed) bool) {
-		s.taking(found, func(e *source, _ env, _ *feed) { add(slices.Index(s.sources, e)) })
+		s.taking(found, func(e *source, _ eval.Env, _ *feed) { add(slices.Index(s.sources, e)) })
 	}
 	add = func(input int) {
 		switch {

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -23,17 +24,17 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 	s.sendsMade(j, r, p.end, expr.End)
 	start, end := s.sourceOf(p.start), s.sourceOf(p.end)
 	if r.numbers != nil && len(start.serves) > 1 {
-		j.waits.Save(state.Field{Name: state.PlaceName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+		j.Waits.Save(state.Field{Name: state.PlaceName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
 	}
-	j.waits.Save(state.Field{Name: state.TaskName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
-	j.waits.Save(state.Field{Name: state.ContextName, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
+	j.Waits.Save(state.Field{Name: state.TaskName, Of: tidNode, Event: p.start, Size: 8, Sent: true})
+	j.Waits.Save(state.Field{Name: state.ContextName, Of: cpuNode, Event: p.start, Size: 8, Sent: true})
 	j.flags = j.flags || r.Context
 	r.together = start != nil && end != nil && hook.TaskContext(start.Schema) && hook.TaskContext(end.Schema)
-	if j.late == nil {
-		j.late = map[int]bool{}
+	if j.Late == nil {
+		j.Late = map[int]bool{}
 	}
-	late, known := j.late[p.start]
-	j.late[p.start] = r.together && (late || !known)
+	late, known := j.Late[p.start]
+	j.Late[p.start] = r.together && (late || !known)
 	if r.Stacks {
 		s.sendsStacks(j, p, r)
 	}
@@ -41,14 +42,14 @@ func (s *graph) sends(j *joinOp, p *pair, r *record) {
 		if f.Part == expr.Start {
 			sf := savedOf(f, p.start, s.textRoom)
 			sf.Sent = true
-			j.waits.Save(sf)
+			j.Waits.Save(sf)
 		}
 	}
 }
 
 // savedOf is a field that waits with an event.
 func savedOf(f *expr.Field, source, textRoom int) state.Field {
-	return state.FieldOf(f, source, locatedSize(textRoom), env{}.fieldRoom)
+	return state.FieldOf(f, source, locatedSize(textRoom), eval.Env{}.FieldRoom)
 }
 
 // layPair settles the places in the record of a pair.
@@ -87,7 +88,7 @@ func (r *record) layFixed(size, textRoom, most int) {
 		case f.F.Place != event.InRaw || f.View != expr.ViewValue:
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		case f.F.Kind == event.Str:
-			s.text, s.size = true, env{}.fieldRoom(f)
+			s.text, s.size = true, eval.Env{}.FieldRoom(f)
 		case f.F.Kind == event.Array:
 			s.array, s.size = true, hook.ArraySize(f.F, state.WaitingLimit)
 		case f.F.Kind != event.Int || !known:
@@ -161,15 +162,15 @@ func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 func (s *sender) pair(f *feed) {
 	data := outbox.Record{Size: sent.HeadSize + s.record.size, Stream: s.record.stream}
 	s.fixed(f, &data, func() {
-		if later := s.eval.env.pair.later; later != nil {
+		if later := s.eval.Env.Pair.Later; later != nil {
 			later()
 		}
 		if n := s.record.numbers; n != nil {
 			start := int16(0)
-			if p := s.eval.env.pair; p.join.waits.At(p.start, state.PlaceName) >= 0 {
-				start = p.waited(state.PlaceName)
+			if p := s.eval.Env.Pair; p.Join.Waits.At(p.Start, state.PlaceName) >= 0 {
+				start = p.Waited(state.PlaceName)
 			}
-			data.Number = n.Find(s.eval.hook, start, s.eval.fail)
+			data.Number = n.Find(s.eval.Hook, start, s.eval.Fail)
 		}
 		data.At = s.code.Alloc(data.Size)
 		s.ends(data.At + sent.HeadSize)
@@ -182,26 +183,26 @@ func (s *sender) pair(f *feed) {
 
 // pairRecord writes the record of a pair behind its head.
 func (s *sender) pairRecord(at int16) {
-	c, r, p := s.code, s.record, s.eval.env.pair
+	c, r, p := s.code, s.record, s.eval.Env.Pair
 	copyWord := func(to int, from int16) {
 		c.Load(asm.R0, from)
 		c.Store(at+int16(to), asm.R0)
 	}
-	copyWord(sent.PairDelay, p.delay)
-	copyWord(sent.PairEnd, p.now)
-	copyWord(sent.PairTask, p.waited(state.TaskName))
-	copyWord(sent.PairStartContext, p.waited(state.ContextName))
-	for i := 0; i < len(p.call)-1; i++ {
-		copyWord(sent.PairSize+8*i, p.call[1+i])
+	copyWord(sent.PairDelay, p.Delay)
+	copyWord(sent.PairEnd, p.Now)
+	copyWord(sent.PairTask, p.Waited(state.TaskName))
+	copyWord(sent.PairStartContext, p.Waited(state.ContextName))
+	for i := 0; i < len(p.Call)-1; i++ {
+		copyWord(sent.PairSize+8*i, p.Call[1+i])
 	}
-	s.eval.members.Moment(at+sent.PairEndContext, r.Context && p.end == (env{}), true)
-	if r.Context && p.join.late[p.start] {
+	s.eval.Members.Moment(at+sent.PairEndContext, r.Context && p.End == (eval.Env{}), true)
+	if r.Context && p.Join.Late[p.Start] {
 		c.Emit(asm.LoadMem(asm.R0, asm.R10, at+sent.PairEndContext+sent.ContextPreempt/8, asm.Byte),
 			asm.StoreMem(asm.R10, at+sent.PairStartContext+sent.ContextPreempt/8, asm.R0, asm.Byte))
 	}
 
 	if to := r.stacks[0].at; to > 0 {
-		from := p.waited(state.StackName)
+		from := p.Waited(state.StackName)
 		copyWord(to, from)
 		copyWord(to+8, from+8)
 	}
@@ -219,23 +220,23 @@ func (s *sender) pairRecord(at int16) {
 			case slot.read:
 				name += state.ReadName
 			}
-			from := p.waited(name)
+			from := p.Waited(name)
 			for o := 0; o < slot.size; o += 8 {
 				copyWord(slot.off+o, from+int16(o))
 			}
 		case slot.located:
-			s.eval.hook.Located(to, slot.size, slot.field.F)
+			s.eval.Hook.Located(to, slot.size, slot.field.F)
 		case slot.array:
-			s.eval.hook.Array(to, slot.field.F)
+			s.eval.Hook.Array(to, slot.field.F)
 		case slot.text:
-			s.eval.text(to, slot.size, slot.field)
+			s.eval.Text(to, slot.size, slot.field)
 		case slot.user:
-			s.eval.arguments().Line(to, slot.size, slot.field.F)
+			s.eval.Arguments().Line(to, slot.size, slot.field.F)
 		case slot.read:
-			s.eval.arguments().Sent(to, slot.field.F)
+			s.eval.Arguments().Sent(to, slot.field.F)
 		default:
 			in := hook.ArgumentScratch(slot.field)
-			s.eval.field(in, slot.field)
+			s.eval.Field(in, slot.field)
 			c.Emit(asm.StoreMem(asm.R10, to, in, hook.Sizes[slot.size]))
 		}
 	}
@@ -246,7 +247,7 @@ func (s *sender) pairRecord(at int16) {
 func (s *sender) fixed(f *feed, data *outbox.Record, fill func()) {
 	c := s.code
 	end, failed := c.Label(), c.Label()
-	s.eval.fail = failed
+	s.eval.Fail = failed
 	s.takes(f, end)
 	fill()
 	s.send(data)

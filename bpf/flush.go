@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
@@ -46,7 +47,7 @@ func (f *foldOp) flushNode() expr.Node {
 		return nil
 	}
 	for _, r := range expr.UsesOf(n).Fields {
-		if len(f.cols) > 1 && r.F.Place == event.InSlot {
+		if len(f.Cols) > 1 && r.F.Place == event.InSlot {
 			refuse("a flush function that changes the state and reads a key of several columns")
 		}
 		if !hook.IsTime(r) && (r.F.Place != event.InSlot || r.Part != expr.Self) {
@@ -58,11 +59,11 @@ func (f *foldOp) flushNode() expr.Node {
 
 // flushEnv is what the flush function of a fold works on: the state, and an event with
 // the key. Places are not known while layouts are settled.
-func (f *foldOp) flushEnv(state int16, places []int16) env {
-	v := env{fold: &foldEnv{fold: &f.foldLayout, state: state},
-		out: &emitEnv{fold: &f.foldLayout, places: places}}
-	if len(f.cols) == 1 && !f.cols[0].Stack {
-		v.out.sizes = []int{f.cols[0].Size} // a tuple is nothing that a program reads
+func (f *foldOp) flushEnv(state int16, places []int16) eval.Env {
+	v := eval.Env{Fold: &eval.FoldState{Fold: &f.Fold, State: state},
+		Out: &eval.Emitted{Fold: &f.Fold, Places: places}}
+	if len(f.Cols) == 1 && !f.Cols[0].Stack {
+		v.Out.Sizes = []int{f.Cols[0].Size} // a tuple is nothing that a program reads
 	}
 	return v
 }
@@ -73,14 +74,14 @@ func (im *Image) flushes(code func() *code) {
 		if f.spec.Flush == nil {
 			continue
 		}
-		area := load.FlushMap.Of(f.index)
+		area := load.FlushMap.Of(f.Index)
 		im.define(area, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, MaxEntries: 1,
-			ValueSize: uint32(load.FlushKey + f.keyLen + f.size), Flags: mmapable})
-		l := load.Flush{Spec: f.spec, States: load.FoldMap.Of(f.index), Area: area, Program: len(im.Programs),
-			Done: flushDone, Busy: flushBusy, Cols: f.cols, KeyLen: f.keyLen,
+			ValueSize: uint32(load.FlushKey + f.KeyLen + f.size), Flags: mmapable})
+		l := load.Flush{Spec: f.spec, States: load.FoldMap.Of(f.Index), Area: area, Program: len(im.Programs),
+			Done: flushDone, Busy: flushBusy, Cols: f.Cols, KeyLen: f.KeyLen,
 			Born: foldBorn / 8, First: foldSlots / 8, Begin: f.initial()}
-		for i := range f.texts {
-			l.Texts = append(l.Texts, load.Column{Text: true, Off: f.texts[i], Size: f.rooms[i]})
+		for i := range f.Texts {
+			l.Texts = append(l.Texts, load.Column{Text: true, Off: f.Texts[i], Size: f.Rooms[i]})
 		}
 		im.Flushes = append(im.Flushes, l)
 		im.Programs = append(im.Programs, load.Program{Label: "flush", Kind: ebpf.RawTracepoint,
@@ -95,22 +96,22 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	e := &Event{Label: "the flush function", Schema: f.spec.FlushStream.Schema}
 	h := hook.New(c, im.host, e, -1, im.Target)
 	h.Kind = ebpf.RawTracepoint
-	v := newEval(h)
+	v := eval.New(h)
 	gone, busy, end := c.Label(), c.Label(), c.Label()
-	v.members.Foresee(cpuNode)
-	v.members.Check(&Target{}, nil, gone)
+	v.Members.Foresee(cpuNode)
+	v.Members.Check(&Target{}, nil, gone)
 
-	key, state := c.Alloc(f.keyLen), c.Alloc(8)
-	area := load.FlushMap.Of(f.index)
+	key, state := c.Alloc(f.KeyLen), c.Alloc(8)
+	area := load.FlushMap.Of(f.Index)
 	c.MapValue(asm.R1, area, 0)
-	for i := 0; i < f.keyLen; i += 8 {
+	for i := 0; i < f.KeyLen; i += 8 {
 		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(load.FlushKey+i), asm.DWord))
 		c.Store(key+int16(i), asm.R0)
 	}
-	c.Get(load.FoldMap.Of(f.index), key, gone)
+	c.Get(load.FoldMap.Of(f.Index), key, gone)
 	c.Store(state, asm.R0)
 	lockState(v, state, busy)
-	at := v.members.FetchTime()
+	at := v.Members.FetchTime()
 	c.MapValue(asm.R2, area, 0)
 	running := c.Label()
 	c.Emit(asm.LoadMem(asm.R0, asm.R2, load.FlushEnd, asm.DWord))
@@ -122,15 +123,15 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	c.Load(asm.R1, state)
 	for i := 0; i < f.size; i += 8 {
 		c.Emit(asm.LoadMem(asm.R0, asm.R1, int16(i), asm.DWord),
-			asm.StoreMem(asm.R2, int16(load.FlushKey+f.keyLen+i), asm.R0, asm.DWord))
+			asm.StoreMem(asm.R2, int16(load.FlushKey+f.KeyLen+i), asm.R0, asm.DWord))
 	}
 
 	if n := f.flushNode(); n != nil {
 		// A failure ends the function, here as in ppscript, which counts it.
-		v.fail = c.Label()
-		v.env = f.flushEnv(state, []int16{key})
-		v.run(n, func(n *expr.Emit) { evaluated(v, n) })
-		c.Place(v.fail)
+		v.Fail = c.Label()
+		v.Env = f.flushEnv(state, []int16{key})
+		v.Run(n, func(n *expr.Emit) { evaluated(v, n) })
+		c.Place(v.Fail)
 		c.Reached()
 	}
 	unlockState(c, state)
@@ -147,14 +148,14 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 }
 
 // evaluated evaluates what is emitted for its failures alone.
-func evaluated(e *evaluator, n *expr.Emit) {
-	mark := e.code.Stack
+func evaluated(e *eval.Eval, n *expr.Emit) {
+	mark := e.Code.Stack
 	for _, a := range n.Args {
 		if a.Type().Kind == expr.Str {
-			e.alloc(a)
+			e.AllocText(a)
 		} else {
-			e.num(a)
+			e.Num(a)
 		}
 	}
-	e.code.Stack = mark
+	e.Code.Stack = mark
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/bpf/text"
@@ -35,7 +36,7 @@ import (
 
 // A foldOp is a state machine for each key.
 type foldOp struct {
-	foldLayout
+	eval.Fold
 	spec  *fold.Spec
 	feeds []feed // of emitted events, to tables or out of the kernel
 
@@ -58,14 +59,14 @@ const (
 	foldLock  = 0  // u64: the CPU that works on it and 1; or that it has begun
 	foldUsed  = 8  // u64: jiffies when it was last used, if it is swept
 	foldBorn  = 16 // u64: when it was made, if it is flushed
-	foldSlots = slotsAt
+	foldSlots = eval.SlotsAt
 )
 
 // foldLimit bounds a state.
 const foldLimit = 2048
 
 // stepsOf calls fn for each feed of f, with the source whose program has it.
-func (s *graph) stepsOf(f *foldOp, fn func(e *source, in env, feed *feed)) {
+func (s *graph) stepsOf(f *foldOp, fn func(e *source, in eval.Env, feed *feed)) {
 	s.taking(func(to *feed) bool { return to.fold == f }, fn)
 }
 
@@ -76,26 +77,26 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	s.prepareMakers(host, func(to *feed) bool { return to.fold == f })
 	asked := f.prepareAsked(s, host)
-	f.rooms = make([]int, len(f.spec.Texts))
+	f.Rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
 		text.NoNUL(t)
-		f.rooms[i] = text.Pad(len(t) + 1)
+		f.Rooms[i] = text.Pad(len(t) + 1)
 	}
 	own, cpus := true, true
 	var keys []keyed
-	s.stepsOf(f, func(e *source, in env, feed *feed) {
+	s.stepsOf(f, func(e *source, in eval.Env, feed *feed) {
 		k := keyed{e, in, keysOf(feed.key), nil}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && state.IsCPU(k.keys[0])
 		feed.holds = s.holds(f, e, in, feed.step)
 		f.holds = f.holds || feed.holds
-		own = own && in.pair == nil && len(k.keys) == 1 && state.IsThread(k.keys[0]) &&
+		own = own && in.Pair == nil && len(k.keys) == 1 && state.IsThread(k.keys[0]) &&
 			state.NeverIdle(e.Event)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a fold")
 	}
-	f.cols, f.keyLen = columnsOf(keys)
+	f.Cols, f.KeyLen = columnsOf(keys)
 	// The states of tasks cannot be walked, and who flushes, or asks, is another task.
 	own = own && f.spec.Flush == nil && !f.holds && !asked
 	f.locked, f.tasks = !own, own && host.TaskStorage
@@ -105,8 +106,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	}
 	// Texts of the state may be copied from one to another: twice settles it.
 	for range 2 {
-		s.stepsOf(f, func(_ *source, in env, feed *feed) {
-			in.fold = &foldEnv{fold: &f.foldLayout, stack: -8}
+		s.stepsOf(f, func(_ *source, in eval.Env, feed *feed) {
+			in.Fold = &eval.FoldState{Fold: &f.Fold, Stack: -8}
 			f.roomsOf(feed.step, in)
 		})
 		if f.spec.Flush != nil {
@@ -117,9 +118,9 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		f.emits = append(f.emits, 8)
 	}
 	f.size = foldSlots + 8*len(f.spec.Init)
-	f.texts = make([]int, len(f.rooms))
-	for i, room := range f.rooms {
-		f.texts[i] = f.size
+	f.Texts = make([]int, len(f.Rooms))
+	for i, room := range f.Rooms {
+		f.Texts[i] = f.size
 		f.size += room
 	}
 	s.prepareAround(f)
@@ -131,7 +132,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 // prepareAsked prepares the folds whose states the functions of f ask for, and reports whether
 // others ask for those of f.
 func (f *foldOp) prepareAsked(s *graph, host *Host) (asked bool) {
-	f.asks = map[any]*foldLayout{}
+	f.Asks = map[any]*eval.Fold{}
 	for _, other := range s.folds {
 		for _, spec := range other.spec.Asks {
 			asked = asked || spec == f.spec
@@ -139,7 +140,7 @@ func (f *foldOp) prepareAsked(s *graph, host *Host) (asked bool) {
 		for name, spec := range f.spec.Asks {
 			if spec == other.spec {
 				s.prepareFold(other, host)
-				f.asks[name] = &other.foldLayout
+				f.Asks[name] = &other.Fold
 			}
 		}
 	}
@@ -155,12 +156,12 @@ func keysOf(n expr.Node) []expr.Node {
 }
 
 // roomsOf makes room for the texts that a step function stores and emits.
-func (f *foldOp) roomsOf(step expr.Node, in env) {
+func (f *foldOp) roomsOf(step expr.Node, in eval.Env) {
 	expr.Walk(step, func(n expr.Node) bool {
 		switch n := n.(type) {
 		case *expr.StoreState:
 			if n.X.Type().Kind == expr.Str {
-				f.rooms[n.Slot] = max(f.rooms[n.Slot], in.room(n.X))
+				f.Rooms[n.Slot] = max(f.Rooms[n.Slot], in.Room(n.X))
 			}
 		case *expr.Emit:
 			for i, a := range n.Args {
@@ -169,7 +170,7 @@ func (f *foldOp) roomsOf(step expr.Node, in env) {
 				}
 				switch {
 				case a.Type().Kind == expr.Str:
-					f.emits[i] = max(f.emits[i], in.room(a))
+					f.emits[i] = max(f.emits[i], in.Room(a))
 				case !a.Type().Numeric():
 					refuse("a fold emits a %s", a.Type())
 				}
@@ -193,13 +194,13 @@ func (o *folder) feed(feed *feed) {
 	c, f := o.code, o.fold
 	mark := c.Stack
 	end, failed, free, full, busy := c.Label(), c.Label(), c.Label(), c.Label(), c.Label()
-	o.eval.fail = failed
+	o.eval.Fail = failed
 	o.takes(feed, end)
 	stack := o.hold(feed)
-	key := c.Alloc(f.keyLen)
+	key := c.Alloc(f.KeyLen)
 	o.key = key
-	o.eval.keys(key, f.cols, keysOf(feed.key))
-	o.share.Test(key, f.keyLen, end)
+	o.eval.Keys(key, f.Cols, keysOf(feed.key))
+	o.share.Test(key, f.KeyLen, end)
 	defer func() { o.share.Hash = 0 }()
 	state := c.Alloc(8)
 	o.findState(key, state, full)
@@ -212,9 +213,9 @@ func (o *folder) feed(feed *feed) {
 	}
 	o.share.Renew(state, foldBorn, foldSlots, f.initial())
 	before := o.since(state)
-	o.eval.env.fold, o.eval.fail = &foldEnv{&f.foldLayout, state, stack}, broken
-	o.eval.run(feed.step, o.emitted)
-	o.eval.env.fold = nil
+	o.eval.Env.Fold, o.eval.Fail = &eval.FoldState{Fold: &f.Fold, State: state, Stack: stack}, broken
+	o.eval.Run(feed.step, o.emitted)
+	o.eval.Env.Fold = nil
 	if broken != failed {
 		c.GoTo(free)
 		c.Place(broken)
@@ -244,7 +245,7 @@ func (o *folder) findState(key, state int16, full label) {
 	found := c.Label()
 	if f.tasks {
 		begun := c.Label()
-		c.TaskValue(load.FoldMap.Of(f.index), true)
+		c.TaskValue(load.FoldMap.Of(f.Index), true)
 		c.IfImm(asm.JEq, asm.R0, 0, full)
 		c.Emit(asm.LoadMem(asm.R1, asm.R0, foldLock, asm.DWord))
 		c.IfImm(asm.JNE, asm.R1, 0, begun)
@@ -259,17 +260,17 @@ func (o *folder) findState(key, state int16, full label) {
 		c.Store(state, asm.R0)
 		return
 	}
-	c.Look(load.FoldMap.Of(f.index), key, found)
+	c.Look(load.FoldMap.Of(f.Index), key, found)
 	// The slow path, of a new key.
 	if f.swept {
-		c.MapValue(asm.R1, load.MadeMap.Of(f.index), 0)
+		c.MapValue(asm.R1, load.MadeMap.Of(f.Index), 0)
 		c.Emit(asm.Mov.Imm(asm.R2, 1), asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0))
 	}
 	made := found
 	if f.spec.Flush != nil {
 		made = c.Label()
 	}
-	c.Fresh(load.FoldMap.Of(f.index), load.InitialMap.Of(f.index), key, made)
+	c.Fresh(load.FoldMap.Of(f.Index), load.InitialMap.Of(f.Index), key, made)
 	c.GoTo(full)
 	if made != found {
 		c.Place(made)
@@ -294,7 +295,7 @@ func (f *foldOp) initial() []uint64 {
 		ws = append(ws, uint64(n))
 	}
 	for i, t := range f.spec.Texts {
-		ws = append(ws, text.Words(t, f.rooms[i])...)
+		ws = append(ws, text.Words(t, f.Rooms[i])...)
 	}
 	return ws
 }
@@ -303,33 +304,33 @@ func (f *foldOp) initial() []uint64 {
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.Stack
-	out := &emitEnv{fold: &f.foldLayout, sizes: f.emits, key: o.key + int16(f.cols[0].Off),
-		state: o.eval.env.fold.state, stack: o.eval.env.fold.stack}
+	out := &eval.Emitted{Fold: &f.Fold, Sizes: f.emits, Key: o.key + int16(f.Cols[0].Off),
+		State: o.eval.Env.Fold.State, Stack: o.eval.Env.Fold.Stack}
 	for i, a := range n.Args {
 		at := c.Alloc(f.emits[i])
 		if a.Type().Kind == expr.Str {
-			o.eval.text(at, f.emits[i], a)
+			o.eval.Text(at, f.emits[i], a)
 		} else {
-			o.eval.num(a)
+			o.eval.Num(a)
 			c.Store(at, asm.R0)
 		}
-		out.places = append(out.places, at)
+		out.Places = append(out.Places, at)
 	}
 	if f.spec.Stacks != nil {
 		at := c.Alloc(8)
 		c.Emit(asm.Mov.Imm(asm.R0, 0))
-		if f.emitsStack(o.eval.hook.Event.Stream) {
-			c.Load(asm.R0, out.stack)
+		if f.emitsStack(o.eval.Hook.Event.Stream) {
+			c.Load(asm.R0, out.Stack)
 		}
 		c.Store(at, asm.R0)
-		out.places = append(out.places, at)
+		out.Places = append(out.Places, at)
 	}
-	inside, fail := o.eval.env, o.eval.fail
+	inside, fail := o.eval.Env, o.eval.Fail
 	for i := range f.feeds {
-		o.eval.env = env{out: out}
+		o.eval.Env = eval.Env{Out: out}
 		o.next(&f.feeds[i])
 	}
-	o.eval.env, o.eval.fail = inside, fail
+	o.eval.Env, o.eval.Fail = inside, fail
 	c.Stack = mark
 }
 
@@ -337,18 +338,18 @@ func (o *folder) emitted(n *expr.Emit) {
 func (im *Image) foldMaps() {
 	for _, f := range im.graph.folds {
 		if f.tasks {
-			im.define(load.FoldMap.Of(f.index), state.TaskMap(f.size))
+			im.define(load.FoldMap.Of(f.Index), state.TaskMap(f.size))
 			continue
 		}
-		im.define(load.FoldMap.Of(f.index),
+		im.define(load.FoldMap.Of(f.Index),
 			state.Grow(im.host, &ebpf.MapSpec{
-				Type: ebpf.Hash, KeySize: uint32(f.keyLen), ValueSize: uint32(f.size),
+				Type: ebpf.Hash, KeySize: uint32(f.KeyLen), ValueSize: uint32(f.size),
 			}, f.spec.Limit, state.MostRows))
 		value := make([]byte, f.size)
 		for i, w := range f.initial() {
 			binary.LittleEndian.PutUint64(value[foldSlots+8*i:], w)
 		}
-		im.define(load.InitialMap.Of(f.index),
+		im.define(load.InitialMap.Of(f.Index),
 			&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(f.size), MaxEntries: 1,
 				Contents: []ebpf.MapKV{{Key: uint32(0), Value: value}}})
 		if f.swept {
@@ -359,16 +360,16 @@ func (im *Image) foldMaps() {
 
 // sweepFold has ppscript give up states of a fold whose states begin as value.
 func (im *Image) sweepFold(f *foldOp, value []byte) {
-	made := load.MadeMap.Of(f.index)
+	made := load.MadeMap.Of(f.Index)
 	im.define(made, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.index), Made: made,
+	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.Index), Made: made,
 		Begin: f.initial(), Used: foldUsed / 8, First: foldSlots / 8, Holds: f.holds})
 }
 
 // lockState takes the state, or jumps to busy.
-func lockState(e *evaluator, state int16, busy label) {
-	e.field(asm.R8, cpuNode)
-	assembler.Lock(e.code, state, asm.R8, foldLock, busy)
+func lockState(e *eval.Eval, state int16, busy label) {
+	e.Field(asm.R8, cpuNode)
+	assembler.Lock(e.Code, state, asm.R8, foldLock, busy)
 }
 
 // unlockState gives the state back.

@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/bpf/walk"
@@ -20,7 +21,7 @@ func (s *graph) generations() int {
 // operators embed it.
 type gate struct {
 	code *code
-	eval *evaluator
+	eval *eval.Eval
 	// counted is the one feed of an event that is counted: events that its
 	// predicates leave out do not count. Events that feed several count for
 	// all.
@@ -40,7 +41,7 @@ func byKey(s *graph) bool { return s.weighed && len(s.joins)+len(s.folds) > 0 }
 // cannot be evaluated, it jumps to the failure label.
 func (g *gate) takes(f *feed, others label) {
 	for _, p := range f.preds {
-		g.eval.test(p, false, others)
+		g.eval.Test(p, false, others)
 	}
 	if f == g.counted {
 		g.count(load.StatTaken)
@@ -48,4 +49,4 @@ func (g *gate) takes(f *feed, others label) {
 }
 
 // count adds 1 to a statistic. R0 to R5 are lost.
-func (g *gate) count(stat int) { g.code.Count(load.StatsMap.Of(g.eval.hook.Index), stat) }
+func (g *gate) count(stat int) { g.code.Count(load.StatsMap.Of(g.eval.Hook.Index), stat) }

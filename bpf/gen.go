@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -76,7 +77,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		}
 		g := im.newGen(h)
 		g.program(at)
-		im.long = append(im.long, g.gate.eval.long)
+		im.long = append(im.long, g.gate.eval.Long)
 		im.buffers(i, g.gate)
 		p := load.Program{
 			Label: e.Label, Kind: h.Kind, Attach: e.Schema.FullName(), Event: i,
@@ -140,8 +141,8 @@ type gen struct {
 
 // newGen generates the program of a hook.
 func (im *Image) newGen(h *hook.Hook) *gen {
-	e := newEval(h)
-	w := &walk.Stacks{Code: h.Code, Hook: h, Members: e.members}
+	e := eval.New(h)
+	w := &walk.Stacks{Code: h.Code, Hook: h, Members: e.Members}
 	w.Kernel, w.User = im.graph.chain()
 	return &gen{im, &gate{code: h.Code, eval: e, walk: w}}
 }
@@ -149,27 +150,27 @@ func (im *Image) newGen(h *hook.Hook) *gen {
 // program generates the program, for a target.
 func (g *gen) program(t *Target) {
 	c, eval, graph := g.gate.code, g.gate.eval, g.image.graph
-	members, nodes := eval.members, graph.nodes(eval.hook.Index)
+	members, nodes := eval.Members, graph.nodes(eval.Hook.Index)
 	members.Foresee(nodes...)
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 	var budget assembler.Gate
 	if graph.weighed {
-		budget = assembler.NewGate(c, byKey(graph), load.StatsMap.Of(eval.hook.Index), exit)
+		budget = assembler.NewGate(c, byKey(graph), load.StatsMap.Of(eval.Hook.Index), exit)
 		g.gate.share = state.KeyShare{Code: c, Weight: budget.Weight,
-			Stats: load.StatsMap.Of(eval.hook.Index)}
+			Stats: load.StatsMap.Of(eval.Hook.Index)}
 	} else {
 		assembler.Open(c, exit)
 	}
 
-	eval.hook.Arguments()
-	if len(graph.sources[eval.hook.Index].calls) > 0 {
-		eval.hook.FindCall(exit)
+	eval.Hook.Arguments()
+	if len(graph.sources[eval.Hook.Index].calls) > 0 {
+		eval.Hook.FindCall(exit)
 	}
-	preds, e := early(graph.sources[eval.hook.Index])
-	eval.fail = exit // not used
+	preds, e := early(graph.sources[eval.Hook.Index])
+	eval.Fail = exit // not used
 	for _, p := range preds {
-		eval.test(p, false, exit)
+		eval.Test(p, false, exit)
 	}
 	if e.Sampled {
 		members.Check(&Target{}, nil, exit)
@@ -177,7 +178,7 @@ func (g *gen) program(t *Target) {
 		members.Check(t, e.CPUs, exit)
 	}
 	done := c.Label()
-	end := eval.hook.Alone(exit)
+	end := eval.Hook.Alone(exit)
 	members.FetchContext(nodes)
 	members.FetchOperands(nodes)
 
@@ -186,8 +187,8 @@ func (g *gen) program(t *Target) {
 	}
 	if e.Filter != nil {
 		fail, pass := c.Label(), c.Label()
-		eval.fail = fail
-		eval.test(e.Filter, true, pass)
+		eval.Fail = fail
+		eval.Test(e.Filter, true, pass)
 		c.GoTo(done)
 		c.Place(fail)
 		g.gate.count(load.StatErrors)
@@ -195,7 +196,7 @@ func (g *gen) program(t *Target) {
 		c.Place(pass)
 	}
 	if !e.Sampled {
-		assembler.OneOf(c, e.Period, load.StatsMap.Of(eval.hook.Index), done)
+		assembler.OneOf(c, e.Period, load.StatsMap.Of(eval.Hook.Index), done)
 	}
 	if graph.counted && g.gate.counted == nil {
 		g.gate.count(load.StatTaken)
@@ -225,9 +226,9 @@ func (g *gen) feed(f *feed) {
 	mark := g.gate.code.Stack
 	switch {
 	case f.emit != nil:
-		s := &sender{gate: g.gate, record: f.emit, source: g.image.graph.sources[g.gate.eval.hook.Index]}
-		if out := g.gate.eval.env.out; out != nil {
-			s.fold = g.image.graph.folds[out.fold.index]
+		s := &sender{gate: g.gate, record: f.emit, source: g.image.graph.sources[g.gate.eval.Hook.Index]}
+		if out := g.gate.eval.Env.Out; out != nil {
+			s.fold = g.image.graph.folds[out.Fold.Index]
 		}
 		s.feed(f)
 	case f.join != nil:
@@ -245,7 +246,7 @@ func (g *gen) feed(f *feed) {
 
 // table brings the event, or what is made of it, to a table.
 func (g *gen) table(f *feed) {
-	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.hook.Index)}
+	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.Hook.Index)}
 	out := g.gate.code.Label()
 	own := byKey(g.image.graph) && g.gate.share.Hash == 0
 	if own {

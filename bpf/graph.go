@@ -3,6 +3,7 @@ package bpf
 import (
 	"slices"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/runtime/event"
@@ -108,7 +109,7 @@ type arg struct {
 
 // A joinOp relates events by key.
 type joinOp struct {
-	joinLayout
+	eval.Join
 	spec   *join.Spec
 	stages int
 	pairing
@@ -180,7 +181,7 @@ func (b *follower) operator(e *Edge) {
 	g := b.graph
 	switch {
 	case e.Join != nil && b.joins[e.Join] == nil:
-		j := &joinOp{spec: e.Join, joinLayout: joinLayout{index: len(g.joins)}}
+		j := &joinOp{spec: e.Join, Join: eval.Join{Index: len(g.joins)}}
 		for i := range e.Join.In {
 			j.stages = max(j.stages, e.Join.In[i].Stage+1)
 		}
@@ -201,7 +202,7 @@ func (b *follower) operator(e *Edge) {
 		}
 		g.joins, b.joins[e.Join] = append(g.joins, j), j
 	case e.Fold != nil && b.folds[e.Fold] == nil:
-		f := &foldOp{spec: e.Fold, foldLayout: foldLayout{index: len(g.folds), init: e.Fold.Init}}
+		f := &foldOp{spec: e.Fold, Fold: eval.Fold{Index: len(g.folds), Init: e.Fold.Init}}
 		g.folds, b.folds[e.Fold] = append(g.folds, f), f
 		if out := e.Fold.Out; out != nil && g.madeOf(out.Index) != nil {
 			g.madeOf(out.Index).fold = f
@@ -347,7 +348,7 @@ func (s *graph) prepare(host *Host) {
 					f.emit.layPair(j.spec.Nested, s.textRoom)
 				}
 				if f.table != nil {
-					s.pairOrigins(j, p.start, p.end, func(e *source, in env) {
+					s.pairOrigins(j, p.start, p.end, func(e *source, in eval.Env) {
 						feeds[f.table] = append(feeds[f.table], keyed{e, in, f.keys, f.args})
 					})
 				}
@@ -364,7 +365,7 @@ func (s *graph) prepare(host *Host) {
 				f.emit.lay()
 			}
 			if f.table != nil {
-				feeds[f.table] = append(feeds[f.table], keyed{e, env{}, f.keys, f.args})
+				feeds[f.table] = append(feeds[f.table], keyed{e, eval.Env{}, f.keys, f.args})
 			}
 			if l := f.late; l != nil {
 				feeds[f.table] = append(feeds[f.table], keyed{e, l.env(i), l.feed.keys, l.feed.args})
@@ -375,7 +376,7 @@ func (s *graph) prepare(host *Host) {
 	for _, f := range s.folds {
 		s.prepareFold(f, host)
 		out := f.outEnv()
-		s.stepsOf(f, func(e *source, _ env, _ *feed) {
+		s.stepsOf(f, func(e *source, _ eval.Env, _ *feed) {
 			for i := range f.feeds {
 				to := &f.feeds[i]
 				switch {
@@ -446,7 +447,7 @@ func (s *graph) nodes(i int) []expr.Node {
 			}
 		}
 		if f.late != nil {
-			add(f.late.join.texts.Reads(i, s.sources[i].Schema)...)
+			add(f.late.join.Texts.Reads(i, s.sources[i].Schema)...)
 		}
 		if f.join != nil {
 			for k := range f.join.pairs {
@@ -456,13 +457,13 @@ func (s *graph) nodes(i int) []expr.Node {
 					}
 				}
 			}
-			for _, sf := range f.join.waits.Fields {
+			for _, sf := range f.join.Waits.Fields {
 				if sf.Event == f.input {
 					add(sf.Of)
 				}
 			}
-			if len(f.join.texts) > 0 {
-				add(f.join.texts.Reads(f.input, s.sources[i].Schema)...)
+			if len(f.join.Texts) > 0 {
+				add(f.join.Texts.Reads(f.input, s.sources[i].Schema)...)
 			}
 		}
 		if f.fold == nil {

@@ -40,7 +40,7 @@ func (o *grouper) feed(f *feed) {
 	mark := c.Stack
 	end, failed, full, found := c.Label(), c.Label(), c.Label(), c.Label()
 	late := o.awaits(f)
-	o.eval.fail = failed
+	o.eval.Fail = failed
 	o.takes(f, end)
 	if len(o.unit.Rows) > 1 {
 		o.generation = c.Alloc(8)
@@ -58,9 +58,9 @@ func (o *grouper) feed(f *feed) {
 			refuse("two stacks in one key")
 		}
 		o.hash = o.key + int16(col.Off)
-		o.walk.Leave(o.hash, stackOf(o.eval.hook.Event, f.keys[i]), failed)
+		o.walk.Leave(o.hash, stackOf(o.eval.Hook.Event, f.keys[i]), failed)
 	}
-	o.eval.keys(o.key, t.Cols, f.keys)
+	o.eval.Keys(o.key, t.Cols, f.keys)
 	var none int16
 	if len(o.unit.Other) > 0 {
 		none = c.Alloc(8)
@@ -91,7 +91,7 @@ func (o *grouper) feed(f *feed) {
 	c.Place(found)
 	c.Stack = base // the row has its key
 	if late != nil {
-		o.eval.late = &failed // no text is missing that was there
+		o.eval.Late = &failed // no text is missing that was there
 	}
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	o.hit()
@@ -101,7 +101,7 @@ func (o *grouper) feed(f *feed) {
 		}
 	}
 	c.GoTo(end)
-	if o.eval.late = nil; late != nil {
+	if o.eval.Late = nil; late != nil {
 		c.Place(*late)
 		c.Stack = mark
 		o.postpone(f.late)
@@ -169,13 +169,13 @@ func (o *grouper) arg(a *arg, i int) {
 	at := &t.Value.Args[i]
 	unsigned := o.numbers(a, i) == event.UintValue
 	next, failed := c.Label(), c.Label()
-	o.eval.fail = failed
+	o.eval.Fail = failed
 	if at.Once {
 		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
 		c.IfImm(asm.JNE, asm.R1, 0, next)
 	}
 	if a.where != nil {
-		o.eval.test(a.where, false, next)
+		o.eval.Test(a.where, false, next)
 	}
 	mark := c.Stack
 	var picked int16
@@ -185,9 +185,9 @@ func (o *grouper) arg(a *arg, i int) {
 	switch {
 	case a.fn == nil:
 	case at.Text:
-		o.eval.wholeText(picked, at.Room, a.fn)
+		o.eval.WholeText(picked, at.Room, a.fn)
 	default:
-		o.eval.value(a.fn)
+		o.eval.Value(a.fn)
 		if picked != 0 {
 			c.Store(picked, asm.R0)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
@@ -22,14 +23,14 @@ var stackNode = memberNode(event.StackName, event.MemberCallchain)
 
 // holds reports that a step function, or what it emits, has the stack of the event, in the
 // program of a source.
-func (s *graph) holds(f *foldOp, e *source, in env, step expr.Node) bool {
+func (s *graph) holds(f *foldOp, e *source, in eval.Env, step expr.Node) bool {
 	emits := f.emitsStack(e.Stream) || f.keepsEvents() && e.Stack != nil
 	if !emits && !slices.ContainsFunc(expr.UsesOf(step).Fields, func(r *expr.Field) bool {
 		return r.F.Place == event.InMember && r.F.Stack()
 	}) {
 		return false
 	}
-	if in.pair != nil || in.out != nil {
+	if in.Pair != nil || in.Out != nil {
 		refuse("a fold holds the stack of an event that is made of others")
 	}
 	stackOf(e.Event, stackNode)
@@ -53,7 +54,7 @@ func (o *folder) hold(feed *feed) int16 {
 	at := c.Alloc(8)
 	mark := c.Stack
 	key, full, done := c.Alloc(load.StackKey), c.Label(), c.Label()
-	o.walk.Leave(key, stackOf(o.eval.hook.Event, stackNode), full)
+	o.walk.Leave(key, stackOf(o.eval.Hook.Event, stackNode), full)
 	o.walk.Held(key, full)
 	c.GoTo(done)
 	c.Place(full)

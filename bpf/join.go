@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
@@ -35,19 +36,19 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	s.prepareMakers(host, takes)
 	tasks := host.TaskStorage
 	var keys []keyed
-	s.taking(takes, func(e *source, in env, f *feed) {
+	s.taking(takes, func(e *source, in eval.Env, f *feed) {
 		keys = append(keys, keyed{e, in, keysOf(f.key), nil})
 		if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
 			refuse("join key %s has another number of parts than others", f.key)
 		}
-		tasks = tasks && in == (env{}) && state.IsThread(f.key) && state.NeverIdle(e.Event)
+		tasks = tasks && in == (eval.Env{}) && state.IsThread(f.key) && state.NeverIdle(e.Event)
 	})
 	if len(keys) == 0 {
 		refuse("nothing feeds a join")
 	}
-	j.cols, j.keyRoom = columnsOf(keys)
-	for i := range j.cols {
-		if j.cols[i].Stack {
+	j.Cols, j.KeyRoom = columnsOf(keys)
+	for i := range j.Cols {
+		if j.Cols[i].Stack {
 			refuse("join key %s is a stack", keys[0].keys[i])
 		}
 	}
@@ -57,7 +58,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 		j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
 	}
 	alone := host.TaskStorage && !slices.ContainsFunc(keys, func(k keyed) bool {
-		return k.env != (env{}) || len(k.keys) != 1 || !state.IsThread(k.keys[0])
+		return k.env != (eval.Env{}) || len(k.keys) != 1 || !state.IsThread(k.keys[0])
 	})
 	for i := range j.lefts {
 		s.prepareLeft(j, &j.lefts[i])
@@ -71,8 +72,8 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 			}
 		}
 	}
-	if j.waits.Size()-state.WaitingFields > state.WaitingLimit {
-		refuse("%d bytes of each start event", j.waits.Size()-state.WaitingFields)
+	if j.Waits.Size()-state.WaitingFields > state.WaitingLimit {
+		refuse("%d bytes of each start event", j.Waits.Size()-state.WaitingFields)
 	}
 }
 
@@ -85,9 +86,9 @@ func (s *graph) saves(j *joinOp, p *pair) {
 		sf := state.Field{Name: state.FieldName(own), Of: own, Event: p.start, Size: 8}
 		if own.Type().Kind == expr.Str {
 			sf.Text = true
-			s.origins(p.start, func(_ *source, in env) { sf.Size = max(sf.Size, in.fieldRoom(own)) })
+			s.origins(p.start, func(_ *source, in eval.Env) { sf.Size = max(sf.Size, in.FieldRoom(own)) })
 		}
-		j.waits.Save(sf)
+		j.Waits.Save(sf)
 	}
 }
 
@@ -110,7 +111,7 @@ func (o *joiner) feed(f *feed) {
 	c, j := o.code, o.join
 	mark := c.Stack
 	done, failed, starting := c.Label(), c.Label(), c.Label()
-	o.eval.fail = failed
+	o.eval.Fail = failed
 	o.takes(f, done)
 	var now int16
 	if f.keep != nil {
@@ -133,7 +134,7 @@ func (o *joiner) feed(f *feed) {
 	}
 	var role int16 // of an event that may be both: what it is
 	if f.role != nil {
-		o.eval.value(f.role)
+		o.eval.Value(f.role)
 		may := int32(event.Bit(starts)*mayStart | event.Bit(ends)*mayEnd)
 		c.Emit(asm.And.Imm(asm.R0, may))
 		c.IfImm(asm.JEq, asm.R0, 0, done)
@@ -145,16 +146,16 @@ func (o *joiner) feed(f *feed) {
 	if f.wakes != nil && starts {
 		role = o.awake(f, role, ends, done)
 	}
-	key := c.Alloc(j.keyRoom + 8) // calls are found by their depth too
-	o.eval.keys(key, j.cols, keysOf(f.key))
+	key := c.Alloc(j.KeyRoom + 8) // calls are found by their depth too
+	o.eval.Keys(key, j.Cols, keysOf(f.key))
 	over, broken, busy := done, failed, c.Label()
 	unlock := func() {}
 	if j.shared {
 		over, broken = c.Label(), c.Label()
-		unlock = o.stacks().Lock(key, func() { o.eval.field(asm.R8, cpuNode) }, busy)
+		unlock = o.stacks().Lock(key, func() { o.eval.Field(asm.R8, cpuNode) }, busy)
 	}
-	o.eval.fail = broken
-	o.share.Test(key, j.keyRoom, over)
+	o.eval.Fail = broken
+	o.share.Test(key, j.KeyRoom, over)
 	defer func() { o.share.Hash = 0 }()
 	if now == 0 {
 		now = o.now()
@@ -185,7 +186,7 @@ func (o *joiner) feed(f *feed) {
 	}
 	c.Place(starting)
 	if starts && !j.spec.Nested {
-		o.eval.fail = failed
+		o.eval.Fail = failed
 		if role != 0 && ends {
 			c.Load(asm.R0, role)
 			c.Emit(asm.And.Imm(asm.R0, mayStart))
@@ -214,12 +215,12 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	mark := c.Stack
 	alone, cancelled := c.Label(), c.Label()
 	if j.tasks {
-		c.TaskValue(load.WaitMap.Of(j.index), false)
+		c.TaskValue(load.WaitMap.Of(j.Index), false)
 		c.IfImm(asm.JEq, asm.R0, 0, alone)
 		c.Emit(asm.LoadMem(asm.R1, asm.R0, state.WaitingEvent, asm.DWord))
 		c.IfImm(asm.JEq, asm.R1, 0, alone)
 	} else {
-		c.Get(load.WaitMap.Of(j.index), key, alone)
+		c.Get(load.WaitMap.Of(j.Index), key, alone)
 	}
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	// Who waits is copied first: another CPU uses the place as soon as it is
@@ -227,12 +228,12 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	var sends *outbox.Record
 	var begun, who int16
 	var later func()
-	fields := make([]int16, len(j.waits.Fields))
+	fields := make([]int16, len(j.Waits.Fields))
 	if len(j.lefts) > 0 {
 		sends = o.outgoing()
 		o.taken(sends)
 		begun, who = waitsIn(sends)+state.WaitingTime, waitsIn(sends)+state.WaitingEvent
-		for i, sf := range j.waits.Fields {
+		for i, sf := range j.Waits.Fields {
 			fields[i] = waitsIn(sends) + int16(sf.Off)
 		}
 	} else {
@@ -242,7 +243,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	if j.tasks {
 		c.Emit(assembler.StoreImm(asm.R7, state.WaitingEvent, 0))
 	} else {
-		c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+		c.MapPtr(asm.R1, load.WaitMap.Of(j.Index))
 		c.Addr(asm.R2, key)
 		c.Call(asm.FnMapDeleteElem)
 		c.IfImm(asm.JNE, asm.R0, 0, alone) // another CPU was faster
@@ -265,8 +266,8 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		c.Load(asm.R0, who)
 		c.IfImm(asm.JNE, asm.R0, int32(p.start+1), other)
 		o.readAgain(p)
-		o.makes(p, &pairEnv{join: &j.joinLayout, start: p.start, fields: fields, delay: delay, key: key, now: now,
-			later: later})
+		o.makes(p, &eval.Pair{Join: &j.Join, Start: p.start, Fields: fields, Delay: delay, Key: key, Now: now,
+			Later: later})
 		c.GoTo(starting)
 		c.Place(other)
 	}

@@ -4,16 +4,15 @@ import (
 	"math/bits"
 	"slices"
 
-	"ppscript/bpf/assembler"
-	"ppscript/runtime/operator/join"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/operator/join"
 	"ppscript/runtime/record/sent"
 )
 
@@ -108,35 +107,35 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(now, asm.R0)
 	number, key := c.Alloc(8), c.Alloc(8)
-	e.members.Moment(context, true, true)
+	e.Members.Moment(context, true, true)
 	if spec := r.stacks[0].spec; spec != nil {
 		o.stack(o.hash, spec)
 	}
 	texts := map[int]int16{}
 	for _, slot := range r.slots {
 		switch {
-		case e.hook.Pieces(slot.field.F) != nil:
+		case e.Hook.Pieces(slot.field.F) != nil:
 		case slot.text:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.text(texts[slot.off], slot.size, slot.field)
-		case slot.located && e.hook.Raw != nil:
+			e.Text(texts[slot.off], slot.size, slot.field)
+		case slot.located && e.Hook.Raw != nil:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.hook.Located(texts[slot.off], slot.size, slot.field.F)
+			e.Hook.Located(texts[slot.off], slot.size, slot.field.F)
 		case slot.array:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.hook.Array(texts[slot.off], slot.field.F)
+			e.Hook.Array(texts[slot.off], slot.field.F)
 		case slot.user:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.arguments().Line(texts[slot.off], slot.size, slot.field.F)
+			e.Arguments().Line(texts[slot.off], slot.size, slot.field.F)
 		case slot.read:
 			texts[slot.off] = c.Alloc(slot.size)
-			e.arguments().Sent(texts[slot.off], slot.field.F)
+			e.Arguments().Sent(texts[slot.off], slot.field.F)
 		}
 	}
-	e.field(asm.R0, cpuNode)
+	e.Field(asm.R0, cpuNode)
 	c.Store(key, asm.R0)
 	c.Get(load.KeptCountMap.Of(), key, nowhere)
-	assembler.Next(c, !e.hook.Host.Atomics) // see keepsAlone
+	assembler.Next(c, !e.Hook.Host.Atomics) // see keepsAlone
 	c.Store(number, asm.R1)
 	c.Load(asm.R0, key)
 	c.Emit(asm.LSh.Imm(asm.R0, int32(bits.Len(uint(kept.Records))-1)),
@@ -149,9 +148,9 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	}
 	for _, slot := range r.slots {
 		at := sent.KeptSize + slot.off
-		if pieces := e.hook.Pieces(slot.field.F); pieces != nil {
+		if pieces := e.Hook.Pieces(slot.field.F); pieces != nil {
 			for _, p := range pieces {
-				e.hook.Record(asm.R0, p.Off, p.Size, false)
+				e.Hook.Record(asm.R0, p.Off, p.Size, false)
 				put(at+p.Off-slot.field.F.Offset, asm.R0, hook.Sizes[p.Size])
 			}
 			continue
@@ -164,11 +163,11 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 			continue
 		}
 		if slot.located {
-			e.hook.LocatedHere(at, slot.size, slot.field.F)
+			e.Hook.LocatedHere(at, slot.size, slot.field.F)
 			continue
 		}
 		in := hook.ArgumentScratch(slot.field)
-		e.field(in, slot.field)
+		e.Field(in, slot.field)
 		put(at, in, hook.Sizes[slot.size])
 	}
 	for i := int16(0); o.hash != 0 && i < load.StackKey; i += 8 {
@@ -177,11 +176,11 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 	}
 	c.Load(asm.R0, now)
 	put(sent.KeptTime, asm.R0, asm.DWord)
-	c.Load(asm.R0, e.members.PidTgid())
+	c.Load(asm.R0, e.Members.PidTgid())
 	put(sent.KeptTask, asm.R0, asm.DWord)
 	c.Load(asm.R0, context)
 	put(sent.KeptContext, asm.R0, asm.DWord)
-	c.Emit(asm.Mov.Imm(asm.R0, int32(o.join.index<<sent.KeptJoin|e.hook.Index)))
+	c.Emit(asm.Mov.Imm(asm.R0, int32(o.join.Index<<sent.KeptJoin|e.Hook.Index)))
 	put(sent.KeptContext, asm.R0, asm.Word)
 	c.Load(asm.R0, number)
 	c.Emit(asm.Add.Imm(asm.R0, 1))

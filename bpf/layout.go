@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/text"
@@ -28,7 +29,7 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 				col.Text, col.Bytes = true, now.F.Size
 				col.Size = text.Pad(col.Bytes)
 			case n.Type().Kind == expr.Str:
-				col.Text, col.Size = true, max(col.Size, f.env.room(n))
+				col.Text, col.Size = true, max(col.Size, f.env.Room(n))
 			case n.Type().Numeric():
 				col.Size = 8
 			default:
@@ -54,29 +55,11 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 // IP address; none of other keys.
 func arrayOf(f keyed, n expr.Node) []*event.Field {
 	x, ok := n.(*expr.Field)
-	if !ok || f.env != (env{}) {
+	if !ok || f.env != (eval.Env{}) {
 		return nil
 	}
-	return elementsOf(f.source.Event.Schema, x)
+	return eval.ElementsOf(f.source.Event.Schema, x)
 }
-
-// elementsOf are the elements of an array of the event.
-func elementsOf(s *event.Schema, x *expr.Field) (list []*event.Field) {
-	if x.F.Kind != event.Array || x.F.Place != event.InRaw || x.Part != expr.Self || x.F.Size > mostBytes ||
-		x.View != expr.ViewValue && x.View != expr.ViewBytes {
-		return nil
-	}
-	for i := 0; ; i++ {
-		element, ok := s.Element(x.F, i)
-		if !ok {
-			return list
-		}
-		list = append(list, element)
-	}
-}
-
-// mostBytes bounds the arrays that are keys: an IPv6 address, and the six arguments of a system call.
-const mostBytes = 48
 
 // textRooms is how large the texts of each argument of a table are; 0 is of numbers.
 func textRooms(feeds []keyed, args int) []int {
@@ -87,7 +70,7 @@ func textRooms(feeds []keyed, args int) []int {
 			switch {
 			case a.off || a.fn == nil:
 			case a.fn.Type().Kind == expr.Str && !hook.IsStack(a.fn):
-				rooms[i] = max(rooms[i], f.env.room(a.fn))
+				rooms[i] = max(rooms[i], f.env.Room(a.fn))
 			case a.fn.Type().Numeric() && !hook.IsStack(a.fn):
 				numbers[i] = true
 			default:
@@ -104,7 +87,7 @@ func textRooms(feeds []keyed, args int) []int {
 // keyed is the expressions of a key, of one source or of events that are made of it.
 type keyed struct {
 	source *source
-	env    env
+	env    eval.Env
 	keys   []expr.Node
 	args   []arg
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 )
 
@@ -56,9 +57,9 @@ func (s *graph) sourceOf(input int) *source {
 
 // origins calls fn for each source whose program has the events of an input, with what they
 // are there.
-func (s *graph) origins(input int, fn func(e *source, in env)) {
+func (s *graph) origins(input int, fn func(e *source, in eval.Env)) {
 	if e := s.sourceOf(input); e != nil {
-		fn(e, env{})
+		fn(e, eval.Env{})
 		return
 	}
 	m := &s.made[input-len(s.sources)]
@@ -66,26 +67,28 @@ func (s *graph) origins(input int, fn func(e *source, in env)) {
 		s.pairOrigins(m.join, m.start, m.end, fn)
 		return
 	}
-	s.stepsOf(m.fold, func(e *source, _ env, _ *feed) { fn(e, m.fold.outEnv()) })
+	s.stepsOf(m.fold, func(e *source, _ eval.Env, _ *feed) { fn(e, m.fold.outEnv()) })
 }
 
 // pairOrigins is origins for the pairs of two inputs.
-func (s *graph) pairOrigins(j *joinOp, start, end int, fn func(e *source, in env)) {
-	s.origins(end, func(e *source, in env) {
-		fn(e, env{pair: &pairEnv{join: &j.joinLayout, start: start, end: in}})
+func (s *graph) pairOrigins(j *joinOp, start, end int, fn func(e *source, in eval.Env)) {
+	s.origins(end, func(e *source, in eval.Env) {
+		fn(e, eval.Env{Pair: &eval.Pair{Join: &j.Join, Start: start, End: in}})
 	})
 }
 
 // outEnv is what a fold emits while layouts are settled.
-func (f *foldOp) outEnv() env { return env{out: &emitEnv{fold: &f.foldLayout, sizes: f.emits}} }
+func (f *foldOp) outEnv() eval.Env {
+	return eval.Env{Out: &eval.Emitted{Fold: &f.Fold, Sizes: f.emits}}
+}
 
 // taking calls fn for each feed that is to be found, with the sources whose programs have it
 // and what its events are there.
-func (s *graph) taking(found func(f *feed) bool, fn func(e *source, in env, f *feed)) {
+func (s *graph) taking(found func(f *feed) bool, fn func(e *source, in eval.Env, f *feed)) {
 	for _, e := range s.sources {
 		for k := range e.feeds {
 			if found(&e.feeds[k]) {
-				fn(e, env{}, &e.feeds[k])
+				fn(e, eval.Env{}, &e.feeds[k])
 			}
 		}
 	}
@@ -93,7 +96,7 @@ func (s *graph) taking(found func(f *feed) bool, fn func(e *source, in env, f *f
 		for _, p := range j.pairs {
 			for k := range p.feeds {
 				if f := &p.feeds[k]; found(f) {
-					s.pairOrigins(j, p.start, p.end, func(e *source, in env) { fn(e, in, f) })
+					s.pairOrigins(j, p.start, p.end, func(e *source, in eval.Env) { fn(e, in, f) })
 				}
 			}
 		}
@@ -101,7 +104,7 @@ func (s *graph) taking(found func(f *feed) bool, fn func(e *source, in env, f *f
 	for _, before := range s.folds {
 		for k := range before.feeds {
 			if f := &before.feeds[k]; found(f) {
-				s.stepsOf(before, func(e *source, _ env, _ *feed) { fn(e, before.outEnv(), f) })
+				s.stepsOf(before, func(e *source, _ eval.Env, _ *feed) { fn(e, before.outEnv(), f) })
 			}
 		}
 	}
@@ -184,22 +187,22 @@ func inside(fields []*expr.Field, part expr.Part) (own []*expr.Field) {
 }
 
 // makes brings a pair to who takes it.
-func (o *joiner) makes(p *pair, made *pairEnv) {
-	end := o.eval.env
-	made.end = end
+func (o *joiner) makes(p *pair, made *eval.Pair) {
+	end := o.eval.Env
+	made.End = end
 	for k := range p.feeds {
-		o.eval.env = env{pair: made}
+		o.eval.Env = eval.Env{Pair: made}
 		o.pairs(&p.feeds[k])
 	}
-	o.eval.env = end
+	o.eval.Env = end
 }
 
 // now leaves the time of the event on the stack. Where somebody reads it, and in programs with
 // joins of what operators make, it has been fetched: an event has one time for all, so that a
 // delay is the difference of the times that are shown.
 func (o *joiner) now() int16 {
-	if o.chained || o.eval.members.WantsTime() {
-		return o.eval.members.Time()
+	if o.chained || o.eval.Members.WantsTime() {
+		return o.eval.Members.Time()
 	}
 	c := o.code
 	now := c.Alloc(8)

@@ -193,7 +193,7 @@ func (w *ways) feed(f *feed) {
 	case f.table != nil:
 		fmt.Fprintf(w, "table %d;", f.table.Index)
 	case f.fold != nil:
-		fmt.Fprintf(w, "fold %d;", f.fold.index)
+		fmt.Fprintf(w, "fold %d;", f.fold.Index)
 		w.Say(f.step)
 	case f.join != nil:
 		w.joins(f)
@@ -253,7 +253,7 @@ func (w *ways) joins(f *feed) {
 		}
 	}
 	w.Same = j.ways.Same
-	fmt.Fprintf(w, "join %d %d;", j.index, f.stage)
+	fmt.Fprintf(w, "join %d %d;", j.Index, f.stage)
 	w.Say(f.preds...)
 	w.WriteString("keys;")
 	w.Say(keysOf(f.key)...)

@@ -50,19 +50,19 @@ func (im *Image) common() {
 	}
 	state.UnitMaps(h, im.Units, im.define)
 	s.postponed(func(_ int, f *feed) {
-		im.define(load.CallTextMap.Of(f.late.join.index), state.CallTextsMap(f.late.size()))
+		im.define(load.CallTextMap.Of(f.late.join.Index), state.CallTextsMap(f.late.size()))
 	})
 	for _, j := range s.joins {
-		if len(j.texts) > 0 {
-			im.define(load.CallTextMap.Of(j.index), state.CallTextsMap(state.CallTextsSize(j.texts.Most())))
+		if len(j.Texts) > 0 {
+			im.define(load.CallTextMap.Of(j.Index), state.CallTextsMap(state.CallTextsSize(j.Texts.Most())))
 		}
 		if s.wakes(j) {
-			im.define(load.RunningMap.Of(j.index), &ebpf.MapSpec{
+			im.define(load.RunningMap.Of(j.Index), &ebpf.MapSpec{
 				Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: maxCPUs,
 			})
 		}
 		if j.tasks && !j.spec.Nested {
-			im.define(load.WaitMap.Of(j.index), state.TaskMap(j.waits.Size()))
+			im.define(load.WaitMap.Of(j.Index), state.TaskMap(j.Waits.Size()))
 			continue
 		}
 		// Pairs come and go: memory that is set aside serves faster.
@@ -70,24 +70,24 @@ func (im *Image) common() {
 		if limit == 0 {
 			limit = state.MostStarts
 		}
-		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom),
-			ValueSize: uint32(j.waits.Size()), MaxEntries: uint32(min(limit, state.MostWaiting))}
+		waiting := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.KeyRoom),
+			ValueSize: uint32(j.Waits.Size()), MaxEntries: uint32(min(limit, state.MostWaiting))}
 		if j.spec.Nested {
 			waiting.KeySize += 8 // the depth
-			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.keyRoom), ValueSize: 8,
+			depths := &ebpf.MapSpec{Type: ebpf.Hash, KeySize: uint32(j.KeyRoom), ValueSize: 8,
 				MaxEntries: waiting.MaxEntries}
 			if j.tasks {
 				depths = state.TaskMap(8)
 			}
-			(&state.CallStacks{Join: j.index, Shared: j.shared}).Maps(depths, im.define)
+			(&state.CallStacks{Join: j.Index, Shared: j.shared}).Maps(depths, im.define)
 		}
 		if !j.spec.Nested {
 			most := int(waiting.MaxEntries)
 			waiting.MaxEntries = uint32(load.WaitingRoom(most))
-			im.Waits = append(im.Waits, load.Wait{Map: load.WaitMap.Of(j.index), Join: j.index, Most: most,
+			im.Waits = append(im.Waits, load.Wait{Map: load.WaitMap.Of(j.Index), Join: j.Index, Most: most,
 				Keep: len(j.lefts) > 0})
 		}
-		im.define(load.WaitMap.Of(j.index), waiting)
+		im.define(load.WaitMap.Of(j.Index), waiting)
 	}
 }
 

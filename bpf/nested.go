@@ -5,6 +5,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
@@ -31,12 +32,12 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 	}
 	// Calls of threads that ended wait until the end, if somebody wants them.
 	thread := j.spec.ByThread && host.TaskStorage && len(j.lefts) == 0
-	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in env, f *feed) {
+	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in eval.Env, f *feed) {
 		j.shared = j.shared || !state.OneCPU(f.key)
-		thread = thread && in == (env{}) && state.NeverIdle(e.Event)
+		thread = thread && in == (eval.Env{}) && state.NeverIdle(e.Event)
 		if !f.returns {
-			j.waits.Save(state.Field{Name: state.NodeName, Of: tidNode, Event: f.input, Size: 8})
-			j.waits.Save(state.Field{Name: state.InsideName, Of: tidNode, Event: f.input, Size: 8})
+			j.Waits.Save(state.Field{Name: state.NodeName, Of: tidNode, Event: f.input, Size: 8})
+			j.Waits.Save(state.Field{Name: state.InsideName, Of: tidNode, Event: f.input, Size: 8})
 		}
 	})
 	j.tasks = thread // it is the depth that is kept with the task
@@ -45,7 +46,7 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 // stacks are those of the join.
 func (o *joiner) stacks() *state.CallStacks {
 	j := o.join
-	return &state.CallStacks{Code: o.code, Join: j.index, Tasks: j.tasks, KeyRoom: j.keyRoom, Node: waitNode,
+	return &state.CallStacks{Code: o.code, Join: j.Index, Tasks: j.tasks, KeyRoom: j.KeyRoom, Node: waitNode,
 		Inside: waitInside, Event: state.WaitingEvent}
 }
 
@@ -58,7 +59,7 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	s := stacks.Find(key, true, full)
 	c.Load(asm.R0, s.Depth)
 	c.IfImm(asm.JLT, asm.R0, join.MaxDepth, fits)
-	stacks.Count(load.StatsMap.Of(o.eval.hook.Index), load.StatEvicted, s.Depth) // their returns do not come
+	stacks.Count(load.StatsMap.Of(o.eval.Hook.Index), load.StatEvicted, s.Depth) // their returns do not come
 	o.forgets(s, key, join.Evicted, now)
 	c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
 	c.Place(fits)
@@ -72,13 +73,13 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 		sends = o.outgoing()
 		value = waitsIn(sends)
 	} else {
-		value = c.Alloc(j.waits.Size())
+		value = c.Alloc(j.Waits.Size())
 	}
 	o.fill(value, now)
 	c.Load(asm.R0, node)
 	c.Store(value+waitNode, asm.R0)
 	stacks.Grow(s, key)
-	c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
+	c.Put(load.WaitMap.Of(j.Index), key, value, ebpf.UpdateAny)
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	stacks.Shrink(s, key)
 	o.count(load.StatEvicted)
@@ -113,13 +114,13 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	c.Place(found)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	begun, who := c.Alloc(8), c.Alloc(8)
-	fields := make([]int16, len(j.waits.Fields))
+	fields := make([]int16, len(j.Waits.Fields))
 	o.copied(begun, who, fields)
 	node, inside := fields[j.savedAt(entry, state.NodeName)], fields[j.savedAt(entry, state.InsideName)]
 	if len(j.lefts) > 0 {
 		o.forgetsRange(s.Depth, above)
 	}
-	c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+	c.MapPtr(asm.R1, load.WaitMap.Of(j.Index))
 	c.Addr(asm.R2, key)
 	c.Call(asm.FnMapDeleteElem)
 	o.forgets(s, key, join.Cancelled, now)
@@ -132,7 +133,7 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	c.Load(asm.R1, above)
 	c.Emit(asm.Sub.Reg(asm.R1, asm.R0), asm.Sub.Imm(asm.R1, 1))
 	c.Store(above, asm.R1)
-	stacks.Count(load.StatsMap.Of(o.eval.hook.Index), load.StatUnmatched, above)
+	stacks.Count(load.StatsMap.Of(o.eval.Hook.Index), load.StatUnmatched, above)
 	delay := c.Alloc(8)
 	c.Load(asm.R0, now)
 	c.Load(asm.R1, begun)
@@ -149,8 +150,8 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 		if p.end != o.input {
 			continue
 		}
-		o.makes(p, &pairEnv{join: &j.joinLayout, start: p.start, fields: fields, delay: delay, key: key, now: now,
-			call: []int16{0, node, depth, inside}})
+		o.makes(p, &eval.Pair{Join: &j.Join, Start: p.start, Fields: fields, Delay: delay, Key: key, Now: now,
+			Call: []int16{0, node, depth, inside}})
 	}
 	c.GoTo(done)
 	c.Place(alone)
@@ -195,10 +196,10 @@ func (o *joiner) forgets(s state.CallStack, key int16, why join.Reason, now int1
 	}
 	c.Emit(asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord))
 	c.Store(s.Depth, asm.R0)
-	c.Get(load.WaitMap.Of(j.index), key, gone)
+	c.Get(load.WaitMap.Of(j.Index), key, gone)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
 	o.taken(r)
-	c.MapPtr(asm.R1, load.WaitMap.Of(j.index))
+	c.MapPtr(asm.R1, load.WaitMap.Of(j.Index))
 	c.Addr(asm.R2, key)
 	c.Call(asm.FnMapDeleteElem)
 	o.leaves(r, why, now)
@@ -235,7 +236,7 @@ func (j *joinOp) entryOf(end int) int {
 
 // savedAt is the index of what waits with an event under a name.
 func (j *joinOp) savedAt(source int, name string) int {
-	if i := j.waits.At(source, name); i >= 0 {
+	if i := j.Waits.At(source, name); i >= 0 {
 		return i
 	}
 	panic("BUG: " + name + " of a call was not foreseen")
@@ -245,7 +246,7 @@ func (j *joinOp) savedAt(source int, name string) int {
 func (im *Image) Calls(of *join.Spec) (index int, ok bool) {
 	for _, j := range im.graph.joins {
 		if j.spec == of && of.Nested {
-			return j.index, true
+			return j.Index, true
 		}
 	}
 	return 0, false

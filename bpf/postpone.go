@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
@@ -45,7 +46,7 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 	}
 	s.waiting++
 	l := &postponed{end: end}
-	l.join = &joinOp{spec: &join.Spec{}, joinLayout: joinLayout{index: len(s.joins) + s.waiting}}
+	l.join = &joinOp{spec: &join.Spec{}, Join: eval.Join{Index: len(s.joins) + s.waiting}}
 	later := func(nodes []expr.Node) (ns []expr.Node) {
 		for _, n := range nodes {
 			ns = append(ns, expr.Rebind(n, expr.Self, expr.Start))
@@ -64,12 +65,14 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 }
 
 // env is what the end of a call sees of an event that waits.
-func (l *postponed) env(source int) env { return env{pair: &pairEnv{join: &l.join.joinLayout, start: source}} }
+func (l *postponed) env(source int) eval.Env {
+	return eval.Env{Pair: &eval.Pair{Join: &l.join.Join, Start: source}}
+}
 
 // size is how much memory an event takes: its texts, then what is saved of it.
-func (l *postponed) size() int { return l.saved() + l.join.waits.Size() - state.WaitingFields }
+func (l *postponed) size() int { return l.saved() + l.join.Waits.Size() - state.WaitingFields }
 
-func (l *postponed) saved() int { return state.CallTextsSize(l.join.texts.Most()) }
+func (l *postponed) saved() int { return state.CallTextsSize(l.join.Texts.Most()) }
 
 // postponed calls fn for each feed whose events wait for texts, with its source.
 func (s *graph) postponed(fn func(source int, f *feed)) {
@@ -91,11 +94,11 @@ func (o *grouper) awaits(f *feed) *label {
 	}
 	c := o.code
 	late := c.Label()
-	o.eval.late = &late
+	o.eval.Late = &late
 	for _, a := range f.args {
 		for _, n := range state.UserTextsOf(a.fn, a.where) {
 			mark := c.Stack
-			o.eval.alloc(n)
+			o.eval.AllocText(n)
 			c.Stack = mark
 		}
 	}
@@ -107,12 +110,12 @@ func (o *grouper) postpone(l *postponed) {
 	c := o.code
 	mark := c.Stack
 	full, end := c.Label(), c.Label()
-	j := &joiner{gate: o.gate, join: l.join, input: o.eval.hook.Index}
-	now, value := c.Alloc(8), c.Alloc(l.join.waits.Size())
+	j := &joiner{gate: o.gate, join: l.join, input: o.eval.Hook.Index}
+	now, value := c.Alloc(8), c.Alloc(l.join.Waits.Size())
 	c.Zero(now, 8)
 	j.fill(value, now)
 	j.keepTexts(true, full)
-	for at := state.WaitingFields; at < l.join.waits.Size(); at += 8 {
+	for at := state.WaitingFields; at < l.join.Waits.Size(); at += 8 {
 		c.Load(asm.R1, value+int16(at))
 		c.Emit(asm.StoreMem(asm.R8, int16(l.saved()+at-state.WaitingFields), asm.R1, asm.DWord))
 	}
@@ -135,14 +138,14 @@ func (im *Image) postponed(code func() *code) {
 		}
 		c, none := h.Code, h.Code.Label()
 		c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
-		k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(l.join.index)}
+		k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(l.join.Index)}
 		k.Waiting(none)
 		ret := c.Alloc(8)
 		h.Record(asm.R0, l.end.Schema.Fields[0].Offset, 8, true)
 		c.Store(ret, asm.R0)
-		k.Again(len(l.join.texts), ret, none)
-		fields := make([]int16, len(l.join.waits.Fields))
-		for i, sf := range l.join.waits.Fields {
+		k.Again(len(l.join.Texts), ret, none)
+		fields := make([]int16, len(l.join.Waits.Fields))
+		for i, sf := range l.join.Waits.Fields {
 			fields[i] = c.Alloc(sf.Size)
 			for at := 0; at < sf.Size; at += 8 {
 				c.Emit(asm.LoadMem(asm.R1, asm.R8, int16(l.saved()+sf.Off-state.WaitingFields+at), asm.DWord))
@@ -156,7 +159,7 @@ func (im *Image) postponed(code func() *code) {
 		case im.graph.weighed:
 			g.gate.share.Weight = assembler.Moment(c)
 		}
-		g.gate.eval.env = env{pair: &pairEnv{join: &l.join.joinLayout, start: source, fields: fields}}
+		g.gate.eval.Env = eval.Env{Pair: &eval.Pair{Join: &l.join.Join, Start: source, Fields: fields}}
 		g.feed(&l.feed)
 		c.Place(none)
 		c.Reached()

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
@@ -22,25 +23,25 @@ import (
 func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
 	im = &Image{Image: load.Image{Target: &Target{}}, host: host, graph: &graph{}}
-	v := newEval(&hook.Hook{Code: assembler.New(), Host: host, Kind: ebpf.PerfEvent, Target: im.Target})
-	c := v.code
+	v := eval.New(&hook.Hook{Code: assembler.New(), Host: host, Kind: ebpf.PerfEvent, Target: im.Target})
+	c := v.Code
 	nodes := slices.Clone(preds)
 	for _, p := range preds {
 		nodes = append(nodes, expr.Reads(p)...)
 	}
-	v.members.Foresee(nodes...)
+	v.Members.Foresee(nodes...)
 	drop := c.Label()
-	v.fail = c.Label()
+	v.Fail = c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
-	v.members.Check(im.Target, nil, drop)
-	v.members.FetchContext(nodes)
-	v.members.FetchOperands(nodes)
+	v.Members.Check(im.Target, nil, drop)
+	v.Members.FetchContext(nodes)
+	v.Members.FetchOperands(nodes)
 	for _, p := range preds {
-		v.test(p, false, drop)
+		v.Test(p, false, drop)
 	}
 	c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
-	if c.Used(v.fail) {
-		c.Place(v.fail)
+	if c.Used(v.Fail) {
+		c.Place(v.Fail)
 		(&gate{code: c, eval: v}).count(load.StatErrors)
 		c.GoTo(drop)
 		im.Events = 1

@@ -43,8 +43,8 @@ func (r *record) buffer() int {
 func (s *sender) behind() {
 	texts := outbox.Texts{
 		Code: s.code, At: s.record.texts, Most: s.record.buffer(), N: len(s.record.Texts),
-		Address: func(i int) { s.eval.num(s.record.Texts[i]) }, Fail: s.eval.fail,
-		Again: s.source.lateTexts(), Task: s.eval.members.PidTgid(), Program: s.eval.hook.Index,
+		Address: func(i int) { s.eval.Num(s.record.Texts[i]) }, Fail: s.eval.Fail,
+		Again: s.source.lateTexts(), Task: s.eval.Members.PidTgid(), Program: s.eval.Hook.Index,
 	}
 	texts.Add()
 }
@@ -78,12 +78,12 @@ func (s *sender) toBuffer(at int16) {
 // pairTexts adds to a pair, which is on the stack, the texts that its start kept with the
 // thread.
 func (s *sender) pairTexts(data *outbox.Record) {
-	c, r, p := s.code, s.record, s.eval.env.pair
-	k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(p.join.index)}
-	k.Memory(s.eval.fail)
-	index := func(i int) (n int) { n, _ = p.join.texts.Of(p.start, r.Texts[i]); return n }
+	c, r, p := s.code, s.record, s.eval.Env.Pair
+	k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(p.Join.Index)}
+	k.Memory(s.eval.Fail)
+	index := func(i int) (n int) { n, _ = p.Join.Texts.Of(p.Start, r.Texts[i]); return n }
 	s.toBuffer(data.At + sent.HeadSize)
-	texts := outbox.Texts{Code: c, At: r.texts, Most: r.buffer(), N: len(r.Texts), Fail: s.eval.fail,
+	texts := outbox.Texts{Code: c, At: r.texts, Most: r.buffer(), N: len(r.Texts), Fail: s.eval.Fail,
 		Address: func(i int) { k.Address(index(i)) }, Copy: func(i int) { k.Send(index(i)) }}
 	texts.Add()
 	data.Size, data.Length, data.Most = sent.HeadSize, c.Alloc(8), r.buffer()

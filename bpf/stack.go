@@ -83,7 +83,7 @@ func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
 		}
 	}
 	if r.stacks[0].spec != nil {
-		j.waits.Save(state.Field{Name: state.StackName, Of: tidNode, Event: p.start, Size: load.StackKey,
+		j.Waits.Save(state.Field{Name: state.StackName, Of: tidNode, Event: p.start, Size: load.StackKey,
 			Sent: true})
 	}
 }

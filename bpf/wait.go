@@ -19,7 +19,7 @@ import (
 func (o *joiner) copied(begun, who int16, fields []int16) (later func()) {
 	j := o.join
 	stays := j.tasks && !j.spec.Nested && !j.isChained()
-	return j.waits.Copied(o.code, begun, who, fields, o.ends, stays)
+	return j.Waits.Copied(o.code, begun, who, fields, o.ends, stays)
 }
 
 // isChained reports that other operators than tables work on the pairs.
@@ -46,14 +46,14 @@ func (o *joiner) wait(key, now int16, done label) {
 	}
 	mark := c.Stack
 	full := c.Label()
-	value := c.Alloc(j.waits.Size())
+	value := c.Alloc(j.Waits.Size())
 	o.fill(value, now)
-	c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateNoExist)
+	c.Put(load.WaitMap.Of(j.Index), key, value, ebpf.UpdateNoExist)
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	c.Widen()
 	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST
 	o.count(load.StatUnmatched)
-	c.Put(load.WaitMap.Of(j.index), key, value, ebpf.UpdateAny)
+	c.Put(load.WaitMap.Of(j.Index), key, value, ebpf.UpdateAny)
 	c.IfImm(asm.JNE, asm.R0, 0, full)
 	c.GoTo(done)
 	c.Place(full)
@@ -66,14 +66,14 @@ func (o *joiner) waitInTask(now int16) {
 	c, j := o.code, o.join
 	mark := c.Stack
 	full, fresh, done := c.Label(), c.Label(), c.Label()
-	value := c.Alloc(j.waits.Size())
+	value := c.Alloc(j.Waits.Size())
 	put := func(at int) { c.Emit(asm.StoreMem(asm.R7, int16(at), asm.R0, asm.DWord)) }
 	var direct []*state.Field
 	var copied [state.WaitingLimit / 8]bool // by word
-	for i := range j.waits.Fields {
-		switch sf := &j.waits.Fields[i]; {
+	for i := range j.Waits.Fields {
+		switch sf := &j.Waits.Fields[i]; {
 		case sf.Event != o.input:
-		case sf.Direct(o.eval.hook):
+		case sf.Direct(o.eval.Hook):
 			direct = append(direct, sf)
 		default:
 			c.Zero(value+int16(sf.Off), sf.Size)
@@ -83,7 +83,7 @@ func (o *joiner) waitInTask(now int16) {
 			}
 		}
 	}
-	c.TaskValue(load.WaitMap.Of(j.index), true)
+	c.TaskValue(load.WaitMap.Of(j.Index), true)
 	c.IfImm(asm.JEq, asm.R0, 0, full)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.LoadMem(asm.R1, asm.R7, state.WaitingEvent, asm.DWord))
 	c.IfImm(asm.JEq, asm.R1, 0, fresh)
@@ -100,10 +100,10 @@ func (o *joiner) waitInTask(now int16) {
 	}
 	for _, sf := range direct {
 		if sf.Array {
-			o.eval.hook.EachWord(sf.Of.F, func(i int) { put(sf.Off + 8*i) })
+			o.eval.Hook.EachWord(sf.Of.F, func(i int) { put(sf.Off + 8*i) })
 			continue
 		}
-		o.eval.field(asm.R0, sf.Of)
+		o.eval.Field(asm.R0, sf.Of)
 		put(sf.Off)
 	}
 	c.GoTo(done)
@@ -116,12 +116,12 @@ func (o *joiner) waitInTask(now int16) {
 // fill makes what waits of the event.
 func (o *joiner) fill(value, now int16) {
 	c, j := o.code, o.join
-	c.Zero(value+state.WaitingFields, j.waits.Size()-state.WaitingFields)
+	c.Zero(value+state.WaitingFields, j.Waits.Size()-state.WaitingFields)
 	c.Load(asm.R0, now)
 	c.Store(value+state.WaitingTime, asm.R0)
 	c.Emit(assembler.StoreImm(asm.R10, value+state.WaitingEvent, int32(o.input+1)))
-	for i := range j.waits.Fields {
-		if sf := &j.waits.Fields[i]; sf.Event == o.input {
+	for i := range j.Waits.Fields {
+		if sf := &j.Waits.Fields[i]; sf.Event == o.input {
 			o.fillField(value, sf)
 		}
 	}
@@ -134,37 +134,37 @@ func (o *joiner) fillField(value int16, sf *state.Field) {
 	switch {
 	case sf.Name == state.NodeName, sf.Name == state.InsideName: // see enter
 	case sf.Name == state.TaskName:
-		c.Load(asm.R0, o.eval.members.PidTgid())
+		c.Load(asm.R0, o.eval.Members.PidTgid())
 		c.Store(at, asm.R0)
 	case sf.Name == state.PlaceName:
-		hook.HitPlace(o.eval.hook, at)
+		hook.HitPlace(o.eval.Hook, at)
 	case sf.Name == state.StackName && o.hash != 0:
 		for i := int16(0); i < load.StackKey; i += 8 {
 			c.Load(asm.R0, o.hash+i)
 			c.Store(at+i, asm.R0)
 		}
 	case sf.Name == state.StackName:
-		o.stack(at, o.eval.hook.Event.Stack)
-	case sf.Name == state.ContextName && o.input != o.eval.hook.Index:
-		o.eval.members.Moment(at, false, false)
+		o.stack(at, o.eval.Hook.Event.Stack)
+	case sf.Name == state.ContextName && o.input != o.eval.Hook.Index:
+		o.eval.Members.Moment(at, false, false)
 	case sf.Name == state.ContextName && o.context != 0 && j.flags:
 		c.Load(asm.R0, o.context)
 		c.Store(at, asm.R0)
 	case sf.Name == state.ContextName:
-		o.eval.members.Moment(at, j.flags, !j.late[sf.Event])
+		o.eval.Members.Moment(at, j.flags, !j.Late[sf.Event])
 	case sf.Located:
-		o.eval.hook.Located(at, sf.Size, sf.Of.F)
+		o.eval.Hook.Located(at, sf.Size, sf.Of.F)
 	case sf.Array:
-		o.eval.hook.Array(at, sf.Of.F)
+		o.eval.Hook.Array(at, sf.Of.F)
 	case sf.Text:
-		o.eval.text(at, sf.Size, sf.Of)
+		o.eval.Text(at, sf.Size, sf.Of)
 	case sf.User:
-		o.eval.arguments().Line(at, sf.Size, sf.Of.F)
+		o.eval.Arguments().Line(at, sf.Size, sf.Of.F)
 	case sf.Read:
-		o.eval.arguments().Sent(at, sf.Of.F)
+		o.eval.Arguments().Sent(at, sf.Of.F)
 	default:
 		in := hook.ArgumentScratch(sf.Of)
-		o.eval.field(in, sf.Of)
+		o.eval.Field(in, sf.Of)
 		c.Store(at, in)
 	}
 }

@@ -3,6 +3,7 @@ package bpf
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/runtime/expr"
 )
@@ -12,7 +13,7 @@ import (
 
 // A wakeups tells them.
 type wakeups struct {
-	eval *evaluator
+	eval *eval.Eval
 	runs load.MapID
 	// cpu and tid are where the event happens, and to whom.
 	cpu, tid *expr.Field
@@ -20,13 +21,13 @@ type wakeups struct {
 
 // wakeups tells those of a join.
 func (o *joiner) wakeups() wakeups {
-	return wakeups{o.eval, load.RunningMap.Of(o.join.index), cpuNode, tidNode}
+	return wakeups{o.eval, load.RunningMap.Of(o.join.Index), cpuNode, tidNode}
 }
 
 // runsOn looks up the task that runs on the CPU in R0, as its number and 1; 0 is not known. It jumps
 // to none if there is no such CPU.
 func (w wakeups) runsOn(none label) {
-	c := w.eval.code
+	c := w.eval.Code
 	k := c.Alloc(8)
 	c.Store(k, asm.R0)
 	c.Get(w.runs, k, none) // the key's lower half is the index
@@ -34,13 +35,13 @@ func (w wakeups) runsOn(none label) {
 
 // running notes that next runs on this CPU from now on.
 func (w wakeups) running(next expr.Node) {
-	c := w.eval.code
+	c := w.eval.Code
 	mark := c.Stack
 	none := c.Label()
-	w.eval.field(asm.R0, w.cpu)
+	w.eval.Field(asm.R0, w.cpu)
 	w.runsOn(none)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
-	w.eval.value(next)
+	w.eval.Value(next)
 	c.Emit(asm.Add.Imm(asm.R0, 1), asm.StoreMem(asm.R7, 0, asm.R0, asm.DWord))
 	c.Place(none)
 	c.Stack = mark
@@ -49,16 +50,16 @@ func (w wakeups) running(next expr.Node) {
 // unnecessary jumps to done if the event wakes a task that does not wait: the running task, or one
 // that runs where it is woken and had only prepared to sleep. on is that CPU; nil is not known.
 func (w wakeups) unnecessary(wakes, on expr.Node, done label) {
-	c := w.eval.code
+	c := w.eval.Code
 	mark := c.Stack
 	woken, waits := c.Alloc(8), c.Label()
-	w.eval.value(wakes)
+	w.eval.Value(wakes)
 	c.Store(woken, asm.R0)
-	w.eval.field(asm.R1, w.tid)
+	w.eval.Field(asm.R1, w.tid)
 	c.IfReg(asm.JEq, asm.R0, asm.R1, done)
 	if on != nil {
 		c.IfImm(asm.JSLE, asm.R0, 0, waits)
-		w.eval.value(on)
+		w.eval.Value(on)
 		w.runsOn(waits)
 		c.Emit(asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), asm.Sub.Imm(asm.R1, 1))
 		c.Load(asm.R0, woken)

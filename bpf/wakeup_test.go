@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -31,11 +32,11 @@ func TestUnnecessary(t *testing.T) {
 		id := load.RunningMap.Of(0)
 		b.Define(id, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: cpus})
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-			words := &emitEnv{}
+			words := &eval.Emitted{}
 			for i := range int16(5) {
-				words.sizes, words.places = append(words.sizes, 8), append(words.places, in+8*i)
+				words.Sizes, words.Places = append(words.Sizes, 8), append(words.Places, in+8*i)
 			}
-			w := wakeups{&evaluator{code: c, env: env{out: words}}, id, word(cpu), word(tid)}
+			w := wakeups{&eval.Eval{Code: c, Env: eval.Env{Out: words}}, id, word(cpu), word(tid)}
 			w.running(word(next))
 			done, end := c.Label(), c.Label()
 			var where expr.Node

@@ -1,4 +1,4 @@
-package bpf
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -13,26 +13,26 @@ import (
 
 // elem leaves the address of an element of the list in R1, but for the place of
 // the list itself, which the access adds.
-func (e *evaluator) elem(size int, i expr.Node) {
-	e.num(i)
-	assembler.Element(e.code, e.env.stateAt(), size, e.fail)
+func (e *Eval) elem(size int, i expr.Node) {
+	e.Num(i)
+	assembler.Element(e.Code, e.Env.stateAt(), size, e.Fail)
 }
 
 // loadElem leaves an element in R0.
-func (e *evaluator) loadElem(n *expr.LoadElem) {
+func (e *Eval) loadElem(n *expr.LoadElem) {
 	e.elem(n.Len, n.I)
-	e.code.Emit(asm.LoadMem(asm.R0, asm.R1, e.env.fold.fold.slot(n.Slot), asm.DWord))
+	e.Code.Emit(asm.LoadMem(asm.R0, asm.R1, e.Env.Fold.Fold.Slot(n.Slot), asm.DWord))
 }
 
 // storeElem writes one.
-func (e *evaluator) storeElem(n *expr.StoreElem) {
-	c := e.code
+func (e *Eval) storeElem(n *expr.StoreElem) {
+	c := e.Code
 	mark := c.Stack
 	value := c.Alloc(8)
-	e.num(n.X)
+	e.Num(n.X)
 	c.Store(value, asm.R0)
 	e.elem(n.Len, n.I)
 	c.Load(asm.R0, value)
-	c.Emit(asm.StoreMem(asm.R1, e.env.fold.fold.slot(n.Slot), asm.R0, asm.DWord))
+	c.Emit(asm.StoreMem(asm.R1, e.Env.Fold.Fold.Slot(n.Slot), asm.R0, asm.DWord))
 	c.Stack = mark
 }

@@ -1,9 +1,10 @@
-package bpf
+package eval
 
 import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
@@ -18,41 +19,41 @@ import (
 
 // userText puts a text of the process at off. That of the begin of a system call may
 // not be there: who must know it at once would take the word for it.
-func (e *evaluator) userText(off int16, size int, n *expr.Native) {
-	if i, ok := e.env.kept(n); ok {
-		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
+func (e *Eval) userText(off int16, size int, n *expr.Native) {
+	if i, ok := e.Env.kept(n); ok {
+		e.CallTexts(e.Env.Pair.Join).Copy(i, off, size, e.Fail)
 		return
 	}
-	if s := e.hook.Event; e.late == nil && s != nil && hook.BeginsCall(s.Schema) {
-		refuse("%s may come into memory during the call, and is read at its end then", n)
+	if s := e.Hook.Event; e.Late == nil && s != nil && hook.BeginsCall(s.Schema) {
+		assembler.Refuse("%s may come into memory during the call, and is read at its end then", n)
 	}
-	c := e.code
+	c := e.Code
 	done := c.Label()
-	e.num(n.Args[0])
+	e.Num(n.Args[0])
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0))
 	c.Zero(off, size)
 	c.IfImm(asm.JEq, asm.R3, 0, done)
 	c.Addr(asm.R1, off)
 	c.ReadUser(asm.R10, off)
-	if e.late != nil {
+	if e.Late != nil {
 		c.Load(asm.R1, off)
 		state.MissingText(c, asm.R0, asm.R1, done)
-		c.GoTo(*e.late)
+		c.GoTo(*e.Late)
 	}
 	c.Place(done)
 }
 
 // recordNumber reads a number at a fixed place of the record: an element of an
 // array.
-func (e *evaluator) recordNumber(n *expr.Mem) {
+func (e *Eval) recordNumber(n *expr.Mem) {
 	off, p, ok := expr.RecordOffset(n.Addr)
-	if !ok || p != expr.Self || e.env.pair != nil || e.env.out != nil || e.hook.Kind != ebpf.TracePoint {
-		refuse("%s has no code for the kernel", n)
+	if !ok || p != expr.Self || e.Env.Pair != nil || e.Env.Out != nil || e.Hook.Kind != ebpf.TracePoint {
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
-	e.hook.Record(asm.R0, off, n.Size, n.Signed)
+	e.Hook.Record(asm.R0, off, n.Size, n.Signed)
 }
 
-// keeper keeps the texts of a join.
-func (e *evaluator) keeper(j *joinLayout) state.CallTextKeeper {
-	return state.CallTextKeeper{Code: e.code, Map: load.CallTextMap.Of(j.index)}
+// CallTexts keeps the texts of a join.
+func (e *Eval) CallTexts(j *Join) state.CallTextKeeper {
+	return state.CallTextKeeper{Code: e.Code, Map: load.CallTextMap.Of(j.Index)}
 }

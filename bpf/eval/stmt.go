@@ -1,8 +1,9 @@
-package bpf
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"ppscript/bpf/assembler"
 	"ppscript/runtime/expr"
 )
 
@@ -14,31 +15,31 @@ import (
 type scope struct {
 	locals int16 // of local 0; the others are above it
 	n      int
-	end    label // of the Func
-	ret    int16 // its value
+	end    assembler.Label // of the Func
+	ret    int16           // its value
 	inFunc bool
 	emit   func(n *expr.Emit) // brings on what a function of a fold emits; nil if it is none
 }
 
-func (e *evaluator) local(i int) int16 { return e.scope.locals + int16(8*i) }
+func (e *Eval) local(i int) int16 { return e.scope.locals + int16(8*i) }
 
 // stmtValue evaluates a node of statements or functions into R0.
-func (e *evaluator) stmtValue(n expr.Node) {
-	c := e.code
+func (e *Eval) stmtValue(n expr.Node) {
+	c := e.Code
 	if !n.Type().Numeric() {
-		refuse("%s: texts in variables have no code for the kernel", n)
+		assembler.Refuse("%s: texts in variables have no code for the kernel", n)
 	}
 	switch n := n.(type) {
 	case *expr.Local:
 		c.Load(asm.R0, e.local(n.Index))
 	case *expr.Set:
-		e.num(n.X)
+		e.Num(n.X)
 		c.Store(e.local(n.Index), asm.R0)
 	case *expr.Seq:
 		for _, s := range n.List[:len(n.List)-1] {
 			e.stmt(s)
 		}
-		e.num(n.List[len(n.List)-1])
+		e.Num(n.List[len(n.List)-1])
 	case *expr.Func:
 		old, mark := e.scope, c.Stack
 		e.scope.inFunc, e.scope.end, e.scope.ret = true, c.Label(), c.Alloc(8)
@@ -51,8 +52,8 @@ func (e *evaluator) stmtValue(n expr.Node) {
 }
 
 // stmt runs n for its effect.
-func (e *evaluator) stmt(n expr.Node) {
-	c := e.code
+func (e *Eval) stmt(n expr.Node) {
+	c := e.Code
 	switch n := n.(type) {
 	case nil:
 	case *expr.Seq:
@@ -71,10 +72,10 @@ func (e *evaluator) stmt(n expr.Node) {
 		c.Place(end)
 	case *expr.Return:
 		if !e.scope.inFunc {
-			refuse("return outside of a function")
+			assembler.Refuse("return outside of a function")
 		}
 		if n.X != nil {
-			e.num(n.X)
+			e.Num(n.X)
 			c.Store(e.scope.ret, asm.R0)
 		}
 		c.GoTo(e.scope.end)
@@ -84,12 +85,12 @@ func (e *evaluator) stmt(n expr.Node) {
 		e.storeElem(n)
 	case *expr.Emit:
 		if e.scope.emit == nil {
-			refuse("emit outside of the functions of a fold")
+			assembler.Refuse("emit outside of the functions of a fold")
 		}
 		e.scope.emit(n)
 	case *expr.Func:
 		if n.T.Kind != expr.Void {
-			e.num(n)
+			e.Num(n)
 			return
 		}
 		old := e.scope
@@ -99,8 +100,8 @@ func (e *evaluator) stmt(n expr.Node) {
 		e.scope = old
 	default:
 		if !n.Type().Numeric() {
-			refuse("%s has no code for the kernel", n)
+			assembler.Refuse("%s has no code for the kernel", n)
 		}
-		e.num(n)
+		e.Num(n)
 	}
 }

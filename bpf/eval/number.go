@@ -1,9 +1,9 @@
-package bpf
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/eval"
+	"ppscript/bpf/assembler"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -13,37 +13,37 @@ import (
 // left side of an operator waits on the stack while the right one is
 // evaluated, unless that is a constant or a single load.
 
-// num evaluates n into R0.
-func (e *evaluator) num(n expr.Node) {
-	c := e.code
+// Num evaluates n into R0.
+func (e *Eval) Num(n expr.Node) {
+	c := e.Code
 	if n.Type().Kind == expr.Bool {
 		e.truth(n)
 		return
 	}
 	if n.Type().Kind != expr.Int {
-		refuse("%s is a %s", n, n.Type())
+		assembler.Refuse("%s is a %s", n, n.Type())
 	}
 	switch n := n.(type) {
 	case *expr.Const:
 		c.Constant(asm.R0, n.Int)
 	case *expr.Field:
-		e.field(asm.R0, n)
+		e.Field(asm.R0, n)
 	case *expr.Quantity:
-		e.num(n.X)
+		e.Num(n.X)
 	case *expr.Unary:
 		e.computer().Unary(n)
 	case *expr.Binary:
 		e.computer().Binary(n)
 	case *expr.Ext:
-		e.num(n.X)
-		e.code.Extend(asm.R0, n.Bits, !n.Unsigned)
+		e.Num(n.X)
+		e.Code.Extend(asm.R0, n.Bits, !n.Unsigned)
 	case *expr.Cond:
 		other, end := c.Label(), c.Label()
 		e.branch(n.Test, false, other)
-		e.num(n.Then)
+		e.Num(n.Then)
 		c.GoTo(end)
 		c.Place(other)
-		e.num(n.Else)
+		e.Num(n.Else)
 		c.Place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		e.stmtValue(n)
@@ -66,13 +66,13 @@ func (e *evaluator) num(n expr.Node) {
 	case *expr.TextOp:
 		e.maker().Find(n)
 	default:
-		refuse("%s has no code for the kernel", n)
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
 }
 
 // truth evaluates a bool into R0 as 0 or 1.
-func (e *evaluator) truth(n expr.Node) {
-	c := e.code
+func (e *Eval) truth(n expr.Node) {
+	c := e.Code
 	switch n := n.(type) {
 	case *expr.Const:
 		c.Constant(asm.R0, event.Bit(n.Int != 0))
@@ -97,8 +97,8 @@ func (e *evaluator) truth(n expr.Node) {
 }
 
 // branch jumps to l if the truth of n is want.
-func (e *evaluator) branch(n expr.Node, want bool, l label) {
-	c := e.code
+func (e *Eval) branch(n expr.Node, want bool, l assembler.Label) {
+	c := e.Code
 	switch n.Type().Kind {
 	case expr.Str:
 		e.comparer().Truth(n, want, l)
@@ -108,12 +108,12 @@ func (e *evaluator) branch(n expr.Node, want bool, l label) {
 			e.branch(u.X, want, l)
 			return
 		}
-		e.num(n)
-		e.code.IfTrue(asm.R0, want, l)
+		e.Num(n)
+		e.Code.IfTrue(asm.R0, want, l)
 		return
 	case expr.Bool:
 	default:
-		refuse("%s is a %s", n, n.Type())
+		assembler.Refuse("%s is a %s", n, n.Type())
 	}
 	switch n := n.(type) {
 	case *expr.Const:
@@ -127,7 +127,7 @@ func (e *evaluator) branch(n expr.Node, want bool, l label) {
 		case expr.OpTruth:
 			e.branch(n.X, want, l)
 		default:
-			refuse("operator %s has no code for the kernel", n.Op)
+			assembler.Refuse("operator %s has no code for the kernel", n.Op)
 		}
 	case *expr.Binary:
 		e.branchBinary(n, want, l)
@@ -141,23 +141,23 @@ func (e *evaluator) branch(n expr.Node, want bool, l label) {
 		c.Place(end)
 	case *expr.Local, *expr.Set, *expr.Seq, *expr.Func:
 		e.stmtValue(n)
-		e.code.IfTrue(asm.R0, want, l)
+		e.Code.IfTrue(asm.R0, want, l)
 	case *expr.LoadState:
 		e.loadState(n)
-		e.code.IfTrue(asm.R0, want, l)
+		e.Code.IfTrue(asm.R0, want, l)
 	case *expr.LoadElem:
 		e.loadElem(n)
-		e.code.IfTrue(asm.R0, want, l)
+		e.Code.IfTrue(asm.R0, want, l)
 	case *expr.Native:
 		e.native(n)
-		e.code.IfTrue(asm.R0, want, l)
+		e.Code.IfTrue(asm.R0, want, l)
 	default:
-		refuse("%s has no code for the kernel", n)
+		assembler.Refuse("%s has no code for the kernel", n)
 	}
 }
 
-func (e *evaluator) branchBinary(n *expr.Binary, want bool, l label) {
-	c := e.code
+func (e *Eval) branchBinary(n *expr.Binary, want bool, l assembler.Label) {
+	c := e.Code
 	switch op := n.Op; {
 	case op == expr.OpAndB && !want, op == expr.OpOrB && want:
 		e.branch(n.X, want, l)
@@ -172,32 +172,32 @@ func (e *evaluator) branchBinary(n *expr.Binary, want bool, l label) {
 	case op >= expr.OpStrEq && op <= expr.OpGlob:
 		e.comparer().Compare(n, want, l)
 	default:
-		refuse("operator %s has no code for the kernel", n.Op)
+		assembler.Refuse("operator %s has no code for the kernel", n.Op)
 	}
 }
 
 // computer computes with numbers, and compares them.
-func (e *evaluator) computer() *eval.Computer {
-	return &eval.Computer{Code: e.code, Num: e.num, Leaf: e.leaf, Field: e.field, Truth: e.truth,
-		Len: e.comparer().Len, Fail: e.fail}
+func (e *Eval) computer() *Computer {
+	return &Computer{Code: e.Code, Num: e.Num, Leaf: e.leaf, Field: e.Field, Truth: e.truth,
+		Len: e.comparer().Len, Fail: e.Fail}
 }
 
 // leaf reports that n is loaded by instructions that leave the other
 // registers alone.
-func (e *evaluator) leaf(n expr.Node) bool {
+func (e *Eval) leaf(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Const:
 		return n.T.Numeric()
 	case *expr.Field:
-		return n.Type().Numeric() && n.F.Read == nil && (n.F.Of == nil || e.hook.Raw == nil)
+		return n.Type().Numeric() && n.F.Read == nil && (n.F.Of == nil || e.Hook.Raw == nil)
 	}
 	return false
 }
 
 // native is the natives that are simple enough.
-func (e *evaluator) native(n *expr.Native) {
-	c := e.code
-	if d := eval.DictOf(n); d != nil {
+func (e *Eval) native(n *expr.Native) {
+	c := e.Code
+	if d := DictOf(n); d != nil {
 		e.finder().Number(n, d)
 		return
 	}
@@ -206,8 +206,8 @@ func (e *evaluator) native(n *expr.Native) {
 		return
 	}
 	if size := n.SwappedSize(); size > 0 {
-		e.num(n.Args[0])
-		e.code.Extend(asm.R0, 8*size, false)
+		e.Num(n.Args[0])
+		e.Code.Extend(asm.R0, 8*size, false)
 		c.Emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
 		return
 	}
@@ -216,9 +216,9 @@ func (e *evaluator) native(n *expr.Native) {
 		return
 	}
 	if n.Is(expr.AsksThreads) {
-		e.num(n.Args[0])
-		c.Traced(e.hook.Target)
+		e.Num(n.Args[0])
+		c.Traced(e.Hook.Target)
 		return
 	}
-	refuse("%s() has no code for the kernel", n.Name)
+	assembler.Refuse("%s() has no code for the kernel", n.Name)
 }

@@ -1,9 +1,9 @@
-package bpf
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/eval"
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -21,20 +21,20 @@ import (
 // included. The stack has 512 bytes in all.
 const maxText = sent.LongRoom
 
-// text puts n at off, which has room for size bytes.
-func (e *evaluator) text(off int16, size int, n expr.Node) {
-	c := e.code
-	need := e.env.room(n)
+// Text puts n at off, which has room for size bytes.
+func (e *Eval) Text(off int16, size int, n expr.Node) {
+	c := e.Code
+	need := e.Env.Room(n)
 	if need > size {
 		panic("BUG: text without room")
 	}
 	if need == maxText && size > maxText {
-		defer func() { text.Short(e.code, off, e.fail) }()
+		defer func() { text.Short(e.Code, off, e.Fail) }()
 	}
 	switch n := n.(type) {
 	case *expr.Const:
 		if i := text.IndexNUL(n.Str); i >= 0 {
-			refuse("a text with a NUL inside")
+			assembler.Refuse("a text with a NUL inside")
 		}
 		for i, w := range text.Words(n.Str, size) {
 			c.Constant(asm.R0, int64(w))
@@ -45,7 +45,7 @@ func (e *evaluator) text(off int16, size int, n expr.Node) {
 	case *expr.LoadState:
 		e.stateText(off, size, n)
 	case *expr.Native:
-		if d := eval.DictOf(n); d != nil {
+		if d := DictOf(n); d != nil {
 			e.finder().Word(off, size, n, d)
 			return
 		}
@@ -58,32 +58,32 @@ func (e *evaluator) text(off int16, size int, n expr.Node) {
 }
 
 // maker evaluates texts that are made of others.
-func (e *evaluator) maker() *eval.Maker {
-	return &eval.Maker{Code: e.code, Num: e.num, Text: e.wholly, Same: e.text, Room: e.env.room,
-		Branch: e.branch, Fail: e.fail}
+func (e *Eval) maker() *Maker {
+	return &Maker{Code: e.Code, Num: e.Num, Text: e.fullText, Same: e.Text, Room: e.Env.Room,
+		Branch: e.branch, Fail: e.Fail}
 }
 
-// wholly is text for who needs all bytes of n.
-func (e *evaluator) wholly(off int16, size int, n expr.Node) {
-	e.text(off, size, n)
+// fullText is text for who needs all bytes of n.
+func (e *Eval) fullText(off int16, size int, n expr.Node) {
+	e.Text(off, size, n)
 	if _, fixed := n.(*expr.Const); !fixed && size == maxText {
-		text.Short(e.code, off, e.fail)
+		text.Short(e.Code, off, e.Fail)
 	}
 }
 
 // textField reads a text field.
-func (e *evaluator) textField(off int16, size int, n *expr.Field) {
-	c := e.code
-	if i, ok := e.env.keptField(n); ok {
-		e.keeper(e.env.pair.join).Copy(i, off, size, e.fail)
+func (e *Eval) textField(off int16, size int, n *expr.Field) {
+	c := e.Code
+	if i, ok := e.Env.keptField(n); ok {
+		e.CallTexts(e.Env.Pair.Join).Copy(i, off, size, e.Fail)
 		return
 	}
-	at, have := e.env.saved(n)
+	at, have := e.Env.saved(n)
 	if at == 0 {
-		at, have = e.env.slot(n)
+		at, have = e.Env.slot(n)
 	}
-	if at == 0 && n.F.Place == event.InSlot && e.env.isKey(n) {
-		at, have = e.env.pair.key, e.env.pair.join.keyRoom
+	if at == 0 && n.F.Place == event.InSlot && e.Env.isKey(n) {
+		at, have = e.Env.Pair.Key, e.Env.Pair.Join.KeyRoom
 	}
 	if at != 0 {
 		for i := 0; i < size; i += 8 {
@@ -96,39 +96,39 @@ func (e *evaluator) textField(off int16, size int, n *expr.Field) {
 		}
 		return
 	}
-	if in, own, ok := e.env.ofEnd(n); ok {
-		outer := e.env
-		e.env = in
+	if in, own, ok := e.Env.ofEnd(n); ok {
+		outer := e.Env
+		e.Env = in
 		e.textField(off, size, own)
-		e.env = outer
+		e.Env = outer
 		return
 	}
 	f := n.F
 	if read := expr.ReadOf(f); read != nil {
-		e.text(off, size, read)
+		e.Text(off, size, read)
 		return
 	}
 	if f.Place == event.InMember && f.Member.OfProbe() {
-		e.arguments().Text(off, size, f)
+		e.Arguments().Text(off, size, f)
 		return
 	}
 	c.Zero(off, size) // some kernels, such as 6.1, write no more than the end of a name
-	if !e.hook.ShortText(off, f) {
-		e.hook.LocatedText(f)
-		e.long.Copy(off, size, e.fail)
+	if !e.Hook.ShortText(off, f) {
+		e.Hook.LocatedText(f)
+		e.Long.Copy(off, size, e.Fail)
 	}
 }
 
 // comparer compares texts.
-func (e *evaluator) comparer() *eval.Comparer {
-	return &eval.Comparer{Code: e.code, Text: e.wholly, Same: e.text, Room: e.env.room,
-		Copied: e.env.copied, Long: e.long, Fail: e.fail}
+func (e *Eval) comparer() *Comparer {
+	return &Comparer{Code: e.Code, Text: e.fullText, Same: e.Text, Room: e.Env.Room,
+		Copied: e.Env.copied, Long: e.Long, Fail: e.Fail}
 }
 
-// alloc evaluates a text to a place of its own.
-func (e *evaluator) alloc(n expr.Node) int16 {
-	size := e.env.room(n)
-	off := e.code.Alloc(size)
-	e.text(off, size, n)
+// AllocText evaluates a text to a place of its own.
+func (e *Eval) AllocText(n expr.Node) int16 {
+	size := e.Env.Room(n)
+	off := e.Code.Alloc(size)
+	e.Text(off, size, n)
 	return off
 }

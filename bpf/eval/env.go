@@ -1,0 +1,289 @@
+package eval
+
+import (
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
+	"ppscript/bpf/state"
+	"ppscript/bpf/text"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file says how much room texts need, and which fields lie on the stack. It
+// generates nothing, so that layouts are settled with it before any program is
+// made.
+
+// An Env is what an expression is about, beside the event of the program: a
+// pair, the state of a fold, or an event that a fold emits. The zero env is that
+// of the event alone.
+type Env struct {
+	Pair *Pair
+	Fold *FoldState
+	Out  *Emitted
+}
+
+// A Join is where a join has its keys, and what waits of its events.
+type Join struct {
+	Index   int
+	Cols    []load.Column // of the key
+	KeyRoom int           // bytes
+	Waits   state.Waiting
+	Texts   state.CallTexts
+	// late are the starts, by number, whose preemption count is read where their pairs are sent.
+	Late map[int]bool
+}
+
+// A Fold is where a fold has its keys, and the values of its states.
+type Fold struct {
+	Index  int
+	Cols   []load.Column // of the key
+	KeyLen int
+	Init   []int64 // the numbers of a new state
+	Texts  []int   // where the texts lie in the state, and how long they can get
+	Rooms  []int
+	// asks are the folds whose states the functions ask for, as they name them.
+	Asks map[any]*Fold
+}
+
+// slotsAt is where the numbers of a state begin.
+const SlotsAt = 24
+
+// Slot is where a number of the state is.
+func (f *Fold) Slot(i int) int16 { return SlotsAt + int16(8*i) }
+
+// Pair is the scope of expressions on a pair.
+type Pair struct {
+	Join   *Join
+	Start  int     // the input
+	End    Env     // what the end is, if operators made it
+	Fields []int16 // places of join.waits.Fields
+	Delay  int16
+	Key    int16
+	Now    int16   // the time of the end
+	Call   []int16 // by slot: places of what nested pairs have
+	Later  func()  // copies the fields that only who sends the pair reads; nil if they are there
+}
+
+// FoldState is the state that the functions of a fold work on.
+type FoldState struct {
+	Fold  *Fold
+	State int16 // place of the state's address
+	Stack int16 // of the number of the event's stack; 0 is not known
+}
+
+// Emitted is the scope of expressions on an emitted event, or on that of a flush function.
+type Emitted struct {
+	Fold   *Fold
+	Sizes  []int // by value, in bytes
+	Places []int16
+	Key    int16 // of the state
+	State  int16 // place of its address
+	Stack  int16 // of the number of the event's stack; 0 is none
+}
+
+// Room is how many bytes n needs, a multiple of 8.
+func (v Env) Room(n expr.Node) int {
+	switch n := n.(type) {
+	case *expr.Const:
+		return text.Pad(len(n.Str) + 1)
+	case *expr.Field:
+		return v.FieldRoom(n)
+	case *expr.LoadState:
+		if v.Fold != nil && n.T.Kind == expr.Str {
+			return v.Fold.Fold.Rooms[n.Slot]
+		}
+	case *expr.KernelText:
+		return text.Pad(n.Size + 1)
+	case *expr.Native:
+		if d := DictOf(n); d != nil {
+			return DictRoom(d)
+		}
+		if v.isUserText(n) {
+			return assembler.UserRoom
+		}
+	default:
+		if room := MadeRoom(n, v.Room); room > 0 {
+			return room
+		}
+	}
+	assembler.Refuse("%s has no code for the kernel", n)
+	return 0
+}
+
+// FieldRoom is room for a field: all of a fixed one and its NUL.
+func (v Env) FieldRoom(n *expr.Field) int {
+	if in, own, ok := v.ofEnd(n); ok {
+		return in.FieldRoom(own)
+	}
+	if _, ok := v.keptField(n); ok {
+		return assembler.UserRoom
+	}
+	if room, ok := v.ofStart(n); ok {
+		return room
+	}
+	f := n.F
+	switch {
+	case n.View != expr.ViewValue || f.Kind != event.Str:
+		assembler.Refuse("field %s is not a text", f.Name)
+	case f.Place == event.InMember && f.Member == event.MemberComm:
+		return 16
+	case f.Read != nil:
+		return v.Room(expr.ReadOf(f))
+	case f.Place == event.InMember && f.Member.OfProbe():
+		return hook.ArgumentRoom(f)
+	case v.Out != nil && f.Place == event.InSlot:
+		_, size := v.slot(n)
+		return size
+	case f.Place == event.InSlot && v.isKey(n) && len(v.Pair.Join.Cols) == 1:
+		return v.Pair.Join.KeyRoom
+	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
+		return text.Pad(f.Size + 1)
+	case f.Place == event.DataLoc, f.Place == event.RelLoc:
+		return maxText
+	}
+	assembler.Refuse("field %s is not a text that a program can read", f.Name)
+	return 0
+}
+
+// isUserText reports that n is a text of the process, which this program can
+// read: of the start of a pair it is one that was kept.
+func (v Env) isUserText(n *expr.Native) bool {
+	if !n.Is(expr.ReadsProcess) {
+		return false
+	}
+	if _, ok := v.kept(n); ok {
+		return true
+	}
+	if p := expr.UserTextPart(n); p != expr.Self && p != expr.End || v.Pair != nil && p != expr.End {
+		assembler.Refuse("%s is of a moment that has passed", n)
+	}
+	return true
+}
+
+// copied reports that a text is copied from the record when it is evaluated.
+func (v Env) copied(n expr.Node) bool {
+	f, ok := n.(*expr.Field)
+	if !ok {
+		return false
+	}
+	if _, kept := v.keptField(f); kept {
+		return false
+	}
+	at, _ := v.saved(f)
+	return at == 0 && f.F.Place != event.InMember && f.F.Place != event.InSlot
+}
+
+// isKey reports that n is the key of the pair.
+func (v Env) isKey(n *expr.Field) bool {
+	return v.Pair != nil && n.Part == expr.Self && n.F.Place == event.InSlot && n.F.Name == "key" &&
+		n.F.Offset == 0
+}
+
+// called returns the place of what a nested pair has beside its delay and key; 0 if n is
+// not that.
+func (v Env) called(n *expr.Field) int16 {
+	if v.Pair == nil || n.Part != expr.Self || n.F.Place != event.InSlot || n.F.Offset >= len(v.Pair.Call) {
+		return 0
+	}
+	return v.Pair.Call[n.F.Offset]
+}
+
+// saved returns where a field of the pair's start is, and how many bytes; 0 if
+// it is not one of those.
+func (v Env) saved(n *expr.Field) (at int16, size int) {
+	if f, i := v.waits(n); f != nil {
+		return v.Pair.Fields[i], f.Size
+	}
+	return 0, 0
+}
+
+// waits finds what waits with the start as a field of it; nil if it is not one of those.
+func (v Env) waits(n *expr.Field) (f *state.Field, index int) {
+	if v.Pair == nil {
+		return nil, 0
+	}
+	rest, start := n.Part.From(expr.Start)
+	if !start {
+		return nil, 0
+	}
+	name := state.FieldName(&expr.Field{F: n.F, Part: rest, View: n.View})
+	if i := v.Pair.Join.Waits.At(v.Pair.Start, name); i >= 0 {
+		return &v.Pair.Join.Waits.Fields[i], i
+	}
+	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
+}
+
+// slot returns the place of a field of an emitted event, and its bytes; 0 if
+// it is not one of those.
+func (v Env) slot(n *expr.Field) (at int16, size int) {
+	if v.Out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {
+		return 0, 0
+	}
+	if n.F.Offset >= len(v.Out.Sizes) {
+		assembler.Refuse("the stack of what a fold emits")
+	}
+	if v.Out.Places == nil {
+		return -8, v.Out.Sizes[n.F.Offset] // while layouts are settled
+	}
+	return v.Out.Places[n.F.Offset], v.Out.Sizes[n.F.Offset]
+}
+
+func (v Env) stateAt() int16 {
+	if v.Fold == nil {
+		assembler.Refuse("the state of a fold outside of its functions")
+	}
+	return v.Fold.State
+}
+
+// ofEnd is a field of a pair's end as the end sees it, if operators made that.
+func (v Env) ofEnd(n *expr.Field) (end Env, own *expr.Field, ok bool) {
+	if v.Pair == nil || v.Pair.End == (Env{}) {
+		return v, n, false
+	}
+	rest, ok := n.Part.From(expr.End)
+	if !ok {
+		return v, n, false
+	}
+	return v.Pair.End, &expr.Field{F: n.F, Part: rest, View: n.View}, true
+}
+
+// ofStart is the room of a text of a pair's start that was computed for it: what operators
+// make has texts of other places than records.
+func (v Env) ofStart(n *expr.Field) (room int, ok bool) {
+	rest, ok := n.Part.From(expr.Start)
+	if v.Pair == nil || !ok || rest == expr.Self && n.F.Place != event.InSlot {
+		return 0, false
+	}
+	f, _ := v.waits(n)
+	return f.Size, true
+}
+
+// kept finds the text of a pair's start.
+func (v Env) kept(n *expr.Native) (index int, ok bool) {
+	if v.Pair == nil || expr.UserTextPart(n) != expr.Start {
+		return 0, false
+	}
+	return v.Pair.Join.Texts.Of(v.Pair.Start, expr.Rebind(n, expr.Start, expr.Self).(*expr.Native).Args[0])
+}
+
+// keptField finds the text of a pair's start that an argument of a probe points to.
+func (v Env) keptField(n *expr.Field) (index int, ok bool) {
+	rest, start := n.Part.From(expr.Start)
+	if v.Pair == nil || !start || rest != expr.Self {
+		return 0, false
+	}
+	at := hook.TextAddress(n.F)
+	if at == nil {
+		return 0, false
+	}
+	return v.Pair.Join.Texts.Of(v.Pair.Start, &expr.Field{F: at})
+}
+
+// Waited is the place of what waited with the start under a name.
+func (p *Pair) Waited(name string) int16 {
+	if i := p.Join.Waits.At(p.Start, name); i >= 0 {
+		return p.Fields[i]
+	}
+	panic("BUG: " + name + " of the start was not foreseen")
+}

@@ -1,0 +1,127 @@
+package eval
+
+import (
+	"github.com/cilium/ebpf/asm"
+
+	"ppscript/bpf/assembler"
+	"ppscript/bpf/hook"
+	"ppscript/bpf/load"
+	"ppscript/bpf/text"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// This file is the evaluation of expressions by a program. Numbers are in
+// number.go, texts in text.go, statements in stmt.go, fields in fields.go.
+
+// An Eval evaluates expressions on the event of a hook, or on what env says.
+type Eval struct {
+	Code    *assembler.Code
+	Hook    *hook.Hook
+	Members *hook.Members
+
+	Env   Env
+	scope scope
+	Fail  assembler.Label // where failed evaluations go
+	// late is where an event goes one of whose texts is not in memory; nil is nowhere.
+	Late *assembler.Label
+	// long keeps texts that are longer than their places.
+	Long *text.Keeper
+}
+
+// New evaluates on the event of a hook.
+func New(h *hook.Hook) *Eval {
+	return &Eval{Code: h.Code, Hook: h, Members: hook.NewMembers(h),
+		Long: &text.Keeper{Code: h.Code, Program: h.Index}}
+}
+
+// enter gives n's locals their places on the stack, and returns a function
+// that puts the old ones back.
+func (e *Eval) enter(n expr.Node) (leave func()) {
+	old, mark := e.scope, e.Code.Stack
+	e.scope = scope{n: expr.Locals(n)}
+	if e.scope.n > 0 {
+		e.scope.locals = e.Code.Alloc(8 * e.scope.n)
+		// A path that the verifier cannot rule out may read before it writes.
+		e.Code.Zero(e.scope.locals, 8*e.scope.n)
+	}
+	return func() { e.scope, e.Code.Stack = old, mark }
+}
+
+// Value evaluates a whole program into R0.
+func (e *Eval) Value(n expr.Node) {
+	leave := e.enter(n)
+	e.Num(n)
+	leave()
+}
+
+// WholeText evaluates a whole program that is a text to a place of the stack.
+func (e *Eval) WholeText(off int16, size int, n expr.Node) {
+	leave := e.enter(n)
+	e.Text(off, size, n)
+	leave()
+}
+
+// Test evaluates a whole program and jumps to l if its truth is want.
+func (e *Eval) Test(n expr.Node, want bool, l assembler.Label) {
+	leave := e.enter(n)
+	e.branch(n, want, l)
+	leave()
+}
+
+// Run runs the function of a fold; emit brings on each event that it emits.
+func (e *Eval) Run(n expr.Node, emit func(n *expr.Emit)) {
+	leave := e.enter(n)
+	e.scope.emit = emit
+	e.stmt(n)
+	leave()
+}
+
+// Keys puts the parts of a key at their places on the stack, but for call stacks.
+func (e *Eval) Keys(key int16, cols []load.Column, nodes []expr.Node) {
+	for i, col := range cols {
+		at := key + int16(col.Off)
+		switch {
+		case col.Stack:
+		case col.Bytes > 0:
+			e.bytes(at, col, nodes[i].(*expr.Field))
+		case col.Text:
+			e.WholeText(at, col.Size, nodes[i])
+		default:
+			e.Value(nodes[i])
+			e.Code.Store(at, asm.R0)
+		}
+	}
+}
+
+// bytes puts all bytes of an array of the event to a place, element by element.
+func (e *Eval) bytes(at int16, col load.Column, n *expr.Field) {
+	e.Code.Zero(at, col.Size)
+	for i, element := range ElementsOf(e.Hook.Event.Schema, n) {
+		e.Value(expr.NewField(element, expr.Self))
+		e.Code.Emit(asm.StoreMem(asm.R10, at+int16(i*element.Size), asm.R0, hook.Sizes[element.Size]))
+	}
+}
+
+// ElementsOf are the elements of an array of the event.
+func ElementsOf(s *event.Schema, x *expr.Field) (list []*event.Field) {
+	if x.F.Kind != event.Array || x.F.Place != event.InRaw || x.Part != expr.Self || x.F.Size > mostBytes ||
+		x.View != expr.ViewValue && x.View != expr.ViewBytes {
+		return nil
+	}
+	for i := 0; ; i++ {
+		element, ok := s.Element(x.F, i)
+		if !ok {
+			return list
+		}
+		list = append(list, element)
+	}
+}
+
+// mostBytes bounds the arrays that are keys: an IPv6 address, and the six arguments of a system call.
+const mostBytes = 48
+
+// finder evaluates look-ups in dictionaries.
+func (e *Eval) finder() *Finder {
+	return &Finder{Code: e.Code, Num: e.Num, Text: e.Text, Room: e.Env.Room, Fail: e.Fail}
+}
