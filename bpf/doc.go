@@ -9,20 +9,25 @@
 //
 //	Part ──Generate──► Image ──load.Open──► Run ──Rows──► agg.Partial ──► agg.Group
 //
-// Generate is made of types that see no more than they need. From below:
+// Generate is made of packages and types that see no more than they need. From below:
 //
-//	code     instructions, labels, the stack of one program
-//	text     texts on the stack: what is done with their bytes
-//	chain    has call stacks, outbox sends records, tracker keeps the target's processes,
-//	         calltext texts of a call from its begin to its end, waiting what waits for a partner
-//	hook     the event that calls the program, its context, and the sample
-//	         members, fetched once, with the checks of the target
-//	env      which fields lie on the stack, and the room that texts need
-//	eval     expressions: numbers, texts, statements; package eval has what needs no event
-//	gate     predicates in front of an operator, and the counters
+//	load      programs and maps: what is loaded, and read while it runs
+//	features  what this kernel can, and where it keeps things
+//	hookcost  what programs cost beside their own time
+//	assembler instructions, labels, the stack of one program
+//	hook      the event that calls the program, its context, and the sample
+//	          members, fetched once, with the checks of the target
+//	state     what programs keep between events
+//	walk      call stacks, and the unwind tables that programs walk by
+//	outbox    records that are sent
+//	text      texts on the stack: what is done with their bytes
+//	eval      expressions: numbers, texts, statements; which fields lie on the stack
+//	gate      predicates in front of an operator, and the counters
 //	joiner, folder, grouper, sender
-//	         one for each kind of operator
-//	gen      the program, which brings its event to them
+//	          one for each kind of operator
+//	gen       the program, which brings its event to them
+//
+// Package interpreted has programs of its own: they tell which functions of an interpreter run.
 //
 // A program treats an event as the native engine does: the same rounding, the
 // same buckets, the same errors. An evaluation that fails (division by zero,

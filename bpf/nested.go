@@ -32,7 +32,8 @@ func (s *graph) prepareNested(j *joinOp, host *Host) {
 	}
 	// Calls of threads that ended wait until the end, if somebody wants them.
 	thread := j.spec.ByThread && host.TaskStorage && len(j.lefts) == 0
-	s.taking(func(f *feed) bool { return f.join == j && !f.untraced() }, func(e *source, in eval.Env, f *feed) {
+	takes := func(f *feed) bool { return f.join == j && !f.untraced() }
+	s.taking(takes, func(e *source, in eval.Env, f *feed) {
 		j.shared = j.shared || !state.OneCPU(f.key)
 		thread = thread && in == (eval.Env{}) && state.NeverIdle(e.Event)
 		if !f.returns {

@@ -13,15 +13,15 @@ import (
 // expr/native_checked.go has it: a result that the node's type cannot hold
 // fails. The left side is in R0, the right one in R1.
 
-// Ints computes with the numbers in R0 and R1, and leaves the result in R0.
-type Ints struct {
+// ints computes with the numbers in R0 and R1, and leaves the result in R0.
+type ints struct {
 	*assembler.Code
-	Fail assembler.Label // where results go that do not fit
+	fail assembler.Label // where results go that do not fit
 }
 
-// Checked is an operator whose result fails if the node's type cannot hold it; false if
+// checked is an operator whose result fails if the node's type cannot hold it; false if
 // n is none.
-func (a Ints) Checked(n *expr.Binary) bool {
+func (a ints) checked(n *expr.Binary) bool {
 	xu, yu, tu := n.X.Type().Unsigned, n.Y.Type().Unsigned, n.T.Unsigned
 	k, isConst := n.Y.(*expr.Const)
 	if isConst && k.Int >= 0 {
@@ -51,7 +51,7 @@ func (a Ints) Checked(n *expr.Binary) bool {
 }
 
 // high sets dst to the upper 64 bits of src as a 128-bit number.
-func (a Ints) high(dst, src asm.Register, unsigned bool) {
+func (a ints) high(dst, src asm.Register, unsigned bool) {
 	if unsigned {
 		a.Code.Emit(asm.Mov.Imm(dst, 0))
 		return
@@ -60,18 +60,18 @@ func (a Ints) high(dst, src asm.Register, unsigned bool) {
 }
 
 // narrow fails unless the 128-bit number hi:R0 fits 64 bits of the type.
-func (a Ints) narrow(hi asm.Register, tu bool) {
+func (a ints) narrow(hi asm.Register, tu bool) {
 	c := a.Code
 	if tu {
 		a.failIf(asm.JNE, hi, 0)
 		return
 	}
 	c.Emit(asm.Mov.Reg(asm.R5, asm.R0), asm.ArSh.Imm(asm.R5, 63))
-	c.IfReg(asm.JNE, hi, asm.R5, a.Fail)
+	c.IfReg(asm.JNE, hi, asm.R5, a.fail)
 }
 
 // sumChecked adds or subtracts in 128 bits.
-func (a Ints) sumChecked(sub, xu, yu, tu bool) {
+func (a ints) sumChecked(sub, xu, yu, tu bool) {
 	c := a.Code
 	if !xu && !yu && !tu {
 		// Fast path: with both signed, the signs tell.
@@ -102,7 +102,7 @@ func (a Ints) sumChecked(sub, xu, yu, tu bool) {
 	a.narrow(asm.R2, tu)
 }
 
-func (a Ints) bitsChecked(op asm.ALUOp, xu, yu, tu bool) {
+func (a ints) bitsChecked(op asm.ALUOp, xu, yu, tu bool) {
 	c := a.Code
 	a.high(asm.R2, asm.R0, xu)
 	a.high(asm.R3, asm.R1, yu)
@@ -112,7 +112,7 @@ func (a Ints) bitsChecked(op asm.ALUOp, xu, yu, tu bool) {
 
 // signs leaves in dst whether x's sign (R0) differs from y's (R1), as the top
 // bit.
-func (a Ints) signs(dst asm.Register, xu, yu bool) {
+func (a ints) signs(dst asm.Register, xu, yu bool) {
 	c := a.Code
 	switch {
 	case xu && yu:
@@ -127,7 +127,7 @@ func (a Ints) signs(dst asm.Register, xu, yu bool) {
 }
 
 // magnitudes makes R0 and R1 unsigned.
-func (a Ints) magnitudes(xu, yu bool) {
+func (a ints) magnitudes(xu, yu bool) {
 	if !xu {
 		a.Code.Absolute(asm.R0)
 	}
@@ -138,7 +138,7 @@ func (a Ints) magnitudes(xu, yu bool) {
 
 // signed gives the magnitude in R0 the sign in the top bit of sign, and fails
 // if that does not fit.
-func (a Ints) signed(sign asm.Register, tu bool) {
+func (a ints) signed(sign asm.Register, tu bool) {
 	c := a.Code
 	positive, done := c.Label(), c.Label()
 	c.IfImm(asm.JSGE, sign, 0, positive)
@@ -146,7 +146,7 @@ func (a Ints) signed(sign asm.Register, tu bool) {
 		a.failIf(asm.JNE, asm.R0, 0)
 	} else {
 		c.Constant(asm.R5, math.MinInt64)
-		c.IfReg(asm.JGT, asm.R0, asm.R5, a.Fail)
+		c.IfReg(asm.JGT, asm.R0, asm.R5, a.fail)
 	}
 	c.Emit(asm.Neg.Imm(asm.R0, 0))
 	c.GoTo(done)
@@ -159,7 +159,7 @@ func (a Ints) signed(sign asm.Register, tu bool) {
 
 // mulChecked multiplies magnitudes; that the product has more than 64 bits
 // shows when it is divided again.
-func (a Ints) mulChecked(xu, yu, tu bool) {
+func (a ints) mulChecked(xu, yu, tu bool) {
 	c := a.Code
 	a.signs(asm.R2, xu, yu)
 	a.magnitudes(xu, yu)
@@ -167,13 +167,13 @@ func (a Ints) mulChecked(xu, yu, tu bool) {
 	fits := c.Label()
 	c.IfImm(asm.JEq, asm.R3, 0, fits)
 	c.Emit(asm.Mov.Reg(asm.R4, asm.R0), asm.Div.Reg(asm.R4, asm.R3))
-	c.IfReg(asm.JNE, asm.R4, asm.R1, a.Fail)
+	c.IfReg(asm.JNE, asm.R4, asm.R1, a.fail)
 	c.Place(fits)
 	a.signed(asm.R2, tu)
 }
 
 // floorDivide rounds down: q*y + r == x, and r has the sign of y.
-func (a Ints) floorDivide(mod, xu, yu, tu bool) {
+func (a ints) floorDivide(mod, xu, yu, tu bool) {
 	c := a.Code
 	a.failIf(asm.JEq, asm.R1, 0)
 	a.signs(asm.R2, xu, yu) // of the quotient
@@ -203,7 +203,7 @@ func (a Ints) floorDivide(mod, xu, yu, tu bool) {
 }
 
 // shiftLeft fails if a bit is lost. 0 may be shifted by anything.
-func (a Ints) shiftLeft(yu, tu bool) {
+func (a ints) shiftLeft(yu, tu bool) {
 	c := a.Code
 	done := c.Label()
 	if !yu {
@@ -217,11 +217,11 @@ func (a Ints) shiftLeft(yu, tu bool) {
 	}
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.And.Imm(asm.R1, 63), asm.LSh.Reg(asm.R0, asm.R1),
 		asm.Mov.Reg(asm.R3, asm.R0), back.Reg(asm.R3, asm.R1))
-	c.IfReg(asm.JNE, asm.R3, asm.R2, a.Fail)
+	c.IfReg(asm.JNE, asm.R3, asm.R2, a.fail)
 	c.Place(done)
 }
 
-func (a Ints) shiftRight(xu, yu bool) {
+func (a ints) shiftRight(xu, yu bool) {
 	c := a.Code
 	if !yu {
 		a.failIf(asm.JSLT, asm.R1, 0)
@@ -243,9 +243,9 @@ func (a Ints) shiftRight(xu, yu bool) {
 	c.Place(done)
 }
 
-// DivideSigned is C's division of R0 by R1, rounding to zero, from unsigned
+// divideSigned is C's division of R0 by R1, rounding to zero, from unsigned
 // ones: signed division came with 6.6 only. The remainder has the sign of R0.
-func (a Ints) DivideSigned(mod bool) {
+func (a ints) divideSigned(mod bool) {
 	c := a.Code
 	a.failIf(asm.JEq, asm.R1, 0)
 	// R2 remembers whether the result is negative.
@@ -258,7 +258,7 @@ func (a Ints) DivideSigned(mod bool) {
 		fits := c.Label()
 		c.IfImm(asm.JNE, asm.R1, -1, fits)
 		c.Constant(asm.R3, math.MinInt64)
-		c.IfReg(asm.JEq, asm.R0, asm.R3, a.Fail)
+		c.IfReg(asm.JEq, asm.R0, asm.R3, a.fail)
 		c.Place(fits)
 	}
 	c.Absolute(asm.R0)
@@ -275,6 +275,6 @@ func (a Ints) DivideSigned(mod bool) {
 }
 
 // failIf jumps to where the failed evaluation is counted.
-func (a Ints) failIf(op asm.JumpOp, dst asm.Register, v int32) {
-	a.Code.IfImm(op, dst, v, a.Fail)
+func (a ints) failIf(op asm.JumpOp, dst asm.Register, v int32) {
+	a.Code.IfImm(op, dst, v, a.fail)
 }

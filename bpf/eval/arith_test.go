@@ -1,4 +1,4 @@
-package eval_test
+package eval
 
 import (
 	"math"
@@ -8,7 +8,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -107,7 +106,7 @@ func TestCheckedOperators(t *testing.T) {
 				at := out + int16(16*i)
 				c.Load(asm.R0, in)
 				c.Load(asm.R1, in+8)
-				if !(eval.Ints{Code: c, Fail: fail}).Checked(n) {
+				if !(ints{Code: c, fail: fail}).checked(n) {
 					t.Fatalf("%s: got no operator", op)
 				}
 				c.Store(at+8, asm.R0)
@@ -139,7 +138,7 @@ func TestDivideSigned(t *testing.T) {
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			c.Load(asm.R0, in)
 			c.Load(asm.R1, in+8)
-			eval.Ints{Code: c, Fail: fail}.DivideSigned(mod)
+			ints{Code: c, fail: fail}.divideSigned(mod)
 			c.Store(out, asm.R0)
 		})
 		for _, x := range edges {

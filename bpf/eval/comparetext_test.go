@@ -1,4 +1,4 @@
-package eval_test
+package eval
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
@@ -20,19 +19,17 @@ const (
 )
 
 var (
-	textA, textB = bpftest.TextField(0, roomA), bpftest.TextField(roomA, roomB)
+	textA, textB = textField(0, roomA), textField(roomA, roomB)
 	compared     = []string{"", "a", "ab", "b", "abcdefg", "abcdefgh", "abcdefghi", "kworker/0:1",
 		"0123456789abcde"}
 )
 
-func comparer(c *assembler.Code, in int16, fail assembler.Label) *eval.Comparer {
-	l := bpftest.Leaves{Code: c, In: in}
-	return &eval.Comparer{Code: c, Text: l.Text, Same: l.Text, Room: l.Room,
-		Copied: func(expr.Node) bool { return false }, Fail: fail}
+func comparer(c *assembler.Code, in int16, fail assembler.Label) *Eval {
+	return evaluator(c, in, fail, textA, textB)
 }
 
 // truth is a program that says whether a jump for a truth is taken, for false and for true.
-func truth(t *testing.T, what string, jump func(e *eval.Comparer, want bool,
+func truth(t *testing.T, what string, jump func(e *Eval, want bool,
 	l assembler.Label)) func(x,
 	y string, want bool) {
 	t.Helper()
@@ -60,8 +57,8 @@ func truth(t *testing.T, what string, jump func(e *eval.Comparer, want bool,
 func TestComparisons(t *testing.T) {
 	f := func(op expr.Op, want func(x, y string) bool) {
 		t.Helper()
-		is := truth(t, op.String(), func(e *eval.Comparer, want bool, l assembler.Label) {
-			e.Compare(&expr.Binary{Op: op, T: expr.TBool, X: textA, Y: textB}, want, l)
+		is := truth(t, op.String(), func(e *Eval, want bool, l assembler.Label) {
+			e.compareTexts(&expr.Binary{Op: op, T: expr.TBool, X: textA, Y: textB}, want, l)
 		})
 		for _, x := range compared {
 			for _, y := range append([]string{"0123456789abcdefgh", "abcdefghijklmnopqrstuvw"}, compared...) {
@@ -79,8 +76,8 @@ func TestComparisons(t *testing.T) {
 func TestComparisonsWithConstants(t *testing.T) {
 	f := func(op expr.Op, k string, want func(x, y string) bool) {
 		t.Helper()
-		is := truth(t, op.String(), func(e *eval.Comparer, want bool, l assembler.Label) {
-			e.Compare(&expr.Binary{Op: op, T: expr.TBool, X: textA, Y: expr.NewStr(k)}, want, l)
+		is := truth(t, op.String(), func(e *Eval, want bool, l assembler.Label) {
+			e.compareTexts(&expr.Binary{Op: op, T: expr.TBool, X: textA, Y: expr.NewStr(k)}, want, l)
 		})
 		for _, x := range compared {
 			is(x, k, want(x, k))
@@ -96,26 +93,26 @@ func TestComparisonsWithConstants(t *testing.T) {
 	for _, g := range []string{"*", "a*", "ab", "*[0-9]", "k*:?", "**", "?"} {
 		f(expr.OpGlob, g, func(x, y string) bool { return glob.Match(y, x) })
 	}
-	is := truth(t, "==", func(e *eval.Comparer, want bool, l assembler.Label) {
-		e.Compare(&expr.Binary{Op: expr.OpStrEq, T: expr.TBool, X: expr.NewStr("ab"), Y: textB}, want, l)
+	is := truth(t, "==", func(e *Eval, want bool, l assembler.Label) {
+		e.compareTexts(&expr.Binary{Op: expr.OpStrEq, T: expr.TBool, X: expr.NewStr("ab"), Y: textB}, want, l)
 	})
 	is("", "ab", true)
 	is("", "abc", false)
 }
 
 func TestTruthAndLength(t *testing.T) {
-	is := truth(t, "is not empty", func(e *eval.Comparer, want bool,
+	is := truth(t, "is not empty", func(e *Eval, want bool,
 		l assembler.Label) {
-		e.Truth(textA, want, l)
+		e.textTruth(textA, want, l)
 	})
-	empty := truth(t, "\"\" is not empty", func(e *eval.Comparer, want bool, l assembler.Label) {
-		e.Truth(expr.NewStr(""), want, l)
+	empty := truth(t, "\"\" is not empty", func(e *Eval, want bool, l assembler.Label) {
+		e.textTruth(expr.NewStr(""), want, l)
 	})
 	bld := bpftest.Builder{In: roomA, Out: 16}
 	length := bld.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		comparer(c, in, fail).Len(textA)
+		comparer(c, in, fail).textLength(textA)
 		c.Store(out, asm.R0)
-		comparer(c, in, fail).Len(expr.NewStr("four"))
+		comparer(c, in, fail).textLength(expr.NewStr("four"))
 		c.Store(out+8, asm.R0)
 	})
 	for _, x := range compared {
@@ -130,7 +127,7 @@ func TestTruthAndLength(t *testing.T) {
 // Patterns that only the event knows run natively.
 func TestPatternThatIsNoConstant(t *testing.T) {
 	bpftest.Refused(t, "a pattern in a field", func(c *assembler.Code) {
-		comparer(c, c.Alloc(roomA+roomB), c.Label()).Compare(
+		comparer(c, c.Alloc(roomA+roomB), c.Label()).compareTexts(
 			&expr.Binary{Op: expr.OpGlob, T: expr.TBool, X: textA, Y: textB}, true, c.Label())
 	})
 }

@@ -12,21 +12,6 @@ import (
 // This file generates the operators of numbers, their comparisons, and the least or greatest of
 // several numbers. The operators that fail where a result does not fit are in arith.go.
 
-// A Computer computes with numbers.
-type Computer struct {
-	*assembler.Code
-	// Num leaves a number in R0, Truth a truth as 0 or 1, and Len the length of a text.
-	Num   func(n expr.Node)
-	Truth func(n expr.Node)
-	Len   func(n expr.Node)
-	// Leaf says that a node is a constant, or a field that Field reads into a register
-	// and leaves the others alone.
-	Leaf  func(n expr.Node) bool
-	Field func(dst asm.Register, f *expr.Field)
-	// Fail is where an event goes for which there is no such number.
-	Fail assembler.Label
-}
-
 // comparisons, and their negations.
 var comparisons = map[expr.Op][2]asm.JumpOp{
 	expr.OpEq: {asm.JEq, asm.JNE}, expr.OpNe: {asm.JNE, asm.JEq},
@@ -46,13 +31,13 @@ var mixed = map[expr.Op]struct {
 	expr.OpLtUS: {true, false, expr.OpLtU}, expr.OpLeUS: {true, false, expr.OpLeU},
 }
 
-// Compare jumps to l if the truth of a comparison of numbers is want.
-func (e *Computer) Compare(n *expr.Binary, want bool, l assembler.Label) {
+// compareNumbers jumps to l if the truth of a comparison of numbers is want.
+func (e *Eval) compareNumbers(n *expr.Binary, want bool, l assembler.Label) {
 	c := e.Code
 	op := n.Op
 	end := c.Label()
 	if m, ok := mixed[op]; ok {
-		e.Both(n.X, n.Y)
+		e.both(n.X, n.Y)
 		signed := asm.R0
 		if m.right {
 			signed = asm.R1
@@ -71,7 +56,7 @@ func (e *Computer) Compare(n *expr.Binary, want bool, l assembler.Label) {
 		c.IfImm(jumpOf(op, want), asm.R0, int32(k.Int), l)
 		return
 	}
-	e.Both(n.X, n.Y)
+	e.both(n.X, n.Y)
 	c.IfReg(jumpOf(op, want), asm.R0, asm.R1, l)
 }
 
@@ -82,10 +67,10 @@ func jumpOf(op expr.Op, want bool) asm.JumpOp {
 	return comparisons[op][1]
 }
 
-// Both evaluates x into R0 and y into R1.
-func (e *Computer) Both(x, y expr.Node) {
+// both evaluates x into R0 and y into R1.
+func (e *Eval) both(x, y expr.Node) {
 	c := e.Code
-	if e.Leaf(y) {
+	if e.leaf(y) {
 		e.Num(x)
 		if k, ok := y.(*expr.Const); ok {
 			c.Constant(asm.R1, k.Int)
@@ -104,15 +89,15 @@ func (e *Computer) Both(x, y expr.Node) {
 	c.Stack = mark
 }
 
-// Unary leaves the value of an operator of one number in R0.
-func (e *Computer) Unary(n *expr.Unary) {
+// unary leaves the value of an operator of one number in R0.
+func (e *Eval) unary(n *expr.Unary) {
 	c := e.Code
 	switch n.Op {
 	case expr.OpToInt:
-		e.Truth(n.X)
+		e.truth(n.X)
 		return
 	case expr.OpStrLen:
-		e.Len(n.X)
+		e.textLength(n.X)
 		return
 	case expr.OpTrunc:
 		assembler.Refuse("floating point has no code for the kernel")
@@ -150,12 +135,12 @@ var plainOps = map[expr.Op]asm.ALUOp{
 	expr.OpShl: asm.LSh, expr.OpShrS: asm.ArSh, expr.OpShrU: asm.RSh,
 }
 
-// Binary leaves the value of an operator of two numbers in R0.
-func (e *Computer) Binary(n *expr.Binary) {
+// binary leaves the value of an operator of two numbers in R0.
+func (e *Eval) binary(n *expr.Binary) {
 	c := e.Code
 	if n.Op >= expr.OpAddC && n.Op <= expr.OpShrC {
-		e.Both(n.X, n.Y)
-		if !(Ints{Code: c, Fail: e.Fail}).Checked(n) {
+		e.both(n.X, n.Y)
+		if !(ints{Code: c, fail: e.Fail}).checked(n) {
 			assembler.Refuse("operator %s has no code for the kernel", n.Op)
 		}
 		return
@@ -171,7 +156,7 @@ func (e *Computer) Binary(n *expr.Binary) {
 			c.Emit(op.Imm(asm.R0, v))
 			return
 		}
-		e.Both(n.X, n.Y)
+		e.both(n.X, n.Y)
 		if shift {
 			c.Emit(asm.And.Imm(asm.R1, 63))
 		}
@@ -180,7 +165,7 @@ func (e *Computer) Binary(n *expr.Binary) {
 	}
 	switch n.Op {
 	case expr.OpDivU, expr.OpModU:
-		e.Both(n.X, n.Y)
+		e.both(n.X, n.Y)
 		c.IfImm(asm.JEq, asm.R1, 0, e.Fail)
 		op := asm.Div
 		if n.Op == expr.OpModU {
@@ -188,15 +173,15 @@ func (e *Computer) Binary(n *expr.Binary) {
 		}
 		c.Emit(op.Reg(asm.R0, asm.R1))
 	case expr.OpDivS, expr.OpModS:
-		e.Both(n.X, n.Y)
-		Ints{Code: c, Fail: e.Fail}.DivideSigned(n.Op == expr.OpModS)
+		e.both(n.X, n.Y)
+		ints{Code: c, fail: e.Fail}.divideSigned(n.Op == expr.OpModS)
 	default:
 		assembler.Refuse("operator %s has no code for the kernel", n.Op)
 	}
 }
 
-// Extreme is the least, or the greatest, of numbers.
-func (e *Computer) Extreme(args []expr.Node, low bool) {
+// extreme is the least, or the greatest, of numbers.
+func (e *Eval) extreme(args []expr.Node, low bool) {
 	c := e.Code
 	mark := c.Stack
 	best := c.Alloc(8)

@@ -1,4 +1,4 @@
-package eval_test
+package eval
 
 import (
 	"math"
@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -17,33 +16,18 @@ var numbers = []int64{0, 1, -1, 2, -7, 63, 64, 65, 1 << 31, -(1 << 31), 1<<32 - 
 
 // The operands of a test.
 var (
-	x, y   = bpftest.NumberField(0, false), bpftest.NumberField(8, false)
-	ux, uy = bpftest.NumberField(0, true), bpftest.NumberField(8, true)
+	x, y   = numberField(0, false), numberField(8, false)
+	ux, uy = numberField(0, true), numberField(8, true)
+
+	operands = []*expr.Field{x, y}
 )
 
-// computer computes with what lies in the input of a program.
-func computer(c *assembler.Code, in int16, fail assembler.Label) *eval.Computer {
-	l := bpftest.Leaves{Code: c, In: in}
-	e := &eval.Computer{Code: c, Leaf: l.Leaf, Field: l.Field, Fail: fail}
-	e.Num = func(n expr.Node) {
-		switch n := n.(type) {
-		case *expr.Unary:
-			e.Unary(n)
-		case *expr.Binary:
-			e.Binary(n)
-		default:
-			l.Num(n)
-		}
-	}
-	return e
-}
-
-// number is a program that evaluates a number.
+// numberProgram is a program that evaluates a number.
 func numberProgram(t *testing.T, n expr.Node) *bpftest.Program {
 	t.Helper()
 	b := bpftest.Builder{In: 16, Out: 8}
 	return b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		computer(c, in, fail).Num(n)
+		evaluator(c, in, fail, operands...).Num(n)
 		c.Store(out, asm.R0)
 	})
 }
@@ -60,7 +44,7 @@ func TestCompare(t *testing.T) {
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			for i, truth := range []bool{false, true} {
 				taken, end := c.Label(), c.Label()
-				computer(c, in, fail).Compare(n, truth, taken)
+				evaluator(c, in, fail, operands...).branch(n, truth, taken)
 				c.GoTo(end)
 				c.Place(taken)
 				c.Emit(assembler.StoreImm(asm.R10, out+int16(8*i), 1))
@@ -172,10 +156,11 @@ func TestOperatorsThatFail(t *testing.T) {
 }
 
 func TestExtreme(t *testing.T) {
+	z := numberField(16, false)
 	for _, low := range []bool{true, false} {
 		b := bpftest.Builder{In: 24, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-			computer(c, in, fail).Extreme([]expr.Node{x, y, bpftest.NumberField(16, false)}, low)
+			evaluator(c, in, fail, x, y, z).extreme([]expr.Node{x, y, z}, low)
 			c.Store(out, asm.R0)
 		})
 		for _, of := range [][3]int64{{1, 2, 3}, {3, 1, 2}, {2, 3, 1}, {-1, math.MinInt64, math.MaxInt64},

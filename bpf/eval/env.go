@@ -15,7 +15,7 @@ import (
 // made.
 
 // An Env is what an expression is about, beside the event of the program: a
-// pair, the state of a fold, or an event that a fold emits. The zero env is that
+// pair, the state of a fold, or an event that a fold emits. The zero Env is that
 // of the event alone.
 type Env struct {
 	Pair *Pair
@@ -30,7 +30,7 @@ type Join struct {
 	KeyRoom int           // bytes
 	Waits   state.Waiting
 	Texts   state.CallTexts
-	// late are the starts, by number, whose preemption count is read where their pairs are sent.
+	// Late are the starts, by number, whose preemption count is read where their pairs are sent.
 	Late map[int]bool
 }
 
@@ -42,37 +42,37 @@ type Fold struct {
 	Init   []int64 // the numbers of a new state
 	Texts  []int   // where the texts lie in the state, and how long they can get
 	Rooms  []int
-	// asks are the folds whose states the functions ask for, as they name them.
+	// Asks are the folds whose states the functions ask for, as they name them.
 	Asks map[any]*Fold
 }
 
-// slotsAt is where the numbers of a state begin.
+// SlotsAt is where the numbers of a state begin.
 const SlotsAt = 24
 
 // Slot is where a number of the state is.
 func (f *Fold) Slot(i int) int16 { return SlotsAt + int16(8*i) }
 
-// Pair is the scope of expressions on a pair.
+// A Pair is the scope of expressions on a pair.
 type Pair struct {
 	Join   *Join
-	Start  int     // the input
+	Start  int     // the input that begins it
 	End    Env     // what the end is, if operators made it
-	Fields []int16 // places of join.waits.Fields
+	Fields []int16 // places of Join.Waits.Fields
 	Delay  int16
 	Key    int16
 	Now    int16   // the time of the end
 	Call   []int16 // by slot: places of what nested pairs have
-	Later  func()  // copies the fields that only who sends the pair reads; nil if they are there
+	Later  func()  // copies the fields that only a record of the pair has; nil if they are there
 }
 
-// FoldState is the state that the functions of a fold work on.
+// A FoldState is the state that the functions of a fold work on.
 type FoldState struct {
 	Fold  *Fold
 	State int16 // place of the state's address
 	Stack int16 // of the number of the event's stack; 0 is not known
 }
 
-// Emitted is the scope of expressions on an emitted event, or on that of a flush function.
+// An Emitted is the scope of expressions on an emitted event, or on that of a flush function.
 type Emitted struct {
 	Fold   *Fold
 	Sizes  []int // by value, in bytes
@@ -96,14 +96,14 @@ func (v Env) Room(n expr.Node) int {
 	case *expr.KernelText:
 		return text.Pad(n.Size + 1)
 	case *expr.Native:
-		if d := DictOf(n); d != nil {
-			return DictRoom(d)
+		if d := dictOf(n); d != nil {
+			return dictRoom(d)
 		}
 		if v.isUserText(n) {
 			return assembler.UserRoom
 		}
 	default:
-		if room := MadeRoom(n, v.Room); room > 0 {
+		if room := v.madeRoom(n); room > 0 {
 			return room
 		}
 	}

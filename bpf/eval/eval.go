@@ -11,10 +11,10 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file is the evaluation of expressions by a program. Numbers are in
-// number.go, texts in text.go, statements in stmt.go, fields in fields.go.
+// This file evaluates whole expressions. Numbers are in number.go, texts in text.go, statements in
+// stmt.go, fields in fields.go.
 
-// An Eval evaluates expressions on the event of a hook, or on what env says.
+// An Eval evaluates expressions on the event of a hook, or on the values that Env has.
 type Eval struct {
 	Code    *assembler.Code
 	Hook    *hook.Hook
@@ -23,9 +23,9 @@ type Eval struct {
 	Env   Env
 	scope scope
 	Fail  assembler.Label // where failed evaluations go
-	// late is where an event goes one of whose texts is not in memory; nil is nowhere.
+	// Late is where an event goes one of whose texts is not in memory; nil is nowhere.
 	Late *assembler.Label
-	// long keeps texts that are longer than their places.
+	// Long keeps texts that are longer than their places.
 	Long *text.Keeper
 }
 
@@ -120,8 +120,3 @@ func ElementsOf(s *event.Schema, x *expr.Field) (list []*event.Field) {
 
 // mostBytes bounds the arrays that are keys: an IPv6 address, and the six arguments of a system call.
 const mostBytes = 48
-
-// finder evaluates look-ups in dictionaries.
-func (e *Eval) finder() *Finder {
-	return &Finder{Code: e.Code, Num: e.Num, Text: e.Text, Room: e.Env.Room, Fail: e.Fail}
-}

@@ -123,11 +123,5 @@ func (e *Eval) readField(dst asm.Register, read expr.Node) {
 
 // Arguments reads those of a probe.
 func (e *Eval) Arguments() hook.Arguments {
-	return hook.Arguments{Code: e.Code, Hook: e.Hook, Members: e.Members, Fail: e.Fail,
-		Constant: func(off int16, size int, n *expr.Const) { e.Text(off, size, n) }}
-}
-
-// reader reads the kernel's memory.
-func (e *Eval) reader() KernelReader {
-	return KernelReader{Code: e.Code, Hook: e.Hook, Num: e.Num, Fail: e.Fail}
+	return hook.Arguments{Code: e.Code, Hook: e.Hook, Members: e.Members, Fail: e.Fail}
 }

@@ -12,18 +12,8 @@ import (
 // This file generates reads of the kernel's memory for expressions. A bad address, one
 // whose page is not there or that belongs to a process, is an evaluation that fails.
 
-// A KernelReader reads it.
-type KernelReader struct {
-	*assembler.Code
-	Hook *hook.Hook
-	// Num leaves the value of a number in R0, and Fail is where an event goes whose
-	// address is bad.
-	Num  func(n expr.Node)
-	Fail assembler.Label
-}
-
-// Number reads a number of the kernel's memory into R0.
-func (e KernelReader) Number(n *expr.KernelInt) {
+// kernelNumber reads a number of the kernel's memory into R0.
+func (e *Eval) kernelNumber(n *expr.KernelInt) {
 	c := e.Code
 	size, ok := hook.Sizes[n.Size]
 	if !ok {
@@ -44,9 +34,9 @@ func (e KernelReader) Number(n *expr.KernelInt) {
 	c.Stack = mark
 }
 
-// Text puts a text of the kernel's memory at off, which has room for size
+// kernelText puts a text of the kernel's memory at off, which has room for size
 // bytes.
-func (e KernelReader) Text(off int16, size int, n *expr.KernelText) {
+func (e *Eval) kernelText(off int16, size int, n *expr.KernelText) {
 	c := e.Code
 	done := c.Label()
 	mark := c.Stack
@@ -79,13 +69,13 @@ func (e KernelReader) Text(off int16, size int, n *expr.KernelText) {
 	c.Stack = mark
 }
 
-// Task leaves the address of the running task in R0.
-func (e KernelReader) Task() { e.Call(asm.FnGetCurrentTask) }
+// runningTask leaves the address of the running task in R0.
+func (e *Eval) runningTask() { e.Code.Call(asm.FnGetCurrentTask) }
 
-// Distance leaves in R0 how far the variables of a CPU lie from those of the running
+// cpuDistance leaves in R0 how far the variables of a CPU lie from those of the running
 // one. Where they lie is in a variable of the kernel, whose address not all kernels show;
 // but a map with a value for each CPU has its values as far apart.
-func (e KernelReader) Distance(n *expr.CPUDistance) {
+func (e *Eval) cpuDistance(n *expr.CPUDistance) {
 	c := e.Code
 	if e.Hook.Host.Function == nil {
 		assembler.Refuse("the variables of another CPU: this kernel does not show its types")
@@ -110,12 +100,12 @@ func (e KernelReader) Distance(n *expr.CPUDistance) {
 	c.Stack = mark
 }
 
-// Argument reads an argument of the tracepoint into R0.
-func (e KernelReader) Argument(n *expr.TraceArg) {
+// traceArgument reads an argument of the tracepoint into R0.
+func (e *Eval) traceArgument(n *expr.TraceArg) {
 	if e.Hook.Raw == nil {
 		assembler.Refuse("arguments of a tracepoint are known where no other field of its record is read " +
 			"than those that are copies of them, from Linux 6.2 on")
 	}
-	e.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
-	e.Extend(asm.R0, 8*n.Size, n.Signed)
+	e.Code.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
+	e.Code.Extend(asm.R0, 8*n.Size, n.Signed)
 }

@@ -1,4 +1,4 @@
-package eval_test
+package eval
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/eval"
 	"ppscript/bpf/features"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
@@ -18,17 +17,33 @@ import (
 	"ppscript/tests/testkit/bpftest"
 )
 
-// An address of the kernel is that of the program's stack: of in, where its input lies, plus the number
-// that a constant says, or of nothing, where it is negative.
-func reader(c *assembler.Code, in int16, fail assembler.Label) eval.KernelReader {
-	return eval.KernelReader{Code: c, Hook: &hook.Hook{Host: &features.Host{}}, Fail: fail,
-		Num: func(n expr.Node) {
-			if at := n.(*expr.Const).Int; at >= 0 {
-				c.Addr(asm.R0, in+int16(at))
-			} else {
-				c.Constant(asm.R0, at)
-			}
-		}}
+// The words that the programs of these tests have beside their input: the address of the input, which
+// is one of the kernel, and the number of a CPU.
+var (
+	inputAt = numberField(0, true)
+	cpuOf   = numberField(8, true)
+)
+
+// at is an address in the input, or a bad one.
+func at(offset int64) expr.Node {
+	if offset < 0 {
+		return expr.NewInt(offset)
+	}
+	return &expr.Binary{Op: expr.OpAdd, T: inputAt.Type(), X: inputAt, Y: expr.NewInt(offset)}
+}
+
+// reader reads memory of the kernel. cpu leaves a number in R0.
+func reader(c *assembler.Code, in int16, fail assembler.Label, cpu func()) *Eval {
+	words := c.Alloc(16)
+	c.Addr(asm.R0, in)
+	c.Store(words, asm.R0)
+	if cpu != nil {
+		cpu()
+	}
+	c.Store(words+8, asm.R0)
+	e := evaluator(c, words, fail, inputAt, cpuOf)
+	e.Hook = &hook.Hook{Host: &features.Host{}}
+	return e
 }
 
 func TestNumbersOfTheKernel(t *testing.T) {
@@ -36,7 +51,7 @@ func TestNumbersOfTheKernel(t *testing.T) {
 		t.Helper()
 		b := bpftest.Builder{In: 16, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-			reader(c, in, fail).Number(n)
+			reader(c, in, fail, nil).kernelNumber(n)
 			c.Store(out, asm.R0)
 		})
 		got, read := p.Words(0xfedcba98_89abcdef, 0x80)
@@ -44,16 +59,16 @@ func TestNumbersOfTheKernel(t *testing.T) {
 			t.Errorf("%+v: got %#x, %t, want %#x, %t", n, got[0], read, want, ok)
 		}
 	}
-	f(&expr.KernelInt{Addr: expr.NewInt(0), Size: 8}, 0xfedcba98_89abcdef, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(0), Size: 4}, 0x89abcdef, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(0), Size: 4, Signed: true}, 0xffffffff_89abcdef, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(6), Size: 2}, 0xfedc, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(3), Size: 2, Signed: true}, 0xffffffff_ffff9889, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(8), Size: 1, Signed: true}, 0xffffffff_ffffff80, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(8), Size: 1}, 0x80, true)
-	f(&expr.KernelInt{Addr: expr.NewInt(-4096), Size: 8}, 0, false)
+	f(&expr.KernelInt{Addr: at(0), Size: 8}, 0xfedcba98_89abcdef, true)
+	f(&expr.KernelInt{Addr: at(0), Size: 4}, 0x89abcdef, true)
+	f(&expr.KernelInt{Addr: at(0), Size: 4, Signed: true}, 0xffffffff_89abcdef, true)
+	f(&expr.KernelInt{Addr: at(6), Size: 2}, 0xfedc, true)
+	f(&expr.KernelInt{Addr: at(3), Size: 2, Signed: true}, 0xffffffff_ffff9889, true)
+	f(&expr.KernelInt{Addr: at(8), Size: 1, Signed: true}, 0xffffffff_ffffff80, true)
+	f(&expr.KernelInt{Addr: at(8), Size: 1}, 0x80, true)
+	f(&expr.KernelInt{Addr: at(-4096), Size: 8}, 0, false)
 	bpftest.Refused(t, "a number of 3 bytes", func(c *assembler.Code) {
-		reader(c, c.Alloc(8), c.Label()).Number(&expr.KernelInt{Addr: expr.NewInt(0), Size: 3})
+		reader(c, c.Alloc(8), c.Label(), nil).kernelNumber(&expr.KernelInt{Addr: at(0), Size: 3})
 	})
 }
 
@@ -63,7 +78,7 @@ func TestTextsOfTheKernel(t *testing.T) {
 		t.Helper()
 		b := bpftest.Builder{In: 24, Out: 24}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-			reader(c, in, fail).Text(out, 16, &expr.KernelText{Addr: expr.NewInt(0), Size: size, Cut: cut})
+			reader(c, in, fail, nil).kernelText(out, 16, &expr.KernelText{Addr: at(0), Size: size, Cut: cut})
 		})
 		out, ok := p.Run([]byte(text))
 		if !ok || string(out) != string(bpftest.Text(want, 24)) {
@@ -78,7 +93,7 @@ func TestTextsOfTheKernel(t *testing.T) {
 	f("0123456789", 7, true, "0123...")
 	b := bpftest.Builder{In: 8, Out: 16}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		reader(c, in, fail).Text(out, 16, &expr.KernelText{Addr: expr.NewInt(-4096), Size: 15})
+		reader(c, in, fail, nil).kernelText(out, 16, &expr.KernelText{Addr: at(-4096), Size: 15})
 	})
 	if _, ok := p.Run(nil); ok {
 		t.Error("a bad address: got a text, want a failure")
@@ -100,21 +115,18 @@ func TestTaskAndCPUs(t *testing.T) {
 	b.Define(load.PlaceMap.Of(), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8,
 		MaxEntries: 1})
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		r := reader(c, in, fail)
-		r.Hook.Host = host
-		r.Task()
+		r := reader(c, in, fail, nil)
+		r.runningTask()
 		c.Addr(asm.R1, out)
 		c.Emit(asm.Mov.Imm(asm.R2, 4), asm.Mov.Reg(asm.R3, asm.R0), asm.Add.Imm(asm.R3, int32(tgid)))
 		c.Call(asm.FnProbeReadKernel)
-		for i, own := range []bool{true, false} {
-			r.Num = func(expr.Node) {
-				if own {
-					c.Call(asm.FnGetSmpProcessorId)
-				} else {
-					c.Load(asm.R0, in)
-				}
-			}
-			r.Distance(&expr.CPUDistance{CPU: expr.NewInt(0)})
+		for i, cpu := range []func(){
+			func() { c.Call(asm.FnGetSmpProcessorId) },
+			func() { c.Load(asm.R0, in) },
+		} {
+			r := reader(c, in, fail, cpu)
+			r.Hook.Host = host
+			r.cpuDistance(&expr.CPUDistance{CPU: cpuOf})
 			c.Store(out+8+int16(8*i), asm.R0)
 		}
 	})
@@ -128,7 +140,7 @@ func TestTaskAndCPUs(t *testing.T) {
 		}
 	}
 	bpftest.Refused(t, "a kernel without types", func(c *assembler.Code) {
-		reader(c, c.Alloc(8), c.Label()).Distance(&expr.CPUDistance{CPU: expr.NewInt(0)})
+		reader(c, c.Alloc(8), c.Label(), nil).cpuDistance(&expr.CPUDistance{CPU: cpuOf})
 	})
 }
 
@@ -145,9 +157,9 @@ func TestArgument(t *testing.T) {
 	} {
 		b := bpftest.Builder{In: 8, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-			r := reader(c, in, fail)
+			r := reader(c, in, fail, nil)
 			r.Hook.Raw = &hook.RawPoint{}
-			r.Argument(&n.TraceArg)
+			r.traceArgument(&n.TraceArg)
 			c.Store(out, asm.R0)
 		})
 		if out, ok := p.Context(0xfedcba98_89abcdef, 0, 0x7777_89abcdef); !ok || out[0] != n.want {
@@ -155,6 +167,6 @@ func TestArgument(t *testing.T) {
 		}
 	}
 	bpftest.Refused(t, "an argument of a record", func(c *assembler.Code) {
-		reader(c, c.Alloc(8), c.Label()).Argument(&expr.TraceArg{Size: 8})
+		reader(c, c.Alloc(8), c.Label(), nil).traceArgument(&expr.TraceArg{Size: 8})
 	})
 }

@@ -1,4 +1,4 @@
-package eval_test
+package eval
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/eval"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -16,8 +15,8 @@ import (
 const keyRoom = 16
 
 var (
-	keyNumber = bpftest.NumberField(0, false)
-	keyText   = bpftest.TextField(8, keyRoom)
+	keyNumber = numberField(0, false)
+	keyText   = textField(8, keyRoom)
 )
 
 // looked is a program that looks a key up, and leaves the value in its output.
@@ -26,13 +25,12 @@ func looked(t *testing.T, d *expr.Dict, key expr.Node) func(n int64, s string) (
 	native := &expr.Native{Args: []expr.Node{key}, Data: d}
 	b := bpftest.Builder{In: 8 + keyRoom, Out: 24}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		l := bpftest.Leaves{Code: c, In: in}
-		f := &eval.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: fail}
+		f := evaluator(c, in, fail, keyNumber, keyText)
 		if d.Words != nil {
-			f.Word(out, 24, native, eval.DictOf(native))
+			f.lookUpText(out, 24, native, dictOf(native))
 			return
 		}
-		f.Number(native, eval.DictOf(native))
+		f.lookUpNumber(native, dictOf(native))
 		c.Store(out, asm.R0)
 	})
 	return func(n int64, s string) ([]byte, bool) {
@@ -77,11 +75,11 @@ func TestTextsOfDictionaries(t *testing.T) {
 }
 
 func TestRoomAndBoundsOfDictionaries(t *testing.T) {
-	if got := eval.DictRoom(&expr.Dict{Words: [][]byte{nil, []byte("1234567"),
+	if got := dictRoom(&expr.Dict{Words: [][]byte{nil, []byte("1234567"),
 		[]byte("12345678")}}); got != 16 {
 		t.Errorf("got room for %d, want 16", got)
 	}
-	if got := eval.DictOf(&expr.Native{Data: 7}); got != nil {
+	if got := dictOf(&expr.Native{Data: 7}); got != nil {
 		t.Errorf("a native of another kind: got %v", got)
 	}
 	many := map[int64]int{}
@@ -93,13 +91,12 @@ func TestRoomAndBoundsOfDictionaries(t *testing.T) {
 		"a NUL inside": {Texts: map[string]int{"a\x00b": 0}, Numbers: []int64{1}},
 	} {
 		bpftest.Refused(t, what, func(c *assembler.Code) {
-			l := bpftest.Leaves{Code: c, In: c.Alloc(8 + keyRoom)}
-			f := &eval.Finder{Code: c, Num: l.Num, Text: l.Text, Room: l.Room, Fail: c.Label()}
+			f := evaluator(c, c.Alloc(8+keyRoom), c.Label(), keyNumber, keyText)
 			key := expr.Node(keyNumber)
 			if d.Texts != nil {
 				key = keyText
 			}
-			f.Number(&expr.Native{Args: []expr.Node{key}, Data: d}, d)
+			f.lookUpNumber(&expr.Native{Args: []expr.Node{key}, Data: d}, d)
 		})
 	}
 }

@@ -9,38 +9,21 @@ import (
 )
 
 // This file generates texts that are made of others: one of two, slices, parts, other
-// case; and where a text is in another one.
-// Package text has the loops over their bytes.
-
-// A Maker evaluates texts that are made of others, and what is found in them.
-type Maker struct {
-	*assembler.Code
-	// Num leaves the value of a number in R0, Text puts a text at a place of the stack
-	// with so much room, and Room is how much one needs. Branch jumps if the truth of a
-	// node is the wanted one. Text fails for texts that are longer than their places; Same puts
-	// these too, whose place only says where they are.
-	Num    func(n expr.Node)
-	Text   func(at int16, size int, n expr.Node)
-	Same   func(at int16, size int, n expr.Node)
-	Room   func(n expr.Node) int
-	Branch func(n expr.Node, want bool, l assembler.Label)
-	// Fail is where an event goes for which there is no such text.
-	Fail assembler.Label
-}
+// case; and where a text is in another one. Package text has the loops over their bytes.
 
 // texts writes what is done with texts of the stack.
-func (e *Maker) texts() text.Code { return text.Code{Code: e.Code, Fail: e.Fail} }
+func (e *Eval) texts() text.Code { return text.Code{Code: e.Code, Fail: e.Fail} }
 
 // mostParts bounds the parts of a split text that are looked for.
 const mostParts = 4
 
-// MadeRoom is room for a text that is made of others, which need room; 0 if n is none of these.
-func MadeRoom(n expr.Node, room func(expr.Node) int) int {
+// madeRoom is room for a text that is made of others; 0 if n is none of these.
+func (v Env) madeRoom(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Cond:
-		return max(room(n.Then), room(n.Else))
+		return max(v.Room(n.Then), v.Room(n.Else))
 	case *expr.Slice:
-		whole := room(n.X)
+		whole := v.Room(n.X)
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
 			return text.Pad(max(sliced(n, whole), 0) + 1)
 		}
@@ -50,7 +33,7 @@ func MadeRoom(n expr.Node, room func(expr.Node) int) int {
 		case expr.TextAt:
 			return 8
 		case expr.TextLower, expr.TextUpper, expr.TextTrim, expr.TextSplit, expr.TextCut:
-			return room(n.X)
+			return v.Room(n.X)
 		}
 	}
 	return 0
@@ -66,19 +49,19 @@ func sliced(n *expr.Slice, room int) int {
 	return to - n.Lo
 }
 
-// Make puts a text that is made of others at off, which has room for size bytes.
-func (e *Maker) Make(off int16, size int, n expr.Node) {
-	c := e
+// makeText puts a text that is made of others at off, which has room for size bytes.
+func (e *Eval) makeText(off int16, size int, n expr.Node) {
+	c := e.Code
 	mark := c.Stack
 	defer func() { c.Stack = mark }()
 	switch n := n.(type) {
 	case *expr.Cond:
 		other, end := c.Label(), c.Label()
-		e.Branch(n.Test, false, other)
-		e.Same(off, size, n.Then)
+		e.branch(n.Test, false, other)
+		e.Text(off, size, n.Then)
 		c.GoTo(end)
 		c.Place(other)
-		e.Same(off, size, n.Else)
+		e.Text(off, size, n.Else)
 		c.Place(end)
 	case *expr.Slice:
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
@@ -95,10 +78,10 @@ func (e *Maker) Make(off int16, size int, n expr.Node) {
 	}
 }
 
-func (e *Maker) textOp(off int16, size int, n *expr.TextOp) {
+func (e *Eval) textOp(off int16, size int, n *expr.TextOp) {
 	switch n.Fn {
 	case expr.TextLower, expr.TextUpper:
-		e.Text(off, size, n.X)
+		e.fullText(off, size, n.X)
 		e.texts().ChangeCase(off, size, n.Fn == expr.TextUpper)
 	case expr.TextTrim:
 		e.trim(off, size, n)
@@ -119,26 +102,26 @@ func (e *Maker) textOp(off int16, size int, n *expr.TextOp) {
 
 // sliceFront is a slice whose bounds count from the front: words of the whole, moved
 // down.
-func (e *Maker) sliceFront(off int16, size int, n *expr.Slice) {
-	room := e.Room(n.X)
-	whole := e.Alloc(room)
-	e.Text(whole, room, n.X)
+func (e *Eval) sliceFront(off int16, size int, n *expr.Slice) {
+	room := e.Env.Room(n.X)
+	whole := e.Code.Alloc(room)
+	e.fullText(whole, room, n.X)
 	e.texts().Front(off, size, whole, room, n.Lo, sliced(n, room))
 }
 
 // index evaluates an index of a text into R0; R1 is the length.
-func (e *Maker) index(n expr.Node, length int16) {
+func (e *Eval) index(n expr.Node, length int16) {
 	e.Num(n)
 	k, ok := n.(*expr.Const)
 	e.texts().Index(ok && k.Int == int64(int32(k.Int)), length)
 }
 
 // cut is x[lo:hi]; without hi it goes to the end.
-func (e *Maker) cut(off int16, size int, x, lo, hi expr.Node) {
-	c := e
-	room := e.Room(x)
+func (e *Eval) cut(off int16, size int, x, lo, hi expr.Node) {
+	c := e.Code
+	room := e.Env.Room(x)
 	whole, length, from := c.Alloc(room), c.Alloc(8), c.Alloc(8)
-	e.Text(whole, room, x)
+	e.fullText(whole, room, x)
 	e.texts().Length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(lo, length)
@@ -156,11 +139,11 @@ func (e *Maker) cut(off int16, size int, x, lo, hi expr.Node) {
 }
 
 // byteAt is x[i] of a text.
-func (e *Maker) byteAt(off int16, size int, n *expr.TextOp) {
-	c := e
-	room := e.Room(n.X)
+func (e *Eval) byteAt(off int16, size int, n *expr.TextOp) {
+	c := e.Code
+	room := e.Env.Room(n.X)
 	whole, length := c.Alloc(room), c.Alloc(8)
-	e.Text(whole, room, n.X)
+	e.fullText(whole, room, n.X)
 	e.texts().Length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(n.Args[0], length)
@@ -170,7 +153,7 @@ func (e *Maker) byteAt(off int16, size int, n *expr.TextOp) {
 }
 
 // trim is x without a beginning or end that is a constant.
-func (e *Maker) trim(off int16, size int, n *expr.TextOp) {
+func (e *Eval) trim(off int16, size int, n *expr.TextOp) {
 	cut, ok := n.Args[0].(*expr.Const)
 	if !ok || cut.Str == "" {
 		assembler.Refuse("%s has no code for the kernel", n)
@@ -181,20 +164,20 @@ func (e *Maker) trim(off int16, size int, n *expr.TextOp) {
 	}
 	test := &expr.Binary{Op: op, T: expr.TBool, X: n.X, Y: cut}
 	rest := &expr.Slice{X: n.X, Lo: lo, Hi: hi, NoHi: n.I == 1}
-	e.Same(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
+	e.Text(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
 }
 
 // split is one part of a text between separators that are a constant.
-func (e *Maker) split(off int16, size int, n *expr.TextOp) {
-	c := e
+func (e *Eval) split(off int16, size int, n *expr.TextOp) {
+	c := e.Code
 	sep, ok := n.Args[0].(*expr.Const)
 	switch {
 	case !ok, n.I >= mostParts, n.I < -1, n.I < 0 && len(sep.Str) > 1:
 		assembler.Refuse("%s has no code for the kernel", n)
 	}
-	room := e.Room(n.X)
+	room := e.Env.Room(n.X)
 	whole := c.Alloc(room)
-	e.Text(whole, room, n.X)
+	e.fullText(whole, room, n.X)
 	if n.I < 0 {
 		e.texts().Find(whole, room, sep.Str, true)
 		c.Emit(asm.Add.Imm(asm.R0, 1))
@@ -217,17 +200,17 @@ func (e *Maker) split(off int16, size int, n *expr.TextOp) {
 	e.texts().CopyPart(off, size, whole, room)
 }
 
-// Find evaluates into R0 where a text is in another one.
-func (e *Maker) Find(n *expr.TextOp) {
-	c := e
+// findText evaluates into R0 where a text is in another one.
+func (e *Eval) findText(n *expr.TextOp) {
+	c := e.Code
 	sub, ok := n.Args[0].(*expr.Const)
 	if n.Fn != expr.TextFind || !ok {
 		assembler.Refuse("%s has no code for the kernel", n)
 	}
 	mark := c.Stack
-	room := e.Room(n.X)
+	room := e.Env.Room(n.X)
 	whole := c.Alloc(room)
-	e.Text(whole, room, n.X)
+	e.fullText(whole, room, n.X)
 	switch {
 	case sub.Str != "":
 		e.texts().Find(whole, room, sub.Str, n.I == 1)

@@ -1,4 +1,4 @@
-package eval_test
+package eval
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/eval"
 	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
@@ -17,58 +16,24 @@ import (
 const room = 24
 
 var (
-	whole  = bpftest.TextField(0, room)
-	index  = bpftest.NumberField(room, false)
+	whole  = textField(0, room)
+	index  = numberField(room, false)
 	inputs = []string{"", "a", "abc", "a,b,,c", "/usr/lib/x.so", "abcdefgh", "ABCxyz[`{@",
 		"ababababababababababab1"}
 )
 
 // maker makes texts of others, of those above.
-func maker(c *assembler.Code, in int16, fail assembler.Label) *eval.Maker {
-	l := bpftest.Leaves{Code: c, In: in}
-	m := &eval.Maker{Code: c, Num: l.Num, Fail: fail}
-	m.Room = func(n expr.Node) int {
-		if room := eval.MadeRoom(n, m.Room); room > 0 {
-			return room
-		}
-		return l.Room(n)
-	}
-	m.Text = func(at int16, size int, n expr.Node) {
-		if eval.MadeRoom(n, m.Room) > 0 {
-			m.Make(at, size, n)
-			return
-		}
-		l.Text(at, size, n)
-	}
-	m.Same = m.Text
-	// The truth of a number, or that a text begins or ends with a constant.
-	m.Branch = func(test expr.Node, want bool, to assembler.Label) {
-		if b, ok := test.(*expr.Binary); ok {
-			find := b.Y.(*expr.Const).Str
-			at := c.Alloc(m.Room(b.X))
-			m.Text(at, m.Room(b.X), b.X)
-			texts := textsOf(c, fail)
-			if b.Op == expr.OpPrefix {
-				texts.HasPrefix(at, m.Room(b.X), find, want, to)
-				return
-			}
-			p := suffix(find)
-			texts.Matches(at, m.Room(b.X), p, find, want, to)
-			return
-		}
-		l.Num(test)
-		c.IfTrue(asm.R0, want, to)
-	}
-	return m
+func maker(c *assembler.Code, in int16, fail assembler.Label) *Eval {
+	return evaluator(c, in, fail, whole, index)
 }
 
 // made is a program that makes a text, as a function of the input.
 func made(t *testing.T, node expr.Node) func(a string, number int) (string, bool) {
 	t.Helper()
-	size := eval.MadeRoom(node, func(n expr.Node) int { return bpftest.Leaves{}.Room(n) })
+	size := maker(nil, 0, 0).Env.Room(node)
 	b := bpftest.Builder{In: room + 8, Out: max(size, room)}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		maker(c, in, fail).Make(out, size, node)
+		maker(c, in, fail).makeText(out, size, node)
 	})
 	return func(a string, number int) (string, bool) {
 		out, ok := p.Run(append(bpftest.Text(a, room), bpftest.Bytes(uint64(number))...))
@@ -190,7 +155,7 @@ func TestFind(t *testing.T) {
 		for _, last := range []int{0, 1} {
 			b := bpftest.Builder{In: room, Out: 8}
 			p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-				maker(c, in, fail).Find(op(expr.TextFind, last, expr.NewStr(sub)))
+				maker(c, in, fail).findText(op(expr.TextFind, last, expr.NewStr(sub)))
 				c.Store(out, asm.R0)
 			})
 			for _, a := range inputs {
@@ -210,7 +175,7 @@ func TestFind(t *testing.T) {
 func TestRoom(t *testing.T) {
 	f := func(n expr.Node, want int) {
 		t.Helper()
-		if got := eval.MadeRoom(n, bpftest.Leaves{}.Room); got != want {
+		if got := maker(nil, 0, 0).Env.madeRoom(n); got != want {
 			t.Errorf("%s: got room for %d, want %d", n, got, want)
 		}
 	}
@@ -234,21 +199,9 @@ func TestRefused(t *testing.T) {
 	} {
 		bpftest.Refused(t, node.String(), func(c *assembler.Code) {
 			in := c.Alloc(room + 8)
-			maker(c, in, c.Label()).Make(c.Alloc(room), room, node)
+			maker(c, in, c.Label()).makeText(c.Alloc(room), room, node)
 		})
 	}
-}
-
-func textsOf(c *assembler.Code, fail assembler.Label) text.Code {
-	return text.Code{Code: c, Fail: fail}
-}
-
-// suffix is the pattern of texts that end with s.
-func suffix(s string) *text.Pattern {
-	p := &text.Pattern{}
-	p.Star()
-	p.Literal(s)
-	return p
 }
 
 func bytesOf(a string) []uint64 { return text.Words(a, room) }

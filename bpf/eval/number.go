@@ -31,9 +31,9 @@ func (e *Eval) Num(n expr.Node) {
 	case *expr.Quantity:
 		e.Num(n.X)
 	case *expr.Unary:
-		e.computer().Unary(n)
+		e.unary(n)
 	case *expr.Binary:
-		e.computer().Binary(n)
+		e.binary(n)
 	case *expr.Ext:
 		e.Num(n.X)
 		e.Code.Extend(asm.R0, n.Bits, !n.Unsigned)
@@ -56,15 +56,15 @@ func (e *Eval) Num(n expr.Node) {
 	case *expr.Mem:
 		e.recordNumber(n)
 	case *expr.KernelInt:
-		e.reader().Number(n)
+		e.kernelNumber(n)
 	case *expr.TaskAddr:
-		e.reader().Task()
+		e.runningTask()
 	case *expr.CPUDistance:
-		e.reader().Distance(n)
+		e.cpuDistance(n)
 	case *expr.TraceArg:
-		e.reader().Argument(n)
+		e.traceArgument(n)
 	case *expr.TextOp:
-		e.maker().Find(n)
+		e.findText(n)
 	default:
 		assembler.Refuse("%s has no code for the kernel", n)
 	}
@@ -101,7 +101,7 @@ func (e *Eval) branch(n expr.Node, want bool, l assembler.Label) {
 	c := e.Code
 	switch n.Type().Kind {
 	case expr.Str:
-		e.comparer().Truth(n, want, l)
+		e.textTruth(n, want, l)
 		return
 	case expr.Int:
 		if u, ok := n.(*expr.Unary); ok && u.Op == expr.OpToInt {
@@ -168,18 +168,12 @@ func (e *Eval) branchBinary(n *expr.Binary, want bool, l assembler.Label) {
 		e.branch(n.Y, want, l)
 		c.Place(end)
 	case op >= expr.OpEq && op <= expr.OpLeUS:
-		e.computer().Compare(n, want, l)
+		e.compareNumbers(n, want, l)
 	case op >= expr.OpStrEq && op <= expr.OpGlob:
-		e.comparer().Compare(n, want, l)
+		e.compareTexts(n, want, l)
 	default:
 		assembler.Refuse("operator %s has no code for the kernel", n.Op)
 	}
-}
-
-// computer computes with numbers, and compares them.
-func (e *Eval) computer() *Computer {
-	return &Computer{Code: e.Code, Num: e.Num, Leaf: e.leaf, Field: e.Field, Truth: e.truth,
-		Len: e.comparer().Len, Fail: e.Fail}
 }
 
 // leaf reports that n is loaded by instructions that leave the other
@@ -197,8 +191,8 @@ func (e *Eval) leaf(n expr.Node) bool {
 // native is the natives that are simple enough.
 func (e *Eval) native(n *expr.Native) {
 	c := e.Code
-	if d := DictOf(n); d != nil {
-		e.finder().Number(n, d)
+	if d := dictOf(n); d != nil {
+		e.lookUpNumber(n, d)
 		return
 	}
 	if a := n.Asking(); a != nil {
@@ -212,7 +206,7 @@ func (e *Eval) native(n *expr.Native) {
 		return
 	}
 	if low, ok := n.Extreme(); ok {
-		e.computer().Extreme(n.Args, low)
+		e.extreme(n.Args, low)
 		return
 	}
 	if n.Is(expr.AsksThreads) {

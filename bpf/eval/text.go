@@ -45,25 +45,19 @@ func (e *Eval) Text(off int16, size int, n expr.Node) {
 	case *expr.LoadState:
 		e.stateText(off, size, n)
 	case *expr.Native:
-		if d := DictOf(n); d != nil {
-			e.finder().Word(off, size, n, d)
+		if d := dictOf(n); d != nil {
+			e.lookUpText(off, size, n, d)
 			return
 		}
 		e.userText(off, size, n)
 	case *expr.KernelText:
-		e.reader().Text(off, size, n)
+		e.kernelText(off, size, n)
 	default:
-		e.maker().Make(off, size, n)
+		e.makeText(off, size, n)
 	}
 }
 
-// maker evaluates texts that are made of others.
-func (e *Eval) maker() *Maker {
-	return &Maker{Code: e.Code, Num: e.Num, Text: e.fullText, Same: e.Text, Room: e.Env.Room,
-		Branch: e.branch, Fail: e.Fail}
-}
-
-// fullText is text for who needs all bytes of n.
+// fullText loads all bytes of n: it fails for a text that is longer than its place.
 func (e *Eval) fullText(off int16, size int, n expr.Node) {
 	e.Text(off, size, n)
 	if _, fixed := n.(*expr.Const); !fixed && size == maxText {
@@ -109,6 +103,10 @@ func (e *Eval) textField(off int16, size int, n *expr.Field) {
 		return
 	}
 	if f.Place == event.InMember && f.Member.OfProbe() {
+		if o := f.Operand(); o.Constant() {
+			e.Text(off, size, &expr.Const{T: expr.TStr, Str: o.Text})
+			return
+		}
 		e.Arguments().Text(off, size, f)
 		return
 	}
@@ -117,12 +115,6 @@ func (e *Eval) textField(off int16, size int, n *expr.Field) {
 		e.Hook.LocatedText(f)
 		e.Long.Copy(off, size, e.Fail)
 	}
-}
-
-// comparer compares texts.
-func (e *Eval) comparer() *Comparer {
-	return &Comparer{Code: e.Code, Text: e.fullText, Same: e.Text, Room: e.Env.Room,
-		Copied: e.Env.copied, Long: e.Long, Fail: e.Fail}
 }
 
 // AllocText evaluates a text to a place of its own.

@@ -17,10 +17,8 @@ type Arguments struct {
 	*assembler.Code
 	Hook    *Hook
 	Members *Members
-	// Constant puts a constant text to a place of the stack, and Fail is where an event goes
-	// whose argument cannot be read.
-	Constant func(off int16, size int, n *expr.Const)
-	Fail     assembler.Label
+	// Fail is where an event goes whose argument cannot be read.
+	Fail assembler.Label
 }
 
 // Number reads a number.
@@ -94,14 +92,10 @@ func ArgumentScratch(f *expr.Field) asm.Register {
 	return asm.R0
 }
 
-// Text puts a text of a probe at off: a constant, or the text of the process
-// that an argument points to.
+// Text puts a text of a probe at off, which is no constant: the name of the place that was hit, or the
+// text of the process that an argument points to.
 func (e Arguments) Text(off int16, size int, f *event.Field) {
 	c, o := e.Code, f.Operand()
-	if o.Constant() {
-		e.Constant(off, size, &expr.Const{T: expr.Type{Kind: expr.Str}, Str: o.Text})
-		return
-	}
 	if len(o.Texts) > 0 {
 		FindName(e.Hook, off, size, o, e.Fail)
 		return

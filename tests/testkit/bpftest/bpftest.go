@@ -169,6 +169,13 @@ func Bytes(words ...uint64) (b []byte) {
 	return b
 }
 
+// Text is a text as it lies in the input.
+func Text(s string, size int) []byte {
+	b := make([]byte, size)
+	copy(b[:size-1], s)
+	return b
+}
+
 // Map is a map of the program.
 func (p *Program) Map(id load.MapID) *ebpf.Map {
 	p.t.Helper()
