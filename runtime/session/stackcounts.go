@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/source/perfdata"
@@ -76,8 +77,8 @@ func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut
 		if named := c.to.cfg.Options.Recording.Named; named != nil {
 			named(uint64(i), uint64(len(rows)))
 		}
-		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()), Key: row[plan.StacksKey:keys],
-			Count: row[count].Uint()}
+		x := result.StackSample{PID: int32(row[plan.StacksPID].Int()),
+			Key: namedKey(row[plan.StacksKey:keys]), Count: row[count].Uint()}
 		if s.Value.Name != "" {
 			x.Value = wholeOf(row[count+1])
 		}
@@ -103,6 +104,17 @@ func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut
 		fn(&x)
 	}
 	return cut, unwound
+}
+
+// namedKey is a key of a stack as results write it, apart from that of the samples that found no room.
+func namedKey(key []event.Value) []event.Value {
+	for i, v := range key {
+		if v.Kind == event.StrValue && v.String() == agg.OtherKey {
+			key = slices.Clone(key)
+			key[i] = event.StrOf(agg.Named(v.String()))
+		}
+	}
+	return key
 }
 
 // other is the samples that found no room among those counted, as one whose function and keys

@@ -34,7 +34,7 @@ const hostile = "a\nF\x1b[31m\u202e\xff"
 
 const (
 	escaped = `a\nF\x1b[31m\u202e\xff`
-	inJSON  = "a\nF\x1b[31m\u202e\ufffd" // as JSON is read back
+	inJSON  = "a\nF\x1b[31m\u202e\\xff" // as JSON is read back
 	event   = "syscalls:sys_enter_getppid"
 	byComm  = `tracepoint("` + event + `").by("comm").count()`
 )
@@ -240,7 +240,7 @@ func TestCgroups(t *testing.T) {
 			t.Errorf("%s: the cgroup is not in %q", format, out)
 		}
 	}
-	const exact = "\x1b[31m\u202e\ufffdF"
+	const exact = "\x1b[31m\u202e\\xffF"
 	found := false
 	for line := range strings.Lines(run(t, "--format", "json")) {
 		var v any
@@ -332,6 +332,48 @@ func TestFleet(t *testing.T) {
 	wantPlain(t, "agent", o.Stderr)
 	if o.Exit == 0 || !strings.Contains(o.Stderr, "without control characters") {
 		t.Errorf("an agent with hostile labels: got %d, %s", o.Exit, o.Stderr)
+	}
+}
+
+// Threads whose names are no UTF-8, or look like an escape, have rows of their own in each engine and output.
+func TestNamesStayApart(t *testing.T) {
+	testkit.Requires(t, testkit.Live...)
+	names := []string{"\xff", "\xfe", `\xff`}
+	shown := []string{`\xff-0`, `\xfe-0`, `\x5cxff-0`} // the load puts a number behind them
+	var targets []*testkit.Target
+	var pids []string
+	for _, name := range names {
+		target := testkit.StartTarget(t, "-getppid", "10", "-comm", name)
+		targets, pids = append(targets, target), append(pids, strconv.Itoa(target.PID()))
+	}
+	ofAll := strings.Join(pids, ",")
+	for _, engine := range []string{"bpf", "perf", "interp"} {
+		p := testkit.Start(t, testkit.PPScript(t), "-c", byComm, "--engine", engine, "--format", "json",
+			"-i", "100", "-p", ofAll)
+		p.WaitStdout("\n") // the first interval is over
+		for i, target := range targets {
+			target.Do()
+			p.WaitStdout(`{"comm":"` + strings.ReplaceAll(shown[i], `\`, `\\`) + `","count":`)
+		}
+		p.Stop().Want(t, 0)
+	}
+
+	file := filepath.Join(t.TempDir(), "x.data")
+	each := `for comm; do ` + testkit.Load(t) + ` -getppid 10 -comm "$comm"; done`
+	testkit.Run(t, append([]string{testkit.PPScript(t), "record", "-N", "-e", event, "-o", file, "--",
+		"sh", "-c", each, "sh"}, names...)...).Want(t, 0)
+	for _, args := range [][]string{{"-c", byComm}, {"-c", byComm, "--format", "csv"},
+		{"-c", byComm, "--format", "markdown"}, {"-c", `tracepoint("` + event + `").by("comm").hist("tid")`},
+		{"trace", "-e", event, "--format", "json"}} {
+		o := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file}, args...)...).Want(t, 0)
+		for _, name := range shown {
+			if args[0] == "trace" {
+				name = strings.ReplaceAll(name, `\`, `\\`)
+			}
+			if !strings.Contains(o.Stdout, name) {
+				t.Errorf("%q: got no %s in\n%s", args, name, o.Stdout)
+			}
+		}
 	}
 }
 

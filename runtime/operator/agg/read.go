@@ -34,6 +34,17 @@ func (g *Group) Rows() [][]event.Value {
 // OtherKey stands for the keys of events that found no room in a table.
 const OtherKey = "__other__"
 
+// namedOther is how results write a key that is really called OtherKey.
+const namedOther = `\x5f_other__`
+
+// Named is a text as results write it that a key, a thread or a function is really called.
+func Named(text string) string {
+	if text == OtherKey {
+		return namedOther
+	}
+	return text
+}
+
 // Other is the row of the events whose keys found no room, with OtherKey for each key; nil
 // if all found room. Sums over the rows and this one are those over all events.
 func (g *Group) Other() []event.Value {

@@ -1,12 +1,13 @@
 package parquet
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
 	"unicode/utf8"
+
+	"ppscript/runtime/text/plain"
 )
 
 // A class is the type of a column. A column of none has no value yet.
@@ -69,12 +70,12 @@ func (c *column) num(row int, v int64) {
 
 func (c *column) float(row int, v float64) { c.num(row, int64(math.Float64bits(v))) }
 
-// text adds a text. Readers refuse bytes that are no UTF-8: they become U+FFFD.
+// text adds a text. Readers refuse bytes that are no UTF-8: they become \xff, as in plain.Valid.
 func (c *column) text(row int, s []byte) {
 	i, known := c.words.of[string(s)]
 	if !known {
 		if !utf8.Valid(s) {
-			c.text(row, bytes.ToValidUTF8(s, []byte("\uFFFD")))
+			c.text(row, []byte(plain.Valid(string(s))))
 			return
 		}
 		i = c.words.add(s)

@@ -8,6 +8,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
 	"ppscript/runtime/text/unit"
 )
 
@@ -114,7 +115,7 @@ func (s *sink) event(o *out, l *result.Line) {
 	}
 	if e.Stream.Comm != nil {
 		log.scratch = append(log.scratch[:0], e.Stream.Comm(e)...)
-		log.comm.text(f, log.scratch)
+		log.comm.text(f, plain.ExactBytes(log.scratch))
 	}
 	log.pid.signed(f, int64(e.PID))
 	log.tid.signed(f, int64(e.TID))
@@ -160,6 +161,9 @@ func (x *field) put(o *out, e *event.Event) {
 	f := o.file
 	if x.Place == event.InSlot || x.Place == event.InMember && x.Kind != event.Int {
 		v := x.Value(e)
+		if v.Kind == event.StrValue {
+			v = event.StrOf(plain.Exact(v.String()))
+		}
 		x.at.value(f, v)
 		if x.Shown != nil && v.Numeric() {
 			x.named(o, v.Int(), v)
@@ -168,7 +172,7 @@ func (x *field) put(o *out, e *event.Event) {
 	}
 	switch x.Kind {
 	case event.Str:
-		x.at.text(f, x.Text(e))
+		x.at.text(f, plain.ExactBytes(x.Text(e)))
 		return
 	case event.Int:
 		n, ok := x.Int(e)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"unicode/utf8"
+
+	"ppscript/runtime/text/plain"
 )
 
 // This file encodes the wire format of protocol buffers.
@@ -42,18 +44,11 @@ func appendBytes[T string | []byte](dst []byte, field int, v T) []byte {
 	return append(dst, v...)
 }
 
-// appendText appends text; bytes that are no UTF-8 become question marks, since readers
-// may refuse the whole message.
+// appendText appends text; bytes that are no UTF-8 become \xff, as in plain.Valid, since readers may refuse
+// the whole message.
 func appendText(dst []byte, field int, v []byte) []byte {
 	if !utf8.Valid(v) {
-		v = append([]byte(nil), v...)
-		for i := 0; i < len(v); {
-			r, n := utf8.DecodeRune(v[i:])
-			if r == utf8.RuneError && n == 1 {
-				v[i] = '?'
-			}
-			i += n
-		}
+		v = []byte(plain.Valid(string(v)))
 	}
 	return appendBytes(dst, field, v)
 }

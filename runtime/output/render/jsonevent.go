@@ -45,7 +45,7 @@ func (r *jsonRenderer) event(l *result.Line) error {
 // who writes the thread of an event and the CPU that it ran on.
 func (r *jsonRenderer) who(e *event.Event) {
 	r.scratch = appendComm(r.scratch[:0], e)
-	r.buf = appendJSONString(append(r.buf, `,"comm":`...), r.scratch)
+	r.buf = appendJSONString(append(r.buf, `,"comm":`...), plain.ExactBytes(r.scratch))
 	r.buf = strconv.AppendInt(append(r.buf, `,"pid":`...), int64(e.PID), 10)
 	r.buf = strconv.AppendInt(append(r.buf, `,"tid":`...), int64(e.TID), 10)
 	r.buf = strconv.AppendInt(append(r.buf, `,"cpu":`...), int64(e.CPU), 10)
@@ -115,12 +115,16 @@ func appendFieldUnit(dst []byte, f *event.Field) []byte {
 // it.
 func (r *jsonRenderer) field(e *event.Event, f *event.Field) {
 	if f.Place == event.InSlot || f.Place == event.InMember {
-		r.buf = appendJSONValue(r.buf, f.Value(e))
+		if v := f.Value(e); v.Kind == event.StrValue {
+			r.buf = appendJSONString(r.buf, plain.Exact(v.String()))
+		} else {
+			r.buf = appendJSONValue(r.buf, v)
+		}
 		return
 	}
 	switch f.Kind {
 	case event.Str:
-		r.buf = appendJSONString(r.buf, f.Text(e))
+		r.buf = appendJSONString(r.buf, plain.ExactBytes(f.Text(e)))
 		return
 	case event.Int:
 		n, ok := f.Int(e)

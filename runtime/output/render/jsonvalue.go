@@ -44,9 +44,8 @@ func appendJSONValue(dst []byte, v event.Value) []byte {
 	return strconv.AppendInt(dst, v.Int(), 10)
 }
 
-// appendJSONString appends s quoted. Bytes that are not UTF-8 become U+FFFD;
-// characters that could act on a terminal or end a line in JavaScript are
-// escaped.
+// appendJSONString appends s quoted. Bytes that are not UTF-8 become \xff, as in plain.Valid; characters that
+// could act on a terminal or end a line in JavaScript are escaped.
 func appendJSONString[S string | []byte](dst []byte, s S) []byte {
 	dst = append(dst, '"')
 	plainFrom := 0
@@ -78,7 +77,10 @@ func appendJSONRune(dst []byte, s string) ([]byte, int) {
 		return append(dst, '\\', 'r'), 1
 	}
 	r, n := utf8.DecodeRuneInString(s)
-	if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && n == 1 {
+	if r == utf8.RuneError && n == 1 {
+		return append(dst, '\\', '\\', 'x', plain.Hex[s[0]>>4], plain.Hex[s[0]&15]), n
+	}
+	if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
 		return append(dst, '\\', 'u', plain.Hex[r>>12&15], plain.Hex[r>>8&15], plain.Hex[r>>4&15],
 			plain.Hex[r&15]), n
 	}

@@ -23,6 +23,9 @@ func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other res
 			value.Unit = u
 		}
 	}
+	for i := range rows {
+		exact(rows[i].Key)
+	}
 	some := len(other.Buckets) > 0
 	if some {
 		rows = append(rows, other)

@@ -10,6 +10,40 @@ import (
 	"ppscript/runtime/result"
 )
 
+// Keys that are no UTF-8, and one that is called as the row of the other keys, are rows of their own.
+func TestTextsStayApart(t *testing.T) {
+	names := []string{"a\xff", "a\xfe", `a\xff`, "a\ufffd", agg.OtherKey, `\x5f_other__`}
+	want := []string{`a\xff`, `a\xfe`, `a\x5cxff`, "a\ufffd", `\x5f_other__`, `\x5cx5f_other__`}
+	table := &result.Table{Columns: []result.Column{{Name: "comm", Kind: result.KeyColumn}, {Name: "all"}},
+		Other: []event.Value{event.StrOf(agg.OtherKey), {}}}
+	var hist []result.KeyDistribution
+	for _, name := range names {
+		list := event.ListOf(event.StrOf(name), event.IntOf(1))
+		table.Rows = append(table.Rows, []event.Value{event.StrOf(name), list})
+		hist = append(hist, result.KeyDistribution{Key: []event.Value{event.StrOf(name)}})
+	}
+	v := View{}
+	v.Texts = map[string]CellFunc{"comm": func(c event.Value) (string, error) { return c.String(), nil }}
+	if err := v.Table(table, nil); err != nil {
+		t.Fatal(err)
+	}
+	h, err := v.Histogram(result.Meta{}, hist, result.KeyDistribution{},
+		[]result.Column{{Name: "comm"}, {Name: "n"}}, make([]Show, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range table.Rows[:len(names)] {
+		text, in := table.Columns[0].Text(row[0]), row[1].List()[0].String()
+		if text != want[i] || in != want[i] || h.Rows[i][0].String() != want[i] {
+			t.Errorf("%q: got %q, in a list %q, of a histogram %v, want %q", names[i], text, in,
+				h.Rows[i], want[i])
+		}
+	}
+	if other := table.Rows[len(names)][0].String(); other != agg.OtherKey {
+		t.Errorf("got %q for the other keys", other)
+	}
+}
+
 // The row of the other keys stays the last one, counts in sums, and no function of the
 // script sees it: it has no key.
 func TestOtherRow(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
+	"ppscript/runtime/text/plain"
 )
 
 // This file finishes the table of an interval: .sort, .top, .with_, .unit and .format.
@@ -22,6 +23,9 @@ func Title(title string, m *result.Meta) string {
 // Table finishes a table. shows are how people read the cells, by column; nil shows the
 // value.
 func (v *View) Table(t *result.Table, shows []Show) error {
+	for row := range t.All() {
+		exact(row)
+	}
 	if v.OnlyIf != "" && !t.Exceeds(v.OnlyIf) {
 		if t.Keep {
 			t.Rest = t.Rows
@@ -61,6 +65,38 @@ func (v *View) Table(t *result.Table, shows []Show) error {
 	v.others(t)
 	return nil
 }
+
+// exact makes texts of cells valid UTF-8 that no other text has, neither the key of the events that found
+// no room.
+func exact(row []event.Value) {
+	for i, v := range row {
+		switch v.Kind {
+		case event.StrValue:
+			if text := exactText(v.String()); text != v.String() {
+				row[i] = event.StrOf(text)
+			}
+		case event.ListValue:
+			if slices.ContainsFunc(v.List(), inexact) {
+				list := slices.Clone(v.List())
+				exact(list)
+				row[i] = event.ListOf(list...)
+			}
+		}
+	}
+}
+
+// inexact reports that exact changes a cell.
+func inexact(v event.Value) bool {
+	switch v.Kind {
+	case event.StrValue:
+		return exactText(v.String()) != v.String()
+	case event.ListValue:
+		return slices.ContainsFunc(v.List(), inexact)
+	}
+	return false
+}
+
+func exactText(s string) string { return agg.Named(plain.Exact(s)) }
 
 // others brings the row of the keys that found no room behind the others, in front of their
 // sums. Lines that a script makes of rows leave it out: they are about keys.

@@ -76,7 +76,7 @@ func Label(dst []*result.Frame, text string) []*result.Frame {
 	if text == "" {
 		return dst
 	}
-	return append(dst, &result.Frame{Symbol: text})
+	return append(dst, &result.Frame{Symbol: agg.Named(text)})
 }
 
 // Prepare names the addresses of stacks that are about to be shown. Where files must be
@@ -208,8 +208,8 @@ func (n *Namer) hidden() {
 }
 
 func frameOf(addr uint64, f symbol.Frame) *result.Frame {
-	out := &result.Frame{Addr: addr, Symbol: f.Symbol, Offset: f.Offset, DSO: f.DSO, BuildID: f.BuildID,
-		File: f.File, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel,
+	out := &result.Frame{Addr: addr, Symbol: agg.Named(f.Symbol), Offset: f.Offset, DSO: f.DSO,
+		BuildID: f.BuildID, File: f.File, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel,
 		FileAddr: f.FileAddr, Segment: result.Segment(f.Segment)}
 	if f.Symbol == symbol.Unknown {
 		out.Symbol = ""

@@ -3,6 +3,7 @@ package naming
 import (
 	"encoding/binary"
 
+	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
 	"ppscript/runtime/source/relay"
 	"ppscript/runtime/stack"
@@ -97,7 +98,7 @@ func flag(set bool) byte {
 }
 
 func placeFrame(addr uint64, f *relay.Function) *result.Frame {
-	return &result.Frame{Addr: addr, Symbol: f.Name, Offset: f.Offset,
+	return &result.Frame{Addr: addr, Symbol: agg.Named(f.Name), Offset: f.Offset,
 		DSO: f.File, BuildID: f.BuildID, File: f.Source, Line: f.Line, Inline: f.Inline, Kernel: f.Kernel}
 }
 

@@ -55,6 +55,56 @@ func Masked(s string) string {
 	}, s)
 }
 
+// Valid is s as UTF-8: a byte that is none is \xff, as in Line. All else stays.
+func Valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string(appendValid(nil, s, false))
+}
+
+// Exact is Valid of a text that an event brought, for results: distinct texts stay distinct. A backslash is
+// \x5c where it would read as the begin of such an escape. It is used once for a text, where that enters a
+// result, since a second time would escape the escapes.
+func Exact(s string) string {
+	if utf8.ValidString(s) && !strings.Contains(s, `\x`) {
+		return s
+	}
+	return string(appendValid(nil, s, true))
+}
+
+// ExactBytes is Exact of bytes, which it returns themselves where nothing is to be escaped.
+//
+// Fast path: text of ASCII without a backslash.
+func ExactBytes(b []byte) []byte {
+	for _, c := range b {
+		if c == '\\' || c >= utf8.RuneSelf {
+			return []byte(Exact(string(b)))
+		}
+	}
+	return b
+}
+
+func appendValid(dst []byte, s string, exact bool) []byte {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1, exact && escapes(s[i:]):
+			dst = append(dst, '\\', 'x', Hex[s[i]>>4], Hex[s[i]&15])
+		default:
+			dst = append(dst, s[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}
+
+// escapes reports that s begins as the escape of a byte.
+func escapes(s string) bool {
+	return len(s) >= 4 && s[0] == '\\' && s[1] == 'x' && strings.IndexByte(Hex, s[2]) >= 0 &&
+		strings.IndexByte(Hex, s[3]) >= 0
+}
+
 // suspect is the place of the first byte that is not printable ASCII, -1 if
 // there is none.
 func suspect(s string) int {

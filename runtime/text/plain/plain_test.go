@@ -2,7 +2,10 @@ package plain
 
 import (
 	"bytes"
+	"encoding/hex"
+	"regexp"
 	"testing"
+	"unicode/utf8"
 )
 
 func FuzzClean(f *testing.F) {
@@ -38,6 +41,37 @@ func TestText(t *testing.T) {
 	f("x\nppscript: ok", `x\nppscript: ok`, "x\n    ppscript: ok")
 	f("\x1b[31ma\tb\r", `\x1b[31ma\tb\r`, "\\x1b[31ma\tb\\r")
 	f("\u202eexe", `\u202eexe`, `\u202eexe`)
+}
+
+// Distinct texts stay distinct, and are UTF-8; usual ones are themselves.
+func FuzzExact(f *testing.F) {
+	for _, s := range []string{"", "a comm", "\xff", "\xfe", `\xff`, "\ufffd", `\x5cxff`,
+		`C:\new`, "\x01", `\x01`, "\xff\\xff"} {
+		f.Add(s)
+	}
+	escape := regexp.MustCompile(`\\x[0-9a-f]{2}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Exact(s)
+		if string(ExactBytes([]byte(s))) != got {
+			t.Errorf("%q: got %q of bytes, %q of text", s, ExactBytes([]byte(s)), got)
+		}
+		back := escape.ReplaceAllStringFunc(got, func(e string) string {
+			b, err := hex.DecodeString(e[2:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		})
+		if !utf8.ValidString(got) || back != s {
+			t.Errorf("%q: got %q, which is %q", s, got, back)
+		}
+		if utf8.ValidString(s) && !escape.MatchString(s) && got != s {
+			t.Errorf("%q: got %q, want the same", s, got)
+		}
+		if again := Valid(Valid(s)); again != Valid(s) || !utf8.ValidString(again) {
+			t.Errorf("%q: got %q, then %q", s, Valid(s), again)
+		}
+	})
 }
 
 // A place in a line is the same in what is shown of it.
