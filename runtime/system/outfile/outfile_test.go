@@ -121,6 +121,10 @@ func TestOthersChooseNoFile(t *testing.T) {
 		return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o777|fs.ModeSticky),
 			link(nobody, secret+"/x", dir+"/x"))
 	})
+	f(true, func(dir string) error { // another name of it
+		return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o777|fs.ModeSticky),
+			os.Link(secret+"/x", dir+"/x"))
+	})
 	f(true, func(dir string) error { // a file, not a link
 		return errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o777|fs.ModeSticky),
 			os.WriteFile(dir+"/x", nil, 0o666), os.Lchown(dir+"/x", nobody, nobody))

@@ -22,7 +22,7 @@ const maxLinks = 40
 
 // OpenNow opens path with flag of os.OpenFile, or O_NOFOLLOW; a pipe without a reader is an error. The error
 // is fs.ErrPermission if the path leads through a link, or to a file that was there, of another user in a
-// sticky directory that everybody may write to.
+// sticky directory that everybody may write to, or there to a file with several names.
 func OpenNow(path string, flag int) (*os.File, error) {
 	fd, err := walk(path, flag|unix.O_CLOEXEC)
 	if err != nil {
@@ -148,7 +148,8 @@ func link(dir, fd int) (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// settle refuses another user's file, and empties ours if flag says so.
+// settle refuses a file that is another user's, or that another user may have put there, and empties ours if
+// flag says so.
 func settle(dir, fd, flag int) error {
 	var st, parent unix.Stat_t
 	if err := errors.Join(unix.Fstat(fd, &st), unix.Fstat(dir, &parent)); err != nil {
@@ -158,14 +159,25 @@ func settle(dir, fd, flag int) error {
 		return fmt.Errorf("a file of another user (%d) in a directory that everybody may write to: %w",
 			st.Uid, fs.ErrPermission)
 	}
-	if flag&unix.O_TRUNC != 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+	// Where fs.protected_hardlinks is off, another user can give any file of ours a name there.
+	regular := st.Mode&unix.S_IFMT == unix.S_IFREG
+	if flag&unix.O_CREAT != 0 && shared(parent) && regular && st.Nlink > 1 {
+		return fmt.Errorf("a file that has %d names in a directory that everybody may write to: %w",
+			st.Nlink, fs.ErrPermission)
+	}
+	if flag&unix.O_TRUNC != 0 && regular {
 		return unix.Ftruncate(fd, 0)
 	}
 	return nil
 }
 
+// shared reports a sticky directory that everybody may write to.
+func shared(dir unix.Stat_t) bool {
+	const both = unix.S_ISVTX | unix.S_IWOTH
+	return dir.Mode&both == both
+}
+
 // foreign reports whether st is of neither this user nor the owner of its sticky directory.
 func foreign(st, parent unix.Stat_t) bool {
-	const shared = unix.S_ISVTX | unix.S_IWOTH
-	return parent.Mode&shared == shared && st.Uid != parent.Uid && st.Uid != uint32(unix.Geteuid())
+	return shared(parent) && st.Uid != parent.Uid && st.Uid != uint32(unix.Geteuid())
 }
