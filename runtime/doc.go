@@ -109,7 +109,7 @@
 //
 // result and output: what a run tells.
 //
-//	result                 Table, Histogram, Stacks, Log: values, not text
+//	result                 tables with typed columns, stacks, lines: values, not text
 //	result/view            columns, order and texts of a result
 //	result/timeline        slices, instants, switches, wake-ups and counters by time
 //	result/partial         results of one machine, to be merged with others

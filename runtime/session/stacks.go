@@ -19,7 +19,7 @@ import (
 // of each stream's decoder numbers them, and the numbers are turned into frames
 // when a result is shown.
 
-// runStacks is the stacks of a run; nil if no event has any.
+// runStacks is the stacks of a run; nil if no event has any and nothing counts by stack.
 type runStacks struct {
 	*naming.Namer
 	show [][]*event.Field // by stream: the stacks that a log shows, the event's own first
@@ -37,7 +37,7 @@ func openStacks(r *run) {
 			src.Stacks.Ignore()
 		}
 	}
-	if !r.plan.HasStacks && !r.plan.Mappings {
+	if !r.plan.HasStacks && !r.plan.Mappings && !plan.Has[*plan.StacksOp](r.plan) {
 		return
 	}
 	o := naming.Options{

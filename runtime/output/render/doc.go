@@ -6,7 +6,7 @@
 // losses of every result.
 //
 //	r, err := render.New(os.Stdout, render.Options{Format: "text", Clock: clock, Notes: os.Stderr})
-//	err = r.Table(t)
+//	err = r.Show(t)
 //	err = r.Flush()
 //
 // Text from the observed system (comm, paths, strings of programs) may hold
