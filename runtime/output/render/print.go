@@ -31,7 +31,8 @@ func (r *jsonRenderer) print(text []byte) error {
 // print writes the text as a comment, or to the notes.
 func (r *csvRenderer) print(text []byte) error {
 	for line := range bytes.Lines(text) {
-		if err := r.note("# ", "\n", bytes.TrimRight(line, "\n")); err != nil {
+		line = plain.AppendLines(nil, string(bytes.TrimRight(line, "\n")))
+		if err := r.note("# ", "\n", line); err != nil {
 			return err
 		}
 	}

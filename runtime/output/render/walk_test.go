@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -83,5 +84,20 @@ func TestWalkEndsAtTheFirstError(t *testing.T) {
 	err := Walk(d, func(result.Result) error { calls++; return full })
 	if !errors.Is(err, full) || calls != 1 {
 		t.Errorf("got %v after %d calls, want %v after 1", err, calls, full)
+	}
+}
+
+// What a script prints of others' texts is escaped in every format.
+func TestPrintedTextsAreEscaped(t *testing.T) {
+	for _, format := range Formats() {
+		var out bytes.Buffer
+		r := newRenderer(t, &out, Options{Format: format})
+		if err := errors.Join(r.Show(result.TextOf("a\x1b[2Jb\nc\rd\n")), r.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); strings.ContainsAny(got, "\x1b\r") || !strings.Contains(got, "[2Jb") ||
+			!strings.Contains(got, "d") {
+			t.Errorf("%s: got %q, want the text without control characters", format, got)
+		}
 	}
 }
