@@ -311,7 +311,7 @@ def options(*base: Any, **name: Any) -> Any:
     """Declares the options of a script, which main receives as attributes."""
 def whole_cpus() -> Any:
     """A declaration that the script is about CPUs, not about the tasks on them."""
-def tracepoint(name: str, filter: Optional[str] = "", *, alias: Optional[str] = None, cpus: Optional[str] = None, period: Optional[int] = None, freq: Optional[int] = None, optional: Optional[bool] = False, or_else: Optional[str] = None, having: Optional[str] = None) -> Stream:
+def tracepoint(name: str, filter: Optional[str] = "", *, alias: Optional[str] = None, cpus: Optional[str] = None, period: Optional[int] = None, freq: Optional[int] = None, optional: Optional[bool] = False, or_else: Optional[str] = None, having: Optional[str] = None, beside: Optional[str] = None) -> Stream:
     """The events of a kernel tracepoint, or of several."""
 def software(name: str, *, period: Optional[int] = None, freq: Optional[int] = None, alias: Optional[str] = None) -> Stream:
     """The events of a counter that the kernel keeps in software."""

@@ -44,6 +44,7 @@ func tracepoint() *b.Builtin {
 			{Name: "optional", Type: b.Bool, Default: starlark.False, Named: true, Doc: "left out, with a note, where it does not exist"},
 			{Name: "or_else", Type: b.String, Named: true, Doc: "the tracepoint to take where it does not exist, here or in the recording"},
 			{Name: "having", Type: b.String, Named: true, Doc: "only where it has this field, or with !field lacks it; for events that machines and kernels lay out differently, of which a script merges the variants"},
+			{Name: "beside", Type: b.String, Named: true, Doc: "left out, with a note, where this event, system:name, does not exist or cannot be taken as it would be here: what begins with the one ends with the other"},
 		},
 		Returns: "stream",
 		Result:  "one event for each hit, with the fields of its format file; and irqs_disabled and tif_need_resched of the moment. As every event it has time, pid, tid, cpu, comm, comm_nodigit (without the digits at the end), and whose it is: cgroup, cgroup_id, container, pod, unit (docs/whose.md)",
@@ -60,9 +61,10 @@ func tracepoint() *b.Builtin {
 					Optional: c.Bool("optional"),
 					OrElse:   c.String("or_else"),
 					Having:   c.String("having"),
+					Beside:   c.String("beside"),
 				}, Pos: c.Pos(),
 			}}
-			for _, p := range []string{"name", "or_else"} {
+			for _, p := range []string{"name", "or_else", "beside"} {
 				if !c.Has(p) {
 					continue
 				}

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/text/diag"
 )
 
@@ -163,7 +165,32 @@ func (b *builder) leaveOut(s *Source, why error) {
 	}
 }
 
+// lacksBeside says why the event cannot be taken without which a source is of no use; nil if it can.
+func (b *builder) lacksBeside(s *Source) error {
+	system, name, ok := strings.Cut(s.Beside, ":")
+	if !ok {
+		return nil
+	}
+	beside := eventspec.Spec{Kind: s.Kind, System: system, Name: name}
+	schemas, err := b.env.Catalog.Find(&Source{Spec: beside})
+	k := &b.env.KernelEnv
+	if err != nil || b.env.Replay || k.Host != nil && k.No == "" || k.OnlyCounted == nil {
+		return err
+	}
+	for _, schema := range schemas {
+		if k.OnlyCounted(schema) {
+			return fmt.Errorf("the kernel lets %s be counted, not sampled; programs see it, "+
+				"by --engine auto or bpf", s.Beside)
+		}
+	}
+	return nil
+}
+
 func (s *Source) branches(b *builder) ([]branch, error) {
+	if why := b.lacksBeside(s); why != nil {
+		b.leaveOut(s, why)
+		return nil, nil
+	}
 	schemas, err := b.env.Catalog.Find(s)
 	if err != nil {
 		if s.Optional {

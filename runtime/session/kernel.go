@@ -51,6 +51,7 @@ func (w *env) kernelEnv() placement.Env {
 		Intervals:     o.Interval > 0,
 		Stacks:        placement.Stacks{MaxStack: stack.Most(false)},
 		Idle:          w.idle,
+		OnlyCounted:   perf.OnlyCounted,
 	}
 	t.KeptBytes, t.KeptCPUs = o.kept()
 	t.Weighed = o.weighed()

@@ -155,6 +155,8 @@ type Env struct {
 	// Idle names the CPUs of whose idle task perf delivers no events, though programs see them; "" if none
 	// is known, nil if nobody asks.
 	Idle func() string
+	// OnlyCounted reports that the kernel lets an event be counted and not sampled; nil if nobody knows.
+	OnlyCounted func(s *event.Schema) bool
 	// NoProjection says why programs must not send events; "" if they may.
 	NoProjection string
 	// ConvertsTimes says that times are not shown as the kernel tells them.

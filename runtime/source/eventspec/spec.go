@@ -85,6 +85,9 @@ type Absence struct {
 	// Having leaves the source out, without a note, where it has no such
 	// field, or has it if a ! is before the name: another variant of it is then there.
 	Having string
+	// Beside leaves the source out, with a note, where this event, system:name, does not exist, or where
+	// perf takes events, by samples, and cannot sample it: what begins with the one would never end.
+	Beside string
 	// Optional leaves the source out, with a note, where it does not exist; Quiet says that
 	// somebody else tells of it.
 	Optional, Quiet bool

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"ppscript/runtime/event"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/privilege"
 	"ppscript/runtime/text/diag"
@@ -110,6 +112,20 @@ func (e *absentTracepoint) Unwrap() []error { return []error{errNoTracepoint, e.
 // onlyCounted tells whether the kernel opens the event if it is not sampled.
 func onlyCounted(m *member) bool {
 	return m.attr.Type == unix.PERF_TYPE_TRACEPOINT && m.attr.Sample > 0 && opens(&m.attr)
+}
+
+// OnlyCounted reports that the kernel lets a tracepoint be counted, but not sampled.
+func OnlyCounted(s *event.Schema) bool {
+	a := unix.PerfEventAttr{Type: s.Type, Config: s.ID, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample: 1, Bits: unix.PerfBitDisabled}
+	if s.Type != unix.PERF_TYPE_TRACEPOINT || !opens(&a) {
+		return false
+	}
+	fd, err := unix.PerfEventOpen(&a, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return errors.Is(err, unix.EPERM)
 }
 
 func (o *opener) explainPermission(m *member, e *diag.Error) error {

@@ -399,8 +399,15 @@ func (o *opener) begin() {
 	}
 }
 
-// disable stops all events and their inherited copies.
+// disable stops all events and their inherited copies. The kernel does so one after another, which causes
+// interrupts, of which the events that are still enabled would see halves: samples that come meanwhile are
+// left out.
 func (o *opener) disable() error {
+	for _, r := range o.rings {
+		if r != nil && !r.backward {
+			r.to = r.written()
+		}
+	}
 	var errs []error
 	for _, f := range o.fds {
 		if err := unix.IoctlSetInt(f.fd, unix.PERF_EVENT_IOC_DISABLE, 0); err != nil {

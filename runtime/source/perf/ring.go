@@ -73,6 +73,7 @@ type continued struct {
 // A choice is whose samples are wanted; all are if it is empty.
 type choice struct {
 	from   uint64  // where the run begins: samples before it came while other events did not count yet
+	to     uint64  // where it ends, 0 before: samples behind it came while others counted no longer
 	only   []int32 // processes
 	family *family
 	looked uint64 // after the last record that family learned from
@@ -252,10 +253,14 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 		return 0 // base may be about to change
 	}
 	mask, base := uint64(len(r.data)-1), r.base
+	to := r.to
+	if to == 0 {
+		to = math.MaxUint64
+	}
 	for n < len(dst) && pos < until && pos < end {
-		if r.dec.shared != nil && len(r.only) == 0 && r.family == nil && pos >= r.from {
+		if r.dec.shared != nil && len(r.only) == 0 && r.family == nil && pos >= r.from && pos < to {
 			var k int
-			k, pos = r.burst(dst[n:], pos, min(until, end))
+			k, pos = r.burst(dst[n:], pos, min(until, end, to))
 			r.stat.Records += uint64(k)
 			if n += k; n == len(dst) || pos >= until || pos >= end {
 				break
@@ -276,14 +281,14 @@ func (r *ring) read(dst []event.Event, until, end uint64) int {
 		} else {
 			rec = r.unwrap(off, size)
 		}
-		early := pos < r.from
+		outside := pos < r.from || pos >= to
 		pos += size
 		e := &dst[n]
 		if !r.dec.Decode(rec, e) {
 			r.stat.Corrupt++
 			continue
 		}
-		if early && e.Kind == event.Sample {
+		if outside && e.Kind == event.Sample {
 			continue
 		}
 		if len(r.only) != 0 && e.Kind == event.Sample && !slices.Contains(r.only, e.PID) {

@@ -99,8 +99,9 @@ func TestReadStopsAtUntil(t *testing.T) {
 	}
 }
 
-// Samples that came before all events were enabled are left out, records about processes are not.
-func TestSamplesBeforeTheBeginAreLeftOut(t *testing.T) {
+// Samples that came before all events were enabled, and while they are disabled, are left out, records about
+// processes are not.
+func TestSamplesOutsideAreLeftOut(t *testing.T) {
 	d, rec := tracepointDecoder()
 	r := memoryRing(4096, d)
 	comm := newRecord(unix.PERF_RECORD_COMM, 0).u32(valPID).u32(valTID).text("sh").sideID()
@@ -109,6 +110,10 @@ func TestSamplesBeforeTheBeginAreLeftOut(t *testing.T) {
 	}
 	r.from = r.written()
 	r.put(rec)
+	r.to = r.written()
+	for _, record := range [][]byte{rec, comm, rec} {
+		r.put(record)
+	}
 	r.show()
 	batch := make([]event.Event, 10)
 	n := r.Read(batch, r.visible)
@@ -116,7 +121,9 @@ func TestSamplesBeforeTheBeginAreLeftOut(t *testing.T) {
 	for _, e := range batch[:n] {
 		kinds = append(kinds, e.Kind)
 	}
-	want := []event.RecordKind{event.Comm, event.Sample}
+	slices.Sort(kinds) // they are in order of their times
+	want := []event.RecordKind{event.Sample, event.Comm, event.Comm}
+	slices.Sort(want)
 	if !slices.Equal(kinds, want) || r.stat.Corrupt != 0 {
 		t.Errorf("got %v and %d corrupt, want %v", kinds, r.stat.Corrupt, want)
 	}
