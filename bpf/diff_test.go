@@ -29,11 +29,13 @@ import (
 // the kernel and natively, and wants the same rows. Records are given to the
 // programs by the kernel's own test command, as arguments of a raw tracepoint.
 
-var programs = flag.Int("programs", 400, "random programs to compare")
+var programs = flag.Int("programs", usual, "random programs to compare")
 
-// limit bounds the CPU's time that all programs take, and least is how many are compared whatever they
-// take: in a guest, whose CPU is emulated, the work of others on this machine looks like its own.
+// usual is how many programs are compared unless -programs asks for more. limit bounds the CPU's time that
+// they take then, and least is how many are compared whatever they take: in a guest, whose CPU is emulated,
+// the work of others on this machine looks like its own.
 const (
+	usual = 400
 	limit = 40 * time.Second
 	least = 15
 )
@@ -258,7 +260,8 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	tried, large := 0, 0
 	begin := testkit.CPUTime(t)
-	for ; tried < most && (tried < least || testkit.CPUTime(t)-begin < limit); tried++ {
+	within := func() bool { return most > usual || tried < least || testkit.CPUTime(t)-begin < limit }
+	for ; tried < most && within(); tried++ {
 		i, tr := tried, r.trial()
 		im, err := Generate(tr.part, &host, &Target{})
 		var no *Refusal
