@@ -73,6 +73,10 @@ margins: build ## look whether what a budget tells is within its margins: 1,000 
 	PPSCRIPT_RUNS=1000 $(GO) test -count 1 -v ./runtime/session/budget -run TestEstimatesOfJumps
 	PPSCRIPT_RUNS=100 $(GO) test -count 1 -v -timeout 2h ./tests/oracle -run 'TestBudgetTellsTheTruth|TestBudgetOfSlots'
 
+values: ## compare 100,000 random functions of numbers natively, interpreted and exactly, and 2,000 random programs; needs root
+	PPSCRIPT_RUNS=100000 $(GO) test -count 1 -v -timeout 1h ./runtime/script/frontend -run TestNumbersKeepTheirTypes
+	$(GO) test -count 1 -v -timeout 1h ./bpf -run 'TestRandomPrograms|TestLinearFunctionsInPrograms' -args -programs 2000
+
 microbench: ## run the benchmarks of all packages once, each for a short time
 	$(GO) test -run '^$$' -bench . -benchtime 100ms -benchmem ./...
 

@@ -159,6 +159,7 @@ type Cache struct {
 	texts  map[string]starlark.Value // texts made before, boxed
 	// vars are the computed values (let) of events.
 	vars  map[Of]map[string]*expr.Program
+	known map[int]bool // the streams, by index, whose own are all that they have: see Know
 	frame expr.Frame
 	// parts is for the events of pairs, which are of other streams; whole is that of their
 	// pairs, which has the computed values.
@@ -227,7 +228,9 @@ func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 			schema = s.Schema
 			prog = c.computed(Of{Stream: s.Index + 1}, name)
 		}
-		if prog == nil {
+		// The event of a pair has what the pair computes of it, whatever its stream has.
+		own := s != nil && c.known[s.Index] && c.whole == nil
+		if prog == nil && !own {
 			prog = c.computed(Of{Schema: schema}, name)
 		}
 		if prog != nil {

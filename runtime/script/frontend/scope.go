@@ -47,6 +47,9 @@ func (f *Func) bind(events []*expr.Scope) {
 		if sc.Schema == nil {
 			return // they could be anything
 		}
+		if sc.Stream != nil {
+			cache.Know(sc.Stream)
+		}
 		for name, node := range sc.Vars {
 			part, member, ofPart := strings.Cut(name, ".")
 			if ofPart {
