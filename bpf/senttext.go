@@ -42,8 +42,7 @@ func (r *record) buffer() int {
 // behind adds the texts to a record: R7 is where it is, R5 how long.
 func (s *sender) behind() {
 	texts := outbox.Texts{
-		Code: s.code, At: s.record.texts, Most: s.record.buffer(), N: len(s.record.Texts),
-		Address: func(i int) { s.eval.Num(s.record.Texts[i]) }, Fail: s.eval.Fail,
+		Eval: s.eval, At: s.record.texts, Most: s.record.buffer(), Addrs: s.record.Texts,
 		Again: s.source.lateTexts(), Task: s.eval.Members.PidTgid(), Program: s.eval.Hook.Index,
 	}
 	texts.Add()
@@ -81,10 +80,12 @@ func (s *sender) pairTexts(data *outbox.Record) {
 	c, r, p := s.code, s.record, s.eval.Env.Pair
 	k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(p.Join.Index)}
 	k.Memory(s.eval.Fail)
-	index := func(i int) (n int) { n, _ = p.Join.Texts.Of(p.Start, r.Texts[i]); return n }
 	s.toBuffer(data.At + sent.HeadSize)
-	texts := outbox.Texts{Code: c, At: r.texts, Most: r.buffer(), N: len(r.Texts), Fail: s.eval.Fail,
-		Address: func(i int) { k.Address(index(i)) }, Copy: func(i int) { k.Send(index(i)) }}
+	texts := outbox.Texts{Eval: s.eval, At: r.texts, Most: r.buffer(), Addrs: r.Texts, Kept: &k}
+	for _, addr := range r.Texts {
+		index, _ := p.Join.Texts.Of(p.Start, addr)
+		texts.Index = append(texts.Index, index)
+	}
 	texts.Add()
 	data.Size, data.Length, data.Most = sent.HeadSize, c.Alloc(8), r.buffer()
 	c.Store(data.Length, asm.R5)

@@ -4,20 +4,21 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
+	"ppscript/bpf/state"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
 
 // Texts are those of the process that follow a record, whose fields are at R7.
 type Texts struct {
-	*assembler.Code
-	At      int         // in the record: the word that says where they are
-	Most    int         // bytes of the record with them
-	N       int         // how many there are
-	Address func(i int) // leaves the address of one in R0
-	// Copy copies one that was read before to R1, and leaves in R0 how long it is with its NUL;
-	// nil says that they are read now, at the address in R3.
-	Copy func(i int)
-	Fail assembler.Label
+	Eval  *eval.Eval
+	At    int         // in the record: the word that says where they are
+	Most  int         // bytes of the record with them
+	Addrs []expr.Node // where they are, by which they are read now
+	// Kept has them where they were read before, by Index; nil says that they are read now.
+	Kept  *state.CallTextKeeper
+	Index []int
 	// Again is how many of them can be missing that the end of the call reads again; 0 is none.
 	Again   int
 	Task    int16 // where on the stack the running task stands
@@ -30,7 +31,7 @@ type Texts struct {
 // read back from there for unknown, so that it follows each text once, not
 // once for every combination of lengths before it.
 func (t *Texts) Add() {
-	c := t.Code
+	c := t.Eval.Code
 	from, to := int16(t.At), int16(t.At+4)
 	most := int32(t.Most - sent.TextHead - assembler.UserRoom)
 	c.Emit(asm.Add.Imm(asm.R5, 7), asm.And.Imm(asm.R5, -8),
@@ -41,17 +42,21 @@ func (t *Texts) Add() {
 		call = c.Alloc(callSize(t.Again))
 		c.Zero(call, callSize(t.Again))
 	}
-	for i := range t.N {
+	for i := range t.Addrs {
 		next := c.Label()
-		t.Address(i)
+		if t.Kept != nil {
+			t.Kept.Address(t.Index[i])
+		} else {
+			t.Eval.Num(t.Addrs[i])
+		}
 		c.IfImm(asm.JEq, asm.R0, 0, next)
 		c.Emit(asm.LoadMem(asm.R1, asm.R7, to, asm.Word))
-		c.IfImm(asm.JGT, asm.R1, most, t.Fail)
+		c.IfImm(asm.JGT, asm.R1, most, t.Eval.Fail)
 		c.Emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
-		if t.Copy != nil {
-			t.Copy(i)
+		if t.Kept != nil {
+			t.Kept.Send(t.Index[i])
 		} else {
 			c.ReadUser(asm.R8, sent.TextHead)
 		}
@@ -68,5 +73,5 @@ func (t *Texts) Add() {
 	}
 	c.Stack = mark
 	c.Emit(asm.LoadMem(asm.R5, asm.R7, to, asm.Word))
-	c.IfImm(asm.JGT, asm.R5, int32(t.Most), t.Fail)
+	c.IfImm(asm.JGT, asm.R5, int32(t.Most), t.Eval.Fail)
 }

@@ -89,11 +89,12 @@ var layers = [][]string{
 	{"runtime/session/budget"}, // what observing may cost
 	{"bpf/assembler"},
 	{"bpf/hook"}, // what calls a program, and what it finds there
-	// What programs keep, the call stacks that they find, what they send.
-	{"bpf/state", "bpf/walk", "bpf/outbox"},
+	// What programs keep, and the call stacks that they find.
+	{"bpf/state", "bpf/walk"},
 	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
 	{"bpf/text"},        // texts of programs
 	{"bpf/eval"},        // expressions, which programs evaluate
+	{"bpf/outbox"},      // what programs send
 	{"bpf"},
 	{"runtime/target/inview"},  // whom programs observe
 	{"runtime/record/arrival"}, // what programs of joins keep
