@@ -19,9 +19,8 @@
 //	          members, fetched once, with the checks of the target
 //	state     what programs keep between events
 //	walk      call stacks, and the unwind tables that programs walk by
-//	outbox    records that are sent
-//	text      texts on the stack: what is done with their bytes
 //	eval      expressions: numbers, texts, statements; which fields lie on the stack
+//	outbox    records that are sent
 //	gate      predicates in front of an operator, and the counters
 //	joiner, folder, grouper, sender
 //	          one for each kind of operator

@@ -12,7 +12,6 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
-	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -97,7 +96,7 @@ func (r *record) lay() {
 	}
 	r.place()
 	if r.Context && !r.Whole {
-		r.context = text.Pad(r.size)
+		r.context = eval.Pad(r.size)
 		r.size = r.context + 8
 	}
 	r.layTexts()

@@ -10,7 +10,6 @@ import (
 	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
-	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/fold"
 )
@@ -79,8 +78,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 	asked := f.prepareAsked(s, host)
 	f.Rooms = make([]int, len(f.spec.Texts))
 	for i, t := range f.spec.Texts {
-		text.NoNUL(t)
-		f.Rooms[i] = text.Pad(len(t) + 1)
+		eval.NoNUL(t)
+		f.Rooms[i] = eval.Pad(len(t) + 1)
 	}
 	own, cpus := true, true
 	var keys []keyed
@@ -295,7 +294,7 @@ func (f *foldOp) initial() []uint64 {
 		ws = append(ws, uint64(n))
 	}
 	for i, t := range f.spec.Texts {
-		ws = append(ws, text.Words(t, f.Rooms[i])...)
+		ws = append(ws, eval.Words(t, f.Rooms[i])...)
 	}
 	return ws
 }

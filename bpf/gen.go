@@ -11,7 +11,6 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
-	"ppscript/bpf/text"
 	"ppscript/bpf/walk"
 	"ppscript/runtime/event"
 )
@@ -22,7 +21,7 @@ type Image struct {
 	Part  *Part
 	graph *graph
 	host  *Host
-	long  []*text.Keeper // by program
+	long  []*eval.LongTexts // by program
 
 	// Times says that programs read the time, which is CLOCK_MONOTONIC's.
 	Times bool
@@ -96,7 +95,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 	hook.Sessions(&im.Image, host, func(i int) *Event { return s.sources[i].Event }, s.nodes)
 	im.postponed(code)
 	im.common()
-	text.LongMaps(host, im.long, im.define)
+	eval.LongTextMaps(host, im.long, im.define)
 	if im.graph.sending() {
 		outbox.Maps(im.define)
 	}

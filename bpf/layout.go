@@ -4,7 +4,6 @@ import (
 	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -27,7 +26,7 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 				f.source.stacked = true
 			case bytes:
 				col.Text, col.Bytes = true, now.F.Size
-				col.Size = text.Pad(col.Bytes)
+				col.Size = eval.Pad(col.Bytes)
 			case n.Type().Kind == expr.Str:
 				col.Text, col.Size = true, max(col.Size, f.env.Room(n))
 			case n.Type().Numeric():

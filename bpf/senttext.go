@@ -4,11 +4,11 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/bpf/eval"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
-	"ppscript/bpf/text"
 	"ppscript/runtime/record/sent"
 )
 
@@ -17,7 +17,7 @@ import (
 // layTexts adds to a record the word that says where its texts are.
 func (r *record) layTexts() {
 	if r.texts = 0; len(r.Texts) > 0 {
-		r.texts = text.Pad(r.size)
+		r.texts = eval.Pad(r.size)
 		r.size = r.texts + 8
 	}
 }
@@ -36,7 +36,7 @@ func (r *record) buffer() int {
 	if r.Whole {
 		n += wholeMost
 	}
-	return text.Pad(n) + len(r.Texts)*(sent.TextHead+assembler.UserRoom)
+	return eval.Pad(n) + len(r.Texts)*(sent.TextHead+assembler.UserRoom)
 }
 
 // behind adds the texts to a record: R7 is where it is, R5 how long.

@@ -6,13 +6,13 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
 
 // This file generates comparisons of texts: their order, whether one fits a
-// pattern or is empty, and how long one is. Package text has the loops over their bytes.
+// pattern or is empty, and how long one is. The loops over their bytes are in
+// textcompare.go and textmatch.go.
 
 // allocFull evaluates all of a text to a place of its own.
 func (e *Eval) allocFull(n expr.Node) int16 {
@@ -110,10 +110,10 @@ func (e *Eval) compareTexts(n *expr.Binary, want bool, l assembler.Label) {
 // is left to others: its text is returned.
 func (e *Eval) match(x expr.Node, op expr.Op, what string, want bool,
 	l assembler.Label) (equal *expr.Const, done bool) {
-	p := &text.Pattern{}
+	p := &pattern{}
 	switch op {
 	case expr.OpGlob:
-		simple, op, ok := text.SimpleGlob(what)
+		simple, op, ok := simpleGlob(what)
 		switch {
 		case ok && op == expr.OpStrEq:
 			return &expr.Const{T: expr.TStr, Str: simple}, false
@@ -121,12 +121,12 @@ func (e *Eval) match(x expr.Node, op expr.Op, what string, want bool,
 			e.prefix(x, simple, want, l)
 			return nil, true
 		}
-		p = text.Glob(what)
+		p = globPattern(what)
 	case expr.OpPrefix:
 		e.prefix(x, what, want, l)
 		return nil, true
 	default:
-		text.NoNUL(what)
+		NoNUL(what)
 		p.Star()
 		p.Literal(what)
 		if op == expr.OpContains {

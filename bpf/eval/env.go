@@ -5,7 +5,6 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
-	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -86,7 +85,7 @@ type Emitted struct {
 func (v Env) Room(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Const:
-		return text.Pad(len(n.Str) + 1)
+		return Pad(len(n.Str) + 1)
 	case *expr.Field:
 		return v.FieldRoom(n)
 	case *expr.LoadState:
@@ -94,7 +93,7 @@ func (v Env) Room(n expr.Node) int {
 			return v.Fold.Fold.Rooms[n.Slot]
 		}
 	case *expr.KernelText:
-		return text.Pad(n.Size + 1)
+		return Pad(n.Size + 1)
 	case *expr.Native:
 		if d := dictOf(n); d != nil {
 			return dictRoom(d)
@@ -138,7 +137,7 @@ func (v Env) FieldRoom(n *expr.Field) int {
 	case f.Place == event.InSlot && v.isKey(n) && len(v.Pair.Join.Cols) == 1:
 		return v.Pair.Join.KeyRoom
 	case f.Place == event.InRaw && f.Size > 0 && f.Size < maxText:
-		return text.Pad(f.Size + 1)
+		return Pad(f.Size + 1)
 	case f.Place == event.DataLoc, f.Place == event.RelLoc:
 		return maxText
 	}

@@ -6,7 +6,6 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
-	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 )
@@ -26,13 +25,13 @@ type Eval struct {
 	// Late is where an event goes one of whose texts is not in memory; nil is nowhere.
 	Late *assembler.Label
 	// Long keeps texts that are longer than their places.
-	Long *text.Keeper
+	Long *LongTexts
 }
 
 // New evaluates on the event of a hook.
 func New(h *hook.Hook) *Eval {
 	return &Eval{Code: h.Code, Hook: h, Members: hook.NewMembers(h),
-		Long: &text.Keeper{Code: h.Code, Program: h.Index}}
+		Long: &LongTexts{Code: h.Code, Program: h.Index}}
 }
 
 // enter gives n's locals their places on the stack, and returns a function

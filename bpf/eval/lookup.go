@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
 
@@ -28,8 +27,8 @@ func dictOf(n *expr.Native) *expr.Dict {
 func dictRoom(d *expr.Dict) int {
 	room := 8
 	for _, w := range d.Words {
-		text.NoNUL(string(w))
-		room = max(room, text.Pad(len(w)+1))
+		NoNUL(string(w))
+		room = max(room, Pad(len(w)+1))
 	}
 	return room
 }
@@ -65,7 +64,7 @@ func (e *Eval) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 		key, size := e.dictKey(n, d)
 		for _, k := range slices.Sorted(maps.Keys(d.Texts)) {
 			each(d.Texts[k], func(next assembler.Label) {
-				for i, w := range text.Words(k, size) {
+				for i, w := range Words(k, size) {
 					c.Load(asm.R0, key+int16(8*i))
 					c.Constant(asm.R1, int64(w))
 					c.IfReg(asm.JNE, asm.R0, asm.R1, next)
@@ -97,8 +96,8 @@ func (e *Eval) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 func (e *Eval) dictKey(n *expr.Native, d *expr.Dict) (at int16, size int) {
 	size = e.Env.Room(n.Args[0])
 	for k := range d.Texts {
-		text.NoNUL(k)
-		size = max(size, text.Pad(len(k)+1))
+		NoNUL(k)
+		size = max(size, Pad(len(k)+1))
 	}
 	at = e.Code.Alloc(size)
 	e.Text(at, size, n.Args[0])

@@ -4,15 +4,15 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 )
 
 // This file generates texts that are made of others: one of two, slices, parts, other
-// case; and where a text is in another one. Package text has the loops over their bytes.
+// case; and where a text is in another one. The loops over their bytes are in
+// textparts.go.
 
 // texts writes what is done with texts of the stack.
-func (e *Eval) texts() text.Code { return text.Code{Code: e.Code, Fail: e.Fail} }
+func (e *Eval) texts() textCode { return textCode{Code: e.Code, Fail: e.Fail} }
 
 // mostParts bounds the parts of a split text that are looked for.
 const mostParts = 4
@@ -25,7 +25,7 @@ func (v Env) madeRoom(n expr.Node) int {
 	case *expr.Slice:
 		whole := v.Room(n.X)
 		if n.Lo >= 0 && (n.NoHi || n.Hi >= 0) {
-			return text.Pad(max(sliced(n, whole), 0) + 1)
+			return Pad(max(sliced(n, whole), 0) + 1)
 		}
 		return whole
 	case *expr.TextOp:

@@ -7,7 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/tests/testkit/bpftest"
 )
@@ -204,4 +203,4 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func bytesOf(a string) []uint64 { return text.Words(a, room) }
+func bytesOf(a string) []uint64 { return Words(a, room) }

@@ -4,7 +4,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/text"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
@@ -15,7 +14,7 @@ import (
 // by words, and are keys as they are.
 //
 // A text whose record gives it more bytes than there is room for is kept elsewhere, and a
-// place says where (package text). Who needs all of its bytes fails: no text is cut.
+// place says where (longtext.go). What needs all of its bytes fails: no text is cut.
 
 // maxText is the room for texts whose length only the record tells, NUL
 // included. The stack has 512 bytes in all.
@@ -29,14 +28,14 @@ func (e *Eval) Text(off int16, size int, n expr.Node) {
 		panic("BUG: text without room")
 	}
 	if need == maxText && size > maxText {
-		defer func() { text.Short(e.Code, off, e.Fail) }()
+		defer func() { failLong(e.Code, off, e.Fail) }()
 	}
 	switch n := n.(type) {
 	case *expr.Const:
-		if i := text.IndexNUL(n.Str); i >= 0 {
+		if i := indexNUL(n.Str); i >= 0 {
 			assembler.Refuse("a text with a NUL inside")
 		}
-		for i, w := range text.Words(n.Str, size) {
+		for i, w := range Words(n.Str, size) {
 			c.Constant(asm.R0, int64(w))
 			c.Store(off+int16(8*i), asm.R0)
 		}
@@ -61,7 +60,7 @@ func (e *Eval) Text(off int16, size int, n expr.Node) {
 func (e *Eval) fullText(off int16, size int, n expr.Node) {
 	e.Text(off, size, n)
 	if _, fixed := n.(*expr.Const); !fixed && size == maxText {
-		text.Short(e.Code, off, e.Fail)
+		failLong(e.Code, off, e.Fail)
 	}
 }
 

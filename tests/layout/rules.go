@@ -92,7 +92,6 @@ var layers = [][]string{
 	// What programs keep, and the call stacks that they find.
 	{"bpf/state", "bpf/walk"},
 	{"bpf/interpreted"}, // which functions of an interpreter run at a sample
-	{"bpf/text"},        // texts of programs
 	{"bpf/eval"},        // expressions, which programs evaluate
 	{"bpf/outbox"},      // what programs send
 	{"bpf"},

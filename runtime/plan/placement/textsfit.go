@@ -9,7 +9,7 @@ import (
 )
 
 // This file says which texts programs have no room for. One that is longer than its place is kept
-// elsewhere (package text), which does for keys, for states, for patterns and for comparisons
+// elsewhere (bpf/eval/longtext.go), which does for keys, for states, for patterns and for comparisons
 // with short texts. Who takes it apart, or compares it otherwise, cannot be a program.
 
 // textsFit has EngineAuto leave plans to ppscript that ask for texts for which a program has no

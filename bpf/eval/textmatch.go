@@ -1,4 +1,4 @@
-package text
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -17,9 +17,9 @@ import (
 // instructions for each range of bytes, and no program could have two globs.
 
 // Matches jumps to l if "the text matches p" is want; what is p, for people.
-func (e Code) Matches(off int16, size int, p *Pattern, what string, want bool, l assembler.Label) {
+func (e textCode) Matches(off int16, size int, p *pattern, what string, want bool, l assembler.Label) {
 	c := e.Code
-	if n := len(p.Chars); n > MostStates-2 {
+	if n := len(p.Chars); n > mostStates-2 {
 		assembler.Refuse("a pattern of %d characters: %s", n, what)
 	}
 	step := e.Matcher(p)
@@ -32,7 +32,7 @@ func (e Code) Matches(off int16, size int, p *Pattern, what string, want bool, l
 
 // Matcher begins a match, and returns what moves it on by the byte in R1. R0 is how far it
 // is; R1 to R3 are lost. Once a NUL has been the byte, further ones change nothing.
-func (e Code) Matcher(p *Pattern) (step func()) {
+func (e textCode) Matcher(p *pattern) (step func()) {
 	c, table := e.Code, assembler.NewTable(p.Table())
 	c.Emit(asm.Mov.Imm(asm.R0, 1))
 	return func() {
@@ -47,7 +47,7 @@ func (e Code) Matcher(p *Pattern) (step func()) {
 }
 
 // Matched jumps to l if "the text matches p" is want, whose NUL was the last step.
-func (e Code) Matched(p *Pattern, want bool, l assembler.Label) {
+func (e textCode) Matched(p *pattern, want bool, l assembler.Label) {
 	e.Emit(asm.And.Imm(asm.R0, p.Over()))
 	e.IfTrue(asm.R0, want, l)
 }

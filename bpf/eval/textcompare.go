@@ -1,4 +1,4 @@
-package text
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -9,9 +9,9 @@ import (
 // This file compares texts.
 
 // EqualsConst jumps to l if (the text == s) is equal.
-func (e Code) EqualsConst(off int16, size int, s string, equal bool, l assembler.Label) {
+func (e textCode) EqualsConst(off int16, size int, s string, equal bool, l assembler.Label) {
 	c := e.Code
-	if len(s) >= size || IndexNUL(s) >= 0 {
+	if len(s) >= size || indexNUL(s) >= 0 {
 		if !equal {
 			c.GoTo(l)
 		}
@@ -35,9 +35,9 @@ func (e Code) EqualsConst(off int16, size int, s string, equal bool, l assembler
 }
 
 // HasPrefix jumps to l if "the text starts with s" is want.
-func (e Code) HasPrefix(off int16, size int, s string, want bool, l assembler.Label) {
+func (e textCode) HasPrefix(off int16, size int, s string, want bool, l assembler.Label) {
 	c := e.Code
-	if len(s) >= size || IndexNUL(s) >= 0 {
+	if len(s) >= size || indexNUL(s) >= 0 {
 		if !want {
 			c.GoTo(l)
 		}
@@ -64,7 +64,7 @@ func (e Code) HasPrefix(off int16, size int, s string, want bool, l assembler.La
 }
 
 // Equal jumps to l if (a == b) is equal.
-func (e Code) Equal(a, b int16, size int, equal bool, l assembler.Label) {
+func (e textCode) Equal(a, b int16, size int, equal bool, l assembler.Label) {
 	c := e.Code
 	differ := c.Label()
 	to := l
@@ -84,7 +84,7 @@ func (e Code) Equal(a, b int16, size int, equal bool, l assembler.Label) {
 
 // Order compares words as big-endian numbers, and jumps to l if (a < b), or (a <= b), is
 // want: the zeros behind the shorter text make it the smaller one.
-func (e Code) Order(a, b int16, size int, orEqual, want bool, l assembler.Label) {
+func (e textCode) Order(a, b int16, size int, orEqual, want bool, l assembler.Label) {
 	c := e.Code
 	less, notLess, end := c.Label(), c.Label(), c.Label()
 	for i := 0; i < size; i += 8 {
@@ -110,7 +110,7 @@ func (e Code) Order(a, b int16, size int, orEqual, want bool, l assembler.Label)
 }
 
 // Count leaves in R0 how many bytes a text has.
-func (e Code) Count(off int16, size int) {
+func (e textCode) Count(off int16, size int) {
 	c := e.Code
 	if size > 32 {
 		e.Length(off, size)

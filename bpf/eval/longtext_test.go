@@ -1,4 +1,4 @@
-package text
+package eval
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ type machine struct{ *bpftest.Program }
 // newMachine makes a machine; suffix says that the pattern is the end of texts.
 func newMachine(t *testing.T, match string, suffix bool) *machine {
 	t.Helper()
-	k := &Keeper{}
+	k := &LongTexts{}
 	b := bpftest.Builder{In: 2 * sent.LongMost, Out: 8 + sent.LongRoom}
 	return &machine{b.Build(t, func(c *assembler.Code, fail assembler.Label) {
 		k.Code = c
@@ -48,12 +48,12 @@ func newMachine(t *testing.T, match string, suffix bool) *machine {
 		if suffix {
 			k.HasSuffix(place, match, false, no, fail)
 		} else {
-			k.Matches(place, Glob(match), false, no, fail)
+			k.Matches(place, globPattern(match), false, no, fail)
 		}
 		c.MapValue(asm.R2, bpftest.Output, 0)
 		c.Emit(assembler.StoreImm(asm.R2, 0, fits))
 		c.Place(no)
-		LongMaps(&features.Host{}, []*Keeper{k}, b.Define)
+		LongTextMaps(&features.Host{}, []*LongTexts{k}, b.Define)
 	})}
 }
 

@@ -1,11 +1,10 @@
-package text_test
+package eval
 
 import (
 	"encoding/binary"
 	"math/rand"
 	"testing"
 
-	"ppscript/bpf/text"
 	"ppscript/runtime/text/glob"
 )
 
@@ -22,7 +21,7 @@ func TestGlobs(t *testing.T) {
 		for range r.Intn(6) {
 			of += string(letters[r.Intn(len(letters))])
 		}
-		if got, want := matched(text.Glob(source), of), glob.Match(source, of); got != want {
+		if got, want := matched(globPattern(source), of), glob.Match(source, of); got != want {
 			t.Fatalf("%q of %q: got %v, want %v", source, of, got, want)
 		}
 	}
@@ -30,11 +29,11 @@ func TestGlobs(t *testing.T) {
 
 // matched moves through a pattern as the program does that is generated of it. NULs behind the first one
 // change nothing.
-func matched(p *text.Pattern, of string) bool {
+func matched(p *pattern, of string) bool {
 	state, table := uint32(1), p.Table()
 	for _, b := range []byte(of + "\x00\x00\x00") {
-		moves := binary.NativeEndian.Uint32(table[8*int(b)+text.TableMoves:])
-		stays := binary.NativeEndian.Uint32(table[8*int(b)+text.TableStays:])
+		moves := binary.NativeEndian.Uint32(table[8*int(b)+TableMoves:])
+		stays := binary.NativeEndian.Uint32(table[8*int(b)+TableStays:])
 		state = state&moves<<1 | state&stays
 	}
 	return state&uint32(p.Over()) != 0
@@ -42,7 +41,7 @@ func matched(p *text.Pattern, of string) bool {
 
 // A literal has no special characters.
 func TestLiteral(t *testing.T) {
-	p := &text.Pattern{}
+	p := &pattern{}
 	p.Literal("*[a]")
 	for _, of := range []string{"*[a]", "x[a]", "a", "*[a", "*[a]b"} {
 		if got := matched(p, of); got != (of == "*[a]") {

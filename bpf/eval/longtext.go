@@ -1,4 +1,4 @@
-package text
+package eval
 
 import (
 	"github.com/cilium/ebpf"
@@ -12,8 +12,7 @@ import (
 )
 
 // This file generates what keeps texts that are too long for their places on the stack,
-// in keys and in states. Package bpf calls it where it copies a text whose length only the
-// record tells.
+// in keys and in states: texts whose length only the record tells.
 //
 // The text is copied into memory of the CPU and hashed with 128 bits; a map has it by its
 // hash. What stands in the place is told in package sent. A text that has the hash of another
@@ -40,8 +39,8 @@ const (
 	mostReserved = 1 << 9 // where memory is set aside for all
 )
 
-// A Keeper keeps texts in a program.
-type Keeper struct {
+// LongTexts keeps the long texts of a program.
+type LongTexts struct {
 	*assembler.Code
 	Program int // its number
 	fail    assembler.Label
@@ -51,7 +50,7 @@ type Keeper struct {
 
 // Copy puts the text at the address in R3, of R2 bytes, to a place of the stack: one that is longer
 // as Keep does if the place is large enough for that, else it jumps to fail.
-func (k *Keeper) Copy(at int16, size int, fail assembler.Label) {
+func (k *LongTexts) Copy(at int16, size int, fail assembler.Label) {
 	long, end := fail, k.Label()
 	if size == sent.LongRoom {
 		long = k.Label()
@@ -70,7 +69,7 @@ func (k *Keeper) Copy(at int16, size int, fail assembler.Label) {
 // Keep puts the text at the address in R3, in memory of the kernel, to a place of the stack of
 // sent.LongRoom bytes. R0 is how many bytes it has, with its NUL. An event whose text cannot be
 // kept goes to fail.
-func (k *Keeper) Keep(at int16, fail assembler.Label) {
+func (k *LongTexts) Keep(at int16, fail assembler.Label) {
 	c := k.Code
 	k.keeps, k.fail = true, fail
 	mark := c.Stack
@@ -123,7 +122,7 @@ func (k *Keeper) Keep(at int16, fail assembler.Label) {
 
 // words calls each for every word of a text, in R5, until it ends; R2 is the index of its
 // first byte, R1 its place. R0 is lost.
-func (k *Keeper) words(scratch int16, each func()) {
+func (k *LongTexts) words(scratch int16, each func()) {
 	c := k.Code
 	done := c.Label()
 	c.Load(asm.R1, scratch)
@@ -142,7 +141,7 @@ func (k *Keeper) words(scratch int16, each func()) {
 
 // hash leaves two numbers of a text at a place: polynomials of its words, whose high bits come
 // down at each step.
-func (k *Keeper) hash(scratch, hash int16) {
+func (k *LongTexts) hash(scratch, hash int16) {
 	c := k.Code
 	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
 	mix := func(r asm.Register, prime, down int32) {
@@ -159,7 +158,7 @@ func (k *Keeper) hash(scratch, hash int16) {
 
 // store keeps a text under its hash, unless it is there, and jumps there. It jumps to Fail if
 // another one is there, or if there is no room.
-func (k *Keeper) store(scratch, hash int16, there assembler.Label) {
+func (k *LongTexts) store(scratch, hash int16, there assembler.Label) {
 	c := k.Code
 	texts, found, full := load.LongTextsMap.Of(), c.Label(), c.Label()
 	c.Look(texts, hash, found)
@@ -186,7 +185,7 @@ func (k *Keeper) store(scratch, hash int16, there assembler.Label) {
 }
 
 // Matches jumps to l if "the text of the place matches p" is want, of a text that is kept.
-func (k *Keeper) Matches(at int16, p *Pattern, want bool, l, fail assembler.Label) {
+func (k *LongTexts) Matches(at int16, p *pattern, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
 	mark := c.Stack
@@ -194,7 +193,7 @@ func (k *Keeper) Matches(at int16, p *Pattern, want bool, l, fail assembler.Labe
 	c.Get(load.LongTextsMap.Of(), at+sent.LongHash, k.fail)
 	c.Emit(asm.Mov.Reg(asm.R5, asm.R0))
 	c.Zero(index, 8)
-	text := Code{Code: c, Fail: k.fail}
+	text := textCode{Code: c, Fail: k.fail}
 	step := text.Matcher(p)
 	next := c.Loop()
 	c.Load(asm.R2, index)
@@ -218,7 +217,7 @@ func (k *Keeper) Matches(at int16, p *Pattern, want bool, l, fail assembler.Labe
 
 // HasSuffix jumps to l if "the text of the place ends with suffix" is want, of a text that is
 // kept. Places are shorter than long texts are: the suffix lies within it.
-func (k *Keeper) HasSuffix(at int16, suffix string, want bool, l, fail assembler.Label) {
+func (k *LongTexts) HasSuffix(at int16, suffix string, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
 	if len(suffix) >= sent.LongRoom {
@@ -243,14 +242,14 @@ func (k *Keeper) HasSuffix(at int16, suffix string, want bool, l, fail assembler
 	c.Place(differ)
 }
 
-// Short jumps to fail for a text that is longer than its place. R0 stays.
-func Short(c *assembler.Code, at int16, fail assembler.Label) {
+// failLong jumps to fail for a text that is longer than its place. R0 stays.
+func failLong(c *assembler.Code, at int16, fail assembler.Label) {
 	c.Emit(asm.LoadMem(asm.R1, asm.R10, at+sent.LongMark, asm.Byte))
 	c.IfImm(asm.JNE, asm.R1, 0, fail)
 }
 
-// LongMaps gives away the maps of programs that keep texts, or read some.
-func LongMaps(h *features.Host, programs []*Keeper, define func(load.MapID, *ebpf.MapSpec)) {
+// LongTextMaps gives away the maps of programs that keep texts, or read some.
+func LongTextMaps(h *features.Host, programs []*LongTexts, define func(load.MapID, *ebpf.MapSpec)) {
 	keep := false
 	for _, k := range programs {
 		keep = keep || k.keeps || k.reads

@@ -1,4 +1,4 @@
-package text_test
+package eval
 
 import (
 	"slices"
@@ -8,29 +8,28 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/text"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/text/glob"
 	"ppscript/tests/testkit/bpftest"
 )
 
-// room is that of the texts of these tests: up to 23 bytes.
-const room = 24
+// placeRoom is that of the texts of these tests: up to 23 bytes.
+const placeRoom = 24
 
 // texts are empty, of all lengths around words, full, and have letters of both cases and what lies
 // beside these, and parts again and again.
 var texts = []string{"", "a", "ab", "Az@[`{", "abcdefg", "abcdefgh", "abcdefghi", "abababababababababababa",
 	"kworker/0:1-mm_percpu_w", "/usr/lib/x.so", "a,b,,c", "ABCDEFGH", "ab\x01\x7f"}
 
-// truth is a program that says where a jump went, with a text, or two of them, at places of the stack.
-func truth(t *testing.T, jump func(e text.Code, a, b int16, want bool, l assembler.Label)) func(a,
+// placeTruth is a program that says where a jump went, with a text, or two of them, at places of the stack.
+func placeTruth(t *testing.T, jump func(e textCode, a, b int16, want bool, l assembler.Label)) func(a,
 	b string) bool {
 	t.Helper()
-	b := bpftest.Builder{In: 2 * room, Out: 16}
+	b := bpftest.Builder{In: 2 * placeRoom, Out: 16}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		for i, want := range []bool{false, true} {
 			taken, end := c.Label(), c.Label()
-			jump(text.Code{Code: c, Fail: fail}, in, in+room, want, taken)
+			jump(textCode{Code: c, Fail: fail}, in, in+placeRoom, want, taken)
 			c.GoTo(end)
 			c.Place(taken)
 			c.Emit(assembler.StoreImm(asm.R10, out+int16(8*i), 1))
@@ -49,31 +48,31 @@ func truth(t *testing.T, jump func(e text.Code, a, b int16, want bool, l assembl
 // words are texts as they lie in the input.
 func words(texts ...string) (list []uint64) {
 	for _, s := range texts {
-		list = append(list, text.Words(s, room)...)
+		list = append(list, Words(s, placeRoom)...)
 	}
 	return list
 }
 
-func TestComparisons(t *testing.T) {
-	type jump = func(e text.Code, a, b int16, want bool, l assembler.Label)
+func TestComparisonsOfPlaces(t *testing.T) {
+	type jump = func(e textCode, a, b int16, want bool, l assembler.Label)
 	for name, c := range map[string]struct {
 		jump jump
 		want func(a, b string) bool
 	}{
-		"==": {func(e text.Code, a, b int16, want bool, l assembler.Label) {
-			e.Equal(a, b, room, want, l)
+		"==": {func(e textCode, a, b int16, want bool, l assembler.Label) {
+			e.Equal(a, b, placeRoom, want, l)
 		},
 			func(a, b string) bool { return a == b }},
-		"<": {func(e text.Code, a, b int16, want bool, l assembler.Label) {
-			e.Order(a, b, room, false, want, l)
+		"<": {func(e textCode, a, b int16, want bool, l assembler.Label) {
+			e.Order(a, b, placeRoom, false, want, l)
 		},
 			func(a, b string) bool { return a < b }},
-		"<=": {func(e text.Code, a, b int16, want bool, l assembler.Label) {
-			e.Order(a, b, room, true, want, l)
+		"<=": {func(e textCode, a, b int16, want bool, l assembler.Label) {
+			e.Order(a, b, placeRoom, true, want, l)
 		},
 			func(a, b string) bool { return a <= b }},
 	} {
-		is := truth(t, c.jump)
+		is := placeTruth(t, c.jump)
 		for _, a := range texts {
 			for _, b := range texts {
 				if got, want := is(a, b), c.want(a, b); got != want {
@@ -84,13 +83,14 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-func TestComparisonsWithConstants(t *testing.T) {
-	for _, k := range append([]string{"abc", "abcdefgX", "ab\x00", strings.Repeat("a", room)}, texts...) {
-		equal := truth(t, func(e text.Code, a, _ int16, want bool, l assembler.Label) {
-			e.EqualsConst(a, room, k, want, l)
+func TestComparisonsOfPlacesWithConstants(t *testing.T) {
+	long := strings.Repeat("a", placeRoom)
+	for _, k := range append([]string{"abc", "abcdefgX", "ab\x00", long}, texts...) {
+		equal := placeTruth(t, func(e textCode, a, _ int16, want bool, l assembler.Label) {
+			e.EqualsConst(a, placeRoom, k, want, l)
 		})
-		prefix := truth(t, func(e text.Code, a, _ int16, want bool, l assembler.Label) {
-			e.HasPrefix(a, room, k, want, l)
+		prefix := placeTruth(t, func(e textCode, a, _ int16, want bool, l assembler.Label) {
+			e.HasPrefix(a, placeRoom, k, want, l)
 		})
 		for _, a := range texts {
 			if got := equal(a, ""); got != (a == k) {
@@ -107,8 +107,8 @@ func TestMatches(t *testing.T) {
 	for _, g := range []string{"*", "?", "a*", "*b", "*a*b*", "??", "[a-f]*", "[^a]*", "*[0-9]:?-*",
 		"abc*ghi", "*.so",
 		"a,b,,c", "*ab"} {
-		is := truth(t, func(e text.Code, a, _ int16, want bool, l assembler.Label) {
-			e.Matches(a, room, text.Glob(g), g, want, l)
+		is := placeTruth(t, func(e textCode, a, _ int16, want bool, l assembler.Label) {
+			e.Matches(a, placeRoom, globPattern(g), g, want, l)
 		})
 		for _, a := range texts {
 			if got, want := is(a, ""), glob.Match(g, a); got != want {
@@ -119,11 +119,11 @@ func TestMatches(t *testing.T) {
 }
 
 // number is a program that leaves a number of a text in R0.
-func number(t *testing.T, leave func(e text.Code, text int16)) func(a string) int {
+func number(t *testing.T, leave func(e textCode, text int16)) func(a string) int {
 	t.Helper()
-	b := bpftest.Builder{In: room, Out: 8}
+	b := bpftest.Builder{In: placeRoom, Out: 8}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		leave(text.Code{Code: c, Fail: fail}, in)
+		leave(textCode{Code: c, Fail: fail}, in)
 		c.Store(out, asm.R0)
 	})
 	return func(a string) int {
@@ -136,8 +136,8 @@ func number(t *testing.T, leave func(e text.Code, text int16)) func(a string) in
 }
 
 func TestLengths(t *testing.T) {
-	count := number(t, func(e text.Code, text int16) { e.Count(text, room) })
-	length := number(t, func(e text.Code, text int16) { e.Length(text, room) })
+	count := number(t, func(e textCode, text int16) { e.Count(text, placeRoom) })
+	length := number(t, func(e textCode, text int16) { e.Length(text, placeRoom) })
 	for _, a := range texts {
 		if c, l := count(a), length(a); c != len(a) || l != len(a) {
 			t.Errorf("%q: got %d and %d bytes, want %d", a, c, l, len(a))
@@ -145,11 +145,11 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestFindInPlaces(t *testing.T) {
 	for _, sub := range []string{"a", "b", "ab", "aba", ",", ",,", "/", ".so", "abcdefgh", "x", "\x7f",
 		"[`"} {
-		first := number(t, func(e text.Code, text int16) { e.Find(text, room, sub, false) })
-		last := number(t, func(e text.Code, text int16) { e.Find(text, room, sub, true) })
+		first := number(t, func(e textCode, text int16) { e.Find(text, placeRoom, sub, false) })
+		last := number(t, func(e textCode, text int16) { e.Find(text, placeRoom, sub, true) })
 		for _, a := range texts {
 			if got, want := first(a), strings.Index(a, sub); got != want {
 				t.Errorf("%q in %q: got %d, want %d", sub, a, got, want)
@@ -159,19 +159,19 @@ func TestFind(t *testing.T) {
 			}
 		}
 	}
-	none := number(t, func(e text.Code, text int16) { e.Find(text, 8, "12345678", false) })
+	none := number(t, func(e textCode, text int16) { e.Find(text, 8, "12345678", false) })
 	if got := none("1234567"); got != -1 {
 		t.Errorf("a text that is longer than the room: got %d, want -1", got)
 	}
 }
 
 // change is a program that makes a text of the input: of a text, and of two numbers behind it.
-func change(t *testing.T, to int, made func(e text.Code, out, text, numbers int16)) func(a string,
+func change(t *testing.T, to int, made func(e textCode, out, text, numbers int16)) func(a string,
 	numbers ...int) (string, bool) {
 	t.Helper()
-	b := bpftest.Builder{In: room + 16, Out: to}
+	b := bpftest.Builder{In: placeRoom + 16, Out: to}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-		made(text.Code{Code: c, Fail: fail}, out, in, in+room)
+		made(textCode{Code: c, Fail: fail}, out, in, in+placeRoom)
 	})
 	return func(a string, numbers ...int) (string, bool) {
 		in := words(a)
@@ -193,12 +193,12 @@ func change(t *testing.T, to int, made func(e text.Code, out, text, numbers int1
 
 func TestChangeCase(t *testing.T) {
 	for upper, want := range map[bool]func(string) string{true: strings.ToUpper, false: strings.ToLower} {
-		changed := change(t, room, func(e text.Code, out, text, _ int16) {
-			for i := int16(0); i < room; i += 8 {
+		changed := change(t, placeRoom, func(e textCode, out, text, _ int16) {
+			for i := int16(0); i < placeRoom; i += 8 {
 				e.Load(asm.R0, text+i)
 				e.Store(out+i, asm.R0)
 			}
-			e.ChangeCase(out, room, upper)
+			e.ChangeCase(out, placeRoom, upper)
 		})
 		for _, a := range texts {
 			if got, ok := changed(a); !ok || got != want(a) {
@@ -214,8 +214,8 @@ func TestChangeCase(t *testing.T) {
 func TestFront(t *testing.T) {
 	for _, c := range [][2]int{{0, 0}, {0, 5}, {0, 8}, {3, 8}, {7, 9}, {8, 16}, {9, 23}, {1, 23}, {22, 23}} {
 		lo, hi := c[0], c[1]
-		front := change(t, room, func(e text.Code, out, text, _ int16) {
-			e.Front(out, room, text, room, lo, hi-lo)
+		front := change(t, placeRoom, func(e textCode, out, text, _ int16) {
+			e.Front(out, placeRoom, text, placeRoom, lo, hi-lo)
 		})
 		for _, a := range texts {
 			want := a[min(lo, len(a)):min(hi, len(a))]
@@ -229,9 +229,9 @@ func TestFront(t *testing.T) {
 // Bounds that are computed are Starlark's: they count from the end if they are negative, end where the
 // text does, and take no more than 32 bits.
 func TestComputedBounds(t *testing.T) {
-	cut := change(t, room, func(e text.Code, out, text, numbers int16) {
+	cut := change(t, placeRoom, func(e textCode, out, text, numbers int16) {
 		length, from := e.Alloc(8), e.Alloc(8)
-		e.Length(text, room)
+		e.Length(text, placeRoom)
 		e.Store(length, asm.R0)
 		e.Load(asm.R0, numbers)
 		e.Index(false, length)
@@ -242,7 +242,7 @@ func TestComputedBounds(t *testing.T) {
 		e.Clamp()
 		e.Load(asm.R3, from)
 		e.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Sub.Reg(asm.R2, asm.R3))
-		e.CopyPart(out, room, text, room)
+		e.CopyPart(out, placeRoom, text, placeRoom)
 	})
 	at := func(a string, i int) int {
 		if i < 0 {
@@ -267,9 +267,9 @@ func TestComputedBounds(t *testing.T) {
 }
 
 func TestTail(t *testing.T) {
-	tail := change(t, room, func(e text.Code, out, text, numbers int16) {
+	tail := change(t, placeRoom, func(e textCode, out, text, numbers int16) {
 		e.Load(asm.R0, numbers)
-		e.Tail(out, room, text, room)
+		e.Tail(out, placeRoom, text, placeRoom)
 	})
 	for _, a := range texts {
 		for from := range len(a) + 1 {
@@ -283,7 +283,7 @@ func TestTail(t *testing.T) {
 func TestSimpleGlob(t *testing.T) {
 	f := func(glob, rest string, op expr.Op, ok bool) {
 		t.Helper()
-		if gotText, gotOp, gotOK := text.SimpleGlob(glob); gotText != rest || gotOp != op || gotOK != ok {
+		if gotText, gotOp, gotOK := simpleGlob(glob); gotText != rest || gotOp != op || gotOK != ok {
 			t.Errorf("%q: got %q, %s, %t, want %q, %s, %t", glob, gotText, gotOp, gotOK, rest, op, ok)
 		}
 	}

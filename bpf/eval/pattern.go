@@ -1,4 +1,4 @@
-package text
+package eval
 
 import (
 	"encoding/binary"
@@ -9,11 +9,11 @@ import (
 // This file makes globs, and texts to find, the characters that a program in the
 // kernel moves through: which bytes each of them matches. bpf generates that program.
 
-// MostStates bounds a pattern: its masks are constants of 32 bits with a sign.
-const MostStates = 30
+// mostStates bounds a pattern: its masks are constants of 32 bits with a sign.
+const mostStates = 30
 
-// A Pattern is a glob, character by character.
-type Pattern struct {
+// A pattern is a glob, character by character.
+type pattern struct {
 	Chars []byteSet
 	Stars int32 // bit i: any text may stand in front of character i
 }
@@ -22,7 +22,7 @@ type Pattern struct {
 type byteSet [256]bool
 
 // Literal appends a text that matches itself.
-func (p *Pattern) Literal(s string) {
+func (p *pattern) Literal(s string) {
 	for i := range len(s) {
 		var set byteSet
 		set[s[i]] = true
@@ -31,15 +31,15 @@ func (p *Pattern) Literal(s string) {
 }
 
 // Star lets any text stand in front of what is appended next.
-func (p *Pattern) Star() {
-	if len(p.Chars) <= MostStates {
+func (p *pattern) Star() {
+	if len(p.Chars) <= mostStates {
 		p.Stars |= 1 << len(p.Chars)
 	}
 }
 
-// Glob parses a glob; see package glob.
-func Glob(s string) *Pattern {
-	p := &Pattern{}
+// globPattern parses a glob; see package glob.
+func globPattern(s string) *pattern {
+	p := &pattern{}
 	for len(s) > 0 {
 		n := 1
 		switch s[0] {
@@ -71,7 +71,7 @@ const (
 )
 
 // Table has an entry for each byte. A NUL is the pattern's end, and moves to Over.
-func (p *Pattern) Table() []byte {
+func (p *pattern) Table() []byte {
 	table := make([]byte, 256*entrySize)
 	for b := range 256 {
 		moves, stays := uint32(0), uint32(p.Over())
@@ -92,4 +92,4 @@ func (p *Pattern) Table() []byte {
 }
 
 // Over is the bit that says that the text is over, and matched.
-func (p *Pattern) Over() int32 { return 1 << (len(p.Chars) + 1) }
+func (p *pattern) Over() int32 { return 1 << (len(p.Chars) + 1) }

@@ -1,4 +1,4 @@
-package text
+package eval
 
 import (
 	"github.com/cilium/ebpf/asm"
@@ -9,7 +9,7 @@ import (
 // This file takes texts apart, and finds texts in others.
 
 // WordAt loads 8 bytes of a text from byte i on; those behind its room are 0.
-func (e Code) WordAt(dst, scratch asm.Register, text int16, room, i int) {
+func (e textCode) WordAt(dst, scratch asm.Register, text int16, room, i int) {
 	c := e.Code
 	k, shift := i/8*8, int32(i%8*8)
 	c.Load(dst, text+int16(k))
@@ -24,7 +24,7 @@ func (e Code) WordAt(dst, scratch asm.Register, text int16, room, i int) {
 }
 
 // Length leaves in R0 how many bytes the text at a place has.
-func (e Code) Length(text int16, room int) {
+func (e textCode) Length(text int16, room int) {
 	c := e.Code
 	// It is copied onto itself, and the helper counts.
 	c.Addr(asm.R1, text)
@@ -34,14 +34,14 @@ func (e Code) Length(text int16, room int) {
 }
 
 // Negative leaves in dst 1 if src is negative, else 0.
-func (e Code) Negative(dst, src asm.Register) {
+func (e textCode) Negative(dst, src asm.Register) {
 	e.Emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
 }
 
 // Index makes of the index in R0, which counts from the end if it is negative, one that
 // counts from the front; R1 is the length. Starlark takes indices of 32 bits: small says
 // that it is one.
-func (e Code) Index(small bool, length int16) {
+func (e textCode) Index(small bool, length int16) {
 	c := e.Code
 	if !small {
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
@@ -54,7 +54,7 @@ func (e Code) Index(small bool, length int16) {
 }
 
 // Clamp brings the index in R0 into the text, whose length is in R1.
-func (e Code) Clamp() {
+func (e textCode) Clamp() {
 	c := e.Code
 	e.Negative(asm.R2, asm.R0)
 	c.Emit(asm.Xor.Imm(asm.R2, 1), asm.Mul.Reg(asm.R0, asm.R2))
@@ -64,7 +64,7 @@ func (e Code) Clamp() {
 }
 
 // CopyPart copies R2 bytes of a text, nothing if that is negative, from byte R3 on.
-func (e Code) CopyPart(off int16, size int, text int16, room int) {
+func (e textCode) CopyPart(off int16, size int, text int16, room int) {
 	c := e.Code
 	e.Negative(asm.R4, asm.R2)
 	c.Emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
@@ -78,7 +78,7 @@ func (e Code) CopyPart(off int16, size int, text int16, room int) {
 }
 
 // Tail copies a text from byte R0 on, with the zeros behind it.
-func (e Code) Tail(off int16, size int, text int16, room int) {
+func (e textCode) Tail(off int16, size int, text int16, room int) {
 	c := e.Code
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(room-1)), asm.Sub.Reg(asm.R2, asm.R0))
 	e.CopyPart(off, size, text, room)
@@ -86,9 +86,9 @@ func (e Code) Tail(off int16, size int, text int16, room int) {
 
 // Find leaves in R0 where a constant is first, or last, in the text at a place; -1 is
 // nowhere.
-func (e Code) Find(text int16, room int, sub string, last bool) {
+func (e textCode) Find(text int16, room int, sub string, last bool) {
 	c := e.Code
-	if len(sub) > 8 || IndexNUL(sub) >= 0 {
+	if len(sub) > 8 || indexNUL(sub) >= 0 {
 		assembler.Refuse("finding a text of %d bytes", len(sub))
 	}
 	places := room - len(sub)
@@ -124,7 +124,7 @@ func (e Code) Find(text int16, room int, sub string, last bool) {
 
 // ChangeCase changes the case of the letters of a text in its place, eight at a time.
 // Letters beyond ASCII fail.
-func (e Code) ChangeCase(off int16, size int, upper bool) {
+func (e textCode) ChangeCase(off int16, size int, upper bool) {
 	c := e.Code
 	const each = uint64(0x0101010101010101)
 	word := func(dst asm.Register, b byte) { c.Constant(dst, int64(each*uint64(b))) }
@@ -149,7 +149,7 @@ func (e Code) ChangeCase(off int16, size int, upper bool) {
 }
 
 // Front copies left bytes of a text from byte lo on.
-func (e Code) Front(off int16, size int, text int16, room, lo, left int) {
+func (e textCode) Front(off int16, size int, text int16, room, lo, left int) {
 	c := e.Code
 	for i := 0; i < size; i += 8 {
 		if left-i <= 0 {
