@@ -42,11 +42,13 @@ type column struct {
 	stamps []int // of the interval that told the value, 0 is never
 }
 
-// table takes an interval's table.
-func (g *group) table(t *result.Table) {
+// table takes an interval's table: numbers, and distributions, whose buckets may be fine.
+func (g *group) table(t *result.Table, fine bool) {
 	g.stamp++
 	g.title = t.Title
-	if g.keys == nil {
+	if at := t.Histogram(); g.keys == nil && at >= 0 {
+		g.all(t.Columns[:at])
+	} else if g.keys == nil {
 		g.choose(t)
 	}
 	if g.keys == nil {
@@ -60,10 +62,13 @@ func (g *group) table(t *result.Table) {
 		at := g.row(t.Columns, row)
 		for i := range t.Columns {
 			c := &t.Columns[i]
-			if i >= len(row) || slices.Contains(g.keys, i) || !number(row[i]) {
-				continue
+			switch {
+			case i >= len(row) || slices.Contains(g.keys, i):
+			case c.Type == result.Distributions:
+				g.distribution(c, fine).take(at, c.Distribution(row[i]))
+			case number(row[i]):
+				g.column(c, row[i]).take(at, row[i].Float(), g.stamp, at+1 == g.other)
 			}
-			g.column(c, row[i]).take(at, row[i].Float(), g.stamp, at+1 == g.other)
 		}
 	}
 }

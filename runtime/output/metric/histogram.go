@@ -33,21 +33,7 @@ type counts struct {
 // A span is the values lo <= v < hi.
 type span struct{ lo, hi int64 }
 
-// histogram takes an interval's histogram.
-func (g *group) histogram(in *result.Table, fine bool) {
-	at := in.Histogram()
-	keys, value := in.Columns[:at], &in.Columns[at]
-	g.stamp++
-	g.title = in.Title
-	if g.keys == nil {
-		g.all(keys)
-	}
-	for row := range in.All() {
-		g.distribution(value, fine).take(g.row(keys, row), value.Distribution(row[at]))
-	}
-}
-
-// distribution is the metric of a histogram; a group has one.
+// distribution is the metric of a column of distributions; a group has one.
 func (g *group) distribution(value *result.Column, fine bool) *histogram {
 	if len(g.hists) == 0 {
 		word := value.Name

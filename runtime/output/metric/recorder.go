@@ -91,13 +91,9 @@ func (r *Recorder) Show(x result.Result) error {
 	r.about(m)
 	switch x := x.(type) {
 	case *result.Table:
-		if x.Histogram() >= 0 {
-			r.group(m.Name).histogram(x, false)
-			return nil
-		}
-		r.group(m.Name).table(x)
+		r.group(m.Name).table(x, false)
 		for _, h := range x.Spreads {
-			r.group(m.Name+"/"+h.Columns[h.Histogram()].Name).histogram(h, true)
+			r.group(m.Name+"/"+h.Columns[h.Histogram()].Name).table(h, true)
 		}
 	case *result.Stacks:
 		r.group(m.Name).stacks(x)
