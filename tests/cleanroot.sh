@@ -31,6 +31,9 @@ if [ -z "${CLEANROOT-}" ]; then
 fi
 work=$CLEANROOT root=$CLEANROOT/root
 
+# Programs in it may have mounts of their own (unshare -m), as on a machine: then its root must be a mount.
+mount --bind "$root" "$root"
+
 # bind FROM TO [OPTIONS] mounts a directory of this machine in the root.
 bind() {
 	mkdir -p "$root$2"

@@ -52,7 +52,12 @@ type app struct {
 func newApp() *app {
 	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
 	a.libs.Say = a.Say
-	time.Local, a.zoneError = wallclock.LocalZone(os.Getenv("TZ"), time.Local)
+	zone, err := wallclock.LocalZone(os.Getenv("TZ"), time.Local)
+	// A library's goroutine may read it already: it is written only where TZ has rules of its own.
+	if zone != time.Local {
+		time.Local = zone
+	}
+	a.zoneError = err
 	return a
 }
 

@@ -167,19 +167,6 @@ func TestHubsThatAnybodyCouldReachWantASecret(t *testing.T) {
 	}
 }
 
-// Only a few processes are servers: the others do not wake once a second for what servers tell.
-func TestIdle(t *testing.T) {
-	if procStatFile == "" || procStatFile[0] != '/' {
-		t.Fatalf("the package of the server has another variable: got %q", procStatFile)
-	}
-	before := procStatFile
-	defer func() { procStatFile = before }()
-	Idle()
-	if _, err := os.ReadFile(procStatFile); err == nil {
-		t.Error("the file can be read")
-	}
-}
-
 // A host that is slow to answer whether it runs a job is missing only until it is heard of.
 func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")

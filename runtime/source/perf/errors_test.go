@@ -14,6 +14,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/workload"
+	"ppscript/runtime/target/cgroup"
 	"ppscript/runtime/text/diag"
 	"ppscript/tests/testkit"
 
@@ -71,6 +72,13 @@ func TestBadTargets(t *testing.T) {
 	refused(t, Config{Events: ev, Target: Target{TIDs: []int{4194303}}}, diag.Attach, "thread 4194303")
 	refused(t, Config{Events: ev, Target: Target{PIDs: []int{1}, Cgroups: []string{"a"}}},
 		diag.Usage, "several")
+}
+
+func TestBadCgroups(t *testing.T) {
+	needRoot(t)
+	ev := []EventConfig{clock("cpu-clock")}
+	_, _, err := cgroup.Dirs(nil)
+	testkit.Requires(t, testkit.Optional("a mount of cgroups", err))
 	refused(t, Config{Events: ev, Target: Target{Cgroups: []string{"no-such-cgroup"}}},
 		diag.Attach, "no such cgroup")
 	refused(t, Config{Events: ev, Target: Target{Cgroups: []string{"no-such-.*"}}},
