@@ -83,8 +83,8 @@ func (c *Code) Emit(ins ...asm.Instruction) {
 	}
 }
 
-// Jump emits a jump to l.
-func (c *Code) Jump(ins asm.Instruction, l Label) {
+// jump emits a jump to l.
+func (c *Code) jump(ins asm.Instruction, l Label) {
 	if c.dead {
 		return
 	}
@@ -98,7 +98,7 @@ func (c *Code) Jump(ins asm.Instruction, l Label) {
 
 // GoTo jumps always: nothing behind it is reached but through a label.
 func (c *Code) GoTo(l Label) {
-	c.Jump(asm.Ja.Label(""), l)
+	c.jump(asm.Ja.Label(""), l)
 	c.dead = true
 }
 
@@ -122,12 +122,12 @@ func (c *Code) Again(l Label) { c.GoTo(l) }
 
 // IfImm jumps to l if dst OP v.
 func (c *Code) IfImm(op asm.JumpOp, dst asm.Register, v int32, l Label) {
-	c.Jump(asm.Instruction{OpCode: op.Op(asm.ImmSource), Dst: dst, Constant: int64(v)}, l)
+	c.jump(asm.Instruction{OpCode: op.Op(asm.ImmSource), Dst: dst, Constant: int64(v)}, l)
 }
 
 // IfReg jumps to l if dst OP src.
 func (c *Code) IfReg(op asm.JumpOp, dst, src asm.Register, l Label) {
-	c.Jump(asm.Instruction{OpCode: op.Op(asm.RegSource), Dst: dst, Src: src}, l)
+	c.jump(asm.Instruction{OpCode: op.Op(asm.RegSource), Dst: dst, Src: src}, l)
 }
 
 // Constant loads any 64-bit number.

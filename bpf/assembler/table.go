@@ -14,24 +14,24 @@ import (
 // carries its content, so that whoever loads programs finds the maps that these need. Tables of one
 // content are one map.
 
-// A Table is a constant that programs read.
-type Table struct {
+// A table is a constant that programs read.
+type table struct {
 	id      load.MapID
 	content string
 }
 
 // NewTable makes a table.
-func NewTable(content []byte) Table {
+func NewTable(content []byte) table {
 	sum := sha256.Sum256(content)
 	half := func(at int) int { return int(binary.LittleEndian.Uint64(sum[at:]) >> 1) }
-	return Table{load.TableMap.Of(half(0), half(8)), string(content)}
+	return table{load.TableMap.Of(half(0), half(8)), string(content)}
 }
 
 // tableKey is the key of the table among the metadata of an instruction.
 type tableKey struct{}
 
 // Table points dst at a table.
-func (c *Code) Table(dst asm.Register, t Table) {
+func (c *Code) Table(dst asm.Register, t table) {
 	ins := asm.LoadMapValue(dst, 0, 0).WithReference(t.id.String())
 	ins.Metadata.Set(tableKey{}, t)
 	c.Emit(ins)
@@ -42,7 +42,7 @@ func Tables(programs ...asm.Instructions) map[load.MapID]*ebpf.MapSpec {
 	tables := map[load.MapID]*ebpf.MapSpec{}
 	for _, ins := range programs {
 		for i := range ins {
-			t, ok := ins[i].Metadata.Get(tableKey{}).(Table)
+			t, ok := ins[i].Metadata.Get(tableKey{}).(table)
 			if !ok || tables[t.id] != nil {
 				continue
 			}

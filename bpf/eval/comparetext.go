@@ -63,7 +63,7 @@ func (e *Eval) textLength(n expr.Node) {
 		return
 	}
 	off := e.allocFull(n)
-	e.texts().Count(off, size)
+	e.texts().count(off, size)
 	c.Stack = mark
 }
 
@@ -97,10 +97,10 @@ func (e *Eval) compareTexts(n *expr.Binary, want bool, l assembler.Label) {
 			return
 		}
 		a, b, size := e.bothTexts(n.X, n.Y, e.Text)
-		e.texts().Equal(a, b, size, equal, l)
+		e.texts().equal(a, b, size, equal, l)
 	case expr.OpStrLt, expr.OpStrLe:
 		a, b, size := e.bothTexts(n.X, n.Y, e.fullText)
-		e.texts().Order(a, b, size, op == expr.OpStrLe, want, l)
+		e.texts().order(a, b, size, op == expr.OpStrLe, want, l)
 	default:
 		assembler.Refuse("operator %s on texts", op)
 	}
@@ -127,21 +127,21 @@ func (e *Eval) match(x expr.Node, op expr.Op, what string, want bool,
 		return nil, true
 	default:
 		NoNUL(what)
-		p.Star()
-		p.Literal(what)
+		p.star()
+		p.literal(what)
 		if op == expr.OpContains {
-			p.Star()
+			p.star()
 		}
 	}
 	size, at := e.Env.Room(x), e.AllocText(x)
 	if size != sent.LongRoom {
-		e.texts().Matches(at, size, p, what, want, l)
+		e.texts().matches(at, size, p, what, want, l)
 		return nil, true
 	}
 	long, end := e.Code.Label(), e.Code.Label()
 	e.Code.Emit(asm.LoadMem(asm.R1, asm.R10, at+sent.LongMark, asm.Byte))
 	e.Code.IfImm(asm.JNE, asm.R1, 0, long)
-	e.texts().Matches(at, size, p, what, want, l)
+	e.texts().matches(at, size, p, what, want, l)
 	e.Code.GoTo(end)
 	e.Code.Place(long)
 	suffix, ok := what, op == expr.OpSuffix
@@ -150,9 +150,9 @@ func (e *Eval) match(x expr.Node, op expr.Op, what string, want bool,
 		ok = ok && !strings.ContainsAny(suffix, "*?[")
 	}
 	if ok {
-		e.Long.HasSuffix(at, suffix, want, l, e.Fail)
+		e.Long.hasSuffix(at, suffix, want, l, e.Fail)
 	} else {
-		e.Long.Matches(at, p, want, l, e.Fail)
+		e.Long.matches(at, p, want, l, e.Fail)
 	}
 	e.Code.Place(end)
 	return nil, true
@@ -168,13 +168,13 @@ func (e *Eval) equalConst(x expr.Node, s string, equal bool, l assembler.Label) 
 		return
 	}
 	size := e.Env.Room(x)
-	e.texts().EqualsConst(e.begins(x, s), size, s, equal, l)
+	e.texts().equalsConst(e.begins(x, s), size, s, equal, l)
 }
 
 // prefix jumps to l if "x starts with s" is want.
 func (e *Eval) prefix(x expr.Node, s string, want bool, l assembler.Label) {
 	size := e.Env.Room(x)
-	e.texts().HasPrefix(e.begins(x, s), size, s, want, l)
+	e.texts().hasPrefix(e.begins(x, s), size, s, want, l)
 }
 
 // bothTexts evaluates two texts to places of one size.

@@ -48,9 +48,9 @@ type LongTexts struct {
 	keeps, reads bool
 }
 
-// Copy puts the text at the address in R3, of R2 bytes, to a place of the stack: one that is longer
+// copy puts the text at the address in R3, of R2 bytes, to a place of the stack: one that is longer
 // as Keep does if the place is large enough for that, else it jumps to fail.
-func (k *LongTexts) Copy(at int16, size int, fail assembler.Label) {
+func (k *LongTexts) copy(at int16, size int, fail assembler.Label) {
 	long, end := fail, k.Label()
 	if size == sent.LongRoom {
 		long = k.Label()
@@ -61,15 +61,15 @@ func (k *LongTexts) Copy(at int16, size int, fail assembler.Label) {
 	if size == sent.LongRoom {
 		k.GoTo(end)
 		k.Place(long)
-		k.Keep(at, fail)
+		k.keep(at, fail)
 		k.Place(end)
 	}
 }
 
-// Keep puts the text at the address in R3, in memory of the kernel, to a place of the stack of
+// keep puts the text at the address in R3, in memory of the kernel, to a place of the stack of
 // sent.LongRoom bytes. R0 is how many bytes it has, with its NUL. An event whose text cannot be
 // kept goes to fail.
-func (k *LongTexts) Keep(at int16, fail assembler.Label) {
+func (k *LongTexts) keep(at int16, fail assembler.Label) {
 	c := k.Code
 	k.keeps, k.fail = true, fail
 	mark := c.Stack
@@ -184,8 +184,8 @@ func (k *LongTexts) store(scratch, hash int16, there assembler.Label) {
 	})
 }
 
-// Matches jumps to l if "the text of the place matches p" is want, of a text that is kept.
-func (k *LongTexts) Matches(at int16, p *pattern, want bool, l, fail assembler.Label) {
+// matches jumps to l if "the text of the place matches p" is want, of a text that is kept.
+func (k *LongTexts) matches(at int16, p *pattern, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
 	mark := c.Stack
@@ -194,7 +194,7 @@ func (k *LongTexts) Matches(at int16, p *pattern, want bool, l, fail assembler.L
 	c.Emit(asm.Mov.Reg(asm.R5, asm.R0))
 	c.Zero(index, 8)
 	text := textCode{Code: c, Fail: k.fail}
-	step := text.Matcher(p)
+	step := text.matcher(p)
 	next := c.Loop()
 	c.Load(asm.R2, index)
 	c.IfImm(asm.JGE, asm.R2, sent.LongMost, k.fail) // not before its NUL
@@ -211,13 +211,13 @@ func (k *LongTexts) Matches(at int16, p *pattern, want bool, l, fail assembler.L
 	c.Again(next)
 	c.Place(over)
 	c.Zero(index, 8) // paths of all lengths are one from here on
-	text.Matched(p, want, l)
+	text.matched(p, want, l)
 	c.Stack = mark
 }
 
-// HasSuffix jumps to l if "the text of the place ends with suffix" is want, of a text that is
+// hasSuffix jumps to l if "the text of the place ends with suffix" is want, of a text that is
 // kept. Places are shorter than long texts are: the suffix lies within it.
-func (k *LongTexts) HasSuffix(at int16, suffix string, want bool, l, fail assembler.Label) {
+func (k *LongTexts) hasSuffix(at int16, suffix string, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
 	if len(suffix) >= sent.LongRoom {

@@ -36,7 +36,7 @@ func newMachine(t *testing.T, match string, suffix bool) *machine {
 		no := c.Label()
 		place := c.Alloc(sent.LongRoom)
 		c.MapValue(asm.R3, bpftest.Input, 0)
-		k.Keep(place, fail)
+		k.keep(place, fail)
 		c.MapValue(asm.R2, bpftest.Output, 0)
 		c.Emit(assembler.StoreImm(asm.R2, 0, there))
 		for i := int16(0); i < sent.LongRoom; i += 8 {
@@ -46,9 +46,9 @@ func newMachine(t *testing.T, match string, suffix bool) *machine {
 		c.Emit(asm.LoadMem(asm.R1, asm.R10, place+sent.LongMark, asm.Byte))
 		c.IfImm(asm.JEq, asm.R1, 0, no)
 		if suffix {
-			k.HasSuffix(place, match, false, no, fail)
+			k.hasSuffix(place, match, false, no, fail)
 		} else {
-			k.Matches(place, globPattern(match), false, no, fail)
+			k.matches(place, globPattern(match), false, no, fail)
 		}
 		c.MapValue(asm.R2, bpftest.Output, 0)
 		c.Emit(assembler.StoreImm(asm.R2, 0, fits))

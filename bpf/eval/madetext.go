@@ -82,7 +82,7 @@ func (e *Eval) textOp(off int16, size int, n *expr.TextOp) {
 	switch n.Fn {
 	case expr.TextLower, expr.TextUpper:
 		e.fullText(off, size, n.X)
-		e.texts().ChangeCase(off, size, n.Fn == expr.TextUpper)
+		e.texts().changeCase(off, size, n.Fn == expr.TextUpper)
 	case expr.TextTrim:
 		e.trim(off, size, n)
 	case expr.TextSplit:
@@ -106,14 +106,14 @@ func (e *Eval) sliceFront(off int16, size int, n *expr.Slice) {
 	room := e.Env.Room(n.X)
 	whole := e.Code.Alloc(room)
 	e.fullText(whole, room, n.X)
-	e.texts().Front(off, size, whole, room, n.Lo, sliced(n, room))
+	e.texts().front(off, size, whole, room, n.Lo, sliced(n, room))
 }
 
 // index evaluates an index of a text into R0; R1 is the length.
 func (e *Eval) index(n expr.Node, length int16) {
 	e.Num(n)
 	k, ok := n.(*expr.Const)
-	e.texts().Index(ok && k.Int == int64(int32(k.Int)), length)
+	e.texts().index(ok && k.Int == int64(int32(k.Int)), length)
 }
 
 // cut is x[lo:hi]; without hi it goes to the end.
@@ -122,20 +122,20 @@ func (e *Eval) cut(off int16, size int, x, lo, hi expr.Node) {
 	room := e.Env.Room(x)
 	whole, length, from := c.Alloc(room), c.Alloc(8), c.Alloc(8)
 	e.fullText(whole, room, x)
-	e.texts().Length(whole, room)
+	e.texts().length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(lo, length)
-	e.texts().Clamp()
+	e.texts().clamp()
 	c.Store(from, asm.R0)
 	if hi != nil {
 		e.index(hi, length)
-		e.texts().Clamp()
+		e.texts().clamp()
 	} else {
 		c.Load(asm.R0, length)
 	}
 	c.Load(asm.R3, from)
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Sub.Reg(asm.R2, asm.R3))
-	e.texts().CopyPart(off, size, whole, room)
+	e.texts().copyPart(off, size, whole, room)
 }
 
 // byteAt is x[i] of a text.
@@ -144,12 +144,12 @@ func (e *Eval) byteAt(off int16, size int, n *expr.TextOp) {
 	room := e.Env.Room(n.X)
 	whole, length := c.Alloc(room), c.Alloc(8)
 	e.fullText(whole, room, n.X)
-	e.texts().Length(whole, room)
+	e.texts().length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(n.Args[0], length)
 	c.IfReg(asm.JGE, asm.R0, asm.R1, e.Fail) // a negative one is a large one
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, 1))
-	e.texts().CopyPart(off, size, whole, room)
+	e.texts().copyPart(off, size, whole, room)
 }
 
 // trim is x without a beginning or end that is a constant.
@@ -179,25 +179,25 @@ func (e *Eval) split(off int16, size int, n *expr.TextOp) {
 	whole := c.Alloc(room)
 	e.fullText(whole, room, n.X)
 	if n.I < 0 {
-		e.texts().Find(whole, room, sep.Str, true)
+		e.texts().find(whole, room, sep.Str, true)
 		c.Emit(asm.Add.Imm(asm.R0, 1))
-		e.texts().Tail(off, size, whole, room)
+		e.texts().tail(off, size, whole, room)
 		return
 	}
 	for range n.I {
-		e.texts().Find(whole, room, sep.Str, false)
+		e.texts().find(whole, room, sep.Str, false)
 		c.IfImm(asm.JSLT, asm.R0, 0, e.Fail)
 		c.Emit(asm.Add.Imm(asm.R0, int32(len(sep.Str))))
 		rest := c.Alloc(room)
-		e.texts().Tail(rest, room, whole, room)
+		e.texts().tail(rest, room, whole, room)
 		whole = rest
 	}
 	// Up to the separator; without one, all.
-	e.texts().Find(whole, room, sep.Str, false)
+	e.texts().find(whole, room, sep.Str, false)
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R0))
-	e.texts().Negative(asm.R1, asm.R0)
+	e.texts().negative(asm.R1, asm.R0)
 	c.Emit(asm.Mul.Imm(asm.R1, int32(room)), asm.Add.Reg(asm.R2, asm.R1), asm.Mov.Imm(asm.R3, 0))
-	e.texts().CopyPart(off, size, whole, room)
+	e.texts().copyPart(off, size, whole, room)
 }
 
 // findText evaluates into R0 where a text is in another one.
@@ -213,9 +213,9 @@ func (e *Eval) findText(n *expr.TextOp) {
 	e.fullText(whole, room, n.X)
 	switch {
 	case sub.Str != "":
-		e.texts().Find(whole, room, sub.Str, n.I == 1)
+		e.texts().find(whole, room, sub.Str, n.I == 1)
 	case n.I == 1:
-		e.texts().Length(whole, room)
+		e.texts().length(whole, room)
 	default:
 		c.Emit(asm.Mov.Imm(asm.R0, 0))
 	}

@@ -21,8 +21,8 @@ type pattern struct {
 // A byteSet is the bytes that a character matches, never NUL.
 type byteSet [256]bool
 
-// Literal appends a text that matches itself.
-func (p *pattern) Literal(s string) {
+// literal appends a text that matches itself.
+func (p *pattern) literal(s string) {
 	for i := range len(s) {
 		var set byteSet
 		set[s[i]] = true
@@ -30,8 +30,8 @@ func (p *pattern) Literal(s string) {
 	}
 }
 
-// Star lets any text stand in front of what is appended next.
-func (p *pattern) Star() {
+// star lets any text stand in front of what is appended next.
+func (p *pattern) star() {
 	if len(p.Chars) <= mostStates {
 		p.Stars |= 1 << len(p.Chars)
 	}
@@ -44,7 +44,7 @@ func globPattern(s string) *pattern {
 		n := 1
 		switch s[0] {
 		case '*':
-			p.Star()
+			p.star()
 			s = s[1:]
 			continue
 		case '[':
@@ -65,16 +65,16 @@ func globPattern(s string) *pattern {
 // An entry of a Table, by byte, is two numbers of 32 bits, at these places: the characters that match the
 // byte, from each of which the match moves on, and those where it stays.
 const (
-	TableMoves = 0
-	TableStays = 4
+	tableMoves = 0
+	tableStays = 4
 	entrySize  = 8
 )
 
-// Table has an entry for each byte. A NUL is the pattern's end, and moves to Over.
-func (p *pattern) Table() []byte {
+// table has an entry for each byte. A NUL is the pattern's end, and moves to Over.
+func (p *pattern) table() []byte {
 	table := make([]byte, 256*entrySize)
 	for b := range 256 {
-		moves, stays := uint32(0), uint32(p.Over())
+		moves, stays := uint32(0), uint32(p.over())
 		if b == 0 {
 			moves = 1 << len(p.Chars)
 		} else {
@@ -85,11 +85,11 @@ func (p *pattern) Table() []byte {
 				moves |= 1 << i
 			}
 		}
-		binary.NativeEndian.PutUint32(table[b*entrySize+TableMoves:], moves)
-		binary.NativeEndian.PutUint32(table[b*entrySize+TableStays:], stays)
+		binary.NativeEndian.PutUint32(table[b*entrySize+tableMoves:], moves)
+		binary.NativeEndian.PutUint32(table[b*entrySize+tableStays:], stays)
 	}
 	return table
 }
 
-// Over is the bit that says that the text is over, and matched.
-func (p *pattern) Over() int32 { return 1 << (len(p.Chars) + 1) }
+// over is the bit that says that the text is over, and matched.
+func (p *pattern) over() int32 { return 1 << (len(p.Chars) + 1) }

@@ -30,19 +30,19 @@ func TestGlobs(t *testing.T) {
 // matched moves through a pattern as the program does that is generated of it. NULs behind the first one
 // change nothing.
 func matched(p *pattern, of string) bool {
-	state, table := uint32(1), p.Table()
+	state, table := uint32(1), p.table()
 	for _, b := range []byte(of + "\x00\x00\x00") {
-		moves := binary.NativeEndian.Uint32(table[8*int(b)+TableMoves:])
-		stays := binary.NativeEndian.Uint32(table[8*int(b)+TableStays:])
+		moves := binary.NativeEndian.Uint32(table[8*int(b)+tableMoves:])
+		stays := binary.NativeEndian.Uint32(table[8*int(b)+tableStays:])
 		state = state&moves<<1 | state&stays
 	}
-	return state&uint32(p.Over()) != 0
+	return state&uint32(p.over()) != 0
 }
 
 // A literal has no special characters.
 func TestLiteral(t *testing.T) {
 	p := &pattern{}
-	p.Literal("*[a]")
+	p.literal("*[a]")
 	for _, of := range []string{"*[a]", "x[a]", "a", "*[a", "*[a]b"} {
 		if got := matched(p, of); got != (of == "*[a]") {
 			t.Errorf("%q: got %t", of, got)

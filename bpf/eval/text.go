@@ -112,7 +112,7 @@ func (e *Eval) textField(off int16, size int, n *expr.Field) {
 	c.Zero(off, size) // some kernels, such as 6.1, write no more than the end of a name
 	if !e.Hook.ShortText(off, f) {
 		e.Hook.LocatedText(f)
-		e.Long.Copy(off, size, e.Fail)
+		e.Long.copy(off, size, e.Fail)
 	}
 }
 

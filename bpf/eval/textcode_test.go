@@ -60,15 +60,15 @@ func TestComparisonsOfPlaces(t *testing.T) {
 		want func(a, b string) bool
 	}{
 		"==": {func(e textCode, a, b int16, want bool, l assembler.Label) {
-			e.Equal(a, b, placeRoom, want, l)
+			e.equal(a, b, placeRoom, want, l)
 		},
 			func(a, b string) bool { return a == b }},
 		"<": {func(e textCode, a, b int16, want bool, l assembler.Label) {
-			e.Order(a, b, placeRoom, false, want, l)
+			e.order(a, b, placeRoom, false, want, l)
 		},
 			func(a, b string) bool { return a < b }},
 		"<=": {func(e textCode, a, b int16, want bool, l assembler.Label) {
-			e.Order(a, b, placeRoom, true, want, l)
+			e.order(a, b, placeRoom, true, want, l)
 		},
 			func(a, b string) bool { return a <= b }},
 	} {
@@ -87,10 +87,10 @@ func TestComparisonsOfPlacesWithConstants(t *testing.T) {
 	long := strings.Repeat("a", placeRoom)
 	for _, k := range append([]string{"abc", "abcdefgX", "ab\x00", long}, texts...) {
 		equal := placeTruth(t, func(e textCode, a, _ int16, want bool, l assembler.Label) {
-			e.EqualsConst(a, placeRoom, k, want, l)
+			e.equalsConst(a, placeRoom, k, want, l)
 		})
 		prefix := placeTruth(t, func(e textCode, a, _ int16, want bool, l assembler.Label) {
-			e.HasPrefix(a, placeRoom, k, want, l)
+			e.hasPrefix(a, placeRoom, k, want, l)
 		})
 		for _, a := range texts {
 			if got := equal(a, ""); got != (a == k) {
@@ -108,7 +108,7 @@ func TestMatches(t *testing.T) {
 		"abc*ghi", "*.so",
 		"a,b,,c", "*ab"} {
 		is := placeTruth(t, func(e textCode, a, _ int16, want bool, l assembler.Label) {
-			e.Matches(a, placeRoom, globPattern(g), g, want, l)
+			e.matches(a, placeRoom, globPattern(g), g, want, l)
 		})
 		for _, a := range texts {
 			if got, want := is(a, ""), glob.Match(g, a); got != want {
@@ -136,8 +136,8 @@ func number(t *testing.T, leave func(e textCode, text int16)) func(a string) int
 }
 
 func TestLengths(t *testing.T) {
-	count := number(t, func(e textCode, text int16) { e.Count(text, placeRoom) })
-	length := number(t, func(e textCode, text int16) { e.Length(text, placeRoom) })
+	count := number(t, func(e textCode, text int16) { e.count(text, placeRoom) })
+	length := number(t, func(e textCode, text int16) { e.length(text, placeRoom) })
 	for _, a := range texts {
 		if c, l := count(a), length(a); c != len(a) || l != len(a) {
 			t.Errorf("%q: got %d and %d bytes, want %d", a, c, l, len(a))
@@ -148,8 +148,8 @@ func TestLengths(t *testing.T) {
 func TestFindInPlaces(t *testing.T) {
 	for _, sub := range []string{"a", "b", "ab", "aba", ",", ",,", "/", ".so", "abcdefgh", "x", "\x7f",
 		"[`"} {
-		first := number(t, func(e textCode, text int16) { e.Find(text, placeRoom, sub, false) })
-		last := number(t, func(e textCode, text int16) { e.Find(text, placeRoom, sub, true) })
+		first := number(t, func(e textCode, text int16) { e.find(text, placeRoom, sub, false) })
+		last := number(t, func(e textCode, text int16) { e.find(text, placeRoom, sub, true) })
 		for _, a := range texts {
 			if got, want := first(a), strings.Index(a, sub); got != want {
 				t.Errorf("%q in %q: got %d, want %d", sub, a, got, want)
@@ -159,7 +159,7 @@ func TestFindInPlaces(t *testing.T) {
 			}
 		}
 	}
-	none := number(t, func(e textCode, text int16) { e.Find(text, 8, "12345678", false) })
+	none := number(t, func(e textCode, text int16) { e.find(text, 8, "12345678", false) })
 	if got := none("1234567"); got != -1 {
 		t.Errorf("a text that is longer than the room: got %d, want -1", got)
 	}
@@ -198,7 +198,7 @@ func TestChangeCase(t *testing.T) {
 				e.Load(asm.R0, text+i)
 				e.Store(out+i, asm.R0)
 			}
-			e.ChangeCase(out, placeRoom, upper)
+			e.changeCase(out, placeRoom, upper)
 		})
 		for _, a := range texts {
 			if got, ok := changed(a); !ok || got != want(a) {
@@ -215,7 +215,7 @@ func TestFront(t *testing.T) {
 	for _, c := range [][2]int{{0, 0}, {0, 5}, {0, 8}, {3, 8}, {7, 9}, {8, 16}, {9, 23}, {1, 23}, {22, 23}} {
 		lo, hi := c[0], c[1]
 		front := change(t, placeRoom, func(e textCode, out, text, _ int16) {
-			e.Front(out, placeRoom, text, placeRoom, lo, hi-lo)
+			e.front(out, placeRoom, text, placeRoom, lo, hi-lo)
 		})
 		for _, a := range texts {
 			want := a[min(lo, len(a)):min(hi, len(a))]
@@ -231,18 +231,18 @@ func TestFront(t *testing.T) {
 func TestComputedBounds(t *testing.T) {
 	cut := change(t, placeRoom, func(e textCode, out, text, numbers int16) {
 		length, from := e.Alloc(8), e.Alloc(8)
-		e.Length(text, placeRoom)
+		e.length(text, placeRoom)
 		e.Store(length, asm.R0)
 		e.Load(asm.R0, numbers)
-		e.Index(false, length)
-		e.Clamp()
+		e.index(false, length)
+		e.clamp()
 		e.Store(from, asm.R0)
 		e.Load(asm.R0, numbers+8)
-		e.Index(false, length)
-		e.Clamp()
+		e.index(false, length)
+		e.clamp()
 		e.Load(asm.R3, from)
 		e.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.Sub.Reg(asm.R2, asm.R3))
-		e.CopyPart(out, placeRoom, text, placeRoom)
+		e.copyPart(out, placeRoom, text, placeRoom)
 	})
 	at := func(a string, i int) int {
 		if i < 0 {
@@ -269,7 +269,7 @@ func TestComputedBounds(t *testing.T) {
 func TestTail(t *testing.T) {
 	tail := change(t, placeRoom, func(e textCode, out, text, numbers int16) {
 		e.Load(asm.R0, numbers)
-		e.Tail(out, placeRoom, text, placeRoom)
+		e.tail(out, placeRoom, text, placeRoom)
 	})
 	for _, a := range texts {
 		for from := range len(a) + 1 {

@@ -8,8 +8,8 @@ import (
 
 // This file compares texts.
 
-// EqualsConst jumps to l if (the text == s) is equal.
-func (e textCode) EqualsConst(off int16, size int, s string, equal bool, l assembler.Label) {
+// equalsConst jumps to l if (the text == s) is equal.
+func (e textCode) equalsConst(off int16, size int, s string, equal bool, l assembler.Label) {
 	c := e.Code
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !equal {
@@ -34,8 +34,8 @@ func (e textCode) EqualsConst(off int16, size int, s string, equal bool, l assem
 	c.Place(differ)
 }
 
-// HasPrefix jumps to l if "the text starts with s" is want.
-func (e textCode) HasPrefix(off int16, size int, s string, want bool, l assembler.Label) {
+// hasPrefix jumps to l if "the text starts with s" is want.
+func (e textCode) hasPrefix(off int16, size int, s string, want bool, l assembler.Label) {
 	c := e.Code
 	if len(s) >= size || indexNUL(s) >= 0 {
 		if !want {
@@ -63,8 +63,8 @@ func (e textCode) HasPrefix(off int16, size int, s string, want bool, l assemble
 	c.Place(differ)
 }
 
-// Equal jumps to l if (a == b) is equal.
-func (e textCode) Equal(a, b int16, size int, equal bool, l assembler.Label) {
+// equal jumps to l if (a == b) is equal.
+func (e textCode) equal(a, b int16, size int, equal bool, l assembler.Label) {
 	c := e.Code
 	differ := c.Label()
 	to := l
@@ -82,9 +82,9 @@ func (e textCode) Equal(a, b int16, size int, equal bool, l assembler.Label) {
 	c.Place(differ)
 }
 
-// Order compares words as big-endian numbers, and jumps to l if (a < b), or (a <= b), is
+// order compares words as big-endian numbers, and jumps to l if (a < b), or (a <= b), is
 // want: the zeros behind the shorter text make it the smaller one.
-func (e textCode) Order(a, b int16, size int, orEqual, want bool, l assembler.Label) {
+func (e textCode) order(a, b int16, size int, orEqual, want bool, l assembler.Label) {
 	c := e.Code
 	less, notLess, end := c.Label(), c.Label(), c.Label()
 	for i := 0; i < size; i += 8 {
@@ -109,11 +109,11 @@ func (e textCode) Order(a, b int16, size int, orEqual, want bool, l assembler.La
 	c.Place(end)
 }
 
-// Count leaves in R0 how many bytes a text has.
-func (e textCode) Count(off int16, size int) {
+// count leaves in R0 how many bytes a text has.
+func (e textCode) count(off int16, size int) {
 	c := e.Code
 	if size > 32 {
-		e.Length(off, size)
+		e.length(off, size)
 		return
 	}
 	done := c.Label()

@@ -16,38 +16,38 @@ import (
 // Computing what a byte matches, instead of looking it up, took some 8
 // instructions for each range of bytes, and no program could have two globs.
 
-// Matches jumps to l if "the text matches p" is want; what is p, for people.
-func (e textCode) Matches(off int16, size int, p *pattern, what string, want bool, l assembler.Label) {
+// matches jumps to l if "the text matches p" is want; what is p, for people.
+func (e textCode) matches(off int16, size int, p *pattern, what string, want bool, l assembler.Label) {
 	c := e.Code
 	if n := len(p.Chars); n > mostStates-2 {
 		assembler.Refuse("a pattern of %d characters: %s", n, what)
 	}
-	step := e.Matcher(p)
+	step := e.matcher(p)
 	for i := range size {
 		c.Emit(asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
 		step()
 	}
-	e.Matched(p, want, l)
+	e.matched(p, want, l)
 }
 
-// Matcher begins a match, and returns what moves it on by the byte in R1. R0 is how far it
+// matcher begins a match, and returns what moves it on by the byte in R1. R0 is how far it
 // is; R1 to R3 are lost. Once a NUL has been the byte, further ones change nothing.
-func (e textCode) Matcher(p *pattern) (step func()) {
-	c, table := e.Code, assembler.NewTable(p.Table())
+func (e textCode) matcher(p *pattern) (step func()) {
+	c, table := e.Code, assembler.NewTable(p.table())
 	c.Emit(asm.Mov.Imm(asm.R0, 1))
 	return func() {
 		c.Table(asm.R2, table)
 		c.Emit(asm.LSh.Imm(asm.R1, 3), asm.Add.Reg(asm.R2, asm.R1),
-			asm.LoadMem(asm.R3, asm.R2, TableMoves, asm.Word),
-			asm.LoadMem(asm.R2, asm.R2, TableStays, asm.Word),
+			asm.LoadMem(asm.R3, asm.R2, tableMoves, asm.Word),
+			asm.LoadMem(asm.R2, asm.R2, tableStays, asm.Word),
 			// Matched characters move on; in front of a star, and behind the end, everything stays.
 			asm.And.Reg(asm.R2, asm.R0),
 			asm.And.Reg(asm.R0, asm.R3), asm.LSh.Imm(asm.R0, 1), asm.Or.Reg(asm.R0, asm.R2))
 	}
 }
 
-// Matched jumps to l if "the text matches p" is want, whose NUL was the last step.
-func (e textCode) Matched(p *pattern, want bool, l assembler.Label) {
-	e.Emit(asm.And.Imm(asm.R0, p.Over()))
+// matched jumps to l if "the text matches p" is want, whose NUL was the last step.
+func (e textCode) matched(p *pattern, want bool, l assembler.Label) {
+	e.Emit(asm.And.Imm(asm.R0, p.over()))
 	e.IfTrue(asm.R0, want, l)
 }

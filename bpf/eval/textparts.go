@@ -8,8 +8,8 @@ import (
 
 // This file takes texts apart, and finds texts in others.
 
-// WordAt loads 8 bytes of a text from byte i on; those behind its room are 0.
-func (e textCode) WordAt(dst, scratch asm.Register, text int16, room, i int) {
+// wordAt loads 8 bytes of a text from byte i on; those behind its room are 0.
+func (e textCode) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 	c := e.Code
 	k, shift := i/8*8, int32(i%8*8)
 	c.Load(dst, text+int16(k))
@@ -23,8 +23,8 @@ func (e textCode) WordAt(dst, scratch asm.Register, text int16, room, i int) {
 	}
 }
 
-// Length leaves in R0 how many bytes the text at a place has.
-func (e textCode) Length(text int16, room int) {
+// length leaves in R0 how many bytes the text at a place has.
+func (e textCode) length(text int16, room int) {
 	c := e.Code
 	// It is copied onto itself, and the helper counts.
 	c.Addr(asm.R1, text)
@@ -33,15 +33,15 @@ func (e textCode) Length(text int16, room int) {
 	c.Emit(asm.Sub.Imm(asm.R0, 1))
 }
 
-// Negative leaves in dst 1 if src is negative, else 0.
-func (e textCode) Negative(dst, src asm.Register) {
+// negative leaves in dst 1 if src is negative, else 0.
+func (e textCode) negative(dst, src asm.Register) {
 	e.Emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
 }
 
-// Index makes of the index in R0, which counts from the end if it is negative, one that
+// index makes of the index in R0, which counts from the end if it is negative, one that
 // counts from the front; R1 is the length. Starlark takes indices of 32 bits: small says
 // that it is one.
-func (e textCode) Index(small bool, length int16) {
+func (e textCode) index(small bool, length int16) {
 	c := e.Code
 	if !small {
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
@@ -49,24 +49,24 @@ func (e textCode) Index(small bool, length int16) {
 		c.IfReg(asm.JNE, asm.R0, asm.R1, e.Fail)
 	}
 	c.Load(asm.R1, length)
-	e.Negative(asm.R2, asm.R0)
+	e.negative(asm.R2, asm.R0)
 	c.Emit(asm.Mul.Reg(asm.R2, asm.R1), asm.Add.Reg(asm.R0, asm.R2))
 }
 
-// Clamp brings the index in R0 into the text, whose length is in R1.
-func (e textCode) Clamp() {
+// clamp brings the index in R0 into the text, whose length is in R1.
+func (e textCode) clamp() {
 	c := e.Code
-	e.Negative(asm.R2, asm.R0)
+	e.negative(asm.R2, asm.R0)
 	c.Emit(asm.Xor.Imm(asm.R2, 1), asm.Mul.Reg(asm.R0, asm.R2))
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R1), asm.Sub.Reg(asm.R3, asm.R0))
-	e.Negative(asm.R2, asm.R3)
+	e.negative(asm.R2, asm.R3)
 	c.Emit(asm.Mul.Reg(asm.R2, asm.R3), asm.Add.Reg(asm.R0, asm.R2))
 }
 
-// CopyPart copies R2 bytes of a text, nothing if that is negative, from byte R3 on.
-func (e textCode) CopyPart(off int16, size int, text int16, room int) {
+// copyPart copies R2 bytes of a text, nothing if that is negative, from byte R3 on.
+func (e textCode) copyPart(off int16, size int, text int16, room int) {
 	c := e.Code
-	e.Negative(asm.R4, asm.R2)
+	e.negative(asm.R4, asm.R2)
 	c.Emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
 	c.Zero(off, size)
 	// The verifier does not know what was computed.
@@ -77,16 +77,16 @@ func (e textCode) CopyPart(off int16, size int, text int16, room int) {
 	c.Call(asm.FnProbeReadKernel)
 }
 
-// Tail copies a text from byte R0 on, with the zeros behind it.
-func (e textCode) Tail(off int16, size int, text int16, room int) {
+// tail copies a text from byte R0 on, with the zeros behind it.
+func (e textCode) tail(off int16, size int, text int16, room int) {
 	c := e.Code
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, int32(room-1)), asm.Sub.Reg(asm.R2, asm.R0))
-	e.CopyPart(off, size, text, room)
+	e.copyPart(off, size, text, room)
 }
 
-// Find leaves in R0 where a constant is first, or last, in the text at a place; -1 is
+// find leaves in R0 where a constant is first, or last, in the text at a place; -1 is
 // nowhere.
-func (e textCode) Find(text int16, room int, sub string, last bool) {
+func (e textCode) find(text int16, room int, sub string, last bool) {
 	c := e.Code
 	if len(sub) > 8 || indexNUL(sub) >= 0 {
 		assembler.Refuse("finding a text of %d bytes", len(sub))
@@ -101,7 +101,7 @@ func (e textCode) Find(text int16, room int, sub string, last bool) {
 	// R5 is 1 while none was found.
 	c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
 	for i := range places {
-		e.WordAt(asm.R1, asm.R2, text, room, i)
+		e.wordAt(asm.R1, asm.R2, text, room, i)
 		if unused > 0 {
 			c.Emit(asm.LSh.Imm(asm.R1, unused))
 		}
@@ -122,9 +122,9 @@ func (e textCode) Find(text int16, room int, sub string, last bool) {
 	}
 }
 
-// ChangeCase changes the case of the letters of a text in its place, eight at a time.
+// changeCase changes the case of the letters of a text in its place, eight at a time.
 // Letters beyond ASCII fail.
-func (e textCode) ChangeCase(off int16, size int, upper bool) {
+func (e textCode) changeCase(off int16, size int, upper bool) {
 	c := e.Code
 	const each = uint64(0x0101010101010101)
 	word := func(dst asm.Register, b byte) { c.Constant(dst, int64(each*uint64(b))) }
@@ -148,15 +148,15 @@ func (e textCode) ChangeCase(off int16, size int, upper bool) {
 	}
 }
 
-// Front copies left bytes of a text from byte lo on.
-func (e textCode) Front(off int16, size int, text int16, room, lo, left int) {
+// front copies left bytes of a text from byte lo on.
+func (e textCode) front(off int16, size int, text int16, room, lo, left int) {
 	c := e.Code
 	for i := 0; i < size; i += 8 {
 		if left-i <= 0 {
 			c.Zero(off+int16(i), 8)
 			continue
 		}
-		e.WordAt(asm.R0, asm.R1, text, room, lo+i)
+		e.wordAt(asm.R0, asm.R1, text, room, lo+i)
 		if keep := left - i; keep < 8 {
 			c.Emit(asm.LSh.Imm(asm.R0, int32(64-8*keep)), asm.RSh.Imm(asm.R0, int32(64-8*keep)))
 		}

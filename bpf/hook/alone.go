@@ -16,13 +16,13 @@ import (
 // programs that functions of the kernel call by themselves, which the kernel counts.
 func (h *Hook) Alone(exit assembler.Label) (end func()) {
 	if h.Direct != nil {
-		end, _ = h.Preemption()
+		end, _ = h.preemption()
 		return end
 	}
 	if h.Event.Probe == nil || !h.Event.Probe.User || !h.Host.Preempted {
 		return func() {}
 	}
-	if on, ok := h.Preemption(); ok {
+	if on, ok := h.preemption(); ok {
 		return on
 	}
 	c := h.Code

@@ -97,7 +97,7 @@ func ArgumentScratch(f *expr.Field) asm.Register {
 func (e Arguments) Text(off int16, size int, f *event.Field) {
 	c, o := e.Code, f.Operand()
 	if len(o.Texts) > 0 {
-		FindName(e.Hook, off, size, o, e.Fail)
+		findName(e.Hook, off, size, o, e.Fail)
 		return
 	}
 	done := c.Label()

@@ -45,7 +45,7 @@ func (h *Hook) Located(off int16, size int, f *event.Field) {
 	c.Zero(off, size)
 	if h.Raw != nil {
 		c.Emit(assembler.StoreImm(asm.R10, off, int32(h.Raw.Fields[f.Name].Size)<<16))
-		h.RawText(off+sent.LocatorSize, f.Name)
+		h.rawText(off+sent.LocatorSize, f.Name)
 		return
 	}
 	h.locator(f)
@@ -77,7 +77,7 @@ func (h *Hook) ShortText(off int16, f *event.Field) bool {
 		c.Emit(asm.Mov.Imm(asm.R2, 16))
 		c.Call(asm.FnGetCurrentComm)
 	case h.Raw != nil:
-		h.RawText(off, f.Name)
+		h.rawText(off, f.Name)
 	case f.Place == event.InRaw:
 		c.Addr(asm.R1, off)
 		c.Emit(asm.Mov.Imm(asm.R2, int32(f.Size+1)), asm.Mov.Reg(asm.R3, asm.R6),

@@ -134,13 +134,13 @@ func (h *Hook) Unpreempted() (on func()) {
 	if h.Kind == ebpf.TracePoint || h.OfProbe() {
 		return func() {}
 	}
-	on, _ = h.Preemption()
+	on, _ = h.preemption()
 	return on
 }
 
-// Preemption disables it, until the function that it returns has enabled it again;
+// preemption disables it, until the function that it returns has enabled it again;
 // false if this kernel's programs cannot.
-func (h *Hook) Preemption() (on func(), ok bool) {
+func (h *Hook) preemption() (on func(), ok bool) {
 	if !h.canDisablePreemption() {
 		return func() {}, false
 	}

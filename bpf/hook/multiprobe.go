@@ -203,8 +203,8 @@ func NumberMap(numbers []uint64) *ebpf.MapSpec {
 	return spec
 }
 
-// FindName puts the name of the place that was hit at off, which has room for size bytes.
-func FindName(h *Hook, off int16, size int, of *event.Operand, fail assembler.Label) {
+// findName puts the name of the place that was hit at off, which has room for size bytes.
+func findName(h *Hook, off int16, size int, of *event.Operand, fail assembler.Label) {
 	c := h.Code
 	mark := c.Stack
 	key := c.Alloc(8)

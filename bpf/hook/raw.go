@@ -77,8 +77,8 @@ func (h *Hook) member(f RawField) (at int, ok bool) {
 	return at, ok
 }
 
-// RawText copies a text of a structure to off.
-func (h *Hook) RawText(off int16, name string) {
+// rawText copies a text of a structure to off.
+func (h *Hook) rawText(off int16, name string) {
 	c := h.Code
 	f := h.Raw.Fields[name]
 	at, _ := h.member(f)

@@ -47,7 +47,7 @@ func (c *Config) Walk(mem io.ReaderAt, main bool, mine func(self uint64) bool) (
 		first := frame
 		next := Stack{}
 		for frame != 0 && l.err == nil {
-			if len(next.Frames) == MaxFrames {
+			if len(next.Frames) == maxFrames {
 				next.Cut = true
 				break
 			}

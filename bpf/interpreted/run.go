@@ -252,7 +252,7 @@ func (r *Run) Stack(hash uint64) (st Stack, ok bool) {
 	}
 	le := binary.LittleEndian
 	n := le.Uint64(v[stackCount:])
-	if n > MaxFrames {
+	if n > maxFrames {
 		return st, false
 	}
 	st.Cut = le.Uint64(v[stackCut:]) != 0

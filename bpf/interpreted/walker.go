@@ -12,7 +12,7 @@ import (
 
 // Bounds: the frames of a stack, and the threads of a process that are looked through for the running one.
 const (
-	MaxFrames  = 64
+	maxFrames  = 64
 	maxThreads = 96
 )
 
@@ -23,7 +23,7 @@ const (
 	stackCut   = 16 // 1 if there are more
 	stackAt    = 24 // frames
 	frameSize  = 24 // code object, place in its code and flags, check
-	stackSize  = stackAt + MaxFrames*frameSize
+	stackSize  = stackAt + maxFrames*frameSize
 	seqAt      = stackSize // how many samples this CPU had
 	frameAt    = seqAt + 8 // an interpreter's frame, as read
 	frameRoom  = 128       // a power of two
@@ -309,7 +309,7 @@ func (g *gen) walk(id, frame, end, hash, val int16) {
 	loop := c.Loop()
 	c.Load(asm.R3, frame)
 	c.IfImm(asm.JEq, asm.R3, 0, done)
-	c.IfImm(asm.JGE, asm.R9, MaxFrames, cut)
+	c.IfImm(asm.JGE, asm.R9, maxFrames, cut)
 	g.config(asm.R2, cfgSize)
 	c.IfImm(asm.JGT, asm.R2, frameRoom, cut)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, frameAt))

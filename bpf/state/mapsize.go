@@ -15,7 +15,7 @@ import (
 const (
 	MostRows    = 1 << 17
 	MostStarts  = 1 << 16
-	MostBuckets = 1 << 17
+	mostBuckets = 1 << 17
 	MostWaiting = 1 << 20
 
 	reserved = 1 << 13

@@ -56,7 +56,7 @@ func UnitMaps(h *features.Host, units []*load.Unit, define func(load.MapID, *ebp
 				ValueSize: uint32(u.Table.Value.Size + u.Table.KeyLen), MaxEntries: RowSlots})
 		}
 		for _, name := range u.Sketch {
-			define(name, Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, MostBuckets))
+			define(name, Grow(h, &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 16, ValueSize: 8}, 0, mostBuckets))
 		}
 	}
 }

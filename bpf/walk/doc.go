@@ -1,5 +1,5 @@
 // Package walk generates how programs find call stacks and keep them (Stacks), and how they walk the
-// stacks of user code by its unwind tables (Frames): code that was compiled without frame pointers has
+// stacks of user code by its unwind tables: code that was compiled without frame pointers has
 // nothing else that leads to its callers. Package bpf calls both.
 //
 // It brings these tables to the programs, too. The session that loads the programs makes a Loader,

@@ -13,7 +13,7 @@ import (
 
 // A turn has the labels at which turns end.
 type turn struct {
-	Frames
+	frameWalker
 	key      int16
 	pointer  assembler.Label // no tables: by the frame pointer
 	switches assembler.Label
@@ -23,8 +23,8 @@ type turn struct {
 }
 
 // turn generates the body of the loop.
-func (w *Frames) turn(c *assembler.Code) {
-	t := &turn{Frames: *w}
+func (w *frameWalker) turn(c *assembler.Code) {
+	t := &turn{frameWalker: *w}
 	t.Code = c
 	t.key = c.Alloc(8)
 	t.pointer, t.switches, t.signal, t.on, t.out = c.Label(), c.Label(), c.Label(), c.Label(), c.Label()

@@ -69,8 +69,8 @@ const maxFrame = 8 << 20
 // again is how long a program waits until it asks for a process again, in ns.
 const again = 20e6
 
-// A Frames walks the user stack of the running task.
-type Frames struct {
+// A frameWalker walks the user stack of the running task.
+type frameWalker struct {
 	*assembler.Code
 	Memory load.MapID // where stacks are walked, of which R7 has the only value
 	State  int        // where the state lies in it
@@ -79,10 +79,10 @@ type Frames struct {
 	PID    int16 // place with the process, which is a u32
 }
 
-// User writes the addresses of the user stack, at most as many as most leaves beside the R8 bytes
+// user writes the addresses of the user stack, at most as many as most leaves beside the R8 bytes
 // that there are, and leaves their size in R8. It jumps to pointers if nothing is known of the
 // process, or of the code where it was interrupted, or if it is none of 64 bits.
-func (w *Frames) User(most int, pointers assembler.Label) {
+func (w *frameWalker) user(most int, pointers assembler.Label) {
 	c := w.Code
 	mark := c.Stack
 	key, message := c.Alloc(8), c.Alloc(8)
@@ -145,7 +145,7 @@ func (w *Frames) User(most int, pointers assembler.Label) {
 }
 
 // ended counts how a walk ended, and notes what it found.
-func (w *Frames) ended(key int16, most int) {
+func (w *frameWalker) ended(key int16, most int) {
 	c := w.Code
 	done, uncounted := c.Label(), c.Label()
 	c.Zero(key, 8)
@@ -176,7 +176,7 @@ func (w *Frames) ended(key int16, most int) {
 }
 
 // count adds 1 to a counter.
-func (w *Frames) count(key int16, stat load.WalkStop) {
+func (w *frameWalker) count(key int16, stat load.WalkStop) {
 	w.Zero(key, 8)
 	none := w.Label()
 	w.Get(load.WalkStatsMap.Of(), key, none)
@@ -186,7 +186,7 @@ func (w *Frames) count(key int16, stat load.WalkStop) {
 }
 
 // ask asks for the tables of the process, unless that was done just now.
-func (w *Frames) ask(key, message int16) {
+func (w *frameWalker) ask(key, message int16) {
 	c := w.Code
 	soon, due, new := c.Label(), c.Label(), c.Label()
 	c.Emit(asm.LoadMem(asm.R1, asm.R10, w.PID, asm.Word), asm.StoreMem(asm.R10, key, asm.R1, asm.Word))
@@ -214,15 +214,15 @@ func (w *Frames) ask(key, message int16) {
 	c.Place(soon)
 }
 
-func (w *Frames) get(dst, memory asm.Register, at int) {
+func (w *frameWalker) get(dst, memory asm.Register, at int) {
 	w.Emit(asm.LoadMem(dst, memory, int16(w.State+at), asm.DWord))
 }
 
-func (w *Frames) put(memory asm.Register, at int, src asm.Register) {
+func (w *frameWalker) put(memory asm.Register, at int, src asm.Register) {
 	w.Emit(asm.StoreMem(memory, int16(w.State+at), src, asm.DWord))
 }
 
-func (w *Frames) putImm(memory asm.Register, at int, v int32) {
+func (w *frameWalker) putImm(memory asm.Register, at int, v int32) {
 	w.Emit(assembler.StoreImm(memory, int16(w.State+at), v))
 }
 

@@ -79,7 +79,7 @@ func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walked
 	}
 	b := bpftest.Builder{In: stateAt + Size, Out: stateAt + Size}
 	frameMaps(func(id load.MapID, m *ebpf.MapSpec) { b.Define(id, m) })
-	w := &Frames{Memory: bpftest.Input, State: stateAt, Words: words, Room: frames}
+	w := &frameWalker{Memory: bpftest.Input, State: stateAt, Words: words, Room: frames}
 	p := b.Build(t, func(c *assembler.Code, _ assembler.Label) {
 		w.Code = c
 		assembler.Repeat(c, "walk_frame", frames+1, w.turn)

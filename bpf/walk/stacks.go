@@ -66,7 +66,7 @@ func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 		if spec.Tables {
 			w.task()
 			pointers := c.Label()
-			w.tables().User(spec.Max, pointers)
+			w.tables().user(spec.Max, pointers)
 			c.GoTo(found)
 			c.Place(pointers)
 		}
@@ -90,8 +90,8 @@ func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 func Interpreted(e *hook.Event) bool { return e.Sampled && e.Stack.User }
 
 // tables walks user stacks by unwind tables, in memory behind that of a kept stack.
-func (w *Stacks) tables() *Frames {
-	return &Frames{Code: w.Code, Memory: load.ChainMap.Of(w.Hook.Index), State: int(w.size()),
+func (w *Stacks) tables() *frameWalker {
+	return &frameWalker{Code: w.Code, Memory: load.ChainMap.Of(w.Hook.Index), State: int(w.size()),
 		Words: load.ChainWords + 8*w.Kernel, Room: w.User, PID: w.Members.PidTgid() + 4}
 }
 
