@@ -52,6 +52,10 @@ func mayBeRefused(machine elf.Machine, code []byte) bool {
 			switch {
 			case c == 0xf0, c == 0x26, c == 0x2e, c == 0x36, c == 0x3e: // LOCK and segments
 				return true
+			case c == 0xc4, c == 0xc5, c == 0x62, c == 0xd5:
+				// VEX, EVEX and REX2: the kernel judges by the byte of the operation, as if it were of another
+				// table, and takes vmovd for OUTSB.
+				return true
 			case c == 0x66, c == 0x67, c == 0xf2, c == 0xf3, c == 0x64, c == 0x65:
 				continue // other prefixes
 			}

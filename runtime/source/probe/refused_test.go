@@ -22,6 +22,8 @@ func TestInstructionsThatMayBeRefused(t *testing.T) {
 	f(elf.EM_X86_64, true, 0x66, 0x2e, 0x0f, 0x1f, 0x84) // cs nopw
 	f(elf.EM_X86_64, true, 0xf4)                         // hlt
 	f(elf.EM_X86_64, true, 0x0f, 0x0b)                   // ud2
+	f(elf.EM_X86_64, true, 0xc5, 0xf9, 0x6e, 0xc6)       // vmovd, which strchr of glibc begins with
+	f(elf.EM_X86_64, true, 0x62, 0xe2, 0x7d, 0x28, 0x7a) // vpbroadcastb
 	f(elf.EM_X86_64, false, 0x55)                        // push %rbp
 	f(elf.EM_X86_64, false, 0xf3, 0x0f, 0x1e, 0xfa)      // endbr64
 	f(elf.EM_X86_64, false, 0x48, 0x83, 0xec, 0x08)      // sub $8,%rsp
