@@ -17,6 +17,7 @@ import (
 	"ppscript/cmd/ppscript/permit/sign"
 	"ppscript/cmd/ppscript/recording/diff"
 	"ppscript/cmd/ppscript/recording/resolve"
+	"ppscript/cmd/ppscript/recording/resultfile"
 	"ppscript/cmd/ppscript/recording/symbolize"
 	"ppscript/cmd/ppscript/terminal/console"
 	"ppscript/runtime/source/wallclock"
@@ -38,6 +39,7 @@ type app struct {
 	vetting vetting
 	limits  limits.Policy // of this machine; the zero value is the defaults
 	unsaved unsaved       // of check
+	nowhere bool          // stdout is closed, as far as can be told
 
 	asker *fleet.Asker // of other machines, which run the script; nil runs it here
 
@@ -50,7 +52,8 @@ type app struct {
 
 // newApp makes one with the process's output.
 func newApp() *app {
-	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr}}
+	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr},
+		nowhere: resultfile.Nowhere(os.Stdout)}
 	a.libs.Say = a.Say
 	zone, err := wallclock.LocalZone(os.Getenv("TZ"), time.Local)
 	// A library's goroutine may read it already: it is written only where TZ has rules of its own.

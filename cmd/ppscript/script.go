@@ -179,7 +179,12 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err != nil {
 		return w.blame(err)
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	defer func() {
+		if a.nowhere && c.output == "" && out.Written.Load() {
+			a.Say("standard output is closed, or is /dev/null opened for reading too: the results are lost")
+		}
+		err = errors.Join(err, out.Close())
+	}()
 	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
 	if c.baseline != "" {
 		if v.baseline, err = diff.OpenBaseline(c.baseline, c.render.Format, c.options.Interval); err != nil {

@@ -26,6 +26,8 @@ type File struct {
 	err    error  // of opening it anew
 	begun  bool
 	Broken atomic.Bool // the reader went away
+	// Written says that there was something to write.
+	Written atomic.Bool
 }
 
 // Open opens the file for writing, which tells at once if that cannot be.
@@ -66,6 +68,9 @@ func (o *File) Write(p []byte) (int, error) {
 	defer o.mu.Unlock()
 	if o.err != nil {
 		return 0, o.err
+	}
+	if len(p) > 0 {
+		o.Written.Store(true)
 	}
 	n, err := o.file.Write(p)
 	if errors.Is(err, syscall.EPIPE) {
