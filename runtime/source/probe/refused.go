@@ -10,15 +10,16 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file finds instructions that the kernel takes no uprobe of: it executes a copy of the instruction
-// elsewhere, or emulates it, and refuses those that it cannot. It plants probes when a process maps the file,
-// where a refusal has nobody to go to, and nothing would be counted.
+// This file finds instructions that the kernel takes no uprobe of: it executes a copy of the
+// instruction elsewhere, or emulates it, and refuses those that it cannot. It plants probes when a
+// process maps the file, where a refusal has nobody to go to, and nothing would be counted.
 //
-// Which instructions these are changes from version to version (arch/x86/kernel/uprobes.c: prefixes LOCK, CS,
-// DS, ES and SS, input and output, traps). So the kernel is asked, which takes a millisecond, but only of
-// instructions that some version may refuse.
+// Which instructions these are changes from version to version (arch/x86/kernel/uprobes.c: prefixes
+// LOCK, CS, DS, ES and SS, input and output, traps). So the kernel is asked, which takes a millisecond,
+// but only of instructions that some version may refuse.
 
-// refused is why the kernel takes no probe of the instruction at an address; nil if it does, or nobody knows.
+// refused is why the kernel takes no probe of the instruction at an address; nil if it does, or nobody
+// knows.
 func (m *image) refused(pmu uint32, addr, off uint64) error {
 	if m.file == nil || !mayBeRefused(m.Machine, m.Bytes(addr, x86MaxInstruction)) {
 		return nil
@@ -53,8 +54,8 @@ func mayBeRefused(machine elf.Machine, code []byte) bool {
 			case c == 0xf0, c == 0x26, c == 0x2e, c == 0x36, c == 0x3e: // LOCK and segments
 				return true
 			case c == 0xc4, c == 0xc5, c == 0x62, c == 0xd5:
-				// VEX, EVEX and REX2: the kernel judges by the byte of the operation, as if it were of another
-				// table, and takes vmovd for OUTSB.
+				// VEX, EVEX and REX2: the kernel judges by the byte of the operation, as if it were of
+				// another table, and takes vmovd for OUTSB.
 				return true
 			case c == 0x66, c == 0x67, c == 0xf2, c == 0xf3, c == 0x64, c == 0x65:
 				continue // other prefixes
