@@ -52,7 +52,7 @@ type Code struct {
 // New is an empty program.
 func New() *Code { return &Code{jumps: map[int]Label{}} }
 
-// NewDry is for who only asks whether a program could be made: nothing is emitted.
+// NewDry tells whether a program could be made: nothing is emitted.
 func NewDry() *Code {
 	c := New()
 	c.dry = true

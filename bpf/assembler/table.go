@@ -11,8 +11,8 @@ import (
 )
 
 // This file has constant tables, which programs look numbers up in. An instruction that refers to one
-// carries its content, so that whoever loads programs finds the maps that these need. Tables of one
-// content are one map.
+// carries its content, so that the loader finds the maps that programs need. Tables of one content
+// are one map.
 
 // A table is a constant that programs read.
 type table struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // This file compares the running task, or another one, with the target: programs run for
-// every task on every CPU, whoever they were made for.
+// every task on every CPU, not for the target alone.
 
 // Tasks checks the process or thread; R0 has both.
 func (c *Code) Tasks(t *load.Target, exit Label) {

@@ -8,9 +8,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has the functions of one fold ask for a state of another: a look-up of a key in
-// the states of that. A number is read at once, whoever works on the state at that moment: it
-// is that of before or after. A text could be read half, so nobody asks for one here.
+// This file has the functions of one fold ask for a state of another fold: they look a key up in its
+// states. A number is read at once, even while another CPU works on the state: it is the number before
+// or after that. A text could be read half, so texts are refused.
 
 // ask leaves in R0 what n asks for.
 func (e *Eval) ask(n *expr.Native, a *expr.Asking) {

@@ -56,7 +56,7 @@ func (e *Eval) textLength(n expr.Node) {
 	size := e.Env.Room(n)
 	mark := c.Stack
 	if e.Env.copied(n) {
-		// Who copied it knows, the NUL included.
+		// The helper that copied it counted them, the NUL included.
 		e.AllocText(n)
 		c.Emit(asm.Sub.Imm(asm.R0, 1))
 		c.Stack = mark

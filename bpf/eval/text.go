@@ -14,7 +14,7 @@ import (
 // by words, and are keys as they are.
 //
 // A text whose record gives it more bytes than there is room for is kept elsewhere, and a
-// place says where (longtext.go). What needs all of its bytes fails: no text is cut.
+// place says where (longtext.go). An evaluation that needs all of its bytes fails: no text is cut.
 
 // maxText is the room for texts whose length only the record tells, NUL
 // included. The stack has 512 bytes in all.

@@ -17,8 +17,8 @@ import (
 // text is a word for that then. One that is sent of the begin of a system call is
 // read again at its end (outbox/latetext.go).
 
-// userText puts a text of the process at off. That of the begin of a system call may
-// not be there: who must know it at once would take the word for it.
+// userText puts a text of the process at off. The text of a system call that begins may not be in
+// memory: an expression that needs it at once would take the word for it.
 func (e *Eval) userText(off int16, size int, n *expr.Native) {
 	if i, ok := e.Env.kept(n); ok {
 		e.CallTexts(e.Env.Pair.Join).Copy(i, off, size, e.Fail)

@@ -12,7 +12,7 @@ import (
 // Alone has nobody else run the program on its CPU until the end of it, which the
 // function that it returns generates. Programs in user code can be preempted from 6.0
 // on: another thread could come to the row that this one is about to write. Where
-// preemption cannot be disabled, who comes second is left out, and counted. So are
+// preemption cannot be disabled, the thread that comes second is left out, and counted. So are
 // programs that functions of the kernel call by themselves, which the kernel counts.
 func (h *Hook) Alone(exit assembler.Label) (end func()) {
 	if h.Direct != nil {

@@ -69,7 +69,7 @@ func (e Arguments) Sent(to int16, f *event.Field) {
 	c.Place(end)
 }
 
-// Line puts a text of the process to a place of the stack for who shows the event: its
+// Line puts a text of the process to a place of the stack, as lines show it: its
 // length with its NUL, 0 if it is not in memory, and as much of it as there is room for.
 func (e Arguments) Line(to int16, size int, f *event.Field) {
 	c := e.Code

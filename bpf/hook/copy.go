@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file copies texts and arrays of the record for who shows events.
+// This file copies texts and arrays of the record that lines show.
 
 // A Piece is bytes of a record that one instruction loads.
 type Piece struct{ Off, Size int }
@@ -18,8 +18,8 @@ type Piece struct{ Off, Size int }
 // mostPieces is from how many on a call of a helper copies a text in less time.
 const mostPieces = 6
 
-// Pieces are those of a text or an array that the program copies as it is in the record;
-// nil if it cannot. Who shows a text ends it at its NUL.
+// Pieces are the pieces of a text or an array that the program copies as it is in the record;
+// nil if it cannot. The output ends a text at its NUL.
 func (h *Hook) Pieces(f *event.Field) (list []Piece) {
 	if f.Kind != event.Str && f.Kind != event.Array || f.Place != event.InRaw || f.Read != nil ||
 		h.Raw != nil || h.Kind != ebpf.TracePoint {

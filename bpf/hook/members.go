@@ -118,7 +118,7 @@ func (m *Members) Now() {
 	}
 }
 
-// FetchTime fetches the time, whoever reads it, and returns where it is.
+// FetchTime fetches the time, even if no expression reads it, and returns where it is.
 func (m *Members) FetchTime() int16 {
 	c := m.hook.Code
 	c.Call(asm.FnKtimeGetNs)

@@ -91,7 +91,7 @@ func inMemory(f *event.Field) bool {
 }
 
 // FetchOperands reads the arguments of a probe that lie in memory, each to two words:
-// the number, and whether it could not be read. Who needs the number fails then.
+// the number, and whether it could not be read. An expression that needs the number fails then.
 func (m *Members) FetchOperands(nodes []expr.Node) {
 	c := m.hook.Code
 	for _, n := range nodes {

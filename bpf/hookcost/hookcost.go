@@ -107,7 +107,7 @@ func Measure(programs []load.Program) Costs {
 }
 
 // measure is the cost of a kind. The program returns 1: if one at a tracepoint returns 0, the kernel
-// keeps the hit from all who observe the tracepoint through perf_event_open, whoever they are.
+// keeps the hit from all other observers of the tracepoint through perf_event_open.
 func measure(kind ebpf.ProgramType, attach func(*ebpf.Program) (func(), error)) (time.Duration, error) {
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "pps_toll", Type: kind, License: "GPL",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})

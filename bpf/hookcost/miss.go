@@ -13,7 +13,7 @@ import (
 // This file counts events of tracepoints that the kernel gives to no observer. Package session asks
 // for them, for the events that come through rings.
 //
-// Where a program hangs at a tracepoint, whoever loaded it, perf's events of all observers get a hit
+// Where a program hangs at a tracepoint, ours or not, perf's events of all observers get a hit
 // only behind the programs, and only if these have run. The kernel runs none while the CPU is in
 // another program, or in a system call about a map (bpf_prog_active, in trace_call_bpf of
 // kernel/trace/bpf_trace.c). If the thread of such a call loses the CPU, which preemptible kernels do

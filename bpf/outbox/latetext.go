@@ -23,7 +23,7 @@ import (
 // event cannot be sent then, since records are in the order of their times. So the
 // event is sent as it begins, with a number in place of the text. The program keeps
 // number and address with the thread, and another one, at the end of the call, sends
-// the text with the number. Who reads the event waits for it.
+// the text with the number. The reader of the event waits for it.
 //
 // The text is that of the end of the call. What another thread, or the call itself,
 // wrote there meanwhile is taken for it; names of files stay. A call that executes

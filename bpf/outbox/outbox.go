@@ -93,8 +93,8 @@ func (s *Outbox) Send(r *Record) {
 	on()
 }
 
-// output sends a record to the buffer in R8. Who waits is woken when the bytes
-// that nobody has read pass the mark in R9, not for each record beyond it.
+// output sends a record to the buffer in R8. Its reader is woken when the bytes that it has not read
+// pass the mark in R9, not for each record beyond it.
 func (s *Outbox) output(r *Record, lost assembler.Label) {
 	c := s.Code
 	quiet := c.Label()
@@ -152,8 +152,7 @@ func (s *Outbox) tell() {
 	c.Stack = mark
 }
 
-// Maps defines the maps that lead to the buffers. Their sizes are for who reads
-// them to say.
+// Maps defines the maps that lead to the buffers. Their reader says how large they are.
 func Maps(define func(load.MapID, *ebpf.MapSpec)) {
 	define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
 		Flags: unix.BPF_F_MMAPABLE})

@@ -9,10 +9,10 @@ import (
 
 // This file locks stacks whose keys several CPUs may have events of at a time, such as a
 // process, or an address. bpf_spin_lock is refused in programs of tracepoints and probes, so the
-// lock is a word that is compared and exchanged, some times at most: who does not get it is
-// lost, and counted. The words are those of a table, by the key's hash: one in a stack's own
-// memory could be somebody else's by the time that it is taken, since that memory is given back
-// with the outermost call.
+// lock is a word that is compared and exchanged, some times at most: an event that does not get it is
+// lost, and counted. The words are in a table, by the key's hash: a word in a stack's own memory could
+// belong to another stack by the time that it is taken, since that memory is given back with the
+// outermost call.
 
 // locks is how many there are, a power of two.
 const locks = 1024

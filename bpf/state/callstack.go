@@ -18,11 +18,11 @@ import (
 // at each number; package load reads the array.
 //
 // A stack has no lock where one CPU at a time has events of a key. A program that interrupts
-// another one enters its calls and returns from them before that one goes on. So who enters
-// a call takes its room first, and looks whether the stack was forgotten meanwhile. Stacks of
-// other keys share locks (lock.go).
+// another one enters its calls and returns from them before that one goes on. So a program that
+// enters a call takes its room first, and looks whether the stack was forgotten meanwhile. Stacks of
+// other keys share locks (calllock.go).
 
-// CallStacks are those of a join.
+// CallStacks are the stacks of calls of a join, one for each key.
 type CallStacks struct {
 	*assembler.Code
 	Join    int  // its number

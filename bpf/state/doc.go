@@ -1,4 +1,4 @@
 // Package state generates what programs keep between events, and what they find there: the rows of
-// groups, events that wait for their partner, the calls of a thread and their texts, who is observed,
-// and which keys count. It bounds the maps for that, too.
+// groups, events that wait for their partner, the calls of a thread and their texts, the
+// processes that are observed, and which keys count. It bounds the maps for that, too.
 package state

@@ -67,9 +67,9 @@ func TrackProcesses(im *load.Image, host *features.Host, t *load.Target) {
 	})
 }
 
-// TrackThreads adds to an image the set of threads, and the program that keeps it: who is made by one of the
-// target's threads, and belongs to it, comes in; a number that is given again
-// to somebody else goes out.
+// TrackThreads adds to an image the set of threads, and the program that keeps it: a thread that a
+// thread of the target starts, and that belongs to the target, comes in; a number that another thread
+// gets later goes out.
 func TrackThreads(im *load.Image, host *features.Host, t *load.Target) {
 	if !t.Named() {
 		return

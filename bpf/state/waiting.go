@@ -48,11 +48,11 @@ type Field struct {
 	Size  int
 	Text  bool
 	Array bool
-	// Located says that the field is a text whose place only the record tells, for who shows the
-	// event, Read that it is an argument of a probe in memory, with whether it could be read.
+	// Located says that the field is a text whose place only the record tells, which
+	// lines show, Read that it is an argument of a probe in memory, with whether it could be read.
 	Located, Read bool
 	User          bool // it is an argument that is a text of the process
-	Sent          bool // only who sends pairs reads it
+	Sent          bool // only records of pairs have it
 }
 
 // FieldName tells the fields of one event apart: an own field may hide a sample member of its name.
@@ -64,7 +64,7 @@ func FieldName(n *expr.Field) string {
 	return s + n.F.Name
 }
 
-// FieldOf is a field that waits with an event, for who shows it. located is the room for a text
+// FieldOf is a field that waits with an event and that lines show. located is the room for a text
 // whose place only the record tells, room that for another text.
 func FieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) Field {
 	own := &expr.Field{F: f.F, View: f.View}
@@ -150,10 +150,10 @@ func (r *Waiting) words(wanted func(f *Field) bool) (words [WaitingLimit / 8]boo
 	return words
 }
 
-// Copied copies to the stack what is read of the one that waits at R7: when and who it is, and
-// its fields, whose places it leaves in places. ends tells whose fields are read. Where stays says
-// that the memory stays with who waits, fields that only those read that are sent are copied by
-// later, which is nil if there are none: most pairs are not sent.
+// Copied copies to the stack what is read of the event that waits at R7: its time, its number, and its
+// fields, whose places it leaves in places. ends tells of which events fields are read. stays says that
+// the memory stays with the thread: then later copies the fields that only records of pairs have, since
+// most pairs are not sent; it is nil if there are none.
 func (r *Waiting) Copied(c *assembler.Code, begun, who int16, places []int16, ends func(source int) bool,
 	stays bool) (later func()) {
 	word := func(to int16, memory asm.Register, from int) {

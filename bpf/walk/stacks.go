@@ -231,7 +231,7 @@ func (w *Stacks) Held(key int16, full assembler.Label) {
 	c.Store(number, asm.R2)
 	c.Call(asm.FnKtimeGetNs)
 	c.Emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
-	// The stack comes first: who sees the number finds it.
+	// The stack comes first: a reader that sees the number finds it.
 	c.MapPtr(asm.R1, load.HeldMap.Of())
 	c.Addr(asm.R2, number)
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))

@@ -121,8 +121,8 @@ func (g Gate) End(c *Code) {
 	}
 	add(load.StatTime, asm.LoadMem(asm.R2, asm.R10, took, asm.Word))
 	add(load.StatTimed, asm.Mov.Imm(asm.R2, 1))
-	// How fast hits came since the last one that was timed: who makes them ran all that time, unless
-	// it was long.
+	// How fast hits came since the last one that was timed: the thread that makes them ran all that time,
+	// unless it was long.
 	c.Load(asm.R1, g.began)
 	c.Emit(asm.LoadMem(asm.R3, asm.R0, 8*load.StatLast, asm.DWord),
 		asm.StoreMem(asm.R0, 8*load.StatLast, asm.R1, asm.DWord),
