@@ -249,7 +249,7 @@ func counters() *b.Builtin {
 		Result:  "at each read one event per counter: event, value (difference), cpu, tid, enabled, running, order (position in events)",
 		Errors:  "a stream that is not a source; recordings have no counters",
 		Source:  "perf_event_open without sampling; any kernel; CAP_PERFMON. From 8 system calls on (syscalls:sys_enter_*) one program counts them, with CAP_BPF, unless their threads are told apart",
-		Cost:    "about 40 ns per counted event for the traced program; one system call for each counter and read; the last close of a tracepoint takes the kernel up to 40 ms",
+		Cost:    "about 40 ns per counted event for the traced program; one system call for each counter and read, a microsecond: so far apart all of them begin and end; the last close of a tracepoint takes the kernel up to 40 ms",
 		Examples: []b.Example{
 			{Code: `counters([software("context-switches")], period = 100 * ms)`, Output: "<stream>"},
 		},

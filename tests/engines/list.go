@@ -50,7 +50,7 @@ var Comparisons = []Comparison{
 	{Script: "multi_trace", Args: calls + " --impl=syscalls", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --impl=pair", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + withStacks, Scene: "own", ByThread: true},
-	{Script: "multi_trace", Args: calls + " --than=100us --perins", Scene: "own", ByThread: true},
+	{Script: "multi_trace", Args: calls + " --than=1ns --perins", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --lower=1s", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: calls + " --than=1ns --detail=samekey", Scene: "own", ByThread: true},
 	{Script: "multi_trace", Args: enter + "//key=_tid/ " + exit + "//key=_tid/,sched:sched_switch//untraced/ --lower=1s --detail=sametid,1", Scene: "own", ByThread: true},
