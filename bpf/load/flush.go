@@ -113,9 +113,9 @@ func (r States) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
 			s.Numbers[i] = int64(words[i])
 		}
 		for i, t := range f.Texts {
-			s.Texts[i] = append(s.Texts[i][:0], reader{r.Run}.text(state[t.Off:t.Off+t.Size])...)
+			s.Texts[i] = append(s.Texts[i][:0], reader(r).text(state[t.Off:t.Off+t.Size])...)
 		}
-		s.Key = reader{r.Run}.packed(s.Key[:0], f.Cols, []byte(k.key), nil)
+		s.Key = reader(r).packed(s.Key[:0], f.Cols, []byte(k.key), nil)
 		s.Time = event.Time(binary.LittleEndian.Uint64(mem[FlushTime:]))
 		fn(f.Spec, &s)
 	}

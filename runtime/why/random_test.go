@@ -44,7 +44,6 @@ type simState struct {
 type simCPU struct {
 	cur  *simThread // nil: idle
 	irqs []string
-	at   event.Time
 }
 
 type sim struct {

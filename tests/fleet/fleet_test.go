@@ -149,12 +149,6 @@ func (p *place) ask(target *testkit.Target, options ...string) *testkit.Process 
 			"--format", "json"})...)
 }
 
-// A window is what a run says of hosts.
-type window struct {
-	Told, Of int
-	Missing  []string
-}
-
 // Whoever can speak at the hub has an agent start no command, and read no file, however he writes it.
 func TestAgentsReadAndStartNothing(t *testing.T) {
 	t.Parallel()

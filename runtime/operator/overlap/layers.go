@@ -20,7 +20,6 @@ type layers struct {
 	stack  []int32
 	pieces []piece
 	facts  []event.Value // of open spans
-	begun  event.Event
 }
 
 // A layer is a span over the one at hand.

@@ -44,7 +44,6 @@ type Server struct {
 	address string
 	token   string
 	given   bool // the token lasts for longer than the run: nobody is shown it
-	say     func(line string)
 	mux     *http.ServeMux
 
 	host string // that the user named in the address, if it is no number

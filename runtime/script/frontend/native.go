@@ -44,7 +44,6 @@ type HasNative interface {
 var (
 	IntKind      = kindInt
 	TextKind     = kindText
-	boolKind     = kindBool
 	DurationKind = kindNanos
 	SizeKind     = kindSize
 	AsFirst      = Kind{state: asFirst} // as the first argument

@@ -64,7 +64,7 @@ type trial struct {
 	ledger
 	group           *agg.Group
 	rows            float64 // of the slot, or since everything counted
-	open, hits      float64 // s, and hits in them
+	hits            float64
 	lately          float64 // hits a second
 	before, each    float64
 	truth           float64

@@ -48,7 +48,6 @@ type Dump struct {
 	head    header
 	// Reused says that some address has had two functions.
 	Reused bool
-	full   bool
 	closed bool
 }
 

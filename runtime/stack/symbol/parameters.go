@@ -80,9 +80,6 @@ const (
 	langRust = 0x1c
 )
 
-// cpp are those of C++.
-var cpp = map[int64]bool{0x04: true, 0x1a: true, 0x21: true, 0x2b: true}
-
 // Of is the signature of the function that begins at an address; nil if it is not known.
 func (s *Signatures) Of(addr uint64) *Signature {
 	if s == nil {
