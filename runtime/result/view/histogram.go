@@ -24,7 +24,7 @@ func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other res
 		}
 	}
 	for i := range rows {
-		exact(rows[i].Key)
+		exact(rows[i].Key, shows)
 	}
 	some := len(other.Buckets) > 0
 	if some {

@@ -44,6 +44,34 @@ func TestTextsStayApart(t *testing.T) {
 	}
 }
 
+// Bytes that have a name keep it, though they are no UTF-8: in tables and of histograms.
+func TestNamesOfBytes(t *testing.T) {
+	const address = "\x00\xff\xff\x7f"
+	show := func(v event.Value) (string, bool) { return "0.255.255.127", v.String() == address }
+	table := &result.Table{Columns: []result.Column{{Name: "saddr", Kind: result.KeyColumn}},
+		Rows: [][]event.Value{{event.StrOf(address)}, {event.StrOf("\xff")}}}
+	v := View{}
+	if err := v.Table(table, []Show{show}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := v.Histogram(result.Meta{}, []result.KeyDistribution{{Key: []event.Value{event.StrOf(address)}}},
+		result.KeyDistribution{}, []result.Column{{Name: "saddr"}, {Name: "n"}}, []Show{show, nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*result.Table{table, h} {
+		if x.Columns[0].Names == nil {
+			t.Fatal("the column has no names")
+		}
+		if got, ok := x.Columns[0].Names(x.Rows[0][0]); !ok || got != "0.255.255.127" {
+			t.Errorf("got %q, %v", got, ok)
+		}
+	}
+	if got := table.Rows[1][0].String(); got != `\xff` {
+		t.Errorf("bytes without a name: got %q", got)
+	}
+}
+
 // The row of the other keys stays the last one, counts in sums, and no function of the
 // script sees it: it has no key.
 func TestOtherRow(t *testing.T) {

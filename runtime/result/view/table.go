@@ -24,7 +24,7 @@ func Title(title string, m *result.Meta) string {
 // value.
 func (v *View) Table(t *result.Table, shows []Show) error {
 	for row := range t.All() {
-		exact(row)
+		exact(row, shows)
 	}
 	if v.OnlyIf != "" && !t.Exceeds(v.OnlyIf) {
 		if t.Keep {
@@ -67,9 +67,15 @@ func (v *View) Table(t *result.Table, shows []Show) error {
 }
 
 // exact makes texts of cells valid UTF-8 that no other text has, neither the key of the events that found
-// no room.
-func exact(row []event.Value) {
+// no room. Bytes that have a name, such as those of an IP address, stay as they are: the name is looked up by
+// them.
+func exact(row []event.Value, shows []Show) {
 	for i, v := range row {
+		if i < len(shows) && shows[i] != nil && inexact(v) {
+			if _, named := shows[i](v); named {
+				continue
+			}
+		}
 		switch v.Kind {
 		case event.StrValue:
 			if text := exactText(v.String()); text != v.String() {
@@ -78,7 +84,7 @@ func exact(row []event.Value) {
 		case event.ListValue:
 			if slices.ContainsFunc(v.List(), inexact) {
 				list := slices.Clone(v.List())
-				exact(list)
+				exact(list, nil)
 				row[i] = event.ListOf(list...)
 			}
 		}
