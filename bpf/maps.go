@@ -26,6 +26,9 @@ func (im *Image) common() {
 		})
 	}
 	im.define(load.WeightMap.Of(), state.WeightMap(byKey(s)))
+	if s.weighed {
+		state.AlarmMaps(im.define)
+	}
 	im.nameMaps()
 	for i, e := range s.sources {
 		if e.served {

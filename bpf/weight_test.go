@@ -92,3 +92,31 @@ func TestWeights(t *testing.T) {
 		t.Errorf("got %+v, %v; want each of 122000 hits, and the time of one of 64", hits, err)
 	}
 }
+
+// Programs ring the bell when an alarm's number of hits came, once, and no sooner.
+func TestAlarm(t *testing.T) {
+	h, fs := live(t)
+	p := partOf([]*Event{{Schema: schemaOf(t, fs, "raw_syscalls", "sys_enter"), Label: "enter"}},
+		&Edge{Group: &agg.Spec{Args: []agg.Arg{{}}, Aggs: []agg.Agg{{Op: agg.Count}}}})
+	p.Weighed = true
+	budget := load.Budget{Run: start(t, h, p)}
+	if budget.Hears() || budget.Rang() {
+		t.Error("a bell that nobody hears has rung")
+	}
+	if _, err := budget.Bell(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		alarm uint64
+		rings bool
+	}{{1 << 40, false}, {1000, true}, {0, false}} {
+		if err := budget.Alarm(c.alarm); err != nil {
+			t.Fatal(err)
+		}
+		budget.Rang() // before
+		calls(10000)
+		if got := budget.Rang(); got != c.rings {
+			t.Errorf("an alarm after %d hits: got %t, want %t", c.alarm, got, c.rings)
+		}
+	}
+}

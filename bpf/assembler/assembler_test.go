@@ -3,6 +3,7 @@ package assembler_test
 import (
 	"encoding/binary"
 	"math/bits"
+	"os"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -10,6 +11,8 @@ import (
 
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
+	"ppscript/bpf/state"
+	"ppscript/runtime/record/ringbuf"
 	"ppscript/tests/testkit/bpftest"
 )
 
@@ -279,6 +282,7 @@ func TestGates(t *testing.T) {
 			MaxEntries: 1})
 		b.Define(load.WeightMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8,
 			MaxEntries: 1})
+		state.AlarmMaps(b.Define)
 		return b
 	}
 	p := builder().OnStack(t, func(c *assembler.Code, _, _ int16, others assembler.Label) {
@@ -304,6 +308,25 @@ func TestGates(t *testing.T) {
 	})
 	const events = 1024
 	hits := uint64(0)
+	// The bell rings once, with the hit of the alarm, whether events count or not.
+	bell, err := ringbuf.Map(p.Map(load.BellMap.Of()).FD(), os.Getpagesize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bell.Unmap() }()
+	const alarm = 3
+	if err := p.Map(load.AlarmMap.Of()).Put(uint32(0), uint64(alarm)); err != nil {
+		t.Fatal(err)
+	}
+	for ; hits < 2*alarm*load.Timed; hits++ {
+		if rang, want := bell.Head() > 0, hits >= alarm*load.Timed; rang != want {
+			t.Fatalf("after %d hits: the bell has rung: %t, want %t", hits, rang, want)
+		}
+		p.Words()
+	}
+	if got := bell.Head(); got != ringbuf.Header+8 {
+		t.Errorf("got %d bytes of the bell, want one record of %d", got, ringbuf.Header+8)
+	}
 	for _, weight := range []uint64{0, 1, 4, 64} {
 		if err := p.Map(load.WeightMap.Of()).Put(uint32(0), weight); err != nil {
 			t.Fatal(err)

@@ -48,6 +48,7 @@ func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 	c.IfImm(asm.JNE, asm.R1, 0, decide)
 	c.Call(asm.FnKtimeGetNs)
 	c.Store(g.began, asm.R0)
+	alarm(c, g.began, decide)
 	c.Place(decide)
 	c.MapValue(asm.R1, load.WeightMap.Of(), 0)
 	c.Emit(asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord))
@@ -63,6 +64,22 @@ func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 	c.IfImm(asm.JNE, asm.R0, 0, exit)
 	c.Place(open)
 	return g
+}
+
+// forceWakeup is BPF_RB_FORCE_WAKEUP of bpf_ringbuf_output, in uapi/linux/bpf.h.
+const forceWakeup = 2
+
+// alarm counts the hits that are timed, and wakes who waits when the alarm's number is down to 0. record is
+// eight bytes of the stack. CPUs that count at once may count once, and wake twice: the number is about.
+func alarm(c *Code, record int16, others Label) {
+	c.MapValue(asm.R1, load.AlarmMap.Of(), 0)
+	c.Emit(asm.LoadMem(asm.R2, asm.R1, 0, asm.DWord), asm.Sub.Imm(asm.R2, 1),
+		asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord))
+	c.IfImm(asm.JNE, asm.R2, 0, others)
+	c.MapPtr(asm.R1, load.BellMap.Of())
+	c.Addr(asm.R2, record)
+	c.Emit(asm.Mov.Imm(asm.R3, 8), asm.Mov.Imm(asm.R4, forceWakeup))
+	c.Call(asm.FnRingbufOutput)
 }
 
 // Moment is the weight of events of this moment, for a program that brings on what waited: of a gate

@@ -51,6 +51,9 @@ func (r *Records) Of(n, bytes uint64) uint64 {
 	return n*uint64(r.Each) + uint64(max(more, 0)*perByte)
 }
 
+// Small is how many bytes a small one has.
+func (r *Records) Small() uint64 { return r.small }
+
 // MeasureRecords takes some milliseconds. Samples have those members, and the bytes of the event; the
 // dearest of the hooks counts.
 func MeasureRecords(sampleType uint64, hooks ...Hook) Records {

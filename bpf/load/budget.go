@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/record/ringbuf"
 )
 
 // This file lets a budget decide which events count: one of so many by chance, or none for a
@@ -159,6 +160,46 @@ func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
 		err = fmt.Errorf("read hits: %w", err)
 	}
 	return h, err
+}
+
+// A bell is the buffer with whose records programs wake who waits.
+type bell struct {
+	ringbuf.Pages
+	read uint64 // up to where
+}
+
+// Bell is a descriptor that wakes who waits for it when an alarm is over. It stays the Run's.
+func (r Budget) Bell() (fd int, err error) {
+	m := r.maps[BellMap.Of()]
+	if r.bell.Pages, err = ringbuf.Map(m.FD(), int(m.MaxEntries())); err != nil {
+		return -1, fmt.Errorf("map the bell of programs: %w", err)
+	}
+	return m.FD(), nil
+}
+
+// Alarm has programs ring the bell after so many hits, and at once if these are few: each counts them by
+// groups, on each CPU. With 0 they never do.
+func (r Budget) Alarm(hits uint64) error {
+	words := []uint64{(hits + Timed - 1) / Timed}
+	if err := r.words(AlarmMap.Of()).update(make([]byte, 4), words); err != nil {
+		return fmt.Errorf("set the alarm of programs: %w", err)
+	}
+	return nil
+}
+
+// Hears reports that somebody waits for the bell.
+func (r Budget) Hears() bool { return r.bell.Shared != nil }
+
+// Rang reports that the bell rang since the last call.
+func (r Budget) Rang() bool {
+	if r.bell.Shared == nil {
+		return false
+	}
+	head := r.bell.Head()
+	rang := head != r.bell.read
+	r.bell.read = head
+	r.bell.Consume(head)
+	return rang
 }
 
 // Pause detaches the programs of events. What they counted stays to be read. Those that follow

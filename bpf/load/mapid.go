@@ -60,6 +60,8 @@ const (
 	KeptMap                       // the newest events of all CPUs
 	KeptCountMap                  // u64 by CPU: how many of these were begun
 	WeightMap                     // how many events, or keys, one that counts stands for: see WeightNow
+	AlarmMap                      // u64: after how many hits that are timed somebody is woken
+	BellMap                       // a buffer with whose records programs wake who waits
 	LongMap                       // by program: where a long text is copied
 	LongTextsMap                  // long texts by their hash
 	LongCountMap                  // u64: how many were kept
@@ -125,6 +127,8 @@ var mapNames = [...]string{
 	LongTextsMap:   "longtexts",
 	LongCountMap:   "longcount",
 	WeightMap:      "weight",
+	AlarmMap:       "alarm",
+	BellMap:        "bell",
 	WalkProcsMap:   "walkprocs",
 	WalkRangesMap:  "walkranges",
 	WalkBlocksMap:  "walkblocks",

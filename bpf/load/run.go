@@ -41,6 +41,7 @@ type Run struct {
 	Detached func(done, all uint64)
 
 	send sendStates
+	bell bell
 }
 
 // A runState is how far a Run is.
@@ -416,7 +417,7 @@ func (r *Run) Close() error {
 		errs = append(errs, p.Close())
 	}
 	r.progs = nil
-	errs = append(errs, StatesOf(r).unmap())
+	errs = append(errs, StatesOf(r).unmap(), r.bell.Unmap())
 	if r.send.mem != nil {
 		errs = append(errs, unix.Munmap(r.send.mem))
 		r.send.mem = nil

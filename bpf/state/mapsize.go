@@ -1,6 +1,8 @@
 package state
 
 import (
+	"os"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 
@@ -46,6 +48,12 @@ func TaskMap(size int) *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
 		Key:   &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed},
 		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
+}
+
+// AlarmMaps are what an alarm needs: see assembler.NewGate.
+func AlarmMaps(define func(load.MapID, *ebpf.MapSpec)) {
+	define(load.AlarmMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	define(load.BellMap.Of(), &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())})
 }
 
 // WeightMap holds how many events one that counts stands for, or, byKey, how many keys: 0 until the run

@@ -15,6 +15,7 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
 	"ppscript/runtime/session"
+	"ppscript/runtime/session/budget"
 	"ppscript/runtime/source/eventtext"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/text/diag"
@@ -156,6 +157,7 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 			return show(out)
 		}), nil
 	}
+	cfg.Options.Cost.Started = budget.Started()
 	s.running.Store(true)
 	outcome, err := session.Run(s.Context(), cfg)
 	s.running.Store(false)

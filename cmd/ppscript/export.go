@@ -18,6 +18,7 @@ import (
 	"ppscript/runtime/output/prometheus"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/session"
+	"ppscript/runtime/session/budget"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -265,6 +266,7 @@ func (e *export) job(ctx context.Context, j exporter.Job) (err error) {
 	}
 	cfg.Messages, cfg.State = say, func(line string) error { say(line); return nil }
 	usualBudget(&cfg, e.opt.options.Cost.Budget, say)
+	cfg.Options.Cost.Started = budget.Started()
 	_, err = session.Run(ctx, cfg)
 	return err
 }

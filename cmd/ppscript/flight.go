@@ -12,6 +12,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/session"
+	"ppscript/runtime/session/budget"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/system/poll"
 	"ppscript/runtime/system/sandbox"
@@ -141,6 +142,7 @@ func (o *flight) watch(ctx context.Context, stop func(), a *app, c *common, ask 
 		return recording.Asking(args[0], ask), nil
 	}
 	cfg.Messages = func(line string) { a.Say("--when: " + line) }
+	cfg.Options.Cost.Started = budget.Started()
 	attached := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(attached) })
 	cfg.Stage = func(stage string) {

@@ -165,9 +165,21 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	if share := r.cfg.Options.Cost.Budget; share > 0 {
+		bell, e := load.Budget{Run: k.run}.Bell()
+		if err = errors.Join(e, k.watch.Hear(bell)); err != nil {
+			return err
+		}
 		k.govern, err = budget.Govern(share, k.run)
 	}
 	return err
+}
+
+// govern is who keeps the run in its budget; nil without one.
+func (r *run) govern() *budget.Governor {
+	if r.in.kernel != nil {
+		return r.in.kernel.govern
+	}
+	return r.in.slots.Governor()
 }
 
 // begin has all programs and events count from now on, and lets a workload go.
@@ -175,7 +187,7 @@ func (k *kernelRun) begin(r *run) error {
 	if k == nil {
 		return nil
 	}
-	if err := errors.Join(load.Begin(k.run), k.govern.Begin(r.since)); err != nil {
+	if err := errors.Join(load.Begin(k.run), k.govern.Begin(r.cfg.Options.Cost.Started)); err != nil {
 		return err
 	}
 	return k.watch.Release()
@@ -212,9 +224,6 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 		return err
 	}
 	if err := k.made.Round(r.instance.Router.Events, false); err != nil {
-		return err
-	}
-	if err := k.govern.Step(time.Now(), k.rows.sink()); err != nil {
 		return err
 	}
 	if k.hooks != nil {

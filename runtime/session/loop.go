@@ -36,6 +36,9 @@ func (r *run) loop(ctx context.Context) error {
 	if err := errors.Join(r.in.counters.begin(r), r.in.kernel.begin(r), r.in.slots.Begin()); err != nil {
 		return err
 	}
+	if text := r.govern().Beginning(); text != "" {
+		r.env.msgs.say("%s", text)
+	}
 	r.cfg.stage(Observing)
 	r.describe()
 	r.started = time.Now()
@@ -207,6 +210,9 @@ func work(p *plan.Plan) (end func()) {
 func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) {
 	timeout := r.nap()
 	if k := r.in.kernel; k != nil {
+		if err := k.govern.Step(time.Now(), k.rows.sink()); err != nil {
+			return false, err
+		}
 		timeout = min(timeout, k.run.NextSweep(idleTime))
 		next = poll.Earliest(next, k.govern.Due())
 	}
@@ -349,5 +355,9 @@ func (r *run) finish(ended bool) error {
 	}
 	r.sayLeftOut()
 	r.sayHidden()
-	return r.results.out.Flush()
+	err := r.results.out.Flush()
+	if text := r.govern().Ended(); text != "" {
+		r.env.msgs.say("%s", text)
+	}
+	return err
 }

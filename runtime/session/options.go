@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/output"
 	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/session/budget"
 	"ppscript/runtime/source/identity"
 	"ppscript/runtime/source/perfdata"
 	"ppscript/runtime/source/wallclock"
@@ -87,7 +88,9 @@ type Cost struct {
 	// Budget is the share of the time of all CPUs that observing may cost; 0 is any, and so
 	// is what is less: somebody asked for that.
 	Budget float64
-	look   bool // only to look at the cost: whatever the run does stays as it is
+	// Started is when the run began, for what that costs: the zero value is when the process did.
+	Started budget.Start
+	look    bool // only to look at the cost: whatever the run does stays as it is
 	// Show has each interval say what it cost.
 	Show bool
 }

@@ -11,7 +11,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/session/budget"
 	"ppscript/runtime/session/patience"
 	"ppscript/runtime/session/slots"
 	"ppscript/runtime/source/perf"
@@ -37,7 +36,6 @@ type run struct {
 	results  results
 	account  account
 	started  time.Time
-	since    budget.Start
 
 	unanswered bool // settled failed
 	patience   patience.Patience
@@ -108,7 +106,6 @@ func (r *run) samples() uint64 {
 
 func (r *run) do(ctx context.Context) (err error) {
 	defer keepTo(r)()
-	r.since = budget.Started()
 	if r.plan, err = plan.Build(r.cfg.Reports, r.env.env(r.cfg)); err != nil {
 		return err
 	}
@@ -146,7 +143,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
-	of := slots.Of{Instance: r.instance, Started: r.since, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
+	of := slots.Of{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
 	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, of); err != nil {
 		return err
 	}

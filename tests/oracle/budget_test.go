@@ -160,11 +160,11 @@ func TestEstimatesAreMarked(t *testing.T) {
 	run := func(options ...string) testkit.Output {
 		t.Helper()
 		command := []string{testkit.PPScript(t), "-c", `tracepoint("raw_syscalls:sys_enter").stacks()`,
-			"--budget", "0.1%"}
+			"--budget", "2%"}
 		load := []string{"--", testkit.Load(t), "-getppid", "3000000"}
 		return testkit.Run(t, slices.Concat(command, options, load)...).Want(t, 0)
 	}
-	const mark = "for a budget of 0.1% of the CPUs"
+	const mark = "for a budget of 2% of the CPUs"
 	out := run("--flame-graph", in("x.svg"), "--pprof", in("x.pb.gz"), "--speedscope", in("x.json"),
 		"--parquet", in("columns"))
 	comments := testkit.Run(t, "go", "tool", "pprof", "-comments", in("x.pb.gz")).Want(t, 0)
@@ -239,7 +239,7 @@ func TestBudgetOfPairs(t *testing.T) {
 	script := fmt.Sprintf(`join([tracepoint("raw_syscalls:sys_enter").where("id == %[1]d")], `+
 		`[tracepoint("raw_syscalls:sys_exit").where("id == %[1]d")], key = "tid")`+
 		`.agg(n = agg.count(), worst = agg.max("delay"))`, unix.SYS_GETPPID)
-	budget := fmt.Sprintf("%.4f%%", 1/float64(runtime.NumCPU())) // whatever the machine: 10 ms a second
+	budget := fmt.Sprintf("%.4f%%", 2/float64(runtime.NumCPU())) // whatever the machine: 20 ms a second
 	testkit.Again(t, func() (wrong []string) {
 		out := testkit.Run(t, testkit.PPScript(t), "-c", script, "--budget", budget, "--format", "json", "--",
 			"sh", "-c", fmt.Sprintf("for i in $(seq %d); do %s -getppid %d -sleep 1 & done; wait",

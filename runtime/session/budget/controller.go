@@ -44,6 +44,15 @@ const (
 	unnoticed, unspent   = 1.6, 5.6 // seconds of the whole budget
 )
 
+// Where an alarm tells of a load that jumps, the time is as long as decisions can wait. It grows while next to
+// nothing is spent: looking costs something, too.
+const (
+	maxQuiet = 2 * time.Second
+	quiet    = 1.0 / 8 // of the budget
+	// alarming is how much may be spent until the alarm, as the time in which the budget brings it.
+	alarming = 100 * time.Millisecond
+)
+
 // Lengths of slots, and of the time from the begin of one to that of the next.
 const (
 	minSlot, maxSlot   = 4 * time.Millisecond, 100 * time.Millisecond
@@ -85,9 +94,13 @@ type Controller struct {
 	share float64
 	rate  float64 // the budget, in CPUs: ns a ns
 	left  float64 // that may be spent now, ns; less than 0 is owed
+	debt  float64 // that the begin of the run cost, and is not paid back yet, ns
+	repay float64 // how much of that is paid back, in CPUs
 	now   Decision
 	lately
 	low    time.Duration // since when the load is low
+	alarm  bool          // somebody tells of what is spent: see Alarm
+	calm   time.Duration // the time to the next decision, while next to nothing is spent
 	slot   slot
 	trust  trust
 	keys   keys
@@ -198,12 +211,20 @@ func (c *Controller) Next() time.Duration {
 	switch {
 	case !c.now.Slots:
 		calm := c.now.Weight == 1 && c.all < c.rate/2
-		if calm {
+		switch {
+		case c.alarm && calm:
+			return max(c.calm, maxCalm)
+		case c.alarm:
+			return maxPeriod
+		case calm:
 			return c.period(unspent, maxCalm)
 		}
 		return c.period(unnoticed, maxPeriod)
 	case c.now.Open:
 		look := max(c.period(unnoticed, maxPeriod)/4, minSlot) // whether the load jumped
+		if c.alarm {
+			look = c.slot.length
+		}
 		return min(max(c.slot.length-c.slot.since, time.Millisecond/2), look)
 	case c.slot.probe > 0:
 		return max(c.slot.wait-c.slot.since, time.Millisecond)
@@ -214,6 +235,21 @@ func (c *Controller) Next() time.Duration {
 	}
 	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
 }
+
+// Alarm is how much those may spend that are observed until Decide must be called, also before Next; 0 is
+// any. Rely says whether somebody tells then.
+func (c *Controller) Alarm() time.Duration {
+	switch {
+	case !c.now.Slots:
+		return time.Duration(c.rate * float64(alarming))
+	case c.now.Open:
+		return time.Duration(2 * c.slot.plan)
+	}
+	return 0
+}
+
+// Rely says whether somebody calls Decide when as much was spent as Alarm says.
+func (c *Controller) Rely(on bool) { c.alarm = on }
 
 func (c *Controller) period(seconds float64, most time.Duration) time.Duration {
 	return min(max(time.Duration(c.share*seconds*float64(time.Second)), minPeriod), most)
@@ -235,7 +271,19 @@ func (c *Controller) Decide(s Spent) Decision {
 // brings it. Where that alone needs all of the budget nothing would be observed ever else.
 const mostOwed = 2 * time.Second
 
-// Owe is told what ppscript itself spent before the first decision, or will behind the last one.
+// window is the time of which any must cost what the budget says.
+const window = 5 * time.Second
+
+// Begin is told what ppscript spent before the first decision, and will behind the last one. That is paid back in
+// a window, which so costs no more than any other, and in which something is observed all the same. It reports
+// whether a window brings as much.
+func (c *Controller) Begin(d time.Duration) bool {
+	c.debt = float64(d)
+	c.repay = min(c.debt/float64(window), c.rate*(1-least))
+	return c.debt <= c.rate*float64(window)*(1-least)
+}
+
+// Owe is told what ppscript itself spent meanwhile.
 func (c *Controller) Owe(d time.Duration) {
 	room := max(0, c.left+c.rate*float64(mostOwed))
 	c.left -= min(float64(d), room)
@@ -246,8 +294,10 @@ func (c *Controller) Owe(d time.Duration) {
 func (c *Controller) Pay(s Spent) {
 	c.learn(&s)
 	c.idle = s.Idle
-	c.left = min(c.left+c.rate*float64(s.Time), c.rate*float64(burst)) - float64(s.Traced)
-	c.Owe(time.Duration(c.own * float64(s.Time))) // as it is lately: slots that begin and end are dear
+	back := min(c.debt, c.repay*float64(s.Time))
+	c.debt -= back
+	c.left = min(c.left+c.rate*float64(s.Time)-back, c.rate*float64(burst)) - float64(s.Traced)
+	c.Owe(s.Own)
 }
 
 // learn notes what observing costs now. It rises at once, and falls slowly.
@@ -302,6 +352,9 @@ func (c *Controller) steady(s *Spent) {
 	w := c.now.Weight
 	if c.trust.since += s.Time; c.trust.since >= proven {
 		c.trust.need = leastTrust
+	}
+	if c.calm = min(max(2*c.calm, maxCalm), maxQuiet); c.all > c.rate*quiet {
+		c.calm = 0
 	}
 	most := c.may(aim, c.base)
 	if c.traced > most && c.left < c.rate*float64(burst)*0.9 {

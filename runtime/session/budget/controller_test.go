@@ -10,6 +10,7 @@ import (
 type machine struct {
 	hook, work time.Duration // of each hit, of each that counts
 	tick, turn time.Duration // of ppscript: of a decision, of attaching or detaching
+	alarm      bool
 	load       func(at time.Duration) float64
 }
 
@@ -18,6 +19,7 @@ const step = time.Millisecond / 2
 // observe runs for a time, and returns what was spent in each step, and the last decision.
 func (m *machine) observe(c *Controller, total time.Duration) (spent []time.Duration, last Decision) {
 	var s Spent
+	c.Rely(m.alarm)
 	wait := c.Next()
 	for at := time.Duration(0); at < total; at += step {
 		now := c.Now()
@@ -32,7 +34,8 @@ func (m *machine) observe(c *Controller, total time.Duration) (spent []time.Dura
 			s.Traced += cost
 			s.Floor += floor
 		}
-		if wait -= step; wait <= 0 {
+		wait -= step
+		if a := c.Alarm(); wait <= 0 || m.alarm && a > 0 && s.Traced >= a {
 			s.Own += m.tick
 			cost += m.tick
 			next := c.Decide(s)
@@ -67,15 +70,16 @@ func most(spent []time.Duration, window time.Duration, cpus int) (share float64)
 
 // Whatever the load does, any five seconds cost what the budget says, or 20 % more at most.
 func TestBudgetHolds(t *testing.T) {
-	for _, budget := range []float64{0.01, 0.02, 0.05} {
+	for _, budget := range []float64{0.005, 0.01, 0.02, 0.05} {
 		for seed := range uint64(60) {
+			alarm := seed/3%2 == 0 || budget < 0.01
 			r := rand.New(rand.NewPCG(seed, 1))
 			cpus := []int{2, 8, 64}[seed%3]
 			rate := 3e6
 			load, until := 1e3, time.Duration(0)
 			m := &machine{hook: time.Duration(20 + r.IntN(80)),
 				work: time.Duration(50 + r.IntN(400)), tick: 100 * time.Microsecond,
-				turn: 300 * time.Microsecond,
+				turn: 300 * time.Microsecond, alarm: alarm,
 				load: func(at time.Duration) float64 {
 					if at >= until {
 						until = at + time.Duration(r.ExpFloat64()*float64(time.Second))
@@ -86,7 +90,8 @@ func TestBudgetHolds(t *testing.T) {
 			c := New(budget, cpus, r.Float64)
 			spent, _ := m.observe(c, 40*time.Second)
 			if got, want := most(spent, 5*time.Second, cpus), 1.2*budget; got > want {
-				t.Errorf("seed %d, %d CPUs: got %.4f of the CPUs, want at most %.4f", seed, cpus, got, want)
+				t.Errorf("seed %d, %d CPUs, alarm %t: got %.4f of the CPUs, want at most %.4f", seed, cpus,
+					alarm, got, want)
 			}
 		}
 	}
@@ -173,13 +178,16 @@ func TestBudgetIsUsed(t *testing.T) {
 // What ppscript spends before a run begins is in the budget of its first seconds, and what it uses all the
 // time is in that of any.
 func TestOwnCostsAreInTheBudget(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		m := &machine{hook: 60, work: 300, tick: 250 * time.Microsecond, turn: 1500 * time.Microsecond,
-			load: func(time.Duration) float64 { return 2e6 }}
-		const budget, cpus, begin = 0.02, 2, 40 * time.Millisecond
+			alarm: seed%2 == 0, load: func(time.Duration) float64 { return 2e6 }}
+		const cpus, begin = 2, 24 * time.Millisecond
+		budget := []float64{0.005, 0.01, 0.02}[seed%3]
 		c := New(budget, cpus, r.Float64)
-		c.Owe(begin + time.Duration(ending*float64(begin)))
+		if !c.Begin(begin + time.Duration(ending*float64(begin))) {
+			t.Fatalf("a budget of %v does not afford %v", budget, begin)
+		}
 		spent, _ := m.observe(c, 20*time.Second)
 		sum := begin
 		for _, s := range spent[:5*time.Second/step] {

@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
@@ -52,6 +51,8 @@ type Governor struct {
 	slots  slots
 	told   told
 	lately float64 // hits a second, as measured last
+	begin  begin
+	recent recent
 	over   over
 	crowd  crowding
 
@@ -93,6 +94,13 @@ type slots struct {
 	crowded bool
 }
 
+// A begin is what the begin of a run took, and what its end is taken to take.
+type begin struct {
+	took, ends time.Duration
+	afforded   bool          // within the budget
+	stopped    time.Duration // what this process had used when the end began
+}
+
 type part struct {
 	of *agg.Spec
 	p  *agg.Partial
@@ -110,12 +118,12 @@ const levels = load.WeightLevels
 
 // Govern is who keeps a run in a share of the CPUs' time whose work programs of the kernel do, from Begin on.
 func Govern(share float64, run *load.Run) (*Governor, error) {
-	b := load.Budget{Run: run}
-	return govern(share, &programs{Budget: b, tolls: hookcost.Measure(b.Programs())})
+	return govern(share, newPrograms(run))
 }
 
-// A Start is when a run began, as the CPU time that this process had used by then: programs are made and
-// attached, and hooks tried out, before a Governor begins, and that is in the budget.
+// A Start is when a run began, as the CPU time that this process had used by then; the zero Start is when the
+// process did. Scripts are read, programs are made and attached, and hooks tried out, before a Governor begins,
+// and that is in the budget.
 type Start time.Duration
 
 // Started is now.
@@ -150,9 +158,12 @@ func (g *Governor) Begin(since Start) error {
 	g.run.begin()
 	hits, err := g.run.Hits()
 	g.last = reading{time.Now(), ownTime(), hits}
-	begin := g.last.own - time.Duration(since)
-	g.told.own = begin.Seconds()
-	g.ctl.Owe(begin + time.Duration(ending*float64(begin)))
+	took := g.last.own - time.Duration(since)
+	g.begin = begin{took: took, ends: time.Duration(ending * float64(took))}
+	g.begin.afforded = g.ctl.Begin(took + g.begin.ends)
+	g.told.own = took.Seconds()
+	g.recent.add(g.last.at, float64(took))
+	g.arm()
 	return err
 }
 
@@ -176,9 +187,10 @@ func (g *Governor) Due() time.Time {
 
 // Step measures, and carries out what is decided, if it is time.
 func (g *Governor) Step(now time.Time, to *Sink) error {
-	if g == nil || now.Before(g.Due()) {
+	if g == nil || !g.run.rang() && now.Before(g.Due()) {
 		return nil
 	}
+	defer g.arm()
 	before := g.ctl.Now()
 	if err := g.measure(now, before); err != nil {
 		return err
@@ -195,6 +207,15 @@ func (g *Governor) Step(now time.Time, to *Sink) error {
 		return err
 	}
 	return nil
+}
+
+// arm has the next decision come before it is due if more is spent than was foreseen.
+func (g *Governor) arm() {
+	each := time.Duration(0)
+	if g.timed.n > 0 {
+		each = time.Duration(g.each())
+	}
+	g.ctl.Rely(g.run.alarm(g.ctl.Alarm(), each))
 }
 
 // measure adds what was spent since the last time to what Decide is told.
@@ -245,6 +266,7 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	g.told.time += time.Seconds()
 	g.told.own += own.Seconds()
 	g.told.traced += traced / 1e9
+	g.recent.add(now, float64(own)+traced)
 	g.told.hits += float64(n)
 	g.told.kept += float64(n) / float64(d.Weight)
 	if d.Open && !d.Slots {
@@ -266,8 +288,8 @@ func (g *Governor) each() float64 {
 	return max(g.timed.time/max(g.timed.n, 1)-float64(g.run.clock()), float64(gateTime)/2)
 }
 
-// begin begins a slot.
-func (g *Governor) begin(now time.Time, to *Sink) (err error) {
+// beginSlot begins a slot.
+func (g *Governor) beginSlot(now time.Time, to *Sink) (err error) {
 	g.slots.begin(now)
 	g.slots.hits, err = g.run.Hits()
 	g.slots.marked = g.slots.hits.N
@@ -387,7 +409,7 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 		seconds = now.Sub(g.slots.from).Seconds()
 	}
 	g.release(seconds, to)
-	if err := g.begin(now, to); err != nil {
+	if err := g.beginSlot(now, to); err != nil {
 		return err
 	}
 	if !next.Slots {
@@ -467,7 +489,7 @@ func (g *Governor) Rows(run *load.Run, to *Sink) error {
 			return err
 		}
 		g.release(now.Sub(g.slots.from).Seconds(), to)
-		return g.begin(now, to)
+		return g.beginSlot(now, to)
 	}
 	g.enter(now, false, to)
 	g.release(now.Sub(g.slots.from).Seconds(), to)
@@ -480,7 +502,7 @@ func (g *Governor) Stop(to *Sink) error {
 	if g == nil {
 		return nil
 	}
-	g.stopped = time.Now()
+	g.stopped, g.begin.stopped = time.Now(), ownTime()
 	if !g.ctl.Now().Slots || !g.slots.ended.IsZero() {
 		return nil
 	}

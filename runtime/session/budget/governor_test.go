@@ -1,11 +1,14 @@
 package budget
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
 	"ppscript/runtime/operator/agg"
 	"ppscript/tests/testkit"
@@ -36,13 +39,15 @@ func (h *hook) later(g *Governor, d time.Duration) {
 	g.last.at, h.at = g.last.at.Add(-d), h.at.Add(-d)
 }
 
-func (*hook) ByKey() bool          { return false }
-func (*hook) inPerson() bool       { return true }
-func (h *hook) begin()             { h.at = time.Now() }
-func (*hook) clock() time.Duration { return 0 }
-func (*hook) Pause() error         { return nil }
-func (*hook) Resume() error        { return nil }
-func (h *hook) idle() float64      { return h.hangs }
+func (*hook) ByKey() bool                   { return false }
+func (*hook) inPerson() bool                { return true }
+func (h *hook) begin()                      { h.at = time.Now() }
+func (*hook) clock() time.Duration          { return 0 }
+func (*hook) Pause() error                  { return nil }
+func (*hook) Resume() error                 { return nil }
+func (h *hook) idle() float64               { return h.hangs }
+func (*hook) rang() bool                    { return false }
+func (*hook) alarm(_, _ time.Duration) bool { return false }
 
 func (h *hook) Weigh(n uint64) (time.Time, error) {
 	h.pass()
@@ -155,4 +160,87 @@ func TestCostsCountFromTheBegin(t *testing.T) {
 			t.Errorf("got %v s that cost %v s, want 1 and 1", g.told.time, g.told.traced)
 		}
 	})
+}
+
+// What a run cost is kept of each window of five seconds, with its begin and its end.
+func TestWindows(t *testing.T) {
+	start := time.Unix(0, 0)
+	const each = 10 * time.Millisecond
+	for _, c := range []struct {
+		name  string
+		spent func(at time.Duration) time.Duration // of CPU time, up to then
+		want  float64                              // CPUs
+	}{
+		{"a begin that costs 100 ms", func(time.Duration) time.Duration { return 0 }, 0.02},
+		{"steady", func(at time.Duration) time.Duration { return at / 10 }, 0.12},
+		{"a second of all", func(at time.Duration) time.Duration {
+			return min(max(at-8*time.Second, 0), time.Second)
+		}, 0.2},
+	} {
+		r := recent{}
+		before := -100 * time.Millisecond
+		for at := time.Duration(0); at < 20*time.Second; at += each {
+			r.add(start.Add(at), float64(c.spent(at)-before))
+			before = c.spent(at)
+		}
+		if math.Abs(r.most-c.want) > 0.003 {
+			t.Errorf("%s: got %.4f CPUs, want %.4f", c.name, r.most, c.want)
+		}
+		if len(r.marks) > 2*int(window/grain) {
+			t.Errorf("%s: got %d marks, want %d at most", c.name, len(r.marks), 2*int(window/grain))
+		}
+	}
+}
+
+// A run that costs more to begin than its budget allows says so at once, and at its end.
+func TestBeginsThatCostTooMuch(t *testing.T) {
+	for ownTime() < time.Millisecond {
+	}
+	h := &hook{}
+	testkit.Requires(t, testkit.Sysfs) // which has the CPUs
+	for _, share := range []float64{1e-9, 1} {
+		g, err := govern(share, h)
+		if err = errors.Join(err, g.Begin(0)); err != nil {
+			t.Fatal(err)
+		}
+		begin := g.Beginning()
+		err = g.Stop(nowhere)
+		end := g.Ended()
+		says := share < 1
+		if err != nil || strings.Contains(begin, "1e-07% of the CPUs are in 5 s") != says ||
+			strings.Contains(end, "5 s of this run cost") != says || !says && begin+end != "" {
+			t.Errorf("a budget of %v: got %q, %q, %v", share, begin, end, err)
+		}
+	}
+	var none *Governor
+	if got := none.Beginning() + none.Ended(); got != "" {
+		t.Errorf("without a budget: got %q", got)
+	}
+}
+
+// Rings tell of what is spent where half full ones are little beside the budget.
+func TestAlarmOfRings(t *testing.T) {
+	var now Traffic
+	r := &Rings{Traffic: func() Traffic { return now }, record: hookcost.MeasureRecords(0)}
+	each := time.Duration(r.record.Of(1, r.record.Small()))
+	now = Traffic{Rings: make([]RingTraffic, 2), Woken: 1000 * r.record.Small()}
+	if r.alarm(100*each, 0) || r.rang() {
+		t.Error("rings that wake after 2000 records tell of 100")
+	}
+	if !r.alarm(1000*each, 0) || r.rang() {
+		t.Error("rings that wake after 2000 records do not tell of 1000, or have before one came")
+	}
+	add := func(n uint64) {
+		now.Rings[1].Records += n
+		now.Rings[1].Bytes += n * r.record.Small()
+	}
+	if add(900); r.rang() {
+		t.Error("900 records are 1000")
+	}
+	if add(100); !r.rang() {
+		t.Error("1000 records are not")
+	}
+	if r.alarm(0, 0) || r.rang() {
+		t.Error("without an alarm it rang")
+	}
 }

@@ -25,11 +25,14 @@ type Rings struct {
 	// rate is how many events come, a ns, as the last slots have it: so many pass by while events
 	// are off, and each costs its hook. idled is what they cost in gaps that ended, ns.
 	rate, idled float64
+	// alarmed is how much events have cost when somebody must look, ns; 0 is any.
+	alarmed uint64
 }
 
 // Traffic is what came through rings.
 type Traffic struct {
 	Rings  []RingTraffic
+	Woken  uint64 // bytes that wait in one of them when who reads is woken
 	Lost   uint64 // for want of room
 	Halves uint64 // events whose partner was not seen
 }
@@ -118,6 +121,41 @@ func (r *Rings) Hits() (h load.Hits, err error) {
 	h.Toll += uint64(idled)
 	h.Offered, h.Stood = h.N+t.Lost, h.N
 	return h, nil
+}
+
+// unseen is which part of a window's budget may be spent on events that nobody looks at yet, at most.
+const unseen = 0.1
+
+// alarm implements tap. Who waits is woken when a ring is as full as it was asked for: that must be little
+// beside the budget, of which the alarm is a known part.
+func (r *Rings) alarm(spent, _ time.Duration) bool {
+	r.alarmed = 0
+	if spent == 0 || r.off {
+		return false
+	}
+	t := r.Traffic()
+	most := uint64(len(t.Rings)) * r.record.Of(t.Woken/max(r.record.Small(), 1), t.Woken)
+	if float64(most) > unseen*float64(window)/float64(alarming)*float64(spent) {
+		return false
+	}
+	r.alarmed = r.cost(&t) + uint64(spent)
+	return true
+}
+
+// rang implements tap.
+func (r *Rings) rang() bool {
+	if r.alarmed == 0 {
+		return false
+	}
+	t := r.Traffic()
+	return r.cost(&t) >= r.alarmed
+}
+
+func (r *Rings) cost(t *Traffic) (ns uint64) {
+	for _, ring := range t.Rings {
+		ns += r.record.Of(ring.Records, ring.Bytes)
+	}
+	return ns
 }
 
 // Pause implements tap: there is nothing to detach.

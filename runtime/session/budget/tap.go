@@ -27,6 +27,11 @@ type tap interface {
 	Resume() error
 	// idle is what events cost while they are off, lately, in CPUs.
 	idle() float64
+	// alarm has who waits be woken when so much was spent on those that are observed, of which each hit
+	// takes about so long; with 0 nobody is. It reports whether somebody will be.
+	alarm(spent, each time.Duration) bool
+	// rang reports that it is as much, since it was asked last.
+	rang() bool
 	// Rows hands out the rows that were counted elsewhere.
 	Rows(number func(*load.Stack) uint64, to func(*agg.Spec, *agg.Partial)) error
 }
@@ -35,7 +40,34 @@ type tap interface {
 type programs struct {
 	load.Budget
 	tolls hookcost.Costs
+	toll  time.Duration // of the dearest hook
 }
+
+func newPrograms(run *load.Run) *programs {
+	p := &programs{Budget: load.Budget{Run: run}}
+	list := p.Programs()
+	p.tolls = hookcost.Measure(list)
+	for i := range list {
+		if list[i].Event >= 0 {
+			p.toll = max(p.toll, p.tolls.Of(&list[i]))
+		}
+	}
+	return p
+}
+
+// alarm implements tap. Until the time of one was taken a hit may take any time: the first ones ring.
+func (p *programs) alarm(spent, each time.Duration) bool {
+	hits := uint64(spent / (p.toll + max(each, 1)))
+	if each == 0 {
+		hits = 1
+	}
+	if spent == 0 {
+		hits = 0
+	}
+	return p.Alarm(hits) == nil && hits > 0 && p.Hears()
+}
+
+func (p *programs) rang() bool { return p.Rang() }
 
 func (p *programs) inPerson() bool           { return false }
 func (p *programs) begin()                   {}

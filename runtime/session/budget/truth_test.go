@@ -69,6 +69,7 @@ type trial struct {
 	before, each    float64
 	truth           float64
 	traced, elapsed float64
+	rang            bool
 }
 
 func (x *trial) add(n float64, s *agg.Slot, spread float64) {
@@ -83,6 +84,7 @@ func (x *trial) add(n float64, s *agg.Slot, spread float64) {
 // run has phases of the caller, one after the other.
 func (x *trial) run(phases []caller) {
 	var spent Spent
+	x.ctl.Rely(x.alarm)
 	now := time.Unix(0, 0)
 	wait := x.ctl.Next()
 	phase := 0
@@ -138,14 +140,18 @@ func (x *trial) run(phases []caller) {
 		}
 		x.traced += n * cost
 		x.elapsed += float64(step)
-		if wait -= step; wait > 0 {
+		wait -= step
+		if a := x.ctl.Alarm(); x.alarm && !x.rang && a > 0 && spent.Traced >= a {
+			wait, x.rang = min(wait, x.late(x.random)), true
+		}
+		if wait > 0 {
 			continue
 		}
 		spent.Own = x.tick
 		x.traced += float64(x.tick)
 		x.lately = float64(spent.Hits) / max(spent.Time.Seconds(), 1e-6)
 		next := x.ctl.Decide(spent)
-		spent = Spent{}
+		spent, x.rang = Spent{}, false
 		wait = x.ctl.Next() + x.late(x.random)
 		if next.Open == d.Open {
 			continue
@@ -267,7 +273,7 @@ func TestEstimatesOfJumps(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 3))
 				x := &trial{random: r, machine: machine{hook: time.Duration(30 + r.IntN(60)),
 					work: time.Duration(50 + r.IntN(200)), tick: 60 * time.Microsecond,
-					turn: 300 * time.Microsecond}, crowd: crowd{others: o.others},
+					turn: 300 * time.Microsecond, alarm: seed%2 == 0}, crowd: crowd{others: o.others},
 					ctl:   New(0.02, 2, r.Float64),
 					group: agg.New(agg.Spec{Args: []agg.Arg{{}}, Aggs: []agg.Agg{{Op: agg.Count}}})}
 				x.run(o.phases(r))

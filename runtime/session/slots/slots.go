@@ -99,6 +99,9 @@ func (s *Slots) Step() error {
 	return s.govern.Step(time.Now(), s.sink())
 }
 
+// Governor keeps the run in its budget; nil without one.
+func (s *Slots) Governor() *budget.Governor { return s.govern }
+
 // Exceeded says why the run must end, since its budget cannot be kept; "" is no reason.
 func (s *Slots) Exceeded() string { return s.govern.Exceeded() }
 
@@ -143,7 +146,7 @@ func (s *Slots) traffic() (t budget.Traffic) {
 	s.aside.Add(s.lost(s.of.Instance))
 	t.Halves = s.halves
 	st := s.of.Live.Stats()
-	t.Lost = st.Lost
+	t.Lost, t.Woken = st.Lost, s.of.Live.WakeBytes()
 	for _, ring := range st.Rings {
 		t.Rings = append(t.Rings, budget.RingTraffic{Records: ring.Records, Bytes: ring.Bytes})
 	}

@@ -106,6 +106,9 @@ func (c *Config) buffered() int {
 	return c.wakeBytes()
 }
 
+// WakeBytes is how many bytes wait in a ring when Poll is woken.
+func (s *Source) WakeBytes() uint64 { return uint64(s.cfg.wakeBytes()) }
+
 // wakeBytes is the same of a ring.
 func (c *Config) wakeBytes() int {
 	if c.Prompt {

@@ -60,6 +60,9 @@ func (w *Watch) Release() error {
 	return w.src.tasks.workload.Release()
 }
 
+// Hear has Wait end when somebody writes to a buffer of programs, and has it wake.
+func (w *Watch) Hear(fd int) error { return w.src.poll.Edge(fd, poll.Buffer) }
+
 // Beside has Wait end as well when a ring of src is half full. Nobody else waits for src: who
 // waits looks at it, with a Poll of no time. While Wait sleeps, no ring of src is emptied.
 func (w *Watch) Beside(src *Source) error {

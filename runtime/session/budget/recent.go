@@ -1,0 +1,78 @@
+package budget
+
+import (
+	"fmt"
+	"time"
+)
+
+// This file keeps what a run cost in each window of five seconds, with its begin and its end: what the budget
+// promises. What cannot be kept is said, with the number.
+
+// A recent is what a run cost lately, and at most.
+type recent struct {
+	marks []mark
+	most  float64 // CPUs, of any window
+}
+
+// A mark is what a run had cost by then, ns of CPU time.
+type mark struct {
+	at   time.Time
+	cost float64
+}
+
+// grain is how precise the ends of windows are.
+const grain = 100 * time.Millisecond
+
+// add adds what was spent since the last call. Before the first one nothing was.
+func (r *recent) add(now time.Time, ns float64) {
+	n := len(r.marks)
+	if n == 0 {
+		r.marks = append(r.marks, mark{at: now})
+		n = 1
+	}
+	m := mark{now, r.marks[n-1].cost + ns}
+	if n > 1 && now.Sub(r.marks[n-2].at) < grain {
+		r.marks[n-1] = m
+	} else {
+		r.marks = append(r.marks, m)
+	}
+	for len(r.marks) > 2 && now.Sub(r.marks[1].at) >= window {
+		r.marks = r.marks[1:]
+	}
+	first := r.marks[0]
+	r.most = max(r.most, (m.cost-first.cost)/float64(max(now.Sub(first.at), window)))
+}
+
+// excess is how much more a window may cost than the budget: decisions come a little late.
+const excess = 1.2
+
+// Beginning says that the begin of the run and its end cost more than the budget allows; "" is no more.
+func (g *Governor) Beginning() string {
+	if g == nil || g.begin.afforded {
+		return ""
+	}
+	allowed := time.Duration(g.share * float64(g.cpus) * float64(window))
+	return fmt.Sprintf("--budget: the begin of this run took %s of CPU time, and its end may take %s: "+
+		"of the %s that %.3g%% of the CPUs are in %g s too little is left to observe, so that more is spent",
+		ms(g.begin.took), ms(g.begin.ends), ms(allowed), 100*g.share, window.Seconds())
+}
+
+// Ended says that some window cost more than the budget allows, up to now, where the results have been shown;
+// "" is none.
+func (g *Governor) Ended() string {
+	if g == nil {
+		return ""
+	}
+	own := ownTime()
+	g.recent.add(time.Now(), float64(own-g.last.own))
+	g.last.own = own
+	most := g.recent.most / float64(g.cpus)
+	if most <= excess*g.share {
+		return ""
+	}
+	return fmt.Sprintf("--budget: %g s of this run cost %.3g%% of the CPUs, more than %.3g%%: its begin took %s of "+
+		"CPU time, its end with the results %s", window.Seconds(), 100*most, 100*g.share, ms(g.begin.took),
+		ms(own-g.begin.stopped))
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond)) }
