@@ -143,7 +143,8 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
-	of := slots.Of{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live, Now: r.clock.Now, Drain: r.drain}
+	of := slots.Of{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live,
+		Now: r.clock.Now, Drain: r.drain}
 	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, of); err != nil {
 		return err
 	}

@@ -396,6 +396,9 @@ func (g *Group) margin(r, i int) event.Value {
 
 // sampled reports that a row has an estimate of which no margin is known.
 func (g *Group) sampled(r int) bool {
+	if g.unseen() {
+		return true
+	}
 	for i := range g.spec.Aggs {
 		a := &g.spec.Aggs[i]
 		at := r*len(g.spec.Args) + a.Arg
@@ -405,6 +408,13 @@ func (g *Group) sampled(r int) bool {
 		}
 	}
 	return false
+}
+
+// unseen reports that all there is was left out: the row of a table without keys says 0, which is an
+// estimate.
+func (g *Group) unseen() bool {
+	times := &g.doubts.times
+	return len(g.spec.Keys) == 0 && len(g.rows) == 0 && (times.n > 0 || len(times.force) > 0)
 }
 
 // estimated reports an aggregator that is scaled, and has a margin.
@@ -417,7 +427,7 @@ func (g *Group) AddMargins(t *result.Table) {
 		g.doubts.grow(len(g.measures)) // others may have events that were left out, too
 	}
 	certain := len(g.doubts.list) == 0 && (g.rest == nil || len(g.rest.doubts.list) == 0)
-	if certain || len(t.Rows) < len(g.rows) {
+	if certain && !g.unseen() || len(t.Rows) < len(g.rows) {
 		return
 	}
 	addMargins(t, g.spec.Aggs, len(g.spec.Keys), g, g.rest)

@@ -196,3 +196,19 @@ func TestMargins(t *testing.T) {
 		t.Errorf("after a reset: got %d columns, want 2", got)
 	}
 }
+
+// Where all that a table counts was left out, its 0 is an estimate without a bound, and says so.
+func TestMarginsOfNothing(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		g := New(Spec{Args: []Arg{{}}, Aggs: []Agg{{Op: Count}}})
+		if left {
+			g.Weighed(Force{Weight: 64, Hits: 100, Keys: true})
+		}
+		out := &result.Table{Columns: []result.Column{{Name: "n"}}, Rows: g.Rows()}
+		g.AddMargins(out)
+		row := out.Rows[0]
+		if sampled := len(row) == 3 && row[2].Kind != event.None; sampled != left || row[0].Int() != 0 {
+			t.Errorf("left out: %t: got %v", left, row)
+		}
+	}
+}

@@ -44,8 +44,8 @@ const (
 	unnoticed, unspent   = 1.6, 5.6 // seconds of the whole budget
 )
 
-// Where an alarm tells of a load that jumps, the time is as long as decisions can wait. It grows while next to
-// nothing is spent: looking costs something, too.
+// Where an alarm tells of a load that jumps, the time is as long as decisions can wait. It grows while next
+// to nothing is spent: looking costs something, too.
 const (
 	maxQuiet = 2 * time.Second
 	quiet    = 1.0 / 8 // of the budget
@@ -274,9 +274,9 @@ const mostOwed = 2 * time.Second
 // window is the time of which any must cost what the budget says.
 const window = 5 * time.Second
 
-// Begin is told what ppscript spent before the first decision, and will behind the last one. That is paid back in
-// a window, which so costs no more than any other, and in which something is observed all the same. It reports
-// whether a window brings as much.
+// Begin is told what ppscript spent before the first decision, and will behind the last one. That is paid
+// back in a window, which so costs no more than any other, and in which something is observed all the same.
+// It reports whether a window brings as much.
 func (c *Controller) Begin(d time.Duration) bool {
 	c.debt = float64(d)
 	c.repay = min(c.debt/float64(window), c.rate*(1-least))

@@ -121,9 +121,9 @@ func Govern(share float64, run *load.Run) (*Governor, error) {
 	return govern(share, newPrograms(run))
 }
 
-// A Start is when a run began, as the CPU time that this process had used by then; the zero Start is when the
-// process did. Scripts are read, programs are made and attached, and hooks tried out, before a Governor begins,
-// and that is in the budget.
+// A Start is when a run began, as the CPU time that this process had used by then; the zero Start is when
+// the process did. Scripts are read, programs are made and attached, and hooks tried out, before a Governor
+// begins, and that is in the budget.
 type Start time.Duration
 
 // Started is now.

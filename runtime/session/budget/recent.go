@@ -53,7 +53,8 @@ func (g *Governor) Beginning() string {
 	}
 	allowed := time.Duration(g.share * float64(g.cpus) * float64(window))
 	return fmt.Sprintf("--budget: the begin of this run took %s of CPU time, and its end may take %s: "+
-		"of the %s that %.3g%% of the CPUs are in %g s too little is left to observe, so that more is spent",
+		"of the %s that %.3g%% of the CPUs are in %g s too little is left to observe, so that more is "+
+		"spent",
 		ms(g.begin.took), ms(g.begin.ends), ms(allowed), 100*g.share, window.Seconds())
 }
 
@@ -70,9 +71,9 @@ func (g *Governor) Ended() string {
 	if most <= excess*g.share {
 		return ""
 	}
-	return fmt.Sprintf("--budget: %g s of this run cost %.3g%% of the CPUs, more than %.3g%%: its begin took %s of "+
-		"CPU time, its end with the results %s", window.Seconds(), 100*most, 100*g.share, ms(g.begin.took),
-		ms(own-g.begin.stopped))
+	return fmt.Sprintf("--budget: %g s of this run cost %.3g%% of the CPUs, more than %.3g%%: its begin "+
+		"took %s of CPU time, its end with the results %s", window.Seconds(), 100*most, 100*g.share,
+		ms(g.begin.took), ms(own-g.begin.stopped))
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond)) }
