@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -37,6 +38,7 @@ func main() {
 type options struct {
 	all, anyway, race bool
 	slowest           int
+	compiler          bool // of C, which the race detector needs
 }
 
 func run(ctx context.Context, o options) error {
@@ -47,6 +49,10 @@ func run(ctx context.Context, o options) error {
 		if err := installed(ctx); err != nil {
 			return err
 		}
+	}
+	_, err := exec.LookPath("gcc")
+	if o.compiler = err == nil; o.all && !o.compiler {
+		fmt.Println("the race detector is left out: it needs gcc")
 	}
 	// Programs are static, as users have them. goTest allows C for the race detector alone.
 	if err := os.Setenv("CGO_ENABLED", "0"); err != nil {
@@ -73,8 +79,11 @@ func run(ctx context.Context, o options) error {
 
 // phases are the calls of the go command, in their order.
 func phases(packages []testPackage, o options) []phase {
-	var apart, alone, guests []string
+	var apart, alone, guests, raced []string
 	for _, p := range packages {
+		if o.all && o.compiler && p.concurrent && !slices.Contains(alonePackages, p.path) {
+			raced = append(raced, p.path)
+		}
 		switch {
 		case o.all && !p.long && !p.hasLong, !o.all && p.long:
 		case slices.Contains(guestPackages, p.path):
@@ -87,25 +96,25 @@ func phases(packages []testPackage, o options) []phase {
 	}
 	// `make check` vets, for both architectures. With -trimpath, what `make build` compiled is not compiled
 	// again.
-	flags := []string{"-vet=off", "-trimpath"}
+	always := []string{"-vet=off", "-trimpath"}
+	// SQLite's Go code computes pointers in ways that checkptr, which comes with -race, refuses.
+	detector := []string{"-race", "-gcflags=all=-d=checkptr=0", "-short", "-timeout=20m"}
+	flags := []string{"-short", "-timeout=10m"}
 	switch {
 	case o.race:
-		// SQLite's Go code computes pointers in ways that checkptr, which comes with -race, refuses.
-		flags = append(flags, "-race", "-gcflags=all=-d=checkptr=0", "-short", "-timeout=20m")
+		flags = detector
 	case o.all:
-		flags = append(flags, "-timeout=40m")
-	default:
-		flags = append(flags, "-short", "-timeout=10m")
+		flags = []string{"-timeout=40m"}
 	}
 	var list []phase
-	add := func(p phase) {
+	add := func(p phase, flags []string) {
 		if len(p.packages) > 0 {
-			p.race = o.race
-			p.flags = append(p.flags, flags...)
+			p.flags = slices.Concat(p.flags, always, flags)
 			list = append(list, p)
 		}
 	}
-	add(phase{packages: apart, flags: []string{"-p=2"}})
-	add(phase{packages: alone, flags: []string{"-p=1"}, beside: guests})
+	add(phase{packages: apart, flags: []string{"-p=2"}, race: o.race}, flags)
+	add(phase{packages: alone, flags: []string{"-p=1"}, beside: guests, race: o.race}, flags)
+	add(phase{packages: raced, flags: []string{"-p=2"}, race: true}, detector)
 	return list
 }

@@ -53,21 +53,27 @@ type testPackage struct {
 	path string
 	// long leaves the whole package to -all, hasLong single tests of it.
 	long, hasLong bool
+	// concurrent says that the package has goroutines of its own, or is made for several: the race detector
+	// looks at it in -all, unless it measures what the detector slows down, and at every package by -race.
+	concurrent bool
 }
+
+// concurrency is how code starts goroutines, or is made for several.
+var concurrency = regexp.MustCompile(`(?m)^\s*go (func\b|\w)|\.Go\(func|^\t"sync(/atomic)?"$`)
 
 // leftToAll is how a test says that it is long.
 var leftToAll = regexp.MustCompile(`testkit\.Long\b|testing\.Short\(\)`)
 
 func testPackages(ctx context.Context) ([]testPackage, error) {
-	out, err := output(ctx, "go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./...")
+	out, err := output(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
 		return nil, err
 	}
 	var list []testPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p struct {
-			ImportPath, Dir           string
-			TestGoFiles, XTestGoFiles []string
+			ImportPath, Dir                    string
+			GoFiles, TestGoFiles, XTestGoFiles []string
 		}
 		if err := d.Decode(&p); err != nil {
 			return nil, fmt.Errorf("go list: %w", err)
@@ -77,16 +83,29 @@ func testPackages(ctx context.Context) ([]testPackage, error) {
 			continue
 		}
 		t := testPackage{path: p.ImportPath, long: slices.Contains(longPackages, p.ImportPath)}
-		for _, f := range files {
-			text, err := os.ReadFile(filepath.Join(p.Dir, f))
-			if err != nil {
+		if t.hasLong, err = anyHas(p.Dir, files, leftToAll); err != nil {
+			return nil, err
+		}
+		// What lies in tests runs the program, which has no detector.
+		if !strings.HasPrefix(p.ImportPath, module+"tests/") {
+			if t.concurrent, err = anyHas(p.Dir, p.GoFiles, concurrency); err != nil {
 				return nil, err
 			}
-			t.hasLong = t.hasLong || leftToAll.Match(text)
 		}
 		list = append(list, t)
 	}
 	return list, nil
+}
+
+// anyHas reports that one of the files matches.
+func anyHas(dir string, files []string, what *regexp.Regexp) (bool, error) {
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f))
+		if err != nil || what.Match(text) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // build links the programs that most tests need, once.
