@@ -187,13 +187,20 @@ func (g *Governor) Due() time.Time {
 
 // Step measures, and carries out what is decided, if it is time.
 func (g *Governor) Step(now time.Time, to *Sink) error {
-	if g == nil || !g.run.rang() && now.Before(g.Due()) {
+	if g == nil {
+		return nil
+	}
+	early := now.Before(g.Due())
+	if early && !g.run.rang() {
 		return nil
 	}
 	defer g.arm()
 	before := g.ctl.Now()
 	if err := g.measure(now, before); err != nil {
 		return err
+	}
+	if early && g.spent.Traced < g.ctl.Alarm()/2 {
+		return nil // hits are counted in groups, of which one may be full at once: that is no jump
 	}
 	next := g.ctl.Decide(g.spent)
 	g.spent = Spent{}

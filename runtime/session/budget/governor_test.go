@@ -22,6 +22,7 @@ type hook struct {
 	spent float64
 	at    time.Time
 	slots int
+	rings bool
 }
 
 func (h *hook) pass() {
@@ -46,7 +47,7 @@ func (*hook) clock() time.Duration          { return 0 }
 func (*hook) Pause() error                  { return nil }
 func (*hook) Resume() error                 { return nil }
 func (h *hook) idle() float64               { return h.hangs }
-func (*hook) rang() bool                    { return false }
+func (h *hook) rang() bool                  { return h.rings }
 func (*hook) alarm(_, _ time.Duration) bool { return false }
 
 func (h *hook) Weigh(n uint64) (time.Time, error) {
@@ -242,5 +243,29 @@ func TestAlarmOfRings(t *testing.T) {
 	}
 	if r.alarm(0, 0) || r.rang() {
 		t.Error("without an alarm it rang")
+	}
+}
+
+// An alarm that rings before much was spent is no reason to decide: next to no time has passed.
+func TestEarlyAlarms(t *testing.T) {
+	for _, c := range []struct {
+		cost    float64
+		rings   bool
+		decides bool
+	}{{0, true, false}, {1, false, false}, {1, true, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			h := &hook{}
+			g := h.govern(t, 1)
+			h.cost, h.rings = c.cost*float64(g.cpus), c.rings
+			time.Sleep(g.ctl.Alarm()/time.Duration(g.cpus) + time.Millisecond)
+			h.pass()
+			g.last.at = time.Now().Add(-time.Millisecond) // it is not due
+			if err := g.Step(time.Now(), nowhere); err != nil {
+				t.Fatal(err)
+			}
+			if decides := c.rings && g.spent.Time == 0; decides != c.decides {
+				t.Errorf("%+v: got %+v", c, g.spent)
+			}
+		})
 	}
 }
