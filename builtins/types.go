@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -70,15 +71,18 @@ func Or(types ...Type) Type {
 			}
 			return nil, false
 		},
+		// What two of the types advise is enough: a whole number, or a unit.
 		hint: func(v starlark.Value) string {
+			var hints []string
 			for _, t := range types {
-				if t.hint != nil {
-					if h := t.hint(v); h != "" {
-						return h
-					}
+				if t.hint == nil || len(hints) == 2 {
+					continue
+				}
+				if h := t.hint(v); h != "" {
+					hints = append(hints, h)
 				}
 			}
-			return ""
+			return strings.Join(hints, ", or ")
 		},
 	}
 }
@@ -143,6 +147,17 @@ func hasElements(typ string) bool {
 	return !callable(typ)
 }
 
+// unitHint is the advice to a value that lacks its unit; none for a number that has no room for one.
+func unitHint(v starlark.Value, unit, example string) string {
+	switch f, ok := starlark.AsFloat(v); {
+	case !ok:
+		return example
+	case math.Abs(f) < 1<<63:
+		return fmt.Sprintf("give the unit: %s * %s", v, unit)
+	}
+	return ""
+}
+
 // The types that most parameters have.
 var (
 	Any = Type{
@@ -152,14 +167,27 @@ var (
 	}
 	String = Is("string")
 	Bool   = Is("bool")
-	Int    = Type{Name: "int", takes: ofTypes("int"), accept: func(v starlark.Value) (starlark.Value, bool) {
-		i, ok := v.(starlark.Int)
-		if !ok {
-			return nil, false
-		}
-		_, ok = i.Int64()
-		return v, ok
-	}}
+	Int    = Type{
+		Name:  "int",
+		takes: ofTypes("int"),
+		accept: func(v starlark.Value) (starlark.Value, bool) {
+			i, ok := v.(starlark.Int)
+			if !ok {
+				return nil, false
+			}
+			_, ok = i.Int64()
+			return v, ok
+		},
+		hint: func(v starlark.Value) string {
+			switch v.(type) {
+			case starlark.Float:
+				return "write a whole number"
+			case starlark.Int:
+				return "write a number from -2^63 to 2^63 - 1"
+			}
+			return ""
+		},
+	}
 	// Float accepts ints too, and passes on a float.
 	Float = Type{
 		Name:  "float",
@@ -196,10 +224,7 @@ var (
 			return nil, false
 		},
 		hint: func(v starlark.Value) string {
-			if _, ok := starlark.AsFloat(v); ok {
-				return fmt.Sprintf("give the unit: %s * ms", v)
-			}
-			return "write for example 10 * ms"
+			return unitHint(v, "ms", "write for example 10 * ms")
 		},
 	}
 	// Size accepts a size, its text ("64k"), never a bare number.
@@ -220,10 +245,7 @@ var (
 			return nil, false
 		},
 		hint: func(v starlark.Value) string {
-			if _, ok := starlark.AsFloat(v); ok {
-				return fmt.Sprintf("give the unit: %s * KiB", v)
-			}
-			return "write for example 64 * KiB"
+			return unitHint(v, "KiB", "write for example 64 * KiB")
 		},
 	}
 	// Func accepts anything that can be called.

@@ -106,7 +106,7 @@ func linear(c *assembler.Code, a *agg.Agg, unsigned bool) {
 	c.Emit(asm.Mov.Imm(asm.R1, 0))
 	c.GoTo(done)
 	c.Place(above)
-	c.Constant(asm.R1, (a.Hi-a.Lo+a.Step-1)/a.Step+1)
+	c.Constant(asm.R1, int64(agg.LHist.Kernel.Counters(a)-1))
 	c.Place(done)
 }
 

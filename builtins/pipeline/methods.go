@@ -276,9 +276,12 @@ func histOf(c *b.Call, s plan.Stream, by []plan.Var) (starlark.Value, error) {
 		case a.Hi <= a.Lo:
 			return nil, c.Error("high", fmt.Errorf("got %v, want more than low", c.Value("high")),
 				"write low = 0, high = 100, step = 10")
-		case (a.Hi-a.Lo)/a.Step > 1000:
+		case (uint64(a.Hi)-uint64(a.Lo))/uint64(a.Step) > 1000:
 			return nil, c.Errorf("step", "makes more than 1000 buckets")
 		}
+	} else if c.Has("low") || c.Has("high") {
+		return nil, c.Error("step", errors.New("got none, want one with low and high"),
+			"write low = 0, high = 100, step = 10")
 	}
 	return &results.Table{Group: &plan.Group{In: s, By: by, Aggs: []plan.AggCol{col}}}, nil
 }

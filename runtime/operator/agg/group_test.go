@@ -3,6 +3,7 @@ package agg
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"strings"
@@ -240,6 +241,22 @@ func TestHistogramBuckets(t *testing.T) {
 	wantText := "-9223372036854775808..0:1 0..10:2 10..20:1 20..25:1 25..9223372036854775807:2"
 	if got := strings.Join(text, " "); got != wantText {
 		t.Errorf("got %s, want %s", got, wantText)
+	}
+}
+
+// Equal buckets may span all integers: their difference has no room in an int64.
+func TestEqualBucketsOfTheWholeRange(t *testing.T) {
+	l := New(Spec{Args: []Arg{{Fn: fn(t, "val")}},
+		Aggs: []Agg{{Op: LHist, Lo: math.MinInt64, Hi: math.MaxInt64, Step: 1 << 62}}})
+	for _, v := range []int64{math.MinInt64, -1, 0, 1 << 62, math.MaxInt64 - 1, math.MaxInt64} {
+		l.Events([]*event.Event{ev(stream, 1, 0, v, "")})
+	}
+	var got []uint64
+	for _, b := range l.Histograms(0)[0].Buckets {
+		got = append(got, b.Count)
+	}
+	if want := []uint64{1, 1, 1, 2, 1}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -17,7 +17,8 @@ var LHist = &Op{
 	Kernel: &Kept{Sum: true, Counters: linearCounters, Linear: true},
 }
 
-func linearCounters(a *Agg) int { return int((a.Hi-a.Lo+a.Step-1)/a.Step) + 2 }
+// linearCounters computes in 64 bits without a sign: Hi - Lo is up to 2^64 - 1.
+func linearCounters(a *Agg) int { return int((uint64(a.Hi)-uint64(a.Lo)-1)/uint64(a.Step)) + 3 }
 
 func linearBucket(a *Agg, n event.Number) int {
 	v := n.Int()
@@ -27,7 +28,7 @@ func linearBucket(a *Agg, n event.Number) int {
 	case v >= a.Hi:
 		return linearCounters(a) - 1
 	}
-	return int((v-a.Lo)/a.Step) + 1
+	return int((uint64(v)-uint64(a.Lo))/uint64(a.Step)) + 1
 }
 
 func linearBounds(a *Agg, i, n int) (lo, hi int64) {
@@ -38,5 +39,8 @@ func linearBounds(a *Agg, i, n int) (lo, hi int64) {
 		return a.Hi, result.OpenHi
 	}
 	lo = a.Lo + int64(i-1)*a.Step
-	return lo, min(lo+a.Step, a.Hi)
+	if uint64(a.Hi)-uint64(lo) < uint64(a.Step) {
+		return lo, a.Hi
+	}
+	return lo, lo + a.Step
 }
