@@ -172,8 +172,8 @@ func (im *Image) Projection(e int) *sent.Projection {
 	}
 	// As a part of something else.
 	switch s := im.graph.sources[e]; {
-	case s.Probe != nil:
-		return &sent.Projection{Words: sent.WordsOf(s.Schema)}
+	case s.Probe != nil || len(s.keptReads()) > 0:
+		return &sent.Projection{Words: sent.WordsOf(s.Schema, s.keptReads()...)}
 	case s.partTexts:
 		return &sent.Projection{PartTexts: true}
 	}

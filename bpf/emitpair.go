@@ -85,6 +85,8 @@ func (r *record) layFixed(size, textRoom, most int) {
 			s.user, s.size = true, locatedSize(textRoom)
 		case f.F.Place == event.InMember && f.F.Member.OfRegister():
 			s.argument()
+		case f.F.Read != nil && f.F.Kind == event.Int:
+			s.size = 8
 		case f.F.Place != event.InRaw || f.View != expr.ViewValue:
 			refuse("field %s is not at a fixed place of its record", f.F.Name)
 		case f.F.Kind == event.Str:
@@ -137,14 +139,26 @@ func (im *Image) Pairs() (pairs []sent.Pair, streams []int) {
 	return pairs, streams
 }
 
+// reads are the numbers of the kernel's memory in it.
+func (r *record) reads() (all []event.Member) {
+	for _, f := range r.Fields {
+		if f.F.Read != nil {
+			all = append(all, f.F.Member)
+		}
+	}
+	return all
+}
+
 // part says how the fields of one event of a pair become its record.
 func (r *record) part(p expr.Part, schema *event.Schema) *sent.Projection {
 	out := &sent.Projection{Size: max(schema.Size, 8)}
-	words := sent.WordsOf(schema)
+	words := sent.WordsOf(schema, r.reads()...)
 	for _, s := range r.slots {
 		f := s.field.F
 		switch {
 		case s.field.Part != p, s.made:
+		case f.Read != nil:
+			out.AddWord(words, f.Member, sent.Word{From: s.off})
 		case f.Place == event.InMember && f.Member.OfRegister():
 			out.AddWord(words, f.Member, hook.ArgumentWord(s.off, s.size, s.read, s.user))
 		case s.located:

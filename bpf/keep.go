@@ -11,6 +11,7 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
+	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/join"
 	"ppscript/runtime/record/sent"
@@ -53,6 +54,16 @@ func (s *graph) keeps(bytes int) {
 // kept reports that the events of a source are kept.
 func (e *source) kept() bool {
 	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.keep != nil })
+}
+
+// keptReads are the numbers of the kernel's memory that are kept with the events of a source.
+func (e *source) keptReads() []event.Member {
+	for i := range e.feeds {
+		if r := e.feeds[i].keep; r != nil {
+			return r.reads()
+		}
+	}
+	return nil
 }
 
 // keepsAlone reports that a program must be one that perf calls, since programs cannot number
@@ -127,6 +138,10 @@ func (o *joiner) keep(f *feed, kept *sent.Kept) (now int16) {
 		case slot.user:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.Arguments().Line(texts[slot.off], slot.size, slot.field.F)
+		case slot.field.F.Read != nil:
+			texts[slot.off] = c.Alloc(slot.size)
+			e.Field(asm.R0, slot.field)
+			c.Store(texts[slot.off], asm.R0)
 		case slot.read:
 			texts[slot.off] = c.Alloc(slot.size)
 			e.Arguments().Sent(texts[slot.off], slot.field.F)

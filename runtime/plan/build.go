@@ -39,6 +39,8 @@ type Env struct {
 	// Describes says that nobody will run the plan: reports of events of which the catalog knows nothing
 	// (diag.Unverified) are left out, and the plan says so.
 	Describes bool
+	// Quotas reports that a cgroup of this machine has a CPU quota; nil is not known.
+	Quotas func() bool
 	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
 	KernelEnv placement.Env
 	// Note is told what is left out: optional events that do not exist.

@@ -7,6 +7,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/cexpr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
 	"ppscript/runtime/plan/placement"
@@ -54,6 +55,7 @@ type WhyOp struct {
 	thread  *flow.Fn          // nil: by the key, or who ends a pair
 	label   *flow.Fn
 	missing []why.Missing
+	quotas  []*event.Field // which tell the account of quotas; nil if nothing does
 	live    bool
 }
 
@@ -160,18 +162,52 @@ func (b *builder) taken(op Operator) (all []*branch) {
 // exist here are told with the result.
 func (op *WhyOp) history(b *builder) ([]branch, error) {
 	var all []branch
+	quotas := b.env.Quotas != nil && b.env.Quotas()
 	for _, s := range op.Spec.History {
 		brs, err := b.branchesOf(s)
 		if err != nil {
 			return nil, err
 		}
-		if src := sourcesOf(s, nil); len(brs) == 0 && len(src) == 1 {
+		src := sourcesOf(s, nil)
+		for i := range brs {
+			if quotas && len(src) == 1 && src[0].FullName() == why.QuotaEvent {
+				op.quota(b, &brs[i])
+			}
+		}
+		if len(brs) == 0 && len(src) == 1 && (b.env.Replay || quotas && op.quotas == nil ||
+			!slices.Contains(why.QuotaProbes, src[0].FullName())) {
 			_, err := b.env.Catalog.Find(src[0])
 			op.missing = append(op.missing, slowspan.Missing(src[0].FullName(), err))
 		}
 		all = append(all, brs...)
 	}
 	return all, nil
+}
+
+// quota has the account of quotas read with the events of a branch, where the kernel has one.
+func (op *WhyOp) quota(b *builder, br *branch) {
+	var fields []*event.Field
+	var uses []placement.ContextUse
+	for _, r := range why.QuotaReads() {
+		var f *event.Field
+		p, err := cexpr.Compile(r.Text, br.scope)
+		if err == nil {
+			for _, read := range p.Uses.Fields {
+				if read.F.Read != nil {
+					f = read.F
+				}
+			}
+		}
+		if f == nil && !r.Optional {
+			return // of another version of the kernel
+		}
+		if fields = append(fields, f); f != nil {
+			uses = append(uses, placement.ContextUse{Prog: p, Name: f.Name, Optional: true, Read: f,
+				Label: b.plan.streams[br.stream].Label, Schema: b.plan.streams[br.stream].Schema})
+		}
+	}
+	op.quotas = fields
+	b.contexts = append(b.contexts, uses...)
 }
 
 // tracedSpans keeps the spans of the target's threads as traced does.
@@ -260,7 +296,7 @@ func (n *JoinOp) observe(b *builder, history []branch, y *Why) {
 func (op *WhyOp) instantiate(in *Instance) Running {
 	y := op.Spec
 	facts := why.Config{Records: in.Plan.memory.Share(2, 160, why.DefaultRecords), Depth: y.Depth,
-		Missing: op.missing, Stacks: y.Stacks}
+		Missing: op.missing, Stacks: y.Stacks, QuotaFields: op.quotas}
 	story := &slowspan.Story{Facts: facts, Live: op.live}
 	run := &WhyRun{WhyOp: op, Story: story}
 	losses := slowspan.Losses{End: in.Router.LossEnd}

@@ -17,6 +17,7 @@ import (
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/kerneltype"
 	"ppscript/runtime/system/memory"
+	"ppscript/runtime/target/cgroup"
 	"ppscript/runtime/target/task"
 	"ppscript/runtime/target/watched"
 )
@@ -88,8 +89,12 @@ func (w *env) env(cfg *Config) plan.Env {
 		Memory:        cfg.Options.Limits.budget,
 		Note:          func(err error) { w.msgs.sayOnce(err.Error()) },
 		KernelEnv:     w.kernelEnv(),
+		Quotas:        w.quotas,
 	}
 }
+
+// quotas reports that a cgroup here has a CPU quota; of a recording it is not known.
+func (w *env) quotas() bool { return w.rec.file == nil && cgroup.AnyQuota(kernel.Roots{}) }
 
 // services are those for expressions: the caller's, and ours where we know better.
 func (w *env) services() *expr.Services {

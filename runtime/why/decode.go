@@ -66,6 +66,7 @@ type record struct {
 	kind  kind
 	inIRQ uint8 // of wake-ups: what the event itself says of its context
 	tells bool  // of wake-ups: the event itself says what its context is
+	quota uint8 // of switches: what they tell of quotas; b and c are then the accounts, see accounted
 }
 
 // What inIRQ says.
@@ -302,6 +303,7 @@ func (x *Explainer) finish(r *record, sh *shape, e *event.Event) {
 	switch r.kind {
 	case kSwitch:
 		r.tid, r.other = int32(r.c), int32(r.b)
+		x.quotaAt(r, e)
 		x.called(r.tid, sh.texts[0], e)
 		x.called(r.other, sh.texts[1], e)
 	case kWaking, kWakeup, kBorn:

@@ -1,6 +1,7 @@
 package why_test
 
 import (
+	"slices"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -161,6 +162,82 @@ func TestQuotasThatAreNotSeen(t *testing.T) {
 	f(true, true, result.WhyUnknown)
 	f(true, false, result.WhyBehind)
 	f(false, false, result.WhyBehind)
+}
+
+// TestAccountOfQuotas says by the kernel's account how long a quota holds a thread, and what that does
+// not tell.
+func TestAccountOfQuotas(t *testing.T) {
+	h := tell(`
+		a=10/11 b=20/20
+		0 0 a exit read
+		5 0 a run b
+		20 0 b run a
+		25 0 a enter read`)
+	const µs = 1000
+	// A switch tells, of who leaves, how long its queue was held and since when, the time of that clock,
+	// how long the queue of who comes was held, and whether who leaves is marked as held.
+	account := func(mark bool, out, in [5]int64) result.WhyLink {
+		t.Helper()
+		m := &accounts{of: map[event.Time][5]int64{}}
+		cfg := h.config()
+		cfg.Cgroup = func(int32) why.Cgroup { return why.Cgroup{Path: "/lid"} }
+		cfg.Quota = func(string) (bool, bool) { return true, true }
+		for i := range why.QuotaReads() {
+			f := &event.Field{Place: event.InMember, Member: event.MemberRead + event.Member(i), Size: 8}
+			if i == len(out)-1 && !mark {
+				f = nil
+			}
+			cfg.QuotaFields = append(cfg.QuotaFields, f)
+		}
+		var events []*event.Event
+		for e := range h.events() {
+			if e.Stream.Schema.Name == "sched_switch" {
+				told := *e.Stream
+				told.Members = m
+				c := *e
+				c.Stream, e = &told, &c
+				if m.of[e.Time] = in; len(m.of) == 1 {
+					m.of[e.Time] = out
+				}
+			}
+			events = append(events, e)
+		}
+		got := why.New(cfg).Explain(h.span("a", 0, 25), why.History{Events: slices.Values(events)})
+		whole(t, got)
+		return got.Parts[1].Path[0]
+	}
+	for _, c := range []struct {
+		name    string
+		mark    bool
+		out, in [5]int64
+		want    result.WhyKind
+	}{
+		{"held as it leaves", true, [5]int64{70, 900, 900, 0, 1}, [5]int64{0, 0, 0, 70 + 9*µs}, result.WhyQuota},
+		{"another of its queue is held", true, [5]int64{70, 400, 900, 0, 0}, [5]int64{0, 0, 0, 570 + 9*µs},
+			result.WhyBehind},
+		{"its queue is held", false, [5]int64{70, 400, 900, 0}, [5]int64{0, 0, 0, 570 + 9*µs}, result.WhyQuota},
+		{"its queue is held while it waits", false, [5]int64{70}, [5]int64{0, 0, 0, 70 + 9*µs}, result.WhyUnknown},
+		{"no queue is held", false, [5]int64{70}, [5]int64{0, 0, 0, 70}, result.WhyBehind},
+		{"its queue is another's", false, [5]int64{70, 400, 900}, [5]int64{0, 0, 0, 7}, result.WhyUnknown},
+	} {
+		l := account(c.mark, c.out, c.in)
+		if l.Kind != c.want || l.Kind == result.WhyQuota && l.What != "/lid" {
+			t.Errorf("%s: got %v %s, want %v", c.name, l.Kind, l.What, c.want)
+		}
+	}
+}
+
+// accounts are what switches tell of quotas, by their time.
+type accounts struct{ of map[event.Time][5]int64 }
+
+func (*accounts) Callchain(*event.Event) []uint64 { return nil }
+
+func (m *accounts) Member(e *event.Event, f event.Member) (uint64, bool) {
+	v, ok := m.of[e.Time]
+	if !ok || f < event.MemberRead {
+		return 0, false
+	}
+	return uint64(v[f-event.MemberRead]), true
 }
 
 // TestWhoseIsInTheWay tells of which cgroup who is in the way is, if that is another.

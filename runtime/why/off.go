@@ -138,7 +138,13 @@ func (w *walker) queuedThen(t *thread, s *stay, first, then int32, from, to even
 // cgroup held it.
 func (w *walker) queued(t *thread, s *stay, cpu int32, from, to event.Time) {
 	put := w.x.wasPutOff(t, s)
-	for from < to {
+	rest, known := w.byAccount(t, s, from, to)
+	if known && rest > from {
+		from, put = rest, false
+	}
+	w.accounted = known
+	defer func() { w.accounted = false }()
+	for from < to && !known {
 		h := w.x.limited(t, s, cpu, from, to)
 		if h == nil {
 			break
@@ -200,7 +206,7 @@ const quotaOrOther = "another thread has the CPU, and perhaps its quota is used 
 // tells. A limit that has held nobody so far does not: it is asked for each span anew.
 func (w *walker) quotaMayHold(t *thread) bool {
 	x := w.x
-	if x.cfg.Quota == nil || x.seen[kThrottle] || t.free {
+	if x.cfg.Quota == nil || x.seen[kThrottle] || t.free || w.accounted {
 		return false
 	}
 	held, asked := w.quotas[t.tid]

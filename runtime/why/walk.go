@@ -21,6 +21,8 @@ type walker struct {
 	depth int
 	// quotas says of threads that their quota may hold them; see quotaMayHold.
 	quotas map[int32]bool
+	// accounted says that the kernel's account tells of the quota in the time that is explained.
+	accounted bool
 	faulting
 }
 

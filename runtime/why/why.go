@@ -36,6 +36,8 @@ type Config struct {
 	// Quota reports that the CPU time of a cgroup has a limit, and that it has held threads so far: where
 	// that is not observed, it is unknown what who waits for a CPU waits for.
 	Quota func(cgroup string) (limited, held bool)
+	// QuotaFields tell with switches what QuotaReads says, in its order; nil is not read.
+	QuotaFields []*event.Field
 	// Standing is how a thread is found now, and at which time of the events that is; false if
 	// that is not known.
 	Standing func(tid int32) (s Standing, now event.Time, ok bool)

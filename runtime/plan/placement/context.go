@@ -42,7 +42,7 @@ func (p *Placer) sieves() {
 // plan runs in the kernel.
 func (p *Placer) check() error {
 	for _, u := range p.Reads.Contexts {
-		if p.evaluated[u.Prog] {
+		if p.evaluated[u.Prog] || u.Optional {
 			continue
 		}
 		if p.out.Kernel != nil {

@@ -125,6 +125,8 @@ type ContextUse struct {
 	// known.
 	Read   *event.Field
 	Schema *event.Schema
+	// Optional says that the read makes what is told finer: whoever cannot send it leaves it out.
+	Optional bool
 }
 
 // A TextUse is a function that reads a text of the process.

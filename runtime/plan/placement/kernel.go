@@ -282,6 +282,13 @@ func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
 			}
 		}
 	}
+	for _, u := range k.p.Reads.Contexts {
+		if program := k.p.nodes[from.From].event; u.Optional && program != nil && op.Explained &&
+			u.Schema == k.p.Streams[e.Stream].Schema &&
+			bpf.Can(&expr.Field{F: u.Read}, program.Program, t.Host) == nil {
+			addRead(e.Keep, u.Read)
+		}
+	}
 	return nil
 }
 

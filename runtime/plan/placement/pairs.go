@@ -57,7 +57,7 @@ func (p *Placer) pairs() (*pairSender, string) {
 		return nil, no
 	}
 	for _, u := range p.Reads.Contexts {
-		if !u.Text { // see texts
+		if !u.Text && !u.Optional { // see texts, and kernelBuilder.keep
 			return nil, u.Name + " is not sent with what it makes"
 		}
 	}

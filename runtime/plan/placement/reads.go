@@ -19,12 +19,12 @@ func (c *projector) reads() error {
 		}
 		sent := false
 		for i, ev := range c.part.Events {
-			if ev.Schema == u.Schema {
+			if ev.Schema == u.Schema && (!u.Optional || c.runs(ev, &expr.Field{F: u.Read})) {
 				addRead(c.part.Edges[i].Send, u.Read)
 				sent = true
 			}
 		}
-		if !sent {
+		if !sent && !u.Optional {
 			return not("%s is not of an event itself: name it with let() there", u.Name)
 		}
 	}

@@ -161,7 +161,11 @@ func (c *projector) build() error {
 	}
 	c.whole = p.seeRecords()
 	for _, u := range p.Reads.Contexts {
-		if !p.evaluated[u.Prog] {
+		switch {
+		case p.evaluated[u.Prog]:
+		case u.Optional:
+			c.why = cmp.Or(c.why, "only programs see "+u.Name)
+		default:
 			c.why, c.must = "only programs see "+u.Name, true
 		}
 	}

@@ -18,6 +18,8 @@ import (
 //
 //	u64 length   with its NUL; 0 if it was not sent, or not in memory
 //	u8  text[TextMost]
+//
+// and for each number that was read of the kernel's memory as the event happened its state and value.
 
 const (
 	wordSize = 16
@@ -40,8 +42,8 @@ type Words struct {
 }
 
 // WordsOf are the words of a schema: those of its fields, and those that these are
-// computed of. Only those of probes have some.
-func WordsOf(s *event.Schema) Words {
+// computed of. Only those of probes have some. What else was read with the event lies behind them.
+func WordsOf(s *event.Schema, reads ...event.Member) Words {
 	w := Words{map[event.Member]int{}, StackKey}
 	add := func(m event.Member, size int) {
 		if _, have := w.at[m]; !have && m.OfRegister() {
@@ -62,6 +64,10 @@ func WordsOf(s *event.Schema) Words {
 		for _, m := range f.Uses() {
 			add(m, wordSize)
 		}
+	}
+	for _, m := range reads {
+		w.at[m] = w.size
+		w.size += wordSize
 	}
 	return w
 }

@@ -1,8 +1,10 @@
 package cgroup
 
 import (
+	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"ppscript/runtime/system/kernel"
@@ -28,6 +30,28 @@ func QuotaOf(roots kernel.Roots, cgroup string) (q Quota) {
 			return q
 		}
 	}
+}
+
+// AnyQuota reports that any cgroup has a limit of its CPU time.
+func AnyQuota(roots kernel.Roots) (found bool) {
+	top := roots.SysPath("fs", "cgroup")
+	for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
+		// A cgroup that goes while they are looked at has no limit any more.
+		_ = filepath.WalkDir(filepath.Join(top, hierarchy), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return nil
+			}
+			if limited(file+"/cpu.max", "max") || limited(file+"/cpu.cfs_quota_us", "-1") {
+				found = true
+				return filepath.SkipAll
+			}
+			return nil
+		})
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // limited reports that a file is there, and begins with another word than that for no limit.
