@@ -32,9 +32,9 @@ func limitedGroup(t testing.TB) (dir string) {
 	return ""
 }
 
-// heldProgram computes in a cgroup whose quota is used up most of the time, between two calls, and says how
-// long that took, how long the kernel's statistics of the cgroup say that it was held, and how much of this may
-// have been outside of the calls.
+// heldProgram computes in a cgroup whose quota is used up most of the time, between two calls. It says how
+// long that took, how long the kernel's statistics of the cgroup say that it was held, and how much of that
+// may have been outside of the calls.
 const heldProgram = `
 import os, sys, time
 dir = sys.argv[1]

@@ -37,7 +37,8 @@ func AnyQuota(roots kernel.Roots) (found bool) {
 	top := roots.SysPath("fs", "cgroup")
 	for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
 		// A cgroup that goes while they are looked at has no limit any more.
-		_ = filepath.WalkDir(filepath.Join(top, hierarchy), func(file string, d fs.DirEntry, err error) error {
+		at := filepath.Join(top, hierarchy)
+		_ = filepath.WalkDir(at, func(file string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
 				return nil
 			}

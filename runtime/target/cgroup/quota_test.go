@@ -72,3 +72,32 @@ func TestQuotaOf(t *testing.T) {
 	f("/", false, false)
 	f("", false, false)
 }
+
+func TestAnyQuota(t *testing.T) {
+	sys := t.TempDir()
+	put := func(file, text string) {
+		t.Helper()
+		file = filepath.Join(sys, "fs/cgroup", file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(want bool) {
+		t.Helper()
+		if got := AnyQuota(kernel.Roots{Sys: sys}); got != want {
+			t.Errorf("got a quota %v, want %v", got, want)
+		}
+	}
+	want(false)
+	put("a/cpu.max", "max 100000\n")
+	put("cpu/a/cpu.cfs_quota_us", "-1\n")
+	want(false)
+	put("cpu/a/b/cpu.cfs_quota_us", "20000\n")
+	want(true)
+	put("cpu/a/b/cpu.cfs_quota_us", "-1\n")
+	put("a/b/c/cpu.max", "20000 100000\n")
+	want(true)
+}
