@@ -19,13 +19,22 @@ import (
 // them, before a workload runs.
 type counters struct {
 	list    []*counterRun
-	counted *counted // nil unless there are events beside them
+	hold    *perf.Watch // keeps the command of a run that looks at CPUs; nil for other runs
+	counted *counted    // nil unless there are events beside them
 }
 
 func (c *counters) any() bool { return len(c.list) > 0 }
 
-func (c *counters) open(ctx context.Context, r *run) error {
-	for _, set := range plan.Runs[*plan.CounterSet](r.instance) {
+func (c *counters) open(ctx context.Context, r *run) (err error) {
+	sets := plan.Runs[*plan.CounterSet](r.instance)
+	// Counters of CPUs count what is there when the command is let go, so it waits for the first read of all.
+	if t := r.cfg.Target; len(sets) > 0 && t.Workload != nil && t.System {
+		t.Workload.Openers++
+		if c.hold, err = perf.OpenWatch(t); err != nil {
+			return err
+		}
+	}
+	for _, set := range sets {
 		n, err := openCounters(ctx, r, set)
 		if err != nil {
 			return err
@@ -47,7 +56,10 @@ func (c *counters) begin(r *run) error {
 	if c.counted != nil {
 		c.counted.from = r.clock.Now()
 	}
-	return c.each((*counterRun).restart)
+	if err := c.each((*counterRun).restart); err != nil || c.hold == nil {
+		return err
+	}
+	return c.hold.Release()
 }
 
 // since has the first periods begin where the run's first interval does, so that both end together.
@@ -103,6 +115,10 @@ func (c *counters) gaps() (n uint64) {
 
 func (c *counters) close(workload *ending) error {
 	var errs []error
+	if c.hold != nil {
+		workload.of(c.hold.WorkloadStatus())
+		errs = append(errs, c.hold.Close())
+	}
 	for _, n := range c.list {
 		workload.of(n.calls.status())
 		errs = append(errs, n.calls.close())

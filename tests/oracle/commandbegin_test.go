@@ -1,0 +1,20 @@
+package oracle
+
+import (
+	"regexp"
+	"testing"
+
+	"ppscript/tests/testkit"
+)
+
+// Counters of all CPUs count what a command does from its first moment on: it waits until all have been read,
+// however many there are.
+func TestCountersSeeTheBeginOfTheCommand(t *testing.T) {
+	t.Parallel()
+	testkit.Requires(t, testkit.Live...)
+	out := testkit.Run(t, testkit.PPScript(t), "stat", "-a", "-e", "sched:*,irq*:*,ext4:*,block:*", "--", "true")
+	out.Want(t, 0)
+	if !regexp.MustCompile(`sched:sched_process_exec +[1-9]`).MatchString(out.Stdout + out.Stderr) {
+		t.Errorf("got no execve, want that of the command: %s%s", out.Stdout, out.Stderr)
+	}
+}
