@@ -79,6 +79,7 @@ func Doctor(ctx context.Context, o DoctorOptions) []Check {
 		{"switches", d.switches},
 		{"idle events", d.idle},
 		{"software events", d.software},
+		{"counters", d.counters},
 		{"samples", d.sampling},
 		{"event clock", d.eventClock},
 		{"hardware events", d.hardware},

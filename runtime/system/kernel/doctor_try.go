@@ -14,7 +14,8 @@ import (
 type trials struct {
 	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup,
 	program func() Trial
-	idle func() []Trial // by CPU
+	idle     func() []Trial // by CPU
+	counters func() []Trial // by event
 }
 
 // trials are those of the running machine.
@@ -48,6 +49,7 @@ func (d *doctor) trials() trials {
 		clock:        tryClock,
 		cgroup:       func() Trial { return tryCgroup(d.Mounts.PerfCgroup(), d.CPUs.Online) },
 		program:      tryProgram,
+		counters:     tryCounters,
 	}
 }
 
@@ -155,6 +157,37 @@ func (d *doctor) sampling() Check {
 			thread.Came, thread.Made, cpus.Came, cpus.Made))
 	}
 	return ok(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Came, thread.Made))
+}
+
+// counters tells, event by event, whether counters advance while the thing that they count happens.
+func (d *doctor) counters() Check {
+	if d.try.counters == nil {
+		return unsure("not tried", "")
+	}
+	var still, advance []string
+	var failed error
+	for _, t := range d.try.counters() {
+		switch {
+		case t.Silent():
+			still = append(still, fmt.Sprintf("%s (%d where %d was made)", t.Where, t.Came, t.Made))
+		case absent(t.Err):
+			// The check of hardware events tells of those that do not open.
+		case t.Err != nil:
+			failed = fmt.Errorf("%s: %w", t.Where, t.Err)
+		default:
+			advance = append(advance, t.Where)
+		}
+	}
+	switch {
+	case len(still) > 0:
+		return warn("stand still: "+strings.Join(still, ", "),
+			"take no result from them: a count of 0 says nothing here")
+	case denied(failed):
+		return warn("not allowed to this user", d.grant(d.traceCap().String()))
+	case failed != nil:
+		return unsure(failed.Error(), "")
+	}
+	return ok("advance: " + strings.Join(advance, ", "))
 }
 
 // switches tells whether switches are told, those from the idle task above all.

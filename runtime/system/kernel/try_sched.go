@@ -286,6 +286,15 @@ func tryCgroup(root string, cpus []int) Trial {
 		return untried("open %s: %w", root, err)
 	}
 	defer unix.Close(fd)
+	var spots []spot
+	for _, cpu := range cpus {
+		spots = append(spots, spot{fd, cpu, unix.PERF_FLAG_PID_CGROUP})
+	}
+	return tryFaults(spots...)
+}
+
+// tryFaults counts page faults of this thread on several spots.
+func tryFaults(spots ...spot) Trial {
 	page := unix.Getpagesize()
 	mem, err := unix.Mmap(-1, 0, tryHits*page, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -294,10 +303,6 @@ func tryCgroup(root string, cpus []int) Trial {
 	}
 	defer unix.Munmap(mem)
 	_ = unix.Madvise(mem, unix.MADV_NOHUGEPAGE)
-	var spots []spot
-	for _, cpu := range cpus {
-		spots = append(spots, spot{fd, cpu, unix.PERF_FLAG_PID_CGROUP})
-	}
 	return tallyOn(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS},
 		tryHits, func() {
 			for i := range tryHits {

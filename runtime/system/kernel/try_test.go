@@ -120,6 +120,7 @@ func TestDoctorSilence(t *testing.T) {
 			samplingCPUs: try,
 			clock:        try,
 			idle:         func() []Trial { return []Trial{works(), try()} },
+			counters:     func() []Trial { return []Trial{works(), try()} },
 		}
 		return d
 	}
@@ -134,6 +135,7 @@ func TestDoctorSilence(t *testing.T) {
 			"samples":     d.sampling,
 			"event clock": d.eventClock,
 			"idle events": d.idle,
+			"counters":    d.counters,
 		} {
 			c := check()
 			if c.Status != want && !(want == Warn && c.Status == Fail) || !strings.Contains(c.Detail, words) {
@@ -207,4 +209,25 @@ func TestIdleEventsByCPU(t *testing.T) {
 	f(18, 18, "come")
 	f(2, 0, "not tried")
 	f(0, 0, "not tried")
+}
+
+// A counter that stands still is named, and those beside it that advance are not; hardware counters that the
+// machine does not have are no fault.
+func TestCountersThatStandStill(t *testing.T) {
+	d := &doctor{root: true}
+	list := []Trial{{Made: 8, Came: 8, Least: 1, Where: "page-faults"}, {Err: unix.ENOENT, Where: "cycles"}}
+	d.try.counters = func() []Trial { return list }
+	if c := d.counters(); c.Status != OK || c.Detail != "advance: page-faults" {
+		t.Errorf("got %+v, want that page faults advance", c)
+	}
+	list = append(list, Trial{Made: 9, Least: 1, Where: "task-clock"})
+	if c := d.counters(); c.Status != Warn || c.Detail != "stand still: task-clock (0 where 9 was made)" {
+		t.Errorf("got %+v, want task-clock named", c)
+	}
+	for _, got := range tryCounters() {
+		t.Logf("%+v", got)
+		if got.Where == "" || got.Err == nil && got.Made <= 0 {
+			t.Errorf("got %+v, want an event and what was made", got)
+		}
+	}
 }

@@ -138,3 +138,33 @@ func monotonic() (int64, error) {
 	err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return ts.Nano(), err
 }
+
+// tryCounters tries counters of this thread, each while it does what the event counts. One that moves at all
+// does not stand still: how exact it is, is not asked.
+func tryCounters() []Trial {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const busy = time.Millisecond
+	burns := func() { burn(busy) }
+	software := func(event uint64, made int64, work func()) Trial {
+		return tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: event}, made, work)
+	}
+	sleeps := func() {
+		for range tryHits {
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
+		}
+	}
+	var list []Trial
+	add := func(event string, t Trial) {
+		t.Where, t.Least = event, 1
+		list = append(list, t)
+	}
+	add("cpu-clock", software(unix.PERF_COUNT_SW_CPU_CLOCK, int64(busy), burns))
+	add("task-clock", software(unix.PERF_COUNT_SW_TASK_CLOCK, int64(busy), burns))
+	add("context-switches", software(unix.PERF_COUNT_SW_CONTEXT_SWITCHES, tryHits, sleeps))
+	add("page-faults", tryFaults(onTask(0)))
+	add("cycles", tryCycles())
+	add("instructions", tally(unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE,
+		Config: unix.PERF_COUNT_HW_INSTRUCTIONS, Bits: unix.PerfBitExcludeKernel}, 1000, burns))
+	return list
+}
