@@ -233,7 +233,7 @@ func hist() *b.Builtin {
 		Params:  histParams(),
 		Returns: "histogram",
 		Result:  "buckets [2^n, 2^(n+1)), or of step; counts are events",
-		Errors:  runtimeE + "; step without low and high",
+		Errors:  runtimeE + "; step without low and high, or one of these without step",
 		Source:  computed,
 		Cost:    "3 ns per event; 65 counters for each key",
 		Examples: []b.Example{

@@ -29,6 +29,7 @@ type Instance struct {
 	failures flow.Failures
 	runs     map[Operator]Running
 	streams  []*event.Stream               // the plan's, with what only a source and a session know
+	wheres   map[*feed]*flow.Where         // the predicates behind the router
 	prints   bool                          // something is behind flow.Others
 	keys     map[*agg.Spec]*placement.Keys // of the groups that programs count by other keys
 }
@@ -116,7 +117,8 @@ func (in *Instance) HasStack(s *event.Stream) bool {
 }
 
 func (p *Plan) instantiate(streams []*event.Stream) *Instance {
-	in := &Instance{Plan: p, Router: &flow.Router{}, runs: map[Operator]Running{}, streams: streams}
+	in := &Instance{Plan: p, Router: &flow.Router{}, runs: map[Operator]Running{}, streams: streams,
+		wheres: map[*feed]*flow.Where{}}
 	for _, e := range p.Events {
 		// Where there is no kernel to filter, the router does it before it counts:
 		// a recording then has the samples that the live run had.
@@ -207,9 +209,46 @@ func (in *Instance) filtered(f *feed, sink flow.Sink) flow.Sink {
 	if !any {
 		return sink
 	}
-	w := &flow.Where{Pred: flow.NewFn(each, sole(f.branches)), Next: sink}
+	w := &flow.Where{Pred: flow.NewFn(each, sole(f.branches)), Next: sink,
+		Held: make([]uint64, len(in.streams))}
 	in.fails(f.name, &w.Errs, false)
+	if f.root == nil {
+		in.wheres[f] = w
+	}
 	return w
+}
+
+// Samples is how many events of the sources passed the predicates in front of a result, or an operator:
+// as many as programs of the kernel count, which see no others. Where several read one stream, it is the
+// number of the one that most of it reached.
+func (in *Instance) Samples() uint64 {
+	n := in.Router.Samples
+	if len(in.wheres) == 0 {
+		return n // no predicate
+	}
+	held := map[int]uint64{} // by all who read a stream
+	for _, f := range in.feeds {
+		if f.root != nil || in.programsDo(f.op) {
+			continue
+		}
+		w := in.wheres[f]
+		for i := range f.branches {
+			st := f.branches[i].stream
+			var own uint64
+			if w != nil {
+				own = w.Held[st]
+			}
+			if least, ok := held[st]; !ok || own < least {
+				held[st] = own
+			}
+		}
+	}
+	for st, least := range held {
+		if in.Router.Counted(st) {
+			n -= least
+		}
+	}
+	return n
 }
 
 // join is a join of the plan that runs here.
@@ -274,6 +313,9 @@ func (in *Instance) Absorb(o *Instance) {
 		run.absorb(o.Running[i])
 	}
 	in.failures.Absorb(&o.failures)
+	for f, w := range in.wheres {
+		w.Absorb(o.wheres[f])
+	}
 	in.Router.Absorb(o.Router)
 }
 

@@ -31,7 +31,7 @@ func (r *run) state(now time.Time) []string {
 	self := cost.NewUsage()
 	lines := []string{
 		fmt.Sprintf("state: running for %s, %d samples, %.3f s of CPU time, at most %s of memory",
-			now.Sub(r.started).Round(time.Millisecond), r.instance.Router.Samples,
+			now.Sub(r.started).Round(time.Millisecond), r.instance.Samples(),
 			(self.User + self.Sys).Seconds(), unit.Size(self.MaxRSSKB<<10)),
 	}
 	add := func(format string, args ...any) { lines = append(lines, "state: "+fmt.Sprintf(format, args...)) }

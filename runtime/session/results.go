@@ -101,7 +101,7 @@ func (r *run) tick(final bool) error {
 			return err
 		}
 	}
-	r.account.lastEvent, r.account.told.samples = r.instance.Router.Last, r.instance.Router.Samples
+	r.account.lastEvent, r.account.told.samples = r.instance.Router.Last, r.instance.Samples()
 	if r.env.rec.file != nil {
 		r.account.lastEvent = max(r.account.lastEvent, r.present())
 	}
@@ -111,12 +111,12 @@ func (r *run) tick(final bool) error {
 
 // meta is what all results of this interval share.
 func (r *run) meta(final bool, now time.Time) result.Meta {
-	router := r.instance.Router
+	router, samples := r.instance.Router, r.instance.Samples()
 	m := result.Meta{
 		Final:        final,
 		Wall:         now,
-		TotalSamples: router.Samples,
-		Samples:      router.Samples - r.account.told.samples,
+		TotalSamples: samples,
+		Samples:      samples - r.account.told.samples,
 		Begin:        r.account.lastEvent,
 		End:          router.Last,
 		Keep:         r.cfg.Options.Show.Whole,

@@ -101,7 +101,7 @@ func (r *run) samples() uint64 {
 	if r.instance == nil {
 		return 0
 	}
-	return r.instance.Router.Samples
+	return r.instance.Samples()
 }
 
 func (r *run) do(ctx context.Context) (err error) {

@@ -182,7 +182,8 @@ func pred(t *testing.T, text string) *expr.Program {
 func TestWherePassesStreamsWithoutPredicate(t *testing.T) {
 	st := streams(2)
 	var p tape
-	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "10 / id > 1"), nil}, -1), Next: &p}
+	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "10 / id > 1"), nil}, -1), Next: &p,
+		Held: make([]uint64, 2)}
 	w.Events([]*event.Event{
 		ev(st[0], 1, 1), ev(st[1], 2, 0), ev(st[0], 3, 100), ev(st[0], 4, 0), ev(st[0], 5, 2),
 	})
@@ -192,13 +193,17 @@ func TestWherePassesStreamsWithoutPredicate(t *testing.T) {
 	if w.Errs.N != 1 || w.Errs.First != expr.ErrDivide {
 		t.Errorf("got %d errors (%v), want the division by zero", w.Errs.N, w.Errs.First)
 	}
+	if w.Held[0] != 2 || w.Held[1] != 0 {
+		t.Errorf("got %d held, want 2 of the first stream, the error among them", w.Held)
+	}
 }
 
 func TestFanGivesEachItsOwnSlice(t *testing.T) {
 	st := streams(1)
 	var a, b tape
 	// The first sink filters, which compacts its slice.
-	f := &Fan{Next: []Sink{&Where{Pred: NewFn([]*expr.Program{pred(t, "id == 2")}, 0), Next: &a}, &b}}
+	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "id == 2")}, 0), Next: &a, Held: make([]uint64, 1)}
+	f := &Fan{Next: []Sink{w, &b}}
 	f.Events([]*event.Event{ev(st[0], 1, 1), ev(st[0], 2, 2), ev(st[0], 3, 3)})
 	if x, y := a.take(), b.take(); x != "0@2" || y != "0@1 0@2 0@3" {
 		t.Errorf("got %q and %q, want the filtered one and all three", x, y)
@@ -212,7 +217,8 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		evs = append(evs, ev(st[i%2], event.Time(i), int32(i)))
 	}
 	r := &Router{}
-	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "id > 5 && id < 200"), nil}, -1), Next: nowhere{}}
+	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "id > 5 && id < 200"), nil}, -1), Next: nowhere{},
+		Held: make([]uint64, 2)}
 	r.Add(w, []int{0, 1}, 2)
 	r.Add(nowhere{}, []int{1}, 2)
 	r.Events(evs)

@@ -236,6 +236,11 @@ func (r *Router) count(evs []*event.Event) []*event.Event {
 	return evs
 }
 
+// Counted reports that it counts the samples of a stream.
+func (r *Router) Counted(stream int) bool {
+	return stream >= len(r.by.inner) || !r.by.inner[stream]
+}
+
 // Inner says that other events are made from those of a stream: the operator
 // that makes them counts them, not the router.
 func (r *Router) Inner(stream int) {

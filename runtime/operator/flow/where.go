@@ -10,6 +10,8 @@ type Where struct {
 	Pred *Fn
 	Next Sink
 	Errs Errors
+	// Held is how many events it did not pass on, by stream.
+	Held []uint64
 
 	frame expr.Frame
 	kept  []*event.Event
@@ -29,11 +31,21 @@ func (w *Where) Events(evs []*event.Event) {
 			w.Errs.Note(&w.frame)
 		} else if ok {
 			w.kept = append(w.kept, e)
+			continue
 		}
+		w.Held[e.Stream.Index]++
 	}
 	if len(w.kept) > 0 {
 		w.Next.Events(w.kept)
 	}
+}
+
+// Absorb adds what o held back, which saw other events, and clears it.
+func (w *Where) Absorb(o *Where) {
+	for i, n := range o.Held {
+		w.Held[i] += n
+	}
+	clear(o.Held)
 }
 
 // Lost implements Sink.
