@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,22 +25,23 @@ type shownCall struct {
 	}
 }
 
-// whileAsleep has one process sleep and another make calls.
-func whileAsleep(t *testing.T, calls int) (command string) {
-	return fmt.Sprintf("sleep 0.6 & sleep 0.1; %s -getppid %d; wait", testkit.Load(t), calls)
+// whileWaiting has cat wait in a read of a pipe, for half a second and as long as another process makes calls.
+func whileWaiting(t *testing.T, calls int) (command string) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	return fmt.Sprintf("mkfifo %[1]s; cat %[1]s & exec 9>%[1]s; until grep -q '^0 ' /proc/$!/syscall; "+
+		"do sleep 0.01; done; sleep 0.5; %[2]s -getppid %[3]d; exec 9>&-; wait", pipe, testkit.Load(t), calls)
 }
 
-// slowSleep has ppscript trace a sleep, during which another process makes
-// calls of getppid, and returns the sleep as it is shown, and the numbers of these calls in
-// their order.
-func slowSleep(t *testing.T, engine string, calls int, options ...string) (call shownCall, numbers []int) {
+// slowRead has ppscript trace a read, during which another process makes calls of getppid, and returns the
+// read as it is shown, and the numbers of these calls in their order.
+func slowRead(t *testing.T, engine string, calls int, options ...string) (call shownCall, numbers []int) {
 	t.Helper()
 	args := append([]string{testkit.PPScript(t), "syscalls", "--engine", engine, "--than", "400ms",
 		"--format", "json"}, options...)
-	args = append(args, "--", "sh", "-c", whileAsleep(t, calls))
+	args = append(args, "--", "sh", "-c", whileWaiting(t, calls))
 	out := testkit.Run(t, args...).Want(t, 0)
 	for _, call = range testkit.All[shownCall](t, out.Stdout, "detail") {
-		if call.Start.Comm != "sleep" {
+		if call.Start.Comm != "cat" {
 			continue
 		}
 		for _, e := range call.Events {
@@ -52,7 +54,7 @@ func slowSleep(t *testing.T, engine string, calls int, options ...string) (call 
 		}
 		return call, numbers
 	}
-	t.Fatalf("got %s, want the sleep", out.Stdout)
+	t.Fatalf("got %s, want the read", out.Stdout)
 	return call, nil
 }
 
@@ -61,7 +63,7 @@ func TestDetailHasAllEvents(t *testing.T) {
 	live(t)
 	const calls = 5000
 	for _, engine := range []string{"bpf", "perf"} {
-		call, numbers := slowSleep(t, engine, calls, "--detail")
+		call, numbers := slowRead(t, engine, calls, "--detail")
 		if call.Incomplete || len(numbers) != calls {
 			t.Errorf("%s: got %d calls, incomplete %v, want %d", engine, len(numbers), call.Incomplete, calls)
 		}
@@ -78,7 +80,7 @@ func TestDetailHasAllEvents(t *testing.T) {
 func TestDetailSaysWhatWasOverwritten(t *testing.T) {
 	live(t)
 	const calls = 20000
-	call, numbers := slowSleep(t, "bpf", calls, "--detail", "-m", "16")
+	call, numbers := slowRead(t, "bpf", calls, "--detail", "-m", "16")
 	// 64 KiB have room for 512 events: a quarter of that many calls, at least.
 	if len(numbers) < 128 || len(numbers) > 512 || !call.Incomplete || call.CompleteSince <= 0 ||
 		call.CompleteSince >= call.Delay {
@@ -97,7 +99,7 @@ func TestDetailSaysWhatWasOverwritten(t *testing.T) {
 		}
 	}
 	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "--than", "400ms", "--detail", "-m", "16", "--",
-		"sh", "-c", whileAsleep(t, calls)).Want(t, 0)
+		"sh", "-c", whileWaiting(t, calls)).Want(t, 0)
 	if !strings.Contains(out.Stdout, "| complete since ") || !strings.Contains(out.Stdout, "-m PAGES") {
 		t.Errorf("got no word of what was overwritten: %.2000s", out.Stdout)
 	}

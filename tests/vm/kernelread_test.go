@@ -2,6 +2,8 @@ package vm
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,9 @@ func TestKernelReads(t *testing.T) {
 		})
 	}
 }
+
+// leftOut is how a run says that the kernel did not run its programs.
+var leftOut = regexp.MustCompile(`(\d+) of the lost events: the kernel left programs out`)
 
 // Programs that have just started open files whose names nobody has touched yet: less than
 // one in a hundred is missing. The guests have cgroups of version 1, where the hierarchy of
@@ -120,9 +125,17 @@ exit 0`, starts, id)
 			if all < 9*starts || 100*missing >= all {
 				t.Errorf("%d of %d names are missing, want less than 1 %%: %s", missing, all, got["err"])
 			}
+			// A thread that is preempted in a call of bpf() keeps the programs of its CPU from running, which the
+			// run says with the number.
+			left := int64(0)
+			for _, m := range leftOut.FindAllStringSubmatch(got["err"], -1) {
+				n, _ := strconv.ParseInt(m[1], 10, 64)
+				left += n
+			}
 			for name, n := range want {
-				if missing == 0 && (counted[name] != n || named[name] != n) {
-					t.Errorf("%s: got %d and %d calls, want %d", name, counted[name], named[name], n)
+				least, most := min(counted[name], named[name]), max(counted[name], named[name])
+				if missing == 0 && (most > n || least < n-left) {
+					t.Errorf("%s: got %d and %d calls, want %d; %d were left out", name, counted[name], named[name], n, left)
 				}
 			}
 		})
