@@ -135,9 +135,8 @@ exit 0`, starts, id)
 			for name, n := range want {
 				least, most := min(counted[name], named[name]), max(counted[name], named[name])
 				if missing == 0 && (most > n || least < n-left) {
-				t.Errorf("%d of %d names are missing, %d left out, want less than 1 %%: %s", missing, all, left,
-					got["err"])
-						n, left)
+					t.Errorf("%s: got %d and %d calls, want %d; %d were left out", name, counted[name],
+						named[name], n, left)
 				}
 			}
 		})
