@@ -25,11 +25,12 @@ type shownCall struct {
 	}
 }
 
-// whileWaiting has cat wait in a read of a pipe, for half a second and as long as another process makes calls.
+// whileWaiting has cat wait in a read of a pipe, half a second and as long as another process makes calls.
 func whileWaiting(t *testing.T, calls int) (command string) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	return fmt.Sprintf("mkfifo %[1]s; cat %[1]s & exec 9>%[1]s; "+
-		"until grep -q '^0 ' /proc/$!/syscall; do sleep 0.01; done; sleep 0.5; %[2]s -getppid %[3]d; exec 9>&-; wait", pipe, testkit.Load(t), calls)
+		"until grep -q '^0 ' /proc/$!/syscall; do sleep 0.01; done; "+
+		"sleep 0.5; %[2]s -getppid %[3]d; exec 9>&-; wait", pipe, testkit.Load(t), calls)
 }
 
 // slowRead has ppscript trace a read, during which another process makes calls of getppid, and returns the
