@@ -7,7 +7,7 @@ export CGO_ENABLED = 0
 GOFILES = $(shell find . -name '*.go' -not -path './.git/*')
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all cleanroot race check lint bench flat microbench generate docs install dist formats vm clean
+.PHONY: help build demo test test-all cleanroot race check lint vulnerable bench flat microbench generate docs install dist formats vm clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ check: ## check format, both architectures, and the layers of the tree
 # Its modules are in a go.mod of their own: the program's needs none of them.
 lint: ## look for code that is wrong or that nothing uses, with staticcheck; some minutes, unless it has looked before
 	$(GO) tool -modfile=tests/lint/go.mod staticcheck -checks 'SA*,S1*,U1000' ./...
+
+vulnerable: ## look for known vulnerabilities in what ppscript calls, with govulncheck; the list comes from the module proxy
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && \
+		list=$$(cd "$$d" && $(GO) mod download -json golang.org/x/vulndb@latest | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && \
+		$(GO) run ./tests/vulndb -o "$$d" "$$list/data/osv" && \
+		$(GO) tool -modfile=tests/lint/go.mod govulncheck -db "file://$$d" ./cmd/ppscript
 
 bench: build ## measure how much slower a traced program gets, beside perf and bpftrace; needs root
 	$(GO) run ./tests/bench

@@ -192,7 +192,7 @@ func (r *random) trial() *trial {
 	if r.Intn(2) == 0 {
 		p := r.bool(3)
 		feed.Preds = []expr.Node{p}
-		t.where = &flow.Where{Pred: fn(p), Next: t.group}
+		t.where = &flow.Where{Pred: fn(p), Next: t.group, Held: make([]uint64, 1)}
 		t.stage = t.where
 		say = append(say, "where "+p.String())
 	}

@@ -57,7 +57,9 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 	if tables != 20 {
 		t.Errorf("got %d results, want 20: %.3000s", tables, to)
 	}
-	if !strings.Contains(to.String(), "liar is left out: it told of") {
+	// A frame that overtakes the answer of its host is refused for its script, which it does not name.
+	if !strings.Contains(to.String(), "liar is left out: it told of") &&
+		!strings.Contains(to.String(), "liar is left out: it runs another version") {
 		t.Errorf("it is not told: %.3000s", to)
 	}
 }
