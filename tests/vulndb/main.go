@@ -1,5 +1,5 @@
-// Package main makes a database for govulncheck from Go's list of vulnerabilities, which comes as a module, for
-// machines that reach the module proxy and not vuln.go.dev. make vulnerable runs it.
+// Package main makes a database for govulncheck from Go's list of vulnerabilities, which comes as a module,
+// for machines that reach the module proxy and not vuln.go.dev. make vulnerable runs it.
 package main
 
 import (
