@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -19,9 +20,6 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 	p.agent("good", nil)
 	nc := p.dialAs("liar")
 	liar := Host{Name: "liar", Labels: map[string]string{"role": "db"}}
-	if err := nc.Publish(beatSubject+"liar", must(liar)); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) {
 		var j Job
 		_ = json.Unmarshal(m.Data, &j)
@@ -41,6 +39,10 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 		}
 		_ = nc.Publish(endSubject+j.ID+".liar", must(Ended{Host: "liar", Frames: 5000}))
 	}); err != nil {
+		t.Fatal(err)
+	}
+	// A host that is known is asked at once: the subscription has to be at the hub before the beat.
+	if err := errors.Join(nc.Flush(), nc.Publish(beatSubject+"liar", must(liar))); err != nil {
 		t.Fatal(err)
 	}
 	p.known(2)
