@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -174,9 +175,6 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	nc := p.dialAs("slow")
 	const answer, windows = 200 * time.Millisecond, 20
 	slow := Host{Name: "slow", Labels: map[string]string{"role": "db"}}
-	if err := nc.Publish(beatSubject+"slow", must(slow)); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) { // it never answers, but runs the job
 		var j Job
 		_ = json.Unmarshal(m.Data, &j)
@@ -189,6 +187,10 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 		_, _ = nc.RequestMsg(part, time.Second)
 		_, _ = nc.Request(endSubject+j.ID+".slow", must(Ended{Host: "slow", Frames: 1}), time.Second)
 	}); err != nil {
+		t.Fatal(err)
+	}
+	// A host that is known is asked at once: the subscription has to be at the hub before the beat.
+	if err := errors.Join(nc.Flush(), nc.Publish(beatSubject+"slow", must(slow))); err != nil {
 		t.Fatal(err)
 	}
 	p.known(2)
