@@ -16,7 +16,7 @@ func TestWhy(t *testing.T) {
 		"/w/causes":   cProgram(t, "amd64", "../why/testdata/causes.c", "-pthread"),
 	}
 	files["/w/minikvm"] = build(t, "amd64", "tests/vm/minikvm")
-	proof := why.Proof{Percent: 5}
+	proof := why.Proof{Percent: 5, Guest: true}
 	modules := []string{"configfs", "null_blk", "kvm_amd"}
 	guest := Guest{CPUs: 1, MemoryMiB: 768, Files: files, Modules: modules}
 	script := whyScript + "$why sh -c '" + why.BesideShell("minikvm", 100_000) + "'\n"

@@ -102,6 +102,9 @@ type Proof struct {
 	Right map[string]bool
 	// Percent is by how much of its length the breakdown of a span may be beside the truth; 0 is 2.
 	Percent int64
+	// Guest has what is told wrong measured again: where the host keeps the CPU while a read is begun, the
+	// disk is ready before the thread sleeps, and the system call took the time.
+	Guest bool
 }
 
 // Output compares what ppscript why, with --format json, and the program printed, and reports the
@@ -130,10 +133,14 @@ func (p *Proof) check(t testing.TB, truths []truth, told map[int32]*result.WhySp
 			}
 			continue
 		}
-		for _, w := range append(checkSum(got), p.wrong(want, got)...) {
+		wrong, less := p.wrong(want, got), p.lacking(want, got)
+		if p.Guest {
+			wrong, less = nil, append(wrong, less...)
+		}
+		for _, w := range append(checkSum(got), wrong...) {
 			t.Errorf("%s\n%s", w, story(got))
 		}
-		switch less := p.lacking(want, got); {
+		switch {
 		case p.Right[want.Name]:
 		case len(less) == 0 && unknown(got) <= got.NS()/3:
 			p.Right[want.Name] = true
