@@ -36,7 +36,8 @@ func TestLossIsAccounted(t *testing.T) {
 		t.Helper()
 		table = last(t, p.Stop().Want(t, exit).Stdout)
 		lost := table.Loss["lost"]
-		if count := table.Rows[0].Int(t, "count"); count != table.TotalSamples || count == 0 || lost < calls/2 {
+		count := table.Rows[0].Int(t, "count")
+		if count != table.TotalSamples || count == 0 || lost < calls/2 {
 			t.Errorf("got %v of %d samples and %d lost, want all, and most calls lost", table.Rows,
 				table.TotalSamples, lost)
 		}
