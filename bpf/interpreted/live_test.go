@@ -19,14 +19,11 @@ import (
 
 func loaded(t *testing.T) *Run {
 	t.Helper()
-	testkit.Requires(t, testkit.Root)
 	host, err := features.Find(kernel.Roots{}, false)
-	if err != nil {
-		t.Skip(err)
-	}
+	testkit.Requires(t, testkit.Root, testkit.Core("bpf", err))
 	r, err := Open(host)
 	if errors.Is(err, ErrUnknown) {
-		t.Skip(err)
+		testkit.Requires(t, testkit.Optional("types of the memory of threads", err))
 	}
 	if err != nil {
 		t.Fatalf("%+v", err)

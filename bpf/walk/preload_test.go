@@ -94,7 +94,7 @@ func walking(t testing.TB, pid int, tables bool) *load.Run {
 	host, err := features.Find(kernel.Roots{}, false)
 	testkit.Requires(t, testkit.Root, testkit.Core("bpf", err))
 	if !host.Tables() {
-		t.Skip("programs of this kernel walk no stacks by tables")
+		testkit.Requires(t, testkit.Optional("programs that walk stacks by tables", errors.ErrUnsupported))
 	}
 	p, err := cexpr.Compile("stack", &expr.Scope{Schema: clock})
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// What the README tells users to type works: its command lines are explained or
-// run, its scripts checked, its prompt lines typed.
+// What the README, and the pages that took parts of it, tell users to type works: command lines are explained
+// or run, scripts checked, prompt lines typed.
 func TestReadme(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	var text []byte
-	for _, page := range []string{"README.md", "docs/libraries.md"} {
+	for _, page := range []string{"README.md", "docs/libraries.md", "docs/pictures.md", "docs/recordings.md"} {
 		b, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)
@@ -74,8 +74,8 @@ func TestReadme(t *testing.T) {
 		}
 		sh("ppscript explain "+args).Want(t, 0)
 	}
-	if commands < 4 {
-		t.Errorf("got %d commands, want 4 at least", commands)
+	if commands < 8 {
+		t.Errorf("got %d commands, want 8 at least", commands)
 	}
 
 	// What runs until Ctrl-C comes last, over the recording.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
 )
 
 // hangs runs fn with a watchdog and returns the watchdog's message.
@@ -108,9 +110,8 @@ func TestWatchdogKnowsTheDuration(t *testing.T) {
 
 // A thread that could run, and has no CPU since another one keeps it, is no hang.
 func TestWaitingForACPUMoves(t *testing.T) {
-	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
-		t.Skipf("this kernel does not tell how long threads wait: %v", err)
-	}
+	_, err := os.Stat("/proc/self/schedstat")
+	testkit.Requires(t, testkit.Optional("times that threads wait for a CPU", err))
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		t.Fatal(err)

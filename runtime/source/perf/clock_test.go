@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ppscript/tests/testkit"
 )
 
 // The moment lies between the call and its end, exactly: who counts events up to
@@ -24,7 +26,7 @@ func TestReadClockIsWithinTheCall(t *testing.T) {
 		at, wall, ok := ReadClock(context.Background(), ClockMonotonic)
 		end, wallEnd := monotonic(), time.Now()
 		if !ok {
-			t.Skip("needs permission to take records of this thread's name")
+			testkit.Requires(t, testkit.Optional("records of this thread's name", unix.EPERM))
 		}
 		if int64(at) < begin || int64(at) > end || wall.Before(wallBegin) || wall.After(wallEnd) {
 			t.Errorf("got %d and %v, want a moment between %d and %d", at, wall, begin, end)

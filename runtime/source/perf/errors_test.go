@@ -169,9 +169,8 @@ func TestAbsentEvents(t *testing.T) {
 // one found by a pattern is left out.
 func TestEventsThatAreCountedOnly(t *testing.T) {
 	needRoot(t)
-	if _, err := os.Stat("/sys/kernel/tracing/events/irq_vectors/irq_work_exit"); err != nil {
-		t.Skip("needs irq_vectors:irq_work_exit, of x86")
-	}
+	_, err := os.Stat("/sys/kernel/tracing/events/irq_vectors/irq_work_exit")
+	testkit.Requires(t, testkit.Optional("irq_vectors:irq_work_exit", err))
 	ev := EventConfig{Schema: tracepoint(t, "irq_vectors:irq_work_exit", "vector")}
 	refused(t, Config{Events: []EventConfig{ev}}, diag.Attach, "lets it be counted, not sampled",
 		"ppscript stat -e irq_vectors:irq_work_exit")
@@ -215,9 +214,7 @@ func TestPMUThatOnlyCounts(t *testing.T) {
 		t.Helper()
 		device, name, _ := strings.Cut(terms, "/")
 		list, err := kernel.NamedEvents(kernel.Roots{}, device, name)
-		if err != nil {
-			t.Skip(err)
-		}
+		testkit.Requires(t, testkit.Optional("event "+terms, err))
 		e := list[0]
 		schema := &event.Schema{System: "pmu", Name: terms, Type: e.PMU.Type, ID: e.Config[0]}
 		return EventConfig{Schema: schema, CPUs: e.CPUs}

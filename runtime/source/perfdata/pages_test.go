@@ -16,12 +16,14 @@ import (
 func TestCgroupAndPageSizes(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Perf)
 	path := filepath.Join(t.TempDir(), "x.data")
-	if out, err := exec.Command("perf", "record", "-q", "--all-cgroups", "--data-page-size",
+	out, err := exec.Command("perf", "record", "-q", "--all-cgroups", "--data-page-size",
 		"--code-page-size", "-d",
 		"-e", "page-faults", "-c", "1", "-o", path, "--", "sh", "-c", "/bin/true; /bin/true").
-		CombinedOutput(); err != nil {
-		t.Skipf("needs a kernel that samples page sizes: %v: %s", err, out)
+		CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
 	}
+	testkit.Requires(t, testkit.Optional("samples of page sizes", err))
 	want := map[string]int{}
 	for line := range strings.Lines(runPerf(t, "script", "-i", path, "-F", "data_page_size,code_page_size")) {
 		if f := strings.Fields(line); len(f) == 2 {

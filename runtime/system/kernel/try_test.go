@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -92,9 +93,12 @@ func TestTriesLeaveNothing(t *testing.T) {
 		if got.Err == nil && (got.Made <= 0 || got.Least <= 0 || got.Came < 0) {
 			t.Errorf("%s: got %+v, want hits that were made", name, got)
 		}
-		// A write that is interrupted between its hit and its end is made, and hit, once more.
-		if name == "breakpoint" && got.Came > got.Made+1 {
-			t.Errorf("%s: got %+v, want no more than were made, and one", name, got)
+		most := got.Made
+		if runtime.GOARCH == "arm64" {
+			most++ // a hit comes before its write, which may be interrupted and is then hit again
+		}
+		if name == "breakpoint" && got.Came > most {
+			t.Errorf("%s: got %+v, want no more than were made", name, got)
 		}
 	}
 	if after := files(); after != before {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"ppscript/runtime/text/diag"
+
+	"ppscript/tests/testkit"
 )
 
 func known(name string) string {
@@ -162,9 +164,7 @@ func TestOptionsAreThoseOfARule(t *testing.T) {
 
 // A file is written only where nobody else can put a link.
 func TestFilesAreWrittenWhereRulesSay(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root: directories that are root's")
-	}
+	testkit.Requires(t, testkit.Root) // some directories are root's
 	dir := t.TempDir()
 	for _, sub := range []string{"ours", "theirs"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
