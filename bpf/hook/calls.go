@@ -16,11 +16,23 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file has one program take the events of many system calls: syscalls:sys_enter_NAME are hits of
-// raw_syscalls:sys_enter with the number of the call, and their records have the arguments in the same
-// places. The kernel makes no such event for a call of 32 bits.
+// This file knows the tracepoints of system calls, and has one program take the events of many calls:
+// syscalls:sys_enter_NAME are hits of raw_syscalls:sys_enter with the number of the call, and their records
+// have the arguments in the same places. The kernel makes no such event for a call of 32 bits.
 
 const callSystem, enters, exits = "syscalls", "sys_enter_", "sys_exit_"
+
+// BeginsCall reports that the event is the begin of a system call, whose end sees its texts again.
+func BeginsCall(s *event.Schema) bool {
+	return s.FullName() == "raw_syscalls:sys_enter" ||
+		s.System == callSystem && strings.HasPrefix(s.Name, enters)
+}
+
+// EndsCall reports that the event is the end of a system call.
+func EndsCall(s *event.Schema) bool {
+	return s.FullName() == "raw_syscalls:sys_exit" ||
+		s.System == callSystem && strings.HasPrefix(s.Name, exits)
+}
 
 // CallOf is the number of the system call whose begin or end is an event; ok is false of other events, and
 // of calls whose number is not known.

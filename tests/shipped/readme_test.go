@@ -15,7 +15,9 @@ import (
 func TestReadme(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	var text []byte
-	for _, page := range []string{"README.md", "docs/libraries.md", "docs/pictures.md", "docs/recordings.md"} {
+	for _, page := range []string{
+		"README.md", "docs/libraries.md", "docs/pictures.md", "docs/recordings.md",
+	} {
 		b, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)

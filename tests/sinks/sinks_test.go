@@ -35,8 +35,8 @@ const hostile = "a\nF\x1b[31m\u202e\xff"
 const (
 	escaped = `a\nF\x1b[31m\u202e\xff`
 	inJSON  = "a\nF\x1b[31m\u202e\\xff" // as JSON is read back
-	event   = "syscalls:sys_enter_getppid"
-	byComm  = `tracepoint("` + event + `").by("comm").count()`
+	getppid = "syscalls:sys_enter_getppid"
+	byComm  = `tracepoint("` + getppid + `").by("comm").count()`
 )
 
 // program is a copy of the load with the hostile text as its path and as the name of a function of which
@@ -69,7 +69,7 @@ func program(t *testing.T) string {
 func recording(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "x.data")
-	testkit.Run(t, testkit.PPScript(t), "record", "-N", "-e", event, "-g", "-o", file, "--", program(t),
+	testkit.Run(t, testkit.PPScript(t), "record", "-N", "-e", getppid, "-g", "-o", file, "--", program(t),
 		"-getppid", "20", "-comm", hostile).Want(t, 0)
 	return file
 }
@@ -108,12 +108,12 @@ func TestOutputs(t *testing.T) {
 		"table":            {"-c", byComm},
 		"table.csv":        {"-c", byComm, "--format", "csv"},
 		"table.markdown":   {"-c", byComm, "--format", "markdown"},
-		"lines":            {"trace", "-e", event, "-g"},
-		"lines.csv":        {"trace", "-e", event, "-g", "--format", "csv"},
-		"lines.markdown":   {"trace", "-e", event, "-g", "--format", "markdown"},
-		"printed":          {"trace", "-e", event + `//exec=printf("%s|\n", comm)/`},
-		"top":              {"top", "-e", event + "//key=comm/"},
-		"histogram of key": {"-c", `tracepoint("` + event + `").by("comm").hist("tid")`},
+		"lines":            {"trace", "-e", getppid, "-g"},
+		"lines.csv":        {"trace", "-e", getppid, "-g", "--format", "csv"},
+		"lines.markdown":   {"trace", "-e", getppid, "-g", "--format", "markdown"},
+		"printed":          {"trace", "-e", getppid + `//exec=printf("%s|\n", comm)/`},
+		"top":              {"top", "-e", getppid + "//key=comm/"},
+		"histogram of key": {"-c", `tracepoint("` + getppid + `").by("comm").hist("tid")`},
 	}
 	for name, args := range texts {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestOutputs(t *testing.T) {
 		})
 	}
 	t.Run("json", func(t *testing.T) {
-		for _, args := range [][]string{{"-c", byComm}, {"trace", "-e", event, "-g"}} {
+		for _, args := range [][]string{{"-c", byComm}, {"trace", "-e", getppid, "-g"}} {
 			out, found := run(t, append(args, "--format", "json")...), false
 			for line := range strings.Lines(out) {
 				var v any
@@ -163,7 +163,7 @@ func TestOutputs(t *testing.T) {
 	for name, f := range files {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), name)
-			run(t, "trace", "-e", event, "-g", f.option, out)
+			run(t, "trace", "-e", getppid, "-g", f.option, out)
 			data, err := os.ReadFile(out)
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +224,7 @@ func TestCgroups(t *testing.T) {
 	dir := filepath.Join(mounts.PerfCgroup(), name)
 	testkit.Requires(t, testkit.Optional("cgroups that can be made", os.Mkdir(dir, 0o755)))
 	t.Cleanup(func() { os.Remove(dir) })
-	const byCgroup = `tracepoint("` + event + `").by("cgroup").count()`
+	const byCgroup = `tracepoint("` + getppid + `").by("cgroup").count()`
 	run := func(t *testing.T, args ...string) string {
 		t.Helper()
 		words := append([]string{testkit.PPScript(t), "-c", byCgroup}, args...)
@@ -360,11 +360,11 @@ func TestNamesStayApart(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "x.data")
 	each := `for comm; do ` + testkit.Load(t) + ` -getppid 10 -comm "$comm"; done`
-	testkit.Run(t, append([]string{testkit.PPScript(t), "record", "-N", "-e", event, "-o", file, "--",
+	testkit.Run(t, append([]string{testkit.PPScript(t), "record", "-N", "-e", getppid, "-o", file, "--",
 		"sh", "-c", each, "sh"}, names...)...).Want(t, 0)
 	for _, args := range [][]string{{"-c", byComm}, {"-c", byComm, "--format", "csv"},
-		{"-c", byComm, "--format", "markdown"}, {"-c", `tracepoint("` + event + `").by("comm").hist("tid")`},
-		{"trace", "-e", event, "--format", "json"}} {
+		{"-c", byComm, "--format", "markdown"}, {"-c", `tracepoint("` + getppid + `").by("comm").hist("tid")`},
+		{"trace", "-e", getppid, "--format", "json"}} {
 		o := testkit.Run(t, append([]string{testkit.PPScript(t), "--input", file}, args...)...).Want(t, 0)
 		for _, name := range shown {
 			if args[0] == "trace" {
@@ -485,12 +485,12 @@ func TestErrors(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{hostile}, {"help", hostile}, {"explain", hostile}, {"check", script}, {script},
-		{"--input", hostile, "trace", "-e", event}, {"trace", "-e", hostile}, {"trace", "--" + hostile},
-		{"trace", "-e", event + "/" + hostile + "/"}, {"trace", "-p", hostile}, {"doctor", hostile},
+		{"--input", hostile, "trace", "-e", getppid}, {"trace", "-e", hostile}, {"trace", "--" + hostile},
+		{"trace", "-e", getppid + "/" + hostile + "/"}, {"trace", "-p", hostile}, {"doctor", hostile},
 		{"list", hostile}, {"info", hostile}, {"usdt", "list", hostile}, {"diff", hostile, hostile},
-		{"trace", "-e", event, "-o", "/nowhere/" + hostile}, {"-c", "x\x1b[31m\u202e\u009b ="},
+		{"trace", "-e", getppid, "-o", "/nowhere/" + hostile}, {"-c", "x\x1b[31m\u202e\u009b ="},
 		{"profile", "--", "/nowhere/" + hostile}, {"verify", hostile}, {"fleet", "hosts", "--hub", hostile},
-		{"explain", "-c", `tracepoint("` + event + `").where(lambda e: e.comm == "\x1b[31m\u202ex\nF").count()`},
+		{"explain", "-c", `tracepoint("` + getppid + `").where(lambda e: e.comm == "\x1b[31m\u202ex\nF").count()`},
 	} {
 		o := testkit.Run(t, append([]string{testkit.PPScript(t)}, args...)...)
 		wantPlain(t, strings.ToValidUTF8(strings.Join(args, " "), "?")+": stdout", o.Stdout)

@@ -30,8 +30,8 @@ func TestKernelReads(t *testing.T) {
 	}
 }
 
-// gone is how many events of a run with --format json were lost, or were given up since a loss may have touched
-// them.
+// gone is how many events of a run with --format json were lost, or were given up since a loss may have
+// touched them.
 func gone(t *testing.T, output string) (n int64) {
 	t.Helper()
 	type counts struct{ Lost, Broken int64 }
@@ -131,8 +131,8 @@ exit 0`, starts, id)
 				name, _, _ = strings.Cut(name, `"`)
 				named[name]++
 			}
-			// A thread that is preempted in a call of bpf() keeps the programs of its CPU from running. The run
-			// says so, and no more is missing than it says.
+			// A thread that is preempted in a call of bpf() keeps the programs of its CPU from running. The
+			// run says so, and no more is missing than it says.
 			left := gone(t, got["sent"]) + gone(t, got["direct"]) + gone(t, got["lines"])
 			if all+left < 9*starts || 100*missing >= all {
 				t.Errorf("%d of %d names are missing, want less than 1 %%: %s", missing, all, got["err"])

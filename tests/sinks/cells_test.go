@@ -1,4 +1,4 @@
-package cells
+package sinks
 
 import (
 	"bytes"
@@ -125,8 +125,8 @@ func rendered(t *testing.T, format string) string {
 	return b.String()
 }
 
-// inJSON looks at the members of the row in a record of the table.
-func inJSON(t *testing.T, where string, record []byte) {
+// cellsInJSON looks at the members of the row in a record of the table.
+func cellsInJSON(t *testing.T, where string, record []byte) {
 	t.Helper()
 	var r struct {
 		Data struct{ Rows []map[string]json.RawMessage }
@@ -195,7 +195,7 @@ func TestCellsKeepTheirTypes(t *testing.T) {
 			wantCell(t, "csv", x.name, rows[1][at], x.csv)
 		}
 	})
-	t.Run("json", func(t *testing.T) { inJSON(t, "json", []byte(rendered(t, "json"))) })
+	t.Run("json", func(t *testing.T) { cellsInJSON(t, "json", []byte(rendered(t, "json"))) })
 	t.Run("live page", func(t *testing.T) {
 		s := live.NewServer("127.0.0.1:0", "")
 		if err := s.Listen(t.Context()); err != nil {
@@ -217,7 +217,7 @@ func TestCellsKeepTheirTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		line, _, _ := bytes.Cut(body, []byte("\n"))
-		inJSON(t, "live page", line)
+		cellsInJSON(t, "live page", line)
 	})
 	t.Run("prometheus", func(t *testing.T) {
 		store := metric.NewStore(0)
