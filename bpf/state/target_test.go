@@ -122,7 +122,7 @@ func put(t *testing.T, m *ebpf.Map, key, value any) {
 	}
 }
 
-// A workload counts from its own execve on, whoever else has one.
+// A workload counts from its own execve on; the execve of another process changes nothing.
 func TestWorkloadBegins(t *testing.T) {
 	target := &load.Target{Workload: true}
 	s := track(t, func(im *load.Image, h *features.Host) { state.TrackProcesses(im, h, target) }, "tgid")

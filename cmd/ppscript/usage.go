@@ -58,7 +58,7 @@ var tasks = []struct {
 		{"fleet hosts|run|jobs|stop|logs", "ask many hosts one question"},
 		{"agent", "be asked"},
 		{"hub", "be where agents and those who ask meet"},
-		{"merger", "put results of many hosts together for who asks"},
+		{"merger", "put results of many hosts together for the asker"},
 		{"tls new|show", "keys of hosts that send events to each other"},
 	}},
 	{"Else", [][2]string{

@@ -25,7 +25,7 @@ const QuotaEvent = "sched:sched_switch"
 
 // QuotaReads are read with it where a program of the kernel can. The task is that which leaves; the
 // run queue has the one that comes as its own by then. From Linux 6.18 on a thread is held only if it is
-// marked (throttled), which happens on its way back to user code; before, whoever is in a queue that is.
+// marked (throttled), which happens on its way back to user code. Before, every thread of a held queue is.
 func QuotaReads() []Read {
 	return []Read{
 		{"task()->se.cfs_rq->throttled_clock_self_time", false},

@@ -14,7 +14,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// One host's policy bounds what observing may cost, the other one's does not, and who asks wants no budget:
+// One host's policy bounds what observing may cost, the other one's does not, and the asker wants no budget:
 // the one tells estimates with margins, the other one all calls, and the result says what it has. Without an
 // option there is the usual budget.
 func TestBudgetsOfHosts(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A network is a bridge with hosts, each in a network namespace of its own; the hub and who asks are at the
+// A network is a bridge with hosts, each in a network namespace of its own; the hub and the asker are at the
 // bridge, which is in one, too. Processes hold them: whatever becomes of the test, nothing is left.
 type network struct {
 	*place

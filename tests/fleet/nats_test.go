@@ -70,7 +70,7 @@ func natsServer(t *testing.T, p *place) map[string]string {
 		return public
 	}
 	users := ""
-	for who, role := range map[string]string{"hub": "hub", "mergers": "mergers", "who asks": "who asks",
+	for who, role := range map[string]string{"hub": "hub", "mergers": "mergers", "the asker": "the asker",
 		"a": "agents", "b": "agents"} {
 		host := "*"
 		if role == "agents" {
@@ -114,10 +114,10 @@ func TestAccountsAndPermissions(t *testing.T) {
 	liar := testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent("c"),
 		[]string{"--nkey", seeds["a"]})...)
 	liar.WaitStderr("the server does not let c speak")
-	p.await(2, "--nkey", seeds["who asks"])
+	p.await(2, "--nkey", seeds["the asker"])
 	const calls = 1000
 	target := testkit.StartTarget(t, "-getppid", strconv.Itoa(calls))
-	asked := p.ask(target, "--nkey", seeds["who asks"], "--parts", "1", "--late", "8s")
+	asked := p.ask(target, "--nkey", seeds["the asker"], "--parts", "1", "--late", "8s")
 	asked.WaitStdout(`"told":2`)
 	target.Do()
 	seen := strings.Count(asked.Stdout(), `"told":2`)
@@ -146,7 +146,7 @@ func TestAccountsAndPermissions(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.Stderr, "ermission") {
-		t.Errorf("who asks may do less than he must: %s", out.Stderr)
+		t.Errorf("the asker may do less than he must: %s", out.Stderr)
 	}
 }
 
@@ -162,7 +162,7 @@ func (p *place) lengthen() {
 }
 
 // A script that is too long for a message travels by the object store of a server with JetStream, and runs as
-// it was signed; where there is no JetStream, who asks is told.
+// it was signed; where there is no JetStream, the asker is told.
 func TestLongScriptsTravelByJetStream(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append(slices.Clone(testkit.Live), testkit.Program("nats-server"))...)

@@ -165,7 +165,7 @@ func TestHostsBySSH(t *testing.T) {
 	h.wantNothing()
 }
 
-// A connection that breaks is named, and the others go on. When who asks is killed, nothing is left.
+// A connection that breaks is named, and the others go on. When the asker is killed, nothing is left.
 func TestHostsBySSHThatBreakLeaveNothing(t *testing.T) {
 	t.Parallel()
 	h := startShellHosts(t, 2)

@@ -114,7 +114,7 @@ func (j *job) clean() {
 }
 
 // arguments are the words by which a process runs the job. Options of the agent's come first: an option
-// of who asks that has no value would take the next word for one. The arguments of the script are the last:
+// of the asker that has no value would take the next word for one. The arguments of the script are the last:
 // the first that it does not take would begin a command, and all behind it would be the command's.
 func (j *job) arguments(own ...string) []string {
 	args := j.options()
@@ -145,7 +145,7 @@ func (j *job) arguments(own ...string) []string {
 	return slices.Concat(begin, own, args, j.Args)
 }
 
-// budgetOption is what a run may cost. Where neither who asks nor the machine says it, runs that write
+// budgetOption is what a run may cost. Where neither the asker nor the machine says it, runs that write
 // parts have the usual one.
 const budgetOption = "budget"
 

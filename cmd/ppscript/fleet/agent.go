@@ -27,7 +27,7 @@ type Agent struct {
 	Program string // that runs scripts: this one
 	Limits  Limits
 	Policy  *Policy
-	// Permit says whether a request may run on any machine; its error is told to who asks.
+	// Permit says whether a request may run on any machine; its error is told to the asker.
 	Permit func(j *Job) error
 	Say    func(line string)
 	// Tell tells the machine's journal of a job that has ended or was refused.
@@ -58,7 +58,7 @@ type Limits struct {
 	Memory   string        // of one, as --memory has it
 	Rows     int64         // of a table of one; 0 is the script's own bound
 	CPU      int           // of the process of one, in percent of one CPU over 10 s; 0 is any
-	Budget   float64       // share of all CPUs that observing may cost in one; 0 is what who asks says
+	Budget   float64       // share of all CPUs that observing may cost in one; 0 is what the asker says
 	Waiting  int64         // bytes of frames that nobody took yet, of one
 	Lease    time.Duration // how long one goes on when who asked is gone; 0 is lostTime
 }
@@ -254,7 +254,7 @@ func (a *Agent) bound(j *Job) error {
 			l.Duration).WithHint("ask for --duration %s or less", l.Duration)
 	case j.Keep > max(l.Duration, lostTime):
 		return diag.Errorf(diag.Usage, "run", j.Name,
-			"%s without who asks are more than the %s that a job may take here", j.Keep, l.Duration).
+			"%s without the asker are more than the %s that a job may take here", j.Keep, l.Duration).
 			WithHint("ask for --keep %s or less", l.Duration)
 	case j.Duration < 0 || j.Interval < 0 || j.Keep < 0:
 		return diag.Errorf(diag.Usage, "run", j.Name, "got a time below 0").WithHint("ask for a time")

@@ -47,7 +47,7 @@ A job ends when who asked is gone for 10 s. While the hub is away it goes on for
 	fs.IntVar(&a.Limits.CPU, "max-cpu", 100,
 		"how many percent of a CPU the process of one may take over 10 s, before it is ended: `N`")
 	fs.StringVar(&cost, "max-budget", "",
-		"share of the time of all CPUs that observing may cost in one, whoever asks: `SHARE` (else 5% where who asks says nothing)")
+		"share of the time of all CPUs that observing may cost in one, whoever asks: `SHARE` (else 5% where the asker says nothing)")
 	fs.StringVar(&policy, "policy", "", "`FILE` that says what may be asked (default "+PolicyFile+")")
 	fs.Int64Var(&a.Limits.Waiting, "max-waiting", 16<<20,
 		"how many `BYTES` of results one keeps while the hub is away")

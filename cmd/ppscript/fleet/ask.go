@@ -48,7 +48,7 @@ type Asker struct {
 	// Outliers compares the machines, and names those that differ.
 	Outliers bool
 	// Parts are into how many parts mergers put hosts together, on each level; nil depends on how many
-	// there are, and with 0 the hosts send to who asks.
+	// there are, and with 0 the hosts send to the asker.
 	Parts []int
 	// Late is how long after its end a window waits for hosts that are late.
 	Late time.Duration

@@ -21,7 +21,7 @@ type item struct {
 	reply   string // to whom; "" to nobody. The merger's lock is held
 }
 
-// decode reads the frame. Where hosts stay apart, its results are for who asks to read.
+// decode reads the frame. Where hosts stay apart, its results are for the asker to read.
 func (it *item) decode(apart bool, dropped uint64) (f *partial.Frame, err error) {
 	if apart {
 		f, err = partial.Head(it.raw)

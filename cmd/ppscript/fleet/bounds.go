@@ -100,7 +100,7 @@ func (j *Job) check() error {
 		return fmt.Errorf("the number of a job: got %.40q, %d bytes, want 1 to 64 letters and digits",
 			j.ID, len(j.ID))
 	}
-	errs := []error{namesFit("script", j.Name, j.Script, j.Stored), textsFit("who asks", j.By),
+	errs := []error{namesFit("script", j.Name, j.Script, j.Stored), textsFit("the asker", j.By),
 		labelsFit(j.Labels), textsFit("arguments", j.Args...),
 		textsFit("options", make([]string, len(j.Options))...)}
 	for _, o := range j.Options {
@@ -141,7 +141,7 @@ func (l runningJobs) check() error {
 	}
 	for i := range l {
 		r := &l[i]
-		err := errors.Join(namesFit("job", r.Host, r.Job), textsFit("who asks", r.By),
+		err := errors.Join(namesFit("job", r.Host, r.Job), textsFit("the asker", r.By),
 			textsFit("log", r.Log...), textsFit("error", r.Error))
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A queue that is full drops the oldest, and who asks is told how many.
+// A queue that is full drops the oldest, and the asker is told how many.
 func TestQueuesAreBounded(t *testing.T) {
 	j := &job{agent: &Agent{Limits: Limits{Waiting: 100}}, wake: make(chan struct{}, 1)}
 	for range 50 {
@@ -178,7 +178,7 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) { // it never answers, but runs the job
 		var j Job
 		_ = json.Unmarshal(m.Data, &j)
-		time.Sleep(2 * answer) // who asks has waited for it
+		time.Sleep(2 * answer) // the asker has waited for it
 		f := &partial.Frame{Host: "slow", Seq: 1, End: time.Now().UnixNano(), Final: true,
 			Results: []partial.Result{calls(7)}}
 		f.Begin = f.End - int64(200*time.Millisecond)
@@ -259,7 +259,7 @@ func (c *cable) set(cut bool) {
 	}
 }
 
-// Who asks is cut off for longer than a lease. Hosts that were told to keep their results bring them when he
+// The asker is cut off for longer than a lease. Hosts that were told to keep their results bring them when he
 // is back, each once.
 func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
@@ -291,7 +291,7 @@ func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	// Without that, the job ends with its lease.
 	if err := (&Agent{Limits: Limits{Duration: time.Second}}).bound(&Job{Keep: time.Minute}); err == nil ||
 		diag.HintOf(err) == "" {
-		t.Errorf("a minute without who asks, where jobs may take a second: got %v", err)
+		t.Errorf("a minute without the asker, where jobs may take a second: got %v", err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Bundle is a script of who asks, with the bytes of all that it loads, and who vouches for them. Machines
+// A Bundle is a script of the asker, with the bytes of all that it loads, and who vouches for them. Machines
 // run exactly these bytes: the signature names each file with its SHA-256, and a process that runs them loads
 // nothing else.
 type Bundle struct {

@@ -355,7 +355,7 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-// Who asks and dies leaves no agent working.
+// The asker and dies leaves no agent working.
 func TestJobsEndWithTheirLease(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	a, _ := p.agent("a", func(a *Agent) { a.Limits.Lease = 600 * time.Millisecond })

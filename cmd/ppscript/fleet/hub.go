@@ -237,7 +237,7 @@ func (k *known) gone(now time.Time) bool {
 	return ago > goneAfter || k.at.Sub(k.first) < beatTime/2 && ago > 3*beatTime
 }
 
-// serve listens to hosts, and answers who asks for them.
+// serve listens to hosts, and tells the asker of them.
 func (r *roster) serve(nc *nats.Conn) error {
 	_, err := nc.Subscribe(beatSubject+"*", func(m *nats.Msg) {
 		var h Host

@@ -26,7 +26,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// A job is one that runs on a machine: a process that makes frames, and a queue of those that who asks has
+// A job is one that runs on a machine: a process that makes frames, and a queue of those that the asker has
 // not taken yet.
 type job struct {
 	Job
@@ -86,7 +86,7 @@ func (j *job) run(ctx context.Context) error {
 		j.mu.Lock()
 		j.leased = time.Now()
 		j.mu.Unlock()
-		if len(m.Data) > 0 { // who asks compares clocks
+		if len(m.Data) > 0 { // the asker compares clocks
 			_ = nc.Publish(clockSubject+j.ID+"."+wordOf(j.agent.Name),
 				must(Answer{Host: j.agent.Name, Now: j.agent.Now()}))
 		}
@@ -182,7 +182,7 @@ func (j *job) watch(ctx context.Context, end context.CancelCauseFunc, over <-cha
 			if since = 0; now.Sub(away) > max(awayTime, j.Keep) {
 				since = lost + 1
 			}
-		case !away.IsZero(): // it is back: who asks has the time again that a lease has
+		case !away.IsZero(): // it is back: the asker has the time again that a lease has
 			away, j.leased, since = time.Time{}, now, 0
 		}
 		j.mu.Unlock()
@@ -317,7 +317,7 @@ func (j *job) taken(frame []byte) {
 	}
 }
 
-// deliver sends the frames, the oldest first, each until who asks says that he has it.
+// deliver sends the frames, the oldest first, each until the asker says that he has it.
 func (j *job) deliver(ctx context.Context, to *sender) {
 	for {
 		next, dropped := j.next(ctx)
@@ -338,7 +338,7 @@ func (j *job) deliver(ctx context.Context, to *sender) {
 	}
 }
 
-// tellEnd tells who asks that nothing more comes.
+// tellEnd tells the asker that nothing more comes.
 func (j *job) tellEnd(err error) {
 	j.mu.Lock()
 	e := Ended{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped + uint64(len(j.waiting))}

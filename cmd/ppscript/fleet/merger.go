@@ -18,7 +18,7 @@ import (
 	"ppscript/runtime/result/partial"
 )
 
-// A Merger puts frames of many hosts together, so that who asks gets few: tree.go.
+// A Merger puts frames of many hosts together, so that the asker gets few: tree.go.
 type Merger struct {
 	Server  Server
 	Name    string // "" is the machine's, and a number
@@ -169,7 +169,7 @@ func (g *Merger) tellFull() {
 	g.refused = 0
 	g.mu.Unlock()
 	if n > 0 {
-		g.Say(fmt.Sprintf("merger %s: %d frames found no room among %d bytes, and went to who asks: "+
+		g.Say(fmt.Sprintf("merger %s: %d frames found no room among %d bytes, and went to the asker: "+
 			"start another one: ppscript merger --hub URL", g.Name, n, g.Waiting))
 	}
 }
@@ -194,7 +194,7 @@ func (g *Merger) meet(ctx context.Context, x mate) error {
 
 // divide takes the slots that are this merger's, and gives up the others: of each slot, that merger whose
 // name goes first with it. While mergers do not agree who there is, some slot has two of them, and each
-// message comes to one; or none, and then agents send to who asks.
+// message comes to one; or none, and then agents send to the asker.
 func (g *Merger) divide(ctx context.Context) error {
 	now := time.Now()
 	for name, at := range g.mates {
@@ -230,7 +230,7 @@ func (g *Merger) divide(ctx context.Context) error {
 	return nil
 }
 
-// hear takes a frame. It is answered when who asks has it.
+// hear takes a frame. It is answered when the asker has it.
 func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 	it := &item{raw: m.Data, reply: m.Reply}
 	words := strings.Split(m.Subject, ".")
@@ -258,7 +258,7 @@ func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 		err = g.gather(ctx, batchKey{job: r.job, route: m.Header.Get(treeHeader), script: f.Script,
 			end: windowEnd(&r, f)}, &r, it, f)
 	}
-	if err != nil { // who asks says what is wrong with it
+	if err != nil { // the asker says what is wrong with it
 		g.settle(it, Taken{Busy: true})
 	}
 }
@@ -336,7 +336,7 @@ func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bo
 		switch {
 		case err == nil && !t.Busy:
 			return t, true
-		case up: // who asks takes it himself
+		case up: // the asker takes it himself
 			up = false
 		case t.Busy:
 			return t, false

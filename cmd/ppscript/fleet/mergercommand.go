@@ -9,11 +9,11 @@ import (
 func (p *Program) merger() *cobra.Command {
 	g := &Merger{Say: p.Say}
 	c := &cobra.Command{
-		Use: "merger [--hub URL]", Short: "Put results of many hosts together for who asks a fleet",
-		Long: `Puts the results of hosts together, so that who asks many of them gets few messages. The hub does that, too. For some thousand hosts
+		Use: "merger [--hub URL]", Short: "Put results of many hosts together for the asker of a fleet",
+		Long: `Puts the results of hosts together, so that the asker gets few messages. The hub does that, too. For some thousand hosts
 start more of them, on other machines, where CPUs are idle: they share out the hosts of each job among themselves,
 also while some come and go.
-A host keeps its results until who asks has them. If a merger dies, they are sent again.`,
+A host keeps its results until the asker has them. If a merger dies, they are sent again.`,
 		Example: "    ppscript merger --hub nats://hub:4222",
 		Args:    cobra.NoArgs,
 	}
@@ -21,7 +21,7 @@ A host keeps its results until who asks has them. If a merger dies, they are sen
 	s := p.server(fs)
 	fs.StringVar(&g.Name, "name", "", "`NAME` of this one (default the hostname with a number)")
 	fs.Int64Var(&g.Waiting, "max-waiting", defaultWaiting,
-		"how many `BYTES` of results may wait; what is more goes to who asks")
+		"how many `BYTES` of results may wait; what is more goes to the asker")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if g.Waiting < 1<<20 {
 			return diag.Errorf(diag.Usage, "option", "--max-waiting", "got %d, want 1048576 at least",

@@ -52,7 +52,7 @@ func certified(t *testing.T, pair []byte) nats.Option {
 }
 
 // Who has the credentials of one host can be that host, and no other: not in the list of the hub, and not in
-// the answers to who asks. With those of a host nobody asks, or hears of the others.
+// the answers to the asker. With those of a host nobody asks, or hears of the others.
 func TestOneCredentialIsOneHost(t *testing.T) {
 	const secret, many = "the secret of the hub", 2000
 	now := time.Now()
@@ -171,7 +171,7 @@ func TestOneCredentialIsOneHost(t *testing.T) {
 	}
 }
 
-// An agent with the secret of its host answers who asks, as that host, and takes no other name.
+// An agent with the secret of its host answers the asker, as that host, and takes no other name.
 func TestAgentsWithSecretsOfTheirOwn(t *testing.T) {
 	const secret = "the secret of the hub"
 	p := hubOf(t, &Hub{Listen: "127.0.0.1:0", Server: Server{token: secret}})

@@ -22,7 +22,7 @@ import (
 // Messages over ssh.
 const (
 	jobMessage    = 'j' // to the copy: Job
-	leaseMessage  = 'l' // to the copy: who asks is there
+	leaseMessage  = 'l' // to the copy: the asker is there
 	answerMessage = 'a' // of the copy: Answer
 	partMessage   = 'p' // of the copy: how many frames were dropped, as a varint, and a frame
 	endMessage    = 'e' // of the copy: Ended

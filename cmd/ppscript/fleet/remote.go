@@ -25,7 +25,7 @@ var remoteLimits = Limits{Jobs: 1, Interval: 100 * time.Millisecond, Memory: "25
 
 // remote is what is started there, by the shell of package sshlink.
 func (p *Program) remote() *cobra.Command {
-	return &cobra.Command{Use: "remote DIR", Short: "Run a job of who asks over ssh", Hidden: true,
+	return &cobra.Command{Use: "remote DIR", Short: "Run a job of the asker over ssh", Hidden: true,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] != "" {

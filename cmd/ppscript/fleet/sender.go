@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A sender brings the frames of a job to who asks, through mergers if the job has them and they answer.
+// A sender brings the frames of a job to the asker, through mergers if the job has them and they answer.
 type sender struct {
 	nc    *nats.Conn
 	host  string
@@ -24,7 +24,7 @@ type sender struct {
 }
 
 const (
-	// shunTime is how long frames go past a merger that did not bring one to who asks, absentTime if there
+	// shunTime is how long frames go past a merger that did not bring one to the asker, absentTime if there
 	// is no merger.
 	shunTime   = 10 * time.Second
 	absentTime = 2 * time.Second
@@ -38,7 +38,7 @@ func (j *job) sender() *sender {
 	return s
 }
 
-// lacking hears that who asks lacks frames: one that is with a merger is sent to him.
+// lacking hears that the asker lacks frames: one that is with a merger is sent to him.
 func (s *sender) lacking(m *nats.Msg) {
 	var a Again
 	if read(m.Data, &a) != nil || !a.of(s.host) {
@@ -51,7 +51,7 @@ func (s *sender) lacking(m *nats.Msg) {
 	}
 }
 
-// send sends a frame, and returns when who asks has it.
+// send sends a frame, and returns when the asker has it.
 func (s *sender) send(ctx context.Context, m *nats.Msg) error {
 	if s.tree && s.merge(ctx, m) {
 		return nil

@@ -84,7 +84,7 @@ func (c *collector) together(f *partial.Frame) error {
 	return c.frame(f)
 }
 
-// After half of the time that a window waits, but within these bounds, who asks has frames sent again.
+// After half of the time that a window waits, but within these bounds, the asker has frames sent again.
 const (
 	leastAgain = 500 * time.Millisecond
 	mostAgain  = 2 * time.Second

@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// This file is the way that frames of many hosts take: not to who asks, but to mergers, which put those of
+// This file is the way that frames of many hosts take: not to the asker, but to mergers, which put those of
 // a part of the hosts together, on one level or on several. No node then sees all rows.
 //
 // A job's hosts are divided into parts, by their names. Each part of each level of a job has a slot, one of
 // slots in all, and each slot a subject at which mergers listen in one queue group: mostly one of them. So
 // the frames of a part come to one merger; and while mergers come and go, each frame still comes to one.
 //
-// What makes this exact is that an agent keeps a frame until who asks has said, up and down the tree, that
+// What makes this exact is that an agent keeps a frame until the asker has said, up and down the tree, that
 // he has counted it. A merger that dies takes nothing with it: its agents send their frames again, past the
-// mergers. And each frame of several hosts says whose frames are in it, by number, so that who asks refuses
+// mergers. And each frame of several hosts says whose frames are in it, by number, so that the asker refuses
 // one that has a frame he has counted before. The merger then puts the others together anew.
 
 // A Tree says how frames of a job are put together on their way.
 type Tree struct {
 	// Parts are into how many parts the hosts are divided on each level of mergers, the lowest first.
 	Parts []int `json:"parts"`
-	// Apart has mergers pass on the frame of each host, since who asks wants to know hosts apart.
+	// Apart has mergers pass on the frame of each host, since the asker wants to know hosts apart.
 	Apart bool `json:"apart,omitempty"`
 }
 
 const (
-	leastHosts = 50  // with fewer who asks takes the frames himself
+	leastHosts = 50  // with fewer the asker takes the frames himself
 	partHosts  = 250 // that a merger of the lowest level puts together
 	partFrames = 16  // of mergers that one above them puts together
 	slots      = 256 // subjects, which mergers share out among themselves
@@ -116,7 +116,7 @@ func partsText(parts []int) string {
 	return r.header()
 }
 
-var errRoute = errors.New("that is no way to who asks")
+var errRoute = errors.New("that is no way to the asker")
 
 // parseRoute reads what header wrote, or anybody else.
 func parseRoute(job, header string) (r route, err error) {
@@ -165,6 +165,6 @@ type Taken struct {
 	// Without are frames that were counted before, or whose host was not asked. If there are any, nothing
 	// of the frame was taken: it is wanted again without them.
 	Without []FrameID `json:"without,omitempty"`
-	// Busy says that the frame was not taken: it shall go to who asks.
+	// Busy says that the frame was not taken: it shall go to the asker.
 	Busy bool `json:"busy,omitempty"`
 }

@@ -53,7 +53,7 @@ func (p *place) merger(change func(g *Merger)) (kill func()) {
 	return kill
 }
 
-// counted counts what comes to who asks.
+// counted counts what comes to the asker.
 type counted struct {
 	mu                   sync.Mutex
 	direct, merged, most int // most hosts in one frame
@@ -120,7 +120,7 @@ func (p *place) exact(n, windows int, to *answers) {
 	}
 }
 
-// Frames of many hosts come to who asks as few, on one level of mergers and on two; and the sums are those
+// Frames of many hosts come to the asker as few, on one level of mergers and on two; and the sums are those
 // of all hosts.
 func TestMergersPutHostsTogether(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
@@ -173,7 +173,7 @@ func TestMergersKeepHostsApart(t *testing.T) {
 	})
 }
 
-// Without mergers, or with one that has no room, hosts send to who asks.
+// Without mergers, or with one that has no room, hosts send to the asker.
 func TestHostsWithoutMergers(t *testing.T) {
 	p := bare(t)
 	p.agents(3)

@@ -350,7 +350,7 @@ func TestCPUTimeIsBounded(t *testing.T) {
 	}
 }
 
-// What an agent adds cannot become the value of an option of who asks, or an argument of a command.
+// What an agent adds cannot become the value of an option of the asker, or an argument of a command.
 func TestArgumentsAreTheLastWords(t *testing.T) {
 	q := Request{Name: "syscalls", Args: []string{"/usr/bin/env", "true"},
 		Options: []Option{{Name: "cgroups", Bare: true, Values: []string{""}}}}
@@ -361,7 +361,7 @@ func TestArgumentsAreTheLastWords(t *testing.T) {
 	}
 }
 
-// The stricter of what the machine and who asks say counts, whatever of several values that is.
+// The stricter of what the machine and the asker say counts, whatever of several values that is.
 func TestBoundsOfOptions(t *testing.T) {
 	p, err := ParsePolicy("P", "max-budget 2%\nmax-rows 100\n")
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package fleet asks one question of many machines, and shows one answer. Agents on the machines run a
 // script as it would run there by hand, in a process of its own, and send partial results at the end of
-// each window (package partial). Who asks puts them together. A NATS server is between them: that of
+// each window (package partial). The asker puts them together. A NATS server is between them: that of
 // "ppscript hub", or the users' own cluster.
 //
-// An agent does only what its options permit. It runs nothing for somebody who is gone: who asks renews a
+// An agent does only what its options permit. It runs nothing for somebody who is gone: the asker renews a
 // lease. What could not be delivered is kept for a while, in order, and what had to be dropped is said.
 //
 // The command line gives the package its scripts by the functions of Program; the package knows nothing of
@@ -29,15 +29,15 @@ const (
 	endSubject     = prefix + "end."     // + job.HOST: Ended, which is answered
 	mergeSubject   = prefix + "merge."   // + slot.job.HOST: frames for a merger, answered by Taken
 
-	// Of who asks, of the hub and of mergers.
+	// Of the asker, of the hub and of mergers.
 	hostsSubject = prefix + "hosts"   // asks the hub for all that it knows: []Seen, in several messages
 	jobSubject   = prefix + "job"     // to all agents: Job
 	jobsSubject  = prefix + "jobs"    // to all agents: Query
-	leaseSubject = prefix + "lease."  // + job: who asks is there; with any content, he asks for the time
+	leaseSubject = prefix + "lease."  // + job: the asker is there; with content, it asks for the time
 	stopSubject  = prefix + "stop."   // + job: the agents end it
-	againSubject = prefix + "again."  // + job: who asks lacks frames, which mergers may have: Again
+	againSubject = prefix + "again."  // + job: the asker lacks frames, which mergers may have: Again
 	matesSubject = prefix + "mergers" // mergers tell each other that they are there: mate
-	sumSubject   = prefix + "sum."    // + job: frames of several hosts to who asks, answered by Taken
+	sumSubject   = prefix + "sum."    // + job: frames of several hosts to the asker, answered by Taken
 	sumsSubject  = prefix + "sums."   // + slot.job: the same to the merger above
 )
 
@@ -85,7 +85,7 @@ type Seen struct {
 // A Job is what agents shall run.
 type Job struct {
 	ID     string            `json:"id"`
-	By     string            `json:"by"` // who asks: user@host
+	By     string            `json:"by"` // the asker: user@host
 	Labels map[string]string `json:"labels,omitempty"`
 	Request
 	Stacks   bool          `json:"stacks,omitempty"` // send the stacks of each interval, too
@@ -95,12 +95,12 @@ type Job struct {
 	At       time.Time     `json:"at"`
 	Bundle   *Bundle       `json:"bundle,omitempty"` // the script, if it does not come with ppscript
 	Stored   string        `json:"stored,omitempty"` // its SHA-256, if it is in the object store
-	Tree     *Tree         `json:"tree,omitempty"`   // of mergers; nil has frames sent to who asks
-	// Keep is how long it goes on, and keeps its results, while who asks is cut off; 0 is lostTime.
+	Tree     *Tree         `json:"tree,omitempty"`   // of mergers; nil has frames sent to the asker
+	// Keep is how long it goes on, and keeps its results, while the asker is cut off; 0 is lostTime.
 	Keep time.Duration `json:"keep_ns,omitempty"`
 }
 
-// A Request is a script with its options, as the command line of who asks has them.
+// A Request is a script with its options, as the command line of the asker has them.
 type Request struct {
 	Name    string   `json:"name"`
 	Options []Option `json:"options,omitempty"`

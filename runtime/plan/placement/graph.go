@@ -125,7 +125,7 @@ type ContextUse struct {
 	// known.
 	Read   *event.Field
 	Schema *event.Schema
-	// Optional says that the read makes what is told finer: whoever cannot send it leaves it out.
+	// Optional marks a read that only makes results finer. A plan that cannot send it leaves it out.
 	Optional bool
 }
 

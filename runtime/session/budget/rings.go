@@ -32,7 +32,7 @@ type Rings struct {
 // Traffic is what came through rings.
 type Traffic struct {
 	Rings  []RingTraffic
-	Woken  uint64 // bytes that wait in one of them when who reads is woken
+	Woken  uint64 // bytes in one of them at which the reader is woken
 	Lost   uint64 // for want of room
 	Halves uint64 // events whose partner was not seen
 }
