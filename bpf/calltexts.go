@@ -11,9 +11,9 @@ import (
 // This file keeps texts of the process from the start of a pair to its end. They are large, so
 // they do not wait with the fields of the start: package state keeps them with the thread.
 
-// keepsTexts notes the texts of the start that somebody reads of a pair, or that are sent with
+// keepsTexts notes the texts of the start that readers of a pair need, or that are sent with
 // it. alone says that one thread has both events, and memory of its own.
-func (j *joinOp) keepsTexts(s *graph, p *pair, alone bool) {
+func (j *joinOp) keepsTexts(s *layout, p *pair, alone bool) {
 	keep := func(what, addr expr.Node) {
 		if !alone || j.spec.Nested || s.sourceOf(p.start) == nil {
 			refuse("%s is of a moment that has passed, and waits with no thread", what)

@@ -19,13 +19,15 @@ import (
 // or a *Refusal that says why not.
 func Can(n expr.Node, e *Event, host *Host) (err error) {
 	defer caught(new(*Image), &err)
-	s := &graph{sources: []*source{{Event: e}}}
-	im := &Image{Image: load.Image{Target: &Target{}}, host: host, graph: s}
+	s := &layout{sources: []*source{{Event: e}}}
+	im := &Image{Image: load.Image{Target: &Target{}}, host: host, layout: s}
 	h := hook.New(assembler.NewDry(), host, e, 0, im.Target)
 	nodes := append([]expr.Node{n}, expr.Reads(n)...)
 	h.PickRaw(nodes, false)
 	v := eval.New(h)
 	v.Fail = h.Code.Label()
+	h.Code.Spills = spillFrom
+	h.Code.FindScratch(v.Fail)
 	v.Members.Foresee(nodes...)
 	v.Members.Check(im.Target, nil, v.Fail)
 	v.Members.FetchContext(nodes)
@@ -42,8 +44,8 @@ func Can(n expr.Node, e *Event, host *Host) (err error) {
 // Can says whether a part can run in the kernel: nil, or a *Refusal that says why
 // not.
 func (p *Part) Can(host *Host, t *Target) error {
-	_, err := p.roomy(func(textRoom int) (*Image, error) {
-		return generate(p, host, t, textRoom, assembler.NewDry)
+	_, err := spilling(assembler.NewDry, func(code func() *code) (*Image, error) {
+		return generate(p, host, t, code)
 	})
 	return err
 }

@@ -110,7 +110,7 @@ func sampled(t *testing.T, h *Host, n int, conditions ...string) []int {
 	return counts
 }
 
-// While three threads want CPU 0, whoever runs there sees three or more.
+// While three threads want CPU 0, the thread that runs there sees three or more.
 func TestNrRunning(t *testing.T) {
 	h, _ := live(t)
 	spin(t, 3)
@@ -127,7 +127,7 @@ func TestNrRunning(t *testing.T) {
 func TestTaskOfMoment(t *testing.T) {
 	h, _ := live(t)
 	spin(t, 1)
-	// Who is nice has another priority; the system call returns 20 less it.
+	// A nice thread has another priority; the system call returns 20 less it.
 	nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -238,8 +238,8 @@ func currentTask(t *testing.T) uint64 {
 	return task
 }
 
-// The task's state that a program reads agrees with the record: who wakes a
-// thread of a higher class on its own CPU shall give way, who wakes one of a
+// The task's state that a program reads agrees with the record: a thread that wakes a
+// thread of a higher class on its own CPU shall give way, one that wakes one of a
 // lower class need not.
 func TestNeedResched(t *testing.T) {
 	h, fs := live(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/assembler"
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -59,12 +60,12 @@ var recordSchema = &event.Schema{System: "test", Name: "record", Size: recordSiz
 
 type random struct {
 	*rand.Rand
-	locals int
-	state  bool      // expressions may read the state of a fold
-	folds  bool      // there may be some
-	flush  bool      // the event is that of a flush function, whose key
-	key    expr.Node // may be read, if it is not nil
-	made   bool      // the event is emitted by a fold
+	locals  int
+	state   bool      // expressions may read the state of a fold
+	folds   bool      // there may be some
+	flush   bool      // the program runs a flush function, whose key
+	key     expr.Node // may be read, if it is not nil
+	emitted bool      // the event is emitted by a fold
 }
 
 var edges = []int64{0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 127, -128, 255, 256, 32767, 65535, 1 << 20,
@@ -104,11 +105,11 @@ func (r *random) record() []byte {
 
 func (r *random) field(kind expr.Kind) expr.Node {
 	if r.flush {
-		return r.kept(kind)
+		return r.readable(kind)
 	}
 	for {
 		schema := recordSchema
-		if r.made {
+		if r.emitted {
 			schema = emittedStream.Schema
 		}
 		f := &schema.Fields[r.Intn(len(schema.Fields))]
@@ -121,12 +122,12 @@ func (r *random) field(kind expr.Kind) expr.Node {
 
 // A trial is one random pipeline, for both engines.
 type trial struct {
-	part  *Part
-	spec  *agg.Spec // of the group that counts
-	group *agg.Group
-	where *flow.Where
-	fold  *fold.Fold
-	made  *fold.Spec // of fold
+	part    *Part
+	spec    *agg.Spec // of the group that counts
+	group   *agg.Group
+	where   *flow.Where
+	fold    *fold.Fold
+	emitted *fold.Spec // of fold
 	// behind works on what fold emits, if it is not nil.
 	behind *fold.Fold
 	stage  flow.Sink
@@ -191,8 +192,8 @@ func (r *random) trial() *trial {
 	t.stage = t.group
 	if r.Intn(2) == 0 {
 		p := r.bool(3)
-		feed.Preds = []expr.Node{p}
-		t.where = &flow.Where{Pred: fn(p), Next: t.group, Held: make([]uint64, 1)}
+		feed.Preds = predsOf(p)
+		t.where = &flow.Where{Pred: fn(p), Next: t.group, HeldBack: make([]uint64, 1)}
 		t.stage = t.where
 		say = append(say, "where "+p.String())
 	}
@@ -246,6 +247,13 @@ func (t *trial) errors() uint64 {
 	return n
 }
 
+// spilled is code whose texts lie in scratch memory.
+func spilled() *code {
+	c := assembler.New()
+	c.Spills = 16
+	return c
+}
+
 func TestRandomPrograms(t *testing.T) {
 	h, _ := live(t)
 	host := *h
@@ -264,6 +272,9 @@ func TestRandomPrograms(t *testing.T) {
 	for ; tried < most && within(); tried++ {
 		i, tr := tried, r.trial()
 		im, err := Generate(tr.part, &host, &Target{})
+		if i%3 == 2 {
+			im, err = generate(tr.part, &host, &Target{}, spilled)
+		}
 		var no *Refusal
 		if errors.As(err, &no) {
 			refused[no.Why]++

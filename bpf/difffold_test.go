@@ -23,7 +23,7 @@ var emittedStream = &event.Stream{Index: 1,
 		{Name: "t", Type: "char[]", Kind: event.Str, Place: event.InSlot, Offset: 2},
 	}}}
 
-// emittedAgain is that of folds that work on it.
+// emittedAgain is the stream of folds that work on emittedStream.
 var emittedAgain = &event.Stream{Index: 3, Schema: emittedStream.Schema}
 
 func must(n expr.Node, err error) expr.Node {
@@ -146,19 +146,19 @@ func (r *random) foldTrial() *trial {
 		f.Flush, f.FlushStream = expr.Build(flush), flushStream
 		t.text += "\nflush " + flush.String()
 	}
-	t.made = f
-	edges := []*Edge{{Fold: f}, {Stream: last.Index, Group: group}}
+	t.emitted = f
+	edges := []*Edge{{To: foldNode(f)}, {Stream: last.Index, Group: group}}
 	t.group = agg.New(*group)
 	t.fold = fold.New(*f, t.group)
 	if twice {
-		r.made, r.state = true, false
+		r.emitted, r.state = true, false
 		key := must(expr.NewBinary(expr.OpAnd, r.field(expr.Int), expr.NewInt(3)))
 		r.state = true
 		step := must(expr.NewFunc(expr.NewBlock(r.stmt(1), r.emit()), expr.TVoid))
-		r.made, r.state = false, false
+		r.emitted, r.state = false, false
 		g := &fold.Spec{Key: fnOn(emittedStream, key), Step: fnOn(emittedStream, step), Init: init,
 			Texts: texts, Bounds: fold.Bounds{Limit: 1 << 12}, Out: last}
-		edges = []*Edge{{Fold: f}, {Stream: 1, Fold: g}, edges[1]}
+		edges = []*Edge{{To: foldNode(f)}, {Stream: 1, To: foldNode(g)}, edges[1]}
 		t.behind = fold.New(*g, t.group)
 		t.fold = fold.New(*f, t.behind)
 		t.text += "\nthen key " + key.String() + "\nstep " + step.String()
@@ -184,8 +184,8 @@ func (r *random) flushFunc(key expr.Node) expr.Node {
 	return n
 }
 
-// kept is what a flush function can read: the state, and the key.
-func (r *random) kept(kind expr.Kind) expr.Node {
+// readable is an input that a flush function can read: the state, and the key.
+func (r *random) readable(kind expr.Kind) expr.Node {
 	switch {
 	case kind == expr.Str:
 		return must(expr.NewLoadState(0, expr.TStr))
@@ -198,10 +198,10 @@ func (r *random) kept(kind expr.Kind) expr.Node {
 // flusher flushes the states of a trial's fold in both engines; those of the kernel to a
 // group. Both are in the order in which the keys came.
 func (t *trial) flusher(run *load.Run, to *agg.Group) func(tb testing.TB) {
-	if t.fold == nil || t.made.Flush == nil {
+	if t.fold == nil || t.emitted.Flush == nil {
 		return func(testing.TB) {}
 	}
-	f := fold.NewFlusher(*t.made, to)
+	f := fold.NewFlusher(*t.emitted, to)
 	return func(tb testing.TB) {
 		tb.Helper()
 		t.fold.Flush(0)

@@ -14,7 +14,7 @@
 //	load      programs and maps: what is loaded, and read while it runs
 //	features  what this kernel can, and where it keeps things
 //	hookcost  what programs cost beside their own time
-//	assembler instructions, labels, the stack of one program
+//	assembler instructions, labels, the stack and the scratch memory of one program
 //	hook      the event that calls the program, its context, and the sample
 //	          members, fetched once, with the checks of the target
 //	state     what programs keep between events

@@ -270,7 +270,7 @@ func TestProjectionLoss(t *testing.T) {
 	}
 }
 
-// The end of a process, or of a thread, is that of a source to which only
+// The end of a process, or of a thread, is the end of a source to which only
 // programs send; until then it goes on.
 func TestProjectionEnds(t *testing.T) {
 	h, fs := live(t)
@@ -345,7 +345,7 @@ func TestProjectionLossInOrder(t *testing.T) {
 
 func ptr(b *byte) unsafe.Pointer { return unsafe.Pointer(b) }
 
-// Who sleeps is woken by the first record, and then again only by a buffer that fills.
+// A sleeping reader is woken by the first record, and then again only by a buffer that fills.
 func TestFirstRecordWakesWhoSleeps(t *testing.T) {
 	h, fs := live(t)
 	enter := schemaOf(t, fs, "syscalls", "sys_enter_sched_getaffinity")

@@ -22,7 +22,7 @@ import (
 
 // Programs are attached and detached one after the other: a state would miss the events
 // of some. So steps are taken only while all of them are attached, and the states of the
-// end are those of one moment.
+// end are the states of one moment.
 
 // What the program returns.
 const (
@@ -61,7 +61,7 @@ func (f *foldOp) flushNode() expr.Node {
 // the key. Places are not known while layouts are settled.
 func (f *foldOp) flushEnv(state int16, places []int16) eval.Env {
 	v := eval.Env{Fold: &eval.FoldState{Fold: &f.Fold, State: state},
-		Out: &eval.Emitted{Fold: &f.Fold, Places: places}}
+		Out: &eval.EmitScope{Fold: &f.Fold, Places: places}}
 	if len(f.Cols) == 1 && !f.Cols[0].Stack {
 		v.Out.Sizes = []int{f.Cols[0].Size} // a tuple is nothing that a program reads
 	}
@@ -70,7 +70,7 @@ func (f *foldOp) flushEnv(state int16, places []int16) eval.Env {
 
 // flushes adds the programs that flush states, and their maps.
 func (im *Image) flushes(code func() *code) {
-	for _, f := range im.graph.folds {
+	for _, f := range im.layout.folds {
 		if f.spec.Flush == nil {
 			continue
 		}
@@ -78,7 +78,7 @@ func (im *Image) flushes(code func() *code) {
 		im.define(area, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, MaxEntries: 1,
 			ValueSize: uint32(load.FlushKey + f.KeyLen + f.size), Flags: mmapable})
 		l := load.Flush{Spec: f.spec, States: load.FoldMap.Of(f.Index), Area: area, Program: len(im.Programs),
-			Done: flushDone, Busy: flushBusy, Cols: f.Cols, KeyLen: f.KeyLen,
+			Finished: flushDone, Busy: flushBusy, Cols: f.Cols, KeyLen: f.KeyLen,
 			Born: foldBorn / 8, First: foldSlots / 8, Begin: f.initial()}
 		for i := range f.Texts {
 			l.Texts = append(l.Texts, load.Column{Text: true, Off: f.Texts[i], Size: f.Rooms[i]})
@@ -100,6 +100,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	gone, busy, end := c.Label(), c.Label(), c.Label()
 	v.Members.Foresee(cpuNode)
 	v.Members.Check(&Target{}, nil, gone)
+	c.FindScratch(gone)
 
 	key, state := c.Alloc(f.KeyLen), c.Alloc(8)
 	area := load.FlushMap.Of(f.Index)
@@ -144,6 +145,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	c.Emit(asm.Mov.Imm(asm.R0, flushGone))
 	c.Place(end)
 	c.Emit(asm.Return())
+	im.scratch(c)
 	return c.Finish()
 }
 

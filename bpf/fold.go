@@ -28,7 +28,7 @@ import (
 //
 // No lock is needed where the key is the running thread and its events do not
 // come in interrupts: a thread runs on one CPU at a time. Then the state is with
-// the task, and ends with it. Else it is in a hash, whose bound is that of the
+// the task, and ends with it. Else it is in a hash, which has the bound of the
 // fold: ppscript gives up the oldest states before it is full (load/sweep.go), so
 // that each says when it was last used. Events of keys that find no room all the
 // same are counted as evicted.
@@ -39,10 +39,10 @@ type foldOp struct {
 	spec  *fold.Spec
 	feeds []feed // of emitted events, to tables or out of the kernel
 
-	emits  []int // bytes of an emitted event, by field; a number has 8
-	size   int
-	around *around // the event with which a state began; nil is not kept
-	holds  bool    // numbers of stacks
+	emits   []int // bytes of an emitted event, by field; a number has 8
+	size    int
+	context *foldContext // the event with which a state began; nil is not kept
+	holds   bool         // numbers of stacks
 	keeping
 }
 
@@ -65,12 +65,12 @@ const (
 const foldLimit = 2048
 
 // stepsOf calls fn for each feed of f, with the source whose program has it.
-func (s *graph) stepsOf(f *foldOp, fn func(e *source, in eval.Env, feed *feed)) {
+func (s *layout) stepsOf(f *foldOp, fn func(e *source, in eval.Env, feed *feed)) {
 	s.taking(func(to *feed) bool { return to.fold == f }, fn)
 }
 
 // prepareFold settles the layout of states and of emitted events, once.
-func (s *graph) prepareFold(f *foldOp, host *Host) {
+func (s *layout) prepareFold(f *foldOp, host *Host) {
 	if s.isPrepared(f) {
 		return
 	}
@@ -82,9 +82,9 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		f.Rooms[i] = eval.Pad(len(t) + 1)
 	}
 	own, cpus := true, true
-	var keys []keyed
+	var keys []keyExprs
 	s.stepsOf(f, func(e *source, in eval.Env, feed *feed) {
-		k := keyed{e, in, keysOf(feed.key), nil}
+		k := keyExprs{e, in, keysOf(feed.key), nil}
 		keys = append(keys, k)
 		cpus = cpus && len(k.keys) == 1 && state.IsCPU(k.keys[0])
 		feed.holds = s.holds(f, e, in, feed.step)
@@ -96,7 +96,8 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		refuse("nothing feeds a fold")
 	}
 	f.Cols, f.KeyLen = columnsOf(keys)
-	// The states of tasks cannot be walked, and who flushes, or asks, is another task.
+	checkKey(host, f.KeyLen)
+	// The states of tasks cannot be walked, and the flusher, or the reader, is another task.
 	own = own && f.spec.Flush == nil && !f.holds && !asked
 	f.locked, f.tasks = !own, own && host.TaskStorage
 	f.swept = !f.tasks && (!cpus || f.holds)
@@ -122,7 +123,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 		f.Texts[i] = f.size
 		f.size += room
 	}
-	s.prepareAround(f)
+	s.prepareContext(f)
 	if f.size > foldLimit {
 		refuse("a state of %d bytes", f.size)
 	}
@@ -130,7 +131,7 @@ func (s *graph) prepareFold(f *foldOp, host *Host) {
 
 // prepareAsked prepares the folds whose states the functions of f ask for, and reports whether
 // others ask for those of f.
-func (f *foldOp) prepareAsked(s *graph, host *Host) (asked bool) {
+func (f *foldOp) prepareAsked(s *layout, host *Host) (asked bool) {
 	f.Asks = map[any]*eval.Fold{}
 	for _, other := range s.folds {
 		for _, spec := range other.spec.Asks {
@@ -207,7 +208,7 @@ func (o *folder) feed(feed *feed) {
 	if f.locked {
 		lockState(o.eval, state, busy)
 	}
-	if f.locked || f.around != nil {
+	if f.locked || f.context != nil {
 		broken = c.Label()
 	}
 	o.share.Renew(state, foldBorn, foldSlots, f.initial())
@@ -299,11 +300,11 @@ func (f *foldOp) initial() []uint64 {
 	return ws
 }
 
-// emitted evaluates an emitted event and brings it to who reads it.
+// emitted evaluates an emitted event and brings it to its readers.
 func (o *folder) emitted(n *expr.Emit) {
 	c, f := o.code, o.fold
 	mark := c.Stack
-	out := &eval.Emitted{Fold: &f.Fold, Sizes: f.emits, Key: o.key + int16(f.Cols[0].Off),
+	out := &eval.EmitScope{Fold: &f.Fold, Sizes: f.emits, Key: o.key + int16(f.Cols[0].Off),
 		State: o.eval.Env.Fold.State, Stack: o.eval.Env.Fold.Stack}
 	for i, a := range n.Args {
 		at := c.Alloc(f.emits[i])
@@ -335,7 +336,7 @@ func (o *folder) emitted(n *expr.Emit) {
 
 // foldMaps are the maps of all folds.
 func (im *Image) foldMaps() {
-	for _, f := range im.graph.folds {
+	for _, f := range im.layout.folds {
 		if f.tasks {
 			im.define(load.FoldMap.Of(f.Index), state.TaskMap(f.size))
 			continue
@@ -361,7 +362,7 @@ func (im *Image) foldMaps() {
 func (im *Image) sweepFold(f *foldOp, value []byte) {
 	made := load.MadeMap.Of(f.Index)
 	im.define(made, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.Index), Made: made,
+	im.Folds = append(im.Folds, load.Fold{States: load.FoldMap.Of(f.Index), Creations: made,
 		Begin: f.initial(), Used: foldUsed / 8, First: foldSlots / 8, Holds: f.holds})
 }
 

@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/cilium/ebpf/asm"
@@ -18,10 +19,10 @@ import (
 // An Image is a Part as programs and maps, ready to be loaded.
 type Image struct {
 	load.Image
-	Part  *Part
-	graph *graph
-	host  *Host
-	long  []*eval.LongTexts // by program
+	Part   *Part
+	layout *layout
+	host   *Host
+	long   []*eval.LongTexts // by program
 
 	// Times says that programs read the time, which is CLOCK_MONOTONIC's.
 	Times bool
@@ -30,17 +31,35 @@ type Image struct {
 // Generate makes the programs of a part for a target. The error is a *Refusal if
 // it cannot run in the kernel.
 func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
-	return p.roomy(func(textRoom int) (*Image, error) {
-		return generate(p, host, t, textRoom, assembler.New)
+	return spilling(assembler.New, func(code func() *code) (*Image, error) {
+		return generate(p, host, t, code)
+	})
+}
+
+// spillFrom is from how many bytes on the places of programs that spill lie in scratch memory: keys, texts
+// and records do, few others.
+const spillFrom = 64
+
+// spilling calls generate with codes whose places are all on the stack. If that is too small, it does so
+// again with codes whose large places lie in scratch memory, which costs each event a look-up.
+func spilling(code func() *code, generate func(code func() *code) (*Image, error)) (*Image, error) {
+	im, err := generate(code)
+	var no *Refusal
+	if !errors.As(err, &no) || !no.Stack {
+		return im, err
+	}
+	return generate(func() *assembler.Code {
+		c := code()
+		c.Spills = spillFrom
+		return c
 	})
 }
 
 // generate generates into the codes that code makes.
-func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (im *Image, err error) {
+func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err error) {
 	defer caught(&im, &err)
 	s := p.followed()
-	s.textRoom = textRoom
-	im = &Image{Image: load.Image{Target: t, Asks: s.asks()}, Part: p, graph: s, host: host}
+	im = &Image{Image: load.Image{Target: t, Asks: s.asks()}, Part: p, layout: s, host: host}
 	at := t
 	if im.Asks {
 		// The programs run for all, and ask whom an event is about.
@@ -51,7 +70,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 			// perf brings these to the task that waited, not the one that runs.
 			refuse("%s is about another task than the running one", e.Label)
 		}
-		if e.Sampled && im.Asks && !e.kept() {
+		if e.Sampled && im.Asks && !e.keepsEvents() {
 			refuse("%s samples the target, and the script tells by itself which threads it is about", e.Label)
 		}
 		if !e.Sampled && e.Probe == nil && (e.Schema.System == "" || len(e.Schema.Fields) == 0) {
@@ -77,16 +96,16 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 		g := im.newGen(h)
 		g.program(at)
 		im.long = append(im.long, g.gate.eval.Long)
-		im.buffers(i, g.gate)
 		p := load.Program{
 			Label: e.Label, Kind: h.Kind, Attach: e.Schema.FullName(), Event: i,
 			Type: e.Schema.Type, ID: e.Schema.ID, Places: e.serves, User: e.Probe != nil && e.Probe.User,
-			Everywhere: e.Sampled && e.kept(),
+			Everywhere: e.Sampled && e.keepsEvents(),
 		}
 		if h.Raw != nil {
 			p.Attach = h.Raw.Name
 		}
 		p.Ins = h.Code.Finish()
+		im.scratch(h.Code)
 		if e.Probe != nil && len(e.serves) == 1 {
 			p.Direct = im.direct(hook.New(code(), host, e.Event, i, im.Target), at)
 		}
@@ -96,7 +115,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 	im.postponed(code)
 	im.common()
 	eval.LongTextMaps(host, im.long, im.define)
-	if im.graph.sending() {
+	if im.layout.sending() {
 		outbox.Maps(im.define)
 	}
 	im.keptMaps()
@@ -109,7 +128,7 @@ func generate(p *Part, host *Host, t *Target, textRoom int, code func() *code) (
 
 // direct is the program of a probe as the function calls it by itself; nil if it cannot.
 func (im *Image) direct(h *hook.Hook, t *Target) (d *load.Direct) {
-	s := im.graph
+	s := im.layout
 	e := s.sources[h.Index]
 	if !h.PickDirect(s.nodes(h.Index), e.stacked, s.sending()) {
 		return nil
@@ -123,12 +142,13 @@ func (im *Image) direct(h *hook.Hook, t *Target) (d *load.Direct) {
 		}
 	}()
 	im.newGen(h).program(t)
+	im.scratch(h.Code)
 	return &load.Direct{Function: h.Direct.Function, Return: e.Probe.Return, Ins: h.Code.Finish()}
 }
 
 // sending reports that records leave the kernel.
-func (s *graph) sending() bool {
-	return slices.ContainsFunc(s.sources, (*source).emits) || len(s.sentMade()) > 0
+func (s *layout) sending() bool {
+	return slices.ContainsFunc(s.sources, (*source).emits) || len(s.sentDerived()) > 0
 }
 
 // A gen generates the program of one event. It brings the event to its operators;
@@ -142,31 +162,32 @@ type gen struct {
 func (im *Image) newGen(h *hook.Hook) *gen {
 	e := eval.New(h)
 	w := &walk.Stacks{Code: h.Code, Hook: h, Members: e.Members}
-	w.Kernel, w.User = im.graph.chain()
+	w.Kernel, w.User = im.layout.chain()
 	return &gen{im, &gate{code: h.Code, eval: e, walk: w}}
 }
 
 // program generates the program, for a target.
 func (g *gen) program(t *Target) {
-	c, eval, graph := g.gate.code, g.gate.eval, g.image.graph
-	members, nodes := eval.Members, graph.nodes(eval.Hook.Index)
+	c, eval, layout := g.gate.code, g.gate.eval, g.image.layout
+	members, nodes := eval.Members, layout.nodes(eval.Hook.Index)
 	members.Foresee(nodes...)
 	exit := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 	var budget assembler.Gate
-	if graph.weighed {
-		budget = assembler.NewGate(c, byKey(graph), load.StatsMap.Of(eval.Hook.Index), exit)
+	if layout.weighed {
+		budget = assembler.NewGate(c, byKey(layout), load.StatsMap.Of(eval.Hook.Index), exit)
 		g.gate.share = state.KeyShare{Code: c, Weight: budget.Weight,
 			Stats: load.StatsMap.Of(eval.Hook.Index)}
 	} else {
 		assembler.Open(c, exit)
 	}
 
+	c.FindScratch(exit)
 	eval.Hook.Arguments()
-	if len(graph.sources[eval.Hook.Index].calls) > 0 {
+	if len(layout.sources[eval.Hook.Index].calls) > 0 {
 		eval.Hook.FindCall(exit)
 	}
-	preds, e := early(graph.sources[eval.Hook.Index])
+	preds, e := early(layout.sources[eval.Hook.Index])
 	eval.Fail = exit // not used
 	for _, p := range preds {
 		eval.Test(p, false, exit)
@@ -181,7 +202,7 @@ func (g *gen) program(t *Target) {
 	members.FetchContext(nodes)
 	members.FetchOperands(nodes)
 
-	if graph.counted && len(e.feeds) == 1 {
+	if layout.counted && len(e.feeds) == 1 {
 		g.gate.counted = &e.feeds[0]
 	}
 	if e.Filter != nil {
@@ -197,10 +218,10 @@ func (g *gen) program(t *Target) {
 	if !e.Sampled {
 		assembler.OneOf(c, e.Period, load.StatsMap.Of(eval.Hook.Index), done)
 	}
-	if graph.counted && g.gate.counted == nil {
+	if layout.counted && g.gate.counted == nil {
 		g.gate.count(load.StatTaken)
 	}
-	if len(graph.made) > 0 {
+	if len(layout.derived) > 0 {
 		members.FetchTime()
 	} else {
 		members.Now()
@@ -225,14 +246,14 @@ func (g *gen) feed(f *feed) {
 	mark := g.gate.code.Stack
 	switch {
 	case f.emit != nil:
-		s := &sender{gate: g.gate, record: f.emit, source: g.image.graph.sources[g.gate.eval.Hook.Index]}
+		s := &sender{gate: g.gate, record: f.emit, source: g.image.layout.sources[g.gate.eval.Hook.Index]}
 		if out := g.gate.eval.Env.Out; out != nil {
-			s.fold = g.image.graph.folds[out.Fold.Index]
+			s.fold = g.image.layout.folds[out.Fold.Index]
 		}
 		s.feed(f)
 	case f.join != nil:
-		j := &joiner{gate: g.gate, join: f.join, input: f.input, pairs: g.feed, kept: &g.image.graph.kept,
-			chained: len(g.image.graph.made) > 0}
+		j := &joiner{gate: g.gate, join: f.join, input: f.input, pairs: g.feed, kept: &g.image.layout.kept,
+			chained: len(g.image.layout.derived) > 0}
 		j.feed(f)
 	case f.fold != nil:
 		s := &folder{gate: g.gate, fold: f.fold, next: g.feed}
@@ -247,7 +268,7 @@ func (g *gen) feed(f *feed) {
 func (g *gen) table(f *feed) {
 	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.Hook.Index)}
 	out := g.gate.code.Label()
-	own := byKey(g.image.graph) && g.gate.share.Hash == 0
+	own := byKey(g.image.layout) && g.gate.share.Hash == 0
 	if own {
 		g.gate.share.Chance(out)
 	}
@@ -258,7 +279,7 @@ func (g *gen) table(f *feed) {
 	g.gate.code.Place(out)
 }
 
-// caught is deferred by who makes an image: a refusal is its error.
+// caught is deferred by makers of images: a refusal is their error.
 func caught(im **Image, err *error) {
 	switch r := recover().(type) {
 	case nil:

@@ -19,7 +19,7 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 			return u
 		}
 	}
-	u := state.NewUnit(im.host, t, program, im.graph.generations())
+	u := state.NewUnit(im.host, t, program, im.layout.generations())
 	im.Units = append(im.Units, u)
 	return u
 }
@@ -39,9 +39,11 @@ func (o *grouper) feed(f *feed) {
 	c, t := o.code, o.unit.Table
 	mark := c.Stack
 	end, failed, full, found := c.Label(), c.Label(), c.Label(), c.Label()
+	keyless := c.Label() // the predicates held
 	late := o.awaits(f)
 	o.eval.Fail = failed
 	o.takes(f, end)
+	o.eval.Fail = keyless
 	if len(o.unit.Rows) > 1 {
 		o.generation = c.Alloc(8)
 	}
@@ -58,7 +60,7 @@ func (o *grouper) feed(f *feed) {
 			refuse("two stacks in one key")
 		}
 		o.hash = o.key + int16(col.Off)
-		o.walk.Leave(o.hash, stackOf(o.eval.Hook.Event, f.keys[i]), failed)
+		o.walk.Leave(o.hash, stackOf(o.eval.Hook.Event, f.keys[i]), keyless)
 	}
 	o.eval.Keys(o.key, t.Cols, f.keys)
 	var none int16
@@ -107,6 +109,8 @@ func (o *grouper) feed(f *feed) {
 		o.postpone(f.late)
 		c.GoTo(end)
 	}
+	c.Place(keyless)
+	o.count(t.StatRowless())
 	c.Place(failed)
 	o.count(t.StatErrors())
 	c.Place(end)
@@ -120,6 +124,7 @@ func (o *grouper) other(n int, none int16, found label) {
 	if none != 0 {
 		o.code.Look(o.unit.Other[n], none, found)
 	}
+	o.count(o.unit.Table.StatRowless())
 }
 
 // row finds or makes the row of a key, and jumps to found with it in R0. If part
@@ -178,8 +183,13 @@ func (o *grouper) arg(a *arg, i int) {
 		o.eval.Test(a.where, false, next)
 	}
 	mark := c.Stack
-	var picked int16
-	if at.Oldest >= 0 || at.Newest >= 0 {
+	var picked, rank int16
+	if a.rank != nil {
+		rank = c.Alloc(8)
+		o.eval.Value(a.rank)
+		c.Store(rank, asm.R0)
+	}
+	if rank != 0 || at.Oldest >= 0 || at.Newest >= 0 {
 		picked = c.Alloc(at.Room)
 	}
 	switch {
@@ -221,6 +231,10 @@ func (o *grouper) arg(a *arg, i int) {
 	}
 	if picked != 0 {
 		state.Pick(c, at, picked, o.share.Weight)
+	}
+	if rank != 0 {
+		state.PickRanked(c, at, picked, rank, expr.NumbersOf(a.rank).ValueKind() == event.UintValue,
+			o.share.Weight)
 	}
 	c.Stack = mark
 	c.GoTo(next)

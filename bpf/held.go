@@ -14,7 +14,7 @@ import (
 
 // This file has folds hold stacks as numbers, as they do natively: the program numbers the
 // stack of the event before the step function runs, and keeps it under its number until
-// the end. Who reads what a fold emits asks for the stack when it sees a number for the
+// the end. The reader of a fold's emissions asks for the stack when it sees a number for the
 // first time (load.Held). Numbers of programs and of ppscript are different ones, so that
 // nobody but the reader of an emitted event takes one for the other.
 
@@ -23,7 +23,7 @@ var stackNode = memberNode(event.StackName, event.MemberCallchain)
 
 // holds reports that a step function, or what it emits, has the stack of the event, in the
 // program of a source.
-func (s *graph) holds(f *foldOp, e *source, in eval.Env, step expr.Node) bool {
+func (s *layout) holds(f *foldOp, e *source, in eval.Env, step expr.Node) bool {
 	emits := f.emitsStack(e.Stream) || f.keepsEvents() && e.Stack != nil
 	if !emits && !slices.ContainsFunc(expr.UsesOf(step).Fields, func(r *expr.Field) bool {
 		return r.F.Place == event.InMember && r.F.Stack()
@@ -34,7 +34,7 @@ func (s *graph) holds(f *foldOp, e *source, in eval.Env, step expr.Node) bool {
 		refuse("a fold holds the stack of an event that is made of others")
 	}
 	stackOf(e.Event, stackNode)
-	e.stacked, s.held = true, true
+	e.stacked, s.holdsStacks = true, true
 	return true
 }
 
@@ -55,7 +55,7 @@ func (o *folder) hold(feed *feed) int16 {
 	mark := c.Stack
 	key, full, done := c.Alloc(load.StackKey), c.Label(), c.Label()
 	o.walk.Leave(key, stackOf(o.eval.Hook.Event, stackNode), full)
-	o.walk.Held(key, full)
+	o.walk.EmitNumber(key, full)
 	c.GoTo(done)
 	c.Place(full)
 	o.count(load.StatEvicted)

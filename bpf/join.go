@@ -28,16 +28,16 @@ import (
 
 // prepareJoin settles the parts of a waiting event, once: the fields of starts that pairs
 // read.
-func (s *graph) prepareJoin(j *joinOp, host *Host) {
+func (s *layout) prepareJoin(j *joinOp, host *Host) {
 	if s.isPrepared(j) {
 		return
 	}
 	takes := func(f *feed) bool { return f.join == j && !f.untraced() }
 	s.prepareMakers(host, takes)
 	tasks := host.TaskStorage
-	var keys []keyed
+	var keys []keyExprs
 	s.taking(takes, func(e *source, in eval.Env, f *feed) {
-		keys = append(keys, keyed{e, in, keysOf(f.key), nil})
+		keys = append(keys, keyExprs{e, in, keysOf(f.key), nil})
 		if len(keys[len(keys)-1].keys) != len(keys[0].keys) {
 			refuse("join key %s has another number of parts than others", f.key)
 		}
@@ -47,6 +47,7 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 		refuse("nothing feeds a join")
 	}
 	j.Cols, j.KeyRoom = columnsOf(keys)
+	checkKey(host, j.KeyRoom+8) // the depth of a call follows it
 	for i := range j.Cols {
 		if j.Cols[i].Stack {
 			refuse("join key %s is a stack", keys[0].keys[i])
@@ -55,13 +56,13 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 	if j.spec.Nested {
 		s.prepareNested(j, host)
 	} else {
-		j.tasks = tasks && len(j.lefts) == 0 // ppscript reads what waits
+		j.tasks = tasks && len(j.unpaired) == 0 // ppscript reads what waits
 	}
-	alone := host.TaskStorage && !slices.ContainsFunc(keys, func(k keyed) bool {
+	alone := host.TaskStorage && !slices.ContainsFunc(keys, func(k keyExprs) bool {
 		return k.env != (eval.Env{}) || len(k.keys) != 1 || !state.IsThread(k.keys[0])
 	})
-	for i := range j.lefts {
-		s.prepareLeft(j, &j.lefts[i])
+	for i := range j.unpaired {
+		s.prepareUnpaired(j, &j.unpaired[i])
 	}
 	for _, p := range j.pairs {
 		j.keepsTexts(s, &p, alone)
@@ -78,14 +79,14 @@ func (s *graph) prepareJoin(j *joinOp, host *Host) {
 }
 
 // saves notes the fields of the start that somebody reads of a pair.
-func (s *graph) saves(j *joinOp, p *pair) {
+func (s *layout) saves(j *joinOp, p *pair) {
 	for _, own := range inside(s.readOf(p.feeds), expr.Start) {
 		if hook.TextAddress(own.F) != nil && own.Part == expr.Self {
 			continue // see keepsTexts
 		}
-		sf := state.Field{Name: state.FieldName(own), Of: own, Event: p.start, Size: 8}
+		sf := state.Field{Column: sent.Column{Of: own, Size: 8}, Event: p.start}
 		if own.Type().Kind == expr.Str {
-			sf.Text = true
+			sf.Form = sent.Text
 			s.origins(p.start, func(_ *source, in eval.Env) { sf.Size = max(sf.Size, in.FieldRoom(own)) })
 		}
 		j.Waits.Save(sf)
@@ -98,7 +99,7 @@ type joiner struct {
 	join  *joinOp
 	input int // the event at hand
 	pairs func(f *feed)
-	kept  *sent.Kept
+	kept  *sent.KeptLayout
 	// chained says that the event's time has been fetched.
 	chained bool
 	// context is where the context of a kept event stands on the stack; 0 is nowhere.
@@ -195,7 +196,7 @@ func (o *joiner) feed(f *feed) {
 		kept := c.Label()
 		o.keepTexts(false, kept)
 		c.Place(kept)
-		if len(j.lefts) > 0 {
+		if len(j.unpaired) > 0 {
 			o.waitSent(key, now, done)
 		} else {
 			o.wait(key, now, done)
@@ -223,15 +224,15 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 		c.Get(load.WaitMap.Of(j.Index), key, alone)
 	}
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
-	// Who waits is copied first: another CPU uses the place as soon as it is
+	// The waiting event is copied first: another CPU uses the place as soon as it is
 	// given back.
 	var sends *outbox.Record
 	var begun, who int16
 	var later func()
 	fields := make([]int16, len(j.Waits.Fields))
-	if len(j.lefts) > 0 {
+	if len(j.unpaired) > 0 {
 		sends = o.outgoing()
-		o.taken(sends)
+		o.copyWaiting(sends)
 		begun, who = waitsIn(sends)+state.WaitingTime, waitsIn(sends)+state.WaitingEvent
 		for i, sf := range j.Waits.Fields {
 			fields[i] = waitsIn(sends) + int16(sf.Off)
@@ -286,7 +287,7 @@ func (o *joiner) end(f *feed, key, now int16, starting label) {
 	c.Stack = mark
 	c.Place(alone)
 	if f.stage > 0 {
-		o.count(load.StatUnmatched)
+		o.count(load.StatEndsAlone)
 		if sends != nil {
 			o.sendNow(join.Alone, now)
 		}
@@ -300,7 +301,7 @@ const (
 	mayEnd   = 2
 )
 
-// awake has a wakeup of who does not wait start nothing; it may still end a pair. It
+// awake has a wakeup of a thread that does not wait start nothing; it may still end a pair. It
 // returns where on the stack stands what the event may be; 0 if that is known.
 func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	if !ends {

@@ -205,8 +205,8 @@ func (k *kcore) member(t *testing.T, typ, member string) uint64 {
 	return uint64(m.Offset)
 }
 
-// A walked task is one of the list of all tasks.
-type walked struct {
+// listedTask is an entry of the list of all tasks.
+type listedTask struct {
 	at        uint64
 	pid, ppid uint32
 	comm      string
@@ -214,7 +214,7 @@ type walked struct {
 }
 
 // tasks walks the list of processes, from the first one.
-func (k *kcore) tasks(t *testing.T, first uint64) (list []walked) {
+func (k *kcore) tasks(t *testing.T, first uint64) (list []listedTask) {
 	t.Helper()
 	of := func(member string) uint64 { return k.member(t, "struct task_struct", member) }
 	u64 := func(at uint64) uint64 { return binary.NativeEndian.Uint64(k.bytes(t, at, 8)) }
@@ -223,7 +223,7 @@ func (k *kcore) tasks(t *testing.T, first uint64) (list []walked) {
 	static := of("static_prio")
 	for at := u64(first+tasks) - tasks; at != first; at = u64(at+tasks) - tasks {
 		name, _, _ := bytes.Cut(k.bytes(t, at+comm, 16), []byte{0})
-		list = append(list, walked{at, u32(at + tgid), u32(u64(at+parent) + tgid), string(name),
+		list = append(list, listedTask{at, u32(at + tgid), u32(u64(at+parent) + tgid), string(name),
 			int32(u32(at+static)) - 120})
 		if len(list) > 1<<16 {
 			t.Fatal("the list of tasks has no end")
@@ -252,7 +252,7 @@ func symbol(t *testing.T, name string) uint64 {
 	return 0
 }
 
-// Who walks through the kernel's memory from outside, as a debugger does, finds the
+// A walk through the kernel's memory from outside, as a debugger does it, finds the
 // processes that /proc has, and programs read the same of each.
 func TestKernelReadsEqualKcore(t *testing.T) {
 	k := openKcore(t)

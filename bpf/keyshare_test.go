@@ -67,8 +67,8 @@ func TestKeyShares(t *testing.T) {
 		Aggs: []agg.Agg{{Op: agg.Count}, {Op: agg.Max}}}
 	id := fmt.Sprintf("id == %d && _pid == %d", unix.SYS_GETPPID, os.Getpid())
 	p := partOf([]*Event{{Schema: enter, Label: "enter"}, {Schema: exit, Label: "exit"}},
-		&Edge{Stream: 0, Join: j, Preds: []expr.Node{node(t, enter, id)}},
-		&Edge{Stream: 1, Join: j, Preds: []expr.Node{node(t, exit, id)}},
+		&Edge{Stream: 0, To: joinNode(j), Preds: predsOf(node(t, enter, id))},
+		&Edge{Stream: 1, To: joinNode(j), Preds: predsOf(node(t, exit, id))},
 		&Edge{Stream: pairs, Group: each}, &Edge{Stream: pairs, Group: sum})
 	p.Weighed, p.Intervals = true, true
 	run := start(t, h, p)
@@ -144,7 +144,7 @@ func TestKeyShares(t *testing.T) {
 	weigh(1)
 	check("after a pause", x.call(10), 1, 200)
 	hits, err := budget.Hits(func(*load.Program) time.Duration { return 0 })
-	if err != nil || hits.Offered == 0 || hits.Stood == 0 || hits.Stood > 2*hits.Offered {
-		t.Errorf("got %d events of keys, %d of those that count, %v", hits.Offered, hits.Stood, err)
+	if err != nil || hits.Offered == 0 || hits.Represented == 0 || hits.Represented > 2*hits.Offered {
+		t.Errorf("got %d events of keys, %d of those that count, %v", hits.Offered, hits.Represented, err)
 	}
 }

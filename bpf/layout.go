@@ -11,7 +11,7 @@ import (
 // This file settles where the rows of tables keep their keys.
 
 // columnsOf settles the layout of a key from all that feeds its table or fold.
-func columnsOf(feeds []keyed) (cols []load.Column, size int) {
+func columnsOf(feeds []keyExprs) (cols []load.Column, size int) {
 	for i := range feeds[0].keys {
 		col := load.Column{Off: size}
 		for k, f := range feeds {
@@ -50,9 +50,19 @@ func columnsOf(feeds []keyed) (cols []load.Column, size int) {
 	return cols, size
 }
 
+// longestKey bounds keys before 5.11, as the stack does there.
+const longestKey = 512
+
+// checkKey refuses a key that is longer than maps of this kernel have.
+func checkKey(host *Host, size int) {
+	if size > longestKey && !host.LongKeys {
+		refuse("a key of %d bytes: up to Linux 5.10 it has at most %d", size, longestKey)
+	}
+}
+
 // arrayOf are the elements of the array of an event that is a key of what the event itself feeds, such as an
 // IP address; none of other keys.
-func arrayOf(f keyed, n expr.Node) []*event.Field {
+func arrayOf(f keyExprs, n expr.Node) []*event.Field {
 	x, ok := n.(*expr.Field)
 	if !ok || f.env != (eval.Env{}) {
 		return nil
@@ -61,7 +71,7 @@ func arrayOf(f keyed, n expr.Node) []*event.Field {
 }
 
 // textRooms is how large the texts of each argument of a table are; 0 is of numbers.
-func textRooms(feeds []keyed, args int) []int {
+func textRooms(feeds []keyExprs, args int) []int {
 	rooms, numbers := make([]int, args), make([]bool, args)
 	for i := range rooms {
 		for _, f := range feeds {
@@ -83,8 +93,8 @@ func textRooms(feeds []keyed, args int) []int {
 	return rooms
 }
 
-// keyed is the expressions of a key, of one source or of events that are made of it.
-type keyed struct {
+// keyExprs holds the expressions of a key, for one source or for events that are derived from it.
+type keyExprs struct {
 	source *source
 	env    eval.Env
 	keys   []expr.Node

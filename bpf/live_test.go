@@ -17,6 +17,9 @@ import (
 	"ppscript/runtime/expr/cexpr"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/operator/fold"
+	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/tracefs"
 	"ppscript/runtime/system/kernel"
 
@@ -88,13 +91,30 @@ func counted(keys ...expr.Node) *agg.Spec {
 	return s
 }
 
+// predsOf are predicates that evaluate expressions.
+func predsOf(nodes ...expr.Node) (list []*graph.Pred) {
+	for _, n := range nodes {
+		list = append(list, &graph.Pred{Prog: &expr.Program{Node: n}})
+	}
+	return list
+}
+
+// joinNode and foldNode are operators of a graph.
+func joinNode(s *join.Spec) *graph.Node {
+	return &graph.Node{Op: &graph.Operator{Work: graph.Work{Join: s}}}
+}
+
+func foldNode(s *fold.Spec) *graph.Node {
+	return &graph.Node{Op: &graph.Operator{Work: graph.Work{Fold: s}}}
+}
+
 // recordsOf is a part whose events are sent as records say, if all of preds hold.
 func recordsOf(events []*Event, records []*Record, preds ...[]expr.Node) *Part {
 	p := partOf(events)
 	for i, r := range records {
 		e := &Edge{Stream: i, Send: r}
 		if i < len(preds) {
-			e.Preds = preds[i]
+			e.Preds = predsOf(preds[i]...)
 		}
 		p.Edges = append(p.Edges, e)
 	}

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has one program serve many functions, those that a pattern fits: all of
+// This file has one program serve many functions, all that a pattern fits: all of
 // their events go the same ways, and differ in the name of the function alone. One link
 // attaches it to all functions of the kernel (kprobe_multi, 5.18) or of a file
 // (uprobe_multi, 6.6), at once, and has a number for each, by which the program finds
@@ -22,14 +22,15 @@ import (
 // of 360 takes seconds to begin, and 15 s to end, since the kernel waits at the end of each until no CPU
 // is in its tracepoint any more.
 
-// manyCalls is from how many system calls on one program serves them. It is called for all others as well.
+// manyCalls is from how many system calls on one program serves them, which is called for all others as well,
+// and from how many other tracepoints on programs count them.
 const manyCalls = 8
 
 // mostProbes bounds the probes that have a program each: each has maps as well.
 const mostProbes = 64
 
 // serve finds the probes that one program can serve. The first one of them has it.
-func (s *graph) serve(host *Host) {
+func (s *layout) serve(host *Host) {
 	first := map[string]*source{}
 	probes := 0
 	for i, e := range s.sources {
@@ -45,7 +46,7 @@ func (s *graph) serve(host *Host) {
 		if e.Probe.User {
 			multi = host.UprobeMulti
 		}
-		if !ok || !multi || lead == nil || len(s.made) > 0 {
+		if !ok || !multi || lead == nil || len(s.derived) > 0 {
 			first[way] = e
 			e.serves = []int{i}
 			probes++
@@ -94,9 +95,27 @@ func Calls(events []*Event, host *Host) (list []int) {
 	return list
 }
 
+// Points are the numbers of the events, if they are many, that a program each counts which takes the
+// tracepoint itself: such a program is detached at once, whereas the kernel waits for 35 ms at the end of
+// each event of perf, one after the other. One program for all would miss what interrupts it; of each it is
+// known how often that was. woken says that only some threads are counted: perf counts wake-ups for
+// the thread that is woken.
+func Points(events []*Event, host *Host, woken bool) (list []int) {
+	for i, e := range events {
+		p := hook.RawPointOf(e.Schema.FullName())
+		if p != nil && !e.Schema.Weighted() && !(woken && hook.Wakes(e.Schema)) && host.Raw(p.Name, false) {
+			list = append(list, i)
+		}
+	}
+	if len(list) < manyCalls {
+		return nil
+	}
+	return list
+}
+
 // serveCalls finds the tracepoints of system calls that one program can serve.
-func (s *graph) serveCalls(host *Host) {
-	if len(s.sources) < manyCalls || !tellsCalls(host) || len(s.made) > 0 {
+func (s *layout) serveCalls(host *Host) {
+	if len(s.sources) < manyCalls || !tellsCalls(host) || len(s.derived) > 0 {
 		return
 	}
 	type group struct {
@@ -221,7 +240,7 @@ func (w *ways) feed(f *feed) {
 	for _, a := range f.args {
 		fmt.Fprint(w, a.off)
 		say(a.fn)
-		w.Say(a.where)
+		w.Say(a.where, a.rank)
 		w.Same = w.Same && !(w.pairs && hook.IsName(a.fn)) // see pairNames
 	}
 }
@@ -230,7 +249,7 @@ func (w *ways) feed(f *feed) {
 // that go the same ways.
 func (w *ways) joins(f *feed) {
 	j := f.join
-	w.Same = w.Same && !w.Calls && !j.spec.Nested && len(j.lefts) == 0 && f.keep == nil && f.role == nil &&
+	w.Same = w.Same && !w.Calls && !j.spec.Nested && len(j.unpaired) == 0 && f.keep == nil && f.role == nil &&
 		f.wakes == nil && f.next == nil && !slices.ContainsFunc(keysOf(f.key), hook.IsName)
 	if !w.Same {
 		return
@@ -261,7 +280,7 @@ func (w *ways) joins(f *feed) {
 
 // pairNames leaves of the pairs of joins those whose events have programs, and has the keys
 // of these find the names of functions by the places that were hit.
-func (s *graph) pairNames() {
+func (s *layout) pairNames() {
 	for _, j := range s.joins {
 		if j.ways == nil || !j.ways.Same {
 			continue
@@ -314,7 +333,7 @@ func (r *record) numberedBy(start, end *source, p *pair, of func(start, end int)
 
 // all are the pairs, with those of functions that others serve; lead is the one whose program
 // sends another one.
-func (j *joinOp) all(s *graph) (pairs []pair, lead func(p *pair) *pair) {
+func (j *joinOp) all(s *layout) (pairs []pair, lead func(p *pair) *pair) {
 	if j.every == nil {
 		return j.pairs, func(p *pair) *pair { return p }
 	}
@@ -328,7 +347,7 @@ func (j *joinOp) all(s *graph) (pairs []pair, lead func(p *pair) *pair) {
 }
 
 // pairName is the name of a function in a key of pairs; of tells that of other functions.
-func (s *graph) pairName(n *expr.Field, p pair, of func(start, end int) expr.Node) expr.Node {
+func (s *layout) pairName(n *expr.Field, p pair, of func(start, end int) expr.Node) expr.Node {
 	e := s.sources[p.end]
 	if n.Part == expr.Start {
 		e = s.sources[p.start]
@@ -358,7 +377,7 @@ func (e *source) named(n expr.Node, of func(other int) expr.Node) *expr.Field {
 	return hook.Named(n, texts, list)
 }
 
-// columns are those of the key of a table or a fold.
+// columns returns the columns of the key of a table or a fold.
 func (f *feed) columns() []expr.Node {
 	if f.fold != nil {
 		return keysOf(f.key)
@@ -368,7 +387,7 @@ func (f *feed) columns() []expr.Node {
 
 // names has the keys of a program that serves many, and what aggregators take, find their text by the
 // place that was hit.
-func (s *graph) names(e *source) {
+func (s *layout) names(e *source) {
 	for i := range e.feeds {
 		own := &e.feeds[i]
 		keys := slices.Clone(own.columns())
@@ -401,7 +420,7 @@ func (s *graph) names(e *source) {
 
 // nameMaps adds the maps with the places of system calls, and the names of places.
 func (im *Image) nameMaps() {
-	for i, e := range im.graph.sources {
+	for i, e := range im.layout.sources {
 		if len(e.calls) > 0 {
 			im.define(load.CallsMap.Of(i), hook.CallsMap(e.serves, e.calls))
 		}

@@ -13,9 +13,10 @@ import (
 
 // common adds the maps that the events' programs use.
 func (im *Image) common() {
-	s := im.graph
+	s := im.layout
 	h := im.host
 	im.Tables, im.Events, im.Intervals = s.tables, len(s.sources), s.intervals
+	im.Readers = s.readersOf()
 	im.StackRoom, _ = s.chain()
 	for _, j := range s.joins {
 		im.Relates = im.Relates || j.counted()
@@ -35,7 +36,7 @@ func (im *Image) common() {
 			continue
 		}
 		im.define(load.StatsMap.Of(i), &ebpf.MapSpec{Type: ebpf.PerCPUArray,
-			KeySize: 4, ValueSize: uint32(8 * load.Stats(len(s.tables))), MaxEntries: 1})
+			KeySize: 4, ValueSize: uint32(8 * load.Stats(len(s.tables), s.readers())), MaxEntries: 1})
 	}
 	for i, e := range s.sources {
 		if e.Probe != nil && e.Probe.User && h.Preempted && !e.served {
@@ -46,7 +47,6 @@ func (im *Image) common() {
 	}
 	im.stackMaps()
 	im.foldMaps()
-	im.aroundMaps()
 	for _, t := range s.tables {
 		im.define(load.ZeroMap.Of(t.Index), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4,
 			ValueSize: uint32(t.Value.Size), MaxEntries: 1})
@@ -88,10 +88,34 @@ func (im *Image) common() {
 			most := int(waiting.MaxEntries)
 			waiting.MaxEntries = uint32(load.WaitingRoom(most))
 			im.Waits = append(im.Waits, load.Wait{Map: load.WaitMap.Of(j.Index), Join: j.Index, Most: most,
-				Keep: len(j.lefts) > 0})
+				Keep: len(j.unpaired) > 0})
 		}
 		im.define(load.WaitMap.Of(j.Index), waiting)
 	}
+}
+
+// readers is the most that an event has.
+func (s *layout) readers() (most int) {
+	for _, e := range s.sources {
+		most = max(most, len(e.feeds))
+	}
+	return most
+}
+
+// readersOf lists the readers of each event.
+func (s *layout) readersOf() [][]load.Reader {
+	list := make([][]load.Reader, len(s.sources))
+	for i, e := range s.sources {
+		for k := range e.feeds {
+			f := &e.feeds[k]
+			r := load.Reader{Late: f.late != nil, Sent: f.emit != nil}
+			if f.stat == 0 {
+				r.Table = f.table
+			}
+			list[i] = append(list[i], r)
+		}
+	}
+	return list
 }
 
 // counted reports that programs count pairs of the join, rather than send them.
@@ -101,11 +125,11 @@ func (j *joinOp) counted() bool {
 	})
 }
 
-// maxCPUs bounds the CPU numbers for which it is known who runs there.
+// maxCPUs bounds the CPU numbers for which the running thread is known.
 const maxCPUs = 1 << 13
 
-// wakes reports that somebody asks who runs where.
-func (s *graph) wakes(j *joinOp) bool {
+// wakes reports that an operator asks which thread runs where.
+func (s *layout) wakes(j *joinOp) bool {
 	for _, e := range s.sources {
 		for i := range e.feeds {
 			if f := &e.feeds[i]; f.join == j && (f.wakes != nil || f.next != nil) {

@@ -4,12 +4,12 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"ppscript/bpf/assembler"
 	"ppscript/bpf/eval"
 	"ppscript/bpf/load"
 	"ppscript/bpf/outbox"
 	"ppscript/bpf/state"
 	"ppscript/runtime/operator/join"
+	"ppscript/runtime/record/sent"
 )
 
 // This file generates join.Nested.Events: each key has a stack of the calls that were
@@ -26,25 +26,25 @@ const (
 )
 
 // prepareNested settles what waits of calls.
-func (s *graph) prepareNested(j *joinOp, host *Host) {
+func (s *layout) prepareNested(j *joinOp, host *Host) {
 	if !host.Atomics {
 		refuse("a tree of calls needs Linux 5.12")
 	}
 	// Calls of threads that ended wait until the end, if somebody wants them.
-	thread := j.spec.ByThread && host.TaskStorage && len(j.lefts) == 0
+	thread := j.spec.ByThread && host.TaskStorage && len(j.unpaired) == 0
 	takes := func(f *feed) bool { return f.join == j && !f.untraced() }
 	s.taking(takes, func(e *source, in eval.Env, f *feed) {
 		j.shared = j.shared || !state.OneCPU(f.key)
 		thread = thread && in == (eval.Env{}) && state.NeverIdle(e.Event)
 		if !f.returns {
-			j.Waits.Save(state.Field{Name: state.NodeName, Of: tidNode, Event: f.input, Size: 8})
-			j.Waits.Save(state.Field{Name: state.InsideName, Of: tidNode, Event: f.input, Size: 8})
+			j.Waits.Save(waits(sent.Node, f.input, false))
+			j.Waits.Save(waits(sent.Inside, f.input, false))
 		}
 	})
 	j.tasks = thread // it is the depth that is kept with the task
 }
 
-// stacks are those of the join.
+// stacks returns the stacks of calls of the join.
 func (o *joiner) stacks() *state.CallStacks {
 	j := o.join
 	return &state.CallStacks{Code: o.code, Join: j.Index, Tasks: j.tasks, KeyRoom: j.KeyRoom, Node: waitNode,
@@ -62,7 +62,7 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 	c.IfImm(asm.JLT, asm.R0, join.MaxDepth, fits)
 	stacks.Count(load.StatsMap.Of(o.eval.Hook.Index), load.StatEvicted, s.Depth) // their returns do not come
 	o.forgets(s, key, join.Evicted, now)
-	c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
+	c.Set(s.Depth, 0)
 	c.Place(fits)
 	node := c.Alloc(8)
 	stacks.Top(s, key, node)
@@ -70,7 +70,7 @@ func (o *joiner) enter(f *feed, key, now int16, done label) {
 
 	var sends *outbox.Record
 	var value int16
-	if len(j.lefts) > 0 {
+	if len(j.unpaired) > 0 {
 		sends = o.outgoing()
 		value = waitsIn(sends)
 	} else {
@@ -117,8 +117,9 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	begun, who := c.Alloc(8), c.Alloc(8)
 	fields := make([]int16, len(j.Waits.Fields))
 	o.copied(begun, who, fields)
-	node, inside := fields[j.savedAt(entry, state.NodeName)], fields[j.savedAt(entry, state.InsideName)]
-	if len(j.lefts) > 0 {
+	node := fields[j.savedAt(entry, &sent.Column{Origin: sent.Node})]
+	inside := fields[j.savedAt(entry, &sent.Column{Origin: sent.Inside})]
+	if len(j.unpaired) > 0 {
 		o.forgetsRange(s.Depth, above)
 	}
 	c.MapPtr(asm.R1, load.WaitMap.Of(j.Index))
@@ -156,8 +157,8 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 	}
 	c.GoTo(done)
 	c.Place(alone)
-	o.count(load.StatUnmatched)
-	if len(j.lefts) > 0 {
+	o.count(load.StatEndsAlone)
+	if len(j.unpaired) > 0 {
 		c.Stack = mark
 		o.sendNow(join.Alone, now)
 	}
@@ -168,12 +169,12 @@ func (o *joiner) leave(f *feed, key, now int16, done label) {
 }
 
 // forgets sends and deletes the calls on top of a stack, which stay without a return: all,
-// or, where they are cancelled, those above the call that returns, whose depth is that of s.
+// or, where they are cancelled, the calls above the call that returns, whose depth s has.
 // It does nothing where nobody wants them. It counts in the memory of the stack, of which
 // the verifier knows no numbers: so it looks at each turn once.
 func (o *joiner) forgets(s state.CallStack, key int16, why join.Reason, now int16) {
 	c, j := o.code, o.join
-	if len(j.lefts) == 0 {
+	if len(j.unpaired) == 0 {
 		return
 	}
 	mark := c.Stack
@@ -199,7 +200,7 @@ func (o *joiner) forgets(s state.CallStack, key int16, why join.Reason, now int1
 	c.Store(s.Depth, asm.R0)
 	c.Get(load.WaitMap.Of(j.Index), key, gone)
 	c.Emit(asm.Mov.Reg(asm.R7, asm.R0))
-	o.taken(r)
+	o.copyWaiting(r)
 	c.MapPtr(asm.R1, load.WaitMap.Of(j.Index))
 	c.Addr(asm.R2, key)
 	c.Call(asm.FnMapDeleteElem)
@@ -235,17 +236,17 @@ func (j *joinOp) entryOf(end int) int {
 	return 0
 }
 
-// savedAt is the index of what waits with an event under a name.
-func (j *joinOp) savedAt(source int, name string) int {
-	if i := j.Waits.At(source, name); i >= 0 {
+// savedAt is the index of what waits with an event as a column.
+func (j *joinOp) savedAt(source int, c *sent.Column) int {
+	if i := j.Waits.At(source, c); i >= 0 {
 		return i
 	}
-	panic("BUG: " + name + " of a call was not foreseen")
+	panic("BUG: a column of a start was not foreseen")
 }
 
 // Calls is the number of a join in the programs, if these make its tree of calls.
 func (im *Image) Calls(of *join.Spec) (index int, ok bool) {
-	for _, j := range im.graph.joins {
+	for _, j := range im.layout.joins {
 		if j.spec == of && of.Nested {
 			return j.Index, true
 		}

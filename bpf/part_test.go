@@ -53,10 +53,10 @@ func everything() *Part {
 	},
 		&Edge{
 			Stream: 0,
-			Join:   j,
-			Preds:  []expr.Node{must(expr.Compare("<", field("u16", expr.Self), expr.NewInt(3)))},
+			To:     joinNode(j),
+			Preds:  predsOf(must(expr.Compare("<", field("u16", expr.Self), expr.NewInt(3)))),
 		},
-		&Edge{Stream: 1, Join: j}, &Edge{Stream: 0, Fold: f},
+		&Edge{Stream: 1, To: joinNode(j)}, &Edge{Stream: 0, To: foldNode(f)},
 		&Edge{Stream: pairs, Group: byStart}, &Edge{Stream: emitted, Group: bySlot}, &Edge{
 			Stream: 0, Group: byStack,
 		},
@@ -71,7 +71,7 @@ func everything() *Part {
 }
 
 // Generate changes nothing of what it is given: two images of one part, for
-// different kernels, are those of two parts.
+// different kernels, are equal to the images of two parts.
 func TestGenerateChangesNothing(t *testing.T) {
 	new := &Host{
 		TaskStorage: true,
@@ -172,7 +172,7 @@ func TestCanIsGenerate(t *testing.T) {
 				r.num(2)))
 		}
 		e := &Event{Schema: recordSchema, Label: "record"}
-		_, err := Generate(partOf([]*Event{e}, &Edge{Preds: []expr.Node{n}, Group: counted()}), h, &Target{})
+		_, err := Generate(partOf([]*Event{e}, &Edge{Preds: predsOf(n), Group: counted()}), h, &Target{})
 		nodes++
 		if err != nil {
 			refused++
@@ -195,9 +195,9 @@ func TestPartCan(t *testing.T) {
 		t.Errorf("got %v, want that it can", err)
 	}
 	p := everything()
-	p.Edges[0].Preds = append(p.Edges[0].Preds,
+	p.Edges[0].Preds = append(p.Edges[0].Preds, predsOf(
 		must(expr.Compare("<", expr.NewField(&event.Field{Name: "odd", Offset: 13, Size: 4}, expr.Self),
-			expr.NewInt(1))))
+			expr.NewInt(1))))...)
 	var no *Refusal
 	if err := p.Can(h, &Target{}); !errors.As(err, &no) || !strings.Contains(no.Why, "at 13 of the record") {
 		t.Errorf("got %v, want why not", err)

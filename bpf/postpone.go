@@ -21,7 +21,7 @@ import (
 // others, nearly all, are counted at once.
 //
 // An event whose call does not end while programs run is in no group, and counted as unmatched.
-// Who keeps an order, as a fold or the last of some values, cannot take events later.
+// An operator that keeps an order, as a fold or the last of some values, cannot take events later.
 
 // A postponed is where the events of a feed wait for texts.
 type postponed struct {
@@ -31,7 +31,7 @@ type postponed struct {
 }
 
 // postpones lets the events of a feed wait for texts, if it asks for some and if they may.
-func (s *graph) postpones(source int, f *feed, host *Host) {
+func (s *layout) postpones(source int, f *feed, host *Host) {
 	e := s.sources[source]
 	if f.table == nil || !hook.BeginsCall(e.Schema) || len(state.UserTextsOf(f.nodes()...)) == 0 {
 		return
@@ -56,6 +56,7 @@ func (s *graph) postpones(source int, f *feed, host *Host) {
 	l.feed = feed{preds: later(f.preds), grouping: grouping{table: f.table, keys: later(f.keys)}}
 	for _, a := range f.args {
 		a.fn, a.where = expr.Rebind(a.fn, expr.Self, expr.Start), expr.Rebind(a.where, expr.Self, expr.Start)
+		a.rank = expr.Rebind(a.rank, expr.Self, expr.Start)
 		l.feed.args = append(l.feed.args, a)
 	}
 	p := &pair{start: source, feeds: []feed{l.feed}}
@@ -75,7 +76,7 @@ func (l *postponed) size() int { return l.saved() + l.join.Waits.Size() - state.
 func (l *postponed) saved() int { return state.CallTextsSize(l.join.Texts.Most()) }
 
 // postponed calls fn for each feed whose events wait for texts, with its source.
-func (s *graph) postponed(fn func(source int, f *feed)) {
+func (s *layout) postponed(fn func(source int, f *feed)) {
 	for i, e := range s.sources {
 		for k := range e.feeds {
 			if f := &e.feeds[k]; f.late != nil {
@@ -96,7 +97,7 @@ func (o *grouper) awaits(f *feed) *label {
 	late := c.Label()
 	o.eval.Late = &late
 	for _, a := range f.args {
-		for _, n := range state.UserTextsOf(a.fn, a.where) {
+		for _, n := range state.UserTextsOf(a.fn, a.where, a.rank) {
 			mark := c.Stack
 			o.eval.AllocText(n)
 			c.Stack = mark
@@ -129,17 +130,18 @@ func (o *grouper) postpone(l *postponed) {
 
 // postponed adds the programs at the end of calls that bring events to their groups.
 func (im *Image) postponed(code func() *code) {
-	im.graph.postponed(func(source int, f *feed) {
-		l, label := f.late, im.graph.sources[source].Label
+	im.layout.postponed(func(source int, f *feed) {
+		l, label := f.late, im.layout.sources[source].Label
 		h := hook.New(code(), im.host, &Event{Schema: l.end.Schema, Label: label}, source, im.Target)
 		g := im.newGen(h)
-		if im.graph.weighed {
+		if im.layout.weighed {
 			g.gate.share = state.KeyShare{Code: h.Code, Stats: load.StatsMap.Of(source)}
 		}
 		c, none := h.Code, h.Code.Label()
 		c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
 		k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(l.join.Index)}
 		k.Waiting(none)
+		c.FindScratch(none)
 		ret := c.Alloc(8)
 		h.Record(asm.R0, l.end.Schema.Fields[0].Offset, 8, true)
 		c.Store(ret, asm.R0)
@@ -154,9 +156,9 @@ func (im *Image) postponed(code func() *code) {
 		}
 		g.gate.count(load.StatCame)
 		switch {
-		case byKey(im.graph):
+		case byKey(im.layout):
 			g.gate.share.Passed()
-		case im.graph.weighed:
+		case im.layout.weighed:
 			g.gate.share.Weight = assembler.Moment(c)
 		}
 		g.gate.eval.Env = eval.Env{Pair: &eval.Pair{Join: &l.join.Join, Start: source, Fields: fields}}
@@ -164,6 +166,7 @@ func (im *Image) postponed(code func() *code) {
 		c.Place(none)
 		c.Reached()
 		c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
+		im.scratch(c)
 		im.Programs = append(im.Programs, load.Program{Label: "texts of " + label, Kind: h.Kind,
 			Attach: l.end.Schema.FullName(), ID: l.end.ID, Ins: c.Finish(), Event: -1})
 	})

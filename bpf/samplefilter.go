@@ -22,7 +22,7 @@ import (
 // The error is a *Refusal if one cannot be evaluated in the kernel.
 func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err error) {
 	defer caught(&im, &err)
-	im = &Image{Image: load.Image{Target: &Target{}}, host: host, graph: &graph{}}
+	im = &Image{Image: load.Image{Target: &Target{}}, host: host, layout: &layout{}}
 	v := eval.New(&hook.Hook{Code: assembler.New(), Host: host, Kind: ebpf.PerfEvent, Target: im.Target})
 	c := v.Code
 	nodes := slices.Clone(preds)
@@ -46,7 +46,7 @@ func SampleFilter(label string, preds []expr.Node, host *Host) (im *Image, err e
 		c.GoTo(drop)
 		im.Events = 1
 		im.define(load.StatsMap.Of(0), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-			ValueSize: uint32(8 * load.Stats(0)), MaxEntries: 1})
+			ValueSize: uint32(8 * load.Stats(0, 0)), MaxEntries: 1})
 	}
 	c.Place(drop)
 	if c.Used(drop) {

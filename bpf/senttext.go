@@ -39,56 +39,36 @@ func (r *record) buffer() int {
 	return eval.Pad(n) + len(r.Texts)*(sent.TextHead+assembler.UserRoom)
 }
 
-// behind adds the texts to a record: R7 is where it is, R5 how long.
-func (s *sender) behind() {
-	texts := outbox.Texts{
-		Eval: s.eval, At: s.record.texts, Most: s.record.buffer(), Addrs: s.record.Texts,
-		Again: s.source.lateTexts(), Task: s.eval.Members.PidTgid(), Program: s.eval.Hook.Index,
+// behind adds the texts to a record: R7 is where it is, R5 how long. Those of a pair are kept.
+func (s *sender) behind(kept *state.CallTextKeeper) {
+	r := s.record
+	texts := outbox.Texts{Eval: s.eval, At: r.texts, Most: r.buffer(), Addrs: r.Texts, Keeper: kept}
+	if kept == nil {
+		texts.Again, texts.Task = s.source.lateTexts(), s.eval.Members.PidTgid()
+		texts.Program = s.eval.Hook.Index
+	} else {
+		for _, addr := range r.Texts {
+			p := s.eval.Env.Pair
+			index, _ := p.Join.Texts.Of(p.Start, addr)
+			texts.Index = append(texts.Index, index)
+		}
 	}
 	texts.Add()
 }
 
-// fillBuffer puts the fields into memory of the CPU, for texts to follow: R7 is
-// where, R5 how long.
-func (s *sender) fillBuffer() {
+// texts moves the fields from the stack into memory of the CPU, and adds the texts: the texts of the
+// event at hand, or texts that the start of a pair kept with the thread.
+func (s *sender) texts(at int16) {
 	c, r := s.code, s.record
-	mark := c.Stack
-	at := c.Alloc(r.texts)
-	s.ends(at)
-	s.fill(at)
-	s.toBuffer(at)
-	c.Stack = mark
-}
-
-// ends clears the end of the fields in front of texts, which may be in the middle of a word.
-func (s *sender) ends(at int16) {
-	if n := int16(s.record.texts); n > 0 {
-		s.code.Zero(at+n-8, 8)
+	var kept *state.CallTextKeeper
+	if r.pair {
+		kept = &state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(s.eval.Env.Pair.Join.Index)}
+		kept.Memory(s.eval.Fail)
 	}
-}
-
-// toBuffer copies the fields from the stack.
-func (s *sender) toBuffer(at int16) {
 	s.scratch()
-	s.copied(0, at, s.record.texts)
-	s.code.Emit(asm.Mov.Imm(asm.R5, int32(s.record.size)))
-}
-
-// pairTexts adds to a pair, which is on the stack, the texts that its start kept with the
-// thread.
-func (s *sender) pairTexts(data *outbox.Record) {
-	c, r, p := s.code, s.record, s.eval.Env.Pair
-	k := state.CallTextKeeper{Code: c, Map: load.CallTextMap.Of(p.Join.Index)}
-	k.Memory(s.eval.Fail)
-	s.toBuffer(data.At + sent.HeadSize)
-	texts := outbox.Texts{Eval: s.eval, At: r.texts, Most: r.buffer(), Addrs: r.Texts, Kept: &k}
-	for _, addr := range r.Texts {
-		index, _ := p.Join.Texts.Of(p.Start, addr)
-		texts.Index = append(texts.Index, index)
-	}
-	texts.Add()
-	data.Size, data.Length, data.Most = sent.HeadSize, c.Alloc(8), r.buffer()
-	c.Store(data.Length, asm.R5)
+	s.copied(0, at, r.texts)
+	c.Emit(asm.Mov.Imm(asm.R5, int32(r.size)))
+	s.behind(kept)
 }
 
 // lateTexts is how many texts of an event can be missing that the end of its call
@@ -106,7 +86,7 @@ func (e *source) lateTexts() int {
 // lateTexts adds the programs that read texts again, and their maps.
 func (im *Image) lateTexts(host *Host) {
 	var calls []outbox.LateCall
-	for i, e := range im.graph.sources {
+	for i, e := range im.layout.sources {
 		if n := e.lateTexts(); n > 0 {
 			calls = append(calls, outbox.LateCall{Source: i, Schema: e.Schema, Label: e.Label, Texts: n})
 		}

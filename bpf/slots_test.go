@@ -30,7 +30,7 @@ func TestSlotsAreShared(t *testing.T) {
 	p := partOf([]*Event{{Schema: enter, Label: "enter"}})
 	getppid := node(t, enter, fmt.Sprintf("id == %d", unix.SYS_GETPPID))
 	for _, g := range groups {
-		p.Edges = append(p.Edges, &Edge{Group: g, Preds: []expr.Node{getppid}})
+		p.Edges = append(p.Edges, &Edge{Group: g, Preds: predsOf(getppid)})
 	}
 	p.Intervals = true
 	run := start(t, h, p)

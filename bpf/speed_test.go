@@ -43,7 +43,8 @@ func latencyByID(t testing.TB, fs *tracefs.FS, aggs ...agg.Agg) *Part {
 	},
 		Pairs: [][]*event.Stream{{nil, {Index: pairs}}}}
 	return partOf([]*Event{{Schema: enter, Label: "enter"}, {Schema: exit, Label: "exit"}},
-		&Edge{Stream: 0, Join: j}, &Edge{Stream: 1, Join: j}, &Edge{Stream: pairs, Group: group})
+		&Edge{Stream: 0, To: joinNode(j)}, &Edge{Stream: 1, To: joinNode(j)},
+		&Edge{Stream: pairs, Group: group})
 }
 
 var basic = []agg.Agg{{Op: agg.Count}, {Op: agg.Sum}, {Op: agg.Min}, {Op: agg.Avg}, {Op: agg.Max}}
@@ -64,7 +65,7 @@ func BenchmarkGetppid(b *testing.B) {
 	run("count", h, func() *Part { return countByID(b, fs) })
 	run("reject", h, func() *Part {
 		s := countByID(b, fs)
-		s.Edges[0].Preds = []expr.Node{node(b, s.Events[0].Schema, "id == 9999")}
+		s.Edges[0].Preds = predsOf(node(b, s.Events[0].Schema, "id == 9999"))
 		return s
 	})
 	run("count/intervals", h, func() *Part { s := countByID(b, fs); s.Intervals = true; return s })

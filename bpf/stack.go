@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf/state"
 	"ppscript/bpf/walk"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/record/sent"
 )
 
 // This file says of which events there are call stacks, which package walk finds.
@@ -25,7 +26,7 @@ func stackOf(e *Event, n expr.Node) *StackSpec {
 }
 
 // chain is the layout of the stacks of all events.
-func (s *graph) chain() (kernel, user int) {
+func (s *layout) chain() (kernel, user int) {
 	for _, e := range s.sources {
 		if st := e.Stack; st != nil && e.stacked {
 			if st.Kernel {
@@ -41,7 +42,7 @@ func (s *graph) chain() (kernel, user int) {
 
 // stackMaps are the maps of all stacks.
 func (im *Image) stackMaps() {
-	s := im.graph
+	s := im.layout
 	w := &walk.Stacks{}
 	if w.Kernel, w.User = s.chain(); w.Kernel+w.User == 0 {
 		return
@@ -55,12 +56,12 @@ func (im *Image) stackMaps() {
 	}
 	w.FoundMaps(im.define)
 	if s.keepsStacks {
-		im.define(load.StacksMap.Of(load.SentStacks), state.Grow(im.host, w.Kept(), 0, walk.MostStacks))
+		im.define(load.StacksMap.Of(load.SentStacks), state.Grow(im.host, w.MapSpec(), 0, walk.MostStacks))
 	}
 	for n := range s.generations() {
-		im.define(load.StacksMap.Of(n), state.Grow(im.host, w.Kept(), 0, walk.MostStacks))
+		im.define(load.StacksMap.Of(n), state.Grow(im.host, w.MapSpec(), 0, walk.MostStacks))
 	}
-	if s.held {
+	if s.holdsStacks {
 		if !im.host.Atomics {
 			refuse("stacks that folds hold are numbered from Linux 5.12 on")
 		}
@@ -76,28 +77,28 @@ func (im *Image) stackMaps() {
 
 // sendsStacks has the stacks of a pair's events sent with it: that of the start waits, as
 // its hash.
-func (s *graph) sendsStacks(j *joinOp, p *pair, r *record) {
+func (s *layout) sendsStacks(j *joinOp, p *pair, r *record) {
 	for i, of := range [2]int{p.start, p.end} {
 		if e := s.sourceOf(of); e != nil && e.Stack != nil {
-			s.sendsStack(e, r, i)
+			s.sendsStack(e)
+			r.stacked[i] = true
 		}
 	}
-	if r.stacks[0].spec != nil {
-		j.Waits.Save(state.Field{Name: state.StackName, Of: tidNode, Event: p.start, Size: load.StackKey,
-			Sent: true})
+	if r.stacked[0] {
+		j.Waits.Save(waits(sent.Stack, p.start, true))
 	}
 }
 
-// sendsStack has the stack of an event sent, or kept, as that of one part of a record.
-func (s *graph) sendsStack(e *source, r *record, part int) {
+// sendsStack has the stack of an event sent, or kept.
+func (s *layout) sendsStack(e *source) {
 	if e.Stack.Max <= 0 || !e.Stack.Kernel && !e.Stack.User {
 		refuse("stacks that nobody asked for")
 	}
-	r.stacks[part].spec, e.stacked, s.keepsStacks = e.Stack, true, true
+	e.stacked, s.keepsStacks = true, true
 }
 
-// stack leaves the hash of the stack of the event at hand, and keeps the stack for who reads
-// what is sent. R7 to R9 are lost.
+// stack leaves the hash of the stack of the event at hand, and keeps the stack for readers of
+// the record. R7 to R9 are lost.
 func (g *gate) stack(at int16, spec *StackSpec) {
 	c := g.code
 	full, kept := c.Label(), c.Label()
@@ -111,4 +112,4 @@ func (g *gate) stack(at int16, spec *StackSpec) {
 }
 
 // SendsStacks reports that what the programs send has stacks (load.Chain).
-func (im *Image) SendsStacks() bool { return im.graph.keepsStacks }
+func (im *Image) SendsStacks() bool { return im.layout.keepsStacks }

@@ -86,7 +86,7 @@ func TestStacks(t *testing.T) {
 	if len(found) != 1 || counts[1] != 1000 || len(found[0].Kernel)+len(found[0].User) != short {
 		t.Errorf("got %+v, %v, want %d addresses", found, counts, short)
 	}
-	// Numbers of stacks are those of their addresses.
+	// Numbers of stacks depend on their addresses.
 	table := stack.New(stack.Options{})
 	a := table.Number(full.PID, full.Image, full.Time, full.Kernel, full.User, most)
 	b := table.Number(full.PID, full.Image, full.Time+1, full.Kernel, full.User, most)

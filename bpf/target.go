@@ -11,7 +11,7 @@ import (
 )
 
 // This file restricts programs to the target. They run for every task on every
-// CPU, whoever they were made for, so the first thing that a program does is
+// CPU, whichever target they were made for, so the first thing that a program does is
 // to find out whether the event is meant.
 
 // A Target says whose events count. The code of programs compares with it, or looks
@@ -26,14 +26,14 @@ func (im *Image) trackers(host *Host, t *Target) {
 		})
 	}
 	if im.Asks && len(t.Cgroups) > 0 {
-		// Who enters a cgroup later is found in its files.
+		// A thread that enters a cgroup later is found in its files.
 		refuse("which threads are in a cgroup is followed outside of the kernel")
 	}
 	if im.Asks {
 		state.TrackThreads(&im.Image, host, t)
 		return
 	}
-	traced := slices.ContainsFunc(im.graph.sources, func(e *source) bool { return !e.Sampled })
+	traced := slices.ContainsFunc(im.layout.sources, func(e *source) bool { return !e.Sampled })
 	if !t.InSet() || !traced {
 		return // samples come of the target alone
 	}
@@ -42,11 +42,11 @@ func (im *Image) trackers(host *Host, t *Target) {
 
 // Some plans ask whether a thread is one of the target's, traced(tid): they are about
 // threads that others wake and switch to, so their programs run for all, and the target
-// is a set of threads: those of the beginning, and those that they start as far as these
+// is a set of threads: the threads of the beginning, and threads that they start as far as these
 // belong to it.
 
 // asks reports that some expression asks for threads of the target.
-func (s *graph) asks() bool {
+func (s *layout) asks() bool {
 	found := false
 	for i := range s.sources {
 		for _, n := range s.nodes(i) {

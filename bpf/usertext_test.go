@@ -113,7 +113,7 @@ func TestUserTextIsKey(t *testing.T) {
 	some := node(t, enter,
 		`user_string(filename) ~ "/*" || user_string(filename) == "<fault>" || user_string(filename) ~ "*h?"`)
 	r := start(t, h, partOf([]*Event{{Schema: enter, Label: "enter", Filter: ours}}, &Edge{Group: all}, &Edge{
-		Preds: []expr.Node{some}, Group: few,
+		Preds: predsOf(some), Group: few,
 	}))
 	want := openThem(t)
 	if err := r.Stop(); err != nil {

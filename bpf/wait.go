@@ -7,12 +7,12 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
-	"ppscript/bpf/hook"
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
+	"ppscript/runtime/record/sent"
 )
 
-// This file lets events wait for their partner, and copies what waited for who reads pairs.
+// This file lets events wait for their partner, and copies what waited for readers of pairs.
 
 // copied copies what the pairs of the program's event read of the one that waits at R7; what later
 // copies may be nil.
@@ -36,7 +36,7 @@ func (o *joiner) ends(start int) bool {
 	})
 }
 
-// wait lets the event wait under its key; who waits there gives way.
+// wait lets the event wait under its key; the event that waits there gives way.
 func (o *joiner) wait(key, now int16, done label) {
 	c, j := o.code, o.join
 	if j.tasks {
@@ -99,7 +99,7 @@ func (o *joiner) waitInTask(now int16) {
 		}
 	}
 	for _, sf := range direct {
-		if sf.Array {
+		if sf.Form == sent.Array {
 			o.eval.Hook.EachWord(sf.Of.F, func(i int) { put(sf.Off + 8*i) })
 			continue
 		}
@@ -119,7 +119,7 @@ func (o *joiner) fill(value, now int16) {
 	c.Zero(value+state.WaitingFields, j.Waits.Size()-state.WaitingFields)
 	c.Load(asm.R0, now)
 	c.Store(value+state.WaitingTime, asm.R0)
-	c.Emit(assembler.StoreImm(asm.R10, value+state.WaitingEvent, int32(o.input+1)))
+	c.Set(value+state.WaitingEvent, int32(o.input+1))
 	for i := range j.Waits.Fields {
 		if sf := &j.Waits.Fields[i]; sf.Event == o.input {
 			o.fillField(value, sf)
@@ -127,44 +127,16 @@ func (o *joiner) fill(value, now int16) {
 	}
 }
 
-// fillField puts a field of the event to its place in what waits.
+// fillField puts a column of the event to its place in what waits.
 func (o *joiner) fillField(value int16, sf *state.Field) {
-	c, j := o.code, o.join
-	at := value + int16(sf.Off)
-	switch {
-	case sf.Name == state.NodeName, sf.Name == state.InsideName: // see enter
-	case sf.Name == state.TaskName:
-		c.Load(asm.R0, o.eval.Members.PidTgid())
-		c.Store(at, asm.R0)
-	case sf.Name == state.PlaceName:
-		hook.HitPlace(o.eval.Hook, at)
-	case sf.Name == state.StackName && o.hash != 0:
-		for i := int16(0); i < load.StackKey; i += 8 {
-			c.Load(asm.R0, o.hash+i)
-			c.Store(at+i, asm.R0)
-		}
-	case sf.Name == state.StackName:
-		o.stack(at, o.eval.Hook.Event.Stack)
-	case sf.Name == state.ContextName && o.input != o.eval.Hook.Index:
-		o.eval.Members.Moment(at, false, false)
-	case sf.Name == state.ContextName && o.context != 0 && j.flags:
-		c.Load(asm.R0, o.context)
-		c.Store(at, asm.R0)
-	case sf.Name == state.ContextName:
-		o.eval.Members.Moment(at, j.flags, !j.Late[sf.Event])
-	case sf.Located:
-		o.eval.Hook.Located(at, sf.Size, sf.Of.F)
-	case sf.Array:
-		o.eval.Hook.Array(at, sf.Of.F)
-	case sf.Text:
-		o.eval.Text(at, sf.Size, sf.Of)
-	case sf.User:
-		o.eval.Arguments().Line(at, sf.Size, sf.Of.F)
-	case sf.Read:
-		o.eval.Arguments().Sent(at, sf.Of.F)
-	default:
-		in := hook.ArgumentScratch(sf.Of)
-		o.eval.Field(in, sf.Of)
-		c.Store(at, in)
+	if sf.Origin == sent.Node || sf.Origin == sent.Inside {
+		return // see enter
 	}
+	m := moment{hash: o.hash}
+	if o.input == o.eval.Hook.Index { // else only the CPU is told of what operators make
+		if m.flags, m.count = o.join.flags, !o.join.Late[sf.Event]; m.flags {
+			m.context = o.context
+		}
+	}
+	o.column(value+int16(sf.Off), &sf.Column, m)
 }

@@ -32,7 +32,7 @@ func TestUnnecessary(t *testing.T) {
 		id := load.RunningMap.Of(0)
 		b.Define(id, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: cpus})
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
-			words := &eval.Emitted{}
+			words := &eval.EmitScope{}
 			for i := range int16(5) {
 				words.Sizes, words.Places = append(words.Sizes, 8), append(words.Places, in+8*i)
 			}

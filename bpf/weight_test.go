@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppscript/bpf/load"
-	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/result"
 )
@@ -24,9 +23,9 @@ func TestWeights(t *testing.T) {
 		Aggs: []agg.Agg{{Op: agg.Count}, {Op: agg.Sum, Arg: 1}, {Op: agg.Sum, Arg: 2},
 			{Op: agg.Quantile, Arg: 3, Q: 0.5}}}
 	p := partOf([]*Event{{Schema: enter, Label: "enter"}}, &Edge{Group: spec,
-		Preds: []expr.Node{node(t, enter, "id == 110")}})
+		Preds: predsOf(node(t, enter, "id == 110"))})
 	if unix.SYS_GETPPID != 110 {
-		p.Edges[0].Preds = []expr.Node{node(t, enter, "id == 173")}
+		p.Edges[0].Preds = predsOf(node(t, enter, "id == 173"))
 	}
 	p.Weighed, p.Intervals = true, true
 	run := start(t, h, p)

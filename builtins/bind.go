@@ -224,7 +224,7 @@ func (b *Builtin) check(p *Param, v starlark.Value, at *script.ArgError) (starla
 		return v, nil
 	}
 	if p.Type.Name == Any.Name {
-		// Who takes any value may show it.
+		// A function that takes any value may show it.
 		if err := script.Walkable(v); err != nil {
 			at.Err = &diag.Error{Op: b.FullName(), Subject: p.Name, Cause: err, Hint: b.helpHint()}
 			return nil, at
@@ -271,7 +271,7 @@ func (b *Builtin) helpHint() string {
 }
 
 func (b *Builtin) usage(cause error) error {
-	return &diag.Error{Op: b.FullName(), Cause: cause, Hint: "write " + b.signature()}
+	return &diag.Error{Op: b.FullName(), Cause: cause, Hint: "write " + b.Signature()}
 }
 
 func (b *Builtin) tooMany(got, want int) error {

@@ -22,8 +22,8 @@ const (
 	Aggregators   Group = "aggregators"
 	Results       Group = "results"
 	Values        Group = "values"
-	Hosted        Group = "host"
-	Workshop      Group = "workshop"
+	Hosted        Group = "functions"
+	Workshop      Group = "prompt"
 	Testing       Group = "tests"
 )
 
@@ -71,7 +71,7 @@ func (b *Builtin) constant() starlark.Value {
 	return b.Value(nil)
 }
 
-// A Param declares one parameter. The order of Params is that of positional
+// A Param declares one parameter. Params have the order of positional
 // arguments.
 type Param struct {
 	Name string
@@ -114,8 +114,8 @@ type Example struct {
 	Live bool
 }
 
-// signature is the first line of help: name, parameters, result.
-func (b *Builtin) signature() string {
+// Signature is the first line of help: name, parameters, result.
+func (b *Builtin) Signature() string {
 	var s strings.Builder
 	s.WriteString(b.FullName())
 	if v := b.constant(); v != nil {

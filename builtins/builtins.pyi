@@ -111,7 +111,7 @@ class Stream:
     def where(self, condition: Union[str, Callable]) -> Stream:
         """Keeps the events for which a condition holds."""
     def let(self, **name: Union[Union[Duration, str], Union[Size, str], Union[str, Callable], bool, int]) -> Stream:
-        """Gives names to computed values, for everything behind."""
+        """Gives names to computed values, which all methods that follow can use."""
     def by(self, *key: Union[str, Callable], **name: Union[str, Callable]) -> Groups:
         """Chooses the keys that the events are grouped by."""
     def agg(self, **column: Any) -> Table:
@@ -122,51 +122,53 @@ class Stream:
         """Counts a number into power-of-two or equal buckets."""
     def log(self, *, newest: Optional[bool] = False, registers: Optional[bool] = None, result: Optional[Union[str, Callable]] = None, fields: Optional[dict] = None, heading: Optional[Union[str, Callable]] = None, text: Optional[Union[str, Callable]] = None) -> Any:
         """Shows every event as a line, in time order."""
+    def rows(self, *column: Union[str, Callable], **name: Union[str, Callable]) -> Table:
+        """Shows every event as a row below one header, at once."""
     def each(self, fn: Callable) -> Any:
         """Calls a function of the script for every event, in time order."""
     def heatmap(self, prefix: str, value: Optional[Union[str, Callable]] = "delay") -> Any:
         """Draws heat maps of a number of every event over time."""
     def attr(self, name: str) -> list:
         """Returns the values of an attribute of an event string."""
-    def key(self, key: Union[str, Callable]) -> Stream:
-        """Says by what these events are related in a join, in place of the join's own key."""
+    def key(self, key: Union[Iterable, Union[str, Callable]]) -> Stream:
+        """Sets the key of these events in a join, in place of the join's own key."""
     def role(self, role: Union[str, Callable]) -> Stream:
         """Says for each event whether it may start or end a pair."""
     def untraced(self) -> Stream:
-        """Makes events that start and end nothing: they are shown in the details of slow pairs."""
+        """Marks events that start and end no pairs, but are shown in the details of slow pairs."""
     def trigger(self) -> Stream:
         """Ends the interval at each of the events: results are shown, then the event."""
     def latency(self, *key: Union[str, Callable], perins: Optional[bool] = False, than: Optional[Union[Duration, str]] = None, lower: Optional[Union[Duration, str]] = None, only_than: Optional[bool] = False, **name: Union[str, Callable]) -> Table:
-        """Tells how long pairs take: the standard table of start => end."""
+        """Shows how long pairs take: the standard table of start => end."""
     def slow(self, than: Optional[Union[Duration, str]] = None, *, lower: Optional[Union[Duration, str]] = None, detail: Any = None) -> Any:
         """Shows pairs that take too long, with what happened during them."""
     def during(self, over: Any, *, key: Optional[Union[Iterable, Union[str, Callable]]] = None, by: Optional[Union[Iterable, Union[str, Callable]]] = None, limit: Optional[int] = None) -> Stream:
-        """Tells where the time of spans went: splits each by the spans of others that overlap it."""
+        """Splits spans by other spans that overlap them, to show where their time went."""
     def why(self, than: Optional[Union[Duration, str]] = None, *, slowest: Optional[float] = None, thread: Optional[Union[str, Callable]] = None, label: Optional[Union[str, Callable]] = None, waiting: Optional[bool] = False, compare: Optional[bool] = False, events: Optional[Iterable] = None, depth: Optional[int] = 8, before: Optional[Union[Duration, str]] = None, limit: Optional[Union[Size, str]] = None, stacks: Optional[bool] = False) -> Any:
-        """Says where the time of slow pairs, or other spans, went: each nanosecond has one cause."""
+        """Explains where the time of slow pairs, or other spans, went: each nanosecond has one cause."""
     def unpaired(self, of: Optional[str] = "both", *, waiting: Optional[bool] = False, lost: Optional[bool] = False) -> Stream:
-        """Delivers the events that stay without a partner, with the reason and their age."""
+        """The events that found no partner, with the reason and their age."""
     def paired(self) -> Table:
-        """Counts pairs, and the events that found no partner: what leaks shows as waiting."""
+        """Counts pairs and unpaired events; a leak shows as events that wait."""
     def calls(_self, *, times: Optional[bool] = True, self: Optional[bool] = False) -> Table:
-        """Shows who calls whom, and how long it takes: a tree of nested pairs."""
-    def fold(self, key: Union[str, Callable], state: dict, step: Callable, *, flush: Optional[Callable] = None, begin: Optional[str] = None, limit: Optional[int] = None, name: Optional[str] = None) -> Stream:
+        """Shows which functions call which, and how long they take: a tree of nested pairs."""
+    def fold(self, key: Union[Iterable, Union[str, Callable]], state: dict, step: Callable, *, flush: Optional[Callable] = None, begin: Optional[str] = None, limit: Optional[int] = None, name: Optional[str] = None) -> Stream:
         """Runs a state machine for each key, and makes a stream of what it emits."""
     def at(self, key: Any) -> Any:
-        """Asks for the state that a fold has for a key, at this moment; only in the functions of another fold."""
-    def silences(self, key: Union[str, Callable], *, than: Union[Duration, str], top: Optional[int] = 0, limit: Optional[int] = None) -> Any:
-        """Lists when something that had events had none for long: threads, devices, connections."""
+        """Reads the state that a fold has for a key at this moment; only in the functions of another fold."""
+    def silences(self, key: Union[Iterable, Union[str, Callable]], *, than: Union[Duration, str], top: Optional[int] = 0, limit: Optional[int] = None) -> Any:
+        """Lists silences: long times without an event of a thread, a device, a connection or another key."""
     def batches(self, fn: Callable) -> Any:
         """Calls a function of the script for lists of events, in time order."""
     alias: Optional[str]  # The name that results give to the event of a source.
-    label: str  # What results call the event of a source.
-    system: Optional[str]  # The group of events to which that of a source belongs.
+    label: str  # The name of a source's event in results.
+    system: Optional[str]  # The group to which a source's event belongs.
     def stack(self, *, kernel: Optional[bool] = True, user: Optional[bool] = True, max: Optional[int] = 127, unwind: Optional[str] = "fp", copy: Optional[Union[Size, str]] = None) -> Stream:
         """Takes the call stack of each event."""
     def stacks(self, value: Optional[Union[str, Callable]] = None, *, by: Optional[Union[Iterable, dict]] = None, stack: Optional[Union[str, Callable]] = None, above: Optional[Union[str, Callable]] = None, on_top: Optional[Union[str, Callable]] = None, name: Optional[str] = None) -> Stacks:
         """Counts the events by call stack."""
     def burst(self, count: int, within: Union[Duration, str], *, by: Optional[Union[str, Callable]] = None) -> Stream:
-        """Keeps the events of busy times: when so many come within a time."""
+        """Keeps the events of busy times: when count events come within a window of time."""
 
 class Groups:
     def agg(self, **column: Any) -> Table:
@@ -182,7 +184,7 @@ class Table:
     def top(self, n: int) -> Table:
         """Keeps the first rows, sorted by the last column unless sorted before."""
     def title(self, text: str) -> Table:
-        """Says what the table is about, beside its date."""
+        """Sets the title of the table, shown beside its date."""
     def unit(self, unit: Any, column: Optional[str] = None) -> Table:
         """Chooses the unit in which columns are shown."""
     def raw(self, *column: str) -> Table:
@@ -191,7 +193,7 @@ class Table:
         """Adds columns that are computed from the others."""
     def text(self, **column: Callable) -> Table:
         """Shows the cells of columns through functions."""
-    def format(self, column: Optional[str] = None, *, width: Optional[int] = None, left: Optional[bool] = None, decimals: Optional[int] = None, sep: Optional[str] = None, share_of: Optional[str] = None, alarm: Optional[bool] = None, title: Optional[str] = None, shown: Optional[Callable] = None, rule: Optional[bool] = None, header: Optional[bool] = None, date: Optional[bool] = None, upper: Optional[bool] = None, live: Optional[bool] = None) -> Table:
+    def format(self, column: Optional[str] = None, *, width: Optional[int] = None, left: Optional[bool] = None, decimals: Optional[int] = None, sep: Optional[str] = None, share_of: Optional[str] = None, alarm: Optional[bool] = None, clock: Optional[str] = None, title: Optional[str] = None, shown: Optional[Callable] = None, rule: Optional[bool] = None, header: Optional[bool] = None, date: Optional[bool] = None, upper: Optional[bool] = None, live: Optional[bool] = None) -> Table:
         """Says how text output arranges the table, or one of its columns."""
     def hide(self, *column: str) -> Table:
         """Leaves columns out of the output; sorting and computing still see them."""
@@ -200,7 +202,7 @@ class Table:
     def totals(self, label: Optional[str] = "total") -> Table:
         """Adds a last row with the sums of the columns."""
     def whole(self, column: str, period: Union[Duration, str]) -> Table:
-        """Keeps slots of time whole, which intervals would cut in two."""
+        """Keeps each slot of time in one interval, undivided."""
     def lines(self, fn: Callable, *, header: Optional[str] = "") -> Table:
         """Shows each row as a line of text of the script's own."""
     def lines_by(self, key: Union[Callable, Iterable, str], fn: Callable, *, header: Optional[str] = "") -> Table:
@@ -214,9 +216,9 @@ class Stacks:
     def top(self, n: int) -> Stacks:
         """Shows the largest stacks only; files get all of them."""
     def title(self, text: str) -> Stacks:
-        """Says what the stacks are about, beside their date and in flame graphs."""
+        """Sets the title of the stacks, shown beside their date and in flame graphs."""
     def totals(self) -> Stacks:
-        """Says above the stacks what all of them add up to."""
+        """Shows the total of all stacks above them."""
     def annotate(self, function: Optional[str] = "", *, by: Optional[str] = "instruction", sources: Optional[Iterable] = None, context: Optional[int] = None) -> Stacks:
         """Shows the code of one function beside its samples, by instruction or by line of the source."""
 
@@ -246,7 +248,7 @@ class _Opt:
         """An option whose value is a number."""
     def flag(self, default: Optional[bool] = False, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "") -> Any:
         """An option without a value: given or not."""
-    def duration(self, default: Optional[Union[Iterable, Union[Duration, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, bare: Any = ..., min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
+    def duration(self, default: Optional[Union[Iterable, Union[Duration, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, along: Optional[str] = None, bare: Any = None, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a length of time."""
     def size(self, default: Optional[Union[Iterable, Union[Size, str]]] = None, *, help: Optional[str] = "", metavar: Optional[str] = None, required: Optional[bool] = False, short: Optional[str] = "", repeated: Optional[bool] = False, min: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None, max: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
         """An option whose value is a number of bytes."""
@@ -268,9 +270,9 @@ class _Agg:
         """Counts events."""
     def sum(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
         """Adds up a number."""
-    def min(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
+    def min(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Optional[Union[Any, Union[str, Callable]]] = None) -> Any:
         """Keeps the smallest number."""
-    def max(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
+    def max(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Optional[Union[Any, Union[str, Callable]]] = None) -> Any:
         """Keeps the largest number."""
     def avg(self, value: Union[str, Callable], *, where: Optional[Union[str, Callable]] = None, of: Any = None) -> Any:
         """Averages a number."""
@@ -316,7 +318,7 @@ def tracepoint(name: str, filter: Optional[str] = "", *, alias: Optional[str] = 
 def software(name: str, *, period: Optional[int] = None, freq: Optional[int] = None, alias: Optional[str] = None) -> Stream:
     """The events of a counter that the kernel keeps in software."""
 def sample(freq: Optional[int] = None, *, period: Optional[Union[Union[Duration, str], int]] = None, event: Optional[str] = None, idle: Optional[bool] = False, exclude_user: Optional[bool] = False, exclude_kernel: Optional[bool] = False, exclude_host: Optional[bool] = False, exclude_guest: Optional[bool] = False, alias: Optional[str] = None) -> Stream:
-    """Samples what the CPUs do, so many times a second."""
+    """Samples what each CPU runs, freq times a second."""
 def hardware(name: str, *, period: Optional[int] = None, exclude_user: Optional[bool] = False, exclude_kernel: Optional[bool] = False, exclude_host: Optional[bool] = False, exclude_guest: Optional[bool] = False, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
     """One of the CPU's own counters, by the name that all CPUs share."""
 def cache(name: str, *, period: Optional[int] = None, exclude_user: Optional[bool] = False, exclude_kernel: Optional[bool] = False, exclude_host: Optional[bool] = False, exclude_guest: Optional[bool] = False, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
@@ -332,16 +334,16 @@ def event(text: str) -> Stream:
 def events(text: Union[Iterable, str], *, or_else: Optional[dict] = None, optional: Optional[Iterable] = None) -> list:
     """The events of event strings in perf-prof's notation, as a list."""
 def profiler(name: str, options: Optional[Union[Iterable, str]] = "", *, alias: Optional[str] = None) -> Stream:
-    """The events that a profiler shows, as a source of others."""
+    """The events that a profiler shows, as a stream."""
 def pairs_of(name: str, options: Optional[Union[Iterable, str]] = "") -> Stream:
-    """The pairs, or other spans, that a profiler's results are about, to ask something else of them."""
+    """The pairs, or other spans, of a profiler, for other questions about them."""
 def kernel_records() -> Stream:
-    """What the kernel tells of itself: BPF programs, symbols and cgroups that come and go, code that is changed."""
+    """Records of the kernel about itself: BPF programs, symbols and cgroups that come and go, and changes of code."""
 def threads() -> Stream:
-    """The threads that are there when the run begins: one that sleeps all the time has no other event."""
+    """The threads that exist when the run begins. A thread that sleeps all the time has no other event."""
 def split_locks() -> Any:
-    """Makes split locks as long as the run, for a profiler to see."""
-def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False, hits: Optional[bool] = False) -> Stream:
+    """Makes split locks during the run, to try a profiler."""
+def counters(events: Iterable, *, period: Optional[Union[Duration, str]] = None, instances: Optional[bool] = False, hits: Optional[bool] = False, missing: Optional[bool] = False) -> Stream:
     """Counts events in the kernel and reads the counters periodically: next to no cost per event."""
 def kprobe(func: str, *, args: Optional[str] = "", filter: Optional[str] = "", limit: Optional[int] = 100, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
     """Calls of a kernel function, or passes of an instruction in it."""
@@ -354,13 +356,13 @@ def uretprobe(file: str, func: str, *, ret: Optional[str] = "", filter: Optional
 def usdt(name: str, file: Optional[str] = "", *, args: Optional[str] = "", filter: Optional[str] = "", pid: Optional[int] = None, limit: Optional[int] = 100, alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False) -> Stream:
     """A probe that the programmer put into a program or library (USDT, DTRACE_PROBE)."""
 def breakpoint(addr: Union[int, str], len: Optional[int] = None, type: Optional[str] = None, *, pid: Optional[int] = None, filter: Optional[str] = "", alias: Optional[str] = None, cpus: Optional[str] = None, optional: Optional[bool] = False, exclude_user: Optional[bool] = False, exclude_kernel: Optional[bool] = False) -> Stream:
-    """Accesses to a few bytes of memory, or executions of an instruction, told by the CPU."""
+    """Accesses to a few bytes of memory, or executions of an instruction, which the CPU detects."""
 def merge(*stream: Any) -> Stream:
     """Brings the events of several streams together, in time order."""
-def join(*stage: Union[Any, Iterable], key: Optional[Union[str, Callable]] = None, cycle: Optional[bool] = False, impl: Optional[str] = "pairs", limit: Optional[int] = None) -> Stream:
+def join(*stage: Union[Any, Iterable], key: Optional[Union[Iterable, Union[str, Callable]]] = None, cycle: Optional[bool] = False, impl: Optional[str] = "pairs", limit: Optional[int] = None) -> Stream:
     """Relates each event to the one that follows it: starts and ends, stage by stage."""
-def spans(begin: Union[Any, Iterable], end: Union[Any, Iterable], *, key: Optional[Union[str, Callable]] = None, name: Optional[str] = None, limit: Optional[int] = None) -> Stream:
-    """Makes spans of time of anything that begins and ends."""
+def spans(begin: Union[Any, Iterable], end: Union[Any, Iterable], *, key: Optional[Union[Iterable, Union[str, Callable]]] = None, name: Optional[str] = None, limit: Optional[int] = None) -> Stream:
+    """Makes spans of time from the events that begin and end them."""
 def detail(*, before: Optional[Union[Duration, str]] = None, after: Optional[Union[Duration, str]] = None, same: Optional[Union[Iterable, str]] = None, of: Optional[str] = "both", hide: Optional[Union[Duration, str]] = None, task: Optional[str] = "thread", limit: Optional[Union[Size, str]] = None, age: Optional[Union[Duration, str]] = None) -> Any:
     """Says which events are shown around a slow pair."""
 def why_thread(tid: int, window: Optional[Union[Duration, str]] = None, *, events: Optional[Iterable] = None, depth: Optional[int] = 8, before: Optional[Union[Duration, str]] = None, limit: Optional[Union[Size, str]] = None, stacks: Optional[bool] = False) -> Any:
@@ -368,7 +370,13 @@ def why_thread(tid: int, window: Optional[Union[Duration, str]] = None, *, event
 def emit(**name: Any) -> None:
     """Makes an event of the stream that a fold returns; only in its functions."""
 def sql(*stream: Any, query: Optional[str] = None, file: Optional[str] = None, verify: Optional[bool] = False) -> Any:
-    """Keeps events as rows of SQL tables and asks a query of them at each report."""
+    """Keeps events as rows of SQL tables, and runs a query over them at the end of each interval."""
+def on_cpu(*, stack: Optional[bool] = False) -> Stream:
+    """Spans of threads on a CPU: from when they get it to when they leave it."""
+def off_cpu(*, stack: Optional[bool] = False) -> Stream:
+    """Spans of threads off their CPU: from when they leave it to when they get one again."""
+def runnable(*, stack: Optional[bool] = False) -> Stream:
+    """Spans of threads that wait for a CPU: from wake-up or preemption to running."""
 ns: Duration  # One nanosecond.
 us: Duration  # One microsecond.
 ms: Duration  # One millisecond.
@@ -388,16 +396,12 @@ def try_(fn: Callable, *args: Any, **kwargs: Any) -> Any:
     """Calls a function and returns its failure instead of failing."""
 def struct(**attribute: Any) -> Any:
     """Makes a record with named attributes, which do not change."""
-def syscall_name(number: int) -> str:
-    """The name of a system call."""
 def syscall_number(name: str) -> int:
     """The number of a system call."""
 def syscall_params(name: str) -> list:
     """The parameters of a system call."""
-def errno_name(number: int) -> str:
-    """The name of an error number."""
 def cpu_model() -> Any:
-    """Whose CPU this machine has, and which."""
+    """The vendor and the model of this machine's CPU."""
 def cpu_cores() -> list:
     """Which CPUs share a core."""
 def data_source(data_src: int) -> str:
@@ -407,15 +411,39 @@ def by_thread() -> bool:
 def recorded() -> bool:
     """Whether events come from a recording, which has samples but no counters."""
 def verbosity() -> int:
-    """How much the user wants to be told beside the results."""
+    """How many messages the user wants beside the results."""
 def sysctl(name: str) -> str:
     """A setting of the kernel, as sysctl prints it."""
 def read_kernel(place: Union[int, str], size: int) -> Any:
     """Bytes of the kernel's memory, as they are now."""
 def block_device(name: str) -> Any:
-    """What block tracepoints call a disk or partition."""
+    """A disk or partition, as block tracepoints name it."""
+def block_devices() -> list:
+    """All disks and partitions of this machine."""
+def ip_address(bytes: Iterable) -> str:
+    """An IP address as people write it."""
 def evaluate(text: str, **name: Union[int, str]) -> Any:
     """Evaluates a C expression of constants."""
+def bucket(x: Union[Union[Duration, str], Union[Size, str], int], width: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
+    """The lower bound of the bucket that a number falls into."""
+def flags(x: int, names: dict, sep: Optional[str] = "|") -> str:
+    """The names of a number's bits."""
+def user_string(address: Union[int, str], instead: Optional[str] = None) -> str:
+    """The text at an address of the process that an event happened in."""
+def sum(values: Any, start: Optional[Union[Union[Duration, str], Union[Size, str], float, int]] = 0) -> Any:
+    """Adds up the numbers of a list."""
+def percent(part: Union[Union[Duration, str], Union[Size, str], float, int], whole: Union[Union[Duration, str], Union[Size, str], float, int], otherwise: Optional[Union[float, int]] = None) -> Optional[float]:
+    """A part as a percentage of a whole."""
+def command_line() -> str:
+    """The arguments with which the running program was started, with blanks between them."""
+def kernel_string(address: int) -> str:
+    """The text at an address of the kernel."""
+def enumerator(name: str) -> int:
+    """The value of an enumerator of the kernel."""
+def syscall_name(number: int) -> str:
+    """The name of a system call."""
+def errno_name(number: int) -> str:
+    """The name of an error number."""
 def ksym(address: int, *, offset: Optional[bool] = False) -> str:
     """The kernel function at an address."""
 def comm(tid: int) -> str:
@@ -426,18 +454,8 @@ def ntohl(x: int) -> int:
     """Reads a 32-bit number in network byte order."""
 def log2(x: Union[Union[Duration, str], Union[Size, str], int]) -> int:
     """The power of two that a number reaches."""
-def bucket(x: Union[Union[Duration, str], Union[Size, str], int], width: Optional[Union[Union[Duration, str], Union[Size, str], int]] = None) -> Any:
-    """The lower bound of the bucket that a number falls into."""
-def flags(x: int, names: dict, sep: Optional[str] = "|") -> str:
-    """The names of a number's bits."""
 def strncmp(a: str, b: str, n: int) -> int:
     """Compares the first bytes of two texts."""
-def user_string(address: Union[int, str], instead: Optional[str] = None) -> str:
-    """The text at an address of the process that an event happened in."""
-def sum(values: Any, start: Optional[Union[Union[Duration, str], Union[Size, str], float, int]] = 0) -> Any:
-    """Adds up the numbers of a list."""
-def percent(part: Union[Union[Duration, str], Union[Size, str], float, int], whole: Union[Union[Duration, str], Union[Size, str], float, int], otherwise: Optional[Union[float, int]] = None) -> Optional[float]:
-    """How many percent of a whole a part is."""
 def task() -> Any:
     """The running task: its struct task_struct in the kernel's memory."""
 def cgroup() -> Any:
@@ -450,20 +468,16 @@ def cast(address: int, type: str) -> Any:
     """An address as a pointer to a type of the kernel."""
 def container_of(address: int, type: str, member: str) -> Any:
     """The structure whose member an address points to."""
-def kernel_string(address: int) -> str:
-    """The text at an address of the kernel."""
-def enumerator(name: str) -> int:
-    """The value of an enumerator of the kernel."""
 def run(x: Any, seconds: Optional[Union[float, int]] = 5, input: Optional[str] = None, *, limit: Optional[int] = None, interval: Optional[Union[float, int]] = None) -> Result:
-    """Runs pipelines now and returns what came out, as values."""
+    """Runs pipelines now and returns their results as values."""
 def script(which: str, *args: str, **option: Any) -> Any:
-    """What a profiler or a script file would run, with these options."""
+    """The pipelines that a profiler or a script file would run, with these options."""
 def record(what: Any = None, seconds: Optional[Union[float, int]] = 5, *, file: Optional[str] = None) -> Any:
     """Records events, to look at the same ones again and again."""
 def use(recording: Optional[Union[Any, str]] = None) -> None:
-    """Has pipelines read a recording from now on, or the kernel again."""
+    """Makes pipelines read a recording from now on, or the kernel again."""
 def explain(x: Any) -> Any:
-    """Says what a pipeline would open, and what runs where."""
+    """Shows what a pipeline would open, and what runs where."""
 def fields(event: Union[Any, str]) -> Any:
     """The fields of an event: name, type, and what every event has."""
 def find_events(pattern: str) -> list:
@@ -471,7 +485,7 @@ def find_events(pattern: str) -> list:
 def doctor() -> Any:
     """Says what works on this machine, and how to fix what does not."""
 def reload() -> None:
-    """Runs the REPL's file again, and what statements loaded, with all that these load."""
+    """Runs the prompt's file again, and the files that statements loaded."""
 def plot(result: Any, column: Optional[str] = None, *, rows: Optional[int] = 20) -> Any:
     """Draws a result with characters: bars, a histogram, a heat map, or lines over intervals."""
 def help(topic: Any = None) -> Any:

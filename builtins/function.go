@@ -57,13 +57,14 @@ func (f *function) CallInternal(t *starlark.Thread, args starlark.Tuple,
 // A MethodSet is the methods of one Starlark type; the type's Attr and
 // AttrNames ask it.
 type MethodSet struct {
+	typ    string
 	byName map[string]*Builtin
 	names  []string
 }
 
 // Methods collects the declarations among decls that belong to typ.
 func Methods(typ string, decls []*Builtin) *MethodSet {
-	m := &MethodSet{byName: map[string]*Builtin{}}
+	m := &MethodSet{typ: typ, byName: map[string]*Builtin{}}
 	for _, b := range decls {
 		if b.Type == typ {
 			m.byName[b.Name] = b
@@ -81,6 +82,26 @@ func (m *MethodSet) Attr(recv starlark.Value, name string) (starlark.Value, erro
 			return b.Value(recv), nil
 		}
 		return &function{decl: b, recv: recv}, nil
+	}
+	return nil, nil
+}
+
+// A Step is code that makes a value with other methods: ".stacks()" of a stream.
+type Step struct {
+	Code string
+	To   *MethodSet
+}
+
+// AttrOr is Attr; of a method that only a later value has, it is an error that shows the first step to one.
+func (m *MethodSet) AttrOr(recv starlark.Value, name string, steps ...Step) (starlark.Value, error) {
+	if v, err := m.Attr(recv, name); v != nil || err != nil {
+		return v, err
+	}
+	for _, s := range steps {
+		if _, ok := s.To.byName[name]; ok {
+			text := fmt.Sprintf("%s has no .%s field or method: write %s.%[2]s(...)", m.typ, name, s.Code)
+			return nil, starlark.NoSuchAttrError(text)
+		}
 	}
 	return nil, nil
 }

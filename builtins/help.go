@@ -13,7 +13,7 @@ import (
 // terminal.
 func (b *Builtin) help() string {
 	var s strings.Builder
-	s.WriteString(b.signature() + "\n")
+	s.WriteString(b.Signature() + "\n")
 	fmt.Fprintf(&s, "    %s\n", b.Summary)
 	name, typ := len("Example"), 0
 	for i := range b.Params {

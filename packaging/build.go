@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/version"
 	"io"
 	"io/fs"
 	"os"
@@ -44,6 +45,28 @@ func (d *distribution) commit() error {
 	// A tilde sorts before everything: the first version will be newer than this.
 	d.version = fmt.Sprintf("0~%s.%s", d.time.Format("20060102150405"), revision)
 	return nil
+}
+
+// mended is the oldest Go whose library has none of the faults that `make vulnerable` tells of ppscript; see
+// docs/security.md.
+const mended = "go1.26.10"
+
+// warning is said of releases that a Go builds whose library has known faults; empty of others.
+func warning(goVersion string) string {
+	if !version.IsValid(goVersion) || version.Compare(goVersion, mended) >= 0 {
+		return ""
+	}
+	return "warning: the library of " + goVersion + " has known faults, which these files will have; " +
+		"a newer Go mends them: GOTOOLCHAIN=" + mended + " make dist"
+}
+
+// warn says what is to be said of the Go that builds.
+func warn() {
+	if v, err := output("go", "env", "GOVERSION"); err == nil {
+		if text := warning(v); text != "" {
+			say("%s", text)
+		}
+	}
 }
 
 // build compiles ppscript for arch and returns where it is.

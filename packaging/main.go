@@ -70,6 +70,9 @@ func (d *distribution) make() (err error) {
 	if err := os.MkdirAll(d.out, 0o755); err != nil {
 		return err
 	}
+	if d.program == "" && !slices.Equal(d.kinds, []string{"tree"}) {
+		warn()
+	}
 	programs := map[string]string{}
 	for _, arch := range d.arches {
 		if programs[arch], err = d.build(arch); err != nil {

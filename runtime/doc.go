@@ -33,13 +33,13 @@
 //	target/cri             names of containers, from their runtimes
 //	target/cgroup          the container, pod or unit of a process
 //	target/task            threads, processes, names and mappings over time
-//	target/watched         the threads that the user named, as they come and go
-//	target/inview          the threads that programs of the kernel observe
+//	target/threadset       the threads that the user named, as they come and go
 //
 // expr: code that runs per event.
 //
 //	expr                   one typed program, from C text or from Starlark
 //	expr/c                 the grammar of C expressions
+//	expr/native            functions that run per event, of scripts and of C expressions
 //	expr/cexpr             C expressions of users and of print formats, as programs of expr
 //
 // record: data that programs of the kernel send and keep.
@@ -47,8 +47,8 @@
 //	record/ringbuf         the buffers that programs of the kernel write to
 //	record/latetext        texts that come later than their events
 //	record/sent            records of programs of the kernel, as events
-//	record/window          the newest events of each CPU, kept by programs of the kernel
-//	record/arrival         state of joins in the kernel: waiting events, the tree of calls
+//	record/flightbuffer    the newest events of each CPU, kept by programs of the kernel
+//	record/joinstate       state of joins in the kernel: waiting events, the tree of calls
 //
 // source: where events come from, and how users name them.
 //
@@ -63,7 +63,6 @@
 //	source/relay           events sent elsewhere and received, as recordings
 //	source/eventtext       events that people write down, made into recordings
 //	source/probe           where dynamic probes and breakpoints go, and the fields of their samples
-//	source/sideband        records about processes, beside events that stay in the kernel
 //	source/wallclock       times of events on other clocks: the time of day, a guest's
 //	source/eventspec       events as scripts name them
 //	source/eventstring     events as users write them on a command line
@@ -97,14 +96,13 @@
 // plan and session: from a script's wish to a run.
 //
 //	plan                   a script's description, checked and optimised; opens nothing
-//	plan/demand            what sources must deliver: members of samples, time order
+//	plan/graph             the plan's nodes and edges, from the script to the programs
 //	plan/placement         which parts of the plan run in the kernel
-//	plan/facility          the facilities of the kernel that a plan needs
+//	plan/capabilities      the facilities of the kernel that a plan needs
 //	session                opens a plan, runs it, drains it, closes it
 //	session/budget         the cost that a run may have, and the events that count for it
 //	session/cost           the cost that a run has
-//	session/slots          events in slots of time, for a budget
-//	session/patience       how long files may be read for names when a run should end
+//	session/dutycycle      events in slots of time, for a budget
 //	session/database       databases of plans: opened, filled, asked
 //
 // result and output: what a run tells.
@@ -112,7 +110,7 @@
 //	result                 tables with typed columns, stacks, lines: values, not text
 //	result/view            columns, order and texts of a result
 //	result/timeline        slices, instants, switches, wake-ups and counters by time
-//	result/partial         results of one machine, to be merged with others
+//	result/mergeable       results of one machine, to be merged with others
 //	result/compare         what changed between two runs, and whether that is more than noise
 //	result/chance          how likely numbers are by chance alone
 //	result/outlier         machines whose numbers differ from the others'
@@ -155,7 +153,10 @@
 //	CPU        a logical CPU by its kernel number
 //	context member  a sample member that only the kernel knows while the event
 //	           happens: nr_running, irqs_off, prio; programs of the kernel tell it
+//	delivery   how the results of an operator reach the user
 //	derived event  an event made here from others: a pair, a fold's output
+//	edge       the events of a stream on their way to an operator of the plan,
+//	           with the conditions between, or out of the kernel
 //	event      one occurrence, as seen by us: a view of a record
 //	field      a named value of an event: a sample member, a part of the raw
 //	           record, or a value computed here
@@ -167,7 +168,9 @@
 //	           ring before them to the one after
 //	mapping    a file mapped into a process at an address
 //	nested     said of pairs that lie in each other as calls do
+//	node       an event to open, or an operator, in the graph of a plan
 //	pair       a derived event of a start and an end with one key; has a delay
+//	pass       a step of planning, which annotates nodes and edges
 //	perf clock the clock of the samples' times; int64 ns, not wall time
 //	period     how much a sample stands for: events, or ns of a clock
 //	pid, tid   process (thread group) and thread; the kernel's record calls

@@ -81,7 +81,7 @@ func Summary(name string) string {
 	return line
 }
 
-// Sum is the SHA-256 of all scripts that come with the program: who has the same runs the same.
+// Sum is the SHA-256 of all scripts that come with the program: equal sums mean equal scripts.
 func Sum() [sha256.Size]byte {
 	all := sha256.New()
 	for _, root := range []string{".", below} {

@@ -1,9 +1,12 @@
 package assembler_test
 
 import (
+	_ "embed"
 	"encoding/binary"
+	"flag"
 	"math/bits"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -13,6 +16,7 @@ import (
 	"ppscript/bpf/load"
 	"ppscript/bpf/state"
 	"ppscript/runtime/record/ringbuf"
+	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/bpftest"
 )
 
@@ -66,7 +70,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// Who only asks emits nothing, and is told what a program would not have room for.
+// A dry run emits nothing, and reports what a program would not have room for.
 func TestDry(t *testing.T) {
 	c := assembler.NewDry()
 	end := c.Label()
@@ -102,6 +106,41 @@ func TestAlloc(t *testing.T) {
 	c.Stack = mark
 	if d := c.Alloc(8); a != -8 || b != -24 || d != -16 {
 		t.Errorf("got %d, %d, %d, want -8, -24, -16", a, b, d)
+	}
+}
+
+// Places of a program that spills lie in scratch memory if they are large; stores and loads find them there,
+// and what is given back is used again.
+func TestSpilledPlaces(t *testing.T) {
+	b := bpftest.Builder{In: 8, Out: 40, Spills: true}
+	p := b.OnStack(t, func(c *assembler.Code, in, out int16, _ assembler.Label) {
+		small, mark := c.Alloc(8), c.Stack
+		a := c.Alloc(24)
+		c.Stack = mark
+		if again := c.Alloc(24); again != a {
+			t.Errorf("a place that was given back: got %d, want %d", again, a)
+		}
+		other := c.Alloc(16)
+		if c.Spills > 0 && (small >= 0 || a <= 0 || other != a+24) {
+			t.Errorf("got places %d, %d, %d, want one of the stack and two behind each other", small, a, other)
+		}
+		c.Set(a, -2)
+		c.Zero(other, 16)
+		c.Load(asm.R1, in)
+		c.StorePart(other+3, asm.R1, asm.Byte)
+		c.Load(asm.R2, in)
+		c.Store(a+16, asm.R2)
+		for i, at := range []int16{a, other, other + 8, a + 16} {
+			c.Load(asm.R0, at)
+			c.Store(out+int16(8*i), asm.R0)
+		}
+		c.Addr(asm.R3, a+16)
+		c.Emit(asm.LoadMem(asm.R0, asm.R3, 0, asm.DWord))
+		c.Store(out+32, asm.R0)
+	})
+	out, ok := p.Words(0x1234)
+	if want := []uint64{1<<64 - 2, 0x34000000, 0, 0x1234, 0x1234}; !ok || !slices.Equal(out, want) {
+		t.Errorf("got %x, %t, want %x", out, ok, want)
 	}
 }
 
@@ -169,25 +208,28 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
+//go:embed testdata/turns.o
+var turnsObject []byte
+
+// turns is routines of these tests.
+var turns = assembler.NewObject(turnsObject)
+
+var update = flag.Bool("update", false, "compile testdata/turns.c anew (needs clang)")
+
+func TestCompiled(t *testing.T) { testkit.Compiled(t, "testdata/turns", *update, nil) }
+
 // Loops end, whatever the verifier knows of their bound: as the body says, or after so many turns.
 func TestRepeat(t *testing.T) {
-	counter := load.ControlMap.Of()
 	b := bpftest.Builder{In: 8, Out: 8}
-	b.Define(counter, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	b.Define(load.ControlMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, _ assembler.Label) {
+		memory := c.Alloc(8)
+		c.MapValue(asm.R1, load.ControlMap.Of(), 0)
+		c.Store(memory, asm.R1)
 		c.Load(asm.R0, in)
-		c.MapValue(asm.R1, counter, 0)
 		c.Emit(asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord))
-		assembler.Repeat(c, "count_down", 1000, func(c *assembler.Code) {
-			done := c.Label()
-			c.MapValue(asm.R1, counter, 0)
-			c.Emit(asm.LoadMem(asm.R2, asm.R1, 0, asm.DWord), asm.Mov.Imm(asm.R0, 1))
-			c.IfImm(asm.JEq, asm.R2, 0, done)
-			c.Emit(asm.Sub.Imm(asm.R2, 1), asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord), asm.Mov.Imm(asm.R0, 0))
-			c.Place(done)
-			c.Emit(asm.Return())
-		})
-		c.MapValue(asm.R1, counter, 0)
+		c.Repeat(turns, "count_down", 1000, memory)
+		c.MapValue(asm.R1, load.ControlMap.Of(), 0)
 		c.Emit(asm.LoadMem(asm.R0, asm.R1, 0, asm.DWord))
 		c.Store(out, asm.R0)
 	})
@@ -196,12 +238,55 @@ func TestRepeat(t *testing.T) {
 			t.Errorf("%d turns: got %d left, want %d", from, out[0], left)
 		}
 	}
-	bpftest.Refused(t, "a loop with a large stack", func(c *assembler.Code) {
-		assembler.Repeat(c, "large", 1, func(c *assembler.Code) {
-			c.Alloc(72)
-			c.Emit(asm.Return())
-		})
+}
+
+// A routine gets registers and returns one, calls another one, reads maps, and may be called more than once;
+// as a program it gets numbers.
+func TestRoutine(t *testing.T) {
+	b := bpftest.Builder{In: 16, Out: 24}
+	b.Define(load.ControlMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	p := b.OnStack(t, func(c *assembler.Code, in, out int16, _ assembler.Label) {
+		call := func(x, y int16) {
+			c.Load(asm.R1, x)
+			c.Load(asm.R2, y)
+			c.Routine(turns, "product")
+		}
+		call(in, in+8)
+		c.Store(out, asm.R0)
+		call(out, out)
+		c.Store(out+8, asm.R0)
+		c.Routine(turns, "read_control")
+		c.Store(out+16, asm.R0)
 	})
+	if err := p.Map(load.ControlMap.Of()).Put(uint32(0), uint64(77)); err != nil {
+		t.Fatal(err)
+	}
+	if out, ok := p.Words(6, 7); !ok || out[0] != 42 || out[1] != 42*42 || out[2] != 77 {
+		t.Errorf("got %d, %t, want 42, 1764, 77", out, ok)
+	}
+	given, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.RawTracepoint, License: "GPL",
+		Instructions: turns.Program("give", map[string]int64{"number": 1<<31 - 2})})
+	if err != nil {
+		t.Fatalf("%+v", err)
+	}
+	defer given.Close()
+	if got, err := given.Run(&ebpf.RunOptions{}); err != nil || got != 1<<31-2 {
+		t.Errorf("a number that is given: got %d, %v, want %d", got, err, 1<<31-2)
+	}
+}
+
+// The frames of a program and of the routines that it calls share the stack, whether a program is made or
+// only asked for.
+func TestStackOfRoutines(t *testing.T) {
+	f := func(c *assembler.Code, stack int) {
+		c.Alloc(stack)
+		c.Routine(turns, "deep") // 200 bytes, and those of product, at least 32
+		c.Finish()
+	}
+	f(assembler.New(), 256)
+	f(assembler.NewDry(), 256)
+	bpftest.Refused(t, "a large stack", func(c *assembler.Code) { f(c, 257) })
+	bpftest.Refused(t, "a large stack, asked for", func(*assembler.Code) { f(assembler.NewDry(), 257) })
 }
 
 // Elements of lists count from the end if they are negative.
@@ -270,7 +355,7 @@ func TestLock(t *testing.T) {
 // Where one event of some is sampled it is the last of them; a budget lets events through by chance.
 func TestGates(t *testing.T) {
 	stat := func(p *bpftest.Program, n int) uint64 {
-		value := make([]byte, 8*load.Stats(0))
+		value := make([]byte, 8*load.Stats(0, 0))
 		if err := p.Map(stats).Lookup(uint32(0), &value); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +363,7 @@ func TestGates(t *testing.T) {
 	}
 	builder := func() *bpftest.Builder {
 		b := &bpftest.Builder{In: 8, Out: 8}
-		b.Define(stats, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * load.Stats(0)),
+		b.Define(stats, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * load.Stats(0, 0)),
 			MaxEntries: 1})
 		b.Define(load.WeightMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8,
 			MaxEntries: 1})

@@ -9,7 +9,7 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file has instructions, forward labels and the stack.
+// This file has instructions, forward labels and places.
 //
 // Jumps go forward, but for loops whose end the verifier can see. Code that
 // cannot be reached is not emitted, since the verifier refuses it. Labels are
@@ -18,13 +18,22 @@ import (
 
 // A Refusal says why something cannot run in the kernel. It is not a failure:
 // the plan then runs natively.
-type Refusal struct{ Why string }
+type Refusal struct {
+	Why string
+	// Stack says that the stack is too small: a program whose large places lie in scratch memory may do.
+	Stack bool
+}
 
 func (r *Refusal) Error() string { return r.Why }
 
 // Refuse leaves the generator; caught turns it into an error.
 func Refuse(format string, args ...any) {
-	panic(&Refusal{fmt.Sprintf(format, args...)})
+	panic(&Refusal{Why: fmt.Sprintf(format, args...)})
+}
+
+// refuseStack refuses a program for want of stack.
+func refuseStack(format string, args ...any) {
+	panic(&Refusal{Why: fmt.Sprintf(format, args...), Stack: true})
 }
 
 // stackSize is the kernel's MAX_BPF_STACK.
@@ -43,10 +52,16 @@ type Code struct {
 	dead  bool   // code emitted now could not be reached
 	dry   bool   // nothing is emitted: the caller only asks whether it could be
 
-	Stack int // bytes in use
-	peak  int
+	Stack Memory // in use
+	peak  Memory
+	// Scratch is the map of the scratch memory.
+	Scratch load.MapID
+	// Spills is from how many bytes on places lie in scratch memory once FindScratch was called; 0 has all of
+	// them on the stack.
+	Spills int
+	base   int16 // where on the stack the address of the scratch memory stands; 0 is nowhere
 
-	callbacks map[string]asm.Instructions // by name
+	called callList
 }
 
 // New is an empty program.
@@ -152,42 +167,90 @@ func (c *Code) MapValue(dst asm.Register, m load.MapID, off uint32) {
 	c.Emit(asm.LoadMapValue(dst, 0, off).WithReference(m.String()))
 }
 
-// Alloc reserves n bytes of stack, 8-aligned; the offset from R10 is
-// negative. c.Stack = mark gives back all that was reserved after a mark.
+// Alloc reserves n bytes, 8-aligned, and returns their place: a negative number on the stack, the offset from
+// R10, and a positive one in scratch memory, where many bytes lie if the program spills. c.Stack = mark gives
+// back all that was reserved after a mark.
 func (c *Code) Alloc(n int) int16 {
-	c.Stack += (n + 7) &^ 7
-	c.peak = max(c.peak, c.Stack)
-	if c.Stack > stackSize {
-		Refuse("needs more than the %d bytes of stack that a program has", stackSize)
+	if c.base != 0 && n >= c.Spills {
+		return int16(c.AllocScratch(n))
 	}
-	return int16(-c.Stack)
+	return c.AllocStack(n)
 }
 
-// Store stores a register at a place of the stack.
-func (c *Code) Store(off int16, src asm.Register) {
-	c.Emit(asm.StoreMem(asm.R10, off, src, asm.DWord))
+// AllocStack reserves n bytes of stack, for code that finds them by R10.
+func (c *Code) AllocStack(n int) int16 {
+	c.Stack.stack += (n + 7) &^ 7
+	c.peak.stack = max(c.peak.stack, c.Stack.stack)
+	if c.Stack.stack > stackSize {
+		refuseStack("needs more than the %d bytes of stack that a program has", stackSize)
+	}
+	return int16(-c.Stack.stack)
 }
 
-// Load loads a place of the stack.
-func (c *Code) Load(dst asm.Register, off int16) {
-	c.Emit(asm.LoadMem(dst, asm.R10, off, asm.DWord))
+// Base is a register and an offset by which instructions find a place: R10, or, of one in scratch memory, by,
+// which it loads.
+func (c *Code) Base(at int16, by asm.Register) (base asm.Register, off int16) {
+	if at < 0 {
+		return asm.R10, at
+	}
+	if c.base == 0 && !c.dead {
+		panic("BUG: a place in scratch memory that is not known")
+	}
+	c.Emit(asm.LoadMem(by, asm.R10, c.base, asm.DWord))
+	return by, at
 }
 
-// Addr points dst at a place of the stack.
-func (c *Code) Addr(dst asm.Register, off int16) {
-	c.Emit(asm.Mov.Reg(dst, asm.R10), asm.Add.Imm(dst, int32(off)))
+// Store stores a register, not R5, which is lost, at a place.
+func (c *Code) Store(at int16, src asm.Register) { c.StorePart(at, src, asm.DWord) }
+
+// StorePart stores the lower bytes of a register, not R5, which is lost, at a place.
+func (c *Code) StorePart(at int16, src asm.Register, size asm.Size) {
+	if at >= 0 && src == storeBase {
+		panic("BUG: a store of the register that finds the place")
+	}
+	base, off := c.Base(at, storeBase)
+	c.Emit(asm.StoreMem(base, off, src, size))
 }
 
-// Zero clears n bytes of stack, n a multiple of 8.
-func (c *Code) Zero(off int16, n int) {
+// storeBase finds the places in scratch memory that are written to.
+const storeBase = asm.R5
+
+// Load loads from a place.
+func (c *Code) Load(dst asm.Register, at int16) { c.LoadPart(dst, at, asm.DWord) }
+
+// LoadPart loads a number of a size from a place.
+func (c *Code) LoadPart(dst asm.Register, at int16, size asm.Size) {
+	base, off := c.Base(at, dst)
+	c.Emit(asm.LoadMem(dst, base, off, size))
+}
+
+// Addr points dst at a place.
+func (c *Code) Addr(dst asm.Register, at int16) {
+	base, off := c.Base(at, dst)
+	if base != dst {
+		c.Emit(asm.Mov.Reg(dst, base))
+	}
+	c.Emit(asm.Add.Imm(dst, int32(off)))
+}
+
+// Set stores a word at a place, v extended by its sign. R5 is lost.
+func (c *Code) Set(at int16, v int32) {
+	base, off := c.Base(at, storeBase)
+	c.Emit(StoreImm(base, off, v))
+}
+
+// Zero clears n bytes of a place, n a multiple of 8. R5 is lost.
+func (c *Code) Zero(at int16, n int) {
+	base, off := c.Base(at, storeBase)
 	for i := 0; i < n; i += 8 {
-		c.Emit(StoreImm(asm.R10, off+int16(i), 0))
+		c.Emit(StoreImm(base, off+int16(i), 0))
 	}
 }
 
 // Finish resolves the labels. An offset counts instruction words behind the
 // jump; a 64-bit load has two.
 func (c *Code) Finish() asm.Instructions {
+	c.checkStack()
 	if c.dry {
 		return nil
 	}
@@ -209,7 +272,7 @@ func (c *Code) Finish() asm.Instructions {
 			c.ins[i] = asm.Instruction{OpCode: c.ins[i].OpCode, Offset: int16(off)}
 		}
 	}
-	return withCallbacks(c, c.ins)
+	return withRoutines(c, c.ins)
 }
 
 // StoreImm stores a 64-bit word, v extended by its sign. The library has no

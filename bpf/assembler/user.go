@@ -74,8 +74,15 @@ func Here(name string) asm.Instruction {
 // NUL.
 func (c *Code) ReadUser(base asm.Register, off int16) {
 	mark := c.Stack
-	c.Emit(ReadText(base, off, c.Alloc(16), c.Name())...)
+	c.Emit(ReadText(base, off, c.AllocStack(16), c.Name())...)
 	c.Stack = mark
+}
+
+// ReadUserAt is ReadUser to a place. R9 is lost.
+func (c *Code) ReadUserAt(at int16) {
+	base, off := c.Base(at, asm.R9)
+	c.Addr(asm.R1, at)
+	c.ReadUser(base, off)
 }
 
 // Name is a name that no other place of the program has.

@@ -12,7 +12,7 @@ import (
 // time. Each hit is counted, and of one in some the time is taken, so that it is known what the
 // program costs: the kernel's own statistics would slow down all programs of the machine.
 
-// timed is of how many hits the time of one is taken, a power of two.
+// timed is the number of hits of which one has its run time measured, a power of two.
 const timed = load.Timed
 
 // Open jumps to exit while no events count, which is before the run begins and when it has ended: its
@@ -69,7 +69,7 @@ func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 // forceWakeup is BPF_RB_FORCE_WAKEUP of bpf_ringbuf_output, in uapi/linux/bpf.h.
 const forceWakeup = 2
 
-// alarm counts the hits that are timed, and wakes who waits when the alarm's number is down to 0. record is
+// alarm counts the hits that are timed, and wakes its reader when the alarm's number is down to 0. record is
 // eight bytes of the stack. CPUs that count at once may count once, and wake twice: the number is about.
 func alarm(c *Code, record int16, others Label) {
 	c.MapValue(asm.R1, load.AlarmMap.Of(), 0)

@@ -41,7 +41,7 @@ func (e *Eval) textTruth(n expr.Node, want bool, l assembler.Label) {
 	}
 	mark := e.Code.Stack
 	off := e.AllocText(n)
-	e.Code.Emit(asm.LoadMem(asm.R0, asm.R10, off, asm.Byte))
+	e.Code.LoadPart(asm.R0, off, asm.Byte)
 	e.Code.IfTrue(asm.R0, want, l)
 	e.Code.Stack = mark
 }
@@ -139,7 +139,7 @@ func (e *Eval) match(x expr.Node, op expr.Op, what string, want bool,
 		return nil, true
 	}
 	long, end := e.Code.Label(), e.Code.Label()
-	e.Code.Emit(asm.LoadMem(asm.R1, asm.R10, at+sent.LongMark, asm.Byte))
+	e.Code.LoadPart(asm.R1, at+sent.LongMark, asm.Byte)
 	e.Code.IfImm(asm.JNE, asm.R1, 0, long)
 	e.texts().matches(at, size, p, what, want, l)
 	e.Code.GoTo(end)

@@ -33,14 +33,14 @@ func truth(t *testing.T, what string, jump func(e *Eval, want bool,
 	l assembler.Label)) func(x,
 	y string, want bool) {
 	t.Helper()
-	bld := bpftest.Builder{In: roomA + roomB, Out: 16}
+	bld := bpftest.Builder{Spills: true, In: roomA + roomB, Out: 16}
 	p := bld.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		for i, want := range []bool{false, true} {
 			taken, end := c.Label(), c.Label()
 			jump(comparer(c, in, fail), want, taken)
 			c.GoTo(end)
 			c.Place(taken)
-			c.Emit(assembler.StoreImm(asm.R10, out+int16(8*i), 1))
+			c.Set(out+int16(8*i), 1)
 			c.Place(end)
 		}
 	})
@@ -108,7 +108,7 @@ func TestTruthAndLength(t *testing.T) {
 	empty := truth(t, "\"\" is not empty", func(e *Eval, want bool, l assembler.Label) {
 		e.textTruth(expr.NewStr(""), want, l)
 	})
-	bld := bpftest.Builder{In: roomA, Out: 16}
+	bld := bpftest.Builder{Spills: true, In: roomA, Out: 16}
 	length := bld.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		comparer(c, in, fail).textLength(textA)
 		c.Store(out, asm.R0)

@@ -25,14 +25,14 @@ var (
 // numberProgram is a program that evaluates a number.
 func numberProgram(t *testing.T, n expr.Node) *bpftest.Program {
 	t.Helper()
-	b := bpftest.Builder{In: 16, Out: 8}
+	b := bpftest.Builder{Spills: true, In: 16, Out: 8}
 	return b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		evaluator(c, in, fail, operands...).Num(n)
 		c.Store(out, asm.R0)
 	})
 }
 
-// Comparisons of numbers, each with or without a sign, are those of the numbers, whichever way the
+// Comparisons of numbers, each with or without a sign, have the results of arithmetic, whichever way the
 // jump goes.
 func TestCompare(t *testing.T) {
 	u := func(a int64) uint64 { return uint64(a) }
@@ -40,14 +40,14 @@ func TestCompare(t *testing.T) {
 		t.Helper()
 		n := &expr.Binary{Op: op, T: expr.TBool, X: x, Y: y}
 		// The output is 1 where the jump is taken if the truth is false, and if it is true.
-		b := bpftest.Builder{In: 16, Out: 16}
+		b := bpftest.Builder{Spills: true, In: 16, Out: 16}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			for i, truth := range []bool{false, true} {
 				taken, end := c.Label(), c.Label()
 				evaluator(c, in, fail, operands...).branch(n, truth, taken)
 				c.GoTo(end)
 				c.Place(taken)
-				c.Emit(assembler.StoreImm(asm.R10, out+int16(8*i), 1))
+				c.Set(out+int16(8*i), 1)
 				c.Place(end)
 			}
 		})
@@ -75,12 +75,12 @@ func TestCompare(t *testing.T) {
 	f(expr.OpLeSU, x, uy, func(a, b int64) bool { return a < 0 || u(a) <= u(b) })
 	f(expr.OpLtUS, ux, y, func(a, b int64) bool { return b >= 0 && u(a) < u(b) })
 	f(expr.OpLeUS, ux, y, func(a, b int64) bool { return b >= 0 && u(a) <= u(b) })
-	// Constants that fit into the instruction, and those that do not.
+	// Constants that fit into the instruction, and constants that do not.
 	f(expr.OpLtS, x, expr.NewInt(-7), func(a, b int64) bool { return a < b })
 	f(expr.OpLeU, ux, expr.NewInt(1<<31), func(a, b int64) bool { return u(a) <= u(b) })
 }
 
-// Operators that cannot fail are those of C on 64 bits.
+// Operators that cannot fail compute as the operators of C do on 64 bits.
 func TestPlainOperators(t *testing.T) {
 	f := func(op expr.Op, x, y expr.Node, want func(a, b int64) int64) {
 		t.Helper()
@@ -158,7 +158,7 @@ func TestOperatorsThatFail(t *testing.T) {
 func TestExtreme(t *testing.T) {
 	z := numberField(16, false)
 	for _, low := range []bool{true, false} {
-		b := bpftest.Builder{In: 24, Out: 8}
+		b := bpftest.Builder{Spills: true, In: 24, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			evaluator(c, in, fail, x, y, z).extreme([]expr.Node{x, y, z}, low)
 			c.Store(out, asm.R0)

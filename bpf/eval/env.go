@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/record/sent"
 )
 
 // This file says how much room texts need, and which fields lie on the stack. It
@@ -19,7 +20,7 @@ import (
 type Env struct {
 	Pair *Pair
 	Fold *FoldState
-	Out  *Emitted
+	Out  *EmitScope
 }
 
 // A Join is where a join has its keys, and what waits of its events.
@@ -71,8 +72,8 @@ type FoldState struct {
 	Stack int16 // of the number of the event's stack; 0 is not known
 }
 
-// An Emitted is the scope of expressions on an emitted event, or on that of a flush function.
-type Emitted struct {
+// EmitScope is the scope of expressions on an emitted event, or on the event of a flush function.
+type EmitScope struct {
 	Fold   *Fold
 	Sizes  []int // by value, in bytes
 	Places []int16
@@ -94,13 +95,17 @@ func (v Env) Room(n expr.Node) int {
 		}
 	case *expr.KernelText:
 		return Pad(n.Size + 1)
+	case *expr.ProcessArea:
+		return Pad(n.Size + 1)
 	case *expr.Native:
-		if d := dictOf(n); d != nil {
-			return dictRoom(d)
-		}
-		if v.isUserText(n) {
+		switch k := n.Kernel.(type) {
+		case *expr.Dict:
+			return dictRoom(k)
+		case expr.ProcessText:
+			v.checkProcess(n)
 			return assembler.UserRoom
 		}
+		refuseNative(n)
 	default:
 		if room := v.madeRoom(n); room > 0 {
 			return room
@@ -123,6 +128,9 @@ func (v Env) FieldRoom(n *expr.Field) int {
 	}
 	f := n.F
 	switch {
+	case f.Kind == event.Array:
+		assembler.Refuse("field %s is an array: programs have these of an event itself, as keys, and in no "+
+			"pair, fold or value of an aggregator", f.Name)
 	case n.View != expr.ViewValue || f.Kind != event.Str:
 		assembler.Refuse("field %s is not a text", f.Name)
 	case f.Place == event.InMember && f.Member == event.MemberComm:
@@ -145,19 +153,15 @@ func (v Env) FieldRoom(n *expr.Field) int {
 	return 0
 }
 
-// isUserText reports that n is a text of the process, which this program can
-// read: of the start of a pair it is one that was kept.
-func (v Env) isUserText(n *expr.Native) bool {
-	if !n.Is(expr.ReadsProcess) {
-		return false
-	}
-	if _, ok := v.kept(n); ok {
-		return true
+// checkProcess refuses a text of the process that this program cannot read: of the start
+// of a pair it must be one that was kept.
+func (v Env) checkProcess(n *expr.Native) {
+	if _, ok := v.keptText(n); ok {
+		return
 	}
 	if p := expr.UserTextPart(n); p != expr.Self && p != expr.End || v.Pair != nil && p != expr.End {
 		assembler.Refuse("%s is of a moment that has passed", n)
 	}
-	return true
 }
 
 // copied reports that a text is copied from the record when it is evaluated.
@@ -206,8 +210,8 @@ func (v Env) waits(n *expr.Field) (f *state.Field, index int) {
 	if !start {
 		return nil, 0
 	}
-	name := state.FieldName(&expr.Field{F: n.F, Part: rest, View: n.View})
-	if i := v.Pair.Join.Waits.At(v.Pair.Start, name); i >= 0 {
+	own := sent.Column{Of: &expr.Field{F: n.F, Part: rest, View: n.View}}
+	if i := v.Pair.Join.Waits.At(v.Pair.Start, &own); i >= 0 {
 		return &v.Pair.Join.Waits.Fields[i], i
 	}
 	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
@@ -258,8 +262,8 @@ func (v Env) ofStart(n *expr.Field) (room int, ok bool) {
 	return f.Size, true
 }
 
-// kept finds the text of a pair's start.
-func (v Env) kept(n *expr.Native) (index int, ok bool) {
+// keptText finds the text of a pair's start.
+func (v Env) keptText(n *expr.Native) (index int, ok bool) {
 	if v.Pair == nil || expr.UserTextPart(n) != expr.Start {
 		return 0, false
 	}
@@ -279,10 +283,10 @@ func (v Env) keptField(n *expr.Field) (index int, ok bool) {
 	return v.Pair.Join.Texts.Of(v.Pair.Start, &expr.Field{F: at})
 }
 
-// Waited is the place of what waited with the start under a name.
-func (p *Pair) Waited(name string) int16 {
-	if i := p.Join.Waits.At(p.Start, name); i >= 0 {
+// Waited is the place of what waited with the start as a column.
+func (p *Pair) Waited(c *sent.Column) int16 {
+	if i := p.Join.Waits.At(p.Start, c); i >= 0 {
 		return p.Fields[i]
 	}
-	panic("BUG: " + name + " of the start was not foreseen")
+	panic("BUG: a column of the start was not foreseen")
 }

@@ -31,7 +31,7 @@ type Eval struct {
 // New evaluates on the event of a hook.
 func New(h *hook.Hook) *Eval {
 	return &Eval{Code: h.Code, Hook: h, Members: hook.NewMembers(h),
-		Long: &LongTexts{Code: h.Code, Program: h.Index}}
+		Long: &LongTexts{Code: h.Code}}
 }
 
 // enter gives n's locals their places on the stack, and returns a function
@@ -76,7 +76,7 @@ func (e *Eval) Run(n expr.Node, emit func(n *expr.Emit)) {
 	leave()
 }
 
-// Keys puts the parts of a key at their places on the stack, but for call stacks.
+// Keys puts the parts of a key at their places, but for call stacks.
 func (e *Eval) Keys(key int16, cols []load.Column, nodes []expr.Node) {
 	for i, col := range cols {
 		at := key + int16(col.Off)
@@ -98,7 +98,7 @@ func (e *Eval) bytes(at int16, col load.Column, n *expr.Field) {
 	e.Code.Zero(at, col.Size)
 	for i, element := range ElementsOf(e.Hook.Event.Schema, n) {
 		e.Value(expr.NewField(element, expr.Self))
-		e.Code.Emit(asm.StoreMem(asm.R10, at+int16(i*element.Size), asm.R0, hook.Sizes[element.Size]))
+		e.Code.StorePart(at+int16(i*element.Size), asm.R0, hook.Sizes[element.Size])
 	}
 }
 

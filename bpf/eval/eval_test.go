@@ -25,7 +25,7 @@ func textField(offset, size int) *expr.Field {
 
 // evaluator evaluates fields of the input at in, which fail where they cannot be evaluated.
 func evaluator(c *assembler.Code, in int16, fail assembler.Label, fields ...*expr.Field) *Eval {
-	out := &Emitted{}
+	out := &EmitScope{}
 	for _, f := range fields {
 		for len(out.Places) <= f.F.Offset {
 			out.Places = append(out.Places, in+int16(8*len(out.Places)))

@@ -24,7 +24,7 @@ func (e *Eval) loadElem(n *expr.LoadElem) {
 	e.Code.Emit(asm.LoadMem(asm.R0, asm.R1, e.Env.Fold.Fold.Slot(n.Slot), asm.DWord))
 }
 
-// storeElem writes one.
+// storeElem writes an element of the list.
 func (e *Eval) storeElem(n *expr.StoreElem) {
 	c := e.Code
 	mark := c.Stack

@@ -63,10 +63,74 @@ func (e *Eval) kernelText(off int16, size int, n *expr.KernelText) {
 	c.Call(asm.FnProbeReadKernel)
 	c.Load(asm.R1, next)
 	c.IfImm(asm.JEq, asm.R1, 0, done)
-	c.Emit(asm.Mov.Imm(asm.R1, int32(assembler.Word("..."))),
-		asm.StoreMem(asm.R10, off+int16(n.Size)-3, asm.R1, asm.Word))
+	c.Emit(asm.Mov.Imm(asm.R1, int32(assembler.Word("..."))))
+	c.StorePart(off+int16(n.Size)-3, asm.R1, asm.Word)
 	c.Place(done)
 	c.Stack = mark
+}
+
+// processText puts memory of the running process at off, which has room for size bytes. A
+// page that is not in memory is an evaluation that fails.
+func (e *Eval) processText(off int16, size int, n *expr.ProcessArea) {
+	c := e.Code
+	done, fits := c.Label(), c.Label()
+	mark := c.Stack
+	from, length := c.Alloc(8), c.Alloc(8)
+	e.Num(n.From)
+	c.Store(from, asm.R0)
+	e.Num(n.To)
+	c.Load(asm.R3, from)
+	c.Emit(asm.Sub.Reg(asm.R0, asm.R3))
+	c.Store(length, asm.R0)
+	c.Zero(off, size)
+	c.Load(asm.R2, length)
+	c.IfImm(asm.JLE, asm.R2, int32(n.Size), fits)
+	c.Emit(asm.Mov.Imm(asm.R2, int32(n.Size)))
+	c.Place(fits)
+	c.Load(asm.R3, from)
+	c.Addr(asm.R1, off)
+	c.Call(asm.FnProbeReadUser)
+	c.IfImm(asm.JNE, asm.R0, 0, e.Fail)
+	blankNULs(c, off, size)
+	c.Load(asm.R0, length)
+	c.IfImm(asm.JLE, asm.R0, int32(n.Size), done)
+	c.Emit(asm.Mov.Imm(asm.R1, int32(assembler.Word("..."))))
+	c.StorePart(off+int16(n.Size)-3, asm.R1, asm.Word)
+	c.Place(done)
+	c.Stack = mark
+}
+
+// blankNULs puts a blank in the place of each NUL at off that has other bytes behind it, in
+// words from the last one to the first. R9 is all ones once a byte other than NUL has been seen.
+func blankNULs(c *assembler.Code, off int16, size int) {
+	const sevens, tops = 0x7f7f7f7f7f7f7f7f, -0x7f7f7f7f7f7f7f80
+	c.Emit(asm.Mov.Imm(asm.R9, 0))
+	c.Constant(asm.R3, sevens)
+	c.Constant(asm.R4, tops)
+	// nuls has R0 be 0x80 in each byte in which r is NUL: the sum reaches the top bit in all
+	// bytes that have one of the lower seven.
+	nuls := func(r asm.Register) {
+		c.Emit(asm.Mov.Reg(asm.R0, r), asm.And.Reg(asm.R0, asm.R3), asm.Add.Reg(asm.R0, asm.R3),
+			asm.Or.Reg(asm.R0, r), asm.Xor.Imm(asm.R0, -1), asm.And.Reg(asm.R0, asm.R4))
+	}
+	for i := size - 8; i >= 0; i -= 8 {
+		seen := c.Label()
+		at := off + int16(i)
+		c.Load(asm.R1, at)
+		// A byte of R2 is not NUL if one of the bytes from it on is not: the text goes on there.
+		c.Emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Or.Reg(asm.R2, asm.R9))
+		for _, by := range []int32{8, 16, 32} {
+			c.Emit(asm.Mov.Reg(asm.R0, asm.R2), asm.RSh.Imm(asm.R0, by), asm.Or.Reg(asm.R2, asm.R0))
+		}
+		nuls(asm.R2)
+		c.Emit(asm.Xor.Reg(asm.R0, asm.R4), asm.Mov.Reg(asm.R2, asm.R0)) // where it goes on
+		nuls(asm.R1)
+		c.Emit(asm.And.Reg(asm.R0, asm.R2), asm.RSh.Imm(asm.R0, 2), asm.Or.Reg(asm.R1, asm.R0))
+		c.Store(at, asm.R1)
+		c.IfImm(asm.JEq, asm.R1, 0, seen)
+		c.Emit(asm.Mov.Imm(asm.R9, -1))
+		c.Place(seen)
+	}
 }
 
 // runningTask leaves the address of the running task in R0.

@@ -49,7 +49,7 @@ func reader(c *assembler.Code, in int16, fail assembler.Label, cpu func()) *Eval
 func TestNumbersOfTheKernel(t *testing.T) {
 	f := func(n *expr.KernelInt, want uint64, ok bool) {
 		t.Helper()
-		b := bpftest.Builder{In: 16, Out: 8}
+		b := bpftest.Builder{Spills: true, In: 16, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			reader(c, in, fail, nil).kernelNumber(n)
 			c.Store(out, asm.R0)
@@ -76,7 +76,7 @@ func TestNumbersOfTheKernel(t *testing.T) {
 func TestTextsOfTheKernel(t *testing.T) {
 	f := func(text string, size int, cut bool, want string) {
 		t.Helper()
-		b := bpftest.Builder{In: 24, Out: 24}
+		b := bpftest.Builder{Spills: true, In: 24, Out: 24}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			reader(c, in, fail, nil).kernelText(out, 16, &expr.KernelText{Addr: at(0), Size: size, Cut: cut})
 		})
@@ -91,7 +91,7 @@ func TestTextsOfTheKernel(t *testing.T) {
 	f("0123456789abcdef", 15, true, "0123456789ab...")
 	f("0123456789abcde", 15, true, "0123456789abcde")
 	f("0123456789", 7, true, "0123...")
-	b := bpftest.Builder{In: 8, Out: 16}
+	b := bpftest.Builder{Spills: true, In: 8, Out: 16}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		reader(c, in, fail, nil).kernelText(out, 16, &expr.KernelText{Addr: at(-4096), Size: 15})
 	})
@@ -111,7 +111,7 @@ func TestTaskAndCPUs(t *testing.T) {
 		t.Fatal("the kernel's types have no tgid of a task")
 	}
 	// The CPU is the first word of the input.
-	b := bpftest.Builder{In: 8, Out: 24}
+	b := bpftest.Builder{Spills: true, In: 8, Out: 24}
 	b.Define(load.PlaceMap.Of(), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8,
 		MaxEntries: 1})
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
@@ -155,7 +155,7 @@ func TestArgument(t *testing.T) {
 		{expr.TraceArg{Index: 2, Size: 4}, 0x89abcdef},
 		{expr.TraceArg{Index: 2, Size: 1, Signed: true}, 0xffffffff_ffffffef},
 	} {
-		b := bpftest.Builder{In: 8, Out: 8}
+		b := bpftest.Builder{Spills: true, In: 8, Out: 8}
 		p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 			r := reader(c, in, fail, nil)
 			r.Hook.Raw = &hook.RawPoint{}

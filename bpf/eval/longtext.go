@@ -11,10 +11,10 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file generates what keeps texts that are too long for their places on the stack,
+// This file generates what keeps texts that are too long for their places,
 // in keys and in states: texts whose length only the record tells.
 //
-// The text is copied into memory of the CPU and hashed with 128 bits; a map has it by its
+// The text is copied into scratch memory and hashed with 128 bits; a map has it by its
 // hash. What stands in the place is told in package sent. A text that has the hash of another
 // one is not kept: the event fails, and is counted.
 //
@@ -42,8 +42,7 @@ const (
 // LongTexts keeps the long texts of a program.
 type LongTexts struct {
 	*assembler.Code
-	Program int // its number
-	fail    assembler.Label
+	fail assembler.Label
 	// keeps and reads say what the program does.
 	keeps, reads bool
 }
@@ -74,10 +73,10 @@ func (k *LongTexts) keep(at int16, fail assembler.Label) {
 	k.keeps, k.fail = true, fail
 	mark := c.Stack
 	from, scratch, hash := c.Alloc(8), c.Alloc(8), c.Alloc(sent.LongKey)
+	memory := c.AllocScratch(longMemory)
 	long, there, end := c.Label(), c.Label(), c.Label()
 	c.Store(from, asm.R3)
-	c.Zero(hash, 8)
-	c.Get(load.LongMap.Of(k.Program), hash, k.fail)
+	c.ScratchAddr(memory, k.fail)
 	c.Store(scratch, asm.R0)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R0), asm.Mov.Imm(asm.R2, sent.LongMost+1))
 	c.Load(asm.R3, from)
@@ -244,7 +243,7 @@ func (k *LongTexts) hasSuffix(at int16, suffix string, want bool, l, fail assemb
 
 // failLong jumps to fail for a text that is longer than its place. R0 stays.
 func failLong(c *assembler.Code, at int16, fail assembler.Label) {
-	c.Emit(asm.LoadMem(asm.R1, asm.R10, at+sent.LongMark, asm.Byte))
+	c.LoadPart(asm.R1, at+sent.LongMark, asm.Byte)
 	c.IfImm(asm.JNE, asm.R1, 0, fail)
 }
 
@@ -253,10 +252,6 @@ func LongTextMaps(h *features.Host, programs []*LongTexts, define func(load.MapI
 	keep := false
 	for _, k := range programs {
 		keep = keep || k.keeps || k.reads
-		if k.keeps {
-			define(load.LongMap.Of(k.Program), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-				ValueSize: longMemory, MaxEntries: 1})
-		}
 	}
 	if !keep {
 		return

@@ -16,7 +16,7 @@ import (
 	"ppscript/tests/testkit/bpftest"
 )
 
-// What the program of a test finds.
+// Results of the program of a test.
 const (
 	failed = iota
 	there
@@ -43,7 +43,7 @@ func newMachine(t *testing.T, match string, suffix bool) *machine {
 			c.Load(asm.R0, place+i)
 			c.Emit(asm.StoreMem(asm.R2, 8+i, asm.R0, asm.DWord))
 		}
-		c.Emit(asm.LoadMem(asm.R1, asm.R10, place+sent.LongMark, asm.Byte))
+		c.LoadPart(asm.R1, place+sent.LongMark, asm.Byte)
 		c.IfImm(asm.JEq, asm.R1, 0, no)
 		if suffix {
 			k.hasSuffix(place, match, false, no, fail)

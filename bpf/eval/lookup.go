@@ -11,17 +11,11 @@ import (
 )
 
 // This file generates look-ups in constant dictionaries: the key is compared with each
-// of theirs. An event whose key is not there fails, unless the dictionary has a value
-// for those.
+// key of the dictionary. An event whose key is not there fails, unless the dictionary has a default
+// value.
 
 // dictMost bounds the keys that are compared: the verifier follows each of them.
 const dictMost = 64
-
-// dictOf is the dictionary of a look-up; nil if n is none.
-func dictOf(n *expr.Native) *expr.Dict {
-	d, _ := n.Data.(*expr.Dict)
-	return d
-}
 
 // dictRoom is room for any value of a dictionary of texts.
 func dictRoom(d *expr.Dict) int {

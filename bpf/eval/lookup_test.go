@@ -22,15 +22,15 @@ var (
 // looked is a program that looks a key up, and leaves the value in its output.
 func looked(t *testing.T, d *expr.Dict, key expr.Node) func(n int64, s string) (value []byte, ok bool) {
 	t.Helper()
-	native := &expr.Native{Args: []expr.Node{key}, Data: d}
-	b := bpftest.Builder{In: 8 + keyRoom, Out: 24}
+	native := &expr.Native{Args: []expr.Node{key}, Kernel: d}
+	b := bpftest.Builder{Spills: true, In: 8 + keyRoom, Out: 24}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		f := evaluator(c, in, fail, keyNumber, keyText)
 		if d.Words != nil {
-			f.lookUpText(out, 24, native, dictOf(native))
+			f.lookUpText(out, 24, native, d)
 			return
 		}
-		f.lookUpNumber(native, dictOf(native))
+		f.lookUpNumber(native, d)
 		c.Store(out, asm.R0)
 	})
 	return func(n int64, s string) ([]byte, bool) {
@@ -79,9 +79,6 @@ func TestRoomAndBoundsOfDictionaries(t *testing.T) {
 		[]byte("12345678")}}); got != 16 {
 		t.Errorf("got room for %d, want 16", got)
 	}
-	if got := dictOf(&expr.Native{Data: 7}); got != nil {
-		t.Errorf("a native of another kind: got %v", got)
-	}
 	many := map[int64]int{}
 	for i := range 65 {
 		many[int64(i)] = i
@@ -96,7 +93,7 @@ func TestRoomAndBoundsOfDictionaries(t *testing.T) {
 			if d.Texts != nil {
 				key = keyText
 			}
-			f.lookUpNumber(&expr.Native{Args: []expr.Node{key}, Data: d}, d)
+			f.lookUpNumber(&expr.Native{Args: []expr.Node{key}, Kernel: d}, d)
 		})
 	}
 }

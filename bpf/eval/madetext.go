@@ -40,7 +40,7 @@ func (v Env) madeRoom(n expr.Node) int {
 }
 
 // sliced is how many bytes a slice has at most whose bounds count from the front; room
-// is that of the whole.
+// is the room of the whole text.
 func sliced(n *expr.Slice, room int) int {
 	to := room - 1
 	if !n.NoHi {

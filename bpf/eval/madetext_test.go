@@ -26,11 +26,11 @@ func maker(c *assembler.Code, in int16, fail assembler.Label) *Eval {
 	return evaluator(c, in, fail, whole, index)
 }
 
-// made is a program that makes a text, as a function of the input.
-func made(t *testing.T, node expr.Node) func(a string, number int) (string, bool) {
+// textProgram runs a program that computes a text, as a function of the input.
+func textProgram(t *testing.T, node expr.Node) func(a string, number int) (string, bool) {
 	t.Helper()
 	size := maker(nil, 0, 0).Env.Room(node)
-	b := bpftest.Builder{In: room + 8, Out: max(size, room)}
+	b := bpftest.Builder{Spills: true, In: room + 8, Out: max(size, room)}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		maker(c, in, fail).makeText(out, size, node)
 	})
@@ -51,7 +51,7 @@ func op(fn expr.TextFn, i int, args ...expr.Node) *expr.TextOp {
 // each compares a text with the wanted one; false is a failure.
 func each(t *testing.T, node expr.Node, want func(a string, number int) (string, bool)) {
 	t.Helper()
-	f := made(t, node)
+	f := textProgram(t, node)
 	for _, a := range inputs {
 		for _, number := range []int{0, 1, 3, 7, 23, 24, -1, -3, -24} {
 			got, ok := f(a, number)
@@ -152,7 +152,7 @@ func TestSplit(t *testing.T) {
 func TestFind(t *testing.T) {
 	for _, sub := range []string{"", "b", "ab", ".so"} {
 		for _, last := range []int{0, 1} {
-			b := bpftest.Builder{In: room, Out: 8}
+			b := bpftest.Builder{Spills: true, In: room, Out: 8}
 			p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 				maker(c, in, fail).findText(op(expr.TextFind, last, expr.NewStr(sub)))
 				c.Store(out, asm.R0)

@@ -188,31 +188,45 @@ func (e *Eval) leaf(n expr.Node) bool {
 	return false
 }
 
-// native is the natives that are simple enough.
+// native leaves the value of a native in R0.
 func (e *Eval) native(n *expr.Native) {
 	c := e.Code
-	if d := dictOf(n); d != nil {
-		e.lookUpNumber(n, d)
-		return
-	}
-	if a := n.Asking(); a != nil {
-		e.ask(n, a)
-		return
-	}
-	if size := n.SwappedSize(); size > 0 {
+	switch k := n.Kernel.(type) {
+	case *expr.Dict:
+		e.lookUpNumber(n, k)
+	case *expr.Asking:
+		e.ask(n, k)
+	case expr.Swap:
 		e.Num(n.Args[0])
-		e.Code.Extend(asm.R0, 8*size, false)
-		c.Emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[size]))
-		return
-	}
-	if low, ok := n.Extreme(); ok {
-		e.extreme(n.Args, low)
-		return
-	}
-	if n.Is(expr.AsksThreads) {
+		c.Extend(asm.R0, 8*k.Bytes, false)
+		c.Emit(asm.HostTo(asm.BE, asm.R0, map[int]asm.Size{2: asm.Half, 4: asm.Word}[k.Bytes]))
+	case expr.Extreme:
+		e.extreme(n.Args, k.Low)
+	case expr.PowerOf:
+		e.Num(n.Args[0])
+		none, done := c.Label(), c.Label()
+		if !k.Unsigned {
+			c.IfImm(asm.JSLT, asm.R0, 0, none)
+		}
+		c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
+		c.Log2(asm.R0, asm.R1) // 0 of 0
+		c.Emit(asm.Sub.Imm(asm.R0, 1))
+		c.GoTo(done)
+		c.Place(none)
+		c.Emit(asm.Mov.Imm(asm.R0, -1))
+		c.Place(done)
+	case expr.InTarget:
 		e.Num(n.Args[0])
 		c.Traced(e.Hook.Target)
-		return
+	default:
+		refuseNative(n)
 	}
-	assembler.Refuse("%s() has no code for the kernel", n.Name)
+}
+
+// refuseNative says why a native has no code here.
+func refuseNative(n *expr.Native) {
+	if n.HostOnly != "" {
+		assembler.Refuse("%s() has no code for the kernel: %s", n.Name, n.HostOnly)
+	}
+	assembler.Refuse("%s has no code for the kernel", n)
 }

@@ -9,15 +9,15 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file evaluates texts. A text is a place on the stack of fixed size,
-// its bytes followed by zeros to the end, at least one: so that texts compare
-// by words, and are keys as they are.
+// This file evaluates texts. A text is a place of fixed size, on the stack or in
+// scratch memory, its bytes followed by zeros to the end, at least one: so that
+// texts compare by words, and are keys as they are.
 //
 // A text whose record gives it more bytes than there is room for is kept elsewhere, and a
 // place says where (longtext.go). An evaluation that needs all of its bytes fails: no text is cut.
 
 // maxText is the room for texts whose length only the record tells, NUL
-// included. The stack has 512 bytes in all.
+// included.
 const maxText = sent.LongRoom
 
 // Text puts n at off, which has room for size bytes.
@@ -44,13 +44,15 @@ func (e *Eval) Text(off int16, size int, n expr.Node) {
 	case *expr.LoadState:
 		e.stateText(off, size, n)
 	case *expr.Native:
-		if d := dictOf(n); d != nil {
+		if d, ok := n.Kernel.(*expr.Dict); ok {
 			e.lookUpText(off, size, n, d)
 			return
 		}
 		e.userText(off, size, n)
 	case *expr.KernelText:
 		e.kernelText(off, size, n)
+	case *expr.ProcessArea:
+		e.processText(off, size, n)
 	default:
 		e.makeText(off, size, n)
 	}

@@ -7,14 +7,13 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has the places of texts: of fixed size on the stack, the bytes of a text followed by zeros
-// to the end, at least one, so that texts compare by words, and are keys as they are. The loops over
-// their bytes are in textcompare.go, textmatch.go and textparts.go.
+// This file has what is common to the code that works on texts in their places. The loops over their bytes
+// are in textcompare.go, textmatch.go and textparts.go.
 //
 // Bounds are computed without branches: the verifier would follow each path through
 // the rest of the program. (What is 0 or all ones it splits as well, since 6.18, so
 // truths are 0 or 1, and multiplied.) Bytes at a place that is computed are copied by
-// the helper that reads memory of the kernel: the stack is that too.
+// the helper that reads memory of the kernel: the stack and scratch memory are that too.
 
 // A textCode writes what a program does with its texts.
 type textCode struct {

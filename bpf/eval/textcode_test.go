@@ -13,7 +13,7 @@ import (
 	"ppscript/tests/testkit/bpftest"
 )
 
-// placeRoom is that of the texts of these tests: up to 23 bytes.
+// placeRoom is the room of each text of these tests: a text has up to 23 bytes.
 const placeRoom = 24
 
 // texts are empty, of all lengths around words, full, and have letters of both cases and what lies
@@ -25,14 +25,14 @@ var texts = []string{"", "a", "ab", "Az@[`{", "abcdefg", "abcdefgh", "abcdefghi"
 func placeTruth(t *testing.T, jump func(e textCode, a, b int16, want bool, l assembler.Label)) func(a,
 	b string) bool {
 	t.Helper()
-	b := bpftest.Builder{In: 2 * placeRoom, Out: 16}
+	b := bpftest.Builder{Spills: true, In: 2 * placeRoom, Out: 16}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		for i, want := range []bool{false, true} {
 			taken, end := c.Label(), c.Label()
 			jump(textCode{Code: c, Fail: fail}, in, in+placeRoom, want, taken)
 			c.GoTo(end)
 			c.Place(taken)
-			c.Emit(assembler.StoreImm(asm.R10, out+int16(8*i), 1))
+			c.Set(out+int16(8*i), 1)
 			c.Place(end)
 		}
 	})
@@ -121,7 +121,7 @@ func TestMatches(t *testing.T) {
 // number is a program that leaves a number of a text in R0.
 func number(t *testing.T, leave func(e textCode, text int16)) func(a string) int {
 	t.Helper()
-	b := bpftest.Builder{In: placeRoom, Out: 8}
+	b := bpftest.Builder{Spills: true, In: placeRoom, Out: 8}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		leave(textCode{Code: c, Fail: fail}, in)
 		c.Store(out, asm.R0)
@@ -169,7 +169,7 @@ func TestFindInPlaces(t *testing.T) {
 func change(t *testing.T, to int, made func(e textCode, out, text, numbers int16)) func(a string,
 	numbers ...int) (string, bool) {
 	t.Helper()
-	b := bpftest.Builder{In: placeRoom + 16, Out: to}
+	b := bpftest.Builder{Spills: true, In: placeRoom + 16, Out: to}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		made(textCode{Code: c, Fail: fail}, out, in, in+placeRoom)
 	})

@@ -117,8 +117,9 @@ func (e textCode) count(off int16, size int) {
 		return
 	}
 	done := c.Label()
+	base, from := c.Base(off, asm.R2)
 	for i := range size {
-		c.Emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
+		c.Emit(asm.Mov.Imm(asm.R0, int32(i)), asm.LoadMem(asm.R1, base, from+int16(i), asm.Byte))
 		if i < size-1 {
 			c.IfImm(asm.JEq, asm.R1, 0, done)
 		}

@@ -23,8 +23,9 @@ func (e textCode) matches(off int16, size int, p *pattern, what string, want boo
 		assembler.Refuse("a pattern of %d characters: %s", n, what)
 	}
 	step := e.matcher(p)
+	base, from := c.Base(off, asm.R4)
 	for i := range size {
-		c.Emit(asm.LoadMem(asm.R1, asm.R10, off+int16(i), asm.Byte))
+		c.Emit(asm.LoadMem(asm.R1, base, from+int16(i), asm.Byte))
 		step()
 	}
 	e.matched(p, want, l)

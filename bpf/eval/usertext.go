@@ -20,7 +20,7 @@ import (
 // userText puts a text of the process at off. The text of a system call that begins may not be in
 // memory: an expression that needs it at once would take the word for it.
 func (e *Eval) userText(off int16, size int, n *expr.Native) {
-	if i, ok := e.Env.kept(n); ok {
+	if i, ok := e.Env.keptText(n); ok {
 		e.CallTexts(e.Env.Pair.Join).Copy(i, off, size, e.Fail)
 		return
 	}
@@ -33,8 +33,7 @@ func (e *Eval) userText(off int16, size int, n *expr.Native) {
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0))
 	c.Zero(off, size)
 	c.IfImm(asm.JEq, asm.R3, 0, done)
-	c.Addr(asm.R1, off)
-	c.ReadUser(asm.R10, off)
+	c.ReadUserAt(off)
 	if e.Late != nil {
 		c.Load(asm.R1, off)
 		state.MissingText(c, asm.R0, asm.R1, done)

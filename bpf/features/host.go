@@ -23,6 +23,8 @@ import (
 type Host struct {
 	// TaskStorage says that values can be kept with a task (5.11).
 	TaskStorage bool
+	// LongKeys says that keys may be longer than the stack (5.11).
+	LongKeys bool
 	// Grows says that hashes may take memory while programs run (6.1).
 	Grows bool
 	// Atomics says that programs can compare and exchange (5.12).
@@ -61,7 +63,7 @@ type TaskFlags struct {
 	// NeedResched is the number of the flag that says that a task shall give
 	// way; 0 is not known.
 	NeedResched int
-	// LazyResched is that of the flag that says so without hurry; 0 is not known, and
+	// LazyResched is the number of the flag that says so without hurry; 0 is not known, and
 	// NoFlag is that this kernel has none.
 	LazyResched int
 	// TellsBH says that records tell whether softirqs were disabled (5.17).
@@ -173,7 +175,7 @@ func Find(r kernel.Roots, described bool) (*Host, error) {
 	}
 	if !v.AtLeast(5, 10) {
 		return nil, &diag.Unsupported{
-			What: "generated programs", Since: "5.10", Instead: "events are read from rings",
+			Feature: "generated programs", Since: "5.10", Instead: "events are read from rings",
 		}
 	}
 	var st syscall.Stat_t
@@ -187,6 +189,7 @@ func Find(r kernel.Roots, described bool) (*Host, error) {
 	}
 	h := &Host{
 		TaskStorage: v.AtLeast(5, 11),
+		LongKeys:    v.AtLeast(5, 11),
 		Atomics:     v.AtLeast(5, 12),
 		Grows:       v.AtLeast(6, 1),
 		Guarded:     v.AtLeast(6, 2),

@@ -34,14 +34,14 @@ func (h *Hook) Alone(exit assembler.Label) (end func()) {
 	c.Emit(asm.Mov.Imm(asm.R1, 1), assembler.Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
 	c.IfImm(asm.JEq, asm.R1, 0, first)
 	c.Count(load.StatsMap.Of(h.Index), load.StatLost)
-	done(c, at)
+	release(c, at)
 	c.GoTo(exit)
 	c.Place(first)
-	return func() { done(c, at) }
+	return func() { release(c, at) }
 }
 
-// done says that the program is done with the CPU.
-func done(c *assembler.Code, at int16) {
+// release marks the CPU as free for other programs.
+func release(c *assembler.Code, at int16) {
 	c.Load(asm.R0, at)
 	c.Emit(asm.Mov.Imm(asm.R1, -1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))
 }

@@ -6,7 +6,6 @@ import (
 	"ppscript/bpf/assembler"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/record/sent"
 )
 
 // This file generates reads of the arguments of probes: numbers in registers and in the
@@ -49,9 +48,9 @@ func (e Arguments) Number(dst asm.Register, f *event.Field) {
 	c.Extend(dst, 8*f.Size, f.Signed)
 }
 
-// Sent puts an argument that lies in memory to a place of the stack, and whether it could
+// LoadArgument puts an argument that lies in memory to a place of the stack, and whether it could
 // be read.
-func (e Arguments) Sent(to int16, f *event.Field) {
+func (e Arguments) LoadArgument(to int16, f *event.Field) {
 	c := e.Code
 	from, ok := e.Members.Operands[f.Member]
 	if !ok {
@@ -111,8 +110,7 @@ func (e Arguments) Text(off int16, size int, f *event.Field) {
 	}
 	c.Zero(off, size)
 	c.IfImm(asm.JEq, asm.R3, 0, done)
-	c.Addr(asm.R1, off)
-	c.ReadUser(asm.R10, off)
+	c.ReadUserAt(off)
 	c.Place(done)
 }
 
@@ -127,11 +125,6 @@ func ArgumentRoom(f *event.Field) int {
 		return (len(o.Text) + 8) &^ 7
 	}
 	return assembler.UserRoom
-}
-
-// ArgumentInMemory reports that a field is an argument of a probe that lies in memory.
-func ArgumentInMemory(f *event.Field) bool {
-	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
 }
 
 // TextAddress is where a text of the process is that an argument points to, as a number; nil for other
@@ -149,13 +142,4 @@ func TextAddress(f *event.Field) *event.Field {
 // IsUserText reports that a field is an argument of a probe that is a text of the process.
 func IsUserText(f *event.Field) bool {
 	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str
-}
-
-// ArgumentWord is an argument of a probe at a place of what is sent.
-func ArgumentWord(from, size int, read, text bool) sent.Word {
-	w := sent.Word{From: from, Read: read}
-	if text {
-		w.Text = size - sent.LocatorSize
-	}
-	return w
 }

@@ -57,7 +57,7 @@ var callNumber = &event.Field{Name: "id", Kind: event.Int, Place: event.InRaw,
 // CallNumber reads it.
 var CallNumber expr.Node = &expr.Field{F: callNumber}
 
-// AllCalls is the begin or end of all system calls, with all else that is said of that of one.
+// AllCalls is the begin or end of all system calls, with all else that e says of one call.
 func AllCalls(e *Event, host *features.Host) (*Event, bool) {
 	_, exit, _ := CallOf(e)
 	name := "sys_enter"

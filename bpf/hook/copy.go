@@ -44,7 +44,7 @@ func (h *Hook) Located(off int16, size int, f *event.Field) {
 	c := h.Code
 	c.Zero(off, size)
 	if h.Raw != nil {
-		c.Emit(assembler.StoreImm(asm.R10, off, int32(h.Raw.Fields[f.Name].Size)<<16))
+		c.Set(off, int32(h.Raw.Fields[f.Name].Size)<<16)
 		h.rawText(off+sent.LocatorSize, f.Name)
 		return
 	}

@@ -37,6 +37,7 @@ type Hook struct {
 
 // New is the hook of an event, whose program has an index.
 func New(c *assembler.Code, host *features.Host, e *Event, index int, target *load.Target) *Hook {
+	c.Scratch = load.ScratchMap.Of(index)
 	h := &Hook{Code: c, Host: host, Event: e, Index: index, Kind: ebpf.TracePoint, Target: target}
 	switch {
 	case e.Sampled:
@@ -51,7 +52,7 @@ func New(c *assembler.Code, host *features.Host, e *Event, index int, target *lo
 // keeps a pointer there.
 const common = 8
 
-// Sizes are those of numbers that one instruction reads, by bytes.
+// Sizes holds the sizes of numbers that one instruction reads, by bytes.
 var Sizes = map[int]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
 
 // Record reads size bytes of the record.
@@ -128,8 +129,8 @@ func Weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sc
 
 // Unpreempted keeps the program on its CPU, with nobody in between, until the
 // function that it returns has generated the end of that. Programs of ordinary
-// tracepoints are run like that anyway, as those of probes in the kernel; those of
-// probes in programs, and those that functions call by themselves, do so from their begin.
+// tracepoints are run like that anyway, as programs of probes in the kernel are; programs of
+// probes in user space, and programs that functions call by themselves, do so from their begin.
 func (h *Hook) Unpreempted() (on func()) {
 	if h.Kind == ebpf.TracePoint || h.OfProbe() {
 		return func() {}

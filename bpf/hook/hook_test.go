@@ -21,7 +21,7 @@ import (
 	"ppscript/tests/testkit/bpftest"
 )
 
-// schema is that of an event whose record is the context of the programs: 12 words.
+// schema makes the schema of an event whose record is the context of the programs: 12 words.
 func schema(system string, fields ...event.Field) *event.Schema {
 	return &event.Schema{System: system, Name: "event", Size: 96, Fields: fields}
 }
@@ -80,10 +80,11 @@ func TestRecord(t *testing.T) {
 	} {
 		bpftest.Refused(t, what, read)
 	}
-	if end, ok := of(nil, &hook.Event{Schema: schema("syscalls", text)}).CallNumbers(); !ok || end != 32 {
+	c := assembler.New()
+	if end, ok := of(c, &hook.Event{Schema: schema("syscalls", text)}).CallNumbers(); !ok || end != 32 {
 		t.Errorf("numbers of a call with a text: got %d, %t, want 32", end, ok)
 	}
-	if _, ok := of(nil, &hook.Event{Schema: schema("sched", text)}).CallNumbers(); ok {
+	if _, ok := of(c, &hook.Event{Schema: schema("sched", text)}).CallNumbers(); ok {
 		t.Error("numbers of a call: got some of an event that is none")
 	}
 }
@@ -139,7 +140,7 @@ func TestTextsAndArrays(t *testing.T) {
 	if want := strings.TrimSpace(string(comm)); name != want {
 		t.Errorf("got the name %q of the thread, want %q", name, want)
 	}
-	h := of(nil, &hook.Event{})
+	h := of(assembler.New(), &hook.Event{})
 	if got := h.Pieces(fixed); len(got) != 3 || got[0] != (hook.Piece{Off: 40, Size: 4}) ||
 		got[2] != (hook.Piece{Off: 46, Size: 1}) {
 		t.Errorf("pieces of 7 bytes at 40: got %v, want 4, 2 and 1", got)
@@ -217,7 +218,7 @@ func TestOperands(t *testing.T) {
 	})
 }
 
-// Members of samples are those of the running thread, which a target compares with itself.
+// Members of samples describe the running thread, which a target compares with itself.
 func TestMembers(t *testing.T) {
 	testkit.Requires(t, testkit.BTF, testkit.Programs)
 	host, err := features.Find(kernel.Roots{}, false)

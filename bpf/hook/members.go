@@ -41,7 +41,7 @@ func (m *Members) Foresee(nodes ...expr.Node) {
 			case f.Is(event.MemberCgroup):
 				m.wants.cgroup = true
 			case IsStack(f):
-				// Only the addresses of a process are those of a process.
+				// Only user addresses belong to a process.
 				m.wants.pid = m.wants.pid || m.hook.Event.Stack == nil || m.hook.Event.Stack.User
 			case IsTime(f):
 				m.wants.time = true
@@ -102,7 +102,7 @@ func (m *Members) Check(t *load.Target, only []int, exit assembler.Label) {
 	}
 }
 
-// NewMembers are those of the event of a hook; none is fetched yet.
+// NewMembers returns the members of the event of a hook; none is fetched yet.
 func NewMembers(h *Hook) *Members { return &Members{hook: h} }
 
 // WantsTime reports that somebody reads the time.

@@ -18,11 +18,11 @@ import (
 // generates how the program finds the name of the one that was hit, and the number by which
 // its event is sent.
 
-// Ways are a text of where events go, which is the same for those that one program can serve.
+// Ways are a text of where events go, which is the same for events that one program can serve.
 type Ways struct {
 	strings.Builder
 	Places bool // programs are told where functions begin, and where they return to
-	Calls  bool // the events are those of system calls: numbers of their records are in the same places
+	Calls  bool // the events belong to system calls: numbers of their records are in the same places
 	Same   bool // others may go the same ones
 }
 
@@ -73,7 +73,7 @@ func readsMore(n expr.Node) bool {
 	more := false
 	expr.Walk(n, func(n expr.Node) bool {
 		switch n.(type) {
-		case *expr.Native, *expr.KernelText, *expr.TraceArg, *expr.Mem:
+		case *expr.Native, *expr.KernelText, *expr.ProcessArea, *expr.TraceArg, *expr.Mem:
 			more = true
 		}
 		return !more

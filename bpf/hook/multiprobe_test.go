@@ -22,7 +22,7 @@ func argument(reg uint8) *expr.Field {
 		Operand: &event.Operand{Regs: []event.ScaledReg{{Reg: reg}}}}}}
 }
 
-// What is done with events of probes is told alike but for the names of their functions.
+// The programs of two probes are the same but for the names of their functions.
 func TestWays(t *testing.T) {
 	say := func(places bool, nodes ...expr.Node) (string, bool) {
 		w := hook.Ways{Places: places, Same: true}
@@ -56,7 +56,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// Texts that are the same for all events of one, such as names of events, tell nobody apart in a key, and
+// Texts that are the same for all events of one, such as names of events, distinguish no rows in a key, and
 // numbers of the records of system calls are in the same places.
 func TestWaysOfSystemCalls(t *testing.T) {
 	say := func(nodes ...expr.Node) (string, bool) {

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"ppscript/runtime/event"
 )
 
 // This file knows raw tracepoints: their programs get the arguments of the
@@ -71,6 +73,12 @@ func RawPointOf(fullName string) *RawPoint {
 		return p
 	case "irq:irq_handler_entry":
 		return &RawPoint{fullName[4:], map[string]RawField{"irq": {Arg: 0, Size: 4, Signed: true}}}
+	case "irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit",
+		"irq_vectors:reschedule_entry", "irq_vectors:reschedule_exit",
+		"irq_vectors:call_function_entry", "irq_vectors:call_function_exit",
+		"irq_vectors:call_function_single_entry", "irq_vectors:call_function_single_exit",
+		"irq_vectors:irq_work_entry", "irq_vectors:irq_work_exit":
+		return &RawPoint{fullName[12:], map[string]RawField{"vector": {Arg: 0, Size: 4, Signed: true}}}
 	case "kmem:kmalloc", "kmem:kfree":
 		return &RawPoint{fullName[5:],
 			map[string]RawField{"call_site": {Arg: 0, Size: 8}, "ptr": {Arg: 1, Size: 8},
@@ -95,10 +103,16 @@ func RawPointOf(fullName string) *RawPoint {
 	return nil
 }
 
+// Wakes reports that an event is about a thread that is woken: perf delivers it to tracers of that thread
+// (__perf_task in include/trace/events/sched.h), beside tracers of the waker.
+func Wakes(s *event.Schema) bool {
+	return s.System == "sched" && strings.HasPrefix(s.Name, "sched_wak")
+}
+
 // plainSystems have events that are the tracepoints of their names.
 var plainSystems = []string{
-	"sched", "irq", "task", "signal", "timer", "block", "kmem", "kvm", "net", "skb", "tcp", "sock",
-	"power", "workqueue", "writeback",
+	"sched", "irq", "irq_vectors", "ipi", "task", "signal", "timer", "block", "kmem", "kvm", "net", "napi",
+	"skb", "tcp", "sock", "power", "workqueue", "writeback", "ext4", "jbd2", "xfs", "btrfs",
 }
 
 // task adds the fields that are copies of members of a task.

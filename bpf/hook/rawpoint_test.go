@@ -13,12 +13,16 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The tracepoints of which fields are known by argument.
-var known = []string{
+// tracepointsByArg lists the tracepoints whose fields are read by argument.
+var tracepointsByArg = []string{
 	"raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "irq:softirq_entry", "irq:softirq_exit",
 	"irq:softirq_raise", "sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking",
 	"sched:sched_wakeup_new", "sched:sched_process_exit", "irq:irq_handler_entry", "kmem:kmalloc",
 	"kmem:kfree", "kmem:mm_page_alloc", "kmem:mm_page_free", "irq:irq_handler_exit",
+	"irq_vectors:local_timer_entry", "irq_vectors:local_timer_exit", "irq_vectors:reschedule_entry",
+	"irq_vectors:reschedule_exit", "irq_vectors:call_function_entry", "irq_vectors:call_function_exit",
+	"irq_vectors:call_function_single_entry", "irq_vectors:call_function_single_exit",
+	"irq_vectors:irq_work_entry", "irq_vectors:irq_work_exit",
 }
 
 func TestOf(t *testing.T) {
@@ -33,7 +37,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s: got %s, want %q", event, p.Name, name)
 		}
 	}
-	for _, event := range known {
+	for _, event := range tracepointsByArg {
 		if p := hook.RawPointOf(event); p == nil || len(p.Fields) == 0 {
 			t.Errorf("%s: got no fields", event)
 		}
@@ -49,7 +53,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Fields are those of the event's record, of their sizes and signs, and members are in the structures
+// Fields are read from the event's record, with their sizes and signs, and members are in the structures
 // that this kernel has.
 func TestFieldsAreTheKernels(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Tracefs, testkit.BTF)
@@ -59,7 +63,7 @@ func TestFieldsAreTheKernels(t *testing.T) {
 	}
 	host, err := features.Find(kernel.Roots{}, false)
 	testkit.Requires(t, testkit.Core("bpf", err))
-	for _, event := range known {
+	for _, event := range tracepointsByArg {
 		system, name, _ := strings.Cut(event, ":")
 		schema, err := tfs.Schema(system, name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-// Package hookcost measures what programs cost beside their own time. Costs are those of a thread of
+// Package hookcost measures what programs cost beside their own time. Costs are the costs to a thread of
 // this machine for which a program is called: by a tracepoint, by the raw one behind it, by a probe.
 // The program does not see that time: the way there, and the record that the kernel makes for it.
 // Package budget adds it to the time inside programs. Misses are the events that other observers do
@@ -41,7 +41,7 @@ const (
 	Sample    = 1500 * time.Nanosecond
 )
 
-// Where a kind of hook cannot be tried, its cost is that of a slow machine.
+// Where a kind of hook cannot be tried, its cost is the cost on a slow machine.
 const (
 	slowTracepoint = 150 * time.Nanosecond
 	slowRaw        = 80 * time.Nanosecond
@@ -59,7 +59,7 @@ func (t *Costs) Of(p *load.Program) time.Duration {
 	return *t.hook(p)
 }
 
-// hook is the cost of what a program hangs on, of those that are tried out.
+// hook is the cost of the hook that a program hangs on, among the hooks that are tried out.
 func (t *Costs) hook(p *load.Program) *time.Duration {
 	switch {
 	case p.Kind == ebpf.Kprobe && p.Direct == nil:

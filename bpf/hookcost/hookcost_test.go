@@ -31,7 +31,7 @@ func TestMeasureWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Costs are those of a machine: no hook is free, and a record costs more than none.
+// Costs are the costs of a real machine: no hook is free, and a record costs more than none.
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	start := time.Now()
@@ -49,7 +49,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Who observes system calls meanwhile sees all of them. The calls are counted by their own tracepoint
+// A tracer of system calls meanwhile sees all of them. The calls are counted by their own tracepoint
 // too, at which no program is.
 func TestOthersSeeAllEvents(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
@@ -68,7 +68,7 @@ func TestOthersSeeAllEvents(t *testing.T) {
 	}
 }
 
-// Records with more members cost more, and events that are off less than those that are on. A record of a
+// Records with more members cost more, and events that are off less than events that are on. A record of a
 // system call has its number and six arguments, 64 bytes with what all have.
 func TestMeasureRecords(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)

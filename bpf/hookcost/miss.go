@@ -32,9 +32,9 @@ const every = 500 * time.Millisecond
 
 // A Misses counts for some events.
 type Misses struct {
-	events []*missedTracepoint
-	told   uint64
-	next   time.Time // to look
+	events   []*missedTracepoint
+	reported uint64
+	next     time.Time // to look
 }
 
 // A missedTracepoint is an event of perf, and what hangs at its tracepoint.
@@ -74,7 +74,7 @@ func WatchMisses(events []int) *Misses {
 	return w
 }
 
-// Look finds the programs that have come, if that was long ago: those that go before somebody looks are
+// Look finds the programs that have come, if that was long ago: programs that go before somebody looks are
 // not seen.
 func (w *Misses) Look(now time.Time) {
 	if w == nil || now.Before(w.next) {
@@ -96,19 +96,19 @@ func (w *Misses) Lost() uint64 {
 		at.look(false)
 		n += at.sum()
 	}
-	before := w.told
-	w.told = n
+	before := w.reported
+	w.reported = n
 	return n - before
 }
 
 // Tell says why the hits were lost that Lost told, if there are any.
 func (w *Misses) Tell(say func(format string, args ...any)) {
-	if w == nil || w.told == 0 {
+	if w == nil || w.reported == 0 {
 		return
 	}
 	say("%d of the lost events, of any process: BPF programs that hang at these "+
 		"tracepoints were left out, since BPF was at work on the CPU, and perf gets no event then; "+
-		"pairs around them may be wrong", w.told)
+		"pairs around them may be wrong", w.reported)
 }
 
 // Close gives up the programs.
@@ -171,7 +171,7 @@ func (at *missedTracepoint) look(first bool) {
 	if gone == 0 {
 		return
 	}
-	// What those counted is kept; those that stay go on from here.
+	// What those programs counted is kept; the programs that stay go on from here.
 	at.skipped += gone
 	for _, p := range at.programs {
 		began := min(p.began+gone, p.began+p.skipped)

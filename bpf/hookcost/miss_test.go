@@ -22,7 +22,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// comm is that of the thread whose calls are counted.
+// comm is the name of the thread whose calls are counted.
 const comm = "pp-skipped"
 
 // few are calls that Go's runtime makes of its own accord, at most.
@@ -93,8 +93,8 @@ func TestSkippedIsCounted(t *testing.T) {
 	}
 	// What is gone is not forgotten, and not counted twice.
 	hook.Close()
-	if more := w.Lost(); more != 0 || w.told != lost {
-		t.Errorf("got %d more, %d in all when the program was gone; want %d", more, w.told, lost)
+	if more := w.Lost(); more != 0 || w.reported != lost {
+		t.Errorf("got %d more, %d in all when the program was gone; want %d", more, w.reported, lost)
 	}
 }
 

@@ -81,7 +81,7 @@ func MeasureRecords(sampleType uint64, hooks ...Hook) Records {
 	return r
 }
 
-// records are those of a tracepoint.
+// records measures the costs of records of a tracepoint.
 func records(sampleType uint64) Records {
 	r := Records{Each: slowRecord, Idle: slowTracepoint, small: usual}
 	without := fastest()

@@ -83,8 +83,10 @@ func (l *late) find(main bool, mine func(self uint64) bool) (frame, end, from ui
 	interp := l.via(l.word(l.Head), l.First)
 	thread := l.word(interp + l.Threads)
 	for range maxThreads {
-		for thread == 0 && interp != 0 && l.err == nil {
-			if interp = l.word(interp + l.NextInterp); interp != 0 {
+		for n := 0; thread == 0 && interp != 0 && l.err == nil; n++ {
+			if interp = l.word(interp + l.NextInterp); n == maxThreads {
+				interp = 0 // they are in a circle
+			} else if interp != 0 {
 				thread = l.word(interp + l.Threads)
 			}
 		}

@@ -39,7 +39,7 @@ func loaded(t *testing.T) *Run {
 // The verifier takes the program.
 func TestLoads(t *testing.T) { loaded(t) }
 
-// The program behind a front is called for each sample, also of who is no interpreter, and finds nothing
+// The program behind a front is called for each sample, also for other processes, where it finds nothing
 // of the one before.
 func TestFront(t *testing.T) {
 	r := loaded(t)

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
@@ -16,15 +17,14 @@ import (
 // This file loads the program and reads what it leaves.
 
 // perCPU is how many samples a CPU's ring has, a power of two; maxStacks bounds the stacks that are
-// kept, of which the least recently seen go; MaxProcesses those that have a Config.
+// kept, of which the least recently seen go; MaxProcesses bounds the processes that have a Config.
 const (
 	perCPU       = 1 << 11
 	maxStacks    = 1 << 12
 	MaxProcesses = 1 << 12
 )
 
-// A Config is where an interpreter of a process has what. It must match the constants of the
-// program's layout, where each number is told.
+// A Config is where an interpreter of a process has what. struct config of walker.c must match it.
 type Config struct {
 	Search
 	Frames
@@ -32,15 +32,31 @@ type Config struct {
 
 // Search is how the innermost frame of the running thread is found.
 type Search struct {
-	Start, Head, First, Threads, NextInterp, NextThread uint64
-	ThreadID, Native, Frame, Holder, Stack              uint64
+	Start      uint64 // ThreadStart or WordStart
+	Head       uint64 // address of the pointer that the search for the innermost frame starts at
+	First      uint64 // 1 + offset of the first interpreter in what Head leads to; 0 if that is it
+	Threads    uint64 // offset of the first thread in an interpreter
+	NextInterp uint64 // offset of the next interpreter
+	NextThread uint64 // offset of the next thread in a thread
+	ThreadID   uint64 // offset of pthread_self() in a thread, or in the structure that has it
+	Native     uint64 // 1 + offset in a thread of the structure with its ThreadID; 0 if it has that itself
+	Frame      uint64 // offset of the innermost frame, or of its holder
+	Holder     uint64 // 1 + offset of the innermost frame in the holder; 0 if there is none
+	Stack      uint64 // offset, in the holder, of where frames end: an address, and words from there
 }
 
 // Frames is what is read of each.
 type Frames struct {
-	Code, Body, Previous, Step      uint64
-	Instr, Owner, Mask, Size, Entry uint64
-	Strings                         uint64
+	Code     uint64 // offset of the code object in a frame
+	Body     uint64 // 1 + offset of the part of it that stays where it is; 0 if that is all of it
+	Previous uint64 // offset of the caller's frame in a frame
+	Step     uint64 // bytes from a frame to its caller's, if they lie side by side; 0 if they do not
+	Instr    uint64 // offset of the place in the code
+	Owner    uint64 // offset of the member that tells entries
+	Mask     uint64 // the bits of it that do
+	Size     uint64 // bytes of a frame up to the last of these
+	Entry    uint64 // EachEntry to PointerEntry
+	Strings  uint64 // offset in a code object of three pointers that tell it from others
 }
 
 // A Sample is what the program left when it was called.
@@ -81,6 +97,11 @@ type Run struct {
 var ErrUnknown = errors.New("the kernel's type information does not tell where threads have their memory " +
 	"(x86-64 and CONFIG_DEBUG_INFO_BTF)")
 
+// program is a routine of walker.c as a program; tls is where a task has the register of its thread.
+func program(tls int32, name string) asm.Instructions {
+	return routines.Program(name, map[string]int64{"thread_register": int64(tls)})
+}
+
 // Open loads the program.
 func Open(host *features.Host) (r *Run, err error) {
 	tls, ok := register(host)
@@ -93,15 +114,15 @@ func Open(host *features.Host) (r *Run, err error) {
 	}
 	spec := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{
-			configMap: {Type: ebpf.Hash, KeySize: 8, ValueSize: cfgBytes, MaxEntries: MaxProcesses},
+			configMap: {Type: ebpf.Hash, KeySize: 8, ValueSize: uint32(configSize), MaxEntries: MaxProcesses},
 			memoryMap: {Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: memorySize, MaxEntries: 1},
 			stacksMap: {Type: ebpf.LRUHash, KeySize: 8, ValueSize: stackSize, MaxEntries: maxStacks},
-			ringMap: {Type: ebpf.Array, KeySize: 4, ValueSize: 32, MaxEntries: uint32(cpus * perCPU),
+			ringMap: {Type: ebpf.Array, KeySize: 4, ValueSize: sampleSize, MaxEntries: uint32(cpus * perCPU),
 				Flags: unix.BPF_F_MMAPABLE},
 			freshMap: {Type: ebpf.Hash, KeySize: 8, ValueSize: 8, MaxEntries: maxStacks},
 		},
 		Programs: map[string]*ebpf.ProgramSpec{"walk": {Name: "pps_interpreted", Type: ebpf.PerfEvent,
-			License: "GPL", Instructions: program(tls, false)}},
+			License: "GPL", Instructions: program(tls, "beside")}},
 	}
 	for name, m := range spec.Maps {
 		m.Name = "pps_in_" + name
@@ -110,7 +131,8 @@ func Open(host *features.Host) (r *Run, err error) {
 	if r.coll, err = ebpf.NewCollection(spec); err != nil {
 		return nil, fmt.Errorf("load program for interpreters: %w", err)
 	}
-	r.ring, err = unix.Mmap(r.coll.Maps[ringMap].FD(), 0, cpus*perCPU*32, unix.PROT_READ, unix.MAP_SHARED)
+	size := cpus * perCPU * sampleSize
+	r.ring, err = unix.Mmap(r.coll.Maps[ringMap].FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		r.coll.Close()
 		return nil, fmt.Errorf("map samples of interpreters: %w", err)
@@ -141,7 +163,7 @@ func (r *Run) Hook(tracepoint string) error {
 	}
 	if r.raw == nil {
 		coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_interpreted", Type: ebpf.RawTracepoint,
-			Instructions: program(r.tls, false)}, nil, nil)
+			Instructions: program(r.tls, "beside")}, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -159,7 +181,7 @@ func (r *Run) Hook(tracepoint string) error {
 // a map, 0 if there is none; it returns the descriptor. There is no Sample for At then.
 func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
 	coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_infront", Type: ebpf.PerfEvent,
-		Instructions: program(r.tls, true)}, found,
+		Instructions: program(r.tls, "front")}, found,
 		&ebpf.MapSpec{Name: "pps_in_next", Type: ebpf.ProgramArray, KeySize: 4, ValueSize: 4, MaxEntries: 1})
 	if err != nil {
 		return 0, err
@@ -230,7 +252,7 @@ func (r *Run) At(cpu int32, when int64) (s Sample, ok bool) {
 	}
 	for {
 		next := r.next[cpu]
-		at := (*[4]uint64)(unsafe.Pointer(&r.ring[32*(int(cpu)*perCPU+int(next%perCPU))]))
+		at := (*[4]uint64)(unsafe.Pointer(&r.ring[sampleSize*(int(cpu)*perCPU+int(next%perCPU))]))
 		number := at[3]
 		if number > next+1 { // it was overwritten: the oldest that is there comes next
 			r.next[cpu] = max(number-1, next+1)

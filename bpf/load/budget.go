@@ -40,7 +40,7 @@ type weights struct {
 	closed        bool // none counts
 }
 
-// Programs are those of the run.
+// Programs returns the programs of the run.
 func (r Budget) Programs() []Program { return r.im.Programs }
 
 // ByKey reports that keys count, with all their events, or do not.
@@ -90,7 +90,7 @@ func (w *weights) next(n, now uint64) []uint64 {
 	return append([]uint64{n, w.salt, w.changed}, w.since[:]...)
 }
 
-// Hits are those of programs so far, of which a budget may have left some out.
+// Hits counts the hits of programs so far, of which a budget may have left some out.
 type Hits struct {
 	N           uint64
 	Timed, Time uint64 // of some: how many, and what they took, ns
@@ -99,10 +99,10 @@ type Hits struct {
 	Paces       []Pace // of each program on each CPU, which is the inner index
 	// Offered are events of keys that may count or not, while some do not, and Stood for how many
 	// those stand that did. Halves are those whose partner was not observed.
-	Offered, Stood, Halves uint64
+	Offered, Represented, Halves uint64
 }
 
-// CPUHits are those of a CPU.
+// CPUHits counts the hits on a CPU.
 type CPUHits struct{ N, Toll uint64 }
 
 // A Pace tells how fast hits of a program came: how many did, how many were timed, and the sum of their
@@ -132,7 +132,7 @@ func (h *Hits) Ran(since *Hits) []float64 {
 
 // Hits counts the hits of all programs. toll is what one of a program costs beside it.
 func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
-	n := Stats(len(r.im.Tables))
+	n := r.im.stats()
 	h.CPUs = make([]CPUHits, r.cpus)
 	for i := range r.im.Programs {
 		p := &r.im.Programs[i]
@@ -150,8 +150,8 @@ func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
 				h.CPUs[cpu].N += of[StatHits]
 				h.Paces = append(h.Paces, Pace{of[StatHits], of[StatTimed], of[StatPace]})
 				h.Offered += of[StatOffered]
-				h.Stood += of[StatStood]
-				h.Halves += of[StatUnmatched] + of[StatBroken]
+				h.Represented += of[StatStood]
+				h.Halves += of[StatUnmatched] + of[StatEndsAlone] + of[StatBroken]
 				h.CPUs[cpu].Toll += each * of[StatHits]
 			}
 		}))
@@ -162,13 +162,13 @@ func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
 	return h, err
 }
 
-// A bell is the buffer with whose records programs wake who waits.
+// A bell is the buffer with whose records programs wake the thread that waits.
 type bell struct {
 	ringbuf.Pages
 	read uint64 // up to where
 }
 
-// Bell is a descriptor that wakes who waits for it when an alarm is over. It stays the Run's.
+// Bell is a descriptor that wakes the thread that waits for it when an alarm is over. It stays the Run's.
 func (r Budget) Bell() (fd int, err error) {
 	m := r.maps[BellMap.Of()]
 	if r.bell.Pages, err = ringbuf.Map(m.FD(), int(m.MaxEntries())); err != nil {

@@ -23,7 +23,7 @@ const (
 )
 
 // Buffer makes the buffer of a CPU, of so many bytes, and returns its
-// descriptor, which stays the Run's. Who waits is woken when so many bytes wait.
+// descriptor, which stays the Run's. The reader is woken when so many bytes wait.
 func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
 	fail := func(err error) (int, error) {
 		return -1, fmt.Errorf("make the buffer of CPU %d: %w", cpu, err)
@@ -46,7 +46,7 @@ func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
 	return m.FD(), nil
 }
 
-// Wake changes how many bytes have to wait in the buffer of a CPU before who reads
+// Wake changes how many bytes have to wait in the buffer of a CPU before its reader
 // is woken: the kernel writes beside it, so that the word is changed in place.
 func (r *Run) Wake(cpu, wake int) error {
 	m := r.maps[SendMap.Of()]

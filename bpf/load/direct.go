@@ -7,7 +7,7 @@ import (
 
 // This file attaches programs to functions of the kernel that call them by themselves,
 // through a trampoline. Which functions the kernel refuses is known when it is asked:
-// parts of the tracers, those that were compiled without room for a call. For these the
+// parts of the tracers, functions that were compiled without room for a call. For these the
 // probe's own program is loaded.
 
 // direct loads the program that the function calls; nil if there is none, or the kernel

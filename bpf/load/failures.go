@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// SayFailures says which evaluation failed first, of each operator. Programs count those that
+// SayFailures says which evaluation failed first, of each operator. Programs count evaluations that
 // fail, and do not tell why: of these it is said which events they were, and what can fail.
 func SayFailures(x *flow.Failures, failed uint64, runs []*Run, say func(format string, args ...any)) {
 	told := false
@@ -37,9 +37,9 @@ func SayFailures(x *flow.Failures, failed uint64, runs []*Run, say func(format s
 	say("%s; --engine perf says why the first one did", text)
 }
 
-// failures are those of the programs of a run, one a line.
+// failures returns the failures of the programs of a run, one a line.
 func failures(r *Run) (lines []string, err error) {
-	n := Stats(len(r.im.Tables))
+	n := r.im.stats()
 	for i := range r.im.Programs {
 		p := &r.im.Programs[i]
 		if p.Event < 0 || r.maps[StatsMap.Of(p.Event)] == nil {
@@ -89,6 +89,7 @@ func doubtful(spec *agg.Spec) string {
 	for i := range spec.Args {
 		look(spec.Args[i].Fn)
 		look(spec.Args[i].Where)
+		look(spec.Args[i].Rank)
 	}
 	if len(of) == 0 {
 		return ""

@@ -28,7 +28,7 @@ type Flush struct {
 	Program int
 	// What the program returns when it flushed the state, and when it should be asked
 	// again; else there is no state.
-	Done, Busy uint32
+	Finished, Busy uint32
 
 	Cols   []Column // of the key
 	KeyLen int
@@ -55,14 +55,14 @@ type bornKey struct {
 	born uint64
 }
 
-// States are those of folds that are flushed.
+// States gives access to the states of folds that are flushed.
 type States struct{ *Run }
 
-// StatesOf are the states that programs keep.
+// StatesOf gives access to the states that programs keep.
 func StatesOf(r *Run) States { return States{r} }
 
 // Flush has the states of all folds that have flush functions changed as these do, and
-// calls fn with each as it was before, those that were made first before others. The
+// calls fn with each as it was before, states that were made first before others. The
 // state dies when fn returns.
 func (r States) Flush(fn func(of *fold.Spec, s *fold.State)) error {
 	for i := range r.im.Flushes {
@@ -99,7 +99,7 @@ func (r States) flush(f *Flush, fn func(of *fold.Spec, s *fold.State)) error {
 				return err
 			}
 		}
-		if ret != f.Done {
+		if ret != f.Finished {
 			continue
 		}
 		state := mem[FlushKey+f.KeyLen:]

@@ -13,12 +13,12 @@ import (
 )
 
 // This file lets go of stacks that folds held, before there is no room for new ones. When
-// many have a number, the oldest that no state holds lose theirs: whoever meets such a stack
+// many have a number, the oldest that no state holds lose theirs: a program that meets such a stack
 // again gets a new one. A program may be about to put the old number into a state, and what
 // it sent may lie in a buffer; so the stack itself stays a while longer, and as long as a
 // state holds it.
 //
-// Which numbers of a state are those of stacks is not known: what else is as small holds a
+// Which numbers of a state are numbers of stacks is not known: what else is as small holds a
 // stack for nothing.
 
 // heldGrace is how long a stack stays that lost its number.
@@ -26,10 +26,10 @@ const heldGrace = 20 * time.Second
 
 // A heldSweep is how many stacks folds hold.
 type heldSweep struct {
-	given  uint64 // numbers, when they were looked through last
-	have   uint64 // stacks with a number then
-	doomed []uint64
-	since  time.Time
+	numbered uint64 // numbers, when they were looked through last
+	have     uint64 // stacks with a number then
+	doomed   []uint64
+	since    time.Time
 }
 
 // The holders are the folds of a run that hold stacks.
@@ -54,13 +54,13 @@ func (r holders) sweep(now time.Time) error {
 		return fmt.Errorf("count the stacks that folds hold: %w", err)
 	}
 	numbers := r.words(HeldNumbersMap.Of())
-	if s.have+given[0]-s.given < uint64(numbers.entries)/2 {
+	if s.have+given[0]-s.numbered < uint64(numbers.entries)/2 {
 		return nil
 	}
 	if err := r.unnumber(s, numbers, now); err != nil {
 		return fmt.Errorf("let go of stacks: %w", err)
 	}
-	s.given = given[0]
+	s.numbered = given[0]
 	return nil
 }
 

@@ -11,31 +11,36 @@ import (
 )
 
 // Of stacks that folds hold the oldest lose their numbers when half the room is taken, but
-// for those that a state holds. The stacks themselves stay a while longer.
-func TestHeldStacksAreLetGo(t *testing.T) {
-	testkit.Requires(t, testkit.Root)
-	const room = 64
-	states := FoldMap.Of(0)
-	r := &Run{im: &Image{Folds: []Fold{{States: states, Holds: true}}}, maps: map[MapID]*ebpf.Map{}, cpus: 1}
-	for id, spec := range map[MapID]*ebpf.MapSpec{
-		HeldMap.Of():        {Type: ebpf.Hash, KeySize: 4, ValueSize: ChainWords, MaxEntries: room},
-		HeldNumbersMap.Of(): {Type: ebpf.Hash, KeySize: StackKey, ValueSize: 8, MaxEntries: room},
-		HeldCountMap.Of():   {Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
-		states:              {Type: ebpf.Hash, KeySize: 8, ValueSize: 32, MaxEntries: room},
-	} {
-		m, err := ebpf.NewMap(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		r.maps[id] = m
-	}
-	must := func(err error) {
+// runOf is a run with maps that has no programs; must ends the test with an error.
+func runOf(t *testing.T, im *Image, maps map[MapID]*ebpf.MapSpec) (r *Run, must func(error)) {
+	t.Helper()
+	must = func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	r = &Run{im: im, maps: map[MapID]*ebpf.Map{}, cpus: 1}
+	for id, spec := range maps {
+		m, err := ebpf.NewMap(spec)
+		must(err)
+		t.Cleanup(func() { m.Close() })
+		r.maps[id] = m
+	}
+	return r, must
+}
+
+// for stacks that a state holds. The stacks themselves stay a while longer.
+func TestHeldStacksAreLetGo(t *testing.T) {
+	testkit.Requires(t, testkit.Root)
+	const room = 64
+	states := FoldMap.Of(0)
+	r, must := runOf(t, &Image{Folds: []Fold{{States: states, Holds: true}}}, map[MapID]*ebpf.MapSpec{
+		HeldMap.Of():        {Type: ebpf.Hash, KeySize: 4, ValueSize: ChainWords, MaxEntries: room},
+		HeldNumbersMap.Of(): {Type: ebpf.Hash, KeySize: StackKey, ValueSize: 8, MaxEntries: room},
+		HeldCountMap.Of():   {Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
+		states:              {Type: ebpf.Hash, KeySize: 8, ValueSize: 32, MaxEntries: room},
+	})
 	given := uint64(0)
 	hold := func(n int) {
 		t.Helper()
@@ -85,7 +90,7 @@ func TestHeldStacksAreLetGo(t *testing.T) {
 	want(room/8, room/2)
 	must(holders{r}.sweep(now.Add(heldGrace)))
 	want(room/8, room/8+1)
-	if s, err := Held(r, 5); s == nil || err != nil {
+	if s, err := HeldStack(r, 5); s == nil || err != nil {
 		t.Errorf("got %v and %v, want the stack that a state holds", s, err)
 	}
 

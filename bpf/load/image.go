@@ -25,6 +25,8 @@ type Image struct {
 	Waits    []Wait // of which the oldest are given up
 	// Events is how many events have a program; each has counters in the map StatsMap.
 	Events int
+	// Readers lists the readers of each event.
+	Readers [][]Reader
 	// Intervals says that there are two generations of what is counted.
 	Intervals bool
 	// Follow says that the set of processes takes children in, Asks that there is a
@@ -52,8 +54,8 @@ type Program struct {
 	// Everywhere says that its event is sampled of all tasks, each time: we open that ourselves.
 	Everywhere bool
 	Direct     *Direct // nil if the function that is probed cannot call it by itself
-	// Session is the program together with that of the return; nil if they must be attached
-	// each by itself. Returns says that it is that of the return.
+	// Session is the program together with the program of the return; nil if they must be attached
+	// each by itself. Returns says that this is the program of the return.
 	Session *Session
 	Returns bool
 }
@@ -68,7 +70,7 @@ type Direct struct {
 
 // Where is the hook that calls the program.
 func (p *Program) Where() string {
-	if p.asked() {
+	if p.calledByUs() {
 		return "run for each state at the end of an interval"
 	}
 	calls := ""
@@ -98,8 +100,8 @@ func (p *Program) Where() string {
 	return "tracepoint " + p.Attach + calls
 }
 
-// asked reports that no hook calls the program: we run it.
-func (p *Program) asked() bool { return p.Kind == ebpf.RawTracepoint && p.Attach == "" }
+// calledByUs reports that no hook calls the program: we run it.
+func (p *Program) calledByUs() bool { return p.Kind == ebpf.RawTracepoint && p.Attach == "" }
 
 // calls says when the function calls its program.
 func (d *Direct) calls() string {
@@ -151,7 +153,7 @@ type Column struct {
 //
 //	u64 hits   events of the row
 //	u64 first  when the row was made, ns
-//	for each argument: n, sum, min, max, oldest, newest, a histogram, as far as needed
+//	for each argument: n, sum, min, max, oldest, newest, greatest, least, a histogram, as far as needed
 type Value struct {
 	Size   int
 	Args   []Arg
@@ -172,8 +174,10 @@ type Arg struct {
 	// Oldest and Newest are values of Room bytes, each behind its time. Once says that
 	// nothing else is kept of the argument, so that one value does.
 	Oldest, Newest int
-	Room           int
-	Text, Once     bool
+	// Greatest and Least are values of Room bytes, each behind its rank.
+	Greatest, Least int
+	Room            int
+	Text, Once      bool
 	// Spread is where words begin that tell how uncertain N and Sum are, of what has weights:
 	// see Places of a spread. Sums are of what has a Sum.
 	Spread int
@@ -227,6 +231,7 @@ const (
 	StatOffered   // events of keys that may count or not, while some do not
 	StatStood     // for how many those of them stand that did
 	StatBroken    // what waited of keys that did not count all the time
+	StatEndsAlone // ends whose start was not seen; StatUnmatched are starts whose end was not
 	StatTables
 )
 
@@ -236,9 +241,32 @@ const (
 	PaceOne = 1 << 30
 )
 
-// StatErrors and StatEvicted are a table's own counters.
-func (t *Table) StatErrors() int  { return StatTables + 2*t.Index }
-func (t *Table) StatEvicted() int { return StatTables + 2*t.Index + 1 }
+// StatErrors and StatEvicted are a table's own counters; StatRowless is how many events it would have taken
+// that are in no row.
+func (t *Table) StatErrors() int  { return StatTables + 3*t.Index }
+func (t *Table) StatEvicted() int { return StatTables + 3*t.Index + 1 }
+func (t *Table) StatRowless() int { return StatTables + 3*t.Index + 2 }
 
-// Stats is the number of counters that each program has, with so many tables.
-func Stats(tables int) int { return StatTables + 2*tables }
+// StatReader is the counter of the i-th reader of a program's event, behind those of so many tables.
+func StatReader(tables, i int) int { return StatTables + 3*tables + i }
+
+// Stats is the number of counters that each program has, with so many tables and readers of an event.
+func Stats(tables, readers int) int { return StatReader(tables, readers) }
+
+// A Reader is where the events of a program go whose predicates hold: into the rows of a table, which are as
+// many, or elsewhere, which is counted by StatReader.
+type Reader struct {
+	Table *Table // nil is elsewhere
+	Late  bool   // some wait for texts before they are in a row
+	Sent  bool   // to ppscript, which counts them as it gets them
+}
+
+// stats is the number of counters that each program has.
+func (im *Image) stats() int { return Stats(len(im.Tables), im.readers()) }
+
+func (im *Image) readers() (most int) {
+	for _, list := range im.Readers {
+		most = max(most, len(list))
+	}
+	return most
+}

@@ -6,9 +6,9 @@ package load
 // CPU writes. It begins with the count.
 const KeptCountSize = 64
 
-// Kept is the descriptors of the maps with the kept events, and how many CPUs these are
+// KeptMemory is the descriptors of the maps with the kept events, and how many CPUs these are
 // of; ok is false if nothing is kept. They stay the Run's.
-func (r *Run) Kept() (cpus, countsFD, slotsFD int, ok bool) {
+func (r *Run) KeptMemory() (cpus, countsFD, slotsFD int, ok bool) {
 	m := r.maps[KeptMap.Of()]
 	if m == nil {
 		return 0, -1, -1, false

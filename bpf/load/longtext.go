@@ -9,23 +9,23 @@ import (
 )
 
 // This file reads the texts that programs keep by their hash (package longtext), and takes
-// them away before there is no room for new ones: whoever meets one again keeps it again.
+// them away before there is no room for new ones: a program that meets one again keeps it again.
 // What was taken away is remembered until that has happened twice.
 
-// longTexts are those that were read, or taken away.
+// longTexts are the long texts that were read, or taken away.
 type longTexts struct {
-	made       uint64 // texts that had been kept when they were taken away last
-	known, old map[[sent.LongKey]byte][]byte
+	total       uint64 // texts that had been kept when they were taken away last
+	recent, old map[[sent.LongKey]byte][]byte
 }
 
-// mostLong bounds the texts that are remembered of those that were read.
+// mostLong bounds how many of the texts that were read are remembered.
 const mostLong = 1 << 13
 
 // LongText is the text with a hash, nil if it is not known any more; it is shared.
 func LongText(r *Run, hash []byte) []byte {
 	t := &r.send.long
 	key := [sent.LongKey]byte(hash)
-	if text := t.known[key]; text != nil {
+	if text := t.recent[key]; text != nil {
 		return text
 	}
 	text := t.old[key]
@@ -44,10 +44,10 @@ func LongText(r *Run, hash []byte) []byte {
 
 // keep remembers a text.
 func (t *longTexts) keep(key [sent.LongKey]byte, text []byte) {
-	if t.known == nil || len(t.known) >= mostLong {
-		t.known, t.old = map[[sent.LongKey]byte][]byte{}, t.known
+	if t.recent == nil || len(t.recent) >= mostLong {
+		t.recent, t.old = map[[sent.LongKey]byte][]byte{}, t.recent
 	}
-	t.known[key] = text
+	t.recent[key] = text
 }
 
 // longText is the text in a value of the map.
@@ -75,15 +75,15 @@ func (r reader) sweep() error {
 		return fmt.Errorf("count the long texts: %w", err)
 	}
 	t, m := &r.send.long, r.words(LongTextsMap.Of())
-	if made[0]-t.made < uint64(m.entries)/2 {
+	if made[0]-t.total < uint64(m.entries)/2 {
 		return nil
 	}
-	t.made = made[0]
-	t.known, t.old = map[[sent.LongKey]byte][]byte{}, t.known
+	t.total = made[0]
+	t.recent, t.old = map[[sent.LongKey]byte][]byte{}, t.recent
 	var keys [][sent.LongKey]byte
 	err := m.walk(func(key []byte, values []uint64) {
 		k := [sent.LongKey]byte(key)
-		t.known[k] = longText(values)
+		t.recent[k] = longText(values)
 		keys = append(keys, k)
 	})
 	for i := range keys {

@@ -11,29 +11,15 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Texts are taken away when half of their room is taken, and known all the same; those that
+// Texts are taken away when half of their room is taken, and known all the same; texts that
 // were taken away twice ago are forgotten.
 func TestLongTextsAreTakenAway(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	const room, size = 16, 512
-	r := &Run{im: &Image{}, maps: map[MapID]*ebpf.Map{}, cpus: 1}
-	for id, spec := range map[MapID]*ebpf.MapSpec{
+	r, must := runOf(t, &Image{}, map[MapID]*ebpf.MapSpec{
 		LongTextsMap.Of(): {Type: ebpf.Hash, KeySize: sent.LongKey, ValueSize: size, MaxEntries: room},
 		LongCountMap.Of(): {Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
-	} {
-		m, err := ebpf.NewMap(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		r.maps[id] = m
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	hash := func(n uint64) []byte {
 		return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, n), ^n)
 	}

@@ -35,7 +35,6 @@ const (
 	FoldMap                       // by fold: states by key
 	InitialMap                    // by fold: a state at its begin
 	FlushMap                      // by fold: a state that is flushed
-	AroundMap                     // by program: where what a fold emits is put between its events
 	MadeMap                       // by fold: u64, how many states programs made
 	ChainMap                      // by program: where a stack is walked
 	InterpretedMap                // u64 by CPU: the hash of the interpreted functions of the sample at hand
@@ -44,7 +43,7 @@ const (
 	HeldNumbersMap                // u64: the number of a stack, by its hash
 	HeldCountMap                  // u64: how many numbers were given
 	FreshMap                      // u32: processes with new user stacks
-	WholeMap                      // by program: where records are made that are larger than the stack
+	ScratchMap                    // by program: what the stack has no room for
 	SendMap                       // by CPU: sendState
 	BuffersMap                    // by CPU: its buffer
 	BufferMap                     // the buffer of a CPU
@@ -62,7 +61,6 @@ const (
 	WeightMap                     // how many events, or keys, one that counts stands for: see WeightNow
 	AlarmMap                      // u64: after how many hits that are timed somebody is woken
 	BellMap                       // a buffer with whose records programs wake who waits
-	LongMap                       // by program: where a long text is copied
 	LongTextsMap                  // long texts by their hash
 	LongCountMap                  // u64: how many were kept
 	WalkProcsMap                  // u32: WalkProc of a process
@@ -99,7 +97,6 @@ var mapNames = [...]string{
 	FoldMap:        "fold",
 	InitialMap:     "init",
 	FlushMap:       "flush",
-	AroundMap:      "around",
 	MadeMap:        "made",
 	ChainMap:       "chain",
 	InterpretedMap: "interpreted",
@@ -108,7 +105,7 @@ var mapNames = [...]string{
 	HeldNumbersMap: "heldnumbers",
 	HeldCountMap:   "heldcount",
 	FreshMap:       "fresh",
-	WholeMap:       "whole",
+	ScratchMap:     "scratch",
 	SendMap:        "send",
 	BuffersMap:     "buffers",
 	BufferMap:      "buffer",
@@ -123,7 +120,6 @@ var mapNames = [...]string{
 	CallTextMap:    "calltext",
 	KeptMap:        "kept",
 	KeptCountMap:   "keptcount",
-	LongMap:        "long",
 	LongTextsMap:   "longtexts",
 	LongCountMap:   "longcount",
 	WeightMap:      "weight",

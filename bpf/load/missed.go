@@ -21,11 +21,11 @@ import (
 
 // The missing are the hits that links missed.
 type missing struct {
-	links []int  // descriptors
-	gone  uint64 // of links that are closed
-	// before are those that were missed before the run began.
-	before uint64
-	told   uint64
+	links  []int  // descriptors
+	closed uint64 // of links that are closed
+	// before is how many hits were missed before the run began.
+	before   uint64
+	reported uint64
 	// silent are the return probes whose links do not tell.
 	silent []string
 	// looked is when the number was last read, and since the time of the look before
@@ -87,7 +87,7 @@ func missedBy(fd int) uint64 {
 
 // sum is the number of all hits that were missed so far.
 func (m *missing) sum() uint64 {
-	n := m.gone
+	n := m.closed
 	for _, fd := range m.links {
 		n += missedBy(fd)
 	}
@@ -98,7 +98,7 @@ func (m *missing) sum() uint64 {
 func (m *missing) begin() { m.before = 0; m.before = m.sum() }
 
 // end keeps the number, since the links are about to be closed.
-func (m *missing) end() { m.gone, m.before, m.links = m.sum(), 0, nil }
+func (m *missing) end() { m.closed, m.before, m.links = m.sum(), 0, nil }
 
 // LeftOut says why hits were lost that Loss found, a sentence for each reason. Beside
 // what probes missed, the kernel runs no program while another one runs on the same CPU,
@@ -108,11 +108,11 @@ func (r *Run) LeftOut() (why []string) {
 		why = append(why, fmt.Sprintf("%d of the lost events: "+
 			"the kernel left programs out, since others ran on the CPU at that moment", n))
 	}
-	if n := r.missing.told; n > 0 {
+	if n := r.missing.reported; n > 0 {
 		why = append(why, fmt.Sprintf("%d of the lost events, of any process: probes of the kernel missed "+
 			"them, since more calls were active than it keeps room for, or another probe ran on the CPU", n))
 	}
-	if n := r.missed + r.missing.told; n > 0 && r.im.Relates {
+	if n := r.missed + r.missing.reported; n > 0 && r.im.Relates {
 		since := ""
 		if at := r.missing.since; !at.IsZero() {
 			since = at.Format(", of those since 15:04:05")

@@ -14,7 +14,7 @@ import (
 // This file reads the counts of the programs.
 //
 // At an interval the programs are switched to the other generation of maps, a
-// grace period lets those that still run end, and the old generation, which
+// grace period lets programs that still run end, and the old generation, which
 // nobody writes any more, is read and emptied. So every event is in exactly
 // one interval. The alternative, to read and to subtract the counts read
 // before, needs no second maps, but cannot do minima and maxima, never
@@ -134,6 +134,7 @@ func (r *Run) unit(u *Unit, n int, stacks stackIDs, add func(p *agg.Partial)) er
 			if values[HitsAt/8] == 0 {
 				continue
 			}
+			r.passed.rows[u] += values[HitsAt/8]
 			p := reader{r}.partial(u, key, values[:words], stacks)
 			p.CPU = cpu
 			if t.Value.Sketch {
@@ -242,6 +243,8 @@ func (r reader) partial(u *Unit, key []byte, v []uint64, stacks stackIDs) *agg.P
 		}
 		pick(&p.Oldest, u, i, v, a.Oldest)
 		pick(&p.Newest, u, i, v, a.Newest)
+		pick(&p.Greatest, u, i, v, a.Greatest)
+		pick(&p.Least, u, i, v, a.Least)
 		if a.Hist >= 0 {
 			if p.Hists == nil {
 				p.Hists = make([][]uint64, len(t.Spec.Args))
@@ -262,6 +265,9 @@ func pick(to *[]agg.Pick, u *Unit, i int, row []uint64, at int) {
 	}
 	a, p := &u.Table.Value.Args[i], &(*to)[i]
 	p.Time = event.Time(row[at/8])
+	if rank := u.Table.Spec.Args[i].Rank; rank != nil {
+		p.Rank = event.NumberOf(rank.Any().Number, int64(row[at/8]))
+	}
 	words := row[at/8+1:][:a.Room/8]
 	if !a.Text {
 		p.Value = event.NumberOf(u.Numbers[i], int64(words[0])).Value()
@@ -314,25 +320,92 @@ type Loss struct {
 	Groups map[*agg.Spec]event.Loss
 }
 
-// Taken is how many events the programs have taken so far, by CPU; Part.Counted
+// CountsTaken is how many events the programs have taken so far, by CPU; Part.Counted
 // has them counted.
-func (r *Run) Taken() ([]uint64, error) {
-	n := Stats(len(r.im.Tables))
+func (r *Run) CountsTaken() ([]uint64, error) {
 	taken := make([]uint64, r.cpus)
 	for i := range r.im.Events {
-		if r.maps[StatsMap.Of(i)] == nil {
-			continue // one of the events of another program
-		}
-		err := r.words(StatsMap.Of(i)).each(func(_ int, values []uint64) {
-			for cpu := range taken {
-				taken[cpu] += values[cpu*n+StatTaken]
-			}
-		})
+		of, err := TakenOf(r, i)
 		if err != nil {
-			return nil, fmt.Errorf("read what was taken: %w", err)
+			return nil, err
+		}
+		for cpu, n := range of {
+			taken[cpu] += n
 		}
 	}
 	return taken, nil
+}
+
+// passCounts counts the events of the programs that passed the predicates in front of a reader.
+type passCounts struct {
+	rows map[*Unit]uint64 // those in the rows that were read
+	told uint64
+}
+
+// Passed is how many events passed the predicates in front of a reader since the last call, of the reader
+// that most of a program's events reached; events that are sent are left to their receiver. It comes behind
+// Rows.
+func (r *Run) Passed() (uint64, error) {
+	n, all := r.im.stats(), uint64(0)
+	for i, readers := range r.im.Readers {
+		if r.maps[StatsMap.Of(i)] == nil {
+			continue // one of the events of another program
+		}
+		stats := make([]uint64, n)
+		err := r.words(StatsMap.Of(i)).each(func(_ int, values []uint64) {
+			for k, v := range values {
+				stats[k%n] += v
+			}
+		})
+		if err != nil {
+			return 0, fmt.Errorf("read what passed: %w", err)
+		}
+		most, sent := uint64(0), uint64(0)
+		for k, reader := range readers {
+			own := stats[StatReader(len(r.im.Tables), k)]
+			if t := reader.Table; t != nil {
+				own = stats[t.StatRowless()]
+				for _, u := range r.im.Units {
+					if u.Table == t && u.Program == i {
+						own += r.passed.rows[u]
+					}
+				}
+				if reader.Late && r.state.stopped {
+					own += stats[StatPostponed] - stats[StatCame] // they never will
+				}
+			}
+			if most = max(most, own); reader.Sent {
+				sent = max(sent, own)
+			}
+		}
+		all += most - sent
+	}
+	since := all - min(r.passed.told, all)
+	r.passed.told = max(r.passed.told, all)
+	return since, nil
+}
+
+// TakenOf is how many events the program of one has taken so far, by CPU; nil if another program takes them.
+func TakenOf(r *Run, event int) (taken []uint64, err error) {
+	if r.maps[StatsMap.Of(event)] == nil {
+		return nil, nil
+	}
+	n := r.im.stats()
+	taken = make([]uint64, r.cpus)
+	err = r.words(StatsMap.Of(event)).each(func(_ int, values []uint64) {
+		for cpu := range taken {
+			taken[cpu] += values[cpu*n+StatTaken]
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what was taken: %w", err)
+	}
+	return taken, nil
+}
+
+// MissesOf is how often the kernel did not run the program of an event, since it ran already on that CPU.
+func MissesOf(r *Run, event int) uint64 {
+	return misses(r, func(p *Program) bool { return p.Event == event })
 }
 
 // misses is how often the kernel did not run some of the programs, since others ran.
@@ -352,14 +425,14 @@ func misses(r *Run, which func(p *Program) bool) (missed uint64) {
 // meanwhile.
 func allMisses(r *Run) (programs, probes uint64) {
 	if r.state.ended {
-		return r.state.missedBy, r.missing.gone
+		return r.state.missedBy, r.missing.closed
 	}
 	return misses(r, func(*Program) bool { return true }) - r.state.missedBefore, r.missing.sum()
 }
 
 // Loss returns the losses since the last call.
 func (r *Run) Loss() (Loss, error) {
-	n := Stats(len(r.im.Tables))
+	n := r.im.stats()
 	now := make([]uint64, n)
 	for i := range r.im.Events {
 		if r.maps[StatsMap.Of(i)] == nil {
@@ -383,14 +456,15 @@ func (r *Run) Loss() (Loss, error) {
 	}
 	since := func(stat int) uint64 { return now[stat] - r.before[stat] }
 	l := Loss{Groups: map[*agg.Spec]event.Loss{}, Joins: event.Loss{Errors: since(StatErrors),
-		Unmatched: since(StatUnmatched), Evicted: since(StatEvicted), Broken: since(StatBroken)}}
+		Unmatched: since(StatUnmatched) + since(StatEndsAlone), EndsAlone: since(StatEndsAlone),
+		Evicted: since(StatEvicted), Broken: since(StatBroken)}}
 	for _, t := range r.im.Tables {
 		l.Groups[t.Spec] = event.Loss{Errors: since(t.StatErrors()), Evicted: since(t.StatEvicted())}
 	}
 	missed, probes := allMisses(r)
-	r.missing.look(missed-r.missed+probes-r.missing.told > 0)
-	l.Joins.Lost = missed - r.missed + probes - r.missing.told + since(StatLost)
-	r.missed, r.missing.told = missed, probes
+	r.missing.look(missed-r.missed+probes-r.missing.reported > 0)
+	l.Joins.Lost = missed - r.missed + probes - r.missing.reported + since(StatLost)
+	r.missed, r.missing.reported = missed, probes
 	l.Joins.Evicted += r.swept.evicted - r.swept.told
 	r.swept.told = r.swept.evicted
 	r.before = now

@@ -27,13 +27,14 @@ type Run struct {
 	links []func() error // detach
 	cpus  int
 
-	generation uint64
-	before     []uint64 // statistics of all programs at the last read
-	missed     uint64   // hits without a program, since another one ran
-	missing    missing
-	gone       map[uint32]bool // threads of the set that had ended
-	swept      swept
-	state      runState
+	generation   uint64
+	before       []uint64 // statistics of all programs at the last read
+	passed       passCounts
+	missed       uint64 // hits without a program, since another one ran
+	missing      missing
+	endedThreads map[uint32]bool // threads of the set that had ended
+	swept        mapSweep
+	state        runState
 
 	// Places are the events as perf opens them: where probes sit.
 	Places []perf.EventConfig
@@ -59,7 +60,7 @@ type runState struct {
 	begun, ended           bool
 }
 
-// The sendStates are those of the buffers through which programs send.
+// The sendStates are the states of the buffers through which programs send.
 type sendStates struct {
 	key   [4]byte
 	state [SendSize / 8]uint64 // of one
@@ -86,7 +87,7 @@ func (r *Rejected) Unwrap() error { return r.Err }
 // Open makes the maps and loads the programs; nothing runs yet. On an error
 // nothing stays.
 func Open(im *Image) (*Run, error) {
-	r := &Run{im: im, maps: map[MapID]*ebpf.Map{}}
+	r := &Run{im: im, maps: map[MapID]*ebpf.Map{}, passed: passCounts{rows: map[*Unit]uint64{}}}
 	if err := r.load(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -235,7 +236,7 @@ func (r *Run) Attach(t *Target) error {
 	if err := attachAll(r, t, func(p *Program) bool { return p.Event >= 0 }); err != nil {
 		return err
 	}
-	return r.setThreads(t) // those that nobody followed yet
+	return r.setThreads(t) // the threads that nobody followed yet
 }
 
 // Begin has all programs count from now on. Attaching them takes a while, and causes events itself: the
@@ -292,7 +293,7 @@ func (r *Run) attach(i int, t *Target) error {
 	p, prog := &r.im.Programs[i], r.progs[i]
 	var l link.Link
 	var err error
-	if p.asked() {
+	if p.calledByUs() {
 		return nil
 	}
 	switch p.Kind {
@@ -300,7 +301,7 @@ func (r *Run) attach(i int, t *Target) error {
 		if p.Everywhere {
 			return everywhere(r, p, prog)
 		}
-		return nil // by who opens the event
+		return nil // the code that opens the event attaches it
 	case ebpf.TracePoint:
 		return r.tracepoint(p, prog)
 	case ebpf.Kprobe:
@@ -352,7 +353,7 @@ func (r *Run) Sampled(event int) int {
 
 // Front has another program be called first for samples whose stacks have a user part. It is made for
 // the program that it calls in turn, and for the map in which that one looks for what it found
-// (InterpretedMap); who makes it keeps it, and gives away its descriptor. It comes before events are opened.
+// (InterpretedMap); its maker keeps it, and gives away its descriptor. It comes before events are opened.
 func Front(r *Run, program func(next *ebpf.Program, found *ebpf.Map) (fd int, err error)) error {
 	found := r.maps[InterpretedMap.Of()]
 	if found == nil {
@@ -466,5 +467,5 @@ func (r *Run) Describe() []string {
 	return append(lines, fmt.Sprintf("bpf: %d programs attached, no open events", len(r.progs)))
 }
 
-// FD is the descriptor of a program, for who attaches it.
+// FD is the descriptor of a program, for attaching it.
 func (r *Run) FD(program int) int { return r.progs[program].FD() }

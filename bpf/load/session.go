@@ -9,7 +9,7 @@ import (
 )
 
 // This file has one link call the programs of a call and of its return: a session, of the
-// kernel (6.10) or of a program (6.13). The kernel then looks for who is to be called
+// kernel (6.10) or of a program (6.13). The kernel then looks for the programs to call
 // once, and keeps one note of the call instead of one for each link.
 
 // A Session is a program of a call together with that of its return.

@@ -85,8 +85,8 @@ func stackIn(v []uint64, kernel int) *Stack {
 	return s
 }
 
-// Held is the stack that folds of programs hold as a number; nil if there is none of it.
-func Held(r *Run, number uint64) (*Stack, error) {
+// HeldStack is the stack that folds of programs hold under a number; nil if there is none.
+func HeldStack(r *Run, number uint64) (*Stack, error) {
 	if r.maps[HeldMap.Of()] == nil {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (ids stackIDs) id(hash []byte) []byte {
 }
 
 // Fresh lists the processes that had a user stack that was new, since the last
-// call: who will have to name its addresses can look at them while they are
+// call: the code that will name their addresses can look at them while they are
 // there.
 func (r *Run) Fresh() ([]int, error) {
 	if r.maps[FreshMap.Of()] == nil {
@@ -126,7 +126,7 @@ func (r *Run) Fresh() ([]int, error) {
 // of generations.
 const SentStacks = 2
 
-// mostChains bounds the stacks that are remembered of those that were read.
+// mostChains bounds how many of the stacks that were read are remembered.
 const mostChains = 1 << 14
 
 // Chain is the stack of something that was sent, as a callchain of perf, by its hash; nil if

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file gives up states of folds before their map is full, as fold.Fold does: those
-// that are as at their begin, and those that were not used for longest, which are
+// This file gives up states of folds before their map is full, as fold.Fold does: states
+// that are as at their begin, and states that were not used for longest, which are
 // counted as evicted.
 //
 // It is done from here and not by a program, which would have to look for the oldest
@@ -25,15 +25,15 @@ import (
 
 // A Fold is where the states of a fold are.
 type Fold struct {
-	States, Made MapID
-	Begin        []uint64 // a state as it is made
-	Used         int      // the word that says when it was last used
-	First        int      // the first word that is compared with Begin
-	Holds        bool     // numbers of stacks
+	States, Creations MapID
+	Begin             []uint64 // a state as it is made
+	Used              int      // the word that says when it was last used
+	First             int      // the first word that is compared with Begin
+	Holds             bool     // numbers of stacks
 }
 
-// swept is how full the maps of all folds and joins are.
-type swept struct {
+// mapSweep tells how full the maps of all folds and joins are.
+type mapSweep struct {
 	fill  []fill     // by fold
 	waits []waitRoom // by Image.Waits
 	// evicted is how many states and events were given up so far, and told how many of them
@@ -46,9 +46,9 @@ type swept struct {
 
 // A fill is how full the map of a fold is.
 type fill struct {
-	made uint64 // states that programs had made at the last look
-	walk uint64 // states that they had made when the map was walked
-	have uint64 // states that it had then
+	created uint64 // states that programs had made at the last look
+	walk    uint64 // states that they had made when the map was walked
+	have    uint64 // states that it had then
 }
 
 // A foldKey is a state that may be given up.
@@ -67,18 +67,18 @@ func (r *Run) sweepFolds() error {
 	var made [1]uint64
 	for i := range r.im.Folds {
 		f := &r.im.Folds[i]
-		if err := r.words(f.Made).lookup(make([]byte, 4), made[:]); err != nil {
+		if err := r.words(f.Creations).lookup(make([]byte, 4), made[:]); err != nil {
 			return fmt.Errorf("count the states of a fold: %w", err)
 		}
 		is := &r.swept.fill[i]
-		r.swept.grows = r.swept.grows || made[0] != is.made
-		is.made = made[0]
+		r.swept.grows = r.swept.grows || made[0] != is.created
+		is.created = made[0]
 		m := r.words(f.States)
 		most := uint64(m.entries)
-		if is.have+is.made-is.walk < most-most/8 {
+		if is.have+is.created-is.walk < most-most/8 {
 			continue
 		}
-		is.walk = is.made
+		is.walk = is.created
 		have, err := r.sweepFold(f, m)
 		if err != nil {
 			return fmt.Errorf("give up states of a fold: %w", err)
@@ -104,7 +104,7 @@ func (r *Run) sweepFold(f *Fold, m *words64) (have uint64, err error) {
 	}
 	over := len(keys) - (m.entries - m.entries/4)
 	slices.SortFunc(keys, func(a, b foldKey) int { return cmp.Compare(a.used, b.used) })
-	// States as at their begin go first, but for those that were just used: an event may
+	// States as at their begin go first, but for states that were just used: an event may
 	// be about to change them.
 	old := slices.Clone(keys[:(len(keys)+1)/2])
 	slices.SortStableFunc(old, func(a, b foldKey) int {

@@ -130,14 +130,14 @@ func (r *Run) sweepThreads() error {
 		}
 	}
 	for tid := range gone {
-		if !r.gone[tid] {
+		if !r.endedThreads[tid] {
 			continue
 		}
 		if err := m.Delete(tid); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 			return fmt.Errorf("forget thread %d: %w", tid, err)
 		}
 	}
-	r.gone = gone
+	r.endedThreads = gone
 	return nil
 }
 

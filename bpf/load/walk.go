@@ -2,13 +2,13 @@ package load
 
 import "github.com/cilium/ebpf"
 
-// This file is the form of what programs walk user stacks by: the code that processes have
-// mapped, and the tables of the files that it comes from. Package framewalk generates the programs
-// that read it, package walk fills it.
+// This file describes the maps by which programs walk user stacks: the code that processes have
+// mapped, and the tables of the files that it comes from. Package walk has the routines that
+// read it, and fills it.
 //
 //	process ──► its ranges, sorted ──► blocks of 4 KiB ──► rows, sorted ──► rule
 
-// WalkProc is what is known of a process: its ranges are Count from At on. Exec is how often it had
+// WalkProc describes a process: its ranges are Count from At on. Exec is how often it had
 // executed a program, plus 1, or 0 if that is not known yet.
 type WalkProc struct{ At, Count, Exec, _ uint32 }
 
@@ -53,7 +53,7 @@ const (
 	WalkChunkBits = 6 // pages of a chunk, as a power of two
 )
 
-// Places in a rule, which are those of unwind.Rule.
+// Places in a rule, as the fields of unwind.Rule have them.
 const (
 	WalkRuleKind  = 0
 	WalkRuleReg   = 1

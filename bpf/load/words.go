@@ -80,7 +80,7 @@ type batchRoom struct {
 	lent   bool
 }
 
-// take is room for a batch; back gives it back. Who reads a map while another is read gets
+// take is room for a batch; back gives it back. A caller that reads a map while another is read gets
 // room of its own.
 func (b *batchRoom) take(keys, values int) (k []byte, v []uint64, back func()) {
 	if b == nil || b.lent {

@@ -25,7 +25,7 @@ import (
 // number and address with the thread, and another one, at the end of the call, sends
 // the text with the number. The reader of the event waits for it.
 //
-// The text is that of the end of the call. What another thread, or the call itself,
+// The text is the memory's content at the end of the call. What another thread, or the call itself,
 // wrote there meanwhile is taken for it; names of files stay. A call that executes
 // another program ends without the memory that had the text.
 
@@ -106,7 +106,7 @@ type LateCall struct {
 	Texts  int // at most
 }
 
-// LateTexts are those that read missing texts again, and the maps between. find finds
+// LateTexts returns the programs that read missing texts again, and the maps between. find finds
 // the number of a tracepoint; nil finds none.
 func LateTexts(calls []LateCall, find func(system, name string) (id uint64, ok bool)) (
 	programs []load.Program, maps []load.Map) {

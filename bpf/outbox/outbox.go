@@ -133,7 +133,7 @@ func (s *Outbox) tell() {
 	// A program that interrupted this one may have told of the same.
 	c.IfImm(asm.JSLE, asm.R1, 0, fine)
 	mark := c.Stack
-	loss := c.Alloc(sent.LossSize)
+	loss := c.AllocStack(sent.LossSize)
 	c.Store(loss+sent.HeadSize, asm.R1)
 	c.Emit(asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendTold))
 	c.Call(asm.FnKtimeGetNs)

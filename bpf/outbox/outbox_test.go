@@ -21,6 +21,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
+	"ppscript/tests/testkit"
 	"ppscript/tests/testkit/bpftest"
 )
 
@@ -42,6 +43,7 @@ type sender struct {
 // newSender makes a sender whose reader is woken when so many bytes wait. Without buffers no CPU has one.
 func newSender(t *testing.T, wake uint64, buffers bool) *sender {
 	t.Helper()
+	testkit.Requires(t, testkit.Programs, testkit.Sysfs)
 	onOneCPU(t)
 	s := &sender{t: t, cpus: uint32(ebpf.MustPossibleCPU())}
 	b := bpftest.Builder{In: 16, Out: 8}
@@ -50,7 +52,7 @@ func newSender(t *testing.T, wake uint64, buffers bool) *sender {
 		b.Define(id, m)
 	})
 	b.Define(load.StatsMap.Of(0), &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4,
-		ValueSize: uint32(8 * load.Stats(0)), MaxEntries: 1})
+		ValueSize: uint32(8 * load.Stats(0, 0)), MaxEntries: 1})
 	s.p = b.OnStack(t, func(c *assembler.Code, in, _ int16, fail assembler.Label) {
 		schema := &event.Schema{System: "test", Name: "event", Size: 96}
 		h := hook.New(c, &features.Host{}, &hook.Event{Schema: schema}, 0, &load.Target{})
@@ -271,7 +273,7 @@ func TestCPUWithoutBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := uint64(0)
-	for ; len(byCPU) > 0; byCPU = byCPU[8*load.Stats(0):] {
+	for ; len(byCPU) > 0; byCPU = byCPU[8*load.Stats(0, 0):] {
 		lost += word(byCPU, 8*load.StatLost)
 	}
 	if lost != records {

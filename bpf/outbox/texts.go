@@ -10,15 +10,15 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// Texts are those of the process that follow a record, whose fields are at R7.
+// Texts are the texts of the process that follow a record, whose fields are at R7.
 type Texts struct {
 	Eval  *eval.Eval
 	At    int         // in the record: the word that says where they are
 	Most  int         // bytes of the record with them
 	Addrs []expr.Node // where they are, by which they are read now
-	// Kept has them where they were read before, by Index; nil says that they are read now.
-	Kept  *state.CallTextKeeper
-	Index []int
+	// Keeper has them where they were read before, by Index; nil says that they are read now.
+	Keeper *state.CallTextKeeper
+	Index  []int
 	// Again is how many of them can be missing that the end of the call reads again; 0 is none.
 	Again   int
 	Task    int16 // where on the stack the running task stands
@@ -39,13 +39,13 @@ func (t *Texts) Add() {
 	mark := c.Stack
 	var call int16
 	if t.Again > 0 {
-		call = c.Alloc(callSize(t.Again))
+		call = c.AllocStack(callSize(t.Again))
 		c.Zero(call, callSize(t.Again))
 	}
 	for i := range t.Addrs {
 		next := c.Label()
-		if t.Kept != nil {
-			t.Kept.Address(t.Index[i])
+		if t.Keeper != nil {
+			t.Keeper.Address(t.Index[i])
 		} else {
 			t.Eval.Num(t.Addrs[i])
 		}
@@ -55,8 +55,8 @@ func (t *Texts) Add() {
 		c.Emit(asm.Mov.Reg(asm.R8, asm.R7), asm.Add.Reg(asm.R8, asm.R1),
 			asm.StoreMem(asm.R8, 0, asm.R0, asm.DWord),
 			asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Reg(asm.R1, asm.R8), asm.Add.Imm(asm.R1, sent.TextHead))
-		if t.Kept != nil {
-			t.Kept.Send(t.Index[i])
+		if t.Keeper != nil {
+			t.Keeper.Send(t.Index[i])
 		} else {
 			c.ReadUser(asm.R8, sent.TextHead)
 		}

@@ -52,6 +52,36 @@ func Pick(c *assembler.Code, at *load.Arg, value int16, w assembler.Weight) {
 	}
 }
 
+// PickRanked keeps the value at a place of the stack if its rank, at another, is the greatest or least one of
+// the argument, as far as somebody wants that. The value is counted before. R1 to R3 are lost.
+func PickRanked(c *assembler.Code, at *load.Arg, value, rank int16, unsigned bool, w assembler.Weight) {
+	keep := func(to int, loses asm.JumpOp) {
+		if to < 0 {
+			return
+		}
+		set, done := c.Label(), c.Label()
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord))
+		one(c, asm.R2, w)
+		c.Load(asm.R3, rank)
+		c.IfReg(asm.JEq, asm.R1, asm.R2, set)
+		c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(to), asm.DWord))
+		c.IfReg(loses, asm.R3, asm.R1, done)
+		c.Place(set)
+		c.Emit(asm.StoreMem(asm.R7, int16(to), asm.R3, asm.DWord))
+		for off := 0; off < at.Room; off += 8 {
+			c.Load(asm.R1, value+int16(off))
+			c.Emit(asm.StoreMem(asm.R7, int16(to+8+off), asm.R1, asm.DWord))
+		}
+		c.Place(done)
+	}
+	greatest, least := asm.JSLE, asm.JSGE
+	if unsigned {
+		greatest, least = asm.JLE, asm.JGE
+	}
+	keep(at.Greatest, greatest)
+	keep(at.Least, least)
+}
+
 // Histogram counts R0 in its bucket, which is in the row.
 func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, unsigned bool, w assembler.Weight) {
 	done := c.Label()

@@ -87,7 +87,7 @@ func TestLinearHistogram(t *testing.T) {
 	}
 }
 
-// The first values of a row are kept as they are, those that follow in log-linear buckets.
+// The first values of a row are kept as they are, values that follow in log-linear buckets.
 func TestSketch(t *testing.T) {
 	sketch := load.SketchMap.Of(0, 0, 0)
 	unit := &load.Unit{Sketch: []load.MapID{sketch},
@@ -197,7 +197,7 @@ func TestSum(t *testing.T) {
 	f("without weights", 2, 7, 0)
 }
 
-// Sums of two words are those of big integers, of signed and unsigned numbers, with weights and without.
+// Sums of two words equal the sums of big integers, of signed and unsigned numbers, with weights and without.
 func TestSumsHave128Bits(t *testing.T) {
 	at := &load.Arg{N: 0, Sum: 8, Spread: 24}
 	r := rand.New(rand.NewPCG(5, 6))

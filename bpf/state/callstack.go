@@ -54,7 +54,7 @@ func (c *CallStacks) Find(key int16, create bool, none assembler.Label) CallStac
 		if !create {
 			c.GoTo(none)
 		} else {
-			c.Emit(assembler.StoreImm(asm.R10, s.Depth, 0))
+			c.Set(s.Depth, 0)
 			// Again, if a program interrupts this one that forgets the stack.
 			for range 2 {
 				c.Put(depths, key, s.Depth, ebpf.UpdateNoExist)
@@ -146,7 +146,7 @@ func (c *CallStacks) Search(s CallStack, key int16, source int, found assembler.
 }
 
 // Returned adds how long a call took to the one that made it, or forgets the stack if
-// nobody did. The depth is that of the caller afterwards.
+// nobody did. The depth is the caller's depth afterwards.
 func (c *CallStacks) Returned(s CallStack, key, delay int16) {
 	outermost, known := c.Label(), c.Label()
 	c.Load(asm.R0, s.Depth)

@@ -16,7 +16,7 @@ type CallText struct {
 	index int       // among those of the input
 }
 
-// CallTexts are those of a join.
+// CallTexts are the texts of the calls of a join.
 type CallTexts []CallText
 
 // Of finds the text of a start at an address.

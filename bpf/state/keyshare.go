@@ -8,7 +8,7 @@ import (
 )
 
 // This file generates how programs leave out keys, where a budget lets one of 2, 4, ...
-// count: of those that count all events do, so that what relates events, joins and folds, is as
+// count: of keys that count all events do, so that what relates events, joins and folds, is as
 // it would be without a budget, for fewer keys.
 //
 // Which keys count says a hash of the key with a salt of the run: those of one of four are among those
@@ -20,7 +20,7 @@ type KeyShare struct {
 	Code   *assembler.Code
 	Weight assembler.Weight // how many keys each that counts stands for
 	Stats  load.MapID       // the counters of the program
-	// Hash is the place of that of the key, once it was tested.
+	// Hash is the place of the hash of the key, once it was tested.
 	Hash int16
 }
 

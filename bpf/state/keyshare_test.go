@@ -23,7 +23,7 @@ func share(t *testing.T, in, out int, body func(s *state.KeyShare, in, out int16
 	t.Helper()
 	b := bpftest.Builder{In: in, Out: out}
 	b.Define(load.WeightMap.Of(), state.WeightMap(true))
-	b.Define(stats, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * load.Stats(0)),
+	b.Define(stats, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: uint32(8 * load.Stats(0, 0)),
 		MaxEntries: 1})
 	return b.OnStack(t, func(c *assembler.Code, in, out int16, fail assembler.Label) {
 		body(&state.KeyShare{Code: c, Weight: assembler.Weight(in), Stats: stats}, in, out, fail)
@@ -33,7 +33,7 @@ func share(t *testing.T, in, out int, body func(s *state.KeyShare, in, out int16
 // stat is a counter of the program.
 func stat(t *testing.T, p *bpftest.Program, n int) uint64 {
 	t.Helper()
-	value := make([]byte, 8*load.Stats(0))
+	value := make([]byte, 8*load.Stats(0, 0))
 	if err := p.Map(stats).Lookup(uint32(0), &value); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func setWeights(t *testing.T, p *bpftest.Program, words map[int]uint64) {
 }
 
 // Of keys about one of the weight counts, always the same ones; those of a larger weight are among those
-// of a smaller one. It is counted how many came, and for how many those that counted stand.
+// of a smaller one. It is counted how many came, and for how many the keys that counted stand.
 func TestSharesAreNested(t *testing.T) {
 	p := share(t, 8+keyLen, 8, func(s *state.KeyShare, in, _ int16, fail assembler.Label) {
 		s.Test(in+8, keyLen, fail)
@@ -110,8 +110,8 @@ func TestSharesAreNested(t *testing.T) {
 	}
 }
 
-// What waits counts if its key counted all the time since: for so many keys as that of the smallest share
-// since then.
+// What waits counts if its key counted all the time since. It stands for as many keys as a key
+// of the smallest share since then.
 func TestSince(t *testing.T) {
 	// The input is the weight, the hash, and the moment from which on something waits.
 	p := share(t, 24, 8, func(s *state.KeyShare, in, out int16, broken assembler.Label) {

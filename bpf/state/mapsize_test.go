@@ -31,7 +31,7 @@ func TestGrow(t *testing.T) {
 	f(true, 1<<30, state.MostRows, 1<<22)
 }
 
-// The maps of a table are those that it needs: of this kernel, for each generation.
+// A table has the maps that it needs: of this kernel, for each generation.
 func TestUnits(t *testing.T) {
 	f := func(grows bool, table *load.Table, generations int, want map[load.MapID]string) {
 		t.Helper()

@@ -30,6 +30,7 @@ func LayOutRow(t *load.Table, texts []int, weighed, byKey bool) {
 	for i := range v.Args {
 		a := &v.Args[i]
 		*a = load.Arg{N: word(), Sum: -1, Min: -1, Max: -1, Hist: -1, Oldest: -1, Newest: -1,
+			Greatest: -1, Least: -1,
 			Room: max(8, texts[i]), Text: texts[i] > 0, Once: true}
 		if a.Room > textSize {
 			assembler.Refuse("a text of %d bytes in a row", a.Room)
@@ -48,18 +49,20 @@ func LayOutRow(t *load.Table, texts []int, weighed, byKey bool) {
 			if kept == nil {
 				assembler.Refuse("%s needs the events themselves", g.Op.Name)
 			}
-			if a.Text && !kept.Oldest && !kept.Newest {
+			if a.Text && !kept.Oldest && !kept.Newest && !kept.Greatest && !kept.Least {
 				assembler.Refuse("an aggregate of texts")
 			}
 			a.Once = a.Once && kept.Oldest
-			if kept.Oldest && a.Oldest < 0 {
-				a.Oldest = word()
-				v.Size += a.Room
+			picked := func(at *int, wanted bool) {
+				if wanted && *at < 0 {
+					*at = word()
+					v.Size += a.Room
+				}
 			}
-			if kept.Newest && a.Newest < 0 {
-				a.Newest = word()
-				v.Size += a.Room
-			}
+			picked(&a.Oldest, kept.Oldest)
+			picked(&a.Newest, kept.Newest)
+			picked(&a.Greatest, kept.Greatest)
+			picked(&a.Least, kept.Least)
 			if kept.Sum && a.Sum < 0 {
 				a.Sum = word()
 				word() // the high one

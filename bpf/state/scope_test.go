@@ -27,7 +27,7 @@ func of(t *testing.T, x, y expr.Node) expr.Node {
 	return n
 }
 
-// The running thread, and the CPU, are those of the event at hand: neither another event's, nor computed.
+// The running thread, and the CPU, belong to the event at hand: neither another event's, nor computed.
 func TestKeys(t *testing.T) {
 	tid, cpu, pid := member(event.MemberTID, "_tid"), member(event.MemberCPU, "_cpu"), field("common_pid")
 	other := *tid.(*expr.Field)

@@ -17,9 +17,9 @@ import (
 	"ppscript/tests/testkit/bpftest"
 )
 
-// A tracked is an image's program, which a test calls with the arguments of its tracepoint, and the memory
-// that stands for the task_struct of a task that is made.
-type tracked struct {
+// A targetProgram is an image's program, which a test calls with the arguments of its tracepoint, and the
+// memory that stands for the task_struct of a task that is made.
+type targetProgram struct {
 	t      *testing.T
 	loaded *ebpf.Collection
 	task   *bpftest.Program
@@ -32,7 +32,7 @@ type tracked struct {
 const cloneThread = 0x10000
 
 // track loads the only program that keeps a set, and reads a new task's number in a member.
-func track(t *testing.T, keeps func(im *load.Image, h *features.Host), member string) *tracked {
+func track(t *testing.T, keeps func(im *load.Image, h *features.Host), member string) *targetProgram {
 	t.Helper()
 	testkit.Requires(t, testkit.Programs, testkit.Sysfs, testkit.BTF)
 	h, err := features.Find(kernel.Roots{}, false)
@@ -50,7 +50,7 @@ func track(t *testing.T, keeps func(im *load.Image, h *features.Host), member st
 	for _, m := range im.Maps {
 		spec.Maps[m.ID.String()] = m.Spec
 	}
-	s := &tracked{t: t}
+	s := &targetProgram{t: t}
 	if s.loaded, err = ebpf.NewCollection(spec); err != nil {
 		t.Fatalf("%+v", err)
 	}
@@ -59,8 +59,8 @@ func track(t *testing.T, keeps func(im *load.Image, h *features.Host), member st
 	if !ok {
 		t.Fatalf("task_struct has no %s", member)
 	}
-	// The kernel's memory in which a test can write is that of a map: a program tells where it lies. It runs
-	// in the thread that calls it.
+	// The kernel's memory in which a test can write is the memory of a map: a program tells where it lies.
+	// It runs in the thread that calls it.
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	s.member = at
@@ -79,7 +79,7 @@ func track(t *testing.T, keeps func(im *load.Image, h *features.Host), member st
 }
 
 // call has this process make a task.
-func (s *tracked) call(number uint32, flags uint64) {
+func (s *targetProgram) call(number uint32, flags uint64) {
 	s.t.Helper()
 	in := make([]byte, (s.member+15)&^7)
 	binary.NativeEndian.PutUint32(in[s.member:], number)
@@ -95,10 +95,10 @@ func (s *tracked) call(number uint32, flags uint64) {
 	}
 }
 
-func (s *tracked) mapOf(id load.MapID) *ebpf.Map { return s.loaded.Maps[id.String()] }
+func (s *targetProgram) mapOf(id load.MapID) *ebpf.Map { return s.loaded.Maps[id.String()] }
 
 // in reports that a set has a number.
-func (s *tracked) in(id load.MapID, number uint32) bool {
+func (s *targetProgram) in(id load.MapID, number uint32) bool {
 	s.t.Helper()
 	v, err := s.mapOf(id).LookupBytes(number)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *tracked) in(id load.MapID, number uint32) bool {
 }
 
 // check wants a set to have a number, or not.
-func (s *tracked) check(what string, id load.MapID, number uint32, want bool) {
+func (s *targetProgram) check(what string, id load.MapID, number uint32, want bool) {
 	s.t.Helper()
 	if got := s.in(id, number); got != want {
 		s.t.Errorf("%s: got it in the set %t, want %t", what, got, want)

@@ -7,6 +7,7 @@ import (
 	"ppscript/bpf/hook"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/record/sent"
 )
 
 // This file says what waits of an event for its partner, in the memory of a join, and copies
@@ -19,40 +20,16 @@ const (
 	WaitingFields = 16
 )
 
-// WaitingLimit bounds the fields of a waiting event, in bytes; they are copied to the stack.
-const WaitingLimit = 192
+// WaitingLimit bounds the fields of a waiting event, in bytes.
+const WaitingLimit = 1 << 10
 
-// What waits beside fields.
-const (
-	NodeName    = "node"   // of a call that nests
-	InsideName  = "inside" // likewise
-	TaskName    = "task"
-	ContextName = "context"
-	StackName   = "call stack"
-	PlaceName   = "place" // of many functions
-)
-
-// What is added to the name of a text that may have been cut, and of an argument of a probe that
-// may not have been read.
-const (
-	CutName  = "..."
-	ReadName = "?"
-)
-
-// A Field is a field of starts that somebody reads of the pair.
+// A Field is a column of starts: one that somebody reads of the pair, or that is sent.
 type Field struct {
-	Name  string
-	Of    *expr.Field // as the start itself reads it
-	Event int         // the input whose field it is; the same field of others is separate
-	Off   int         // in what waits
-	Size  int
-	Text  bool
-	Array bool
-	// Located says that the field is a text whose place only the record tells, which
-	// lines show, Read that it is an argument of a probe in memory, with whether it could be read.
-	Located, Read bool
-	User          bool // it is an argument that is a text of the process
-	Sent          bool // only records of pairs have it
+	// Column is as the start itself has it; its place counts from the begin of what waits.
+	sent.Column
+	Event    int  // the input whose column it is; the same one of others is separate
+	PairOnly bool // only records of pairs have it
+	name     string
 }
 
 // FieldName tells the fields of one event apart: an own field may hide a sample member of its name.
@@ -64,38 +41,25 @@ func FieldName(n *expr.Field) string {
 	return s + n.F.Name
 }
 
-// FieldOf is a field that waits with an event and that lines show. located is the room for a text
-// whose place only the record tells, room that for another text.
-func FieldOf(f *expr.Field, source, located int, room func(f *expr.Field) int) Field {
-	own := &expr.Field{F: f.F, View: f.View}
-	w := Field{Name: FieldName(own), Of: own, Event: source, Size: 8}
+// name tells the columns of one event apart. A text that may have been cut, and an argument of a
+// probe that may not have been read, are others than the same fields for operators that compute with them.
+func name(c *sent.Column) string {
 	switch {
-	case hook.IsLocated(f):
-		w.Located, w.Size = true, located
-		w.Name += CutName
-	case hook.IsUserText(f.F):
-		w.User, w.Size = true, located
-		w.Name += CutName
-	case hook.ArgumentInMemory(f.F):
-		w.Read, w.Size = true, 16
-		w.Name += ReadName
-	case f.F.Kind == event.Str:
-		w.Text, w.Size = true, room(own)
-	case f.F.Kind == event.Array:
-		w.Array, w.Size = true, hook.ArraySize(f.F, WaitingLimit)
+	case c.Origin != sent.Field:
+		return string(rune(c.Origin))
+	case c.Form == sent.Located, c.Form == sent.UserText:
+		return FieldName(c.Of) + "..."
+	case c.Form == sent.Read:
+		return FieldName(c.Of) + "?"
 	}
-	return w
+	return FieldName(c.Of)
 }
 
 // Direct reports that the field is numbers of the record, which no registers but the first are
 // needed for.
 func (w *Field) Direct(h *hook.Hook) bool {
-	switch f := w.Of.F; {
-	case w.Name == PlaceName, w.Located, w.Text, w.User, w.Read, f.Read != nil, f.Place != event.InRaw,
-		h.OfProbe():
-		return false
-	}
-	return true
+	return w.Origin == sent.Field && (w.Form == sent.Number || w.Form == sent.Array) && w.Of.F.Read == nil &&
+		w.Of.F.Place == event.InRaw && !h.OfProbe()
 }
 
 // A Waiting is what waits of the events of a join. Its zero value has room for none.
@@ -104,20 +68,20 @@ type Waiting struct {
 	bytes  int
 }
 
-// Size is that of what waits, in bytes.
+// Size is the size of a waiting event, in bytes.
 func (r *Waiting) Size() int { return WaitingFields + r.bytes }
 
 // Save has a field wait with its event, once. Events of different streams use the same
 // memory: only one waits in a place.
 func (r *Waiting) Save(f Field) {
-	f.Off = WaitingFields
+	f.Off, f.name = WaitingFields, name(&f.Column)
 	for i := range r.Fields {
 		have := &r.Fields[i]
 		if have.Event != f.Event {
 			continue
 		}
-		if have.Name == f.Name {
-			have.Sent = have.Sent && f.Sent
+		if have.name == f.name {
+			have.PairOnly = have.PairOnly && f.PairOnly
 			return
 		}
 		f.Off = have.Off + have.Size
@@ -126,10 +90,11 @@ func (r *Waiting) Save(f Field) {
 	r.Fields = append(r.Fields, f)
 }
 
-// At is the index of what waits with an event under a name; -1 if nothing does.
-func (r *Waiting) At(source int, name string) int {
+// At is the index of what waits with an event as a column; -1 if nothing does.
+func (r *Waiting) At(source int, c *sent.Column) int {
+	name := name(c)
 	for i := range r.Fields {
-		if f := &r.Fields[i]; f.Event == source && f.Name == name {
+		if f := &r.Fields[i]; f.Event == source && f.name == name {
 			return i
 		}
 	}
@@ -162,8 +127,8 @@ func (r *Waiting) Copied(c *assembler.Code, begun, who int16, places []int16, en
 	}
 	word(begun, asm.R7, WaitingTime)
 	word(who, asm.R7, WaitingEvent)
-	now := r.words(func(f *Field) bool { return ends(f.Event) && !(f.Sent && stays) })
-	then := r.words(func(f *Field) bool { return ends(f.Event) && f.Sent && stays })
+	now := r.words(func(f *Field) bool { return ends(f.Event) && !(f.PairOnly && stays) })
+	then := r.words(func(f *Field) bool { return ends(f.Event) && f.PairOnly && stays })
 	size, some := 0, false
 	for i := range now {
 		then[i] = then[i] && !now[i]

@@ -7,36 +7,53 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+	"ppscript/runtime/record/sent"
 )
 
 // Events of different streams wait in the same memory, fields of one behind each other, each once.
 func TestPlacesAreShared(t *testing.T) {
 	var r Waiting
+	a, b := &expr.Field{F: &event.Field{Name: "a"}}, &expr.Field{F: &event.Field{Name: "b"}}
 	for _, f := range []Field{
-		{Name: "a", Event: 1, Size: 8, Sent: true}, {Name: "b", Event: 1, Size: 48, Sent: true},
-		{Name: "a", Event: 2, Size: 16}, {Name: "a", Event: 1, Size: 8},
+		{Column: sent.Column{Of: a, Size: 8}, Event: 1, PairOnly: true},
+		{Column: sent.Column{Of: b, Size: 48}, Event: 1, PairOnly: true},
+		{Column: sent.Column{Of: a, Size: 16}, Event: 2},
+		{Column: sent.Column{Of: a, Size: 8}, Event: 1},
 	} {
 		r.Save(f)
 	}
 	want := []Field{
-		{Name: "a", Event: 1, Off: WaitingFields, Size: 8}, // somebody else reads it too
-		{Name: "b", Event: 1, Off: WaitingFields + 8, Size: 48, Sent: true},
-		{Name: "a", Event: 2, Off: WaitingFields, Size: 16},
+		{Column: sent.Column{Of: a, Off: WaitingFields, Size: 8}, Event: 1}, // somebody else reads it too
+		{Column: sent.Column{Of: b, Off: WaitingFields + 8, Size: 48}, Event: 1, PairOnly: true},
+		{Column: sent.Column{Of: a, Off: WaitingFields, Size: 16}, Event: 2},
+	}
+	for i := range want {
+		want[i].name = name(&want[i].Column)
 	}
 	if !slices.Equal(r.Fields, want) || r.Size() != WaitingFields+56 {
 		t.Errorf("got %d bytes, %v, want %d, %v", r.Size(), r.Fields, WaitingFields+56, want)
 	}
-	if r.At(1, "b") != 1 || r.At(2, "b") != -1 {
-		t.Errorf("got b at %d and %d, want 1 and -1", r.At(1, "b"), r.At(2, "b"))
+	of := &sent.Column{Of: b}
+	if r.At(1, of) != 1 || r.At(2, of) != -1 {
+		t.Errorf("got b at %d and %d, want 1 and -1", r.At(1, of), r.At(2, of))
+	}
+	// A text that may have been cut is another column than the field.
+	if of.Form = sent.Located; r.At(1, of) != -1 {
+		t.Errorf("got the cut text at %d, want -1", r.At(1, of))
 	}
 }
 
 // What only those read that are sent is copied later, where the memory stays.
 func TestSentFieldsAreCopiedLater(t *testing.T) {
 	var r Waiting
-	r.Save(Field{Name: "read", Event: 0, Size: 8})
-	r.Save(Field{Name: "sent", Event: 0, Size: 24, Sent: true})
-	r.Save(Field{Name: "other", Event: 1, Size: 64}) // which makes no pairs with this end
+	of := func(name string, size int) sent.Column {
+		return sent.Column{Of: &expr.Field{F: &event.Field{Name: name}}, Size: size}
+	}
+	r.Save(Field{Column: of("read", 8), Event: 0})
+	r.Save(Field{Column: of("sent", 24), Event: 0, PairOnly: true})
+	r.Save(Field{Column: of("other", 64), Event: 1}) // which makes no pairs with this end
 	loads := func(stays bool) (atOnce, inAll int) {
 		c := assembler.New()
 		c.Emit(asm.Mov.Imm(asm.R7, 0))

@@ -10,7 +10,7 @@ import (
 
 // This file counts events that stand for others, since a budget leaves some out: each as many
 // times as its weight says, which may be another one for the next event. If events are kept with
-// probability 1/w, the sum of w over those that are kept is how many there were, on average over
+// probability 1/w, the sum of w over the kept events is how many there were, on average over
 // all that chance could do, and the sum of w(w-1) how much the square of its error is (Horvitz
 // and Thompson). With values it is the same: w times the value, and w(w-1) times its square.
 
@@ -24,7 +24,7 @@ func one(c *assembler.Code, dst asm.Register, w assembler.Weight) {
 }
 
 // Sum counts the event, and adds R0 to the sum of an argument, if it has one. R0 stays. hash is the
-// place of that of the key that has the weight, if it is not the event itself.
+// place of the hash of the key that has the weight, if it is not the event itself.
 func Sum(c *assembler.Code, at *load.Arg, value, unsigned bool, w assembler.Weight, hash int16) {
 	add := func(to int, what asm.Register) {
 		c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(to), asm.DWord), asm.Add.Reg(asm.R5, what),

@@ -2,6 +2,7 @@ package walk_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"ppscript/bpf/load"
 	"ppscript/bpf/walk"
 	"ppscript/runtime/source/perf"
 )
@@ -26,7 +28,7 @@ func BenchmarkWalk(b *testing.B) {
 			pid := start(b, program)
 			run := walking(b, pid, tables)
 			l, err := walk.Preload(run, walk.Observed{PIDs: []int{pid}})
-			if err != nil {
+			if err := errors.Join(err, load.Begin(run)); err != nil {
 				b.Fatal(err)
 			}
 			stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)

@@ -3,7 +3,7 @@
 // nothing else that leads to its callers. Package bpf calls both.
 //
 // It brings these tables to the programs, too. The session that loads the programs makes a Loader,
-// which reads the tables of the processes that are observed, beside the run: of those that are known
+// which reads the tables of the processes that are observed, beside the run: of the processes that are known
 // from the begin, and then of each that a program asks for. A program asks when it finds a process, or
 // an address, that nothing is known of; until its tables are there, it follows frame pointers.
 //

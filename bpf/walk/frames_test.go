@@ -31,6 +31,21 @@ const (
 	stateAt  = words + 8*frames
 )
 
+// Places in the state of a walk: struct walk of walk.c.
+const (
+	sp = 8 * iota
+	bp
+	bx
+	pc
+	called
+	n
+	limit
+	rangesAt // the first, then how many
+	stop
+	by
+	others
+)
+
 // A stack is memory of this process, of which the second half cannot be read.
 type stack struct {
 	t    *testing.T
@@ -58,8 +73,8 @@ func (s *stack) put(word int, v uint64) {
 	binary.NativeEndian.PutUint64(s.mem[8*word:], v)
 }
 
-// A walked is the result of a walk.
-type walked struct {
+// A walkResult is the result of a walk.
+type walkResult struct {
 	addresses []uint64
 	stop      load.WalkStop
 	pointers  uint64
@@ -72,20 +87,19 @@ func function(i int) uint64 { return code + uint64(i*funcSize) + 0x40 }
 
 // walker loads a program that walks from the state which is its input, by rules: that of function i is
 // rule i.
-func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walked {
+func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walkResult {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
 		testkit.Requires(t, testkit.Optional("registers of amd64", unix.ENOTSUP))
 	}
-	b := bpftest.Builder{In: stateAt + Size, Out: stateAt + Size}
+	b := bpftest.Builder{In: stateAt + stateSize, Out: stateAt + stateSize}
 	frameMaps(func(id load.MapID, m *ebpf.MapSpec) { b.Define(id, m) })
-	w := &frameWalker{Memory: bpftest.Input, State: stateAt, Words: words, Room: frames}
 	p := b.Build(t, func(c *assembler.Code, _ assembler.Label) {
-		w.Code = c
-		assembler.Repeat(c, "walk_frame", frames+1, w.turn)
+		c.MapValue(asm.R7, bpftest.Input, 0)
+		turns(c, stateAt, words, frames, frames+1)
 		c.MapValue(asm.R1, bpftest.Input, 0)
 		c.MapValue(asm.R2, bpftest.Output, 0)
-		for i := int16(0); i < stateAt+Size; i += 8 {
+		for i := int16(0); i < stateAt+stateSize; i += 8 {
 			c.Emit(asm.LoadMem(asm.R0, asm.R1, i, asm.DWord), asm.StoreMem(asm.R2, i, asm.R0, asm.DWord))
 		}
 	})
@@ -127,8 +141,8 @@ func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walked
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(state map[int]uint64) (found walked) {
-		in := make([]byte, stateAt+Size)
+	return func(state map[int]uint64) (found walkResult) {
+		in := make([]byte, stateAt+stateSize)
 		put := func(at int, v uint64) { binary.NativeEndian.PutUint64(in[stateAt+at:], v) }
 		put(limit, 8*frames)
 		put(rangesAt, 2|2<<32)
@@ -152,9 +166,9 @@ func walker(t *testing.T, rules []unwind.Rule) func(state map[int]uint64) walked
 }
 
 // check walks from a state of the registers, and compares.
-func check(t *testing.T, walk func(map[int]uint64) walked, what string, state map[int]uint64,
+func check(t *testing.T, walk func(map[int]uint64) walkResult, what string, state map[int]uint64,
 	stop load.WalkStop,
-	want ...uint64) walked {
+	want ...uint64) walkResult {
 	t.Helper()
 	got := walk(state)
 	if got.stop != stop || !slices.Equal(got.addresses, want) {

@@ -199,7 +199,7 @@ func (l *Loader) ahead(pid int) time.Duration {
 	return time.Since(begin)
 }
 
-// busiest lists the processes of this machine, first those that had the CPUs for longest. Threads
+// busiest lists the processes of this machine, first the processes that had the CPUs for longest. Threads
 // of the kernel are not among them.
 func busiest() []int {
 	dirs, err := os.ReadDir("/proc")
@@ -323,7 +323,7 @@ func (l *Loader) Close() error {
 
 // LoaderStats counts the walks of programs, and what was read for them.
 type LoaderStats struct {
-	// Stacks are the walks that began; Pointers those that had no tables of their process.
+	// Stacks are the walks that began; Pointers are the walks that had no tables of their process.
 	Stacks, Pointers uint64
 	Stops            [load.WalkStops]uint64 // by load.WalkStop
 	Processes, Full  int64

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
@@ -56,17 +57,7 @@ func compile(t testing.TB) (program string) {
 func start(t testing.TB, program string) int {
 	t.Helper()
 	cmd := exec.Command(program)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testkit.StartPiped(t, cmd)
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait()
@@ -82,7 +73,7 @@ var clock = &event.Schema{
 }
 
 // programs loads the program that counts the ticks of a process by their user stacks. It keeps the
-// samples, for who wants to compare.
+// samples, for comparison.
 func programs(t testing.TB, pid int) *load.Run {
 	t.Helper()
 	return walking(t, pid, true)
@@ -112,11 +103,9 @@ func walking(t testing.TB, pid int, tables bool) *load.Run {
 		t.Fatal(err)
 	}
 	ins := im.Programs[0].Ins
-	for i := range ins { // the program's last instructions are R0 = 0 and the end
-		if i > 1 && ins[i].Symbol() != "" {
-			ins[i-2] = asm.Mov.Imm(asm.R0, 1)
-		}
-	}
+	// The program's last instructions are R0 = 0 and the end; routines follow.
+	end := slices.IndexFunc(ins[1:], func(in asm.Instruction) bool { return in.Symbol() != "" })
+	ins[end-1] = asm.Mov.Imm(asm.R0, 1)
 	run, err := load.Open(&im.Image)
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +116,28 @@ func walking(t testing.TB, pid int, tables bool) *load.Run {
 		}
 	})
 	return run
+}
+
+// Verifiers follow few instructions: that of Linux 7.3 once followed each path through the searches by
+// itself, 392,000 instructions, and the program took half a minute to load.
+func TestVerifiersFollowFewPaths(t *testing.T) {
+	run := programs(t, 0)
+	fd, err := unix.FcntlInt(uintptr(run.FD(0)), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ebpf.NewProgramFromFD(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	info, err := p.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := info.VerifiedInstructions(); !ok || n > 20_000 {
+		t.Errorf("got %d instructions, %t, want 20,000 at most", n, ok)
+	}
 }
 
 // stacks are how often each stack was counted.

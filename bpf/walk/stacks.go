@@ -66,7 +66,7 @@ func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 		if spec.Tables {
 			w.task()
 			pointers := c.Label()
-			w.tables().user(spec.Max, pointers)
+			w.user(spec.Max, pointers)
 			c.GoTo(found)
 			c.Place(pointers)
 		}
@@ -86,14 +86,8 @@ func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 }
 
 // Interpreted reports that a program may tell which functions an interpreter runs, before the program of the
-// event is called: it can be put in front of those of samples.
+// event is called: it can be put in front of the programs of samples.
 func Interpreted(e *hook.Event) bool { return e.Sampled && e.Stack.User }
-
-// tables walks user stacks by unwind tables, in memory behind that of a kept stack.
-func (w *Stacks) tables() *frameWalker {
-	return &frameWalker{Code: w.Code, Memory: load.ChainMap.Of(w.Hook.Index), State: int(w.size()),
-		Words: load.ChainWords + 8*w.Kernel, Room: w.User, PID: w.Members.PidTgid() + 4}
-}
 
 // FoundMaps defines the maps that user stacks are walked by, if some are, and the one in which it is told
 // what interpreters run.
@@ -146,50 +140,13 @@ func (w *Stacks) task() {
 		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
 }
 
-// hash leaves two numbers of R7's memory at key, of 64 bits each: a polynomial of the words,
-// and one of xored words, whose high bits come down at each step.
+// hash leaves two numbers of R7's memory at key, of 64 bits each; they are 0 of no stack.
 func (w *Stacks) hash(key int16) {
 	c := w.Code
-	c.Constant(asm.R8, -0x61c8864680b583eb) // 2^64 / golden ratio, odd
-	c.Constant(asm.R9, -0x3d4d51c2d82b14b1) // a prime
-	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
-	mix := func() {
-		c.Emit(asm.Add.Reg(asm.R3, asm.R5), asm.Mul.Reg(asm.R3, asm.R8),
-			asm.Xor.Reg(asm.R4, asm.R5), asm.Mul.Reg(asm.R4, asm.R9), asm.Mov.Reg(asm.R0, asm.R4),
-			asm.RSh.Imm(asm.R0, 29), asm.Xor.Reg(asm.R4, asm.R0))
-	}
-	for _, at := range []int16{load.ChainTask, load.ChainKernel, load.ChainUser, load.ChainInterpreted} {
-		c.Emit(asm.LoadMem(asm.R5, asm.R7, at, asm.DWord))
-		mix()
-	}
-	part := func(size int16, at, room int) {
-		if room == 0 {
-			return
-		}
-		done := c.Label()
-		c.Emit(asm.Mov.Imm(asm.R2, 0), asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at)))
-		next := c.Loop()
-		c.IfImm(asm.JGE, asm.R2, int32(8*room), done)
-		c.Emit(asm.LoadMem(asm.R0, asm.R7, size, asm.DWord))
-		c.IfReg(asm.JGE, asm.R2, asm.R0, done)
-		c.Emit(asm.LoadMem(asm.R5, asm.R1, 0, asm.DWord))
-		mix()
-		c.Emit(asm.Add.Imm(asm.R1, 8), asm.Add.Imm(asm.R2, 8))
-		c.Again(next)
-		c.Place(done)
-	}
-	part(load.ChainKernel, load.ChainWords, w.Kernel)
-	part(load.ChainUser, load.ChainWords+8*w.Kernel, w.User)
-	some, end := c.Label(), c.Label()
-	c.Emit(asm.LoadMem(asm.R1, asm.R7, load.ChainKernel, asm.DWord),
-		asm.LoadMem(asm.R2, asm.R7, load.ChainUser, asm.DWord), asm.Or.Reg(asm.R1, asm.R2))
-	c.IfImm(asm.JNE, asm.R1, 0, some)
-	c.Zero(key, load.StackKey)
-	c.GoTo(end)
-	c.Place(some)
-	c.Store(key, asm.R3)
-	c.Store(key+8, asm.R4)
-	c.Place(end)
+	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Mov.Imm(asm.R2, int32(w.Kernel)),
+		asm.Mov.Imm(asm.R3, int32(w.User)))
+	c.Addr(asm.R4, key)
+	c.Routine(routines, "walk_hash")
 }
 
 // Keep stores the stack of R7 under its hash, if it is not there: generation n
@@ -214,10 +171,10 @@ func (w *Stacks) Keep(key int16, n int, full assembler.Label) {
 	c.Stack = mark
 }
 
-// Held leaves in R0 the number under which the stack of R7 is held, whose hash is at key;
+// EmitNumber leaves in R0 the number under which the stack of R7 is held, whose hash is at key;
 // 0 is of no stack. The first program that finds a stack numbers it. It jumps to full if
 // that cannot be.
-func (w *Stacks) Held(key int16, full assembler.Label) {
+func (w *Stacks) EmitNumber(key int16, full assembler.Label) {
 	c := w.Code
 	mark := c.Stack
 	none, known, mine, end := c.Label(), c.Label(), c.Label(), c.Label()
@@ -281,17 +238,17 @@ func (w *Stacks) size() uint32 { return uint32(load.ChainWords + 8*(w.Kernel+w.U
 func (w *Stacks) Memory() *ebpf.MapSpec {
 	room := w.size()
 	if w.Tables {
-		room += Size
+		room += stateSize
 	}
 	return &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: room, MaxEntries: 1}
 }
 
-// Kept is a map of stacks, without its bound.
-func (w *Stacks) Kept() *ebpf.MapSpec {
+// MapSpec is a map of stacks, without its bound.
+func (w *Stacks) MapSpec() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: w.size()}
 }
 
-// HeldMaps are those of stacks that are held by number, without their bounds.
+// HeldMaps defines the maps of stacks that are held by number, without their bounds.
 func (w *Stacks) HeldMaps() (stacks, numbers, count *ebpf.MapSpec) {
 	stacks = &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: w.size()}
 	numbers = &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: 8}

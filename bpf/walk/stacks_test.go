@@ -48,7 +48,7 @@ func keeper(t *testing.T, most uint32) (p *bpftest.Program,
 	t.Helper()
 	w := &Stacks{Kernel: room, User: room}
 	b := bpftest.Builder{In: load.ChainWords + 16*room, Out: 24}
-	kept := w.Kept()
+	kept := w.MapSpec()
 	kept.MaxEntries = most
 	b.Define(load.StacksMap.Of(0), kept)
 	stacks, numbers, count := w.HeldMaps()
@@ -63,7 +63,7 @@ func keeper(t *testing.T, most uint32) (p *bpftest.Program,
 		c.MapValue(asm.R7, bpftest.Input, 0)
 		w.hash(key)
 		w.Keep(key, 0, fail)
-		w.Held(key, fail)
+		w.EmitNumber(key, fail)
 		c.MapValue(asm.R1, bpftest.Output, 0)
 		c.Emit(asm.StoreMem(asm.R1, 16, asm.R0, asm.DWord))
 		for i := int16(0); i < load.StackKey; i += 8 {

@@ -18,7 +18,7 @@ import (
 // as they are needed. What was brought stays until the end of the run: programs could be
 // reading it at any time, and a file that was mapped once is mapped again.
 
-// tables are those of all files.
+// tables are the unwind tables of all files.
 type tables struct {
 	blocks, rules *ebpf.Memory
 	chunks        *ebpf.Map
@@ -28,7 +28,7 @@ type tables struct {
 	page          []byte // the one that is being filled
 	pages         uint32 // before it
 	chunk         *ebpf.Map
-	made          uint32 // chunks
+	chunkCount    uint32 // chunks
 	ending        atomic.Bool
 }
 
@@ -200,7 +200,7 @@ func (t *tables) flush() error {
 	if chunk >= load.MostWalkChunks {
 		return errFull
 	}
-	if chunk == t.made {
+	if chunk == t.chunkCount {
 		made, err := ebpf.NewMap(load.WalkChunk())
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (t *tables) flush() error {
 		if err != nil {
 			return errors.Join(err, made.Close())
 		}
-		t.chunk, t.made = made, chunk+1
+		t.chunk, t.chunkCount = made, chunk+1
 	}
 	var page [load.WalkPageSize]byte
 	copy(page[:], t.page)

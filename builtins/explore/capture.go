@@ -31,7 +31,7 @@ const maxLines = 10_000
 type capture struct {
 	options render.Options
 	names   []string // of the results, by report; "" for one that shows nothing
-	got     map[string]*Result
+	byName  map[string]*Result
 	notes   []string
 	// writing is for the results.
 	writing func() context.Context
@@ -46,7 +46,7 @@ func newCapture(o render.Options, reports []plan.Report, writing func() context.
 		writing: writing,
 		permit:  permit,
 		names:   resultNames(reports),
-		got:     map[string]*Result{},
+		byName:  map[string]*Result{},
 	}
 }
 
@@ -74,7 +74,7 @@ func resultNames(reports []plan.Report) []string {
 			n = name("slow")
 		case *plan.Stacks:
 			n = name("stacks")
-		case plan.Named:
+		case plan.ResultNamer:
 			n = name(r.ResultName())
 		}
 		names = append(names, n)
@@ -89,10 +89,10 @@ func (c *capture) open(o render.Options) error {
 }
 
 func (c *capture) of(name string) *Result {
-	r := c.got[name]
+	r := c.byName[name]
 	if r == nil {
 		r = &Result{name: name, options: c.options, writing: c.writing, permit: c.permit}
-		c.got[name] = r
+		c.byName[name] = r
 	}
 	return r
 }
@@ -154,7 +154,7 @@ func (c *capture) why(w *result.Why) {
 	r := c.of(w.Name)
 	t := story.Causes(w, unit.US, 0)
 	r.table, r.meta, r.sorted = t, t.Meta, true
-	r.why = &told{w, t}
+	r.why = &causesView{w, t}
 }
 
 // line adds one event to a log, in every format: it cannot be rendered later.
@@ -183,18 +183,18 @@ func (c *capture) line(r *Result, x result.Result, row func() starlark.Value) er
 type log struct {
 	rows    []starlark.Value
 	omitted int
-	formats map[string]*buffered
+	formats map[string]*bufferedFormat
 }
 
-type buffered struct {
+type bufferedFormat struct {
 	text bytes.Buffer
 	out  render.Renderer
 }
 
 func newLog(o render.Options) (*log, error) {
-	l := &log{formats: map[string]*buffered{}}
+	l := &log{formats: map[string]*bufferedFormat{}}
 	for _, format := range render.Formats() {
-		f := &buffered{}
+		f := &bufferedFormat{}
 		o.Format = format
 		var err error
 		if f.out, err = render.New(&f.text, o); err != nil {
@@ -216,7 +216,7 @@ func (c *capture) Note(kind string, fields ...render.NoteField) error {
 
 func (c *capture) Flush() error { return nil }
 
-// results are those that came, in the order of the reports. A log without
+// results returns the results that came, in the order of the reports. A log without
 // events is an empty one.
 func (c *capture) results(o session.Outcome) []starlark.Value {
 	var list []starlark.Value

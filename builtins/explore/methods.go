@@ -3,8 +3,10 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	b "ppscript/builtins"
+	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
 
 	"go.starlark.net/starlark"
@@ -108,7 +110,12 @@ func resultSave() *b.Builtin {
 		Group:   b.Workshop,
 		Summary: "Writes the result to a file, in the format that its name asks for.",
 		Params: []b.Param{
-			{Name: "file", Type: b.String, Required: true, Doc: ".json, .csv, .md, .txt; stacks also .svg, .html, .folded, .pb.gz; histograms over intervals also .svg, a heat map"},
+			{
+				Name: "file", Type: b.String, Required: true,
+				Doc: strings.Join(render.Extensions(), ", ") + "; stacks also " +
+					strings.Join(render.StackExtensions(), ", ") +
+					"; histograms over intervals also .svg, a heat map",
+			},
 		},
 		Returns: "None",
 		Result:  "the file is written whole, or not at all; of a result over intervals it has each of them",

@@ -29,7 +29,7 @@ type keptPipe struct {
 // a copy of a pipe's content. When the statement is interrupted while it comes,
 // the next one goes on.
 func (s *Workbench) lasting(input string) (string, error) {
-	k := s.kept[input]
+	k := s.pipes[input]
 	if k == nil {
 		st, err := os.Stat(input)
 		if err != nil || st.Mode()&fs.ModeNamedPipe == 0 {
@@ -43,11 +43,11 @@ func (s *Workbench) lasting(input string) (string, error) {
 		if err != nil {
 			return "", errors.Join(err, in.Close())
 		}
-		if s.kept == nil {
-			s.kept = map[string]*keptPipe{}
+		if s.pipes == nil {
+			s.pipes = map[string]*keptPipe{}
 		}
 		k = &keptPipe{in: in, path: filepath.Join(dir, "pipe")}
-		s.kept[input] = k
+		s.pipes[input] = k
 		if s.Say != nil {
 			s.Say(input + " is a pipe: it is read to its end now, once for all runs")
 		}
@@ -77,14 +77,14 @@ func (k *keptPipe) read(ctx context.Context, input string) error {
 	return errors.Join(k.fail, err)
 }
 
-// closePipes closes those that were not read to their end.
+// closePipes closes the pipes that were not read to their end.
 func (s *Workbench) closePipes() error {
 	var errs []error
-	for _, k := range s.kept {
+	for _, k := range s.pipes {
 		if k.in != nil {
 			errs = append(errs, k.in.Close())
 		}
 	}
-	s.kept = nil
+	s.pipes = nil
 	return errors.Join(errs...)
 }

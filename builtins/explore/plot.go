@@ -265,7 +265,7 @@ func (p *plotter) stacks() string {
 	return chart.Bars("stacks by their innermost function", list, p.options) + p.lost()
 }
 
-// histograms are those of the intervals.
+// histograms returns the histograms of the intervals.
 func (r *Result) histograms() []*result.Table {
 	var list []*result.Table
 	for _, x := range r.intervals {

@@ -44,14 +44,14 @@ type Result struct {
 	hist   *result.Table // a histogram
 	stacks *result.Stacks
 	log    *log
-	why    *told
+	why    *causesView
 	// intervals are the results of each, oldest first, of a run that has some; the result itself is
 	// then that of the last one.
 	intervals []*Result
 }
 
-// told is where time went, of which table has the causes.
-type told struct {
+// causesView shows where time went; its table holds the causes.
+type causesView struct {
 	*result.Why
 	table *result.Table
 }
@@ -214,7 +214,7 @@ func (r *Result) columns() *starlark.List {
 	return starlark.NewList(out)
 }
 
-// attributes are those that are not methods.
+// attributes are the attributes of a result that are not methods.
 var attributes = []string{"columns", "intervals", "loss", "name", "rows", "samples", "text", "title"}
 
 var resultMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("result", resultBuiltins()) })
@@ -330,7 +330,7 @@ func (r *Result) save(ctx context.Context, path string) error {
 		return err
 	}
 	if r.permit != nil {
-		if err := r.permit(plan.Use{Kind: plan.Writes, Name: path, Given: path}); err != nil {
+		if err := r.permit(plan.Use{Kind: plan.Writes, Name: path, ScriptText: path}); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func (s *Workbench) run() *b.Builtin {
 	return &b.Builtin{
 		Name:    "run",
 		Group:   b.Workshop,
-		Summary: "Runs pipelines now and returns what came out, as values.",
+		Summary: "Runs pipelines now and returns their results as values.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"},
 			{Name: "seconds", Type: b.Number, Unit: "s", Default: starlark.MakeInt(5), Doc: "how long to look at the kernel; a recording is read to its end"},
@@ -35,7 +35,7 @@ func (s *Workbench) run() *b.Builtin {
 		},
 		Returns: "result",
 		Result:  "for a list a list of results, in its order; a result has rows (structs), columns, intervals, loss, samples, title, text, and the methods below; a log keeps 10,000 lines",
-		Errors:  "what the plan finds wrong; no permission; no such recording",
+		Errors:  "a mistake in the pipeline; no permission; no such recording",
 		Source:  "as the pipeline's sources",
 		Cost:    "as the pipeline; the result stays in memory",
 		Examples: []b.Example{
@@ -96,7 +96,7 @@ func (s *Workbench) script() *b.Builtin {
 	return &b.Builtin{
 		Name:    "script",
 		Group:   b.Workshop,
-		Summary: "What a profiler or a script file would run, with these options.",
+		Summary: "The pipelines that a profiler or a script file would run, with these options.",
 		Params: []b.Param{
 			{Name: "which", Type: b.String, Required: true, Doc: "a profiler, a path (./ is beside this file), or host/path//name of a library"},
 			{Name: "args", Type: b.String, Rest: "*", Doc: "the script's arguments"},
@@ -104,7 +104,7 @@ func (s *Workbench) script() *b.Builtin {
 		},
 		Returns: "any",
 		Result:  "what its main returns, for run(...)",
-		Errors:  "no such script; no such option; what loading it finds wrong",
+		Errors:  "no such script; no such option; a mistake in the script",
 		Source:  computed,
 		Cost:    "none for events",
 		Examples: []b.Example{
@@ -251,7 +251,7 @@ func (s *Workbench) use() *b.Builtin {
 	return &b.Builtin{
 		Name:    "use",
 		Group:   b.Workshop,
-		Summary: "Has pipelines read a recording from now on, or the kernel again.",
+		Summary: "Makes pipelines read a recording from now on, or the kernel again.",
 		Params: []b.Param{
 			{Name: "recording", Type: b.Or(b.Is("recording"), b.String), Doc: "what record returned, or a file; None: the kernel"},
 		},

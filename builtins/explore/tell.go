@@ -103,7 +103,7 @@ func (s *Workbench) explain() *b.Builtin {
 	return &b.Builtin{
 		Name:    "explain",
 		Group:   b.Workshop,
-		Summary: "Says what a pipeline would open, and what runs where.",
+		Summary: "Shows what a pipeline would open, and what runs where.",
 		Params: []b.Param{
 			{Name: "x", Type: b.Any, Required: true, Doc: "a stream, table, log or stacks, or a list of them"},
 		},
@@ -172,7 +172,7 @@ func (s *Workbench) fields() *b.Builtin {
 	}
 }
 
-// Fields tells the fields of the events of that name, or of those that fit a pattern.
+// Fields tells the fields of the events of that name, or of the events that fit a pattern.
 func (s *Workbench) Fields(name string) (string, error) {
 	schemas, err := s.Schemas(name)
 	if err != nil {
@@ -208,7 +208,7 @@ func describe(w *strings.Builder, s *event.Schema) {
 	fmt.Fprintf(w, "    and of every event: %s\n", strings.Join(members, " "))
 }
 
-// schemasOf finds the events of a source: those that are no tracepoints have no
+// schemasOf finds the events of a source: events that are no tracepoints have no
 // format in tracefs, but fields all the same.
 func (s *Workbench) schemasOf(src *plan.Source) ([]*event.Schema, error) {
 	if src.Kind == eventspec.Tracepoint {
@@ -258,7 +258,7 @@ func (s *Workbench) Schemas(name string) ([]*event.Schema, error) {
 		}
 		return found, nil
 	}
-	fs := tracefs.Known()
+	fs := tracefs.FindFormats()
 	names, err := fs.Match(name)
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func (s *Workbench) findEvents() *b.Builtin {
 		Cost:     "none for events; 5 ms for 2,000 events",
 		Examples: []b.Example{{Code: `find_events("sched:*wait*")`, Live: true}},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			fs := tracefs.Known()
+			fs := tracefs.FindFormats()
 			pattern := c.String("pattern")
 			names, err := fs.Events()
 			if err != nil {
@@ -354,9 +354,9 @@ func (s *Workbench) reload() *b.Builtin {
 	return &b.Builtin{
 		Name:     "reload",
 		Group:    b.Workshop,
-		Summary:  "Runs the REPL's file again, and what statements loaded, with all that these load.",
+		Summary:  "Runs the prompt's file again, and the files that statements loaded.",
 		Returns:  "None",
-		Result:   "their names are there anew; files that were edited are also run again before the next statement",
+		Result:   "their names have the new values; files that were edited are also run again before the next statement",
 		Errors:   "no file was loaded; what is wrong in a file: the old names stay",
 		Source:   computed,
 		Cost:     "none for events",

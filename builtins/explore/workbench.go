@@ -65,11 +65,11 @@ type Abilities struct {
 	Doctor func() (string, error)
 }
 
-// recordings are those that runs read.
+// recordings are the recordings that runs read.
 type recordings struct {
 	recording *Recording           // in use; nil: the kernel, or Base's input
-	scratch   []string             // directories of those that were made
-	kept      map[string]*keptPipe // by the name that was given
+	scratch   []string             // directories of recordings that were made
+	pipes     map[string]*keptPipe // by the name that was given
 }
 
 // Close removes the recordings that were made.
@@ -135,7 +135,7 @@ func (s *Workbench) Run(reports []plan.Report, l Limit, live bool) ([]starlark.V
 	}
 	cap := newCapture(s.Render, reports, writing, cfg.Permit)
 	cap.each = l.Every > 0
-	var out *shown
+	var out *liveRenderer
 	cfg.Messages, cfg.Notes = s.Say, s.Say
 	cfg.Output = func(clock func(event.Time) time.Time) (render.Renderer, error) {
 		o := s.Render

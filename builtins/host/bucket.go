@@ -7,6 +7,7 @@ import (
 	b "ppscript/builtins"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/native"
 	"ppscript/runtime/script/frontend"
 	"ppscript/runtime/script/value"
 
@@ -60,7 +61,7 @@ func compileBucket(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 	}
 
 	n, err := expr.NewNative(expr.Native{Name: "bucket", T: expr.TInt,
-		Args: []expr.Node{c.Node(0)}, Data: width,
+		Args: []expr.Node{c.Node(0)}, Data: width, HostOnly: "it has Go code only",
 		Int1: func(f *expr.Frame, x int64) int64 {
 			low, err := bucketOf(x, width)
 			if err != nil {
@@ -83,7 +84,7 @@ func bucketOf(x, width int64) (int64, error) {
 	case width == 0 && x < 1:
 		return 0, nil
 	case width == 0:
-		return 1 << powerOf(x), nil
+		return 1 << native.PowerOf(x), nil
 	}
 
 	low := x / width * width

@@ -13,9 +13,9 @@ import (
 // cpuModel declares the CPU's model, by which profilers choose among the CPU's own events.
 func cpuModel() *b.Builtin {
 	return &b.Builtin{
-		Name: "cpu_model", Group: b.Hosted, Summary: "Whose CPU this machine has, and which.",
+		Name: "cpu_model", Group: b.Hosted, Summary: "The vendor and the model of this machine's CPU.",
 		Returns: "struct(arch, vendor, family, model, pmus)",
-		Result:  `arch is amd64 or arm64; vendor GenuineIntel, AuthenticAMD, ...; "" and 0 where the CPU does not say; pmus are the names of what can count`,
+		Result:  `arch is amd64 or arm64; vendor GenuineIntel, AuthenticAMD, ...; "" and 0 where the CPU does not say; pmus are the names of its PMUs`,
 		Errors:  "none", Source: "/proc/cpuinfo, /sys/bus/event_source/devices", Cost: "a few files read",
 		Examples: []b.Example{{Code: `cpu_model().arch in ("amd64", "arm64")`, Output: "True"}},
 		Impl: func(c *b.Call) (starlark.Value, error) {

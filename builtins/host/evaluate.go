@@ -18,7 +18,7 @@ func evaluate() *b.Builtin {
 		Group:   b.Hosted,
 		Summary: "Evaluates a C expression of constants.",
 		Params: []b.Param{
-			{Name: "text", Type: b.String, Required: true, Doc: "the expression, with C's operators, types and rules; what only a run knows (comm_get, ksymbol) is empty before one"},
+			{Name: "text", Type: b.String, Required: true, Doc: "the expression, with C's operators, types and rules; functions that need a run (comm_get, ksymbol) give an empty text"},
 			{Name: "name", Type: b.Or(b.Int, b.String), Rest: "**", Doc: "variables of the expression: name = value"},
 		},
 		Returns: "int, string or float",
@@ -65,7 +65,7 @@ func evaluate() *b.Builtin {
 	}
 }
 
-// services are those of the run, for the expression's functions; before the run
+// services returns the services of the run, for the expression's functions; before the run
 // begins, they know nothing.
 func services(c *b.Call) expr.Services {
 	if s := frontend.ServicesOf(c.Thread); s != nil {

@@ -59,7 +59,10 @@ func compileFlags(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
 		return c.Of(nil, err)
 	}
 	return c.Make(expr.Native{Name: "flags", T: expr.TStr, Args: []expr.Node{c.Node(0)}, Data: table,
-		Str1: func(f *expr.Frame, x int64) []byte { return f.Keep(table.append(f.Scratch(), uint64(x))) }})
+		HostOnly: "programs of the kernel put no texts together",
+		Str1: func(f *expr.Frame, x int64) []byte {
+			return f.Keep(table.append(f.Scratch(), uint64(x)))
+		}})
 }
 
 // flagNames are the names of bits, lowest bit first.

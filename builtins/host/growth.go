@@ -31,7 +31,7 @@ func (g *growth) bounded(s *state) error {
 	}
 	most := g.most.Whole().Memory
 	g.next = now + most/4
-	if held(s, most) <= most {
+	if sizeOf(s, most) <= most {
 		return nil
 	}
 	return diag.Errorf(diag.Run, "state", s.names[0], "it holds more than %d MiB", most>>20).
@@ -39,9 +39,8 @@ func (g *growth) bounded(s *state) error {
 			"stream.by(\"comm\").count(); %s", g.most.Raise(limits.Memory, unit.Size(2*most)))
 }
 
-// held is about how many bytes a value holds, up to a little more than most.
-// Values may contain each other.
-func held(v starlark.Value, most int64) (bytes int64) {
+// sizeOf is about how many bytes a value holds, up to a little more than most.
+func sizeOf(v starlark.Value, most int64) (bytes int64) {
 	const word = 16 // an interface
 	seen := map[starlark.Value]bool{}
 	for stack := []starlark.Value{v}; len(stack) > 0 && bytes <= most; {

@@ -43,7 +43,7 @@ func TestHeld(t *testing.T) {
 	s.vals[1] = s
 	// The state, itself again, the dict with 32 bytes for its entry, key and tuple
 	// with two values; 7 bytes of text.
-	if got, want := held(s, 256<<20), int64(7*16+32+7); got != want {
+	if got, want := sizeOf(s, 256<<20), int64(7*16+32+7); got != want {
 		t.Errorf("got %d bytes, want %d", got, want)
 	}
 }

@@ -15,9 +15,9 @@ const source = "computed in ppscript; any kernel; no privilege"
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
-		fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallName(), syscallNumber(),
-		syscallParams(), errnoName(), cpuModel(), cpuCores(), dataSource(), byThread(), recorded(),
-		verbosity(), sysctl(), readKernel(), blockDevice(), evaluate(),
+		fmtBuiltin(), stateBuiltin(), tryBuiltin(), structBuiltin(), syscallNumber(),
+		syscallParams(), cpuModel(), cpuCores(), dataSource(), byThread(), recorded(),
+		verbosity(), sysctl(), readKernel(), blockDevice(), blockDevices(), ipAddress(), evaluate(),
 	}
 	return append(list, natives()...)
 }

@@ -11,7 +11,7 @@ func percent() *b.Builtin {
 	return &b.Builtin{
 		Name:    "percent",
 		Group:   b.Hosted,
-		Summary: "How many percent of a whole a part is.",
+		Summary: "A part as a percentage of a whole.",
 		Params: []b.Param{
 			{Name: "part", Type: amount, Required: true, Doc: "a number, duration or size"},
 			{Name: "whole", Type: amount, Required: true, Like: "part", Doc: "of the same kind"},

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	b "ppscript/builtins"
-	"ppscript/runtime/expr"
-	"ppscript/runtime/script/frontend"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/diag"
 
@@ -15,36 +13,6 @@ import (
 )
 
 const syscallSource = "the kernel's headers of this architecture, built in"
-
-func syscallName() *b.Builtin {
-	return &b.Builtin{
-		Name:    "syscall_name",
-		Group:   b.Hosted,
-		Summary: "The name of a system call.",
-		Params: []b.Param{
-			{Name: "number", Type: b.Int, Required: true, Doc: "its number, such as the id of raw_syscalls:sys_enter"},
-		},
-		Returns:  "string",
-		Result:   `the name, "" if the number has none`,
-		Errors:   "none",
-		Source:   syscallSource,
-		Cost:     "one look-up",
-		Examples: []b.Example{{Code: `syscall_name(syscall_number("read"))`, Output: `"read"`}},
-		Impl: func(c *b.Call) (starlark.Value, error) {
-			return starlark.String(kernel.SyscallName(runtime.GOARCH, c.Int("number"))), nil
-		},
-		Native: &frontend.Native{
-			Returns: frontend.TextKind,
-			Compile: func(c *frontend.NativeCall) (frontend.NativeValue, bool) {
-				if c.Len() != 1 || !c.Plain(0) {
-					return frontend.NativeValue{}, false
-				}
-				name := func(number int64) string { return kernel.SyscallName(runtime.GOARCH, number) }
-				return c.Of(expr.NewSyscallName(c.Node(0), name))
-			},
-		},
-	}
-}
 
 func syscallNumber() *b.Builtin {
 	return &b.Builtin{
@@ -97,38 +65,6 @@ func syscallParams() *b.Builtin {
 				list = append(list, starlark.Tuple{starlark.String(p.Name), starlark.String(p.Type)})
 			}
 			return starlark.NewList(list), nil
-		},
-	}
-}
-
-func errnoName() *b.Builtin {
-	return &b.Builtin{
-		Name:    "errno_name",
-		Group:   b.Hosted,
-		Summary: "The name of an error number.",
-		Params: []b.Param{
-			{Name: "number", Type: b.Int, Required: true, Doc: "what a system call returned, such as -2, or the number itself"},
-		},
-		Returns:  "string",
-		Result:   `the name, "" if the number has none`,
-		Errors:   "none",
-		Source:   syscallSource,
-		Cost:     "one look-up",
-		Examples: []b.Example{{Code: "errno_name(-2)", Output: `"ENOENT"`}},
-		Impl: func(c *b.Call) (starlark.Value, error) {
-			return starlark.String(kernel.ErrnoName(c.Int("number"))), nil
-		},
-		Native: &frontend.Native{
-			Returns: frontend.TextKind,
-			Compile: func(c *frontend.NativeCall) (v frontend.NativeValue, ok bool) {
-				if c.Len() != 1 || !c.Plain(0) {
-					return v, false
-				}
-				return c.Make(expr.Native{Name: "errno_name", T: expr.TStr, Args: []expr.Node{c.Node(0)},
-					Str1: func(f *expr.Frame, number int64) []byte {
-						return f.Keep(append(f.Scratch(), kernel.ErrnoName(number)...))
-					}})
-			},
 		},
 	}
 }

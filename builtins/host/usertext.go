@@ -17,16 +17,16 @@ func userString() *b.Builtin {
 		Summary: "The text at an address of the process that an event happened in.",
 		Params: []b.Param{
 			{Name: "address", Type: b.Or(b.As(address, "int"), b.String), Required: true,
-				Doc: "a field of the event such as e.filename of syscalls:sys_enter_openat, or computed from its fields; a text is itself"},
-			{Name: "instead", Type: b.String, Doc: "what it is where no program can read it, under --engine perf, in recordings and in functions that stay interpreted; none: that is an error"},
+				Doc: "a field of the event such as e.filename of syscalls:sys_enter_openat, or computed from its fields; a text is returned as it is"},
+			{Name: "instead", Type: b.String, Doc: "the result if no program in the kernel can read the text: with --engine perf, in recordings and in functions that stay interpreted; without it, that is an error"},
 		},
 		Returns: "string",
-		Result: "the bytes up to the NUL, as they were when the event happened: of more than 255 the first 252 and ...; empty for the address 0; " +
+		Result: "the bytes up to the NUL, at the moment of the event: of more than 255 the first 252 and ...; empty for the address 0; " +
 			event.UserTextFault +
-			" where nothing could be read. A page that is not in memory yet is such a case, since a program cannot wait for it: a constant of a program that has just begun, now and then. " +
-			"At the begin of a system call, such a text is read when the call ends, if that is within 0.1 s. " +
-			"Where programs group events, or pairs of a call's begin and end, those wait for the end of the call, however long it takes; " +
-			"one whose call has not ended when the run does is unmatched",
+			" if nothing could be read. This happens if its page is not in memory, such as a constant of a process that has just started, because a program in the kernel cannot wait for it. " +
+			"At the entry of a system call, such a text is read when the call returns, if that is within 0.1 s. " +
+			"If programs group the events, or the pairs of entry and return, these wait for the return, however long it takes; " +
+			"if the call has not returned when the run ends, the event is unmatched",
 		Errors: "called outside per-event functions, or in one that stays interpreted (name it with let() before); no program runs, and there is no instead",
 		Source: "bpf_probe_read_user_str, in a program in the kernel; Linux 5.10, root or CAP_BPF and CAP_PERFMON",
 		Cost:   "0.1 us of the observed thread; in a ring 16 bytes more than the text has",

@@ -5,7 +5,6 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/script/option"
-	"ppscript/runtime/script/value"
 
 	"go.starlark.net/starlark"
 )
@@ -38,7 +37,7 @@ var kinds = []kind{
 		result:  "True if given",
 		example: b.Example{Code: `opt.flag(help = "one row per instance")`, Output: "<option: flag>"}},
 	{name: "duration", typ: option.Duration, summary: "An option whose value is a length of time.",
-		deflt: b.Duration, result: "a duration", extra: []string{"bare", "min", "max", "repeated"},
+		deflt: b.Duration, result: "a duration", extra: []string{"bare", "min", "max", "repeated", "along"},
 		example: b.Example{
 			Code:   `opt.duration(None, bare = ns, help = "only longer ones")`,
 			Output: "<option: duration>",
@@ -160,6 +159,10 @@ func (k kind) builtin() *b.Builtin {
 		x.Params = append(x.Params, b.Param{Name: "recorded", Type: b.String, Named: true,
 			Doc: "value with --input if the option is not given; \"*:*\" is all that the recording has"})
 	}
+	if has("along") {
+		x.Params = append(x.Params, b.Param{Name: "along", Type: b.String, Named: true,
+			Doc: "the option with which the default counts; without it, it is None"})
+	}
 	if has("words") {
 		x.Params = append(x.Params, b.Param{Name: "words", Type: b.ListOf(b.String), Named: true,
 			Doc: "the usual texts, which completion offers; others are values as well"})
@@ -171,8 +174,8 @@ func (k kind) builtin() *b.Builtin {
 	}
 	if has("bare") {
 		x.Params = append(x.Params,
-			b.Param{Name: "bare", Type: b.UnitType, Default: value.Duration(1), Named: true,
-				Doc: "unit of a number without one, such as --than 1000"})
+			b.Param{Name: "bare", Type: b.UnitType, Default: starlark.None, Named: true,
+				Doc: "unit of a number without one, such as --than 1000; if it is left out, numbers need a unit"})
 	}
 	if has("times") {
 		x.Params = append(x.Params, b.Param{Name: "times", Type: b.Bool, Default: starlark.False, Named: true,
@@ -205,6 +208,8 @@ func (k kind) make(c *b.Call) (starlark.Value, error) {
 			o.decl.Alone = c.String("alone")
 		case "recorded":
 			o.decl.Recorded = c.String("recorded")
+		case "along":
+			o.decl.Along = c.String("along")
 		case "words":
 			if c.Has("words") {
 				o.decl.Words = c.Strings("words")

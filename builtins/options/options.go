@@ -143,7 +143,7 @@ func common(c *b.Call, typ option.Type) (*declaration, error) {
 	o := option.Option{
 		Type: typ, Default: c.Value("default"), Short: c.String("short"),
 		Metavar: c.String("metavar"), Help: strings.TrimSpace(c.String("help")),
-		Required: c.Bool("required"), Number: option.Number{Bare: 1},
+		Required: c.Bool("required"),
 	}
 	if len(o.Short) > 1 || o.Short != "" && !letter(o.Short[0]) {
 		return nil, c.Error("short", fmt.Errorf("got %q, want one letter or digit", o.Short),
@@ -214,11 +214,11 @@ func bound(c *b.Call, name string, typ option.Type) (*int64, error) {
 	return &n, nil
 }
 
-// bareUnit reads the unit of numbers without one.
+// bareUnit reads the unit of numbers without one; 0 if they must have one.
 func bareUnit(c *b.Call) (int64, error) {
 	u, ok := c.Unit("bare")
 	if !ok {
-		return 1, nil
+		return 0, nil
 	}
 	if u.Base != unit.NS.Base {
 		return 0, c.Error("bare", fmt.Errorf("got %s, want a unit of time", u.Symbol),

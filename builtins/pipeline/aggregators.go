@@ -70,14 +70,31 @@ func aggregatorOf(op *agg.Op, value b.Param) *b.Builtin {
 			example += ", " + op.Param.Example
 		}
 	}
-	x.Params = append(x.Params,
-		b.Param{Name: "where", Type: b.Expression, Named: true, Doc: "only events for which this holds"},
-		b.Param{Name: "of", Type: b.Is("stream"), Named: true,
-			Doc: "only events of this stream, one of those that were merged"})
+	of := b.Param{Name: "of", Type: b.Is("stream"), Named: true,
+		Doc: "only events of this stream, one of the merged streams"}
 	x.Examples = []b.Example{{Code: example + ")", Output: "<aggregator " + op.Name + ">"}}
+	if at := atOutmost(op); at != nil {
+		of.Type = b.Or(of.Type, b.Expression)
+		of.Doc += "; or a value to show in place of the number: that of its event, the first of several"
+		x.Examples = append(x.Examples, b.Example{Code: example + `, of = "start.comm")`,
+			Output: "<aggregator " + at.Name + ">"})
+	}
+	x.Params = append(x.Params,
+		b.Param{Name: "where", Type: b.Expression, Named: true, Doc: "only events for which this holds"}, of)
 
 	x.Impl = func(c *b.Call) (starlark.Value, error) { return newAggregator(c, op, value.Name) }
 	return x
+}
+
+// atOutmost is the aggregator that keeps a value where op keeps the number; nil if there is none.
+func atOutmost(op *agg.Op) *agg.Op {
+	switch op {
+	case agg.Max:
+		return agg.AtMax
+	case agg.Min:
+		return agg.AtMin
+	}
+	return nil
 }
 
 // numberOf is the parameter that the number p is given by.
@@ -111,7 +128,15 @@ func newAggregator(c *b.Call, op *agg.Op, value string) (starlark.Value, error) 
 		return nil, err
 	}
 	if c.Has("of") {
-		a.col.Of = c.Value("of").(*Stream).S
+		if s, ok := c.Value("of").(*Stream); ok {
+			a.col.Of = s.S
+		} else {
+			shown, err := arg(c, "of")
+			if err != nil {
+				return nil, err
+			}
+			a.col.Agg.Op, a.col.Rank, a.col.Arg = atOutmost(op), a.col.Arg, shown
+		}
 	}
 
 	p := op.Param

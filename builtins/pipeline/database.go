@@ -14,18 +14,24 @@ func sqlQuery() *b.Builtin {
 	return &b.Builtin{
 		Name:    "sql",
 		Group:   b.Combinators,
-		Summary: "Keeps events as rows of SQL tables and asks a query of them at each report.",
+		Summary: "Keeps events as rows of SQL tables, and runs a query over them at the end of each interval.",
 		Params: []b.Param{
 			{Name: "stream", Type: b.Is("stream"), Rest: "*", Doc: "each kind of event is a table, named by its alias or event"},
 			{Name: "query", Type: b.String, Named: true, Doc: "statements of SQLite, separated by ;"},
 			{Name: "file", Type: b.String, Named: true, Doc: "where to keep the database; else it is in memory"},
-			{Name: "verify", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also put the rows in the plain way, and compare the answers"},
+			{Name: "verify", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also insert the rows in the simplest way, and compare the answers"},
 		},
 		Returns: "log",
-		Result:  "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. Whole numbers are SQLite's, with a sign: those from 2^63 on, such as addresses of the kernel, are negative, and printf('%x', addr) shows them. event_metadata tells about the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, ipsa_str, mac_str, uuid_str and guid_str name values",
-		Errors:  "wrong SQL, with the tables and columns there are; two tables of one name; a file that cannot be written, or that the command line does not name, without --allow write=DIR; ATTACH, VACUUM and PRAGMA",
-		Source:  computed + "; SQLite",
-		Cost:    "0.2 to 0.6 us per event, by the number of columns that the query reads; 1 GiB at most in memory, further rows are counted as dropped; an answer has 256 MiB at most, and a query that does not end is stopped when the run ends",
+		Result: "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, " +
+			"the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. Integers are SQLite's, " +
+			"of 64 bits with a sign: numbers from 2^63 on, such as addresses of the kernel, are negative; printf('%x', addr) shows them. " +
+			"event_metadata tells about the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, " +
+			"ipsa_str, mac_str, uuid_str and guid_str name values",
+		Errors: "wrong SQL, with the tables and columns there are; two tables of one name; a file that cannot be written, or that the command line does not name, " +
+			"without --allow write=DIR; ATTACH, VACUUM and PRAGMA",
+		Source: computed + "; SQLite",
+		Cost: "0.2 to 0.6 us per event, by the number of columns that the query reads; 1 GiB at most in memory, further rows are counted as dropped; " +
+			"an answer has 256 MiB at most, and a query that does not end is stopped when the run ends",
 		Examples: []b.Example{{
 			Code: `x = sql(tracepoint("sched:sched_switch"), query = "SELECT prev_comm, count(*) n FROM sched_switch GROUP BY 1")
 [(r.prev_comm, r.n) for r in run(x).rows]`,

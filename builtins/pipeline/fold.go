@@ -15,7 +15,7 @@ func fold() *b.Builtin {
 		Name: "fold", Type: "stream", Group: b.StreamMethods,
 		Summary: "Runs a state machine for each key, and makes a stream of what it emits.",
 		Params: []b.Param{
-			{Name: "key", Type: b.Expression, Required: true, Doc: "what tells the machines apart"},
+			{Name: "key", Type: keys, Required: true, Doc: "the key of a state machine, or a list of that; e.key[0] is the first of a list"},
 			{Name: "state", Type: b.Dict, Required: true,
 				Doc: "the members of the state and their initial values: numbers, durations, texts; a 0 may become a time; [0] * 8 is a list of 8 numbers, which keeps its length"},
 			{Name: "step", Type: b.Func, Required: true,
@@ -28,14 +28,16 @@ func fold() *b.Builtin {
 			{Name: "name", Type: b.String, Named: true, Doc: "name of the emitted events; else that of the step function"},
 		},
 		Returns: "stream",
-		Result: "the emitted events, with the values as fields, and the time, pid, tid and cpu of the event at hand; " +
-			"keys beyond the limit push out those not used for long, counted as evicted; after a loss of events the " +
-			"states that it may have touched are given up and counted as broken; inside the kernel this is done each second: keys that " +
-			"find no room before have no state, which is counted as evicted as well, and without limit= there is room for 131,072 (8,192 before 6.1)",
+		Result: "the emitted events, with the values as fields, and the time, pid, tid and cpu of the current event. At the limit, " +
+			"the least recently used states are evicted. After a loss of events, states that it may have changed are discarded and counted as broken. " +
+			"In the kernel, states are evicted once a second: a new key that finds no room until then has no state, and is counted as evicted; " +
+			"without limit= there is room for 131,072 states (8,192 before 6.1)",
 		Errors: "a member that state does not have; a member or an emitted name with values of several kinds; " +
 			"different names in two calls of emit; all found before anything is opened; an index that is not in the list is an error of that event",
-		Source: "computed in ppscript, or inside the kernel (5.12) where step is compiled, flush changes the state by numbers and texts alone, no fold or join works on what flush emits; there 32,768 stacks find room (8,192 before 6.1), so that without --engine bpf those of more than given processes are held in ppscript, and with begin it needs 5.17 on amd64; explain tells",
-		Cost:   "20 ns per event, 80 with a million keys; about 100 ns per line of a function that stays interpreted; 60 to 100 bytes for each key",
+		Source: "computed in ppscript, or inside the kernel (5.12) if step is compiled, flush only changes numbers and texts of the state, " +
+			"and no fold or join uses the events of flush; explain says which. In the kernel there is room for 32,768 stacks (8,192 before 6.1), " +
+			"so folds that keep stacks of the whole machine run in ppscript, unless --engine bpf is given. begin needs 5.17 on amd64",
+		Cost: "20 ns per event, 80 with a million keys; about 100 ns per line of a function that stays interpreted; 60 to 100 bytes for each key",
 		Examples: []b.Example{{Code: `
 def step(s, e):
     if s.since and e.prev_pid != e.next_pid:
@@ -71,7 +73,7 @@ func foldOf(c *b.Call) (starlark.Value, error) {
 	return &Stream{S: f, Spans: c.Has("begin")}, nil
 }
 
-// Machine is that of the fold that makes the stream; nil if none does.
+// Machine returns the machine of the fold that makes the stream; nil if none does.
 func (s *Stream) Machine() *frontend.Machine {
 	if f, ok := s.S.(*plan.Fold); ok {
 		return f.Machine.(*frontend.Machine)
@@ -84,15 +86,16 @@ func at() *b.Builtin {
 		Name:    "at",
 		Type:    "stream",
 		Group:   b.StreamMethods,
-		Summary: "Asks for the state that a fold has for a key, at this moment; only in the functions of another fold.",
+		Summary: "Reads the state that a fold has for a key at this moment; only in the functions of another fold.",
 		Params: []b.Param{
-			{Name: "key", Type: b.Any, Required: true, Doc: "a key of the fold that is asked: a number or a text"},
+			{Name: "key", Type: b.Any, Required: true, Doc: "a key of the fold that is read: a number or a text"},
 		},
 		Returns: "state",
-		Result: "the state, to be read: running.at(e.pid).since. Where both take their events of one stream, the fold that is asked has seen the event at hand already. " +
-			"A key without a state has the initial one, as for the fold itself: also after a loss that may have touched it, and beyond its limit. A fold that is asked need not emit",
-		Errors: "called outside a fold's functions; the stream is not what a fold emits; a member that its state does not have, or a list; a fold that is made after the one that asks; a key of another kind",
-		Source: "computed in ppscript, or in programs of the kernel, where both folds run in one place: in ppscript, if the flush function of one asks, or for a text",
+		Result: "the state, for reading: running.at(e.pid).since. If both folds use the same stream, the fold that is read has already processed the current event. " +
+			"A key without a state has the initial one, also after a loss of events or an eviction. A fold that is read need not emit events",
+		Errors: "called outside a fold's functions; the stream is not that of a fold; a member that its state does not have, or a list; " +
+			"a fold that is made after the one that reads it; a key of another kind",
+		Source: "computed where both folds run: in the kernel if both can run there; in ppscript if a flush function reads a state, or if a text is read",
 		Cost:   "10 to 20 ns for each member that is read, natively; in a program a look-up in a hash, 20 to 50 ns",
 		Examples: []b.Example{{Code: `
 def ran(s, e):
@@ -100,7 +103,7 @@ def ran(s, e):
 
 def woke(s, e):
     began = running.at(e.tid).since
-    emit(awake = e.time - began if began else 0 * ns, waker = e.comm)
+    emit(awake = e.time - began if began else 0 * ns, waker = e._comm)
 
 running = tracepoint("sched:sched_switch").fold("next_pid", {"since": 0}, ran)
 tracepoint("sched:sched_waking").fold("pid", {"n": 0}, woke).by("waker").agg(awake = agg.max("awake"))`[1:],

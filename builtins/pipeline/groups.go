@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	b "ppscript/builtins"
+	"ppscript/builtins/results"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script/value"
 
@@ -29,7 +30,9 @@ func (g *groups) Hash() (uint32, error) { return 0, errors.New("unhashable: grou
 var groupMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("groups", GroupBuiltins()) })
 
 // Attr returns a method.
-func (g *groups) Attr(name string) (starlark.Value, error) { return groupMethods().Attr(g, name) }
+func (g *groups) Attr(name string) (starlark.Value, error) {
+	return groupMethods().AttrOr(g, name, b.Step{Code: ".count()", To: results.TableMethods()})
+}
 
 // AttrNames lists the methods.
 func (g *groups) AttrNames() []string { return groupMethods().Names() }

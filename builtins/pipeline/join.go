@@ -18,7 +18,7 @@ func joinStages() *b.Builtin {
 		Summary: "Relates each event to the one that follows it: starts and ends, stage by stage.",
 		Params: []b.Param{
 			{Name: "stage", Type: stage, Rest: "*", Doc: "streams of the first stage, of the second, ...; nested: of an entry and its return"},
-			{Name: "key", Type: b.Expression, Named: true, Doc: "what start and end have in common; else the thread or CPU that is observed"},
+			{Name: "key", Type: keys, Named: true, Doc: "the value that a start and its end share, or a list of values; by default the observed thread or CPU"},
 			{Name: "cycle", Type: b.Bool, Default: starlark.False, Named: true, Doc: "the last stage also precedes the first; one stage is enough then"},
 			{Name: "impl", Type: b.OneOf("pairs", "nested"), Default: starlark.String("pairs"), Named: true,
 				Doc: "pairs: an end takes the newest start of its key. nested: entries and returns nest as calls do, each key has a stack"},
@@ -30,15 +30,14 @@ func joinStages() *b.Builtin {
 			"and nothing is related across a loss. Nested pairs also have depth, self (duration without the calls inside) and node. " +
 			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup or sched_waking of a task that is not asleep starts nothing",
 		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds",
-		Source: "computed in ppscript, or inside the kernel; explain tells. The kernel relates calls that nest where their key is the thread or the CPU: " +
-			"others may be on two CPUs at a time. There the oldest starts are evicted once a second, or sooner where many come: half as many more may wait until then, " +
-			"and those beyond are evicted themselves. Calls without a return leave it as well: the kernel takes a tenth of a second to check the program of a function then. Pairs, and what folds emit, are starts and ends of other joins there too, " +
-			"also those that stay without a partner, but where what they are made of is read behind the kernel: ppscript relates them then. " +
-			"Of the functions that a pattern fits, starts share a program and ends another, where pairs are counted; where they are shown, " +
-			"each function needs a program of its own, of which there may be 64",
+		Source: "computed in ppscript, or inside the kernel; explain says which. In the kernel, nested calls need the thread or the CPU as key. " +
+			"The oldest starts are evicted once a second, or sooner if many come; until then half as many more may wait. " +
+			"Pairs, unpaired events and events of folds can be starts and ends of other joins there, unless they have fields that ppscript reads later. " +
+			"Functions of a pattern share two programs if pairs are counted; if pairs are shown, each needs a program of its own, 64 at most",
 		Cost: "20 to 40 ns per event, up to 100 with a million open keys; for each start that waits 150 bytes and what is read of its record, or 260 and all of it",
 		Examples: []b.Example{
 			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid")`, Output: "<stream of pairs>"},
+			{Code: `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = ["tid", "id"])`, Output: "<stream of pairs>"},
 			{Code: "work = \"workqueue:workqueue_\"\n" +
 				`join([tracepoint(work + "queue_work")], [tracepoint(work + "execute_start")], [tracepoint(work + "execute_end")], key = "work").latency()`,
 				Output: "<table of start, end, calls, total, min, p50, p95, p99, max>"},

@@ -27,11 +27,12 @@ const sw = `s = tracepoint("sched:sched_switch")` + "\n"
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	list := []*b.Builtin{
-		where(), let(), by(), aggregate(), count(), hist(), logLines(), each(), heatmap(), attr(),
+		where(), let(), by(), aggregate(), count(), hist(), logLines(), rows(), each(), heatmap(), attr(),
 		merge(), joinStages(), spans(), keyOf(), role(), untraced(), trigger(),
 		latency(), slow(), during(), detailOf(), whyPairs(), whyThread(), unpaired(), paired(), calls(),
 		fold(), at(), silences(), emit(), batches(), sqlQuery(),
 	}
+	list = append(list, schedBuiltins()...)
 	list = append(list, sourceAttributes()...)
 	list = append(list, stackBuiltins()...)
 	return append(list, aggregators()...)
@@ -47,7 +48,7 @@ func where() *b.Builtin {
 			{Name: "condition", Type: b.Expression, Required: true, Doc: "what must be true, or not zero, or not empty"},
 		},
 		Returns: "stream",
-		Result:  "the events that pass; what the kernel's filter can express is done there",
+		Result:  "the events that pass; conditions that the kernel's filter can express are checked there",
 		Errors:  runtimeE,
 		Source:  "tracepoint filter of the kernel, else ppscript; any kernel",
 		Cost:    perEvent + "; nothing for what the kernel rejects",
@@ -70,7 +71,7 @@ func let() *b.Builtin {
 		Name:    "let",
 		Type:    "stream",
 		Group:   b.StreamMethods,
-		Summary: "Gives names to computed values, for everything behind.",
+		Summary: "Gives names to computed values, which all methods that follow can use.",
 		Params: []b.Param{{
 			Name: "name",
 			Type: b.Or(b.Expression, b.Bool, b.Int, b.Duration, b.Size),
@@ -117,10 +118,7 @@ func by() *b.Builtin {
 		Type:    "stream",
 		Group:   b.StreamMethods,
 		Summary: "Chooses the keys that the events are grouped by.",
-		Params: []b.Param{
-			{Name: "key", Type: b.Expression, Rest: "*", Doc: "fields or expressions; a key is named by its text"},
-			{Name: "name", Type: b.Expression, Rest: "**", Doc: "name of the key = expression"},
-		},
+		Params:  expressionsOf("key"),
 		Returns: "groups",
 		Result:  "groups, for .agg(...), .count() or .hist(...)",
 		Errors:  runtimeE,
@@ -131,19 +129,31 @@ func by() *b.Builtin {
 			{Code: sw + `s.by("prev_comm", cpu = "cpu").count()`, Output: "<table of prev_comm, cpu, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			g := &groups{in: in(c)}
-			for i, v := range c.Rest {
-				f, err := fnOf(c, v)
-				if err != nil {
-					return nil, err
-				}
-				g.by = append(g.by, plan.Var{Name: keyName(f, i), Fn: f})
-			}
-			named, err := vars(c, c.KW)
-			g.by = append(g.by, named...)
-			return g, err
+			by, err := varsOf(c)
+			return &groups{in: in(c), by: by}, err
 		},
 	}
+}
+
+// expressionsOf are the parameters of a method that takes any number of keys or columns; varsOf reads them.
+func expressionsOf(what string) []b.Param {
+	return []b.Param{
+		{Name: what, Type: b.Expression, Rest: "*", Doc: "fields or expressions; a " + what + " is named by its text"},
+		{Name: "name", Type: b.Expression, Rest: "**", Doc: "name of the " + what + " = expression"},
+	}
+}
+
+// varsOf are the expressions that a call is given, in order: by their texts, and by names.
+func varsOf(c *b.Call) (list []plan.Var, err error) {
+	for i, v := range c.Rest {
+		f, err := fnOf(c, v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, plan.Var{Name: keyName(f, i), Fn: f})
+	}
+	named, err := vars(c, c.KW)
+	return append(list, named...), err
 }
 
 func keyName(f plan.Fn, i int) string {
@@ -295,11 +305,11 @@ func logLines() *b.Builtin {
 		Params: []b.Param{
 			{Name: "newest", Type: b.Bool, Default: starlark.False, Named: true,
 				Doc: "let full rings drop the oldest events, and show what is left at the end"},
-			{Name: "registers", Type: b.Bool, Named: true, Doc: "show the registers of breakpoints and faults below their lines; else those of breakpoints"},
+			{Name: "registers", Type: b.Bool, Named: true, Doc: "show the registers of breakpoints and faults below their lines; by default those of breakpoints"},
 			{Name: "result", Type: b.Expression, Named: true, Doc: "also show the value of this expression, behind each line"},
 			{Name: "fields", Type: b.Dict, Named: true, Doc: "what to show in place of the event's fields: {name: expression}"},
-			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them, above the events between which a fold's state lasted (begin = ...)"},
-			{Name: "text", Type: b.Expression, Named: true, Doc: "with fields: what text shows instead of them behind the event's name; further lines are below it, before the stack"},
+			{Name: "heading", Type: b.Expression, Named: true, Doc: "with fields: text in place of them, above the two events that began and ended a fold's state (begin = ...)"},
+			{Name: "text", Type: b.Expression, Named: true, Doc: "with fields: text in place of them, behind the event's name; its further lines are below it, before the stack"},
 		},
 		Returns: "log",
 		Result:  "date, comm, tid, flags, cpu, time, event and its fields as the kernel prints them; of a pair both events; below it the stack, if the events were asked for it",
@@ -350,6 +360,38 @@ func logLines() *b.Builtin {
 	}
 }
 
+func rows() *b.Builtin {
+	return &b.Builtin{
+		Name:    "rows",
+		Type:    "stream",
+		Group:   b.StreamMethods,
+		Summary: "Shows every event as a row below one header, at once.",
+		Params:  expressionsOf("column"),
+		Returns: "table",
+		Result: "a table that grows by a row for each event, in time order. Its columns are as wide as format says, except the last one; headers are in upper case, " +
+			"as those of execsnoop. unit, text, format, hide, last and raw change its look; sort, top and others are errors, because they need all rows. " +
+			"JSON has events, as for log",
+		Errors: "an expression of a column cannot be computed",
+		Source: computed,
+		Cost:   "about a microsecond per event shown",
+		Examples: []b.Example{
+			{Code: sw + `s.rows("prev_comm", to = "next_comm").format("to", width = 16)`, Output: "<table of prev_comm, to>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			columns, err := varsOf(c)
+			if err != nil {
+				return nil, err
+			}
+			if len(columns) == 0 {
+				return nil, c.Error("column", errors.New("missing"), `write .rows("comm", file = "filename")`)
+			}
+			v := &view.View{}
+			v.Layout.NoRule, v.Layout.Upper = true, true
+			return &results.Table{Rows: &plan.Log{In: in(c), Fields: columns, View: v}}, nil
+		},
+	}
+}
+
 func each() *b.Builtin {
 	return &b.Builtin{
 		Name:    "each",
@@ -386,10 +428,11 @@ func heatmap() *b.Builtin {
 			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
 		},
 		Returns: "log",
-		Result:  "a picture of how often each range of the number came in each span of time, negative ones in a row of their own, and beside it a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
-		Errors:  "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist",
-		Source:  computed,
-		Cost:    "80 ns per event",
+		Result: "a picture of how often each range of values occurred in each slot of time, with one row for negative values; " +
+			"and a .lat file for other tools: a line \"TIME NUMBER\" for each event, both in ns for delays; an existing file is kept as .old",
+		Errors: "a file cannot be written; a prefix that the command line does not name, without --allow write=DIR; the number does not exist",
+		Source: computed,
+		Cost:   "80 ns per event",
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"},
 		},

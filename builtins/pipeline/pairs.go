@@ -21,7 +21,7 @@ func latency() *b.Builtin {
 		Name:    "latency",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Tells how long pairs take: the standard table of start => end.",
+		Summary: "Shows how long pairs take: the standard table of start => end.",
 		Params: []b.Param{
 			{Name: "key", Type: b.Expression, Rest: "*", Doc: "one row for each key in addition"},
 			{Name: "name", Type: b.Expression, Rest: "**", Doc: "the same, with a name for the column"},
@@ -172,20 +172,20 @@ func unpaired() *b.Builtin {
 		Name:    "unpaired",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Delivers the events that stay without a partner, with the reason and their age.",
+		Summary: "The events that found no partner, with the reason and their age.",
 		Params: []b.Param{
 			{Name: "of", Type: b.OneOf("start", "end", "both"), Default: starlark.String("both"),
-				Doc: "only events that may start a pair, or only those that may end one: all have the same fields then"},
-			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also starts that still wait whenever an interval ends, again each time"},
-			{Name: "lost", Type: b.Bool, Default: starlark.False, Named: true, Doc: "only those whose partner may be lost; where programs of the kernel relate the events there are none"},
+				Doc: "start: only events that can start a pair; end: only events that can end one"},
+			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also starts that still wait at the end of an interval, at each interval again"},
+			{Name: "lost", Type: b.Bool, Default: starlark.False, Named: true, Doc: "only events whose partner may have been lost; none if the kernel makes the pairs"},
 		},
 		Returns: "stream",
 		Result: "events with start (the event itself, also if it is an end), age (duration), key, and reason: replaced by a newer start of its key, " +
 			"cancelled by an event that makes no pair with it, alone (an end without a start), lost (its end may be), evicted, waiting, exit (the run ended)",
 		Errors: "the stream is not one of pairs",
-		Source: "computed in ppscript, or of pairs that the kernel relates: such events leave it, and what waits is read at the end. " +
-			"Programs miss events in interrupts, so this is only for events that do not come there, unless the engine is bpf; what they miss breaks what waits. " +
-			"Of a full table the newest is evicted there",
+		Source: "computed in ppscript, or in the kernel, which sends unpaired events, and whose waiting starts are read at the end. " +
+			"Programs can miss events in interrupts, so the kernel does this only for events that do not occur there, or with --engine bpf; " +
+			"an event that they miss breaks the starts that wait. If a table in the kernel is full, the newest start is evicted",
 		Cost: "50 ns per such event; starts are kept whole",
 		Examples: []b.Example{{
 			Code:   `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "tid").unpaired().by("reason").count()`,
@@ -214,9 +214,9 @@ func paired() *b.Builtin {
 		Name:    "paired",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Counts pairs, and the events that found no partner: what leaks shows as waiting.",
+		Summary: "Counts pairs and unpaired events; a leak shows as events that wait.",
 		Returns: "table",
-		Result:  "for each start and end how many pairs; for each event how many stayed alone in this interval, by reason, or wait now",
+		Result:  "the number of pairs for each start and end; for each event the number that stayed unpaired in this interval, by reason, or that wait now",
 		Errors:  "the stream is not one of pairs",
 		Source:  computed,
 		Cost:    "10 ns per pair; starts are kept whole",
@@ -247,7 +247,7 @@ func calls() *b.Builtin {
 		Name:    "calls",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Shows who calls whom, and how long it takes: a tree of nested pairs.",
+		Summary: "Shows which functions call which, and how long they take: a tree of nested pairs.",
 		Params: []b.Param{
 			{Name: "times", Type: b.Bool, Default: starlark.True, Named: true, Doc: "calls, total, min, p50, p95, p99, max in us; else only the names"},
 			{Name: "self", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the time without the calls inside"},

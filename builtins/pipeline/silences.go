@@ -14,18 +14,17 @@ func silences() *b.Builtin {
 		Name:    "silences",
 		Type:    "stream",
 		Group:   b.StreamMethods,
-		Summary: "Lists when something that had events had none for long: threads, devices, connections.",
+		Summary: "Lists silences: long times without an event of a thread, a device, a connection or another key.",
 		Params: []b.Param{
-			{Name: "key", Type: b.Expression, Required: true, Doc: "what may be silent: a field, or what is computed of the event"},
+			{Name: "key", Type: keys, Required: true, Doc: "the key: a field, an expression over the event, or a list of these"},
 			{Name: "than", Type: b.Duration, Named: true, Required: true, Doc: "longer times without an event are silences"},
-			{Name: "top", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "show so many of each interval; 0 is all"},
+			{Name: "top", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "rows of each interval; 0 shows all"},
 			{Name: "limit", Type: b.Int, Named: true, Doc: "how many keys are followed; else a million"},
 		},
 		Returns: "log",
 		Result: "a table at each interval, the longest first: the key; since, the time of the last event before; silent, how long; " +
 			"ended: yes, with an event in the interval, or no, at the end of the run (of a recording, its last event that the script reads). Silences that a loss of events may explain are " +
-			"left out and counted as broken. Keys beyond the limit push out those that were silent for longest, counted as evicted; " +
-			"so are the shorter ones of more than 262,144 silences in an interval",
+			"left out and counted as broken. At the limit, the keys that were silent for longest are evicted. Of more than 262,144 silences in an interval the shorter ones are evicted",
 		Errors: runtimeE + "; than or top is less than 0, limit less than 1",
 		Source: computed + "; events need no order, so that on large machines several threads share the work",
 		Cost:   "25 ns per event; 100 bytes for each key",

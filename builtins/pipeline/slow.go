@@ -32,17 +32,18 @@ func detailOf() *b.Builtin {
 			{Name: "same", Type: b.Or(b.String, b.ListOf(b.String)), Named: true,
 				Doc: "only events with the same cpu, pid, tid or key as the start or the end; any of several. cpu follows the task: where it is woken, moved or runs"},
 			{Name: "of", Type: b.OneOf("start", "end", "both"), Default: starlark.String("both"), Named: true, Doc: "which event of the pair same is about"},
-			{Name: "hide", Type: b.Duration, Named: true, Doc: "leave out events that follow the one before sooner than that"},
+			{Name: "hide", Type: b.Duration, Named: true, Doc: "leave out events that come sooner than this after the one before"},
 			{Name: "task", Type: b.OneOf("thread", "key"), Default: starlark.String("thread"), Named: true,
 				Doc: "the task that is followed: the thread of the start, or the key if that is a thread number"},
-			{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the events that are kept; older ones are pushed out and counted as evicted. Where programs of the kernel keep them it is shared by the CPUs, which have 8 MiB each at most, or as -m says; what was overwritten is told: complete since. Texts of more than 127 bytes (file names) are cut there, and end with ..."},
+			{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the events that are kept; older ones are evicted. If programs in the kernel keep them, the CPUs share it, 8 MiB each at most, or each has the size of -m; if events were overwritten, the detail says since when it is complete. Texts of more than 127 bytes (file names) are cut there, and end with ..."},
 			{Name: "age", Type: b.Duration, Default: b.Text("2 min"), Named: true, Doc: "how long events are kept for a start that finds no end"},
 		},
 		Returns: "detail",
 		Result:  "an argument of slow",
 		Errors:  "same names something else",
-		Source:  "computed in ppscript; or programs keep the events, and explain tells. They keep sched_stat_* where nobody reads how much these stand for, and of all tasks: perf brings them to the task that they are about, not the one that runs",
-		Cost:    "30 ns per event while something waits, the memory of limit; in programs of the kernel 25 ns of the traced program per event, and nothing of ppscript's while no pair is slow",
+		Source: "computed in ppscript, or programs in the kernel keep the events; explain says which. Programs keep sched_stat_* only if their period is not used, " +
+			"and of all tasks: perf delivers them to the task that they describe, not to the one that runs",
+		Cost: "30 ns per event while something waits, the memory of limit; in the kernel 25 ns of the observed thread per event, and no time of ppscript while no pair is slow",
 		Examples: []b.Example{
 			{Code: `detail(before = 1 * ms, same = ["cpu", "key"], hide = 10 * us)`, Output: "<detail>"},
 		},
@@ -88,8 +89,8 @@ func slow() *b.Builtin {
 			{Name: "detail", Type: b.Is("detail"), Named: true, Doc: "events around the pair to show, from detail(...); none: only start and end"},
 		},
 		Returns: "log",
-		Result: "start and end as lines; with detail all events of the join between them: the delay beside the first, since the start and [wakeup] [running] " +
-			"[preempt] [sleeping] [waiting] [migrate] where the task that is followed changes, how long the thread ran that leaves the CPU",
+		Result: "start and end as lines. With detail, all events of the join between them: the delay beside the first, the time since the start, " +
+			"[wakeup] [running] [preempt] [sleeping] [waiting] [migrate] when the state of the followed task changes, and how long a thread ran that leaves the CPU",
 		Errors: "neither than nor lower; the stream is not one of pairs (unpaired events are allowed: their age counts)",
 		Source: computed,
 		Cost:   "2 ns per pair that is not shown",

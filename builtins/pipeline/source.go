@@ -40,7 +40,7 @@ func sourceAttributes() []*b.Builtin {
 		attribute("alias", "string or None", "The name that results give to the event of a source.", "the attribute alias=; None without one",
 			func(src *plan.Source) string { return src.Alias },
 			b.Example{Code: `tracepoint("sched:sched_switch", alias = "switch").alias`, Output: `"switch"`}),
-		attribute("label", "string", "What results call the event of a source.", "its alias, else its name without the system",
+		attribute("label", "string", "The name of a source's event in results.", "its alias, else its name without the system",
 			func(src *plan.Source) string {
 				if src.Alias != "" {
 					return src.Alias
@@ -48,8 +48,8 @@ func sourceAttributes() []*b.Builtin {
 				return src.Name
 			},
 			b.Example{Code: `tracepoint("sched:sched_switch").label`, Output: `"sched_switch"`}),
-		attribute("system", "string or None", "The group of events to which that of a source belongs.",
-			"what stands before the colon of its name: sched, software, kprobe, ...; None for a profiler, and for sample()",
+		attribute("system", "string or None", "The group to which a source's event belongs.",
+			"the part of its name before the colon: sched, software, kprobe, ...; None for a profiler, and for sample()",
 			(*plan.Source).SystemName,
 			b.Example{Code: `tracepoint("sched:sched_switch").system`, Output: `"sched"`},
 			b.Example{

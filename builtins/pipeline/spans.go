@@ -28,17 +28,17 @@ func spans() *b.Builtin {
 	return &b.Builtin{
 		Name:    "spans",
 		Group:   b.Combinators,
-		Summary: "Makes spans of time of anything that begins and ends.",
+		Summary: "Makes spans of time from the events that begin and end them.",
 		Params: []b.Param{
 			{Name: "begin", Type: stage, Required: true, Doc: "the events that begin a span"},
 			{Name: "end", Type: stage, Required: true, Doc: "the events that end it"},
-			{Name: "key", Type: b.Expression, Named: true, Doc: "what begin and end have in common; else the thread. Events with a .key(...) have their own"},
-			{Name: "name", Type: b.String, Named: true, Doc: "what the spans are called; else begin => end"},
+			{Name: "key", Type: keys, Named: true, Doc: "the value that begin and end share, or a list of values; by default the thread. .key(...) of an event comes first"},
+			{Name: "name", Type: b.String, Named: true, Doc: "name of the spans; by default begin => end"},
 			{Name: "limit", Type: b.Int, Named: true, Doc: "how many begins may wait, as of join"},
 		},
 		Returns: "stream of pairs",
 		Result: "pairs, as of join: start and end are the events, begin is when the span began, time when it ended, delay (duration) how long it took, and key. " +
-			"Pairs of every join are spans, and so is what a fold emits that has a begin: all may be split (during), and grouped, shown and measured as pairs",
+			"Pairs of every join are spans, and so are events of a fold with a field begin. All of them can be split (during), grouped, shown and measured as pairs",
 		Errors: "no event; keys of different kinds",
 		Source: "as of join",
 		Cost:   "as of join",
@@ -78,22 +78,22 @@ func during() *b.Builtin {
 		Name:    "during",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Tells where the time of spans went: splits each by the spans of others that overlap it.",
+		Summary: "Splits spans by other spans that overlap them, to show where their time went.",
 		Params: []b.Param{
-			{Name: "over", Type: b.Is("stream"), Required: true, Doc: "the spans that split; several kinds of them by merge(...)"},
+			{Name: "over", Type: b.Is("stream"), Required: true, Doc: "the overlapping spans; merge(...) brings several kinds together"},
 			{Name: "key", Type: b.Or(b.Expression, b.ListOf(b.Expression)), Named: true,
-				Doc: "what both have in common, or a list of two: of the spans, and of those over them. Else the thread: of the join's key if that is one, or at the end of the span. \"key\" is the key of the join"},
-			{Name: "by", Type: b.Or(b.Expression, b.ListOf(b.Expression)), Named: true, Doc: "makes a table of the parts: a row for each part, or for what else parts know"},
-			{Name: "limit", Type: b.Int, Named: true, Doc: "how many spans over others are kept; else 262,144"},
+				Doc: "the value that both share, or a list of two: for the spans, and for the overlapping ones. By default the thread: the join's key if that is a thread, otherwise the thread of the span's end. \"key\" is the key of the join"},
+			{Name: "by", Type: b.Or(b.Expression, b.ListOf(b.Expression)), Named: true, Doc: "makes a table of the parts: a row for each part, or for other fields of parts"},
+			{Name: "limit", Type: b.Int, Named: true, Doc: "how many overlapping spans are kept; by default 262,144"},
 		},
 		Returns: "stream of parts, or a table",
-		Result: "parts, which sum to their span to the nanosecond, at the end of the span: with all that the span has, but delay (duration) and begin of the part; part, the name of the span over it; " +
-			"and what that has by let, or a fold emitted. Of several over it the innermost counts, which began last. Those that have not ended count up to the end, by what their begin tells. " +
-			"Where none is, part is rest. Where that cannot be told, it is unknown: where events were lost, until another event tells; beyond limit=; and before the end of a span whose begin was before the trace. " +
+		Result: "parts, which sum to their span to the nanosecond, at the end of the span. A part has the fields of the span, its own begin and delay (duration), part (the name of the overlapping span), and the fields that this span has by let, or from a fold. Of several overlapping spans the one that began last counts. A span that has not ended counts up to the end, with the fields of its begin. Time without an overlapping span is rest. Time that cannot be assigned is unknown: after a loss of events, until the next event; beyond limit=; and before the end of a span that began before the run. " +
 			"With by=: rows with total, count, min, mean and max of the parts, and their share of the total, largest first",
-		Errors: "a stream that has no spans; keys of different kinds, or that the begin of a span does not tell; a name that both spans have. An event of a fold that has no begin is counted as unmatched, spans that limit= pushes out as evicted",
-		Source: "computed in ppscript; any kernel; no privilege. Spans are related in ppscript then, since those that have not ended are asked for. A span over others that began before the trace, and ends after the span that is split, is not known of",
-		Cost:   "50 ns for each begin and end, 150 ns and more for each part; 60 bytes for each span over others that is kept: while a span of its key lasts",
+		Errors: "a stream without spans; keys of different kinds, or that are not known at the begin of a span; a name that both spans have. " +
+			"Events of a fold without begin count as unmatched, spans beyond limit= as evicted",
+		Source: "computed in ppscript; any kernel; no privilege. Spans are not related in the kernel then, because spans that have not ended are needed. " +
+			"An overlapping span that began before the run, and ends after the split span, is not seen",
+		Cost: "50 ns for each begin and end, 150 ns and more for each part; 60 bytes for each overlapping span, while a span of its key is open",
 		Examples: []b.Example{
 			{Code: openat + offCPU + `openat.during(off, by = "part")`, Output: "<table of part, total, count, min, mean, max>"},
 			{Code: openat + offCPU + `openat.during(off).where("part == \"off\"").hist("delay")`, Output: "<table of delay>"},

@@ -5,9 +5,11 @@ package pipeline
 
 import (
 	"errors"
+	"strings"
 	"sync"
 
 	b "ppscript/builtins"
+	"ppscript/builtins/results"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script/frontend"
 
@@ -62,7 +64,17 @@ func sourceOf(s plan.Stream) *plan.Source {
 var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stream", Builtins()) })
 
 // Attr returns a method, or an attribute of a source.
-func (s *Stream) Attr(name string) (starlark.Value, error) { return methods().Attr(s, name) }
+func (s *Stream) Attr(name string) (starlark.Value, error) {
+	steps := []b.Step{{Code: `.by("comm")`, To: groupMethods()},
+		{Code: `.by("comm").count()`, To: results.TableMethods()}}
+	stacks := b.Step{Code: ".stacks()", To: results.StackMethods()}
+	if _, ok := s.S.(*plan.WithStack); ok {
+		steps = append([]b.Step{stacks}, steps...)
+	} else {
+		steps = append(steps, stacks)
+	}
+	return methods().AttrOr(s, name, steps...)
+}
 
 // AttrNames lists the methods.
 func (s *Stream) AttrNames() []string { return methods().Names() }
@@ -81,11 +93,40 @@ func fnOf(c *b.Call, v starlark.Value) (plan.Fn, error) {
 	if s, ok := starlark.AsString(v); ok {
 		return plan.Fn{Text: s, Pos: c.Pos()}, nil
 	}
+	if list, ok := v.(starlark.Tuple); ok {
+		return keysOf(c, list)
+	}
 	f, err := frontend.NewFunc(c.Host(), v.(starlark.Callable))
 	if err != nil {
 		return plan.Fn{}, err
 	}
 	return plan.Fn{Call: f, Pos: c.Pos()}, nil
+}
+
+// keys is the type of what events are related by: one value, or several.
+var keys = b.Or(b.Expression, b.ListOf(b.Expression))
+
+// keysOf is the composite key of a list.
+func keysOf(c *b.Call, list starlark.Tuple) (plan.Fn, error) {
+	if len(list) == 0 {
+		return plan.Fn{}, errors.New("the list of keys is empty")
+	}
+	f := plan.Fn{Pos: c.Pos()}
+	var names []string
+	for _, v := range list {
+		m, err := fnOf(c, v)
+		if err != nil {
+			return plan.Fn{}, err
+		}
+		f.List = append(f.List, m)
+		name := m.Text
+		if m.Call != nil {
+			name = m.Call.Name() + " at " + m.Call.Pos()
+		}
+		names = append(names, name)
+	}
+	f.Text = "[" + strings.Join(names, ", ") + "]"
+	return f, nil
 }
 
 // arg is the per-event function of a parameter; nil if it is absent.

@@ -21,17 +21,16 @@ import (
 
 // whyParams are what all that explains has in common.
 var whyParams = []b.Param{
-	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the history to explain by; else all events that tell something, as far as they exist here"},
-	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed that one waits for"},
-	{Name: "before", Type: b.Duration, Default: b.Text("100 ms"), Named: true, Doc: "how much of the history before is looked at, for what threads did at the begin"},
-	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for the history; where programs of the kernel keep it, the CPUs share a half of it, or each has what -m says. What was pushed out is told as unknown"},
-	{Name: "stacks", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the stacks with which threads left their CPU, and of who woke them"},
+	{Name: "events", Type: b.ListOf(b.Is("stream")), Named: true, Doc: "the events to explain with; by default all useful ones that this machine has"},
+	{Name: "depth", Type: b.Int, Default: starlark.MakeInt(8), Named: true, Doc: "how many threads are followed, from one that waits to the one that it waits for"},
+	{Name: "before", Type: b.Duration, Default: b.Text("100 ms"), Named: true, Doc: "how much history before a span is used, to know what threads did when it began"},
+	{Name: "limit", Type: b.Size, Default: b.Text("64 MiB"), Named: true, Doc: "memory for these events. If programs in the kernel keep them, the CPUs share half of it, or each CPU has the size of -m. Time whose events were removed is unknown"},
+	{Name: "stacks", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also the stacks with which threads left their CPU, and those of the threads that woke them"},
 }
 
 const (
-	whyResult = "causes with their shares of all the time; the slowest with their parts in time order, which add up to them exactly. What a thread waited for is " +
-		"followed into the thread that it waited for. What is not known is told as unknown, with the reason"
-	whySource = "the events of events; by default scheduling, interrupts, system calls, faults, disk requests, locks"
+	whyResult = "causes with their shares of all the time; the slowest with their parts in time order, which add up to them exactly. If a thread waited for another, the causes are those of the other. Time that cannot be explained is unknown, with the reason"
+	whySource = "the events given; by default scheduling, interrupts, system calls, faults, disk requests, locks"
 )
 
 // whyOf is what the parameters say.
@@ -62,7 +61,7 @@ func whyThread() *b.Builtin {
 		Summary: "Says where all the time of a thread went: each nanosecond has one cause.",
 		Params: append([]b.Param{
 			{Name: "tid", Type: b.Int, Required: true, Doc: "the number of the thread"},
-			{Name: "window", Type: b.Duration, Default: b.Text("1 s"), Doc: "how much of its time is told at once"},
+			{Name: "window", Type: b.Duration, Default: b.Text("1 s"), Doc: "the length of the times that are explained one by one"},
 		}, whyParams...),
 		Returns:  "why",
 		Result:   whyResult,
@@ -85,21 +84,21 @@ func whyPairs() *b.Builtin {
 		Name:    "why",
 		Type:    "stream",
 		Group:   b.PairMethods,
-		Summary: "Says where the time of slow pairs, or other spans, went: each nanosecond has one cause.",
+		Summary: "Explains where the time of slow pairs, or other spans, went: each nanosecond has one cause.",
 		Params: append([]b.Param{
 			{Name: "than", Type: b.Duration, Doc: "explain pairs that take longer; else all of them"},
-			{Name: "slowest", Type: b.Float, Named: true, Doc: "explain this share of the pairs, the longest, as far as they are known by then; the first 100 pairs only tell what is long"},
-			{Name: "thread", Type: b.Expression, Named: true, Doc: "the thread number of whose time it is; else the key, if that is a thread, or the thread of the end"},
-			{Name: "label", Type: b.Expression, Named: true, Doc: "what pairs are called; else by the names of their events"},
+			{Name: "slowest", Type: b.Float, Named: true, Doc: "explain this share of the pairs, the longest, as far as they are known by then; of the first 100 pairs the longest are explained when all are there, or the run ends"},
+			{Name: "thread", Type: b.Expression, Named: true, Doc: "the number of the thread whose time is explained; by default the key, if that is a thread, or the thread of the end"},
+			{Name: "label", Type: b.Expression, Named: true, Doc: "name of the pairs; by default the names of their events"},
 			{Name: "waiting", Type: b.Bool, Default: starlark.False, Named: true, Doc: "without events: the pairs are times in which their thread waits for a CPU, as those of rundelay. System calls, faults, disks and locks are then not observed"},
-			{Name: "compare", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also explain pairs that are not slow, one each 10 ms, to tell what the slow ones have more of"},
+			{Name: "compare", Type: b.Bool, Default: starlark.False, Named: true, Doc: "also explain pairs that are not slow, one each 10 ms, to show what slow pairs have more of"},
 		}, whyParams...),
 		Returns: "why",
 		Result:  whyResult,
 		Errors:  "the events are no spans (unpaired ones are allowed: their age counts); slowest is not between 0 and 1",
 		Source:  whySource,
 		Cost: "while nothing is slow, in programs of the kernel 25 ns of the traced program for each event of the history; else as the events. " +
-			"1 us for each event around a pair that is explained; in live runs at most a quarter of the time, what is beyond is counted as skipped",
+			"1 us for each event around a pair that is explained; in live runs at most a quarter of the time; pairs beyond that are counted as skipped",
 		Examples: []b.Example{{
 			Code:   `join([tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")], key = "_tid").why(than = 10 * ms)`,
 			Output: "<why>"}},
@@ -152,7 +151,7 @@ func history(y *plan.Why, waiting bool, of *script.Session) ([]plan.Stream, erro
 		}
 		var s plan.Stream = src
 		if y.Stacks && n.Stack {
-			s = &plan.WithStack{In: s, Spec: stack.Wanted{Kernel: true, User: true, Unwind: "fp"}}
+			s = &plan.WithStack{In: s, Spec: stack.Choice{Kernel: true, User: true, Unwind: "fp"}}
 		}
 		list = append(list, s)
 	}
@@ -169,7 +168,7 @@ func beginOfFault(name string, recorded bool) string {
 }
 
 // whileWaiting reports that an event says something of a thread that waits for a CPU, and
-// does nothing itself: who has the CPU, and whether it may run.
+// does nothing itself: which thread has the CPU, and whether it may run.
 func whileWaiting(name string) bool {
 	for _, of := range []string{"sched:", "irq:", "irq_vectors:", "workqueue:", "kprobe:"} {
 		if strings.HasPrefix(name, of) {

@@ -31,7 +31,7 @@ func annotate() *b.Builtin {
 			{Code: "sample(freq = 999).stack(max = 1).stacks(by = []).annotate(\"main\")", Output: "<annotated code>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			code := &listing.Wanted{Function: c.String("function"), Context: -1}
+			code := &listing.Choice{Function: c.String("function"), Context: -1}
 			code.Lines = c.String("by") == "line"
 			for _, v := range c.List("sources") {
 				dir, _ := starlark.AsString(v)

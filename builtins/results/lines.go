@@ -106,7 +106,7 @@ func groupCall(c *b.Call, key func(row starlark.Value) (starlark.Value, error),
 	f.Freeze()
 	both := wantsAll(f)
 	return func(names []string, rows [][]event.Value) ([]string, error) {
-		all := rowList(names, shown(rows))
+		all := rowList(names, escapedRows(rows))
 		groups := starlark.NewDict(len(rows))
 		var first []int // the first row of each group
 		for i := range rows {
@@ -177,7 +177,7 @@ func lineCall(c *b.Call, f starlark.Callable) view.LinesFunc {
 	f.Freeze()
 	both := wantsAll(f)
 	return func(names []string, rows [][]event.Value) ([]string, error) {
-		all := rowList(names, shown(rows))
+		all := rowList(names, escapedRows(rows))
 		lines := make([]string, len(rows))
 		for i := range rows {
 			args := []starlark.Value{all.Index(i)}
@@ -205,7 +205,7 @@ func packCall(c *b.Call, f starlark.Callable) view.PackFunc {
 	h := c.Host()
 	f.Freeze()
 	return func(names []string, rows [][]event.Value) (string, error) {
-		r, err := h.Call(f, rowList(names, shown(rows)))
+		r, err := h.Call(f, rowList(names, escapedRows(rows)))
 		if err != nil {
 			return "", err
 		}
@@ -213,9 +213,9 @@ func packCall(c *b.Call, f starlark.Callable) view.PackFunc {
 	}
 }
 
-// shown is rows for functions that make lines of them: a text in a cell begins no
+// escapedRows is rows for functions that make lines of them: a text in a cell begins no
 // line of its own.
-func shown(rows [][]event.Value) [][]event.Value {
+func escapedRows(rows [][]event.Value) [][]event.Value {
 	clean := func(v event.Value) (event.Value, bool) {
 		if v.Kind != event.StrValue {
 			return v, false

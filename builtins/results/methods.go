@@ -6,6 +6,7 @@ import (
 
 	b "ppscript/builtins"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/text/diag"
 
@@ -77,7 +78,7 @@ func top() *b.Builtin {
 				for _, s := range v.Steps {
 					sorted = sorted || s.Sort != ""
 				}
-				if !sorted && len(g.Aggs) > 0 && !histogram(g) {
+				if !sorted && g != nil && len(g.Aggs) > 0 && !histogram(g) {
 					v.Steps = append(v.Steps, view.Step{Sort: g.Aggs[len(g.Aggs)-1].Name, Reverse: true})
 				}
 				v.Steps = append(v.Steps, view.Step{Top: int(n)})
@@ -96,7 +97,7 @@ func title() *b.Builtin {
 		Name:    "title",
 		Type:    "table",
 		Group:   b.Results,
-		Summary: "Says what the table is about, beside its date.",
+		Summary: "Sets the title of the table, shown beside its date.",
 		Params: []b.Param{
 			{Name: "text", Type: b.String, Required: true, Doc: "the title; {samples} and {total} stand for the events of the interval and of the run"},
 		},
@@ -254,7 +255,7 @@ const (
 )
 
 // ofColumn are the arguments of format that are about a column.
-var ofColumn = []string{"width", "left", "decimals", "sep", "share_of", "alarm", "title", "shown"}
+var ofColumn = []string{"width", "left", "decimals", "sep", "share_of", "alarm", "clock", "title", "shown"}
 
 func layout() *b.Builtin {
 	return &b.Builtin{
@@ -270,6 +271,7 @@ func layout() *b.Builtin {
 			{Name: "sep", Type: b.String, Named: true, Doc: "what stands between the column before and this one"},
 			{Name: "share_of", Type: b.String, Named: true, Doc: "column of which this one is a part: shows a percentage"},
 			{Name: "alarm", Type: b.Bool, Named: true, Doc: "red where it is not zero"},
+			{Name: "clock", Type: b.OneOf("day", "start"), Named: true, Doc: "how moments are shown: the time of day to the second, or seconds since the start; else as --time says"},
 			{Name: "title", Type: b.String, Named: true, Doc: "what stands above the column in place of its name and unit"},
 			{Name: "shown", Type: b.Func, Named: true, Doc: "function of a cell's value: how it is shown, such as [003]"},
 			{Name: "rule", Type: b.Bool, Named: true, Doc: "dashes under the header"},
@@ -324,6 +326,8 @@ func layout() *b.Builtin {
 	}
 }
 
+var clocks = map[string]result.Clock{"day": result.TimeOfDay, "start": result.SinceStart}
+
 // width changes a column as the arguments say.
 func width(c *b.Call, w view.Width) view.Width {
 	if c.Has("width") {
@@ -344,6 +348,9 @@ func width(c *b.Call, w view.Width) view.Width {
 	}
 	if c.Has("alarm") {
 		w.Alarm = c.Bool("alarm")
+	}
+	if c.Has("clock") {
+		w.Clock = clocks[c.String("clock")]
 	}
 	if c.Has("title") {
 		w.Title = c.String("title")

@@ -4,10 +4,12 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	b "ppscript/builtins"
@@ -21,8 +23,12 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// A Table is a table or histogram that a run will fill.
-type Table struct{ Group *plan.Group }
+// A Table is a table or histogram that a run will fill: one for each interval, of a
+// Group, or one that grows by a row for each event, of Rows. The other of the two is nil.
+type Table struct {
+	Group *plan.Group
+	Rows  *plan.Log
+}
 
 // A Log is a log that a run will write.
 type Log struct{ Report plan.Report }
@@ -44,10 +50,15 @@ var (
 )
 
 // Plan is the report to run.
-func (t *Table) Plan() plan.Report { return t.Group }
-func (l *Log) Plan() plan.Report   { return l.Report }
+func (t *Table) Plan() plan.Report {
+	if t.Rows != nil {
+		return t.Rows
+	}
+	return t.Group
+}
+func (l *Log) Plan() plan.Report { return l.Report }
 
-func (t *Table) String() string        { return "<table of " + columns(t.Group) + ">" }
+func (t *Table) String() string        { return "<table of " + t.columns() + ">" }
 func (t *Table) Type() string          { return "table" }
 func (t *Table) Freeze()               {} // methods copy
 func (t *Table) Truth() starlark.Bool  { return true }
@@ -67,33 +78,45 @@ func (w *Why) Freeze()               {}
 func (w *Why) Truth() starlark.Bool  { return true }
 func (w *Why) Hash() (uint32, error) { return 0, errors.New("unhashable: why") }
 
-func columns(g *plan.Group) string {
-	s := ""
-	for _, v := range g.By {
-		s += v.Name + ", "
+// names returns the names of the columns.
+func (t *Table) names() (names []string) {
+	if t.Rows != nil {
+		for _, v := range t.Rows.Fields {
+			names = append(names, v.Name)
+		}
+		return names
 	}
-	for _, a := range g.Aggs {
-		s += a.Name + ", "
+	for _, v := range t.Group.By {
+		names = append(names, v.Name)
 	}
-	if s == "" {
-		return "nothing"
+	for _, a := range t.Group.Aggs {
+		names = append(names, a.Name)
 	}
-	return s[:len(s)-2]
+	return names
 }
 
-// methods are found at first use: their implementations refer to them.
-var methods = sync.OnceValue(func() *b.MethodSet { return b.Methods("table", Builtins()) })
+func (t *Table) columns() string { return cmp.Or(strings.Join(t.names(), ", "), "nothing") }
+
+// TableMethods are the methods of tables, found at first use: their implementations refer to them.
+var TableMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("table", Builtins()) })
 
 // Attr returns a method.
-func (t *Table) Attr(name string) (starlark.Value, error) { return methods().Attr(t, name) }
+func (t *Table) Attr(name string) (starlark.Value, error) { return TableMethods().Attr(t, name) }
 
 // AttrNames lists the methods.
-func (t *Table) AttrNames() []string { return methods().Names() }
+func (t *Table) AttrNames() []string { return TableMethods().Names() }
 
 // change applies fn to a copy of the receiver's view.
 func change(c *b.Call, fn func(v *view.View) error) (starlark.Value, error) {
-	g := *c.Receiver.(*Table).Group
-	v := &g.View
+	t := *c.Receiver.(*Table)
+	var v *view.View
+	if t.Rows != nil {
+		l, own := *t.Rows, *t.Rows.View
+		t.Rows, l.View, v = &l, &own, &own
+	} else {
+		g := *t.Group
+		t.Group, v = &g, &g.View
+	}
 	v.Steps = slices.Clone(v.Steps)
 	v.Units, v.Texts, v.Widths, v.Hidden = maps.Clone(v.Units), maps.Clone(v.Texts), maps.Clone(v.Widths),
 		maps.Clone(v.Hidden)
@@ -101,30 +124,31 @@ func change(c *b.Call, fn func(v *view.View) error) (starlark.Value, error) {
 	if err := fn(v); err != nil {
 		return nil, err
 	}
-	return &Table{&g}, nil
+	if t.Rows != nil && !v.OneByOne() {
+		return nil, c.Error(c.Builtin.Params[0].Name,
+			errors.New("rows are shown one by one, when their events come"),
+			`write .by(...) and .agg(...) for a table that is whole before it is shown`)
+	}
+	return &t, nil
 }
 
 // hasColumn checks a column's name when the script says it, not when the
 // first table is ready.
 func hasColumn(c *b.Call, param, name string) error {
-	g := c.Receiver.(*Table).Group
-	var names []string
-	for _, v := range g.By {
-		names = append(names, v.Name)
-	}
-	for _, a := range g.Aggs {
-		names = append(names, a.Name)
-	}
-	for _, s := range g.View.Steps {
-		if s.With != "" {
-			names = append(names, s.With)
+	t := c.Receiver.(*Table)
+	names := t.names()
+	if t.Group != nil {
+		for _, s := range t.Group.View.Steps {
+			if s.With != "" {
+				names = append(names, s.With)
+			}
 		}
 	}
 	if slices.Contains(names, name) {
 		return nil
 	}
 	return c.Error(param, fmt.Errorf("no column %s%s", name, didYouMean(name, names)),
-		"the columns are "+columns(g))
+		"the columns are "+t.columns())
 }
 
 // rowCall runs a script's function of a row: a struct with the columns.

@@ -47,13 +47,14 @@ func (s *Stacks) Freeze()               {} // methods copy
 func (s *Stacks) Truth() starlark.Bool  { return true }
 func (s *Stacks) Hash() (uint32, error) { return 0, errors.New("unhashable: stacks") }
 
-var stackMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stacks", StackBuiltins()) })
+// StackMethods are the methods of stacks, found at first use.
+var StackMethods = sync.OnceValue(func() *b.MethodSet { return b.Methods("stacks", StackBuiltins()) })
 
 // Attr returns a method.
-func (s *Stacks) Attr(name string) (starlark.Value, error) { return stackMethods().Attr(s, name) }
+func (s *Stacks) Attr(name string) (starlark.Value, error) { return StackMethods().Attr(s, name) }
 
 // AttrNames lists the methods.
-func (s *Stacks) AttrNames() []string { return stackMethods().Names() }
+func (s *Stacks) AttrNames() []string { return StackMethods().Names() }
 
 const stackDemo = `t = sample(freq = 99).stack().stacks()`
 
@@ -83,7 +84,7 @@ func StackBuiltins() []*b.Builtin {
 		Name:    "title",
 		Type:    "stacks",
 		Group:   b.Results,
-		Summary: "Says what the stacks are about, beside their date and in flame graphs.",
+		Summary: "Sets the title of the stacks, shown beside their date and in flame graphs.",
 		Params:  []b.Param{{Name: "text", Type: b.String, Required: true, Doc: "the title"}},
 		Returns: "stacks",
 		Result:  "the stacks with the title",
@@ -102,7 +103,7 @@ func StackBuiltins() []*b.Builtin {
 		Name:     "totals",
 		Type:     "stacks",
 		Group:    b.Results,
-		Summary:  "Says above the stacks what all of them add up to.",
+		Summary:  "Shows the total of all stacks above them.",
 		Returns:  "stacks",
 		Result:   "the stacks with a line of totals in text; JSON has them anyway",
 		Errors:   "none",

@@ -14,10 +14,10 @@ func splitLocks() *b.Builtin {
 	return &b.Builtin{
 		Name:    "split_locks",
 		Group:   b.Sources,
-		Summary: "Makes split locks as long as the run, for a profiler to see.",
+		Summary: "Makes split locks during the run, to try a profiler.",
 		Returns: "log",
 		Result:  "for main to return beside its other results: about a thousand locked additions across two cache lines a second",
-		Errors:  "the CPU is none of Intel's or AMD's kind; the kernel kills who makes one",
+		Errors:  "the CPU is not x86; a kernel that kills threads which make split locks",
 		Source:  "a thread of ppscript's own",
 		Cost:    "each stops the memory of all CPUs for about a microsecond",
 		Examples: []b.Example{

@@ -113,7 +113,7 @@ func counterParams() []b.Param {
 		return b.Param{Name: name, Type: b.Bool, Default: starlark.False, Named: true, Doc: doc}
 	}
 	return []b.Param{
-		{Name: "period", Type: b.Int, Named: true, Unit: "occurrences", Doc: "sample one of so many"},
+		{Name: "period", Type: b.Int, Named: true, Unit: "occurrences", Doc: "occurrences for each sample"},
 		flag("exclude_user", "not in user code"), flag("exclude_kernel", "not in the kernel"),
 		flag("exclude_host", "only in guests"), flag("exclude_guest", "not in guests"),
 		{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
@@ -126,10 +126,11 @@ func counterParams() []b.Param {
 func counter(c *b.Call, s *plan.Source) (starlark.Value, error) {
 	s.Alias, s.Pos, s.Optional = c.String("alias"), c.Pos(), c.Bool("optional")
 	s.Exclude = eventspec.Exclude{
-		User:   c.Bool("exclude_user"),
-		Kernel: c.Bool("exclude_kernel"),
-		Host:   c.Bool("exclude_host"),
-		Guest:  c.Bool("exclude_guest"),
+		User:       c.Bool("exclude_user"),
+		Kernel:     c.Bool("exclude_kernel"),
+		Hypervisor: c.Bool("exclude_kernel"),
+		Host:       c.Bool("exclude_host"),
+		Guest:      c.Bool("exclude_guest"),
 	}
 	if s.Exclude.User && s.Exclude.Kernel {
 		return nil, c.Error("exclude_kernel", errors.New("exclude_user is given too: nothing is left"),

@@ -18,8 +18,8 @@ func memoryAccess() *b.Builtin {
 		Summary: "Samples of the CPU's memory accesses: address, latency, and where the data came from.",
 		Params: []b.Param{
 			{Name: "op", Type: b.String, Required: true, Doc: "loads or stores; AMD's IBS samples both, look at data_src"},
-			{Name: "cycles", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "loads that took less are left out, where the CPU can do it"},
-			{Name: "period", Type: b.Int, Default: starlark.MakeInt(1000), Named: true, Unit: "accesses", Doc: "sample one of so many; of operations with AMD's IBS, in steps of 16"},
+			{Name: "cycles", Type: b.Int, Default: starlark.MakeInt(0), Named: true, Doc: "leave out loads that took fewer cycles, if the CPU can do that"},
+			{Name: "period", Type: b.Int, Default: starlark.MakeInt(1000), Named: true, Unit: "accesses", Doc: "occurrences for each sample; of operations with AMD's IBS, in steps of 16"},
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
 		Returns: "stream",

@@ -2,14 +2,11 @@ package sources
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	b "ppscript/builtins"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/source/eventspec"
-	"ppscript/runtime/system/kernel"
-	"ppscript/stdlib"
 
 	"go.starlark.net/starlark"
 )
@@ -45,26 +42,4 @@ func pmuEvent() *b.Builtin {
 			}})
 		},
 	}
-}
-
-// ofPMU is the event of a PMU of this machine that an event string names, which has
-// the form of a profiler with options; nil if it is none.
-func ofPMU(s *plan.Source) *plan.Source {
-	if _, ok := stdlib.Find(s.Name); ok || s.Filter == "" {
-		return nil
-	}
-	pmus, err := kernel.ReadPMUs(kernel.Roots{})
-	if err != nil {
-		return nil
-	}
-	i := slices.IndexFunc(pmus, func(p kernel.PMU) bool {
-		return strings.ReplaceAll(p.Name, "_", "-") == s.Name
-	})
-	if i < 0 {
-		return nil
-	}
-	e := *s
-	e.Kind, e.Name, e.Filter = eventspec.RawPMU, pmus[i].Name+"/"+s.Filter, ""
-	e.PMU = &eventspec.PMU{Device: pmus[i].Name, Terms: s.Filter}
-	return &e
 }

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"slices"
 	"strconv"
 
 	b "ppscript/builtins"
@@ -50,7 +51,7 @@ var (
 		Name:  "pid",
 		Type:  b.Int,
 		Named: true,
-		Doc:   "only this process, whose files are meant: also in a container",
+		Doc:   "only this process; paths are those that it sees, also in a container",
 	}
 	limitParam = b.Param{
 		Name:    "limit",
@@ -71,15 +72,11 @@ var (
 	}
 )
 
-// probeSource makes the stream of a probe from the parameters that it has.
-func probeSource(c *b.Call, spec probe.Spec, params ...string) (starlark.Value, error) {
+// probeSource makes the stream of a probe from the parameters that its builtin declares.
+func probeSource(c *b.Call, spec probe.Spec) (starlark.Value, error) {
 	has := func(name string) bool {
-		for _, p := range params {
-			if p == name {
-				return c.Has(name)
-			}
-		}
-		return false
+		declared := slices.ContainsFunc(c.Builtin.Params, func(p b.Param) bool { return p.Name == name })
+		return declared && c.Has(name)
 	}
 	if has("pid") {
 		if c.Int("pid") < 1 {
@@ -113,10 +110,10 @@ func probeSource(c *b.Call, spec probe.Spec, params ...string) (starlark.Value, 
 	return &pipeline.Stream{S: s}, nil
 }
 
-const kernelArgs = "ip, func, arg1 to arg6 (8 on arm64): registers by the calling convention; 64 bits, so cast: (int)arg1"
+const kernelArgs = "ip, func, and arg1 to arg6 (8 on arm64), the argument registers, of 64 bits: cast them, (int)arg1"
 
-const namedArgs = "at the beginning of a function its arguments by the kernel's own names and types " +
-	"(file, buf, count and pos of vfs_read), where it shows its types (/sys/kernel/btf); or those of args"
+const namedArgs = "at the beginning of a function also its arguments by name and type (file, buf, count and pos " +
+	"of vfs_read), if the kernel shows its types (/sys/kernel/btf), or the arguments that args declares"
 
 func kprobe() *b.Builtin {
 	return &b.Builtin{
@@ -130,15 +127,15 @@ func kprobe() *b.Builtin {
 		Returns: "stream",
 		Result:  "one event for each hit; " + kernelArgs + "; " + namedArgs,
 		Errors:  "no such function, with the nearest name; a kernel without kprobes; functions that the kernel protects; no permission",
-		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has a call and its return (since 6.10) or all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
-		Cost:    "about 500 ns per hit for the traced program",
+		Source: "perf's kprobe PMU, since 4.17; programs use fentry and fexit where they can (since 5.17); " +
+			"one link attaches a call and its return (since 6.10) or all functions of a pattern (since 5.18); CAP_PERFMON; nothing is left behind",
+		Cost: "about 500 ns per hit for the traced program",
 		Examples: []b.Example{
 			{Code: `kprobe("do_sys_openat2", args = "int dfd, char *name")`, Output: "<stream kprobe:do_sys_openat2>"},
 			{Code: `kprobe("vfs_read").by(size = "count").count()`, Output: "<table of size, count>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.Kprobe, Name: c.String("func")}, "args", "filter",
-				"limit", "cpus", "optional")
+			return probeSource(c, probe.Spec{Kind: probe.Kprobe, Name: c.String("func")})
 		},
 	}
 }
@@ -154,15 +151,16 @@ func kretprobe() *b.Builtin {
 		},
 		Returns: "stream",
 		Result:  "one event for each return; ip (the function), ret_ip (where it returns to), func, retval, ret2; result, by ret or by the type that the kernel shows",
-		Errors:  "as kprobe; an offset; returns are missed where more calls are active than the kernel keeps room for, but none where the function calls the program itself (fexit); from 6.7 on the kernel tells how many, which are lost; before, nobody counts them, and a message at the end says how many calls are followed at a time",
-		Source:  "perf's kprobe PMU, since 4.17; programs are called by the function itself where it can (fentry and fexit, since 5.17), one link has a call and its return (since 6.10) or all that a pattern fits (since 5.18); CAP_PERFMON; nothing is left behind",
-		Cost:    "about 1 us per call for the traced program",
+		Errors: "as kprobe; an offset; returns are missed if more calls are active than the kernel has room for, except with fexit. " +
+			"From 6.7 on they are counted as lost; before, a message at the end says how many calls can be active",
+		Source: "perf's kprobe PMU, since 4.17; programs use fentry and fexit where they can (since 5.17); " +
+			"one link attaches a call and its return (since 6.10) or all functions of a pattern (since 5.18); CAP_PERFMON; nothing is left behind",
+		Cost: "about 1 us per call for the traced program",
 		Examples: []b.Example{
 			{Code: `kretprobe("do_sys_openat2", ret = "long", filter = "result < 0")`, Output: "<stream kretprobe:do_sys_openat2>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
-			return probeSource(c, probe.Spec{Kind: probe.Kretprobe, Name: c.String("func")}, "ret", "filter",
-				"limit", "cpus", "optional")
+			return probeSource(c, probe.Spec{Kind: probe.Kretprobe, Name: c.String("func")})
 		},
 	}
 }
@@ -177,19 +175,20 @@ func uprobe() *b.Builtin {
 		Params: []b.Param{
 			fileParam,
 			{Name: "func", Type: b.String, Required: true, Doc: `name as in the source (C++, Rust, main.(*T).Method of Go) or of the symbol; of an indirect function (strlen) its implementations; name+0x10, a source line "file.c:123" (each place where its code begins), a pattern, an address as nm prints it "0x1040", or an offset in the file "+0x1040"`},
-			argsParam,
-			filterParam,
-			pidParam,
-			limitParam,
-			aliasParam,
-			cpusParam,
-			optionParam,
+			argsParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): registers by the calling convention; those of args, or else the parameters of a function whose debug information is at hand (of up to 20 functions), by their names: numbers, addresses, char * as text, enumerations with the names of their values, strings and slices of Go and Rust as NAME and NAME_len, members of structures in registers as NAME_MEMBER; numbers in floating point and structures in memory have none, and in code that is not optimised what stands behind one has none. Lines have ip and func alone. In Go programs on amd64 ip of a named function is behind its check of the stack, which a call that grows the stack passes once",
-		Errors:  userErrors,
-		Source:  "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",
-		Cost:    "1 to 10 us per hit, for every program that calls the function: with -p and a command, too, all are probed and others dropped, since the kernel cannot have new threads inherit probes; texts of args are read as the event happens where programs send it, else when it is looked at: then they are empty if the program has ended",
+		Result: "one event for each hit; ip, func, arg1 to arg6 (8 on arm64; 9 and the goroutine g in Go programs): the argument registers. " +
+			"Also the arguments that args declares, or the parameters of a function with debug information, " +
+			"by name (if the pattern fits at most 20 functions): numbers, addresses, char * as text, enumerations with the names of their values, " +
+			"strings and slices of Go and Rust as NAME and NAME_len, members of structures in registers as NAME_MEMBER; " +
+			"not floating-point numbers and structures in memory (docs/symbols.md). Source lines have only ip and func. In Go programs on amd64, " +
+			"ip of a named function is behind its check of the stack, so that a call which grows the stack counts once",
+		Errors: userErrors,
+		Source: "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",
+		Cost: "1 to 10 us per hit, for every program that calls the function. With -p and with a command, too, " +
+			"all programs are probed and the events of others dropped, because new threads do not inherit probes. " +
+			"Texts of args are read at the moment of the event if a program in the kernel sends it; otherwise later, and they are empty if the process has ended",
 		Examples: []b.Example{
 			{Code: `uprobe("libc", "fopen", args = "char *path, char *mode").by("path").count()`, Live: true},
 			{Code: `uprobe("/bin/bash", "readline")`, Output: `<stream uprobe:readline@"/bin/bash">`},
@@ -197,8 +196,7 @@ func uprobe() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return probeSource(c, probe.Spec{
 				Kind: probe.Uprobe, File: c.String("file"), Name: c.String("func"),
-			},
-				"args", "filter", "pid", "limit", "cpus", "optional")
+			})
 		},
 	}
 }
@@ -211,16 +209,12 @@ func uretprobe() *b.Builtin {
 		Params: []b.Param{
 			fileParam,
 			{Name: "func", Type: b.String, Required: true, Doc: "name as in the source, or a pattern"},
-			retParam,
-			filterParam,
-			pidParam,
-			limitParam,
-			aliasParam,
-			cpusParam,
-			optionParam,
+			retParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each return; ip (the function), ret_ip, func, retval, ret2; result, by ret or by debug information. In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, and on arm64 a call that grows the stack enters twice",
+		Result: "one event for each return; ip (the function), ret_ip, func, retval, ret2; result, by ret or by debug information. " +
+			"In Go programs ip is the return instruction, results are retval, ret2 to ret9, g is the goroutine: a key for joins; a panic passes no return, " +
+			"and on arm64 a call that grows the stack enters twice",
 		Errors: userErrors +
 			"; a Go function without return instructions: the kernel's return probes would kill Go programs, so the instructions are probed",
 		Source: "perf's uprobe PMU, since 4.17; for programs one link has a call and its return (since 6.13) or all that a pattern fits (since 6.10); CAP_SYS_ADMIN; nothing is left behind",
@@ -231,8 +225,7 @@ func uretprobe() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return probeSource(c, probe.Spec{
 				Kind: probe.Uretprobe, File: c.String("file"), Name: c.String("func"),
-			},
-				"ret", "filter", "pid", "limit", "cpus", "optional")
+			})
 		},
 	}
 }
@@ -248,10 +241,11 @@ func usdt() *b.Builtin {
 			argsParam, filterParam, pidParam, limitParam, aliasParam, cpusParam, optionParam,
 		},
 		Returns: "stream",
-		Result:  "one event for each hit; ip, func, arg1, arg2, ... as the note says where they are, cut to their size and sign; those of args",
+		Result:  "one event for each hit; ip, func, arg1, arg2, ... with the size and sign that the probe declares; the arguments that args declares",
 		Errors:  "a file without probes; no such probe, with the nearest name; arguments that cannot be decoded are left out, with a note",
 		Source:  "perf's uprobe PMU, since 4.17 (with a semaphore 4.20); amd64 and arm64; CAP_SYS_ADMIN; nothing is left behind",
-		Cost:    "1 to 10 us per hit for the traced program; arguments in its memory, other than its stack, are read as the event happens where programs send or count it, else when it is looked at",
+		Cost: "1 to 10 us per hit for the traced program; " +
+			"arguments in memory outside of the stack are read at the moment of the event if a program in the kernel sends or counts it, otherwise later",
 		Examples: []b.Example{
 			{Code: `usdt("libstdcxx:throw", "libstdc++").by("comm").count()`, Live: true},
 			{Code: `usdt("python:gc__start", "python3.11")`, Output: `<stream usdt:python:gc__start@"python3.11">`},
@@ -259,8 +253,7 @@ func usdt() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return probeSource(c, probe.Spec{
 				Kind: probe.USDT, File: c.String("file"), Name: c.String("name"),
-			},
-				"args", "filter", "pid", "limit", "cpus", "optional")
+			})
 		},
 	}
 }
@@ -269,7 +262,7 @@ func breakpoint() *b.Builtin {
 	return &b.Builtin{
 		Name:    "breakpoint",
 		Group:   b.Sources,
-		Summary: "Accesses to a few bytes of memory, or executions of an instruction, told by the CPU.",
+		Summary: "Accesses to a few bytes of memory, or executions of an instruction, which the CPU detects.",
 		Params: []b.Param{
 			{Name: "addr", Type: b.Or(b.String, b.Int), Required: true, Doc: `an address, a kernel symbol, a variable of the process ("total", "table+0x10"), or ADDR/LEN:TYPE`},
 			{Name: "len", Type: b.Int, Unit: "bytes", Doc: "1, 2, 4 or 8; else 1; the address must be a multiple"},
@@ -279,10 +272,11 @@ func breakpoint() *b.Builtin {
 			{Name: "exclude_kernel", Type: b.Bool, Named: true, Default: starlark.False, Doc: "not accesses by the kernel, for a program or to load it"},
 		},
 		Returns: "stream",
-		Result:  "one event for each access; addr, ip (behind the access, at it for x), the registers (rax ..., x0 ...), regs: all of them as a text; data: the value after a write, from the instruction and its registers where it is a plain store, else from memory when the event is looked at",
-		Errors:  "no such symbol; an unaligned address; a length or type that the CPU does not have; no free slot: CPUs have four",
-		Source:  "perf_event_open, any kernel; CAP_PERFMON",
-		Cost:    "about 1 us per hit for the traced program; nothing otherwise",
+		Result: "one event for each access; addr, ip (behind the access, at it for x), the registers (rax ..., x0 ...), regs: all of them as a text; " +
+			"data: the value after a write, from the instruction and its registers where it is a plain store, else read from memory a moment later",
+		Errors: "no such symbol; an unaligned address; a length or type that the CPU does not have; no free slot: CPUs have four",
+		Source: "perf_event_open, any kernel; CAP_PERFMON",
+		Cost:   "about 1 us per hit for the traced program; nothing otherwise",
 		Examples: []b.Example{
 			{Code: `breakpoint(0x404040, 8, "w")`, Output: "<stream breakpoint:0x404040/8:w>"},
 			{Code: `breakpoint("jiffies", len = 8).log()`, Live: true},
@@ -292,10 +286,11 @@ func breakpoint() *b.Builtin {
 			if err != nil {
 				return nil, err
 			}
-			v, err := probeSource(c, spec, "pid", "filter", "cpus", "optional")
+			v, err := probeSource(c, spec)
 			if err == nil {
 				s := v.(*pipeline.Stream).S.(*plan.Source)
 				s.Exclude.User, s.Exclude.Kernel = c.Bool("exclude_user"), c.Bool("exclude_kernel")
+				s.Exclude.Hypervisor = s.Exclude.Kernel
 			}
 			return v, err
 		},

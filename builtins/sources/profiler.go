@@ -11,7 +11,9 @@ import (
 	"ppscript/runtime/plan"
 	"ppscript/runtime/script"
 	"ppscript/runtime/script/option"
+	"ppscript/runtime/source/eventkind"
 	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/tracefs"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/diag"
 	"ppscript/stdlib"
@@ -27,16 +29,16 @@ func profiler() *b.Builtin {
 	return &b.Builtin{
 		Name:    "profiler",
 		Group:   b.Sources,
-		Summary: "The events that a profiler shows, as a source of others.",
+		Summary: "The events that a profiler shows, as a stream.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "as on the command line: task-state, profile, page-faults, kvm-exit, ..."},
 			{Name: "options", Type: b.Or(b.String, b.ListOf(b.String)), Default: starlark.String(""), Doc: `its options, "-F 200 -g", or a list of words; also -C LIST for its events and -N COUNT to end it`},
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call its events"},
 		},
 		Returns: "stream",
-		Result:  "the events that its log shows, with stacks if it asks for some; of a profiler that shows no events those that its tables count: pairs, states",
-		Errors:  "no such profiler or option; one that counts in the kernel, or needs no events: it has none to give",
-		Source:  "that of the profiler, in this run's rings: what it opens is attached as the rest, or to CPUs, if it must see other threads' events",
+		Result:  "the events of its log, with stacks if it takes them; for a profiler without a log, the events that its tables count, such as pairs and states",
+		Errors:  "no such profiler or option; a profiler that counts in the kernel, or uses no events",
+		Source:  "that of the profiler; its events are attached like the others of the run, or to CPUs if it needs events of other threads",
 		Cost:    "that of the profiler",
 		Examples: []b.Example{
 			{Code: `profiler("task-state", "--than 10ms")`, Output: "<stream task-state>"},
@@ -65,13 +67,13 @@ func pairsOf() *b.Builtin {
 	return &b.Builtin{
 		Name:    "pairs_of",
 		Group:   b.Sources,
-		Summary: "The pairs, or other spans, that a profiler's results are about, to ask something else of them.",
+		Summary: "The pairs, or other spans, of a profiler, for other questions about them.",
 		Params: []b.Param{
 			{Name: "name", Type: b.String, Required: true, Doc: "as on the command line: rundelay, syscalls, kvm-exit, multi-trace, ..."},
 			{Name: "options", Type: b.Or(b.String, b.ListOf(b.String)), Default: starlark.String(""), Doc: "its options, as of profiler()"},
 		},
 		Returns: "stream",
-		Result:  "the pairs of the first of its results that is about pairs: all of them, whatever bound the result has",
+		Result:  "all pairs of its first result of pairs, also those that the result leaves out because of a bound",
 		Errors:  "no such profiler or option; one without pairs",
 		Source:  "that of the profiler",
 		Cost:    "that of the profiler",
@@ -99,7 +101,7 @@ func pairsOf() *b.Builtin {
 				if in == nil {
 					continue
 				}
-				if pairs, spans := made(in); pairs || spans {
+				if pairs, spans := streamKind(in); pairs || spans {
 					p.In = append(p.In, in)
 					return &pipeline.Stream{S: in, Pairs: pairs, Spans: spans}, onlyOn(p, own.cpus)
 				}
@@ -110,8 +112,8 @@ func pairsOf() *b.Builtin {
 	}
 }
 
-// made reports what the events of a stream are: pairs of a join, or other spans.
-func made(s plan.Stream) (pairs, spans bool) {
+// streamKind reports what the events of a stream are: pairs of a join, or other spans.
+func streamKind(s plan.Stream) (pairs, spans bool) {
 	switch s := s.(type) {
 	case *plan.Join:
 		return true, false
@@ -120,7 +122,7 @@ func made(s plan.Stream) (pairs, spans bool) {
 	case *plan.During:
 		return false, true
 	case *plan.Where, *plan.Let:
-		return made(s.Inputs()[0])
+		return streamKind(s.Inputs()[0])
 	}
 	return false, false
 }
@@ -142,8 +144,14 @@ func Check(h *script.Host, list []*plan.Source) error {
 // ofString is a profiler that an event string names, or an event of a PMU, msr/tsc/.
 // A profiler takes no part in joins unless the string says how.
 func ofString(h *script.Host, s *plan.Source) (*pipeline.Stream, error) {
-	if e := ofPMU(s); e != nil {
-		return &pipeline.Stream{S: e}, nil
+	if _, ok := stdlib.Find(s.Name); !ok {
+		if e := eventkind.OfPMU(s); e != nil {
+			return &pipeline.Stream{S: e}, nil
+		}
+	}
+	if s.Exclude != (eventspec.Exclude{}) || s.Precise > 0 || s.Pinned {
+		return nil, diag.Errorf(diag.Usage, "event", s.Pos, "a profiler has no modifiers").
+			WithHint("give its options between the slashes: profile/--exclude-kernel/")
 	}
 	words, err := splitWords(s.Filter)
 	if err != nil {
@@ -182,11 +190,24 @@ func serve(h *script.Host, as *plan.Source, words []string) (*pipeline.Stream, e
 	return &pipeline.Stream{S: p}, onlyOn(p, own.cpus)
 }
 
+// ofAnySystem are the tracepoints of that name, a few at most; none where tracefs cannot be read.
+func ofAnySystem(name string) []string {
+	found, err := tracefs.FindFormats().Match("*:" + strings.ReplaceAll(name, "-", "_"))
+	if err != nil {
+		return nil
+	}
+	return found[:min(len(found), 3)]
+}
+
 // served is what the profiler's main returns for some options.
-func served(h *script.Host, p *plan.Profiler, words []string) (*parsed, []plan.Report, error) {
+func served(h *script.Host, p *plan.Profiler, words []string) (*profilerArgs, []plan.Report, error) {
 	as := p.As
 	file, ok := stdlib.Find(as.Name)
 	if !ok {
+		if found := ofAnySystem(as.Name); len(found) > 0 {
+			return nil, nil, diag.Errorf(diag.Usage, "event", strings.ReplaceAll(as.Name, "-", "_"),
+				"its system is missing").WithHint("write %s", strings.Join(found, ", or "))
+		}
 		var names []string
 		for _, n := range stdlib.Names() {
 			names = append(names, strings.ReplaceAll(n, "_", "-"))
@@ -266,8 +287,8 @@ func of(name string, err error) error {
 	return &e
 }
 
-// parsed is the command line of a profiler, parsed.
-type parsed struct {
+// profilerArgs is the parsed command line of a profiler.
+type profilerArgs struct {
 	given map[string][]string
 	args  []string
 	cpus  []int
@@ -298,8 +319,8 @@ var shared = []struct{ name, short, alone, why string }{
 }
 
 // parseWords reads options as a command line has them.
-func parseWords(set *option.Set, p *plan.Profiler, words []string) (*parsed, error) {
-	out := &parsed{given: map[string][]string{}}
+func parseWords(set *option.Set, p *plan.Profiler, words []string) (*profilerArgs, error) {
+	out := &profilerArgs{given: map[string][]string{}}
 	fs := pflag.NewFlagSet(p.As.Name, pflag.ContinueOnError)
 	fs.Usage = func() {}
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -342,7 +363,7 @@ func parseWords(set *option.Set, p *plan.Profiler, words []string) (*parsed, err
 }
 
 // take sorts the given options: the script's own, and those of sources.
-func (out *parsed) take(set *option.Set, p *plan.Profiler, values map[string]*[]string) error {
+func (out *profilerArgs) take(set *option.Set, p *plan.Profiler, values map[string]*[]string) error {
 	for name, list := range values {
 		if len(*list) == 0 {
 			continue

@@ -22,10 +22,10 @@ func sample() *b.Builtin {
 	return &b.Builtin{
 		Name:    "sample",
 		Group:   b.Sources,
-		Summary: "Samples what the CPUs do, so many times a second.",
+		Summary: "Samples what each CPU runs, freq times a second.",
 		Params: []b.Param{
 			{Name: "freq", Type: b.Int, Unit: "Hz", Default: b.Text("99"), Doc: "samples a second on each CPU"},
-			{Name: "period", Type: b.Or(b.Duration, b.Int), Named: true, Doc: "instead: a sample for so much CPU time, or so many events"},
+			{Name: "period", Type: b.Or(b.Duration, b.Int), Named: true, Doc: "instead of freq: CPU time, or number of events, for each sample"},
 			{Name: "event", Type: b.String, Named: true, Default: b.Text("cycles, or cpu-clock without counters of the CPU"),
 				Doc: "cpu-clock, task-clock, cycles, instructions, cache-misses, ..."},
 			flag("idle", "also sample idle CPUs, where the event is a clock"),
@@ -34,8 +34,9 @@ func sample() *b.Builtin {
 			{Name: "alias", Type: b.String, Named: true, Doc: "what results call the event"},
 		},
 		Returns: "stream",
-		Result: "events with time, pid, tid, cpu, comm, ip, cpumode (1 the kernel, 2 user code, 4 and 5 those of a guest), and period: ns of a clock, else how often the event happened; " +
-			"a .where() can ask for nr_running, irqs_disabled, tif_need_resched, sched_policy and prio of the moment, which a program in the kernel checks",
+		Result: "events with time, pid, tid, cpu, comm, ip, cpumode (1 the kernel, 2 user code, 4 and 5 those of a guest), and period: ns of a clock, " +
+			"else how often the event happened. A .where() can also use nr_running, irqs_disabled, tif_need_resched, sched_policy and prio, " +
+			"which a program in the kernel reads",
 		Errors: "no such event, with the nearest name; both freq and period; a frequency above the kernel's limit; no such counter on this CPU",
 		Source: "perf_event_open; any kernel; CAP_PERFMON for other users' tasks; the counters of the CPU are missing in most virtual machines",
 		Cost:   "1 us per sample, 3 us with stacks: under 0.1 % of a CPU at 99 Hz",
@@ -52,8 +53,9 @@ func sampleImpl(c *b.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	s.Exclude = eventspec.Exclude{User: c.Bool("exclude_user"), Kernel: c.Bool("exclude_kernel"),
-		Host:  c.Bool("exclude_host"),
-		Guest: c.Bool("exclude_guest"), Idle: !c.Bool("idle")}
+		Hypervisor: c.Bool("exclude_kernel"),
+		Host:       c.Bool("exclude_host"),
+		Guest:      c.Bool("exclude_guest"), Idle: !c.Bool("idle")}
 	if s.Exclude.User && s.Exclude.Kernel {
 		return nil, c.Error("exclude_kernel", errors.New("exclude_user is given too: nothing is left"),
 			"give one of both")

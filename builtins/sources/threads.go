@@ -12,11 +12,11 @@ func threads() *b.Builtin {
 	return &b.Builtin{
 		Name:    "threads",
 		Group:   b.Sources,
-		Summary: "The threads that are there when the run begins: one that sleeps all the time has no other event.",
+		Summary: "The threads that exist when the run begins. A thread that sleeps all the time has no other event.",
 		Returns: "stream",
-		Result:  "an event for each thread: tid, pid, comm. Its time is that of the first event of the run, and it comes before that",
+		Result:  "an event for each thread: tid, pid, comm. These events come before the first event of the run, and have its time",
 		Errors:  "none; a thread that ends before it is listed has no event",
-		Source:  "files of processes in /proc, of those that the user named if an expression has traced(); of a recording, the records of what was there before it began",
+		Source:  "files of processes in /proc, only of those that the user named if an expression has traced(); in a recording, its records of threads that existed before",
 		Cost:    "10 us for each thread at the beginning",
 		Examples: []b.Example{
 			{Code: `merge(threads().let(new = 0), tracepoint("sched:sched_wakeup_new").let(new = 1)).by("new").count()`,

@@ -38,7 +38,7 @@ type app struct {
 	scratch scratch
 	vetting vetting
 	limits  limits.Policy // of this machine; the zero value is the defaults
-	unsaved unsaved       // of check
+	unsaved unsavedFile   // of check
 	nowhere bool          // stdout is closed, as far as can be told
 
 	asker *fleet.Asker // of other machines, which run the script; nil runs it here

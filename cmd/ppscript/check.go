@@ -42,7 +42,7 @@ place, and events that it does not have are named as not verified. Functions tha
 				if err != nil {
 					return diag.Errorf(diag.Run, "read", "the input", "%w", diag.Reason(err))
 				}
-				a.unsaved, args = unsaved{k.as, string(text)}, []string{k.as}
+				a.unsaved, args = unsavedFile{k.as, string(text)}, []string{k.as}
 			}
 			if k.input != "" {
 				a.enterReader(false)

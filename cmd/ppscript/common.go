@@ -25,14 +25,14 @@ import (
 
 // A common is the values of the common options, checked.
 type common struct {
-	narrowed
+	targetFlags
 	options session.Options
 
 	input, output string
 	inputs        []string // all of them
 	token         string   // of --token-file
 	tls           peers.Files
-	allowed       allowed
+	extra         extraRights
 
 	render render.Options
 	aside
@@ -42,15 +42,15 @@ type common struct {
 	noSandbox  bool
 }
 
-// An allowed is what the script may do beyond what the command line names.
-type allowed struct {
+// extraRights lists the rights of a script beyond the names on the command line.
+type extraRights struct {
 	files, peers []string // to be written, to be talked to
 	nothing      bool     // --look-only
 	forOthers    bool
 }
 
-// narrowed is the target.
-type narrowed struct {
+// targetFlags is the target that the flags name.
+type targetFlags struct {
 	target perf.Target
 	// owners are the containers, pods and units whose processes the target is, not their cgroups.
 	owners []string
@@ -75,8 +75,8 @@ type page struct {
 	server *live.Server
 }
 
-// wanted reports that there is a page.
-func (p *page) wanted() bool { return p.http != "" || p.html != "" }
+// any reports that there is a page.
+func (p *page) any() bool { return p.http != "" || p.html != "" }
 
 // openers are what opens all of them for a run of a script. say takes messages of what is sent,
 // from any goroutine.
@@ -109,7 +109,7 @@ func (c *common) hidesLines() bool { return c.output == "" && c.render.Format ==
 // known are reported here, before anything is opened.
 func readCommon(fs *flags, command []string) (*common, error) {
 	c := fs.common
-	r := &reader{}
+	r := &reader{plain: fs.perfprof}
 	for _, f := range fs.list {
 		if f.read != nil && len(f.texts) > 0 {
 			f.read(r, f)
@@ -141,7 +141,7 @@ func (c *common) check() error {
 		return usagef("option", "--tsc", "only one clock is possible").
 			WithHint("give one of --tsc, --kvmclock, --monotonic")
 	}
-	c.linesAside = c.linesAside || c.page.wanted()
+	c.linesAside = c.linesAside || c.page.any()
 	if c.page.http != "" {
 		c.page.server = live.NewServer(c.page.http, c.page.token)
 	} else if c.page.token != "" {
@@ -195,7 +195,7 @@ func (c *common) checkInput() error {
 		for _, x := range []struct {
 			option string
 			given  bool
-		}{{"--from", o.Recording.From.Given()}, {"--to", o.Recording.To.Given()}} {
+		}{{"--from", o.Recording.From.IsSet()}, {"--to", o.Recording.To.IsSet()}} {
 			if x.given {
 				return usagef("option", x.option, "it is a time within a recording, and none is read").
 					WithHint("add --input FILE, or bound the run with --duration")
@@ -253,13 +253,13 @@ func (c *common) readMemory(r *reader, f *flag) {
 
 func (c *common) readAllow(r *reader, f *flag) {
 	var err error
-	if c.allowed.files, c.allowed.peers, err = permit.ReadAllow(f.texts); err != nil {
+	if c.extra.files, c.extra.peers, err = permit.ReadAllow(f.texts); err != nil {
 		r.fail(err)
 	}
 }
 
 func (c *common) readLookOnly(r *reader, f *flag) {
-	if c.allowed.nothing = r.on(f); !c.allowed.nothing {
+	if c.extra.nothing = r.on(f); !c.extra.nothing {
 		r.fail(usagef("option", "--look-only", "it cannot be taken back").WithHint("leave it out"))
 	}
 }

@@ -122,7 +122,7 @@ func flagOf(fl *flags, word string) *flag {
 func completeFlags(fl *flags, word string) []string {
 	var out []string
 	for _, f := range fl.list {
-		if f.shown == never {
+		if f.helpPlace == never {
 			continue
 		}
 		if s := "--" + f.name; strings.HasPrefix(s, word) {
@@ -150,7 +150,7 @@ func completeValue(f *flag, word string) ([]string, cobra.ShellCompDirective) {
 // completeEvents completes the last event of a list; systems first.
 func completeEvents(word string) ([]string, cobra.ShellCompDirective) {
 	const more = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	fs := tracefs.Known()
+	fs := tracefs.FindFormats()
 	i := strings.LastIndexByte(word, ',') + 1
 	before, last := word[:i], word[i:]
 	var names []string

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"ppscript/cmd/ppscript/terminal/completion"
-
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +13,7 @@ func completionCommand(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				_, err := a.Stdout.WriteString(completion.Bash)
+				_, err := a.Stdout.WriteString(bashCompletion)
 				return err
 			case "zsh":
 				return c.Root().GenZshCompletion(a.Stdout)

@@ -45,7 +45,7 @@ func namerWalls(a *app) func(writes []string, network bool) {
 	}
 }
 
-// confineOpener puts up the walls for who goes on to run scripts that nobody knows yet: they may open
+// confineOpener puts up the walls for a process that goes on to run unknown scripts: they may open
 // all kinds of events, look into processes, and write wherever the user says.
 func (a *app) confineOpener(c *common, starts bool) {
 	if c.noSandbox {

@@ -16,7 +16,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// walls says of each subcommand who keeps it from doing harm with what it reads: a new one must decide.
+// walls says of each subcommand the kind of walls that keep its input from harm: a new one must decide.
 var walls = map[string]string{
 	// Readers have a case of TestReadersAreConfined.
 	"info": "reader", "test": "reader", "check": "reader", "explain": "reader", "usdt": "reader",
@@ -26,7 +26,7 @@ var walls = map[string]string{
 	"resolve": "run",
 	// The same; recordings are read by runs, which are behind walls of their own.
 	"diff": "run",
-	// Who puts together what others send: TestFleetIsConfined, TestAskersOfFleetsAreConfined.
+	// Those that merge what others send: TestFleetIsConfined, TestAskersOfFleetsAreConfined.
 	"hub": "network", "merger": "network", "fleet": "network",
 	// These only start others, each behind its own walls, and read what they are asked.
 	"agent": "starts", "mcp": "starts", "sealed": "starts",
@@ -96,7 +96,7 @@ func TestFleetIsConfined(t *testing.T) {
 	}
 }
 
-// Who asks a fleet is behind walls before the hub can tell it anything.
+// An asker of a fleet is behind walls before the hub can tell it anything.
 func TestAskersOfFleetsAreConfined(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Strace)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -177,7 +177,7 @@ func TestReadersAreConfined(t *testing.T) {
 	}
 }
 
-// Who goes on to open events has given up what nobody needs for that, and still counts.
+// A process that goes on to open events has given up all other rights, and still counts.
 func TestOpenersAreConfined(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()
@@ -226,7 +226,7 @@ print(r.rows[0].count > 0)
 	}
 }
 
-// Who keeps all rights is told so.
+// A user whose run keeps all rights is told so.
 func TestNoSandboxIsSaid(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	for _, args := range [][]string{

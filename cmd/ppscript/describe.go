@@ -143,7 +143,7 @@ func describeResult(r plan.Report) resultDescription {
 		return d
 	case *plan.Database:
 		return resultDescription{Type: r.Shape(), Title: r.Query}
-	case plan.Shaped:
+	case plan.ResultShaper:
 		return resultDescription{Type: r.Shape()}
 	}
 	return resultDescription{Type: "log"}

@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/plan/facility"
+	"ppscript/runtime/plan/capabilities"
 	"ppscript/runtime/session"
 	"ppscript/runtime/system/kernel"
 
@@ -26,12 +26,9 @@ func doctorCommand(a *app) *cobra.Command {
 		Use:   "doctor [--profilers[=NAME,...]] [--format text|json]",
 		Short: "Show what works on this machine, and how to fix what does not",
 		Args:  words(0, 0),
-		Long: `Tries out what tracing needs and shows for each thing whether it works and, if not, what makes it work.
-Exits with 3 if a whole kind of event cannot be used.
+		Long: `Tests what tracing needs on this machine, and shows whether it works and, if not, a remedy. Exits with 3 if a whole kind of event cannot be used.
 
-With --profilers it tells of each profiler and script which capabilities, for who is not root, and which facilities of the
-kernel it needs, as its plan says, and opens it for a moment to see whether it works here. One that needs options to be of
-use, such as an address, is unknown. JSON has both.`,
+With --profilers it shows which capabilities (without root) and which facilities of the kernel each profiler and script needs, and opens it for a moment to see whether it works here. A profiler that needs options, such as an address, is unknown. JSON has both lists.`,
 		Example: "    ppscript doctor\n    ppscript doctor --profilers",
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if !slices.Contains(checkFormats, format) {
@@ -65,7 +62,7 @@ use, such as an address, is unknown. JSON has both.`,
 func (a *app) profilersHere(ctx context.Context, names string) (list []findings.Profiler) {
 	defer func(before int) { a.Quiet = before }(a.Quiet)
 	a.Quiet, a.libs.Offline, a.scriptTime = 2, true, lookTime
-	here := facility.Look()
+	here := capabilities.Look()
 	have, _ := kernel.ReadCaps(kernel.Roots{})
 	which := shipped()
 	if names != "" && names != "all" {
@@ -82,16 +79,16 @@ const tryTime = 10 * time.Second
 
 // tryProfiler looks at the plan of a profiler, and opens it for a moment: with its defaults or, where it
 // wants events, with one that every kernel has.
-func (a *app) tryProfiler(ctx context.Context, name string, here facility.Here,
+func (a *app) tryProfiler(ctx context.Context, name string, here capabilities.Here,
 	have kernel.Caps,
 ) findings.Profiler {
 	var first error
 	for _, options := range append([][]string{nil}, ways("sched:sched_switch")...) {
-		_, cfg, err := a.asked(append([]string{name}, options...))
-		var needs *facility.Needs
+		_, cfg, err := a.inspectedRun(append([]string{name}, options...))
+		var needs *capabilities.Needs
 		if err == nil {
 			err = session.Look(cfg, func(p *plan.Plan) error {
-				needs = facility.Of(p, here)
+				needs = capabilities.Of(p, here)
 				return nil
 			})
 		}

@@ -57,17 +57,14 @@ func exportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export CONFIG [options]",
 		Short: "Run several scripts without end, as metrics and profiles",
-		Long: `Runs the scripts that a file names, at the same time and without end: one at each line, with its options behind its name.
+		Long: `Runs several scripts at the same time and without end. The file CONFIG has one on each line, with its options.
 
     # NAME: SCRIPT [options]
     calls: syscalls -p 4711
     slow-disk: biolatency -i 1m
 
 Their results are metrics at /metrics of --http, or go to the servers of --otlp,
-	--otlp-profiles and --pyroscope; docs/metrics.md tells the names.
-SIGHUP has the file read anew: what is new begins, what is gone ends,
-	the others go on. A script that ends begins again, after a second
-at first and after a minute at most; ppscript_script_up and ppscript_script_failures_total tell.`,
+	--otlp-profiles and --pyroscope; docs/metrics.md has the names. SIGHUP reads the file again: new scripts start, removed ones end, and the others go on. A script that ends is started again, after a second at first and after a minute at most; the metrics ppscript_script_up and ppscript_script_failures_total count this.`,
 		Example: `    ppscript export /etc/ppscript.conf --http 9464 --http-token /etc/ppscript.token
     ppscript export ppscript.conf --otlp http://localhost:4318 -i 30s`,
 		Args: words(1, 1),
@@ -132,7 +129,7 @@ func (e *export) run(fl *flags, path string) (err error) {
 	} else {
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	s := &exporter.Supervisor{Run: e.job, Ended: e.ended, Gone: func(j exporter.Job) {
+	s := &exporter.Supervisor{Run: e.job, Ended: e.ended, OnEnd: func(j exporter.Job) {
 		e.hub.Store.Forget(j.Name)
 		a.Say(j.Name + ": it ended, since " + path + " no longer has it")
 	}}

@@ -6,15 +6,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ppscript/runtime/script/option"
+	"ppscript/runtime/source/eventstring"
+	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/diag"
 
 	"github.com/spf13/pflag"
 )
 
 // This file gives options to pflag: the common ones and those of a script.
-// Values are kept as texts, in order. Whoever owns an option reads its texts,
+// Values are kept as texts, in order. The owner of an option reads its texts,
 // so that every error has one form and a script's types stay the script's.
 
 // A flag is one option of the command line.
@@ -27,12 +30,46 @@ type flag struct {
 	choices     []string
 	kind        valueKind
 	alone       alone
-	shown       shown
+	helpPlace   helpPlace
 	recorded    bool                 // the subcommand record has it too
 	own         bool                 // the script declares it
+	bare        time.Duration        // the unit of a time without one, as the script declares it; 0 is none
 	read        func(*reader, *flag) // takes the texts of an option that is given
 
+	// filters is the option of events that this one, --filter, adds to; places tell how many events were
+	// given before each of its texts.
+	filters *flag
+	places  []int
+
 	texts []string
+}
+
+// filterFlag is perf's --filter: a filter for the events of the option before it.
+func filterFlag(events *flag) *flag {
+	return &flag{name: "filter", metavar: "FILTER", filters: events,
+		help: "as perf: a filter for the last event of the -e before it; the same as -e EVENT/FILTER/"}
+}
+
+// filter adds the filters that were given to their events.
+func (fs *flags) filter() error {
+	for _, f := range fs.list {
+		if f.filters == nil {
+			continue
+		}
+		for i, place := range f.places {
+			if place == 0 {
+				return usagef("option", "--filter", "no event stands before it").
+					WithHint("write: -e sched:sched_switch --filter %s", strconv.Quote(f.texts[i]))
+			}
+			text, err := eventstring.WithFilter(f.filters.texts[place-1], f.texts[i], kernel.ParseCPUList)
+			if err != nil {
+				return err
+			}
+			f.filters.texts[place-1] = text
+		}
+		f.texts, f.places = nil, nil
+	}
+	return nil
 }
 
 // A valueKind says how an option's value is completed and checked.
@@ -50,20 +87,26 @@ type alone struct {
 	takes func(word string) bool // the next word is the value all the same
 }
 
-// A shown says where help shows an option of every script.
-type shown uint8
+// helpPlace says where help shows an option of every script.
+type helpPlace uint8
 
 const (
-	inFull  shown = iota // by --help-all
-	briefly              // by --help too
-	never                // it is parsed, to say that it is of no use here
+	inFull  helpPlace = iota // by --help-all
+	briefly                  // by --help too
+	never                    // it is parsed, to say that it is of no use here
 )
 
 var _ pflag.Value = (*flag)(nil)
 
-func (f *flag) String() string     { return "" }
-func (f *flag) Type() string       { return f.metavar }
-func (f *flag) Set(s string) error { f.texts = append(f.texts, s); return nil }
+func (f *flag) String() string { return "" }
+func (f *flag) Type() string   { return f.metavar }
+func (f *flag) Set(s string) error {
+	if f.filters != nil {
+		f.places = append(f.places, len(f.filters.texts))
+	}
+	f.texts = append(f.texts, s)
+	return nil
+}
 
 // last is the text that counts if the option is given several times.
 func (f *flag) last() (string, bool) {
@@ -86,6 +129,8 @@ type flags struct {
 	list   []*flag
 	set    *pflag.FlagSet
 	common *common // set by the common options
+	// perfprof says that the script is one of perf-prof's profilers: -i 1000 are ms.
+	perfprof bool
 }
 
 // newFlags makes the options of a script (nil: none) and the common ones. A
@@ -107,6 +152,10 @@ func newFlags(own *option.Set) *flags {
 			}
 		}
 	}
+	i := slices.IndexFunc(fs.list, func(f *flag) bool { return f.kind == anEvent })
+	if i >= 0 && fs.find("filter") == nil {
+		fs.list = append(fs.list, filterFlag(fs.list[i]))
+	}
 	mine := len(fs.list)
 	for _, c := range common {
 		taken := false
@@ -117,7 +166,7 @@ func newFlags(own *option.Set) *flags {
 			}
 		}
 		if own != nil && own.WholeCPUs && namesTasks[c.name] {
-			c.shown = never
+			c.helpPlace = never
 		}
 		if !taken {
 			fs.list = append(fs.list, c)
@@ -139,7 +188,7 @@ var namesTasks = map[string]bool{"pids": true, "tids": true, "cgroups": true, "c
 // ownFlag is the flag of a script's option.
 func ownFlag(o *option.Option, common []*flag) *flag {
 	f := &flag{own: true, name: o.Flag(), short: o.Short, metavar: o.Placeholder(), help: o.Help,
-		deflt:   o.DefaultText(),
+		bare: time.Duration(o.Bare), deflt: o.DefaultText(),
 		choices: o.Choices, alone: alone{o.Alone, o.Takes}}
 	if o.Type == option.Events {
 		f.kind = anEvent
@@ -156,7 +205,7 @@ func ownFlag(o *option.Option, common []*flag) *flag {
 	} else if f.metavar == "" {
 		f.metavar = "VALUE"
 	}
-	f.help = strings.TrimSpace(f.help + " " + o.Wanted())
+	f.help = strings.TrimSpace(f.help + " " + o.Requirement())
 	for _, c := range common {
 		if c.name != f.name {
 			continue
@@ -205,6 +254,9 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 		}
 		if err := fs.set.Parse(args); err != nil {
 			return nil, false, flagError(err, fs.set, "")
+		}
+		if err := fs.filter(); err != nil {
+			return nil, false, err
 		}
 		rest, dash = fs.set.Args(), fs.set.ArgsLenAtDash() == 0
 		if dash || len(rest) == 0 || len(rest) == len(args) {

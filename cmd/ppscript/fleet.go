@@ -16,13 +16,13 @@ import (
 	"ppscript/cmd/ppscript/recording/resultfile"
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/runtime/system/sandbox"
 	"ppscript/stdlib"
 )
 
-// This file connects scripts with other machines: results as parts, and runs that others do.
+// This file connects scripts with other machines: results as parts, and runs on other machines.
 
 // fleetProgram is what the commands of fleets need.
 func (a *app) fleetProgram() *fleet.Program {
@@ -79,9 +79,9 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 
 // writeParts has the results of a run written as parts.
 func (inv *invocation) writeParts(cfg *session.Config, out *resultfile.File) {
-	w := partial.NewWriter(out)
+	w := mergeable.NewWriter(out)
 	w.Script = inv.sum()
-	w.Host, _ = os.Hostname() // who puts them together knows it better
+	w.Host, _ = os.Hostname() // the asker, which puts them together, knows it better
 	o := &cfg.Options
 	w.Interval = o.Interval
 	o.Aligned, o.Show.Whole = true, true
@@ -92,7 +92,7 @@ func (inv *invocation) writeParts(cfg *session.Config, out *resultfile.File) {
 	}
 }
 
-// question is the run as other machines are asked for it.
+// question is the request for the run that other machines get.
 func (inv *invocation) question(cfg *session.Config, a *app) (*fleet.Question, error) {
 	if inv.module == nil || len(inv.workload) > 0 {
 		return nil, usagef("fleet run", inv.name, "other machines start no commands, and run no -c").

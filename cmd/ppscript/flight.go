@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -41,9 +42,12 @@ func flightFlags(o *flight) []*flag {
 
 func (o *flight) readWindow(r *reader, f *flag) {
 	text, _ := f.last()
-	ns, err := unit.ParseDuration(text, int64(time.Second))
-	if err != nil || ns <= 0 {
-		r.fail(usagef("option", "--flight", "got %q, want how long to look back", text).
+	ns, err := unit.ParseDuration(text, 0)
+	if err == nil && ns <= 0 {
+		err = fmt.Errorf("got %q, want how long to look back", text)
+	}
+	if err != nil {
+		r.fail(usagef("option", "--flight", "%w", err).
 			WithHint("write --flight 10s"))
 	}
 	o.window = time.Duration(ns)

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/cmd/ppscript/terminal/eventhelp"
-	"ppscript/cmd/ppscript/terminal/topic"
+	"ppscript/cmd/ppscript/terminal/help"
 	"ppscript/docs"
 	"ppscript/runtime/script"
 	"ppscript/runtime/text/diag"
@@ -16,7 +15,8 @@ import (
 )
 
 func helpCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	full := false
+	c := &cobra.Command{
 		Use:   "help [NAME | COMMAND | event EVENT | [topic] TOPIC | topics]",
 		Short: "Explain a profiler, a subcommand, an event or a topic",
 		Example: "    ppscript help kvm-exit\n    ppscript help event sched:sched_wakeup\n" +
@@ -36,16 +36,19 @@ func helpCommand(a *app) *cobra.Command {
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(c *cobra.Command, args []string) error { return helpOn(a, c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return helpOn(a, c, args, full) },
 	}
+	c.Flags().BoolVar(&full, "full", false,
+		"of events also how their lines are printed, and the command lines that take them")
+	return c
 }
 
-func helpOn(a *app, c *cobra.Command, args []string) error {
+func helpOn(a *app, c *cobra.Command, args []string, full bool) error {
 	switch {
 	case len(args) == 0:
 		return usage(&a.Console, false)
 	case args[0] == "event" && len(args) == 2:
-		return helpEvents(a, &invocation{asks: question{helpEvents: args[1:]}})
+		return helpEvents(a, &invocation{asks: question{helpEvents: args[1:]}}, !full)
 	case args[0] == "event":
 		return usagef("help", "event", "no event named").
 			WithHint("write: ppscript help event sched:sched_switch")
@@ -85,7 +88,7 @@ func helpOn(a *app, c *cobra.Command, args []string) error {
 
 // helpTopic shows a page of docs/; "" is the list of them.
 func helpTopic(a *app, name string) error {
-	text, ok := topic.Text(&a.Console, name)
+	text, ok := help.Topic(&a.Console, name)
 	if !ok {
 		return usagef("help", "topic "+name, "there is no such page%s", diag.DidYouMean(name, docs.Names())).
 			WithHint("list them with: ppscript help topics")
@@ -95,8 +98,8 @@ func helpTopic(a *app, name string) error {
 
 // helpEvents explains events, with the command lines of the script that is named, else of all,
 // that can use them.
-func helpEvents(a *app, inv *invocation) error {
-	show := eventhelp.Show{Console: &a.Console, Tasks: namesTasks,
+func helpEvents(a *app, inv *invocation, brief bool) error {
+	show := help.Show{Console: &a.Console, Tasks: namesTasks, Brief: brief,
 		Users: append(stdlib.Names(), scripts.Names()...)}
 	show.Host = func() (*script.Host, error) {
 		host, _, err := a.newHost()

@@ -16,10 +16,9 @@ import (
 func infoCommand(a *app) *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
-		Use:   "info FILE [--format text|json]",
-		Short: "Tell what a recording has, and what can be asked of it",
-		Long: `Reads a recording (perf.data or trace.dat; - is standard input) and tells its events, its time, its losses, where and how
-it was made, and which profilers can run over it.`,
+		Use:     "info FILE [--format text|json]",
+		Short:   "Tell what a recording has, and what can be asked of it",
+		Long:    `Reads a recording (perf.data or trace.dat; - is standard input) and shows its events, its time, its losses, where and how it was made, and which profilers can run over it.`,
 		Example: "    ppscript info perf.data",
 		Args:    words(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -49,7 +49,7 @@ func ways(name string) [][]string {
 
 // runsOver reports that a profiler finds the events and fields that it needs in a recording.
 func runsOver(a *app, path, name string, options ...string) bool {
-	_, cfg, err := a.asked(append([]string{name, "--input", path}, options...))
+	_, cfg, err := a.inspectedRun(append([]string{name, "--input", path}, options...))
 	if err != nil {
 		return false
 	}
@@ -57,8 +57,9 @@ func runsOver(a *app, path, name string, options ...string) bool {
 	return err == nil && n > 0
 }
 
-// asked is a run that a command line asks for, to be looked at: it says nothing, and may write nothing.
-func (a *app) asked(args []string) (inv *invocation, cfg session.Config, err error) {
+// inspectedRun is a run that a command line asks for, to be looked at: it says nothing, and may write
+// nothing.
+func (a *app) inspectedRun(args []string) (inv *invocation, cfg session.Config, err error) {
 	host, _, err := a.newHost()
 	if err != nil {
 		return nil, cfg, err
@@ -69,7 +70,7 @@ func (a *app) asked(args []string) (inv *invocation, cfg session.Config, err err
 	if inv.values == nil {
 		return nil, cfg, usagef("look at", args[0], "that is no run").WithHint("give the name of a profiler")
 	}
-	inv.common.allowed.nothing = true
+	inv.common.extra.nothing = true
 	reports, err := inv.reports()
 	if err != nil {
 		return nil, cfg, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 
 	"ppscript/builtins/sources"
 	"ppscript/cmd/ppscript/permit"
@@ -11,6 +12,7 @@ import (
 	"ppscript/runtime/session"
 	"ppscript/runtime/source/eventstring"
 	"ppscript/runtime/system/kernel"
+	"ppscript/stdlib"
 )
 
 // This file reads the command line of a script:
@@ -88,7 +90,7 @@ func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 		if err := noCommand(rest, dash); err != nil {
 			return nil, err
 		}
-		return inv, inv.finish()
+		return inv, inv.finish(nil)
 	case len(rest) == 0 || dash:
 		inv.asks.noName = true
 		inv.asks.help = inv.flags.asksHelp()
@@ -123,6 +125,7 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	}
 	set := inv.module.Options
 	inv.flags = newFlags(set)
+	_, inv.flags.perfprof = stdlib.Find(strings.TrimSuffix(filepath.Base(name), ".star"))
 	switch rest, _, err := inv.flags.parse(before); {
 	case err != nil:
 		return err
@@ -180,17 +183,17 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 		}
 		return err
 	}
-	return inv.finish()
+	return inv.finish(given)
 }
 
 // finish reads the common options.
-func (inv *invocation) finish() (err error) {
+func (inv *invocation) finish(given map[string][]string) (err error) {
 	if inv.module != nil && inv.module.Options != nil {
 		// The script's value for a common option is the default.
 		for i := range inv.module.Options.Options {
 			o := &inv.module.Options.Options[i]
 			f := inv.flags.find(o.Flag())
-			if f == nil || !f.common() || len(f.texts) > 0 || o.DefaultText() == "" ||
+			if f == nil || !f.common() || len(f.texts) > 0 || o.DefaultText() == "" || !o.Starts(given) ||
 				permit.Users(f.name) {
 				continue
 			}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"ppscript/cmd/ppscript/terminal/console"
-	"ppscript/cmd/ppscript/terminal/eventhelp"
+	"ppscript/cmd/ppscript/terminal/help"
 	"ppscript/runtime/text/diag"
 	"ppscript/scripts"
 	"ppscript/stdlib"
@@ -23,10 +23,10 @@ func listCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [scripts|events|DIR] [TEXT]",
 		Short: "List the profilers, the scripts of a library, and the kernel's events",
-		Long: `Lists the profilers, the scripts of the library in this directory or in scripts/, or of the library DIR, and the kernel's events, as -e takes them. With TEXT only profilers and scripts whose name or description contains it, and events whose system:name does; TEXT may have * ? [a-z].
+		Long: `Lists the profilers, the scripts of the library in this directory or in scripts/, or of the library DIR, and the kernel's events, as -e takes them. With TEXT only profilers and scripts whose name or description contains it, and events whose system:name does; TEXT may have * ? [a-z]. As perf list, hw, sw, cache, tool, pmu, raw and tracepoint are the events of a kind, with what they count.
 
 Without TEXT a terminal gets the systems of the events, with how many each has; a pipe gets all events, one a line.`,
-		Example: "    ppscript list\n    ppscript list sched\n    ppscript list events 'kvm:*exit*'\n    ppscript list | grep sched:",
+		Example: "    ppscript list\n    ppscript list sched\n    ppscript list events 'kvm:*exit*'\n    ppscript list hw\n    ppscript list | grep sched:",
 		Args:    words(0, 2),
 		ValidArgsFunction: func(_ *cobra.Command, args []string,
 			word string) ([]string, cobra.ShellCompDirective) {
@@ -81,9 +81,9 @@ func (l *lister) list(args []string) error {
 		}
 		return nil
 	}
-	if err := eventhelp.List(l.Console, text, what == "events", n > 0); err != nil &&
+	if err := help.List(l.Console, text, what == "events", n > 0); err != nil &&
 		(n == 0 || errors.Is(err, syscall.EPIPE)) {
-		return err // who may not read tracefs, or has no such event, has the profilers
+		return err // a user without tracefs, or without such an event, has the profilers
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"ppscript/builtins"
 	"ppscript/builtins/all"
+	"ppscript/docs"
 	"ppscript/runtime/script"
 	"ppscript/runtime/system/limits"
 	"ppscript/runtime/text/diag"
@@ -32,7 +33,7 @@ func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
 	return a.hostOf(reg), reg, nil
 }
 
-// hostOptions are those of a host that only loads, whoever signed what it loads.
+// hostOptions are the options of a host that only loads scripts, whichever key signed them.
 func (a *app) hostOptions() (o script.HostOptions, err error) {
 	reg, err := all.Registry()
 	if err != nil {
@@ -70,8 +71,8 @@ func (a *app) hung(why error) {
 	os.Exit(exitRun)
 }
 
-// An unsaved is the text that a file is to have.
-type unsaved struct{ file, text string }
+// unsavedFile is the text that a file shall have, before it is saved.
+type unsavedFile struct{ file, text string }
 
 // load loads the script that a user calls name.
 func (a *app) load(host *script.Host, name string) (*script.Module, error) {
@@ -124,6 +125,28 @@ func find(name string) (string, error) {
 		return "", usagef("load", name, "no such file%s",
 			diag.DidYouMean(filepath.Base(name), starFiles(filepath.Dir(name)))).
 			WithHint("list the scripts that come with ppscript: ppscript list")
+	}
+	return findNamesake(name)
+}
+
+// findNamesake finds what a user means who has the name of another program's tool:
+// opensnoop-bpfcc is opensnoop, and others are told what does it here.
+func findNamesake(name string) (string, error) {
+	if short := docs.ToolName(name); short != name {
+		if file, ok := stdlib.Find(short); ok {
+			return "@stdlib//" + file, nil
+		}
+		if file, ok := scripts.Find(short); ok {
+			return "@stdlib//scripts/" + file, nil
+		}
+	}
+	if answer, page, ok := docs.Called(name); ok {
+		if strings.HasPrefix(answer, "ppscript ") {
+			return "", usagef("script", name, "no profiler has this name here (ppscript help %s)", page).
+				WithHint("write %s", answer)
+		}
+		return "", usagef("script", name, "no profiler has this name here: %s", answer).
+			WithHint("read ppscript help %s", page)
 	}
 	known := append(shipped(), commandNames...)
 	return "", usagef("script", name, "no such profiler, command or file%s", diag.DidYouMean(name, known)).

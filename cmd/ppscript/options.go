@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/permit/sign"
@@ -83,10 +82,10 @@ func (c *common) targetOptions() []*flag {
 func (c *common) runOptions() []*flag {
 	o := &c.options
 	return []*flag{
-		{name: "interval", short: "i", metavar: "TIME", deflt: "only at the end", read: readTime(&o.Interval, time.Millisecond),
-			help: "report every TIME (bare numbers are ms); the time of a recording is its own"},
+		{name: "interval", short: "i", metavar: "TIME", deflt: "only at the end", read: readTime(&o.Interval),
+			help: "report every TIME, such as 1s (perf-prof's profilers take numbers without a unit, ms); the time of a recording is its own"},
 		{name: "duration", metavar: "TIME", recorded: true, read: readDuration(&o.Limits.Duration),
-			help: "stop after TIME (bare numbers are s); the time of a recording is its own"},
+			help: "stop after TIME (numbers without a unit are s); the time of a recording is its own"},
 		{name: "from", metavar: "WHEN", read: readMoment(&o.Recording.From),
 			help: "leave out what a recording has before WHEN: 2s after its start, -2s before its end, 10:20:30, 2026-01-02T10:20:30Z, or seconds of its clock as printed"},
 		{name: "to", metavar: "WHEN", read: readMoment(&o.Recording.To),
@@ -123,8 +122,8 @@ func (c *common) runOptions() []*flag {
 		{name: "allow", metavar: "WHAT", read: c.readAllow,
 			help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
 		{name: permit.LookOnly, read: c.readLookOnly,
-			help: "only look: refuse to write files, to send, to receive and to listen, whoever asks for it"},
-		{name: permit.ForOthers, read: readFlag(&c.allowed.forOthers),
+			help: "only look: refuse to write files, to send, to receive and to listen, even if the script or an option asks for it"},
+		{name: permit.ForOthers, read: readFlag(&c.extra.forOthers),
 			help: "the request comes from another machine: start no command, and read no named file but programs that every user may read; agents run scripts so"},
 		{name: "require-signed", recorded: true, read: checkSigned,
 			help: "run the script only if a key of --signers signed it, and it and all that it loads are as they were then"},
@@ -153,7 +152,7 @@ func (c *common) outputOptions() []*flag {
 		{name: "output", short: "o", metavar: "FILE", kind: aPath, read: readPath(&c.output),
 			help: "write results to FILE; SIGUSR1 opens it anew"},
 		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
-			help: "text, json, csv or markdown"},
+			help: "the form of results: " + strings.Join(render.Formats(), ", ")},
 		{name: "partials", metavar: "WHAT", choices: []string{"results", "stacks"}, alone: alone{value: "results"}, read: readChoice(&c.partials),
 			help: "write results as parts, which ppscript fleet run --files puts together with those of other machines; with stacks, also the stacks of each interval"},
 		{name: "baseline", metavar: "FILE", kind: aPath, read: readPath(&c.baseline),
@@ -163,9 +162,7 @@ func (c *common) outputOptions() []*flag {
 		{name: "flame-base", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.FlameBase),
 			help: "--flame-graph FILE.svg or .html shows what grew and shrank since the folded stacks in FILE"},
 		{name: "pprof", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.Pprof),
-			help: "write stacks to FILE for go tool pprof"},
-		{name: "speedscope", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.Speedscope),
-			help: "write stacks to FILE for speedscope.app"},
+			help: "write stacks to FILE for go tool pprof and speedscope.app"},
 		{name: "perfetto", metavar: "FILE", kind: aPath, read: readPath(&o.Timeline.Perfetto),
 			help: "write what happened when to FILE for ui.perfetto.dev: pairs as slices, scheduling, wake-ups, stacks. Lines of events are then printed only with -o or --format"},
 		{name: "firefox", metavar: "FILE", kind: aPath, read: readPath(&o.Timeline.Firefox),
@@ -186,7 +183,7 @@ func (c *common) outputOptions() []*flag {
 			help: "send the stacks of each interval to Pyroscope: http://localhost:4040. $PYROSCOPE_HEADERS has headers, such as authorization=Bearer%20TOKEN. Lines of events are then printed only with -o or --format"},
 		{name: "metrics-series", metavar: "COUNT", deflt: strconv.Itoa(metric.DefaultSeries), read: readSeries(&c.remote.Series),
 			help: "how many keys of a result have metrics of their own, at /metrics of --http and with --otlp; the others share a row, __other__"},
-		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: alone{value: "yes"}, deflt: "yes with --pprof, --speedscope, --flame-graph, --perfetto and --firefox", read: readChoice(&o.Symbols.Lines),
+		{name: "lines", metavar: "WHEN", choices: []string{"yes", "no"}, alone: alone{value: "yes"}, deflt: "yes with --pprof, --flame-graph, --perfetto and --firefox", read: readChoice(&o.Symbols.Lines),
 			help: "yes or no: name source files, lines and inlined functions in stacks"},
 		{name: "symfs", metavar: "DIR", kind: aPath, read: c.readSymRoot,
 			help: "look for the files of programs below DIR, by their paths"},
@@ -210,8 +207,8 @@ func (c *common) outputOptions() []*flag {
 			help: "exit with 4 if events were lost"},
 		{name: "no-sandbox", recorded: true, read: readFlag(&c.noSandbox),
 			help: "keep all rights while events flow; else those that the run does not need are given up (docs/security.md)"},
-		{name: "usage-self", metavar: "TIME", read: readTime(&o.Cost.UsageSelf, time.Millisecond),
-			help: "report what ppscript costs every TIME (bare numbers are ms)"},
+		{name: "usage-self", metavar: "TIME", read: readTime(&o.Cost.UsageSelf),
+			help: "report what ppscript costs every TIME, such as 10s"},
 	}
 }
 
@@ -225,9 +222,9 @@ func (c *common) otherOptions() []*flag {
 			help: "print options, events and results as JSON"},
 		{name: "version", short: "V",
 			help: "show the version"},
-		{name: "help", short: "h", shown: briefly,
+		{name: "help", short: "h", helpPlace: briefly,
 			help: "show this help"},
-		{name: "help-all", shown: briefly,
+		{name: "help-all", helpPlace: briefly,
 			help: "show the options of every script as well"},
 	}
 }

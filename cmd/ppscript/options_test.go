@@ -31,7 +31,7 @@ func TestEachCommonOptionIsRead(t *testing.T) {
 // TestCommonOptionsSetWhatTheySay: the values arrive.
 func TestCommonOptionsSetWhatTheySay(t *testing.T) {
 	fs := newFlags(nil)
-	args := []string{"-p", "7,8", "-p", "9", "-i", "5", "--duration", "2", "-N", "3", "-m", "8",
+	args := []string{"-p", "7,8", "-p", "9", "-i", "5ms", "--duration", "2", "-N", "3", "-m", "8",
 		"--watermark", "0", "--engine=interp",
 		"--strict", "-vv", "--flame-graph", "", "--lines", "no", "--clock-offset", "-5", "--order-mem", "1m",
 		"--inherit=false"}

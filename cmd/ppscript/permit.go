@@ -20,12 +20,12 @@ func (inv *invocation) written() (paths []string) {
 
 // permits are the rights of an invocation.
 func (inv *invocation) permits(say func(string)) *permit.Permits {
-	p := &permit.Permits{Typed: typedIn(inv.host), Given: map[string]bool{}, Say: say,
-		Files: inv.common.allowed.files, Peers: inv.common.allowed.peers,
-		LookOnly: inv.common.allowed.nothing, ForOthers: inv.common.allowed.forOthers,
+	p := &permit.Permits{Typed: typedIn(inv.host), Named: map[string]bool{}, Say: say,
+		Files: inv.common.extra.files, Peers: inv.common.extra.peers,
+		LookOnly: inv.common.extra.nothing, ForOthers: inv.common.extra.forOthers,
 		Verbose: inv.common.options.Verbose > 0}
 	for _, text := range inv.typed {
-		p.Given[text] = true
+		p.Named[text] = true
 	}
 	for _, text := range inv.eventTexts() {
 		sources, err := eventstring.Parse(text, kernel.ParseCPUList)
@@ -34,7 +34,7 @@ func (inv *invocation) permits(say func(string)) *permit.Permits {
 		}
 		for _, s := range sources {
 			for _, address := range append(s.Pull(), s.Push()...) {
-				p.Given[address] = true
+				p.Named[address] = true
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func (inv *invocation) permits(say func(string)) *permit.Permits {
 // permitOptions checks the files of common options whose values come from the script, and, with
 // --look-only, all options.
 func permitOptions(inv *invocation, may func(plan.Use) error) error {
-	if inv.common.allowed.nothing {
+	if inv.common.extra.nothing {
 		for _, f := range inv.flags.list {
 			if len(f.texts) == 0 || !f.common() {
 				continue
@@ -58,7 +58,7 @@ func permitOptions(inv *invocation, may func(plan.Use) error) error {
 		if path == "-" || path == "" {
 			continue // stdout
 		}
-		if err := may(plan.Use{Kind: plan.Writes, Name: path, Given: path}); err != nil {
+		if err := may(plan.Use{Kind: plan.Writes, Name: path, ScriptText: path}); err != nil {
 			return err
 		}
 	}

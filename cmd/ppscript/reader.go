@@ -16,7 +16,11 @@ import (
 // This file reads the texts of options into values of the usual kinds.
 
 // A reader keeps the first error.
-type reader struct{ err error }
+type reader struct {
+	err error
+	// plain says that times without a unit are those of perf-prof's command lines.
+	plain bool
+}
 
 func (r *reader) fail(err error) {
 	if r.err == nil {
@@ -77,24 +81,33 @@ func readChoice(to *string) func(*reader, *flag) {
 	}
 }
 
-// readTime reads a length of time; bare is the unit of a number without one.
-func readTime(to *time.Duration, bare time.Duration) func(*reader, *flag) {
+// readTime reads a length of time with its unit. A number without one is in the unit that the script
+// declares, or else in ms where the command line is one of perf-prof's.
+func readTime(to *time.Duration) func(*reader, *flag) {
 	return func(r *reader, f *flag) {
-		text, _ := f.last()
-		n, err := unit.ParseDuration(text, int64(bare))
-		if err != nil {
-			r.fail(usagef("option", "--"+f.name, "%w", err).
-				WithHint("write --%s 500ms, or --%[1]s 2s", f.name))
+		bare := f.bare
+		if bare == 0 && r.plain {
+			bare = time.Millisecond
 		}
-		*to = time.Duration(n)
+		r.time(to, f, bare)
 	}
 }
 
-// readDuration reads how long a run lasts: no time is none.
+// time reads a length of time; bare is the unit of a number without one, 0 if it must have one.
+func (r *reader) time(to *time.Duration, f *flag, bare time.Duration) {
+	text, _ := f.last()
+	n, err := unit.ParseDuration(text, int64(bare))
+	if err != nil {
+		r.fail(usagef("option", "--"+f.name, "%w", err).
+			WithHint("write --%s 500ms, or --%[1]s 2s", f.name))
+	}
+	*to = time.Duration(n)
+}
+
+// readDuration reads how long a run lasts, a plain number in seconds as sleep has it: no time is none.
 func readDuration(to *time.Duration) func(*reader, *flag) {
-	read := readTime(to, time.Second)
 	return func(r *reader, f *flag) {
-		if read(r, f); r.err == nil && *to <= 0 {
+		if r.time(to, f, time.Second); r.err == nil && *to <= 0 {
 			r.fail(usagef("option", "--"+f.name, "got %s, want more than 0", *to).
 				WithHint("leave it out for a run without end"))
 		}
@@ -152,7 +165,7 @@ func (r *reader) number(f *flag, low, high int64, hint string) int64 {
 	return n
 }
 
-// powerOfTwo refuses sizes of rings that are none.
+// powerOfTwo refuses a ring size that is not a power of two.
 func (r *reader) powerOfTwo(n int) {
 	if n > 0 && bits.OnesCount(uint(n)) > 1 {
 		lower := 1 << (bits.Len(uint(n)) - 1)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,8 +81,17 @@ func recordFlags() (*flags, *recording.Sampling, *flight) {
 		{name: "no-buildid-cache", short: "N", help: "do not keep the files that samples hit in ~/.debug, where perf archive looks for them"},
 		{name: "all-cpus", group: groupTarget, read: readFlag(&fl.common.target.System), help: "perf's name of --system"},
 		{name: "all-cgroups", read: readFlag(&how.Cgroups), help: "with the cgroup of each sample: for its container, pod and unit"},
+		{name: "data", short: "d", read: readFlag(&how.Addresses), help: "with the address that each sample is about, as of page faults"},
+		{name: "all-user", read: only(how, "u"), help: "only what happens in user code, as -e EVENT:u"},
+		{name: "all-kernel", read: only(how, "k"), help: "only what happens in the kernel, as -e EVENT:k"},
+		{name: "cgroup", short: "G", metavar: "NAME,...", group: groupTarget, read: fl.common.readCgroups, help: "perf's name of --cgroups"},
+		{name: "no-inherit", short: "i", group: groupTarget, read: func(*reader, *flag) { fl.common.target.Inherit = perf.No }, help: "perf's name of --inherit=no"},
+		{name: "timestamp", short: "T", help: "accepted, as perf's: samples always have their time"},
+		{name: "period", short: "P", help: "accepted, as perf's: samples always have their period"},
+		{name: "raw-samples", short: "R", help: "accepted, as perf's: tracepoints always have their fields"},
 		{name: "compress", short: "z", help: "compress with zstd"},
 	}
+	fl.list = slices.Insert(fl.list, 1, filterFlag(fl.list[0]))
 	flying := &flight{}
 	fl.list = append(fl.list, flightFlags(flying)...)
 	for _, f := range commonOptions(fl.common) {
@@ -98,6 +108,9 @@ func recordFlags() (*flags, *recording.Sampling, *flight) {
 var errDuration = errors.New("the time of --duration is over")
 
 func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command []string) (err error) {
+	if err := fl.filter(); err != nil {
+		return err
+	}
 	c, err := readCommon(fl, command)
 	if err != nil {
 		return err
@@ -114,7 +127,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	if len(events) == 0 {
 		events = recording.UsualEvents()
 	}
-	cfg, err := recording.Config(events, *how, c.recorded())
+	cfg, err := recording.Config(events, *how, c.recorded(), a.Say)
 	if err != nil {
 		return err
 	}
@@ -207,6 +220,17 @@ func recordStatus(a *app, w *watch, src *perf.Source, c *common, command []strin
 		return exitError(exitLost)
 	}
 	return status
+}
+
+// only reads --all-user and --all-kernel.
+func only(how *recording.Sampling, modifier string) func(*reader, *flag) {
+	return func(r *reader, f *flag) {
+		if how.Only != "" && how.Only != modifier {
+			r.fail(usagef("option", "--"+f.name, "--all-user and --all-kernel leave nothing").
+				WithHint("give one of them"))
+		}
+		how.Only = modifier
+	}
 }
 
 // readCallGraph reads --call-graph.

@@ -84,7 +84,7 @@ type replSession struct {
 	mu     sync.Mutex
 	ctx    context.Context
 	cancel context.CancelFunc
-	end    func() // whoever reads statements gets no more
+	end    func() // readers of statements get no more
 }
 
 func repl(a *app, args []string) (err error) {
@@ -116,12 +116,12 @@ func repl(a *app, args []string) (err error) {
 	remote := &s.bench.Base.Options.Reading
 	remote.Token, remote.TLS = cmp.Or(c.token, a.token), c.options.Reading.TLS
 	// The user's lines are his own words; those of a file that is loaded are not.
-	may := &permit.Permits{Files: c.allowed.files, Peers: c.allowed.peers,
-		LookOnly: c.allowed.nothing, Verbose: c.options.Verbose > 0,
+	may := &permit.Permits{Files: c.extra.files, Peers: c.extra.peers,
+		LookOnly: c.extra.nothing, Verbose: c.options.Verbose > 0,
 		Say: a.Say, Typed: func() bool { return len(s.host.Files()) == 0 }}
 	s.bench.Base.Permit = may.Check
 	s.bench.Record = func(ctx context.Context, events []string, path string, d time.Duration) error {
-		if err := may.Check(plan.Use{Kind: plan.Writes, Name: path, Given: path}); err != nil {
+		if err := may.Check(plan.Use{Kind: plan.Writes, Name: path, ScriptText: path}); err != nil {
 			return err
 		}
 		return recordFor(a, ctx, *c, events, path, d)
@@ -181,7 +181,7 @@ func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbe
 					Interpret: c.options.Reading.Engine == "interp",
 					Engine:    cmp.Or(c.options.Reading.Engine, placement.EngineAuto),
 				},
-				Clock: wallclock.Wanted{Monotonic: c.options.Clock.Monotonic},
+				Clock: wallclock.ClockChoice{Monotonic: c.options.Clock.Monotonic},
 			},
 			Services: &expr.Services{Ksym: kernel.Name, KsymOffset: kernel.Text},
 		},
@@ -257,7 +257,7 @@ func recordFor(a *app, ctx context.Context, c common, events []string, path stri
 		return diag.Errorf(diag.Usage, "record", "", "these pipelines read %s, not the kernel", c.input).
 			WithHint("start without --input")
 	}
-	cfg, err := recording.Config(events, recording.Sampling{}, c.recorded())
+	cfg, err := recording.Config(events, recording.Sampling{}, c.recorded(), a.Say)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func recordFor(a *app, ctx context.Context, c common, events []string, path stri
 	return nil
 }
 
-// piped runs statements from in, without prompts, up to the first error. Whoever
+// piped runs statements from in, without prompts, up to the first error. A user who
 // says nothing at all is shown how to begin.
 func (s *replSession) piped(in io.Reader) error {
 	src, err := io.ReadAll(in)

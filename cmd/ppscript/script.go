@@ -21,6 +21,7 @@ import (
 	outputs "ppscript/runtime/output"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/result"
 	"ppscript/runtime/session"
 	"ppscript/runtime/source/eventtext"
 	"ppscript/runtime/stack/symbol"
@@ -58,7 +59,7 @@ func (a *app) script(args []string) error {
 	case inv.asks.version:
 		return showVersion(a)
 	case len(inv.asks.helpEvents) > 0:
-		return helpEvents(a, inv)
+		return helpEvents(a, inv, false)
 	case inv.asks.help && inv.module != nil:
 		return scriptHelp(&a.Console, inv)
 	case inv.asks.help:
@@ -83,7 +84,7 @@ func (a *app) script(args []string) error {
 		}
 		return err
 	}
-	return a.told(inv, func() error { return a.run(ctx, w, inv, reports) })
+	return a.audited(inv, func() error { return a.run(ctx, w, inv, reports) })
 }
 
 // config is the session's configuration from the command line.
@@ -93,7 +94,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		inv.may = a.vetting.gate.Permits(a.Say)
 	}
 	for _, path := range c.inputs {
-		if err := inv.may.Check(plan.Use{Kind: plan.Reads, Name: path, Given: path}); err != nil {
+		if err := inv.may.Check(plan.Use{Kind: plan.Reads, Name: path, ScriptText: path}); err != nil {
 			return session.Config{}, err
 		}
 	}
@@ -113,7 +114,7 @@ func (a *app) config(inv *invocation, reports []plan.Report) (session.Config, er
 		cmp.Or(o.Reading.Engine, placement.EngineAuto)
 	o.Command = strings.Join(append([]string{"ppscript"}, os.Args[1:]...), " ")
 	o.Show.NoLog = c.hidesLines() && !c.linesAside
-	o.Show.LineStacks = c.page.wanted()
+	o.Show.LineStacks = c.page.any()
 	kernel := symbol.NewKernel("")
 	cfg := session.Config{
 		Reports:  reports,
@@ -185,7 +186,8 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 		}
 		err = errors.Join(err, out.Close())
 	}()
-	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name}
+	v := &view{app: a, common: c, out: out, began: time.Now(), name: inv.name,
+		sinceStart: sinceStart(reports)}
 	if c.baseline != "" {
 		if v.baseline, err = diff.OpenBaseline(c.baseline, c.render.Format, c.options.Interval); err != nil {
 			return w.blame(err)
@@ -207,6 +209,9 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	} else if v.line = progress.OnTerminal(&a.Console); v.line != nil {
 		cfg.Options.Recording.Read, cfg.Options.Recording.Named = v.line.Read, v.line.Named
 		cfg.Closed = v.line.Closed
+		if c.target.Workload == nil { // a command has the terminal
+			cfg.Watching = v.line.Waiting(c.options.Limits.Duration)
+		}
 		defer v.line.Clear()
 	}
 	cfg.Output, cfg.Messages, cfg.Notes, cfg.Stage = v.open, v.message, v.friendly, w.at
@@ -231,8 +236,8 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 	if err := v.end(outcome); err != nil {
 		return err
 	}
-	if outcome.Observed && outcome.Samples == 0 && outcome.Loss.Zero() && !out.Broken.Load() {
-		v.friendly("no events came")
+	if outcome.Nothing != "" && !out.Broken.Load() {
+		v.friendly(outcome.Nothing)
 	}
 	var status error
 	if outcome.Status > 0 && !w.interrupted() && !out.Broken.Load() {
@@ -247,11 +252,19 @@ func (a *app) run(ctx context.Context, w *watch, inv *invocation, reports []plan
 
 // quiet leaves out the decorations of tables.
 func quiet(r plan.Report, level int) {
-	g, ok := r.(*plan.Group)
-	if !ok {
+	var l *result.Layout
+	switch r := r.(type) {
+	case *plan.Group:
+		l = &r.View.Layout
+	case *plan.Log:
+		if r.View == nil {
+			return
+		}
+		l = &r.View.Layout
+	default:
 		return
 	}
-	g.View.Layout.NoRule = g.View.Layout.NoRule || level > 0
-	g.View.Layout.NoHeader = g.View.Layout.NoHeader || level > 1
-	g.View.Layout.NoDate = g.View.Layout.NoDate || level > 1
+	l.NoRule = l.NoRule || level > 0
+	l.NoHeader = l.NoHeader || level > 1
+	l.NoDate = l.NoDate || level > 1
 }

@@ -77,7 +77,7 @@ func TestScripts(t *testing.T) {
 		ContinueOnError: true,
 		// A command that does not end is named as the failure; all scripts
 		// together take a minute.
-		Deadline: time.Now().Add(8 * time.Minute),
+		Deadline: time.Now().Add(testkit.Patience(8 * time.Minute)),
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"fails": func(ts *testscript.TestScript, neg bool, args []string) {
 				status(ts, neg, args, true)

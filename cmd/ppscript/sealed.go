@@ -89,7 +89,7 @@ func (a *app) unseal(name string) error {
 	return err
 }
 
-// tellRefused tells the journal who asked for what that he may not run.
+// tellRefused tells the journal which user asked for a script that he may not run.
 func (a *app) tellRefused(why error) {
 	e := journal.New(buildVersion(), os.Args[1:], nil)
 	e.Type, e.Error = "refused", why.Error()
@@ -103,7 +103,8 @@ func (inv *invocation) openGate(g *sealed.Gate, words []string) error {
 	q := sealed.Request{Args: words, Command: inv.workload}
 	for _, f := range inv.flags.list {
 		if len(f.texts) > 0 {
-			q.Options = append(q.Options, sealed.Given{Name: f.name, Values: f.texts, Bare: f.metavar == "",
+			q.Options = append(q.Options, sealed.OptionValues{Name: f.name, Values: f.texts,
+				Bare: f.metavar == "",
 				File: f.kind == aPath, Writes: permit.Writes(f.name)})
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const testHelp = `Runs the functions test_... of *_test.star files, those named or those in and below directories (else below this one). A
-test loads a script, runs it over a recording or over events that it writes down, and checks what comes out:
+const testHelp = `Runs the functions test_... of *_test.star files: of the named files, and of all in and below the named directories (by default this one). A
+test loads a script, runs it over a recording or over a list of events, and checks the result:
 
     load("./runqlat.star", "wakeups")            # functions of the library
 
@@ -32,8 +32,8 @@ test loads a script, runs it over a recording or over events that it writes down
         """)
         assert.eq(r[0].rows[0].max, 4 * ms)
 
-Events written down: a line with a colon in its first word declares an event and its fields (s8 to s64, u8 to u64, ns, str,
-strN, dstr, arrays such as u64[6]); another is an event: time, CPU, thread (TID, COMM/TID or COMM/PID/TID), the event's name, field=value.
+In a list of events, a line with a colon in its first word declares an event and its fields (s8 to s64, u8 to u64, ns, str,
+strN, dstr, arrays such as u64[6]); any other line is an event: time, CPU, thread (TID, COMM/TID or COMM/PID/TID), the event's name, field=value.
 "TIME CPU lost N" are lost events. input = "trace.data" is a recording beside the test.
 
 The words of tests: ppscript doc run, ppscript doc assert. Tests cannot look at the running kernel, nor write files.`
@@ -160,6 +160,7 @@ func (t *tester) file(ctx context.Context, name string) {
 		Hung:        t.app.hung,
 		Print:       func(msg string) { prints = append(prints, msg) },
 	})
+	host.Session.Recorded = true // a test has its events written down, or in a file
 	m, err := host.Load(name)
 	if err != nil {
 		result(testreport.Result{Err: err, Prints: prints})

@@ -64,10 +64,9 @@ func signCommand(a *app) *cobra.Command {
 	var newKey string
 	c := &cobra.Command{
 		Use: "sign KEY FILE... | sign --new-key NAME", Short: "Sign scripts: vouch for them and all that they load",
-		Long: `Writes FILE.sig, which names the script and each file that it loads with its SHA-256, signed with the
-ed25519 key in the file KEY. To see what it loads, the script's top level runs. With --require-signed, or where the
-machine's ` + sign.SignersFile + ` has a line require-signed, a script runs only if a key in that file signed
-it, and it and all that it loads are the same to the byte.
+		Long: `Writes FILE.sig, which has the SHA-256 of the script and of each file that it loads, signed with the ed25519 key in the file KEY. To find the loaded files, the script's top level is run. With --require-signed, or where the
+machine's ` + sign.SignersFile + ` has a line require-signed,
+a script runs only if a key in that file signed it, and no byte of it and of the files that it loads has changed.
 
 --new-key NAME makes a key: the secret one in NAME, which only you can read, and the public one in NAME.pub. Its line goes
 into ` + sign.SignersFile + ` of those who trust you.`,

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ppscript/cmd/ppscript/terminal/console"
-	"ppscript/cmd/ppscript/terminal/firstscreen"
+	"ppscript/cmd/ppscript/terminal/help"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -136,8 +136,8 @@ func scriptHelp(con *console.Console, inv *invocation) error {
 	if doc == "" {
 		doc = m.Name + ": a script without docstring"
 	}
-	head, about := firstscreen.Split(console.Cleaned(doc))
-	w.WriteString(strings.TrimRight(firstscreen.Crop(l.Text(head), l.Width), "\n") + "\n")
+	head, about := help.Split(console.Cleaned(doc))
+	w.WriteString(strings.TrimRight(help.Crop(l.Text(head), l.Width), "\n") + "\n")
 	first := firstOptions(inv, head)
 	printGroup(con, &w, "First options", first)
 	if about != "" {
@@ -171,7 +171,7 @@ func scriptHelp(con *console.Console, inv *invocation) error {
 
 // firstOptions are the options of a script that its help shows first.
 func firstOptions(inv *invocation, head string) []*flag {
-	var list []firstscreen.Option
+	var list []help.Option
 	shared := map[string]bool{}
 	if set := inv.module.Options; set != nil {
 		for i := range set.Options[:set.Shared] {
@@ -179,13 +179,13 @@ func firstOptions(inv *invocation, head string) []*flag {
 		}
 	}
 	for _, f := range inv.flags.list {
-		if f.shown != never {
-			list = append(list, firstscreen.Option{Name: f.name, Short: f.short,
+		if f.helpPlace != never {
+			list = append(list, help.Option{Name: f.name, Short: f.short,
 				Own: f.own && !shared[f.name]})
 		}
 	}
 	var first []*flag
-	for _, name := range firstscreen.Choose(list, head) {
+	for _, name := range help.Choose(list, head) {
 		first = append(first, inv.flags.list[slices.IndexFunc(inv.flags.list,
 			func(f *flag) bool { return f.name == name })])
 	}
@@ -206,7 +206,7 @@ func printFlags(con *console.Console, w *strings.Builder, list []*flag, all bool
 			if !all && f.own && in != "Arguments" {
 				in = ""
 			}
-			if in == group && f.shown != never && (all || in == "" || f.own || f.shown == briefly) {
+			if in == group && f.helpPlace != never && (all || in == "" || f.own || f.helpPlace == briefly) {
 				members = append(members, f)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whoever asks for help hears of each subcommand.
+// A user who asks for help hears of each subcommand.
 func TestHelpHasEachCommand(t *testing.T) {
 	said := map[string]bool{"repl": true, "help": true} // ppscript alone is the prompt
 	for _, group := range tasks {

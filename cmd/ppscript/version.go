@@ -21,7 +21,7 @@ func showVersion(a *app) error {
 	return err
 }
 
-// buildVersion is that of this program.
+// buildVersion returns the version of this program.
 func buildVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return versionOf(info)

@@ -20,6 +20,7 @@ import (
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
+	resultview "ppscript/runtime/result/view"
 	"ppscript/runtime/session"
 	"ppscript/runtime/source/perfdata"
 )
@@ -36,10 +37,11 @@ type view struct {
 	early    []string       // messages before there was a renderer
 	began    time.Time
 
-	line   *progress.Line // how far reading is; nil: nobody would see it
-	live   string         // the result that is redrawn on the terminal; "" prints
-	quit   func()
-	screen atomic.Pointer[screen.Screen]
+	line       *progress.Line // how far reading is; nil: nobody would see it
+	live       string         // the result that is redrawn on the terminal; "" prints
+	quit       func()
+	screen     atomic.Pointer[screen.Screen]
+	sinceStart bool // some column has times since the start
 }
 
 // open makes the renderer: events are about to come.
@@ -99,10 +101,10 @@ func (v *view) close() {
 	}
 }
 
-// start is the zero of --time rel: the beginning of the run, or the first
-// sample of a recording.
+// start is the zero of --time rel and of columns since the start: the beginning of the
+// run, or the first sample of a recording.
 func (v *view) start(clock func(event.Time) time.Time) event.Time {
-	if v.common.render.Time != "rel" {
+	if v.common.render.Time != "rel" && !v.sinceStart {
 		return 0
 	}
 	if v.common.input != "" {
@@ -219,4 +221,25 @@ func (inv *invocation) livesOnScreen(stdout *os.File, reports []plan.Report) boo
 	}
 	group, err := unix.IoctlGetInt(int(os.Stdin.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
+}
+
+// sinceStart reports that a result has a column of times since the start.
+func sinceStart(reports []plan.Report) bool {
+	return slices.ContainsFunc(reports, func(r plan.Report) bool {
+		var columns map[string]resultview.Width
+		switch r := r.(type) {
+		case *plan.Group:
+			columns = r.View.Widths
+		case *plan.Log:
+			if r.View != nil {
+				columns = r.View.Widths
+			}
+		}
+		for _, w := range columns {
+			if w.Clock == result.SinceStart {
+				return true
+			}
+		}
+		return false
+	})
 }

@@ -4,7 +4,7 @@
 //
 // docs/gen calls it; the program itself has the result embedded, in package docs.
 // The schema lets through what version 1 may still get, members and kinds of
-// records that it does not know, so that readers who validate go on working.
+// records that it does not know, so that readers that validate go on working.
 package schema
 
 import (

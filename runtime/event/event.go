@@ -21,7 +21,7 @@ const (
 )
 
 // An Event is a view of one record in ring or file memory. It is valid until
-// its ring is released; who keeps a value copies it (see Keep).
+// its ring is released; a caller that keeps a value copies it (see Keep).
 //
 // Fast path: sources fill an array of Events in place, so the struct holds
 // only the members that nearly every plan reads. The rest stays in Rec, from

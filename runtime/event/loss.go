@@ -16,16 +16,19 @@ type Loss struct {
 	// sender was killed, a connection broke, a recording was cut. How many
 	// events that took, nobody knows.
 	EndedEarly uint64 `json:"ended_early,omitempty"`
+	// EndsAlone counts the Unmatched ends whose start was not seen: it was before the run, left
+	// out by a condition, or lost. The others are starts whose end was not seen.
+	EndsAlone uint64 `json:"ends_alone,omitempty"`
 }
 
-// A LossCount is one counter of a Loss. Name is that of its JSON member.
+// A LossCount is one counter of a Loss. Name is its JSON member.
 type LossCount struct {
 	Name string
 	N    uint64
 }
 
 // Counts lists all counters, the kernel's own first: everything that shows a
-// Loss goes through it.
+// Loss goes through it. EndsAlone is a part of Unmatched.
 func (l *Loss) Counts() [10]LossCount {
 	return [10]LossCount{
 		{"lost", l.Lost}, {"dropped", l.Dropped}, {"late", l.Late}, {"truncated", l.Truncated}, {"unmatched", l.Unmatched}, {"broken", l.Broken},
@@ -45,6 +48,7 @@ func (l *Loss) Add(o Loss) {
 	l.Errors += o.Errors
 	l.Throttled += o.Throttled
 	l.EndedEarly += o.EndedEarly
+	l.EndsAlone += o.EndsAlone
 }
 
 // Zero reports that nothing was lost.

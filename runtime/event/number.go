@@ -124,7 +124,7 @@ func (n Number) Int() int64 {
 	return int64(n.bits)
 }
 
-// ValueKind is that of the numbers of a type; None if it has none.
+// ValueKind is the kind of the numbers of a type; None if it has none.
 func (t Type) ValueKind() ValueKind {
 	switch {
 	case t.Kind == TypeFloat:

@@ -9,7 +9,7 @@ type Strings struct{ known map[string]string }
 // mostTexts is how many are known at once.
 const mostTexts = 1024
 
-// Of makes a string of b; who keeps the string keeps no more than its bytes.
+// Of makes a string of b; keeping the string keeps no more than its bytes.
 //
 // Fast path: a text seen before does not allocate.
 func (t *Strings) Of(b []byte) string {

@@ -26,7 +26,7 @@ type MemberTexts interface {
 
 const (
 	// UserTextLimit bounds a text of the process, in bytes; of a longer one,
-	// the last three are dots. Programs have 512 bytes of stack for all.
+	// the last three are dots.
 	UserTextLimit = 255
 	// UserTextFault stands for a text that could not be read: the address is
 	// wrong, or its page is not in memory.

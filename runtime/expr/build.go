@@ -275,6 +275,14 @@ func Fold(n Node) Node {
 	if !Pure(n) {
 		return n
 	}
+	if c, err := Evaluate(n); err == nil && c != nil {
+		return c
+	}
+	return n
+}
+
+// Evaluate computes a node whose operands are constants; nil if its value is no constant.
+func Evaluate(n Node) (*Const, error) {
 	var f Frame
 	c := &Const{T: n.Type()}
 	switch c.T.Kind {
@@ -285,10 +293,7 @@ func Fold(n Node) Node {
 	case Str:
 		c.Str = string(genStr(n)(&f))
 	default:
-		return n
+		return nil, nil
 	}
-	if f.Err != nil {
-		return n
-	}
-	return c
+	return c, f.Err
 }

@@ -187,7 +187,7 @@ func NewEmit(id int, names []string, args ...Node) (Node, error) {
 }
 
 // NewNative calls Go code; exactly one function of n must be set and must fit
-// n.T. Calls with constant arguments are folded unless n.Effect.
+// n.T, and either n.Kernel or n.HostOnly. Calls with constant arguments are folded unless n.Effect.
 func NewNative(n Native) (Node, error) {
 	set := 0
 	for _, b := range []bool{n.Int != nil, n.Int1 != nil, n.Str != nil, n.Str1 != nil, n.Float != nil} {
@@ -201,6 +201,7 @@ func NewNative(n Native) (Node, error) {
 		(n.Float != nil) != (n.T.Kind == Float) || one && len(n.Args) != 1 {
 		panic("BUG: native " + n.Name + " is not whole")
 	}
+	n.check()
 	for i, a := range n.Args {
 		k := a.Type().Kind
 		if k == Void || k == Tuple || one && !a.Type().Numeric() {

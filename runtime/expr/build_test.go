@@ -166,7 +166,8 @@ func TestConstructorErrors(t *testing.T) {
 	check("function of a tuple")(NewFunc(NewBlock(), TTuple))
 	check("native with statements")(
 		NewNative(Native{
-			Name: "f", T: TInt, Args: []Node{void}, Int: func(*Frame, []Arg) int64 { return 0 },
+			Name: "f", T: TInt, Args: []Node{void}, HostOnly: "a test",
+			Int: func(*Frame, []Arg) int64 { return 0 },
 		}))
 	fld, _ := testSchema().Field("_cpu")
 	check("bytes of a fact")(NewFieldView(fld, Self, ViewBytes))

@@ -6,7 +6,7 @@ import "errors"
 var errKey = errors.New("key is not in the dictionary")
 
 // A Dict is a constant dictionary, in which a key that depends on the event is looked
-// up: the Data of the native "lookup".
+// up: the KernelCode of the native "lookup".
 type Dict struct {
 	// Ints or Texts are the keys: their values' places in Numbers, or in Words.
 	Ints  map[int64]int
@@ -14,13 +14,13 @@ type Dict struct {
 
 	Numbers []int64
 	Words   [][]byte
-	// Otherwise says that the first value is that of keys that are not there.
+	// Otherwise says that the first value is the result for keys that are not there.
 	Otherwise bool
 }
 
 // NewLookup looks a key up in a dictionary, whose values have the type t.
 func NewLookup(d *Dict, key Node, t Type) (Node, error) {
-	n := Native{Name: "lookup", Traits: HasProgram, Args: []Node{key}, Data: d, T: t}
+	n := Native{Name: "lookup", Args: []Node{key}, Kernel: d, T: t}
 	if t.Kind == Str {
 		n.Str = func(f *Frame, a []Arg) []byte { return d.Words[d.find(f, a[0])] }
 	} else {

@@ -34,6 +34,6 @@
 //
 // # Back ends
 //
-// They switch over the node types of node.go. Natives are known by name;
-// Native.Data is their table. Walk, Pure and String help.
+// They switch over the node types of node.go, and over the types of Native.Kernel;
+// Native.HostOnly says why a native has none of those. Walk, Pure and String help.
 package expr

@@ -6,7 +6,7 @@ func NewExtreme(low bool, args ...Node) (Node, error) {
 	if low {
 		name = "min"
 	}
-	return NewNative(Native{Name: name, Traits: HasProgram, T: TInt, Args: args, Data: extreme{low},
+	return NewNative(Native{Name: name, T: TInt, Args: args, Kernel: Extreme{low},
 		Int: func(_ *Frame, a []Arg) int64 {
 			best := a[0].I
 			for _, x := range a[1:] {
@@ -16,13 +16,4 @@ func NewExtreme(low bool, args ...Node) (Node, error) {
 			}
 			return best
 		}})
-}
-
-// An extreme says which one is wanted.
-type extreme struct{ low bool }
-
-// Extreme reports that n is the least, or the greatest, of its arguments.
-func (n *Native) Extreme() (low, ok bool) {
-	x, ok := n.Data.(extreme)
-	return x.low, ok
 }

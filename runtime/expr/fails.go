@@ -15,14 +15,14 @@ func Fails(n Node) string {
 			return "a number beyond 64 bits"
 		}
 	case *Native:
-		if _, dict := n.Data.(*Dict); dict {
+		if _, dict := n.Kernel.(*Dict); dict {
 			return "a key that is not there"
 		}
 	case *TextOp:
 		if n.MayFail() {
 			return "no such part"
 		}
-	case *KernelInt, *KernelText:
+	case *KernelInt, *KernelText, *ProcessArea:
 		return "memory that cannot be read"
 	case *Field:
 		if ReadOf(n.F) != nil {

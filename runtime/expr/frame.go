@@ -49,18 +49,18 @@ type Frame struct {
 	// Emit receives the records that a fold makes. Args are valid during
 	// the call.
 	Emit func(f *Frame, id int, args []Arg)
-	// Asked is the state that another fold has for a key; false if it is not known. nil
+	// LookUp is the state that another fold has for a key; false if it is not known. nil
 	// knows none.
-	Asked func(of any, key Arg) (numbers []int64, texts [][]byte, ok bool)
+	LookUp func(of any, key Arg) (numbers []int64, texts [][]byte, ok bool)
 	// Out is where printf writes; nil discards.
 	Out io.Writer
 
-	ints    []int64
-	strs    [][]byte
-	args    []Arg
-	scratch []byte
-	kept    int // bytes of texts since Reset
-	ret     Arg
+	ints      []int64
+	strs      [][]byte
+	args      []Arg
+	scratch   []byte
+	keptBytes int // bytes of texts since Reset
+	ret       Arg
 }
 
 // Reset prepares the Frame for an event.
@@ -68,7 +68,7 @@ func (f *Frame) Reset(e *event.Event) {
 	f.Event = e
 	f.Err = nil
 	f.scratch = f.scratch[:0]
-	f.kept = 0
+	f.keptBytes = 0
 }
 
 // Fail records an error of this evaluation; the first one stays.
@@ -95,7 +95,7 @@ const maxKept = 64 << 20
 // scratch is replaced by a larger one, so that soon everything fits. Older
 // views keep the old memory.
 func (f *Frame) Keep(b []byte) []byte {
-	if f.kept += len(b); f.kept > maxKept {
+	if f.keptBytes += len(b); f.keptBytes > maxKept {
 		f.Fail(ErrTexts)
 		return nil
 	}

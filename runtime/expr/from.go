@@ -42,9 +42,9 @@ func Sources(n Node) []Node {
 
 // sources collects the Sources of a root.
 type sources struct {
-	root  Node
-	found []Node
-	seen  map[int]bool // variables
+	root      Node
+	found     []Node
+	variables map[int]bool // variables
 }
 
 func (s *sources) add(n Node) {
@@ -85,13 +85,13 @@ func (s *sources) returned(body Node) {
 
 // assigned adds what is assigned to a variable.
 func (s *sources) assigned(index int) {
-	if s.seen[index] {
+	if s.variables[index] {
 		return
 	}
-	if s.seen == nil {
-		s.seen = map[int]bool{}
+	if s.variables == nil {
+		s.variables = map[int]bool{}
 	}
-	s.seen[index] = true
+	s.variables[index] = true
 	Walk(s.root, func(n Node) bool {
 		if set, ok := n.(*Set); ok && set.Index == index {
 			s.add(set.X)

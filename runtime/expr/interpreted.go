@@ -2,6 +2,9 @@ package expr
 
 import "ppscript/runtime/event"
 
+// interpreterHere is the HostOnly of functions that stay interpreted.
+const interpreterHere = "it stays interpreted"
+
 // Interpreted makes a Program of a function that cannot be compiled. It
 // delivers want: integers for Int, which TInt or TUint is, doubles for Float, texts for Str, whatever the
 // function returns for Any. A value of another kind, and one that would have to be cut, sets Frame.Err.
@@ -35,9 +38,10 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Progr
 	switch want.Kind {
 	case Int:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: want.Plain(), Effect: true,
-			Int: integer})
+			HostOnly: interpreterHere, Int: integer})
 	case Float:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TFloat, Effect: true,
+			HostOnly: interpreterHere,
 			Float: func(f *Frame, _ []Arg) float64 {
 				v := value(f)
 				if !v.Numeric() && f.Err == nil {
@@ -47,6 +51,7 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Progr
 			}})
 	case Bool:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TBool, Effect: true,
+			HostOnly: interpreterHere,
 			Int: func(f *Frame, _ []Arg) int64 {
 				if value(f).Bool() {
 					return 1
@@ -55,6 +60,7 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Progr
 			}})
 	case Str:
 		return Build(&Native{Name: "interpreted", Traits: Interprets, T: TStr, Effect: true,
+			HostOnly: interpreterHere,
 			Str: func(f *Frame, _ []Arg) []byte {
 				return f.Keep(append(f.Scratch(), value(f).String()...))
 			}})
@@ -71,6 +77,7 @@ func Interpreted(call func(*event.Event) (event.Value, error), want Type) *Progr
 // compiled. call works on the frame's event and state, and fails the frame.
 func InterpretedStep(call func(f *Frame)) *Program {
 	return Build(&Native{Name: "interpreted", Traits: Interprets, T: TInt, Effect: true,
+		HostOnly: interpreterHere,
 		Int: func(f *Frame, _ []Arg) int64 {
 			call(f)
 			return 0
@@ -95,12 +102,13 @@ func All(ps []*Program) *Program {
 	first := ps[0].Bool
 	second := rest.Bool
 	all := func(f *Frame) bool { return first(f) && second(f) && f.Err == nil }
-	n := &Native{Name: "all", T: TBool, Effect: true, Int: func(f *Frame, _ []Arg) int64 {
-		if all(f) {
-			return 1
-		}
-		return 0
-	}}
+	n := &Native{Name: "all", T: TBool, Effect: true, HostOnly: interpreterHere,
+		Int: func(f *Frame, _ []Arg) int64 {
+			if all(f) {
+				return 1
+			}
+			return 0
+		}}
 	p := Build(n)
 	p.Bool = all
 	return p

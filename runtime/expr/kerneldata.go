@@ -329,12 +329,36 @@ func (k *Kernel) TextAt(addr Node, path string) (Node, error) {
 		event.Field{Name: path, Type: "char *", Kind: event.Str, Size: kernelTextLimit})
 }
 
+// CommandLine is the arguments with which the program of the running process was started,
+// with blanks between them.
+func (k *Kernel) CommandLine() (Node, error) {
+	task, err := k.Task()
+	if err != nil {
+		return nil, err
+	}
+	read := &ProcessArea{Size: event.UserTextLimit}
+	for _, end := range []struct {
+		name string
+		to   *Node
+	}{{"arg_start", &read.From}, {"arg_end", &read.To}} {
+		d, err := task.walk("mm", end.name)
+		if err != nil {
+			return nil, err
+		}
+		if *end.to, err = d.value(); err != nil {
+			return nil, err
+		}
+	}
+	f := event.Field{Name: "command_line()", Type: "char *", Kind: event.Str, Size: read.Size}
+	return k.field(read, f)
+}
+
 // readsKernel reports that n is more than numbers of the event.
 func readsKernel(n Node) bool {
 	found := false
 	Walk(n, func(n Node) bool {
 		switch n.(type) {
-		case *KernelInt, *KernelText, *TaskAddr, *TraceArg, *CPUDistance:
+		case *KernelInt, *KernelText, *ProcessArea, *TaskAddr, *TraceArg, *CPUDistance:
 			found = true
 		}
 		return !found

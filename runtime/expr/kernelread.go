@@ -16,7 +16,7 @@ import (
 // Only a program in the kernel can read, at the moment of the event. So a read
 // is a field of the event, as its other context members are: a program that
 // does the plan's work reads it where an expression asks for it, one that
-// sends the event along reads it first and sends it. Who evaluates the
+// sends the event along reads it first and sends it. Code that evaluates the
 // expression in ppscript finds the value in the sample. What such a field
 // reads, and of which address, is Field.F.Read.
 
@@ -36,6 +36,14 @@ type (
 		Addr Node
 		Size int
 		Cut  bool
+	}
+
+	// ProcessArea is the memory of the running process from one address to another, at
+	// most Size bytes of it, as a text: blanks stand for the NULs inside. A longer one
+	// ends in dots.
+	ProcessArea struct {
+		From, To Node
+		Size     int
 	}
 
 	// TraceArg is an argument with which the kernel calls the event's tracepoint:
@@ -58,6 +66,7 @@ const kernelTextLimit = 127
 
 func (n *KernelInt) Type() Type  { return Type{Kind: Int, Unsigned: !n.Signed} }
 func (n *KernelText) Type() Type { return TStr }
+func (*ProcessArea) Type() Type  { return TStr }
 func (n *TaskAddr) Type() Type   { return TUint }
 func (*CPUDistance) Type() Type  { return TUint }
 func (n *TraceArg) Type() Type   { return Type{Kind: Int, Unsigned: !n.Signed} }
@@ -70,7 +79,10 @@ func (n *KernelInt) String() string {
 	return fmt.Sprintf("kernel.%s%d[%s]", sign, n.Size*8, n.Addr)
 }
 
-func (n *KernelText) String() string  { return fmt.Sprintf("kernel.text%d[%s]", n.Size, n.Addr) }
+func (n *KernelText) String() string { return fmt.Sprintf("kernel.text%d[%s]", n.Size, n.Addr) }
+func (n *ProcessArea) String() string {
+	return fmt.Sprintf("process.text%d[%s, %s]", n.Size, n.From, n.To)
+}
 func (n *TaskAddr) String() string    { return "task" }
 func (n *CPUDistance) String() string { return fmt.Sprintf("distance[%s]", n.CPU) }
 func (n *TraceArg) String() string    { return fmt.Sprintf("argument%d.%d", n.Index, n.Size) }

@@ -178,7 +178,7 @@ func fieldStr(n *Field) strFn {
 		return func(f *Frame) []byte {
 			if e := f.part(part); e != nil && e.Stream != nil && e.Stream.Cgroup != nil {
 				if text, ok := e.Stream.Cgroup(e, fld.Member); ok {
-					return view(text)
+					return Bytes(text)
 				}
 			}
 			f.Fail(ErrMissing)
@@ -194,9 +194,9 @@ func fieldStr(n *Field) strFn {
 				return nil
 			}
 			if short {
-				return view(event.NoDigits(e.Stream.Comm(e)))
+				return Bytes(event.NoDigits(e.Stream.Comm(e)))
 			}
-			return view(e.Stream.Comm(e))
+			return Bytes(e.Stream.Comm(e))
 		}
 	case fld.Place == event.InSlot:
 		return func(f *Frame) []byte {
@@ -205,7 +205,7 @@ func fieldStr(n *Field) strFn {
 				f.Fail(ErrMissing)
 				return nil
 			}
-			return view(e.Derived.Slots[fld.Offset].String())
+			return Bytes(e.Derived.Slots[fld.Offset].String())
 		}
 	case fld.Place == event.InRaw && part == Self && text && fld.Size > 0:
 		off, end := fld.Offset, fld.Offset+fld.Size

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// view is the bytes of a string, not to be written.
-func view(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+// Bytes is the bytes of a string, which must not be written.
+func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func floatBits(v float64) int64 { return int64(math.Float64bits(v)) }
 

@@ -41,7 +41,7 @@ func (p Part) From(first Part) (Part, bool) {
 }
 
 // Past reports that a part is, or is inside, the start of a pair: at its end the event of
-// that is over, while all others are that of the end itself.
+// that is over, while all other parts belong to the event of the end itself.
 func (p Part) Past() bool {
 	for ; p != Self; p >>= partBits {
 		if p&partMask == Start {
@@ -206,6 +206,10 @@ type (
 		T      Type
 		Args   []Node
 		Data   any
+		// Kernel is how programs of the kernel compute it. Nil says that they cannot, and HostOnly
+		// why: explain shows "NAME() runs in ppscript: HostOnly".
+		Kernel   KernelCode
+		HostOnly string
 		// Effect says that the call does more than return a value: it is
 		// not folded, not moved, and not made after an error.
 		Effect bool
@@ -220,7 +224,7 @@ type (
 	}
 
 	// Quantity is X, an integer, as a duration, moment or size: only Value
-	// and who asks for the unit see a difference.
+	// and code that asks for the unit see a difference.
 	Quantity struct {
 		X    Node
 		Unit event.Unit

@@ -55,6 +55,8 @@ func Rebind(n Node, from, p Part) Node {
 		c := *n
 		c.Addr = re(n.Addr)
 		return &c
+	case *ProcessArea:
+		return &ProcessArea{re(n.From), re(n.To), n.Size}
 	case *CPUDistance:
 		return &CPUDistance{re(n.CPU)}
 	case *MemBytes:

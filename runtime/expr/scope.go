@@ -9,7 +9,7 @@ type Scope struct {
 	// variables, and members of REC. A dynamic field NAME also gives
 	// NAME_offset and NAME_len. Nil if there is no event.
 	Schema *event.Schema
-	// Stream is that of the events if they are known to be of one: two of
+	// Stream is the stream of the events if they are known to be of one: two of
 	// one schema may have different Vars.
 	Stream *event.Stream
 	// Parts are the events of a pair, "start" and "end", whose fields are

@@ -286,7 +286,7 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 
 func TestNativeErrorsStopEffects(t *testing.T) {
 	ran := 0
-	n := must(NewNative(Native{Name: "effect", T: TInt,
+	n := must(NewNative(Native{Name: "effect", T: TInt, HostOnly: "a test",
 		Args:   []Node{must(NewBinary(OpDivS, NewInt(1), fieldNode("i32")))},
 		Effect: true, Int1: func(*Frame, int64) int64 { ran++; return 5 }}))
 	p := Build(n)
@@ -312,13 +312,14 @@ func TestScratchSurvivesGrowth(t *testing.T) {
 		}
 		args = append(args, n)
 	}
-	all := must(NewNative(Native{Name: "all", T: TStr, Args: args, Str: func(f *Frame, a []Arg) []byte {
-		b := f.Scratch()
-		for _, x := range a {
-			b = append(append(b, x.S...), ' ')
-		}
-		return f.Keep(b)
-	}}))
+	all := must(NewNative(Native{Name: "all", T: TStr, Args: args, HostOnly: "a test",
+		Str: func(f *Frame, a []Arg) []byte {
+			b := f.Scratch()
+			for _, x := range a {
+				b = append(append(b, x.S...), ' ')
+			}
+			return f.Keep(b)
+		}}))
 	var f Frame
 	f.Reset(testEvent())
 	got := strings.Fields(string(Build(all).Str(&f)))

@@ -20,7 +20,7 @@ func NewNameOf(schema *event.Schema, field *Field) (Node, error) {
 
 func symbolicOf(schema *event.Schema, field *Field) Native {
 	name, part, unsigned := field.F.Name, field.Part, !field.F.Signed
-	return Native{Name: "name_of", Traits: ReadsRecord, T: TStr, Args: []Node{field},
+	return Native{Name: "name_of", Traits: ReadsRecord, T: TStr, Args: []Node{field}, HostOnly: NamesHere,
 		Data: &NameOf{schema, name},
 		Str: func(f *Frame, args []Arg) []byte {
 			e := f.part(part)
@@ -29,7 +29,7 @@ func symbolicOf(schema *event.Schema, field *Field) Native {
 			}
 			if schema.SymbolicOf != nil {
 				if s, ok := schema.SymbolicOf(name, e); ok {
-					return view(s)
+					return Bytes(s)
 				}
 			}
 			if unsigned {
@@ -47,7 +47,7 @@ func Symbolic(x Node, s *event.Symbols) (Node, error) {
 		for v, n := range s.Names {
 			names[v] = []byte(n)
 		}
-		return NewNative(Native{Name: "symbolic", T: TStr, Args: []Node{x}, Data: s,
+		return NewNative(Native{Name: "symbolic", T: TStr, Args: []Node{x}, Data: s, HostOnly: NamesHere,
 			Str1: func(f *Frame, x int64) []byte {
 				if n, ok := names[uint64(x)]; ok {
 					return n
@@ -64,7 +64,7 @@ func Symbolic(x Node, s *event.Symbols) (Node, error) {
 		flags = append(flags, flag{m, s.Names[m]})
 	}
 	delim := s.Delim
-	return NewNative(Native{Name: "flags", T: TStr, Args: []Node{x}, Data: s,
+	return NewNative(Native{Name: "flags", T: TStr, Args: []Node{x}, Data: s, HostOnly: NamesHere,
 		Str1: func(f *Frame, x int64) []byte {
 			b, left, first := f.Scratch(), uint64(x), true
 			for _, fl := range flags {

@@ -203,7 +203,7 @@ func textStrip(n *TextOp, x strFn) strFn {
 	if len(n.Args) == 0 {
 		const space = "\t\n\v\f\r \u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007" +
 			"\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-		return strip(x, func(*Frame) []byte { return view(space) }, left, right)
+		return strip(x, func(*Frame) []byte { return Bytes(space) }, left, right)
 	}
 	return strip(x, genStr(n.Args[0]), left, right)
 }

@@ -16,8 +16,6 @@ const (
 	ReadsProcess
 	// AsksThreads says that it asks whether a thread is one to be traced.
 	AsksThreads
-	// HasProgram says that programs of the kernel can do it.
-	HasProgram
 )
 
 // Is reports whether n has any of some traits.

@@ -5,7 +5,7 @@ import "ppscript/runtime/event"
 // Kind says which closure of a Program delivers a value.
 type Kind = event.TypeKind
 
-// The kinds. Any is that of a Program whose values have a kind only at run
+// The kinds. Any is the kind of a Program whose values have a kind only at run
 // time, a function that stays interpreted: only Value is set, and Bool by the
 // value's truth.
 const (

@@ -28,10 +28,10 @@ func NewUserText(addr Node, instead *Const) (Node, error) {
 	}
 	n := Native{
 		Name:   UserText,
-		Traits: ReadsProcess | ReadsNow | HasProgram,
+		Traits: ReadsProcess | ReadsNow,
 		T:      TStr,
 		Args:   []Node{addr},
-		Data:   instead,
+		Kernel: ProcessText{instead},
 		Str1:   userText(part, instead),
 	}
 	return NewNative(n)
@@ -100,7 +100,7 @@ func userText(part Part, instead *Const) func(f *Frame, addr int64) []byte {
 			}
 		}
 		if instead != nil {
-			return view(instead.Str)
+			return Bytes(instead.Str)
 		}
 		f.Fail(ErrMissing)
 		return nil
@@ -111,7 +111,7 @@ func userText(part Part, instead *Const) func(f *Frame, addr int64) []byte {
 // rebound already, is of.
 func (n *Native) rebindText() {
 	if part, err := addressed(n.Args[0]); err == nil {
-		n.Str1 = userText(part, n.Data.(*Const))
+		n.Str1 = userText(part, n.Kernel.(ProcessText).Instead)
 	}
 }
 

@@ -26,6 +26,7 @@ func UsesOf(n Node) Uses {
 		case *Field:
 			u.field(n)
 		case *Native:
+			n.check()
 			u.Natives = append(u.Natives, n)
 		case *Mem, *CStr, *MemBytes:
 			u.Memory = true

@@ -13,7 +13,8 @@ func TestUses(t *testing.T) {
 		Name: "_stack", Kind: event.Int, Size: 8, Place: event.InMember, Member: event.MemberCallchain,
 	}
 	own, ofStart := NewField(pid, Self), NewField(pid, Start)
-	asks := must(NewNative(Native{Name: "traced", T: TBool, Traits: AsksThreads, Args: []Node{ofStart},
+	asks := must(NewNative(Native{Name: "traced", T: TBool, Traits: AsksThreads,
+		Kernel: InTarget{}, Args: []Node{ofStart},
 		Int: func(*Frame, []Arg) int64 { return 0 }}))
 	sum := must(PyBinary("+", own, must(PyBinary("+", own, NewField(stack, Self)))))
 	n := must(NewTuple(asks, sum))

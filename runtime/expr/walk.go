@@ -11,6 +11,8 @@ func Children(n Node) []Node {
 		return []Node{n.Addr}
 	case *KernelText:
 		return []Node{n.Addr}
+	case *ProcessArea:
+		return []Node{n.From, n.To}
 	case *CPUDistance:
 		return []Node{n.CPU}
 	case *MemBytes:

@@ -24,8 +24,6 @@ type StackFiles struct {
 	// functions grew and shrank since.
 	FlameBase string
 	Pprof     string // has pprof's form
-	// Speedscope has the form of speedscope.app.
-	Speedscope string
 	// Profiles are the stacks of each interval, for sinks that send them.
 	Profiles bool
 }
@@ -39,7 +37,7 @@ type NamedFile struct{ Option, Path string }
 // List is the files with the options that name them.
 func (s *StackFiles) List() (list []NamedFile) {
 	for _, f := range []NamedFile{
-		{picture.FlameGraph, s.FlameGraph}, {"pprof", s.Pprof}, {"speedscope", s.Speedscope},
+		{picture.FlameGraph, s.FlameGraph}, {"pprof", s.Pprof},
 	} {
 		if f.Path != "" {
 			list = append(list, f)

@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// This file brings what joins and folds in programs make to who reads it here.
+// This file brings the output of joins and folds in programs to its readers here.
 
 // arrived takes what programs make as a join.
 func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
@@ -13,7 +13,7 @@ func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
 	for _, e := range in.Plan.Events {
 		streams = append(streams, in.Stream(e.Stream))
 	}
-	streams = append(streams, in.streams...) // what is made is behind them (bpf/emitmade.go)
+	streams = append(streams, in.streams...) // what is made is behind them (bpf/record.go)
 	return join.NewArrived(s, j.to(), streams, join.Programs{
 		Waiting: func(why join.Reason, at event.Time, fn func(*event.Event)) {
 			in.Programs.Waiting(&j.op.js, why, at, fn)
@@ -23,7 +23,7 @@ func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
 }
 
 // arrive brings the pairs of the joins, and what the folds emit, that programs do to
-// who reads them here. They are no samples of their own: programs count their events.
+// their readers here. They are no samples of their own: programs count their events.
 func (in *Instance) arrive() {
 	for _, n := range Of[*foldOp](in.Plan) {
 		run := in.runs[n].(*FoldRun)
@@ -44,8 +44,8 @@ func (in *Instance) arrive() {
 		if len(run.next.Next) > 0 {
 			in.Router.Add(run, streams, len(in.streams))
 		}
-		if len(run.lefts) > 0 {
-			in.Router.Add((*leftArrival)(run), in.inner(nil, n.js.Left), len(in.streams))
+		if len(run.unpaired) > 0 {
+			in.Router.Add((*unpairedArrival)(run), in.inner(nil, n.js.Streams), len(in.streams))
 		}
 	}
 }
@@ -61,14 +61,16 @@ func (in *Instance) inner(list []int, streams []*event.Stream) []int {
 	return list
 }
 
-// A leftArrival takes the events without a partner of a join that programs do. The join
-// begins later, when it is known who reads them.
-type leftArrival JoinRun
+// An unpairedArrival takes the events without a partner of a join that programs do. The join
+// begins later, when its readers are known.
+type unpairedArrival JoinRun
 
 // Events implements flow.Sink.
-func (l *leftArrival) Events(evs []*event.Event) { l.joiner.(*join.Arrived).Left().Events(evs) }
+func (l *unpairedArrival) Events(evs []*event.Event) {
+	l.joiner.(*join.Arrived).UnpairedSink().Events(evs)
+}
 
 // Lost implements flow.Sink.
-func (l *leftArrival) Lost(ring int32, n uint64, t event.Time) {
-	l.joiner.(*join.Arrived).Left().Lost(ring, n, t)
+func (l *unpairedArrival) Lost(ring int32, n uint64, t event.Time) {
+	l.joiner.(*join.Arrived).UnpairedSink().Lost(ring, n, t)
 }

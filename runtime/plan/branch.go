@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/text/diag"
 )
@@ -27,17 +28,9 @@ type branch struct {
 	root   root // nil: the router
 	stream int
 	scope  *expr.Scope
-	preds  []*pred
+	preds  []*graph.Pred
 	marks  marks
 	as     *Source // what the user says of the script that it comes from
-}
-
-// A pred is a predicate on the way of a branch.
-type pred struct {
-	text string
-	prog *expr.Program
-	// state, if any, makes the program of an instance: prog only stands for it.
-	state stateful
 }
 
 // schemaOf is the schema of a branch's events, or of a part of its pairs.
@@ -53,31 +46,34 @@ func (br *branch) schemaOf(p expr.Part) *event.Schema {
 	return nil
 }
 
-// stateful is a predicate that remembers events.
+// stateful is the State of a predicate that remembers events.
 type stateful interface {
 	program(in *Instance) *expr.Program
 }
 
-// stands stands for a predicate with state in a plan, which does not run.
-func stands(name string) *expr.Program {
+// remembersHere is why programs do not compute a stateful predicate.
+const remembersHere = "its state is in ppscript's memory"
+
+// placeholder marks a stateful predicate in a plan that is not running.
+func placeholder(name string) *expr.Program {
 	return expr.Build(&expr.Native{
-		Name:   name,
-		T:      expr.TBool,
-		Effect: true,
+		Name:     name,
+		T:        expr.TBool,
+		Effect:   true,
+		HostOnly: remembersHere,
 		Int: func(*expr.Frame, []expr.Arg) int64 {
 			panic("BUG: " + name + " runs in instances only")
 		},
 	})
 }
 
-// conjunction is the program of all that a branch's events must satisfy beyond
-// the event's own filter; nil if nothing.
-func (br *branch) conjunction(in *Instance) *expr.Program {
+// conjunction is one program of several predicates; nil of none.
+func (in *Instance) conjunction(preds []*graph.Pred) *expr.Program {
 	var all []*expr.Program
-	for _, p := range br.preds {
-		prog := p.prog
-		if p.state != nil {
-			prog = p.state.program(in)
+	for _, p := range preds {
+		prog := p.Prog
+		if p.Stateful() {
+			prog = p.State.(stateful).program(in)
 		}
 		all = append(all, prog)
 	}
@@ -191,6 +187,10 @@ func (s *Source) branches(b *builder) ([]branch, error) {
 		b.leaveOut(s, why)
 		return nil, nil
 	}
+	if s.Kind == eventspec.Tool {
+		return nil, diag.Errorf(diag.Usage, "event", s.FullName(), "it is a time, and never happens").
+			WithHint("count it: ppscript stat -e %s -- COMMAND", s.Name)
+	}
 	schemas, err := b.env.Catalog.Find(s)
 	if err != nil {
 		if s.Optional {
@@ -228,7 +228,7 @@ func (w *Where) branches(b *builder) ([]branch, error) {
 		if err != nil {
 			return nil, err
 		}
-		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{text: w.Pred.label(), prog: p})
+		br.preds = append(br.preds[:len(br.preds):len(br.preds)], &graph.Pred{Text: w.Pred.label(), Prog: p})
 	}
 	return brs, nil
 }
@@ -262,6 +262,9 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 				b.prints.Would(p.Node, would)
 			}
 			sc.Vars[v.Name] = p.Node
+			if l.Whose {
+				b.whose[p.Node] = true
+			}
 		}
 	}
 	return brs, nil
@@ -302,6 +305,11 @@ func (f Fn) label() string {
 
 // check has a script's function look at the events that it will get.
 func (f Fn) check(brs []branch) error {
+	for _, m := range f.List {
+		if err := m.check(brs); err != nil {
+			return err
+		}
+	}
 	if f.Call == nil {
 		return nil
 	}
@@ -332,6 +340,9 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 	if f.Const != nil {
 		return expr.Build(f.Const), nil
 	}
+	if f.List != nil {
+		return f.composite(b, br)
+	}
 	compile := cexpr.Compile
 	if want == expr.Bool {
 		compile = cexpr.CompileCondition
@@ -350,6 +361,56 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 	}
 	return nil, located(diag.Errorf(diag.Run, "expression", f.Text, "got a %s, want a number", p.Type).
 		WithHint("use a numeric field of %s", br.scope.Schema.FullName()), f.Pos)
+}
+
+// composite is the program of a list: a tuple of its members.
+func (f Fn) composite(b *builder, br *branch) (*expr.Program, error) {
+	members := make([]*expr.Program, len(f.List))
+	nodes := make([]expr.Node, len(f.List))
+	typed := true
+	for i, m := range f.List {
+		p, err := m.program(b, br, expr.Any)
+		if err != nil {
+			return nil, err
+		}
+		if p.Node == nil {
+			if p, err = b.resultOf(m.Call, p, br.scope); err != nil {
+				return nil, located(err, m.Pos)
+			}
+		}
+		members[i], nodes[i] = p, p.Node
+		typed = typed && p.Node != nil
+	}
+	if typed {
+		tuple, err := expr.NewTuple(nodes...)
+		if err != nil {
+			return nil, located(diag.Errorf(diag.Run, "key", f.Text, "%w", err).
+				WithHint("write numbers and texts, such as [\"pid\", \"comm\"]"), f.Pos)
+		}
+		return expr.Build(tuple), nil
+	}
+	return &expr.Program{Type: expr.TTuple, Elems: members, Value: func(fr *expr.Frame) event.Value {
+		values := make([]event.Value, len(members))
+		for i, p := range members {
+			values[i] = p.Value(fr)
+		}
+		return event.ListOf(values...)
+	}}, nil
+}
+
+// resultOf is the program of an interpreted function as one that has a type, if it is known what the
+// function returns; else p.
+func (b *builder) resultOf(call Callable, p *expr.Program, sc *expr.Scope) (*expr.Program, error) {
+	r, ok := call.(resulter)
+	if !ok || r.Result([]*expr.Scope{sc}).Kind == expr.Any {
+		return p, nil
+	}
+	would := b.prints.NodeOf(p)
+	typed, err := interpretedLet(call, sc)
+	if err == nil {
+		b.prints.Would(typed.Node, would)
+	}
+	return typed, err
 }
 
 // A giver is a Callable that knows when what it gives can only be wrong.

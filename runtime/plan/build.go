@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/system/memory"
@@ -32,7 +33,7 @@ type Env struct {
 	Interpret bool
 	// MaxRows bounds the rows of tables; 0 is the default.
 	MaxRows int
-	// Memory is that of the run; nil has no bound.
+	// Memory is the memory budget of the run; nil has no bound.
 	Memory *memory.Budget
 	// Raw shows fields of the kernel as numbers, also where they have names.
 	Raw bool
@@ -71,11 +72,34 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	}
 }
 
+// A pass is one step of Build. reads and writes tell what of the plan.
+type pass struct {
+	name, reads, writes string
+	run                 func(b *builder) error
+}
+
+// passes come once the streams and reports of the script have made the operators, with the branches that
+// they take. passes.go of package placement has the passes of place and settle.
+var passes = []pass{
+	{"exec", "attributes of events", "an operator, its branches", addExecs},
+	{"push", "attributes of events", "operators, their branches", addPushes},
+	{"set apart", "joins, their histories", "events that a history leaves out", (*builder).setApart},
+	{"connect", "events, operators, branches, predicates", "the graph: nodes and edges", (*builder).connect},
+	{"place", "the graph, functions, the kernel", "where nodes run; Edge.Remaining; what programs send",
+		(*builder).place},
+	{"filter", "Edge.Remaining of events with one reader", "filters of events; Edge.Remaining", (*builder).filter},
+	{"subject", "keys of joins and folds", "whom events are about that leave ppscript", tellAbout},
+	{"join", "what operators see", "what joins keep of events that wait", (*builder).settleJoins},
+	{"need", "operators, functions", "Needs: members, order, stacks", (*builder).needs},
+	{"settle", "Needs, where nodes run", "Placement, where explain finds it", (*builder).settle},
+}
+
 // buildKnown makes a Plan; at is the index of the report that err is about, negative if it is about none.
 // Events of which nothing is known are put into unverified.
 func buildKnown(reports []Report, env Env, unverified map[string]bool) (p *Plan, at int, err error) {
 	b := &builder{env: env, plan: &Plan{memory: env.Memory}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
+		whose:  map[expr.Node]bool{},
 		prints: view.Prints{Raw: env.Raw}, reports: len(reports),
 		unverified: unverified, unknown: map[*Source]*diag.Unverified{}}
 	if len(reports) > 0 {
@@ -96,29 +120,17 @@ func buildKnown(reports []Report, env Env, unverified map[string]bool) (p *Plan,
 			return nil, i, err
 		}
 	}
-	if err := addExecs(b); err != nil {
-		return nil, -1, err
-	}
-	if err := addPushes(b); err != nil {
-		return nil, -1, err
-	}
-	b.setApart()
-	settle := b.place()
-	b.push()
-	tellAbout(b)
-	b.settleJoins()
-	if err := b.needs(); err != nil {
-		return nil, -1, err
-	}
-	if err := settle(); err != nil {
-		return nil, -1, err
+	for _, pass := range passes {
+		if err := pass.run(b); err != nil {
+			return nil, -1, err
+		}
 	}
 	b.plan.Unverified = slices.Sorted(maps.Keys(b.unverified))
 	return b.plan, -1, nil
 }
 
 // rows bounds the keys of an operator, in the kernel too. given is what the script or the user
-// says; 0 is the operator's own bound, or fewer where there is little memory. bytes are those of
+// says; 0 is the operator's own bound, or fewer where there is little memory. bytes are the size of
 // a row beside its key: programs have it once for each CPU, and it is read in whole.
 func (b *builder) rows(given, bytes int) int {
 	const usual, least = 1 << 17, 256
@@ -131,17 +143,20 @@ func (b *builder) rows(given, bytes int) int {
 type builder struct {
 	env    Env
 	plan   *Plan
+	graph  *graph.Graph      // after the pass connect
+	placer *placement.Placer // after the pass place
 	memo   map[Stream][]branch
 	events map[int]*Event // by stream index
 	code
 	names    reportNames
 	contexts []placement.ContextUse
 	texts    []placement.TextUse
-	inner    bool         // what is built now belongs to a script among the sources
-	served   map[int]bool // streams that do
-	asks     map[int]bool // streams whose events are checked for their thread
-	prints   view.Prints  // how values are shown
-	reports  int          // that share the memory
+	inner    bool               // what is built now belongs to a script among the sources
+	served   map[int]bool       // streams that do
+	asks     map[int]bool       // streams whose events are checked for their thread
+	prints   view.Prints        // how values are shown
+	reports  int                // that share the memory
+	whose    map[expr.Node]bool // values of a Let that says whose
 	// unverified are the events of which nothing is known, with the reason.
 	unverified map[string]bool
 	unknown    map[*Source]*diag.Unverified // of those, the optional ones
@@ -156,16 +171,21 @@ type code struct {
 
 // A root is where events come from: the router (nil), a join, counters.
 type root interface {
+	// graphNode is the operator that makes them.
+	graphNode() *graph.Node
+	// inUserSpace reports that ppscript makes them, in whichever engine the operator runs.
+	inUserSpace() bool
 	// emitter is what makes them in an instance.
 	emitter(in *Instance) emitter
 }
 
-// A feed is the branches that an operator takes from one root.
+// A feed is the branches that an operator takes from one root. Each is an edge of the graph.
 type feed struct {
 	op       Operator
 	port     int // which of its sinks; 0 if it has one
 	root     root
 	branches []branch
+	edges    []*graph.Edge // of the branches
 	name     string
 	prints   bool         // the operator shows or sends them
 	about    []flow.About // by stream: whom they are about; nil unless prints
@@ -234,14 +254,12 @@ func (b *builder) feed(f feed, branches []branch) {
 	}
 }
 
-// predicates are those of the feed's branches, by stream; any is false if there
-// are none.
+// predicates returns the predicates that are left to ppscript, by stream; any is false if there are none.
 func (f *feed) predicates(in *Instance) (each []*expr.Program, any bool) {
 	each = make([]*expr.Program, len(in.streams))
-	for i := range f.branches {
-		br := &f.branches[i]
-		if p := br.conjunction(in); p != nil {
-			each[br.stream] = p
+	for _, e := range f.edges {
+		if p := in.conjunction(e.Remaining); p != nil {
+			each[e.Stream] = p
 			any = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/silence"
+	"ppscript/runtime/plan/graph"
 )
 
 // Burst keeps the events of busy times: those from the Count-th on that come
@@ -23,7 +24,7 @@ func (w *Burst) Inputs() []Stream { return []Stream{w.In} }
 
 // A burstOp is a Burst of a plan.
 type burstOp struct {
-	operator
+	step
 	spec *Burst
 }
 
@@ -54,7 +55,7 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 			return nil, err
 		}
 		br.preds = append(br.preds[:len(br.preds):len(br.preds)],
-			&pred{"burst", stands("burst"), busyKey{op, key}})
+			&graph.Pred{Text: "burst", Prog: placeholder("burst"), State: busyKey{op, key}})
 	}
 	return brs, nil
 }
@@ -73,7 +74,8 @@ func (x busyKey) program(in *Instance) *expr.Program {
 		}
 		return 0
 	}
-	return expr.Build(&expr.Native{Name: "burst", T: expr.TBool, Effect: true, Int: busy})
+	return expr.Build(&expr.Native{Name: "burst", T: expr.TBool, Effect: true, HostOnly: remembersHere,
+		Int: busy})
 }
 
 func (op *burstOp) instantiate(*Instance) Running {

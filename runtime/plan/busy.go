@@ -3,7 +3,7 @@ package plan
 // Busy is work of ppscript's own that goes on as long as the run: something
 // for a profiler to see.
 type Busy struct {
-	operator
+	step
 	Work func(stop <-chan struct{})
 }
 

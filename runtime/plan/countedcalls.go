@@ -11,16 +11,20 @@ import (
 	"ppscript/runtime/source/eventspec"
 )
 
-// This file has one program count many system calls in place of perf, which needs a counter for each, and
-// 15 s at the end of 360 (see bpf/many.go). The reads are the same.
+// This file has programs count many tracepoints in place of perf, which needs a counter for each, and 15 s at
+// the end of 360 (see bpf/many.go): one counts system calls, of others each has its own. The reads are the
+// same.
 
-// CountedCalls are the counters that a program counts.
+// CountedCalls are the counters that programs count.
 type CountedCalls struct {
 	Image *bpf.Image
-	Of    []int // their numbers among the Schemas
+	Of    []int // numbers among the Schemas of the events that one program counts
+	// Points are numbers of the events that have a program each; the first program belongs to event First.
+	Points []int
+	First  int
 }
 
-// countedCalls finds the counters of system calls that a program can count; nil if there are few.
+// countedCalls finds the counters that programs can count; nil if there are few.
 func (op *CounterOp) countedCalls(b *builder) *CountedCalls {
 	env := &b.env.KernelEnv
 	if env.Host == nil || env.Target == nil || env.No != "" || b.env.ByThread && op.Spec.PerInstance {
@@ -35,7 +39,7 @@ func (op *CounterOp) countedCalls(b *builder) *CountedCalls {
 		}
 	}
 	group := &agg.Spec{Aggs: []agg.Agg{{Op: agg.Count}}, Args: []agg.Arg{{}}}
-	part := &bpf.Part{Intervals: true}
+	part := &bpf.Part{Intervals: true, Counted: true}
 	calls := &CountedCalls{}
 	var keys []*expr.Program
 	for k, i := range bpf.Calls(events, env.Host) {
@@ -45,6 +49,13 @@ func (op *CounterOp) countedCalls(b *builder) *CountedCalls {
 		part.Edges = append(part.Edges, &bpf.Edge{Name: "counters", Stream: k, Group: group})
 		calls.Of = append(calls.Of, numbers[i])
 		keys = append(keys, expr.Build(expr.NewStr(strconv.Itoa(numbers[i]))))
+	}
+	calls.First = len(part.Events)
+	for _, i := range bpf.Points(events, env.Host, b.env.ByThread) {
+		e := events[i]
+		e.Stream = len(part.Events)
+		part.Events = append(part.Events, e)
+		calls.Points = append(calls.Points, numbers[i])
 	}
 	if len(part.Events) == 0 {
 		return nil
@@ -66,4 +77,7 @@ func (c *CountedCalls) Number(p *agg.Partial) (number int, ok bool) {
 	return number, err == nil
 }
 
-func (c *CountedCalls) has(number int) bool { return c != nil && slices.Contains(c.Of, number) }
+// Has reports that programs count one of the Schemas.
+func (c *CountedCalls) Has(number int) bool {
+	return c != nil && (slices.Contains(c.Of, number) || slices.Contains(c.Points, number))
+}

@@ -3,30 +3,31 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/reading"
 	"ppscript/runtime/text/diag"
 )
 
 // A CounterOp is the counters of one Counters stream.
 type CounterOp struct {
-	operator
+	step
 	Spec    *Counters
 	Schemas []*event.Schema
 	Sources []*Source
-	// Calls are those that a program counts; nil if all are counters of perf.
+	// Calls are the counters that a program counts; nil if all are counters of perf.
 	Calls  *CountedCalls
 	stream *event.Stream
 }
 
-func (*CounterOp) inKernel() (placement.Work, string) { return placement.Work{}, "counters are read" }
-func (*CounterOp) notSent() string                    { return notOnlyTracepoints }
+func (*CounterOp) inKernel() (graph.Work, string) { return graph.Work{}, "counters are read" }
+func (*CounterOp) notSent() string                { return notOnlyTracepoints }
 
 // A CounterSet is a CounterOp that runs: the session makes its events.
 type CounterSet struct {
@@ -61,6 +62,7 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 		schemas, err := b.env.Catalog.Find(s)
 		if err != nil {
 			if s.Optional {
+				s.Quiet = s.Quiet || c.Missing
 				b.leaveOut(s, err)
 				continue
 			}
@@ -126,8 +128,12 @@ func (op *CounterOp) explainSources(w *strings.Builder) {
 		if f := op.Sources[i].Filter; f != "" {
 			fmt.Fprintf(w, "  filter, in the kernel: %s", f)
 		}
-		if op.Calls.has(i) {
-			w.WriteString("  [one program counts all of these system calls]")
+		if op.Calls.Has(i) {
+			if slices.Contains(op.Calls.Of, i) {
+				w.WriteString("  [one program counts all of these system calls]")
+			} else {
+				w.WriteString("  [a program counts it]")
+			}
 		}
 		w.WriteByte('\n')
 	}

@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/sql"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/text/diag"
 )
@@ -144,7 +144,7 @@ func (d *DatabaseOp) instantiate(in *Instance) Running {
 func (d *DatabaseRun) sink(int) flow.Sink { return d }
 
 // early has events that the query would leave out left out before they are rows:
-// in the kernel, if its filter can do it. Who keeps a file wants all of them.
+// in the kernel, if its filter can do it. A kept file gets all of them.
 func early(b *builder, t *sql.EventTable, br *branch, query string) error {
 	var terms []string
 	for _, x := range sql.Terms(query, t.Name) {
@@ -160,7 +160,7 @@ func early(b *builder, t *sql.EventTable, br *branch, query string) error {
 	if err != nil {
 		return err
 	}
-	br.preds = append(br.preds[:len(br.preds):len(br.preds)], &pred{text: text, prog: p})
+	br.preds = append(br.preds[:len(br.preds):len(br.preds)], &graph.Pred{Text: text, Prog: p})
 	return nil
 }
 
@@ -233,8 +233,14 @@ func (d *DatabaseOp) needs(b *builder, n *need) {
 	}
 }
 
-func (*DatabaseOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "a database has every event"
+func (*DatabaseOp) deliver(h Host) Delivery { return h.Databases() }
+
+func (op *DatabaseOp) ofOneMachine() (what, why string) {
+	return op.Name, "a database is of one machine"
+}
+
+func (*DatabaseOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "a database has every event"
 }
 
 func (d *DatabaseOp) notSent() string {

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/overlap"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 )
 
@@ -29,7 +29,7 @@ func (d *During) Inputs() []Stream { return []Stream{d.In, d.Of} }
 
 // A duringOp is a During of a plan. It is the root of the parts.
 type duringOp struct {
-	operator
+	step
 	spec  overlap.Spec
 	sides []spanSide // by port
 	facts overlap.Facts
@@ -57,7 +57,7 @@ type spanSide struct {
 type spanRoot interface {
 	Operator
 	root
-	// tells adds who is told.
+	// tells adds a watcher.
 	tells(to spanWatch)
 	// spanKey is the key of the events that begin and end its spans; byThread says that it
 	// is the number of a thread.
@@ -73,7 +73,7 @@ type spanWatch struct {
 	port int
 }
 
-// opens are those who are told.
+// opens lists the watchers.
 func opens(in *Instance, list []spanWatch) (all []flow.Opens) {
 	for _, w := range list {
 		all = append(all, in.runs[w.op].(*duringRun).to[w.port])
@@ -97,7 +97,7 @@ func (d *During) branches(b *builder) ([]branch, error) {
 			return nil, err
 		}
 	}
-	if err := n.settleFacts(b); err != nil {
+	if err := n.settleFacts(b, both[0]); err != nil {
 		return nil, err
 	}
 	parts, err := n.parts(b, both[0])
@@ -162,7 +162,7 @@ func (s *spanSide) settle(b *builder, n *duringOp, by *Fn) error {
 		if s.source.Key, err = b.keyFn(fn, s.branches); err != nil {
 			return err
 		}
-		if !overlap.Known(s.source.Key) {
+		if !overlap.KnowsKey(s.source.Key) {
 			return located(diag.Errorf(diag.Run, "during", fn.label(),
 				"a span that lasts has no such key yet").
 				WithHint("use what its begin tells, such as start.pid, or key, that of its join"), fn.Pos)
@@ -194,7 +194,7 @@ var notFacts = []string{eventName, "_" + eventName, InstanceName, "reason", "beg
 
 // settleFacts finds what parts know of the spans that make them: what these have by let,
 // and what a fold emits.
-func (n *duringOp) settleFacts(b *builder) error {
+func (n *duringOp) settleFacts(b *builder, split []branch) error {
 	var sources []*overlap.Source
 	for i := range n.sides {
 		s := &n.sides[i]
@@ -208,6 +208,10 @@ func (n *duringOp) settleFacts(b *builder) error {
 			s.source.Names[br.stream] = event.StrOf(b.plan.streams[br.stream].Label)
 			nodes, to := br.facts(), &s.source.Facts[br.stream]
 			for _, name := range slices.Sorted(maps.Keys(nodes)) {
+				own := func(s branch) bool { return s.scope.Vars[name] != nil }
+				if b.whose[nodes[name]] && slices.ContainsFunc(split, own) {
+					continue
+				}
 				p, ok := expr.Build(nodes[name]), false
 				if *to, ok = n.facts.Add(*to, name, p, b.prints.By(nodes[name])); !ok {
 					return diag.Errorf(diag.Run, "during", name,
@@ -281,7 +285,10 @@ func (n *duringOp) instantiate(in *Instance) Running {
 			spec.Split = append(spec.Split, s.source)
 			continue
 		}
-		s.source.Where, _ = (&feed{branches: s.branches}).predicates(in)
+		s.source.Where = make([]*expr.Program, len(in.streams))
+		for i := range s.branches {
+			s.source.Where[s.branches[i].stream] = in.conjunction(s.branches[i].preds)
+		}
 		spec.Over = append(spec.Over, s.source)
 	}
 	run.splitter = overlap.New(spec, &run.next)
@@ -304,8 +311,8 @@ func (*duringOp) needs(_ *builder, n *need) {
 	n.Order("during: a span is split by what happened before its end")
 }
 
-func (*duringOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "spans are split by others in ppscript"
+func (*duringOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "spans are split by others in ppscript"
 }
 
 func (n *duringOp) explain(w *strings.Builder) {

@@ -4,7 +4,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 )
 
 // Each calls a script function for every event, interpreted.
@@ -80,6 +80,15 @@ func (op *EachOp) needs(b *builder, n *need) {
 }
 
 func (*EachOp) sees() sight { return sight{key: true, starts: true} }
-func (*EachOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "a script function sees every event"
+func (*EachOp) deliver(h Host) Delivery {
+	return connection(func(r Running) error {
+		r.(*EachRun).Stop = h.Fail
+		return nil
+	})
+}
+
+func (*EachOp) ofOneMachine() (what, why string) { return "", actsHere }
+
+func (*EachOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "a script function sees every event"
 }

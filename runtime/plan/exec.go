@@ -5,7 +5,7 @@ import (
 
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result/view"
 )
 
@@ -16,7 +16,7 @@ type ExecOp struct {
 	logs  []*LogOp        // that show some of the events
 }
 
-// An ExecRun is an ExecOp that runs. Session sets Out before events flow.
+// An ExecRun is an ExecOp that runs. Its delivery sets Out.
 type ExecRun struct {
 	running
 	view.Exec
@@ -74,5 +74,14 @@ func (op *ExecOp) instantiate(in *Instance) Running {
 
 func (x *ExecRun) sink(int) flow.Sink { return &x.Exec }
 
-func (*ExecOp) sees() sight                        { return sight{starts: true, records: true} }
-func (*ExecOp) inKernel() (placement.Work, string) { return placement.Work{}, "exec= sees every event" }
+func (*ExecOp) sees() sight { return sight{starts: true, records: true} }
+func (*ExecOp) deliver(h Host) Delivery {
+	return connection(func(r Running) error {
+		r.(*ExecRun).Out = h.Printer()
+		return nil
+	})
+}
+
+func (*ExecOp) ofOneMachine() (what, why string) { return "", actsHere }
+
+func (*ExecOp) inKernel() (graph.Work, string) { return graph.Work{}, "exec= sees every event" }

@@ -32,8 +32,8 @@ func (p *Plan) Explain() string {
 		if e.Filter != "" {
 			fmt.Fprintf(&b, "    filter, in the kernel:  %s\n", e.Filter)
 		}
-		if e.Sent != "" {
-			fmt.Fprintf(&b, "    a program sends:        %s\n", e.Sent)
+		if e.Projection != "" {
+			fmt.Fprintf(&b, "    a program sends:        %s\n", e.Projection)
 		}
 		if e.SampleFilter != nil {
 			fmt.Fprintf(&b, "    filter, by a program in the kernel: %s\n", e.SampleFilterText)

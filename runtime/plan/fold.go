@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/fold"
 	"ppscript/runtime/operator/key"
-	"ppscript/runtime/plan/demand"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/text/diag"
 )
@@ -63,19 +63,19 @@ type Machine interface {
 	// event and state, and fail the frame.
 	Run(f *expr.Frame)
 	RunFlush(f *expr.Frame)
-	demand.Reader
+	reader
 }
 
 // A foldOp is a fold of a plan. It is the root of what is emitted.
 type foldOp struct {
-	operator
+	step
 	from *Fold
 	spec fold.Spec
 	Key  string // what tells the machines apart, for people
 	Name string
 	// Holds says that states may hold numbers of stacks.
 	Holds bool
-	// streams are those of the events that it takes, opens who is told of states that last.
+	// streams are the streams that it takes, opens the watchers of states that last.
 	streams []int
 	opens   []spanWatch
 	asks    map[any]*foldOp // whose states the functions ask for, by machine
@@ -90,11 +90,11 @@ type FoldRun struct {
 	*foldOp
 	Fold *fold.Fold // nil if programs do its work
 
-	// Of states that programs keep: who flushes them, and who gets what that emits, also
+	// Of states that programs keep: the flusher, and the sink of its emissions, also
 	// where programs do the work of those.
 	flusher *fold.Flusher
 	flushed outlet
-	taken   []*event.Stream  // of the events that programs take
+	streams []*event.Stream  // of the events that programs take
 	stacks  *fold.HeldStacks // of what programs emit; nil if that has none
 }
 
@@ -114,7 +114,7 @@ func (r *FoldRun) Events(evs []*event.Event) {
 		for _, e := range evs {
 			if d := e.Derived; d.Start != nil {
 				// The source knows its own streams: the events, in the plan's order.
-				d.Start.Stream, d.End.Stream = r.taken[d.Start.Stream.Index], r.taken[d.End.Stream.Index]
+				d.Start.Stream, d.End.Stream = r.streams[d.Start.Stream.Index], r.streams[d.End.Stream.Index]
 			}
 		}
 		r.stacks.Number(evs)
@@ -133,12 +133,12 @@ func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
 	r.Fold.Lost(ring, count, t)
 }
 
-// start makes the fold, now that everybody who wants its events is known.
+// start makes the fold, now that all readers of its events are known.
 func (r *FoldRun) start(in *Instance) {
 	s := r.spec
 	s.Out, s.FlushStream = in.Stream(s.Out), in.Stream(s.FlushStream)
 	s.Opens = opens(in, r.foldOp.opens)
-	s.Asked = func(of any, k expr.Arg) ([]int64, [][]byte, bool) {
+	s.LookUp = func(of any, k expr.Arg) ([]int64, [][]byte, bool) {
 		if n := r.asks[of]; n != nil {
 			return in.runs[n].(*FoldRun).Fold.Ask(k)
 		}
@@ -157,7 +157,7 @@ func (r *FoldRun) start(in *Instance) {
 	}
 	if in.programsDo(r.foldOp) {
 		for _, e := range in.Plan.Events {
-			r.taken = append(r.taken, in.Stream(e.Stream))
+			r.streams = append(r.streams, in.Stream(e.Stream))
 		}
 		return
 	}
@@ -235,7 +235,7 @@ func (n *foldOp) ask(b *builder) error {
 		}
 		of := brs[0].root.(*foldOp)
 		n.asks[f.Machine], n.spec.Asks[f.Machine] = of, &of.spec
-		b.plan.mixed = true // states are those of the moment
+		b.plan.mixed = true // states are read at the moment
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 // keyField describes the slot in which made events carry a key that p yields.
 func (b *builder) keyField(of *flow.Fn) event.Field {
 	f := key.Field(of.Any())
-	b.prints.Made(&f, b.prints.Nodes(of)...)
+	b.prints.NameAddresses(&f, b.prints.Nodes(of)...)
 	return f
 }
 
@@ -400,22 +400,38 @@ func (r *FoldRun) State() []string {
 	return []string{fmt.Sprintf("%s by %s: %d keys", r.Name, r.Key, r.Fold.Len())}
 }
 
-func (n *foldOp) inKernel() (placement.Work, string) {
+func (*foldOp) inUserSpace() bool { return false }
+
+func (n *foldOp) describe(b *builder, op *graph.Operator) {
+	op.Stateful = true
+	env := &b.env.KernelEnv
+	if op.KernelRefusal == "" && n.hasStacks() && env.Engine == placement.EngineAuto &&
+		!(env.Target != nil && len(env.Target.PIDs)+len(env.Target.TIDs) > 0 && !env.Target.Follow) &&
+		(b.env.Replay || !env.Unseen(b.schemas()...)) {
+		op.KernelRefusal = "stacks of many processes, which " + n.node.Name +
+			" holds, find more room in ppscript"
+	}
+}
+
+func (n *foldOp) inKernel() (graph.Work, string) {
 	switch {
 	case len(n.opens) > 0:
-		return placement.Work{Fold: &n.spec}, watched
+		return graph.Work{Fold: &n.spec}, watched
 	case n.explained:
-		return placement.Work{Fold: &n.spec}, "its spans are explained here"
+		return graph.Work{Fold: &n.spec}, "its spans are explained here"
 	case n.spec.Flush != nil && len(expr.AsksIn(n.spec.Flush.Node)) > 0:
-		return placement.Work{Fold: &n.spec}, "the flush function of " + n.Name + " asks for a state"
+		return graph.Work{Fold: &n.spec}, "the flush function of " + n.Name + " asks for a state"
 	case n.spec.Flush != nil && n.spec.Flush.IsInterpreted():
-		return placement.Work{Fold: &n.spec}, "the flush function of " + n.Name + " stays interpreted"
+		return graph.Work{Fold: &n.spec}, "the flush function of " + n.Name + " stays interpreted"
 	}
 	no := ""
 	n.spec.Step.Each(func(p *expr.Program) {
 		if c := placement.HostCall(p.Node); c != nil {
 			no = "the step function calls " + c.Name + "(), which runs in ppscript"
+			if c.HostOnly != "" {
+				no += ": " + c.HostOnly
+			}
 		}
 	})
-	return placement.Work{Fold: &n.spec}, no
+	return graph.Work{Fold: &n.spec}, no
 }

@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/text/diag"
@@ -24,6 +24,7 @@ type AggCol struct {
 	Agg   agg.Agg // its Arg and Kind are settled by Build
 	Arg   *Fn     // nil for count
 	Where *Fn
+	Rank  *Fn    // of agg.AtMax and agg.AtMin: the number by which the value is kept; else nil
 	Of    Stream // only events of this stream; nil is all
 	Pos   string
 }
@@ -55,6 +56,7 @@ type TableOp struct {
 	Spec    *Group
 	Columns []result.Column
 	shows   []view.Show // by column; nil shows the value
+	names   []view.Show // by aggregator: of the values that its cells have; nil are as they are
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist  int
 	calls *JoinOp // the join whose tree of calls the rows are nodes of; nil if none
@@ -121,7 +123,12 @@ func (g *Group) build(b *builder) error {
 		a.Arg = id
 		spec.Aggs = append(spec.Aggs, a)
 		t.Columns = append(t.Columns, b.prints.AggColumn(c.Name, a.Op, shown))
-		t.shows = append(t.shows, view.Cell(a.Op, b.prints.Of(shown)))
+		show := b.prints.Of(shown)
+		if !a.Op.Column.Values {
+			show = nil
+		}
+		t.names = append(t.names, show)
+		t.shows = append(t.shows, view.Cell(a.Op, show))
 	}
 	if t.Hist >= 0 {
 		t.Name = b.names.next("histogram")
@@ -166,8 +173,33 @@ func (t *TableOp) needs(_ *builder, n *need) {
 // Shows says how people read the cells of the i-th column; nil is as they are.
 func (t *TableOp) Shows(i int) view.Show { return t.shows[i] }
 
-func (t *TableOp) inKernel() (placement.Work, string) {
-	return placement.Work{Group: &t.spec}, ""
+// Names says how people read the values that the cells of the i-th aggregator have: where the cell is a list
+// of values, each of these.
+func (t *TableOp) Names(i int) view.Show { return t.names[i] }
+
+func (*TableOp) deliver(h Host) Delivery { return h.Tables() }
+
+func (t *TableOp) ofOneMachine() (what, why string) {
+	switch g := t.Spec; {
+	case g.Tree:
+		return t.Name, "a tree of calls is of one machine"
+	case g.View.Whole != nil:
+		return t.Name, "its slots of time are of one machine's clock"
+	case g.View.File != "":
+		return t.Name, "it goes to a file"
+	}
+	aggs := make([]agg.Agg, len(t.Spec.Aggs))
+	for i := range t.Spec.Aggs {
+		aggs[i] = t.Spec.Aggs[i].Agg
+	}
+	if err := agg.CheckPortable(aggs); err != nil {
+		return t.Name, err.Error()
+	}
+	return "", ""
+}
+
+func (t *TableOp) inKernel() (graph.Work, string) {
+	return graph.Work{Group: &t.spec}, ""
 }
 
 func (t *TableOp) mergeable() bool { return t.spec.Mergeable() && t.calls == nil }
@@ -227,7 +259,7 @@ func (g *Group) renamed(from, to string) *Group {
 // identity tells aggregators with the same argument and condition.
 func (c *AggCol) identity() string {
 	s := strconv.Itoa(int(identityOf(c.Of)))
-	for _, f := range []*Fn{c.Arg, c.Where} {
+	for _, f := range []*Fn{c.Arg, c.Where, c.Rank} {
 		switch {
 		case f == nil:
 			s += "|-"
@@ -256,6 +288,13 @@ func (c *AggCol) settle(b *builder, brs []branch) (a agg.Agg, arg agg.Arg, shown
 			return a, arg, nil, err
 		}
 		arg.Where = fn.Several(len(brs) > 1)
+	}
+	if c.Rank != nil {
+		fn, err := b.fn(*c.Rank, mine, expr.Float)
+		if err != nil {
+			return a, arg, nil, err
+		}
+		arg.Rank = fn.Several(len(brs) > 1)
 	}
 	if c.Arg != nil {
 		want := expr.Any

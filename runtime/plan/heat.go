@@ -3,7 +3,7 @@ package plan
 import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/text/unit"
 )
@@ -82,6 +82,10 @@ func fileName(b *builder, br branch) string {
 	return b.plan.shortLabel(br)
 }
 
-func (*HeatOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "a heat map has every event"
+func (*HeatOp) deliver(h Host) Delivery { return h.HeatMaps() }
+
+func (*HeatOp) ofOneMachine() (what, why string) { return "heat map", "it goes to files" }
+
+func (*HeatOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "a heat map has every event"
 }

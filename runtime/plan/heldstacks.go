@@ -2,7 +2,7 @@ package plan
 
 import "ppscript/runtime/event"
 
-// HoldsStacks reports that folds of programs hold stacks: who asks for one later finds it.
+// HoldsStacks reports that folds of programs hold stacks: a later look-up finds them.
 func (in *Instance) HoldsStacks() bool {
 	for _, n := range Of[*foldOp](in.Plan) {
 		if n.hasStacks() && in.programsDo(n) {

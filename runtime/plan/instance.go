@@ -23,7 +23,7 @@ type Instance struct {
 	Router *flow.Router
 	// Running are the operators, in the order of Plan.Operators.
 	Running []Running
-	// Programs are those that do joins; nil where none do.
+	// Programs are the programs that do joins; nil where none do.
 	Programs Programs
 
 	failures flow.Failures
@@ -87,7 +87,7 @@ func (running) absorb(Running)                   { panic("BUG: operator cannot b
 // An emitter makes events: others take them from it.
 type emitter interface{ attach(s flow.Sink) }
 
-// A starter must know who takes its events before it can begin.
+// A starter must know the readers of its events before it can begin.
 type starter interface{ start(in *Instance) }
 
 // Instantiate makes an instance of the plan.
@@ -101,7 +101,7 @@ func (p *Plan) Instantiate() *Instance {
 }
 
 // Another makes an instance that reads the same source as in, in another
-// goroutine: streams are those of in.
+// goroutine: streams are the streams of in.
 func (in *Instance) Another() *Instance {
 	own := in.Plan.instantiate(in.streams)
 	own.Router.Remap = in.Router.Remap
@@ -130,7 +130,7 @@ func (p *Plan) instantiate(streams []*event.Stream) *Instance {
 		}
 	}
 
-	// Who makes events comes before those that take them.
+	// Operators that make events come before operators that take them.
 	for _, op := range p.Operators {
 		run := op.instantiate(in)
 		in.Running = append(in.Running, run)
@@ -168,8 +168,8 @@ func (in *Instance) connect() {
 			continue
 		}
 		var streams []int
-		for i := range f.branches {
-			streams = append(streams, f.branches[i].stream)
+		for _, e := range f.edges {
+			streams = append(streams, e.Stream)
 		}
 		in.Router.Add(sink, streams, len(in.streams))
 	}
@@ -202,15 +202,14 @@ func (in *Instance) flushed(f *feed) emitter {
 	return &in.runs[n].(*FoldRun).flushed
 }
 
-// filtered puts the predicates of f's branches, and what is left of their
-// sources' filters, in front of a sink.
+// filtered puts the predicates of f's edges that are left to ppscript in front of a sink.
 func (in *Instance) filtered(f *feed, sink flow.Sink) flow.Sink {
 	each, any := f.predicates(in)
 	if !any {
 		return sink
 	}
 	w := &flow.Where{Pred: flow.NewFn(each, sole(f.branches)), Next: sink,
-		Held: make([]uint64, len(in.streams))}
+		HeldBack: make([]uint64, len(in.streams))}
 	in.fails(f.name, &w.Errs, false)
 	if f.root == nil {
 		in.wheres[f] = w
@@ -232,11 +231,11 @@ func (in *Instance) Samples() uint64 {
 			continue
 		}
 		w := in.wheres[f]
-		for i := range f.branches {
-			st := f.branches[i].stream
+		for _, e := range f.edges {
+			st := e.Stream
 			var own uint64
 			if w != nil {
-				own = w.Held[st]
+				own = w.HeldBack[st]
 			}
 			if least, ok := held[st]; !ok || own < least {
 				held[st] = own
@@ -254,9 +253,9 @@ func (in *Instance) Samples() uint64 {
 // join is a join of the plan that runs here.
 func (in *Instance) join(n *JoinOp) *JoinRun { return in.runs[n].(*JoinRun) }
 
-// Streams lists all streams, by index: of the events to open and of those that
+// Streams lists all streams, by index: of the events to open and of events that
 // operators make. They are the instance's own: a source says how their events
-// are read, a session who names their threads.
+// are read, a session names their threads.
 func (in *Instance) Streams() []*event.Stream { return in.streams }
 
 // Stream is the instance's own of a stream of the plan; nil for nil.
@@ -295,7 +294,7 @@ func (in *Instance) Loss() event.Loss {
 }
 
 // Limit ends the run after n samples; 0 is no limit. Where the first result is
-// lines, what counts is the events that are shown: not those that a condition,
+// lines, what counts is the events that are shown: not events that a condition,
 // or what hides ppscript itself, keeps from being shown. A result that counts
 // events counts all samples.
 func (in *Instance) Limit(n uint64) {
@@ -343,9 +342,9 @@ type counting interface{ group() *agg.Group }
 // Group is the group that programs of the kernel know as spec.
 func (in *Instance) Group(spec *agg.Spec) *agg.Group {
 	of := in.Kernel.Counts(spec)
-	for op, placed := range in.placed {
-		if placed == of {
-			return in.runs[op].(counting).group()
+	for op, run := range in.runs {
+		if op.graphNode() == of {
+			return run.(counting).group()
 		}
 	}
 	panic("BUG: a group of no operator")
@@ -377,7 +376,7 @@ func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
 }
 
 // programsDo reports that programs do an operator's work, and send what it makes.
-func (in *Instance) programsDo(op Operator) bool { return in.Kernel.Does(in.placed[op]) }
+func (in *Instance) programsDo(op Operator) bool { return in.Kernel.Does(op.graphNode()) }
 
 // An outlet is where an operator hands out the events that it makes.
 type outlet struct{ next flow.Fan }

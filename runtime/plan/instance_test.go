@@ -40,7 +40,7 @@ func manyParts(t *testing.T) *Plan {
 func played(t *testing.T, in *Instance) string {
 	var shown []any
 	Runs[*LogRun](in)[0].Emit = func(e *event.Event) { shown = append(shown, e.Time) }
-	Runs[*SlowRun](in)[0].Emit = func(d *result.Detail) { shown = append(shown, d.DelayNS(), len(d.Lines)) }
+	Runs[*SlowRun](in)[0].emit = func(d *result.Detail) { shown = append(shown, d.DelayNS(), len(d.Lines)) }
 	for at := range 50 {
 		play(in, fmt.Sprintf("start@%d %d %d", 10*at, at%3, at),
 			fmt.Sprintf("end@%d %d %d", 10*at+at%7, at%4, at))

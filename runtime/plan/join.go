@@ -8,24 +8,24 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/unit"
 )
 
 // A JoinOp is a join of a plan. It is the root of its pairs.
 type JoinOp struct {
-	operator
-	spec   *Join
-	js     join.Spec
-	stages [][]branch // traced ones
-	extra  []branch   // untraced ones
-	lefts  []*leftRoot
-	leaves map[int]branch // streams of what stays without a partner, by those of the events
-	calls  []string       // names in the tree of nested pairs
-	around *Detail        // bounds on the events that are kept around pairs; nil if none are
-	about  bool           // whom pairs are about is told by their key
-	opens  []spanWatch    // who is told of pairs that last
+	step
+	spec            *Join
+	js              join.Spec
+	stages          [][]branch // traced ones
+	extra           []branch   // untraced ones
+	unpaired        []*unpairedRoot
+	unpairedStreams map[int]branch // of events that stay without a partner, by their own streams
+	calls           []string       // names in the tree of nested pairs
+	around          *Detail        // bounds on the events that are kept around pairs; nil if none are
+	about           bool           // whom pairs are about is told by their key
+	opens           []spanWatch    // the receivers of pairs that last
 	// listed says that all its events are shown around pairs; else those of history, by
 	// stream, are what is kept.
 	listed  bool
@@ -50,7 +50,7 @@ type JoinRun struct {
 	in       *Instance
 	tree     *join.Tree     // of nested pairs
 	timeline *join.Timeline // nil if nobody looks at what happens around pairs
-	lefts    []*leftRun     // who wants what stays without a partner
+	unpaired []*unpairedRun // takers of the events that stay without a partner
 }
 
 // A joiner is what does the work of a join: a join.Join, or a join.Nested if the
@@ -72,11 +72,11 @@ type joiner interface {
 func (n *JoinOp) emitter(in *Instance) emitter { return in.join(n) }
 
 // settleJoins settles what joins keep of events that wait, now that it is known
-// who reads what.
-func (b *builder) settleJoins() {
+// which fields each reader needs.
+func (b *builder) settleJoins() error {
 	for _, n := range Of[*JoinOp](b.plan) {
 		n.js.KeepRaw = b.rawRead()
-		if b.plan.sees().starts || len(n.lefts) > 0 || n.listed {
+		if b.plan.sees().starts || len(n.unpaired) > 0 || n.listed {
 			n.js.KeepRaw = -1
 		}
 		n.js.NeedKey = n.readsKey(b)
@@ -86,6 +86,7 @@ func (b *builder) settleJoins() {
 			n.around.LimitBytes = b.env.Memory.Share(3, 1, most)
 		}
 	}
+	return nil
 }
 
 func (n *JoinOp) instantiate(in *Instance) Running {
@@ -96,10 +97,10 @@ func (n *JoinOp) instantiate(in *Instance) Running {
 	if n.around != nil {
 		run.timeline = &join.Timeline{LimitBytes: n.around.LimitBytes, MaxAge: n.around.MaxAgeNS}
 	}
-	for _, r := range n.lefts {
-		left := &leftRun{LeftSieve: join.LeftSieve{Wants: r.wants, OnlyLost: r.lost}}
-		left.To = &left.next
-		run.lefts = append(run.lefts, left)
+	for _, r := range n.unpaired {
+		taker := &unpairedRun{LeftSieve: join.LeftSieve{Wants: r.wants, OnlyLost: r.lost}}
+		taker.To = &taker.next
+		run.unpaired = append(run.unpaired, taker)
 	}
 	return run
 }
@@ -112,7 +113,7 @@ func (j *JoinRun) Timeline() *join.Timeline { return j.timeline }
 
 func (j *JoinRun) sink(int) flow.Sink { return j }
 
-// start makes the join, now that everybody who wants its pairs is known.
+// start makes the join, now that all readers of its pairs are known.
 func (j *JoinRun) start(in *Instance) {
 	s := j.op.js
 	s.Pairs = make([][]*event.Stream, len(j.op.js.Pairs))
@@ -120,8 +121,8 @@ func (j *JoinRun) start(in *Instance) {
 		s.Pairs[i] = in.streamsOf(ends)
 	}
 	s.LossEnd, s.Timeline, s.Opens = in.Router.LossEnd, j.timeline, opens(in, j.op.opens)
-	if len(j.lefts) > 0 {
-		s.Left, s.LeftTo = in.streamsOf(s.Left), j.leftSink()
+	if len(j.unpaired) > 0 {
+		s.Streams, s.To = in.streamsOf(s.Streams), j.unpairedSink()
 	}
 	switch {
 	case in.programsDo(j.op):
@@ -138,7 +139,7 @@ func (j *JoinRun) start(in *Instance) {
 // begin and end.
 func (n *JoinOp) Forgets() bool { return n.js.Forgets() }
 
-// Forgets is that of the plan's join.
+// Forgets reports whether the join of the plan forgets.
 func (j *JoinRun) Forgets() bool { return j.op.Forgets() }
 
 func (j *Join) branches(b *builder) ([]branch, error) {
@@ -251,7 +252,7 @@ func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 		if typed == nil {
 			typed, first = p, b.plan.streams[br.stream].Label
 		}
-		if p.Type.Kind != typed.Type.Kind && !(p.Type.Numeric() && typed.Type.Numeric()) {
+		if !sameKind(p, typed) {
 			return located(diag.Errorf(diag.Run, "key", key.label(), "is a %s for %s, but a %s for %s",
 				p.Type, b.plan.streams[br.stream].Label, typed.Type, first).
 				WithHint("use keys of one kind"), key.Pos)
@@ -275,6 +276,19 @@ func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 	}
 	n.js.Cycle, n.js.Nested, n.js.Limit = n.spec.Cycle, n.spec.Nested, n.spec.Limit
 	return nil
+}
+
+// sameKind reports that keys may be equal: both are numbers, or texts, or tuples of such.
+func sameKind(a, b *expr.Program) bool {
+	if len(a.Elems) != len(b.Elems) && a.Node != nil && b.Node != nil {
+		return false
+	}
+	for i := range min(len(a.Elems), len(b.Elems)) {
+		if !sameKind(a.Elems[i], b.Elems[i]) {
+			return false
+		}
+	}
+	return a.Type.Kind == b.Type.Kind || a.Type.Numeric() && b.Type.Numeric()
 }
 
 // settleInputs says what each stream is to the join, once all streams of the join
@@ -385,7 +399,7 @@ func (n *JoinOp) explain(w *strings.Builder) {
 
 // End implements Running: what waits is handed out.
 func (j *JoinRun) End(final bool, _, now event.Time) {
-	if j.op.spec.Nested && j.in.Kernel.Relates(j.in.placed[j.op]) {
+	if j.op.spec.Nested && j.in.Kernel.Relates(j.op.graphNode()) {
 		j.tree.Adopt(j.in.Programs.Calls(&j.op.js))
 	}
 	j.joiner.End(final, now)
@@ -399,12 +413,22 @@ func (j *JoinRun) State() []string {
 	st := j.Stats()
 	return []string{fmt.Sprintf("join by %s: %d pairs, %d events wait (at most %d), %s, "+
 		"%d wake-ups of tasks that were awake, %d of threads that ended", j.op.key, st.Pairs, st.Waiting,
-		st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Gone)}
+		st.WaitingPeak, unit.Size(int64(st.Bytes)), st.Unnecessary, st.Orphaned)}
 }
 
-func (n *JoinOp) inKernel() (placement.Work, string) {
-	if len(n.opens) > 0 {
-		return placement.Work{}, watched
+func (*JoinOp) inUserSpace() bool { return false }
+
+func (n *JoinOp) describe(_ *builder, op *graph.Operator) {
+	op.Stateful = true
+	if n.around != nil {
+		op.Around, op.AroundBytes = true, (&join.Timeline{LimitBytes: n.around.LimitBytes}).Limit()
+		op.Explained = len(n.history) > 0 && !n.listed
 	}
-	return placement.Work{Join: &n.js}, ""
+}
+
+func (n *JoinOp) inKernel() (graph.Work, string) {
+	if len(n.opens) > 0 {
+		return graph.Work{Join: &n.js}, watched
+	}
+	return graph.Work{Join: &n.js}, ""
 }

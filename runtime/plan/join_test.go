@@ -108,7 +108,7 @@ func TestPairsAndUnpairedInOneTable(t *testing.T) {
 
 func showSlow(p *Instance) *[]string {
 	var got []string
-	Runs[*SlowRun](p)[0].Emit = func(d *result.Detail) {
+	Runs[*SlowRun](p)[0].emit = func(d *result.Detail) {
 		s := fmt.Sprintf("%s %s %d", d.Name, d.Pair, d.DelayNS())
 		for _, l := range d.Lines {
 			s += fmt.Sprintf(" %d", l.Event.Time)
@@ -217,7 +217,7 @@ func TestTriggerEndsTheIntervalBeforeItsEvent(t *testing.T) {
 	s := src("start")
 	p := build(t, Env{}, counted(&Merge{In: []Stream{s, &Mark{In: src("end"), Trigger: true}}}))
 	var at []string
-	Runs[*TriggerRun](p)[0].Fire = func(e *event.Event) {
+	Runs[*TriggerRun](p)[0].fire = func(e *event.Event) {
 		at = append(at, fmt.Sprintf("%d: %s", e.Time, rows(t, p, 0)))
 		Runs[*Table](p)[0].Group.Reset()
 	}

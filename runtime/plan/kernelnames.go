@@ -13,7 +13,7 @@ import (
 func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
 	for i := range fields {
 		if f := &fields[i]; f.Kind == event.Int {
-			b.prints.Made(f, n.from.Machine.Sources(i)...)
+			b.prints.NameAddresses(f, n.from.Machine.Sources(i)...)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
+	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 )
 
@@ -33,6 +34,8 @@ type Log struct {
 	Text *Fn
 	// Result is an expression whose value is shown behind each line.
 	Result *Fn
+	// View shows the fields as the columns of rows, under one header; nil shows lines.
+	View *view.View
 }
 
 // Input implements Report.
@@ -45,6 +48,8 @@ type LogOp struct {
 	Spec     *Log
 	result   *flow.Fn     // of the value behind each line; nil for none
 	shows    *view.Fields // nil: the events as they are
+	columns  []result.Column
+	cells    []view.Show // by column; nil shows the value
 	branches []branch
 }
 
@@ -60,7 +65,7 @@ type LogRun struct {
 	Exec *ExecRun
 	// Result is the value behind each line; nil for none.
 	Result *view.Result
-	shown  *view.Shown // nil: the events as they are
+	events *view.LogEvents // nil: the events as they are
 	router *flow.Router
 }
 
@@ -70,9 +75,9 @@ func (l *LogRun) Events(evs []*event.Event) {
 		if !l.router.Show() {
 			return
 		}
-		if l.shown == nil {
+		if l.events == nil {
 			l.Emit(e)
-		} else if e, heading, parts := l.shown.Of(e); l.Spec.Heading == nil {
+		} else if e, heading, parts := l.events.Of(e); l.Spec.Heading == nil {
 			l.Emit(e)
 		} else {
 			l.EmitAs(e, heading, parts)
@@ -86,13 +91,21 @@ func (l *LogRun) Events(evs []*event.Event) {
 	}
 }
 
+// Rows are the rows that the events are shown as; nil for lines.
+func (l *LogOp) Rows() (*view.Rows, error) {
+	if l.Spec.View == nil {
+		return nil, nil
+	}
+	return l.Spec.View.Rows(l.columns, l.cells)
+}
+
 // Text is what text shows in place of the fields of the event that Emit got
 // last; "" shows the fields.
 func (l *LogRun) Text() string {
-	if l.shown == nil {
+	if l.events == nil {
 		return ""
 	}
-	return l.shown.Line
+	return l.events.Line
 }
 
 // Lost implements flow.Sink: the session reports losses, once for all.
@@ -116,6 +129,11 @@ func (l *Log) build(b *builder) error {
 		if op.shows, err = l.show(b, brs); err != nil {
 			return err
 		}
+		for i, v := range op.shows.Values {
+			c := b.prints.KeyColumn(op.shows.Names[i], v)
+			c.Kind = result.ValueColumn
+			op.columns, op.cells = append(op.columns, c), append(op.cells, b.prints.Of(v))
+		}
 	}
 	b.plan.add(op)
 	b.feed(feed{op: op, name: op.Name, prints: true}, brs)
@@ -129,8 +147,8 @@ func (l *LogOp) instantiate(in *Instance) Running {
 		in.fails(l.Spec.Result.label(), &run.Result.Errs, false)
 	}
 	if l.shows != nil {
-		run.shown = l.shows.Show(in.streamsOf(l.shows.Streams))
-		in.fails("log", &run.shown.Errs, false)
+		run.events = l.shows.Show(in.streamsOf(l.shows.Streams))
+		in.fails("log", &run.events.Errs, false)
 	}
 	return run
 }
@@ -143,7 +161,7 @@ func (l *LogOp) needs(b *builder, n *need) {
 	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
 }
 
-// sees says that the events themselves are shown, but for those that a fold
+// sees says that the events themselves are shown, but for events that a fold
 // emits without keeping the event at which the state began.
 func (l *LogOp) sees() sight {
 	s := sight{key: true, starts: true}
@@ -154,8 +172,16 @@ func (l *LogOp) sees() sight {
 	return s
 }
 
-func (*LogOp) inKernel() (placement.Work, string) { return placement.Work{}, "a log shows events" }
+func (*LogOp) deliver(h Host) Delivery { return h.Lines() }
+
+func (*LogOp) ofOneMachine() (what, why string) { return "", "" }
+
+func (*LogOp) inKernel() (graph.Work, string) { return graph.Work{}, "a log shows events" }
 
 func (l *LogOp) explain(w *strings.Builder) {
-	fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)
+	if l.Spec.View == nil {
+		fmt.Fprintf(w, "result %-8s one line for each event\n", l.Name)
+		return
+	}
+	fmt.Fprintf(w, "result %-8s one row for each event: %s\n", l.Name, strings.Join(l.shows.Names, ", "))
 }

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/plan/demand"
 )
 
 // This file asks operators and functions what the sources must deliver.
 
+// needs settles the needs of the plan.
 func (b *builder) needs() error {
-	n := need{Demand: demand.New(), events: b.plan.Events}
+	n := need{demand: newDemand(), events: b.plan.Events}
 	for _, p := range b.programs {
 		n.Program(p)
 	}
@@ -53,7 +53,7 @@ func (b *builder) needs() error {
 
 // A need is what the sources of a plan must deliver.
 type need struct {
-	demand.Demand
+	demand
 	events []*Event
 }
 
@@ -82,7 +82,7 @@ func (n *need) showsAround(b *builder) {
 // probe reports that an event of the plan is one of a probe.
 func (n *need) probe(i int) bool { return n.events[i].Source != nil && n.events[i].Source.Probe != nil }
 
-// schemas are those of the plan's events.
+// schemas returns the schemas of the plan's events.
 func (n *need) schemas() []*event.Schema {
 	var list []*event.Schema
 	for _, e := range n.events {

@@ -28,6 +28,9 @@ type Where struct {
 type Let struct {
 	In   Stream
 	Vars []Var
+	// Whose says that the values are what spans of one kind have as others do, such as a thread. Where these
+	// split spans that have values of the same names, those of the spans that are split count.
+	Whose bool
 }
 
 // Merge brings the events of several streams together in time order.
@@ -56,6 +59,8 @@ type Counters struct {
 	PerInstance bool
 	// Hits counts hits also of events of which a hit stands for more: those are taken as events.
 	Hits bool
+	// Missing says that the script shows which optional events there are not: no note tells of them.
+	Missing bool
 }
 
 func (*Source) Inputs() []Stream   { return nil }
@@ -70,6 +75,8 @@ func (j *Join) Inputs() []Stream   { return j.Stages }
 type Fn struct {
 	Text string
 	Call Callable
+	// List are the members of a composite key; Text says them for people.
+	List []Fn
 	// Const is a value that is the same for all events; Text says it for people.
 	Const expr.Node
 	Pos   string // where the script gives it, for errors

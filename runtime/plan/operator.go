@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 )
 
 // An Operator is a part of a plan: it relates events, keeps state, makes a
@@ -12,10 +14,10 @@ import (
 // only ask the operators of a plan, one after another.
 //
 // To add one, write its file: the description that scripts make (a Stream or a
-// Report), the operator that Build makes of it (embed operator, and override what
-// is different), and what runs (embed running), which instantiate makes. Its
-// builtin is in builtins/; if it shows something new, the session delivers it
-// (runtime/session/delivery.go).
+// Report), the operator that Build makes of it (embed step if it makes events, operator
+// if it has results, and override what is different), what runs (embed running), which
+// instantiate makes, and its Delivery, which brings its results to the user. Its builtin
+// is in builtins/.
 type Operator interface {
 	// needs adds what the sources must deliver for it.
 	needs(b *builder, n *need)
@@ -26,11 +28,20 @@ type Operator interface {
 
 	// inKernel is what a program needs to do its work, and why none can; "" if
 	// one may.
-	inKernel() (work placement.Work, no string)
+	inKernel() (work graph.Work, no string)
+	// describe adds what else placement must know of it.
+	describe(b *builder, op *graph.Operator)
+	// graphNode is its node of the graph, which is empty where placement need not know of it.
+	graphNode() *graph.Node
 	// notSent says why its events must come from the kernel itself, not as
 	// projected records of a program; "" if programs may send them.
 	notSent() string
 
+	// deliver is how its results reach the user; nil if it has none.
+	deliver(h Host) Delivery
+	// ofOneMachine says why what it delivers cannot be put together with what other machines deliver, and
+	// what that is called, unless it is called as the operator; "" if it can be, or if it delivers nothing.
+	ofOneMachine() (what, why string)
 	// explain writes its lines.
 	explain(w *strings.Builder)
 
@@ -53,15 +64,48 @@ type sight struct {
 }
 
 // operator is what most operators have in common: they need nothing, see what
-// programs read, run in ppscript alone, say nothing and cannot be added up.
-type operator struct{}
+// programs read, run in ppscript alone, say nothing and cannot be added up, neither
+// here nor with those of other machines. Each says itself how its results are delivered.
+type operator struct{ node graph.Node }
+
+func (op *operator) graphNode() *graph.Node { return &op.node }
 
 func (operator) needs(*builder, *need)              {}
 func (operator) sees() sight                        { return sight{} }
-func (operator) inKernel() (placement.Work, string) { return placement.Work{}, "" }
+func (operator) inKernel() (graph.Work, string)     { return graph.Work{}, "" }
+func (operator) describe(*builder, *graph.Operator) {}
+func (operator) inUserSpace() bool                  { return true }
 func (operator) notSent() string                    { return "" }
 func (operator) explain(*strings.Builder)           {}
 func (operator) mergeable() bool                    { return false }
+func (operator) ofOneMachine() (what, why string) {
+	return "", "it is no result that can be put together"
+}
+
+// A step is an operator that makes events of events, and has no results.
+type step struct{ operator }
+
+func (step) deliver(Host) Delivery            { return nil }
+func (step) ofOneMachine() (what, why string) { return "", "" }
+
+// OfOneMachine says what the plan delivers that cannot be put together with what other machines deliver,
+// and why; "" if there is no such thing.
+func (p *Plan) OfOneMachine() (what, why string) {
+	for _, op := range p.Operators {
+		if what, why = op.ofOneMachine(); why != "" {
+			return cmp.Or(what, kindOf(op)), why
+		}
+	}
+	return "", ""
+}
+
+// actsHere is of operators that show nothing, but do something.
+const actsHere = "it acts on events of one machine"
+
+// kindOf is what an operator is called, for people.
+func kindOf(op Operator) string {
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", op), "*plan."), "Op"))
+}
 
 // Of returns the operators of one kind, in the order in which they were made.
 func Of[T Operator](p *Plan) []T {

@@ -93,7 +93,7 @@ func (n *JoinOp) pairSchema(b *builder, s, e branch, more []event.Field) *event.
 func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
 	f := key.Field(p)
 	f.Offset = slot
-	b.prints.Made(&f, b.prints.NodeOf(p))
+	b.prints.NameAddresses(&f, b.prints.NodeOf(p))
 	return f
 }
 

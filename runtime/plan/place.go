@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/cexpr"
-	"ppscript/runtime/operator/join"
-	"ppscript/runtime/plan/demand"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/source/probe"
@@ -20,46 +18,38 @@ import (
 // This file tells package placement of the plan, which decides where its parts run,
 // and applies what comes of it. It comes before predicates move into filters.
 
-// place decides where the plan runs; settle is called when the rest is known.
-func (b *builder) place() (settle func() error) {
-	g, preds := b.graph()
-	p := placement.Decide(g, &b.env.KernelEnv, b.env.Replay)
-	moved := map[*pred]bool{}
-	for _, m := range p.Moved() {
-		moved[preds[m]] = true
+// place decides where the plan runs. The pass settle comes when the rest is known.
+func (b *builder) place() error {
+	p := placement.Decide(b.graph, b.facts(), &b.env.KernelEnv, b.env.Replay)
+	b.placer = p
+	for _, f := range b.plan.feeds {
+		for _, e := range f.edges {
+			e.Remaining = e.Unchecked()
+		}
 	}
-	b.without(moved)
 	b.plan.projected = p.Projected()
 	for i, e := range b.plan.Events {
 		open := p.Opening(i)
-		e.Sent, e.SampleFilter, e.SampleFilterText = open.Sent, open.Sieve, expr.Conjoin(open.SieveTexts)
+		e.Projection = open.Projection
+		e.SampleFilter, e.SampleFilterText = open.Sieve, expr.Conjoin(open.SieveTexts)
 		if e.projected = p.SendsEvent(i); e.projected {
 			e.Filter, e.Native, e.NativeText = "", nil, ""
 		}
 	}
-	return func() (err error) {
-		b.plan.Placement, err = p.Settle(b.plan.Overwrite)
-		b.plan.UnseenIdle = p.Unseen()
-		return err
-	}
+	return nil
 }
 
-// without takes predicates from all branches: somebody else checks them.
-func (b *builder) without(moved map[*pred]bool) {
-	for _, a := range b.plan.feeds {
-		for i := range a.branches {
-			br := &a.branches[i]
-			br.preds = slices.DeleteFunc(slices.Clone(br.preds), func(p *pred) bool { return moved[p] })
-		}
-	}
+// settle writes down where the plan runs.
+func (b *builder) settle() (err error) {
+	b.plan.Placement, err = b.placer.Settle(b.plan.Overwrite)
+	b.plan.UnseenIdle = b.placer.Unseen()
+	return err
 }
 
-// graph is the plan as placement sees it, and the plan's predicates by those of the
-// graph.
-func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
-	g := &placement.Graph{
-		Streams: b.plan.streams,
-		Unsent:  b.unsent(), Stacked: b.stacked(),
+// facts are what placement must know beside the graph.
+func (b *builder) facts() placement.Facts {
+	f := placement.Facts{
+		Unsent: b.unsent(), Stacked: b.stacked(),
 		Lines: Has[*LogOp](b.plan),
 		Whole: Has[*RecordOp](b.plan) || Has[*PushOp](b.plan) || b.plan.Pulls(),
 		Reads: placement.Reads{
@@ -69,137 +59,91 @@ func (b *builder) graph() (*placement.Graph, map[*placement.Pred]*pred) {
 			Asks:     b.asks,
 		},
 	}
-	g.Reads.Names, g.Reads.Exact = b.readByScripts()
+	f.Reads.Names, f.Reads.Exact = b.readByScripts()
 	for _, l := range Of[*LogOp](b.plan) {
-		g.Newest = g.Newest || l.Spec.Newest
+		f.Newest = f.Newest || l.Spec.Newest
 	}
-	makers := map[int]int{} // nodes by the stream that they make
-	for _, e := range b.plan.Events {
-		makers[e.Stream.Index] = len(g.Events)
-		g.Events = append(g.Events, b.placed(e))
-	}
+	return f
+}
 
-	nodes := map[Operator]int{}
+// connect makes the plan's graph: its nodes are the events and the operators, each branch of a
+// feed is an edge.
+func (b *builder) connect() error {
+	g := &graph.Graph{Streams: b.plan.streams}
+	events := map[int]*graph.Node{} // by stream
+	for _, e := range b.plan.Events {
+		events[e.Stream.Index] = g.AddEvent(b.graphEvent(e))
+	}
+	known := map[*graph.Node]bool{}
 	add := func(op Operator, name string) {
-		if _, known := nodes[op]; !known {
-			nodes[op] = len(g.Events) + len(g.Operators)
-			g.Operators = append(g.Operators, b.placedOperator(op, name))
-			b.plan.placed[op] = g.Operators[len(g.Operators)-1]
+		if n := op.graphNode(); !known[n] {
+			known[n] = true
+			b.describe(op, name, n)
+			g.Nodes = append(g.Nodes, n)
 		}
 	}
-	b.plan.placed = map[Operator]*placement.Operator{}
-	for _, a := range b.plan.feeds {
-		add(a.op, a.name)
+	for _, f := range b.plan.feeds {
+		add(f.op, f.name)
 	}
 	for _, op := range b.plan.Operators {
 		if _, no := op.inKernel(); no != "" {
 			add(op, nameOf(op))
 		}
 	}
-
-	known, preds := map[*pred]*placement.Pred{}, map[*placement.Pred]*pred{}
-	for _, a := range b.plan.feeds {
-		for i := range a.branches {
-			br := &a.branches[i]
-			from, ok := makers[br.stream]
+	for _, f := range b.plan.feeds {
+		for i := range f.branches {
+			br := &f.branches[i]
+			e := &graph.Edge{Name: f.name, To: f.op.graphNode(), Stream: br.stream, Preds: br.preds}
+			f.edges = append(f.edges, e)
+			from, ok := events[br.stream]
 			if br.root != nil {
-				from, ok = nodes[makerOf(br.root)]
+				from, e.InUserSpace = br.root.graphNode(), br.root.inUserSpace()
+				ok = known[from]
 			}
-			if left, is := br.root.(*leftRoot); !ok || is && left.lost {
-				continue // where programs relate the events, none of these come
-			}
-			e := &placement.Edge{
-				Name:   a.name,
-				From:   from,
-				To:     nodes[a.op],
-				Stream: br.stream,
-				Here:   madeHere(br.root),
-			}
-			for _, p := range br.preds {
-				if known[p] == nil {
-					known[p] = &placement.Pred{Text: p.text, Prog: p.prog, Keeps: p.state != nil}
-					preds[known[p]] = p
-				}
-				e.Preds = append(e.Preds, known[p])
-			}
-			if slow, is := a.op.(bounder); is {
+			if slow, is := f.op.(bounder); is {
 				e.Bound = slow.bound(br)
 			}
+			if unpaired, is := br.root.(*unpairedRoot); !ok || is && unpaired.lost {
+				continue // where programs relate the events, none of these come
+			}
+			e.From = from
 			g.Edges = append(g.Edges, e)
 		}
 	}
-	return g, preds
+	b.graph = g
+	return nil
 }
 
-// placed is an event of the plan as placement sees it.
-func (b *builder) placed(e *Event) *placement.Event {
-	p := &placement.Event{
-		Stream:  e.Stream,
-		Outside: e.outside(&b.env.KernelEnv),
-		From:    placement.ByPerf,
-		Samples: e.Source.Kind.Sampled(),
-	}
-	p.Program, p.Err = b.kernelEvent(e)
+// describe writes in the node of an operator what placement must know of it.
+func (b *builder) describe(op Operator, name string, n *graph.Node) {
+	sees := op.sees()
+	*n = graph.Node{Name: name, Op: &graph.Operator{Starts: sees.starts, Records: sees.records}}
+	n.Op.Work, n.Op.KernelRefusal = op.inKernel()
+	op.describe(b, n.Op)
+}
+
+// graphEvent is an event of the plan as the graph has it.
+func (b *builder) graphEvent(e *Event) *graph.Event {
+	p := b.kernelEvent(e)
+	p.ExcludedReason = e.excluded(&b.env.KernelEnv)
+	p.From = graph.ByPerf
+	p.Decides = e.Source.Kind.Sampled()
+	p.NoIdle = e.Source.Exclude.Idle
 	switch {
 	case b.env.Replay:
-		p.From = placement.Recorded
+		p.From = graph.Recorded
 	case e.Source.Pulled():
-		p.From = placement.Elsewhere
+		p.From = graph.Elsewhere
 	}
 	return p
 }
 
-// placedOperator is an operator of the plan as placement sees it.
-func (b *builder) placedOperator(op Operator, name string) *placement.Operator {
-	sees := op.sees()
-	p := &placement.Operator{Name: name, Starts: sees.starts, Records: sees.records}
-	p.Work, p.No = op.inKernel()
-	switch op := op.(type) {
-	case *JoinOp:
-		p.Pairs, p.Keeps = &op.js, true
-		if op.around != nil {
-			p.Around, p.AroundBytes = true, (&join.Timeline{LimitBytes: op.around.LimitBytes}).Limit()
-			p.Explained = len(op.history) > 0 && !op.listed
-		}
-	case *foldOp:
-		p.Keeps = true
-		env := &b.env.KernelEnv
-		if p.No == "" && op.hasStacks() && env.Engine == placement.EngineAuto &&
-			!(env.Target != nil && len(env.Target.PIDs)+len(env.Target.TIDs) > 0 && !env.Target.Follow) &&
-			(b.env.Replay || env.Unseen(b.schemas()...) == "") {
-			p.No = "stacks of many processes, which " + name + " holds, find more room in ppscript"
-		}
-	}
-	return p
-}
-
-// schemas are those of the plan's events.
+// schemas returns the schemas of the plan's events.
 func (b *builder) schemas() (list []*event.Schema) {
 	for _, e := range b.plan.Events {
 		list = append(list, e.Stream.Schema)
 	}
 	return list
-}
-
-// makerOf is the operator whose events come from a root.
-func makerOf(r root) Operator {
-	switch r := r.(type) {
-	case *leftRoot:
-		return r.node
-	case Operator:
-		return r
-	}
-	return nil
-}
-
-// madeHere reports that ppscript makes the events of a root, whoever does the work
-// of its operator.
-func madeHere(r root) bool {
-	switch r.(type) {
-	case nil, *JoinOp, *foldOp:
-		return false
-	}
-	return true
 }
 
 // nameOf is an operator that nothing is attached to.
@@ -264,8 +208,8 @@ func (b *builder) stacked() string {
 	return ""
 }
 
-// outside says why no program takes an event's occurrences; "" if one can.
-func (e *Event) outside(env *placement.Env) string {
+// excluded says why no program takes an event's occurrences; "" if one can.
+func (e *Event) excluded(env *placement.Env) string {
 	s, no := e.Source, ""
 	switch {
 	case s.Pulled():
@@ -288,7 +232,7 @@ func (e *Event) outside(env *placement.Env) string {
 }
 
 // stackSpec is s as programs need it.
-func (b *builder) stackSpec(s *stack.Wanted) *bpf.StackSpec {
+func (b *builder) stackSpec(s *stack.Choice) *graph.StackSpec {
 	if s == nil {
 		return nil
 	}
@@ -296,13 +240,13 @@ func (b *builder) stackSpec(s *stack.Wanted) *bpf.StackSpec {
 	if s.Max > 0 {
 		most = min(most, s.Max)
 	}
-	return &bpf.StackSpec{Kernel: s.Kernel, User: s.User, Max: most,
+	return &graph.StackSpec{Kernel: s.Kernel, User: s.User, Max: most,
 		Tables: s.Dwarf() && b.env.KernelEnv.Host.Tables()}
 }
 
 // kernelEvent is an event of the plan as programs take it.
-func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
-	ev := &bpf.Event{
+func (b *builder) kernelEvent(e *Event) *graph.Event {
+	ev := &graph.Event{
 		Stream:  e.Stream.Index,
 		Schema:  e.Stream.Schema,
 		Label:   e.Stream.Label,
@@ -313,7 +257,7 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 	}
 	if e.Source.Dynamic() {
 		k := e.Source.Probe.Kind
-		ev.Probe = &bpf.Probe{
+		ev.Probe = &graph.Probe{
 			User:   k != probe.Kprobe && k != probe.Kretprobe,
 			Return: k == probe.Kretprobe || k == probe.Uretprobe,
 		}
@@ -321,11 +265,12 @@ func (b *builder) kernelEvent(e *Event) (*bpf.Event, error) {
 	if f := e.Source.FilterText(); f != "" {
 		p, err := cexpr.CompileFilter(f, b.scope(e.Source, e.Stream.Schema))
 		if err != nil {
-			return nil, fmt.Errorf("filter %s: %w", f, err)
+			ev.Err = fmt.Errorf("filter %s: %w", f, err)
+			return ev
 		}
 		ev.Filter = p.Node
 	}
-	return ev, nil
+	return ev
 }
 
 // readByScripts are the names that interpreted functions read; exact is false
@@ -336,7 +281,7 @@ func (b *builder) readByScripts() (names []string, exact bool) {
 		all = append(all, c)
 	}
 	for _, x := range append(all, b.machines...) {
-		r, ok := x.(demand.Reader)
+		r, ok := x.(reader)
 		if !ok {
 			return nil, false
 		}

@@ -12,7 +12,7 @@ import (
 // places is where the parts of a plan run, and why.
 func places(p *Plan) string {
 	var list []string
-	for _, part := range p.Placement.Parts {
+	for _, part := range p.Graph.Nodes {
 		s := part.Name + " " + part.Where.String()
 		if part.Why != "" {
 			s += ": " + part.Why
@@ -66,7 +66,7 @@ func TestPlacement(t *testing.T) {
 		countedBy(&Join{Stages: []Stream{made(), made()}, Key: text("odd")}))
 }
 
-// What programs send crosses the edge; who reads it runs here.
+// What programs send crosses the edge; its reader runs here.
 func TestPlacementOfRecords(t *testing.T) {
 	p := projectedPlan(t, placement.EngineAuto,
 		last(&Where{&Source{Spec: eventspec.Spec{System: "sched", Name: "large"}}, *text("n > id")}, "id"))
@@ -74,7 +74,7 @@ func TestPlacementOfRecords(t *testing.T) {
 		"sched:large kernel; table native: list needs the events themselves"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if e := p.Placement.Edges[0]; !e.Crosses || e.Records != 0.5 || e.Bytes != 12 {
+	if e := p.Graph.Edges[0]; !e.Crosses || e.Records != 0.5 || e.Bytes != 12 {
 		t.Errorf("got %+v, want half of the events, and 12 bytes", e)
 	}
 	if text := p.Explain(); !strings.Contains(text,

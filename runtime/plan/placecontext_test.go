@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -118,4 +119,17 @@ func TestMomentOfTracepoints(t *testing.T) {
 	if got, want := rows(t, run, 0), "0 1 2"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// Only programs read texts of a process: without them, a text that has nothing to stand for it is an error.
+func TestTextsOfProcessesNeedPrograms(t *testing.T) {
+	f := func(call, want string) {
+		t.Helper()
+		_, err := Build([]Report{countedBy(made(), call)}, Env{Catalog: oneEvent{}})
+		if got := fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", call, got, want)
+		}
+	}
+	f("user_string(n)", "only a program in the kernel reads texts of a process")
+	f(`user_string(n, "?")`, "<nil>")
 }

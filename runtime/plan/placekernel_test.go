@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,7 +118,7 @@ func TestPlacementSaysWhyNot(t *testing.T) {
 	})
 	f("at 13 of the record", countedBy(made(), "odd"))
 	f("a pattern of", countedBy(&Where{made(), *text("name ~ \"*[a-c]23456789012345678901234567890123*\"")}))
-	f("unwind tables", countedBy(&WithStack{made(), stack.Wanted{User: true, Unwind: "auto"}}, "stack"))
+	f("unwind tables", countedBy(&WithStack{made(), stack.Choice{User: true, Unwind: "auto"}}, "stack"))
 	f("excludes user or kernel", countedBy(&Source{Spec: eventspec.Spec{
 		System: "sched", Name: "made_up",
 		Sampling: eventspec.Sampling{Exclude: eventspec.Exclude{User: true}},
@@ -151,6 +152,35 @@ func TestPlacementDefersKeys(t *testing.T) {
 	}
 }
 
+// Programs are generated of the edges of the plan's graph; only edges out of the kernel are added.
+func TestProgramsTakeTheGraph(t *testing.T) {
+	in := joined()
+	heat := &Heat{In: &Where{in, *text("delay > 10")}, Value: *text("end.n")}
+	p, err := kernelPlan(t, placement.EngineAuto, countedBy(in, "start.id"), heat)
+	if err != nil || !p.Kernel.Sends() {
+		t.Fatalf("got %v, %v, want programs that do a part", p, err)
+	}
+	inside, out := 0, 0
+	for _, e := range p.Kernel.Image.Part.Edges {
+		switch {
+		case e.To == nil && e.Send != nil:
+			out++
+		case slices.Contains(p.Graph.Edges, e) && e.To.InKernel:
+			inside++
+		default:
+			t.Errorf("got an edge of stream %d to %s, want one of the graph", e.Stream, e.Name)
+		}
+	}
+	for _, e := range p.Kernel.Image.Part.Events {
+		if !slices.Contains(p.Graph.Events, e) {
+			t.Errorf("got %s, want an event of the graph", e.Label)
+		}
+	}
+	if inside != 3 || out != 1 {
+		t.Errorf("got %d edges inside and %d out of the kernel, want 3 and 1", inside, out)
+	}
+}
+
 // A script that only calculates has nothing to run in the kernel.
 func TestPlacementWithoutEvents(t *testing.T) {
 	b := &builder{
@@ -159,8 +189,13 @@ func TestPlacementWithoutEvents(t *testing.T) {
 			KernelEnv: placement.Env{Engine: placement.EngineAuto, Host: &bpf.Host{}, Target: &bpf.Target{}},
 		},
 	}
-	if err := b.place()(); err != nil || b.plan.Kernel != nil || b.plan.KernelNo == "" {
-		t.Errorf("got %v, %v, want a plan that is not for the kernel", err, b.plan.Kernel)
+	for _, run := range []func() error{b.connect, b.place, b.settle} {
+		if err := run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.plan.Kernel != nil || b.plan.KernelNo == "" {
+		t.Errorf("got %v, want a plan that is not for the kernel", b.plan.Kernel)
 	}
 }
 

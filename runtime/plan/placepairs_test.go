@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"ppscript/bpf"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/record/sent"
 )
 
 // joined is a join of the two stages of the made-up event.
@@ -40,12 +42,12 @@ func TestCutBehindJoin(t *testing.T) {
 		t.Errorf("got\n%s\nwant what leaves the kernel", text)
 	}
 	// The key, and what the heat map reads; not what the table groups by alone.
-	pairs, _ := p.Kernel.Image.Pairs()
-	if len(pairs) != 1 || len(pairs[0].Ends.Copies) != 2 {
-		t.Errorf("got pairs %+v, want one stream, with id and n of the end", pairs)
+	records, _ := p.Kernel.Image.Records()
+	if len(records) != 1 || len(fieldsOf(&records[0], expr.End)) != 2 {
+		t.Errorf("got records %+v, want one stream, with id and n of the end", records)
 	}
 	for _, feed := range p.feeds {
-		if feed.op == Of[*HeatOp](p)[0] && len(feed.branches[0].preds) != 0 {
+		if feed.op == Of[*HeatOp](p)[0] && len(feed.edges[0].Remaining) != 0 {
 			t.Error("the predicate that programs check is checked again")
 		}
 	}
@@ -86,9 +88,10 @@ func TestCutBesideEvents(t *testing.T) {
 		"heatmap native: a heat map has every event; heatmap2 native: a heat map has every event"
 	some := func(src Stream) Report { return &Heat{In: &Where{src, *text("n > id")}, Value: *text("n")} }
 	p := f(placement.EngineAuto, heats, some)
-	if e := p.Events[0]; e.Sent != "id, n, if n > id" || e.Filter != "" || p.Events[1].Sent != "" {
+	if e := p.Events[0]; e.Projection != "id, n, if n > id" || e.Filter != "" ||
+		p.Events[1].Projection != "" {
 		t.Errorf("got %q sent, filter %q, and %q of the other; want what the second map reads",
-			e.Sent, e.Filter, p.Events[1].Sent)
+			e.Projection, e.Filter, p.Events[1].Projection)
 	}
 	// A join here keeps state.
 	reads := ": a program could, but made_up => made_up, which runs here, reads sched:made_up itself; "
@@ -126,12 +129,13 @@ func TestCutBehindFold(t *testing.T) {
 	if got := places(p); got != want || !p.Kernel.Sends() {
 		t.Errorf("got\n%s\nwant\n%s\n%s", got, want, p.Explain())
 	}
-	emits, streams := p.Kernel.Image.Emits()
+	emits, streams := p.Kernel.Image.Records()
 	if len(emits) != 1 || emits[0].Label != "seen" || p.streams[streams[0]].Schema.Name != "seen" {
 		t.Errorf("got %+v of %v, want the events of the fold", emits, streams)
 	}
 	// The value, and the key.
-	if e := emits[0]; len(e.Values) != 2 || e.Size != 16 {
+	e := &emits[0]
+	if len(e.Columns) != 2 || len(fieldsOf(e, expr.Self)) != 1 || e.Columns[1].Origin != sent.Key {
 		t.Errorf("got %+v, want n and id", e)
 	}
 
@@ -141,4 +145,14 @@ func TestCutBehindFold(t *testing.T) {
 	if err != nil || p.Kernel != nil {
 		t.Errorf("got %v, %v, want a plan without programs", p.Kernel, err)
 	}
+}
+
+// fieldsOf are the fields of a part that records have.
+func fieldsOf(r *sent.Record, part expr.Part) (fields []sent.Column) {
+	for _, c := range r.Columns {
+		if c.Part == part && c.Origin == sent.Field {
+			fields = append(fields, c)
+		}
+	}
+	return fields
 }

@@ -55,8 +55,9 @@ func TestProjectionPays(t *testing.T) {
 			t.Errorf("got no projected records, %s: want %s", p.ProjectionNo, why)
 			return
 		}
-		if !strings.Contains(p.Projection.Why, why) || p.Events[0].Sent != sent || p.Events[0].Filter != "" {
-			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Sent, p.Projection.Why,
+		if !strings.Contains(p.Projection.Why, why) || p.Events[0].Projection != sent ||
+			p.Events[0].Filter != "" {
+			t.Errorf("got %q since %s, filter %q; want %q since %s", p.Events[0].Projection, p.Projection.Why,
 				p.Events[0].Filter, sent, why)
 		}
 		if text := p.Explain(); !strings.Contains(text, "projected records since "+p.Projection.Why) ||
@@ -93,7 +94,7 @@ func TestProjectionPays(t *testing.T) {
 	no(placement.EngineAuto, last(sampled, "id"))
 	if p := projectedPlan(t, placement.EngineBPF, last(src(), "name"),
 		last(src(), "n")); p.Projection == nil ||
-		p.Events[0].Sent != "n, name" {
+		p.Events[0].Projection != "n, name" {
 		t.Errorf("engine bpf: got no projected records, %s", p.ProjectionNo)
 	}
 }
@@ -114,8 +115,8 @@ func TestProjectionNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Projection == nil || p.Events[0].Sent != sent {
-			t.Errorf("got %q, want %q; %s", p.Events[0].Sent, sent, p.ProjectionNo)
+		if p.Projection == nil || p.Events[0].Projection != sent {
+			t.Errorf("got %q, want %q; %s", p.Events[0].Projection, sent, p.ProjectionNo)
 		}
 	}
 	src := &Source{Spec: eventspec.Spec{System: "sched", Name: "woken"}}
@@ -133,7 +134,7 @@ func (c namesOnly) Find(*Source) ([]*event.Schema, error) { return []*event.Sche
 func TestProjectionSharedEvents(t *testing.T) {
 	src := &Source{Spec: eventspec.Spec{System: "sched", Name: "large"}}
 	p := projectedPlan(t, placement.EngineBPF, last(&Where{src, *text("n > id")}, "id"), last(src, "_time"))
-	if p.Projection == nil || p.Events[0].Sent != "id, n" {
-		t.Errorf("got %q, want both fields", p.Events[0].Sent)
+	if p.Projection == nil || p.Events[0].Projection != "id, n" {
+		t.Errorf("got %q, want both fields", p.Events[0].Projection)
 	}
 }

@@ -15,16 +15,16 @@ import (
 type Plan struct {
 	// Events are the events to open, in the order of their streams' indices.
 	Events []*Event
-	// Operators are all parts that take their events, those that make events
-	// before those that take them.
+	// Operators are all parts that take their events, operators that make events
+	// before operators that take them.
 	Operators []Operator
 	Needs
 	placement.Placement
 	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
 	WholeCPUs string
 
-	// UnseenIdle names the CPUs whose idle task makes events that perf does not deliver and the plan takes of
-	// perf; "" if none is known.
+	// UnseenIdle says of which CPUs' idle tasks the plan takes events of perf that perf does not deliver, and
+	// which these are; "" if it is not known of any.
 	UnseenIdle string
 
 	// Unverified are the events of which nothing is known here, each with the reason: a plan that is only
@@ -37,11 +37,10 @@ type Plan struct {
 	memory    *memory.Budget
 	streams   []*event.Stream
 	feeds     []*feed
-	placed    map[Operator]*placement.Operator
 	projected bool     // programs send the events
 	mixed     bool     // some operator takes events of several roots
 	functions []string // for Explain
-	failing   []string // of these, those that can fail
+	failing   []string // of these, the functions that can fail
 }
 
 // Needs is what the sources must deliver.
@@ -81,12 +80,12 @@ type Event struct {
 	// there is none.
 	SampleFilter     *bpf.Image
 	SampleFilterText string
-	// Sent says what a program sends of the event.
-	Sent string
+	// Projection says what a program sends of the event.
+	Projection string
 	// NoRaw says that nobody reads the record itself.
 	NoRaw bool
 	// Stack is which of its stacks are wanted; nil for none.
-	Stack *stack.Wanted
+	Stack *stack.Choice
 
 	inner     bool // its samples are none of the run: a script among the sources takes them
 	projected bool // programs send it

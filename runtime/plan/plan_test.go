@@ -40,7 +40,7 @@ type aware struct{ shelf }
 func (a aware) Find(s *Source) ([]*event.Schema, error) {
 	found, err := a.shelf.Find(s)
 	if err != nil {
-		err = &diag.Unverified{What: s.FullName(), Why: errors.New("not asked")}
+		err = &diag.Unverified{Feature: s.FullName(), Why: errors.New("not asked")}
 	}
 	return found, err
 }

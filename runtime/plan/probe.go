@@ -17,7 +17,7 @@ func ProbeSource(spec probe.Spec) *Source {
 // events that come in rings: nobody counts there what a probe missed.
 func (p *Plan) SayMissed(say func(format string, args ...any)) {
 	if p.projected {
-		return // those who attach the programs say it
+		return // the code that attaches the programs says it
 	}
 	var labels []string
 	for _, e := range p.Events {

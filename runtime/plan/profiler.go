@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/cexpr"
 	"ppscript/runtime/operator/flow"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result/view"
 )
 
@@ -65,7 +66,7 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 			p.name(b.plan.streams[br.stream].Schema)
 		}
 		br.preds = append(br.preds[:len(br.preds):len(br.preds)],
-			&pred{"of " + p.As.Name, stands("of_profiler"), once})
+			&graph.Pred{Text: "of " + p.As.Name, Prog: placeholder("of_profiler"), State: once})
 		if p.As.Alias != "" {
 			b.plan.streams[br.stream].Label = p.As.Alias
 			sc := *br.scope
@@ -80,7 +81,7 @@ func (p *Profiler) branches(b *builder) ([]branch, error) {
 // A profilerOp counts a script's events as samples of the run, in place of those
 // that they are made of, and ends them at the limit.
 type profilerOp struct {
-	operator
+	step
 	of *Profiler
 }
 
@@ -98,7 +99,8 @@ func (op *profilerOp) instantiate(in *Instance) Running {
 
 func (op *profilerOp) program(in *Instance) *expr.Program {
 	once := in.runs[op].(*profilerRun).Pass
-	return expr.Build(&expr.Native{Name: "of_profiler", T: expr.TBool, Effect: true, Int: once})
+	return expr.Build(&expr.Native{Name: "of_profiler", T: expr.TBool, Effect: true, HostOnly: remembersHere,
+		Int: once})
 }
 
 // absorb has nothing to add up: the router has the samples.

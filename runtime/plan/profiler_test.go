@@ -47,7 +47,7 @@ func TestEventsBesideAProfilerAreOfTheTarget(t *testing.T) {
 		if got := rows(t, p, 0); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
-		// The events that the script reads are not counted, those that it shows are.
+		// The events that the script reads are not counted, events that it shows are.
 		want := uint64(2)
 		if c.name == "hub that asks" {
 			want = 3

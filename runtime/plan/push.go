@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"slices"
+
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/cexpr"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/text/diag"
 )
@@ -11,31 +14,31 @@ import (
 // filter rejects costs the traced program a fraction of one that is recorded,
 // and us nothing.
 //
-// A predicate can move only if everybody who reads the stream has it. What the
+// A predicate can move only if every reader of the stream has it. What the
 // filter language cannot express stays native.
 
-// push settles the filter of each event: the source's own, and what moves.
-func (b *builder) push() {
+// filter settles the filter of each event: the source's own, and what moves.
+func (b *builder) filter() error {
 	users := map[int]int{}
 	for _, a := range b.plan.feeds {
-		for _, br := range a.branches {
-			users[br.stream]++
+		for _, edge := range a.edges {
+			users[edge.Stream]++
 		}
 	}
 	for _, a := range b.plan.feeds {
 		if a.root != nil {
 			continue
 		}
-		for i := range a.branches {
-			br := &a.branches[i]
-			e := b.events[br.stream]
+		for _, edge := range a.edges {
+			e := b.events[edge.Stream]
 			sampled := e.Source.Period > 1 || e.Source.Freq > 0 // they are about what the kernel picks
-			if users[br.stream] > 1 || e.Source.Kind != eventspec.Tracepoint || sampled || e.projected {
+			if users[edge.Stream] > 1 || e.Source.Kind != eventspec.Tracepoint || sampled || e.projected {
 				continue
 			}
-			e.pushBranch(b, br)
+			e.pushEdge(b, edge)
 		}
 	}
+	return nil
 }
 
 // native reports that nothing of e's filter can be left to the kernel.
@@ -43,16 +46,16 @@ func (e *Event) native(b *builder) bool {
 	return b.env.Replay || e.Source.Pulled() || b.env.NativeFilters[e.Stream.Label]
 }
 
-func (e *Event) pushBranch(b *builder, br *branch) {
-	var kept []*pred
+func (e *Event) pushEdge(b *builder, edge *graph.Edge) {
+	var kept []*graph.Pred
 	native := e.native(b)
 	filters := expr.Filters(e.Filter)
-	for _, p := range br.preds {
-		if p.prog.Node == nil {
+	for _, p := range edge.Remaining {
+		if p.Prog.Node == nil {
 			kept = append(kept, p)
 			continue
 		}
-		filter, rest, ok := expr.KernelFilter(p.prog.Node)
+		filter, rest, ok := expr.KernelFilter(p.Prog.Node)
 		if !ok {
 			kept = append(kept, p)
 			continue
@@ -67,10 +70,10 @@ func (e *Event) pushBranch(b *builder, br *branch) {
 			continue
 		}
 		if rest != nil {
-			kept = append(kept, &pred{text: p.text, prog: expr.Build(rest)})
+			kept = append(kept, &graph.Pred{Text: p.Text, Prog: expr.Build(rest)})
 		}
 	}
-	br.preds = kept
+	edge.Remaining = kept
 	e.Filter = expr.Conjoin(filters)
 }
 
@@ -78,6 +81,10 @@ func (e *Event) pushBranch(b *builder, br *branch) {
 // impossible, compiled.
 func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	text := e.Source.FilterText()
+	if b.env.Replay && e.Source.Kind.Sampled() {
+		text = expr.Conjoin(slices.DeleteFunc([]string{text, e.Source.Exclude.RecordedFilter()},
+			func(part string) bool { return part == "" }))
+	}
 	if text == "" {
 		return nil
 	}
@@ -102,7 +109,7 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	return nil
 }
 
-// filterHere adds a filter to those that the router evaluates.
+// filterHere adds a filter to the filters that the router evaluates.
 func (e *Event) filterHere(b *builder, filter string) bool {
 	p, err := cexpr.CompileFilter(filter, b.scope(e.Source, e.Stream.Schema))
 	if err != nil {

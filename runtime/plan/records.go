@@ -5,7 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/reading"
 )
 
@@ -28,8 +28,15 @@ type RecordOp struct {
 	stream  *event.Stream
 }
 
-func (*RecordOp) inKernel() (placement.Work, string) { return placement.Work{}, "records are read" }
-func (*RecordOp) notSent() string                    { return notOnlyTracepoints }
+func (op *RecordOp) deliver(h Host) Delivery {
+	if op.Threads {
+		return h.Threads()
+	}
+	return h.KernelRecords()
+}
+
+func (*RecordOp) inKernel() (graph.Work, string) { return graph.Work{}, "records are read" }
+func (*RecordOp) notSent() string                { return notOnlyTracepoints }
 
 // A RecordSet is a RecordOp that runs: the session makes its events.
 type RecordSet struct {
@@ -65,3 +72,5 @@ func (k *Records) branches(b *builder) ([]branch, error) {
 func (p *Plan) TellsOfKernel() bool {
 	return slices.ContainsFunc(Of[*RecordOp](p), func(op *RecordOp) bool { return !op.Threads })
 }
+
+func (*RecordOp) ofOneMachine() (what, why string) { return "records", "they are of one machine" }

@@ -1,15 +1,15 @@
 package plan
 
-// A Shaped report makes something else than lines.
-type Shaped interface {
-	// Shape is what it makes, for those who list the results of scripts: table,
+// ResultShaper is a report that makes something else than lines.
+type ResultShaper interface {
+	// Shape is the shape of its result, for lists of the results of scripts: table,
 	// stacks, files, query.
 	Shape() string
 }
 
-// A Named report says what its results are called, but for the number; a database that
-// of the answer of its first statement.
-type Named interface{ ResultName() string }
+// ResultNamer is a report that names its results, but for their number. A database names the answer
+// of its first statement.
+type ResultNamer interface{ ResultName() string }
 
 // A Report is a result of a run: the end of a stream.
 type Report interface {

@@ -19,10 +19,10 @@ func (in *Instance) HideSelf(pid int32, own func(e *event.Event, tid int32) bool
 }
 
 // Hidden is how many events were held back so.
-func (in *Instance) Hidden() uint64 { return in.Router.Self.Held }
+func (in *Instance) Hidden() uint64 { return in.Router.Self.HeldBack }
 
 // tellAbout settles whom the events are about that go out of ppscript.
-func tellAbout(b *builder) {
+func tellAbout(b *builder) error {
 	for _, f := range b.plan.feeds {
 		if !f.prints {
 			continue
@@ -36,6 +36,7 @@ func tellAbout(b *builder) {
 			}
 		}
 	}
+	return nil
 }
 
 // about says whom the events of a branch are about: what is made by key for
@@ -48,7 +49,7 @@ func about(b *builder, br branch) flow.About {
 		}
 	case *JoinOp:
 		return r.subject(b, 0)
-	case *leftRoot:
+	case *unpairedRoot:
 		return r.node.subject(b, join.SlotKey)
 	case *foldOp:
 		return r.subject()
@@ -61,7 +62,7 @@ func about(b *builder, br branch) flow.About {
 	return flow.About{}
 }
 
-// subject is whom pairs are about. Those of a CPU are of whoever was on it.
+// subject is the thread that pairs are about. Pairs of a CPU are of the thread that was on it.
 func (n *JoinOp) subject(b *builder, slot int) flow.About {
 	var keys []*expr.Program
 	for _, stage := range n.stages {
@@ -72,7 +73,7 @@ func (n *JoinOp) subject(b *builder, slot int) flow.About {
 			keys = append(keys, br.marks.key)
 		}
 	}
-	if flow.Whose(keys) != flow.Thread {
+	if flow.SubjectOf(keys) != flow.Thread {
 		return flow.About{}
 	}
 	n.about = true
@@ -83,7 +84,7 @@ func (n *JoinOp) subject(b *builder, slot int) flow.About {
 func (n *foldOp) subject() flow.About {
 	var keys []*expr.Program
 	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })
-	whom := flow.Whose(keys)
+	whom := flow.SubjectOf(keys)
 	if whom != flow.Thread {
 		return flow.About{Whom: whom}
 	}

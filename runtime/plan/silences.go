@@ -1,13 +1,14 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/silence"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/text/unit"
@@ -83,12 +84,12 @@ func (r *SilencesRun) sink(int) flow.Sink { return r.finder }
 
 func (*SilencesOp) needs(_ *builder, n *need) { n.Add(event.MemberTime) }
 
-func (op *SilencesOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, op.Name + " sees the time of every event"
+func (op *SilencesOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, op.Name + " sees the time of every event"
 }
 
-// mergeable: silences are found in any order, and those that are common to all
-// readers are those of the run.
+// mergeable: silences are found in any order, and the silences that are common to all
+// readers are the readers of the run.
 func (*SilencesOp) mergeable() bool { return true }
 
 func (r *SilencesRun) absorb(other Running) { r.finder.Absorb(other.(*SilencesRun).finder) }
@@ -99,6 +100,31 @@ func (r *SilencesRun) End(final bool, last, now event.Time) {
 	if final {
 		r.end = max(last, now)
 	}
+}
+
+// silenceTables delivers silences: at each interval the silences that were over.
+type silenceTables struct {
+	NoDelivery
+	host Host
+	run  *SilencesRun
+}
+
+func (op *SilencesOp) deliver(h Host) Delivery { return &silenceTables{host: h} }
+
+func (d *silenceTables) Begin(_ context.Context, op Running) error {
+	d.run = op.(*SilencesRun)
+	return nil
+}
+
+func (*silenceTables) ShowsLoss() bool { return true }
+
+func (d *silenceTables) Tick(t *Interval) error {
+	table, err := d.run.Result(t.Meta(d.run.Name, "", event.Loss{}), t.Until)
+	if err != nil {
+		return err
+	}
+	table.Loss = d.host.Missing(t, d.run.Missing())
+	return d.host.Table(table)
 }
 
 // Result makes the table of the silences that were over by the end of the interval;

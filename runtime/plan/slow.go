@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/expr/cexpr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/unit"
@@ -41,11 +41,11 @@ type SlowOp struct {
 	roots []root // each has a sink
 }
 
-// A SlowRun is a SlowOp that runs. Session sets Emit before events flow.
+// A SlowRun is a SlowOp that runs. Its delivery sets emit.
 type SlowRun struct {
 	running
 	*SlowOp
-	Emit  func(d *result.Detail)
+	emit  func(d *result.Detail)
 	sinks []*join.Slow
 }
 
@@ -97,7 +97,7 @@ func (op *SlowOp) instantiate(in *Instance) Running {
 	for _, from := range op.roots {
 		one := join.Slow{Than: op.Spec.Than, Lower: op.Spec.Lower, Emit: func(d *result.Detail) {
 			d.Name = run.Name
-			run.Emit(d)
+			run.emit(d)
 		}}
 		if op.Spec.Detail != nil {
 			n, sel := joinOf(from), op.Spec.Detail.Select
@@ -117,8 +117,17 @@ func (s *SlowRun) sink(port int) flow.Sink { return s.sinks[port] }
 func (*SlowOp) needs(b *builder, n *need) { n.showsAround(b) }
 
 func (*SlowOp) sees() sight { return sight{starts: true, records: true} }
-func (*SlowOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "slow pairs are shown with their events"
+func (*SlowOp) deliver(h Host) Delivery {
+	return connection(func(r Running) error {
+		r.(*SlowRun).emit = h.Detail
+		return nil
+	})
+}
+
+func (*SlowOp) ofOneMachine() (what, why string) { return "", "" }
+
+func (*SlowOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "slow pairs are shown with their events"
 }
 
 func (op *SlowOp) explain(w *strings.Builder) {
@@ -130,7 +139,7 @@ func joinOf(r root) *JoinOp {
 	switch r := r.(type) {
 	case *JoinOp:
 		return r
-	case *leftRoot:
+	case *unpairedRoot:
 		return r.node
 	}
 	return nil

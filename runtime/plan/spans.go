@@ -9,7 +9,7 @@ import (
 
 // This file is about spans: pairs of joins, and what folds emit that have a begin.
 
-// watched says why the work of who makes spans stays here, if somebody is told of those that
+// watched says why the work of the operator that makes spans stays here, if a watcher is told of spans that
 // last.
 const watched = "spans that have not ended are asked for"
 
@@ -25,13 +25,13 @@ func (n *JoinOp) spanKey(b *builder) (*flow.Fn, bool) {
 			keys = append(keys, br.marks.key)
 		}
 	}
-	return flow.NewFn(each, -1), flow.Whose(keys) == flow.Thread
+	return flow.NewFn(each, -1), flow.SubjectOf(keys) == flow.Thread
 }
 
 func (n *foldOp) spanKey(*builder) (*flow.Fn, bool) {
 	var keys []*expr.Program
 	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })
-	return n.spec.Key, flow.Whose(keys) == flow.Thread
+	return n.spec.Key, flow.SubjectOf(keys) == flow.Thread
 }
 
 func (n *JoinOp) spanStreams(add func(begin, end, span int)) {

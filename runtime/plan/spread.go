@@ -3,7 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/text/diag"
 )
@@ -77,8 +77,14 @@ func (*PushOp) needs(_ *builder, n *need) {
 	n.Order("events are sent in time order")
 }
 
-func (*PushOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "events are sent elsewhere"
+func (*PushOp) deliver(h Host) Delivery { return h.Push() }
+
+func (*PushOp) ofOneMachine() (what, why string) {
+	return "push=", "events are not sent on from here"
+}
+
+func (*PushOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "events are sent elsewhere"
 }
 func (*PushOp) notSent() string { return sentElsewhere }
 

@@ -4,19 +4,18 @@ import (
 	"slices"
 
 	"ppscript/runtime/event"
-	"ppscript/runtime/plan/demand"
 	"ppscript/runtime/stack"
 	"ppscript/runtime/text/diag"
 )
 
-// This file is about the call stacks of events: who asks for them, and with
+// This file is about the call stacks of events: the operators that ask for them, and with
 // what. A stack costs the traced program a microsecond and more, so that only
 // the events are opened with it whose stack somebody reads.
 
 // WithStack takes events with their call stack.
 type WithStack struct {
 	In   Stream
-	Spec stack.Wanted
+	Spec stack.Choice
 }
 
 // Inputs implements Stream.
@@ -33,7 +32,7 @@ func (w *WithStack) branches(b *builder) ([]branch, error) {
 	for _, br := range brs {
 		e := b.events[br.stream]
 		if br.as != nil && br.root != nil {
-			continue // a script's events: those that have a stack get it
+			continue // a script's events: events that have a stack get it
 		}
 		if br.root != nil || e == nil {
 			return nil, diag.Errorf(diag.Run, "stack", b.plan.streams[br.stream].Label,
@@ -47,19 +46,19 @@ func (w *WithStack) branches(b *builder) ([]branch, error) {
 }
 
 // sourceStack is what an event string asks for.
-func sourceStack(s *Source) *stack.Wanted {
+func sourceStack(s *Source) *stack.Choice {
 	if !s.Stack {
 		return nil
 	}
-	return &stack.Wanted{Kernel: true, User: true, Max: s.MaxStack, Unwind: "fp", Show: true}
+	return &stack.Choice{Kernel: true, User: true, Max: s.MaxStack, Unwind: "fp", Show: true}
 }
 
-// needStack marks the events of a branch, or all that those which are made
-// here come from.
+// needStack marks the events of a branch; where events are made here, it marks all
+// events that they come from.
 func (b *builder) needStack(br *branch) {
 	if br.root == nil {
 		if e := b.events[br.stream]; e != nil && e.Stack == nil {
-			e.Stack = &stack.Wanted{Kernel: true, User: true, Unwind: "fp"}
+			e.Stack = &stack.Choice{Kernel: true, User: true, Unwind: "fp"}
 		}
 		return
 	}
@@ -77,7 +76,7 @@ func (b *builder) needStack(br *branch) {
 
 // callReadsStack is uses for a function that stays interpreted, as to stacks.
 func callReadsStack(b *builder, br *branch, call Callable) {
-	r, ok := call.(demand.Reader)
+	r, ok := call.(reader)
 	if !ok {
 		return
 	}
@@ -91,7 +90,7 @@ func callReadsStack(b *builder, br *branch, call Callable) {
 
 // readerOfStack is callReadsStack for what sees all events of a stream.
 func readerOfStack(b *builder, in Stream, call any) {
-	r, ok := call.(demand.Reader)
+	r, ok := call.(reader)
 	if !ok {
 		return
 	}

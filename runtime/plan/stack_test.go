@@ -20,7 +20,7 @@ func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 	}{
 		{"nobody", counted(&Merge{In: []Stream{src("start"), src("end")}}, "id"), "[false false]", false},
 		{"key", counted(&Merge{In: []Stream{src("start"), &Where{In: src("end"), Pred: *text("n > 1")}}}, "stack"), "[true true]", true},
-		{"one of a join", &Group{In: &Join{Stages: []Stream{&WithStack{In: src("start"), Spec: stack.Wanted{Kernel: true}}, src("end")}, Key: text("id")},
+		{"one of a join", &Group{In: &Join{Stages: []Stream{&WithStack{In: src("start"), Spec: stack.Choice{Kernel: true}}, src("end")}, Key: text("id")},
 			Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "[true false]", true},
 		{"of a pair", &Group{In: &Join{Stages: []Stream{src("start"), src("end")}, Key: text("id")}, By: []Var{{"s", *text("start.stack")}},
 			Aggs: []AggCol{{Name: "c", Agg: agg.Agg{Op: agg.Count}}}}, "[true true]", true},
@@ -42,7 +42,7 @@ func TestOnlyEventsWhoseStackIsReadHaveOne(t *testing.T) {
 
 func TestExplainTellsStacks(t *testing.T) {
 	p := build(t, Env{}, &Stacks{
-		In:    &WithStack{In: src("start"), Spec: stack.Wanted{User: true, Unwind: "dwarf"}},
+		In:    &WithStack{In: src("start"), Spec: stack.Choice{User: true, Unwind: "dwarf"}},
 		Value: text("n"),
 		Name:  "n",
 	})
@@ -59,7 +59,7 @@ func TestExplainTellsStacks(t *testing.T) {
 func TestStackErrors(t *testing.T) {
 	pairs := &Join{Stages: []Stream{src("start"), src("end")}, Key: text("id")}
 	for name, r := range map[string]Report{
-		"of pairs":    &Log{In: &WithStack{In: pairs, Spec: stack.Wanted{Kernel: true}}},
+		"of pairs":    &Log{In: &WithStack{In: pairs, Spec: stack.Choice{Kernel: true}}},
 		"of a number": &Stacks{In: src("start"), Stack: text("n")},
 		"no field":    &Stacks{In: src("start"), Value: text("nosuch")},
 	} {

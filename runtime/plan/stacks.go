@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/result"
 	"ppscript/runtime/result/view"
 	"ppscript/runtime/text/diag"
@@ -23,9 +23,9 @@ type Stacks struct {
 	// Stack is the stack to count by; nil is the event's own.
 	Stack *Fn
 	// Above is a second stack to count by, which is shown above the other, outermost
-	// function last: that of who ended a wait. Nil is none.
+	// function last: the stack of the thread that ended a wait. Nil is none.
 	Above *Fn
-	// OnTop is a text that is shown as a function above all others: the name of who ended
+	// OnTop is a text that is shown as a function above all others: the name of the thread that ended
 	// a wait. Nil is none, and so is an empty text.
 	OnTop *Fn
 	// Value is added up for each stack, and named Name; nil only counts.
@@ -166,7 +166,19 @@ func (s *StacksOp) needs(_ *builder, n *need) {
 	}
 }
 
-func (s *StacksOp) inKernel() (placement.Work, string) { return placement.Work{Group: &s.spec}, "" }
+func (s *StacksOp) deliver(h Host) Delivery { return h.Stacks(s) }
+
+func (s *StacksOp) ofOneMachine() (what, why string) {
+	switch {
+	case s.Spec.File != "" && s.Spec.File != "profiles":
+		return s.Spec.File, "it goes to a file"
+	case s.Spec.Code != nil:
+		return "annotated code", "it is read from the files of one machine"
+	}
+	return "", ""
+}
+
+func (s *StacksOp) inKernel() (graph.Work, string) { return graph.Work{Group: &s.spec}, "" }
 
 func (*StacksOp) notSent() string { return notOnlyTracepoints }
 

@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"context"
+
+	"ppscript/runtime/result"
+)
+
 // Text is shown as it is: an answer that needs no events.
 type Text struct {
 	operator
@@ -12,6 +18,21 @@ func (*Text) Input() Stream { return &Merge{} }
 func (t *Text) build(b *builder) error {
 	b.plan.add(t)
 	return nil
+}
+
+// answer delivers a text.
+type answer struct {
+	NoDelivery
+	host Host
+	text string
+}
+
+func (t *Text) deliver(h Host) Delivery { return answer{host: h, text: t.Text} }
+
+func (*Text) ofOneMachine() (what, why string) { return "", "" }
+
+func (a answer) Begin(context.Context, Running) error {
+	return a.host.Show(result.TextOf(a.text + "\n"))
 }
 
 func (t *Text) instantiate(*Instance) Running { return running{} }

@@ -6,7 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 )
 
@@ -39,7 +39,7 @@ func (t *TimelineRun) Events(evs []*event.Event) { t.Emit(evs) }
 // Lost implements flow.Sink.
 func (t *TimelineRun) Lost(_ int32, n uint64, until event.Time) { t.Loses(n, until) }
 
-// scheduling are the events by which a timeline shows who runs where, and who woke whom.
+// scheduling are the events by which a timeline shows which thread runs where, and which woke which.
 var scheduling = []string{"sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new"}
 
 func schedules(br *branch) bool {
@@ -128,8 +128,12 @@ func (t *TimelineOp) needs(b *builder, n *need) {
 
 func (*TimelineOp) sees() sight { return sight{key: true, starts: true, records: true} }
 
-func (*TimelineOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "a timeline shows events"
+func (*TimelineOp) deliver(h Host) Delivery { return h.Timelines() }
+
+func (*TimelineOp) ofOneMachine() (what, why string) { return "", actsHere }
+
+func (*TimelineOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "a timeline shows events"
 }
 
 func (*TimelineOp) explain(w *strings.Builder) {

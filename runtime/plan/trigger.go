@@ -3,7 +3,7 @@ package plan
 import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/flow"
-	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/plan/graph"
 )
 
 // A TriggerOp ends the interval at each of its events.
@@ -12,10 +12,10 @@ type TriggerOp struct {
 	stream int
 }
 
-// A TriggerRun is a TriggerOp that runs. Session sets Fire before events flow.
+// A TriggerRun is a TriggerOp that runs. Its delivery sets fire.
 type TriggerRun struct {
 	running
-	Fire func(e *event.Event)
+	fire func(e *event.Event)
 }
 
 func (t *TriggerOp) instantiate(in *Instance) Running {
@@ -28,14 +28,23 @@ func (t *TriggerRun) sink(int) flow.Sink { return t }
 // Events implements flow.Sink.
 func (t *TriggerRun) Events(evs []*event.Event) {
 	for _, e := range evs {
-		t.Fire(e)
+		t.fire(e)
 	}
 }
 
 func (*TriggerOp) needs(b *builder, n *need) { n.showsAround(b) }
 func (*TriggerOp) sees() sight               { return sight{records: true} }
-func (*TriggerOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "events end intervals"
+func (*TriggerOp) deliver(h Host) Delivery {
+	return connection(func(r Running) error {
+		r.(*TriggerRun).fire = h.Interrupt
+		return nil
+	})
+}
+
+func (*TriggerOp) ofOneMachine() (what, why string) { return "", actsHere }
+
+func (*TriggerOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "events end intervals"
 }
 
 // Lost implements flow.Sink.

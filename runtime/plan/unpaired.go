@@ -7,6 +7,7 @@ import (
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 )
 
@@ -25,19 +26,22 @@ type Unpaired struct {
 // Inputs implements Stream.
 func (u *Unpaired) Inputs() []Stream { return []Stream{u.Of} }
 
-// A leftRoot is where unpaired events of a join come from: all, or those that
+// An unpairedRoot is where unpaired events of a join come from: all, or events that
 // may be starts, or ends.
-type leftRoot struct {
+type unpairedRoot struct {
 	node  *JoinOp
 	at    int    // among those of the join
 	wants []bool // by stream
 	lost  bool   // only those whose partner may be lost, of which programs have none
 }
 
-func (r *leftRoot) emitter(in *Instance) emitter { return in.join(r.node).lefts[r.at] }
+func (r *unpairedRoot) graphNode() *graph.Node { return r.node.graphNode() }
+func (r *unpairedRoot) inUserSpace() bool      { return true }
 
-// A leftRun is a leftRoot that runs: it takes the events from the join.
-type leftRun struct {
+func (r *unpairedRoot) emitter(in *Instance) emitter { return in.join(r.node).unpaired[r.at] }
+
+// An unpairedRun is an unpairedRoot that runs: it takes the events from the join.
+type unpairedRun struct {
 	outlet
 	join.LeftSieve
 }
@@ -48,7 +52,7 @@ func (n *JoinOp) makes(r root) bool {
 	switch r := r.(type) {
 	case *JoinOp:
 		return r == n
-	case *leftRoot:
+	case *unpairedRoot:
 		return r.node == n
 	case *duringOp:
 		return slices.ContainsFunc(r.sides, func(s spanSide) bool { return !s.over && s.root == n })
@@ -56,13 +60,13 @@ func (n *JoinOp) makes(r root) bool {
 	return false
 }
 
-// leftSink is who takes the unpaired events of a join.
-func (j *JoinRun) leftSink() flow.Sink {
-	if len(j.lefts) == 1 {
-		return j.lefts[0]
+// unpairedSink takes the unpaired events of a join.
+func (j *JoinRun) unpairedSink() flow.Sink {
+	if len(j.unpaired) == 1 {
+		return j.unpaired[0]
 	}
 	fan := &flow.Fan{}
-	for _, r := range j.lefts {
+	for _, r := range j.unpaired {
 		fan.Next = append(fan.Next, r)
 	}
 	return fan
@@ -75,8 +79,8 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 	}
 	var brs []branch
 	for _, n := range nodes {
-		n.js.LeftWaiting = n.js.LeftWaiting || u.Waiting
-		r := &leftRoot{node: n, at: len(n.lefts), lost: u.Lost}
+		n.js.WithWaiting = n.js.WithWaiting || u.Waiting
+		r := &unpairedRoot{node: n, at: len(n.unpaired), lost: u.Lost}
 		for i, stage := range n.stages {
 			for k, br := range stage {
 				starts := i < len(n.stages)-1 || n.spec.Cycle
@@ -87,7 +91,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 				if u.Starts && !u.Ends && !starts || u.Ends && !u.Starts && !ends {
 					continue
 				}
-				made := n.leave(b, br)
+				made := n.unpairedStream(b, br)
 				made.root = r
 				brs = append(brs, made)
 				for len(r.wants) <= made.stream {
@@ -96,7 +100,7 @@ func (u *Unpaired) branches(b *builder) ([]branch, error) {
 				r.wants[made.stream] = true
 			}
 		}
-		n.lefts = append(n.lefts, r)
+		n.unpaired = append(n.unpaired, r)
 	}
 	return brs, nil
 }
@@ -124,8 +128,8 @@ func joinsOf(b *builder, s Stream, who string) ([]*JoinOp, error) {
 }
 
 // leave makes the stream of the unpaired events of a branch.
-func (n *JoinOp) leave(b *builder, br branch) branch {
-	if made, ok := n.leaves[br.stream]; ok {
+func (n *JoinOp) unpairedStream(b *builder, br branch) branch {
+	if made, ok := n.unpairedStreams[br.stream]; ok {
 		return made
 	}
 	st := b.madeStream(&event.Schema{System: "unpaired", Name: b.plan.shortLabel(br), Fields: []event.Field{
@@ -140,14 +144,14 @@ func (n *JoinOp) leave(b *builder, br branch) branch {
 	}
 	// What a pair has, and an event without a partner has not.
 	sc.Vars["end.event"] = expr.NewStr("")
-	for len(n.js.Left) < len(n.js.In) {
-		n.js.Left = append(n.js.Left, nil)
+	for len(n.js.Streams) < len(n.js.In) {
+		n.js.Streams = append(n.js.Streams, nil)
 	}
-	n.js.Left[br.stream] = st
+	n.js.Streams[br.stream] = st
 	made := branch{stream: st.Index, scope: sc}
-	if n.leaves == nil {
-		n.leaves = map[int]branch{}
+	if n.unpairedStreams == nil {
+		n.unpairedStreams = map[int]branch{}
 	}
-	n.leaves[br.stream] = made
+	n.unpairedStreams[br.stream] = made
 	return made
 }

@@ -7,14 +7,14 @@ import (
 )
 
 // A Use is a file, a program or an address outside that a run is about to read, to write, to start
-// or to talk to. Who started the run permits it or not: scripts and those who ask name these as freely
+// or to talk to. The user who started the run permits it or not: scripts and requests name these as freely
 // as events, and the run may be root's.
 type Use struct {
 	Kind UseKind
 	// Name is the path or the address that is opened, or the program that is started.
 	Name string
-	// Given is the text that the script gave: Name, or the beginning of it.
-	Given string
+	// ScriptText is the text that the script gave: Name, or the beginning of it.
+	ScriptText string
 	// Args are the arguments of a program that is started.
 	Args []string
 }
@@ -38,7 +38,7 @@ func (k UseKind) String() string {
 
 // Receiving is the use of an address that events come from, which may be a file.
 func Receiving(from string) Use {
-	u := Use{Kind: Receives, Name: from, Given: from}
+	u := Use{Kind: Receives, Name: from, ScriptText: from}
 	if relay.IsFile(from) && !relay.IsDevice(from) {
 		u.Kind = Reads
 	}
@@ -46,9 +46,9 @@ func Receiving(from string) Use {
 }
 
 // Probing is the use of a program whose code is probed.
-func Probing(file string) Use { return Use{Kind: Probes, Name: file, Given: file} }
+func Probing(file string) Use { return Use{Kind: Probes, Name: file, ScriptText: file} }
 
-// Uses are those of the events that reports read, also of profilers among them.
+// Uses returns the uses of the events that reports read, also of profilers among them.
 func Uses(reports []Report) (all []Use) {
 	var seen []*Source
 	var of func(s Stream)
@@ -61,7 +61,7 @@ func Uses(reports []Report) (all []Use) {
 			all = append(all, Receiving(from))
 		}
 		for _, to := range s.Push() {
-			all = append(all, Use{Kind: Sends, Name: to, Given: to})
+			all = append(all, Use{Kind: Sends, Name: to, ScriptText: to})
 		}
 		if s.Probe != nil && s.Probe.File != "" {
 			all = append(all, Probing(s.Probe.File))

@@ -34,7 +34,7 @@ func (b *builder) uses(br *branch, p *expr.Program) {
 		b.texts = append(b.texts, placement.TextUse{
 			Prog: p, Native: n, Stream: br.stream, Schema: br.schemaOf(expr.UserTextPart(n)),
 		})
-		if n.Data.(*expr.Const) == nil {
+		if n.Kernel.(expr.ProcessText).Instead == nil {
 			b.contexts = append(b.contexts, placement.ContextUse{
 				Prog: p, Name: expr.UserText + "()", Label: label(), Text: true,
 			})

@@ -10,6 +10,7 @@ import (
 	"ppscript/runtime/expr/cexpr"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/why"
@@ -25,7 +26,7 @@ type Why struct {
 	slowspan.Choice
 	// History are the events by which that is told.
 	History []Stream
-	// Thread is whose pairs they are, Label what they are called; nil is by the key, or who
+	// Thread gives the thread of a pair, Label its name; nil is by the key, or the thread that
 	// ends them, and the names of the events.
 	Thread, Label *Fn
 	Depth         int
@@ -52,7 +53,7 @@ type WhyOp struct {
 	Spec    *Why
 	joins   []*JoinOp         // each has a sink
 	shapes  []*slowspan.Shape // by stream, of spans that no join makes; nil if there are none
-	thread  *flow.Fn          // nil: by the key, or who ends a pair
+	thread  *flow.Fn          // nil: by the key, or the thread that ends a pair
 	label   *flow.Fn
 	missing []why.Missing
 	quotas  []*event.Field // which tell the account of quotas; nil if nothing does
@@ -65,7 +66,7 @@ type WhyRun struct {
 	*WhyOp
 	*slowspan.Story
 	sinks []flow.Sink
-	rest  func() // explains what waits at the end; nil if nothing does
+	rest  []func() // each explains what waits at the end
 }
 
 func (y *Why) build(b *builder) error {
@@ -146,8 +147,8 @@ func (op *WhyOp) shape(b *builder, br *branch) bool {
 	return true
 }
 
-// taken are the branches that an operator takes.
-func (b *builder) taken(op Operator) (all []*branch) {
+// branchesFor lists the branches that an operator takes.
+func (b *builder) branchesFor(op Operator) (all []*branch) {
 	for _, f := range b.plan.feeds {
 		for i := range f.branches {
 			if f.op == op {
@@ -229,7 +230,7 @@ func (op *WhyOp) tracedSpans(b *builder, r root) (err error) {
 		if !b.env.ByThread || slices.ContainsFunc(r.streams, func(st int) bool { return b.asks[st] }) {
 			return nil
 		}
-		for _, br := range b.taken(r) {
+		for _, br := range b.branchesFor(r) {
 			if err == nil {
 				err = b.onlyTraced(br, whom)
 			}
@@ -242,13 +243,13 @@ func (op *WhyOp) tracedSpans(b *builder, r root) (err error) {
 func (b *builder) onlyTraced(br *branch, whom string) error {
 	p, err := b.compile(Fn{Text: "traced(" + whom + ")"}, br, expr.Bool)
 	if err == nil {
-		br.preds = append(slices.Clip(br.preds), &pred{text: "traced(" + whom + ")", prog: p})
+		br.preds = append(slices.Clip(br.preds), &graph.Pred{Text: "traced(" + whom + ")", Prog: p})
 	}
 	return err
 }
 
 // traced keeps the pairs of the target's threads, where there is a target: the history is of
-// all threads, and so all events are, but for those that ask themselves.
+// all threads, and so all events are, but for events of streams that check their threads.
 func (op *WhyOp) traced(b *builder, n *JoinOp) error {
 	for i := range n.js.In {
 		if n.js.In[i].Stage >= 0 && b.asks[i] {
@@ -256,7 +257,7 @@ func (op *WhyOp) traced(b *builder, n *JoinOp) error {
 		}
 	}
 	byKey := n.subject(b, 0).Whom == flow.Thread
-	for _, br := range b.taken(n) {
+	for _, br := range b.branchesFor(n) {
 		in := &n.js.In[br.stream]
 		if !b.env.ByThread || in.Stage < 0 || !byKey && in.Stage < len(n.stages)-1 {
 			continue
@@ -302,33 +303,37 @@ func (op *WhyOp) instantiate(in *Instance) Running {
 	losses := slowspan.Losses{End: in.Router.LossEnd}
 	if y.In == nil {
 		w := slowspan.NewWindows(story, y.TID, y.WindowNS, losses)
-		run.sinks, run.rest = append(run.sinks, w), w.Rest
+		run.sinks, run.rest = append(run.sinks, w), append(run.rest, w.Rest)
 	}
 	for _, n := range op.joins {
 		c := slowspan.Config{Choice: y.Choice, Story: story, Timeline: in.join(n).timeline,
 			Before: y.BeforeNS, Keep: op.live || n.listed, Thread: op.thread, Label: op.label,
-			Key: slowspan.WhoseBy(n.about, n.js.ByThread), Losses: losses}
+			Key: slowspan.SubjectBy(n.about, n.js.ByThread), Losses: losses}
 		if in.programsDo(n) {
 			c.Missed = func() []join.Gap { return in.Programs.Missed(&n.js) }
 		}
 		s := slowspan.New(c)
 		in.fails(op.Name, &s.Errs, false)
-		run.sinks = append(run.sinks, s)
+		run.sinks, run.rest = append(run.sinks, s), append(run.rest, s.Rest)
 	}
 	if op.shapes != nil {
 		s := &slowspan.Spans{Choice: y.Choice, Story: story, Losses: losses, Shapes: op.shapes,
 			Thread: op.thread, Label: op.label}
 		in.fails(op.Name, &s.Errs, false)
-		run.sinks, run.rest = append(run.sinks, s, slowspan.Taker{Spans: s}), s.Rest
+		run.sinks, run.rest = append(run.sinks, s, slowspan.Taker{Spans: s}), append(run.rest, s.Rest)
 	}
 	return run
 }
 
 // End implements Running.
 func (r *WhyRun) End(final bool, _, _ event.Time) {
-	if final && r.rest != nil {
-		r.rest()
+	if !final {
+		return
 	}
+	for _, rest := range r.rest {
+		rest()
+	}
+	r.Story.Conclude(&r.Spec.Choice)
 }
 
 func (r *WhyRun) sink(port int) flow.Sink { return r.sinks[port] }
@@ -342,8 +347,10 @@ func (*WhyOp) needs(_ *builder, n *need) {
 
 func (*WhyOp) sees() sight { return sight{key: true} }
 
-func (*WhyOp) inKernel() (placement.Work, string) {
-	return placement.Work{}, "slow pairs are explained here"
+func (*WhyOp) deliver(h Host) Delivery { return h.Why() }
+
+func (*WhyOp) inKernel() (graph.Work, string) {
+	return graph.Work{}, "slow pairs are explained here"
 }
 
 func (op *WhyOp) explain(w *strings.Builder) {
@@ -359,10 +366,11 @@ func (op *WhyOp) bound(br *branch) expr.Node {
 }
 
 // setApart keeps events out of the history of a join that only its pairs are made of.
-func (b *builder) setApart() {
+func (b *builder) setApart() error {
 	for _, n := range Of[*JoinOp](b.plan) {
 		for i := range n.js.In {
 			n.js.In[i].Apart = len(n.history) > 0 && !n.listed && !n.history[i]
 		}
 	}
+	return nil
 }

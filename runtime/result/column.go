@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// ColumnKind tells the columns that identify a row from those that were measured for it.
+// ColumnKind tells the columns that identify a row from the columns that were measured for it.
 type ColumnKind uint8
 
 const (
@@ -32,6 +32,15 @@ const (
 	Greatest
 )
 
+// A Clock says how the moments of a column are shown in text.
+type Clock uint8
+
+const (
+	Dates      Clock = iota // as --time says: by default the date and the time of day
+	TimeOfDay               // the time of day to the second, where dates would be
+	SinceStart              // seconds since the start of the run
+)
+
 // UnitPrec as Column.Prec means the decimals of the column's unit.
 const UnitPrec = -1
 
@@ -44,7 +53,7 @@ type Column struct {
 	Head string
 	Kind ColumnKind
 	Type ColumnType
-	// Distributions are those that the cells stand for, if Type says so.
+	// Distributions are the distributions that the cells stand for, if Type says so.
 	Distributions []Distribution
 
 	Unit unit.Unit // the zero Unit shows the number, or the duration, as it is
@@ -60,6 +69,8 @@ type Column struct {
 	// as " => " does between start and end. Only rows and the header show
 	// it, the rule keeps the room.
 	Sep string
+	// Clock says how moments are shown.
+	Clock Clock
 	// Alarm shows cells that are not zero in red, where there is colour.
 	Alarm bool
 	// Merging tells counts and sums, which grow, from what stands for one interval.

@@ -15,7 +15,7 @@ func (c *Costs) Add(cost *Cost, seconds float64) {
 		return
 	}
 	seconds = max(seconds, 1e-9)
-	c.last.Budget, c.last.Shown = cost.Budget, cost.Shown
+	c.last.Budget, c.last.Visible = cost.Budget, cost.Visible
 	c.last.ByKey = c.last.ByKey || cost.ByKey
 	c.seconds += seconds
 	c.own += cost.Own * seconds
@@ -25,7 +25,8 @@ func (c *Costs) Add(cost *Cost, seconds float64) {
 	c.unknown = c.unknown || cost.Traced == NotMeasured
 }
 
-// Whole is that of all of them; nil if nothing is known. What was left out in one was left out of the whole.
+// Whole returns the cost of all intervals; nil if nothing is known.
+// What was left out in one was left out of the whole.
 func (c *Costs) Whole() *Cost {
 	if c.seconds == 0 {
 		return nil

@@ -32,7 +32,7 @@ type Detail struct {
 type Evicted struct {
 	Some  bool
 	Since event.Time // from when on it is complete
-	// Overwritten says that the bound is that of the memory in which programs keep events.
+	// Overwritten says that the bound comes from the memory in which programs keep events.
 	Overwritten bool
 }
 

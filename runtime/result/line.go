@@ -15,7 +15,7 @@ type Line struct {
 	// Block is lines of text that belong to the event: registers. JSON has
 	// them as a field.
 	Block []byte
-	// Stacks says that events of this log have stacks. CallStack is that of the event.
+	// Stacks says that events of this log have stacks. CallStack is the stack of the event.
 	Stacks bool
 	CallStack
 	// More are the other stacks of an event that was made from several.
@@ -28,6 +28,16 @@ type Line struct {
 	// fields; its further lines are below the line of the event.
 	Text  string
 	Parts []Line
+	// Rows, if it is not nil, says that text and CSV show the event as a row of columns, whose
+	// cells are Cells. All lines of a log have the same Rows.
+	Rows  *Rows
+	Cells []event.Value
+}
+
+// Rows are what the rows of a log have in common, which come one by one.
+type Rows struct {
+	Columns []Column
+	Layout  Layout
 }
 
 // LogName is the name of the log that the line is of.

@@ -47,10 +47,10 @@ type Cost struct {
 	// Events is how many of the events counted, Time in which part of the time any did: 1 if
 	// nothing was left out.
 	Events, Time float64
-	// ByKey says that what counted is keys, with all their events: those of what relates events.
+	// ByKey says that keys were counted, with all the events that an operator relates by them.
 	ByKey bool
-	// Shown asks renderers for people to show it.
-	Shown bool
+	// Visible asks renderers for people to show it.
+	Visible bool
 }
 
 // NotMeasured is a share that nobody measured.
@@ -58,6 +58,9 @@ const NotMeasured = -1
 
 // Sampled reports that events were left out.
 func (c *Cost) Sampled() bool { return c != nil && (c.Events < 1 || c.Time < 1) }
+
+// Silent reports that a result which has nothing needs no word: all events were seen, and none was left out.
+func (m *Meta) Silent() bool { return m.Loss.Zero() && !m.Cost.Sampled() }
 
 // Label is the result's name for a person: the title, else the name.
 func (m *Meta) Label() string {

@@ -6,7 +6,7 @@ package result
 // A renderer that knows a shape shows it as it likes. All others take it as render.Walk has it:
 // tables of plain cells, and lines of events.
 type Result interface {
-	// About says of which name and interval the result is. It is nil for those that come one by
+	// About says of which name and interval the result is. It is nil for results that come one by
 	// one while an interval lasts; they are views that die when the call returns.
 	About() *Meta
 }

@@ -96,7 +96,7 @@ func KeysOf(samples []StackSample) iter.Seq[[]event.Value] {
 	}
 }
 
-// Separator stands between a stack and another one above it, that of who ended a wait.
+// Separator stands between a stack and the stack above it, of the thread that ended a wait.
 var Separator = &Frame{Symbol: "--"}
 
 // IsSeparator reports that the frame is no function, but Separator or a copy of it.

@@ -135,7 +135,7 @@ func (t *Table) Top(n int) {
 	t.Rows = t.Rows[:n:n]
 }
 
-// All are the rows, with those that are not shown.
+// All returns the rows, with the rows that are not shown.
 func (t *Table) All() iter.Seq[[]event.Value] {
 	return func(yield func([]event.Value) bool) {
 		for _, rows := range [][][]event.Value{t.Rows, t.Rest} {

@@ -16,11 +16,11 @@ type Why struct {
 	Causes []WhyCause
 	// Slowest are some of the slow spans, the slowest first.
 	Slowest []*WhySpan
-	// Doubtful are those of the slow spans that have a Doubt.
+	// Doubtful are the slow spans that have a Doubt.
 	Doubtful WhySpans
 	// Stacks are the functions of the stacks that the parts of Slowest name.
 	Stacks map[stack.ID]CallStack
-	// Skipped are slow spans that were not explained, since a bound was hit.
+	// Skipped are slow spans that were not explained: that would have taken more than a quarter of a CPU.
 	Skipped uint64
 	// Notes say what could not be seen here, each with the command that would mend it.
 	Notes []string
@@ -90,11 +90,11 @@ type WhyLink struct {
 	// "now NAME" if it may have stood for another at that time. Of a futex it is what lies at its
 	// address: "queue_lock+0x8 of libx.so", "heap", "stack of worker/12".
 	File string
-	// Whom are the threads in the way: who holds the lock, who had the CPU, who wakes;
+	// Whom lists the threads in the way: the lock's holder, the thread on the CPU, the waker;
 	// Comm is "" if that is not known.
 	Whom WhyTask
 	// Foreign says that Whom is of another process, Kernel that it is a thread of the kernel.
-	// Cgroup is that of Whom, for people, where it is another than the thread's own: "container
+	// Cgroup is the cgroup of Whom, for people, where it is another than the thread's own: "container
 	// web", "unit cron.service", "cgroup /a".
 	Foreign, Kernel bool
 	Cgroup          string

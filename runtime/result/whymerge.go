@@ -59,7 +59,7 @@ func (m *Meta) merge(o *Meta) {
 	m.Loss.Add(o.Loss)
 }
 
-// causes adds the causes of o; their order is that of their paths then.
+// causes adds the causes of o; they are in the order of their paths then.
 func (w *Why) causes(o *Why) {
 	w.Causes = slices.Clone(w.Causes)
 	slices.SortFunc(w.Causes, comparePaths)

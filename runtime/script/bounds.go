@@ -126,7 +126,7 @@ func boundedLen(v starlark.Value) error {
 // boundedTexts checks that values can be written into one text of already bytes
 // more: that it is not too long, and that they are not nested too deeply.
 func boundedTexts(already int, values ...starlark.Value) error {
-	m := measure{left: MaxText - already, visits: maxVisits}
+	m := measure{remaining: MaxText - already, visits: maxVisits}
 	for _, v := range values {
 		if err := m.value(v, 0); err != nil {
 			return err
@@ -167,11 +167,11 @@ func boundedFormat(format string, mark byte, values []starlark.Value) error {
 		}
 	}
 	for _, v := range values {
-		m := measure{left: MaxText - len(format), visits: maxVisits}
+		m := measure{remaining: MaxText - len(format), visits: maxVisits}
 		if err := m.value(v, 0); err != nil {
 			return err
 		}
-		largest = max(largest, MaxText-len(format)-m.left)
+		largest = max(largest, MaxText-len(format)-m.remaining)
 	}
 	if fields > 0 && largest > (MaxText-len(format))/fields {
 		return tooLong(len(format)+fields*largest, MaxText, "bytes")
@@ -180,7 +180,7 @@ func boundedFormat(format string, mark byte, values []starlark.Value) error {
 }
 
 // A measure counts how much text a value is, at least, until nothing is left.
-type measure struct{ left, visits int }
+type measure struct{ remaining, visits int }
 
 // maxVisits bounds the values that are looked at: a list may have the same list
 // twice, which has another one twice.
@@ -192,13 +192,13 @@ var errLongText = errors.New("too large: the text would have more than " + fmt.S
 func (m *measure) value(v starlark.Value, depth int) error {
 	switch v := v.(type) {
 	case starlark.String:
-		m.left -= len(v)
+		m.remaining -= len(v)
 	case starlark.Bytes:
-		m.left -= len(v)
+		m.remaining -= len(v)
 	case starlark.Int:
-		m.left--
+		m.remaining--
 		if _, ok := v.Int64(); !ok {
-			m.left -= v.BigInt().BitLen() / 4
+			m.remaining -= v.BigInt().BitLen() / 4
 		}
 	case *starlark.Dict:
 		if depth++; depth > maxDepth {
@@ -215,7 +215,7 @@ func (m *measure) value(v starlark.Value, depth int) error {
 		if depth++; depth > maxDepth {
 			return errNested
 		}
-		m.left--
+		m.remaining--
 		for x := range starlark.Elements(v.(starlark.Iterable)) {
 			if err := m.value(x, depth); err != nil {
 				return err
@@ -226,15 +226,15 @@ func (m *measure) value(v starlark.Value, depth int) error {
 			return errNested
 		}
 		for _, x := range members(v) {
-			m.left--
+			m.remaining--
 			if err := m.value(x, depth); err != nil {
 				return err
 			}
 		}
 	default:
-		m.left--
+		m.remaining--
 	}
-	if m.visits--; m.left < 0 || m.visits < 0 {
+	if m.visits--; m.remaining < 0 || m.visits < 0 {
 		return errLongText
 	}
 	return nil

@@ -172,7 +172,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// One step that does not end cannot be cancelled: who asked is told.
+// One step that does not end cannot be cancelled: the caller is told.
 func TestHungIsTold(t *testing.T) {
 	told := make(chan error)
 	ended := make(chan struct{})

@@ -40,9 +40,6 @@ func plainOf(v starlark.Value) starlark.Value {
 	return v
 }
 
-// IsComparison reports an operator that Compare has.
-func IsComparison(op syntax.Token) bool { return comparisons[op] != nil }
-
 var comparisons = func() map[syntax.Token]*starlark.Builtin {
 	m := map[syntax.Token]*starlark.Builtin{}
 	for _, op := range []syntax.Token{syntax.EQL, syntax.NEQ, syntax.LT, syntax.LE, syntax.GT, syntax.GE} {

@@ -142,17 +142,17 @@ func (t *Thread) cause(err error, ee *starlark.EvalError) *diag.Error {
 	for errors.As(root, &ee) && ee.Unwrap() != nil {
 		root = ee.Unwrap()
 	}
-	return &diag.Error{Cause: &said{msg: runMessage(msg), err: root}, Hint: HintFor(msg)}
+	return &diag.Error{Cause: &rewordedError{msg: runMessage(msg), err: root}, Hint: HintFor(msg)}
 }
 
-// said is an error with another text.
-type said struct {
+// rewordedError is an error with another text.
+type rewordedError struct {
 	msg string
 	err error
 }
 
-func (s *said) Error() string { return s.msg }
-func (s *said) Unwrap() error { return s.err }
+func (s *rewordedError) Error() string { return s.msg }
+func (s *rewordedError) Unwrap() error { return s.err }
 
 // starlarkFrames drops builtins, which have no position.
 func starlarkFrames(stack starlark.CallStack) []starlark.CallFrame {

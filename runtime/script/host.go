@@ -53,7 +53,7 @@ type Host struct {
 	threads  threads
 	checked  map[*starlark.Function]starlark.Callable
 
-	// Session is told by whoever makes the run, before scripts ask.
+	// Session is set by the code that makes the run, before scripts ask.
 	Session Session
 }
 
@@ -69,12 +69,12 @@ type Session struct {
 type modules struct {
 	byName  map[string]*Module
 	sums    map[string][sha256.Size]byte // of the texts that ran
-	seen    map[string][sha256.Size]byte // of those that changed since and were told of
+	hashes  map[string][sha256.Size]byte // of those that changed since and were told of
 	loading []string                     // names of the modules being loaded, outermost first
 	serving []*Module                    // whose main runs for another's
 }
 
-// The sourceFiles are those that were read, for excerpts and checks.
+// The sourceFiles are the files that were read, for excerpts and checks.
 type sourceFiles struct {
 	mu     sync.Mutex
 	byName map[string]*source // as it is in positions

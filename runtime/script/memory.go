@@ -150,24 +150,25 @@ func (w *watchdog) stop(why error) {
 // started runs, and not the script.
 func (h *Host) Unwatched() (resume func()) { return h.watchdog.pause() }
 
-// An exceeded is which limit of memory or time a call exceeded.
-type exceeded struct{ word, text string }
+// limitError says which limit of memory or time a call exceeded.
+type limitError struct{ word, text string }
 
-func (e *exceeded) Error() string { return e.text }
+func (e *limitError) Error() string { return e.text }
 
 func overtime(p *limits.Policy) error {
-	return &exceeded{limits.Time, fmt.Sprintf("stopped after %v: does it loop for ever?", p.Time)}
+	return &limitError{limits.Time, fmt.Sprintf("stopped after %v: does it loop for ever?", p.Time)}
 }
 
 func tooMuch(p *limits.Policy) error {
-	return &exceeded{limits.Memory, fmt.Sprintf("stopped: what it holds is larger than %d MiB", p.Memory>>20)}
+	return &limitError{limits.Memory, fmt.Sprintf("stopped: what it holds is larger than %d MiB",
+		p.Memory>>20)}
 }
 
 // stoppedError is the error of a call that exceeded memory or time.
 func stoppedError(p *limits.Policy, why error) *diag.Error {
 	hint := "let it do less: what is counted for each event belongs in a pipeline, such as " +
 		"stream.by(\"comm\").count()"
-	if e := (*exceeded)(nil); errors.As(why, &e) {
+	if e := (*limitError)(nil); errors.As(why, &e) {
 		to := (2 * p.Time).String()
 		if e.word == limits.Memory {
 			to = unit.Size(2 * p.Memory)

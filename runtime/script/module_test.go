@@ -52,7 +52,7 @@ func TestRunPassesOptions(t *testing.T) {
 	}
 	f("def main(o): return o.n", "3")
 	f("def main(): return 7", "7")
-	if !vals.Given("n") || vals.Given("m") {
+	if !vals.IsSet("n") || vals.IsSet("m") {
 		t.Error("Given does not tell what was on the command line")
 	}
 	h, m, _ := load(t, "x = 1")

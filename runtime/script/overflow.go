@@ -17,7 +17,7 @@ import (
 // per-event functions that stay interpreted run as a copy whose arithmetic is
 // checked: x + y becomes a call that adds and fails if the sum does not fit.
 //
-// Comparisons are those of compare.go. Only functions with such operators pay for it, about 50 ns for each.
+// compare.go has the comparisons. Only functions with such operators pay for it, about 50 ns for each.
 // The copy is compiled from the function's own text, with its positions.
 
 // CheckedFn returns fn as it runs per event: fn itself if it needs no check.

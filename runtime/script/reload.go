@@ -71,8 +71,8 @@ func (r *REPL) loadAll(load func(h *Host) (*Module, error)) error {
 // libraries only those are looked at for which edited holds: the others do not change.
 func (r *REPL) Changed(edited func(name string) bool) []string {
 	h := r.host
-	if h.loaded.seen == nil {
-		h.loaded.seen = map[string][sha256.Size]byte{}
+	if h.loaded.hashes == nil {
+		h.loaded.hashes = map[string][sha256.Size]byte{}
 	}
 	var names []string
 	for _, key := range slices.Sorted(maps.Keys(h.loaded.byName)) {
@@ -94,10 +94,10 @@ func (r *REPL) Changed(edited func(name string) bool) []string {
 			continue // it is gone, or just written: what ran goes on
 		}
 		sum := sha256.Sum256(text)
-		if sum != ran && sum != h.loaded.seen[key] {
+		if sum != ran && sum != h.loaded.hashes[key] {
 			names = append(names, h.short(key))
 		}
-		h.loaded.seen[key] = sum
+		h.loaded.hashes[key] = sum
 	}
 	return names
 }

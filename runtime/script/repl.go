@@ -173,7 +173,7 @@ func identByte(ch byte) bool {
 	return ch == '_' || ch >= 'a' && ch <= 'z' || ch >= 'A' && ch <= 'Z' || ch >= '0' && ch <= '9'
 }
 
-// WellFormed parses a file: the error is that of its syntax.
+// WellFormed parses a file: it returns the error of its syntax.
 func WellFormed(name, text string) error {
 	_, err := Parse(name, text)
 	return err

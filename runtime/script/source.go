@@ -12,7 +12,7 @@ import (
 // maxSource bounds the text of a script. The parser, and all that walks its
 // trees, calls itself for expressions in brackets, so the depth of brackets has
 // a bound, too. Without brackets trees get deep by operators and calls in a row,
-// and by elif: 1 + 1 + 1 is (1 + 1) + 1. The parser makes them in a loop; who walks
+// and by elif: 1 + 1 + 1 is (1 + 1) + 1. The parser makes them in a loop; code that walks
 // them needs time with the square of their depth.
 const (
 	maxSource   = 1 << 20

@@ -12,8 +12,8 @@ import (
 // A check looks at a call before it is made. recv is nil for functions.
 type check func(recv starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error
 
-// asked is a builtin that is called if check finds nothing.
-func asked(b *starlark.Builtin, c check) *starlark.Builtin {
+// checkedBuiltin is a builtin that is called if check finds nothing.
+func checkedBuiltin(b *starlark.Builtin, c check) *starlark.Builtin {
 	return starlark.NewBuiltin(b.Name(),
 		func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 			kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -29,7 +29,7 @@ func universal() starlark.StringDict {
 	out := starlark.StringDict{}
 	add := func(c check, names ...string) {
 		for _, n := range names {
-			out[n] = asked(starlark.Universe[n].(*starlark.Builtin), c)
+			out[n] = checkedBuiltin(starlark.Universe[n].(*starlark.Builtin), c)
 		}
 	}
 	add(ofElements, "all", "any", "dict", "enumerate", "list", "max", "min", "reversed", "set", "sorted", "tuple", "zip", "bytes")
@@ -123,7 +123,7 @@ func AskedMethod(v starlark.Value) starlark.Value {
 	}
 	switch b.Receiver().(type) {
 	case starlark.String, starlark.Bytes, *starlark.List, *starlark.Dict, *starlark.Set:
-		return asked(b, c)
+		return checkedBuiltin(b, c)
 	}
 	return v
 }

@@ -9,16 +9,16 @@ import (
 // An account is what a run has counted, and what of it was told.
 type account struct {
 	tickNo    int
-	lastEvent event.Time // of the last interval
-	until     event.Time // the end of the interval that is being shown; 0 if that is now
-	told      told       // at the last tick
+	lastEvent event.Time     // of the last interval
+	until     event.Time     // the end of the interval that is being shown; 0 if that is now
+	reported  reportedCounts // at the last tick
 	total     event.Loss
 	own       *cost.Own // of live runs
 	costs     result.Costs
 }
 
-// told is how far sources and operators had counted when that was told last.
-type told struct {
+// reportedCounts holds the counts of sources and operators at the last report.
+type reportedCounts struct {
 	samples, lost, throttled uint64
 	late, corrupt, failed    uint64
 	read                     event.Loss // of recordings and streams from elsewhere
@@ -27,24 +27,25 @@ type told struct {
 // interval returns what was lost since the last call.
 func (a *account) interval(r *run) event.Loss {
 	router := r.instance.Router
-	loss := event.Loss{Lost: router.LostN - a.told.lost, Throttled: router.Throttle - a.told.throttled}
-	a.told.lost, a.told.throttled = router.LostN, router.Throttle
+	loss := event.Loss{Lost: router.LostN - a.reported.lost,
+		Throttled: router.Throttle - a.reported.throttled}
+	a.reported.lost, a.reported.throttled = router.LostN, router.Throttle
 	if r.in.feeder != nil {
 		late := r.in.feeder.Stats().Late
-		loss.Late, a.told.late = late-a.told.late, late
+		loss.Late, a.reported.late = late-a.reported.late, late
 	}
 	loss.Lost += r.in.skipped.Lost()
 	loss.Add(r.in.slots.Loss(r.instance))
 	read := r.env.rec.loss()
-	loss.Truncated += read.Truncated - a.told.read.Truncated
-	loss.EndedEarly += read.EndedEarly - a.told.read.EndedEarly
-	a.told.read = read
+	loss.Truncated += read.Truncated - a.reported.read.Truncated
+	loss.EndedEarly += read.EndedEarly - a.reported.read.EndedEarly
+	a.reported.read = read
 	if r.in.live != nil {
 		corrupt := r.in.live.Stats().Corrupt
-		loss.Truncated, a.told.corrupt = loss.Truncated+corrupt-a.told.corrupt, corrupt
+		loss.Truncated, a.reported.corrupt = loss.Truncated+corrupt-a.reported.corrupt, corrupt
 	}
 	failed := r.instance.Failures().Failed()
-	loss.Errors, a.told.failed = loss.Errors+failed-a.told.failed, failed
+	loss.Errors, a.reported.failed = loss.Errors+failed-a.reported.failed, failed
 	loss.Add(r.stacks.loss())
 	a.total.Add(loss)
 	return loss

@@ -7,7 +7,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/source/perf"
-	"ppscript/runtime/source/sideband"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/target/cgroup"
 )
@@ -15,7 +14,7 @@ import (
 // This file tells whose events are: of which cgroup, container, pod and unit. Names of
 // containers and pods are looked up beside the run, and are there when results are shown.
 
-// cgroups are those of this machine, or of a recording. The zero value knows none.
+// cgroups are the cgroups of this machine, or of a recording. The zero value knows none.
 type cgroups struct {
 	table *cgroup.Table // nil unless the plan asks
 	names *cgroup.Names // nil in a recording: its containers are not ours
@@ -28,7 +27,7 @@ func (c *cgroups) open(w *env, p *plan.Plan) (err error) {
 	switch {
 	case c.table != nil:
 	case w.rec.file != nil && len(plan.Of[*plan.WhyOp](p)) > 0:
-		c.table = cgroup.Empty() // who was in the way
+		c.table = cgroup.Empty() // for names of the threads in the way
 	case !p.Cgroups:
 	case w.rec.file != nil:
 		c.table = cgroup.Empty()
@@ -56,8 +55,8 @@ func (c *cgroups) close(msgs *messages) error {
 	return c.table.Close()
 }
 
-// told reports that the kernel shall tell of cgroups that are made.
-func (c *cgroups) told(p *plan.Plan) bool { return p.Cgroups && !c.aside }
+// follows reports that the kernel shall report new cgroups.
+func (c *cgroups) follows(p *plan.Plan) bool { return p.Cgroups && !c.aside }
 
 // record takes in that a cgroup was made; false if the record is another one.
 func (c *cgroups) record(e *event.Event) bool {
@@ -66,7 +65,7 @@ func (c *cgroups) record(e *event.Event) bool {
 	}
 	made, ok := perf.DecodeCgroup(e)
 	if ok {
-		c.table.Made(made.ID, made.Path)
+		c.table.NoteNew(made.ID, made.Path)
 	}
 	return ok
 }
@@ -112,7 +111,7 @@ func (c *cgroups) show(id string) (string, bool) { return c.names.Show(id) }
 // watchCgroups has those told that are made while programs do the work: there are no rings
 // that would tell. What it cannot see is looked up when a row has its number.
 func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
-	if k.side != nil || !r.env.cgroups.told(r.plan) {
+	if k.side != nil || !r.env.cgroups.follows(r.plan) {
 		return nil
 	}
 	src, err := perf.Open(ctx, perf.Config{
@@ -122,10 +121,10 @@ func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
 		r.env.msgs.verbose(1, "cgroups that are made and removed again may not be known: "+err.Error())
 		return nil
 	}
-	if err := k.watch.Beside(src); err != nil {
+	if err := r.in.watch.Beside(src); err != nil {
 		return errors.Join(err, src.Close())
 	}
-	k.made = sideband.Of(src)
+	k.newCgroups = sideBandOf(src)
 	return nil
 }
 

@@ -18,8 +18,8 @@ func (r *run) present() event.Time {
 	return r.clock.Now()
 }
 
-// began is when the run began, of a recording when its first event happened.
-func (r *run) began() time.Time {
+// begin is the time at which the run began; in a recording, that of its first event.
+func (r *run) begin() time.Time {
 	if r.env.rec.file != nil {
 		return r.clock.Of(r.instance.Router.First)
 	}

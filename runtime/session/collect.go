@@ -1,20 +1,18 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/agg"
-	"ppscript/runtime/plan/placement"
 	"ppscript/runtime/session/budget"
 )
 
 // A collector brings the rows that programs counted to the tables.
 type collector struct {
-	run  *run
-	plan *placement.Kernel
-	hits map[*agg.Spec]uint64 // of this interval
+	run *run
 	// ours tells rows about ppscript itself; hidden is how many of their events were not counted.
 	ours   func(g *agg.Group, p *agg.Partial) bool
 	hidden uint64
@@ -30,10 +28,6 @@ func (c *collector) sink() *budget.Sink {
 
 // add brings a row to its table.
 func (c *collector) add(t *agg.Spec, p *agg.Partial) {
-	if c.hits == nil {
-		c.hits = map[*agg.Spec]uint64{}
-	}
-	c.hits[t] += p.Hits
 	in := c.run.instance
 	if c.ours == nil {
 		c.ours = func(*agg.Group, *agg.Partial) bool { return false }
@@ -70,18 +64,13 @@ func (c *collector) collect(programs *load.Run, g *budget.Governor) (lost event.
 	}
 	r := c.run
 	loss, err := programs.Loss()
-	// The events themselves nobody counted: as many as the largest table
-	// stands for.
-	var samples uint64
-	for t, n := range c.hits {
-		samples = max(samples, n*c.plan.EventsOf(t))
-	}
-	clear(c.hits)
+	passed, passedErr := programs.Passed()
+	err = errors.Join(err, passedErr)
 	for t, l := range loss.Groups {
 		r.instance.Group(t).AddLoss(l)
 	}
 	router := r.instance.Router
-	router.Samples += samples + loss.Joins.Unmatched
+	router.Samples += passed
 	router.Last = r.clock.Now()
 	if router.First == 0 {
 		router.First = router.Last - event.Time(time.Since(r.started))

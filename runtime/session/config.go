@@ -31,12 +31,15 @@ type Config struct {
 	// Stage is told each new stage of the run, for a watchdog: Observing, and
 	// other words that a user understands; nil ignores it.
 	Stage func(stage string)
+	// Watching is told the names of the events when they begin to flow, for a person who waits for results:
+	// the run may take a moment then to find out why nothing came. Nil means that nobody waits.
+	Watching func(events string)
 	// Closed is told how many events of all were closed when the run has ended; nil ignores it.
 	Closed func(done, all uint64)
 	// Permit is asked before the run opens a file, talks to another machine or starts a
 	// program that a report or the target names; its error ends the run. Nil permits all.
 	Permit func(u plan.Use) error
-	// Confine is called when all is open and events are about to flow: who has only this
+	// Confine is called when all is open and events are about to flow: a process that has only this
 	// run gives up the rest. Nil gives up nothing.
 	Confine func(n Confinement) error
 	// Dump asks for the state of the run, which State gets line by line; nil
@@ -95,6 +98,8 @@ type Outcome struct {
 	Gaps uint64
 	// Observed says that events were opened: a script may only compute.
 	Observed bool
+	// Nothing says that no event came, and what is known about the reason; "" if some came, or were lost.
+	Nothing string
 	// Unanswered says that evaluations failed and nothing is left to show, which is the run's error.
 	Unanswered bool
 	// Status is the exit status of the workload as a shell shows it, 128 and

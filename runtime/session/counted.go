@@ -14,8 +14,8 @@ import (
 // that are not counted, none looks lost that is not. A command needs no begin:
 // everything is open before it runs.
 
-// counted passes the samples that came while the counters counted.
-type counted struct {
+// counterWindow passes the samples that came while the counters counted.
+type counterWindow struct {
 	clock       *wallclock.Clock
 	router      *flow.Router
 	from, until event.Time
@@ -24,13 +24,13 @@ type counted struct {
 // together has what is sampled pass while counters count, if there are both.
 func (c *counters) together(r *run) {
 	if r.in.live != nil && c.any() && len(r.env.rec.remotes) == 0 {
-		c.counted = &counted{clock: &r.clock, router: r.instance.Router, until: event.MaxTime}
+		c.counted = &counterWindow{clock: &r.clock, router: r.instance.Router, until: event.MaxTime}
 	}
 }
 
 // stop ends it, when the counters have been read for the last time. Clocks drift apart, so they are compared
 // again.
-func (c *counted) stop() error {
+func (c *counterWindow) stop() error {
 	if c == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *counted) stop() error {
 	return nil
 }
 
-func (c *counted) pass(evs []*event.Event) {
+func (c *counterWindow) pass(evs []*event.Event) {
 	start := 0
 	for i, e := range evs {
 		if e.Kind == event.Sample && e.Time != 0 && (e.Time < c.from || e.Time > c.until) {

@@ -1,9 +1,7 @@
 package session
 
 import (
-	"context"
 	"errors"
-	"os"
 	"slices"
 	"time"
 
@@ -15,29 +13,36 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file reads counters of system calls that one program counts, as those of perf are read.
+// This file reads counters that programs count, as the counters of perf are read: of many system calls, and
+// of many other tracepoints.
 
-// countedCalls count system calls from begin on.
+// countedCalls count from begin on.
 type countedCalls struct {
 	calls   *plan.CountedCalls
 	run     *load.Run
-	watch   *perf.Watch
 	streams []*event.Stream // of the counters, by number
 	cpus    []int           // that are counted; nil if the counters are about threads
 	values  map[instance]uint64
 	begun   time.Time
 	ended   time.Time
 	swept   time.Time
+	strange uint64 // in rows of no counter
 	lost    uint64
+	failed  uint64 // events that programs lost, with the misses
+	// sums says that it does not matter on which CPU something happened. Then a hit counts as well that a
+	// tracepoint's own program missed, since it ran already on the CPU. before are those up to the begin,
+	// ends those up to the end.
+	sums         bool
+	before, ends []uint64
 }
 
 // An instance is a counter on a CPU; -1 is all of them.
 type instance struct{ number, cpu int }
 
-// openCalls has the program count what happens to the target. A workload is released once all who open
+// openCalls has the program count what happens to the target. A workload is released once all that open
 // counters are ready, its command counts from the begin.
 func openCalls(r *run, op *plan.CounterOp, byThread bool) (c *countedCalls, err error) {
-	c = &countedCalls{calls: op.Calls, values: map[instance]uint64{}}
+	c = &countedCalls{calls: op.Calls, values: map[instance]uint64{}, sums: !op.Spec.PerInstance}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -61,23 +66,21 @@ func openCalls(r *run, op *plan.CounterOp, byThread bool) (c *countedCalls, err 
 	if c.run, err = r.env.load(c.calls.Image); err != nil {
 		return c, err
 	}
-	if c.watch, err = perf.OpenWatch(*t); err != nil {
+	if err = r.in.observeTarget(*t); err != nil {
 		return c, &errHere{err}
 	}
-	c.calls.Image.Target.Root = c.watch.PID()
+	c.calls.Image.Target.Root = r.in.watch.PID()
 	return c, c.run.Attach(c.calls.Image.Target)
 }
 
 // begin counts from now on.
 func (c *countedCalls) begin() error {
-	if c == nil {
-		return nil
-	}
+	c.before = c.misses()
 	if err := load.Begin(c.run); err != nil {
 		return err
 	}
 	c.begun = time.Now()
-	return c.watch.Release()
+	return nil
 }
 
 // end counts no more; what was counted stays to be read.
@@ -86,7 +89,48 @@ func (c *countedCalls) end() error {
 		return nil
 	}
 	c.ended = time.Now()
-	return errors.Join(load.End(c.run), c.run.Stop())
+	err := load.End(c.run)
+	c.ends = c.misses()
+	return errors.Join(err, c.run.Stop())
+}
+
+// misses counts the misses of each tracepoint so far.
+func (c *countedCalls) misses() (list []uint64) {
+	if c.ends != nil {
+		return c.ends
+	}
+	for i := range c.calls.Points {
+		list = append(list, load.MissesOf(c.run, c.calls.First+i))
+	}
+	return list
+}
+
+// points reads what tracepoints' own programs have counted, and returns how many of these they missed.
+func (c *countedCalls) points() (missed uint64, err error) {
+	misses := c.misses()
+	for i, number := range c.calls.Points {
+		taken, err := load.TakenOf(c.run, c.calls.First+i)
+		if err != nil {
+			return 0, err
+		}
+		if !c.sums {
+			for cpu, n := range taken {
+				c.values[instance{number, cpu}] = n
+			}
+			continue
+		}
+		all := misses[i] - c.before[i]
+		missed += all
+		for _, n := range taken {
+			all += n
+		}
+		at := instance{number, -1}
+		if c.cpus != nil {
+			at.cpu = c.cpus[0]
+		}
+		c.values[at] = all
+	}
+	return missed, nil
 }
 
 // read appends what was counted so far, by counter and CPU.
@@ -97,7 +141,7 @@ func (c *countedCalls) read(dst []perf.Count) ([]perf.Count, error) {
 	err := c.run.Rows(nil, func(_ *agg.Spec, p *agg.Partial) {
 		number, ok := c.calls.Number(p)
 		if !ok {
-			c.lost += p.Hits
+			c.strange += p.Hits
 			return
 		}
 		at := instance{number, p.CPU}
@@ -113,7 +157,12 @@ func (c *countedCalls) read(dst []perf.Count) ([]perf.Count, error) {
 	if err != nil {
 		return dst, err
 	}
-	c.lost += loss.Joins.Lost + loss.Joins.Errors
+	c.failed += loss.Joins.Lost + loss.Joins.Errors
+	missed, err := c.points()
+	if err != nil {
+		return dst, err
+	}
+	c.lost = c.strange + c.failed - min(c.failed, missed)
 	enabled := time.Since(c.begun)
 	if !c.ended.IsZero() {
 		enabled = c.ended.Sub(c.begun)
@@ -122,7 +171,7 @@ func (c *countedCalls) read(dst []perf.Count) ([]perf.Count, error) {
 	if cpus == nil {
 		cpus = []int{-1}
 	}
-	for _, number := range c.calls.Of {
+	for _, number := range slices.Concat(c.calls.Of, c.calls.Points) {
 		for _, cpu := range cpus {
 			dst = append(dst, perf.Count{Stream: c.streams[number], Event: number, CPU: cpu, TID: -1,
 				Value: c.values[instance{number, cpu}], Enabled: enabled, Running: enabled})
@@ -131,39 +180,24 @@ func (c *countedCalls) read(dst []perf.Count) ([]perf.Count, error) {
 	return dst, nil
 }
 
-// wait sleeps for d, less if the target ends.
-func (c *countedCalls) wait(ctx context.Context, d time.Duration) error {
-	if now := time.Now(); now.Sub(c.swept) >= c.run.NextSweep(sweepTime) {
-		c.swept = now
-		if err := c.run.Sweep(); err != nil {
-			return err
-		}
+// sweep makes room in the maps of the programs when that is due.
+func (c *countedCalls) sweep() error {
+	now := time.Now()
+	if now.Sub(c.swept) < c.run.NextSweep(sweepTime) {
+		return nil
 	}
-	return c.watch.Wait(ctx, d)
+	c.swept = now
+	return c.run.Sweep()
 }
 
 // counts reports that a counter is one of these.
 func (c *countedCalls) counts(number int) bool {
-	return c != nil && slices.Contains(c.calls.Of, number)
-}
-
-func (c *countedCalls) status() (*os.ProcessState, bool) {
-	if c == nil || c.watch == nil {
-		return nil, false
-	}
-	return c.watch.WorkloadStatus()
+	return c != nil && c.calls.Has(number)
 }
 
 func (c *countedCalls) close() error {
-	if c == nil {
+	if c == nil || c.run == nil {
 		return nil
 	}
-	var errs []error
-	if c.run != nil {
-		errs = append(errs, c.run.Close())
-	}
-	if c.watch != nil {
-		errs = append(errs, c.watch.Close())
-	}
-	return errors.Join(errs...)
+	return c.run.Close()
 }

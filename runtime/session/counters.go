@@ -3,11 +3,14 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventkind"
+	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/source/reading"
 	"ppscript/runtime/source/wallclock"
@@ -15,12 +18,12 @@ import (
 )
 
 // counters are all counters of a run. They are a source and no delivery: they
-// bring events, which reach operators as those of rings do, and are opened with
+// bring events, which reach operators as the events of rings do, and are opened with
 // them, before a workload runs.
 type counters struct {
 	list    []*counterRun
-	hold    *perf.Watch // keeps the command of a run that looks at CPUs; nil for other runs
-	counted *counted    // nil unless there are events beside them
+	holds   bool           // a command of a run that observes CPUs waits until all have begun
+	counted *counterWindow // nil unless there are events beside them
 }
 
 func (c *counters) any() bool { return len(c.list) > 0 }
@@ -30,9 +33,10 @@ func (c *counters) open(ctx context.Context, r *run) (err error) {
 	// Counters of CPUs count what is there when the command is let go, so it waits for the first read of all.
 	if t := r.cfg.Target; len(sets) > 0 && t.Workload != nil && t.System {
 		t.Workload.Openers++
-		if c.hold, err = perf.OpenWatch(t); err != nil {
+		if err = r.in.observeTarget(t); err != nil {
 			return err
 		}
+		c.holds = true
 	}
 	for _, set := range sets {
 		n, err := openCounters(ctx, r, set)
@@ -47,7 +51,16 @@ func (c *counters) open(ctx context.Context, r *run) (err error) {
 // begin has all count from now on, and, with them, what is sampled. A command that is held brings nothing
 // before it runs; all is open by then.
 func (c *counters) begin(r *run) error {
-	if err := c.each(func(n *counterRun) error { return n.calls.begin() }); err != nil {
+	err := c.each(func(n *counterRun) error {
+		if n.calls == nil {
+			return nil
+		}
+		if err := n.calls.begin(); err != nil {
+			return err
+		}
+		return r.in.watch.Release()
+	})
+	if err != nil {
 		return err
 	}
 	if r.cfg.Target.Workload != nil && !r.cfg.Target.System {
@@ -56,10 +69,10 @@ func (c *counters) begin(r *run) error {
 	if c.counted != nil {
 		c.counted.from = r.clock.Now()
 	}
-	if err := c.each((*counterRun).restart); err != nil || c.hold == nil {
+	if err := c.each((*counterRun).restart); err != nil || !c.holds {
 		return err
 	}
-	return c.hold.Release()
+	return r.in.watch.Release()
 }
 
 // since has the first periods begin where the run's first interval does, so that both end together.
@@ -115,12 +128,7 @@ func (c *counters) gaps() (n uint64) {
 
 func (c *counters) close(workload *ending) error {
 	var errs []error
-	if c.hold != nil {
-		workload.of(c.hold.WorkloadStatus())
-		errs = append(errs, c.hold.Close())
-	}
 	for _, n := range c.list {
-		workload.of(n.calls.status())
 		errs = append(errs, n.calls.close())
 		if n.counters != nil {
 			workload.of(n.counters.WorkloadStatus())
@@ -143,21 +151,25 @@ func (c *counters) describe() (lines []string) {
 	return lines
 }
 
-// wait sleeps for d, less if the target ends.
-func (c *counters) wait(ctx context.Context, d time.Duration) error {
-	if n := c.list[0]; n.counters == nil {
-		return n.calls.wait(ctx, d)
+// waitCounters sleeps for d, less if the target ends: for a run of counters alone.
+func (s *sources) waitCounters(ctx context.Context, d time.Duration) error {
+	n := s.counters.list[0]
+	if n.counters != nil {
+		return n.counters.Wait(ctx, d)
 	}
-	return c.list[0].counters.Wait(ctx, d)
+	if err := n.calls.sweep(); err != nil {
+		return err
+	}
+	return s.watch.Wait(ctx, d)
 }
 
-// wake has wait return.
-func (c *counters) wake() {
-	if n := c.list[0]; n.counters == nil {
-		n.calls.watch.Wake()
+// wakeCounters has waitCounters return.
+func (s *sources) wakeCounters() {
+	if n := s.counters.list[0]; n.counters != nil {
+		n.counters.Wake()
 		return
 	}
-	c.list[0].counters.Wake()
+	s.watch.Wake()
 }
 
 // A counterRun reads counters at their period and makes events of the
@@ -166,7 +178,8 @@ type counterRun struct {
 	clock    *wallclock.Clock
 	router   *flow.Router
 	set      *plan.CounterSet
-	calls    *countedCalls  // nil if perf counts all
+	calls    *countedCalls // nil if perf counts all
+	tools    []toolCount
 	counters *perf.Counters // nil if a program counts all
 	numbers  []int          // of its events among those of set
 	period   time.Duration
@@ -211,11 +224,27 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 		if c.calls.counts(i) {
 			continue
 		}
-		c.numbers = append(c.numbers, i)
 		s := set.Sources[i]
-		ev := opened(s, schema, s.Alias, s.Filter)
+		if s.Kind == eventspec.Tool {
+			if err := c.addTool(i, s, schema, cfg.Target.Workload); err != nil {
+				return nil, errors.Join(err, c.calls.close())
+			}
+			continue
+		}
+		c.numbers = append(c.numbers, i)
+		ev := eventkind.Opened(s, schema, s.Alias, s.Filter)
+		ev.Quiet = set.Spec.Missing
 		r.env.events.here.Configure(&ev, s, nil)
 		cfg.Events = append(cfg.Events, ev)
+	}
+	if len(cfg.Events) == 0 && c.calls == nil {
+		// Something has to start the command, and to see its end.
+		dummy, err := perf.SoftwareSchema("dummy")
+		if err != nil {
+			return nil, err
+		}
+		c.numbers = append(c.numbers, silent)
+		cfg.Events = append(cfg.Events, perf.EventConfig{Schema: dummy})
 	}
 	if len(cfg.Events) > 0 {
 		if c.calls != nil && cfg.Target.Workload != nil {
@@ -250,8 +279,11 @@ func (c *counterRun) restart() (err error) {
 // counts appends what was counted so far, by counter, thread and CPU: of calls first, since CPUs that come
 // have further counters of perf.
 func (c *counterRun) counts(dst []perf.Count) ([]perf.Count, error) {
-	dst, err := c.calls.read(dst)
-	if err != nil || c.counters == nil {
+	dst, err := c.readTools(dst)
+	if err != nil {
+		return dst, err
+	}
+	if dst, err = c.calls.read(dst); err != nil || c.counters == nil {
 		return dst, err
 	}
 	first := len(dst)
@@ -259,7 +291,7 @@ func (c *counterRun) counts(dst []perf.Count) ([]perf.Count, error) {
 	for i := first; i < len(dst); i++ {
 		dst[i].Event = c.numbers[dst[i].Event]
 	}
-	return dst, err
+	return slices.DeleteFunc(dst, func(n perf.Count) bool { return n.Event == silent }), err
 }
 
 // missed is how often something was not counted: a CPU at first that came online, a call.

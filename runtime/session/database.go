@@ -13,14 +13,14 @@ import (
 
 // databases is the delivery of a database.
 type databases struct {
-	undelivered
+	plan.NoDelivery
 	to       *results
 	services func() *expr.Services
 	queryEnd func() func() error // when a query that begins now has to stop
 	db       *database.Database
 }
 
-func (d *databases) open(_ context.Context, op plan.Operator) (err error) {
+func (d *databases) Open(_ context.Context, op plan.Operator) (err error) {
 	to, cfg := d.to, d.to.cfg
 	h := database.Host{
 		Permit:   func(path string) error { return cfg.permit(writing(path, path)) },
@@ -45,21 +45,23 @@ func (d *databases) open(_ context.Context, op plan.Operator) (err error) {
 	return err
 }
 
-func (d *databases) begin(_ context.Context, op plan.Running) error {
+func (d *databases) Begin(_ context.Context, op plan.Running) error {
 	return d.db.Begin(op.(*plan.DatabaseRun))
 }
 
-func (d *databases) showsLoss() bool { return true }
+func (*databases) Elsewhere() bool { return true }
 
-func (d *databases) tick(t *interval) error {
+func (d *databases) ShowsLoss() bool { return true }
+
+func (d *databases) Tick(t *plan.Interval) error {
 	if err := d.db.Settle(); err != nil {
 		return err
 	}
 	loss := d.to.missing(t, event.Loss{Dropped: d.db.Dropped()})
-	return d.db.Tick(t.final, func(name, title string) result.Meta { return t.meta(name, title, loss) })
+	return d.db.Tick(t.Final, func(name, title string) result.Meta { return t.Meta(name, title, loss) })
 }
 
-func (d *databases) close() error {
+func (d *databases) Close() error {
 	if d.db == nil {
 		return nil
 	}

@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
-	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/output"
@@ -12,106 +12,61 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A delivery is what the session does for one operator of the plan: it opens
-// the files that the operator's results go to, shows them at each interval, and
-// closes. Each kind is a file of its own and a line in newDelivery, which gives
-// it what it may use of the run: most of them only where results go.
-type delivery interface {
-	// open comes before events are opened: that something cannot be written is
-	// better known then.
-	open(ctx context.Context, op plan.Operator) error
-	// begin comes when the operator runs. The plan may have been built anew
-	// since, with an operator of the same kind in the same place.
-	begin(ctx context.Context, op plan.Running) error
-	// tick shows the interval that ends, and begins the next.
-	tick(t *interval) error
-	// close frees what open and begin made, also after they failed.
-	close() error
-	// showsLoss says that losses are seen with its results.
-	showsLoss() bool
-	// late says that its results come behind those of the others.
-	late() bool
+// This file is the session's side of deliveries: operators say in their own files how their results
+// reach the user (runtime/plan/delivery.go).
+
+// A host is what deliveries may use of a run.
+type host struct{ of *run }
+
+func (h host) Show(r result.Result) error   { return h.of.results.out.Show(r) }
+func (h host) Table(t *result.Table) error  { return h.of.results.table(t) }
+func (h host) Detail(d *result.Detail)      { h.of.results.detail(d) }
+func (h host) Interrupt(e *event.Event)     { h.of.trigger(e) }
+func (h host) Fail(err error)               { h.of.results.failed = err }
+func (h host) Printer() io.Writer           { return &textOut{to: &h.of.results} }
+func (h host) HeatMaps() plan.Delivery      { return &heatMaps{to: &h.of.results} }
+func (h host) KernelRecords() plan.Delivery { return &kernelRecords{of: h.of} }
+func (h host) Lines() plan.Delivery         { return logLines{to: &h.of.results} }
+func (h host) Tables() plan.Delivery        { return &tableDelivery{to: &h.of.results} }
+func (h host) Threads() plan.Delivery       { return &threads{of: h.of} }
+func (h host) Timelines() plan.Delivery     { return &timelineFiles{of: h.of} }
+func (h host) Why() plan.Delivery           { return &whyResult{of: h.of} }
+
+func (h host) Missing(t *plan.Interval, own event.Loss) event.Loss {
+	return h.of.results.missing(t, own)
 }
 
-// An interval is what results of one interval have in common.
-type interval struct {
-	loss  event.Loss // of the sources and of what is in front of the results
-	final bool
-	now   time.Time
-	about result.Meta // what all results of the interval say, but for loss
+func (h host) Databases() plan.Delivery {
+	return &databases{to: &h.of.results, services: h.of.env.services, queryEnd: h.of.naming.queryEnd}
 }
 
-// meta is what one of the results says, with what is missing in it.
-func (t *interval) meta(name, title string, loss event.Loss) result.Meta {
-	m := t.about
-	m.Name, m.Title, m.Loss = name, title, loss
-	return m
+func (h host) Push() plan.Delivery {
+	r := h.of
+	return &outlet{to: &r.results, env: r.env, clock: &r.clock, in: &r.in}
 }
 
-// undelivered is what most deliveries leave out.
-type undelivered struct{}
-
-func (undelivered) open(context.Context, plan.Operator) error { return nil }
-func (undelivered) begin(context.Context, plan.Running) error { return nil }
-func (undelivered) tick(*interval) error                      { return nil }
-func (undelivered) close() error                              { return nil }
-func (undelivered) showsLoss() bool                           { return false }
-func (undelivered) late() bool                                { return false }
-
-// newDelivery makes the delivery of an operator; nil if it needs none.
-func newDelivery(r *run, op plan.Operator) delivery {
-	to := &r.results
-	switch op := op.(type) {
-	case *plan.StacksOp:
-		switch op.Spec.File {
-		case "":
-			return &stackResult{stackCounts: stackCounts{to: to}}
-		case output.Profiles:
-			return &stackResult{stackCounts: stackCounts{to: to}, aside: true, recorded: r.env.rec.info()}
-		default:
-			return &stackFile{stackCounts: stackCounts{to: to}, of: r, recorded: r.env.rec.info()}
-		}
-	case *plan.TimelineOp:
-		return &timelineFiles{of: r}
-	case *plan.PushOp:
-		return &outlet{to: to, env: r.env, clock: &r.clock, in: &r.in}
-	case *plan.RecordOp:
-		if op.Threads {
-			return &threads{of: r}
-		}
-		return &kernelRecords{of: r}
-	case *plan.TableOp:
-		return &tableDelivery{to: to}
-	case *plan.SilencesOp:
-		return &silenceTables{to: to}
-	case *plan.DatabaseOp:
-		return &databases{to: to, services: r.env.services, queryEnd: r.patience.QueryEnd}
-	case *plan.WhyOp:
-		return &whyResult{of: r}
-	case *plan.HeatOp:
-		return &heatMaps{to: to}
-	case *plan.Text:
-		return answer{to: to, text: op.Text}
-	case *plan.LogOp:
-		return logLines{to: to}
-	case *plan.SlowOp, *plan.TriggerOp, *plan.ExecOp, *plan.EachOp:
-		return callbacks{to: to, fire: r.trigger}
+func (h host) Stacks(op *plan.StacksOp) plan.Delivery {
+	counts, recorded := stackCounts{to: &h.of.results}, h.of.env.rec.info()
+	switch op.Spec.File {
+	case "":
+		return &stackResult{stackCounts: counts}
+	case output.Profiles:
+		return &stackResult{stackCounts: counts, aside: true, recorded: recorded}
 	}
-	return nil
+	return &stackFile{stackCounts: counts, of: h.of, recorded: recorded}
 }
 
 // deliveries are by the plan's operators; nil for those without.
-type deliveries []delivery
+type deliveries []plan.Delivery
 
 // open opens the deliveries of all operators.
 func (ds *deliveries) open(ctx context.Context, r *run) error {
-	for _, op := range r.plan.Operators {
-		d := newDelivery(r, op)
+	for i, d := range r.plan.Deliver(host{r}) {
 		*ds = append(*ds, d)
 		if d == nil {
 			continue
 		}
-		if err := d.open(ctx, op); err != nil {
+		if err := d.Open(ctx, r.plan.Operators[i]); err != nil {
 			return err
 		}
 	}
@@ -122,7 +77,7 @@ func (ds *deliveries) open(ctx context.Context, r *run) error {
 func (ds deliveries) begin(ctx context.Context, running []plan.Running) error {
 	for i, op := range running {
 		if d := ds[i]; d != nil {
-			if err := d.begin(ctx, op); err != nil {
+			if err := d.Begin(ctx, op); err != nil {
 				return err
 			}
 		}
@@ -132,10 +87,15 @@ func (ds deliveries) begin(ctx context.Context, running []plan.Running) error {
 
 // showLoss reports that some result is seen with its losses.
 func (ds deliveries) showLoss() bool {
-	return slices.ContainsFunc(ds, func(d delivery) bool { return d != nil && d.showsLoss() })
+	return slices.ContainsFunc(ds, func(d plan.Delivery) bool { return d != nil && d.ShowsLoss() })
 }
 
-// side hands a record that is not a sample to those that want it.
+// elsewhere reports results that no renderer shows as rows.
+func (ds deliveries) elsewhere() bool {
+	return slices.ContainsFunc(ds, func(d plan.Delivery) bool { return d != nil && d.Elsewhere() })
+}
+
+// side hands a record that is not a sample to the deliveries that want it.
 func (ds deliveries) side(e *event.Event) {
 	for _, d := range ds {
 		if s, ok := d.(sideReader); ok {
@@ -165,13 +125,13 @@ func (ds deliveries) send(until event.Time) error {
 }
 
 // tick has all of them show an interval.
-func (ds deliveries) tick(t *interval) error {
+func (ds deliveries) tick(t *plan.Interval) error {
 	for _, late := range []bool{false, true} {
 		for _, d := range ds {
-			if d == nil || d.late() != late {
+			if d == nil || d.Late() != late {
 				continue
 			}
-			if err := d.tick(t); err != nil {
+			if err := d.Tick(t); err != nil {
 				return err
 			}
 		}
@@ -183,7 +143,7 @@ func (ds deliveries) close() error {
 	var errs []error
 	for _, d := range ds {
 		if d != nil {
-			errs = append(errs, d.close())
+			errs = append(errs, d.Close())
 		}
 	}
 	return errors.Join(errs...)

@@ -87,7 +87,7 @@ func (r *run) sayLeftOut() {
 	}
 }
 
-// programs are those that do the run's work, or send its events.
+// programs returns the loaded programs that do the run's work, or send its events.
 func (r *run) programs() (list []*load.Run) {
 	if r.in.kernel != nil {
 		list = append(list, r.in.kernel.run)

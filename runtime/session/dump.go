@@ -10,12 +10,12 @@ import (
 )
 
 // dumps tells how the run stands, if somebody asked meanwhile. It is told among
-// the results: who watches stderr takes what is there for a failure.
+// the results: a user who watches stderr takes what is there for a failure.
 func (r *run) dumps(now time.Time) {
 	select {
 	case <-r.cfg.Dump:
 	default:
-		if !r.asked.Swap(false) {
+		if !r.statusAsked.Swap(false) {
 			return
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"ppscript/runtime/system/memory"
 	"ppscript/runtime/target/cgroup"
 	"ppscript/runtime/target/task"
-	"ppscript/runtime/target/watched"
+	"ppscript/runtime/target/threadset"
 )
 
 // An env is where events come from: the running kernel, or recordings.
@@ -30,15 +30,15 @@ type env struct {
 	events  *catalog
 	tasks   *task.Table
 	cgroups cgroups
-	watch   watched.Set
+	watch   threadset.Set
 	refused map[string]bool // events whose filter the kernel refused
 	// sender is the programs that send events; nil if there are none, and
 	// noProjection then may say why.
 	sender       *load.Run
 	noProjection string
 	sieves       sieves
-	memory       *expr.Kernel  // what expressions read of the kernel; nil of recordings
-	idle         func() string // see placement.Env
+	memory       *expr.Kernel                 // what expressions read of the kernel; nil of recordings
+	idle         func(kernel.IdlePart) string // see placement.Env
 	tending
 }
 
@@ -46,7 +46,7 @@ type env struct {
 type tending struct {
 	quiet  quiet
 	swept  time.Time    // when their set of processes was cleaned last
-	tables *walk.Loader // of those that walk stacks by unwind tables; nil if none do
+	tables *walk.Loader // of the programs that walk stacks by unwind tables; nil if none do
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {
@@ -63,8 +63,26 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 	}
 	w.rec = &recordings{cfg: cfg, msgs: w.msgs, opening: ctx}
 	w.events = newCatalog(cfg, w.msgs, w.rec)
-	w.idle = sync.OnceValue(func() string { return kernel.SilentIdle(w.events.here.Tracefs()) })
+	w.idle = triedIdle(w.events.here.Tracefs)
 	return w, w.rec.open()
+}
+
+// triedIdle tries events of idle tasks, each once, when somebody asks.
+func triedIdle(tracefs func() string) func(kernel.IdlePart) string {
+	cpus := sync.OnceValue(func() []int {
+		list, _ := kernel.OnlineCPUs() // of none nothing is known
+		return list
+	})
+	events := sync.OnceValue(func() []kernel.IdleTrial { return kernel.TryIdle(tracefs(), cpus()) })
+	samples := sync.OnceValue(func() []kernel.IdleTrial {
+		return kernel.TryIdleSamples(kernel.Roots{}, cpus())
+	})
+	return func(part kernel.IdlePart) string {
+		if part == kernel.IdleSamples {
+			return kernel.SilentIdle(samples(), part)
+		}
+		return kernel.SilentIdle(events(), part)
+	}
 }
 
 func (w *env) close() error {

@@ -22,7 +22,7 @@ import (
 // --perfeval-pids. Counters of the run's events are opened on some CPUs or
 // threads, without the run's filters: they say how often an event occurred there
 // at all, and so how often somebody had to look at it. Beside that stands how many
-// events reached ppscript from there: those that passed the filters, were of the
+// events reached ppscript from there: events that passed the filters, were of the
 // target, and found room. Where programs keep the tables it is what they let
 // through.
 //
@@ -35,7 +35,6 @@ import (
 type eval struct {
 	run      *run
 	counters *perf.Counters
-	hold     *perf.Watch // of the command, until everything counts; nil without one
 	byThread bool
 	list     render.NoteField
 
@@ -55,7 +54,7 @@ type eval struct {
 // An evalPeriod is the time that both sides count.
 type evalPeriod struct {
 	from, until event.Time // on the clock of the events
-	taken       []uint64   // by programs, at the begin; by CPU
+	atBegin     []uint64   // by programs, at the begin; by CPU
 	stopped     bool
 }
 
@@ -64,15 +63,15 @@ type evalPeriod struct {
 type evalPlace struct {
 	id int
 	evalCount
-	told evalCount
-	base uint64 // what its counters held at the begin
+	reported evalCount
+	base     uint64 // what its counters held at the begin
 }
 
 type evalCount struct{ occurred, reached uint64 }
 
 type evalOther struct {
-	name    string
-	n, told uint64
+	name        string
+	n, reported uint64
 }
 
 // openEval starts the counters, when all else has been opened.
@@ -105,15 +104,17 @@ func openEval(ctx context.Context, r *run) (e *eval, err error) {
 	if r.plan.KernelNo == evalByThread {
 		r.env.msgs.say("%s: events are read instead", evalByThread)
 	}
-	if w := r.cfg.Target.Workload; w != nil {
-		if e.hold, err = perf.OpenWatch(r.cfg.Target); err != nil {
-			return nil, err
-		}
+	if r.cfg.Target.Workload == nil {
+		return e, e.open(ctx, cfg)
 	}
-	if err = e.open(ctx, cfg); err != nil || e.hold == nil {
+	// The command waits until everything counts.
+	if err = r.in.observeTarget(r.cfg.Target); err != nil {
+		return nil, err
+	}
+	if err = e.open(ctx, cfg); err != nil {
 		return e, err
 	}
-	return e, e.hold.Release()
+	return e, r.in.watch.Release()
 }
 
 func (c *Cost) evalKind() string {
@@ -144,13 +145,13 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 		p.base, p.occurred = p.occurred, 0
 	}
 	for i := range e.other {
-		e.other[i].told = e.other[i].n
+		e.other[i].reported = e.other[i].n
 	}
 	if !e.run.cfg.Options.Clock.Converts() {
 		e.period.from = e.moment(ctx)
 	}
 	if k := e.run.in.kernel; k != nil {
-		if e.period.taken, err = k.run.Taken(); err != nil {
+		if e.period.atBegin, err = k.run.CountsTaken(); err != nil {
 			return err
 		}
 	}
@@ -163,11 +164,10 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	return nil
 }
 
-// events are those of the run, as they are counted: each occurrence, on those of
-// their CPUs that are meant.
+// events returns the events of the run, as they are counted: each occurrence, on those CPUs
+// that are meant.
 func (e *eval) events(all []perf.EventConfig, t *perf.Target) (list []perf.EventConfig, err error) {
-	for _, ev := range all {
-		ev.Filter = ""
+	for _, ev := range occurrences(all) {
 		switch {
 		case ev.CPUs == nil:
 		case e.byThread:
@@ -183,6 +183,15 @@ func (e *eval) events(all []perf.EventConfig, t *perf.Target) (list []perf.Event
 		list = append(list, ev)
 	}
 	return list, nil
+}
+
+// occurrences are the events of a run as counters count all of them: without the filters of the run.
+func occurrences(all []perf.EventConfig) []perf.EventConfig {
+	list := slices.Clone(all)
+	for i := range list {
+		list[i].Filter = ""
+	}
+	return list
 }
 
 // read takes what the counters hold.
@@ -289,13 +298,13 @@ func (e *eval) update() error {
 		return nil
 	}
 	if k := e.run.in.kernel; k != nil {
-		taken, err := k.run.Taken()
+		taken, err := k.run.CountsTaken()
 		if err != nil {
 			return err
 		}
 		for i := range e.at {
 			if cpu := e.at[i].id; cpu < len(taken) {
-				e.at[i].reached = taken[cpu] - e.period.taken[cpu]
+				e.at[i].reached = taken[cpu] - e.period.atBegin[cpu]
 			}
 		}
 	}
@@ -334,8 +343,8 @@ func (e *eval) report(now time.Time) error {
 	}
 	var occurred, reached uint64
 	for i := range e.at {
-		occurred += e.at[i].occurred - e.at[i].told.occurred
-		reached += e.at[i].reached - e.at[i].told.reached
+		occurred += e.at[i].occurred - e.at[i].reported.occurred
+		reached += e.at[i].reached - e.at[i].reported.reached
 	}
 	fields := []render.NoteField{
 		{Name: "time", Value: event.StrOf(render.Date(now))},
@@ -348,8 +357,8 @@ func (e *eval) report(now time.Time) error {
 	}
 	for i := range e.other {
 		o := &e.other[i]
-		fields = append(fields, render.NoteField{Name: o.name, Value: event.UintOf(o.n - o.told)})
-		o.told = o.n
+		fields = append(fields, render.NoteField{Name: o.name, Value: event.UintOf(o.n - o.reported)})
+		o.reported = o.n
 	}
 	fields = append(fields, render.NoteField{Name: "reached", Value: event.UintOf(reached)})
 	if e.exceeded {
@@ -370,17 +379,17 @@ func (e *eval) report(now time.Time) error {
 		if e.hits {
 			fields = append(fields, render.NoteField{
 				Name:  "occurred",
-				Value: event.UintOf(p.occurred - p.told.occurred),
+				Value: event.UintOf(p.occurred - p.reported.occurred),
 			})
 		}
 		fields = append(fields, render.NoteField{
 			Name:  "reached",
-			Value: event.UintOf(p.reached - p.told.reached),
+			Value: event.UintOf(p.reached - p.reported.reached),
 		})
 		if err == nil && (e.exceeded || e.run.cfg.Options.Verbose > 0) {
 			err = e.run.results.out.Note("perfeval_instance", fields...)
 		}
-		p.told = p.evalCount
+		p.reported = p.evalCount
 	}
 	return err
 }
@@ -402,19 +411,10 @@ func (e *eval) senders() ([]cost.Sender, error) {
 }
 
 func (e *eval) close() error {
-	if e == nil {
+	if e == nil || e.counters == nil {
 		return nil
 	}
-	var err error
-	if e.counters != nil {
-		err = e.counters.Close()
-	}
-	if e.hold != nil {
-		if closed := e.hold.Close(); err == nil {
-			err = closed
-		}
-	}
-	return err
+	return e.counters.Close()
 }
 
 // evalByThread is why a plan whose programs could keep the tables does not run there.

@@ -68,7 +68,7 @@ func (w *runStacks) forget(r *run) {
 		if !f.Holds || f.Fold == nil {
 			continue
 		}
-		// Which numbers of a state are those of stacks is not known: what
+		// Which numbers of a state are numbers of stacks is not known: what
 		// else is as small holds a stack for nothing.
 		f.Fold.Numbers(func(v int64) {
 			if v > 0 && v <= math.MaxUint32 {

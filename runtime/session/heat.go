@@ -22,14 +22,17 @@ type heatFile struct {
 
 // heatMaps is the delivery of a heat map: files for each kind of event.
 type heatMaps struct {
-	undelivered
+	plan.NoDelivery
 	to    *results
 	files []*heatFile
 }
 
-// begin creates the files: that one cannot be written is better known before
+// Elsewhere implements plan.Delivery.
+func (*heatMaps) Elsewhere() bool { return true }
+
+// Begin creates the files: that one cannot be written is better known before
 // than after.
-func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
+func (d *heatMaps) Begin(ctx context.Context, op plan.Running) error {
 	h := op.(*plan.HeatRun)
 	if d.to.cfg.Options.Show.NoFiles {
 		h.Write = func(int, event.Time, event.Number) {}
@@ -56,14 +59,14 @@ func (d *heatMaps) begin(ctx context.Context, op plan.Running) error {
 	return nil
 }
 
-// tick shows the maps so far where that is possible.
-func (d *heatMaps) tick(t *interval) error {
+// Tick shows the maps so far where that is possible.
+func (d *heatMaps) Tick(t *plan.Interval) error {
 	for _, f := range d.files {
 		m := f.Map()
 		begin, end := m.Begin, m.End
-		m.Meta = t.meta("heatmap-"+f.title, "", event.Loss{})
+		m.Meta = t.Meta("heatmap-"+f.title, "", event.Loss{})
 		m.Begin, m.End = begin, end
-		f.about(m, t.loss)
+		f.about(m, t.Loss)
 		if err := d.to.out.Show(m); err != nil {
 			return err
 		}
@@ -77,8 +80,8 @@ func (f *heatFile) about(m *result.Heatmap, loss event.Loss) {
 	m.Value, m.Unit = f.run.Spec.Value.Text, f.run.Unit
 }
 
-// close writes the pictures.
-func (d *heatMaps) close() error {
+// Close writes the pictures.
+func (d *heatMaps) Close() error {
 	var errs []error
 	slices.SortFunc(d.files, func(a, b *heatFile) int { return strings.Compare(a.svg, b.svg) })
 	for _, f := range d.files {

@@ -12,33 +12,30 @@ import (
 	"ppscript/runtime/result"
 	"ppscript/runtime/session/budget"
 	"ppscript/runtime/source/perf"
-	"ppscript/runtime/source/sideband"
 	"ppscript/runtime/stack"
 	"ppscript/runtime/system/kernel"
-	"ppscript/runtime/target/inview"
 )
 
 // This file runs plans whose work is done inside the kernel: there are no
 // events to read, only counters when an interval ends.
 
 // sweepTime is how often room is made in maps that may fill up, and, while events
-// come, how often the set of traced processes is cleaned of those that ended.
+// come, how often the set of traced processes is cleaned of processes that ended.
 const sweepTime = time.Second
 
 // A kernelRun is a plan in the kernel.
 type kernelRun struct {
-	plan   *placement.Kernel
-	run    *load.Run
-	watch  *perf.Watch
-	hooks  *perf.Hooks    // events that perf samples; nil if there are none
-	side   *sideband.Band // nil if nobody must know what processes map
-	made   *sideband.Band // of cgroups; nil if nobody asks for them
-	swept  time.Time
-	quiet  quiet
-	rows   *collector
-	gaps   uint64           // of the hooks, as told
-	govern *budget.Governor // nil without a budget
-	cost   *result.Cost     // of the interval, likewise
+	plan       *placement.Kernel
+	run        *load.Run
+	hooks      *perf.Hooks // events that perf samples; nil if there are none
+	side       *sideBand   // nil if nobody must know what processes map
+	newCgroups *sideBand   // of cgroups; nil if nobody asks for them
+	swept      time.Time
+	quiet      quiet
+	rows       *collector
+	gaps       uint64           // of the hooks, as told
+	govern     *budget.Governor // nil without a budget
+	cost       *result.Cost     // of the interval, likewise
 }
 
 // kernelEnv says what the plan needs to know to decide about the kernel.
@@ -53,8 +50,8 @@ func (w *env) kernelEnv() placement.Env {
 		Idle:          w.idle,
 		OnlyCounted:   perf.OnlyCounted,
 	}
-	t.KeptBytes, t.KeptCPUs = o.kept()
-	t.Weighed = o.weighed()
+	t.KeptBytes, t.KeptCPUs = o.windowSize()
+	t.BudgetRules = o.weighed()
 	o.evalKernelEnv(&t)
 	if t.NoProjection == "" && (o.Clock.TSC || o.Clock.KVM != "") {
 		t.NoProjection = "times are converted from those of perf's own clock"
@@ -68,7 +65,7 @@ func (w *env) kernelEnv() placement.Env {
 		t.HostNo = err.Error()
 	}
 	t.Host, w.sieves.host = host, host
-	t.Target, t.No = inview.Of(&w.cfg.Target)
+	t.Target, t.No = kernelTarget(&w.cfg.Target)
 	switch {
 	case t.No != "":
 	case o.Limits.ExitN > 0:
@@ -113,13 +110,13 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	run, e := r.env.load(k.Image)
 	if e == nil {
 		run.Detached = r.cfg.Closed
-		kr := &kernelRun{plan: k, run: run, rows: &collector{run: r, plan: k}}
+		kr := &kernelRun{plan: k, run: run, rows: &collector{run: r}}
 		if e = kr.start(ctx, r); e == nil {
 			r.in.kernel = kr
 			return true
 		}
 		var here *errHere
-		closed := errors.Join(r.env.endTables(), kr.close())
+		closed := errors.Join(r.env.endTables(), kr.close(), r.in.unwatch())
 		if errors.As(e, &here) {
 			*err = errors.Join(here.error, closed)
 			return true
@@ -144,11 +141,11 @@ type errHere struct{ error }
 // start attaches the programs to the target. None of them counts before begin.
 func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 	t := &r.cfg.Target
-	if k.watch, err = perf.OpenWatch(*t); err != nil {
+	if err = r.in.observeTarget(*t); err != nil {
 		return &errHere{err}
 	}
 	if r.plan.Mappings {
-		k.side, err = sideband.Open(ctx, t, r.env.cgroups.told(r.plan), spoolBytes/4, k.watch)
+		k.side, err = openSideBand(ctx, t, r.env.cgroups.follows(r.plan), spoolBytes/4, r.in.watch)
 		if err != nil {
 			return &errHere{err}
 		}
@@ -157,7 +154,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 		return &errHere{err}
 	}
 	k.run.Places = r.env.perfConfig(r.plan).Events
-	k.plan.Image.Target.Root = k.watch.PID()
+	k.plan.Image.Target.Root = r.in.watch.PID()
 	if err = k.run.Attach(k.plan.Image.Target); err != nil {
 		return err
 	}
@@ -166,7 +163,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 	}
 	if share := r.cfg.Options.Cost.Budget; share > 0 {
 		bell, e := load.Budget{Run: k.run}.Bell()
-		if err = errors.Join(e, k.watch.Hear(bell)); err != nil {
+		if err = errors.Join(e, r.in.watch.Hear(bell)); err != nil {
 			return err
 		}
 		k.govern, err = budget.Govern(share, k.run)
@@ -174,7 +171,7 @@ func (k *kernelRun) start(ctx context.Context, r *run) (err error) {
 	return err
 }
 
-// govern is who keeps the run in its budget; nil without one.
+// govern returns the Governor that keeps the run in its budget; nil without one.
 func (r *run) govern() *budget.Governor {
 	if r.in.kernel != nil {
 		return r.in.kernel.govern
@@ -190,7 +187,7 @@ func (k *kernelRun) begin(r *run) error {
 	if err := errors.Join(load.Begin(k.run), k.govern.Begin(r.cfg.Options.Cost.Started)); err != nil {
 		return err
 	}
-	return k.watch.Release()
+	return r.in.watch.Release()
 }
 
 // hook opens the events that perf samples, with their programs.
@@ -223,7 +220,7 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	if err := k.look(r, false); err != nil {
 		return err
 	}
-	if err := k.made.Round(r.instance.Router.Events, false); err != nil {
+	if err := k.newCgroups.round(r.instance.Router.Events, false); err != nil {
 		return err
 	}
 	if k.hooks != nil {
@@ -235,7 +232,7 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 			return err
 		}
 	}
-	return k.watch.Wait(ctx, timeout)
+	return r.in.watch.Wait(ctx, timeout)
 }
 
 // nap is how long the loop may sleep. What processes map is looked at while they
@@ -285,7 +282,7 @@ func (k *kernelRun) stop(r *run) error {
 	if err := r.env.endTables(); err != nil {
 		return err
 	}
-	if err := k.made.Round(r.instance.Router.Events, true); err != nil {
+	if err := k.newCgroups.round(r.instance.Router.Events, true); err != nil {
 		return err
 	}
 	return k.look(r, true)
@@ -296,11 +293,7 @@ func (k *kernelRun) close() error {
 	if k.hooks != nil {
 		err = k.hooks.Close()
 	}
-	err = errors.Join(err, k.run.Close(), k.side.Close(), k.made.Close())
-	if k.watch != nil {
-		err = errors.Join(err, k.watch.Close())
-	}
-	return err
+	return errors.Join(err, k.run.Close(), k.side.close(), k.newCgroups.close())
 }
 
 // stats says where the programs are attached. There are no rings.

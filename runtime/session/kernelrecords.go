@@ -15,15 +15,18 @@ type sideReader interface {
 
 // kernelRecords delivers the records about the kernel itself, as events.
 type kernelRecords struct {
-	undelivered
+	plan.NoDelivery
 	of *run
 	op *plan.RecordSet
 }
 
-func (d *kernelRecords) begin(_ context.Context, op plan.Running) error {
+func (d *kernelRecords) Begin(_ context.Context, op plan.Running) error {
 	d.op = op.(*plan.RecordSet)
 	return nil
 }
+
+// Elsewhere implements plan.Delivery.
+func (*kernelRecords) Elsewhere() bool { return true }
 
 // side makes an event of a record.
 func (d *kernelRecords) side(e *event.Event) {

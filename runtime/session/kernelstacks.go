@@ -9,7 +9,7 @@ import (
 
 // This file follows what processes map while their stacks are counted inside
 // the kernel: no samples come, but the records about processes do, so that the
-// addresses of those that have ended still have names. They are on the clock of
+// addresses of processes that have ended still have names. They are on the clock of
 // programs.
 
 // quietLooks is how many looks have to find no new process before they are made ever
@@ -19,7 +19,7 @@ const quietLooks = 10
 // look takes in what is new about processes. Those that have a first stack are
 // looked at while they are there.
 func (k *kernelRun) look(r *run, final bool) error {
-	if err := k.side.Round(r.instance.Router.Events, final); err != nil {
+	if err := k.side.round(r.instance.Router.Events, final); err != nil {
 		return err
 	}
 	if k.side == nil {

@@ -7,27 +7,32 @@ import (
 	"ppscript/runtime/operator/overlap"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/view"
 )
 
 // This file shows the events of logs as lines.
 
 // logLines is the delivery of a log.
 type logLines struct {
-	undelivered
+	plan.NoDelivery
 	to *results
 }
 
-func (d logLines) begin(_ context.Context, op plan.Running) error {
+func (d logLines) Begin(_ context.Context, op plan.Running) error {
 	l := op.(*plan.LogRun)
-	l.Emit, l.EmitAs = d.to.emitter(l), d.to.headed(l)
+	rows, err := l.Rows()
+	if err != nil {
+		return err
+	}
+	l.Emit, l.EmitAs = d.to.emitter(l, rows), d.to.headed(l)
 	if l.Result != nil {
 		l.Result.Out = &textOut{to: d.to}
 	}
 	return nil
 }
 
-// emitter shows the events of a log; of a pair both.
-func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
+// emitter shows the events of a log: as rows, or nil, as lines; of a pair both.
+func (o *results) emitter(l *plan.LogRun, rows *view.Rows) func(e *event.Event) {
 	line := result.Line{Result: l.Name, Stacks: o.stacks.shows()}
 	hidden := func(e *event.Event) bool {
 		return l.Spec.NoRegisters || !l.Spec.Registers && e.Stream != nil &&
@@ -42,7 +47,13 @@ func (o *results) emitter(l *plan.LogRun) func(e *event.Event) {
 			line.Block = line.Block[:0]
 		}
 		line.Text = l.Text()
+		if rows != nil {
+			line.Rows, line.Cells = &rows.Rows, rows.Cells(e.Derived.Slots)
+		}
 		o.line(&line)
+		if rows != nil && o.failed == nil {
+			o.failed = rows.Err
+		}
 	}
 	return func(e *event.Event) {
 		switch {

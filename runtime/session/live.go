@@ -9,6 +9,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventkind"
+	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/source/probe"
 	"ppscript/runtime/stack/naming"
@@ -34,7 +36,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 			Mmap:     p.Mappings,
 			Ksymbol:  p.HasStacks || p.TellsOfKernel(),
 			BPF:      p.TellsOfKernel(),
-			Cgroup:   p.TellsOfKernel() || w.cgroups.told(p),
+			Cgroup:   p.TellsOfKernel() || w.cgroups.follows(p),
 			TextPoke: p.TellsOfKernel(),
 			Events:   p.TellsOfKernel(),
 		},
@@ -65,7 +67,7 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	late := w.sieves.interpreters.Late() // of events that may be many, functions are known when they are read
 	for _, e := range localEvents(p) {
 		s := e.Source
-		ev := opened(s, e.Stream.Schema, e.Stream.Label, e.Filter)
+		ev := eventkind.Opened(s, e.Stream.Schema, e.Stream.Label, e.Filter)
 		ev.Period, ev.Freq, ev.NoRaw = s.Period, s.Freq, e.NoRaw
 		ev.Exclude.Idle = s.Exclude.Idle && e.Stream.Schema.System == "software"
 		w.events.here.Configure(&ev, s, p.SampleMembers)
@@ -86,25 +88,17 @@ func (w *env) perfConfig(p *plan.Plan) perf.Config {
 	return c
 }
 
-// opened is an event of a source, as samples and counters open it.
-func opened(s *plan.Source, schema *event.Schema, label, filter string) perf.EventConfig {
-	return perf.EventConfig{
-		Schema:   schema,
-		Label:    label,
-		Filter:   filter,
-		CPUs:     s.CPUs,
-		Optional: s.Optional,
-		Exclude: perf.Exclude{
-			User: s.Exclude.User, Kernel: s.Exclude.Kernel, Host: s.Exclude.Host, Guest: s.Exclude.Guest,
-		},
-	}
-}
-
 // sayExcluded tells of options that the kernel ignores: only counters of the
 // CPU know whether they count a guest.
 func (w *env) sayExcluded(p *plan.Plan) {
 	for _, e := range localEvents(p) {
-		if x := e.Source.Exclude; e.Stream.Schema.System == "software" && (x.Host || x.Guest) {
+		if x := e.Source.Exclude; x.Host || x.Guest {
+			switch e.Source.Kind {
+			case eventspec.Hardware, eventspec.Cache, eventspec.RawPMU:
+				if e.Stream.Schema.System != "software" {
+					continue
+				}
+			}
 			w.msgs.say("%s: the kernel counts it on the host, and leaves no host or guest out",
 				e.Stream.Label)
 		}
@@ -168,11 +162,9 @@ func mapLive(in *plan.Instance, src *perf.Source) (to [][]*event.Stream, same bo
 		st.Comm, st.Cgroup, st.Title = own.Comm, own.Cgroup, own.Title
 	}
 	if in.Kernel.Sends() {
-		_, pairs := in.Kernel.Image.Pairs()
-		_, emits := in.Kernel.Image.Emits()
-		_, lefts := in.Kernel.Image.Lefts()
-		for i, of := range slices.Concat(pairs, emits, lefts) {
-			st, own := src.MadeStreams()[i], in.Streams()[of]
+		_, streams := in.Kernel.Image.Records()
+		for i, of := range streams {
+			st, own := src.DerivedStreams()[i], in.Streams()[of]
 			to[st.Index] = []*event.Stream{own}
 			same = same && st.Index == own.Index
 			st.Comm, st.Cgroup, st.Title = own.Comm, own.Cgroup, own.Title

@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/session/cost"
 	"ppscript/runtime/system/memory"
 	"ppscript/runtime/system/poll"
-	"ppscript/runtime/target/watched"
+	"ppscript/runtime/target/threadset"
 )
 
 // This file is what a run does from its first event to its last result.
@@ -42,12 +42,15 @@ func (r *run) loop(ctx context.Context) error {
 	r.cfg.stage(Observing)
 	r.describe()
 	r.started = time.Now()
+	if r.cfg.Watching != nil && r.env.rec.file == nil {
+		r.cfg.Watching(r.observed())
+	}
 	if r.env.rec.file == nil {
 		r.account.own = cost.NewOwn()
 	}
-	if cpus := r.plan.UnseenIdle; cpus != "" && len(r.cfg.Target.Named()) == 0 {
-		r.env.msgs.sayOnce("perf delivers no events of the idle task of " + cpus + ": switches from it, " +
-			"and interrupts meanwhile, are missing; programs of the kernel see them, by --engine auto or bpf")
+	if what := r.plan.UnseenIdle; what != "" && len(r.cfg.Target.Named()) == 0 {
+		r.env.msgs.sayOnce("perf does not deliver all of the idle task, and the result lacks it, of " + what +
+			"; `ppscript doctor` tells more")
 	}
 	r.account.lastEvent = r.undated()
 	r.in.counters.since(r.started)
@@ -58,7 +61,7 @@ func (r *run) loop(ctx context.Context) error {
 	var deadline, tick, usage time.Time
 	if o.Limits.Duration > 0 && !r.env.rec.inFull() {
 		deadline = r.started.Add(o.Limits.Duration)
-		r.patience.Due = deadline
+		r.naming.due = deadline
 	}
 	if o.Interval > 0 && r.env.rec.file == nil {
 		tick = r.started.Add(o.Interval)
@@ -97,7 +100,7 @@ func (r *run) loop(ctx context.Context) error {
 			return err
 		}
 		over := ended || r.plan.Watch && r.env.watch.Over(now, r.in.sawEnds()) || r.results.failed != nil ||
-			r.instance.Router.Done() || ctx.Err() != nil ||
+			r.instance.Router.LimitReached() || ctx.Err() != nil ||
 			r.playback != nil && r.playback.over ||
 			!deadline.IsZero() && !now.Before(deadline) || r.tooFast(speed, now)
 		if over {
@@ -235,7 +238,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 			err = r.in.src.Poll(ctx, timeout)
 		}
 	case r.in.counters.any():
-		err = r.in.counters.wait(ctx, timeout)
+		err = r.in.waitCounters(ctx, timeout)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -250,7 +253,7 @@ func (r *run) wait(ctx context.Context, next time.Time) (ended bool, err error) 
 func (r *run) nap() time.Duration {
 	switch {
 	case r.plan.Watch && r.env.watch.Ending():
-		return watched.LastSwitch
+		return threadset.LastSwitch
 	case r.in.windows.awaited(), r.eval != nil:
 		return pollTime
 	case lone(r) != nil && !plan.Has[*plan.PushOp](r.plan):
@@ -271,7 +274,7 @@ func (r *run) nap() time.Duration {
 		return pollTime
 	case r.in.live == nil && r.in.src != nil:
 		return pollTime // a recording
-	case r.plan.Watch && !r.env.watch.Told:
+	case r.plan.Watch && !r.env.watch.EndsPoll:
 		return time.Second
 	}
 	if sendsStacks(r) {
@@ -286,11 +289,11 @@ func hear(r *run) (end func()) {
 	switch {
 	case r.cfg.Dump == nil:
 	case r.in.kernel != nil:
-		wake = r.in.kernel.watch.Wake
+		wake = r.in.watch.Wake
 	case r.in.live != nil:
 		wake = r.in.live.Wake
 	case r.in.counters.any():
-		wake = r.in.counters.wake
+		wake = r.in.wakeCounters
 	case lone(r) != nil:
 		wake = lone(r).file.Wake
 	}
@@ -298,7 +301,7 @@ func hear(r *run) (end func()) {
 		return func() {}
 	}
 	return poll.Hear(r.cfg.Dump, func() {
-		r.asked.Store(true)
+		r.statusAsked.Store(true)
 		wake()
 	})
 }
@@ -315,14 +318,14 @@ func (r *run) feed(final bool) {
 func (r *run) finish(ended bool) error {
 	r.cfg.stage("read the events that are left")
 	if r.env.rec.file == nil {
-		r.patience.End()
+		r.naming.end()
 	}
 	// Counters stop with the events: what comes while the rings are emptied is
 	// in neither.
 	if err := errors.Join(r.eval.stop(), r.in.counters.stop(), r.in.slots.Stop()); err != nil {
 		return err
 	}
-	if r.in.live != nil && !r.instance.Router.Done() {
+	if r.in.live != nil && !r.instance.Router.LimitReached() {
 		if err := r.in.live.Stop(); err != nil {
 			return err
 		}

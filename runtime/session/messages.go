@@ -10,12 +10,12 @@ import (
 // messages are told to the user beside the results.
 type messages struct {
 	cfg   *Config
-	said  map[string]bool // those that are given once
+	once  map[string]bool // the messages that are given once
 	heard chan string     // from other goroutines
 }
 
 func newMessages(cfg *Config) *messages {
-	return &messages{cfg: cfg, said: map[string]bool{}, heard: make(chan string, 64)}
+	return &messages{cfg: cfg, once: map[string]bool{}, heard: make(chan string, 64)}
 }
 
 func (m *messages) say(format string, args ...any) {
@@ -54,13 +54,13 @@ func (m *messages) noteOnce(line string) {
 
 // first reports that a line was not told before.
 func (m *messages) first(line string) bool {
-	told := m.said[line]
-	m.said[line] = true
+	told := m.once[line]
+	m.once[line] = true
 	return !told
 }
 
-// leftOut tells of an event that perf leaves out: of those that a pattern found, only to
-// who asks for notes.
+// leftOut tells of an event that perf leaves out: of events that a pattern found, only to
+// users who ask for notes.
 func (m *messages) leftOut(err error) {
 	if left := (*perf.LeftOut)(nil); errors.As(err, &left) {
 		m.note("%v", left)

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// Interval is the period of results; 0 is one result, at the end.
 	Interval time.Duration
-	// Aligned has intervals end at multiples of Interval on the wall clock, as those of other machines
+	// Aligned has intervals end at multiples of Interval on the wall clock, as intervals on other machines
 	// do; the first is shorter.
 	Aligned bool
 	Verbose int // 1 notices, 2 events
@@ -28,12 +28,12 @@ type Options struct {
 	Recording Recording
 	Limits    Limits
 	Reading   Reading
-	Clock     wallclock.Wanted
+	Clock     wallclock.ClockChoice
 	Cost      Cost
 	Stacks    output.StackFiles
 	Timeline  output.TimelineFiles
 	Symbols   Symbols
-	Names     cgroup.Asked
+	Names     cgroup.NameSources
 	Show      Show
 }
 
@@ -75,7 +75,7 @@ type Reading struct {
 	// packages.
 	OrderBytes int
 	Token      string // that both sides know; "" is none
-	// TLS is who we are for those elsewhere, and whom we believe; nil is no TLS.
+	// TLS is our identity for peers, and the peers that we believe; nil is no TLS.
 	TLS *identity.Side
 }
 
@@ -113,7 +113,7 @@ type Symbols struct {
 	DebugDirs []string
 	// Servers are asked for files that are nowhere else.
 	Servers naming.Servers
-	// Later leaves functions of programs without names, for who names them in what was saved.
+	// Later leaves functions of programs without names, which are added later to what was saved.
 	Later bool
 }
 
@@ -125,7 +125,7 @@ func (o *Options) lines() bool {
 
 // Show says which results are shown, and where.
 type Show struct {
-	// NoLog leaves out the lines of events: those who want their stacks in a file
+	// NoLog leaves out the lines of events: users who want their stacks in a file
 	// do not want them as text as well. Tables are shown all the same.
 	NoLog bool
 	// LineStacks has lines bring their stacks although a flame graph has them, too.
@@ -144,8 +144,8 @@ type Show struct {
 }
 
 // weighed says how a budget may bound the plan.
-func (o *Options) weighed() placement.Weighed {
-	w := placement.Weighed{On: o.Cost.Budget > 0}
+func (o *Options) weighed() placement.BudgetRules {
+	w := placement.BudgetRules{On: o.Cost.Budget > 0}
 	if o.Cost.look || o.Cost.evaluates() || o.Limits.ExitN > 0 {
 		w.NoSlots = "all events are counted"
 	}

@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// This file asks whoever started the run before it reaches beyond the kernel and
+// This file asks the user who started the run before it reaches beyond the kernel and
 // the output: a script names files to write and machines to talk to as freely as
 // events, and the run may be root's.
 
-// permit asks for a Use; who gave no Permit permits all.
+// permit asks for a Use; without a Permit all is permitted.
 func (c *Config) permit(u plan.Use) error {
 	if c.Permit == nil {
 		return nil
@@ -24,7 +24,7 @@ func (c *Config) permit(u plan.Use) error {
 func (c *Config) permitAll() error {
 	uses := plan.Uses(c.Reports)
 	if w := c.Target.Workload; w != nil && len(w.Args) > 0 {
-		uses = append(uses, plan.Use{Kind: plan.Starts, Name: w.Args[0], Given: w.Args[0],
+		uses = append(uses, plan.Use{Kind: plan.Starts, Name: w.Args[0], ScriptText: w.Args[0],
 			Args: slices.Clone(w.Args[1:])})
 	}
 	for _, u := range uses {
@@ -36,5 +36,5 @@ func (c *Config) permitAll() error {
 }
 
 func writing(path, given string) plan.Use {
-	return plan.Use{Kind: plan.Writes, Name: path, Given: given}
+	return plan.Use{Kind: plan.Writes, Name: path, ScriptText: given}
 }

@@ -11,7 +11,7 @@ import (
 
 // This file is the time of a run over a recording. Intervals, --from, --to and
 // --duration go by the times of its events, however fast it is read, so that
-// the results are those that a live run would have had, and the same each time.
+// the results are the results that a live run would have had, and the same each time.
 //
 // Events come in order of time, in slices. A slice is cut where an interval ends:
 // what is before goes on, the interval's results are shown, then comes the rest.
@@ -21,7 +21,7 @@ import (
 // events would be counted in the interval in which they are read.
 
 // quietIntervals is how many intervals without an event are shown one by one. A
-// live run merges those that it could not show in time; a clock that jumps by
+// live run merges intervals that it could not show in time; a clock that jumps by
 // days would make millions of them.
 const quietIntervals = 1000
 
@@ -42,8 +42,8 @@ type playback struct {
 // newPlayback follows the time of the recording; nil if nothing depends on it.
 func newPlayback(r *run) *playback {
 	o := &r.cfg.Options
-	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.Given() &&
-		!o.Recording.To.Given() {
+	if r.env.rec.file == nil || o.Interval == 0 && o.Limits.Duration == 0 && !o.Recording.From.IsSet() &&
+		!o.Recording.To.IsSet() {
 		return nil
 	}
 	return &playback{run: r, interval: event.Time(o.Interval), to: event.MaxTime}
@@ -65,7 +65,7 @@ func (p *playback) begin(first event.Time) error {
 		moment perfdata.Moment
 		to     *event.Time
 	}{{"--from", o.Recording.From, &p.from}, {"--to", o.Recording.To, &p.to}} {
-		if !x.moment.Given() {
+		if !x.moment.IsSet() {
 			continue
 		}
 		t, err := x.moment.In(s)
@@ -115,7 +115,7 @@ func (p *playback) pass(evs []*event.Event) {
 		}
 		switch {
 		case !p.begun || !dated(e):
-			// Who there was before: it has no time, or comes before any sample.
+			// A thread that was there before: it has no time, or comes before any sample.
 		case e.Time >= p.to:
 			hand(i)
 			p.present, p.over = p.to, true

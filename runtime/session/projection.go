@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
 	"ppscript/runtime/plan/placement"
-	"ppscript/runtime/record/arrival"
+	"ppscript/runtime/record/joinstate"
 	"ppscript/runtime/record/sent"
 	"ppscript/runtime/source/perf"
 )
@@ -40,10 +40,8 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		cfg.Events[i].Filter, cfg.Events[i].NoRaw = "", false
 	}
 	run.Places = cfg.Events
-	pairs, _ := im.Pairs()
-	emits, _ := im.Emits()
-	lefts, _ := im.Lefts()
-	sent.FindLong(pairs, emits, lefts, func(hash []byte) []byte { return load.LongText(run, hash) })
+	records, _ := im.Records()
+	sent.FindLong(records, func(hash []byte) []byte { return load.LongText(run, hash) })
 	projected := func(err error) error {
 		if err != nil {
 			return &errProjection{err}
@@ -51,9 +49,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		return nil
 	}
 	cfg.Programs = perf.Programs{
-		Pairs: pairs,
-		Emits: emits,
-		Lefts: lefts,
+		Records: records,
 		Buffer: func(cpu, size, wake int) (int, error) {
 			fd, err := run.Buffer(cpu, size, wake)
 			return fd, projected(err)
@@ -64,7 +60,7 @@ func (w *env) send(p *plan.Plan, cfg *perf.Config) (*load.Run, error) {
 		},
 		Detach: run.Stop,
 		Wake:   run.Wake,
-		Prompt: im.Kept() != nil, // what happened during a pair is overwritten soon
+		Prompt: im.KeptLayout() != nil, // what happened during a pair is overwritten soon
 		Untold: run.Untold, Late: run.Late,
 	}
 	return run, nil
@@ -87,7 +83,7 @@ func programs(r *run) {
 	if k == nil {
 		return
 	}
-	p := &arrival.Programs{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
+	p := &joinstate.Programs{Image: k.Image, Run: r.env.sender, Streams: in.Streams(), Now: r.present,
 		Number: r.stacks.number, Failed: func(err error) { r.results.failed = cmp.Or(r.results.failed, err) }}
 	if r.in.kernel != nil {
 		p.Run = r.in.kernel.run
@@ -123,9 +119,9 @@ func (w *env) withoutProjection(p *plan.Plan, err error) *plan.Plan {
 	return again
 }
 
-// sent returns the losses of the programs that send events or decide about samples, since
+// collectSent returns the losses of the programs that send events or decide about samples, since
 // the last call. What these counted goes to the tables.
-func (r *run) sent() (event.Loss, error) {
+func (r *run) collectSent() (event.Loss, error) {
 	lost, err := r.env.sieves.Loss()
 	if err != nil {
 		return lost, err
@@ -134,7 +130,7 @@ func (r *run) sent() (event.Loss, error) {
 	case r.env.sender == nil:
 		return lost, nil
 	case k.Sends():
-		l, err := (&collector{run: r, plan: k}).collect(r.env.sender, nil)
+		l, err := (&collector{run: r}).collect(r.env.sender, nil)
 		lost.Add(l)
 		return lost, err
 	}
@@ -143,7 +139,7 @@ func (r *run) sent() (event.Loss, error) {
 	return lost, err
 }
 
-// lookAtSent looks at processes that had a first stack of those that programs send, while
+// lookAtSent looks at processes that had a first stack among the stacks that programs send, while
 // they are there.
 func lookAtSent(r *run) error {
 	if !sendsStacks(r) {

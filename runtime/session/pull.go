@@ -17,7 +17,7 @@ import (
 )
 
 // This file takes events from elsewhere: what another ppscript sends, and
-// recordings beside the first. Their threads are those of another machine, with
+// recordings beside the first. Their threads ran on another machine, with
 // names of their own; their clock is made ours.
 
 // A remote is a source of events from elsewhere.
@@ -25,14 +25,14 @@ type remote struct {
 	name  string
 	file  *relay.Source
 	tasks *task.Table
-	// cgroups are those of its machine.
-	cgroups cgroups
-	shift   event.Time
-	host    *wallclock.Host // what the guest's CPUs are on this machine; nil if it does not matter
-	sent    bool            // not a recording beside another
+	// cgroups are the cgroups of its machine.
+	cgroups  cgroups
+	shift    event.Time
+	host     *wallclock.Host // what the guest's CPUs are on this machine; nil if it does not matter
+	streamed bool            // not a recording beside another
 }
 
-// pulled finds a source's events among those that are sent.
+// pulled finds a source's events among the events that are sent.
 func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 	if s.Kind != eventspec.Tracepoint {
 		return nil, diag.Errorf(diag.Usage, "pull", s.FullName(), "only tracepoints can be received").
@@ -52,7 +52,7 @@ func (c *catalog) pulled(s *plan.Source) ([]*event.Schema, error) {
 	return found, nil
 }
 
-// asHere takes events for what they are on this machine: who describes a plan
+// asHere takes events for what they are on this machine: describing a plan
 // does not talk to others.
 func (c *catalog) asHere(s *plan.Source) ([]*event.Schema, error) {
 	here := *s
@@ -189,7 +189,7 @@ func (r *run) combine(local event.Source, to [][]*event.Stream) {
 // to whose events its own are related by time.
 func lone(r *run) *remote {
 	remotes := r.env.rec.remotes
-	if len(remotes) != 1 || !remotes[0].sent || r.in.live != nil || r.in.kernel != nil ||
+	if len(remotes) != 1 || !remotes[0].streamed || r.in.live != nil || r.in.kernel != nil ||
 		r.in.counters.any() || r.env.rec.file != nil {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (r *run) foreignNames() {
 				if r.plan.Cgroups {
 					own.Cgroup = m.cgroups.of
 				}
-				if m.sent {
+				if m.streamed {
 					r.results.foreign = append(r.results.foreign, own)
 				}
 			}

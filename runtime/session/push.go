@@ -19,14 +19,14 @@ import (
 
 // An outlet is the delivery of what is sent: one address.
 type outlet struct {
-	undelivered
-	to     *results
-	env    *env // tells of the events, and where they come from
-	clock  *wallclock.Clock
-	in     *sources
-	op     *plan.PushRun
-	sender *relay.Sender
-	seen   uint64 // dropped, at the last look
+	plan.NoDelivery
+	to      *results
+	env     *env // tells of the events, and where they come from
+	clock   *wallclock.Clock
+	in      *sources
+	op      *plan.PushRun
+	sender  *relay.Sender
+	dropped uint64 // dropped, at the last look
 	// numbers are those under which stacks were sent, as of a generation of
 	// the table; nameless have functions without names.
 	numbers  map[stack.ID]uint64
@@ -60,10 +60,13 @@ func (r *run) send(final bool) error {
 	return err
 }
 
-// begin connects to the address.
-func (o *outlet) begin(ctx context.Context, op plan.Running) error {
+// Elsewhere implements plan.Delivery.
+func (*outlet) Elsewhere() bool { return true }
+
+// Begin connects to the address.
+func (o *outlet) Begin(ctx context.Context, op plan.Running) error {
 	p := op.(*plan.PushRun)
-	if err := o.to.cfg.permit(plan.Use{Kind: plan.Sends, Name: p.To, Given: p.To}); err != nil {
+	if err := o.to.cfg.permit(plan.Use{Kind: plan.Sends, Name: p.To, ScriptText: p.To}); err != nil {
 		return err
 	}
 	about := perfdata.WriteOptions{
@@ -164,23 +167,23 @@ func (o *outlet) nameAgain(w *runStacks, now time.Time) {
 func (o *outlet) round(until event.Time) error {
 	o.nameAgain(o.to.stacks, time.Now())
 	err := o.sender.Round(until)
-	if n := o.sender.Dropped(); n > o.seen {
+	if n := o.sender.Dropped(); n > o.dropped {
 		o.to.msgs.say("push %s: %d events were dropped for a slow receiver (%d together); "+
-			"give it more memory: --order-mem", o.op.To, n-o.seen, n)
-		o.seen = n
+			"give it more memory: --order-mem", o.op.To, n-o.dropped, n)
+		o.dropped = n
 	}
 	return err
 }
 
 // asking reports that some receiver waits to be told that there were no events.
 func (ds deliveries) asking() bool {
-	return slices.ContainsFunc(ds, func(d delivery) bool {
+	return slices.ContainsFunc(ds, func(d plan.Delivery) bool {
 		o, sends := d.(*outlet)
 		return sends && o.sender != nil && o.sender.Asking()
 	})
 }
 
-func (o *outlet) close() error {
+func (o *outlet) Close() error {
 	if o.sender == nil {
 		return nil
 	}

@@ -86,7 +86,7 @@ func (r *recordings) pull(from string) (*remote, error) {
 		return nil, err
 	}
 	m := r.add(from, file)
-	m.sent = true
+	m.streamed = true
 	return m, nil
 }
 

@@ -17,7 +17,7 @@ func (r *run) openRecording() error {
 		r.plan.Order = true
 	}
 	if !r.plan.Order && !w.rec.file.Info().Pipe && len(w.rec.remotes) == 0 {
-		// The schemas of the plan are those of the first opening; streams are
+		// The plan has the schemas of the first opening; streams are
 		// related by position, which is the same.
 		again, err := relay.Open(w.rec.opening, w.cfg.Options.Recording.Path, perfdata.Options{})
 		if err != nil {

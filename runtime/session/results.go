@@ -5,6 +5,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
+	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 )
 
@@ -14,7 +15,7 @@ type results struct {
 	msgs       *messages
 	account    *account
 	out        render.Renderer
-	shown      shown                      // behind out
+	watch      outputWatch                // behind out
 	wall       func(event.Time) time.Time // nil if nobody knows the time of events
 	deliveries deliveries
 	files      tableFiles
@@ -31,9 +32,9 @@ func (o *results) table(t *result.Table) error {
 
 // missing is what is missing in a result of an interval: in front of it, and what
 // it left out itself.
-func (o *results) missing(t *interval, own event.Loss) event.Loss {
+func (o *results) missing(t *plan.Interval, own event.Loss) event.Loss {
 	o.account.total.Add(own)
-	own.Add(t.loss)
+	own.Add(t.Loss)
 	return own
 }
 
@@ -50,7 +51,7 @@ func (r *run) tick(final bool) error {
 		return err
 	}
 	r.instance.End(final, r.present())
-	if s, ok := r.in.feeder.(*shared); ok {
+	if s, ok := r.in.feeder.(*sharedFeeder); ok {
 		s.absorb()
 	}
 	loss := r.account.interval(r)
@@ -65,7 +66,7 @@ func (r *run) tick(final bool) error {
 	if err := r.in.slots.Tick(r.results.out); err != nil {
 		return err
 	}
-	own, err := r.sent()
+	own, err := r.collectSent()
 	if err != nil {
 		return err
 	}
@@ -80,13 +81,16 @@ func (r *run) tick(final bool) error {
 	if final && r.stacks != nil {
 		r.stacks.Ending()
 	}
-	t := &interval{loss, final, now, r.meta(final, now)}
-	r.account.costs.Add(t.about.Cost, float64(t.about.End-t.about.Begin)/1e9)
+	t := &plan.Interval{Loss: loss, Final: final, Now: now, About: r.meta(final, now)}
+	if !final {
+		t.Until = r.account.until
+	}
+	r.account.costs.Add(t.About.Cost, float64(t.About.End-t.About.Begin)/1e9)
 	if err := r.results.deliveries.tick(t); err != nil {
 		return err
 	}
 	if h := r.cfg.Hooks.Parts.Ended; h != nil {
-		if err := h(t.meta("", "", loss)); err != nil {
+		if err := h(t.Meta("", "", loss)); err != nil {
 			return err
 		}
 	}
@@ -101,7 +105,7 @@ func (r *run) tick(final bool) error {
 			return err
 		}
 	}
-	r.account.lastEvent, r.account.told.samples = r.instance.Router.Last, r.instance.Samples()
+	r.account.lastEvent, r.account.reported.samples = r.instance.Router.Last, r.instance.Samples()
 	if r.env.rec.file != nil {
 		r.account.lastEvent = max(r.account.lastEvent, r.present())
 	}
@@ -116,7 +120,7 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 		Final:        final,
 		Wall:         now,
 		TotalSamples: samples,
-		Samples:      samples - r.account.told.samples,
+		Samples:      samples - r.account.reported.samples,
 		Begin:        r.account.lastEvent,
 		End:          router.Last,
 		Keep:         r.cfg.Options.Show.Whole,
@@ -129,7 +133,7 @@ func (r *run) meta(final bool, now time.Time) result.Meta {
 		m.Cost = &result.Cost{Own: r.account.own.Share(), Traced: result.NotMeasured, Events: 1, Time: 1}
 	}
 	if m.Cost != nil {
-		m.Cost.Shown = r.cfg.Options.Cost.Show
+		m.Cost.Visible = r.cfg.Options.Cost.Show
 	}
 	if r.cfg.Options.Interval > 0 {
 		m.Seq = r.account.tickNo

@@ -11,8 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/session/patience"
-	"ppscript/runtime/session/slots"
+	"ppscript/runtime/session/dutycycle"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/source/wallclock"
 	"ppscript/runtime/system/memory"
@@ -37,9 +36,10 @@ type run struct {
 	account  account
 	started  time.Time
 
-	unanswered bool // settled failed
-	patience   patience.Patience
-	asked      atomic.Bool // how the run stands
+	unanswered  bool   // settled failed
+	silence     string // why nothing came; "" if something did
+	naming      namingBudget
+	statusAsked atomic.Bool // how the run stands
 }
 
 // Run plans, opens, runs, shows and closes. It returns when ctx ends (which is
@@ -71,11 +71,11 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		return Outcome{Status: -1}, errors.Join(err, wd.close())
 	}
 	r := &run{
-		env:      wd,
-		cfg:      &cfg,
-		in:       sources{workload: ending{status: -1}},
-		results:  results{cfg: &cfg, msgs: wd.msgs, files: tableFiles{}},
-		patience: patience.New(ctx, wd.msgs.sayOnce),
+		env:     wd,
+		cfg:     &cfg,
+		in:      sources{workload: ending{status: -1}},
+		results: results{cfg: &cfg, msgs: wd.msgs, files: tableFiles{}},
+		naming:  newNamingBudget(ctx, wd.msgs.sayOnce),
 	}
 	r.results.account = &r.account
 	err = errors.Join(r.do(ctx), wd.close())
@@ -85,7 +85,7 @@ func Run(ctx context.Context, cfg Config) (Outcome, error) {
 		Gaps:     r.in.gaps(),
 		Status:   r.in.workload.status,
 		Signal:   r.in.workload.signal,
-		Observed: r.in.observe(), Unanswered: r.unanswered,
+		Observed: r.in.observe(), Unanswered: r.unanswered, Nothing: r.silence,
 	}
 	if r.in.live != nil {
 		st := r.in.live.Stats()
@@ -132,10 +132,10 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	r.results.wall = r.wall()
-	if r.results.shown.Renderer, err = r.cfg.Output(r.results.wall); err != nil {
+	if r.results.watch.Renderer, err = r.cfg.Output(r.results.wall); err != nil {
 		return err
 	}
-	r.results.out = &r.results.shown
+	r.results.out = &r.results.watch
 	r.prepare()
 	if err = r.results.deliveries.begin(ctx, r.instance.Running); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if !r.in.observe() && plan.Has[*plan.Text](r.plan) {
 		return r.results.out.Flush()
 	}
-	of := slots.Of{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live,
+	of := dutycycle.Of{Instance: r.instance, Started: r.cfg.Options.Cost.Started, Live: r.in.live,
 		Now: r.clock.Now, Drain: r.drain}
 	if err = r.in.slots.Open(r.cfg.Options.Cost.Budget, of); err != nil {
 		return err
@@ -157,6 +157,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if r.samples() == 0 && r.account.total.Zero() {
+		r.silence = r.nothing()
 	}
 	return r.results.failed
 }
@@ -343,7 +346,7 @@ func (r *run) close() error {
 	errs := []error{r.results.deliveries.close(), r.results.files.close(), r.stacks.close()}
 	r.cfg.stage("close the events")
 	errs = append(errs, r.env.endTables())
-	errs = append(errs, r.in.close(), r.eval.close()) // the latter would end a command that runs
+	errs = append(errs, r.in.close(), r.eval.close())
 	if r.env.sender != nil {
 		errs = append(errs, r.env.sender.Close())
 	}

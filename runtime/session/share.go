@@ -21,8 +21,8 @@ const (
 	maxReaders     = 4
 )
 
-// A shared feeder has several readers. Reader 0 works on the run's own instance.
-type shared struct {
+// sharedFeeder has several readers. Reader 0 works on the run's own instance.
+type sharedFeeder struct {
 	readers []*reader
 }
 
@@ -37,8 +37,8 @@ func readersFor(rings int) int {
 }
 
 // share makes a feeder of n readers, of which the first has the run's instance.
-func share(src event.Source, in *plan.Instance, n int) *shared {
-	s := &shared{}
+func share(src event.Source, in *plan.Instance, n int) *sharedFeeder {
+	s := &sharedFeeder{}
 	for i := range n {
 		mine := in
 		if i > 0 {
@@ -66,7 +66,7 @@ func (p *part) Rings() []event.Ring {
 }
 
 // Round implements order.Feeder: all readers empty their rings.
-func (s *shared) Round(sink func([]*event.Event), final bool) {
+func (s *sharedFeeder) Round(sink func([]*event.Event), final bool) {
 	var wg sync.WaitGroup
 	for _, r := range s.readers[1:] {
 		wg.Go(func() { r.drain.Round(r.instance.Router.Events, final) })
@@ -76,7 +76,7 @@ func (s *shared) Round(sink func([]*event.Event), final bool) {
 }
 
 // Stats implements order.Feeder.
-func (s *shared) Stats() order.Stats {
+func (s *sharedFeeder) Stats() order.Stats {
 	var sum order.Stats
 	for _, r := range s.readers {
 		sum.Add(r.drain.Stats())
@@ -85,7 +85,7 @@ func (s *shared) Stats() order.Stats {
 }
 
 // absorb adds what the other readers counted to the run's own instance.
-func (s *shared) absorb() {
+func (s *sharedFeeder) absorb() {
 	for _, r := range s.readers[1:] {
 		s.readers[0].instance.Absorb(r.instance)
 	}

@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/order"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/session/slots"
+	"ppscript/runtime/session/dutycycle"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/system/workload"
@@ -20,8 +20,9 @@ type sources struct {
 	src       event.Source // of events; nil if there are none to read
 	live      *perf.Source // the kernel's part of src; nil if it has none
 	kernel    *kernelRun   // in place of src
+	watch     *perf.Watch  // see observeTarget; nil if nothing needs it
 	skipped   *hookcost.Misses
-	slots     slots.Slots
+	slots     dutycycle.Slots
 	windows   windows
 	counters  counters
 	feeder    order.Feeder    // brings the events of src into order
@@ -45,7 +46,7 @@ func (s *sources) gaps() uint64 {
 	return n + s.counters.gaps()
 }
 
-// growing reports that rings of other CPUs may come: those that are offline now.
+// growing reports that rings of other CPUs may come: rings of CPUs that are offline now.
 func (s *sources) growing() bool {
 	if s.live == nil {
 		return false
@@ -70,13 +71,36 @@ func (s *sources) comesOrGoes(e *event.Event) {
 	}
 }
 
+// observeTarget opens the run's watch unless it is open: it notices the target's end, starts a workload and
+// holds it. What observes the target without rings shares it, and releases a workload once for each of its
+// Openers: programs of the kernel, and counters that count when the command is let go.
+func (s *sources) observeTarget(t perf.Target) (err error) {
+	if s.watch == nil {
+		s.watch, err = perf.OpenWatch(t)
+	}
+	return err
+}
+
+// unwatch closes the watch, and ends a workload that is held or runs.
+func (s *sources) unwatch() error {
+	if s.watch == nil {
+		return nil
+	}
+	err := s.watch.Close()
+	s.watch = nil
+	return err
+}
+
 // close closes the sources, and takes the status of the workload.
 func (s *sources) close() error {
+	if s.watch != nil {
+		s.workload.of(s.watch.WorkloadStatus())
+	}
 	errs := []error{s.windows.close(), s.counters.close(&s.workload), s.skipped.Close()}
 	if s.kernel != nil {
-		s.workload.of(s.kernel.watch.WorkloadStatus())
 		errs = append(errs, s.kernel.close())
 	}
+	errs = append(errs, s.unwatch())
 	if s.live != nil {
 		s.workload.of(s.live.WorkloadStatus())
 		errs = append(errs, s.live.Close())

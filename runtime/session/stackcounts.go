@@ -13,23 +13,23 @@ import (
 	"ppscript/runtime/stack/naming"
 )
 
-// This file delivers counts by stack: at each interval those that are results;
-// those of files have a delivery of their own, see stackfile.go.
+// This file delivers counts by stack: at each interval the counts that are results;
+// counts of files have a delivery of their own, see stackfile.go.
 
 // stackCounts is what both have in common.
 type stackCounts struct {
-	undelivered
+	plan.NoDelivery
 	to     *results
 	op     *plan.StacksRun    // nil until begin
 	before *naming.Symbolized // counts whose stacks were let go, nil if there are none
 }
 
-func (c *stackCounts) begin(_ context.Context, op plan.Running) error {
+func (c *stackCounts) Begin(_ context.Context, op plan.Running) error {
 	c.op = op.(*plan.StacksRun)
 	return nil
 }
 
-func (*stackCounts) late() bool { return true }
+func (*stackCounts) Late() bool { return true }
 
 // result makes the result of what was counted.
 func (c *stackCounts) result(m result.Meta) *result.Stacks {
@@ -60,7 +60,7 @@ func (c *stackCounts) result(m result.Meta) *result.Stacks {
 
 // counted calls fn for what was counted since stacks were let go, with frames that
 // are valid until it returns. It adds up the samples whose stacks lack outer
-// frames, and those that were unwound.
+// frames, and the samples whose stacks were unwound.
 func (c *stackCounts) counted(w *runStacks, fn func(x *result.StackSample)) (cut, unwound uint64) {
 	s := c.op
 	keys, count := plan.StacksKey+len(s.Keys), s.Counted()
@@ -141,7 +141,7 @@ func wholeOf(v event.Value) int64 {
 
 // symbolize names the stacks that were counted, so that they can be let go. It
 // returns the samples whose stacks there was no room for.
-func (c *stackCounts) symbolize(w *runStacks, show naming.Shown) (evicted uint64) {
+func (c *stackCounts) symbolize(w *runStacks, show naming.FrameDetail) (evicted uint64) {
 	if c.op.Group.Len() == 0 {
 		return 0
 	}
@@ -189,14 +189,16 @@ type stackResult struct {
 	recorded *perfdata.Info // nil: the events are of this machine
 }
 
-func (d *stackResult) showsLoss() bool { return !d.aside }
+func (d *stackResult) ShowsLoss() bool { return !d.aside }
+
+func (d *stackResult) Elsewhere() bool { return d.aside }
 
 func (d *stackResult) letGo(w *runStacks) { d.symbolize(w, naming.All) }
 
-// tick shows what was counted by stack in the interval.
-func (d *stackResult) tick(t *interval) error {
+// Tick shows what was counted by stack in the interval.
+func (d *stackResult) Tick(t *plan.Interval) error {
 	spec := d.op.Spec
-	res := d.result(t.meta(d.op.Name, spec.Title, d.to.missing(t, d.loss())))
+	res := d.result(t.Meta(d.op.Name, spec.Title, d.to.missing(t, d.loss())))
 	if res.Aside = d.aside; res.Aside {
 		res.KernelID = naming.KernelID(d.recorded)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,25 +30,27 @@ type stackFile struct {
 	recorded *perfdata.Info  // nil: the events are of this machine
 	file     *picture.Stacks // nil: the stacks go to the output of results
 	stamped  bool
-	since    time.Time // begin of the interval
+	since    time.Time // Begin of the interval
 }
 
 // A wholeRun is what a file tells of the run.
 type wholeRun interface {
 	// whole is what a result says that is about the whole run until now.
 	whole(now time.Time) result.Meta
-	// caption is what a picture tells: the command, the host, how often was sampled.
+	// command is the command line; "" if there is none.
+	command() string
+	// caption is what a file tells besides: the host, and how often was sampled.
 	caption() string
-	// began is when; ran reports that it did.
-	began() time.Time
+	// begin is when; ran reports that it did.
+	begin() time.Time
 	ran() bool
 }
 
 // Stdout as the file of a flame graph prints folded stacks among the results.
 const Stdout = output.Stdout
 
-// open opens the file; what goes to the output of results has none.
-func (f *stackFile) open(ctx context.Context, op plan.Operator) (err error) {
+// Open opens the file; what goes to the output of results has none.
+func (f *stackFile) Open(ctx context.Context, op plan.Operator) (err error) {
 	o, option := &f.to.cfg.Options, op.(*plan.StacksOp).Spec.File
 	path := o.Stacks.Path(option)
 	if path != Stdout {
@@ -87,17 +90,20 @@ func (f *stackFile) format() render.StackFormat {
 	return f.file.Format
 }
 
-// tick appends the stacks of the interval that ends to a file that shows
+// Elsewhere implements plan.Delivery.
+func (*stackFile) Elsewhere() bool { return true }
+
+// Tick appends the stacks of the interval that ends to a file that shows
 // intervals, and prints what goes to the output of results at the end.
-func (f *stackFile) tick(t *interval) error {
-	if !f.stamped && !(t.final && f.file == nil) {
+func (f *stackFile) Tick(t *plan.Interval) error {
+	if !f.stamped && !(t.Final && f.file == nil) {
 		return nil
 	}
-	if err := f.deliver(t.now); err != nil {
+	if err := f.deliver(t.Now); err != nil {
 		return err
 	}
 	f.clear()
-	f.since = t.now
+	f.since = t.Now
 	return nil
 }
 
@@ -105,7 +111,7 @@ func (f *stackFile) tick(t *interval) error {
 func (f *stackFile) letGo(w *runStacks) {
 	show := naming.InPictures
 	switch f.format() {
-	case render.PprofFormat, render.SpeedscopeFormat:
+	case render.PprofFormat:
 		show = naming.All
 	case render.FoldedFormat:
 		show = naming.InText
@@ -125,22 +131,32 @@ func (f *stackFile) deliver(now time.Time) error {
 	if f.stamped {
 		start = f.since
 		if start.IsZero() {
-			start = f.of.began()
+			start = f.of.begin()
 		}
 	}
 	if f.file == nil {
 		return f.to.out.Show(&result.Text{Bytes: render.AppendFolded(nil, res, start)})
 	}
-	return f.file.Write(res, start, f.of.caption())
+	picture := f.format() == render.SVGFormat || f.format() == render.HTMLFormat
+	if picture && res.Title == "" {
+		res.Title = f.of.command()
+		return f.file.Write(res, start, f.of.caption())
+	}
+	return f.file.Write(res, start, captionOf(f.of))
+}
+
+// captionOf is what a file tells that has no other place for the command line.
+func captionOf(r wholeRun) string {
+	parts := slices.DeleteFunc([]string{r.command(), r.caption()}, func(s string) bool { return s == "" })
+	return strings.Join(parts, ", ")
 }
 
 func (r *run) ran() bool { return !r.started.IsZero() }
 
+func (r *run) command() string { return r.cfg.Options.Command }
+
 func (r *run) caption() string {
 	var parts []string
-	if c := r.cfg.Options.Command; c != "" {
-		parts = append(parts, c)
-	}
 	host, _ := os.Hostname()
 	if r.env.rec.file != nil {
 		host = r.env.rec.file.Info().Hostname
@@ -157,9 +173,9 @@ func (r *run) caption() string {
 	return strings.Join(parts, ", ")
 }
 
-// close writes the file and closes it. It does so however the run ended, unless
+// Close writes the file and closes it. It does so however the run ended, unless
 // nothing was opened.
-func (f *stackFile) close() error {
+func (f *stackFile) Close() error {
 	if f.file == nil {
 		return nil
 	}

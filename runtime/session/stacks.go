@@ -57,7 +57,7 @@ func openStacks(r *run) {
 		Say:          func(text string) { r.env.msgs.sayOnce(text) },
 	}
 	o.Servers.Waited = func(d time.Duration, pending int) {
-		r.patience.Waited(d)
+		r.naming.waited(d)
 		r.cfg.stage(fmt.Sprintf("wait for %d files from debuginfod", pending))
 	}
 	r.stacks = &runStacks{Namer: naming.New(o)}
@@ -66,12 +66,13 @@ func openStacks(r *run) {
 }
 
 // expired reports that no file is to be read for names any more: it took too long, or there is no memory.
-func (r *run) expired() bool { return r.patience.Expired() || r.cfg.Options.Limits.budget.Scarce() }
+func (r *run) expired() bool { return r.naming.expired() || r.cfg.Options.Limits.budget.Scarce() }
 
-// note is told by patience, and at the end by the budget.
+// note tells of a file that was not read whole. Where memory was scarce, the bound on memory tells that
+// itself.
 func (r *run) note(f *dso.File, err error) {
-	if !errors.Is(err, dso.ErrExpired) || r.patience.Expired() {
-		r.patience.Note(f, err)
+	if !errors.Is(err, dso.ErrExpired) || r.naming.expired() {
+		r.naming.note(f, err)
 	}
 }
 

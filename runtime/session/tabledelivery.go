@@ -11,35 +11,33 @@ import (
 
 // tableDelivery shows a table, or a histogram, at each interval.
 type tableDelivery struct {
-	undelivered
+	plan.NoDelivery
 	to    *results
 	table *plan.Table
 }
 
-// open opens the file that the table goes to, if there is one; several tables
+// Open opens the file that the table goes to, if there is one; several tables
 // may share it.
-func (d *tableDelivery) open(ctx context.Context, op plan.Operator) error {
+func (d *tableDelivery) Open(ctx context.Context, op plan.Operator) error {
 	return d.to.files.open(ctx, d.to.cfg, op.(*plan.TableOp).Spec.View.File)
 }
 
-func (d *tableDelivery) begin(_ context.Context, op plan.Running) error {
+func (d *tableDelivery) Begin(_ context.Context, op plan.Running) error {
 	d.table = op.(*plan.Table)
 	return nil
 }
 
-func (d *tableDelivery) showsLoss() bool { return true }
+func (d *tableDelivery) ShowsLoss() bool { return true }
 
-func (d *tableDelivery) tick(t *interval) error {
+func (d *tableDelivery) Tick(t *plan.Interval) error {
 	defer d.table.Group.Reset()
 
 	loss := d.to.missing(t, d.table.Group.Loss())
-	m := t.meta(d.table.Name, d.table.Spec.View.Title, loss)
+	m := t.Meta(d.table.Name, d.table.Spec.View.Title, loss)
 	if h := d.to.cfg.Hooks.Parts.Table; h != nil {
 		return h(d.table, m, func(t *result.Table) { d.to.stacks.text(t, render.StackText) })
 	}
-	if d.table.Until = 0; !t.final {
-		d.table.Until = d.to.account.until
-	}
+	d.table.Until = t.Until
 	table, err := d.table.Result(m)
 	if err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 
 // threads delivers the threads that are there when the run begins, as events.
 type threads struct {
-	undelivered
+	plan.NoDelivery
 	of   *run
 	list reading.Threads
 }
 
-func (d *threads) begin(_ context.Context, op plan.Running) error {
+func (d *threads) Begin(_ context.Context, op plan.Running) error {
 	set := op.(*plan.RecordSet)
 	d.of.instance.Router.Begins(func(t event.Time) {
 		set.Sink().Events(d.list.Events(set.Stream, t))
@@ -26,6 +26,9 @@ func (d *threads) begin(_ context.Context, op plan.Running) error {
 	}
 	return nil
 }
+
+// Elsewhere implements plan.Delivery.
+func (*threads) Elsewhere() bool { return true }
 
 // side takes in what a recording says of the time before it.
 func (d *threads) side(e *event.Event) {

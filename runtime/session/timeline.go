@@ -16,14 +16,14 @@ import (
 
 // timelineFiles are the delivery of a timeline.
 type timelineFiles struct {
-	undelivered
+	plan.NoDelivery
 	of    *run
 	files []*picture.Timeline
 	opt   timeline.Options
 	build *timeline.Builder // nil until events flow
 }
 
-func (d *timelineFiles) open(ctx context.Context, _ plan.Operator) error {
+func (d *timelineFiles) Open(ctx context.Context, _ plan.Operator) error {
 	for _, f := range d.of.cfg.Options.Timeline.List() {
 		file, err := picture.OpenTimeline(ctx, f.Option, f.Path)
 		if err != nil {
@@ -34,14 +34,14 @@ func (d *timelineFiles) open(ctx context.Context, _ plan.Operator) error {
 	return nil
 }
 
-func (d *timelineFiles) begin(_ context.Context, op plan.Running) error {
+func (d *timelineFiles) Begin(_ context.Context, op plan.Running) error {
 	r := d.of
 	machine := perfdata.Here()
 	if r.env.rec.file != nil {
 		machine = *r.env.rec.file.Info()
 	}
 	about := timeline.About{Clock: r.results.wall, Release: machine.OSRelease, Arch: machine.Arch,
-		Caption: r.caption()}
+		Caption: captionOf(r)}
 	if r.stacks != nil {
 		about.Stacks = r.stacks
 	}
@@ -68,9 +68,11 @@ func (d *timelineFiles) side(e *event.Event) {
 	}
 }
 
-func (d *timelineFiles) tick(t *interval) error {
-	d.build.Losses(&d.of.account.total, t.about.End)
-	d.build.Observed(t.about.Cost, t.about.End)
+func (*timelineFiles) Elsewhere() bool { return true }
+
+func (d *timelineFiles) Tick(t *plan.Interval) error {
+	d.build.Losses(&d.of.account.total, t.About.End)
+	d.build.Observed(t.About.Cost, t.About.End)
 	for _, w := range d.opt.Writers {
 		w.Flush() // an error stays, and comes with close
 	}
@@ -80,7 +82,7 @@ func (d *timelineFiles) tick(t *interval) error {
 // letGo implements stackHolder.
 func (d *timelineFiles) letGo(*runStacks) { d.build.ForgetStacks() }
 
-func (d *timelineFiles) close() error {
+func (d *timelineFiles) Close() error {
 	var errs []error
 	for _, f := range d.files {
 		d.of.cfg.stage("write " + f.Path)

@@ -9,7 +9,6 @@ import (
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/output/render"
-	"ppscript/runtime/plan"
 	"ppscript/runtime/result"
 	"ppscript/runtime/text/diag"
 )
@@ -18,15 +17,15 @@ import (
 // nothing happened: the first is an error. Evaluations that fail beside others that succeed are
 // counted in the losses of the results.
 
-// A shown remembers whether a renderer got anything to show.
-type shown struct {
+// outputWatch remembers whether a renderer got anything to show.
+type outputWatch struct {
 	render.Renderer
 	any   bool
 	zeros bool // rows of nothing but zeros, which may be right
 }
 
 // Show implements render.Renderer.
-func (s *shown) Show(r result.Result) error {
+func (s *outputWatch) Show(r result.Result) error {
 	switch r := r.(type) {
 	case *result.Table:
 		s.any = s.any || r.Histogram() >= 0
@@ -39,7 +38,7 @@ func (s *shown) Show(r result.Result) error {
 }
 
 // look notes the values of a table. A row whose values are all 0 is also left where nothing was counted.
-func (s *shown) look(t *result.Table) {
+func (s *outputWatch) look(t *result.Table) {
 	for _, row := range t.Rows {
 		s.zeros = true
 		for i, v := range row {
@@ -52,8 +51,8 @@ func (s *shown) look(t *result.Table) {
 func (r *run) settled() error {
 	failed := r.account.total.Errors
 	failures := r.instance.Failures()
-	if failed == 0 || r.results.shown.any ||
-		(r.results.shown.zeros || r.elsewhere()) && failed < r.samples() {
+	if failed == 0 || r.results.watch.any ||
+		(r.results.watch.zeros || r.results.deliveries.elsewhere()) && failed < r.samples() {
 		load.SayFailures(failures, failed, r.programs(), r.env.msgs.say)
 		return nil
 	}
@@ -85,20 +84,4 @@ func (r *run) settled() error {
 			failed, &plain)
 	}
 	return err
-}
-
-// elsewhere reports results that no renderer shows: files, functions of the script, receivers.
-func (r *run) elsewhere() bool {
-	for _, op := range r.plan.Operators {
-		switch op := op.(type) {
-		case *plan.TimelineOp, *plan.PushOp, *plan.RecordOp, *plan.DatabaseOp, *plan.SlowOp, *plan.TriggerOp,
-			*plan.ExecOp, *plan.EachOp, *plan.HeatOp:
-			return true
-		case *plan.StacksOp:
-			if op.Spec.File != "" {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -13,26 +13,26 @@ import (
 
 // whyResult is the delivery of where the time of slow spans went.
 type whyResult struct {
-	undelivered
+	plan.NoDelivery
 	of    *run
 	run   *plan.WhyRun     // nil until begin
 	facts *whyfacts.Source // nil until begin
 	files whyFiles
 }
 
-func (d *whyResult) open(ctx context.Context, op plan.Operator) error {
+func (d *whyResult) Open(ctx context.Context, op plan.Operator) error {
 	d.files.of = d.of
 	return d.files.open(ctx, op)
 }
 
-func (d *whyResult) close() error {
+func (d *whyResult) Close() error {
 	if d.facts != nil {
 		d.facts.Close()
 	}
 	return d.files.close(d.run != nil)
 }
 
-func (d *whyResult) begin(_ context.Context, op plan.Running) error {
+func (d *whyResult) Begin(_ context.Context, op plan.Running) error {
 	d.run = op.(*plan.WhyRun)
 	c := whyfacts.Config{Comm: d.of.env.tasks.Comm, Recorded: d.of.env.rec.file != nil,
 		Now: d.of.present, Names: d.of.cfg.Options.Names}
@@ -58,12 +58,12 @@ func (d *whyResult) site(id stack.ID) string {
 	return whyfacts.Site(frames)
 }
 
-func (*whyResult) showsLoss() bool { return true }
+func (*whyResult) ShowsLoss() bool { return true }
 
-func (d *whyResult) tick(t *interval) error {
-	w := d.run.Result(t.meta(d.run.Name, "", d.of.results.missing(t, event.Loss{})))
+func (d *whyResult) Tick(t *plan.Interval) error {
+	w := d.run.Result(t.Meta(d.run.Name, "", d.of.results.missing(t, event.Loss{})))
 	d.name(w)
-	return errors.Join(d.of.results.out.Show(w), d.files.add(w, t.final))
+	return errors.Join(d.of.results.out.Show(w), d.files.add(w, t.Final))
 }
 
 // name gives containers their names, and the stacks of the parts that are told one by one their

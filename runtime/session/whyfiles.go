@@ -18,7 +18,7 @@ import (
 type whyFiles struct {
 	of     *run
 	stacks picture.Why
-	wanted bool
+	needed bool
 	folded bool // stacks are printed among the results
 }
 
@@ -30,7 +30,7 @@ func (f *whyFiles) open(ctx context.Context, op plan.Operator) error {
 	}
 	f.stacks.KernelID = naming.KernelID(f.of.env.rec.info())
 	for _, file := range o.List() {
-		f.wanted = true
+		f.needed = true
 		if file.Path == Stdout {
 			if err := printable(file.Option); err != nil {
 				return err
@@ -63,7 +63,7 @@ func (f *whyFiles) add(w *result.Why, final bool) error {
 			t.build.Why(w.Slowest)
 		}
 	}
-	if f.wanted {
+	if f.needed {
 		f.stacks.Add(w)
 	}
 	if f.folded && final {
@@ -73,9 +73,9 @@ func (f *whyFiles) add(w *result.Why, final bool) error {
 	return nil
 }
 
-// close writes the files; if nothing ran, those that were made are removed.
+// close writes the files; if nothing ran, the files that were made are removed.
 func (f *whyFiles) close(ran bool) error {
-	return f.stacks.Close(f.of.caption(), ran && f.of.ran(), func(path, advice string) {
+	return f.stacks.Close(captionOf(f.of), ran && f.of.ran(), func(path, advice string) {
 		f.of.results.msgs.note("wrote %s; %s", path, advice)
 	})
 }

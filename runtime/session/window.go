@@ -5,7 +5,7 @@ import (
 
 	"ppscript/bpf/load"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/record/window"
+	"ppscript/runtime/record/flightbuffer"
 	"ppscript/runtime/system/kernel"
 )
 
@@ -18,8 +18,8 @@ const keptMost = 8 << 20
 // A windows is the memory with the kept events, and the joins whose pairs they are shown
 // with.
 type windows struct {
-	*window.Window // nil if there is none
-	joins          []*plan.JoinRun
+	*flightbuffer.Window // nil if there is none
+	joins                []*plan.JoinRun
 }
 
 // open opens what the programs of a run keep.
@@ -27,16 +27,16 @@ func (w *windows) open(r *run) (err error) {
 	if r.env.sender == nil || !r.plan.Kernel.Sends() {
 		return nil
 	}
-	cpus, counts, slots, ok := r.env.sender.Kept()
+	cpus, counts, slots, ok := r.env.sender.KeptMemory()
 	if !ok {
 		return nil
 	}
-	c := window.Config{CPUs: cpus, CountsFD: counts, CountSize: load.KeptCountSize, SlotsFD: slots,
-		Kept: r.plan.Kernel.Image.Kept()}
+	c := flightbuffer.Config{CPUs: cpus, CountsFD: counts, CountSize: load.KeptCountSize, SlotsFD: slots,
+		Layout: r.plan.Kernel.Image.KeptLayout()}
 	for _, e := range r.plan.Events {
 		c.Streams = append(c.Streams, r.instance.Stream(e.Stream))
 	}
-	if w.Window, err = window.Open(c); err != nil {
+	if w.Window, err = flightbuffer.Open(c); err != nil {
 		return err
 	}
 	for _, j := range plan.Runs[*plan.JoinRun](r.instance) {
@@ -76,9 +76,9 @@ func (w *windows) close() error {
 	return w.Close()
 }
 
-// kept is how much memory each CPU has for kept events, and how many share the bound of
+// windowSize is how much memory each CPU has for kept events, and how many share the bound of
 // the plan; 0 if the user has said how much.
-func (o *Options) kept() (bytes, cpus int) {
+func (o *Options) windowSize() (bytes, cpus int) {
 	all, err := kernel.ReadCPUs(kernel.Roots{})
 	if err != nil {
 		return 0, 1

@@ -2,12 +2,15 @@ package session
 
 import (
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"ppscript/runtime/plan"
 	"ppscript/runtime/plan/placement"
+	"ppscript/runtime/source/perf"
 	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/system/workload"
 	"ppscript/tests/testkit"
 )
 
@@ -41,6 +44,24 @@ func TestExecOfTheCommandIsSeen(t *testing.T) {
 		}
 		if rows := rowsOf(t, lines); len(rows) != 1 || rows[0]["count"].(float64) != 1 {
 			t.Errorf("engine %s: got %v, want one execve", engine, rows)
+		}
+	}
+}
+
+// A run that ends before its command ends it, and does not take that for the command's own end: also where
+// a counter of CPUs observes the command by the way.
+func TestEndedCommandHasNoStatus(t *testing.T) {
+	needRoot(t)
+	for _, system := range []bool{false, true} {
+		counters := &plan.Counters{In: []*plan.Source{tracepoint("sched:sched_switch")}}
+		cfg := Config{
+			Reports: []plan.Report{count(counters)},
+			Target:  perf.Target{System: system, Workload: &workload.Command{Args: []string{"sleep", "600"}}},
+		}
+		cfg.Options.Limits.Duration = 10 * time.Millisecond
+		_, o, err := runJSON(t, cfg)
+		if err != nil || o.Status != -1 || o.Signal != 0 {
+			t.Errorf("all CPUs %v: got status %d, signal %d, %v; want -1, 0", system, o.Status, o.Signal, err)
 		}
 	}
 }

@@ -18,8 +18,8 @@ type Spec struct {
 	// Interpret, if it is not nil, is the chain with the functions that an interpreter runs; false if
 	// there are none. It appends.
 	Interpret func(dst []uint64, e *event.Event, chain []uint64) ([]uint64, bool)
-	// Seen, if it is not nil, looks at each chain before it is numbered.
-	Seen func(pid int32, when event.Time, chain []uint64)
+	// Observe, if it is not nil, looks at each chain before it is numbered.
+	Observe func(pid int32, when event.Time, chain []uint64)
 }
 
 // An Unwinder finds the callers of user code without frame pointers.
@@ -92,8 +92,8 @@ func (r *Reader) id(e *event.Event) ID {
 			chain = r.woven
 		}
 	}
-	if r.spec.Seen != nil {
-		r.spec.Seen(e.PID, e.Time, chain)
+	if r.spec.Observe != nil {
+		r.spec.Observe(e.PID, e.Time, chain)
 	}
 	return r.table.intern(e.PID, e.Time, chain, fl)
 }
@@ -175,7 +175,7 @@ func (r *Reader) parts(chain []uint64) []uint64 {
 func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, flags) {
 	regs, copied := r.state.UserRegs(e), r.state.UserStack(e)
 	if len(regs) == 0 || len(copied) == 0 {
-		return r.wanted(chain), fl
+		return r.trim(chain), fl
 	}
 	r.scratch = r.scratch[:0]
 	if r.spec.Kernel {
@@ -205,7 +205,7 @@ func (r *Reader) unwind(e *event.Event, chain []uint64, fl flags) ([]uint64, fla
 	return r.scratch, fl
 }
 
-func (r *Reader) wanted(chain []uint64) []uint64 {
+func (r *Reader) trim(chain []uint64) []uint64 {
 	if r.spec.Kernel && r.spec.User {
 		return chain
 	}
@@ -222,7 +222,7 @@ func userPart(chain []uint64) []uint64 {
 	return nil
 }
 
-// A part is who found a stack's user part.
+// A part names the unwinder that found a stack's user part.
 type part uint8
 
 const (

@@ -4,8 +4,8 @@ package stack
 // go, each brings stacks of its own: in a run of hours the table would fill up
 // with those of the dead.
 //
-// Who holds numbers of stacks is for the owner of the Table to know. The
-// tempting way, to count who refers to each, would cost something for every
+// The owner of the Table knows the holders of numbers of stacks. The
+// tempting way, to count the references to each, would cost something for every
 // event, where this costs something once for a million.
 
 // Crowded reports that it is worth the time to give up stacks that nobody
@@ -13,7 +13,7 @@ package stack
 // that were needed when this was last done.
 func (t *Table) Crowded() bool {
 	stacks, words := min(t.opt.Stacks/16, DefaultStacks/32), min(t.opt.Words/16, DefaultWords/32)
-	return t.Len() > max(stacks, 2*t.left[0]) || t.words > max(words, 2*t.left[1])
+	return t.Len() > max(stacks, 2*t.omitted[0]) || t.words > max(words, 2*t.omitted[1])
 }
 
 // maxSpare bounds the blocks of words that are kept to be filled again.
@@ -25,7 +25,7 @@ func (t *Table) Reset() {
 	t.evicted = 0
 }
 
-// Retain forgets all stacks but those of the given numbers; a number without
+// Retain forgets all stacks but the stacks of the given numbers; a number without
 // a stack counts for nothing. Those that stay keep their numbers, the others'
 // are used again. Options.Fresh is called for those that stay.
 func (t *Table) Retain(numbers map[ID]bool) {
@@ -70,6 +70,6 @@ func (t *Table) Retain(numbers map[ID]bool) {
 		t.put(slot{t.hash(e.pid, e.image, chain), uint32(i) + uint32(first)})
 		t.look(e)
 	}
-	t.left = [2]int{t.Len(), t.words}
+	t.omitted = [2]int{t.Len(), t.words}
 	t.spare = old[:min(len(old), maxSpare)]
 }

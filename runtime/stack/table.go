@@ -14,7 +14,7 @@ import (
 // words, costs more than the rest of the sample.)
 //
 // Stacks that are the kernel's alone belong to no process, so that they are
-// equal whoever was running.
+// equal whichever process was running.
 
 // An ID is the number of a stack in its Table.
 type ID uint32
@@ -38,7 +38,7 @@ type Options struct {
 	Stacks int // how many; 0 is DefaultStacks
 	Words  int // addresses and markers of all together; 0 is DefaultWords
 	// Fresh is called for each new stack that has user addresses, soon after
-	// it was sampled: who will have to name them later can look at the
+	// it was sampled: the code that will have to name them later can look at the
 	// process while it is there. It may be nil.
 	Fresh func(pid int32, when event.Time)
 }
@@ -54,7 +54,7 @@ type Table struct {
 	spare   [][]uint64 // blocks of before
 	words   int
 	unused  []ID   // that Retain freed
-	left    [2]int // stacks and words that it left
+	omitted [2]int // stacks and words that it left
 	evicted uint64
 	scratch
 	images  map[int32]uint32 // programs that a process has run, beyond the first

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Wanted says which stacks are wanted.
-type Wanted struct {
+// Choice says which stacks events shall bring.
+type Choice struct {
 	Kernel, User bool
 	// Max is the number of addresses, 0 the kernel's limit.
 	Max int
@@ -22,7 +22,7 @@ type Wanted struct {
 	Show bool
 }
 
-func (s *Wanted) String() string {
+func (s *Choice) String() string {
 	var parts []string
 	if s.Kernel {
 		parts = append(parts, "kernel")
@@ -38,4 +38,4 @@ func (s *Wanted) String() string {
 }
 
 // Dwarf reports that registers and a copy of the user stack are needed.
-func (s *Wanted) Dwarf() bool { return s.User && (s.Unwind == "dwarf" || s.Unwind == "auto") }
+func (s *Choice) Dwarf() bool { return s.User && (s.Unwind == "dwarf" || s.Unwind == "auto") }

@@ -63,7 +63,7 @@ func BenchmarkTold(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		t := s.threads[i%len(s.threads)]
 		from := s.now/4 + event.Time(i*50_000)%(s.now/2)
-		told := x.Told(why.Span{From: from, To: from + 50_000, TID: t.tid, PID: t.pid})
+		told := x.ExplainAdded(why.Span{From: from, To: from + 50_000, TID: t.tid, PID: t.pid})
 		sum.Add(told, true)
 	}
 	if r := sum.Result("x"); r.Slow.Spans == 0 || r.Causes[0].Path[0].Kind == result.WhyUnknown {

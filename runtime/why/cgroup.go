@@ -6,7 +6,7 @@ import (
 )
 
 // This file tells in which cgroups threads are: as their own events say, which recordings may have,
-// else as whoever knows the threads says, who is asked once for each history.
+// else as the tracker of threads says, which is asked once for each history.
 
 // A member is what is known of a thread's cgroup.
 type member struct {
@@ -19,7 +19,7 @@ type member struct {
 
 // members are the cgroups that were asked for. Few machines have more than maxMembers.
 type members struct {
-	list []Cgroup // the first is that of whom nothing is known
+	list []Cgroup // the first is the zero Cgroup: nothing is known
 	at   map[Cgroup]int32
 	ids  map[uint64]int32
 }
@@ -57,7 +57,7 @@ func (x *Explainer) inCgroup(tid int32, e *event.Event) {
 	}
 }
 
-// cgroup is that of a thread.
+// cgroup returns the cgroup of a thread.
 func (x *Explainer) cgroup(tid int32) Cgroup {
 	t := x.thread(tid)
 	if t.cgroup > 0 {
@@ -81,7 +81,7 @@ func (x *Explainer) cgroup(tid int32) Cgroup {
 	return x.members.list[t.cgroup-1]
 }
 
-// inTheWay says who is in the way of a thread, and whose that one is. Of a thread that ended before
+// inTheWay names the thread in the way of a thread, and its cgroup. Of a thread that ended before
 // anybody asked it is not known whether its cgroup was another: then that of the other is told, unless
 // it is the one of all that are in none.
 func (x *Explainer) inTheWay(l *result.WhyLink, mine, whom *thread) {

@@ -177,7 +177,7 @@ func (x *Explainer) shapeOf(s *event.Stream) *shape {
 		sh.kind = kNone
 	}
 	if sh.kind != kNone {
-		x.seen[sh.kind] = true
+		x.observed[sh.kind] = true
 	}
 	return sh
 }
@@ -261,8 +261,8 @@ func number(f *event.Field, e *event.Event) uint64 {
 // Fast path: it allocates nothing but names that are new.
 func (x *Explainer) decode(sh *shape, e *event.Event) (record, bool) {
 	r := record{at: e.Time, kind: sh.kind, cpu: e.CPU, tid: e.TID, ref: -1, top: -1, name: sh.name}
-	// The event's own number is that of the machine, as those in its other fields are; the
-	// sample's is that of our namespace of processes.
+	// The event's own number is the machine's, as in its other fields; the
+	// sample's number is of our namespace of processes.
 	if sh.pid != nil {
 		if n, ok := sh.pid.Int(e); ok && (n != 0 || e.TID <= 0) {
 			r.tid = int32(n)

@@ -6,7 +6,7 @@
 //
 // A thread runs, waits for a CPU, or is blocked. What runs is in its program, in a system
 // call or a page fault, less what interrupts of its CPU took. What waits for a CPU is
-// behind who has that CPU meanwhile. What is blocked waits for who woke it: for an
+// behind the thread that has that CPU meanwhile. A blocked thread waits for its waker: for an
 // interrupt it is the disk, a packet or a timer that the interrupt was about; for another
 // thread the explanation goes on there, with what that one did meanwhile.
 //

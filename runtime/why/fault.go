@@ -35,7 +35,7 @@ type faulting struct {
 // faultWay estimates the way of a thread into a fault, or out of one, from those of [from, to); 0 if they
 // do not tell.
 func (x *Explainer) faultWay(t *thread, from, to event.Time) event.Time {
-	if !x.seen[kFault] || !x.seen[kFaultDone] {
+	if !x.observed[kFault] || !x.observed[kFaultDone] {
 		return 0
 	}
 	inside, between := x.scratch.inside[:0], x.scratch.between[:0]

@@ -157,7 +157,7 @@ func (f *files) forget(n int, since event.Time) {
 // reset forgets all.
 func (f *files) reset() { f.scanned, f.closed = 0, f.closed[:0] }
 
-// GeneralFile is the name of a file as causes have it: what it was for sure, without who is at the
+// GeneralFile is the name of a file as causes have it: what it was for sure, without the peer at the
 // other end of one connection of many.
 func GeneralFile(name string) string {
 	if strings.HasPrefix(name, now) {
@@ -169,5 +169,5 @@ func GeneralFile(name string) string {
 	return name
 }
 
-// FromPeer stands between a port that serves and who is at the other end.
+// FromPeer stands between a port that serves and the peer at the other end.
 const FromPeer = " from "

@@ -1,11 +1,35 @@
 package why
 
-import "sort"
+import (
+	"sort"
+
+	"ppscript/runtime/event"
+)
 
 // This file bounds the memory of an Explainer to which events are added without end: when
-// it is full, the older half of the records goes.
+// it is full, or the older half of the records is not needed, that half goes.
 
 const evicted = "it is older than the events that are kept"
+
+// manyRecords are so many that some are forgotten if they are old: about 40 MB.
+const manyRecords = 1 << 18
+
+// Since is the time from which on events are there; 0 if nothing came before them.
+func (x *Explainer) Since() event.Time { return x.since }
+
+// age forgets the older half of the records as long as these are many, and it is older than a time.
+func (x *Explainer) age(old event.Time) {
+	for len(x.recs) >= manyRecords && x.recs[len(x.recs)/2].at < old {
+		x.forget()
+	}
+}
+
+// forget drops the older half of the records, with the closings of files that these tell.
+func (x *Explainer) forget() {
+	n := len(x.recs)
+	x.index.forget()
+	x.files.forget(n-len(x.recs), x.since)
+}
 
 // forget drops the older half of the records: Slow path, once in thousands of events.
 func (x *index) forget() {
@@ -76,5 +100,5 @@ func (c *cpu) forget(n int32, x *index) {
 	}
 	c.open = open
 	c.doubts = c.doubts[:0]
-	c.done, c.rx, c.limit = older(c.done, n), older(c.rx, n), older(c.limit, n)
+	c.completed, c.rx, c.limit = older(c.completed, n), older(c.rx, n), older(c.limit, n)
 }

@@ -243,8 +243,8 @@ func (s *story) config() why.Config {
 	}
 }
 
-// shown writes the parts down: times in us, then the links.
-func shown(s *result.WhySpan) string {
+// partsText writes the parts down: times in us, then the links.
+func partsText(s *result.WhySpan) string {
 	var b strings.Builder
 	for i := range s.Parts {
 		p := &s.Parts[i]

@@ -10,8 +10,8 @@ import (
 //
 // A thread has a list of what it did itself (which proves that it had its CPU then) and of
 // what was done to it: wake-ups, moves to other CPUs. Each entry has what the thread was
-// doing after it: its system call, page fault, lock. A CPU has a list of who got it and of
-// its interrupts, each entry with who has the CPU after it, and which interrupt is being
+// doing after it: its system call, page fault, lock. A CPU has a list of the threads that got it and of
+// its interrupts, each entry with the thread on the CPU after it, and the interrupt that is being
 // served. Both are found by time, so that the walk looks at nothing else.
 //
 // After a loss nobody knows what a thread does, until its next event tells: the end of a
@@ -20,16 +20,16 @@ import (
 
 // index is what an Explainer knows of the events.
 type index struct {
-	recs    []record
-	threads map[int32]*thread
-	cpus    []cpu
-	since   event.Time
-	newest  event.Time
-	why     string // what is not known before since
-	gaps    gaps
-	flying  map[request]int32 // requests of disks: the last record of each
-	limits  []int32           // records of throttling, in order
-	seen    [kEnd + 1]bool    // kinds that are observed
+	recs     []record
+	threads  map[int32]*thread
+	cpus     []cpu
+	since    event.Time
+	newest   event.Time
+	why      string // what is not known before since
+	gaps     gaps
+	flying   map[request]int32 // requests of disks: the last record of each
+	limits   []int32           // records of throttling, in order
+	observed [kEnd + 1]bool    // kinds that are observed
 	// All system calls are observed, not only some of them.
 	allCalls bool
 	// Samples have other numbers of threads than the records of tracepoints: of our namespace.
@@ -50,7 +50,7 @@ type thread struct {
 	// Since the era began a fault, or a lock, was told of.
 	faults, locks bool
 	heard         bool // an event of its own was seen
-	asked         bool // Config.Task was
+	checked       bool // Config.Task was
 	member
 }
 
@@ -75,14 +75,14 @@ type entry struct {
 
 // A cpu is what is known of a CPU.
 type cpu struct {
-	list  []turn
-	cur   int32 // the thread that has it; -1 is not known
-	open  []int32
-	done  int32      // the last request that the interrupt completed
-	rx    int32      // the last packet to this machine that waits for its softirq
-	gapTo event.Time // the end of a gap that has begun
-	limit int32      // since when its quota is used up; -1 is not
-	at    event.Time // of the newest event
+	list      []turn
+	cur       int32 // the thread that has it; -1 is not known
+	open      []int32
+	completed int32      // the last request that the interrupt completed
+	rx        int32      // the last packet to this machine that waits for its softirq
+	gapTo     event.Time // the end of a gap that has begun
+	limit     int32      // since when its quota is used up; -1 is not
+	at        event.Time // of the newest event
 	// doubts are wake-ups since a loss, of which nothing told yet whether they were in an
 	// interrupt whose begin was lost; plain says that something did.
 	doubts []int32
@@ -96,7 +96,7 @@ type cpu struct {
 type turn struct {
 	at   event.Time
 	rec  int32
-	cur  int32 // who has the CPU; -1 is not known
+	cur  int32 // the thread that has the CPU; -1 is not known
 	top  int32 // the interrupt that is served; -1 is none
 	kind kind
 	// doubt says that an interrupt may be served whose begin was lost.
@@ -107,7 +107,7 @@ const maxCPUs = 1 << 13
 
 // newCPU is a CPU of which nothing is known, with memory of one that was.
 func newCPU(list []turn, open, doubts []int32) cpu {
-	return cpu{list: list, open: open, doubts: doubts, cur: -1, done: -1, rx: -1, limit: -1}
+	return cpu{list: list, open: open, doubts: doubts, cur: -1, completed: -1, rx: -1, limit: -1}
 }
 
 func (x *index) init() {
@@ -222,17 +222,17 @@ func (x *index) put(r record) {
 	}
 	switch r.kind {
 	case kSwitch:
-		x.did(r.tid, n)
-		x.did(r.other, n)
-		c.cur, c.done, c.rx = r.other, -1, -1
+		x.addOwn(r.tid, n)
+		x.addOwn(r.other, n)
+		c.cur, c.completed, c.rx = r.other, -1, -1
 		c.turn(turn{at: r.at, rec: n, cur: r.other, top: c.top(), kind: kSwitch})
 	case kWaking, kWakeup, kBorn:
 		x.wakes(c, n, &r)
 	case kMigrate:
-		x.done(r.other, n)
+		x.addReceived(r.other, n)
 	case kEnter, kExit, kFault, kFaultIn, kFaultDone, kLock, kLockDone, kWork, kWorkDone:
 		if len(c.open) == 0 { // a lock in an interrupt is not the thread's
-			x.did(r.tid, n)
+			x.addOwn(r.tid, n)
 		}
 	case kIRQ, kSoftirq, kVector:
 		c.interruptBegins(x.recs, n, &r)
@@ -247,7 +247,7 @@ func (x *index) put(r record) {
 	case kThrottle:
 		x.limits = append(x.limits, n)
 		c.limit = n
-		x.did(r.tid, n)
+		x.addOwn(r.tid, n)
 	case kUnthrottle:
 		x.limits = append(x.limits, n)
 	}
@@ -259,13 +259,13 @@ func (x *index) put(r record) {
 func (x *index) putInGap(n int32, r *record) {
 	switch r.kind {
 	case kSwitch:
-		x.did(r.tid, n)
-		x.did(r.other, n)
+		x.addOwn(r.tid, n)
+		x.addOwn(r.other, n)
 	case kWaking, kBorn, kMigrate:
 		x.recs[n].top = n // in which interrupt is not known
-		x.done(r.other, n)
+		x.addReceived(r.other, n)
 	case kEnter, kExit, kFault, kFaultIn, kFaultDone:
-		x.did(r.tid, n)
+		x.addOwn(r.tid, n)
 	}
 }
 
@@ -290,13 +290,13 @@ func (x *index) hasCPU(c *cpu, n int32, r *record) int32 {
 	on := *r
 	on.kind, on.stack, on.ref, on.top = kOn, 0, -1, -1
 	x.recs = append(x.recs, on)
-	x.did(r.tid, n)
+	x.addOwn(r.tid, n)
 	return n + 1
 }
 
 // wakes adds a wake-up to the list of the thread that wakes up.
 func (x *index) wakes(c *cpu, n int32, r *record) {
-	if r.kind == kWakeup && x.seen[kWaking] {
+	if r.kind == kWakeup && x.observed[kWaking] {
 		return
 	}
 	p := &x.recs[n]
@@ -306,19 +306,19 @@ func (x *index) wakes(c *cpu, n int32, r *record) {
 		c.doubts = append(c.doubts, n)
 	}
 	switch {
-	case p.top >= 0 && c.done >= 0:
-		p.ref = c.done
+	case p.top >= 0 && c.completed >= 0:
+		p.ref = c.completed
 	case p.top >= 0 && p.top != n && x.recs[p.top].kind == kSoftirq && x.recs[p.top].a == softNetRx:
 		p.ref = c.rx
 	}
 	if r.kind == kBorn {
 		x.thread(r.other).born = true
 	}
-	x.done(r.other, n)
+	x.addReceived(r.other, n)
 }
 
-// done adds what was done to a thread.
-func (x *index) done(tid int32, n int32) {
+// addReceived adds an event that another thread or interrupt caused for a thread.
+func (x *index) addReceived(tid int32, n int32) {
 	if tid > 0 {
 		t := x.thread(tid)
 		t.list = append(t.list, entry{at: x.recs[n].at, rec: n, now: t.now, other: true})
@@ -338,7 +338,7 @@ func (x *index) disk(c *cpu, n int32, r *record) {
 	x.recs[n].ref = p
 	if r.kind == kComplete {
 		delete(x.flying, key)
-		c.done = n
+		c.completed = n
 		return
 	}
 	if len(x.flying) >= maxFlying {
@@ -373,7 +373,7 @@ func (x *index) gapOn(n int32, g Gap) {
 		c.turn(turn{at: max(g.From, c.list[len(c.list)-1].at), rec: -1, cur: -1, top: -1, kind: kGap})
 	}
 	c.gapTo = max(c.gapTo, g.To, 1)
-	c.cur, c.done, c.rx, c.limit, c.open = -1, -1, -1, -1, c.open[:0]
+	c.cur, c.completed, c.rx, c.limit, c.open = -1, -1, -1, -1, c.open[:0]
 	c.plain, c.hard, c.doubts = false, false, c.doubts[:0]
 }
 

@@ -36,7 +36,7 @@ func (c *cpu) interruptBegins(recs []record, n int32, r *record) {
 			break
 		}
 	}
-	c.done = -1
+	c.completed = -1
 	c.hard = c.hard || r.kind != kSoftirq
 	c.open = append(c.open, n)
 	c.turn(turn{at: r.at, rec: n, cur: c.cur, top: n, kind: r.kind})
@@ -57,7 +57,7 @@ func (r *record) excludes(open *record) bool {
 
 // interruptDone ends an interrupt. One whose begin was lost has lasted since the loss.
 func (c *cpu) interruptDone(recs []record, n int32, r *record) {
-	c.done = -1
+	c.completed = -1
 	if r.kind == kSoftirqDone && r.a == softNetRx {
 		c.rx = -1
 	}
@@ -153,7 +153,7 @@ func (c *cpu) unseenEnd(recs []record, keep int, r *record) {
 			w.top, w.ref = i, -1
 		}
 	}
-	c.open, c.done, c.rx = c.open[:keep], -1, -1
+	c.open, c.completed, c.rx = c.open[:keep], -1, -1
 	c.turn(turn{at: r.at, rec: -1, cur: c.cur, top: c.top(), kind: kEnd})
 }
 

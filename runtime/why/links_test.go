@@ -10,14 +10,14 @@ import (
 	"ppscript/runtime/why"
 )
 
-// stacked gives events the time of their happening, in us, as the number of their stack.
-type stacked struct{}
+// stackStamp gives events the time of their happening, in us, as the number of their stack.
+type stackStamp struct{}
 
-func (stacked) Member(e *event.Event, f event.Member) (uint64, bool) {
+func (stackStamp) Member(e *event.Event, f event.Member) (uint64, bool) {
 	return uint64(e.Time / 1000), f == event.MemberCallchain
 }
 
-func (stacked) Callchain(*event.Event) []uint64 { return nil }
+func (stackStamp) Callchain(*event.Event) []uint64 { return nil }
 
 // TestStacks has the stack where a thread left its CPU, that of its waker, and that where a
 // lock of the kernel is taken.
@@ -37,7 +37,7 @@ func TestStacks(t *testing.T) {
 		50 0 a exit mmap`)
 	for _, e := range h.evs {
 		s := *e.Stream
-		s.Members = stacked{}
+		s.Members = stackStamp{}
 		for _, o := range h.evs {
 			if o.Stream == e.Stream && o != e {
 				o.Stream = &s
@@ -83,8 +83,8 @@ func TestMissing(t *testing.T) {
 	got := why.New(cfg).Explain(h.span("a", 0, 60), why.History{Events: h.events()})
 	whole(t, got)
 	want := "0-50 a: unknown \"" + noWakes + "\"\n50-60 a: on a CPU \"" + noCalls + "\"\n"
-	if shown(got) != want {
-		t.Errorf("got\n%swant\n%s", shown(got), want)
+	if partsText(got) != want {
+		t.Errorf("got\n%swant\n%s", partsText(got), want)
 	}
 }
 
@@ -174,8 +174,9 @@ func TestAccountOfQuotas(t *testing.T) {
 		20 0 b run a
 		25 0 a enter read`)
 	const µs = 1000
-	// A switch tells, of who leaves, how long its queue was held and since when, the time of that clock,
-	// how long the queue of who comes was held, and whether who leaves is marked as held.
+	// Of the thread that leaves, a switch tells how long its queue was held and since when, the time of that
+	// clock, how long the queue of the next thread was held, and whether the one that leaves is marked as
+	// held.
 	account := func(mark bool, out, in [5]int64) result.WhyLink {
 		t.Helper()
 		m := &accounts{of: map[event.Time][5]int64{}}
@@ -240,7 +241,7 @@ func (m *accounts) Member(e *event.Event, f event.Member) (uint64, bool) {
 	return uint64(v[f-event.MemberRead]), true
 }
 
-// TestWhoseIsInTheWay tells of which cgroup who is in the way is, if that is another.
+// TestWhoseIsInTheWay checks that the cgroup of the thread in the way is told, if it is another.
 func TestWhoseIsInTheWay(t *testing.T) {
 	h := tell(`
 		a=10/11 b=20/20 c=10/12
@@ -285,7 +286,7 @@ func TestBeforeTheHistory(t *testing.T) {
 	const want = `0-40 a: unknown "it began before the events that were kept"
 40-60 a: unknown "no event of the thread was seen"
 `
-	if shown(got) != want {
-		t.Errorf("got\n%swant\n%s", shown(got), want)
+	if partsText(got) != want {
+		t.Errorf("got\n%swant\n%s", partsText(got), want)
 	}
 }

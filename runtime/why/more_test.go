@@ -182,8 +182,8 @@ func TestLesserStories(t *testing.T) {
 					want.WriteString(line + "\n")
 				}
 			}
-			if shown(got) != want.String() {
-				t.Errorf("got\n%swant\n%s", shown(got), want.String())
+			if partsText(got) != want.String() {
+				t.Errorf("got\n%swant\n%s", partsText(got), want.String())
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestFaultsWithoutTheirEnds(t *testing.T) {
 50-55 a: CPU waking up
 55-60 a: user code "and page faults"
 `
-	if shown(got) != want {
-		t.Errorf("got\n%swant\n%s", shown(got), want)
+	if partsText(got) != want {
+		t.Errorf("got\n%swant\n%s", partsText(got), want)
 	}
 }

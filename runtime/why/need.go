@@ -15,7 +15,7 @@ type Need struct {
 }
 
 // Needs lists the events that the breakdown reads. They are to be observed on all CPUs:
-// who is in the way may be anybody.
+// any thread may be in the way.
 func Needs() []Need {
 	return []Need{
 		{Event: "sched:sched_switch", For: "who runs", Stack: true},

@@ -53,7 +53,7 @@ func TestNonsense(t *testing.T) {
 			}
 			since := event.Time(r.Int64N(int64(now)) * int64(r.IntN(2)))
 			whole(t, x.Explain(span, why.History{Events: slices.Values(evs), Gaps: gaps, Since: since}))
-			whole(t, x.Told(why.Span{From: -5, To: event.MaxTime, TID: 1}))
+			whole(t, x.ExplainAdded(why.Span{From: -5, To: event.MaxTime, TID: 1}))
 		}
 	}
 }

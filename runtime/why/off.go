@@ -48,7 +48,7 @@ func (x *Explainer) noWakeUp() string {
 	if why := x.missing["sched:sched_waking"]; why != "" {
 		return why
 	}
-	if !x.seen[kWaking] && !x.seen[kWakeup] {
+	if !x.observed[kWaking] && !x.observed[kWakeup] {
 		return "wake-ups are not observed"
 	}
 	return "its wake-up was not seen"
@@ -180,7 +180,7 @@ func (w *walker) behind(t *thread, put bool, cpu int32, from, to event.Time) {
 		case u.cur < 0:
 			l.Kind, l.What = result.WhyUnknown, "who has the CPU is not known"
 		case u.cur == 0 && put:
-			// No CPU rests while somebody waits for it; somebody who may not run.
+			// No CPU rests while a thread waits for it, except one that may not run.
 			l.Kind, l.What = result.WhyUnknown, w.x.quotaNotSeen()
 		case u.cur == 0:
 			l.Kind = result.WhyIdle
@@ -206,7 +206,7 @@ const quotaOrOther = "another thread has the CPU, and perhaps its quota is used 
 // tells. A limit that has held nobody so far does not: it is asked for each span anew.
 func (w *walker) quotaMayHold(t *thread) bool {
 	x := w.x
-	if x.cfg.Quota == nil || x.seen[kThrottle] || t.free || w.accounted {
+	if x.cfg.Quota == nil || x.observed[kThrottle] || t.free || w.accounted {
 		return false
 	}
 	held, asked := w.quotas[t.tid]
@@ -249,7 +249,7 @@ func (x *Explainer) limited(t *thread, s *stay, cpu int32, from, to event.Time) 
 		if r.kind != kThrottle || r.at >= to {
 			continue
 		}
-		if !x.held(t, s, r, cpu) {
+		if !x.heldByQuota(t, s, r, cpu) {
 			continue
 		}
 		end, over := to, s.in < 0
@@ -278,8 +278,8 @@ type quotaHold struct {
 	link     result.WhyLink
 }
 
-// held reports that the quota that is used up by r is that of a thread.
-func (x *Explainer) held(t *thread, s *stay, r *record, cpu int32) bool {
+// heldByQuota reports that r is about the quota of the thread, and that it is used up.
+func (x *Explainer) heldByQuota(t *thread, s *stay, r *record, cpu int32) bool {
 	if r.tid == t.tid && s.out >= 0 && x.recs[t.list[s.out].rec].runnable() {
 		// It left its CPU for it, if it did nothing in between.
 		i := t.before(s.out)

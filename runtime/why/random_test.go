@@ -116,8 +116,8 @@ func (s *sim) doing(t *simThread) string {
 	return result.WhyUser.String()
 }
 
-// told is doing, of a part.
-func told(p *result.WhyPart) string {
+// activityText describes the activity of a part.
+func activityText(p *result.WhyPart) string {
 	l := &p.Path[0]
 	switch l.Kind {
 	case result.WhyIRQ, result.WhySoftirq:
@@ -356,7 +356,7 @@ func TestRandomMachines(t *testing.T) {
 			whole(t, got)
 			for i := range got.Parts {
 				p := &got.Parts[i]
-				is := told(p)
+				is := activityText(p)
 				if is == result.WhyCPU.String() ||
 					is == result.WhyUnknown.String() && strings.Contains(p.Path[0].What, "began before") {
 					continue
@@ -388,4 +388,30 @@ func historyOf(evs []*event.Event, from, to event.Time) string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// TestOnwardHistories gives the events of a machine in pieces that go on where the last one ended: each span
+// is told as if all events up to its end had been given for it.
+func TestOnwardHistories(t *testing.T) {
+	for seed := range uint64(10) {
+		s := newSim(seed, 1+int(seed%4), 3+int(seed%7))
+		for range 1500 {
+			s.step()
+		}
+		h := s.story()
+		fresh, onward := why.New(h.config()), why.New(h.config())
+		given := 0
+		for n := len(s.evs) / 10; n < len(s.evs); n += 1 + len(s.evs)/50 {
+			th := s.threads[n%len(s.threads)]
+			to := s.evs[n-1].Time
+			span := why.Span{From: max(to-event.Time(20000*(1+n%5)), 1), To: to, TID: th.tid, PID: th.pid}
+			want := partsText(fresh.Explain(span, why.History{Events: slices.Values(s.evs[:n])}))
+			got := partsText(onward.Explain(span,
+				why.History{Events: slices.Values(s.evs[given:n]), Onward: given > 0}))
+			if got != want {
+				t.Fatalf("seed %d, span %+v: got\n%s\nwant\n%s", seed, span, got, want)
+			}
+			given = n
+		}
+	}
 }

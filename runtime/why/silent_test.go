@@ -92,7 +92,7 @@ func differ(full, less *result.WhySpan) (from, to event.Time, ok bool) {
 func partAt(s *result.WhySpan, at event.Time) string {
 	for i := range s.Parts {
 		if p := &s.Parts[i]; p.From <= at && at < p.To {
-			return shown(&result.WhySpan{Parts: []result.WhyPart{*p}})
+			return partsText(&result.WhySpan{Parts: []result.WhyPart{*p}})
 		}
 	}
 	return "nothing"

@@ -28,7 +28,7 @@ const (
 // A stay is a time in which a thread's state does not change.
 type stay struct {
 	from, to event.Time
-	is       state
+	state    state
 	cpu      int32
 	now      doing // by what it is there
 	// out is the position of the entry with which it left its CPU, in that of the one with
@@ -87,23 +87,23 @@ func (x *index) stays(t *thread, from, to event.Time, fn func(s *stay)) {
 
 // between tells a thread's states between two entries that follow each other.
 func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
-	a := stay{from: never, is: isUnknown, reason: x.why, out: -1, in: -1, now: nothing}
-	z := stay{to: ever, is: isUnknown, out: -1, in: -1, now: nothing}
+	a := stay{from: never, state: isUnknown, reason: x.why, out: -1, in: -1, now: nothing}
+	z := stay{to: ever, state: isUnknown, out: -1, in: -1, now: nothing}
 	if first >= 0 {
 		e := &t.list[first]
 		r := &x.recs[e.rec]
-		a.from, a.is, a.cpu, a.now, a.reason = e.at, isRunning, r.cpu, e.now, ""
+		a.from, a.state, a.cpu, a.now, a.reason = e.at, isRunning, r.cpu, e.now, ""
 		if r.kind == kSwitch && r.tid == t.tid {
-			a.is, a.out = isOff, first
+			a.state, a.out = isOff, first
 		}
 		a.supposed = r.supposed()
 	}
 	if next >= 0 {
 		e := &t.list[next]
 		r := &x.recs[e.rec]
-		z.to, z.is, z.cpu, z.now = e.at, isRunning, r.cpu, x.beforeEntry(t, next)
+		z.to, z.state, z.cpu, z.now = e.at, isRunning, r.cpu, x.beforeEntry(t, next)
 		if r.kind == kSwitch && r.other == t.tid {
-			z.is, z.in = isOff, next
+			z.state, z.in = isOff, next
 		}
 	}
 	a.to, z.from = z.to, a.from
@@ -129,7 +129,7 @@ func (x *index) between(t *thread, first, next int, fn func(s *stay)) {
 func (x *index) limit(t *thread, first int, a, z *stay) {
 	from, to := a.from, z.to
 	sure := true
-	if a.is != isUnknown {
+	if a.state != isUnknown {
 		if b, _, reason, ok := x.hiding(t, first, a.where(), from, to); ok {
 			a.to, a.reason, sure = b, reason, false
 		}
@@ -139,13 +139,13 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 		switch {
 		case x.since == 0:
 			z.from = never
-		case z.is != isUnknown:
-			z.from = x.shown(z, z.from)
+		case z.state != isUnknown:
+			z.from = x.stateTime(z, z.from)
 		}
 	}
-	if z.is != isUnknown {
+	if z.state != isUnknown {
 		if _, e, reason, ok := x.hiding(t, first, z.where(), max(from, x.since), to); ok {
-			z.from, sure = x.shown(z, e), false
+			z.from, sure = x.stateTime(z, e), false
 			if a.reason == "" {
 				a.reason = reason
 			}
@@ -159,7 +159,7 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 	switch {
 	case !sure:
 		z.from = max(z.from, a.to)
-	case a.is == z.is && (a.is == isOff || a.cpu == z.cpu):
+	case a.state == z.state && (a.state == isOff || a.cpu == z.cpu):
 		a.to, z.from = to, to
 	default: // the two do not fit, although no loss is known
 		a.to, a.reason, z.from = from, "events are missing", to
@@ -167,10 +167,10 @@ func (x *index) limit(t *thread, first int, a, z *stay) {
 	z.from = min(z.from, to)
 }
 
-// shown is the time from which on a state is known after a loss that ended at a time: a thread has a CPU
+// stateTime is the time from which on a state is known after a loss that ended at a time: a thread has a CPU
 // since an event of that tells so.
-func (x *index) shown(z *stay, at event.Time) event.Time {
-	if z.is != isRunning || z.cpu < 0 || int(z.cpu) >= len(x.cpus) {
+func (x *index) stateTime(z *stay, at event.Time) event.Time {
+	if z.state != isRunning || z.cpu < 0 || int(z.cpu) >= len(x.cpus) {
 		return at
 	}
 	list := x.cpus[z.cpu].list
@@ -184,7 +184,7 @@ func (x *index) shown(z *stay, at event.Time) event.Time {
 
 // where is the CPU whose losses matter to a state.
 func (s *stay) where() int32 {
-	if s.is == isRunning {
+	if s.state == isRunning {
 		return s.cpu
 	}
 	return anyCPU

@@ -25,7 +25,7 @@ type Sum struct {
 	slowest  []*result.WhySpan // a heap would be more: they are few
 	skipped  uint64
 	key      []byte
-	seen     map[*result.WhyCause]bool // of the span that is being added
+	counted  map[*result.WhyCause]bool // of the span that is being added
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 // Add adds a span. It keeps slow ones that are among the slowest: they must not change.
 func (s *Sum) Add(span *result.WhySpan, slow bool) {
 	if s.causes == nil {
-		s.causes, s.seen = map[string]*result.WhyCause{}, map[*result.WhyCause]bool{}
+		s.causes, s.counted = map[string]*result.WhyCause{}, map[*result.WhyCause]bool{}
 	}
 	all := &s.normal
 	if slow {
@@ -48,7 +48,7 @@ func (s *Sum) Add(span *result.WhySpan, slow bool) {
 	}
 	all.Spans++
 	all.NS += span.NS()
-	clear(s.seen)
+	clear(s.counted)
 	for i := range span.Parts {
 		p := &span.Parts[i]
 		c := s.cause(p.Path)
@@ -57,8 +57,8 @@ func (s *Sum) Add(span *result.WhySpan, slow bool) {
 			of = &c.Slow
 		}
 		of.NS += p.NS()
-		if !s.seen[c] {
-			s.seen[c] = true
+		if !s.counted[c] {
+			s.counted[c] = true
 			of.Spans++
 		}
 	}
@@ -178,7 +178,7 @@ func (s *Sum) Merge(o *Sum) { s.MergeResult(o.Result("")) }
 // MergeResult adds a result, of another Sum or of another run.
 func (s *Sum) MergeResult(r *result.Why) {
 	if s.causes == nil {
-		s.causes, s.seen = map[string]*result.WhyCause{}, map[*result.WhyCause]bool{}
+		s.causes, s.counted = map[string]*result.WhyCause{}, map[*result.WhyCause]bool{}
 	}
 	addSpans(&s.slow, r.Slow)
 	addSpans(&s.normal, r.Normal)
@@ -221,6 +221,6 @@ func (s *Sum) Result(name string) *result.Why {
 
 // Reset forgets all spans, as at the end of an interval.
 func (s *Sum) Reset() {
-	*s = Sum{Slowest: s.Slowest, MaxCauses: s.MaxCauses, causes: s.causes, seen: s.seen, key: s.key}
+	*s = Sum{Slowest: s.Slowest, MaxCauses: s.MaxCauses, causes: s.causes, counted: s.counted, key: s.key}
 	clear(s.causes)
 }

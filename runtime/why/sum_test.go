@@ -24,7 +24,7 @@ func toldSpans(seed uint64) []*result.WhySpan {
 	for i := range 200 {
 		t := s.threads[i%len(s.threads)]
 		from := event.Time(s.Int64N(int64(s.now)))
-		spans = append(spans, x.Told(why.Span{
+		spans = append(spans, x.ExplainAdded(why.Span{
 			From: from, To: from + event.Time(1+s.IntN(100_000)), TID: t.tid, PID: t.pid,
 		}))
 	}
@@ -162,7 +162,7 @@ func TestOldEventsAreForgotten(t *testing.T) {
 		span := why.Span{From: s.now - 100_000, To: s.now, TID: th.tid, PID: th.pid}
 		h.evs = s.evs
 		full := why.New(why.Config{Task: h.config().Task}).Explain(span, why.History{Events: h.events()})
-		got := x.Told(span)
+		got := x.ExplainAdded(span)
 		whole(t, got)
 		for i, k := 0, 0; i < len(full.Parts) && k < len(got.Parts); {
 			f, l := &full.Parts[i], &got.Parts[k]

@@ -401,8 +401,8 @@ func TestStories(t *testing.T) {
 					want.WriteString(line + "\n")
 				}
 			}
-			if shown(got) != want.String() {
-				t.Errorf("got\n%swant\n%s", shown(got), want.String())
+			if partsText(got) != want.String() {
+				t.Errorf("got\n%swant\n%s", partsText(got), want.String())
 			}
 		})
 	}

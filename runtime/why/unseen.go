@@ -11,10 +11,10 @@ import (
 //
 // Kernels have been seen that keep from perf all that happens while some threads run, mostly the
 // idle task of a CPU, each time or now and then: the switch away from them, and wake-ups by
-// interrupts meanwhile. Who runs next is known then: the thread whose event it is. When it began
+// interrupts meanwhile. The next thread is known then: the thread whose event it is. When it began
 // to run is known as well, but for the time between the CPU's last event, or the thread's
-// wake-up, and its own first. Other switches that are missing leave it open who else had the CPU
-// for a moment, but it was somebody who could run: who was blocked, and not woken up, was not.
+// wake-up, and its own first. Other switches that are missing leave it open which other thread had the CPU
+// for a moment, but that thread could run: a thread that was blocked, and not woken up, could not.
 
 // unseenSwitch makes up for the switch before record r, which will be number n, and returns the
 // number that it gets instead.
@@ -25,11 +25,11 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	if r.tid == 0 || !x.mute(c.cur) {
 		x.gaps.add(Gap{
 			CPU: r.cpu, From: at, To: r.at, Reason: "a switch was not seen",
-			unseen: true, left: c.cur, came: r.tid,
+			unseen: true, prev: c.cur, next: r.tid,
 		})
 		c.turn(turn{at: at, rec: -1, cur: -1, top: -1, kind: kGap})
 		c.turn(turn{at: r.at, rec: -1, cur: r.tid, top: c.top(), kind: kEnd})
-		c.cur, c.done, c.rx = -1, -1, -1
+		c.cur, c.completed, c.rx = -1, -1, -1
 		return n
 	}
 	t := x.thread(r.tid)
@@ -39,8 +39,8 @@ func (x *index) unseenSwitch(c *cpu, n int32, r *record) int32 {
 	x.recs = append(x.recs, record{
 		at: at, cpu: r.cpu, other: r.tid, kind: kSwitch, ref: notSeen, top: -1,
 	})
-	x.did(r.tid, n)
-	c.cur, c.done, c.rx = r.tid, -1, -1
+	x.addOwn(r.tid, n)
+	c.cur, c.completed, c.rx = r.tid, -1, -1
 	c.turn(turn{at: at, rec: n, cur: -1, top: c.top(), kind: kSwitch})
 	c.turn(turn{at: r.at, rec: -1, cur: r.tid, top: c.top(), kind: kOn})
 	return n + 1
@@ -76,7 +76,7 @@ func (x *index) mute(tid int32) bool { return tid == 0 || !x.thread(tid).heard }
 
 // touched reports that a gap may hide what a thread did after its entry number first.
 func (x *index) touched(g *Gap, t *thread, first int) bool {
-	if !g.unseen || first < 0 || g.left == t.tid || g.came == t.tid {
+	if !g.unseen || first < 0 || g.prev == t.tid || g.next == t.tid {
 		return true
 	}
 	r := &x.recs[t.list[first].rec]

@@ -9,12 +9,12 @@ import (
 )
 
 // This file says what a blocked thread waits for: by what it was doing when it left its CPU,
-// and by who woke it, doing what.
+// and by the thread that woke it, and its activity.
 
 // A wait is what a blocked thread itself tells.
 type wait struct {
 	link result.WhyLink
-	what string // for people: "read fd 5"
+	text string // for people: "read fd 5"
 	call *record
 	lock int32
 }
@@ -26,10 +26,10 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 	}
 	call, in, _ := x.call(s.now, s.from)
 	switch f := s.now.fault; {
-	case f >= 0 && (x.recs[f].kind == kFault || x.seen[kFaultDone]):
-		v.what = "page fault"
+	case f >= 0 && (x.recs[f].kind == kFault || x.observed[kFaultDone]):
+		v.text = "page fault"
 	case in:
-		v.call, v.what = call, x.callName(call)
+		v.call, v.text = call, x.callName(call)
 		switch name := x.names.texts[call.name]; {
 		case call.kind != kEnter:
 		case name == "futex":
@@ -38,8 +38,8 @@ func (x *Explainer) wait(t *thread, s *stay) wait {
 			v.link.File = x.file(t, int32(call.b), s.from)
 		}
 	}
-	if v.what == "" {
-		v.what = x.workName(s.now.work)
+	if v.text == "" {
+		v.text = x.workName(s.now.work)
 	}
 	if v.lock == unsure {
 		v.call = nil // it may wait for a lock on its way
@@ -121,7 +121,7 @@ func (x *Explainer) byThread(v *wait, r *record) {
 		l.Kind, l.What = result.WhyFutex, "futex 0x"+strconv.FormatUint(call.b, 16)
 		l.File = x.place(x.thread(r.tid), call.b) // of the waiting one's call perhaps only the end is known
 	default:
-		l.Kind, l.What = result.WhyThread, v.what
+		l.Kind, l.What = result.WhyThread, v.text
 		by := ""
 		switch {
 		case call != nil:
@@ -131,8 +131,8 @@ func (x *Explainer) byThread(v *wait, r *record) {
 		default:
 			return
 		}
-		if v.what != "" {
-			by = v.what + ", " + by
+		if v.text != "" {
+			by = v.text + ", " + by
 		}
 		l.What = by
 	}
@@ -183,7 +183,7 @@ func (w *walker) interrupted(t *thread, s *stay, v *wait, r *record, from, to ev
 	}
 	switch {
 	case top != nil && top.soft() && top.a == softNetRx:
-		l.Kind, l.What = result.WhyNetwork, v.what
+		l.Kind, l.What = result.WhyNetwork, v.text
 		if r.ref >= 0 && x.recs[r.ref].kind == kRx && x.recs[r.ref].tid > 0 && x.recs[r.ref].tid != t.tid {
 			w.follow(t, v, x.recs[r.ref].tid, from, min(to, x.recs[r.ref].at))
 			l.Whom = x.task(x.recs[r.ref].tid)
@@ -191,13 +191,13 @@ func (w *walker) interrupted(t *thread, s *stay, v *wait, r *record, from, to ev
 	case top != nil && top.soft() && top.a == softBlock:
 		l.Kind, l.What = result.WhyDisk, "a request that was not seen"
 	case top != nil && x.ofTimer(top), top == nil && x.sleeps(v):
-		l.Kind, l.What = result.WhyTimer, v.what
+		l.Kind, l.What = result.WhyTimer, v.text
 	case top != nil:
-		l.What = withCause(v.what, x.stolen(l.Task, r.top).What)
+		l.What = withCause(v.text, x.stolen(l.Task, r.top).What)
 	case r.inIRQ == inSoft:
-		l.What = withCause(v.what, "a softirq")
+		l.What = withCause(v.text, "a softirq")
 	default:
-		l.What = withCause(v.what, "an interrupt")
+		l.What = withCause(v.text, "an interrupt")
 	}
 	w.emit(from, to, *l)
 }
@@ -237,7 +237,7 @@ func (w *walker) waiting(t *thread, s *stay, from, to event.Time) {
 	x := w.x
 	v := x.wait(t, s)
 	l := &v.link
-	l.What = v.what
+	l.What = v.text
 	switch {
 	case v.lock >= 0:
 		l.Kind, l.What, l.File = result.WhyLock, x.lockName(&x.recs[v.lock]), ""
@@ -276,7 +276,7 @@ func (w *walker) disk(t *thread, v *wait, complete int32, from, to event.Time) {
 		return
 	}
 	if first.at > from && first.tid > 0 && first.tid != t.tid {
-		// It waited for somebody who asked the disk.
+		// It waited for a thread that asked the disk.
 		asked := *v
 		asked.link.Kind, asked.link.What = result.WhyThread, "asks for "+l.What
 		w.follow(t, &asked, first.tid, from, min(first.at, to))

@@ -50,8 +50,8 @@ func (x *Explainer) task(tid int32) result.WhyTask {
 		return result.WhyTask{TID: tid}
 	}
 	t := x.thread(tid)
-	if !t.asked && (t.pid <= 0 || t.name == 0) && x.cfg.Task != nil {
-		t.asked = true
+	if !t.checked && (t.pid <= 0 || t.name == 0) && x.cfg.Task != nil {
+		t.checked = true
 		pid, comm := x.cfg.Task(tid)
 		if t.pid <= 0 {
 			t.pid = pid
@@ -107,7 +107,7 @@ func (w *walker) thread(t *thread, from, to event.Time) {
 	w.way = w.x.faultWay(t, from, to)
 	w.x.stays(t, from, to, func(s *stay) {
 		begin, end := max(s.from, from), min(s.to, to)
-		switch s.is {
+		switch s.state {
 		case isRunning:
 			w.running(t, s, begin, end)
 		case isOff:
@@ -174,7 +174,7 @@ func (x *Explainer) running(t *thread, s *stay, at event.Time) result.WhyLink {
 		l.What = "the begin or the end of a lock was not seen"
 	case s.now.fault == unsure:
 		l.What = "the begin or the end of a page fault was not seen"
-	case s.now.fault >= 0 && x.seen[kFaultDone]:
+	case s.now.fault >= 0 && x.observed[kFaultDone]:
 		l.Kind, l.What = result.WhyFault, x.faultName(t, s.now.fault)
 	case !known && x.isKernel(t):
 		l.Kind, l.What = result.WhyKernel, x.workName(s.now.work)
@@ -200,7 +200,7 @@ func (x *Explainer) notKnown(t *thread) string {
 			return why
 		}
 	}
-	if !x.seen[kEnter] && !x.seen[kExit] {
+	if !x.observed[kEnter] && !x.observed[kExit] {
 		return "system calls are not observed"
 	}
 	if !x.allCalls {
@@ -282,7 +282,7 @@ func (x *index) turns(n int32, from, to event.Time, fn func(from, to event.Time,
 			end = min(end, list[0].at)
 		}
 		fn(from, end, &none, x.why)
-		from = end
+		from, i = end, 1 // its first turn
 	}
 	for ; from < to; i++ {
 		u, end := &list[i-1], to

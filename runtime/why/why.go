@@ -30,11 +30,11 @@ type Config struct {
 	Task func(tid int32) (pid int32, comm string)
 	// Kernel reports a thread of the kernel; nil goes by the name.
 	Kernel func(tid int32) bool
-	// Cgroup is that of a thread, CgroupByID that with the number that samples have.
+	// Cgroup returns the cgroup of a thread, CgroupByID the cgroup with the number that samples have.
 	Cgroup     func(tid int32) Cgroup
 	CgroupByID func(id uint64) Cgroup
 	// Quota reports that the CPU time of a cgroup has a limit, and that it has held threads so far: where
-	// that is not observed, it is unknown what who waits for a CPU waits for.
+	// that is not observed, it is unknown why a thread waits for a CPU.
 	Quota func(cgroup string) (limited, held bool)
 	// QuotaFields tell with switches what QuotaReads says, in its order; nil is not read.
 	QuotaFields []*event.Field
@@ -58,7 +58,7 @@ type Names struct {
 	Function func(addr uint64) string
 }
 
-// A Cgroup is that of a thread. The zero Cgroup is not known.
+// A Cgroup is the cgroup of a thread. The zero Cgroup is not known.
 type Cgroup struct {
 	Path string // of the CPU's controller, if hierarchies differ
 	Name string // for people: "container web", "unit cron.service", "cgroup /a"
@@ -87,6 +87,10 @@ type History struct {
 	Events iter.Seq[*event.Event]
 	// Since is the time from which on Events are complete; 0: nothing is missing.
 	Since event.Time
+	// Onward says that Events and Gaps go on where those of the last history ended, without a hole:
+	// what came then is kept, but for what is older than Old, where that is much.
+	Onward bool
+	Old    event.Time
 	// Gaps are times with losses, in any order.
 	Gaps []Gap
 	// After are events behind the span up to now, in time order, if Config.File is there: who closed
@@ -102,7 +106,7 @@ type Gap struct {
 
 	// unseen is a switch, from one thread to another, of which only the events around tell.
 	unseen     bool
-	left, came int32
+	prev, next int32
 }
 
 // An Explainer tells where the time of spans went. It is for one goroutine. Its memory is
@@ -165,7 +169,11 @@ func New(cfg Config) *Explainer {
 
 // Explain tells where the time of a span went. What it returns is the caller's.
 func (x *Explainer) Explain(s Span, h History) *result.WhySpan {
-	x.Reset(h.Since)
+	if h.Onward {
+		x.age(h.Old)
+	} else {
+		x.Reset(h.Since)
+	}
 	gaps := sortedGaps(h.Gaps)
 	if h.Events != nil {
 		for e := range h.Events {
@@ -206,17 +214,15 @@ func (x *Explainer) Add(e *event.Event) {
 		return
 	}
 	if len(x.recs) >= x.cfg.Records {
-		n := len(x.recs)
 		x.forget()
-		x.files.forget(n-len(x.recs), x.since)
 	}
 	if r, ok := x.decode(x.shape, e); ok {
 		x.put(r)
 	}
 }
 
-// Told is Explain for a span of the events that were added.
-func (x *Explainer) Told(s Span) *result.WhySpan {
+// ExplainAdded is Explain for a span of the events that were added.
+func (x *Explainer) ExplainAdded(s Span) *result.WhySpan {
 	x.files.begin(nil)
 	return x.tell(s)
 }

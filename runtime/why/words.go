@@ -31,7 +31,7 @@ func (x *Explainer) callName(r *record) string {
 	return name
 }
 
-// NotBegun is what is said of the time before a thread was started, which is that of who starts it.
+// NotBegun labels the time before a thread was started, which is time of the thread that starts it.
 const NotBegun = "not begun"
 
 // OfFD stands between a system call and the number of its file.
@@ -88,7 +88,7 @@ var kernelThreads = []string{
 	"loop", "dm-", "iou-wrk-", "iou-sqp-", "watchdogd", "kdevtmpfs", "writeback", "vhost-", "kvm-pit/", "kvm-nx-lpage-",
 }
 
-// KernelName reports that a name is one of those that threads of the kernel have.
+// KernelName reports that a name is one of the names that threads of the kernel have.
 func KernelName(comm string) bool {
 	for _, p := range kernelThreads {
 		if strings.HasPrefix(comm, p) {

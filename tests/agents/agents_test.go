@@ -3,6 +3,7 @@
 package agents
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,10 +67,34 @@ func (a *assistant) ask(tool string, in arguments, want ...string) string {
 			a.t.Errorf("%s %v: no %q in\n%s", tool, in, word, text)
 		}
 	}
-	if len(text) > 20_000 {
-		a.t.Errorf("%s %v: an answer of %d bytes", tool, in, len(text))
+	most := 3_000
+	if tool == "more" {
+		most = 20_000
+	}
+	if len(text) > most {
+		a.t.Errorf("%s %v: an answer of %d bytes, want at most %d", tool, in, len(text), most)
 	}
 	return text
+}
+
+// whole is an answer with the rest of it.
+func (a *assistant) whole(tool string, in arguments) string {
+	a.t.Helper()
+	text := a.ask(tool, in)
+	handle, offset := rest(text)
+	if handle == "" {
+		return text
+	}
+	all := text[:offset]
+	for handle != "" {
+		part := a.ask("more", arguments{"handle": handle, "offset": offset})
+		var next int
+		if handle, next = rest(part); handle != "" {
+			part = part[:next-offset]
+		}
+		all, offset = all+part, next
+	}
+	return all
 }
 
 // refused wants an error with these words.
@@ -87,9 +112,14 @@ func TestSlowProcess(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	load := testkit.StartTarget(t, "-sleep", "200")
 	a := connect(t)
-	a.ask("doctor", nil, "tracepoint events")
+	if text := a.whole("doctor", nil); !strings.Contains(text, "tracepoint events") {
+		t.Errorf("doctor: got %s, want all that it tried", text)
+	}
 	a.ask("list", arguments{"what": "scripts", "text": "syscall"}, "syscalls", "syscall-trace")
-	a.ask("describe", arguments{"name": "syscalls"}, "--than TIME", "err counts")
+	if text := a.whole("describe", arguments{"name": "syscalls"}); !strings.Contains(text, "--than TIME") ||
+		!strings.Contains(text, "err counts") {
+		t.Errorf("describe syscalls: got %s, want its options, and how to read it", text)
+	}
 	stop := load.Work()
 	defer stop()
 	pid := fmt.Sprint(load.PID())
@@ -118,7 +148,8 @@ def main():
 		t.Errorf("a misspelt field: %v %s", failed, text)
 	}
 	mended := fmt.Sprintf(program, "id")
-	a.ask("check", arguments{"program": mended})
+	a.ask("check", arguments{"program": mended}, "question.star: ok", "tracepoint raw_syscalls:sys_enter",
+		"runs")
 	a.ask("explain", arguments{"program": mended}, "runs")
 	stop := load.Work()
 	defer stop()
@@ -172,7 +203,7 @@ func TestLosses(t *testing.T) {
 	// Losses of an interval in the middle are told too, though its table is left out.
 	a.ask("run", arguments{"program": `tracepoint("x:b").by("pid").count()`,
 		"options": []string{"-i", "200ms"}, "input": file},
-		"1 lines of it tell of losses, the last one: lost 7 events")
+		"2 lines of it tell of losses, the last one: lost 7 events")
 }
 
 // TestRecording asks a recording, in SQL as well, and reads on where an answer was
@@ -193,20 +224,11 @@ func TestRecording(t *testing.T) {
 		"next_comm", "n")
 	long := a.ask("run", arguments{"name": "trace", "options": []string{"-e", "sched:sched_switch"},
 		"input": file})
-	handle, offset := rest(long)
-	if handle == "" {
+	if handle, _ := rest(long); handle == "" {
 		t.Fatalf("an answer of %d bytes was not cut", len(long))
 	}
-	all := long[:offset]
-	for handle != "" {
-		part := a.ask("more", arguments{"handle": handle, "offset": offset})
-		var next int
-		handle, next = rest(part)
-		if handle != "" {
-			part = part[:next-offset]
-		}
-		all, offset = all+part, next
-	}
+	all := a.whole("run", arguments{"name": "trace", "options": []string{"-e", "sched:sched_switch"},
+		"input": file})
 	want := testkit.Run(t, testkit.PPScript(t), "trace", "-e", "sched:sched_switch", "--input", file).Stdout
 	if strings.TrimSpace(all) != strings.TrimSpace(want) {
 		t.Errorf("%d bytes in parts, %d at once", len(all), len(want))
@@ -277,13 +299,7 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, append([]testkit.Need{testkit.Pgrep}, testkit.Live...)...)
 	cmd := exec.Command(testkit.PPScript(t), "mcp", "--max-seconds", "30")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testkit.StartPiped(t, cmd)
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
 			`"clientInfo":{"name":"test","version":"1"}}}`,
@@ -302,6 +318,7 @@ func TestEnds(t *testing.T) {
 	}
 	began := time.Now()
 	in.Close()
+	out.Close() // of a client that only closes its end the answers are still wanted
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the server: %v", err)
 	}
@@ -310,5 +327,43 @@ func TestEnds(t *testing.T) {
 	}
 	if child == 0 || testkit.Alive(child) {
 		t.Errorf("the run, process %d, was not there, or is left behind", child)
+	}
+}
+
+// A client that writes its requests and closes its end, as a shell does, gets its answers.
+func TestClientThatClosesItsEnd(t *testing.T) {
+	t.Parallel()
+	file, err := filepath.Abs("../data/states.data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(testkit.PPScript(t), "mcp")
+	var requests strings.Builder
+	enc := json.NewEncoder(&requests)
+	type message map[string]any
+	for _, m := range []message{
+		{"id": 1, "method": "initialize", "params": message{"protocolVersion": "2025-03-26",
+			"capabilities": message{}, "clientInfo": message{"name": "sh", "version": "1"}}},
+		{"method": "notifications/initialized"},
+		{"id": 2, "method": "tools/call", "params": message{"name": "run",
+			"arguments": message{"name": "oncpu", "input": file}}},
+		{"id": 3, "method": "tools/call", "params": message{"name": "run",
+			"arguments": message{"nome": "oncpu"}}},
+	} {
+		m["jsonrpc"] = "2.0"
+		if err := enc.Encode(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Stdin = strings.NewReader(requests.String())
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"id":2,"result"`, "COMM:TID(ms)", `[\"nome\"]`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("got %s, want %s", out, want)
+		}
 	}
 }

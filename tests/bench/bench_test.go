@@ -93,7 +93,7 @@ func TestMedian(t *testing.T) {
 func TestTable(t *testing.T) {
 	jobs := []*job{
 		{group: bareGroup, name: "bare", ns: []float64{100}, start: []float64{2}},
-		{group: "g", name: "peer", ns: []float64{500}, seen: true},
+		{group: "g", name: "peer", ns: []float64{500}, observed: true},
 		{group: "g", name: "absent", err: fmt.Errorf("x: %w", errMissing)},
 		{group: "g", name: "broken", err: errors.New("exit status 1")},
 		{group: "g", name: "us", ns: []float64{300}, start: []float64{5, 4, 9}, peak: 12.5, ours: true},
@@ -143,19 +143,19 @@ func TestRun(t *testing.T) {
 	script = `printf '5000 1' >"$0" && echo saw 1,000`
 	j = &job{args: []string{"sh", loopWord}}
 	r.run(context.Background(), j)
-	if ns, ok := j.median(); !ok || ns != 5 || !j.seen || j.err != nil {
-		t.Errorf("got %v, %v, seen %v, %v, want 5 ns", ns, ok, j.seen, j.err)
+	if ns, ok := j.median(); !ok || ns != 5 || !j.observed || j.err != nil {
+		t.Errorf("got %v, %v, seen %v, %v, want 5 ns", ns, ok, j.observed, j.err)
 	}
 	script = `printf '5000 1' >"$0"`
 	r.run(context.Background(), j)
-	if j.seen {
+	if j.observed {
 		t.Error("one run of two did not tell its count: got seen")
 	}
 	script = `printf '5000 1' >"$0"; echo $1`
 	j = &job{args: []string{"sh", loopWord}, divide: 4}
 	r.run(context.Background(), j)
-	if ns, _ := j.median(); ns != 20 || !j.seen {
-		t.Errorf("a quarter of the calls: got %v, seen %v, %v, want 20 ns", ns, j.seen, j.err)
+	if ns, _ := j.median(); ns != 20 || !j.observed {
+		t.Errorf("a quarter of the calls: got %v, seen %v, %v, want 20 ns", ns, j.observed, j.err)
 	}
 	j = &job{args: []string{"no-such-tracer", loopWord}}
 	if r.run(context.Background(), j); !errors.Is(j.err, errMissing) {

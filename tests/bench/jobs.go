@@ -20,11 +20,11 @@ type job struct {
 	// 1. Results are per call, so rows remain comparable.
 	divide int
 
-	ns    []float64 // per call, one for each good round
-	start []float64 // ms from the tracer's start to the loop's
-	peak  float64   // MB of memory, of the tracer or the loop
-	seen  bool      // every run's output had the number of calls
-	err   error     // of the last bad round
+	ns       []float64 // per call, one for each good round
+	start    []float64 // ms from the tracer's start to the loop's
+	peak     float64   // MB of memory, of the tracer or the loop
+	observed bool      // every run's output had the number of calls
+	err      error     // of the last bad round
 }
 
 // loopWord is replaced by the program's command line: as words of its own, or

@@ -80,7 +80,7 @@ func (r *runner) run(ctx context.Context, j *job) {
 		j.err = err
 		return
 	}
-	j.seen = m.seen && (j.seen || len(j.ns) == 0)
+	j.observed = m.observed && (j.observed || len(j.ns) == 0)
 	j.ns = append(j.ns, m.nsPerCall)
 	j.start = append(j.start, m.startMS)
 	j.peak = max(j.peak, m.peakMB)
@@ -89,7 +89,7 @@ func (r *runner) run(ctx context.Context, j *job) {
 // A measurement is what one run tells.
 type measurement struct {
 	nsPerCall, startMS, peakMB float64
-	seen                       bool
+	observed                   bool
 }
 
 func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
@@ -139,7 +139,7 @@ func (r *runner) once(ctx context.Context, j *job) (m measurement, err error) {
 	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		m.peakMB = float64(ru.Maxrss) / 1024 // of the largest that was waited for
 	}
-	m.seen = mentions(output, calls)
+	m.observed = mentions(output, calls)
 	return m, nil
 }
 

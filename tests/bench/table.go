@@ -43,7 +43,7 @@ func printTable(w io.Writer, calls, rounds int, jobs []*job) {
 		seen := "no"
 		if j.noCount {
 			seen = "not told"
-		} else if j.seen {
+		} else if j.observed {
 			seen = "yes"
 		}
 		fmt.Fprintf(w, "%-38s %10.1f %10.1f %8.2fx %9s %9.0f %8.1f  %s\n", j.name, ns, ns-bare, ns/bare,

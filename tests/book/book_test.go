@@ -149,7 +149,7 @@ func TestTutorial(t *testing.T) {
 // An example is a command that the reader types, and what is printed.
 type example struct {
 	line  string
-	shown []string
+	lines []string
 }
 
 // typed are the commands of a block.
@@ -160,7 +160,7 @@ func typed(b block) []example {
 			list = append(list, example{line: next})
 		} else if len(list) > 0 {
 			last := &list[len(list)-1]
-			last.shown = append(last.shown, line)
+			last.lines = append(last.lines, line)
 		}
 	}
 	return list
@@ -174,8 +174,8 @@ func (x example) wrong(t *testing.T, bin, dir string) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("status %d: %s", out.Exit, out.Stderr))
 	}
 	all := blanks.ReplaceAllString(out.Stdout, " ")
-	for i, want := range x.shown {
-		heading := i+1 < len(x.shown) && strings.HasPrefix(strings.TrimSpace(x.shown[i+1]), "---")
+	for i, want := range x.lines {
+		heading := i+1 < len(x.lines) && strings.HasPrefix(strings.TrimSpace(x.lines[i+1]), "---")
 		if !heading && strings.ContainsAny(want, "0123456789") || strings.Contains(want, "---") {
 			continue
 		}

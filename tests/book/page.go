@@ -22,7 +22,8 @@ type block struct {
 }
 
 var (
-	inCode = regexp.MustCompile("^    (?:[$#] )?ppscript ")
+	inCode = regexp.MustCompile("^    (?:[$#] )?ppscript (?:[^ ]|$)") // a row of a table has more spaces
+	before = regexp.MustCompile("^    (?:[$#] )?ppscript ")
 	inText = regexp.MustCompile("`ppscript ([^`]*)`")
 	remark = regexp.MustCompile(`\s{2,}#.*$`)
 )
@@ -40,7 +41,7 @@ func commands(name string) []command {
 				i++
 				line = strings.TrimSuffix(line, `\`) + strings.TrimSpace(lines[i])
 			}
-			args := remark.ReplaceAllString(inCode.ReplaceAllString(line, ""), "")
+			args := remark.ReplaceAllString(before.ReplaceAllString(line, ""), "")
 			list = append(list, command{name, strings.TrimSpace(args), first})
 			continue
 		}

@@ -44,7 +44,7 @@ func ppscript(t *testing.T, args ...string) testkit.Output {
 func TestARunDoesNotDifferFromItself(t *testing.T) {
 	program := work(t)
 	file := filepath.Join(t.TempDir(), "a.json")
-	ppscript(t, "syscalls", "-i", "50", "--format", "json", "-o", file, "--", program, "50", "1500")
+	ppscript(t, "syscalls", "-i", "50ms", "--format", "json", "-o", file, "--", program, "50", "1500")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestMoreOfOneCallComesFirst(t *testing.T) {
 	testkit.Again(t, func() (wrong []string) {
 		run := func(name string, calls int, how ...string) string {
 			file := filepath.Join(dir, name)
-			ppscript(t, append(append([]string{"syscalls", "-i", "50", "-o", file}, how...), "--", program,
+			ppscript(t, append(append([]string{"syscalls", "-i", "50ms", "-o", file}, how...), "--", program,
 				fmt.Sprint(calls), "600")...)
 			return file
 		}
@@ -202,8 +202,8 @@ func diff(t *testing.T, before, after string, more ...string) (verdict, []row) {
 func TestBaseline(t *testing.T) {
 	program, dir := work(t), t.TempDir()
 	saved := filepath.Join(dir, "a.json")
-	ppscript(t, "syscalls", "-i", "50", "--format", "json", "-o", saved, "--", program, "50", "400")
-	out := ppscript(t, "syscalls", "-i", "50", "--baseline", saved, "--", program, "50", "200").Stdout
+	ppscript(t, "syscalls", "-i", "50ms", "--format", "json", "-o", saved, "--", program, "50", "400")
+	out := ppscript(t, "syscalls", "-i", "50ms", "--baseline", saved, "--", program, "50", "200").Stdout
 	if n := strings.Count(out, "\nbaseline: "); n < 5 {
 		t.Errorf("got %d intervals that are compared, want at least 5:\n%s", n, out)
 	}
@@ -211,7 +211,7 @@ func TestBaseline(t *testing.T) {
 		t.Errorf("got\n%s\nwant a comparison of all of the run at its end", out)
 	}
 	// It starts 200 new calls a round, where there were 50.
-	out = ppscript(t, "syscalls", "-i", "50", "--baseline", saved, "--format", "json", "--", program, "400",
+	out = ppscript(t, "syscalls", "-i", "50ms", "--baseline", saved, "--format", "json", "--", program, "400",
 		"200").Stdout
 	for _, wrong := range formats.Read(t).JSON(out) {
 		t.Errorf("%s", wrong)

@@ -56,15 +56,14 @@ func memoryAccesses() []memoryAccess {
 	return list
 }
 
-// makeMemory writes memory.data: samples as perf mem record has them of an Intel
-// CPU, in the kernel's layout.
-func makeMemory(path string) error {
-	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "ppscript", Info: &perfdata.Info{
-		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript",
-		CPUsOnline: 2, CPUsAvail: 2, PageSize: 4096,
-		Cmdline: []string{"perf", "mem", "record"}}})
+// createMemory begins a recording of memory accesses, with the streams that perf mem record and perf c2c have
+// of an Intel CPU: loads with id 1, stores with id 2.
+func createMemory(path string, info *perfdata.Info) (*perfdata.Writer, error) {
+	info.Hostname, info.OSRelease, info.Arch, info.Version = "written", "0", "x86_64", "ppscript"
+	info.PageSize = 4096
+	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "ppscript", Info: info})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_RAW, Sample: 1000,
 		Bits: unix.PerfBitSampleIDAll | unix.PerfBitPreciseIPBit1 | unix.PerfBitPreciseIPBit2,
@@ -79,8 +78,19 @@ func makeMemory(path string) error {
 		{Attr: stores, IDs: []uint64{2}, Name: "cpu/mem-stores/P"},
 	} {
 		if err := w.Add(s); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	return w, nil
+}
+
+// makeMemory writes memory.data: samples as perf mem record has them of an Intel
+// CPU, in the kernel's layout.
+func makeMemory(path string) error {
+	w, err := createMemory(path, &perfdata.Info{CPUsOnline: 2, CPUsAvail: 2,
+		Cmdline: []string{"perf", "mem", "record"}})
+	if err != nil {
+		return err
 	}
 	le := binary.LittleEndian
 	for i, a := range memoryAccesses() {

@@ -74,28 +74,10 @@ const featNUMA = 14
 // makeSharing writes sharing.data, with the records that perf c2c asks for: a name, and the mappings of code
 // and data.
 func makeSharing(path string) error {
-	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "ppscript", Info: &perfdata.Info{
-		Hostname: "written", OSRelease: "0", Arch: "x86_64", Version: "ppscript",
-		CPUsOnline: 4, CPUsAvail: 4, PageSize: 4096, Machine: map[int][]byte{featNUMA: numa()},
-		Cmdline: []string{"perf", "c2c", "record"}}})
+	w, err := createMemory(path, &perfdata.Info{CPUsOnline: 4, CPUsAvail: 4,
+		Machine: map[int][]byte{featNUMA: numa()}, Cmdline: []string{"perf", "c2c", "record"}})
 	if err != nil {
 		return err
-	}
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_RAW, Sample: 1000,
-		Bits: unix.PerfBitSampleIDAll | unix.PerfBitPreciseIPBit1 | unix.PerfBitPreciseIPBit2,
-		Sample_type: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID |
-			unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR |
-			unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_WEIGHT |
-			unix.PERF_SAMPLE_DATA_SRC | unix.PERF_SAMPLE_PHYS_ADDR}
-	loads, stores := attr, attr
-	loads.Config, loads.Ext1, stores.Config = 0x1cd, 30, 0x82d0
-	for _, s := range []perfdata.StreamInfo{
-		{Attr: loads, IDs: []uint64{1}, Name: "cpu/mem-loads,ldlat=30/P"},
-		{Attr: stores, IDs: []uint64{2}, Name: "cpu/mem-stores/P"},
-	} {
-		if err := w.Add(s); err != nil {
-			return err
-		}
 	}
 	le := binary.LittleEndian
 	now, cpu := uint64(999_000_000), uint32(0)

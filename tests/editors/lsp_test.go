@@ -52,17 +52,7 @@ func edit(t *testing.T, path string) *editor {
 	cmd := exec.CommandContext(ctx, testkit.PPScript(t), "lsp")
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testkit.StartPiped(t, cmd)
 	told := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn,
 		r *jsonrpc2.Request) (any, error) {
 		if r.Method == "textDocument/publishDiagnostics" {
@@ -280,6 +270,7 @@ func TestEditor(t *testing.T) {
 			`tracepoint("sched:`: "sched:sched_switch",
 			"return fo":          "",
 			".top(sh":            "short",
+			"= found.wh":         "where", // a variable of the function
 		} {
 			got := e.completions(before)
 			if want != "" && !slices.Contains(got, want) {
@@ -335,6 +326,93 @@ func TestEditor(t *testing.T) {
 			t.Errorf("got %s:%d %v, want the definition of named", file, n, err)
 		}
 	})
+	t.Run("signature", func(t *testing.T) {
+		e.t = t
+		e.types(text)
+		for before, want := range map[string]string{
+			`wakes = tracepoint(`:    "tracepoint(... name",
+			`found.by("comm"`:        "stream.by(... key",
+			".where(lambda e: e":     "stream.where(... condition",
+			"only longer waits":      "opt.duration(... help",
+			`opt.duration(None, hel`: "opt.duration(... help",
+		} {
+			var help struct {
+				ActiveParameter int
+				Signatures      []struct {
+					Label      string
+					Parameters []struct{ Label string }
+				}
+			}
+			e.call("textDocument/signatureHelp", e.at(before), &help)
+			if len(help.Signatures) != 1 || help.ActiveParameter >= len(help.Signatures[0].Parameters) {
+				t.Errorf("behind %q: got %+v, want %s", before, help, want)
+				continue
+			}
+			name, _, _ := strings.Cut(help.Signatures[0].Label, "(")
+			got := name + "(... " + help.Signatures[0].Parameters[help.ActiveParameter].Label
+			if got != want {
+				t.Errorf("behind %q: got %s, want %s", before, got, want)
+			}
+		}
+	})
+	t.Run("fixes", func(t *testing.T) {
+		e.t = t
+		e.types(strings.Replace(text, "found.by(", "found.bye(", 1))
+		for e.version > 0 {
+			list := e.next()
+			if len(list) != 1 {
+				continue
+			}
+			var actions []struct {
+				Edit struct {
+					Changes map[string][]struct{ NewText string }
+				}
+			}
+			e.call("textDocument/codeAction", map[string]any{"textDocument": map[string]any{"uri": e.uri},
+				"range": list[0].Range, "context": map[string]any{"diagnostics": list}}, &actions)
+			if len(actions) != 1 || actions[0].Edit.Changes[e.uri][0].NewText != "by" {
+				t.Errorf("got %+v, want by in place of bye", actions)
+			}
+			break
+		}
+		e.types(text)
+	})
+	t.Run("rename", func(t *testing.T) {
+		e.t = t
+		rename := func(before, name string) (lines []int) {
+			t.Helper()
+			var edit struct {
+				Changes map[string][]struct {
+					Range struct{ Start struct{ Line, Character int } }
+				}
+			}
+			params := e.at(before)
+			params["newName"] = name
+			if err := e.conn.Call(t.Context(), "textDocument/rename", params, &edit); err != nil {
+				return nil
+			}
+			for _, c := range edit.Changes[e.uri] {
+				lines = append(lines, c.Range.Start.Line)
+			}
+			slices.Sort(lines)
+			return lines
+		}
+		line := func(part string) int { return strings.Count(text[:strings.Index(text, part)], "\n") }
+		again := line("found = found")
+		want := []int{line("found = wakes"), again, again, line("return found")}
+		if got := rename("fou", "woken"); !slices.Equal(got, want) {
+			t.Errorf("found: got lines %v, want %v", got, want)
+		}
+		if got := rename("wakes = tr", "x"); got != nil {
+			t.Errorf("a word of the language: got %v, want none", got)
+		}
+		if got := rename(".top(sho", "x"); got != nil {
+			t.Errorf("what a load brings: got %v, want none", got)
+		}
+		if got := rename("def ke", "not a name"); got != nil {
+			t.Errorf("what is no name: got %v, want none", got)
+		}
+	})
 	t.Run("format", func(t *testing.T) {
 		e.t = t
 		var edits []struct{ NewText string }
@@ -360,7 +438,7 @@ func TestWrongRequests(t *testing.T) {
 	for method, params := range map[string]any{
 		"textDocument/hover":      map[string]any{"textDocument": map[string]any{"uri": "file:///not-open"}},
 		"textDocument/completion": []int{1},
-		"textDocument/rename":     map[string]any{},
+		"textDocument/references": map[string]any{},
 	} {
 		if err := e.conn.Call(t.Context(), method, params, nil); err == nil {
 			t.Errorf("%s: got no error", method)

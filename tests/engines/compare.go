@@ -75,7 +75,7 @@ type column struct{ Name, Kind, Unit string }
 // An Outcome is what came of a comparison.
 type Outcome struct {
 	Rows int // that were compared
-	// Lost is how many events an engine lost, of whoever.
+	// Lost is how many events an engine lost, of any process.
 	Lost  int64
 	Wrong []string // the differences
 }
@@ -401,7 +401,7 @@ func heaviest(r *record) (most string) {
 var timed = regexp.MustCompile(
 	`^(time|took|wait|delay|ran|age|lasted|since|period|latency|rundelay|slot|begin|end)$`)
 
-// A line is one of a log: who and what. took is how long that lasted, ns; 0 if it does not say.
+// A line is one of a log: thread and event. took is how long that lasted, ns; 0 if it does not say.
 type line struct {
 	text string
 	took float64

@@ -4,7 +4,7 @@
 // fails TestEachScriptIsCompared.
 //
 // What is compared: tables by name and title; rows by their keys, each cell;
-// histograms by their buckets; stacks by their frames; lines of logs by who and
+// histograms by their buckets; stacks by their frames; lines of logs by thread and
 // what. Numbers are equal. Times are not, since each engine reads a clock of its
 // own a moment before or after the other: an event's time within perEvent and
 // share of it, sums by as much for each of their events. Quantiles are as exact as

@@ -6,30 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"ppscript/builtins/pipeline"
-	"ppscript/runtime/expr"
 	"ppscript/runtime/session"
-	"ppscript/runtime/stack/symbol"
 	"ppscript/tests/testkit"
 )
 
 // explained is what explain says of a command line; "" if it does not run.
 func (p *planner) explained(t *testing.T, name string, c choice) string {
 	t.Helper()
-	m := p.load(t, name)
-	values, err := m.Options.Values(c.given, c.words)
-	if err != nil {
+	cfg, ok := p.config(t, name, c)
+	if !ok {
 		return ""
 	}
-	v, err := p.host.Run(m, values)
-	if err != nil {
-		return ""
-	}
-	reports, err := pipeline.Reports(v, false)
-	if err != nil {
-		return ""
-	}
-	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Name}}
 	d, err := session.Explain(cfg)
 	if err != nil {
 		return ""

@@ -92,14 +92,14 @@ func (p *planner) load(t *testing.T, name string) *script.Module {
 
 // A choice is what a command line says: options by name, then arguments.
 type choice struct {
-	given map[string][]string
-	words []string
+	options map[string][]string
+	words   []string
 }
 
 // read reads the arguments of a Comparison.
 func (p *planner) read(t *testing.T, name, args string, words map[string]string) choice {
 	t.Helper()
-	c := choice{given: map[string][]string{}}
+	c := choice{options: map[string][]string{}}
 	set := p.load(t, name).Options
 	for _, a := range strings.Fields(args) {
 		flag, value, valued := strings.Cut(Words(a, words), "=")
@@ -118,7 +118,7 @@ func (p *planner) read(t *testing.T, name, args string, words map[string]string)
 		case !valued:
 			value = o.Alone
 		}
-		c.given[o.Name] = append(c.given[o.Name], value)
+		c.options[o.Name] = append(c.options[o.Name], value)
 	}
 	return c
 }
@@ -128,32 +128,39 @@ var common = []string{"--inherit", "-i", "-C"}
 
 // with is c with more options.
 func (c choice) with(more ...setting) choice {
-	given := maps.Clone(c.given)
+	given := maps.Clone(c.options)
 	for _, o := range more {
 		given[o.name] = []string{o.value}
 	}
 	return choice{given, c.words}
 }
 
+// config is the session of a command line; false if it cannot run.
+func (p *planner) config(t *testing.T, name string, c choice) (cfg session.Config, ok bool) {
+	t.Helper()
+	m := p.load(t, name)
+	values, err := m.Options.Values(c.options, c.words)
+	if err != nil {
+		return cfg, false
+	}
+	v, err := p.host.Run(m, values)
+	if err != nil {
+		return cfg, false
+	}
+	cfg.Services = &expr.Services{Ksym: symbol.NewKernel("").Name}
+	cfg.Reports, err = pipeline.Reports(v, false)
+	return cfg, err == nil
+}
+
 // fits says how a script runs under --engine bpf: "whole" inside the kernel, "cut"
 // behind a join, of records that programs "send", "" not at all; also if no engine runs it.
 func (p *planner) fits(t *testing.T, name string, c choice, byThread bool) string {
 	t.Helper()
-	m := p.load(t, name)
 	p.host.Session.ByThread = byThread
-	values, err := m.Options.Values(c.given, c.words)
-	if err != nil {
+	cfg, ok := p.config(t, name, c)
+	if !ok {
 		return ""
 	}
-	v, err := p.host.Run(m, values)
-	if err != nil {
-		return ""
-	}
-	reports, err := pipeline.Reports(v, false)
-	if err != nil {
-		return ""
-	}
-	cfg := session.Config{Reports: reports, Services: &expr.Services{Ksym: symbol.NewKernel("").Name}}
 	if byThread {
 		cfg.Target = perf.Target{PIDs: []int{os.Getpid()}}
 	}
@@ -213,7 +220,7 @@ var required = map[string][]string{
 	"scripts/cpu/funclatency.star":  {"libc malloc"},
 	"scripts/cpu/offcpu.star":       {"", "--stacks"},
 	"scripts/lock/contention.star":  {"", "--stacks"},
-	"scripts/cpu/killsnoop.star":    {""},
+	"scripts/cpu/killsnoop.star":    {"--table"},
 	"scripts/sched/timehist.star":   {""},
 	"scripts/block/biolatency.star": {""},
 }
@@ -239,7 +246,7 @@ var values = map[string]string{
 func (p *planner) optionsOf(t *testing.T, name string, c choice) (list []setting) {
 	t.Helper()
 	for _, o := range p.load(t, name).Options.Options {
-		if o.Positional || c.given[o.Name] != nil {
+		if o.Positional || c.options[o.Name] != nil {
 			continue
 		}
 		switch o.Type {
@@ -275,9 +282,17 @@ var uncompared = map[string]string{
 	"kvmmmu cut --events=true":                          "lines of single events beside a table are compared by signal",
 	"kvmmmu cut --more=":                                "lines of single events beside a table are compared by signal",
 	"scripts/block/opensnoop.star whole --lib=":         "without programs names are read later: tests/oracle compares with the kernel's",
+	"scripts/block/opensnoop.star cut --lib=":           "likewise",
+	"scripts/block/biosnoop.star cut --disk=":           "a row for each pair: the pairs are compared as a table",
+	"scripts/block/biosnoop.star cut --filter=":         "a row for each pair: the pairs are compared as a table",
+	"scripts/block/biosnoop.star cut --queue=true":      "a row for each pair: the pairs are compared as a table",
+	"scripts/block/biosnoop.star cut --than=":           "a row for each pair: the pairs are compared as a table",
+	"scripts/file/syncsnoop.star cut --name=":           "a row for each pair: the pairs are compared as a table",
+	"scripts/file/syncsnoop.star cut --than=":           "a row for each pair: the pairs are compared as a table",
+	"scripts/file/syncsnoop.star cut --timestamp=true":  "a row for each pair: the pairs are compared as a table",
 }
 
-// ofAllCPUs are scripts about what CPUs and devices do, whoever made them. No scene can tell
+// ofAllCPUs are scripts about the work of CPUs and devices, for all processes. No scene can tell
 // its own rows from others', and each engine makes such events for the other one. Their
 // numbers are compared with the kernel's own counters, see tests/oracle.
 var ofAllCPUs = []string{
@@ -358,7 +373,7 @@ func compared(t *testing.T, name string, list []*Comparison) (fitting, options i
 			continue
 		}
 		covered[how] = true
-		for name, texts := range said.given {
+		for name, texts := range said.options {
 			for _, v := range texts {
 				covered[how+" "+setting{name, v}.String()] = true
 				covered[how+" "+setting{name, ""}.String()] = true

@@ -104,7 +104,7 @@ func settled(t *testing.T, lines func(stdout string) []string, args ...string) (
 	if strings.Contains(out.Stderr, "lost=") {
 		return []string{"events were lost: " + out.Stderr}
 	}
-	// The kernel's part depends on who else traces.
+	// The kernel's part depends on other tracers.
 	chains := map[string]int{}
 	for _, line := range lines(out.Stdout) {
 		_, line, _ = strings.Cut(strings.TrimSpace(line), ";main.along;")
@@ -187,7 +187,7 @@ func TestLiveMemoryIsRead(t *testing.T) {
 			t.Fatalf("got %d, %v", n, err)
 		}
 	}
-	if got, want := string(g.said), "ppscript: attached to CPUs 0-1\nloss: lost=3\n"; got != want ||
+	if got, want := string(g.output), "ppscript: attached to CPUs 0-1\nloss: lost=3\n"; got != want ||
 		g.now() != 17<<20 {
 		t.Errorf("got %q and %d, want %q and 17 MiB", got, g.now(), want)
 	}

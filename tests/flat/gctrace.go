@@ -13,10 +13,10 @@ import (
 //
 // The third size is what was live.
 type gctrace struct {
-	mu   sync.Mutex
-	line []byte // not whole yet
-	live int64
-	said []byte
+	mu     sync.Mutex
+	line   []byte // not whole yet
+	live   int64
+	output []byte
 }
 
 func (g *gctrace) Write(p []byte) (int, error) {
@@ -30,8 +30,8 @@ func (g *gctrace) Write(p []byte) (int, error) {
 		}
 		if live, ok := liveOf(line); ok {
 			g.live = live
-		} else if len(g.said) < 1<<16 {
-			g.said = append(append(g.said, line...), '\n')
+		} else if len(g.output) < 1<<16 {
+			g.output = append(append(g.output, line...), '\n')
 		}
 		g.line = append(g.line[:0], rest...)
 	}

@@ -94,7 +94,7 @@ func measure(ctx context.Context, ppscript, dir string, loads [][]string, length
 			c.switches, c.starts = float64(after.switches-before.switches)/passed,
 				float64(after.starts-before.starts)/passed
 			if err != nil {
-				err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.said))
+				err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.output))
 			}
 			return c, err
 		case <-tick.C:

@@ -1,4 +1,4 @@
-// Package fleet_test runs hubs, agents and those who ask as their users do: each is a process of its own.
+// Package fleet_test runs hubs, agents and askers as their users do: each is a process of its own.
 package fleet_test
 
 import (
@@ -76,7 +76,7 @@ func prepare(t *testing.T) *place {
 	p.sign()
 	p.write("policy", "allow signed=ops --*\nmax-duration 1m\nsigners "+filepath.Join(p.dir,
 		"ops.pub")+"\n")
-	if err := os.Chmod(p.dir, 0o755); err != nil { // who may write there may write the policy
+	if err := os.Chmod(p.dir, 0o755); err != nil { // a user who may write there may write the policy
 		t.Fatal(err)
 	}
 	return p
@@ -149,7 +149,7 @@ func (p *place) ask(target *testkit.Target, options ...string) *testkit.Process 
 			"--format", "json"})...)
 }
 
-// Whoever can speak at the hub has an agent start no command, and read no file, however he writes it.
+// No client of the hub can have an agent start a command, or read a file, however it writes the request.
 func TestAgentsReadAndStartNothing(t *testing.T) {
 	t.Parallel()
 	p := begin(t)
@@ -272,13 +272,7 @@ func TestMergersThatAreKilled(t *testing.T) {
 	run.Await("windows of all", func(out string) bool { return strings.Count(out, whole) > seen+4 })
 	run.Signal(syscall.SIGINT)
 	out := run.Wait()
-	var n int64
-	for _, table := range testkit.Tables(t, out.Stdout) {
-		for _, row := range table.Rows {
-			n += row.Int(t, "count")
-		}
-	}
-	if n != 3*calls {
+	if n := counted(t, out); n != 3*calls {
 		t.Errorf("got %d calls, want %d: %s", n, 3*calls, out.Stderr)
 	}
 }
@@ -356,4 +350,15 @@ func TestScriptsThatAreRefused(t *testing.T) {
 	if n := strings.Count(log, "refused "); n != 2 { // what is not signed does not get there
 		t.Errorf("got %d refusals in %s, want 2", n, log)
 	}
+}
+
+// counted is the sum of the counts of all tables.
+func counted(t *testing.T, out testkit.Output) (n int64) {
+	t.Helper()
+	for _, table := range testkit.Tables(t, out.Stdout) {
+		for _, row := range table.Rows {
+			n += row.Int(t, "count")
+		}
+	}
+	return n
 }

@@ -216,12 +216,7 @@ func TestHostsWithNetworksOfTheirOwn(t *testing.T) {
 	for _, run := range []*testkit.Process{alone, windows, whole} {
 		run.Signal(syscall.SIGINT)
 	}
-	local := int64(0)
-	for _, table := range testkit.Tables(t, alone.Wait().Stdout) {
-		for _, row := range table.Rows {
-			local += row.Int(t, "count")
-		}
-	}
+	local := counted(t, alone.Wait())
 	if local != 2*calls {
 		t.Errorf("alone: got %d calls, want %d", local, 2*calls)
 	}

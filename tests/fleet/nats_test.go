@@ -19,7 +19,7 @@ import (
 // This file has a fleet at a NATS server of Debian's, with users who may do what docs/fleet.md says, and no
 // more.
 
-// roles are what each of those who take part may publish and subscribe to, as docs/fleet.md has it.
+// roles are what each participant may publish and subscribe to, as docs/fleet.md has it.
 func roles(t *testing.T) (publish, subscribe map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/fleet.md")
@@ -49,7 +49,7 @@ func roles(t *testing.T) (publish, subscribe map[string][]string) {
 	return publish, subscribe
 }
 
-// natsServer starts Debian's server with an account of those who take part, and another one, and returns the
+// natsServer starts Debian's server with an account of the participants, and another one, and returns the
 // file of each one's seed.
 func natsServer(t *testing.T, p *place) map[string]string {
 	t.Helper()
@@ -92,7 +92,7 @@ func natsServer(t *testing.T, p *place) map[string]string {
 }
 
 // With Debian's NATS server, accounts and the permissions that the manual names, a fleet counts what it
-// should; and who may do less, or is of another account, cannot ask.
+// should; and a client that may do less, or is of another account, cannot ask.
 func TestAccountsAndPermissions(t *testing.T) {
 	t.Parallel()
 	testkit.Requires(t, testkit.Live...)
@@ -110,7 +110,7 @@ func TestAccountsAndPermissions(t *testing.T) {
 		agents[name] = testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent(name),
 			[]string{"--nkey", seeds[name]})...)
 	}
-	// Who has the rights of a cannot be c.
+	// A client with the rights of a cannot be c.
 	liar := testkit.StartFor(t, time.Minute, slices.Concat([]string{run}, p.agent("c"),
 		[]string{"--nkey", seeds["a"]})...)
 	liar.WaitStderr("the server does not let c speak")
@@ -124,13 +124,7 @@ func TestAccountsAndPermissions(t *testing.T) {
 	asked.Await("windows", func(out string) bool { return strings.Count(out, `"told":2`) > seen+2 })
 	asked.Signal(syscall.SIGINT)
 	out := asked.Wait()
-	var n int64
-	for _, table := range testkit.Tables(t, out.Stdout) {
-		for _, row := range table.Rows {
-			n += row.Int(t, "count")
-		}
-	}
-	if n != 2*calls {
+	if n := counted(t, out); n != 2*calls {
 		t.Errorf("got %d calls, want %d: %s", n, 2*calls, out.Stderr)
 	}
 	for _, who := range []string{"a", "other", "mergers"} {

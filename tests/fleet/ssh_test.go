@@ -187,7 +187,7 @@ func TestHostsBySSHThatBreakLeaveNothing(t *testing.T) {
 	h.wantNothing()
 }
 
-// children are those of a process.
+// children returns the pids of the children of a process.
 func children(pid int) (list []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, path := range tasks {
@@ -238,7 +238,7 @@ func TestCopiesOnHosts(t *testing.T) {
 	if again := stat(); again.Ino != first.Ino || again.Mtim != first.Mtim {
 		t.Error("a copy that was kept is made again")
 	}
-	if err := errors.Join(os.Remove(kept), // who writes to one that runs is refused
+	if err := errors.Join(os.Remove(kept), // writing to one that runs is refused
 		os.WriteFile(kept, []byte("#!/bin/sh\necho hostile\n"), 0o700)); err != nil {
 		t.Fatal(err)
 	}

@@ -140,13 +140,13 @@ func (c *checker) value(path, kind string, v any) {
 		}
 		return
 	}
-	if !c.is(kind, path, v) {
+	if !c.checkKind(kind, path, v) {
 		c.failf("%s: got %v, want %s", path, v, kind)
 	}
 }
 
-// is tells whether v is of a simple kind, or checks the object.
-func (c *checker) is(kind, path string, v any) bool {
+// checkKind tells whether v is of a simple kind, or checks the object.
+func (c *checker) checkKind(kind, path string, v any) bool {
 	number, isNumber := v.(json.Number)
 	text, isText := v.(string)
 	switch kind {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -235,10 +234,8 @@ time.sleep(60)
 
 // A wait has the functions that wait, also where the lock of the interpreter belongs to another thread.
 func TestWallOfInterpreters(t *testing.T) {
-	// No CPU is idle: in some virtual machines perf gets no events of what wakes an idle one.
-	for range min(runtime.NumCPU(), 8) {
-		defer testkit.Start(t, "nice", "-n", "19", "sh", "-c", "while :; do :; done").Stop()
-	}
+	testkit.Requires(t, append(testkit.Live, testkit.Taskset)...)
+	testkit.Awake(t)
 	for name, program := range map[string]string{"python3": "wait.py", "ruby": "wait.rb", "php": "wait.php"} {
 		path := interpreter(t, name)
 		testkit.Again(t, func() (wrong []string) {

@@ -84,8 +84,8 @@ func jitter(t *testing.T) string {
 	return path
 }
 
-// made is what the program says of its functions' CPU times.
-func made(t *testing.T, said, first, second string) map[string]float64 {
+// ownTimes parses the CPU times that the program reports of its functions.
+func ownTimes(t *testing.T, said, first, second string) map[string]float64 {
 	t.Helper()
 	var a, b, moved float64
 	if _, err := fmt.Sscan(said, &a, &b, &moved); err != nil {
@@ -117,7 +117,7 @@ func TestDumpIsReadWhileItIsWritten(t *testing.T) {
 		command := append(append([]string{path, t.TempDir()}, turns...), "3")
 		record, said := profiled(t, []string{"--engine", "perf"}, command...)
 		by, _ := shares(t, record, innermost)
-		return near(by, made(t, said, "first_made", "second_made"))
+		return near(by, ownTimes(t, said, "first_made", "second_made"))
 	})
 }
 
@@ -135,7 +135,7 @@ func TestDumpOfRecording(t *testing.T) {
 			run := testkit.Run(t, testkit.PPScript(t), "--input", data, "profile", "-g", "--lines",
 				"--top", "1000", "--format", "json").Want(t, 0)
 			by, _ := shares(t, run.Stdout, innermost)
-			wrong = near(by, made(t, out.Stdout, "first_made", "second_made"))
+			wrong = near(by, ownTimes(t, out.Stdout, "first_made", "second_made"))
 			lines, _ := shares(t, run.Stdout, func(stack []frame) string {
 				for _, f := range stack {
 					if f.DSO == "[jit]" {
@@ -173,6 +173,6 @@ func TestMapOfDeadContainer(t *testing.T) {
 	testkit.Again(t, func() (wrong []string) {
 		record, said := profiled(t, nil, "unshare", "--mount", "--pid", "--fork", "sh", "-c", command)
 		by, _ := shares(t, record, innermost)
-		return near(by, made(t, said, "first_mapped", "second_mapped"))
+		return near(by, ownTimes(t, said, "first_mapped", "second_mapped"))
 	})
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -55,12 +56,15 @@ func play(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	return starlark.NewList(out), nil
 }
 
+// A player is the host of the deliveries of the operators that chunks have.
 type player struct {
+	plan.Host
 	capture *eventtest.Capture
 	native  bool
 	end     int
 	lines   []string
 	loss    event.Loss
+	failed  error
 }
 
 // Find implements plan.Catalog.
@@ -89,19 +93,39 @@ func (p *player) run(what starlark.Value, interpret bool) ([]string, error) {
 	if p.native && len(pl.Interpreted) > 0 {
 		return nil, fmt.Errorf("%s", pl.Interpreted[0])
 	}
-	in := pl.Instantiate()
-	for _, l := range plan.Runs[*plan.LogRun](in) {
-		l.Emit = func(e *event.Event) { p.lines = append(p.lines, line(e)) }
+	if _, err := p.deliver(pl); err != nil {
+		return nil, err
 	}
-	var failed error
-	for _, x := range plan.Runs[*plan.EachRun](in) {
-		x.Stop = func(err error) { failed = err }
+	p.tellLoss()
+	return p.lines, nil
+}
+
+// deliver runs a plan, whose results come to the player.
+func (p *player) deliver(pl *plan.Plan) (*plan.Instance, error) {
+	in, list := pl.Instantiate(), pl.Deliver(p)
+	for i, d := range list {
+		if d == nil {
+			continue
+		}
+		if err := d.Begin(context.Background(), in.Running[i]); err != nil {
+			return nil, err
+		}
 	}
 	p.feed(in)
-	if failed != nil {
-		return nil, failed
+	if p.failed != nil {
+		return nil, p.failed
 	}
-	return p.lines, p.finish(in)
+	p.loss.Add(in.Loss())
+	last := &plan.Interval{Final: true, About: result.Meta{Final: true, End: in.Router.Last}}
+	for _, d := range list {
+		if d == nil {
+			continue
+		}
+		if err := d.Tick(last); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
 }
 
 // feed gives the events to an instance, in time order as the session does.
@@ -124,26 +148,7 @@ func (p *player) feed(in *plan.Instance) {
 	in.End(true, 0)
 }
 
-func (p *player) finish(in *plan.Instance) error {
-	for _, t := range plan.Runs[*plan.Table](in) {
-		r, err := t.Result(result.Meta{})
-		if err != nil {
-			return err
-		}
-		p.rows(r)
-		p.loss.Add(t.Group.Loss())
-	}
-	for _, s := range plan.Runs[*plan.SilencesRun](in) {
-		r, err := s.Result(result.Meta{Final: true, End: in.Router.Last}, 0)
-		if err != nil {
-			return err
-		}
-		p.rows(r)
-		p.loss.Add(s.Missing())
-	}
-	for _, f := range plan.Runs[*plan.FoldRun](in) {
-		p.loss.Add(f.Fold.Loss())
-	}
+func (p *player) tellLoss() {
 	for _, c := range []struct {
 		name string
 		n    uint64
@@ -157,11 +162,54 @@ func (p *player) finish(in *plan.Instance) error {
 			p.lines = append(p.lines, fmt.Sprintf("loss %s %d", c.name, c.n))
 		}
 	}
+}
+
+// Fail implements plan.Host.
+func (p *player) Fail(err error) { p.failed = err }
+
+// Missing implements plan.Host.
+func (p *player) Missing(_ *plan.Interval, own event.Loss) event.Loss {
+	p.loss.Add(own)
+	return own
+}
+
+// Tables implements plan.Host.
+func (p *player) Tables() plan.Delivery { return &played{to: p} }
+
+// Lines implements plan.Host.
+func (p *player) Lines() plan.Delivery { return &played{to: p} }
+
+// A played is the delivery of a table or of a log.
+type played struct {
+	plan.NoDelivery
+	to    *player
+	table *plan.Table // nil for a log
+}
+
+func (d *played) Begin(_ context.Context, op plan.Running) error {
+	switch op := op.(type) {
+	case *plan.Table:
+		d.table = op
+	case *plan.LogRun:
+		op.Emit = func(e *event.Event) { d.to.lines = append(d.to.lines, line(e)) }
+	}
 	return nil
 }
 
-// rows adds the rows of a table to the lines.
-func (p *player) rows(t *result.Table) {
+func (d *played) Tick(t *plan.Interval) error {
+	if d.table == nil {
+		return nil
+	}
+	table, err := d.table.Result(t.About)
+	if err != nil {
+		return err
+	}
+	d.to.Missing(t, d.table.Group.Loss())
+	return d.to.Table(table)
+}
+
+// Table implements plan.Host: it adds the rows of a table to the lines.
+func (p *player) Table(t *result.Table) error {
 	for _, row := range t.Rows {
 		var cells []string
 		for _, v := range row {
@@ -169,6 +217,7 @@ func (p *player) rows(t *result.Table) {
 		}
 		p.lines = append(p.lines, strings.Join(cells, " "))
 	}
+	return nil
 }
 
 func line(e *event.Event) string {

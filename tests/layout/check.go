@@ -24,7 +24,7 @@ type rules struct {
 // of the files.
 func check(tree fs.FS, r rules) ([]string, error) {
 	c := checker{
-		rules: r, rank: map[string]int{}, seen: map[string]bool{}, documented: map[string]bool{},
+		rules: r, rank: map[string]int{}, reported: map[string]bool{}, documented: map[string]bool{},
 	}
 	for i, layer := range r.layers {
 		for _, pkg := range layer {
@@ -59,7 +59,7 @@ func check(tree fs.FS, r rules) ([]string, error) {
 type checker struct {
 	rules
 	rank       map[string]int
-	seen       map[string]bool
+	reported   map[string]bool
 	documented map[string]bool
 	faults     []string
 }
@@ -69,19 +69,20 @@ func (c *checker) fault(format string, args ...any) {
 }
 
 func (c *checker) file(name string, src []byte) {
-	file, err := parser.ParseFile(token.NewFileSet(), name, src,
-		parser.ParseComments|parser.SkipObjectResolution)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		c.fault("%v", err)
 		return
 	}
 	if !ast.IsGenerated(file) {
 		c.columns(name, src)
+		c.words(fset, file)
 	}
 	pkg := path.Dir(name)
 	isTest := strings.HasSuffix(name, "_test.go")
 	if !isTest {
-		c.seen[pkg] = true
+		c.reported[pkg] = true
 		c.documented[pkg] = c.documented[pkg] || saysWhatFor(file)
 	}
 	if isTest || strings.HasPrefix(pkg, "tests/") {
@@ -158,9 +159,9 @@ func (c *checker) packages() {
 	for _, layer := range c.layers {
 		for _, pkg := range layer {
 			switch expected := slices.Contains(c.planned, pkg); {
-			case c.seen[pkg] && expected:
+			case c.reported[pkg] && expected:
 				c.fault("%s exists; take it off the planned list", pkg)
-			case !c.seen[pkg] && !expected:
+			case !c.reported[pkg] && !expected:
 				c.fault("%s is in a layer and does not exist; take it off the table", pkg)
 			}
 		}
@@ -171,7 +172,7 @@ func (c *checker) packages() {
 		}
 	}
 	var mute []string
-	for pkg := range c.seen {
+	for pkg := range c.reported {
 		if !c.documented[pkg] {
 			mute = append(mute, pkg)
 		}

@@ -3,6 +3,7 @@ package layout
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,6 +139,115 @@ func TestPictureOfTheHouse(t *testing.T) {
 	}
 }
 
+// The core and its tests do without the wings.
+func TestCoreAndWings(t *testing.T) {
+	faults, err := joined(os.DirFS("../.."), joints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Error(f)
+	}
+	tree := os.DirFS("../..")
+	text, err := os.ReadFile("../../docs/hacking.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range wingTable(string(text), wings) {
+		t.Error(f)
+	}
+	for _, w := range wings {
+		for _, pkg := range w.packages {
+			if !isDir(tree, pkg) {
+				t.Errorf("wing %s: %s does not exist", w.name, pkg)
+			}
+		}
+	}
+}
+
+// The table of wings has a row for each wing, and no other.
+func TestWingTable(t *testing.T) {
+	table := []wing{{"fleet", "many machines", []string{"cmd/fleet", "runtime/sum"}}}
+	const head = "# Working\n\n| a | b |\n\n## Core and wings\n\n" +
+		"Text.\n\n| wing | what | packages |\n|---|---|---|\n"
+	const row = "| fleet | many machines | `cmd/fleet` `runtime/sum` |"
+	f := func(text string, want ...string) {
+		t.Helper()
+		if got := wingTable(text, table); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	f(head + row + "\n\n## To add\n\n| other | row |\n")
+	f(head, "docs/hacking.md lacks the row of a wing: "+row)
+	const gone = "| gone | a wing | `cmd/gone` |"
+	f(head+row+"\n"+gone+"\n", "docs/hacking.md has a row of no wing: "+gone)
+}
+
+func TestJoined(t *testing.T) {
+	const docs = "package x\nimport _ \"ppscript/docs\"\n"
+	const wing = "package x\nimport _ \"ppscript/runtime/why/story\"\n"
+	f := func(joints map[string]string, files map[string]string, want ...string) {
+		t.Helper()
+		tree := fstest.MapFS{}
+		for name, src := range files {
+			tree[name] = &fstest.MapFile{Data: []byte(src)}
+		}
+		if got, err := joined(tree, joints); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v: got %q, %v, want %q", files, got, err, want)
+		}
+	}
+	const rest = " imports runtime/why/story of the wing why; the core does without wings"
+	f(nil, map[string]string{"runtime/plan/a.go": docs, "runtime/why/a.go": wing, "cmd/ppscript/a.go": wing})
+	f(nil, map[string]string{"runtime/plan/a.go": wing}, "runtime/plan/a.go"+rest)
+	f(nil, map[string]string{"runtime/plan/a_test.go": wing}, "runtime/plan/a_test.go"+rest)
+	f(nil, map[string]string{"tests/why/a.go": wing, "tests/why/a_test.go": wing})
+	plan := map[string]string{"runtime/plan/why.go": "a joint"}
+	f(plan, map[string]string{"runtime/plan/why.go": wing})
+	f(plan, map[string]string{"runtime/plan/why.go": docs},
+		"runtime/plan/why.go imports no wing; take it off the list of joints")
+	f(nil, map[string]string{
+		"runtime/plan/a_test.go": "package x\nimport _ \"ppscript/tests/kit\"\n",
+		"tests/kit/a.go":         "package x\nimport _ \"ppscript/tests/more\"\n", "tests/more/a.go": wing,
+	}, "runtime/plan/a_test.go imports tests/kit, which leads to runtime/why/story of the wing why")
+}
+
+// No package calls its only importer back, but for those of the list.
+func TestNoCircles(t *testing.T) {
+	faults, err := backs(os.DirFS("../.."), circles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+func TestBacks(t *testing.T) {
+	const low = "package low\ntype Hooks struct { Say func(string); N int }\n"
+	const high = "package high\nimport \"ppscript/low\"\nvar h = low.Hooks{Say: nil}\n"
+	f := func(circles map[string]string, files map[string]string, want ...string) {
+		t.Helper()
+		tree := fstest.MapFS{}
+		for name, src := range files {
+			tree[name] = &fstest.MapFile{Data: []byte(src)}
+		}
+		if got, err := backs(tree, circles); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v: got %q, %v, want %q", files, got, err, want)
+		}
+	}
+	listed := map[string]string{"low.Hooks": "a reason"}
+	const fault = "low.Hooks calls its only importer, high, back by Say: " +
+		"give it values, or make it a part of its importer"
+	f(nil, map[string]string{"low/a.go": low, "high/a.go": high}, fault)
+	f(nil, map[string]string{"low/a.go": low, "high/a.go": "package high\nimport \"ppscript/low\"\n" +
+		"func f(h *low.Hooks) { h.Say = nil }\n"}, fault)
+	f(listed, map[string]string{"low/a.go": low, "high/a.go": high})
+	f(nil, map[string]string{"low/a.go": low, "high/a.go": high,
+		"other/a.go": "package other\nimport \"ppscript/low\"\n"})
+	f(nil, map[string]string{"low/a.go": low + "var own = Hooks{Say: nil}\n", "high/a.go": high})
+	f(listed, map[string]string{"low/a.go": low}, "low.Hooks is no circle; take it off the list")
+}
+
 func TestPathsOfDocuments(t *testing.T) {
 	tree := fstest.MapFS{"runtime/operator/agg/a.go": &fstest.MapFile{}}
 	got := paths(tree, "X.md",
@@ -222,5 +332,55 @@ func TestMissingPackage(t *testing.T) {
 	}
 	if err != nil || !slices.Equal(faults, want) {
 		t.Errorf("got %q, %v, want %q", faults, err, want)
+	}
+}
+
+// Sources in C beside those of Go are left out of builds with cgo, which a plain go build uses where it
+// finds a compiler, and the race detector needs.
+func TestProgramsInCAreNoPartOfBuilds(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".c":
+			return nil
+		}
+		found++
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.HasPrefix(string(text), "//go:build ignore\n\n") {
+			t.Errorf("%s: want //go:build ignore in its first line (%v)", path, err)
+		}
+		return nil
+	})
+	if err != nil || found == 0 {
+		t.Errorf("%d sources, %v", found, err)
+	}
+}
+
+// The tag nohub leaves the server of hubs out, wherever it is named.
+func TestServerHasATag(t *testing.T) {
+	files, err := filepath.Glob("../../cmd/ppscript/fleet/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged := 0
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") || !strings.Contains(string(src), "nats-server/v2/server") {
+			continue
+		}
+		line, _, _ := strings.Cut(string(src), "\n")
+		if tagged++; !strings.HasPrefix(line, "//go:build ") || !strings.Contains(line, "!nohub") {
+			t.Errorf("%s: names the server without //go:build !nohub", name)
+		}
+	}
+	if tagged == 0 {
+		t.Error("got no file that names the server")
 	}
 }

@@ -1,5 +1,5 @@
 // Package layout holds the rules of the tree itself: which package may import
-// which, who owns each third-party module, that every package says what it is
+// which, the package that owns each third-party module, that every package says what it is
 // for, and that only the command ends the process.
 //
 // The tables in this file are the design; a change to them is a design change
@@ -36,29 +36,30 @@ var layers = [][]string{
 	{"runtime/expr/c"},
 	{"runtime/expr"},
 	{"runtime/expr/exprtest"},
+	{"runtime/expr/native"}, // functions of scripts and of C expressions
 	{"runtime/expr/cexpr"},
 	{"runtime/source/tracefs"},
 
 	// Sources. A file has the records that the rings had.
-	{"runtime/system/workload"}, // the command that perf observes
-	{"runtime/source/datasrc"},  // what a sample says of a memory access
-	{"runtime/source/tsc"},      // the CPU's counter, and clocks of guests
-	{"runtime/system/poll"},     // waits for rings
-	{"runtime/record/ringbuf"},  // the buffers through which programs send
-	{"runtime/record/latetext"}, // texts that come later than their events
-	{"runtime/record/sent"},     // what programs send
-	{"runtime/record/window"},   // what programs keep
+	{"runtime/system/workload"},     // the command that perf observes
+	{"runtime/source/datasrc"},      // what a sample says of a memory access
+	{"runtime/source/tsc"},          // the CPU's counter, and clocks of guests
+	{"runtime/system/poll"},         // waits for rings
+	{"runtime/record/ringbuf"},      // the buffers through which programs send
+	{"runtime/record/latetext"},     // texts that come later than their events
+	{"runtime/record/sent"},         // what programs send
+	{"runtime/record/flightbuffer"}, // what programs keep
 	{"runtime/source/perf"},
-	{"runtime/target/watched"},    // the threads that the user named
+	{"runtime/target/threadset"},  // the threads that the user named
 	{"runtime/session/cost"},      // what observing costs
 	{"runtime/source/bytecursor"}, // numbers and texts off files of others
 	{"runtime/source/tracedat"},   // files of trace-cmd
 	{"runtime/source/perfdata"},
 	{"runtime/source/eventtext"}, // makes recordings of texts
-	{"runtime/source/identity"},  // who we and our peers are, for TLS
+	{"runtime/source/identity"},  // certificates of this machine and its peers, for TLS
 	{"runtime/source/relay"},     // recordings that are sent while they are made
 
-	// Who and where: files that code was mapped from, then who mapped them,
+	// Processes and places: files that code was mapped from, then the processes that mapped them,
 	// then their functions and how to walk their stacks.
 	{"runtime/stack/dso"},
 	{"runtime/stack/debuginfod"}, // files of programs, from servers
@@ -72,9 +73,7 @@ var layers = [][]string{
 	{"runtime/stack"},
 	{"runtime/result", "runtime/operator/key"},
 	{"runtime/operator/order"},
-	{"runtime/source/sideband"},  // records about processes, beside events that stay in the kernel
 	{"runtime/source/wallclock"}, // which times events have
-	{"runtime/plan/demand"},      // what sources must deliver
 	{"runtime/operator/flow"},
 	{"runtime/operator/join"},
 	{"runtime/operator/agg", "runtime/operator/fold", "runtime/operator/silence", "runtime/operator/overlap", "runtime/why"},
@@ -82,6 +81,8 @@ var layers = [][]string{
 	{"runtime/why/whyfacts"}, // what events do not tell of them
 	// Events as rows, and questions to them.
 	{"runtime/operator/sql"},
+	// The nodes and edges of a plan, of which programs are generated.
+	{"runtime/plan/graph"},
 	// What of all that runs in the kernel: how it is loaded and read, then how it is
 	// made. plan asks whether it can.
 	{"bpf/load", "bpf/features"},
@@ -95,10 +96,8 @@ var layers = [][]string{
 	{"bpf/eval"},        // expressions, which programs evaluate
 	{"bpf/outbox"},      // what programs send
 	{"bpf"},
-	{"runtime/target/inview"},  // whom programs observe
-	{"runtime/record/arrival"}, // what programs of joins keep
+	{"runtime/record/joinstate"}, // what programs of joins keep
 	// Forms of results for other tools.
-	{"runtime/output/speedscope"},
 	{"runtime/why/story"}, // where time went, in words
 	{"runtime/result/timeline"},
 	{"runtime/output/perfetto", "runtime/output/firefox"},
@@ -107,8 +106,7 @@ var layers = [][]string{
 	{"runtime/stack/interpreter"}, // which functions of Python, Ruby, PHP run in stacks
 	// Stacks get their names, for results of all kinds.
 	{"runtime/stack/naming"},
-	{"runtime/stack/listing"},    // the code of a function beside its samples
-	{"runtime/session/patience"}, // how long files may be read for names
+	{"runtime/stack/listing"}, // the code of a function beside its samples
 	// Files that show a run beside its results.
 	{"runtime/output/picture"},
 
@@ -116,7 +114,7 @@ var layers = [][]string{
 	{"runtime/source/eventspec"}, // events as scripts name them
 	{"runtime/source/reading"},   // events that are read
 	{"runtime/result/view"},      // how results are shown
-	{"runtime/plan/placement"},   // a plan describes itself to it
+	{"runtime/plan/placement"},   // annotates the graph of a plan
 	{"runtime/plan"},
 	{"runtime/source/eventstring"}, // makes sources of texts
 	{"runtime/source/eventkind"},   // finds the events that sources name, opens none
@@ -124,15 +122,15 @@ var layers = [][]string{
 	// Results as metrics, and what sends; then their forms.
 	{"runtime/output/metric", "runtime/output/push"},
 	{"runtime/output/parquet", "runtime/output/prometheus", "runtime/output/otlp", "runtime/output/pyroscope"},
-	{"runtime/session/database"}, // databases of plans while they run
-	{"runtime/output/live"},      // a page that shows a run
-	{"runtime/session/slots"},    // events in slots of time, for a budget
-	{"runtime/plan/facility"},    // what of the kernel a plan needs
+	{"runtime/session/database"},  // databases of plans while they run
+	{"runtime/output/live"},       // a page that shows a run
+	{"runtime/session/dutycycle"}, // events in slots of time, for a budget
+	{"runtime/plan/capabilities"}, // what of the kernel a plan needs
 	{"runtime/session"},
-	{"runtime/result/chance"},  // how likely numbers are by chance
-	{"runtime/result/outlier"}, // machines that differ from the others
-	{"runtime/result/partial"}, // results of one machine, to be put together with those of others
-	{"runtime/result/compare"}, // what changed between two runs
+	{"runtime/result/chance"},    // how likely numbers are by chance
+	{"runtime/result/outlier"},   // machines that differ from the others
+	{"runtime/result/mergeable"}, // results of one machine, to be put together with those of others
+	{"runtime/result/compare"},   // what changed between two runs
 	{"runtime/script/value"},
 	{"runtime/script/option"},
 	{"runtime/script", "runtime/script/library"},
@@ -167,10 +165,10 @@ var layers = [][]string{
 	{"cmd/ppscript/terminal/tty"}, // keys of a terminal
 	{"cmd/ppscript/terminal/console"},
 	{
-		"cmd/ppscript/terminal/eventhelp", "cmd/ppscript/terminal/firstscreen", "cmd/ppscript/terminal/topic", "cmd/ppscript/terminal/prompt",
+		"cmd/ppscript/terminal/help", "cmd/ppscript/terminal/prompt",
 		"cmd/ppscript/recording", "cmd/ppscript/terminal/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/editor/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
-		"cmd/ppscript/recording/symbolize", "cmd/ppscript/terminal/completion", "cmd/ppscript/terminal/progress", "cmd/ppscript/argv",
+		"cmd/ppscript/recording/symbolize", "cmd/ppscript/terminal/progress", "cmd/ppscript/argv",
 		"cmd/ppscript/recording/symbolsource",
 	},
 	{
@@ -182,7 +180,7 @@ var layers = [][]string{
 	{"cmd/ppscript/recording/resolve"}, // names what was saved
 	{"cmd/ppscript/recording/diff"},    // compares what was saved
 	{"cmd/ppscript/editor/langserver"}, // for editors: completes as the prompt does, formats
-	// Who may run what: asks permit and sign. What doctor found: asks who owns files.
+	// Rights to run scripts: asks permit and sign. What doctor found: asks for owners of files.
 	{"cmd/ppscript/permit/sealed", "cmd/ppscript/findings", "cmd/ppscript/editor/mcpserver", "cmd/ppscript/fleet/peers"},
 	{"cmd/ppscript/fleet/sshlink"}, // machines by ssh
 	{"cmd/ppscript/fleet"},         // many machines: asks sign whose scripts they run
@@ -231,7 +229,7 @@ var owners = map[string][]string{
 		"runtime/source", "runtime/output/parquet", "packaging",
 	},
 	"google.golang.org/protobuf": {
-		"runtime/target/cri", "runtime/output/prometheus", "runtime/output/otlp", "runtime/result/partial",
+		"runtime/target/cri", "runtime/output/prometheus", "runtime/output/otlp", "runtime/result/mergeable",
 	},
 	"golang.org/x/mod":                {"runtime/script/library", "cmd/ppscript"},
 	"github.com/rogpeppe/go-internal": {"cmd/ppscript"}, // diff; testscript, for tests

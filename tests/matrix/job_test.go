@@ -25,7 +25,7 @@ type job struct {
 	workers []string // whose work it must see
 	foreign bool     // others may be in sums
 	few     bool     // as in the scene: others are looked at as well
-	asked   []string // its own arguments, filled in
+	args    []string // its own arguments, filled in
 	file    string
 	wrong   []string
 }
@@ -36,7 +36,7 @@ func (j *job) failf(format string, args ...any) {
 
 func (j *job) String() string { return strings.ReplaceAll(j.name, "_", "-") + ", " + j.way }
 
-// enough reports that each of those who were seen did it that often.
+// enough reports that each thread that was seen did it that often.
 func enough(got map[string]int64, each int64) bool {
 	for _, n := range got {
 		if n < each {
@@ -53,7 +53,7 @@ func start(t *testing.T, g *target, name, way string) *job {
 	if r.no[way] != "" || way == "command" {
 		return nil
 	}
-	j := &job{name: name, way: way, row: r, asked: g.fill(t, r.args), few: g.few}
+	j := &job{name: name, way: way, row: r, args: g.fill(t, r.args), few: g.few}
 	rings := []string{"-m", "256"}
 	if g.few || way == "cpu" {
 		rings = []string{"-m", "4096"}
@@ -82,7 +82,7 @@ func start(t *testing.T, g *target, name, way string) *job {
 		}
 		more = []string{"--perins"}
 	case "interval":
-		more = []string{"-i", "20"}
+		more = []string{"-i", "20ms"}
 	case "tid":
 		if r.whole {
 			return nil // see refuses
@@ -122,7 +122,7 @@ func start(t *testing.T, g *target, name, way string) *job {
 		}
 	}
 	args := slices.Concat([]string{testkit.PPScript(t), name}, at, []string{"-v", "--format", format},
-		rings, more, j.asked)
+		rings, more, j.args)
 	j.Process = testkit.Start(t, args...)
 	return j
 }
@@ -156,7 +156,7 @@ func (j *job) shows(t *testing.T, stdout string) bool {
 		stdout = string(text[:strings.LastIndexByte(string(text), '\n')+1])
 	}
 	n := int64(0)
-	for _, v := range j.seen(t, stdout) {
+	for _, v := range j.count(t, stdout) {
 		n += v
 	}
 	return n >= j.each
@@ -196,7 +196,7 @@ func (j *job) check(t *testing.T, stdout string, titles [][]string) [][]string {
 	case "record":
 		out := testkit.Run(t,
 			slices.Concat([]string{testkit.PPScript(t), j.name, "--input", j.file, "--format", "json"},
-				j.asked)...).Want(t, 0)
+				j.args)...).Want(t, 0)
 		j.foreign, j.few = j.recordCPU, false
 		j.verify(t, out.Stdout, rounds)
 	default:
@@ -242,7 +242,7 @@ func (j *job) verify(t *testing.T, stdout string, times int64) {
 		t.Logf("%s: events were lost, as it says", j)
 		return
 	}
-	got := j.seen(t, stdout)
+	got := j.count(t, stdout)
 	want := j.each * times
 	if j.least {
 		want = j.each

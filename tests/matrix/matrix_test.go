@@ -186,7 +186,7 @@ func attached(t *testing.T, s scene, names, ways []string) (wrong []string) {
 		}
 		if !j.least && j.each > 0 {
 			j.Await("what the target did", func(stdout string) bool {
-				return enough(j.seen(t, stdout), j.each)
+				return enough(j.count(t, stdout), j.each)
 			})
 		} else if j.text != logLine {
 			j.Await("a table", func(stdout string) bool { return strings.Contains(stdout, `"type":"table"`) })

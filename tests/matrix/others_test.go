@@ -93,7 +93,7 @@ func TestRecordings(t *testing.T) {
 		if bad := notJSON(out.Stdout); bad != "" {
 			t.Errorf("%s: got %q, want one object a line", name, bad)
 		}
-		if got := r.seen(t, out.Stdout)[""]; got != r.number {
+		if got := r.count(t, out.Stdout)[""]; got != r.number {
 			t.Errorf("%s of %s: got %d, want %d", name, r.recording, got, r.number)
 		}
 	}
@@ -106,7 +106,7 @@ func TestNewThreads(t *testing.T) {
 	kinds := []struct {
 		how  string
 		args []string
-		seen seen
+		seen eventCounter
 		who  string // "" if the result does not say; then there is nobody else
 		each int64  // 1 is at least one
 	}{
@@ -162,7 +162,7 @@ func TestNewThreads(t *testing.T) {
 	}
 }
 
-// Who follows threads over all CPUs does so for a cgroup as for its process: the
+// A run that follows threads over all CPUs does so for a cgroup as for its process: the
 // time that they ran is all there.
 func TestCgroupsFollowTheirThreads(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Taskset)...)
@@ -208,7 +208,7 @@ func TestCgroupsFollowTheirThreads(t *testing.T) {
 	})
 }
 
-// threads are the numbers of those of a process.
+// threads returns the ids of the threads of a process.
 func threads(pid int) map[string]bool {
 	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	tids := map[string]bool{}

@@ -8,7 +8,7 @@ type row struct {
 	args []string // {comm}, {disk} and {left address} stand for what the test finds
 	// scene is what the target does; "" is calls.
 	scene string
-	seen  seen
+	count eventCounter
 	// each is how often each worker of the scene, in each round, does what is
 	// seen: exactly, or at least.
 	each  int64
@@ -76,7 +76,7 @@ const (
 var matrix = map[string]row{
 	"trace": {
 		args:   []string{"-e", getppid},
-		seen:   lines(enter),
+		count:  lines(enter),
 		each:   calls,
 		text:   logLine,
 		record: getppid,
@@ -84,7 +84,7 @@ var matrix = map[string]row{
 	},
 	"stat": {
 		args:       []string{"-e", getppid},
-		seen:       rows("total", ""),
+		count:      rows("total", ""),
 		each:       calls,
 		text:       `(?m)^ *raw_syscalls:sys_enter +\d+`,
 		unrecorded: counts,
@@ -92,7 +92,7 @@ var matrix = map[string]row{
 	},
 	"hrcount": {
 		args:   []string{"-e", getppid},
-		seen:   rows("n", ""),
+		count:  rows("n", ""),
 		each:   calls,
 		text:   `(?m)^ *sys_enter +\d+\|? *`,
 		record: getppid,
@@ -100,49 +100,49 @@ var matrix = map[string]row{
 	},
 	"top": {
 		args:   []string{"-e", getppid},
-		seen:   rows("SYS_ENTER", "COMM"),
+		count:  rows("SYS_ENTER", "COMM"),
 		each:   calls,
 		record: getppid,
 		source: "-e sched:sched_switch",
 	},
 	"num_dist": {
 		args:   []string{"-e", getppid + "num=args[0]/"},
-		seen:   rows("calls", ""),
+		count:  rows("calls", ""),
 		each:   calls,
 		record: getppid,
 		source: "-e sched:sched_switch//num=prev_pid/",
 	},
 	"multi_trace": {
 		args:   []string{"-k", "_tid", "-e", getppid, "-e", leave},
-		seen:   rows("calls", ""),
+		count:  rows("calls", ""),
 		each:   calls,
 		record: both,
 		source: "-k _cpu -e sched:sched_switch -e sched:sched_switch",
 	},
 	"syscalls": {
 		args:   []string{"-e", getppid, "-e", leave},
-		seen:   rows("calls", ""),
+		count:  rows("calls", ""),
 		each:   calls,
 		record: both,
 		source: "--than 1",
 	},
 	"nested_trace": {
 		args:   []string{"-k", "_tid", "-e", both},
-		seen:   rows("calls", ""),
+		count:  rows("calls", ""),
 		each:   calls,
 		record: both,
 		source: "-k _tid -e raw_syscalls:sys_enter,raw_syscalls:sys_exit",
 	},
 	"kmemprof": {args: []string{"-k", "_tid", "-e", getppid + "size=id/", "-e", leave},
-		seen: samples("stacks"), each: calls, text: `(?m)^\d+ \(\d+\.\d%\) bytes in \d+ samples`,
+		count: samples("stacks"), each: calls, text: `(?m)^\d+ \(\d+\.\d%\) bytes in \d+ samples`,
 		record: both, source: "-k _tid -e raw_syscalls:sys_enter//size=id/ -e raw_syscalls:sys_exit"},
 	"kmemleak": {args: []string{
 		"--alloc", getppid + "ptr=args[0]/size=id/", "--free", "sched:sched_process_hang//ptr=pid/",
-	}, seen: rows("alloc", ""), each: calls,
+	}, count: rows("alloc", ""), each: calls,
 		record: getppid + ",sched:sched_process_hang", noSource: "it tells what is left at the end"},
 	"expr": {
 		args:   []string{"-e", getppid, "args[0] + 1"},
-		seen:   lines(enter),
+		count:  lines(enter),
 		each:   calls,
 		text:   logLine,
 		record: getppid,
@@ -150,18 +150,18 @@ var matrix = map[string]row{
 	},
 	"event_lost": {
 		args:       []string{"-e", getppid},
-		seen:       rows("counted", ""),
+		count:      rows("counted", ""),
 		each:       calls,
 		opens:      2,
 		unrecorded: counts,
 		noSource:   counts,
 	},
 	"sql": {args: []string{"-e", getppid, "--query", "select _tid, count(*) n from sys_enter group by 1"},
-		seen: rows("n", ""), each: calls,
+		count: rows("n", ""), each: calls,
 		text: `(?m)^ *_tid \| +n$`, record: getppid, noSource: "it answers questions"},
 	"syscall_trace": {
 		args:   []string{"-e", "getppid"},
-		seen:   lines("call"),
+		count:  lines("call"),
 		each:   calls,
 		text:   logLine,
 		record: both,
@@ -169,7 +169,7 @@ var matrix = map[string]row{
 	},
 	"why": {
 		args:   []string{"--syscall", "getppid", "--than", "1ns"},
-		seen:   explained,
+		count:  explained,
 		each:   calls,
 		text:   ` slow spans? \(mean `,
 		record: both + "," + sched,
@@ -177,23 +177,23 @@ var matrix = map[string]row{
 	},
 	"funccount": {
 		args:       []string{"-e", getppid},
-		seen:       rows("hits", ""),
+		count:      rows("hits", ""),
 		each:       calls,
 		unrecorded: counts + "; --sampled is top",
 		noSource:   counts,
 	},
-	"signal": {args: []string{"--filter", "sig == 15 || sig == 28"}, seen: lines("signal:signal_generate"),
+	"signal": {args: []string{"--filter", "sig == 15 || sig == 28"}, count: lines("signal:signal_generate"),
 		each: signals, text: logLine,
 		record: "signal:signal_generate"},
 	"page_faults": {
-		seen:   lines("software:page-faults"),
+		count:  lines("software:page-faults"),
 		each:   faults,
 		least:  true,
 		text:   logLine,
 		record: "page-faults",
 	},
 	"breakpoint": {scene: "apart", needs: []testkit.Need{testkit.Breakpoints},
-		args: []string{"{left address}/8:x"}, seen: lines("breakpoint.*"), each: lefts, text: logLine,
+		args: []string{"{left address}/8:x"}, count: lines("breakpoint.*"), each: lefts, text: logLine,
 		unrecorded: "record takes no breakpoints",
 		no: map[string]string{
 			"cpu":    "a CPU has four breakpoints, which other tests use",
@@ -201,18 +201,19 @@ var matrix = map[string]row{
 		}, source: `"{left address}/8:x"`},
 	"percpu_stat": {
 		args:       []string{"--syscalls"},
-		seen:       rowsWhere("syscalls", "", notAll),
+		count:      rowsWhere("syscalls", "", notAll),
 		each:       calls,
 		least:      true,
 		unrecorded: counts,
 		noSource:   counts,
 	},
 
-	"profile": {args: []string{"-F", "997"}, scene: "busy", seen: lines("software:cpu-clock|hardware:cycles"),
-		each: 1, least: true, text: logLine, record: "cpu-clock",
+	"profile": {args: []string{"-F", "997"}, scene: "busy",
+		count: lines("software:cpu-clock|hardware:cycles"),
+		each:  1, least: true, text: logLine, record: "cpu-clock",
 		source: "-F 997"},
 
-	"annotate": {args: []string{"-F", "997"}, scene: "busy", seen: anybody(rows("samples", "")),
+	"annotate": {args: []string{"-F", "997"}, scene: "busy", count: anybody(rows("samples", "")),
 		each: 1, least: true, text: `(?m)^ *share +samples`, record: "cpu-clock",
 		noSource: "its rows are of code"},
 
@@ -221,7 +222,7 @@ var matrix = map[string]row{
 	"task_state": {
 		args:      []string{"--perins"},
 		scene:     "sched",
-		seen:      rowsWhere("calls", "comm", is("St_text", "S")),
+		count:     rowsWhere("calls", "comm", columnIs("St_text", "S")),
 		each:      1,
 		least:     true,
 		record:    sched,
@@ -229,7 +230,7 @@ var matrix = map[string]row{
 	},
 	"oncpu": {
 		scene:     "sched",
-		seen:      rows("runs", "comm"),
+		count:     rows("runs", "comm"),
 		each:      1,
 		least:     true,
 		text:      `(?m)^(CPU SUM\(ms\) COMM:TID\(ms\)|THREAD COMM +SUM\(ms\) CPUS\(ms\))`,
@@ -239,7 +240,7 @@ var matrix = map[string]row{
 	"rundelay": {
 		args:      []string{"--perins"},
 		scene:     "sched",
-		seen:      rows("calls", "comm"),
+		count:     rows("calls", "comm"),
 		each:      1,
 		least:     true,
 		record:    sched,
@@ -247,7 +248,7 @@ var matrix = map[string]row{
 	},
 	"sched_latency": {
 		scene:     "sched",
-		seen:      rows("switches", "task"),
+		count:     rows("switches", "task"),
 		each:      1,
 		least:     true,
 		record:    sched,
@@ -255,7 +256,7 @@ var matrix = map[string]row{
 	},
 	"sched_timehist": {
 		scene:     "sched",
-		seen:      linesBy("run", field("task")),
+		count:     linesBy("run", field("task")),
 		each:      1,
 		least:     true,
 		text:      logLine,
@@ -264,7 +265,7 @@ var matrix = map[string]row{
 	},
 	"sched_migrate": {
 		scene:     "move",
-		seen:      rows("count", "comm"),
+		count:     rows("count", "comm"),
 		each:      1,
 		least:     true,
 		record:    `sched:sched_migrate_task/comm ~ "{comm}-*"/`,
@@ -274,7 +275,7 @@ var matrix = map[string]row{
 	"sched_map": {
 		scene:     "sched",
 		whole:     true,
-		seen:      rows("", "comm"),
+		count:     rows("", "comm"),
 		each:      1,
 		least:     true,
 		text:      `(?m)^ ?.*\*.. `,
@@ -282,58 +283,58 @@ var matrix = map[string]row{
 		recordCPU: true,
 	},
 	"hrtimer": {args: []string{"-e", getppid, "--period", "5ms"}, whole: true, await: true,
-		seen: hrtimerCalls, each: calls, least: true, text: logLine,
+		count: hrtimerCalls, each: calls, least: true, text: logLine,
 		record: getppid + ",cpu-clock", recordCPU: true, source: "--period 5ms"},
 	"irq_off": {args: []string{"--period", "1ms", "--than", "1001us"}, whole: true, await: true,
-		seen: anybody(lines("irq-off")), each: 1, least: true, text: logLine,
+		count: anybody(lines("irq-off")), each: 1, least: true, text: logLine,
 		recording: "timer.data", number: 4, source: "--period 1ms --than 1001us"},
 	"cpu_util": {
 		scene:      "busy",
 		whole:      true,
 		opens:      2,
-		seen:       rows("", ""),
+		count:      rows("", ""),
 		each:       1,
 		least:      true,
 		unrecorded: counts,
 		noSource:   counts,
 	},
 	"blktrace": {args: []string{"-d", "{disk}"}, scene: "disk", whole: true, everywhere: true,
-		seen: rowsWhere("reqs", "", is("end_text", "block_rq_complete")), each: reads, least: true,
+		count: rowsWhere("reqs", "", columnIs("end_text", "block_rq_complete")), each: reads, least: true,
 		record:    "block:block_getrq,block:block_rq_insert,block:block_rq_issue,block:block_rq_complete",
 		recordCPU: true, noSource: "it would wait for another's disk"},
-	"watchdog": {args: []string{"--thresh", "10s"}, whole: true, seen: rows("expired", ""), each: 0,
+	"watchdog": {args: []string{"--thresh", "10s"}, whole: true, count: rows("expired", ""), each: 0,
 		least: true, unrecorded: "it knows its timers by symbols of the machine that shows them",
 		noSource: "it warns, and nothing is wrong here"},
 
 	"kvm_exit": {
-		seen: rows("calls", ""), each: 0, recording: "kvm.data", number: kvmExits, noSource: noGuest,
+		count: rows("calls", ""), each: 0, recording: "kvm.data", number: kvmExits, noSource: noGuest,
 	},
 	"bpf_kvm_exit": {
 		args:      []string{"--threshold", "0"},
-		seen:      rows("calls", ""),
+		count:     rows("calls", ""),
 		each:      0,
 		recording: "kvm.data",
 		number:    kvmExits,
 		noSource:  noGuest,
 	},
-	"kvmmmu": {seen: rows("created", ""), each: 0, recording: "kvmmmu.data", number: 4, noSource: noGuest},
+	"kvmmmu": {count: rows("created", ""), each: 0, recording: "kvmmmu.data", number: 4, noSource: noGuest},
 
 	"c2c": {
-		seen:      rows("records", ""),
+		count:     rows("records", ""),
 		recording: "sharing.data",
 		number:    256, // of two tables
 		no:        all(noCounter),
 		noSource:  noCounter,
 	},
 	"ldlat_loads": {
-		seen:      rows("count", ""),
+		count:     rows("count", ""),
 		recording: "memory.data",
 		number:    45,
 		no:        all(noCounter),
 		noSource:  noCounter,
 	},
 	"ldlat_stores": {
-		seen:      rows("count", ""),
+		count:     rows("count", ""),
 		recording: "memory.data",
 		number:    15,
 		no:        all(noCounter),

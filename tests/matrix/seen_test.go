@@ -12,17 +12,17 @@ import (
 
 // This file finds in results what the target did.
 
-// A seen is how often something was seen, by the thread that did it; under "" if
-// the result does not say who. Others than the target's may be there as well.
-type seen func(t *testing.T, stdout string) map[string]int64
+// eventCounter counts an observed event, by the thread that did it; under "" if the result does not
+// name the thread. Threads outside the target may be there as well.
+type eventCounter func(t *testing.T, stdout string) map[string]int64
 
 // rows adds up a column of the table that has it: of all rows, or by a column with
 // the thread.
-func rows(column, by string) seen {
+func rows(column, by string) eventCounter {
 	return rowsWhere(column, by, func(testkit.Row) bool { return true })
 }
 
-func rowsWhere(column, by string, where func(testkit.Row) bool) seen {
+func rowsWhere(column, by string, where func(testkit.Row) bool) eventCounter {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
 		sums := map[string]int64{}
@@ -46,8 +46,8 @@ func rowsWhere(column, by string, where func(testkit.Row) bool) seen {
 	}
 }
 
-// is keeps rows with a value in a column.
-func is(column, value string) func(testkit.Row) bool {
+// columnIs keeps rows with a value in a column.
+func columnIs(column, value string) func(testkit.Row) bool {
 	return func(r testkit.Row) bool { return fmt.Sprint(r[column]) == value }
 }
 
@@ -55,7 +55,7 @@ func is(column, value string) func(testkit.Row) bool {
 func notAll(r testkit.Row) bool { return r["cpu"] != "ALL" && r["thread"] != "ALL" }
 
 // anybody has what was seen of all threads.
-func anybody(s seen) seen {
+func anybody(s eventCounter) eventCounter {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
 		n := map[string]int64{}
@@ -97,11 +97,11 @@ func explained(t *testing.T, stdout string) map[string]int64 {
 }
 
 // lines counts those of a log, by thread.
-func lines(event string) seen {
+func lines(event string) eventCounter {
 	return linesBy(event, func(e testkit.Event) string { return e.Comm })
 }
 
-func linesBy(event string, by func(testkit.Event) string) seen {
+func linesBy(event string, by func(testkit.Event) string) eventCounter {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
 		n := map[string]int64{}
@@ -122,7 +122,7 @@ func field(name string) func(testkit.Event) string {
 }
 
 // samples counts those of a result with stacks.
-func samples(name string) seen {
+func samples(name string) eventCounter {
 	return func(t *testing.T, stdout string) map[string]int64 {
 		t.Helper()
 		n := map[string]int64{}

@@ -129,7 +129,7 @@ func publicCopy(t *testing.T, file, dir string) string {
 	return to
 }
 
-// grant gives a file capabilities that are effective for whoever runs it: struct
+// grant gives a file capabilities that are effective for every user who runs it: struct
 // vfs_cap_data of uapi/linux/capability.h, as setcap writes it.
 func grant(file string, caps []kernel.Cap) error {
 	var set uint64

@@ -11,7 +11,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Programs of ours at a tracepoint hide none of its events from others who observe it: the
+// Programs of ours at a tracepoint hide none of its events from its other tracers: the
 // kernel would, if one returned 0.
 func TestBystandersSeeAllEvents(t *testing.T) {
 	live(t, testkit.AMD64)

@@ -59,7 +59,7 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 	live(t, testkit.Perf, testkit.AMD64)
 	l := testkit.StartTarget(t, "-getppid", "400", "-sleep", "100")
 	perf := attachPerf(t, l, "stat", "-x,", "-I", "50", "-e", enter, "--filter", "id == "+getppid)
-	ours := attach(t, l, "stat", "--format", "json", "-i", "50", "--period", "10ms", "-e",
+	ours := attach(t, l, "stat", "--format", "json", "-i", "50ms", "--period", "10ms", "-e",
 		enter+"/id == "+getppid+"/")
 	for range 3 {
 		l.Do()
@@ -105,7 +105,7 @@ func TestStatIntervalsEqualPerfStat(t *testing.T) {
 func TestStatEndsWithItsPeriod(t *testing.T) {
 	live(t, testkit.Samples)
 	testkit.Again(t, func() (wrong []string) {
-		out := testkit.Run(t, testkit.PPScript(t), "stat", "-C", "0", "-e", "cpu-clock", "-i", "100",
+		out := testkit.Run(t, testkit.PPScript(t), "stat", "-C", "0", "-e", "cpu-clock", "-i", "100ms",
 			"--period", "50ms", "--duration", "300ms", "--format", "json").Want(t, 0)
 		before := int64(0)
 		for i, x := range testkit.All[struct {

@@ -24,7 +24,9 @@ type countedQuestion struct {
 }
 
 // What scripts count system-wide lies between what the kernel's counters tell: from when the
-// script has begun to before it is stopped, and from before its start to its end.
+// script has begun to before it is stopped, and from before its start to its end. There are hosts
+// whose kernel runs no program of BPF while a thread of the host's own agent has the CPU, and says
+// nothing: bpftrace counts as few then, ftrace all. So a measurement that lacks events is made again.
 func TestQuestionsEqualCounters(t *testing.T) {
 	live(t, testkit.AMD64)
 	column := func(name, key, value string) func(r testkit.Row) int64 {
@@ -58,40 +60,44 @@ func TestQuestionsEqualCounters(t *testing.T) {
 	} else {
 		t.Logf("idlestates: the kernel's counter stands still at %d, and says nothing", idle)
 	}
-	before := make([]int64, len(questions))
-	var running []*testkit.Process
-	for i, q := range questions {
-		before[i] = q.kernel(t)
-		running = append(running, testkit.Start(t, append([]string{testkit.PPScript(t), q.name,
-			"--format", "json", "-v"}, q.args...)...))
-	}
-	for _, p := range running {
-		p.WaitStderr(" open event")
-	}
-	begun := make([]int64, len(questions))
-	for i, q := range questions {
-		begun[i] = q.kernel(t)
-	}
-	somethingOfEach(t)
-	for i, q := range questions {
-		least := q.kernel(t) - begun[i]
-		tables := testkit.Tables(t, running[i].Stop().Want(t, 0).Stdout)
-		most := q.kernel(t) - before[i]
-		got, lost := int64(0), int64(0)
-		for _, table := range tables {
-			for _, r := range table.Rows {
-				got += q.rows(r)
+	testkit.Again(t, func() (wrong []string) {
+		before := make([]int64, len(questions))
+		var running []*testkit.Process
+		for i, q := range questions {
+			before[i] = q.kernel(t)
+			running = append(running, testkit.Start(t, append([]string{testkit.PPScript(t), q.name,
+				"--format", "json", "-v"}, q.args...)...))
+		}
+		for _, p := range running {
+			p.WaitStderr(" open event")
+		}
+		begun := make([]int64, len(questions))
+		for i, q := range questions {
+			begun[i] = q.kernel(t)
+		}
+		somethingOfEach(t)
+		for i, q := range questions {
+			least := q.kernel(t) - begun[i]
+			tables := testkit.Tables(t, running[i].Stop().Want(t, 0).Stdout)
+			most := q.kernel(t) - before[i]
+			got, lost := int64(0), int64(0)
+			for _, table := range tables {
+				for _, r := range table.Rows {
+					got += q.rows(r)
+				}
+				lost += table.Loss["lost"]
+				if q.pairs {
+					lost += table.Loss["unmatched"] + table.Loss["broken"]
+				}
 			}
-			lost += table.Loss["lost"]
-			if q.pairs {
-				lost += table.Loss["unmatched"] + table.Loss["broken"]
+			t.Logf("%s: %d and %d lost, of %d to %d", q.name, got, lost, least, most)
+			if least < 5 && q.name != "idlestates" || got+lost < least || got > most {
+				wrong = append(wrong, fmt.Sprintf("%s: got %d and %d lost, want %d to %d, and 5 at least",
+					q.name, got, lost, least, most))
 			}
 		}
-		t.Logf("%s: %d and %d lost, of %d to %d", q.name, got, lost, least, most)
-		if least < 5 && q.name != "idlestates" || got+lost < least || got > most {
-			t.Errorf("%s: got %d and %d lost, want %d to %d, and 5 at least", q.name, got, lost, least, most)
-		}
-	}
+		return wrong
+	})
 }
 
 // moves reports that a counter of what CPUs do while they are idle counts: this thread sleeps until it does.

@@ -59,7 +59,7 @@ func slowRead(t *testing.T, engine string, calls int, options ...string) (call s
 	return call, nil
 }
 
-// What happened during a slow call is all there, whoever keeps it.
+// All events during a slow call are there, whichever engine keeps them.
 func TestDetailHasAllEvents(t *testing.T) {
 	live(t)
 	const calls = 5000

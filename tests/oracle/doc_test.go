@@ -38,8 +38,8 @@ func attach(t *testing.T, l *testkit.Target, args ...string) *testkit.Process {
 	return p
 }
 
-// A controlled perf is attached but takes events only from begin on.
-type controlled struct {
+// controlledPerf is a perf that is attached but takes events only from begin on.
+type controlledPerf struct {
 	*testkit.Process
 	control string
 	ack     *os.File
@@ -47,10 +47,10 @@ type controlled struct {
 }
 
 // attachPerf starts perf stat or record, with what it writes in a file.
-func attachPerf(t *testing.T, l *testkit.Target, command string, args ...string) *controlled {
+func attachPerf(t *testing.T, l *testkit.Target, command string, args ...string) *controlledPerf {
 	t.Helper()
 	dir := t.TempDir()
-	c := &controlled{control: filepath.Join(dir, "control"), out: filepath.Join(dir, "out")}
+	c := &controlledPerf{control: filepath.Join(dir, "control"), out: filepath.Join(dir, "out")}
 	ack := filepath.Join(dir, "ack")
 	for _, path := range []string{c.control, ack} {
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -95,7 +95,7 @@ func attachPerf(t *testing.T, l *testkit.Target, command string, args ...string)
 }
 
 // end stops perf and returns the file that it wrote.
-func (c *controlled) end() string {
+func (c *controlledPerf) end() string {
 	c.Stop()
 	return c.out
 }

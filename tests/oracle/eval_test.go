@@ -65,7 +65,7 @@ func evaluated(t *testing.T, output string) (sum evaluation) {
 	return sum
 }
 
-// threadsOf are those of a process.
+// threadsOf returns the ids of the threads of a process.
 func threadsOf(t *testing.T, pid int) (tids []string) {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -97,9 +97,9 @@ func TestPerfevalIsKnown(t *testing.T) {
 	tids := threadsOf(t, l.PID())
 	tables := []string{
 		"num-dist", "-e", getppidCall + "//num=1/," + noOpenat + "num=1/", "--format", "json", "-v",
-		"-i", "50",
+		"-i", "50ms",
 	}
-	log := []string{"trace", "-e", getppidCall + "," + noOpenat, "--format", "json", "-v", "-i", "50"}
+	log := []string{"trace", "-e", getppidCall + "," + noOpenat, "--format", "json", "-v", "-i", "50ms"}
 	lines := []string{"-c", `pipeline = merge(tracepoint("` + getppidCall +
 		`"), tracepoint("syscalls:sys_enter_openat").where("dfd == 77"))
 pipeline.by("common_pid").count()`, "--format", "json", "-v"}

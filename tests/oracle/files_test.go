@@ -40,7 +40,7 @@ func TestFilesOfScripts(t *testing.T) {
 	}
 
 	synced := false
-	for _, r := range run("syncsnoop", "--files")[0].Rows {
+	for _, r := range run("syncsnoop", "--table", "--files")[0].Rows {
 		synced = synced || r.Text(t, "call") == "fsync" && r.Text(t, "file") == "copied" &&
 			r.Int(t, "calls") == 1
 	}
@@ -62,9 +62,9 @@ func TestFilesOfScripts(t *testing.T) {
 	times("fsdist", dist, `(?m)^fs=\S+ kind=write: delay, 20 events$`, 1)
 	times("fsdist", dist, `(?m)^fs=\S+ kind=sync: delay, 1 events?$`, 1)
 	slower := text(append([]string{"fsslower", "--than", "1ns"}, dd...)...)
-	times("fsslower", slower, ` write \S+ +1000 copied\n`, 20)
-	times("fsslower", slower, ` read +\S+ +1000 source\n`, 20)
-	times("fsslower", slower, ` sync +\S+ +0 copied\n`, 1)
+	times("fsslower", slower, ` W +1000 +\d+ +\S+ copied\n`, 20)
+	times("fsslower", slower, ` R +1000 +\d+ +\S+ source\n`, 20)
+	times("fsslower", slower, ` S +0 +\d+ +\S+ copied\n`, 1)
 
 	lock := filepath.Join(dir, "lock")
 	waits := text("flockwait", "--than", "50ms", "--", "sh", "-c",

@@ -42,7 +42,7 @@ func TestFoldedPeriodsEqualPerfScript(t *testing.T) {
 	}
 }
 
-// A sleep is shown with where the task went to sleep, and with who woke it.
+// A sleep is shown with where the task went to sleep, and with its waker.
 func TestTaskStateShowsStacks(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "task-state", "-g", "-S", "--than", "100us", "--filter",

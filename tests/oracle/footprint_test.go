@@ -15,7 +15,7 @@ import (
 // dates are the beginnings of intervals.
 var dates = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 
-// What libraries bring is not paid by who does not use it: a run that counts takes less than
+// A run does not pay for libraries that it does not use: a run that counts takes less than
 // 10 MB of its own, 40 MB with the pages of the program's file, which the kernel shares and takes
 // back as it likes, and the program is there in less than 50 ms.
 func TestFootprint(t *testing.T) {

@@ -66,7 +66,7 @@ type probedFrame struct{ Addr, Symbol string }
 
 func (f probedFrame) String() string { return f.Addr + " " + f.Symbol }
 
-// probedStacks are those of a probe at a function, in the order of a run.
+// probedStacks returns the stacks at the hits of a probe at a function, in the order of a run.
 func probedStacks(t *testing.T, program, function string) (stacks [][]probedFrame) {
 	t.Helper()
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "--user-callchain=dwarf",

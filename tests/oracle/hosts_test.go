@@ -70,7 +70,7 @@ func (h *hosts) on(host, token string, args ...string) *testkit.Process {
 	return testkit.Start(h.t, words...)
 }
 
-// A sender on one host and two receivers on another have the same numbers; who
+// A sender on one host and two receivers on another have the same numbers; one that
 // has another token, or none, has nothing and is told why.
 func TestHostsHaveTheSameNumbers(t *testing.T) {
 	h := newHosts(t)

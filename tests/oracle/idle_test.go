@@ -13,10 +13,10 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// idleFor is how long is looked at who waits for events that do not come.
+// idleFor is how long a run is observed that waits for events that do not come.
 const idleFor = 5 * time.Second
 
-// Who observes a process that sleeps, sleeps as well: it is woken at most twice a
+// A tracer of a process that sleeps, sleeps as well: it is woken at most twice a
 // second, and takes at most 0.02 % of a CPU. The first event wakes it.
 func TestNothingHappens(t *testing.T) {
 	live(t)

@@ -140,7 +140,7 @@ func TestSleepAndRunDelayEqualPerfScript(t *testing.T) {
 		"-switch", "200", "-sleep", "40")
 	want := pairsOf(lines, 1, func(l line) (int, string, string) {
 		if l.event == "sched:sched_wakeup" {
-			// Of running tasks nothing waits: whoever wakes itself.
+			// A running task does not wait: it wakes itself.
 			pid := between(l.text, "pid=", " ")
 			if pid == fmt.Sprint(l.tid) {
 				return -1, "", ""

@@ -62,7 +62,7 @@ def main(o):
 	ours = append(ours, failing)
 	recorded := attachPerf(t, l, "record", "-q", "-m", "1024", "-e", "syscalls:sys_enter_getppid", "-e",
 		"sched:sched_switch")
-	// By itself: events that perf tells apart by an id have that of whoever
+	// By itself: events that perf tells apart by an id have the id of the event that
 	// is first to look at a fault, without programs too.
 	faulty := attachPerf(t, l, "record", "-q", "-c", "1", "-e", "page-faults")
 	quiet := attachPerf(t, l, "stat", "-x,", "-e", "syscalls:sys_enter_getppid", "-e", "sched:sched_switch")

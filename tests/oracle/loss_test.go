@@ -174,7 +174,7 @@ func TestLossInventsNoPair(t *testing.T) {
 	f := func(stop bool, pages string, pairs int64) {
 		t.Helper()
 		l := testkit.StartTarget(t, "-getppid", "1", "-fail", "30000")
-		p := attach(t, l, "--engine", "perf", "--format", "json", "-i", "20", "-m", pages, "-c", program)
+		p := attach(t, l, "--engine", "perf", "--format", "json", "-i", "20ms", "-m", pages, "-c", program)
 		if stop {
 			p.Suspend()
 		}

@@ -25,7 +25,7 @@ func TestMiscTellsOfTheKernel(t *testing.T) {
 		testkit.Requires(t, testkit.Optional("cgroup2 and BPF",
 			fmt.Errorf("%s %s", made.Stderr, loaded.Stderr)))
 	}
-	// Who unloads a program is not always who loaded it, it may take a while,
+	// The unloader of a program is not always its loader, it may take a while,
 	// and lines of two CPUs come in any order. Programs are known by id, symbols
 	// by address.
 	told := func(stdout string) (came, went map[string]int, cgroups int) {

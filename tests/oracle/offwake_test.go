@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A chain is who slept, and whom that waited for.
+// A chain is a thread that slept, and the threads that it waited for.
 type chain struct{ woken, waker string }
 
 // sleepsOf are the sleeps in the lines of a recording: from a switch to the wake-up.
@@ -43,7 +43,7 @@ func sleepsOf(lines []line) map[chain]delay {
 	return sleeps
 }
 
-// Who slept, who woke it, how often and for how long is what perf script's lines say, to the ns.
+// The sleeper, its waker, how often and for how long is what perf script's lines say, to the ns.
 func TestOffwakeEqualsPerfScript(t *testing.T) {
 	live(t, testkit.Perf)
 	file, lines := perfRecord(t, "-e", "sched:sched_switch,sched:sched_waking", "--", testkit.Load(t),

@@ -36,8 +36,8 @@ func schedRecord(t *testing.T, recorder ...string) (file string, lines []line, o
 	return file, lines, own
 }
 
-// A scheduled thread is what its switches and wake-ups say of it.
-type scheduled struct {
+// threadSchedule is the history of a thread according to its switches and wake-ups.
+type threadSchedule struct {
 	runs        int64
 	ran         int64
 	woken, both delay // from waking to running; and also from being preempted
@@ -46,10 +46,10 @@ type scheduled struct {
 }
 
 // scheduledOf follows threads through the lines of a recording.
-func scheduledOf(lines []line, own map[string]bool) map[string]*scheduled {
-	threads := map[string]*scheduled{}
+func scheduledOf(lines []line, own map[string]bool) map[string]*threadSchedule {
+	threads := map[string]*threadSchedule{}
 	for tid := range own {
-		threads[tid] = &scheduled{}
+		threads[tid] = &threadSchedule{}
 	}
 	for _, l := range lines {
 		switch l.event {

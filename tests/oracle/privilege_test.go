@@ -117,7 +117,7 @@ var effective = regexp.MustCompile(`(?m)^CapEff:\t([0-9a-f]{16})$`)
 func TestCapabilitiesAreDropped(t *testing.T) {
 	live(t, testkit.FileCapabilities, testkit.Samples)
 	program, dir := testkit.Ordinary(t, 0o755), testkit.Open(t)
-	p := testkit.StartOrdinary(t, dir, program, "profile", "-F", "997", "-g", "-i", "100", "-v",
+	p := testkit.StartOrdinary(t, dir, program, "profile", "-F", "997", "-g", "-i", "100ms", "-v",
 		"--", "sh", "-c", "grep CapPrm /proc/self/status; exec sleep 60")
 	p.WaitStdout("CapPrm:\t0000000000000000\n")
 	p.WaitStdout(".so") // stacks of it have been read

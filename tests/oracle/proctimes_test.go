@@ -16,7 +16,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Numbers that the kernel keeps of a task, whoever traces: in /proc and by
+// Numbers that the kernel keeps of a task, traced or not: in /proc and by
 // getrusage.
 
 // threads are the threads of a process by what field of a file of each says.
@@ -75,7 +75,7 @@ func TestOncpuEqualsProcSched(t *testing.T) {
 // The time that a command runs is that of getrusage, which its parent sees and
 // bash prints.
 func TestTaskStateEqualsRusage(t *testing.T) {
-	live(t)
+	live(t, testkit.IdleEvents(0))
 	out := testkit.Run(t, testkit.PPScript(t), "task-state", "--format", "json", "-m", "1024",
 		"--filter", "load*", "--",
 		"taskset", "-c", "0", "bash", "-c", "TIMEFORMAT='used %3U %3S'; time "+testkit.Load(t)+
@@ -230,7 +230,7 @@ func TestHrcountShowsQuietSlots(t *testing.T) {
 func TestHrcountKeepsSlotsWhole(t *testing.T) {
 	live(t)
 	out := testkit.Run(t, testkit.PPScript(t), "hrcount", "-e", "sched:sched_switch", "-C", "0", "--period",
-		"10ms", "-i", "100", "--duration", "750ms", "-m", "1024", "--format", "json")
+		"10ms", "-i", "100ms", "--duration", "750ms", "-m", "1024", "--format", "json")
 	tables := testkit.Tables(t, out.Want(t, 0).Stdout)
 	next := int64(0)
 	for i, table := range tables {

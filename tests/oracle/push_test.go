@@ -116,7 +116,7 @@ func TestPushedStacksArrive(t *testing.T) {
 		file("again.folded")).Want(t, 0)
 	same("handed on", file("again.folded"), want)
 
-	// Who asks for stacks that were not sent is told so.
+	// A user who asks for stacks that were not sent is told so.
 	testkit.Run(t, testkit.PPScript(t), "trace", "-e",
 		enter+"//pull=\""+file("events")+"\"/push=\""+file("bare")+"\"/").Want(t, 0)
 	out := testkit.Run(t, testkit.PPScript(t), "trace", "-g", "-e", enter+"//pull=\""+file("bare")+"\"/",

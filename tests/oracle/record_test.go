@@ -77,7 +77,7 @@ func toText(v any) string {
 // stamps, so only counts can be compared.)
 func TestLiveEqualsItsRecording(t *testing.T) {
 	live(t, testkit.Perf)
-	profilers := []recorded{
+	profilers := []recordedProfiler{
 		{[]string{"top", "-e", enter + "//key=id/", "-e", leave + "//key=id/alias=ret/top-add=ret/"}, []string{"ID", "SYS_ENTER", "RET"}},
 		{[]string{"top", "-e", "sched:sched_switch//key=prev_pid/comm=prev_comm/"}, []string{"PREV_PID", "SCHED_SWITCH", "PREV_COMM"}},
 		{[]string{"num-dist", "-e", enter + "//num=id/"}, []string{"event", "calls", "total", "min", "avg", "p99", "max"}},
@@ -88,15 +88,15 @@ func TestLiveEqualsItsRecording(t *testing.T) {
 	testkit.Again(t, func() []string { return recordedAndLive(t, profilers) })
 }
 
-// A recorded is a profiler whose table is compared, and its columns.
-type recorded struct {
+// recordedProfiler is a profiler whose table is compared, with its columns.
+type recordedProfiler struct {
 	args    []string
 	columns []string
 }
 
 // recordedAndLive runs profilers live and on two recordings of the same run. It
 // compares nothing, and says so, if perf missed the begin of a thread.
-func recordedAndLive(t *testing.T, profilers []recorded) (wrong []string) {
+func recordedAndLive(t *testing.T, profilers []recordedProfiler) (wrong []string) {
 	t.Helper()
 	// One table each, however long the machine takes.
 	whole := []string{"--format", "json", "-i", "600s"}

@@ -25,7 +25,7 @@ func TestIntervalsAddUp(t *testing.T) {
 	l := testkit.StartTarget(t, "-getppid", "700", "-sleep", "300", "-spin", "150")
 	f := func(name string, sum func(r testkit.Row) int64, want int64, args ...string) (check func()) {
 		t.Helper()
-		p := attach(t, l, append([]string{"--format", "json", "-i", "20"}, args...)...)
+		p := attach(t, l, append([]string{"--format", "json", "-i", "20ms"}, args...)...)
 		return func() {
 			t.Helper()
 			tables := testkit.Tables(t, p.Stop().Want(t, 0).Stdout)
@@ -274,7 +274,7 @@ func TestTraceIsInOrder(t *testing.T) {
 	}
 }
 
-// tracefsState is what tracefs was told by whoever uses it.
+// tracefsState is what tracefs was told by its users.
 func tracefsState(t *testing.T) map[string]bool {
 	t.Helper()
 	state := map[string]bool{}

@@ -146,7 +146,7 @@ func TestJoinsEqualPerfScript(t *testing.T) {
 	for _, l := range lines {
 		switch l.event {
 		case "sched:sched_wakeup", "sched:sched_wakeup_new":
-			// Who wakes itself runs: it does not wait.
+			// A thread that wakes itself runs: it does not wait.
 			if pid := between(l.text, " pid=", " "); pid != strconv.Itoa(l.tid) {
 				woken[pid] = l
 			}

@@ -69,7 +69,7 @@ func TestOurselvesAreNotShown(t *testing.T) {
 	}
 }
 
-// Nor are there stacks of ppscript itself, whoever counts them, unless they are
+// Nor are there stacks of ppscript itself, in either engine, unless they are
 // asked for.
 func TestOurselvesAreInNoStacks(t *testing.T) {
 	live(t, testkit.Samples)

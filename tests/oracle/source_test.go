@@ -45,10 +45,8 @@ func TestProfilersAreSources(t *testing.T) {
 
 // A source shows what happened during a slow pair: the task slept, and where.
 func TestSourceShowsTheMiddleOfAPair(t *testing.T) {
-	live(t)
-	// All switches of the machine go through the rings. On CPU 0 as everywhere:
-	// a kernel was seen that gave perf nothing of another CPU's idle task, which
-	// is who wakes a sleeper.
+	live(t, testkit.IdleEvents(0)) // a thread that sleeps on an idle CPU is woken by its idle task
+	// All switches of the machine go through the rings.
 	out := testkit.Run(t, testkit.PPScript(t), "multi-trace", "-m", "8192", "-e",
 		"raw_syscalls:sys_enter", "-e",
 		"raw_syscalls:sys_exit,task-state/-g/untraced/", "--order", "--than", "100ms", "--detail=sametid",

@@ -299,7 +299,7 @@ func TestFoldedByInterval(t *testing.T) {
 	if err := os.WriteFile(fold, []byte("before"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "500",
+	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "499", "-g", "--flame-graph", fold, "-i", "500ms",
 		"--", program, "1600").Want(t, 0)
 	old, err := os.ReadFile(fold + ".old")
 	if err != nil || string(old) != "before" {

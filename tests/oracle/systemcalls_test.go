@@ -1,7 +1,10 @@
 package oracle
 
 import (
+	"errors"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,5 +74,41 @@ func TestSystemCallsAreCounted(t *testing.T) {
 			want["syscalls:sys_enter_getppid"] != 7 || want["syscalls:sys_enter_sendfile64"] != 13 {
 			t.Errorf("%q: got %v, want perf's %v", args, got, want)
 		}
+	}
+}
+
+// Programs count many other tracepoints, each its own, as perf does: of a command, and of a CPU.
+func TestTracepointsAreCounted(t *testing.T) {
+	live(t)
+	const events = "sched:sched_process_*,sched:sched_prepare_exec,task:task_newtask,task:task_rename," +
+		"signal:*"
+	explained := testkit.Run(t, testkit.PPScript(t), "explain", "funccount", "-e", events).Want(t, 0).Stdout
+	var missing error
+	if !strings.Contains(explained, "[a program counts it]") {
+		missing = errors.New("a kernel from 6.2 on, before 7.0")
+	}
+	testkit.Requires(t, testkit.Optional("raw tracepoints that miss nothing", missing))
+	f := func(engine string, options ...string) string {
+		t.Helper()
+		args := append([]string{testkit.PPScript(t), "funccount", "--zero", "-e", events, "--engine", engine,
+			"--format", "json"}, options...)
+		args = append(args, "--", "sh", "-c", "for i in 1 2 3 4 5 6 7; do /bin/true; done")
+		table := last(t, testkit.Run(t, args...).Want(t, 0).Stdout)
+		noLoss(t, table)
+		var got []string
+		for _, r := range table.Rows {
+			// Which thread waits, or is freed, and when signals arrive is a matter of time.
+			switch name := r.Text(t, "event"); name {
+			case "sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit",
+				"sched:sched_process_hang", "task:task_newtask":
+				got = append(got, fmt.Sprint(name, " ", r.Int(t, "hits")))
+			}
+		}
+		slices.Sort(got)
+		return strings.Join(got, "\n")
+	}
+	want, got := f("perf"), f("auto")
+	if got != want || !strings.Contains(got, "sched:sched_process_fork 7") {
+		t.Errorf("got\n%s\nwant perf's, with 7 forks\n%s", got, want)
 	}
 }

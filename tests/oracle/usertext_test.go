@@ -80,8 +80,8 @@ func TestSyscallTraceShowsTexts(t *testing.T) {
 func TestOpensnoopIsKnown(t *testing.T) {
 	live(t, testkit.AMD64)
 	name := fmt.Sprintf("/no/such/%d", os.Getpid())
-	out := testkit.Run(t, testkit.PPScript(t), "../../scripts/block/opensnoop.star", "--failed", "--name",
-		name, "--format", "json", "--",
+	out := testkit.Run(t, testkit.PPScript(t), "../../scripts/block/opensnoop.star", "--table",
+		"--failed", "--file", name, "--format", "json", "--",
 		testkit.Load(t), "-fail", strconv.Itoa(fails), "-name", name).Want(t, 0)
 	rows := 0
 	for _, table := range testkit.Tables(t, out.Stdout) {
@@ -103,8 +103,8 @@ func TestOpensnoopOfLibrary(t *testing.T) {
 	live(t, testkit.AMD64, testkit.Uprobes)
 	program := compiled(t, "constants.c")
 	opens := func(args ...string) map[string]int64 {
-		args = append([]string{testkit.PPScript(t), "opensnoop", "--name", "/no/such/constant/*", "--rows",
-			"100", "--format", "json", "-v"}, args...)
+		args = append([]string{testkit.PPScript(t), "opensnoop", "--table", "--file",
+			"/no/such/constant/*", "--rows", "100", "--format", "json", "-v"}, args...)
 		out := testkit.Run(t, append(args, "--", program)...).Want(t, 0)
 		if !strings.Contains(out.Stderr, "no open events") {
 			t.Errorf("%v: got %s, want programs that count", args, out.Stderr)

@@ -13,7 +13,7 @@ import (
 )
 
 // A waller is a thread of wall.c: what it says of itself, in ns.
-type waller struct{ wall, ran, queued, known int64 }
+type waller struct{ wall, ran, queued, idle int64 }
 
 // wallers reads what the threads say.
 func wallers(t *testing.T, stdout string) map[string]waller {
@@ -22,7 +22,7 @@ func wallers(t *testing.T, stdout string) map[string]waller {
 	for line := range strings.Lines(stdout) {
 		var name string
 		var w waller
-		if n, _ := fmt.Sscan(line, &name, &w.wall, &w.ran, &w.queued, &w.known); n == 5 {
+		if n, _ := fmt.Sscan(line, &name, &w.wall, &w.ran, &w.queued, &w.idle); n == 5 {
 			all[name] = w
 		}
 	}
@@ -117,10 +117,10 @@ func checkWall(w *wallTime, all map[string]waller) (wrong []string) {
 		"w-sleeper": "sleeper", "w-locker": "futex_wait", "w-reader": "reader",
 	} {
 		known := w.sum(name, "waiting", function) + w.sum(name, "runnable", function)
-		near(name+" in "+function, known, all[name].known, all[name].wall)
+		near(name+" in "+function, known, all[name].idle, all[name].wall)
 	}
 
-	// On top is who woke whom, and where in its code.
+	// On top are the waker and the woken thread, and where in its code.
 	for _, c := range []struct{ sleeper, waker, function string }{
 		{"w-locker", "w-holder", "holder"}, {"w-reader", "w-writer", "writer"}, {"w-queued", "w-hog", "hog"},
 	} {
@@ -197,7 +197,7 @@ func TestWallTimeWithoutShortWaits(t *testing.T) {
 			}
 		}
 		// It sleeps 50 ms, which is left out, and then for the mutex.
-		got, want := w.sum("w-locker", "waiting", ""), all["w-locker"].known
+		got, want := w.sum("w-locker", "waiting", ""), all["w-locker"].idle
 		if got > want || got < want*8/10 {
 			wrong = append(wrong, fmt.Sprintf("w-locker: got %d ns, want %d", got, want))
 		}

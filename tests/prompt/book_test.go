@@ -10,14 +10,14 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// A said is a statement of a page, with what it shows there.
-type said struct {
+// pageStatement is a statement of a page, with the output that the page shows.
+type pageStatement struct {
 	lines  []string
 	answer []string
 }
 
 // session is what a page types.
-func session(page string) (list []said) {
+func session(page string) (list []pageStatement) {
 	for line := range strings.Lines(page) {
 		line, inside := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
 		statement, begins := strings.CutPrefix(line, ">>> ")
@@ -25,7 +25,7 @@ func session(page string) (list []said) {
 		switch n := len(list) - 1; {
 		case !inside:
 		case begins:
-			list = append(list, said{lines: []string{statement}})
+			list = append(list, pageStatement{lines: []string{statement}})
 		case n >= 0 && goesOn:
 			list[n].lines = append(list[n].lines, further)
 		case n >= 0:

@@ -120,8 +120,8 @@ func (p *pane) clear() {
 	p.until("the prompt alone", func(screen string) bool { return strings.TrimSpace(screen) == ">>>" })
 }
 
-// asked types a statement on a clear screen, and waits until the prompt comes back below the words.
-func (p *pane) asked(statement string, words ...string) string {
+// ask types a statement on a clear screen, and waits until the prompt comes back below the words.
+func (p *pane) ask(statement string, words ...string) string {
 	p.t.Helper()
 	p.clear()
 	p.line(statement)

@@ -28,7 +28,7 @@ func TestStatementsAreEditedWhole(t *testing.T) {
 	p.line("y = x * 2") // it is indented already
 	p.line("return y")
 	p.keys("Enter")
-	p.asked("g(4)", "8\n")
+	p.ask("g(4)", "8\n")
 	// Recalled as one, changed in its middle, and run from there.
 	p.keys("C-l", "Up", "Up")
 	p.see(">>> def g(x):", "...     y = x * 2", "...     return y")
@@ -36,7 +36,7 @@ func TestStatementsAreEditedWhole(t *testing.T) {
 	p.text("10")
 	p.see("y = x * 10")
 	p.keys("M-Enter")
-	p.asked("g(4)", "40\n")
+	p.ask("g(4)", "40\n")
 	// A line that is longer than the terminal, a change at its begin, and undo.
 	p.keys("C-l")
 	p.text("len(\"" + strings.Repeat("abcdefghij", 12) + "\")")
@@ -46,7 +46,7 @@ func TestStatementsAreEditedWhole(t *testing.T) {
 	p.see("240")
 	p.text("nonsense")
 	p.keys("C-_")
-	p.asked("6 * 7", "42\n")
+	p.ask("6 * 7", "42\n")
 }
 
 func TestPastes(t *testing.T) {
@@ -72,8 +72,8 @@ func TestHistorySurvives(t *testing.T) {
 	a.line("return 1")
 	a.keys("Enter")
 	waitFor(t, filepath.Join(dir, "history"), "return 1")
-	b.asked("second = 2")
-	a.asked("first()", "1\n")
+	b.ask("second = 2")
+	a.ask("first()", "1\n")
 	for _, p := range []*pane{a, b} {
 		p.keys("C-d")
 	}
@@ -91,7 +91,7 @@ func TestHistorySurvives(t *testing.T) {
 	c.text("eco")
 	c.see("(search \"eco\") second = 2")
 	c.keys("Enter")
-	c.asked("second", "2\n")
+	c.ask("second", "2\n")
 }
 
 // waitFor is a file's content as soon as it has the word.
@@ -110,18 +110,18 @@ func waitFor(t *testing.T, path, word string) string {
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), []string{"PPSCRIPT_PAGER=cat"}, recorded(t)...)
-	p.asked("?join", "join(", "Errors")
-	p.asked("?kvm-exit", "An exit is measured", `script("kvm-exit")`)
-	p.asked("?sched:sched_switch", "prev_state", "and of every event:")
-	p.asked("?sched:sched_switch.next_comm", "sched:sched_switch.next_comm\n", "char[16]")
-	p.asked(`x = tracepoint("sched:sched_switch").by("prev_comm").count()`)
-	p.asked("?x", "x: table", "events: sched:sched_switch", "table.sort")
-	p.asked("r = run(x)")
-	p.asked("?r", "r: a result, table of 3 rows: prev_comm, count", "result.save")
-	p.asked("?top", "stacks.top(n)", "result.top(n)")
-	p.asked("?tracepont", "no word, profiler", "tracepoint?)")
-	p.asked("n = [1, 2]")
-	p.asked("n?", "n: list of 2")
+	p.ask("?join", "join(", "Errors")
+	p.ask("?kvm-exit", "An exit is measured", `script("kvm-exit")`)
+	p.ask("?sched:sched_switch", "prev_state", "and of every event:")
+	p.ask("?sched:sched_switch.next_comm", "sched:sched_switch.next_comm\n", "char[16]")
+	p.ask(`x = tracepoint("sched:sched_switch").by("prev_comm").count()`)
+	p.ask("?x", "x: table", "events: sched:sched_switch", "table.sort")
+	p.ask("r = run(x)")
+	p.ask("?r", "r: a result, table of 3 rows: prev_comm, count", "result.save")
+	p.ask("?top", "stacks.top(n)", "result.top(n)")
+	p.ask("?tracepont", "no word, profiler", "tracepoint?)")
+	p.ask("n = [1, 2]")
+	p.ask("n?", "n: list of 2")
 }
 
 func TestLongResultsArePaged(t *testing.T) {
@@ -129,7 +129,7 @@ func TestLongResultsArePaged(t *testing.T) {
 	dir := t.TempDir()
 	// With our own, where there is no other program.
 	p := open(t, dir, []string{"PATH=/nonexistent"}, recorded(t)...)
-	p.asked(`"\n".join(["line %d" % i for i in range(3)])`, "line 2")
+	p.ask(`"\n".join(["line %d" % i for i in range(3)])`, "line 2")
 	p.line("help()")
 	p.see(" 1-23 of ", "opt.string", "n, q")
 	p.keys("Space")
@@ -138,11 +138,11 @@ func TestLongResultsArePaged(t *testing.T) {
 	p.keys("Enter")
 	p.see("no further line has")
 	p.keys("q")
-	p.asked("1 + 1", "2\n")
+	p.ask("1 + 1", "2\n")
 
 	// With a program of the user's.
 	q := open(t, dir, []string{"PAGER=head -n 2"}, recorded(t)...)
-	screen := q.asked("help()", "Declares the options")
+	screen := q.ask("help()", "Declares the options")
 	if strings.Contains(screen, "whole_cpus") {
 		t.Errorf("got more than the user's pager shows:\n%s", screen)
 	}
@@ -153,9 +153,9 @@ func TestBarsOfRealEvents(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	load := testkit.Start(t, "sh", "-c", "while :; do read x </dev/null; kill -0 $$; done")
 	p := open(t, t.TempDir(), nil, "-p", strconv.Itoa(load.PID()))
-	p.asked(`x = tracepoint("raw_syscalls:sys_enter").by(call = lambda e: syscall_name(e.id)).count()`)
-	p.asked("r = run(x, seconds = 1)")
-	screen := p.asked("plot(r)", "count by call", "█")
+	p.ask(`x = tracepoint("raw_syscalls:sys_enter").by(call = lambda e: syscall_name(e.id)).count()`)
+	p.ask("r = run(x, seconds = 1)")
+	screen := p.ask("plot(r)", "count by call", "█")
 	// The longest bar is that of the largest number.
 	numbers, longest := []int{}, 0
 	for _, line := range strings.Split(screen, "\n") {
@@ -176,7 +176,7 @@ func TestBarsOfRealEvents(t *testing.T) {
 			t.Errorf("the bars are not sorted: %v", numbers)
 		}
 	}
-	p.asked("sum([row.count for row in r]) == r.samples", "True\n")
+	p.ask("sum([row.count for row in r]) == r.samples", "True\n")
 }
 
 func TestIntervalsAreDrawn(t *testing.T) {
@@ -185,11 +185,11 @@ func TestIntervalsAreDrawn(t *testing.T) {
 	load := testkit.Start(t, "sh", "-c", "while :; do read x </dev/null; kill -0 $$; done")
 	dir := t.TempDir()
 	p := open(t, dir, nil, "-p", strconv.Itoa(load.PID()))
-	p.asked(`e = [[tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")]]`)
-	p.asked(`c = join(e[0], e[1], key = "tid")`)
-	p.asked("h = run(c.hist(\"delay\"), seconds = 0.5, interval = 0.1)")
-	p.asked("plot(h)", "delay: ", "a column is 1", "█", "counts: ")
-	p.asked("h.save(\"h.svg\"); h.save(\"h.json\")")
+	p.ask(`e = [[tracepoint("raw_syscalls:sys_enter")], [tracepoint("raw_syscalls:sys_exit")]]`)
+	p.ask(`c = join(e[0], e[1], key = "tid")`)
+	p.ask("h = run(c.hist(\"delay\"), seconds = 0.5, interval = 0.1)")
+	p.ask("plot(h)", "delay: ", "a column is 1", "█", "counts: ")
+	p.ask("h.save(\"h.svg\"); h.save(\"h.json\")")
 	svg := waitFor(t, filepath.Join(dir, "h.svg"), "</svg>")
 	if strings.Count(svg, "<title>") < 3 {
 		t.Errorf("the picture has few cells: %.300s", svg)
@@ -207,22 +207,22 @@ func TestIntervalsAreDrawn(t *testing.T) {
 	if intervals < 2 {
 		t.Errorf("got %d intervals, want 5, or less on a busy machine", intervals)
 	}
-	p.asked(`n = run(tracepoint("raw_syscalls:sys_enter").count(), seconds = 0.5, interval = 0.1)`)
-	curve := p.asked("plot(n)", "count", "│", "└──")
+	p.ask(`n = run(tracepoint("raw_syscalls:sys_enter").count(), seconds = 0.5, interval = 0.1)`)
+	curve := p.ask("plot(n)", "count", "│", "└──")
 	if !strings.ContainsFunc(curve, func(r rune) bool { return r > 0x2800 && r < 0x2900 }) {
 		t.Errorf("no curve in\n%s", curve)
 	}
-	p.asked("[len(n.intervals) >= 2, n.intervals[0].rows[0].count > 0]", "[True, True]")
+	p.ask("[len(n.intervals) >= 2, n.intervals[0].rows[0].count > 0]", "[True, True]")
 }
 
 func TestSaves(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := open(t, dir, nil, recorded(t)...)
-	p.asked(`r = run(tracepoint("sched:sched_switch").by("prev_comm").count())`)
-	p.asked(`r.save("a.json"); r.save("a.csv"); r.save("a.md")`)
-	p.asked(`r.save("a.svg")`, "hint:")
-	p.asked(`r.save("a.nothing")`, ".json")
+	p.ask(`r = run(tracepoint("sched:sched_switch").by("prev_comm").count())`)
+	p.ask(`r.save("a.json"); r.save("a.csv"); r.save("a.md")`)
+	p.ask(`r.save("a.svg")`, "hint:")
+	p.ask(`r.save("a.nothing")`, ".json")
 	if text := waitFor(t, filepath.Join(dir, "a.csv"), "sh"); !strings.Contains(text, "sh,4") {
 		t.Errorf("got %q, want 4 of sh", text)
 	}
@@ -257,26 +257,26 @@ func TestEditedFilesAreLoadedAgain(t *testing.T) {
 	write("lib.star", "slow = 1 * ms\n")
 	write("q.star", "load(\"./lib.star\", \"slow\")\n\ndef than():\n    return slow\n")
 	p := open(t, dir, nil, append(recorded(t), "q.star")...)
-	p.asked("than()", "1ms\n")
+	p.ask("than()", "1ms\n")
 	write("lib.star", "slow = 5 * ms\n")
-	p.asked("than()", "lib.star changed: loaded again", "5ms\n")
+	p.ask("than()", "lib.star changed: loaded again", "5ms\n")
 	write("lib.star", "slow = 5 * msec\n")
-	p.asked("than()", "undefined name msec", "what was loaded before goes on", "5ms\n")
-	p.asked("why", "lib.star, line 1", "undefined name msec")
+	p.ask("than()", "undefined name msec", "what was loaded before goes on", "5ms\n")
+	p.ask("why", "lib.star, line 1", "undefined name msec")
 	write("lib.star", "slow = 7 * ms\n")
-	p.asked("than()", "7ms\n")
+	p.ask("than()", "7ms\n")
 }
 
 func TestWhyExplainsErrors(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), nil, recorded(t)...)
-	p.asked("why", "nothing has failed here yet")
-	p.asked(`tracepoint("sched:sched_swich").count()`, "did you mean sched:sched_switch?")
-	p.asked("why", `try        tracepoint("sched:sched_switch").count()`, "hint ")
-	p.asked("tracepont(1)", "undefined name")
-	p.asked("why", "try        tracepoint(1)", "read       ppscript help language", "where ")
-	p.asked("run(3)", "want something to run")
-	p.asked("why", "about      run(x", "Errors")
+	p.ask("why", "nothing has failed here yet")
+	p.ask(`tracepoint("sched:sched_swich").count()`, "did you mean sched:sched_switch?")
+	p.ask("why", `try        tracepoint("sched:sched_switch").count()`, "hint ")
+	p.ask("tracepont(1)", "undefined name")
+	p.ask("why", "try        tracepoint(1)", "read       ppscript help language", "where ")
+	p.ask("run(3)", "want something to run")
+	p.ask("why", "about      run(x", "Errors")
 }
 
 func TestKeysOfThePrompt(t *testing.T) {
@@ -311,9 +311,9 @@ func TestKeysOfThePrompt(t *testing.T) {
 	p.keys("Enter")
 	p.line("return len(x)")
 	p.keys("Enter")
-	p.asked("f()", "60\n")
+	p.ask("f()", "60\n")
 	p.text("1 +")
 	p.keys("C-c")
-	p.asked("fmt(\"{}\", 3)", "3")
+	p.ask("fmt(\"{}\", 3)", "3")
 
 }

@@ -120,7 +120,7 @@ def main(o):
 	config := write("export.conf",
 		"one: "+job+"short: "+script+" -p "+strconv.Itoa(target.PID())+" --duration 50ms\n")
 	collector := startTaker(t)
-	p := testkit.Start(t, testkit.PPScript(t), "export", config, "-i", "200", "--http", "127.0.0.1:0",
+	p := testkit.Start(t, testkit.PPScript(t), "export", config, "-i", "200ms", "--http", "127.0.0.1:0",
 		"--otlp", collector.URL)
 	p.WaitStderr("short: it begins again in 1s\n")
 	m := regexp.MustCompile(`metrics: (http\S+)`).FindStringSubmatch(p.Stderr())
@@ -175,7 +175,7 @@ def main(o):
 	}
 }
 
-// Whoever counts, programs of the kernel or ppscript, distributions have the same buckets and
+// In either engine, programs of the kernel or ppscript, distributions have the same buckets and
 // the sum of all values.
 func TestMetricsOfEngines(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
@@ -203,7 +203,7 @@ def main(o):
 		}
 	}
 	socket := filepath.Join(dir, "metrics")
-	p := testkit.Start(t, testkit.PPScript(t), "export", config, "-i", "200", "--http", "unix:"+socket)
+	p := testkit.Start(t, testkit.PPScript(t), "export", config, "-i", "200ms", "--http", "unix:"+socket)
 	p.WaitStderr("metrics: curl --unix-socket " + socket + " http://localhost/metrics\n")
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -249,7 +249,7 @@ def main(o):
 func TestPushedProfiles(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	k := startTaker(t)
-	out := testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "-i", "300", "--format",
+	out := testkit.Run(t, testkit.PPScript(t), "profile", "-F", "997", "-g", "-i", "300ms", "--format",
 		"json",
 		"--otlp-profiles", k.URL, "--pyroscope", k.URL, "--", testkit.Load(t), "-spin", "700")
 	out.Want(t, 0)
@@ -298,7 +298,7 @@ func TestRefusedPush(t *testing.T) {
 		http.Error(w, "no such tenant", http.StatusBadRequest)
 	}))
 	defer srv.Close()
-	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "-i", "100", "--duration", "500ms", "--otlp",
+	out := testkit.Run(t, testkit.PPScript(t), "syscalls", "-i", "100ms", "--duration", "500ms", "--otlp",
 		srv.URL)
 	out.Want(t, 1)
 	if n := strings.Count(out.Stderr,

@@ -51,7 +51,7 @@ func (b *browser) in(part func(*testing.T, *browser)) func(*testing.T) {
 // tables sort, filter and follow the run.
 func tables(t *testing.T, b *browser) {
 	b.size(1280, 860)
-	p, url := serve(t, "syscalls", "-i", "100", "--format", "json", "--http", "127.0.0.1:0")
+	p, url := serve(t, "syscalls", "-i", "100ms", "--format", "json", "--http", "127.0.0.1:0")
 	b.open(url)
 	b.wait(`window.ppscript && ppscript.frames.size >= 3 && document.querySelectorAll("tbody tr").length > 5`)
 	b.scheme("light")
@@ -150,7 +150,7 @@ var busy = []string{"--", "sh", "-c",
 // pictures: flame graphs zoom, search, and show what changed.
 func pictures(t *testing.T, b *browser) {
 	stacks := filepath.Join(t.TempDir(), "stacks.html")
-	profile := []string{testkit.PPScript(t), "profile", "-g", "-F", "997", "-i", "150", "--html", stacks}
+	profile := []string{testkit.PPScript(t), "profile", "-g", "-F", "997", "-i", "150ms", "--html", stacks}
 	testkit.Run(t, append(profile, busy...)...).Want(t, 0)
 	b.size(1280, 860)
 	b.scheme("light")
@@ -188,7 +188,7 @@ func pairs(t *testing.T, b *browser) {
 	slow := filepath.Join(dir, "slow.html")
 	testkit.Run(t, append([]string{testkit.PPScript(t), "multi-trace", "-e", "raw_syscalls:sys_enter",
 		"-e", "raw_syscalls:sys_exit,sched:sched_switch//untraced/,sched:sched_wakeup//untraced/",
-		"--than", "10ms", "--detail=samecpu,-1ms,+1ms", "-i", "200",
+		"--than", "10ms", "--detail=samecpu,-1ms,+1ms", "-i", "200ms",
 		"--heatmap", filepath.Join(dir, "h"), "--html", slow}, busy...)...).Want(t, 0)
 	b.size(1280, 860)
 	b.scheme("light")

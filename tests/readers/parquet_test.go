@@ -57,7 +57,7 @@ func TestParquetHasTheTables(t *testing.T) {
 	testkit.Requires(t, parquetNeeds...)
 	t.Parallel()
 	for _, args := range [][]string{
-		{"load.data", "syscalls"}, {"load.data", "syscalls", "-i", "10"}, {"kvm.data", "kvm-exit"},
+		{"load.data", "syscalls"}, {"load.data", "syscalls", "-i", "10ms"}, {"kvm.data", "kvm-exit"},
 		{"load.data", "rundelay", "--perins"}, {"states.data", "oncpu"},
 	} {
 		dir, records := playParquet(t, args[0], args[1:]...)

@@ -1,7 +1,6 @@
 package readers
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,12 +9,14 @@ import (
 	"testing"
 
 	"ppscript/tests/testkit"
+
+	"github.com/google/pprof/profile"
 )
 
 // The numbers of tables are counters that have the value of an interval since its begin; a
 // row that is not in an interval is 0 in it.
 func TestPerfettoCountersAreTheTables(t *testing.T) {
-	tr, records := play(t, "load.data", "syscalls", "-i", "10")
+	tr, records := play(t, "load.data", "syscalls", "-i", "10ms")
 	label := func(r map[string]any) string {
 		if title, _ := r["title"].(string); title != "" {
 			return title
@@ -88,28 +89,31 @@ func TestPerfettoHasArrays(t *testing.T) {
 	}
 }
 
-// The weights of samples add up to the value that speedscope has of the same run.
+// The weights of samples add up to the value that the profile of the same run has.
 func TestPerfettoWeights(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()
-	path, other := filepath.Join(dir, "out.pftrace"), filepath.Join(dir, "out.json")
+	path, other := filepath.Join(dir, "out.pftrace"), filepath.Join(dir, "out.pb.gz")
 	testkit.Run(t, testkit.PPScript(t), "profile", "-F", "500", "-g", "--lines=no", "-o", "/dev/null",
-		"--perfetto", path, "--speedscope", other, "--", "sh", "-c",
+		"--perfetto", path, "--pprof", other, "--", "sh", "-c",
 		"i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").Want(t, 0)
 	tr := readTrace(t, path)
-	text, err := os.ReadFile(other)
+	data, err := os.ReadFile(other)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var scope struct{ Profiles []struct{ EndValue uint64 } }
-	if err := json.Unmarshal(text, &scope); err != nil {
+	p, err := profile.ParseData(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	sum := uint64(0)
+	var sum, want uint64
+	for _, s := range p.Sample {
+		want += uint64(s.Value[1]) // behind the number
+	}
 	for _, n := range tr.counted {
 		sum += n
 	}
-	if want := scope.Profiles[0].EndValue; len(tr.samples) < 20 || sum != want || tr.timebase == "" {
+	if len(tr.samples) < 20 || sum != want || tr.timebase == "" {
 		t.Errorf("got %d samples of %d %s, want %d", len(tr.samples), sum, tr.timebase, want)
 	}
 }

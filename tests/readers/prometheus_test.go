@@ -141,7 +141,7 @@ func TestPrometheus(t *testing.T) {
 		}
 	}
 	target := testkit.StartTarget(t, "-getppid", "2000", "-fail", "1000", "-sleep", "100")
-	p, page := serve(t, script, "-p", strconv.Itoa(target.PID()), "-i", "600", "--format", "json",
+	p, page := serve(t, script, "-p", strconv.Itoa(target.PID()), "-i", "600ms", "--format", "json",
 		"--http", "127.0.0.1:0", "--http-token", token, "--metrics-series", "2")
 	prom := startPrometheus(t, page, token, "--enable-feature=native-histograms")
 	classic := startPrometheus(t, page, token)

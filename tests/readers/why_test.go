@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// explained is a record of type why, as far as it is compared.
-type explained struct {
+// whyRecord is a record of type why, as far as it is compared.
+type whyRecord struct {
 	Slow    struct{ Spans, NS int64 }
 	Slowest []struct {
 		Label      string
@@ -34,7 +34,7 @@ func TestWhyInFiles(t *testing.T) {
 	out := testkit.Run(t, testkit.PPScript(t), "why", "-e", "sched:sched_switch//key=prev_pid/",
 		"-e", "sched:sched_switch//key=next_pid/", "--than", "1ms", "--input", data(t, "load.data"),
 		"--format", "json", "--flame-graph", stacks, "--perfetto", timeline, "--firefox", markers).Want(t, 0)
-	found := testkit.All[explained](t, out.Stdout, "why")
+	found := testkit.All[whyRecord](t, out.Stdout, "why")
 	if len(found) != 1 || len(found[0].Slowest) < 3 {
 		t.Fatalf("got %.300s, want one result of several slow spans", out.Stdout)
 	}

@@ -79,9 +79,13 @@ func run(ctx context.Context, o options) error {
 
 // phases are the calls of the go command, in their order.
 func phases(packages []testPackage, o options) []phase {
-	var apart, alone, guests, raced []string
+	var apart, alone, guests, raced, racedAlone []string
 	for _, p := range packages {
-		if o.all && o.compiler && p.concurrent && !slices.Contains(alonePackages, p.path) {
+		switch {
+		case !o.all || !o.compiler || !p.raced():
+		case slices.Contains(alonePackages, p.path):
+			racedAlone = append(racedAlone, p.path)
+		default:
 			raced = append(raced, p.path)
 		}
 		switch {
@@ -116,5 +120,6 @@ func phases(packages []testPackage, o options) []phase {
 	add(phase{packages: apart, flags: []string{"-p=2"}, race: o.race}, flags)
 	add(phase{packages: alone, flags: []string{"-p=1"}, beside: guests, race: o.race}, flags)
 	add(phase{packages: raced, flags: []string{"-p=2"}, race: true}, detector)
+	add(phase{packages: racedAlone, flags: []string{"-p=1"}, race: true}, detector)
 	return list
 }

@@ -41,6 +41,16 @@ var alonePackages = names(
 // lower priority.
 var guestPackages = names("tests/vm")
 
+// unracedPackages are those with short tests that the race detector does not look at in -all, and why.
+var unracedPackages = map[string]string{
+	module + "tests/book":    runsProgram,
+	module + "tests/shipped": runsProgram,
+	module + "tests/layout":  "it reads the sources",
+}
+
+// runsProgram is the reason of packages that say nothing of races: the program has no detector.
+const runsProgram = "it runs the program, which has no detector"
+
 func names(dirs ...string) []string {
 	for i := range dirs {
 		dirs[i] = module + dirs[i]
@@ -53,27 +63,24 @@ type testPackage struct {
 	path string
 	// long leaves the whole package to -all, hasLong single tests of it.
 	long, hasLong bool
-	// concurrent says that the package has goroutines of its own, or is made for several: the race detector
-	// looks at it in -all, unless it measures what the detector slows down, and at every package by -race.
-	concurrent bool
 }
 
-// concurrency is how code starts goroutines, or is made for several.
-var concurrency = regexp.MustCompile(`(?m)^\s*go (func\b|\w)|\.Go\(func|^\t"sync(/atomic)?"$`)
+// raced reports that the race detector looks at its short tests in -all.
+func (p *testPackage) raced() bool { return !p.long && unracedPackages[p.path] == "" }
 
 // leftToAll is how a test says that it is long.
 var leftToAll = regexp.MustCompile(`testkit\.Long\b|testing\.Short\(\)`)
 
 func testPackages(ctx context.Context) ([]testPackage, error) {
-	out, err := output(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+	out, err := output(ctx, "go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
 		return nil, err
 	}
 	var list []testPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p struct {
-			ImportPath, Dir                    string
-			GoFiles, TestGoFiles, XTestGoFiles []string
+			ImportPath, Dir           string
+			TestGoFiles, XTestGoFiles []string
 		}
 		if err := d.Decode(&p); err != nil {
 			return nil, fmt.Errorf("go list: %w", err)
@@ -85,12 +92,6 @@ func testPackages(ctx context.Context) ([]testPackage, error) {
 		t := testPackage{path: p.ImportPath, long: slices.Contains(longPackages, p.ImportPath)}
 		if t.hasLong, err = anyHas(p.Dir, files, leftToAll); err != nil {
 			return nil, err
-		}
-		// What lies in tests runs the program, which has no detector.
-		if !strings.HasPrefix(p.ImportPath, module+"tests/") {
-			if t.concurrent, err = anyHas(p.Dir, p.GoFiles, concurrency); err != nil {
-				return nil, err
-			}
 		}
 		list = append(list, t)
 	}

@@ -76,14 +76,14 @@ func (r *report) line(text []byte) {
 	case "build-output":
 		io.WriteString(r.out, e.Output)
 	case "output":
-		r.said(name, e.Output)
+		r.addOutput(name, e.Output)
 	case "pass", "fail", "skip":
 		r.ended(name, e)
 	}
 }
 
-// said keeps the output of a test, and prints that of a package, which is what `go test` prints.
-func (r *report) said(name testName, text string) {
+// addOutput keeps the output of a test, and prints that of a package, as go test does.
+func (r *report) addOutput(name testName, text string) {
 	r.tried(name, text)
 	if name.test == "" {
 		if text != "PASS\n" && !strings.Contains(text, "[no tests to run]") {

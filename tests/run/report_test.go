@@ -1,12 +1,14 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // A run's lines, as `go test -json` prints them.
-const said = `{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
+const sampleOutput = `{"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"    again.go:27: tried again, since\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"        calls: got 1, want 2\n"}
 {"Action":"output","Package":"ppscript/a","Test":"TestGood","Output":"    again.go:27: tried again, since\n"}
@@ -45,7 +47,7 @@ func TestSummary(t *testing.T) {
 	const ended = `{"Action":"output","Package":"ppscript/a","Output":"ok  \tppscript/a\t1.6s\n"}
 {"Action":"pass","Package":"ppscript/a","Elapsed":1.6}
 `
-	got, err := summary(t, said+ended, options{slowest: 1})
+	got, err := summary(t, sampleOutput+ended, options{slowest: 1})
 	want := `ok  	ppscript/a	1.6s
     1.6 s  a 
     1.5 s  a TestGood
@@ -70,7 +72,7 @@ measurements tried again: 2
 
 // The output of a test that failed, or that a panic cut short, is shown; that of others is not.
 func TestFailuresAreShown(t *testing.T) {
-	got, err := summary(t, said+failed, options{})
+	got, err := summary(t, sampleOutput+failed, options{})
 	shown := strings.Contains(got, "got 1, want 2") && strings.Contains(got, "panic: BUG") &&
 		!strings.Contains(got, "=== RUN")
 	if err == nil || !shown || !strings.HasSuffix(got, "\n1 passed, 2 failed, 3 skipped\n") {
@@ -98,14 +100,15 @@ func TestEachPackageIsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	times, known := map[string]int{}, map[string]bool{}
+	times, raced, known := map[string]int{}, map[string]int{}, map[string]bool{}
 	for _, o := range []options{{}, {all: true, compiler: true}} {
 		for _, p := range phases(packages, o) {
+			of := times
 			if p.race {
-				continue // once more
+				of = raced
 			}
 			for _, name := range append(p.packages, p.beside...) {
-				times[name]++
+				of[name]++
 			}
 		}
 	}
@@ -118,8 +121,22 @@ func TestEachPackageIsRun(t *testing.T) {
 		if times[p.path] != want {
 			t.Errorf("%s: run %d times, want %d", p.path, times[p.path], want)
 		}
+		// The race detector looks at each package with short tests, but for those that say why not.
+		want = 1
+		if why, left := unracedPackages[p.path]; left {
+			want = 0
+			if p.long || why == "" {
+				t.Errorf("%s: got reason %q, long %t, want a reason, and short tests", p.path, why, p.long)
+			}
+		} else if p.long {
+			want = 0
+		}
+		if raced[p.path] != want {
+			t.Errorf("%s: run %d times by the race detector, want %d", p.path, raced[p.path], want)
+		}
 	}
-	for _, table := range [][]string{longPackages, alonePackages, guestPackages} {
+	unraced := slices.Collect(maps.Keys(unracedPackages))
+	for _, table := range [][]string{longPackages, alonePackages, guestPackages, unraced} {
 		for _, name := range table {
 			if !known[name] {
 				t.Errorf("plan.go names %s, which has no tests", name)

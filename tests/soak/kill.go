@@ -84,7 +84,7 @@ func (s *scene) killAtRandom(ctx context.Context) *killer {
 			} else {
 				end(watched)
 				watched = nil
-				// Who watches it may end with it, and else goes on with nothing to see.
+				// A tracer of it may end with it, and else goes on with nothing to see.
 				if r.IntN(2) > 0 {
 					end(one)
 					one = nil

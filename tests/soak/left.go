@@ -34,7 +34,7 @@ func look(tmp string) (things, error) {
 	if err := objects(found); err != nil {
 		return nil, fmt.Errorf("list the kernel's objects: %w", err)
 	}
-	for _, fd := range held() {
+	for _, fd := range openObjects() {
 		delete(found, fd)
 	}
 	for _, root := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
@@ -93,8 +93,8 @@ func objects(found things) error {
 	return links.Err()
 }
 
-// held are the objects that processes have open, as the kernel tells in fdinfo.
-func held() (list []string) {
+// openObjects lists the kernel objects that processes have open, from fdinfo.
+func openObjects() (list []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/fdinfo/*")
 	for _, name := range files {
 		text, err := os.ReadFile(name)
@@ -117,7 +117,7 @@ func held() (list []string) {
 	return list
 }
 
-// named is an object with the name that who made it gave it.
+// named is an object with the name that its maker gave it.
 func named(thing string) string {
 	var kind string
 	var id uint32
@@ -141,9 +141,9 @@ func named(thing string) string {
 	return thing
 }
 
-// left is what was not there before and does not go away. Other tracers of the machine come
+// leftovers is what was not there before and does not go away. Other tracers of the machine come
 // and go: what they have is held by them, or goes with them.
-func (before things) left(tmp string) (list []string, err error) {
+func (before things) leftovers(tmp string) (list []string, err error) {
 	var stays things
 	for end := time.Now().Add(settle); ; time.Sleep(time.Second) {
 		now, err := look(tmp)

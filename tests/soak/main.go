@@ -135,11 +135,11 @@ func soak(ctx context.Context, o options) (wrong []string, err error) {
 	for _, p := range steady {
 		wrong = append(wrong, p.judge(l.known.Load(), o.length >= warm)...)
 	}
-	wrong = append(wrong, room.said()...)
+	wrong = append(wrong, room.oomReport()...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	left, err := before.left(s.tmp)
+	left, err := before.leftovers(s.tmp)
 	if err != nil {
 		return wrong, err
 	}

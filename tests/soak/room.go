@@ -37,7 +37,7 @@ func newRoom() (*room, error) {
 	return r, nil
 }
 
-// enter is the command that runs another one in the room. Of those in it, who has the higher
+// enter is the command that runs another one in the room. Of the processes in it, the one with the higher
 // score is killed when there is no memory left.
 func (r *room) enter(score int, command []string) []string {
 	if r == nil {
@@ -48,8 +48,8 @@ func (r *room) enter(score int, command []string) []string {
 	return append([]string{"sh", "-c", script, "sh"}, command...)
 }
 
-// said tells how often memory ran out; what is wrong if it cannot be read.
-func (r *room) said() []string {
+// oomReport tells how often memory ran out; what is wrong if it cannot be read.
+func (r *room) oomReport() []string {
 	if r == nil {
 		return nil
 	}

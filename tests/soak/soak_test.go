@@ -49,7 +49,7 @@ func TestLeftIsSeen(t *testing.T) {
 
 // A profiler that grows, counts too much, or misses what it does not tell, is wrong.
 func TestJudge(t *testing.T) {
-	f := func(output string, last used, want int) {
+	f := func(output string, last processUse, want int) {
 		t.Helper()
 		out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 		if err != nil {
@@ -59,20 +59,20 @@ func TestJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &profiler{args: knownComm, cmd: exec.Command("true"), out: out}
-		p.quarters[1], p.quarters[3] = used{50 << 10, 20, 7}, last
+		p.quarters[1], p.quarters[3] = processUse{50 << 10, 20, 7}, last
 		if wrong := p.judge(30, true); len(wrong) != want {
 			t.Errorf("%s: got %q, want %d", output, wrong, want)
 		}
 	}
 	table := `{"type":"table","data":{"rows":[{"SYS_ENTER":10}]}}` + "\n"
 	ends := `{"type":"end","data":{"missing":10}}` + "\n"
-	same := used{55 << 10, 20, 7}
+	same := processUse{55 << 10, 20, 7}
 	f(table+table+table+`{"type":"end","data":{}}`, same, 0)
 	f(table+table+ends, same, 0)
 	f(table+ends, same, 1)
 	f(table+table+table+table+ends, same, 1)
 	f(table+table+table, same, 1)
-	f(table+table+ends, used{100 << 10, 20, 7}, 1)
-	f(table+table+ends, used{55 << 10, 60, 7}, 1)
-	f(table+table+ends, used{55 << 10, 20, 30}, 1)
+	f(table+table+ends, processUse{100 << 10, 20, 7}, 1)
+	f(table+table+ends, processUse{55 << 10, 60, 7}, 1)
+	f(table+table+ends, processUse{55 << 10, 20, 30}, 1)
 }

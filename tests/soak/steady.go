@@ -37,15 +37,15 @@ type profiler struct {
 	args     string
 	cmd      *exec.Cmd
 	out      *os.File
-	said     bytes.Buffer
+	stderr   bytes.Buffer
 	exited   chan error
-	quarters [4]used // the most of each quarter of the time
+	quarters [4]processUse // the most of each quarter of the time
 }
 
-// used is what a process has.
-type used struct{ resident, files, threads int }
+// processUse is the memory, files and threads of a process.
+type processUse struct{ resident, files, threads int }
 
-func (u *used) most(v used) {
+func (u *processUse) most(v processUse) {
 	u.resident, u.files = max(u.resident, v.resident), max(u.files, v.files)
 	u.threads = max(u.threads, v.threads)
 }
@@ -62,7 +62,7 @@ func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, er
 			command = in.enter(-900, command)
 		}
 		p.cmd = group(exec.Command(command[0], command[1:]...))
-		p.cmd.Stdout, p.cmd.Stderr = p.out, &p.said
+		p.cmd.Stdout, p.cmd.Stderr = p.out, &p.stderr
 		p.cmd.Env = append(os.Environ(), "TMPDIR="+s.tmp)
 		if err := p.cmd.Start(); err != nil {
 			return list, err
@@ -85,7 +85,7 @@ func (s *scene) startSteady(ctx context.Context, in *room) (list []*profiler, er
 			stopAll(list)
 			for _, p := range list {
 				if slices.Contains(silent, p.args) {
-					err = errors.Join(err, fmt.Errorf("%s shows nothing: %s", p.args, &p.said))
+					err = errors.Join(err, fmt.Errorf("%s shows nothing: %s", p.args, &p.stderr))
 				}
 			}
 			return nil, errors.Join(ctx.Err(), err)
@@ -118,7 +118,7 @@ func watch(ctx context.Context, list []*profiler, length time.Duration) {
 }
 
 // usedBy is what a process has now: memory in KiB, open files, threads.
-func usedBy(pid int) (u used) {
+func usedBy(pid int) (u processUse) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	text, _ := os.ReadFile(dir + "status") // one that has ended has nothing
 	for line := range strings.Lines(string(text)) {
@@ -143,7 +143,7 @@ func stopAll(list []*profiler) (wrong []string) {
 		select {
 		case err := <-p.exited:
 			if err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s: %v: %s", p.args, err, &p.said))
+				wrong = append(wrong, fmt.Sprintf("%s: %v: %s", p.args, err, &p.stderr))
 			}
 		case <-time.After(time.Minute):
 			killGroup(p.cmd)

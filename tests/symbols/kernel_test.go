@@ -19,7 +19,7 @@ const (
 	linkedBase       = 0xffffffff81000000
 )
 
-// deferredAddresses are those of the kernel that its stacks have.
+// deferredAddresses returns the kernel addresses in the stacks of deferred.txt.
 func deferredAddresses(t *testing.T) (list []uint64) {
 	t.Helper()
 	text, err := os.ReadFile("../data/deferred.txt")

@@ -184,7 +184,7 @@ func TestEventsDoNotWaitForServers(t *testing.T) {
 	answer := sync.OnceFunc(func() { close(stall) })
 	defer answer()
 	args := with([]string{testkit.PPScript(t)}, counted...)
-	run := testkit.Start(t, with(args, "-F", "997", "--user-callchain=fp", "-i", "200",
+	run := testkit.Start(t, with(args, "-F", "997", "--user-callchain=fp", "-i", "200ms",
 		"--debuginfod="+server.URL, "--", p.stripped, "60000")...)
 	run.Await("three intervals", func(out string) bool {
 		return strings.Count(out, `"seq":`) >= 3

@@ -1,37 +1,54 @@
 package testkit
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"ppscript/runtime/system/kernel"
 )
 
-// Awake has no CPU idle until the test ends whose idle thread perf does not see. On some
-// machines, such as virtual ones that were moved, samples of one of these threads do not come,
-// whatever the event: interrupts that come while the CPU is idle, and the wake-ups in them,
-// would be missing natively, and in perf's own recordings, but not in programs. There, a
-// thread of the lowest class computes: it is seen, and gives way to everything else.
+// This file is about events of idle tasks, which perf does not deliver on each CPU of some machines.
+
+// idleTrials are the tries of them, by CPU and part.
+var idleTrials = sync.OnceValue(func() []kernel.IdleTrial {
+	cpus, err := kernel.OnlineCPUs()
+	if err != nil {
+		return nil
+	}
+	return kernel.TryIdle("/sys/kernel/tracing", cpus)
+})
+
+// IdleEvents is the need of what perf tells of the idle task of a CPU: the switches from it, and the wake-ups
+// in it. A test that takes them of perf, its own or the program's, declares it; one that can be made awake
+// calls Awake.
+func IdleEvents(cpu int) Need {
+	return Need{fmt.Sprintf("perf's events of the idle task of CPU %d", cpu), false, func() string {
+		for _, t := range idleTrials() {
+			if t.CPU == cpu && t.Silent() {
+				return fmt.Sprintf("%d of %d %s came; a restart may bring them back", t.Delivered, t.Hits,
+					t.Part)
+			}
+		}
+		return ""
+	}}
+}
+
+// Awake has no CPU idle until the test ends whose idle task perf does not tell of, or may not: there, a
+// thread of the lowest class computes, which is seen, and gives way to everything else.
 func Awake(t testing.TB) {
 	t.Helper()
-	online, err := kernel.OnlineCPUs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[int64]bool{}
-	out := Run(t, PPScript(t), "-c",
-		`tracepoint("sched:sched_switch").where("prev_pid == 0").by("_cpu").count()`,
-		"--engine", "perf", "--duration", "300ms", "--format", "json").Want(t, 0)
-	for _, row := range Tables(t, out.Stdout)[0].Rows {
-		seen[row.Int(t, "_cpu")] = true
-	}
-	for _, cpu := range online {
-		if seen[int64(cpu)] {
+	var awake []int
+	for _, one := range idleTrials() {
+		if one.Missing() == nil || slices.Contains(awake, one.CPU) {
 			continue
 		}
-		t.Logf("perf does not see CPU %d while it is idle: a thread computes there", cpu)
-		p := StartFor(t, busyTime, "taskset", "-c", strconv.Itoa(cpu), "chrt", "--idle", "0",
+		awake = append(awake, one.CPU)
+		t.Logf("%s of CPU %d: %v: a thread computes there", one.Part, one.CPU, one.Missing())
+		p := StartFor(t, busyTime, "taskset", "-c", strconv.Itoa(one.CPU), "chrt", "--idle", "0",
 			"sh", "-c", "while :; do :; done")
 		t.Cleanup(func() { p.Stop() })
 	}

@@ -22,7 +22,7 @@ func LoopDevice(t testing.TB, scheduler string) (path, name string) {
 	out := Run(t, "losetup", "--show", "-f", file)
 	Requires(t, Core("a loop device", out.Err()))
 	path = strings.TrimSpace(out.Stdout)
-	// Detached while it is open, it goes with the last who has it open: also if
+	// Detached while it is open, it goes with the last process that has it open: also if
 	// this test is killed.
 	open, err := os.Open(path)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ type Output struct {
 	Exit   int // the exit status; 128 and the signal if one ended it
 	Took   time.Duration
 	// Peak is the most memory that was resident, in bytes; what was there before the program
-	// itself began, of who started it, counts too.
+	// itself began, of the process that started it, counts too.
 	Peak int64
 }
 
@@ -83,6 +84,22 @@ func Start(t testing.TB, args ...string) *Process {
 func StartFor(t testing.TB, bound time.Duration, args ...string) *Process {
 	t.Helper()
 	return startWith(t, bound, nil, args...)
+}
+
+// StartPiped starts a command that the test talks to, and does not end it.
+func StartPiped(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		out, err = cmd.StdoutPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatalf("start %s: %v", cmd.Path, err)
+	}
+	return in, out
 }
 
 func startWith(t testing.TB, bound time.Duration, prepare func(*exec.Cmd), args ...string) *Process {

@@ -129,7 +129,7 @@ func (l *Target) settle() {
 }
 
 // Switches is a text that stays the same as long as no thread of the target
-// runs. Who attaches tracers one after the other, or ends them so, compares it:
+// runs. A test that attaches tracers one after the other, or ends them so, compares it:
 // what happens in between is seen by some of them only.
 func (l *Target) Switches() string {
 	text, _ := switches(l.PID())

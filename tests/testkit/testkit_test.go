@@ -36,7 +36,7 @@ func TestLacking(t *testing.T) {
 // A facility that opens and stays silent is missing, and is tried once.
 func TestNeedOfFacility(t *testing.T) {
 	tries := 0
-	n := tried("breakpoints", false, func() kernel.Trial { tries++; return kernel.Trial{Made: 8, Least: 8} })
+	n := tried("breakpoints", false, func() kernel.Trial { tries++; return kernel.Trial{Hits: 8, Least: 8} })
 	for range 2 {
 		if missing, _ := lacking([]Need{n}, ""); len(missing) != 1 ||
 			missing[0] != "breakpoints (opens, but 0 of 8 hits came)" {

@@ -40,3 +40,16 @@ func UntouchedTexts(t *testing.T, n int, text func(i int) string) []uintptr {
 	}
 	return at
 }
+
+// Touch has the kernel fetch the page of a text, as a system call that reads it does, and returns its first
+// byte.
+func Touch(t *testing.T, at uintptr) byte {
+	t.Helper()
+	var b [1]byte
+	n, err := unix.ProcessVMReadv(os.Getpid(), []unix.Iovec{{Base: &b[0], Len: 1}},
+		[]unix.RemoteIovec{{Base: at, Len: 1}}, 0)
+	if err != nil || n != 1 {
+		t.Fatalf("read memory of this process: got %d bytes, %v", n, err)
+	}
+	return b[0]
+}

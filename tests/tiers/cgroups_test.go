@@ -105,7 +105,7 @@ func TestWhoseEventsAre(t *testing.T) {
 	n.move(many, n.container)
 	few.Do()
 	many.Do()
-	// perf tells who observes some processes nothing of cgroups that others make: the events are
+	// perf tells a tracer of some processes nothing of cgroups that others make: the events are
 	// read while it is there.
 	time.Sleep(time.Second)
 	n.move(few, "/")

@@ -7,9 +7,9 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// sent are results that need the events themselves, one program for each plan:
+// sentFields are results that need the events themselves, one program for each plan:
 // what cannot be sent would send none of them.
-var sent = map[string]string{
+var sentFields = map[string]string{
 	"last": `
 exit = tracepoint("raw_syscalls:sys_exit")
 def main(o):
@@ -40,7 +40,7 @@ def main(o):
 // Events that programs send make the tables that whole records make.
 func TestProjectionAndWholeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
-	for name, program := range sent {
+	for name, program := range sentFields {
 		t.Run(name, func(t *testing.T) { agree(t, program) })
 	}
 }

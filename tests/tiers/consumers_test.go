@@ -41,7 +41,7 @@ def main(o):
     ]
 `
 
-// What programs send reaches whoever reads every event: as often as the target
+// Records of programs reach a reader of every event: as often as the target
 // called, and with what is read natively.
 func TestConsumersOfEmitsAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)

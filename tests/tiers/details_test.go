@@ -22,7 +22,7 @@ type detail struct {
 	}
 }
 
-// A detailEvent is what does not depend on who looked.
+// A detailEvent is the part of an event that does not depend on the engine.
 type detailEvent struct {
 	Comm     string
 	PID, TID int
@@ -150,7 +150,7 @@ func TestDetailsWithWeightsAgree(t *testing.T) {
 		if len(a) != len(b) || len(b) < 20 || ran < 10 {
 			return []string{fmt.Sprintf("got %d details, want %d with %d times", len(a), len(b), ran)}
 		}
-		// A program that ends a pair wakes who shows it, for which the kernel notes how long
+		// A program that ends a pair wakes its reader, for which the kernel notes how long
 		// the task ran: perf ends the pair behind that.
 		for i := range a {
 			x, y := strings.TrimRight(a[i], "]"), strings.TrimRight(b[i], "]")

@@ -184,8 +184,8 @@ func onlyIn(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }
 
-// shown are the events whose lines are compared.
-var shown = regexp.MustCompile(`sys_enter: |sys_exit: |sched_switch: `)
+// shownLines matches the events whose lines are compared.
+var shownLines = regexp.MustCompile(`sys_enter: |sys_exit: |sched_switch: `)
 
 // toYield is the flag of a line that says whether the CPU is to be given up. An interrupt may
 // change it between the two readings of one event.
@@ -197,7 +197,7 @@ func between(output string) (list []string) {
 	for _, line := range strings.Split(output, "\n") {
 		if _, heading, ok := strings.Cut(line, "heading "); ok {
 			list = append(list, heading)
-		} else if shown.MatchString(line) {
+		} else if shownLines.MatchString(line) {
 			line = clock.ReplaceAllString(line[min(26, len(line)):], "")
 			list = append(list, toYield.ReplaceAllString(line, "${1}?${2}"))
 		}

@@ -81,7 +81,7 @@ func TestStacksOfEmitsAgree(t *testing.T) {
 	})
 }
 
-// Stacks of many processes are more than programs have room for, unless they shall.
+// Stacks of many processes are more than programs have room for, unless --engine bpf is given.
 func TestStacksOfAllAreHeldHere(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64, testkit.BTF)...)
 	path := script(t, stacking)

@@ -71,9 +71,9 @@ def main(o):
     ]
 `
 
-// asked is about threads that others switch to. (Wake-ups come in interrupts,
+// runqScript is about threads that others switch to. (Wake-ups come in interrupts,
 // which the kernel does not let programs see that are in the middle of others.)
-const asked = `
+const runqScript = `
 switch = tracepoint("sched:sched_switch")
 
 def main(o):
@@ -108,7 +108,7 @@ func script(t *testing.T, text string) string {
 func TestKernelAndNativeAgree(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.AMD64)...)
 	for name, program := range map[string]string{
-		"records": pipelines, "arguments": arguments, "asked": asked,
+		"records": pipelines, "arguments": arguments, "asked": runqScript,
 	} {
 		t.Run(name, func(t *testing.T) { agree(t, program) })
 	}
@@ -233,7 +233,7 @@ def main(o):
         pairs.where("start.id == 110").by("start.id").count(),
         enter.where("id == 110").by("_tid").agg(n = agg.count(), who = agg.first("_comm"), id = agg.last("id")),
     ]
-`, "-i", "3")
+`, "-i", "3ms")
 	for range rounds {
 		l.Do()
 	}
@@ -268,7 +268,7 @@ def main(o):
 	}
 }
 
-// Wakeups of who does not wait start nothing, in either tier.
+// Wakeups of a thread that does not wait start nothing, in either tier.
 func TestKernelWakeups(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	testkit.Again(t, func() []string { return wakeups(t) })

@@ -106,6 +106,26 @@ func TestManyUserProbesAgree(t *testing.T) {
 	}
 }
 
+// ofManyProbes runs a script in each engine that has probes of many functions, and checks its tables: begin
+// is how the names of the functions begin.
+func ofManyProbes(t *testing.T, text string, check func(t *testing.T, begin string, tables []testkit.Table)) {
+	t.Helper()
+	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
+	bin := buildMany(t)
+	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
+	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
+		engines["bpf"] = "f_"
+	}
+	for engine, begin := range engines {
+		t.Run(engine, func(t *testing.T) {
+			path := script(t, fmt.Sprintf(text, bin, begin+"*"))
+			out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
+				"sh", "-c", "echo | "+bin).Want(t, 0)
+			check(t, begin, testkit.Tables(t, out.Stdout))
+		})
+	}
+}
+
 const manyFolds = `
 call = uprobe(%[1]q, "%[2]s", args = "int a", limit = 200)
 
@@ -123,40 +143,28 @@ def main(o):
 // The state of a fold by function, and of one by thread, sees the calls of all functions
 // that a pattern fits; in the kernel by one program.
 func TestFoldsOfManyProbesAgree(t *testing.T) {
-	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
-	bin := buildMany(t)
-	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
-	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
-		engines["bpf"] = "f_"
-	}
-	for engine, begin := range engines {
-		t.Run(engine, func(t *testing.T) {
-			path := script(t, fmt.Sprintf(manyFolds, bin, begin+"*"))
-			out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
-				"sh", "-c", "echo | "+bin).Want(t, 0)
-			tables := testkit.Tables(t, out.Stdout)
-			got := map[int64]int64{}
-			for _, r := range tables[0].Rows {
-				got[r.Int(t, "a")] = r.Int(t, "n")
-				if most := r.Int(t, "most"); most != 10*r.Int(t, "n") {
-					t.Errorf("f_%d: got %d at the last, want %d", r.Int(t, "a"), most, 10*r.Int(t, "n"))
-				}
+	ofManyProbes(t, manyFolds, func(t *testing.T, begin string, tables []testkit.Table) {
+		got := map[int64]int64{}
+		for _, r := range tables[0].Rows {
+			got[r.Int(t, "a")] = r.Int(t, "n")
+			if most := r.Int(t, "most"); most != 10*r.Int(t, "n") {
+				t.Errorf("f_%d: got %d at the last, want %d", r.Int(t, "a"), most, 10*r.Int(t, "n"))
 			}
-			calls := [2]int64{} // of each thread
-			for n := range int64(many) {
-				if !strings.HasPrefix(fmt.Sprintf("f_%d", n), begin) {
-					continue
-				}
-				calls[n%2] += n
-				if want := n / 10; got[n] != want {
-					t.Errorf("f_%d: got %d emitted events, want %d", n, got[n], want)
-				}
+		}
+		calls := [2]int64{} // of each thread
+		for n := range int64(many) {
+			if !strings.HasPrefix(fmt.Sprintf("f_%d", n), begin) {
+				continue
 			}
-			if n, want := tables[1].Rows[0].Int(t, "n"), calls[0]/10+calls[1]/10; n != want {
-				t.Errorf("got %d emitted events of threads, want %d", n, want)
+			calls[n%2] += n
+			if want := n / 10; got[n] != want {
+				t.Errorf("f_%d: got %d emitted events, want %d", n, got[n], want)
 			}
-		})
-	}
+		}
+		if n, want := tables[1].Rows[0].Int(t, "n"), calls[0]/10+calls[1]/10; n != want {
+			t.Errorf("got %d emitted events of threads, want %d", n, want)
+		}
+	})
 }
 
 const manyJoins = `
@@ -173,41 +181,29 @@ def main(o):
 // The calls of all functions that a pattern fits meet their returns, which a pattern finds too;
 // in the kernel by two programs.
 func TestJoinsOfManyProbesAgree(t *testing.T) {
-	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
-	bin := buildMany(t)
-	engines := map[string]string{"perf": "f_7"} // each event takes it a tenth of a second
-	if host, err := features.Find(kernel.Roots{}, false); err == nil && host.UprobeMulti {
-		engines["bpf"] = "f_"
-	}
-	for engine, begin := range engines {
-		t.Run(engine, func(t *testing.T) {
-			path := script(t, fmt.Sprintf(manyJoins, bin, begin+"*"))
-			out := testkit.Run(t, testkit.PPScript(t), path, "--engine", engine, "--format", "json", "--",
-				"sh", "-c", "echo | "+bin).Want(t, 0)
-			tables := testkit.Tables(t, out.Stdout)
-			got := map[string]string{}
-			for _, r := range tables[0].Rows {
-				got[r.Text(t, "func")] = fmt.Sprint(
-					r.Text(t, "to"), r.Int(t, "n"), r.Int(t, "a"), r.Int(t, "result"))
+	ofManyProbes(t, manyJoins, func(t *testing.T, begin string, tables []testkit.Table) {
+		got := map[string]string{}
+		for _, r := range tables[0].Rows {
+			got[r.Text(t, "func")] = fmt.Sprint(
+				r.Text(t, "to"), r.Int(t, "n"), r.Int(t, "a"), r.Int(t, "result"))
+		}
+		slow := map[string]int64{}
+		for _, r := range tables[1].Rows {
+			slow[r.Text(t, "func")] = r.Int(t, "count")
+		}
+		for n := range int64(many) {
+			name := fmt.Sprintf("f_%d", n)
+			if n == 0 || !strings.HasPrefix(name, begin) {
+				continue
 			}
-			slow := map[string]int64{}
-			for _, r := range tables[1].Rows {
-				slow[r.Text(t, "func")] = r.Int(t, "count")
+			if want := fmt.Sprint(name, n, n, 2*n); got[name] != want {
+				t.Errorf("%s: got %q, want %q", name, got[name], want)
 			}
-			for n := range int64(many) {
-				name := fmt.Sprintf("f_%d", n)
-				if n == 0 || !strings.HasPrefix(name, begin) {
-					continue
-				}
-				if want := fmt.Sprint(name, n, n, 2*n); got[name] != want {
-					t.Errorf("%s: got %q, want %q", name, got[name], want)
-				}
-				if want := n * event.Bit(n >= 70); slow[name] != want {
-					t.Errorf("%s: got %d with a large result, want %d", name, slow[name], want)
-				}
+			if want := n * event.Bit(n >= 70); slow[name] != want {
+				t.Errorf("%s: got %d with a large result, want %d", name, slow[name], want)
 			}
-		})
-	}
+		}
+	})
 }
 
 const manySent = `
@@ -234,7 +230,7 @@ func TestManyProbesAreSent(t *testing.T) {
 			"sh", "-c", "echo | "+bin).Want(t, 0)
 		for line := range strings.Lines(out.Stdout + out.Stderr) {
 			if !strings.HasPrefix(line, "ppscript: ") {
-				list = append(list, whose.ReplaceAllString(line, ""))
+				list = append(list, volatile.ReplaceAllString(line, ""))
 			}
 		}
 		slices.Sort(list)
@@ -270,7 +266,7 @@ func TestManyProbesAreSent(t *testing.T) {
 	}
 }
 
-// Aggregators that keep the name of a function have that of the one that was hit, whoever serves it.
+// Aggregators that keep the name of a function have that of the one that was hit, in any program.
 func TestManyProbesKeepTheirNames(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Uprobes)...)
 	bin := buildMany(t)

@@ -37,7 +37,7 @@ func TestOtherRowKeepsTotals(t *testing.T) {
 	tracers := map[string]*testkit.Process{
 		"bpf":           run(t, l, "bpf", few, "--max-rows", "2"),
 		"perf":          run(t, l, "perf", few, "--max-rows", "2"),
-		"bpf, in parts": run(t, l, "bpf", few, "--max-rows", "2", "-i", "50"),
+		"bpf, in parts": run(t, l, "bpf", few, "--max-rows", "2", "-i", "50ms"),
 	}
 	l.Do()
 	l.Do()

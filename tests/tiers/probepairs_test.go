@@ -59,7 +59,7 @@ func TestPairsOfProbesAgree(t *testing.T) {
 			if engine == "bpf" {
 				seen += remembers(t, line)
 			}
-			for _, x := range []*regexp.Regexp{whose, detailTime, remembered, address, copyOf} {
+			for _, x := range []*regexp.Regexp{volatile, detailTime, remembered, address, copyOf} {
 				line = x.ReplaceAllString(line, "")
 			}
 			list = append(list, line)

@@ -32,7 +32,7 @@ func TestProbesAreSent(t *testing.T) {
 			if text, is := strings.CutPrefix(line, "text "); is {
 				texts = append(texts, text)
 			} else {
-				events = append(events, whose.ReplaceAllString(line, ""))
+				events = append(events, volatile.ReplaceAllString(line, ""))
 			}
 		}
 		slices.Sort(events)
@@ -95,6 +95,7 @@ gates = gate.each(lambda e: print("gate", e.arg1, e._tid == e._pid))
 texts = named.each(lambda e: print("text", e.a, e.s))
 `
 
-// whose is what differs from run to run: times, processes, CPUs, where a program was loaded.
-var whose = regexp.MustCompile(`^[0-9-]+ [0-9:.]+ +|` +
+// volatile matches text that differs from run to run: times, processes, CPUs, addresses of loaded
+// programs.
+var volatile = regexp.MustCompile(`^[0-9-]+ [0-9:.]+ +|` +
 	`\S+ +[0-9]+ (\S+ )?\[[0-9]+\] [0-9.]+: |\([0-9a-f]+\)|=0x[0-9a-f]{9,}`)

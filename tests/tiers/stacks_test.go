@@ -120,7 +120,7 @@ func TestKernelStacksByInterval(t *testing.T) {
 	l := testkit.StartTarget(t, "-getppid", fmt.Sprint(calls))
 	p := run(t, l, "bpf",
 		`def main(o): return tracepoint("raw_syscalls:sys_enter").where("id == 110").stack().by("stack").count()`,
-		"-i", "20")
+		"-i", "20ms")
 	for range rounds {
 		l.Do()
 	}

@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Who is woken, how urgent it is and on which CPU are arguments of the kernel's trace call as they
+// The woken thread, its priority and its CPU are arguments of the kernel's trace call as they
 // are fields of its record.
 func TestWakeupsAgree(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ def main(o):
 	})
 }
 
-// turned are the rows of threads that were woken at many turns: who still runs is not woken.
+// turned are the rows of threads that were woken at many turns: a thread that still runs is not woken.
 func turned(t *testing.T, output string, turns int64) testkit.Table {
 	table := testkit.Tables(t, output)[0]
 	table.Rows = slices.DeleteFunc(table.Rows, func(r testkit.Row) bool { return r.Int(t, "n") < turns/20 })

@@ -151,7 +151,7 @@ func TestCapabilitiesSuffice(t *testing.T) {
 	}
 }
 
-// The metrics that the unit is for come, and only for who knows the secret.
+// The metrics that the unit is for come, and only for clients that know the secret.
 func TestExport(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	path := program(t)

@@ -26,6 +26,16 @@ func parts(output []byte) map[string]string {
 	return all
 }
 
+// wants makes a check that a part fits a pattern.
+func wants(t *testing.T, got map[string]string) func(name, pattern string) {
+	return func(name, pattern string) {
+		t.Helper()
+		if !regexp.MustCompile(pattern).MatchString(got[name]) {
+			t.Errorf("%s: got\n%s\nwant %s", name, got[name], pattern)
+		}
+	}
+}
+
 // share is how much of the weight of folded stacks has a frame that matches.
 func share(t *testing.T, folded, frame string) (part float64, lines int) {
 	t.Helper()

@@ -35,18 +35,9 @@ func TestKernelProbesInKernel(t *testing.T) {
 				asked = questionsScript
 			}
 			r := Run(t, guest, "kernel="+kernel+"\n"+asked+probesScript)
-			out := string(r.Output)
-			part := func(name string) string {
-				_, text, _ := strings.Cut(out, "BEGIN "+name+"\n")
-				text, _, _ = strings.Cut(text, "BEGIN ")
-				return text
-			}
-			want := func(name, pattern string) {
-				t.Helper()
-				if !regexp.MustCompile(pattern).MatchString(part(name)) {
-					t.Errorf("%s: got\n%s\nwant %s", name, part(name), pattern)
-				}
-			}
+			all := parts(r.Output)
+			part := func(name string) string { return all[name] }
+			want := wants(t, all)
 			engines := []string{"bpf", "perf"}
 			if kernel == "6.1" { // perf's way is that of the kernels on either side
 				engines = engines[:1]
@@ -130,7 +121,7 @@ func TestKernelProbesInKernel(t *testing.T) {
 				askedIn(t, kernel, part)
 			}
 			if t.Failed() {
-				fmt.Println(out)
+				fmt.Println(string(r.Output))
 			}
 		})
 	}

@@ -30,9 +30,9 @@ func TestKernelReads(t *testing.T) {
 	}
 }
 
-// gone is how many events of a run with --format json were lost, or were given up since a loss may have
-// touched them.
-func gone(t *testing.T, output string) (n int64) {
+// countLost is how many events of a run with --format json were lost, or were given up since a loss
+// may have
+func countLost(t *testing.T, output string) (n int64) {
 	t.Helper()
 	type counts struct{ Lost, Broken int64 }
 	for _, r := range testkit.All[struct{ Loss counts }](t, output, "table") {
@@ -133,7 +133,7 @@ exit 0`, starts, id)
 			}
 			// A thread that is preempted in a call of bpf() keeps the programs of its CPU from running. The
 			// run says so, and no more is missing than it says.
-			left := gone(t, got["sent"]) + gone(t, got["direct"]) + gone(t, got["lines"])
+			left := countLost(t, got["sent"]) + countLost(t, got["direct"]) + countLost(t, got["lines"])
 			if all+left < 9*starts || 100*missing >= all {
 				t.Errorf("%d of %d names are missing, want less than 1 %%: %s", missing, all, got["err"])
 			}

@@ -1,8 +1,6 @@
 package vm
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -34,18 +32,7 @@ cat /sys/kernel/tracing/kprobe_events /sys/kernel/tracing/uprobe_events
 echo END left
 exit 0`
 	r := Run(t, Guest{CPUs: 1, MemoryMiB: 768, Files: files}, script)
-	out := string(r.Output)
-	part := func(name string) string {
-		_, text, _ := strings.Cut(out, "BEGIN "+name+"\n")
-		text, _, _ = strings.Cut(text, "BEGIN ")
-		return text
-	}
-	want := func(name, pattern string) {
-		t.Helper()
-		if !regexp.MustCompile(pattern).MatchString(part(name)) {
-			t.Errorf("%s: got\n%s\nwant %s", name, part(name), pattern)
-		}
-	}
+	want := wants(t, parts(r.Output))
 	want("openat", `/w/known +20\n`)
 	want("returns", `do_sys_openat2 => do_sys_openat2 +20 `)
 	for _, v := range []string{"77", "78", "79"} {

@@ -19,8 +19,8 @@ type memory struct {
 	free func() int // in MiB, asked for when the first guest starts
 
 	sync.Mutex
-	given        sync.Cond
-	bound, taken int // in MiB
+	released    sync.Cond
+	bound, used int // in MiB
 }
 
 // take waits until there is memory for one more guest and returns a function
@@ -28,20 +28,20 @@ type memory struct {
 func (m *memory) take(sizeMiB int) (give func()) {
 	m.Lock()
 	defer m.Unlock()
-	if m.given.L == nil {
-		m.given.L = &m.Mutex
+	if m.released.L == nil {
+		m.released.L = &m.Mutex
 		// What is free now is also wanted by the tests themselves.
 		m.bound = m.free() * 3 / 4
 	}
-	for m.taken > 0 && m.taken+sizeMiB > m.bound {
-		m.given.Wait()
+	for m.used > 0 && m.used+sizeMiB > m.bound {
+		m.released.Wait()
 	}
-	m.taken += sizeMiB
+	m.used += sizeMiB
 	return func() {
 		m.Lock()
 		defer m.Unlock()
-		m.taken -= sizeMiB
-		m.given.Broadcast()
+		m.used -= sizeMiB
+		m.released.Broadcast()
 	}
 }
 

@@ -77,8 +77,8 @@ func TestRoom(t *testing.T) {
 		}
 		large()
 		time.Sleep(10 * time.Second)
-		if n := most.Load(); n != 3 || m.taken != 0 {
-			t.Errorf("got %d guests at once and %d MiB left taken, want 3 and 0", n, m.taken)
+		if n := most.Load(); n != 3 || m.used != 0 {
+			t.Errorf("got %d guests at once and %d MiB left taken, want 3 and 0", n, m.used)
 		}
 	})
 	if n := availableMiB(); n < 16 || n > 1<<30 {

@@ -247,13 +247,13 @@ func project(t testing.TB) (dir string) {
 }
 
 // The link step of a project that make builds with four jobs is late since one file takes long to compile:
-// the chain of who waits for whom leads from the linker through make to that file's compiler.
+// the chain of waiting processes leads from the linker through make to that file's compiler.
 func TestLinkStepOfMake(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.GCC, testkit.Program("make"))...)
 	testkit.Again(t, func() (wrong []string) {
 		dir := project(t)
 		file := filepath.Join(dir, "make.data")
-		// Who waits for whom is all that is asked: a busy machine's system calls might be lost.
+		// Only the chain of waiting is checked: a busy machine's system calls might be lost.
 		const events = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new," +
 			"sched:sched_migrate_task,sched:sched_process_exec"
 		args := append([]string{testkit.PPScript(t), "record", "-a", "-e", events, "-o", file}, bigRings...)

@@ -16,7 +16,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// This file checks the names that stories have: of the cgroups of who is in the way, of files and of
+// This file checks the names that stories have: of the cgroups of threads in the way, of files and of
 // sockets.
 
 // links are those of all parts that ppscript why printed with --format json.
@@ -45,7 +45,7 @@ func ownCgroup(t testing.TB) (dir, path string) {
 	return dir, strings.TrimPrefix(path, "/cpu")
 }
 
-// Who has the CPU meanwhile is told with its cgroup, where that is another one.
+// The thread that has the CPU meanwhile is told with its cgroup, where that is another one.
 func TestCgroupInTheWay(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Program("taskset"))...)
 	dir, path := ownCgroup(t)
@@ -70,7 +70,7 @@ func TestCgroupInTheWay(t *testing.T) {
 	})
 }
 
-// serve sends a line after each delay to who connects, and closes then.
+// serve sends a line after each delay to its client, and closes then.
 func serve(t testing.TB, delay time.Duration, lines int) (address *net.TCPAddr) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// What --format json shows of a breakdown, as far as it is compared.
-type shown struct {
+// breakdownJSON is the part of a breakdown in --format json that is compared.
+type breakdownJSON struct {
 	Slowest []shownSpan
 }
 
@@ -89,7 +89,7 @@ func eachShown(t testing.TB, output string, fn func(s *result.WhySpan)) {
 	for line := range strings.Lines(output) {
 		var record struct {
 			Type string
-			Data shown
+			Data breakdownJSON
 		}
 		if !strings.HasPrefix(line, "{") {
 			continue

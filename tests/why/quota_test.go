@@ -57,7 +57,9 @@ print("held", held() - before, "of", end - begin, "beside", now() - end + begin 
 `
 
 // Where nothing can be attached to the kernel's functions, its own account of quotas is read at switches: a
-// thread that its quota holds does not wait behind who has the CPU meanwhile.
+// thread that its quota holds does not wait behind the thread that has the CPU meanwhile. Of some holds the
+// account does not have the end yet at the switch that is read: these are unknown, and there the probes that
+// would tell are named.
 func TestQuotaOnBusyCPU(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.BTF, testkit.Taskset, testkit.Program("python3"))...)
 	if types, err := os.ReadFile("/sys/kernel/btf/vmlinux"); err != nil ||
@@ -88,7 +90,9 @@ func TestQuotaOnBusyCPU(t *testing.T) {
 		case told > held+all/20 || told+unknown < held-beside-all/20:
 			return []string{fmt.Sprintf("got %d ns by the quota and %d unknown, want %d of %d", told, unknown,
 				held, all)}
-		case strings.Contains(out.Stdout, "throttle_cfs_rq"):
+		case told < all/20:
+			return []string{fmt.Sprintf("got %d ns by the quota, want a part of %d", told, held)}
+		case unknown < all/20 && strings.Contains(out.Stdout, "throttle_cfs_rq"):
 			return []string{"probes are said to be missing, whose work the account does"}
 		}
 		return nil

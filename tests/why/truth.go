@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A truth is what a scenario of testdata/causes.c says of itself.
+// A truth is the breakdown that a scenario of testdata/causes.c prints about itself.
 type truth struct {
 	Name  string
 	TID   int32
@@ -37,8 +37,8 @@ func (t truth) unnamed(before string) truth {
 	return t
 }
 
-// is reports that a cause is that of the part.
-func (p truthPart) is(cause result.WhyLink) bool {
+// hasCause reports that a cause is the cause of the part.
+func (p truthPart) hasCause(cause result.WhyLink) bool {
 	switch p.Kind {
 	case "stolen":
 		return isStolen(cause.Kind)
@@ -181,7 +181,7 @@ func (p truthPart) in(s *result.WhySpan) (sum, instead int64) {
 	for i := range s.Parts {
 		part := &s.Parts[i]
 		switch kind := part.Cause().Kind; {
-		case p.is(part.Cause()) && chain(part) == p.Chain:
+		case p.hasCause(part.Cause()) && chain(part) == p.Chain:
 			sum += part.NS()
 		case kind == result.WhyUnknown, kind == result.WhyBehind, kind == result.WhyIdle, isStolen(kind):
 			instead += part.NS()
@@ -190,7 +190,7 @@ func (p truthPart) in(s *result.WhySpan) (sum, instead int64) {
 	return sum, instead
 }
 
-// unknown is how much of a span is.
+// unknown returns the nanoseconds of a span that have no known cause.
 func unknown(s *result.WhySpan) (ns int64) {
 	for i := range s.Parts {
 		if part := &s.Parts[i]; part.Cause().Kind == result.WhyUnknown {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppscript/runtime/plan/facility"
+	"ppscript/runtime/plan/capabilities"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/diag"
 )
@@ -22,7 +22,7 @@ type Profiler struct {
 	// Options are those with which it was tried, beside their defaults.
 	Options []string `json:"options,omitempty"`
 	Status  string   `json:"status"` // ok, warn, fail; unknown if it could not be tried
-	// Capabilities are needed by who is not root, Missing those of them that are not here.
+	// Capabilities are needed by users other than root, Missing lists the capabilities that are not here.
 	Capabilities []string `json:"capabilities"`
 	Missing      []string `json:"missing"`
 	// Useful are capabilities without which something is missing, and what.
@@ -33,7 +33,7 @@ type Profiler struct {
 }
 
 // Judge tells of a profiler that needs n and was tried, with that outcome.
-func Judge(name string, options []string, n *facility.Needs, have kernel.Caps, outcome error) Profiler {
+func Judge(name string, options []string, n *capabilities.Needs, have kernel.Caps, outcome error) Profiler {
 	p := Profiler{Name: name, Options: options, Status: kernel.OK.String(), Capabilities: []string{},
 		Missing: []string{}, Facilities: n.Facilities}
 	for _, c := range n.Caps {

@@ -4,9 +4,11 @@ package findings
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"ppscript/cmd/ppscript/permit/sign"
@@ -28,7 +30,7 @@ func examine(ctx context.Context) []kernel.Check {
 	return append(checks, scriptLimits(limits.Read(limits.File, sign.RootsOwn)))
 }
 
-// colors are those of outcomes.
+// colors are the terminal colors of outcomes.
 var colors = map[string]string{
 	kernel.OK.String(): "32", kernel.Warn.String(): "33", kernel.Fail.String(): "1;31",
 	kernel.Unknown.String(): "33",
@@ -43,7 +45,8 @@ func word(status string, colored bool) string {
 	return text
 }
 
-// Report writes the outcome of the checks; bad says that a kind of event cannot be used.
+// Report writes the outcome of the checks: first what does not work, each remedy once behind all that it
+// mends, then what works. bad says that a kind of event cannot be used.
 func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err error) {
 	checks := examine(ctx)
 	name := 0
@@ -51,14 +54,39 @@ func Report(ctx context.Context, to io.Writer, colored bool) (bad bool, err erro
 		name = max(name, len(x.Name))
 		bad = bad || x.Status == kernel.Fail
 	}
+	byNeed(checks)
 	w := bufio.NewWriter(to)
-	for _, x := range checks {
+	for i, x := range checks {
 		fmt.Fprintf(w, "%s  %-*s  %s\n", word(x.Status.String(), colored), name, x.Name, oneLine(x.Detail))
-		if x.Fix != "" {
+		if x.Fix != "" && (i+1 == len(checks) || checks[i+1].Fix != x.Fix) {
 			fmt.Fprintf(w, "%7s  %-*s  -> %s\n", "", name, "", oneLine(x.Fix))
 		}
 	}
 	return bad, w.Flush()
+}
+
+// urgency orders outcomes: what keeps most from working comes first.
+var urgency = []kernel.Status{kernel.Fail, kernel.Unknown, kernel.Warn, kernel.OK}
+
+// byNeed sorts checks by how urgent they are. Those that one remedy mends stand together, at the place of the
+// most urgent of them.
+func byNeed(checks []kernel.Check) {
+	// A check without a remedy stands alone.
+	of := func(x *kernel.Check) string { return cmp.Or(x.Fix, x.Name) }
+	place := map[string][2]int{} // how urgent, and where the first of them came
+	for i := range checks {
+		x := &checks[i]
+		urgent := slices.Index(urgency, x.Status)
+		p, seen := place[of(x)]
+		if !seen {
+			p = [2]int{urgent, i}
+		}
+		place[of(x)] = [2]int{min(p[0], urgent), p[1]}
+	}
+	slices.SortStableFunc(checks, func(a, b kernel.Check) int {
+		p, q := place[of(&a)], place[of(&b)]
+		return cmp.Or(cmp.Compare(p[0], q[0]), cmp.Compare(p[1], q[1]))
+	})
 }
 
 // scriptLimits tells what scripts may take on this machine.

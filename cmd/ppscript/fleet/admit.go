@@ -74,18 +74,18 @@ func (a *Agent) know(j *Job, m *nats.Msg) error {
 func (a *Agent) once(j *Job, now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for id, at := range a.asked {
+	for id, at := range a.lastAsked {
 		if now.Sub(at) > 2*freshTime {
-			delete(a.asked, id)
+			delete(a.lastAsked, id)
 		}
 	}
-	if _, ok := a.asked[j.ID]; ok {
+	if _, ok := a.lastAsked[j.ID]; ok {
 		return diag.Errorf(diag.Usage, "run", j.Name, "that job was asked before").WithHint("ask anew")
 	}
-	if a.asked == nil {
-		a.asked = map[string]time.Time{}
+	if a.lastAsked == nil {
+		a.lastAsked = map[string]time.Time{}
 	}
-	a.asked[j.ID] = now
+	a.lastAsked[j.ID] = now
 	return nil
 }
 

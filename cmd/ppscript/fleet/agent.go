@@ -39,15 +39,15 @@ type Agent struct {
 
 // agentState is what an agent has while it runs.
 type agentState struct {
-	nc      *nats.Conn
-	starter starter
-	began   time.Time
-	traces  string
-	mu      sync.Mutex
-	jobs    map[string]*job
-	past    []Running // of jobs that are over, the newest last
-	asked   map[string]time.Time
-	all     sync.WaitGroup
+	nc        *nats.Conn
+	starter   starter
+	began     time.Time
+	traces    string
+	mu        sync.Mutex
+	jobs      map[string]*job
+	past      []Running // of jobs that are over, the newest last
+	lastAsked map[string]time.Time
+	all       sync.WaitGroup
 }
 
 // Limits bound what jobs may do on a machine.
@@ -174,7 +174,7 @@ func (a *Agent) beat(gone bool) {
 	_ = a.nc.Publish(beatSubject+wordOf(a.Name), must(h)) // the next one is in a minute
 }
 
-// hear answers who wants a job to run. Machines that are not meant are silent.
+// hear answers an asker that wants a job to run. Machines that are not meant are silent.
 func (a *Agent) hear(ctx context.Context, m *nats.Msg) {
 	var j Job
 	wrong := read(m.Data, &j)

@@ -17,40 +17,38 @@ import (
 
 func (p *Program) agent() *cobra.Command {
 	a := &Agent{Version: p.Version, Program: "/proc/self/exe", Say: p.Say, Tell: p.Tell}
-	var labels []string
+	var labels texts
 	var policy, cost string
 	c := &cobra.Command{
 		Use:   "agent [--hub URL] [--label NAME=VALUE,...]",
-		Short: "Run profilers for those who ask a fleet",
-		Long: `Waits for those who ask with "ppscript fleet run", runs what they ask for as it would run here by hand, with the rights of the one
-who started the agent, and sends partial results. It runs the profilers that come with ppscript,
-	and scripts that travel with the question if a key of
-` + sign.SignersFile + ` signed them. They write no files, start no programs and send nothing else from
-here. What a job may take is bounded by the options below. A policy,
-` + PolicyFile + `, says which profilers, options and askers there may be. Without one,
-whoever can speak at the hub can ask: ppscript help fleet.
+		Short: "Run profilers on this host for a fleet",
+		Long: `Runs profilers on this host when "ppscript fleet run" asks for them, and sends partial results. They have the rights of the user who started the agent. The agent runs the profilers that come with ppscript, and scripts that are sent with the question, if a key of
+` + sign.SignersFile + ` signed them. They write no files, start no programs and send nothing else.
+The options below limit each job. The policy,
+` + PolicyFile + `, says which profilers, options and askers are permitted. Without a policy,
+every client of the hub can ask: ppscript help fleet.
 
-A job ends when who asked is gone for 10 s. While the hub is away it goes on for a minute, and what it finds out is kept for later.`,
+A job ends 10 s after its asker is gone. If the hub is gone, a job goes on for a minute, and its results are kept until the hub is back.`,
 		Example: "    sudo ppscript agent --hub nats://hub:4222 --label rack=r7,role=db",
 		Args:    cobra.NoArgs,
 	}
 	fs := c.Flags()
 	s := p.server(fs)
 	fs.StringVar(&a.Name, "name", "", "`NAME` of this host (default its hostname)")
-	fs.StringSliceVar(&labels, "label", nil, "`NAME=VALUE`,... by which it is asked")
-	fs.IntVar(&a.Limits.Jobs, "max-jobs", 4, "how many jobs may run at a time: `N`")
-	fs.DurationVar(&a.Limits.Duration, "max-duration", time.Hour, "how long one may run: `TIME`")
+	fs.Var(&labels, "label", "`NAME=VALUE`,... by which it is asked")
+	fs.IntVar(&a.Limits.Jobs, "max-jobs", 4, "run at most `N` jobs at a time")
+	fs.DurationVar(&a.Limits.Duration, "max-duration", time.Hour, "end a job after `TIME`")
 	fs.DurationVar(&a.Limits.Interval, "min-interval", 100*time.Millisecond,
-		"how often it may tell results: each `TIME`")
-	fs.StringVar(&a.Limits.Memory, "max-memory", "256m", "what the process of one may have: `SIZE`")
-	fs.Int64Var(&a.Limits.Rows, "max-rows", 0, "how many rows a table of one may have: `N`")
+		"refuse jobs with shorter intervals than `TIME`")
+	fs.StringVar(&a.Limits.Memory, "max-memory", "256m", "memory of the process of a job: `SIZE`")
+	fs.Int64Var(&a.Limits.Rows, "max-rows", 0, "at most `N` rows in a table of a job")
 	fs.IntVar(&a.Limits.CPU, "max-cpu", 100,
-		"how many percent of a CPU the process of one may take over 10 s, before it is ended: `N`")
+		"end a job whose process uses more than `N` percent of a CPU over 10 s")
 	fs.StringVar(&cost, "max-budget", "",
-		"share of the time of all CPUs that observing may cost in one, whoever asks: `SHARE` (else 5% where the asker says nothing)")
+		"limit what observing costs in a job, whatever its asker allows: `SHARE` of the time of all CPUs (without it, the asker's budget, or 5%)")
 	fs.StringVar(&policy, "policy", "", "`FILE` that says what may be asked (default "+PolicyFile+")")
 	fs.Int64Var(&a.Limits.Waiting, "max-waiting", 16<<20,
-		"how many `BYTES` of results one keeps while the hub is away")
+		"keep at most `BYTES` of results of a job while the hub is gone")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		var err error
 		if a.Labels, err = parseLabels("label", labels); err != nil {

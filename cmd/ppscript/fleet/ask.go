@@ -20,7 +20,7 @@ import (
 	"ppscript/cmd/ppscript/permit/sign"
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/runtime/system/infile"
 	"ppscript/runtime/text/diag"
@@ -149,7 +149,7 @@ func (r *asking) run(ctx context.Context) (session.Outcome, error) {
 	stop := func() error { return r.nc.Publish(stopSubject+r.job.ID, nil) }
 	var again func(a Again)
 	if r.job.Tree != nil {
-		// Who does not hear it sends again later, by himself.
+		// An agent that does not hear it sends again later, by itself.
 		again = func(a Again) { _ = r.nc.Publish(againSubject+r.job.ID, must(a)) }
 	}
 	err = r.c.collect(ctx, arrivals, stop, again)
@@ -170,14 +170,14 @@ type arrival struct {
 	host    string
 	data    []byte
 	dropped uint64
-	ended   *Ended
+	ended   *JobEnd
 	// answer answers a frame of several hosts, when it is known whether it counts.
-	answer func(t Taken)
-	clock  *Answer // what it is by the host's clock
-	asked  time.Time
+	answer  func(t FrameAnswer)
+	clock   *Answer // what it is by the host's clock
+	askedAt time.Time
 }
 
-// listen takes what agents send of the job. What is taken is answered at once: who sent it may forget it.
+// listen takes what agents send of the job. What is taken is answered at once: its sender may forget it.
 func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	put := func(a arrival) {
 		select {
@@ -193,10 +193,11 @@ func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 		},
 		sumSubject + r.job.ID: func(m *nats.Msg) {
 			put(arrival{host: m.Header.Get(mergerHeader), data: m.Data,
-				answer: func(t Taken) { _ = m.Respond(must(t)) }}) // who hears nothing sends again
+				// a sender without an answer sends again
+				answer: func(t FrameAnswer) { _ = m.Respond(must(t)) }})
 		},
 		endSubject + r.job.ID + ".*": func(m *nats.Msg) {
-			var e Ended
+			var e JobEnd
 			if read(m.Data, &e) == nil {
 				put(arrival{host: speaker(m.Subject), ended: &e})
 			}
@@ -210,8 +211,8 @@ func (r *asking) listen(ctx context.Context, arrivals chan<- arrival) error {
 	return nil
 }
 
-// call asks all agents to run the job, and notes who does.
-func (r *asking) call(ctx context.Context, there []Seen) (accepted int, err error) {
+// call asks all agents to run the job, and notes which do.
+func (r *asking) call(ctx context.Context, there []HostAge) (accepted int, err error) {
 	sub, err := r.nc.SubscribeSync(answerSubject + r.job.ID + ".*")
 	if err != nil {
 		return 0, err
@@ -345,7 +346,7 @@ func (a *Asker) readFiles(ctx context.Context, q *Question) (session.Outcome, er
 			return session.Outcome{Status: -1}, diag.FileError("read parts", path, err).
 				OrHint("give files that --partials wrote: ppscript SCRIPT --partials -o FILE")
 		}
-		frames := partial.NewReader(f)
+		frames := mergeable.NewReader(f)
 		for ctx.Err() == nil {
 			frame, err := frames.Next()
 			if err != nil {

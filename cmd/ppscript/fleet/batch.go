@@ -7,26 +7,26 @@ import (
 	"sync"
 	"time"
 
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 )
 
 // An item is a frame that waits at a merger until it is taken.
 type item struct {
 	id   [sha256.Size]byte
-	name string // of who sent it: a host, or another merger
+	name string // of the sender: a host, or another merger
 	// several says that a merger sent it. A host can only tell of itself.
 	several bool
 	raw     []byte
-	shares  []partial.Share
+	shares  []mergeable.Share
 	reply   string // to whom; "" to nobody. The merger's lock is held
 }
 
 // decode reads the frame. Where hosts stay apart, its results are for the asker to read.
-func (it *item) decode(apart bool, dropped uint64) (f *partial.Frame, err error) {
+func (it *item) decode(apart bool, dropped uint64) (f *mergeable.Frame, err error) {
 	if apart {
-		f, err = partial.Head(it.raw)
+		f, err = mergeable.Head(it.raw)
 	} else {
-		f, err = partial.Decode(it.raw)
+		f, err = mergeable.Decode(it.raw)
 	}
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (it *item) decode(apart bool, dropped uint64) (f *partial.Frame, err error)
 		if apart {
 			own.Frame = it.raw
 		}
-		it.shares = []partial.Share{own}
+		it.shares = []mergeable.Share{own}
 	}
 	return f, nil
 }
@@ -60,9 +60,9 @@ type batch struct {
 	more  chan struct{} // something came
 
 	mu     sync.Mutex
-	window *partial.Window // of the frames; nil where hosts stay apart
+	window *mergeable.Window // of the frames; nil where hosts stay apart
 	items  []*item
-	known  map[FrameID]bool
+	frames map[FrameID]bool
 	bytes  int
 	closed bool // it is on its way
 	spoilt bool // the window has something of a frame that did not fit
@@ -76,7 +76,7 @@ var (
 )
 
 // gather puts a frame into the batch of its window.
-func (g *Merger) gather(ctx context.Context, key batchKey, r *route, it *item, f *partial.Frame) error {
+func (g *Merger) gather(ctx context.Context, key batchKey, r *route, it *item, f *mergeable.Frame) error {
 	for {
 		b := g.batch(ctx, key, r)
 		if b == nil {
@@ -94,9 +94,9 @@ func (g *Merger) batch(ctx context.Context, key batchKey, r *route) *batch {
 	defer g.mu.Unlock()
 	b := g.batches[key]
 	if b == nil && !g.over {
-		b = &batch{key: key, route: *r, more: make(chan struct{}, 1), known: map[FrameID]bool{}}
+		b = &batch{key: key, route: *r, more: make(chan struct{}, 1), frames: map[FrameID]bool{}}
 		if !r.apart {
-			b.window = partial.NewMerger(nil).NewWindow()
+			b.window = mergeable.NewMerger(nil).NewWindow()
 		}
 		g.batches[key] = b
 		g.all.Go(func() {
@@ -118,14 +118,14 @@ func (g *Merger) batch(ctx context.Context, key batchKey, r *route) *batch {
 }
 
 // put adds a frame; false if the batch is on its way.
-func (b *batch) put(it *item, f *partial.Frame) (bool, error) {
+func (b *batch) put(it *item, f *mergeable.Frame) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return false, nil
 	}
 	for i := range it.shares {
-		if b.known[FrameID{it.shares[i].Host, it.shares[i].Seq}] {
+		if b.frames[FrameID{it.shares[i].Host, it.shares[i].Seq}] {
 			return false, errTwice
 		}
 	}
@@ -136,7 +136,7 @@ func (b *batch) put(it *item, f *partial.Frame) (bool, error) {
 		}
 	}
 	for i := range it.shares {
-		b.known[FrameID{it.shares[i].Host, it.shares[i].Seq}] = true
+		b.frames[FrameID{it.shares[i].Host, it.shares[i].Seq}] = true
 	}
 	b.items = append(b.items, it)
 	b.bytes += len(it.raw)
@@ -159,7 +159,7 @@ func (b *batch) fill(ends <-chan struct{}) {
 			b.mu.Lock()
 			bytes := b.bytes
 			b.mu.Unlock()
-			if b.route.apart && bytes > partial.MaxFrame/2 || bytes > 16*partial.MaxFrame {
+			if b.route.apart && bytes > mergeable.MaxFrame/2 || bytes > 16*mergeable.MaxFrame {
 				return
 			}
 			quiet.Reset(quietTime)
@@ -173,20 +173,20 @@ func (b *batch) fill(ends <-chan struct{}) {
 	}
 }
 
-// bring brings frames up as one, or as several if they are too long together, and answers who sent them.
+// bring brings frames up as one, or as several if they are too long together, and answers their senders.
 // window is what they are together, nil if that is to be found out.
-func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *partial.Window) {
+func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *mergeable.Window) {
 	for len(items) > 0 {
 		data, err := b.frame(g.Name, items, window)
-		if err == nil && len(data) > partial.MaxFrame && len(items) > 1 {
+		if err == nil && len(data) > mergeable.MaxFrame && len(items) > 1 {
 			half := len(items) / 2
 			g.bring(ctx, b, items[:half], nil)
 			items, window = items[half:], nil
 			continue
 		}
-		if err != nil || len(data) > partial.MaxFrame {
+		if err != nil || len(data) > mergeable.MaxFrame {
 			for _, it := range items {
-				g.settle(it, Taken{Busy: true})
+				g.settle(it, FrameAnswer{Busy: true})
 			}
 			return
 		}
@@ -205,15 +205,15 @@ func (g *Merger) bring(ctx context.Context, b *batch, items []*item, window *par
 	}
 }
 
-// settled answers who sent frames that were taken, or that are wanted otherwise, and returns the others: none
+// settled answers senders of frames that were taken, or are wanted otherwise, and returns the others: none
 // if all of them were taken.
-func (g *Merger) settled(items []*item, t Taken) (left []*item) {
+func (g *Merger) settled(items []*item, t FrameAnswer) (left []*item) {
 	without := map[FrameID]bool{}
 	for _, id := range t.Without {
 		without[id] = true
 	}
 	for _, it := range items {
-		own := Taken{}
+		own := FrameAnswer{}
 		for i := range it.shares {
 			if id := (FrameID{it.shares[i].Host, it.shares[i].Seq}); without[id] {
 				own.Without = append(own.Without, id)
@@ -227,7 +227,7 @@ func (g *Merger) settled(items []*item, t Taken) (left []*item) {
 	}
 	if len(left) == len(items) {
 		for _, it := range left { // it was told of frames that are not here
-			g.settle(it, Taken{Busy: true})
+			g.settle(it, FrameAnswer{Busy: true})
 		}
 		return nil
 	}
@@ -235,12 +235,12 @@ func (g *Merger) settled(items []*item, t Taken) (left []*item) {
 }
 
 // frame is one frame of several.
-func (b *batch) frame(name string, items []*item, window *partial.Window) ([]byte, error) {
+func (b *batch) frame(name string, items []*item, window *mergeable.Window) ([]byte, error) {
 	first := &items[0].shares[0]
-	f := &partial.Frame{Host: name, Script: b.key.script, Begin: first.Begin, End: first.End}
+	f := &mergeable.Frame{Host: name, Script: b.key.script, Begin: first.Begin, End: first.End}
 	again := window == nil && !b.route.apart
 	if again {
-		window = partial.NewMerger(nil).NewWindow()
+		window = mergeable.NewMerger(nil).NewWindow()
 	}
 	for _, it := range items {
 		if again {

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/text/plain"
 )
 
-// This file bounds what others tell. Whoever can speak at the hub can send any message under any subject,
+// This file bounds the messages of peers. A client of the hub can send any message under any subject,
 // and a hub can be anybody's; so each message is read here, at both ends, and each field of it has a bound.
 // A name becomes part of subjects and headers, of which a server takes so many bytes, and else closes the
 // connection for good; it is a row of tables, and part of each result.
@@ -23,17 +23,17 @@ const (
 	mostLabels = 64
 )
 
-// mostRunning bounds the jobs that are told of on all hosts together.
+// mostRunning bounds the jobs in one message, on all hosts together.
 const mostRunning = mostHosts
 
 // jobID is the number of a job, which is part of subjects.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// A told is a message that others send.
-type told interface{ check() error }
+// peerMessage is a message of a peer.
+type peerMessage interface{ check() error }
 
 // read reads a message of others.
-func read(data []byte, m told) error {
+func read(data []byte, m peerMessage) error {
 	if err := json.Unmarshal(data, m); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (h *Host) check() error {
 }
 
 // seenHosts are the hosts that a hub tells of in one message.
-type seenHosts []Seen
+type seenHosts []HostAge
 
 func (l seenHosts) check() error {
 	for i := range l {
@@ -121,7 +121,7 @@ func (a *Answer) check() error {
 	return errors.Join(namesFit("host", a.Host), textsFit("error", a.Error, a.Hint))
 }
 
-func (e *Ended) check() error {
+func (e *JobEnd) check() error {
 	return errors.Join(namesFit("host", e.Host), textsFit("error", e.Error))
 }
 
@@ -164,7 +164,7 @@ func (a *Again) check() error {
 	return nil
 }
 
-func (t *Taken) check() error {
+func (t *FrameAnswer) check() error {
 	for i := range t.Without {
 		if err := namesFit("host", t.Without[i].Host); err != nil {
 			return err
@@ -181,7 +181,7 @@ func refusedJob(err error) error {
 	return diag.Errorf(diag.Usage, "hear", "a job", "%w", err).WithHint("ask with ppscript fleet run")
 }
 
-// short is the beginning of a text of ours that is told to others, who would not take all of it.
+// short is the beginning of a text of ours that is told to others, which would not take all of it.
 func short(text string) string {
 	if len(text) <= mostText {
 		return text

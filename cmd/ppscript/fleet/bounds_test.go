@@ -17,7 +17,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/runtime/text/diag"
 )
@@ -34,9 +34,9 @@ func TestQueuesAreBounded(t *testing.T) {
 	to := &answers{}
 	c := &collector{hosts: map[string]*source{"a": {}},
 		q: &Question{Config: &session.Config{Messages: func(s string) {
-			to.said = append(to.said, s)
+			to.messages = append(to.messages, s)
 		}}}}
-	if err := c.take(arrival{host: "a", ended: &Ended{Host: "a", Frames: 50,
+	if err := c.take(arrival{host: "a", ended: &JobEnd{Host: "a", Frames: 50,
 		Dropped: 40}}); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,10 @@ func TestHostsThatAreGoneHoldNobody(t *testing.T) {
 	now := time.Now()
 	c := &collector{hosts: map[string]*source{"a": {ended: true}, "b": {heard: now}},
 		roll: roll{wrong: map[string]bool{}},
-		q:    &Question{Config: &session.Config{Messages: func(s string) { to.said = append(to.said, s) }}}}
+		q: &Question{Config: &session.Config{Messages: func(s string) {
+			to.messages = append(to.messages,
+				s)
+		}}}}
 	c.q.Config.Options.Interval = time.Second
 	for _, x := range []struct {
 		after time.Duration
@@ -61,8 +64,8 @@ func TestHostsThatAreGoneHoldNobody(t *testing.T) {
 			t.Errorf("after %s: got %t, want %t", x.after, got, x.want)
 		}
 	}
-	if len(to.said) != 1 || !strings.HasPrefix(to.said[0], "b: nothing was heard of it") {
-		t.Errorf("got %q, want one message about b", to.said)
+	if len(to.messages) != 1 || !strings.HasPrefix(to.messages[0], "b: nothing was heard of it") {
+		t.Errorf("got %q, want one message about b", to.messages)
 	}
 	if err := c.take(arrival{host: "b"}); err != nil || c.over(now.Add(silence)) {
 		t.Errorf("it came back: got %v, and it is still gone", err)
@@ -139,7 +142,7 @@ func TestHubsThatAnybodyCouldReachWantASecret(t *testing.T) {
 		"address already in use") {
 		t.Errorf("a port in use: got %v", err)
 	}
-	// With a secret only who knows it is let in.
+	// With a secret only clients that know it are let in.
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("abc\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -179,13 +182,13 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 		var j Job
 		_ = json.Unmarshal(m.Data, &j)
 		time.Sleep(2 * answer) // the asker has waited for it
-		f := &partial.Frame{Host: "slow", Seq: 1, End: time.Now().UnixNano(), Final: true,
-			Results: []partial.Result{calls(7)}}
+		f := &mergeable.Frame{Host: "slow", Seq: 1, End: time.Now().UnixNano(), Final: true,
+			Results: []mergeable.Result{calls(7)}}
 		f.Begin = f.End - int64(200*time.Millisecond)
 		part := nats.NewMsg(partSubject + j.ID + ".slow")
 		part.Data = f.Append(nil)
 		_, _ = nc.RequestMsg(part, time.Second)
-		_, _ = nc.Request(endSubject+j.ID+".slow", must(Ended{Host: "slow", Frames: 1}), time.Second)
+		_, _ = nc.Request(endSubject+j.ID+".slow", must(JobEnd{Host: "slow", Frames: 1}), time.Second)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +196,7 @@ func TestSilentHostsCountWhenTheyAreHeardOf(t *testing.T) {
 	if err := errors.Join(nc.Flush(), nc.Publish(beatSubject+"slow", must(slow))); err != nil {
 		t.Fatal(err)
 	}
-	p.known(2)
+	p.waitForHosts(2)
 	to := &answers{}
 	late := func(a *Asker) { a.Late, a.Answer = 30*time.Second, answer }
 	if err := p.ask(context.Background(), fmt.Sprint(windows), to, late); err != nil {
@@ -266,10 +269,10 @@ func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 	lease := func(a *Agent) { a.Limits.Lease = 100 * time.Millisecond }
 	p.agent("a", lease)
 	p.agent("b", lease)
-	p.known(2)
+	p.waitForHosts(2)
 	way, url := lay(t, p.url)
 	direct := p.url
-	to := &answers{shown: make(chan struct{}, 1)}
+	to := &answers{windows: make(chan struct{}, 1)}
 	const windows = 20
 	var err error
 	var asked sync.WaitGroup
@@ -278,7 +281,7 @@ func TestResultsAreKeptForWhoIsCutOff(t *testing.T) {
 			a.Server.URL, a.Late, a.Keep, a.Parts = url, 20*time.Second, 30*time.Second, []int{1}
 		})
 	})
-	<-to.shown
+	<-to.windows
 	way.set(true)
 	time.Sleep(500 * time.Millisecond) // five leases: agents that go on do nothing at their end
 	way.set(false)

@@ -16,7 +16,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Bundle is a script of the asker, with the bytes of all that it loads, and who vouches for them. Machines
+// A Bundle is a script of the asker, with the bytes of all that it loads, and their signers. Machines
 // run exactly these bytes: the signature names each file with its SHA-256, and a process that runs them loads
 // nothing else.
 type Bundle struct {
@@ -118,7 +118,7 @@ func (b *Bundle) check() error {
 }
 
 // unpack writes a bundle into a directory of its own, and checks that one of the signers vouches for all of
-// it. Who calls it removes the directory.
+// it. The caller removes the directory.
 func (b *Bundle) unpack(signers string) (dir string, by sign.Key, err error) {
 	if err := b.check(); err != nil {
 		return "", by, err
@@ -183,7 +183,7 @@ func (b *Bundle) write(vet func(name string, src []byte) error) (dir string, err
 	return dir, err
 }
 
-// named has an error about a file of a bundle as who asked knows it.
+// named has an error about a file of a bundle with the asker's name of it.
 func named(err error, name string) error {
 	var d *diag.Error
 	if !errors.As(err, &d) {

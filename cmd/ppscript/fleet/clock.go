@@ -53,7 +53,7 @@ func (r *asking) clocks(ctx context.Context, arrivals chan<- arrival) error {
 		since := asked
 		mu.Unlock()
 		select {
-		case arrivals <- arrival{host: a.Host, clock: &a, asked: since}:
+		case arrivals <- arrival{host: a.Host, clock: &a, askedAt: since}:
 		case <-ctx.Done():
 		}
 	})

@@ -31,8 +31,8 @@ func TestClocksThatAreOffAreMarked(t *testing.T) {
 	p.agent("set", func(a *Agent) {
 		a.Now = func() time.Time { return time.Now().Add(time.Duration(set.Load())) }
 	})
-	p.known(3)
-	to := &answers{shown: make(chan struct{}, 1)}
+	p.waitForHosts(3)
+	to := &answers{windows: make(chan struct{}, 1)}
 	const windows = 30
 	var err error
 	var asked sync.WaitGroup
@@ -50,7 +50,7 @@ func TestClocksThatAreOffAreMarked(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	<-to.shown
+	<-to.windows
 	set.Store(int64(3 * time.Second))
 	await("the clock of set is ")
 	await(`"skewed":["off","set"]`)
@@ -64,7 +64,7 @@ func TestClocksThatAreOffAreMarked(t *testing.T) {
 	text := to.String()
 	for _, part := range []string{"the clock of off is ", "s behind, at least", "s ahead, at least"} {
 		if !strings.Contains(text, part) {
-			t.Errorf("no %q in %s", part, strings.Join(to.said, "\n"))
+			t.Errorf("no %q in %s", part, strings.Join(to.messages, "\n"))
 		}
 	}
 	notes, marked := strings.Count(text, `"type":"hosts"`), strings.Count(text, `"skewed":["off"`)

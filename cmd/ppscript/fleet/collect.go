@@ -15,39 +15,39 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/runtime/text/plain"
 )
 
 // A collector puts the frames of a run together by windows, and shows each window once: when all hosts
-// have told of it, or when it has waited for long enough. Who did not tell is named.
+// have told of it, or when it has waited for long enough. Hosts that did not tell are named.
 type collector struct {
 	q      *Question
 	asker  *Asker
-	merger *partial.Merger
+	merger *mergeable.Merger
 	out    render.Renderer
 	hosts  map[string]*source
 	roll
-	windows  map[int64]*window // by their end
-	shown    int64             // the end of the newest that was shown
-	seq      int
-	recorded bool           // frames are of files: a window waits for all of them
-	until    time.Time      // when the job is over on all hosts, whatever is heard of them
-	from     map[string]int // of which file a host is, from 1
-	result   session.Outcome
+	windows    map[int64]*window // by their end
+	shownUntil int64             // the end of the newest that was shown
+	seq        int
+	recorded   bool           // frames are of files: a window waits for all of them
+	until      time.Time      // when the job is over on all hosts, whatever is heard of them
+	from       map[string]int // of which file a host is, from 1
+	result     session.Outcome
 }
 
-// roll is who is missing from the beginning, or told something that does not count.
+// roll lists the hosts that are missing from the beginning, or told something that does not count.
 type roll struct {
-	silent  []string // known to the hub, without an answer; in order
-	refused int
-	skewed  map[string]time.Duration
-	late    map[string]int // frames that came after their window was shown
-	heard   time.Time      // when any frame came
-	back    time.Time      // when frames came again, after none had come for long
-	wrong   map[string]bool
-	said    map[string]int // messages about hosts, by what they say
+	silent   []string // known to the hub, without an answer; in order
+	refused  int
+	skewed   map[string]time.Duration
+	late     map[string]int // frames that came after their window was shown
+	heard    time.Time      // when any frame came
+	back     time.Time      // when frames came again, after none had come for long
+	wrong    map[string]bool
+	messages map[string]int // messages about hosts, by what they say
 }
 
 // A source is a host that runs the job.
@@ -56,7 +56,7 @@ type source struct {
 	until   int64  // the end of the newest window that it told whole
 	ended   bool
 	early   bool // it ended before it should
-	gone    bool // nothing was heard of it for long
+	silent  bool // nothing was heard of it for long
 	heard   time.Time
 	dropped uint64
 	last    int64 // the end of the newest frame that counts
@@ -65,17 +65,17 @@ type source struct {
 
 // A window waits for hosts.
 type window struct {
-	*partial.Window
-	begin int64
-	whole map[string]bool  // hosts that told all of it
-	saw   map[string]int64 // by host: the time that it told of, ns
-	final bool
-	wide  []string // hosts whose frames are about more than this window
-	asked int      // portions of hosts were told that frames of it are lacking
+	*mergeable.Window
+	begin    int64
+	whole    map[string]bool  // hosts that told all of it
+	saw      map[string]int64 // by host: the time that it told of, ns
+	final    bool
+	wide     []string // hosts whose frames are about more than this window
+	requests int      // portions of hosts were told that frames of it are lacking
 }
 
 func newCollector(q *Question, a *Asker) (*collector, error) {
-	c := &collector{q: q, asker: a, merger: partial.NewMerger(q.Reports), hosts: map[string]*source{},
+	c := &collector{q: q, asker: a, merger: mergeable.NewMerger(q.Reports), hosts: map[string]*source{},
 		windows: map[int64]*window{}, from: map[string]int{}}
 	c.skewed, c.late, c.wrong = map[string]time.Duration{}, map[string]int{}, map[string]bool{}
 	c.merger.ByHost, c.merger.Apart = a.ByHost, a.Outliers
@@ -92,7 +92,7 @@ func (c *collector) expect(host string) {
 	}
 }
 
-// moves tells who watches over the run, again and again until the function is called that it returns, that
+// moves tells the watchdog of the run, again and again until the function is called that it returns, that
 // it does not hang: a machine may be waited for longer than a run of this one may take to end.
 func moves(tell func(string), stage string) (over func()) {
 	if tell == nil {
@@ -115,7 +115,7 @@ func moves(tell func(string), stage string) (over func()) {
 }
 
 // host is one that runs the job; nil if it was not asked, or refused. One that was silent when it was asked
-// counts from when it is heard of: a job's number is known to who was asked.
+// counts from when it is heard of: a job's number is known to the agents that were asked.
 func (c *collector) host(name string) *source {
 	if i, silent := slices.BinarySearch(c.silent, name); silent {
 		c.silent = slices.Delete(c.silent, i, i+1)
@@ -140,19 +140,19 @@ func (c *collector) sayOf(what, format string, args ...any) {
 
 // more counts what is said of another host, and reports that it is still said of each.
 func (c *collector) more(what string) bool {
-	if c.said == nil {
-		c.said = map[string]int{}
+	if c.messages == nil {
+		c.messages = map[string]int{}
 	}
-	c.said[what]++
-	return c.said[what] <= mostSaid
+	c.messages[what]++
+	return c.messages[what] <= mostSaid
 }
 
 // sayMore says of how many more hosts something is true.
 func (c *collector) sayMore() {
-	for _, what := range slices.Sorted(maps.Keys(c.said)) {
-		if more := c.said[what] - mostSaid; more > 0 {
+	for _, what := range slices.Sorted(maps.Keys(c.messages)) {
+		if more := c.messages[what] - mostSaid; more > 0 {
 			c.say("%d more %s", more, what)
-			c.said[what] = mostSaid
+			c.messages[what] = mostSaid
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (c *collector) take(a arrival) error {
 	s := c.host(a.host)
 	switch {
 	case s != nil && a.clock != nil:
-		c.skew(a.clock, a.asked)
+		c.skew(a.clock, a.askedAt)
 		return nil
 	case s == nil:
 		return nil // of nobody who was asked
@@ -178,8 +178,8 @@ func (c *collector) take(a arrival) error {
 		c.gap(a.host, s, a.ended.Frames+1, a.ended.Dropped)
 		return nil
 	}
-	s.heard, s.gone = time.Now(), false
-	f, err := partial.Decode(a.data)
+	s.heard, s.silent = time.Now(), false
+	f, err := mergeable.Decode(a.data)
 	if err != nil {
 		c.distrust(a.host, err)
 		return nil
@@ -204,7 +204,7 @@ const strayTime = 5 * time.Minute
 
 // timely refuses a frame about a time that is not now, or about more windows than there are intervals: each
 // would be a result in which all other hosts are missing.
-func (c *collector) timely(s *partial.Share, now time.Time) error {
+func (c *collector) timely(s *mergeable.Share, now time.Time) error {
 	if s.Begin < 0 || s.Begin > s.End {
 		return errors.New("it told of a time that ends before it begins")
 	}
@@ -247,10 +247,10 @@ func (c *collector) distrust(host string, err error) {
 }
 
 // frame puts a frame into its window.
-func (c *collector) frame(f *partial.Frame) error {
+func (c *collector) frame(f *mergeable.Frame) error {
 	shares := f.Shares
 	if len(shares) == 0 {
-		shares = []partial.Share{f.Share()}
+		shares = []mergeable.Share{f.Share()}
 	}
 	if f.Script != c.q.Script {
 		for i := range shares {
@@ -262,7 +262,7 @@ func (c *collector) frame(f *partial.Frame) error {
 	if c.q.Config.Options.Interval == 0 {
 		end = 0 // the whole run is one window
 	}
-	if c.seq > 0 && end <= c.shown {
+	if c.seq > 0 && end <= c.shownUntil {
 		for i := range shares {
 			c.tellLate(&shares[i])
 		}
@@ -281,13 +281,13 @@ func (c *collector) frame(f *partial.Frame) error {
 		return nil
 	}
 	for i := range shares {
-		c.told(w, &shares[i])
+		c.noteShare(w, &shares[i])
 	}
 	return nil
 }
 
 // tellLate tells once of each host that it is late.
-func (c *collector) tellLate(s *partial.Share) {
+func (c *collector) tellLate(s *mergeable.Share) {
 	if c.late[s.Host]++; c.late[s.Host] == 1 {
 		c.sayOf("hosts are late",
 			"%s is late: what it told of %s came after that was shown, and is not in it", s.Host,
@@ -295,8 +295,8 @@ func (c *collector) tellLate(s *partial.Share) {
 	}
 }
 
-// told notes that a host told of a window.
-func (c *collector) told(w *window, s *partial.Share) {
+// noteShare notes that a host reported its part of a window.
+func (c *collector) noteShare(w *window, s *mergeable.Share) {
 	interval := c.q.Config.Options.Interval.Nanoseconds()
 	if interval > 0 && s.End-s.Begin > interval {
 		w.wide = append(w.wide, s.Host)
@@ -384,12 +384,12 @@ func (c *collector) lost(name string, s *source, now time.Time) bool {
 	if since.Before(c.back) {
 		since = c.back
 	}
-	if interval > 0 && !s.gone && now.Sub(since) > most {
-		s.gone = true
+	if interval > 0 && !s.silent && now.Sub(since) > most {
+		s.silent = true
 		c.sayOf("hosts were not heard of", "%s: nothing was heard of it for %s", name,
 			most.Round(time.Second))
 	}
-	return s.gone
+	return s.silent
 }
 
 // show shows the windows that are whole, and those that have waited for long enough; with all, every one.
@@ -425,7 +425,7 @@ func (c *collector) expired(now time.Time, end int64) bool {
 	return end != 0 && !c.recorded && now.After(since.Add(c.lateTime()))
 }
 
-// hear notes that something came. If nothing had come from anybody for long, it was we who were cut off, and
+// hear notes that something came. If nothing had come from anybody for long, we ourselves were cut off, and
 // hosts are not late that now tell what they have kept.
 func (c *collector) hear(now time.Time) {
 	interval := c.q.Config.Options.Interval
@@ -444,7 +444,7 @@ func (c *collector) lateTime() time.Duration {
 
 func (c *collector) showOne(w *window, end int64, final bool) error {
 	c.seq++
-	c.shown = end
+	c.shownUntil = end
 	if end == 0 {
 		end = time.Now().UnixNano()
 		for _, s := range c.hosts {
@@ -453,7 +453,7 @@ func (c *collector) showOne(w *window, end int64, final bool) error {
 			}
 		}
 	}
-	about := partial.About{Begin: time.Unix(0, w.begin), End: time.Unix(0, end), Final: final,
+	about := mergeable.About{Begin: time.Unix(0, w.begin), End: time.Unix(0, end), Final: final,
 		Keep: c.q.Config.Options.Show.Whole, Cost: c.q.Config.Options.Cost.Show}
 	if c.q.Config.Options.Interval > 0 {
 		about.Seq = c.seq

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ type Program struct {
 	Ask func(a *Asker, words []string) error
 	// Exec runs a script that travelled here, from the directory of its bundle.
 	Exec func(dir string, words []string) error
-	// Confine gives up what who only talks to others does not need.
+	// Confine gives up the rights that a process that only talks to others does not need.
 	Confine func()
 	// Tell tells the machine's journal of a job.
 	Tell func(j *Job, began time.Time, frames uint64, err error)
@@ -69,16 +70,11 @@ func (p *Program) hub() *cobra.Command {
 	host := ""
 	c := &cobra.Command{
 		Use: "hub [--listen HOST:PORT]", Short: "Be what agents and those who ask them meet at",
-		Long: `Runs a NATS server for agents and for those who ask them, and knows which hosts there are. To try it, one command is
-enough. Where others can connect,
-	it wants a secret (--token-file) or certificates of clients (--tls-cert, --tls-key, --tls-ca).
+		Long: `Runs a NATS server to which agents and askers of a fleet connect, and keeps the list of hosts. If other machines can connect, it needs a secret (--token-file) or certificates of clients (--tls-cert, --tls-key, --tls-ca).
 
-With --hub URL it runs no server: it only keeps the list of hosts,
-	at a NATS server or cluster of yours, which knows accounts and
-permissions. docs/fleet.md has the subjects.
+With --hub URL it runs no server, and only keeps the list of hosts, at your own NATS server or cluster. That needs accounts and permissions by subject: docs/fleet.md.
 
-Who has the secret can ask, and be any host. Give each agent its own, which --token-for makes: with that it is this host only, and
-cannot ask. With certificates an agent is the host that its certificate names.`,
+Anyone with the secret can ask, and can act as any host. Give each agent a secret of its own, made by --token-for: with that it can act only as its host, and cannot ask. With certificates, an agent can act only as the host that its certificate names.`,
 		Example: "    ppscript hub\n    ppscript hub --listen 10.0.0.1:4222 --token-file /etc/ppscript/fleet-token\n" +
 			"    ppscript hub --token-file /etc/ppscript/fleet-token --token-for db1 >db1.token",
 		Args: cobra.NoArgs,
@@ -89,7 +85,7 @@ cannot ask. With certificates an agent is the host that its certificate names.`,
 		"leave it to others to put results together: ppscript merger")
 	s := p.server(fs)
 	fs.StringVar(&host, "token-for", "",
-		"print the secret of the host `NAME`, made of that of --token-file: its agent can be this host, and no other")
+		"print the secret of the host `NAME`, derived from that of --token-file: with it an agent can act only as this host")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if host != "" {
 			return p.hostToken(s, host)
@@ -124,7 +120,7 @@ func parseLabels(option string, texts []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range texts {
 		k, v, ok := strings.Cut(text, "=")
-		if !ok || k == "" || v == "" || len(text) > 200 {
+		if !ok || k == "" || v == "" || len(text) > 200 || strings.ContainsFunc(text, unicode.IsControl) {
 			return nil, diag.Errorf(diag.Usage, "option", "--"+option, "got %q, want NAME=VALUE", text).
 				WithHint("write --%s role=db,rack=r7", option)
 		}
@@ -188,7 +184,7 @@ func (p *Program) hosts() *cobra.Command {
 	return c
 }
 
-func showHosts(to io.Writer, list []Seen, asJSON bool) error {
+func showHosts(to io.Writer, list []HostAge, asJSON bool) error {
 	if asJSON {
 		for _, h := range list {
 			if _, err := to.Write(append(must(h), '\n')); err != nil {
@@ -234,7 +230,7 @@ func columns(to io.Writer, rows [][]string) error {
 
 func (p *Program) run() *cobra.Command {
 	a := &Asker{}
-	var labels []string
+	var labels texts
 	by := ""
 	c := &cobra.Command{
 		Use:   "run [-l NAME=VALUE,...] [--by host] SCRIPT [options]",
@@ -257,7 +253,7 @@ With --files it shows what "ppscript SCRIPT --partials -o FILE" wrote on some ma
 	}
 	fs := c.Flags()
 	s := p.server(fs)
-	fs.StringSliceVarP(&labels, "label", "l", nil, "`NAME=VALUE`,... that hosts must have; * is any value")
+	fs.VarP(&labels, "label", "l", "`NAME=VALUE`,... that hosts must have; * is any value")
 	fs.StringVar(&by, "by", "", "`host`: keep hosts apart")
 	fs.BoolVar(&a.Outliers, "outliers", false,
 		"name the hosts that differ from the others, and in which rows")
@@ -269,7 +265,7 @@ With --files it shows what "ppscript SCRIPT --partials -o FILE" wrote on some ma
 	fs.StringVar(&a.Key,
 		"key", "", "sign the job with the key in `FILE`, for hosts whose policy names askers")
 	a.Shell.flags(fs)
-	fs.StringSliceVar(&a.Files, "files", nil, "`FILE`,... of --partials, in place of hosts")
+	fs.Var((*texts)(&a.Files), "files", "`FILE`,... of --partials, in place of hosts")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		own, rest := p.split(fs, args)
 		if err := fs.Parse(own); err != nil {

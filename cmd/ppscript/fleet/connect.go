@@ -127,8 +127,8 @@ func (s *Server) connect(program, host string, retry bool, more ...nats.Option) 
 		e.WithHint("look at the address and the files of keys; ppscript hub --help tells of them")
 }
 
-// goneForGood is the error of who has lost the server, and does not try again: it refused us, or closed the
-// connection since we broke its rules. Whoever started us starts us anew.
+// goneForGood is the error when the server is lost for good, without a new try: it refused us, or closed the
+// connection since we broke its rules. The process that started us starts us anew.
 func goneForGood(nc *nats.Conn) error {
 	err := nc.LastError()
 	if err == nil {

@@ -24,7 +24,7 @@ import (
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/runtime/text/diag"
 )
@@ -68,12 +68,12 @@ func child(args []string) {
 	for i := range windows {
 		time.Sleep(time.Until(next))
 		if i == 0 {
-			fmt.Print(partial.Header)
+			fmt.Print(mergeable.Header)
 		}
 		end := next.Add(skew)
-		f := &partial.Frame{Host: "child", Seq: uint64(i + 1), Begin: end.Add(-interval).UnixNano(),
+		f := &mergeable.Frame{Host: "child", Seq: uint64(i + 1), Begin: end.Add(-interval).UnixNano(),
 			End: end.UnixNano(), Final: i == windows-1}
-		f.Results = []partial.Result{calls(10 * (i + 1))}
+		f.Results = []mergeable.Result{calls(10 * (i + 1))}
 		b := f.Append(nil)
 		os.Stdout.Write(append(protowire.AppendVarint(nil, uint64(len(b))), b...))
 		next = next.Add(interval)
@@ -81,15 +81,15 @@ func child(args []string) {
 }
 
 // calls is a table that counted n calls, each of which took as many ns.
-func calls(n int) partial.Result {
+func calls(n int) mergeable.Result {
 	v := event.IntNumber(int64(n))
-	form := &partial.Form{Keys: 1, Args: 1, Aggs: []agg.Agg{{Op: agg.Count}, {Op: agg.Sum}},
+	form := &mergeable.Form{Keys: 1, Args: 1, Aggs: []agg.Agg{{Op: agg.Count}, {Op: agg.Sum}},
 		Columns: []result.Column{
 			{Name: "comm", Kind: result.KeyColumn}, {Name: "calls"}, {Name: "sum"}}}
-	row := partial.Row{Row: agg.Row{Key: []event.Value{event.StrOf("db")},
+	row := mergeable.Row{Row: agg.Row{Key: []event.Value{event.StrOf("db")},
 		Measures: []agg.Measure{agg.NewMeasure(uint64(n), agg.TotalOf(event.IntNumber(int64(n*n))), v, v)}}}
-	return partial.Result{Kind: partial.Table, Name: "table", Samples: uint64(n), Form: form,
-		Rows: []partial.Row{row}}
+	return mergeable.Result{Kind: mergeable.Table, Name: "table", Samples: uint64(n), Form: form,
+		Rows: []mergeable.Row{row}}
 }
 
 // A place is a hub with agents.
@@ -164,8 +164,8 @@ func (p *place) agent(name string, change func(a *Agent)) (a *Agent, end func())
 	return a, end
 }
 
-// known waits until the hub knows so many hosts.
-func (p *place) known(n int) {
+// waitForHosts waits until the hub knows n hosts.
+func (p *place) waitForHosts(n int) {
 	p.t.Helper()
 	nc := p.dialAs("")
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -203,10 +203,10 @@ func request(nc *nats.Conn, m *nats.Msg, id string, wait time.Duration) (*nats.M
 
 // answers are what a run shows.
 type answers struct {
-	mu    sync.Mutex
-	text  bytes.Buffer
-	said  []string
-	shown chan struct{} // for each window; nil for none
+	mu       sync.Mutex
+	text     bytes.Buffer
+	messages []string
+	windows  chan struct{} // for each window; nil for none
 }
 
 // Write implements io.Writer.
@@ -214,7 +214,7 @@ func (a *answers) Write(b []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	select {
-	case a.shown <- struct{}{}:
+	case a.windows <- struct{}{}:
 	default:
 	}
 	return a.text.Write(b)
@@ -223,7 +223,7 @@ func (a *answers) Write(b []byte) (int, error) {
 func (a *answers) String() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.text.String() + strings.Join(a.said, "\n")
+	return a.text.String() + strings.Join(a.messages, "\n")
 }
 
 // ask runs a question of so many windows.
@@ -236,7 +236,7 @@ func (p *place) ask(ctx context.Context, script string, to *answers, change func
 	cfg := &session.Config{Messages: func(line string) {
 		to.mu.Lock()
 		defer to.mu.Unlock()
-		to.said = append(to.said, line)
+		to.messages = append(to.messages, line)
 	}, Output: func(func(event.Time) time.Time) (render.Renderer, error) {
 		return render.New(to, render.Options{Format: "json", Clock: wall})
 	}}
@@ -245,8 +245,8 @@ func (p *place) ask(ctx context.Context, script string, to *answers, change func
 	return err
 }
 
-// A shown is a record of what a run shows.
-type shown struct {
+// windowOutput is a record of the output of a run.
+type windowOutput struct {
 	Type string `json:"type"`
 	Data struct {
 		Rows []struct {
@@ -258,11 +258,11 @@ type shown struct {
 	}
 }
 
-func (a *answers) records(t testing.TB) (list []shown) {
+func (a *answers) records(t testing.TB) (list []windowOutput) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(a.text.String()))
 	for {
-		var s shown
+		var s windowOutput
 		switch err := d.Decode(&s); {
 		case errors.Is(err, io.EOF):
 			return list
@@ -291,7 +291,7 @@ func TestSumsOfMachinesAreExact(t *testing.T) {
 	for i := range 5 {
 		p.agent(fmt.Sprint("host", i), nil)
 	}
-	p.known(5)
+	p.waitForHosts(5)
 	to := &answers{}
 	if err := p.ask(context.Background(), "4", to, nil); err != nil {
 		t.Fatal(err, to)
@@ -307,7 +307,7 @@ func TestHostsAreKeptApart(t *testing.T) {
 	p.agent("a", nil)
 	p.agent("b", nil)
 	p.agent("other", func(a *Agent) { a.Labels = map[string]string{"role": "web"} })
-	p.known(3)
+	p.waitForHosts(3)
 	to := &answers{}
 	if err := p.ask(context.Background(), "1", to, func(a *Asker) { a.ByHost = true }); err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 		}
 	})
 	p.agent("dies", func(a *Agent) { a.Program = "/bin/false" })
-	p.known(3)
+	p.waitForHosts(3)
 	to := &answers{}
 	if err := p.ask(context.Background(), "2", to, nil); err != nil {
 		t.Fatal(err)
@@ -359,7 +359,7 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 func TestJobsEndWithTheirLease(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	a, _ := p.agent("a", func(a *Agent) { a.Limits.Lease = 600 * time.Millisecond })
-	p.known(1)
+	p.waitForHosts(1)
 	s := Server{URL: p.url}
 	nc, err := s.connect("test", "", false)
 	if err != nil {
@@ -396,14 +396,14 @@ func TestHubThatComesBack(t *testing.T) {
 	first := hub(t, "127.0.0.1:0")
 	first.agent("a", nil)
 	first.agent("b", nil)
-	first.known(2)
-	to := &answers{shown: make(chan struct{}, 1)}
+	first.waitForHosts(2)
+	to := &answers{windows: make(chan struct{}, 1)}
 	var err error
 	var asked sync.WaitGroup
 	asked.Go(func() {
 		err = first.ask(context.Background(), "10", to, func(a *Asker) { a.Late = 20 * time.Second })
 	})
-	<-to.shown
+	<-to.windows
 	first.stop()
 	first.all.Wait()
 	time.Sleep(10 * defaultInterval) // all windows end while it is away
@@ -421,7 +421,7 @@ func TestHubThatComesBack(t *testing.T) {
 func TestGarbageOnTheWire(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	p.agent("a", nil)
-	p.known(1)
+	p.waitForHosts(1)
 	nc := p.dialAs("a")                                                // as a could, whatever it sends
 	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // it may not be nobody
 	if _, err := nc.Subscribe(jobSubject, func(m *nats.Msg) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Anybody who can speak at the hub may ask: a request has words that stand for themselves on a command
+// Any client of the hub may ask: a request has words that stand for themselves on a command
 // line, and a script's files stay where they are unpacked.
 func FuzzJob(f *testing.F) {
 	for _, j := range []Job{

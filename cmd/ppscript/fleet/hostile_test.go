@@ -21,6 +21,9 @@ import (
 // natsAt starts a server at a port of its own, or at a given one.
 func natsAt(t *testing.T, port int, token string) *server.Server {
 	t.Helper()
+	if port > 0 {
+		waitForPort(t, port)
+	}
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoSigs: true,
 		Authorization: token, NoSystemAccount: true})
 	if err != nil {
@@ -34,6 +37,22 @@ func natsAt(t *testing.T, port int, token string) *server.Server {
 	}
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	return s
+}
+
+// waitForPort waits until a port is free. A process that another test starts has the sockets of this one for
+// a moment, until it executes its program.
+func waitForPort(t *testing.T, port int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			l.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A fatalLog keeps why a server ended.
@@ -64,7 +83,7 @@ func lowPort(t *testing.T) int {
 // Each field of each message has a bound, at both ends.
 func TestFieldsAreBounded(t *testing.T) {
 	long, line := strings.Repeat("x", 5000), "a\nvm2   role=db"
-	f := func(ok bool, m told) {
+	f := func(ok bool, m peerMessage) {
 		t.Helper()
 		if err := m.check(); (err == nil) != ok {
 			t.Errorf("%.200T %.200v: got %v, want good: %v", m, m, err, ok)
@@ -97,10 +116,10 @@ func TestFieldsAreBounded(t *testing.T) {
 	f(false, &Host{Name: "a", Labels: map[string]string{"a": line}})
 	f(false, &Answer{Host: line})
 	f(false, &Answer{Host: "a", Error: long + long})
-	f(false, &Ended{Host: "a", Error: long + long})
-	f(false, &Ended{Host: long})
+	f(false, &JobEnd{Host: "a", Error: long + long})
+	f(false, &JobEnd{Host: long})
 	f(false, runningJobs{{Host: "a", Job: "b", Log: []string{long + long}}})
-	f(false, &Taken{Without: []FrameID{{Host: long}}})
+	f(false, &FrameAnswer{Without: []FrameID{{Host: long}}})
 	f(false, &Again{Of: -1})
 	for _, header := range []string{long, strings.Repeat("1/", 200) + "1"} {
 		if _, err := parseRoute("a", header); err == nil {
@@ -199,7 +218,7 @@ func portOf(t *testing.T, s *server.Server) int {
 func TestTextsOfHostsStayInTheirRows(t *testing.T) {
 	evil := "k\nroot ok\r\x1b[31m\u202e"
 	var to bytes.Buffer
-	list := []Seen{{Host: Host{Name: evil, Labels: map[string]string{evil: evil}, Kernel: evil, Arch: evil,
+	list := []HostAge{{Host: Host{Name: evil, Labels: map[string]string{evil: evil}, Kernel: evil, Arch: evil,
 		Version: evil, Works: evil}}}
 	if err := showHosts(&to, list, false); err != nil {
 		t.Fatal(err)
@@ -211,7 +230,7 @@ func TestTextsOfHostsStayInTheirRows(t *testing.T) {
 
 // Hosts that anybody can have made up are known only as long as they are told of.
 func TestHostsThatTellOnceAreForgotten(t *testing.T) {
-	r := &roster{hosts: map[string]*known{}}
+	r := &roster{hosts: map[string]*knownHost{}}
 	r.heard(Host{Name: "once"}, 1)
 	r.heard(Host{Name: "real"}, 1)
 	now := time.Now()

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"ppscript/runtime/text/diag"
@@ -31,6 +30,14 @@ type Hub struct {
 	Ready func(url string)
 
 	own string // the secret of its own connections
+}
+
+// A broker is the server of a hub.
+type broker interface {
+	nats.InProcessConnProvider
+	ClientURL() string
+	Shutdown()
+	WaitForShutdown()
 }
 
 // goneAfter is how long a host that is not heard of stays among the known ones.
@@ -57,7 +64,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		return err
 	}
 	defer nc.Close()
-	r := &roster{hosts: map[string]*known{}, say: h.Say}
+	r := &roster{hosts: map[string]*knownHost{}, say: h.Say}
 	if err := r.serve(nc); err != nil {
 		return err
 	}
@@ -85,7 +92,7 @@ func (h *Hub) Run(ctx context.Context) error {
 }
 
 // merge starts a merger, and returns what ends it.
-func (h *Hub) merge(ctx context.Context, own *server.Server) (end func(), err error) {
+func (h *Hub) merge(ctx context.Context, own broker) (end func(), err error) {
 	nc, err := h.dial(own)
 	if err != nil {
 		return nil, err
@@ -102,7 +109,7 @@ func (h *Hub) merge(ctx context.Context, own *server.Server) (end func(), err er
 }
 
 // start starts the server; nil if it is that of others.
-func (h *Hub) start() (*server.Server, error) {
+func (h *Hub) start() (broker, error) {
 	if h.Server.URL != "" {
 		return nil, nil
 	}
@@ -112,11 +119,6 @@ func (h *Hub) start() (*server.Server, error) {
 		return nil, diag.Errorf(diag.Usage, "listen", h.Listen, "want HOST:PORT").
 			WithHint("write --listen 127.0.0.1:4222")
 	}
-	o := &server.Options{ServerName: "ppscript", Host: host, Port: number, NoSigs: true, NoLog: true,
-		MaxPayload: 1 << 20, DisableShortFirstPing: true, NoSystemAccount: true, MaxPending: 256 << 20}
-	if number == 0 {
-		o.Port = server.RANDOM_PORT
-	}
 	secret, err := h.Server.secret()
 	if err != nil {
 		return nil, err
@@ -125,89 +127,16 @@ func (h *Hub) start() (*server.Server, error) {
 		return nil, diag.Errorf(diag.Usage, "read token", h.Server.TokenFile, "it is that of one host").
 			WithHint("give the secret from which it was made")
 	}
-	h.own = rand.Text()
-	o.CustomClientAuthentication = &access{own: h.own, secret: secret, certificates: h.CA != ""}
-	if h.Cert != "" {
-		tls := &server.TLSConfigOpts{CertFile: h.Cert, KeyFile: h.Key, CaFile: h.CA, Verify: h.CA != "",
-			Timeout: 5}
-		if o.TLSConfig, err = server.GenTLSConfig(tls); err != nil {
-			return nil, diag.Errorf(diag.Usage, "read certificate", h.Cert, "%w", err).
-				WithHint("give --tls-cert and --tls-key files of PEM")
-		}
-		o.TLS, o.TLSVerify, o.TLSTimeout = true, h.CA != "", 5
-	}
 	if !loopback(host) && secret == "" && h.CA == "" {
 		return nil, diag.Errorf(diag.Usage, "listen", h.Listen,
 			"others could reach it, and nothing keeps anybody out").
 			WithHint("give --token-file, or --tls-cert, --tls-key and --tls-ca; or use a NATS cluster with accounts")
 	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return nil, diag.Errorf(diag.Run, "start hub", h.Listen, "%w", err).
-			WithHint("see: ppscript hub --help")
-	}
-	failed := &failure{}
-	s.SetLogger(failed, false, false)
-	go s.Start()
-	for begun := time.Now(); !s.ReadyForConnections(10 * time.Millisecond); {
-		if !failed.ended() && time.Since(begun) < 5*time.Second {
-			continue
-		}
-		s.Shutdown()
-		return nil, diag.Errorf(diag.Run, "listen", h.Listen, "%s", failed.text()).
-			WithHint("give another address: --listen 127.0.0.1:4223")
-	}
-	return s, nil
+	h.own = rand.Text()
+	return h.listen(host, number, secret)
 }
 
-// failure remembers why a server ends.
-type failure struct {
-	mu    sync.Mutex
-	said  string
-	fatal bool // it has ended
-}
-
-func (f *failure) ended() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.fatal
-}
-
-func (f *failure) text() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.said == "" {
-		return "it does not begin to listen"
-	}
-	return f.said
-}
-
-// Errorf implements server.Logger.
-func (f *failure) Errorf(format string, v ...any) { f.say(false, format, v) }
-
-// Fatalf implements server.Logger.
-func (f *failure) Fatalf(format string, v ...any) { f.say(true, format, v) }
-
-func (f *failure) say(fatal bool, format string, v []any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fatal = f.fatal || fatal
-	f.said = strings.TrimSpace(diag.Errorf(diag.Run, "", "", format, v...).Cause.Error())
-}
-
-// Noticef implements server.Logger.
-func (*failure) Noticef(string, ...any) {}
-
-// Warnf implements server.Logger.
-func (*failure) Warnf(string, ...any) {}
-
-// Debugf implements server.Logger.
-func (*failure) Debugf(string, ...any) {}
-
-// Tracef implements server.Logger.
-func (*failure) Tracef(string, ...any) {}
-
-func (h *Hub) dial(own *server.Server) (*nats.Conn, error) {
+func (h *Hub) dial(own broker) (*nats.Conn, error) {
 	if own == nil {
 		return h.Server.connect("hub", "", false)
 	}
@@ -218,13 +147,13 @@ func (h *Hub) dial(own *server.Server) (*nats.Conn, error) {
 // A roster knows which hosts there are, by what they tell once a minute.
 type roster struct {
 	mu    sync.Mutex
-	hosts map[string]*known
+	hosts map[string]*knownHost
 	bytes int // that they told
 	full  bool
 	say   func(line string)
 }
 
-type known struct {
+type knownHost struct {
 	Host
 	first, at time.Time
 	bytes     int
@@ -232,7 +161,7 @@ type known struct {
 
 // gone reports that a host is no longer known. One that told of itself only for a moment, which anybody can
 // have made up, goes soon: an agent tells once a minute.
-func (k *known) gone(now time.Time) bool {
+func (k *knownHost) gone(now time.Time) bool {
 	ago := now.Sub(k.at)
 	return ago > goneAfter || k.at.Sub(k.first) < beatTime/2 && ago > 3*beatTime
 }
@@ -278,7 +207,7 @@ func (r *roster) heard(h Host, bytes int) {
 		}
 	case k == nil:
 		r.bytes += bytes
-		r.hosts[h.Name] = &known{h, now, now, bytes}
+		r.hosts[h.Name] = &knownHost{h, now, now, bytes}
 	default:
 		r.bytes += bytes - k.bytes
 		k.Host, k.at, k.bytes = h, now, bytes
@@ -295,23 +224,23 @@ func (r *roster) forget(name string) {
 }
 
 // list is all hosts by name.
-func (r *roster) list() []Seen {
+func (r *roster) list() []HostAge {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list, now := make([]Seen, 0, len(r.hosts)), time.Now()
+	list, now := make([]HostAge, 0, len(r.hosts)), time.Now()
 	for name, h := range r.hosts {
 		if h.gone(now) {
 			r.forget(name)
 			continue
 		}
-		list = append(list, Seen{h.Host, now.Sub(h.at).Seconds()})
+		list = append(list, HostAge{h.Host, now.Sub(h.at).Seconds()})
 	}
-	slices.SortFunc(list, func(a, b Seen) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b HostAge) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
 // hosts asks the hub for the hosts that have labels. known is false if nobody answers.
-func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list []Seen, known bool,
+func hosts(ctx context.Context, nc *nats.Conn, labels map[string]string) (list []HostAge, known bool,
 	err error) {
 	in := nc.NewRespInbox()
 	sub, err := nc.SubscribeSync(in)

@@ -1,4 +1,4 @@
-//go:build !race
+//go:build !race && !nohub
 
 package fleet
 
@@ -7,7 +7,7 @@ import (
 )
 
 // procStatFile is what the server's package pse reads at each second, from when the program begins, in
-// whatever command: to tell its share of a CPU to those who monitor the server. Every run would wake
+// whatever command: to tell its share of a CPU to monitors of the server. Every run would wake
 // once a second for that, and most of them are no servers.
 //
 //go:linkname procStatFile github.com/nats-io/nats-server/v2/server/pse.procStatFile

@@ -21,7 +21,7 @@ import (
 
 	"ppscript/cmd/ppscript/permit"
 	"ppscript/cmd/ppscript/permit/sign"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/plain"
 )
@@ -33,7 +33,7 @@ type job struct {
 	agent *Agent
 	began time.Time
 
-	admitted
+	jobScript
 
 	mu      sync.Mutex
 	leased  time.Time
@@ -47,8 +47,8 @@ type job struct {
 	wake    chan struct{}
 }
 
-// admitted is a script that travelled with a job.
-type admitted struct {
+// jobScript is a script that travelled with a job.
+type jobScript struct {
 	dir string // of the bundle; "" if there is none
 	by  sign.Key
 }
@@ -214,7 +214,7 @@ func (j *job) process(ctx context.Context) error {
 	if m := j.agent.Limits.Memory; m != "" {
 		args = append(args, "--memory="+m)
 	}
-	// Nothing is written, sent, started or read, whoever signed it.
+	// Nothing is written, sent, started or read, even if it is signed.
 	args = append(args, "--"+permit.LookOnly, "--"+permit.ForOthers)
 	cmd := exec.CommandContext(ctx, j.agent.Program, j.arguments(args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8",
@@ -236,7 +236,7 @@ func (j *job) process(ctx context.Context) error {
 	}
 	j.setPID(cmd.Process.Pid)
 	defer j.setPID(0)
-	frames := partial.NewReader(bufio.NewReader(out))
+	frames := mergeable.NewReader(bufio.NewReader(out))
 	var wrong error
 	for wrong == nil {
 		var b []byte
@@ -306,8 +306,8 @@ func (j *job) next(ctx context.Context) (frame []byte, dropped uint64) {
 	return nil, 0
 }
 
-// taken forgets a frame. It may have been dropped while it was under way.
-func (j *job) taken(frame []byte) {
+// acknowledge forgets a frame that was taken. It may have been dropped while it was under way.
+func (j *job) acknowledge(frame []byte) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.waiting) > 0 && &j.waiting[0][0] == &frame[0] {
@@ -334,14 +334,14 @@ func (j *job) deliver(ctx context.Context, to *sender) {
 			}
 			continue
 		}
-		j.taken(next)
+		j.acknowledge(next)
 	}
 }
 
 // tellEnd tells the asker that nothing more comes.
 func (j *job) tellEnd(err error) {
 	j.mu.Lock()
-	e := Ended{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped + uint64(len(j.waiting))}
+	e := JobEnd{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped + uint64(len(j.waiting))}
 	j.mu.Unlock()
 	if err != nil {
 		e.Error = short(err.Error())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 )
 
 // A host that tells of times that are not now makes no results of its own, and none of its frames is kept.
@@ -29,15 +29,16 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 		for i := range int64(1000) {
 			for k, end := range []int64{i + 1, now - i*day, now + (i+1)*day, math.MaxInt64 - i,
 				math.MinInt64 + i} {
-				f := &partial.Frame{Host: "liar", Seq: uint64(5*i) + uint64(k) + 1, Begin: end - 1, End: end,
-					Results: []partial.Result{calls(7)}}
+				f := &mergeable.Frame{Host: "liar", Seq: uint64(5*i) + uint64(k) + 1,
+					Begin: end - 1, End: end,
+					Results: []mergeable.Result{calls(7)}}
 				if k == 1 && i == 0 {
 					f.End, f.Begin = day, day-1 // now would be an interval
 				}
 				_ = nc.PublishMsg(&nats.Msg{Subject: partSubject + j.ID + ".liar", Data: f.Append(nil)})
 			}
 		}
-		_ = nc.Publish(endSubject+j.ID+".liar", must(Ended{Host: "liar", Frames: 5000}))
+		_ = nc.Publish(endSubject+j.ID+".liar", must(JobEnd{Host: "liar", Frames: 5000}))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestHostsThatTellOfOtherTimes(t *testing.T) {
 	if err := errors.Join(nc.Flush(), nc.Publish(beatSubject+"liar", must(liar))); err != nil {
 		t.Fatal(err)
 	}
-	p.known(2)
+	p.waitForHosts(2)
 	to := &answers{}
 	if err := p.ask(context.Background(), "20", to, nil); err != nil {
 		t.Fatal(err, to)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 )
 
 // A Merger puts frames of many hosts together, so that the asker gets few: tree.go.
@@ -31,7 +31,7 @@ type Merger struct {
 	gathering
 }
 
-// shares are who the mergers are, and which slots are this one's.
+// shares lists the mergers, and the slots of this one.
 type shares struct {
 	mates map[string]time.Time // when others were heard of
 	own   map[int][]*nats.Subscription
@@ -42,7 +42,7 @@ type gathering struct {
 	mu      sync.Mutex
 	over    bool // nothing is begun any more
 	batches map[batchKey]*batch
-	held    map[[sha256.Size]byte]*item
+	items   map[[sha256.Size]byte]*item
 	bytes   int64
 	refused int // since that was said
 	all     sync.WaitGroup
@@ -93,7 +93,7 @@ func (g *Merger) serve(ctx context.Context, nc *nats.Conn) error {
 	}
 	g.nc, g.Waiting, g.ends = nc, cmp.Or(g.Waiting, defaultWaiting), ctx.Done()
 	g.mates, g.own = map[string]time.Time{}, map[int][]*nats.Subscription{}
-	g.batches, g.held = map[batchKey]*batch{}, map[[sha256.Size]byte]*item{}
+	g.batches, g.items = map[batchKey]*batch{}, map[[sha256.Size]byte]*item{}
 	// What is under way is brought to its end, which others wait for.
 	working, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()
@@ -193,7 +193,7 @@ func (g *Merger) meet(ctx context.Context, x mate) error {
 }
 
 // divide takes the slots that are this merger's, and gives up the others: of each slot, that merger whose
-// name goes first with it. While mergers do not agree who there is, some slot has two of them, and each
+// name goes first with it. While mergers do not agree on their list, some slot has two of them, and each
 // message comes to one; or none, and then agents send to the asker.
 func (g *Merger) divide(ctx context.Context) error {
 	now := time.Now()
@@ -241,8 +241,8 @@ func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 		it.name, job = nameOf(job), words[len(words)-2]
 	}
 	r, err := parseRoute(job, m.Header.Get(treeHeader))
-	if err != nil || it.name == "" || namesFit("host", it.name) != nil || len(m.Data) > partial.MaxFrame {
-		g.answer(m.Reply, Taken{Busy: true})
+	if err != nil || it.name == "" || namesFit("host", it.name) != nil || len(m.Data) > mergeable.MaxFrame {
+		g.answer(m.Reply, FrameAnswer{Busy: true})
 		return
 	}
 	sum := sha256.New()
@@ -259,32 +259,32 @@ func (g *Merger) hear(ctx context.Context, m *nats.Msg) {
 			end: windowEnd(&r, f)}, &r, it, f)
 	}
 	if err != nil { // the asker says what is wrong with it
-		g.settle(it, Taken{Busy: true})
+		g.settle(it, FrameAnswer{Busy: true})
 	}
 }
 
 // windowEnd is by what frames of one window are known.
-func windowEnd(r *route, f *partial.Frame) int64 {
+func windowEnd(r *route, f *mergeable.Frame) int64 {
 	if r.whole {
 		return 0
 	}
 	return f.End
 }
 
-// hold notes a frame that came, unless it is here already: then whoever sent it again is answered.
+// hold notes a frame that came, unless it is here already: then its sender is answered again.
 func (g *Merger) hold(it *item) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if same := g.held[it.id]; same != nil {
+	if same := g.items[it.id]; same != nil {
 		same.reply = it.reply
 		return false
 	}
 	if g.over || g.bytes+it.cost() > g.Waiting {
-		g.answer(it.reply, Taken{Busy: true})
+		g.answer(it.reply, FrameAnswer{Busy: true})
 		g.refused++
 		return false
 	}
-	g.held[it.id] = it
+	g.items[it.id] = it
 	g.bytes += it.cost()
 	return true
 }
@@ -292,31 +292,31 @@ func (g *Merger) hold(it *item) bool {
 // cost is what a frame takes of memory while it is here, about.
 func (it *item) cost() int64 { return int64(len(it.raw)) + 4<<10 }
 
-// settle answers who sent a frame, and forgets it.
-func (g *Merger) settle(it *item, t Taken) {
+// settle answers the sender of a frame, and forgets the frame.
+func (g *Merger) settle(it *item, t FrameAnswer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.held, it.id)
+	delete(g.items, it.id)
 	g.bytes -= it.cost()
 	g.answer(it.reply, t)
 }
 
-// forget forgets a frame that nobody took. Who sent it sends it again.
+// forget drops a frame that nobody took. Its sender sends it again.
 func (g *Merger) forget(it *item) {
 	g.mu.Lock()
 	it.reply = ""
 	g.mu.Unlock()
-	g.settle(it, Taken{})
+	g.settle(it, FrameAnswer{})
 }
 
-func (g *Merger) answer(to string, t Taken) {
+func (g *Merger) answer(to string, t FrameAnswer) {
 	if to != "" {
-		_ = g.nc.Publish(to, must(t)) // who hears nothing sends again
+		_ = g.nc.Publish(to, must(t)) // a sender without an answer sends again
 	}
 }
 
 // ask sends a frame to the level above, and returns the answer; false if nobody gave any.
-func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bool) {
+func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t FrameAnswer, ok bool) {
 	next, up := r.next()
 	for end := time.Now().Add(giveUp); time.Now().Before(end) && ctx.Err() == nil; {
 		m := nats.NewMsg(sumSubject + r.job)
@@ -329,7 +329,7 @@ func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bo
 		once, cancel := context.WithTimeout(ctx, ackTime)
 		reply, err := g.nc.RequestMsgWithContext(once, m)
 		cancel()
-		t = Taken{}
+		t = FrameAnswer{}
 		if err == nil {
 			err = read(reply.Data, &t)
 		}
@@ -351,8 +351,8 @@ func (g *Merger) ask(ctx context.Context, r *route, data []byte) (t Taken, ok bo
 }
 
 // sortShares orders shares by host.
-func sortShares(list []partial.Share) {
-	slices.SortFunc(list, func(a, b partial.Share) int {
+func sortShares(list []mergeable.Share) {
+	slices.SortFunc(list, func(a, b mergeable.Share) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Seq, b.Seq))
 	})
 }

@@ -10,10 +10,7 @@ func (p *Program) merger() *cobra.Command {
 	g := &Merger{Say: p.Say}
 	c := &cobra.Command{
 		Use: "merger [--hub URL]", Short: "Put results of many hosts together for the asker of a fleet",
-		Long: `Puts the results of hosts together, so that the asker gets few messages. The hub does that, too. For some thousand hosts
-start more of them, on other machines, where CPUs are idle: they share out the hosts of each job among themselves,
-also while some come and go.
-A host keeps its results until the asker has them. If a merger dies, they are sent again.`,
+		Long:    `Combines the results of hosts, so that the asker gets few messages. The hub is a merger too. For some thousand hosts, start more mergers on machines with idle CPUs: they divide the hosts of each job among themselves, also when mergers start or end. A host keeps its results until the asker has them; if a merger dies, they are sent again.`,
 		Example: "    ppscript merger --hub nats://hub:4222",
 		Args:    cobra.NoArgs,
 	}

@@ -3,17 +3,14 @@ package fleet
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"fmt"
 	"strings"
-
-	"github.com/nats-io/nats-server/v2/server"
 )
 
 // This file has the server see to it who speaks for which host. All that a host tells of itself (that it is
 // there, that it runs a job, its frames, that it has ended) is published at subjects that end with its name,
-// and who hears it believes the subject alone. So a server that binds subjects to users binds hosts to
+// and the receiver believes the subject alone. So a server that binds subjects to users binds hosts to
 // credentials: a cluster of others by the permissions of its users, ours by what is below. Signatures in the
 // messages would do the same a second time, and mergers, which put frames together, would have to be believed
 // all the same.
@@ -94,72 +91,4 @@ func tokenName(token string) string {
 		return ""
 	}
 	return nameOf(word)
-}
-
-// An access is whom the hub's own server lets in, and where they may speak.
-type access struct {
-	own    string // the secret of the hub's own connections
-	secret string // of all others; "" is none
-	// certificates says that clients show one, which the server has verified.
-	certificates bool
-}
-
-// Check implements server.Authentication.
-func (a *access) Check(c server.ClientAuthentication) bool {
-	o := c.GetOpts()
-	switch {
-	case same(o.Token, a.own):
-		c.RegisterUser(&server.User{Username: "hub"})
-		return true
-	case a.certificates:
-		name := certifiedName(c.GetTLSConnectionState())
-		if host := tokenName(o.Token); host != "" && host != name {
-			return false
-		}
-		return a.admit(c, o.Token, name)
-	}
-	return a.admit(c, o.Token, nameOf(o.Username))
-}
-
-// admit lets in who has the secret, or that of a host. With the secret itself a connection may ask and merge,
-// and be the host that it says; with that of a host it can be that host.
-func (a *access) admit(c server.ClientAuthentication, token, name string) bool {
-	host := tokenName(token)
-	switch {
-	case a.secret == "" || same(token, a.secret):
-		c.RegisterUser(&server.User{Username: "any", Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: append(ownSubjects(name), hostsSubject, jobSubject,
-				jobsSubject, leaseSubject+"*", stopSubject+"*", againSubject+"*", matesSubject,
-				sumSubject+"*", sumsSubject+"*.*", "_INBOX.>")},
-			Subscribe: &server.SubjectPermission{Allow: []string{prefix + ">", "_INBOX.>"}}}})
-		return true
-	case host != "" && same(token, HostToken(a.secret, host)):
-		c.RegisterUser(&server.User{Username: host, Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: hostSubjects(host)},
-			Subscribe: &server.SubjectPermission{Allow: []string{jobSubject, jobsSubject, leaseSubject + "*",
-				stopSubject + "*", againSubject + "*", inboxOf(host) + ".>"}}}})
-		return true
-	}
-	return false
-}
-
-func ownSubjects(name string) []string {
-	if name == "" {
-		return nil
-	}
-	return hostSubjects(name)
-}
-
-func same(x, y string) bool { return y != "" && hmac.Equal([]byte(x), []byte(y)) }
-
-// certifiedName is whom the certificate of a client names, "" if none.
-func certifiedName(state *tls.ConnectionState) string {
-	if state == nil || len(state.PeerCertificates) == 0 {
-		return ""
-	}
-	name := state.PeerCertificates[0].Subject.CommonName
-	if namesFit("host", name) != nil {
-		return ""
-	}
-	return name
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"ppscript/runtime/output/render"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/runtime/source/identity"
 )
@@ -51,13 +51,13 @@ func certified(t *testing.T, pair []byte) nats.Option {
 	return nats.Secure(&tls.Config{Certificates: []tls.Certificate{own}, InsecureSkipVerify: true})
 }
 
-// Who has the credentials of one host can be that host, and no other: not in the list of the hub, and not in
+// The credentials of one host let a client be that host, and no other: not in the list of the hub, and not in
 // the answers to the asker. With those of a host nobody asks, or hears of the others.
 func TestOneCredentialIsOneHost(t *testing.T) {
 	const secret, many = "the secret of the hub", 2000
 	now := time.Now()
 	certify := func(name string, by []byte) (secret, public []byte) {
-		secret, public, err := identity.Make(identity.Wanted{Name: name, Valid: time.Hour,
+		secret, public, err := identity.Make(identity.CertRequest{Name: name, Valid: time.Hour,
 			Authority: by == nil, By: by}, now)
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestAgentsWithSecretsOfTheirOwn(t *testing.T) {
 		p.agent("", func(a *Agent) { a.Server.token = HostToken(secret, name) })
 	}
 	p.secret = secret
-	p.known(2)
+	p.waitForHosts(2)
 	for _, parts := range [][]int{{0}, {1}} {
 		to := &answers{}
 		if err := p.ask(context.Background(), "3", to, func(a *Asker) { a.Parts = parts }); err != nil {
@@ -199,7 +199,7 @@ func TestAgentsWithSecretsOfTheirOwn(t *testing.T) {
 
 // A host cannot pass a frame off as that of several.
 func TestHostsTellOfThemselvesOnly(t *testing.T) {
-	f := &partial.Frame{Seq: 1, Shares: []partial.Share{{Host: "other", Seq: 1}}}
+	f := &mergeable.Frame{Seq: 1, Shares: []mergeable.Share{{Host: "other", Seq: 1}}}
 	for _, several := range []bool{false, true} {
 		it := &item{name: "web1", raw: f.Append(nil), several: several}
 		if _, err := it.decode(false, 0); (err == nil) != several {
@@ -223,10 +223,10 @@ func TestFewOfManyHostsAreNamed(t *testing.T) {
 		}
 		for i := range many {
 			c.silent = append(c.silent, fmt.Sprintf("made-up-%05d", i))
-			c.tellLate(&partial.Share{Host: c.silent[i]})
+			c.tellLate(&mergeable.Share{Host: c.silent[i]})
 			c.distrust(c.silent[i], errShares)
 		}
-		w := &window{Window: partial.NewMerger(nil).NewWindow()}
+		w := &window{Window: mergeable.NewMerger(nil).NewWindow()}
 		if err := errors.Join(c.tellHosts(w, false), c.out.Flush()); err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func TestFewOfManyHostsAreNamed(t *testing.T) {
 // The list of a hub is full at some time, which it says once.
 func TestListsOfHostsAreBounded(t *testing.T) {
 	said := 0
-	r := &roster{hosts: map[string]*known{}, say: func(string) { said++ }}
+	r := &roster{hosts: map[string]*knownHost{}, say: func(string) { said++ }}
 	const each = 1 << 20
 	for i := range mostTold/each + 10 {
 		r.heard(Host{Name: fmt.Sprint(i)}, each)

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
 	"ppscript/runtime/result"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/result/outlier"
-	"ppscript/runtime/result/partial"
 )
 
 // uneven is how much more or less time than the others a host may have seen to be compared with them, as
@@ -37,7 +37,7 @@ func (w *window) comparable() (hosts, others []string) {
 }
 
 // tellOutliers names the hosts of a window that differ from the others.
-func (c *collector) tellOutliers(w *window, about partial.About) error {
+func (c *collector) tellOutliers(w *window, about mergeable.About) error {
 	hosts, others := w.comparable()
 	o := w.Outliers(hosts)
 	if c.q.JSON {
@@ -65,7 +65,7 @@ func (c *collector) tellOutliers(w *window, about partial.About) error {
 }
 
 // outlierLine says what was compared, and how. Hosts that saw more or less time are not.
-func outlierLine(o *partial.Outliers, uneven []string) string {
+func outlierLine(o *mergeable.Outliers, uneven []string) string {
 	line := "outliers: "
 	how := fmt.Sprintf("robust z, median and MAD over the other hosts; Holm's correction for %d numbers "+
 		"at %g %%", o.Compared, 100*outlier.Level)

@@ -14,7 +14,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/output/render"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 )
 
@@ -28,11 +28,11 @@ func filesOf(t *testing.T, counts []int) (paths []string) {
 		if n >= half {
 			n, begin = n-half, 5e8
 		}
-		f := &partial.Frame{Host: fmt.Sprintf("host%02d", i), Seq: 1, Begin: begin, End: 1e9, Final: true,
-			Results: []partial.Result{calls(n)}}
+		f := &mergeable.Frame{Host: fmt.Sprintf("host%02d", i), Seq: 1, Begin: begin, End: 1e9, Final: true,
+			Results: []mergeable.Result{calls(n)}}
 		b := f.Append(nil)
 		path := filepath.Join(t.TempDir(), "parts")
-		text := append(append([]byte(partial.Header), protowire.AppendVarint(nil, uint64(len(b)))...), b...)
+		text := append(append([]byte(mergeable.Header), protowire.AppendVarint(nil, uint64(len(b)))...), b...)
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func (s *Shell) flags(fs *pflag.FlagSet) {
 func (a *Asker) ByShell() bool { return a.Shell.File != "" }
 
 // Connect connects with the machines that are reached by ssh, which takes other programs; Run then takes
-// none. Who calls it calls Close.
+// none. The caller calls Close.
 func (a *Asker) Connect(ctx context.Context, cfg *session.Config) error {
 	s := &a.Shell
 	if !a.ByShell() {
@@ -194,7 +194,7 @@ func (r *shellRun) read(l *sshlink.Link) {
 			r.answers <- Answer{Host: host, Error: l.Reason(err).Error()}
 			return
 		case err != nil:
-			put(arrival{ended: &Ended{Error: l.Reason(err).Error()}})
+			put(arrival{ended: &JobEnd{Error: l.Reason(err).Error()}})
 			return
 		}
 		switch kind {
@@ -209,7 +209,7 @@ func (r *shellRun) read(l *sshlink.Link) {
 				put(arrival{data: data[n:], dropped: dropped})
 			}
 		case endMessage:
-			var e Ended
+			var e JobEnd
 			if read(data, &e) == nil && answered {
 				ended = true
 				put(arrival{ended: &e})

@@ -35,12 +35,12 @@ type Policy struct {
 	Path    string
 	Signers string
 	Askers  []string
-	allows  []allowed
+	allows  []allowRule
 	limits  []func(*Limits)
 }
 
-// allowed is a line "allow".
-type allowed struct {
+// allowRule is a line "allow".
+type allowRule struct {
 	name   string // pattern
 	signed bool
 	by     string // name or fingerprint of the key; "" is any
@@ -177,7 +177,7 @@ func least[T int | int64 | float64 | time.Duration](a, b T) T {
 }
 
 func (p *Policy) allow(at string, words []string) error {
-	a := allowed{name: words[0]}
+	a := allowRule{name: words[0]}
 	if a.name == "signed" || strings.HasPrefix(a.name, "signed=") {
 		a.signed = true
 		_, a.by, _ = strings.Cut(a.name, "=")
@@ -204,14 +204,14 @@ func (p *Policy) Bound(l *Limits) {
 	}
 }
 
-// Permit refuses a job that no line allows. by is who signed the script that travels with it.
+// Permit refuses a job that no line allows. by is the signer of the script that travels with it.
 func (p *Policy) Permit(j *Job, by sign.Key) error {
 	if len(p.allows) == 0 {
 		return nil
 	}
 	q := sealed.Request{Args: j.Args}
 	for _, o := range j.Options {
-		q.Options = append(q.Options, sealed.Given{Name: o.Name, Values: o.Values, Bare: o.Bare})
+		q.Options = append(q.Options, sealed.OptionValues{Name: o.Name, Values: o.Values, Bare: o.Bare})
 	}
 	var reason error
 	for i := range p.allows {

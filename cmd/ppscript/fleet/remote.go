@@ -16,10 +16,10 @@ import (
 )
 
 // This file is what a copy of the program does on a machine that is reached by ssh: it runs one job, as an
-// agent would, and tells of it on its standard output. Who can log in there can run everything by hand, so
+// agent would, and tells of it on its standard output. Users who log in there can run everything by hand, so
 // scripts need no signature, and no policy is asked; otherwise a job may take what one of an agent may.
 
-// remoteLimits are those of a job over ssh.
+// remoteLimits are the limits of a job over ssh.
 var remoteLimits = Limits{Jobs: 1, Interval: 100 * time.Millisecond, Memory: "256m", CPU: 100,
 	Waiting: 16 << 20}
 
@@ -132,7 +132,7 @@ func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
 				end(errLease)
 				return
 			}
-			j.taken(frame)
+			j.acknowledge(frame)
 		}
 	}()
 	err := j.process(ctx)
@@ -152,7 +152,7 @@ func (j *job) attend(from *sshlink.Reader, to *sshlink.Writer) error {
 	if errors.Is(err, errStopped) {
 		err = nil
 	}
-	e := Ended{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped}
+	e := JobEnd{Host: j.agent.Name, Frames: j.frames, Dropped: j.dropped}
 	if err != nil {
 		e.Error = short(err.Error())
 	}

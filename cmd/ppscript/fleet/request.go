@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file says which of a script's options are for the machines that run it, which for the one who
+// This file says which of a script's options are for the machines that run it, which for the user who
 // asks, and which for nobody.
 
 // forAgents are the common options that say what is observed, and how.
@@ -24,7 +24,7 @@ var byJob = []string{"interval", "duration"}
 
 // forAsker are the common options that say how results are shown, and where they go.
 var forAsker = []string{
-	"output", "format", "flame-graph", "flame-base", "baseline", "speedscope", "parquet", "http", "http-token",
+	"output", "format", "flame-graph", "flame-base", "baseline", "parquet", "http", "http-token",
 	"html", "otlp",
 	"otlp-profiles", "pyroscope", "metrics-series", "time", "color", "strict", "verbose", "quiet",
 	"no-sandbox",
@@ -49,7 +49,7 @@ func NewRequest(name string, options []Option, args []string,
 	return q, nil
 }
 
-// Check refuses requests that no agent may run, whatever its policy is: who wrote them may be anybody.
+// Check refuses requests that no agent may run, whatever its policy is: anybody may have written them.
 // shipped are the scripts that come with the program, common the options of every script.
 func (q *Request) Check(shipped, common func(name string) bool) error {
 	if !shipped(q.Name) {

@@ -20,15 +20,15 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/output/render"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 )
 
-// This file measures one hub and one who asks, in one process, with many agents in another: these replay
+// This file measures one hub and one asker, in one process, with many agents in another: these replay
 // frames of so many rows each second over connections of their own. Mergers are in the hub, or each in a
 // process of its own.
 
-// replayRows is how many rows each agent tells each second.
+// replayRows is the number of rows that each agent sends each second.
 const replayRows = 200
 
 // replay is the process of the agents.
@@ -83,8 +83,8 @@ func replayJob(nc *nats.Conn, j *Job, name string, of int) {
 	next := time.Now().Truncate(j.Interval).Add(j.Interval)
 	for i := range windows {
 		time.Sleep(time.Until(next))
-		f := &partial.Frame{Host: name, Seq: uint64(i + 1), Begin: next.Add(-j.Interval).UnixNano(),
-			End: next.UnixNano(), Final: i == windows-1, Results: []partial.Result{result}}
+		f := &mergeable.Frame{Host: name, Seq: uint64(i + 1), Begin: next.Add(-j.Interval).UnixNano(),
+			End: next.UnixNano(), Final: i == windows-1, Results: []mergeable.Result{result}}
 		m := nats.NewMsg("")
 		m.Data = f.Append(nil)
 		m.Header.Set(droppedHeader, "0")
@@ -96,16 +96,16 @@ func replayJob(nc *nats.Conn, j *Job, name string, of int) {
 		}
 		next = next.Add(j.Interval)
 	}
-	ended := must(Ended{Host: name, Frames: uint64(windows)})
+	ended := must(JobEnd{Host: name, Frames: uint64(windows)})
 	_, _ = nc.Request(endSubject+j.ID+"."+name, ended, 30*time.Second)
 }
 
-// replayed is what an agent tells each second.
-func replayed(of int) partial.Result {
+// replayed is the result that an agent sends each second.
+func replayed(of int) mergeable.Result {
 	r := calls(1)
 	r.Rows = nil
 	for k := range replayRows {
-		row := partial.Row{Row: agg.Row{Key: []event.Value{event.StrOf(fmt.Sprint("program",
+		row := mergeable.Row{Row: agg.Row{Key: []event.Value{event.StrOf(fmt.Sprint("program",
 			(of+k)%1000))},
 			Measures: []agg.Measure{agg.NewMeasure(10, agg.TotalOf(event.IntNumber(1000)), event.IntNumber(1),
 				event.IntNumber(500))}}}
@@ -274,7 +274,7 @@ func fleetOf(b *testing.B, agents, windows, mergers int, parts []int) {
 		merged += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	b.ReportMetric(merged.Seconds()/took.Seconds(), "cores-of-mergers")
-	f := &partial.Frame{Host: "host00000", Results: []partial.Result{replayed(0)}}
+	f := &mergeable.Frame{Host: "host00000", Results: []mergeable.Result{replayed(0)}}
 	b.ReportMetric(float64(len(f.Append(nil))), "B/frame")
 }
 

@@ -19,7 +19,7 @@ type sender struct {
 
 	mu     sync.Mutex
 	direct time.Time // until when frames go past the mergers
-	sent   time.Time // when the one that is with a merger went there
+	sentAt time.Time // when the one that is with a merger went there
 	recall func()    // ends the waiting for its answer; nil if none is with a merger
 }
 
@@ -46,7 +46,7 @@ func (s *sender) lacking(m *nats.Msg) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.recall != nil && time.Since(s.sent) > leastWay {
+	if s.recall != nil && time.Since(s.sentAt) > leastWay {
 		s.recall()
 	}
 }
@@ -73,12 +73,12 @@ func (s *sender) merge(ctx context.Context, m *nats.Msg) bool {
 		s.mu.Unlock()
 		return false
 	}
-	s.sent, s.recall = time.Now(), cancel
+	s.sentAt, s.recall = time.Now(), cancel
 	s.mu.Unlock()
 	m.Subject = s.route.subject(mergeSubject) + "." + wordOf(s.host)
 	m.Header.Set(treeHeader, s.route.header())
 	reply, err := s.nc.RequestMsgWithContext(once, m)
-	var t Taken
+	var t FrameAnswer
 	if err == nil {
 		err = read(reply.Data, &t)
 	}

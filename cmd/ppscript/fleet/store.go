@@ -16,7 +16,7 @@ import (
 )
 
 // This file has scripts travel by the cluster's object store, if they are too long for a message: by the hash
-// of their bytes, so that machines run exactly what who asked has, whoever could write there.
+// of their bytes, so that machines run exactly the asker's script, even if others could write there.
 
 const (
 	storeName = "ppscript-scripts"
@@ -54,7 +54,7 @@ func (j *Job) keep(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// stored reports that a script is there, and stays for a while. Put would take it away from those who just
+// stored reports that a script is there, and stays for a while. Put would take it from agents that just
 // read it.
 func stored(ctx context.Context, store nats.ObjectStore, name string) bool {
 	info, err := store.GetInfo(name, nats.Context(ctx))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 )
 
 // This file takes frames of several hosts, as mergers make them.
@@ -22,9 +22,9 @@ func (a *Asker) tree(hosts int) *Tree {
 }
 
 // takeShares takes a frame of several hosts, unless one of them has come before: then nothing of it counts,
-// and whoever made it is told of which frames it is wanted without.
+// and its maker is told of which frames it is wanted without.
 func (c *collector) takeShares(a arrival) error {
-	f, err := partial.Decode(a.data)
+	f, err := mergeable.Decode(a.data)
 	if err == nil && len(f.Shares) == 0 {
 		err = errShares
 	}
@@ -35,7 +35,7 @@ func (c *collector) takeShares(a arrival) error {
 	}
 	if err != nil {
 		c.distrust("the merger "+a.host, err)
-		a.answer(Taken{Busy: true})
+		a.answer(FrameAnswer{Busy: true})
 		return nil
 	}
 	if f.Shares[0].Frame != nil { // they are kept apart: each is as if it had come alone
@@ -45,10 +45,10 @@ func (c *collector) takeShares(a arrival) error {
 				return err
 			}
 		}
-		a.answer(Taken{})
+		a.answer(FrameAnswer{})
 		return nil
 	}
-	var t Taken
+	var t FrameAnswer
 	now := time.Now()
 	for i := range f.Shares {
 		s := &f.Shares[i]
@@ -72,12 +72,12 @@ func (c *collector) takeShares(a arrival) error {
 }
 
 // together counts a frame of several hosts.
-func (c *collector) together(f *partial.Frame) error {
+func (c *collector) together(f *mergeable.Frame) error {
 	now := time.Now()
 	for i := range f.Shares {
 		s := &f.Shares[i]
 		from := c.hosts[s.Host]
-		from.heard, from.gone = now, false
+		from.heard, from.silent = now, false
 		c.gap(s.Host, from, s.Seq, s.Dropped)
 		from.seq = s.Seq
 	}
@@ -111,9 +111,9 @@ func (c *collector) lacks(now time.Time) (a Again, some bool) {
 	after := min(max(c.lateTime()/2, leastAgain), mostAgain)
 	a.Of = max((len(c.hosts)+portionHosts-1)/portionHosts, 1)
 	for end, w := range c.windows {
-		if end != 0 && w.asked < a.Of && now.Sub(time.Unix(0, end)) > after && !c.whole(w, end) {
-			a.Portion = w.asked
-			w.asked++
+		if end != 0 && w.requests < a.Of && now.Sub(time.Unix(0, end)) > after && !c.whole(w, end) {
+			a.Portion = w.requests
+			w.requests++
 			return a, true
 		}
 	}

@@ -160,8 +160,8 @@ type FrameID struct {
 	Seq  uint64 `json:"seq"`
 }
 
-// A Taken answers a frame of several hosts.
-type Taken struct {
+// FrameAnswer answers a frame of several hosts.
+type FrameAnswer struct {
 	// Without are frames that were counted before, or whose host was not asked. If there are any, nothing
 	// of the frame was taken: it is wanted again without them.
 	Without []FrameID `json:"without,omitempty"`

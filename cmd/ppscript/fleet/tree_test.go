@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/session"
 	"ppscript/tests/testkit"
 )
@@ -53,15 +53,15 @@ func (p *place) merger(change func(g *Merger)) (kill func()) {
 	return kill
 }
 
-// counted counts what comes to the asker.
-type counted struct {
+// countingAsker counts what comes to the asker.
+type countingAsker struct {
 	mu                   sync.Mutex
 	direct, merged, most int // most hosts in one frame
 }
 
-func (p *place) count() *counted {
+func (p *place) count() *countingAsker {
 	p.t.Helper()
-	c := &counted{}
+	c := &countingAsker{}
 	nc := p.dial()
 	_, err := nc.Subscribe(partSubject+"*.*", func(*nats.Msg) {
 		c.mu.Lock()
@@ -75,7 +75,7 @@ func (p *place) count() *counted {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.merged++
-		if f, err := partial.Head(m.Data); err == nil {
+		if f, err := mergeable.Head(m.Data); err == nil {
 			c.most = max(c.most, len(f.Shares))
 		}
 	})
@@ -93,7 +93,7 @@ func (p *place) agents(n int) {
 	for i := range n {
 		p.agent(fmt.Sprintf("host%02d", i), nil)
 	}
-	p.known(n)
+	p.waitForHosts(n)
 }
 
 // want asks for windows in which n hosts count, and wants each call to be counted once.
@@ -145,7 +145,7 @@ func TestMergersPutHostsTogether(t *testing.T) {
 	}
 }
 
-// Who keeps hosts apart or compares them gets what each host told, by mergers, too.
+// A run that keeps hosts apart or compares them gets what each host told, by mergers, too.
 func TestMergersKeepHostsApart(t *testing.T) {
 	p := hub(t, "127.0.0.1:0")
 	p.interval = 4 * defaultInterval
@@ -193,7 +193,7 @@ func TestMergersThatDieLoseNothing(t *testing.T) {
 	p.agents(hosts)
 	r := rand.New(rand.NewPCG(1, 19))
 	alive := []func(){p.merger(nil), p.merger(nil)}
-	to := &answers{shown: make(chan struct{}, 1)}
+	to := &answers{windows: make(chan struct{}, 1)}
 	var asked sync.WaitGroup
 	var err error
 	asked.Go(func() {
@@ -201,7 +201,7 @@ func TestMergersThatDieLoseNothing(t *testing.T) {
 			a.Parts, a.Late = []int{4, 2}, 20*time.Second
 		})
 	})
-	<-to.shown
+	<-to.windows
 	for range 4 {
 		time.Sleep(time.Duration(r.IntN(400)) * time.Millisecond)
 		i := r.IntN(len(alive))
@@ -223,13 +223,13 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 	p.agents(hosts)
 	frozen := p.dial()
 	var mu sync.Mutex
-	w := partial.NewMerger(nil).NewWindow()
-	had := &partial.Frame{Host: "frozen"}
+	w := mergeable.NewMerger(nil).NewWindow()
+	had := &mergeable.Frame{Host: "frozen"}
 	job := ""
 	_, err := frozen.QueueSubscribe(mergeSubject+"*.*.*", mergeQueue, func(m *nats.Msg) {
 		mu.Lock()
 		defer mu.Unlock()
-		f, err := partial.Decode(m.Data)
+		f, err := mergeable.Decode(m.Data)
 		if err != nil {
 			t.Error(err)
 			return
@@ -249,14 +249,14 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := &answers{shown: make(chan struct{}, 1)}
+	to := &answers{windows: make(chan struct{}, 1)}
 	var asked sync.WaitGroup
 	asked.Go(func() {
 		err = p.ask(context.Background(), fmt.Sprint(windows), to, func(a *Asker) {
 			a.Parts, a.Late = []int{1}, 20*time.Second
 		})
 	})
-	<-to.shown // so they were sent again
+	<-to.windows // so they were sent again
 	mu.Lock()
 	sortShares(had.Shares)
 	had.Results = w.Results()
@@ -270,7 +270,7 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 	if err != nil || failed != nil {
 		t.Fatal(err, failed, to)
 	}
-	var taken Taken
+	var taken FrameAnswer
 	if err := json.Unmarshal(reply.Data, &taken); err != nil || n < hosts || len(taken.Without) != n {
 		t.Errorf("got the answer %s to %d frames that had come before, %v", reply.Data, n, err)
 	}
@@ -279,11 +279,11 @@ func TestFrozenMergersHoldNothing(t *testing.T) {
 
 // What was refused of a batch is told to whom it is of, and the rest goes up again.
 func TestBatchesGoUpWithoutWhatWasCounted(t *testing.T) {
-	share := func(host string, seq uint64) partial.Share { return partial.Share{Host: host, Seq: seq} }
+	share := func(host string, seq uint64) mergeable.Share { return mergeable.Share{Host: host, Seq: seq} }
 	mk := func() []*item {
-		return []*item{{name: "a", shares: []partial.Share{share("a", 1)}},
-			{name: "a", shares: []partial.Share{share("a", 2)}},
-			{name: "m", shares: []partial.Share{share("b", 1), share("c", 7)}}}
+		return []*item{{name: "a", shares: []mergeable.Share{share("a", 1)}},
+			{name: "a", shares: []mergeable.Share{share("a", 2)}},
+			{name: "m", shares: []mergeable.Share{share("b", 1), share("c", 7)}}}
 	}
 	g := &Merger{}
 	g.nc = bare(t).dial()
@@ -297,7 +297,7 @@ func TestBatchesGoUpWithoutWhatWasCounted(t *testing.T) {
 		for _, i := range x.left {
 			want = append(want, items[i])
 		}
-		if left := g.settled(items, Taken{Without: x.without}); !slices.Equal(left, want) {
+		if left := g.settled(items, FrameAnswer{Without: x.without}); !slices.Equal(left, want) {
 			t.Errorf("%v: %d are left, want %v", x.without, len(left), x.left)
 		}
 	}
@@ -346,7 +346,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Who lacks frames asks each host once for each window, and not all of them at a time.
+// An asker that lacks frames asks each host once for each window, and not all of them at a time.
 func TestHostsAreAskedAgainByPortions(t *testing.T) {
 	now := time.Now()
 	c := &collector{hosts: map[string]*source{}, windows: map[int64]*window{}, asker: &Asker{},
@@ -386,7 +386,7 @@ func TestHostsAreAskedAgainByPortions(t *testing.T) {
 	for host := range c.hosts {
 		w.whole[host] = true
 	}
-	w.asked = 0
+	w.requests = 0
 	if a, some := c.lacks(now.Add(defaultLate)); some {
 		t.Errorf("a window that is whole: got %+v", a)
 	}

@@ -227,7 +227,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 	a, _ := p.agent("a", func(a *Agent) {
 		a.Policy = &Policy{Path: "P", Signers: signers, Askers: []string{"ops"}}
 	})
-	p.known(1)
+	p.waitForHosts(1)
 	ask := func(key string) string {
 		to := &answers{}
 		err := p.ask(context.Background(), "1", to, func(a *Asker) { a.Key = key })
@@ -287,7 +287,7 @@ func TestOnlyNamedAskersAreAnswered(t *testing.T) {
 	f(send(j, same), "before the agent began")
 }
 
-// A server with accounts by nkey lets in who has the key.
+// A server with accounts by nkey lets in the owner of the key.
 func TestServersKnowNKeys(t *testing.T) {
 	user, err := nkeys.CreateUser()
 	if err != nil {

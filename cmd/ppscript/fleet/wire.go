@@ -1,9 +1,9 @@
 // Package fleet asks one question of many machines, and shows one answer. Agents on the machines run a
 // script as it would run there by hand, in a process of its own, and send partial results at the end of
-// each window (package partial). The asker puts them together. A NATS server is between them: that of
+// each window (package mergeable). The asker puts them together. A NATS server is between them: that of
 // "ppscript hub", or the users' own cluster.
 //
-// An agent does only what its options permit. It runs nothing for somebody who is gone: the asker renews a
+// An agent does only what its options permit. It runs nothing for an asker that is gone: the asker renews a
 // lease. What could not be delivered is kept for a while, in order, and what had to be dropped is said.
 //
 // The command line gives the package its scripts by the functions of Program; the package knows nothing of
@@ -76,8 +76,8 @@ type Host struct {
 	Gone    bool              `json:"gone,omitempty"` // it ends in order
 }
 
-// A Seen is a host with the time since it was heard of.
-type Seen struct {
+// HostAge is a host with the time since its last message.
+type HostAge struct {
 	Host
 	AgoSeconds float64 `json:"ago_seconds"`
 }
@@ -146,8 +146,8 @@ type Answer struct {
 	Now   time.Time `json:"now"` // on its clock
 }
 
-// An Ended says that a job has ended on a host.
-type Ended struct {
+// JobEnd says that a job has ended on a host.
+type JobEnd struct {
 	Host   string `json:"host"`
 	Error  string `json:"error,omitempty"`
 	Frames uint64 `json:"frames"` // that it made

@@ -43,7 +43,7 @@ ppscript.mod and theirs ask for (the highest of them, never a newer one).
     tidy               require what the scripts load, and nothing else
     vendor             copy everything needed into vendor/, which is then used
     verify             check what was fetched, and vendor/, against ppscript.sum
-    why LIB            who asks for a library
+    why LIB            which libraries require a library
     list               the libraries in use, with versions
     work DIR...        make this directory a workspace: the libraries in these directories use each other as they are
 

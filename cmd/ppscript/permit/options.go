@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file knows which of the options that every script has do more than look. All who ask are
-// here: who may give them, what is told of a run, and what --look-only refuses.
+// This file knows which of the options that every script has do more than look. All callers are
+// here: which users may give them, what is told of a run, and what --look-only refuses.
 
 // A reach is what an option lets a run do.
 type reach uint8
@@ -23,7 +23,7 @@ const (
 )
 
 var options = map[string]reach{
-	"output": writes, "flame-graph": writes, "pprof": writes, "speedscope": writes, "perfetto": writes,
+	"output": writes, "flame-graph": writes, "pprof": writes, "perfetto": writes,
 	"firefox": writes, "parquet": writes, "html": writes,
 	"otlp": sends, "otlp-profiles": sends, "pyroscope": sends,
 	"debuginfod": sends, "symbols-from": sends,

@@ -22,7 +22,7 @@ import (
 type Permits struct {
 	// Typed says that all of the program is the user's own words, or ours.
 	Typed func() bool
-	Given map[string]bool // values of options, addresses of events
+	Named map[string]bool // values of options, addresses of events
 	Files []string        // of --allow write=
 	Peers []string        // of --allow net=
 	// LookOnly refuses everything, also what the user typed.
@@ -31,10 +31,10 @@ type Permits struct {
 	// but programs that every user here may read.
 	ForOthers bool
 	// Verbose tells also of files that the user named himself.
-	Verbose bool
-	Say     func(line string)
-	Used    []plan.Use // what was permitted
-	said    map[string]bool
+	Verbose   bool
+	Say       func(line string)
+	Used      []plan.Use // what was permitted
+	announced map[string]bool
 }
 
 // ReadAllow reads the values of --allow.
@@ -79,7 +79,7 @@ func (p *Permits) Check(u plan.Use) error {
 	if p.LookOnly {
 		return lookOnly(u.Kind.String(), u.Name)
 	}
-	byUser := p.Typed() || p.Given[u.Given]
+	byUser := p.Typed() || p.Named[u.ScriptText]
 	if !byUser {
 		ok := false
 		for _, a := range allowed {
@@ -93,11 +93,11 @@ func (p *Permits) Check(u plan.Use) error {
 		return nil
 	}
 	p.Used = append(p.Used, u)
-	if (p.Verbose || !byUser) && !p.said[says] {
-		if p.said == nil {
-			p.said = map[string]bool{}
+	if (p.Verbose || !byUser) && !p.announced[says] {
+		if p.announced == nil {
+			p.announced = map[string]bool{}
 		}
-		p.said[says] = true
+		p.announced[says] = true
 		p.Say(says)
 	}
 	return nil

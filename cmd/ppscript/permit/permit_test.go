@@ -72,7 +72,7 @@ func TestHintOfRefusedWrites(t *testing.T) {
 	}
 	for _, name := range []string{"out/x", "out/new", "out/up/../x", "none/x"} {
 		p := &Permits{Typed: func() bool { return false }, Say: func(string) {}}
-		u := plan.Use{Kind: plan.Writes, Name: name, Given: name}
+		u := plan.Use{Kind: plan.Writes, Name: name, ScriptText: name}
 		refused := p.Check(u)
 		_, value, ok := strings.Cut(diag.HintOf(refused), "--allow write=")
 		if !ok {
@@ -85,13 +85,13 @@ func TestHintOfRefusedWrites(t *testing.T) {
 	}
 }
 
-// With --look-only nobody may write or send, whoever named it; events are received from files only.
+// With --look-only no script or option may write or send; events are received from files only.
 func TestLookOnly(t *testing.T) {
-	p := &Permits{Typed: func() bool { return true }, Given: map[string]bool{"9900": true}, LookOnly: true,
+	p := &Permits{Typed: func() bool { return true }, Named: map[string]bool{"9900": true}, LookOnly: true,
 		Files: []string{"/"}, Peers: []string{"9900"}, Say: func(string) {}}
 	f := func(kind plan.UseKind, name string, want bool) {
 		t.Helper()
-		if err := p.Check(plan.Use{Kind: kind, Name: name, Given: name}); (err == nil) != want {
+		if err := p.Check(plan.Use{Kind: kind, Name: name, ScriptText: name}); (err == nil) != want {
 			t.Errorf("%v %s: got %v, want permitted %v", kind, name, err, want)
 		}
 	}

@@ -24,10 +24,10 @@ import (
 
 // An About is the description of a recording. The names are those of its JSON.
 type About struct {
-	File  string   `json:"file"`
-	Bytes int64    `json:"bytes,omitempty"`
-	Made  string   `json:"made_by,omitempty"`
-	Form  []string `json:"form,omitempty"` // pipe, compressed, trace.dat version 7
+	File   string   `json:"file"`
+	Bytes  int64    `json:"bytes,omitempty"`
+	MadeBy string   `json:"made_by,omitempty"`
+	Form   []string `json:"form,omitempty"` // pipe, compressed, trace.dat version 7
 	Machine
 	Times
 	Loss   event.Loss `json:"loss"`
@@ -145,7 +145,7 @@ func (t *About) take(e *event.Event) {
 
 // describe takes the recording's own description.
 func (t *About) describe(in *perfdata.Info) {
-	t.Made, t.Host, t.Kernel, t.Arch, t.CPU = in.Version, in.Hostname, in.OSRelease, in.Arch, in.CPUDesc
+	t.MadeBy, t.Host, t.Kernel, t.Arch, t.CPU = in.Version, in.Hostname, in.OSRelease, in.Arch, in.CPUDesc
 	t.CPUs, t.Command = in.CPUsOnline, in.Cmdline
 	if in.Pipe {
 		t.Form = append(t.Form, "pipe")
@@ -192,7 +192,7 @@ func (t *About) Print(w *bufio.Writer) {
 	if t.CPUs > 0 {
 		cpus = fmt.Sprintf("%d CPUs", t.CPUs)
 	}
-	made := t.Made
+	made := t.MadeBy
 	if made != "" && made[0] >= '0' && made[0] <= '9' {
 		made = "perf " + made
 	}

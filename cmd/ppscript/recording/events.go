@@ -7,10 +7,11 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventkind"
 	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/source/eventstring"
 	"ppscript/runtime/source/perf"
-	"ppscript/runtime/source/tracefs"
+	"ppscript/runtime/stack/symbol"
 	"ppscript/runtime/stack/unwind"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/diag"
@@ -27,6 +28,8 @@ type Sampling struct {
 	Stack        bool
 	Dwarf        uint32 // bytes of user stack to copy, for unwinding by tables; 0: frame pointers
 	Cgroups      bool   // with the cgroup of each sample
+	Addresses    bool   // with the address that each sample is about
+	Only         string // modifiers of all events: u or k
 }
 
 // Check finds options that do not go together.
@@ -83,8 +86,8 @@ func UsualEvents() []string {
 	return []string{"cpu-clock"}
 }
 
-// Config finds the events that texts name, and adds them to a configuration.
-func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error) {
+// Config finds the events that texts name, and adds them to a configuration; say tells of them.
+func Config(events []string, how Sampling, cfg perf.Config, say func(line string)) (perf.Config, error) {
 	cfg.SampleCPU = true
 	cfg.SideBand = perf.SideBand{Comm: true, Mmap: true, Task: true, Events: true}
 	cfg.Members = []event.Member{event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberPeriod}
@@ -92,45 +95,37 @@ func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error)
 	if how.Cgroups {
 		cfg.Members, cfg.SideBand.Cgroup = append(cfg.Members, event.MemberCgroup), true
 	}
+	if how.Addresses {
+		cfg.Members = append(cfg.Members, event.MemberAddr)
+	}
 	if cfg.Pages == 0 {
 		cfg.Pages = Pages
 	}
-	var tfs *tracefs.FS
+	found := eventkind.Finder{Symbols: symbol.NewKernel(""), Say: say, Note: say}
 	for _, text := range events {
 		sources, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err != nil {
 			return cfg, err
 		}
 		for _, s := range sources {
-			var schemas []*event.Schema
-			if s.Kind == eventspec.Tracepoint {
-				if tfs == nil {
-					if tfs, err = tracefs.Find(); err != nil {
-						return cfg, err
-					}
-					cfg.Tracefs = tfs.Root()
-				}
-				schemas, err = tracepoints(tfs, s.FullName())
-			} else {
-				var schema *event.Schema
-				schema, err = counted(s)
-				schemas = append(schemas, schema)
+			if s, err = recordable(s); err != nil {
+				return cfg, err
 			}
+			if err := eventstring.Modify(s, how.Only); err != nil {
+				return cfg, err
+			}
+			schemas, err := found.Find(s)
 			if err != nil {
 				return cfg, err
 			}
 			for _, schema := range schemas {
-				ev := perf.EventConfig{
-					Schema:  schema,
-					Label:   s.Alias,
-					Filter:  s.Filter,
-					CPUs:    s.CPUs,
-					Payload: perf.Payload{Callchain: s.Stack, MaxStack: s.MaxStack},
-				}
-				if s.Kind == eventspec.Tracepoint && s.FullName() != schema.FullName() {
-					ev.Pattern = s.FullName()
-				}
+				ev := eventkind.Opened(s, schema, s.Alias, s.Filter)
+				ev.Callchain, ev.MaxStack = s.Stack, s.MaxStack
+				found.Configure(&ev, s, nil)
 				how.apply(&ev)
+				if s.Period > 0 || s.Freq > 0 {
+					ev.Period, ev.Freq = s.Period, s.Freq
+				}
 				cfg.Events = append(cfg.Events, ev)
 				if ip := ev.Callchain || schema.Type != unix.PERF_TYPE_TRACEPOINT; ip &&
 					!slices.Contains(cfg.Members, event.MemberIP) {
@@ -140,46 +135,30 @@ func Config(events []string, how Sampling, cfg perf.Config) (perf.Config, error)
 			}
 		}
 	}
+	cfg.Tracefs = found.Tracefs()
 	if len(cfg.Events) == 0 {
 		return cfg, usagef("record", "events", "none given").WithHint("add -e sched:sched_switch")
 	}
 	return cfg, nil
 }
 
-func counted(s *plan.Source) (*event.Schema, error) {
+// recordable is the event that a source names, if it can be recorded.
+func recordable(s *plan.Source) (*plan.Source, error) {
 	switch s.Kind {
-	case eventspec.Hardware:
-		return perf.HardwareSchema(s.Name)
-	case eventspec.Cache:
-		return perf.CacheSchema(s.Name)
 	case eventspec.Script:
-		if schema, err := perf.HardwareSchema(s.Name); err == nil {
-			return schema, nil // cycles, as perf's users write it
+		if e := eventkind.OfPMU(s); e != nil {
+			return e, nil
 		}
 		return nil, usagef("record", s.FullName(), "is not an event; want system:name").
 			WithHint("list the events: ppscript list events")
+	case eventspec.Tool:
+		return nil, usagef("record", s.FullName(), "it is a time, and never happens").
+			WithHint("count it: ppscript stat -e %s -- COMMAND", s.Name)
 	case eventspec.Probe:
 		return nil, usagef("record", s.FullName(), "probes and breakpoints cannot be recorded yet").
 			WithHint("observe them live: ppscript trace -e ...")
 	}
-	return perf.SoftwareSchema(s.Name)
-}
-
-func tracepoints(tfs *tracefs.FS, pattern string) ([]*event.Schema, error) {
-	names, err := tfs.Match(pattern)
-	if err != nil {
-		return nil, err
-	}
-	var all []*event.Schema
-	for _, n := range names {
-		sys, name, _ := strings.Cut(n, ":")
-		s, err := tfs.Schema(sys, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
+	return s, nil
 }
 
 // usagef is a mistake on the command line.

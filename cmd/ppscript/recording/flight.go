@@ -24,27 +24,27 @@ type Flight struct {
 	Most   int           // files that stay; older ones are removed
 	Say    func(string)
 
-	asked  chan string
-	number int   // of the last name that was tried
-	kept   []int // numbers of the files that are there
-	files  int
-	lost   uint64
+	requests chan string
+	number   int   // of the last name that was tried
+	numbers  []int // numbers of the files that are there
+	files    int
+	lost     uint64
 }
 
 // Begin is called before anybody asks.
-func (f *Flight) Begin() { f.asked = make(chan string, 1) }
+func (f *Flight) Begin() { f.requests = make(chan string, 1) }
 
-// Ask has a file written soon; any goroutine may ask. Who asks while another waits
+// Ask has a file written soon; any goroutine may ask. One that asks while another waits
 // gets the same file.
 func (f *Flight) Ask(why string) {
 	select {
-	case f.asked <- why:
+	case f.requests <- why:
 		f.Source.Wake()
 	default:
 	}
 }
 
-// Loop writes files until the target or ctx ends; then settle is called, and who has
+// Loop writes files until the target or ctx ends; then settle is called, and a goroutine that has
 // asked until it returns gets a file, too.
 func (f *Flight) Loop(ctx context.Context, settle func() error) error {
 	for {
@@ -59,7 +59,7 @@ func (f *Flight) Loop(ctx context.Context, settle func() error) error {
 			}
 		}
 		select {
-		case why := <-f.asked:
+		case why := <-f.requests:
 			if err := f.write(context.WithoutCancel(ctx), why); err != nil {
 				return err
 			}
@@ -96,9 +96,9 @@ func (f *Flight) write(ctx context.Context, why string) error {
 		f.files++
 		f.lost += r.lost
 		f.Say(fmt.Sprintf("%s: %s%s", r.counts(), why, r.reach(now, wrapped)))
-		if f.kept = append(f.kept, f.number); len(f.kept) > f.Most {
-			old := f.path(f.kept[0])
-			f.kept = f.kept[1:]
+		if f.numbers = append(f.numbers, f.number); len(f.numbers) > f.Most {
+			old := f.path(f.numbers[0])
+			f.numbers = f.numbers[1:]
 			if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -18,15 +18,15 @@ import (
 )
 
 // This file finds out which files the samples of a recording hit, as perf record
-// does at its end: their build-ids go into the recording, so that whoever reads it
+// does at its end: their build-ids go into the recording, so that its reader
 // elsewhere, or later, can tell whether he has the same files.
 //
 // The recording is read twice, in the order of the file: first for the mappings,
 // then for the samples. A mapping that came and went counts for all of the time: a
 // file too many does no harm, one too few does.
 
-// A mapped is a mapping of a process.
-type mapped struct {
+// mapping is a mapping of a process.
+type mapping struct {
 	start, end uint64
 	file       *hitFile
 }
@@ -41,7 +41,7 @@ type hitFile struct {
 
 // hits are the files that the samples of a recording hit.
 type hits struct {
-	maps    map[int32][]mapped
+	maps    map[int32][]mapping
 	parents map[int32]int32
 	files   map[hitKey]*hitFile
 	kernel  bool
@@ -54,7 +54,7 @@ type hitKey struct {
 
 // hitsOf reads the recording at path, which is not finished.
 func hitsOf(path string) (*hits, error) {
-	h := &hits{maps: map[int32][]mapped{}, parents: map[int32]int32{}, files: map[hitKey]*hitFile{}}
+	h := &hits{maps: map[int32][]mapping{}, parents: map[int32]int32{}, files: map[hitKey]*hitFile{}}
 	for _, look := range []func(*event.Event){h.mapping, h.sample} {
 		f, err := perfdata.Open(path, perfdata.Options{})
 		if err != nil {
@@ -110,7 +110,7 @@ func (h *hits) mapping(e *event.Event) {
 		file = &hitFile{path: m.Name, inode: m.Ino, id: m.BuildID}
 		h.files[key] = file
 	}
-	h.maps[m.PID] = append(h.maps[m.PID], mapped{m.Addr, m.Addr + m.Len, file})
+	h.maps[m.PID] = append(h.maps[m.PID], mapping{m.Addr, m.Addr + m.Len, file})
 }
 
 // sample marks the files of a sample's address and of its stack.

@@ -18,6 +18,7 @@ import (
 	"ppscript/runtime/source/perfdata"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/target/cgroup"
+	"ppscript/runtime/text/unit"
 
 	"golang.org/x/sys/unix"
 )
@@ -243,7 +244,7 @@ func (r *Recording) counts() string {
 	}
 	s := fmt.Sprintf("%s: %d samples", path, r.samples)
 	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
-		s += fmt.Sprintf(", %.1f MiB", float64(st.Size())/(1<<20))
+		s += ", " + unit.Size(st.Size())
 	}
 	return s
 }

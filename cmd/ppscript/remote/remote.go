@@ -172,18 +172,18 @@ func (h *Hub) add(option string, s server) {
 func (h *Hub) share(option, where string, open func() output.Sink) {
 	h.profiles = append(h.profiles, opener(option, where, func() (output.Sink, error) {
 		s := open()
-		return shared{s, s.(output.Profiler)}, nil
+		return scriptSink{s, s.(output.Profiler)}, nil
 	}))
 }
 
-// shared is a sink that ends with its script, while its server goes on.
-type shared struct {
+// scriptSink is a sink that ends with its script, while its server goes on.
+type scriptSink struct {
 	output.Sink
 	output.Profiler
 }
 
 // Close implements output.Sink.
-func (shared) Close() error { return nil }
+func (scriptSink) Close() error { return nil }
 
 // Sinks are the openers of the sinks for one of the scripts.
 func (h *Hub) Sinks(script string) []output.Opener {

@@ -33,7 +33,7 @@ const (
 	// one that uses the CPU.
 	idleEnd = 5 * time.Second
 	busyEnd = time.Minute
-	// Who gives a signal before events flow loses nothing. A run that only lasts
+	// A user who sends a signal before events flow loses nothing. A run that only lasts
 	// for a time is to begin all the same: programs take long to load on a slow
 	// machine.
 	idleStart = time.Second
@@ -48,19 +48,19 @@ type Watchdog struct {
 	// lasted.
 	Hung func(stage string, since time.Duration)
 
-	mu     sync.Mutex
-	limit  time.Duration // --duration; 0: only a signal makes the end due
-	stage  string
-	since  time.Time // when the stage began, or when its end became due
-	due    time.Time // when the end is due; zero if nobody waits for it
-	begun  bool      // events flow
-	asked  bool      // a signal made the end due
-	still  int       // looks, one after another, that saw nothing move
-	taken  int       // looks since the stage began or the end became due
-	seen   progress
-	timer  *time.Timer
-	next   time.Time // when the timer is due: a look of before was overtaken by news
-	closed bool
+	mu        sync.Mutex
+	limit     time.Duration // --duration; 0: only a signal makes the end due
+	stage     string
+	since     time.Time // when the stage began, or when its end became due
+	due       time.Time // when the end is due; zero if nobody waits for it
+	begun     bool      // events flow
+	signalled bool      // a signal made the end due
+	still     int       // looks, one after another, that saw nothing move
+	looks     int       // looks since the stage began or the end became due
+	last      progress
+	timer     *time.Timer
+	next      time.Time // when the timer is due: a look of before was overtaken by news
+	closed    bool
 }
 
 // A progress holds the counters that show that a process does something.
@@ -80,7 +80,7 @@ func (d *Watchdog) At(stage string, begins bool) {
 		d.due = now.Add(d.limit)
 	}
 	d.stage, d.since, d.begun = stage, now, d.begun || begins
-	d.still, d.taken = 0, 0
+	d.still, d.looks = 0, 0
 	d.wait(now)
 }
 
@@ -107,14 +107,14 @@ func (d *Watchdog) End() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
-	d.since, d.due, d.asked = now, now, true
-	d.still, d.taken = 0, 0
+	d.since, d.due, d.signalled = now, now, true
+	d.still, d.looks = 0, 0
 	d.wait(now)
 }
 
 // bounds are how long an end may take.
 func (d *Watchdog) bounds() (idle, busy time.Duration) {
-	if d.asked && !d.begun {
+	if d.signalled && !d.begun {
 		return idleStart, busyStart
 	}
 	return idleEnd, busyEnd
@@ -130,7 +130,7 @@ func (d *Watchdog) wait(now time.Time) {
 	if left := d.due.Sub(now); left > 0 {
 		after += left
 	}
-	d.seen, d.next = progressNow(), now.Add(after)
+	d.last, d.next = progressNow(), now.Add(after)
 	if d.timer == nil {
 		d.timer = time.AfterFunc(after, d.look)
 		return
@@ -152,9 +152,9 @@ func (d *Watchdog) look() {
 		since = now.Sub(d.due)
 	}
 	is := progressNow()
-	d.taken++
-	works := is.cpu-d.seen.cpu > idle/looks/10 && time.Duration(d.taken)*idle/looks < busy
-	if d.still++; works || is.descriptors != d.seen.descriptors {
+	d.looks++
+	works := is.cpu-d.last.cpu > idle/looks/10 && time.Duration(d.looks)*idle/looks < busy
+	if d.still++; works || is.descriptors != d.last.descriptors {
 		d.still = 0
 	}
 	hung, stage := d.still >= looks, d.stage

@@ -13,11 +13,11 @@ import (
 // A checker reads a source round by round and checks the promises of
 // event.Source and event.Ring.
 type checker struct {
-	t     *testing.T
-	suite Suite
-	src   event.Source
-	rings []*ringState
-	got   [][]event.Event // copies, by ring
+	t      *testing.T
+	suite  Suite
+	src    event.Source
+	rings  []*ringState
+	copies [][]event.Event // copies, by ring
 
 	// latestKnown is the latest time before known in the rounds so far:
 	// nothing that becomes visible later may be older.
@@ -42,7 +42,7 @@ func (c *checker) round(size int) {
 	for i, r := range rings {
 		if i == len(c.rings) {
 			c.rings = append(c.rings, &ringState{ring: r, pos: r.Pos()})
-			c.got = append(c.got, nil)
+			c.copies = append(c.copies, nil)
 		}
 		c.bounds(i)
 	}
@@ -110,7 +110,7 @@ func (c *checker) read(i int, until uint64, size int, latest *event.Time) {
 					c.t.Fatalf("ring %d: an event changed before Release: got %+v, was %+v", i, *a, *b)
 				}
 			}
-			c.got[i] = append(c.got[i], kept[k]...)
+			c.copies[i] = append(c.copies[i], kept[k]...)
 			batches[k] = batches[k][:size]
 		}
 		before := st.ring.Pos()

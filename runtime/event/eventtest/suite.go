@@ -98,7 +98,7 @@ func (s Suite) collect(t *testing.T, size int) [][]event.Event {
 			break
 		}
 	}
-	return c.got
+	return c.copies
 }
 
 func samples(rings [][]event.Event) (n int) {

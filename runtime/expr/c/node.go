@@ -115,7 +115,7 @@ type (
 		List []Node
 	}
 
-	// StmtExpr is ({ ...; value; }). The value is that of the last
+	// StmtExpr is ({ ...; value; }). The value is the value of the last
 	// expression of List.
 	StmtExpr struct {
 		Span

@@ -1,38 +1,32 @@
 package cexpr
 
 import (
-	"bytes"
 	"sort"
 	"strings"
 	"sync"
 
 	"ppscript/runtime/expr"
-	"ppscript/runtime/expr/c"
+	"ppscript/runtime/expr/native"
 )
 
-// standard is the functions of every scope: perf-prof's, and the helpers of
-// print fmts (those start with two underscores). It is not changed once made.
+// standard is the functions of every scope: those of package native, some of perf-prof
+// beside them, and the helpers of print fmts (these start with two underscores). It is not
+// changed once made.
 var standard = sync.OnceValue(makeStandard)
 
 func makeStandard() map[string]Builtin {
 	m := map[string]Builtin{
-		"printf":          {"printf(format, ...)", 1, -1, lowerPrintf},
-		"system":          {"system(format, ...)", 1, -1, lowerSystem},
-		"ksymbol":         {"ksymbol(address)", 1, 1, lowerKsymbol},
-		"ksymbol_offset":  {"ksymbol_offset(address)", 1, 1, lowerKsymbolOffset},
-		"comm_get":        {"comm_get(tid)", 1, 1, lowerComm},
-		"traced":          {"traced(tid)", 1, 1, lowerTraced},
-		"syscall_name":    {"syscall_name(number)", 1, 1, lowerSyscall},
-		"exit_reason_str": {"exit_reason_str(isa, code)", 2, 2, lowerExitReason},
-		"symbolic":        {"symbolic(field)", 1, 1, lowerNameOf},
-		"ntohl":           {"ntohl(x)", 1, 1, swapBytes(4)},
-		"htonl":           {"htonl(x)", 1, 1, swapBytes(4)},
-		"ntohs":           {"ntohs(x)", 1, 1, swapBytes(2)},
-		"htons":           {"htons(x)", 1, 1, swapBytes(2)},
-		"strncmp":         {"strncmp(a, b, n)", 3, 3, lowerStrncmp},
-		"strcmp":          {"strcmp(a, b)", 2, 2, lowerStrncmp},
-		"strlen":          {"strlen(s)", 1, 1, lowerStrlen},
-		expr.UserText:     {"user_string(address)", 1, 2, lowerUserText},
+		"printf":      {"printf(format, ...)", 1, -1, lowerPrintf},
+		"system":      {"system(format, ...)", 1, -1, lowerSystem},
+		"symbolic":    {"symbolic(field)", 1, 1, lowerNameOf},
+		"ip_address":  {"ip_address(bytes)", 1, 1, lowerIPAddress},
+		expr.UserText: {"user_string(address)", 1, 2, lowerUserText},
+	}
+	for _, f := range native.Functions {
+		low, high := f.Bounds()
+		for _, usage := range f.C {
+			m[native.CName(usage)] = Builtin{usage, low, high, lowerNative(f)}
+		}
 	}
 	addPrintHelpers(m)
 	addKernel(m)
@@ -53,7 +47,7 @@ type Builtin struct {
 	Lower func(call *Call) (expr.Node, error)
 }
 
-// functions are those that an expression can call: its own hide the standard ones.
+// functions are the functions that an expression can call: its own hide the standard ones.
 type functions struct{ own, standard map[string]Builtin }
 
 // find finds a function: its own, then the standard ones.
@@ -80,7 +74,7 @@ func (f functions) names() []string {
 	return names
 }
 
-// forUsers lists those that a user may want to call.
+// forUsers lists the functions that a user may want to call.
 func (f functions) forUsers() string {
 	var keep []string
 	for _, n := range f.names() {
@@ -95,138 +89,31 @@ func missing(k *Call, what string) error {
 	return k.Errorf(-1, "%s not available here", what)
 }
 
-func lowerKsymbol(k *Call) (expr.Node, error) { return lowerKsym(k, k.l.sc.Services.Ksym) }
-
-func lowerKsymbolOffset(k *Call) (expr.Node, error) { return lowerKsym(k, k.l.sc.Services.KsymOffset) }
-
-func lowerKsym(k *Call, fn func(uint64) string) (expr.Node, error) {
-	if fn == nil {
-		return nil, missing(k, "kernel symbols are")
-	}
-	x, err := k.IntAs(0, c.TULong)
-	if err != nil {
-		return nil, err
-	}
-	return expr.NewKsymbol(x, fn)
-}
-
-func lowerComm(k *Call) (expr.Node, error) {
-	fn := k.l.sc.Services.Comm
-	if fn == nil {
-		return nil, missing(k, "the names of threads are")
-	}
-	x, err := k.IntAs(0, c.TInt)
-	if err != nil {
-		return nil, err
-	}
-	return expr.NewCommOf(x, fn)
-}
-
-// lowerTraced is traced(tid): the thread is of the processes, threads or the
-// command that the user named, or nobody was named. A plan that uses it is
-// attached to CPUs, so that events about those threads are seen whoever makes
-// them.
-func lowerTraced(k *Call) (expr.Node, error) {
-	fn := k.l.sc.Services.Traced
-	if fn == nil {
-		return nil, missing(k, "threads to trace are")
-	}
-	x, err := k.IntAs(0, c.TInt)
-	if err != nil {
-		return nil, err
-	}
-	return expr.NewNative(expr.Native{Name: "traced",
-		Traits: expr.AsksThreads | expr.ReadsNow | expr.HasProgram,
-		T:      expr.TBool, Args: []expr.Node{x},
-		Int1: func(_ *expr.Frame, x int64) int64 {
-			if fn(int32(x)) {
-				return 1
-			}
-			return 0
-		}})
-}
-
-func lowerSyscall(k *Call) (expr.Node, error) {
-	fn := k.l.sc.Services.SyscallName
-	if fn == nil {
-		return nil, missing(k, "the names of system calls are")
-	}
-	x, err := k.IntAs(0, c.TLong)
-	if err != nil {
-		return nil, err
-	}
-	return expr.NewSyscallName(x, fn)
-}
-
-func lowerExitReason(k *Call) (expr.Node, error) {
-	fn := k.l.sc.Services.ExitReason
-	if fn == nil {
-		return nil, missing(k, "the names of KVM exits are")
-	}
-	isa, err := k.IntAs(0, c.TLong)
-	if err != nil {
-		return nil, err
-	}
-	code, err := k.IntAs(1, c.TLong)
-	if err != nil {
-		return nil, err
-	}
-	return expr.NewExitReason(isa, code, fn)
-}
-
-// swapBytes is ntohl (4 bytes) or ntohs (2), and back: everything here is
-// little-endian.
-func swapBytes(size int) func(*Call) (expr.Node, error) {
+// lowerNative lowers calls of a function that scripts have as well.
+func lowerNative(f *native.Function) func(*Call) (expr.Node, error) {
 	return func(k *Call) (expr.Node, error) {
-		x, err := k.IntAs(0, c.Basic(size, true))
-		if err != nil {
-			return nil, err
+		if f.Memory != nil {
+			return k.memoryCall(f)
 		}
-		k.As(c.Basic(size, true))
-		n, err := expr.NewSwapped(x, size, expr.TUint)
-		if err != nil {
-			return nil, err
+		s := &k.l.sc.Services
+		if f.Needs.Here != nil && !f.Needs.Here(s) {
+			return nil, missing(k, f.Needs.Missing)
 		}
-		return expr.Fold(n), nil
-	}
-}
-
-// lowerStrncmp is strncmp, or strcmp with two arguments: -1, 0 or 1.
-func lowerStrncmp(k *Call) (expr.Node, error) {
-	a, err := k.Str(0)
-	if err != nil {
-		return nil, err
-	}
-	b, err := k.Str(1)
-	if err != nil {
-		return nil, err
-	}
-	n := expr.NewUint(1<<64 - 1)
-	if len(k.Args) == 3 {
-		if n, err = k.IntAs(2, c.TULong); err != nil {
-			return nil, err
-		}
-	}
-	k.As(c.TInt)
-	return expr.NewNative(expr.Native{Name: "strncmp", T: expr.TInt, Args: []expr.Node{a, b, n},
-		Int: func(_ *expr.Frame, a []expr.Arg) int64 {
-			x, y, n := expr.Trim(a[0].S), expr.Trim(a[1].S), uint64(a[2].I)
-			if uint64(len(x)) > n {
-				x = x[:n]
+		call := native.Call{Services: s, C: true}
+		for i := range k.Args {
+			lower := func(i int) (expr.Node, error) { return k.IntAs(i, f.Params[i].C) }
+			if f.Params[i].Kind == native.Text {
+				lower = k.Str
 			}
-			if uint64(len(y)) > n {
-				y = y[:n]
+			n, err := lower(i)
+			if err != nil {
+				return nil, err
 			}
-			return int64(bytes.Compare(x, y))
-		}})
-}
-
-func lowerStrlen(k *Call) (expr.Node, error) {
-	s, err := k.Str(0)
-	if err != nil {
-		return nil, err
+			call.Args = append(call.Args, n)
+		}
+		if f.CType != nil {
+			k.As(f.CType)
+		}
+		return f.Call(&call)
 	}
-	n, err := expr.NewUnary(expr.OpStrLen, s)
-	k.As(c.TULong)
-	return n, err
 }

@@ -90,7 +90,7 @@ func (k *Call) number(i int) (value, error) {
 	return v, k.l.meaningless(k.Args[i], "give it a number", "%s: got %s, want a number", k.Name, what)
 }
 
-// IntAs lowers argument i converted to a C type, as a prototype does.
+// IntAs lowers argument i converted to a C type, as a prototype does; nil leaves it its own.
 func (k *Call) IntAs(i int, t *c.Type) (expr.Node, error) {
 	v, err := k.number(i)
 	if err != nil {
@@ -99,6 +99,9 @@ func (k *Call) IntAs(i int, t *c.Type) (expr.Node, error) {
 	n, err := k.l.num(k.Args[i], v)
 	if err != nil {
 		return nil, err
+	}
+	if t == nil {
+		return n, nil
 	}
 	if n, err = convert(n, v.t, t); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@
 //				return nil, err
 //			}
 //			return expr.NewNative(expr.Native{Name: k.Name, T: expr.TInt, Args: []expr.Node{x},
+//				HostOnly: "it is for print formats",
 //				Int1: func(_ *expr.Frame, x int64) int64 { return x * 4 }})
 //		},
 //	}}

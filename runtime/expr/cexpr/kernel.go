@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/expr"
 	"ppscript/runtime/expr/c"
+	"ppscript/runtime/expr/native"
 	"ppscript/runtime/system/kerneltype"
 	"ppscript/runtime/text/diag"
 )
@@ -13,52 +14,35 @@ import (
 // This file lowers what expressions read of the kernel's memory: members of what a
 // pointer points to, task(), casts. The kernel's types say what lies where.
 
-// addKernel adds the functions that lead into the kernel's memory. Types and
-// members are written as texts, so that both languages write them alike.
+// addKernel adds the functions that read the kernel's memory and that package native does not list.
 func addKernel(m map[string]Builtin) {
-	m["task"] = Builtin{"task()", 0, 0, func(k *Call) (expr.Node, error) {
-		return k.kernelData((*expr.Kernel).Task)
-	}}
-	m["cgroup"] = Builtin{"cgroup()", 0, 0, func(k *Call) (expr.Node, error) {
-		return k.kernelData((*expr.Kernel).Cgroup)
-	}}
-	m["per_cpu"] = Builtin{`per_cpu("runqueues", cpu)`, 1, 2, func(k *Call) (expr.Node, error) {
-		name, err := k.ConstStr(0)
-		if err != nil {
-			return nil, err
-		}
-		var cpu expr.Node
-		if len(k.Args) == 2 {
-			if cpu, err = k.Int(1); err != nil {
-				return nil, err
-			}
-		}
-		return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) { return m.PerCPU(name, cpu) })
-	}}
-	m["trace_arg"] = Builtin{`trace_arg("prev")`, 1, 1, func(k *Call) (expr.Node, error) {
-		name, err := k.ConstStr(0)
-		if err != nil {
-			return nil, err
-		}
-		return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) {
-			return m.Argument(k.l.sc.Schema, name)
-		})
-	}}
-	m["cast"] = Builtin{`cast(address, "struct request")`, 2, 2, lowerKernelCast}
-	m["container_of"] = Builtin{`container_of(address, "struct task_struct", "se")`, 3, 3, lowerKernelCast}
+	m["command_line"] = Builtin{"command_line()", 0, 0, lowerCommandLine}
 	m["kernel_string"] = Builtin{"kernel_string(address)", 1, 1, lowerKernelText}
 }
 
 // errNoMemory says that nothing can be read.
 var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
 
-// kernelData has the call be something in the kernel's memory.
-func (k *Call) kernelData(find func(*expr.Kernel) (*expr.KernelData, error)) (expr.Node, error) {
-	m := k.l.sc.Services.Kernel
-	if m == nil {
+// memoryCall has the call be something in the kernel's memory.
+func (k *Call) memoryCall(f *native.Function) (expr.Node, error) {
+	call := native.MemoryCall{Kernel: k.l.sc.Services.Kernel, Schema: k.l.sc.Schema, Path: k.At.String()}
+	for i := range k.Args {
+		var err error
+		if f.Params[i].Kind == native.Name {
+			var text string
+			text, err = k.ConstStr(i)
+			call.Texts = append(call.Texts, text)
+		} else {
+			call.Addr, err = k.Int(i)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if call.Kernel == nil {
 		return nil, k.Errorf(-1, "%v", errNoMemory)
 	}
-	d, err := find(m)
+	d, err := f.Memory(&call)
 	if err != nil {
 		return nil, k.l.kernelError(k.At, err)
 	}
@@ -66,28 +50,17 @@ func (k *Call) kernelData(find func(*expr.Kernel) (*expr.KernelData, error)) (ex
 	return nil, nil
 }
 
-// lowerKernelCast is cast or container_of.
-func lowerKernelCast(k *Call) (expr.Node, error) {
-	addr, err := k.Int(0)
+// lowerCommandLine is command_line().
+func lowerCommandLine(k *Call) (expr.Node, error) {
+	m := k.l.sc.Services.Kernel
+	if m == nil {
+		return nil, k.Errorf(-1, "%v", errNoMemory)
+	}
+	n, err := m.CommandLine()
 	if err != nil {
-		return nil, err
+		return nil, k.l.kernelError(k.At, err)
 	}
-	decl, err := k.ConstStr(1)
-	if err != nil {
-		return nil, err
-	}
-	member := ""
-	if len(k.Args) == 3 {
-		if member, err = k.ConstStr(2); err != nil {
-			return nil, err
-		}
-	}
-	return k.kernelData(func(m *expr.Kernel) (*expr.KernelData, error) {
-		if member != "" {
-			return m.Container(addr, decl, member, k.At.String())
-		}
-		return m.Cast(addr, decl, k.At.String())
-	})
+	return n, nil
 }
 
 // lowerKernelText is kernel_string(address).

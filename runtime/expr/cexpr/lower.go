@@ -46,7 +46,7 @@ type value struct {
 	// n is the number, or the address if t is a pointer or an array; nil
 	// for a text that has no address.
 	n expr.Node
-	// real is the number if it has a fraction, a double; n is then its whole part, for who takes integers.
+	// real is the number if it has a fraction, a double; n is then its whole part, for integer operators.
 	real expr.Node
 	// text is the text; nil if it is none, or one only by way of n.
 	text expr.Node

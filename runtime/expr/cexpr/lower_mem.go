@@ -136,7 +136,8 @@ func (l *lowerer) address(n *c.Unary) (value, error) {
 // pointerOp is + or - with a pointer.
 func (l *lowerer) pointerOp(at c.Node, op string, xt, yt c.Node, a, b expr.Node, x, y value) (value, error) {
 	bad := func() (value, error) {
-		return x, l.errorf(at, "operator %s cannot be used with a %s and a %s", op, x.t, y.t)
+		return x, l.errorf(at, "operator %s cannot be used with a %s and a %s; "+
+			"a pointer as a number is (long)NAME", op, x.t, y.t)
 	}
 	switch {
 	case x.t.Pointer() && y.t.Pointer():

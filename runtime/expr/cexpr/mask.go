@@ -18,6 +18,7 @@ func lowerMask(k *Call) (expr.Node, error) {
 		return nil, k.Errorf(0, "%v", err)
 	}
 	return expr.NewNative(expr.Native{Name: "bitmask", T: expr.TStr, Args: []expr.Node{b},
+		HostOnly: expr.TextsHere,
 		Str: func(f *expr.Frame, a []expr.Arg) []byte {
 			out, mask := f.Scratch(), a[0].S
 			for n := len(mask) / 4 * 4; n >= 4; n -= 4 {

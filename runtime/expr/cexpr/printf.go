@@ -166,7 +166,7 @@ func lowerPrintf(k *Call) (expr.Node, error) {
 	}
 	k.As(c.TInt)
 	return expr.NewNative(expr.Native{Name: "printf", T: expr.TInt, Args: args,
-		Data: k.Args[0].(*c.String).Value, Effect: true,
+		Data: k.Args[0].(*c.String).Value, Effect: true, HostOnly: "it acts outside of the kernel",
 		Int: func(f *expr.Frame, args []expr.Arg) int64 {
 			b := appendFormat(f.Scratch(), specs, args)
 			n := int64(len(b))
@@ -191,7 +191,7 @@ func lowerSystem(k *Call) (expr.Node, error) {
 	}
 	k.As(c.TInt)
 	return expr.NewNative(expr.Native{Name: "system", T: expr.TInt, Args: args,
-		Data: k.Args[0].(*c.String).Value, Effect: true,
+		Data: k.Args[0].(*c.String).Value, Effect: true, HostOnly: "it acts outside of the kernel",
 		Int: func(f *expr.Frame, args []expr.Arg) int64 {
 			return int64(int32(fn(string(appendFormat(f.Scratch(), specs, args)))))
 		}})

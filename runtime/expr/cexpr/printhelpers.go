@@ -167,6 +167,7 @@ func lowerHex(sep byte) func(*Call) (expr.Node, error) {
 			return nil, err
 		}
 		return expr.NewNative(expr.Native{Name: "hex", T: expr.TStr, Args: []expr.Node{b}, Data: sep,
+			HostOnly: expr.TextsHere,
 			Str: func(f *expr.Frame, a []expr.Arg) []byte {
 				out := f.Scratch()
 				for i, x := range a[0].S {
@@ -204,6 +205,7 @@ func lowerArray(k *Call) (expr.Node, error) {
 		return nil, err
 	}
 	return expr.NewNative(expr.Native{Name: "array", T: expr.TStr, Args: []expr.Node{b}, Data: int(size),
+		HostOnly: expr.TextsHere,
 		Str: func(f *expr.Frame, a []expr.Arg) []byte {
 			out := append(f.Scratch(), '{')
 			for s := a[0].S; len(s) >= int(size); s = s[size:] {

@@ -5,6 +5,18 @@ import (
 	"ppscript/runtime/expr"
 )
 
+// lowerIPAddress is ip_address(bytes).
+func lowerIPAddress(k *Call) (expr.Node, error) {
+	x, err := k.Node(0)
+	if err != nil {
+		return nil, err
+	}
+	if x.Type().Kind != expr.Str {
+		return nil, k.Errorf(0, "want an array of bytes that the event has")
+	}
+	return expr.NewIPAddress(x)
+}
+
 // lowerNameOf is symbolic(field): the name that the event's own print fmt
 // gives to the field's value, so that it is right for every kernel and every
 // variant of the event; the number where there is no name.

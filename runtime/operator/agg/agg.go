@@ -2,9 +2,9 @@
 // quantiles, histograms. Plan builds a Group, flow feeds it, session reads
 // its rows at every interval.
 //
-// Each aggregator is an Op with a file of its own. To add one, write its file
-// and add its line to Ops: the builtin agg.NAME, its help, its column and its
-// place in the kernel's rows follow from the Op's members.
+// Each aggregator is an Op. To add one, write it in ops.go, and its name into Ops there: the
+// builtin agg.NAME, its help, its column and its place in the kernel's rows follow from the
+// Op's members.
 //
 // The number of keys is bounded; keys that do not fit are counted as evicted.
 package agg
@@ -13,12 +13,6 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
 )
-
-// Ops lists the aggregators in the order of the reference.
-var Ops = []*Op{
-	Count, Sum, Min, Max, Avg, StdDev, Quantile, Last, First, Distinct, Top, List,
-	Hist, LHist,
-}
 
 // An Op is one aggregator: the state that it keeps for each row, and the
 // cell that it makes of it. A row has a Measure for each argument, which
@@ -54,7 +48,7 @@ type Op struct {
 
 	// Kernel describes the part of a row inside the kernel that is for it;
 	// nil says that it needs the events themselves, in user space.
-	Kernel *Kept
+	Kernel *KernelState
 }
 
 // A Column says how the cells of an aggregator are shown.
@@ -75,13 +69,15 @@ type Column struct {
 // own, not a column.
 func (o *Op) Histogram() bool { return o.Bounds != nil }
 
-// Kept lists what the kernel keeps for an argument besides its count of values.
-type Kept struct {
+// KernelState lists the numbers that the kernel keeps for an argument besides its count of values.
+type KernelState struct {
 	Sum, Min, Max bool
 	// Sketch counts into log-linear buckets, see Bucket.
 	Sketch bool
 	// Oldest and Newest keep one value, a number or a text, with its time.
 	Oldest, Newest bool
+	// Greatest and Least keep one value with its rank: the Arg has one.
+	Greatest, Least bool
 	// Counters is the number of counters of a histogram; nil is no histogram.
 	Counters func(a *Agg) int
 	// Linear says that they are of equal width, of Agg.Step; else there is
@@ -109,9 +105,9 @@ type Agg struct {
 	N   int     // Top: how many values
 	// Lo, Hi and Step are the bounds of a linear histogram.
 	Lo, Hi, Step int64
-	// Linear is the function of which the numbers are aggregated; nil are those of the argument itself.
+	// Linear is the function whose numbers are aggregated; nil aggregates the argument itself.
 	Linear Linear
-	// Type is that of the values, as far as it is known before they come: that of the sum of none.
+	// Type is the type of the values, as far as it is known before they come: the type of the sum of none.
 	Type event.Type
 }
 
@@ -131,6 +127,11 @@ type State interface {
 type textState interface {
 	State
 	AddValue(v event.Value)
+}
+
+// A rankedState keeps values by their ranks: its Arg has a Rank.
+type rankedState interface {
+	AddRanked(rank event.Number, v event.Value)
 }
 
 // A merger adds the content of o, a State of the same Agg.

@@ -66,6 +66,8 @@ type Spec struct {
 type Arg struct {
 	Fn    *flow.Fn // nil: only the count matters
 	Where *flow.Fn // nil: always
+	// Rank is the number by which the value is kept; nil if there is none.
+	Rank *flow.Fn
 	// Only says which streams contribute, by index; nil is all. A table
 	// with a column for each event uses it.
 	Only []bool
@@ -381,7 +383,30 @@ func (g *Group) update(e *event.Event, r int32) {
 			}
 			continue
 		}
+		if a.Rank != nil {
+			g.ranked(a, m, states, e)
+			continue
+		}
 		g.value(a, m, states, a.Fn.For(e))
+	}
+}
+
+// ranked adds the value of an argument that has a rank.
+func (g *Group) ranked(a *Arg, m *Measure, states []State, e *event.Event) {
+	rank, ok := a.Rank.For(e).Value(&g.frame).Number()
+	if g.frame.Err == nil && !ok {
+		g.frame.Fail(expr.ErrKind)
+	} else if g.frame.Err == nil && rank.NaN() {
+		g.frame.Fail(expr.ErrNaN)
+	}
+	v := a.Fn.For(e).Value(&g.frame)
+	if g.frame.Err != nil {
+		g.errs.Note(&g.frame)
+		return
+	}
+	m.N++
+	for _, slot := range a.slots {
+		states[slot].(rankedState).AddRanked(rank, v)
 	}
 }
 

@@ -19,7 +19,7 @@ var Hist = &Op{
 		return &histogram{agg: a, bucket: powerBucket, counts: make([]uint64, powers)}
 	},
 	Bounds: powerBounds,
-	Kernel: &Kept{Sum: true, Counters: func(*Agg) int { return powers }},
+	Kernel: &KernelState{Sum: true, Counters: func(*Agg) int { return powers }},
 }
 
 func powerBucket(_ *Agg, n event.Number) int {

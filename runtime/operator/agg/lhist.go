@@ -14,7 +14,7 @@ var LHist = &Op{
 		return &histogram{agg: a, bucket: linearBucket, counts: make([]uint64, linearCounters(a))}
 	},
 	Bounds: linearBounds,
-	Kernel: &Kept{Sum: true, Counters: linearCounters, Linear: true},
+	Kernel: &KernelState{Sum: true, Counters: linearCounters, Linear: true},
 }
 
 // linearCounters computes in 64 bits without a sign: Hi - Lo is up to 2^64 - 1.

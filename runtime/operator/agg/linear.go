@@ -15,7 +15,7 @@ import (
 // This file moves arithmetic with constants behind the aggregators: the sum of x / 4 is the sum of x,
 // divided by 4. Programs of the kernel have no doubles, but they can take the integers x; and a sum of
 // integers is exact, where one of quotients has the rounding of each of them. Minimum, maximum and quantiles
-// are those of x, of which the function then makes exactly what it would have made of that event.
+// are taken of x, of which the function then makes exactly what it would have made of that event.
 
 // A Linear is a linear function of an integer, step by step, as it is computed in doubles. Nil is none: the
 // argument itself is aggregated.
@@ -32,7 +32,7 @@ type moves uint8
 
 const (
 	inPlace moves = iota // none
-	rising               // those that keep the order of numbers
+	rising               // functions that keep the order of numbers
 	linear               // all
 )
 

@@ -71,7 +71,7 @@ func (o *leftOut) observe(r *rand.Rand, at []float64, shift float64, hits []floa
 	return row[0].Float(), row[1].Float(), row[2].Kind == event.None
 }
 
-// Of many keys that events are left out of, those that have a margin are within it in 95 of 100 cases: keys
+// Of many keys that events are left out of, keys that have a margin are within it in 95 of 100 cases: keys
 // with few events and many, at any time or one after the other, most of which none was seen of.
 func TestEstimatesOfManyKeys(t *testing.T) {
 	keys, runs := 100, 3
@@ -151,7 +151,7 @@ func TestEstimatesOfManyKeys(t *testing.T) {
 	}
 }
 
-// times are those of so many events in a part of the run.
+// times returns the times of so many events in a part of the run.
 func times(r *rand.Rand, n int, from, length float64) []float64 {
 	list := make([]float64, n)
 	for i := range list {

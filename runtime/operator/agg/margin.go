@@ -9,7 +9,7 @@ import (
 
 // This file puts estimates of several machines together. What chance left out on one machine says nothing
 // about the others: the squares of how far estimates may be from the truth add up. What may be wrong in one
-// direction on all of them, since those that are observed are slower for it, adds up as it is.
+// direction on all of them, since observed threads are slower for it, adds up as it is.
 
 // A Far is how far an estimate may be from the truth, at most, in 95 of 100 cases: by chance, as a square,
 // and beside that.
@@ -53,7 +53,7 @@ func (f Far) cell(a *Agg) event.Value {
 	return event.IntOf(int64(math.Ceil(far)))
 }
 
-// doubtsOf are those of a row; nil if all of it is exact.
+// doubtsOf returns the margins of a row; nil if all of it is exact.
 func (g *Group) doubtsOf(r int) []Doubt {
 	n := len(g.spec.Args)
 	if times := &g.doubts.times; times.n > 0 || len(times.force) > 0 {

@@ -19,7 +19,7 @@ type Measure struct {
 	// high and low are an integer of 128 bits, or the bits of two doubles.
 	high, low int64
 	min, max  int64
-	// kind is that of all numbers so far, or several; the others are those of the sum and of the extremes.
+	// kind is the kind of all numbers so far, or several; the others are kinds of the sum and the extremes.
 	kind, sumKind, minKind, maxKind event.ValueKind
 }
 
@@ -42,7 +42,7 @@ func (m *Measure) Min() event.Number { return event.NumberOf(m.minKind, m.min) }
 // Max is the greatest number. It means nothing if N is 0.
 func (m *Measure) Max() event.Number { return event.NumberOf(m.maxKind, m.max) }
 
-// Sum is that of all numbers.
+// Sum returns the sum of all numbers.
 func (m *Measure) Sum() Total { return Total{m.high, m.low, m.sumKind} }
 
 func (m *Measure) setSum(s Total) {
@@ -130,7 +130,7 @@ func (m *Measure) Merge(o *Measure) {
 }
 
 // mean is the sum divided by the number of numbers: of integers the whole part, of booleans the share of
-// those that are true.
+// true values.
 func (m *Measure) mean() event.Value {
 	switch s := m.Sum(); s.kind {
 	case event.FloatValue:

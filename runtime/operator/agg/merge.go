@@ -21,7 +21,7 @@ func (s *Spec) Mergeable() bool {
 }
 
 // Merge adds all rows of o, a Group of the same Spec. Rows that g has not yet
-// come behind those that it has, in o's order.
+// come behind the rows that it has, in o's order.
 func (g *Group) Merge(o *Group) {
 	g.events += o.events
 	g.work.evicted += o.work.evicted

@@ -35,11 +35,14 @@ type Partial struct {
 	Buckets [][]BucketCount
 	// Oldest and Newest are one value of each of Spec.Args; nil if nobody wants them.
 	Oldest, Newest []Pick
+	// Greatest and Least are likewise, of the Args that have a Rank.
+	Greatest, Least []Pick
 }
 
-// A Pick is one value of a row, a number or a text.
+// A Pick is one value of a row, a number or a text, with its time or its rank.
 type Pick struct {
 	Time  event.Time
+	Rank  event.Number
 	Value event.Value
 }
 
@@ -75,7 +78,7 @@ func (g *Group) AddPartial(p *Partial) {
 	var r int32
 	var fresh bool
 	switch {
-	case p.Other && (g.ints != nil || g.texts != nil): // who counted it says that it is evicted
+	case p.Other && (g.ints != nil || g.texts != nil): // the machine that counted it says that it is evicted
 		g.others().AddPartial(p)
 		return
 	case g.ints != nil:

@@ -3,6 +3,7 @@ package agg
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -29,17 +30,17 @@ type Row struct {
 
 // A Content is what a State holds. Each aggregator uses the members that it needs.
 type Content struct {
-	// Values are those that a quantile keeps as they are; Buckets are the others, with how many there
+	// Values are the numbers that a quantile keeps as they are; Buckets are the others, with how many there
 	// are and the least and the greatest of them.
 	Values          []event.Number
 	Buckets         []BucketCount
-	Floats          bool // the buckets are those of doubles
+	Floats          bool // the buckets hold doubles
 	N               uint64
 	Least, Greatest event.Number
 	Counters        []uint64     // of a histogram
 	Counts          []ValueCount // of top
 	Packed          []string     // the values of distinct, as key.AppendValue packs them
-	// First, Mean and Squares are those of a deviation.
+	// First, Mean and Squares are the state of a deviation.
 	First         event.Number
 	Mean, Squares float64
 	Scale         int
@@ -67,7 +68,11 @@ type portable interface {
 func CheckPortable(aggs []Agg) error {
 	for i := range aggs {
 		if op := aggs[i].Op; op.New != nil {
-			if _, ok := op.New(&aggs[i], new(Workspace)).(portable); !ok {
+			state := op.New(&aggs[i], new(Workspace))
+			if _, ranked := state.(rankedState); ranked {
+				return fmt.Errorf("%s keeps a value of one event, which is not sent elsewhere", op.Name)
+			}
+			if _, ok := state.(portable); !ok {
 				return fmt.Errorf("%s depends on the order of events, which those of several machines do not have",
 					op.Name)
 			}
@@ -103,6 +108,34 @@ func (g *Group) part(r int, cells []event.Value) *Row {
 		row.Contents = append(row.Contents, state.(portable).Content())
 	}
 	return row
+}
+
+// Values yields the values that the cell of the i-th aggregator has, or may have beside other rows. The
+// values of top can be replaced; of others what is put there is of no effect.
+func (r *Row) Values(aggs []Agg, i int) iter.Seq[*event.Value] {
+	return func(yield func(*event.Value) bool) {
+		a := &aggs[i]
+		if a.Op.Cell != nil {
+			if v := a.Op.Cell(a, &r.Measures[a.Arg]); v.Kind != event.None {
+				yield(&v)
+			}
+			return
+		}
+		slot := 0
+		for k := range i {
+			if aggs[k].Op.New != nil {
+				slot++
+			}
+		}
+		if a.Op != Top || slot >= len(r.Contents) {
+			return
+		}
+		for k := range r.Contents[slot].Counts {
+			if !yield(&r.Contents[slot].Counts[k].Value) {
+				return
+			}
+		}
+	}
 }
 
 // A Union is the rows of several Groups of the same aggregators, put together by key.
@@ -212,9 +245,6 @@ func (u *Union) fresh() *unionRow {
 	}
 	return row
 }
-
-// Len is the number of rows.
-func (u *Union) Len() int { return len(u.rows) }
 
 // Loss is what a bound kept out.
 func (u *Union) Loss() event.Loss { return event.Loss{Evicted: u.work.evicted} }

@@ -121,8 +121,8 @@ func TestUnionIsBounded(t *testing.T) {
 	u := NewUnion(spec.Aggs, 1, 7)
 	add(t, u, g.Parts)
 	total := u.Other(1)[1].Int()
-	if uint64(total) != u.Loss().Evicted || u.Len() != 7 {
-		t.Errorf("got %d of others, %d evicted, %d rows", total, u.Loss().Evicted, u.Len())
+	if uint64(total) != u.Loss().Evicted || len(u.rows) != 7 {
+		t.Errorf("got %d of others, %d evicted, %d rows", total, u.Loss().Evicted, len(u.rows))
 	}
 	for _, row := range u.Rows(1) {
 		total += row[1].Int()
@@ -143,8 +143,8 @@ func TestUnionRefusesWhatNoStateHas(t *testing.T) {
 		{N: 1, Least: event.IntNumber(9), Greatest: event.IntNumber(1), Buckets: []BucketCount{{Bucket: 4, N: 1}}},
 	} {
 		row := &Row{Measures: []Measure{{N: 1}}, Contents: []Content{c}}
-		if err := u.Add(row); err == nil || u.Len() != 0 {
-			t.Errorf("%+v: got error %v and %d rows", c, err, u.Len())
+		if err := u.Add(row); err == nil || len(u.rows) != 0 {
+			t.Errorf("%+v: got error %v and %d rows", c, err, len(u.rows))
 		}
 	}
 	if err := u.Add(&Row{Measures: make([]Measure, 2), Contents: make([]Content, 1)}); err == nil {

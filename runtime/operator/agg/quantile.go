@@ -30,7 +30,7 @@ var Quantile = &Op{
 	},
 	Column: Column{Width: 12},
 	New:    func(a *Agg, _ *Workspace) State { return &quantile{agg: a} },
-	Kernel: &Kept{Sum: true, Min: true, Max: true, Sketch: true},
+	Kernel: &KernelState{Sum: true, Min: true, Max: true, Sketch: true},
 }
 
 type quantile struct {

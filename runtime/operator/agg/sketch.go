@@ -14,7 +14,7 @@ import (
 // log-linear buckets: every power of two is cut into 64 equal parts. A value
 // is reported as the middle of its bucket, at most 1/128 (0.8 %) away from
 // the true one. Buckets are the same in every Sketch, so Sketches add up, and
-// the same as those that a BPF program can compute with a shift and a mask;
+// the same as the buckets that a BPF program can compute with a shift and a mask;
 // that is why this is not one of the usual sketches, whose buckets need a
 // logarithm.
 

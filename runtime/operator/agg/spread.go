@@ -17,12 +17,12 @@ import (
 // where it did, and no gap is worse known for one that was long ago.
 //
 // A key is told by its own events, and may have had others that were left out: none of them, or few, may be
-// among those that counted. So a margin covers what could have been missed with each weight that was in
+// among the events that counted. So a margin covers what could have been missed with each weight that was in
 // force, whatever was seen with it (for none that is the rule of three). Of slots no such bound is known,
 // since all events of a key may lie in one gap; where too few slots, or too few keys, have seen something of
 // a row, it has no margin, and says that it is sampled. So it does where slots may say little about gaps:
-// being observed took so much of the CPU that who was observed may have done much more without, or many
-// threads wait for the CPUs, so that ppscript is late, and slots see those that run just then.
+// being observed took so much of the CPU that the target may have done much more without it, or many
+// threads wait for the CPUs, so that ppscript is late, and slots see the threads that run just then.
 
 // A Spread is the variance of an estimate of a Measure's N and Sum.
 type Spread struct{ N, Sum float64 }
@@ -74,7 +74,7 @@ const unsure = 0.05
 
 // few reports that a row was seen in too few of the slots, or with too few of the keys, to have a margin.
 func (s *slotTimes) few(total float64, of *slotSums, keys *[Clusters]float64) bool {
-	if s.n > 0 && (of.seen < leastSlots || of.unsure > unsure*total) {
+	if s.n > 0 && (of.counted < leastSlots || of.unsure > unsure*total) {
 		return true
 	}
 	if !s.byKeys() {
@@ -133,15 +133,15 @@ func keysMargin(total float64, sums *[Clusters]float64) float64 {
 type slotSums struct {
 	now, last, sum, jumps, fourth, slowed, top float64
 
-	seen   int
-	unsure float64
+	counted int
+	unsure  float64
 }
 
 // end ends a slot that stands for a time, with a gap before it; see Group.EndSlot.
 func (s *slotSums) end(time, gap float64, first bool) {
 	rate := s.now / max(time, 1e-9)
 	if s.now != 0 {
-		s.seen++
+		s.counted++
 	}
 	jump := 0.0
 	switch {
@@ -200,7 +200,7 @@ func (d *doubts) grow(measures int) {
 	}
 }
 
-// doubt adds the spreads of a partial to those of its row.
+// doubt adds the spreads of a partial to the spreads of its row.
 func (g *Group) doubt(r int32, p *Partial) {
 	g.doubts.grow(len(g.measures))
 	for i := range p.Keys {

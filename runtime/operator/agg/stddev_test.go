@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// The deviation is that of the two passes by which it is defined, of all values
+// The deviation equals the result of the two passes by which it is defined, of all values
 // at once and of parts that are merged, also where the mean is large.
 func TestStdDevEqualsItsDefinition(t *testing.T) {
 	for _, base := range []int64{0, -50, 1 << 50} {

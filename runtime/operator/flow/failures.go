@@ -5,7 +5,7 @@ package flow
 // of theirs there, all others are asked by Failed.
 type Failures struct{ list []failures }
 
-// failures are those of an operator.
+// failures are the failures of an operator.
 type failures struct {
 	name string
 	errs *Errors
@@ -38,7 +38,7 @@ func (x *Failures) Failed() uint64 {
 	return n
 }
 
-// Absorb takes those that another instance of the same operators counted.
+// Absorb takes the failures that another instance of the same operators counted.
 func (x *Failures) Absorb(o *Failures) {
 	for i, f := range o.list {
 		if mine := x.list[i]; !f.own {

@@ -74,12 +74,12 @@ func TestRouterLimitIsExact(t *testing.T) {
 	for range 3 {
 		r.Events([]*event.Event{ev(st[0], 1, 0), ev(st[0], 2, 0)})
 	}
-	if got := p.take(); got != "0@1 0@2 0@1" || !r.Done() || r.Samples != 3 {
+	if got := p.take(); got != "0@1 0@2 0@1" || !r.LimitReached() || r.Samples != 3 {
 		t.Errorf("got %s with %d samples, want exactly three", got, r.Samples)
 	}
 }
 
-// Events of a recording that are not the plan's, and those that a filter
+// Events of a recording that are not the plan's, and events that a filter
 // rejects, use up nothing of the limit.
 func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	st := streams(2)
@@ -95,11 +95,11 @@ func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	r.Events([]*event.Event{
 		ev(st[0], 1, 1), ev(other, 2, 5), ev(st[0], 3, 2), ev(other, 4, 5), ev(st[0], 5, 3),
 	})
-	if got, want := out.take(), "0@3 0@5"; got != want || r.Samples != 2 || r.Done() {
-		t.Errorf("got %s, %d samples, done %v, want %s", got, r.Samples, r.Done(), want)
+	if got, want := out.take(), "0@3 0@5"; got != want || r.Samples != 2 || r.LimitReached() {
+		t.Errorf("got %s, %d samples, done %v, want %s", got, r.Samples, r.LimitReached(), want)
 	}
 	r.Events([]*event.Event{ev(st[0], 6, 0), ev(st[0], 7, 7), ev(st[0], 8, 8)})
-	if got, want := out.take(), "0@7"; got != want || r.Samples != 3 || !r.Done() || r.First != 3 ||
+	if got, want := out.take(), "0@7"; got != want || r.Samples != 3 || !r.LimitReached() || r.First != 3 ||
 		r.Last != 7 {
 		t.Errorf("got %s, %d samples from %d to %d, want %s", got, r.Samples, r.First, r.Last, want)
 	}
@@ -116,10 +116,10 @@ func TestRouterSkipsOurselves(t *testing.T) {
 	mine, other, counted := ev(st[0], 1, 0), ev(st[0], 2, 0), ev(st[1], 3, 0)
 	mine.PID, counted.PID = 42, 42
 	r.Events([]*event.Event{mine, other, counted})
-	if got := p.take() + ", " + q.take(); got != "0@2, 1@3" || r.Self.Held != 2 || r.Samples != 2 {
+	if got := p.take() + ", " + q.take(); got != "0@2, 1@3" || r.Self.HeldBack != 2 || r.Samples != 2 {
 		t.Errorf(
 			"got %s with %d held back, %d counted; want the other process's event, and ours where it is counted",
-			got, r.Self.Held, r.Samples)
+			got, r.Self.HeldBack, r.Samples)
 	}
 }
 
@@ -150,8 +150,8 @@ func TestOthers(t *testing.T) {
 		by(42, ev(st[2], 8, 0)),
 	}
 	o.Events(evs)
-	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want || self.Held != 3 {
-		t.Errorf("got %s with %d held back, want %s", got, self.Held, want)
+	if got, want := p.take(), "0@2 0@4 0@5 1@7 2@8"; got != want || self.HeldBack != 3 {
+		t.Errorf("got %s with %d held back, want %s", got, self.HeldBack, want)
 	}
 	self.PID = 0
 	o.Events(evs[:1])
@@ -183,7 +183,7 @@ func TestWherePassesStreamsWithoutPredicate(t *testing.T) {
 	st := streams(2)
 	var p tape
 	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "10 / id > 1"), nil}, -1), Next: &p,
-		Held: make([]uint64, 2)}
+		HeldBack: make([]uint64, 2)}
 	w.Events([]*event.Event{
 		ev(st[0], 1, 1), ev(st[1], 2, 0), ev(st[0], 3, 100), ev(st[0], 4, 0), ev(st[0], 5, 2),
 	})
@@ -193,8 +193,8 @@ func TestWherePassesStreamsWithoutPredicate(t *testing.T) {
 	if w.Errs.N != 1 || w.Errs.First != expr.ErrDivide {
 		t.Errorf("got %d errors (%v), want the division by zero", w.Errs.N, w.Errs.First)
 	}
-	if w.Held[0] != 2 || w.Held[1] != 0 {
-		t.Errorf("got %d held, want 2 of the first stream, the error among them", w.Held)
+	if w.HeldBack[0] != 2 || w.HeldBack[1] != 0 {
+		t.Errorf("got %d held, want 2 of the first stream, the error among them", w.HeldBack)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestFanGivesEachItsOwnSlice(t *testing.T) {
 	st := streams(1)
 	var a, b tape
 	// The first sink filters, which compacts its slice.
-	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "id == 2")}, 0), Next: &a, Held: make([]uint64, 1)}
+	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "id == 2")}, 0), Next: &a, HeldBack: make([]uint64, 1)}
 	f := &Fan{Next: []Sink{w, &b}}
 	f.Events([]*event.Event{ev(st[0], 1, 1), ev(st[0], 2, 2), ev(st[0], 3, 3)})
 	if x, y := a.take(), b.take(); x != "0@2" || y != "0@1 0@2 0@3" {
@@ -218,7 +218,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	}
 	r := &Router{}
 	w := &Where{Pred: NewFn([]*expr.Program{pred(t, "id > 5 && id < 200"), nil}, -1), Next: nowhere{},
-		Held: make([]uint64, 2)}
+		HeldBack: make([]uint64, 2)}
 	r.Add(w, []int{0, 1}, 2)
 	r.Add(nowhere{}, []int{1}, 2)
 	r.Events(evs)

@@ -23,7 +23,7 @@ func (r *Once) Pass(f *expr.Frame, _ []expr.Arg) int64 {
 		return r.passes
 	}
 	r.last, r.when, r.passes = f.Event, f.Event.Time, 0
-	if r.n++; r.Limit > 0 && r.n > r.Limit || r.Router.Done() {
+	if r.n++; r.Limit > 0 && r.n > r.Limit || r.Router.LimitReached() {
 		return 0
 	}
 	r.Router.Samples++

@@ -13,7 +13,7 @@ type Others struct {
 	// Self is ppscript as the Router knows it.
 	Self *Self
 
-	kept []*event.Event
+	passed []*event.Event
 }
 
 // Self is the process whose doings are hidden: ppscript. Events about it are held
@@ -24,12 +24,12 @@ type Self struct {
 	PID int32
 	// Own tells its threads.
 	Own func(e *event.Event, tid int32) bool
-	// Held is how many events were held back.
-	Held uint64
+	// HeldBack is how many events were held back.
+	HeldBack uint64
 }
 
-// did reports that an event is about ppscript.
-func (s *Self) did(e *event.Event, about About) bool {
+// concerns reports that an event is about ppscript.
+func (s *Self) concerns(e *event.Event, about About) bool {
 	switch about.Whom {
 	case Nobody:
 		return false
@@ -52,7 +52,7 @@ type About struct {
 type Whom uint8
 
 const (
-	// Doer is who did it: the process in whose context it happened, as did
+	// Doer is the process that did it: the one in whose context it happened, as did
 	// the other event of a pair.
 	Doer Whom = iota
 	// Thread is the one whose number a slot of the event holds.
@@ -67,15 +67,15 @@ func (o *Others) Events(evs []*event.Event) {
 		o.Next.Events(evs)
 		return
 	}
-	o.kept = o.kept[:0]
+	o.passed = o.passed[:0]
 	for _, e := range evs {
-		if !o.Self.did(e, o.about(e.Stream.Index)) {
-			o.kept = append(o.kept, e)
+		if !o.Self.concerns(e, o.about(e.Stream.Index)) {
+			o.passed = append(o.passed, e)
 		}
 	}
-	o.Self.Held += uint64(len(evs) - len(o.kept))
-	if len(o.kept) > 0 {
-		o.Next.Events(o.kept)
+	o.Self.HeldBack += uint64(len(evs) - len(o.passed))
+	if len(o.passed) > 0 {
+		o.Next.Events(o.passed)
 	}
 }
 

@@ -11,7 +11,7 @@ type Router struct {
 	// Side takes every record that is not a sample, in its place in the
 	// order, losses included. It may be nil.
 	Side func(e *event.Event)
-	// Remap replaces the source's streams, by their index, with those that
+	// Remap replaces the source's streams, by their index, with streams that
 	// the operators know: none drops the event, several make copies of it.
 	// Nil means that both are the same.
 	Remap [][]*event.Stream
@@ -19,7 +19,7 @@ type Router struct {
 	// are left out, and not counted.
 	Self Self
 	// Limit stops the flow after that many samples; 0 is no limit. With Lines
-	// it is of events that are shown: who shows them asks Show.
+	// it counts events that are shown: the renderer asks Show.
 	Limit uint64
 	Lines bool
 
@@ -92,8 +92,8 @@ func (r *Router) Add(s Sink, streams []int, total int) {
 // Begins has fn told the time of the first sample, before the sinks see that.
 func (r *Router) Begins(fn func(t event.Time)) { r.begins = append(r.begins, fn) }
 
-// Done reports that the limit is reached.
-func (r *Router) Done() bool {
+// LimitReached reports that the limit is reached.
+func (r *Router) LimitReached() bool {
 	if r.Lines {
 		return r.Limit > 0 && r.shown >= r.Limit
 	}
@@ -102,7 +102,7 @@ func (r *Router) Done() bool {
 
 // Show counts an event that is to be shown; false if it is beyond the limit.
 func (r *Router) Show() bool {
-	if r.Lines && r.Done() {
+	if r.Lines && r.LimitReached() {
 		return false
 	}
 	r.shown++
@@ -185,7 +185,7 @@ func (r *Router) samples(evs []*event.Event) {
 // beside the lines are of the same events.
 func (r *Router) oneByOne(evs []*event.Event) {
 	for i := range evs {
-		if r.Done() {
+		if r.LimitReached() {
 			return
 		}
 		r.deliver(r.count(evs[i : i+1]))
@@ -290,17 +290,17 @@ func (r *Router) route(evs []*event.Event) {
 func (r *Router) others(evs []*event.Event) []*event.Event {
 	r.work.kept = r.work.kept[:0]
 	for _, e := range evs {
-		if !r.by.printed[e.Stream.Index] || !r.Self.did(e, About{}) {
+		if !r.by.printed[e.Stream.Index] || !r.Self.concerns(e, About{}) {
 			r.work.kept = append(r.work.kept, e)
 		}
 	}
-	r.Self.Held += uint64(len(evs) - len(r.work.kept))
+	r.Self.HeldBack += uint64(len(evs) - len(r.work.kept))
 	return r.work.kept
 }
 
 // Filter gives a stream a filter that stands for the kernel's, where there is
 // no kernel or where it cannot: events that do not pass count as little as
-// those that the kernel leaves out.
+// events that the kernel leaves out.
 func (r *Router) Filter(stream int, p *expr.Program) {
 	for len(r.by.filters) <= stream {
 		r.by.filters = append(r.by.filters, nil)
@@ -357,8 +357,8 @@ func (r *Router) remap(evs []*event.Event) []*event.Event {
 // Absorb adds the counters of o, which saw other events, and clears them.
 func (r *Router) Absorb(o *Router) {
 	r.Samples += o.Samples
-	r.Self.Held += o.Self.Held
-	o.Self.Held = 0
+	r.Self.HeldBack += o.Self.HeldBack
+	o.Self.HeldBack = 0
 	r.LostN += o.LostN
 	r.Throttle += o.Throttle
 	r.Last = max(r.Last, o.Last)

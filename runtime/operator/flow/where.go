@@ -10,42 +10,42 @@ type Where struct {
 	Pred *Fn
 	Next Sink
 	Errs Errors
-	// Held is how many events it did not pass on, by stream.
-	Held []uint64
+	// HeldBack is how many events it did not pass on, by stream.
+	HeldBack []uint64
 
-	frame expr.Frame
-	kept  []*event.Event
+	frame  expr.Frame
+	passed []*event.Event
 }
 
 // Events implements Sink.
 func (w *Where) Events(evs []*event.Event) {
-	w.kept = w.kept[:0]
+	w.passed = w.passed[:0]
 	for _, e := range evs {
 		p := w.Pred.For(e)
 		if p == nil {
-			w.kept = append(w.kept, e) // no predicate on this stream's way
+			w.passed = append(w.passed, e) // no predicate on this stream's way
 			continue
 		}
 		w.frame.Reset(e)
 		if ok := p.Bool(&w.frame); w.frame.Err != nil {
 			w.Errs.Note(&w.frame)
 		} else if ok {
-			w.kept = append(w.kept, e)
+			w.passed = append(w.passed, e)
 			continue
 		}
-		w.Held[e.Stream.Index]++
+		w.HeldBack[e.Stream.Index]++
 	}
-	if len(w.kept) > 0 {
-		w.Next.Events(w.kept)
+	if len(w.passed) > 0 {
+		w.Next.Events(w.passed)
 	}
 }
 
 // Absorb adds what o held back, which saw other events, and clears it.
 func (w *Where) Absorb(o *Where) {
-	for i, n := range o.Held {
-		w.Held[i] += n
+	for i, n := range o.HeldBack {
+		w.HeldBack[i] += n
 	}
-	clear(o.Held)
+	clear(o.HeldBack)
 }
 
 // Lost implements Sink.

@@ -36,7 +36,7 @@ func TestWhose(t *testing.T) {
 			}
 			keys = append(keys, p)
 		}
-		if got := flow.Whose(keys); got != c.want {
+		if got := flow.SubjectOf(keys); got != c.want {
 			t.Errorf("%v: got %d, want %d", c.keys, got, c.want)
 		}
 	}

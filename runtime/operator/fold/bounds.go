@@ -2,7 +2,7 @@ package fold
 
 import "ppscript/runtime/system/memory"
 
-// Bounds are those of the keys of a Fold. At a bound the state of another key goes.
+// Bounds limit the keys of a Fold. At a bound the state of another key goes.
 type Bounds struct {
 	// Limit is how many keys there may be; 0 is key.DefaultLimit.
 	Limit int

@@ -9,8 +9,8 @@ import (
 // batch is how many emitted events are handed on at once, at least.
 const batch = 256
 
-// emitted collects the events that the functions emit until they are handed on.
-type emitted struct {
+// emitBuffer collects the events that the functions emit until they are handed on.
+type emitBuffer struct {
 	stream   *event.Stream
 	make     []func(bits int64) event.Value // by field; nil is a text
 	events   []event.Event
@@ -32,7 +32,7 @@ type emitted struct {
 type parts struct{ start, end *event.Event }
 
 // from notes between which events the one that was just emitted lies.
-func (o *emitted) from() {
+func (o *emitBuffer) from() {
 	n := len(o.events)
 	for len(o.kept) < n {
 		o.kept = append(o.kept, new(event.Event))
@@ -47,7 +47,7 @@ func (o *emitted) from() {
 	o.parts[n-1] = parts{o.kept[n-1], o.end}
 }
 
-func (o *emitted) init(st *event.Stream, stacks []func(e *event.Event) uint64) {
+func (o *emitBuffer) init(st *event.Stream, stacks []func(e *event.Event) uint64) {
 	o.stream, o.stacks = st, stacks
 	if st == nil {
 		return
@@ -66,7 +66,7 @@ func (o *emitted) init(st *event.Stream, stacks []func(e *event.Event) uint64) {
 }
 
 // stack is the number of the stack of an event; 0 is none.
-func (o *emitted) stack(e *event.Event) uint64 {
+func (o *emitBuffer) stack(e *event.Event) uint64 {
 	if e.Stream == nil || e.Stream.Index >= len(o.stacks) || o.stacks[e.Stream.Index] == nil {
 		return 0
 	}
@@ -74,7 +74,7 @@ func (o *emitted) stack(e *event.Event) uint64 {
 }
 
 // emit is the frame's Emit: an event at the time and place of the one at hand.
-func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
+func (o *emitBuffer) emit(f *expr.Frame, _ int, args []expr.Arg) {
 	if o.stream == nil || len(args) != len(o.make) {
 		f.Fail(expr.ErrMissing)
 		return
@@ -103,7 +103,7 @@ func (o *emitted) emit(f *expr.Frame, _ int, args []expr.Arg) {
 
 // flush hands the events on. They get their slots now, since the slices have
 // moved while they grew.
-func (o *emitted) flush(next flow.Sink, stats *Stats) {
+func (o *emitBuffer) flush(next flow.Sink, stats *Stats) {
 	n := len(o.events)
 	if n == 0 {
 		return

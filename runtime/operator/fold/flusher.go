@@ -9,7 +9,7 @@ import (
 
 // This file flushes states that somebody else keeps: programs of the kernel.
 
-// A State is that of one key, as its keeper had it at a time.
+// A State is the state of one key, as its keeper had it at a time.
 type State struct {
 	Key     []byte // as key.Append packs it
 	Time    event.Time
@@ -26,7 +26,7 @@ type Flusher struct {
 
 	event *event.Event
 	frame expr.Frame
-	out   emitted
+	out   emitBuffer
 	errs  flow.Errors
 	stats Stats
 }

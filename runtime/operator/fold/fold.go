@@ -47,8 +47,8 @@ type Spec struct {
 
 // Asking is how functions ask for states of other folds.
 type Asking struct {
-	// Asked is the state that another fold has for a key.
-	Asked func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
+	// LookUp is the state that another fold has for a key.
+	LookUp func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
 	// Asks are these folds, as functions name them.
 	Asks map[any]*Spec
 }
@@ -62,10 +62,10 @@ type Fold struct {
 	state states
 	look  lookAhead
 
-	frame expr.Frame
-	asked expr.Frame // of subject: the other is at work then
+	frame       expr.Frame
+	lookupFrame expr.Frame // of subject: the other is at work then
 	initials
-	out   emitted
+	out   emitBuffer
 	errs  flow.Errors
 	stats Stats
 }
@@ -79,7 +79,7 @@ type keyTable struct {
 	ahead bool // keys may be evaluated ahead of their step: see grouped
 }
 
-// states are those of all keys.
+// states are the states of all keys.
 type states struct {
 	// rows has for each row of the key table two words of its own, see rowKey and
 	// rowMeta, and the slots. Together, so that an event touches one or two cache
@@ -140,7 +140,7 @@ func New(s Spec, next flow.Sink) *Fold {
 	}
 	f.bound(s.Memory.Part("states"))
 	f.out.init(s.Out, s.Stacks)
-	f.frame.Emit, f.frame.Asked = f.out.emit, s.Asked
+	f.frame.Emit, f.frame.LookUp = f.out.emit, s.LookUp
 	for _, t := range s.Texts {
 		f.texts = append(f.texts, []byte(t))
 	}
@@ -378,7 +378,7 @@ func (f *Fold) initial(r int32) bool {
 // leastSwept is how many rows are not worth looking at.
 const leastSwept = 1 << 12
 
-// sweep forgets the keys that are back in their initial state, as those of
+// sweep forgets the keys that are back in their initial state, as the keys of
 // threads that ended, before the rows grow: so they are at most twice as many
 // as are needed, and each costs one look.
 func (f *Fold) sweep() {
@@ -462,8 +462,8 @@ func (f *Fold) subject(e *event.Event) event.Value {
 	if e.Stream == f.spec.FlushStream {
 		return e.Derived.Slots[0]
 	}
-	f.asked.Reset(e)
-	return event.IntOf(f.spec.Key.For(e).Int(&f.asked))
+	f.lookupFrame.Reset(e)
+	return event.IntOf(f.spec.Key.For(e).Int(&f.lookupFrame))
 }
 
 func (f *Fold) keyOf(r int32) event.Value {

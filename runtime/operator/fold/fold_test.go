@@ -241,7 +241,7 @@ func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
 }
 
 // Keys that are back in their initial state, as threads that ended, do not add
-// up: there is room for twice those that are not.
+// up: there is room for twice the keys that are not.
 func TestKeysThatAreDoneAreForgotten(t *testing.T) {
 	// The state of a thread is its CPU: that of thread 0 to 99 stays, that of
 	// the others is initial again.
@@ -370,7 +370,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 // partsSink notes between which events each emitted one lies.
-type partsSink struct{ got []string }
+type partsSink struct{ lines []string }
 
 func (s *partsSink) Events(evs []*event.Event) {
 	for _, e := range evs {
@@ -381,7 +381,7 @@ func (s *partsSink) Events(evs []*event.Event) {
 		if p := e.Derived.End; p != nil {
 			end = fmt.Sprintf("%d %s", p.Time, p.Raw)
 		}
-		s.got = append(s.got, start+" to "+end)
+		s.lines = append(s.lines, start+" to "+end)
 	}
 }
 func (*partsSink) Lost(int32, uint64, event.Time) {}
@@ -423,12 +423,12 @@ func TestBeginOfStates(t *testing.T) {
 	f.Lost(0, 1, event.Time(10*n))
 	clear(last) // nothing is known across a loss
 	feed(5)
-	if !slices.Equal(out.got, want) {
-		for i := range min(len(out.got), len(want)) {
-			if out.got[i] != want[i] {
-				t.Fatalf("emitted %d: got %s, want %s", i, out.got[i], want[i])
+	if !slices.Equal(out.lines, want) {
+		for i := range min(len(out.lines), len(want)) {
+			if out.lines[i] != want[i] {
+				t.Fatalf("emitted %d: got %s, want %s", i, out.lines[i], want[i])
 			}
 		}
-		t.Fatalf("got %d, want %d", len(out.got), len(want))
+		t.Fatalf("got %d, want %d", len(out.lines), len(want))
 	}
 }

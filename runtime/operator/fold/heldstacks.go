@@ -14,7 +14,8 @@ type HeldStacks struct {
 	next   flow.Sink
 }
 
-// NewHeldStacks are those of a stream; number is that of a stack here. nil if it has none.
+// NewHeldStacks returns the held stacks of a stream; number finds the number of a stack here. The result is
+// nil if there is no stream.
 func NewHeldStacks(st *event.Stream, number func(held uint64) uint64) *HeldStacks {
 	if st == nil {
 		return nil
@@ -45,7 +46,7 @@ func (h *HeldStacks) Number(evs []*event.Event) {
 	}
 }
 
-// In puts itself in front of who takes emitted events.
+// In puts itself in front of the sink that takes emitted events.
 func (h *HeldStacks) In(next flow.Sink) flow.Sink {
 	if h == nil {
 		return next

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file is a timeline for who does not list what happened around a pair, but draws
+// This file is a timeline for callers that do not list what happened around a pair, but draw
 // conclusions from it.
 
 // Want has the timeline keep events for that many ns before each pair.
@@ -19,10 +19,10 @@ func (t *Timeline) Around(from, until event.Time) (evs iter.Seq[*event.Event], s
 	t.fill(from, until)
 	return func(yield func(*event.Event) bool) {
 		t.between(from, until, yield)
-	}, max(t.begun, t.gone+1)
+	}, max(t.begun, t.droppedAt+1)
 }
 
-// Behind are the events behind a time that are there already: after Around, those that happened until
+// Behind are the events behind a time that are there already: after Around, events that happened until
 // it was called. They live as long as those.
 func (t *Timeline) Behind(at event.Time) iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) { t.between(at+1, event.MaxTime, yield) }

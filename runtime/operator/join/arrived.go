@@ -9,27 +9,27 @@ import (
 )
 
 // This file is a join that programs do: its pairs, and its events without a partner,
-// arrive from the kernel, and go on as those of a join that runs here.
+// arrive from the kernel, and go on as the pairs and events of a join that runs here do.
 
 // An Arrived hands on what programs make as a join. Programs tell of its losses
 // themselves, but for records that did not fit into a buffer.
 type Arrived struct {
 	spec Spec
 	next flow.Sink
-	// streams are those of the events that programs take, in their order: the source
+	// streams are the streams of the events that programs take, in their order: the source
 	// knows its own.
 	streams []*event.Stream
 	from    Programs
 
-	frame  expr.Frame
-	errs   flow.Errors
-	stats  Stats
-	told   uint64 // of these, broken ones
-	newest event.Time
-	out    [1]*event.Event
+	frame    expr.Frame
+	errs     flow.Errors
+	stats    Stats
+	reported uint64 // of these, broken ones
+	newest   event.Time
+	out      [1]*event.Event
 }
 
-// Programs are those that do the work of a join.
+// Programs gives access to the programs that do the work of a join.
 type Programs struct {
 	// Waiting calls a function for each event that waits for a partner at some time, or
 	// was given up, as an unpaired event for a reason.
@@ -105,8 +105,8 @@ func (a *Arrived) key(e *event.Event) event.Value {
 	return v
 }
 
-// Left is the sink of events without a partner.
-func (a *Arrived) Left() flow.Sink { return (*arrivedLeft)(a) }
+// UnpairedSink is the sink of events without a partner.
+func (a *Arrived) UnpairedSink() flow.Sink { return (*arrivedLeft)(a) }
 
 type arrivedLeft Arrived
 
@@ -114,13 +114,13 @@ type arrivedLeft Arrived
 func (l *arrivedLeft) Events(evs []*event.Event) {
 	for _, e := range evs {
 		e.Derived.Start.Stream = l.streams[e.Derived.Start.Stream.Index]
-		(*Arrived)(l).left(e)
+		(*Arrived)(l).completeUnpaired(e)
 	}
-	l.spec.LeftTo.Events(evs)
+	l.spec.To.Events(evs)
 }
 
-// left completes an event without a partner.
-func (a *Arrived) left(e *event.Event) {
+// completeUnpaired completes an event without a partner.
+func (a *Arrived) completeUnpaired(e *event.Event) {
 	d := e.Derived
 	if Reason(d.Slots[SlotReason].Int()) == Broken {
 		a.stats.Broken++
@@ -131,7 +131,7 @@ func (a *Arrived) left(e *event.Event) {
 }
 
 // Lost implements flow.Sink.
-func (l *arrivedLeft) Lost(ring int32, n uint64, t event.Time) { l.spec.LeftTo.Lost(ring, n, t) }
+func (l *arrivedLeft) Lost(ring int32, n uint64, t event.Time) { l.spec.To.Lost(ring, n, t) }
 
 // Lost implements flow.Sink. What is lost behind the join breaks no pair.
 func (a *Arrived) Lost(ring int32, n uint64, t event.Time) { a.next.Lost(ring, n, t) }
@@ -141,14 +141,14 @@ func (a *Arrived) End(final bool, now event.Time) {
 	if final && a.spec.Timeline != nil {
 		a.spec.Timeline.Due(event.MaxTime)
 	}
-	if a.spec.Left == nil {
+	if a.spec.Streams == nil {
 		return
 	}
 	a.hand(Evicted, now)
 	switch {
 	case final:
 		a.hand(Exit, now)
-	case a.spec.LeftWaiting:
+	case a.spec.WithWaiting:
 		a.hand(Waits, now)
 	}
 }
@@ -156,16 +156,16 @@ func (a *Arrived) End(final bool, now event.Time) {
 // hand hands out what waits in programs, or was given up there.
 func (a *Arrived) hand(why Reason, now event.Time) {
 	a.from.Waiting(why, max(a.newest, now), func(e *event.Event) {
-		a.left(e)
+		a.completeUnpaired(e)
 		a.out[0] = e
-		a.spec.LeftTo.Events(a.out[:])
+		a.spec.To.Events(a.out[:])
 	})
 }
 
 // Loss is what programs do not know of.
 func (a *Arrived) Loss() event.Loss {
-	l := event.Loss{Broken: a.stats.Broken - a.told}
-	a.told = a.stats.Broken
+	l := event.Loss{Broken: a.stats.Broken - a.reported}
+	a.reported = a.stats.Broken
 	return l
 }
 

@@ -39,7 +39,7 @@ func TestArrived(t *testing.T) {
 		}}
 	}
 	spec := Spec{In: []In{{Stage: -1}, {Key: key}}, NeedKey: true,
-		Lefts: Lefts{Left: []*event.Stream{nil, left}, LeftTo: sinkFunc(say)}}
+		Unpaired: Unpaired{Streams: []*event.Stream{nil, left}, To: sinkFunc(say)}}
 	a := NewArrived(spec, sinkFunc(say), []*event.Stream{own}, Programs{
 		Missed: func() []Gap { return nil },
 		Waiting: func(why Reason, at event.Time, fn func(*event.Event)) {
@@ -52,7 +52,7 @@ func TestArrived(t *testing.T) {
 		Start: &event.Event{Stream: theirs, Raw: raw(1)}, End: &event.Event{Stream: theirs, Raw: raw(1)},
 		Slots: make([]event.Value, 1),
 	}}})
-	a.Left().Events([]*event.Event{unpaired(Alone, 70, theirs)})
+	a.UnpairedSink().Events([]*event.Event{unpaired(Alone, 70, theirs)})
 	a.End(false, 80) // nobody wants what waits
 	a.End(true, 60)
 	want := []string{"2 of 1: 2", "3 of 1: 5 alone 5", "3 of 1: 5 evicted 5", "3 of 1: 5 evicted 5",

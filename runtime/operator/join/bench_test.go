@@ -121,7 +121,7 @@ func BenchmarkJoin(b *testing.B) {
 		ends int // multiplier of the keys of the ends
 	}{{"open=1000000", 7919}, {"open=1000000/shuffled", 104729}} {
 		b.Run(order.name, func(b *testing.B) {
-			// The events are few and used again, as those of a ring are; a
+			// The events are few and used again, as the events of a ring are; a
 			// million keys are open. Their ends come in the order of their
 			// starts, or in any.
 			s, evs := benchEvents(256, 1)

@@ -205,7 +205,7 @@ func TestUnfinishedStartIsShownWithItsAge(t *testing.T) {
 	j.showSlow(Slow{Than: 20, Lower: -1, Select: &Select{}})
 	slow := j.sink
 	j.collectLeft(false)
-	j.spec.LeftTo = sinkFunc(slow)
+	j.spec.To = sinkFunc(slow)
 	j.run("10 A 1; 15 X 1; 40 A 2; LOST 50 60 0")
 	j.wantDetails("10>=40 lost [ | X@15 A@40 | ]")
 }

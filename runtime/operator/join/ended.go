@@ -11,7 +11,7 @@ import "ppscript/runtime/event"
 // one that ended none will come.
 
 // linger is how long a thread that ended may still have events, in ns: the last
-// are those of its own end.
+// are the events of its own end.
 const linger = 1e9
 
 // An ending is a thread that ended at a time.
@@ -31,7 +31,7 @@ type endings struct {
 // follow turns the dropping on, if nobody asks for the waiting events of
 // ended threads. The join's keys must be numbers, and drop takes one.
 func (e *endings) follow(s *Spec, drop func(tid int64)) {
-	e.forgets, e.drop = s.ByThread && s.Left == nil, drop
+	e.forgets, e.drop = s.ByThread && s.Streams == nil, drop
 }
 
 // Ended says that a thread ended.
@@ -70,7 +70,7 @@ func (e *endings) due(now event.Time) {
 
 func (j *Join) forget(tid int64) {
 	if row := j.rows.ints.Find(tid); row >= 0 && j.rows.at[row] >= 0 {
-		j.tally.stats.Gone++
+		j.tally.stats.Orphaned++
 		j.discard(j.rows.at[row], Exit, j.clock.now)
 	}
 }
@@ -78,7 +78,7 @@ func (j *Join) forget(tid int64) {
 func (n *Nested) forget(tid int64) {
 	row := n.rows.ints.Find(tid)
 	for row >= 0 && n.rows.at[row] >= 0 {
-		n.tally.stats.Gone++
+		n.tally.stats.Orphaned++
 		n.remove(n.rows.at[row], Exit, n.clock.now)
 	}
 }

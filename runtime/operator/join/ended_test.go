@@ -39,7 +39,7 @@ func TestThreadsThatEnded(t *testing.T) {
 		feed(fmt.Sprint(int64(linger)+100, " A 6"))
 		waits("a second later", 4) // 3, 4, 5, 6
 		feed(fmt.Sprint(int64(linger)+200, " a 3; ", int64(linger)+201, " a 4"))
-		if s := to.Stats(); s.Pairs != 3 || s.Gone != 2 ||
+		if s := to.Stats(); s.Pairs != 3 || s.Orphaned != 2 ||
 			s.Cancelled+s.EndsAlone+s.Replaced+s.Evicted != 0 || s.Waiting != 2 {
 			t.Errorf("%s: got %+v, want 3 pairs, 2 gone and 2 that wait", what, s)
 		}
@@ -54,7 +54,7 @@ func TestThreadsThatEnded(t *testing.T) {
 	f("nested", n, func(text string) { n.feed(n.nested, text) }, n.nested)
 }
 
-// However many threads come and go, a join holds no more than those that live.
+// However many threads come and go, a join holds no more than the threads that live.
 func TestThreadsComeAndGo(t *testing.T) {
 	n := newNested(t, "A B")
 	n.spec.ByThread = true
@@ -66,7 +66,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 		n.nested.Ended(int32(i), event.Time(i*each+2))
 		most = max(most, n.nested.Stats().Waiting)
 	}
-	if s := n.nested.Stats(); most > 2*102 || s.Gone < 2*4800 || len(n.nested.endings.queue) > 102 ||
+	if s := n.nested.Stats(); most > 2*102 || s.Orphaned < 2*4800 || len(n.nested.endings.queue) > 102 ||
 		len(n.nested.endings.at) > 102 {
 		t.Errorf("got up to %d that wait, %+v; want those of the last second", most, s)
 	}

@@ -25,17 +25,17 @@ func testSchema(name string) *event.Schema {
 
 // A bench is a join over streams named by letters, with its output.
 type testJoin struct {
-	t       *testing.T
-	streams map[string]*event.Stream
-	order   []*event.Stream
-	spec    Spec
-	join    *Join
-	nested  *Nested
-	pairs   []string
-	details []string
-	ends    map[int32]event.Time
-	left    []string
-	sink    func(evs []*event.Event)
+	t        *testing.T
+	streams  map[string]*event.Stream
+	order    []*event.Stream
+	spec     Spec
+	join     *Join
+	nested   *Nested
+	pairs    []string
+	details  []string
+	ends     map[int32]event.Time
+	unpaired []string
+	sink     func(evs []*event.Event)
 }
 
 func (j *testJoin) compile(src, stream string) *expr.Program {
@@ -94,14 +94,15 @@ func (j *testJoin) in(name string) *In { return &j.spec.In[j.streams[name].Index
 // collectLeft has unpaired events noted.
 func (j *testJoin) collectLeft(waiting bool) {
 	for _, st := range j.order {
-		j.spec.Left = append(j.spec.Left, &event.Stream{
+		j.spec.Streams = append(j.spec.Streams, &event.Stream{
 			Index: 2000, Schema: &event.Schema{Name: st.Label}, Label: st.Label,
 		})
 	}
-	j.spec.LeftWaiting = waiting
-	j.spec.LeftTo = sinkFunc(func(evs []*event.Event) {
+	j.spec.WithWaiting = waiting
+	j.spec.To = sinkFunc(func(evs []*event.Event) {
 		for _, e := range evs {
-			j.left = append(j.left, fmt.Sprintf("%s@%d %s age=%d", e.Stream.Label, e.Derived.Start.Time,
+			j.unpaired = append(j.unpaired, fmt.Sprintf("%s@%d %s age=%d", e.Stream.Label,
+				e.Derived.Start.Time,
 				e.Derived.Slots[SlotReason], e.Derived.Slots[SlotAge].Int()))
 		}
 	})
@@ -211,7 +212,7 @@ func (j *testJoin) want(pairs ...string) {
 
 func (j *testJoin) wantLeft(left ...string) {
 	j.t.Helper()
-	if got, want := strings.Join(j.left, ", "), strings.Join(left, ", "); got != want {
+	if got, want := strings.Join(j.unpaired, ", "), strings.Join(left, ", "); got != want {
 		j.t.Errorf("unpaired: got %q, want %q", got, want)
 	}
 }

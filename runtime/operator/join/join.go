@@ -12,7 +12,7 @@ import (
 //   - an event that may be an end looks for a partner: the event that waits
 //     under its key is taken away in any case, and makes a pair if it is of
 //     the stage before and strictly older;
-//   - then it waits itself, if it may be a start. Whoever waited under the key
+//   - then it waits itself, if it may be a start. The event that waited under the key
 //     gives way: only the last start before an end counts.
 //
 // The tempting alternative, to keep an older start when a newer comes, reports
@@ -30,10 +30,10 @@ type Join struct {
 		look lookAhead
 	}
 
-	made    made[pair]
-	left    single
-	clock   clock
-	running []int64 // by CPU: the task that runs there, -1 if not known
+	matches  matchBatch[pair]
+	unpaired single
+	clock    clock
+	running  []int64 // by CPU: the task that runs there, -1 if not known
 	endings
 
 	frame expr.Frame
@@ -48,8 +48,8 @@ type keyAtHand struct {
 	pack    []byte // the same, if it is not an integer
 }
 
-// made are pairs on their way to the next operator, together.
-type made[P any] struct {
+// matchBatch holds pairs on their way to the next operator.
+type matchBatch[P any] struct {
 	out   []*event.Event
 	pairs []P
 	spent []int32     // the starts of pairs that are being handed out
@@ -73,8 +73,8 @@ type clock struct {
 
 // A tally is what was counted, and what of it Loss has reported.
 type tally struct {
-	stats, told    Stats
-	failed, pushed uint64
+	stats, reported Stats
+	failed, pushed  uint64
 }
 
 // input is an In with all that does not change computed ahead.
@@ -129,12 +129,12 @@ func New(spec Spec, next flow.Sink) *Join {
 	}
 	j.list = newList(spec.KeepRaw, &spec.Bounds)
 	j.list.opens = spec.Opens
-	j.made.pairs = make([]pair, batch)
-	for i := range j.made.pairs {
-		p := &j.made.pairs[i]
+	j.matches.pairs = make([]pair, batch)
+	for i := range j.matches.pairs {
+		p := &j.matches.pairs[i]
 		p.ev.Derived = &p.derived
 	}
-	j.left.pair.frame = new(expr.Frame)
+	j.unpaired.pair.frame = new(expr.Frame)
 	return j
 }
 
@@ -205,7 +205,7 @@ func (j *Join) events(evs []*event.Event) {
 			} else if in.middle {
 				j.tally.stats.EndsAlone++
 				j.list.alone(e)
-				if j.spec.Left != nil {
+				if j.spec.Streams != nil {
 					j.leaves(e, Alone, e.Time)
 				}
 			}
@@ -250,7 +250,7 @@ func (j *Join) find(p *expr.Program, e *event.Event) int32 {
 	return j.rows.texts.Find(j.key.pack)
 }
 
-// match makes a pair of n, who has been taken from its row, and e, if they are
+// match makes a pair of n, which has been taken from its row, and e, if they are
 // one.
 func (j *Join) match(n int32, e *event.Event) {
 	j.list.unlink(n)
@@ -258,14 +258,14 @@ func (j *Join) match(n int32, e *event.Event) {
 	stream := j.spec.Pairs[w.stream][e.Stream.Index]
 	if stream == nil || w.time >= e.Time {
 		j.tally.stats.Cancelled++
-		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.made.gone), Cancelled, e.Time)
+		if j.spec.Streams != nil {
+			j.leaves(j.list.event(n, &j.matches.gone), Cancelled, e.Time)
 		}
 		j.list.free(n)
 		return
 	}
 	j.tally.stats.Pairs++
-	p := &j.made.pairs[len(j.made.out)]
+	p := &j.matches.pairs[len(j.matches.out)]
 	// Only the members that differ from pair to pair are written.
 	p.ev.Time, p.ev.Stream = e.Time, stream
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
@@ -275,36 +275,36 @@ func (j *Join) match(n int32, e *event.Event) {
 		p.slots[0] = j.in[e.Stream.Index].Key.Value(&j.frame)
 		p.derived.Slots = p.slots[:1]
 	}
-	j.made.out = append(j.made.out, &p.ev)
-	j.made.spent = append(j.made.spent, n)
-	if len(j.made.out) == batch {
+	j.matches.out = append(j.matches.out, &p.ev)
+	j.matches.spent = append(j.matches.spent, n)
+	if len(j.matches.out) == batch {
 		j.flush()
 	}
 }
 
 func (j *Join) flush() {
-	if len(j.made.out) > 0 {
-		j.next.Events(j.made.out)
-		j.made.out = j.made.out[:0]
+	if len(j.matches.out) > 0 {
+		j.next.Events(j.matches.out)
+		j.matches.out = j.matches.out[:0]
 	}
-	j.list.free(j.made.spent...)
-	j.made.spent = j.made.spent[:0]
+	j.list.free(j.matches.spent...)
+	j.matches.spent = j.matches.spent[:0]
 }
 
 // wait lets e wait in row, or under the key that find left if that is
-// negative; n is who waits there now.
+// negative; n is the event that waits there now.
 func (j *Join) wait(row, n int32, e *event.Event) {
 	if n != nobody {
 		if j.list.at[n].time > e.Time {
 			j.tally.stats.Cancelled++ // e is out of order
-			if j.spec.Left != nil {
+			if j.spec.Streams != nil {
 				j.leaves(e, Cancelled, e.Time)
 			}
 			return
 		}
 		j.tally.stats.Replaced++
-		if j.spec.Left != nil {
-			j.leaves(j.list.event(n, &j.made.gone), Replaced, e.Time)
+		if j.spec.Streams != nil {
+			j.leaves(j.list.event(n, &j.matches.gone), Replaced, e.Time)
 		}
 		j.list.unlink(n)
 	} else {

@@ -112,7 +112,7 @@ func TestCycleOfOneEvent(t *testing.T) {
 }
 
 func TestCycleOfOneEventWithRoles(t *testing.T) {
-	// The guide's: who runs on a CPU, idle left out. k is the CPU, v has the
+	// The guide's example: the task that runs on a CPU, idle left out. k is the CPU, v has the
 	// tasks: 1 next is not idle, 2 previous is not idle.
 	j := newJoin(t, "A")
 	j.spec.Cycle = true
@@ -184,14 +184,14 @@ func TestUnpairedSayWhy(t *testing.T) {
 	// B 9, an end that came alone, waits for C all the same: it is the oldest.
 	j.wantLeft("A@10 replaced age=10", "A@20 cancelled age=10", "B@40 alone age=0", "B@40 evicted age=10",
 		"C@70 alone age=0")
-	j.left = nil
+	j.unpaired = nil
 	j.join.End(false, 0)
 	j.wantLeft("A@50 waiting age=20", "A@60 waiting age=10")
-	j.left = nil
+	j.unpaired = nil
 	j.join.End(true, 0)
 	j.wantLeft("A@50 exit age=20", "A@60 exit age=10")
 	// Nothing may have happened for long.
-	j.left = nil
+	j.unpaired = nil
 	j.join.End(true, 1060)
 	j.wantLeft("A@50 exit age=1010", "A@60 exit age=1000")
 }

@@ -6,8 +6,8 @@ import "ppscript/runtime/event"
 // while all is fast, and the timeline is filled when a pair is shown. It then holds the
 // events of that pair, and of all that ended before.
 
-// Kept are events that somebody keeps, the newest of them.
-type Kept interface {
+// RecentEvents are the newest events, kept by another part of the run.
+type RecentEvents interface {
 	// Read returns those from a time on, in time order. They live until Release. It has
 	// all of them from since on; 0 is all.
 	Read(from event.Time) (evs []event.Event, since event.Time)
@@ -18,29 +18,29 @@ type Kept interface {
 
 // A filling is what a timeline was filled with.
 type filling struct {
-	kept     Kept // nil: events come by themselves
+	source   RecentEvents // nil: events come by themselves
 	from, at event.Time
 }
 
 // FillFrom has the timeline take its events from k.
-func (t *Timeline) FillFrom(k Kept) { t.filled, t.begun = filling{kept: k}, k.Now() }
+func (t *Timeline) FillFrom(k RecentEvents) { t.filled, t.begun = filling{source: k}, k.Now() }
 
 // fill brings the events of [from, until].
 func (t *Timeline) fill(from, until event.Time) {
 	f := &t.filled
-	if f.kept == nil || f.at > until && f.from <= from {
+	if f.source == nil || f.at > until && f.from <= from {
 		return
 	}
 	for len(t.chunks) > 0 {
 		t.drop()
 	}
-	f.from, f.at, t.gone = from, f.kept.Now(), 0
-	evs, since := f.kept.Read(from)
+	f.from, f.at, t.droppedAt = from, f.source.Now(), 0
+	evs, since := f.source.Read(from)
 	for i := range evs {
 		t.add(&evs[i])
 	}
-	f.kept.Release()
-	t.gone = max(t.gone, since-1)
+	f.source.Release()
+	t.droppedAt = max(t.droppedAt, since-1)
 }
 
 // Due shows the pairs that are complete at a time; event.MaxTime shows all.

@@ -39,8 +39,8 @@ func (j *Join) Lost(ring int32, lost uint64, t event.Time) {
 		j.running[i] = unknownTask
 	}
 	j.next.Lost(ring, lost, t)
-	if j.spec.LeftTo != nil {
-		j.spec.LeftTo.Lost(ring, lost, t)
+	if j.spec.To != nil {
+		j.spec.To.Lost(ring, lost, t)
 	}
 }
 
@@ -53,8 +53,8 @@ func (j *Join) evict() {
 // discard takes n away unmatched.
 func (j *Join) discard(n int32, why Reason, at event.Time) {
 	j.list.broke(n, why)
-	if j.spec.Left != nil {
-		j.leaves(j.list.event(n, &j.made.gone), why, at)
+	if j.spec.Streams != nil {
+		j.leaves(j.list.event(n, &j.matches.gone), why, at)
 	}
 	j.rows.at[j.list.at[n].row] = nobody
 	j.rows.empty++

@@ -23,9 +23,9 @@ type Nested struct {
 	entries []entry // by number of the waiting
 	key     keyAtHand
 
-	made  made[call]
-	left  single
-	clock clock
+	matches  matchBatch[call]
+	unpaired single
+	clock    clock
 	endings
 
 	frame expr.Frame
@@ -50,7 +50,7 @@ type call struct {
 
 // An entry is a function that was entered and has not returned, the waiting of a Nested.
 type entry struct {
-	below  int32 // who waits below it in its stack
+	below  int32 // the call that waits below it in its stack
 	stage  int32
 	node   int32 // of the Tree
 	depth  int32
@@ -64,7 +64,7 @@ const MaxDepth = 256
 // NewNested returns a Nested that hands its pairs to next.
 func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 	n := &Nested{spec: spec, next: next, tree: tree}
-	n.key.integer, n.made.pairs = spec.integer(), make([]call, batch)
+	n.key.integer, n.matches.pairs = spec.integer(), make([]call, batch)
 	if spec.Limit <= 0 {
 		n.spec.Limit = defaultLimit
 	}
@@ -77,7 +77,7 @@ func NewNested(spec Spec, tree *Tree, next flow.Sink) *Nested {
 	}
 	n.list = newList(spec.KeepRaw, &spec.Bounds)
 	n.list.opens = spec.Opens
-	n.left.pair.frame = new(expr.Frame)
+	n.unpaired.pair.frame = new(expr.Frame)
 	return n
 }
 
@@ -183,7 +183,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	if w == nobody {
 		n.tally.stats.EndsAlone++
 		n.list.alone(e)
-		if n.spec.Left != nil {
+		if n.spec.Streams != nil {
 			n.leaves(e, Alone, e.Time)
 		}
 		return
@@ -191,8 +191,8 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	for top := n.rows.at[row]; top != w; top = n.rows.at[row] {
 		n.tally.stats.Cancelled++
 		n.pop(top)
-		if n.spec.Left != nil {
-			n.leaves(n.list.event(top, &n.made.gone), Cancelled, e.Time)
+		if n.spec.Streams != nil {
+			n.leaves(n.list.event(top, &n.matches.gone), Cancelled, e.Time)
 		}
 		n.list.free(top)
 	}
@@ -209,7 +209,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 		n.entries[c.below].inside += took
 	}
 	n.tally.stats.Pairs++
-	p := &n.made.pairs[len(n.made.out)]
+	p := &n.matches.pairs[len(n.matches.out)]
 	p.ev.Time, p.ev.Stream, p.ev.Derived = e.Time, stream, &p.derived
 	p.ev.PID, p.ev.TID, p.ev.CPU, p.ev.Ring = e.PID, e.TID, e.CPU, e.Ring
 	p.derived.Start, p.derived.End = n.list.event(w, &p.start), e
@@ -220,9 +220,9 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	p.slots[SlotDepth] = event.IntOf(int64(c.depth))
 	p.slots[SlotSelf] = event.DurationOf(took - c.inside)
 	p.derived.Slots = p.slots[:]
-	n.made.out = append(n.made.out, &p.ev)
-	n.made.spent = append(n.made.spent, w)
-	if len(n.made.out) == batch {
+	n.matches.out = append(n.matches.out, &p.ev)
+	n.matches.spent = append(n.matches.spent, w)
+	if len(n.matches.out) == batch {
 		n.flush()
 	}
 }
@@ -237,12 +237,12 @@ func (n *Nested) pop(w int32) {
 }
 
 func (n *Nested) flush() {
-	if len(n.made.out) > 0 {
-		n.next.Events(n.made.out)
-		n.made.out = n.made.out[:0]
+	if len(n.matches.out) > 0 {
+		n.next.Events(n.matches.out)
+		n.matches.out = n.matches.out[:0]
 	}
-	n.list.free(n.made.spent...)
-	n.made.spent = n.made.spent[:0]
+	n.list.free(n.matches.spent...)
+	n.matches.spent = n.matches.spent[:0]
 }
 
 // Stats returns the counters since the start.
@@ -254,8 +254,8 @@ func (n *Nested) Stats() Stats {
 
 // Loss returns the losses of the pairs since the last call.
 func (n *Nested) Loss() event.Loss {
-	l := n.tally.stats.since(&n.tally.told)
+	l := n.tally.stats.since(&n.tally.reported)
 	l.Errors = n.errs.N - n.tally.failed
-	n.tally.told, n.tally.failed = n.tally.stats, n.errs.N
+	n.tally.reported, n.tally.failed = n.tally.stats, n.errs.N
 	return l
 }

@@ -10,8 +10,8 @@ func (n *Nested) evict(w int32) {
 
 func (n *Nested) remove(w int32, why Reason, t event.Time) {
 	n.list.broke(w, why)
-	if n.spec.Left != nil {
-		n.leaves(n.list.event(w, &n.made.gone), why, t)
+	if n.spec.Streams != nil {
+		n.leaves(n.list.event(w, &n.matches.gone), why, t)
 	}
 	if top := n.rows.at[n.list.at[w].row]; top == w {
 		n.pop(w)
@@ -37,8 +37,8 @@ func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 		n.clock.closed = n.clock.losses.add(ring, n.spec.LossEnd(ring))
 	}
 	n.next.Lost(ring, count, t)
-	if n.spec.LeftTo != nil {
-		n.spec.LeftTo.Lost(ring, count, t)
+	if n.spec.To != nil {
+		n.spec.To.Lost(ring, count, t)
 	}
 }
 
@@ -47,21 +47,21 @@ func (n *Nested) End(final bool, now event.Time) {
 	if t := n.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)
 	}
-	if n.spec.Left == nil || !final && !n.spec.LeftWaiting {
+	if n.spec.Streams == nil || !final && !n.spec.WithWaiting {
 		return
 	}
 	why := Waits
 	if final {
 		why = Exit
 	}
-	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.made.gone), why, max(n.clock.now, now)) })
+	n.list.each(func(w int32) { n.leaves(n.list.event(w, &n.matches.gone), why, max(n.clock.now, now)) })
 }
 
 // leaves hands out an event that stays without a partner.
 func (n *Nested) leaves(e *event.Event, why Reason, t event.Time) {
-	if s := n.spec.Left[e.Stream.Index]; s != nil {
-		n.left.pair.fill(e, s, n.spec.In[e.Stream.Index].Key, why, t)
-		n.left.out[0] = &n.left.pair.ev
-		n.spec.LeftTo.Events(n.left.out[:])
+	if s := n.spec.Streams[e.Stream.Index]; s != nil {
+		n.unpaired.pair.fill(e, s, n.spec.In[e.Stream.Index].Key, why, t)
+		n.unpaired.out[0] = &n.unpaired.pair.ev
+		n.spec.To.Events(n.unpaired.out[:])
 	}
 }

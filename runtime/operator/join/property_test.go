@@ -74,7 +74,7 @@ func (r *rule) reference(hs []happening) []string {
 		if e.lost || !r.ends(e) {
 			continue
 		}
-		// Whoever of the key came last and did anything decides.
+		// The last event of the key that had any role decides.
 	back:
 		for k := i - 1; k >= 0; k-- {
 			s := in[k]

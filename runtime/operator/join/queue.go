@@ -2,8 +2,8 @@ package join
 
 import "ppscript/runtime/operator/key"
 
-// A queue has the numbers of those who wait in the order in which they came, so
-// that bounds evict the oldest. Who leaves leaves a gap: a list that is linked
+// A queue has the numbers of the waiting events in the order in which they came, so
+// that bounds evict the oldest. An event that leaves makes a gap: a list that is linked
 // both ways would have to change its neighbours, which are elsewhere in memory.
 type queue struct {
 	ring       []int32 // len is a power of two
@@ -26,7 +26,7 @@ func (q *queue) add(n int32) uint32 {
 
 func (q *queue) remove(place uint32) { *q.slot(place) = nobody }
 
-// oldest returns who came first, nobody if there is none.
+// oldest returns the event that came first, nobody if none waits.
 func (q *queue) oldest() int32 {
 	for ; q.head != q.tail; q.head++ {
 		if n := *q.slot(q.head); n != nobody {
@@ -36,7 +36,7 @@ func (q *queue) oldest() int32 {
 	return nobody
 }
 
-// newest returns who came last, nobody if there is none.
+// newest returns the event that came last, nobody if none waits.
 func (q *queue) newest() int32 {
 	for ; q.head != q.tail; q.tail-- {
 		if n := *q.slot(q.tail - 1); n != nobody {

@@ -12,12 +12,12 @@ type rows struct {
 	ints  *key.Ints
 	texts *key.Texts
 	keys  []int64 // by row, if the keys are integers
-	at    []int32 // who waits, by row; or nobody, or noKey
+	at    []int32 // the waiting event, by row; or nobody, or noKey
 	loads int32   // keeps loads of memory from being left out
 	empty int     // rows whose key is in the table but nobody waits
 }
 
-// noKey is in place of who waits where a row has no key.
+// noKey stands in place of the waiting event where a row has no key.
 const noKey = -2
 
 // sweepAt is how many empty rows are always tolerated.

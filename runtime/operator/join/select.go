@@ -44,7 +44,7 @@ type eventInfo struct {
 	pid, cpu   *event.Field // of wakeups and migrations: who, where to
 	prev, next *event.Field // of switches
 	state      *event.Field
-	comm       *event.Field // of who leaves
+	comm       *event.Field // of the thread that leaves
 }
 
 // Names of fields that hold a thread or a CPU, in any event.

@@ -10,14 +10,14 @@ import (
 //
 // With After, a pair is kept until events that much younger have been seen.
 type Slow struct {
-	// Than shows pairs that take longer, in ns; Lower those that take less.
+	// Than shows pairs that take longer, in ns; Lower shows pairs that take less.
 	// Negative is neither; both negative shows all.
 	Than, Lower int64
 	Select      *Select   // nil: only the pair itself
 	Timeline    *Timeline // nil if Select is
 	Emit        func(d *result.Detail)
 
-	kept   []*event.Event // copies of pairs, the oldest first
+	copies []*event.Event // copies of pairs, the oldest first
 	spare  []*event.Event
 	detail result.Detail
 	look   looker
@@ -42,14 +42,14 @@ func NewSlow(s Slow) *Slow {
 // Events implements flow.Sink.
 func (s *Slow) Events(evs []*event.Event) {
 	for _, e := range evs {
-		if !s.wanted(e) {
+		if !s.shows(e) {
 			continue
 		}
 		if s.Select == nil || s.Select.After <= 0 {
 			s.show(e)
 			continue
 		}
-		if len(s.kept) >= keptPairs {
+		if len(s.copies) >= keptPairs {
 			s.Passed++
 			continue
 		}
@@ -60,12 +60,12 @@ func (s *Slow) Events(evs []*event.Event) {
 			c = new(event.Event)
 		}
 		e.Keep(c)
-		s.kept = append(s.kept, c)
+		s.copies = append(s.copies, c)
 	}
 }
 
-// wanted reports that a pair is to be shown: Fast path.
-func (s *Slow) wanted(e *event.Event) bool {
+// shows reports that a pair is to be shown. Fast path.
+func (s *Slow) shows(e *event.Event) bool {
 	if e.Derived == nil || e.Derived.Start == nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func (s *Slow) Lost(int32, uint64, event.Time) {}
 // due implements tlReader.
 func (s *Slow) due(now event.Time) {
 	n := 0
-	for _, e := range s.kept {
+	for _, e := range s.copies {
 		if now != event.MaxTime && now <= s.until(e) {
 			break
 		}
@@ -95,8 +95,8 @@ func (s *Slow) due(now event.Time) {
 		n++
 	}
 	if n > 0 {
-		s.spare = append(s.spare, s.kept[:n]...)
-		s.kept = append(s.kept[:0], s.kept[n:]...)
+		s.spare = append(s.spare, s.copies[:n]...)
+		s.copies = append(s.copies[:0], s.copies[n:]...)
 	}
 }
 
@@ -105,11 +105,11 @@ func (s *Slow) until(e *event.Event) event.Time { return e.Time + event.Time(s.S
 // oldest implements tlReader. Pairs come in the order of their ends; the
 // starts have to be looked at.
 func (s *Slow) oldest() (event.Time, bool) {
-	if len(s.kept) == 0 {
+	if len(s.copies) == 0 {
 		return 0, false
 	}
-	t := s.kept[0].Derived.Start.Time
-	for _, e := range s.kept[1:] {
+	t := s.copies[0].Derived.Start.Time
+	for _, e := range s.copies[1:] {
 		t = min(t, e.Derived.Start.Time)
 	}
 	return t, true

@@ -14,7 +14,7 @@ type Spec struct {
 	// Pairs are the streams of the pairs, by start and end stream index; nil
 	// where the two make no pair.
 	Pairs [][]*event.Stream
-	// Nested says that entries and returns nest as calls do: it is that of a Nested.
+	// Nested says that entries and returns nest as calls do: this is the Spec of a Nested.
 	Nested bool
 	// Cycle makes the last stage precede the first.
 	Cycle bool
@@ -38,10 +38,10 @@ type Spec struct {
 	LossEnd func(ring int32) event.Time
 	// Opens are told of pairs whose start was seen.
 	Opens []flow.Opens
-	Lefts
+	Unpaired
 }
 
-// Bounds are those of what waits; beyond them the oldest is evicted.
+// Bounds limit the events that wait; beyond them the oldest is evicted.
 type Bounds struct {
 	// Limit bounds the number of waiting events, LimitBytes their memory;
 	// 0 is defaultLimit and defaultBytes.
@@ -51,19 +51,19 @@ type Bounds struct {
 	Memory *memory.Budget
 }
 
-// Lefts is where events go that stay without a partner.
-type Lefts struct {
-	// Left are the streams of the events that stay without a partner, by the
+// Unpaired is where events go that stay without a partner.
+type Unpaired struct {
+	// Streams are the streams of the events that stay without a partner, by the
 	// index of their own stream; nil if nobody wants them. They go to LeftTo.
-	Left   []*event.Stream
-	LeftTo flow.Sink
-	// LeftWaiting also hands out the waiting events whenever an interval ends.
-	LeftWaiting bool
+	Streams []*event.Stream
+	To      flow.Sink
+	// WithWaiting also hands out the waiting events whenever an interval ends.
+	WithWaiting bool
 }
 
 // Forgets reports that a join wants to know of threads that begin and end: what
 // waits for one that ended is of no interest.
-func (s *Spec) Forgets() bool { return s.ByThread && s.Left == nil && s.integer() }
+func (s *Spec) Forgets() bool { return s.ByThread && s.Streams == nil && s.integer() }
 
 // integer reports that all keys are numbers.
 func (s *Spec) integer() bool {
@@ -78,7 +78,7 @@ func (s *Spec) integer() bool {
 // In is the part of a stream in a join.
 type In struct {
 	// Stage is the place in the chain; negative for streams that do not
-	// arrive, and for those that only the timeline wants.
+	// arrive, and for streams that only the timeline wants.
 	Stage int
 	// Return marks the ends of a Nested, whose stages are pairs.
 	Return bool
@@ -95,7 +95,7 @@ type In struct {
 	// their task being switched in.
 	Wakeup *Wakeup
 	// NextPID is the field of sched_switch events that come unfiltered: with
-	// them it is known who runs where.
+	// them it is known which thread runs on which CPU.
 	NextPID *event.Field
 }
 
@@ -120,7 +120,7 @@ type Stats struct {
 	InLoss      uint64 // events inside a loss, which neither start nor end anything
 	Evicted     uint64 // starts pushed out by a bound
 	Unnecessary uint64 // wakeups of tasks that were not asleep
-	Gone        uint64 // starts of threads that ended
+	Orphaned    uint64 // starts of threads that ended
 	Waiting     int    // starts that wait now
 	WaitingPeak int
 	Bytes       int // of the waiting events

@@ -20,6 +20,7 @@ func (n *Nested) Failures() *flow.Errors { return &n.errs }
 func (s *Stats) since(told *Stats) event.Loss {
 	return event.Loss{
 		Unmatched: s.Replaced + s.Cancelled + s.EndsAlone - (told.Replaced + told.Cancelled + told.EndsAlone),
+		EndsAlone: s.EndsAlone - told.EndsAlone,
 		Broken:    s.Broken + s.InLoss - (told.Broken + told.InLoss),
 		Evicted:   s.Evicted - told.Evicted,
 	}
@@ -27,12 +28,12 @@ func (s *Stats) since(told *Stats) event.Loss {
 
 // Loss returns the losses of the pairs since the last call.
 func (j *Join) Loss() event.Loss {
-	l := j.tally.stats.since(&j.tally.told)
+	l := j.tally.stats.since(&j.tally.reported)
 	l.Errors = j.errs.N - j.tally.failed
 	if t := j.spec.Timeline; t != nil {
 		l.Evicted += t.evicted - j.tally.pushed
 		j.tally.pushed = t.evicted
 	}
-	j.tally.told, j.tally.failed = j.tally.stats, j.errs.N
+	j.tally.reported, j.tally.failed = j.tally.stats, j.errs.N
 	return l
 }

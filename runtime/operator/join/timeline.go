@@ -25,16 +25,16 @@ type Timeline struct {
 	// Before and After are the longest that any reader wants, in ns.
 	Before, After int64
 
-	chunks  []*tlChunk // oldest first
-	pool    []*tlChunk
-	bytes   int
-	hand    func(e *event.Event) // takes the events; nil: they are kept
-	begun   event.Time           // of the first event
-	newest  event.Time
-	evicted uint64     // events that were pushed out although needed
-	gone    event.Time // of the newest of them
-	readers []tlReader
-	filled  filling
+	chunks    []*tlChunk // oldest first
+	pool      []*tlChunk
+	bytes     int
+	hand      func(e *event.Event) // takes the events; nil: they are kept
+	begun     event.Time           // of the first event
+	newest    event.Time
+	evicted   uint64     // events that were pushed out although needed
+	droppedAt event.Time // of the newest of them
+	readers   []tlReader
+	filled    filling
 }
 
 // A tlReader waits for events that come after a pair.
@@ -150,7 +150,7 @@ func (t *Timeline) Limit() int {
 func (t *Timeline) evict() {
 	c := t.chunks[0]
 	t.evicted += uint64(len(c.evs))
-	t.gone = max(t.gone, c.last)
+	t.droppedAt = max(t.droppedAt, c.last)
 	t.drop()
 }
 

@@ -6,7 +6,7 @@ package join
 // where it was entered first, which is marked; so a tree is never deeper than
 // there are functions.
 type Tree struct {
-	// Names are those of the functions.
+	// Names are the names of the functions.
 	Names []string
 
 	nodes []treeNode // 0 is the root
@@ -85,7 +85,7 @@ func (t *Tree) Adopt(calls []Call) {
 }
 
 // Walk calls fn for every node below the root, callers before callees,
-// siblings in the order of their first call. Depth is 0 for those that nobody
+// siblings in the order of their first call. Depth is 0 for nodes that nobody
 // calls.
 func (t *Tree) Walk(fn func(node int32, depth int)) { t.walk(0, 0, fn) }
 

@@ -24,10 +24,10 @@ func MayBeLost(e *event.Event) bool {
 
 // leaves hands out e, which stays without a partner as is known at t.
 func (j *Join) leaves(e *event.Event, why Reason, t event.Time) {
-	if s := j.spec.Left[e.Stream.Index]; s != nil {
-		j.left.pair.fill(e, s, j.in[e.Stream.Index].Key, why, t)
-		j.left.out[0] = &j.left.pair.ev
-		j.spec.LeftTo.Events(j.left.out[:])
+	if s := j.spec.Streams[e.Stream.Index]; s != nil {
+		j.unpaired.pair.fill(e, s, j.in[e.Stream.Index].Key, why, t)
+		j.unpaired.out[0] = &j.unpaired.pair.ev
+		j.spec.To.Events(j.unpaired.out[:])
 	}
 }
 
@@ -58,14 +58,14 @@ func (j *Join) End(final bool, now event.Time) {
 	if t := j.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)
 	}
-	if j.spec.Left == nil || !final && !j.spec.LeftWaiting {
+	if j.spec.Streams == nil || !final && !j.spec.WithWaiting {
 		return
 	}
 	why := Waits
 	if final {
 		why = Exit
 	}
-	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.made.gone), why, max(j.clock.now, now)) })
+	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.matches.gone), why, max(j.clock.now, now)) })
 }
 
 // A LeftSieve hands on some of the events that stay without a partner. It implements

@@ -40,7 +40,7 @@ type list struct {
 	queue
 	at      []waiting
 	records []byte        // stride bytes for each, if more than inlineRaw is kept
-	wholes  []event.Event // copies of those that are kept whole
+	wholes  []event.Event // copies of the events that are kept whole
 	streams []*event.Stream
 	unused  []int32
 

@@ -7,7 +7,7 @@ import "ppscript/runtime/event"
 //
 //   - a task that wakes itself runs already;
 //   - a task that is still running where it is woken had only prepared to
-//     sleep; it goes on without a switch. Who runs where is known if every
+//     sleep; it goes on without a switch. The CPU of each task is known if every
 //     sched_switch is seen, in time order.
 
 const unknownTask = -1

@@ -1,6 +1,6 @@
 // Package key maps the keys of groups, joins and folds to dense row numbers.
 //
-// Who keeps state per key has it in slices indexed by row, so that a look-up
+// A caller that keeps state per key has it in slices indexed by row, so that a look-up
 // is one probe and state of equal kind lies together. Rows of deleted keys
 // are used again. Tables never allocate per event once they have grown, and
 // never hold more than their limit of keys: at the limit Insert refuses, and

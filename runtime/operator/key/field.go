@@ -5,8 +5,8 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// Field describes the slot in which made events carry a key that p computes; nil
-// is a number of which nothing is known.
+// Field describes the slot in which derived events carry a key that p computes; nil
+// means a number without unit or names.
 func Field(p *expr.Program) event.Field {
 	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}
 	if p == nil {

@@ -8,7 +8,7 @@ import (
 
 // This file hashes the bytes of keys: words are multiplied to 128 bits and folded,
 // as wyhash does. Keys are short, and for these it takes a third of the time of
-// hash/maphash. The seed is a table's own, and random: who can choose names of
+// hash/maphash. The seed is a table's own, and random: a user who can choose names of
 // threads cannot choose names that collide.
 
 // A seed is two random words.

@@ -74,7 +74,7 @@ func (t *Ints) Find(k int64) int32 {
 // waits for memory then.
 func (t *Ints) Large() bool { return len(t.slots) > 1<<15 }
 
-// Touch loads the places where keys would be, all at once: who touches a batch
+// Touch loads the places where keys would be, all at once: a caller that touches a batch
 // of keys before finding them waits for memory once instead of each time. The
 // result only keeps the loads from being left out.
 func (t *Ints) Touch(keys []int64) (sum int32) {

@@ -23,7 +23,7 @@ const (
 // key. A table that was refused holds more keys once there is memory again.
 func (t *Ints) Bound(part *memory.Part, row int) { t.room.bound(part, row+intBytes, &t.most, t.limit) }
 
-// Bound is that of Ints.
+// Bound returns the bound of Ints.
 func (t *Texts) Bound(part *memory.Part, row int) {
 	t.room.bound(part, row+textBytes, &t.most, t.limit)
 }

@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/system/memory"
 )
 
-// A table that has no more memory refuses new keys, finds those that it has, takes as many as it
+// A table that has no more memory refuses new keys, finds the keys that it has, takes as many as it
 // had after a Reset, and grows again when others gave memory back.
 func TestTablesKeepToMemory(t *testing.T) {
 	budget := memory.New(1)

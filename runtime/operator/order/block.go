@@ -10,7 +10,7 @@ type block struct {
 	windows []window // of the Lost records in evs
 }
 
-// blocks are those that no cursor has. The one that was used last is taken
+// blocks are the free blocks, which no cursor has. The one that was used last is taken
 // first: it is still in the cache.
 type blocks struct {
 	size  int // records of a block
@@ -67,9 +67,9 @@ func (b *blocks) reuse() {
 	b.spent = b.spent[:0]
 }
 
-// date stamps the first n records with their ring, those that have no time of
-// their own with that of the record before, and losses with their begin. The
-// time of the last record before them is last; date returns that of the last
+// date stamps the first n records with their ring, records that have no time of
+// their own with the time of the record before, and losses with their begin. The
+// time of the last record before them is last; date returns the time of the last
 // one.
 func (b *block) date(n int, ring int32, last event.Time) event.Time {
 	lost := 0

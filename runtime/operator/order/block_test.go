@@ -62,9 +62,9 @@ func TestMergeIsWhatIsDefined(t *testing.T) {
 			f.show(len(f.times))
 		}
 		m.Round(got.sink, false)
-		if !slices.Equal(got.got, want) {
+		if !slices.Equal(got.lines, want) {
 			t.Fatalf("seed %d, %d rings, steps of %d: got %d events in another order than the %d wanted",
-				seed, len(rings), step, len(got.got), len(want))
+				seed, len(rings), step, len(got.lines), len(want))
 		}
 	}
 }
@@ -135,8 +135,8 @@ func TestLossAtTheEndOfABlockHasAnEnd(t *testing.T) {
 		a.show(len(a.times))
 		var got trace
 		NewMerge(&fakeSource{rings: []event.Ring{a, &fakeRing{}}}).Round(got.sink, true)
-		if want := fmt.Sprintf("0:%d-%d", 10*at, 10*at+20); got.got[at] != want {
-			t.Fatalf("got a loss %s at record %d, want %s", got.got[at], at, want)
+		if want := fmt.Sprintf("0:%d-%d", 10*at, 10*at+20); got.lines[at] != want {
+			t.Fatalf("got a loss %s at record %d, want %s", got.lines[at], at, want)
 		}
 	}
 }

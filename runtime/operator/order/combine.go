@@ -45,10 +45,10 @@ type part struct {
 
 // A group is the rings of a source that lags, while a merge reads them.
 type group struct {
-	waits bool // it lags and has not ended
-	busy  int  // rings with events to hand out
-	last  event.Time
-	seen  time.Time // when there was something to hand out
+	waits      bool // it lags and has not ended
+	busy       int  // rings with events to hand out
+	last       event.Time
+	lastOutput time.Time // when there was something to hand out
 }
 
 // A partRing is a ring of a part.
@@ -94,7 +94,7 @@ func (c *Combined) findRings() {
 	}
 }
 
-// Poll implements event.Source. Only one source is waited for; those that are
+// Poll implements event.Source. Only one source is waited for; sources that are
 // known to have something are polled without waiting.
 func (c *Combined) Poll(ctx context.Context, timeout time.Duration) error {
 	living := 0
@@ -106,7 +106,7 @@ func (c *Combined) Poll(ctx context.Context, timeout time.Duration) error {
 	if living == 0 {
 		return io.EOF
 	}
-	// An equal share for each: whoever sleeps wakes up in time for the others.
+	// An equal share for each: a source that sleeps wakes up in time for the others.
 	share := timeout / time.Duration(living)
 	for _, p := range c.parts {
 		if err := c.poll(ctx, p, share); err != nil {
@@ -173,7 +173,7 @@ func (r *partRing) Bounds() (known, visible uint64) {
 	return min(known, max(r.known, r.Pos())), visible
 }
 
-// Read implements event.Ring: the streams are those of the combined source.
+// Read implements event.Ring: the streams are the combined source's.
 func (r *partRing) Read(dst []event.Event, until uint64) int {
 	n := r.Ring.Read(dst, until)
 	for i := range dst[:n] {

@@ -8,7 +8,7 @@ import (
 )
 
 // A Converted is a source whose events are changed before anybody sees them:
-// their times, who they belong to. Times must keep their order.
+// their times, their threads. Times must keep their order.
 type Converted struct {
 	src   event.Source
 	fn    func(e *event.Event)

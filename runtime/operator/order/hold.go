@@ -41,8 +41,8 @@ type holds struct {
 	now func() time.Time
 }
 
-// held is the state of one ring.
-type held struct {
+// ringHold is the state of one ring: whether it holds up the others, and since when.
+type ringHold struct {
 	tight tight // nil if the ring cannot be full
 	known bool  // tight has been looked for
 	on    bool  // nothing behind its last record may go
@@ -63,7 +63,7 @@ func (m *Merge) beginHolds() {
 
 // look decides about a ring at the begin of a round.
 func (m *Merge) look(c *cursor, final bool) {
-	h := &c.held
+	h := &c.hold
 	if !h.known {
 		h.tight, _ = c.ring.(tight)
 		h.known = true
@@ -100,7 +100,7 @@ func (m *Merge) look(c *cursor, final bool) {
 // ranDry holds the others up if c, of which everything has been handed out,
 // may have lost something behind.
 func (m *Merge) ranDry(c *cursor) {
-	h := &c.held
+	h := &c.hold
 	if h.tight == nil || h.on || h.open || c.ring.Pos() < c.visible || !h.tight.Tight() || len(m.rings) == 1 {
 		return
 	}
@@ -114,7 +114,7 @@ func (m *Merge) ranDry(c *cursor) {
 // lose more than holding it up can win.
 func (m *Merge) crowded() bool {
 	for _, c := range m.rings {
-		if h := &c.held; !h.on && h.tight != nil && c.next < c.n && h.tight.Tight() {
+		if h := &c.hold; !h.on && h.tight != nil && c.next < c.n && h.tight.Tight() {
 			return true
 		}
 	}
@@ -140,7 +140,7 @@ func (m *Merge) mark(sink func([]*event.Event)) {
 	m.out, m.marks = m.out[:0], m.marks[:0]
 }
 
-// stallTime is how long a source that lags may be silent. Those who send events
+// stallTime is how long a source that lags may be silent. Senders of events
 // say ten times a second how far they are.
 const stallTime = 2 * time.Second
 
@@ -151,10 +151,10 @@ func (m *Merge) lag() {
 		if g == nil || !g.waits {
 			continue
 		}
-		if g.busy > 0 || g.seen.IsZero() {
-			g.seen = m.holds.now()
+		if g.busy > 0 || g.lastOutput.IsZero() {
+			g.lastOutput = m.holds.now()
 		}
-		if g.busy == 0 && m.holds.now().Sub(g.seen) < stallTime {
+		if g.busy == 0 && m.holds.now().Sub(g.lastOutput) < stallTime {
 			m.holds.limit = min(m.holds.limit, g.last)
 		}
 	}
@@ -179,6 +179,6 @@ func (m *Merge) endHolds(stopped bool) {
 		return
 	}
 	for _, c := range m.rings {
-		c.held.settled = c.held.open
+		c.hold.settled = c.hold.open
 	}
 }

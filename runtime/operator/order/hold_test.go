@@ -22,27 +22,27 @@ func (r *tightRing) Tight() bool { return r.tight }
 func (r *fakeRing) show(n int) { r.known, r.visible = uint64(n), uint64(n) }
 
 // trace lists the events that a merge handed out: "ring:time", losses as "ring:from-end".
-type trace struct{ got []string }
+type trace struct{ lines []string }
 
 func (t *trace) sink(evs []*event.Event) {
 	for _, e := range evs {
 		switch {
 		case e.Kind != event.Lost:
-			t.got = append(t.got, fmt.Sprintf("%d:%d", e.Ring, e.Time))
+			t.lines = append(t.lines, fmt.Sprintf("%d:%d", e.Ring, e.Time))
 		case e.LossEnd() == math.MaxInt64:
-			t.got = append(t.got, fmt.Sprintf("%d:%d-?", e.Ring, e.Time))
+			t.lines = append(t.lines, fmt.Sprintf("%d:%d-?", e.Ring, e.Time))
 		default:
-			t.got = append(t.got, fmt.Sprintf("%d:%d-%d", e.Ring, e.Time, e.LossEnd()))
+			t.lines = append(t.lines, fmt.Sprintf("%d:%d-%d", e.Ring, e.Time, e.LossEnd()))
 		}
 	}
 }
 
 func (t *trace) want(tt *testing.T, want string) {
 	tt.Helper()
-	if got := strings.Join(t.got, " "); got != want {
+	if got := strings.Join(t.lines, " "); got != want {
 		tt.Errorf("got %q, want %q", got, want)
 	}
-	t.got = nil
+	t.lines = nil
 }
 
 func TestLossHasAnEnd(t *testing.T) {

@@ -74,7 +74,7 @@ func (m *machine) run(records int) {
 	}
 }
 
-// look is Poll: records that the first look saw are known, those that the second saw are visible.
+// look is Poll: records that the first look saw are known, records that the second saw are visible.
 func (m *machine) look() {
 	for _, r := range m.rings {
 		r.first = r.head()

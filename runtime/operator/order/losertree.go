@@ -130,7 +130,7 @@ func (t *loserTree) stopped() bool {
 	return t.winner >= t.stop
 }
 
-// leaf is that of the winner.
+// leaf returns the winner's leaf.
 func (t *loserTree) leaf() uint64 { return t.winner & uint64(t.size-1) }
 
 // until returns the time up to which the records of the winner go before those

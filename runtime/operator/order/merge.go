@@ -57,7 +57,7 @@ type cursor struct {
 	released   uint64
 	reach
 	lastTime event.Time
-	held     held
+	hold     ringHold
 	group    *group // of a source that lags; nil for others
 }
 
@@ -126,7 +126,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 			// Events that were kept back last time were visible then.
 			c.readKnown = c.ring.Pos() <= c.known
 		}
-		c.pastKnown = c.done()
+		c.pastKnown = c.exhausted()
 		if !c.pastKnown {
 			waiting++
 		}
@@ -173,7 +173,7 @@ func (m *Merge) Round(sink func([]*event.Event), final bool) {
 			if head = h.head(leaf); head == none {
 				h.live--
 			}
-			if !c.pastKnown && c.done() {
+			if !c.pastKnown && c.exhausted() {
 				c.pastKnown = true
 				waiting--
 			}
@@ -272,8 +272,8 @@ func (m *Merge) fill(c *cursor) {
 	}
 }
 
-// done reports that every record before known has been handed out.
-func (c *cursor) done() bool {
+// exhausted reports that every record before known has been handed out.
+func (c *cursor) exhausted() bool {
 	if c.next < c.n && c.readKnown {
 		return false
 	}

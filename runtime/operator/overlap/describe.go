@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// Known reports that the begin of a span tells its key.
-func Known(key *flow.Fn) bool {
+// KnowsKey reports that the begin of a span tells its key.
+func KnowsKey(key *flow.Fn) bool {
 	ok := true
 	key.Each(func(p *expr.Program) {
 		if p.Node == nil {

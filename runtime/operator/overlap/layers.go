@@ -65,7 +65,7 @@ func (s *Splitter) cut(e *event.Event, r int32) {
 func (s *Splitter) collect(at int32, begin, end event.Time) {
 	l, r := &s.layers, &s.rows[at]
 	if r.complete {
-		l.blind = r.kept
+		l.blind = r.keptUntil
 	}
 	for i := range s.spec.Over {
 		if from, doubted := s.doubted(s.of(at, int32(i))); doubted && from < end {
@@ -95,7 +95,7 @@ func (s *Splitter) collect(at int32, begin, end event.Time) {
 	}
 }
 
-// counts reports that an open span is one of those that split others; known is false if
+// counts reports that an open span is one of the spans that split others; known is false if
 // that depends on its end.
 func (x *side) counts(id int32) (counts, known bool) {
 	if x.Where == nil {

@@ -11,11 +11,11 @@ import (
 
 // A Splitter splits spans. It takes them by the sinks of its sources.
 type Splitter struct {
-	spec  Spec
-	next  flow.Sink
-	keys  keys
-	rows  []row
-	known []knowledge // of each row, by source of spans over others
+	spec      Spec
+	next      flow.Sink
+	keys      keys
+	rows      []row
+	knowledge []knowledge // of each row, by source of spans over others
 	lasting
 	items int // of all rows
 
@@ -40,14 +40,14 @@ type Stats struct {
 type row struct {
 	key  int64 // if keys are numbers
 	live bool
-	// kept is since when items are complete, if they are at all.
-	kept     event.Time
-	complete bool
-	split    int32 // the open spans that are to be split: the first of a list
-	over     int32 // likewise those over them
-	items    []item
-	facts    []event.Value // of the items, one after another
-	pruned   int           // how many items were left when the row was last pruned
+	// keptUntil is since when items are complete, if they are at all.
+	keptUntil event.Time
+	complete  bool
+	split     int32 // the open spans that are to be split: the first of a list
+	over      int32 // likewise those over them
+	items     []item
+	facts     []event.Value // of the items, one after another
+	pruned    int           // how many items were left when the row was last pruned
 }
 
 // knowledge is what is known of the spans of a source under a key.
@@ -66,8 +66,8 @@ type item struct {
 
 const unknown = -1
 
-// An open is a span whose begin has been seen.
-type open struct {
+// openSpan is a span whose begin was observed and whose end was not yet.
+type openSpan struct {
 	begin  event.Time
 	row    int32
 	next   int32 // of the row
@@ -77,7 +77,7 @@ type open struct {
 
 // lasting are the spans that are open.
 type lasting struct {
-	open []open
+	open []openSpan
 	free []int32 // unused places of open
 }
 
@@ -210,14 +210,14 @@ func (x *side) Opened(id int32, e *event.Event) {
 	}
 	n := x.take()
 	to := &x.rows[r]
-	o := open{begin: e.Time, row: r, source: x.index, id: id}
+	o := openSpan{begin: e.Time, row: r, source: x.index, id: id}
 	if x.over {
 		x.tell(r, e.Time)
 		to = &x.rows[r]
 		o.next, to.over = to.over, n
 	} else {
 		if !to.complete {
-			to.kept, to.complete = e.Time, true
+			to.keptUntil, to.complete = e.Time, true
 		}
 		o.next, to.split = to.split, n
 	}
@@ -320,8 +320,8 @@ func (s *Splitter) rowOf(p *expr.Program, makes bool) int32 {
 	for int(r) >= len(s.rows) {
 		s.rows = append(s.rows, row{})
 	}
-	for n := (int(r) + 1) * len(s.spec.Over); len(s.known) < n; {
-		s.known = append(s.known, knowledge{})
+	for n := (int(r) + 1) * len(s.spec.Over); len(s.knowledge) < n; {
+		s.knowledge = append(s.knowledge, knowledge{})
 	}
 	for i := range s.spec.Over {
 		*s.of(r, int32(i)) = knowledge{}
@@ -352,13 +352,13 @@ func (s *Splitter) take() int32 {
 		s.free = s.free[:n]
 		return i
 	}
-	s.open = append(s.open, open{})
+	s.open = append(s.open, openSpan{})
 	return int32(len(s.open) - 1)
 }
 
 // of is what is known of the spans of a source under a key.
 func (s *Splitter) of(r, source int32) *knowledge {
-	return &s.known[int(r)*len(s.spec.Over)+int(source)]
+	return &s.knowledge[int(r)*len(s.spec.Over)+int(source)]
 }
 
 // doubted is since when nobody knows which spans of a source are open under a key.
@@ -428,7 +428,7 @@ func (s *Splitter) keep(r *row, i item, facts []event.Value) {
 		// Those of the key that has one too many go: what is kept of others stays whole.
 		s.stats.Evicted += uint64(len(r.items)) + 1
 		s.drop(r)
-		r.kept, r.complete = i.end, true
+		r.keptUntil, r.complete = i.end, true
 		return
 	}
 	s.items++
@@ -459,7 +459,7 @@ func (s *Splitter) prune(r *row) {
 		s.items -= n
 		r.items = slices.Delete(r.items, 0, n)
 		r.facts = slices.Delete(r.facts, 0, n*len(s.spec.None))
-		r.kept = max(r.kept, min(since, s.now))
+		r.keptUntil = max(r.keptUntil, min(since, s.now))
 	}
 	r.pruned = len(r.items)
 }
@@ -472,7 +472,8 @@ func (s *Splitter) Errors() *flow.Errors { return &s.errs }
 
 // Loss is what the parts since the last call do not contain.
 func (s *Splitter) Loss() event.Loss {
-	l := event.Loss{Evicted: s.stats.Evicted, Unmatched: s.stats.NoBegin, Errors: s.errs.N}
+	l := event.Loss{Evicted: s.stats.Evicted, Unmatched: s.stats.NoBegin,
+		EndsAlone: s.stats.NoBegin, Errors: s.errs.N}
 	s.stats = Stats{}
 	s.errs.N = 0
 	return l

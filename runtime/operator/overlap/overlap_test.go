@@ -28,7 +28,7 @@ var (
 type fixture struct {
 	streams []*event.Stream
 	joins   [3]*join.Join
-	specs   [3]join.Spec // of the joins, but for who is told
+	specs   [3]join.Spec // of the joins, without the receivers of their pairs
 	split   *Splitter
 	ends    map[int32]event.Time
 	parts   []string
@@ -46,7 +46,7 @@ func compile(t testing.TB, text string) *expr.Program {
 	return p
 }
 
-// newFixture relates spans by thread; limit bounds those that are kept.
+// newFixture relates spans by thread; limit bounds the spans that are kept.
 func newFixture(t testing.TB, limit int, by string) *fixture {
 	x := &fixture{ends: map[int32]event.Time{}, sums: map[string]event.Time{}}
 	for i, n := range names {

@@ -13,7 +13,7 @@ type parts struct {
 	events   [batch]event.Event
 	deriveds [batch]event.Derived
 	out      []*event.Event
-	facts    []event.Value // scratch of who makes facts
+	facts    []event.Value // scratch of the operator that makes facts
 }
 
 // The slots of a part behind those of its span.

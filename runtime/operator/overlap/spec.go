@@ -8,7 +8,7 @@ import (
 
 // A Spec describes a Splitter.
 type Spec struct {
-	// Split are where spans come from that are split, Over those that split them.
+	// Split are the sources of spans that are split, Over the sources of spans that split them.
 	Split []Source
 	Over  []Source
 	// Integer says that all keys are numbers.
@@ -37,12 +37,12 @@ const (
 
 // A Source is where spans come from: a join, or a fold.
 type Source struct {
-	// Key is the key of a span, by its stream; nil if it is that of the event that ends it.
+	// Key is the key of a span, by its stream; nil if it is the key of the event that ends it.
 	Key *flow.Fn
 	// Ends and Begins are the keys of events that end and begin spans, by their streams. They
 	// are nil if there is a Key: that is evaluated then on a span without the other event.
 	Ends, Begins *flow.Fn
-	// Spans are streams of spans by those of the events that begin and end them, for Key.
+	// Spans are the streams of spans, by the streams of the events that begin and end them, for Key.
 	Spans []*event.Stream
 	// Names are how parts are called that a span makes, by its stream.
 	Names []event.Value

@@ -4,7 +4,7 @@ import "ppscript/runtime/event"
 
 // Bursts finds the opposite of silences: times in which a key has many events.
 type Bursts struct {
-	// Count is from which event on a time is busy, of those that come Within the first.
+	// Count is from which event on a time is busy, of the events that come Within the first.
 	Count  int64
 	Within event.Time
 

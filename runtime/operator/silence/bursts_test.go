@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// The keys of a burst are bounded, and those that had to go are counted.
+// The keys of a burst are bounded, and keys that had to go are counted.
 func TestBurstCountsWhatItForgets(t *testing.T) {
 	r := &Bursts{Count: 2, Within: 1000}
 	for k := range int64(maxWindows + 1) {

@@ -123,7 +123,7 @@ func (f *Finder) evict() {
 	f.loss.Evicted += uint64(len(goes))
 	if !f.spec.Ordered {
 		// Older events of these keys may still come, or another reader has them:
-		// what was covered by those that are forgotten would look silent.
+		// what was covered by keys that are forgotten would look silent.
 		f.lost.add(anyRing, span{minTime, most})
 	}
 }

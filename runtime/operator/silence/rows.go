@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Columns are those of Rows; key is the first of them.
+// Columns returns the columns of Rows; key is the first of them.
 func Columns(key result.Column) []result.Column {
 	return []result.Column{
 		key,

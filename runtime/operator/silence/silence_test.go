@@ -53,7 +53,7 @@ func TestSilences(t *testing.T) {
 	if got, want := text(f.Take(200, 0)), "2: 105 to 200; 1: 110 to 121"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	// It is told once; who is silent at the end is told then.
+	// It is told once; a key that is silent at the end is told then.
 	want := "1: 121 to 201; 2: 200 to 215 still; 1: 201 to 215 still"
 	if got := text(f.Take(event.MaxTime, 215)); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -10,7 +10,7 @@ import (
 )
 
 // This file checks a query before anything is opened: on empty tables. The
-// columns that SQLite reads while it prepares the statements are those that
+// columns that SQLite reads while it prepares the statements are the columns that
 // have to be filled.
 
 // Check marks the columns that a query does not read as unused. The error of a
@@ -118,7 +118,7 @@ func excerpt(query string, at int) string {
 // maxHint bounds how many tables a hint lists with their columns.
 const maxHint = 4
 
-// hint lists the tables; with columns those that the query mentions, or all if
+// hint lists the tables; with columns the tables that the query mentions, or all if
 // they are few.
 func hint(tables []*Table, query string) string {
 	full := mentioned(tables, query)

@@ -13,7 +13,7 @@ import (
 )
 
 // This file calls SQLite. Addresses go in and out as uintptr: those of Go
-// memory are of heap objects, which do not move, and are kept alive by whoever
+// memory are of heap objects, which do not move, and are kept alive by the caller that
 // passes them; those of SQLite's memory are read by libc, which copies.
 
 // A DB is an open database.

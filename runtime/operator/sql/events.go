@@ -55,7 +55,7 @@ func (t *EventTable) Field(column int) *event.Field { return t.readers[column].f
 func (t *EventTable) Program(column int) *expr.Program { return t.readers[column].prog }
 
 // Fill adds the columns of a table whose event is settled. The names of what is not in
-// the record begin with an underscore, as those of perf-prof do. Sampled says that the
+// the record begin with an underscore, as the names of perf-prof do. Sampled says that the
 // event has no record of its own; vars are what the script computes of it, but for those
 // that are left out.
 func (t *EventTable) Fill(sampled bool, vars map[string]expr.Node, leaveOut ...string) {
@@ -88,7 +88,7 @@ func (t *EventTable) Fill(sampled bool, vars map[string]expr.Node, leaveOut ...s
 	}
 }
 
-// AddMember adds a column of a number of the event, under another name than that of
+// AddMember adds a column of a number of the event, under another name than the name of
 // the field.
 func (t *EventTable) AddMember(name string, f *event.Field) { t.add(name, Integer, reader{field: f}) }
 

@@ -11,13 +11,13 @@ import (
 	"ppscript/runtime/source/tracefs"
 )
 
-// Functions are those of SQL that need facts from outside. Members may be nil.
+// Functions are the SQL functions that need facts from outside. Members may be nil.
 type Functions struct {
 	Ksymbol       func(addr uint64) string
 	KsymbolOffset func(addr uint64) string
 	Syscall       func(nr int64) string
 	Comm          func(tid int32) string
-	// Schemas are those of the tables, by name: their print fmts name values.
+	// Schemas are the schemas of the tables, by name: their print fmts name values.
 	Schemas map[string]*event.Schema
 }
 
@@ -98,14 +98,14 @@ func (s *symbolics) call(a []arg) (string, error) {
 	case len(a) == 2 && a[0].Kind == textArg:
 		t = s.tables[string(a[0].Data)]
 		if t == nil {
-			return "", fmt.Errorf("symbolic: no values of field %s have names%s", a[0].Data, s.known())
+			return "", fmt.Errorf("symbolic: no values of field %s have names%s", a[0].Data, s.list())
 		}
 	case len(a) != 1:
 		return "", errors.New("symbolic takes (value) or ('field', value)")
 	case len(s.fields) == 1:
 		t = s.tables[s.fields[0]]
 	default:
-		return "", errors.New("symbolic: say which field, symbolic('field', value)" + s.known())
+		return "", errors.New("symbolic: say which field, symbolic('field', value)" + s.list())
 	}
 	v := a[len(a)-1]
 	if v.Kind != intArg {
@@ -114,7 +114,7 @@ func (s *symbolics) call(a []arg) (string, error) {
 	return nameOf(t, uint64(v.Int)), nil
 }
 
-func (s *symbolics) known() string {
+func (s *symbolics) list() string {
 	if len(s.fields) == 0 {
 		return "; no field has any"
 	}

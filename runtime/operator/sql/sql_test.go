@@ -112,7 +112,7 @@ func ask(t testing.TB, d *DB, query string) string {
 	return b.String()
 }
 
-// Rows that go in together are those that go in one by one, with any rest of
+// Rows that go in together equal rows that go in one by one, with any rest of
 // a batch.
 func TestBatchesEqualSingleRows(t *testing.T) {
 	for _, n := range []int{0, 1, batchRows - 1, batchRows, batchRows + 1, 3*batchRows + 5} {
@@ -199,7 +199,7 @@ func TestMetadataAndIndex(t *testing.T) {
 	table := wakeups()
 	file := filepath.Join(t.TempDir(), "events.db")
 	d := filled(t, table, file, 10, false)
-	if err := errors.Join(d.Seen("wakeup", 10, 5, 9), d.Index([]*Table{table})); err != nil {
+	if err := errors.Join(d.NoteEvents("wakeup", 10, 5, 9), d.Index([]*Table{table})); err != nil {
 		t.Fatal(err)
 	}
 	const want = "wakeup sched wakeup 7 pid > 'x' 0 0 4 1234 10 5 9 comm(pid)\n"
@@ -219,7 +219,7 @@ func TestMetadataAndIndex(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Who opens the file anew replaces the tables, and no others.
+	// Opening the file anew replaces these tables, and no others.
 	again, err := Open(file)
 	if err != nil {
 		t.Fatal(err)

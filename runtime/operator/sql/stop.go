@@ -28,7 +28,7 @@ const (
 	// its answer, in bytes.
 	memoryGrowth = 2 << 30
 	answerLimit  = 256 << 20
-	// checkGrowth is that of a check, which has empty tables.
+	// checkGrowth bounds the growth of memory in a check, which has empty tables.
 	checkGrowth = 256 << 20
 	// valueLimit bounds one text or blob.
 	valueLimit = 16 << 20

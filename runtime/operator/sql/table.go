@@ -177,8 +177,8 @@ func (d *DB) Index(tables []*Table) error {
 	return nil
 }
 
-// Seen notes in event_metadata how many rows came, and when.
-func (d *DB) Seen(table string, rows uint64, first, last int64) error {
+// NoteEvents writes to event_metadata how many rows came, and when.
+func (d *DB) NoteEvents(table string, rows uint64, first, last int64) error {
 	if rows == 0 {
 		return nil
 	}

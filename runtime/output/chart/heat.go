@@ -82,7 +82,7 @@ func amount(v int64, u unit.Unit) string {
 	return render.BoundText(v, u)
 }
 
-// level is which of the shades a count has: the greatest one is that of most.
+// level is which of the shades a count has: most has the greatest one.
 func level(n, most uint64) int {
 	if most <= 1 {
 		return len(shades) - 1

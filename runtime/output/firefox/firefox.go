@@ -48,16 +48,16 @@ type Writer struct {
 
 // room bounds what is collected.
 type room struct {
-	most, kept int
+	most, used int
 	dropped    uint64
 }
 
-// threads are those of the profile, by what leads to them.
+// threads are the threads of the profile, by their tracks.
 type threads struct {
-	list    []*thread
-	tracks  map[*timeline.Track]*thread
-	known   map[int32]*thread // by number, while it lives
-	running map[int32]run     // by CPU
+	list     []*thread
+	tracks   map[*timeline.Track]*thread
+	byNumber map[int32]*thread // by number, while it lives
+	running  map[int32]run     // by CPU
 }
 
 // kinds are the kinds of markers, by name and in the order in which they were seen.
@@ -92,7 +92,7 @@ type run struct {
 // New makes a Writer. It writes when it is closed.
 func New(w io.Writer, o timeline.About) *Writer {
 	p := &Writer{w: w, opt: o, room: room{most: Most}, kinds: kinds{of: map[string]*kind{}}}
-	p.threads = threads{tracks: map[*timeline.Track]*thread{}, known: map[int32]*thread{},
+	p.threads = threads{tracks: map[*timeline.Track]*thread{}, byNumber: map[int32]*thread{},
 		running: map[int32]run{}}
 	return p
 }
@@ -107,7 +107,7 @@ func (p *Writer) Rename(t *timeline.Track) {
 // ForgetStacks implements timeline.Writer.
 func (p *Writer) ForgetStacks() {
 	for _, t := range p.threads.list {
-		clear(t.known)
+		clear(t.stackIndex)
 	}
 }
 
@@ -122,11 +122,11 @@ func (p *Writer) Write(it *timeline.Item) {
 		}
 		return // numbers of tables have no place
 	}
-	if p.room.kept >= p.room.most {
+	if p.room.used >= p.room.most {
 		p.room.dropped++
 		return
 	}
-	p.room.kept++
+	p.room.used++
 	// Items come in the order of their ends: one may have begun before the first.
 	if !p.begun || it.Time < p.first {
 		p.begun, p.first = true, it.Time
@@ -162,17 +162,17 @@ func (p *Writer) switched(it *timeline.Item) {
 	if !seen || was.tid != int32(s.Prev.TID) || was.tid == 0 {
 		return
 	}
-	t := p.threads.known[was.tid]
+	t := p.threads.byNumber[was.tid]
 	if t == nil {
 		t = p.add(was.tid, it.Event.PID, string(plain.Append(nil, string(s.Prev.Comm))))
-		p.threads.known[was.tid] = t
+		p.threads.byNumber[was.tid] = t
 	}
 	ran := *it
 	ran.Name, ran.Args, ran.Stack = "on CPU", nil, stack.None
 	t.marker(p, &ran, was.since, it.Time)
 }
 
-// thread is that of a track, or of the tracks above it; one for each other track without.
+// thread returns the thread of a track, or of the tracks above it; one for each other track without.
 func (p *Writer) thread(at *timeline.Track) *thread {
 	if t := p.threads.tracks[at]; t != nil {
 		return t
@@ -181,9 +181,9 @@ func (p *Writer) thread(at *timeline.Track) *thread {
 	switch {
 	case at.Kind == timeline.OfThread:
 		// A switch may have shown it before, one that ended not.
-		if t = p.threads.known[at.TID]; t == nil || t.track != nil && t.track != at {
+		if t = p.threads.byNumber[at.TID]; t == nil || t.track != nil && t.track != at {
 			t = p.add(at.TID, at.PID, at.Name)
-			p.threads.known[at.TID] = t
+			p.threads.byNumber[at.TID] = t
 		}
 		t.track, t.name = at, at.Name
 	case at.Parent != nil && at.Kind == timeline.OfKey:
@@ -196,13 +196,13 @@ func (p *Writer) thread(at *timeline.Track) *thread {
 }
 
 func (p *Writer) add(tid, pid int32, name string) *thread {
-	t := &thread{tid: tid, pid: pid, name: name, known: map[stack.ID]int{}}
+	t := &thread{tid: tid, pid: pid, name: name, stackIndex: map[stack.ID]int{}}
 	p.threads.list = append(p.threads.list, t)
 	return t
 }
 
-// kind is the one of a marker; it remembers what fields its markers have. Causes have names of any
-// number: their kind is that of their track.
+// kind returns the kind of a marker; it remembers what fields its markers have. Causes have names of any
+// number: they get the kind of their track.
 func (p *Writer) kind(it *timeline.Item) *kind {
 	name := it.Name
 	if it.Event == nil {

@@ -39,11 +39,11 @@ type thread struct {
 	samples  samples
 	markers  markers
 
-	functions rows[function]
-	frames    rows[frame]
-	stacks    rows[node]
-	resources rows[int] // libs
-	known     map[stack.ID]int
+	functions  rows[function]
+	frames     rows[frame]
+	stacks     rows[node]
+	resources  rows[int] // libs
+	stackIndex map[stack.ID]int
 }
 
 // rows are distinct rows of a table.
@@ -138,7 +138,7 @@ func (t *thread) stack(p *Writer, id stack.ID) int {
 	if id == stack.None || p.opt.Stacks == nil {
 		return none
 	}
-	if n, known := t.known[id]; known {
+	if n, known := t.stackIndex[id]; known {
 		return n
 	}
 	p.line, _ = p.opt.Stacks.Frames(p.line[:0], id)
@@ -150,7 +150,7 @@ func (t *thread) stack(p *Writer, id stack.ID) int {
 		f := t.frame(p, p.line[i], depth)
 		at = t.stacks.number(node{at, f, t.frames.list[f].category})
 	}
-	t.known[id] = at
+	t.stackIndex[id] = at
 	return at
 }
 

@@ -34,7 +34,7 @@ func (s *Server) routes() {
 			return
 		}
 		s.mu.Lock()
-		f := s.kept.get(n)
+		f := s.history.get(n)
 		s.mu.Unlock()
 		s.serveFrame(w, r, f)
 	})
@@ -48,7 +48,7 @@ func (s *Server) routes() {
 func (s *Store) newest() *Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.kept.get(s.kept.last)
+	return s.history.get(s.history.last)
 }
 
 // About is what a page knows of the run itself.
@@ -117,7 +117,7 @@ func cpuTime() int64 {
 
 func (s *Server) run(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	// An error is the reader's, who is gone.
+	// An error means that the reader is gone.
 	_ = json.NewEncoder(w).Encode(s.Run())
 }
 
@@ -152,7 +152,7 @@ func (f *Frame) unpack(w io.Writer) {
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request, l *list) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	s.mu.Lock()
-	items, came, skipped := l.since(after), l.came, l.skipped
+	items, came, skipped := l.since(after), l.total, l.skipped
 	s.mu.Unlock()
 	h := w.Header()
 	h.Set("Content-Type", "application/x-ndjson")

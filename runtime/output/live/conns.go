@@ -6,42 +6,42 @@ import (
 	"sync"
 )
 
-// This file bounds the connections of a server. Whoever can reach the port can open as many as there may be,
+// This file bounds the connections of a server. Any client of the port can open as many as there may be,
 // and say nothing. So a connection that comes when there are too many takes the place of the one that is
-// idle for longest: which has not shown the token yet, or has had its answer. Who knows the token is
+// idle for longest: which has not shown the token yet, or has had its answer. A client with the token is
 // held up for no longer than a request takes to come. (Bounds for each address would help nobody: users
 // of one machine have the same one.)
 
 // connKey finds the connection of a request.
 type connKey struct{}
 
-// bounded is a listener with a bound on its connections.
-type bounded struct {
+// boundedListener is a listener with a bound on its connections.
+type boundedListener struct {
 	net.Listener
 	most int
 
 	mu    sync.Mutex
 	room  *sync.Cond
-	conns []*held // the longest idle first
+	conns []*boundedConn // the longest idle first
 }
 
-func newBounded(l net.Listener, most int) *bounded {
-	b := &bounded{Listener: l, most: most}
+func newBounded(l net.Listener, most int) *boundedListener {
+	b := &boundedListener{Listener: l, most: most}
 	b.room = sync.NewCond(&b.mu)
 	return b
 }
 
 // Accept implements net.Listener. It waits while all connections have answers under way.
-func (b *bounded) Accept() (net.Conn, error) {
+func (b *boundedListener) Accept() (net.Conn, error) {
 	c, err := b.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	own := &held{Conn: c, of: b}
+	own := &boundedConn{Conn: c, of: b}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.conns) >= b.most {
-		i := slices.IndexFunc(b.conns, func(c *held) bool { return !c.busy })
+		i := slices.IndexFunc(b.conns, func(c *boundedConn) bool { return !c.busy })
 		if i < 0 {
 			b.room.Wait()
 			continue
@@ -53,15 +53,15 @@ func (b *bounded) Accept() (net.Conn, error) {
 	return own, nil
 }
 
-// A held is a connection of a bounded.
-type held struct {
+// boundedConn is an open connection of a boundedListener.
+type boundedConn struct {
 	net.Conn
-	of   *bounded
+	of   *boundedListener
 	busy bool // an answer is under way
 }
 
-// needed says whether a connection has an answer under way, of somebody who knows the token.
-func (c *held) needed(busy bool) {
+// needed says whether a connection has an answer under way, for a client that has the token.
+func (c *boundedConn) needed(busy bool) {
 	b := c.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *held) needed(busy bool) {
 }
 
 // Close implements net.Conn.
-func (c *held) Close() error {
+func (c *boundedConn) Close() error {
 	b := c.of
 	b.mu.Lock()
 	if i := slices.Index(b.conns, c); i >= 0 {

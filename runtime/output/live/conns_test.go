@@ -24,7 +24,7 @@ func dial(t *testing.T, s *Server, text string) net.Conn {
 	return c
 }
 
-// Who knows the token is answered beside any number of connections of others, of which some say nothing, some
+// A client with the token is answered beside any number of connections of others: some say nothing, some
 // not all, and some wait with a body that never comes.
 func TestConnectionsOfOthersBlockNobody(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", "")
@@ -52,7 +52,7 @@ func TestConnectionsOfOthersBlockNobody(t *testing.T) {
 	}
 }
 
-// Who is refused is not waited for: the connection is closed, whatever else was to come.
+// A refused client is not waited for: the connection is closed, whatever else was to come.
 func TestWhoIsRefusedIsClosed(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", "")
 	defer s.Close()
@@ -78,7 +78,7 @@ func TestWhoIsRefusedIsClosed(t *testing.T) {
 	}
 }
 
-// Pages that follow a run leave room for others, who know the token too.
+// Pages that follow a run leave room for other clients that have the token too.
 func TestPagesLeaveRoomForScrapes(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", "")
 	answers := map[string]int{}

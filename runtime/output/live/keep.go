@@ -147,9 +147,9 @@ func (r *recorder) of(show func(render.Renderer) error) ([]byte, error) {
 type list struct {
 	most, mostBytes int
 
-	came, bytes int // how many came; the size of those that are kept
-	skipped     int // of those that came, how many are no longer, or were never, kept
-	items       []item
+	total, bytes int // how many came; the size of those that are kept
+	skipped      int // of those that came, how many are no longer, or were never, kept
+	items        []item
 }
 
 type item struct {
@@ -159,19 +159,19 @@ type item struct {
 }
 
 func (l *list) skip() {
-	l.came++
+	l.total++
 	l.skipped++
 }
 
 // add keeps a record. When there are too many, one of the older half goes: the one of least
 // weight, of equal ones the oldest. So the newest are there, and the heaviest of all.
 func (l *list) add(text []byte, weight int64) {
-	l.came++
+	l.total++
 	if len(text) > l.mostBytes/4 {
 		l.skipped++
 		return
 	}
-	l.items = append(l.items, item{l.came, text, weight})
+	l.items = append(l.items, item{l.total, text, weight})
 	l.bytes += len(text)
 	for len(l.items) > l.most || l.bytes > l.mostBytes {
 		goes := 0
@@ -203,11 +203,11 @@ const linesEach = 200
 
 // A budget says what is kept of that which may come too fast.
 type budget struct {
-	now   func() time.Time
-	each  int // how many there are in each tenth of a second
-	until time.Time
-	left  int
-	asked int // since the clock was looked at
+	now        func() time.Time
+	each       int // how many there are in each tenth of a second
+	until      time.Time
+	remaining  int
+	sinceClock int // since the clock was looked at
 }
 
 // take takes one, and reports that it was there.
@@ -215,23 +215,23 @@ func (b *budget) take() bool {
 	if !b.takes() {
 		return false
 	}
-	b.left--
+	b.remaining--
 	return true
 }
 
 // takes reports that there is something left.
 func (b *budget) takes() bool {
-	if b.left > 0 {
+	if b.remaining > 0 {
 		return true
 	}
-	if b.asked++; b.asked < 64 && !b.until.IsZero() {
+	if b.sinceClock++; b.sinceClock < 64 && !b.until.IsZero() {
 		return false
 	}
-	b.asked = 0
+	b.sinceClock = 0
 	now := b.now()
 	if now.Before(b.until) {
 		return false
 	}
-	b.until, b.left = now.Add(time.Second/10), b.each
+	b.until, b.remaining = now.Add(time.Second/10), b.each
 	return true
 }

@@ -206,7 +206,7 @@ func TestRecords(t *testing.T) {
 }
 
 // An hour of a second each, before ten readers of which half do not read at all: nothing waits for
-// them, those who read get the newest state, and memory does not grow.
+// them, those that read get the newest state, and memory does not grow.
 func TestSlowReadersDelayNobody(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", "")
 	fast := make(chan int, 5)
@@ -310,8 +310,8 @@ func TestListsAreBounded(t *testing.T) {
 		got = append(got, string(text))
 	}
 	want := "3 28 53 78 94 95 96 97 98 99"
-	if strings.Join(got, " ") != want || l.came != 100 || l.skipped != 90 {
-		t.Errorf("got %v of %d, %d left out; want %s", got, l.came, l.skipped, want)
+	if strings.Join(got, " ") != want || l.total != 100 || l.skipped != 90 {
+		t.Errorf("got %v of %d, %d left out; want %s", got, l.total, l.skipped, want)
 	}
 	if l.add(make([]byte, 400), 5000); l.skipped != 91 {
 		t.Error("a record that is large beside the bound is kept")

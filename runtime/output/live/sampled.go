@@ -17,8 +17,8 @@ import (
 // maxSampled bounds the different stacks of an interval; others are counted as one.
 const maxSampled = 20_000
 
-// sampled is stacks of lines with how often each came.
-type sampled struct {
+// sampler is stacks of lines with how often each came.
+type sampler struct {
 	index map[string]int
 	list  result.Stacks
 	key   []byte
@@ -32,7 +32,7 @@ type sampled struct {
 
 // add counts the stack of a line. Frames are shared by all stacks that they are in, so that their
 // addresses tell them apart.
-func (s *sampled) add(l *result.Line) {
+func (s *sampler) add(l *result.Line) {
 	comm := ""
 	if st := l.Event.Stream; st != nil && st.Comm != nil {
 		comm = st.Comm(l.Event)
@@ -68,7 +68,7 @@ func (s *sampled) add(l *result.Line) {
 
 // due is the stacks if it is time to show them: each interval, or, without intervals, all
 // since the start, which stay.
-func (s *sampled) due(now time.Time, interval time.Duration, final bool) *result.Stacks {
+func (s *sampler) due(now time.Time, interval time.Duration, final bool) *result.Stacks {
 	wait := interval
 	if wait == 0 {
 		wait = refreshTime

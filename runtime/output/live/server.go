@@ -41,10 +41,10 @@ const (
 // A Server serves the results of one run at an address. It is the sink of --http.
 type Server struct {
 	*Store
-	address string
-	token   string
-	given   bool // the token lasts for longer than the run: nobody is shown it
-	mux     *http.ServeMux
+	address      string
+	token        string
+	lastingToken bool // the token lasts for longer than the run: nobody is shown it
+	mux          *http.ServeMux
 
 	host string // that the user named in the address, if it is no number
 	ln   net.Listener
@@ -54,7 +54,7 @@ type Server struct {
 	watching watching
 }
 
-// NewServer makes a server for an address: HOST:PORT, a port of this machine, unix:PATH. Who knows the
+// NewServer makes a server for an address: HOST:PORT, a port of this machine, unix:PATH. A client with the
 // token is let in; "" makes one up. It listens once it is opened.
 func NewServer(address, token string) *Server {
 	s := NewPlain(address, token)
@@ -65,10 +65,10 @@ func NewServer(address, token string) *Server {
 // NewPlain makes a server without a page, which serves what others have it handle.
 func NewPlain(address, token string) *Server {
 	return &Server{Store: NewStore(time.Now), address: address, token: token, mux: http.NewServeMux(),
-		done: make(chan error, 1), watching: watching{gone: make(chan struct{})}}
+		done: make(chan error, 1), watching: watching{finished: make(chan struct{})}}
 }
 
-// Handle has a handler serve a path, such as /metrics, to those who know the token. It is for
+// Handle has a handler serve a path, such as /metrics, to clients with the token. It is for
 // other outputs, before the server is opened.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle(path, h) }
 
@@ -89,7 +89,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err := s.listen(ctx); err != nil {
 		return diag.Errorf(diag.Usage, "listen", s.address, "%w", reason(err)).WithHint("%s", hintFor(err))
 	}
-	if s.given = s.token != ""; s.token == "" && !s.private() {
+	if s.lastingToken = s.token != ""; s.token == "" && !s.private() {
 		var random [16]byte
 		rand.Read(random[:]) // never fails
 		s.token = hex.EncodeToString(random[:])
@@ -104,7 +104,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		},
 		ConnState: func(c net.Conn, is http.ConnState) {
 			if is == http.StateIdle {
-				c.(*held).needed(false)
+				c.(*boundedConn).needed(false)
 			}
 		},
 	}
@@ -158,7 +158,7 @@ func hintFor(err error) string {
 	return "write --http 127.0.0.1:8080, or --http unix:PATH"
 }
 
-// private says that the kernel lets in only who may: the socket is a file of our own.
+// private says that the kernel lets in only permitted users: the socket is a file of our own.
 func (s *Server) private() bool { return s.ln.Addr().Network() == "unix" }
 
 // Hint tells where the page is. The token is part of it if it was made up for this run; one that lasts
@@ -169,7 +169,7 @@ func (s *Server) Hint() string {
 		return "live page: curl --unix-socket " + path + " http://localhost/api/v1/latest"
 	}
 	url := s.URL("/")
-	if s.given {
+	if s.lastingToken {
 		bare, _, _ := strings.Cut(url, "?")
 		return "live page: " + bare + "?token=..., which is the text of the file of --http-token"
 	}
@@ -192,7 +192,7 @@ func (s *Server) URL(path string) string {
 	return u.String() + "?token=" + url.QueryEscape(s.token)
 }
 
-// admit lets in who knows the token, under a name that is ours.
+// admit lets in clients with the token, under a name that is ours.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -219,7 +219,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	case r.ContentLength != 0:
 		refuse("a request has no body here", http.StatusBadRequest)
 	default:
-		if c, ok := r.Context().Value(connKey{}).(*held); ok {
+		if c, ok := r.Context().Value(connKey{}).(*boundedConn); ok {
 			c.needed(true)
 		}
 		// The stream of states sets its own, for each of them.
@@ -268,16 +268,16 @@ func (s *Server) Close() error {
 	if e := <-s.done; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}
-	<-s.watching.gone
+	<-s.watching.finished
 	return err
 }
 
 // watching counts the pages that are told how far the run is.
 type watching struct {
-	mu    sync.Mutex
-	n     int
-	ended bool
-	gone  chan struct{} // closed when the run has ended, and the last page is gone
+	mu       sync.Mutex
+	n        int
+	ended    bool
+	finished chan struct{} // closed when the run has ended, and the last page is gone
 }
 
 // add is false if there are too many.
@@ -300,14 +300,14 @@ func (w *watching) end() <-chan struct{} {
 	if w.ended = true; w.n == 0 {
 		w.close()
 	}
-	return w.gone
+	return w.finished
 }
 
 // close is called with the lock held; a page that comes after the last was gone goes, too.
 func (w *watching) close() {
 	select {
-	case <-w.gone:
+	case <-w.finished:
 	default:
-		close(w.gone)
+		close(w.finished)
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // This file is --html: the page with the results inside. It is written beside the file and
-// then takes its place, so that who looks at it in between sees all of the state before.
+// then takes its place, so that a reader in between sees all of the state before.
 
 const (
 	// maxSnapshotBytes bounds the intervals that a file has, compressed; the newest are there.
@@ -175,7 +175,7 @@ func (s *Snapshot) show(w io.Writer) error {
 		return err
 	}
 	s.Store.mu.Lock()
-	frames, size := s.kept.frames, 0
+	frames, size := s.history.frames, 0
 	from := len(frames)
 	for from > 0 && (from == len(frames) || size+len(frames[from-1].records) <= maxSnapshotBytes) {
 		from--

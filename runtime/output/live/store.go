@@ -31,11 +31,11 @@ type Store struct {
 	record recorder // single records
 	budget *budget  // of events
 	pairs  *budget  // of the bytes of details
-	tree   *sampled // stacks of events
+	tree   *sampler // stacks of events
 
 	mu sync.Mutex // of what follows
 	origin
-	kept history
+	history history
 	lists
 	total   map[string]uint64 // losses since the start
 	state   State
@@ -71,7 +71,7 @@ func NewStore(now func() time.Time) *Store {
 		now: now, changed: make(chan struct{}),
 		lists: lists{list{most: 1000, mostBytes: 2 << 20}, list{most: 200, mostBytes: 16 << 20},
 			list{most: 500, mostBytes: 1 << 20}},
-		total: map[string]uint64{}, tree: &sampled{},
+		total: map[string]uint64{}, tree: &sampler{},
 		budget: &budget{now: now, each: linesEach}, pairs: &budget{now: now, each: pairBytes},
 	}
 }
@@ -137,7 +137,7 @@ func (s *Store) detail(d *result.Detail) error {
 		return nil
 	}
 	text, err := s.record.of(func(to render.Renderer) error { return to.Show(d) })
-	s.pairs.left -= len(text)
+	s.pairs.remaining -= len(text)
 	return s.keep(&s.details, text, d.DelayNS(), err)
 }
 
@@ -181,7 +181,7 @@ func (s *Store) Flush() error {
 	defer s.mu.Unlock()
 	if f != nil {
 		s.state.Samples = max(s.state.Samples, f.samples)
-		if f.whole && s.kept.last > 0 { // of the whole run, not of one interval more
+		if f.whole && s.history.last > 0 { // of the whole run, not of one interval more
 			for kind, n := range f.loss {
 				s.total[kind] = max(s.total[kind], n)
 			}
@@ -190,7 +190,7 @@ func (s *Store) Flush() error {
 				s.total[kind] += n
 			}
 		}
-		s.kept.add(f)
+		s.history.add(f)
 	}
 	if s.turn() {
 		s.wake()
@@ -212,8 +212,8 @@ func (s *Store) showTree(final bool) error {
 // turn brings the state up to date, and reports that it is another than before.
 func (s *Store) turn() bool {
 	before := s.state
-	s.state.Oldest, s.state.Newest = s.kept.first(), s.kept.last
-	s.state.Events, s.state.Details, s.state.Messages = s.lines.came, s.details.came, s.notes.came
+	s.state.Oldest, s.state.Newest = s.history.first(), s.history.last
+	s.state.Events, s.state.Details, s.state.Messages = s.lines.total, s.details.total, s.notes.total
 	s.state.Loss = before.Loss
 	if s.state.Newest != before.Newest || before.Loss == nil {
 		s.state.Loss = maps.Clone(s.total)

@@ -64,7 +64,7 @@ func TestIntervalsAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Counters keep what is not in the newest interval; gauges are those of it.
+	// Counters keep what is not in the newest interval; gauges show that interval alone.
 	want := `ppscript_my_calls_avg_seconds[b] 1e-07
 ppscript_my_calls_calls_total[a] 1
 ppscript_my_calls_calls_total[b] 3
@@ -102,7 +102,7 @@ ppscript_my_calls_seconds_total[b] 3e-06
 }
 
 // Keys beyond the bound, and rows that top() takes away, are in a row of their own: sums over
-// all series are those of the tables.
+// all series equal the sums of the tables.
 func TestOtherKeepsTotals(t *testing.T) {
 	s := NewStore(3)
 	r := s.Script("top")
@@ -166,7 +166,7 @@ func TestSumThatShrinksIsAGauge(t *testing.T) {
 }
 
 // The distribution behind a quantile has all values, each in the bucket in which it lies, and
-// its quantiles are those of the sketch within a bucket.
+// its quantiles equal the sketch's within a bucket.
 func TestSpreadHasTheValues(t *testing.T) {
 	var sketch agg.Sketch
 	values := []int64{-70, -1, 0, 1, 7, 8, 9, 100, 127, 128, 1 << 20, math.MaxInt64}

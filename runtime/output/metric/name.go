@@ -15,7 +15,7 @@ import (
 // This file names metrics, labels and their values by Prometheus' conventions: base units
 // in the name, counters end in _total, letters are small.
 
-// A Unit is that of a metric.
+// A Unit is the unit of a metric.
 type Unit struct {
 	Name string // in names of metrics; "" is a plain number
 	UCUM string // in OTLP

@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file encodes what metrics and profiles have in common. Numbers of fields are those of
+// This file encodes what metrics and profiles have in common. Fields have the numbers in
 // opentelemetry/proto/*.proto; the tests read messages back with the collector's packages.
 
 func appendUint(dst []byte, field protowire.Number, v uint64) []byte {
@@ -78,7 +78,7 @@ func appendAny(dst []byte, field protowire.Number, v event.Value, text string) [
 	})
 }
 
-// appendResource appends who sends, and the scope, in the fields that all signals have.
+// appendResource appends the sender, and the scope, in the fields that all signals have.
 func appendResource(dst []byte, resource []Attribute) []byte {
 	return appendMessage(dst, 1, func(dst []byte) []byte {
 		for _, a := range resource {

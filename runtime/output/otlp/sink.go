@@ -33,7 +33,7 @@ type Server struct {
 // headersVariable has headers for requests, of which some are secret.
 const headersVariable = "OTEL_EXPORTER_OTLP_HEADERS"
 
-// paths are those of OTLP, by option.
+// paths are the paths of OTLP, by option.
 var paths = map[string]string{MetricsOption: "v1/metrics", ProfilesOption: "v1development/profiles"}
 
 // Check finds mistakes in the URL of a collector.

@@ -14,7 +14,7 @@ import (
 // discard is a sink with one file that is thrown away.
 func discard(t testing.TB, name string) (*sink, *out) {
 	t.Helper()
-	s := &sink{named: map[string]*out{}, taken: map[string]bool{}, loss: map[string]uint64{}}
+	s := &sink{named: map[string]*out{}, fileNames: map[string]bool{}, loss: map[string]uint64{}}
 	if err := s.Begin(output.About{}); err != nil {
 		t.Fatal(err)
 	}

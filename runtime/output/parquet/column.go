@@ -25,10 +25,10 @@ const (
 
 // A column is one of a file. What it holds is of the group that is gathered.
 type column struct {
-	name string
-	is   class
-	unit string // of its numbers, "" for none
-	key  bool   // tells rows apart
+	name  string
+	class class
+	unit  string // of its numbers, "" for none
+	key   bool   // tells rows apart
 
 	present []byte // by row: 1 if it has a value; rows at the end may be missing
 	nums    []int64
@@ -106,7 +106,7 @@ func (c *column) clear() {
 
 // values appends those of the group as its page has them, and says in which encoding.
 func (c *column) values(dst []byte) ([]byte, int) {
-	switch c.is {
+	switch c.class {
 	case integer, moment:
 		if len(c.nums) > 0 {
 			return appendDeltas(dst, c.nums), deltaEncoding

@@ -3,7 +3,7 @@
 //
 // The form is written here, since it takes a few messages and three encodings; with a
 // library for all of Parquet, the program would be a third larger. Its description is
-// https://parquet.apache.org/docs/file-format; the numbers of fields are those of
+// https://parquet.apache.org/docs/file-format; fields have the numbers in
 // parquet.thrift.
 //
 //   - Rows are gathered into groups, each of whose columns is one page, compressed by zstd.

@@ -90,7 +90,7 @@ func (f *file) group() {
 // chunk writes what a column has in a group of so many rows.
 func (f *file) chunk(c *column, rows int) {
 	x := chunk{values: rows, nulls: rows - len(c.nums) - len(c.index)}
-	if c.is == integer || c.is == moment {
+	if c.class == integer || c.class == moment {
 		x.least, x.most = c.bounds()
 	}
 	if len(c.index) > 0 {
@@ -196,7 +196,7 @@ func asJSON(v any) string {
 func (c *column) physical() int {
 	const boolean, int64, double, byteArray = 0, 2, 5, 6
 	return [classes]int{none: byteArray, integer: int64, moment: int64, real: double, truth: boolean,
-		text: byteArray}[c.is]
+		text: byteArray}[c.class]
 }
 
 // footer describes the file: what columns there are, and where their chunks lie.
@@ -242,12 +242,12 @@ func (c *column) describe(m *message) {
 	m.int32(3, optional)
 	m.text(4, c.name)
 	switch {
-	case c.is == text || c.is == none:
+	case c.class == text || c.class == none:
 		m.int32(6, utf8)
 		m.open(10)
 		m.empty(1)
 		m.shut()
-	case c.is == moment:
+	case c.class == moment:
 		m.open(10)
 		m.open(8)
 		m.bool(1, true) // in UTC
@@ -256,7 +256,7 @@ func (c *column) describe(m *message) {
 		m.shut()
 		m.shut()
 		m.shut()
-	case c.is == integer && c.large:
+	case c.class == integer && c.large:
 		m.int32(6, uint64bits)
 		m.open(10)
 		m.open(10)
@@ -295,7 +295,7 @@ func (x *chunk) describe(m *message, c *column) {
 	switch {
 	case x.dictAt != 0:
 		encodings = append(encodings, dictEncoding)
-	case c.is == integer || c.is == moment:
+	case c.class == integer || c.class == moment:
 		encodings = append(encodings, deltaEncoding)
 	}
 	m.int32(1, c.physical())
@@ -315,7 +315,7 @@ func (x *chunk) describe(m *message, c *column) {
 	}
 	m.open(12)
 	m.int64(3, int64(x.nulls))
-	if (c.is == integer || c.is == moment) && x.nulls < x.values {
+	if (c.class == integer || c.class == moment) && x.nulls < x.values {
 		m.text(5, string(binary.LittleEndian.AppendUint64(nil, uint64(x.most))))
 		m.text(6, string(binary.LittleEndian.AppendUint64(nil, uint64(x.least))))
 	}

@@ -8,7 +8,7 @@ import (
 
 // This file writes results of intervals.
 
-// leads is how many columns are in front of those of a result, all of other names.
+// leads is how many columns are in front of the columns of a result, all of other names.
 var leads = [...]string{"seq", "begin", "end", "wall", "missing"}
 
 // result is the file of a result, with what an interval of it says.
@@ -38,7 +38,7 @@ type cell struct {
 	number int   // of the columns of one name before it
 }
 
-// cells are those of columns. A result may have other columns in another interval.
+// cells are the cells of columns. A result may have other columns in another interval.
 func (o *out) cells(columns []result.Column) []cell {
 	list := make([]cell, len(columns))
 	seen := map[string]int{}
@@ -91,7 +91,7 @@ func (c *cell) put(s *sink, o *out, v event.Value) {
 // in the very first.
 func (o *out) fractions(cells []cell, rows [][]event.Value) {
 	for i := range cells {
-		if cells[i].at.first.is != none {
+		if cells[i].at.first.class != none {
 			continue
 		}
 		for _, row := range rows {

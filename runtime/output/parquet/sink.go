@@ -32,15 +32,15 @@ func Opener(dir string) output.Opener {
 // A sink is the files of a run. It implements output.Sink.
 type sink struct {
 	render.Ignore
-	dir    string
-	made   bool // the directory was not there
-	about  output.About
-	zstd   *zstd.Encoder
-	files  []*out
-	named  map[string]*out
-	taken  map[string]bool   // names of files
-	loss   map[string]uint64 // that no result has
-	failed bool
+	dir       string
+	created   bool // the directory was not there
+	about     output.About
+	zstd      *zstd.Encoder
+	files     []*out
+	named     map[string]*out
+	fileNames map[string]bool   // names of files
+	loss      map[string]uint64 // that no result has
+	failed    bool
 }
 
 // An out is the file of a result.
@@ -62,14 +62,14 @@ type out struct {
 }
 
 func open(dir string) (*sink, error) {
-	s := &sink{dir: dir, named: map[string]*out{}, taken: map[string]bool{},
+	s := &sink{dir: dir, named: map[string]*out{}, fileNames: map[string]bool{},
 		loss: map[string]uint64{}}
 	fail := func(err error) (*sink, error) {
 		return nil, diag.FileError("write --"+Option, dir, err).
 			OrHint("give a directory that you may write to, or one to make in a directory that exists")
 	}
 	err := os.Mkdir(dir, 0o700)
-	s.made = err == nil
+	s.created = err == nil
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return fail(err)
 	}
@@ -135,14 +135,14 @@ func (s *sink) fileName(name string) string {
 		name = name[:100]
 	}
 	name = cmp.Or(name, "result")
-	for s.taken[name] {
+	for s.fileNames[name] {
 		name += "_"
 	}
-	s.taken[name] = true
+	s.fileNames[name] = true
 	return name
 }
 
-// slot is that of a column of a result; of those of one name the one with that number.
+// slot returns the slot of a column of a result; of columns with one name, the one with that number.
 func (o *out) slot(name string, number int) *slot {
 	key := name
 	if number > 0 {
@@ -174,7 +174,7 @@ func (s *sink) Close() error {
 	for _, o := range s.files {
 		errs = append(errs, s.end(o))
 	}
-	if s.files = nil; s.zstd == nil && s.made {
+	if s.files = nil; s.zstd == nil && s.created {
 		errs = append(errs, os.Remove(s.dir)) // nothing began
 	}
 	if s.zstd != nil {

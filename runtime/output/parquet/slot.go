@@ -33,15 +33,15 @@ func (s *slot) of(f *file, k class) *column {
 		return c
 	}
 	c := s.first
-	if c.is != none {
+	if c.class != none {
 		c = f.column(s.first.name)
 		c.unit, c.key = s.first.unit, s.first.key
 	}
-	switch c.is = k; k {
+	switch c.class = k; k {
 	case natural:
-		c.is, c.large = integer, true
+		c.class, c.large = integer, true
 	case below:
-		c.is = integer
+		c.class = integer
 	}
 	s.by[k] = c
 	return c

@@ -2,11 +2,11 @@
 // trace_processor: protocol buffers, one packet after the other, in constant memory.
 //
 // The messages are encoded here, since there are a dozen of them and one is written for
-// each event. The field numbers are those of protos/perfetto/trace in google/perfetto.
+// each event. Fields have the numbers in protos/perfetto/trace in google/perfetto.
 //
 // What a trace says and what not:
 //
-//   - Its clock is that of the events, and is called BOOTTIME, the clock that traces have
+//   - It has the clock of the events, which is called BOOTTIME, the clock that traces have
 //     unless they say otherwise. One snapshot relates it to the wall clock.
 //   - Switches and wake-ups are ftrace's sched_switch, sched_waking and sched_wakeup: the
 //     viewer makes the rows of CPUs and the states of threads of them. It knows the bits

@@ -35,7 +35,7 @@ type numbers[K comparable] struct {
 	last uint64
 }
 
-// number is that of a thing; fresh says that it is new.
+// number returns the number of a name or frame; fresh says that it is new.
 func (n *numbers[K]) number(k K) (id uint64, fresh bool) {
 	if id = n.of[k]; id != 0 {
 		return id, false
@@ -48,8 +48,8 @@ func (n *numbers[K]) number(k K) (id uint64, fresh bool) {
 	return n.last, true
 }
 
-// interned are names of events and arguments. What fresh holds the next packet takes along.
-type interned struct {
+// internTable numbers names of events and arguments. The next packet takes fresh, the new ones, along.
+type internTable struct {
 	fresh  []byte
 	events numbers[string]
 	args   []bool // by Arg.ID: it was written
@@ -57,7 +57,7 @@ type interned struct {
 	number uint64
 }
 
-func (n *interned) event(name string) uint64 {
+func (n *internTable) event(name string) uint64 {
 	if name == n.last && n.number != 0 {
 		return n.number
 	}
@@ -69,7 +69,7 @@ func (n *interned) event(name string) uint64 {
 	return id
 }
 
-func (n *interned) arg(a *timeline.Arg) uint64 {
+func (n *internTable) arg(a *timeline.Arg) uint64 {
 	for a.ID >= len(n.args) {
 		n.args = append(n.args, false)
 	}
@@ -81,15 +81,15 @@ func (n *interned) arg(a *timeline.Arg) uint64 {
 	return id
 }
 
-// named adds {iid 1, name or str 2}. Names of functions and files are of whoever made them.
-func (n *interned) named(field int, id uint64, name string) {
+// named adds {iid 1, name or str 2}. Names of functions and files are chosen by their authors.
+func (n *internTable) named(field int, id uint64, name string) {
 	n.fresh = appendBytes(n.fresh, field, appendText(appendUint(nil, 1, id), 2, []byte(plain.Line(name))))
 }
 
 // stacks are stacks and what they are made of.
 type stacks struct {
-	known     map[stack.ID]uint64
-	made      uint64 // stacks until now
+	numbers   map[stack.ID]uint64
+	count     uint64 // stacks until now
 	functions numbers[string]
 	frames    numbers[frame]
 	builds    numbers[string]
@@ -116,7 +116,7 @@ func (t *Writer) clearState() {
 	n.last, n.number, n.fresh = "", 0, n.fresh[:0]
 	t.weight.named = false
 	clear(n.args)
-	s.known = map[stack.ID]uint64{}
+	s.numbers = map[stack.ID]uint64{}
 	for _, of := range []*numbers[string]{&n.events, &s.functions, &s.builds, &s.paths, &s.sources} {
 		clear(of.of)
 	}
@@ -126,11 +126,11 @@ func (t *Writer) clearState() {
 
 func (t *Writer) full() bool {
 	s := &t.stacks
-	return len(s.known)+len(s.frames.of)+len(s.functions.of)+len(t.names.events.of) > maxInterned
+	return len(s.numbers)+len(s.frames.of)+len(s.functions.of)+len(t.names.events.of) > maxInterned
 }
 
 // ForgetStacks implements timeline.Writer. Frames keep their numbers.
-func (t *Writer) ForgetStacks() { clear(t.stacks.known) }
+func (t *Writer) ForgetStacks() { clear(t.stacks.numbers) }
 
 // stack is the number of a stack; 0 for none.
 func (t *Writer) stack(id stack.ID) uint64 {
@@ -138,21 +138,21 @@ func (t *Writer) stack(id stack.ID) uint64 {
 		return 0
 	}
 	s := &t.stacks
-	if n := s.known[id]; n != 0 {
+	if n := s.numbers[id]; n != 0 {
 		return n
 	}
 	s.line, _ = t.opt.Stacks.Frames(s.line[:0], id)
 	if len(s.line) == 0 {
 		return 0
 	}
-	s.made++
-	list := appendUint(nil, 1, s.made)
+	s.count++
+	list := appendUint(nil, 1, s.count)
 	for i := len(s.line) - 1; i >= 0; i-- { // outermost first
 		list = appendUint(list, 2, t.frame(s.line[i]))
 	}
 	t.names.fresh = appendBytes(t.names.fresh, internedStack, list)
-	s.known[id] = s.made
-	return s.made
+	s.numbers[id] = s.count
+	return s.count
 }
 
 // text is the number of a text, which is interned as {iid 1, str 2}; 0 for none.

@@ -63,7 +63,7 @@ type Writer struct {
 	err    error
 	begun  bool
 	last   uint64 // the newest track that was described
-	names  interned
+	names  internTable
 	stacks stacks
 	weight weights
 	list   []byte // the elements of an array

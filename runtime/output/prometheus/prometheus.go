@@ -98,7 +98,7 @@ func (m *one) Write(out *dto.Metric) error {
 // something.
 const zeroWidth = 1e-10
 
-// histogram has both forms: whoever asks for native histograms takes those.
+// histogram has both forms: a server that asks for native histograms takes those.
 func histogram(h *metric.Hist) *dto.Histogram {
 	out := &dto.Histogram{SampleCount: proto.Uint64(h.Count), SampleSum: proto.Float64(h.Sum)}
 	for i, upper := range h.Upper {

@@ -67,13 +67,13 @@ type Sender struct {
 	done   chan struct{}
 	stop   context.CancelFunc
 
-	mu      sync.Mutex
-	waiting []waiting
-	bytes   int
-	stats   Stats
-	why     error // why the newest message that did not arrive did not
-	told    map[string]bool
-	away    bool // the server did not answer the last time
+	mu        sync.Mutex
+	waiting   []waiting
+	bytes     int
+	stats     Stats
+	why       error // why the newest message that did not arrive did not
+	announced map[string]bool
+	away      bool // the server did not answer the last time
 }
 
 type waiting struct {
@@ -99,13 +99,13 @@ func New(o Options) *Sender {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Sender{
-		o:      o,
-		client: &http.Client{Timeout: tryTime},
-		wake:   make(chan struct{}, 1),
-		ending: make(chan struct{}),
-		done:   make(chan struct{}),
-		stop:   stop,
-		told:   map[string]bool{},
+		o:         o,
+		client:    &http.Client{Timeout: tryTime},
+		wake:      make(chan struct{}, 1),
+		ending:    make(chan struct{}),
+		done:      make(chan struct{}),
+		stop:      stop,
+		announced: map[string]bool{},
 	}
 	go s.loop(ctx)
 	return s
@@ -311,8 +311,8 @@ func (s *Sender) say(format string, args ...any) {
 // tell says something once.
 func (s *Sender) tell(key, format string, args ...any) {
 	s.mu.Lock()
-	told := s.told[key] || len(s.told) > 20
-	s.told[key] = true
+	told := s.announced[key] || len(s.announced) > 20
+	s.announced[key] = true
 	s.mu.Unlock()
 	if !told {
 		s.say(format, args...)

@@ -19,7 +19,7 @@ type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	statuses []int
-	asked    int
+	requests int
 	took     []string
 }
 
@@ -32,8 +32,8 @@ func serve(t *testing.T, statuses ...int) *server {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		status := s.statuses[min(s.asked, len(s.statuses)-1)]
-		if s.asked++; status == http.StatusOK {
+		status := s.statuses[min(s.requests, len(s.statuses)-1)]
+		if s.requests++; status == http.StatusOK {
 			s.took = append(s.took, string(body))
 		}
 		w.Header().Set("Content-Type", "text/plain")
@@ -103,9 +103,9 @@ func TestRefusedIsToldOnce(t *testing.T) {
 		!strings.Contains(err.Error(), "3 of 3 messages did not arrive: the server answers 400") {
 		t.Errorf("got %v, want an error of the run about 3 messages", err)
 	}
-	if srv.asked != 3 || strings.Count(said.text(), "\n") != 0 || !strings.Contains(said.text(),
+	if srv.requests != 3 || strings.Count(said.text(), "\n") != 0 || !strings.Contains(said.text(),
 		"400 Bad Request") {
-		t.Errorf("asked %d times and said %q; want 3 times, one line", srv.asked, said.text())
+		t.Errorf("asked %d times and said %q; want 3 times, one line", srv.requests, said.text())
 	}
 	if err := s.Close(); err != nil {
 		t.Errorf("closed twice: %v", err)

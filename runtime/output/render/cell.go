@@ -1,8 +1,10 @@
 package render
 
 import (
+	"cmp"
 	"math"
 	"strconv"
+	"time"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/result"
@@ -33,7 +35,7 @@ func appendCell(dst []byte, c *result.Column, v, of event.Value, o *lineOptions)
 	case c.Hex:
 		return strconv.AppendUint(append(dst, "0x"...), v.Uint(), 16)
 	case v.Kind == event.TimeValue && c.Unit.Scale == 0:
-		return appendMomentCell(dst, event.Time(v.Int()), o)
+		return appendMomentCell(dst, c, event.Time(v.Int()), o)
 	case c.ShareOf != "":
 		return appendShare(dst, v, of)
 	}
@@ -60,11 +62,13 @@ func appendList(dst []byte, c *result.Column, v event.Value, o *lineOptions) []b
 	return append(dst, ')')
 }
 
-// appendMomentCell appends a moment: as a date, or as seconds of the clock.
-func appendMomentCell(dst []byte, t event.Time, o *lineOptions) []byte {
+// appendMomentCell appends a moment: as a date or a time of day, or as seconds of the clock.
+func appendMomentCell(dst []byte, c *result.Column, t event.Time, o *lineOptions) []byte {
 	switch {
-	case o.Time == "rel":
+	case o.Time == "rel" || c.Clock == result.SinceStart:
 		return appendSeconds(dst, int64(t-o.Start))
+	case o.Clock != nil && (o.Time == "wall" || o.Time == "") && c.Clock == result.TimeOfDay:
+		return o.Clock(t).In(cmp.Or(o.Location, time.Local)).AppendFormat(dst, time.TimeOnly)
 	case o.Clock != nil && (o.Time == "wall" || o.Time == ""):
 		return o.stamp.appendWall(dst, o.Clock(t), o.Location)
 	}

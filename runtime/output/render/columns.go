@@ -10,7 +10,7 @@ import (
 )
 
 // This file describes columns for JSON and CSV. Programs find a column by its
-// name, so each name stands once, and the unit beside it is that of the numbers:
+// name, so each name stands once, and the unit beside it is the unit of the numbers:
 // in JSON always the base unit, in CSV the unit that text has too.
 
 // uniqueNames gives each column a name of its own, which is not in taken

@@ -10,11 +10,15 @@ import (
 
 // This file tells people what observing cost where a budget had events left out.
 
-// appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...".
-func appendSampled(dst []byte, c *result.Cost) []byte {
+// appendSampled appends "sampled: 1.56% of the events, in 2.1% of the time; ...". some says that something
+// was counted.
+func appendSampled(dst []byte, c *result.Cost, some bool) []byte {
 	dst = appendLeftOut(dst, c)
-	if c.Time == 0 {
+	switch {
+	case c.Time == 0:
 		return dst
+	case !some:
+		return append(dst, ": nothing was counted; how much there was besides is not known"...)
 	}
 	return append(dst, ": counts and sums are estimates, within ± in 95 of 100 cases; "+
 		"other numbers are of the sample"...)

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"ppscript/runtime/event"
@@ -29,6 +31,44 @@ func TestRemarks(t *testing.T) {
 	} {
 		if got := Remarks(&x.m); got != x.want {
 			t.Errorf("got %q, want %q", got, x.want)
+		}
+	}
+}
+
+// Where a budget left events out, a result of each kind that has nothing says so, in each form for people.
+func TestNothingOfSampledEvents(t *testing.T) {
+	buckets := result.NewHistogram(result.Meta{}, nil, result.Column{Name: "size"}, nil)
+	for _, c := range []struct {
+		cost result.Cost
+		want string
+	}{
+		{result.Cost{Events: 1, Time: 0.02, Budget: 0.01, Own: 0.01}, "sampled: in 2% of the time, for a " +
+			"budget of 1% of the CPUs (cost 1%): nothing was counted; how much there was besides is not known"},
+		{result.Cost{Events: 1, Time: 0, Budget: 0.01, Own: 0.01}, "not observed: events were off, for a budget of " +
+			"1% of the CPUs (cost 1%): how many there were is not known"},
+		{result.Cost{Events: 1, Time: 1, Budget: 0.01, Own: 0.01}, ""},
+	} {
+		m := result.Meta{Name: "x", Cost: &c.cost}
+		for kind, one := range map[string]result.Result{
+			"table":     &result.Table{Meta: m, Columns: []result.Column{{Name: "n"}}},
+			"histogram": &result.Table{Meta: m, Columns: buckets.Columns},
+			"stacks":    &result.Stacks{Meta: m},
+			"why":       &result.Why{Meta: m},
+		} {
+			for _, format := range []string{"text", "markdown", "csv"} {
+				var b, notes strings.Builder
+				r, err := New(&b, Options{Format: format, Notes: &notes})
+				if err == nil {
+					err = errors.Join(r.Show(one), r.Flush())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := strings.Join(strings.Fields(b.String()+notes.String()), " ")
+				if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+					t.Errorf("%s as %s: got %q, want %q", kind, format, got, c.want)
+				}
+			}
 		}
 	}
 }

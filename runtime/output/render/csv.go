@@ -23,11 +23,12 @@ type csvRenderer struct {
 	*sink
 	line    lineOptions
 	header  []string   // that the last row had
-	events  bool       // header is that of events
+	events  bool       // header names the columns of events
 	stacks  bool       // and with a column for stacks
 	prev    event.Time // of the last line, for times since it
 	seen    bool
 	scratch []byte
+	rows    *result.Rows // whose header is the last one
 }
 
 const csvEOL = "\r\n"
@@ -63,13 +64,16 @@ func (r *csvRenderer) table(t *result.Table) error {
 		r.cells(t.Columns, row)
 		r.buf = append(r.buf, csvEOL...)
 	}
-	return r.missing(&t.Meta, t.Omitted)
+	return r.noteMissing("# ", csvEOL, &t.Meta, len(t.Rows), t.Omitted)
 }
 
-// event writes who, where, which, and the fields as one text: events of
+// event writes the thread, the CPU, the event, and the fields as one text: events of
 // different kinds have different fields, JSON keeps them apart.
 func (r *csvRenderer) event(l *result.Line) error {
 	e := l.Event
+	if l.Rows != nil {
+		return r.row(l)
+	}
 	s := r.line.of(e)
 	if !r.events {
 		head := append(r.titles(time.Time{}), "comm", "pid", "tid", "cpu", "event", "text")
@@ -92,6 +96,27 @@ func (r *csvRenderer) event(l *result.Line) error {
 	r.scratch = appendFieldText(r.scratch[:0], e, s)
 	r.text(r.scratch)
 	if r.stacks {
+		r.buf = appendCSV(append(r.buf, ','), StackText(l.Frames))
+	}
+	r.buf = append(r.buf, csvEOL...)
+	return r.spill()
+}
+
+// row writes an event that people see as a row of columns.
+func (r *csvRenderer) row(l *result.Line) error {
+	if r.rows != l.Rows {
+		titles := csvTitles(l.Rows.Columns, [][]event.Value{l.Cells}, r.line.dates(time.Time{}), leadNames...)
+		head := append(r.titles(time.Time{}), titles...)
+		if l.Stacks {
+			head = append(head, "stack")
+		}
+		r.head(head)
+		r.rows = l.Rows
+	}
+	r.scratch = r.appendMoment(r.scratch[:0], l.Event.Time, time.Time{})
+	r.lead(string(r.scratch), l.LogName())
+	r.cells(l.Rows.Columns, l.Cells)
+	if l.Stacks {
 		r.buf = appendCSV(append(r.buf, ','), StackText(l.Frames))
 	}
 	r.buf = append(r.buf, csvEOL...)
@@ -140,7 +165,7 @@ func (r *csvRenderer) head(header []string) {
 	if slices.Equal(r.header, header) {
 		return
 	}
-	r.header, r.events = header, false
+	r.header, r.events, r.rows = header, false, nil
 	for i, name := range header {
 		if i > 0 {
 			r.buf = append(r.buf, ',')
@@ -164,31 +189,6 @@ func (r *csvRenderer) cells(columns []result.Column, row []event.Value) {
 		r.scratch = appendCSVCell(r.scratch[:0], &columns[i], cellOf(row, i), &r.line)
 		r.text(r.scratch)
 	}
-}
-
-// missing reports rows that are not shown, and losses.
-func (r *csvRenderer) missing(m *result.Meta, omitted int) error {
-	if m.Cost.Sampled() {
-		line := appendSampled(append(plain.Append(nil, m.Name), ": "...), m.Cost)
-		if err := r.note("# ", csvEOL, line); err != nil {
-			return err
-		}
-	}
-	if omitted == 0 && m.Loss.Zero() {
-		return r.spill()
-	}
-	line := plain.Append(nil, m.Name)
-	line = append(line, ':')
-	if omitted > 0 {
-		line = strconv.AppendInt(append(line, " omitted="...), int64(omitted), 10)
-	}
-	for _, c := range m.Loss.Counts() {
-		if c.N > 0 || c.Name == "lost" && !m.Loss.Zero() {
-			line = append(append(line, ' '), c.Name...)
-			line = strconv.AppendUint(append(line, '='), c.N, 10)
-		}
-	}
-	return r.note("# ", csvEOL, line)
 }
 
 // appendCSVCell appends a cell in the unit of its header. The members of a list
@@ -263,7 +263,7 @@ func formula(field []byte) bool {
 // appendCSV appends a cleaned field, quoted where RFC 4180 wants it; a
 // leading '#' too, because readers take it for a comment. Text that a
 // spreadsheet would take for a formula gets an apostrophe in front of it: names
-// of threads and files are chosen by whoever runs them.
+// of threads and files are chosen by their users.
 func appendCSV[S string | []byte](dst []byte, s S) []byte {
 	from := len(dst)
 	dst = plain.Tail(append(dst, s...), from)

@@ -8,7 +8,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The bits are those of the running kernel. Older kernels have other meanings
+// The bits have the running kernel's meanings. Older kernels have other meanings
 // for a few of them and then lack the name.
 func TestFlagsMatchKernel(t *testing.T) {
 	testkit.Requires(t, testkit.BTF)

@@ -190,7 +190,7 @@ func grouped(n int64) string {
 	return d
 }
 
-// static draws the widest frames, for who runs no scripts.
+// static draws the widest frames, for readers that run no scripts.
 func (f *flameWriter) static(n *flameNode, depth int, x, whole float64, height int) {
 	wide := float64(n.total[0]) / whole
 	if wide < flameLeast {

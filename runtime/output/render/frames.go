@@ -106,7 +106,7 @@ func (r *jsonRenderer) namedFrames(name string, s result.CallStack) {
 			r.buf = appendJSONString(append(r.buf, `,"symbol":`...), f.Symbol)
 			r.buf = strconv.AppendUint(append(r.buf, `,"offset":`...), f.Offset, 10)
 		} else if f.BuildID != "" {
-			// Who has the file can name it later.
+			// A reader that has the file can name it later.
 			r.buf = strconv.AppendUint(append(r.buf, `,"file_offset":`...), f.Offset, 10)
 		}
 		r.buf = append(appendFrameMembers(r.buf, f), '}')
@@ -144,15 +144,15 @@ func appendFrameMembers(dst []byte, f *result.Frame) []byte {
 // A frameList numbers the functions of a result of stacks, in the order in which they come.
 // Where in a function a frame is does not count.
 type frameList struct {
-	known   map[*result.Frame]int
+	index   map[*result.Frame]int
 	numbers map[result.Frame]int
 	frames  []result.Frame
 }
 
 // append appends the member "stack" as numbers.
 func (l *frameList) append(dst []byte, x *result.StackSample) []byte {
-	if l.known == nil {
-		l.known, l.numbers = map[*result.Frame]int{}, map[result.Frame]int{}
+	if l.index == nil {
+		l.index, l.numbers = map[*result.Frame]int{}, map[result.Frame]int{}
 	}
 	dst = append(dst, `,"stack":[`...)
 	for i, f := range x.Frames {
@@ -169,7 +169,7 @@ func (l *frameList) append(dst []byte, x *result.StackSample) []byte {
 }
 
 func (l *frameList) number(f *result.Frame) int {
-	if n, ok := l.known[f]; ok {
+	if n, ok := l.index[f]; ok {
 		return n
 	}
 	same := result.Frame{Symbol: f.Symbol, DSO: f.DSO, BuildID: f.BuildID, File: f.File, Line: f.Line,
@@ -183,7 +183,7 @@ func (l *frameList) number(f *result.Frame) int {
 		l.frames = append(l.frames, same)
 		l.numbers[same] = n
 	}
-	l.known[f] = n
+	l.index[f] = n
 	return n
 }
 

@@ -8,22 +8,28 @@ import (
 	"ppscript/runtime/result"
 )
 
+// emitted is an event with n = 3 of a fold.
+func emitted(name string) *event.Event {
+	return &event.Event{
+		Time: 2e9,
+		TID:  7,
+		PID:  7,
+		Stream: &event.Stream{Schema: &event.Schema{
+			System: "fold",
+			Name:   name,
+			Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
+		}},
+		Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
+	}
+}
+
 // A heading stands in place of the event's line, and its parts below it, with
 // their stacks; JSON has the event and nothing of its parts.
 func TestHeading(t *testing.T) {
-	made := &event.Stream{Schema: &event.Schema{
-		System: "fold",
-		Name:   "state",
-		Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
-	}}
+	e := emitted("state")
+	made := e.Stream
 	line := &result.Line{
-		Event: &event.Event{
-			Time:    2e9,
-			TID:     7,
-			PID:     7,
-			Stream:  made,
-			Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
-		},
+		Event:     e,
 		Heading:   "state: \x1b[31m 3",
 		CallStack: result.StackOf(&result.Frame{Symbol: "not_shown"}),
 		Parts: []result.Line{
@@ -53,19 +59,8 @@ func TestHeading(t *testing.T) {
 // A text stands in place of the fields, its other lines above the stack; JSON
 // and CSV have the fields.
 func TestTextOfFields(t *testing.T) {
-	made := &event.Stream{Schema: &event.Schema{
-		System: "fold",
-		Name:   "gap",
-		Fields: []event.Field{{Name: "n", Place: event.InSlot, Size: 8, Signed: true}},
-	}}
 	line := &result.Line{
-		Event: &event.Event{
-			Time:    2e9,
-			TID:     7,
-			PID:     7,
-			Stream:  made,
-			Derived: &event.Derived{Slots: []event.Value{event.IntOf(3)}},
-		},
+		Event:     emitted("gap"),
 		Text:      "clock 3 \x1b ns\nswitches 4\nwakeups 5",
 		CallStack: result.StackOf(&result.Frame{Addr: 16, Symbol: "late"}),
 	}

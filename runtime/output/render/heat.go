@@ -31,7 +31,7 @@ const (
 
 // heatColours are from few to many on a light background, and heatDark on a
 // dark one: many stands out from either, few can be seen on it, and both are
-// ordered in lightness for who sees no hues.
+// ordered in lightness for readers who see no hues.
 var (
 	heatColours = [...]string{
 		"#f6d77a", "#f6c063", "#f5a552", "#f18a47", "#e86f44", "#db5547", "#c93d4f", "#b02a59",

@@ -19,14 +19,14 @@ const (
 // histogram writes each distribution as one line for each bucket: range,
 // count, and a bar that is full for the largest count of this distribution.
 func (r *textRenderer) histogram(h *result.Table, at int) error {
-	if len(h.Rows) == 0 && h.Omitted == 0 && h.Loss.Zero() {
+	if len(h.Rows) == 0 && h.Omitted == 0 && h.Silent() {
 		return r.err
 	}
 	r.heading(&h.Meta, false)
 	for _, row := range h.Rows {
 		r.distribution(h, at, row)
 	}
-	r.missing(&h.Meta, h.Omitted, "histogram")
+	r.missing(&h.Meta, len(h.Rows), h.Omitted, "histogram")
 	return r.spill()
 }
 

@@ -64,7 +64,7 @@ func (r *jsonRenderer) detailLine(d *result.Detail, l *result.DetailLine) {
 func (r *jsonRenderer) eventMembers(d *result.Detail, e *event.Event) {
 	s := r.line.of(e)
 	r.buf = strconv.AppendInt(append(r.buf, `"time":`...), int64(e.Time), 10)
-	r.who(e)
+	r.threadAndCPU(e)
 	r.buf = appendJSONString(append(r.buf, `,"event":`...), nameOf(e, s))
 	r.fields(e, s)
 	if d.Stack != nil {

@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// event writes a record of type event: who, where, when, the fields by name,
+// event writes a record of type event: thread, CPU, time, the fields by name,
 // and the text that the kernel would print.
 func (r *jsonRenderer) event(l *result.Line) error {
 	e := l.Event
@@ -23,7 +23,7 @@ func (r *jsonRenderer) event(l *result.Line) error {
 	if l.Marker != 0 && l.Marker != ' ' {
 		r.buf = appendJSONString(append(r.buf, `,"marker":`...), string(rune(l.Marker)))
 	}
-	r.who(e)
+	r.threadAndCPU(e)
 	if s.flags != nil {
 		r.scratch = appendFlags(r.scratch[:0], e, s)
 		r.buf = appendJSONString(append(r.buf, `,"flags":`...), r.scratch)
@@ -42,8 +42,8 @@ func (r *jsonRenderer) event(l *result.Line) error {
 	return r.end()
 }
 
-// who writes the thread of an event and the CPU that it ran on.
-func (r *jsonRenderer) who(e *event.Event) {
+// threadAndCPU writes the thread of an event and the CPU that it ran on.
+func (r *jsonRenderer) threadAndCPU(e *event.Event) {
 	r.scratch = appendComm(r.scratch[:0], e)
 	r.buf = appendJSONString(append(r.buf, `,"comm":`...), plain.ExactBytes(r.scratch))
 	r.buf = strconv.AppendInt(append(r.buf, `,"pid":`...), int64(e.PID), 10)

@@ -21,11 +21,11 @@ type lineOptions struct {
 	Marker   byte   // 'G' for events received from elsewhere; 0 is a blank
 	Prefix   string // stands in the place of the date if not empty
 
-	stamp   stamper
-	scratch []byte
-	schema  *event.Schema // that known describes
-	known   *lineSchema
-	schemas map[*event.Schema]*lineSchema
+	stamp      stamper
+	scratch    []byte
+	schema     *event.Schema // that known describes
+	lineSchema *lineSchema
+	schemas    map[*event.Schema]*lineSchema
 }
 
 // lineSchema holds the parts of a schema that a line needs, looked up once.
@@ -97,8 +97,8 @@ func (o *lineOptions) of(e *event.Event) *lineSchema {
 	if e.Stream != nil {
 		schema = e.Stream.Schema
 	}
-	if o.known != nil && o.schema == schema {
-		return o.known
+	if o.lineSchema != nil && o.schema == schema {
+		return o.lineSchema
 	}
 	s, ok := o.schemas[schema]
 	if !ok {
@@ -108,7 +108,7 @@ func (o *lineOptions) of(e *event.Event) *lineSchema {
 		}
 		o.schemas[schema] = s
 	}
-	o.schema, o.known = schema, s
+	o.schema, o.lineSchema = schema, s
 	return s
 }
 

@@ -6,7 +6,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// appendLoss appends "lost 12 events, 3 unmatched", or "3 events unmatched".
+// appendLoss appends "lost 12 events, 3 unmatched (ends without a start)", or "3 events unmatched (1 end
+// without a start, 2 starts without an end)".
 func appendLoss(dst []byte, l *event.Loss) []byte {
 	first := true
 	for i, c := range l.Counts() {
@@ -24,9 +25,31 @@ func appendLoss(dst []byte, l *event.Loss) []byte {
 			dst = strconv.AppendUint(append(dst, ", "...), c.N, 10)
 			dst = append(append(dst, ' '), c.Name...)
 		}
+		if c.Name == "unmatched" {
+			dst = appendHalves(dst, l)
+		}
 		first = false
 	}
 	return dst
+}
+
+// appendHalves says which halves of pairs have no partner.
+func appendHalves(dst []byte, l *event.Loss) []byte {
+	starts := l.Unmatched - min(l.Unmatched, l.EndsAlone)
+	switch {
+	case l.Unmatched == 1 && starts == 0:
+		return append(dst, " (an end without a start)"...)
+	case l.Unmatched == 1:
+		return append(dst, " (a start without an end)"...)
+	case starts == 0:
+		return append(dst, " (ends without a start)"...)
+	case l.EndsAlone == 0:
+		return append(dst, " (starts without an end)"...)
+	}
+	dst = strconv.AppendUint(append(dst, " ("...), l.EndsAlone, 10)
+	dst = append(append(dst, plural(l.EndsAlone, " end")...), " without a start, "...)
+	dst = append(strconv.AppendUint(dst, starts, 10), plural(starts, " start")...)
+	return append(dst, " without an end)"...)
 }
 
 // appendEarly appends "1 source ended early": nobody knows how many events

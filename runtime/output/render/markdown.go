@@ -46,7 +46,7 @@ func (r *markdownRenderer) Show(x result.Result) error {
 // table writes date and title, the table, and what is missing. Like in text, a
 // table without rows is not written, unless something was lost.
 func (r *markdownRenderer) table(t *result.Table) error {
-	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !t.Layout.Grid && !t.Cost.Sampled() {
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Silent() && !t.Layout.Grid {
 		return r.err
 	}
 	// Markdown has no table without a header.
@@ -77,9 +77,9 @@ func (r *markdownRenderer) table(t *result.Table) error {
 			r.rule(g.cols)
 		}
 	}
-	if t.Omitted > 0 || !t.Loss.Zero() || t.Cost.Sampled() || t.Cost != nil && t.Cost.Shown {
+	if t.Omitted > 0 || !t.Silent() || t.Cost != nil && t.Cost.Visible {
 		r.paragraph()
-		r.text.missing(&t.Meta, t.Omitted, "row")
+		r.text.missing(&t.Meta, len(t.Rows), t.Omitted, "row")
 		if err := r.written(); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (r *markdownRenderer) paragraph() {
 }
 
 // appendMarkdown appends a text that is a line; if Markdown could read anything
-// into it, as code. Names of threads and files are chosen by whoever runs them:
+// into it, as code. Names of threads and files are chosen by their users:
 // they shall neither make links nor mention anybody.
 func appendMarkdown(dst, text []byte) []byte {
 	text = bytes.TrimSpace(text)

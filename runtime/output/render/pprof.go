@@ -37,7 +37,7 @@ func pprof(w io.Writer, s *result.Stacks) error {
 		p.SampleType = append(p.SampleType, value)
 		p.DefaultSampleType = value.Type
 		if n, sum := s.Total(); s.Periods && n > 0 {
-			// Frequencies vary the period: it is that of the mean.
+			// Frequencies vary the period: the profile shows its mean.
 			p.PeriodType, p.Period = value, (sum+int64(n)/2)/int64(n)
 		}
 	}
@@ -125,7 +125,7 @@ func (b *pprofBuilder) number(sample *profile.Sample, name string, v event.Value
 	sample.NumLabel[name] = []int64{v.Int()}
 }
 
-// location is that of frames with one address, innermost first.
+// location returns the location of frames with one address, innermost first.
 func (b *pprofBuilder) location(frames []*result.Frame) *profile.Location {
 	outer := frames[len(frames)-1]
 	m := b.mapping(outer)
@@ -195,7 +195,7 @@ func (b *pprofBuilder) mapping(f *result.Frame) *profile.Mapping {
 	return m
 }
 
-// address is that of a frame in its mapping, which grows to have it if it is of no
+// address returns the address of a frame in its mapping, which grows to have it if it is of no
 // file: code of the kernel, and of JIT compilers.
 func (b *pprofBuilder) address(at *profile.Mapping, f *result.Frame) uint64 {
 	if f.Segment != (result.Segment{}) || f.Addr == 0 {

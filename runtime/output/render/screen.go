@@ -140,6 +140,9 @@ func (s *Screen) heading(t *result.Table, v *ScreenView) []byte {
 		if !t.Loss.Zero() {
 			line = appendLoss(append(line, "  "...), &t.Loss)
 		}
+		if t.Cost.Sampled() {
+			line = appendLeftOut(append(line, "  "...), t.Cost)
+		}
 	}
 	right := "every " + v.Every
 	if v.Paused {

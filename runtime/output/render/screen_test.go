@@ -23,8 +23,8 @@ func processes() *result.Table {
 	return t
 }
 
-// shown is a frame with its sequences in words.
-func shown(s *Screen, t *result.Table, v *ScreenView) string {
+// screenText is a frame of the screen with its control sequences in words.
+func screenText(s *Screen, t *result.Table, v *ScreenView) string {
 	return strings.NewReplacer(home, "", toEOL, "", toEnd, "", inverse, "<", normal, ">", bold, "*",
 		underline, "_", "\r\n", "|\n").
 		Replace(string(s.Frame(nil, t, v)))
@@ -35,7 +35,7 @@ func TestScreenFrames(t *testing.T) {
 	f := func(table *result.Table, v ScreenView, want string) {
 		t.Helper()
 		v.Name, v.Every = "top", "1s"
-		if got := shown(s, table, &v); got != want {
+		if got := screenText(s, table, &v); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
@@ -69,7 +69,8 @@ lost=5 is much more t`)
 
 	lossy := processes()
 	lossy.Loss.Lost = 5
-	if got := shown(s, lossy, &ScreenView{Width: 80, Height: 5}); !strings.Contains(got, "lost 5 events") {
+	if got := screenText(s, lossy, &ScreenView{Width: 80, Height: 5}); !strings.Contains(got,
+		"lost 5 events") {
 		t.Errorf("got\n%s\nwant the loss", got)
 	}
 }
@@ -77,10 +78,10 @@ lost=5 is much more t`)
 // The order of the table is as it was when the user chooses no column any more.
 func TestScreenKeepsTheTable(t *testing.T) {
 	s, table := NewScreen(Options{}), processes()
-	first := shown(s, table, &ScreenView{Width: 60, Height: 8})
-	shown(s, table, &ScreenView{Width: 60, Height: 8, Sort: "runs"})
-	shown(s, table, &ScreenView{Width: 60, Height: 8, Reverse: true})
-	if again := shown(s, table, &ScreenView{Width: 60, Height: 8}); again != first {
+	first := screenText(s, table, &ScreenView{Width: 60, Height: 8})
+	screenText(s, table, &ScreenView{Width: 60, Height: 8, Sort: "runs"})
+	screenText(s, table, &ScreenView{Width: 60, Height: 8, Reverse: true})
+	if again := screenText(s, table, &ScreenView{Width: 60, Height: 8}); again != first {
 		t.Errorf("got\n%s\nwant\n%s", again, first)
 	}
 }

@@ -2,7 +2,9 @@ package render
 
 import (
 	"io"
+	"strconv"
 
+	"ppscript/runtime/result"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/plain"
 )
@@ -54,6 +56,31 @@ func (s *sink) note(prefix, eol string, line []byte) error {
 	_, err := s.notes.Write(append(line, '\n'))
 	s.fail("notes", err)
 	return s.err
+}
+
+// noteMissing notes which rows are not shown, and what was lost, for formats that have comments.
+func (s *sink) noteMissing(prefix, eol string, m *result.Meta, shown, omitted int) error {
+	if m.Cost.Sampled() {
+		line := appendSampled(append(plain.Append(nil, m.Name), ": "...), m.Cost, shown+omitted > 0)
+		if err := s.note(prefix, eol, line); err != nil {
+			return err
+		}
+	}
+	if omitted == 0 && m.Loss.Zero() {
+		return s.spill()
+	}
+	line := plain.Append(nil, m.Name)
+	line = append(line, ':')
+	if omitted > 0 {
+		line = strconv.AppendInt(append(line, " omitted="...), int64(omitted), 10)
+	}
+	for _, c := range m.Loss.Counts() {
+		if c.N > 0 || c.Name == "lost" && !m.Loss.Zero() {
+			line = append(append(line, ' '), c.Name...)
+			line = strconv.AppendUint(append(line, '='), c.N, 10)
+		}
+	}
+	return s.note(prefix, eol, line)
 }
 
 // appendNote appends "kind: name=value name=value".

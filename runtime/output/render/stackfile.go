@@ -2,11 +2,9 @@ package render
 
 import (
 	"io"
-	"slices"
 	"strings"
 	"time"
 
-	"ppscript/runtime/output/speedscope"
 	"ppscript/runtime/result"
 )
 
@@ -18,7 +16,6 @@ const (
 	SVGFormat
 	HTMLFormat
 	PprofFormat
-	SpeedscopeFormat
 )
 
 type stackSuffix struct {
@@ -31,7 +28,6 @@ var stackSuffixes = []stackSuffix{
 	{".svg", SVGFormat},
 	{".html", HTMLFormat},
 	{".pb.gz", PprofFormat},
-	{".speedscope.json", SpeedscopeFormat},
 }
 
 // StackExtensions lists the ends of names that say a form of stacks.
@@ -57,25 +53,17 @@ func StackFormatOf(path string) (StackFormat, bool) {
 // StackFormatFor is the form that an option stands for, whatever the file's name; false
 // if it takes it from the name.
 func StackFormatFor(option string) (f StackFormat, suffix string, ok bool) {
-	switch option {
-	case "pprof":
-		f = PprofFormat
-	case "speedscope":
-		f = SpeedscopeFormat
-	default:
-		return FoldedFormat, "", false
+	if option == "pprof" {
+		return PprofFormat, ".pb.gz", true
 	}
-	i := slices.IndexFunc(stackSuffixes, func(s stackSuffix) bool { return s.format == f })
-	return f, stackSuffixes[i].suffix, true
+	return FoldedFormat, "", false
 }
 
 // Advice is what to do with a file of the form.
 func (f StackFormat) Advice(path string) string {
 	switch f {
 	case PprofFormat:
-		return "look at it with: go tool pprof -http=: " + path
-	case SpeedscopeFormat:
-		return "look at it in a browser: https://www.speedscope.app, or: npx speedscope " + path
+		return "look at it with: go tool pprof -http=: " + path + ", or: https://www.speedscope.app"
 	case FoldedFormat:
 		return "make a picture of it: flamegraph.pl " + path + " > " +
 			strings.TrimSuffix(path, ".folded") + ".svg"
@@ -93,9 +81,6 @@ func WriteStacks(w io.Writer, f StackFormat, s *result.Stacks, start time.Time, 
 		return FlameHTML(w, nil, s, FlameOptions{Title: s.Title, About: about})
 	case PprofFormat:
 		return pprof(w, s)
-	case SpeedscopeFormat:
-		return speedscope.Write(w, s, speedscope.Options{About: about, Keys: keyNames,
-			Remarks: Remarks(&s.Meta)})
 	}
 	_, err := w.Write(AppendFolded(nil, s, start))
 	return err

@@ -16,7 +16,7 @@ import (
 //	40 samples (80.0%), 4096 bytes, comm cat:
 //	    ffffffff81630014 __kmalloc_noprof+0x244 ([kernel.kallsyms])
 func (r *textRenderer) stacks(s *result.Stacks) error {
-	if len(s.Samples) == 0 && s.Omitted == 0 && s.Loss.Zero() {
+	if len(s.Samples) == 0 && s.Omitted == 0 && s.Silent() {
 		return r.err
 	}
 	r.heading(&s.Meta, false)
@@ -53,7 +53,7 @@ func (r *textRenderer) stacks(s *result.Stacks) error {
 		r.buf = strconv.AppendUint(append(r.buf, '('), s.Cut, 10)
 		r.buf = append(r.buf, " of the samples with a stack that is cut)\n"...)
 	}
-	r.missing(&s.Meta, 0, "stack")
+	r.missing(&s.Meta, len(s.Samples)+s.Omitted, 0, "stack")
 	return r.spill()
 }
 

@@ -87,7 +87,7 @@ func (s *stamper) appendMoment(dst []byte, t event.Time, wall time.Time, o *line
 	return appendSeconds(dst, int64(t))
 }
 
-// dateLayoutExact is that of programs: RFC 3339, in UTC, to the nanosecond.
+// dateLayoutExact is the layout for programs: RFC 3339, in UTC, to the nanosecond.
 const dateLayoutExact = "2006-01-02T15:04:05.000000000Z07:00"
 
 // Date is a date as JSON and CSV have it.

@@ -21,6 +21,8 @@ type textRenderer struct {
 	color bool
 
 	terminal func() int // its width now; nil if there is none
+	// rows are those whose header is the last one, with nothing but their rows below it.
+	rows *result.Rows
 }
 
 // Colours are SGR sequences; they are written only around cleaned text.
@@ -32,6 +34,9 @@ const (
 
 // Show writes what people read of each shape.
 func (r *textRenderer) Show(x result.Result) error {
+	if l, ok := x.(*result.Line); !ok || l.Rows == nil {
+		r.rows = nil
+	}
 	switch x := x.(type) {
 	case *result.Table:
 		return r.table(x)
@@ -60,7 +65,7 @@ func (r *textRenderer) table(t *result.Table) error {
 		return r.histogram(t, at)
 	}
 	grid := t.Layout.Grid
-	if len(t.Rows) == 0 && t.Omitted == 0 && t.Loss.Zero() && !grid && !t.Cost.Sampled() {
+	if len(t.Rows) == 0 && t.Omitted == 0 && t.Silent() && !grid {
 		return r.err
 	}
 	if !t.Layout.NoDate {
@@ -77,7 +82,7 @@ func (r *textRenderer) table(t *result.Table) error {
 			r.buf = r.grid.append(r.buf, &t.Layout, r.color)
 		}
 	}
-	r.missing(&t.Meta, t.Omitted, "row")
+	r.missing(&t.Meta, len(t.Rows), t.Omitted, "row")
 	if grid {
 		r.buf = append(r.buf, '\n')
 	}
@@ -125,8 +130,8 @@ func (r *textRenderer) heading(m *result.Meta, apart bool) {
 	r.buf = append(r.buf, '\n')
 }
 
-// missing says how many rows are not shown and how many events were lost.
-func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
+// missing says how many rows are not shown, beside those that are, and how many events were lost.
+func (r *textRenderer) missing(m *result.Meta, shown, omitted int, what string) {
 	if omitted > 0 {
 		r.buf = strconv.AppendInt(append(r.buf, '('), int64(omitted), 10)
 		r.buf = append(append(r.buf, " more "...), what...)
@@ -146,9 +151,9 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 		r.buf = append(r.buf, '\n')
 	}
 	if m.Cost.Sampled() {
-		r.buf = append(appendSampled(r.buf, m.Cost), '\n')
+		r.buf = append(appendSampled(r.buf, m.Cost, shown+omitted > 0), '\n')
 	}
-	if m.Cost != nil && m.Cost.Shown {
+	if m.Cost != nil && m.Cost.Visible {
 		r.buf = append(appendCost(r.buf, m.Cost), '\n')
 	}
 }
@@ -156,6 +161,9 @@ func (r *textRenderer) missing(m *result.Meta, omitted int, what string) {
 // event writes one line, and the frames of its stack below it.
 func (r *textRenderer) event(l *result.Line) error {
 	r.line.Marker, r.line.Prefix = l.Marker, l.Prefix
+	if l.Rows != nil {
+		return r.row(l)
+	}
 	if l.Heading != "" {
 		r.buf = append(appendHeading(r.buf, l, &r.line), '\n')
 		for i := range l.Parts {
@@ -174,6 +182,26 @@ func (r *textRenderer) event(l *result.Line) error {
 			r.below([]byte(line))
 		}
 	}
+	return r.behind(l)
+}
+
+// row writes a row of columns, below a header where none is above.
+func (r *textRenderer) row(l *result.Line) error {
+	t := &result.Table{Columns: l.Rows.Columns, Layout: l.Rows.Layout}
+	if r.rows != l.Rows {
+		r.rows = l.Rows
+		r.grid.fill(t, &r.line)
+		r.buf = r.grid.append(r.buf, &t.Layout, r.color)
+	}
+	t.Layout.NoHeader = true
+	t.Rows = [][]event.Value{l.Cells}
+	r.grid.fill(t, &r.line)
+	r.buf = r.grid.append(r.buf, &t.Layout, r.color)
+	return r.behind(l)
+}
+
+// behind writes what belongs to an event, below its line or row.
+func (r *textRenderer) behind(l *result.Line) error {
 	for line := range bytes.Lines(l.Block) {
 		r.below(line)
 	}
@@ -211,7 +239,14 @@ type gridColumn struct {
 	left  bool
 	width int
 	sep   string
+	// below says that its cells are stacks, of which one is wider than a column should be: they stand below
+	// their row, a frame a line.
+	below  bool
+	widest int // of its cells
 }
+
+// wideStack is how many terminal cells a stack may have that stands in its row.
+const wideStack = 60
 
 // fill formats header and cells and settles the widths.
 func (g *grid) fill(t *result.Table, o *lineOptions) {
@@ -229,7 +264,8 @@ func (g *grid) fill(t *result.Table, o *lineOptions) {
 		if i == 0 {
 			sep = ""
 		}
-		g.cols = append(g.cols, gridColumn{c.Left, width, string(plain.Append(nil, sep))})
+		g.cols = append(g.cols, gridColumn{c.Left, width, string(plain.Append(nil, sep)),
+			c.Type == result.StackNumbers && !t.Layout.Grid, 0})
 		g.header(i, c, &t.Layout)
 	}
 	of := shareOf(t.Columns)
@@ -241,6 +277,14 @@ func (g *grid) fill(t *result.Table, o *lineOptions) {
 			g.add(i, start, c.Alarm && v.Numeric() && v.Bool())
 		}
 	}
+	for i := range g.cols {
+		if c := &g.cols[i]; c.widest <= wideStack {
+			c.below = false
+		}
+		if c := &g.cols[i]; !c.below {
+			c.width = max(c.width, c.widest)
+		}
+	}
 }
 
 func (g *grid) header(i int, c *result.Column, l *result.Layout) {
@@ -250,11 +294,16 @@ func (g *grid) header(i int, c *result.Column, l *result.Layout) {
 	}
 	title := c.Title()
 	if l.Upper {
-		name := len(cmp.Or(c.Head, c.Name)) // the unit stays as it is
+		name := len(c.Name) // the unit stays as it is
+		if c.Head != "" {
+			head, _, _ := strings.Cut(c.Head, "(")
+			name = len(head)
+		}
 		title = upper(title[:name]) + title[name:]
 	}
 	g.text = append(g.text, title...)
 	g.add(i, start, false)
+	g.cols[i].width = max(g.cols[i].width, g.cols[i].widest)
 }
 
 // add ends the cell that starts at start.
@@ -262,7 +311,10 @@ func (g *grid) add(col, start int, alarm bool) {
 	g.text = plain.Tail(g.text, start)
 	g.ends = append(g.ends, len(g.text))
 	g.alarm = append(g.alarm, alarm)
-	g.cols[col].width = max(g.cols[col].width, cells(g.text[start:]))
+	c, n := &g.cols[col], cells(g.text[start:])
+	if c.widest = max(c.widest, n); !c.below {
+		c.width = max(c.width, n)
+	}
 }
 
 // append writes the filled grid. Blanks at the ends of lines are left out.
@@ -271,10 +323,15 @@ func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
 	if n == 0 {
 		return dst
 	}
+	var below []byte // the stacks of the row
 	for i := range g.ends {
 		col := i % n
 		c, cell := &g.cols[col], g.text[start:g.ends[i]]
 		start = g.ends[i]
+		if header := i < n && !l.NoHeader; c.below && !header {
+			below = appendFramesBelow(below, cell)
+			cell = nil
+		}
 		dst = append(dst, c.sep...)
 		pad := c.width - cells(cell)
 		if !c.left {
@@ -289,11 +346,22 @@ func (g *grid) append(dst []byte, l *result.Layout, color bool) []byte {
 			dst = appendPad(dst, pad)
 		}
 		if col == n-1 {
-			dst = append(trimBlanks(dst), '\n')
+			dst = append(append(trimBlanks(dst), '\n'), below...)
+			below = below[:0]
 			if i == n-1 && !l.NoHeader && !l.NoRule {
 				dst = g.rule(dst, l.Grid)
 			}
 		}
+	}
+	return dst
+}
+
+// appendFramesBelow appends the frames of a stack that is told from the outermost on, the innermost first.
+func appendFramesBelow(dst, stack []byte) []byte {
+	for len(stack) > 0 {
+		i := bytes.LastIndexByte(stack, ';')
+		dst = append(append(append(dst, "    "...), stack[i+1:]...), '\n')
+		stack = stack[:max(i, 0)]
 	}
 	return dst
 }

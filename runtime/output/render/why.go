@@ -18,7 +18,7 @@ import (
 // whySilent reports that there is nothing to tell, as of intervals in which nothing was slow.
 func whySilent(w *result.Why) bool {
 	return len(w.Causes) == 0 && len(w.Slowest) == 0 && w.Skipped == 0 && len(w.Notes) == 0 &&
-		w.Meta.Loss.Zero()
+		w.Meta.Silent()
 }
 
 // whyUnit is the unit of the table: that of the mean of the slow spans.
@@ -68,7 +68,7 @@ func (r *textRenderer) stories(w *result.Why, loss event.Loss) error {
 		r.buf = append(r.buf, '\n')
 	}
 	r.buf = story.AppendEnd(r.buf, w, r.cells())
-	r.missing(&result.Meta{Loss: loss}, 0, "")
+	r.missing(&result.Meta{Loss: loss}, 0, 0, "")
 	return r.spill()
 }
 

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"ppscript/bpf"
-	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/plan/graph"
 )
 
 // This file lets programs send events themselves beside what operators make of them: a log
 // of some of the events that a table counts, or that a join relates. The program of the event
-// checks the conditions of who reads it here, and sends only what these let through.
+// checks the conditions of its readers here, and sends only what these let through.
 //
 // Where nobody makes anything of the events but counts, perf sends them all the same.
 //
@@ -19,9 +19,9 @@ import (
 // programs are busy is counted as lost, but nobody knows where in a ring.
 
 // outside are the edges along which operators here get the events of a stream.
-func (p *Placer) outside(st *event.Stream) (readers []*Edge) {
+func (p *Placer) outside(stream int) (readers []*graph.Edge) {
 	for _, e := range p.Edges {
-		if e.Stream == st.Index && p.nodes[e.To].no != "" {
+		if e.Stream == stream && e.To.Refusal != "" {
 			readers = append(readers, e)
 		}
 	}
@@ -30,8 +30,8 @@ func (p *Placer) outside(st *event.Stream) (readers []*Edge) {
 
 // readOutside reports that operators here read the events of a stream.
 func (p *Placer) readOutside(stream int) bool {
-	return slices.ContainsFunc(p.Edges, func(e *Edge) bool {
-		return e.Stream == stream && p.nodes[e.To].no != ""
+	return slices.ContainsFunc(p.Edges, func(e *graph.Edge) bool {
+		return e.Stream == stream && e.To.Refusal != ""
 	})
 }
 
@@ -41,8 +41,8 @@ func (s *pairSender) beside() (why string) {
 	p := s.p
 	c := &projector{p: p, part: &bpf.Part{}, must: true, whole: !p.Reads.Exact, beside: true}
 	var parts []*sentPairs
-	pays := len(s.parts) > 0 || slices.ContainsFunc(p.nodes, func(n *node) bool {
-		return n.op != nil && n.no == "" && n.op.Keeps
+	pays := len(s.parts) > 0 || slices.ContainsFunc(p.Nodes, func(n *graph.Node) bool {
+		return n.Op != nil && n.Refusal == "" && n.Op.Stateful
 	})
 	for _, e := range p.Events {
 		readers := p.outside(e.Stream)
@@ -50,28 +50,28 @@ func (s *pairSender) beside() (why string) {
 			continue
 		}
 		for _, r := range readers {
-			op := p.nodes[r.To].op
-			why = p.nodes[r.To].name + ", which runs here, reads " + e.Stream.Label + " itself"
-			stateful := op.Keeps && p.env.Engine == EngineAuto
-			if stateful || e.Samples || e.Err != nil || e.Outside != "" {
+			op := r.To.Op
+			why = r.To.Name + ", which runs here, reads " + e.Label + " itself"
+			stateful := op.Stateful && p.env.Engine == EngineAuto
+			if stateful || e.Decides || !e.Known() || e.ExcludedReason != "" {
 				return why
 			}
 			c.whole = c.whole || op.Records
 		}
-		part := &sentPairs{event: e, edge: &bpf.Edge{Name: e.Stream.Label, Stream: e.Stream.Index,
-			Send: &bpf.Record{}}}
-		for _, pred := range readers[0].Preds {
-			others := slices.ContainsFunc(readers, func(r *Edge) bool {
+		part := &sentPairs{event: e, edge: &graph.Edge{Name: e.Label, Stream: e.Stream,
+			Send: &graph.Record{}}}
+		for _, pred := range readers[0].Unchecked() {
+			others := slices.ContainsFunc(readers, func(r *graph.Edge) bool {
 				return !slices.Contains(r.Preds, pred)
 			})
 			node := pred.Prog.Node
-			if others || pred.Keeps || node == nil || !expr.Pure(node) || !c.runs(e.Program, node) {
+			if others || pred.Stateful() || node == nil || !expr.Pure(node) || !c.runs(e, node) {
 				break // those behind it see what it lets through
 			}
-			part.edge.Preds, part.moved = append(part.edge.Preds, node), append(part.moved, pred)
+			part.edge.Preds, part.moved = append(part.edge.Preds, pred), append(part.moved, pred)
 		}
 		parts = append(parts, part)
-		c.part.Events, c.part.Edges = append(c.part.Events, e.Program), append(c.part.Edges, part.edge)
+		c.part.Events, c.part.Edges = append(c.part.Events, e), append(c.part.Edges, part.edge)
 		c.moved = append(c.moved, part.moved)
 	}
 	switch {
@@ -100,6 +100,6 @@ func (p *Placer) beside(parts []*sentPairs) {
 			continue
 		}
 		c.part.Edges, c.moved = append(c.part.Edges, part.edge), append(c.moved, part.moved)
-		p.openings[slices.Index(p.Events, part.event)].Sent = c.sent(len(c.part.Edges) - 1)
+		p.openings[slices.Index(p.Events, part.event)].Projection = c.sentText(len(c.part.Edges) - 1)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 )
 
@@ -30,14 +31,14 @@ func (p *Placement) explainBudget(w *strings.Builder) {
 	list(w, "budget", what)
 }
 
-// inSlots decides that events come in slots of time: programs do nothing of the plan's work then.
-func (p *Placer) inSlots() bool {
-	if !p.env.Weighed.On || p.replay {
-		return false
+// slot decides that events come in slots of time: programs do nothing of the plan's work then.
+func (p *Placer) slot() error {
+	if !p.env.BudgetRules.On || p.replay {
+		return nil
 	}
 	if p.kernel != nil {
 		if p.all = p.unrelated(); p.all == "" {
-			return false
+			return nil
 		}
 		p.kernel = nil
 	}
@@ -45,18 +46,18 @@ func (p *Placer) inSlots() bool {
 		p.noSlots = "somebody must have all events"
 	}
 	p.out.InSlots = p.noSlots == ""
-	return p.out.InSlots
+	return nil
 }
 
 // bound notes how a budget bounds the plan. It is an error if it cannot.
-func (p *Placer) bound(overwrite bool) error {
-	if !p.env.Weighed.On || p.replay {
+func (p *Placer) bound() error {
+	if !p.env.BudgetRules.On || p.replay {
 		return nil
 	}
-	if overwrite {
+	if p.overwrite {
 		p.out.InSlots, p.noSlots = false, "the last events are wanted"
 	}
-	p.out.relates = slices.ContainsFunc(p.Operators, relates)
+	p.out.relates = slices.ContainsFunc(p.Nodes, relates)
 	p.out.Bounded = true
 	switch {
 	case p.kernel != nil && p.all == "":
@@ -75,25 +76,27 @@ func (p *Placer) bound(overwrite bool) error {
 // Relates reports that something relates events.
 func (p *Placement) Relates() bool { return p.relates }
 
-// relates reports that an operator relates events.
-func relates(op *Operator) bool { return op.Join != nil || op.Fold != nil || op.Pairs != nil }
+// relates reports that a node is an operator that relates events.
+func relates(n *graph.Node) bool {
+	return n.Op != nil && (n.Op.Join != nil || n.Op.Fold != nil)
+}
 
 // unrelated is why keys cannot be left out, whose events operators relate; "" if they can, or there are
 // none. What one operator relates another one can not relate by keys of its own: those of the one
 // are not whole there.
 func (p *Placer) unrelated() string {
-	for _, op := range p.Operators {
-		switch {
-		case op.Pairs != nil && op.Pairs.Nested:
-			return op.Name + " relates calls by their nesting, of which none may be left out"
+	for _, n := range p.Nodes {
+		switch op := n.Op; {
+		case op == nil:
+		case op.Join != nil && op.Join.Nested:
+			return n.Name + " relates calls by their nesting, of which none may be left out"
 		case op.Fold != nil && op.Fold.Flush != nil:
-			return op.Name + " flushes its states, whatever their keys"
+			return n.Name + " flushes its states, whatever their keys"
 		}
 	}
 	for _, e := range p.Edges {
-		from, to := p.nodes[e.From].op, p.nodes[e.To].op
-		if from != nil && to != nil && relates(from) && relates(to) {
-			return to.Name + " relates what " + from.Name + " does, by a key of its own"
+		if relates(e.From) && relates(e.To) {
+			return e.To.Name + " relates what " + e.From.Name + " does, by a key of its own"
 		}
 	}
 	return ""

@@ -7,10 +7,11 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 )
 
-// This file settles who evaluates the context members (nr_running,
+// This file settles which engine evaluates the context members (nr_running,
 // irqs_disabled and the like), which samples do not carry. Records of
 // tracepoints tell two of them. Predicates on samples of the software and the
 // hardware become a program that decides about each sample in the kernel. What
@@ -25,17 +26,17 @@ func Carries(s *event.Schema, f event.Member) bool {
 	return ok
 }
 
-// sieves gives events the programs that evaluate predicates for them, and
-// takes these predicates from the edges.
-func (p *Placer) sieves() {
+// sieve gives events the programs that evaluate predicates for them.
+func (p *Placer) sieve() error {
 	for i, e := range p.Events {
-		if !e.Samples {
+		if !e.Decides {
 			continue
 		}
-		if no := p.sieve(i); no != "" {
+		if no := p.sieveEvent(i); no != "" {
 			p.sieveNo = no
 		}
 	}
+	return nil
 }
 
 // check reports what nobody can evaluate, now that it is known whether all of the
@@ -63,7 +64,7 @@ func (p *Placer) noContext(u ContextUse) error {
 	case p.replay:
 		d.Cause = errors.New("recordings do not have it")
 		return d.WithHint("record with the filter")
-	case u.Read != nil && !p.asked():
+	case u.Read != nil && !p.programsAllowed():
 		d.Cause = errors.New("only a program in the kernel reads its memory, which this engine leaves out")
 		return d.WithHint("use --engine auto")
 	case u.Read != nil && p.out.ProjectionNo != "":
@@ -79,12 +80,12 @@ func (p *Placer) noContext(u ContextUse) error {
 	return d.WithHint("ask for it in a .where() directly behind the source, before anything else")
 }
 
-// sieve moves the predicates of the event at index i that read context members, and
-// are common to all who read its events, into a program; or says why not.
-func (p *Placer) sieve(i int) (no string) {
+// sieveEvent moves the predicates of the event at index i that read context members, and
+// are common to all readers of its events, into a program; or says why not.
+func (p *Placer) sieveEvent(i int) (no string) {
 	e := p.Events[i]
 	var nodes []expr.Node
-	var moved []*Pred
+	var moved []*graph.Pred
 	for _, pred := range p.common(e) {
 		if slices.ContainsFunc(p.Reads.Contexts, func(u ContextUse) bool { return u.Prog == pred.Prog }) {
 			nodes = append(nodes, pred.Prog.Node)
@@ -99,7 +100,7 @@ func (p *Placer) sieve(i int) (no string) {
 	case p.env.Host == nil:
 		return p.env.HostNo
 	}
-	im, err := bpf.SampleFilter(e.Stream.Label, nodes, p.env.Host)
+	im, err := bpf.SampleFilter(e.Label, nodes, p.env.Host)
 	if err != nil {
 		return err.Error()
 	}
@@ -113,25 +114,20 @@ func (p *Placer) sieve(i int) (no string) {
 	return ""
 }
 
-// common are the predicates that all who read e's events have.
-func (p *Placer) common(e *Event) []*Pred {
-	edges := p.edgesOf(e)
+// common are the predicates that all readers of e's events have.
+func (p *Placer) common(e *graph.Event) []*graph.Pred {
+	edges := p.OutOf(e)
 	if len(edges) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(edges[0].Preds), func(pred *Pred) bool {
-		return slices.ContainsFunc(edges, func(e *Edge) bool { return !slices.Contains(e.Preds, pred) })
+	return slices.DeleteFunc(edges[0].Unchecked(), func(pred *graph.Pred) bool {
+		return slices.ContainsFunc(edges, func(e *graph.Edge) bool { return !slices.Contains(e.Preds, pred) })
 	})
 }
 
-// move takes predicates from all edges: somebody in the kernel checks them.
-func (p *Placer) move(moved []*Pred) {
-	p.moved = append(p.moved, moved...)
-	gone := map[*Pred]bool{}
+// move notes that programs check predicates.
+func (p *Placer) move(moved []*graph.Pred) {
 	for _, pred := range moved {
-		gone[pred] = true
-	}
-	for _, e := range p.Edges {
-		e.Preds = slices.DeleteFunc(slices.Clone(e.Preds), func(pred *Pred) bool { return gone[pred] })
+		pred.Checked = true
 	}
 }

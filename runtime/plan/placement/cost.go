@@ -5,6 +5,8 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/plan/graph"
+	"ppscript/runtime/record/sent"
 )
 
 // This file estimates what passes an edge. Nothing is measured: the numbers only
@@ -16,10 +18,48 @@ import (
 const (
 	perfHead = 48 // of a sample: header, id, time, thread, CPU, size
 	sentHead = 32 // of what a program sends, and of the buffer
+	textWord = 8  // for each text of the process, whose length is not known
 )
 
 // unpaired is how many events stay without a partner: most have one.
 const unpaired = 0.02
+
+// sentBytes is what a program sends along an edge, for each event of the sources: how many records,
+// times their head and their columns.
+func (p *Placer) sentBytes(e *graph.Edge) float64 {
+	share := p.passed[e.Stream]
+	for _, pred := range e.Preds {
+		share *= passing(pred.Prog.Node)
+	}
+	if e.Bound != nil {
+		share *= passing(e.Bound)
+	}
+	r, size := e.Send, sentHead
+	if r.Whole {
+		size += p.Streams[e.Stream].Schema.Size
+	}
+	for _, f := range r.Fields {
+		size += f.F.Size
+	}
+	if r.Stacks {
+		size += 2 * sent.StackKey
+	}
+	if p.Streams[e.Stream].Schema.System == madeByFold { // all of its values
+		size += p.bytes[e.Stream]
+	}
+	if r.FoldContext {
+		size += 2 * (sent.MomentSize + p.largest())
+	}
+	return share * float64(size+textWord*len(r.Texts))
+}
+
+// largest is how many bytes the largest record of an event has.
+func (p *Placer) largest() (most int) {
+	for _, e := range p.Events {
+		most = max(most, e.Schema.Size)
+	}
+	return most
+}
 
 // passing estimates the share of events for which n holds.
 func passing(n expr.Node) float64 {
@@ -75,7 +115,7 @@ func readsDelay(n expr.Node) bool {
 }
 
 // passingAll is passing for all of a branch's predicates.
-func passingAll(preds []*Pred) float64 {
+func passingAll(preds []*graph.Pred) float64 {
 	share := 1.0
 	for _, p := range preds {
 		if p.Prog.Node == nil {
@@ -114,8 +154,8 @@ func emitting(n expr.Node) float64 {
 func (p *Placer) readBytes() map[int]int {
 	owner := map[*event.Field]int{}
 	for _, e := range p.Events {
-		for i := range e.Stream.Schema.Fields {
-			owner[&e.Stream.Schema.Fields[i]] = e.Stream.Index
+		for i := range e.Schema.Fields {
+			owner[&e.Schema.Fields[i]] = e.Stream
 		}
 	}
 	seen, bytes := map[*event.Field]bool{}, map[int]int{}
@@ -135,13 +175,13 @@ func (p *Placer) readBytes() map[int]int {
 	}
 	for _, e := range p.Events {
 		if p.seeRecords() || !p.Reads.Exact {
-			bytes[e.Stream.Index] = e.Stream.Schema.Size
+			bytes[e.Stream] = e.Schema.Size
 		}
 	}
 	return bytes
 }
 
 // seeRecords reports that some operator may look at whole records.
-func (g *Graph) seeRecords() bool {
-	return slices.ContainsFunc(g.Operators, func(op *Operator) bool { return op.Records })
+func (p *Placer) seeRecords() bool {
+	return slices.ContainsFunc(p.Nodes, func(n *graph.Node) bool { return n.Op != nil && n.Op.Records })
 }

@@ -26,8 +26,8 @@ const (
 	networkEnds
 )
 
-// asked is the room of a pipe that is only cut if there is no other way.
-const asked = 1e12
+// lastResort is the capacity of a pipe that is only cut if there is no other way.
+const lastResort = 1e12
 
 // never is the room of a pipe that must not be cut.
 var never = math.Inf(1)
@@ -50,7 +50,7 @@ func (n *network) pipe(from, to int, room float64) {
 
 // cut returns which nodes are on the kernel's side of the cheapest cut, and what it
 // costs. Of several cheapest ones it is that with the most nodes on the kernel's
-// side: all are there but those that lead to the other end.
+// side: all are there but nodes that lead to the other end.
 func (n *network) cut() (inKernel []bool, cost float64) {
 	for {
 		path := n.path()

@@ -1,17 +1,18 @@
 // Package placement decides where each part of a plan runs: as a program of the
-// kernel, or in ppscript, natively or interpreted. Package plan describes its
-// operators and what passes between them as a Graph, and applies what comes of it.
-// It opens nothing.
+// kernel, or in ppscript, natively or interpreted. It annotates the nodes and edges of
+// the plan's graph (package graph), which package plan makes; bpf generates programs of the
+// same edges. It opens nothing.
 //
-//	graph.go    what a plan tells of itself
-//	place.go    the pass over it
+//	facts.go    what must be known of a plan beside its graph
+//	passes.go   the passes in their order, and what each reads and writes
+//	place.go    how much passes, and the cut
 //	kernel.go   the part that programs do all of: events, edges, operators
 //	records.go  records that programs send of events, and what is in them
 //	pairs.go    pairs, and what folds emit, that programs send, and what is in them
 //	beside.go   events that they send beside these
 //	keys.go     keys that ppscript computes from what the kernel grouped by
-//	context.go  who evaluates sample members that only programs see
-//	text.go     who reads texts of processes
+//	context.go  which engine evaluates sample members that only programs see
+//	text.go     which engine reads texts of processes
 //	textsfit.go which texts programs have room for
 //	cost.go     how much passes an edge
 //	cut.go      where the least passes
@@ -32,19 +33,19 @@
 //	the kernel to an event      its records as perf sends them, with all of
 //	                            the record: the event is then not taken by a program;
 //	                            never if only programs see what is read of it
-//	an event to who reads it    the records that a program sends, once for all who
+//	an event to its readers     the records that a program sends, once for all that
 //	                            read it; never if programs cannot send it, or it
 //	                            does not pay (records.go, beside.go)
-//	a join to who reads         the pairs that programs send, once for all who read
+//	a join to readers of        the pairs that programs send, once for all that read
 //	its pairs                   them; never if programs cannot send them
 //	                            (pairs.go)
-//	a fold to who reads         the events that programs send, once for all who read
+//	a fold to readers of        the events that programs send, once for all that read
 //	what it emits               them; never if it keeps the event at which a state
 //	                            began (Fold.Begin)
-//	an operator to what it      never: who runs in the kernel reads what is there
+//	an operator to what it      never: an operator in the kernel reads what is there
 //	reads
 //	a node to ppscript          never, if no program can do its work: the
-//	                            operator's No, and bpf's Can
+//	                            operator's KernelRefusal, and bpf's Can
 //	an operator to another one  never, unless programs can send what is
 //	                            made: then some may be in the kernel without the
 //	                            others

@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"strings"
+
+	"ppscript/runtime/plan/graph"
 )
 
 // Explain writes where the parts run, and what leaves the kernel.
@@ -11,25 +13,25 @@ func (p *Placement) Explain(w *strings.Builder) {
 	p.explainProjection(w)
 	p.explainBudget(w)
 	var events, operators, crossing []string
-	for i, part := range p.Parts {
-		line := fmt.Sprintf("%-11s %s", part.Where, part.Name)
+	for _, n := range p.Graph.Nodes {
+		line := fmt.Sprintf("%-11s %s", n.Where, n.Name)
 		switch {
-		case part.Where == InKernel && p.sent(i):
+		case n.Where == graph.InKernel && p.leavesKernel(n):
 			line += ": a program sends its records"
-		case part.Why != "":
-			line += ": " + part.Why
+		case n.Why != "":
+			line += ": " + n.Why
 		}
-		if !part.operator {
+		if n.Event != nil {
 			events = append(events, line)
 		} else {
 			operators = append(operators, line)
 		}
 	}
-	for _, e := range p.Edges {
+	for _, e := range p.Graph.Edges {
 		if e.Crosses {
 			crossing = append(crossing,
 				fmt.Sprintf("%s to %s: about %s of its events, %d bytes of fields each",
-					p.Parts[e.From].Name, p.Parts[e.To].Name, percent(e.Records), e.Bytes))
+					e.From.Name, e.To.Name, percent(e.Records), e.Bytes))
 		}
 	}
 	list(w, "runs", append(few(events), operators...))
@@ -53,10 +55,10 @@ func few(lines []string) []string {
 	return append(lines[:most-1:most-1], fmt.Sprintf("and %d more", len(lines)-most+1))
 }
 
-// sent reports that a part is an event of which records leave the kernel.
-func (p *Placement) sent(part int) bool {
-	for _, e := range p.Edges {
-		if e.From == part && e.Crosses {
+// leavesKernel reports that records of a node's events leave the kernel.
+func (p *Placement) leavesKernel(n *graph.Node) bool {
+	for _, e := range p.Graph.Edges {
+		if e.From == n && e.Crosses {
 			return true
 		}
 	}

@@ -3,15 +3,18 @@ package placement
 import (
 	"strings"
 	"testing"
+
+	"ppscript/runtime/plan/graph"
 )
 
 // A pattern of events does not fill the screen.
 func TestPlacementOfMany(t *testing.T) {
-	p := &Placement{}
+	g := &graph.Graph{}
 	for range 40 {
-		p.Parts = append(p.Parts, Part{Name: "event"})
+		g.AddEvent(&graph.Event{Label: "event"})
 	}
-	p.Parts = append(p.Parts, Part{Name: "table", operator: true})
+	g.Nodes = append(g.Nodes, &graph.Node{Name: "table", Op: &graph.Operator{}})
+	p := &Placement{Graph: g}
 	var b strings.Builder
 	p.Explain(&b)
 	if got := b.String(); strings.Count(got, "event\n") != 15 ||

@@ -11,6 +11,7 @@ import (
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
 	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/plan/graph"
 )
 
 // This file says what programs can do of a plan: its events, and operators that are
@@ -23,18 +24,16 @@ import (
 type Kernel struct {
 	Image  *bpf.Image
 	groups map[*agg.Spec]*kernelGroup
-	// inside are the operators whose work programs do, if they do not do all; sends
-	// says that the others get what these make.
-	inside map[*Operator]bool
-	sends  bool
+	// sends says that programs do the work of some operators alone, those in the kernel, and that
+	// the others get the events that these make.
+	sends bool
 }
 
 // A kernelGroup is a group whose events programs count.
 type kernelGroup struct {
-	op    *Operator // whose rows they are
-	pairs bool      // of pairs
+	op *graph.Node // whose rows they are
 	// deferred is the key, if it is computed when rows are read.
-	deferred *deferred
+	deferred *tableKey
 }
 
 // Sends reports that programs do a part of the plan's work, and send the rest what
@@ -43,22 +42,14 @@ func (k *Kernel) Sends() bool { return k != nil && k.sends }
 
 // Does reports that programs do an operator's work, where they do some of the
 // plan's.
-func (k *Kernel) Does(op *Operator) bool { return k.Sends() && k.inside[op] }
+func (k *Kernel) Does(op *graph.Node) bool { return k.Sends() && op.InKernel }
 
 // Relates reports that programs do an operator's work, with the rest of the plan's or
 // not.
-func (k *Kernel) Relates(op *Operator) bool { return k != nil && (!k.sends || k.inside[op]) }
+func (k *Kernel) Relates(op *graph.Node) bool { return k != nil && (!k.sends || op.InKernel) }
 
 // Counts is the operator whose rows programs count as a group.
-func (k *Kernel) Counts(spec *agg.Spec) *Operator { return k.groups[spec].op }
-
-// EventsOf is how many events a hit of a group stands for.
-func (k *Kernel) EventsOf(spec *agg.Spec) uint64 {
-	if k.groups[spec].pairs {
-		return 2
-	}
-	return 1
-}
+func (k *Kernel) Counts(spec *agg.Spec) *graph.Node { return k.groups[spec].op }
 
 // errNot says why the kernel cannot run the plan.
 type errNot struct{ why string }
@@ -81,7 +72,7 @@ func (p *Placer) whole() (*Kernel, error) {
 	}
 	k := &kernelBuilder{
 		p:    p,
-		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed.On},
+		part: &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.BudgetRules.On},
 		out:  &Kernel{groups: map[*agg.Spec]*kernelGroup{}},
 	}
 	p.collected = k
@@ -115,51 +106,50 @@ func refusal(err error) error {
 	return err
 }
 
-// A kernelBuilder collects what goes into the kernel: the events and the edges
-// between them and the operators, which stay those of the plan.
+// A kernelBuilder collects the events and edges of the graph that programs can take.
 type kernelBuilder struct {
 	p    *Placer
 	part *bpf.Part
 	out  *Kernel
 	// around are the joins whose events are kept.
-	around []*Operator
+	around []*graph.Operator
 }
 
 // build collects all of the plan. The error is the first reason against it; each
 // node has its own.
 func (k *kernelBuilder) build() (first error) {
 	p := k.p
-	refuse := func(n *node, err error) {
-		if err != nil && n.no == "" {
-			n.no = err.Error()
+	refuse := func(n *graph.Node, err error) {
+		if err != nil && n.Refusal == "" {
+			n.Refusal = err.Error()
 			first = cmp.Or(first, err)
 		}
 	}
-	for _, n := range p.nodes {
-		if n.op != nil && n.op.No != "" {
-			refuse(n, not("%s", n.op.No))
+	for _, n := range p.Nodes {
+		if n.Op != nil && n.Op.KernelRefusal != "" {
+			refuse(n, not("%s", n.Op.KernelRefusal))
 		}
 	}
 	if first == nil && len(p.Events) == 0 {
 		first = not("there are no events")
 	}
-	for _, n := range p.nodes {
-		if n.event == nil {
+	for _, n := range p.Nodes {
+		if n.Event == nil {
 			continue
 		}
-		if no := n.event.Outside; no != "" {
+		if no := n.Event.ExcludedReason; no != "" {
 			refuse(n, not("%s", no))
 			continue
 		}
-		if refuse(n, n.event.Err); n.event.Err == nil {
-			k.part.Events = append(k.part.Events, n.event.Program)
+		if refuse(n, n.Event.Err); n.Event.Known() {
+			k.part.Events = append(k.part.Events, n.Event)
 		}
 	}
 	for _, e := range p.Edges {
-		if from, to := p.nodes[e.From], p.nodes[e.To]; from.no == "" && to.no == "" {
+		if from, to := e.From, e.To; from.Refusal == "" && to.Refusal == "" {
 			refuse(to, k.edge(e))
-		} else if to.no == "" {
-			to.no = from.name + " comes from ppscript"
+		} else if to.Refusal == "" {
+			to.Refusal = from.Name + " comes from ppscript"
 		}
 	}
 	if first != nil {
@@ -169,29 +159,29 @@ func (k *kernelBuilder) build() (first error) {
 }
 
 // blame finds the operators that no program can do the work of: each is tried with
-// those that it reads of.
+// the operators that it reads of.
 func (k *kernelBuilder) blame() {
 	p, t := k.p, k.p.env
-	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.Weighed.On}
-	for i, n := range p.nodes {
-		if n.op == nil || n.no != "" {
+	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.BudgetRules.On}
+	for _, n := range p.Nodes {
+		if n.Op == nil || n.Refusal != "" {
 			continue
 		}
 		trial := *good
 		trial.Events, trial.Edges = slices.Clone(good.Events), slices.Clone(good.Edges)
 		for _, e := range p.Edges {
-			if e.To == i {
-				k.bring(&trial, e.Stream, n.op)
+			if e.To == n {
+				k.bring(&trial, e.Stream, n)
 			}
-			if e.To == i && p.nodes[e.From].no != "" {
-				n.no = p.nodes[e.From].name + " comes from ppscript"
+			if e.To == n && e.From.Refusal != "" {
+				n.Refusal = e.From.Name + " comes from ppscript"
 			}
 		}
-		if n.no != "" || len(trial.Edges) == len(good.Edges) {
+		if n.Refusal != "" || len(trial.Edges) == len(good.Edges) {
 			continue
 		}
 		if err := trial.Can(t.Host, t.Target); err != nil {
-			n.no = refusal(err).Error()
+			n.Refusal = refusal(err).Error()
 		} else {
 			good = &trial
 		}
@@ -200,13 +190,11 @@ func (k *kernelBuilder) blame() {
 
 // bring adds to a part what brings a stream to an operator, of all that was
 // collected.
-func (k *kernelBuilder) bring(p *bpf.Part, stream int, op *Operator) {
+func (k *kernelBuilder) bring(p *bpf.Part, stream int, op *graph.Node) {
 	for _, e := range k.part.Edges {
-		mine := e.Join == op.Join && e.Fold == op.Fold && (e.Group == nil) == (op.Group == nil)
-		if e.Stream != stream || !mine || e.Group != nil && k.out.groups[e.Group].op != op {
-			continue
+		if e.Stream == stream && e.To == op {
+			p.Edges = append(p.Edges, e)
 		}
-		p.Edges = append(p.Edges, e)
 	}
 	for _, ev := range k.part.Events {
 		if ev.Stream == stream && !slices.Contains(p.Events, ev) {
@@ -215,29 +203,29 @@ func (k *kernelBuilder) bring(p *bpf.Part, stream int, op *Operator) {
 	}
 }
 
-// edge brings events to an operator.
-func (k *kernelBuilder) edge(from *Edge) error {
-	op := k.p.nodes[from.To].op
-	if k.p.left(from.Stream) {
-		return not("%s leaves the kernel, where it has no partner", k.p.Streams[from.Stream].Label)
+// edge has programs bring the events of an edge to its operator.
+func (k *kernelBuilder) edge(e *graph.Edge) (err error) {
+	op := e.To.Op
+	if k.p.isUnpaired(e.Stream) {
+		return not("%s leaves the kernel, where it has no partner", k.p.Streams[e.Stream].Label)
 	}
-	if from.Here {
-		return not("%s is made of events in ppscript", k.p.Streams[from.Stream].Label)
+	if e.InUserSpace {
+		return not("%s is made of events in ppscript", k.p.Streams[e.Stream].Label)
 	}
-	preds, err := predicates(from.Preds)
-	if err != nil {
-		return err
+	for _, p := range e.Preds {
+		if err := compiled(p.Prog); err != nil {
+			return err
+		}
 	}
-	e := &bpf.Edge{Name: from.Name, Stream: from.Stream, Preds: preds, Join: op.Join, Fold: op.Fold}
 	switch {
 	case op.Group != nil:
-		if e.Group, err = k.group(op, from); err != nil {
+		if e.Group, err = k.group(e); err != nil {
 			return err
 		}
 	case op.Join == nil && op.Fold == nil:
-		return not("%s runs in ppscript", from.Name)
-	case op.Around && !op.Pairs.In[from.Stream].Apart:
-		if err := k.keep(e, from, op); err != nil {
+		return not("%s runs in ppscript", e.Name)
+	case op.Around && !op.Join.In[e.Stream].Apart:
+		if err := k.keep(e, op); err != nil {
 			return err
 		}
 	}
@@ -245,9 +233,9 @@ func (k *kernelBuilder) edge(from *Edge) error {
 	return nil
 }
 
-// keep has programs keep the events of an edge to a join, for who shows what happened
+// keep has programs keep the events of an edge to a join, to show what happened
 // during its pairs: all that a line shows.
-func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
+func (k *kernelBuilder) keep(e *graph.Edge, op *graph.Operator) error {
 	t := k.p.env
 	if !slices.Contains(k.around, op) {
 		k.around = append(k.around, op)
@@ -263,13 +251,13 @@ func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
 			k.part.KeptBytes = max(k.part.KeptBytes, share/2)
 		}
 	}
-	e.Keep = &bpf.Record{Stacks: k.p.Stacked != ""}
+	e.Keep = &graph.Record{Stacks: k.p.Stacked != ""}
 	fields := k.p.Streams[e.Stream].Schema.Fields
 	for i := range fields {
 		f := &fields[i]
 		switch {
 		case f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_"):
-		case op.Explained && k.p.nodes[from.From].event.Samples: // when it happens is all that is read of it
+		case op.Explained && e.From.Event.Decides: // when it happens is all that is read of it
 		case f.Place != event.InMember:
 			e.Keep.Fields = append(e.Keep.Fields, &expr.Field{F: f})
 		case f.Member.OfRegister() && (f.Operand() == nil || !f.Operand().Constant()):
@@ -283,9 +271,9 @@ func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
 		}
 	}
 	for _, u := range k.p.Reads.Contexts {
-		if program := k.p.nodes[from.From].event; u.Optional && program != nil && op.Explained &&
+		if program := e.From.Event; u.Optional && program != nil && op.Explained &&
 			u.Schema == k.p.Streams[e.Stream].Schema &&
-			bpf.Can(&expr.Field{F: u.Read}, program.Program, t.Host) == nil {
+			bpf.Can(&expr.Field{F: u.Read}, program, t.Host) == nil {
 			addRead(e.Keep, u.Read)
 		}
 	}
@@ -294,9 +282,9 @@ func (k *kernelBuilder) keep(e *bpf.Edge, from *Edge, op *Operator) error {
 
 // group is the group that programs count by for the events of an edge: that of
 // the plan, or one of other keys, from which that of the plan is computed.
-func (k *kernelBuilder) group(op *Operator, from *Edge) (*agg.Spec, error) {
-	stream := from.Stream
-	spec, d, err := deferKeys(op.Group, stream, k.p.partOf(stream))
+func (k *kernelBuilder) group(e *graph.Edge) (*agg.Spec, error) {
+	op, stream := e.To, e.Stream
+	spec, d, err := deferKeys(op.Op.Group, stream, k.p.partOf(stream))
 	if err != nil {
 		return nil, err
 	}
@@ -319,29 +307,15 @@ func (k *kernelBuilder) group(op *Operator, from *Edge) (*agg.Spec, error) {
 		c = &kernelGroup{op: op, deferred: d}
 		k.out.groups[spec] = c
 	}
-	if maker := k.p.nodes[from.From].op; maker != nil && maker.Join != nil {
-		c.pairs = true
-	}
 	return spec, nil
 }
 
-func predicates(preds []*Pred) ([]expr.Node, error) {
-	var ns []expr.Node
-	for _, p := range preds {
-		n, err := nodeOf(p.Prog)
-		if err != nil {
-			return nil, err
-		}
-		ns = append(ns, n)
-	}
-	return ns, nil
-}
-
-func nodeOf(p *expr.Program) (expr.Node, error) {
+// compiled is an error if no program can evaluate a function, since the interpreter does.
+func compiled(p *expr.Program) error {
 	if p == nil || p.IsInterpreted() {
-		return nil, not("a function stays interpreted")
+		return not("a function stays interpreted")
 	}
-	return p.Node, nil
+	return nil
 }
 
 // explainKernel says what runs where.

@@ -21,8 +21,8 @@ import (
 // A tuple is the columns that it has, and one of some constant texts is its number
 // among them: small numbers are counted in an array.
 
-// A deferred is the key of one table, column by column.
-type deferred struct {
+// tableKey is the key of one table, column by column.
+type tableKey struct {
 	cols  []deferredCol
 	keys  [][]*expr.Program // what the kernel groups by, by stream
 	self  *event.Stream     // of the event that it is computed of
@@ -33,7 +33,7 @@ type deferred struct {
 // Keys computes the keys of one table on events that it fills. It serves one
 // goroutine at a time.
 type Keys struct {
-	*deferred
+	*tableKey
 	parts [3]*event.Event // by expr.Part
 	frame expr.Frame
 }
@@ -67,8 +67,8 @@ const maxLeaves = 4
 
 // deferKeys is the group that programs count by for events of a stream: spec
 // itself, or one whose keys are numbers, of which d makes those of spec.
-func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (*agg.Spec, *deferred, error) {
-	d := &deferred{}
+func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (*agg.Spec, *tableKey, error) {
+	d := &tableKey{}
 	numbers := *spec
 	numbers.Keys = nil
 	some := false
@@ -79,7 +79,7 @@ func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (
 	}
 	for _, fn := range spec.Keys {
 		whole := fn.At(stream)
-		if _, err := nodeOf(whole); err != nil {
+		if err := compiled(whole); err != nil {
 			return nil, nil, err
 		}
 		elems := []*expr.Program{whole}
@@ -125,9 +125,9 @@ func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (
 	return &numbers, d, nil
 }
 
-// share adds the events of a stream, whose key is o, to those that d's columns are
+// share adds the events of a stream, whose key is o, to the events that d's columns are
 // made of; false if the columns differ.
-func (d *deferred) share(numbers *agg.Spec, o *deferred, stream int) bool {
+func (d *tableKey) share(numbers *agg.Spec, o *tableKey, stream int) bool {
 	if o == nil || !slices.EqualFunc(d.cols, o.cols, func(a, b deferredCol) bool { return a.same(&b) }) {
 		return false
 	}
@@ -203,13 +203,13 @@ func choice(n expr.Node) (number expr.Node, words []*expr.Program) {
 	return number, words
 }
 
-// HostCall finds a call in n that has no code for the kernel; nil if there is none.
+// HostCall finds a call in n that ppscript computes itself; nil if there is none.
 func HostCall(n expr.Node) (found *expr.Native) {
 	if n == nil {
 		return nil
 	}
 	expr.Walk(n, func(n expr.Node) bool {
-		if c, ok := n.(*expr.Native); ok && (!c.Is(expr.HasProgram) || c.Is(expr.AsksThreads)) {
+		if c, ok := n.(*expr.Native); ok && (c.Kernel == nil || c.Is(expr.AsksThreads)) {
 			found = c
 		}
 		return found == nil
@@ -276,7 +276,7 @@ func settable(f *event.Field) bool {
 }
 
 // namedBy are the fields by which a print fmt names a value: the field itself,
-// and those that choose between tables.
+// and the fields that choose between tables.
 func namedBy(n *expr.Native) []*expr.Field {
 	d := n.Data.(*expr.NameOf)
 	part := n.Args[0].(*expr.Field).Part
@@ -306,7 +306,7 @@ func namedBy(n *expr.Native) []*expr.Field {
 	return found
 }
 
-// Key makes the key of the plan's group out of that of a row that programs counted;
+// Key makes the key of the plan's group out of the key of a row that programs counted;
 // false if it cannot be computed.
 func (d *Keys) Key(row []byte) ([]byte, bool) {
 	var packed []byte
@@ -390,7 +390,7 @@ func (c *keyCgroup) Member(_ *event.Event, f event.Member) (uint64, bool) {
 func (c *keyCgroup) Callchain(*event.Event) []uint64 { return nil }
 
 // finish settles the events that keys are evaluated on.
-func (d *deferred) finish(self *event.Stream, part func(expr.Part) *event.Schema) {
+func (d *tableKey) finish(self *event.Stream, part func(expr.Part) *event.Schema) {
 	d.self = self
 	for p := range d.sizes {
 		d.sizes[p] = 64
@@ -417,7 +417,7 @@ func (k *Kernel) Keys(own func(*event.Stream) *event.Stream) map[*agg.Spec]*Keys
 		if d == nil {
 			continue
 		}
-		run := &Keys{deferred: d}
+		run := &Keys{tableKey: d}
 		for p, size := range d.sizes {
 			run.parts[p] = &event.Event{
 				Stream: own(d.self),

@@ -9,18 +9,18 @@ import (
 	"ppscript/bpf/state"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/record/sent"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/target/task"
 )
 
 // This file lets the cut go behind a join or a fold: programs relate the events, keep
 // states, count what they can, and send the pairs, and what folds emit, for which the
-// predicates hold that all who read them have. Who reads them in ppscript gets them as
+// predicates hold that all their readers have. A reader in ppscript gets them as
 // if the join, or the fold, ran here (runtime/plan/arrivals.go).
 //
 // A pair has the fields of both events that somebody reads, which for a line are all
 // of them. A text whose place only the record tells, and one of the process that is the
-// argument of a probe, may be cut for a line, which shows that; who computes with it has it
+// argument of a probe, may be cut for a line, which shows that; an operator that computes with it has it
 // of the event itself, which is not cut (textsFit). The stacks of its events come with it.
 // Arrays of another form stay with events that are sent themselves.
 
@@ -28,17 +28,17 @@ import (
 type pairSender struct {
 	p     *Placer
 	parts []*sentPairs
-	seen  *seen
+	reads *pairReads
 }
 
 // sentPairs are the pairs of one stream; end is nil if it is of events without a partner,
 // and start too if a fold emits it: then all of its values are sent.
 type sentPairs struct {
-	edge  *bpf.Edge
-	moved []*Pred // that programs check
+	edge  *graph.Edge
+	moved []*graph.Pred // that programs check
 	start *event.Schema
 	end   *event.Schema
-	event *Event // nil unless it is an event itself (beside.go)
+	event *graph.Event // nil unless it is an event itself (beside.go)
 }
 
 // pairs is what programs can send of what operators make and others outside read; nil
@@ -67,23 +67,23 @@ func (p *Placer) pairs() (*pairSender, string) {
 		}
 	}
 	s := &pairSender{p: p}
-	for _, n := range p.nodes {
-		if n.op == nil || n.no != "" {
+	for _, n := range p.Nodes {
+		if n.Op == nil || n.Refusal != "" {
 			continue
 		}
-		if f := n.op.Fold; f != nil && f.Out != nil {
+		if f := n.Op.Fold; f != nil && f.Out != nil {
 			part := s.add(f.Out)
 			if part != nil {
-				part.edge.Send.Around = f.Begin > 0
+				part.edge.Send.FoldContext = f.Begin > 0
 			}
 			if part != nil && f.Flush != nil {
 				part.moved = nil // what the flush function emits is made, and checked, here
 			}
 		}
-		if n.op.Join == nil {
+		if n.Op.Join == nil {
 			continue
 		}
-		for start, ends := range n.op.Join.Pairs {
+		for start, ends := range n.Op.Join.Pairs {
 			for end, st := range ends {
 				if st == nil {
 					continue
@@ -93,12 +93,12 @@ func (p *Placer) pairs() (*pairSender, string) {
 					continue
 				}
 				part.start, part.end = p.Streams[start].Schema, p.Streams[end].Schema
-				if !s.fields(n.op.Join.In[end].Key, part) {
+				if !s.fields(n.Op.Join.In[end].Key, part) {
 					return nil, "a pair is not sent with what is read of its events"
 				}
 			}
 		}
-		for source, st := range n.op.Join.Left {
+		for source, st := range n.Op.Join.Streams {
 			if st == nil {
 				continue
 			}
@@ -110,9 +110,9 @@ func (p *Placer) pairs() (*pairSender, string) {
 				return nil, why
 			}
 			// All that it lets through ppscript gets, and what waits in the end too.
-			part.edge.Preds, part.moved = nil, nil
+			part.edge.Preds, part.edge.Bound, part.moved = nil, nil, nil
 			part.start = p.Streams[source].Schema
-			if !s.fields(n.op.Join.In[source].Key, part) {
+			if !s.fields(n.Op.Join.In[source].Key, part) {
 				return nil, "an event without a partner is not sent with what is read of it"
 			}
 		}
@@ -128,20 +128,20 @@ func (p *Placer) pairs() (*pairSender, string) {
 
 // doubtful tells of an event of a join that programs may miss: what has no partner then
 // may have had one. Natively nothing is missed but what is told, in its place.
-func (p *Placer) doubtful(n *node) string {
+func (p *Placer) doubtful(n *graph.Node) string {
 	if p.env.Engine != EngineAuto {
 		return ""
 	}
 	for _, e := range p.Edges {
-		from := p.nodes[e.From]
+		from := e.From
 		switch {
-		case p.nodes[e.To] != n:
-		case from.event == nil:
+		case e.To != n:
+		case from.Event == nil:
 			if why := p.doubtful(from); why != "" {
 				return why
 			}
-		case !state.InTask(from.event.Program):
-			return "programs may miss " + from.name + ", so that its partner would seem to have none"
+		case !state.InTask(from.Event):
+			return "programs may miss " + from.Name + ", so that its partner would seem to have none"
 		}
 	}
 	return ""
@@ -164,45 +164,46 @@ func (s *pairSender) texts() (why string) {
 	return ""
 }
 
-// sampled tells of an event of the software that is more than kept: who sends opens none on the target.
+// sampled tells of an event of the software that is more than kept: a sender opens none on the target.
 func (p *Placer) sampled() string {
 	for _, e := range p.Edges {
-		from, to := p.nodes[e.From], p.nodes[e.To]
-		if from.event == nil || !from.event.Samples {
+		from, op := e.From, e.To.Op
+		if from.Event == nil || !from.Event.Decides {
 			continue
 		}
-		if to.op == nil || to.op.Join == nil || !to.op.Explained || to.op.Join.In[e.Stream].Stage >= 0 {
-			return from.name + " is not a tracepoint"
+		if op == nil || op.Join == nil || op.KernelRefusal != "" || !op.Explained ||
+			op.Join.In[e.Stream].Stage >= 0 {
+			return from.Name + " is not a tracepoint"
 		}
 	}
 	return ""
 }
 
 // opened reports that a stream is of an event to open.
-func (g *Graph) opened(stream int) bool {
-	return slices.ContainsFunc(g.Events, func(e *Event) bool { return e.Stream.Index == stream })
+func (p *Placer) opened(stream int) bool {
+	return slices.ContainsFunc(p.Events, func(e *graph.Event) bool { return e.Stream == stream })
 }
 
 // add adds the events of a stream, if somebody outside reads them; else nil.
 func (s *pairSender) add(st *event.Stream) *sentPairs {
 	p := s.p
-	readers := p.outside(st)
+	readers := p.outside(st.Index)
 	if len(readers) == 0 {
 		return nil
 	}
-	part := &sentPairs{edge: &bpf.Edge{Name: st.Label, Stream: st.Index, Send: &bpf.Record{}}}
-	for _, pred := range readers[0].Preds {
-		others := slices.ContainsFunc(readers, func(e *Edge) bool {
+	part := &sentPairs{edge: &graph.Edge{Name: st.Label, Stream: st.Index, Send: &graph.Record{}}}
+	for _, pred := range readers[0].Unchecked() {
+		others := slices.ContainsFunc(readers, func(e *graph.Edge) bool {
 			return !slices.Contains(e.Preds, pred)
 		})
 		node := pred.Prog.Node
-		if others || pred.Keeps || node == nil || pred.Prog.IsInterpreted() || !expr.Pure(node) {
+		if others || pred.Stateful() || node == nil || pred.Prog.IsInterpreted() || !expr.Pure(node) {
 			break // those behind it see what it lets through
 		}
-		part.edge.Preds, part.moved = append(part.edge.Preds, node), append(part.moved, pred)
+		part.edge.Preds, part.moved = append(part.edge.Preds, pred), append(part.moved, pred)
 	}
 	if bound := readers[0].Bound; bound != nil && len(readers) == 1 {
-		part.edge.Preds = append(part.edge.Preds, bound)
+		part.edge.Bound = bound
 	}
 	s.parts = append(s.parts, part)
 	return part
@@ -217,21 +218,21 @@ const (
 // fields settles what is sent of the two events of a pair, or of one without a partner,
 // which is a start then; false if that cannot be.
 func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
-	if s.seen == nil {
-		s.seen = s.p.seen()
+	if s.reads == nil {
+		s.reads = s.p.pairReads()
 	}
 	// Of pairs within pairs programs send no events.
 	made := p.start != nil && (p.start.System == madePair || p.end != nil && p.end.System == madePair ||
 		p.start.System == madeByFold || p.end != nil && p.end.System == madeByFold)
 	// The key of a pair is computed of its end.
-	if made && s.seen.inside || key.Node == nil {
+	if made && s.reads.inside || key.Node == nil {
 		return false
 	}
-	eachRead(key.Node, s.seen.add, func(expr.Part, bool) { s.seen.possible = false })
+	eachRead(key.Node, s.reads.add, func(expr.Part, bool) { s.reads.possible = false })
 
 	reads := &s.p.Reads
-	all, named, possible := s.seen.all, s.seen.named, s.seen.possible
-	want, context := s.seen.want, s.seen.context
+	all, named, possible := s.reads.all, s.reads.named, s.reads.possible
+	want, context := s.reads.want, s.reads.context
 	send := p.edge.Send
 	send.Context, send.Stacks = all && context, s.p.Stacked != "" && p.start != nil
 	for part, schema := range map[expr.Part]*event.Schema{expr.Start: p.start, expr.End: p.end} {
@@ -298,7 +299,7 @@ func wordsOf(f *event.Field) ([]*event.Field, bool) {
 
 // registersOf are words with registers in place of the numbers that are computed of these alone.
 // All functions have the same ones, whatever their arguments are called, so that one program can
-// serve many. Who shows the events computes the numbers.
+// serve many. The renderer of the events computes the numbers.
 func registersOf(words []*event.Field) (list []*event.Field) {
 	register := func(m event.Member) {
 		list = append(list, &event.Field{Name: fmt.Sprintf("register %d", m-event.MemberReg), Type: "u64",
@@ -319,7 +320,7 @@ func registersOf(words []*event.Field) (list []*event.Field) {
 	return list
 }
 
-// addWord adds a number to those that are sent, if it is not there yet.
+// addWord adds a number to the numbers that are sent, if it is not there yet.
 func addWord(list []*expr.Field, w *expr.Field) []*expr.Field {
 	if slices.ContainsFunc(list, func(f *expr.Field) bool {
 		return f.Part == w.Part && f.F.Place == w.F.Place && f.F.Member == w.F.Member
@@ -330,12 +331,12 @@ func addWord(list []*expr.Field, w *expr.Field) []*expr.Field {
 }
 
 // foreseen reports that the pairs that leave have all those as readers for whom they
-// were settled: who could be in the kernel may have been left outside.
+// were settled: a reader that could be in the kernel may have been left outside.
 func (s *pairSender) foreseen() bool {
 	p := s.p
-	return !slices.ContainsFunc(p.Edges, func(e *Edge) bool {
+	return !slices.ContainsFunc(p.Edges, func(e *graph.Edge) bool {
 		sent := slices.ContainsFunc(s.parts, func(p *sentPairs) bool { return p.edge.Stream == e.Stream })
-		return sent && !p.made[e.To] && p.nodes[e.To].no == ""
+		return sent && !e.To.InKernel && e.To.Refusal == ""
 	})
 }
 
@@ -344,58 +345,25 @@ func (s *pairSender) foreseen() bool {
 func (s *pairSender) rooms() map[int]float64 {
 	rooms := map[int]float64{}
 	for _, p := range s.parts {
-		size := sentHead
-		for _, f := range p.edge.Send.Fields {
-			size += f.F.Size
-		}
-		if p.edge.Send.Stacks {
-			size += 2 * sent.StackKey
-		}
-		switch {
-		case p.event != nil:
-			size = sentHead + sendSize(p.edge.Send, p.event)
-		case p.start == nil: // all of what a fold emits
-			size += s.p.bytes[p.edge.Stream]
-		}
-		if p.edge.Send.Around {
-			size += s.p.aroundSize()
-		}
-		share := s.p.passed[p.edge.Stream]
-		for _, n := range p.edge.Preds {
-			share *= passing(n)
-		}
-		rooms[p.edge.Stream] = share * float64(size)
+		rooms[p.edge.Stream] = s.p.sentBytes(p.edge)
 	}
 	return rooms
 }
 
-// aroundSize is what two events are that are sent whole beside what a fold emits, at most.
-func (p *Placer) aroundSize() int {
-	most := 0
-	for _, n := range p.nodes {
-		if n.event != nil {
-			most = max(most, n.event.Program.Schema.Size)
-		}
-	}
-	return 2 * (sent.AroundHead + most)
-}
-
 // behind generates the programs of what the cut left in the kernel, which send the
-// pairs that leave it. The predicates that programs check are taken from who reads
+// pairs that leave it. The predicates that programs check are taken from the readers of
 // these.
 func (s *pairSender) behind() (*Kernel, error) {
 	p := s.p
 	t, k := p.env, p.collected
 	part := &bpf.Part{Events: k.part.Events, Intervals: t.Intervals, Counted: t.Counted,
 		KeptBytes: k.part.KeptBytes}
-	for i, n := range p.nodes {
-		if n.op == nil || !p.made[i] {
+	for _, n := range p.Nodes {
+		if n.Op == nil || !n.InKernel {
 			continue
 		}
-		for _, e := range p.Edges {
-			if e.To == i {
-				k.bring(part, e.Stream, n.op)
-			}
+		for _, e := range p.Into(n) {
+			k.bring(part, e.Stream, n)
 		}
 	}
 	for _, sent := range s.parts {
@@ -413,13 +381,8 @@ func (s *pairSender) behind() (*Kernel, error) {
 	if err != nil {
 		return nil, refusal(err)
 	}
-	k.out.Image, k.out.inside, k.out.sends = image, map[*Operator]bool{}, true
-	for i, n := range p.nodes {
-		if n.op != nil && p.made[i] {
-			k.out.inside[n.op] = true
-		}
-	}
-	var moved []*Pred
+	k.out.Image, k.out.sends = image, true
+	var moved []*graph.Pred
 	for _, sent := range s.parts {
 		moved = append(moved, sent.moved...)
 	}

@@ -6,30 +6,13 @@ import (
 
 	"ppscript/bpf"
 	"ppscript/runtime/expr"
-	"ppscript/runtime/text/diag"
+	"ppscript/runtime/plan/graph"
 )
-
-// A Place says where a part of a plan runs.
-type Place uint8
-
-const (
-	InKernel    Place = iota // in programs; of an event: they send its records
-	ByPerf                   // of an event: perf samples it, and sends whole records
-	Recorded                 // of an event: it is read of a recording
-	Elsewhere                // of an event: a profiler or another machine sends it
-	Native                   // in ppscript, compiled
-	Interpreted              // in ppscript, by Starlark's interpreter
-)
-
-func (p Place) String() string {
-	return [...]string{"kernel", "perf", "recording", "elsewhere", "native", "interpreted"}[p]
-}
 
 // A Placement says where the parts of a plan run, and what passes between them.
 type Placement struct {
-	// Parts are the events, then the operators.
-	Parts []Part
-	Edges []PartEdge
+	// Graph is the plan as nodes and edges: each says where it runs, and what passes.
+	Graph *graph.Graph
 
 	// Kernel is the plan as programs of the kernel; nil if it runs here only,
 	// and KernelNo then says why, if somebody asked.
@@ -47,40 +30,22 @@ type Placement struct {
 	relates          bool // keys are left out then, not events
 }
 
-// A Part is an event or an operator.
-type Part struct {
-	Name  string
-	Where Place
-	Why   string // why no program does its work; "" for KernelNo
-
-	operator bool
-}
-
-// A PartEdge is what passes from one part to another.
-type PartEdge struct {
-	From, To int     // in Parts
-	Records  float64 // for each event of the sources, as estimated
-	Bytes    int     // of fields in each
-	Crosses  bool    // it leaves the kernel
-}
-
 // A Placer decides about one plan.
 type Placer struct {
-	*Graph
+	*graph.Graph
+	Facts
 	env    *Env
 	replay bool
 	out    Placement
 
-	nodes     []*node         // events, then operators
 	passed    map[int]float64 // by stream: records for each event of the sources
 	bytes     map[int]int     // by stream: what is read of a record
-	made      []bool          // by node, after the cut: on the kernel's side
 	collected *kernelBuilder  // what programs can do of the plan; nil if nobody asked
 
-	openings  []Opening // by event
-	moved     []*Pred
+	openings  []Opening              // by event
 	evaluated map[*expr.Program]bool // in the kernel
 	sieveNo   string                 // why no program decides about samples
+	overwrite bool                   // full rings drop their oldest records
 	programs
 }
 
@@ -96,71 +61,18 @@ type programs struct {
 
 // An Opening is how an event is opened, beyond what the plan knows.
 type Opening struct {
-	// Sent says what a program sends of the event.
-	Sent string
+	// Projection says what a program sends of the event.
+	Projection string
 	// Sieve is a program that decides about each sample in the kernel; nil if there
 	// is none. SieveTexts are its predicates.
 	Sieve      *bpf.Image
 	SieveTexts []string
 }
 
-// A node is an event or an operator.
-type node struct {
-	name        string
-	event       *Event
-	op          *Operator
-	no          string // why no program can do its work
-	interpreted bool
+// programsAllowed reports that programs may do something of the plan.
+func (p *Placer) programsAllowed() bool {
+	return p.env.Engine == EngineAuto || p.env.Engine == EngineBPF
 }
-
-// Decide decides where a plan runs. The caller then moves predicates into filters,
-// and ends with Settle. replay says that a recording is read.
-func Decide(g *Graph, env *Env, replay bool) *Placer {
-	p := &Placer{
-		Graph:     g,
-		env:       env,
-		replay:    replay,
-		openings:  make([]Opening, len(g.Events)),
-		evaluated: map[*expr.Program]bool{},
-		programs:  programs{all: "the engine is perf"},
-	}
-	p.measure()
-	asked := p.asked()
-	if asked {
-		var err error
-		if p.kernel, err = p.whole(); err == nil {
-			p.all = ""
-		} else {
-			p.all = err.Error()
-		}
-	}
-	slots := p.inSlots()
-	p.sieves()
-	if !slots {
-		p.part = p.cutBehind()
-	}
-	var c *projector
-	if asked && !slots && p.kernel == nil && p.part == nil {
-		c = p.records()
-	}
-	switch {
-	case p.part != nil:
-	case c != nil:
-		p.cut(p.all, c.part, c.must, nil)
-	default:
-		p.cut(p.all, nil, false, nil)
-	}
-	if p.part == nil && p.sends() && c.send() != nil {
-		p.cut(p.all, nil, false, nil)
-	}
-	return p
-}
-
-// asked reports that programs may do something of the plan.
-func (p *Placer) asked() bool { return p.env.Engine == EngineAuto || p.env.Engine == EngineBPF }
-
-// Moved are the predicates that are checked in the kernel, and nowhere else.
-func (p *Placer) Moved() []*Pred { return p.moved }
 
 // Opening is how the event at index i is opened.
 func (p *Placer) Opening(i int) Opening { return p.openings[i] }
@@ -169,110 +81,56 @@ func (p *Placer) Opening(i int) Opening { return p.openings[i] }
 func (p *Placer) Projected() bool { return p.out.Projection != nil }
 
 // SendsEvent reports that programs send the event at index i, for the operators here that read it.
-func (p *Placer) SendsEvent(i int) bool { return p.Projected() || p.openings[i].Sent != "" }
-
-// Settle is the placement, now that the rest of the plan is known. overwrite says that
-// full rings drop their oldest records.
-func (p *Placer) Settle(overwrite bool) (Placement, error) {
-	if p.kernel != nil && overwrite {
-		p.all = "the last events are wanted"
-		p.cut(p.all, nil, false, nil)
-	}
-	p.tell()
-	out := &p.out
-	if err := p.bound(overwrite); err != nil {
-		return *out, err
-	}
-	switch {
-	case p.inside():
-		out.Kernel = p.kernel
-	case p.part != nil:
-		out.Kernel = p.part
-	case p.asked():
-		out.KernelNo = p.all
-	}
-	if out.KernelNo != "" && p.env.Engine == EngineBPF && out.Projection == nil {
-		return *out, diag.Errorf(diag.Usage, "engine", "bpf", "%s", out.KernelNo).
-			WithHint("use --engine auto")
-	}
-	return *out, p.check()
-}
-
-// cutBehind cuts the plan behind joins, if programs can do a part of its work and
-// that is cheaper than to send events; else nil, and there is no cut yet.
-func (p *Placer) cutBehind() *Kernel {
-	if p.kernel != nil {
-		return nil
-	}
-	pairs, why := p.pairs()
-	if p.uncut = why; pairs == nil {
-		return nil
-	}
-	p.cut("", nil, false, pairs.rooms())
-	if !p.parted() {
-		p.uncut = "less leaves the kernel in front of it than behind it"
-		return nil
-	}
-	if !pairs.foreseen() {
-		p.uncut = "what it makes would be read on both sides"
-		return nil
-	}
-	part, err := pairs.behind()
-	if err != nil {
-		p.out.ProjectionNo, p.uncut = err.Error(), "what it makes cannot be sent: "+err.Error()
-		return nil
-	}
-	return part
-}
+func (p *Placer) SendsEvent(i int) bool { return p.Projected() || p.openings[i].Projection != "" }
 
 // parted reports that some operators are in the kernel, and others are not.
 func (p *Placer) parted() bool {
 	in, out := false, false
-	for i, n := range p.nodes {
-		in, out = in || n.op != nil && p.made[i], out || n.op != nil && !p.made[i]
+	for _, n := range p.Nodes {
+		in, out = in || n.Op != nil && n.InKernel, out || n.Op != nil && !n.InKernel
 	}
 	return in && out
 }
 
-// measure makes the nodes, and estimates what passes between them.
-func (p *Placer) measure() {
+// measure estimates what passes between the nodes.
+func (p *Placer) measure() error {
 	p.passed, p.bytes = map[int]float64{}, p.readBytes()
 	for _, e := range p.Events {
-		p.nodes = append(p.nodes, &node{name: e.Stream.Label, event: e})
-		p.passed[e.Stream.Index] = e.passing()
-	}
-	for _, op := range p.Operators {
-		p.nodes = append(p.nodes, &node{name: op.Name, op: op})
+		p.passed[e.Stream] = passingEvent(e)
 	}
 	for _, e := range p.Edges {
 		p.passes(e)
 	}
+	for _, e := range p.Edges {
+		e.Bytes = p.bytes[e.Stream] // also of events that later edges make
+	}
+	return nil
 }
 
 // passes estimates what an edge brings, and what its operator makes of it. Edges
 // come in the order in which events pass them.
-func (p *Placer) passes(e *Edge) {
-	n := p.nodes[e.To]
-	e.records = p.passed[e.Stream] * passingAll(e.Preds)
+func (p *Placer) passes(e *graph.Edge) {
+	n := e.To
+	e.Records = p.passed[e.Stream] * passingAll(e.Preds)
 	for _, pred := range e.Preds {
-		n.interpreted = n.interpreted || pred.Prog.Node == nil || pred.Prog.IsInterpreted()
+		n.Interpreted = n.Interpreted || pred.Prog.Node == nil || pred.Prog.IsInterpreted()
 	}
-	switch op := n.op; {
+	switch op := n.Op; {
 	case op.Fold != nil:
 		step := op.Fold.Step.At(e.Stream)
-		n.interpreted = n.interpreted || step.IsInterpreted()
+		n.Interpreted = n.Interpreted || step.IsInterpreted()
 		share := 0.5
 		if !step.IsInterpreted() {
 			share = emitting(step.Node)
 		}
 		if op.Fold.Out != nil {
-			p.passed[op.Fold.Out.Index] += e.records * share
+			p.passed[op.Fold.Out.Index] += e.Records * share
 			p.bytes[op.Fold.Out.Index] = 8 * len(op.Fold.Out.Schema.Fields)
 		}
 	case op.Join != nil:
-		if left := op.Join.Left; e.Stream < len(left) && left[e.Stream] != nil {
+		if left := op.Join.Streams; e.Stream < len(left) && left[e.Stream] != nil {
 			st := left[e.Stream].Index
-			p.passed[st] = e.records * unpaired
+			p.passed[st] = e.Records * unpaired
 			p.bytes[st] = p.bytes[e.Stream]
 		}
 		// Each end makes a pair, more or less.
@@ -281,22 +139,22 @@ func (p *Placer) passes(e *Edge) {
 				continue
 			}
 			st := ends[e.Stream].Index
-			p.passed[st] = math.Min(e.records, p.passed[start])
+			p.passed[st] = math.Min(e.Records, p.passed[start])
 			p.bytes[st] = 8 + p.bytes[start] + p.bytes[e.Stream] // what is read of both
 		}
 	}
 }
 
-// passing estimates which share of an event's occurrences its own filter lets
+// passingEvent estimates which share of an event's occurrences its own filter lets
 // through.
-func (e *Event) passing() float64 {
+func passingEvent(e *graph.Event) float64 {
 	switch {
-	case e.Err != nil:
+	case !e.Known():
 		return 0.5
-	case e.Program.Filter == nil:
+	case e.Filter == nil:
 		return 1
 	}
-	return passing(e.Program.Filter)
+	return passing(e.Filter)
 }
 
 // cut settles what is in the kernel. all says why not all operators can be there,
@@ -305,70 +163,69 @@ func (e *Event) passing() float64 {
 // send, by stream; if there are some, an operator may be there without the others.
 func (p *Placer) cut(all string, send *bpf.Part, must bool, pairs map[int]float64) {
 	net := newNetwork()
-	at := make([]int, len(p.nodes))
-	for i := range p.nodes {
-		at[i] = net.node()
+	at := map[*graph.Node]int{}
+	for _, n := range p.Nodes {
+		at[n] = net.node()
 	}
-	last := [2]int{-1, -1} // the event, and the operator, before
-	for i, n := range p.nodes {
+	last := [2]*graph.Node{} // the event, and the operator, before
+	for _, n := range p.Nodes {
 		switch {
-		case n.event != nil:
+		case n.Event != nil:
 			room := never
 			if !must {
-				room = p.passed[n.event.Stream.Index] * float64(perfHead+n.event.Stream.Schema.Size)
+				room = p.passed[n.Event.Stream] * float64(perfHead+n.Event.Schema.Size)
 			}
 			if pairs != nil && p.env.Engine == EngineBPF {
-				room = asked
+				room = lastResort
 			}
-			net.pipe(kernelEnd, at[i], room)
-		case all != "" || n.no != "":
-			net.pipe(at[i], ourEnd, never)
+			net.pipe(kernelEnd, at[n], room)
+		case all != "" || n.Refusal != "":
+			net.pipe(at[n], ourEnd, never)
 		}
-		if n.event != nil && (n.no != "" && !must || all != "" && send == nil && pairs == nil) {
-			net.pipe(at[i], ourEnd, never)
+		if n.Event != nil && (n.Refusal != "" && !must || all != "" && send == nil && pairs == nil) {
+			net.pipe(at[n], ourEnd, never)
 		}
 		// Programs take all of the events, and all of the operators, or none.
 		kind := 0
-		if n.op != nil {
+		if n.Op != nil {
 			kind = 1
 		}
-		if n.op != nil && pairs != nil {
+		if n.Op != nil && pairs != nil {
 			continue
 		}
-		if before := last[kind]; before >= 0 {
-			net.pipe(at[before], at[i], never)
-			net.pipe(at[i], at[before], never)
+		if before := last[kind]; before != nil {
+			net.pipe(at[before], at[n], never)
+			net.pipe(at[n], at[before], never)
 		}
-		last[kind] = i
+		last[kind] = n
 	}
 	p.together(net, at)
 	p.pipes(net, at, send, pairs)
 	in, _ := net.cut()
-	p.made = make([]bool, len(p.nodes))
-	for i := range p.nodes {
-		p.made[i] = in[at[i]]
+	for _, n := range p.Nodes {
+		n.InKernel = in[at[n]]
 	}
 }
 
 // together keeps folds on one side that ask each other for states.
-func (p *Placer) together(net *network, at []int) {
-	for i, n := range p.nodes {
-		for k, of := range p.nodes {
+func (p *Placer) together(net *network, at map[*graph.Node]int) {
+	for _, n := range p.Nodes {
+		for _, of := range p.Nodes {
 			if asks(n, of) {
-				net.pipe(at[i], at[k], never)
-				net.pipe(at[k], at[i], never)
+				net.pipe(at[n], at[of], never)
+				net.pipe(at[of], at[n], never)
 			}
 		}
 	}
 }
 
 // asks reports that the functions of a fold ask for states of another one.
-func asks(n, of *node) bool {
-	if n.op == nil || of.op == nil || n.op.Fold == nil || of.op.Fold == nil {
+func asks(n, of *graph.Node) bool {
+	if n.Op == nil || of.Op == nil || n.Op.Fold == nil || of.Op.Fold == nil {
 		return false
 	}
-	for _, spec := range n.op.Fold.Asks {
-		if spec == of.op.Fold {
+	for _, spec := range n.Op.Fold.Asks {
+		if spec == of.Op.Fold {
 			return true
 		}
 	}
@@ -376,20 +233,23 @@ func asks(n, of *node) bool {
 }
 
 // pipes adds the edges to a network.
-func (p *Placer) pipes(net *network, at []int, send *bpf.Part, pairs map[int]float64) {
+func (p *Placer) pipes(net *network, at map[*graph.Node]int, send *bpf.Part, pairs map[int]float64) {
 	out := map[int]int{} // by stream: what passes once for all who read it
 	for _, e := range p.Edges {
 		net.pipe(at[e.To], at[e.From], never)
 		stream := e.Stream
-		if _, sent := pairs[stream]; sent && p.nodes[e.From].event != nil && p.nodes[e.To].no == "" {
+		if _, sent := pairs[stream]; sent && e.From.Event != nil && e.To.Refusal == "" {
 			// Its events are sent for others, of whom there are fewer.
 			net.pipe(at[e.From], at[e.To], never)
 			continue
 		}
 		if _, known := out[stream]; !known {
 			room := never
-			if ev := p.nodes[e.From].event; ev != nil && send != nil {
-				room = p.sentBytes(ev, send)
+			if e.From.Event != nil && send != nil {
+				of := func(e *graph.Edge) bool { return e.Stream == stream }
+				if i := slices.IndexFunc(send.Edges, of); i >= 0 {
+					room = p.sentBytes(send.Edges[i])
+				}
 			} else if cost, sent := pairs[stream]; sent {
 				room = cost
 			}
@@ -400,38 +260,11 @@ func (p *Placer) pipes(net *network, at []int, send *bpf.Part, pairs map[int]flo
 	}
 }
 
-// sentBytes is what a program sends of an event, for each of its occurrences.
-func (p *Placer) sentBytes(ev *Event, send *bpf.Part) float64 {
-	for _, e := range send.Edges {
-		if e.Stream != ev.Stream.Index {
-			continue
-		}
-		share := p.passed[e.Stream]
-		for _, n := range e.Preds {
-			share *= passing(n)
-		}
-		return share * float64(sentHead+sendSize(e.Send, ev))
-	}
-	return never
-}
-
-// sendSize is how many bytes of fields a record has.
-func sendSize(r *bpf.Record, ev *Event) int {
-	size := 0
-	if r.Whole {
-		size = ev.Stream.Schema.Size
-	}
-	for _, f := range r.Fields {
-		size += f.F.Size
-	}
-	return size + 8*len(r.Texts)
-}
-
 // inside reports that all operators are in the kernel, sends that the events alone
 // are: programs send their records.
 func (p *Placer) inside() bool {
-	for i, n := range p.nodes {
-		if n.op != nil && !p.made[i] {
+	for _, n := range p.Nodes {
+		if n.Op != nil && !n.InKernel {
 			return false
 		}
 	}
@@ -439,8 +272,8 @@ func (p *Placer) inside() bool {
 }
 
 func (p *Placer) sends() bool {
-	for i, n := range p.nodes {
-		if n.event != nil && !p.made[i] {
+	for _, n := range p.Nodes {
+		if n.Event != nil && !n.InKernel {
 			return false
 		}
 	}
@@ -448,34 +281,28 @@ func (p *Placer) sends() bool {
 }
 
 // tell notes where the parts run.
-func (p *Placer) tell() {
-	out := &p.out
-	others := slices.ContainsFunc(p.nodes, func(n *node) bool { return n.no != "" })
-	for i, n := range p.nodes {
-		part := Part{Name: n.name, Why: n.no, operator: n.op != nil}
+func (p *Placer) tell() error {
+	others := slices.ContainsFunc(p.Nodes, func(n *graph.Node) bool { return n.Refusal != "" })
+	for _, n := range p.Nodes {
+		n.Why = n.Refusal
 		switch {
-		case p.made[i]:
-			part.Why = ""
-		case n.event != nil:
-			part.Where = n.event.From
-		case n.interpreted:
-			part.Where = Interpreted
+		case n.InKernel:
+			n.Where, n.Why = graph.InKernel, ""
+		case n.Event != nil:
+			n.Where = n.Event.From
+		case n.Interpreted:
+			n.Where = graph.Interpreted
 		default:
-			part.Where = Native
+			n.Where = graph.Native
 		}
-		if n.op != nil && !p.made[i] && n.no == "" && others && p.uncut != "" {
-			part.Why = "a program could, but " + p.uncut
+		if n.Op != nil && !n.InKernel && n.Refusal == "" && others && p.uncut != "" {
+			n.Why = "a program could, but " + p.uncut
 		}
-		out.Parts = append(out.Parts, part)
 	}
 	for _, e := range p.Edges {
-		from := out.Parts[e.From].Where
-		out.Edges = append(out.Edges, PartEdge{
-			From:    e.From,
-			To:      e.To,
-			Records: e.records,
-			Bytes:   p.bytes[e.Stream],
-			Crosses: !p.made[e.To] && (from == InKernel || from == ByPerf),
-		})
+		from := e.From.Where
+		e.Crosses = !e.To.InKernel && (from == graph.InKernel || from == graph.ByPerf)
 	}
+	p.out.Graph = p.Graph
+	return nil
 }

@@ -3,9 +3,9 @@ package placement
 import (
 	"slices"
 
-	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/plan/graph"
 )
 
 // This file has programs send what functions read of the kernel's memory and that
@@ -31,7 +31,7 @@ func (c *projector) reads() error {
 	return nil
 }
 
-func addRead(r *bpf.Record, f *event.Field) {
+func addRead(r *graph.Record, f *event.Field) {
 	if !slices.ContainsFunc(r.Fields, func(have *expr.Field) bool { return have.F == f }) {
 		r.Fields = append(r.Fields, &expr.Field{F: f})
 	}

@@ -10,6 +10,7 @@ import (
 	"ppscript/bpf"
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/target/task"
 )
 
@@ -43,7 +44,7 @@ type ProjectionPlan struct {
 type projector struct {
 	p     *Placer
 	part  *bpf.Part
-	moved [][]*Pred // by event
+	moved [][]*graph.Pred // by event
 	whole bool
 	why   string
 	must  bool // nobody else sees what is read of the events, or it is asked for
@@ -64,11 +65,11 @@ func (p *Placer) records() *projector {
 	}
 	c := &projector{p: p, part: &bpf.Part{}}
 	err := c.build()
-	unseen := ""
+	var unseen []string
 	if err == nil {
 		unseen = p.unseen()
 	}
-	wanted := unseen != "" || len(p.Reads.Contexts)+len(p.Reads.Texts) > 0
+	wanted := len(unseen) > 0 || len(p.Reads.Contexts)+len(p.Reads.Texts) > 0
 	if t.Engine != EngineBPF && !wanted && p.keepsState() {
 		// An event that comes while programs are busy is counted as lost, but
 		// nobody knows where in a ring: state would not be reset across it.
@@ -83,9 +84,9 @@ func (p *Placer) records() *projector {
 	case t.Engine == EngineBPF:
 		c.must = true
 		c.why = cmp.Or(c.why, "the engine shall be bpf")
-	case unseen != "":
+	case len(unseen) > 0:
 		c.must = true
-		c.why = cmp.Or(c.why, "perf delivers no events of the idle task of "+unseen)
+		c.why = cmp.Or(c.why, "perf does not deliver all of the idle task of "+strings.Join(unseen, "; "))
 	}
 	if c.why == "" {
 		return nil
@@ -94,8 +95,8 @@ func (p *Placer) records() *projector {
 }
 
 // keepsState reports that there are joins or folds.
-func (g *Graph) keepsState() bool {
-	return slices.ContainsFunc(g.Operators, func(op *Operator) bool { return op.Keeps })
+func (p *Placer) keepsState() bool {
+	return slices.ContainsFunc(p.Nodes, func(n *graph.Node) bool { return n.Op != nil && n.Op.Stateful })
 }
 
 // send replaces the events by what programs send of them.
@@ -119,13 +120,13 @@ func (c *projector) send() error {
 		p.evaluated[u.Prog] = true
 	}
 	for i := range p.Events {
-		p.openings[i].Sent = c.sent(i)
+		p.openings[i].Projection = c.sentText(i)
 	}
 	return nil
 }
 
-// sent says what is sent of an event.
-func (c *projector) sent(i int) string {
+// sentText describes, for explain, the parts of an event that are sent.
+func (c *projector) sentText(i int) string {
 	send := c.part.Edges[i].Send
 	var names []string
 	for _, n := range send.Fields {
@@ -173,34 +174,32 @@ func (c *projector) build() error {
 		c.why, c.must = "only programs see texts of processes", true
 	}
 	for _, e := range p.Events {
-		if e.Err != nil {
+		if !e.Known() {
 			return e.Err
 		}
-		if e.Samples {
-			return not("%s is not a tracepoint", e.Stream.Label)
+		if e.Decides {
+			return not("%s is not a tracepoint", e.Label)
 		}
-		edge := &bpf.Edge{Name: e.Stream.Label, Stream: e.Stream.Index, Send: &bpf.Record{Whole: c.whole}}
-		var moved []*Pred
+		edge := &graph.Edge{Name: e.Label, Stream: e.Stream, Send: &graph.Record{Whole: c.whole}}
 		for _, pred := range p.common(e) {
 			node := pred.Prog.Node
-			if node == nil || !expr.Pure(node) || !c.runs(e.Program, node) {
+			if node == nil || !expr.Pure(node) || !c.runs(e, node) {
 				continue
 			}
-			edge.Preds = append(edge.Preds, node)
-			moved = append(moved, pred)
+			edge.Preds = append(edge.Preds, pred)
 			_, rest, _ := expr.KernelFilter(node)
-			if c.why == "" && (e.ofProbe() || rest != nil && !c.whole) {
+			if c.why == "" && (e.OfProbe() || rest != nil && !c.whole) {
 				c.why = "the kernel's filters cannot express " + pred.Text
 			}
 		}
-		c.part.Events, c.part.Edges = append(c.part.Events, e.Program), append(c.part.Edges, edge)
-		c.moved = append(c.moved, moved)
+		c.part.Events, c.part.Edges = append(c.part.Events, e), append(c.part.Edges, edge)
+		c.moved = append(c.moved, edge.Preds)
 	}
 	return c.fields()
 }
 
 // runs reports that a program can check a predicate.
-func (c *projector) runs(ev *bpf.Event, n expr.Node) bool {
+func (c *projector) runs(ev *graph.Event, n expr.Node) bool {
 	return bpf.Can(n, ev, c.p.env.Host) == nil
 }
 
@@ -245,8 +244,8 @@ func (c *projector) fields() error {
 	}
 	c.whole = c.whole || !pl.Reads.Exact
 	for _, j := range pl.joins() {
-		for i := range j.Pairs.In {
-			in := &j.Pairs.In[i]
+		for i := range j.Join.In {
+			in := &j.Join.In[i]
 			if w := in.Wakeup; w != nil {
 				want[w.PID] = true
 				if w.CPU != nil {
@@ -332,7 +331,8 @@ func (c *projector) fields() error {
 	if n := len(c.part.Events); !c.whole && size >= fewOf*n && sent <= fewBytes*n && c.why == "" {
 		c.why = "few fields of large records are read"
 	}
-	if c.whole && !c.must && slices.ContainsFunc(pl.Events, func(e *Event) bool { return !e.ofProbe() }) {
+	if c.whole && !c.must &&
+		slices.ContainsFunc(pl.Events, func(e *graph.Event) bool { return !e.OfProbe() }) {
 		return errors.New("whole records are wanted")
 	}
 	return c.context()
@@ -361,12 +361,8 @@ func addressOf(f *event.Field) *expr.Field {
 	return &expr.Field{F: &address}
 }
 
-// ofProbe reports that the event is a probe: programs read what its record would have,
-// field by field.
-func (e *Event) ofProbe() bool { return e.Program != nil && e.Program.Probe != nil }
-
 func (c *projector) isMoved(p *expr.Program) bool {
-	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *Pred) bool { return m.Prog == p })
+	return slices.ContainsFunc(slices.Concat(c.moved...), func(m *graph.Pred) bool { return m.Prog == p })
 }
 
 func (p *Placement) explainProjection(b *strings.Builder) {

@@ -10,8 +10,8 @@ import (
 // This file finds what those read outside to whom programs send pairs. It is the same for all
 // pairs, of which a join of many functions makes one of each two.
 
-// What is seen of pairs.
-type seen struct {
+// pairReads tells which parts of pairs user space reads.
+type pairReads struct {
 	want map[*event.Field]bool // of either event
 	// all says that somebody wants each field, named the name of the thread, context that
 	// somebody may see what was disabled: in lines, or by its name.
@@ -20,17 +20,17 @@ type seen struct {
 	inside              bool // events of pairs within pairs, or nobody knows
 }
 
-// seen finds it.
-func (p *Placer) seen() *seen {
+// pairReads finds the parts of pairs that user space reads.
+func (p *Placer) pairReads() *pairReads {
 	reads := &p.Reads
-	s := &seen{want: map[*event.Field]bool{}, all: !reads.Exact, named: p.Lines, possible: true,
+	s := &pairReads{want: map[*event.Field]bool{}, all: !reads.Exact, named: p.Lines, possible: true,
 		inside: !reads.Exact}
 	s.context = s.all || s.named || slices.Contains(reads.Names, "irqs_disabled") ||
 		slices.Contains(reads.Names, "tif_need_resched")
-	for _, n := range p.nodes {
-		if n.op != nil && n.no != "" {
-			s.all = s.all || n.op.Starts || n.op.Records
-			s.context = s.context || n.op.Records
+	for _, n := range p.Nodes {
+		if n.Op != nil && n.Refusal != "" {
+			s.all = s.all || n.Op.Starts || n.Op.Records
+			s.context = s.context || n.Op.Records
 		}
 	}
 	for _, prog := range reads.Programs {
@@ -51,7 +51,7 @@ func (p *Placer) seen() *seen {
 }
 
 // add adds a field.
-func (s *seen) add(f *expr.Field) {
+func (s *pairReads) add(f *expr.Field) {
 	switch place := f.F.Place; {
 	case place == event.InMember &&
 		(f.F.Member == event.MemberComm || f.F.Member == event.MemberCommNoDigit):

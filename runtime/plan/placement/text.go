@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"ppscript/bpf"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/plan/graph"
 	"ppscript/runtime/text/diag"
 )
 
-// This file settles who reads the texts of user_string(): a program that does all
+// This file settles which program reads the texts of user_string(): one that does all
 // of the plan's work, or one that sends them with projected records. Without
-// programs, those that say what they are instead are that; others are an error
-// before anything is opened.
+// programs, a call that says what the text is instead has that text; another call
+// is an error before anything is opened.
 
 // texts adds to what is sent of events the texts that functions read which are
 // not evaluated in the kernel.
@@ -42,7 +42,7 @@ func (c *projector) texts() error {
 	return nil
 }
 
-func addText(r *bpf.Record, addr expr.Node) {
+func addText(r *graph.Record, addr expr.Node) {
 	same := func(n expr.Node) bool { return n.String() == addr.String() }
 	if !slices.ContainsFunc(r.Texts, same) {
 		r.Texts = append(r.Texts, addr)

@@ -10,7 +10,7 @@ import (
 
 // This file says which texts programs have no room for. One that is longer than its place is kept
 // elsewhere (bpf/eval/longtext.go), which does for keys, for states, for patterns and for comparisons
-// with short texts. Who takes it apart, or compares it otherwise, cannot be a program.
+// with short texts. An operator that splits it, or compares it otherwise, cannot be a program.
 
 // textsFit has EngineAuto leave plans to ppscript that ask for texts for which a program has no
 // room: there they are errors. long finds such a text in a function.
@@ -25,7 +25,7 @@ func (p *Placer) textsFit(long func(expr.Node) *expr.Field) error {
 		if f := long(prog.Node); f != nil {
 			return not("%s may be longer than a program has room for", f.F.Name)
 		}
-		if f := processText(prog.Node); f != nil && !readAgain(p.Graph, f) {
+		if f := processText(prog.Node); f != nil && !p.readAgain(f) {
 			return not("%s is a text of the process, whose page may not be in memory when a program reads it",
 				f.F.Name)
 		}
@@ -109,15 +109,15 @@ func compares(n *expr.Binary) bool {
 
 // readAgain reports that a text of a probe is one of the start of pairs that end as the function
 // does whose argument it is, in one thread: its page is in memory by then.
-func readAgain(p *Graph, f *expr.Field) bool {
+func (p *Placer) readAgain(f *expr.Field) bool {
 	if f.Part != expr.Start {
 		return false
 	}
-	for i := range p.Operators {
-		j := p.Operators[i].Join
-		if j == nil {
+	for _, n := range p.Nodes {
+		if n.Op == nil || n.Op.Join == nil || n.Op.KernelRefusal != "" {
 			continue
 		}
+		j := n.Op.Join
 		for _, ends := range j.Pairs {
 			for end, made := range ends {
 				if made == nil {
@@ -126,8 +126,8 @@ func readAgain(p *Graph, f *expr.Field) bool {
 				if end >= len(p.Events) || !j.ByThread {
 					return false
 				}
-				e := p.Events[end].Program
-				if e == nil || e.Probe == nil || !e.Probe.User || !e.Probe.Return {
+				e := p.Events[end]
+				if !e.OfProbe() || !e.Probe.User || !e.Probe.Return {
 					return false
 				}
 			}

@@ -53,7 +53,7 @@ const (
 // the kernel has them in one word, its address.
 type Key struct{ Number, Task, Addr uint64 }
 
-// Texts are those of a source. Several goroutines may ask; without Open there are none.
+// Texts are the late texts of a source. Several goroutines may ask; without Open there are none.
 type Texts struct {
 	mu    sync.Mutex
 	ring  ringbuf.Pages
@@ -71,7 +71,7 @@ func (l *Texts) Open(fd, size int) (err error) {
 	return nil
 }
 
-// Number is that of the call at whose begin a text was missing; ok is false if the
+// Number returns the number of the call at whose begin a text was missing; ok is false if the
 // text, with its NUL, is none of those.
 func Number(text []byte) (number uint64, ok bool) {
 	const word = event.UserTextFault + "\x00"

@@ -21,7 +21,7 @@ const (
 	Drop   = 1 << 30 // BPF_RINGBUF_DISCARD_BIT
 )
 
-// Pages are those of a mapped buffer, one after the other.
+// Pages are the pages of a mapped buffer, one after the other.
 type Pages struct {
 	Consumer []byte // page with the position up to which all was read
 	Shared   []byte // page with the position where is written next; the data, twice in a row

@@ -41,7 +41,7 @@ type Words struct {
 	size int
 }
 
-// WordsOf are the words of a schema: those of its fields, and those that these are
+// WordsOf are the words of a schema: the words of its fields, and those that these are
 // computed of. Only those of probes have some. What else was read with the event lies behind them.
 func WordsOf(s *event.Schema, reads ...event.Member) Words {
 	w := Words{map[event.Member]int{}, StackKey}
@@ -90,8 +90,8 @@ func (w *Word) sent() int {
 	return 8
 }
 
-// AddWord says that a member is sent at a place.
-func (c *Projection) AddWord(all Words, m event.Member, w Word) {
+// addWord says that a member is sent at a place.
+func (c *Projection) addWord(all Words, m event.Member, w Word) {
 	w.To, c.BesideSize = all.at[m], all.size
 	c.Beside = append(c.Beside, w)
 }

@@ -22,11 +22,11 @@ func TestBeside(t *testing.T) {
 	}
 	words := WordsOf(schema)
 	p := &Projection{Size: 8}
-	p.AddWord(words, reg, Word{From: 0})
-	p.AddWord(words, arg, Word{From: 8, Read: true})
-	p.AddWord(words, unread, Word{From: 24, Read: true})
-	p.AddWord(words, text, Word{From: 40, Text: 16})
-	p.AddWord(words, missing, Word{From: 64, Text: 16})
+	p.addWord(words, reg, Word{From: 0})
+	p.addWord(words, arg, Word{From: 8, Read: true})
+	p.addWord(words, unread, Word{From: 24, Read: true})
+	p.addWord(words, text, Word{From: 40, Text: 16})
+	p.addWord(words, missing, Word{From: 64, Text: 16})
 	rec := make([]byte, 88)
 	for at, n := range map[int]uint64{0: 11, 8: 22, 24: 33, 32: 1, 40: 16} {
 		binary.LittleEndian.PutUint64(rec[at:], n)

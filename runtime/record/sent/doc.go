@@ -1,24 +1,19 @@
-// Package sent is what programs of the kernel send: records of events with no more in
-// them than somebody reads, pairs that a join made there, events that a fold emits, and
-// counts of lost ones. bpf generates the programs that write them, perf reads the
-// buffers that they come in, and shows them as events with what is here. It opens
-// nothing.
+// Package sent describes the records that programs of the kernel send, and shows them as events.
+// A record is a row of columns (column.go), whatever it is of: an event with no more in it than
+// somebody reads, a pair that a join made there, an event of a join that stays without a partner,
+// an event that a fold emits, with the two events that it lies between. Package bpf generates what
+// fills the columns, package perf reads the buffers that records come in. It opens nothing.
 //
-// Each record begins with a head:
+// Each record begins with a head, behind which its columns are:
 //
 //	u64 time    CLOCK_MONOTONIC, ns
 //	u64 task    process in the upper half, thread in the lower
-//	s64 stream  index in perf.Config.Events, then of what operators make; or LossStream
+//	s64 stream  index in perf.Config.Events, then in perf.Programs.Records; or LossStream, with the
+//	            number of lost records behind it
 //
-// and goes on with the fields that Projection lists (projection.go), with those of a
-// pair (pair.go), with the values of an emitted event (emitted.go), or with the number of
-// lost records.
-//
-// Readers of events know the places of fields in the event's own record. So an Event
-// shows such a record: the sent fields at their places, zeros elsewhere.
+// Readers of events know the places of fields in the event's own record. So an Event shows a record
+// with the sent fields at their places, and zeros elsewhere (projection.go).
 package sent
-
-import "ppscript/runtime/event"
 
 // The places in the head, and the sizes of it and of a record of losses.
 const (
@@ -29,12 +24,3 @@ const (
 	LossSize   = HeadSize + 8
 	LossStream = -1
 )
-
-// A Stream shows the events of one stream that operators in programs made.
-type Stream interface {
-	// Show makes e the event of a record; false if that is too short. The time and
-	// the CPU of e are there already.
-	Show(e *event.Event, rec []byte) bool
-	// Release gives the memory of all events back.
-	Release()
-}

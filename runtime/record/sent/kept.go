@@ -4,19 +4,20 @@ import (
 	"encoding/binary"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 )
 
 // This file reads kept events: records that programs do not send, but keep in memory of
-// the CPU that overwrites its oldest, for who asks later what happened. All records have
+// the CPU that overwrites its oldest, to be read if their history is asked for. All records have
 // the same size; number n of a CPU is at n modulo Kept.Records:
 //
 //	u64 mark     n + 1, written last: before that, the record is not whole
 //	u64 time     CLOCK_MONOTONIC, ns
 //	u64 task     process in the upper half, thread in the lower
-//	u64 context  the index in perf.Config.Events, 16 bits; the number of the join that the
-//	             event is kept for, 16 bits; above that as in a pair
+//	u64 context  1 and the index in perf.Config.Events, 16 bits; the number of the join that
+//	             the event is kept for, 16 bits; above that common_flags and the like
 //
-// and goes on with the fields that the Projection of its event lists.
+// and goes on with the columns of its event.
 
 // The places in a kept record.
 const (
@@ -36,79 +37,50 @@ func KeptFor(rec []byte) (at event.Time, join int) {
 		int(binary.LittleEndian.Uint16(rec[KeptContext+KeptJoin/8:]))
 }
 
-// Kept is what programs keep.
-type Kept struct {
+// KeptLayout describes the records that programs keep.
+type KeptLayout struct {
 	Records int // of each CPU, a power of two
 	Size    int // of a record
-	// Events are those in perf.Config.Events; nil entries are not kept.
-	Events []*Projection
-	// Stacked are those whose fields come behind the hash of the stack.
-	Stacked []bool
+	// Inputs are the columns of each event, by index in perf.Config.Events; nil entries are not
+	// kept.
+	Inputs [][]Column
 }
+
+// keptColumns are the columns of all of them.
+var keptColumns = []Column{{Origin: Time, Off: KeptTime, Size: 8}, {Origin: Task, Off: KeptTask, Size: 8},
+	{Origin: Context, Off: KeptContext, Size: 8}, {Origin: Source, Off: KeptContext, Size: 2}}
 
 // A KeptReader makes events of kept records.
 type KeptReader struct {
-	kept    *Kept
-	streams []*event.Stream // by event
-	records []*Records
-	hashes  []byte // of stacks
+	part   *part
+	memory parts // of one event
+	hashes arena
 }
 
 // NewKeptReader makes what shows kept records as events of streams.
-func NewKeptReader(k *Kept, streams []*event.Stream) *KeptReader {
-	r := &KeptReader{kept: k, streams: streams}
-	for _, p := range k.Events {
-		if p == nil {
-			r.records = append(r.records, nil)
-			continue
-		}
-		r.records = append(r.records, NewRecords(p))
-	}
-	return r
+func NewKeptReader(k *KeptLayout, streams []*event.Stream) *KeptReader {
+	return &KeptReader{part: newPart(&Part{Inputs: k.Inputs}, expr.Self, keptColumns, streams),
+		memory: parts{events: make([]event.Event, 1)}}
 }
 
 // Show makes e the event of a record of a CPU, of no ring; false if it is none. What it
 // shows lives until Release.
 func (r *KeptReader) Show(e *event.Event, cpu int, rec []byte) bool {
-	u64 := binary.LittleEndian.Uint64
-	context, task := u64(rec[KeptContext:]), u64(rec[KeptTask:])
-	at := uint16(context)
-	if int(at) >= len(r.records) || r.records[at] == nil || r.streams[at] == nil {
+	known, ok := r.part.show(nil, &event.Event{Ring: -1}, &r.memory, 0, rec, 0)
+	if !known || !ok {
 		return false
 	}
-	raw := r.records[at].Show(rec[KeptSize:])
-	if raw == nil {
-		return false
+	*e = r.memory.events[0]
+	e.CPU = int32(cpu)
+	if hash := e.Rec; len(hash) == StackKey {
+		e.Rec = r.hashes.take(StackKey)
+		copy(e.Rec, hash)
 	}
-	st := r.streams[at]
-	*e = event.Event{Kind: event.Sample, Time: event.Time(u64(rec[KeptTime:])), PID: int32(task >> 32),
-		TID: int32(task), CPU: int32(cpu), Ring: -1, Stream: st, Raw: raw}
-	if r.records[at].BesideSize > 0 {
-		var hash []byte
-		if r.stacked(at) {
-			hash = stackOf(rec, KeptSize)
-		}
-		e.Rec = r.records[at].beside(rec[KeptSize:], hash)
-	} else if r.stacked(at) {
-		n := len(r.hashes)
-		r.hashes = append(r.hashes, stackOf(rec, KeptSize)...)
-		e.Rec = r.hashes[n:len(r.hashes):len(r.hashes)]
-	}
-	common(raw, st.Schema, task, context)
 	return true
-}
-
-// stacked reports that what is kept of an event has the hash of its stack.
-func (r *KeptReader) stacked(at uint16) bool {
-	return int(at) < len(r.kept.Stacked) && r.kept.Stacked[at]
 }
 
 // Release gives the memory of all events back.
 func (r *KeptReader) Release() {
-	r.hashes = r.hashes[:0]
-	for _, x := range r.records {
-		if x != nil {
-			x.Release()
-		}
-	}
+	r.hashes.release()
+	r.part.release()
 }

@@ -11,7 +11,7 @@ import (
 // for it is kept elsewhere, once, by a hash of 128 bits. In its place stand its first bytes,
 // the hash, how long it is, and a mark in the last byte, which no other text has there. So
 // places are equal where texts are, and what compares, copies or counts by words need not know.
-// Whoever keeps a text compares it with the one that is there: two texts of one hash are found
+// A program that keeps a text compares it with the one that is there: two texts of one hash are found
 // out (package longtext).
 
 // The places in a place for a text, and its size.
@@ -54,21 +54,9 @@ func whole(place []byte, long func(hash []byte) []byte) []byte {
 	return text
 }
 
-// FindLong has texts of what operators make that are longer than their places be found by long.
-func FindLong(pairs []Pair, emits []Emits, lefts []Left, long func(hash []byte) []byte) {
-	for i := range emits {
-		emits[i].Long = long
-	}
-	of := func(m *Made) {
-		if m != nil {
-			m.Long = long
-		}
-	}
-	for i := range pairs {
-		of(pairs[i].Made[0])
-		of(pairs[i].Made[1])
-	}
-	for i := range lefts {
-		of(lefts[i].Made)
+// FindLong has texts that are longer than their places be found by long.
+func FindLong(records []Record, long func(hash []byte) []byte) {
+	for i := range records {
+		records[i].Long = long
 	}
 }

@@ -5,16 +5,17 @@ import (
 	"encoding/binary"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 )
 
 // A Projection lists the fields of an event that a program sends, and their places in the event's record.
 type Projection struct {
-	// Size is that of the record that events show. 0 says that the record is
+	// Size is the size of the record that events show. 0 says that the record is
 	// sent as a whole: behind the first Skip bytes.
 	Size, Skip int
 	Copies     []Copy
 	// Located are texts whose place only the record tells.
-	Located []Located
+	Located []LocatedText
 	// SampleMembers are the offsets of the context members in the sent record:
 	// words of 8 bytes, or texts that end with a NUL.
 	SampleMembers map[event.Member]int
@@ -42,20 +43,20 @@ type Projection struct {
 // A Copy is a field: the bytes at From of the sent record are the bytes at To of the event's record.
 type Copy struct{ From, To, Size int }
 
-// A Located text is at From of the sent record, in Room bytes: first the word with which
+// A LocatedText is a text that is at From of the sent record, in Room bytes: first the word with which
 // the kernel's record says where the text is and how long, then the text, as far as there
-// was room for it. Who shows the record has it at Text, and says so in the word at To, in
+// was room for it. The decoder puts it at Text, and says so in the word at To, in
 // the form of a __rel_loc if Rel. One that was cut ends with "...".
-type Located struct {
+type LocatedText struct {
 	From, Room, To, Text int
 	Rel                  bool
 }
 
-// LocatorSize is how many bytes of a Located are in front of its text.
+// LocatorSize is how many bytes of a LocatedText are in front of its text.
 const LocatorSize = 8
 
 // show puts a text into the record.
-func (l *Located) show(raw, sent []byte) {
+func (l *LocatedText) show(raw, sent []byte) {
 	from, room := sent[l.From+LocatorSize:l.From+l.Room], raw[l.Text:l.Text+l.Room]
 	n := bytes.IndexByte(from, 0)
 	if n < 0 {
@@ -74,13 +75,78 @@ func (l *Located) show(raw, sent []byte) {
 	binary.LittleEndian.PutUint32(raw[l.To:], uint32(n+1)<<16|uint32(at))
 }
 
-// LocatedAt is a text field that stands at a place of what is sent.
-func LocatedAt(f *event.Field, off, size int) Located {
-	return Located{From: off, Room: size, To: f.Offset, Rel: f.Place == event.RelLoc}
+// Project says how columns become the record of the event of a schema that they are of, where it
+// is a part of something else.
+func Project(schema *event.Schema, columns []Column) *Projection {
+	p := &Projection{Size: max(schema.Size, 8)}
+	var reads []event.Member
+	for i := range columns {
+		if c := &columns[i]; c.isRead() {
+			reads = append(reads, c.Of.F.Member)
+		}
+	}
+	words := WordsOf(schema, reads...)
+	for i := range columns {
+		c := &columns[i]
+		switch {
+		case c.Origin != Field:
+		case c.Form == Located:
+			f := c.Of.F
+			p.Located = append(p.Located, LocatedText{From: c.Off, Room: c.Size, To: f.Offset,
+				Rel: f.Place == event.RelLoc})
+		case c.isRead(), c.Of.F.Place == event.InMember && c.Of.F.Member.OfRegister() && c.Form != Text:
+			w := Word{From: c.Off, Read: c.Form == Read}
+			if c.Form == UserText {
+				w.Text = c.Size - LocatorSize
+			}
+			p.addWord(words, c.Of.F.Member, w)
+		case c.Of.F.Place == event.InRaw && c.Of.View == expr.ViewValue:
+			p.copies(c)
+		}
+	}
+	p.placeTexts()
+	return p
 }
 
-// PlaceTexts settles where the shown record has its texts: behind all else.
-func (c *Projection) PlaceTexts() {
+// isRead reports that a column is a number that was read of the kernel's memory.
+func (c *Column) isRead() bool { return c.Origin == Field && c.Of.F.Read != nil && c.Form != Text }
+
+// copies has the bytes of a field copied into the record.
+func (p *Projection) copies(c *Column) {
+	f := c.Of.F
+	p.Copies = append(p.Copies, Copy{From: c.Off, To: f.Offset, Size: f.Size})
+	p.Size = max(p.Size, f.Offset+f.Size)
+}
+
+// ProjectOwn says the same of an event that is sent itself: it has its sample members where they
+// were sent. whole says that its record is sent too, behind size bytes.
+func ProjectOwn(schema *event.Schema, columns []Column, whole bool, size int) *Projection {
+	p := &Projection{SampleMembers: map[event.Member]int{}, Read: map[event.Member]int{},
+		Addresses: map[event.Member]bool{}}
+	for i := range columns {
+		c := &columns[i]
+		switch {
+		case c.Origin == Context:
+			p.Copies = append(p.Copies, Copy{From: c.Off + ContextFlags/8, To: 2, Size: 1},
+				Copy{From: c.Off + ContextPreempt/8, To: 3, Size: 1})
+		case c.Form == Read:
+			p.Read[c.Of.F.Member] = c.Off
+		case c.Of.F.Place == event.InMember:
+			p.SampleMembers[c.Of.F.Member] = c.Off
+		default:
+			p.copies(c)
+		}
+	}
+	if whole {
+		p.Size, p.Skip = 0, size
+	} else {
+		p.Size = max(p.Size, schema.Size, 8)
+	}
+	return p
+}
+
+// placeTexts settles where the shown record has its texts: behind all else.
+func (c *Projection) placeTexts() {
 	for i := range c.Located {
 		l := &c.Located[i]
 		l.Text = (max(c.Size, l.To+4) + 7) &^ 7

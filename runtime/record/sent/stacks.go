@@ -9,14 +9,6 @@ import "ppscript/runtime/event"
 // StackKey is the size of a hash; must match StackKey of bpf/load.
 const StackKey = 16
 
-// stackOf is the hash that stands at a place of what is sent; nil if there is none.
-func stackOf(sent []byte, at int) []byte {
-	if at == 0 || len(sent) < at+StackKey {
-		return nil
-	}
-	return sent[at : at+StackKey : at+StackKey]
-}
-
 // stackMembers are projectedMembers of events with stacks.
 type stackMembers struct {
 	*projectedMembers

@@ -24,7 +24,7 @@ type textMembers struct {
 	late      *latetext.Texts
 }
 
-// Members are those of the samples. late has the texts that are read later.
+// Members returns the members of the samples. late has the texts that are read later.
 func (c *Projection) Members(late *latetext.Texts) event.Members {
 	if c.Words.size > StackKey {
 		return &besideMembers{c.Words, c.Stacks}
@@ -70,7 +70,7 @@ func textAmong(texts []byte, addr uint64) (text []byte, ok bool) {
 	return nil, false
 }
 
-// partMembers are those of events that are a part of something else, and have texts: in place
+// partMembers are the members of events that are a part of something else, and have texts: in place
 // of their record is the hash of the stack, or zeros, and then the texts.
 type partMembers struct {
 	*projectedMembers

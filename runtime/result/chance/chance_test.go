@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The tails are those of tables of Student's t and of the binomial distribution.
+// The tails equal the tails in tables of Student's t and of the binomial distribution.
 func TestTailsAreThoseOfTables(t *testing.T) {
 	f := func(got, want float64) {
 		t.Helper()
@@ -25,7 +25,7 @@ func TestTailsAreThoseOfTables(t *testing.T) {
 	f(Share(3, 3, 6), 2.0/216)
 }
 
-// The corrected probabilities are those of R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm").
+// The corrected probabilities equal the result of R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm").
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.01, 0.04, 0.03, 0.005}, 4)
 	for i := range got {

@@ -149,3 +149,28 @@ func TestPerRunHasOneVerdict(t *testing.T) {
 			"want 0 and 20", differ, means)
 	}
 }
+
+// The change of a cell is a share of its whole column: of all that was there before if less is there now, of
+// all that is there now if more is.
+func TestChangesAreSharesOfAll(t *testing.T) {
+	f := func(before, after, want float64, how How) {
+		t.Helper()
+		c := New("a", "b")
+		for run, v := range []float64{before, after} {
+			for i := range 6 {
+				part := c.Part(run, Part{Source: "f", At: int64(i), Seconds: 1})
+				c.Cell(&Cell{Result: "t", Row: "r", Column: "n", How: how}).Add(run, part, v)
+			}
+		}
+		if got := c.Report().Changes[0].Contribution; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v to %v: got %v, want %v", before, after, got, want)
+		}
+	}
+	for _, how := range []How{Rate, Level} {
+		f(530, 1, -529./530, how)
+		f(1, 530, 529./530, how)
+		f(530, 0, -1, how)
+		f(0, 1, 1, how)
+		f(100, 50, -0.5, how)
+	}
+}

@@ -219,7 +219,7 @@ func (c *Comparison) mix() {
 		cell.of = cell.Result + "\x00" + cell.Column
 		for run := range cell.values {
 			for part, v := range cell.values[run] {
-				c.AddAll(cell.of, run, part, known(v))
+				c.AddAll(cell.of, run, part, orZero(v))
 			}
 		}
 	}
@@ -298,17 +298,17 @@ func (r *Report) contributions() {
 		switch c.How {
 		case Rate:
 			w := wholes[name]
-			c.Contribution = ratio(c.After-c.Before, (w.Before+w.After)/2)
+			c.Contribution = part(c.After-c.Before, w.Before, w.After)
 		case Share:
-			c.Contribution = known(c.After) - known(c.Before)
+			c.Contribution = orZero(c.After) - orZero(c.Before)
 		case Level:
 			weight := 1 / float64(rows[name])
 			if w := wholes[columnName{c.Result, leading[c.Result]}]; w != nil {
 				weight = ratio(weights[cellName{c.Result, c.Row, ""}], w.Before+w.After)
 			}
-			c.Contribution = weight * ratio(c.After-c.Before, (math.Abs(c.Before)+math.Abs(c.After))/2)
+			c.Contribution = weight * part(c.After-c.Before, c.Before, c.After)
 		}
-		c.Contribution = known(c.Contribution)
+		c.Contribution = orZero(c.Contribution)
 	}
 	for _, name := range order {
 		if w := wholes[name]; rows[name] > 1 {
@@ -318,6 +318,12 @@ func (r *Report) contributions() {
 	}
 }
 
+// part is which part of the larger of two numbers a change is: of what was there before nothing falls by more
+// than all of it, and of what is there now nothing grew by more.
+func part(change, before, after float64) float64 {
+	return ratio(change, max(math.Abs(before), math.Abs(after)))
+}
+
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -325,8 +331,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// known is a number, or 0 for none.
-func known(v float64) float64 {
+// orZero is v, or 0 if v is no number.
+func orZero(v float64) float64 {
 	if math.IsNaN(v) {
 		return 0
 	}

@@ -97,7 +97,7 @@ type Comparison struct {
 
 	pictured [2]*result.Stacks
 	cells    []*Cell
-	known    map[cellName]*Cell
+	byName   map[cellName]*Cell
 	leading  map[cellName]*Cell       // by result and row: the first one that counts
 	all      map[string]*[2][]float64 // by result: what its shares are of, by part
 	cut      map[partName]bool        // what a row lacks there was left out, and is not 0
@@ -113,7 +113,7 @@ type partName struct {
 // New makes a comparison of two runs.
 func New(before, after string) *Comparison {
 	return &Comparison{Runs: [2]Run{{Name: before}, {Name: after}}, Least: 0.01,
-		known: map[cellName]*Cell{}, all: map[string]*[2][]float64{}, cut: map[partName]bool{}}
+		byName: map[cellName]*Cell{}, all: map[string]*[2][]float64{}, cut: map[partName]bool{}}
 }
 
 // Part adds an interval to a run and returns its number.
@@ -129,18 +129,18 @@ func (c *Comparison) Cut(result string, run, part int) { c.cut[partName{result, 
 // Cell is the cell like this one, which is made if it is new.
 func (c *Comparison) Cell(like *Cell) *Cell {
 	name := cellName{like.Result, like.Row, like.Column}
-	own := c.known[name]
+	own := c.byName[name]
 	if own == nil {
 		own = &Cell{Result: like.Result, Row: like.Row, Column: like.Column, Unit: like.Unit, How: like.How,
 			Counts: like.Counts, Extreme: like.Extreme, of: like.Result,
 			whole: [2]float64{math.NaN(), math.NaN()}}
-		c.known[name] = own
+		c.byName[name] = own
 		c.cells = append(c.cells, own)
 	}
 	return own
 }
 
-// Add adds what a part has in a cell. Rows of one name, such as those of two threads, add up; of means
+// Add adds what a part has in a cell. Rows of one name, such as the rows of two threads, add up; of means
 // and the like nobody knows their sum, and the last one counts.
 func (c *Cell) Add(run, part int, v float64) {
 	own := grown(&c.values[run], part)
@@ -323,7 +323,7 @@ func (c *Comparison) numbers(cell *Cell, run int, u *units) (list []float64, who
 	return sums, whole, n, of
 }
 
-// mean is that of the numbers that there are; NaN without any.
+// mean returns the mean of the numbers that there are; NaN without any.
 func mean(list []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, v := range list {

@@ -68,7 +68,7 @@ func absent(list []float64) bool {
 }
 
 // absence compares a run with one that has nothing of the number in any interval. If both did the same, the
-// intervals with something would be spread over both: so the variance is that of all intervals around the
+// intervals with something would be spread over both: so the variance is taken of all intervals around the
 // means (Student's t with one variance), which few intervals tell better than one variance for each run.
 // That neighbours resemble each other does not count: a phase of a program, which the other run never comes
 // to, is the difference that is looked for. A burst of a few intervals remains noise.
@@ -306,7 +306,7 @@ func another(list []float64, one float64) verdict {
 	bend := bending(list, []float64{one})
 	for _, f := range []func(float64) float64{func(x float64) float64 { return x }, bend} {
 		m, s := moments(bent(list, f))
-		v.p = max(known(v.p), student(f(one)-m, s*(1+1/n), n-1))
+		v.p = max(orZero(v.p), student(f(one)-m, s*(1+1/n), n-1))
 	}
 	all := bent(list, bend)
 	least, greatest := slices.Min(all), slices.Max(all)

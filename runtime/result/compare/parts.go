@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ppscript/runtime/result"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/text/unit"
 )
 
@@ -19,9 +19,9 @@ func (c *Comparison) Parts(run int, from io.Reader) error {
 		host       string
 		begin, end int64
 	}
-	frames := partial.NewReader(from)
-	merger := partial.NewMerger(nil)
-	windows := map[window]*partial.Window{}
+	frames := mergeable.NewReader(from)
+	merger := mergeable.NewMerger(nil)
+	windows := map[window]*mergeable.Window{}
 	var order []window
 	whole := merger.NewWindow()
 	for {
@@ -57,14 +57,14 @@ func (c *Comparison) Parts(run int, from io.Reader) error {
 		}
 		part := c.Part(run, Part{Source: key.host, At: key.begin,
 			Seconds: max(float64(key.end-key.begin), 1) / unit.S.Scale})
-		w.Numbers(func(n *partial.Number) { c.cellOf(n).Add(run, part, n.Value) })
+		w.Numbers(func(n *mergeable.Number) { c.cellOf(n).Add(run, part, n.Value) })
 		w.Stacks(func(name string, s *result.Stacks) { c.sampled(name, run, part, s) })
 		c.Runs[run].Missing += w.Loss().Missing()
 	}
 	if len(c.Runs[run].Parts) == known {
 		return errLength
 	}
-	whole.Numbers(func(n *partial.Number) {
+	whole.Numbers(func(n *mergeable.Number) {
 		if !n.Adds {
 			c.cellOf(n).SetWhole(run, n.Value)
 		}
@@ -90,7 +90,7 @@ func edge[T any](order []T, i int, same func(a, b T) bool) bool {
 	return n >= least && (before == 0 || before == n-1)
 }
 
-func (c *Comparison) cellOf(n *partial.Number) *Cell {
+func (c *Comparison) cellOf(n *mergeable.Number) *Cell {
 	like := Cell{Result: n.Result, Row: n.Row, Column: n.Column, Unit: n.Unit, Counts: n.Counts, How: Level,
 		Extreme: n.Extreme}
 	if n.Adds {

@@ -32,7 +32,7 @@ type Records struct {
 	source string
 	parts  map[int64]*interval
 	order  []int64 // of parts, by their seq
-	events []recorded
+	events []eventLine
 	// Interval is the length of intervals, where that is known; else their events tell.
 	Interval time.Duration
 }
@@ -43,8 +43,8 @@ type interval struct {
 	begin, end int64
 }
 
-// recorded is a line of an event.
-type recorded struct {
+// eventLine is a line of an event.
+type eventLine struct {
 	time   int64
 	result string
 	label  string
@@ -333,7 +333,7 @@ func (r *Records) event(e *jsonEvent) {
 	if label == "" {
 		label = e.Event
 	}
-	x := recorded{time: e.Time, result: e.Name, label: label}
+	x := eventLine{time: e.Time, result: e.Name, label: label}
 	if e.Stack != nil {
 		x.sample = result.StackSample{Key: []event.Value{event.StrOf(e.Comm)},
 			CallStack: result.StackOf(frames(e.Stack)...), Count: 1, PID: -1}

@@ -20,7 +20,7 @@ const (
 // is added by AddAll.
 func (c *Comparison) stack(name string, run, part int, x result.StackSample, weight float64, counts bool) {
 	seen := make([]string, 0, len(x.Frames)+1)
-	// Above the separator is who ended a wait.
+	// Above the separator is the thread that ended a wait.
 	below := x.Frames[slices.IndexFunc(x.Frames, (*result.Frame).IsSeparator)+1:]
 	for _, f := range below {
 		if n := f.Name(); !slices.Contains(seen, n) {
@@ -47,7 +47,7 @@ func (c *Comparison) leaves() {
 		if cell.How != Share || cell.Column != total {
 			return false
 		}
-		own := c.known[cellName{cell.Result, cell.Row, self}]
+		own := c.byName[cellName{cell.Result, cell.Row, self}]
 		return own != nil && slices.Equal(sums(own), sums(cell))
 	})
 }
@@ -57,7 +57,7 @@ func sums(c *Cell) []float64 {
 	for i := range c.values {
 		sum := 0.0
 		for _, v := range c.values[i] {
-			sum += known(v)
+			sum += orZero(v)
 		}
 		out = append(out, sum)
 	}

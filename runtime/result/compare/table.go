@@ -15,8 +15,8 @@ import (
 
 // This file shows a report: lines in front, and a table.
 
-// A Shown says what a table has.
-type Shown struct {
+// TableOptions says which rows a table shows.
+type TableOptions struct {
 	Most int  // rows at most
 	All  bool // also what does not differ
 	Per  Per  // as in the comparison
@@ -72,7 +72,7 @@ func (r *Report) Verdict() string {
 }
 
 // Table has the changes, those that contribute most first; nil if there is none to show.
-func (r *Report) Table(shown Shown) *result.Table {
+func (r *Report) Table(shown TableOptions) *result.Table {
 	list := r.Changes
 	switch {
 	case shown.All:
@@ -123,7 +123,7 @@ func finite(v, scale float64) event.Value {
 	return event.FloatOf(v * scale)
 }
 
-// unit is that of Before and After, for programs.
+// unit returns the unit of Before and After, for programs.
 func (c *Change) unit(perRun bool) string {
 	switch {
 	case c.How == Share:
@@ -244,7 +244,7 @@ func (r *Report) lines(list []Change, perRun bool) []string {
 }
 
 // Foot are the lines behind the table: the sums of columns, and what could not be told.
-func (r *Report) Foot(shown Shown) string {
+func (r *Report) Foot(shown TableOptions) string {
 	var b strings.Builder
 	for i := range r.Wholes {
 		w := &r.Wholes[i]

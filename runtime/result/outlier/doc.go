@@ -1,5 +1,5 @@
 // Package outlier finds sources, such as machines, that differ from the others in what they measured. It
-// knows numbers, not where they are from: package partial asks it about the cells of tables.
+// knows numbers, not where they are from: package mergeable asks it about the cells of tables.
 //
 // Each number is compared with the median of the other sources, in units of their median absolute
 // deviation (MAD), made comparable with a standard deviation: a robust z. The number that is judged takes

@@ -17,7 +17,7 @@ const Least = chance.Least
 // A Finding is a number of a source that differs from those of the others.
 type Finding struct {
 	Cell, Source  int
-	Value, Median float64 // the median is that of the other sources
+	Value, Median float64 // the median of the other sources
 	Spread        float64 // of the other sources: what a z of 1 stands for
 	Z, P          float64
 }
@@ -136,7 +136,7 @@ func (t *Test) Findings() []Finding {
 	return t.likely
 }
 
-// median is that of numbers in order.
+// median returns the median of numbers in order.
 func median(list []float64) float64 {
 	n := len(list)
 	if n%2 == 1 {

@@ -115,18 +115,18 @@ func (a *Arg) of(v event.Value) ArgValue {
 
 // name is how people read a number of the field; "" as it is.
 func (a *Arg) name(n uint64, v event.Value) string {
-	name, known := a.shown[n]
+	name, known := a.names[n]
 	if known {
 		return name
 	}
 	if name, known = a.field.Shown(v); !known {
 		name = ""
 	}
-	if a.shown == nil || len(a.shown) >= maxShown {
-		a.shown = map[uint64]string{}
+	if a.names == nil || len(a.names) >= maxShown {
+		a.names = map[uint64]string{}
 	}
-	a.shown[n] = string(plain.Append(nil, name))
-	return a.shown[n]
+	a.names[n] = string(plain.Append(nil, name))
+	return a.names[n]
 }
 
 // argsOf are the fields of a schema that become arguments, with a prefix to their names.

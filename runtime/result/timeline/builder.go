@@ -52,7 +52,7 @@ func (b *Builder) event(e *event.Event) {
 	k := b.kindOf(e)
 	it := &b.item
 	*it = Item{Time: e.Time, Event: e, Args: k.args, Name: k.name}
-	switch k.is {
+	switch k.shape {
 	case switches:
 		b.switched(k, e)
 		return
@@ -61,11 +61,11 @@ func (b *Builder) event(e *event.Event) {
 		return
 	case pairs:
 		b.pair(k, e)
-	case made:
-		b.made(k, e)
+	case derived:
+		b.addDerived(k, e)
 	default:
 		it.Track = b.tracks.of(b, e)
-		if it.Stack = k.stackOf(e); k.is == samples {
+		if it.Stack = k.stackOf(e); k.shape == samples {
 			it.Kind = Sample
 			if e.Stream.Members != nil {
 				it.Weight, _ = e.Stream.Members.Member(e, event.MemberPeriod)
@@ -118,8 +118,8 @@ func keyName(key event.Value) string {
 	return key.String()
 }
 
-// made shows an event that a fold emitted, or another operator.
-func (b *Builder) made(k *kind, e *event.Event) {
+// addDerived shows an event that a fold emitted, or another operator.
+func (b *Builder) addDerived(k *kind, e *event.Event) {
 	it := &b.item
 	var thread *Track // one alone: who sees tracks sees all that are made
 	if k.tid != nil && k.tid.Value(e).Numeric() {

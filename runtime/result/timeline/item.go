@@ -71,7 +71,7 @@ const (
 
 // A Track is a line of the timeline.
 type Track struct {
-	// ID is larger than that of every track that was used before. Who sees one larger
+	// ID is larger than that of every track that was used before. A reader that sees one larger
 	// than all others sees the track, and its Parent perhaps, for the first time.
 	ID     uint64
 	Kind   TrackKind
@@ -92,7 +92,7 @@ type Arg struct {
 	ID    int
 	field *event.Field
 	part  part
-	shown map[uint64]string // names of numbers, once they were asked for
+	names map[uint64]string // names of numbers, once they were asked for
 	hex   []byte            // of the last value
 }
 
@@ -124,7 +124,7 @@ type Writer interface {
 type About struct {
 	// Clock converts to wall-clock time; nil if nobody knows.
 	Clock func(event.Time) time.Time
-	// Release and Arch are those of the kernel of the events, Caption says what was done;
+	// Release and Arch describe the kernel of the events, Caption says what was done;
 	// "" is not known.
 	Release, Arch, Caption string
 	Stacks                 Stacks // nil without stacks

@@ -16,14 +16,14 @@ const (
 	instants shape = iota
 	samples        // of clocks and counters
 	pairs
-	made // events without a record, of a fold or a let
+	derived // events without a record, of a fold or a let
 	switches
 	wakes1
 )
 
 // A kind is what a Builder knows of a stream, looked up once.
 type kind struct {
-	is     shape
+	shape  shape
 	name   string
 	args   []Arg
 	stacks bool // its events have their own
@@ -36,7 +36,7 @@ type kind struct {
 	begin      *event.Field // of parts of pairs
 }
 
-// kindOf is that of the event's stream.
+// kindOf returns the kind of the event's stream.
 func (b *Builder) kindOf(e *event.Event) *kind {
 	i := e.Stream.Index
 	if i < len(b.kinds) && b.kinds[i] != nil {
@@ -56,20 +56,20 @@ func (b *Builder) learn(e *event.Event) *kind {
 	k.stacks = b.opt.Stacks != nil && b.opt.Stacks(st)
 	if e.Derived == nil || e.Derived.Start == nil && e.Rec != nil {
 		k.args = b.argsOf(s, "", itself)
-		k.is = shapeOf(s)
-		if k.is == switches || k.is == wakes1 {
+		k.shape = shapeOf(s)
+		if k.shape == switches || k.shape == wakes1 {
 			if !k.sched.find(s) {
-				k.is = instants
+				k.shape = instants
 			}
 		}
 		return k
 	}
 	if e.Derived.Start == nil {
-		k.is, k.args = made, b.argsOf(s, "", itself)
+		k.shape, k.args = derived, b.argsOf(s, "", itself)
 		k.findSpan(s)
 		return k
 	}
-	k.is = pairs
+	k.shape = pairs
 	k.start = b.kindOf(e.Derived.Start)
 	k.args = append(b.argsOf(s, "", itself), b.argsOf(e.Derived.Start.Stream.Schema, "start.", start)...)
 	k.threads[0] = threadField(e.Derived.Start.Stream.Schema)

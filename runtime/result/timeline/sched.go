@@ -4,7 +4,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file shows what the scheduler does: who runs where, and who woke whom.
+// This file shows what the scheduler does: which thread runs where, and which woke which.
 
 // maxWakes bounds the threads that were woken and do not run yet.
 const maxWakes = 1 << 16
@@ -61,7 +61,7 @@ func (t *taskFields) of(e *event.Event) Task {
 	return Task{TID: tid, Prio: prio, Comm: t.comm.Text(e)}
 }
 
-// switched shows a switch, and the end of the wait of who runs now.
+// switched shows a switch, and the end of the wait of the thread that runs now.
 func (b *Builder) switched(k *kind, e *event.Event) {
 	state, _ := k.sched.state.Int(e)
 	b.tracks.process(e)

@@ -15,7 +15,7 @@ import (
 // out; the first rows of a table are its most important ones.
 const maxCounters = 4096
 
-// counters are those of tables.
+// counters are the counters of tables.
 type counters struct {
 	of    map[cell]*counter
 	table map[string][]*counter

@@ -10,7 +10,7 @@ import (
 // This file gives tracks to threads, CPUs and keys.
 
 // maxTracks bounds the threads, and the tracks below them, that are remembered. When they
-// are more, all are forgotten: those that come again get tracks of the same names, which
+// are more, all are forgotten: tracks that come again get tracks of the same names, which
 // viewers show as one.
 const maxTracks = 1 << 16
 

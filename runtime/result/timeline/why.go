@@ -59,7 +59,7 @@ func (b *Builder) threadOf(t *result.WhyTask) *Track {
 		return known
 	}
 	pid := t.PID
-	if pid <= 0 { // who explained it did not know
+	if pid <= 0 { // the explainer did not know the process
 		known := false
 		if pid, known = b.tracks.pids[t.TID]; !known {
 			pid = -1

@@ -14,7 +14,7 @@ import (
 
 // KeyColumn is the column of a key that a function computes.
 func (p *Prints) KeyColumn(name string, fn *flow.Fn) result.Column {
-	prog := p.shown(fn)
+	prog := p.printedProgram(fn)
 	c := result.Column{
 		Name:  name,
 		Kind:  result.KeyColumn,
@@ -41,7 +41,7 @@ func (p *Prints) AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 	if op.Column.Plain || of == nil {
 		return c
 	}
-	prog := p.shown(of)
+	prog := p.printedProgram(of)
 	c.Left = !op.Numeric && !prog.Type.Numeric() && prog.Type.Kind != expr.Float
 	if prog.IsStack() && op.Column.Stacks {
 		c.Type, c.Left, c.Width = result.StackNumbers, true, 0
@@ -52,9 +52,9 @@ func (p *Prints) AggColumn(name string, op *agg.Op, of *flow.Fn) result.Column {
 	return c
 }
 
-// shown is a program of a function as its values are shown: also of a function that is
+// printedProgram is a program of a function as its values are shown: also of a function that is
 // interpreted though it could be compiled.
-func (p *Prints) shown(fn *flow.Fn) *expr.Program {
+func (p *Prints) printedProgram(fn *flow.Fn) *expr.Program {
 	prog := fn.Any()
 	if n := p.NodeOf(prog); n != nil && n != prog.Node {
 		return expr.Build(n)

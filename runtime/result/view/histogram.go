@@ -10,7 +10,7 @@ import (
 // This file makes the finished histogram of an interval: .sort, .text, .unit
 // and .title apply to its keys, and the unit also to its bounds.
 
-// Histogram makes a histogram of its rows. columns are those of its keys and then that
+// Histogram makes a histogram of its rows. columns are the columns of its keys and then the column
 // of its value, shows how people read the keys; nil shows the value. other is the row of
 // the keys that found no room; it comes last, and has no buckets if all found room.
 func (v *View) Histogram(m result.Meta, rows []result.KeyDistribution, other result.KeyDistribution,

@@ -13,7 +13,7 @@ import (
 // This file shows keys and columns as the kernel prints them: TCP_SYN_SENT
 // instead of 2. A result keeps the numbers, which are grouped, sorted and
 // computed with; their texts are made when its rows are shown. So they cost
-// nothing for an event, and are the same whoever counted: a program of the
+// nothing for an event, and are the same whichever engine counted: a program of the
 // kernel, native code or the interpreter.
 
 // Prints finds how values of functions are shown. The zero Prints knows no addresses.
@@ -146,8 +146,8 @@ func (p *Prints) names(f *event.Field) Show {
 	return nil
 }
 
-// Made gives a field that holds values of some nodes what these are: addresses, with their names.
-func (p *Prints) Made(f *event.Field, nodes ...expr.Node) {
+// NameAddresses gives the names of addresses to a field that holds values of some nodes.
+func (p *Prints) NameAddresses(f *event.Field, nodes ...expr.Node) {
 	f.Shown = p.ByAll(nodes)
 	if f.Unit == event.NoUnit && p.addresses(nodes) {
 		f.Unit = event.AddressU

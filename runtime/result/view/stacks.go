@@ -9,7 +9,7 @@ type Stacks struct {
 	// Totals says in text what all of them add up to.
 	Totals bool
 	// Code shows the code of one function in their place; nil shows stacks.
-	Code *listing.Wanted
+	Code *listing.Choice
 }
 
 // Shape is the form of what is shown.

@@ -203,7 +203,7 @@ func (v *View) dress(t *result.Table, shows []Show) error {
 		if w.Prec != nil {
 			c.Prec = *w.Prec
 		}
-		c.ShareOf, c.Alarm = w.ShareOf, w.Alarm
+		c.ShareOf, c.Alarm, c.Clock = w.ShareOf, w.Alarm, w.Clock
 		c.Head = cmp.Or(w.Title, c.Head)
 		if w.Shape != nil {
 			if err := setText(t, i, w.Shape); err != nil {

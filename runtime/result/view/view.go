@@ -60,6 +60,7 @@ type Width struct {
 	Sep         string
 	ShareOf     string // the column that this one is a part of
 	Alarm       bool   // red when it is not zero
+	Clock       result.Clock
 	Title       string // above the column
 	Shape       CellFunc
 }

@@ -54,7 +54,7 @@ func (c *compiler) call(e *syntax.CallExpr) eval {
 	return func(f *frame) starlark.Value { return apply(f, fn, args, names) }
 }
 
-// arguments are those of a call, and their names.
+// arguments compiles the arguments of a call, and returns their names.
 func (c *compiler) arguments(e *syntax.CallExpr) (args []eval, names []string, ok bool) {
 	for _, a := range e.Args {
 		name := ""

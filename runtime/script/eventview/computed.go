@@ -16,7 +16,7 @@ type Of struct {
 
 // Forget makes all attributes those that the events bring themselves.
 func (c *Cache) Forget() {
-	c.vars, c.all, c.stream, c.known = nil, nil, nil, nil
+	c.vars, c.all, c.stream, c.complete = nil, nil, nil, nil
 	if c.parts != nil {
 		c.parts.Forget()
 	}
@@ -25,10 +25,10 @@ func (c *Cache) Forget() {
 // Know says that all computed values of a stream are bound to it. Of another stream of its schema, whose
 // values may be others, it has none.
 func (c *Cache) Know(stream *event.Stream) {
-	if c.known == nil {
-		c.known = map[int]bool{}
+	if c.complete == nil {
+		c.complete = map[int]bool{}
 	}
-	c.known[stream.Index] = true
+	c.complete[stream.Index] = true
 }
 
 // Bind makes a computed value an attribute of events. Where two streams of one

@@ -153,14 +153,14 @@ func fieldsHint(s *event.Schema) string {
 // function share it.
 type Cache struct {
 	stream *event.Stream // of recent
-	recent [8]recent
+	recent [8]accessorCache
 	next   uint8
 	all    map[*event.Stream]map[string]*Access
 	texts  map[string]starlark.Value // texts made before, boxed
 	// vars are the computed values (let) of events.
-	vars  map[Of]map[string]*expr.Program
-	known map[int]bool // the streams, by index, whose own are all that they have: see Know
-	frame expr.Frame
+	vars     map[Of]map[string]*expr.Program
+	complete map[int]bool // the streams, by index, whose own are all that they have: see Know
+	frame    expr.Frame
 	// parts is for the events of pairs, which are of other streams; whole is that of their
 	// pairs, which has the computed values.
 	parts, whole *Cache
@@ -182,10 +182,10 @@ func (c *Cache) computed(of Of, name string) *expr.Program {
 	return c.vars[of][name]
 }
 
-// recent remembers accessors by the identity of the name's bytes: an
+// accessorCache remembers accessors by the identity of the name's bytes: an
 // attribute name in compiled code is the same string each time, and comparing
 // a pointer is cheaper than hashing.
-type recent struct {
+type accessorCache struct {
 	data *byte
 	n    int
 	acc  *Access
@@ -210,7 +210,7 @@ func (c *Cache) Find(s *event.Stream, name string) *Access {
 func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 	if s != c.stream {
 		c.stream = s
-		c.recent = [8]recent{}
+		c.recent = [8]accessorCache{}
 	}
 	byName := c.all[s]
 	if byName == nil {
@@ -229,7 +229,7 @@ func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 			prog = c.computed(Of{Stream: s.Index + 1}, name)
 		}
 		// The event of a pair has what the pair computes of it, whatever its stream has.
-		own := s != nil && c.known[s.Index] && c.whole == nil
+		own := s != nil && c.complete[s.Index] && c.whole == nil
 		if prog == nil && !own {
 			prog = c.computed(Of{Schema: schema}, name)
 		}
@@ -240,7 +240,7 @@ func (c *Cache) findSlow(s *event.Stream, name string) *Access {
 		}
 		byName[name] = acc
 	}
-	c.recent[c.next] = recent{unsafe.StringData(name), len(name), acc}
+	c.recent[c.next] = accessorCache{unsafe.StringData(name), len(name), acc}
 	c.next = (c.next + 1) % uint8(len(c.recent))
 	return acc
 }

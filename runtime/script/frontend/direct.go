@@ -201,7 +201,7 @@ func emitHook(f *Func) func(fn starlark.Value, names []string) func([]starlark.V
 			return nil
 		}
 		fields := state.m.emits
-		args := make([]expr.Arg, len(fields)) // whoever gets them copies them
+		args := make([]expr.Arg, len(fields)) // the receiver copies them
 		var place []int                       // of each value
 		for _, name := range names {
 			place = append(place,

@@ -155,7 +155,7 @@ func stepMachine(t *testing.T, src string, sc *expr.Scope) *Machine {
 		t.Fatal(err)
 	}
 	d := starlark.NewDict(3)
-	for _, kv := range []starlark.Tuple{ // their order is that of the slots
+	for _, kv := range []starlark.Tuple{ // in the order of the slots
 		{starlark.String("n"), starlark.MakeInt(0)},
 		{starlark.String("name"), starlark.String("")},
 		{starlark.String("c"), starlark.NewList([]starlark.Value{starlark.MakeInt(0), starlark.MakeInt(0)})},

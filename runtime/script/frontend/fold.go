@@ -288,7 +288,7 @@ type stateView struct {
 	m       *Machine
 	f       *expr.Frame
 	emitted int // by this call
-	again   int // how many of the next emits are those of a call that is made again
+	again   int // how many of the next emits belong to a call that is made again
 }
 
 var _ starlark.HasSetField = (*stateView)(nil)

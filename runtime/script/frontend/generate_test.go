@@ -18,8 +18,8 @@ type gen struct {
 
 func (g *gen) pick(list ...string) string { return list[g.r.IntN(len(list))] }
 
-// known lists the variables of a kind.
-func (g *gen) known(kind string) (names []string) {
+// variables lists the variables of a kind.
+func (g *gen) variables(kind string) (names []string) {
 	for _, n := range []string{"a", "b", "c", "d"} {
 		if g.vars[n] == kind {
 			names = append(names, n)
@@ -130,7 +130,7 @@ func (g *gen) expr(kind string) string {
 }
 
 func (g *gen) leaf(kind string) string {
-	if known := g.known(kind); known != nil && g.r.IntN(2) == 0 {
+	if known := g.variables(kind); known != nil && g.r.IntN(2) == 0 {
 		return g.pick(known...)
 	}
 	switch kind {
@@ -183,8 +183,8 @@ func (g *gen) stmt(depth int, indent, returns string) string {
 			return indent + "return\n"
 		}
 		return indent + "return " + g.expr(returns) + "\n"
-	case n == 4 && g.known("int") != nil:
-		return indent + g.pick(g.known("int")...) + g.pick(" += ", " -= ", " *= ") + g.expr("int") + "\n"
+	case n == 4 && g.variables("int") != nil:
+		return indent + g.pick(g.variables("int")...) + g.pick(" += ", " -= ", " *= ") + g.expr("int") + "\n"
 	case n >= 7 && g.state != nil:
 		return g.stateStmt(indent)
 	}

@@ -68,7 +68,7 @@ func (s *scan) emit(e *syntax.CallExpr) {
 	s.emits = append(s.emits, site)
 }
 
-// fields are those of the new stream, and where the values of each come from: all sites must agree.
+// fields returns the fields of the new stream, and where the values of each come from: all sites must agree.
 func (in *inference) fields() (fields []event.Field, from [][]expr.Node) {
 	if len(in.emits) == 0 {
 		return nil, nil

@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
+	"ppscript/runtime/expr/native"
 	"ppscript/runtime/script"
 	"ppscript/runtime/system/kerneltype"
 	"ppscript/runtime/text/diag"
@@ -20,15 +21,7 @@ import (
 // are found before anything is opened, when the function is walked.
 
 // KernelData makes what a call of a builtin is in the kernel's memory.
-type KernelData func(c *KernelCall) (*expr.KernelData, error)
-
-// A KernelCall is one call of a KernelData.
-type KernelCall struct {
-	Kernel *expr.Kernel
-	Schema *event.Schema // of the event; nil is not known
-	Addr   expr.Node     // the argument that is an address; nil if there is none
-	Texts  []string      // the arguments that are constant texts
-}
+type KernelData = func(k *native.MemoryCall) (*expr.KernelData, error)
 
 // errNoMemory says that nothing can be read.
 var errNoMemory = errors.New("the kernel's memory can only be read where the kernel runs: not of a recording")
@@ -38,10 +31,10 @@ var errKernelArgs = errors.New(
 	"an address is wanted, and this is a text; names of types and members are constants")
 
 // constant adds a constant argument; false if it is not a text.
-func (a *KernelCall) constant(c starlark.Value) bool {
+func constant(k *native.MemoryCall, c starlark.Value) bool {
 	text, ok := c.(starlark.String)
 	if ok {
-		a.Texts = append(a.Texts, string(text))
+		k.Texts = append(k.Texts, string(text))
 	}
 	return ok
 }
@@ -116,12 +109,12 @@ func (s *scopeOf) kernelCall(e *syntax.CallExpr, make KernelData) val {
 	if k == nil {
 		s.refuse(e.Lparen, "%v", errNoMemory)
 	}
-	args := KernelCall{Kernel: k, Schema: s.sc.Schema}
+	args := native.MemoryCall{Kernel: k, Schema: s.sc.Schema}
 	for _, x := range e.Args {
 		v := s.place(x)
 		var err error
 		switch {
-		case v.c != nil && args.constant(v.c):
+		case v.c != nil && constant(&args, v.c):
 		case v.data != nil && v.data.Type.Kind() == kerneltype.Struct: // where it lies
 			args.Addr, err = v.data.Address()
 		default:
@@ -198,7 +191,7 @@ func (s *scan) dataOf(at syntax.Node, x role) *expr.KernelData {
 // kernelCall is a call that leads into the kernel's memory. Its address is of no
 // importance here.
 func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) role {
-	args := KernelCall{Kernel: s.kernel(), Schema: s.schema}
+	args := native.MemoryCall{Kernel: s.kernel(), Schema: s.schema}
 	whole := true
 	var roles []role
 	for _, x := range e.Args {
@@ -206,7 +199,7 @@ func (s *scan) kernelCall(e *syntax.CallExpr, of HasNative, make KernelData) rol
 		roles = append(roles, r)
 		s.escaped = s.escaped || r.ev != nil
 		if _, text := r.c.(starlark.String); text {
-			args.constant(r.c)
+			constant(&args, r.c)
 			continue
 		}
 		whole = whole && r.kind != kindText

@@ -254,7 +254,7 @@ func (s *scan) indexed(at syntax.Node, v *stateVar, index role) {
 	}
 }
 
-// contents are the kinds of arguments, of lists those of their elements.
+// contents are the kinds of arguments, of lists the kinds of their elements.
 func contents(args []role) []role {
 	list := make([]role, len(args))
 	for i, a := range args {

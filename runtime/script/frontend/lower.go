@@ -248,7 +248,7 @@ func (s *scopeOf) copyVars() map[*syntax.Ident]val {
 	return m
 }
 
-// mayFailOf are those of some nodes whose evaluation can fail.
+// mayFailOf returns the nodes of a list whose evaluation can fail.
 func mayFailOf(list []expr.Node) (some []expr.Node) {
 	for _, n := range list {
 		if mayFail(n) {

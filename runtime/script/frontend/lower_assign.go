@@ -219,7 +219,8 @@ func readsState(n expr.Node) bool {
 // copied is a text in memory of its own until the end of the call.
 func copied(n expr.Node) expr.Node {
 	c, err := expr.NewNative(expr.Native{Name: "copy", T: expr.TStr, Args: []expr.Node{n},
-		Str: func(f *expr.Frame, a []expr.Arg) []byte { return f.Keep(append(f.Scratch(), a[0].S...)) }})
+		HostOnly: textsHere,
+		Str:      func(f *expr.Frame, a []expr.Arg) []byte { return f.Keep(append(f.Scratch(), a[0].S...)) }})
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

@@ -74,9 +74,13 @@ func (l *lowerer) double(at syntax.Position, v val) expr.Node {
 	return n
 }
 
+// floatsHere is why programs do not compute functions of doubles.
+const floatsHere = "programs of the kernel have no floating-point numbers"
+
 // divided is a division of doubles, which fails for a divisor of 0.
 func divided(op syntax.Token, x, y expr.Node, fn func(x, y float64) float64) (expr.Node, error) {
 	return expr.NewNative(expr.Native{Name: op.String(), T: expr.TFloat, Args: []expr.Node{x, y},
+		HostOnly: floatsHere,
 		Float: func(f *expr.Frame, a []expr.Arg) float64 {
 			y := math.Float64frombits(uint64(a[1].I))
 			if y == 0 {
@@ -95,6 +99,7 @@ func (l *lowerer) scaled(e *syntax.BinaryExpr, x, y val, unit event.Unit) val {
 	}
 	whole, divides := b.Type().Kind == expr.Int, e.Op == syntax.SLASH
 	n, err := expr.NewNative(expr.Native{Name: e.Op.String(), T: expr.TInt, Args: []expr.Node{a, b},
+		HostOnly: floatsHere,
 		Int: func(f *expr.Frame, args []expr.Arg) int64 {
 			var r int64
 			var err error
@@ -146,6 +151,7 @@ func (l *lowerer) compareFloat(at syntax.Position, op string, x, y expr.Node) ex
 		">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
 	}[op]
 	n, err := expr.NewNative(expr.Native{Name: op, T: expr.TBool, Args: []expr.Node{x, y},
+		HostOnly: floatsHere,
 		Int: func(_ *expr.Frame, args []expr.Arg) int64 {
 			x, y := event.NumberOf(a, args[0].I), event.NumberOf(b, args[1].I)
 			c := x.Compare(y)

@@ -284,6 +284,7 @@ func (l *lowerer) formatted(at syntax.Position, verb byte, v val) val {
 		return l.decimal(at, v)
 	case verb == 'x' && plain && v.c == nil && !l.nodeOf(at, v).Type().Unsigned:
 		n, err := expr.NewNative(expr.Native{Name: "hex", T: expr.TStr, Args: []expr.Node{l.nodeOf(at, v)},
+			HostOnly: expr.TextsHere,
 			Str1: func(f *expr.Frame, x int64) []byte {
 				return f.Keep(strconv.AppendInt(f.Scratch(), x, 16))
 			}})
@@ -300,7 +301,7 @@ func (l *lowerer) decimal(at syntax.Position, v val) val {
 		return val{c: starlark.String(c.String())}
 	}
 	x := l.nodeOf(at, v)
-	native := expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x},
+	native := expr.Native{Name: "str", T: expr.TStr, Args: []expr.Node{x}, HostOnly: expr.TextsHere,
 		Str1: func(f *expr.Frame, x int64) []byte {
 			return f.Keep(strconv.AppendInt(f.Scratch(), x, 10))
 		}}
@@ -315,6 +316,9 @@ func (l *lowerer) decimal(at syntax.Position, v val) val {
 	return val{node: n}
 }
 
+// textsHere is why programs do not compute functions that put texts together.
+const textsHere = "programs of the kernel put no texts together"
+
 // concat is x + y, and more, of texts.
 func (l *lowerer) concat(at syntax.Position, parts ...val) val {
 	if len(parts) == 0 {
@@ -328,7 +332,7 @@ func (l *lowerer) concat(at syntax.Position, parts ...val) val {
 		for i := range v {
 			nodes[i] = l.nodeOf(at, v[i])
 		}
-		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr, Args: nodes,
+		n, err := expr.NewNative(expr.Native{Name: "concat", T: expr.TStr, Args: nodes, HostOnly: textsHere,
 			Str: func(f *expr.Frame, a []expr.Arg) []byte {
 				text := f.Scratch()
 				for i := range a {

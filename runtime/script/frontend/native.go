@@ -15,7 +15,7 @@ import (
 
 // A Native says how calls of a builtin in a per-event function are compiled.
 type Native struct {
-	// Returns is the kind of its result; AsFirst is that of its first argument.
+	// Returns is the kind of its result; AsFirst is the kind of its first argument.
 	Returns Kind
 	// Compile makes the result of a call; ok is false for one that must stay
 	// interpreted. Nil: all of them do.

@@ -93,6 +93,7 @@ func (l *lowerer) lowerUniversal(e *syntax.CallExpr, name string, args []val) (v
 			return val{}, false
 		}
 		n, err = expr.NewNative(expr.Native{Name: name, T: expr.TInt, Args: []expr.Node{x(0)},
+			HostOnly: "it has Go code only",
 			Int1: func(f *expr.Frame, x int64) int64 {
 				if x == -x && x != 0 {
 					f.Fail(expr.ErrOverflow)

@@ -26,7 +26,7 @@ func (f *Func) Check(events []*expr.Scope) error {
 	return joined(in.unknowns)
 }
 
-// firstSchema is that of the first of some events; nil if there is none.
+// firstSchema returns the schema of the first of some events; nil if there is none.
 func firstSchema(events []*expr.Scope) *event.Schema {
 	if len(events) == 0 {
 		return nil

@@ -54,7 +54,7 @@ func (ev *subject) which() expr.Part {
 	return expr.Self
 }
 
-// schema is that of the subject where events are of sc; nil if it is not known.
+// schema returns the schema of the subject where events are of sc; nil if it is not known.
 func (ev *subject) schema(sc *expr.Scope) *event.Schema {
 	if ev.part != "" {
 		return sc.Parts[ev.part]
@@ -110,7 +110,7 @@ func (ev *subject) hasField(name string) bool {
 	})
 }
 
-// schemas are those of the events that the subject may be, each once.
+// schemas returns the schemas of the events that the subject may be, each once.
 func (ev *subject) schemas() []*event.Schema {
 	var list []*event.Schema
 	for _, sc := range ev.scopes {

@@ -18,7 +18,7 @@ import (
 )
 
 // This file plays an attacker who can write to a cache, to vendor/, to
-// ppscript.sum or to a proxy, and who wants other scripts to run.
+// ppscript.sum or to a proxy, and an attacker that wants other scripts to run.
 
 // overwrite gives a read-only file other contents.
 func overwrite(t *testing.T, name, text string) {
@@ -138,7 +138,7 @@ func TestLostSumIsNotPinnedAgain(t *testing.T) {
 		if read(t, sum) == whole {
 			t.Errorf("%s: pinned again", cut)
 		}
-		// Somebody who sees it may.
+		// A user who sees it may.
 		var said []string
 		tty := s
 		tty.Pin, tty.Note = true, func(line string) { said = append(said, line) }

@@ -164,7 +164,7 @@ func (l *Library) prune(ctx context.Context) error {
 			}
 		}
 	}
-	for v := range l.chosen.asked {
+	for v := range l.chosen.requests {
 		keep(v, modKey)
 	}
 	for _, v := range l.chosen.list() {
@@ -227,7 +227,7 @@ func (l *Library) verifyCached(ctx context.Context, v module.Version) error {
 	return err
 }
 
-// Why explains why a library is needed: the chain of those that ask for it.
+// Why explains why a library is needed: the chain of the libraries that ask for it.
 func (l *Library) Why(ctx context.Context, path string) ([]module.Version, error) {
 	c, err := l.chooseAnew(ctx)
 	if err != nil {

@@ -73,7 +73,7 @@ func (g *git) run(ctx context.Context, dir, grows string, input []byte, args ...
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
-	out, errs := &bounded{limit: gitOutput, full: cancel}, &bounded{limit: 1 << 20}
+	out, errs := &boundedBuffer{limit: gitOutput, full: cancel}, &boundedBuffer{limit: 1 << 20}
 	cmd.Stdout, cmd.Stderr = out, errs
 	var tooLarge atomic.Bool
 	done, watched := make(chan struct{}), make(chan struct{})
@@ -138,15 +138,15 @@ func growsBeyond(dir string, limit int64, done <-chan struct{}) bool {
 	}
 }
 
-// A bounded buffer keeps so many bytes, and notes that there were more.
-type bounded struct {
+// boundedBuffer keeps a bounded number of bytes, and notes that there were more.
+type boundedBuffer struct {
 	bytes.Buffer
 	limit   int
 	full    func() // called when there are more; nil: the rest is dropped
 	dropped bool
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	n := min(len(p), b.limit-b.Len())
 	b.Buffer.Write(p[:n])
 	if n < len(p) && b.full != nil && !b.dropped {

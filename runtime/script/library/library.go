@@ -27,7 +27,7 @@ type Library struct {
 	work     *workspace
 	replaces []replace // of the library or of its workspace; directories are absolute
 	chosen   *choice
-	vendored *vendored // nil: contents do not come from vendor/
+	vendored *vendorTree // nil: contents do not come from vendor/
 	trees    map[string]*tree
 }
 
@@ -199,7 +199,7 @@ func (l *Library) locate(ctx context.Context, lib string) (module.Version, *tree
 
 // tree is the contents of a version, checked, wherever they are.
 func (l *Library) tree(ctx context.Context, v module.Version) (*tree, error) {
-	// vendor/ has one version of a library. Who names another gets that one.
+	// vendor/ has one version of a library. A script that names another gets that one.
 	if l.vendored != nil && l.vendored.version(v.Path) == v.Version {
 		return l.vendored.tree(v, l.store, l.sum)
 	}

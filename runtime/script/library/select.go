@@ -12,15 +12,15 @@ import (
 // not, the highest that anybody names. Nothing newer is ever looked for, so a
 // choice stays the same until somebody changes a ppscript.mod.
 
-// A choice is the versions of a build, by path, and who asked for each.
+// A choice is the versions of a build, by path, and the module that asked for each.
 type choice struct {
-	version map[string]string
-	asked   map[module.Version][]module.Version // by whom; the main library is the zero Version
+	version  map[string]string
+	requests map[module.Version][]module.Version // by whom; the main library is the zero Version
 }
 
-// choose walks the requirements. reqs returns those of a library version.
+// choose walks the requirements. reqs returns the requirements of a library version.
 func choose(main []module.Version, reqs func(module.Version) ([]module.Version, error)) (*choice, error) {
-	c := &choice{version: map[string]string{}, asked: map[module.Version][]module.Version{}}
+	c := &choice{version: map[string]string{}, requests: map[module.Version][]module.Version{}}
 	type edge struct{ from, to module.Version }
 	var queue []edge
 	for _, v := range main {
@@ -30,7 +30,7 @@ func choose(main []module.Version, reqs func(module.Version) ([]module.Version, 
 	for len(queue) > 0 {
 		e := queue[0]
 		queue = queue[1:]
-		c.asked[e.to] = append(c.asked[e.to], e.from)
+		c.requests[e.to] = append(c.requests[e.to], e.from)
 		if old := c.version[e.to.Path]; old == "" || semver.Compare(e.to.Version, old) > 0 {
 			c.version[e.to.Path] = e.to.Version
 		}
@@ -91,7 +91,7 @@ func (c *choice) why(v module.Version) []module.Version {
 	for v.Path != "" && !seen[v] {
 		seen[v] = true
 		chain = append(chain, v)
-		v = c.asked[v][0]
+		v = c.requests[v][0]
 	}
 	slices.Reverse(chain)
 	return chain

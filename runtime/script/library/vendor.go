@@ -20,8 +20,8 @@ import (
 // versions that vendor/modules.txt lists, which are used in place of the cache.
 // They are checked against ppscript.sum as those in the cache are.
 
-// vendored is a vendor/ directory.
-type vendored struct {
+// vendorTree is a vendor/ directory.
+type vendorTree struct {
 	root  string
 	list  []module.Version
 	local map[module.Version]bool // copies of directories, by replace
@@ -34,13 +34,13 @@ const localMark = " => ."
 // vendorKey ends the line of such a copy in ppscript.sum.
 const vendorKey = "=>vendor"
 
-func newVendored(dir string) *vendored {
-	return &vendored{root: filepath.Join(dir, vendorDir), local: map[module.Version]bool{},
+func newVendored(dir string) *vendorTree {
+	return &vendorTree{root: filepath.Join(dir, vendorDir), local: map[module.Version]bool{},
 		trees: map[module.Version]*tree{}}
 }
 
 // openVendor reads vendor/modules.txt; nil if there is none.
-func openVendor(dir string) (*vendored, error) {
+func openVendor(dir string) (*vendorTree, error) {
 	name := filepath.Join(dir, vendorList)
 	b, err := readRegular(name, maxMod)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func openVendor(dir string) (*vendored, error) {
 }
 
 // version is the one that vendor/ has of a library; "" for none.
-func (vd *vendored) version(path string) string {
+func (vd *vendorTree) version(path string) string {
 	for _, v := range vd.list {
 		if v.Path == path {
 			return v.Version
@@ -82,8 +82,8 @@ func (vd *vendored) version(path string) string {
 }
 
 // choice is the set of versions in vendor/, if the library requires just these.
-func (vd *vendored) choice(m *Mod) (*choice, error) {
-	c := &choice{version: map[string]string{}, asked: map[module.Version][]module.Version{}}
+func (vd *vendorTree) choice(m *Mod) (*choice, error) {
+	c := &choice{version: map[string]string{}, requests: map[module.Version][]module.Version{}}
 	for _, v := range vd.list {
 		c.version[v.Path] = v.Version
 	}
@@ -105,7 +105,7 @@ func orNone(v string) string {
 }
 
 // tree is the contents of a version in vendor/, checked.
-func (vd *vendored) tree(v module.Version, st *store, sum *sum) (*tree, error) {
+func (vd *vendorTree) tree(v module.Version, st *store, sum *sum) (*tree, error) {
 	if t := vd.trees[v]; t != nil {
 		return t, nil
 	}
@@ -136,15 +136,15 @@ func (vd *vendored) tree(v module.Version, st *store, sum *sum) (*tree, error) {
 
 // key is the line of ppscript.sum. A copy of a directory differs from
 // the published version, and has a line of its own.
-func (vd *vendored) key(v module.Version) string {
+func (vd *vendorTree) key(v module.Version) string {
 	if vd.local[v] {
 		return zipKey(v) + vendorKey
 	}
 	return zipKey(v)
 }
 
-// others says which directories below a library's are those of other libraries.
-func (vd *vendored) others(path string) func(rel string) bool {
+// others says which directories below a library's belong to other libraries.
+func (vd *vendorTree) others(path string) func(rel string) bool {
 	return func(rel string) bool {
 		return slices.ContainsFunc(vd.list, func(v module.Version) bool { return v.Path == path+"/"+rel })
 	}

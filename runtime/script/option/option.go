@@ -57,6 +57,8 @@ type Text struct {
 	// Recorded is the text of an option that is not given, where events come from
 	// a recording; empty: none.
 	Recorded string
+	// Along is the name of another option: Default counts only where that one is given; empty: always.
+	Along string
 	// Words are the usual texts of a string; others are values as well.
 	Words []string
 	// Suffix says that a comma and more text may follow one of Choices:
@@ -86,8 +88,9 @@ func (o *Option) Takes(word string) bool {
 	return slices.Contains(o.Words, first) || slices.Contains(o.Choices, first) && (o.Suffix || !more)
 }
 
-// Wanted says behind the option's help when a script does not run without it; "" if it always does.
-func (o *Option) Wanted() string {
+// Requirement is the text behind the option's help that says when a script does not run without it;
+// "" if it always does.
+func (o *Option) Requirement() string {
 	switch {
 	case o.Required && o.Recorded != "":
 		return "(required without --input)"
@@ -227,7 +230,7 @@ func (o *Option) scalar(text string) (starlark.Value, error) {
 		}
 		return starlark.Bool(b), nil
 	case Duration:
-		n, err := unit.ParseDuration(text, max(o.Bare, 1))
+		n, err := unit.ParseDuration(text, o.Bare)
 		return value.Duration(n), err
 	case Size:
 		n, err := unit.ParseSize(text)

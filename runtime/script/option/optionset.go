@@ -71,10 +71,14 @@ func (s *Set) Join(words []string) []string {
 // was on the command line, by name, in order; args the positional arguments.
 // A nil set accepts nothing. Errors are *diag.Error of class Usage.
 func (s *Set) Values(given map[string][]string, args []string) (*Values, error) {
-	vals := &Values{values: starlark.StringDict{}, given: map[string]bool{}}
+	vals := &Values{values: starlark.StringDict{}, onCommandLine: map[string]bool{}}
 	if s != nil {
 		for i := range s.Options {
-			vals.values[s.Options[i].Name] = s.Options[i].start()
+			if o := &s.Options[i]; o.Starts(given) {
+				vals.values[o.Name] = o.start()
+			} else {
+				vals.values[o.Name] = starlark.None
+			}
 		}
 	}
 	names := make([]string, 0, len(given))
@@ -96,7 +100,7 @@ func (s *Set) Values(given map[string][]string, args []string) (*Values, error) 
 	}
 	if s != nil {
 		for i := range s.Options {
-			if o := &s.Options[i]; o.Required && !vals.given[o.Name] {
+			if o := &s.Options[i]; o.Required && !vals.onCommandLine[o.Name] {
 				return nil, diag.Errorf(diag.Usage, o.sort(), o.Label(), "missing").
 					WithHint("%s", required(o))
 			}
@@ -115,6 +119,11 @@ func (s *Set) OfRecording(given map[string][]string) {
 			given[o.Name] = []string{o.Recorded}
 		}
 	}
+}
+
+// Starts reports that the default of an option counts beside the options that are given.
+func (o *Option) Starts(given map[string][]string) bool {
+	return o.Along == "" || len(given[o.Along]) > 0
 }
 
 // start is the value of an option that is not given.
@@ -182,8 +191,8 @@ func (s *Set) positional(vals *Values, args []string) error {
 
 // Values is the o of main(o).
 type Values struct {
-	values starlark.StringDict
-	given  map[string]bool
+	values        starlark.StringDict
+	onCommandLine map[string]bool
 }
 
 var _ starlark.HasAttrs = (*Values)(nil)
@@ -201,7 +210,7 @@ func (v *Values) set(o *Option, texts []string) error {
 			vals = append(vals, m)
 		}
 	}
-	v.given[o.Name] = true
+	v.onCommandLine[o.Name] = true
 	switch {
 	case o.List:
 		v.values[o.Name] = vals
@@ -217,8 +226,8 @@ func (v *Values) Value(name string) (starlark.Value, bool) {
 	return x, ok
 }
 
-// Given reports that the option was on the command line.
-func (v *Values) Given(name string) bool { return v.given[name] }
+// IsSet reports that the option was on the command line.
+func (v *Values) IsSet(name string) bool { return v.onCommandLine[name] }
 
 func (v *Values) String() string        { return "<options " + v.values.String() + ">" }
 func (v *Values) Type() string          { return "option values" }

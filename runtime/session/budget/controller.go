@@ -23,7 +23,7 @@ import (
 const (
 	// burst is how much may be saved up, as the time in which the budget brings it.
 	burst = 250 * time.Millisecond
-	// least is which part of the budget is for those that are observed, whatever ppscript itself
+	// least is which part of the budget is for the observed threads, whatever ppscript itself
 	// uses: it does not stop to observe because printing is dear.
 	least = 0.25
 	// aim is which part of the budget a decision plans to spend, and calm below which part the
@@ -31,7 +31,7 @@ const (
 	aim, calm = 0.85, 0.6
 	// patience is how long the load must be low before more of it counts.
 	patience = time.Second
-	// MaxWeight is that of an event of the smallest share.
+	// MaxWeight is the weight of an event at the smallest share.
 	MaxWeight = 1024
 )
 
@@ -63,13 +63,13 @@ const (
 	firstProbe = 10 * time.Millisecond
 )
 
-// A Spent is what observing cost in some time.
-type Spent struct {
+// Expense is the cost of observing, over some time.
+type Expense struct {
 	Time time.Duration
 	Own  time.Duration // CPU time of ppscript
 	// Hits called programs, of which the rest is, in Open.
 	Hits uint64
-	// Traced is what the hits cost those that are observed.
+	// Traced is what the hits cost the observed threads.
 	Traced time.Duration
 	Open   time.Duration // the part of Time in which programs were attached
 	// Floor is how much of Traced each hit costs that does not count.
@@ -91,12 +91,12 @@ type Decision struct {
 
 // A Controller decides for one run.
 type Controller struct {
-	share float64
-	rate  float64 // the budget, in CPUs: ns a ns
-	left  float64 // that may be spent now, ns; less than 0 is owed
-	debt  float64 // that the begin of the run cost, and is not paid back yet, ns
-	repay float64 // how much of that is paid back, in CPUs
-	now   Decision
+	share     float64
+	rate      float64 // the budget, in CPUs: ns a ns
+	remaining float64 // that may be spent now, ns; less than 0 is owed
+	debt      float64 // that the begin of the run cost, and is not paid back yet, ns
+	repay     float64 // how much of that is paid back, in CPUs
+	now       Decision
 	lately
 	low    time.Duration // since when the load is low
 	alarm  bool          // somebody tells of what is spent: see Alarm
@@ -149,7 +149,7 @@ const (
 func New(share float64, cpus int, random func() float64) *Controller {
 	c := &Controller{share: share, rate: share * float64(cpus), random: random,
 		now: Decision{Weight: 1, Open: true}, trust: trust{need: leastTrust}}
-	c.left = c.rate * float64(burst)
+	c.remaining = c.rate * float64(burst)
 	c.keys.most = MaxWeight
 	return c
 }
@@ -185,9 +185,9 @@ func (c *Controller) rarest() time.Duration {
 	return maxCycle
 }
 
-// even bounds the weight where few keys have most events: those that count do not stand for the others
+// even bounds the weight where few keys have most events: keys that count do not stand for the others
 // then. After a time it tries again.
-func (c *Controller) even(s *Spent) {
+func (c *Controller) even(s *Expense) {
 	k := &c.keys
 	k.since += s.Time
 	uneven := 2*math.Abs(float64(s.Offered)-float64(s.Stood)) > float64(s.Offered)
@@ -229,7 +229,7 @@ func (c *Controller) Next() time.Duration {
 	case c.slot.probe > 0:
 		return max(c.slot.wait-c.slot.since, time.Millisecond)
 	}
-	owed := time.Duration(max(-c.left, 0) / c.rate)
+	owed := time.Duration(max(-c.remaining, 0) / c.rate)
 	if c.unable() {
 		owed = min(owed, c.rarest()-c.slot.since)
 	}
@@ -256,7 +256,7 @@ func (c *Controller) period(seconds float64, most time.Duration) time.Duration {
 }
 
 // Decide is told what was spent since the last call, and says how events count from now on.
-func (c *Controller) Decide(s Spent) Decision {
+func (c *Controller) Decide(s Expense) Decision {
 	c.Pay(s)
 	c.even(&s)
 	if c.now.Slots {
@@ -285,23 +285,23 @@ func (c *Controller) Begin(d time.Duration) bool {
 
 // Owe is told what ppscript itself spent meanwhile.
 func (c *Controller) Owe(d time.Duration) {
-	room := max(0, c.left+c.rate*float64(mostOwed))
-	c.left -= min(float64(d), room)
+	room := max(0, c.remaining+c.rate*float64(mostOwed))
+	c.remaining -= min(float64(d), room)
 }
 
 // Pay is told what was spent in a time in which programs were attached or detached, which tells nothing
 // about the load.
-func (c *Controller) Pay(s Spent) {
+func (c *Controller) Pay(s Expense) {
 	c.learn(&s)
 	c.idle = s.Idle
 	back := min(c.debt, c.repay*float64(s.Time))
 	c.debt -= back
-	c.left = min(c.left+c.rate*float64(s.Time)-back, c.rate*float64(burst)) - float64(s.Traced)
+	c.remaining = min(c.remaining+c.rate*float64(s.Time)-back, c.rate*float64(burst)) - float64(s.Traced)
 	c.Owe(s.Own)
 }
 
 // learn notes what observing costs now. It rises at once, and falls slowly.
-func (c *Controller) learn(s *Spent) {
+func (c *Controller) learn(s *Expense) {
 	own := float64(s.Own) / float64(max(s.Time, 1))
 	c.own += (own - c.own) * weightOf(s.Time, time.Second)
 	if !c.now.Slots {
@@ -316,10 +316,19 @@ func (c *Controller) learn(s *Spent) {
 		c.traced, c.floor = traced, floor
 		return
 	}
-	w := weightOf(s.Open, 200*time.Millisecond)
+	memory := settled
+	if c.keys.fixed {
+		memory = settledRings
+	}
+	w := weightOf(s.Open, memory)
 	c.traced += (traced - c.traced) * w
 	c.floor += (floor - c.floor) * w
 }
+
+// settled is in how much time of being observed a load that fell is known to have: some slots; more where
+// events come to ppscript itself, since each costs more there, and it is longer until somebody sees that it
+// rose.
+const settled, settledRings = 80 * time.Millisecond, 200 * time.Millisecond
 
 // weightOf is how much a measurement of such a time counts beside those before it, of which it is
 // known how long they are remembered.
@@ -327,7 +336,7 @@ func weightOf(d, memory time.Duration) float64 {
 	return 1 - math.Exp(-float64(d)/float64(memory))
 }
 
-// costs estimates what the share with that weight would cost those that are observed, in CPUs.
+// costs estimates what the share with that weight would cost the observed threads, in CPUs.
 func (c *Controller) costs(weight uint64) float64 {
 	work := max(c.traced-c.floor, 0) * float64(c.now.Weight)
 	return c.floor + work/float64(weight)
@@ -348,7 +357,7 @@ func (c *Controller) lowest() uint64 {
 }
 
 // steady decides while programs stay attached.
-func (c *Controller) steady(s *Spent) {
+func (c *Controller) steady(s *Expense) {
 	w := c.now.Weight
 	if c.trust.since += s.Time; c.trust.since >= proven {
 		c.trust.need = leastTrust
@@ -357,12 +366,12 @@ func (c *Controller) steady(s *Spent) {
 		c.calm = 0
 	}
 	most := c.may(aim, c.base)
-	if c.traced > most && c.left < c.rate*float64(burst)*0.9 {
+	if c.traced > most && c.remaining < c.rate*float64(burst)*0.9 {
 		c.low = 0
 		for w < c.keys.most && c.costs(w) > most {
 			w *= 2
 		}
-		if c.costs(w) <= most && c.left > 0 {
+		if c.costs(w) <= most && c.remaining > 0 {
 			c.set(w)
 			return
 		}
@@ -392,7 +401,7 @@ func (c *Controller) set(w uint64) {
 }
 
 // slots decides where events count in slots of time.
-func (c *Controller) slots(s *Spent) {
+func (c *Controller) slots(s *Expense) {
 	c.slot.since += s.Time
 	c.slot.spent += float64(s.Traced)
 	jumped := c.slot.spent > 2*c.slot.plan && c.slot.since >= minSlot/2
@@ -409,7 +418,7 @@ func (c *Controller) slots(s *Spent) {
 			c.slot.probe = firstProbe
 		}
 		c.rest()
-	case c.slot.since >= c.slot.wait && (c.left >= 0 || c.slot.probe > 0 || c.again()):
+	case c.slot.since >= c.slot.wait && (c.remaining >= 0 || c.slot.probe > 0 || c.again()):
 		c.slot.since, c.slot.spent = 0, 0
 		c.now.Open = true
 		if c.slot.low >= c.trust.need {
@@ -435,8 +444,13 @@ func (c *Controller) rest() {
 		cycle = min(least, float64(c.rarest()))
 	}
 	c.slot.length = time.Duration(min(max(duty*cycle, float64(c.shortest())), float64(c.longest())))
-	owed := max(-c.left, 0) / c.rate
+	c.slot.plan = c.traced * float64(c.slot.length)
+	owed := max(-c.remaining, 0) / c.rate
 	pause := max(cycle-float64(c.slot.length), owed)
+	if saved := c.remaining - c.slot.plan; saved > 0 {
+		// Slots cost less than was planned: the next one is paid for already.
+		pause = min(pause, max(float64(minCycle)-float64(c.slot.length), 0))
+	}
 	if c.slot.probe > 0 {
 		if float64(c.slot.probe) < pause && c.own < c.rate {
 			pause, c.slot.length = float64(c.slot.probe), minSlot
@@ -445,6 +459,6 @@ func (c *Controller) rest() {
 			c.slot.probe = 0
 		}
 	}
-	c.slot.plan = c.traced * float64(c.slot.length)
+	c.slot.plan = c.traced * float64(c.slot.length) // a probe may be shorter
 	c.slot.since, c.slot.wait = 0, time.Duration(pause*(0.75+c.random()/2))
 }

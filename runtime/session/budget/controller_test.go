@@ -18,7 +18,7 @@ const step = time.Millisecond / 2
 
 // observe runs for a time, and returns what was spent in each step, and the last decision.
 func (m *machine) observe(c *Controller, total time.Duration) (spent []time.Duration, last Decision) {
-	var s Spent
+	var s Expense
 	c.Rely(m.alarm)
 	wait := c.Next()
 	for at := time.Duration(0); at < total; at += step {
@@ -39,7 +39,7 @@ func (m *machine) observe(c *Controller, total time.Duration) (spent []time.Dura
 			s.Own += m.tick
 			cost += m.tick
 			next := c.Decide(s)
-			s = Spent{}
+			s = Expense{}
 			if next.Open != now.Open {
 				s.Own += m.turn
 				cost += m.turn
@@ -172,6 +172,34 @@ func TestBudgetIsUsed(t *testing.T) {
 	}
 	if share := float64(sum) / float64(30*time.Second) / 2; share < 0.012 {
 		t.Errorf("got %.4f of the CPUs, want more than 0.012 of the 0.02", share)
+	}
+}
+
+// So it is where the load jumps: moments in which little happens pay for more of the others.
+func TestBudgetIsUsedByLoadsThatJump(t *testing.T) {
+	for _, turn := range []time.Duration{300 * time.Microsecond, 1500 * time.Microsecond} {
+		all, n := 0.0, 0.0
+		for seed := range uint64(60) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			load, until := 0.0, time.Duration(0)
+			m := &machine{hook: 60, work: 150, tick: 100 * time.Microsecond, turn: turn, alarm: seed%2 == 0,
+				load: func(at time.Duration) float64 {
+					if at >= until {
+						until = at + time.Duration(50+r.IntN(500))*time.Millisecond
+						load = []float64{0, 20e3, 400e3, 4e6}[r.IntN(4)]
+					}
+					return load
+				}}
+			spent, _ := m.observe(New(0.01, 2, r.Float64), 20*time.Second)
+			for _, s := range spent {
+				all += float64(s)
+			}
+			n += float64(20*time.Second) * 2 * 0.01
+		}
+		t.Logf("turns of %v: %.2f of the budget", turn, all/n)
+		if all/n < 0.55 {
+			t.Errorf("turns of %v: got %.2f of the budget, want at least 0.55", turn, all/n)
+		}
 	}
 }
 

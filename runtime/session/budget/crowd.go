@@ -11,8 +11,8 @@ import (
 
 // A crowding is how many threads have a CPU or want one, on average over the last slots.
 type crowding struct {
-	running float64
-	asked   bool
+	running   float64
+	requested bool
 }
 
 // crowded is how many runnable threads for each CPU are a crowd.
@@ -38,8 +38,8 @@ func (c *crowding) add(loadavg []byte, cpus int) bool {
 	if err != nil {
 		return false
 	}
-	if !c.asked {
-		c.running, c.asked = float64(n), true
+	if !c.requested {
+		c.running, c.requested = float64(n), true
 	}
 	c.running += (float64(n) - c.running) / 4
 	return c.running > crowded*float64(cpus)

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"syscall"
 	"time"
 
 	"ppscript/bpf/load"
@@ -32,7 +31,7 @@ type Sink struct {
 	Unseen func(share float64)
 	// Weighed is told at the end of an interval which weights were in force.
 	Weighed func(f agg.Force)
-	// Mark and Stretch are those of the groups to which events come one by one; nil where rows do.
+	// Mark and Stretch are called for the groups to which events come one by one; nil where rows do.
 	Mark    func()
 	Stretch func(s agg.Slot, exact bool)
 }
@@ -47,12 +46,12 @@ type Governor struct {
 	// timed are hits of which the time was taken lately, and spent is what was since the last
 	// decision.
 	timed  struct{ n, time float64 }
-	spent  Spent
+	spent  Expense
 	slots  slots
-	told   told
+	costs  intervalCosts
 	lately float64 // hits a second, as measured last
 	begin  begin
-	recent recent
+	recent costWindow
 	over   over
 	crowd  crowding
 
@@ -106,8 +105,8 @@ type part struct {
 	p  *agg.Partial
 }
 
-// told is what is told of an interval.
-type told struct {
+// intervalCosts are the measurements of one interval.
+type intervalCosts struct {
 	time, open, own, traced, hits, kept, offered, stood float64
 
 	force [levels]float64 // hits with each weight, outside of slots, by its logarithm
@@ -116,7 +115,7 @@ type told struct {
 // levels is how many weights there are.
 const levels = load.WeightLevels
 
-// Govern is who keeps a run in a share of the CPUs' time whose work programs of the kernel do, from Begin on.
+// Govern starts a Governor for a run of kernel programs; it keeps the run in a share of the CPUs' time.
 func Govern(share float64, run *load.Run) (*Governor, error) {
 	return govern(share, newPrograms(run))
 }
@@ -127,7 +126,7 @@ func Govern(share float64, run *load.Run) (*Governor, error) {
 type Start time.Duration
 
 // Started is now.
-func Started() Start { return Start(ownTime()) }
+func Started() Start { return Start(kernel.CPUTime()) }
 
 // ending is how much of what the begin of a run costs its end does: what was attached is detached, and
 // results are shown.
@@ -157,23 +156,14 @@ func (g *Governor) Begin(since Start) error {
 	}
 	g.run.begin()
 	hits, err := g.run.Hits()
-	g.last = reading{time.Now(), ownTime(), hits}
+	g.last = reading{time.Now(), kernel.CPUTime(), hits}
 	took := g.last.own - time.Duration(since)
 	g.begin = begin{took: took, ends: time.Duration(ending * float64(took))}
 	g.begin.afforded = g.ctl.Begin(took + g.begin.ends)
-	g.told.own = took.Seconds()
+	g.costs.own = took.Seconds()
 	g.recent.add(g.last.at, float64(took))
 	g.arm()
 	return err
-}
-
-// ownTime is the CPU time of this process.
-func ownTime() time.Duration {
-	var ru syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
-		return 0
-	}
-	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
 // Due is when Step must be called; never without a budget. It is counted from the last decision: the
@@ -203,7 +193,7 @@ func (g *Governor) Step(now time.Time, to *Sink) error {
 		return nil // hits are counted in groups, of which one may be full at once: that is no jump
 	}
 	next := g.ctl.Decide(g.spent)
-	g.spent = Spent{}
+	g.spent = Expense{}
 	switch {
 	case before.Open && !next.Open:
 		return g.closeSlot(before, to)
@@ -231,7 +221,7 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	if err != nil {
 		return err
 	}
-	r := reading{now, ownTime(), hits}
+	r := reading{now, kernel.CPUTime(), hits}
 	time, own, n := now.Sub(g.last.at), r.own-g.last.own, hits.N-g.last.hits.N
 	if timed := hits.Timed - g.last.hits.Timed; timed > 0 {
 		// A hit that was interrupted took long: so they are added up for a while.
@@ -256,33 +246,33 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 		}
 		s.add(traced, way+min(g.each(), float64(gate))*float64(n))
 	}
-	offered, stood := hits.Offered-g.last.hits.Offered, hits.Stood-g.last.hits.Stood
+	offered, stood := hits.Offered-g.last.hits.Offered, hits.Represented-g.last.hits.Represented
 	s.Offered += offered
 	s.Stood += stood
-	g.told.offered += float64(offered)
-	g.told.stood += float64(stood)
+	g.costs.offered += float64(offered)
+	g.costs.stood += float64(stood)
 	if d.Open {
 		open := time
 		if d.Slots && g.slots.began.After(g.last.at) {
 			open = now.Sub(g.slots.began)
 		}
 		s.Open += open
-		g.told.open += open.Seconds()
+		g.costs.open += open.Seconds()
 	}
 	g.last = r
-	g.told.time += time.Seconds()
-	g.told.own += own.Seconds()
-	g.told.traced += traced / 1e9
+	g.costs.time += time.Seconds()
+	g.costs.own += own.Seconds()
+	g.costs.traced += traced / 1e9
 	g.recent.add(now, float64(own)+traced)
-	g.told.hits += float64(n)
-	g.told.kept += float64(n) / float64(d.Weight)
+	g.costs.hits += float64(n)
+	g.costs.kept += float64(n) / float64(d.Weight)
 	if d.Open && !d.Slots {
-		g.told.force[bits.Len64(d.Weight)-1] += float64(n)
+		g.costs.force[bits.Len64(d.Weight)-1] += float64(n)
 	}
 	return nil
 }
 
-func (s *Spent) add(traced, floor float64) {
+func (s *Expense) add(traced, floor float64) {
 	s.Traced += time.Duration(traced)
 	s.Floor += time.Duration(floor)
 }
@@ -324,7 +314,7 @@ func (g *Governor) end(now time.Time) error {
 		}
 		g.slots.hitsOf = append(g.slots.hitsOf, h.N-before.N)
 		traced := float64(h.Toll-before.Toll) + g.each()*float64(h.N-before.N)
-		// Who shares the CPU is slowed down in its own time.
+		// A thread that shares the CPU is slowed down in its own time.
 		of := length
 		if ran[cpu] > 0 {
 			of = min(ran[cpu], length)
@@ -355,7 +345,7 @@ func (g *Governor) closeSlot(before Decision, to *Sink) error {
 	// What came before is no slot. It tells what the gap up to the first one begins with.
 	marked := g.slots.marked
 	g.slots.close(now)
-	g.slots.before, g.slots.each = nil, g.lately/max(g.told.hits, 1)
+	g.slots.before, g.slots.each = nil, g.lately/max(g.costs.hits, 1)
 	if g.run.inPerson() {
 		g.slots.each = g.lately / max(float64(g.last.hits.N-marked), 1)
 		g.slots.steady = true
@@ -409,7 +399,7 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 		return err
 	}
 	g.ctl.Pay(g.spent)
-	g.spent = Spent{}
+	g.spent = Expense{}
 	g.enter(now, next.Slots, to)
 	seconds := g.slots.stands(now)
 	if !next.Slots {
@@ -420,7 +410,7 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 		return err
 	}
 	if !next.Slots {
-		// The first rows without slots are those of all events from now on; what is between the
+		// The first rows without slots count all events from now on; what is between the
 		// last slot and now was in it.
 		g.slots = slots{marked: g.slots.marked}
 	}
@@ -453,7 +443,7 @@ func (g *Governor) release(seconds float64, to *Sink) {
 			part, n = part+hit*s.traced[cpu], n+hit
 		}
 		of := agg.Slot{Factor: seconds / s.length(), Traced: part / max(n, 1), Halves: s.halves / max(n, 1)}
-		// Nothing tells for how long of the slot ran who was observed: that part of the CPU's time may be
+		// Nothing tells for how long of the slot the target ran: that part of the CPU's time may be
 		// all of its own.
 		of.Unsure = s.crowded || of.Traced > slowing
 		to.Stretch(of, false)
@@ -472,10 +462,10 @@ func (g *Governor) Rows(run *load.Run, to *Sink) error {
 	if err := g.measure(time.Now(), d); err != nil {
 		return err
 	}
-	if t := &g.told; t.offered > 0 {
+	if t := &g.costs; t.offered > 0 {
 		to.Unseen(max(0, t.offered-t.stood) / max(t.hits, t.offered))
 	}
-	for i, hits := range g.told.force {
+	for i, hits := range g.costs.force {
 		if i > 0 && hits > 0 {
 			to.Weighed(agg.Force{Weight: float64(uint64(1) << i), Hits: hits, Keys: g.run.ByKey()})
 		}
@@ -509,7 +499,7 @@ func (g *Governor) Stop(to *Sink) error {
 	if g == nil {
 		return nil
 	}
-	g.stopped, g.begin.stopped = time.Now(), ownTime()
+	g.stopped, g.begin.stopped = time.Now(), kernel.CPUTime()
 	if !g.ctl.Now().Slots || !g.slots.ended.IsZero() {
 		return nil
 	}
@@ -525,7 +515,7 @@ func (g *Governor) Cost() *result.Cost {
 	if g == nil {
 		return nil
 	}
-	t := &g.told
+	t := &g.costs
 	all := max(t.time, 1e-9) * float64(g.cpus)
 	c := &result.Cost{Budget: g.share, Own: t.own / all, Traced: t.traced / all, Events: 1, Time: 1,
 		ByKey: g.run.ByKey() && !g.run.inPerson()}
@@ -535,6 +525,6 @@ func (g *Governor) Cost() *result.Cost {
 	if t.time > 0 {
 		c.Time = t.open / t.time
 	}
-	g.told = told{}
+	g.costs = intervalCosts{}
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"ppscript/bpf/hookcost"
 	"ppscript/bpf/load"
 	"ppscript/runtime/operator/agg"
+	"ppscript/runtime/system/kernel"
 	"ppscript/tests/testkit"
 )
 
@@ -18,7 +19,7 @@ import (
 type hook struct {
 	off   bool
 	cost  float64 // of events that are on, in CPUs
-	hangs float64 // of those that are off
+	hangs float64 // of events that are off
 	spent float64
 	at    time.Time
 	slots int
@@ -157,8 +158,8 @@ func TestCostsCountFromTheBegin(t *testing.T) {
 		if err := g.Rows(nil, nowhere); err != nil {
 			t.Fatal(err)
 		}
-		if g.told.time != 1 || g.told.traced != 1 {
-			t.Errorf("got %v s that cost %v s, want 1 and 1", g.told.time, g.told.traced)
+		if g.costs.time != 1 || g.costs.traced != 1 {
+			t.Errorf("got %v s that cost %v s, want 1 and 1", g.costs.time, g.costs.traced)
 		}
 	})
 }
@@ -178,7 +179,7 @@ func TestWindows(t *testing.T) {
 			return min(max(at-8*time.Second, 0), time.Second)
 		}, 0.2},
 	} {
-		r := recent{}
+		r := costWindow{}
 		before := -100 * time.Millisecond
 		for at := time.Duration(0); at < 20*time.Second; at += each {
 			r.add(start.Add(at), float64(c.spent(at)-before))
@@ -195,7 +196,7 @@ func TestWindows(t *testing.T) {
 
 // A run that costs more to begin than its budget allows says so at once, and at its end.
 func TestBeginsThatCostTooMuch(t *testing.T) {
-	for ownTime() < time.Millisecond {
+	for kernel.CPUTime() < time.Millisecond {
 	}
 	h := &hook{}
 	testkit.Requires(t, testkit.Sysfs) // which has the CPUs

@@ -27,7 +27,7 @@ func (l *ledger) length() float64 { return max(l.ended.Sub(l.began).Seconds(), 1
 // stands is for how long the slot that ended stands, s, if the gap behind it ends now.
 func (l *ledger) stands(now time.Time) float64 { return l.middle(now).Sub(l.from).Seconds() }
 
-// middle is that of the gap behind the slot, if that ends now.
+// middle returns the middle of the gap behind the slot, if that ends now.
 func (l *ledger) middle(now time.Time) time.Time { return l.ended.Add(now.Sub(l.ended) / 2) }
 
 // begin begins a slot: the gap ends.

@@ -3,13 +3,15 @@ package budget
 import (
 	"fmt"
 	"time"
+
+	"ppscript/runtime/system/kernel"
 )
 
 // This file keeps what a run cost in each window of five seconds, with its begin and its end: what the budget
 // promises. What cannot be kept is said, with the number.
 
-// A recent is what a run cost lately, and at most.
-type recent struct {
+// costWindow holds the cost of a run lately, and the most of any window.
+type costWindow struct {
 	marks []mark
 	most  float64 // CPUs, of any window
 }
@@ -24,7 +26,7 @@ type mark struct {
 const grain = 100 * time.Millisecond
 
 // add adds what was spent since the last call. Before the first one nothing was.
-func (r *recent) add(now time.Time, ns float64) {
+func (r *costWindow) add(now time.Time, ns float64) {
 	n := len(r.marks)
 	if n == 0 {
 		r.marks = append(r.marks, mark{at: now})
@@ -64,7 +66,7 @@ func (g *Governor) Ended() string {
 	if g == nil {
 		return ""
 	}
-	own := ownTime()
+	own := kernel.CPUTime()
 	g.recent.add(time.Now(), float64(own-g.last.own))
 	g.last.own = own
 	most := g.recent.most / float64(g.cpus)

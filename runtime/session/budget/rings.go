@@ -37,10 +37,10 @@ type Traffic struct {
 	Halves uint64 // events whose partner was not seen
 }
 
-// RingTraffic is that of a ring, and so of a CPU or thread.
+// RingTraffic is the traffic of a ring, and so of a CPU or thread.
 type RingTraffic struct{ Records, Bytes uint64 }
 
-// GovernRings is who keeps a run in a share of the CPUs' time that takes events from rings, from Begin on.
+// GovernRings starts a Governor for a run that reads rings; it keeps the run in a share of the CPUs' time.
 func GovernRings(share float64, r *Rings) (*Governor, error) { return govern(share, r) }
 
 // MeasureRings finds out what records with such members cost, of events on these hooks, in some
@@ -80,7 +80,7 @@ func (r *Rings) turned(at time.Time) {
 }
 
 // measureRate learns from a slot that ends how many events come while none are observed: more, where
-// who makes them was slowed down, by as much as agg.Slot has it.
+// the target was slowed down, by as much as agg.Slot has it.
 func (r *Rings) measureRate(end time.Time) {
 	open := float64(end.Sub(r.since))
 	if open <= 0 {
@@ -119,14 +119,14 @@ func (r *Rings) Hits() (h load.Hits, err error) {
 		idled += r.idle() * float64(time.Since(r.since))
 	}
 	h.Toll += uint64(idled)
-	h.Offered, h.Stood = h.N+t.Lost, h.N
+	h.Offered, h.Represented = h.N+t.Lost, h.N
 	return h, nil
 }
 
 // unseen is which part of a window's budget may be spent on events that nobody looks at yet, at most.
 const unseen = 0.1
 
-// alarm implements tap. Who waits is woken when a ring is as full as it was asked for: that must be little
+// alarm implements tap. The reader is woken when a ring is as full as it was asked for: that must be little
 // beside the budget, of which the alarm is a known part.
 func (r *Rings) alarm(spent, _ time.Duration) bool {
 	r.alarmed = 0

@@ -22,12 +22,12 @@ type tap interface {
 	Hits() (load.Hits, error)
 	// clock is what reading the time costs, which is in the times of hits.
 	clock() time.Duration
-	// Pause and Resume detach and attach who counts.
+	// Pause and Resume detach and attach the counting programs.
 	Pause() error
 	Resume() error
 	// idle is what events cost while they are off, lately, in CPUs.
 	idle() float64
-	// alarm has who waits be woken when so much was spent on those that are observed, of which each hit
+	// alarm wakes the thread that waits when so much was spent on observed threads, of which each hit
 	// takes about so long; with 0 nobody is. It reports whether somebody will be.
 	alarm(spent, each time.Duration) bool
 	// rang reports that it is as much, since it was asked last.
@@ -36,7 +36,7 @@ type tap interface {
 	Rows(number func(*load.Stack) uint64, to func(*agg.Spec, *agg.Partial)) error
 }
 
-// programs are those of the kernel.
+// programs is the tap of programs of the kernel.
 type programs struct {
 	load.Budget
 	tolls hookcost.Costs

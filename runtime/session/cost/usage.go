@@ -1,4 +1,4 @@
-// Package cost tells what observing costs: the observer itself, and those observed, who
+// Package cost tells what observing costs: the observer itself, and its targets, which
 // pay for each event.
 package cost
 

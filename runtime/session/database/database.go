@@ -33,7 +33,7 @@ type Host struct {
 	Memory *memory.Budget
 	// QueryEnd tells when a query that begins now has to stop.
 	QueryEnd func() func() error
-	// Frames are those of a stack; ok is false if nothing
+	// Frames returns the frames of a stack; ok is false if nothing
 	// has stacks.
 	Frames func(id stack.ID) (frames []*result.Frame, ok bool)
 }
@@ -208,7 +208,7 @@ func (d *Database) Settle() error {
 	}
 	for _, db := range d.both() {
 		for _, t := range d.run.Tables {
-			if err := db.Seen(t.Name, t.Count, int64(t.First), int64(t.Last)); err != nil {
+			if err := db.NoteEvents(t.Name, t.Count, int64(t.First), int64(t.Last)); err != nil {
 				return err
 			}
 			if !t.About.Stack {

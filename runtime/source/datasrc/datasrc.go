@@ -72,8 +72,8 @@ func outcome(bits uint64) string {
 	return ""
 }
 
-// told is text, or that the CPU does not tell.
-func told(text string) string {
+// orUnknown is text, or says that the CPU does not tell.
+func orUnknown(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return none
 	}
@@ -81,7 +81,7 @@ func told(text string) string {
 }
 
 // Op is the kind of access: a load, a store.
-func (b Bits) Op() string { return told(bitNames(b.part(0, 5), opNames, "|")) }
+func (b Bits) Op() string { return orUnknown(bitNames(b.part(0, 5), opNames, "|")) }
 
 // level is where the data was, or where it was looked for last. Newer CPUs give
 // a number and a distance, older ones a bit for each place.
@@ -99,18 +99,18 @@ func (b Bits) level() string {
 	} else {
 		name = bitNames(old, levelNames, " or ")
 	}
-	return told(name + " " + outcome(old))
+	return orUnknown(name + " " + outcome(old))
 }
 
 // snoop is the answer of other caches.
 func (b Bits) snoop() string {
-	return told(bitNames(b.part(19, 5), snoopNames, "|") + " " + bitNames(b.part(38, 2), peerNames, "|"))
+	return orUnknown(bitNames(b.part(19, 5), snoopNames, "|") + " " + bitNames(b.part(38, 2), peerNames, "|"))
 }
 
 // tlb is where the address was translated.
 func (b Bits) tlb() string {
 	bits := b.part(26, 7)
-	return told(bitNames(bits, tlbNames, " or ") + " " + outcome(bits))
+	return orUnknown(bitNames(bits, tlbNames, " or ") + " " + outcome(bits))
 }
 
 // lock tells whether the access was part of a locked instruction.
@@ -125,7 +125,7 @@ func (b Bits) lock() string {
 }
 
 // block is why a load had to wait for a store.
-func (b Bits) block() string { return told(bitNames(b.part(40, 3), blockNames, "|")) }
+func (b Bits) block() string { return orUnknown(bitNames(b.part(40, 3), blockNames, "|")) }
 
 // String is the access as perf mem prints it, without Op.
 func (b Bits) String() string {

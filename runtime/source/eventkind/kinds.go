@@ -37,7 +37,8 @@ var kinds = []kind{
 	probeEvents{},
 	memoryAccesses{},
 	sysfsEvents{},
-	pmuEvents{},   // those by number
+	pmuEvents{}, // those by number
+	toolEvents{},
 	namedEvents{}, // of all other sources
 }
 
@@ -77,7 +78,7 @@ func (c *Finder) Find(s *plan.Source) ([]*event.Schema, error) {
 	schemas, err := kindOf(s).find(c, s)
 	if err != nil && c.Describes && s.Kind != eventspec.Tracepoint && diag.ClassOf(err) != diag.Usage &&
 		!kernel.HasSysfs(kernel.Roots{}) {
-		err = &diag.Unverified{What: s.FullName(), Why: errNoSysfs}
+		err = &diag.Unverified{Feature: s.FullName(), Why: errNoSysfs}
 	}
 	return schemas, err
 }
@@ -91,7 +92,23 @@ func (c *Finder) Configure(ev *perf.EventConfig, s *plan.Source, members []event
 	kindOf(s).configure(c, ev, s, members)
 }
 
-// Instead says that formats are those of another machine's kernel, and why; "" if they are this one's.
+// Opened is an event of a source as samples and counters open it, before Configure completes it.
+func Opened(s *plan.Source, schema *event.Schema, label, filter string) perf.EventConfig {
+	x := s.Exclude
+	return perf.EventConfig{
+		Schema:   schema,
+		Label:    label,
+		Filter:   filter,
+		CPUs:     s.CPUs,
+		Optional: s.Optional,
+		Exclude: perf.Exclude{
+			User: x.User, Kernel: x.Kernel, Hypervisor: x.Hypervisor, Host: x.Host, Guest: x.Guest,
+		},
+		EventAttr: perf.EventAttr{Precise: s.Precise, Pinned: s.Pinned},
+	}
+}
+
+// Instead says that formats come from another machine's kernel, and why; "" if from this one's.
 func (c *Finder) Instead() string {
 	if c.fs == nil {
 		return ""

@@ -6,6 +6,7 @@ import (
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/plan"
+	"ppscript/runtime/source/eventspec"
 	"ppscript/runtime/source/perf"
 	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/glob"
@@ -63,4 +64,30 @@ func (sysfsEvents) configure(c *Finder, ev *perf.EventConfig, _ *plan.Source, _ 
 			return !slices.Contains(e.CPUs, cpu)
 		})
 	}
+}
+
+// OfPMU is the event of a PMU that an event string names, which has the form of a profiler with options,
+// msr/tsc/; nil if it is none. The caller knows that no profiler is called so.
+func OfPMU(s *plan.Source) *plan.Source {
+	if s.Filter == "" {
+		return nil
+	}
+	pmus, err := kernel.ReadPMUs(kernel.Roots{})
+	if err != nil {
+		return nil
+	}
+	device := s.Name
+	i := slices.IndexFunc(pmus, func(p kernel.PMU) bool {
+		return strings.ReplaceAll(p.Name, "_", "-") == s.Name
+	})
+	switch {
+	case i >= 0:
+		device = pmus[i].Name
+	case !strings.Contains(s.Filter, "=") || strings.HasPrefix(s.Filter, "-"):
+		return nil // of terms the PMU is missed, and nothing else
+	}
+	e := *s
+	e.Kind, e.Name, e.Filter = eventspec.RawPMU, device+"/"+s.Filter, ""
+	e.PMU = &eventspec.PMU{Device: device, Terms: s.Filter}
+	return &e
 }

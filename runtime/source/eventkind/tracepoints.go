@@ -67,7 +67,7 @@ func (c *Finder) tracefs() error {
 		return nil
 	}
 	if c.Describes {
-		c.fs = tracefs.Known()
+		c.fs = tracefs.FindFormats()
 		if instead := c.fs.Instead(); instead != "" {
 			c.Note(instead)
 		}

@@ -25,13 +25,19 @@ const (
 	RawPMU // an event of a PMU by number; Spec.PMU says which
 	Probe  // dynamic probes and breakpoints; Spec.Probe says which
 	// Script is a profiler's name in an event string, with its options as the
-	// filter. Whoever reads the string makes a Profiler of it.
+	// filter. The reader of the string makes a Profiler of it.
 	Script
+	// Tool is what ppscript itself measures of the command, by perf's names: it is counted only.
+	Tool
 )
 
 func (k Kind) String() string {
-	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe", "profiler"}[k]
+	return [...]string{"tracepoint", "software", "hardware", "cache", "pmu", "probe", "profiler", "tool"}[k]
 }
+
+// ToolNames are the events of kind Tool, all in ns: from the start of the command to its end, and its
+// time in user code and in the kernel.
+var ToolNames = []string{"duration_time", "user_time", "system_time"}
 
 // Sampled reports that an event is one of the software or of the CPU, which has
 // no record of its own.
@@ -72,6 +78,11 @@ type Sampling struct {
 	MaxStack int
 	// Exclude leaves out what happens in some places.
 	Exclude Exclude
+	// Precise is how near the sample has to be to the instruction that it is about, 0 to 3, as
+	// attr.precise_ip.
+	Precise uint8
+	// Pinned keeps a counter of the CPU on it: it is not shared with others.
+	Pinned bool
 }
 
 // Absence says what becomes of a source whose event does not exist.
@@ -110,9 +121,27 @@ type Memory struct {
 	Cycles uint64 // loads that took less are left out where the CPU can
 }
 
-// Exclude leaves out what happens in user code, in the kernel, on the host or
+// Exclude leaves out what happens in user code, in the kernel, in a hypervisor, on the host or
 // in guests, and while a CPU is idle.
-type Exclude struct{ User, Kernel, Host, Guest, Idle bool }
+type Exclude struct{ User, Kernel, Hypervisor, Host, Guest, Idle bool }
+
+// RecordedFilter is the condition on samples of a recording for Exclude, which only the kernel that
+// recorded them could leave out: their cpumode, as of perf_event.h. It is empty if nothing is left out.
+func (x Exclude) RecordedFilter() string {
+	var out []string
+	for _, one := range []struct {
+		left  bool
+		modes []int
+	}{{x.User, []int{2, 5}}, {x.Kernel, []int{1, 4}}, {x.Hypervisor, []int{3}}, {x.Host, []int{1, 2}},
+		{x.Guest, []int{4, 5}}} {
+		for _, mode := range one.modes {
+			if one.left {
+				out = append(out, fmt.Sprintf("cpumode != %d", mode))
+			}
+		}
+	}
+	return strings.Join(out, " && ")
+}
 
 // An Attr is one attribute of an event string: key=pid.
 type Attr struct{ Name, Value string }

@@ -1,11 +1,14 @@
 package eventstring
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"ppscript/runtime/plan"
 	"ppscript/runtime/source/eventspec"
+	"ppscript/runtime/source/perf"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/plain"
 )
@@ -44,10 +47,41 @@ func Parse(text string, parseCPUs func(string) ([]int, error)) ([]*plan.Source, 
 	}
 }
 
+// WithFilter is an event list whose last event has one filter more.
+func WithFilter(text, filter string, parseCPUs func(string) ([]int, error)) (string, error) {
+	list, err := Parse(text, parseCPUs)
+	if err != nil {
+		return "", err
+	}
+	last := list[len(list)-1]
+	if last.Kind == eventspec.Script {
+		return "", diag.Errorf(diag.Usage, "filter", last.Name, "it is no event, and has options instead").
+			WithHint("give them between the slashes: %s/--than 10ms/", last.Name)
+	}
+	p := &parser{text: text, parseCPUs: parseCPUs}
+	for range list {
+		if _, err := p.event(); err != nil {
+			return "", err
+		}
+		p.pos++
+	}
+	before, behind := text[:p.filterBegin], text[p.filterEnd:]
+	switch old := text[p.filterBegin:p.filterEnd]; {
+	case p.filterBegin == p.filterEnd && !strings.HasPrefix(behind, "/"):
+		return before + "/" + filter + "/" + behind, nil
+	case strings.TrimSpace(unquote(old)) == "":
+		return before + filter + behind, nil
+	default:
+		return before + "(" + unquote(strings.TrimSpace(old)) + ") && (" + filter + ")" + behind, nil
+	}
+}
+
 type parser struct {
 	text      string
 	pos       int
 	parseCPUs func(string) ([]int, error)
+	// The filter of the last event: where it is, or would be.
+	filterBegin, filterEnd int
 }
 
 // fail points at a byte of the event string.
@@ -61,15 +95,22 @@ func (p *parser) fail(at int, format string, args ...any) *diag.Error {
 
 func (p *parser) event() (*plan.Source, error) {
 	start := p.pos
+	s := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Tracepoint, Pos: p.text}}
+	end, err := asBreakpoint(s, p.text[p.pos:])
+	if err != nil {
+		return nil, err
+	}
+	p.pos += end
 	name, err := p.until("/,")
 	if err != nil {
 		return nil, err
 	}
-	s := &plan.Source{Spec: eventspec.Spec{Kind: eventspec.Tracepoint, Pos: p.text}}
-	sys, ev, ok := strings.Cut(strings.TrimSpace(name), ":")
+	name, modifiers := cutModifiers(p.text[start:start+end] + strings.TrimSpace(name))
+	sys, ev, ok := strings.Cut(name, ":")
 	isProbe, fault := asProbe(s, sys, ev, p.text[p.pos:])
 	switch {
-	case strings.TrimSpace(name) == "":
+	case end > 0 && name == p.text[start:start+end]:
+	case name == "":
 		return nil, p.fail(start, "an event name is missing")
 	case !ok:
 		if !alone(s, sys) && !profiler(s, sys) {
@@ -79,15 +120,16 @@ func (p *parser) event() (*plan.Source, error) {
 		return nil, p.fail(start, "%s", fault)
 	case isProbe:
 	case sys == "bpf" && profiler(s, "bpf-"+ev): // no tracepoint's system is called so
-	case sys == "software", sys == "hardware", sys == "cache":
+	case sys == "software", sys == "hardware", sys == "cache", sys == "tool":
 		s.Kind, s.Name = kindOf(sys), ev
 	case sys == "" || ev == "" || strings.ContainsAny(ev, ": "):
 		return nil, p.fail(start, "%q is not an event; want system:name", name)
 	default:
 		s.System, s.Name = sys, ev
 	}
+	p.filterBegin, p.filterEnd = p.pos, p.pos
 	if p.pos == len(p.text) || p.text[p.pos] == ',' {
-		return s, nil
+		return s, p.modify(s, start, modifiers)
 	}
 	p.pos++ // the slash before the filter
 	open := p.pos
@@ -97,11 +139,16 @@ func (p *parser) event() (*plan.Source, error) {
 	if p.pos == len(p.text) {
 		return nil, p.fail(open, "the filter does not end with '/'")
 	}
+	p.filterBegin, p.filterEnd = open, p.pos
 	s.Filter = unquote(strings.TrimSpace(s.Filter))
 	if s.Kind == eventspec.Software && strings.HasPrefix(s.Filter, "-") {
 		profiler(s, sys) // page-faults/-g/: no filter begins like that
 	}
 	p.pos++
+	if behind := p.modifiersBehind(); behind != "" && modifiers == "" {
+		modifiers = strings.TrimPrefix(behind, ":")
+		p.pos += len(behind)
+	}
 	for p.pos < len(p.text) && p.text[p.pos] != ',' {
 		if err := p.attr(s); err != nil {
 			return nil, err
@@ -110,7 +157,7 @@ func (p *parser) event() (*plan.Source, error) {
 	if len(s.Attr("vm")) > 0 && !s.Pulled() {
 		return nil, p.fail(start, "vm= tells what the CPUs of a guest are here: it goes with pull=")
 	}
-	return s, nil
+	return s, p.modify(s, start, modifiers)
 }
 
 func kindOf(sys string) eventspec.Kind {
@@ -119,24 +166,39 @@ func kindOf(sys string) eventspec.Kind {
 		return eventspec.Software
 	case "hardware":
 		return eventspec.Hardware
+	case "tool":
+		return eventspec.Tool
 	}
 	return eventspec.Cache
 }
 
-// alone lets the well-known names of software events, and of the CPU's counters,
-// stand without a system.
+// alone lets the names of software events, of the CPU's counters and caches, and numbers of its events,
+// r01c2, stand without a system, as perf does.
 func alone(s *plan.Source, name string) bool {
-	switch name {
-	case "cycles", "cpu-cycles", "instructions", "cache-references", "cache-misses", "branches",
-		"branch-instructions", "branch-misses", "bus-cycles", "ref-cycles":
-		s.Kind, s.Name = eventspec.Hardware, name
-		return true
-	case "cpu-clock", "task-clock", "page-faults", "faults", "context-switches", "cs", "cpu-migrations",
-		"migrations", "minor-faults", "major-faults", "alignment-faults", "emulation-faults":
+	if _, err := perf.SoftwareSchema(name); err == nil {
 		s.Kind, s.Name = eventspec.Software, name
 		return true
 	}
-	return false
+	if _, err := perf.HardwareSchema(name); err == nil {
+		s.Kind, s.Name = eventspec.Hardware, name
+		return true
+	}
+	if _, err := perf.CacheSchema(name); err == nil {
+		s.Kind, s.Name = eventspec.Cache, name
+		return true
+	}
+	if slices.Contains(eventspec.ToolNames, name) {
+		s.Kind, s.Name = eventspec.Tool, name
+		return true
+	}
+	digits, raw := strings.CutPrefix(name, "r")
+	config, err := strconv.ParseUint(digits, 16, 64)
+	if !raw || err != nil {
+		return false
+	}
+	s.Kind, s.Name = eventspec.RawPMU, fmt.Sprintf("cpu/%#x", config)
+	s.PMU = &eventspec.PMU{Device: "cpu", Config: [3]uint64{config}}
+	return true
 }
 
 // profiler takes a word for the name of a profiler.

@@ -1,6 +1,8 @@
 package eventstring
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"ppscript/runtime/plan"
@@ -43,7 +45,29 @@ func asProbe(s *plan.Source, sys, name, rest string) (ok bool, fault string) {
 	return true, ""
 }
 
-// functionAndFile writes the name of a probe without a file as it should be. Who
+// memoryName is a breakpoint as perf writes it: mem:0x1000/4:w.
+var memoryName = regexp.MustCompile(`^mem:(\w+(?:/[1248])?)(?::([rwx]+))?`)
+
+// asBreakpoint reads a breakpoint in perf's notation, whose length has a slash before it: mem:0x1000/4:w. As
+// for perf it is about 4 bytes, and both reads and writes, unless it says so. The end is 0 if there is none.
+func asBreakpoint(s *plan.Source, text string) (end int, err error) {
+	m := memoryName.FindStringSubmatch(text)
+	if m == nil {
+		return 0, nil
+	}
+	spec, err := probe.ParseBreakpoint(m[1])
+	if err != nil {
+		return 0, err
+	}
+	spec.Access = cmp.Or(m[2], "rw")
+	if spec.Len == 0 && spec.Access != "x" {
+		spec.Len = 4
+	}
+	s.Kind, s.Name, s.Probe = eventspec.Probe, spec.Name, &spec
+	return len(m[0]), nil
+}
+
+// functionAndFile writes the name of a probe without a file as it should be. A user who
 // knows bpftrace writes the file first, /bin/bash:readline: then the name ends at
 // the first slash, and rest goes on from there.
 func functionAndFile(name, rest string) string {

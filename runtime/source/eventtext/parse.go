@@ -23,7 +23,7 @@ const (
 	maxCPU    = 8191
 )
 
-// A field is one declared field. Its size is that of an element.
+// A field is one declared field. Its size is an element's.
 type field struct {
 	name    string
 	typ     string // as declared

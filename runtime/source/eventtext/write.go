@@ -148,7 +148,7 @@ func finish(b []byte) []byte {
 const maxEvents = 16 << 20
 
 // eventsIn is the text of a file of events; nil if that is no such file, or
-// cannot be opened, which who opens it as a recording will say.
+// cannot be opened: the caller that opens it as a recording will report that.
 func eventsIn(input string) ([]byte, error) {
 	f, err := infile.Open(input, maxEvents)
 	if err != nil {
@@ -160,7 +160,7 @@ func eventsIn(input string) ([]byte, error) {
 		return nil, nil
 	}
 	var text bytes.Buffer
-	head := &headed{to: &text}
+	head := &headedWriter{to: &text}
 	err = f.CopyTo(context.Background(), head)
 	switch {
 	case head.other:
@@ -172,15 +172,15 @@ func eventsIn(input string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// A headed writes on a text that begins like events, and ends the copying of
+// A headedWriter writes on a text that begins like events, and ends the copying of
 // anything else.
-type headed struct {
+type headedWriter struct {
 	to    *bytes.Buffer
 	known bool
 	other bool
 }
 
-func (h *headed) Write(b []byte) (int, error) {
+func (h *headedWriter) Write(b []byte) (int, error) {
 	if !h.known {
 		h.known = true
 		if h.other = !looks(b[:min(len(b), 4096)]); h.other {

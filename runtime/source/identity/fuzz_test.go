@@ -8,7 +8,7 @@ import (
 // Files of certificates are read, or refused; each certificate has a fingerprint and a name that can be
 // shown.
 func FuzzCertificates(f *testing.F) {
-	secret, public, err := Make(Wanted{Name: "a", Valid: time.Hour}, time.Now())
+	secret, public, err := Make(CertRequest{Name: "a", Valid: time.Hour}, time.Now())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,10 +1,10 @@
-// Package identity is who we and our peers are when events go over a network: a key with its
+// Package identity proves us and our peers to each other over a network: a key with its
 // certificate, and the certificates of those whom we believe. With them package relay has TLS 1.3 in
 // which both sides are known.
 //
 // A peer is one whose own certificate we have (it is pinned: nobody else can have that key), or one
-// with a certificate that an authority of ours signed. Names of hosts do not count: who listens at an
-// address is who has the key. Certificates that have expired, or are not valid yet, are refused.
+// with a certificate that an authority of ours signed. Names of hosts do not count: the listener at an
+// address is the owner of the key. Certificates that have expired, or are not valid yet, are refused.
 //
 // The command line reads the files and makes new ones; this package opens none.
 package identity
@@ -35,13 +35,13 @@ var (
 	ErrUnknown = errors.New("its certificate is none of our peers', nor signed by an authority of ours")
 )
 
-// A Refused is a peer that we do not believe.
-type Refused struct {
+// PeerError says why a peer was refused.
+type PeerError struct {
 	Who string // name and fingerprint, as it says; "" if it shows no certificate
 	Why error
 }
 
-func (e *Refused) Error() string {
+func (e *PeerError) Error() string {
 	if e.Who == "" {
 		return e.Why.Error()
 	}
@@ -49,7 +49,7 @@ func (e *Refused) Error() string {
 }
 
 // Unwrap has errors.Is find the reason.
-func (e *Refused) Unwrap() error { return e.Why }
+func (e *PeerError) Unwrap() error { return e.Why }
 
 // New is a side. Key has a private key in PEM and, unless cert has it, its certificate; peers has
 // certificates of peers and of authorities.
@@ -89,7 +89,7 @@ func until(c *x509.Certificate) string {
 	return "from " + c.NotBefore.Format(time.DateOnly) + " to " + c.NotAfter.Format(time.DateOnly)
 }
 
-// Certificates are those of a text in PEM; other blocks, such as keys, are left out.
+// Certificates parses the certificates of a text in PEM; other blocks, such as keys, are left out.
 func Certificates(text []byte) (list []*x509.Certificate, err error) {
 	for {
 		var b *pem.Block
@@ -128,7 +128,7 @@ func (s *Side) Config() *tls.Config {
 	return &tls.Config{
 		Certificates:           []tls.Certificate{s.own},
 		MinVersion:             tls.VersionTLS13,
-		ClientAuth:             tls.RequestClientCert, // who shows none is refused by verify, which says so
+		ClientAuth:             tls.RequestClientCert, // verify refuses a peer without one, and says so
 		InsecureSkipVerify:     true,
 		SessionTicketsDisabled: true,
 		VerifyConnection:       s.verify,
@@ -142,13 +142,13 @@ const protocol = "ppscript-relay/1"
 // verify decides whether a peer is one.
 func (s *Side) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
-		return &Refused{Why: ErrNone}
+		return &PeerError{Why: ErrNone}
 	}
 	if state.NegotiatedProtocol != protocol {
-		return &Refused{Who: Name(state.PeerCertificates[0]), Why: errors.New("it speaks another protocol")}
+		return &PeerError{Who: Name(state.PeerCertificates[0]), Why: errors.New("it speaks another protocol")}
 	}
 	if err := s.believe(state.PeerCertificates, time.Now()); err != nil {
-		return &Refused{Who: Name(state.PeerCertificates[0]), Why: err}
+		return &PeerError{Who: Name(state.PeerCertificates[0]), Why: err}
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ const (
 	keyBlock         = "PRIVATE KEY"
 )
 
-// A Wanted is what Make makes.
-type Wanted struct {
+// CertRequest describes the certificate that Make makes.
+type CertRequest struct {
 	Name      string
 	Valid     time.Duration // from now on
 	Authority bool          // it signs the certificates of others
@@ -28,8 +28,8 @@ type Wanted struct {
 }
 
 // Make makes a key and its certificate: the first for its owner alone, with both; the second
-// for those who shall believe it.
-func Make(w Wanted, now time.Time) (secret, public []byte, err error) {
+// for the peers that shall believe it.
+func Make(w CertRequest, now time.Time) (secret, public []byte, err error) {
 	own, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, nil, err

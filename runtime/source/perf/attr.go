@@ -125,12 +125,13 @@ func (c *Config) base(e *EventConfig) unix.PerfEventAttr {
 	}
 	set(&a, unix.PerfBitExcludeUser, e.Exclude.User)
 	set(&a, unix.PerfBitExcludeKernel, e.Exclude.Kernel)
-	set(&a, unix.PerfBitExcludeHv, e.Exclude.Kernel)
+	set(&a, unix.PerfBitExcludeHv, e.Exclude.Hypervisor)
 	set(&a, unix.PerfBitExcludeHost, e.Exclude.Host)
 	set(&a, unix.PerfBitExcludeGuest, e.Exclude.Guest)
 	set(&a, unix.PerfBitExcludeIdle, e.Exclude.Idle)
 	set(&a, unix.PerfBitPreciseIPBit1, e.Precise&1 != 0)
 	set(&a, unix.PerfBitPreciseIPBit2, e.Precise&2 != 0)
+	set(&a, unix.PerfBitPinned, e.Pinned)
 	return a
 }
 

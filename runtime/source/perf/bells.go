@@ -16,6 +16,9 @@ const (
 	// quietRounds is how many looks have to find nothing before the bells are
 	// switched on; the reader still looks once more soon after that.
 	quietRounds = 3
+	// firstLook is how soon is looked for the first time, so that a person who begins a run sees at once
+	// that something comes; each of the next looks comes after twice that, up to drainEvery.
+	firstLook = 10 * time.Millisecond
 	// dozeEvery is how often is looked at events that can have no bells.
 	dozeEvery = 500 * time.Millisecond
 	// sleepTime is how long the reader sleeps at most, and glanceTime where
@@ -33,6 +36,7 @@ const (
 type rest struct {
 	src   *Source
 	quiet int // looks that found nothing, one after the other
+	looks int // of the first, which come sooner
 	bells poll.Bells
 	// hopeless says that not all events can have a bell.
 	hopeless bool
@@ -84,10 +88,8 @@ func (r *rest) unread() bool { return len(r.src.rings) == 0 || r.src.cfg.Overwri
 // step is how long may be slept before the next look.
 func (r *rest) step() time.Duration {
 	switch {
-	case len(r.src.tasks.lookFor) > 0:
-		return drainEvery
-	case r.quiet <= quietRounds && !r.unread():
-		return drainEvery
+	case len(r.src.tasks.lookFor) > 0 || r.quiet <= quietRounds && !r.unread():
+		return min(drainEvery, firstLook<<min(r.looks, 8))
 	case !r.bells.On && !r.unread():
 		return dozeEvery
 	case (r.src.plug != nil || len(r.src.rings) == 0) && !r.src.poll.HearsCPUs():
@@ -98,6 +100,7 @@ func (r *rest) step() time.Duration {
 
 // found notes whether a look found something.
 func (r *rest) found(some bool) {
+	r.looks++
 	if some {
 		r.quiet = 0
 		r.silence()
@@ -134,7 +137,7 @@ func (r *rest) setWake(bytes int) bool {
 	return true
 }
 
-// filled reports that some ring holds so much that the kernel has woken who waits,
+// filled reports that some ring holds so much that the kernel has woken the reader,
 // with something new since the last look, or that a bell rang.
 func (r *rest) filled() bool {
 	if r.unread() {
@@ -142,7 +145,7 @@ func (r *rest) filled() bool {
 	}
 	wake := uint64(r.src.cfg.wakeBytes())
 	for _, g := range r.src.live {
-		if shown := g.shown(); shown-g.pos >= wake && shown != g.visible {
+		if shown := g.readable(); shown-g.pos >= wake && shown != g.visible {
 			return true
 		}
 	}

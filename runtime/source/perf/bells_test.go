@@ -174,3 +174,26 @@ func TestSawEndsOfAll(t *testing.T) {
 		cmd.Wait()
 	}
 }
+
+// The first looks come soon, and later ones as often as usual, whether they find something or not.
+func TestFirstLooksComeSoon(t *testing.T) {
+	for _, some := range []bool{true, false} {
+		s := &Source{ringSet: ringSet{rings: make([]event.Ring, 1)}}
+		s.rest.src, s.bells.On = s, true
+		for i, want := range []time.Duration{10, 20, 40, 80} {
+			if got := s.step(); got != want*time.Millisecond && (some || i < quietRounds) {
+				t.Errorf("found %v, look %d: got a step of %v, want %v", some, i, got, want*time.Millisecond)
+			}
+			if s.looks++; !some {
+				s.quiet++
+			}
+		}
+		want := drainEvery
+		if !some {
+			want = sleepTime
+		}
+		if got := s.step(); got != want {
+			t.Errorf("found %v, behind the first looks: got a step of %v, want %v", some, got, want)
+		}
+	}
+}

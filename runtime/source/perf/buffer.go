@@ -21,23 +21,16 @@ type buffer struct {
 	ringbuf.Pages
 	bounds
 
-	streams []projected   // by index in Config.Events
-	made    []sent.Stream // behind these
-	untold  func() uint64
+	rows   []*sent.Rows // by index in Config.Events, and behind these in Programs.Records
+	untold func() uint64
 
 	index, cpu int32
 	prev       event.Time
 	tight      bool
 	final      uint64 // records that were lost after the last one that was sent
-	told       bool   // of these
+	reported   bool   // of these
 
 	stat RingStats
-}
-
-// projected is a stream as it comes out of a buffer.
-type projected struct {
-	stream *event.Stream
-	expand *sent.Records
 }
 
 // openBuffers makes the buffers of compact events, one for each CPU.
@@ -72,18 +65,10 @@ func (s *Source) openBuffer(cpu int) error {
 	b.index, b.cpu, b.stat.CPU = int32(len(s.rings)), int32(cpu), cpu
 	s.rings = append(s.rings, b)
 	for i, st := range s.byEvent {
-		b.streams = append(b.streams, projected{st, sent.NewRecords(s.cfg.Events[i].Projection)})
+		b.rows = append(b.rows, sent.NewOwn(s.cfg.Events[i].Projection, st))
 	}
-	made, next := &s.cfg.Programs, func() *event.Stream { return s.byMade[len(b.made)] }
-	for i := range made.Pairs {
-		p := &made.Pairs[i]
-		b.made = append(b.made, sent.NewPairs(p, next(), s.byEvent))
-	}
-	for i := range made.Emits {
-		b.made = append(b.made, sent.NewEmitted(&made.Emits[i], next(), s.byEvent))
-	}
-	for i := range made.Lefts {
-		b.made = append(b.made, sent.NewLefts(&made.Lefts[i], next(), s.byEvent))
+	for i, st := range s.byRecord {
+		b.rows = append(b.rows, sent.NewRows(&s.cfg.Programs.Records[i], st, s.byEvent))
 	}
 	b.untold = func() uint64 {
 		n, err := s.cfg.Programs.Untold(cpu)
@@ -158,14 +143,11 @@ func (b *buffer) Release() {
 		return
 	}
 	pos := b.pos
-	if b.told {
+	if b.reported {
 		pos--
 	}
 	b.Consume(pos)
-	for i := range b.streams {
-		b.streams[i].expand.Release()
-	}
-	for _, s := range b.made {
+	for _, s := range b.rows {
 		s.Release()
 	}
 }
@@ -202,16 +184,7 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 		rec := unsafe.Slice((*byte)(p), length)
 		stream := load64(p, sent.HeadStream)
 		b.prev = event.Time(load64(p, sent.HeadTime))
-		if stream >= uint64(len(b.streams)) {
-			if made := stream - uint64(len(b.streams)); made < uint64(len(b.made)) {
-				e.Time, e.CPU, e.Ring = b.prev, b.cpu, b.index
-				if b.made[made].Show(e, rec) {
-					n++
-				} else {
-					b.stat.Corrupt++
-				}
-				continue
-			}
+		if stream >= uint64(len(b.rows)) {
 			if int64(stream) == sent.LossStream && length >= sent.LossSize {
 				b.lost(e, load64(p, sent.HeadSize))
 				n++
@@ -220,26 +193,19 @@ func (b *buffer) Read(dst []event.Event, until uint64) int {
 			}
 			continue
 		}
-		st := &b.streams[stream]
-		raw := st.expand.Show(rec[sent.HeadSize:])
-		if raw == nil {
+		e.Time, e.CPU, e.Ring = b.prev, b.cpu, b.index
+		if b.rows[stream].Show(e, rec) {
+			n++
+		} else {
 			b.stat.Corrupt++
-			continue
 		}
-		task := load64(p, sent.HeadTask)
-		e.Time = b.prev
-		e.PID, e.TID = int32(task>>32), int32(task)
-		e.CPU, e.Ring = b.cpu, b.index
-		e.Kind = event.Sample
-		e.Stream, e.Raw, e.Rec, e.Derived = st.stream, raw, rec, nil
-		n++
 	}
 	b.stat.Records += uint64(n)
 	b.stat.Bytes += pos - b.pos
 	b.pos = pos
-	if b.final != 0 && !b.told && n < len(dst) && pos == end && pos < until {
+	if b.final != 0 && !b.reported && n < len(dst) && pos == end && pos < until {
 		b.lost(&dst[n], b.final)
-		b.told = true
+		b.reported = true
 		b.pos++
 		n++
 	}

@@ -26,8 +26,8 @@ func newFake(fields ...sent.Copy) *fake {
 	f.Consumer = make([]byte, 8)
 	f.Data, f.Mask = unsafe.Pointer(&f.words[4096/8]), 4095
 	f.untold = func() uint64 { return 0 }
-	records := sent.NewRecords(&sent.Projection{Size: 8, Copies: fields})
-	f.streams = []projected{{&event.Stream{Label: "a"}, records}}
+	own := &sent.Projection{Size: 8, Copies: fields}
+	f.rows = []*sent.Rows{sent.NewOwn(own, &event.Stream{Label: "a"})}
 	return f
 }
 
@@ -108,7 +108,7 @@ func TestBufferWraps(t *testing.T) {
 	}
 }
 
-// Who reads waits for a record that is being written; nothing behind it comes
+// The reader waits for a record that is being written; nothing behind it comes
 // before it.
 func TestBufferBusy(t *testing.T) {
 	f := newFake()

@@ -10,7 +10,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The moment lies between the call and its end, exactly: who counts events up to
+// The moment lies between the call and its end, exactly: a caller that counts events up to
 // that moment must not be off by the events that a busy machine has in between. Its
 // wall-clock time is near to it.
 func TestReadClockIsWithinTheCall(t *testing.T) {

@@ -85,6 +85,7 @@ type EventConfig struct {
 
 	CPUs     []int // only these of the target's CPUs; nil is all
 	Optional bool  // if it does not open, warn and go on
+	Quiet    bool  // somebody else tells that it does not open
 	// Pattern is the pattern that matched the event; "" if it was named. An
 	// event of a pattern that the kernel opens for nobody is left out with a
 	// *LeftOut, as long as others of the pattern open.
@@ -105,14 +106,16 @@ type EventAttr struct {
 	// Precise is attr.precise_ip: how near the sample has to be to the
 	// instruction that it is about; 0 is anywhere behind it.
 	Precise uint8
+	// Pinned is attr.pinned: a counter that has no place beside others ends, and is not shared.
+	Pinned bool
 	// Leader is the attr.config of an event of the same PMU that has to lead
 	// the event's group, and is not sampled; 0 is none.
 	Leader uint64
 }
 
-// Exclude leaves out what happens in user code, in the kernel, on the host, in
+// Exclude leaves out what happens in user code, in the kernel, in a hypervisor, on the host, in
 // guests, or while the CPU has nothing to do.
-type Exclude struct{ User, Kernel, Host, Guest, Idle bool }
+type Exclude struct{ User, Kernel, Hypervisor, Host, Guest, Idle bool }
 
 // Payload says what each sample of an event brings beside the sample members.
 type Payload struct {

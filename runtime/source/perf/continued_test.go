@@ -30,7 +30,7 @@ func TestContinuedRing(t *testing.T) {
 		batch := make([]event.Event, 6)
 		next, losses := 0, 0
 		read := func(rounds int) {
-			r.visible = r.shown()
+			r.visible = r.readable()
 			r.known = r.visible
 			for ; rounds > 0 && r.Pos() < r.visible; rounds-- {
 				n := r.Read(batch[:1+rnd.IntN(len(batch))], r.visible)
@@ -105,7 +105,7 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 			defer r.spool.close(r)
 		}
 		batch := make([]event.Event, 8)
-		if r.look(r.shown()); r.visible != 0 {
+		if r.look(r.readable()); r.visible != 0 {
 			t.Errorf("%d records: got %d bytes visible before there are any, want 0", records, r.visible)
 		}
 		for i := range records {
@@ -114,7 +114,7 @@ func TestRingThatBeginsWithALoss(t *testing.T) {
 		if records == 0 {
 			r.ended = true
 		}
-		r.look(r.shown())
+		r.look(r.readable())
 		n := r.Read(batch, r.visible)
 		if n != records+1 || batch[0].Kind != event.Lost || batch[0].Count != 1 || r.stat.Lost != 1 ||
 			r.Pos() != r.visible {
@@ -154,7 +154,7 @@ func TestLossThatEnds(t *testing.T) {
 		for i := range records {
 			fresh.put(sized(12, byte(1+i)))
 		}
-		r.look(r.shown())
+		r.look(r.readable())
 		batch := make([]event.Event, 8)
 		n := r.Read(batch, r.visible)
 		if n != 2+records || batch[1].Kind != event.Lost || batch[1].Count != 2 || batch[1].Time != want {

@@ -16,7 +16,7 @@ import (
 // layout. It is used by one goroutine.
 type Decoder struct {
 	only   entry   // the single stream, if records carry no id
-	stray  entry   // who gets samples of unknown ids, see strays
+	stray  entry   // gets samples of unknown ids, see strays
 	table  []entry // open addressing; len is a power of two
 	used   int
 	common *Layout // for records that are not samples
@@ -263,7 +263,7 @@ func (l *Layout) record(rec []byte, e *event.Event) bool {
 
 // written is the part of a record that the kernel wrote. For records about loaded
 // code it adds the size of a trailer to that of the header, once for each event
-// that gets the record, whoever opened it, and does not take it back for the next
+// that gets the record, whichever process opened it, and does not take it back for the next
 // (perf_event_ksymbol_output and perf_event_bpf_output in kernel/events/core.c,
 // seen in Linux 6.18): behind our trailer are old bytes of the ring. A reader
 // that looks for the trailer at the end of the record takes these bytes for the

@@ -146,7 +146,7 @@ func TestDecoderFindsStreams(t *testing.T) {
 		d.Add(id(i), streams[i], l)
 	}
 	sample := func(id uint64) []byte {
-		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(id, valTime).u32(4).u32(0).done()
+		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(id, valTime).u32(4).u32(0).record()
 	}
 	for i := range streams {
 		var e event.Event
@@ -164,7 +164,7 @@ func TestDecoderFindsStreams(t *testing.T) {
 // an event of the software, of which all get the id of the first.
 func TestDecoderTakesStrays(t *testing.T) {
 	l := NewLayout(Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TIME, SampleIDAll: true})
-	sample := newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(0xbad, valTime).done()
+	sample := newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(0xbad, valTime).record()
 	f := func(want int, names ...string) {
 		t.Helper()
 		d := NewDecoder(l)
@@ -204,7 +204,7 @@ func TestDecoderWithoutIDs(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	// A record without any time takes that of its predecessor: rings are sorted.
-	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5).done()
+	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5).record()
 	if !d.Decode(lost, &e) || e.Kind != event.Lost || e.Time != valTime {
 		t.Errorf("lost: got %+v", e)
 	}
@@ -213,7 +213,7 @@ func TestDecoderWithoutIDs(t *testing.T) {
 func TestDecodeAllocatesNothing(t *testing.T) {
 	d, rec := tracepointDecoder()
 	var e event.Event
-	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5, valPID|valTID<<32, valTime, valCPU, 101).done()
+	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(1, 5, valPID|valTID<<32, valTime, valCPU, 101).record()
 	if n := testing.AllocsPerRun(100, func() {
 		if !d.Decode(rec, &e) || !d.Decode(lost, &e) {
 			t.Fatal("not decoded")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
 
@@ -12,14 +13,15 @@ import (
 func TestBufferEmits(t *testing.T) {
 	f := newFake()
 	st := &event.Stream{Index: 2, Label: "fold", Schema: &event.Schema{}}
-	took := event.Field{Unit: event.Nanos, Signed: true}
-	all := event.Field{}
+	took := event.Field{Place: event.InSlot, Unit: event.Nanos, Signed: true}
+	name := event.Field{Place: event.InSlot, Kind: event.Str, Offset: 1}
+	all := event.Field{Place: event.InSlot, Offset: 2}
 	f.index, f.cpu = 4, 3
-	f.made = []sent.Stream{&sent.Emitted{Stream: st, Emits: &sent.Emits{Size: 32, Values: []sent.Value{
-		{At: 0, Size: 8, Make: took.Maker()},
-		{At: 8, Size: 16, Text: true},
-		{At: 24, Size: 8, Make: all.Maker()},
-	}}}}
+	f.rows = append(f.rows, sent.NewRows(&sent.Record{Slots: 3, Columns: []sent.Column{
+		{Of: &expr.Field{F: &took}, Size: 8},
+		{Of: &expr.Field{F: &name}, Off: 8, Size: 16, Form: sent.Text},
+		{Of: &expr.Field{F: &all}, Off: 24, Size: 8},
+	}}, st, nil))
 	word := func(text string) uint64 {
 		var b [8]byte
 		copy(b[:], text)

@@ -45,7 +45,7 @@ func (r *recordBuilder) text(s string) *recordBuilder {
 	return r
 }
 
-func (r *recordBuilder) done() []byte {
+func (r *recordBuilder) record() []byte {
 	binary.LittleEndian.PutUint16(r.b[6:], uint16(len(r.b)))
 	return r.b
 }
@@ -150,5 +150,5 @@ func sampleRecord(f Format, kthread bool) []byte {
 	}
 	word(unix.PERF_SAMPLE_PHYS_ADDR, 3)
 	word(unix.PERF_SAMPLE_CGROUP, valCgroup)
-	return r.done()
+	return r.record()
 }

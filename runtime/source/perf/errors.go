@@ -35,7 +35,7 @@ func (o *opener) explainOpen(m *member, p place, err error) error {
 		return e.WithHint("look for it with: ps -eL")
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return o.explainPermission(m, e)
-	case errors.Is(err, unix.ENOENT) && p.flags&unix.PERF_FLAG_PID_CGROUP != 0 && known(&m.attr):
+	case errors.Is(err, unix.ENOENT) && p.flags&unix.PERF_FLAG_PID_CGROUP != 0 && opensBare(&m.attr):
 		// A cgroup2 hierarchy in which no controller was ever switched on
 		// gives its children no perf_event state.
 		e.Cause = fmt.Errorf("the kernel keeps no events for this cgroup yet: %w", err)
@@ -180,7 +180,7 @@ func ofCPU(a *unix.PerfEventAttr) bool {
 		a.Type == unix.PERF_TYPE_RAW
 }
 
-// absent are all counters that were asked for and that the CPU lacks: who
+// absent are all counters that were asked for and that the CPU lacks: a user who
 // looks for another machine wants to know them at once.
 func (o *opener) absent() (names []string) {
 	for _, m := range o.members(true) {
@@ -200,7 +200,7 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 		e.Cause = fmt.Errorf("frequency: got %d Hz, want at most %d", m.attr.Sample, limit)
 		return e.WithHint("use -F %d, or raise the limit with: sysctl kernel.perf_event_max_sample_rate=%d",
 			limit, m.attr.Sample)
-	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT && !known(&m.attr):
+	case m.attr.Type == unix.PERF_TYPE_TRACEPOINT && !opensBare(&m.attr):
 		return o.explainAbsent(m, e)
 	case m.attr.Type == unix.PERF_TYPE_BREAKPOINT:
 		e.Cause = fmt.Errorf("the CPU has no breakpoint of this type and length at this address: %w", e.Cause)
@@ -221,9 +221,9 @@ func (o *opener) explainInvalid(m *member, p place, e *diag.Error) error {
 	return e.WithHint("leave out stacks, registers and attributes one by one, and see: ppscript doctor")
 }
 
-// known reports whether the event opens on ourselves with nothing asked for,
+// opensBare reports whether the event opens on ourselves with nothing asked for,
 // so that EINVAL was about something else.
-func known(a *unix.PerfEventAttr) bool { return try(a) != unix.EINVAL }
+func opensBare(a *unix.PerfEventAttr) bool { return try(a) != unix.EINVAL }
 
 // opens reports whether the event opens on ourselves with nothing asked for.
 func opens(a *unix.PerfEventAttr) bool { return try(a) == nil }
@@ -284,7 +284,7 @@ func (o *opener) explainMap(err error) error {
 }
 
 // A FilterError is the kernel's refusal of an event's filter, so that a caller
-// who can filter himself may go on without it.
+// that can filter by itself may go on without it.
 type FilterError struct {
 	Label, Filter string
 	Err           error

@@ -26,11 +26,11 @@ type family struct {
 	pids []int32
 	// tids are threads, with all that they start; nil if there are pids.
 	tids  map[int32]bool
-	forks []forked // scratch
+	forks []forkRecord // scratch
 }
 
-// forked is the content of a FORK record.
-type forked struct {
+// forkRecord is the content of a FORK record.
+type forkRecord struct {
 	time      uint64
 	tid, ptid int32
 }
@@ -72,7 +72,7 @@ func (c *Config) noInherit(a *attachment, cpus []int) {
 // uncountable is the refusal to count events that only samples can tell apart.
 func uncountable() error {
 	return (&diag.Error{Op: "count", Subject: "probes", Class: diag.Attach,
-		Cause: &diag.Unsupported{What: "counting probes in tasks and what they start",
+		Cause: &diag.Unsupported{Feature: "counting probes in tasks and what they start",
 			Instead: "the kernel cannot have new threads inherit probes"}}).
 		WithHint("count samples instead, with .count(), or whole CPUs, without -p and command")
 }
@@ -97,7 +97,7 @@ func (f *family) learn(rings []*ring) {
 	for _, r := range rings {
 		f.forks = r.forked(f.forks)
 	}
-	slices.SortFunc(f.forks, func(a, b forked) int { return cmp.Compare(a.time, b.time) })
+	slices.SortFunc(f.forks, func(a, b forkRecord) int { return cmp.Compare(a.time, b.time) })
 	for _, k := range f.forks {
 		switch {
 		case f.tids[k.ptid]:
@@ -113,15 +113,15 @@ func (f *family) learn(rings []*ring) {
 const forkSize = headerSize + 24
 
 // forked appends the FORK records that have not been looked at yet.
-func (r *ring) forked(dst []forked) []forked {
+func (r *ring) forked(dst []forkRecord) []forkRecord {
 	if r.backward && !r.frozen || r.page == nil {
 		return dst
 	}
-	r.looked = r.walk(r.looked, r.shown()-uint64(len(r.final)), func(data []byte, off uint64) {
+	r.looked = r.walk(r.looked, r.readable()-uint64(len(r.final)), func(data []byte, off uint64) {
 		if mask := uint64(len(data) - 1); le32(data, int(off)) == unix.PERF_RECORD_FORK &&
 			recordSize(data, off) >= forkSize {
 			ids := le64(data, int((off+16)&mask))
-			dst = append(dst, forked{
+			dst = append(dst, forkRecord{
 				time: le64(data, int((off+24)&mask)), tid: int32(ids), ptid: int32(ids >> 32),
 			})
 		}

@@ -160,7 +160,9 @@ func (o *opener) openAll(ctx context.Context, counting bool) error {
 			case o.wentOffline(p, err):
 				return &goneCPU{p.cpu, err}
 			case ms[i].ev.Optional:
-				o.warn(err)
+				if !ms[i].ev.Quiet {
+					o.warn(err)
+				}
 			case ms[i].ev.Pattern != "" && isNobodys(ms[i].ev, err):
 				left = append(left, &LeftOut{Pattern: ms[i].ev.Pattern, Err: err})
 			default:

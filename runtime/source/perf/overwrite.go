@@ -45,7 +45,7 @@ func (s *Source) Snapshot(fn func(wrapped []bool) error) error {
 	return fn(wrapped)
 }
 
-// pause calls fn while nothing is written to a ring. Who had begun to write is
+// pause calls fn while nothing is written to a ring. A writer that had begun is
 // given the time to end: it cannot be interrupted for long.
 func (o *opener) pause(ring int, fn func()) error {
 	k := slices.IndexFunc(o.fds, func(f eventFD) bool { return f.ring == ring })

@@ -4,8 +4,22 @@ import (
 	"testing"
 
 	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
 	"ppscript/runtime/record/sent"
 )
+
+// moments are the columns that tell of the two events of a pair, beside their fields.
+func moments() []sent.Column {
+	return []sent.Column{{Origin: sent.Delay, Part: expr.Start, Size: 8},
+		{Origin: sent.Task, Part: expr.Start, Size: 8}, {Origin: sent.Context, Part: expr.Start, Size: 8},
+		{Origin: sent.Context, Part: expr.End, Size: 8}, {Origin: sent.Time, Part: expr.End, Size: 8}}
+}
+
+// field is a number at a place of the record of a part.
+func field(part expr.Part, offset, size int) sent.Column {
+	f := &event.Field{Place: event.InRaw, Offset: offset, Size: size}
+	return sent.Column{Part: part, Of: &expr.Field{F: f, Part: part}, Size: size}
+}
 
 // A sent pair is shown with both of its events, and what is in their records.
 func TestBufferPairs(t *testing.T) {
@@ -14,11 +28,10 @@ func TestBufferPairs(t *testing.T) {
 	end := &event.Stream{Index: 1, Label: "end", Schema: &event.Schema{ID: 12, Size: 24}}
 	made := &event.Stream{Index: 2, Label: "start => end", Schema: &event.Schema{}}
 	f.index, f.cpu = 4, 3
-	f.made = []sent.Stream{sent.NewPairs(&sent.Pair{
-		End:    1,
-		Starts: &sent.Projection{Size: 16, Copies: []sent.Copy{{From: sent.PairSize, To: 8, Size: 8}}},
-		Ends:   &sent.Projection{Size: 24, Copies: []sent.Copy{{From: sent.PairSize + 8, To: 16, Size: 4}}},
-	}, made, []*event.Stream{start, end})}
+	columns := append(moments(), field(expr.Start, 8, 8), field(expr.End, 16, 4))
+	sent.Lay(columns, 0)
+	f.rows = append(f.rows, sent.NewRows(&sent.Record{Slots: 1, Columns: columns, Start: &sent.Part{},
+		End: &sent.Part{Input: 1}}, made, []*event.Stream{start, end}))
 	const n = 259
 	put := func(i uint64) {
 		f.put(0, 1000+i, 7<<32|9, 1, 30, 5<<32|6, 2|1<<sent.ContextFlags|3<<sent.ContextPreempt,
@@ -62,9 +75,10 @@ func TestBufferPairs(t *testing.T) {
 // Pairs allocate nothing once there is memory for as many as a buffer holds.
 func TestBufferPairsAllocate(t *testing.T) {
 	f := newFake()
-	f.made = []sent.Stream{sent.NewPairs(
-		&sent.Pair{Starts: &sent.Projection{Size: 16}, Ends: &sent.Projection{Size: 16}},
-		&event.Stream{}, []*event.Stream{{Schema: &event.Schema{}}})}
+	columns := moments()
+	sent.Lay(columns, 0)
+	f.rows = append(f.rows, sent.NewRows(&sent.Record{Slots: 1, Columns: columns, Start: &sent.Part{},
+		End: &sent.Part{}}, &event.Stream{}, []*event.Stream{{Schema: &event.Schema{}}}))
 	dst := make([]event.Event, 10)
 	if n := testing.AllocsPerRun(100, func() {
 		f.put(0, 1, 0, 1, 1, 1, 1, 1, 1)

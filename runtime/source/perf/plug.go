@@ -40,16 +40,16 @@ type plug struct {
 	looked, looks time.Time
 	// since is, for each CPU that is online and wanted, when it came, as
 	// kernel.OnlineSince says.
-	since map[int]uint64
-	gaps  uint64       // times that a CPU came and its first events were missed
-	said  map[int]bool // CPUs whose events did not open, as was said
-	same  map[uint64]uint64
+	since     map[int]uint64
+	gaps      uint64       // times that a CPU came and its first events were missed
+	announced map[int]bool // CPUs whose events did not open, as was said
+	same      map[uint64]uint64
 }
 
 // newPlug reads which CPUs are online now, without those that are left out; nil if that
 // cannot be read. Those that are left out come for the first time when they are seen next.
 func newPlug(c *Config, away []int) *plug {
-	p := &plug{looks: time.Now(), said: map[int]bool{}, same: map[uint64]uint64{}}
+	p := &plug{looks: time.Now(), announced: map[int]bool{}, same: map[uint64]uint64{}}
 	var err error
 	if p.since, err = p.online(c); err != nil {
 		return nil
@@ -131,13 +131,13 @@ func (s *Source) follow(now time.Time) {
 		gap, err := s.openCPU(cpu)
 		switch {
 		case errors.Is(err, unix.ENODEV): // gone again
-		case err != nil && !p.said[cpu]:
-			p.said[cpu] = true
+		case err != nil && !p.announced[cpu]:
+			p.announced[cpu] = true
 			s.warn(err)
 		case err == nil:
 			p.since[cpu] = since[cpu]
 			s.bells.Close() // they are made again, with those of the new CPU
-			delete(p.said, cpu)
+			delete(p.announced, cpu)
 			if gap {
 				p.gaps++
 				s.warn(diag.Errorf(diag.Run, "watch", "CPUs",
@@ -157,7 +157,7 @@ func (s *Source) Gaps() uint64 {
 	return s.plug.gaps
 }
 
-// SameID is the id of the event among those that Opened lists, if id is that of
+// SameID is the id of the event among those that Opened lists, if id belongs to
 // an event that was opened later in its place, on a CPU that came.
 func (s *Source) SameID(id uint64) uint64 {
 	if s.plug == nil {
@@ -206,7 +206,7 @@ func (s *Source) openCPU(cpu int) (gap bool, err error) {
 	return true, err
 }
 
-// addPlaces adds a CPU to the attachment: the places are those of another CPU.
+// addPlaces adds a CPU to the attachment: it copies the places of another CPU.
 func (s *Source) addPlaces(cpu int) (ring int) {
 	a := s.att
 	ring = len(a.rings)

@@ -6,12 +6,10 @@ import "ppscript/runtime/record/sent"
 
 // Programs starts and stops the programs that send projected records.
 type Programs struct {
-	// Pairs, Emits and Lefts are those that the programs send.
-	Pairs []sent.Pair
-	Emits []sent.Emits
-	Lefts []sent.Left
+	// Records are the records of operators in programs.
+	Records []sent.Record
 	// Buffer makes the BPF ring buffer of a CPU, of size bytes, and returns its
-	// descriptor. The programs wake who waits for it when wake bytes wait.
+	// descriptor. The programs wake its reader when wake bytes wait.
 	Buffer func(cpu, size, wake int) (fd int, err error)
 	// Prompt has each record in a buffer wake the reader.
 	Prompt bool

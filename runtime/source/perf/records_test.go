@@ -13,7 +13,7 @@ var sideFormat = Format{SampleType: unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMP
 	unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU, SampleIDAll: true}
 
 // sideID is the SampleID of sideFormat, from thread 8 of 7.
-func (r *recordBuilder) sideID() []byte { return r.u64(7|8<<32, 500, 1, valID).done() }
+func (r *recordBuilder) sideID() []byte { return r.u64(7|8<<32, 500, 1, valID).record() }
 
 // sideRecords have one record of each type with the value that it must decode to.
 var sideRecords = []struct {
@@ -78,9 +78,9 @@ var sideRecords = []struct {
 		Ksymbol{0xffff0000, 64, 1, true, "bpf_prog"}},
 	{"bpf", newRecord(unix.PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(9).bytes([]byte("tagtagta")).sideID(), event.Other, 8,
 		BPFEvent{1, 0, 9, [8]byte([]byte("tagtagta"))}},
-	{"ksymbol of a second ring", newRecord(unix.PERF_RECORD_KSYMBOL, 0).u64(0xffff0000).u32(64).u16(1).u16(1).text("bpf_prog").u64(7|8<<32, 500, 1, valID).u64(1<<60, 1<<60, 1<<60).done(),
+	{"ksymbol of a second ring", newRecord(unix.PERF_RECORD_KSYMBOL, 0).u64(0xffff0000).u32(64).u16(1).u16(1).text("bpf_prog").u64(7|8<<32, 500, 1, valID).u64(1<<60, 1<<60, 1<<60).record(),
 		event.Other, 8, Ksymbol{0xffff0000, 64, 1, true, "bpf_prog"}},
-	{"bpf of a second ring", newRecord(unix.PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(9).bytes([]byte("tagtagta")).u64(7|8<<32, 500, 1, valID).u64(1<<60, 1<<60, 1<<60).done(),
+	{"bpf of a second ring", newRecord(unix.PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(9).bytes([]byte("tagtagta")).u64(7|8<<32, 500, 1, valID).u64(1<<60, 1<<60, 1<<60).record(),
 		event.Other, 8, BPFEvent{1, 0, 9, [8]byte([]byte("tagtagta"))}},
 	{"text poke", newRecord(unix.PERF_RECORD_TEXT_POKE, 0).u64(0xffff1000).u16(2).u16(5).bytes([]byte("ab12345\x00")).u32(0).sideID(), event.Other, 8,
 		TextPoke{0xffff1000, []byte("ab"), []byte("12345")}},
@@ -141,7 +141,7 @@ func TestSideRecords(t *testing.T) {
 func TestSideRecordsWithoutSampleID(t *testing.T) {
 	l := NewLayout(Format{SampleType: sideFormat.SampleType})
 	var e event.Event
-	rec := newRecord(unix.PERF_RECORD_FORK, 0).u32(30).u32(7).u32(31).u32(8).u64(499).done()
+	rec := newRecord(unix.PERF_RECORD_FORK, 0).u32(30).u32(7).u32(31).u32(8).u64(499).record()
 	if !l.record(rec, &e) || e.Time != 499 || e.PID != 30 || e.TID != 31 || e.CPU != -1 {
 		t.Errorf("got %+v", e)
 	}

@@ -23,7 +23,7 @@ import (
 type ring struct {
 	memory
 	bounds
-	continued
+	ringChain
 	choice
 	newest
 	room
@@ -62,9 +62,8 @@ type bounds struct {
 	first          uint64 // head at the first of the two looks
 }
 
-// A continued is the buffers that continue the ring of a CPU that was offline, see
-// continued.go.
-type continued struct {
+// ringChain holds the buffers that continue the ring of a CPU that was offline, see continued.go.
+type ringChain struct {
 	marks   []mark
 	retired [][]byte // mappings that were read, and may have views
 	carried uint64   // lost records that are told for good
@@ -143,8 +142,8 @@ func (r *ring) unmap() error {
 	return err
 }
 
-// shown is the position up to which there are records to read.
-func (r *ring) shown() uint64 {
+// readable is the position up to which there are records to read.
+func (r *ring) readable() uint64 {
 	if r.backward && !r.frozen {
 		return 0
 	}
@@ -158,7 +157,7 @@ func (r *ring) shown() uint64 {
 // of the records after it.
 func (r *ring) head() uint64 {
 	if r.spool != nil {
-		return r.spool.taken.Load()
+		return r.spool.copied.Load()
 	}
 	if m := r.last(); m != nil {
 		return m.head()
@@ -377,9 +376,9 @@ func (r *ring) note(e *event.Event) {
 // come when there is room again: no more is taken from one than it tells of, and the last one, which
 // addFinal makes, settles the sum.
 type lostAside struct {
-	dummies []eventFD
-	closed  uint64 // lost of dummies that were closed
-	told    uint64
+	dummies  []eventFD
+	closed   uint64 // lost of dummies that were closed
+	reported uint64
 }
 
 // of is how many of count lost records are no events.
@@ -390,8 +389,8 @@ func (a *lostAside) of(count uint64) uint64 {
 			lost += n
 		}
 	}
-	n := min(count, lost-min(lost, a.told))
-	a.told += n
+	n := min(count, lost-min(lost, a.reported))
+	a.reported += n
 	return n
 }
 

@@ -43,7 +43,7 @@ func sized(n int, tag byte) []byte {
 	raw := make([]byte, n)
 	raw[0] = tag
 	return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(valID, valPID|valTID<<32, valTime, valCPU).
-		u32(uint32(n)).bytes(raw).done()
+		u32(uint32(n)).bytes(raw).record()
 }
 
 func TestRingOfAnySizes(t *testing.T) {
@@ -158,9 +158,9 @@ func TestInterruptedRecordsAreInOrder(t *testing.T) {
 	d, _ := tracepointDecoder()
 	at := func(time uint64) []byte {
 		return newRecord(unix.PERF_RECORD_SAMPLE, 0).u64(valID, valPID|valTID<<32, time, valCPU).u32(12).
-			bytes(make([]byte, 12)).done()
+			bytes(make([]byte, 12)).record()
 	}
-	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(valID, 3, valPID|valTID<<32, 55, valCPU, valID).done()
+	lost := newRecord(unix.PERF_RECORD_LOST, 0).u64(valID, 3, valPID|valTID<<32, 55, valCPU, valID).record()
 	f := func(records [][]byte, want ...event.Time) {
 		t.Helper()
 		r := memoryRing(4096, d)

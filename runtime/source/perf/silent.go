@@ -25,7 +25,7 @@ func refuseSilent(ms []member, try func() kernel.Trial) error {
 	}
 	return diag.Errorf(diag.Attach, "open event", ms[i].ev.name(),
 		"breakpoints %s (of a word of our own, %d of %d writes were told)",
-		kernel.SilentBreakpoints, t.Came, t.Made).
+		kernel.SilentBreakpoints, t.Delivered, t.Hits).
 		WithHint("%s; see: ppscript doctor", kernel.SilentBreakpointsFix)
 }
 

@@ -22,7 +22,7 @@ func TestSilentBreakpointsAreRefused(t *testing.T) {
 		}
 	}
 	tracepoint := member{1, &EventConfig{Label: "t"}, unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT}}
-	silent := kernel.Trial{Made: 8, Least: 8}
+	silent := kernel.Trial{Hits: 8, Least: 8}
 	f := func(trial kernel.Trial, tries int, refused bool, ms ...member) {
 		t.Helper()
 		tried := 0
@@ -49,7 +49,7 @@ func TestSilentBreakpointsAreRefused(t *testing.T) {
 	f(silent, 0, false, tracepoint)
 	f(silent, 0, false, breakpoint(true))
 	f(kernel.Trial{Err: errors.New("no")}, 1, false, breakpoint(false))
-	f(kernel.Trial{Made: 8, Least: 8, Came: 8}, 1, false, breakpoint(false))
+	f(kernel.Trial{Hits: 8, Least: 8, Delivered: 8}, 1, false, breakpoint(false))
 }
 
 // Events that count the same hits of the kernel's software are refused where their samples

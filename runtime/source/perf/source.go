@@ -25,7 +25,7 @@ type Source struct {
 	plug     *plug // nil if the events are on no CPU's own
 	warnings []error
 
-	made
+	openStreams
 	ringSet
 	waking
 	rest
@@ -33,14 +33,14 @@ type Source struct {
 	state
 }
 
-// A made is the streams of the events that opened.
-type made struct {
-	streams []*event.Stream
-	byEvent []*event.Stream // by index in Config.Events, nil if it did not open
-	byMade  []*event.Stream // by index in Programs.Pairs, then Emits, then Lefts
-	late    latetext.Texts
-	layouts map[int]*Layout // by index in Config.Events, -1 for the dummy
-	aside   bool            // records of the dummy are no events of the run
+// openStreams lists the streams of the events that opened.
+type openStreams struct {
+	streams  []*event.Stream
+	byEvent  []*event.Stream // by index in Config.Events, nil if it did not open
+	byRecord []*event.Stream // by index in Programs.Records
+	late     latetext.Texts
+	layouts  map[int]*Layout // by index in Config.Events, -1 for the dummy
+	aside    bool            // records of the dummy are no events of the run
 }
 
 // A ringSet is where records are read from.
@@ -95,8 +95,8 @@ func (s *Source) Streams() []*event.Stream { return s.streams }
 // optional and did not open.
 func (s *Source) StreamOf(i int) *event.Stream { return s.byEvent[i] }
 
-// MadeStreams are the streams of Programs.Pairs, then those of Emits and of Lefts.
-func (s *Source) MadeStreams() []*event.Stream { return s.byMade }
+// DerivedStreams are the streams of Programs.Records.
+func (s *Source) DerivedStreams() []*event.Stream { return s.byRecord }
 
 // Rings implements event.Source.
 func (s *Source) Rings() []event.Ring { return s.rings }
@@ -147,7 +147,7 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 			s.wakeups++
 		}
 		s.hangups()
-		// Who has others that follow CPUs, without a Poll of their own, wants to know.
+		// A caller with other sources that follow CPUs, without a Poll of their own, wants to know.
 		early := s.poll.Called || s.poll.CPUs || len(s.rings) == 0
 		s.follow(time.Now())
 		s.poll.CPUs = false
@@ -171,7 +171,7 @@ func (s *Source) wait(ctx context.Context, timeout time.Duration) error {
 }
 
 // settle is how long the second look waits after the first. A record is
-// stamped a little before it becomes visible; whoever stamped before the
+// stamped a little before it becomes visible; a writer that stamped before the
 // first look has published by then, unless an interrupt came in between.
 const settle = 10 * time.Microsecond
 
@@ -181,7 +181,7 @@ const settle = 10 * time.Microsecond
 func (s *Source) look() bool {
 	some, aside := false, false
 	for _, r := range s.live {
-		r.first = r.shown()
+		r.first = r.readable()
 		aside = aside || r.first != r.pos
 	}
 	for _, b := range s.buffers {
@@ -197,7 +197,7 @@ func (s *Source) look() bool {
 		s.att.family.learn(s.live)
 	}
 	for _, r := range s.live {
-		visible := r.shown()
+		visible := r.readable()
 		if f := s.att.family; f != nil && f.tids != nil {
 			visible = r.first // the forks of all before this are known
 		}

@@ -21,7 +21,7 @@ import (
 // a ring of any size is full after some 100 ms where samples carry a copy of the
 // stack.
 
-// A spool is where the records of a ring wait. Positions are those of the ring,
+// A spool is where the records of a ring wait. Positions are the ring's positions,
 // so only the memory is another: ring.data is the spool's.
 type spool struct {
 	mu     sync.Mutex
@@ -33,7 +33,7 @@ type spool struct {
 	final  bool   // the kernel writes no more
 	used   uint64 // of the memory, since it was given back last
 
-	taken    atomic.Uint64 // up to which the records were copied
+	copied   atomic.Uint64 // up to which the records were copied
 	released atomic.Uint64 // up to which the reader needs them no more
 	suspect  atomic.Uint64 // see ring
 }
@@ -58,7 +58,7 @@ func (r *ring) addSpool(size int) error {
 		return err
 	}
 	r.spool = &spool{kernel: r.data, page: r.page, begin: r.begin}
-	r.spool.taken.Store(r.begin)
+	r.spool.copied.Store(r.begin)
 	r.data = mem
 	return nil
 }
@@ -101,7 +101,7 @@ func (p *spool) follow(to *mapping) (end uint64) {
 // turn goes on with the next buffer once all of the present one was taken; the
 // mark between them is left blank. It reports whether there is more to take.
 func (p *spool) turn(r *ring) bool {
-	taken := p.taken.Load()
+	taken := p.copied.Load()
 	if len(p.next) == 0 || taken != p.head() {
 		return false
 	}
@@ -115,7 +115,7 @@ func (p *spool) turn(r *ring) bool {
 	p.next = p.next[1:]
 	p.kernel, p.page, p.begin, p.mem = m.data, m.page, m.begin, m.mem
 	p.used += markSize
-	p.taken.Store(m.begin)
+	p.copied.Store(m.begin)
 	return true
 }
 
@@ -135,7 +135,7 @@ func (p *spool) take(r *ring) {
 
 // copy copies the records of the present buffer.
 func (p *spool) copy(r *ring) {
-	head, from := p.head(), p.taken.Load()
+	head, from := p.head(), p.copied.Load()
 	if head == from {
 		return
 	}
@@ -167,7 +167,7 @@ func (p *spool) copy(r *ring) {
 	}
 	p.used = max(p.used, min(until-r.base, uint64(len(r.data))))
 	atomic.StoreUint64(&p.page.Data_tail, until-p.begin)
-	p.taken.Store(until)
+	p.copied.Store(until)
 }
 
 // end takes all that is left: the kernel writes no more.

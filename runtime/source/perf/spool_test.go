@@ -46,7 +46,7 @@ func TestSpoolKeepsTheOrder(t *testing.T) {
 	batch := make([]event.Event, 7)
 	next, full := byte(0), 0
 	read := func(n int) {
-		r.visible = r.shown()
+		r.visible = r.readable()
 		r.known = r.visible
 		for ; n > 0 && r.Pos() < r.visible; n-- {
 			for _, e := range batch[:r.Read(batch, r.visible)] {
@@ -103,7 +103,7 @@ func TestSpoolBesideTheReader(t *testing.T) {
 	}()
 	batch := make([]event.Event, 64)
 	for next := 0; next < records; {
-		r.visible = r.shown()
+		r.visible = r.readable()
 		r.known = r.visible
 		for _, e := range batch[:r.Read(batch, r.visible)] {
 			if e.Raw[0] != byte(next) {
@@ -125,12 +125,12 @@ func TestSpoolIsSuspected(t *testing.T) {
 	r := spooledRing(t, 4096, 1, d)
 	for r.putKernel(sized(60, 1)) {
 	}
-	r.look(r.shown())
+	r.look(r.readable())
 	if !r.Tight() {
 		t.Error("got a ring that lost nothing, want one that may have lost what did not fit")
 	}
 	r.putKernel(sized(60, 2))
-	r.look(r.shown())
+	r.look(r.readable())
 	if r.Tight() {
 		t.Error("got a ring that may have lost something, want one whose next record has come")
 	}

@@ -134,7 +134,7 @@ func (s *Source) attach(ctx context.Context) (err error) {
 			s.warn(w)
 		}
 		if s.counting && s.open.strays() {
-			s.warn(&diag.Unsupported{What: "counting threads without child processes", Since: "5.13",
+			s.warn(&diag.Unsupported{Feature: "counting threads without child processes", Since: "5.13",
 				Instead: "child processes are counted too"})
 		}
 		if fresh > 0 {
@@ -185,19 +185,9 @@ func (s *Source) makeStreams() {
 		}
 		s.streams = append(s.streams, s.byEvent[i])
 	}
-	add := func(schema *event.Schema, label string) {
-		st := &event.Stream{Index: len(s.streams), Schema: schema, Label: label}
-		s.streams, s.byMade = append(s.streams, st), append(s.byMade, st)
-	}
-	made := &s.cfg.Programs
-	for i := range made.Pairs {
-		add(made.Pairs[i].Schema, made.Pairs[i].Label)
-	}
-	for i := range made.Emits {
-		add(made.Emits[i].Schema, made.Emits[i].Label)
-	}
-	for i := range made.Lefts {
-		add(made.Lefts[i].Schema, made.Lefts[i].Label)
+	for _, r := range s.cfg.Programs.Records {
+		st := &event.Stream{Index: len(s.streams), Schema: r.Schema, Label: r.Label}
+		s.streams, s.byRecord = append(s.streams, st), append(s.byRecord, st)
 	}
 	for i := range s.open.fds {
 		if f := &s.open.fds[i]; s.open.rings[f.ring] != nil { // else it is counted
@@ -212,7 +202,7 @@ func (s *Source) makeStreams() {
 }
 
 // decodes has the ring know the event's samples.
-func (m *made) decodes(r *ring, f *eventFD) {
+func (m *openStreams) decodes(r *ring, f *eventFD) {
 	if r.dec == nil {
 		r.dec = NewDecoder(m.layouts[f.stream])
 		r.dec.aside = m.aside

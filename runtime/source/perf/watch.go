@@ -9,7 +9,7 @@ import (
 	"ppscript/runtime/system/poll"
 )
 
-// A Watch waits for a target's end without any event: for those who observe it
+// A Watch waits for a target's end without any event: for callers that observe it
 // in another way. It starts the target's workload and holds it until Release.
 // A Watch is used by one goroutine.
 type Watch struct {
@@ -63,7 +63,7 @@ func (w *Watch) Release() error {
 // Hear has Wait end when somebody writes to a buffer of programs, and has it wake.
 func (w *Watch) Hear(fd int) error { return w.src.poll.Edge(fd, poll.Buffer) }
 
-// Beside has Wait end as well when a ring of src is half full. Nobody else waits for src: who
+// Beside has Wait end as well when a ring of src is half full. Nobody else waits for src: the thread that
 // waits looks at it, with a Poll of no time. While Wait sleeps, no ring of src is emptied.
 func (w *Watch) Beside(src *Source) error {
 	w.beside = src

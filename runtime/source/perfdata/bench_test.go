@@ -67,7 +67,7 @@ func enlarge(t testing.TB, name string, n int) []byte {
 
 func openBytes(t testing.TB, b []byte, opt Options) *File {
 	t.Helper()
-	f, err := openMapped(context.Background(), &mapped{b: b, end: len(b)}, "bytes", opt)
+	f, err := openMapped(context.Background(), &mappedInput{b: b, end: len(b)}, "bytes", opt)
 	if err != nil {
 		t.Fatal(err)
 	}

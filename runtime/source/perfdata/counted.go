@@ -14,15 +14,15 @@ import (
 // the same).
 //
 // Such records are written anew, with the id of their event and its period, and
-// without the values: whoever reads them afterwards sees samples as any others.
+// without the values: their reader sees samples as any others.
 // The raw data are the leader's; members have none, and so no fields of their own.
 //
 // Tempting and wrong: to make them when the rings are read. By then records are in
 // order of time, where those of one counter may come from rings of several CPUs;
 // in the file they are in the order in which the counter was read.
 
-// A counted is an event whose samples bring the values of counters.
-type counted struct {
+// counterEvent is an event whose samples bring the values of counters.
+type counterEvent struct {
 	layout  *perf.Layout // as recorded
 	leader  bool         // its samples are of it alone: they keep their raw data
 	inherit bool         // each thread has a counter of its own, with the same id
@@ -37,7 +37,7 @@ type countedKey struct {
 // A splitter makes one sample for each counter of a sample.
 type splitter struct {
 	pool     *pool
-	events   []*counted // by attr; nil for those that bring no values
+	events   []*counterEvent // by attr; nil for attrs that bring no values
 	byID     map[uint64]int
 	place    int // of the id in a sample; 0: there is none
 	readings []perf.Reading
@@ -52,7 +52,7 @@ type splitter struct {
 // splitCounters has the samples of groups split, and describes their events as
 // they look then. It is called before the events are opened.
 func (f *File) splitCounters() {
-	events := make([]*counted, len(f.attrs))
+	events := make([]*counterEvent, len(f.attrs))
 	any, place := false, 0
 	for i := range f.attrs {
 		a := &f.attrs[i]
@@ -63,7 +63,7 @@ func (f *File) splitCounters() {
 		}
 		any, place = true, l.IDOffset()
 		member := a.Sample == 0 && format.ReadFormat&unix.PERF_FORMAT_GROUP != 0
-		events[i] = &counted{layout: l, leader: !member, inherit: a.Bits&unix.PerfBitInherit != 0}
+		events[i] = &counterEvent{layout: l, leader: !member, inherit: a.Bits&unix.PerfBitInherit != 0}
 		a.Sample_type, a.Read_format = format.Counted(!member).SampleType, 0
 		a.counter = member
 	}
@@ -86,7 +86,7 @@ func (f *File) splitCounters() {
 }
 
 // eventOf is the event that a sample is of; nil if its samples bring no values.
-func (s *splitter) eventOf(rec []byte) *counted {
+func (s *splitter) eventOf(rec []byte) *counterEvent {
 	if s.place == 0 || len(s.byID) == 0 {
 		return s.events[0]
 	}
@@ -107,7 +107,7 @@ func (s *splitter) run(b []byte, emit func([]byte, *buffer)) {
 		size := int(le.Uint16(b[6:]))
 		rec := b[:size:size]
 		b = b[size:]
-		var e *counted
+		var e *counterEvent
 		if le.Uint32(rec) == unix.PERF_RECORD_SAMPLE {
 			e = s.eventOf(rec)
 		}
@@ -139,7 +139,7 @@ func (s *splitter) flush() {
 
 // sample appends a sample of each counter that counted something. False means
 // that the record is damaged.
-func (s *splitter) sample(e *counted, rec []byte) (ok bool) {
+func (s *splitter) sample(e *counterEvent, rec []byte) (ok bool) {
 	if s.readings, ok = e.layout.Readings(s.readings[:0], rec); !ok {
 		return false
 	}

@@ -105,7 +105,7 @@ func TestEveryPrefix(t *testing.T) {
 	for _, name := range recordings {
 		b := load(t, name)
 		for n := 0; n < len(b); n += 1 + len(b)/300 {
-			f, err := openMapped(context.Background(), &mapped{b: b[:n], end: n}, name, Options{})
+			f, err := openMapped(context.Background(), &mappedInput{b: b[:n], end: n}, name, Options{})
 			if err != nil {
 				if !isClear(err) {
 					t.Errorf("%s: %d bytes: open: %v", name, n, err)
@@ -190,7 +190,7 @@ func checkPipe(t *testing.T, b []byte) {
 		return len(rings[0]), err.Error()
 	}
 	n, err := read(OpenReader(context.Background(), &slowReader{b: b, step: 500}, "x", Options{}))
-	fileN, fileErr := read(openMapped(context.Background(), &mapped{b: b, end: len(b)}, "x", Options{}))
+	fileN, fileErr := read(openMapped(context.Background(), &mappedInput{b: b, end: len(b)}, "x", Options{}))
 	if n != fileN || err != fileErr {
 		t.Fatalf("got %d events and %s, as a file %d and %s", n, err, fileN, fileErr)
 	}
@@ -203,7 +203,7 @@ func checkBytes(t *testing.T, b []byte) {
 	var counts [2]int
 	var ends [2]error
 	for i, ordered := range []bool{false, true} {
-		f, err := openMapped(context.Background(), &mapped{b: b, end: len(b)}, "fuzz", Options{
+		f, err := openMapped(context.Background(), &mappedInput{b: b, end: len(b)}, "fuzz", Options{
 			Ordered: ordered, MaxPending: 1 << 20,
 		})
 		if err != nil {
@@ -259,7 +259,7 @@ func TestControlCharacters(t *testing.T) {
 	}
 	// The system s, and then its one event.
 	six = bytes.Replace(six, []byte("s\x00\x01\x00"), []byte("\x1b\x00\x01\x00"), 1)
-	_, err = openMapped(t.Context(), &mapped{b: six, end: len(six)}, "six", Options{})
+	_, err = openMapped(t.Context(), &mappedInput{b: six, end: len(six)}, "six", Options{})
 	if err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("got %q, want an error without control characters", err)
 	}

@@ -18,7 +18,7 @@ import (
 // in its place, a cookie, which a record of its own has too: struct perf_callchain_deferred_event
 // in kernel/events/core.c. One record may be for several samples of a system call.
 //
-// It may come long after the sample, if the thread slept. Whoever reads a file looks through all
+// It may come long after the sample, if the thread slept. The reader of a file looks through all
 // of it for such records first, if its events say that there are any. Those of a pipe are taken
 // as they come: before the sample is shown, if that waits for its order and the thread has not
 // slept.
@@ -40,8 +40,8 @@ type deferral struct {
 	tid    int32
 }
 
-// deferred are the user parts of a recording.
-type deferred struct {
+// userParts are the deferred user parts of the stacks of a recording.
+type userParts struct {
 	common    *perf.Layout
 	now, past generation
 	scanned   bool // all of the recording was looked through
@@ -65,7 +65,7 @@ func deferStacks(f *File) {
 	if !slices.ContainsFunc(f.attrs, func(a attr) bool { return a.Bits&bitDeferCallchain != 0 }) {
 		return
 	}
-	f.out.deferred = &deferred{common: f.common, now: newGeneration(), bounded: !f.opt.scan}
+	f.out.deferred = &userParts{common: f.common, now: newGeneration(), bounded: !f.opt.scan}
 	for _, st := range f.streams {
 		switch m := st.Members.(type) {
 		case *perf.Layout:
@@ -77,9 +77,9 @@ func deferStacks(f *File) {
 }
 
 // scanDeferred looks through a file, once. One that is damaged is read up to there, as it is again
-// by who reads its events.
+// by the reader of its events.
 func scanDeferred(ctx context.Context, f *File) error {
-	m, ok := f.in.(*mapped)
+	m, ok := f.in.(*mappedInput)
 	if f.out.deferred == nil || f.out.deferred.scanned || f.opt.scan || !ok {
 		return nil
 	}
@@ -106,7 +106,7 @@ func scanDeferred(ctx context.Context, f *File) error {
 }
 
 // take remembers the user parts of a run.
-func (d *deferred) take(b []byte) {
+func (d *userParts) take(b []byte) {
 	for len(b) >= recHeaderSize {
 		size := int(le.Uint16(b[6:]))
 		rec := b[:size:size]
@@ -140,7 +140,7 @@ func (g *generation) add(key deferral, addresses []byte) {
 
 // complete puts the user part of a sample behind that of the kernel; without it that is all. The
 // chain is valid until the next one.
-func (d *deferred) complete(e *event.Event, chain []uint64) []uint64 {
+func (d *userParts) complete(e *event.Event, chain []uint64) []uint64 {
 	n := len(chain) - 2
 	if n < 0 || chain[n] != contextUserDeferred {
 		return chain
@@ -163,7 +163,7 @@ func (d *deferred) complete(e *event.Event, chain []uint64) []uint64 {
 }
 
 // lacks is what to say of user parts that did not come.
-func (d *deferred) lacks() string {
+func (d *userParts) lacks() string {
 	switch {
 	case d == nil || !d.missing.Load():
 		return ""

@@ -30,7 +30,7 @@ func chainLines(t *testing.T, f *File) (lines []string) {
 	return lines
 }
 
-// scriptChains are those that perf script -F event,ip printed.
+// scriptChains are the chains that perf script -F event,ip printed.
 func scriptChains(t *testing.T, name string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dataDir, name+".txt"))

@@ -11,12 +11,12 @@ import (
 // stream never ends, as perf's does not: its reader takes a payload without
 // output for an error.
 type deflater struct {
-	enc  *zstd.Encoder
-	out  bytes.Buffer
-	recs [][]byte
-	held int // bytes that were put in since the last flush
-	in   uint64
-	done uint64
+	enc     *zstd.Encoder
+	out     bytes.Buffer
+	recs    [][]byte
+	pending int // bytes that were put in since the last flush
+	in      uint64
+	done    uint64
 }
 
 // The reader unpacks each COMPRESSED record into one buffer, of the size
@@ -44,10 +44,10 @@ func newDeflater(level int) (*deflater, error) {
 // they are valid until the next call.
 func (d *deflater) add(rec []byte) [][]byte {
 	var out [][]byte
-	if d.held+len(rec) > flushEvery {
+	if d.pending+len(rec) > flushEvery {
 		out = d.flush()
 	}
-	d.held += len(rec)
+	d.pending += len(rec)
 	// It writes to memory, which does not fail.
 	if _, err := d.enc.Write(rec); err != nil {
 		panic("BUG: compress: " + err.Error())
@@ -57,15 +57,15 @@ func (d *deflater) add(rec []byte) [][]byte {
 
 // flush returns all that was put in as COMPRESSED records.
 func (d *deflater) flush() [][]byte {
-	if d.held == 0 {
+	if d.pending == 0 {
 		return nil
 	}
 	if err := d.enc.Flush(); err != nil {
 		panic("BUG: compress: " + err.Error())
 	}
-	d.in += uint64(d.held)
+	d.in += uint64(d.pending)
 	d.done += uint64(d.out.Len())
-	d.held = 0
+	d.pending = 0
 	d.recs = d.recs[:0]
 	for d.out.Len() > 0 {
 		part := d.out.Next(maxPayload)

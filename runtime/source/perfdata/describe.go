@@ -110,7 +110,7 @@ func (w *Writer) features() []feature {
 		b = le.AppendUint32(b, w.z.ratio())
 		add(featCompressed, le.AppendUint32(b, inflateBound))
 	}
-	if c := info.Clock; c.known() {
+	if c := info.Clock; c.isSet() {
 		b := le.AppendUint32(nil, 1) // version
 		b = le.AppendUint32(b, uint32(c.ID))
 		b = le.AppendUint64(b, uint64(c.Wall.UnixNano()))

@@ -39,7 +39,7 @@ func openDirectory(ctx context.Context, path string, opt Options) (*File, error)
 
 // mapDirectory maps the files of a directory, each from a page on. The first is
 // the one with the head.
-func mapDirectory(path string) (m *mapped, err error) {
+func mapDirectory(path string) (m *mappedInput, err error) {
 	var files []*os.File
 	defer func() {
 		for _, f := range files {
@@ -73,13 +73,13 @@ func mapDirectory(path string) (m *mapped, err error) {
 		total += (int(st.Size()) + page - 1) &^ (page - 1)
 	}
 	if total == 0 {
-		return &mapped{}, nil
+		return &mappedInput{}, nil
 	}
 	b, err := unix.Mmap(-1, 0, total, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, err
 	}
-	m = &mapped{b: b, unmap: func() error { return unix.Munmap(b) }}
+	m = &mappedInput{b: b, unmap: func() error { return unix.Munmap(b) }}
 	at := 0
 	for i, f := range files {
 		if sizes[i] > 0 {
@@ -103,7 +103,7 @@ func mapDirectory(path string) (m *mapped, err error) {
 type part struct{ begin, end int }
 
 // next goes on to the next file; false if there is none.
-func (m *mapped) next() bool {
+func (m *mappedInput) next() bool {
 	if len(m.parts) < 2 {
 		return false
 	}
@@ -116,7 +116,7 @@ func (m *mapped) next() bool {
 // nextPart goes on to the next file of a directory. Each has a compressed stream
 // of its own.
 func (f *File) nextPart() bool {
-	m, ok := f.in.(*mapped)
+	m, ok := f.in.(*mappedInput)
 	if !ok || !m.next() {
 		return false
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // AppendEnd appends the end mark: the writer has written all it had. Streams
-// are those of the head, which has promised it.
+// are the streams of the head, which has promised it.
 func AppendEnd(b []byte, streams []StreamInfo) []byte { return appendEndMark(b, streams, endReached) }
 
 func appendEndMark(b []byte, streams []StreamInfo, what uint64) []byte {

@@ -49,9 +49,9 @@ type File struct {
 	opt  Options
 	loss event.Loss
 
-	taken
+	recordInput
 	pool   pool
-	packed packed
+	packed unpacker
 	marks  marks
 	// cut says that the end of the recording is known to be missing, so a
 	// broken record is where it ends, not damage.
@@ -66,8 +66,8 @@ type File struct {
 	closed bool
 }
 
-// taken is where records are taken from.
-type taken struct {
+// recordInput is the input that records are read from.
+type recordInput struct {
 	in    input
 	waits *poll.Poller // of a pipe; nil if it cannot be waited for
 }
@@ -91,10 +91,10 @@ type head struct {
 type output struct {
 	split  *splitter // of samples that bring the values of counters; nil: none do
 	rings  []event.Ring
-	plain  *fileRing // unordered
-	sorted *ordered  // ordered
+	plain  *fileRing     // unordered
+	sorted *orderedRings // ordered
 	// deferred is nil if no event has stacks of which a part comes later.
-	deferred *deferred
+	deferred *userParts
 }
 
 // Open opens the recording at path; "-" is standard input.
@@ -164,7 +164,7 @@ func OpenReader(ctx context.Context, r io.Reader, name string, opt Options) (*Fi
 // whole before anything is known of it.
 func openReader(ctx context.Context, r io.Reader, name string, opt Options, spool bool) (*File, error) {
 	f := newFile(name, opt)
-	p := &piped{r: r, pool: &f.pool}
+	p := &pipeInput{r: r, pool: &f.pool}
 	p.file, _ = r.(*os.File)
 	p.begin(opt.Begun)
 	p.await()
@@ -174,7 +174,7 @@ func openReader(ctx context.Context, r io.Reader, name string, opt Options, spoo
 	if err != nil {
 		return nil, f.silent(err)
 	}
-	if spool && tracedat.Is(b) {
+	if spool && tracedat.IsTraceDat(b) {
 		return spoolTraceDat(ctx, p, name, opt)
 	}
 	size, err := f.checkMagic(b)
@@ -200,8 +200,8 @@ func (h *head) silent(err error) error {
 
 // openMapped opens a recording in memory, of a file or of a pipe that went
 // into a file.
-func openMapped(ctx context.Context, m *mapped, name string, opt Options) (*File, error) {
-	if tracedat.Is(m.b) {
+func openMapped(ctx context.Context, m *mappedInput, name string, opt Options) (*File, error) {
+	if tracedat.IsTraceDat(m.b) {
 		return openTraceDat(ctx, m, name, opt)
 	}
 	f := newFile(name, opt)
@@ -273,7 +273,7 @@ func (f *File) Early() uint64 {
 // Live reports that records may come while they are read: the recording is no
 // regular file.
 func (f *File) Live() bool {
-	_, live := f.in.(*piped)
+	_, live := f.in.(*pipeInput)
 	return live
 }
 
@@ -313,7 +313,7 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 	if f.info.Pipe {
 		until = time.Now().Add(timeout)
 	}
-	for before := f.shown(); f.end == nil && f.shown() == before; {
+	for before := f.show(); f.end == nil && f.show() == before; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -339,7 +339,7 @@ func (f *File) Poll(ctx context.Context, timeout time.Duration) error {
 
 // size is how many bytes the recording has; 0 if that is not known.
 func (f *File) size() uint64 {
-	if m, ok := f.in.(*mapped); ok {
+	if m, ok := f.in.(*mappedInput); ok {
 		return uint64(len(m.memory()))
 	}
 	return 0
@@ -352,8 +352,8 @@ func (f *File) Wake() {
 	}
 }
 
-// shown grows when records become visible.
-func (f *File) shown() uint64 {
+// show counts records that become visible.
+func (f *File) show() uint64 {
 	if f.out.sorted != nil {
 		return f.out.sorted.shown
 	}

@@ -18,7 +18,7 @@ func FuzzMoment(f *testing.F) {
 	span := Span{First: 1e9, Last: 20e9, Wall: time.Unix(1_700_000_000, 0), At: 5e9}
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := ParseMoment(text)
-		if (err == nil) != m.Given() {
+		if (err == nil) != m.IsSet() {
 			t.Fatalf("%q: got %+v and %v", text, m, err)
 		}
 		if err != nil {
@@ -129,7 +129,7 @@ func TestSmallSeeds(t *testing.T) {
 			if len(b) >= len(whole) {
 				t.Errorf("%s: got a seed of %d bytes, as large as the recording", name, len(b))
 			}
-			f, err := openMapped(t.Context(), &mapped{b: b, end: len(b)}, name, Options{})
+			f, err := openMapped(t.Context(), &mappedInput{b: b, end: len(b)}, name, Options{})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue

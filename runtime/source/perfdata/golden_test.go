@@ -94,7 +94,7 @@ func script(evs []event.Event, cpu, trace, period bool) (lines []string) {
 	return lines
 }
 
-// The decoded events are those that perf script printed.
+// The decoded events are the events that perf script printed.
 func TestEqualsPerfScript(t *testing.T) {
 	for _, name := range recordings {
 		f := open(t, name, Options{Ordered: true})

@@ -59,7 +59,7 @@ func (s section) in(b []byte) ([]byte, bool) {
 
 // readHeader reads header, attrs and features, and puts the cursor of m on
 // the data section.
-func (f *File) readHeader(m *mapped) error {
+func (f *File) readHeader(m *mappedInput) error {
 	damaged := "record again; the file's head is damaged or cut"
 	if len(m.b) < fileHeaderSize {
 		return f.bad("header: got %d bytes, want %d", len(m.b), fileHeaderSize).WithHint("%s", damaged)

@@ -59,7 +59,7 @@ type Clock struct {
 	At   event.Time
 }
 
-// Monotonic reports that times of events are those of CLOCK_MONOTONIC.
+// Monotonic reports that times of events are on CLOCK_MONOTONIC.
 func (c *Clock) Monotonic() bool { return c.Set && c.ID == unix.CLOCK_MONOTONIC }
 
 // A BuildID names one binary that the samples hit.

@@ -82,8 +82,8 @@ func (p *pool) unref(b *buffer) {
 	}
 }
 
-// mapped is a part of a mapping, or of any memory that stays.
-type mapped struct {
+// mappedInput is a part of a mapping, or of any memory that stays.
+type mappedInput struct {
 	b     []byte // the whole file
 	all   []byte // of a directory: all its files
 	parts []part // that are not read to their end; nil for one file
@@ -99,7 +99,7 @@ type mapped struct {
 const giveBack = 32 << 20
 
 // done says that nothing before off will be read again soon.
-func (m *mapped) done(off int) {
+func (m *mappedInput) done(off int) {
 	off &^= os.Getpagesize() - 1
 	if m.unmap == nil || off-m.gone < giveBack {
 		return
@@ -109,28 +109,28 @@ func (m *mapped) done(off int) {
 }
 
 // forget says that a part of the mapping will not be read again soon.
-func (m *mapped) forget(from, to int) {
+func (m *mappedInput) forget(from, to int) {
 	mask := os.Getpagesize() - 1
 	if from, to = (from+mask)&^mask, to&^mask; m.unmap != nil && from < to {
 		_ = unix.Madvise(m.b[from:to], unix.MADV_DONTNEED)
 	}
 }
 
-func (m *mapped) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer, error) {
+func (m *mappedInput) window(_ context.Context, _ time.Time, n int) ([]byte, *buffer, error) {
 	end := min(m.at+max(n, bufferSize), m.end)
 	return m.b[m.at:end:end], nil, nil
 }
-func (m *mapped) take(n int)  { m.at += n }
-func (m *mapped) off() uint64 { return uint64(m.at) }
+func (m *mappedInput) take(n int)  { m.at += n }
+func (m *mappedInput) off() uint64 { return uint64(m.at) }
 
 // memory is the buffer that offsets count in.
-func (m *mapped) memory() []byte {
+func (m *mappedInput) memory() []byte {
 	if m.all != nil {
 		return m.all
 	}
 	return m.b
 }
-func (m *mapped) close() error {
+func (m *mappedInput) close() error {
 	if m.unmap == nil {
 		return nil
 	}
@@ -140,14 +140,14 @@ func (m *mapped) close() error {
 }
 
 // mapFile maps a regular file and closes it.
-func mapFile(f *os.File) (*mapped, error) {
+func mapFile(f *os.File) (*mappedInput, error) {
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if st.Size() == 0 {
-		return &mapped{}, nil
+		return &mappedInput{}, nil
 	}
 	b, err := unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
@@ -155,12 +155,12 @@ func mapFile(f *os.File) (*mapped, error) {
 	}
 	// Read ahead; a refusal costs nothing but time.
 	_ = unix.Madvise(b, unix.MADV_SEQUENTIAL)
-	return &mapped{b: b, end: len(b), unmap: func() error { return unix.Munmap(b) }}, nil
+	return &mappedInput{b: b, end: len(b), unmap: func() error { return unix.Munmap(b) }}, nil
 }
 
-// piped reads a stream into buffers. A record is never split over two: the
-// part of one at the end of a buffer moves to the next.
-type piped struct {
+// pipeInput reads a stream into buffers. A record is never split over two: the part of one at the
+// end of a buffer moves to the next.
+type pipeInput struct {
 	r     io.Reader
 	file  *os.File // r, if it can be waited for
 	pool  *pool
@@ -171,7 +171,7 @@ type piped struct {
 	poll  *poll.Poller // waits for file; nil if that cannot be waited for
 }
 
-func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *buffer, error) {
+func (p *pipeInput) window(ctx context.Context, until time.Time, n int) ([]byte, *buffer, error) {
 	for {
 		have := 0
 		if p.buf != nil {
@@ -189,7 +189,7 @@ func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *bu
 		if err := p.fill(n); err != nil {
 			return nil, nil, err
 		}
-		// Who sends byte by byte does not keep us beyond the time.
+		// A sender that sends byte by byte does not keep us beyond the time.
 		if len(p.buf.b)-p.at < n && !p.eof && p.file != nil && !until.IsZero() && !time.Now().Before(until) {
 			return nil, nil, errWait
 		}
@@ -197,7 +197,7 @@ func (p *piped) window(ctx context.Context, until time.Time, n int) ([]byte, *bu
 }
 
 // begin puts bytes that have been read already in front.
-func (p *piped) begin(b []byte) {
+func (p *pipeInput) begin(b []byte) {
 	if len(b) > 0 {
 		p.buf = p.pool.get(len(b))
 		p.buf.b = append(p.buf.b, b...)
@@ -206,7 +206,7 @@ func (p *piped) begin(b []byte) {
 
 // fill reads once, into a new buffer if the rest of this one is too small. A
 // large n may be a damaged size, so memory grows only as bytes really come.
-func (p *piped) fill(n int) error {
+func (p *pipeInput) fill(n int) error {
 	if p.buf != nil {
 		n = min(n, 2*(len(p.buf.b)-p.at)+bufferSize)
 	}
@@ -229,7 +229,7 @@ func (p *piped) fill(n int) error {
 }
 
 // await has wait sleep until something comes. Files that no epoll takes are always ready.
-func (p *piped) await() {
+func (p *pipeInput) await() {
 	if p.file == nil {
 		return
 	}
@@ -245,15 +245,15 @@ func (p *piped) await() {
 }
 
 // ready reports that a read does not block.
-func (p *piped) ready() bool {
+func (p *pipeInput) ready() bool {
 	fds := []unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
 // wait waits until there is something to read, as long as the reader can be
-// waited for; without a time until ctx ends, or somebody wakes who waits.
-func (p *piped) wait(ctx context.Context, until time.Time) error {
+// waited for; without a time until ctx ends, or somebody wakes it.
+func (p *pipeInput) wait(ctx context.Context, until time.Time) error {
 	if p.file == nil {
 		return ctx.Err()
 	}
@@ -281,12 +281,12 @@ func (p *piped) wait(ctx context.Context, until time.Time) error {
 	}
 }
 
-func (p *piped) take(n int) {
+func (p *pipeInput) take(n int) {
 	p.at += n
 	p.taken += uint64(n)
 }
-func (p *piped) off() uint64 { return p.taken }
-func (p *piped) close() error {
+func (p *pipeInput) off() uint64 { return p.taken }
+func (p *pipeInput) close() error {
 	if p.buf != nil {
 		p.pool.unref(p.buf)
 		p.buf = nil

@@ -87,7 +87,7 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 	return src
 }
 
-// Records of live rings that go into a file are those that perf script reads
+// Records of live rings that go into a file are the records that perf script reads
 // from it.
 func TestRecordLive(t *testing.T) {
 	c := startCalling(t)

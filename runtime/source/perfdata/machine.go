@@ -13,7 +13,7 @@ import (
 
 // This file writes the features that tell of the machine's CPUs, memory nodes and
 // PMUs. Nothing here reads them; they are kept as they are, so that perf shows
-// them also of a recording that was written again. Their layout is that of
+// them also of a recording that was written again. Their layout is described in
 // tools/perf/Documentation/perf.data-file-format.txt.
 
 // machineFeatures are those, in order of id.

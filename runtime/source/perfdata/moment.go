@@ -30,8 +30,8 @@ const (
 	fromEnd              // before the last sample
 )
 
-// Given reports that m is a time.
-func (m Moment) Given() bool { return m.kind != noMoment }
+// IsSet reports that m is a time.
+func (m Moment) IsSet() bool { return m.kind != noMoment }
 
 // ParseMoment reads a time within a recording:
 //

@@ -36,8 +36,8 @@ import (
 // CPU -1 takes the rest.
 const maxRings = 8192
 
-// An ordered is the rings of a File with Options.Ordered.
-type ordered struct {
+// orderedRings is the rings of a File with Options.Ordered.
+type orderedRings struct {
 	f     *File
 	rings []*cpuRing
 	byCPU []*cpuRing // index CPU+1
@@ -51,9 +51,9 @@ type ordered struct {
 	probe            event.Event
 }
 
-func newOrdered(f *File) *ordered {
-	o := &ordered{f: f}
-	if m, ok := f.in.(*mapped); ok {
+func newOrdered(f *File) *orderedRings {
+	o := &orderedRings{f: f}
+	if m, ok := f.in.(*mappedInput); ok {
 		o.base = m.memory()
 	}
 	return o
@@ -65,7 +65,7 @@ const heapEntry = 1 << 63
 // add indexes the records of a run.
 //
 // Fast path: one decode and one append for each record.
-func (o *ordered) add(u run) {
+func (o *orderedRings) add(u run) {
 	var entry uint64
 	if u.buf == nil {
 		entry = uint64(offsetIn(o.base, u.b))
@@ -96,7 +96,7 @@ func (o *ordered) add(u run) {
 }
 
 // index appends an entry to the ring of its CPU.
-func (o *ordered) index(entry uint64, e *event.Event) {
+func (o *orderedRings) index(entry uint64, e *event.Event) {
 	cpu := e.CPU
 	if cpu < 0 {
 		cpu = o.f.cpuOf(e)
@@ -133,7 +133,7 @@ func (o *ordered) index(entry uint64, e *event.Event) {
 func timed(t event.Time) bool { return t != 0 && t != -1 }
 
 // ringOf makes the ring of a CPU that was not seen before.
-func (o *ordered) ringOf(cpu int32) *cpuRing {
+func (o *orderedRings) ringOf(cpu int32) *cpuRing {
 	if cpu < -1 || cpu >= maxRings-1 {
 		cpu = -1
 	}
@@ -150,7 +150,7 @@ func (o *ordered) ringOf(cpu int32) *cpuRing {
 	return o.byCPU[i]
 }
 
-func (o *ordered) giveSlot(b *buffer) {
+func (o *orderedRings) giveSlot(b *buffer) {
 	if n := len(o.free); n > 0 {
 		b.slot = o.free[n-1]
 		o.free = o.free[:n-1]
@@ -162,7 +162,7 @@ func (o *ordered) giveSlot(b *buffer) {
 }
 
 // record is the record of an entry.
-func (o *ordered) record(entry uint64) []byte {
+func (o *orderedRings) record(entry uint64) []byte {
 	b := o.base
 	if entry&heapEntry != 0 {
 		b = o.bufs[entry&^uint64(heapEntry)>>32].b
@@ -174,7 +174,7 @@ func (o *ordered) record(entry uint64) []byte {
 }
 
 // timeOf is the time of an entry, 0 if it has none.
-func (o *ordered) timeOf(entry uint64) event.Time {
+func (o *orderedRings) timeOf(entry uint64) event.Time {
 	rec := o.record(entry)
 	if le.Uint32(rec) != unix.PERF_RECORD_SAMPLE {
 		return o.sideTime(rec)
@@ -187,7 +187,7 @@ func (o *ordered) timeOf(entry uint64) event.Time {
 
 // sideTime is when a record that is no sample was written, 0 if it does not
 // say so. The decoder's time will not do: it is the last one known then.
-func (o *ordered) sideTime(rec []byte) event.Time {
+func (o *orderedRings) sideTime(rec []byte) event.Time {
 	id, _ := o.f.common.SampleID(rec)
 	if !timed(id.Time) {
 		return 0
@@ -196,10 +196,10 @@ func (o *ordered) sideTime(rec []byte) event.Time {
 }
 
 // round is called at a FINISHED_ROUND.
-func (o *ordered) round() {
+func (o *orderedRings) round() {
 	o.show(o.complete)
 	o.complete = o.latest
-	m, ok := o.f.in.(*mapped)
+	m, ok := o.f.in.(*mappedInput)
 	if !ok || o.f.copied() {
 		return
 	}
@@ -216,11 +216,11 @@ func (o *ordered) round() {
 }
 
 // finish shows the rest.
-func (o *ordered) finish() { o.show(event.MaxTime) }
+func (o *orderedRings) finish() { o.show(event.MaxTime) }
 
 // flushHalf gives up order to stay within memory: it shows the older half of
 // the records that are held back.
-func (o *ordered) flushHalf() {
+func (o *orderedRings) flushHalf() {
 	defer func(before uint64) { o.early += o.shown - before }(o.shown)
 	oldest := event.MaxTime
 	for _, r := range o.rings {
@@ -237,7 +237,7 @@ func (o *ordered) flushHalf() {
 }
 
 // show moves the bounds of all rings behind the last record up to time t.
-func (o *ordered) show(t event.Time) {
+func (o *orderedRings) show(t event.Time) {
 	for _, r := range o.rings {
 		r.sort()
 		p := r.pending()
@@ -250,7 +250,7 @@ func (o *ordered) show(t event.Time) {
 	}
 }
 
-func (o *ordered) drop() {
+func (o *orderedRings) drop() {
 	for _, r := range o.rings {
 		r.entries = nil
 		r.first, r.pos, r.released = r.visible, r.visible, r.visible
@@ -260,7 +260,7 @@ func (o *ordered) drop() {
 
 // A cpuRing is the records of one CPU. Positions count records.
 type cpuRing struct {
-	o        *ordered
+	o        *orderedRings
 	cpu      int32 // -1 if unknown
 	number   int32
 	entries  []uint64   // from position first on

@@ -202,7 +202,7 @@ func TestWildCPUs(t *testing.T) {
 	}
 }
 
-// Samples that do not tell their CPU have that of their id.
+// Samples that do not tell their CPU have the CPU of their id.
 func TestCPUOfID(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		f := open(t, "stacks", Options{Ordered: ordered})

@@ -1,9 +1,8 @@
 package perfdata
 
-// A packed is the compressed records of a recording on their way to records: a
-// payload is decompressed piece by piece into a buffer, in which the last record
-// may be incomplete until the next payload.
-type packed struct {
+// unpacker decompresses the records of a recording piece by piece into a buffer, in which the last
+// record may be incomplete until the next payload.
+type unpacker struct {
 	z    *inflater
 	open bool    // a COMPRESSED record is not used up
 	in   []byte  // its payload
@@ -12,7 +11,7 @@ type packed struct {
 }
 
 // begin takes the payload of a compressed record.
-func (p *packed) begin(b []byte) {
+func (p *unpacker) begin(b []byte) {
 	if p.z == nil {
 		p.z = newInflater()
 	}
@@ -23,7 +22,7 @@ func (p *packed) begin(b []byte) {
 }
 
 // add appends output; buffers are of pool.
-func (p *packed) add(b []byte, pool *pool) {
+func (p *unpacker) add(b []byte, pool *pool) {
 	if p.buf == nil || cap(p.buf.b)-len(p.buf.b) < len(b) {
 		next := pool.get(len(b))
 		if p.buf != nil {
@@ -36,13 +35,13 @@ func (p *packed) add(b []byte, pool *pool) {
 }
 
 // rest is the output that is not used yet.
-func (p *packed) rest() []byte { return p.buf.b[p.at:len(p.buf.b):len(p.buf.b)] }
+func (p *unpacker) rest() []byte { return p.buf.b[p.at:len(p.buf.b):len(p.buf.b)] }
 
 // within reports that the output ends within a record.
-func (p *packed) within() bool { return p.buf != nil && p.at < len(p.buf.b) }
+func (p *unpacker) within() bool { return p.buf != nil && p.at < len(p.buf.b) }
 
 // next begins with another stream: each file of a directory has its own.
-func (p *packed) next() {
+func (p *unpacker) next() {
 	p.close()
 	p.z = nil
 	if p.buf != nil {
@@ -50,7 +49,7 @@ func (p *packed) next() {
 	}
 }
 
-func (p *packed) close() {
+func (p *unpacker) close() {
 	if p.z != nil {
 		p.z.close()
 	}

@@ -4,7 +4,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file writes recordings in pipe mode, for those who send events elsewhere
+// This file writes recordings in pipe mode, for senders of events to other places
 // while they happen: a head that describes them, then records one by one. The
 // head is made once; every reader that comes gets it first.
 

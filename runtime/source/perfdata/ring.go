@@ -90,7 +90,7 @@ func (r *fileRing) Release() {
 	}
 	r.runs = r.runs[:copy(r.runs, r.runs[r.next:])]
 	r.next = 0
-	if m, ok := r.f.in.(*mapped); ok && !r.f.copied() {
+	if m, ok := r.f.in.(*mappedInput); ok && !r.f.copied() {
 		off := m.at
 		if len(r.runs) > 0 {
 			off = offsetIn(m.memory(), r.runs[0].b) + r.at

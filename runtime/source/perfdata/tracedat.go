@@ -32,7 +32,7 @@ const traceDatSample = unix.PERF_SAMPLE_IDENTIFIER | unix.PERF_SAMPLE_TID | unix
 	unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_RAW
 
 // openTraceDat opens a trace.dat in memory.
-func openTraceDat(ctx context.Context, m *mapped, name string, opt Options) (*File, error) {
+func openTraceDat(ctx context.Context, m *mappedInput, name string, opt Options) (*File, error) {
 	f := newFile(name, opt)
 	t, err := tracedat.Parse(m.b)
 	switch {
@@ -51,7 +51,7 @@ func openTraceDat(ctx context.Context, m *mapped, name string, opt Options) (*Fi
 	}
 	f.describeTraceDat(t)
 	c := &converter{dat: t, records: t.Reader(), file: m, f: f}
-	c.records.Gone = m.forget
+	c.records.Release = m.forget
 	if c.stacks = t.HasStacks(); c.stacks {
 		c.records.WithStacks()
 	}
@@ -72,7 +72,7 @@ func openTraceDat(ctx context.Context, m *mapped, name string, opt Options) (*Fi
 const mostSpooled = 1 << 30
 
 // spoolTraceDat reads a trace.dat from a pipe to its end.
-func spoolTraceDat(ctx context.Context, p *piped, name string, opt Options) (*File, error) {
+func spoolTraceDat(ctx context.Context, p *pipeInput, name string, opt Options) (*File, error) {
 	h := &head{name: name}
 	m, err := p.spool(ctx)
 	switch {
@@ -98,7 +98,7 @@ func spoolTraceDat(ctx context.Context, p *piped, name string, opt Options) (*Fi
 var errTooLarge = fmt.Errorf("from a pipe it is read into memory: more than %d MiB", mostSpooled>>20)
 
 // spool reads the rest of a pipe into memory that is not the collector's.
-func (p *piped) spool(ctx context.Context) (*mapped, error) {
+func (p *pipeInput) spool(ctx context.Context) (*mappedInput, error) {
 	fd, err := unix.MemfdCreate("recording", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -277,18 +277,18 @@ const traceDatTrailer = 4 * 8
 // A converter gives the records of a trace.dat as perf's: it is the input that they
 // are read from.
 type converter struct {
-	dat     *tracedat.File
-	records *tracedat.Reader
-	file    *mapped
-	f       *File
-	threads []byte // records of their names, which come first
-	ids     [][]uint32
-	buf     *buffer
-	at      int // cursor in buf
-	taken   uint64
-	stacks  bool // of the kernel; samples have a call chain
-	round   int  // records since the last end of a round
-	eof     bool
+	dat         *tracedat.File
+	records     *tracedat.Reader
+	file        *mappedInput
+	f           *File
+	threads     []byte // records of their names, which come first
+	ids         [][]uint32
+	buf         *buffer
+	at          int // cursor in buf
+	recordCount uint64
+	stacks      bool // of the kernel; samples have a call chain
+	round       int  // records since the last end of a round
+	eof         bool
 }
 
 // largestRecord is the most that the size in a record's header can say.
@@ -422,10 +422,10 @@ func (c *converter) end() {
 
 func (c *converter) take(n int) {
 	c.at += n
-	c.taken += uint64(n)
+	c.recordCount += uint64(n)
 }
 
-func (c *converter) off() uint64 { return c.taken }
+func (c *converter) off() uint64 { return c.recordCount }
 
 func (c *converter) close() error {
 	if c.buf != nil {

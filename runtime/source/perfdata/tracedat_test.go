@@ -22,8 +22,8 @@ import (
 // "buffer:   comm-tid   [001]    11.462503699: sys_exit:             NR 1 = 1".
 var traceCmdLine = regexp.MustCompile(`^ *(?:(\w+): +)?(\S.*)-(\d+) +\[(\d+)\] *([\d.]+): (\w+): *(.*)$`)
 
-// A told event is what both sides tell of an event.
-type told struct {
+// tracedEvent holds the facts of an event that both sides tell.
+type tracedEvent struct {
 	time       event.Time
 	cpu, tid   int
 	buffer     string
@@ -31,7 +31,7 @@ type told struct {
 	comm, text string
 }
 
-func (a told) compare(b told) int {
+func (a tracedEvent) compare(b tracedEvent) int {
 	if a.time != b.time {
 		return int(a.time - b.time)
 	}
@@ -39,7 +39,7 @@ func (a told) compare(b told) int {
 }
 
 // reported reads what trace-cmd report printed, and how many events it says were lost.
-func reported(t *testing.T, path string) (all []told, gaps int) {
+func reported(t *testing.T, path string) (all []tracedEvent, gaps int) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func reported(t *testing.T, path string) (all []told, gaps int) {
 			// Nothing came between it and the event that it is of: the CPUs took turns.
 			all[len(all)-1].text += "\n" + strings.TrimSpace(m[7])
 		case m != nil:
-			at := told{buffer: m[1], comm: m[2], event: m[6], text: m[7]}
+			at := tracedEvent{buffer: m[1], comm: m[2], event: m[6], text: m[7]}
 			at.tid, _ = strconv.Atoi(m[3])
 			at.cpu, _ = strconv.Atoi(m[4])
 			sec, ns, _ := strings.Cut(m[5], ".")
@@ -78,7 +78,7 @@ func reported(t *testing.T, path string) (all []told, gaps int) {
 }
 
 // readTold reads the events of a recording.
-func readTold(t *testing.T, f *File) (all []told, lost uint64, gaps int) {
+func readTold(t *testing.T, f *File) (all []tracedEvent, lost uint64, gaps int) {
 	t.Helper()
 	comms := map[int32]string{0: "<idle>"}
 	batch := make([]event.Event, 100)
@@ -114,7 +114,8 @@ func readTold(t *testing.T, f *File) (all []told, lost uint64, gaps int) {
 								text += fmt.Sprintf("\n=> %#x", addr)
 							}
 						}
-						all = append(all, told{e.Time, int(e.CPU), int(e.TID), buffer, e.Stream.Schema.Name,
+						all = append(all, tracedEvent{e.Time, int(e.CPU), int(e.TID), buffer,
+							e.Stream.Schema.Name,
 							comms[e.TID], text})
 					}
 				}
@@ -153,8 +154,8 @@ func TestTraceDatEqualsTraceCmd(t *testing.T) {
 						got[i].time += event.Time(c.Wall.UnixNano()) - c.At
 					}
 				}
-				slices.SortStableFunc(got, told.compare)
-				slices.SortStableFunc(want, told.compare)
+				slices.SortStableFunc(got, tracedEvent.compare)
+				slices.SortStableFunc(want, tracedEvent.compare)
 				if len(got) != len(want) || gaps != wantGaps {
 					t.Errorf("got %d events and %d gaps, want %d and %d", len(got), gaps, len(want), wantGaps)
 				}

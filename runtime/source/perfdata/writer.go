@@ -375,4 +375,4 @@ func (w *Writer) Finish() error {
 }
 
 // wall is the moment at which a recording's clock was read.
-func (c Clock) known() bool { return c.Wall != time.Time{} }
+func (c Clock) isSet() bool { return c.Wall != time.Time{} }

@@ -149,7 +149,7 @@ func (b *builder) declared(d decl, reg uint8) {
 			Signed: d.signed,
 			Unit:   d.unit(),
 			Member: member,
-			Shown:  d.shown(),
+			Shown:  d.enumNames(),
 		})
 		return
 	}
@@ -166,7 +166,7 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 		b.number(event.Field{
 			Name: d.name, Type: d.typ, Size: d.size, Signed: d.signed, Unit: d.unit(),
 			Computed: &event.Computed{Uses: uses, Operand: o},
-			Shown:    d.shown(),
+			Shown:    d.enumNames(),
 		}, fn)
 		return
 	}
@@ -179,8 +179,8 @@ func (b *builder) computed(d decl, o *event.Operand, fn func(*event.Event) (uint
 	}, append(append([]event.Member{}, uses...), inThread...)...)
 }
 
-// shown names the values of an enumeration; others are read as they are.
-func (d decl) shown() func(event.Value) (string, bool) {
+// enumNames names the values of an enumeration; others are read as they are.
+func (d decl) enumNames() func(event.Value) (string, bool) {
 	if len(d.names) == 0 {
 		return nil
 	}

@@ -24,8 +24,8 @@ type Definition struct {
 	Skipped      []string // arguments that the kernel's notation cannot say
 }
 
-// A Chosen is a probe in perf-prof's notation, parsed.
-type Chosen struct {
+// ProfProbe is a probe in perf-prof's notation, parsed.
+type ProfProbe struct {
 	Spec    Spec
 	Addr    uint64   // of one of several of the name; 0 is all
 	Formats []string // of its arguments
@@ -33,13 +33,13 @@ type Chosen struct {
 
 // ParseUSDT reads perf-prof's notation of usdt add, del and list, of one probe
 // or several: [[PROVIDER:]NAME@]FILE[@ADDR], then formats of its arguments.
-func ParseUSDT(text string) ([]Chosen, error) {
+func ParseUSDT(text string) ([]ProfProbe, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
 		return nil, diag.Errorf(diag.Usage, "usdt", `""`, "no file given").
 			WithHint("write [[PROVIDER:]NAME@]FILE, as in libstdcxx:throw@/usr/lib/x86_64-linux-gnu/libstdc++.so.6")
 	}
-	var list []Chosen
+	var list []ProfProbe
 	for _, word := range words {
 		if n := len(list); n > 0 && isFormat(word) {
 			list[n-1].Formats = append(list[n-1].Formats, word)
@@ -65,7 +65,7 @@ func isFormat(word string) bool {
 }
 
 // parseChosen reads the notation of one probe.
-func parseChosen(word string) (c Chosen, err error) {
+func parseChosen(word string) (c ProfProbe, err error) {
 	s := &c.Spec
 	s.Kind = USDT
 	parts := strings.Split(word, "@")

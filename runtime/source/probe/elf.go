@@ -40,7 +40,7 @@ type image struct {
 	slots     map[uint64]uint64 // as filled says; nil until they are read
 	// signatures are read when the first function is asked for; told says that was so.
 	signatures *symbol.Signatures
-	told       bool
+	warned     bool
 }
 
 func openImage(r io.ReaderAt, size int64) (*image, error) {
@@ -140,8 +140,8 @@ func (m *image) cutClone(name string) (base string, called bool) {
 	}
 }
 
-// made are those functions that the compiler made of one of the name.
-func (m *image) made(name string, fns []function) (made []string) {
+// compiledParts are the functions that the compiler made from a function of that name.
+func (m *image) compiledParts(name string, fns []function) (made []string) {
 	for _, fn := range fns {
 		if base, _ := m.cutClone(fn.name); base != fn.name && fn.name != name {
 			made = append(made, fn.name)

@@ -110,8 +110,8 @@ func (p *target) work(t testing.TB) {
 	}
 }
 
-// wanted are the sample members of all fields.
-func wanted(s *event.Schema) []event.Member {
+// sampleMembers lists the sample members of all fields.
+func sampleMembers(s *event.Schema) []event.Member {
 	members := []event.Member{event.MemberTime, event.MemberTID}
 	for i := range s.Fields {
 		if s.Fields[i].Place == event.InMember {
@@ -129,7 +129,7 @@ func record(t testing.TB, probes []*Probe, tg perf.Target, do func(), see func(i
 	var members []event.Member
 	cfg := perf.Config{Target: tg, Prompt: true}
 	for _, p := range probes {
-		members = append(members, wanted(p.Schema)...)
+		members = append(members, sampleMembers(p.Schema)...)
 	}
 	cfg.Members = members
 	for _, p := range probes {

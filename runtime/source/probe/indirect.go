@@ -55,7 +55,7 @@ func (m *image) choices(fn function) choice {
 	return c
 }
 
-// add takes an address that the resolver computes, if it is that of an implementation.
+// add takes an address that the resolver computes, if it is the address of an implementation.
 func (c *choice) add(m *image, resolver function, addr uint64) {
 	if _, err := m.codeOffset(addr); err != nil {
 		if c.vdso == "" {

@@ -20,7 +20,7 @@ func (r *Resolver) kernelProbe(s Spec) ([]*Probe, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &diag.Error{Op: "open " + s.Kind.String(), Subject: s.Name, Class: diag.Attach,
 			Cause: &diag.Unsupported{
-				What:    "probes in kernel functions",
+				Feature: "probes in kernel functions",
 				Instead: "the kernel was built without CONFIG_KPROBES (perf's kprobe PMU needs 4.17)",
 			},
 			Hint: "use a tracepoint, uprobe or USDT probe; see what there is with: ppscript list"}
@@ -122,7 +122,7 @@ func (r *Resolver) kernelFunctions() ([]string, error) {
 	return names, nil
 }
 
-// traceable are those of some functions that the kernel's tracers can use: no parts of
+// traceable returns the functions of a list that the kernel's tracers can use: no parts of
 // functions that lie elsewhere, nor those that were needed while it booted. Where the
 // kernel does not tell, they are all.
 func (r *Resolver) traceable(known []string) []string {

@@ -8,7 +8,7 @@ import (
 
 // This file names the arguments of the kernel's functions, and types their results,
 // by the types that the kernel shows: kprobe("vfs_read") has file, buf, count and
-// pos. Declared arguments (args =) are those of the user instead.
+// pos. Declared arguments (args =) replace them.
 
 // typed adds the fields of a function that the kernel's types tell. Functions that
 // they do not show have their registers alone.

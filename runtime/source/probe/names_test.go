@@ -104,7 +104,7 @@ func choose(t testing.TB, file, name string) ([]place, string) {
 	return places, note
 }
 
-// Each name of a function in a debug file names it, beside those that the stripped program exports.
+// Each name of a function in a debug file names it, beside the functions that the stripped program exports.
 func TestAliasesInDebugFile(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils)
 	bin := compile(t, `__attribute__((noinline)) int zed_impl(int x) { __asm__ volatile(""); return x + 1; }

@@ -25,7 +25,7 @@ type Resolver struct {
 	// Place appends the symbol of an instruction of e's process or the kernel
 	// to lines; nil leaves out those of programs.
 	Place func(dst []byte, e *event.Event, ip uint64) []byte
-	// Types are those of the kernel, by which arguments of its functions have names;
+	// Types are the types of the kernel, by which arguments of its functions have names;
 	// nil leaves them their registers.
 	Types *kerneltype.Types
 	// Devices is where PMUs are listed; "/sys/bus/event_source/devices" if

@@ -7,7 +7,7 @@ import (
 )
 
 // This file names the arguments of functions of programs, and types their results, by debug
-// information. Declared arguments (args =) are those of the user instead.
+// information. Declared arguments (args =) replace them.
 
 // signed adds the fields of a function that debug information tells, at its begin or its end. Others have
 // their registers alone.
@@ -37,7 +37,7 @@ func (s *Spec) signed(b *builder, c *convention, m *image, p place) {
 		if param.Words >= 0 && param.Words <= len(free) {
 			regs, free = free[:param.Words], free[param.Words:]
 		} else {
-			free = nil // who comes behind is elsewhere
+			free = nil // the parameters behind it lie elsewhere
 		}
 		if reg, ok := c.ofDWARF(param.Reg); ok && param.Words == 1 {
 			regs = []uint8{reg}
@@ -126,13 +126,13 @@ func changed(name string) bool {
 		strings.Contains(name, ".part.") || strings.Contains(name, ".cold")
 }
 
-// signature is that of the function at an address; nil if it is not known.
+// signature returns the signature of the function at an address; nil if it is not known.
 func (m *image) signature(addr uint64) *symbol.Signature {
 	if m.path == "" {
 		return nil
 	}
-	if !m.told {
-		m.told, m.signatures = true, symbol.OpenSignatures(m.path)
+	if !m.warned {
+		m.warned, m.signatures = true, symbol.OpenSignatures(m.path)
 	}
 	return m.signatures.Of(addr)
 }

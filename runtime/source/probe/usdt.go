@@ -102,7 +102,7 @@ func (r *Resolver) semaphore(s *Spec, n *Note, shown string) (uint64, error) {
 			Subject: n.fullName() + " in " + shown,
 			Class:   diag.Attach,
 			Cause: &diag.Unsupported{
-				What:    "USDT probes with a semaphore",
+				Feature: "USDT probes with a semaphore",
 				Since:   "4.20",
 				Instead: "those without one work",
 			},

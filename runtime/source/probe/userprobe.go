@@ -72,7 +72,7 @@ func (r *Resolver) userProbe(s Spec) ([]*Probe, error) {
 	return probes, nil
 }
 
-// fewPlaces is of how many functions debug information is read for their arguments: each has its own, and who
+// fewPlaces bounds the functions whose arguments debug information gives: each has its own; a user who
 // asks for more of them wants to know which is called.
 const fewPlaces = 20
 
@@ -81,7 +81,7 @@ func (r *Resolver) uprobePMU(s Spec) (uint32, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, &diag.Error{Op: "open " + s.Kind.String(), Subject: s.Name, Class: diag.Attach,
 			Cause: &diag.Unsupported{
-				What: "probes in programs", Instead: "perf's uprobe PMU needs 4.17 and CONFIG_UPROBES",
+				Feature: "probes in programs", Instead: "perf's uprobe PMU needs 4.17 and CONFIG_UPROBES",
 			},
 			Hint: "see what this kernel offers with: ppscript doctor"}
 	}
@@ -163,7 +163,7 @@ func (s *Spec) begins(m *image, path, shown string, fns []function, pattern bool
 		}
 		list = append(list, p)
 	}
-	if made := m.made(s.Name, fns); len(made) > 0 && !pattern {
+	if made := m.compiledParts(s.Name, fns); len(made) > 0 && !pattern {
 		note = "the compiler made other functions of it, which are probed: " + strings.Join(made, ", ")
 	}
 	return list, note, s.checkMatches(len(list))

@@ -192,7 +192,7 @@ type regName struct {
 	name string
 }
 
-// registerNames are those that exist as fields, and that are sampled for the
+// registerNames names the registers that exist as fields, and that are sampled for the
 // block.
 func registerNames(m elf.Machine) []regName {
 	var names []regName

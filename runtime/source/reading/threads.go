@@ -13,7 +13,7 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// Threads are those that are there when a run begins. A live run lists them; a recording
+// Threads are the threads that are there when a run begins. A live run lists them; a recording
 // has records of them in front of its first sample.
 type Threads struct {
 	list []thread

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Addresses are those that the values of an attribute name, with commas, each once.
+// Addresses returns the addresses that the values of an attribute name, with commas, each once.
 func Addresses(values []string) (list []string) {
 	for _, value := range values {
 		for a := range strings.SplitSeq(value, ",") {

@@ -15,7 +15,7 @@ import (
 // receiver multiplies the memory by their number, or divides the bound by it.
 //
 // Each piece names the threads of its events, and has the definitions that its
-// stacks need, so that who missed others understands it.
+// stacks need, so that a reader that missed other pieces understands it.
 //
 // A receiver takes whole records, a bounded number of bytes at a time, into a
 // buffer of its own: nothing that has gone from the backlog is held for it.
@@ -29,16 +29,16 @@ type backlog struct {
 	head  []byte
 	limit int
 
-	mu      sync.Mutex
-	ready   sync.Cond
-	chunks  []chunk
-	first   uint64 // the number of chunks[0]
-	size    int    // of chunks
-	events  uint64 // sent so far
-	free    [][]byte
-	readers map[*reader]bool
-	gone    uint64 // events that readers lost which have left
-	closed  bool
+	mu         sync.Mutex
+	ready      sync.Cond
+	chunks     []chunk
+	first      uint64 // the number of chunks[0]
+	size       int    // of chunks
+	events     uint64 // sent so far
+	free       [][]byte
+	readers    map[*reader]bool
+	lostBefore uint64 // events that readers lost which have left
+	closed     bool
 }
 
 // A chunk is a piece, kept.
@@ -55,10 +55,10 @@ type reader struct {
 	head    []byte // the rest of it that the reader has not got
 	next    uint64 // the number of its next chunk
 	at      int    // in its records
-	seen    uint64 // events that it got or lost
+	count   uint64 // events that it got or lost
 	lost    uint64
-	untold  uint64 // of lost: the receiver does not know of them
-	known   known  // definitions of stacks
+	untold  uint64       // of lost: the receiver does not know of them
+	defs    defsPosition // definitions of stacks
 	leaving bool
 	content bool // it wants no rounds without events
 	buf     []byte
@@ -74,7 +74,7 @@ func newBacklog(s *Sender) *backlog {
 func (b *backlog) join() *reader {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := &reader{log: b, head: b.head, next: b.first + uint64(len(b.chunks)), seen: b.events}
+	r := &reader{log: b, head: b.head, next: b.first + uint64(len(b.chunks)), count: b.events}
 	b.readers[r] = true
 	return r
 }
@@ -98,7 +98,7 @@ func (b *backlog) asking() bool {
 	return false
 }
 
-// leave takes a reader out, and frees who waits in take.
+// leave takes a reader out, and frees the goroutine that waits in take.
 func (b *backlog) leave(r *reader) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +107,7 @@ func (b *backlog) leave(r *reader) {
 	}
 	r.catchUp()
 	delete(b.readers, r)
-	b.gone += r.lost
+	b.lostBefore += r.lost
 	r.leaving = true
 	b.trim()
 	b.ready.Broadcast()
@@ -187,9 +187,9 @@ func (r *reader) catchUp() {
 		return
 	}
 	to := b.chunks[0].before
-	r.lost += to - r.seen
-	r.untold += to - r.seen
-	r.next, r.at, r.seen = b.first, 0, to
+	r.lost += to - r.count
+	r.untold += to - r.count
+	r.next, r.at, r.count = b.first, 0, to
 }
 
 // take waits for whole records; nil means that everything was taken, and no
@@ -218,9 +218,9 @@ func (r *reader) take() []byte {
 		r.untold = 0
 	}
 	// Events come after all definitions that they refer to.
-	if defs := r.known.missing(&c.piece); len(defs) > 0 {
+	if defs := r.defs.missing(&c.piece); len(defs) > 0 {
 		n := wholeRecords(defs)
-		r.known.have(&c.piece, len(defs)-n)
+		r.defs.have(&c.piece, len(defs)-n)
 		r.buf = append(r.buf, defs[:n]...)
 		if n < len(defs) {
 			return r.buf
@@ -228,10 +228,10 @@ func (r *reader) take() []byte {
 	}
 	n := wholeRecords(c.records[r.at:])
 	r.buf = append(r.buf, c.records[r.at:r.at+n]...)
-	r.seen += samplesIn(c.records[r.at : r.at+n])
+	r.count += samplesIn(c.records[r.at : r.at+n])
 	r.at += n
 	if r.at == len(c.records) {
-		r.next, r.at, r.seen = r.next+1, 0, c.before+c.events
+		r.next, r.at, r.count = r.next+1, 0, c.before+c.events
 		b.trim()
 	}
 	return r.buf
@@ -262,7 +262,7 @@ func samplesIn(b []byte) (n uint64) {
 func (b *backlog) dropped() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := b.gone
+	n := b.lostBefore
 	for r := range b.readers {
 		r.catchUp()
 		n += r.lost

@@ -10,7 +10,7 @@ import (
 )
 
 // The cost of an event for the sender: without a stack, with one that was
-// sent before, and with a new one; bytes are those of the sample.
+// sent before, and with a new one; bytes is the size of the sample.
 func BenchmarkSend(b *testing.B) {
 	run := func(name string, infos []perfdata.StreamInfo, number func(s *Sender, n int) uint64) {
 		b.Run(name, func(b *testing.B) {
@@ -35,11 +35,12 @@ func BenchmarkSend(b *testing.B) {
 	run("new", stackStreams(), func(s *Sender, n int) uint64 { return s.Stack(callers(n)) })
 }
 
-// The way of 1,000 events from a sender to who reads them over a connection of the machine itself, in
+// The way of 1,000 events from a sender to a receiver over a connection of the machine itself, in
 // the clear and over TLS.
 func BenchmarkWire(b *testing.B) {
 	now := time.Now()
-	x, y := newParty(b, identity.Wanted{Name: "a"}, now), newParty(b, identity.Wanted{Name: "b"}, now)
+	x, y := newParty(b, identity.CertRequest{Name: "a"}, now), newParty(b, identity.CertRequest{Name: "b"},
+		now)
 	run := func(name string, of, to *identity.Side) {
 		b.Run(name, func(b *testing.B) {
 			const events = 1000

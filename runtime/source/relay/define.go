@@ -112,14 +112,14 @@ func (d *definitions) stack(s *Stack) uint64 {
 	return n
 }
 
-// A known is how far a receiver has the definitions.
-type known struct {
+// defsPosition is the position up to which a receiver has the definitions.
+type defsPosition struct {
 	epoch uint32
 	at    int
 }
 
 // missing is the part of a piece's definitions that the receiver has not.
-func (k *known) missing(p *piece) []byte {
+func (k *defsPosition) missing(p *piece) []byte {
 	if k.epoch != p.epoch {
 		return p.defs
 	}
@@ -127,7 +127,7 @@ func (k *known) missing(p *piece) []byte {
 }
 
 // have says that the receiver got them, but for the last bytes of them.
-func (k *known) have(p *piece, but int) { k.epoch, k.at = p.epoch, len(p.defs)-but }
+func (k *defsPosition) have(p *piece, but int) { k.epoch, k.at = p.epoch, len(p.defs)-but }
 
 // A piece is a part of the stream, of whole records.
 type piece struct {

@@ -149,7 +149,7 @@ func (p *port) read(b []byte) bool {
 	return true
 }
 
-// wrongPause is how long who gave a wrong answer waits for its next greeting.
+// wrongPause is how long a peer that gave a wrong answer waits for its next greeting.
 const wrongPause = time.Second
 
 // admit has the reader prove that it knows the token. There is no time limit: a

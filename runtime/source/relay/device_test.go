@@ -31,7 +31,7 @@ func TestDeviceThatTakesNothing(t *testing.T) {
 	}
 }
 
-func (s *said) String() string {
+func (s *messageLog) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Join(s.lines, "\n")

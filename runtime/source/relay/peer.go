@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file is unix sockets, where the kernel says who is at the other end: no
+// This file is unix sockets, where the kernel tells the user at the other end: no
 // token is needed. Ports of this machine without a host are such sockets too,
-// in the abstract namespace: they need no directory, work for who sees only a
+// in the abstract namespace: they need no directory, work for a process that sees only a
 // part of the files, and are gone with their process. Anybody may listen and
-// connect there, so both sides look who the other is.
+// connect there, so both sides check the other's user.
 
 // localName is the socket of a port of this machine.
 func localName(port uint64) string { return "@ppscript:" + strconv.FormatUint(port, 10) }
@@ -33,7 +33,7 @@ func (e errStranger) Error() string {
 	return fmt.Sprintf("user %d is there, who is neither root nor you", e.uid)
 }
 
-// peerOf is the user at the other end of a unix socket. Of a listener it is who
+// peerOf is the user at the other end of a unix socket. Of a listener it is the user who
 // began to listen.
 func peerOf(conn syscall.Conn) (uid uint32, err error) {
 	raw, err := conn.SyscallConn()

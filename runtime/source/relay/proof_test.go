@@ -74,7 +74,7 @@ func listener(t *testing.T, network, at string, serve func(net.Conn)) string {
 	return ln.Addr().String()
 }
 
-// Who listens in the sender's place learns nothing that opens a door, and is not
+// A stranger who listens in the sender's place learns nothing that opens a door, and is not
 // believed.
 func TestImpostorsAreNotBelieved(t *testing.T) {
 	head, err := perfdata.PipeHead(streams(), perfdata.WriteOptions{Version: "test"})
@@ -266,7 +266,7 @@ func FuzzGreetings(f *testing.F) {
 	})
 }
 
-// With a token, who has the other end of a device must know it too.
+// With a token, the process at the other end of a device must know it too.
 func TestDeviceAsksForTheToken(t *testing.T) {
 	master, slave := pseudoTerminal(t)
 	s, log := sender(t, slave, Options{Token: "secret"})

@@ -8,7 +8,7 @@ func IsFile(text string) bool {
 }
 
 // IsDevice reports that it means a device, which is opened for writing also by
-// who receives.
+// the receiver.
 func IsDevice(text string) bool {
 	a, err := parse(text)
 	return err == nil && a.kind == device

@@ -76,7 +76,7 @@ func Open(ctx context.Context, path string, opt perfdata.Options) (*Source, erro
 
 // A How says how to receive. The zero value is for addresses of this machine.
 type How struct {
-	// Token is the secret of the sender, where the kernel does not say who that is.
+	// Token is the secret of the sender, where the kernel does not tell the sender's user.
 	Token string
 	// TLS has both sides prove who they are, over networks, and encrypts.
 	TLS *identity.Side
@@ -161,7 +161,7 @@ func refused(ctx context.Context, from string, err error) error {
 			"or have the monitor listen at a unix socket: pull=unix:PATH"
 	case errors.As(err, new(errStranger)):
 		hint = "have it send as root, or as you, or over TCP with a token: export PPSCRIPT_TOKEN=..."
-	case errors.As(err, new(*identity.Refused)):
+	case errors.As(err, new(*identity.PeerError)):
 		hint = "add its certificate to --tls-peers, if it is the right one: ppscript tls show FILE there tells its fingerprint"
 	case errors.Is(err, errPlain):
 		hint = "give the sender --tls-key and --tls-peers too, or leave them out here: then there has to be a token"
@@ -188,7 +188,7 @@ func cause(err error) error {
 type connection struct {
 	*os.File
 	ctx context.Context
-	// known says that the kernel vouches for who sends.
+	// known says that the kernel vouches for the sender.
 	known bool
 	// hears says that it is a sender that listens to words; the port of a guest, which a
 	// monitor may have anywhere else, takes them for the next proof.
@@ -232,7 +232,7 @@ func connect(ctx context.Context, a address) (*connection, error) {
 	return c, err
 }
 
-// dial connects a socket. At a unix socket it looks who listens; path is that
+// dial connects a socket. At a unix socket it checks the listener's user; path is that
 // of one that is a file.
 func dial(ctx context.Context, network, at, path string) (*os.File, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, at)

@@ -26,7 +26,7 @@ import (
 const inTheClear = "events go over the network as they are, where others may read and change them; " +
 	"--tls-key and --tls-peers encrypt them: ppscript help security"
 
-// readable reports that others can read along: who is at home on this machine, or the host of a guest,
+// readable reports that others can read along: root on this machine, or the host of a guest,
 // could do so anyway.
 func (a *address) readable() bool {
 	if a.kind != tcp || a.host == "localhost" {
@@ -159,7 +159,7 @@ func begun(conn *tls.Conn) error {
 	if err == nil {
 		return nil
 	}
-	var who *identity.Refused
+	var who *identity.PeerError
 	switch {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return errNoTLS{errors.New("it does not use TLS")}
@@ -179,7 +179,7 @@ type errNoTLS struct{ error }
 // Unwrap has errors.Is find the reason.
 func (e errNoTLS) Unwrap() error { return e.error }
 
-// peerName is who a connection's other side has shown to be.
+// peerName is the name that a connection's other side has proved.
 func peerName(conn net.Conn) string {
 	t, ok := conn.(*tls.Conn)
 	if !ok || len(t.ConnectionState().PeerCertificates) == 0 {

@@ -17,7 +17,7 @@ import (
 // A party is a key and its certificate.
 type party struct{ key, cert []byte }
 
-func newParty(t testing.TB, w identity.Wanted, now time.Time) party {
+func newParty(t testing.TB, w identity.CertRequest, now time.Time) party {
 	t.Helper()
 	if w.Valid == 0 {
 		w.Valid = 24 * time.Hour
@@ -47,9 +47,10 @@ func (p party) believing(t testing.TB, peers ...party) *identity.Side {
 // authority that signed it, and without a token.
 func TestTLS(t *testing.T) {
 	now := time.Now()
-	a, b := newParty(t, identity.Wanted{Name: "a"}, now), newParty(t, identity.Wanted{Name: "b"}, now)
-	ca := newParty(t, identity.Wanted{Name: "fleet", Authority: true}, now)
-	signed := newParty(t, identity.Wanted{Name: "c", By: ca.key}, now)
+	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
+		now)
+	ca := newParty(t, identity.CertRequest{Name: "fleet", Authority: true}, now)
+	signed := newParty(t, identity.CertRequest{Name: "c", By: ca.key}, now)
 	for name, sides := range map[string][2]*identity.Side{
 		"pinned":      {a.believing(t, b), b.believing(t, a)},
 		"signed":      {signed.believing(t, ca), signed.believing(t, ca)},
@@ -75,7 +76,8 @@ func TestTLS(t *testing.T) {
 // What goes over the wire is not what is sent.
 func TestTLSEncrypts(t *testing.T) {
 	now := time.Now()
-	a, b := newParty(t, identity.Wanted{Name: "a"}, now), newParty(t, identity.Wanted{Name: "b"}, now)
+	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
+		now)
 	wire := func(of, to *identity.Side) []byte {
 		s, log := sender(t, "127.0.0.1:0", Options{TLS: of, Token: "secret"})
 		at := log.at(t)
@@ -114,16 +116,17 @@ func TestTLSEncrypts(t *testing.T) {
 	}
 }
 
-// Who is not believed, or believes not, gets nothing, and both sides say why.
+// A peer that is not believed, or does not believe us, gets nothing, and both sides say why.
 func TestTLSRefuses(t *testing.T) {
 	now := time.Now()
-	a, b := newParty(t, identity.Wanted{Name: "a"}, now), newParty(t, identity.Wanted{Name: "b"}, now)
-	other := newParty(t, identity.Wanted{Name: "b"}, now) // the same name is nothing
-	ca := newParty(t, identity.Wanted{Name: "fleet", Authority: true}, now)
-	wrong := newParty(t, identity.Wanted{Name: "fleet", Authority: true}, now)
-	stranger := newParty(t, identity.Wanted{Name: "c", By: wrong.key}, now)
+	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
+		now)
+	other := newParty(t, identity.CertRequest{Name: "b"}, now) // the same name is nothing
+	ca := newParty(t, identity.CertRequest{Name: "fleet", Authority: true}, now)
+	wrong := newParty(t, identity.CertRequest{Name: "fleet", Authority: true}, now)
+	stranger := newParty(t, identity.CertRequest{Name: "c", By: wrong.key}, now)
 	// Made while it is valid, and shown when it is not any more.
-	old := newParty(t, identity.Wanted{Name: "old", Valid: 1500 * time.Millisecond}, now)
+	old := newParty(t, identity.CertRequest{Name: "old", Valid: 1500 * time.Millisecond}, now)
 	expired := old.believing(t, a)
 	time.Sleep(time.Until(now.Add(1600 * time.Millisecond))) // times of certificates are whole seconds
 	f := func(name string, of, to *identity.Side, sends, receives string) {
@@ -171,7 +174,8 @@ func TestTLSRefuses(t *testing.T) {
 // Besides TLS the token counts, where the sender has one.
 func TestTLSAndToken(t *testing.T) {
 	now := time.Now()
-	a, b := newParty(t, identity.Wanted{Name: "a"}, now), newParty(t, identity.Wanted{Name: "b"}, now)
+	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
+		now)
 	s, log := sender(t, "127.0.0.1:0", Options{TLS: a.believing(t, b), Token: "secret"})
 	at, side := log.at(t), b.believing(t, a)
 	for token, why := range map[string]string{"wrong": "another PPSCRIPT_TOKEN", "": "asks for a token"} {
@@ -194,11 +198,12 @@ func TestTLSAndToken(t *testing.T) {
 	check(t, f, want(1, 10))
 }
 
-// Who does not use TLS, or does not go on with it, is refused in time, and holds up nobody; who wants
-// TLS does not do without.
+// A peer without TLS, or that does not go on with it, is refused in time, and holds up nobody; one with
+// TLS does not do without it.
 func TestTLSAndPlain(t *testing.T) {
 	now := time.Now()
-	a, b := newParty(t, identity.Wanted{Name: "a"}, now), newParty(t, identity.Wanted{Name: "b"}, now)
+	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},
+		now)
 	s, log := sender(t, "127.0.0.1:0", Options{TLS: a.believing(t, b), Admit: 300 * time.Millisecond})
 	defer s.Close()
 	at := log.at(t)

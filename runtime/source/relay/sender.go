@@ -22,7 +22,7 @@ type Options struct {
 	// Bytes bounds the memory for all receivers together; 0 is defaultBytes.
 	Bytes int
 	// Token is the secret that sender and receivers prove to each other to
-	// know, where the kernel does not say who they are.
+	// know, where the kernel does not tell their users.
 	Token string
 	// TLS has both sides prove who they are, over networks, and encrypts; nil does not.
 	TLS *identity.Side
@@ -36,7 +36,7 @@ type Options struct {
 	Say func(format string, args ...any)
 }
 
-// A Sender sends events to one address: to everybody who connects there, from
+// A Sender sends events to one address: to every receiver that connects there, from
 // then on.
 type Sender struct {
 	head  []byte
@@ -186,7 +186,7 @@ func (s *Sender) Round(now event.Time) error {
 	return s.failure()
 }
 
-// failure is why sending failed, once: who got it ends the run.
+// failure is why sending failed, once: the caller that gets it ends the run.
 func (s *Sender) failure() error {
 	if s.reported {
 		return nil
@@ -232,9 +232,9 @@ func (s *Sender) Close() error {
 
 // A stream is a file that takes everything.
 type stream struct {
-	path  string
-	w     io.WriteCloser
-	known known
+	path string
+	w    io.WriteCloser
+	defs defsPosition
 }
 
 func createFile(ctx context.Context, path string, head []byte) (*stream, error) {
@@ -248,7 +248,7 @@ func createFile(ctx context.Context, path string, head []byte) (*stream, error) 
 }
 
 func (o *stream) send(p *piece) error {
-	for _, b := range [][]byte{o.known.missing(p), p.records} {
+	for _, b := range [][]byte{o.defs.missing(p), p.records} {
 		if len(b) == 0 {
 			continue
 		}
@@ -257,7 +257,7 @@ func (o *stream) send(p *piece) error {
 				WithHint("what is in the file is whole up to there; is there room? df %s", o.path)
 		}
 	}
-	o.known.have(p, 0)
+	o.defs.have(p, 0)
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A server sends to everybody who connects and may have it.
+// A server sends events to every receiver that connects and may have them.
 type server struct {
 	ln     net.Listener
 	sender *Sender
@@ -39,7 +39,7 @@ const (
 	drainTime = 2 * time.Second  // to take the rest at the end
 )
 
-// Bounds: of who is served at once, and of who has not proved itself yet. The
+// Bounds: of receivers served at once, and of connections not yet proved. The
 // oldest of these goes when there is another, since an honest one takes some
 // milliseconds.
 const (
@@ -94,7 +94,7 @@ const (
 	lastPause  = time.Second
 )
 
-// accept serves who comes until the listener is closed. That a connection could
+// accept serves receivers until the listener is closed. That a connection could
 // not be accepted (there are too many open files) is said, and tried again.
 func (v *server) accept() {
 	pause := firstPause
@@ -140,17 +140,17 @@ func (v *server) begin(conn net.Conn) {
 	v.work.Go(func() { v.serve(conn) })
 }
 
-// evict closes the oldest of those who have not proved themselves, but for some.
+// evict closes the oldest unproved connections and leaves keep of them.
 func (v *server) evict(keep int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for len(v.waiting) > keep {
-		_ = v.waiting[0].Close() // who serves it takes note
+		_ = v.waiting[0].Close() // its server takes note
 		v.waiting = v.waiting[1:]
 	}
 }
 
-// admitted moves a connection from those that wait to the clients; false if it
+// admitted moves a connection from the waiting ones to the clients; false if it
 // was evicted, or everything ends.
 func (v *server) admitted(conn net.Conn, ok bool) bool {
 	v.mu.Lock()
@@ -268,7 +268,7 @@ func (v *server) feed(conn net.Conn, r *reader) error {
 	return nil
 }
 
-// nameOf is who connected; at a unix socket receivers have no names.
+// nameOf is the receiver's name; at a unix socket receivers have none.
 func (v *server) nameOf(conn net.Conn) string {
 	if a := conn.RemoteAddr().String(); a != "" && a != "@" {
 		if who := peerName(conn); who != "" {

@@ -24,12 +24,12 @@ import (
 // failing is a listener that has no room for a while.
 type failing struct {
 	net.Listener
-	left int
+	remaining int
 }
 
 func (l *failing) Accept() (net.Conn, error) {
-	if l.left > 0 {
-		l.left--
+	if l.remaining > 0 {
+		l.remaining--
 		return nil, &net.OpError{Op: "accept", Err: unix.EMFILE}
 	}
 	return l.Listener.Accept()
@@ -92,7 +92,7 @@ func TestReceiversThatWaitForNothing(t *testing.T) {
 // A sender that had too many open files accepts again when it can, and reports
 // the cause.
 func TestAcceptsAgainAfterTooManyFiles(t *testing.T) {
-	log := &said{}
+	log := &messageLog{}
 	s := &Sender{
 		opt:   Options{Bytes: 1 << 20, Say: log.add, Stall: time.Minute},
 		form:  formOf(streams()),
@@ -224,7 +224,7 @@ func TestStalledReceiversShareOneBound(t *testing.T) {
 }
 
 // Five thousand hostile connections: garbage, silence, half of an answer, byte by
-// byte, answers that were heard, all at once. The one who knows the token gets
+// byte, answers that were heard, all at once. The receiver that knows the token gets
 // everything, and nothing stays.
 func TestHostileReceivers(t *testing.T) {
 	const hostile, token = 5000, "secret"
@@ -315,7 +315,7 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// Who comes when as many as can be are served is told so.
+// A receiver that connects when the server is full is told so.
 func TestTooManyReceivers(t *testing.T) {
 	s, log := sender(t, "127.0.0.1:0", Options{Token: "secret"})
 	defer s.Close()

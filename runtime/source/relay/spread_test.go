@@ -49,22 +49,22 @@ func tick(n int) *event.Event {
 	return &event.Event{Time: event.Time(1000 * n), PID: 7, TID: int32(7 + n%2), CPU: int32(n % 3), Raw: raw}
 }
 
-// said collects the messages of a sender.
-type said struct {
+// messageLog collects the messages of a sender.
+type messageLog struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (s *said) add(format string, args ...any) {
+func (s *messageLog) add(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
 // await waits until a line has a word, and returns the line.
-func (s *said) await(t testing.TB, word string, nth int) string {
+func (s *messageLog) await(t testing.TB, word string, nth int) string {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().
+	for deadline := time.Now().Add(testkit.Patience(time.Minute)); time.Now().
 		Before(deadline); time.Sleep(time.Millisecond) {
 		s.mu.Lock()
 		n := 0
@@ -82,9 +82,9 @@ func (s *said) await(t testing.TB, word string, nth int) string {
 	return ""
 }
 
-func sender(t testing.TB, to string, opt Options) (*Sender, *said) {
+func sender(t testing.TB, to string, opt Options) (*Sender, *messageLog) {
 	t.Helper()
-	log := &said{}
+	log := &messageLog{}
 	opt.Say = log.add
 	s, err := NewSender(t.Context(), to, streams(), perfdata.WriteOptions{Version: "test"}, opt)
 	if err != nil {
@@ -94,7 +94,7 @@ func sender(t testing.TB, to string, opt Options) (*Sender, *said) {
 }
 
 // at is where a sender listens.
-func (s *said) at(t testing.TB) string {
+func (s *messageLog) at(t testing.TB) string {
 	return strings.TrimPrefix(s.await(t, "listening at", 1), "push: listening at ")
 }
 
@@ -460,8 +460,8 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 	}
 }
 
-// A pipe that nobody reads is waited for no longer than the run lasts; who reads
-// it gets the recording.
+// A pipe that nobody reads is waited for no longer than the run lasts; a reader of
+// the pipe gets the recording.
 func TestPipesWaitForTheirReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(path, 0o600); err != nil {

@@ -64,9 +64,9 @@ func stackStreams() []perfdata.StreamInfo {
 	return []perfdata.StreamInfo{s, plain}
 }
 
-func stackSender(t *testing.T, to string, opt Options) (*Sender, *said) {
+func stackSender(t *testing.T, to string, opt Options) (*Sender, *messageLog) {
 	t.Helper()
-	log := &said{}
+	log := &messageLog{}
 	opt.Say = log.add
 	s, err := NewSender(t.Context(), to, stackStreams(), perfdata.WriteOptions{Version: "test"}, opt)
 	if err != nil {
@@ -239,7 +239,7 @@ func TestSlowReceiverKnowsAllNames(t *testing.T) {
 	}
 }
 
-// Each who opens a device gets all definitions: they have one reader at a time.
+// Each reader that opens a device gets all definitions: a device has one reader at a time.
 func TestStacksThroughADevice(t *testing.T) {
 	master, slave := pseudoTerminal(t)
 	s, log := stackSender(t, slave, Options{})
@@ -264,7 +264,7 @@ func TestStacksThroughADevice(t *testing.T) {
 	check(t, src, wantStacks(1, 300))
 }
 
-// Who knows nothing of stacks has the events without them, and who knows only
+// A receiver that knows nothing of stacks has the events without them; so has one that knows only
 // another version too, and can say so.
 func TestOtherVersionsHaveTheEvents(t *testing.T) {
 	path := recordedStacks(t, 0, 500)

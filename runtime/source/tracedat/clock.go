@@ -15,8 +15,8 @@ type clock struct {
 	offset int64 // of trace-cmd record --ts-offset
 	// ns = (cycles * mult) >> bits, where the clock counts the CPU's cycles.
 	mult, bits uint32
-	shifts     []shifts // by CPU; the last is that of further ones
-	even       bool     // corrections grow evenly between those that were measured
+	shifts     []shifts // by CPU; the last is for further CPUs
+	even       bool     // corrections grow evenly between the measured ones
 }
 
 // shifts are the corrections of a CPU of a guest, by ascending times.

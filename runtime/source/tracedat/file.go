@@ -13,8 +13,10 @@ import (
 // within a perf.data.
 const magic = "\x17\x08\x44tracing"
 
-// Is reports that a file with this beginning is trace-cmd's.
-func Is(begin []byte) bool { return len(begin) >= len(magic) && string(begin[:len(magic)]) == magic }
+// IsTraceDat reports that a file with this beginning is trace-cmd's.
+func IsTraceDat(begin []byte) bool {
+	return len(begin) >= len(magic) && string(begin[:len(magic)]) == magic
+}
 
 // ErrForeign is the cause of errors about files that are no trace.dat of a kind
 // that is read here: they are whole, and no new recording of theirs will do.
@@ -72,7 +74,7 @@ type Facts struct {
 // A Buffer is one ring buffer of the kernel: the top one, or an instance.
 type Buffer struct {
 	Name  string
-	Clock string // "" is that of the file
+	Clock string // "" means the clock of the file
 	page  int    // size of a page; 0 is the file's
 	cpus  []section
 }
@@ -197,7 +199,7 @@ func (f *File) systems(c *bytecursor.Cursor) {
 	}
 }
 
-// pageSize is the size of a buffer's pages. The head's own is that of the
+// pageSize is the size of a buffer's pages. The head tells the page size of the
 // machine's memory; pages of buffers can be larger since Linux 6.8.
 func (f *File) pageSize(b *Buffer) int {
 	if b.page >= minPage && b.page <= maxPage {

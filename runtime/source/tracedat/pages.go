@@ -22,16 +22,16 @@ type pages struct {
 	waits  bool
 	copied []byte // the data of the head, where these would not stay
 
-	whole  []byte // pages that are not read yet, of this chunk
-	chunks chunks
-	gone   uint64 // of the section
+	whole    []byte // pages that are not read yet, of this chunk
+	chunks   chunks
+	released uint64 // of the section
 }
 
 // chunks are compressed.
 type chunks struct {
-	left int
-	rest []byte
-	out  []byte
+	remaining int
+	rest      []byte
+	out       []byte
 }
 
 // maxChunk bounds a chunk. trace-cmd makes them of some hundred KiB.
@@ -50,7 +50,7 @@ func (p *pages) open() error {
 	if c.Err != nil {
 		return c.Err
 	}
-	p.chunks = chunks{left: n, rest: c.B}
+	p.chunks = chunks{remaining: n, rest: c.B}
 	var err error
 	if p.reader.unzip == nil {
 		p.reader.unzip, err = newUnzipper(p.reader.file.unzip, maxChunk)
@@ -136,23 +136,23 @@ func (p *pages) giveBack() {
 		at = p.size - uint64(len(p.chunks.rest))
 	}
 	at -= min(at, uint64(p.form.size)) // the page that is read now
-	if p.reader.Gone != nil && at-min(at, p.gone) >= each {
-		p.reader.Gone(int(p.off+p.gone), int(p.off+at))
-		p.gone = at
+	if p.reader.Release != nil && at-min(at, p.released) >= each {
+		p.reader.Release(int(p.off+p.released), int(p.off+at))
+		p.released = at
 	}
 }
 
 // nextChunk decompresses the next chunk.
 func (p *pages) nextChunk() bool {
 	z := &p.chunks
-	for z.left > 0 {
-		z.left--
+	for z.remaining > 0 {
+		z.remaining--
 		data, size, err := z.take()
 		if err == nil {
 			z.out, err = p.reader.unzip.unzip(z.out, data, size)
 		}
 		if err != nil {
-			z.left = 0
+			z.remaining = 0
 			p.reader.fail(p, err)
 			return false
 		}
@@ -183,11 +183,11 @@ func (p *pages) toLast() {
 		p.whole = p.whole[max(0, n-1)*p.form.size:]
 		return
 	}
-	for p.chunks.left > 1 {
+	for p.chunks.remaining > 1 {
 		if _, _, err := p.chunks.take(); err != nil {
-			p.chunks.left = 0
+			p.chunks.remaining = 0
 			return
 		}
-		p.chunks.left--
+		p.chunks.remaining--
 	}
 }

@@ -27,11 +27,11 @@ type Reader struct {
 	Tally
 	file   *File
 	stacks stackKind
-	// Gone, if set, is told of the parts of the file that are not read again.
-	Gone  func(from, to int)
-	heads heads
-	unzip *unzipper // nil unless records are compressed
-	err   error
+	// Release, if set, is told of the parts of the file that are not read again.
+	Release func(from, to int)
+	heads   heads
+	unzip   *unzipper // nil unless records are compressed
+	err     error
 }
 
 // A Tally counts what went wrong while records were read.

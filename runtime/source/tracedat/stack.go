@@ -86,7 +86,7 @@ func (p *pages) lookAhead() {
 	p.waits = true
 }
 
-// addresses are those of a stack, up to its end: where all bits are set, or none.
+// addresses returns the addresses of a stack, up to its end: where all bits are set, or none.
 func addresses(b []byte) []byte {
 	n := 0
 	for ; n+8 <= len(b); n += 8 {

@@ -9,7 +9,7 @@ import (
 // This file reads the head of version 7: options in sections that say where the
 // other sections are, any of which can be compressed.
 
-// Sections by their id, which is that of the option that tells their place.
+// Sections by their id, which is the id of the option that tells their place.
 const (
 	sectionOptions  = 0
 	sectionHeader   = 16

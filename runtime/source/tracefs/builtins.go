@@ -11,6 +11,9 @@ import (
 // This file has the functions of the kernel that print fmts call, beyond those
 // that package cexpr knows.
 
+// printsHere is why programs do not compute these functions.
+const printsHere = "print formats are for ppscript"
+
 // fieldHelpers take the bare name of a field.
 var fieldHelpers = map[string]bool{
 	"__get_str": true, "__get_rel_str": true,
@@ -90,7 +93,7 @@ func lowerDynamicArray(k *cexpr.Call) (expr.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{data}, Data: size,
+	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{data}, Data: size, HostOnly: printsHere,
 		Str: func(f *expr.Frame, a []expr.Arg) []byte {
 			count := len(a[0].S)
 			if size > 0 {
@@ -121,6 +124,7 @@ func lowerHexDump(k *cexpr.Call) (expr.Node, error) {
 		return nil, err
 	}
 	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{data}, Data: prefix,
+		HostOnly: printsHere,
 		Str: func(f *expr.Frame, a []expr.Arg) []byte {
 			return f.Keep(appendHexDump(f.Scratch(), prefix, int(opts[0]), int(opts[1]), int(opts[2]),
 				a[0].S, opts[3] != 0))
@@ -132,7 +136,7 @@ func lowerErrorType(k *cexpr.Call) (expr.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{x},
+	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{x}, HostOnly: printsHere,
 		Str1: func(f *expr.Frame, v int64) []byte {
 			return f.Keep(append(f.Scratch(), mcErrorType(uint64(v))...))
 		}}, nil
@@ -144,7 +148,7 @@ func lowerDiskName(k *cexpr.Call) (expr.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{name},
+	return &expr.Native{Name: k.Name, T: expr.TStr, Args: []expr.Node{name}, HostOnly: printsHere,
 		Str: func(f *expr.Frame, a []expr.Arg) []byte {
 			if len(a[0].S) == 0 {
 				return nil
@@ -166,7 +170,7 @@ func (b *builder) jiffies(perSecond int64) func(*cexpr.Call) (expr.Node, error) 
 			return nil, err
 		}
 		k.As(c.TUInt)
-		return &expr.Native{Name: k.Name, T: expr.TUint, Args: []expr.Node{n}, Data: hz,
+		return &expr.Native{Name: k.Name, T: expr.TUint, Args: []expr.Node{n}, Data: hz, HostOnly: printsHere,
 			Int1: func(_ *expr.Frame, v int64) int64 {
 				return int64(uint32(uint64(v) * uint64(perSecond) / uint64(hz)))
 			}}, nil

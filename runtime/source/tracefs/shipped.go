@@ -195,12 +195,12 @@ func newShipped(s *shippedFormats, why error) *FS {
 	return &FS{Options: &Options{Enums: enums}, schemas: map[string]*event.Schema{}, shipped: s, why: why}
 }
 
-// Known returns this machine's tracefs or, where that cannot be read, the formats that are shipped of a
+// FindFormats returns this machine's tracefs or, where that cannot be read, the formats that are shipped of a
 // kernel like this one: for describing and checking scripts. To open events, use Find.
-func Known() *FS {
+func FindFormats() *FS {
 	f, err := Find()
 	if err == nil {
-		// Whoever may look into the directory may not always read what is in it.
+		// A user who may list the directory may not always read the files in it.
 		_, err = privilege.ReadFile(privilege.Kernel, filepath.Join(f.root, "events", "header_page"))
 		switch {
 		case err == nil:
@@ -232,5 +232,5 @@ func (f *FS) notShipped(name string, err error) error {
 	if errors.As(err, &e) && e.Cause != nil {
 		err = e.Cause
 	}
-	return &diag.Unverified{What: name, Why: fmt.Errorf("%w in %s", err, f.shipped.kernel)}
+	return &diag.Unverified{Feature: name, Why: fmt.Errorf("%w in %s", err, f.shipped.kernel)}
 }

@@ -24,9 +24,9 @@ const clockAge = 30 * time.Second
 // A Clock converts the times of events to wall-clock time.
 type Clock struct {
 	// At is a time of the events, and Wall the wall-clock time then.
-	At    event.Time
-	Wall  time.Time
-	taken time.Time
+	At     event.Time
+	Wall   time.Time
+	readAt time.Time
 	// Kind is the clock that stamps the events.
 	Kind perf.Clock
 	// Conv brings times of perf's clock on that of the events; nil if they are
@@ -37,14 +37,14 @@ type Clock struct {
 // Refresh takes a new pair if the old one is too old. Without one, times stay
 // on perf's clock.
 func (c *Clock) Refresh() {
-	if c.taken.IsZero() || time.Since(c.taken) >= clockAge {
+	if c.readAt.IsZero() || time.Since(c.readAt) >= clockAge {
 		c.RefreshNow()
 	}
 }
 
 // RefreshNow takes a new pair.
 func (c *Clock) RefreshNow() {
-	c.taken = time.Now()
+	c.readAt = time.Now()
 	if at, wall, ok := perf.ReadClock(context.Background(), c.Kind); ok {
 		if c.Conv != nil {
 			at = c.Conv(at)

@@ -16,18 +16,18 @@ import (
 // This file brings the times of this machine's events on the clock that the
 // user wants: the CPU's counter, a guest's clock, or perf's own with an offset.
 
-// A Wanted clock says which times events have.
-type Wanted struct {
+// ClockChoice says which clock the times of events are on.
+type ClockChoice struct {
 	// Offset is added to the times of events of this machine, or of the recording,
 	// in ns: clocks are then the user's business.
 	Offset    int64
 	TSC       bool   // times are the CPU's cycles
-	KVM       string // times are those of this guest's clock: a process, a UUID
+	KVM       string // times are on this guest's clock: a process, a UUID
 	Monotonic bool   // stamp events with CLOCK_MONOTONIC
 }
 
 // Converts reports that the user says how clocks are related.
-func (w *Wanted) Converts() bool { return w.Offset != 0 || w.TSC || w.KVM != "" }
+func (w *ClockChoice) Converts() bool { return w.Offset != 0 || w.TSC || w.KVM != "" }
 
 // Kernel is what a guest's clock is read with.
 type Kernel struct {
@@ -39,7 +39,7 @@ type Kernel struct {
 
 // Find settles how times are converted, before the plan's events are read:
 // those of before wait in their rings.
-func (c *Clock) Find(ctx context.Context, o *Wanted, k Kernel, live *perf.Source) error {
+func (c *Clock) Find(ctx context.Context, o *ClockChoice, k Kernel, live *perf.Source) error {
 	offset := event.Time(o.Offset)
 	switch {
 	case !o.TSC && o.KVM == "":

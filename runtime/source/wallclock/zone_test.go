@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Rules in TZ are those of tzset(3).
+// Rules in TZ are as in tzset(3).
 func TestLocalZone(t *testing.T) {
 	f := func(tz, utc, want string) {
 		t.Helper()

@@ -68,12 +68,12 @@ type Client struct {
 	tasks  sync.WaitGroup
 	moved  atomic.Uint64 // bytes that came
 
-	mu    sync.Mutex
-	known map[want]*state
+	mu     sync.Mutex
+	states map[want]*state
 	jobs
 	servers servers
 	stats   Stats
-	came    chan struct{} // closed, and made anew, when a file came or is given up
+	arrival chan struct{} // closed, and made anew, when a file came or is given up
 }
 
 // jobs are the files that are wanted.
@@ -85,8 +85,8 @@ type jobs struct {
 
 // servers is what is known of them.
 type servers struct {
-	failed map[string]int // failures in a row
-	said   []string       // for Messages
+	failed   map[string]int // failures in a row
+	messages []string       // for Messages
 }
 
 // New makes a Client and its cache.
@@ -118,9 +118,9 @@ func New(o Options) (*Client, error) {
 			DisableCompression: true,
 		}},
 		cache:   cache{dir: o.Dir, most: o.CacheBytes},
-		known:   map[want]*state{},
+		states:  map[want]*state{},
 		servers: servers{failed: map[string]int{}},
-		came:    make(chan struct{}),
+		arrival: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -146,11 +146,11 @@ func (c *Client) Path(id string, kind dso.Part) (path string, over bool) {
 	w := want{id, kind}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.known[w]; s != nil {
+	if s := c.states[w]; s != nil {
 		return s.path, s.over
 	}
 	s := &state{}
-	c.known[w] = s
+	c.states[w] = s
 	switch path, missing := c.cache.find(w); {
 	case path != "":
 		s.path, s.over = path, true
@@ -196,8 +196,8 @@ func (c *Client) Stats() Stats {
 func (c *Client) Messages() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	said := c.servers.said
-	c.servers.said = nil
+	said := c.servers.messages
+	c.servers.messages = nil
 	return said
 }
 
@@ -243,7 +243,7 @@ func (c *Client) Settle(told func(waited time.Duration, pending int)) (left int)
 // wait returns when a file came or was given up, when none is wanted, or after that time.
 func (c *Client) wait(most time.Duration) {
 	c.mu.Lock()
-	came, pending := c.came, len(c.queue)+c.busy
+	came, pending := c.arrival, len(c.queue)+c.busy
 	c.mu.Unlock()
 	if pending == 0 {
 		return
@@ -268,7 +268,7 @@ func (c *Client) work() {
 		path, err := c.get(w)
 		c.mu.Lock()
 		c.busy--
-		s := c.known[w]
+		s := c.states[w]
 		s.path, s.over = path, true
 		switch {
 		case err == nil:
@@ -284,10 +284,10 @@ func (c *Client) work() {
 	c.mu.Unlock()
 }
 
-// tell wakes up who waits. The lock is held.
+// tell wakes up the goroutines that wait. The lock is held.
 func (c *Client) tell() {
-	close(c.came)
-	c.came = make(chan struct{})
+	close(c.arrival)
+	c.arrival = make(chan struct{})
 }
 
 // errMissing says that no server has a file.
@@ -337,10 +337,12 @@ func (c *Client) answered(url string, err error) {
 	c.servers.failed[url]++
 	switch c.servers.failed[url] {
 	case 1:
-		c.servers.said = append(c.servers.said, fmt.Sprintf("debuginfod %s: %v", Shown(url), err))
+		c.servers.messages = append(c.servers.messages, fmt.Sprintf("debuginfod %s: %v", HidePassword(url),
+			err))
 	case mostFailures:
-		c.servers.said = append(c.servers.said,
-			fmt.Sprintf("debuginfod %s: not asked any more: %d failures in a row", Shown(url), mostFailures))
+		c.servers.messages = append(c.servers.messages,
+			fmt.Sprintf("debuginfod %s: not asked any more: %d failures in a row", HidePassword(url),
+				mostFailures))
 	}
 }
 
@@ -381,7 +383,7 @@ func (c *Client) fetch(url string, w want) (path string, err error) {
 			_ = os.Remove(dir) // if it is empty
 		}
 	}()
-	n, err := io.Copy(f, io.LimitReader(&counted{res.Body, &c.moved}, c.o.FileBytes+1))
+	n, err := io.Copy(f, io.LimitReader(&countingReader{res.Body, &c.moved}, c.o.FileBytes+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", plainError(err)
 	}
@@ -410,13 +412,13 @@ func plainError(err error) error {
 	return err
 }
 
-// counted counts the bytes that come.
-type counted struct {
+// countingReader counts the bytes that come.
+type countingReader struct {
 	io.Reader
 	n *atomic.Uint64
 }
 
-func (r *counted) Read(p []byte) (int, error) {
+func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	r.n.Add(uint64(n))
 	return n, err

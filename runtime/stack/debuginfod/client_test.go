@@ -43,8 +43,8 @@ func client(t *testing.T, o Options, handler http.HandlerFunc) *Client {
 	return c
 }
 
-// got waits for a file.
-func got(t *testing.T, c *Client, id string, kind dso.Part) string {
+// waitForFile waits for a file.
+func waitForFile(t *testing.T, c *Client, id string, kind dso.Part) string {
 	t.Helper()
 	c.Path(id, kind)
 	if left := c.Settle(nil); left > 0 {
@@ -57,8 +57,8 @@ func got(t *testing.T, c *Client, id string, kind dso.Part) string {
 	return path
 }
 
-// left are the files in a cache.
-func left(t *testing.T, dir string) (names []string) {
+// cachedFiles lists the files in a cache.
+func cachedFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -85,7 +85,7 @@ func TestFilesComeOnceAndStay(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		c := client(t, Options{Dir: dir}, serve)
-		path := got(t, c, id, dso.DebugInfo)
+		path := waitForFile(t, c, id, dso.DebugInfo)
 		if b, err := os.ReadFile(path); err != nil || string(b) != id+"\nsymbols" {
 			t.Errorf("got %q, %v", b, err)
 		}
@@ -95,7 +95,7 @@ func TestFilesComeOnceAndStay(t *testing.T) {
 	}
 }
 
-// Who asks is never held up, whatever a server does.
+// The caller is never held up, whatever a server does.
 func TestAskingDoesNotWait(t *testing.T) {
 	stall := make(chan struct{})
 	c := client(t, Options{}, func(http.ResponseWriter, *http.Request) { <-stall })
@@ -118,7 +118,7 @@ func TestThatNobodyHasAFileIsRemembered(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for range 2 {
-		if path := got(t, client(t, Options{Dir: dir}, refuse), id, dso.Executable); path != "" {
+		if path := waitForFile(t, client(t, Options{Dir: dir}, refuse), id, dso.Executable); path != "" {
 			t.Errorf("got %q", path)
 		}
 	}
@@ -129,7 +129,7 @@ func TestThatNobodyHasAFileIsRemembered(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, id, "executable.missing"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	got(t, client(t, Options{Dir: dir}, refuse), id, dso.Executable)
+	waitForFile(t, client(t, Options{Dir: dir}, refuse), id, dso.Executable)
 	if n := asked.Load(); n != 2 {
 		t.Errorf("asked %d times after a while, want twice", n)
 	}
@@ -168,13 +168,13 @@ func TestHostileServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, Options{FileBytes: 1 << 20, FileTime: 100 * time.Millisecond}, serve)
-			if path := got(t, c, id, dso.DebugInfo); path != "" {
+			if path := waitForFile(t, c, id, dso.DebugInfo); path != "" {
 				t.Errorf("got %s", path)
 			}
 			if s := c.Stats(); s.Refused != 1 || s.Fetched+s.Missing != 0 {
 				t.Errorf("got %+v, want one refused", s)
 			}
-			if names := left(t, c.o.Dir); names != nil {
+			if names := cachedFiles(t, c.o.Dir); names != nil {
 				t.Errorf("the cache has %q", names)
 			}
 			if said := c.Messages(); len(said) != 1 {
@@ -196,7 +196,7 @@ func TestServersThatAreAway(t *testing.T) {
 		fmt.Fprintln(w, strings.Split(r.URL.Path, "/")[2])
 	})
 	for i := range 20 {
-		if got(t, c, fmt.Sprintf("%s%02x", id, i), dso.DebugInfo) == "" {
+		if waitForFile(t, c, fmt.Sprintf("%s%02x", id, i), dso.DebugInfo) == "" {
 			t.Error("the second server was not asked")
 		}
 	}
@@ -216,17 +216,17 @@ func TestCacheIsBounded(t *testing.T) {
 	})
 	name := func(i int) string { return fmt.Sprintf("%s%02x", id, i) }
 	for i := range 5 {
-		got(t, c, name(i), dso.DebugInfo)
+		waitForFile(t, c, name(i), dso.DebugInfo)
 		// The oldest is used again and again, by another run.
 		at := time.Now().Add(time.Duration(i-100) * time.Hour)
 		if err := os.Chtimes(filepath.Join(dir, name(i), "debuginfo"), at, at); err != nil {
 			t.Fatal(err)
 		}
-		if path := got(t, client(t, Options{Dir: dir}, nil), name(0), dso.DebugInfo); path == "" {
+		if path := waitForFile(t, client(t, Options{Dir: dir}, nil), name(0), dso.DebugInfo); path == "" {
 			t.Errorf("the first is gone after %d", i)
 		}
 	}
-	names := left(t, dir)
+	names := cachedFiles(t, dir)
 	if len(names) != 3 || names[0] != name(0)+"/debuginfo" || names[2] != name(4)+"/debuginfo" {
 		t.Errorf("got %q, want the first and the last", names)
 	}
@@ -259,7 +259,7 @@ func TestServersOfTheEnvironment(t *testing.T) {
 			t.Errorf("%q: got %q", text, list)
 		}
 	}
-	if s := Shown("https://me:secret@a.example"); strings.Contains(s, "secret") {
+	if s := HidePassword("https://me:secret@a.example"); strings.Contains(s, "secret") {
 		t.Errorf("got %s", s)
 	}
 }

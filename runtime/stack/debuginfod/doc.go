@@ -1,5 +1,5 @@
 // Package debuginfod fetches programs and their debug files by build-id from servers of the
-// debuginfod protocol (elfutils), beside the run: who asks gets the path of a file that is in the
+// debuginfod protocol (elfutils), beside the run: the caller gets the path of a file that is in the
 // cache, or nothing for now. runtime/stack/dso asks for files that are nowhere on this machine.
 //
 // A build-id tells others which programs run here, so nobody asks a server unless the user named

@@ -52,7 +52,7 @@ func FuzzAnswers(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		path := got(t, c, id, dso.DebugInfo)
+		path := waitForFile(t, c, id, dso.DebugInfo)
 		if path == "" {
 			return
 		}

@@ -45,8 +45,8 @@ func Address(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// Shown is an address without the password that may be in it.
-func Shown(text string) string {
+// HidePassword returns an address without its password.
+func HidePassword(text string) string {
 	if u, err := url.Parse(text); err == nil {
 		return u.Redacted()
 	}

@@ -21,7 +21,7 @@ import (
 // where many are in use; to give up everything at once would read them again,
 // too.)
 //
-// Time is that of the events, so that recordings are read as they were made.
+// Time is the time of the events, so that recordings are read as they were made.
 
 // A Memory is the bound that Caches share. It is used by one goroutine.
 type Memory struct {

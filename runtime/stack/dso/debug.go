@@ -73,10 +73,10 @@ func KernelFiles(dirs []string, id, release string) (places []string) {
 // Debug returns the separate debug file of f, nil if there is none. The
 // target's own root is asked before ours.
 func (s *Store) Debug(f *File) *File {
-	if f.asked {
+	if f.debugAsked {
 		return f.debug
 	}
-	f.asked = true
+	f.debugAsked = true
 	if s.opt.SysRoot != "" {
 		if f.debug = s.copyOf(f, filepath.Join(s.opt.SysRoot, f.Name())); f.debug != nil {
 			return f.debug

@@ -8,7 +8,7 @@ import (
 
 // This file reads programs of which there is nothing but the debug file. That has the addresses of
 // the program's segments, and their sizes in memory, but not where they lie in the program's file,
-// by which recordings tell addresses: objcopy writes 0. The mapping tells that: its size is that of
+// by which recordings tell addresses: objcopy writes 0. The mapping tells that: it has the size of
 // the segment of code, in whole pages.
 
 // An extent is a part of a file that was mapped.

@@ -198,7 +198,7 @@ func (s *Store) Fetched() (files []*File) {
 		}
 		delete(s.waiting, f)
 		f.err, f.supplement = nil, ""
-		f.asked = f.debug != nil
+		f.debugAsked = f.debug != nil
 		files = append(files, f)
 	}
 	return files

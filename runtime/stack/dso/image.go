@@ -93,7 +93,7 @@ func (im *Image) Addr(off uint64) (uint64, bool) {
 // where it is in the file.
 type Segment struct{ Addr, Size, Offset uint64 }
 
-// Segment is that of an address of the file's own tables, in whole pages.
+// Segment returns the segment of an address of the file's own tables, in whole pages.
 func (im *Image) Segment(addr uint64) Segment {
 	for i := range im.load {
 		p := &im.load[i]
@@ -195,6 +195,29 @@ func (im *Image) Wide(name string, most uint64) ([]byte, error) {
 	return im.section(s, most)
 }
 
+// Each reads all sections of a name, one behind the other: files of split units have one for each type.
+func (im *Image) Each(name string, most uint64) (all []byte, err error) {
+	n := 0
+	for _, s := range im.File.Sections {
+		if s.Name != name {
+			continue
+		}
+		b, err := im.section(s, most-uint64(len(all)))
+		if err != nil {
+			return nil, err
+		}
+		if n++; n == 1 {
+			all = b // as it is, mostly
+			continue
+		}
+		all = append(all, b...)
+	}
+	if n == 0 {
+		return im.Wide(name, most)
+	}
+	return all, nil
+}
+
 func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, fmt.Errorf("section %s has no bytes", s.Name)
@@ -225,6 +248,56 @@ func (im *Image) section(s *elf.Section, most uint64) ([]byte, error) {
 		err = nil
 	}
 	return b[:n], err
+}
+
+// maxSymbolName bounds the name of a symbol, in bytes; longer ones are empty.
+const maxSymbolName = 16 << 10
+
+// Symbols and DynamicSymbols are the tables of symbols, without the versions of libraries. Those of debug/elf
+// read the section of names whole, however large it is, and copy the name of each symbol: a hole of a TB, or
+// one long name that all symbols have, costs the owner of a file nothing.
+func (im *Image) Symbols() ([]elf.Symbol, error) { return im.symbols(elf.SHT_SYMTAB) }
+
+// DynamicSymbols is described at Symbols.
+func (im *Image) DynamicSymbols() ([]elf.Symbol, error) { return im.symbols(elf.SHT_DYNSYM) }
+
+func (im *Image) symbols(typ elf.SectionType) ([]elf.Symbol, error) {
+	table := im.SectionByType(typ)
+	if table == nil || int(table.Link) >= len(im.Sections) {
+		return nil, elf.ErrNoSymbols
+	}
+	data, err := im.SectionData(table)
+	if err != nil {
+		return nil, err
+	}
+	text, err := im.SectionData(im.Sections[table.Link])
+	if err != nil {
+		return nil, err
+	}
+	each := elf.Sym64Size
+	if im.Class == elf.ELFCLASS32 {
+		each = elf.Sym32Size
+	}
+	names, order := string(text), im.ByteOrder
+	list := make([]elf.Symbol, 0, len(data)/each)
+	for data = data[min(each, len(data)):]; len(data) >= each; data = data[each:] { // the first is none
+		s := elf.Symbol{}
+		if each == elf.Sym64Size {
+			s.Info, s.Other, s.Section = data[4], data[5], elf.SectionIndex(order.Uint16(data[6:]))
+			s.Value, s.Size = order.Uint64(data[8:]), order.Uint64(data[16:])
+		} else {
+			s.Value, s.Size = uint64(order.Uint32(data[4:])), uint64(order.Uint32(data[8:]))
+			s.Info, s.Other, s.Section = data[12], data[13], elf.SectionIndex(order.Uint16(data[14:]))
+		}
+		if at := order.Uint32(data); uint64(at) < uint64(len(names)) {
+			name := names[at:]
+			if end := strings.IndexByte(name[:min(len(name), maxSymbolName+1)], 0); end > 0 {
+				s.Name = name[:end]
+			}
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }
 
 // Part reads so many bytes, at most most, of a section that is not compressed, from an offset on.

@@ -16,7 +16,7 @@ import (
 // any user may be profiled by root: a file of 2 GiB that is all hole costs its
 // owner nothing, and must not cost us 2 GiB, or the rest of the run.
 //
-// Bounds are those of the kept tables, in tens of MB, and not of the file:
+// Bounds limit the kept tables, to tens of MB, and not the file:
 // programs of some GB are usual, and of their tables a part is better than
 // nothing.
 
@@ -33,12 +33,13 @@ const (
 
 // A TooLarge is the error of a table that would take too much memory.
 type TooLarge struct {
-	What        string
+	Subject     string
 	Bytes, Most uint64
 }
 
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%s too large: got %s, want at most %s", e.What, unit.Size(int64(min(e.Bytes, 1<<62))),
+	return fmt.Sprintf("%s too large: got %s, want at most %s", e.Subject,
+		unit.Size(int64(min(e.Bytes, 1<<62))),
 		unit.Size(int64(e.Most)))
 }
 
@@ -54,6 +55,9 @@ func modest(r io.ReaderAt, size int64) error {
 	var h [64]byte
 	if n, err := r.ReadAt(h[:], 0); n < 52 {
 		return errors.Join(errors.New("no ELF header"), err)
+	}
+	if string(h[:4]) != elf.ELFMAG {
+		return nil // debug/elf says what it is not
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	if h[elf.EI_DATA] == byte(elf.ELFDATA2MSB) {
@@ -164,9 +168,9 @@ func (im *Image) fits(bytes int64) bool {
 func (im *Image) Expired() bool { return im.expired() }
 
 // An Absent is the error of a part of a file that is in another file, which is not there.
-type Absent struct{ What, Path string }
+type Absent struct{ Subject, Path string }
 
-func (e *Absent) Error() string { return e.What + " is in " + e.Path + ", which is not there" }
+func (e *Absent) Error() string { return e.Subject + " is in " + e.Path + ", which is not there" }
 
 // Tell passes on errors about parts of a file that were not read although the file has
 // them: a *TooLarge, an *Absent, or ErrExpired. Others are of files that are damaged.

@@ -219,7 +219,7 @@ func TestMemoryIsNoFile(t *testing.T) {
 	}
 }
 
-// Whoever owns a container cannot make us open our own files, or hang.
+// The owner of a container cannot make us open our own files, or hang.
 func TestRootIsNoWayOut(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Plain)
 	dir := t.TempDir()
@@ -242,17 +242,7 @@ func TestRootIsNoWayOut(t *testing.T) {
 	cmd.Env = append(os.Environ(), "OBJECT_SLEEP=1")
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: dir}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testkit.StartPiped(t, cmd)
 	defer cmd.Wait()
 	defer in.Close()
 	if _, err := out.Read(make([]byte, 1)); err != nil {

@@ -16,7 +16,7 @@ import (
 // are looked up below it, also after the process ended. The nil Root is our
 // own.
 //
-// The files below belong to whoever controls the container. Links are
+// The files below belong to the owner of the container. Links are
 // followed inside the root only, and nothing but regular files is opened, so
 // that a link to our files, a device or a pipe is no way to fool us.
 type Root struct {

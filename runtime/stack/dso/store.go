@@ -325,7 +325,7 @@ func (s *Store) sweep() {
 	}
 }
 
-// forget closes a file. Whoever has it still reads it by its path; who maps it
+// forget closes a file. A caller that has it still reads it by its path; a process that maps it
 // from now on gets another: its inode may be that of a new file.
 func (s *Store) forget(f *File) {
 	f.close()
@@ -353,11 +353,11 @@ type File struct {
 	keys  []pathKey // too
 	elem  *list.Element
 	content
-	image *Image
-	err   error // why there is no image
-	debug *File
-	asked bool   // for debug
-	name  string // its path without the kernel's additions; "" if it was not opened
+	image      *Image
+	err        error // why there is no image
+	debug      *File
+	debugAsked bool   // for debug
+	name       string // its path without the kernel's additions; "" if it was not opened
 	// supplement is the build-id of a supplementary file that is being fetched.
 	supplement string
 }
@@ -413,7 +413,7 @@ func (f *File) ways(m *Mapping) (tries []func() (*os.File, error)) {
 	return tries
 }
 
-// running opens the program of a process, if it is the file: mappings are for the privileged alone, who may
+// running opens the program of a process, if it is the file: mappings are for privileged readers, which may
 // have given up what it takes, and a deleted program has no path.
 func (f *File) running(pid int32) (*os.File, error) {
 	file, err := (*Root)(nil).Open(filepath.Join(f.store.opt.Proc, strconv.Itoa(int(pid)), "exe"))
@@ -437,7 +437,7 @@ func (f *File) certain(m *Mapping) bool {
 // deleted is what the kernel puts behind the path of a deleted file.
 const deleted = " (deleted)"
 
-// paths are those that the file may have.
+// paths returns the paths that the file may have.
 func (f *File) paths() []string {
 	if path, cut := strings.CutSuffix(f.Path, deleted); cut {
 		return []string{f.Path, path}
@@ -489,7 +489,7 @@ func (f *File) open(m *Mapping) error {
 	return first
 }
 
-// reopen opens a file that was closed; who maps it from now on gets it again.
+// reopen opens a file that was closed; a process that maps it from now on gets it again.
 func (f *File) reopen() error {
 	if err := f.open(nil); err != nil {
 		return err

@@ -27,32 +27,40 @@ func (w *Walker) place(frame result.Frame, other uint64) uint64 {
 	if at, ok := w.index[frame]; ok {
 		return at
 	}
-	if len(w.list) >= maxFrames {
+	texts := len(frame.Symbol) + len(frame.File)
+	if len(w.list) >= maxFrames || w.texts+texts > maxTexts {
 		return other
 	}
+	w.texts += texts
 	shown := frame
 	w.list = append(w.list, &shown)
 	w.index[frame] = uint64(len(w.list))
 	return uint64(len(w.list))
 }
 
+// perCode is about the memory of a code object beside its texts and lines, in bytes.
+const perCode = 256
+
 // function is what a code object of a process is, nil if it is gone.
 func (p *process) function(w *Walker, mem io.ReaderAt, at object) function {
 	if fn, known := p.functions[at]; known {
 		return fn
 	}
-	if w.codes++; w.codes > maxCodes {
+	fn, ok := p.read(mem, at.at, at.check)
+	if !ok {
+		w.stats.Unknown++
+		return nil // the next time it may be
+	}
+	if w.cachedBytes += perCode + fn.bytes(); w.cachedBytes > maxHeld {
 		for _, other := range w.spaces {
 			if other != nil {
 				clear(other.functions)
 			}
 		}
-		w.codes = 1
-	}
-	fn, ok := p.read(mem, at.at, at.check)
-	if !ok {
-		w.stats.Unknown++
-		return nil // the next time it may be
+		for _, other := range w.running { // of a space that was forgotten
+			clear(other.functions)
+		}
+		w.cachedBytes = perCode + fn.bytes()
 	}
 	p.functions[at] = fn
 	return fn
@@ -110,7 +118,7 @@ func (b *builder) call(numbers []uint64) {
 		return
 	}
 	if b.in != stack.Interpreted {
-		if !b.user { // who asks whether a stack has a user part looks for this
+		if !b.user { // a test for a user part looks for this
 			b.out = append(b.out, stack.Mark(stack.User, true))
 			b.user = true
 		}

@@ -32,6 +32,7 @@ type reader func(mem io.ReaderAt, at, check uint64) (function, bool)
 // A function is one that was read.
 type function interface {
 	frame(mem io.ReaderAt, f interpreted.Frame) result.Frame
+	bytes() int // of its texts and lines
 }
 
 // languageOf is the language whose interpreter a file has, by its name; nil if it has none.

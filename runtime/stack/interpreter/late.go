@@ -8,7 +8,7 @@ import (
 )
 
 // This file has the functions that run when a sample is read, where no program of the kernel could look as
-// it was taken: those of a moment later, mostly the same. Calls that have returned are unknown.
+// it was taken. They are a moment younger, and mostly the same. Calls that have returned are unknown.
 
 // threadTID is where the C library has the number of a thread, from what pthread_self returns on: a fact of
 // glibc on x86-64. Elsewhere only a process's first thread is known.

@@ -39,7 +39,7 @@ const (
 	phpInternal = 1       // the type of functions in C
 )
 
-// phpVersion is what a PHP says of itself to who asks for pages.
+// phpVersion is the header by which PHP names its version to clients.
 var phpVersion = []byte("X-Powered-By: PHP/8.")
 
 func phpCarrier(im *dso.Image, _ string) *carrier {
@@ -115,6 +115,8 @@ func phpText(mem io.ReaderAt, at uint64) (string, bool) {
 	}
 	return textAt(mem, at+24, n)
 }
+
+func (p *phpFunction) bytes() int { return len(p.name) + len(p.file) }
 
 // frame has no file if the function is one in C.
 func (p *phpFunction) frame(mem io.ReaderAt, f interpreted.Frame) result.Frame {

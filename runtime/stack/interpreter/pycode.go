@@ -69,6 +69,8 @@ func (c *code) line(f interpreted.Frame) int {
 	return lineOf(c.layout.minor, c.lines, c.first, int(at))
 }
 
+func (c *code) bytes() int { return len(c.name) + len(c.file) + len(c.lines) }
+
 func (c *code) frame(_ io.ReaderAt, f interpreted.Frame) result.Frame {
 	return result.Frame{Symbol: c.name, DSO: c.file, File: c.file, Line: c.line(f)}
 }

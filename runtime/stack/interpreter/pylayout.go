@@ -14,7 +14,7 @@ import (
 // _PyRuntime; offsets of those before are facts of their headers (Include/cpython/*.h and
 // Include/internal/*.h), for 64-bit machines. They do not change within 3.x.
 
-// A layout is that of one version.
+// A layout holds where one version of Python keeps its runtime, code objects and texts.
 type layout struct {
 	minor  int // of 3.x
 	head   uint64
@@ -41,7 +41,7 @@ var (
 	newText = textLayout{40, 56}
 )
 
-// layouts are those of versions that do not tell, by 3.x.
+// layouts are the layouts of versions that do not tell, by 3.x.
 var layouts = map[int]layout{
 	9: {
 		head: 32,
@@ -143,9 +143,9 @@ func parts(interp, thread, frame int) debugLayout {
 	}
 }
 
-// told reads the layout that an interpreter tells of itself; false if it does not, or in words that
+// readLayout reads the layout that an interpreter tells of itself; false if it does not, or in words that
 // are not known.
-func told(minor int, b []byte) (l layout, ok bool) {
+func readLayout(minor int, b []byte) (l layout, ok bool) {
 	var d debugLayout
 	switch minor {
 	case 13:
@@ -183,7 +183,7 @@ func told(minor int, b []byte) (l layout, ok bool) {
 // layoutOf is the layout of a version; b is the begin of _PyRuntime.
 func layoutOf(minor int, b []byte) (l layout, ok bool) {
 	if minor >= 13 {
-		l, ok = told(minor, b)
+		l, ok = readLayout(minor, b)
 	} else {
 		l, ok = layouts[minor]
 		l.minor = minor

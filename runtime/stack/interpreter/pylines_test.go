@@ -48,7 +48,7 @@ func pythons(t *testing.T) []string {
 	return list
 }
 
-// The lines of each instruction are those that the interpreter itself tells.
+// The lines of each instruction are the lines that the interpreter itself tells.
 func TestLinesEqualTheInterpreters(t *testing.T) {
 	for _, path := range pythons(t) {
 		said, err := exec.Command(path, "-c", tells).Output()

@@ -149,6 +149,10 @@ func (l rubyLayout) text(mem io.ReaderAt, at uint64) (string, bool) {
 	return strings.ToValidUTF8(text, "?"), ok
 }
 
+func (r *rubyFunction) bytes() int {
+	return len(r.name) + len(r.file) + len(r.lines) + len(r.index)
+}
+
 func (r *rubyFunction) frame(_ io.ReaderAt, f interpreted.Frame) result.Frame {
 	shown := result.Frame{Symbol: r.name, DSO: r.file, File: r.file, Line: r.first}
 	if at := (f.Instr&^interpreted.IsEntry - r.code) / 8; f.Instr != 0 && at <= r.words {

@@ -14,11 +14,14 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// Bounds: frames that have a number, stacks and code objects that are remembered.
+// Bounds: frames that have a number, and the bytes of their texts; stacks that are remembered; code objects
+// of all processes that are remembered, in bytes. A process may have as many objects as it likes, each with
+// 64 KB of lines.
 const (
 	maxFrames = 1 << 16
+	maxTexts  = 32 << 20
 	maxStacks = 1 << 15
-	maxCodes  = 1 << 15 // of all processes
+	maxHeld   = 24 << 20
 )
 
 // Stats counts the work of a Walker.
@@ -30,13 +33,13 @@ type Stats struct {
 
 // A Walker names interpreted functions of the stacks of a run. It is used by one goroutine.
 type Walker struct {
-	run      *interpreted.Run // nil: frames are followed later, from outside
-	binaries map[*dso.File]*carrier
-	spaces   map[*task.Space]*process // nil if a process has no interpreter
-	running  map[int32]*process
-	ended    []*process // the first ended first
-	codes    int        // code objects that are remembered
-	stacks   map[key]*walked
+	run         *interpreted.Run // nil: frames are followed later, from outside
+	binaries    map[*dso.File]*carrier
+	spaces      map[*task.Space]*process // nil if a process has no interpreter
+	running     map[int32]*process
+	ended       []*process // the first ended first
+	cachedBytes int        // bytes of code objects that are remembered
+	stacks      map[key]*interpretedStack
 	places
 	stats Stats
 }
@@ -47,21 +50,22 @@ type key struct {
 	hash uint64
 }
 
-// walked is a stack as it goes into chains: calls of the interpreter, innermost first, each the numbers
-// of its frames.
-type walked struct{ calls [][]uint64 }
+// interpretedStack is a stack as it goes into chains: calls of the interpreter, innermost first,
+// each the numbers of its frames.
+type interpretedStack struct{ calls [][]uint64 }
 
 // places are frames by number, from 1.
 type places struct {
 	list  []*result.Frame
 	index map[result.Frame]uint64
+	texts int // bytes of their names and files
 }
 
 // Open loads the program of the kernel. If no programs shall run, host is nil: frames are followed when a
 // sample is read, as they are then.
 func Open(host *features.Host) (*Walker, error) {
 	w := &Walker{binaries: map[*dso.File]*carrier{}, spaces: map[*task.Space]*process{},
-		running: map[int32]*process{}, stacks: map[key]*walked{},
+		running: map[int32]*process{}, stacks: map[key]*interpretedStack{},
 		places: places{index: map[result.Frame]uint64{}}}
 	if host == nil {
 		return w, nil
@@ -91,7 +95,7 @@ func (w *Walker) Stats() Stats { return w.stats }
 // Observe has the program called for the samples of an event, if its stacks have a user part, before it is
 // opened. Events that no program can be attached to go without, as do probes and system calls: the one
 // tracepoint of all system calls costs more than the name is worth.
-func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Wanted) {
+func (w *Walker) Observe(events []perf.EventConfig, i int, s *stack.Choice) {
 	if w == nil || w.run == nil || s == nil || !s.User || i >= len(events) {
 		return
 	}
@@ -232,7 +236,7 @@ func (w *Walker) weave(dst []uint64, p *process, hash uint64, chain []uint64) (o
 }
 
 // stack is the frames with a hash.
-func (w *Walker) stack(p *process, hash uint64) *walked {
+func (w *Walker) stack(p *process, hash uint64) *interpretedStack {
 	k := key{p, hash}
 	if st, known := w.stacks[k]; known {
 		return st
@@ -247,7 +251,7 @@ func (w *Walker) stack(p *process, hash uint64) *walked {
 		mem = f
 	}
 	defer mem.Close()
-	st := &walked{calls: w.callsOf(p, mem, read.Frames)}
+	st := &interpretedStack{calls: w.callsOf(p, mem, read.Frames)}
 	if len(w.stacks) >= maxStacks {
 		clear(w.stacks)
 	}

@@ -21,11 +21,14 @@ func IsMarker(name string) bool {
 	return ok && err == nil
 }
 
-// Bounds of what is kept of a dump: functions, the pages that they touch, the bytes of their names, the bytes
-// of one name, rows of source lines. Large programs have 100,000 functions, most of which touch one page.
+// Bounds of what is kept of a dump: functions, the pages that they touch, the functions of one page, the
+// bytes of the names of functions and of those of source files, the bytes of one name, rows of source lines.
+// Large programs have 100,000 functions, most of which touch one page. Find looks through the functions of a
+// page: of more than maxAtPage the newest count.
 const (
 	maxCodes   = 1 << 18
 	maxTouched = 1 << 19
+	maxAtPage  = 1 << 12
 	maxText    = 16 << 20
 	maxName    = 1 << 14
 	maxRows    = 1 << 20
@@ -53,8 +56,8 @@ type Dump struct {
 
 // header is what the file's own says.
 type header struct {
-	made  uint64 // when the file was made
-	timed bool   // times are those of a clock of the kernel, rather than of the CPU's counter
+	madeAt uint64 // when the file was made
+	timed  bool   // times are on a clock of the kernel, rather than of the CPU's counter
 }
 
 // A code is a function at a place.
@@ -169,13 +172,13 @@ func (d *Dump) begin(w *window) error {
 		return d.end(ErrNotDump)
 	}
 	d.order, d.next = order, int64(size)
-	d.head = header{made: order.Uint64(head[24:]), timed: order.Uint64(head[32:])&arch == 0}
+	d.head = header{madeAt: order.Uint64(head[24:]), timed: order.Uint64(head[32:])&arch == 0}
 	d.pages, d.index = map[uint64][]int32{}, map[uint64]int32{}
 	return nil
 }
 
-// Made is when the file was made, on the dump's clock; false if that clock is not one of the kernel.
-func (d *Dump) Made() (ns int64, ok bool) { return int64(d.head.made), d.head.timed }
+// MadeAt is when the file was made, on the dump's clock; false if that clock is not one of the kernel.
+func (d *Dump) MadeAt() (ns int64, ok bool) { return int64(d.head.madeAt), d.head.timed }
 
 func (d *Dump) load(w *window, at, size int64, when uint64) error {
 	const fixed = 40
@@ -257,6 +260,9 @@ func (d *Dump) put(c code, index uint64) error {
 					d.Reused = true
 				}
 			}
+		}
+		if len(list) == maxAtPage {
+			list = list[1:]
 		}
 		d.pages[p] = append(list, number)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -222,5 +223,48 @@ func TestPagesAreBounded(t *testing.T) {
 	if want := maxTouched / maxSpan / 2; looks < want || d.Bytes() < 8*maxTouched {
 		t.Errorf("got %d looks at the time and %d bytes, want at least %d and %d", looks, d.Bytes(), want,
 			8*maxTouched)
+	}
+}
+
+// Names of source files are bounded too: records of lines may have a long one for each row.
+func TestNamesOfFilesAreBounded(t *testing.T) {
+	f := begin(binary.LittleEndian, 0)
+	for i := range 3 * maxText / maxName {
+		name := fmt.Sprintf("%0*d", maxName-1, i)
+		f.words32(debugInfo, uint32(recordHead+16+16+len(name)+1+1))
+		f.words64(1, 0x1000, 1, 0x1000)
+		f.words32(1, 0)
+		f.WriteString(name + "\x00\x00")
+	}
+	f.load(1, "a", 0x1000, body, 1)
+	d, text := &Dump{}, 0
+	if err := d.Update(f.reader(), nil); err != nil || d.Len() != 1 {
+		t.Fatalf("got %v, %d functions", err, d.Len())
+	}
+	for _, name := range d.lines.files {
+		text += len(name)
+	}
+	if text > maxText || text < maxText/2 || d.Bytes() < text {
+		t.Errorf("got %d bytes of names of files, %d in all, want at most %d", text, d.Bytes(), maxText)
+	}
+}
+
+// Each frame of a process is looked for among the functions of its page: a process that tells of any number
+// of functions in one page does not make each frame take long. The newest ones count.
+func TestFunctionsOfOnePageAreBounded(t *testing.T) {
+	f := begin(binary.LittleEndian, 0)
+	const n = 1 << 17
+	for i := range uint64(n) {
+		f.load(i, "f", 0x1000+i%16, body[:1], i)
+	}
+	d := &Dump{}
+	if err := d.Update(f.reader(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(d.pages[1]); got > 1<<12 {
+		t.Errorf("got %d functions to look through", got)
+	}
+	if fn, ok := d.Find(0x100f, Forever, 0); !ok || fn.From != n-1 {
+		t.Errorf("got %+v, want the last one", fn)
 	}
 }

@@ -12,11 +12,12 @@ import (
 // maxInfo bounds a record of lines, in bytes; larger ones are left out.
 const maxInfo = 4 << 20
 
-// lines are those of all functions of a dump.
+// lines are the lines of all functions of a dump.
 type lines struct {
 	rows    []row
 	files   []string
 	number  map[string]int32 // of files
+	text    int              // bytes of the names of files
 	pending struct {         // of the function that comes next
 		addr uint64
 		rows span
@@ -33,9 +34,9 @@ type row struct {
 // A span is some rows.
 type span struct{ from, to int32 }
 
-func (l *lines) bytes() int { return 16*cap(l.rows) + 64*len(l.files) }
+func (l *lines) bytes() int { return 16*cap(l.rows) + 64*len(l.files) + l.text }
 
-// sameFile is the name of a source file that is that of the entry before.
+// sameFile is the name of a source file that equals the name in the entry before.
 var sameFile = []byte{0xff, 0}
 
 // take reads a record of lines. One that makes no sense leaves the function without lines.
@@ -61,7 +62,7 @@ func (l *lines) take(w *window, at, size int64, order binary.ByteOrder) error {
 			if end < 0 || end > maxName {
 				break
 			}
-			file = l.file(string(b[:end]))
+			file = l.file(b[:end])
 			b = b[end+1:]
 		}
 		if file < 0 {
@@ -83,14 +84,20 @@ func (l *lines) take(w *window, at, size int64, order binary.ByteOrder) error {
 	return nil
 }
 
-func (l *lines) file(name string) int32 {
-	i, ok := l.number[name]
+// file is the number of a source file; -1 if there is no room for more names.
+func (l *lines) file(name []byte) int32 {
+	i, ok := l.number[string(name)]
 	if !ok {
+		if l.text+len(name) > maxText {
+			return -1
+		}
 		if l.number == nil {
 			l.number = map[string]int32{}
 		}
 		i = int32(len(l.files))
-		l.files, l.number[name] = append(l.files, name), i
+		text := string(name)
+		l.files, l.number[text] = append(l.files, text), i
+		l.text += len(text)
 	}
 	return i
 }

@@ -141,7 +141,7 @@ func TestTables(t *testing.T) {
 	// nops, a mov of three bytes, nops, ret
 	c := code(elf.EM_X86_64, 0x90, 0x90, 0x90, 0x90, 0x48, 0x89, 0xc0, 0x90, 0x90, 0x90, 0xc3)
 	list := func(context int, lines bool) *result.Table {
-		w := Wanted{Function: "own", Lines: lines, Sources: []string{dir}, Context: context}
+		w := Choice{Function: "own", Lines: lines, Sources: []string{dir}, Context: context}
 		read := func(*result.Frame) (symbol.Code, error) { return c, nil }
 		table, err := w.Table(all, read, func(text string) bool {
 			t.Errorf("got message %q", text)

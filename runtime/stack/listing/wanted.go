@@ -5,8 +5,8 @@ import (
 	"ppscript/runtime/stack/symbol"
 )
 
-// Wanted says which function is listed, and how.
-type Wanted struct {
+// Choice says which function is listed, and how.
+type Choice struct {
 	Function string // a pattern; "" is the one with most samples
 	Lines    bool   // by line of the source, else by instruction
 	// Sources are directories with source files: see Sources.
@@ -18,7 +18,7 @@ type Wanted struct {
 // Table lists the function that is wanted of all that was counted. Read reads the code of the function
 // of a frame, and say tells the user what is missing. An interval without samples of the function has no
 // table, unless it is the only one: that is an error.
-func (w *Wanted) Table(all *result.Stacks, read func(*result.Frame) (symbol.Code, error),
+func (w *Choice) Table(all *result.Stacks, read func(*result.Frame) (symbol.Code, error),
 	say func(text string) (news bool)) (*result.Table, error) {
 	of, others, err := choose(functions(all), w.Function)
 	if err != nil {

@@ -23,7 +23,7 @@ func (n *Namer) Code(f *result.Frame) (symbol.Code, error) {
 	if n.maps == nil || f.FileAddr == 0 {
 		return symbol.Code{}, fmt.Errorf("%s is no file", f.DSO)
 	}
-	file := n.maps.Files().Known(f.DSO, f.BuildID)
+	file := n.maps.Files().FindByBuildID(f.DSO, f.BuildID)
 	if file == nil {
 		return symbol.Code{}, fmt.Errorf("%s cannot be read any more", f.DSO)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Configure fills in what an event's stack needs.
-func Configure(ev *perf.EventConfig, s *stack.Wanted) {
+func Configure(ev *perf.EventConfig, s *stack.Choice) {
 	if s == nil {
 		return
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // This file names stacks whose files are fetched from servers. Nothing waits for a server as long
-// as events come: who asks for a name gets none, and asks again with the next result. The last
+// as events come: the caller gets no name, and asks again with the next result. The last
 // results wait, for as long as something comes.
 
-// Servers are those that are asked for files, and where these are kept.
+// Servers are the servers that are asked for files, and where the files are kept.
 type Servers struct {
 	URLs  []string
 	Cache string // a directory

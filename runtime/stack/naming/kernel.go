@@ -105,7 +105,7 @@ func (o *Options) fileIDs() map[string]string {
 // origin is what is known of the kernel of the events.
 type origin struct {
 	foreign bool // it is not the one that runs, and has no names here
-	// elsewhere says that its names are those of a file, or of another place.
+	// elsewhere says that its names come from a file, or from another place.
 	elsewhere bool
 	// looked says that its file was looked for on this machine, searched that nothing more
 	// will come.

@@ -44,7 +44,7 @@ type Options struct {
 	Servers   Servers
 	// Later leaves functions of files without names: these are given to what was saved.
 	Later bool
-	// Expired and Note are those of dso.Options.
+	// Expired and Note go to dso.Options.
 	Expired func() bool
 	Note    func(f *dso.File, err error)
 	// Say tells the user why names are missing. It may be told the same again.
@@ -61,7 +61,7 @@ type Namer struct {
 	symbols *symbol.Symbolizer
 	unwind  *unwind.Unwinder // made at the first need
 	memory  *dso.Memory      // bounds the tables that symbols and unwind make of files
-	known
+	frameCache
 	fetching
 	places  places
 	evicted uint64 // of table and places, at the last call of Loss
@@ -71,8 +71,8 @@ type Namer struct {
 	generation int
 }
 
-// known are the frames that were made.
-type known struct {
+// frameCache holds the frames that were made.
+type frameCache struct {
 	// changes tells when addresses begin to mean something else.
 	changes *symbol.Changes
 	frames  map[frameKey][]*result.Frame
@@ -92,7 +92,7 @@ const maxMemory = 192 << 20
 // New makes a Namer. It is wanted before events are opened: the mappings of
 // processes count from the first record on.
 func New(o Options) *Namer {
-	n := &Namer{opt: o, kernel: o.Kernel, known: known{frames: map[frameKey][]*result.Frame{}},
+	n := &Namer{opt: o, kernel: o.Kernel, frameCache: frameCache{frames: map[frameKey][]*result.Frame{}},
 		memory: dso.NewMemory(o.Memory.Share(3, 1, maxMemory))}
 	if n.foreign = o.foreignKernel(); o.Recording != nil {
 		n.id, _ = recordedID(o.Recording)
@@ -129,7 +129,7 @@ func New(o Options) *Namer {
 	return n
 }
 
-// monotonic reports that times of events are those of CLOCK_MONOTONIC.
+// monotonic reports that times of events are on CLOCK_MONOTONIC.
 func (o *Options) monotonic() bool {
 	return o.Recording == nil || o.Recording.Clock.Monotonic()
 }
@@ -216,7 +216,7 @@ func (n *Namer) Reader(m event.Members, spec stack.Spec, dwarf bool) event.Membe
 		if n.opt.Interpreters != nil {
 			spec.Interpret = n.opt.Interpreters.Rewrite
 		}
-		spec.Seen = func(pid int32, when event.Time, chain []uint64) {
+		spec.Observe = func(pid int32, when event.Time, chain []uint64) {
 			if n.changes.See(pid, when, chain) {
 				n.table.Exec(pid) // its addresses mean something else
 			}
@@ -255,7 +255,7 @@ func (n *Namer) Stackless() bool {
 
 // Loss counts the stacks that found no room since the last call.
 func (n *Namer) Loss() event.Loss {
-	now := n.table.Evicted() + n.places.full + n.places.gone
+	now := n.table.Evicted() + n.places.full + n.places.forgotten
 	l := event.Loss{Evicted: now - n.evicted}
 	n.evicted = now
 	return l

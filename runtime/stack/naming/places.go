@@ -17,15 +17,15 @@ const maxPlaces = 1 << 18
 
 // places are the places of stacks that came with names.
 type places struct {
-	list   []place // by number, from 1; free ones are empty
-	free   []uint64
-	index  map[string]uint64
-	full   uint64 // stacks for which there was no room
-	gone   uint64 // stacks of which the sender's definitions were forgotten
-	key    []byte
-	seen   map[*relay.Place]uint64 // numbers of those that were looked up
-	chain  []uint64
-	before int // places left by the last retain
+	list      []place // by number, from 1; free ones are empty
+	free      []uint64
+	index     map[string]uint64
+	full      uint64 // stacks for which there was no room
+	forgotten uint64 // stacks of which the sender's definitions were forgotten
+	key       []byte
+	numbers   map[*relay.Place]uint64 // numbers of those that were looked up
+	chain     []uint64
+	before    int // places left by the last retain
 }
 
 // A place is an address with its functions.
@@ -37,7 +37,7 @@ type place struct {
 
 // number is the number of a place, 0 if there is no room for it.
 func (n *places) number(p *relay.Place) uint64 {
-	if at, ok := n.seen[p]; ok {
+	if at, ok := n.numbers[p]; ok {
 		return at
 	}
 	n.key = appendPlaceKey(n.key[:0], p)
@@ -55,10 +55,10 @@ func (n *places) number(p *relay.Place) uint64 {
 		}
 		n.list[at-1], n.index[x.key] = x, at
 	}
-	if n.seen == nil || len(n.seen) >= maxPlaces {
-		n.seen = map[*relay.Place]uint64{}
+	if n.numbers == nil || len(n.numbers) >= maxPlaces {
+		n.numbers = map[*relay.Place]uint64{}
 	}
-	n.seen[p] = at
+	n.numbers[p] = at
 	return at
 }
 
@@ -138,5 +138,5 @@ func (n *places) retain(t *stack.Table, numbers map[stack.ID]bool) {
 		}
 		n.free = append(n.free, uint64(i+1))
 	}
-	n.seen, n.before = nil, len(n.index)
+	n.numbers, n.before = nil, len(n.index)
 }

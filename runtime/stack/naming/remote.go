@@ -68,7 +68,7 @@ func (r *namedReader) id(e *event.Event) stack.ID {
 	}
 	s := r.stacks.Find(number)
 	if s == nil {
-		r.names.places.gone++
+		r.names.places.forgotten++
 		return stack.Full
 	}
 	if r.numbers == nil || r.as != r.names.generation || len(r.numbers) >= maxNumbers {
@@ -90,7 +90,7 @@ func (n *Namer) nameStack(s *relay.Stack, spec stack.Spec, when event.Time) stac
 	known := &n.places
 	known.chain = known.chain[:0]
 	for _, p := range s.Places {
-		if !wanted(p.In, spec) {
+		if !inStack(p.In, spec) {
 			continue
 		}
 		at := known.number(p)
@@ -103,8 +103,8 @@ func (n *Namer) nameStack(s *relay.Stack, spec stack.Spec, when event.Time) stac
 	return n.table.Named(when, known.chain, s.Cut, s.Unwound)
 }
 
-// wanted reports that places of that context are part of a stack as spec has it.
-func wanted(in relay.World, spec stack.Spec) bool {
+// inStack reports that places of that context are part of a stack as spec has it.
+func inStack(in relay.World, spec stack.Spec) bool {
 	switch in {
 	case relay.InKernel:
 		return spec.Kernel

@@ -58,7 +58,7 @@ func TestStacksThatCameWithNames(t *testing.T) {
 		stack.None {
 		t.Errorf("got number %d for a stack of which nothing is wanted", id)
 	}
-	// Who hands it on sends what came.
+	// A machine that hands it on sends what came.
 	back, named := w.Sendable(one)
 	if named || fmt.Sprintf("%+v", flat(back)) != fmt.Sprintf("%+v", flat(sentStack(1))) {
 		t.Errorf("got %+v, want %+v, not all of it with names", flat(back), flat(sentStack(1)))

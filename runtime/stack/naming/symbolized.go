@@ -36,7 +36,7 @@ type Symbolized struct {
 	at      map[path]uint32 // in samples
 	pack    []byte
 
-	// Cut are the samples whose stacks lack outer frames, Unwound those that were
+	// Cut are the samples whose stacks lack outer frames, Unwound the samples that were
 	// unwound.
 	Cut, Unwound uint64
 	// Loss counts the samples that are missing in the counts.
@@ -77,20 +77,20 @@ func (s *Symbolized) reset() {
 
 // Names maps the frames of results to names in a Symbolized.
 type Names struct {
-	shown Shown
-	of    map[*result.Frame]uint32
+	detail FrameDetail
+	of     map[*result.Frame]uint32
 }
 
 // NewNames makes names for one round of Add.
-func NewNames(s Shown) *Names { return &Names{s, map[*result.Frame]uint32{}} }
+func NewNames(s FrameDetail) *Names { return &Names{s, map[*result.Frame]uint32{}} }
 
-// Shown is the part of a frame that results will show.
-type Shown uint8
+// FrameDetail is the part of a frame that results will show.
+type FrameDetail uint8
 
 const (
 	// All is everything but the address of code that has a name, since addresses differ
 	// from process to process.
-	All Shown = iota
+	All FrameDetail = iota
 	// InPictures leaves out the place in a function: a profile has many of them for
 	// each chain of functions.
 	InPictures
@@ -100,9 +100,9 @@ const (
 
 func (n *Names) plain(f *result.Frame) result.Frame {
 	switch {
-	case n.shown == InText && f.Symbol != "":
+	case n.detail == InText && f.Symbol != "":
 		return result.Frame{Symbol: f.Symbol}
-	case n.shown != All:
+	case n.detail != All:
 		return result.Frame{Symbol: f.Symbol, DSO: f.DSO, Inline: f.Inline, Kernel: f.Kernel}
 	}
 	same := *f
@@ -126,7 +126,7 @@ func (s *Symbolized) nameOf(n *Names, f *result.Frame) uint32 {
 		i = uint32(len(s.names))
 		s.name[h] = i
 		first := f // with its address
-		if n.shown != All {
+		if n.detail != All {
 			first = &same
 		}
 		s.names = append(s.names, first)

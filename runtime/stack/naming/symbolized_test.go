@@ -12,7 +12,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-func symbolize(show Shown, samples ...result.StackSample) *Symbolized {
+func symbolize(show FrameDetail, samples ...result.StackSample) *Symbolized {
 	s := NewSymbolized()
 	n := NewNames(show)
 	for i := range samples {
@@ -200,7 +200,7 @@ func TestSymbolizedStacksAreNames(t *testing.T) {
 	}}
 	want := string(render.AppendFolded(nil, res, time.Time{}))
 	samples := res.Samples
-	for show, stacks := range map[Shown]int{InPictures: 4, InText: 4, All: 6} {
+	for show, stacks := range map[FrameDetail]int{InPictures: 4, InText: 4, All: 6} {
 		res.Samples = symbolize(show, samples...).List()
 		if got := string(render.AppendFolded(nil, res, time.Time{})); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
@@ -221,7 +221,7 @@ func TestSymbolizedTextIsWords(t *testing.T) {
 		samples = append(samples, result.StackSample{PID: int32(i), CallStack: result.StackOf(frames...),
 			Count: 1})
 	}
-	for show, want := range map[Shown]int{InPictures: 100, InText: 100} {
+	for show, want := range map[FrameDetail]int{InPictures: 100, InText: 100} {
 		if got := len(symbolize(show, samples...).samples); got != want {
 			t.Errorf("code without a name, shown %d: got %d stacks, want %d", show, got, want)
 		}
@@ -229,7 +229,7 @@ func TestSymbolizedTextIsWords(t *testing.T) {
 	for i := range samples {
 		samples[i].Frames = samples[i].Frames[:2]
 	}
-	for show, want := range map[Shown]int{InPictures: 100, InText: 1} {
+	for show, want := range map[FrameDetail]int{InPictures: 100, InText: 1} {
 		if got := len(symbolize(show, samples...).samples); got != want {
 			t.Errorf("shown %d: got %d stacks, want %d", show, got, want)
 		}

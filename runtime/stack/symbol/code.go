@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds the machine code of functions, for who lists it.
+// This file finds the machine code of functions, for listings.
 
 // mostCode bounds the bytes of a function whose code is read.
 const mostCode = 1 << 20

@@ -25,7 +25,7 @@ func Demangle(name string) string {
 	return plain
 }
 
-// Names are those of files of others. Parts of a mangled name refer to earlier parts, so each few letters can
+// Names come from files of others. Parts of a mangled name refer to earlier parts, so each few letters can
 // double its length, and what is nested deeply is looked through again at each level: both the mangled name
 // and the plain one are bounded, by more than compilers make for people. A name beyond that stays.
 const (

@@ -17,7 +17,7 @@
 //	}
 //
 // Functions goes the other way: it lists the functions of a file by all their
-// names, for who looks for the place to put a probe on. FileSymbols finds them.
+// names, for placing probes. FileSymbols finds them.
 //
 // No file is opened before it is asked for. A file that is missing, stripped
 // or damaged makes frames without names, not errors.

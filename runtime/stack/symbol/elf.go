@@ -120,7 +120,7 @@ func (t *symtab) symbol(sym []byte) error {
 	}
 	b := t.builder
 	if len(b.syms) >= maxFuncs {
-		return &dso.TooLarge{What: "symbols", Bytes: t.bytes, Most: uint64(maxFuncs * t.each)}
+		return &dso.TooLarge{Subject: "symbols", Bytes: t.bytes, Most: uint64(maxFuncs * t.each)}
 	}
 	b.syms = append(b.syms, rawSym{addr: addr, end: in.Addr + in.Size, size: bytes32(size),
 		at: order.Uint32(sym), seq: uint32(len(b.syms)), rank: rank,
@@ -175,7 +175,7 @@ func (n *names) piece(at uint64, piece []byte) error {
 			}
 			if end > 0 && !n.builder.name(s, name[:end]) {
 				n.todo = nil
-				return &dso.TooLarge{What: "names of symbols", Bytes: n.next, Most: maxText}
+				return &dso.TooLarge{Subject: "names of symbols", Bytes: n.next, Most: maxText}
 			}
 		}
 		n.todo = n.todo[1:]

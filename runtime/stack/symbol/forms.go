@@ -59,7 +59,7 @@ const (
 	formGNUStrpAlt    = 0x1f21
 )
 
-// sizes are those that depend on the unit, in bytes.
+// sizes are the sizes of values that depend on the unit, in bytes.
 type sizes struct {
 	offset, address int
 	version         uint16
@@ -79,7 +79,7 @@ const (
 	ofUnknown                    // no such form
 )
 
-// length is that of the values of a form.
+// length returns the length of the values of a form.
 func (s sizes) length(form uint64) length {
 	switch form {
 	case formFlagPresent, formImplicitConst:
@@ -163,7 +163,10 @@ func otherForm(form uint64) uint64 {
 }
 
 // reform puts otherForm into tables of abbreviations, in place.
-func reform(table []byte) (err error) {
+func reform(table []byte) error { return eachForm(table, otherForm) }
+
+// eachForm puts what fn makes of each form into tables of abbreviations, in place.
+func eachForm(table []byte, fn func(form uint64) uint64) (err error) {
 	defer guard(&err)
 	for len(table) > 0 {
 		code, n := uleb(table)
@@ -177,7 +180,7 @@ func reform(table []byte) (err error) {
 			attr, n := uleb(table)
 			table = table[n:]
 			form, size := uleb(table)
-			if other := otherForm(form); other != form {
+			if other := fn(form); other != form {
 				putULEB(table[:size], other)
 			}
 			table = table[size:]

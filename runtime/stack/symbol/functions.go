@@ -10,14 +10,14 @@ import (
 // This file lists the functions of a file for probes, which look for them by name: unlike a Table, the list
 // has all names of an address.
 
-// Functions are those of an image by address, of one address the name that stacks show first. path is where
+// Functions lists functions of an image by address, each by the name that stacks show first. path is where
 // its file is, to find the debug file; empty does not look. Tables that cannot be read are left out: a
 // stripped file has no symbols, which is no fault.
 func Functions(im *dso.Image, path string) []Func {
 	store := dso.NewStore(dso.Options{})
 	defer store.Close()
 	b := builders.Get().(*builder)
-	defer b.done()
+	defer b.recycle()
 	b.collect(im, func() *dso.Image {
 		if path == "" {
 			return nil

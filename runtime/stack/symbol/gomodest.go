@@ -11,7 +11,7 @@ import (
 
 // This file looks at .gopclntab before debug/gosym does, which believes it: gosym
 // makes a text of every name, and in a table that somebody wrote by hand names lie
-// in each other, so that a MiB of them becomes a TiB. Formats are those of Go 1.2,
+// in each other, so that a MiB of them becomes a TiB. The formats are from Go 1.2,
 // 1.16, 1.18 and 1.20.
 
 // maxGoFuncs and maxGoFiles bound the memory that gosym takes for a table: 200
@@ -58,12 +58,12 @@ func modestGoTable(order binary.ByteOrder, data []byte) error {
 	each := 2 * t.half
 	switch {
 	case files > maxGoFiles:
-		return &dso.TooLarge{What: "table of Go's files", Bytes: files, Most: maxGoFiles}
+		return &dso.TooLarge{Subject: "table of Go's files", Bytes: files, Most: maxGoFiles}
 	case funcs > maxGoFuncs:
 		return &dso.TooLarge{
-			What:  "table of Go's functions",
-			Bytes: funcs * uint64(each),
-			Most:  uint64(maxGoFuncs * each),
+			Subject: "table of Go's functions",
+			Bytes:   funcs * uint64(each),
+			Most:    uint64(maxGoFuncs * each),
 		}
 	case uint64(len(t.funcs)) < funcs*uint64(each)+uint64(t.half)+4:
 		return errors.New("section .gopclntab: functions are not in it")
@@ -109,7 +109,7 @@ func (t *goTexts) name(at uint32) error {
 	text := t.names[at:]
 	n := bytes.IndexByte(text[:min(len(text), maxName)], 0)
 	if t.total += uint64(max(n, 0)); n < 0 || t.total > maxText {
-		return &dso.TooLarge{What: "names of Go's functions", Bytes: uint64(len(t.names)), Most: maxText}
+		return &dso.TooLarge{Subject: "names of Go's functions", Bytes: uint64(len(t.names)), Most: maxText}
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (t *goTexts) oldFiles(at uint32) error {
 	list := t.data[at:]
 	n := uint64(t.order.Uint32(list))
 	if n > maxGoFiles {
-		return &dso.TooLarge{What: "table of Go's files", Bytes: n, Most: maxGoFiles}
+		return &dso.TooLarge{Subject: "table of Go's files", Bytes: n, Most: maxGoFiles}
 	}
 	for i := uint64(1); i < n && 4*i+4 <= uint64(len(list)); i++ {
 		if err := t.name(t.order.Uint32(list[4*i:])); err != nil {

@@ -32,36 +32,36 @@ func (s *Symbolizer) Keep(sp *task.Space) {
 		s.jitTable(sp)
 		return
 	}
-	if s.held.files[sp] != nil || !s.opt.Live {
+	if s.heldMaps.files[sp] != nil || !s.opt.Live {
 		return
 	}
 	f, _ := s.openMap(sp)
 	if f == nil {
 		return
 	}
-	if s.held.files == nil {
-		s.held.files = map[*task.Space]*os.File{}
+	if s.heldMaps.files == nil {
+		s.heldMaps.files = map[*task.Space]*os.File{}
 	}
-	if len(s.held.order) >= maxHeldMaps {
-		first := s.held.order[0]
-		s.held.files[first].Close()
-		delete(s.held.files, first)
-		s.held.order = s.held.order[1:]
+	if len(s.heldMaps.order) >= maxHeldMaps {
+		first := s.heldMaps.order[0]
+		s.heldMaps.files[first].Close()
+		delete(s.heldMaps.files, first)
+		s.heldMaps.order = s.heldMaps.order[1:]
 	}
-	s.held.files[sp] = f
-	s.held.order = append(s.held.order, sp)
+	s.heldMaps.files[sp] = f
+	s.heldMaps.order = append(s.heldMaps.order, sp)
 }
 
 // Close closes the maps that are held.
 func (s *Symbolizer) Close() {
-	for _, f := range s.held.files {
+	for _, f := range s.heldMaps.files {
 		f.Close()
 	}
-	s.held = heldMaps{}
+	s.heldMaps = heldMaps{}
 }
 
 func (s *Symbolizer) heldMap(sp *task.Space) (*os.File, os.FileInfo) {
-	f := s.held.files[sp]
+	f := s.heldMaps.files[sp]
 	if f == nil {
 		return nil, nil
 	}
@@ -97,10 +97,10 @@ func (s *Symbolizer) openMap(sp *task.Space) (*os.File, os.FileInfo) {
 	return nil, nil
 }
 
-// coarse is by how much files' times are too early: they are those of the kernel's last tick.
+// coarse is by how much files' times are too early: they are the times of the kernel's last tick.
 const coarse = 10 * time.Millisecond
 
-// ofAnother reports that a file was written by another program than that of the space: before it began, by
+// ofAnother reports that a file was written by another program than the space's own: before it began, by
 // another process of its number or the program that executed it; or after it executed another one.
 func (s *Symbolizer) ofAnother(sp *task.Space, written time.Time) bool {
 	now, ok := perf.Monotonic()

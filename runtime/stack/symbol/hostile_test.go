@@ -341,3 +341,134 @@ func TestPerfMapsAreBounded(t *testing.T) {
 	}
 	s.Resolve(1, 1, 0x1000, event.MaxTime) // works on
 }
+
+// allocated is how many bytes fn allocates.
+func allocated(fn func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fn()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// opened is the image of a file that is made for a test.
+func opened(t *testing.T, parts ...part) *dso.Image {
+	t.Helper()
+	store := dso.NewStore(dso.Options{})
+	t.Cleanup(func() { store.Close() })
+	f, err := store.Open(nil, sparse(t, parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := f.Image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return im
+}
+
+// Names that all symbols share are in memory once, and holes in their place are not read.
+func TestNamesOfDynamicSymbols(t *testing.T) {
+	table := part{name: ".dynsym", typ: elf.SHT_DYNSYM, size: 2001 * 24, link: 2}
+	long := append(bytes.Repeat([]byte("x"), 1<<20), 0)
+	shared := opened(t, table, part{name: ".dynstr", typ: elf.SHT_STRTAB, data: long})
+	var list []elf.Symbol
+	var err error
+	room := allocated(func() { list, err = shared.DynamicSymbols() })
+	if room > 16<<20 || len(list) != 2000 {
+		t.Errorf("shared: got %d MB for %d symbols, %v, want hardly more than the name", room>>20, len(list),
+			err)
+	}
+	hole := opened(t, table, part{name: ".dynstr", typ: elf.SHT_STRTAB, size: 4 << 30})
+	room = allocated(func() { _, err = hole.DynamicSymbols() })
+	if large := (*dso.TooLarge)(nil); room > 16<<20 || !errors.As(err, &large) {
+		t.Errorf("hole: got %d MB and %v, want that it is too large", room>>20, err)
+	}
+}
+
+// debugUnit is a unit of version 4 with its abbreviations at an offset.
+func debugUnit(abbrev int, entries ...byte) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(7+len(entries)))
+	b = binary.LittleEndian.AppendUint16(b, 4)
+	b = binary.LittleEndian.AppendUint32(b, uint32(abbrev))
+	return append(append(b, 8), entries...)
+}
+
+// Units that begin their tables of abbreviations anywhere in one table: package debug/dwarf makes a table for
+// each.
+func TestOverlappingAbbreviations(t *testing.T) {
+	var abbrev, info []byte
+	for i := range 10_000 {
+		if i < 500 {
+			info = append(info, debugUnit(len(abbrev), 0)...)
+		}
+		abbrev = append(binary.AppendUvarint(abbrev, uint64(1+i)), 0x11, 0, 0, 0)
+	}
+	im := opened(t, part{name: ".debug_info", typ: elf.SHT_PROGBITS, data: info},
+		part{name: ".debug_abbrev", typ: elf.SHT_PROGBITS, data: append(abbrev, 0)},
+		part{name: ".debug_line", typ: elf.SHT_PROGBITS, data: make([]byte, 8)})
+	var err error
+	room := allocated(func() { _, err = readDWARF(im, nil) })
+	if large := (*dso.TooLarge)(nil); room > 16<<20 || !errors.As(err, &large) {
+		t.Errorf("got %d MB and %v, want that the tables are too large", room>>20, err)
+	}
+}
+
+// Abbreviations with numbers that lie far apart take no memory for those between.
+func TestAbbreviationsFarApart(t *testing.T) {
+	var abbrev, info []byte
+	for range 200 {
+		info = append(info, debugUnit(len(abbrev), 0)...)
+		abbrev = append(binary.AppendUvarint(abbrev, 60_000), 0x11, 0, 0, 0, 0)
+	}
+	abbrev = append(abbrev, make([]byte, 1<<16)...)
+	more := map[string][]byte{".debug_info": bytes.Clone(info), ".debug_abbrev": bytes.Clone(abbrev)}
+	var err error
+	room := allocated(func() {
+		parts := map[string][]byte{".debug_info": info, ".debug_abbrev": abbrev}
+		err = joined(parts, more, binary.LittleEndian, func() bool { return false })
+	})
+	if room > 16<<20 || err == nil {
+		t.Errorf("got %d MB and %v, want an error", room>>20, err)
+	}
+}
+
+// A file of units before DWARF 5, of which none is the one that is looked for, is read once.
+func TestManyOldUnits(t *testing.T) {
+	im := opened(t,
+		part{name: ".debug_info.dwo", typ: elf.SHT_PROGBITS, data: bytes.Repeat(debugUnit(0, 1), 50_000)},
+		part{name: ".debug_abbrev.dwo", typ: elf.SHT_PROGBITS, data: []byte{1, 0x11, 0, 0, 0, 0}})
+	began := testkit.CPUTime(t)
+	u := &unitFile{dwo: &dwoFile{im: im}}
+	if _, _, err := u.info(&skeleton{version: 4, id: 7}); !errors.Is(err, errStale) {
+		t.Errorf("got %v, want %v", err, errStale)
+	}
+	if took := testkit.CPUTime(t) - began; took > 5*time.Second {
+		t.Errorf("got %s of CPU, want a moment", took)
+	}
+}
+
+// Functions that all name one long list of ranges: what is kept of each has a bound.
+func TestFunctionsOfManyRanges(t *testing.T) {
+	var ranges []byte
+	for i := range uint64(1 << 16) {
+		ranges = binary.LittleEndian.AppendUint64(ranges, 0x400000+2*i)
+		ranges = binary.LittleEndian.AppendUint64(ranges, 0x400001+2*i)
+	}
+	const functions = 20
+	entries := append([]byte{1}, bytes.Repeat([]byte{2, 0, 0, 0, 0}, functions)...)
+	im := opened(t,
+		part{name: ".debug_info", typ: elf.SHT_PROGBITS, data: debugUnit(0, append(entries, 0)...)},
+		part{name: ".debug_abbrev", typ: elf.SHT_PROGBITS, data: []byte{1, 0x11, 1, 0, 0, // a unit
+			2, 0x2e, 0, 0x55, 0x17, 0, 0, 0}}, // a function with ranges
+		part{name: ".debug_ranges", typ: elf.SHT_PROGBITS, data: ranges},
+		part{name: ".debug_line", typ: elf.SHT_PROGBITS, data: make([]byte, 8)})
+	l, err := readDWARF(im, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unit{first: 11}
+	if err := l.readFunctions(u); err != nil || len(u.subs) < functions || len(u.subs) > functions<<10 {
+		t.Errorf("got %d spans of code and %v, want at most %d of each", len(u.subs), err, 1<<10)
+	}
+}

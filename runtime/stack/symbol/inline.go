@@ -76,7 +76,7 @@ func (l *lineInfo) readFunctions(u *unit) (err error) {
 	}
 	w := treeWalk{l: l, tree: t, r: r}
 	w.children(root, -1, 0)
-	l.left -= w.count
+	l.remaining -= w.count
 	for k := range w.subs {
 		if n := w.subs[k].inlines; len(n) > 0 {
 			// Outer ones first, also where a span was split.
@@ -94,11 +94,29 @@ type treeWalk struct {
 	tree  *tree
 	r     *dwarf.Reader
 	subs  []function
-	count int
+	count int // functions and inlined ones
+	work  int // spans that were looked at since the last look at the time
 }
 
-// maxNesting bounds the depth of the tree.
-const maxNesting = 256
+// maxNesting bounds the depth of the tree, maxParts the spans of code of one entry: compilers split a
+// function in a few. Entries of a few bytes may all name one list of millions.
+const (
+	maxNesting = 256
+	maxParts   = 1 << 10
+)
+
+// maxWork is how much is done between two looks at the time.
+const maxWork = 1 << 16
+
+// spans returns the spans of an entry.
+func (w *treeWalk) spans(e *dwarf.Entry) [][2]uint64 {
+	list, err := w.tree.ranges(e)
+	if err != nil {
+		return nil
+	}
+	w.work += len(list)
+	return list[:min(len(list), maxParts)]
+}
 
 // children reads the entries below e: in which functions (the first of
 // parts, number of them), and at which depth of inlining.
@@ -111,12 +129,14 @@ func (w *treeWalk) children(e *dwarf.Entry, sub int, depth int32) {
 		depth int32
 	}
 	levels := []level{{sub, depth}}
-	for n := 1; len(levels) > 0; n++ {
-		if n%4096 == 0 && w.l.expired() {
-			return
+	for len(levels) > 0 {
+		if w.work++; w.work > maxWork {
+			if w.work = 0; w.l.expired() {
+				return
+			}
 		}
 		c, err := w.r.Next()
-		if err != nil || c == nil || w.count >= w.l.left {
+		if err != nil || c == nil || w.count >= w.l.remaining {
 			return
 		}
 		top := levels[len(levels)-1]
@@ -153,17 +173,14 @@ func declares(e *dwarf.Entry) bool { return e.Val(dwarf.AttrInline) == nil }
 // function notes one with code; the number of its first span, -1 for none.
 // Parts of one function that lie apart, hot and cold, share their inlines.
 func (w *treeWalk) function(e *dwarf.Entry) int {
-	ranges, err := w.tree.ranges(e)
 	first := -1
-	if err != nil {
-		return first
-	}
-	for _, g := range ranges {
+	for _, g := range w.spans(e) {
 		if g[0] < g[1] && g[0] != 0 {
 			if first < 0 {
 				first = len(w.subs)
 			}
 			w.subs = append(w.subs, function{lo: g[0], hi: g[1]})
+			w.count++
 		}
 	}
 	return first
@@ -174,21 +191,18 @@ func (w *treeWalk) inline(e *dwarf.Entry, sub int, depth int32) {
 	if sub < 0 || !ok {
 		return
 	}
-	ranges, err := w.tree.ranges(e)
-	if err != nil {
-		return
-	}
 	line, _ := e.Val(dwarf.AttrCallLine).(int64)
 	file, okFile := e.Val(dwarf.AttrCallFile).(int64)
 	if !okFile {
 		file = -1
 	}
-	for _, g := range ranges {
+	for _, g := range w.spans(e) {
 		if g[0] >= g[1] {
 			continue
 		}
 		// Of the spans of its function, the one that it lies in.
-		for k := sub; k < len(w.subs); k++ {
+		for k := sub; k < min(len(w.subs), sub+maxParts); k++ {
+			w.work++
 			if g[0] >= w.subs[k].lo && g[0] < w.subs[k].hi {
 				w.subs[k].inlines = append(w.subs[k].inlines,
 					inlined{g[0], g[1], depth, int32(line), int32(file), origin})

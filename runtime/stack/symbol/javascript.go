@@ -34,8 +34,8 @@ func javaScript(name string) (plain, dso string) {
 	return rest, dso
 }
 
-// made is the name of a function that a compiler made, and where it is.
-func (s *Symbolizer) made(name string) (symbol, dso string) {
+// compilerName is the name of a function that a compiler made, and where it is.
+func (s *Symbolizer) compilerName(name string) (symbol, dso string) {
 	if s.opt.Mangled {
 		return name, jitDSO
 	}

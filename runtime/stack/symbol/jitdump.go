@@ -99,7 +99,7 @@ func (s *Symbolizer) findDump(sp *task.Space) *spaceDump {
 		// The header is written when the file is mapped.
 		files := s.opt.Maps.Files()
 		files.Tell(d.file, d.Update(d.file, files.Expired))
-		if made, ok := d.Made(); ok && found.From > 0 {
+		if made, ok := d.MadeAt(); ok && found.From > 0 {
 			d.shift, d.slack = int64(found.From)-made, clockSlack
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Symbolizer) dumped(sp *task.Space, addr uint64, when event.Time, call, 
 		return Frame{}, false
 	}
 	f := Frame{Offset: addr - fn.Addr, Since: fn.From + 1}
-	f.Symbol, f.DSO = s.made(fn.Name)
+	f.Symbol, f.DSO = s.compilerName(fn.Name)
 	if s.opt.lines() && !plain {
 		f.File, f.Line = d.Line(fn, addr-back(call))
 	}
@@ -130,7 +130,7 @@ type Changes struct {
 	symbols *Symbolizer
 	// since are the begins of the code that was seen at the addresses of each process.
 	since map[*task.Space]map[uint64]int64
-	held  int // processes and addresses in since
+	size  int // processes and addresses in since
 }
 
 // NewChanges makes one that has seen nothing.
@@ -161,15 +161,15 @@ func (c *Changes) See(pid int32, when event.Time, chain []uint64) (changed bool)
 		return false
 	}
 	s.now = max(s.now, when)
-	if c.held > mostChanges {
+	if c.size > mostChanges {
 		clear(c.since)
-		c.held = 0
+		c.size = 0
 	}
 	since, known := c.since[sp]
 	if !known {
 		since, changed = map[uint64]int64{}, true
 		c.since[sp] = since
-		c.held++
+		c.size++
 	}
 	for _, addr := range chain {
 		if addr >= kernelHalf {
@@ -181,7 +181,7 @@ func (c *Changes) See(pid int32, when event.Time, chain []uint64) (changed bool)
 		}
 		before, known := since[addr]
 		if !known {
-			c.held++
+			c.size++
 		}
 		if known && before != f.From {
 			changed = true

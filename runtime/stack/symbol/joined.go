@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"bytes"
+	"debug/dwarf"
 	"encoding/binary"
 	"fmt"
 
@@ -19,16 +20,22 @@ import (
 // joined appends the sections of a supplementary file to those of a file.
 func joined(parts, more map[string][]byte, order binary.ByteOrder, expired func() bool) (err error) {
 	defer guard(&err)
+	for _, of := range []map[string][]byte{parts, more} {
+		if err := unitsFit(order, of[".debug_info"], of[".debug_abbrev"]); err != nil {
+			return err
+		}
+	}
 	at := func(name string) uint64 { return uint64(len(parts[name])) }
 	info, abbrev := at(".debug_info"), at(".debug_abbrev")
 	text, lineText := at(".debug_str"), at(".debug_line_str")
-	own := mover{order: order, abbrev: parts[".debug_abbrev"], expired: expired, by: map[uint64]uint64{
-		formGNURefAlt: info, formRefSup4: info, formRefSup8: info, formGNUStrpAlt: text, formStrpSup: text}}
+	own := mover{order: order, abbrev: parts[".debug_abbrev"], expired: expired, form: otherForm,
+		by: map[uint64]uint64{formGNURefAlt: info, formRefSup4: info, formRefSup8: info,
+			formGNUStrpAlt: text, formStrpSup: text}}
 	if err := own.section(parts[".debug_info"]); err != nil {
 		return err
 	}
 	other := mover{order: order, abbrev: more[".debug_abbrev"], abbrevAt: abbrev, expired: expired,
-		by: map[uint64]uint64{formRefAddr: info, formStrp: text, formLineStrp: lineText}}
+		form: otherForm, by: map[uint64]uint64{formRefAddr: info, formStrp: text, formLineStrp: lineText}}
 	if err := other.section(more[".debug_info"]); err != nil {
 		return err
 	}
@@ -45,12 +52,17 @@ func joined(parts, more map[string][]byte, order binary.ByteOrder, expired func(
 	return nil
 }
 
-// A mover moves values of some forms, each by a number that is added.
+// A mover moves values of some forms, each by a number that is added, or binds signatures to types.
 type mover struct {
 	order    binary.ByteOrder
 	abbrev   []byte
 	abbrevAt uint64 // is added to where tables of abbreviations begin
 	by       map[uint64]uint64
+	types    map[uint64]uint64        // where types are, by signature; nil leaves signatures as they are
+	stand    map[uint64]uint64        // entries that stand for a type, which is elsewhere
+	looking  bool                     // for these: nothing is moved yet
+	unit     int                      // where the unit at hand begins
+	form     func(form uint64) uint64 // what a form that stands beside its value becomes
 	expired  func() bool
 	tables   map[tableKey][][]step
 }
@@ -62,11 +74,24 @@ type tableKey struct {
 }
 
 // A step goes over a value, or over several of fixed lengths; one that moves its value has its length and
-// what is added.
+// what is added, or says that it is a signature.
 type step struct {
 	length length
 	add    uint64
+	binds  bool
+	names  bool // the signature is of the type that the entry stands for
+	leads  bool // it refers to a type, or to an entry that stands for one
 }
+
+// step returns the step of a form.
+func (m *mover) step(attr, form uint64, s sizes) step {
+	binds := form == formRefSig8 && m.types != nil
+	return step{s.length(form), m.by[form], binds, binds && dwarf.Attr(attr) == dwarf.AttrSignature,
+		form == formRef4 && m.types != nil && dwarf.Attr(attr) == dwarf.AttrType}
+}
+
+// moves reports that the value becomes another one.
+func (x *step) moves() bool { return x.add != 0 || x.binds || x.leads }
 
 // section moves the values of all units.
 func (m *mover) section(info []byte) error {
@@ -86,13 +111,14 @@ func (m *mover) section(info []byte) error {
 		if s.address != 4 && s.address != 8 {
 			return fmt.Errorf("addresses of %d bytes", s.address)
 		}
+		m.unit = at
 		from := m.number(info[h.abbrev:], s.offset)
 		table, err := m.table(tableKey{from, s})
 		if err != nil {
 			return err
 		}
 		m.put(info[h.abbrev:], s.offset, from+m.abbrevAt)
-		if err := m.entries(info[h.first:h.end], table, s); err != nil {
+		if err := m.entries(info[:h.end], h.first, table, s); err != nil {
 			return err
 		}
 		at = h.end
@@ -121,18 +147,14 @@ func (m *mover) table(k tableKey) ([][]step, error) {
 		return t, nil
 	}
 	b := m.abbrev[k.at:]
-	var table [][]step
+	var codes []uint64
+	var list [][]step
+	most := uint64(0)
 	for {
 		code, n := uleb(b)
 		b = b[n:]
 		if code == 0 {
 			break
-		}
-		if code > uint64(len(m.abbrev)) {
-			return nil, fmt.Errorf("abbreviation %d, of %d bytes of them", code, len(m.abbrev))
-		}
-		for uint64(len(table)) <= code {
-			table = append(table, nil)
 		}
 		_, n = uleb(b) // tag
 		b = b[n+1:]
@@ -149,27 +171,36 @@ func (m *mover) table(k tableKey) ([][]step, error) {
 			if attr == 0 && form == 0 {
 				break
 			}
-			next := step{k.length(form), m.by[form]}
+			next := m.step(attr, form, k.sizes)
 			wide := form == formRefSup8 && k.offset != 8 || form == formRefSup4 && k.offset != 4
 			if next.length == ofUnknown || wide { // wide ones would not fit formRefAddr
 				return nil, errForm
 			}
-			if last := len(steps) - 1; next.add == 0 && next.length >= 0 && last >= 0 &&
-				steps[last].add == 0 && steps[last].length >= 0 {
+			if last := len(steps) - 1; !next.moves() && next.length >= 0 && last >= 0 &&
+				!steps[last].moves() && steps[last].length >= 0 {
 				steps[last].length += next.length
 				continue
 			}
 			steps = append(steps, next)
 		}
-		table[code] = steps
+		codes, list, most = append(codes, code), append(list, steps), max(most, code)
+	}
+	// Compilers count from 1. A few bytes that name the number of a billion would take all memory.
+	if most > uint64(4*len(list)+4) {
+		return nil, errApart
+	}
+	table := make([][]step, most+1)
+	for i, code := range codes {
+		table[code] = list[i]
 	}
 	m.tables[k] = table
 	return table, nil
 }
 
-// entries moves the values of a unit.
-func (m *mover) entries(b []byte, table [][]step, s sizes) error {
-	for len(b) > 0 {
+// entries moves the values of a unit, whose first entry is at an offset of info and which ends with that.
+func (m *mover) entries(info []byte, first int, table [][]step, s sizes) error {
+	for b := info[first:]; len(b) > 0; {
+		entry := len(info) - len(b)
 		code, n := uleb(b)
 		b = b[n:]
 		if code == 0 {
@@ -179,6 +210,11 @@ func (m *mover) entries(b []byte, table [][]step, s sizes) error {
 			return fmt.Errorf("no abbreviation %d", code)
 		}
 		for _, x := range table[code] {
+			if x.names && m.looking {
+				if at, ok := m.types[m.order.Uint64(b)]; ok {
+					m.stand[uint64(entry)] = at
+				}
+			}
 			b = m.value(b, x, s)
 		}
 	}
@@ -188,7 +224,20 @@ func (m *mover) entries(b []byte, table [][]step, s sizes) error {
 // value goes over one, and returns what is behind it.
 func (m *mover) value(b []byte, x step, s sizes) []byte {
 	if x.length >= 0 {
-		if x.add != 0 {
+		switch {
+		case m.looking:
+		case x.leads:
+			unit := uint64(m.unit)
+			if at, ok := m.stand[unit+uint64(m.order.Uint32(b))]; ok {
+				m.order.PutUint32(b, uint32(at-unit))
+			}
+		case x.binds:
+			at, ok := m.types[m.order.Uint64(b)]
+			if !ok {
+				at = noUnit
+			}
+			m.order.PutUint64(b, at-uint64(m.unit)) // it is added again, to 32 bits
+		case x.add != 0:
 			m.put(b, int(x.length), m.number(b, int(x.length))+x.add)
 		}
 		return b[x.length:]
@@ -214,8 +263,10 @@ func (m *mover) value(b []byte, x step, s sizes) []byte {
 		size, b = uint64(m.order.Uint32(b)), b[4:]
 	case ofOther:
 		form, n := uleb(b)
-		putULEB(b[:n], otherForm(form))
-		next := step{s.length(form), m.by[form]}
+		if !m.looking {
+			putULEB(b[:n], m.form(form))
+		}
+		next := m.step(0, form, s)
 		if next.length == ofOther || next.length == ofUnknown {
 			panic(errForm)
 		}

@@ -30,7 +30,11 @@ func readKernelFile(path, name string, addr uint64) (*Kernel, error) {
 		return nil, diag.Reason(err)
 	}
 	defer f.Close()
-	file, err := elf.NewFile(f)
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	file, err := dso.ReadImage(f, st.Size())
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 // This file follows kernel code that comes and goes while events are recorded:
 // BPF programs and trampolines, which kallsyms shows only while they are there.
 
-// A loaded is one such piece.
-type loaded struct {
+// kernelPiece is a piece of kernel code with the time in which it was loaded.
+type kernelPiece struct {
 	addr, end   uint64
 	from, until event.Time
 	name, dso   string
@@ -42,12 +42,13 @@ func (s *Symbolizer) Record(e *event.Event) {
 	if k.Type == 1 { // PERF_RECORD_KSYMBOL_TYPE_BPF, as kallsyms says
 		dso = "[bpf]"
 	}
-	s.loaded = append(s.loaded, loaded{k.Addr, k.Addr + uint64(k.Len), e.Time, event.MaxTime, k.Name, dso})
+	s.loaded = append(s.loaded, kernelPiece{k.Addr, k.Addr + uint64(k.Len), e.Time, event.MaxTime, k.Name,
+		dso})
 	clear(s.kernel)
 }
 
 // loadedAt finds the piece that addr was in at that time.
-func (s *Symbolizer) loadedAt(addr uint64, when event.Time) *loaded {
+func (s *Symbolizer) loadedAt(addr uint64, when event.Time) *kernelPiece {
 	for i := len(s.loaded) - 1; i >= 0; i-- {
 		if p := &s.loaded[i]; addr >= p.addr && addr < p.end && when >= p.from && when < p.until {
 			return p

@@ -32,10 +32,10 @@ type lineInfo struct {
 	split  *splitFiles  // nil where no files are looked for
 	golang *gosym.Table // instead of DWARF
 	size   int
-	// left is how many rows and inlined functions there is room for: beyond it
+	// remaining is how many rows and inlined functions there is room for: beyond it
 	// units have none.
-	left    int
-	expired func() bool
+	remaining int
+	expired   func() bool
 }
 
 // unitSpan says that [lo, hi) is code of a unit.
@@ -73,7 +73,7 @@ const (
 
 // sections of DWARF that are read. The first are required.
 var debugSections = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_str",
-	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_line_str", ".debug_str_offsets"}
+	".debug_ranges", ".debug_rnglists", ".debug_addr", ".debug_line_str", ".debug_str_offsets", ".debug_types"}
 
 // required is how many of them a file must have, or a supplementary one, which has no lines.
 const (
@@ -113,7 +113,7 @@ func loadLines(store *dso.Store, f *dso.File) (*lineInfo, error) {
 	if sup, name := store.Supplement(f, d); sup != nil {
 		more, _ = sup.Image()
 	} else if name != "" {
-		absent = &dso.Absent{What: "a part of the debug information", Path: name}
+		absent = &dso.Absent{Subject: "a part of the debug information", Path: name}
 	}
 	l, err := readDWARF(dim, more)
 	if l != nil && len(l.spans) > 0 {
@@ -152,6 +152,9 @@ func readDWARF(im, more *dso.Image) (l *lineInfo, err error) {
 	defer guard(&err)
 	size := uint64(0)
 	parts, err := readParts(im, required, &size)
+	if err == nil {
+		err = bindTypes(parts, im.ByteOrder, im.Expired)
+	}
 	if err == nil && more != nil {
 		var others map[string][]byte
 		if others, err = readParts(more, requiredMore, &size); err == nil {
@@ -161,7 +164,7 @@ func readDWARF(im, more *dso.Image) (l *lineInfo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := dwarf.New(parts[".debug_abbrev"], nil, nil, parts[".debug_info"], parts[".debug_line"], nil,
+	d, err := newDWARF(im.ByteOrder, parts[".debug_abbrev"], parts[".debug_info"], parts[".debug_line"],
 		parts[".debug_ranges"], parts[".debug_str"])
 	if err != nil {
 		return nil, err
@@ -172,14 +175,14 @@ func readDWARF(im, more *dso.Image) (l *lineInfo, err error) {
 		}
 	}
 	l = &lineInfo{
-		data:    d,
-		parts:   parts,
-		order:   im.ByteOrder,
-		units:   map[dwarf.Offset]*unit{},
-		trees:   map[dwarf.Offset]*tree{},
-		size:    2 * int(size),
-		left:    maxRows,
-		expired: im.Expired,
+		data:      d,
+		parts:     parts,
+		order:     im.ByteOrder,
+		units:     map[dwarf.Offset]*unit{},
+		trees:     map[dwarf.Offset]*tree{},
+		size:      2 * int(size),
+		remaining: maxRows,
+		expired:   im.Expired,
 	}
 	r := d.Reader()
 	l.heads = unitHeads(im.ByteOrder, parts[".debug_info"])
@@ -190,9 +193,9 @@ func readDWARF(im, more *dso.Image) (l *lineInfo, err error) {
 		}
 		if len(l.spans) > maxUnits {
 			err = &dso.TooLarge{
-				What:  "index of debug information",
-				Bytes: uint64(24 * len(l.spans)),
-				Most:  24 * maxUnits,
+				Subject: "index of debug information",
+				Bytes:   uint64(24 * len(l.spans)),
+				Most:    24 * maxUnits,
 			}
 			break
 		}
@@ -224,7 +227,7 @@ func readParts(im *dso.Image, required int, size *uint64) (map[string][]byte, er
 		}
 	}
 	if whole > maxOfFile {
-		return nil, &dso.TooLarge{What: "debug information", Bytes: whole, Most: maxOfFile}
+		return nil, &dso.TooLarge{Subject: "debug information", Bytes: whole, Most: maxOfFile}
 	}
 	parts := map[string][]byte{}
 	for i, name := range debugSections {
@@ -255,7 +258,7 @@ const (
 	unitSplitType    = 6
 )
 
-// head is that of the unit whose first entry is at an offset; nil if there is none.
+// head returns the head of the unit whose first entry is at an offset; nil if there is none.
 func (l *lineInfo) head(first dwarf.Offset) *unitHead { return headOf(l.heads, first) }
 
 func headOf(heads []unitHead, first dwarf.Offset) *unitHead {
@@ -374,7 +377,7 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 	index := map[*dwarf.LineFile]int32{}
 	var le dwarf.LineEntry
 	for n := 0; lr.Next(&le) == nil; n++ {
-		if len(u.rows) >= l.left || n%4096 == 0 && l.expired() {
+		if len(u.rows) >= l.remaining || n%4096 == 0 && l.expired() {
 			break
 		}
 		row := lineRow{addr: le.Address, file: -1}
@@ -394,7 +397,7 @@ func (l *lineInfo) readLines(off dwarf.Offset, u *unit) (err error) {
 		}
 		u.rows = append(u.rows, row)
 	}
-	l.left -= len(u.rows)
+	l.remaining -= len(u.rows)
 	if !sort.SliceIsSorted(u.rows, func(i, j int) bool { return u.rows[i].addr < u.rows[j].addr }) {
 		// Sequences come in any order; where one ends and another begins, the
 		// beginning counts.

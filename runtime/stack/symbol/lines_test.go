@@ -105,7 +105,7 @@ func framesAt(t testing.TB, store *dso.Store, f *dso.File, addrs []uint64) (all 
 	return all, lined
 }
 
-// Lines and inlined functions are those of addr2line, at addresses all over
+// Lines and inlined functions agree with addr2line, at addresses all over
 // the program.
 func TestLinesAgreeWithAddr2line(t *testing.T) {
 	for _, what := range []string{"c", "cpp", "cpp-compressed", "rust-v0"} {

@@ -93,17 +93,7 @@ type target struct {
 
 func start(t *testing.T, cmd *exec.Cmd) *target {
 	t.Helper()
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testkit.StartPiped(t, cmd)
 	done := false
 	tg := &target{cmd: cmd, pid: int32(cmd.Process.Pid), end: func() {
 		if !done {

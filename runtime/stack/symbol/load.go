@@ -49,7 +49,7 @@ func ReadTable(store *dso.Store, f *dso.File) (*Table, error) {
 // all.
 func readTable(im *dso.Image, debug func() *dso.Image) (*Table, error) {
 	b := builders.Get().(*builder)
-	defer b.done()
+	defer b.recycle()
 	err := b.collect(im, debug)
 	if len(b.syms) == 0 && err != nil {
 		return nil, err

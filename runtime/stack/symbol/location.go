@@ -16,12 +16,12 @@ import (
 type locations struct {
 	order binary.ByteOrder
 	old   []byte // .debug_loc, up to version 4
-	lists []byte // .debug_loclists, from version 5 on, or those of split units
-	gnu   bool   // lists are those of split units before version 5
+	lists []byte // .debug_loclists, from version 5 on, or the lists of split units
+	gnu   bool   // lists have the form of split units before version 5
 	addrs []byte // .debug_addr
 }
 
-// locations are those of the unit that is read. The tables of the file itself are read once.
+// locations are the location lists of the unit that is read. The tables of the file itself are read once.
 func (s *Signatures) locations() *locations {
 	t := s.tree
 	if t.locs != nil {

@@ -17,7 +17,7 @@ type Parameter struct {
 	Signed     bool
 	Pointer    bool
 	Text       bool // it points to a text of C
-	// Names are those of an enumeration's values; of several for one value the first.
+	// Names are the names of an enumeration's values; of several for one value the first.
 	Names map[int64]string
 	// Words is how many registers for numbers and addresses it takes: 1 of the values above, 2 of a string
 	// of Go, whose first is the address and second the length, 0 of a floating-point number. It is -1 where
@@ -26,7 +26,7 @@ type Parameter struct {
 	// Reg is the register that has it where the function begins, by its DWARF number; -1 if that is not
 	// told, or it is in none.
 	Reg int
-	// Members are those of a structure, and Pieces the registers that it is in; nil if debug
+	// Members are the members of a structure, and Pieces the registers that it is in; nil if debug
 	// information does not tell, and Words says how many there are.
 	Members []Member
 	Pieces  []Piece

@@ -32,7 +32,7 @@ const (
 // again: the later line counts.
 func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err error) {
 	b := builders.Get().(*builder)
-	defer b.done()
+	defer b.recycle()
 	in := bufio.NewReaderSize(r, maxMapLine)
 	for n := 0; ; n++ {
 		line, e := in.ReadSlice('\n')
@@ -66,7 +66,8 @@ func readPerfMap(r io.Reader, expired func() bool) (t *Table, skipped int, err e
 		}
 		b.add(name, start, size, start+size, rankGlobal)
 		if len(b.syms) > maxMapFuncs || len(b.names) > maxMapText {
-			err = &dso.TooLarge{What: "map of a JIT compiler", Bytes: uint64(len(b.names)), Most: maxMapText}
+			err = &dso.TooLarge{Subject: "map of a JIT compiler", Bytes: uint64(len(b.names)),
+				Most: maxMapText}
 			break
 		}
 	}
@@ -126,7 +127,7 @@ func (s *Symbolizer) perfMap(sp *task.Space, before *jitMap) *jitMap {
 	if large := (*dso.TooLarge)(nil); errors.As(err, &large) {
 		large.Bytes = uint64(info.Size())
 	} else if err == nil && info.Size() > maxMap {
-		err = &dso.TooLarge{What: "map of a JIT compiler", Bytes: uint64(info.Size()), Most: maxMap}
+		err = &dso.TooLarge{Subject: "map of a JIT compiler", Bytes: uint64(info.Size()), Most: maxMap}
 	}
 	files.Tell(&dso.File{Path: f.Name()}, err)
 	if t.Len() > 0 {

@@ -11,7 +11,7 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// This file finds the code of a source line, for who wants to stop there.
+// This file finds the code of a source line, so that a probe can be put there.
 
 // A Statement is where the code of a source line begins: at the lowest address, in each function that has
 // code of it, and in each copy of a function that the compiler put into others.

@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"bytes"
+	"cmp"
 	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
@@ -115,6 +116,15 @@ type splitFiles struct {
 	packages []*dwoPackage
 }
 
+// charge counts bytes that were read of files of units, whatever came of it; the error says that there may
+// be no more.
+func (f *splitFiles) charge(bytes uint64) error {
+	if f.size += bytes; f.size > maxOfFile {
+		return &dso.TooLarge{Subject: "debug information of units", Bytes: f.size, Most: maxOfFile}
+	}
+	return nil
+}
+
 // errStale is the reason where a file belongs to another build of the program.
 var errStale = errors.New("it is of another build")
 
@@ -126,9 +136,12 @@ func (l *lineInfo) splitTree(h *unitHead) (t *tree, err error) {
 	if !ok || l.split == nil {
 		return nil, nil
 	}
+	if err := l.split.charge(0); err != nil {
+		return nil, err
+	}
 	u := l.split.find(&s)
 	if u == nil {
-		return nil, &dso.Absent{What: "debug information of units", Path: s.path()}
+		return nil, &dso.Absent{Subject: "debug information of units", Path: s.path()}
 	}
 	return l.read(u, &s)
 }
@@ -184,6 +197,9 @@ func (f *splitFiles) find(s *skeleton) *unitFile {
 		if _, _, err := u.info(s); err == nil {
 			return u
 		}
+		if f.charge(im.Section(".debug_info.dwo").Size) != nil {
+			break
+		}
 	}
 	return nil
 }
@@ -207,19 +223,21 @@ func (l *lineInfo) read(u *unitFile, s *skeleton) (*tree, error) {
 	}
 	abbrev, lists := section(".debug_abbrev.dwo"), section(".debug_rnglists.dwo")
 	text, offsets := section(".debug_str.dwo"), section(".debug_str_offsets.dwo")
-	if err != nil {
+	types, typesErr := u.types()
+	large := l.split.charge(size + uint64(len(types)) + u.dwo.fresh)
+	if err := cmp.Or(err, typesErr, large); err != nil {
 		return nil, err
 	}
-	if l.split.size += size; l.split.size > maxOfFile {
-		return nil, &dso.TooLarge{What: "debug information of units", Bytes: l.split.size, Most: maxOfFile}
-	}
-	if err := reform(abbrev); err != nil {
+	u.dwo.fresh = 0
+	parts := map[string][]byte{".debug_info": info, ".debug_abbrev": abbrev, ".debug_types": types}
+	if err := errors.Join(bindTypes(parts, l.order, l.expired), reform(abbrev)); err != nil {
 		return nil, err
 	}
+	info = parts[".debug_info"]
 	t := &tree{root: dwarf.Offset(first), version: s.version, split: u, low: s.low,
 		addrs: from(l.parts[".debug_addr"], s.addrAt)}
 	ranges := from(l.parts[".debug_ranges"], s.rangeAt)
-	if t.data, err = dwarf.New(abbrev, nil, nil, info, nil, nil, ranges, text); err != nil {
+	if t.data, err = newDWARF(l.order, abbrev, info, nil, ranges, text); err != nil {
 		return nil, err
 	}
 	if s.version >= 5 {
@@ -254,7 +272,29 @@ func head(b []byte, size int64, order binary.ByteOrder) int64 {
 type unitFile struct {
 	dwo *dwoFile
 	// at has, of a package, offset and size of the parts of the unit; nil is all of each section.
-	at map[string][2]uint64
+	at    map[string][2]uint64
+	index *unitIndex // of the package's types
+}
+
+// types are the units of types that are not among the others: those of a file in a section of their own, and
+// those of a package that came with the unit. Of a type that several files have, a package keeps one, which
+// may be of another file, whose abbreviations and texts are others: such a type stays unknown.
+func (u *unitFile) types() (all []byte, err error) {
+	if u.at == nil {
+		return u.section(".debug_types.dwo")
+	}
+	for _, row := range u.index.with(u.at) {
+		parts, name := u.index.parts(row), ".debug_types.dwo"
+		if _, old := parts[name]; !old {
+			name = ".debug_info.dwo" // since version 5
+		}
+		b, err := u.dwo.part(name, parts[name][0], parts[name][1])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b...)
+	}
+	return all, nil
 }
 
 // section is one of the unit; nil if there is none.
@@ -277,6 +317,7 @@ func (u *unitFile) info(s *skeleton) (info []byte, first int, err error) {
 		return nil, 0, err
 	}
 	order := u.dwo.im.ByteOrder
+	var old func(first int) (id uint64, ok bool)
 	for _, h := range unitHeads(order, info) {
 		if h.version != s.version {
 			continue
@@ -284,36 +325,55 @@ func (u *unitFile) info(s *skeleton) (info []byte, first int, err error) {
 		if h.kind == unitSplitCompile && order.Uint64(info[h.first-8:]) == s.id {
 			return info, h.first, nil
 		}
-		if h.version < 5 && (u.at != nil || u.hasID(info, h.first, s.id)) {
+		if h.version >= 5 {
+			continue
+		}
+		if u.at != nil { // the index of the package has its id
+			return info, h.first, nil
+		}
+		if old == nil {
+			if old, err = u.oldIDs(info); err != nil {
+				return nil, 0, err
+			}
+		}
+		if id, ok := old(h.first); ok && id == s.id {
 			return info, h.first, nil
 		}
 	}
 	return nil, 0, errStale
 }
 
-// hasID reports that the entry of a unit before DWARF 5 has the id of a skeleton.
-func (u *unitFile) hasID(info []byte, first int, id uint64) bool {
+// oldIDs finds the ids of units before DWARF 5, which their first entries have.
+func (u *unitFile) oldIDs(info []byte) (id func(first int) (uint64, bool), err error) {
 	abbrev, err := u.section(".debug_abbrev.dwo")
-	if err != nil || reform(abbrev) != nil {
-		return false
+	if err == nil {
+		err = reform(abbrev)
+	}
+	if err != nil {
+		return nil, err
 	}
 	// Texts and addresses, which are not asked for, are all 0.
-	d, err := dwarf.New(abbrev, nil, nil, info, nil, nil, nil, make([]byte, 1))
+	d, err := newDWARF(u.dwo.im.ByteOrder, abbrev, info, nil, nil, make([]byte, 1))
 	if err != nil {
-		return false
+		return nil, err
 	}
 	offsets, err := u.section(".debug_str_offsets.dwo")
-	if err != nil || d.AddSection(".debug_str_offsets", make([]byte, len(offsets))) != nil {
-		return false
+	if err == nil {
+		err = d.AddSection(".debug_str_offsets", make([]byte, len(offsets)))
+	}
+	if err != nil {
+		return nil, err
 	}
 	r := d.Reader()
-	r.Seek(dwarf.Offset(first))
-	e, err := r.Next()
-	if err != nil || e == nil {
-		return false
-	}
-	got, ok := e.Val(attrGNUDwoID).(int64)
-	return ok && uint64(got) == id
+	return func(first int) (uint64, bool) {
+		r.Seek(dwarf.Offset(first))
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return 0, false
+		}
+		id, ok := e.Val(attrGNUDwoID).(int64)
+		return uint64(id), ok
+	}, nil
 }
 
 // locations are the lists of where variables are; empty if they cannot be read.
@@ -330,8 +390,9 @@ func (u *unitFile) locations(t *tree) *locations {
 
 // A dwoFile is a file of split units.
 type dwoFile struct {
-	im   *dso.Image
-	read map[string][]byte // sections that were read whole, of packages
+	im    *dso.Image
+	read  map[string][]byte // sections that were read whole, of packages
+	fresh uint64            // bytes of them that are not counted yet
 }
 
 // whole reads a section. Those of packages are kept: all units share them.
@@ -339,9 +400,10 @@ func (d *dwoFile) whole(name string) ([]byte, error) {
 	if b, ok := d.read[name]; ok {
 		return b, nil
 	}
-	b, err := d.im.Wide(name, maxOfFile)
+	b, err := d.im.Each(name, maxOfFile)
 	if d.read != nil && err == nil {
 		d.read[name] = b
+		d.fresh += uint64(len(b))
 	}
 	return b, err
 }
@@ -362,13 +424,22 @@ func (d *dwoFile) part(name string, at, size uint64) ([]byte, error) {
 	return bytes.Clone(b[at : at+size]), nil
 }
 
-// A dwoPackage is a package of files of units (.dwp): an index says where the parts of each unit are.
+// A dwoPackage is a package of files of units (.dwp): an index says where the parts of each unit are, and
+// another one those of units of types.
 type dwoPackage struct {
 	dwoFile
-	sections []string         // names of the columns
-	rows     map[uint64]int   // by DWO id
-	table    [2][]byte        // offsets and sizes, 4 bytes each
-	order    binary.ByteOrder // of the table
+	units, types unitIndex
+}
+
+// A unitIndex says where the parts of units are.
+type unitIndex struct {
+	sections []string // names of the columns
+	// The hash table: ids of units, or signatures of types, 8 bytes each, and their rows, 4 bytes each,
+	// from 1; 0 is none.
+	ids, rows []byte
+	table     [2][]byte        // offsets and sizes, 4 bytes each
+	order     binary.ByteOrder // of the table
+	sharing   map[sharing][]int
 }
 
 // openPackage opens the package beside a file; nil if there is none.
@@ -385,8 +456,16 @@ func openPackage(store *dso.Store, f *dso.File) *dwoPackage {
 	if err != nil {
 		return nil
 	}
-	p := &dwoPackage{dwoFile: dwoFile{im: im, read: map[string][]byte{}}, order: im.ByteOrder}
-	if err := p.index(index); err != nil {
+	p := &dwoPackage{dwoFile: dwoFile{im: im, read: map[string][]byte{}, fresh: uint64(len(index))}}
+	p.units.order, p.types.order = im.ByteOrder, im.ByteOrder
+	err = p.units.read(index)
+	if im.Section(".debug_tu_index") != nil && err == nil {
+		if index, err = im.Wide(".debug_tu_index", maxOfFile); err == nil {
+			p.fresh += uint64(len(index))
+			err = p.types.read(index)
+		}
+	}
+	if err != nil {
 		store.Tell(f, fmt.Errorf("%s: %w", file.Name(), err))
 		return nil
 	}
@@ -395,58 +474,103 @@ func openPackage(store *dso.Store, f *dso.File) *dwoPackage {
 
 // Columns of an index, DW_SECT_*: of version 2, which is GNU's, and of version 5.
 var packageColumns = map[uint32]map[uint32]string{
-	2: {1: ".debug_info.dwo", 3: ".debug_abbrev.dwo", 5: ".debug_loc.dwo", 6: ".debug_str_offsets.dwo"},
+	2: {1: ".debug_info.dwo", 2: ".debug_types.dwo", 3: ".debug_abbrev.dwo", 5: ".debug_loc.dwo",
+		6: ".debug_str_offsets.dwo"},
 	5: {1: ".debug_info.dwo", 3: ".debug_abbrev.dwo", 5: ".debug_loclists.dwo", 6: ".debug_str_offsets.dwo",
 		8: ".debug_rnglists.dwo"},
 }
 
-// index reads the index of units: its header, a hash table of ids, the rows that these have in the tables,
+// read reads an index: its header, a hash table of ids, the rows that these have in the tables,
 // and the tables of offsets and sizes.
-func (p *dwoPackage) index(b []byte) (err error) {
+func (x *unitIndex) read(b []byte) (err error) {
 	defer guard(&err)
-	version := p.order.Uint32(b)
+	version := x.order.Uint32(b)
 	if version != 2 { // since version 5 it has 2 bytes, and 2 that fill up
-		version = uint32(p.order.Uint16(b))
+		version = uint32(x.order.Uint16(b))
 	}
 	columns, ok := packageColumns[version]
 	if !ok {
 		return fmt.Errorf("a package of version %d", version)
 	}
-	number := func(b []byte) uint64 { return uint64(p.order.Uint32(b)) }
+	number := func(b []byte) uint64 { return uint64(x.order.Uint32(b)) }
 	width, units, slots := number(b[4:]), number(b[8:]), number(b[12:])
 	b = b[16:]
 	if slots > uint64(len(b))/12 || width > 16 || (2*units+1)*width*4 > uint64(len(b))-slots*12 {
 		return errors.New("an index that is longer than its section")
 	}
-	ids, rows := b[:8*slots], b[8*slots:12*slots]
+	if slots&(slots-1) != 0 {
+		return errors.New("an index that is no hash table")
+	}
+	x.ids, x.rows = b[:8*slots], b[8*slots:12*slots]
 	b = b[12*slots:]
 	for i := range width {
-		p.sections = append(p.sections, columns[p.order.Uint32(b[4*i:])]) // "" of others
+		x.sections = append(x.sections, columns[x.order.Uint32(b[4*i:])]) // "" of others
 	}
 	size := 4 * width * units
-	p.table = [2][]byte{b[4*width : 4*width+size], b[4*width+size : 4*width+2*size]}
-	p.rows = map[uint64]int{}
-	for i := range slots {
-		if row := number(rows[4*i:]); row > 0 && row <= units {
-			p.rows[p.order.Uint64(ids[8*i:])] = int(row - 1)
-		}
-	}
+	x.table = [2][]byte{b[4*width : 4*width+size], b[4*width+size : 4*width+2*size]}
 	return nil
+}
+
+// row finds an id in the hash table: the standard says where it is, or comes next.
+func (x *unitIndex) row(id uint64) (row int, ok bool) {
+	slots := uint64(len(x.rows)) / 4
+	if slots == 0 {
+		return 0, false
+	}
+	at, step := id&(slots-1), id>>32&(slots-1)|1
+	for range slots {
+		n := int(x.order.Uint32(x.rows[4*at:]))
+		if n == 0 {
+			break
+		}
+		if x.order.Uint64(x.ids[8*at:]) == id {
+			return n - 1, n <= x.units()
+		}
+		at = (at + step) & (slots - 1)
+	}
+	return 0, false
 }
 
 // unit is the one of an id; nil if the package has none.
 func (p *dwoPackage) unit(id uint64) *unitFile {
-	row, ok := p.rows[id]
+	row, ok := p.units.row(id)
 	if !ok {
 		return nil
 	}
-	u := &unitFile{dwo: &p.dwoFile, at: map[string][2]uint64{}}
-	for i, name := range p.sections {
-		at := 4 * (row*len(p.sections) + i)
-		if name != "" {
-			offset, size := p.order.Uint32(p.table[0][at:]), p.order.Uint32(p.table[1][at:])
-			u.at[name] = [2]uint64{uint64(offset), uint64(size)}
+	return &unitFile{dwo: &p.dwoFile, at: p.units.parts(row), index: &p.types}
+}
+
+// units is how many the index has.
+func (x *unitIndex) units() int { return len(x.table[0]) / max(4*len(x.sections), 1) }
+
+// A sharing is the parts that units have in common which came from one file.
+type sharing struct{ abbrev, texts [2]uint64 }
+
+func sharingOf(parts map[string][2]uint64) sharing {
+	return sharing{parts[".debug_abbrev.dwo"], parts[".debug_str_offsets.dwo"]}
+}
+
+// with are the rows of the units that came with one of such parts, in order.
+func (x *unitIndex) with(parts map[string][2]uint64) []int {
+	if x.sharing == nil {
+		x.sharing = map[sharing][]int{}
+		for row := range x.units() {
+			s := sharingOf(x.parts(row))
+			x.sharing[s] = append(x.sharing[s], row)
 		}
 	}
-	return u
+	return x.sharing[sharingOf(parts)]
+}
+
+// parts returns the parts of the unit of a row: offset and size, by section.
+func (x *unitIndex) parts(row int) map[string][2]uint64 {
+	parts := map[string][2]uint64{}
+	for i, name := range x.sections {
+		at := 4 * (row*len(x.sections) + i)
+		if name != "" {
+			offset, size := x.order.Uint32(x.table[0][at:]), x.order.Uint32(x.table[1][at:])
+			parts[name] = [2]uint64{uint64(offset), uint64(size)}
+		}
+	}
+	return parts
 }

@@ -25,16 +25,16 @@ func build(t *testing.T, command string, arg ...string) {
 	}
 }
 
-// told is all that debug information tells of a program: frames all over its functions, signatures of
-// functions, and the code of lines.
-type told struct {
+// debugFacts is all that debug information says about a program: frames all over its functions,
+// signatures of functions, and the code of lines.
+type debugFacts struct {
 	addrs  []uint64
 	frames [][]string
 	sigs   map[string]*Signature
 	lines  map[int][]Statement
 }
 
-func tellAll(t *testing.T, path, source string) (all told, notes []error) {
+func tellAll(t *testing.T, path, source string) (all debugFacts, notes []error) {
 	t.Helper()
 	store := dso.NewStore(dso.Options{Note: func(_ *dso.File, err error) { notes = append(notes, err) }})
 	defer store.Close()
@@ -46,7 +46,7 @@ func tellAll(t *testing.T, path, source string) (all told, notes []error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all = told{sigs: map[string]*Signature{}, lines: map[int][]Statement{}}
+	all = debugFacts{sigs: map[string]*Signature{}, lines: map[int][]Statement{}}
 	addrs := places(table)
 	for i := 0; i < len(addrs); i += 1 + len(addrs)/2000 {
 		all.addrs = append(all.addrs, addrs[i])
@@ -68,7 +68,7 @@ func tellAll(t *testing.T, path, source string) (all told, notes []error) {
 }
 
 // sameTold compares a program whose debug information is in other files with one that is whole.
-func sameTold(t *testing.T, what string, got, want told) {
+func sameTold(t *testing.T, what string, got, want debugFacts) {
 	t.Helper()
 	inlines, params := 0, 0
 	for _, frames := range want.frames {
@@ -159,6 +159,65 @@ func TestSplitDebugInformation(t *testing.T) {
 				t.Errorf("got %d lines and notes %v, want %d and that %s is not there", len(got.lines), notes,
 					len(want.lines), dwo)
 			}
+		})
+	}
+}
+
+// Types that have units of their own are those that they are in the units that use them, in the program, in a
+// file of the unit and in a package.
+func TestTypeUnits(t *testing.T) {
+	for _, x := range []struct{ compiler, source, version, pack string }{
+		{"gcc", "typed.c", "4", "dwp"},
+		{"gcc", "typed.c", "5", ""}, // on which llvm-dwp 14 never ends
+		{"g++", "shop.cc", "4", ""},
+		{"g++", "shop.cc", "5", ""},
+		{"clang", "typed.c", "4", ""},
+		{"clang", "typed.c", "5", "llvm-dwp"},
+	} {
+		t.Run(x.compiler+" "+x.version, func(t *testing.T) {
+			testkit.Requires(t, compilers[x.compiler])
+			if x.compiler != "gcc" {
+				testkit.Requires(t, testkit.Long)
+			}
+			dir, source := t.TempDir(), "testdata/"+x.source
+			whole, typed, split := filepath.Join(dir, "whole"), filepath.Join(dir, "typed"),
+				filepath.Join(dir, "split")
+			object := filepath.Join(dir, "unit.o")
+			options := []string{"-O2", "-g", "-gdwarf-" + x.version, "-o", object, "-c", source}
+			for _, program := range []string{whole, typed, split} {
+				build(t, x.compiler, options...)
+				build(t, x.compiler, "-o", program, object)
+				options = append(options, map[string]string{whole: "-fdebug-types-section",
+					typed: "-gsplit-dwarf"}[program])
+			}
+			want, _ := tellAll(t, whole, source)
+			if x.source == "typed.c" {
+				sig := want.sigs["shop_paint"]
+				if sig == nil || len(sig.Params) != 3 || len(sig.Params[0].Members) != 2 ||
+					sig.Params[1].Names[5] != "GREEN" || sig.Params[2].Type != "struct list *" {
+					t.Fatalf("the whole program: got %+v", sig)
+				}
+			}
+			got, notes := tellAll(t, typed, source)
+			sameTold(t, "units of types", got, want)
+			if len(notes) > 0 {
+				t.Errorf("got notes %v", notes)
+			}
+			got, notes = tellAll(t, split, source)
+			sameTold(t, "file of the unit", got, want)
+			if len(notes) > 0 {
+				t.Errorf("got notes %v", notes)
+			}
+			if x.pack == "" || testkit.Lacks(testkit.Program(x.pack)) {
+				return
+			}
+			dwo := filepath.Join(dir, "unit.dwo")
+			build(t, x.pack, "-o", split+".dwp", dwo)
+			if err := os.Remove(dwo); err != nil {
+				t.Fatal(err)
+			}
+			got, _ = tellAll(t, split, source)
+			sameTold(t, "package", got, want)
 		})
 	}
 }

@@ -55,7 +55,7 @@ type Options struct {
 	Mangled bool
 	// Memory bounds the tables made of files; nil is one of DefaultMemory bytes.
 	Memory *dso.Memory
-	// Live says that the processes run here, now, and Monotonic that times of events are those of
+	// Live says that the processes run here, now, and Monotonic that times of events are on
 	// CLOCK_MONOTONIC, as live ones are.
 	Live, Monotonic bool
 	// MaxFrames bounds the addresses that are remembered; 0 is 1<<15, with
@@ -84,9 +84,9 @@ type Symbolizer struct {
 	lines    *dso.Cache[*dso.File, *lineInfo]
 	jit      *dso.Cache[*task.Space, *jitMap]
 	dumps    *dso.Cache[*task.Space, *spaceDump]
-	held     heldMaps
+	heldMaps heldMaps
 	jitRound int               // of Refresh: maps of before may have changed
-	loaded   []loaded          // kernel code that came since
+	loaded   []kernelPiece     // kernel code that came since
 	modules  map[string]string // "kvm" to "[kvm]"
 	now      event.Time        // of the last event of which a file was looked at
 	stats    Stats
@@ -159,8 +159,8 @@ func (s *Symbolizer) Function(pid, tid int32, addr uint64, when event.Time) Fram
 }
 
 // ResolveReturn is Resolve for an address that a call returns to: all but the
-// innermost of a stack. The frame is that of the call, which may be the last
-// instruction of its function; the offset is that of addr.
+// innermost of a stack. The frame is the frame of the call, which may be the last
+// instruction of its function; the offset is the offset of addr.
 func (s *Symbolizer) ResolveReturn(pid, tid int32, addr uint64, when event.Time) []Frame {
 	return s.resolve(pid, addr, when, true, false)
 }
@@ -400,7 +400,7 @@ func (s *Symbolizer) jitFrame(space *task.Space, r *task.Region, addr uint64, ca
 	if space != nil {
 		if t := s.jitTable(space); t != nil {
 			if i, ok := t.Find(addr - back(call)); ok {
-				f.Symbol, f.DSO = s.made(string(t.nameOf(i)))
+				f.Symbol, f.DSO = s.compilerName(string(t.nameOf(i)))
 				f.Offset = addr - t.addr[i]
 				return f
 			}

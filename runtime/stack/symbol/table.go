@@ -109,8 +109,8 @@ var builders = sync.Pool{New: func() any { return new(builder) }}
 // mostRoom bounds the room that is kept, in bytes.
 const mostRoom = 16 << 20
 
-// done gives b back, unless its room is that of a file as few are.
-func (b *builder) done() {
+// recycle gives b back, unless it has grown for a file as few are.
+func (b *builder) recycle() {
 	if cap(b.names) > mostRoom || cap(b.syms) > mostRoom/64 {
 		return
 	}

@@ -66,14 +66,14 @@ func parseCFI(s section) (*ruleTable, error) {
 	for i := range fdes {
 		m.function(&fdes[i])
 	}
-	return b.done(), nil
+	return b.table(), nil
 }
 
 // fdes walks the section.
 func (s *section) fdes() (found []fde, fault error) {
 	cies := map[uint64]*cie{}
 	c := cursor{b: s.Data}
-	for c.left() >= 4 && len(found) < maxFDEs {
+	for c.remaining() >= 4 && len(found) < maxFDEs {
 		start := uint64(c.at)
 		length, wide := uint64(c.u32()), false
 		if length == 0 {
@@ -85,7 +85,7 @@ func (s *section) fdes() (found []fde, fault error) {
 		if length == 0xffffffff {
 			length, wide = c.u64(), true
 		}
-		if c.bad || length > uint64(c.left()) {
+		if c.bad || length > uint64(c.remaining()) {
 			return found, fmt.Errorf("entry at %#x: got %d bytes, more than the section has", start, length)
 		}
 		body := cursor{b: c.b[:c.at+int(length)], at: c.at}

@@ -37,7 +37,7 @@ const (
 	// ByPLT is in the linker's stubs: the CFA is at the stack pointer plus 8, and 8 more behind
 	// the push of a slot.
 	ByPLT
-	// ByStub is a stub that nothing is said of: whoever was interrupted there has no frame.
+	// ByStub is a stub without unwind information: a thread that was interrupted there has no frame.
 	ByStub
 	// BySignal is where a handler returns to: the kernel saved all registers.
 	BySignal
@@ -56,21 +56,21 @@ const (
 	RegSP = 7
 )
 
-// A Saved says where the caller's value of a register is.
-type Saved uint8
+// SavedPlace says where the caller's value of a register is.
+type SavedPlace uint8
 
 const (
-	Same    Saved = iota // in the register
-	AtCFA                // in memory at the CFA plus an offset
-	AtBP                 // in memory at the frame pointer plus an offset
-	Unknown              // lost
+	Same    SavedPlace = iota // in the register
+	AtCFA                     // in memory at the CFA plus an offset
+	AtBP                      // in memory at the frame pointer plus an offset
+	Unknown                   // lost
 )
 
 // A Rule is how a walk goes from code to its caller.
 type Rule struct {
 	Kind     RuleKind
 	Reg      uint8
-	BP, BX   Saved
+	BP, BX   SavedPlace
 	Off, Add int32
 	BPOff    int32
 	BXOff    int32
@@ -311,14 +311,14 @@ func ruleOf(t *ruleTable, s *ruleSet) Rule {
 }
 
 // savedBy says where a register is saved.
-func savedBy(t *ruleTable, rule *regRule) (Saved, int32) {
+func savedBy(t *ruleTable, rule *regRule) (SavedPlace, int32) {
 	switch rule.kind {
 	case atOffset:
 		return AtCFA, rule.off
 	case atExpr:
 		if e := t.expr[rule.off]; len(e) > 1 && e[0] == opBreg+RegBP {
 			c := cursor{b: e, at: 1}
-			if off := c.sleb(); !c.bad && c.left() == 0 && off == int64(int32(off)) {
+			if off := c.sleb(); !c.bad && c.remaining() == 0 && off == int64(int32(off)) {
 				return AtBP, int32(off)
 			}
 		}
@@ -350,19 +350,19 @@ func cfaOf(e []byte) (Rule, bool) {
 	}
 	r := Rule{Kind: ByRegister, Reg: op - opBreg}
 	off, add := c.sleb(), uint64(0)
-	if c.left() > 0 {
+	if c.remaining() > 0 {
 		if c.u8() != opDeref {
 			return Rule{}, false
 		}
 		r.Kind = ByMemory
-		if c.left() > 0 {
+		if c.remaining() > 0 {
 			if c.u8() != opPlus {
 				return Rule{}, false
 			}
 			add = c.uleb()
 		}
 	}
-	if c.bad || c.left() > 0 || off != int64(int32(off)) || add > math.MaxInt32 {
+	if c.bad || c.remaining() > 0 || off != int64(int32(off)) || add > math.MaxInt32 {
 		return Rule{}, false
 	}
 	r.Off, r.Add = int32(off), int32(add)

@@ -49,7 +49,7 @@ func TestCompactSaysTheSame(t *testing.T) {
 		complexRows := 0
 		for _, addr := range at {
 			for _, addr := range []uint64{addr - 1, addr, addr + uint64(rnd.IntN(64))} {
-				got, want := c.Find(addr), wanted(m, addr)
+				got, want := c.Find(addr), ruleAt(m, addr)
 				if got != want {
 					t.Fatalf("%s: rule at %#x: got %+v, want %+v", path, addr, got, want)
 				}
@@ -69,8 +69,8 @@ func TestCompactSaysTheSame(t *testing.T) {
 	}
 }
 
-// wanted is the rule of an address, from the module.
-func wanted(m *module, addr uint64) Rule {
+// ruleAt is the rule of an address, from the module.
+func ruleAt(m *module, addr uint64) Rule {
 	code := slices.ContainsFunc(m.load, func(s segment) bool { return addr-s.addr < s.size })
 	switch {
 	case !code:

@@ -10,10 +10,10 @@ type cursor struct {
 	bad bool
 }
 
-func (c *cursor) left() int { return len(c.b) - c.at }
+func (c *cursor) remaining() int { return len(c.b) - c.at }
 
 func (c *cursor) take(n int) []byte {
-	if c.bad || n < 0 || n > c.left() {
+	if c.bad || n < 0 || n > c.remaining() {
 		c.bad = true
 		return nil
 	}

@@ -19,7 +19,7 @@ func (w *walk) eval(code []byte, first uint64, hasFirst bool) (uint64, bool) {
 		stack[0], n = first, 1
 	}
 	c := cursor{b: code}
-	for steps := 0; c.left() > 0; steps++ {
+	for steps := 0; c.remaining() > 0; steps++ {
 		if steps >= maxSteps || n >= maxDepth-1 {
 			return 0, false
 		}

@@ -16,7 +16,7 @@ import (
 // function's entry, at every instruction. The linker makes .debug_frame from
 // the same tables, and the two give the same rules.
 //
-// The layout is that of Go 1.18 and later (struct pcHeader in
+// The layout comes from Go 1.18 and later (struct pcHeader in
 // runtime/symtab.go, _func in runtime/runtime2.go). Older programs have their
 // frame pointers.
 
@@ -112,7 +112,7 @@ func (t *goTable) rules(n int) *ruleTable {
 		rows += t.function(b, info, from, to)
 	}
 	b.row(t.entry(n), noRules)
-	return b.done()
+	return b.table()
 }
 
 func (t *goTable) entry(i int) uint64 { return t.start + uint64(le.Uint32(t.funcs[8*i:])) }

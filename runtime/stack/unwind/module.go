@@ -20,7 +20,7 @@ type module struct {
 	switches []span
 	signal   []span // where handlers return to, if the tables do not tell
 	stubs    []span // the procedure linkage table
-	known    [256]place
+	places   [256]place
 	bytes    int
 }
 
@@ -59,7 +59,7 @@ type place struct {
 //
 // Fast path: the same callers come again and again.
 func (m *module) rules(addr uint64) (*ruleTable, *ruleSet) {
-	p := &m.known[(addr^addr>>8)%uint64(len(m.known))]
+	p := &m.places[(addr^addr>>8)%uint64(len(m.places))]
 	if p.addr == addr && p.rules != nil {
 		return p.table, p.rules
 	}
@@ -134,7 +134,7 @@ func (m *module) take(s section, ok bool) {
 }
 
 // special finds the functions that a walk must know by name. Go's first
-// functions have nobody who called them, but their stack is not empty.
+// functions have no caller, but their stack is not empty.
 func (m *module) special(store *dso.Store, f *dso.File) {
 	t, err := symbol.ReadTable(store, f)
 	if err != nil {

@@ -36,7 +36,7 @@ func perfFrames(t testing.TB, data string) (all [][]string) {
 }
 
 // For one recording of several programs that start and end, kernel and user, all
-// frames are those of perf script. Where perf has no name we may have one: it
+// frames agree with perf script. Where perf has no name we may have one: it
 // does not read Go's own table.
 func TestNamesAgreeWithPerf(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Perf, testkit.GXX)

@@ -16,7 +16,7 @@ type Piece struct{ From, To uint64 }
 // Has reports that an address lies in it.
 func (p Piece) Has(addr uint64) bool { return addr >= p.From && addr < p.To }
 
-// Pieces are those that .eh_frame describes, by address; none if a file has no such section.
+// Pieces returns the pieces that .eh_frame describes, by address; none if a file has no such section.
 func Pieces(im *dso.Image) []Piece {
 	if im.Class != elf.ELFCLASS64 || im.ByteOrder != binary.LittleEndian {
 		return nil

@@ -119,7 +119,7 @@ func (m *machine) cfa(reg uint64, off int64) bool {
 func (m *machine) run(program []byte, end uint64) bool {
 	c := cursor{b: program}
 	data := m.cie.dataAlign
-	for c.left() > 0 {
+	for c.remaining() > 0 {
 		op := c.u8()
 		low := uint64(op & 0x3f)
 		ok := true

@@ -102,7 +102,7 @@ func TestStacksAgreeWithPerf(t *testing.T) {
 	}
 }
 
-// Who calls whom by the programs' sources. Perf of Debian can not unwind the
+// The callers by the programs' sources. Perf of Debian can not unwind the
 // static and the Go program at all.
 func TestKnownChains(t *testing.T) {
 	const start = `( __libc_start_call_main __libc_start_main(_impl)? _start| __libc_start_call_main.*)$`

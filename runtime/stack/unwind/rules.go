@@ -209,8 +209,8 @@ func (b *tableBuilder) expr(code []byte) int32 {
 	return i
 }
 
-// done returns the table, without the room that growing has left.
-func (b *tableBuilder) done() *ruleTable {
+// table returns the table, without the spare capacity that growing has left.
+func (b *tableBuilder) table() *ruleTable {
 	t := b.t
 	b.room.pcs, b.room.sets = t.pcs, t.sets
 	t.pcs, t.sets = slices.Clone(t.pcs), slices.Clone(t.sets)

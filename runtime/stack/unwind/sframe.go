@@ -100,7 +100,7 @@ type sframeFunction struct {
 	info, step uint8  // step is how large a block is that repeats
 }
 
-// size is that of the entry of a function.
+// entry returns the size of the entry of a function.
 func (s *sframe) entry() int {
 	if s.version == 1 {
 		return 17
@@ -114,7 +114,7 @@ func (s *sframe) table(n int) (*ruleTable, error) {
 	if n <= 0 || n > len(s.fdes)/size {
 		return nil, fmt.Errorf("section .sframe: got %d functions, more than it has room for", n)
 	}
-	list := make([]sframeFunction, n)
+	list := make([]sframeFunction, min(n, maxFDEs))
 	base := s.addr + uint64(len(s.data)-len(s.fdes))
 	for i := range list {
 		b := s.fdes[i*size:]
@@ -135,7 +135,7 @@ func (s *sframe) table(n int) (*ruleTable, error) {
 	for i := range list {
 		s.function(b, &list[i])
 	}
-	return b.done(), nil
+	return b.table(), nil
 }
 
 // function makes the rows of one. Its code may be blocks that are all alike, such as those of a procedure
@@ -155,10 +155,11 @@ func (s *sframe) function(b *tableBuilder, f *sframeFunction) {
 }
 
 // block makes the rows of a function, or block, that begins at an address. One that is damaged ends early:
-// from there on there are no rules, rather than wrong ones.
+// from there on there are no rules, rather than wrong ones. A block counts as a row, since one without rows
+// takes time as well: 20 bytes may tell of 4 billion blocks.
 func (s *sframe) block(b *tableBuilder, f *sframeFunction, start, size uint64) bool {
 	width := 1 << (f.info & 0xf)
-	if width > 4 || uint64(f.fres) > uint64(len(s.fres)) {
+	if s.rows++; width > 4 || uint64(f.fres) > uint64(len(s.fres)) || s.rows > maxSframeRows {
 		b.row(start, noRules)
 		return false
 	}

@@ -2,11 +2,13 @@ package unwind
 
 import (
 	"debug/elf"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ppscript/runtime/stack/dso"
 
@@ -152,6 +154,7 @@ func FuzzSframe(f *testing.F) {
 	f.Add([]byte("\xe2\xde\x02\x01\x03\x00\xf8\x00\x01\x00\x00\x00\x01\x00\x00\x00\x03\x00\x00\x00" +
 		"\x00\x00\x00\x00\x14\x00\x00\x00\x00\x10\x00\x00\x20\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00" +
 		"\x00\x10\x00\x00\x00\x03\x08"))
+	f.Add(repeated(2))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, a := range []*arch{&amd64, &arm64} {
 			table, err := parseSframe(a, data, 0x400000)
@@ -163,4 +166,33 @@ func FuzzSframe(f *testing.F) {
 			}
 		}
 	})
+}
+
+// repeated is a section of functions whose code is blocks of a byte that repeat, without rows: each takes 20
+// bytes, and tells of as many blocks as a number of 32 bits has.
+func repeated(functions int) []byte {
+	b := []byte("\xe2\xde\x02\x01\x03\x00\xf8\x00")
+	for _, n := range []int{functions, 0, 0, 0, 20 * functions} {
+		b = le.AppendUint32(b, uint32(n))
+	}
+	for i := range functions {
+		b = le.AppendUint32(b, uint32(i)) // its begin
+		b = le.AppendUint32(b, math.MaxUint32)
+		b = le.AppendUint32(b, 0)
+		b = le.AppendUint32(b, 0)
+		b = append(b, 1<<4, 1, 0, 0)
+	}
+	return append(b, 0)
+}
+
+// Blocks take time also if they have no rows: their number is bounded.
+func TestSframeBlocksAreBounded(t *testing.T) {
+	began := testkit.CPUTime(t)
+	table, err := parseSframe(&amd64, repeated(1000), 0x400000)
+	if err != nil || table.Len() > maxTableRows+1 {
+		t.Fatalf("got %v", err)
+	}
+	if took := testkit.CPUTime(t) - began; took > 5*time.Second {
+		t.Errorf("got %s of CPU for %d blocks, want a moment", took, maxSframeRows)
+	}
 }

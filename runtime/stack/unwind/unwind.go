@@ -141,7 +141,7 @@ func (u *Unwinder) Sample(dst []uint64, e *event.Event) ([]uint64, How) {
 	return u.Walk(dst, e.PID, e.Time, 0, nil, nil)
 }
 
-// Unwind is Walk for who only wants to know whether outer functions are
+// Unwind is Walk for callers that only want to know whether outer functions are
 // missing.
 func (u *Unwinder) Unwind(dst []uint64, pid int32, when event.Time, mask uint64, regs []uint64,
 	stack []byte) (addrs []uint64, cut bool) {

@@ -8,7 +8,7 @@ import (
 // This file is one step: from the registers of a function to those of its
 // caller.
 
-// A step is the outcome of one.
+// A step is the outcome of the attempt to reach the caller.
 type step uint8
 
 const (
@@ -70,7 +70,7 @@ func Mask(m elf.Machine) uint64 {
 	return 0
 }
 
-// walk is where the walk is.
+// walk is the state of an unwind: the registers, the copy of the stack, and what was lost.
 type walk struct {
 	arch  *arch
 	regs  [numRegs]uint64

@@ -64,6 +64,25 @@ func ReadBlockDevice(r Roots, name string) (BlockDevice, error) {
 	return d, nil
 }
 
+// BlockDevices are all block devices, by name. One that goes away meanwhile is left out.
+func BlockDevices(r Roots) ([]BlockDevice, error) {
+	entries, err := os.ReadDir(r.SysPath("class", "block"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the kernel has no block layer
+	}
+	if err != nil {
+		return nil, diag.Errorf(diag.Run, "list", "block devices", "%w", diag.Reason(err)).
+			WithHint("look: ls -ld %s", r.SysPath("class", "block"))
+	}
+	var list []BlockDevice
+	for _, e := range entries {
+		if d, err := ReadBlockDevice(r, e.Name()); err == nil {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
 func readUint(path string) (uint64, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -132,7 +132,7 @@ func (d *doctor) command(cmd string) string {
 	return "sudo " + cmd
 }
 
-// grant is the instruction that gives caps to the program, beside those that it
+// grant is the instruction that gives caps to the program, beside the capabilities that it
 // has: setcap replaces them all.
 func (d *doctor) grant(caps string) string {
 	if d.root {

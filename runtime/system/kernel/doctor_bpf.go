@@ -97,7 +97,7 @@ func (d bpfDoctor) refused(missing Status, since string, err error) Check {
 		}
 	}
 	detail := "not allowed to this user"
-	if s := d.Settings.UnprivilegedBPFDisabled; s.known() {
+	if s := d.Settings.UnprivilegedBPFDisabled; s.readable() {
 		detail += fmt.Sprintf(" (unprivileged_bpf_disabled is %d)", s.Value)
 	}
 	caps := "cap_bpf,cap_perfmon"

@@ -94,7 +94,7 @@ func (d *doctor) haves() []string {
 
 func (d *doctor) paranoid() Check {
 	s := d.Settings.PerfEventParanoid
-	if !s.known() {
+	if !s.readable() {
 		if errors.Is(s.Err, fs.ErrNotExist) {
 			return fail("this kernel has no perf events", "use a kernel with CONFIG_PERF_EVENTS")
 		}
@@ -204,11 +204,11 @@ func (d *doctor) uprobes() Check {
 
 func (d *doctor) sampleRate() Check {
 	rate, stack := d.Settings.PerfEventMaxSampleRate, d.Settings.PerfEventMaxStack
-	if !rate.known() {
+	if !rate.readable() {
 		return unsure(rate.Err.Error(), "")
 	}
 	detail := fmt.Sprintf("at most %d Hz", rate.Value)
-	if stack.known() {
+	if stack.readable() {
 		detail += fmt.Sprintf(", callchains of at most %d frames", stack.Value)
 	}
 	if rate.Value < 5000 {
@@ -249,10 +249,10 @@ func (d *doctor) symbols() Check {
 	}
 	kptr := d.Settings.KptrRestrict
 	detail := "addresses are hidden from this user, so kernel frames have no names"
-	if kptr.known() {
+	if kptr.readable() {
 		detail += fmt.Sprintf(" (kptr_restrict is %d)", kptr.Value)
 	}
-	if d.Caps.Has(CapSyslog) || kptr.known() && kptr.Value >= 2 {
+	if d.Caps.Has(CapSyslog) || kptr.readable() && kptr.Value >= 2 {
 		return warn(detail, d.command("sysctl kernel.kptr_restrict=1"))
 	}
 	return warn(detail, d.grant(CapSyslog.String()))

@@ -144,7 +144,7 @@ func (d *doctor) ringLimits() string {
 		return "no limit with " + CapIPCLock.String()
 	}
 	limits := "the limit cannot be read"
-	if kb := d.Settings.PerfEventMlockKB; kb.known() {
+	if kb := d.Settings.PerfEventMlockKB; kb.readable() {
 		limits = fmt.Sprintf("limit: %dKiB for each CPU", kb.Value)
 	}
 	if locked := d.Limits.LockedBytes.Soft; locked == unlimited {

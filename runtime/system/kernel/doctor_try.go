@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,11 +15,11 @@ import (
 type trials struct {
 	breakpoint, uprobe, kprobe, tracepoint, switches, sampling, samplingCPUs, cycles, clock, cgroup,
 	program func() Trial
-	idle     func() []Trial // by CPU
-	counters func() []Trial // by event
+	idle     func() []IdleTrial // by CPU and part
+	counters func() []Trial     // by event
 }
 
-// trials are those of the running machine.
+// trials returns the trials of the running machine.
 func (d *doctor) trials() trials {
 	roots := d.opts.Roots
 	inTracefs := func(try func(dir string) Trial) func() Trial {
@@ -36,12 +37,13 @@ func (d *doctor) trials() trials {
 		kprobe:     func() Trial { return TryKprobe(roots) },
 		tracepoint: inTracefs(TryTracepoint),
 		switches:   inTracefs(func(dir string) Trial { return trySwitches(dir, d.CPUs.Online) }),
-		idle: func() []Trial {
+		idle: func() []IdleTrial {
+			samples := TryIdleSamples(roots, d.CPUs.Online)
 			dir, err := d.opts.Tracefs()
 			if err != nil {
-				return []Trial{{Err: err}}
+				return append(untriedIdle(d.CPUs.Online, err, IdleSwitches), samples...)
 			}
-			return TryIdle(dir, d.CPUs.Online)
+			return append(TryIdle(dir, d.CPUs.Online), samples...)
 		},
 		sampling:     TrySampling,
 		samplingCPUs: func() Trial { return trySamplingCPUs(d.CPUs.Online) },
@@ -61,7 +63,7 @@ func delivers(opens Check, try func() Trial, silent, fix string) Check {
 	}
 	switch t := try(); {
 	case t.Silent():
-		return warn(fmt.Sprintf("%s: %d of %d hits came; %s", opens.Detail, t.Came, t.Made, silent), fix)
+		return warn(fmt.Sprintf("%s: %d of %d hits came; %s", opens.Detail, t.Delivered, t.Hits, silent), fix)
 	case t.Err != nil:
 		return unsure(fmt.Sprintf("%s; it could not be tried: %v", opens.Detail, t.Err), "")
 	}
@@ -83,7 +85,7 @@ func (d *doctor) breakpoints() Check {
 	case t.works():
 		return ok("fire at writes to memory")
 	case t.Silent():
-		return warn(fmt.Sprintf("%s (%d of %d writes were told)", SilentBreakpoints, t.Came, t.Made),
+		return warn(fmt.Sprintf("%s (%d of %d writes were told)", SilentBreakpoints, t.Delivered, t.Hits),
 			SilentBreakpointsFix)
 	case absent(t.Err):
 		return warn("this kernel has none", "use a kernel with CONFIG_HAVE_HW_BREAKPOINT")
@@ -104,9 +106,9 @@ func (d *doctor) fires(name string, wants Cap, try func() Trial) Check {
 	switch t := try(); {
 	case t.works():
 		return ok(fmt.Sprintf("fire; a hit costs about %v",
-			(t.Elapsed / time.Duration(max(t.Made, 1))).Round(100*time.Nanosecond)))
+			(t.Elapsed / time.Duration(max(t.Hits, 1))).Round(100*time.Nanosecond)))
 	case t.Silent():
-		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Came, t.Made),
+		return warn(fmt.Sprintf("open, but %d of %d hits came", t.Delivered, t.Hits),
 			"report it, with the kernel and the hypervisor, since nothing is known to cause it")
 	case denied(t.Err):
 		return warn(there+", which this user may not use", d.grant(wants.String()))
@@ -124,7 +126,7 @@ func (d *doctor) eventClock() Check {
 		return ok("times of events lie between readings of the monotonic clock")
 	case t.Silent():
 		return warn(fmt.Sprintf("times of %d in %d events are not between readings of the monotonic clock",
-			t.Made-t.Came, t.Made),
+			t.Hits-t.Delivered, t.Hits),
 			"see the clocksource with: cat /sys/devices/system/clocksource/clocksource0/*")
 	case denied(t.Err):
 		return warn("not allowed to this user", d.grant(d.traceCap().String()))
@@ -142,7 +144,8 @@ func (d *doctor) sampling() Check {
 	thread := d.try.sampling()
 	switch {
 	case thread.Silent():
-		return warn(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Came, thread.Made), slow)
+		return warn(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Delivered, thread.Hits),
+			slow)
 	case denied(thread.Err):
 		return fail("not allowed to this user", d.grant(d.traceCap().String()))
 	case thread.Err != nil:
@@ -151,12 +154,12 @@ func (d *doctor) sampling() Check {
 	cpus := d.try.samplingCPUs()
 	switch {
 	case cpus.Silent():
-		return warn(fmt.Sprintf("of a CPU %d of %d samples came", cpus.Came, cpus.Made), slow)
+		return warn(fmt.Sprintf("of a CPU %d of %d samples came", cpus.Delivered, cpus.Hits), slow)
 	case errors.Is(cpus.Err, nil):
 		return ok(fmt.Sprintf("of a busy thread %d of %d samples came, of the worst CPU %d of %d",
-			thread.Came, thread.Made, cpus.Came, cpus.Made))
+			thread.Delivered, thread.Hits, cpus.Delivered, cpus.Hits))
 	}
-	return ok(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Came, thread.Made))
+	return ok(fmt.Sprintf("of a busy thread %d of %d samples came", thread.Delivered, thread.Hits))
 }
 
 // counters tells, event by event, whether counters advance while the thing that they count happens.
@@ -169,7 +172,7 @@ func (d *doctor) counters() Check {
 	for _, t := range d.try.counters() {
 		switch {
 		case t.Silent():
-			still = append(still, fmt.Sprintf("%s (%d where %d was made)", t.Where, t.Came, t.Made))
+			still = append(still, fmt.Sprintf("%s (%d where %d was made)", t.Where, t.Delivered, t.Hits))
 		case absent(t.Err):
 			// The check of hardware events tells of those that do not open.
 		case t.Err != nil:
@@ -203,7 +206,8 @@ func (d *doctor) switches() Check {
 		if t.Where != "" {
 			on = " on " + t.Where
 		}
-		return warn(fmt.Sprintf("a thread was switched to %d times%s, and %d were told", t.Made, on, t.Came),
+		return warn(fmt.Sprintf("a thread was switched to %d times%s, and %d were told", t.Hits, on,
+			t.Delivered),
 			"take results about sleeping tasks for incomplete, but for those of --engine bpf, and report the kernel")
 	case denied(t.Err):
 		return warn("not allowed to this user", d.grant(d.traceCap().String()))
@@ -219,13 +223,16 @@ func (d *doctor) idle() Check {
 	}
 	var silent, busy []string
 	var failed error
-	tried := 0
+	tried, programs := 0, false
 	for _, t := range d.try.idle() {
 		switch {
 		case t.Silent():
-			silent = append(silent, fmt.Sprintf("%s (%d of %d switches from it)", t.Where, t.Came, t.Made))
+			silent = append(silent, fmt.Sprintf("%s (%d of %d %s)", t.Where, t.Delivered, t.Hits, t.Part))
+			programs = programs || t.Part != IdleSamples
 		case errors.Is(t.Err, errNeverIdle):
-			busy = append(busy, t.Where)
+			if !slices.Contains(busy, t.Where) {
+				busy = append(busy, t.Where)
+			}
 		case t.Err != nil:
 			failed = t.Err
 		default:
@@ -234,8 +241,11 @@ func (d *doctor) idle() Check {
 	}
 	switch {
 	case len(silent) > 0:
-		return warn("perf does not tell those of "+strings.Join(silent, ", "),
-			"leave --engine at auto, or take bpf: programs see them; a restart may bring them back")
+		fix := "take no result about idle CPUs from samples there; a restart may bring them back"
+		if programs {
+			fix = "leave --engine at auto, or take bpf: programs see all but samples; a restart may bring them back"
+		}
+		return warn("perf does not tell all of those of "+strings.Join(silent, ", "), fix)
 	case denied(failed):
 		return warn("not allowed to this user", d.grant(d.traceCap().String()))
 	case failed != nil:
@@ -243,7 +253,8 @@ func (d *doctor) idle() Check {
 	case tried == 0:
 		return unsure("no CPU was idle meanwhile", "try again when the machine has less to do")
 	case len(busy) > 0:
-		return ok("of the idle task come; not tried, since busy: " + strings.Join(busy, ", "))
+		return ok("switches, wake-ups and samples of the idle task come; not tried, since busy: " +
+			strings.Join(busy, ", "))
 	}
-	return ok("of the idle task come on each CPU")
+	return ok("switches, wake-ups and samples of the idle task come on each CPU")
 }

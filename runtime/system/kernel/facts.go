@@ -28,7 +28,7 @@ type settings struct {
 	PerfEventMaxSampleRate  setting // Hz; the kernel lowers it by itself under load
 	PerfEventMlockKB        setting // of rings, for each user and CPU, beside RLIMIT_MEMLOCK
 	PerfEventMaxStack       setting // frames in a callchain
-	KptrRestrict            setting // who sees addresses: 0 depends on paranoid, 1 CAP_SYSLOG, 2 nobody
+	KptrRestrict            setting // readers of addresses: 0 depends on paranoid, 1 CAP_SYSLOG, 2 nobody
 	UnprivilegedBPFDisabled setting // 0 no, 1 yes until reboot, 2 yes
 }
 

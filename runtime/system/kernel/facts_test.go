@@ -112,7 +112,7 @@ func TestReadFacts(t *testing.T) {
 	eq("other cgroups", strings.Join(f.Mounts.OthersV1, " "), "/sys/fs/cgroup/systemd /sys/fs/cgroup/cpu")
 	eq("paranoid", f.Settings.PerfEventParanoid, setting{Value: -1})
 	eq("mlock", f.Settings.PerfEventMlockKB, setting{Value: 516})
-	eq("kptr known", f.Settings.KptrRestrict.known(), false)
+	eq("kptr known", f.Settings.KptrRestrict.readable(), false)
 	eq("stack missing", errors.Is(f.Settings.PerfEventMaxStack.Err, fs.ErrNotExist), true)
 	eq("BTF", f.BTF, true)
 	eq("hypervisor", f.Hypervisor, "kvm")
@@ -127,7 +127,7 @@ func TestReadFactsMissing(t *testing.T) {
 		t.Errorf("got %v, want not exist", err)
 	}
 	if f.PageBytes == 0 || f.BTF || f.Lockdown != "" || f.Hypervisor != "" ||
-		f.Settings.PerfEventParanoid.known() {
+		f.Settings.PerfEventParanoid.readable() {
 		t.Errorf("got %+v from nothing", f)
 	}
 }

@@ -20,7 +20,7 @@ import (
 //   - Intel: mem-loads and mem-stores of the PMU cpu, on hybrid CPUs of cpu_core
 //     and cpu_atom. Where the PMU lists mem-loads-aux, that event has to lead
 //     the group, or the kernel refuses mem-loads.
-//   - AMD: ibs_op samples operations of all kinds; who wants loads looks at the
+//   - AMD: ibs_op samples operations of all kinds; a user who wants loads looks at the
 //     data source of each. Some models drop those that were fast by themselves.
 //   - arm64: arm_spe writes packets of its own form to a buffer of its own, and
 //     no samples.
@@ -104,7 +104,7 @@ func intelMemory(dir, op string, cycles uint64) (*MemoryEvent, error) {
 	if e.Config, err = pack(dir, terms); err != nil {
 		return nil, err
 	}
-	if n := readSetting(filepath.Join(dir, "caps/max_precise")); n.known() && n.Value > 0 && n.Value < 4 {
+	if n := readSetting(filepath.Join(dir, "caps/max_precise")); n.readable() && n.Value > 0 && n.Value < 4 {
 		e.Precise = uint8(n.Value)
 	}
 	if e.CPUs, err = pmuCPUs(dir, "cpus"); err != nil || op != "loads" {

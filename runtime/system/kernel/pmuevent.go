@@ -20,7 +20,7 @@ import (
 type NamedEvent struct {
 	PMU    PMU
 	Config [3]uint64 // of PerfEventAttr
-	// CPUs are those that it is opened on, one for each package where it counts
+	// CPUs are the CPUs that it is opened on, one for each package where it counts
 	// what all CPUs of a package do; nil is all.
 	CPUs []int
 	// Counts is what one count stands for, "2.3e-10 Joules"; "" if sysfs does not say.
@@ -133,4 +133,23 @@ func countsOf(dir, name string) string {
 		return scale
 	}
 	return scale + " " + of
+}
+
+// PMUEvents lists the events of PMUs that have a name in sysfs, as command lines take them: msr/tsc/.
+func PMUEvents(r Roots) (names []string) {
+	pmus, err := ReadPMUs(r)
+	if err != nil {
+		return nil
+	}
+	for _, p := range pmus {
+		entries, _ := os.ReadDir(r.SysPath("bus/event_source/devices", p.Name, "events"))
+		for _, e := range entries {
+			switch filepath.Ext(e.Name()) {
+			case ".scale", ".unit", ".snapshot", ".per-pkg":
+			default:
+				names = append(names, p.Name+"/"+e.Name()+"/")
+			}
+		}
+	}
+	return names
 }

@@ -78,8 +78,8 @@ type setting struct {
 	Err   error
 }
 
-// known reports whether the number could be read.
-func (s setting) known() bool { return s.Err == nil }
+// readable reports whether the number could be read.
+func (s setting) readable() bool { return s.Err == nil }
 
 func readSetting(path string) setting {
 	text, err := readLine(path)

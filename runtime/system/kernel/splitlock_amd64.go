@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// cacheLine is that of all amd64 CPUs.
+// cacheLine is the size of a cache line, in bytes, of all amd64 CPUs.
 const cacheLine = 64
 
 // splitWord is a word that lies in two cache lines of buf.
@@ -21,7 +21,7 @@ func splitWord(buf *[3 * cacheLine]byte) *uint32 {
 }
 
 // CheckSplitLocks says why this machine must not see a split lock: the kernel
-// may be told to kill who makes one.
+// may be told to kill the process that makes one.
 func CheckSplitLocks() error {
 	cmdline, _ := os.ReadFile("/proc/cmdline")
 	if strings.Contains(string(cmdline), "split_lock_detect=fatal") {

@@ -13,7 +13,7 @@ import (
 // This file and the other try_*.go find out whether events that open are also
 // delivered. That an event opens says little: a hypervisor may hide the debug
 // registers, so that breakpoints open and never fire, or offer counters that
-// stay 0. So each try makes a known number of hits itself and counts those that
+// stay 0. So each try makes a known number of hits itself and counts the hits that
 // come. Doctor shows the outcomes to users, tests/testkit skips tests by them,
 // and runtime/source/perf refuses breakpoints that would stay silent.
 //
@@ -23,9 +23,9 @@ import (
 
 // A Trial is the outcome of one try.
 type Trial struct {
-	Err  error // the event does not open, or could not be tried: nothing is known of its delivery
-	Made int64 // hits that were made
-	Came int64 // hits that came
+	Err       error // the event does not open, or could not be tried: nothing is known of its delivery
+	Hits      int64 // hits that were made
+	Delivered int64 // hits that came
 	// Least is how many of them must come, fewer than Made where the
 	// hypervisor takes CPU time away.
 	Least   int64
@@ -34,10 +34,10 @@ type Trial struct {
 }
 
 // works reports that the event opens and its hits come.
-func (t Trial) works() bool { return t.Err == nil && t.Came >= t.Least }
+func (t Trial) works() bool { return t.Err == nil && t.Delivered >= t.Least }
 
 // Silent reports that the event opens, and that its hits do not come.
-func (t Trial) Silent() bool { return t.Err == nil && t.Came < t.Least }
+func (t Trial) Silent() bool { return t.Err == nil && t.Delivered < t.Least }
 
 // Missing is why the event cannot be used here; nil if it can.
 func (t Trial) Missing() error {
@@ -45,7 +45,7 @@ func (t Trial) Missing() error {
 	case t.Err != nil:
 		return t.Err
 	case t.Silent():
-		return fmt.Errorf("opens, but %d of %d hits came", t.Came, t.Made)
+		return fmt.Errorf("opens, but %d of %d hits came", t.Delivered, t.Hits)
 	}
 	return nil
 }
@@ -85,13 +85,13 @@ func tallyOn(attr unix.PerfEventAttr, made int64, work func(), spots ...spot) Tr
 	}
 	start := time.Now()
 	work()
-	t := Trial{Made: made, Least: made, Elapsed: time.Since(start)}
+	t := Trial{Hits: made, Least: made, Elapsed: time.Since(start)}
 	for _, fd := range fds {
 		n, err := readCount(fd)
 		if err != nil {
 			return Trial{Err: err}
 		}
-		t.Came += n
+		t.Delivered += n
 	}
 	return t
 }

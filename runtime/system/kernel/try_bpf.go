@@ -45,5 +45,5 @@ func tryProgram() Trial {
 	if err := counts.Lookup(uint32(0), &n); err != nil {
 		return untried("read a map: %w", err)
 	}
-	return Trial{Made: tryHits, Least: tryHits, Came: min(int64(n), tryHits)}
+	return Trial{Hits: tryHits, Least: tryHits, Delivered: min(int64(n), tryHits)}
 }

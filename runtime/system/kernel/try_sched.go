@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -41,7 +40,7 @@ func trySwitches(dir string, cpus []int) Trial {
 		}
 	}()
 	for _, cpu := range cpus {
-		fd, err := switchesOn(id, cpu, `next_comm == "`+tryComm+`"`)
+		fd, err := countOn(id, cpu, `next_comm == "`+tryComm+`"`)
 		if err != nil {
 			return Trial{Err: err}
 		}
@@ -69,7 +68,7 @@ func trySwitches(dir string, cpus []int) Trial {
 		if t.Err != nil {
 			return t
 		}
-		if worst.Where == "" || t.Came*worst.Made < worst.Came*t.Made {
+		if worst.Where == "" || t.Delivered*worst.Hits < worst.Delivered*t.Hits {
 			t.Where = "CPU " + strconv.Itoa(cpu)
 			worst = t
 		}
@@ -80,103 +79,8 @@ func trySwitches(dir string, cpus []int) Trial {
 	return worst
 }
 
-// Numbers of TryIdle: how many stays in the idle task are waited for, how many decide, and for how long
-// this thread sleeps on a CPU, again and again, that has had fewer.
-const (
-	idleStays = 8
-	idleLeast = 3
-	idleTime  = 20 * time.Millisecond
-)
-
-// TryIdle finds out, of each CPU, whether perf's events of its idle task come. Where they do not, each
-// switch from the idle task to another one is missing, and so are wake-ups, interrupts and timers while the
-// CPU is idle. On some machines that is so on one CPU, whereas programs of the kernel see all of them.
-// Switches to the idle task happen in the task before, and come: those from it must come as well. A CPU that
-// is busy all the time cannot be tried. dir is where tracefs is.
-func TryIdle(dir string, cpus []int) []Trial {
-	all := func(t Trial) []Trial {
-		list := make([]Trial, len(cpus))
-		for i, cpu := range cpus {
-			list[i] = t
-			list[i].Where = "CPU " + strconv.Itoa(cpu)
-		}
-		return list
-	}
-	id, err := tracepointID(dir, "sched/sched_switch")
-	if err != nil {
-		return all(Trial{Err: err})
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var mine unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &mine); err != nil {
-		return all(untried("ask for the CPUs of this thread: %w", err))
-	}
-	defer unix.SchedSetaffinity(0, &mine)
-	list := all(Trial{})
-	fds := make([][2]int, len(cpus))
-	for i, cpu := range cpus {
-		for k, filter := range []string{"next_pid == 0", "prev_pid == 0"} {
-			fd, err := switchesOn(id, cpu, filter)
-			if err != nil {
-				return all(Trial{Err: err})
-			}
-			defer unix.Close(fd)
-			fds[i][k] = fd
-		}
-	}
-	for i, cpu := range cpus {
-		var one unix.CPUSet
-		one.Set(cpu)
-		moved := mine.IsSet(cpu) && unix.SchedSetaffinity(0, &one) == nil
-		for begun := time.Now(); ; {
-			made, err := readCount(fds[i][0])
-			if err != nil {
-				list[i].Err = err
-				break
-			}
-			if list[i].Made = made; made >= idleStays || !moved || time.Since(begun) > idleTime {
-				break
-			}
-			_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
-		}
-		if list[i].Err == nil {
-			list[i].Came, list[i].Err = readCount(fds[i][1])
-		}
-		list[i].leaves()
-	}
-	return list
-}
-
-// SilentIdle names the CPUs of whose idle task perf delivers no events; "" if none is known.
-func SilentIdle(dir string) string {
-	cpus, err := OnlineCPUs()
-	if err != nil {
-		return ""
-	}
-	var silent []string
-	for _, t := range TryIdle(dir, cpus) {
-		if t.Silent() {
-			silent = append(silent, t.Where)
-		}
-	}
-	return strings.Join(silent, ", ")
-}
-
-// leaves settles how many switches from the idle task must come of those that were made to it. Programs of
-// others may have kept some away, see unlessDisturbed; one tells that they come.
-func (t *Trial) leaves() {
-	t.Least = 1
-	if t.Err == nil && t.Made < idleLeast {
-		t.Err = errNeverIdle
-	}
-}
-
-// errNeverIdle says that a CPU had no idle time in which something could be tried.
-var errNeverIdle = errors.New("the CPU was busy meanwhile")
-
-// switchesOn counts the switches of a CPU that pass a filter.
-func switchesOn(id uint64, cpu int, condition string) (fd int, err error) {
+// countOn counts the hits of a tracepoint on a CPU that pass a filter.
+func countOn(id uint64, cpu int, condition string) (fd int, err error) {
 	fd, err = unix.PerfEventOpen(&unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Size: attrSize,
 		Bits: unix.PerfBitDisabled, // until it has its filter
@@ -221,13 +125,13 @@ func sumSwitches(fds []int, hits int) Trial {
 		_ = unix.Nanosleep(&unix.Timespec{Nsec: 200_000}, nil)
 	}
 	_ = unix.Getrusage(unix.RUSAGE_THREAD, &after)
-	t := Trial{Made: after.Nvcsw - before.Nvcsw}
-	t.Least = t.Made
+	t := Trial{Hits: after.Nvcsw - before.Nvcsw}
+	t.Least = t.Hits
 	now, err := count()
 	if err != nil {
 		return Trial{Err: err}
 	}
-	t.Came = now - old
+	t.Delivered = now - old
 	return t
 }
 

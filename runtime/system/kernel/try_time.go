@@ -36,7 +36,7 @@ func trySamplingCPUs(cpus []int) Trial {
 	var worst Trial
 	for i, cpu := range cpus {
 		t := trySampling(spot{-1, cpu, 0}, 0, func() { time.Sleep(tryBusy) }, 0)
-		if i == 0 || t.Err != nil || worst.Err == nil && t.Came*worst.Made < worst.Came*t.Made {
+		if i == 0 || t.Err != nil || worst.Err == nil && t.Delivered*worst.Hits < worst.Delivered*t.Hits {
 			worst = t
 		}
 	}
@@ -63,9 +63,9 @@ func trySampling(s spot, bits uint64, work func(), busy time.Duration) Trial {
 	if busy == 0 {
 		busy = t.Elapsed
 	}
-	t.Made = int64(busy / tryPeriod)
-	t.Least = t.Made / tryShare
-	if err := ring.samples(func([]byte) { t.Came++ }); err != nil {
+	t.Hits = int64(busy / tryPeriod)
+	t.Least = t.Hits / tryShare
+	if err := ring.samples(func([]byte) { t.Delivered++ }); err != nil {
 		return Trial{Err: err}
 	}
 	return t
@@ -115,7 +115,7 @@ func tryClock() Trial {
 			return Trial{Err: err}
 		}
 	}
-	t := Trial{Made: tryHits, Least: tryHits, Elapsed: time.Duration(readings[tryHits] - readings[0])}
+	t := Trial{Hits: tryHits, Least: tryHits, Elapsed: time.Duration(readings[tryHits] - readings[0])}
 	base := addressOf(mem)
 	err = ring.samples(func(body []byte) {
 		if len(body) < 16 {
@@ -124,7 +124,7 @@ func tryClock() Trial {
 		at, addr := int64(binary.NativeEndian.Uint64(body)), binary.NativeEndian.Uint64(body[8:])
 		n := int(addr-base) / page
 		if addr >= base && n < tryHits && readings[n] <= at && at <= readings[n+1] {
-			t.Came++
+			t.Delivered++
 		}
 	})
 	if err != nil {

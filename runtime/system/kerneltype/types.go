@@ -35,7 +35,7 @@ const directory = "/sys/kernel/btf"
 // noTypes explains that there are none.
 func noTypes(err error) error {
 	if !kernel.HasSysfs(kernel.Roots{}) {
-		return &diag.Unverified{What: "the kernel's types", Why: errors.New("sysfs is not mounted")}
+		return &diag.Unverified{Feature: "the kernel's types", Why: errors.New("sysfs is not mounted")}
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, btf.ErrNotFound) ||
 		errors.Is(err, ebpf.ErrNotSupported) {
@@ -286,7 +286,7 @@ func (t *Types) Tracepoint(name string) (args []Param, ok bool) {
 	if !ok || len(f.Params) == 0 {
 		return nil, false
 	}
-	return f.Params[1:], true // the first is of who is called
+	return f.Params[1:], true // the first belongs to the receiver of the call
 }
 
 // PerCPU finds a variable that each CPU has a copy of: its type, and where it lies

@@ -1,4 +1,4 @@
-// Package limits says what scripts may take: one Policy for everything that they do, whoever calls
+// Package limits says what scripts may take: one Policy for everything that they do, whichever caller runs
 // them. package script keeps to it; the command reads the host's own from a file.
 //
 // It bounds the language only: what a run holds is bounded by package memory.
@@ -36,7 +36,7 @@ type Policy struct {
 	Depth int
 	// Path is the file that they are from; "" are the defaults.
 	Path string
-	// Within says that Time is that of a command which only looks at scripts: no file raises it.
+	// Within says that Time is the time of a command which only looks at scripts: no file raises it.
 	Within bool
 }
 

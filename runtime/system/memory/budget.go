@@ -1,10 +1,10 @@
-// Package memory keeps what a run holds within one bound. A session makes a Budget; whoever
+// Package memory keeps what a run holds within one bound. A session makes a Budget; code that
 // keeps state for keys, waiting events, stacks or names takes from it in coarse amounts, and
 // gives way when there is no more: with rows for other keys, or without its oldest events. What
 // gave way is counted, and said.
 //
 // What nobody takes (names, histories, results on their way) is measured: the heap that is in
-// use, less what was taken. So the whole stays within the bound whoever grows.
+// use, less what was taken. So the whole stays within the bound whichever part grows.
 //
 // It knows nothing of what is kept; and it ends no run: state that finds no room is told as
 // evicted, and totals stay exact.
@@ -20,7 +20,7 @@ import (
 type Budget struct {
 	limit  int64        // what the process may have, in bytes
 	room   atomic.Int64 // of that for state
-	held   atomic.Int64 // by all parts
+	used   atomic.Int64 // by all parts
 	beside atomic.Int64 // state of which no part knows, as measured
 	short  atomic.Bool  // a share was smaller than usual
 	meter  meter
@@ -48,7 +48,7 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Share is the n-th part of the memory for state, in units of so many bytes, for who cannot
+// Share is the n-th part of the memory for state, in units of so many bytes, for callers that cannot
 // ask again: at most the usual number, and one at least. It is the usual number without a bound.
 func (b *Budget) Share(n, bytes, usual int) int {
 	if b == nil {
@@ -65,7 +65,7 @@ func (b *Budget) Share(n, bytes, usual int) int {
 type Part struct {
 	budget  *Budget
 	name    string
-	held    int64
+	used    int64
 	refused atomic.Bool
 }
 
@@ -87,14 +87,14 @@ func (p *Part) Hold(bytes int64) bool {
 	if p == nil {
 		return true
 	}
-	more := bytes - p.held
+	more := bytes - p.used
 	b := p.budget
-	if held := b.held.Add(more); more > 0 && held+b.beside.Load() > b.room.Load() {
-		b.held.Add(-more)
+	if held := b.used.Add(more); more > 0 && held+b.beside.Load() > b.room.Load() {
+		b.used.Add(-more)
 		p.refused.Store(true)
 		return false
 	}
-	p.held = bytes
+	p.used = bytes
 	return true
 }
 
@@ -103,8 +103,8 @@ func (p *Part) Must(bytes int64) {
 	if p == nil {
 		return
 	}
-	p.budget.held.Add(bytes - p.held)
-	p.held = bytes
+	p.budget.used.Add(bytes - p.used)
+	p.used = bytes
 }
 
 // Refused are the names of the pieces that found no room.

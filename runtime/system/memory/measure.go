@@ -58,13 +58,13 @@ func (b *Budget) Measure() {
 		b.divide(others())
 	}
 	metrics.Read(m.sample)
-	b.beside.Store(max(0, int64(m.sample[0].Value.Uint64())-b.held.Load()))
+	b.beside.Store(max(0, int64(m.sample[0].Value.Uint64())-b.used.Load()))
 }
 
 // divide gives Go what is left beside so many bytes of other pages, and state its part of that.
 func (b *Budget) divide(beside int64) {
 	heap := b.limit - beside - textRoom
-	if left, ok := b.near.left(); ok {
+	if left, ok := b.near.least(); ok {
 		// Pages of files count for no cgroup, though they are resident; maps of programs do, though they
 		// are not.
 		near := ofGo() + left - b.near.reserve()/2

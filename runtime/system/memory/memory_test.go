@@ -124,7 +124,7 @@ func TestLimitOfCgroups(t *testing.T) {
 	}
 }
 
-// Who has too little memory is told before it is too late, and of what is needed.
+// A user with too little memory is told before it is too late, and how much is needed.
 func TestTightLimitsAreTold(t *testing.T) {
 	for _, x := range []struct {
 		limit  int64
@@ -156,7 +156,7 @@ func TestNearLimits(t *testing.T) {
 		t.Helper()
 		write("a/memory.current", used)
 		b.near.at = time.Time{}
-		if got, ok := b.near.left(); !ok || got != left {
+		if got, ok := b.near.least(); !ok || got != left {
 			t.Errorf("%s used: got %d left, want %d", used, got, left)
 		}
 		if got := b.near.level(); got != want {

@@ -69,8 +69,8 @@ func least(list []wall) (limit int64) {
 // reserve is what is in front of the first line.
 func (n *near) reserve() int64 { return min(least(n.walls)/3, mostReserve) }
 
-// left is the least that a wall leaves; false if there is no wall.
-func (n *near) left() (bytes int64, ok bool) {
+// least is the least that a wall leaves; false if there is no wall.
+func (n *near) least() (bytes int64, ok bool) {
 	for _, w := range n.walls {
 		if used, known := w.used(); known && (!ok || w.limit-used < bytes) {
 			bytes, ok = w.limit-used, true
@@ -100,7 +100,7 @@ func (n *near) level() level {
 
 // look compares what is left with the lines. Where others have nearly all of it, nothing would be gained.
 func (n *near) look() level {
-	left, ok := n.left()
+	left, ok := n.least()
 	reserve := n.reserve()
 	switch {
 	case !ok || left >= reserve || resident() < least(n.walls)/8:
@@ -132,7 +132,7 @@ func (b *Budget) Fits(bytes int64) bool {
 	if b.Scarce() {
 		return false
 	}
-	left, ok := b.near.left()
+	left, ok := b.near.least()
 	fits := !ok || left-2*bytes > b.near.reserve()/2
 	if !fits {
 		b.near.parts.Store(true)
@@ -145,7 +145,7 @@ func (b *Budget) Out() string {
 	if b == nil || b.near.level() != out {
 		return ""
 	}
-	left, _ := b.near.left()
+	left, _ := b.near.least()
 	return fmt.Sprintf("memory: %s are left of the %s that the cgroup, or ulimit, allows: "+
 		"the run ends early, before it is killed", unit.Size(max(left, 0)), unit.Size(least(b.near.walls)))
 }
@@ -216,7 +216,7 @@ func cgroupWalls(of, root string) (list []wall) {
 	return list
 }
 
-// number is that of a file which has nothing else.
+// number returns the number in a file which has nothing else.
 func number(file string) (int64, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// Mode is that of new files.
+// Mode is the permission mode of new files.
 const Mode fs.FileMode = 0o600
 
 // readerLook is how often it is tried whether a pipe has a reader.
 const readerLook = 20 * time.Millisecond
 
-// Open opens path for writing, and makes it if flag says so; flag is that of
+// Open opens path for writing, and makes it if flag says so; flag is the flag of
 // os.OpenFile, without O_RDWR. The caller closes the file.
 func Open(ctx context.Context, path string, flag int) (*os.File, error) {
 	for {

@@ -11,7 +11,7 @@ import (
 
 // Bells are opened switched off, and wake the Poller while they are on.
 type Bells struct {
-	On bool // who comes next wakes the reader
+	On bool // the next writer wakes the reader
 
 	fds   []int
 	mems  [][]byte    // rings, of a page of data each

@@ -1,4 +1,4 @@
-// Package poll waits for perf rings and for the end of tasks, and lets who waits
+// Package poll waits for perf rings and for the end of tasks, and lets the thread that waits
 // sleep while nothing happens.
 //
 // A ring wakes its reader when it is half full, so that a busy ring wakes it

@@ -25,10 +25,10 @@ func (s *cpuSocket) close() error {
 	return unix.Close(s.uevents)
 }
 
-// HearsCPUs reports that CPUs which come wake who waits.
+// HearsCPUs reports that CPUs which come wake the thread that waits.
 func (s *cpuSocket) HearsCPUs() bool { return s.uevents >= 0 }
 
-// HearCPUs has CPUs that come wake who waits, where the kernel tells of them.
+// HearCPUs has CPUs that come wake the thread that waits, where the kernel tells of them.
 func (p *Poller) HearCPUs() {
 	if ns, err := os.Readlink("/proc/self/ns/user"); err != nil || ns != firstUserNS {
 		return

@@ -63,7 +63,7 @@ const (
 )
 
 // New makes a Poller. filled reports that some ring is so full that the kernel has
-// woken who waits; it is asked before each wait.
+// woken the thread that waits; it is asked before each wait.
 func New(filled func() bool) (*Poller, error) {
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Poller) Edge(fd int, tag int32) error {
 	})
 }
 
-// Nest has p's Wait end with what would end that of inner, which is not told: who waits then
+// Nest has p's Wait end with what would end that of inner, which is not told: the caller then
 // looks at inner.
 func (p *Poller) Nest(inner *Poller) error { return p.Edge(inner.ep, nestTag) }
 
@@ -202,7 +202,7 @@ func (p *Poller) sleep(timeout time.Duration) (n int, err error) {
 }
 
 // awake reports that the wait is over. A ring tells only once that it woke somebody
-// (perf_poll in kernel/events/core.c), and Go's poller may have been the one who
+// (perf_poll in kernel/events/core.c), and Go's poller may have been the one that
 // asked. So whatever makes that call again counts, and before the first wait
 // nobody may sleep over a ring that is full enough.
 func (p *Poller) awake(fd uintptr) bool {

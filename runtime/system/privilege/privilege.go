@@ -3,7 +3,7 @@
 // packages that read the kernel's own files and those of traced processes call
 // Raise, or its forms for one file; nobody else gets more than the caller has.
 //
-// A program with file capabilities (setcap) gives them to whoever executes it.
+// A program with file capabilities (setcap) gives them to everybody who executes it.
 // Those that open perf events and load programs do no harm to files, and stay
 // effective. Those that read any file (CAP_DAC_READ_SEARCH) or look into any
 // process (CAP_SYS_PTRACE) would make scripts, recordings and outputs, whose
@@ -64,7 +64,7 @@ const Run Set = 1<<unix.CAP_PERFMON | 1<<unix.CAP_BPF | 1<<unix.CAP_SYSLOG | 1<<
 const Opening Set = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_DAC_OVERRIDE |
 	1<<unix.CAP_SYS_RAWIO
 
-// Keep gives up all capabilities but those of s, for good, on all threads. Kernels before 5.8 have
+// Keep gives up all capabilities but the ones in s, for good, on all threads. Kernels before 5.8 have
 // CAP_SYS_ADMIN in place of those for tracing: there it stays.
 func Keep(s Set) error {
 	if !perfmonSuffices() {

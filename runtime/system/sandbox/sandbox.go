@@ -56,7 +56,7 @@ type Needs struct {
 	Kernel bool
 	// Command says that there is a command to end.
 	Command bool
-	// Opens says that it goes on to open events of all kinds, and what they need: who runs
+	// Opens says that it goes on to open events of all kinds, and what they need: a process that runs
 	// several scripts, one after the other.
 	Opens bool
 	// Starts says that it starts programs, such as git.
@@ -132,7 +132,7 @@ func noNewPrivileges() error {
 	return nil
 }
 
-// machine are the files that tell about the machine, whoever runs there, and about times and names.
+// machine are the files that tell about the machine, all processes on it, and about times and names.
 var machine = []string{"/proc", "/sys", "/dev", "/etc", "/run/systemd", "/usr/share", "/usr/local/share",
 	"/usr/lib/debug", "/lib/modules", "/usr/lib/modules", "/boot"}
 
@@ -177,7 +177,7 @@ func landlockVersion() (int, error) {
 	return 0, fmt.Errorf("ask for Landlock: %w", errno)
 }
 
-// refused are system calls that no run makes after it has begun, and those who break in would
+// refused are system calls that no run makes after it has begun, and intruders would
 // want: to start programs, to look into and change others, to change the machine, to get out of a
 // container, and such as had many mistakes.
 var refused = []string{

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tries are what somebody who broke in would try, and what a run does.
+// tries are what an intruder would try, and what a run does.
 var tries = []struct {
 	name string
 	try  func(dir string) error

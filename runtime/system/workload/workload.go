@@ -52,6 +52,9 @@ type child struct {
 	ended    chan struct{}
 	state    *os.ProcessState
 	waitErr  error
+	before   Times     // what the held child took before it became the command
+	began    time.Time // the command was let go
+	over     time.Time // it was waited for
 }
 
 const (
@@ -77,7 +80,10 @@ func execChild(path string, args []string) int {
 	unix.CloseOnExec(holdFD)
 	unix.CloseOnExec(reportFD)
 	report := os.NewFile(reportFD, "report")
-	fmt.Fprintln(report, unix.Gettid())
+	// What we took until here is not the command's, whose exec keeps it.
+	var own unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &own)
+	fmt.Fprintln(report, unix.Gettid(), own.Utime.Nano(), own.Stime.Nano())
 	var b [1]byte
 	for {
 		n, err := unix.Read(holdFD, b[:])
@@ -169,7 +175,7 @@ func (c *Command) Start() error {
 	// The pipe's child end is closed only when start returns, so a child that
 	// dies early would leave us reading: close it now.
 	childReport.Close()
-	if _, err := fmt.Fscanln(report, &c.child.tid); err != nil {
+	if _, err := fmt.Fscanln(report, &c.child.tid, &c.child.before.User, &c.child.before.System); err != nil {
 		c.Kill()
 		return fail(errors.New("the held child did not answer; main must call workload.MaybeExecChild first"))
 	}
@@ -190,6 +196,7 @@ func (c *Command) own(attr *os.ProcAttr, args []string, started chan<- error) {
 	c.child.process = p
 	started <- nil
 	c.child.state, c.child.waitErr = p.Wait()
+	c.child.over = time.Now()
 	close(c.child.ended)
 }
 
@@ -222,6 +229,7 @@ func (c *Command) Release() error {
 		return nil
 	}
 	c.child.attached, c.child.held = 0, false
+	c.child.began = time.Now()
 	if _, err := c.child.hold.Write([]byte{1}); err != nil {
 		return &diag.Error{
 			Op:      "start",

@@ -32,13 +32,13 @@ func TestNamesOfCRI(t *testing.T) {
 	t.Run("at its usual place", func(t *testing.T) {
 		root := files(t, map[string]string{"/run/containerd/here": ""})
 		stop := s.Start(t, filepath.Join(root, "/run/containerd/containerd.sock"))
-		n := OpenNames(Asked{Root: root})
+		n := OpenNames(NameSources{Root: root})
 		defer n.Close()
-		before := s.Asked.Load()
+		before := s.Requests.Load()
 		n.See(&Facts{Container: hex64("c1"), Pod: uid})
 		n.Await(5 * time.Second)
 		check(t, n)
-		if asked := s.Asked.Load() - before; asked != 1 {
+		if asked := s.Requests.Load() - before; asked != 1 {
 			t.Errorf("got %d questions for names that one answer has, want 1", asked)
 		}
 		stop()
@@ -47,7 +47,7 @@ func TestNamesOfCRI(t *testing.T) {
 	t.Run("where the user says", func(t *testing.T) {
 		socket := filepath.Join(t.TempDir(), "sock")
 		s.Start(t, socket)
-		n := OpenNames(Asked{Root: t.TempDir(), CRI: socket})
+		n := OpenNames(NameSources{Root: t.TempDir(), CRI: socket})
 		defer n.Close()
 		check(t, n)
 		if err := n.Trouble(); err != nil {
@@ -57,11 +57,11 @@ func TestNamesOfCRI(t *testing.T) {
 	t.Run("nowhere", func(t *testing.T) {
 		root := files(t, map[string]string{"/run/containerd/here": ""})
 		s.Start(t, filepath.Join(root, "/run/containerd/containerd.sock"))
-		n := OpenNames(Asked{Root: root, CRI: NoSocket})
+		n := OpenNames(NameSources{Root: root, CRI: NoSocket})
 		defer n.Close()
-		before := s.Asked.Load()
-		if got, ok := n.Name(hex64("c1")); ok || s.Asked.Load() != before {
-			t.Errorf("got %q, and %d questions", got, s.Asked.Load()-before)
+		before := s.Requests.Load()
+		if got, ok := n.Name(hex64("c1")); ok || s.Requests.Load() != before {
+			t.Errorf("got %q, and %d questions", got, s.Requests.Load()-before)
 		}
 	})
 }
@@ -82,9 +82,9 @@ func TestRuntimeThatStalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	n := OpenNames(Asked{Root: root})
+	n := OpenNames(NameSources{Root: root})
 	n.every, n.answer = 0, 100*time.Millisecond
-	// A goroutine of its own asks; who wants a name waits for a moment only.
+	// A goroutine of its own asks; a caller that wants a name waits for a moment only.
 	n.See(&Facts{Container: hex64("c9")})
 	n.Name(hex64("c9"))
 	n.Await(10 * time.Second)
@@ -104,10 +104,10 @@ func TestRuntimeThatStalls(t *testing.T) {
 	n.Close()
 }
 
-// Who nobody knows at first, since the cgroup is there before the container, is known later.
+// A name that is unknown at first, since the cgroup is there before the container, is known later.
 func TestNamesThatComeLater(t *testing.T) {
 	root := files(t, map[string]string{"/run/crio/here": ""})
-	n := OpenNames(Asked{Root: root})
+	n := OpenNames(NameSources{Root: root})
 	defer n.Close()
 	n.every = time.Millisecond
 	if got, ok := n.Name(uid); ok {
@@ -135,7 +135,7 @@ func TestTroubleOfNamedSocket(t *testing.T) {
 	}
 	l.Close()
 	os.WriteFile(socket, nil, 0o600)
-	n := OpenNames(Asked{Root: t.TempDir(), CRI: socket})
+	n := OpenNames(NameSources{Root: t.TempDir(), CRI: socket})
 	defer n.Close()
 	n.Name(hex64("c1"))
 	if err := n.Trouble(); err == nil || !strings.Contains(err.Error(), "ask for names "+socket) {

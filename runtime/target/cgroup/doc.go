@@ -2,7 +2,7 @@
 // the pod and the systemd unit that this cgroup belongs to.
 //
 // An event has the number of its cgroup, which is the inode of the cgroup's directory.
-// A Table makes a path of it, and Parse tells of a path who made it: Docker, containerd,
+// A Table makes a path of it, and Parse tells from the path which runtime made it: Docker, containerd,
 // CRI-O, podman, LXC, systemd-nspawn and the kubelet, with the systemd driver and with
 // that of the cgroup file system; systemd's services, scopes and slices.
 //

@@ -15,7 +15,7 @@ type Facts struct {
 	// Container is the id of the container, 64 digits of most runtimes, a name of LXC and
 	// systemd-nspawn.
 	Container string
-	// Runtime is who made the container: docker, containerd, crio, podman, lxc, nspawn, or
+	// Runtime names the runtime that made the container: docker, containerd, crio, podman, lxc, nspawn, or
 	// "" if the path does not tell.
 	Runtime string
 	// Pod is the uid that Kubernetes gave the pod, with dashes, or podman's id of it.

@@ -30,7 +30,7 @@ type layout struct{ path, container, runtime, pod, unit string }
 
 func (l layout) facts() Facts { return Facts{l.path, l.container, l.runtime, l.pod, l.unit, false} }
 
-// layouts are those of all who make cgroups for containers, pods and units.
+// layouts lists the cgroup paths of all runtimes that make containers, pods and units.
 func layouts() []layout {
 	pod := "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uidUnit + ".slice"
 	return []layout{
@@ -127,7 +127,7 @@ func TestCgroupsOfAllLayouts(t *testing.T) {
 		if want.Path == c.path {
 			continue // it is the machine's own
 		}
-		made(t, root, want.Path)
+		makeCgroups(t, root, want.Path)
 		number := numberOf(t, filepath.Join(root, want.Path))
 		numbers[number] = want
 		for name, of := range map[string]*Table{"by number": table, "by a search": slow} {

@@ -33,8 +33,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The files of Docker, containerd, CRI-O and podman hold what who made the container
-// wrote: any JSON gives a name that is harmless, or none.
+// The files of Docker, containerd, CRI-O and podman hold text that the container's creator
+// chose: any JSON gives a name that is harmless, or none.
 func FuzzNames(f *testing.F) {
 	f.Add([]byte(`{"Name":"/web","annotations":{"io.kubernetes.cri.container-name":"a\u001b[2J"}}`))
 	f.Add([]byte(`{"annotations":{"io.kubernetes.pod.uid":"u","io.kubernetes.pod.namespace":"n",` +
@@ -51,7 +51,7 @@ func FuzzNames(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	n := OpenNames(Asked{Root: dir})
+	n := OpenNames(NameSources{Root: dir})
 	f.Cleanup(n.Close)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, name := range files {

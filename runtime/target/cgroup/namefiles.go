@@ -11,13 +11,13 @@ import (
 )
 
 // This file finds names in the files that runtimes keep. They are root's, and are bounded
-// all the same: what is in them comes in part from who made the container.
+// all the same: part of their content was chosen by the container's creator.
 
 // mostBytes bounds a file, and what a socket answers.
 const mostBytes = 8 << 20
 
-// path is that of a file below the root.
-func (n *Names) path(name string) string { return filepath.Join("/", n.asked.Root, name) }
+// path returns the path of a file below the root.
+func (n *Names) path(name string) string { return filepath.Join("/", n.sources.Root, name) }
 
 // read is a file below the root; nil if it is not there or too large.
 func (n *Names) read(path string) []byte {

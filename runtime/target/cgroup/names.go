@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// patience is how long who shows a result waits for a name that is being looked up.
+// patience is how long a renderer waits for a name that is being looked up.
 const patience = 300 * time.Millisecond
 
 // mostNames bounds the names that are kept; beyond it all are looked up anew.
 const mostNames = 1 << 13
 
-// Asked says who is asked for names. The zero value is those that are usual on this machine.
-type Asked struct {
+// NameSources lists the runtimes that give names. The zero value is the usual ones on this machine.
+type NameSources struct {
 	// Root is the directory below which files and sockets are, "/" if empty.
 	Root string
 	// CRI is the socket of a runtime that is asked in place of all others. NoSocket asks none:
@@ -26,11 +26,11 @@ type Asked struct {
 // NoSocket is an Asked.CRI that asks nobody.
 const NoSocket = "no"
 
-// Names are those of containers and pods, by their ids. They are looked up by a goroutine
+// Names has the names of containers and pods, by their ids. They are looked up by a goroutine
 // of their own as soon as an id is seen, so that they are known after the container is
 // gone, and no event waits for them.
 type Names struct {
-	asked Asked
+	sources NameSources
 	// kubelet is the address of its read-only port.
 	kubelet string
 	// every is how often the same is asked for at most.
@@ -53,7 +53,7 @@ type Names struct {
 type pending struct {
 	ready chan struct{}
 	name  string // "" if nobody knows
-	// Who did not know at first may know later: a pod has its cgroup before its runtime hears of it.
+	// A runtime may know the name later: a pod has its cgroup before its runtime hears of it.
 	tries int
 	next  time.Time // of the next try; zero while one is under way
 }
@@ -62,9 +62,9 @@ type pending struct {
 const mostTries = 6
 
 // OpenNames makes the Names of this machine. The caller closes them.
-func OpenNames(a Asked) *Names {
+func OpenNames(a NameSources) *Names {
 	n := &Names{
-		asked:   a,
+		sources: a,
 		kubelet: "http://127.0.0.1:10255/pods",
 		every:   askAgain,
 		answer:  answerTime,
@@ -188,7 +188,7 @@ func (n *Names) Await(most time.Duration) {
 }
 
 // Name is the name of a container, or "NAMESPACE/NAME" of a pod; false if nobody tells it.
-// It may wait a moment: it is for who shows results, not for events.
+// It may wait a moment: renderers call it, nothing calls it for each event.
 func (n *Names) Name(id string) (string, bool) {
 	p := n.want(id)
 	if p == nil {

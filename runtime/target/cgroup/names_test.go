@@ -53,7 +53,7 @@ func TestNamesInFiles(t *testing.T) {
 			{"id":"` + hex64("b2") + `","names":["k8s_proxy_kube-proxy-x_kube-system_u_1"]}]`,
 		"/var/log/pods/kube-system_coredns-7_" + uid + "/dns/0.log": "",
 	})
-	n := OpenNames(Asked{Root: root})
+	n := OpenNames(NameSources{Root: root})
 	n.kubelet = ""
 	defer n.Close()
 	n.See(&Facts{Container: hex64("c1")}) // tells of its pod as well
@@ -112,7 +112,7 @@ func TestNamesAtSockets(t *testing.T) {
 				{"name":"etcd","containerID":"containerd://` + hex64("e3") + `"}]}}]}`))
 	}))
 	defer kubelet.Close()
-	n := OpenNames(Asked{Root: root})
+	n := OpenNames(NameSources{Root: root})
 	n.kubelet = kubelet.URL
 	defer n.Close()
 	for _, c := range [][2]string{

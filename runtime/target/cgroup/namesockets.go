@@ -19,7 +19,7 @@ import (
 // This file asks runtimes for names. Docker and podman answer plain HTTP at a socket, both
 // in the same form; containerd and CRI-O the calls of the kubelet (package cri); the kubelet at
 // a port of this machine, where an administrator has opened it. The sockets are opened with the
-// caller's own rights: who may talk to them is as good as root. All are asked at once, and one
+// caller's own rights: a process that may talk to them is as good as root. All are asked at once, and one
 // that stalls is left alone for a while.
 
 // sockets are where Docker and podman listen.
@@ -97,12 +97,12 @@ func (n *Names) ask() {
 			n.answered(name, how(ctx), ctx.Err() != nil)
 		})
 	}
-	switch n.asked.CRI {
+	switch n.sources.CRI {
 	case NoSocket:
 		return
 	case "":
 	default:
-		path := n.asked.CRI
+		path := n.sources.CRI
 		each(path, func(ctx context.Context) error { return n.askCRI(ctx, path) })
 		return
 	}
@@ -133,7 +133,7 @@ func (n *Names) answered(name string, err error, stalled bool) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if name == n.asked.CRI {
+	if name == n.sources.CRI {
 		n.stalls.trouble = err
 	}
 	if !stalled {

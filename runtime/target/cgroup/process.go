@@ -18,7 +18,7 @@ import (
 // service is between its fork and its exec.
 const fresh = int64(time.Second)
 
-// mostProcesses bounds those that are remembered.
+// mostProcesses bounds the processes that are remembered.
 const mostProcesses = 1 << 13
 
 // unknownUnit is the unit of a process that was gone before it could be asked.
@@ -29,8 +29,8 @@ type process struct {
 	pid int32
 }
 
-// aged are facts, and when they were asked for.
-type aged struct {
+// agedFacts are facts with the time at which they were read.
+type agedFacts struct {
 	*Facts
 	at int64
 }
@@ -39,7 +39,7 @@ type processes struct {
 	proc string
 
 	mu    sync.Mutex
-	facts map[process]*aged
+	facts map[process]*agedFacts
 }
 
 // of is what is known of a process, whose perf_event cgroup is f.
@@ -55,15 +55,15 @@ func (p *processes) of(f *Facts, id uint64, pid int32, now int64) *Facts {
 	switch {
 	case err == nil:
 		whole := merge(f, string(text))
-		have = &aged{&whole, now}
+		have = &agedFacts{&whole, now}
 	case have != nil: // it has ended, and what it said is still right
 		have.at = now
 	case f.Path != "" && f.Unit == "":
 		whole := *f
 		whole.Unit = unknownUnit
-		have = &aged{&whole, now}
+		have = &agedFacts{&whole, now}
 	default:
-		have = &aged{f, now}
+		have = &agedFacts{f, now}
 	}
 	if len(p.facts) >= mostProcesses {
 		clear(p.facts)

@@ -12,8 +12,8 @@ import (
 
 // A Quota tells of the CPU time of a cgroup.
 type Quota struct {
-	Limited bool // it has a limit, of its own or of a cgroup above it
-	Held    bool // one of these limits has held threads so far
+	Limited   bool // it has a limit, of its own or of a cgroup above it
+	Throttled bool // one of these limits has held threads so far
 }
 
 // QuotaOf reads that: cpu.max of version 2, cpu.cfs_quota_us of version 1, and cpu.stat. It looks where
@@ -23,7 +23,7 @@ func QuotaOf(roots kernel.Roots, cgroup string) (q Quota) {
 		for _, hierarchy := range []string{"", "cpu", "cpu,cpuacct"} {
 			dir := roots.SysPath("fs", "cgroup", hierarchy, at)
 			if limited(dir+"/cpu.max", "max") || limited(dir+"/cpu.cfs_quota_us", "-1") {
-				q.Limited, q.Held = true, q.Held || throttled(dir+"/cpu.stat")
+				q.Limited, q.Throttled = true, q.Throttled || throttled(dir+"/cpu.stat")
 			}
 		}
 		if at == "/" {

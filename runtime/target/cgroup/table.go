@@ -31,7 +31,7 @@ type Table struct {
 	root string // of the hierarchy; "" if there is none, as in a recording
 	from int    // a descriptor of it, for look-ups; -1 if there is none
 
-	known atomic.Pointer[map[uint64]*Facts] // replaced as a whole
+	facts atomic.Pointer[map[uint64]*Facts] // replaced as a whole
 
 	mu        sync.Mutex
 	order     []uint64   // of known, by when they came
@@ -49,7 +49,7 @@ func Open(roots kernel.Roots) (*Table, error) {
 		return nil, err
 	}
 	t := Empty()
-	t.processes = &processes{proc: roots.ProcPath(), facts: map[process]*aged{}}
+	t.processes = &processes{proc: roots.ProcPath(), facts: map[process]*agedFacts{}}
 	if t.root = mounts.PerfCgroup(); t.root == "" {
 		return t, nil
 	}
@@ -64,7 +64,7 @@ func Open(roots kernel.Roots) (*Table, error) {
 // Empty is a Table that knows what it is told: of a recording.
 func Empty() *Table {
 	t := &Table{from: -1}
-	t.known.Store(&map[uint64]*Facts{})
+	t.facts.Store(&map[uint64]*Facts{})
 	return t
 }
 
@@ -82,7 +82,7 @@ func (t *Table) Close() error {
 //
 // Fast path: one look into a map, without a lock.
 func (t *Table) At(id uint64) *Facts {
-	if f := (*t.known.Load())[id]; f != nil {
+	if f := (*t.facts.Load())[id]; f != nil {
 		return f
 	}
 	return t.lookUp(id)
@@ -117,7 +117,7 @@ func (t *Table) Announce(see func(*Facts)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.onNew = see
-	for _, f := range *t.known.Load() {
+	for _, f := range *t.facts.Load() {
 		t.announce(f)
 	}
 }
@@ -128,8 +128,8 @@ func (t *Table) announce(f *Facts) {
 	}
 }
 
-// Made says that the cgroup with a number has been made.
-func (t *Table) Made(id uint64, path string) {
+// NoteNew records a cgroup that was made, under its number.
+func (t *Table) NoteNew(id uint64, path string) {
 	f := Parse(path)
 	t.mu.Lock()
 	t.add(map[uint64]*Facts{id: &f})
@@ -142,7 +142,7 @@ func (t *Table) Made(id uint64, path string) {
 func (t *Table) lookUp(id uint64) *Facts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f := (*t.known.Load())[id]; f != nil {
+	if f := (*t.facts.Load())[id]; f != nil {
 		return f // another goroutine was faster
 	}
 	f := &Facts{}
@@ -158,7 +158,7 @@ func (t *Table) lookUp(id uint64) *Facts {
 
 // add adds cgroups, under the lock.
 func (t *Table) add(some map[uint64]*Facts) {
-	all := maps.Clone(*t.known.Load())
+	all := maps.Clone(*t.facts.Load())
 	for id, f := range some {
 		if _, have := all[id]; !have {
 			t.order = append(t.order, id)
@@ -173,7 +173,7 @@ func (t *Table) add(some map[uint64]*Facts) {
 		}
 		t.order = append([]uint64(nil), t.order[over:]...)
 	}
-	t.known.Store(&all)
+	t.facts.Store(&all)
 }
 
 // fileID is FILEID_KERNFS of include/linux/exportfs.h: a handle that is the number of a

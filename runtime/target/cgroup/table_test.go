@@ -17,8 +17,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// made makes cgroups below the hierarchy of perf_event, to be removed with the test.
-func made(t *testing.T, root string, paths ...string) {
+// makeCgroups makes cgroups below the hierarchy of perf_event, to be removed with the test.
+func makeCgroups(t *testing.T, root string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		for i := 1; i <= len(path); i++ {
@@ -71,7 +71,7 @@ func TestCgroupsByNumber(t *testing.T) {
 	root := mounts.PerfCgroup()
 	top := fmt.Sprintf("/pp-table-%d.slice", os.Getpid())
 	unit, container := top+"/a.service", top+"/docker-"+id+".scope"
-	made(t, root, unit, container) // after the scan
+	makeCgroups(t, root, unit, container) // after the scan
 	var told []string
 	table.Announce(func(f *Facts) {
 		if f.Container == id {
@@ -106,7 +106,7 @@ func TestCgroupsByNumber(t *testing.T) {
 	if f := again.At(dead); !f.Unknown || f.Path != fmt.Sprintf("cgroup-%d", dead) {
 		t.Errorf("got %+v, want an unknown cgroup", *f)
 	}
-	again.Made(dead, container)
+	again.NoteNew(dead, container)
 	if f := again.At(dead); f.Container != id {
 		t.Errorf("after it was told: got %+v", *f)
 	}
@@ -122,8 +122,8 @@ func TestTableIsBounded(t *testing.T) {
 		some[i] = &Facts{Path: "/"}
 	}
 	table.add(some)
-	table.Made(most, "/last")
-	if n := len(*table.known.Load()); n > most || n != len(table.order) {
+	table.NoteNew(most, "/last")
+	if n := len(*table.facts.Load()); n > most || n != len(table.order) {
 		t.Errorf("got %d cgroups and %d in order, want no more than %d", n, len(table.order), most)
 	}
 	if f := table.At(most); f.Path != "/last" {
@@ -146,8 +146,8 @@ func TestProcessesOfVersion1(t *testing.T) {
 		"1:name=systemd:/system.slice/docker.service\n0::/\n")
 	pid("8", "3:perf_event:/\n1:name=systemd:/user.slice/user-0.slice/session-1.scope\n")
 	table := Empty()
-	table.Made(1, "/")
-	table.legacy, table.processes = true, &processes{proc: proc, facts: map[process]*aged{}}
+	table.NoteNew(1, "/")
+	table.legacy, table.processes = true, &processes{proc: proc, facts: map[process]*agedFacts{}}
 	const second = int64(1e9)
 	for _, c := range []struct {
 		pid             int32
@@ -174,7 +174,7 @@ func TestPathsAreNames(t *testing.T) {
 	root := mounts.PerfCgroup()
 	for _, name := range []string{`plain`, `run-r1\x2d.scope`, `a*[b]`, `a{1}(x)|y+?$`, `^a.b`} {
 		path := fmt.Sprintf("/pp-name-%d-%s", os.Getpid(), name)
-		made(t, root, path, path+"x")
+		makeCgroups(t, root, path, path+"x")
 		_, dirs, err := Dirs([]string{Pattern(path)})
 		if err != nil || len(dirs) != 1 || dirs[0] != root+path {
 			t.Errorf("%s: got %q, %v", path, dirs, err)
@@ -189,8 +189,8 @@ func TestTargetsByName(t *testing.T) {
 	pod := top + "/kubepods-pod" + uidUnit + ".slice"
 	mine := hex64(fmt.Sprintf("abcd%08x", os.Getpid()))
 	first, second := pod+"/cri-containerd-"+mine+".scope", pod+"/cri-containerd-"+mine[:63]+"1.scope"
-	made(t, root, top+"/pp-web.service/inner.service", first+"/nested", second)
-	n := OpenNames(Asked{Root: files(t, map[string]string{
+	makeCgroups(t, root, top+"/pp-web.service/inner.service", first+"/nested", second)
+	n := OpenNames(NameSources{Root: files(t, map[string]string{
 		"/var/log/pods/shop_cart-0_" + uid + "/x":                "",
 		"/var/lib/docker/containers/" + mine + "/config.v2.json": `{"Name":"/web"}`,
 	})})
@@ -238,7 +238,7 @@ func TestTargetsOfVersion1(t *testing.T) {
 	id := hex64(fmt.Sprintf("abce%08x", os.Getpid()))
 	service, container := "/system.slice/pp-old.service", "/docker/"+id
 	inner := service + "/inner"
-	made(t, root, inner, container)
+	makeCgroups(t, root, inner, container)
 	sleeper := func(path string) int {
 		cmd := exec.Command("sleep", "1000")
 		if err := cmd.Start(); err != nil {
@@ -251,7 +251,7 @@ func TestTargetsOfVersion1(t *testing.T) {
 		return cmd.Process.Pid
 	}
 	first, second, third := sleeper(service), sleeper(inner), sleeper(container)
-	n := OpenNames(Asked{Root: files(t, nil)})
+	n := OpenNames(NameSources{Root: files(t, nil)})
 	n.kubelet = ""
 	defer n.Close()
 	for _, c := range []struct {

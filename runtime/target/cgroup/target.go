@@ -42,13 +42,13 @@ const targetPatience = 3 * time.Second
 // of what version 1 has in another one, as it has systemd's units, the processes are observed.
 type Found struct {
 	Cgroups []string // names for Dirs
-	// Processes are those that are in cgroups of other hierarchies now; Names is whose they are.
+	// Processes are the processes that are in cgroups of other hierarchies now; Names is whose they are.
 	Processes []int
 	Names     []string
 }
 
 // Targets returns the cgroups that texts mean, each text one or more names of a kind with commas.
-func Targets(kind Kind, texts []string, a Asked) (f Found, err error) {
+func Targets(kind Kind, texts []string, a NameSources) (f Found, err error) {
 	names := OpenNames(a)
 	defer names.Close()
 	for name := range strings.SplitSeq(strings.Join(texts, ","), ",") {
@@ -199,7 +199,7 @@ func lastUnit(path string) string {
 	return ""
 }
 
-// means reports that a user who says name means what has an id and is called so.
+// means reports whether the name that a user wrote denotes the target with this id and this name.
 func means(kind Kind, name, id, called string) bool {
 	switch {
 	case name == id, called != "" && name == called:

@@ -28,7 +28,7 @@ import (
 
 // A Pod is a pod of Kubernetes, by its sandbox.
 type Pod struct {
-	// ID is that of the sandbox, whose own container has it as well.
+	// ID is the sandbox's id, which its own container has as well.
 	ID string
 	// UID is what Kubernetes calls it: the cgroup has it in its name.
 	UID, Namespace, Name string

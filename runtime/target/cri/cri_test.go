@@ -51,7 +51,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Who listens may be nobody, another one, slow, or hostile: it is an error that says so, in time.
+// The listener may be absent, another program, slow, or hostile: it is an error that says so, in time.
 func TestRuntimesThatMisbehave(t *testing.T) {
 	raw := func(serve func(c net.Conn)) func(t *testing.T, socket string) {
 		return func(t *testing.T, socket string) {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// This file reads the messages, of which the numbers of members are those of api.proto in
+// This file reads the messages; the numbers of members are as in api.proto of
 // k8s.io/cri-api. Members that are not read are skipped, whatever they are.
 
 var errDamaged = errors.New("the answer is damaged")

@@ -46,14 +46,14 @@ type MappingsStats struct {
 
 // Mappings is the code of all processes. It is used by one goroutine.
 type Mappings struct {
-	opt   MappingsOptions
-	files *dso.Store
-	procs map[int32][]*Space // by time, never empty
-	count int
-	ended []int32 // processes, the first ended first
-	kept  []int32 // those before them that are held
-	stats MappingsStats
-	last  *Space // that Find found last
+	opt      MappingsOptions
+	files    *dso.Store
+	procs    map[int32][]*Space // by time, never empty
+	count    int
+	ended    []int32 // processes, the first ended first
+	heldPIDs []int32 // those before them that are held
+	stats    MappingsStats
+	last     *Space // that Find found last
 	// marked counts the spaces that had a marker, also those that were given up.
 	marked int
 }
@@ -206,8 +206,8 @@ func (m *Mappings) Exit(pid int32) {
 	for len(m.ended) > m.opt.MaxEnded {
 		first := m.ended[0]
 		m.ended = m.ended[1:]
-		if m.held(first) {
-			m.kept = append(m.kept, first)
+		if m.isHeld(first) {
+			m.heldPIDs = append(m.heldPIDs, first)
 		} else {
 			m.evict(first)
 		}
@@ -234,15 +234,15 @@ func (m *Mappings) Release(again func()) {
 		}
 	}
 	again()
-	kept := m.kept[:0]
-	for _, pid := range m.kept {
-		if m.held(pid) {
+	kept := m.heldPIDs[:0]
+	for _, pid := range m.heldPIDs {
+		if m.isHeld(pid) {
 			kept = append(kept, pid)
 		} else {
 			m.evict(pid)
 		}
 	}
-	m.kept = kept
+	m.heldPIDs = kept
 }
 
 // first counts the spaces of the process that had the number first, 0 if it has
@@ -251,7 +251,7 @@ func first(list []*Space) int {
 	return 1 + slices.IndexFunc(list, func(s *Space) bool { return s.ended })
 }
 
-func (m *Mappings) held(pid int32) bool {
+func (m *Mappings) isHeld(pid int32) bool {
 	list := m.procs[pid]
 	return slices.ContainsFunc(list[:first(list)], func(s *Space) bool { return s.held })
 }
@@ -277,7 +277,7 @@ func (m *Mappings) Find(pid int32, addr uint64, when event.Time) (*Region, bool)
 }
 
 // execTime is how long an exec may take, in ns: until then the user's part of
-// a stack is that of the call to execve, in the program before.
+// a stack is the stack of the call to execve, in the program before.
 const execTime = 10e6
 
 func (m *Mappings) before(s *Space, addr uint64, when event.Time) (*Region, bool) {
@@ -355,7 +355,7 @@ func (m *Mappings) push(s *Space) {
 	}
 	m.procs[s.PID] = list
 	m.last = nil
-	for _, queue := range []*[]int32{&m.kept, &m.ended} {
+	for _, queue := range []*[]int32{&m.heldPIDs, &m.ended} {
 		for m.count > m.opt.MaxSpaces && len(*queue) > 0 {
 			m.evict((*queue)[0])
 			*queue = (*queue)[1:]
@@ -385,7 +385,7 @@ func (m *Mappings) sweep(keep *Space) {
 			m.stats.Evicted++
 		}
 	}
-	m.ended, m.kept = nil, nil
+	m.ended, m.heldPIDs = nil, nil
 }
 
 // evict gives up the spaces of the process that had the number first.

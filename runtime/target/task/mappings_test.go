@@ -152,7 +152,7 @@ func TestMappingsAreBounded(t *testing.T) {
 	}
 }
 
-// Ended processes go, but for those that somebody holds.
+// Ended processes go, but for processes that somebody holds.
 func TestEndedProcessesAreLetGo(t *testing.T) {
 	m := recordedMaps(MappingsOptions{MaxEnded: 100})
 	m.Map(mapped(1, 0x1000, 0x1000, 0, "/init"), 1)

@@ -16,8 +16,8 @@ import (
 
 var trusted = map[string]bool{"sched": true, "task": true, "signal": true, "oom": true, "cgroup": true}
 
-// named are the pairs of a schema.
-type named struct {
+// commFields are the pairs of fields of a schema that name a thread.
+type commFields struct {
 	pairs []pair
 }
 
@@ -32,20 +32,20 @@ func (t *Table) observe(e *event.Event) {
 	if e.Stream.Schema != t.schema {
 		t.learn(e.Stream.Schema)
 	}
-	for i := range t.known.pairs {
-		p := &t.known.pairs[i]
+	for i := range t.lastSchema.pairs {
+		p := &t.lastSchema.pairs[i]
 		tid, ok := p.pid.Int(e)
 		if !ok || tid <= 0 || tid != int64(int32(tid)) {
 			continue
 		}
 		if comm := p.comm.Text(e); len(comm) > 0 {
-			t.seen(int32(tid), comm, e.Time)
+			t.noteComm(int32(tid), comm, e.Time)
 		}
 	}
 }
 
 // Tells returns the fields of a schema that tell names: of those that want names,
-// who reads only some fields of a record should read these too.
+// a caller that reads only some fields of a record should read these too.
 func Tells(schema *event.Schema) (fields []*event.Field) {
 	for _, p := range pairsOf(schema).pairs {
 		fields = append(fields, p.pid, p.comm)
@@ -53,7 +53,7 @@ func Tells(schema *event.Schema) (fields []*event.Field) {
 	return fields
 }
 
-func (t *Table) seen(tid int32, comm []byte, when event.Time) {
+func (t *Table) noteComm(tid int32, comm []byte, when event.Time) {
 	if slot, ok := t.index[tid]; ok {
 		th := &t.slots[slot]
 		if when < th.since || th.state != guessed && th.name == string(comm) {
@@ -69,11 +69,11 @@ func (t *Table) learn(schema *event.Schema) {
 		n = pairsOf(schema)
 		t.schemas[schema] = n
 	}
-	t.schema, t.known = schema, n
+	t.schema, t.lastSchema = schema, n
 }
 
-func pairsOf(schema *event.Schema) *named {
-	n := &named{}
+func pairsOf(schema *event.Schema) *commFields {
+	n := &commFields{}
 	// sched_process_wait has the comm of the waiting thread and the pid of
 	// the one that it waits for.
 	if schema == nil || !trusted[schema.System] || schema.Name == "sched_process_wait" {

@@ -9,7 +9,7 @@ import (
 )
 
 // Slow path: lookUp answers for a thread that nothing was heard of, once.
-// /proc tells the name of now, which is that of the event unless the thread
+// /proc tells the name of now, which is the name at the event unless the thread
 // was renamed in between; anything that records or events say replaces it.
 func (t *Table) lookUp(tid int32) string {
 	switch {

@@ -110,17 +110,17 @@ func statusNumber(b []byte, key string, which int) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// A Mapped is a mapping of a process, of code or data, and which file that is of.
-type Mapped struct {
+// Mapping is a mapping of a process, of code or data, with its file.
+type Mapping struct {
 	Region
 	ID dso.ID
 }
 
 // ParseMaps reads /proc/PID/maps, as much of it as is there; what it cannot read is left out.
-func ParseMaps(text []byte) (list []Mapped) {
+func ParseMaps(text []byte) (list []Mapping) {
 	for line := range bytes.Lines(text) {
 		if r, id, _, err := parseMapsLine(bytes.TrimSuffix(line, []byte("\n"))); err == nil {
-			list = append(list, Mapped{r, id})
+			list = append(list, Mapping{r, id})
 		}
 	}
 	return list

@@ -35,18 +35,18 @@ type Stats struct {
 // rings are read one after another, the last renaming is still told from the
 // name before it.
 type Table struct {
-	opt     Options
-	index   map[int32]int32 // tid to slot
-	slots   []thread
-	free    []int32
-	dead    []ended // a ring of MaxDead, the oldest at deadAt
-	deadAt  int
-	hand    int // of the eviction clock
-	idle    []string
-	schemas map[*event.Schema]*named
-	schema  *event.Schema // that known describes
-	known   *named
-	stats   Stats
+	opt        Options
+	index      map[int32]int32 // tid to slot
+	slots      []thread
+	free       []int32
+	dead       []endedThread // a ring of MaxDead, the oldest at deadAt
+	deadAt     int
+	hand       int // of the eviction clock
+	idle       []string
+	schemas    map[*event.Schema]*commFields
+	schema     *event.Schema // that known describes
+	lastSchema *commFields
+	stats      Stats
 }
 
 // thread is one slot.
@@ -69,8 +69,8 @@ const (
 	gone
 )
 
-// ended refers to a slot while it holds the same thread.
-type ended struct {
+// endedThread refers to a slot while it holds the same thread.
+type endedThread struct {
 	slot int32
 	gen  uint32
 }
@@ -86,7 +86,7 @@ func New(o Options) *Table {
 	if o.MaxThreads <= 0 {
 		o.MaxThreads = 65536
 	}
-	return &Table{opt: o, index: make(map[int32]int32), schemas: make(map[*event.Schema]*named)}
+	return &Table{opt: o, index: make(map[int32]int32), schemas: make(map[*event.Schema]*commFields)}
 }
 
 // Stats returns the counts so far.
@@ -190,7 +190,7 @@ func (t *Table) exit(tid int32) {
 		return
 	}
 	t.slots[slot].state = gone
-	e := ended{slot, t.slots[slot].gen}
+	e := endedThread{slot, t.slots[slot].gen}
 	if len(t.dead) < t.opt.MaxDead {
 		t.dead = append(t.dead, e)
 		return

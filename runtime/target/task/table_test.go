@@ -65,7 +65,7 @@ func TestNamesOverTime(t *testing.T) {
 	if got := tab.Of(&event.Event{TID: 11, Time: 390}); got != "ls" {
 		t.Errorf("the thread before: got %q, want ls", got)
 	}
-	// The child of an unknown thread is unknown, whoever had its number.
+	// The child of an unknown thread is unknown, whichever thread had its number before.
 	tab.fork(11, 999, 500)
 	expect(t, tab, 11, "pid-11")
 }

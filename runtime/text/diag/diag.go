@@ -139,13 +139,13 @@ func Reason(err error) error {
 // Unsupported names a feature that this machine lacks, the kernel that
 // first has it, and the means to use here instead.
 type Unsupported struct {
-	What    string
+	Feature string
 	Since   string // "5.13"; empty if it is not a matter of version
 	Instead string
 }
 
 func (u *Unsupported) Error() string {
-	s := u.What + ": not supported by this kernel"
+	s := u.Feature + ": not supported by this kernel"
 	if u.Since != "" {
 		s += " (requires " + u.Since + ")"
 	}

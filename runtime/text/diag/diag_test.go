@@ -41,7 +41,7 @@ func TestHintAndClassAreFoundInTheChain(t *testing.T) {
 }
 
 func TestUnsupported(t *testing.T) {
-	u := &Unsupported{What: "kprobes", Since: "4.17", Instead: "tracepoints work"}
+	u := &Unsupported{Feature: "kprobes", Since: "4.17", Instead: "tracepoints work"}
 	if got, want := u.Error(),
 		"kprobes: not supported by this kernel (requires 4.17); tracepoints work"; got != want {
 		t.Errorf("got %q, want %q", got, want)

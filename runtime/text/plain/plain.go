@@ -4,7 +4,7 @@
 // is not graphic is shown as \n, \x1b or \u202e. Backslashes themselves stay:
 // text output is for reading, JSON is the exact form.
 //
-// Whoever writes text for people calls it: renderers, messages, the functions
+// All code that writes text for people calls it: renderers, messages, the functions
 // that print.
 package plain
 

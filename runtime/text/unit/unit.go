@@ -60,7 +60,8 @@ var durations = []struct {
 }{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}}
 
 // ParseDuration reads "10ms", "1.5us" or a bare number, which counts in
-// bareNS nanoseconds. Unknown suffixes, negative numbers and fractions of a
+// bareNS nanoseconds; with 0 only a bare 0 is one, since all others mean different times to different people.
+// Unknown suffixes, negative numbers and fractions of a
 // nanosecond are errors: silently reading "1.5ms" as 1 ns has burnt people.
 func ParseDuration(s string, bareNS int64) (int64, error) {
 	num, suffix := split(s)
@@ -68,6 +69,9 @@ func ParseDuration(s string, bareNS int64) (int64, error) {
 		return 0, fmt.Errorf("%q is not a duration; write for example 10ms, 1.5us or 2s", s)
 	}
 	scale := float64(bareNS)
+	if suffix == "" && bareNS == 0 && strings.Trim(num, "0.") != "" {
+		return 0, fmt.Errorf("%q has no unit; write %ss or %[2]sms", s, num)
+	}
 	if suffix != "" {
 		scale = 0
 		for _, d := range durations {

@@ -4,6 +4,10 @@
 package slowspan
 
 import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
 	"time"
 
 	"ppscript/runtime/event"
@@ -11,12 +15,13 @@ import (
 	"ppscript/runtime/operator/agg"
 	"ppscript/runtime/operator/flow"
 	"ppscript/runtime/operator/join"
+	"ppscript/runtime/result"
 	"ppscript/runtime/why"
 )
 
 // A Choice says which spans are slow. The zero Choice is all.
 type Choice struct {
-	// Than takes those that are longer, in ns; Slowest this share of them, the longest, as
+	// Than takes the spans that are longer, in ns; Slowest this share of them, the longest, as
 	// far as they are known by then. 0 of both takes all.
 	Than    int64
 	Slowest float64
@@ -25,7 +30,8 @@ type Choice struct {
 }
 
 const (
-	// atFirst is how many spans tell what is slow, at least, if it is a share of them.
+	// atFirst is how many spans tell what is slow, at least, if it is a share of them. The longest of these
+	// are explained when they are all there, or when the run ends.
 	atFirst = 100
 	// normally is the time between two normal spans that are explained.
 	normally = event.Time(10 * time.Millisecond)
@@ -44,22 +50,22 @@ type Config struct {
 	// Thread is whose span it is, Label what it is called; nil is as Key says, and what its
 	// events are called.
 	Thread, Label *flow.Fn
-	Key           Whose
+	Key           Subject
 	Losses
 }
 
-// Whose says whose a span is.
-type Whose uint8
+// Subject says whose time a span is.
+type Subject uint8
 
 const (
-	ByEnd  Whose = iota // who ends it
-	ByDoer              // the key is the number of who begins and ends it
-	ByKey               // the key is the number of the thread
+	ByEnd  Subject = iota // of the thread that ends it
+	ByDoer                // the key is the number of the thread that begins and ends it
+	ByKey                 // the key is the number of the thread
 )
 
-// WhoseBy is whose spans are whose key is the number of a thread, or of the thread that is at
+// SubjectBy is whose spans are whose key is the number of a thread, or of the thread that is at
 // work, or neither.
-func WhoseBy(thread, doer bool) Whose {
+func SubjectBy(thread, doer bool) Subject {
 	switch {
 	case thread && doer:
 		return ByDoer
@@ -81,11 +87,13 @@ type Losses struct {
 // A Sink takes pairs, and has the slow ones explained. It implements flow.Sink.
 type Sink struct {
 	Config
-	Errs   flow.Errors
-	teller teller
-	slow   slowness
-	next   event.Time // when the next normal span is explained
-	frame  expr.Frame
+	Errs    flow.Errors
+	teller  teller
+	slow    slowness
+	next    event.Time // when the next normal span is explained
+	frame   expr.Frame
+	held    held
+	waiting []waiting // for time to explain them
 }
 
 // New makes a Sink, and has the timeline keep what it needs.
@@ -107,47 +115,80 @@ func (s *Sink) Events(evs []*event.Event) {
 		if e.Derived == nil || e.Derived.Start == nil {
 			continue
 		}
-		slow, normal := s.slow.is(int64(e.Time-e.Derived.Start.Time), &s.Choice)
-		if !slow {
-			if !s.Compare || !normal || e.Time < s.next {
+		v := s.slow.judge(int64(e.Time-e.Derived.Start.Time), &s.Choice, s.Story)
+		if v.kind == passes {
+			continue
+		}
+		if v.kind == normal {
+			if !s.Compare || e.Time < s.next {
 				continue
 			}
 			s.next = e.Time + normally
 		}
-		s.explain(e, slow)
+		s.explain(e, v)
 	}
 }
 
-// explain has a span explained, unless there is no time for it.
+// explain has a span explained, now or when there is time for it.
 //
 // Slow path: it walks through the events around the span.
-func (s *Sink) explain(e *event.Event, slow bool) {
-	if !s.allowed() {
-		if slow {
-			s.Sum.Skip(1)
-		}
+func (s *Sink) explain(e *event.Event, v verdict) {
+	if !s.Keep && !s.withinBudget() {
+		s.skip(v)
 		return
 	}
-	from := e.Derived.Start.Time
-	span := why.Span{From: from, To: e.Time, TID: s.thread(e), Label: s.label(e)}
+	span := why.Span{From: e.Derived.Start.Time, To: e.Time, TID: s.thread(e), Label: s.label(e)}
 	if span.TID == e.TID {
 		span.PID = e.PID
 	}
 	if !s.Keep {
-		s.teller.told(span, slow)
+		s.add(s.teller.tell(span), v)
 		return
 	}
-	began := time.Now()
-	h := why.History{Gaps: s.teller.gaps}
-	h.Events, h.Since = s.Timeline.Around(from-event.Time(s.Before), e.Time)
-	h.After = s.Timeline.Behind(e.Time)
-	if s.Missed != nil {
-		for _, g := range s.Missed() {
-			h.Gaps = append(h.Gaps, why.Gap{CPU: -1, From: g.From, To: g.To})
-		}
+	s.waiting = append(s.waiting, waiting{span, v})
+	if s.withinBudget() {
+		s.tellWaiting()
+	} else if len(s.waiting) > mostWaiting {
+		s.thin()
 	}
-	s.Sum.Add(s.teller.explainer().Explain(span, h), slow)
-	s.spent += time.Since(began)
+}
+
+// tellWaiting explains the spans that wait, in the order of their ends: each event around them is read once.
+func (s *Sink) tellWaiting() {
+	s.work(func() {
+		gaps, oldest := s.gaps(), event.MaxTime
+		for i := range s.waiting {
+			oldest = min(oldest, s.waiting[i].span.From)
+		}
+		slices.SortStableFunc(s.waiting, func(a, b waiting) int { return cmp.Compare(a.span.To, b.span.To) })
+		for i := range s.waiting {
+			w := &s.waiting[i]
+			from := w.span.From
+			if i == 0 {
+				from = oldest
+			}
+			h := s.history(from-event.Time(s.Before), w.span.To, gaps)
+			explained := s.teller.explainer().Explain(w.span, h)
+			if waited := i+1 < len(s.waiting); waited && s.held.since > w.span.To {
+				s.skip(w.verdict) // its events were overwritten meanwhile
+			} else {
+				s.add(explained, w.verdict)
+			}
+		}
+	})
+	s.waiting = s.waiting[:0]
+}
+
+// thin gives up the shorter half of the spans that wait.
+func (s *Sink) thin() {
+	slices.SortStableFunc(s.waiting, func(a, b waiting) int {
+		return cmp.Compare(b.span.To-b.span.From, a.span.To-a.span.From)
+	})
+	half := len(s.waiting) / 2
+	for _, w := range s.waiting[half:] {
+		s.skip(w.verdict)
+	}
+	s.waiting = s.waiting[:half]
 }
 
 // thread is whose span a pair is.
@@ -168,8 +209,8 @@ func (s *Sink) thread(e *event.Event) int32 {
 	return doer(e)
 }
 
-// doer is the thread in which a pair ends. Its number is that of the machine, as those in
-// the fields of events are, where the event has it: the sample's own is that of a namespace.
+// doer is the thread in which a pair ends. Its number is the machine's, as the numbers in
+// the fields of events are, where the event has it: the sample's own number is of a namespace.
 func doer(e *event.Event) int32 {
 	last := e.Derived.End
 	if last == nil {
@@ -196,9 +237,38 @@ func (s *Sink) label(e *event.Event) string {
 	return e.Stream.Label
 }
 
+// Rest explains what waits still, at the end of a run, and tells the longest spans if there were few.
+func (s *Sink) Rest() {
+	s.tellWaiting()
+	s.slow.end(&s.Choice, s.Story)
+}
+
 // Lost implements flow.Sink.
 func (s *Sink) Lost(ring int32, _ uint64, from event.Time) {
 	s.teller.lost(from, s.End(ring), !s.Keep)
+}
+
+// A verdict is what is done with a span.
+type verdict struct {
+	kind  kind
+	early *early // not nil only if the kind is among
+}
+
+type kind uint8
+
+const (
+	passes kind = iota // it is not explained
+	normal             // it is not slow
+	slow
+	among // it is among the longest of the first spans, so far
+)
+
+// An early span is one of the first, which may turn out to be among the longest of these.
+type early struct {
+	ns      int64
+	span    *result.WhySpan // explained; nil before that
+	skipped bool            // there was no time to explain it
+	slow    bool            // that it is among the longest is known
 }
 
 // A slowness tells which spans are slow.
@@ -206,22 +276,65 @@ type slowness struct {
 	lengths agg.Sketch // of all spans, if a share of them is slow
 	bound   int64      // what is slow then
 	settle  uint64     // the number of spans at which the bound is looked up again
-	seen    uint64
+	spans   uint64
+	longest []*early // of the first spans, the longest first
 }
 
-// is decides about a span by its length: whether it is slow, or normal. The first spans are neither: they
-// only tell what is long, and the longest of all may be among them.
-func (s *slowness) is(ns int64, c *Choice) (slow, normal bool) {
+// judge decides about a span by its length. The first spans tell what is long: only when they are all there
+// it is known which of them were the longest.
+func (s *slowness) judge(ns int64, c *Choice, story *Story) verdict {
 	if c.Slowest <= 0 {
-		return ns > c.Than, ns <= c.Than
+		if ns > c.Than {
+			return verdict{kind: slow}
+		}
+		return verdict{kind: normal}
 	}
-	s.seen++
-	long := ns > max(s.bound, c.Than)
-	slow, normal = s.seen > atFirst && long, s.seen > atFirst && !long
+	s.spans++
+	v := verdict{kind: normal}
+	switch long := ns > max(s.bound, c.Than); {
+	case s.spans <= atFirst:
+		v = s.early(ns, c)
+	case long:
+		v.kind = slow
+	}
 	s.lengths.Add(event.NumberOf(event.DurationValue, ns))
-	if s.seen >= max(s.settle, atFirst) {
+	if s.spans >= max(s.settle, atFirst) {
 		s.bound = s.lengths.Quantile(1 - c.Slowest).Int()
-		s.settle = s.seen + s.seen/16
+		s.settle = s.spans + s.spans/16
 	}
-	return slow, normal
+	if s.spans == atFirst+1 {
+		s.end(c, story)
+	}
+	return v
+}
+
+// early decides about one of the first spans.
+func (s *slowness) early(ns int64, c *Choice) verdict {
+	i := sort.Search(len(s.longest), func(i int) bool { return s.longest[i].ns < ns })
+	most := share(c, atFirst)
+	if ns <= c.Than || i >= most {
+		return verdict{kind: passes}
+	}
+	e := &early{ns: ns}
+	s.longest = slices.Insert(s.longest, i, e)
+	s.longest = s.longest[:min(len(s.longest), most)]
+	return verdict{among, e}
+}
+
+// share is how many of some spans are slow: one at least.
+func share(c *Choice, spans uint64) int {
+	return max(1, int(math.Ceil(c.Slowest*float64(spans)-1e-9)))
+}
+
+// end has the longest of the first spans among the slow ones: no more of these will come.
+func (s *slowness) end(c *Choice, story *Story) {
+	for _, e := range s.longest[:min(len(s.longest), share(c, min(s.spans, atFirst)))] {
+		e.slow = true
+		if e.span != nil {
+			story.add(e.span, verdict{kind: slow})
+		} else if e.skipped {
+			story.skip(verdict{kind: slow})
+		}
+	}
+	s.longest = nil
 }

@@ -1,6 +1,7 @@
 package slowspan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -15,8 +16,8 @@ func TestThanIsABound(t *testing.T) {
 	c := &Choice{Than: 1000}
 	var s slowness
 	for ns, want := range map[int64]bool{999: false, 1000: false, 1001: true} {
-		if got, normal := s.is(ns, c); got != want || normal == want {
-			t.Errorf("%d ns: got %v and normal %v, want %v", ns, got, normal, want)
+		if got := s.judge(ns, c, nil).kind; got == slow != want || got == normal == want {
+			t.Errorf("%d ns: got %v, want slow to be %v", ns, got, want)
 		}
 	}
 }
@@ -27,14 +28,13 @@ func TestSlowestAreAShare(t *testing.T) {
 	c := &Choice{Slowest: 0.01}
 	var s slowness
 	const spans = 100_000
-	slow, wrong := 0, 0
+	long, wrong := 0, 0
 	for i := range int64(spans) {
 		ns := 1 + i*7919%spans // each length once
-		is, _ := s.is(ns, c)
-		if !is {
+		if s.judge(ns, c, &Story{}).kind != slow {
 			continue
 		}
-		slow++
+		long++
 		if ns < spans*95/100 {
 			wrong++
 		}
@@ -42,8 +42,8 @@ func TestSlowestAreAShare(t *testing.T) {
 			t.Fatalf("span %d is slow before %d told what is long", i, atFirst)
 		}
 	}
-	if slow < spans/200 || slow > spans/50 || wrong > 10 {
-		t.Errorf("got %d slow spans of %d, %d of them short; want about 1%%", slow, spans, wrong)
+	if long < spans/200 || long > spans/50 || wrong > 10 {
+		t.Errorf("got %d slow spans of %d, %d of them short; want about 1%%", long, spans, wrong)
 	}
 }
 
@@ -57,27 +57,73 @@ func TestTheLongestIsNotNormal(t *testing.T) {
 		if i == 5 || i == 2*atFirst {
 			ns = 1e9
 		}
-		slow, normal := s.is(ns, c)
-		if ns == 1e9 && normal || slow && normal || i < atFirst && (slow || normal) {
-			t.Errorf("span %d of %d ns: got slow %v, normal %v", i, ns, slow, normal)
+		got := s.judge(ns, c, &Story{}).kind
+		if ns == 1e9 && got == normal || i < atFirst && (got == slow || got == normal) {
+			t.Errorf("span %d of %d ns: got %v", i, ns, got)
 		}
-		if i == 2*atFirst+1 && !normal {
-			t.Errorf("span %d of %d ns: got not normal", i, ns)
+		if i == 2*atFirst+1 && got != normal {
+			t.Errorf("span %d of %d ns: got %v, want normal", i, ns, got)
 		}
 	}
 }
 
-// Who explains too long in a live run waits; recordings have no bound.
+// The longest of a few spans are told at the end, as many as the share makes of them and one at least,
+// whether their history comes early or late.
+func TestFewSpansAreAnswered(t *testing.T) {
+	list := [][2]int64{{100, 200}, {50, 700}, {800, 100}, {1990, 500}}
+	f := func(c Choice, want ...int64) {
+		t.Helper()
+		for _, early := range []bool{false, true} {
+			r := feed(&Spans{Choice: c}, early, list)
+			var got []int64
+			for _, s := range r.Slowest {
+				got = append(got, s.NS())
+			}
+			if !slices.Equal(got, want) || r.Slow.Spans != uint64(len(want)) {
+				t.Errorf("%+v: got %d spans, %v told, want %v", c, r.Slow.Spans, got, want)
+			}
+			if len(want) == 0 != (len(r.Notes) == 1) {
+				t.Errorf("%+v: got %d spans and notes %q", c, len(want), r.Notes)
+			}
+		}
+	}
+	f(Choice{Slowest: 0.01}, 700)
+	f(Choice{Slowest: 0.25}, 700)
+	f(Choice{Slowest: 0.5}, 700, 500)
+	f(Choice{Slowest: 0.5, Than: 600}, 700)
+	f(Choice{Slowest: 0.5, Than: 1000})
+	f(Choice{Than: 1000})
+}
+
+// Of more spans than the first the longest of the first are among those that are told.
+func TestTheLongestOfTheFirstIsTold(t *testing.T) {
+	story, c := &Story{}, &Choice{Slowest: 0.01}
+	var s slowness
+	for i := range int64(atFirst + 1) {
+		ns := 1000 + i
+		if i == 5 {
+			ns = 1e9
+		}
+		if v := s.judge(ns, c, story); v.kind == among {
+			story.add(&result.WhySpan{To: event.Time(ns)}, v)
+		}
+	}
+	if w := story.Result(result.Meta{}); w.Slow.Spans != 1 || w.Slow.NS != 1e9 {
+		t.Errorf("got %d slow spans of %d ns, want that of 1e9", w.Slow.Spans, w.Slow.NS)
+	}
+}
+
+// A live run that explains for too long waits; recordings have no bound.
 func TestBudget(t *testing.T) {
 	live := &Story{Live: true}
-	if !live.allowed() {
+	if !live.withinBudget() {
 		t.Error("got nothing allowed at the begin")
 	}
 	live.spent = time.Hour
-	if live.allowed() {
+	if live.withinBudget() {
 		t.Error("got more than the budget allowed")
 	}
-	if s := (&Story{spent: time.Hour}); !s.allowed() {
+	if s := (&Story{spent: time.Hour}); !s.withinBudget() {
 		t.Error("got a bound for a recording")
 	}
 }

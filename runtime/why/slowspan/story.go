@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ppscript/runtime/result"
+	"ppscript/runtime/system/kernel"
 	"ppscript/runtime/text/diag"
 	"ppscript/runtime/why"
 )
@@ -19,9 +20,11 @@ type Story struct {
 	Live bool
 	Sum  why.Sum
 
-	told  bool // what is missing
-	spent time.Duration
-	since time.Time
+	warned bool // what is missing
+	slow   bool // a slow span was found
+	none   string
+	spent  time.Duration
+	since  time.Time
 }
 
 const (
@@ -31,8 +34,8 @@ const (
 	beginning = 200 * time.Millisecond
 )
 
-// allowed reports that the budget is not used up.
-func (s *Story) allowed() bool {
+// withinBudget reports that the budget is not used up.
+func (s *Story) withinBudget() bool {
 	if !s.Live {
 		return true
 	}
@@ -42,16 +45,60 @@ func (s *Story) allowed() bool {
 	return s.spent < beginning+time.Duration(budget*float64(time.Since(s.since)))
 }
 
+// work does what belongs to an explanation, within the budget. It takes time on the CPU: on a busy host
+// the clock goes on while others have it.
+func (s *Story) work(explain func()) {
+	began := kernel.CPUTime()
+	explain()
+	s.spent += kernel.CPUTime() - began
+}
+
+// add adds an explained span, or keeps it until it is known whether it is among the longest.
+func (s *Story) add(span *result.WhySpan, v verdict) {
+	if v.kind == among && !v.early.slow {
+		v.early.span = span
+		return
+	}
+	s.slow = s.slow || v.kind != normal
+	s.Sum.Add(span, v.kind != normal)
+}
+
+// skip counts a span for which there is no time.
+func (s *Story) skip(v verdict) {
+	switch {
+	case v.kind == normal:
+	case v.kind == among && !v.early.slow:
+		v.early.skipped = true
+	default:
+		s.slow = true
+		s.Sum.Skip(1)
+	}
+}
+
+// Conclude says, at the end of a run, that nothing was slow.
+func (s *Story) Conclude(c *Choice) {
+	switch {
+	case s.slow:
+	case c.Than > 0:
+		s.none = fmt.Sprintf("no span took longer than %v", time.Duration(c.Than))
+	default:
+		s.none = "there were no spans: nothing of what was asked for began and ended"
+	}
+}
+
 // Result is what was found since the last call. The first one tells what is missing.
 func (s *Story) Result(m result.Meta) *result.Why {
 	w := s.Sum.Result(m.Name)
 	w.Meta = m
 	s.Sum.Reset()
-	if !s.told {
+	if !s.warned {
 		for _, m := range s.Facts.Missing {
 			w.Notes = append(w.Notes, m.Why)
 		}
-		s.told = true
+		s.warned = true
+	}
+	if s.none != "" {
+		w.Notes, s.none = append([]string{s.none}, w.Notes...), ""
 	}
 	return w
 }

@@ -11,15 +11,15 @@ import (
 // This file takes spans that no join makes, and that have no timeline: those of folds, and parts of
 // spans. The history comes to the same place, and each span waits until that has come to its end.
 
-// mostWaiting bounds the spans that wait for their history; those beyond are counted as skipped.
+// mostWaiting bounds the spans that wait for their history, or for time; those beyond are counted as skipped.
 const mostWaiting = 1 << 14
 
 // A Shape says what the events of a stream tell of spans.
 type Shape struct {
-	// Begin and Delay are the slots that have them, Name that of what the span is a part; -1 where it
-	// is the Start of the events that tells the begin, and the time that tells the end.
+	// Begin and Delay are the slots that have them, Name the slot that names the whole of which the span
+	// is a part. -1 means that the Start of the events tells the begin, and the time the end.
 	Begin, Delay, Name int
-	// Thread is the slot of whose span it is; -1 is who ends it.
+	// Thread is the slot with the span's thread; -1 is the thread that ends it.
 	Thread int
 }
 
@@ -46,7 +46,7 @@ type Spans struct {
 	*Story
 	Losses
 	Shapes []*Shape // by stream
-	// Thread is whose span it is, Label what it is called, as those of a Config.
+	// Thread is whose span it is, Label what it is called, as in a Config.
 	Thread, Label *flow.Fn
 	Errs          flow.Errors
 
@@ -60,7 +60,7 @@ type Spans struct {
 
 type waiting struct {
 	span why.Span
-	slow bool
+	verdict
 }
 
 // Events implements flow.Sink, of the history.
@@ -88,9 +88,12 @@ func (s *Spans) take(e *event.Event, sh *Shape) {
 	} else {
 		span.From = d.Start.Time
 	}
-	slow, normal := s.slow.is(int64(span.To-span.From), &s.Choice)
-	if !slow {
-		if !s.Compare || !normal || e.Time < s.next {
+	v := s.slow.judge(int64(span.To-span.From), &s.Choice, s.Story)
+	if v.kind == passes {
+		return
+	}
+	if v.kind == normal {
+		if !s.Compare || e.Time < s.next {
 			return
 		}
 		s.next = e.Time + normally
@@ -103,16 +106,14 @@ func (s *Spans) take(e *event.Event, sh *Shape) {
 		span.PID = e.PID
 	}
 	if len(s.waiting) == mostWaiting {
-		if slow {
-			s.Sum.Skip(1)
-		}
+		s.skip(v)
 		return
 	}
 	if span.To < s.now {
-		s.tell(&waiting{span, slow})
+		s.tell(&waiting{span, v})
 		return
 	}
-	s.waiting = append(s.waiting, waiting{span, slow})
+	s.waiting = append(s.waiting, waiting{span, v})
 	for i := len(s.waiting) - 1; i > 0 && s.waiting[i-1].span.To > span.To; i-- {
 		s.waiting[i], s.waiting[i-1] = s.waiting[i-1], s.waiting[i]
 	}
@@ -158,15 +159,18 @@ func (s *Spans) due(now event.Time) {
 
 // tell explains a span whose history has come.
 func (s *Spans) tell(w *waiting) {
-	if s.allowed() {
-		s.teller.told(w.span, w.slow)
-	} else if w.slow {
-		s.Sum.Skip(1)
+	if s.withinBudget() {
+		s.add(s.teller.tell(w.span), w.verdict)
+	} else {
+		s.skip(w.verdict)
 	}
 }
 
 // Rest explains what waits still, at the end of a run.
-func (s *Spans) Rest() { s.due(event.MaxTime) }
+func (s *Spans) Rest() {
+	s.due(event.MaxTime)
+	s.slow.end(&s.Choice, s.Story)
+}
 
 // Lost implements flow.Sink.
 func (s *Spans) Lost(ring int32, _ uint64, from event.Time) {

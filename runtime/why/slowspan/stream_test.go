@@ -36,6 +36,7 @@ func feed(s *Spans, early bool, spans [][2]int64) *result.Why {
 		take(at + 499)
 	}
 	s.Rest()
+	s.Conclude(&s.Choice)
 	return s.Result(result.Meta{Name: "why"})
 }
 

@@ -1,9 +1,8 @@
 package slowspan
 
 import (
-	"time"
-
 	"ppscript/runtime/event"
+	"ppscript/runtime/result"
 	"ppscript/runtime/why"
 )
 
@@ -38,11 +37,10 @@ func (t *teller) add(e *event.Event) {
 	t.x.Add(e)
 }
 
-// told has a span explained by the events that it was given.
-func (t *teller) told(span why.Span, slow bool) {
-	began := time.Now()
-	t.story.Sum.Add(t.explainer().Told(span), slow)
-	t.story.spent += time.Since(began)
+// tell has a span explained by the events that it was given.
+func (t *teller) tell(span why.Span) (explained *result.WhySpan) {
+	t.story.work(func() { explained = t.explainer().ExplainAdded(span) })
+	return explained
 }
 
 // lost notes a loss; the end of one that is not over is not known.

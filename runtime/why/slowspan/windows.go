@@ -80,7 +80,7 @@ func (w *Windows) explain(to event.Time) {
 	case slept && since <= to:
 		with.explainer().Asleep(w.TID, w.from, w.found)
 	}
-	with.told(span, true)
+	w.teller.story.add(with.tell(span), verdict{kind: slow})
 	w.from = to
 }
 

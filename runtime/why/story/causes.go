@@ -148,7 +148,7 @@ func Causes(w *result.Why, u unit.Unit, width int) *result.Table {
 	return t
 }
 
-// Meta is that of the result, with a title that says what was explained.
+// Meta returns the Meta of the result, with a title that says what was explained.
 func Meta(w *result.Why) result.Meta {
 	m := w.Meta
 	m.Name = cmp.Or(m.Name, w.Name)

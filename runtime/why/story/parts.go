@@ -39,7 +39,7 @@ func Parts(w *result.Why) *result.Table {
 }
 
 // Tables are the causes, the conclusion with the notes, and the stories of the slowest spans, for
-// who shows tables alone.
+// renderers that show tables alone.
 func Tables(w *result.Why) []*result.Table {
 	causes := Causes(w, Unit(mean(w.Slow.NS, w.Slow.Spans)), 0)
 	end := &result.Table{Meta: w.Meta}

@@ -343,7 +343,7 @@ func TestSmallCausesAreOneRow(t *testing.T) {
 	}
 }
 
-// Who was interrupted did not wake anybody.
+// The interrupted thread did not wake anybody.
 func TestWokenByInterrupt(t *testing.T) {
 	frame := func(name string) *result.Frame { return &result.Frame{Symbol: name} }
 	woken := result.CallStack{Cut: true, Frames: []*result.Frame{frame("hrtimer_wakeup"),
@@ -381,7 +381,8 @@ func TestCausesOfSeveralThreads(t *testing.T) {
 func TestNotesOfOneReason(t *testing.T) {
 	w := &result.Why{Skipped: 2, Notes: []string{"without a:b: disks (not there)", "short",
 		"without c:d: locks (no)", "without e:f: faults (not there)", "short too"}}
-	want := "2 more slow spans were not explained: a bound was hit\n" +
+	want := "2 more slow spans were not explained, since that would have taken more than a quarter of a CPU: -p, or " +
+		"a longer --than, takes fewer, and a recording explains all\n" +
 		"without a:b: disks; e:f: faults (not there)\nshort\nwithout c:d: locks (no)\nshort too"
 	if got := strings.Join(Notes(w), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -12,7 +12,7 @@ import (
 // merged is said of spans that had too many parts.
 const merged = "parts near each other are put together by cause, since there are so many"
 
-// mostLines are those of a story in text.
+// mostLines bounds the lines of a story in text.
 const mostLines = 40
 
 // A Form says how text is written.
@@ -117,7 +117,8 @@ func Notes(w *result.Why) []string {
 	var list []string
 	if w.Skipped > 0 {
 		list = append(list, count(w.Skipped, "more slow span")+" "+wasWere(w.Skipped)+
-			" not explained: a bound was hit")
+			" not explained, since that would have taken more than a quarter of a CPU: -p, or a longer --than, "+
+			"takes fewer, and a recording explains all")
 	}
 	return append(list, joined(w.Notes)...)
 }

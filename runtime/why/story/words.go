@@ -40,7 +40,7 @@ func Phrase(l *result.WhyLink) string {
 		case who == "":
 			return colon("runnable behind others", l.What)
 		}
-		return behind("runnable behind "+who+whose(l), paren(l.What))
+		return behind("runnable behind "+who+ownerOf(l), paren(l.What))
 	case result.WhyQuota:
 		if l.What != "" {
 			return "held by the CPU quota of " + l.What
@@ -71,7 +71,7 @@ func Phrase(l *result.WhyLink) string {
 		if who == "" {
 			who = "another thread"
 		} else {
-			who += whose(l)
+			who += ownerOf(l)
 		}
 		if l.What == why.NotBegun {
 			return "waiting to be started by " + who
@@ -130,11 +130,11 @@ func by(phrase, how string, l *result.WhyLink) string {
 	if who == "" {
 		return phrase
 	}
-	return phrase + how + who + whose(l)
+	return phrase + how + who + ownerOf(l)
 }
 
-// whose says whose the thread in the way is, if it is not of the own process.
-func whose(l *result.WhyLink) string {
+// ownerOf names the owner of the thread in the way, if that is not the own process.
+func ownerOf(l *result.WhyLink) string {
 	switch {
 	case l.Kernel:
 		return " of the kernel"

@@ -26,12 +26,12 @@ import (
 type Config struct {
 	// Comm is the name of a thread.
 	Comm func(tid int32) string
-	// Recorded says that the threads are those of a recording, and not of this machine.
+	// Recorded says that the threads are from a recording, and not of this machine.
 	Recorded bool
 	// Now is the time of events at this moment; 0 is not known. Not of a recording.
 	Now func() event.Time
-	// Names says who is asked for the names of containers and pods.
-	Names cgroup.Asked
+	// Names lists the runtimes that are asked for the names of containers and pods.
+	Names cgroup.NameSources
 	// Cgroup is what a recording says of the cgroup with a number.
 	Cgroup func(id uint64) *cgroup.Facts
 }
@@ -77,7 +77,7 @@ func (s *Source) Fill(c *why.Config) {
 	c.File, c.Place = s.files.name, s.places.name
 	c.Quota = func(path string) (limited, held bool) {
 		q := cgroup.QuotaOf(kernel.Roots{}, path)
-		return q.Limited, q.Held
+		return q.Limited, q.Throttled
 	}
 }
 

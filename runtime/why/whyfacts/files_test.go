@@ -51,7 +51,7 @@ func TestNamesOfFiles(t *testing.T) {
 	is(1<<20, "")
 }
 
-// Sockets are told by what they serve, and who is at the other end.
+// Sockets are named by their service, and the process at the other end.
 func TestNamesOfSockets(t *testing.T) {
 	fd := func(c interface {
 		File() (*os.File, error)

@@ -15,15 +15,15 @@ import (
 const (
 	// fresh is how long it is believed in which cgroup a thread is: threads are moved now and then.
 	fresh = time.Second
-	// mostThreads bounds those that are remembered; beyond it all are asked anew.
+	// mostThreads bounds the threads that are remembered; beyond it all are asked anew.
 	mostThreads = 1 << 13
 )
 
 // groups are the cgroups of threads that run here.
 type groups struct {
-	names *cgroup.Names // nil: nobody is asked
-	roots kernel.Roots
-	known map[int32]membership
+	names   *cgroup.Names // nil: nobody is asked
+	roots   kernel.Roots
+	members map[int32]membership
 }
 
 type membership struct {
@@ -31,8 +31,8 @@ type membership struct {
 	at time.Time
 }
 
-func (g *groups) open(asked cgroup.Asked) {
-	g.names, g.known = cgroup.OpenNames(asked), map[int32]membership{}
+func (g *groups) open(asked cgroup.NameSources) {
+	g.names, g.members = cgroup.OpenNames(asked), map[int32]membership{}
 }
 
 func (g *groups) close() {
@@ -44,7 +44,7 @@ func (g *groups) close() {
 // of is the cgroup of a thread; that of one that has ended is known if it was asked for before.
 func (g *groups) of(tid int32) why.Cgroup {
 	now := time.Now()
-	have, known := g.known[tid]
+	have, known := g.members[tid]
 	if known && now.Sub(have.at) < fresh {
 		return have.Cgroup
 	}
@@ -56,10 +56,10 @@ func (g *groups) of(tid int32) why.Cgroup {
 		have.Cgroup = why.Cgroup{Path: path, Name: g.called(&facts)}
 	}
 	have.at = now
-	if len(g.known) >= mostThreads {
-		clear(g.known)
+	if len(g.members) >= mostThreads {
+		clear(g.members)
 	}
-	g.known[tid] = have
+	g.members[tid] = have
 	return have.Cgroup
 }
 

@@ -26,7 +26,7 @@ const (
 	mostMaps = 2 << 20
 	// mostStacks bounds the threads that are asked for their stacks.
 	mostStacks = 256
-	// mostVariables bounds those that are known of a file, mostFiles the files.
+	// mostVariables bounds the variables that are known of a file, mostFiles the files.
 	mostVariables = 1 << 20
 	mostFiles     = 32
 	// lasting is how long the mappings of a process are believed.
@@ -36,7 +36,7 @@ const (
 // places are what lies in the memory of processes that run here.
 type places struct {
 	store *dso.Store
-	maps  []task.Mapped // of pid, as they were at that time
+	maps  []task.Mapping // of pid, as they were at that time
 	pid   int32
 	at    time.Time
 	files map[*dso.File][]variable
@@ -156,7 +156,7 @@ func (p *places) find(f *dso.File, im *dso.Image, addr uint64) *variable {
 	return &list[i]
 }
 
-// symbolSize is that of Elf64_Sym: others are not read.
+// symbolSize is the size of Elf64_Sym: others are not read.
 const symbolSize = 24
 
 // variables appends those of a table of symbols.
@@ -202,7 +202,7 @@ func textAt(b []byte, at uint32) string {
 }
 
 // stack names the thread whose stack is in a mapping: those that sleep tell where theirs is.
-func (p *places) stack(pid int32, m *task.Mapped) string {
+func (p *places) stack(pid int32, m *task.Mapping) string {
 	dir := procOf(pid) + "task"
 	threads, err := os.ReadDir(dir)
 	if err != nil || len(threads) > mostStacks {

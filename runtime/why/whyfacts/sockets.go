@@ -22,7 +22,7 @@ import (
 const (
 	// pause is the least time between two looks at the tables of a network.
 	pause = 200 * time.Millisecond
-	// current is how long what they said is believed: addresses of sockets change once at most.
+	// current is how long an entry of the tables is believed: addresses of sockets change once at most.
 	current = time.Second
 	// mostTable bounds what is read of a table, in bytes; about 25,000 sockets.
 	mostTable = 4 << 20
@@ -30,7 +30,7 @@ const (
 	mostNetworks = 64
 )
 
-// sockets are those of networks, by the names of these.
+// sockets are the sockets of networks, by the networks' names.
 type sockets struct{ networks map[string]*network }
 
 // A network has the names of its sockets by their inodes, and when they were read.
@@ -67,7 +67,7 @@ func (s *sockets) name(process, inode string) string {
 	return name
 }
 
-// tables are those of /proc/PID/net with addresses.
+// tables are the files of /proc/PID/net with addresses.
 var tables = []struct{ file, kind string }{
 	{"tcp", "tcp"}, {"tcp6", "tcp"}, {"udp", "udp"}, {"udp6", "udp"}, {"raw", "raw"}, {"raw6", "raw"},
 	{"icmp", "icmp"}, {"icmp6", "icmp"},
@@ -153,7 +153,7 @@ func address(text []byte) (a netip.AddrPort, ok bool) {
 }
 
 // unix takes a line of the table of unix sockets: the seventh word is the inode, the eighth the path
-// of who serves it, if it has one.
+// of its server, if it has one.
 func (n *network) unix(f [][]byte) {
 	if len(f) < 7 {
 		return

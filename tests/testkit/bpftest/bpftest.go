@@ -4,6 +4,7 @@
 package bpftest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"testing"
@@ -19,8 +20,8 @@ import (
 // Input and Output are the maps from which a program takes the bytes that a run gives to it, and to
 // which it writes the bytes that a run returns. No generated program has so many of their kind.
 var (
-	Input  = load.WholeMap.Of(1000)
-	Output = load.WholeMap.Of(1001)
+	Input  = load.ScratchMap.Of(1000)
+	Output = load.ScratchMap.Of(1001)
 )
 
 // A Body emits a program, which goes to fail, or on at its end. R6 is the program's context.
@@ -32,6 +33,7 @@ type Program struct {
 	maps    map[string]*ebpf.Map
 	program *ebpf.Program
 	in, out int
+	spilled *Program // that does the same
 }
 
 // A Builder has the sizes of the input and of the output, and the maps that the body uses beside
@@ -39,7 +41,14 @@ type Program struct {
 type Builder struct {
 	In, Out int
 	Maps    map[load.MapID]*ebpf.MapSpec
+	// Spills has a second program with places in scratch memory do what the first one does on the stack, of
+	// the same input: for bodies that keep no state.
+	Spills bool
 }
+
+// spillFrom is from how many bytes on places of the second program lie in scratch memory: texts of all sizes
+// but one word do.
+const spillFrom = 16
 
 // Define adds a map.
 func (b *Builder) Define(id load.MapID, m *ebpf.MapSpec) {
@@ -54,9 +63,20 @@ func (b *Builder) Define(id load.MapID, m *ebpf.MapSpec) {
 func (b *Builder) Build(t testing.TB, body Body) *Program {
 	t.Helper()
 	testkit.Requires(t, testkit.Programs, testkit.Sysfs)
+	p := b.build(t, body, 0)
+	if b.Spills {
+		p.spilled = b.build(t, body, spillFrom)
+	}
+	return p
+}
+
+func (b *Builder) build(t testing.TB, body Body, spills int) *Program {
+	t.Helper()
 	c := assembler.New()
+	c.Scratch, c.Spills = load.ScratchMap.Of(0), spills
 	fail, end := c.Label(), c.Label()
 	c.Emit(asm.Mov.Reg(asm.R6, asm.R1))
+	c.FindScratch(fail)
 	body(c, fail)
 	c.Emit(asm.Mov.Imm(asm.R0, 1))
 	c.GoTo(end)
@@ -76,6 +96,9 @@ func (b *Builder) Build(t testing.TB, body Body) *Program {
 	for id, m := range b.Maps {
 		spec.Maps[id.String()] = m
 	}
+	if m := c.ScratchMap(); m != nil {
+		spec.Maps[c.Scratch.String()] = m
+	}
 	for id, m := range assembler.Tables(ins) {
 		spec.Maps[id.String()] = m
 	}
@@ -84,7 +107,7 @@ func (b *Builder) Build(t testing.TB, body Body) *Program {
 		t.Fatalf("load the program of a test: %+v", err)
 	}
 	t.Cleanup(loaded.Close)
-	return &Program{t, loaded.Maps, loaded.Programs["body"], b.In, b.Out}
+	return &Program{t: t, maps: loaded.Maps, program: loaded.Programs["body"], in: b.In, out: b.Out}
 }
 
 func array(size int) *ebpf.MapSpec {
@@ -143,6 +166,12 @@ func (p *Program) run(in, context []byte) (out []byte, ok bool) {
 	ret, err := p.program.Run(opts)
 	if err = errors.Join(err, p.Map(Output).Lookup(uint32(0), &out)); err != nil {
 		p.t.Fatalf("run the program of a test: %v", err)
+	}
+	if p.spilled != nil {
+		if other, ok := p.spilled.run(in, context); ok != (ret == 1) || !bytes.Equal(other, out[:p.out]) {
+			p.t.Errorf("%q: got %q, %t with places in scratch memory, want %q, %t", in, other, ok,
+				out[:p.out], ret == 1)
+		}
 	}
 	return out[:p.out], ret == 1
 }

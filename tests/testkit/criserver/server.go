@@ -29,8 +29,8 @@ type Server struct {
 	// Old says that it speaks the version of before 2022 alone.
 	Old bool
 
-	// Asked counts lists of containers.
-	Asked atomic.Int64
+	// Requests counts lists of containers.
+	Requests atomic.Int64
 }
 
 // Start has s listen at a socket until the test ends, or stop is called.
@@ -104,6 +104,6 @@ func (s *Server) ListPodSandbox(ctx context.Context, _ *runtime.ListPodSandboxRe
 // ListContainers implements the service.
 func (s *Server) ListContainers(ctx context.Context, _ *runtime.ListContainersRequest) (
 	*runtime.ListContainersResponse, error) {
-	s.Asked.Add(1)
+	s.Requests.Add(1)
 	return &runtime.ListContainersResponse{Containers: s.Containers}, s.wait(ctx)
 }

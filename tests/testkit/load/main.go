@@ -28,6 +28,8 @@
 //     fail, and bind and connect of a UDP socket
 //   - write: N blocks written to -file, each with fsync, and read
 //   - read: N blocks read from the disk -disk, past the page cache
+//   - jumps: getppid for a time in which their rate jumps, of -keys keys, by -seed; -counts has how
+//     many each key had, a number a line
 //   - reclaim: N times 1 MiB of pages of -file, and -word written to -knob, which
 //     has the kernel reclaim them
 //
@@ -41,6 +43,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"sync"
 )
 
 func main() {
@@ -71,6 +75,10 @@ func main() {
 	flag.IntVar(&j.reclaims, "reclaim", 0, "times to have the kernel reclaim pages")
 	flag.StringVar(&j.knob, "knob", "", "`FILE` that has it do so")
 	flag.StringVar(&j.word, "word", "", "`WORD` to write there")
+	flag.DurationVar(&j.jumps, "jumps", 0, "`TIME` of calls whose rate jumps")
+	flag.IntVar(&j.keys, "keys", 1, "keys of these")
+	flag.IntVar(&j.seed, "seed", 1, "`NUMBER` that says how the rate jumps")
+	flag.StringVar(&j.counts, "counts", "", "`FILE` for how many calls each key had")
 	flag.StringVar(&j.comm, "comm", "load", "`NAME` of the threads")
 	first := flag.Int("cpu", 0, "the first `CPU` to run on")
 	cpus := flag.Int("cpus", 1, "CPUs to work on, each with a thread")
@@ -109,6 +117,7 @@ func run(j job, first, cpus int, wait bool) error {
 	if !wait {
 		return do()
 	}
+	spareThreads()
 	fmt.Println("ready")
 	in := bufio.NewScanner(os.Stdin)
 	for n := 1; in.Scan(); n++ {
@@ -118,4 +127,21 @@ func run(j job, first, cpus int, wait bool) error {
 		fmt.Println("done", n)
 	}
 	return in.Err()
+}
+
+// spareThreads has Go's runtime make more threads than the work needs: it keeps them, and makes no other one
+// while tracers count. The record of a new thread would be one more that a full ring loses.
+func spareThreads() {
+	const spare = 8
+	var made, ended sync.WaitGroup
+	made.Add(spare)
+	for range spare {
+		ended.Go(func() {
+			runtime.LockOSThread() // a thread for each, since all of them wait here for the last one
+			made.Done()
+			made.Wait()
+			runtime.UnlockOSThread()
+		})
+	}
+	ended.Wait()
 }

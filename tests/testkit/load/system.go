@@ -156,7 +156,7 @@ func (w *worker) callNew() error {
 	}
 }
 
-// threads are those of this process.
+// threads returns the ids of the threads of this process.
 func threads() (map[int]bool, error) {
 	entries, err := os.ReadDir("/proc/self/task")
 	tids := map[int]bool{}

@@ -16,7 +16,15 @@ type job struct {
 
 	name string // that fail opens
 	comm string // of the thread
+	jumping
 	system
+}
+
+// jumping is for how long calls are made whose rate jumps, of how many keys.
+type jumping struct {
+	jumps      time.Duration
+	keys, seed int
+	counts     string
 }
 
 // A worker is a thread on one CPU, and an echo: the other end of its switches.
@@ -99,6 +107,11 @@ func (w *worker) work() error {
 	}
 	paths(w.paths)
 	for end := time.Now().Add(time.Duration(w.spinMS) * time.Millisecond); time.Now().Before(end); {
+	}
+	if w.jumps > 0 {
+		if err := w.jump(); err != nil {
+			return err
+		}
 	}
 	return w.use()
 }

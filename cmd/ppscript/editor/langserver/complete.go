@@ -7,8 +7,8 @@ import (
 )
 
 // complete lists what may be written at a place.
-func (s *server) complete(d *source, at position) (any, error) {
-	offset := d.text.offset(at)
+func (s *server) complete(d *source, p *documentParams) (any, error) {
+	offset := d.text.offset(p.Position)
 	items := []completionItem{}
 	path, begin, _ := d.text.word(offset)
 	if head, _, ok := strings.Cut(path, "."); ok && d.isOptions(head, offset) {

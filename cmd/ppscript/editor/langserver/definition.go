@@ -15,7 +15,8 @@ import (
 
 // definition finds where the name at a place is bound: in the function around
 // it, in the document, or in a file that this loads.
-func (s *server) definition(d *source, at position) (any, error) {
+func (s *server) definition(d *source, p *documentParams) (any, error) {
+	at := p.Position
 	offset := d.text.offset(at)
 	path, _, _ := d.text.word(offset)
 	name, _, _ := strings.Cut(path, ".")

@@ -17,8 +17,8 @@ var eventName = regexp.MustCompile(`[a-z0-9_]+:[a-zA-Z0-9_]+`)
 
 // hover explains the word at a place: a word of the language, a function or an
 // option of the script, a field, an event.
-func (s *server) hover(d *source, at position) (any, error) {
-	offset := d.text.offset(at)
+func (s *server) hover(d *source, p *documentParams) (any, error) {
+	offset := d.text.offset(p.Position)
 	path, begin, end := d.text.word(offset)
 	value := s.explain(d, path, begin, end)
 	if value == "" {
@@ -136,7 +136,7 @@ func fenced(text string) string { return "```python\n" + strings.TrimRight(text,
 
 // format is the text in the usual style, as one change; a text with mistakes
 // stays as it is.
-func (s *server) format(d *source, _ position) (any, error) {
+func (s *server) format(d *source, _ *documentParams) (any, error) {
 	out, err := starfmt.Format(d.path, []byte(d.text.content))
 	if err != nil || string(out) == d.text.content {
 		return []textEdit{}, nil

@@ -32,6 +32,10 @@ type documentParams struct {
 		Range *span  `json:"range"`
 		Text  string `json:"text"`
 	} `json:"contentChanges"`
+	NewName string `json:"newName"` // of rename
+	Context struct {
+		Diagnostics []diagnostic `json:"diagnostics"`
+	} `json:"context"` // of codeAction
 }
 
 type initializeResult struct {
@@ -50,6 +54,41 @@ type capabilities struct {
 	HoverProvider              bool              `json:"hoverProvider"`
 	DefinitionProvider         bool              `json:"definitionProvider"`
 	DocumentFormattingProvider bool              `json:"documentFormattingProvider"`
+	SignatureHelpProvider      signatureOptions  `json:"signatureHelpProvider"`
+	CodeActionProvider         bool              `json:"codeActionProvider"`
+	RenameProvider             bool              `json:"renameProvider"`
+}
+
+type signatureOptions struct {
+	TriggerCharacters []string `json:"triggerCharacters"`
+}
+
+type signatureHelp struct {
+	Signatures      []signatureInformation `json:"signatures"`
+	ActiveSignature int                    `json:"activeSignature"`
+	ActiveParameter int                    `json:"activeParameter"`
+}
+
+type signatureInformation struct {
+	Label         string                 `json:"label"`
+	Documentation string                 `json:"documentation,omitempty"`
+	Parameters    []parameterInformation `json:"parameters"`
+}
+
+type parameterInformation struct {
+	Label         string `json:"label"`
+	Documentation string `json:"documentation,omitempty"`
+}
+
+type codeAction struct {
+	Title       string        `json:"title"`
+	Kind        string        `json:"kind"`
+	Diagnostics []diagnostic  `json:"diagnostics"`
+	Edit        workspaceEdit `json:"edit"`
+}
+
+type workspaceEdit struct {
+	Changes map[string][]textEdit `json:"changes"` // by URI
 }
 
 type completionOptions struct {

@@ -116,15 +116,18 @@ func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request
 	if d == nil {
 		return nil, invalid(p.TextDocument.URI + " is not open")
 	}
-	return answer(s, d, p.Position)
+	return answer(s, d, &p)
 }
 
 // answers are the requests about a place of a document.
-var answers = map[string]func(s *server, d *source, at position) (any, error){
-	"textDocument/completion": (*server).complete,
-	"textDocument/hover":      (*server).hover,
-	"textDocument/definition": (*server).definition,
-	"textDocument/formatting": (*server).format,
+var answers = map[string]func(s *server, d *source, p *documentParams) (any, error){
+	"textDocument/completion":    (*server).complete,
+	"textDocument/hover":         (*server).hover,
+	"textDocument/definition":    (*server).definition,
+	"textDocument/formatting":    (*server).format,
+	"textDocument/signatureHelp": (*server).signature,
+	"textDocument/codeAction":    (*server).fixes,
+	"textDocument/rename":        (*server).rename,
 }
 
 func invalid(message string) error {
@@ -134,9 +137,13 @@ func invalid(message string) error {
 func (s *server) initialize() initializeResult {
 	return initializeResult{
 		Capabilities: capabilities{
-			TextDocumentSync:   1,
-			CompletionProvider: completionOptions{TriggerCharacters: []string{".", `"`, "'", ":", ">", "/"}},
-			HoverProvider:      true, DefinitionProvider: true, DocumentFormattingProvider: true,
+			TextDocumentSync: 1,
+			CompletionProvider: completionOptions{
+				TriggerCharacters: []string{".", `"`, "'", ":", ">", "/"},
+			},
+			SignatureHelpProvider: signatureOptions{TriggerCharacters: []string{"(", ","}},
+			HoverProvider:         true, DefinitionProvider: true, DocumentFormattingProvider: true,
+			CodeActionProvider: true, RenameProvider: true,
 		},
 		ServerInfo: serverInfo{Name: "ppscript", Version: s.Version},
 	}

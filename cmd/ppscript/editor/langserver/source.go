@@ -20,12 +20,12 @@ type source struct {
 	version   *int
 	text      *text
 
-	loaded // as of the last text that could be loaded
-	cancel context.CancelFunc
+	declarations // as of the last text that could be loaded
+	cancel       context.CancelFunc
 }
 
-// A loaded is what a script declares.
-type loaded struct {
+// declarations are the names that a script declares.
+type declarations struct {
 	lang    *script.REPL
 	reg     *builtins.Registry
 	options *option.Set
@@ -49,7 +49,7 @@ func (s *server) load(d *source) {
 	}
 	// As at the prompt, what is loaded has a name here as well. What is bound before
 	// a mistake is known; the mistake itself is for check to tell.
-	d.loaded = loaded{lang: host.NewREPL(), reg: reg}
+	d.declarations = declarations{lang: host.NewREPL(), reg: reg}
 	_, _ = d.lang.ExecNamed(d.path, d.text.content)
 	for _, name := range slices.Sorted(maps.Keys(d.own())) {
 		if set, ok := d.lang.Globals()[name].(*option.Set); ok && (d.options == nil || name == "opts") {

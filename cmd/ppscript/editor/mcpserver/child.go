@@ -18,8 +18,9 @@ import (
 const (
 	atOnce   = 2       // runs beside each other
 	mostRead = 8 << 20 // bytes of what a run prints
-	mostTold = 12_000  // bytes of one answer, 3,000 tokens or so
-	mostEnd  = 2_000   // of these for the end, where totals and losses are, of one that is cut
+	mostTold = 1_600   // bytes of an answer to one who did not ask for more, 400 tokens or so
+	mostMore = 12_000  // bytes of one to somebody who did
+	mostEnd  = 500     // of mostTold for the end, where totals and losses are, of an answer that is cut
 	grace    = 10 * time.Second
 )
 
@@ -54,13 +55,14 @@ func (s *server) child(ctx context.Context, dir string, args ...string) (answer,
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.MaxTime+time.Minute)
 	defer cancel()
-	defer context.AfterFunc(s.gone, cancel)()
+	defer context.AfterFunc(s.clientCtx, cancel)()
 	cmd := exec.CommandContext(ctx, s.Program, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TERM=dumb", "LANG=C.UTF-8"}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = grace
-	out, notes := &bounded{most: mostRead, full: cancel}, &bounded{most: 64 << 10, full: func() {}}
+	out, notes := &boundedBuffer{most: mostRead, full: cancel}, &boundedBuffer{most: 64 << 10,
+		full: func() {}}
 	cmd.Stdout, cmd.Stderr = out, notes
 	err := cmd.Run()
 	var status *exec.ExitError
@@ -84,7 +86,7 @@ func (s *server) cut(a answer) answer {
 	if len(a.text) <= mostTold {
 		return a
 	}
-	handle := s.kept.put(a.text)
+	handle := s.shelf.put(a.text)
 	text := firstLines(a.text, mostTold-mostEnd)
 	end := lastLines(a.text[len(text):], mostEnd)
 	between := a.text[len(text) : len(a.text)-len(end)]
@@ -103,10 +105,10 @@ func (s *server) cut(a answer) answer {
 }
 
 // losses are lines that tell of events that are missing or given up, in text and in JSON.
-var losses = regexp.MustCompile(`(?m)^(?:lost \d+ events?.*|\d+ events? (?:` + gone + `).*|` +
-	`\d+ events? unmatched, .*)$|"loss":\{[^}]*"(?:lost|` + gone + `)"[^}]*\}`)
+var losses = regexp.MustCompile(`(?m)^(?:lost \d+ events?.*|\d+ events? (?:` + lossFields + `).*|` +
+	`\d+ events? unmatched(?: \([^)]*\))?, .*)$|"loss":\{[^}]*"(?:lost|` + lossFields + `)"[^}]*\}`)
 
-const gone = "dropped|late|truncated|broken|evicted|errors|throttled|ended_early"
+const lossFields = "dropped|late|truncated|broken|evicted|errors|throttled|ended_early"
 
 // lastLines are whole lines at the end of text, of at most so many bytes.
 func lastLines(text string, most int) string {
@@ -130,15 +132,15 @@ func firstLines(text string, most int) string {
 	return text[:most]
 }
 
-// bounded keeps the first bytes that are written, and says when it is full.
-type bounded struct {
+// boundedBuffer keeps the first bytes that are written, and says when it is full.
+type boundedBuffer struct {
 	text bytes.Buffer
 	most int
 	full func()
 	cut  bool
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if room := b.most - b.text.Len(); room < len(p) {
 		b.text.Write(p[:max(room, 0)])
 		b.cut = true

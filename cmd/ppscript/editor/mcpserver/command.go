@@ -16,12 +16,9 @@ func Command(version string, isCommand func(word string) bool) *cobra.Command {
 	o := Options{Program: "/proc/self/exe", Version: version, IsCommand: isCommand}
 	seconds := 60
 	c := &cobra.Command{
-		Use:   "mcp [--max-seconds N] [--record DIR] [--commands]",
-		Short: "Answer questions of language models, by the Model Context Protocol",
-		Long: `Speaks the Model Context Protocol on standard input and output, for assistants and agents: they can list and describe
-profilers and events, try scripts, run them for some seconds, and ask recordings, also in SQL. Each question is a run of its own, with the
-rights of the one who started this. Answers are short; the rest of a long one can be asked for. Nothing is written, sent or started unless an option
-below permits it.`,
+		Use:     "mcp [--max-seconds N] [--record DIR] [--commands]",
+		Short:   "Answer questions of language models, by the Model Context Protocol",
+		Long:    `Speaks the Model Context Protocol on standard input and output, for assistants and agents: they can list and describe profilers and events, check scripts, run them for some seconds, and query recordings, also in SQL. Each question is a run of its own, with the rights of the user who started this command. Long answers are cut, and the rest can be asked for. Nothing is written, sent or started unless an option below permits it.`,
 		Example: "    ppscript mcp\n    claude mcp add ppscript -- sudo ppscript mcp --max-seconds 30",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -1,4 +1,4 @@
-// Package mcpserver lets programs that think, such as language models, ask
+// Package mcpserver lets language models and their agents ask
 // questions of this machine: it speaks the Model Context Protocol on standard
 // input and output. Each question is a run of ppscript of its own, bounded in
 // time and in what it answers.
@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Options are what the one who starts the server permits.
+// Options are the permissions that the user who starts the server gives.
 type Options struct {
 	Program    string                 // ppscript itself
 	Version    string                 // of it
@@ -36,7 +36,7 @@ result that says that events were lost without saying so.`
 func Serve(ctx context.Context, o Options) error {
 	gone, leave := context.WithCancel(ctx)
 	defer leave()
-	s := &server{Options: o, kept: newShelf(), slots: make(chan struct{}, atOnce), gone: gone}
+	s := &server{Options: o, shelf: newShelf(), slots: make(chan struct{}, atOnce), clientCtx: gone}
 	m := mcp.NewServer(&mcp.Implementation{Name: "ppscript", Version: o.Version},
 		&mcp.ServerOptions{Instructions: instructions})
 	s.look(m)
@@ -47,29 +47,15 @@ func Serve(ctx context.Context, o Options) error {
 			Description: "Records events into a file, for later questions (run and sql with input)."},
 			s.record)
 	}
-	// The library waits for the answers to a client that has gone; their runs end then.
-	return m.Run(ctx, &mcp.IOTransport{Reader: &input{os.Stdin, leave}, Writer: os.Stdout})
-}
-
-// An input calls ended once nothing more comes.
-type input struct {
-	*os.File
-	ended func()
-}
-
-func (in *input) Read(p []byte) (int, error) {
-	n, err := in.File.Read(p)
-	if err != nil {
-		in.ended()
-	}
-	return n, err
+	return m.Run(ctx, &patientTransport{&mcp.IOTransport{Reader: os.Stdin, Writer: os.Stdout}, os.Stdout,
+		leave})
 }
 
 type server struct {
 	Options
-	kept  *shelf
-	slots chan struct{}   // of runs at the same time
-	gone  context.Context // ends with the client
+	shelf     *shelf
+	slots     chan struct{}   // of runs at the same time
+	clientCtx context.Context // ends with the client
 }
 
 // tool adds a tool that changes nothing.
@@ -125,11 +111,17 @@ func (s *server) look(m *mcp.Server) {
 
 // ask adds the tools that run scripts, or nearly.
 func (s *server) ask(m *mcp.Server) {
-	tool(m, "check", "Finds mistakes in a script without running it.",
+	tool(m, "check", "Finds mistakes in a script without running it, and tells what it would open and where it runs.",
 		func(ctx context.Context, in struct {
 			Program string `json:"program" jsonschema:"a script with main, or one expression"`
 		}) (answer, error) {
-			return s.onScript(ctx, "check", script{Program: in.Program}, nil)
+			a, err := s.onScript(ctx, "check", script{Program: in.Program}, nil)
+			if err != nil || a.failed {
+				return a, err
+			}
+			plan, err := s.onScript(ctx, "explain", script{Program: in.Program}, nil)
+			plan.text, plan.notes = a.text+"\n"+plan.text, a.notes+plan.notes
+			return plan, err
 		})
 	tool(m, "explain", "Tells what a script would open, and what runs in the kernel, without running it.",
 		func(ctx context.Context, in script) (answer, error) {

@@ -46,14 +46,14 @@ type moreInput struct {
 }
 
 func (s *server) more(_ context.Context, in moreInput) (answer, error) {
-	text, ok := s.kept.get(in.Handle)
+	text, ok := s.shelf.get(in.Handle)
 	if !ok {
 		return answer{}, fmt.Errorf("handle %s: not kept; the last %d answers are", in.Handle, mostKept)
 	}
 	if in.Offset < 0 || in.Offset > len(text) {
 		return answer{}, fmt.Errorf("offset %d: the answer has %d bytes", in.Offset, len(text))
 	}
-	part := firstLines(text[in.Offset:], mostTold)
+	part := firstLines(text[in.Offset:], mostMore)
 	a := answer{text: part}
 	if end := in.Offset + len(part); end < len(text) {
 		a.more = fmt.Sprintf("[to byte %d of %d; the rest: more with handle %s and offset %d]", end,

@@ -170,11 +170,11 @@ func (s *server) onScript(ctx context.Context, command string, in script, bounds
 		if !strings.Contains(text, "def main(") {
 			text = fmt.Sprintf("def main():\n    return %s\n", strings.TrimSpace(text))
 		}
-		path := filepath.Join(dir, "question.star")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		const name = "question.star" // the run's directory is dir
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return answer{}, err
 		}
-		args = append(args, path)
+		args = append(args, name)
 	default:
 		args = append(args, "-c", in.Program)
 	}

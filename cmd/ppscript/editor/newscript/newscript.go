@@ -26,7 +26,7 @@ func Write(name string, texts []string) (path string, err error) {
 		return "", diag.Errorf(diag.Usage, "new", name, "no events").
 			WithHint("name some: ppscript new %s -e sched:sched_switch", name)
 	}
-	fs := tracefs.Known()
+	fs := tracefs.FindFormats()
 	var schemas []*event.Schema
 	for _, text := range texts {
 		list, err := eventstring.Parse(text, kernel.ParseCPUList)
@@ -74,7 +74,7 @@ func skeleton(path string, schemas []*event.Schema) string {
 	fmt.Fprintf(&w, `#!/usr/bin/env ppscript
 """Who causes %s, and how often.
 
-    ppscript %s -i 1000
+    ppscript %s -i 1s
 
     (an example of its output)
 

@@ -107,7 +107,7 @@ func Tree(arg, suffix string) ([]string, error) {
 			(d.Name() == "vendor" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
 		case strings.HasSuffix(d.Name(), suffix+".star"):
-			// Whoever made a pipe of that name need not write into it.
+			// The maker of a pipe of that name need not write into it.
 			if st, err := os.Stat(p); err != nil || st.Mode().IsRegular() {
 				files = append(files, p)
 			}

@@ -1,4 +1,4 @@
-// Package journal tells the journal of systemd about each run, in a line of JSON: who ran what, on
+// Package journal tells the journal of systemd about each run, in a line of JSON: the user, the script, on
 // whom, what it opened, what it cost, and how it ended. Machines without such a journal are told
 // nothing. The command line fills in the entries.
 package journal
@@ -37,13 +37,13 @@ type Entry struct {
 	End
 }
 
-// A Fleet is who asked for it on another machine, with what number.
+// A Fleet is the asker on another machine, and the job's number.
 type Fleet struct {
 	Asker string `json:"asker,omitempty"` // user@host, as he says
 	Job   string `json:"job,omitempty"`
 }
 
-// A User is who ran it: the number, that of the login, and who called sudo.
+// A User is the user who ran it: the number, that of the login, and the caller of sudo.
 type User struct {
 	UID      int    `json:"uid"`
 	LoginUID int64  `json:"login_uid"` // -1 is none
@@ -95,7 +95,7 @@ func Open(socket string) *Journal {
 	return &Journal{conn}
 }
 
-// New begins an entry: who, what, and when.
+// New begins an entry: user, script and time.
 func New(version string, args []string, files map[string][sha256.Size]byte) *Entry {
 	e := &Entry{V: 1, Type: "run", User: User{os.Getuid(), -1, os.Getenv("SUDO_USER")}, Version: version,
 		Began: time.Now()}

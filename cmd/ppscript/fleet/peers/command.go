@@ -24,11 +24,9 @@ const (
 func Command(out io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use: "tls new NAME | tls show FILE...", Short: "Make and show keys of hosts that send events to each other",
-		Long: `Where events go over a network (push=IP:PORT, pull=IP:PORT), TLS 1.3 encrypts them, and both sides prove who they are: each
-shows a certificate, which the other one has, or which an authority of the other one's signed.
+		Long: `TLS 1.3 encrypts events that are sent over a network (push=IP:PORT, pull=IP:PORT), and both sides authenticate themselves: each shows a certificate that the other side has, or that an authority signed which the other side trusts.
 
-new NAME makes NAME.key, which only you can read, and NAME.crt for those who shall believe it. show tells names, fingerprints
-and times of certificates. A file of --tls-peers may have several: cat *.crt >peers.`,
+new NAME makes NAME.key, which only you can read, and NAME.crt for the peers that shall trust it. show prints names, fingerprints and validity of certificates. A file of --tls-peers may have several: cat *.crt >peers.`,
 		Example: `    web1$ ppscript tls new web1      # web1.crt goes to ops
     ops$ ppscript tls new ops        # ops.crt goes to web1
     web1$ ppscript top -e 'sched:*//push="192.0.2.1:9900"/' \
@@ -47,7 +45,7 @@ and times of certificates. A file of --tls-peers may have several: cat *.crt >pe
 func newCommand(out io.Writer) *cobra.Command {
 	var by string
 	days := 730
-	w := identity.Wanted{}
+	w := identity.CertRequest{}
 	c := &cobra.Command{
 		Use: "new NAME", Short: "Make a key and its certificate",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -25,11 +25,11 @@ type Link struct {
 	*Writer
 	*Reader
 
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	said tail
-	once sync.Once
-	err  error // how ssh ended
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	stderr tail
+	once   sync.Once
+	err    error // how ssh ended
 }
 
 // options are those of ssh that no settings change: nobody is there to type passwords, and a host that
@@ -49,7 +49,7 @@ func (d *Dialer) start(h Host) (*Link, error) {
 	l := &Link{Host: h, cmd: exec.Command("ssh", append(args, "--", h.Name, shellCommand())...)}
 	// Ctrl-C is for us: hosts shall tell their last results then.
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	l.cmd.Stderr = &l.said
+	l.cmd.Stderr = &l.stderr
 	l.cmd.WaitDelay = patience // a master of connections that goes on may hold our pipes
 	in, err := l.cmd.StdinPipe()
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *Link) Reason(or error) error {
 		l.CloseWrite()
 		l.err = l.cmd.Wait()
 	})
-	if text := l.said.last(); text != "" {
+	if text := l.stderr.last(); text != "" {
 		return errors.New(text)
 	}
 	if errors.Is(or, io.EOF) {
@@ -139,7 +139,7 @@ func (d *Dialer) prepare(ctx context.Context, l *Link) error {
 				return l.Reason(err)
 			}
 		case word == "no":
-			if said := l.said.last(); said != "" {
+			if said := l.stderr.last(); said != "" {
 				rest += ": " + said
 			}
 			return errors.New(plain.Line(rest))

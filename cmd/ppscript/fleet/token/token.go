@@ -44,7 +44,7 @@ func Read(path string) (string, error) {
 // ReadSecret reads a file of at most so many bytes that nobody but its owner, root or this user, can
 // read. Make is the hint where there is none.
 func ReadSecret(op, path string, most int64, make string) ([]byte, error) {
-	// Not waiting: a pipe has no owner who keeps it to himself.
+	// Not waiting: a pipe has no owner that keeps it to himself.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, wrongf(op, path, "%w", diag.Reason(err)).WithHint("%s", make)

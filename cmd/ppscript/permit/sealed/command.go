@@ -11,13 +11,12 @@ import (
 )
 
 // Help explains the command and the file of rules.
-const Help = `Runs a script as rules of root's allow: which users may run which scripts, with which options. Everything else is refused before
-the script is read, or an option has an effect; who asks is whom sudo says. The environment does not count. Let users begin it, and nothing else, with sudo:
+const Help = `Runs a script if a rule of root permits it. Rules say which users may run which scripts, with which options. Everything else is refused before the script is read, or an option has an effect. The user is the one that sudo reports; environment variables are ignored. Let users start this command with sudo, and no other of ppscript:
 
     %ops  ALL=(root) NOPASSWD: /usr/local/bin/ppscript sealed *        # /etc/sudoers.d/ppscript
 
-The rules are in ` + File + `, which nobody but root can change. A line
-has users, a script, and what may be given:
+The rules are in ` + File + `, which only root can change.
+A line has users, a script, and the permitted options:
 
     alice,%ops  syscalls             --pids=* --than=100us..1s --interval=1s..
     #1000       runqlat              --duration=..1m --interval=1s
@@ -63,7 +62,7 @@ func List(to io.Writer, known func(string) string) error {
 }
 
 // CheckFile finds mistakes in a file of rules, scripts that are not there or not what it says, and options
-// that a script lacks. Mistakes quote the file, so who asks with root's rights may ask only for root's rules.
+// that a script lacks. Mistakes quote the file, so a user with root's rights may ask only for root's rules.
 func CheckFile(to io.Writer, path string, known func(string) string,
 	lacks func(script, option string) (bool, error)) error {
 	if who := Caller(); who.ID != os.Getuid() && path != File {

@@ -80,13 +80,13 @@ func (g *Gate) vet(r *Rule, name string, src []byte, first bool) error {
 
 // A Request is what the words behind the script ask for.
 type Request struct {
-	Options []Given
+	Options []OptionValues
 	Args    []string
 	Command []string
 }
 
-// A Given is an option with its values.
-type Given struct {
+// OptionValues is an option with its values.
+type OptionValues struct {
 	Name   string
 	Values []string
 	Bare   bool // it has no value
@@ -121,7 +121,7 @@ func (g *Gate) open(q Request) (err error) {
 	return err
 }
 
-// Permits are the rights to files and addresses: those that the rule names, whoever names the file.
+// Permits are the rights to files and addresses: those that the rule names, in any option.
 func (g *Gate) Permits(say func(string)) *permit.Permits {
 	p := &permit.Permits{Typed: func() bool { return false }, Say: say}
 	if g.Rule != nil {
@@ -179,7 +179,7 @@ func (r *Rule) dirs() error {
 	return nil
 }
 
-func (r *Rule) allowsOption(given Given, value string) error {
+func (r *Rule) allowsOption(given OptionValues, value string) error {
 	option := "--" + given.Name
 	named, fit := false, false
 	for _, o := range r.Options {
@@ -202,7 +202,7 @@ func (r *Rule) allowsOption(given Given, value string) error {
 	}
 	if given.Writes && value != "-" && value != "" {
 		p := permit.Permits{Typed: func() bool { return false }, Files: r.Write, Say: func(string) {}}
-		if p.Check(plan.Use{Kind: plan.Writes, Name: value, Given: value}) != nil {
+		if p.Check(plan.Use{Kind: plan.Writes, Name: value, ScriptText: value}) != nil {
 			return r.refuse(option, "%s does not allow to write %s: it has no write= of its directory",
 				r.At, value)
 		}

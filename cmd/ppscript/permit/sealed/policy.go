@@ -1,6 +1,6 @@
 // Package sealed has what users may run with rights that are not theirs, in the way of sudoers: a file
 // of root's names users, scripts and options, and sudo lets these users start ppscript sealed, which
-// does only what a rule says. The command line asks it twice: who asks for which script, before
+// does only what a rule says. The command line asks it twice: which user asks for which script, before
 // anything of it is read, and whether the options are those of a rule, before one of them has an
 // effect. The package runs nothing.
 //
@@ -46,7 +46,7 @@ type Policy struct {
 // A Rule says what some users may do.
 type Rule struct {
 	At     string   // FILE:LINE
-	Who    []string // "alice", "#1000", "%ops", "%#100", "ALL"
+	Users  []string // "alice", "#1000", "%ops", "%#100", "ALL"
 	Script string   // an absolute path, or as Known has it
 	Trust
 	Options []Option
@@ -137,8 +137,8 @@ func parseRule(at, line string, known func(string) string) (*Rule, error) {
 		return nil, mistake(at, "got %q, want users and a script", line).
 			WithHint("write: alice,%%ops syscalls --pids=*")
 	}
-	r := &Rule{At: at, Who: strings.Split(words[0], ","), Script: known(words[1])}
-	for _, who := range r.Who {
+	r := &Rule{At: at, Users: strings.Split(words[0], ","), Script: known(words[1])}
+	for _, who := range r.Users {
 		if strings.TrimLeft(who, "%#") == "" {
 			return nil, mistake(at, "got %q, want names of users", words[0]).
 				WithHint("write alice, #1000, %%group, %%#100 or ALL, with commas and without blanks")
@@ -237,7 +237,7 @@ func (r *Rule) parse(word string) error {
 // For are the rules for a user; with a script, those for it.
 func (p *Policy) For(u User, script string) (list []*Rule) {
 	for _, r := range p.Rules {
-		if (script == "" || r.Script == script) && slices.ContainsFunc(r.Who, u.is) {
+		if (script == "" || r.Script == script) && slices.ContainsFunc(r.Users, u.matches) {
 			list = append(list, r)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-func known(name string) string {
+func userOf(name string) string {
 	if name == "syscalls" || name == "runqlat" {
 		return "@stdlib//" + name + ".star"
 	}
@@ -30,7 +30,7 @@ alice,%ops syscalls --pids=*
            --interval=1s
 ALL        /opt/a.star sha256=`+hash+`
 %#7        /opt/b.star signed=ops
-`, known)
+`, userOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ ALL        /opt/a.star sha256=`+hash+`
 			t.Errorf("%v: got %v, want %v", c.user, got, c.want)
 		}
 	}
-	if _, err := NewGate(p, User{1, "eve", nil}, known("syscalls")); err == nil || diag.HintOf(err) == "" {
+	if _, err := NewGate(p, User{1, "eve", nil}, userOf("syscalls")); err == nil || diag.HintOf(err) == "" {
 		t.Errorf("got %v, want an error with a hint", err)
 	}
 }
@@ -64,7 +64,7 @@ func TestMistakesAreErrors(t *testing.T) {
 		"alice syscalls --*=*", "alice syscalls exec=make", "alice syscalls what=x", `alice syscalls "exec=/bin/true 'x"`, "alice syscalls --pids='*",
 		", syscalls", "alice syscalls \\", "alice /x.star signed sha256=" + hash, "alice syscalls write=tmp",
 	} {
-		if _, err := Parse("f", line, known); err == nil || diag.HintOf(err) == "" ||
+		if _, err := Parse("f", line, userOf); err == nil || diag.HintOf(err) == "" ||
 			!strings.Contains(err.Error(), "f") {
 			t.Errorf("%s: got %v, want an error that names the line, with a hint", line, err)
 		}
@@ -76,12 +76,12 @@ func TestOptionsAreThoseOfARule(t *testing.T) {
 		"--engine=bpf|perf --event=sched:* --output=* --input=/data/* arg=eth* exec=/usr/bin/true "+
 		"'exec=/usr/bin/env a=*' 'exec=/bin/cat /var/log/*' 'exec=/usr/bin/make **' "+
 		`'--events=sched:*|uprobe:*@"/usr/lib/*"|kvm:*//push=192.0.2.1:9900/' --name=a*`+"\n"+
-		"u syscalls --interval=1s", known)
+		"u syscalls --interval=1s", userOf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	option := func(name string, values ...string) Request {
-		return Request{Options: []Given{{Name: name, Values: values}}}
+		return Request{Options: []OptionValues{{Name: name, Values: values}}}
 	}
 	for _, c := range []struct {
 		q  Request
@@ -108,10 +108,10 @@ func TestOptionsAreThoseOfARule(t *testing.T) {
 		{option("tids", "1"), false},
 		{option("event", "sched:sched_switch"), true},
 		{option("event", "kvm:kvm_exit"), false},
-		{Request{Options: []Given{{Name: "system", Values: []string{"true"}, Bare: true}}}, true},
+		{Request{Options: []OptionValues{{Name: "system", Values: []string{"true"}, Bare: true}}}, true},
 		{option("system", "true"), false},
-		{Request{Options: []Given{{"output", []string{"/tmp/x"}, false, true, true}}}, false},
-		{Request{Options: []Given{{"output", []string{"-"}, false, true, true}}}, true},
+		{Request{Options: []OptionValues{{"output", []string{"/tmp/x"}, false, true, true}}}, false},
+		{Request{Options: []OptionValues{{"output", []string{"-"}, false, true, true}}}, true},
 		{Request{Args: []string{"eth0"}}, true},
 		{Request{Args: []string{"lo"}}, false},
 		{Request{Command: []string{"/usr/bin/true"}}, true},
@@ -151,7 +151,7 @@ func TestOptionsAreThoseOfARule(t *testing.T) {
 		{Request{Options: append(option("interval", "1s").Options, option("pids", "1").Options...)},
 			false}, // by none of both
 	} {
-		g, err := NewGate(p, User{1, "u", nil}, known("syscalls"))
+		g, err := NewGate(p, User{1, "u", nil}, userOf("syscalls"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,16 +178,16 @@ func TestFilesAreWrittenWhereRulesSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	try := func(write, path string) error {
-		p, err := Parse("f", "u syscalls --output=* write="+filepath.Join(dir, write), known)
+		p, err := Parse("f", "u syscalls --output=* write="+filepath.Join(dir, write), userOf)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := NewGate(p, User{1, "u", nil}, known("syscalls"))
+		g, err := NewGate(p, User{1, "u", nil}, userOf("syscalls"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		path = filepath.Join(dir, path)
-		return g.Open(Request{Options: []Given{{"output", []string{path}, false, true, true}}})
+		return g.Open(Request{Options: []OptionValues{{"output", []string{path}, false, true, true}}})
 	}
 	if err := try("ours", "ours/x"); err != nil {
 		t.Errorf("got %v, want that it is allowed", err)
@@ -207,7 +207,7 @@ func TestFilesAreWrittenWhereRulesSay(t *testing.T) {
 // Rules about other contents do not count, also of what a script loads.
 func TestContentsAreThoseOfARule(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("a")))
-	p, err := Parse("f", "u /a.star sha256="+hash+" --pids=*\nu /a.star sha256="+sum+" --tids=*", known)
+	p, err := Parse("f", "u /a.star sha256="+hash+" --pids=*\nu /a.star sha256="+sum+" --tids=*", userOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestContentsAreThoseOfARule(t *testing.T) {
 	if err := g.Vet("/a.star", []byte("a")); err != nil {
 		t.Fatal(err)
 	}
-	q := Request{Options: []Given{{Name: "pids", Values: []string{"1"}}}}
+	q := Request{Options: []OptionValues{{Name: "pids", Values: []string{"1"}}}}
 	if err := g.Open(q); err == nil {
 		t.Error("the options of other contents count")
 	}

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// A User is who asks.
+// A User is the user who asks for a script.
 type User struct {
 	ID     int
 	Name   string
 	Groups []string // names and #numbers
 }
 
-// Caller is who started the process. Behind sudo, and only as root, that is who called sudo, whose
+// Caller is the user who started the process. Behind sudo, and only as root, it is sudo's caller, whose
 // number sudo tells in the environment: nobody else can set it for root.
 func Caller() User {
 	id := os.Getuid()
@@ -45,8 +45,8 @@ func Caller() User {
 	return u
 }
 
-// is reports that a word of a rule names the user.
-func (u User) is(who string) bool {
+// matches reports that a word of a rule names the user.
+func (u User) matches(who string) bool {
 	if group, ok := strings.CutPrefix(who, "%"); ok {
 		return slices.Contains(u.Groups, group)
 	}
@@ -63,9 +63,9 @@ func (u User) String() string {
 	return u.Name
 }
 
-// kept are variables that say how a terminal shows text; HOME, PATH and what says who called are made
+// keptEnv are variables that say how a terminal shows text; HOME, PATH and the caller's names are made
 // anew.
-var kept = []string{"TERM", "COLUMNS", "LINES", "NO_COLOR", "SUDO_UID", "SUDO_GID", "SUDO_USER"}
+var keptEnv = []string{"TERM", "COLUMNS", "LINES", "NO_COLOR", "SUDO_UID", "SUDO_GID", "SUDO_USER"}
 
 // CleanEnvironment takes out of the environment whatever could change what a run does: where libraries
 // come from, secrets, programs. Go's own variables have had their effect by then, so that the program is
@@ -74,7 +74,7 @@ func CleanEnvironment() error {
 	began := slices.ContainsFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GO") })
 	values := map[string]string{"HOME": "/",
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	for _, name := range kept {
+	for _, name := range keptEnv {
 		if v, ok := os.LookupEnv(name); ok && !strings.ContainsAny(v, "/%") {
 			values[name] = v
 		}

@@ -90,7 +90,7 @@ func RootsOwn(path string) error {
 		sticky := at != path && mode&fs.ModeSticky != 0 && mode.IsDir()
 		switch uid := owner(info); {
 		case mode&fs.ModeSymlink != 0:
-			return diag.Errorf(diag.Usage, "check", at, "is a link: whoever changes it changes what counts").
+			return diag.Errorf(diag.Usage, "check", at, "is a link: to change it changes what counts").
 				WithHint("name the file itself")
 		case uid != 0:
 			return diag.Errorf(diag.Usage, "check", at, "belongs to user %d, and not to root", uid).

@@ -18,7 +18,7 @@ type Baseline struct {
 	path     string
 	interval time.Duration
 	format   string
-	shown    compare.Shown
+	options  compare.TableOptions
 	base     *compare.Comparison
 
 	text  bytes.Buffer
@@ -29,7 +29,7 @@ type Baseline struct {
 
 // OpenBaseline reads a file of results. Format is that of the run's own results.
 func OpenBaseline(path, format string, interval time.Duration) (*Baseline, error) {
-	b := &Baseline{path: path, interval: interval, format: format, shown: compare.Shown{Most: 10},
+	b := &Baseline{path: path, interval: interval, format: format, options: compare.TableOptions{Most: 10},
 		base: compare.New(path, "this run")}
 	o := options{}
 	list, err := o.sources(context.Background(), Environment{}, [2]string{path, ""}, nil)
@@ -48,16 +48,16 @@ func OpenBaseline(path, format string, interval time.Duration) (*Baseline, error
 }
 
 // Beside is a renderer that shows on main, and behind each interval how it differs from the baseline.
-func (b *Baseline) Beside(main render.Renderer) render.Renderer { return &compared{main, b} }
+func (b *Baseline) Beside(main render.Renderer) render.Renderer { return &comparingRenderer{main, b} }
 
-// compared takes the results that have numbers.
-type compared struct {
+// comparingRenderer compares the results that have numbers.
+type comparingRenderer struct {
 	render.Renderer
 	b *Baseline
 }
 
 // Show implements render.Renderer.
-func (c *compared) Show(r result.Result) error {
+func (c *comparingRenderer) Show(r result.Result) error {
 	if err := c.Renderer.Show(r); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (c *compared) Show(r result.Result) error {
 }
 
 // take adds a result, and compares that of an interval. The last interval of a run is seldom whole.
-func (c *compared) take(x result.Result) error {
+func (c *comparingRenderer) take(x result.Result) error {
 	b, m := c.b, x.About()
 	if m != nil && m.Aside {
 		return nil
@@ -94,7 +94,7 @@ func (c *compared) take(x result.Result) error {
 	}
 	r := one.Only(m.Name).Report()
 	if b.format == "json" {
-		return ShowOn(c.Renderer, b.format, r, b.shown)
+		return ShowOn(c.Renderer, b.format, r, b.options)
 	}
 	if err := c.Renderer.Show(result.TextOf("baseline: " + r.Verdict() + "\n")); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *compared) take(x result.Result) error {
 	if r.Differ == 0 {
 		return nil
 	}
-	return c.Renderer.Show(r.Table(b.shown))
+	return c.Renderer.Show(r.Table(b.options))
 }
 
 // End compares all of the run.
@@ -111,6 +111,6 @@ func (b *Baseline) End(to render.Renderer) error {
 		return diag.Errorf(diag.Run, "compare with", b.path, "%w", err).
 			WithHint("the run had no results; let it last longer")
 	}
-	b.shown.Most = 20
-	return errors.Join(ShowOn(to, b.format, b.now.Report(), b.shown), to.Flush())
+	b.options.Most = 20
+	return errors.Join(ShowOn(to, b.format, b.now.Report(), b.options), to.Flush())
 }

@@ -37,7 +37,7 @@ type options struct {
 	output, format, flame string
 	per                   string
 	least                 float64
-	shown                 compare.Shown
+	table                 compare.TableOptions
 }
 
 // Command is the subcommand diff.
@@ -46,9 +46,7 @@ func Command(env Environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff BEFORE AFTER [options] [-- PROFILER options]",
 		Short: "Compare two runs: what changed by more than noise",
-		Long: `Compares results that runs wrote with --format json or --partials, best with -i: the intervals tell noise from a change. Files of
-several runs of one kind are given with commas. Recordings are compared by what a profiler, named behind --, says of them. What differs is
-shown, what contributes most first. docs/compare.md tells more.`,
+		Long:  `Compares results that runs wrote with --format json or --partials, best with -i: intervals show how much of a change is noise. Separate files of several runs of one kind with commas. Recordings are compared by the results of a profiler, which is named behind --. diff shows the numbers that differ; those that contribute most come first. More: docs/compare.md.`,
 		Example: `    ppscript syscalls -i 1s --duration 30s --format json -o before.json -p 1234
     ppscript diff before.json after.json
     ppscript diff before.data after.data --flame-graph diff.svg -- profile -g`,
@@ -68,8 +66,8 @@ shown, what contributes most first. docs/compare.md tells more.`,
 	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`, else to standard output")
 	f.StringVar(&o.format, "format", render.Formats()[0], "one of "+strings.Join(render.Formats(), ", "))
 	f.StringVar(&o.flame, "flame-graph", "", "draw which functions grew and shrank to `FILE`, .svg or .html")
-	f.BoolVar(&o.shown.All, "all", false, "also show what does not differ")
-	f.IntVar(&o.shown.Most, "top", 20, "show so many rows at most")
+	f.BoolVar(&o.table.All, "all", false, "also show what does not differ")
+	f.IntVar(&o.table.Most, "top", 20, "show so many rows at most")
 	f.Float64Var(&o.least, "least", 1, "a change of less than so many percent of the value is no difference")
 	f.StringVar(&o.per, "per", compare.Pers[0], "second compares rates; run compares sums, of two runs that "+
 		"did the same work; share compares what each row has of its column, whatever the load")
@@ -79,7 +77,7 @@ shown, what contributes most first. docs/compare.md tells more.`,
 // check finds options that cannot be.
 func (o *options) check() error {
 	per := slices.Index(compare.Pers[:], o.per)
-	o.shown.Per = compare.Per(max(0, per))
+	o.table.Per = compare.Per(max(0, per))
 	switch {
 	case per < 0:
 		return diag.Errorf(diag.Usage, "option", "--per", "got %q, want %s", o.per,
@@ -87,8 +85,8 @@ func (o *options) check() error {
 	case o.least < 0 || o.least >= 100:
 		return diag.Errorf(diag.Usage, "option", "--least", "got %g, want 0 to 100", o.least).
 			WithHint("write --least 1")
-	case o.shown.Most < 1:
-		return diag.Errorf(diag.Usage, "option", "--top", "got %d, want at least 1", o.shown.Most).
+	case o.table.Most < 1:
+		return diag.Errorf(diag.Usage, "option", "--top", "got %d, want at least 1", o.table.Most).
 			WithHint("write --top 20")
 	}
 	_, err := render.New(io.Discard, render.Options{Format: o.format})
@@ -130,11 +128,11 @@ func (o *options) run(ctx context.Context, env Environment, sides [2]string, scr
 	}
 	env.Confine(writes)
 	c := compare.New(sides[0], sides[1])
-	c.Least, c.Per, c.Pictures = o.least/100, o.shown.Per, drawing != nil
+	c.Least, c.Per, c.Pictures = o.least/100, o.table.Per, drawing != nil
 	if err := sources.read(c); err != nil {
 		return err
 	}
-	if err := Show(out, env.Stderr, o.format, c.Report(), o.shown); err != nil {
+	if err := Show(out, env.Stderr, o.format, c.Report(), o.table); err != nil {
 		return err
 	}
 	if drawing == nil {
@@ -158,7 +156,7 @@ func draw(to *picture.Stacks, c *compare.Comparison, sides [2]string) error {
 }
 
 // Show shows a report in a format.
-func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.Shown) error {
+func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.TableOptions) error {
 	out, err := render.New(to, render.Options{Format: format, Color: "never", Notes: notes})
 	if err != nil {
 		return err
@@ -167,7 +165,7 @@ func Show(to, notes io.Writer, format string, r *compare.Report, shown compare.S
 }
 
 // ShowOn shows it on a renderer, among other results.
-func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare.Shown) error {
+func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare.TableOptions) error {
 	if format != "json" {
 		if err := out.Show(result.TextOf(r.Head())); err != nil {
 			return err
@@ -187,7 +185,7 @@ func ShowOn(out render.Renderer, format string, r *compare.Report, shown compare
 }
 
 // fields are the members of the record diff.
-func fields(r *compare.Report, shown compare.Shown) []render.NoteField {
+func fields(r *compare.Report, shown compare.TableOptions) []render.NoteField {
 	field := func(name string, v event.Value) render.NoteField {
 		return render.NoteField{Name: name, Value: v}
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"ppscript/runtime/result/compare"
-	"ppscript/runtime/result/partial"
+	"ppscript/runtime/result/mergeable"
 	"ppscript/runtime/system/infile"
 	"ppscript/runtime/text/diag"
 )
@@ -120,7 +120,7 @@ func (s *source) open() error {
 	if s.file, err = infile.OpenNow(s.name); err != nil {
 		return fail(err)
 	}
-	head := make([]byte, len(partial.Header))
+	head := make([]byte, len(mergeable.Header))
 	n, err := io.ReadFull(s.file, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		if errors.Is(err, io.EOF) {
@@ -129,7 +129,7 @@ func (s *source) open() error {
 		return fail(err)
 	}
 	switch head = head[:n]; {
-	case string(head) == partial.Header:
+	case string(head) == mergeable.Header:
 		s.kind = parts
 	case bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")):
 		s.kind = records

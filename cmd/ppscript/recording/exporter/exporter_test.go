@@ -61,7 +61,7 @@ func TestSupervisor(t *testing.T) {
 				say("%s: %v, again in %v", j.Name, err,
 					again)
 			},
-			Gone: func(j Job) { say("gone %s", j.Name) },
+			OnEnd: func(j Job) { say("gone %s", j.Name) },
 		}
 		set := func(text string) {
 			jobs, err := Parse(text)

@@ -22,8 +22,8 @@ type Supervisor struct {
 	Run func(ctx context.Context, j Job) error
 	// Ended is told of each failure, and when the job begins again.
 	Ended func(j Job, err error, again time.Duration)
-	// Gone is told of each job that the file no longer has, when it has ended.
-	Gone func(j Job)
+	// OnEnd is told of each job that the file no longer has, when it has ended.
+	OnEnd func(j Job)
 
 	pause time.Duration // the first; 0 is firstPause
 	jobs  []*running
@@ -53,8 +53,8 @@ func (s *Supervisor) Set(ctx context.Context, jobs []Job) {
 	}
 	for _, r := range end {
 		r.done.Wait()
-		if !slices.ContainsFunc(jobs, func(j Job) bool { return j.Name == r.Name }) && s.Gone != nil {
-			s.Gone(r.Job)
+		if !slices.ContainsFunc(jobs, func(j Job) bool { return j.Name == r.Name }) && s.OnEnd != nil {
+			s.OnEnd(r.Job)
 		}
 	}
 	s.jobs = keep

@@ -153,7 +153,7 @@ type names struct {
 	fetch   *debuginfod.Client
 	named   int
 	unnamed int
-	left    int // files that did not come
+	missing int // files that did not come
 }
 
 func open(o *options, s *session.Symbols) (*names, error) {
@@ -228,8 +228,8 @@ func (n *names) copy(in io.Reader, to io.Writer, path string) error {
 
 // settle waits for what is wanted for a record: a program, then perhaps its debug file.
 func (n *names) settle(line []byte) {
-	for n.left == 0 && n.fetch.Pending() > 0 {
-		n.left = n.fetch.Settle(nil)
+	for n.missing == 0 && n.fetch.Pending() > 0 {
+		n.missing = n.fetch.Settle(nil)
 		n.symbols.Fetched(n.store.Fetched())
 		_, _ = rewrite(nil, line, n.look, 0) // it was read once
 	}
@@ -274,9 +274,9 @@ func (n *names) messages() (list []string) {
 	if n.fetch != nil {
 		list = n.fetch.Messages()
 	}
-	if n.left > 0 {
+	if n.missing > 0 {
 		list = append(list, fmt.Sprintf("%d files did not come from debuginfod in time: "+
-			"some functions have no names", n.left))
+			"some functions have no names", n.missing))
 	}
 	text := fmt.Sprintf("%d frames are named", n.named)
 	if n.unnamed > 0 {

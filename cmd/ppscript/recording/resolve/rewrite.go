@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// This file walks through a record of JSON and gives its frames to who names them. All else stays
+// This file walks through a record of JSON and gives its frames to the namer. All else stays
 // as it is, in its order: what another version wrote is not lost.
 
 // A frame is one as docs/formats.md has it.

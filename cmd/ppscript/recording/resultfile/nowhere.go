@@ -13,7 +13,7 @@ import (
 // the descriptor differ. So results that are lost are told and are no error.
 
 // Nowhere reports that stdout was closed, or is a /dev/null that was opened as Go opens it. One that is
-// stdin or stderr too is of who started us, as daemons have it: Go opens each for itself.
+// stdin or stderr too is of the process that started us, as daemons have it: Go opens each for itself.
 func Nowhere(stdout *os.File) bool {
 	fd := int(stdout.Fd())
 	var st unix.Stat_t

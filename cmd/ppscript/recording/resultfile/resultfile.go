@@ -19,13 +19,13 @@ import (
 // A File is where results go: stdout, or the file of -o. It remembers that
 // its reader went away.
 type File struct {
-	mu     sync.Mutex // of file and err: a signal opens the file anew
-	file   *os.File
-	Path   string // "" for stdout
-	made   bool   // the file did not exist before
-	err    error  // of opening it anew
-	begun  bool
-	Broken atomic.Bool // the reader went away
+	mu      sync.Mutex // of file and err: a signal opens the file anew
+	file    *os.File
+	Path    string // "" for stdout
+	created bool   // the file did not exist before
+	err     error  // of opening it anew
+	begun   bool
+	Broken  atomic.Bool // the reader went away
 	// Written says that there was something to write.
 	Written atomic.Bool
 }
@@ -37,7 +37,7 @@ func Open(ctx context.Context, path string, stdout *os.File) (*File, error) {
 		return &File{file: stdout, begun: true}, nil
 	}
 	_, err := os.Stat(path)
-	o := &File{Path: path, made: errors.Is(err, fs.ErrNotExist)}
+	o := &File{Path: path, created: errors.Is(err, fs.ErrNotExist)}
 	o.file, err = outfile.Open(ctx, path, os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, outputError(path, err)
@@ -114,7 +114,7 @@ func (o *File) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	err := o.file.Close()
-	if o.made && !o.begun {
+	if o.created && !o.begun {
 		err = errors.Join(err, os.Remove(o.Path))
 	}
 	return err

@@ -66,7 +66,7 @@ func Run(args []string, from io.Reader, to io.Writer, confine func()) error {
 		if err != nil {
 			return &diag.Error{Op: "read", Subject: "standard input", Cause: err}
 		}
-		// Who asks one question after the other waits for the answer.
+		// A user who asks one question after the other waits for the answer.
 		if in.Buffered() == 0 {
 			if err := w.Flush(); err != nil {
 				return err

@@ -21,13 +21,15 @@ const (
 
 // A Line is the line of progress on a terminal. A nil Line is never shown.
 type Line struct {
-	mu      sync.Mutex
-	w       io.Writer
-	now     func() time.Time
-	step    step
-	began   time.Time // the step
-	said    time.Time
-	visible bool
+	mu        sync.Mutex
+	w         io.Writer
+	now       func() time.Time
+	width     func() int // of the terminal; 0 is not known
+	step      step
+	began     time.Time // the step
+	printedAt time.Time
+	visible   bool
+	waiting   *time.Timer // shows what a run waits for; nil once something was printed
 }
 
 // A step is what is done, and how what is done of it is written: bytes, or a number of things.
@@ -48,7 +50,8 @@ func OnTerminal(c *console.Console) *Line {
 	if c.Quiet > 0 || !console.IsTerminal(os.Stderr) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	l := &Line{w: os.Stderr, now: time.Now}
+	l := &Line{w: os.Stderr, now: time.Now,
+		width: func() int { return console.TerminalWidth(os.Stderr) }}
 	c.Stderr = l.Before(c.Stderr)
 	return l
 }
@@ -62,6 +65,54 @@ func (l *Line) Named(done, all uint64) { l.at(naming, done, all) }
 // Closed tells that so many events of a run were closed, and their programs detached.
 func (l *Line) Closed(done, all uint64) { l.at(closing, done, all) }
 
+// Waiting is what is told the names of the events that a run begins to observe. From then on the line says
+// what the run waits for and for how long it has, until something is printed. limit is how long it may take;
+// 0 is without end.
+func (l *Line) Waiting(limit time.Duration) func(events string) {
+	return func(events string) {
+		if l == nil {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.began = l.now()
+		l.waiting = time.AfterFunc(patience, func() { l.wait(events, limit) })
+	}
+}
+
+// waited ends the line of what a run waits for.
+func (l *Line) waited() {
+	if l.waiting != nil {
+		l.waiting.Stop()
+		l.waiting = nil
+	}
+}
+
+// wait shows the line of a run that has printed nothing yet, and does so again in a second.
+func (l *Line) wait(events string, limit time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waiting == nil {
+		return
+	}
+	l.visible = true
+	text := waiting(events, l.now().Sub(l.began), limit)
+	if w := l.width(); w > 0 && len(text) >= w { // two rows could not be cleared
+		text = waiting("events", l.now().Sub(l.began), limit)
+	}
+	fmt.Fprintf(l.w, "\r\x1b[K%s", text)
+	l.waiting.Reset(patience)
+}
+
+// waiting is the line: "observing sched:sched_switch: 3s of 10s".
+func waiting(events string, took, limit time.Duration) string {
+	s := "observing " + events + ": " + took.Round(time.Second).String()
+	if limit > 0 {
+		return s + " of " + limit.String()
+	}
+	return s + "; Ctrl-C ends it and shows the results"
+}
+
 // at tells how far a step is: done of all, 0 if nobody knows how much there is.
 func (l *Line) at(step step, done, all uint64) {
 	if l == nil {
@@ -69,15 +120,16 @@ func (l *Line) at(step step, done, all uint64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waited()
 	now := l.now()
 	if step != l.step {
 		l.step, l.began = step, now
 	}
 	took := now.Sub(l.began)
-	if took < patience || now.Sub(l.said) < often {
+	if took < patience || now.Sub(l.printedAt) < often {
 		return
 	}
-	l.said, l.visible = now, true
+	l.printedAt, l.visible = now, true
 	fmt.Fprintf(l.w, "\r\x1b[K%s", text(step, done, all, took))
 }
 
@@ -119,6 +171,7 @@ func (l *Line) Clear() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waited()
 	if l.visible {
 		io.WriteString(l.w, "\r\x1b[K")
 		l.visible = false

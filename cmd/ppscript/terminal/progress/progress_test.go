@@ -25,7 +25,7 @@ func TestText(t *testing.T) {
 func TestLine(t *testing.T) {
 	var out strings.Builder
 	now := time.Unix(100, 0)
-	l := &Line{w: &out}
+	l := &Line{w: &out, width: func() int { return 80 }}
 	l.now = func() time.Time { return now }
 	f := func(after time.Duration, tell func(), want string) {
 		t.Helper()
@@ -49,6 +49,13 @@ func TestLine(t *testing.T) {
 	w := l.Before(&out)
 	f(0, func() { w.Write([]byte("row\n")) }, clear+"row\n")
 	f(0, func() { w.Write([]byte("row\n")) }, "row\n")
+	// A run that has printed nothing tells what it waits for, in one row, until something is printed.
+	l.Waiting(10 * time.Second)("sched:sched_switch")
+	wait := func(events string) func() { return func() { l.wait(events, 10*time.Second) } }
+	f(3*time.Second, wait("sched:sched_switch"), clear+"observing sched:sched_switch: 3s of 10s")
+	f(time.Second, wait(strings.Repeat("x", 80)), clear+"observing events: 4s of 10s")
+	f(0, func() { w.Write([]byte("row\n")) }, clear+"row\n")
+	f(time.Second, wait("sched:sched_switch"), "")
 	// Another step has a second of its own.
 	f(time.Hour, at(reading, 1), "")
 

@@ -33,7 +33,7 @@ func (s *Session) About(name string) (string, error) {
 		}
 	}
 	if strings.Contains(name, ":") {
-		// Why the event is not there is better known to who looks for it.
+		// Why the event is not there is better known to the code that looks for it.
 		if _, err := s.Bench.Fields(name); err != nil {
 			return "", err
 		}
@@ -156,7 +156,7 @@ func (s *Session) profiler(name string) (string, bool) {
 func (s *Session) events(name string) (string, bool) {
 	whole, field, one := strings.Cut(name, ".")
 	if !strings.Contains(whole, ":") {
-		found, err := tracefs.Known().Match("*:" + whole)
+		found, err := tracefs.FindFormats().Match("*:" + whole)
 		if err != nil || len(found) == 0 {
 			return "", false
 		}

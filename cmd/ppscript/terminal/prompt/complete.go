@@ -1,4 +1,4 @@
-// Package prompt helps whoever types at the prompt: it completes words, indents
+// Package prompt helps a user who types at the prompt: it completes words, indents
 // lines, and knows the ways to ask for help. It runs nothing.
 package prompt
 
@@ -170,7 +170,7 @@ func (c *Completer) eventNames(have string) []string {
 	i := strings.LastIndexByte(have, ',') + 1
 	if c.Events == nil {
 		var err error
-		if c.Events, err = tracefs.Known().Events(); err != nil {
+		if c.Events, err = tracefs.FindFormats().Events(); err != nil {
 			return nil
 		}
 	}
@@ -247,6 +247,9 @@ func (c *Completer) names(text string, at place) (list []string, have string) {
 		return c.fields(text[:start]), path[i+1:]
 	case i > 0:
 		have = path[i+1:]
+		if typ := c.typeOf(text[:start], path[:i]); typ != "" {
+			return c.members(typ), have
+		}
 		for _, n := range c.Lang.Complete(path) {
 			list = append(list, n[i+1:])
 		}
@@ -308,6 +311,8 @@ func (c *Completer) find(callee, before string) (*builtins.Builtin, bool) {
 			typ = c.typeBefore(before[:len(before)-len(callee)])
 		} else if v, ok := c.Lang.Globals()[callee[:i]]; ok {
 			typ = strings.ReplaceAll(v.Type(), " ", "_")
+		} else {
+			typ = c.typeOf(before, callee[:i])
 		}
 		if b, ok := c.Reg.Find(typ + "." + name); ok {
 			return b, true
@@ -320,6 +325,76 @@ func (c *Completer) find(callee, before string) (*builtins.Builtin, bool) {
 		return nil, false
 	}
 	return c.Reg.Find(name)
+}
+
+// typeOf is the type of a variable of the function that is typed, by its last assignment in text; "" if it is
+// not known.
+func (c *Completer) typeOf(text, name string) string {
+	if _, global := c.Lang.Globals()[name]; global || !isName(name) {
+		return ""
+	}
+	assigned := regexp.MustCompile(`(?m)^[ \t]+` + name + `[ \t]*=[ \t]*([^=\s])`)
+	all := assigned.FindAllStringSubmatchIndex(text, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	begin := all[len(all)-1][2]
+	return c.typeBefore(text[:expressionEnd(text, begin)])
+}
+
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") != "" && !strings.ContainsAny(s, ".() ")
+}
+
+// expressionEnd is where the expression that begins somewhere ends: at the end of a line outside of brackets.
+func expressionEnd(text string, begin int) int {
+	for end := begin; end < len(text); end++ {
+		if text[end] != '\n' {
+			continue
+		}
+		if at := scan(text[begin:end]); at.quote < 0 && len(at.open) == 0 {
+			return len(strings.TrimRight(text[:end], " \t"))
+		}
+	}
+	return len(strings.TrimRight(text, " \t\n"))
+}
+
+// A Call is the call whose arguments are written: its name, the word of the language that it means, and the
+// argument that is written now, by position or by its name.
+type Call struct {
+	Name     string
+	Builtin  *builtins.Builtin // nil if the script itself has it
+	Position int
+	Keyword  string
+}
+
+// argumentName is the name of an argument whose value may have begun.
+var argumentName = regexp.MustCompile(`^\s*(\w+)\s*=(?:[^=]|$)`)
+
+// Call is the innermost call that is open at the end of a text; its Name is "" if none is.
+func (c *Completer) Call(text string) (call Call) {
+	at := scan(text)
+	name, end := at.callee(text)
+	if name == "" {
+		return call
+	}
+	call.Name = name
+	if b, ok := c.find(name, text[:end]); ok {
+		call.Builtin = b
+	}
+	last := end + 1
+	for i := end + 1; i < len(text); i++ {
+		if text[i] != ',' {
+			continue
+		}
+		if inner := scan(text[end+1 : i]); inner.quote < 0 && len(inner.open) == 0 {
+			call.Position, last = call.Position+1, i+1
+		}
+	}
+	if m := argumentName.FindStringSubmatch(text[last:]); m != nil {
+		call.Keyword = m[1]
+	}
+	return call
 }
 
 func (c *Completer) parameters(callee, before string) []string {

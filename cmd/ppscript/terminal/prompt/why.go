@@ -164,7 +164,7 @@ var pages = []struct {
 	{regexp.MustCompile(`(?i)permission|CAP_|capabilit`), "production"},
 	{regexp.MustCompile(`\b(steps|too deep|too large|too much memory|takes too long|limits?\.md)\b`), "limits"},
 	{regexp.MustCompile(`\b(cast|task\(\)|container_of|struct|->)`), "kernel-data"},
-	{regexp.MustCompile(`\b(unit|pod|container|cgroup)\b[^,]`), "whose"},
+	{regexp.MustCompile(`\b(unit|pod|container|cgroup)\b[^,]`), "containers"},
 	{regexp.MustCompile(`\bduring\b|\bspans?\b`), "spans"},
 	{regexp.MustCompile(`\bbudget\b`), "budget"},
 	{regexp.MustCompile(`\bsyntax\b|undefined name|binary op|missing argument|no field|unknown variable|` +

@@ -30,21 +30,21 @@ type Screen struct {
 	draw  *render.Screen
 	loops loops
 
-	mu     sync.Mutex // of the members below; keys, signals and the session draw
-	tty    tty
-	view   render.ScreenView
-	turned bool // the direction of the sort
-	table  *result.Table
-	frame  []byte
-	said   []string // to be told at the end
-	err    error
+	mu       sync.Mutex // of the members below; keys, signals and the session draw
+	tty      tty
+	view     render.ScreenView
+	turned   bool // the direction of the sort
+	table    *result.Table
+	frame    []byte
+	messages []string // to be told at the end
+	err      error
 }
 
 // A tty is the terminal: its file descriptors, and its mode before it was ours.
 type tty struct {
 	in, size int
 	before   unix.Termios
-	shown    bool // it is ours
+	active   bool // it is ours
 }
 
 // The loops read keys, and the terminal's size, until stop.
@@ -97,7 +97,7 @@ func (s *Screen) enter() error {
 	if err := unix.IoctlSetTermios(s.tty.in, unix.TCSETSW, t); err != nil {
 		return err
 	}
-	s.tty.shown = true
+	s.tty.active = true
 	s.measure()
 	s.frame = append(s.frame[:0], render.EnterScreen...)
 	s.paint()
@@ -106,10 +106,10 @@ func (s *Screen) enter() error {
 
 // leave gives the terminal back as it was.
 func (s *Screen) leave() {
-	if !s.tty.shown {
+	if !s.tty.active {
 		return
 	}
-	s.tty.shown = false
+	s.tty.active = false
 	s.write([]byte(render.LeaveScreen))
 	if err := unix.IoctlSetTermios(s.tty.in, unix.TCSETSW, &s.tty.before); err != nil && s.err == nil {
 		s.err = err
@@ -126,7 +126,7 @@ func (s *Screen) measure() {
 
 // redraw draws the frame anew.
 func (s *Screen) redraw() {
-	if s.tty.shown {
+	if s.tty.active {
 		s.frame = s.frame[:0]
 		s.paint()
 	}
@@ -205,7 +205,7 @@ func (s *Screen) Note(kind string, fields ...render.NoteField) error {
 func (s *Screen) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tty.shown || s.err != nil {
+	if s.tty.active || s.err != nil {
 		return s.err
 	}
 	return s.plain.Flush()
@@ -215,10 +215,10 @@ func (s *Screen) Flush() error {
 func (s *Screen) Say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.said) < maxSaid {
-		s.said = append(s.said, line)
+	if len(s.messages) < maxSaid {
+		s.messages = append(s.messages, line)
 	}
-	if s.tty.shown {
+	if s.tty.active {
 		s.view.Message = line
 		s.redraw()
 		return
@@ -228,10 +228,10 @@ func (s *Screen) Say(line string) {
 
 // tell prints the messages.
 func (s *Screen) tell() {
-	for _, line := range s.said {
+	for _, line := range s.messages {
 		io.WriteString(s.notes, "ppscript: "+line+"\n")
 	}
-	s.said = nil
+	s.messages = nil
 }
 
 // Close gives the terminal back. It may be called more than once. Keys are read

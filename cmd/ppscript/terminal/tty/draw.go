@@ -102,13 +102,13 @@ func cellsOf(s string) int {
 
 // draw shows the text.
 func (e *Editor) draw() error {
-	if !e.shown.stale {
+	if !e.drawn.stale {
 		return nil
 	}
 	width, height := e.term.size()
 	prompt := e.Prompt
-	if e.shown.aboveFirst != "" {
-		prompt = e.shown.aboveFirst
+	if e.drawn.aboveFirst != "" {
+		prompt = e.drawn.aboveFirst
 	}
 	l := lay(prompt, e.More, e.text.runes, e.text.pos, width)
 	// A text that is higher than the terminal is shown in part.
@@ -127,15 +127,15 @@ func (e *Editor) draw() error {
 			b = fmt.Appendf(b, "\x1b[%dC", l.col)
 		}
 	}
-	e.shown.rows, e.shown.row, e.shown.col, e.shown.width = len(l.rows), l.row, l.col, width
-	e.shown.stale = false
+	e.drawn.rows, e.drawn.row, e.drawn.col, e.drawn.width = len(l.rows), l.row, l.col, width
+	e.drawn.stale = false
 	return e.term.write(b)
 }
 
 // top moves to the first cell of what is shown.
 func (e *Editor) top(b []byte) []byte {
-	if e.shown.row > 0 {
-		b = fmt.Appendf(b, "\x1b[%dA", e.shown.row)
+	if e.drawn.row > 0 {
+		b = fmt.Appendf(b, "\x1b[%dA", e.drawn.row)
 	}
 	return append(b, '\r')
 }
@@ -143,24 +143,24 @@ func (e *Editor) top(b []byte) []byte {
 // typed shows a character behind the end: only that.
 func (e *Editor) typed(r rune) error {
 	n := render.RuneCells(r)
-	if e.shown.stale || e.text.pos != len(e.text.runes) || n != 1 || shownAs(r, 0) != string(r) ||
-		e.shown.col+n >= e.shown.width {
-		e.shown.stale = true
+	if e.drawn.stale || e.text.pos != len(e.text.runes) || n != 1 || shownAs(r, 0) != string(r) ||
+		e.drawn.col+n >= e.drawn.width {
+		e.drawn.stale = true
 		return nil
 	}
-	e.shown.col += n
+	e.drawn.col += n
 	return e.term.write([]byte(string(r)))
 }
 
 // below moves behind the text, to a line of its own.
 func (e *Editor) below() error {
 	if e.text.pos != len(e.text.runes) {
-		e.text.pos, e.shown.stale = len(e.text.runes), true
+		e.text.pos, e.drawn.stale = len(e.text.runes), true
 	}
 	if err := e.draw(); err != nil {
 		return err
 	}
-	e.shown = drawing{}
+	e.drawn = drawing{}
 	return e.term.write([]byte("\r\n"))
 }
 
@@ -171,7 +171,7 @@ func (e *Editor) list(words []string) error {
 	if err := e.below(); err != nil {
 		return err
 	}
-	e.text.pos, e.shown.stale = pos, true
+	e.text.pos, e.drawn.stale = pos, true
 	return e.term.write([]byte(columns(words, width, max(height-4, 4))))
 }
 

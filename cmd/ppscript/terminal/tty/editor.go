@@ -25,12 +25,12 @@ type Editor struct {
 
 	term   *terminal
 	text   text
-	shown  drawing
+	drawn  drawing
 	recall recall
 	// indented is how many blanks of the line came from Indent; came says that the text came
 	// whole, out of the history or of a paste.
 	indented int
-	came     bool
+	gotInput bool
 }
 
 // Open makes an editor of the terminal that in and out are. The caller closes it.
@@ -72,8 +72,8 @@ func (e *Editor) Read() (statement string, err error) {
 	}
 	e.text.set("")
 	e.recall = recall{at: -1}
-	e.shown = drawing{stale: true}
-	e.indented, e.came = 0, false
+	e.drawn = drawing{stale: true}
+	e.indented, e.gotInput = 0, false
 	for {
 		k, err := e.term.key(e.draw)
 		if err != nil {
@@ -130,7 +130,7 @@ func (e *Editor) press(k key) (done bool, err error) {
 	case keyEnd:
 		return false, io.EOF
 	}
-	e.shown.stale = true
+	e.drawn.stale = true
 	return false, nil
 }
 
@@ -142,12 +142,12 @@ func (e *Editor) control(r rune, column int) (done bool, err error) {
 		n := len(t.runes)
 		done = e.enter()
 		// What ends as it is shown is not drawn again.
-		e.shown.stale = e.shown.stale || !done || n != len(t.runes)
+		e.drawn.stale = e.drawn.stale || !done || n != len(t.runes)
 		return done, nil
 	case 'c':
 		return false, ErrInterrupt
 	}
-	e.shown.stale = true
+	e.drawn.stale = true
 	switch r {
 	case 'i':
 		return false, e.tab()
@@ -186,7 +186,7 @@ func (e *Editor) control(r rune, column int) (done bool, err error) {
 	case '_':
 		t.undo()
 	case 'l':
-		e.shown.row = 0
+		e.drawn.row = 0
 		return false, e.term.write([]byte("\x1b[H\x1b[2J"))
 	}
 	return false, nil
@@ -195,7 +195,7 @@ func (e *Editor) control(r rune, column int) (done bool, err error) {
 // alt obeys a key that is pressed with Alt.
 func (e *Editor) alt(r rune) (done bool) {
 	t := &e.text
-	e.shown.stale = true
+	e.drawn.stale = true
 	switch r {
 	case '\r', '\n':
 		return e.whole()
@@ -236,7 +236,7 @@ func (e *Editor) paste(s string) {
 		t.remove(t.lineBegin(t.pos), t.pos, false) // it brings its own
 	}
 	t.insert([]rune(s), false)
-	e.came = true
+	e.gotInput = true
 }
 
 func (t *text) indentationAlone() bool {
@@ -268,7 +268,7 @@ func (e *Editor) enter() (done bool) {
 			return true
 		}
 	}
-	if e.Whole == nil || e.Whole(t.String()+"\n") || e.came && e.whole() {
+	if e.Whole == nil || e.Whole(t.String()+"\n") || e.gotInput && e.whole() {
 		return true
 	}
 	e.newLine()
@@ -278,7 +278,7 @@ func (e *Editor) enter() (done bool) {
 // newLine begins a line at the cursor.
 func (e *Editor) newLine() {
 	t := &e.text
-	e.came = e.came && !t.onLastLine()
+	e.gotInput = e.gotInput && !t.onLastLine()
 	indent := ""
 	if e.Indent != nil {
 		indent = e.Indent(t.before() + "\n")

@@ -116,7 +116,7 @@ func TestRecall(t *testing.T) {
 		t.Helper()
 		e.text.set("")
 		e.recall = recall{at: -1}
-		e.came = false
+		e.gotInput = false
 		typing(t, e, keys)
 		if got := e.text.String(); got != want {
 			t.Errorf("%q: got %q, want %q", keys, got, want)

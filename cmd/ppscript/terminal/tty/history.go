@@ -89,7 +89,7 @@ func (h *History) locked(do func(f *os.File) error) (err error) {
 	return do(f)
 }
 
-// lockTries is how often a lock is asked for, a few milliseconds apart: who has it for longer does
+// lockTries is how often a lock is asked for, milliseconds apart: a process that has it for longer does
 // not go on.
 const lockTries = 200
 

@@ -30,11 +30,11 @@ func (e *Editor) recalled(step int) {
 	}
 	if to == len(entries) {
 		e.text.set(e.recall.fresh)
-		e.recall.at, e.came = -1, false
+		e.recall.at, e.gotInput = -1, false
 		return
 	}
 	e.text.set(entries[to])
-	e.recall.at, e.came = to, true
+	e.recall.at, e.gotInput = to, true
 }
 
 // search asks for a part of an earlier statement, the newest first. Enter runs it, Ctrl-R goes on
@@ -59,11 +59,11 @@ func (e *Editor) search() (done bool, err error) {
 	}
 	found := true
 	for {
-		e.shown.aboveFirst = fmt.Sprintf("(search %q) ", part)
+		e.drawn.aboveFirst = fmt.Sprintf("(search %q) ", part)
 		if !found {
-			e.shown.aboveFirst = fmt.Sprintf("(none with %q) ", part)
+			e.drawn.aboveFirst = fmt.Sprintf("(none with %q) ", part)
 		}
-		e.shown.stale = true
+		e.drawn.stale = true
 		k, err := e.term.key(e.draw)
 		if err != nil {
 			return false, err
@@ -86,9 +86,9 @@ func (e *Editor) search() (done bool, err error) {
 		case k.kind == keyResize:
 			continue
 		}
-		e.shown.aboveFirst, e.shown.stale = "", true
+		e.drawn.aboveFirst, e.drawn.stale = "", true
 		if at < len(entries) {
-			e.recall.at, e.recall.fresh, e.came = at, old, true
+			e.recall.at, e.recall.fresh, e.gotInput = at, old, true
 		}
 		if k.kind == keyControl && k.r == 'g' || k.kind == keyEscape {
 			e.text.set(old)

@@ -109,18 +109,18 @@ func (t *terminal) size() (width, height int) {
 	return int(ws.Col), int(ws.Row)
 }
 
-// A waited is what a wait for keys ended with.
-type waited int
+// waitResult says how a wait for keys ended.
+type waitResult int
 
 const (
-	gotKeys waited = iota
-	gotSize        // the terminal has another size
-	gotEnd         // there are no more keys
+	gotKeys waitResult = iota
+	gotSize            // the terminal has another size
+	gotEnd             // there are no more keys
 	gotNothing
 )
 
 // wait waits for bytes and appends them to buf; for a time, if it is not 0.
-func (t *terminal) wait(atMost time.Duration) waited {
+func (t *terminal) wait(atMost time.Duration) waitResult {
 	timeout := -1
 	if atMost > 0 {
 		timeout = int(atMost.Milliseconds())

@@ -85,10 +85,14 @@ class Grid {
   }
 }
 
+// scales reports that cells of the column have each the unit that keeps it short.
+function scales(c) { return c.unit === "ns" || c.unit === "B"; }
+
 // cellsOf are the rows of a record by its columns, as people read them.
 function cellsOf(columns, row) {
   return columns.map((c) => {
     const value = row[c.name], text = row[c.name + "_text"];
+    if (scales(c) && typeof value === "number") return { value, text: amount(value, c.unit) };
     return { value: value === undefined ? null : value, text: text !== undefined ? text : cellText(value, c) };
   });
 }
@@ -103,7 +107,7 @@ function titled(columns, rows) {
     const seen = rows.find((r) => r[c.name] !== null && r[c.name] !== undefined);
     const num = c.kind === "value" ? !seen || typeof seen[c.name] === "number" : !!seen && typeof seen[c.name] === "number" && seen[c.name + "_text"] === undefined;
     const long = rows.slice(0, 50).some((r) => typeof r[c.name] === "string" && r[c.name].length > 60);
-    return { name: c.name, title: c.name, unit: c.text_unit || c.unit, num, key: c.kind === "key", wide: long };
+    return { name: c.name, title: c.name, unit: scales(c) ? "" : c.text_unit || c.unit, num, key: c.kind === "key", wide: long };
   });
 }
 

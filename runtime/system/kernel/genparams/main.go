@@ -1,5 +1,5 @@
 // Command genparams writes runtime/system/kernel/params_table.go: names and types of
-// the parameters of system calls. They are those of the kernel's own events
+// the parameters of system calls. They are the parameters of the kernel's own events
 // syscalls:sys_enter_*, whose formats it reads from a file for each architecture:
 //
 //	cat /sys/kernel/tracing/events/syscalls/sys_enter_*/format > amd64

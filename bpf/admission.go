@@ -1,0 +1,53 @@
+package bpf
+
+import (
+	"ppscript/bpf/eval"
+	"ppscript/bpf/load"
+	"ppscript/bpf/state"
+	"ppscript/bpf/walk"
+)
+
+// This file lets events into operators, and counts them.
+
+// generations is the number of copies of maps that are read while events come.
+func (s *layout) generations() int {
+	if s.intervals {
+		return 2
+	}
+	return 1
+}
+
+// A gate lets the events of a program into an operator. The types that generate
+// operators embed it.
+type gate struct {
+	code *code
+	eval *eval.Eval
+	// counted is the one feed of an event that is counted: events that its
+	// predicates leave out do not count. Events that feed several count for
+	// all.
+	counted *feed
+	// walk finds stacks.
+	walk *walk.Stacks
+	// share is of the event, or of the key of what relates it: what counts, and its weight.
+	share state.KeyShare
+}
+
+// byKey reports that a budget leaves out keys, not events: what relates events gets all of a key.
+func byKey(s *layout) bool { return s.weighed && len(s.joins)+len(s.folds) > 0 }
+
+// takes goes on with events that f's predicates let through. If one
+// cannot be evaluated, it jumps to the failure label.
+func (g *gate) takes(f *feed, others label) {
+	for _, p := range f.preds {
+		g.eval.Test(p, false, others)
+	}
+	if f == g.counted {
+		g.count(load.StatTaken)
+	}
+	if f.stat > 0 {
+		g.count(f.stat)
+	}
+}
+
+// count adds 1 to a statistic. R0 to R5 are lost.
+func (g *gate) count(stat int) { g.code.Count(load.StatsMap.Of(g.eval.Hook.Index), stat) }

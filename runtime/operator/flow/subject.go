@@ -1,0 +1,54 @@
+package flow
+
+import (
+	"strings"
+
+	"ppscript/runtime/event"
+	"ppscript/runtime/expr"
+)
+
+// SubjectOf says which entity all of some keys identify: the number of a thread, of a CPU
+// (Nobody), or something else (Doer).
+func SubjectOf(keys []*expr.Program) Whom {
+	whom := Doer
+	for i, p := range keys {
+		w := Doer
+		if p.Node != nil && p.Type.Numeric() {
+			expr.Walk(p.Node, func(n expr.Node) bool {
+				if f, ok := n.(*expr.Field); ok && w != Thread {
+					w = of(f.F)
+				}
+				return true
+			})
+		}
+		if w == Doer || i > 0 && w != whom {
+			return Doer
+		}
+		whom = w
+	}
+	return whom
+}
+
+// of says what a field is the number of, as the kernel names its fields.
+func of(f *event.Field) Whom {
+	name := f.Name[strings.LastIndexByte(f.Name, '_')+1:]
+	switch {
+	case f.Place == event.InMember && f.Member == event.MemberCPU:
+		return Nobody
+	case name == "pid" || name == "tid":
+		return Thread
+	}
+	return Doer
+}
+
+// ByThread reports that a key is the number of the thread that is at work.
+func ByThread(key *expr.Program) bool {
+	f, ok := key.Node.(*expr.Field)
+	if !ok || f.Part != expr.Self {
+		return false
+	}
+	if f.F.Place == event.InMember {
+		return f.F.Member == event.MemberTID
+	}
+	return f.F.Place == event.InRaw && f.F.Name == "common_pid"
+}

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ppscript/runtime/source/perf"
+	"ppscript/runtime/system/kernel"
+)
+
+// This file says what a run waited for in vain, and, for a person who looks, whether such events happen on
+// the machine outside of what was asked for: a wrong process, or a condition that lets nothing pass, looks
+// like an event that never happens.
+
+const (
+	outsideTime   = 300 * time.Millisecond // how long events are counted outside of what was asked for
+	outsideEvents = 8                      // how many events are: each is opened on each CPU
+	namedEvents   = 3                      // how many events a message names
+)
+
+// observed names the events of a run: "sched:sched_switch, sched:sched_waking and 3 more".
+func (r *run) observed() string {
+	var names []string
+	seen := map[string]bool{}
+	for _, e := range r.plan.Events {
+		if name := e.Stream.Schema.FullName(); !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	more := ""
+	if n := len(names); n > namedEvents {
+		names, more = names[:namedEvents], fmt.Sprintf(" and %d more", n-namedEvents)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// nothing says that no event came, and what is known about the reason.
+func (r *run) nothing() string {
+	if len(r.plan.Events) == 0 {
+		return "no events came"
+	}
+	if r.env.rec.file != nil {
+		return "no events came: the recording has none of " + r.observed()
+	}
+	took := time.Since(r.started).Round(time.Millisecond)
+	if took > time.Second {
+		took = took.Round(100 * time.Millisecond)
+	}
+	text := fmt.Sprintf("no events came: 0 of %s in %v", r.observed(), took)
+	if r.cfg.Watching == nil {
+		return text
+	}
+	n, ok := r.outside()
+	switch {
+	case !ok:
+	case n == 0:
+		text += fmt.Sprintf("; 0 on the whole machine in %v after that, too", outsideTime)
+	default:
+		text += fmt.Sprintf("; on the whole machine %d in %v after that", n, outsideTime)
+		if why := r.restricted(); why != "" {
+			text += ": see whether " + why + " what you mean"
+		}
+	}
+	return text
+}
+
+// restricted names what keeps events of the machine out of the run: "-p and the filter say".
+func (r *run) restricted() string {
+	ways := r.cfg.Target.Named()
+	if len(r.cfg.Target.CPUs) > 0 {
+		ways = append(ways, "-C")
+	}
+	for _, e := range r.plan.Events {
+		if e.Filter != "" || e.Native != nil || e.SampleFilter != nil {
+			ways = append(ways, "the filter")
+			break
+		}
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	says := " says"
+	if len(ways) > 1 {
+		says = " say"
+	}
+	return strings.Join(ways, " and ") + says
+}
+
+// outside counts the run's tracepoints on all CPUs, whatever passes; ok is false if that cannot be done.
+func (r *run) outside() (n uint64, ok bool) {
+	cpus, err := kernel.OnlineCPUs()
+	if err != nil {
+		return 0, false
+	}
+	all := r.env.perfConfig(r.plan)
+	cfg := perf.Config{Target: perf.Target{CPUs: cpus}, Tracefs: all.Tracefs}
+	for _, e := range occurrences(all.Events) {
+		if !e.Tracepoint() {
+			return 0, false
+		}
+		e.CPUs = nil
+		cfg.Events = append(cfg.Events, e)
+	}
+	if len(cfg.Events) == 0 || len(cfg.Events) > outsideEvents {
+		return 0, false
+	}
+	ctx, stop := context.WithTimeout(context.Background(), outsideTime)
+	defer stop()
+	c, err := perf.OpenCounters(ctx, cfg)
+	if err != nil {
+		return 0, false
+	}
+	defer c.Close()
+	if err := c.Wait(ctx, outsideTime); err != nil && ctx.Err() == nil {
+		return 0, false
+	}
+	counts, err := c.Read(nil)
+	for _, one := range counts {
+		n += one.Value
+	}
+	return n, err == nil
+}

@@ -1,0 +1,60 @@
+package book
+
+import (
+	"strings"
+	"testing"
+
+	"ppscript/docs"
+	scriptlib "ppscript/scripts"
+	"ppscript/stdlib"
+)
+
+// The tools of others by name: of Debian's packages bpfcc-tools 0.26, bpftrace 0.17 and
+// perf-tools-unstable 1.0.1.
+const (
+	bccTools = `
+argdist bashreadline bindsnoop biolatency biolatpcts biopattern biosnoop biotop bitesize bpflist
+btrfsdist btrfsslower cachestat cachetop capable cobjnew compactsnoop cpudist cpuunclaimed
+criticalstat dbslower dbstat dcsnoop dcstat deadlock dirtop drsnoop execsnoop exitsnoop ext4dist
+ext4slower filegone filelife fileslower filetop funccount funcinterval funclatency funcslower
+gethostlatency hardirqs inject javacalls javaflow javagc javaobjnew javastat javathreads
+killsnoop klockstat kvmexit llcstat mdflush memleak mountsnoop mysqld_qslower netqtop nfsdist
+nfsslower nodegc nodestat offcputime offwaketime oomkill opensnoop perlcalls perlflow perlstat
+phpcalls phpflow phpstat pidpersec ppchcalls profile pythoncalls pythonflow pythongc pythonstat
+readahead reset-trace rubycalls rubyflow rubygc rubyobjnew rubystat runqlat runqlen runqslower
+shmsnoop slabratetop sofdsnoop softirqs solisten sslsniff stackcount statsnoop syncsnoop
+syscount tclcalls tclflow tclobjnew tclstat tcpaccept tcpcong tcpconnect tcpconnlat tcpdrop
+tcplife tcpretrans tcprtt tcpstates tcpsubnet tcpsynbl tcptop tcptracer threadsnoop tplist trace
+ttysnoop vfscount vfsstat virtiostat wakeuptime xfsdist xfsslower zfsdist zfsslower
+`
+	bpftraceTools = `
+bashreadline biolatency biosnoop biostacks bitesize capable cpuwalk dcsnoop execsnoop
+gethostlatency killsnoop loads mdflush naptime oomkill opensnoop pidpersec runqlat runqlen
+setuids ssllatency sslsnoop statsnoop swapin syncsnoop syscount tcpaccept tcpconnect tcpdrop
+tcplife tcpretrans tcpsynbl threadsnoop undump vfscount vfsstat writeback xfsdist
+`
+	perfTools = `
+bitesize cachestat execsnoop funccount funcgraph funcslower functrace iolatency iosnoop
+killsnoop kprobe opensnoop perf-stat-hist reset-ftrace syscount tcpretrans tpoint uprobe
+`
+)
+
+// Each name that people type is that of a script here, or some page says what to write in its place.
+func TestToolsOfOthersAreFound(t *testing.T) {
+	for _, names := range []string{bccTools, bpftraceTools, perfTools} {
+		for _, name := range strings.Fields(names) {
+			_, profiler := stdlib.Find(name)
+			_, script := scriptlib.Find(name)
+			if _, _, told := docs.Called(name); !profiler && !script && !told {
+				t.Errorf("%s: no script has the name, and no page of docs/ says what does it", name)
+			}
+		}
+	}
+	answer, page, _ := docs.Called("biotop-bpfcc")
+	if answer != "ppscript biosnoop --table -i 1s: by program and kind" || page != "from-bcc" {
+		t.Errorf("biotop-bpfcc: got %q of %s", answer, page)
+	}
+	if _, _, ok := docs.Called("no-such-tool"); ok {
+		t.Error("no-such-tool: got an answer")
+	}
+}

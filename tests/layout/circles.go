@@ -1,0 +1,146 @@
+package layout
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file finds circles that import order does not see: a package with one importer, which calls that
+// importer back through fields of function type. Such a package is a part of its importer, or should be given
+// values in place of functions. Fields and what sets them are told by their names; types are not resolved.
+
+// circles are the types that have such fields, each with the reason. The list may only shrink: one that is no
+// circle any more must leave it.
+var circles = map[string]string{
+	"cmd/ppscript/editor/langserver.Options":     "the words of scripts, and their modules, are the command's",
+	"cmd/ppscript/fleet.Program":                 "an agent runs the command's own scripts and options",
+	"cmd/ppscript/modules.Program":               "checks of a module are runs of the command",
+	"cmd/ppscript/recording/diff.Environment":    "messages and rights are the command's",
+	"cmd/ppscript/recording/exporter.Supervisor": "it runs the command again and again",
+	"cmd/ppscript/recording/resolve.Environment": "messages and rights are the command's",
+	"cmd/ppscript/terminal/help.Show":            "the host of scripts is made when it is needed",
+	"cmd/ppscript/watchdog.Watchdog":             "the command says what hangs",
+	"runtime/operator/silence.Spec":              "losses are known to the run",
+	"runtime/record/joinstate.Programs":          "maps of programs are read by the run",
+	"runtime/script/direct.Hooks":                "events and states are values of its importer",
+	"runtime/session/database.Host":              "facts of the run, and its messages",
+	"runtime/session/dutycycle.Of":               "the rings and the clock of the run",
+	"runtime/source/tracedat.Reader":             "memory of parts of a mapped file is given back",
+	"runtime/why/whyfacts.Config":                "the clock of the run",
+}
+
+// backs lists the types that call their only importer back and that are not in the list, and those of the
+// list that do not.
+func backs(tree fs.FS, circles map[string]string) (faults []string, err error) {
+	importers := map[string]map[string]bool{}
+	fields := map[string]map[string][]string{} // of function type: by package and field, the types
+	sets := map[string]map[string]bool{}       // by package: the fields that it sets
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."),
+			d.Name() == "testdata", name == "tests":
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		src, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(name)
+		for _, spec := range file.Imports {
+			text, _ := strconv.Unquote(spec.Path.Value)
+			if to, ok := strings.CutPrefix(text, module+"/"); ok {
+				if importers[to] == nil {
+					importers[to] = map[string]bool{}
+				}
+				importers[to][pkg] = true
+			}
+		}
+		if fields[pkg] == nil {
+			fields[pkg], sets[pkg] = map[string][]string{}, map[string]bool{}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeSpec:
+				if s, ok := n.Type.(*ast.StructType); ok && n.Name.IsExported() {
+					for _, field := range functionsOf(s) {
+						fields[pkg][field] = append(fields[pkg][field], n.Name.Name)
+					}
+				}
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.Ident); ok {
+					sets[pkg][key.Name] = true
+				}
+			case *ast.AssignStmt:
+				for _, to := range n.Lhs {
+					if x, ok := to.(*ast.SelectorExpr); ok {
+						sets[pkg][x.Sel.Name] = true
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	found := map[string]string{}
+	for pkg, by := range importers {
+		if len(by) != 1 {
+			continue
+		}
+		importer := slices.Collect(maps.Keys(by))[0]
+		for field, types := range fields[pkg] {
+			if sets[importer][field] && !sets[pkg][field] {
+				for _, name := range types {
+					found[pkg+"."+name] = fmt.Sprintf("%s.%s calls its only importer, %s, back by %s",
+						pkg, name, importer, field)
+				}
+			}
+		}
+	}
+	for name, text := range found {
+		if circles[name] == "" {
+			faults = append(faults, text+": give it values, or make it a part of its importer")
+		}
+	}
+	for name := range circles {
+		if found[name] == "" {
+			faults = append(faults, name+" is no circle; take it off the list")
+		}
+	}
+	slices.Sort(faults)
+	return faults, err
+}
+
+// functionsOf are the exported fields of function type.
+func functionsOf(s *ast.StructType) (names []string) {
+	for _, field := range s.Fields.List {
+		t := field.Type
+		if list, ok := t.(*ast.ArrayType); ok {
+			t = list.Elt
+		}
+		if _, ok := t.(*ast.FuncType); !ok {
+			continue
+		}
+		for _, name := range field.Names {
+			if name.IsExported() {
+				names = append(names, name.Name)
+			}
+		}
+	}
+	return names
+}
