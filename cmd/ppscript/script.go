@@ -70,7 +70,8 @@ func (a *app) script(args []string) error {
 		return usage(&a.Console, false)
 	case inv.asks.noName:
 		return usagef("", "", "no script named").
-			WithHint("name a profiler or a file: ppscript NAME [options]; ppscript list shows the profilers")
+			WithHint("name a profiler or a file: ppscript NAME [options]; " +
+				"ppscript list shows the profilers; a script on the command line is ppscript -c 'TEXT'")
 	}
 	w.limitTo(inv.common.options.Limits.Duration)
 	w.at(inMain)

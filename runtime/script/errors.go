@@ -95,6 +95,10 @@ func (t *Thread) Explain(err error) error {
 		pos = frames[len(frames)-1].Pos
 	}
 	d := t.cause(err, ee)
+	if shippedRefusal(stack) {
+		return diag.Errorf(diag.Usage, "", "", "%s", strings.TrimPrefix(d.Cause.Error(), "fail: ")).
+			WithHint("the options and examples are shown with --help")
+	}
 	var le *loadError
 	if errors.As(err, &le) && d.Pos != "" {
 		// The loaded file's error has the place and the cause.
@@ -111,6 +115,13 @@ func (t *Thread) Explain(err error) error {
 		d.Excerpt += callLines(frames)
 	}
 	return d
+}
+
+// shippedRefusal reports that a script of the standard library called fail:
+// its user made a mistake, whom the script's lines do not help.
+func shippedRefusal(stack starlark.CallStack) bool {
+	n := len(stack)
+	return n > 1 && stack[n-1].Name == "fail" && strings.HasPrefix(stack[n-2].Pos.Filename(), stdlibPrefix)
 }
 
 // cause finds the error to report: a diag.Error of a builtin stays as it is,
