@@ -110,7 +110,8 @@ func sampled(t *testing.T, h *Host, n int, conditions ...string) []int {
 	return counts
 }
 
-// While three threads want CPU 0, the thread that runs there sees three or more.
+// TestNrRunning checks that while three threads want CPU 0, the thread that runs there sees three
+// or more.
 func TestNrRunning(t *testing.T) {
 	h, _ := live(t)
 	spin(t, 3)

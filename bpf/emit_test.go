@@ -88,9 +88,9 @@ func stopped(t *testing.T, src *perf.Source, fn func(*event.Event)) {
 	count(src, fn)
 }
 
-// Sent fields are at their places in the event's own record, by the raw way
-// and the general one; the predicate has been checked, and the sample members of the
-// sample are there.
+// TestProjection checks that sent fields are at their places in the event's own record, by the raw
+// way and the general one; the predicate has been checked, and the sample members of the sample are
+// there.
 func TestProjection(t *testing.T) {
 	h, fs := live(t)
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"),
@@ -192,7 +192,7 @@ func TestProjectionWhole(t *testing.T) {
 	}
 }
 
-// Records of programs are a source like all others.
+// TestProjectionConforms checks that records of programs are a source like all others.
 func TestProjectionConforms(t *testing.T) {
 	h, fs := live(t)
 	exit, enter := schemaOf(t, fs, "raw_syscalls", "sys_exit"), schemaOf(t, fs, "raw_syscalls", "sys_enter")
@@ -233,7 +233,7 @@ func tiny(t *testing.T) (*perf.Source, *load.Run) {
 	return sending(t, h, part, perf.Config{Pages: 1})
 }
 
-// Records that do not fit into the ring are counted there, once.
+// TestProjectionLoss checks that records that do not fit into the ring are counted there, once.
 func TestProjectionLoss(t *testing.T) {
 	src, run := tiny(t)
 	const n = 5000
@@ -304,8 +304,8 @@ func TestProjectionEnds(t *testing.T) {
 	}
 }
 
-// Losses are told before the records behind them, and programs wake the
-// reader when the buffer is half full, not before.
+// TestProjectionLossInOrder checks that losses are told before the records behind them, and
+// programs wake the reader when the buffer is half full, not before.
 func TestProjectionLossInOrder(t *testing.T) {
 	src, _ := tiny(t)
 	kinds := ""

@@ -267,7 +267,7 @@ func TestKernelReadErrors(t *testing.T) {
 	}
 }
 
-// Arguments of a tracepoint are what its record was made of.
+// TestKernelReadsOfArguments checks that arguments of a tracepoint are what its record was made of.
 func TestKernelReadsOfArguments(t *testing.T) {
 	h, fs := live(t)
 	m := memory(t)

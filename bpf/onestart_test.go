@@ -11,8 +11,9 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// Programs that are attached count nothing before the run begins and nothing when it has ended: of
-// calls before, within and behind it the counts are those within, also with weights.
+// TestProgramsCountFromOneMoment checks that programs that are attached count nothing before the
+// run begins and nothing when it has ended: of calls before, within and behind it the counts are
+// those within, also with weights.
 func TestProgramsCountFromOneMoment(t *testing.T) {
 	h, fs := live(t)
 	const before, within = 300, 500

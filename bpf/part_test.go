@@ -70,8 +70,8 @@ func everything() *Part {
 	return p
 }
 
-// Generate changes nothing of what it is given: two images of one part, for
-// different kernels, are equal to the images of two parts.
+// TestGenerateChangesNothing checks that Generate changes nothing of what it is given: two images
+// of one part, for different kernels, are equal to the images of two parts.
 func TestGenerateChangesNothing(t *testing.T) {
 	new := &Host{
 		TaskStorage: true,
@@ -150,8 +150,8 @@ func shape(v any) string {
 	return b.String()
 }
 
-// Can says of an expression what Generate says of a program that evaluates it, and
-// gives the same reason.
+// TestCanIsGenerate checks that Can says of an expression what Generate says of a program that
+// evaluates it, and gives the same reason.
 func TestCanIsGenerate(t *testing.T) {
 	r := &random{Rand: rand.New(rand.NewSource(11))}
 	h := &Host{Atomics: true}

@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// Most keys share their slot with others, and on each CPU another of them takes it; all are
-// counted, once, in each interval. CPUs are 0 and 1.
+// TestSlotsAreShared checks that most keys share their slot with others, and on each CPU another of
+// them takes it; all are counted, once, in each interval. CPUs are 0 and 1.
 func TestSlotsAreShared(t *testing.T) {
 	h, fs := live(t)
 	enter := schemaOf(t, fs, "raw_syscalls", "sys_enter")

@@ -15,7 +15,7 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Calls have the stack that led to them, in the kernel and in this test.
+// TestStacks checks that calls have the stack that led to them, in the kernel and in this test.
 func TestStacks(t *testing.T) {
 	testkit.Requires(t, testkit.BTF)
 	h, fs := live(t)

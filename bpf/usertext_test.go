@@ -94,7 +94,7 @@ func sameTexts(t *testing.T, got, want map[string]int) {
 	}
 }
 
-// Texts are keys, and predicates work on them.
+// TestUserTextIsKey checks that texts are keys, and predicates work on them.
 func TestUserTextIsKey(t *testing.T) {
 	h, fs := live(t)
 	call := schemaOf(t, fs, "syscalls", "sys_enter_openat")
@@ -139,7 +139,8 @@ func TestUserTextIsKey(t *testing.T) {
 	sameTexts(t, got[few], wantFew)
 }
 
-// Texts are sent with fields, and behind whole records; several of one event.
+// TestUserTextIsSent checks that texts are sent with fields, and behind whole records; several of
+// one event.
 func TestUserTextIsSent(t *testing.T) {
 	h, fs := live(t)
 	enter, raw := schemaOf(t, fs, "syscalls", "sys_enter_openat"),

@@ -92,7 +92,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Programs ring the bell when an alarm's number of hits came, once, and no sooner.
+// TestAlarm checks that programs ring the bell when an alarm's number of hits came, once, and no
+// sooner.
 func TestAlarm(t *testing.T) {
 	h, fs := live(t)
 	p := partOf([]*Event{{Schema: schemaOf(t, fs, "raw_syscalls", "sys_enter"), Label: "enter"}},

@@ -97,7 +97,7 @@ func TestDry(t *testing.T) {
 	})
 }
 
-// Stack that was given back is used again, and places are words.
+// TestAlloc checks that stack that was given back is used again, and places are words.
 func TestAlloc(t *testing.T) {
 	c := assembler.New()
 	a := c.Alloc(5)
@@ -109,8 +109,8 @@ func TestAlloc(t *testing.T) {
 	}
 }
 
-// Places of a program that spills lie in scratch memory if they are large; stores and loads find them there,
-// and what is given back is used again.
+// TestSpilledPlaces checks that places of a program that spills lie in scratch memory if they are
+// large; stores and loads find them there, and what is given back is used again.
 func TestSpilledPlaces(t *testing.T) {
 	b := bpftest.Builder{In: 8, Out: 40, Spills: true}
 	p := b.OnStack(t, func(c *assembler.Code, in, out int16, _ assembler.Label) {
@@ -289,7 +289,7 @@ func TestStackOfRoutines(t *testing.T) {
 	bpftest.Refused(t, "a large stack, asked for", func(*assembler.Code) { f(assembler.NewDry(), 257) })
 }
 
-// Elements of lists count from the end if they are negative.
+// TestElement checks that elements of lists count from the end if they are negative.
 func TestElement(t *testing.T) {
 	const size = 3
 	p := words(t, 1+size, 1, func(c *assembler.Code, in, out int16, fail assembler.Label) {
@@ -441,7 +441,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// Threads and processes that are named count, and others do not.
+// TestTasks checks that threads and processes that are named count, and others do not.
 func TestTasks(t *testing.T) {
 	check := func(target *load.Target, in map[[2]uint32]bool) {
 		t.Helper()

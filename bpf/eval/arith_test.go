@@ -83,8 +83,9 @@ func inWord(v *big.Int, unsigned bool) (uint64, bool) {
 	return uint64(v.Int64()), v.IsInt64()
 }
 
-// Checked operators have the results of numbers without bounds, or fail where these do not fit the type
-// of the result, for numbers with and without a sign on either side.
+// TestCheckedOperators checks that checked operators have the results of numbers without bounds, or
+// fail where these do not fit the type of the result, for numbers with and without a sign on either
+// side.
 func TestCheckedOperators(t *testing.T) {
 	for op := expr.OpAddC; op <= expr.OpShrC; op++ {
 		shift := op == expr.OpShlC || op == expr.OpShrC

@@ -80,7 +80,8 @@ func TestCompare(t *testing.T) {
 	f(expr.OpLeU, ux, expr.NewInt(1<<31), func(a, b int64) bool { return u(a) <= u(b) })
 }
 
-// Operators that cannot fail compute as the operators of C do on 64 bits.
+// TestPlainOperators checks that operators that cannot fail compute as the operators of C do on 64
+// bits.
 func TestPlainOperators(t *testing.T) {
 	f := func(op expr.Op, x, y expr.Node, want func(a, b int64) int64) {
 		t.Helper()

@@ -72,7 +72,8 @@ func TestNumbersOfTheKernel(t *testing.T) {
 	})
 }
 
-// Texts end at their NUL, or are cut; then dots say so, if they are wanted.
+// TestTextsOfTheKernel checks that texts end at their NUL, or are cut; then dots say so, if they
+// are wanted.
 func TestTextsOfTheKernel(t *testing.T) {
 	f := func(text string, size int, cut bool, want string) {
 		t.Helper()
@@ -144,7 +145,8 @@ func TestTaskAndCPUs(t *testing.T) {
 	})
 }
 
-// Arguments of a tracepoint are words of the context, of which a number takes what its size says.
+// TestArgument checks that arguments of a tracepoint are words of the context, of which a number
+// takes what its size says.
 func TestArgument(t *testing.T) {
 	for _, n := range []struct {
 		expr.TraceArg

@@ -76,7 +76,8 @@ func (m *machine) long(hash []byte) []byte {
 	return text
 }
 
-// Texts of all lengths are what they were, and their places the same where they are.
+// TestTextsAreKept checks that texts of all lengths are what they were, and their places the same
+// where they are.
 func TestTextsAreKept(t *testing.T) {
 	const match = "*b?c*d"
 	m := newMachine(t, match, false)

@@ -170,7 +170,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Room is no more than what the text can need.
+// TestRoom checks that room is no more than what the text can need.
 func TestRoom(t *testing.T) {
 	f := func(n expr.Node, want int) {
 		t.Helper()

@@ -226,8 +226,8 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// Bounds that are computed are Starlark's: they count from the end if they are negative, end where the
-// text does, and take no more than 32 bits.
+// TestComputedBounds checks that bounds that are computed are Starlark's: they count from the end
+// if they are negative, end where the text does, and take no more than 32 bits.
 func TestComputedBounds(t *testing.T) {
 	cut := change(t, placeRoom, func(e textCode, out, text, numbers int16) {
 		length, from := e.Alloc(8), e.Alloc(8)

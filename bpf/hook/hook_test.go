@@ -47,7 +47,8 @@ func reading(t *testing.T, reads ...func(c *assembler.Code, dst asm.Register)) *
 	})
 }
 
-// Numbers of the record have their sizes and signs; what programs do not see of it is refused.
+// TestRecord checks that numbers of the record have their sizes and signs; what programs do not see
+// of it is refused.
 func TestRecord(t *testing.T) {
 	f := func(off, size int, signed bool) func(c *assembler.Code, dst asm.Register) {
 		return func(c *assembler.Code, dst asm.Register) {
@@ -89,7 +90,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Texts and arrays are where the record says that they are.
+// TestTextsAndArrays checks that texts and arrays are where the record says that they are.
 func TestTextsAndArrays(t *testing.T) {
 	data := &event.Field{Name: "data", Kind: event.Str, Place: event.DataLoc, Offset: 8, Size: 4}
 	rel := &event.Field{Name: "rel", Kind: event.Str, Place: event.RelLoc, Offset: 12, Size: 4}
@@ -170,7 +171,7 @@ func TestPeriod(t *testing.T) {
 	})
 }
 
-// Arguments of raw tracepoints have the sizes and signs of their fields.
+// TestRawFields checks that arguments of raw tracepoints have the sizes and signs of their fields.
 func TestRawFields(t *testing.T) {
 	point := &hook.RawPoint{Name: "test", Fields: map[string]hook.RawField{
 		"signed": {Arg: 1, Size: 4, Signed: true}, "small": {Arg: 2, Size: 2}, "whole": {Arg: 0, Size: 8}}}
@@ -218,7 +219,8 @@ func TestOperands(t *testing.T) {
 	})
 }
 
-// Members of samples describe the running thread, which a target compares with itself.
+// TestMembers checks that members of samples describe the running thread, which a target compares
+// with itself.
 func TestMembers(t *testing.T) {
 	testkit.Requires(t, testkit.BTF, testkit.Programs)
 	host, err := features.Find(kernel.Roots{}, false)
@@ -297,7 +299,7 @@ func TestMembers(t *testing.T) {
 	})
 }
 
-// Plain is what compares numbers of the record.
+// TestPlain checks that plain is what compares numbers of the record.
 func TestPlain(t *testing.T) {
 	n := &expr.Field{F: &event.Field{Name: "id", Offset: 8, Size: 8}}
 	binary := func(op expr.Op, x, y expr.Node) expr.Node {

@@ -56,8 +56,9 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// Texts that are the same for all events of one, such as names of events, distinguish no rows in a key, and
-// numbers of the records of system calls are in the same places.
+// TestWaysOfSystemCalls checks that texts that are the same for all events of one, such as names of
+// events, distinguish no rows in a key, and numbers of the records of system calls are in the same
+// places.
 func TestWaysOfSystemCalls(t *testing.T) {
 	say := func(nodes ...expr.Node) (string, bool) {
 		w := hook.Ways{Calls: true, Same: true}

@@ -53,8 +53,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Fields are read from the event's record, with their sizes and signs, and members are in the structures
-// that this kernel has.
+// TestFieldsAreTheKernels checks that fields are read from the event's record, with their sizes and
+// signs, and members are in the structures that this kernel has.
 func TestFieldsAreTheKernels(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Tracefs, testkit.BTF)
 	tfs, err := tracefs.Find()

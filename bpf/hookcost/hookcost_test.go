@@ -31,7 +31,8 @@ func TestMeasureWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Costs are the costs of a real machine: no hook is free, and a record costs more than none.
+// TestMeasure checks that costs are the costs of a real machine: no hook is free, and a record
+// costs more than none.
 func TestMeasure(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	start := time.Now()
@@ -68,8 +69,9 @@ func TestOthersSeeAllEvents(t *testing.T) {
 	}
 }
 
-// Records with more members cost more, and events that are off less than events that are on. A record of a
-// system call has its number and six arguments, 64 bytes with what all have.
+// TestMeasureRecords checks that records with more members cost more, and events that are off less
+// than events that are on. A record of a system call has its number and six arguments, 64 bytes
+// with what all have.
 func TestMeasureRecords(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	few := MeasureRecords(0, OfTracepoint)

@@ -22,7 +22,7 @@ func (w words) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// Interpreters, threads and frames in a circle end a walk.
+// TestWalkEndsInCircles checks that interpreters, threads and frames in a circle end a walk.
 func TestWalkEndsInCircles(t *testing.T) {
 	c := Config{Search: Search{Head: 0x1000, Threads: 8, ThreadID: 8, Frame: 16},
 		Frames: Frames{Code: 0, Previous: 8, Instr: 16, Owner: 24, Size: 32, Entry: EachEntry}}

@@ -30,7 +30,8 @@ func runOf(t *testing.T, im *Image, maps map[MapID]*ebpf.MapSpec) (r *Run, must 
 	return r, must
 }
 
-// for stacks that a state holds. The stacks themselves stay a while longer.
+// TestHeldStacksAreLetGo checks that the number of a held stack is let go once no state has it.
+// The stack itself stays a while longer.
 func TestHeldStacksAreLetGo(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	const room = 64

@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Texts are taken away when half of their room is taken, and known all the same; texts that
-// were taken away twice ago are forgotten.
+// TestLongTextsAreTakenAway checks that texts are taken away when half of their room is taken, and
+// known all the same; texts that were taken away twice ago are forgotten.
 func TestLongTextsAreTakenAway(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	const room, size = 16, 512

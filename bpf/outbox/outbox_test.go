@@ -149,7 +149,7 @@ func (s *sender) state(at int) (sum uint64) {
 	return sum
 }
 
-// Records come in their order, each with its time, its task and its stream.
+// TestRecords checks that records come in their order, each with its time, its task and its stream.
 func TestRecords(t *testing.T) {
 	s := newSender(t, 1<<20, true)
 	last := uint64(0)
@@ -220,7 +220,8 @@ func TestWakeups(t *testing.T) {
 	}
 }
 
-// Records that do not fit are counted, and told of in front of the next one that does, once.
+// TestRecordsThatDoNotFit checks that records that do not fit are counted, and told of in front of
+// the next one that does, once.
 func TestRecordsThatDoNotFit(t *testing.T) {
 	s := newSender(t, 1<<20, true)
 	fit := uint64(os.Getpagesize() / inRing)

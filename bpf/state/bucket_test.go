@@ -69,7 +69,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// Linear buckets begin at Lo, with one below them, and one behind Hi.
+// TestLinearHistogram checks that linear buckets begin at Lo, with one below them, and one behind
+// Hi.
 func TestLinearHistogram(t *testing.T) {
 	a := &agg.Agg{Op: agg.LHist, Lo: -50, Hi: 101, Step: 50} // the last one is narrower than Step
 	at := &load.Arg{Hist: 0, Buckets: 6}
@@ -163,8 +164,8 @@ func TestExtreme(t *testing.T) {
 	}
 }
 
-// Weighted sums are w times each value, and their spreads w(w-1) times its square, of large values without
-// the last bits.
+// TestSum checks that weighted sums are w times each value, and their spreads w(w-1) times its
+// square, of large values without the last bits.
 func TestSum(t *testing.T) {
 	at := &load.Arg{N: 0, Sum: 8, Spread: 24}
 	add, row := counting(t, 6, func(c *assembler.Code, w assembler.Weight) {

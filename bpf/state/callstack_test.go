@@ -104,9 +104,10 @@ type waitingCall struct {
 	inside   uint64
 }
 
-// Calls of several keys nest, each by itself: a return ends the newest call of its function, those above it
-// are forgotten, the caller gets the time, and each call is below its caller in the tree, or where its
-// recursion began. A stack is gone with its outermost call.
+// TestCallsNest checks that calls of several keys nest, each by itself: a return ends the newest
+// call of its function, those above it are forgotten, the caller gets the time, and each call is
+// below its caller in the tree, or where its recursion began. A stack is gone with its outermost
+// call.
 func TestCallsNest(t *testing.T) {
 	p := callProgram(t, false)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -12,7 +12,8 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// Bounds are what was asked for, else the default, of which little is set aside where maps cannot grow.
+// TestGrow checks that bounds are what was asked for, else the default, of which little is set
+// aside where maps cannot grow.
 func TestGrow(t *testing.T) {
 	const noPrealloc = 1
 	f := func(grows bool, limit, deflt int, want uint32) {
@@ -59,7 +60,8 @@ func TestUnits(t *testing.T) {
 		})
 }
 
-// Until the run begins no event, and no key, stands for anything: the memory of maps is zero.
+// TestWeight checks that until the run begins no event, and no key, stands for anything: the memory
+// of maps is zero.
 func TestWeight(t *testing.T) {
 	for byKey, size := range map[bool]uint32{false: 8, true: load.WeightSize} {
 		if m := state.WeightMap(byKey); m.ValueSize != size || m.MaxEntries != 1 || len(m.Contents) != 0 {

@@ -59,7 +59,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Idle tasks make no system calls, fault no file in, and do not exit; samples and interrupts come to them.
+// TestEventsOfIdleTasks checks that idle tasks make no system calls, fault no file in, and do not
+// exit; samples and interrupts come to them.
 func TestEventsOfIdleTasks(t *testing.T) {
 	point := func(system, name string) *hook.Event {
 		return &hook.Event{Schema: &event.Schema{System: system, Name: name}}

@@ -144,7 +144,8 @@ func TestWorkloadBegins(t *testing.T) {
 	counts(self, self)
 }
 
-// Children of the target's processes come in, and theirs; threads are no processes.
+// TestChildrenComeIn checks that children of the target's processes come in, and theirs; threads
+// are no processes.
 func TestChildrenComeIn(t *testing.T) {
 	target := &load.Target{Follow: true}
 	s := track(t, func(im *load.Image, h *features.Host) { state.TrackProcesses(im, h, target) }, "tgid")
@@ -163,8 +164,8 @@ func TestChildrenComeIn(t *testing.T) {
 	s.check("a child of a child", set, 4004, true)
 }
 
-// Threads that the target's threads make come in if they belong to it; a number that another task gets goes
-// out.
+// TestThreads checks that threads that the target's threads make come in if they belong to it; a
+// number that another task gets goes out.
 func TestThreads(t *testing.T) {
 	for _, c := range []struct {
 		what            string

@@ -12,7 +12,8 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// Events of different streams wait in the same memory, fields of one behind each other, each once.
+// TestPlacesAreShared checks that events of different streams wait in the same memory, fields of
+// one behind each other, each once.
 func TestPlacesAreShared(t *testing.T) {
 	var r Waiting
 	a, b := &expr.Field{F: &event.Field{Name: "a"}}, &expr.Field{F: &event.Field{Name: "b"}}

@@ -280,7 +280,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Code without tables is left by its frame pointer, as long as that leads up.
+// TestFramePointers checks that code without tables is left by its frame pointer, as long as that
+// leads up.
 func TestFramePointers(t *testing.T) {
 	walk := walker(t, []unwind.Rule{{Kind: unwind.ByPointer}, {Kind: unwind.IsEnd}})
 	s := newStack(t)

@@ -7,7 +7,8 @@ import (
 	"ppscript/bpf/load"
 )
 
-// Room that is given back is joined, and used again after a rest.
+// TestRangesAreUsedAgain checks that room that is given back is joined, and used again after a
+// rest.
 func TestRangesAreUsedAgain(t *testing.T) {
 	var r ranges
 	take := func(n, want uint32) {

@@ -79,7 +79,8 @@ func keeper(t *testing.T, most uint32) (p *bpftest.Program,
 	}
 }
 
-// Each stack is kept once under its hash, and has one number; stacks that differ in anything are others.
+// TestStacksAreToldApart checks that each stack is kept once under its hash, and has one number;
+// stacks that differ in anything are others.
 func TestStacksAreToldApart(t *testing.T) {
 	p, keep := keeper(t, 64)
 	base := call{pid: 7, image: 1, kernel: []uint64{1 << 63, 2}, user: []uint64{0x400, 0x500, 0x600}}
@@ -148,7 +149,7 @@ func value(t *testing.T, p *bpftest.Program, id load.MapID, key []byte) []byte {
 	return v
 }
 
-// Nothing is no stack: it has no hash and no number, and is not kept.
+// TestNoStack checks that nothing is no stack: it has no hash and no number, and is not kept.
 func TestNoStack(t *testing.T) {
 	p, keep := keeper(t, 4)
 	if hash, number, ok := keep(call{pid: 7, behind: 9}); hash != [2]uint64{} || number != 0 || !ok {
@@ -160,7 +161,7 @@ func TestNoStack(t *testing.T) {
 	}
 }
 
-// Stacks that find no room fail, and known ones do not.
+// TestFullMaps checks that stacks that find no room fail, and known ones do not.
 func TestFullMaps(t *testing.T) {
 	_, keep := keeper(t, 2)
 	for i, want := range []bool{true, true, false, false} {
@@ -173,7 +174,8 @@ func TestFullMaps(t *testing.T) {
 	}
 }
 
-// Stacks of one program, which differ in few bits, have hashes of their own.
+// TestHashesAreSpread checks that stacks of one program, which differ in few bits, have hashes of
+// their own.
 func TestHashesAreSpread(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	_, keep := keeper(t, 4096)

@@ -38,7 +38,8 @@ func evaluate(t *testing.T, r *Result, text string) string {
 	return v.String()
 }
 
-// Results are sequences of rows; methods give copies, and say what they cannot do.
+// TestTables checks that results are sequences of rows; methods give copies, and say what they
+// cannot do.
 func TestTables(t *testing.T) {
 	r := counts(event.Loss{Lost: 3}, "sh", 5, "cat", 20, "ls", 1)
 	f := func(text, want string) {
@@ -70,7 +71,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Bounds of buckets have the unit of the histogram; the rows of stacks have their functions.
+// TestHistogramsAndStacks checks that bounds of buckets have the unit of the histogram; the rows of
+// stacks have their functions.
 func TestHistogramsAndStacks(t *testing.T) {
 	f := func(r *Result, text, want string) {
 		t.Helper()
@@ -94,7 +96,7 @@ func TestHistogramsAndStacks(t *testing.T) {
 	}
 }
 
-// Files have the format that their names ask for, or are not made.
+// TestSave checks that files have the format that their names ask for, or are not made.
 func TestSave(t *testing.T) {
 	r := counts(event.Loss{}, "sh", 5, "cat", 20)
 	r.writing = t.Context

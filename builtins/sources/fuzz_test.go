@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Words are all that is not a blank or a quote, in its order.
+// FuzzSplitWords checks that words are all that is not a blank or a quote, in its order.
 func FuzzSplitWords(f *testing.F) {
 	for _, s := range []string{"a b", `-e 'a b' "c"`, `''`, `"`, "\t\n", `a'b'c`, "\xff 'x\xff'"} {
 		f.Add(s)

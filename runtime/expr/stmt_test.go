@@ -337,7 +337,7 @@ func TestScratchSurvivesGrowth(t *testing.T) {
 	}
 }
 
-// Texts of the state are kept by copy, and bounded.
+// TestStateTexts checks that texts of the state are kept by copy, and bounded.
 func TestStateTexts(t *testing.T) {
 	old := must(NewLoadState(0, TStr))
 	p := Build(NewBlock(

@@ -80,7 +80,7 @@ func TestFailedSinkIsLeftOut(t *testing.T) {
 	}
 }
 
-// Only the main place can end the run.
+// TestMainEndsTheRun checks that only the main place can end the run.
 func TestMainEndsTheRun(t *testing.T) {
 	main, also := &book{bad: 1}, &book{}
 	s, err := OpenSinks(t.Context(), []Opener{also.opener("also")}, nil)

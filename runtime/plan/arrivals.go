@@ -7,13 +7,14 @@ import (
 
 // This file brings the output of joins and folds in programs to its readers here.
 
-// arrived takes what programs make as a join.
+// arrived takes the pairs that programs of the kernel send as the output of a
+// join.
 func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
 	var streams []*event.Stream
 	for _, e := range in.Plan.Events {
 		streams = append(streams, in.Stream(e.Stream))
 	}
-	streams = append(streams, in.streams...) // what is made is behind them (bpf/record.go)
+	streams = append(streams, in.streams...) // the streams of the output follow the sources' (bpf/record.go)
 	return join.NewArrived(s, j.to(), streams, join.Programs{
 		Waiting: func(why join.Reason, at event.Time, fn func(*event.Event)) {
 			in.Programs.Waiting(&j.op.js, why, at, fn)
@@ -22,8 +23,9 @@ func (j *JoinRun) arrived(in *Instance, s join.Spec) *join.Arrived {
 	})
 }
 
-// arrive brings the pairs of the joins, and what the folds emit, that programs do to
-// their readers here. They are no samples of their own: programs count their events.
+// arrive brings pairs and emitted events to their readers here, where programs of
+// the kernel run the joins and folds. They do not count as samples: programs count
+// the events that they are made of.
 func (in *Instance) arrive() {
 	for _, n := range Of[*foldOp](in.Plan) {
 		run := in.runs[n].(*FoldRun)
@@ -50,7 +52,7 @@ func (in *Instance) arrive() {
 	}
 }
 
-// inner adds the streams that there are to a list.
+// inner appends the streams that are not nil to a list.
 func (in *Instance) inner(list []int, streams []*event.Stream) []int {
 	for _, st := range streams {
 		if st != nil {
@@ -61,8 +63,8 @@ func (in *Instance) inner(list []int, streams []*event.Stream) []int {
 	return list
 }
 
-// An unpairedArrival takes the events without a partner of a join that programs do. The join
-// begins later, when its readers are known.
+// An unpairedArrival takes the unpaired events of a join that programs of the kernel run.
+// The join begins later, when its readers are known.
 type unpairedArrival JoinRun
 
 // Events implements flow.Sink.

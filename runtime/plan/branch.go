@@ -16,21 +16,22 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file flattens what has no state. Where, Let and Merge in any nesting
-// over events are the same as a set of branches: each stream that can arrive,
-// with the predicates on its way and the names that it can use. One operator
-// then applies the predicates of all branches to the merged events, in their
-// order. (Running each Where on its own and merging behind them would have to
-// sort again.)
+// This file flattens the streams that keep no state. Where, Let and Merge in
+// any nesting over events are the same as a set of branches: each stream that
+// can arrive, with the predicates on its way and the names that it can use. One
+// operator then applies the predicates of all branches to the merged events, in
+// their order. (Running each Where on its own and merging behind them would
+// have to sort again.)
 
-// A branch is one stream that can arrive, with what was said about it.
+// A branch is one event stream that can reach an operator, with the script's
+// predicates and names for it.
 type branch struct {
 	root   root // nil: the router
 	stream int
 	scope  *expr.Scope
 	preds  []*graph.Pred
 	marks  marks
-	as     *Source // what the user says of the script that it comes from
+	as     *Source // the name and attributes that the user gave the script it comes from
 }
 
 // schemaOf is the schema of a branch's events, or of a part of its pairs.
@@ -51,7 +52,8 @@ type stateful interface {
 	program(in *Instance) *expr.Program
 }
 
-// remembersHere is why programs do not compute a stateful predicate.
+// remembersHere is the reason that explain gives for a stateful predicate:
+// ppscript evaluates it, not a program.
 const remembersHere = "its state is in ppscript's memory"
 
 // placeholder marks a stateful predicate in a plan that is not running.
@@ -67,7 +69,8 @@ func placeholder(name string) *expr.Program {
 	})
 }
 
-// conjunction is one program of several predicates; nil of none.
+// conjunction is one program that is true if all predicates are; nil if there
+// are none.
 func (in *Instance) conjunction(preds []*graph.Pred) *expr.Program {
 	var all []*expr.Program
 	for _, p := range preds {
@@ -101,8 +104,8 @@ func (b *builder) findSources(s Stream) error {
 	return nil
 }
 
-// existing is branchesOf for a report, which must have events: all of its
-// sources may be optional.
+// existing is branchesOf for a report. It is an error if no event is left,
+// since all sources may be optional.
 func (b *builder) existing(report string, s Stream) ([]branch, error) {
 	brs, err := b.branchesOf(s)
 	if err == nil && len(brs) == 0 {
@@ -143,8 +146,8 @@ func (m *Merge) branches(b *builder) ([]branch, error) {
 	return b.distinct(all)
 }
 
-// leaveOut says that an optional event is not there. That is no error, and does
-// not read like one.
+// leaveOut notes that an optional event does not exist here. The note does not
+// read like an error.
 func (b *builder) leaveOut(s *Source, why error) {
 	env := &b.env
 	if unknown := (*diag.Unverified)(nil); errors.As(why, &unknown) {
@@ -161,7 +164,7 @@ func (b *builder) leaveOut(s *Source, why error) {
 	}
 }
 
-// lacksBeside says why the event cannot be taken without which a source is of no use; nil if it can.
+// lacksBeside says why the companion event that a source needs cannot be opened; nil if it can.
 func (b *builder) lacksBeside(s *Source) error {
 	system, name, ok := strings.Cut(s.Beside, ":")
 	if !ok {
@@ -255,7 +258,8 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 			}
 			if p.Node == nil {
 				would := b.prints.NodeOf(p)
-				// A name has one kind, also where the function is interpreted.
+				// A name has one kind of value, also where an interpreted
+				// function computes it.
 				if p, err = interpretedLet(v.Fn.Call, br.scope); err != nil {
 					return nil, located(err, v.Fn.Pos)
 				}
@@ -270,13 +274,13 @@ func (l *Let) branches(b *builder) ([]branch, error) {
 	return brs, nil
 }
 
-// A resulter is a Callable that knows what it returns.
+// A resulter is a Callable that knows the type of its result.
 type resulter interface {
 	Result(events []*expr.Scope) event.Type
 }
 
-// interpretedLet is the program of a name whose function stays interpreted; a
-// number unless the function says otherwise.
+// interpretedLet makes the program for a let whose function stays interpreted.
+// Its result is a number unless the function declares another type.
 func interpretedLet(call Callable, sc *expr.Scope) (*expr.Program, error) {
 	t := expr.TInt
 	if r, ok := call.(resulter); ok {
@@ -295,7 +299,8 @@ func interpretedLet(call Callable, sc *expr.Scope) (*expr.Program, error) {
 	return expr.Build(n), nil
 }
 
-// label is how a function is named to people: its text, or its place.
+// label names a function in messages: by its text, or by its place in the
+// script.
 func (f Fn) label() string {
 	if f.Call != nil {
 		return f.Call.Name() + " at " + f.Call.Pos()
@@ -303,7 +308,8 @@ func (f Fn) label() string {
 	return f.Text
 }
 
-// check has a script's function look at the events that it will get.
+// check lets a script's function verify that the events it will get have the
+// fields it reads.
 func (f Fn) check(brs []branch) error {
 	for _, m := range f.List {
 		if err := m.check(brs); err != nil {
@@ -320,8 +326,8 @@ func (f Fn) check(brs []branch) error {
 	return located(f.Call.Check(scopes), f.Pos)
 }
 
-// compile makes f ready for a branch; the program delivers want, or anything
-// if want is Any. Float is any number, also an integer: Program.Float has it.
+// compile compiles f for a branch. The program's result has the kind want; Any
+// accepts every kind. Float accepts integers too, which Program.Float converts.
 func (b *builder) compile(f Fn, br *branch, want expr.Kind) (*expr.Program, error) {
 	p, err := f.program(b, br, want)
 	if err != nil {
@@ -363,7 +369,8 @@ func (f Fn) program(b *builder, br *branch, want expr.Kind) (*expr.Program, erro
 		WithHint("use a numeric field of %s", br.scope.Schema.FullName()), f.Pos)
 }
 
-// composite is the program of a list: a tuple of its members.
+// composite compiles a list of functions into one program, whose result is a
+// tuple.
 func (f Fn) composite(b *builder, br *branch) (*expr.Program, error) {
 	members := make([]*expr.Program, len(f.List))
 	nodes := make([]expr.Node, len(f.List))
@@ -398,8 +405,8 @@ func (f Fn) composite(b *builder, br *branch) (*expr.Program, error) {
 	}}, nil
 }
 
-// resultOf is the program of an interpreted function as one that has a type, if it is known what the
-// function returns; else p.
+// resultOf gives the program of an interpreted function the type of its result, if that is known;
+// else it returns p.
 func (b *builder) resultOf(call Callable, p *expr.Program, sc *expr.Scope) (*expr.Program, error) {
 	r, ok := call.(resulter)
 	if !ok || r.Result([]*expr.Scope{sc}).Kind == expr.Any {
@@ -413,18 +420,20 @@ func (b *builder) resultOf(call Callable, p *expr.Program, sc *expr.Scope) (*exp
 	return typed, err
 }
 
-// A giver is a Callable that knows when what it gives can only be wrong.
+// A giver is a Callable that can tell, before the run, that its result is of no
+// use.
 type giver interface {
 	Gives(sc *expr.Scope, want expr.Kind) error
 }
 
-// A sourcer is a Callable that knows whose values it passes on, for people to see.
+// A sourcer is a Callable that knows which field its result is copied from, so
+// that the result is shown as that field is.
 type sourcer interface {
 	Source(events []*expr.Scope) expr.Node
 }
 
-// scriptFn compiles a function of the script, or has it interpreted where that
-// is impossible.
+// scriptFn compiles a function of the script, or leaves it to the interpreter
+// if it cannot be compiled.
 func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Program, error) {
 	if g, ok := call.(giver); ok {
 		if err := g.Gives(br.scope, want); err != nil {
@@ -462,7 +471,7 @@ func (b *builder) scriptFn(call Callable, br *branch, want expr.Kind) (*expr.Pro
 	return p, nil
 }
 
-// located adds the script's position to an error that has none.
+// located adds the script's position to an error that lacks one.
 func located(err error, pos string) error {
 	if d, ok := err.(*diag.Error); ok && d.Pos == "" {
 		c := *d
@@ -472,7 +481,7 @@ func located(err error, pos string) error {
 	return err
 }
 
-// scope is what expressions over one event can name.
+// scope has the names that expressions over one event can use.
 func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 	label := schema.Name
 	if s != nil && s.Alias != "" {
@@ -491,11 +500,12 @@ func (b *builder) scope(s *Source, schema *event.Schema) *expr.Scope {
 	return sc
 }
 
-// eventName is the name of an event's own name. A field of the event hides it, which then has an underscore.
+// eventName is the field with the event's name. If the event has a field "event" of its own, this
+// one is "_event".
 const eventName = "event"
 
-// named has event mean one thing for all branches: where only some have a field of that name, it is
-// the name of the event.
+// named gives "event" one meaning for all branches: if only some have a field of that name, it is
+// the event's name.
 func named(brs []branch) []branch {
 	hidden := func(br branch) bool { return br.scope != nil && br.scope.Vars["_"+eventName] != nil }
 	of := func(br branch) bool { return br.scope != nil && br.scope.Vars[eventName] != nil }
@@ -513,8 +523,8 @@ func named(brs []branch) []branch {
 	return brs
 }
 
-// InstanceName is the name of what an event belongs to: the thread if threads are
-// observed, else the CPU.
+// InstanceName is the field that tells the instance of an event: the thread if
+// threads are observed, else the CPU.
 const InstanceName = "_instance"
 
 func (env *Env) instance(schema *event.Schema) expr.Node {
@@ -526,7 +536,7 @@ func (env *Env) instance(schema *event.Schema) expr.Node {
 	return expr.NewField(f, expr.Self)
 }
 
-// identityOf tells streams apart; nil is 0.
+// identityOf is a number that tells streams apart; that of nil is 0.
 func identityOf(s Stream) uintptr {
 	if s == nil {
 		return 0

@@ -17,7 +17,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// An Env is what Build knows of the outside.
+// An Env is the machine and the options that Build plans for.
 type Env struct {
 	Catalog  Catalog
 	Services *expr.Services
@@ -25,8 +25,8 @@ type Env struct {
 	Replay bool
 	// NativeFilters names events (by label) whose filter the kernel refused.
 	NativeFilters map[string]bool
-	// ByThread says that the target is threads: the default join key is the
-	// thread then, else the CPU.
+	// ByThread says that threads are observed. The default key of joins is then
+	// the thread, else the CPU.
 	ByThread bool
 	// Interpret leaves script functions to the interpreter, where they could
 	// be compiled.
@@ -37,14 +37,17 @@ type Env struct {
 	Memory *memory.Budget
 	// Raw shows fields of the kernel as numbers, also where they have names.
 	Raw bool
-	// Describes says that nobody will run the plan: reports of events of which the catalog knows nothing
-	// (diag.Unverified) are left out, and the plan says so.
+	// Describes says that the plan is only shown, not run. Reports of events that the catalog does
+	// not know (diag.Unverified) are then left out, and the plan says so.
 	Describes bool
-	// Quotas reports that a cgroup of this machine has a CPU quota; nil is not known.
+	// Quotas reports that a cgroup of this machine has a CPU quota; nil if that is
+	// not known.
 	Quotas func() bool
-	// KernelEnv decides about the kernel; the zero KernelEnv is against it.
+	// KernelEnv says which programs this kernel can run; the zero value allows
+	// none.
 	KernelEnv placement.Env
-	// Note is told what is left out: optional events that do not exist.
+	// Note is called with a message for each optional event that does not
+	// exist.
 	Note func(error)
 }
 
@@ -72,7 +75,8 @@ func Build(reports []Report, env Env) (*Plan, error) {
 	}
 }
 
-// A pass is one step of Build. reads and writes tell what of the plan.
+// A pass is one step of Build. reads and writes list the parts of the plan that
+// it uses and sets.
 type pass struct {
 	name, reads, writes string
 	run                 func(b *builder) error
@@ -94,8 +98,8 @@ var passes = []pass{
 	{"settle", "Needs, where nodes run", "Placement, where explain finds it", (*builder).settle},
 }
 
-// buildKnown makes a Plan; at is the index of the report that err is about, negative if it is about none.
-// Events of which nothing is known are put into unverified.
+// buildKnown makes a Plan. at is the index of the report that err is about, negative if there is
+// none. Events that the catalog does not know are added to unverified.
 func buildKnown(reports []Report, env Env, unverified map[string]bool) (p *Plan, at int, err error) {
 	b := &builder{env: env, plan: &Plan{memory: env.Memory}, memo: map[Stream][]branch{},
 		events: map[int]*Event{}, served: map[int]bool{}, asks: map[int]bool{}, names: reportNames{},
@@ -129,9 +133,10 @@ func buildKnown(reports []Report, env Env, unverified map[string]bool) (p *Plan,
 	return b.plan, -1, nil
 }
 
-// rows bounds the keys of an operator, in the kernel too. given is what the script or the user
-// says; 0 is the operator's own bound, or fewer where there is little memory. bytes are the size of
-// a row beside its key: programs have it once for each CPU, and it is read in whole.
+// rows bounds the keys of an operator, in the kernel too. given is the bound from the script or the
+// user; 0 is the operator's default, or less where there is little memory. bytes is the size of a
+// row without its key. Programs keep each row once for each CPU, and all of them are read at a
+// time.
 func (b *builder) rows(given, bytes int) int {
 	const usual, least = 1 << 17, 256
 	if most := b.env.Memory.Share(b.reports, max(least, 4*bytes), usual); most < usual {
@@ -151,44 +156,47 @@ type builder struct {
 	names    reportNames
 	contexts []placement.ContextUse
 	texts    []placement.TextUse
-	inner    bool               // what is built now belongs to a script among the sources
-	served   map[int]bool       // streams that do
+	inner    bool               // a profiler's script is being built, not the outer plan's
+	served   map[int]bool       // by stream: operators take its events
 	asks     map[int]bool       // streams whose events are checked for their thread
-	prints   view.Prints        // how values are shown
-	reports  int                // that share the memory
-	whose    map[expr.Node]bool // values of a Let that says whose
+	prints   view.Prints        // names of values, for output
+	reports  int                // reports among which Memory is divided
+	whose    map[expr.Node]bool // values of a Let with Whose
 	// unverified are the events of which nothing is known, with the reason.
 	unverified map[string]bool
-	unknown    map[*Source]*diag.Unverified // of those, the optional ones
+	unknown    map[*Source]*diag.Unverified // the optional sources among unverified
 }
 
-// code is the functions that read events.
+// code lists the functions that read events.
 type code struct {
 	programs []*expr.Program
-	calls    []Callable // that stay interpreted
-	machines []any      // machines and batchers, interpreted too
+	calls    []Callable // functions that stay interpreted
+	machines []any      // fold machines and batch functions, interpreted too
 }
 
 // A root is where events come from: the router (nil), a join, counters.
 type root interface {
-	// graphNode is the operator that makes them.
+	// graphNode is the graph's node of the operator that makes the events; nil
+	// for the router.
 	graphNode() *graph.Node
-	// inUserSpace reports that ppscript makes them, in whichever engine the operator runs.
+	// inUserSpace reports that ppscript makes the events, also if programs do the
+	// operator's work.
 	inUserSpace() bool
-	// emitter is what makes them in an instance.
+	// emitter is the running operator that makes the events of an instance.
 	emitter(in *Instance) emitter
 }
 
-// A feed is the branches that an operator takes from one root. Each is an edge of the graph.
+// A feed has the branches that an operator takes from one root. Each is an edge of the
+// graph.
 type feed struct {
 	op       Operator
-	port     int // which of its sinks; 0 if it has one
+	port     int // the operator's sink for this feed; 0 if it has one sink
 	root     root
 	branches []branch
-	edges    []*graph.Edge // of the branches
+	edges    []*graph.Edge // one for each branch
 	name     string
 	prints   bool         // the operator shows or sends them
-	about    []flow.About // by stream: whom they are about; nil unless prints
+	about    []flow.About // by stream: the thread that its events are about; nil unless prints
 }
 
 // reportNames counts the reports of each name.

@@ -16,19 +16,19 @@ type Burst struct {
 	In       Stream
 	Count    int64
 	WithinNS int64
-	By       *Fn // a number; nil is the instance
+	By       *Fn // the key, a number; nil is the instance
 }
 
 // Inputs implements Stream.
 func (w *Burst) Inputs() []Stream { return []Stream{w.In} }
 
-// A burstOp is a Burst of a plan.
+// A burstOp is the operator that Build makes of a Burst.
 type burstOp struct {
 	step
 	spec *Burst
 }
 
-// A burstRun is a burst that runs.
+// A burstRun is a burstOp with the state of one run.
 type burstRun struct {
 	running
 	silence.Bursts
@@ -60,7 +60,8 @@ func (w *Burst) branches(b *builder) ([]branch, error) {
 	return brs, nil
 }
 
-// busyKey keeps the events of the busy times of a key.
+// busyKey holds the newest events of one key, until it is known whether their
+// window is busy.
 type busyKey struct {
 	op  *burstOp
 	key *expr.Program

@@ -1,7 +1,7 @@
 package plan
 
-// Busy is work of ppscript's own that goes on as long as the run: something
-// for a profiler to see.
+// Busy makes ppscript use CPU time as long as the run lasts, so that a profiler
+// has something to show.
 type Busy struct {
 	step
 	Work func(stop <-chan struct{})

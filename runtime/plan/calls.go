@@ -34,7 +34,7 @@ func (n *JoinOp) nestedPairs(b *builder) ([]branch, error) {
 	return brs, nil
 }
 
-// treeOf finds the join whose tree a table of calls shows.
+// treeOf finds the join of calls that a table by tree node belongs to.
 func treeOf(b *builder, s Stream) (*JoinOp, error) {
 	nodes, err := joinsOf(b, s, "calls")
 	if err != nil {

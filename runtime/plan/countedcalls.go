@@ -18,8 +18,9 @@ import (
 // CountedCalls are the counters that programs count.
 type CountedCalls struct {
 	Image *bpf.Image
-	Of    []int // numbers among the Schemas of the events that one program counts
-	// Points are numbers of the events that have a program each; the first program belongs to event First.
+	Of    []int // indices in Schemas: the events that one program counts
+	// Points are the indices of events with a program of their own; the first program belongs to
+	// event First.
 	Points []int
 	First  int
 }
@@ -68,7 +69,7 @@ func (op *CounterOp) countedCalls(b *builder) *CountedCalls {
 	return calls
 }
 
-// Number is which of the Schemas a row of the program counts.
+// Number is the index in Schemas of the event that a row of the program counts.
 func (c *CountedCalls) Number(p *agg.Partial) (number int, ok bool) {
 	if p.Other || len(p.Key) < 4 {
 		return 0, false

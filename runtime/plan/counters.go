@@ -15,7 +15,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A CounterOp is the counters of one Counters stream.
+// A CounterOp is the operator that Build makes of a Counters stream.
 type CounterOp struct {
 	step
 	Spec    *Counters
@@ -29,7 +29,8 @@ type CounterOp struct {
 func (*CounterOp) inKernel() (graph.Work, string) { return graph.Work{}, "counters are read" }
 func (*CounterOp) notSent() string                { return notOnlyTracepoints }
 
-// A CounterSet is a CounterOp that runs: the session makes its events.
+// A CounterSet is a CounterOp in an instance. The session reads the counters
+// and makes the events.
 type CounterSet struct {
 	running
 	outlet
@@ -96,8 +97,8 @@ func (c *Counters) branches(b *builder) ([]branch, error) {
 	return append([]branch{reads}, hits...), nil
 }
 
-// hits are the hits of an event as reads of a counter that each of them raised by one: the kernel's own
-// counter is raised by what a hit stands for.
+// hits turns the hits of an event into reads of a counter that goes up by one with each. The
+// kernel's own counter goes up by the hit's period instead.
 func (b *builder) hits(s *Source, schema *event.Schema) (branch, error) {
 	br := branch{stream: b.newStream(s, schema), scope: b.scope(s, schema)}
 	br.scope.Stream = b.plan.streams[br.stream]

@@ -40,18 +40,19 @@ func (*Database) Shape() string { return "query" }
 // Input implements Report.
 func (d *Database) Input() Stream { return &Merge{In: d.In} }
 
-// A DatabaseOp is the database of a plan.
+// A DatabaseOp is the operator that Build makes of a Database.
 type DatabaseOp struct {
 	operator
 	Spec   *Database
 	Name   string
 	tables []*sql.EventTable
 	at     []int // by stream: one more than the place of its table
-	// recorded says that some table is of events as they were recorded.
+	// recorded says that some table has events with raw records, not only
+	// derived events.
 	recorded bool
 }
 
-// A DatabaseRun is a database that is filled. Session sets Rows of its tables
+// A DatabaseRun is a DatabaseOp that runs. Session sets Rows of its tables
 // before events flow.
 type DatabaseRun struct {
 	running
@@ -143,8 +144,9 @@ func (d *DatabaseOp) instantiate(in *Instance) Running {
 
 func (d *DatabaseRun) sink(int) flow.Sink { return d }
 
-// early has events that the query would leave out left out before they are rows:
-// in the kernel, if its filter can do it. A kept file gets all of them.
+// early moves conditions of the query in front of the table, into the kernel's
+// filter if it can express them. It does nothing if the file is kept, which gets
+// all events.
 func early(b *builder, t *sql.EventTable, br *branch, query string) error {
 	var terms []string
 	for _, x := range sql.Terms(query, t.Name) {
@@ -164,7 +166,7 @@ func early(b *builder, t *sql.EventTable, br *branch, query string) error {
 	return nil
 }
 
-// table finds a table as SQL does, which knows no case.
+// table finds a table by name without regard to case, as SQL does.
 func (d *DatabaseOp) table(name string) *sql.EventTable {
 	for _, t := range d.tables {
 		if strings.EqualFold(t.Name, name) {
@@ -214,7 +216,7 @@ func (d *DatabaseRun) Lost(int32, uint64, event.Time) {}
 // namesThreads reports that a query asks for names of threads.
 func (d *Database) namesThreads() bool { return strings.Contains(strings.ToLower(d.Query), "comm(") }
 
-// needs adds what the columns that are filled need of the sources.
+// needs adds the sample members that the filled columns are read from.
 func (d *DatabaseOp) needs(b *builder, n *need) {
 	b.plan.Comm = b.plan.Comm || d.Spec.namesThreads()
 	for _, t := range d.tables {

@@ -9,15 +9,15 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file says how results of operators reach the user. The file of an operator makes its Delivery;
-// a session calls it, and offers it a Host: the output of results, and deliveries that need files,
-// addresses or names of stacks, which only a session opens.
+// This file brings the results of operators to the user. The file of an operator makes its
+// Delivery; a session calls it, and offers it a Host: the output of results, and deliveries that
+// need files, addresses or names of stacks, which only a session opens.
 
 // A Delivery brings the results of one operator to the user: it opens the files that they go to,
 // shows them at each interval, and closes. Embed NoDelivery, and override what is different.
 type Delivery interface {
-	// Open comes before events are opened: that something cannot be written is
-	// better known then.
+	// Open comes before events are opened, so that a file that cannot be
+	// written is an error before the run.
 	Open(ctx context.Context, op Operator) error
 	// Begin comes when the operator runs. The plan may have been built anew
 	// since, with an operator of the same kind in the same place.
@@ -28,44 +28,47 @@ type Delivery interface {
 	Close() error
 	// ShowsLoss says that losses are seen with its results.
 	ShowsLoss() bool
-	// Late says that its results come behind those of the others.
+	// Late says that its results are shown after the results of other
+	// deliveries.
 	Late() bool
 	// Elsewhere says that its results do not depend on rows that are shown: they go to files, functions of
 	// the script or receivers, or are shown event by event.
 	Elsewhere() bool
 }
 
-// An Interval is what results of one interval have in common.
+// An Interval has the time, loss and notes that all results of one interval
+// share.
 type Interval struct {
 	Loss  event.Loss // of the sources and of what is in front of the results
 	Final bool
 	Now   time.Time
 	// Until is up to when all events of the interval have come; 0 is its end.
 	Until event.Time
-	About result.Meta // what all results of the interval say, but for loss
+	About result.Meta // the notes of all results of the interval, without loss
 }
 
-// Meta is what one of the results says, with what is missing in it.
+// Meta is About with the loss of one result added.
 func (t *Interval) Meta(name, title string, loss event.Loss) result.Meta {
 	m := t.About
 	m.Name, m.Title, m.Loss = name, title, loss
 	return m
 }
 
-// A Host is what a session offers deliveries.
+// A Host is the session as deliveries see it.
 type Host interface {
 	// Show shows a result, Table a table, on timelines too.
 	Show(r result.Result) error
 	Table(t *result.Table) error
 	// Detail shows a slow pair.
 	Detail(d *result.Detail)
-	// Missing is what is missing in a result of an interval: in front of it, and what it left out itself.
+	// Missing is the loss of one result of an interval: of the sources, of the operators in front
+	// of it, and its own.
 	Missing(t *Interval, own event.Loss) event.Loss
 	// Interrupt ends the interval because of an event, and shows the event.
 	Interrupt(e *event.Event)
 	// Fail ends the run with an error of a script's function; nil is none.
 	Fail(err error)
-	// Printer takes what expressions of events print.
+	// Printer gets the text that the exec expressions of events print.
 	Printer() io.Writer
 
 	// Deliveries that a session has, of operators whose results go to files or addresses, or have names
@@ -82,7 +85,7 @@ type Host interface {
 	Why() Delivery
 }
 
-// NoDelivery is what most deliveries leave out.
+// NoDelivery has the methods of Delivery that do nothing, to be embedded.
 type NoDelivery struct{}
 
 func (NoDelivery) Open(context.Context, Operator) error { return nil }

@@ -15,8 +15,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// During splits each span of In by the spans of Of that overlap it. Spans are pairs, and
-// what folds emit with a begin.
+// During splits each span of In by the spans of Of that overlap it. A span is a pair, or
+// an emitted event of a fold that has a begin.
 type During struct {
 	In, Of Stream
 	// Keys relate the spans of In and those of Of; nil is their thread.
@@ -27,7 +27,8 @@ type During struct {
 // Inputs implements Stream.
 func (d *During) Inputs() []Stream { return []Stream{d.In, d.Of} }
 
-// A duringOp is a During of a plan. It is the root of the parts.
+// A duringOp is the operator that Build makes of a During. It is the root of
+// the parts.
 type duringOp struct {
 	step
 	spec  overlap.Spec
@@ -45,7 +46,7 @@ type duringRun struct {
 	to       []overlap.Side // by port
 }
 
-// A spanSide is a root of spans of a During.
+// A spanSide is one of the two inputs of a During: a root that makes spans.
 type spanSide struct {
 	root     spanRoot
 	over     bool
@@ -59,8 +60,8 @@ type spanRoot interface {
 	root
 	// tells adds a watcher.
 	tells(to spanWatch)
-	// spanKey is the key of the events that begin and end its spans; byThread says that it
-	// is the number of a thread.
+	// spanKey is the key that relates begin and end of a span; byThread says that it is a
+	// thread's number.
 	spanKey(b *builder) (key *flow.Fn, byThread bool)
 	// spanStreams lists which spans begin or end with an event of a stream.
 	spanStreams(add func(begin, end, span int))
@@ -112,7 +113,7 @@ func (d *During) branches(b *builder) ([]branch, error) {
 	return parts, nil
 }
 
-// addSides finds where spans come from.
+// addSides finds the roots that make the spans of both inputs.
 func (n *duringOp) addSides(b *builder, brs []branch, by *Fn, over bool) error {
 	first := len(n.sides)
 	for _, br := range brs {
@@ -139,7 +140,7 @@ func (n *duringOp) addSides(b *builder, brs []branch, by *Fn, over bool) error {
 	return nil
 }
 
-// settle finds the key of the spans, and which streams they have.
+// settle finds the key of the spans and their streams.
 func (s *spanSide) settle(b *builder, n *duringOp, by *Fn) error {
 	total := len(b.plan.streams)
 	own, byThread := s.root.spanKey(b)
@@ -189,11 +190,12 @@ func (s *spanSide) settle(b *builder, n *duringOp, by *Fn) error {
 	return nil
 }
 
-// notFacts are names that all spans have.
+// notFacts are the names that every span has, so that they are not facts of one
+// kind.
 var notFacts = []string{eventName, "_" + eventName, InstanceName, "reason", "begin", "delay"}
 
-// settleFacts finds what parts know of the spans that make them: what these have by let,
-// and what a fold emits.
+// settleFacts finds the values that parts copy from their spans: values of let, and
+// fields that a fold emits.
 func (n *duringOp) settleFacts(b *builder, split []branch) error {
 	var sources []*overlap.Source
 	for i := range n.sides {
@@ -227,7 +229,7 @@ func (n *duringOp) settleFacts(b *builder, split []branch) error {
 	return nil
 }
 
-// facts are the values that a span has a name for.
+// facts lists the named values of a span.
 func (br *branch) facts() map[string]expr.Node {
 	nodes := map[string]expr.Node{}
 	for name, node := range br.scope.Vars {

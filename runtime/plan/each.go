@@ -15,7 +15,7 @@ type Each struct {
 	Batch Batcher
 }
 
-// A Batcher is a function of the script of a list of events.
+// A Batcher is a script's function that takes a list of events.
 type Batcher interface {
 	// Bind comes first: the events that can arrive.
 	Bind(events []*expr.Scope)

@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// An ExecOp evaluates the exec attributes of events for what they print.
+// An ExecOp evaluates the exec attributes of events, which print text.
 type ExecOp struct {
 	operator
 	progs []*expr.Program // by stream
-	logs  []*LogOp        // that show some of the events
+	logs  []*LogOp        // the logs that show some of these events
 }
 
 // An ExecRun is an ExecOp that runs. Its delivery sets Out.

@@ -77,7 +77,7 @@ func (p *Plan) Failing() []string {
 	return slices.Compact(list)
 }
 
-// place is where a function is, and what it is.
+// place tells explain the role of a function and its position in the script.
 func (f Fn) place() string {
 	if f.Call != nil || f.Pos == "" {
 		return f.label()

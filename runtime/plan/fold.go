@@ -23,7 +23,7 @@ type Fold struct {
 	Machine Machine
 	Limit   int     // keys; 0 is key.DefaultLimit
 	Name    string  // of the events that are emitted
-	Asks    []*Fold // whose states its functions ask for
+	Asks    []*Fold // folds that its functions look up states of
 	Begin   string  // member of the state that says since when; "" keeps no events
 	Pos     string
 }
@@ -37,26 +37,27 @@ func (f *Fold) Inputs() []Stream {
 	return all
 }
 
-// A Machine is the functions of a fold, and the state that they share.
-// Package script implements it.
+// A Machine has the functions of a fold and the layout of the state that they
+// share. Package script implements it.
 type Machine interface {
 	// Name and Pos are the step function's; FlushPos is "" if there is no
 	// flush function.
 	Name() string
 	Pos() string
 	FlushPos() string
-	// Bind looks at the functions with the events that can arrive. It
-	// reports what must be wrong, such as functions that emit nothing, and
-	// settles the rest of the methods.
+	// Bind types the functions for the events that can arrive. It returns
+	// errors, such as functions that emit nothing. The methods below are valid
+	// after it.
 	Bind(events []*expr.Scope, flush *expr.Scope) error
 	Initial() (numbers []int64, texts []string)
-	// Slot is where the numbers have a member of the state; false if there
-	// is none of that name.
+	// Slot is the index of a member of the state among its numbers; false if it
+	// has no member of that name.
 	Slot(member string) (int, bool)
 	Emits() []event.Field
 	// Sources are the nodes that the values of the i-th field of Emits come from; a nil is something else.
 	Sources(i int) []expr.Node
-	// LowerStep and LowerFlush translate; the error says why they cannot.
+	// LowerStep and LowerFlush compile the functions into programs of expr; the
+	// error says why one cannot be compiled.
 	LowerStep(sc *expr.Scope) (expr.Node, error)
 	LowerFlush(sc *expr.Scope) (expr.Node, error)
 	// Run and RunFlush are the interpreted engine: they work on the frame's
@@ -66,20 +67,22 @@ type Machine interface {
 	reader
 }
 
-// A foldOp is a fold of a plan. It is the root of what is emitted.
+// A foldOp is the operator that Build makes of a Fold. It is the root of the
+// emitted events.
 type foldOp struct {
 	step
 	from *Fold
 	spec fold.Spec
-	Key  string // what tells the machines apart, for people
+	Key  string // the key's text, for messages
 	Name string
 	// Holds says that states may hold numbers of stacks.
 	Holds bool
-	// streams are the streams that it takes, opens the watchers of states that last.
+	// streams are the streams of its input; opens are the receivers of spans that
+	// have begun and not ended.
 	streams []int
 	opens   []spanWatch
-	asks    map[any]*foldOp // whose states the functions ask for, by machine
-	// explained says that where the time of its spans went is told by the events around them.
+	asks    map[any]*foldOp // by machine: the folds that the functions look up states of
+	// explained says that a Why explains its spans by the events around them.
 	explained bool
 }
 
@@ -90,17 +93,17 @@ type FoldRun struct {
 	*foldOp
 	Fold *fold.Fold // nil if programs do its work
 
-	// Of states that programs keep: the flusher, and the sink of its emissions, also
-	// where programs do the work of those.
+	// flusher runs the flush function over states that programs keep; the sink next
+	// to it takes the emitted events.
 	flusher *fold.Flusher
 	flushed outlet
 	streams []*event.Stream  // of the events that programs take
-	stacks  *fold.HeldStacks // of what programs emit; nil if that has none
+	stacks  *fold.HeldStacks // stacks of the events that programs emit; nil if they have none
 }
 
 func (n *foldOp) emitter(in *Instance) emitter { return in.runs[n].(*FoldRun) }
 
-// hasStacks reports that states, or what is emitted, may have numbers of stacks.
+// hasStacks reports that states, or emitted events, may have numbers of stacks.
 func (n *foldOp) hasStacks() bool { return n.Holds || n.spec.Stacks != nil }
 
 func (n *foldOp) instantiate(*Instance) Running { return &FoldRun{foldOp: n} }
@@ -108,7 +111,7 @@ func (n *foldOp) instantiate(*Instance) Running { return &FoldRun{foldOp: n} }
 // sink is the run itself until the fold is made.
 func (r *FoldRun) sink(int) flow.Sink { return r }
 
-// Events implements flow.Sink. Those that programs emitted come as they are.
+// Events implements flow.Sink. Events that programs emitted pass unchanged.
 func (r *FoldRun) Events(evs []*event.Event) {
 	if r.Fold == nil {
 		for _, e := range evs {
@@ -124,7 +127,8 @@ func (r *FoldRun) Events(evs []*event.Event) {
 	r.Fold.Events(evs)
 }
 
-// Lost implements flow.Sink. What is lost behind a fold breaks no state.
+// Lost implements flow.Sink. A loss of events that programs emitted breaks no
+// state of the fold.
 func (r *FoldRun) Lost(ring int32, count uint64, t event.Time) {
 	if r.Fold == nil {
 		r.next.Lost(ring, count, t)
@@ -205,7 +209,7 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	fields := slices.Clone(f.Machine.Emits())
 	n.nameEmitted(b, fields)
 	if !slices.ContainsFunc(fields, func(f event.Field) bool { return f.Name == Stack }) {
-		// What is emitted has the stack of the event at hand.
+		// An emitted event has the stack of the event that caused it.
 		if n.spec.Stacks = carried(b, brs); n.spec.Stacks != nil {
 			fields = append(fields, event.Field{
 				Name:   Stack,
@@ -225,7 +229,8 @@ func (f *Fold) branches(b *builder) ([]branch, error) {
 	return []branch{{root: n, stream: st.Index, scope: sc}}, nil
 }
 
-// ask finds the folds whose states the functions ask for: they see each event first.
+// ask finds the folds that the functions look up states of. Those folds see each
+// event first.
 func (n *foldOp) ask(b *builder) error {
 	n.asks, n.spec.Asks = map[any]*foldOp{}, map[any]*fold.Spec{}
 	for _, f := range n.from.Asks {
@@ -317,7 +322,8 @@ func (n *foldOp) stepProgram(b *builder, pos string, sc *expr.Scope,
 	return p
 }
 
-// keyField describes the slot in which made events carry a key that p yields.
+// keyField describes the field of derived events that has the key, whose
+// program is p.
 func (b *builder) keyField(of *flow.Fn) event.Field {
 	f := key.Field(of.Any())
 	b.prints.NameAddresses(&f, b.prints.Nodes(of)...)
@@ -353,7 +359,7 @@ func (r *FoldRun) End(_ bool, last, _ event.Time) {
 	}
 }
 
-// flush takes a state that programs keep.
+// flush runs the flush function on one state that programs keep.
 func (r *FoldRun) flush(s *fold.State) { r.flusher.Flush(s) }
 
 // Flush runs flush functions: states has programs flush the states that they keep, and

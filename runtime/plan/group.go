@@ -25,7 +25,7 @@ type AggCol struct {
 	Arg   *Fn     // nil for count
 	Where *Fn
 	Rank  *Fn    // of agg.AtMax and agg.AtMin: the number by which the value is kept; else nil
-	Of    Stream // only events of this stream; nil is all
+	Of    Stream // the one stream that counts; nil: all streams
 	Pos   string
 }
 
@@ -49,14 +49,15 @@ type Group struct {
 // Input implements Report.
 func (g *Group) Input() Stream { return g.In }
 
-// A TableOp is a Group of a plan, with what its results look like.
+// A TableOp is the operator that Build makes of a Group, with the layout of its
+// results.
 type TableOp struct {
 	operator
 	Name    string
 	Spec    *Group
 	Columns []result.Column
 	shows   []view.Show // by column; nil shows the value
-	names   []view.Show // by aggregator: of the values that its cells have; nil are as they are
+	names   []view.Show // by aggregator: how values in cells are shown
 	// Hist is the index of the aggregator that is a histogram, else -1.
 	Hist  int
 	calls *JoinOp // the join whose tree of calls the rows are nodes of; nil if none
@@ -170,11 +171,11 @@ func (t *TableOp) needs(_ *builder, n *need) {
 	}
 }
 
-// Shows says how people read the cells of the i-th column; nil is as they are.
+// Shows says how the cells of the i-th column are shown; nil shows the value.
 func (t *TableOp) Shows(i int) view.Show { return t.shows[i] }
 
-// Names says how people read the values that the cells of the i-th aggregator have: where the cell is a list
-// of values, each of these.
+// Names says how the values in cells of the i-th aggregator are shown. If a cell is a list, it is
+// for each member.
 func (t *TableOp) Names(i int) view.Show { return t.names[i] }
 
 func (*TableOp) deliver(h Host) Delivery { return h.Tables() }
@@ -244,7 +245,7 @@ func instanceName(b *builder, as string) (name, title string) {
 	return name, "[" + title + "]"
 }
 
-// renamed is g with another name of a column in its view.
+// renamed is g, with one column renamed in its view.
 func (g *Group) renamed(from, to string) *Group {
 	c := *g
 	c.View.Steps = slices.Clone(g.View.Steps)
@@ -256,7 +257,7 @@ func (g *Group) renamed(from, to string) *Group {
 	return &c
 }
 
-// identity tells aggregators with the same argument and condition.
+// identity is equal for aggregators with the same argument and condition.
 func (c *AggCol) identity() string {
 	s := strconv.Itoa(int(identityOf(c.Of)))
 	for _, f := range []*Fn{c.Arg, c.Where, c.Rank} {
@@ -314,8 +315,8 @@ func (c *AggCol) settle(b *builder, brs []branch) (a agg.Agg, arg agg.Arg, shown
 	return a, arg, shown, nil
 }
 
-// linearOf is the integers of which all programs of a function compute one linear function, and that; the
-// function is nil if they do something else.
+// linearOf splits a function into an integer argument and a linear function of it, which is the
+// same in all its programs. The argument is nil if there is no such form.
 func (b *builder) linearOf(fn *flow.Fn, mine []branch) (*flow.Fn, agg.Linear) {
 	each := make([]*expr.Program, len(b.plan.streams))
 	var same agg.Linear
@@ -355,7 +356,7 @@ func (c *AggCol) only(b *builder, brs []branch) ([]branch, []bool, error) {
 // State implements Running.
 func (t *Table) State() []string { return []string{fmt.Sprintf("%s: %d rows", t.Name, t.Group.Len())} }
 
-// numbersOf is the type of the numbers of a function, as far as it is known before they come.
+// numbersOf is the type of a function's numbers, as far as it is known before the run.
 func numbersOf(fn *flow.Fn) event.Type {
 	if p := fn.Any(); p.Node != nil {
 		return expr.NumbersOf(p.Node)

@@ -2,7 +2,8 @@ package plan
 
 import "ppscript/runtime/event"
 
-// HoldsStacks reports that folds of programs hold stacks: a later look-up finds them.
+// HoldsStacks reports that states of folds in programs may have numbers of stacks,
+// which are looked up later.
 func (in *Instance) HoldsStacks() bool {
 	for _, n := range Of[*foldOp](in.Plan) {
 		if n.hasStacks() && in.programsDo(n) {

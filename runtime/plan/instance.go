@@ -21,20 +21,22 @@ type Instance struct {
 	*Plan
 	// Router is the head of the operators: it takes the events of the source.
 	Router *flow.Router
-	// Running are the operators, in the order of Plan.Operators.
+	// Running lists the running operators, in the order of Plan.Operators.
 	Running []Running
-	// Programs are the programs that do joins; nil where none do.
+	// Programs gives access to joins that programs of the kernel run; nil if
+	// there are none.
 	Programs Programs
 
 	failures flow.Failures
 	runs     map[Operator]Running
-	streams  []*event.Stream               // the plan's, with what only a source and a session know
+	streams  []*event.Stream               // the plan's streams, completed by the source and the session
 	wheres   map[*feed]*flow.Where         // the predicates behind the router
-	prints   bool                          // something is behind flow.Others
-	keys     map[*agg.Spec]*placement.Keys // of the groups that programs count by other keys
+	prints   bool                          // some operator prints or sends events
+	keys     map[*agg.Spec]*placement.Keys // groups with other keys in the kernel
 }
 
-// Programs do joins of an instance.
+// Programs is the interface to programs of the kernel that run joins of an
+// instance.
 type Programs interface {
 	// Waiting calls fn for each event that waits in a join, or was given up, as an
 	// unpaired one.
@@ -43,25 +45,26 @@ type Programs interface {
 	Missed(of *join.Spec) []join.Gap
 	// Calls is the tree of a join of calls.
 	Calls(of *join.Spec) []join.Call
-	// Stack is the number of a stack that folds hold as another one.
+	// Stack translates the number of a stack in a fold's state into a number of
+	// the stack table.
 	Stack(held uint64) uint64
 	// StacksGone says that the numbers that Stack told are no longer valid.
 	StacksGone()
 }
 
-// Running is an operator of an instance. It takes events by its sinks.
+// Running is a running operator. It takes events through its sinks.
 type Running interface {
 	// sink takes the events of a feed of the plan.
 	sink(port int) flow.Sink
 
-	// End ends an interval or the run: what waits is handed out. last is the
-	// time of the last event, now that on the clock of the events, 0 if nobody
-	// knows.
+	// End ends an interval or the run; the operator hands out the events that
+	// it holds. last is the time of the last event, now is the present time of
+	// the same clock, 0 if unknown.
 	End(final bool, last, now event.Time)
-	// Loss is what the events that it made since the last call do not contain.
-	// Results have their own, beside this.
+	// Loss is the loss of the events that the operator made since the last
+	// call. The loss of its results is counted apart.
 	Loss() event.Loss
-	// State tells in lines what is kept at the moment.
+	// State describes, in lines, the state that the operator holds now.
 	State() []string
 
 	// absorb adds up what another instance of a mergeable operator counted, and
@@ -69,11 +72,12 @@ type Running interface {
 	absorb(other Running)
 }
 
-// running is what most operators have in common while they run: they keep and
-// lose nothing.
+// running has the methods of Running for operators without state and loss, to
+// be embedded.
 type running struct{}
 
-// instantiate keeps what runs, and embeds its operator, from being taken for one.
+// instantiate hides the method of the embedded operator, so that a running
+// operator is no Operator.
 //
 //lint:ignore U1000 nobody calls it
 func (running) instantiate() {}
@@ -108,8 +112,8 @@ func (in *Instance) Another() *Instance {
 	return own
 }
 
-// HasStack reports that the samples of a stream carry a stack. The stream may be the
-// source's own, of the same number: events come with it where no map is needed.
+// HasStack reports that the samples of a stream carry a stack. The stream may also
+// be the source's, which has the same number.
 func (in *Instance) HasStack(s *event.Stream) bool {
 	return slices.ContainsFunc(in.Events, func(e *Event) bool {
 		return e.Stack != nil && in.streams[e.Stream.Index].Index == s.Index
@@ -183,17 +187,17 @@ func (in *Instance) connect() {
 	}
 
 	if in.mixed {
-		// What a join or fold makes of a slice of events comes when it has seen
-		// all of the slice. One by one, it comes in time order with the rest; so
-		// does what programs made, of which each operator gets its own.
+		// A join or fold hands out its events only after a whole slice. With
+		// slices of one event, they come in time order with other events. Events
+		// that programs made are treated the same way, each operator by itself.
 		for i := range in.streams {
 			in.Router.Split(i)
 		}
 	}
 }
 
-// flushed is where a feed gets what a flush function emits, if programs keep the states
-// and send the rest of what the fold emits; else nil.
+// flushed is the sink for events of the flush function, if programs keep the states and
+// send the other emitted events; else nil.
 func (in *Instance) flushed(f *feed) emitter {
 	n, ok := f.root.(*foldOp)
 	if !ok || n.spec.Flush == nil || !in.programsDo(n) {
@@ -217,15 +221,15 @@ func (in *Instance) filtered(f *feed, sink flow.Sink) flow.Sink {
 	return w
 }
 
-// Samples is how many events of the sources passed the predicates in front of a result, or an operator:
-// as many as programs of the kernel count, which see no others. Where several read one stream, it is the
-// number of the one that most of it reached.
+// Samples counts the events of the sources that passed the predicates in front of a result or an
+// operator. Programs of the kernel count the same way. If a stream has several readers, the reader
+// with the most events counts.
 func (in *Instance) Samples() uint64 {
 	n := in.Router.Samples
 	if len(in.wheres) == 0 {
 		return n // no predicate
 	}
-	held := map[int]uint64{} // by all who read a stream
+	held := map[int]uint64{} // predicates that all readers of a stream have
 	for _, f := range in.feeds {
 		if f.root != nil || in.programsDo(f.op) {
 			continue
@@ -253,12 +257,12 @@ func (in *Instance) Samples() uint64 {
 // join is a join of the plan that runs here.
 func (in *Instance) join(n *JoinOp) *JoinRun { return in.runs[n].(*JoinRun) }
 
-// Streams lists all streams, by index: of the events to open and of events that
-// operators make. They are the instance's own: a source says how their events
-// are read, a session names their threads.
+// Streams lists all streams by index: of opened events, then of derived events.
+// The instance owns them: a source sets how their events are read, a session
+// how threads are named.
 func (in *Instance) Streams() []*event.Stream { return in.streams }
 
-// Stream is the instance's own of a stream of the plan; nil for nil.
+// Stream is the instance's copy of a stream of the plan; nil for nil.
 func (in *Instance) Stream(st *event.Stream) *event.Stream {
 	if st == nil {
 		return nil
@@ -283,8 +287,8 @@ func (in *Instance) End(final bool, now event.Time) {
 	}
 }
 
-// Loss is what was lost in operators since the last call, beside what results
-// tell of themselves.
+// Loss is the loss in operators since the last call, without the loss that
+// results report themselves.
 func (in *Instance) Loss() event.Loss {
 	var all event.Loss
 	for _, run := range in.Running {
@@ -293,10 +297,9 @@ func (in *Instance) Loss() event.Loss {
 	return all
 }
 
-// Limit ends the run after n samples; 0 is no limit. Where the first result is
-// lines, what counts is the events that are shown: not events that a condition,
-// or what hides ppscript itself, keeps from being shown. A result that counts
-// events counts all samples.
+// Limit ends the run after n samples; 0 is no limit. If the first result is
+// lines, only shown events count: not events that a condition rejects, nor
+// events of ppscript itself. A result that counts events counts all samples.
 func (in *Instance) Limit(n uint64) {
 	in.Router.Limit = n
 	for _, op := range Of[*LogOp](in.Plan) {
@@ -318,7 +321,7 @@ func (in *Instance) Absorb(o *Instance) {
 	in.Router.Absorb(o.Router)
 }
 
-// Runs returns the running operators of one kind, in the order of the plan's.
+// Runs returns the running operators of one kind, in the plan's order.
 func Runs[T Running](in *Instance) []T {
 	var list []T
 	for _, run := range in.Running {
@@ -359,8 +362,9 @@ func (in *Instance) Counted(fn func(g *agg.Group)) {
 	}
 }
 
-// Partial gives p the key of the plan's group, where the kernel has another
-// one. It returns false, and counts an error, if the key cannot be computed.
+// Partial replaces the kernel's key of p by the key of the plan's group, if
+// these differ. It returns false, and counts an error, if the key cannot be
+// computed.
 func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
 	keys := in.keys[of]
 	if keys == nil || p.Other {
@@ -375,7 +379,8 @@ func (in *Instance) Partial(of *agg.Spec, p *agg.Partial) bool {
 	return true
 }
 
-// programsDo reports that programs do an operator's work, and send what it makes.
+// programsDo reports that programs do an operator's work and send the events that
+// it makes.
 func (in *Instance) programsDo(op Operator) bool { return in.Kernel.Does(op.graphNode()) }
 
 // An outlet is where an operator hands out the events that it makes.

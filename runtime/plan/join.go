@@ -13,7 +13,8 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A JoinOp is a join of a plan. It is the root of its pairs.
+// A JoinOp is the operator that Build makes of a Join. It is the root of its
+// pairs.
 type JoinOp struct {
 	step
 	spec            *Join
@@ -24,20 +25,20 @@ type JoinOp struct {
 	unpairedStreams map[int]branch // of events that stay without a partner, by their own streams
 	calls           []string       // names in the tree of nested pairs
 	around          *Detail        // bounds on the events that are kept around pairs; nil if none are
-	about           bool           // whom pairs are about is told by their key
-	opens           []spanWatch    // the receivers of pairs that last
-	// listed says that all its events are shown around pairs; else those of history, by
-	// stream, are what is kept.
+	about           bool           // the key of a pair is the thread that it is about
+	opens           []spanWatch    // the receivers of pairs that have begun and not ended
+	// listed says that all events of the join are shown around pairs; else only events
+	// of the streams in history are kept.
 	listed  bool
 	history map[int]bool
 	pairsOf
 }
 
-// pairsOf is how the pairs of a join are called.
+// pairsOf names the pairs of a join in messages.
 type pairsOf struct {
 	name  string
 	names []string
-	key   string         // what relates the events, for people
+	key   string         // text of the key, for messages
 	keys  []*event.Field // of the pairs' schemas
 }
 
@@ -49,21 +50,20 @@ type JoinRun struct {
 	op       *JoinOp
 	in       *Instance
 	tree     *join.Tree     // of nested pairs
-	timeline *join.Timeline // nil if nobody looks at what happens around pairs
-	unpaired []*unpairedRun // takers of the events that stay without a partner
+	timeline *join.Timeline // nil if no events around pairs are kept
+	unpaired []*unpairedRun // receivers of unpaired events
 }
 
-// A joiner is what does the work of a join: a join.Join, or a join.Nested if the
-// pairs nest.
+// A joiner runs a join: join.Join, or join.Nested if the pairs nest.
 type joiner interface {
 	flow.Sink
-	// Stats tells what became of the events.
+	// Stats counts pairs, waiting events and events without a partner.
 	Stats() join.Stats
-	// Loss is what the pairs since the last call do not contain.
+	// Loss is the loss of the pairs since the last call.
 	Loss() event.Loss
 	// Failures are the evaluations that failed, which Loss counts too.
 	Failures() *flow.Errors
-	// End hands out what waits, at the end of an interval or of the run.
+	// End hands out the waiting events at the end of an interval or of the run.
 	End(final bool, now event.Time)
 	Ended(tid int32, at event.Time)
 	Began(tid int32)
@@ -71,8 +71,8 @@ type joiner interface {
 
 func (n *JoinOp) emitter(in *Instance) emitter { return in.join(n) }
 
-// settleJoins settles what joins keep of events that wait, now that it is known
-// which fields each reader needs.
+// settleJoins decides which fields joins keep of waiting events. It comes when
+// the fields that each reader needs are known.
 func (b *builder) settleJoins() error {
 	for _, n := range Of[*JoinOp](b.plan) {
 		n.js.KeepRaw = b.rawRead()
@@ -105,10 +105,10 @@ func (n *JoinOp) instantiate(in *Instance) Running {
 	return run
 }
 
-// Spec is the join as programs know it that do its work.
+// Spec is the join's description for programs of the kernel.
 func (j *JoinRun) Spec() *join.Spec { return &j.op.js }
 
-// Timeline is what happened around its pairs; nil if nobody looks.
+// Timeline has the events around the pairs; nil if none are kept.
 func (j *JoinRun) Timeline() *join.Timeline { return j.timeline }
 
 func (j *JoinRun) sink(int) flow.Sink { return j }
@@ -170,8 +170,8 @@ func (j *Join) branches(b *builder) ([]branch, error) {
 	return pairs, nil
 }
 
-// findStages finds the events of the stages. The traced ones stay in their
-// stages; all are returned.
+// findStages finds the events of the stages. It returns all of them; the stages
+// keep only the traced ones.
 func (n *JoinOp) findStages(b *builder) ([]branch, error) {
 	var all []branch
 	for i, s := range n.spec.Stages {
@@ -210,15 +210,16 @@ func (n *JoinOp) findStages(b *builder) ([]branch, error) {
 	return all, nil
 }
 
-// settleKeys compiles the key of each branch: its own, or that of the join.
+// settleKeys compiles the key of each branch: the branch's own key, or the
+// join's.
 func (n *JoinOp) settleKeys(b *builder, all []branch) error {
 	key := Fn{Text: InstanceName}
 	switch {
 	case n.spec.Key != nil:
 		key = *n.spec.Key
 	case n.spec.Nested:
-		// What nests is the work of a task; the idle tasks, which share a
-		// thread number, are told apart by their CPU.
+		// Calls nest within one task. Idle tasks all have thread number 0, so
+		// the CPU tells them apart.
 		key = Fn{Text: "_tid ? _tid : -1 - _cpu"}
 	}
 	n.key = key.label()
@@ -291,8 +292,8 @@ func sameKind(a, b *expr.Program) bool {
 	return a.Type.Kind == b.Type.Kind || a.Type.Numeric() && b.Type.Numeric()
 }
 
-// settleInputs says what each stream is to the join, once all streams of the join
-// are known.
+// settleInputs sets the role of each stream in the join, once all its streams are
+// known.
 func (n *JoinOp) settleInputs(b *builder) {
 	total := len(b.plan.streams)
 	n.js.In = make([]join.In, total)
@@ -325,7 +326,7 @@ func (n *JoinOp) settleInputs(b *builder) {
 	}
 }
 
-// trick has the join recognise wakeups that lead to no switch.
+// trick makes the join recognise wakeups that lead to no switch.
 func (n *JoinOp) trick(b *builder, in *join.In, br branch) {
 	wakeup, next := join.TaskFields(br.scope.Schema)
 	if !in.Untraced {
@@ -356,7 +357,7 @@ func (b *builder) keyFn(key Fn, brs []branch) (*flow.Fn, error) {
 	return fn, nil
 }
 
-// notes say what a join does beside making pairs.
+// notes lists, for explain, the options of a join.
 func (n *JoinOp) notes() []string {
 	notes := n.js.Notes()
 	if n.around != nil {
@@ -397,7 +398,7 @@ func (n *JoinOp) explain(w *strings.Builder) {
 	}
 }
 
-// End implements Running: what waits is handed out.
+// End implements Running: waiting events are handed out.
 func (j *JoinRun) End(final bool, _, now event.Time) {
 	if j.op.spec.Nested && j.in.Kernel.Relates(j.op.graphNode()) {
 		j.tree.Adopt(j.in.Programs.Calls(&j.op.js))

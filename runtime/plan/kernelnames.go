@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/result/view"
 )
 
-// nameEmitted settles how the fields of what a fold emits are shown: as the fields
-// of the kernel that their values come from.
+// nameEmitted makes fields of emitted events show values as the kernel's fields do
+// from which these were copied.
 func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
 	for i := range fields {
 		if f := &fields[i]; f.Kind == event.Int {
@@ -18,7 +18,7 @@ func (n *foldOp) nameEmitted(b *builder, fields []event.Field) {
 	}
 }
 
-// KeysOf is the columns of the keys of samples, with the names of these.
+// KeysOf lists the key columns of samples, with their names.
 func (s *StacksOp) KeysOf(samples []result.StackSample) []result.Column {
 	keys := slices.Clone(s.Keys)
 	view.NameCells(keys, s.shows, result.KeysOf(samples))

@@ -16,21 +16,21 @@ import (
 type Log struct {
 	In    Stream
 	Title string
-	// Pairs shows both events of a pair; else the pair's own line.
+	// Pairs shows the two events of a pair instead of one line for the pair.
 	Pairs bool
 	// Newest keeps the newest events in the rings, instead of losing them
 	// when a ring is full, and shows them at the end.
 	Newest bool
 	// NoRegisters leaves out the block of registers that some events have,
-	// Registers shows it; with neither, breakpoints have theirs, faults have not.
+	// Registers shows it; with neither, breakpoints show it and faults do not.
 	NoRegisters, Registers bool
 	// Fields, if any, are shown in place of the events' own fields.
 	Fields []Var
-	// Heading is what text shows in place of the fields, above the events
-	// between which the event lies; nil shows the fields.
+	// Heading is shown in text output in place of the fields, above the two
+	// events between which the event lies; nil shows the fields.
 	Heading *Fn
-	// Text is what text shows in place of the fields, its further lines below
-	// the line of the event; nil shows the fields.
+	// Text is shown in text output in place of the fields; further lines of it
+	// go below the event's line. nil shows the fields.
 	Text *Fn
 	// Result is an expression whose value is shown behind each line.
 	Result *Fn
@@ -41,12 +41,12 @@ type Log struct {
 // Input implements Report.
 func (l *Log) Input() Stream { return l.In }
 
-// A LogOp is a log of a plan.
+// A LogOp is the operator that Build makes of a Log.
 type LogOp struct {
 	operator
 	Name     string
 	Spec     *Log
-	result   *flow.Fn     // of the value behind each line; nil for none
+	result   *flow.Fn     // the value behind each line; nil for none
 	shows    *view.Fields // nil: the events as they are
 	columns  []result.Column
 	cells    []view.Show // by column; nil shows the value
@@ -58,8 +58,8 @@ type LogRun struct {
 	running
 	*LogOp
 	Emit func(e *event.Event)
-	// EmitAs is Emit for a log that has a heading: text, and the events that
-	// belong to it, nil for none.
+	// EmitAs is Emit for a log with a heading: the heading's text, and the
+	// events below it; nil for none.
 	EmitAs func(e *event.Event, heading string, parts [2]*event.Event)
 	// Exec runs the exec attribute of each event, behind its line.
 	Exec *ExecRun
@@ -91,7 +91,7 @@ func (l *LogRun) Events(evs []*event.Event) {
 	}
 }
 
-// Rows are the rows that the events are shown as; nil for lines.
+// Rows is set if the events are shown as rows of a table; nil for lines.
 func (l *LogOp) Rows() (*view.Rows, error) {
 	if l.Spec.View == nil {
 		return nil, nil
@@ -99,8 +99,8 @@ func (l *LogOp) Rows() (*view.Rows, error) {
 	return l.Spec.View.Rows(l.columns, l.cells)
 }
 
-// Text is what text shows in place of the fields of the event that Emit got
-// last; "" shows the fields.
+// Text is the text shown in place of the fields of the last event that Emit
+// got; "" shows the fields.
 func (l *LogRun) Text() string {
 	if l.events == nil {
 		return ""
@@ -161,8 +161,8 @@ func (l *LogOp) needs(b *builder, n *need) {
 	b.plan.Overwrite = b.plan.Overwrite || l.Spec.Newest
 }
 
-// sees says that the events themselves are shown, but for events that a fold
-// emits without keeping the event at which the state began.
+// sees says that lines show whole events. Events of a fold that keeps no begin
+// are an exception: their values suffice.
 func (l *LogOp) sees() sight {
 	s := sight{key: true, starts: true}
 	for _, br := range l.branches {

@@ -2,7 +2,7 @@ package plan
 
 import "ppscript/runtime/expr"
 
-// Mark says what the events of a stream are to a join behind it.
+// Mark sets the role of a stream's events in a join behind it.
 type Mark struct {
 	In Stream
 	// Key relates the events, in place of the join's own key.
@@ -11,14 +11,14 @@ type Mark struct {
 	Role *Fn
 	// Untraced events are only shown among what happened during a pair.
 	Untraced bool
-	// Trigger ends the interval whenever such an event comes.
+	// Trigger ends the interval at each event of the stream.
 	Trigger bool
 }
 
 // Inputs implements Stream.
 func (m *Mark) Inputs() []Stream { return []Stream{m.In} }
 
-// marks is what Marks said about a branch.
+// marks has the settings of all Marks on the way of a branch.
 type marks struct {
 	key      *expr.Program
 	keyText  string
@@ -60,10 +60,10 @@ func (m *Mark) branches(b *builder) ([]branch, error) {
 	return brs, nil
 }
 
-// addTrigger has an interval end at each event of a branch.
+// addTrigger makes each event of a branch end the interval.
 func addTrigger(b *builder, br *branch) {
 	if br.root != nil {
-		return // pairs come when their end does: nothing to split there
+		return // the end of a pair is already an event: it splits no interval
 	}
 	for _, t := range Of[*TriggerOp](b.plan) {
 		if t.stream == br.stream {
@@ -75,8 +75,8 @@ func addTrigger(b *builder, br *branch) {
 	b.feed(feed{op: op, name: "trigger"}, []branch{*br})
 }
 
-// attrMarks obeys the attributes of an event string that are about joins. What
-// the script says itself goes first.
+// attrMarks applies the join attributes of an event string. Settings in the
+// script go first.
 func (br *branch) attrMarks(b *builder) error {
 	s := br.as
 	if e := b.events[br.stream]; s == nil && e != nil {

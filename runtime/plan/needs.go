@@ -34,7 +34,7 @@ func (b *builder) needs() error {
 		p.Comm = true
 	}
 	if n.Cgroups && b.env.Replay {
-		n.Order("a recording tells of a cgroup when it is made") // live they are looked up
+		n.Order("a recording tells of a cgroup when it is made") // a live run looks them up
 	}
 	if err := n.restrict(b); err != nil {
 		return err
@@ -51,14 +51,15 @@ func (b *builder) needs() error {
 	return nil
 }
 
-// A need is what the sources of a plan must deliver.
+// A need collects, while the plan is built, the data that its sources must
+// deliver.
 type need struct {
 	demand
 	events []*Event
 }
 
-// lines adds what the lines of the plan's events have: of events without a
-// record they show the sample members.
+// lines adds the fields that lines show. Events without a record show their
+// sample members.
 func (n *need) lines(b *builder) {
 	n.Add(event.MemberTime, event.MemberTID, event.MemberCPU, event.MemberComm)
 	n.Raw = true
@@ -73,7 +74,7 @@ func (n *need) lines(b *builder) {
 	}
 }
 
-// showsAround adds what is shown of the events around another.
+// showsAround adds the fields that are shown of the events around a pair.
 func (n *need) showsAround(b *builder) {
 	n.lines(b)
 	n.Order("what happened around a pair, or before a trigger, is shown in time order")

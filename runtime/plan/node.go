@@ -11,7 +11,8 @@ import (
 type Stream interface {
 	// Inputs lists the streams that this one reads.
 	Inputs() []Stream
-	// branches adds what makes its events, and returns them.
+	// branches adds the operator that makes its events, if any, and returns the
+	// branches.
 	branches(b *builder) ([]branch, error)
 }
 
@@ -28,8 +29,9 @@ type Where struct {
 type Let struct {
 	In   Stream
 	Vars []Var
-	// Whose says that the values are what spans of one kind have as others do, such as a thread. Where these
-	// split spans that have values of the same names, those of the spans that are split count.
+	// Whose says that the values are attributes that spans of several kinds may have, such as a
+	// thread. If a span with such a value splits a span with a value of the same name, the part
+	// gets the value of the span that is split.
 	Whose bool
 }
 
@@ -57,9 +59,11 @@ type Counters struct {
 	PeriodNS int64
 	// PerInstance makes one event for each CPU or thread instead of sums.
 	PerInstance bool
-	// Hits counts hits also of events of which a hit stands for more: those are taken as events.
+	// Hits counts occurrences, also of events whose occurrence raises the kernel's counter by
+	// more than one. Such events are then sampled.
 	Hits bool
-	// Missing says that the script shows which optional events there are not: no note tells of them.
+	// Missing says that the script itself shows which optional events do not exist here, so that no
+	// note is needed.
 	Missing bool
 }
 
@@ -75,15 +79,16 @@ func (j *Join) Inputs() []Stream   { return j.Stages }
 type Fn struct {
 	Text string
 	Call Callable
-	// List are the members of a composite key; Text says them for people.
+	// List are the members of a composite key; Text is their text for messages.
 	List []Fn
-	// Const is a value that is the same for all events; Text says it for people.
+	// Const is a value that is the same for all events; Text is its text for
+	// messages.
 	Const expr.Node
 	Pos   string // where the script gives it, for errors
-	shows bool   // it makes what people see of an event
+	shows bool   // its result is shown, not computed with
 }
 
-// forPeople is f as what makes what people see of an event.
+// forPeople returns f marked as a function whose result is shown.
 func (f Fn) forPeople() Fn {
 	f.shows = true
 	return f
@@ -102,11 +107,11 @@ type Callable interface {
 	Name() string
 	// Pos is its file:line:col.
 	Pos() string
-	// Check reports fields that the function reads and none of the events
-	// has that can arrive, before anything is opened.
+	// Check returns an error if the function reads a field that none of the
+	// possible events has. It runs before anything is opened.
 	Check(events []*expr.Scope) error
-	// Lower translates it for one kind of event; the error says why it
-	// cannot be, and it then stays interpreted.
+	// Lower compiles the function for one kind of event. If it returns an
+	// error, the function stays interpreted.
 	Lower(sc *expr.Scope, want expr.Kind) (expr.Node, error)
 	// Call evaluates it on one event: the slow, interpreted engine.
 	Call(e *event.Event) (event.Value, error)

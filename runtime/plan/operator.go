@@ -9,51 +9,54 @@ import (
 )
 
 // An Operator is a part of a plan: it relates events, keeps state, makes a
-// result, or sends events on. Each kind is one file. It says there what the rest
-// of the planner must know of it, so that needs, placement, sharing and explain
-// only ask the operators of a plan, one after another.
+// result, or sends events on. Each kind is one file. The methods tell the
+// planner all that it must know of the operator, so that needs, placement,
+// sharing and explain only call the operators of a plan in turn.
 //
-// To add one, write its file: the description that scripts make (a Stream or a
-// Report), the operator that Build makes of it (embed step if it makes events, operator
-// if it has results, and override what is different), what runs (embed running), which
-// instantiate makes, and its Delivery, which brings its results to the user. Its builtin
-// is in builtins/.
+// To add one, write its file: the description that scripts make (a Stream or a Report),
+// the operator that Build makes of it (embed step if it makes events, operator if it has
+// results, and override the methods that differ), the running operator (embed running),
+// which instantiate makes, and its Delivery, which brings its results to the user. Its
+// builtin is in builtins/.
 type Operator interface {
-	// needs adds what the sources must deliver for it.
+	// needs adds the data that the sources must deliver for the operator.
 	needs(b *builder, n *need)
 
-	// sees says what it looks at of the events that reach it, beyond what
-	// programs read.
+	// sees says whether the operator looks at more of an event than its
+	// compiled functions read.
 	sees() sight
 
-	// inKernel is what a program needs to do its work, and why none can; "" if
-	// one may.
+	// inKernel is the operator's description for programs of the kernel, and
+	// the reason why none can run it; "" if one may.
 	inKernel() (work graph.Work, no string)
-	// describe adds what else placement must know of it.
+	// describe adds further facts for placement to the operator's node.
 	describe(b *builder, op *graph.Operator)
-	// graphNode is its node of the graph, which is empty where placement need not know of it.
+	// graphNode is the operator's node in the graph. It is empty if placement need not know
+	// the operator.
 	graphNode() *graph.Node
 	// notSent says why its events must come from the kernel itself, not as
 	// projected records of a program; "" if programs may send them.
 	notSent() string
 
-	// deliver is how its results reach the user; nil if it has none.
+	// deliver makes the delivery of its results; nil if it has none.
 	deliver(h Host) Delivery
-	// ofOneMachine says why what it delivers cannot be put together with what other machines deliver, and
-	// what that is called, unless it is called as the operator; "" if it can be, or if it delivers nothing.
+	// ofOneMachine says why its results cannot be merged with results of other machines; "" if they
+	// can be, or if it has none. The second result names the results in the message, "" by the
+	// operator's name.
 	ofOneMachine() (what, why string)
-	// explain writes its lines.
+	// explain writes the operator's lines of Plan.Explain.
 	explain(w *strings.Builder)
 
-	// mergeable says whether several instances may each see a part of the
-	// events and be added up.
+	// mergeable says whether several instances may each take a part of the
+	// events and have their counts added up.
 	mergeable() bool
-	// instantiate makes what runs. Operators that make events for this one run
-	// already.
+	// instantiate makes the running operator. Operators that make events for
+	// this one run already.
 	instantiate(in *Instance) Running
 }
 
-// A sight is what an operator looks at beyond what programs read.
+// A sight says which parts of an event an operator looks at, beside the fields
+// that its compiled functions read.
 type sight struct {
 	// key says that it may look at the key of a pair.
 	key bool
@@ -63,9 +66,9 @@ type sight struct {
 	records bool
 }
 
-// operator is what most operators have in common: they need nothing, see what
-// programs read, run in ppscript alone, say nothing and cannot be added up, neither
-// here nor with those of other machines. Each says itself how its results are delivered.
+// operator has default methods, to be embedded: an operator that needs nothing, runs in
+// ppscript alone, explains nothing, and whose instances cannot be added up, neither here
+// nor with other machines. It has no default for deliver.
 type operator struct{ node graph.Node }
 
 func (op *operator) graphNode() *graph.Node { return &op.node }
@@ -82,14 +85,14 @@ func (operator) ofOneMachine() (what, why string) {
 	return "", "it is no result that can be put together"
 }
 
-// A step is an operator that makes events of events, and has no results.
+// A step is the default for an operator that makes events and has no results.
 type step struct{ operator }
 
 func (step) deliver(Host) Delivery            { return nil }
 func (step) ofOneMachine() (what, why string) { return "", "" }
 
-// OfOneMachine says what the plan delivers that cannot be put together with what other machines deliver,
-// and why; "" if there is no such thing.
+// OfOneMachine names the results of the plan that cannot be merged with results of other machines,
+// and says why; "" if all can.
 func (p *Plan) OfOneMachine() (what, why string) {
 	for _, op := range p.Operators {
 		if what, why = op.ofOneMachine(); why != "" {
@@ -99,10 +102,11 @@ func (p *Plan) OfOneMachine() (what, why string) {
 	return "", ""
 }
 
-// actsHere is of operators that show nothing, but do something.
+// actsHere is the ofOneMachine of operators that show nothing but act on this
+// machine.
 const actsHere = "it acts on events of one machine"
 
-// kindOf is what an operator is called, for people.
+// kindOf names an operator in messages.
 func kindOf(op Operator) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", op), "*plan."), "Op"))
 }
@@ -131,7 +135,7 @@ func Has[T Operator](p *Plan) bool {
 // add gives the plan an operator.
 func (p *Plan) add(op Operator) { p.Operators = append(p.Operators, op) }
 
-// sees is what all operators together look at.
+// sees joins the sights of all operators.
 func (p *Plan) sees() sight {
 	var all sight
 	for _, op := range p.Operators {

@@ -8,8 +8,9 @@ type bareOp struct{ operator }
 func (*bareOp) deliver(Host) Delivery         { return NoDelivery{} }
 func (*bareOp) instantiate(*Instance) Running { return nil }
 
-// Results of an operator are put together with those of other machines only if it says that this can
-// be done: else they would be missing there, and nobody would be told.
+// TestOperatorsSayThatResultsCanBePutTogether checks that results of an operator are put together
+// with those of other machines only if it says that this can be done: else they would be missing
+// there, and nobody would be told.
 func TestOperatorsSayThatResultsCanBePutTogether(t *testing.T) {
 	f := func(what, why string, ops ...Operator) {
 		t.Helper()

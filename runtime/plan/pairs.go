@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// pairs makes a stream for every start and end that can meet.
+// pairs makes a stream for every start and end that can form a pair.
 func (n *JoinOp) pairs(b *builder) []branch {
 	var brs []branch
 	for i := range n.stages {
@@ -40,7 +40,7 @@ func (n *JoinOp) pair(b *builder, s, e branch, more ...event.Field) branch {
 	for name, v := range e.scope.Vars {
 		sc.Vars["end."+name] = b.prints.Rebind(v, expr.End)
 	}
-	sc.Vars["reason"] = expr.NewStr("paired") // beside those of unpaired events
+	sc.Vars["reason"] = expr.NewStr("paired") // unpaired events have other reasons
 	sc.Vars["begin"] = beginOf()
 	if n.name == "" {
 		n.name = st.Label
@@ -97,8 +97,8 @@ func (b *builder) joinKeyField(p *expr.Program, slot int) event.Field {
 	return f
 }
 
-// rawRead is how many bytes of an event's record, from its begin, the functions
-// read; negative if that cannot be told.
+// rawRead is the number of bytes, from the begin of an event's record, that the
+// functions read; negative if unknown.
 func (c *code) rawRead() int {
 	if len(c.calls)+len(c.machines) > 0 {
 		return -1

@@ -15,10 +15,10 @@ import (
 	"ppscript/runtime/stack"
 )
 
-// This file tells package placement of the plan, which decides where its parts run,
-// and applies what comes of it. It comes before predicates move into filters.
+// This file gives package placement the plan, which decides where its parts run,
+// and applies the decision. This comes before predicates move into filters.
 
-// place decides where the plan runs. The pass settle comes when the rest is known.
+// place decides where the parts of the plan run.
 func (b *builder) place() error {
 	p := placement.Decide(b.graph, b.facts(), &b.env.KernelEnv, b.env.Replay)
 	b.placer = p
@@ -39,14 +39,14 @@ func (b *builder) place() error {
 	return nil
 }
 
-// settle writes down where the plan runs.
+// settle records where each part runs, once the rest of the plan is known.
 func (b *builder) settle() (err error) {
 	b.plan.Placement, err = b.placer.Settle(b.plan.Overwrite)
 	b.plan.UnseenIdle = b.placer.Unseen()
 	return err
 }
 
-// facts are what placement must know beside the graph.
+// facts are the plan's facts for placement that the graph does not have.
 func (b *builder) facts() placement.Facts {
 	f := placement.Facts{
 		Unsent: b.unsent(), Stacked: b.stacked(),
@@ -104,7 +104,7 @@ func (b *builder) connect() error {
 				e.Bound = slow.bound(br)
 			}
 			if unpaired, is := br.root.(*unpairedRoot); !ok || is && unpaired.lost {
-				continue // where programs relate the events, none of these come
+				continue // programs that run the join send no such events
 			}
 			e.From = from
 			g.Edges = append(g.Edges, e)
@@ -114,7 +114,7 @@ func (b *builder) connect() error {
 	return nil
 }
 
-// describe writes in the node of an operator what placement must know of it.
+// describe fills the graph's node of an operator.
 func (b *builder) describe(op Operator, name string, n *graph.Node) {
 	sees := op.sees()
 	*n = graph.Node{Name: name, Op: &graph.Operator{Starts: sees.starts, Records: sees.records}}
@@ -146,12 +146,12 @@ func (b *builder) schemas() (list []*event.Schema) {
 	return list
 }
 
-// nameOf is an operator that nothing is attached to.
+// nameOf names an operator without its options.
 func nameOf(op Operator) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", op), "*plan."), "Op"))
 }
 
-// What several operators say of projected records.
+// Reasons of several operators why projected records do not do.
 const (
 	notOnlyTracepoints = "there is more than tracepoints"
 	sentElsewhere      = "events are sent elsewhere, or come from there"
@@ -198,7 +198,7 @@ func (b *builder) weighs() bool {
 		})
 }
 
-// stacked tells of an event whose stacks somebody wants; "" if there is none.
+// stacked names an event whose stacks are wanted; "" if there is none.
 func (b *builder) stacked() string {
 	for _, e := range b.plan.Events {
 		if e.Source.Stack || e.Stack != nil {
@@ -231,7 +231,7 @@ func (e *Event) excluded(env *placement.Env) string {
 	return fmt.Sprintf(no, e.Stream.Label)
 }
 
-// stackSpec is s as programs need it.
+// stackSpec converts s for programs of the kernel.
 func (b *builder) stackSpec(s *stack.Choice) *graph.StackSpec {
 	if s == nil {
 		return nil
@@ -244,7 +244,7 @@ func (b *builder) stackSpec(s *stack.Choice) *graph.StackSpec {
 		Tables: s.Dwarf() && b.env.KernelEnv.Host.Tables()}
 }
 
-// kernelEvent is an event of the plan as programs take it.
+// kernelEvent describes an event of the plan for programs of the kernel.
 func (b *builder) kernelEvent(e *Event) *graph.Event {
 	ev := &graph.Event{
 		Stream:  e.Stream.Index,

@@ -22,7 +22,7 @@ func places(p *Plan) string {
 	return strings.Join(list, "; ")
 }
 
-// Each part says where it runs, and what stands against it.
+// TestPlacement checks that each part says where it runs, and what stands against it.
 func TestPlacement(t *testing.T) {
 	f := func(engine, want string, reports ...Report) *Plan {
 		t.Helper()

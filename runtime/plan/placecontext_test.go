@@ -121,7 +121,8 @@ func TestMomentOfTracepoints(t *testing.T) {
 	}
 }
 
-// Only programs read texts of a process: without them, a text that has nothing to stand for it is an error.
+// TestTextsOfProcessesNeedPrograms checks that only programs read texts of a process: without them,
+// a text that has nothing to stand for it is an error.
 func TestTextsOfProcessesNeedPrograms(t *testing.T) {
 	f := func(call, want string) {
 		t.Helper()

@@ -152,7 +152,8 @@ func TestPlacementDefersKeys(t *testing.T) {
 	}
 }
 
-// Programs are generated of the edges of the plan's graph; only edges out of the kernel are added.
+// TestProgramsTakeTheGraph checks that programs are generated of the edges of the plan's graph;
+// only edges out of the kernel are added.
 func TestProgramsTakeTheGraph(t *testing.T) {
 	in := joined()
 	heat := &Heat{In: &Where{in, *text("delay > 10")}, Value: *text("end.n")}
@@ -199,8 +200,8 @@ func TestPlacementWithoutEvents(t *testing.T) {
 	}
 }
 
-// Texts of any length are keys in the kernel. What takes them apart runs there only if somebody
-// insists.
+// TestPlacementLongTexts checks that texts of any length are keys in the kernel. What takes them
+// apart runs there only if somebody insists.
 func TestPlacementLongTexts(t *testing.T) {
 	f := func(by string, engine, no string) {
 		t.Helper()

@@ -16,7 +16,8 @@ func joined() Stream {
 	return &Join{Stages: stages, Key: text("id")}
 }
 
-// Programs relate and count events, and send the pairs that somebody reads here.
+// TestCutBehindJoin checks that programs relate and count events, and send the pairs that somebody
+// reads here.
 func TestCutBehindJoin(t *testing.T) {
 	f := func(engine, want string, reports ...Report) *Plan {
 		t.Helper()
@@ -65,8 +66,8 @@ func TestCutBehindJoin(t *testing.T) {
 	}
 }
 
-// Programs send the events that an operator outside reads itself, for which its conditions hold,
-// unless it keeps state.
+// TestCutBesideEvents checks that programs send the events that an operator outside reads itself,
+// for which its conditions hold, unless it keeps state.
 func TestCutBesideEvents(t *testing.T) {
 	f := func(engine, want string, also func(src Stream) Report) *Plan {
 		t.Helper()
@@ -109,7 +110,8 @@ type begun struct{ counter }
 
 func (*begun) Slot(string) (int, bool) { return 0, true }
 
-// Programs run a fold, and send what it emits and a predicate behind it lets through.
+// TestCutBehindFold checks that programs run a fold, and send what it emits and a predicate behind
+// it lets through.
 func TestCutBehindFold(t *testing.T) {
 	in := &Fold{In: made(), Key: *text("id"), Machine: &counter{}, Name: "seen", Limit: 64}
 	plan := func(reports ...Report) (*Plan, error) {

@@ -9,57 +9,59 @@ import (
 	"ppscript/runtime/system/memory"
 )
 
-// A Plan is what will run: what to open, and the operators behind it. It is a
-// value that can be printed, and that nobody changes after Build: Instantiate
-// makes what runs.
+// A Plan has the events to open and the operators behind them. It can be
+// printed, and does not change after Build; Instantiate makes its operators
+// run.
 type Plan struct {
 	// Events are the events to open, in the order of their streams' indices.
 	Events []*Event
-	// Operators are all parts that take their events, operators that make events
-	// before operators that take them.
+	// Operators lists all operators; an operator that makes events comes before
+	// the operators that take them.
 	Operators []Operator
 	Needs
 	placement.Placement
-	// WholeCPUs names the source that is about CPUs, not about tasks; "" if none.
+	// WholeCPUs names a source that observes CPUs, not tasks; "" if none.
 	WholeCPUs string
 
-	// UnseenIdle says of which CPUs' idle tasks the plan takes events of perf that perf does not deliver, and
-	// which these are; "" if it is not known of any.
+	// UnseenIdle names events that the plan takes from perf, and idle CPUs for which perf does not
+	// deliver them; "" if none are known.
 	UnseenIdle string
 
-	// Unverified are the events of which nothing is known here, each with the reason: a plan that is only
-	// described leaves out what reads them.
+	// Unverified are the events that the catalog does not know, each with the reason. A plan that
+	// is only described leaves out their readers.
 	Unverified []string
-	// Interpreted says which functions could not be compiled, and why.
+	// Interpreted lists the functions that could not be compiled, each with the
+	// reason.
 	Interpreted []string
 
-	first     Report // of what was asked for
+	first     Report // of the reports that were asked for
 	memory    *memory.Budget
 	streams   []*event.Stream
 	feeds     []*feed
 	projected bool     // programs send the events
 	mixed     bool     // some operator takes events of several roots
 	functions []string // for Explain
-	failing   []string // of these, the functions that can fail
+	failing   []string // of the functions, those that can fail
 }
 
 // Needs is what the sources must deliver.
 type Needs struct {
-	// SampleMembers are the members of samples that somebody reads.
+	// SampleMembers are the sample members that some operator or function
+	// reads.
 	SampleMembers []event.Member
 	// Order says whether events must come in time order, and why.
 	Order    bool
 	OrderWhy string
 	// Comm says that names of threads are needed.
 	Comm bool
-	// Cgroups says that it is asked whose the events are.
+	// Cgroups says that the container, pod or unit of events is read.
 	Cgroups bool
 	// HasStacks says that events are opened with their stacks, Mappings that
-	// addresses of user code will have to be named.
+	// addresses in user code will be looked up by name.
 	HasStacks bool
 	Mappings  bool
-	// Watch says that the plan tells by itself which threads it is about, and
-	// is attached to CPUs.
+	// Watch says that the plan chooses the threads that it observes by itself,
+	// and attaches to CPUs.
 	Watch bool
 	// Overwrite says that full rings drop their oldest records, and are read
 	// at the end only.
@@ -70,7 +72,7 @@ type Needs struct {
 type Event struct {
 	Stream *event.Stream
 	Source *Source
-	// Filter is what the kernel shall check.
+	// Filter is the condition that the kernel checks.
 	Filter string
 	// Native is the part of the filter that the kernel cannot check, or all
 	// of it in a recording; nil if there is none.
@@ -82,12 +84,12 @@ type Event struct {
 	SampleFilterText string
 	// Projection says what a program sends of the event.
 	Projection string
-	// NoRaw says that nobody reads the record itself.
+	// NoRaw says that the raw record is not read.
 	NoRaw bool
-	// Stack is which of its stacks are wanted; nil for none.
+	// Stack says which parts of the call stack are wanted; nil for none.
 	Stack *stack.Choice
 
-	inner     bool // its samples are none of the run: a script among the sources takes them
+	inner     bool // its samples do not count as the run's: a profiler's script takes them
 	projected bool // programs send it
 }
 

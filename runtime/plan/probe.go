@@ -13,8 +13,8 @@ func ProbeSource(spec probe.Spec) *Source {
 	return &Source{Spec: eventspec.Spec{Kind: eventspec.Probe, Name: spec.Name, Probe: &spec}}
 }
 
-// SayMissed says of which return probes of the kernel returns may be missing. It is for
-// events that come in rings: nobody counts there what a probe missed.
+// SayMissed names return probes of the kernel whose returns may be missing. It is for
+// events that come through rings, where missed returns are not counted.
 func (p *Plan) SayMissed(say func(format string, args ...any)) {
 	if p.projected {
 		return // the code that attaches the programs says it

@@ -13,25 +13,25 @@ import (
 
 // This file makes a whole script a source of another plan's events.
 //
-// What one plan needs of the other is a stream, no more: the inner script's
-// pipeline becomes a part of the outer plan. Its events are opened beside the
-// others, in the same rings and read in the same order; what it makes of them
-// comes at the time of the event that completed it. (A session of its own for
-// each, with its events sent from one to the other, would copy them, and would
-// need time order made twice.) Its reports are not run: only the events that
-// they show, or count, matter.
+// The inner script's pipeline becomes a part of the outer plan, as a stream.
+// Its events are opened beside the others, in the same rings, and are read in
+// the same order. A derived event of it comes at the time of the event that
+// completed it. (A session of its own for each, with its events sent from one
+// to the other, would copy them, and would need time order made twice.) Its
+// reports are not run: only the events that they show, or count, matter.
 
 // A Profiler is a script as a source of events.
 type Profiler struct {
-	// In is what the script's results read.
+	// In are the streams that the script's results read.
 	In []Stream
-	// As is the name and the attributes that the user gives; it opens nothing.
+	// As has the name and the attributes that the user gives; it opens no
+	// event.
 	As *Source
 	// Limit ends it after that many events; 0 is no limit.
 	Limit uint64
-	// WholeCPUs says that it is about CPUs, not about some tasks.
+	// WholeCPUs says that the script observes CPUs, not some tasks.
 	WholeCPUs bool
-	// Texts are what its tables show in place of the numbers of fields.
+	// Texts are the texts that its tables show in place of numbers, by field.
 	Texts map[string]view.CellFunc
 	// Notes tell of options that have no effect here.
 	Notes []error
@@ -106,10 +106,10 @@ func (op *profilerOp) program(in *Instance) *expr.Program {
 // absorb has nothing to add up: the router has the samples.
 func (*profilerRun) absorb(Running) {}
 
-// restrict keeps events of other threads away from operators that are meant
-// for some: a script among the sources that is attached to all CPUs, since what
-// it looks for happens in other threads' contexts, attaches all events there. A
-// plan that asks for threads itself wants to see the others too.
+// restrict keeps events of other threads away from operators that observe only
+// the target's threads. It is needed if a profiler's script must attach to all
+// CPUs, since then all events are attached there. A plan that checks threads
+// itself gets all events.
 func (n *need) restrict(b *builder) error {
 	if !n.Traced {
 		return nil
@@ -133,7 +133,7 @@ func (n *need) restrict(b *builder) error {
 	return nil
 }
 
-// name gives the events that a fold emits their text.
+// name sets the field "event" of emitted events to the fold's name.
 func (p *Profiler) name(s *event.Schema) {
 	if s.Text == nil {
 		s.Text = view.TextOf(s, p.Texts)

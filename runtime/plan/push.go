@@ -14,10 +14,11 @@ import (
 // filter rejects costs the traced program a fraction of one that is recorded,
 // and us nothing.
 //
-// A predicate can move only if every reader of the stream has it. What the
-// filter language cannot express stays native.
+// A predicate can move only if every reader of the stream has it. Predicates
+// that the filter language cannot express are evaluated natively.
 
-// filter settles the filter of each event: the source's own, and what moves.
+// filter sets the filter of each event: the source's own filter, and the
+// predicates that move.
 func (b *builder) filter() error {
 	users := map[int]int{}
 	for _, a := range b.plan.feeds {
@@ -31,7 +32,7 @@ func (b *builder) filter() error {
 		}
 		for _, edge := range a.edges {
 			e := b.events[edge.Stream]
-			sampled := e.Source.Period > 1 || e.Source.Freq > 0 // they are about what the kernel picks
+			sampled := e.Source.Period > 1 || e.Source.Freq > 0 // predicates are about sampled events
 			if users[edge.Stream] > 1 || e.Source.Kind != eventspec.Tracepoint || sampled || e.projected {
 				continue
 			}
@@ -41,7 +42,7 @@ func (b *builder) filter() error {
 	return nil
 }
 
-// native reports that nothing of e's filter can be left to the kernel.
+// native reports that the kernel can check no part of e's filter.
 func (e *Event) native(b *builder) bool {
 	return b.env.Replay || e.Source.Pulled() || b.env.NativeFilters[e.Stream.Label]
 }
@@ -89,8 +90,8 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 		return nil
 	}
 	p, err := cexpr.CompileFilter(text, sc)
-	// The kernel knows no arguments of probes. Its language has more than ours: it judges what is
-	// no expression here, if that is in its language.
+	// The kernel does not know the arguments of probes. Its filter language has forms that ours
+	// lacks: a text that does not parse here is left to the kernel.
 	kernel := err == nil || e.Source.Kind != eventspec.Tracepoint || cexpr.KernelTakes(text, sc.Schema)
 	if !e.native(b) && e.Source.Probe == nil && !cexpr.CannotBeMeant(err) && kernel {
 		e.Filter = text
@@ -109,7 +110,7 @@ func (e *Event) filter(b *builder, sc *expr.Scope) error {
 	return nil
 }
 
-// filterHere adds a filter to the filters that the router evaluates.
+// filterHere adds a filter that the router evaluates.
 func (e *Event) filterHere(b *builder, filter string) bool {
 	p, err := cexpr.CompileFilter(filter, b.scope(e.Source, e.Stream.Schema))
 	if err != nil {

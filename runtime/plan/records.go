@@ -9,19 +9,20 @@ import (
 	"ppscript/runtime/source/reading"
 )
 
-// Records are events that nobody sends: what the kernel tells of itself, programs and symbols
-// that come and go, cgroups that are made; or the threads that are there when the run begins,
-// at the time of the first event. A thread that sleeps all the time has no other.
+// Records makes events of side records: of programs and symbols of the kernel that come and
+// go, and of new cgroups. Or it makes an event for each thread that exists when the run
+// begins, at the time of the first event; a thread that sleeps during the whole run has no
+// other event.
 type Records struct {
-	// Carrier is an event without occurrences, in whose ring records of the kernel come;
-	// nil if it is threads.
+	// Carrier is an event without occurrences, opened for the side records in its ring;
+	// nil for threads.
 	Carrier *Source
 }
 
 // Inputs implements Stream.
 func (*Records) Inputs() []Stream { return nil }
 
-// A RecordOp is one Records of a plan.
+// A RecordOp is the operator that Build makes of a Records.
 type RecordOp struct {
 	operator
 	Threads bool
@@ -38,7 +39,7 @@ func (op *RecordOp) deliver(h Host) Delivery {
 func (*RecordOp) inKernel() (graph.Work, string) { return graph.Work{}, "records are read" }
 func (*RecordOp) notSent() string                { return notOnlyTracepoints }
 
-// A RecordSet is a RecordOp that runs: the session makes its events.
+// A RecordSet is a RecordOp that runs. The session makes its events.
 type RecordSet struct {
 	running
 	outlet
@@ -68,7 +69,7 @@ func (k *Records) branches(b *builder) ([]branch, error) {
 	return []branch{{root: op, stream: op.stream.Index, scope: b.scope(nil, schema)}}, nil
 }
 
-// TellsOfKernel reports that records of the kernel are asked for.
+// TellsOfKernel reports that some Records takes side records of the kernel.
 func (p *Plan) TellsOfKernel() bool {
 	return slices.ContainsFunc(Of[*RecordOp](p), func(op *RecordOp) bool { return !op.Threads })
 }

@@ -5,31 +5,30 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file finds out what the sources of events must deliver. Every member of a sample costs the traced
-// program time, so the kernel is asked for no more than what somebody reads; and time order costs a merge, so
-// it is asked for only where it matters. The plan asks its operators and functions, and puts their needs down
-// here.
+// This file collects the data that sources of events must deliver. Every sample member costs the
+// traced program time, so the kernel is asked only for members that are read. Time order costs a
+// merge, so it is asked for only where it matters. Operators and functions add their needs here.
 
-// reader is a function of a script that knows which names it reads of its event; exact
-// is false if the event escapes its sight.
+// A reader is a script's function that knows which fields of its event it reads; exact
+// is false if the event is passed on, so that more may be read.
 type reader interface {
 	Reads() (names []string, exact bool)
 }
 
-// A demand is what sources must deliver. Make one with newDemand.
+// A demand is the data that sources must deliver. Make one with newDemand.
 type demand struct {
 	Members map[event.Member]bool
-	// Raw says that somebody reads the tracepoint's own bytes.
+	// Raw says that the tracepoint's own bytes are read.
 	Raw bool
-	// Cgroups says that somebody reads whose the events are.
+	// Cgroups says that the container, pod or unit of the events is read.
 	Cgroups bool
-	// Traced says that a function asks whether threads are to be traced.
+	// Traced says that a function calls traced().
 	Traced bool
 	// Why names the operator that needs time order; "" if none does.
 	Why string
 }
 
-// newDemand is a demand of nothing.
+// newDemand makes an empty demand.
 func newDemand() demand { return demand{Members: map[event.Member]bool{}} }
 
 // Add adds sample members.
@@ -41,13 +40,13 @@ func (d *demand) Add(members ...event.Member) {
 		case event.MemberCommNoDigit:
 			f = event.MemberComm
 		case event.MemberCgroupPath, event.MemberContainer, event.MemberPod, event.MemberUnit:
-			// Where samples do not tell the cgroup, the process does.
+			// Where samples have no cgroup, it is looked up by process.
 			d.Members[event.MemberTID], d.Cgroups = true, true
 			f = event.MemberCgroup
 		case event.MemberPID:
 			f = event.MemberTID // one member holds both
 		case event.MemberIRQsOff, event.MemberNeedResched:
-			d.Raw = true // their flags are there, if anywhere
+			d.Raw = true // the raw record has their flags, if anything has
 		}
 		d.Members[f] = true
 	}
@@ -76,7 +75,8 @@ func (d *demand) Program(p *expr.Program) {
 	d.Traced = d.Traced || p.Uses.Any(expr.AsksThreads)
 }
 
-// Field adds a sample member that a program reads and all that it is computed from.
+// Field adds a sample member that a program reads, and the members that it is
+// computed from.
 func (d *demand) Field(f *event.Field) {
 	if f.Place != event.InMember {
 		return
@@ -85,8 +85,8 @@ func (d *demand) Field(f *event.Field) {
 	d.Add(f.Uses()...)
 }
 
-// Call adds what a function of a script reads that stays interpreted; probes are the
-// schemas of the events. Names that are not sample members are fields of the record.
+// Call adds the fields that an interpreted function reads; probes are the schemas of
+// the events. Names that are not sample members are fields of the record.
 func (d *demand) Call(c any, schemas []*event.Schema, isProbe func(i int) bool) {
 	d.Raw = true
 	names, exact := []string(nil), false
@@ -114,7 +114,8 @@ func (d *demand) Call(c any, schemas []*event.Schema, isProbe func(i int) bool) 
 	}
 }
 
-// OnlyProbes is Probes of those events that are probes: of others nobody looks at registers.
+// OnlyProbes calls Probes for the events that are probes. Registers of other events are not
+// read.
 func (d *demand) OnlyProbes(schemas []*event.Schema, isProbe func(i int) bool) {
 	for i := range schemas {
 		if isProbe(i) {

@@ -11,8 +11,8 @@ type reads []string
 
 func (r reads) Reads() ([]string, bool) { return r, true }
 
-// Only the registers that somebody reads are asked for, and registers that
-// computed fields are made of.
+// TestDemandOfProbes checks that only the registers that somebody reads are asked for, and
+// registers that computed fields are made of.
 func TestDemandOfProbes(t *testing.T) {
 	schema := &event.Schema{System: "usdt", Name: "x", Fields: []event.Field{
 		{Name: "a", Place: event.InMember, Member: event.MemberReg + 5, Size: 8},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Samples are the events that passed the predicates of the result that most reached, whichever reader
-// saw them; one whose predicate failed did not pass.
+// TestSamplesPassedThePredicates checks that samples are the events that passed the predicates of
+// the result that most reached, whichever reader saw them; one whose predicate failed did not pass.
 func TestSamplesPassedThePredicates(t *testing.T) {
 	where := func(in Stream, pred string) Report { return counted(&Where{In: in, Pred: *text(pred)}) }
 	for _, c := range []struct {

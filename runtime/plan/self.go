@@ -7,21 +7,23 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// This file keeps ppscript's own doings out of what it prints and sends. What
-// the lines are made of, it keeps: ppscript gives its CPU to others and wakes
-// them up as every process does, and their times depend on it.
+// This file keeps events about ppscript itself out of printed lines and sent
+// events. Operators still get them: ppscript gives its CPU to other processes
+// and wakes them up, so that their times depend on these events.
 
-// HideSelf holds back what is about the process pid, whose threads own tells.
+// HideSelf hides events that are about the process pid; own says whether a
+// thread is one of its threads.
 func (in *Instance) HideSelf(pid int32, own func(e *event.Event, tid int32) bool) {
 	if in.prints {
 		in.Router.Self.PID, in.Router.Self.Own = pid, own
 	}
 }
 
-// Hidden is how many events were held back so.
+// Hidden counts the events that were hidden.
 func (in *Instance) Hidden() uint64 { return in.Router.Self.HeldBack }
 
-// tellAbout settles whom the events are about that go out of ppscript.
+// tellAbout finds, for streams that are printed or sent, the field with the
+// thread that an event is about.
 func tellAbout(b *builder) error {
 	for _, f := range b.plan.feeds {
 		if !f.prints {
@@ -39,8 +41,8 @@ func tellAbout(b *builder) error {
 	return nil
 }
 
-// about says whom the events of a branch are about: what is made by key for
-// each thread is about that thread.
+// about returns the field with the thread that the events of a branch are
+// about. For events that are made by thread it is the key.
 func about(b *builder, br branch) flow.About {
 	switch r := br.root.(type) {
 	case nil:
@@ -62,7 +64,8 @@ func about(b *builder, br branch) flow.About {
 	return flow.About{}
 }
 
-// subject is the thread that pairs are about. Pairs of a CPU are of the thread that was on it.
+// subject is the thread that pairs are about. Pairs by CPU are about the thread that ran
+// there.
 func (n *JoinOp) subject(b *builder, slot int) flow.About {
 	var keys []*expr.Program
 	for _, stage := range n.stages {
@@ -80,7 +83,7 @@ func (n *JoinOp) subject(b *builder, slot int) flow.About {
 	return flow.About{Whom: flow.Thread, Slot: slot}
 }
 
-// subject is whom the emitted events are about.
+// subject is the thread that the emitted events are about.
 func (n *foldOp) subject() flow.About {
 	var keys []*expr.Program
 	n.spec.Key.Each(func(p *expr.Program) { keys = append(keys, p) })

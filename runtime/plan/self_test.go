@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// Pairs know their key as soon as it decides whether they are shown.
+// TestHideSelf checks that pairs know their key as soon as it decides whether they are shown.
 func TestHideSelf(t *testing.T) {
 	for _, key := range []string{"id", "_tid"} {
 		var shown []event.Time

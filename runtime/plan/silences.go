@@ -14,12 +14,14 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Silences lists the times in which a key that had events has none.
+// Silences lists spans of time without events, for each key that had events
+// before.
 type Silences struct {
 	In   Stream
 	Key  Var
-	Than int64 // ns; shorter times are none
-	// Top is how many are shown of each interval, the longest; 0 is all.
+	Than int64 // ns; shorter silences are not listed
+	// Top bounds the silences that an interval shows, the longest first; 0
+	// shows all.
 	Top int
 	// Limit bounds the keys; 0 is key.DefaultLimit.
 	Limit int
@@ -34,7 +36,7 @@ func (*Silences) ResultName() string { return "silences" }
 // Shape implements Shaped.
 func (*Silences) Shape() string { return "table" }
 
-// A SilencesOp is a Silences of a plan.
+// A SilencesOp is the operator that Build makes of a Silences.
 type SilencesOp struct {
 	operator
 	Name    string
@@ -49,7 +51,7 @@ type SilencesRun struct {
 	running
 	*SilencesOp
 	finder *silence.Finder
-	end    event.Time // of the run, once it is over
+	end    event.Time // the end of the run, once known
 }
 
 func (s *Silences) build(b *builder) error {
@@ -94,15 +96,14 @@ func (*SilencesOp) mergeable() bool { return true }
 
 func (r *SilencesRun) absorb(other Running) { r.finder.Absorb(other.(*SilencesRun).finder) }
 
-// End implements Running: keys that are silent at the end of the run are silent
-// until then.
+// End implements Running: open silences end with the run.
 func (r *SilencesRun) End(final bool, last, now event.Time) {
 	if final {
 		r.end = max(last, now)
 	}
 }
 
-// silenceTables delivers silences: at each interval the silences that were over.
+// silenceTables delivers, at each interval, the silences that have ended.
 type silenceTables struct {
 	NoDelivery
 	host Host
@@ -127,8 +128,8 @@ func (d *silenceTables) Tick(t *Interval) error {
 	return d.host.Table(table)
 }
 
-// Result makes the table of the silences that were over by the end of the interval;
-// until is up to when all events have come, 0 is all that were seen.
+// Result makes the table of the silences that ended in the interval. until is the
+// time up to which all events have come; 0 takes the last event's.
 func (r *SilencesRun) Result(m result.Meta, until event.Time) (*result.Table, error) {
 	if until == 0 {
 		until = event.MaxTime
@@ -146,7 +147,7 @@ func (r *SilencesRun) Result(m result.Meta, until event.Time) (*result.Table, er
 	return t, v.Table(t, r.shows)
 }
 
-// Missing is what the silences since the last call do not contain.
+// Missing is the loss of the silences since the last call.
 func (r *SilencesRun) Missing() event.Loss { return r.finder.Loss() }
 
 func (op *SilencesOp) explain(w *strings.Builder) {

@@ -15,7 +15,7 @@ import (
 )
 
 // Slow shows pairs that take longer than Than or less than Lower, with what
-// happened around them. It takes unpaired events too: their age counts.
+// happened around them. For unpaired events it compares the age.
 type Slow struct {
 	In          Stream
 	Than, Lower int64 // ns; negative is no bound
@@ -25,7 +25,7 @@ type Slow struct {
 // Input implements Report.
 func (s *Slow) Input() Stream { return s.In }
 
-// A Detail says what is shown around a pair.
+// A Detail says which events are shown around a pair.
 type Detail struct {
 	join.Select
 	// LimitBytes and MaxAgeNS bound the events that are kept for it.
@@ -33,7 +33,7 @@ type Detail struct {
 	MaxAgeNS   int64
 }
 
-// A SlowOp is a Slow of a plan.
+// A SlowOp is the operator that Build makes of a Slow.
 type SlowOp struct {
 	operator
 	Name  string
@@ -83,7 +83,7 @@ func (s *Slow) build(b *builder) error {
 	return nil
 }
 
-// keep has a join keep the events around its pairs.
+// keep makes a join keep the events around its pairs.
 func (n *JoinOp) keep(d *Detail) {
 	if n.around == nil {
 		n.around = &Detail{}
@@ -157,7 +157,7 @@ func (s *SlowRun) State() []string {
 	return lines
 }
 
-// bound is which pairs are slow, as a predicate; nil is all.
+// bound is the predicate that slow pairs satisfy; nil accepts all.
 func (op *SlowOp) bound(br *branch) expr.Node {
 	var texts []string
 	if op.Spec.Than >= 0 {

@@ -7,10 +7,11 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// This file is about spans: pairs of joins, and what folds emit that have a begin.
+// This file is about spans: pairs of joins, and emitted events of folds with a
+// begin.
 
-// watched says why the work of the operator that makes spans stays here, if a watcher is told of spans that
-// last.
+// watched is the reason why the operator that makes spans runs in ppscript: a receiver wants spans
+// when they begin. It is "" if there is none.
 const watched = "spans that have not ended are asked for"
 
 func (n *JoinOp) tells(to spanWatch) { n.opens = append(n.opens, to) }
@@ -65,13 +66,13 @@ func (n *foldOp) begun(in *Instance) func(int32, *event.Event) *event.Event {
 	return func(id int32, memory *event.Event) *event.Event { return run.Fold.Begun(id, memory) }
 }
 
-// beginOf is when a span began, for expressions.
+// beginOf is the expression for a span's begin.
 func beginOf() expr.Node {
 	f, _ := new(event.Schema).Field("time")
 	return expr.NewField(f, expr.Start)
 }
 
-// spanScope gives what a fold emits with a begin the names of a span.
+// spanScope adds the names of a span to emitted events that have a begin.
 func (n *foldOp) spanScope(b *builder, sc *expr.Scope, brs []branch) {
 	if n.spec.Begin == 0 {
 		return

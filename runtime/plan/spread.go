@@ -107,8 +107,8 @@ func (p *PushRun) Lost(_ int32, n uint64, t event.Time) { p.Lose(n, t) }
 
 var _ flow.Sink = (*PushRun)(nil)
 
-// unsent takes the branches out whose events are sent elsewhere: a log does not
-// show them as well.
+// unsent removes branches whose events are sent elsewhere: a log does not show
+// these.
 func unsent(b *builder, brs []branch) []branch {
 	var list []branch
 	for _, br := range brs {

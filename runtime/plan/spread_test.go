@@ -15,7 +15,8 @@ func sentTo(name, to string) *Source {
 	return s
 }
 
-// Events with one address share it; an event that is sent is not logged.
+// TestPushesShareTheirAddress checks that events with one address share it; an event that is sent
+// is not logged.
 func TestPushesShareTheirAddress(t *testing.T) {
 	p := build(t, Env{},
 		&Log{In: &Merge{In: []Stream{sentTo("start", "1"), sentTo("end", "1"), src("start")}}})

@@ -21,7 +21,7 @@ type WithStack struct {
 // Inputs implements Stream.
 func (w *WithStack) Inputs() []Stream { return []Stream{w.In} }
 
-// Stack is the name of an event's stack among its fields.
+// Stack is the name of the field with an event's stack.
 const Stack = event.StackName
 
 func (w *WithStack) branches(b *builder) ([]branch, error) {
@@ -32,7 +32,7 @@ func (w *WithStack) branches(b *builder) ([]branch, error) {
 	for _, br := range brs {
 		e := b.events[br.stream]
 		if br.as != nil && br.root != nil {
-			continue // a script's events: events that have a stack get it
+			continue // a profiler's events: those with a stack have it already
 		}
 		if br.root != nil || e == nil {
 			return nil, diag.Errorf(diag.Run, "stack", b.plan.streams[br.stream].Label,
@@ -74,7 +74,7 @@ func (b *builder) needStack(br *branch) {
 	}
 }
 
-// callReadsStack is uses for a function that stays interpreted, as to stacks.
+// callReadsStack notes the stacks that an interpreted function reads.
 func callReadsStack(b *builder, br *branch, call Callable) {
 	r, ok := call.(reader)
 	if !ok {
@@ -88,7 +88,8 @@ func callReadsStack(b *builder, br *branch, call Callable) {
 	}
 }
 
-// readerOfStack is callReadsStack for what sees all events of a stream.
+// readerOfStack notes the stacks that a reader of a stream's whole events
+// reads.
 func readerOfStack(b *builder, in Stream, call any) {
 	r, ok := call.(reader)
 	if !ok {
@@ -104,7 +105,7 @@ func readerOfStack(b *builder, in Stream, call any) {
 	}
 }
 
-// stacks settles what the plan needs beside the stacks themselves.
+// stacks adds the needs of naming stacks: mappings, names of threads.
 func (n *need) stacks(b *builder) {
 	p := b.plan
 	delete(n.Members, event.MemberCallchain) // asked for by event, not for all
@@ -126,9 +127,9 @@ func (n *need) stacks(b *builder) {
 	}
 }
 
-// carried are functions that tell the stack of the events that come on
-// branches, by stream; nil if none of them was asked for its stack. Of a pair
-// it is the stack of its start, as in what counts by stack.
+// carried are functions that return the stack of the events on branches, by
+// stream; nil if no event has a stack. For a pair it is the stack of its start,
+// as when stacks are counted.
 func carried(b *builder, brs []branch) []func(e *event.Event) uint64 {
 	var each []func(e *event.Event) uint64
 	for i := range brs {

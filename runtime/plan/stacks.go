@@ -22,11 +22,12 @@ type Stacks struct {
 	In Stream
 	// Stack is the stack to count by; nil is the event's own.
 	Stack *Fn
-	// Above is a second stack to count by, which is shown above the other, outermost
-	// function last: the stack of the thread that ended a wait. Nil is none.
+	// Above is a second stack to count by, such as the stack of the thread that
+	// ended a wait. It is shown above the first one, outermost function last. Nil is
+	// none.
 	Above *Fn
-	// OnTop is a text that is shown as a function above all others: the name of the thread that ended
-	// a wait. Nil is none, and so is an empty text.
+	// OnTop is a text that is shown as the topmost function, such as the name of the thread that
+	// ended a wait. Nil or an empty text shows none.
 	OnTop *Fn
 	// Value is added up for each stack, and named Name; nil only counts.
 	Value *Fn
@@ -35,8 +36,8 @@ type Stacks struct {
 	By []Var
 	view.Stacks
 	Limit int
-	// File is the option that names the file that the counts are for: nothing is
-	// shown. "" is counts that are shown.
+	// File names the option for the file that the counts are written to; they
+	// are then not shown. "" shows them.
 	File string
 	// Periods adds up what the samples of clocks and counters stand for, if there
 	// is no other Value.
@@ -51,7 +52,7 @@ func (p *Plan) ListsCode() bool {
 	return slices.ContainsFunc(Of[*StacksOp](p), func(op *StacksOp) bool { return op.Spec.Code != nil })
 }
 
-// A StacksOp is a Stacks of a plan.
+// A StacksOp is the operator that Build makes of a Stacks.
 type StacksOp struct {
 	operator
 	Name  string
@@ -59,8 +60,7 @@ type StacksOp struct {
 	Keys  []result.Column
 	shows []view.Show // by key; nil shows the value
 	Value result.Column
-	// Periods says that Value adds up what samples stand for: it is what they
-	// were taken by.
+	// Periods says that Value is the samples' period.
 	Periods bool
 	spec    agg.Spec
 }
@@ -69,10 +69,10 @@ type StacksOp struct {
 type StacksRun struct {
 	running
 	*StacksOp
-	Group *agg.Group // by stack, pid, Keys, and what is above if there is something
+	Group *agg.Group // by stack, pid, Keys, and then Above and OnTop if set
 }
 
-// stackBytes is about what a row of stacks has beside its key once it is a result: its frames.
+// stackBytes estimates the memory of a row's frames in a result.
 const stackBytes = 256
 
 // The first columns of StacksRun.Group.
@@ -153,7 +153,7 @@ func (s *StacksOp) instantiate(in *Instance) Running {
 	return run
 }
 
-// Counted is the column of StacksRun.Group that has the count: the first behind the keys.
+// Counted is the column of StacksRun.Group with the count: the first after the keys.
 func (s *StacksOp) Counted() int { return len(s.spec.Keys) }
 
 func (s *StacksRun) sink(int) flow.Sink { return s.Group }
@@ -194,8 +194,8 @@ func (s *StacksOp) explain(w *strings.Builder) {
 	w.WriteByte('\n')
 }
 
-// periods is what samples stand for, and what it is called; nil if events are
-// looked at one by one, or were made here.
+// periods returns the period of samples and its name; nil for events that are
+// not sampled, and for derived events.
 func periods(b *builder, brs []branch) (value *Fn, name string) {
 	for i := range brs {
 		s := b.plan.streams[brs[i].stream].Schema
@@ -243,8 +243,8 @@ func stackFn(b *builder, f Fn, brs []branch) (*flow.Fn, error) {
 	return fn, nil
 }
 
-// ownName is a member of the thread at hand, comm or pid; but what events made here call
-// so is whom they are about.
+// ownName is the field comm or pid of the running thread. In derived events these names
+// mean the thread that the event is about.
 func ownName(member string, brs []branch) string {
 	for i := range brs {
 		if f, ok := brs[i].scope.Schema.Field(member); !ok || f.Place != event.InSlot {
@@ -254,13 +254,14 @@ func ownName(member string, brs []branch) string {
 	return member
 }
 
-// ownFact reports that p reads a sample member of the event itself, not of a part.
+// ownMember reports that p reads a sample member of the event itself, not of a
+// part.
 func ownMember(p *expr.Program) bool {
 	f, ok := p.Node.(*expr.Field)
 	return ok && f.F.Place == event.InMember && f.Part == expr.Self
 }
 
-// stackPart is the event of derived events whose stack is meant: the first.
+// stackPart says which of a derived event's parts gives the stack: the first.
 func stackPart(brs []branch) string {
 	for _, br := range brs {
 		if br.scope.Parts["start"] == nil {
@@ -270,7 +271,7 @@ func stackPart(brs []branch) string {
 	return "start"
 }
 
-// stacksUnit is what the values measure. The period of a clock is a time.
+// stacksUnit is the unit of the values. A clock's period is a time.
 func stacksUnit(b *builder, fn *flow.Fn, brs []branch) unit.Unit {
 	f, ok := fn.Any().Field()
 	if !ok || f.Member != event.MemberPeriod || f.Place != event.InMember {

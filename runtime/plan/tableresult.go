@@ -32,7 +32,7 @@ func (t *Table) Result(m result.Meta) (*result.Table, error) {
 	return table, nil
 }
 
-// spread adds the distributions that the quantiles of a table tell about.
+// spread adds the distributions behind a table's quantiles.
 func (t *Table) spread(table *result.Table) {
 	keys := len(t.Spec.By)
 	told := map[int]bool{}

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Text is shown as it is: an answer that needs no events.
+// Text is a report that shows a fixed text and needs no events.
 type Text struct {
 	operator
 	Text string
@@ -20,7 +20,7 @@ func (t *Text) build(b *builder) error {
 	return nil
 }
 
-// answer delivers a text.
+// answer is the delivery of a Text.
 type answer struct {
 	NoDelivery
 	host Host

@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Timeline hands over the events that the results of In are made of, and all that is
-// opened and tells of scheduling, each once, in time order.
+// Timeline hands over, each once and in time order, the events that the results of
+// In are made of, and all opened events of scheduling.
 type Timeline struct {
 	In []Stream
 }
@@ -19,7 +19,7 @@ type Timeline struct {
 // Input implements Report.
 func (t *Timeline) Input() Stream { return &Merge{In: t.In} }
 
-// A TimelineOp is a Timeline of a plan.
+// A TimelineOp is the operator that Build makes of a Timeline.
 type TimelineOp struct {
 	operator
 	Name string
@@ -47,8 +47,8 @@ func schedules(br *branch) bool {
 	return br.root == nil && s.System == "sched" && slices.Contains(scheduling, s.Name)
 }
 
-// build takes each stream once. What several results make of one stream may be filtered
-// differently: then all of it is shown.
+// build takes each stream once. If several results filter a stream differently, all of
+// its events are shown.
 func (t *Timeline) build(b *builder) error {
 	type place struct {
 		root   root
@@ -93,7 +93,7 @@ func (t *Timeline) build(b *builder) error {
 	return nil
 }
 
-// unmerged appends the streams of which others are merged.
+// unmerged appends the streams that a Merge consists of.
 func unmerged(in []Stream, list []Stream) []Stream {
 	for _, s := range in {
 		if m, ok := s.(*Merge); ok {

@@ -11,28 +11,29 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Unpaired is the events of a join that stay without a partner.
+// Unpaired is the stream of a join's events that stay without a partner.
 type Unpaired struct {
 	Of Stream // the pairs
-	// Ends leaves out the events that may start a pair, Starts the others.
-	// Neither leaves out nothing.
+	// Ends delivers only events that cannot start a pair, Starts only events
+	// that can. Without either, all are delivered.
 	Starts, Ends bool
-	// Waiting also delivers what still waits, whenever an interval ends.
+	// Waiting also delivers events that still wait, at the end of each
+	// interval.
 	Waiting bool
-	// Lost delivers only those whose partner may be lost.
+	// Lost delivers only events whose partner may be lost.
 	Lost bool
 }
 
 // Inputs implements Stream.
 func (u *Unpaired) Inputs() []Stream { return []Stream{u.Of} }
 
-// An unpairedRoot is where unpaired events of a join come from: all, or events that
-// may be starts, or ends.
+// An unpairedRoot is the root of unpaired events of a join: of all, of possible
+// starts, or of possible ends.
 type unpairedRoot struct {
 	node  *JoinOp
-	at    int    // among those of the join
+	at    int    // its index in JoinOp's list of unpaired roots
 	wants []bool // by stream
-	lost  bool   // only those whose partner may be lost, of which programs have none
+	lost  bool   // only events whose partner may be lost; programs make no such events
 }
 
 func (r *unpairedRoot) graphNode() *graph.Node { return r.node.graphNode() }
@@ -46,8 +47,7 @@ type unpairedRun struct {
 	join.LeftSieve
 }
 
-// makes reports that r is where the pairs, or the unpaired events, of n come
-// from.
+// makes reports that r is the root of n's pairs or of its unpaired events.
 func (n *JoinOp) makes(r root) bool {
 	switch r := r.(type) {
 	case *JoinOp:
@@ -127,7 +127,7 @@ func joinsOf(b *builder, s Stream, who string) ([]*JoinOp, error) {
 	return nodes, nil
 }
 
-// leave makes the stream of the unpaired events of a branch.
+// unpairedStream makes the stream of the unpaired events of a branch.
 func (n *JoinOp) unpairedStream(b *builder, br branch) branch {
 	if made, ok := n.unpairedStreams[br.stream]; ok {
 		return made
@@ -142,7 +142,7 @@ func (n *JoinOp) unpairedStream(b *builder, br branch) branch {
 	for name, v := range br.scope.Vars {
 		sc.Vars["start."+name] = b.prints.Rebind(v, expr.Start)
 	}
-	// What a pair has, and an event without a partner has not.
+	// Names that pairs have are empty for an event without a partner.
 	sc.Vars["end.event"] = expr.NewStr("")
 	for len(n.js.Streams) < len(n.js.In) {
 		n.js.Streams = append(n.js.Streams, nil)

@@ -7,8 +7,8 @@ import (
 )
 
 // A Use is a file, a program or an address outside that a run is about to read, to write, to start
-// or to talk to. The user who started the run permits it or not: scripts and requests name these as freely
-// as events, and the run may be root's.
+// or to talk to. The user who started the run permits or denies it, since scripts and requests can
+// name any file or address, and the run may have root's rights.
 type Use struct {
 	Kind UseKind
 	// Name is the path or the address that is opened, or the program that is started.
@@ -31,7 +31,7 @@ const (
 	Starts                  // a program is started
 )
 
-// String is the verb.
+// String is the verb of the kind, as messages use it: "read", "write".
 func (k UseKind) String() string {
 	return [...]string{"write", "push", "pull", "read", "probe", "start"}[k]
 }

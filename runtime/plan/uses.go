@@ -6,9 +6,9 @@ import (
 	"ppscript/runtime/plan/placement"
 )
 
-// uses notes what a program over a branch looks at beyond the record: stacks,
-// sample members that samples do not carry, texts of the process, and which threads are
-// traced.
+// uses notes the data beyond the record that a program over a branch reads: stacks,
+// sample members that samples do not carry, texts of the process, and the set of traced
+// threads.
 func (b *builder) uses(br *branch, p *expr.Program) {
 	label := func() string { return b.plan.streams[br.stream].Label }
 	if p.Uses.Any(expr.AsksThreads) {

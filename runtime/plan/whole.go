@@ -28,7 +28,8 @@ func (g *Group) checkWhole() error {
 	return nil
 }
 
-// whole are the rows of the slots that are over at t.Until; the others wait.
+// whole returns the rows of the time slots that ended by t.Until; the others
+// wait.
 func (t *Table) whole(rows [][]event.Value) [][]event.Value {
 	w := t.Spec.View.Whole
 	if w == nil {

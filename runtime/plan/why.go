@@ -17,17 +17,19 @@ import (
 	"ppscript/runtime/why/slowspan"
 )
 
-// Why says where the time of slow pairs went, or, without In, all the time of a thread.
+// Why explains where the time of slow pairs went or, without In, all the time of a
+// thread.
 type Why struct {
 	In Stream
-	// TID is the thread, and WindowNS how much of its time is told at once.
+	// TID is the thread; WindowNS is the length of the windows in which its
+	// time is explained.
 	TID      int32
 	WindowNS int64
 	slowspan.Choice
-	// History are the events by which that is told.
+	// History are the events that explain the spans.
 	History []Stream
-	// Thread gives the thread of a pair, Label its name; nil is by the key, or the thread that
-	// ends them, and the names of the events.
+	// Thread gives the thread of a pair, Label the pair's name. Without Thread it is the key,
+	// or else the thread that ended the pair; without Label the names of the events.
 	Thread, Label *Fn
 	Depth         int
 	LimitBytes    int
@@ -46,7 +48,7 @@ func (y *Why) Input() Stream {
 // ResultName implements Named.
 func (*Why) ResultName() string { return "why" }
 
-// A WhyOp is a Why of a plan.
+// A WhyOp is the operator that Build makes of a Why.
 type WhyOp struct {
 	operator
 	Name    string // of the result
@@ -56,7 +58,7 @@ type WhyOp struct {
 	thread  *flow.Fn          // nil: by the key, or the thread that ends a pair
 	label   *flow.Fn
 	missing []why.Missing
-	quotas  []*event.Field // which tell the account of quotas; nil if nothing does
+	quotas  []*event.Field // fields with the account of CPU quotas; nil if there are none
 	live    bool
 }
 
@@ -66,7 +68,7 @@ type WhyRun struct {
 	*WhyOp
 	*slowspan.Story
 	sinks []flow.Sink
-	rest  []func() // each explains what waits at the end
+	rest  []func() // each explains spans that still wait at the end
 }
 
 func (y *Why) build(b *builder) error {
@@ -131,7 +133,8 @@ func (y *Why) build(b *builder) error {
 	return nil
 }
 
-// shape finds what the events of a branch tell of spans; false if they are none.
+// shape finds which fields of a branch's events describe spans; false if they
+// are no spans.
 func (op *WhyOp) shape(b *builder, br *branch) bool {
 	switch r := br.root.(type) {
 	case *foldOp:
@@ -159,8 +162,8 @@ func (b *builder) branchesFor(op Operator) (all []*branch) {
 	return all
 }
 
-// history are the branches of the events by which spans are explained. Those that do not
-// exist here are told with the result.
+// history lists the branches of the events that explain spans. The result names events
+// that do not exist here.
 func (op *WhyOp) history(b *builder) ([]branch, error) {
 	var all []branch
 	quotas := b.env.Quotas != nil && b.env.Quotas()
@@ -185,7 +188,7 @@ func (op *WhyOp) history(b *builder) ([]branch, error) {
 	return all, nil
 }
 
-// quota has the account of quotas read with the events of a branch, where the kernel has one.
+// quota makes the events of a branch carry the account of CPU quotas, if the kernel has one.
 func (op *WhyOp) quota(b *builder, br *branch) {
 	var fields []*event.Field
 	var uses []placement.ContextUse
@@ -248,8 +251,8 @@ func (b *builder) onlyTraced(br *branch, whom string) error {
 	return err
 }
 
-// traced keeps the pairs of the target's threads, where there is a target: the history is of
-// all threads, and so all events are, but for events of streams that check their threads.
+// traced keeps the pairs of the target's threads, if there is a target. The history needs
+// the events of all threads, so that the target cannot restrict what is attached.
 func (op *WhyOp) traced(b *builder, n *JoinOp) error {
 	for i := range n.js.In {
 		if n.js.In[i].Stage >= 0 && b.asks[i] {
@@ -275,7 +278,7 @@ func (op *WhyOp) traced(b *builder, n *JoinOp) error {
 	return nil
 }
 
-// observe has a join keep the events of the history around its pairs.
+// observe makes a join keep the events of the history around its pairs.
 func (n *JoinOp) observe(b *builder, history []branch, y *Why) {
 	n.keep(&Detail{LimitBytes: y.LimitBytes})
 	var more []branch
@@ -357,7 +360,7 @@ func (op *WhyOp) explain(w *strings.Builder) {
 	fmt.Fprintf(w, "result %-8s where time went\n", op.Name)
 }
 
-// bound is which pairs may be slow, as a predicate; nil is all.
+// bound is a predicate that every slow pair satisfies; nil accepts all.
 func (op *WhyOp) bound(br *branch) expr.Node {
 	if op.Spec.Slowest > 0 || op.Spec.Compare {
 		return nil
@@ -365,7 +368,7 @@ func (op *WhyOp) bound(br *branch) expr.Node {
 	return bounded(br, fmt.Sprintf("delay > %d", op.Spec.Than))
 }
 
-// setApart keeps events out of the history of a join that only its pairs are made of.
+// setApart keeps events out of a join's history that are only its starts and ends.
 func (b *builder) setApart() error {
 	for _, n := range Of[*JoinOp](b.plan) {
 		for i := range n.js.In {

@@ -39,7 +39,8 @@ func TestStacksByWeight(t *testing.T) {
 	}
 }
 
-// Two processes with one program have equal stacks at other addresses.
+// TestEqualStacksAreMerged checks that two processes with one program have equal stacks at other
+// addresses.
 func TestEqualStacksAreMerged(t *testing.T) {
 	named := func(addr, off uint64) *Frame {
 		return &Frame{Addr: addr, Symbol: "f", Offset: off, DSO: "/bin/x"}

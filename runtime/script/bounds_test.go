@@ -125,7 +125,7 @@ func TestWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-// Results within the bounds are unchanged.
+// TestGuardedCodeIsTheSame checks that results within the bounds are unchanged.
 func TestGuardedCodeIsTheSame(t *testing.T) {
 	err := loaded(t, `
 def f(a, b = 2 * 3, *args, **kwargs):

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Events that lie in a recording behind newer ones, over several rounds, are
-// counted late, and a message explains that.
+// TestLateEventsAreExplained checks that events that lie in a recording behind newer ones, over
+// several rounds, are counted late, and a message explains that.
 func TestLateEventsAreExplained(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.data")
 	w, err := perfdata.Create(path, perfdata.WriteOptions{Version: "test", Cmdline: []string{"test"}})

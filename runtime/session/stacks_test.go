@@ -178,7 +178,7 @@ func TestStackAsKey(t *testing.T) {
 	}
 }
 
-// Histograms by stack name the functions, as tables do.
+// TestStackAsKeyOfAHistogram checks that histograms by stack name the functions, as tables do.
 func TestStackAsKeyOfAHistogram(t *testing.T) {
 	hist := count(faults(), "stack")
 	hist.Aggs = []plan.AggCol{{Name: "hist", Agg: agg.Agg{Op: agg.Hist}, Arg: &plan.Fn{Text: "period"}}}

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/plan"
 )
 
-// Work beside a run has ended when the run has.
+// TestWorkEndsWithTheRun checks that work beside a run has ended when the run has.
 func TestWorkEndsWithTheRun(t *testing.T) {
 	began, ended := make(chan struct{}), false
 	p := &plan.Plan{Operators: []plan.Operator{&plan.Busy{Work: func(stop <-chan struct{}) {

@@ -78,7 +78,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// Results come to the same however they are put together: (a+b)+c is a+(b+c), and c+b+a.
+// TestMergingIsAssociative checks that results come to the same however they are put together:
+// (a+b)+c is a+(b+c), and c+b+a.
 func TestMergingIsAssociative(t *testing.T) {
 	parts := make([]why.Sum, 3)
 	for i, s := range toldSpans(8) {

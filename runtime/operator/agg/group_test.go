@@ -244,7 +244,8 @@ func TestHistogramBuckets(t *testing.T) {
 	}
 }
 
-// Equal buckets may span all integers: their difference has no room in an int64.
+// TestEqualBucketsOfTheWholeRange checks that equal buckets may span all integers: their difference
+// has no room in an int64.
 func TestEqualBucketsOfTheWholeRange(t *testing.T) {
 	l := New(Spec{Args: []Arg{{Fn: fn(t, "val")}},
 		Aggs: []Agg{{Op: LHist, Lo: math.MinInt64, Hi: math.MaxInt64, Step: 1 << 62}}})

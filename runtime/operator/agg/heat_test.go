@@ -11,8 +11,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Every value is in the cell whose bounds hold it, for any order and range of
-// times and values.
+// TestHeatCountsEveryValueOnce checks that every value is in the cell whose bounds hold it, for any
+// order and range of times and values.
 func TestHeatCountsEveryValueOnce(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	for round := range 200 {
@@ -66,8 +66,8 @@ func TestHeatCountsEveryValueOnce(t *testing.T) {
 	}
 }
 
-// Negative values, 0 and fractions below 1, and unsigned values from 2^63 on have rows that say so, however
-// few rows there are.
+// TestHeatKeepsTheSign checks that negative values, 0 and fractions below 1, and unsigned values
+// from 2^63 on have rows that say so, however few rows there are.
 func TestHeatKeepsTheSign(t *testing.T) {
 	f := func(rows int, want string, values ...event.Number) {
 		t.Helper()

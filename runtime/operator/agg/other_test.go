@@ -8,9 +8,9 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// With however few rows, those of a table and that of the other keys are sums over all
-// events: also where readers share the events, programs count some of them, and intervals
-// follow each other.
+// TestOtherKeepsTotals checks that with however few rows, those of a table and that of the other
+// keys are sums over all events: also where readers share the events, programs count some of them,
+// and intervals follow each other.
 func TestOtherKeepsTotals(t *testing.T) {
 	args := []Arg{{}, {Fn: fn(t, "val")}, {Fn: fn(t, "name")}, {Fn: fn(t, "val")}}
 	aggs := []Agg{{Op: Count}, {Op: Sum, Arg: 1}, {Op: Max, Arg: 1}, {Op: Distinct, Arg: 3},

@@ -18,8 +18,8 @@ func byKey(rows [][]event.Value, keys int) [][]event.Value {
 	return rows
 }
 
-// Events of several machines, put together in any order and any grouping, have the rows that one machine
-// has which sees all of them.
+// TestUnionOfMachinesEqualsTheWhole checks that events of several machines, put together in any
+// order and any grouping, have the rows that one machine has which sees all of them.
 func TestUnionOfMachinesEqualsTheWhole(t *testing.T) {
 	val, id := Arg{Fn: fn(t, "val")}, Arg{Fn: fn(t, "id")}
 	number := event.Type{Kind: event.TypeInt}

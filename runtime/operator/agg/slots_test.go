@@ -79,7 +79,7 @@ func TestStretchIsSinceTheMark(t *testing.T) {
 	}
 }
 
-// Histograms are stretched by counter.
+// TestHistogramsStretch checks that histograms are stretched by counter.
 func TestHistogramsStretch(t *testing.T) {
 	h := New(Spec{Args: []Arg{{}}, Aggs: []Agg{{Op: Hist}}})
 	h.fresh(0, &event.Event{})

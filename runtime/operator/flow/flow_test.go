@@ -79,8 +79,8 @@ func TestRouterLimitIsExact(t *testing.T) {
 	}
 }
 
-// Events of a recording that are not the plan's, and events that a filter
-// rejects, use up nothing of the limit.
+// TestRouterLimitCountsWhatPasses checks that events of a recording that are not the plan's, and
+// events that a filter rejects, use up nothing of the limit.
 func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	st := streams(2)
 	other := &event.Stream{Index: 1, Schema: schema}
@@ -105,7 +105,8 @@ func TestRouterLimitCountsWhatPasses(t *testing.T) {
 	}
 }
 
-// Events that only printers read are left out before they count.
+// TestRouterSkipsOurselves checks that events that only printers read are left out before they
+// count.
 func TestRouterSkipsOurselves(t *testing.T) {
 	st := streams(2)
 	var p, q tape

@@ -154,8 +154,8 @@ func TestEmit(t *testing.T) {
 	}
 }
 
-// Every event of one step function may emit several; they are handed on in
-// order and not all at the end of a large batch.
+// TestEmitManyAtOnce checks that every event of one step function may emit several; they are handed
+// on in order and not all at the end of a large batch.
 func TestEmitManyAtOnce(t *testing.T) {
 	out := &sink{lines: []string{}}
 	f := newFold(member("tid"), three(true), out, nil)
@@ -240,8 +240,8 @@ func TestLimitEvictsWhatWasNotUsed(t *testing.T) {
 	}
 }
 
-// Keys that are back in their initial state, as threads that ended, do not add
-// up: there is room for twice the keys that are not.
+// TestKeysThatAreDoneAreForgotten checks that keys that are back in their initial state, as threads
+// that ended, do not add up: there is room for twice the keys that are not.
 func TestKeysThatAreDoneAreForgotten(t *testing.T) {
 	// The state of a thread is its CPU: that of thread 0 to 99 stays, that of
 	// the others is initial again.

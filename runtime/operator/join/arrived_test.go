@@ -65,7 +65,8 @@ func TestArrived(t *testing.T) {
 	}
 }
 
-// Pairs between whose events programs may have missed one are broken, and not handed on.
+// TestArrivedAcrossGaps checks that pairs between whose events programs may have missed one are
+// broken, and not handed on.
 func TestArrivedAcrossGaps(t *testing.T) {
 	of, pairs := &event.Stream{Schema: testSchema("a")}, &event.Stream{Index: 1}
 	pair := func(from, to event.Time) *event.Event {

@@ -29,7 +29,8 @@ func reference(rings [][]event.Time) []string {
 	}
 }
 
-// Times may be years apart, in runs of one ring or not, and out of order.
+// TestMergeIsWhatIsDefined checks that times may be years apart, in runs of one ring or not, and
+// out of order.
 func TestMergeIsWhatIsDefined(t *testing.T) {
 	for seed := int64(1); seed <= 60; seed++ {
 		r := rand.New(rand.NewSource(seed))

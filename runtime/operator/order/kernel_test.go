@@ -90,8 +90,8 @@ func (m *machine) look() {
 	}
 }
 
-// Nothing is late but losses, which begin before the record that tells of
-// them: not with slow readers, full rings, or rings that hold others up.
+// TestSlowReaderMakesNothingLate checks that nothing is late but losses, which begin before the
+// record that tells of them: not with slow readers, full rings, or rings that hold others up.
 func TestSlowReaderMakesNothingLate(t *testing.T) {
 	for seed := int64(1); seed <= 200; seed++ {
 		rnd := rand.New(rand.NewSource(seed))

@@ -159,7 +159,7 @@ func TestLossBreaks(t *testing.T) {
 	}
 }
 
-// No silence is made up where states were given up.
+// TestEvicted checks that no silence is made up where states were given up.
 func TestEvicted(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	shown := 0
@@ -203,7 +203,7 @@ func TestEvicted(t *testing.T) {
 	}
 }
 
-// Silences that wait are bounded: the shorter ones give way.
+// TestWaitingIsBounded checks that silences that wait are bounded: the shorter ones give way.
 func TestWaitingIsBounded(t *testing.T) {
 	f := byTID(nil)
 	for i := range event.Time(maxGaps + 10) {

@@ -112,8 +112,8 @@ func ask(t testing.TB, d *DB, query string) string {
 	return b.String()
 }
 
-// Rows that go in together equal rows that go in one by one, with any rest of
-// a batch.
+// TestBatchesEqualSingleRows checks that rows that go in together equal rows that go in one by one,
+// with any rest of a batch.
 func TestBatchesEqualSingleRows(t *testing.T) {
 	for _, n := range []int{0, 1, batchRows - 1, batchRows, batchRows + 1, 3*batchRows + 5} {
 		table := wakeups()
@@ -161,7 +161,8 @@ func TestCheckFindsWhatIsRead(t *testing.T) {
 	f("SELECT (SELECT max(mask) FROM wakeup) FROM event_metadata", "wakeup.mask Other._pid")
 }
 
-// Keys of other results have a name that tables do not: what to write is told.
+// TestNamesOfThreads checks that keys of other results have a name that tables do not: what to
+// write is told.
 func TestNamesOfThreads(t *testing.T) {
 	tables := []*Table{{Name: "w", Columns: []Column{{Name: "_tid"}, {Name: "x"}}}}
 	err := Check(tables, "SELECT _comm, count(*) FROM w GROUP BY 1", Functions{})

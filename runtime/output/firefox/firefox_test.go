@@ -92,8 +92,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Fields that are named as members of the format keep their values under other keys, which
-// the schema knows.
+// TestReservedKeys checks that fields that are named as members of the format keep their values
+// under other keys, which the schema knows.
 func TestReservedKeys(t *testing.T) {
 	var out bytes.Buffer
 	p := New(&out, timeline.About{})
@@ -149,7 +149,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// Markers have their own data, however many there are.
+// TestManyMarkers checks that markers have their own data, however many there are.
 func TestManyMarkers(t *testing.T) {
 	var out bytes.Buffer
 	p := New(&out, timeline.About{})

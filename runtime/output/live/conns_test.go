@@ -78,7 +78,8 @@ func TestWhoIsRefusedIsClosed(t *testing.T) {
 	}
 }
 
-// Pages that follow a run leave room for other clients that have the token too.
+// TestPagesLeaveRoomForScrapes checks that pages that follow a run leave room for other clients
+// that have the token too.
 func TestPagesLeaveRoomForScrapes(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", "")
 	answers := map[string]int{}

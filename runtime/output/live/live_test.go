@@ -324,7 +324,8 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// Lines that come faster than people read are counted, not made into records.
+// TestLinesHaveABudget checks that lines that come faster than people read are counted, not made
+// into records.
 func TestLinesHaveABudget(t *testing.T) {
 	now := time.Unix(1000, 0)
 	b := budget{now: func() time.Time { return now }, each: linesEach}

@@ -101,8 +101,8 @@ ppscript_my_calls_seconds_total[b] 3e-06
 	}
 }
 
-// Keys beyond the bound, and rows that top() takes away, are in a row of their own: sums over
-// all series equal the sums of the tables.
+// TestOtherKeepsTotals checks that keys beyond the bound, and rows that top() takes away, are in a
+// row of their own: sums over all series equal the sums of the tables.
 func TestOtherKeepsTotals(t *testing.T) {
 	s := NewStore(3)
 	r := s.Script("top")
@@ -284,7 +284,7 @@ ppscript_why_why_spans_total[disk vda read, device] 6
 	}
 }
 
-// With a budget it is told what observing cost, and what was left out, lately.
+// TestCost checks that with a budget it is told what observing cost, and what was left out, lately.
 func TestCost(t *testing.T) {
 	s := NewStore(0)
 	r := s.Script("calls")

@@ -89,8 +89,8 @@ func BenchmarkRows(b *testing.B) {
 	})
 }
 
-// Rows that are like others before take no memory, but for what comes at the end about their
-// group.
+// TestNothingIsAllocatedPerRow checks that rows that are like others before take no memory, but for
+// what comes at the end about their group.
 func TestNothingIsAllocatedPerRow(t *testing.T) {
 	next := calls(t)
 	for range 2*maxRows + 1 {

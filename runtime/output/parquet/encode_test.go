@@ -132,7 +132,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// Runs take a few bytes, however long they are.
+// TestRunsAreShort checks that runs take a few bytes, however long they are.
 func TestRunsAreShort(t *testing.T) {
 	if b := appendHybrid(nil, make([]byte, 1<<16), 1); len(b) > 4 {
 		t.Errorf("got %d bytes for equal levels, want 4", len(b))

@@ -35,8 +35,9 @@ func names(t *testing.T, dir string) string {
 	return strings.Join(text, " ")
 }
 
-// Files have another name until they are whole; names of results that are no names of files,
-// or the same, are told apart. A directory in which nothing began is removed.
+// TestFilesOfARun checks that files have another name until they are whole; names of results that
+// are no names of files, or the same, are told apart. A directory in which nothing began is
+// removed.
 func TestFilesOfARun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	s, err := Opener(dir).Open(t.Context())
@@ -89,7 +90,8 @@ func TestDirectoryThatCannotBe(t *testing.T) {
 	}
 }
 
-// Memory has a bound, whatever comes: groups end after rows, cells, and words.
+// TestGroupsAreBounded checks that memory has a bound, whatever comes: groups end after rows,
+// cells, and words.
 func TestGroupsAreBounded(t *testing.T) {
 	s, o := discard(t, "a")
 	if err := s.Show(table("a", 3*maxRows+5)); err != nil {

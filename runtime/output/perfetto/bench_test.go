@@ -83,7 +83,7 @@ func BenchmarkTimeline(b *testing.B) {
 	})
 }
 
-// Events that are like others before take no memory.
+// TestNothingIsAllocatedPerEvent checks that events that are like others before take no memory.
 func TestNothingIsAllocatedPerEvent(t *testing.T) {
 	round := work(discard())
 	for range 10_000 {

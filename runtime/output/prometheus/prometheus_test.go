@@ -92,7 +92,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// As protocol buffers there are native histograms, with all values in the right buckets.
+// TestNative checks that as protocol buffers there are native histograms, with all values in the
+// right buckets.
 func TestNative(t *testing.T) {
 	body, header := scrape(t, some(t), string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
 	d := expfmt.NewDecoder(strings.NewReader(body), expfmt.ResponseFormat(header))

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Stacks of before are compared by their functions, not by the way they were
-// written: marks behind names, and names of programs of which none is the same.
+// TestStacksOfOtherCommandsAreAlike checks that stacks of before are compared by their functions,
+// not by the way they were written: marks behind names, and names of programs of which none is the
+// same.
 func TestStacksOfOtherCommandsAreAlike(t *testing.T) {
 	f := func(before, after string, changed bool) {
 		t.Helper()

@@ -2,7 +2,8 @@ package render
 
 import "testing"
 
-// Numbers stay numbers; a text that a spreadsheet would compute stays text.
+// TestFormulasAreText checks that numbers stay numbers; a text that a spreadsheet would compute
+// stays text.
 func TestFormulasAreText(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()

@@ -30,8 +30,8 @@ func luminance(t *testing.T, colour string) float64 {
 	return sum
 }
 
-// On either background many stands out, few can be seen, and the colours
-// between are in order.
+// TestHeatColours checks that on either background many stands out, few can be seen, and the
+// colours between are in order.
 func TestHeatColours(t *testing.T) {
 	f := func(background string, colours []string, few, many float64) {
 		t.Helper()

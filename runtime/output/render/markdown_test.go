@@ -8,7 +8,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Texts that Markdown would read something into are code; others stay as they are.
+// TestMarkdownTexts checks that texts that Markdown would read something into are code; others stay
+// as they are.
 func TestMarkdownTexts(t *testing.T) {
 	f := func(text, want string) {
 		t.Helper()
@@ -36,8 +37,8 @@ func TestMarkdownTexts(t *testing.T) {
 	f(`a\`, "`a\\`")
 }
 
-// Text that comes in pieces is indented once in each line, and what follows begins a
-// line of its own.
+// TestMarkdownPrintsInPieces checks that text that comes in pieces is indented once in each line,
+// and what follows begins a line of its own.
 func TestMarkdownPrintsInPieces(t *testing.T) {
 	var out bytes.Buffer
 	r, err := New(&out, Options{Format: "markdown", Time: "mono"})

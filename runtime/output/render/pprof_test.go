@@ -11,9 +11,9 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// Sample types have the names that pprof's users know; addresses are those of
-// the files, also of stacks whose processes are forgotten; mappings say which
-// symbols they have.
+// TestPprofOfSamples checks that sample types have the names that pprof's users know; addresses are
+// those of the files, also of stacks whose processes are forgotten; mappings say which symbols they
+// have.
 func TestPprofOfSamples(t *testing.T) {
 	text := result.Segment{Addr: 0x401000, Size: 0x2000, Offset: 0x1000}
 	frame := func(addr uint64) *result.Frame {

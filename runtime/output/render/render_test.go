@@ -45,8 +45,8 @@ func TestOptionErrors(t *testing.T) {
 	f(Options{Time: "utc"}, "wall, rel, mono, delta")
 }
 
-// Every counter of a Loss is visible in every format, also when there are no
-// rows.
+// TestLossIsAlwaysShown checks that every counter of a Loss is visible in every format, also when
+// there are no rows.
 func TestLossIsAlwaysShown(t *testing.T) {
 	losses := map[string]event.Loss{
 		"lost":      {Lost: 7},
@@ -235,8 +235,8 @@ func TestRenderingEventsDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// JSON is valid, is valid UTF-8 and reads back unchanged, with any text in
-// the events; CSV keeps its columns; text keeps its lines.
+// FuzzHostileText checks that JSON is valid, is valid UTF-8 and reads back unchanged, with any text
+// in the events; CSV keeps its columns; text keeps its lines.
 func FuzzHostileText(f *testing.F) {
 	for _, s := range []string{"", "db", "a\"b\\c", "\x1b[2J\xff", "x,y\r\n\"z\"", "\u2028é日本", "#x"} {
 		f.Add(s)

@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Stacks that are keys stand below their row, the innermost frame first: nobody reads lines of a thousand
-// columns.
-// The column of counts stays where it is.
+// TestStacksStandBelowTheirRow checks that stacks that are keys stand below their row, the
+// innermost frame first: nobody reads lines of a thousand columns. The column of counts stays where
+// it is.
 func TestStacksStandBelowTheirRow(t *testing.T) {
 	var out bytes.Buffer
 	long := strings.Repeat("work", 15)

@@ -11,7 +11,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Results of all shapes come as tables of plain cells and as lines, and no row is left out.
+// TestWalk checks that results of all shapes come as tables of plain cells and as lines, and no row
+// is left out.
 func TestWalk(t *testing.T) {
 	m := meta("hist", "")
 	h := result.NewHistogram(m, []result.Column{{Name: "cpu"}}, result.Column{}, []result.KeyDistribution{

@@ -107,7 +107,8 @@ func TestWhyGolden(t *testing.T) {
 	})
 }
 
-// Intervals in which nothing was slow show nothing, unless something was lost.
+// TestWhyWithoutSlowSpans checks that intervals in which nothing was slow show nothing, unless
+// something was lost.
 func TestWhyWithoutSlowSpans(t *testing.T) {
 	f := func(w *result.Why, want string) {
 		t.Helper()

@@ -1,6 +1,6 @@
-// Package capabilities says what of the kernel a plan needs: which facilities, and which capabilities open
-// them for a process that is not root. It is read off the plan, of which it knows the kinds of events and
-// where the parts run; no profiler is named here. The doctor asks; nothing is opened.
+// Package capabilities lists the facilities of the kernel that a plan needs, and the capabilities
+// that open them for a process that is not root. It decides by the kinds of the plan's events and
+// by where its parts run, and names no profiler. The doctor calls it. It opens nothing.
 package capabilities
 
 import (
@@ -16,17 +16,17 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// Needs is what a plan needs.
+// Needs lists the facilities and capabilities for one plan.
 type Needs struct {
 	// Facilities of the kernel, such as tracefs, in the order of their words.
 	Facilities []string
-	// Caps are the capabilities without which it does not run; Helps are those without which
-	// something is missing, which the value says.
+	// Caps are the capabilities that the plan cannot run without. Helps are capabilities
+	// that add something; the value names it.
 	Caps  []kernel.Cap
 	Helps map[kernel.Cap]string
 }
 
-// Here is what matters of this machine.
+// Here has the facts of a machine that decide about capabilities.
 type Here struct {
 	// Perfmon says that the kernel knows cap_perfmon and cap_bpf; before 5.8 cap_sys_admin is
 	// in their place.
@@ -70,7 +70,7 @@ func (n *Needs) helps(c kernel.Cap, with string) {
 	n.Helps[c] = with
 }
 
-// Of is what a plan needs on a machine.
+// Of finds the needs of a plan on a machine.
 func Of(p *plan.Plan, h Here) *Needs {
 	n := &Needs{}
 	sources := make([]*plan.Source, 0, len(p.Events))

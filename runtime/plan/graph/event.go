@@ -9,10 +9,10 @@ import (
 type Place uint8
 
 const (
-	InKernel    Place = iota // in programs; of an event: they send its records
-	ByPerf                   // of an event: perf samples it, and sends whole records
-	Recorded                 // of an event: it is read of a recording
-	Elsewhere                // of an event: a profiler or another machine sends it
+	InKernel    Place = iota // in programs of the kernel; for an event: they send its records
+	ByPerf                   // for an event: perf samples it, and sends whole records
+	Recorded                 // for an event: it is read from a recording
+	Elsewhere                // for an event: a profiler or another machine sends it
 	Native                   // in ppscript, compiled
 	Interpreted              // in ppscript, by Starlark's interpreter
 )
@@ -21,8 +21,9 @@ func (p Place) String() string {
 	return [...]string{"kernel", "perf", "recording", "elsewhere", "native", "interpreted"}[p]
 }
 
-// An Event is one to open: a tracepoint, a probe, or an event of perf that is sampled. The last
-// is opened by perf, on the target, and calls the program of the event.
+// An Event is an event to open: a tracepoint, a probe, or a sampled event of perf, such as a
+// clock. A sampled event is opened on the target, and perf calls the event's program for each
+// sample.
 type Event struct {
 	Stream  int // index of its stream in the plan
 	Schema  *event.Schema
@@ -30,8 +31,8 @@ type Event struct {
 	Probe   *Probe // nil if it is none
 	Label   string
 	Filter  expr.Node  // nil passes all
-	CPUs    []int      // nil is all of the target's
-	Period  uint64     // one of so many, on each CPU; 0 and 1 are all
+	CPUs    []int      // nil: all CPUs of the target
+	Period  uint64     // take one of Period occurrences, on each CPU; 0 and 1 take all
 	Stack   *StackSpec // nil if nobody asks for it
 
 	// Err says why its filter is not known to programs; they cannot take it then.
@@ -40,14 +41,14 @@ type Event struct {
 	ExcludedReason string
 	// From is where its records come from if no program takes it.
 	From Place
-	// Decides says that a program may decide about each of its samples: the software or the
-	// CPU samples it.
+	// Decides says that a program may accept or reject each of its samples, as it can for
+	// software and hardware events.
 	Decides bool
 	// NoIdle says that it leaves out what happens in idle tasks.
 	NoIdle bool
 }
 
-// Known reports that programs know the event.
+// Known reports that programs can be attached to the event.
 func (e *Event) Known() bool { return e.Err == nil }
 
 // OfProbe reports that the event is a probe: programs read what its record would have,

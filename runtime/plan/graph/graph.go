@@ -32,7 +32,7 @@ func (g *Graph) AddEvent(e *Event) *Node {
 	return n
 }
 
-// Into are the edges that lead to a node.
+// Into lists the edges that lead to a node.
 func (g *Graph) Into(n *Node) (list []*Edge) {
 	for _, e := range g.Edges {
 		if e.To == n {
@@ -42,7 +42,8 @@ func (g *Graph) Into(n *Node) (list []*Edge) {
 	return list
 }
 
-// OutOf are the edges along which events of a stream come from where it is opened.
+// OutOf lists the edges that bring events of a stream directly from the node that
+// opens it.
 func (g *Graph) OutOf(e *Event) (list []*Edge) {
 	for _, edge := range g.Edges {
 		if edge.From.Event == e {
@@ -55,7 +56,7 @@ func (g *Graph) OutOf(e *Event) (list []*Edge) {
 // A Node is an event or an operator.
 type Node struct {
 	Name string
-	// Event is given of an event, Op of an operator.
+	// Event is set if the node is an event, Op if it is an operator.
 	Event *Event
 	Op    *Operator
 
@@ -75,8 +76,8 @@ type Node struct {
 
 // An Operator takes events, and may make others.
 type Operator struct {
-	// Work is its work as the native engine and programs know it, KernelRefusal says why no program can
-	// do it, whatever the host is; "" if one may.
+	// Work is the operator's description, which the native engine and bpf both read. KernelRefusal
+	// says why no program can do the work on any host; "" if one may.
 	Work
 	KernelRefusal string
 
@@ -92,7 +93,8 @@ type Operator struct {
 	Starts, Records bool
 }
 
-// Work is the join, the fold or the group that an operator is; none of others.
+// Work holds the description of a join, a fold or a group; it is empty for
+// other operators.
 type Work struct {
 	Join  *join.Spec
 	Fold  *fold.Spec
@@ -103,21 +105,22 @@ type Work struct {
 // hold, or out of the kernel.
 type Edge struct {
 	Name string // of the operator that takes them, for people
-	// From makes the events, To takes them. Both are nil of an edge out of the kernel: Send says
-	// what leaves, for all operators that read it.
+	// From makes the events, To takes them. An edge out of the kernel has neither: Send
+	// describes the records that leave, for all operators that read them.
 	From, To *Node
 	Stream   int
 	// Preds are all conditions on the way. Remaining are the conditions that ppscript checks where it takes
 	// the events: the rest has been checked by programs, or by the kernel's filters.
 	Preds, Remaining []*Pred
-	// Bound is a condition of the operator itself, which checks it in any case; nil if
-	// it has none.
+	// Bound is a condition that the operator checks itself in any case; nil if it has
+	// none.
 	Bound expr.Node
 	// InUserSpace says that ppscript makes its events of the events of From.
 	InUserSpace bool
 
-	// Group is the group by which programs count its events, Keep is what they keep of each for
-	// a report of what happened during a pair; nil is nothing. The pass collect writes them.
+	// Group is the group by which programs count the events. Keep describes the record that
+	// they keep of each event, to show later what happened during a pair. Both may be nil. The
+	// pass collect writes them.
 	Group *agg.Spec
 	Keep  *Record
 	Send  *Record
@@ -130,7 +133,7 @@ type Edge struct {
 	Crosses bool
 }
 
-// Join is the join that it leads to; nil if it leads to none.
+// Join is the join at the edge's end; nil if the edge ends elsewhere.
 func (e *Edge) Join() *join.Spec {
 	if e.To == nil || e.To.Op == nil {
 		return nil
@@ -138,7 +141,7 @@ func (e *Edge) Join() *join.Spec {
 	return e.To.Op.Join
 }
 
-// Fold is the fold that it leads to; nil if it leads to none.
+// Fold is the fold at the edge's end; nil if the edge ends elsewhere.
 func (e *Edge) Fold() *fold.Spec {
 	if e.To == nil || e.To.Op == nil {
 		return nil
@@ -150,8 +153,8 @@ func (e *Edge) Fold() *fold.Spec {
 type Pred struct {
 	Text string
 	Prog *expr.Program
-	// State makes the program of a predicate that remembers events, for each run of the plan: Prog only
-	// stands for it. It is the plan's own; nil if the predicate remembers nothing.
+	// State makes the program of a predicate that remembers events, anew for each run; Prog is then
+	// a placeholder. It is nil if the predicate remembers nothing.
 	State any
 	// Checked says that a program checks it where its events are made, and that no one else does.
 	// The pass that generates this program writes it.
@@ -171,21 +174,21 @@ func (e *Edge) Unchecked() (list []*Pred) {
 	return list
 }
 
-// A Record is what programs send, or keep, of an event.
+// A Record describes the data that programs send, or keep, for one event.
 type Record struct {
-	// Fields are the fields that are read, of the event itself: numbers and
-	// texts of its record, context members. Those of a pair are of its start and of
-	// its end, and may be arrays.
+	// Fields are the event's fields that are copied: numbers and texts of its
+	// record, context members. For a pair they are fields of its start and its end,
+	// and may be arrays.
 	Fields []*expr.Field
 	// Whole sends the whole record, with Fields (context members) in front.
 	Whole bool
 	// Texts are addresses of texts of the process, which follow all else.
 	Texts []expr.Node
-	// FoldContext adds to what a fold emits the event with which its state began, and the one
-	// at hand.
+	// FoldContext adds to an event that a fold emits two others: the event with which the
+	// state began, and the event that caused the emission.
 	FoldContext bool
-	// Context adds, of both events of a pair, of the event of a probe, or of a whole record,
-	// what the kernel puts into the common fields of their records.
+	// Context adds the common fields that the kernel puts into records (common_flags and the
+	// like): for both events of a pair, for a probe, or for a whole record.
 	Context bool
 	// Stacks adds the stacks of both events of a pair, as far as they have one.
 	Stacks bool

@@ -8,17 +8,19 @@ import (
 	"ppscript/runtime/plan/graph"
 )
 
-// This file lets programs send events themselves beside what operators make of them: a log
-// of some of the events that a table counts, or that a join relates. The program of the event
-// checks the conditions of its readers here, and sends only what these let through.
+// This file lets programs send events that other programs also count or relate: for example a
+// log of some events of a table or of a join. The program of the event checks the conditions
+// of its readers here, and sends only what these let through.
 //
 // Where nobody makes anything of the events but counts, perf sends them all the same.
 //
-// Whole records have what lines show of the moment, which programs compute. Operators here
-// that keep state get no such events unless that is asked for: an event that comes while
-// programs are busy is counted as lost, but nobody knows where in a ring.
+// With whole records, programs also send the context members that lines show. Operators in
+// ppscript that keep state get no such events unless the user asks for it: an event that
+// comes while programs are busy is counted as lost, but its position among the others is
+// not known.
 
-// outside are the edges along which operators here get the events of a stream.
+// outside lists the edges by which operators in ppscript get the events of a
+// stream.
 func (p *Placer) outside(stream int) (readers []*graph.Edge) {
 	for _, e := range p.Edges {
 		if e.Stream == stream && e.To.Refusal != "" {
@@ -28,15 +30,15 @@ func (p *Placer) outside(stream int) (readers []*graph.Edge) {
 	return readers
 }
 
-// readOutside reports that operators here read the events of a stream.
+// readOutside reports that operators in ppscript read the events of a stream.
 func (p *Placer) readOutside(stream int) bool {
 	return slices.ContainsFunc(p.Edges, func(e *graph.Edge) bool {
 		return e.Stream == stream && e.To.Refusal != ""
 	})
 }
 
-// beside adds the events that operators here read themselves; or says why programs cannot
-// send them, or why it does not pay.
+// beside adds the events that operators in ppscript read themselves, or says why programs
+// cannot send them, or why it does not pay.
 func (s *pairSender) beside() (why string) {
 	p := s.p
 	c := &projector{p: p, part: &bpf.Part{}, must: true, whole: !p.Reads.Exact, beside: true}
@@ -66,7 +68,7 @@ func (s *pairSender) beside() (why string) {
 			})
 			node := pred.Prog.Node
 			if others || pred.Stateful() || node == nil || !expr.Pure(node) || !c.runs(e, node) {
-				break // those behind it see what it lets through
+				break // operators behind it read its output
 			}
 			part.edge.Preds, part.moved = append(part.edge.Preds, pred), append(part.moved, pred)
 		}
@@ -92,7 +94,7 @@ func (s *pairSender) beside() (why string) {
 	return ""
 }
 
-// beside notes what is sent of events.
+// beside records the fields that are sent of each event.
 func (p *Placer) beside(parts []*sentPairs) {
 	c := &projector{p: p, part: &bpf.Part{}}
 	for _, part := range parts {

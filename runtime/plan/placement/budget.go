@@ -8,11 +8,11 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file says how a budget bounds a plan. Programs of the kernel that do all of its work can leave
-// events out before anything is done with them. Of what they cannot do, or not for a part of the keys,
-// events come to ppscript in slots of time, between which perf is told to have none.
+// This file says how a budget bounds a plan. Programs of the kernel that do all of its work can
+// leave events out before anything is done with them. For the rest of the work, events come to
+// ppscript in slots of time, between which perf's events are disabled.
 
-// explainBudget says what is done beyond a budget.
+// explainBudget says how events are left out to keep the budget.
 func (p *Placement) explainBudget(w *strings.Builder) {
 	if !p.Bounded {
 		return
@@ -31,7 +31,7 @@ func (p *Placement) explainBudget(w *strings.Builder) {
 	list(w, "budget", what)
 }
 
-// slot decides that events come in slots of time: programs do nothing of the plan's work then.
+// slot makes events come in slots of time. Programs then do none of the plan's work.
 func (p *Placer) slot() error {
 	if !p.env.BudgetRules.On || p.replay {
 		return nil
@@ -61,7 +61,7 @@ func (p *Placer) bound() error {
 	p.out.Bounded = true
 	switch {
 	case p.kernel != nil && p.all == "":
-		p.out.OnlyKernel = true // it would cost what it likes elsewhere
+		p.out.OnlyKernel = true // the budget bounds only programs of the kernel
 	case !p.out.InSlots:
 		no := p.all
 		if p.noSlots != "" {
@@ -81,9 +81,9 @@ func relates(n *graph.Node) bool {
 	return n.Op != nil && (n.Op.Join != nil || n.Op.Fold != nil)
 }
 
-// unrelated is why keys cannot be left out, whose events operators relate; "" if they can, or there are
-// none. What one operator relates another one can not relate by keys of its own: those of the one
-// are not whole there.
+// unrelated says why a budget cannot leave out some keys of joins and folds; "" if it can, or if
+// there are none. It cannot if one operator takes the output of another by a different key: some
+// events of each such key would be missing.
 func (p *Placer) unrelated() string {
 	for _, n := range p.Nodes {
 		switch op := n.Op; {

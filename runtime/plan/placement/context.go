@@ -39,8 +39,8 @@ func (p *Placer) sieve() error {
 	return nil
 }
 
-// check reports what nobody can evaluate, now that it is known whether all of the
-// plan runs in the kernel.
+// check returns an error for functions that no engine can evaluate. It comes when
+// it is known whether all of the plan runs in the kernel.
 func (p *Placer) check() error {
 	for _, u := range p.Reads.Contexts {
 		if p.evaluated[u.Prog] || u.Optional {
@@ -114,7 +114,7 @@ func (p *Placer) sieveEvent(i int) (no string) {
 	return ""
 }
 
-// common are the predicates that all readers of e's events have.
+// common lists the predicates that all readers of e's events have.
 func (p *Placer) common(e *graph.Event) []*graph.Pred {
 	edges := p.OutOf(e)
 	if len(edges) == 0 {

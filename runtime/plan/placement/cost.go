@@ -9,23 +9,24 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file estimates what passes an edge. Nothing is measured: the numbers only
-// have to put the edges of one plan in order, and the great differences are known
-// beforehand. A condition on equality leaves little of the events, one on a delay
-// leaves outliers, a group leaves nothing that passes with each event.
+// This file estimates how many bytes pass each edge. Nothing is measured: the
+// numbers only have to put the edges of one plan in order, and the great
+// differences are known beforehand. A condition on equality leaves little of the
+// events, one on a delay leaves outliers, a group leaves nothing that passes with
+// each event.
 
 // Bytes that a record has beside its fields.
 const (
 	perfHead = 48 // of a sample: header, id, time, thread, CPU, size
-	sentHead = 32 // of what a program sends, and of the buffer
+	sentHead = 32 // of a program's record, and of its buffer
 	textWord = 8  // for each text of the process, whose length is not known
 )
 
-// unpaired is how many events stay without a partner: most have one.
+// unpaired is the share of events that stay without a partner: most have one.
 const unpaired = 0.02
 
-// sentBytes is what a program sends along an edge, for each event of the sources: how many records,
-// times their head and their columns.
+// sentBytes is the number of bytes that a program sends along an edge, for each event of the
+// sources: records, times the size of head and columns.
 func (p *Placer) sentBytes(e *graph.Edge) float64 {
 	share := p.passed[e.Stream]
 	for _, pred := range e.Preds {
@@ -53,7 +54,7 @@ func (p *Placer) sentBytes(e *graph.Edge) float64 {
 	return share * float64(size+textWord*len(r.Texts))
 }
 
-// largest is how many bytes the largest record of an event has.
+// largest is the size in bytes of the largest record of an event.
 func (p *Placer) largest() (most int) {
 	for _, e := range p.Events {
 		most = max(most, e.Schema.Size)
@@ -103,7 +104,7 @@ func passingBinary(n *expr.Binary) float64 {
 	return 0.5
 }
 
-// readsDelay reports that n has the delay of a pair.
+// readsDelay reports that n reads the delay of a pair.
 func readsDelay(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) bool {
@@ -127,8 +128,8 @@ func passingAll(preds []*graph.Pred) float64 {
 	return share
 }
 
-// emitting is how often a step function emits for each event: what stands under
-// a condition does so now and then.
+// emitting estimates how often a step function emits for each event: always, or
+// now and then if the call is under a condition.
 func emitting(n expr.Node) float64 {
 	switch n := n.(type) {
 	case *expr.Emit:
@@ -149,8 +150,8 @@ func emitting(n expr.Node) float64 {
 	return share
 }
 
-// readBytes is how many bytes of fields somebody reads of each stream's events: of
-// those to open, also by way of pairs.
+// readBytes is the number of bytes of fields that are read of each event, by
+// stream. Reads through pairs count for the opened events too.
 func (p *Placer) readBytes() map[int]int {
 	owner := map[*event.Field]int{}
 	for _, e := range p.Events {

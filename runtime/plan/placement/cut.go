@@ -2,10 +2,10 @@ package placement
 
 import "math"
 
-// This file cuts a graph in two where the least passes: the minimum cut, which
-// equals the maximum flow (Ford and Fulkerson). Flow is sent along shortest paths
-// (Edmonds and Karp); graphs of plans have some dozen nodes, those of patterns of
-// events some hundred.
+// This file cuts a graph in two so that the edges that are cut cost least: the
+// minimum cut, which equals the maximum flow (Ford and Fulkerson). Flow is sent
+// along shortest paths (Edmonds and Karp); graphs of plans have some dozen nodes,
+// those of patterns of events some hundred.
 
 // A network is nodes, of which two are the ends, and pipes between them.
 type network struct {
@@ -40,8 +40,8 @@ func (n *network) node() int {
 	return len(n.from) - 1
 }
 
-// pipe lets so much pass from one node to another: to have the first in the
-// kernel and the second not costs that much.
+// pipe adds a pipe from one node to another: a cut with the first in the kernel
+// and the second outside costs room.
 func (n *network) pipe(from, to int, room float64) {
 	n.from[from] = append(n.from[from], len(n.pipes))
 	n.from[to] = append(n.from[to], len(n.pipes)+1)
@@ -49,8 +49,8 @@ func (n *network) pipe(from, to int, room float64) {
 }
 
 // cut returns which nodes are on the kernel's side of the cheapest cut, and what it
-// costs. Of several cheapest ones it is that with the most nodes on the kernel's
-// side: all are there but nodes that lead to the other end.
+// costs. Of several cheapest cuts it takes the one with the most nodes on the
+// kernel's side: all nodes from which the other end cannot be reached.
 func (n *network) cut() (inKernel []bool, cost float64) {
 	for {
 		path := n.path()
@@ -80,7 +80,7 @@ func (n *network) cut() (inKernel []bool, cost float64) {
 		at := list[0]
 		list = list[1:]
 		for _, p := range n.from[at] {
-			// What can still send to at is on its side.
+			// A node that can still send to at is on its side.
 			if from := n.pipes[p].to; n.pipes[p^1].room > 0 && inKernel[from] {
 				inKernel[from] = false
 				list = append(list, from)

@@ -46,7 +46,7 @@ func list(w *strings.Builder, label string, lines []string) {
 	}
 }
 
-// few cuts lines that a pattern of events made many of.
+// few shortens a list that a pattern of events made long.
 func few(lines []string) []string {
 	const most = 16
 	if len(lines) <= most {
@@ -65,7 +65,7 @@ func (p *Placement) leavesKernel(n *graph.Node) bool {
 	return false
 }
 
-// percent is an estimate for people, who need no digits of it.
+// percent rounds an estimate for explain.
 func percent(x float64) string {
 	if x >= 0.1 {
 		return fmt.Sprintf("%.0f%%", 100*x)

@@ -10,25 +10,26 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// Facts are what must be known of a plan beside its graph to decide where its parts run.
+// Facts are the facts of a plan, beside its graph, that decide where its parts run.
 type Facts struct {
 	Reads Reads
 	// Unsent says why no program can send the records of the events; "" if one may.
 	Unsent string
-	// Stacked says of which event somebody wants the stacks; "" if of none. Programs send
-	// them with the events that joins and folds make, and keep them of events around pairs.
+	// Stacked names an event whose stacks are wanted; "" if there is none. Programs send
+	// stacks with the output of joins and folds, and keep them with events around pairs.
 	Stacked string
-	// Lines says that somebody shows whose an event is, Newest that only the last
-	// events are wanted, which stay in rings until the end.
+	// Lines says that thread and process of events are shown. Newest says that
+	// only the last events are wanted, which stay in rings until the end.
 	Lines, Newest bool
 	// Whole says that a recording, or a receiver elsewhere, must have all events.
 	Whole bool
 }
 
-// Reads is what the functions of the plan read of events.
+// Reads lists the fields that the plan's functions read of events.
 type Reads struct {
 	Programs []*expr.Program
-	// Names are what interpreted functions read; Exact is false if that is not known.
+	// Names are the names that interpreted functions read; Exact is false if these
+	// are not all known.
 	Names []string
 	Exact bool
 
@@ -45,8 +46,8 @@ type ContextUse struct {
 	Name  string
 	Label string
 	Text  bool
-	// Read is a read of the kernel's memory, and Schema of which event; nil is not
-	// known.
+	// Read is the read of the kernel's memory, Schema the event that it is done
+	// for; nil if unknown.
 	Read   *event.Field
 	Schema *event.Schema
 	// Optional marks a read that only makes results finer. A plan that cannot send it leaves it out.
@@ -57,8 +58,8 @@ type ContextUse struct {
 type TextUse struct {
 	Prog   *expr.Program
 	Native *expr.Native
-	Stream int           // whose events it looks at
-	Schema *event.Schema // of the event in whose process it is; nil is not known
+	Stream int           // the stream of the events that it reads
+	Schema *event.Schema // of the event whose process has the text; nil if unknown
 }
 
 // The engines that a user can ask for.
@@ -68,29 +69,34 @@ const (
 	EngineBPF  = "bpf"  // the kernel, or an error
 )
 
-// An Env is what must be known of the kernel to decide; the zero Env is against it.
+// An Env has the facts of the kernel that decide whether programs run; the zero Env
+// allows none.
 type Env struct {
 	Engine string
-	// Host and Target are what programs are generated for. No says why they
-	// cannot run here, or for these options; "" if they can.
+	// Host is the kernel and Target the set of threads that programs are
+	// generated for. No says why programs cannot run here, or with these
+	// options; "" if they can.
 	Host   *bpf.Host
 	Target *bpf.Target
 	No     string
-	// HostNo says why there is no Host.
+	// HostNo says why Host is not known.
 	HostNo string
-	// Idle names the CPUs of whose idle task perf delivers no events of a part; "" if none is known, nil if
-	// nobody asks.
+	// Idle names the CPUs for which perf delivers no events of a part while they are idle; "" if
+	// none are known, nil if this is not checked.
 	Idle func(kernel.IdlePart) string
-	// OnlyCounted reports that the kernel lets an event be counted and not sampled; nil if nobody knows.
+	// OnlyCounted reports that the kernel can count an event but not sample it; nil if this is not
+	// checked.
 	OnlyCounted func(s *event.Schema) bool
 	// NoProjection says why programs must not send events; "" if they may.
 	NoProjection string
-	// ConvertsTimes says that times are not shown as the kernel tells them.
+	// ConvertsTimes says that times are shown on another clock than the
+	// kernel's.
 	ConvertsTimes bool
-	// Intervals says that there are results while the run goes on.
+	// Intervals says that results are shown during the run, not only at its
+	// end.
 	Intervals bool
-	// Counted has programs count the events that they take, by CPU; NoKernel
-	// says why events must come out of the kernel, "" if they need not.
+	// Counted makes programs count the events that they take, by CPU. NoKernel
+	// says why events must come to ppscript; "" if they need not.
 	Counted  bool
 	NoKernel string
 	// Weighed says that there is a budget: programs may leave events out, so that they must do all
@@ -103,7 +109,7 @@ type Env struct {
 	Stacks
 }
 
-// Stacks is what must be known of call stacks.
+// Stacks has the settings for call stacks.
 type Stacks struct {
 	// MaxStack is the most addresses that the kernel finds in a stack.
 	MaxStack int
@@ -136,8 +142,8 @@ func (p *Placer) isUnpaired(stream int) bool {
 	})
 }
 
-// partOf returns the schemas of a stream's parts: its own, or those of the
-// events of a pair.
+// partOf returns the schemas of a stream's parts: its own schema, or the
+// schemas of a pair's two events.
 func (p *Placer) partOf(stream int) func(expr.Part) *event.Schema {
 	return func(part expr.Part) *event.Schema {
 		if part == expr.Self {

@@ -9,10 +9,11 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file is about events that happen while a CPU is idle. On some machines perf delivers no such event of
-// one CPU, or only its interrupts (kernel.TryIdle), and programs of the kernel see them all: there, programs
-// take the events wherever they can, at whatever price, since without them each thread that is woken on an
-// idle CPU seems not to run. Samples come of perf alone, so that nobody sees samples that do not come.
+// This file is about events that happen while a CPU is idle. On some machines perf delivers no such
+// event of one CPU, or only its interrupts (kernel.TryIdle), and programs of the kernel see them
+// all. On such a machine programs take these events wherever they can, whatever it costs: else each
+// thread that is woken on an idle CPU would seem not to run. Samples come from perf alone; samples
+// that it does not deliver cannot be had.
 
 // interrupts are systems whose events are about interrupts, or happen in them: also while a CPU is idle.
 var interrupts = []string{
@@ -20,7 +21,8 @@ var interrupts = []string{
 	"workqueue",
 }
 
-// idlePart is the part of the idle task's events that an event belongs to, if any of them may happen there.
+// idlePart is the part of the idle task's events that an event belongs to; the zero value if it
+// cannot happen there.
 func idlePart(s *event.Schema) (part kernel.IdlePart, ok bool) {
 	switch {
 	case s == nil:
@@ -35,7 +37,8 @@ func idlePart(s *event.Schema) (part kernel.IdlePart, ok bool) {
 	return 0, false
 }
 
-// idleOf are the CPUs of whose idle task perf delivers no events of a part; "" if none is known.
+// idleOf names the CPUs for which perf delivers no events of a part while they are idle; "" if
+// none are known.
 func (e *Env) idleOf(part kernel.IdlePart) string {
 	if e.Idle == nil {
 		return ""
@@ -51,8 +54,8 @@ func (e *Env) Unseen(events ...*event.Schema) bool {
 	})
 }
 
-// unseen is for each part that an event of the graph belongs to, if programs could take it instead, the CPUs
-// of which perf would not deliver it.
+// unseen maps each part of the idle task's events to the CPUs for which perf does not deliver it.
+// It has only parts with events of the graph that programs could take instead.
 func (p *Placer) unseen() (list []string) {
 	for _, part := range []kernel.IdlePart{kernel.IdleSwitches, kernel.IdleInterrupts} {
 		if text := p.unseenOf(part); text != "" {
@@ -62,8 +65,8 @@ func (p *Placer) unseen() (list []string) {
 	return list
 }
 
-// unseenOf says of which CPUs perf would not deliver events of a part that the graph takes of it; "" if of
-// none.
+// unseenOf names the CPUs for which perf would not deliver the graph's events of a part; "" if
+// there are none.
 func (p *Placer) unseenOf(part kernel.IdlePart) string {
 	for _, e := range p.Events {
 		if of, ok := idlePart(e.Schema); ok && of == part && e.From == graph.ByPerf && !e.NoIdle {
@@ -76,8 +79,8 @@ func (p *Placer) unseenOf(part kernel.IdlePart) string {
 	return ""
 }
 
-// Unseen says which events of idle tasks the plan takes and perf does not deliver; "" if none is known to be
-// missing. It comes after Settle.
+// Unseen names events of idle tasks that the plan takes from perf and perf does not deliver; "" if
+// none are known. Call it after Settle.
 func (p *Placer) Unseen() string {
 	if p.replay {
 		return ""

@@ -14,18 +14,19 @@ import (
 	"ppscript/runtime/plan/graph"
 )
 
-// This file says what programs can do of a plan: its events, and operators that are
-// joins, folds and groups, with the predicates in front of them. Programs do all of
-// it, so that no event leaves the kernel, or what pairs.go leaves to them. The
-// native operators are built in any case: session falls back to them if the kernel
-// refuses a program.
+// This file collects the parts of a plan that programs of the kernel can run:
+// events, joins, folds and groups, with the predicates in front of them. Programs
+// run either all of the plan, so that no event leaves the kernel, or the part in
+// front of the cut (pairs.go). The native operators are built in any case: session
+// falls back to them if the kernel refuses a program.
 
-// A Kernel is a plan that runs inside the kernel.
+// A Kernel is a plan, or the part of it in front of the cut, as programs of the
+// kernel.
 type Kernel struct {
 	Image  *bpf.Image
 	groups map[*agg.Spec]*kernelGroup
-	// sends says that programs do the work of some operators alone, those in the kernel, and that
-	// the others get the events that these make.
+	// sends says that programs run some of the operators, and send their output to the operators
+	// in ppscript.
 	sends bool
 }
 
@@ -36,16 +37,16 @@ type kernelGroup struct {
 	deferred *tableKey
 }
 
-// Sends reports that programs do a part of the plan's work, and send the rest what
-// they make.
+// Sends reports that programs run some of the operators and send their output to
+// the others.
 func (k *Kernel) Sends() bool { return k != nil && k.sends }
 
-// Does reports that programs do an operator's work, where they do some of the
-// plan's.
+// Does reports that programs run an operator of a plan that is only in part in
+// the kernel.
 func (k *Kernel) Does(op *graph.Node) bool { return k.Sends() && op.InKernel }
 
-// Relates reports that programs do an operator's work, with the rest of the plan's or
-// not.
+// Relates reports that programs run an operator, whether the plan is in the kernel in
+// whole or in part.
 func (k *Kernel) Relates(op *graph.Node) bool { return k != nil && (!k.sends || op.InKernel) }
 
 // Counts is the operator whose rows programs count as a group.
@@ -58,8 +59,8 @@ func (e *errNot) Error() string { return e.why }
 
 func not(format string, args ...any) error { return &errNot{fmt.Sprintf(format, args...)} }
 
-// whole generates the programs that do all of the plan's work, or says why they
-// cannot. What is against an operator is noted with it.
+// whole generates the programs that run all of the plan, or says why they
+// cannot. Each operator's own reason is written to its node.
 func (p *Placer) whole() (*Kernel, error) {
 	t := p.env
 	switch {
@@ -91,13 +92,13 @@ func (p *Placer) whole() (*Kernel, error) {
 		return nil, not("times are converted from those of perf's own clock")
 	}
 	if t.NoKernel != "" {
-		return nil, not("%s", t.NoKernel) // what else is against it was said first
+		return nil, not("%s", t.NoKernel) // other reasons were reported first
 	}
 	k.out.Image = image
 	return k.out, nil
 }
 
-// refusal is err as a reason.
+// refusal turns an error of bpf into the reason that explain shows.
 func refusal(err error) error {
 	var no *bpf.Refusal
 	if errors.As(err, &no) {
@@ -111,12 +112,12 @@ type kernelBuilder struct {
 	p    *Placer
 	part *bpf.Part
 	out  *Kernel
-	// around are the joins whose events are kept.
+	// around lists the joins for which events around pairs are kept.
 	around []*graph.Operator
 }
 
-// build collects all of the plan. The error is the first reason against it; each
-// node has its own.
+// build collects all of the plan. The error is the first reason why programs
+// cannot run it; each node has its own reason.
 func (k *kernelBuilder) build() (first error) {
 	p := k.p
 	refuse := func(n *graph.Node, err error) {
@@ -158,8 +159,8 @@ func (k *kernelBuilder) build() (first error) {
 	return first
 }
 
-// blame finds the operators that no program can do the work of: each is tried with
-// the operators that it reads of.
+// blame finds the operators that no program can run, by trying each one with only
+// the operators that it reads from.
 func (k *kernelBuilder) blame() {
 	p, t := k.p, k.p.env
 	good := &bpf.Part{Intervals: t.Intervals, Counted: t.Counted, Weighed: t.BudgetRules.On}
@@ -203,7 +204,7 @@ func (k *kernelBuilder) bring(p *bpf.Part, stream int, op *graph.Node) {
 	}
 }
 
-// edge has programs bring the events of an edge to its operator.
+// edge adds an edge to the part that programs run.
 func (k *kernelBuilder) edge(e *graph.Edge) (err error) {
 	op := e.To.Op
 	if k.p.isUnpaired(e.Stream) {
@@ -233,8 +234,8 @@ func (k *kernelBuilder) edge(e *graph.Edge) (err error) {
 	return nil
 }
 
-// keep has programs keep the events of an edge to a join, to show what happened
-// during its pairs: all that a line shows.
+// keep makes programs keep the events of an edge to a join, with all that a
+// line shows, so that they can be shown with a pair.
 func (k *kernelBuilder) keep(e *graph.Edge, op *graph.Operator) error {
 	t := k.p.env
 	if !slices.Contains(k.around, op) {
@@ -247,7 +248,7 @@ func (k *kernelBuilder) keep(e *graph.Edge, op *graph.Operator) error {
 		}
 		share := all / t.KeptCPUs
 		if k.part.KeptBytes = min(t.KeptBytes, share); op.Explained {
-			// What a span needs is twice as large once it is read.
+			// Kept events take twice the memory once they are read.
 			k.part.KeptBytes = max(k.part.KeptBytes, share/2)
 		}
 	}
@@ -257,7 +258,7 @@ func (k *kernelBuilder) keep(e *graph.Edge, op *graph.Operator) error {
 		f := &fields[i]
 		switch {
 		case f.Place == event.InSlot || strings.HasPrefix(f.Name, "common_"):
-		case op.Explained && e.From.Event.Decides: // when it happens is all that is read of it
+		case op.Explained && e.From.Event.Decides: // only its time is read
 		case f.Place != event.InMember:
 			e.Keep.Fields = append(e.Keep.Fields, &expr.Field{F: f})
 		case f.Member.OfRegister() && (f.Operand() == nil || !f.Operand().Constant()):
@@ -280,8 +281,8 @@ func (k *kernelBuilder) keep(e *graph.Edge, op *graph.Operator) error {
 	return nil
 }
 
-// group is the group that programs count by for the events of an edge: that of
-// the plan, or one of other keys, from which that of the plan is computed.
+// group is the group that programs count by for the events of an edge: the
+// plan's own, or one with other keys, from which the plan's keys are computed.
 func (k *kernelBuilder) group(e *graph.Edge) (*agg.Spec, error) {
 	op, stream := e.To, e.Stream
 	spec, d, err := deferKeys(op.Op.Group, stream, k.p.partOf(stream))
@@ -310,7 +311,7 @@ func (k *kernelBuilder) group(e *graph.Edge) (*agg.Spec, error) {
 	return spec, nil
 }
 
-// compiled is an error if no program can evaluate a function, since the interpreter does.
+// compiled returns an error if a function stays interpreted: no program can evaluate it.
 func compiled(p *expr.Program) error {
 	if p == nil || p.IsInterpreted() {
 		return not("a function stays interpreted")
@@ -318,7 +319,7 @@ func compiled(p *expr.Program) error {
 	return nil
 }
 
-// explainKernel says what runs where.
+// explainKernel writes which operators run in the kernel.
 func (p *Placement) explainKernel(b *strings.Builder) {
 	switch {
 	case p.Kernel != nil:

@@ -13,19 +13,21 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// This file lets the kernel group by what only ppscript can compute: the name
-// of a system call, an exit reason, a symbol. The kernel groups by the numbers
-// that the key is computed from; when rows are read, the key is evaluated on an
-// event that holds just these numbers, and rows of the same key add up.
+// This file lets the kernel group by keys that only ppscript can compute: the
+// name of a system call, an exit reason, a symbol. The kernel groups by the
+// numbers that the key is computed from; when rows are read, the key is
+// evaluated on an event that holds just these numbers, and rows of the same key
+// add up.
 //
-// A tuple is the columns that it has, and one of some constant texts is its number
-// among them: small numbers are counted in an array.
+// Each member of a tuple is a column of its own. A text that is one of several
+// constants becomes its number among them, since the kernel counts small numbers
+// in an array.
 
 // tableKey is the key of one table, column by column.
 type tableKey struct {
 	cols  []deferredCol
-	keys  [][]*expr.Program // what the kernel groups by, by stream
-	self  *event.Stream     // of the event that it is computed of
+	keys  [][]*expr.Program // by stream: the columns that the kernel groups by
+	self  *event.Stream     // stream of the made event that the key is evaluated on
 	sizes [3]int            // of the records, by expr.Part
 	slots int
 }
@@ -38,20 +40,22 @@ type Keys struct {
 	frame expr.Frame
 }
 
-// A deferredCol is a column that the kernel has itself, or what makes one.
+// A deferredCol is a column of the plan's key: one that the kernel has too, or
+// a function of columns that the kernel has.
 type deferredCol struct {
-	text   bool // of the kernel's own
+	text   bool // the kernel's column is a text
 	prog   *expr.Program
 	leaves []*expr.Field
 	words  []*expr.Program // constant texts, of which the kernel has the number
-	// noDigits says that the digits that end the kernel's text are left out.
+	// noDigits removes the digits at the end of the kernel's text.
 	noDigits bool
 }
 
-// same reports that two columns mean the same, of whatever events.
+// same reports that two columns have the same meaning, also for different
+// events.
 func (c *deferredCol) same(o *deferredCol) bool {
 	if c.prog != nil && o.prog != nil {
-		// Whose an event is means the same of all.
+		// The cgroup's name has the same meaning for all events.
 		a, is := c.prog.Node.(*expr.Field)
 		b, too := o.prog.Node.(*expr.Field)
 		return is && too && a.F == b.F && a.Part == b.Part && asksCgroup(a)
@@ -66,7 +70,7 @@ func (c *deferredCol) same(o *deferredCol) bool {
 const maxLeaves = 4
 
 // deferKeys is the group that programs count by for events of a stream: spec
-// itself, or one whose keys are numbers, of which d makes those of spec.
+// itself, or a group with numeric keys, from which d computes the keys of spec.
 func deferKeys(spec *agg.Spec, stream int, part func(expr.Part) *event.Schema) (*agg.Spec, *tableKey, error) {
 	d := &tableKey{}
 	numbers := *spec
@@ -141,7 +145,7 @@ func (d *tableKey) share(numbers *agg.Spec, o *tableKey, stream int) bool {
 	return true
 }
 
-// comm and cgroupID are the members that others are computed from.
+// comm and cgroupID are the sample members that others are computed from.
 var (
 	comm     = member("_comm")
 	cgroupID = member("cgroup_id")
@@ -155,7 +159,8 @@ func member(name string) *event.Field {
 	return f
 }
 
-// asksCgroup reports that n asks whose an event is, which only ppscript knows.
+// asksCgroup reports that n reads the container, pod or unit of an event, which
+// only ppscript knows.
 func asksCgroup(n expr.Node) bool {
 	for _, f := range expr.UsesOf(n).Fields {
 		if f.F.Place == event.InMember && f.F.Member.OfCgroup() {
@@ -275,8 +280,8 @@ func settable(f *event.Field) bool {
 	return false
 }
 
-// namedBy are the fields by which a print fmt names a value: the field itself,
-// and the fields that choose between tables.
+// namedBy lists the fields that a print fmt needs to name a value: the field
+// itself, and the fields that choose between tables of names.
 func namedBy(n *expr.Native) []*expr.Field {
 	d := n.Data.(*expr.NameOf)
 	part := n.Args[0].(*expr.Field).Part
@@ -306,8 +311,8 @@ func namedBy(n *expr.Native) []*expr.Field {
 	return found
 }
 
-// Key makes the key of the plan's group out of the key of a row that programs counted;
-// false if it cannot be computed.
+// Key computes the key of the plan's group from the key of a row that programs
+// counted; false if that is impossible.
 func (d *Keys) Key(row []byte) ([]byte, bool) {
 	var packed []byte
 	rest := row
@@ -366,11 +371,11 @@ func (d *Keys) set(l *expr.Field, v uint64) {
 	}
 }
 
-// A keyCgroup is the Members of a made event: they tell its cgroup.
+// A keyCgroup gives a made event its cgroup.
 type keyCgroup struct{ id uint64 }
 
-// cgroupOf is the cgroup of a made event. The event gets a stream of its own with the first
-// one; it then has what the session has given that of the instance.
+// cgroupOf sets the cgroup of a made event. At the first call, the event gets a copy of the
+// instance's stream, with the names that the session set there.
 func cgroupOf(e *event.Event) *keyCgroup {
 	own, ok := e.Stream.Members.(*keyCgroup)
 	if !ok {
@@ -408,8 +413,8 @@ func (d *tableKey) finish(self *event.Stream, part func(expr.Part) *event.Schema
 	}
 }
 
-// Keys makes what computes the keys of the groups that programs count by other ones.
-// own is the instance's own of a stream.
+// Keys makes the Keys of each group that programs count by other keys. own returns
+// the instance's copy of a stream.
 func (k *Kernel) Keys(own func(*event.Stream) *event.Stream) map[*agg.Spec]*Keys {
 	all := map[*agg.Spec]*Keys{}
 	for spec, g := range k.groups {

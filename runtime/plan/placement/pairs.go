@@ -14,25 +14,25 @@ import (
 )
 
 // This file lets the cut go behind a join or a fold: programs relate the events, keep
-// states, count what they can, and send the pairs, and what folds emit, for which the
-// predicates hold that all their readers have. A reader in ppscript gets them as
-// if the join, or the fold, ran here (runtime/plan/arrivals.go).
+// states and count, and send pairs and emitted events that pass the predicates common
+// to all their readers. A reader in ppscript gets them as if the join or fold ran
+// here (runtime/plan/arrivals.go).
 //
-// A pair has the fields of both events that somebody reads, which for a line are all
-// of them. A text whose place only the record tells, and one of the process that is the
-// argument of a probe, may be cut for a line, which shows that; an operator that computes with it has it
-// of the event itself, which is not cut (textsFit). The stacks of its events come with it.
-// Arrays of another form stay with events that are sent themselves.
+// A sent pair has the fields of both events that some reader uses; a line uses all. Texts of
+// variable length, and texts of a process that a probe's argument points to, may be cut in a line,
+// which then shows dots. An operator that computes with such a text takes it from an event that is
+// sent whole (textsFit). The stacks of both events are sent too.
 
-// A pairSender settles what programs send of pairs, and of what folds emit.
+// A pairSender decides which fields programs send with pairs and with emitted
+// events.
 type pairSender struct {
 	p     *Placer
 	parts []*sentPairs
 	reads *pairReads
 }
 
-// sentPairs are the pairs of one stream; end is nil if it is of events without a partner,
-// and start too if a fold emits it: then all of its values are sent.
+// sentPairs describes the records for one stream of pairs. end is nil for unpaired
+// events. start and end are nil for emitted events, of which all values are sent.
 type sentPairs struct {
 	edge  *graph.Edge
 	moved []*graph.Pred // that programs check
@@ -41,8 +41,8 @@ type sentPairs struct {
 	event *graph.Event // nil unless it is an event itself (beside.go)
 }
 
-// pairs is what programs can send of what operators make and others outside read; nil
-// if they cannot, or if there is none, and why.
+// pairs describes the output of joins and folds that programs can send to operators
+// in ppscript; nil if they cannot, with the reason, or if there is none.
 func (p *Placer) pairs() (*pairSender, string) {
 	no := cmp.Or(p.env.NoProjection, p.env.NoKernel, p.Unsent)
 	switch {
@@ -77,7 +77,7 @@ func (p *Placer) pairs() (*pairSender, string) {
 				part.edge.Send.FoldContext = f.Begin > 0
 			}
 			if part != nil && f.Flush != nil {
-				part.moved = nil // what the flush function emits is made, and checked, here
+				part.moved = nil // ppscript runs the flush function, and checks its output
 			}
 		}
 		if n.Op.Join == nil {
@@ -109,7 +109,8 @@ func (p *Placer) pairs() (*pairSender, string) {
 			if why := p.doubtful(n); why != "" {
 				return nil, why
 			}
-			// All that it lets through ppscript gets, and what waits in the end too.
+			// ppscript gets everything that passes, and also the events that still
+			// wait at the end.
 			part.edge.Preds, part.edge.Bound, part.moved = nil, nil, nil
 			part.start = p.Streams[source].Schema
 			if !s.fields(n.Op.Join.In[source].Key, part) {
@@ -126,8 +127,9 @@ func (p *Placer) pairs() (*pairSender, string) {
 	return s, ""
 }
 
-// doubtful tells of an event of a join that programs may miss: what has no partner then
-// may have had one. Natively nothing is missed but what is told, in its place.
+// doubtful names an event of a join that programs may miss without notice: an event
+// without a partner may then have had one. The native engine misses only events that
+// the ring reports as lost.
 func (p *Placer) doubtful(n *graph.Node) string {
 	if p.env.Engine != EngineAuto {
 		return ""
@@ -147,7 +149,7 @@ func (p *Placer) doubtful(n *graph.Node) string {
 	return ""
 }
 
-// texts has the texts of starts sent with their pairs, that somebody outside reads.
+// texts adds to pairs the texts of starts that operators in ppscript read.
 func (s *pairSender) texts() (why string) {
 	for _, u := range s.p.Reads.Texts {
 		if s.p.evaluated[u.Prog] || !s.p.readOutside(u.Stream) {
@@ -164,7 +166,8 @@ func (s *pairSender) texts() (why string) {
 	return ""
 }
 
-// sampled tells of an event of the software that is more than kept: a sender opens none on the target.
+// sampled names a software event that is not only kept around pairs: programs that send cannot be
+// called by it.
 func (p *Placer) sampled() string {
 	for _, e := range p.Edges {
 		from, op := e.From, e.To.Op
@@ -184,7 +187,8 @@ func (p *Placer) opened(stream int) bool {
 	return slices.ContainsFunc(p.Events, func(e *graph.Event) bool { return e.Stream == stream })
 }
 
-// add adds the events of a stream, if somebody outside reads them; else nil.
+// add adds the events of a stream if an operator in ppscript reads them; else
+// it returns nil.
 func (s *pairSender) add(st *event.Stream) *sentPairs {
 	p := s.p
 	readers := p.outside(st.Index)
@@ -198,7 +202,7 @@ func (s *pairSender) add(st *event.Stream) *sentPairs {
 		})
 		node := pred.Prog.Node
 		if others || pred.Stateful() || node == nil || pred.Prog.IsInterpreted() || !expr.Pure(node) {
-			break // those behind it see what it lets through
+			break // operators behind it read its output
 		}
 		part.edge.Preds, part.moved = append(part.edge.Preds, pred), append(part.moved, pred)
 	}
@@ -215,13 +219,13 @@ const (
 	madeByFold = "fold"
 )
 
-// fields settles what is sent of the two events of a pair, or of one without a partner,
-// which is a start then; false if that cannot be.
+// fields decides which fields are sent of the two events of a pair, or of an unpaired
+// event, which counts as a start; false if programs cannot send them.
 func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	if s.reads == nil {
 		s.reads = s.p.pairReads()
 	}
-	// Of pairs within pairs programs send no events.
+	// For pairs of pairs, programs do not send the inner events.
 	made := p.start != nil && (p.start.System == madePair || p.end != nil && p.end.System == madePair ||
 		p.start.System == madeByFold || p.end != nil && p.end.System == madeByFold)
 	// The key of a pair is computed of its end.
@@ -276,9 +280,9 @@ func (s *pairSender) fields(key *expr.Program, p *sentPairs) bool {
 	return possible
 }
 
-// wordsOf is what is sent of an argument of a probe, or of a register: of a text of the
-// process also the registers, by which it is read where it is looked at if it was not in
-// memory, as with the whole sample. It is false if there is nothing.
+// wordsOf lists the fields that are sent for an argument of a probe, or for a register.
+// For a text of the process these include the registers, so that ppscript can read the
+// text later if it was not in memory. It is false if nothing can be sent.
 func wordsOf(f *event.Field) ([]*event.Field, bool) {
 	switch o := f.Operand(); {
 	case f.Kind == event.Int && (o != nil || !f.Member.OfProbe()):
@@ -297,9 +301,9 @@ func wordsOf(f *event.Field) ([]*event.Field, bool) {
 	return regs, true
 }
 
-// registersOf are words with registers in place of the numbers that are computed of these alone.
-// All functions have the same ones, whatever their arguments are called, so that one program can
-// serve many. The renderer of the events computes the numbers.
+// registersOf replaces numbers that are computed from registers alone by these registers.
+// Registers are the same for all functions, so that one program can serve many. The numbers are
+// computed when the events are shown.
 func registersOf(words []*event.Field) (list []*event.Field) {
 	register := func(m event.Member) {
 		list = append(list, &event.Field{Name: fmt.Sprintf("register %d", m-event.MemberReg), Type: "u64",
@@ -330,8 +334,9 @@ func addWord(list []*expr.Field, w *expr.Field) []*expr.Field {
 	return append(list, w)
 }
 
-// foreseen reports that the pairs that leave have all those as readers for whom they
-// were settled: a reader that could be in the kernel may have been left outside.
+// foreseen reports that the readers of sent pairs in ppscript are the expected ones.
+// They are not if the cut left an operator outside that could have run in the
+// kernel.
 func (s *pairSender) foreseen() bool {
 	p := s.p
 	return !slices.ContainsFunc(p.Edges, func(e *graph.Edge) bool {
@@ -340,8 +345,8 @@ func (s *pairSender) foreseen() bool {
 	})
 }
 
-// rooms are what the pairs cost that leave the kernel, in bytes for each event of the
-// sources, by stream.
+// rooms is the cost of sending pairs, by stream, in bytes for each event of the
+// sources.
 func (s *pairSender) rooms() map[int]float64 {
 	rooms := map[int]float64{}
 	for _, p := range s.parts {
@@ -350,9 +355,9 @@ func (s *pairSender) rooms() map[int]float64 {
 	return rooms
 }
 
-// behind generates the programs of what the cut left in the kernel, which send the
-// pairs that leave it. The predicates that programs check are taken from the readers of
-// these.
+// behind generates the programs for the operators in the kernel, which send the pairs
+// that leave it. Predicates that these programs check are removed from the readers in
+// ppscript.
 func (s *pairSender) behind() (*Kernel, error) {
 	p := s.p
 	t, k := p.env, p.collected
@@ -369,7 +374,7 @@ func (s *pairSender) behind() (*Kernel, error) {
 	for _, sent := range s.parts {
 		part.Edges = append(part.Edges, sent.edge)
 	}
-	// Pairs have texts up to some length; events have the whole of theirs.
+	// Texts in pairs are cut at some length; texts in events are whole.
 	fits := p.wholeText
 	if slices.ContainsFunc(s.parts, func(p *sentPairs) bool { return p.event == nil }) {
 		fits = longText

@@ -9,8 +9,8 @@ import (
 // This file has the passes of placement, in their order. A pass reads the graph, the facts and the
 // annotations of passes before it, and writes its own.
 
-// A pass is one step. reads and writes tell which annotations, of nodes, edges and predicates of the
-// graph, of openings, and of the placement.
+// A pass is one step. reads and writes list the annotations that it uses and sets: on nodes, edges
+// and predicates of the graph, on openings, and on the placement.
 type pass struct {
 	name   string
 	reads  string
@@ -79,8 +79,8 @@ func Decide(g *graph.Graph, facts Facts, env *Env, replay bool) *Placer {
 	return p
 }
 
-// Settle is the placement, now that the rest of the plan is known. overwrite says that
-// full rings drop their oldest records.
+// Settle completes the placement when the rest of the plan is known. overwrite says
+// that full rings drop their oldest records.
 func (p *Placer) Settle(overwrite bool) (Placement, error) {
 	p.overwrite = overwrite
 	for _, pass := range settling {
@@ -105,8 +105,8 @@ func (p *Placer) collect() error {
 	return nil
 }
 
-// cutBehind cuts the plan behind joins, if programs can do a part of its work and
-// that is cheaper than to send events; else there is no cut yet.
+// cutBehind cuts the plan behind joins and folds, if programs can run these and
+// that is cheaper than sending events; else it leaves the plan uncut.
 func (p *Placer) cutBehind() error {
 	if p.kernel != nil || p.out.InSlots {
 		return nil
@@ -133,8 +133,8 @@ func (p *Placer) cutBehind() error {
 	return nil
 }
 
-// cutEvents cuts a plan of which programs do not do a part: they do all of its work, or send its
-// events, or nothing.
+// cutEvents cuts a plan that cutBehind left uncut: programs run all of it, or send its events,
+// or do nothing.
 func (p *Placer) cutEvents() error {
 	if p.part != nil {
 		return nil
@@ -154,7 +154,8 @@ func (p *Placer) cutEvents() error {
 	return nil
 }
 
-// keepNewest takes all work back from programs if the last events are wanted, which stay in rings.
+// keepNewest gives all work back to ppscript if only the newest events are wanted, which stay in
+// perf's rings.
 func (p *Placer) keepNewest() error {
 	if p.kernel != nil && p.overwrite {
 		p.all = "the last events are wanted"

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Each annotation of the graph names the pass that writes it, and that pass says so.
+// TestPassesWriteWhatTheGraphSays checks that each annotation of the graph names the pass that
+// writes it, and that pass says so.
 func TestPassesWriteWhatTheGraphSays(t *testing.T) {
 	text, err := os.ReadFile("../graph/graph.go")
 	if err != nil {

@@ -9,20 +9,22 @@ import (
 	"ppscript/runtime/plan/graph"
 )
 
-// A Placement says where the parts of a plan run, and what passes between them.
+// A Placement says where the parts of a plan run, and which records pass
+// between them.
 type Placement struct {
-	// Graph is the plan as nodes and edges: each says where it runs, and what passes.
+	// Graph is the plan's graph, whose nodes and edges have the annotations.
 	Graph *graph.Graph
 
-	// Kernel is the plan as programs of the kernel; nil if it runs here only,
-	// and KernelNo then says why, if somebody asked.
+	// Kernel is the plan as programs of the kernel; nil if no operator runs in
+	// the kernel. KernelNo then says why, if programs were asked for.
 	Kernel   *Kernel
 	KernelNo string
 	// Projection is the programs that send the events; nil if the kernel itself
 	// does, and ProjectionNo then may say why.
 	Projection   *ProjectionPlan
 	ProjectionNo string
-	// OnlyKernel says that Kernel reads what ppscript cannot.
+	// OnlyKernel says that the plan cannot fall back to ppscript: only programs
+	// can read some of its data.
 	OnlyKernel bool
 	// Bounded says that a budget bounds what the plan costs, InSlots that events come in slots of time
 	// for it.
@@ -40,21 +42,21 @@ type Placer struct {
 
 	passed    map[int]float64 // by stream: records for each event of the sources
 	bytes     map[int]int     // by stream: what is read of a record
-	collected *kernelBuilder  // what programs can do of the plan; nil if nobody asked
+	collected *kernelBuilder  // the parts that programs can run; nil if not asked for
 
 	openings  []Opening              // by event
 	evaluated map[*expr.Program]bool // in the kernel
-	sieveNo   string                 // why no program decides about samples
+	sieveNo   string                 // why no program accepts or rejects samples
 	overwrite bool                   // full rings drop their oldest records
 	programs
 }
 
-// programs is what they do, as far as it has been decided.
+// programs holds the decisions so far about programs.
 type programs struct {
 	kernel *Kernel // that does all of the plan's work
-	part   *Kernel // that does some of it
-	all    string  // why programs do not do all
-	uncut  string  // why they do not do a part
+	part   *Kernel // runs a part of the plan
+	all    string  // why programs do not run all
+	uncut  string  // why they do not run a part
 
 	noSlots string // why events do not come in slots of time
 }
@@ -83,7 +85,7 @@ func (p *Placer) Projected() bool { return p.out.Projection != nil }
 // SendsEvent reports that programs send the event at index i, for the operators here that read it.
 func (p *Placer) SendsEvent(i int) bool { return p.Projected() || p.openings[i].Projection != "" }
 
-// parted reports that some operators are in the kernel, and others are not.
+// parted reports that some operators are in the kernel and others in ppscript.
 func (p *Placer) parted() bool {
 	in, out := false, false
 	for _, n := range p.Nodes {
@@ -107,8 +109,8 @@ func (p *Placer) measure() error {
 	return nil
 }
 
-// passes estimates what an edge brings, and what its operator makes of it. Edges
-// come in the order in which events pass them.
+// passes estimates how many records an edge brings and how many its operator
+// makes of them. Call it for edges in the order in which events pass them.
 func (p *Placer) passes(e *graph.Edge) {
 	n := e.To
 	e.Records = p.passed[e.Stream] * passingAll(e.Preds)
@@ -157,10 +159,11 @@ func passingEvent(e *graph.Event) float64 {
 	return passing(e.Filter)
 }
 
-// cut settles what is in the kernel. all says why not all operators can be there,
-// though each could; send is what programs send of the events, nil if they send
-// nothing, and must says that only they can. pairs are what pairs cost that programs
-// send, by stream; if there are some, an operator may be there without the others.
+// cut decides which nodes are in the kernel. all says why not all operators can be
+// there together, though each could alone. send describes the events that programs
+// can send, nil if none; must says that only programs can read them. pairs has the
+// cost of sent pairs by stream; if it is not empty, operators may be split between
+// kernel and ppscript.
 func (p *Placer) cut(all string, send *bpf.Part, must bool, pairs map[int]float64) {
 	net := newNetwork()
 	at := map[*graph.Node]int{}
@@ -207,7 +210,7 @@ func (p *Placer) cut(all string, send *bpf.Part, must bool, pairs map[int]float6
 	}
 }
 
-// together keeps folds on one side that ask each other for states.
+// together keeps folds that look up each other's states on one side of the cut.
 func (p *Placer) together(net *network, at map[*graph.Node]int) {
 	for _, n := range p.Nodes {
 		for _, of := range p.Nodes {
@@ -219,7 +222,7 @@ func (p *Placer) together(net *network, at map[*graph.Node]int) {
 	}
 }
 
-// asks reports that the functions of a fold ask for states of another one.
+// asks reports that the functions of a fold look up states of another fold.
 func asks(n, of *graph.Node) bool {
 	if n.Op == nil || of.Op == nil || n.Op.Fold == nil || of.Op.Fold == nil {
 		return false
@@ -234,12 +237,13 @@ func asks(n, of *graph.Node) bool {
 
 // pipes adds the edges to a network.
 func (p *Placer) pipes(net *network, at map[*graph.Node]int, send *bpf.Part, pairs map[int]float64) {
-	out := map[int]int{} // by stream: what passes once for all who read it
+	out := map[int]int{} // by stream: records that pass once for all their readers
 	for _, e := range p.Edges {
 		net.pipe(at[e.To], at[e.From], never)
 		stream := e.Stream
 		if _, sent := pairs[stream]; sent && e.From.Event != nil && e.To.Refusal == "" {
-			// Its events are sent for others, of whom there are fewer.
+			// A program sends its events for other operators, in smaller
+			// number.
 			net.pipe(at[e.From], at[e.To], never)
 			continue
 		}
@@ -280,7 +284,7 @@ func (p *Placer) sends() bool {
 	return len(p.Events) > 0 && !p.inside()
 }
 
-// tell notes where the parts run.
+// tell writes to each node where it runs.
 func (p *Placer) tell() error {
 	others := slices.ContainsFunc(p.Nodes, func(n *graph.Node) bool { return n.Refusal != "" })
 	for _, n := range p.Nodes {

@@ -8,10 +8,10 @@ import (
 	"ppscript/runtime/plan/graph"
 )
 
-// This file has programs send what functions read of the kernel's memory and that
-// are not evaluated in the kernel.
+// This file makes programs send data from the kernel's memory that functions in
+// ppscript read.
 
-// reads adds them to what is sent of their events.
+// reads adds these reads to the records of their events.
 func (c *projector) reads() error {
 	for _, u := range c.p.Reads.Contexts {
 		if u.Read == nil || c.p.evaluated[u.Prog] || c.isMoved(u.Prog) {

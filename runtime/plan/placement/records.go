@@ -21,13 +21,13 @@ import (
 // the target is.
 //
 // It is done where it pays: for sample members and texts that only programs see, for
-// predicates that would let many events through, for a few fields of a large
-// record. It is not done, unless asked for, where joins or folds keep state. And
-// it is not done where people see whole records, unless they ask for such a sample member:
-// the flags of a record (interrupts, preemption) are not made yet when programs
-// run.
+// predicates that would let many events through, for a few fields of a large record. It is
+// not done, unless asked for, in front of joins and folds. Nor is it done where whole
+// records are shown, unless the user asks for such a sample member: the kernel sets the
+// flags of a record (interrupts, preemption) only after programs have run.
 
-// fewBytes of a record of fewOf bytes or more, on average, are worth a program.
+// It pays to send fewBytes or less of a record that has fewOf bytes or more, on
+// average.
 const (
 	fewOf    = 48
 	fewBytes = 16
@@ -36,24 +36,24 @@ const (
 // A ProjectionPlan is the programs that send a plan's events.
 type ProjectionPlan struct {
 	Image *bpf.Image
-	// Why says what it is good for.
+	// Why is the reason for explain: what makes projection pay.
 	Why string
 }
 
-// A projector settles whether and how.
+// A projector decides whether programs send the events, and which fields.
 type projector struct {
 	p     *Placer
 	part  *bpf.Part
 	moved [][]*graph.Pred // by event
 	whole bool
 	why   string
-	must  bool // nobody else sees what is read of the events, or it is asked for
+	must  bool // only programs can read some of the data, or the user asks for it
 	// beside says that the events are sent beside what operators make of them (beside.go).
 	beside bool
 }
 
-// records is what programs can send of the events; nil if they cannot, or if it does
-// not pay.
+// records describes the records that programs send of the events; nil if they
+// cannot, or if it does not pay.
 func (p *Placer) records() *projector {
 	t := p.env
 	switch {
@@ -72,7 +72,8 @@ func (p *Placer) records() *projector {
 	wanted := len(unseen) > 0 || len(p.Reads.Contexts)+len(p.Reads.Texts) > 0
 	if t.Engine != EngineBPF && !wanted && p.keepsState() {
 		// An event that comes while programs are busy is counted as lost, but
-		// nobody knows where in a ring: state would not be reset across it.
+		// its place among the others is not known, so that a join could not
+		// reset its state there.
 		return nil
 	}
 	switch {
@@ -99,7 +100,7 @@ func (p *Placer) keepsState() bool {
 	return slices.ContainsFunc(p.Nodes, func(n *graph.Node) bool { return n.Op != nil && n.Op.Stateful })
 }
 
-// send replaces the events by what programs send of them.
+// send replaces the events by projected ones.
 func (c *projector) send() error {
 	p := c.p
 	im, err := bpf.Generate(c.part, p.env.Host, p.env.Target)
@@ -203,12 +204,12 @@ func (c *projector) runs(ev *graph.Event, n expr.Node) bool {
 	return bpf.Can(n, ev, c.p.env.Host) == nil
 }
 
-// fields settles what is sent of each event.
+// fields decides which fields are sent of each event.
 func (c *projector) fields() error {
 	pl := c.p
 	want := map[*event.Field]bool{}
 	contexts := map[*event.Field]bool{}
-	named := pl.Lines // a line says whose event it is
+	named := pl.Lines // a line shows thread and process
 	var err error
 	for _, p := range pl.Reads.Programs {
 		if pl.evaluated[p] || c.isMoved(p) {
@@ -270,8 +271,8 @@ func (c *projector) fields() error {
 	size, sent := 0, 0
 	for i, ev := range c.part.Events {
 		if named {
-			// A thread that was there before may have ended when its name
-			// is asked for: then nothing but its events tells it.
+			// A thread that ran before ppscript may have ended when its name is
+			// looked up. Then only its events have the name.
 			for _, f := range task.Tells(ev.Schema) {
 				want[f] = true
 			}
@@ -350,8 +351,8 @@ func (c *projector) context() error {
 	return nil
 }
 
-// addressOf is the address of an argument of a probe that is a text of the process; nil of
-// others.
+// addressOf is the address of a probe's argument that is a text of the process; nil for
+// other fields.
 func addressOf(f *event.Field) *expr.Field {
 	if f.Place != event.InMember || !f.Member.OfProbe() || f.Kind != event.Str || f.Operand() == nil {
 		return nil

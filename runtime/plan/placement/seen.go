@@ -7,20 +7,20 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file finds what those read outside to whom programs send pairs. It is the same for all
-// pairs, of which a join of many functions makes one of each two.
+// This file finds the fields of pairs that operators in ppscript read. They are computed once
+// for all streams of pairs: a join of many functions has a stream for each two of them.
 
-// pairReads tells which parts of pairs user space reads.
+// pairReads says which parts of pairs operators in ppscript read.
 type pairReads struct {
 	want map[*event.Field]bool // of either event
-	// all says that somebody wants each field, named the name of the thread, context that
-	// somebody may see what was disabled: in lines, or by its name.
+	// all says that every field is read, named that the thread's name is, context that
+	// common_flags and the like are: by lines, or by name.
 	all, named, context bool
-	possible            bool // programs can send it
-	inside              bool // events of pairs within pairs, or nobody knows
+	possible            bool // programs can send all this
+	inside              bool // fields of events inside pairs of pairs may be read
 }
 
-// pairReads finds the parts of pairs that user space reads.
+// pairReads finds the parts of pairs that operators in ppscript read.
 func (p *Placer) pairReads() *pairReads {
 	reads := &p.Reads
 	s := &pairReads{want: map[*event.Field]bool{}, all: !reads.Exact, named: p.Lines, possible: true,

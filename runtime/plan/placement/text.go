@@ -10,13 +10,12 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file settles which program reads the texts of user_string(): one that does all
-// of the plan's work, or one that sends them with projected records. Without
-// programs, a call that says what the text is instead has that text; another call
-// is an error before anything is opened.
+// This file decides which program reads the texts of user_string(): a program that
+// runs all of the plan, or one that sends them with projected records. Without
+// programs, a call with a default has the default; a call without one is an error
+// before anything is opened.
 
-// texts adds to what is sent of events the texts that functions read which are
-// not evaluated in the kernel.
+// texts adds to sent records the texts that functions in ppscript read.
 func (c *projector) texts() error {
 	for _, u := range c.p.Reads.Texts {
 		if c.p.evaluated[u.Prog] || c.isMoved(u.Prog) {
@@ -49,7 +48,8 @@ func addText(r *graph.Record, addr expr.Node) {
 	}
 }
 
-// short is an address for people, which may be chosen among many.
+// short is the text of an address expression for messages, shortened if it
+// chooses among many.
 func short(addr expr.Node) string {
 	const most = 60
 	text := addr.String()

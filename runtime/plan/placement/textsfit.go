@@ -8,12 +8,13 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file says which texts programs have no room for. One that is longer than its place is kept
-// elsewhere (bpf/eval/longtext.go), which does for keys, for states, for patterns and for comparisons
-// with short texts. An operator that splits it, or compares it otherwise, cannot be a program.
+// This file finds texts that programs have no room for. A text longer than its place on the stack
+// is kept in a map (bpf/eval/longtext.go). That suffices for keys, states, patterns and comparisons
+// with short texts. An operator that splits such a text, or compares it otherwise, cannot be a
+// program.
 
-// textsFit has EngineAuto leave plans to ppscript that ask for texts for which a program has no
-// room: there they are errors. long finds such a text in a function.
+// textsFit makes EngineAuto choose ppscript for plans with texts too long for programs, where
+// they would be evaluation errors. long finds such a text in a function.
 func (p *Placer) textsFit(long func(expr.Node) *expr.Field) error {
 	if p.env.Engine != EngineAuto {
 		return nil
@@ -42,8 +43,8 @@ func longText(n expr.Node) (found *expr.Field) {
 	})
 }
 
-// wholeText finds such a field of which all bytes are needed, or what a fold makes of such
-// fields: a text of a state, or one that it emits.
+// wholeText finds a field of variable length of which all bytes are needed, also as a text
+// in a fold's state or in an event that a fold emits.
 func (p *Placer) wholeText(n expr.Node) (found *expr.Field) {
 	var long *expr.Field
 	for _, prog := range p.Reads.Programs {
@@ -107,8 +108,9 @@ func compares(n *expr.Binary) bool {
 	return false
 }
 
-// readAgain reports that a text of a probe is one of the start of pairs that end as the function
-// does whose argument it is, in one thread: its page is in memory by then.
+// readAgain reports that a probe's text can be read when the pair ends: the pair starts at the
+// function's entry and ends at its return in the same thread, and the text's page is in memory
+// by then.
 func (p *Placer) readAgain(f *expr.Field) bool {
 	if f.Part != expr.Start {
 		return false

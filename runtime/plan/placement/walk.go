@@ -2,8 +2,9 @@ package placement
 
 import "ppscript/runtime/expr"
 
-// eachRead tells what n reads of events: each field, those too by which a print fmt names a
-// value, and memory of a record. known is false if it is not known of which event.
+// eachRead calls its functions with each field that n reads of events, including fields
+// that a print fmt needs to name a value, and with reads of a record's memory. known is
+// false if the event of a read is not known.
 func eachRead(n expr.Node, field func(f *expr.Field), memory func(of expr.Part, known bool)) {
 	if n == nil {
 		return

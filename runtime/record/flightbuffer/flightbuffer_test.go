@@ -112,7 +112,8 @@ func TestEventsThatAreBeingWrittenAreTold(t *testing.T) {
 	w.read(0, 0, 10*ms, 20*ms, 30*ms)
 }
 
-// Events without fields are kept as well: page faults, as perf counts them, have none.
+// TestEventsWithoutFields checks that events without fields are kept as well: page faults, as perf
+// counts them, have none.
 func TestEventsWithoutFields(t *testing.T) {
 	schema := &event.Schema{System: "software", Name: "minor-faults"}
 	columns := [][]sent.Column{sent.Moved(nil, sent.KeptSize)}

@@ -8,8 +8,8 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// Times that touch are one, and of too many the oldest become one: no time in which events were missed is
-// ever taken for one in which they were seen.
+// TestGapsAreBounded checks that times that touch are one, and of too many the oldest become one:
+// no time in which events were missed is ever taken for one in which they were seen.
 func TestGapsAreBounded(t *testing.T) {
 	var m missedEvents
 	m.gap(join.Gap{From: 10, To: 20})

@@ -21,7 +21,7 @@ func aPair() (columns []Column, size int) {
 	return columns, Lay(columns, 0)
 }
 
-// Memory of what is shown is used again when it was released.
+// TestShownInMemoryOfBefore checks that memory of what is shown is used again when it was released.
 func TestShownInMemoryOfBefore(t *testing.T) {
 	st := &event.Stream{Schema: &event.Schema{}}
 	columns, size := aPair()
@@ -135,8 +135,8 @@ func TestFoldContext(t *testing.T) {
 	}
 }
 
-// Texts whose place only the record tells are behind the fields of the shown record, and one
-// that was cut says so.
+// TestLocatedTexts checks that texts whose place only the record tells are behind the fields of the
+// shown record, and one that was cut says so.
 func TestLocatedTexts(t *testing.T) {
 	const room = 16
 	fields := []event.Field{

@@ -59,8 +59,9 @@ func (s source) run(c *Comparison, run, intervals int, noise, carried, factor, s
 	}
 }
 
-// Two runs of the same do not differ, in 95 of 100 comparisons at least: with few intervals and many, with
-// a load that is even, that varies, and that stays for a while when it has changed.
+// TestTheSameDoesNotDiffer checks that two runs of the same do not differ, in 95 of 100 comparisons
+// at least: with few intervals and many, with a load that is even, that varies, and that stays for
+// a while when it has changed.
 func TestTheSameDoesNotDiffer(t *testing.T) {
 	s := source{rand.New(rand.NewPCG(1, 20))}
 	const rounds = 25

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Files to compare come from anywhere: they are read, or refused, and each change that is told has a name.
+// FuzzRecords checks that files to compare come from anywhere: they are read, or refused, and each
+// change that is told has a name.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"v":1,"type":"table","data":{"name":"t","seq":1,"begin":0,"end":1000000000,` +
 		`"loss":{"lost":3},` +

@@ -376,7 +376,8 @@ func asJSON(t *testing.T, w *Window) string {
 	return b.String()
 }
 
-// Values in cells have the names that machines told, unless these differ, however frames are put together.
+// TestCellsKeepTheirNames checks that values in cells have the names that machines told, unless
+// these differ, however frames are put together.
 func TestCellsKeepTheirNames(t *testing.T) {
 	form := &Form{Keys: 1, Args: 1, Columns: []result.Column{{Name: "comm", Kind: result.KeyColumn},
 		{Name: "least"}, {Name: "most"}, {Name: "often"}},
@@ -431,7 +432,8 @@ func TestCellsKeepTheirNames(t *testing.T) {
 	}
 }
 
-// Functions that are computed behind the aggregators travel with them, and are not added up with others.
+// TestLinearFunctionsTravel checks that Functions that are computed behind the aggregators travel
+// with them, and are not added up with others.
 func TestLinearFunctionsTravel(t *testing.T) {
 	of := func(l agg.Linear) *Frame {
 		form := &Form{Columns: []result.Column{{Name: "s", Prec: -1}, {Name: "q", Prec: -1}}, Args: 1,

@@ -140,8 +140,8 @@ func stackText(s *result.StackSample) (b []byte) {
 	return b
 }
 
-// Frames put together in a tree of any shape, in any order, are the frames put together at once, to the
-// last bit: what is shown, and what would be sent on.
+// TestTreesOfAnyShapeAreExact checks that frames put together in a tree of any shape, in any order,
+// are the frames put together at once, to the last bit: what is shown, and what would be sent on.
 func TestTreesOfAnyShapeAreExact(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 19))

@@ -60,7 +60,8 @@ func TestSlicesThatOverlap(t *testing.T) {
 	}
 }
 
-// Calls lie on the track of their depth, although the inner ones come first.
+// TestCallsLieByDepth checks that calls lie on the track of their depth, although the inner ones
+// come first.
 func TestCallsLieByDepth(t *testing.T) {
 	st := &event.Stream{Label: "call", Schema: &event.Schema{Name: "pair", Fields: []event.Field{
 		{Name: "depth", Place: event.InSlot, Offset: 1, Signed: true}}}}
@@ -93,8 +94,8 @@ func TestThreadsAreForgotten(t *testing.T) {
 	}
 }
 
-// Numbers of tables are counters since the begin of their interval; of rows that are gone 0.
-// Rows that come when there are too many are left out, and counted.
+// TestTables checks that numbers of tables are counters since the begin of their interval; of rows
+// that are gone 0. Rows that come when there are too many are left out, and counted.
 func TestTables(t *testing.T) {
 	out := &list{}
 	b := New(Options{Writers: []Writer{out}})

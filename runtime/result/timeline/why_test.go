@@ -8,7 +8,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Causes lie below the thread whose time they are, and a wait leads to what was waited for.
+// TestExplainedSpans checks that causes lie below the thread whose time they are, and a wait leads
+// to what was waited for.
 func TestExplainedSpans(t *testing.T) {
 	db := result.WhyTask{TID: 1, PID: 1, Comm: "db"}
 	worker := result.WhyTask{TID: 2, PID: 1, Comm: "worker\x1b"}

@@ -10,7 +10,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// Keys that are no UTF-8, and one that is called as the row of the other keys, are rows of their own.
+// TestTextsStayApart checks that keys that are no UTF-8, and one that is called as the row of the
+// other keys, are rows of their own.
 func TestTextsStayApart(t *testing.T) {
 	names := []string{"a\xff", "a\xfe", `a\xff`, "a\ufffd", agg.OtherKey, `\x5f_other__`}
 	want := []string{`a\xff`, `a\xfe`, `a\x5cxff`, "a\ufffd", `\x5f_other__`, `\x5cx5f_other__`}
@@ -44,7 +45,8 @@ func TestTextsStayApart(t *testing.T) {
 	}
 }
 
-// Bytes that have a name keep it, though they are no UTF-8: in tables and of histograms.
+// TestNamesOfBytes checks that bytes that have a name keep it, though they are no UTF-8: in tables
+// and of histograms.
 func TestNamesOfBytes(t *testing.T) {
 	const address = "\x00\xff\xff\x7f"
 	show := func(v event.Value) (string, bool) { return "0.255.255.127", v.String() == address }

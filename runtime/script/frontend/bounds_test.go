@@ -12,7 +12,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Texts that a function makes for an event are bounded, however it runs.
+// TestTextsOfAnEvent checks that texts that a function makes for an event are bounded, however it
+// runs.
 func TestTextsOfAnEvent(t *testing.T) {
 	h := script.NewHost(script.HostOptions{})
 	m, err := h.LoadSource("x.star",

@@ -142,8 +142,8 @@ func TestLibraryInADirectory(t *testing.T) {
 	}
 }
 
-// Links and submodules in a repository are not followed: nothing on this
-// machine is read through them.
+// TestLinksOfRepositories checks that links and submodules in a repository are not followed:
+// nothing on this machine is read through them.
 func TestLinksOfRepositories(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("module "+gitLib+"\n"), 0o600); err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// More than two runnable threads for each CPU are a crowd, on average over some slots.
+// TestCrowd checks that more than two runnable threads for each CPU are a crowd, on average over
+// some slots.
 func TestCrowd(t *testing.T) {
 	f := func(want bool, runnable ...int) {
 		t.Helper()

@@ -85,7 +85,8 @@ func (h *hook) govern(t *testing.T, share float64) *Governor {
 	return g
 }
 
-// Intervals that are shorter than the time between slots do not put these off.
+// TestIntervalsPutNothingOff checks that intervals that are shorter than the time between slots do
+// not put these off.
 func TestIntervalsPutNothingOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hook{cost: 1}
@@ -107,8 +108,8 @@ func TestIntervalsPutNothingOff(t *testing.T) {
 	})
 }
 
-// Events that cost more than the budget while they are off are known after some slots and seconds, not
-// before.
+// TestHooksThatCostTooMuch checks that events that cost more than the budget while they are off are
+// known after some slots and seconds, not before.
 func TestHooksThatCostTooMuch(t *testing.T) {
 	h := &hook{cost: 2, hangs: 1}
 	g := h.govern(t, 0.001)
@@ -220,7 +221,8 @@ func TestBeginsThatCostTooMuch(t *testing.T) {
 	}
 }
 
-// Rings tell of what is spent where half full ones are little beside the budget.
+// TestAlarmOfRings checks that rings tell of what is spent where half full ones are little beside
+// the budget.
 func TestAlarmOfRings(t *testing.T) {
 	var now Traffic
 	r := &Rings{Traffic: func() Traffic { return now }, record: hookcost.MeasureRecords(0)}

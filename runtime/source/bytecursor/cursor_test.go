@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Values come in their order, with their sizes.
+// TestCursorTakes checks that values come in their order, with their sizes.
 func TestCursorTakes(t *testing.T) {
 	c := Cursor{B: []byte("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0ftext\x00" +
 		"\x03\x00\x00\x00\x00\x00\x00\x00abc" + "\x02\x00\x00\x00" + "wantrest")}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Files of certificates are read, or refused; each certificate has a fingerprint and a name that can be
-// shown.
+// FuzzCertificates checks that files of certificates are read, or refused; each certificate has a
+// fingerprint and a name that can be shown.
 func FuzzCertificates(f *testing.F) {
 	secret, public, err := Make(CertRequest{Name: "a", Valid: time.Hour}, time.Now())
 	if err != nil {

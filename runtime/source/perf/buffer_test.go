@@ -86,7 +86,7 @@ func TestBufferRead(t *testing.T) {
 	}
 }
 
-// Records go on at the beginning, also in the middle of one.
+// TestBufferWraps checks that records go on at the beginning, also in the middle of one.
 func TestBufferWraps(t *testing.T) {
 	f := newFake(sent.Copy{To: 0, Size: 8})
 	next := uint64(0)
@@ -133,7 +133,7 @@ func TestBufferCorrupt(t *testing.T) {
 	}
 }
 
-// Losses that no record has reported yet make the buffer tight; they are
+// TestBufferLoss checks that losses that no record has reported yet make the buffer tight; they are
 // reported at the end, once.
 func TestBufferLoss(t *testing.T) {
 	f := newFake()

@@ -33,7 +33,8 @@ func TestProbeErrors(t *testing.T) {
 	f("", unix.EINVAL, "")
 }
 
-// Registers are found by their numbers, whichever of them were sampled.
+// TestRegisterFacts checks that registers are found by their numbers, whichever of them were
+// sampled.
 func TestRegisterFacts(t *testing.T) {
 	l := NewLayout(Format{
 		SampleType: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_REGS_INTR, RegsIntr: 1<<0 | 1<<5 | 1<<23,

@@ -72,7 +72,8 @@ func TestBufferPairs(t *testing.T) {
 	}
 }
 
-// Pairs allocate nothing once there is memory for as many as a buffer holds.
+// TestBufferPairsAllocate checks that pairs allocate nothing once there is memory for as many as a
+// buffer holds.
 func TestBufferPairsAllocate(t *testing.T) {
 	f := newFake()
 	columns := moments()

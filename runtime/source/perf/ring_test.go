@@ -99,8 +99,8 @@ func TestReadStopsAtUntil(t *testing.T) {
 	}
 }
 
-// Samples that came before all events were enabled, and while they are disabled, are left out, records about
-// processes are not.
+// TestSamplesOutsideAreLeftOut checks that samples that came before all events were enabled, and
+// while they are disabled, are left out, records about processes are not.
 func TestSamplesOutsideAreLeftOut(t *testing.T) {
 	d, rec := tracepointDecoder()
 	r := memoryRing(4096, d)

@@ -12,8 +12,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Breakpoints are refused where one of our own opens and does not fire; not
-// where that is not known, nor for the sake of an optional one.
+// TestSilentBreakpointsAreRefused checks that breakpoints are refused where one of our own opens
+// and does not fire; not where that is not known, nor for the sake of an optional one.
 func TestSilentBreakpointsAreRefused(t *testing.T) {
 	breakpoint := func(optional bool) member {
 		return member{
@@ -52,8 +52,8 @@ func TestSilentBreakpointsAreRefused(t *testing.T) {
 	f(kernel.Trial{Hits: 8, Least: 8, Delivered: 8}, 1, false, breakpoint(false))
 }
 
-// Events that count the same hits of the kernel's software are refused where their samples
-// cannot be told apart; clocks have samples of their own.
+// TestAlikeEventsAreRefused checks that events that count the same hits of the kernel's software
+// are refused where their samples cannot be told apart; clocks have samples of their own.
 func TestAlikeEventsAreRefused(t *testing.T) {
 	f := func(minor int, refused bool, ids ...uint64) {
 		t.Helper()

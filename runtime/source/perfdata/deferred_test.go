@@ -49,8 +49,8 @@ func scriptChains(t *testing.T, name string) (lines []string) {
 	return lines
 }
 
-// User parts of stacks that the kernel took later are where they belong, in files that are mapped,
-// compressed, or come through a pipe.
+// TestDeferredChainsEqualPerfScript checks that user parts of stacks that the kernel took later are
+// where they belong, in files that are mapped, compressed, or come through a pipe.
 func TestDeferredChainsEqualPerfScript(t *testing.T) {
 	for _, name := range []string{"deferred", "deferredzstd", "deferredpipe"} {
 		t.Run(name, func(t *testing.T) {

@@ -104,7 +104,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// Damaged files of a directory are an error, or are read; nothing else.
+// TestDamagedDirectory checks that damaged files of a directory are an error, or are read; nothing
+// else.
 func TestDamagedDirectory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{"trace", "group"} {

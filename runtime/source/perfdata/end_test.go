@@ -121,7 +121,8 @@ func (r *breaking) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Records from before a connection broke are shown, and the break is counted.
+// TestBrokenConnectionEndsEarly checks that records from before a connection broke are shown, and
+// the break is counted.
 func TestBrokenConnectionEndsEarly(t *testing.T) {
 	b, _ := ticks(t, 10)
 	f, err := OpenReader(context.Background(), &breaking{b}, "x", Options{})

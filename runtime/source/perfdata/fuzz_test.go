@@ -116,7 +116,7 @@ func smallPipe(b []byte, formats bool) []byte {
 // sampleRecord is PERF_RECORD_SAMPLE; so many are enough.
 const sampleRecord, fewSamples = 9, 8
 
-// Small seeds hold what large ones do, but less of it.
+// TestSmallSeeds checks that small seeds hold what large ones do, but less of it.
 func TestSmallSeeds(t *testing.T) {
 	for _, name := range recordings {
 		for _, formats := range []bool{true, false} {

@@ -119,7 +119,7 @@ func compare(t *testing.T, name string, got, want []string) {
 	}
 }
 
-// Ordered and unordered reading give the same events.
+// TestOrderedHasAllEvents checks that ordered and unordered reading give the same events.
 func TestOrderedHasAllEvents(t *testing.T) {
 	for _, name := range recordings {
 		count := func(ordered bool) map[string]int {

@@ -87,8 +87,8 @@ func openLive(t *testing.T, c *calling) *perf.Source {
 	return src
 }
 
-// Records of live rings that go into a file are the records that perf script reads
-// from it.
+// TestRecordLive checks that records of live rings that go into a file are the records that perf
+// script reads from it.
 func TestRecordLive(t *testing.T) {
 	c := startCalling(t)
 	src := openLive(t, c)

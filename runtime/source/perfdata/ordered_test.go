@@ -126,7 +126,7 @@ func TestRecordsWithoutTime(t *testing.T) {
 	}
 }
 
-// Rings of threads bring the events of a CPU in any order.
+// TestThreadRingsAreSorted checks that rings of threads bring the events of a CPU in any order.
 func TestThreadRingsAreSorted(t *testing.T) {
 	path := writeRounds(t, false,
 		[]stamp{{10, 0}, {40, 0}, {20, 0}, {30, 0}},
@@ -148,7 +148,7 @@ func TestNoRounds(t *testing.T) {
 	}
 }
 
-// Compressed records without rounds are not held back without limit.
+// TestMaxPending checks that compressed records without rounds are not held back without limit.
 func TestMaxPending(t *testing.T) {
 	const n = 200_000
 	round := make([]stamp, n)
@@ -182,7 +182,7 @@ func TestMaxPending(t *testing.T) {
 	}
 }
 
-// CPU numbers of a damaged file make no rings without limit.
+// TestWildCPUs checks that CPU numbers of a damaged file make no rings without limit.
 func TestWildCPUs(t *testing.T) {
 	var round []stamp
 	for i := range 20_000 {
@@ -202,7 +202,7 @@ func TestWildCPUs(t *testing.T) {
 	}
 }
 
-// Samples that do not tell their CPU have the CPU of their id.
+// TestCPUOfID checks that samples that do not tell their CPU have the CPU of their id.
 func TestCPUOfID(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		f := open(t, "stacks", Options{Ordered: ordered})

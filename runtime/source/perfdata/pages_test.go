@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Cgroups and sizes of pages are fields of samples that have them, with the values
-// that perf script prints.
+// TestCgroupAndPageSizes checks that cgroups and sizes of pages are fields of samples that have
+// them, with the values that perf script prints.
 func TestCgroupAndPageSizes(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Perf)
 	path := filepath.Join(t.TempDir(), "x.data")

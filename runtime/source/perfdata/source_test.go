@@ -288,7 +288,8 @@ func TestPipeInFileEqualsPipe(t *testing.T) {
 	}
 }
 
-// Newer perf writes COMPRESSED2, which has the size of its payload and padding.
+// TestCompressed2 checks that newer perf writes COMPRESSED2, which has the size of its payload and
+// padding.
 func TestCompressed2(t *testing.T) {
 	b := load(t, "zstd")
 	off, size := le.Uint64(b[40:]), le.Uint64(b[48:])

@@ -60,7 +60,7 @@ func copyRecording(t testing.TB, f *File, path string, opt WriteOptions) {
 	}
 }
 
-// Written records are read again unchanged.
+// TestWriteRead checks that written records are read again unchanged.
 func TestWriteRead(t *testing.T) {
 	for _, name := range recordings {
 		for _, compress := range []bool{false, true} {
@@ -130,8 +130,8 @@ func runPerf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// perf script prints our files as it prints the recordings that they were made
-// of.
+// TestPerfReadsWhatIsWritten checks that perf script prints our files as it prints the recordings
+// that they were made of.
 func TestPerfReadsWhatIsWritten(t *testing.T) {
 	for _, name := range recordings {
 		for _, compress := range []bool{false, true} {
@@ -172,7 +172,7 @@ func TestPerfReadsWhatIsWritten(t *testing.T) {
 	}
 }
 
-// Processes that ran before have their names and mappings.
+// TestSynthesize checks that processes that ran before have their names and mappings.
 func TestSynthesize(t *testing.T) {
 	src := open(t, "trace", Options{})
 	defer src.Close()

@@ -64,7 +64,7 @@ func TestParseUSDT(t *testing.T) {
 	}
 }
 
-// Add makes a tracepoint of a probe, Delete takes exactly that away.
+// TestAddDelete checks that Add makes a tracepoint of a probe, Delete takes exactly that away.
 func TestAddDelete(t *testing.T) {
 	const root = "/sys/kernel/tracing"
 	testkit.Requires(t, testkit.Root, testkit.Uprobes)

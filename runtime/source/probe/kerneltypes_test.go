@@ -12,7 +12,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Arguments have the names and types that the kernel's own declarations give them.
+// TestNamesOfKernelArguments checks that arguments have the names and types that the kernel's own
+// declarations give them.
 func TestNamesOfKernelArguments(t *testing.T) {
 	testkit.Requires(t, testkit.BTF)
 	r := &Resolver{Types: kerneltype.Running()}
@@ -44,7 +45,8 @@ func TestNamesOfKernelArguments(t *testing.T) {
 	}
 }
 
-// Named arguments are those of the call, cut to their size and sign.
+// TestKprobeNamedArguments checks that named arguments are those of the call, cut to their size and
+// sign.
 func TestKprobeNamedArguments(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Kprobes, testkit.BTF)
 	tid := onThread(t)

@@ -104,7 +104,8 @@ func choose(t testing.TB, file, name string) ([]place, string) {
 	return places, note
 }
 
-// Each name of a function in a debug file names it, beside the functions that the stripped program exports.
+// TestAliasesInDebugFile checks that each name of a function in a debug file names it, beside the
+// functions that the stripped program exports.
 func TestAliasesInDebugFile(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils)
 	bin := compile(t, `__attribute__((noinline)) int zed_impl(int x) { __asm__ volatile(""); return x + 1; }
@@ -203,7 +204,7 @@ func TestIndirectFunctions(t *testing.T) {
 	}
 }
 
-// Calls of an indirect function are counted, each once.
+// TestIndirectFunctionsAreCounted checks that calls of an indirect function are counted, each once.
 func TestIndirectFunctionsAreCounted(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Uprobes)
 	if hostMachine().String() != "EM_X86_64" {

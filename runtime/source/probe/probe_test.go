@@ -217,7 +217,7 @@ func TestFileThatBecomesAPipe(t *testing.T) {
 	}
 }
 
-// Absolute links inside a root stay inside it.
+// TestInRoot checks that absolute links inside a root stay inside it.
 func TestInRoot(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(root+"/usr/lib", 0o755); err != nil {

@@ -17,7 +17,8 @@ func learn(t *testing.T, s *Stacks, records []byte) {
 	}
 }
 
-// Memory is bounded for any input, whether anybody looks at it or not.
+// TestLearntStacksAreBounded checks that memory is bounded for any input, whether anybody looks at
+// it or not.
 func TestLearntStacksAreBounded(t *testing.T) {
 	s := NewStacks(1)
 	s.bound = 1 << 20

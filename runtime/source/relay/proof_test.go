@@ -219,7 +219,7 @@ func TestAnswersAreGoodOnce(t *testing.T) {
 	}
 }
 
-// Nothing but the right answer is welcome.
+// FuzzAnswers checks that nothing but the right answer is welcome.
 func FuzzAnswers(f *testing.F) {
 	s := &secret{key: bytes.Repeat([]byte{1}, 32)}
 	g, err := s.greeting()
@@ -266,7 +266,8 @@ func FuzzGreetings(f *testing.F) {
 	})
 }
 
-// With a token, the process at the other end of a device must know it too.
+// TestDeviceAsksForTheToken checks that with a token, the process at the other end of a device must
+// know it too.
 func TestDeviceAsksForTheToken(t *testing.T) {
 	master, slave := pseudoTerminal(t)
 	s, log := sender(t, slave, Options{Token: "secret"})

@@ -43,8 +43,8 @@ func (p party) believing(t testing.TB, peers ...party) *identity.Side {
 	return s
 }
 
-// Over TLS events come as they were sent, whether the other side's certificate is known or that of the
-// authority that signed it, and without a token.
+// TestTLS checks that over TLS events come as they were sent, whether the other side's certificate
+// is known or that of the authority that signed it, and without a token.
 func TestTLS(t *testing.T) {
 	now := time.Now()
 	a, b := newParty(t, identity.CertRequest{Name: "a"}, now), newParty(t, identity.CertRequest{Name: "b"},

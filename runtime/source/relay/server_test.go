@@ -150,8 +150,8 @@ func TestStalledReceiversAreCutOff(t *testing.T) {
 	}
 }
 
-// With any number of receivers that do not read, the sender keeps within its
-// bound, and those that read get everything.
+// TestStalledReceiversShareOneBound checks that with any number of receivers that do not read, the
+// sender keeps within its bound, and those that read get everything.
 func TestStalledReceiversShareOneBound(t *testing.T) {
 	const bound, stalled = 1 << 20, maxClients - 1
 	s, log := sender(t, "0", Options{Bytes: bound})

@@ -170,8 +170,8 @@ func check(t *testing.T, f event.Source, want []string) {
 	}
 }
 
-// Every receiver gets the events from the moment when it connected, with the
-// names of their threads.
+// TestReceiversGetWhatIsSentSinceTheyCame checks that every receiver gets the events from the
+// moment when it connected, with the names of their threads.
 func TestReceiversGetWhatIsSentSinceTheyCame(t *testing.T) {
 	s, log := sender(t, "0", Options{})
 	at := log.at(t)

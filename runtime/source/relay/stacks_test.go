@@ -239,7 +239,8 @@ func TestSlowReceiverKnowsAllNames(t *testing.T) {
 	}
 }
 
-// Each reader that opens a device gets all definitions: a device has one reader at a time.
+// TestStacksThroughADevice checks that each reader that opens a device gets all definitions: a
+// device has one reader at a time.
 func TestStacksThroughADevice(t *testing.T) {
 	master, slave := pseudoTerminal(t)
 	s, log := stackSender(t, slave, Options{})
@@ -364,7 +365,8 @@ func TestLargeStacksAreCut(t *testing.T) {
 	}
 }
 
-// Events with stacks cost 8 bytes more each, those without nothing.
+// TestStacksCostNothingWhereThereAreNone checks that events with stacks cost 8 bytes more each,
+// those without nothing.
 func TestStacksCostNothingWhereThereAreNone(t *testing.T) {
 	size := func(infos []perfdata.StreamInfo, id, stack uint64) int {
 		f := formOf(infos)

@@ -26,7 +26,8 @@ func inPlace(t *testing.T, release string) *FS {
 	return newShipped(nearestKernel(shipped(), "amd64", running), denied)
 }
 
-// Every shipped format parses, and those that scripts use most are there for each kernel.
+// TestShippedFormats checks that every shipped format parses, and those that scripts use most are
+// there for each kernel.
 func TestShippedFormats(t *testing.T) {
 	kernels := ShippedKernels()
 	if len(kernels) < 5 {
@@ -123,7 +124,7 @@ func TestNotShippedIsUnverified(t *testing.T) {
 	}
 }
 
-// Formats come back as they went in, each kernel with its own.
+// TestShippedRoundTrip checks that formats come back as they went in, each kernel with its own.
 func TestShippedRoundTrip(t *testing.T) {
 	old, young := ShippedKernel{"amd64", "1.0"}, ShippedKernel{"amd64", "2.0"}
 	in := map[ShippedKernel]map[string]string{

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Rules in TZ are as in tzset(3).
+// TestLocalZone checks that rules in TZ are as in tzset(3).
 func TestLocalZone(t *testing.T) {
 	f := func(tz, utc, want string) {
 		t.Helper()

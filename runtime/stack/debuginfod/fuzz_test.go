@@ -12,8 +12,8 @@ import (
 	"ppscript/runtime/stack/dso"
 )
 
-// Servers may answer anything: a file is used only if it is one with the build-id that was asked for, and
-// nothing else stays in the cache.
+// FuzzAnswers checks that servers may answer anything: a file is used only if it is one with the
+// build-id that was asked for, and nothing else stays in the cache.
 func FuzzAnswers(f *testing.F) {
 	program, err := os.ReadFile("/proc/self/exe")
 	if err != nil {

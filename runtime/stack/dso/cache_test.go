@@ -103,8 +103,8 @@ func TestCacheForgetsWhatIsIdle(t *testing.T) {
 	}
 }
 
-// Several kinds share one bound: what was used least recently goes, of whichever
-// kind it is; what is idle goes of kinds that take much.
+// TestCachesShareABound checks that several kinds share one bound: what was used least recently
+// goes, of whichever kind it is; what is idle goes of kinds that take much.
 func TestCachesShareABound(t *testing.T) {
 	m := NewMemory(1000)
 	tables, lines := NewCache[*File, int](m, 300), NewCache[string, int](m, 1000)

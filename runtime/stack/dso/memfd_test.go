@@ -43,8 +43,8 @@ func mapText(t *testing.T, fd int) Mapping {
 	return Mapping{}
 }
 
-// Programs in memory, below /dev/shm and in a memfd, are found; code that a compiler put there is none of a
-// file. A file may really be called "x (deleted)".
+// TestProgramsInMemory checks that programs in memory, below /dev/shm and in a memfd, are found;
+// code that a compiler put there is none of a file. A file may really be called "x (deleted)".
 func TestProgramsInMemory(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	exe, err := os.Executable()

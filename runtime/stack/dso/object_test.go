@@ -135,7 +135,8 @@ func TestDeletedFilesAreClosed(t *testing.T) {
 	}
 }
 
-// Files are one by number and by build-id, and few stay open.
+// TestFilesAreSharedAndBounded checks that files are one by number and by build-id, and few stay
+// open.
 func TestFilesAreSharedAndBounded(t *testing.T) {
 	dir := t.TempDir()
 	s := NewStore(Options{MaxOpen: 3})
@@ -328,8 +329,8 @@ func TestFileTurnsUp(t *testing.T) {
 	}
 }
 
-// Files of a recording are told apart by the build-ids that it has, and found
-// in a cache of such files.
+// TestFilesOfRecording checks that files of a recording are told apart by the build-ids that it
+// has, and found in a cache of such files.
 func TestFilesOfRecording(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "lib")

@@ -57,7 +57,7 @@ func rubyIndex(begins []bool) []byte {
 	return b
 }
 
-// Each word of Ruby's code has the entry that begins at it or before it.
+// TestRubyRank checks that each word of Ruby's code has the entry that begins at it or before it.
 func TestRubyRank(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	for _, words := range []int{1, 9, 53, 54, 55, 118, 565, 566, 567, 2000} {

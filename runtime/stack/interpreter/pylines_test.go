@@ -90,7 +90,8 @@ func TestLinesEqualTheInterpreters(t *testing.T) {
 	}
 }
 
-// Frames take the places of the interpreter's function, as many as ran in one call of it.
+// TestMerge checks that frames take the places of the interpreter's function, as many as ran in one
+// call of it.
 func TestMerge(t *testing.T) {
 	p := &process{eval: []unwind.Piece{{From: 100, To: 155}, {From: 155, To: 200}}}
 	user, kernel := stack.Mark(stack.User, true), stack.Mark(stack.Kernel, true)

@@ -137,7 +137,7 @@ func TestReadsOn(t *testing.T) {
 	}
 }
 
-// Times of the CPU's counter say nothing: the last code counts.
+// TestTimesOfCounter checks that times of the CPU's counter say nothing: the last code counts.
 func TestTimesOfCounter(t *testing.T) {
 	f := begin(binary.LittleEndian, arch)
 	f.load(1<<40, "a", 0x1000, body, 1)
@@ -206,8 +206,8 @@ func FuzzDump(f *testing.F) {
 	})
 }
 
-// Large functions that are moved again and again touch many pages: their number is bounded, and counts as
-// memory and as work.
+// TestPagesAreBounded checks that large functions that are moved again and again touch many pages:
+// their number is bounded, and counts as memory and as work.
 func TestPagesAreBounded(t *testing.T) {
 	f := begin(binary.LittleEndian, 0)
 	const moves = 2 * maxTouched / maxSpan
@@ -226,7 +226,8 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 }
 
-// Names of source files are bounded too: records of lines may have a long one for each row.
+// TestNamesOfFilesAreBounded checks that names of source files are bounded too: records of lines
+// may have a long one for each row.
 func TestNamesOfFilesAreBounded(t *testing.T) {
 	f := begin(binary.LittleEndian, 0)
 	for i := range 3 * maxText / maxName {
@@ -249,8 +250,9 @@ func TestNamesOfFilesAreBounded(t *testing.T) {
 	}
 }
 
-// Each frame of a process is looked for among the functions of its page: a process that tells of any number
-// of functions in one page does not make each frame take long. The newest ones count.
+// TestFunctionsOfOnePageAreBounded checks that each frame of a process is looked for among the
+// functions of its page: a process that tells of any number of functions in one page does not make
+// each frame take long. The newest ones count.
 func TestFunctionsOfOnePageAreBounded(t *testing.T) {
 	f := begin(binary.LittleEndian, 0)
 	const n = 1 << 17

@@ -29,8 +29,8 @@ func code(machine elf.Machine, bytes ...byte) symbol.Code {
 		}}
 }
 
-// Instructions are told as the GNU assembler writes them, targets by name; what is no
-// instruction is told as bytes, and the next one is found again.
+// TestDisassemble checks that instructions are told as the GNU assembler writes them, targets by
+// name; what is no instruction is told as bytes, and the next one is found again.
 func TestDisassemble(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -127,7 +127,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Each sample is one of a row; shares add up; a line has the samples of all its instructions.
+// TestTables checks that each sample is one of a row; shares add up; a line has the samples of all
+// its instructions.
 func TestTables(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {

@@ -31,7 +31,8 @@ func namedText(w *Namer, id stack.ID) string {
 	return strings.Join(names, ";")
 }
 
-// Equal stacks of two senders are one; of each, only what is wanted counts.
+// TestStacksThatCameWithNames checks that equal stacks of two senders are one; of each, only what
+// is wanted counts.
 func TestStacksThatCameWithNames(t *testing.T) {
 	w := &Namer{table: stack.New(stack.Options{})}
 	one := w.nameStack(sentStack(1), wholeStack, 7)
@@ -75,7 +76,8 @@ func flat(s *relay.Stack) (list []any) {
 	return append(list, s.Cut, s.Unwound)
 }
 
-// Places go with the last stack that has them, and their numbers are used again.
+// TestNamedPlacesAreLetGo checks that places go with the last stack that has them, and their
+// numbers are used again.
 func TestNamedPlacesAreLetGo(t *testing.T) {
 	w := &Namer{table: stack.New(stack.Options{})}
 	var ids []stack.ID

@@ -54,7 +54,8 @@ func TestSymbolizedStacksAreBounded(t *testing.T) {
 	f(4, 28, "f9 10; f8 9; f7 8; __other__ 28; ") // it counts as one
 }
 
-// Threads with names of their own, and nothing in common, have no more room.
+// TestSymbolizedKeysAreBounded checks that threads with names of their own, and nothing in common,
+// have no more room.
 func TestSymbolizedKeysAreBounded(t *testing.T) {
 	s := NewSymbolized()
 	const most, rounds = 100, 5000
@@ -116,8 +117,8 @@ func TestSymbolizedStacksTakeLittle(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// Samples that are symbolized do not hold what they were made from, and functions
-// are one for all processes.
+// TestSymbolizedStacksShareFrames checks that samples that are symbolized do not hold what they
+// were made from, and functions are one for all processes.
 func TestSymbolizedStacksShareFrames(t *testing.T) {
 	frame := func(addr uint64, symbol string) *result.Frame {
 		f := &result.Frame{Addr: addr, Symbol: symbol}
@@ -153,7 +154,8 @@ func TestSymbolizedStacksShareFrames(t *testing.T) {
 	}
 }
 
-// Equal stacks of several processes are one, of none of them.
+// TestSymbolizedStacksAreMerged checks that equal stacks of several processes are one, of none of
+// them.
 func TestSymbolizedStacksAreMerged(t *testing.T) {
 	sample := func(pid int32, key int64, cut bool, n uint64) result.StackSample {
 		f := &result.Frame{Addr: uint64(pid), Symbol: "f", DSO: "/bin/x", Offset: 4}
@@ -212,7 +214,8 @@ func TestSymbolizedStacksAreNames(t *testing.T) {
 	}
 }
 
-// Text does not tell functions of one name apart, pictures do.
+// TestSymbolizedTextIsWords checks that text does not tell functions of one name apart, pictures
+// do.
 func TestSymbolizedTextIsWords(t *testing.T) {
 	var samples []result.StackSample
 	for i := range 100 {

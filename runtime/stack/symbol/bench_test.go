@@ -92,7 +92,7 @@ func TestResolveOnce(t *testing.T) {
 	}
 }
 
-// Memory for addresses is bounded.
+// TestFramesAreBounded checks that memory for addresses is bounded.
 func TestFramesAreBounded(t *testing.T) {
 	maps, addrs := distinct(t, largeProgram(t), 1000)
 	s := New(Options{Maps: maps, MaxFrames: 100})

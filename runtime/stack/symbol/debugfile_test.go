@@ -125,7 +125,8 @@ func TestMiniDebugInfo(t *testing.T) {
 	}
 }
 
-// Stubs of the PLT have the names of the functions that they call, as objdump says.
+// TestPLT checks that stubs of the PLT have the names of the functions that they call, as objdump
+// says.
 func TestPLT(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils)
 	path := program(t, "cpp")

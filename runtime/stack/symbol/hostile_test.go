@@ -367,7 +367,8 @@ func opened(t *testing.T, parts ...part) *dso.Image {
 	return im
 }
 
-// Names that all symbols share are in memory once, and holes in their place are not read.
+// TestNamesOfDynamicSymbols checks that names that all symbols share are in memory once, and holes
+// in their place are not read.
 func TestNamesOfDynamicSymbols(t *testing.T) {
 	table := part{name: ".dynsym", typ: elf.SHT_DYNSYM, size: 2001 * 24, link: 2}
 	long := append(bytes.Repeat([]byte("x"), 1<<20), 0)

@@ -65,8 +65,8 @@ func (d *dumpFile) load(when uint64, name string, addr uint64, size int) {
 	d.s.Refresh()
 }
 
-// Stacks of before are told apart from those of after, also at the first place that is used twice: until the
-// dump tells of it, no address is remembered.
+// TestChangesOfCode checks that stacks of before are told apart from those of after, also at the
+// first place that is used twice: until the dump tells of it, no address is remembered.
 func TestChangesOfCode(t *testing.T) {
 	d := newDump(t)
 	c := d.s.NewChanges()

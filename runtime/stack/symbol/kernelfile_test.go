@@ -10,8 +10,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Functions of a kernel's file are where the recording says that one of its symbols was; one address
-// has the name that kallsyms gives it.
+// TestReadKernelFile checks that Functions of a kernel's file are where the recording says that one
+// of its symbols was; one address has the name that kallsyms gives it.
 func TestReadKernelFile(t *testing.T) {
 	testkit.Requires(t, testkit.GCC, testkit.AMD64)
 	dir := t.TempDir()

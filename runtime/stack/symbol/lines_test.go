@@ -105,8 +105,8 @@ func framesAt(t testing.TB, store *dso.Store, f *dso.File, addrs []uint64) (all 
 	return all, lined
 }
 
-// Lines and inlined functions agree with addr2line, at addresses all over
-// the program.
+// TestLinesAgreeWithAddr2line checks that lines and inlined functions agree with addr2line, at
+// addresses all over the program.
 func TestLinesAgreeWithAddr2line(t *testing.T) {
 	for _, what := range []string{"c", "cpp", "cpp-compressed", "rust-v0"} {
 		t.Run(what, func(t *testing.T) {
@@ -150,8 +150,8 @@ func symbolNamed(got, want []string) []string {
 	return want
 }
 
-// Go programs are read by Go's own tool, which tells the line of the innermost
-// and the name of the outermost function; with and without DWARF.
+// TestGoLinesAgreeWithGo checks that Go programs are read by Go's own tool, which tells the line of
+// the innermost and the name of the outermost function; with and without DWARF.
 func TestGoLinesAgreeWithGo(t *testing.T) {
 	testkit.Requires(t, testkit.Long)
 	for _, what := range []string{"go", "go-stripped"} {

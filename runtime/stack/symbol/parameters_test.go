@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Types are written as in C, also those that are damaged.
+// TestTypeText checks that types are written as in C, also those that are damaged.
 func TestTypeText(t *testing.T) {
 	common := dwarf.CommonType{Name: "char", ByteSize: 1}
 	char := &dwarf.CharType{BasicType: dwarf.BasicType{CommonType: common}}

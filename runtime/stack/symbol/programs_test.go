@@ -140,8 +140,8 @@ func nm(t testing.TB, path string) map[string]Func {
 	return fs
 }
 
-// Every function that nm lists is found at its address, by a name that nm
-// gives to that address.
+// TestFunctionsAgreeWithNm checks that every function that nm lists is found at its address, by a
+// name that nm gives to that address.
 func TestFunctionsAgreeWithNm(t *testing.T) {
 	for _, what := range []string{"c", "cpp", "rust-legacy", "rust-v0", "go"} {
 		t.Run(what, func(t *testing.T) {

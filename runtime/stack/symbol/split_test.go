@@ -107,8 +107,8 @@ func sameTold(t *testing.T, what string, got, want debugFacts) {
 var compilers = map[string]testkit.Need{
 	"gcc": testkit.GCC, "g++": testkit.GXX, "clang": testkit.Clang, "clang++": testkit.Clang}
 
-// Debug information in files of the units, and in a package of these, tells the same as in the program
-// itself.
+// TestSplitDebugInformation checks that debug information in files of the units, and in a package
+// of these, tells the same as in the program itself.
 func TestSplitDebugInformation(t *testing.T) {
 	for _, x := range []struct{ compiler, source, version, pack string }{
 		{"gcc", "chain.c", "5", "llvm-dwp"}, // of binutils 2.40 dwp knows no version 5,
@@ -163,8 +163,8 @@ func TestSplitDebugInformation(t *testing.T) {
 	}
 }
 
-// Types that have units of their own are those that they are in the units that use them, in the program, in a
-// file of the unit and in a package.
+// TestTypeUnits checks that types that have units of their own are those that they are in the units
+// that use them, in the program, in a file of the unit and in a package.
 func TestTypeUnits(t *testing.T) {
 	for _, x := range []struct{ compiler, source, version, pack string }{
 		{"gcc", "typed.c", "4", "dwp"},
@@ -289,7 +289,7 @@ func TestSupplementaryFile(t *testing.T) {
 	}
 }
 
-// Rust splits debug information too, before DWARF 5.
+// TestSplitDebugInformationOfRust checks that Rust splits debug information too, before DWARF 5.
 func TestSplitDebugInformationOfRust(t *testing.T) {
 	testkit.Requires(t, testkit.Rustc, testkit.Long)
 	dir := t.TempDir()

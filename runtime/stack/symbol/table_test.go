@@ -94,7 +94,8 @@ func TestPerfMap(t *testing.T) {
 	}
 }
 
-// Functions lists each function of nm by each of its names; an indirect one says so.
+// TestFunctionsHaveAllNames checks that Functions lists each function of nm by each of its names;
+// an indirect one says so.
 func TestFunctionsHaveAllNames(t *testing.T) {
 	for _, what := range []string{"c", "cpp", "rust-v0", "rust-legacy", "go"} {
 		path := program(t, what)
@@ -210,7 +211,7 @@ func FuzzDemangle(f *testing.F) {
 	})
 }
 
-// Damaged files make errors or fewer names, never a panic.
+// FuzzELF checks that damaged files make errors or fewer names, never a panic.
 func FuzzELF(f *testing.F) {
 	f.Add([]byte("\x7fELF"))
 	for _, name := range []string{"small.elf"} {

@@ -60,10 +60,10 @@ func instructions(t *testing.T, program string, most int) []uint64 {
 	return all
 }
 
-// At each instruction that a program without frame pointers executes, in the
-// middle of prologues and epilogues as well, our stack is the debugger's, frame
-// by frame: with C, C++ with exceptions, callbacks of the C library, handlers
-// of signals and calls of shared libraries.
+// TestEveryInstruction checks that at each instruction that a program without frame pointers
+// executes, in the middle of prologues and epilogues as well, our stack is the debugger's, frame by
+// frame: with C, C++ with exceptions, callbacks of the C library, handlers of signals and calls of
+// shared libraries.
 func TestEveryInstruction(t *testing.T) {
 	testkit.Requires(t, testkit.AMD64, testkit.GDB, testkit.GCC, testkit.GXX, testkit.Binutils, testkit.Long)
 	f := func(compiler, source string, flags ...string) {

@@ -91,8 +91,8 @@ func describe(t *ruleTable, r *ruleSet, names func(int) string) (cfa, ra string)
 	return cfa, ra
 }
 
-// Every row that readelf makes of a file is in our table. Those of Go programs
-// are made of .gopclntab, and those of .debug_frame are the same.
+// TestRowsAgreeWithReadelf checks that every row that readelf makes of a file is in our table.
+// Those of Go programs are made of .gopclntab, and those of .debug_frame are the same.
 func TestRowsAgreeWithReadelf(t *testing.T) {
 	testkit.Requires(t, testkit.Binutils, testkit.Go, testkit.Long)
 	goProgram := func(arch string) string {

@@ -74,8 +74,8 @@ func perfStacks(t testing.TB, data string) (all [][]string) {
 	return all
 }
 
-// Stacks of a program without frame pointers are those that perf unwinds, frame
-// by frame, and all of them are whole.
+// TestStacksAgreeWithPerf checks that stacks of a program without frame pointers are those that
+// perf unwinds, frame by frame, and all of them are whole.
 func TestStacksAgreeWithPerf(t *testing.T) {
 	_, data := recordProgram(t, "gcc", "-O2", "-fomit-frame-pointer", "../symbol/testdata/chain.c")
 	r := load(t, data)
@@ -194,7 +194,7 @@ func TestSignalFrames(t *testing.T) {
 	}
 }
 
-// With less of the stack, the walk finds the beginning of the whole, and
+// TestShortCopy checks that with less of the stack, the walk finds the beginning of the whole, and
 // the reason says so.
 func TestShortCopy(t *testing.T) {
 	_, data := recordProgram(t, "gcc", "-O2", "-fomit-frame-pointer", "../symbol/testdata/chain.c")

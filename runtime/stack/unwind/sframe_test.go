@@ -46,8 +46,8 @@ func imageOf(t *testing.T, path string) *dso.Image {
 	return im
 }
 
-// .sframe and .eh_frame of one program say the same of the CFA, the return address and the frame pointer, at
-// each address that both know.
+// TestSframeAgreesWithEhFrame checks that .sframe and .eh_frame of one program say the same of the
+// CFA, the return address and the frame pointer, at each address that both know.
 func TestSframeAgreesWithEhFrame(t *testing.T) {
 	const arm = "aarch64-linux-gnu-gcc"
 	for _, options := range [][]string{
@@ -185,7 +185,8 @@ func repeated(functions int) []byte {
 	return append(b, 0)
 }
 
-// Blocks take time also if they have no rows: their number is bounded.
+// TestSframeBlocksAreBounded checks that blocks take time also if they have no rows: their number
+// is bounded.
 func TestSframeBlocksAreBounded(t *testing.T) {
 	began := testkit.CPUTime(t)
 	table, err := parseSframe(&amd64, repeated(1000), 0x400000)

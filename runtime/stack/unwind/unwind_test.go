@@ -142,8 +142,8 @@ func TestStepARM64(t *testing.T) {
 	}
 }
 
-// After a step by frame pointer the stack pointer of arm64 is not known: the
-// next function's own frame pointer tells where its frame is.
+// TestPointerThenTable checks that after a step by frame pointer the stack pointer of arm64 is not
+// known: the next function's own frame pointer tells where its frame is.
 func TestPointerThenTable(t *testing.T) {
 	table := parse(t, cfiBytes(false, 30, 0x78, []byte{0x0c, 31, 0}, 0x1000, 0x100,
 		[]byte{0x44, 0x0e, 48, 0x80 | 29, 6, 0x80 | 30, 5}))

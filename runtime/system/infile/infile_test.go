@@ -47,7 +47,8 @@ func TestPipeWithoutWriter(t *testing.T) {
 	}
 }
 
-// Bytes from before the end of the first call are not lost to the second.
+// TestPipeIsReadOn checks that bytes from before the end of the first call are not lost to the
+// second.
 func TestPipeIsReadOn(t *testing.T) {
 	path := pipe(t)
 	f := open(t, path, 100)

@@ -26,7 +26,7 @@ func byName(t *testing.T, checks []Check, name string) Check {
 	return Check{}
 }
 
-// On every machine and for every user, each check has a name, says
+// TestDoctorHere checks that on every machine and for every user, each check has a name, says
 // something, and offers a way out when the answer is no.
 func TestDoctorHere(t *testing.T) {
 	checks := Doctor(context.Background(), DoctorOptions{})

@@ -52,8 +52,8 @@ func TestTrialMissing(t *testing.T) {
 	f(Trial{Err: unix.ENOENT}, unix.ENOENT.Error())
 }
 
-// With any result, a try ends, counts no more than it made (but for
-// programs and tracepoints, which others hit too), and leaves no file open.
+// TestTriesLeaveNothing checks that with any result, a try ends, counts no more than it made (but
+// for programs and tracepoints, which others hit too), and leaves no file open.
 func TestTriesLeaveNothing(t *testing.T) {
 	files := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -111,8 +111,8 @@ func TestTriesLeaveNothing(t *testing.T) {
 	}
 }
 
-// Each facility that opens and stays silent is a warning that says so, with a
-// way out; one that cannot be tried is not called silent.
+// TestDoctorSilence checks that each facility that opens and stays silent is a warning that says
+// so, with a way out; one that cannot be tried is not called silent.
 func TestDoctorSilence(t *testing.T) {
 	silent := func() Trial { return Trial{Hits: 8, Least: 8} }
 	refused := func() Trial { return Trial{Err: unix.EPERM} }
@@ -171,8 +171,8 @@ func TestDoctorSilence(t *testing.T) {
 	}
 }
 
-// Hits that another tool's program kept away once are tried again, silence that
-// stays is told.
+// TestDisturbedTries checks that hits that another tool's program kept away once are tried again,
+// silence that stays is told.
 func TestDisturbedTries(t *testing.T) {
 	for _, silent := range []int{0, 3, 5, 9} {
 		tries := 0
@@ -189,9 +189,10 @@ func TestDisturbedTries(t *testing.T) {
 	}
 }
 
-// As many switches come from the idle task as are made to it, but for one, and for some that other programs
-// kept away; each sleep ends with a wake-up, and those that are missing were in the idle task. Where they do
-// not come it is said of which CPU and part, and a CPU that was hardly idle decides nothing.
+// TestIdleEventsByCPU checks that as many switches come from the idle task as are made to it, but
+// for one, and for some that other programs kept away; each sleep ends with a wake-up, and those
+// that are missing were in the idle task. Where they do not come it is said of which CPU and part,
+// and a CPU that was hardly idle decides nothing.
 func TestIdleEventsByCPU(t *testing.T) {
 	f := func(what string, part IdlePart, tr Trial, want string) {
 		t.Helper()

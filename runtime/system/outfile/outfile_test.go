@@ -77,8 +77,8 @@ func TestErrorsNameTheFile(t *testing.T) {
 	}
 }
 
-// Another user cannot choose where results go: neither by a link, wherever it is in the path, nor by a file
-// that was there before.
+// TestOthersChooseNoFile checks that another user cannot choose where results go: neither by a
+// link, wherever it is in the path, nor by a file that was there before.
 func TestOthersChooseNoFile(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	const nobody = 65534

@@ -218,8 +218,8 @@ func TestTargetsByName(t *testing.T) {
 	}
 }
 
-// Units and containers that the hierarchy of perf_event has not are found in another one, of
-// version 1: of those the processes are the target.
+// TestTargetsOfVersion1 checks that units and containers that the hierarchy of perf_event has not
+// are found in another one, of version 1: of those the processes are the target.
 func TestTargetsOfVersion1(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	none := t.TempDir()

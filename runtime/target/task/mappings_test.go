@@ -93,8 +93,8 @@ func TestForkCopiesAndExecClears(t *testing.T) {
 	expectMap(t, m, 1, 0x1000, 2e9, "/parent", 0)
 }
 
-// Inside of the call to execve, the user's part is still that of the program
-// which made the call.
+// TestDuringExec checks that inside of the call to execve, the user's part is still that of the
+// program which made the call.
 func TestDuringExec(t *testing.T) {
 	m := recordedMaps(MappingsOptions{})
 	m.Map(mapped(1, 0x1000, 0x1000, 0, "/before"), 10)
@@ -152,7 +152,7 @@ func TestMappingsAreBounded(t *testing.T) {
 	}
 }
 
-// Ended processes go, but for processes that somebody holds.
+// TestEndedProcessesAreLetGo checks that ended processes go, but for processes that somebody holds.
 func TestEndedProcessesAreLetGo(t *testing.T) {
 	m := recordedMaps(MappingsOptions{MaxEnded: 100})
 	m.Map(mapped(1, 0x1000, 0x1000, 0, "/init"), 1)
@@ -234,7 +234,7 @@ func FuzzParseMapsLine(f *testing.F) {
 	})
 }
 
-// Every executable line of our own maps is found.
+// TestOwnMaps checks that every executable line of our own maps is found.
 func TestOwnMaps(t *testing.T) {
 	b, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

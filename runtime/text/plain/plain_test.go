@@ -43,7 +43,7 @@ func TestText(t *testing.T) {
 	f("\u202eexe", `\u202eexe`, `\u202eexe`)
 }
 
-// Distinct texts stay distinct, and are UTF-8; usual ones are themselves.
+// FuzzExact checks that distinct texts stay distinct, and are UTF-8; usual ones are themselves.
 func FuzzExact(f *testing.F) {
 	for _, s := range []string{"", "a comm", "\xff", "\xfe", `\xff`, "\ufffd", `\x5cxff`,
 		`C:\new`, "\x01", `\x01`, "\xff\\xff"} {

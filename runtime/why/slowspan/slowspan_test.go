@@ -128,7 +128,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Windows follow each other without a gap, the last one as long as the run was.
+// TestWindowsAreAllTheTime checks that windows follow each other without a gap, the last one as
+// long as the run was.
 func TestWindowsAreAllTheTime(t *testing.T) {
 	story := &Story{}
 	w := NewWindows(story, 7, 1000, Losses{End: func(int32) event.Time { return 0 }})

@@ -40,7 +40,8 @@ func feed(s *Spans, early bool, spans [][2]int64) *result.Why {
 	return s.Result(result.Meta{Name: "why"})
 }
 
-// Spans are explained whether they come before the history of their time or behind it.
+// TestSpansWaitForTheirHistory checks that spans are explained whether they come before the history
+// of their time or behind it.
 func TestSpansWaitForTheirHistory(t *testing.T) {
 	list := [][2]int64{{100, 200}, {50, 700}, {800, 100}, {1990, 500}}
 	for _, early := range []bool{false, true} {

@@ -15,7 +15,7 @@ var (
 	other  = result.WhyTask{TID: 99, PID: 99, Comm: "cc1"}
 )
 
-// Each kind of cause has words, with and without what is known of it.
+// TestPhrases checks that each kind of cause has words, with and without what is known of it.
 func TestPhrases(t *testing.T) {
 	f := func(l result.WhyLink, phrase, doing string) {
 		t.Helper()
@@ -147,7 +147,8 @@ func TestChainIsBelowTheWait(t *testing.T) {
 	}
 }
 
-// Lines of the first depth add up to the span whatever is folded, and what is unknown is named.
+// TestShortPartsAreAddedUp checks that lines of the first depth add up to the span whatever is
+// folded, and what is unknown is named.
 func TestShortPartsAreAddedUp(t *testing.T) {
 	var parts []result.WhyPart
 	for range 500 {
@@ -240,7 +241,7 @@ func TestConclusion(t *testing.T) {
 			"cc1 of another process.")
 }
 
-// Lines end at the width where words allow it.
+// TestWrap checks that lines end at the width where words allow it.
 func TestWrap(t *testing.T) {
 	text := "waiting for worker (pipe) > disk vda read, device > " + strings.Repeat("unbroken", 6)
 	for width := 24; width < 120; width++ {
@@ -257,7 +258,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// Widths of the flame graph are the time of all slow spans, also of those whose parts are gone.
+// TestFlameIsWhole checks that widths of the flame graph are the time of all slow spans, also of
+// those whose parts are gone.
 func TestFlameIsWhole(t *testing.T) {
 	slowest := span(part(100, user), part(900, wait, reads))
 	w := &result.Why{Name: "why", Slowest: []*result.WhySpan{slowest}, Causes: []result.WhyCause{
@@ -325,7 +327,8 @@ func TestShortCauses(t *testing.T) {
 	}
 }
 
-// Causes of little count are one row, even if there are few rows.
+// TestSmallCausesAreOneRow checks that causes of little count are one row, even if there are few
+// rows.
 func TestSmallCausesAreOneRow(t *testing.T) {
 	list := []result.WhyCause{cause(1_000_000, 0, user)}
 	for i := range 12 {
@@ -377,7 +380,7 @@ func TestCausesOfSeveralThreads(t *testing.T) {
 	}
 }
 
-// Notes of one reason are one.
+// TestNotesOfOneReason checks that notes of one reason are one.
 func TestNotesOfOneReason(t *testing.T) {
 	w := &result.Why{Skipped: 2, Notes: []string{"without a:b: disks (not there)", "short",
 		"without c:d: locks (no)", "without e:f: faults (not there)", "short too"}}

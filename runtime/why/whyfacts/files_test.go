@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files of this process have the names that it knows.
+// TestNamesOfFiles checks that files of this process have the names that it knows.
 func TestNamesOfFiles(t *testing.T) {
 	var f files
 	is := func(fd uintptr, want string) {
