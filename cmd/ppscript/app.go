@@ -31,7 +31,7 @@ import (
 type app struct {
 	console.Console
 	helpError error // of writing the help of a subcommand
-	zoneError error // of TZ: local times are those of UTC
+	zoneError error // of TZ: local times are shown in UTC
 	token     string
 
 	libs    loading.Libraries
@@ -45,12 +45,12 @@ type app struct {
 
 	watching atomic.Bool // a watch has the signals
 
-	// scriptTime bounds the time for loading scripts and asking them about
-	// themselves, without running them; 0 is no limit but that of the steps.
+	// scriptTime bounds how long a script may take to load and to describe its run; with 0 only the
+	// number of its steps is bounded.
 	scriptTime time.Duration
 }
 
-// newApp makes one with the process's output.
+// newApp returns an app that writes to the process's standard output and standard error.
 func newApp() *app {
 	a := &app{Console: console.Console{Stdout: os.Stdout, Stderr: os.Stderr},
 		nowhere: resultfile.Nowhere(os.Stdout)}

@@ -47,7 +47,8 @@ func (a *app) audited(inv *invocation, run func() error) error {
 	return err
 }
 
-// opened are the files and addresses that a run opened for results and events, with what for.
+// opened lists the files and addresses that a run opened for results and events, with the purpose of
+// each.
 func (inv *invocation) opened() (list []string) {
 	for _, path := range inv.written() {
 		list = append(list, "write "+path)

@@ -14,8 +14,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// The journal of the machine gets a line about a run, from behind the run's walls: a namespace of
-// mounts has a journal of the test's where systemd's is.
+// A run in the sandbox writes a line about itself to the machine's journal. In a mount namespace, the
+// test puts its own socket where systemd's journal listens.
 func TestJournalIsTold(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Program("unshare"))...)
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ mount --bind "$0" /run/systemd/journal && exec "$@"`
 	}
 }
 
-// journalIn listens in a directory as systemd's journal does, and returns what it is told next.
+// journalIn listens in a directory as systemd's journal does, and returns the next message.
 func journalIn(t *testing.T, dir string) (next func() journal.Entry) {
 	t.Helper()
 	at := &net.UnixAddr{Name: filepath.Join(dir, "socket"), Net: "unixgram"}

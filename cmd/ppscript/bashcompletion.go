@@ -1,10 +1,8 @@
 package main
 
-// bashCompletion asks ppscript itself, as cobra's script does, but needs
-// nothing beside bash: cobra's wants the package bash-completion, which small
-// machines lack. Bash cuts words at ':' and '=', so those of events have to be
-// put together first, and the part that bash will not replace has to be left
-// out.
+// bashCompletion asks ppscript itself, as cobra's script does, but needs nothing beside bash: cobra's
+// wants the package bash-completion, which small machines lack. Bash cuts words at ':' and '=', so the
+// script joins the pieces of an event's name first, and leaves out the part that bash will not replace.
 const bashCompletion = `# bash completion of ppscript; load it with: source <(ppscript completion bash)
 _ppscript() {
     local rest="${COMP_LINE:0:COMP_POINT}" words=() i word trimmed

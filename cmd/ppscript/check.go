@@ -76,14 +76,15 @@ type checker struct {
 
 var checkFormats = []string{"text", "json"}
 
-// A verdict is the result of check for a script without mistakes.
+// A verdict describes a script in which check found no mistakes: its events, and its interpreted
+// functions.
 type verdict struct {
 	text        string
 	interpreted []string // functions, with the reason
 	unverified  []string // events, with the reason
 }
 
-// show tells the mistakes of a script, or that there are none.
+// show prints the mistakes of a script, or that it has none.
 func (k *checker) show(name string, v verdict, wrong error) error {
 	if k.format == "json" {
 		r := checkRecord{V: 1, File: name, OK: wrong == nil, Verdict: v.text, Interpreted: v.interpreted,

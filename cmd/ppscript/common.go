@@ -23,7 +23,7 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A common is the values of the common options, checked.
+// common holds the checked values of the options that every script has.
 type common struct {
 	targetFlags
 	options session.Options
@@ -56,30 +56,31 @@ type targetFlags struct {
 	owners []string
 }
 
-// aside is the further places for results.
+// aside holds the places for results beside the standard output.
 type aside struct {
 	sinks      []outputs.Opener // of the options that name them
 	linesAside bool             // one of them takes the lines of events
 	page       page
 	remote     remote.Options
-	// baseline is the file of results that those of the run are compared with; "" compares nothing.
+	// baseline is the file of earlier results, with which the results of this run are compared; ""
+	// compares nothing.
 	baseline string
-	// partials says which results are written as parts; "" writes none.
+	// partials says which results are written as partial results; "" writes none.
 	partials string
 }
 
-// A page is the values of the options about pages that show a run.
+// page holds the values of the options for web pages that show a run.
 type page struct {
 	http, html, token string
-	// server is that of --http. Other outputs may have it serve something, too; nil without the option.
+	// server serves the page of --http, and what other outputs add to it; nil without the option.
 	server *live.Server
 }
 
-// any reports that there is a page.
+// any reports that a page was asked for, served or written to a file.
 func (p *page) any() bool { return p.http != "" || p.html != "" }
 
-// openers are what opens all of them for a run of a script. say takes messages of what is sent,
-// from any goroutine.
+// openers returns the functions that open these outputs for a run of a script. say prints messages
+// about what was sent; it may be called from any goroutine.
 func (s *aside) openers(a *app, script string, say func(line string)) ([]outputs.Opener, error) {
 	var server remote.Handler
 	if s.page.server != nil {
@@ -101,8 +102,7 @@ func (s *aside) openers(a *app, script string, say func(line string)) ([]outputs
 	return list, nil
 }
 
-// hidesLines reports that lines of events which go to a file are not printed as well: nobody
-// asked for them.
+// hidesLines reports that events go to a file alone, and no line is printed for each.
 func (c *common) hidesLines() bool { return c.output == "" && c.render.Format == "" }
 
 // readCommon checks the common options and the command. Mistakes that can be
@@ -166,8 +166,8 @@ func (c *common) check() error {
 	return err
 }
 
-// checkTarget finds options about the target that do not go together. Where one
-// is given, a command only says how long to run, as in perf.
+// checkTarget finds options about the target that do not go together. If one of them is given, a
+// command only says how long to run, as in perf.
 func (c *common) checkTarget() error {
 	t := &c.target
 	kinds := t.Named()
@@ -209,7 +209,7 @@ func (c *common) checkInput() error {
 	}
 	if o.Limits.SamplingLimit > 0 || o.Cost.EvalCPUs != nil || o.Cost.EvalPIDs != nil {
 		return usagef("option", "--input",
-			"what is in a recording was sampled before, and --sampling-limit or --perfeval-* is given").
+			"--sampling-limit and --perfeval-* are about live events, not about a recording").
 			WithHint("leave that out, or observe the kernel")
 	}
 	for _, x := range []struct {

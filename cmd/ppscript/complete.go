@@ -50,9 +50,8 @@ func completeScript(a *app, args []string, word string) ([]string, cobra.ShellCo
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// optionsOf are the options of the script that a user calls name. A script that
-// comes along is loaded; others are only read: a key that completes a word must
-// not run the code of a file.
+// optionsOf are the options of the script that a user calls name. A script that comes with ppscript is
+// loaded. Other scripts are only parsed: pressing TAB must not run the code of a file.
 func optionsOf(a *app, name string) (*option.Set, error) {
 	file, err := find(name)
 	if err != nil {
@@ -83,7 +82,7 @@ func optionsOf(a *app, name string) (*option.Set, error) {
 	return script.DeclaredOptions(file, string(src)), nil
 }
 
-// maxCompleted is how large a script may be whose options are completed.
+// maxCompleted is the size in bytes up to which a script is parsed to complete its options.
 const maxCompleted = 1 << 20
 
 // scriptName is the first word that is neither an option nor the value of one.

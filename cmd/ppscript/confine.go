@@ -14,9 +14,11 @@ import (
 	"ppscript/runtime/system/sandbox"
 )
 
-// This file says what a run still does once all is open, and has the sandbox take the rest.
+// This file tells the sandbox which rights a command still needs once its files and events are open;
+// the sandbox takes all others away.
 
-// enter puts up the walls. What could not be done is said, and the run goes on.
+// enter enters the sandbox. If the kernel cannot enforce a part of it, a message says so, and the run
+// goes on.
 func (a *app) enter(c *common, n sandbox.Needs) {
 	if c.noSandbox {
 		return
@@ -30,35 +32,36 @@ func (a *app) enter(c *common, n sandbox.Needs) {
 	}
 }
 
-// enterReader puts up the walls for a command that reads files, of which some could be hostile, and
-// shows what is in them. Landlock is up if it writes nothing but its own temporary files.
+// enterReader enters the sandbox for a command that shows the content of files, which could be hostile.
+// Landlock is used too if the command writes only its own temporary files.
 func (a *app) enterReader(writes bool) {
 	n := sandbox.Needs{Files: true, Processes: writes}
 	n.Writes, n.Removes = []string{os.TempDir()}, []string{os.TempDir()}
 	a.enter(&common{}, n)
 }
 
-// namerWalls puts up the walls for a command that reads programs of others, and may ask servers.
+// namerWalls describes the sandbox of a command that reads other users' programs, and may ask servers
+// for their debug files.
 func namerWalls(a *app) func(writes []string, network bool) {
 	return func(writes []string, network bool) {
 		a.enter(&common{}, sandbox.Needs{Files: true, Writes: writes, Network: network})
 	}
 }
 
-// confineOpener puts up the walls for a process that goes on to run unknown scripts: they may open
-// all kinds of events, look into processes, and write wherever the user says.
+// confineOpener enters the sandbox for a process that will run scripts which are not known yet: they
+// may open all kinds of events, read the memory of processes, and write wherever the user says.
 func (a *app) confineOpener(c *common, starts bool) {
 	if c.noSandbox {
 		a.sayOpen()
 		return
 	}
-	_, _ = tracefs.Find() // which mounts it where nobody did; the scripts tell what is wrong with it
+	_, _ = tracefs.Find() // mounts tracefs if necessary; if that fails, the scripts report the error
 	a.enter(c, sandbox.Needs{Opens: true, Starts: starts, Network: true, Processes: true, Cgroups: true,
 		Kernel: true, Files: true})
 }
 
-// confineEarly has a recording read behind walls from its first byte on. What else the run opens is
-// not known yet.
+// confineEarly enters the sandbox before the first byte of a recording is read. The other files of the
+// run are not known yet.
 func (a *app) confineEarly(c *common) {
 	foreign := func(name string) bool { return !relay.IsFile(name) }
 	if len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, foreign) {
@@ -68,10 +71,11 @@ func (a *app) confineEarly(c *common) {
 }
 
 func (a *app) sayOpen() {
-	a.Say("--no-sandbox: files of others are read with all rights of this program")
+	a.Say("--no-sandbox: files from elsewhere are read with all rights of this program")
 }
 
-// confine makes cfg enter the sandbox. What could not be done is said.
+// confine has the session of cfg enter the sandbox. A message names each part that the kernel cannot
+// enforce.
 func (a *app) confine(inv *invocation, cfg *session.Config) {
 	c := inv.common
 	if c.noSandbox {

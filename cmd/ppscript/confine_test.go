@@ -16,27 +16,30 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// walls says of each subcommand the kind of walls that keep its input from harm: a new one must decide.
+// walls names, for each subcommand, the sandbox that protects the machine from hostile input. A new
+// subcommand needs an entry.
 var walls = map[string]string{
-	// Readers have a case of TestReadersAreConfined.
+	// Readers: each has a case of TestReadersAreConfined.
 	"info": "reader", "test": "reader", "check": "reader", "explain": "reader", "usdt": "reader",
-	// Those that go on to open events are in TestOpenersAreConfined, or enter as a run does.
+	// Commands that open events: TestOpenersAreConfined tests them, or they enter the sandbox as a run
+	// does.
 	"repl": "opener", "export": "opener", "record": "run",
 	// It enters when it has opened what it reads and writes, before it reads.
 	"resolve": "run",
 	// The same; recordings are read by runs, which are behind walls of their own.
 	"diff": "run",
-	// Those that merge what others send: TestFleetIsConfined, TestAskersOfFleetsAreConfined.
+	// Commands that merge results from other machines: TestFleetIsConfined,
+	// TestAskersOfFleetsAreConfined.
 	"hub": "network", "merger": "network", "fleet": "network",
-	// These only start others, each behind its own walls, and read what they are asked.
+	// These commands only start other processes, each with its own sandbox, and read requests.
 	"agent": "starts", "mcp": "starts", "sealed": "starts",
-	// Texts of the user, scripts, keys and settings: nothing that a parser of binaries sees.
+	// Scripts, keys and settings of the user: text, which no parser of binary formats reads.
 	"list": "texts", "help": "texts", "doc": "texts", "describe": "texts", "doctor": "texts",
 	"mod": "texts", "fmt": "texts", "new": "texts", "version": "texts", "completion": "texts",
 	"sign": "texts", "verify": "texts", "tls": "texts", "lsp": "texts",
 }
 
-// Each subcommand has decided.
+// Each subcommand has an entry in walls.
 func TestEveryCommandIsConfinedOrNeedsNoWalls(t *testing.T) {
 	a := &app{}
 	have := map[string]bool{}
@@ -59,7 +62,7 @@ func TestEveryCommandIsConfinedOrNeedsNoWalls(t *testing.T) {
 	}
 }
 
-// A reading is a command that reads a file, as its last word.
+// reading is a command line whose last word is a file to read.
 type reading struct {
 	file, args string
 	status     int
@@ -75,7 +78,8 @@ var readers = []reading{
 	{"load.data", "check ../../stdlib/syscalls.star --input", 0},
 }
 
-// The hub of a fleet has given up what it does not need when others can talk to it, and so has a merger.
+// The hub of a fleet and a merger give up the rights that they do not need before other machines can
+// connect.
 func TestFleetIsConfined(t *testing.T) {
 	testkit.Requires(t, testkit.Root)
 	hub := testkit.Start(t, testkit.PPScript(t), "hub", "--listen", "127.0.0.1:0")
@@ -96,7 +100,7 @@ func TestFleetIsConfined(t *testing.T) {
 	}
 }
 
-// An asker of a fleet is behind walls before the hub can tell it anything.
+// An asker of a fleet is in the sandbox before it reads a message of the hub.
 func TestAskersOfFleetsAreConfined(t *testing.T) {
 	testkit.Requires(t, testkit.Root, testkit.Strace)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,7 +142,7 @@ func TestAskersOfFleetsAreConfined(t *testing.T) {
 	f(1, "no host", "run", "syscalls", "--duration", "1s")
 }
 
-// Commands that read files of others are behind walls before they open one.
+// Commands that read files from elsewhere are in the sandbox before they open one.
 func TestReadersAreConfined(t *testing.T) {
 	testkit.Requires(t, testkit.Strace)
 	data, err := filepath.Abs("../../tests/data/load.data")
@@ -177,7 +181,7 @@ func TestReadersAreConfined(t *testing.T) {
 	}
 }
 
-// A process that goes on to open events has given up all other rights, and still counts.
+// A process that will open events gives up all other rights, and can still count events.
 func TestOpenersAreConfined(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	dir := t.TempDir()
@@ -211,7 +215,7 @@ func TestOpenersAreConfined(t *testing.T) {
 	f("sandbox: capabilities, seccomp", "export", config, "--http", "127.0.0.1:0", "-vv")
 	f("sandbox: capabilities, seccomp", "record", "--flight", "1s", "-e", "sched:sched_switch", "-vv",
 		"--when", "syscalls --than 10s", "-o", filepath.Join(dir, "x"))
-	// The prompt tells of itself by what it may do.
+	// The prompt prints its own rights.
 	question := filepath.Join(dir, "question")
 	err = os.WriteFile(question, []byte(`r = run(tracepoint("sched:sched_switch").count(), seconds = 0.2)
 print(r.rows[0].count > 0)
@@ -226,7 +230,7 @@ print(r.rows[0].count > 0)
 	}
 }
 
-// A user whose run keeps all rights is told so.
+// --no-sandbox prints that the run keeps all rights.
 func TestNoSandboxIsSaid(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	for _, args := range [][]string{

@@ -21,8 +21,8 @@ type description struct {
 	Name    string              `json:"name"`
 	Doc     string              `json:"doc"`
 	Options []optionDescription `json:"options"`
-	// Events and Results are those of the options that were given; absent if
-	// the script needs more of them.
+	// Events and Results are what the script opens and returns with the given options; absent if a
+	// required option is missing.
 	Events  []string            `json:"events,omitempty"`
 	Results []resultDescription `json:"results,omitempty"`
 }

@@ -51,14 +51,15 @@ With --profilers it shows which capabilities (without root) and which facilities
 		},
 	}
 	c.Flags().StringVar(&names, "profilers", "",
-		"tell what each profiler, or those of `NAME,...`, needs, and whether it works")
+		"tell what each profiler (or only `NAME,...`) needs, and whether it works")
 	c.Flags().Lookup("profilers").NoOptDefVal = "all"
 	c.Flags().StringVar(&format, "format", format, "text, or json: one object with all")
 	completeChoices(c, "format", checkFormats)
 	return c
 }
 
-// profilersHere tries the profilers and scripts that come along: those of names, all without.
+// profilersHere tries the shipped profilers and scripts with these names, or all of them if names is
+// empty.
 func (a *app) profilersHere(ctx context.Context, names string) (list []findings.Profiler) {
 	defer func(before int) { a.Quiet = before }(a.Quiet)
 	a.Quiet, a.libs.Offline, a.scriptTime = 2, true, lookTime
@@ -74,11 +75,11 @@ func (a *app) profilersHere(ctx context.Context, names string) (list []findings.
 	return list
 }
 
-// tryTime bounds the opening of one profiler.
+// tryTime is how long opening one profiler may take.
 const tryTime = 10 * time.Second
 
-// tryProfiler looks at the plan of a profiler, and opens it for a moment: with its defaults or, where it
-// wants events, with one that every kernel has.
+// tryProfiler builds the plan of a profiler, and opens it for a moment: with its default options or, if
+// it requires an event, with one that every kernel has.
 func (a *app) tryProfiler(ctx context.Context, name string, here capabilities.Here,
 	have kernel.Caps,
 ) findings.Profiler {

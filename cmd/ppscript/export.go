@@ -24,17 +24,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// This file is export: several scripts without end, whose results are metrics and profiles.
+// This file has the command export, which runs several scripts without end and publishes their results
+// as metrics and profiles.
 //
-// They run in one process. A session is a value, so that nothing is in the way of that, and it
-// has one server, one table of symbols for each kind of file, and the memory of one process;
-// metrics keep their types, which text between processes would lose. What it costs: a bug
-// that ends the process ends all scripts, so let the machine's supervisor start it again.
+// They run in one process. They share one server, the tables of symbols and the memory of one process,
+// and metrics keep their types, which text between processes would lose. The price: a bug that ends the
+// process ends all scripts, so a supervisor such as systemd should start it again.
 
-// exportInterval is the interval of scripts that do not say theirs.
+// exportInterval is the interval of a script without --interval.
 const exportInterval = 10 * time.Second
 
-// exportBudget is what scripts may cost that do not say it: nobody looks at them.
+// exportBudget is the budget of a script without --budget, since nobody watches what it costs.
 const exportBudget = 0.05
 
 func exportCommand(a *app) *cobra.Command {
@@ -84,7 +84,7 @@ Their results are metrics at /metrics of --http, or go to the servers of --otlp,
 	return c
 }
 
-// An export is the command while it runs.
+// export is a running export command.
 type export struct {
 	app   *app
 	opt   *common
@@ -164,7 +164,7 @@ func (e *export) run(fl *flags, path string) (err error) {
 	}
 }
 
-// serve begins to answer scrapes, if somebody may ask.
+// serve begins to answer scrapes, if --http is given.
 func (e *export) serve(ctx context.Context) (stop func() error, err error) {
 	p := &e.opt.page
 	if p.http == "" {
@@ -183,7 +183,7 @@ func (e *export) serve(ctx context.Context) (stop func() error, err error) {
 	if path, ok := strings.CutPrefix(p.http, "unix:"); ok {
 		where = "curl --unix-socket " + path + " http://localhost/metrics"
 	} else if p.token != "" {
-		where, _, _ = strings.Cut(where, "?") // logs need not have a secret that lasts
+		where, _, _ = strings.Cut(where, "?") // keeps a permanent secret out of logs
 	}
 	e.app.Say("metrics: " + where)
 	return server.Close, nil
@@ -236,8 +236,7 @@ func (e *export) load(j exporter.Job) (*invocation, session.Config, error) {
 	return inv, cfg, err
 }
 
-// elsewhere reports that results go where the options of a script say, or that a run ends by
-// itself.
+// elsewhere reports that the options of a script send its results to another place, or end its run.
 func (c *common) elsewhere() bool {
 	return c.output != "" || c.input != "" || len(c.sinks) > 0 || c.page.http != "" || c.page.html != "" ||
 		c.remote != (remote.Options{}) || c.target.Workload != nil ||
@@ -268,8 +267,8 @@ func (e *export) job(ctx context.Context, j exporter.Job) (err error) {
 	return err
 }
 
-// usualBudget gives a run that has no budget the one that was asked for; without that the usual one, if the
-// run can be bounded.
+// usualBudget gives a run without a budget the one of the command line or, if there is none,
+// exportBudget. The latter is left out if the run cannot be bounded.
 func usualBudget(cfg *session.Config, asked float64, say func(string)) {
 	cost := &cfg.Options.Cost
 	if cost.Budget != 0 {
@@ -285,7 +284,7 @@ func usualBudget(cfg *session.Config, asked float64, say func(string)) {
 	}
 }
 
-// ended tells that a script has ended.
+// ended prints that a script has ended, and why.
 func (e *export) ended(j exporter.Job, err error, again time.Duration) {
 	e.hub.Store.Script(j.Name).Failed()
 	e.app.Report(fmt.Errorf("%s: %w", j.Name, err))

@@ -33,8 +33,8 @@ type flag struct {
 	helpPlace   helpPlace
 	recorded    bool                 // the subcommand record has it too
 	own         bool                 // the script declares it
-	bare        time.Duration        // the unit of a time without one, as the script declares it; 0 is none
-	read        func(*reader, *flag) // takes the texts of an option that is given
+	bare        time.Duration        // the unit of a number without one, as declared; 0 is none
+	read        func(*reader, *flag) // stores the texts of a given option
 
 	// filters is the option of events that this one, --filter, adds to; places tell how many events were
 	// given before each of its texts.
@@ -81,13 +81,13 @@ const (
 	aPath
 )
 
-// An alone is the value of an option that needs none.
+// alone describes an option that can be written without a value.
 type alone struct {
-	value string                 // if none is given; "" if one is needed
-	takes func(word string) bool // the next word is the value all the same
+	value string                 // the value when none is written; "" if one must be written
+	takes func(word string) bool // the next word can be the value, too
 }
 
-// helpPlace says where help shows an option of every script.
+// helpPlace says which help pages show a common option.
 type helpPlace uint8
 
 const (
@@ -108,7 +108,7 @@ func (f *flag) Set(s string) error {
 	return nil
 }
 
-// last is the text that counts if the option is given several times.
+// last is the option's last text, which overrides the earlier ones.
 func (f *flag) last() (string, bool) {
 	if len(f.texts) == 0 {
 		return "", false
@@ -124,7 +124,7 @@ func (f *flag) isValue(word string) bool {
 	return slices.Contains(f.choices, word)
 }
 
-// A flags is the options that one command line may have.
+// flags holds the options that one command line may have.
 type flags struct {
 	list   []*flag
 	set    *pflag.FlagSet
@@ -133,9 +133,8 @@ type flags struct {
 	perfprof bool
 }
 
-// newFlags makes the options of a script (nil: none) and the common ones. A
-// script may declare a common option once more, for its default and help, and
-// may take a letter away from the common ones.
+// newFlags makes the options of a script (nil: none) and the common ones. A script may declare a common
+// option again to change its default and help, and may use the letter of a common option for its own.
 func newFlags(own *option.Set) *flags {
 	fs := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	fs.set.SortFlags = false
@@ -244,8 +243,8 @@ func (fs *flags) texts(name string) []string {
 	return nil
 }
 
-// parse reads options up to the first word that is none, or to "--". It
-// returns the words that are left, and whether "--" came before them.
+// parse reads options up to the first word that is no option, or to "--". It returns the words that are
+// left, and whether "--" came before them.
 func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 	for {
 		given := map[*flag]int{}
@@ -272,8 +271,8 @@ func (fs *flags) parse(args []string) (rest []string, dash bool, err error) {
 	}
 }
 
-// flagError is the error about an option, in our words. where is the
-// subcommand, "" for a script.
+// flagError turns pflag's error about an option into one of ppscript's form. where is the subcommand,
+// "" for a script.
 func flagError(err error, set *pflag.FlagSet, where string) error {
 	help := "list the options with --help"
 	if where != "" {

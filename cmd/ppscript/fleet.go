@@ -22,7 +22,7 @@ import (
 	"ppscript/stdlib"
 )
 
-// This file connects scripts with other machines: results as parts, and runs on other machines.
+// This file connects scripts with fleets: partial results, and runs on other machines.
 
 // fleetProgram is what the commands of fleets need.
 func (a *app) fleetProgram() *fleet.Program {
@@ -45,7 +45,7 @@ func (a *app) fleetProgram() *fleet.Program {
 	}
 }
 
-// isCommon reports the name of an option of every script.
+// isCommon reports that name is an option which every script has.
 func isCommon(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
 	return slices.ContainsFunc(commonOptions(&common{}), func(f *flag) bool { return f.name == name })
@@ -66,7 +66,7 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 			defer a.asker.Close()
 			err = a.asker.Connect(ctx, &cfg) // by other programs
 		}
-		if err == nil && cfg.Confine != nil { // parts of results are of machines that could be hostile
+		if err == nil && cfg.Confine != nil { // partial results come from machines that could be hostile
 			err = cfg.Confine(session.Confinement{Names: true, Files: true})
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func (a *app) observe(ctx context.Context, inv *invocation, cfg session.Config, 
 	return session.Run(ctx, cfg)
 }
 
-// writeParts has the results of a run written as parts.
+// writeParts has the session write partial results.
 func (inv *invocation) writeParts(cfg *session.Config, out *resultfile.File) {
 	w := mergeable.NewWriter(out)
 	w.Script = inv.sum()
@@ -128,7 +128,7 @@ func (inv *invocation) question(cfg *session.Config, a *app) (*fleet.Question, e
 		JSON:   inv.common.render.Format == "json"}, err
 }
 
-// bundle is a script that does not come with the program, to travel, signed or not; nil if it does.
+// bundle packs a script that other machines do not have, signed or not; nil if it comes with ppscript.
 func (inv *invocation) bundle(libs *loading.Libraries, signed bool) (*fleet.Bundle, error) {
 	if ours(inv.name) != "" || strings.HasPrefix(inv.name, "@stdlib//") {
 		return nil, nil
@@ -151,15 +151,15 @@ func (inv *invocation) bundle(libs *loading.Libraries, signed bool) (*fleet.Bund
 	return b, err
 }
 
-// travelled has a script run that came from elsewhere, with what came along: words are its options.
+// travelled runs a script that another machine sent in a bundle; words are its options.
 func (a *app) travelled(dir string, words []string) ([]string, error) {
 	main, resolve, err := fleet.OpenBundle(dir)
 	a.libs.Only = resolve
 	return append([]string{main}, words...), err
 }
 
-// sum is the SHA-256 of all code of a script, wherever its files are: what it is, and what comes with the
-// program.
+// sum is the SHA-256 of all code of a script: its own files, and the shipped files that it loads. It
+// does not depend on where the files are.
 func (inv *invocation) sum() [sha256.Size]byte {
 	all := sha256.New()
 	var sums []string
@@ -175,7 +175,7 @@ func (inv *invocation) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(all.Sum(nil))
 }
 
-// tellJob tells the machine's journal of a job that others asked for.
+// tellJob writes a line about a fleet's job to the machine's journal.
 func (a *app) tellJob(j *fleet.Job, began time.Time, frames uint64, failed error) {
 	e := journal.New(buildVersion(), append([]string{"fleet", "run"},
 		strings.Fields(j.String())...), nil)

@@ -20,22 +20,22 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// This file is record --flight: rings that keep the newest events, and a script
-// beside them that says when to write them to a file.
+// This file has record --flight: rings keep the newest events, and a script that runs beside them
+// decides when they are written to a file.
 
-// A flight is the options of a flight recording.
+// flight holds the options of a flight recording.
 type flight struct {
 	window time.Duration // 0: all events are recorded
 	most   uint64        // files that stay
 	when   string        // a command line of a script
 }
 
-// flightFlags are the options.
+// flightFlags declares the options of a flight recording.
 func flightFlags(o *flight) []*flag {
 	o.most = 16
 	return []*flag{
-		{name: "flight", metavar: "TIME", read: o.readWindow, help: "flight recorder: keep the newest events in memory, and write those of the last TIME to FILE.1, FILE.2, ... each time --when says so or SIGUSR2 comes"},
-		{name: "when", metavar: "SCRIPT", read: o.readWhen, help: "a script with its options, in quotes: each slow pair or event that it shows has a file written: 'syscalls --than 10ms'"},
+		{name: "flight", metavar: "TIME", read: o.readWindow, help: "flight recorder: keep the newest events in memory, and write the last TIME of them to FILE.1, FILE.2, ... each time --when says so or SIGUSR2 comes"},
+		{name: "when", metavar: "SCRIPT", read: o.readWhen, help: "a script with its options, in quotes: each slow pair or event that it shows causes a file: 'syscalls --than 10ms'"},
 		{name: "flight-files", metavar: "N", read: readCount(&o.most, 1, "write --flight-files 5"), deflt: "16", help: "how many files stay; the oldest go"},
 	}
 }
@@ -67,14 +67,14 @@ func (o *flight) check(output string) error {
 	return nil
 }
 
-// holds has a command wait for the script as well.
+// holds makes the observed command wait until the script is attached as well.
 func (o *flight) holds(c *common) {
 	if command := c.target.Workload; command != nil && o.when != "" {
 		command.Openers = 2
 	}
 }
 
-// record runs the flight on the events that src has open.
+// record runs the flight recording on the events that src has opened.
 func (o *flight) record(ctx context.Context, a *app, w *watch, src *perf.Source, opt recording.Options,
 	c *common,
 ) (f *recording.Flight, err error) {
@@ -102,10 +102,10 @@ func (o *flight) record(ctx context.Context, a *app, w *watch, src *perf.Source,
 	return f, err
 }
 
-// watch runs the script of --when beside the recording; each pair and event that it
-// shows asks. settle ends it, and returns when all that it saw is shown. If it fails,
-// it stops the recording, and settle tells why. A command is let go once both are
-// attached.
+// watch runs the script of --when beside the recording. Each pair or event that the script shows
+// requests a file. settle ends the script, and returns when all events that it saw are shown. If the
+// script fails, it stops the recording, and settle returns the error. The observed command starts once
+// both are attached.
 func (o *flight) watch(ctx context.Context, stop func(), a *app, c *common, ask func(string)) (
 	settle func() error, err error,
 ) {
@@ -127,7 +127,7 @@ func (o *flight) watch(ctx context.Context, stop func(), a *app, c *common, ask 
 	}
 	if !slices.ContainsFunc(reports, recording.Shows) {
 		return nil, usagef("option", "--when",
-			"%s shows no pairs and no events, so that nothing would ever be written", args[0]).
+			"%s shows no pairs and no events, so no file would ever be written", args[0]).
 			WithHint("let it show what is slow, for example: --when 'syscalls --than 10ms'")
 	}
 	t := c.target
@@ -165,7 +165,7 @@ func (o *flight) watch(ctx context.Context, stop func(), a *app, c *common, ask 
 			failed = err
 			stop()
 		case ctx.Err() == nil:
-			a.Say("--when: the script has ended; from now on only SIGUSR2 has files written")
+			a.Say("--when: the script has ended; from now on only SIGUSR2 causes files")
 		}
 	})
 	settle = func() error {

@@ -96,8 +96,8 @@ func helpTopic(a *app, name string) error {
 	return a.Page(text)
 }
 
-// helpEvents explains events, with the command lines of the script that is named, else of all,
-// that can use them.
+// helpEvents explains events, with command lines that use them: of the named script, or of all
+// profilers.
 func helpEvents(a *app, inv *invocation, brief bool) error {
 	show := help.Show{Console: &a.Console, Tasks: namesTasks, Brief: brief,
 		Users: append(stdlib.Names(), scripts.Names()...)}

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// This file has the command that tells the content of a recording, and which profilers can run over it.
+// This file has the command info, which shows the content of a recording, and which profilers can run
+// over it.
 
 func infoCommand(a *app) *cobra.Command {
 	format := "text"

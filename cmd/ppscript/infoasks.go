@@ -9,9 +9,8 @@ import (
 	"ppscript/stdlib"
 )
 
-// profilersOver are the profilers that can run over a recording: by themselves, and
-// with events of it that the user names. They are tried: their plans are made for
-// the recording, and nothing of it is read.
+// profilersOver returns the profilers that can run over a recording: without options, and with events
+// of the recording as options. For each, a plan is built for the recording, without reading its events.
 func profilersOver(a *app, path string, events []recording.Event) (alone, named []string) {
 	defer func(before int) { a.Quiet = before }(a.Quiet)
 	a.Quiet = 2     // their messages would be about a run that does not take place
@@ -38,8 +37,8 @@ func profilersOver(a *app, path string, events []recording.Event) (alone, named 
 	return alone, named
 }
 
-// ways are how profilers are told of an event: alone, with a number of it, as both
-// stages of a pair, with an expression, with a question.
+// ways lists the options by which profilers take an event: alone, with one of its numeric fields, as
+// both stages of a pair, with an expression, with an SQL query.
 func ways(name string) [][]string {
 	return [][]string{
 		{"-e", name}, {"-e", name + "//num=cpu/"}, {"-e", name, "-e", name}, {"-e", name, "cpu"},
@@ -57,8 +56,8 @@ func runsOver(a *app, path, name string, options ...string) bool {
 	return err == nil && n > 0
 }
 
-// inspectedRun is a run that a command line asks for, to be looked at: it says nothing, and may write
-// nothing.
+// inspectedRun returns the run that a command line describes, without running it: it prints nothing,
+// and may write nothing.
 func (a *app) inspectedRun(args []string) (inv *invocation, cfg session.Config, err error) {
 	host, _, err := a.newHost()
 	if err != nil {

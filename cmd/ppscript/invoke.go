@@ -20,12 +20,11 @@ import (
 //	[options] NAME|FILE [options] [arguments] [--] [command...]
 //	[options] -c PROGRAM [options] [--] [command...]
 //
-// Options before the name are the script's as well as those behind it. The
-// first word that is none begins the command, as in perf-prof, but a script
-// that declares arguments takes those first. The word help among
-// them explains the script, or the events of its -e.
+// Options before and after the name belong to the script. The first word that is no option begins the
+// command, as in perf-prof, but a script that declares arguments takes its arguments first. The word
+// help explains the script, or the events of its -e.
 
-// An invocation is a script with its command line, parsed.
+// An invocation is a parsed command line of a script.
 type invocation struct {
 	name     string // as the user calls it
 	host     *script.Host
@@ -46,8 +45,7 @@ type invocation struct {
 	outcome session.Outcome // once it has run
 }
 
-// A question is the wish of a user who asks for something else than to run: one
-// of these is set.
+// question says that the user asks about the script and does not run it: one of the members is set.
 type question struct {
 	version, help, noName, describe bool
 	helpEvents                      []string
@@ -55,8 +53,8 @@ type question struct {
 	word bool // the word help is among the others
 }
 
-// topFlags are the options that may come before the name: those whose values
-// must not be taken for it. Others that take a value go behind the name.
+// topFlags are the options with a value that may come before the script's name, so that the value is
+// not taken for the name. Other options with a value must follow the name.
 func topFlags() *flags {
 	own := &option.Set{Options: []option.Option{
 		{Name: "command", Short: "c", Type: option.String, Help: "run PROGRAM, one line of a script", Metavar: "PROGRAM"},
@@ -65,8 +63,7 @@ func topFlags() *flags {
 	return newFlags(own)
 }
 
-// invoke reads args. Flags and arguments have been checked when it returns;
-// nothing has been opened.
+// invoke parses args. When it returns, flags and arguments are checked, and nothing is open.
 func (a *app) invoke(host *script.Host, args []string) (*invocation, error) {
 	inv := &invocation{host: host, flags: topFlags()}
 	rest, dash, err := inv.flags.parse(args)
@@ -165,8 +162,8 @@ func (a *app) invokeScript(inv *invocation, before []string, name string, after 
 	if len(inv.flags.texts("input")) > 0 {
 		set.OfRecording(given)
 	}
-	// Event strings are read here already, to point at the mistake in the
-	// user's text and not at the script.
+	// Event strings are parsed here already, so that an error points at the user's text, not at the
+	// script.
 	for _, text := range inv.eventTexts() {
 		list, err := eventstring.Parse(text, kernel.ParseCPUList)
 		if err == nil {
@@ -218,8 +215,8 @@ func (inv *invocation) finish(given map[string][]string) (err error) {
 	return nil
 }
 
-// words parses options and takes the arguments that the script declares; the
-// rest is the command.
+// words parses options and takes the arguments that the script declares; the words after them are the
+// command.
 func (inv *invocation) words(args []string) (taken []string, err error) {
 	left := 0 // arguments that are still wanted
 	if set := inv.module.Options; set != nil {

@@ -88,8 +88,7 @@ func (l *lister) list(args []string) error {
 	return nil
 }
 
-// listAllScripts lists the profilers, and the scripts of the library that is
-// here.
+// listAllScripts lists the profilers, and the scripts of the library in the working directory.
 func (l *lister) listAllScripts(text string) (n int, err error) {
 	n, err = l.listScripts(text)
 	for _, dir := range []string{".", "scripts"} {
@@ -120,8 +119,8 @@ func (l *lister) listScripts(text string) (n int, err error) {
 	return n, w.Flush()
 }
 
-// libraryDir reports that an argument is a directory, not a text: it has a
-// slash, or a ppscript.mod.
+// libraryDir reports that an argument names a library's directory and is no text to search for: it
+// contains a slash, or the directory has a ppscript.mod.
 func libraryDir(arg string) (string, bool) {
 	st, err := os.Stat(arg)
 	if err != nil || !st.IsDir() || !strings.Contains(arg, "/") && !isLibrary(arg) {
@@ -130,7 +129,7 @@ func libraryDir(arg string) (string, bool) {
 	return filepath.Clean(arg), true
 }
 
-// listLibrary lists the scripts of a library as they are called.
+// listLibrary lists the scripts of a library by the paths that run them.
 func (l *lister) listLibrary(dir, text string) (n int, err error) {
 	names, summaries, err := libraryScripts(dir)
 	if err != nil {

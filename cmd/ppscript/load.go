@@ -20,11 +20,10 @@ import (
 	"ppscript/stdlib"
 )
 
-// lookTime is the time that a script has to describe its run: for check,
-// explain, help and the tests.
+// lookTime is how long a script may take to describe its run, for check, explain, help and the tests.
 const lookTime = 20 * time.Second
 
-// newHost makes the host of this program's scripts.
+// newHost makes the Starlark host that loads and runs scripts.
 func (a *app) newHost() (*script.Host, *builtins.Registry, error) {
 	reg, err := all.Registry()
 	if err != nil {
@@ -49,7 +48,8 @@ func (a *app) hostOf(reg *builtins.Registry) *script.Host {
 	return script.NewHost(o)
 }
 
-// bounds are what scripts may take on this machine, in that time; 0 is the machine's own.
+// bounds returns the limits of a script's steps, memory and time; with 0 the time is this machine's
+// default.
 func (a *app) bounds(within time.Duration) limits.Policy { return a.limits.In(within) }
 
 func (a *app) optionsOf(reg *builtins.Registry) script.HostOptions {
@@ -63,7 +63,7 @@ func (a *app) optionsOf(reg *builtins.Registry) script.HostOptions {
 	}
 }
 
-// hung ends the process: a script that should describe its run does not end.
+// hung ends the process, because a script that should only describe its run does not return.
 func (a *app) hung(why error) {
 	a.Report(diag.Errorf(diag.Run, "load", "the script", "%w", why).
 		WithHint("look for values that are in themselves many times, such as x = (x, x) in a loop"))
@@ -93,9 +93,8 @@ func (a *app) load(host *script.Host, name string) (*script.Module, error) {
 	return host.LoadSource(full, string(src))
 }
 
-// find says which file a user means: the name of a profiler, or a path. A
-// profiler's name wins over a file of the same name without ending, and that
-// over a script of the library that comes along.
+// find returns the file that name stands for: a profiler, or a path. A profiler wins over a file of the
+// same name without suffix, and such a file wins over a script of the shipped library.
 func find(name string) (string, error) {
 	if file, ok := stdlib.Find(name); ok {
 		return "@stdlib//" + file, nil
@@ -129,8 +128,8 @@ func find(name string) (string, error) {
 	return findNamesake(name)
 }
 
-// findNamesake finds what a user means who has the name of another program's tool:
-// opensnoop-bpfcc is opensnoop, and others are told what does it here.
+// findNamesake finds a script by another project's name of it: opensnoop-bpfcc is opensnoop. For tools
+// without a namesake the error names the command that does the same.
 func findNamesake(name string) (string, error) {
 	if short := docs.ToolName(name); short != name {
 		if file, ok := stdlib.Find(short); ok {

@@ -7,10 +7,10 @@ import (
 	"ppscript/cmd/ppscript/editor/langserver"
 )
 
-// editTime bounds the time for loading what somebody is writing.
+// editTime is how long a script in an editor may take to load.
 const editTime = 2 * time.Second
 
-// editing is what the server for editors needs of the program.
+// editing gives the language server the functions of the command that it needs.
 func (a *app) editing() (langserver.Options, error) {
 	c, err := readCommon(newFlags(nil), nil)
 	if err != nil {

@@ -1,9 +1,8 @@
 // Command ppscript runs scripts that observe the kernel: profilers that come
 // with it, files, or one line after -c.
 //
-// This is the only place that prints usage, maps errors to exit codes and ends
-// the process. Runs are the work of runtime/session, the vocabulary of scripts
-// is in builtins; each subcommand has a file.
+// Only this package prints usage, maps errors to exit codes and ends the process. runtime/session runs
+// scripts, and builtins has their vocabulary; each subcommand has a file.
 package main
 
 import (
@@ -21,7 +20,8 @@ import (
 )
 
 func main() {
-	// Before anything else: a set-uid program must not become a command, either.
+	// This comes first: a process that becomes the observed command must not keep the rights of a
+	// set-uid program, either.
 	if err := privilege.Begin(); err != nil {
 		a := &app{Console: console.Console{Stderr: os.Stderr}}
 		os.Exit(a.exitCode(err))
@@ -40,8 +40,8 @@ func main() {
 func run(args []string) int {
 	a := newApp()
 	a.token = token.Take()
-	// Caught, a write to a pipe that nobody reads fails with EPIPE instead of
-	// ending us; our children get the default back.
+	// While SIGPIPE is caught, a write to a pipe without reader fails with EPIPE and does not end the
+	// process. Child processes get the default action back.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)

@@ -59,8 +59,8 @@ func (c *common) targetOptions() []*flag {
 			help: "threads to observe"},
 		{name: "cgroups", metavar: "NAME,...", recorded: true, read: c.readCgroups,
 			help: "cgroups to observe: names or patterns"},
-		// Before those that name containers and pods.
-		{name: "cri", metavar: "SOCKET", kind: aPath, deflt: "those at the usual places", recorded: true, read: c.readCRI,
+		// Before the options that name containers and pods.
+		{name: "cri", metavar: "SOCKET", kind: aPath, deflt: "the sockets at the usual places", recorded: true, read: c.readCRI,
 			help: "ask the runtime of containers at SOCKET for the names of containers and pods (CRI), and no other; no asks none"},
 		{name: "container", metavar: "NAME,...", recorded: true, read: c.readOwners(cgroup.Container),
 			help: "containers to observe: names, ids, or first digits of ids"},
@@ -100,13 +100,13 @@ func (c *common) runOptions() []*flag {
 		{name: "max-rows", metavar: "COUNT", deflt: "a million; 131072 where programs count", read: readCount(&o.Limits.Rows, 1, "write --max-rows 10000"),
 			help: "rows of a table, histograms of a result, and stacks at most; what has further keys is evicted into one row, __other__, so that totals stay right"},
 		{name: "memory", metavar: "SIZE", deflt: "a quarter of the machine's, or three quarters of the cgroup's, 2g at most", read: c.readMemory,
-			help: "what the process may have: beyond it, new keys are told as __other__, and the oldest of what waits or is kept goes, as is said; 64m at least"},
+			help: "what the process may have: beyond it, new keys are counted as __other__, and the oldest waiting or kept events are dropped, which the result says; 64m at least"},
 		{name: "sampling-limit", metavar: "COUNT", read: readCount(&o.Limits.SamplingLimit, 1, "use --sampling-limit 100000"),
-			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, one of those"},
+			help: "stop when a CPU, or thread, sends more than COUNT events a second; with --perfeval-*, a CPU or thread of these options"},
 		{name: "budget", metavar: "SHARE", read: readBudget(&o.Cost.Budget),
-			help: "let observing cost at most SHARE of the time of all CPUs, such as 1%: beyond it, events are left out, counts and sums are estimates with a margin, and it is said; off is no budget (docs/budget.md)"},
+			help: "let observing cost at most SHARE of the time of all CPUs, such as 1%: beyond it, events are left out, and counts and sums are marked as estimates with a margin; off is no budget (docs/budget.md)"},
 		{name: "cost", read: readFlag(&o.Cost.Show),
-			help: "show what observing cost in each interval, of ppscript itself and of those that are observed"},
+			help: "show what observing cost in each interval: ppscript's own CPU time, and the time that it added to the observed programs"},
 		{name: "perfeval-cpus", metavar: "LIST", read: readCPUs(&o.Cost.EvalCPUs),
 			help: "with each report, say how many of the events occurred on these CPUs, whatever the filters, and how many of them reached ppscript"},
 		{name: "perfeval-pids", metavar: "PID,...", read: readIDs(&o.Cost.EvalPIDs, "process"),
@@ -120,13 +120,13 @@ func (c *common) runOptions() []*flag {
 		{name: "order-mem", metavar: "SIZE", deflt: "256m, 8m", read: c.readOrderMemory,
 			help: "memory for events from elsewhere (pull=, a pipe) while they are put in order, and for all slow receivers together (push=); the rings of this machine need none"},
 		{name: "allow", metavar: "WHAT", read: c.readAllow,
-			help: "let the script write files (write=DIR) and talk to others (net=ADDRESS) that it names itself; several with commas"},
+			help: "let the script write files (write=DIR) and connect to addresses (net=ADDRESS) that it names itself; several with commas"},
 		{name: permit.LookOnly, read: c.readLookOnly,
 			help: "only look: refuse to write files, to send, to receive and to listen, even if the script or an option asks for it"},
 		{name: permit.ForOthers, read: readFlag(&c.extra.forOthers),
 			help: "the request comes from another machine: start no command, and read no named file but programs that every user may read; agents run scripts so"},
 		{name: "require-signed", recorded: true, read: checkSigned,
-			help: "run the script only if a key of --signers signed it, and it and all that it loads are as they were then"},
+			help: "run the script only if a key of --signers signed it, and neither it nor a file that it loads has changed since"},
 		{name: "signers", metavar: "FILE", kind: aPath, recorded: true, read: checkSigned, deflt: sign.SignersFile,
 			help: "the public keys whose signatures count"},
 		{name: "token-file", metavar: "FILE", kind: aPath, read: c.readTokenFile,
@@ -136,11 +136,11 @@ func (c *common) runOptions() []*flag {
 		{name: "tls-cert", metavar: "FILE", kind: aPath, read: readPath(&c.tls.Cert), deflt: "in the file of --tls-key",
 			help: "the certificate of the key"},
 		{name: "tls-peers", metavar: "FILE", kind: aPath, read: readPath(&c.tls.Peers),
-			help: "whom to believe: certificates of other sides, or of authorities that signed them"},
+			help: "trust these certificates: of other sides, or of authorities that signed them"},
 		{name: "tsc", read: readFlag(&o.Clock.TSC),
 			help: "times are the CPU's time stamp counter: tables are in thousands of cycles"},
 		{name: "kvmclock", metavar: "VM", read: c.readKVMClock,
-			help: "times are those of a guest's clock. VM is the process of its monitor, or its UUID; waits until the guest's clock is updated"},
+			help: "show times by a guest's clock. VM is the process of its monitor, or its UUID; waits until the guest's clock is updated"},
 		{name: "clock-offset", metavar: "N", read: c.readClockOffset,
 			help: "add N ns to the times of events"},
 	}
@@ -154,9 +154,9 @@ func (c *common) outputOptions() []*flag {
 		{name: "format", metavar: "FORMAT", choices: render.Formats(), deflt: render.Formats()[0], read: readChoice(&c.render.Format),
 			help: "the form of results: " + strings.Join(render.Formats(), ", ")},
 		{name: "partials", metavar: "WHAT", choices: []string{"results", "stacks"}, alone: alone{value: "results"}, read: readChoice(&c.partials),
-			help: "write results as parts, which ppscript fleet run --files puts together with those of other machines; with stacks, also the stacks of each interval"},
+			help: "write partial results, which ppscript fleet run --files merges with the results of other machines; with stacks, also the stacks of each interval"},
 		{name: "baseline", metavar: "FILE", kind: aPath, read: readPath(&c.baseline),
-			help: "compare results with those that a run wrote to FILE with --format json or --partials: each interval, and all of the run at its end (docs/compare.md)"},
+			help: "compare results with a run that wrote FILE with --format json or --partials: each interval, and all of the run at its end (docs/compare.md)"},
 		{name: "flame-graph", metavar: "FILE", kind: aPath, read: c.readFlameGraph,
 			help: "write stacks to FILE: a flame graph if it ends in .svg or .html, else folded; - is stdout. Lines of events are then printed only with -o or --format"},
 		{name: "flame-base", metavar: "FILE", kind: aPath, read: readPath(&o.Stacks.FlameBase),
@@ -190,7 +190,7 @@ func (c *common) outputOptions() []*flag {
 		{name: "debug-dir", metavar: "DIR", kind: aPath, deflt: "~/.debug, /usr/lib/debug", read: c.readDebugDirs,
 			help: "look for files by build-id, and for debug files, in DIR"},
 		{name: "debuginfod", metavar: "URL", alone: alone{value: symbolsource.Environment, takes: symbolsource.IsURL}, deflt: "no server is asked", read: readSymbols(&o.Symbols, symbolsource.Debuginfod),
-			help: "fetch debug files that are nowhere here from a server, by build-id: URL, or those of $DEBUGINFOD_URLS (docs/symbols.md)"},
+			help: "fetch debug files that are nowhere here from a server, by build-id: URL, or the servers in $DEBUGINFOD_URLS (docs/symbols.md)"},
 		{name: "symbols-from", metavar: "PLACE", kind: aPath, read: readSymbols(&o.Symbols, symbolsource.From),
 			help: "look for the files of programs in PLACE: a directory, where they are found by build-id whatever their names, or the URL of a debuginfod server"},
 		{name: "names", metavar: "WHEN", choices: []string{"now", "later"}, deflt: "now", read: readSymbols(&o.Symbols, symbolsource.Names),
@@ -206,7 +206,7 @@ func (c *common) outputOptions() []*flag {
 		{name: "strict", recorded: true, read: readFlag(&c.strict),
 			help: "exit with 4 if events were lost"},
 		{name: "no-sandbox", recorded: true, read: readFlag(&c.noSandbox),
-			help: "keep all rights while events flow; else those that the run does not need are given up (docs/security.md)"},
+			help: "keep all rights while events flow; otherwise the run gives up the rights that it does not need (docs/security.md)"},
 		{name: "usage-self", metavar: "TIME", read: readTime(&o.Cost.UsageSelf),
 			help: "report what ppscript costs every TIME, such as 10s"},
 	}
@@ -215,7 +215,7 @@ func (c *common) outputOptions() []*flag {
 func (c *common) otherOptions() []*flag {
 	return []*flag{
 		{name: "verbose", short: "v", recorded: true, read: readTimes(&c.options.Verbose),
-			help: "say what is opened and how, and what was written; SIGUSR2 asks a run how it stands"},
+			help: "print which events are opened and how, and which files were written; SIGUSR2 makes a run print its state"},
 		{name: "quiet", short: "q", recorded: true, read: readTimes(&c.quiet),
 			help: "no messages, no lines under headers; -qq also no dates and headers"},
 		{name: "describe",
@@ -229,7 +229,7 @@ func (c *common) otherOptions() []*flag {
 	}
 }
 
-// defaultPages tells the sizes of rings as --help-all shows them.
+// defaultPages formats the default sizes of rings for --help-all.
 func defaultPages() string {
 	return fmt.Sprintf("%d; %d where stacks are copied", pagesOr(session.DefaultPages(runtime.NumCPU(), 0)),
 		4*pagesOr(session.DefaultPages(runtime.NumCPU(), 0)))
@@ -254,7 +254,7 @@ func (c *common) readCgroups(r *reader, f *flag) {
 	}
 }
 
-// readCRI reads where a runtime of containers listens.
+// readCRI reads the socket of a container runtime.
 func (c *common) readCRI(r *reader, f *flag) {
 	var err error
 	if c.options.Names.CRI, err = cgroup.Socket(r.path(f)); err != nil {
@@ -262,8 +262,9 @@ func (c *common) readCRI(r *reader, f *flag) {
 	}
 }
 
-// readOwners reads names of containers, pods or units: their cgroups are observed, with
-// all cgroups in them. Where perf_event has them not, their processes are, with all that these start.
+// readOwners reads names of containers, pods or units: their cgroups are observed, with all cgroups in
+// them. Cgroups that no event can open by are observed by their processes, and the processes that these
+// start.
 func (c *common) readOwners(kind cgroup.Kind) func(r *reader, f *flag) {
 	return func(r *reader, f *flag) {
 		found, err := cgroup.Targets(kind, f.texts, c.options.Names)
@@ -284,7 +285,7 @@ func (c *common) readOwners(kind cgroup.Kind) func(r *reader, f *flag) {
 	}
 }
 
-// sayOwners tells which targets are observed by their processes.
+// sayOwners prints which targets are observed by their processes.
 func (c *common) sayOwners(say func(line string)) {
 	if c.owners != nil {
 		say(fmt.Sprintf("%s: no event opens by this cgroup of version 1: the processes that are in it now"+

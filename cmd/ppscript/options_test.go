@@ -53,8 +53,8 @@ func TestCommonOptionsSetWhatTheySay(t *testing.T) {
 	}
 }
 
-// Each option of which package permit knows more is one, and those that name files or addresses
-// are known there, or only read.
+// Each option in the tables of package permit exists, and each option that names a file or an address
+// is in them, or only reads.
 func TestOptionsThatDoMoreAreKnown(t *testing.T) {
 	reads := []string{"input", "flame-base", "baseline", "symfs", "debug-dir", "kvmclock"}
 	known := map[string]bool{}

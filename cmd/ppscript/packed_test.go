@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat puts events beside each other while the terminal is wide enough.
+// stat shows events in columns beside each other if the terminal is wide enough.
 func TestStatPacksOnATerminal(t *testing.T) {
 	testkit.Requires(t, testkit.Live...)
 	m := openTerminal(t, nil, "stat", "-e", "sched:sched_switch,sched:sched_wakeup//alias=woken/", "-C", "0",

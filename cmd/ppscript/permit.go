@@ -8,7 +8,7 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// written are the files that common options name.
+// written returns the files that common options name for writing.
 func (inv *invocation) written() (paths []string) {
 	for _, f := range inv.flags.list {
 		if permit.Writes(f.name) && f.common() {
@@ -18,7 +18,7 @@ func (inv *invocation) written() (paths []string) {
 	return paths
 }
 
-// permits are the rights of an invocation.
+// permits records which files and addresses an invocation may use.
 func (inv *invocation) permits(say func(string)) *permit.Permits {
 	p := &permit.Permits{Typed: typedIn(inv.host), Named: map[string]bool{}, Say: say,
 		Files: inv.common.extra.files, Peers: inv.common.extra.peers,

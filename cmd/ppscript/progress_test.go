@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Reading that takes longer than a second says on a terminal how far it is, in a line that
-// vanishes before results come.
+// When reading takes longer than a second, a terminal shows a line of progress, which vanishes before
+// results come.
 func TestProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	recording, err := os.ReadFile("../../tests/data/pipe.data")

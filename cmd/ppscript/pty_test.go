@@ -37,8 +37,8 @@ func startTerminal(t *testing.T, args ...string) *terminal {
 	return term
 }
 
-// openTerminal starts ppscript with args on a terminal of its own; prepare, if
-// it is not nil, sees the command and the terminal before.
+// openTerminal starts ppscript with args on a terminal of its own. If prepare is not nil, it is called
+// with the command and the terminal before the start.
 func openTerminal(t *testing.T, prepare func(cmd *exec.Cmd, ptm *os.File), args ...string) *terminal {
 	t.Helper()
 	testkit.Requires(t, testkit.Long)
@@ -105,9 +105,8 @@ func (m *terminal) send(keys string) {
 	}
 }
 
-// expect waits until want is shown, behind the text that was expected before,
-// and returns all output up to there. The deadline only ends a test that has
-// failed.
+// expect waits until want is shown after the text of the previous call, and returns all output up to
+// it. The deadline only ends a test that has failed.
 func (m *terminal) expect(want string) string {
 	m.t.Helper()
 	deadline := time.After(60 * time.Second)
@@ -145,8 +144,8 @@ func (m *terminal) attached() {
 	}
 }
 
-// has reports that one of the process's files in /proc, read in some way, has
-// one of the words.
+// has reports that read, applied to one of the process's files in /proc, returns a text with one of the
+// words.
 func (m *terminal) has(pattern string, read func(string) (string, error), words ...string) bool {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/%s", m.cmd.Process.Pid, pattern))
 	return slices.ContainsFunc(files, func(file string) bool {

@@ -15,10 +15,10 @@ import (
 
 // This file reads the texts of options into values of the usual kinds.
 
-// A reader keeps the first error.
+// A reader parses the texts of options, and keeps the first error.
 type reader struct {
 	err error
-	// plain says that times without a unit are those of perf-prof's command lines.
+	// plain says that the command line is one of perf-prof's, where a time without unit is in ms.
 	plain bool
 }
 
@@ -32,7 +32,7 @@ func readFlag(to *bool) func(*reader, *flag) {
 	return func(r *reader, f *flag) { *to = r.on(f) }
 }
 
-// on is an option that is there, or says that it is not: --system, --system=no.
+// on reads an option that is a switch: --system, --system=no.
 func (r *reader) on(f *flag) bool {
 	switch text, _ := f.last(); text {
 	case "", "true", "yes", "on", "1":
@@ -46,7 +46,7 @@ func (r *reader) on(f *flag) bool {
 	}
 }
 
-// readTimes counts how often an option is given.
+// readTimes returns how often an option is given.
 func readTimes(to *int) func(*reader, *flag) {
 	return func(_ *reader, f *flag) { *to = len(f.texts) }
 }
@@ -55,7 +55,7 @@ func readPath(to *string) func(*reader, *flag) {
 	return func(r *reader, f *flag) { *to = r.path(f) }
 }
 
-// path is an option that names a file.
+// path reads an option that names a file.
 func (r *reader) path(f *flag) string {
 	text, _ := f.last()
 	if text == "" {
@@ -145,8 +145,8 @@ func readURL(to *string) func(*reader, *flag) {
 	}
 }
 
-// readWatermark reads the percentage; 0 on the command line means: wake at
-// once, which is the smallest there is.
+// readWatermark reads the percentage of a ring at which the reader wakes. 0 on the command line means:
+// wake at each event.
 func readWatermark(to *int) func(*reader, *flag) {
 	return func(r *reader, f *flag) { *to = max(1, int(r.number(f, 0, 100, "use --watermark 50"))) }
 }
@@ -203,7 +203,7 @@ func readCPUs(to *[]int) func(*reader, *flag) {
 		*to = cpus
 		online, err := kernel.OnlineCPUs()
 		if err != nil {
-			return // the kernel will give the error
+			return // the kernel will return the error
 		}
 		if both := kernel.Intersect(cpus, online); len(both) < len(cpus) {
 			var off []int

@@ -66,8 +66,7 @@ keeps the newest events in memory, and writes the last seconds to a file each ti
 	return c
 }
 
-// recordFlags are those of the common options that a recording has, and its
-// own.
+// recordFlags holds the common options that apply to a recording, and its own.
 func recordFlags() (*flags, *recording.Sampling, *flight) {
 	fl := &flags{set: pflag.NewFlagSet("", pflag.ContinueOnError), common: &common{}}
 	how := &recording.Sampling{}
@@ -148,8 +147,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		err = errors.Join(err, src.Close())
 	}()
 	w.at("begin the recording " + c.output)
-	// The time begins anew when the recording has begun: a pipe may have to wait
-	// for its reader.
+	// --duration counts from the first event: opening a pipe may have to wait for its reader.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	rest := func() {}
@@ -209,7 +207,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	return recordStatus(a, w, src, c, command, r.Lost()+missing)
 }
 
-// recordStatus is how a recording ended, as its exit status tells it.
+// recordStatus turns the end of a recording into the exit status.
 func recordStatus(a *app, w *watch, src *perf.Source, c *common, command []string, lost uint64) error {
 	var status error
 	if st, ok := src.WorkloadStatus(); ok && !w.interrupted() {
@@ -222,7 +220,7 @@ func recordStatus(a *app, w *watch, src *perf.Source, c *common, command []strin
 	return status
 }
 
-// only reads --all-user and --all-kernel.
+// only reads --all-user and --all-kernel, which leave out the other half of the events.
 func only(how *recording.Sampling, modifier string) func(*reader, *flag) {
 	return func(r *reader, f *flag) {
 		if how.Only != "" && how.Only != modifier {
@@ -243,7 +241,7 @@ func readCallGraph(how *recording.Sampling) func(*reader, *flag) {
 	}
 }
 
-// recorded is what the common options say of a recording.
+// recorded returns the settings of a recording from the common options.
 func (c *common) recorded() perf.Config {
 	o := &c.options.Reading
 	cfg := perf.Config{Target: c.target, Pages: o.Pages, Watermark: o.Watermark}
@@ -253,8 +251,8 @@ func (c *common) recorded() perf.Config {
 	return cfg
 }
 
-// warner tells which events package perf leaves out; those that a pattern found
-// are only told to a user who asks for notes.
+// warner prints which events package perf leaves out. Events that only match a pattern are named with
+// -v alone.
 func warner(con *console.Console, verbose int) func(error) {
 	return func(err error) {
 		if left := (*perf.LeftOut)(nil); verbose > 0 || !errors.As(err, &left) {

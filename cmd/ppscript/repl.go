@@ -62,8 +62,8 @@ parameters, events and their fields. Without a terminal it reads statements from
 	}
 }
 
-// interactive reports that somebody, or something, has statements for us:
-// stdin is a terminal, a pipe or a file, and not /dev/null.
+// interactive reports that stdin can have statements: it is a terminal, a pipe or a file, and not
+// /dev/null.
 func interactive() bool {
 	st, err := os.Stdin.Stat()
 	if err != nil {
@@ -115,7 +115,7 @@ func repl(a *app, args []string) (err error) {
 	s.bench.Stdout, s.bench.Save, s.bench.Page = a.Stdout, true, a.Page
 	remote := &s.bench.Base.Options.Reading
 	remote.Token, remote.TLS = cmp.Or(c.token, a.token), c.options.Reading.TLS
-	// The user's lines are his own words; those of a file that is loaded are not.
+	// Errors quote the lines that the user types; lines of a loaded file are not quoted.
 	may := &permit.Permits{Files: c.extra.files, Peers: c.extra.peers,
 		LookOnly: c.extra.nothing, Verbose: c.options.Verbose > 0,
 		Say: a.Say, Typed: func() bool { return len(s.host.Files()) == 0 }}
@@ -165,7 +165,7 @@ func repl(a *app, args []string) (err error) {
 	return s.typed.Terminal()
 }
 
-// newWorkbench is how the REPL and tests run pipelines.
+// newWorkbench returns the builtins' run() and record() for the REPL and for tests.
 func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbench {
 	kernel := symbol.NewKernel("")
 	bench := &explore.Workbench{
@@ -197,7 +197,7 @@ func newWorkbench(a *app, c *common, ctx func() context.Context) *explore.Workbe
 	return bench
 }
 
-// load loads FILE, and what statements loaded.
+// load loads FILE of the command line, and again the files that statements loaded before.
 func (s *replSession) load() error {
 	if s.file == "" {
 		if !s.lang.Loaded() {
@@ -223,8 +223,8 @@ func (s *replSession) context() context.Context {
 	return s.ctx
 }
 
-// watch has Ctrl-C stop the statement that runs: a session shows its results
-// so far, script code stops. A second Ctrl-C ends a session that goes on.
+// watch makes Ctrl-C stop the running statement: a session stops and shows its results so far, and
+// script code stops. A second Ctrl-C aborts a session that has not ended.
 func (s *replSession) watch() (stop func()) {
 	ch, done := make(chan os.Signal, 8), make(chan struct{})
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -280,8 +280,8 @@ func recordFor(a *app, ctx context.Context, c common, events []string, path stri
 	return nil
 }
 
-// piped runs statements from in, without prompts, up to the first error. A user who
-// says nothing at all is shown how to begin.
+// piped runs statements from in, without prompts, up to the first error. If the input is empty, it
+// shows how to begin.
 func (s *replSession) piped(in io.Reader) error {
 	src, err := io.ReadAll(in)
 	if err != nil {

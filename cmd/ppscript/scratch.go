@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// A scratch is the directories that go with the process.
+// scratch holds the temporary directories that are removed when the process ends.
 type scratch struct{ dirs []string }
 
-// directory makes one.
+// directory makes a temporary directory.
 func (s *scratch) directory() (string, error) {
 	dir, err := os.MkdirTemp("", "ppscript-")
 	if err == nil {
@@ -17,7 +17,7 @@ func (s *scratch) directory() (string, error) {
 	return dir, err
 }
 
-// remove removes them all.
+// remove removes all directories.
 func (s *scratch) remove() error {
 	var errs []error
 	for _, dir := range s.dirs {

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file looks at live top through a pseudo-terminal: at the system calls of
-// a shell that makes some kinds of them all the time.
+// This file tests live top on a pseudo-terminal. A shell that repeats a few kinds of system calls is
+// observed.
 
-// startTop starts top on a terminal, which has the attributes before.
+// startTop starts top on a terminal, and returns the terminal's attributes from before the start.
 func startTop(t *testing.T, args ...string) (m *terminal, before unix.Termios) {
 	t.Helper()
 	testkit.Requires(t, testkit.Live...)
@@ -184,7 +184,7 @@ func TestTopRedraws(t *testing.T) {
 	}
 }
 
-// However it is told to end, it ends well and gives the terminal back.
+// Each key and signal that ends top makes it exit in order and restore the terminal.
 func TestTopEnds(t *testing.T) {
 	f := func(name string, end func(m *terminal), args ...string) {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ import (
 //	gitrepo DIR VERSION...        makes DIR the repository https://ex.com/perf/DIR with tags
 //	gitmove DIR VERSION           gives the tag other contents
 //
-// and the conditions of the function of that name.
+// and the conditions in the function condition.
 //
 // ppscript-nobody is ppscript without any privilege. $DATA is tests/data, $SCRIPTS is scripts/,
 // $UNIQUE a number that no other run of the tests has at the same time.

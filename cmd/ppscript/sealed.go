@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// This file is sealed: what root's rules let users run.
+// This file has the command sealed, by which users run scripts as root's rules permit.
 
 func sealedCommand(a *app) *cobra.Command {
 	var check string
@@ -50,7 +50,7 @@ func sealedCommand(a *app) *cobra.Command {
 	return c
 }
 
-// ours is how the host of scripts calls one that comes with the program; "" is another.
+// ours is the name of a shipped script in the host of scripts; "" if the script is not shipped.
 func ours(name string) string {
 	if file, ok := stdlib.Find(name); ok {
 		return "@stdlib//" + file
@@ -73,7 +73,7 @@ func (a *app) sealed(args []string) error {
 	return err
 }
 
-// unseal finds the rules for a script, before anything of it is read.
+// unseal finds the rules for a script before the script is read.
 func (a *app) unseal(name string) error {
 	p, err := sealed.Read(sealed.File, ours)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *app) tellRefused(why error) {
 	}
 }
 
-// openGate asks whether a rule is for what the command line has, before that has an effect.
+// openGate looks for a rule that permits the command line, before any of its options takes effect.
 func (inv *invocation) openGate(g *sealed.Gate, words []string) error {
 	q := sealed.Request{Args: words, Command: inv.workload}
 	for _, f := range inv.flags.list {
@@ -111,7 +111,7 @@ func (inv *invocation) openGate(g *sealed.Gate, words []string) error {
 	return g.Open(q)
 }
 
-// lacksOption reports that a script has not an option that a rule names.
+// lacksOption reports that a rule names an option which the script does not have.
 func (a *app) lacksOption(script, option string) (bool, error) {
 	host, _, err := a.newHost()
 	if err != nil {

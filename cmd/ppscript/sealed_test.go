@@ -11,8 +11,8 @@ import (
 	"ppscript/tests/testkit"
 )
 
-// Users of sudo run what root's rules let them, and nothing else; the journal is told of both. A
-// namespace of mounts has the rules of the test in /etc, and its journal.
+// Users of sudo run only the scripts that root's rules permit, and the journal records permitted and
+// refused runs. A mount namespace has the test's rules in /etc, and the test's journal.
 func TestSealed(t *testing.T) {
 	testkit.Requires(t, append(testkit.Live, testkit.Program("unshare"))...)
 	dir, err := os.MkdirTemp("/run", "ppscript-test") // its directories are root's alone
@@ -76,7 +76,7 @@ cp "$0/sealed" /etc/ppscript/sealed && cp "$0/passwd" /etc/passwd && mkdir -p /r
 		`sched:sched_switch//pull="/etc/passwd"/`} {
 		refused("does not allow the value", "trace", "--duration=1s", "-e", events)
 	}
-	// Behind sudo nobody has another file than root's rules quoted to him.
+	// Through sudo, error messages quote no file except root's rules.
 	r = run("--check", filepath.Join(dir, "passwd"))
 	if r.Exit == 0 || strings.Contains(r.Stderr, "/bin/sh") {
 		t.Errorf("got %d, %s", r.Exit, r.Stderr)

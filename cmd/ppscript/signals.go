@@ -16,14 +16,12 @@ import (
 	"ppscript/runtime/session"
 )
 
-// A watch handles the signals of a run. SIGINT, SIGTERM, SIGHUP and SIGQUIT ask
-// for an orderly end: before events flow it stops the script, then it stops the
-// session, which drains its rings and shows its results. The same signal often
-// comes twice, to us and to our process group, from timeout for example:
-// signals within a second count as one. A later one ends the process at once
-// and says what it cuts off; the kernel closes what is open. An end that hangs
-// is the watchdog's. SIGUSR1 opens the output anew, SIGUSR2 asks for the state
-// of the run.
+// A watch handles the signals of a run. SIGINT, SIGTERM, SIGHUP and SIGQUIT ask for an orderly end:
+// before events flow they stop the script, later they stop the session, which drains its rings and
+// shows its results. The same signal often comes twice, for example when timeout signals the process
+// and its process group: signals within a second count as one. A later signal ends the process at once
+// and prints what is lost; the kernel closes the events. If an orderly end hangs, the watchdog ends the
+// process. SIGUSR1 opens the output anew, SIGUSR2 asks for the state of the run.
 type watch struct {
 	app    *app
 	host   *script.Host
@@ -34,7 +32,7 @@ type watch struct {
 	stop   context.CancelFunc
 	dog    watchdog.Watchdog
 	limit  time.Duration // --duration; 0 is none
-	script *time.Timer   // cuts off code of the script that runs on when that is over; nil while none runs
+	script *time.Timer   // stops the script's code if it still runs after that time; nil while no code runs
 	closed bool
 
 	mu      sync.Mutex
@@ -44,11 +42,11 @@ type watch struct {
 	atExit  func()
 }
 
-// sameWish is how long after a signal to end another one means the same.
+// sameWish is the time in which a second signal counts as a repetition of the first.
 const sameWish = time.Second
 
-// watchSignals starts to handle signals until close. The context ends with the
-// first signal to end.
+// watchSignals handles signals until close is called. The first signal that asks for an end cancels the
+// context.
 func (a *app) watchSignals(host *script.Host) (context.Context, *watch) {
 	return a.watchFor(host, nil)
 }
@@ -107,7 +105,7 @@ func (w *watch) loop() {
 	}
 }
 
-// end is the wish to end.
+// end handles a signal that asks for an end.
 func (w *watch) end() {
 	w.mu.Lock()
 	first := w.caught
@@ -129,7 +127,7 @@ func (w *watch) end() {
 	}
 }
 
-// hung ends a run that does not end.
+// hung ends the process when an orderly end takes too long.
 func (w *watch) hung(stage string, since time.Duration) {
 	code := exitRun
 	if _, begun := w.dog.Doing(); !begun && w.interrupted() {
@@ -155,7 +153,7 @@ func (w *watch) abandon(code int, why error) {
 // quit ends the run as SIGINT does.
 func (w *watch) quit() { w.end() }
 
-// before has fn run before the process is ended in the middle of something.
+// before registers fn, which runs before the process is ended in the middle of its work.
 func (w *watch) before(fn func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,8 +167,7 @@ func (w *watch) interrupted() bool {
 	return !w.caught.IsZero()
 }
 
-// blame is err, but if a signal made something fail that was not ready yet,
-// the signal is all there is to say.
+// blame returns err, or the signal if that interrupted the start and so caused err.
 func (w *watch) blame(err error) error {
 	if err != nil && w.interrupted() && errors.Is(err, context.Canceled) {
 		return exitError(exitInterrupted)
@@ -178,15 +175,15 @@ func (w *watch) blame(err error) error {
 	return err
 }
 
-// run says that the session starts, with the output to open anew.
+// run notes that the session starts; reopen opens its output again.
 func (w *watch) run(out *resultfile.File) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running, w.out = true, out
 }
 
-// Stages in which code of the script runs. What it does at the end of a run is not among them: that takes
-// the time that it takes, and the watchdog bounds it.
+// Stages in which code of the script runs. Code at the end of a run is not among them: only the
+// watchdog bounds it.
 const (
 	inLoad = "load the script"
 	inMain = "run the script's main"
@@ -203,15 +200,15 @@ func (w *watch) limitTo(limit time.Duration) {
 	w.limit = limit
 }
 
-// bySamples says that the run lasts for a time of a recording, which says nothing about ours.
+// bySamples says that --duration is a time of the recording, not of the wall clock.
 func (w *watch) bySamples() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.limit = 0
 }
 
-// at tells the stage that the run is in from now on. Code of the script that runs on for longer than the run
-// may last is cut off.
+// at sets the stage of the run. In a stage that runs the script's code, the code is stopped if it runs
+// for longer than the run may last.
 func (w *watch) at(stage string) {
 	w.dog.At(stage, stage == session.Observing)
 	w.mu.Lock()

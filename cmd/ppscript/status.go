@@ -11,11 +11,10 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file decides the exit status. An error of ppscript itself comes first;
-// else the status is that of the command that was observed, as with env,
-// timeout and perf, so that a build or a test can be observed without a change
-// of the script that runs it. A command that was still running when the run was
-// over, or that a signal to us ended, has no status.
+// This file decides the exit status. An error of ppscript itself comes first. Otherwise the exit status
+// is the observed command's, as with env, timeout and perf, so that a build or a test can be observed
+// without changing the script that runs it. A command that was still running at the end of the run, or
+// that ended by a signal to ppscript, has no status.
 
 // Exit codes.
 const (
@@ -64,8 +63,8 @@ func (a *app) exitCode(err error) int {
 	return exitRun
 }
 
-// commandEnded says how a command ended that did not end well, and ends with
-// its status. It is nil for one that ended well, or that is not over.
+// commandEnded reports a command that failed, and returns its status as an error. It returns nil if the
+// command succeeded, or still runs.
 func (a *app) commandEnded(name string, status int, signal syscall.Signal) error {
 	switch {
 	case signal > 0:
@@ -85,8 +84,8 @@ func incomplete(name string, o session.Outcome, pages int) error {
 		switch st := o.Stats; {
 		case o.Loss.Errors == n:
 			return diag.Errorf(diag.Run, "run", name,
-				"%d events were left out: what is evaluated for them failed", n).
-				WithHint("leave these events out before, for example with where(), or have the expression be right for them")
+				"%d events were left out: an expression failed for them", n).
+				WithHint("leave these events out before, for example with where(), or change the expression so that it is valid for them")
 		case o.Gaps >= n:
 			return err.WithHint("run it again while no CPU comes online")
 		case st != nil && len(st.Rings) == 0:

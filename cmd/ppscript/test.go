@@ -125,8 +125,7 @@ func (t *tester) run(args []string) error {
 	return nil
 }
 
-// file runs the tests of one file. One that cannot be loaded counts as a test
-// that failed.
+// file runs the tests of one file. A file that cannot be loaded counts as a failed test.
 func (t *tester) file(ctx context.Context, name string) {
 	bench := newWorkbench(t.app, &common{}, func() context.Context { return ctx })
 	// A script writes no files: their content is among its results; nor does it talk to others.
@@ -160,7 +159,7 @@ func (t *tester) file(ctx context.Context, name string) {
 		Hung:        t.app.hung,
 		Print:       func(msg string) { prints = append(prints, msg) },
 	})
-	host.Session.Recorded = true // a test has its events written down, or in a file
+	host.Session.Recorded = true // a test's events are a list in its text, or a file
 	m, err := host.Load(name)
 	if err != nil {
 		result(testreport.Result{Err: err, Prints: prints})

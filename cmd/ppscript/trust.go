@@ -17,20 +17,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// This file has whose scripts may run, and the commands about signatures.
+// This file decides by signatures which scripts may run, and has the commands sign and verify.
 
-// A vetting says which scripts may run; the zero value is all.
+// vetting says which scripts may run; the zero value permits all.
 type vetting struct {
 	signers *sign.Signers // one of them signed it
 	vetter  *sign.Vetter  // of the host that was made last
 	gate    *sealed.Gate  // of sealed: its rules allow more or less than that
 }
 
-// harmless are the subcommands that run nothing but scripts' descriptions of runs, or no scripts.
+// harmless lists the subcommands that run no script, or run scripts only to describe them.
 var harmless = []string{"check", "completion", "describe", "diff", "doc", "doctor", "explain", "fmt", "help",
 	"info", "list", "resolve", "sealed", "mod", "new", "sign", "test", "tls", "usdt", "verify", "version"}
 
-// vet reads whose scripts may run, before one is loaded.
+// vet reads the settings about signatures, before a script is loaded.
 func (a *app) vet(args []string, prompt bool) (err error) {
 	if len(args) > 0 && slices.Contains(harmless, args[0]) {
 		return nil
@@ -50,7 +50,7 @@ func unsigned(what string) error {
 		WithHint("write it into a file, have that signed: ppscript sign KEY FILE.star, and run it")
 }
 
-// vetFor makes what a host asks about its files; nil: all may run.
+// vetFor returns the function by which a host checks each file; nil permits all files.
 func (v *vetting) vetFor(h *script.HostOptions) {
 	if v.gate != nil {
 		h.Vet = v.gate.Vet
@@ -92,7 +92,7 @@ into ` + sign.SignersFile + ` of those who trust you.`,
 	return c
 }
 
-// writeSignature makes a file that everybody may read: a signature is no secret.
+// writeSignature writes a file that every user may read: a signature is no secret.
 func writeSignature(path string, text []byte) error {
 	f, err := outfile.OpenNow(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -180,7 +180,7 @@ has none of a key in --signers, or was changed since.`,
 	return c
 }
 
-// checkSigned reads --require-signed and --signers, which counted before: see vet.
+// checkSigned reads --require-signed and --signers. vet has applied them before the script was loaded.
 func checkSigned(r *reader, f *flag) {
 	if f.name == "require-signed" && !r.on(f) {
 		r.fail(usagef("option", "--require-signed", "it cannot be taken back").WithHint("leave it out"))

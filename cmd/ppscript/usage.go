@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// tasks are the things that ppscript can do, those that a user begins with first.
+// tasks lists what ppscript can do, with the first steps of a new user at the top.
 var tasks = []struct {
 	name string
 	list [][2]string
@@ -97,7 +97,7 @@ func usage(con *console.Console, all bool) error {
 	return con.Page(w.String())
 }
 
-// commandHelp explains a subcommand; more are options that cobra does not know.
+// commandHelp explains a subcommand; more has options that cobra does not know.
 func commandHelp(con *console.Console, c *cobra.Command, more []*flag) error {
 	text := c.Long
 	if text == "" {

@@ -25,7 +25,7 @@ import (
 	"ppscript/runtime/source/perfdata"
 )
 
-// A view is where a session shows results and messages.
+// A view shows the results and messages of a session.
 type view struct {
 	app      *app
 	common   *common
@@ -37,11 +37,11 @@ type view struct {
 	early    []string       // messages before there was a renderer
 	began    time.Time
 
-	line       *progress.Line // how far reading is; nil: nobody would see it
+	line       *progress.Line // shows the progress of reading; nil if it would not be visible
 	live       string         // the result that is redrawn on the terminal; "" prints
 	quit       func()
 	screen     atomic.Pointer[screen.Screen]
-	sinceStart bool // some column has times since the start
+	sinceStart bool // a column has times since the start
 }
 
 // open makes the renderer: events are about to come.
@@ -94,7 +94,7 @@ func (v *view) open(clock func(event.Time) time.Time) (render.Renderer, error) {
 	return v.renderer, nil
 }
 
-// close gives the terminal back if results were redrawn on it.
+// close restores the terminal if results were redrawn on it.
 func (v *view) close() {
 	if s := v.screen.Load(); s != nil {
 		s.Close()
@@ -109,11 +109,11 @@ func (v *view) start(clock func(event.Time) time.Time) event.Time {
 	}
 	if v.common.input != "" {
 		if st, err := os.Stat(v.common.input); err != nil || !st.Mode().IsRegular() {
-			return 0 // of a pipe nothing is known yet, and it is read once
+			return 0 // the start of a pipe is not known yet: it can be read only once
 		}
 		f, err := perfdata.Open(v.common.input, perfdata.Options{})
 		if err != nil {
-			return 0 // the session has read it: it will say so
+			return 0 // the session read it, and will report it
 		}
 		defer f.Close()
 		return f.Info().FirstSample
@@ -134,9 +134,8 @@ func (v *view) message(line string) {
 	v.record(line)
 }
 
-// friendly is message for notes that are only kind to know: a person at a
-// terminal is told, and a user who asks with -v. Programs take each line on
-// stderr for a failure.
+// friendly shows a note that only helps: on a terminal, or with -v. Elsewhere it is left out, since
+// programs take each line on stderr for a failure.
 func (v *view) friendly(line string) {
 	if v.common.options.Verbose > 0 || console.IsTerminal(os.Stderr) {
 		v.message(line)
@@ -145,7 +144,7 @@ func (v *view) friendly(line string) {
 	v.record(line)
 }
 
-// state shows a line about how the run stands, among the results.
+// state shows a line about the state of the run, among the results.
 func (v *view) state(line string) error {
 	if s := v.screen.Load(); s != nil {
 		s.Say(line)
@@ -157,7 +156,7 @@ func (v *view) state(line string) error {
 	return v.renderer.Show(result.TextOf(line + "\n"))
 }
 
-// record has a message in JSON.
+// record writes a message as a record of JSON output.
 func (v *view) record(line string) {
 	if v.common.render.Format != "json" {
 		return
@@ -166,7 +165,7 @@ func (v *view) record(line string) {
 		v.early = append(v.early, line)
 		return
 	}
-	// A reader that is gone shows at the next result.
+	// If the reader is gone, the next result reports it.
 	_ = v.note(line)
 }
 
@@ -199,9 +198,8 @@ func (v *view) end(o session.Outcome) error {
 	return errors.Join(v.renderer.Note("end", fields...), v.renderer.Flush())
 }
 
-// livesOnScreen reports that the results are one table that redraws, and that a
-// person looks at it: stdin and stdout are a terminal in whose foreground we
-// are, which no command of ours writes to.
+// livesOnScreen reports that the only result is a table, and that it can be redrawn in place: stdin and
+// stdout are a terminal, ppscript runs in its foreground, and no observed command writes to it.
 func (inv *invocation) livesOnScreen(stdout *os.File, reports []plan.Report) bool {
 	c := inv.common
 	g, ok := reports[0].(*plan.Group)
