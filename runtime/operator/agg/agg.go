@@ -14,24 +14,24 @@ import (
 	"ppscript/runtime/result"
 )
 
-// An Op is one aggregator: the state that it keeps for each row, and the
-// cell that it makes of it. A row has a Measure for each argument, which
-// all aggregators of the argument share. An Op that needs more has a State
-// for each row.
+// An Op is one aggregator: its state for each row, and how a cell is computed
+// from it. A row has a Measure for each argument, which all aggregators of the
+// argument share. An Op that needs more has a State for each row.
 type Op struct {
 	Name string
 
 	// Summary, Result and Cost are its lines in the reference.
 	Summary, Result, Cost string
 
-	// Bare says that it takes no argument: it counts the events themselves.
+	// Bare says that the aggregator takes no argument, as count does.
 	Bare bool
-	// Numeric says that its argument is a number; else texts are taken too.
+	// Numeric says that the argument must be a number; else it may be a text.
 	Numeric bool
 	// Param is a parameter besides the argument; nil is none.
 	Param *Param
 
-	// moves says for which linear functions of its argument the cell can be made of the argument itself.
+	// moves says which linear functions may be applied to the cell instead of to each argument
+	// (linear.go).
 	moves moves
 
 	Column Column
@@ -42,18 +42,18 @@ type Op struct {
 	Cell func(a *Agg, m *Measure) event.Value
 	// New makes the state of a row beyond its measure; nil if there is none.
 	New func(a *Agg, w *Workspace) State
-	// Bounds says which values the i-th of n counters counts: lo <= v < hi.
-	// Only histograms have it.
+	// Bounds returns the bounds lo <= v < hi of the i-th of n counters. Only
+	// histograms have it.
 	Bounds func(a *Agg, i, n int) (lo, hi int64)
 
-	// Kernel describes the part of a row inside the kernel that is for it;
-	// nil says that it needs the events themselves, in user space.
+	// Kernel describes the aggregator's part of a row in the kernel's map; nil
+	// says that it needs the events in user space.
 	Kernel *KernelState
 }
 
 // A Column says how the cells of an aggregator are shown.
 type Column struct {
-	// Width is how many characters the column has at least.
+	// Width is the least width of the column, in characters.
 	Width int
 	// Plain says that the cells are counts, without the unit of the argument.
 	Plain bool
@@ -61,7 +61,7 @@ type Column struct {
 	Stacks bool
 	// Values says that a cell is a value of the argument, or a list of some.
 	Values bool
-	// Merging says how cells become one.
+	// Merging says how cells of several machines are merged into one.
 	Merging result.Merging
 }
 
@@ -80,7 +80,7 @@ type KernelState struct {
 	Greatest, Least bool
 	// Counters is the number of counters of a histogram; nil is no histogram.
 	Counters func(a *Agg) int
-	// Linear says that they are of equal width, of Agg.Step; else there is
+	// Linear says that the counters have equal width, Agg.Step; else there is
 	// one for each bit length.
 	Linear bool
 }
@@ -90,10 +90,10 @@ type Param struct {
 	Name, Doc string
 	Whole     bool    // an integer
 	Required  bool    // else Default is taken
-	Default   float64 // of a parameter that is not required
+	Default   float64 // used if the parameter is not given
 	Example   string  // as the reference's example writes it; "" leaves it out
-	// Set checks the number and puts it into the Agg. Its error tells the
-	// wanted range; the hint may be empty.
+	// Set checks the number and stores it in the Agg. The error tells the
+	// allowed range; the hint may be empty.
 	Set func(a *Agg, v float64) (hint string, err error)
 }
 
@@ -107,19 +107,21 @@ type Agg struct {
 	Lo, Hi, Step int64
 	// Linear is the function whose numbers are aggregated; nil aggregates the argument itself.
 	Linear Linear
-	// Type is the type of the values, as far as it is known before they come: the type of the sum of none.
+	// Type is the type of the values, as far as it is known before the run. A sum of no values has
+	// it.
 	Type event.Type
 }
 
 // A State is the memory of an aggregator for one row, beyond the measure. A
-// State that takes texts is a textState as well. One that can be added up from
-// States that saw parts of the events is a Merger, and one whose parts the
-// kernel can count is a partialState.
+// State that takes texts also implements textState. If States of different
+// readers can be added up, it implements merger; if the kernel can count it,
+// partialState.
 type State interface {
 	Add(n event.Number)
 	// Cell is called after at least one value was added.
 	Cell() event.Value
-	// Reset empties the state. It keeps memory that was of use.
+	// Reset empties the state, and keeps memory that was in use since the last
+	// Reset.
 	Reset()
 }
 
@@ -142,7 +144,7 @@ type partialState interface{ AddPartial(p *Partial, arg int) }
 
 // A Workspace is scratch memory that the states of a Group share.
 type Workspace struct {
-	pack    []byte // where a value is packed that is looked up
-	evicted uint64 // values that a bound kept out
+	pack    []byte // buffer for packing a value before its look-up
+	evicted uint64 // values not kept because of a bound
 	one     [1]*event.Event
 }

@@ -23,15 +23,16 @@ type Group struct {
 	// into bytes. No keys is row 0.
 	ints  *key.Ints
 	texts *key.Texts
-	packs []pack // of the columns, if one stream arrives; nil is key.Append
+	packs []pack // by column, if one stream arrives; nil: use key.Append
 
 	rows     []row
 	measures []Measure // len(spec.Args) for each row
-	marks    []Measure // as they were at Mark, of the rows that were there
+	marks    []Measure // a copy of the measures at the last Mark
 	keeping
 	doubts
 
-	// rest is all events whose keys found no room, as one row; nil if there are none.
+	// rest aggregates the events whose keys found no room, as one row; nil if there
+	// are none.
 	rest *Group
 
 	work   Workspace
@@ -40,8 +41,8 @@ type Group struct {
 	events uint64
 }
 
-// keeping is what some aggregators keep beyond the measure: stride states for each row, in
-// which the i-th aggregator has place slots[i], -1 if none.
+// keeping holds the States of aggregators that need more than the measure: stride states
+// for each row, of which the i-th aggregator has index slots[i], -1 if none.
 type keeping struct {
 	states []State
 	slots  []int
@@ -54,10 +55,11 @@ type Spec struct {
 	Aggs []Agg
 	// Args are the distinct arguments; Agg.Arg indexes them.
 	Args []Arg
-	// Limit bounds the rows; events of further keys are counted as evicted, and are in the
-	// row of Group.Other. 0 is key.DefaultLimit.
+	// Limit bounds the rows. Events of further keys are counted as evicted and aggregated
+	// in the row of Group.Other. 0 is key.DefaultLimit.
 	Limit int
-	// Memory bounds the rows as well, for a result of this Name; nil does not.
+	// Memory bounds the memory of the rows; nil sets no bound. Name is the
+	// result's name in its messages.
 	Memory *memory.Budget
 	Name   string
 }
@@ -66,13 +68,14 @@ type Spec struct {
 type Arg struct {
 	Fn    *flow.Fn // nil: only the count matters
 	Where *flow.Fn // nil: always
-	// Rank is the number by which the value is kept; nil if there is none.
+	// Rank is the number by which AtMax and AtMin choose the value; nil for
+	// other aggregators.
 	Rank *flow.Fn
-	// Only says which streams contribute, by index; nil is all. A table
+	// Only says, by stream index, which streams contribute; nil is all. A table
 	// with a column for each event uses it.
 	Only []bool
 
-	slots   []int // places of the aggregators that keep more than the measure
+	slots   []int // by aggregator: index of its State in a row, -1 if none
 	numeric bool  // some aggregator takes numbers only
 }
 
@@ -115,11 +118,11 @@ func New(s Spec) *Group {
 	return g
 }
 
-// RowBytes is about how many bytes a row has beside its key. States that grow later are measured
-// by the Budget.
+// RowBytes estimates the size of a row in bytes, without its key. The memory budget measures
+// States that grow later.
 func (s *Spec) RowBytes() int {
 	n := int(unsafe.Sizeof(row{})) + len(s.Args)*int(unsafe.Sizeof(Measure{}))
-	n += n / 2 // slices that grow have room to spare
+	n += n / 2 // slices grow by more than is needed
 	for i := range s.Aggs {
 		a := &s.Aggs[i]
 		switch {
@@ -140,8 +143,8 @@ func integer(f *flow.Fn) bool {
 	return ok
 }
 
-// Lost implements flow.Sink: sums over events that were seen stay right, and
-// the result carries the count of the others.
+// Lost implements flow.Sink. A loss breaks no state; the result reports how
+// many events are missing.
 func (g *Group) Lost(int32, uint64, event.Time) {}
 
 // Events implements flow.Sink.
@@ -273,8 +276,8 @@ type pack struct {
 	text func(*expr.Frame) []byte
 }
 
-// packsOf are the columns of a key; nil if more than one stream arrives, or one is
-// neither a number nor a text.
+// packsOf says how the columns of a key are packed; nil if more than one stream
+// arrives, or a column is neither a number nor a text.
 func packsOf(keys []*flow.Fn) []pack {
 	var list []pack
 	for _, k := range keys {
@@ -330,7 +333,8 @@ func (g *Group) countPacked(evs []*event.Event) {
 // textPrefix is what key.Append puts in front of a text: its length.
 const textPrefix = 4
 
-// fresh makes the state of a new row; rows come in order.
+// fresh makes the States of a new row. It must be called in the order of row
+// numbers.
 func (g *Group) fresh(r int32, e *event.Event) {
 	g.rows = append(g.rows, row{first: e.Time})
 	for range g.spec.Args {
@@ -368,7 +372,7 @@ func (g *Group) update(e *event.Event, r int32) {
 		if a.Where != nil {
 			ok := a.Where.For(e).Bool(&g.frame)
 			if g.frame.Err != nil {
-				g.errs.Note(&g.frame) // whatever the value is then
+				g.errs.Note(&g.frame) // a failed rank drops the value
 				continue
 			}
 			if !ok {
@@ -450,7 +454,7 @@ func (g *Group) value(a *Arg, m *Measure, states []State, p *expr.Program) {
 	}
 }
 
-// checked fails the frame if n is no number and an aggregator wants one.
+// checked fails the frame if n is no number and some aggregator needs a number.
 func (g *Group) checked(a *Arg, n event.Number) event.Number {
 	if a.numeric && n.NaN() {
 		g.frame.Fail(expr.ErrNaN)

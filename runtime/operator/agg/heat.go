@@ -9,8 +9,8 @@ import (
 
 const (
 	heatColumns = 240
-	// Whole parts of values below 16 have a row each, others eight for each doubling. Negative values have
-	// the row behind all others.
+	// Integer parts below 16 have a row each; larger values have eight rows for each doubling. All
+	// negative values share the last row.
 	heatSubs     = 8
 	heatNegative = heatSubs*60 + heatSubs
 	heatRows     = heatNegative + 1
@@ -44,7 +44,7 @@ func (h *Heat) Add(at event.Time, v event.Number) {
 	h.cells[c][heatRow(v)]++
 }
 
-// fit moves and widens the columns so that at is among them.
+// fit moves and widens the columns until one contains at.
 func (h *Heat) fit(at event.Time) {
 	first, last := h.first, h.first+int64(h.used)-1
 	step := h.step
@@ -96,9 +96,9 @@ func heatLow(row int) int64 {
 	return int64(heatSubs+row%heatSubs) << e
 }
 
-// Result returns the counts: the rows from the least value to the greatest. Of those of values from 1 on
-// there are at most so many; more are joined to wider ones. Negative values have a row of their own, and
-// those from 0 to less than 1. It fills no Meta but Begin and End.
+// Result returns the counts: the rows from the least value to the greatest. There are at most rows
+// of them for values from 1 on; neighbours are joined if there are more. Negative values have a row
+// of their own, and so have values from 0 to less than 1. Of Meta it sets only Begin and End.
 func (h *Heat) Result(rows int) *result.Heatmap {
 	m := &result.Heatmap{Step: h.step, Columns: h.used}
 	m.Begin = event.Time(h.first) * h.step
@@ -136,7 +136,7 @@ func (h *Heat) Result(rows int) *result.Heatmap {
 	return m
 }
 
-// row joins the rows from one to before another.
+// row adds up the rows from one to before another.
 func (h *Heat) row(from, to int, lo, hi int64) result.HeatRow {
 	row := result.HeatRow{Lo: lo, Hi: hi, Counts: make([]uint64, h.used)}
 	for c := range h.used {

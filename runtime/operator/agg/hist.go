@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/result"
 )
 
-// powers is the number of counters of a Hist: one for negative numbers, one for those from 0 to less
-// than 1, and one for each bit length. The last one is for all from 1<<62 on.
+// powers is the number of counters of a Hist: one for negative numbers, one for numbers from 0 to
+// less than 1, and one for each bit length. The last one counts all numbers from 1<<62 on.
 const powers = 65
 
 // Hist counts numbers into power-of-two buckets.

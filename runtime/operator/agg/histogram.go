@@ -7,12 +7,13 @@ import (
 	"ppscript/runtime/result"
 )
 
-// histogram is the state of Hist and LHist: counters, and which one counts v.
+// histogram is the state of Hist and LHist: the counters, and the function that
+// chooses one for a value.
 type histogram struct {
 	agg    *Agg
 	bucket func(a *Agg, n event.Number) int
 	counts []uint64
-	marked []uint64 // those when the slot of time began; shorter if it was empty then
+	marked []uint64 // a copy of the counters from the begin of the slot of time; shorter if there were fewer
 	some   bool     // a value came since Reset
 }
 
@@ -21,7 +22,7 @@ func (h *histogram) Add(n event.Number) {
 	h.some = true
 }
 
-// Cell is empty: the counters are a result of their own.
+// Cell returns nothing: the counters are a result of their own.
 func (h *histogram) Cell() event.Value { return event.Value{} }
 
 func (h *histogram) Reset() {
@@ -60,8 +61,8 @@ func (g *Group) Histograms(i int) []result.KeyDistribution {
 	return rows
 }
 
-// OtherHistogram is the row of Histograms of the events whose keys found no room; false if
-// all found room.
+// OtherHistogram is the histogram of the events whose keys found no room; false if all
+// found room.
 func (g *Group) OtherHistogram(i int) (result.KeyDistribution, bool) {
 	if g.rest == nil || len(g.rest.rows) == 0 {
 		return result.KeyDistribution{}, false
@@ -74,7 +75,7 @@ func (g *Group) OtherHistogram(i int) (result.KeyDistribution, bool) {
 	return rows[0], true
 }
 
-// buckets cuts the empty ends off and gives the counters their bounds.
+// buckets removes empty counters at both ends and adds bounds to the others.
 func (a *Agg) buckets(counts []uint64) []result.Bucket {
 	first, last := len(counts), -1
 	for i, n := range counts {

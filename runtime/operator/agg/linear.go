@@ -12,13 +12,13 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file moves arithmetic with constants behind the aggregators: the sum of x / 4 is the sum of x,
-// divided by 4. Programs of the kernel have no doubles, but they can take the integers x; and a sum of
-// integers is exact, where one of quotients has the rounding of each of them. Minimum, maximum and quantiles
-// are taken of x, of which the function then makes exactly what it would have made of that event.
+// This file moves arithmetic with constants behind the aggregators: the sum of x / 4 is computed as
+// the sum of x, divided by 4. Programs of the kernel have no doubles, but they can add up the
+// integers x. The sum of integers is also exact, while each quotient would be rounded. Minimum,
+// maximum and quantiles are taken of x; the function is then applied to the one value.
 
-// A Linear is a linear function of an integer, step by step, as it is computed in doubles. Nil is none: the
-// argument itself is aggregated.
+// A Linear is a linear function of an integer, as the steps in which it is computed in doubles. Nil
+// is the identity.
 type Linear []LinearStep
 
 // A LinearStep is + - * or / with a constant.
@@ -27,7 +27,8 @@ type LinearStep struct {
 	Const float64
 }
 
-// Which linear functions of an argument an aggregator can be moved before.
+// moves says behind which linear functions of its argument an aggregator stays
+// valid.
 type moves uint8
 
 const (
@@ -36,8 +37,8 @@ const (
 	linear               // all
 )
 
-// SplitLinear is the integer of which a node computes a linear function, and that function; ok is false for
-// another node, and where a step may lead out of the range of doubles.
+// SplitLinear splits a node into an integer and a linear function of it. ok is false if the node
+// has another form, or if a step may leave the range of doubles.
 func SplitLinear(n expr.Node) (x expr.Node, l Linear, ok bool) {
 	l = Linear{}
 	for x == nil {
@@ -68,7 +69,7 @@ func SplitLinear(n expr.Node) (x expr.Node, l Linear, ok bool) {
 				n, step = f.Y, LinearStep{'+', a.Float}
 			case left && op == expr.OpFMul:
 				n, step = f.Y, LinearStep{'*', a.Float}
-			case left && op == expr.OpFSub: // the step after it changes the sign
+			case left && op == expr.OpFSub: // constant minus x: another step changes the sign
 				n, l = f.Y, append(l, LinearStep{'+', a.Float})
 			default:
 				return nil, nil, false
@@ -84,7 +85,7 @@ func SplitLinear(n expr.Node) (x expr.Node, l Linear, ok bool) {
 	return x, l, l.Valid()
 }
 
-// Valid reports that no integer of 64 bits leads out of the range of doubles, whatever the step.
+// Valid reports that no step leaves the range of doubles, for any 64-bit integer.
 func (l Linear) Valid() bool {
 	const most = 1e200
 	slope, offset := 1.0, 0.0
@@ -106,7 +107,7 @@ func (l Linear) Valid() bool {
 	return true
 }
 
-// slope is what the function multiplies with.
+// slope is the function's factor.
 func (l Linear) slope() float64 {
 	slope := 1.0
 	for _, s := range l {
@@ -120,12 +121,12 @@ func (l Linear) slope() float64 {
 	return slope
 }
 
-// Moves reports that an aggregator can be moved before the function.
+// Moves reports that the function can be applied behind an aggregator.
 func (o *Op) Moves(l Linear) bool {
 	return o.moves == linear || o.moves == rising && l.slope() > 0
 }
 
-// At is what the function makes of a number.
+// At applies the function to a number.
 func (l Linear) At(n event.Number) event.Number {
 	x := n.Float()
 	for _, s := range l {
@@ -143,7 +144,7 @@ func (l Linear) At(n event.Number) event.Number {
 	return event.FloatNumber(x)
 }
 
-// total is the sum of what the function makes of n numbers with a sum, without rounding.
+// total applies the function to a sum of n numbers, without rounding.
 func (l Linear) total(sum Total, n uint64) *big.Rat {
 	x := new(big.Rat)
 	if main, rest := sum.parts(); sum.kind == event.FloatValue {
@@ -175,7 +176,7 @@ func (l Linear) total(sum Total, n uint64) *big.Rat {
 	return x
 }
 
-// sum is the sum of an aggregator's numbers.
+// sum is the sum of an aggregator's numbers, after the function.
 func (a *Agg) sum(m *Measure) event.Value {
 	if a.Linear == nil {
 		return m.Sum().Value()
@@ -184,7 +185,8 @@ func (a *Agg) sum(m *Measure) event.Value {
 	return event.FloatOf(v)
 }
 
-// mean is the mean of an aggregator's numbers, of which there are some.
+// mean is the mean of an aggregator's numbers, after the function. There must
+// be at least one.
 func (a *Agg) mean(m *Measure) event.Value {
 	if a.Linear == nil {
 		return m.mean()
@@ -194,7 +196,7 @@ func (a *Agg) mean(m *Measure) event.Value {
 	return event.FloatOf(v)
 }
 
-// number is one of an aggregator's numbers.
+// number applies the function to one of an aggregator's numbers.
 func (a *Agg) number(n event.Number) event.Value {
 	if a.Linear == nil {
 		return n.Value()
@@ -202,7 +204,7 @@ func (a *Agg) number(n event.Number) event.Value {
 	return a.Linear.At(n).Value()
 }
 
-// far is how far a count or a sum may be from the truth, by what is known of the measure.
+// far is the margin of a count or a sum after the function, computed from the measure's.
 func (a *Agg) far(d Doubt) Far {
 	switch {
 	case a.Op != Sum:
@@ -220,7 +222,7 @@ func (a *Agg) far(d Doubt) Far {
 	if f == boundless || n == boundless {
 		return boundless
 	}
-	root := math.Sqrt(f.Square) + math.Sqrt(n.Square) // both may be wrong in one direction
+	root := math.Sqrt(f.Square) + math.Sqrt(n.Square) // the bias of both adds up
 	return Far{Square: root * root, Bias: f.Bias + n.Bias}
 }
 
@@ -231,7 +233,7 @@ func scaledFar(f Far, factor float64) Far {
 	return Far{Square: f.Square * factor * factor, Bias: f.Bias * factor}
 }
 
-// spread is a distribution of x as one of what the function, which rises, makes of it.
+// spread applies the function, which must be rising, to the bounds of a distribution.
 func (l Linear) spread(of []result.Bucket) []result.Bucket {
 	if l == nil {
 		return of
@@ -256,7 +258,7 @@ func (l Linear) spread(of []result.Bucket) []result.Bucket {
 	return list
 }
 
-// String is the function of x as people write it.
+// String is the function as a formula of x.
 func (l Linear) String() string {
 	if l == nil {
 		return ""

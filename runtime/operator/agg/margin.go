@@ -7,19 +7,19 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file puts estimates of several machines together. What chance left out on one machine says nothing
-// about the others: the squares of how far estimates may be from the truth add up. What may be wrong in one
-// direction on all of them, since observed threads are slower for it, adds up as it is.
+// This file adds up the margins of estimates of several machines. Errors by chance are independent
+// between machines, so that their squares add up. A bias has the same direction on all machines
+// (observed threads are slower), so that it adds up itself.
 
-// A Far is how far an estimate may be from the truth, at most, in 95 of 100 cases: by chance, as a square,
-// and beside that.
+// A Far is the margin of an estimate, which holds in 95 of 100 cases: the square of the margin by
+// chance, and the bias.
 type Far struct{ Square, Bias float64 }
 
-// A Doubt is how far the N and the Sum of a Measure may be from the truth; nothing if they are exact.
+// A Doubt has the margins of N and Sum of a Measure; zero if they are exact.
 type Doubt struct{ N, Sum Far }
 
-// boundless is an estimate of which nobody knows how far it is from the truth: its square is one that
-// nothing measured has, so that results of machines have it as a number.
+// boundless is the margin of an estimate whose margin is not known: a square larger than any
+// measured one, so that it can be sent as a number.
 var boundless = Far{Square: math.MaxFloat64}
 
 func (f *Far) add(o Far) {
@@ -33,12 +33,12 @@ func (f *Far) add(o Far) {
 
 func (f Far) margin() float64 { return math.Sqrt(f.Square) + f.Bias }
 
-// valid reports a Far that something measured may have.
+// valid reports that a Far is in the range of measured ones.
 func (f Far) valid() bool {
 	return f.Square >= 0 && f.Bias >= 0 && !math.IsInf(f.Square, 0) && !math.IsInf(f.Bias, 0)
 }
 
-// cell is how a table shows it, for a count or a sum.
+// cell is the margin as a table shows it, for a count or a sum.
 func (f Far) cell(a *Agg) event.Value {
 	far := min(f.margin(), math.MaxInt64/2)
 	switch {
@@ -73,7 +73,7 @@ func (g *Group) doubtsOf(r int) []Doubt {
 	return list
 }
 
-// validDoubts is an error about doubts that no row has.
+// validDoubts returns an error if received doubts are not possible for a row.
 func validDoubts(list []Doubt, args int) error {
 	if len(list) != 0 && len(list) != args {
 		return errContent
@@ -86,7 +86,7 @@ func validDoubts(list []Doubt, args int) error {
 	return nil
 }
 
-// doubt adds the doubts of a row.
+// doubt adds the doubts of another machine's row.
 func (u *unionRow) doubt(list []Doubt) {
 	if u.doubts == nil && len(list) > 0 {
 		u.doubts = make([]Doubt, len(list))
@@ -97,7 +97,7 @@ func (u *unionRow) doubt(list []Doubt) {
 	}
 }
 
-// sampled reports that a row has an estimate of which no margin is known.
+// sampled reports that a row has an estimate whose margin is not known.
 func (u *unionRow) sampled(aggs []Agg) bool {
 	if u == nil || u.doubts == nil {
 		return false
@@ -111,7 +111,7 @@ func (u *unionRow) sampled(aggs []Agg) bool {
 	return false
 }
 
-// unionRows are rows as their margins are asked for.
+// unionRows gives addMargins the margins of a Union's rows.
 type unionRows struct {
 	aggs []Agg
 	list []*unionRow
@@ -127,8 +127,8 @@ func (u *unionRow) margin(a *Agg) event.Value {
 	return a.far(u.doubts[a.Arg]).cell(a)
 }
 
-// AddMargins adds to a table of the Union's rows how far counts and sums are from the truth, if a budget
-// left events out anywhere.
+// AddMargins adds columns to a table of the Union's rows, with the margins of counts and sums, if a
+// budget left out events on some machine.
 func (u *Union) AddMargins(t *result.Table, keys int) {
 	rows := u.sorted()
 	some := u.other != nil && u.other.doubts != nil

@@ -7,10 +7,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file adds numbers up without cutting any of them. Integers, signed or not, have a sum of 128
-// bits, which no number of events makes overflow. The sum of doubles is two doubles, the second of which
-// has the digits that the first has no room for (Knuth's sum without a branch): it is right to about
-// 100 bits. A sum is one of doubles once a double came.
+// This file adds numbers up without overflow or loss of digits. Integers, signed or not, have a sum
+// of 128 bits, which no number of events makes overflow. The sum of doubles is a pair of doubles,
+// whose second one has the digits that the first has no room for (Knuth's sum without a branch): it
+// is right to about 100 bits. A sum becomes a pair of doubles at the first double.
 
 // A Measure holds the sums of an argument. Its numbers may be of several kinds: an interpreted function
 // returns an integer here and a double there.
@@ -19,11 +19,12 @@ type Measure struct {
 	// high and low are an integer of 128 bits, or the bits of two doubles.
 	high, low int64
 	min, max  int64
-	// kind is the kind of all numbers so far, or several; the others are kinds of the sum and the extremes.
+	// kind is the kind of all numbers so far, or several. The fields beside it are the kinds of the
+	// sum and of the extremes.
 	kind, sumKind, minKind, maxKind event.ValueKind
 }
 
-// several is of a Measure whose numbers are of more than one kind.
+// several is the kind of a Measure with numbers of more than one kind.
 const several = event.ValueKind(math.MaxUint8)
 
 // NewMeasure is the Measure of n numbers with a sum and extremes.
@@ -36,10 +37,10 @@ func NewMeasure(n uint64, sum Total, least, greatest event.Number) Measure {
 	return m
 }
 
-// Min is the least number. It means nothing if N is 0.
+// Min is the least number; undefined if N is 0.
 func (m *Measure) Min() event.Number { return event.NumberOf(m.minKind, m.min) }
 
-// Max is the greatest number. It means nothing if N is 0.
+// Max is the greatest number; undefined if N is 0.
 func (m *Measure) Max() event.Number { return event.NumberOf(m.maxKind, m.max) }
 
 // Sum returns the sum of all numbers.
@@ -54,7 +55,7 @@ func (m *Measure) setSum(s Total) {
 // add adds one number.
 func (m *Measure) add(n event.Number) {
 	v, k := n.Bits(), n.Kind()
-	if k != m.kind { // as it is of no number, before the first
+	if k != m.kind { // the sum before the first number is 0
 		m.addOther(n)
 		return
 	}
@@ -97,7 +98,7 @@ func (m *Measure) addFloat(v float64) {
 	}
 }
 
-// addOther adds the first number, or one of another kind than those before.
+// addOther adds the first number, or a number of another kind than before.
 //
 // Slow path: once for each row, or where a function returns numbers of several kinds.
 func (m *Measure) addOther(n event.Number) {
@@ -129,8 +130,8 @@ func (m *Measure) Merge(o *Measure) {
 	m.high, m.low, m.sumKind = s.high, s.low, s.kind
 }
 
-// mean is the sum divided by the number of numbers: of integers the whole part, of booleans the share of
-// true values.
+// mean is the sum divided by N: for integers without the fraction, for booleans the share of true
+// values.
 func (m *Measure) mean() event.Value {
 	switch s := m.Sum(); s.kind {
 	case event.FloatValue:
@@ -171,13 +172,13 @@ func TotalOf(n event.Number) Total {
 	return s
 }
 
-// TotalOfWords is a sum of a kind by its words, as Words has them.
+// TotalOfWords makes a sum of a kind from the words that Words returned.
 func TotalOfWords(kind event.ValueKind, high, low int64) Total { return Total{high, low, kind} }
 
-// Words are a sum as plain data: an integer of 128 bits, or two doubles that are added up.
+// Words returns a sum as plain data: an integer of 128 bits, or a pair of doubles.
 func (s Total) Words() (kind event.ValueKind, high, low int64) { return s.kind, s.high, s.low }
 
-// parts are the doubles that a sum of doubles consists of.
+// parts returns the pair of doubles.
 func (s Total) parts() (main, rest float64) {
 	return math.Float64frombits(uint64(s.high)), math.Float64frombits(uint64(s.low))
 }
@@ -224,7 +225,8 @@ func (s Total) less(o Total) Total {
 	return Total{s.high - o.high - int64(borrow), int64(low), s.kind}
 }
 
-// double is the sum as one of doubles. No digit is lost: the words of an integer are added by halves.
+// double converts an integer sum into a pair of doubles. No digit is lost: the words are added by
+// halves.
 func (s Total) double() Total {
 	if s.kind == event.FloatValue {
 		return s
@@ -237,7 +239,7 @@ func (s Total) double() Total {
 	return d
 }
 
-// size is the integer without its sign, the high word first.
+// size is the integer's magnitude, the high word first.
 func (s Total) size() (size [2]uint64, negative bool) {
 	if s.high >= 0 {
 		return [2]uint64{uint64(s.high), uint64(s.low)}, false
@@ -270,7 +272,7 @@ func (s Total) Float() float64 {
 	return f
 }
 
-// Value is the sum as a value of its kind; one that has no room in 64 bits is the nearest double.
+// Value is the sum as a value of its kind; a sum beyond 64 bits is the nearest double.
 func (s Total) Value() event.Value {
 	kind := s.kind
 	switch kind {
@@ -291,7 +293,8 @@ func (s Total) Value() event.Value {
 	return event.NumberOf(kind, s.low).Value()
 }
 
-// times is the sum, multiplied; of integers the nearest integer.
+// times multiplies the sum; the product of an integer sum is rounded to the
+// nearest integer.
 func (s Total) times(factor float64) Total {
 	x := s.Float() * factor
 	if s.kind == event.FloatValue {

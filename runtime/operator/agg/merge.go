@@ -5,8 +5,8 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// Mergeable reports that a Group of the spec can be the sum of several that
-// saw parts of the events: nothing in it depends on their order.
+// Mergeable reports that several Groups of the spec can each take a part of the
+// events and be added up. That is so if nothing depends on the order of events.
 func (s *Spec) Mergeable() bool {
 	for i := range s.Aggs {
 		a := &s.Aggs[i]
@@ -20,8 +20,8 @@ func (s *Spec) Mergeable() bool {
 	return true
 }
 
-// Merge adds all rows of o, a Group of the same Spec. Rows that g has not yet
-// come behind the rows that it has, in o's order.
+// Merge adds all rows of o, a Group of the same Spec. New rows are appended in
+// o's order.
 func (g *Group) Merge(o *Group) {
 	g.events += o.events
 	g.work.evicted += o.work.evicted

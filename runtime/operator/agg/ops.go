@@ -115,7 +115,7 @@ var Last = &Op{
 
 type last struct {
 	value event.Value
-	at    event.Time // of a part of the kernel's
+	at    event.Time // from the kernel's partials: the time of the value
 }
 
 func (l *last) Add(n event.Number)     { l.value = n.Value() }
@@ -145,7 +145,7 @@ var First = &Op{
 type first struct {
 	value event.Value
 	seen  bool
-	at    event.Time // of a part of the kernel's
+	at    event.Time // from the kernel's partials: the time of the value
 }
 
 func (f *first) Add(n event.Number) { f.AddValue(n.Value()) }
@@ -166,7 +166,8 @@ func (f *first) AddPartial(p *Partial, arg int) {
 func (f *first) Cell() event.Value { return f.value }
 func (f *first) Reset()            { f.value, f.seen = event.Value{}, false }
 
-// distinctLimit bounds how many values one Distinct or Top tells apart.
+// distinctLimit bounds the number of different values in one cell of Distinct
+// or Top.
 const distinctLimit = 1 << 16
 
 // Distinct counts the different values, up to a bound.
@@ -214,7 +215,7 @@ func (d *distinct) Merge(o State) {
 
 func (d *distinct) Cell() event.Value { return event.IntOf(int64(len(d.set))) }
 
-// Reset gives the memory of a set that was of no use back.
+// Reset frees a set that stayed empty since the last Reset.
 func (d *distinct) Reset() {
 	if len(d.set) == 0 {
 		d.set = nil
@@ -253,5 +254,5 @@ func (l *list) AddValue(v event.Value) {
 
 func (l *list) Cell() event.Value { return event.ListOf(l.values...) }
 
-// Reset leaves the values alone: the row that was handed out has them.
+// Reset does not overwrite the values, which a row handed out still refers to.
 func (l *list) Reset() { l.values = nil }

@@ -2,8 +2,8 @@ package agg
 
 import "ppscript/runtime/event"
 
-// AtMax and AtMin keep a value of the event at which a number, the rank, was the largest or the smallest.
-// They are max and min with a value to keep, no builtins of their own.
+// AtMax and AtMin keep a value from the event with the largest or smallest rank, which is another
+// number of the event. Scripts reach them as parameters of max and min.
 var (
 	AtMax = &Op{
 		Name:   "max of",
@@ -19,8 +19,8 @@ var (
 	}
 )
 
-// outmost is the value of the largest rank if sign is 1, of the smallest one if it is -1: of equal ranks
-// the value that came first.
+// outmost keeps the value with the largest rank if sign is 1, with the smallest if it is -1. For
+// equal ranks it keeps the first value.
 type outmost struct {
 	sign  int
 	value event.Value

@@ -8,34 +8,38 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// A Partial is a part of one row that somebody else counted: the kernel, on
-// one CPU. Partials of one key add up.
+// A Partial is a part of one row that a program of the kernel counted on one
+// CPU. Partials of one key add up.
 type Partial struct {
 	Key []byte // as key.Append packs the columns
-	// Other says that it is of all keys that found no room there.
+	// Other says that the partial is for all keys that found no room in the
+	// kernel's map.
 	Other    bool
 	First    event.Time
 	Hits     uint64    // events of the row
 	Measures []Measure // one for each of Spec.Args
-	// Spreads are how uncertain the Measures are; nil if all events counted.
+	// Spreads are the variances of the Measures; nil if all events counted.
 	Spreads []Spread
-	// Keys are likewise, where keys count with all their events, or do not.
+	// Keys are the variances if a budget leaves out whole keys instead of
+	// events.
 	Keys []KeySpread
-	// CPU is where it was counted.
+	// CPU is the CPU that counted the partial.
 	CPU int
-	// Slot is of a slot of time, for more of which the partial stands; nil if it is of none.
+	// Slot is the slot of time of the partial, which stands for a longer time; nil if there
+	// are no slots.
 	Slot *Slot
-	// Hists are the counters of histograms, one for each of Spec.Args; nil
-	// where there is none. Hist has 65, by bit length, LHist as many as it
-	// has steps and two more.
+	// Hists are the counters of histograms, by Spec.Args; nil for an argument
+	// without one. Hist has 65 counters, by bit length; LHist has one for each
+	// step and two more.
 	Hists [][]uint64
 	// Values and Buckets are the first values of quantiles, at most ExactValues, and the counters of the
 	// others, one list for each argument.
 	Values  [][]ExactCount
 	Buckets [][]BucketCount
-	// Oldest and Newest are one value of each of Spec.Args; nil if nobody wants them.
+	// Oldest and Newest are one value for each of Spec.Args; nil if no aggregator
+	// needs them.
 	Oldest, Newest []Pick
-	// Greatest and Least are likewise, of the Args that have a Rank.
+	// Greatest and Least are one value for each of the Args that have a Rank.
 	Greatest, Least []Pick
 }
 
@@ -46,21 +50,21 @@ type Pick struct {
 	Value event.Value
 }
 
-// A BucketCount is a counter of a Sketch: of the values whose magnitude is in
-// a Bucket.
+// A BucketCount is one counter of a Sketch: the number of values whose
+// magnitude is in a Bucket.
 type BucketCount struct {
 	Bucket   int
 	Negative bool
 	N        uint64
 }
 
-// An ExactCount is how often a value was there.
+// An ExactCount is a value and how often it came.
 type ExactCount struct {
 	Value event.Number
 	N     uint64
 }
 
-// count moves the Values to their Buckets.
+// count moves the Values into Buckets.
 func (p *Partial) count() {
 	for i, list := range p.Values {
 		for _, v := range list {
@@ -78,7 +82,7 @@ func (g *Group) AddPartial(p *Partial) {
 	var r int32
 	var fresh bool
 	switch {
-	case p.Other && (g.ints != nil || g.texts != nil): // the machine that counted it says that it is evicted
+	case p.Other && (g.ints != nil || g.texts != nil): // counted as evicted where the partial was made
 		g.others().AddPartial(p)
 		return
 	case g.ints != nil:
@@ -105,13 +109,14 @@ func (g *Group) AddPartial(p *Partial) {
 			continue
 		}
 		for _, slot := range g.spec.Args[i].slots {
-			// The kernel keeps only numbers that have a Kept, and these add up.
+			// An aggregator that the kernel keeps implements partialState.
 			g.states[int(r)*g.stride+slot].(partialState).AddPartial(p, i)
 		}
 	}
 }
 
-// ErrElsewhere stands for an error of a program of the kernel, which only counts its errors.
+// ErrElsewhere is reported for failed evaluations in programs of the kernel, which count
+// errors without their text.
 var ErrElsewhere = errors.New(
 	"an expression failed inside the kernel: a division by zero, an overflow, or a text that is too long; " +
 		"--engine perf says which",

@@ -14,24 +14,26 @@ import (
 )
 
 // This file takes rows of Groups apart into plain data that can be sent to other machines, and puts
-// the rows of several machines together. That is exact, beyond the bound that a sketch states, and
-// the order in which rows come does not count: everything in a row adds up. A standard deviation is
-// computed with rounding, so it may differ in its last digits.
+// the rows of several machines together. The merged rows are exact, except for the bound that a
+// sketch states, and do not depend on the order in which rows come, since everything in a row adds
+// up. Only a standard deviation may differ in its last digits, by rounding.
 
 // A Row is a row of a Group as plain data.
 type Row struct {
 	Key []event.Value
-	// Other says that it is all keys that found no room; Key is then empty.
+	// Other says that the row is for all keys that found no room; Key is then
+	// empty.
 	Other    bool
 	Measures []Measure // one for each argument
 	Contents []Content // one for each aggregator that has a State
 	Doubts   []Doubt   // about the Measures; nil if they are exact
 }
 
-// A Content is what a State holds. Each aggregator uses the members that it needs.
+// A Content is a State as plain data. Each aggregator uses the members that it
+// needs.
 type Content struct {
-	// Values are the numbers that a quantile keeps as they are; Buckets are the others, with how many there
-	// are and the least and the greatest of them.
+	// Values are the first numbers of a quantile, exact; Buckets count the others. The fields after
+	// them are the number of bucketed values, the least and the greatest.
 	Values          []event.Number
 	Buckets         []BucketCount
 	Floats          bool // the buckets hold doubles
@@ -40,23 +42,23 @@ type Content struct {
 	Counters        []uint64     // of a histogram
 	Counts          []ValueCount // of top
 	Packed          []string     // the values of distinct, as key.AppendValue packs them
-	// First, Mean and Squares are the state of a deviation.
+	// First, Mean and Squares are for a standard deviation.
 	First         event.Number
 	Mean, Squares float64
 	Scale         int
 }
 
-// A ValueCount is how often a value came.
+// A ValueCount is a value and how often it came.
 type ValueCount struct {
 	Value event.Value
 	N     uint64
 }
 
-// errContent is of data that no State wrote.
+// errContent is the error for received data that no State can have written.
 var errContent = errors.New("the state of an aggregator is not possible")
 
-// portable is a State that can be sent elsewhere. Valid is an error about a Content that no State of the
-// same Agg has; Take adds one that is valid.
+// portable is a State that can be sent to other machines. Valid returns an error for a Content that
+// no State of the same Agg can have; Take adds a valid one.
 type portable interface {
 	State
 	Content() Content
@@ -64,7 +66,7 @@ type portable interface {
 	Take(c *Content)
 }
 
-// CheckPortable is an error that names an aggregator whose rows cannot be put together.
+// CheckPortable returns an error that names an aggregator whose rows cannot be merged.
 func CheckPortable(aggs []Agg) error {
 	for i := range aggs {
 		if op := aggs[i].Op; op.New != nil {
@@ -84,8 +86,8 @@ func CheckPortable(aggs []Agg) error {
 // Aggs are the aggregators, and how many arguments they have.
 func (g *Group) Aggs() ([]Agg, int) { return g.spec.Aggs, len(g.spec.Args) }
 
-// Parts yields the rows as plain data, the one of all keys without room last. What it yields is for
-// the caller to keep. The aggregators are portable.
+// Parts yields the rows as plain data; the row of keys without room comes last. The caller may keep
+// them. The aggregators must be portable.
 func (g *Group) Parts(yield func(*Row) bool) {
 	keys := make([][]event.Value, len(g.rows))
 	g.keys(keys)
@@ -110,8 +112,8 @@ func (g *Group) part(r int, cells []event.Value) *Row {
 	return row
 }
 
-// Values yields the values that the cell of the i-th aggregator has, or may have beside other rows. The
-// values of top can be replaced; of others what is put there is of no effect.
+// Values yields the values that the cell of the i-th aggregator shows, or may show after merging.
+// The caller may replace the values of top; a replacement for another aggregator has no effect.
 func (r *Row) Values(aggs []Agg, i int) iter.Seq[*event.Value] {
 	return func(yield func(*event.Value) bool) {
 		a := &aggs[i]
@@ -156,8 +158,8 @@ type unionRow struct {
 	doubts   []Doubt
 }
 
-// NewUnion makes an empty Union for so many rows at most; 0 is key.DefaultLimit. Keys beyond are
-// evicted into the row of the others.
+// NewUnion makes an empty Union with at most limit rows; 0 is key.DefaultLimit. Further keys are
+// evicted into the row of other keys.
 func NewUnion(aggs []Agg, args, limit int) *Union {
 	if limit <= 0 {
 		limit = key.DefaultLimit
@@ -171,7 +173,7 @@ func NewUnion(aggs []Agg, args, limit int) *Union {
 	return u
 }
 
-// Add adds a row, whose texts it keeps. A row of other aggregators is an error, and is not added.
+// Add adds a row and keeps its texts. It returns an error for a row of other aggregators.
 func (u *Union) Add(r *Row) error {
 	if len(r.Measures) != u.args || len(r.Contents) != u.stride {
 		return errContent
@@ -215,7 +217,7 @@ func (u *Union) Add(r *Row) error {
 		u.other = at
 	case fresh:
 		at.key = slices.Clone(r.Key)
-		u.rows[packed(r.Key)] = at // the states have packed something else since
+		u.rows[packed(r.Key)] = at // Workspace.pack may have been overwritten
 	}
 	return nil
 }
@@ -228,7 +230,7 @@ func packed(values []event.Value) string {
 	return string(b)
 }
 
-// most is how many events a row has: no argument has more.
+// most is the number of events of a row; no argument can have more.
 func most(measures []Measure) (n uint64) {
 	for i := range measures {
 		n = max(n, measures[i].N)
@@ -246,10 +248,11 @@ func (u *Union) fresh() *unionRow {
 	return row
 }
 
-// Loss is what a bound kept out.
+// Loss counts the rows and values that were not kept because of a bound.
 func (u *Union) Loss() event.Loss { return event.Loss{Evicted: u.work.evicted} }
 
-// sorted is the rows in the order of their keys: that in which they came says nothing.
+// sorted returns the rows ordered by key, so that results do not depend on the order
+// of arrival.
 func (u *Union) sorted() []*unionRow {
 	rows := make([]*unionRow, 0, len(u.rows))
 	for _, r := range u.rows {
@@ -261,7 +264,8 @@ func (u *Union) sorted() []*unionRow {
 	return rows
 }
 
-// Rows are the rows as Group.Rows has them, ordered by key. Without keys there is one, always.
+// Rows returns the rows in the form of Group.Rows, ordered by key. Without key columns there
+// is always one row.
 func (u *Union) Rows(keys int) [][]event.Value {
 	list := u.sorted()
 	if keys == 0 && len(list) == 0 {
@@ -302,7 +306,7 @@ func (u *Union) cells(row []event.Value, r *unionRow) []event.Value {
 	return row
 }
 
-// Cells are what a row of a Union shows, one for each aggregator.
+// Cells returns the cells of a row of a Union, one for each aggregator.
 func (u *Union) Cells(r *Row) []event.Value {
 	at := u.fresh()
 	copy(at.measures, r.Measures)
@@ -312,7 +316,8 @@ func (u *Union) Cells(r *Row) []event.Value {
 	return u.cells(nil, at)
 }
 
-// ordered is a state that does not know in which order values came first.
+// ordered is a state whose values must be sorted for output, since merging
+// loses their order.
 func ordered(a *Agg, s State) State {
 	t, ok := s.(*top)
 	if !ok {
@@ -323,8 +328,8 @@ func ordered(a *Agg, s State) State {
 	return own
 }
 
-// Histograms are the rows of a Union whose only aggregator makes histograms, and that of the keys
-// without room, which has no buckets if there are none.
+// Histograms returns the rows of a Union whose only aggregator is a histogram, and the row of the
+// keys without room, which has no buckets if all keys found room.
 func (u *Union) Histograms(keys int) (rows []result.KeyDistribution, other result.KeyDistribution) {
 	for _, r := range u.sorted() {
 		if h := u.histogram(r); h != nil {
@@ -348,7 +353,7 @@ func (u *Union) histogram(r *unionRow) []result.Bucket {
 	return u.aggs[0].buckets(h.counts)
 }
 
-// Parts yields the rows as plain data again, by key, as mergers send them on.
+// Parts yields the merged rows as plain data, ordered by key, to be sent on.
 func (u *Union) Parts(yield func(*Row) bool) {
 	part := func(r *unionRow) *Row {
 		row := &Row{Key: r.key, Measures: slices.Clone(r.measures), Doubts: slices.Clone(r.doubts)}
@@ -386,7 +391,7 @@ func (q *quantile) Content() Content {
 // mostBucket is the bucket of the largest number.
 var mostBucket = Bucket(math.MaxUint64)
 
-// floatBucketExists reports that some double is in the bucket.
+// floatBucketExists reports that a bucket number is in the range of doubles.
 func floatBucketExists(b int) bool {
 	return b == zeroBucket ||
 		b >= floatBucket(math.SmallestNonzeroFloat64) && b <= floatBucket(math.MaxFloat64)

@@ -36,7 +36,7 @@ var Quantile = &Op{
 type quantile struct {
 	agg    *Agg
 	sketch Sketch
-	slot   *Sketch // of a slot of time; nil if there are none
+	slot   *Sketch // the values of the current slot of time; nil without slots
 }
 
 func (q *quantile) Add(v event.Number) {
@@ -59,9 +59,8 @@ func (q *quantile) Reset() {
 
 func (q *quantile) Merge(o State) { q.sketch.Merge(&o.(*quantile).sketch) }
 
-// Spread is the distribution of argument arg of all rows, if quantiles of it were asked
-// for; false if not. It ends what the rows knew about few values exactly: cells are made
-// before.
+// Spread is the distribution of argument arg over all rows; false if no quantiles of it
+// are computed. It moves exact values into buckets, so that cells must be made before.
 func (g *Group) Spread(arg int) (rows []result.KeyDistribution, ok bool) {
 	i := slices.IndexFunc(g.spec.Aggs, func(a Agg) bool { return a.Op == Quantile && a.Arg == arg })
 	if i < 0 {

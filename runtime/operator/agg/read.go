@@ -9,8 +9,8 @@ import (
 )
 
 // Rows returns the groups in the order in which they first appeared: the key
-// columns, then the aggregates. Aggregates of nothing are empty cells, except
-// counts and sums, which are 0. A Group without keys has one row, always.
+// columns, then the aggregates. Without values a cell is empty, but counts and
+// sums are 0. A Group without keys always has one row.
 func (g *Group) Rows() [][]event.Value {
 	width := len(g.spec.Keys) + len(g.spec.Aggs)
 	n := len(g.rows)
@@ -31,13 +31,14 @@ func (g *Group) Rows() [][]event.Value {
 	return rows
 }
 
-// OtherKey stands for the keys of events that found no room in a table.
+// OtherKey is shown as the key of the row for events whose keys found no room.
 const OtherKey = "__other__"
 
-// namedOther is how results write a key that is really called OtherKey.
+// namedOther is shown for a real key that has the text of OtherKey.
 const namedOther = `\x5f_other__`
 
-// Named is a text as results write it that a key, a thread or a function is really called.
+// Named returns the text to show for the name of a key, a thread or a function, so that it
+// is not mistaken for OtherKey.
 func Named(text string) string {
 	if text == OtherKey {
 		return namedOther
@@ -46,7 +47,7 @@ func Named(text string) string {
 }
 
 // Other is the row of the events whose keys found no room, with OtherKey for each key; nil
-// if all found room. Sums over the rows and this one are those over all events.
+// if all found room. Sums over all rows including this one are sums over all events.
 func (g *Group) Other() []event.Value {
 	if g.rest == nil || len(g.rest.rows) == 0 {
 		return nil
@@ -96,7 +97,7 @@ func (g *Group) cell(r, i int) event.Value {
 // Loss returns the losses of the result.
 func (g *Group) Loss() event.Loss {
 	l := event.Loss{Errors: g.errs.N, Evicted: g.work.evicted}
-	if g.rest != nil { // arguments that failed, and what its aggregators kept out
+	if g.rest != nil { // failed arguments, and values beyond a bound
 		l.Add(g.rest.Loss())
 	}
 	return l
@@ -108,7 +109,7 @@ func (g *Group) Errors() *flow.Errors { return &g.errs }
 // Len is the number of rows.
 func (g *Group) Len() int { return len(g.rows) }
 
-// Reset starts a new interval: no rows, no losses. Memory that was of use is
+// Reset starts a new interval: no rows, no losses. Memory that was in use is
 // kept.
 func (g *Group) Reset() {
 	if g.ints != nil {

@@ -9,18 +9,17 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file estimates quantiles. A Sketch keeps the first few values as they
-// are, so that small samples give exact answers, and then counts into
-// log-linear buckets: every power of two is cut into 64 equal parts. A value
-// is reported as the middle of its bucket, at most 1/128 (0.8 %) away from
-// the true one. Buckets are the same in every Sketch, so Sketches add up, and
-// the same as the buckets that a BPF program can compute with a shift and a mask;
-// that is why this is not one of the usual sketches, whose buckets need a
-// logarithm.
+// This file estimates quantiles. A Sketch keeps the first few values as they are,
+// so that small samples give exact answers, and then counts into log-linear
+// buckets: every power of two is cut into 64 equal parts. A value is reported as
+// the middle of its bucket, at most 1/128 (0.8 %) away from the true value.
+// Buckets are the same in every Sketch, so that Sketches add up. A BPF program
+// computes the same buckets with a shift and a mask; the usual sketches would
+// need a logarithm.
 
 const subBits = 6
 
-// ExactValues is how many values are kept as they are.
+// ExactValues is the number of values that a Sketch keeps exactly.
 const ExactValues = 64
 
 // A Sketch estimates quantiles of numbers. The zero Sketch is empty.
@@ -29,14 +28,16 @@ type Sketch struct {
 	n     uint64
 	pos   buckets // values >= 0
 	neg   buckets // values < 0, by magnitude
-	// floats says that a double came: buckets are then those of floatBucket, and zero counts what has none.
+	// floats says that a double came: buckets are then numbered by floatBucket, and zero counts the
+	// zeros, which have no bucket.
 	floats   bool
 	zero     uint64
 	min, max event.Number
 	// counted says that some values came as buckets, so that exact lacks
 	// values even if there are few.
 	counted bool
-	// integers says that all of many values are signed integers, and in buckets.
+	// integers says that all values so far are signed integers, and all are in
+	// buckets.
 	integers bool
 }
 
@@ -65,11 +66,12 @@ func bucketBounds(b int) (lo, hi uint64) {
 	return lo, lo + 1<<e - 1
 }
 
-// zeroBucket stands for the bucket of 0 among those of doubles.
+// zeroBucket is the number used for 0 among buckets of doubles.
 const zeroBucket = -1 << 20
 
-// floatBucket is the number of the bucket of a double above 0. Below 64 the buckets of doubles go on to
-// smaller numbers, where integers have one for each; from there on both have the same.
+// floatBucket is the number of the bucket of a double above 0. From 64 on, doubles and integers
+// have the same buckets. Below, each integer has its own, and doubles have log-linear ones with
+// negative numbers.
 func floatBucket(v float64) int {
 	part, e := math.Frexp(min(v, math.MaxFloat64))
 	return (e-subBits)<<subBits + int(part*(2<<subBits)) - 1<<subBits
@@ -116,7 +118,8 @@ func (s *Sketch) Add(v event.Number) {
 		s.max.Kind() == event.IntValue
 }
 
-// bound notes the least and the greatest of values that are not counted yet.
+// bound notes the least and the greatest of values that are about to be
+// counted.
 func (s *Sketch) bound(least, greatest event.Number) {
 	if s.n == 0 || least.Less(s.min) {
 		s.min = least
@@ -134,8 +137,8 @@ func (s *Sketch) spread() {
 	s.exact = s.exact[:0]
 }
 
-// addBuckets adds values that were counted elsewhere: how many there are in
-// each bucket, of doubles or of integers, and the least and the greatest of them.
+// addBuckets adds counters of another Sketch, by bucket of doubles or of
+// integers, with the least and the greatest value.
 func (s *Sketch) addBuckets(least, greatest event.Number, buckets []BucketCount, floats bool) {
 	var n uint64
 	for _, b := range buckets {
@@ -156,7 +159,7 @@ func (s *Sketch) addBuckets(least, greatest event.Number, buckets []BucketCount,
 	s.n += n
 }
 
-// countBucket adds a bucket of doubles or of integers.
+// countBucket adds the counter of one bucket.
 func (s *Sketch) countBucket(b BucketCount, floats bool) {
 	if s.floats && !floats {
 		b.Bucket = asFloatBucket(b.Bucket)
@@ -171,7 +174,8 @@ func (s *Sketch) countBucket(b BucketCount, floats bool) {
 	}
 }
 
-// asFloatBucket is the bucket of doubles with the values of one of integers.
+// asFloatBucket converts the number of a bucket of integers into that of the
+// same bucket for doubles.
 func asFloatBucket(b int) int {
 	switch {
 	case b == 0:
@@ -182,7 +186,7 @@ func asFloatBucket(b int) int {
 	return b
 }
 
-// toFloats counts in buckets of doubles from now on.
+// toFloats renumbers all buckets as buckets of doubles.
 func (s *Sketch) toFloats() {
 	if s.floats {
 		return
@@ -329,8 +333,8 @@ func (s *Sketch) middle(b BucketCount) event.Number {
 	return event.NumberOf(kind, v)
 }
 
-// spreadBits is into how many parts a power of two is cut where a distribution is shown:
-// 8, so that a bucket is at most 1/8 wide.
+// spreadBits is the number of bits behind the leading one by which a shown distribution
+// is cut: 3, so that a power of two has 8 buckets.
 const spreadBits = 3
 
 // Spread is the distribution of the values, in buckets of eighths of powers of two.
@@ -358,7 +362,7 @@ func (s *Sketch) Spread() []result.Bucket {
 		if b.Negative {
 			add(-upper(hi)+1, -upper(lo)+2, b.N)
 		} else {
-			add(int64(min(lo, 15<<59)), upper(hi), b.N) // the last one has all above
+			add(int64(min(lo, 15<<59)), upper(hi), b.N) // the last bucket has no upper bound
 		}
 	}
 	return list
@@ -372,8 +376,7 @@ func upper(v uint64) int64 {
 	return int64(v) + 1
 }
 
-// eighth returns the values lo <= v <= hi of the part of a power of two, or of the number
-// below 8, in which bucket b lies.
+// eighth returns the bounds lo <= v <= hi of the shown bucket that contains bucket b.
 func eighth(b int) (lo, hi uint64) {
 	from, _ := bucketBounds(b)
 	if from < 1<<spreadBits {
@@ -394,10 +397,9 @@ func (s *Sketch) clamp(v event.Number) event.Number {
 	return v
 }
 
-// Reset forgets all values. It keeps only the memory that was in use since
-// the last Reset: a row serves another key in each interval, and if it kept
-// the memory of its busiest key, all rows would grow to that size in the
-// end.
+// Reset forgets all values. It keeps only memory that was in use since the last
+// Reset. A row serves another key in each interval: if it kept the memory of
+// its busiest key, all rows would grow to that size.
 func (s *Sketch) Reset() {
 	s.pos.reset()
 	s.neg.reset()

@@ -2,21 +2,22 @@ package agg
 
 import "math"
 
-// This file has a Group tell what happened in a time of which it saw slots only, where events come
-// to it one by one: what was counted since the last mark is made to stand for the time that its slot
-// stands for. Partials of programs are scaled before they are added, see Partial.Scale.
+// This file scales counts when a budget lets events come only in slots of time: the counts since
+// the last mark are multiplied, so that they stand for the whole time up to the next slot. It is
+// for events that come one by one; partials of programs are scaled before they are added
+// (Partial.Scale).
 //
-// Numbers that are neither counts, sums nor distributions stay those of the sample.
+// Other numbers, such as a minimum, are not scaled.
 
 // slotted is a State that is scaled with the counts.
 type slotted interface {
 	// mark begins a slot.
 	mark()
-	// stretch has each value since mark count so many times.
+	// stretch makes each value since mark count several times.
 	stretch(factor float64)
 }
 
-// Mark begins a slot: Stretch is about what comes from now on.
+// Mark begins a slot: the next Stretch scales what is counted from now on.
 func (g *Group) Mark() {
 	g.marks = append(g.marks[:0], g.measures...)
 	for _, s := range g.states {
@@ -29,8 +30,8 @@ func (g *Group) Mark() {
 	}
 }
 
-// Stretch has what came since Mark stand for the time that its slot does. exact says that it is all
-// of its own time, and only what is more than that is estimated.
+// Stretch scales what was counted since Mark to the time that the slot stands for. exact says that
+// the slot itself was counted in full, so that only the rest is an estimate.
 func (g *Group) Stretch(s Slot, exact bool) {
 	g.doubts.grow(len(g.measures))
 	f := s.factor()
@@ -96,7 +97,7 @@ func (q *quantile) settle() {
 	}
 }
 
-// scale has each value count so many times.
+// scale makes each value count several times.
 func (s *Sketch) scale(factor float64) {
 	if s.n == 0 {
 		return

@@ -8,13 +8,13 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file tells how uncertain counts and sums are of which a budget left events out. Events
-// that counted by chance, each with the weight of its moment, bring a variance with them: that
-// of Horvitz and Thompson, see bpf/state/weigh.go. Events of slots of time, between which nothing was
-// observed, do not: a gap between two slots is taken to be like the one in its first half, and like
-// the other in its second, and how much the two differ tells how uncertain that is. Slots that
-// follow each other are compared, not each with the mean of all: a load that jumps is uncertain
-// where it did, and no gap is worse known for one that was long ago.
+// This file computes the margins of counts and sums when a budget left events out. Events that
+// counted by chance, each with the weight of its moment, have the variance of Horvitz and
+// Thompson's estimate, see bpf/state/weigh.go. Events of slots of time, between which nothing was
+// observed, do not. The first half of a gap is taken to be like the slot before, the second half
+// like the slot after; the difference of the two slots tells how uncertain that is. Neighbouring
+// slots are compared, not each with the mean of all, so that a jump of the load makes only the gaps
+// near it uncertain.
 //
 // A key is told by its own events, and may have had others that were left out: none of them, or few, may be
 // among the events that counted. So a margin covers what could have been missed with each weight that was in
@@ -24,33 +24,34 @@ import (
 // being observed took so much of the CPU that the target may have done much more without it, or many
 // threads wait for the CPUs, so that ppscript is late, and slots see the threads that run just then.
 
-// A Spread is the variance of an estimate of a Measure's N and Sum.
+// A Spread has the variances of the estimates of a Measure's N and Sum.
 type Spread struct{ N, Sum float64 }
 
-// doubts are how uncertain the measures of a Group are.
+// doubts holds the uncertainty of the measures of a Group.
 type doubts struct {
 	list   []doubt // by measure; shorter than these, or nil, if the others are certain
 	times  slotTimes
-	unseen float64 // the part of the events that no key stands for
+	unseen float64 // share of the events whose keys were all left out
 }
 
-// slotTimes are how events were left out in an interval: how many slots there were, and for how many
-// seconds there were none, and which weights.
+// slotTimes says how events were left out in an interval: the number of slots, the seconds between
+// them, and the weights.
 type slotTimes struct {
 	n     int
 	gaps  float64
 	force []Force
 }
 
-// A Force is a weight that was in force outside of slots, and how many hits there were meanwhile, of all
-// keys: so many events of a row were left out at most. Of Keys it is keys that counted, or did not.
+// A Force is a weight that was in force outside of slots, with the number of hits of all keys
+// meanwhile, which bounds the events that a row may lack. Keys says that whole keys were left out,
+// not single events.
 type Force struct {
 	Weight, Hits float64
 	Keys         bool
 }
 
-// missed is how many events of a row may have been left out, with each weight of which none counted, by
-// one standard error.
+// missed is one standard error of the number of events that a row may lack, over the weights under
+// which none of its events counted.
 func (s *slotTimes) missed() float64 {
 	square := 0.0
 	for _, f := range s.force {
@@ -60,16 +61,17 @@ func (s *slotTimes) missed() float64 {
 	return math.Sqrt(square)
 }
 
-// byKeys reports that some keys did not count.
+// byKeys reports that whole keys were left out.
 func (s *slotTimes) byKeys() bool {
 	return slices.ContainsFunc(s.force, func(f Force) bool { return f.Keys })
 }
 
-// leastSlots is how many slots, and leastClusters how many sums of keys, must have something of a row to
-// tell how it varies.
+// leastSlots is the least number of slots with events of a row, and leastClusters of sums of keys,
+// from which its variation can be estimated.
 const leastSlots, leastClusters = 6, 4
 
-// unsure is which part of a row may be from slots that are, see Slot.Unsure.
+// unsure is the share of a row above which Unsure slots leave it without a
+// margin, see Slot.Unsure.
 const unsure = 0.05
 
 // few reports that a row was seen in too few of the slots, or with too few of the keys, to have a margin.
@@ -89,18 +91,19 @@ func (s *slotTimes) few(total float64, of *slotSums, keys *[Clusters]float64) bo
 	return seen < leastClusters
 }
 
-// A doubt is how uncertain a measure is.
+// A doubt holds the uncertainty of one measure.
 type doubt struct {
 	Spread
 	slots [2]slotSums // of N and of Sum
 	keys  KeySpread
 }
 
-// Clusters is how many sums tell how much keys differ; see bpf/state/weigh.go.
+// Clusters is the number of sums over random groups of keys, whose differences
+// give the variance; see bpf/state/weigh.go.
 const Clusters = 8
 
-// A KeySpread tells how uncertain a Measure's N and Sum are where keys count with all their events:
-// the squares of the sums add up to the variance.
+// A KeySpread has the sums for the variances of a Measure's N and Sum where a budget leaves out
+// whole keys: their squares add up to the variance.
 type KeySpread struct{ N, Sum [Clusters]float64 }
 
 func (k *KeySpread) add(o *KeySpread, factor float64) {
@@ -110,8 +113,9 @@ func (k *KeySpread) add(o *KeySpread, factor float64) {
 	}
 }
 
-// keysMargin is how far an estimate of a total is from the truth, at most, in 95 of 100 cases, squared.
-// The sums are as good as so many measurements; and of few keys it is not known how others are.
+// keysMargin is the square of the margin (95 of 100 cases) of a total that is estimated from some
+// keys. The sums count as so many measurements. If there are few keys, the margin is widened, since
+// others may differ.
 func keysMargin(total float64, sums *[Clusters]float64) float64 {
 	variance := 0.0
 	for _, x := range sums {
@@ -125,11 +129,11 @@ func keysMargin(total float64, sums *[Clusters]float64) float64 {
 	return t * t * (variance + variance/max(keys, 1))
 }
 
-// slotSums are of the slots: what the current one has, the rate of the last one, and sums over those
-// that are over: of what each stands for, of the squares of jumps, which are what the gap before it
-// would have had more at the rate of the one slot than at that of the other, and of their squares.
-// The highest rate tells of bursts that no slot saw.
-// seen is how many slots had something, and unsure what those had that are unsure.
+// slotSums has the numbers from which the margin of one total is computed: the total of the current
+// slot, the rate of the last one, and sums over past slots. Summed are the totals that slots stand
+// for, the squares of jumps, and the squares of these. A jump is the difference between the totals
+// of a gap at the rates of the slots before and behind it. The highest rate bounds bursts that no
+// slot saw. seen counts slots with events; unsure is the total of unsure slots.
 type slotSums struct {
 	now, last, sum, jumps, fourth, slowed, top float64
 
@@ -137,7 +141,7 @@ type slotSums struct {
 	unsure  float64
 }
 
-// end ends a slot that stands for a time, with a gap before it; see Group.EndSlot.
+// end adds the current slot to the sums; see Group.EndSlot.
 func (s *slotSums) end(time, gap float64, first bool) {
 	rate := s.now / max(time, 1e-9)
 	if s.now != 0 {
@@ -164,28 +168,30 @@ func (s *slotSums) add(n float64, of *Slot) {
 	}
 }
 
-// A Slot says for what a partial of a slot of time stands.
+// A Slot says how a partial of a slot of time is scaled, and how well it is
+// known.
 type Slot struct {
-	Factor float64 // for how much longer
-	// Traced is the part of its time that the CPU spent on being observed: what ran there was
-	// slowed down, and perhaps would have done more without.
+	Factor float64 // time that the slot stands for, in its own lengths
+	// Traced is the share of the slot's CPU time that was spent on observing. The target was
+	// slowed down by it, and might have done more without.
 	Traced float64
-	// Halves are how many times what the slot has began before it, or ended behind it: it was seen by half.
+	// Halves counts pairs that began before the slot or ended behind it, so that only one half was
+	// seen.
 	Halves float64
-	// Unsure says that what the slot has may be far from what the time between slots has: Traced is not
-	// known well, and large, or many threads waited for the CPUs.
+	// Unsure says that the slot may differ much from the time between slots: Traced is large and
+	// not known well, or many threads waited for CPUs.
 	Unsure bool
 }
 
-// Slowed is how much more may have happened while nothing was observed, or less, beside what is
-// halfway between both: work that waits for nothing is done as fast as can be, and what comes at
-// its own pace comes all the same.
+// Slowed is the half range of the estimate for unobserved time, relative to its middle. Work
+// that never waits runs faster when it is not observed; work that comes at its own pace does
+// not.
 func (s *Slot) Slowed() float64 {
 	traced := min(max(s.Traced, 0), 0.9)
 	return traced / (1 - traced) / 2
 }
 
-// factor is what the numbers of the slot are multiplied by.
+// factor is the number by which the slot's counts are multiplied.
 func (s *Slot) factor() float64 { return s.Factor * (1 + s.Slowed()) }
 
 func (d *doubts) reset() {
@@ -193,7 +199,7 @@ func (d *doubts) reset() {
 	d.times = slotTimes{force: d.times.force[:0]}
 }
 
-// grow has a doubt for each measure.
+// grow makes room for a doubt of each measure.
 func (d *doubts) grow(measures int) {
 	for len(d.list) < measures {
 		d.list = append(d.list, doubt{})
@@ -225,7 +231,8 @@ func (g *Group) doubt(r int32, p *Partial) {
 	}
 }
 
-// Scale has the partial stand for the time that its slot does.
+// Scale multiplies the partial, so that it stands for the whole time of its
+// Slot.
 func (p *Partial) Scale(s Slot) {
 	p.Slot = &s
 	f := s.factor()
@@ -248,8 +255,8 @@ func (p *Partial) Scale(s Slot) {
 	}
 }
 
-// EndSlot says that all partials of a slot were added, which stands for a time, with a gap before it
-// in which nothing was observed, both in s. A gap of less than 0 is of what is only guessed.
+// EndSlot comes when all partials of a slot were added. The slot stands for a time, and the gap
+// before it was not observed; both are in seconds. A negative gap says that its length is a guess.
 func (g *Group) EndSlot(time, gap float64) {
 	g.doubts.times.n++
 	g.doubts.times.gaps += max(gap, 0)
@@ -263,7 +270,7 @@ func (g *Group) EndSlot(time, gap float64) {
 	}
 }
 
-// Weighed says which weight, of more than 1, was in force in the interval.
+// Weighed adds a weight of more than 1 that was in force in the interval.
 func (g *Group) Weighed(f Force) {
 	g.doubts.times.force = append(g.doubts.times.force, f)
 	if g.rest != nil {
@@ -271,7 +278,8 @@ func (g *Group) Weighed(f Force) {
 	}
 }
 
-// Unseen says which part of the events no key stands for that counted, though some do for others.
+// Unseen sets the share of the events whose keys were left out and have no counting key to stand
+// for them.
 func (g *Group) Unseen(share float64) {
 	g.doubts.unseen = share
 	if g.rest != nil {
@@ -279,10 +287,10 @@ func (g *Group) Unseen(share float64) {
 	}
 }
 
-// normal is how many standard errors include 95 of 100 values.
+// normal is the number of standard errors within which 95 of 100 values lie.
 const normal = 1.96
 
-// far is how far the estimate of a total is from the truth, at most, in 95 of 100 cases.
+// far is the margin of the estimate of a total.
 func (s *slotTimes) far(total, variance float64, of *slotSums, keys *[Clusters]float64) Far {
 	if s.few(total, of, keys) {
 		return boundless
@@ -291,7 +299,8 @@ func (s *slotTimes) far(total, variance float64, of *slotSums, keys *[Clusters]f
 	chance := s.byChance(total-of.sum, variance)
 	square += chance * chance
 	if s.n > 1 && of.jumps > 0 {
-		// Loads jump: a few gaps have most of it, and how much that is is uncertain itself.
+		// If the load jumps, a few gaps have most of the variance, so that its estimate is
+		// itself uncertain.
 		some := of.jumps * of.jumps / of.fourth
 		t := student(max(2, int(min(float64(s.n-1)/2, some))))
 		far := max(t*math.Sqrt(of.jumps/2), few(math.Abs(of.sum), of.jumps/2))
@@ -302,8 +311,8 @@ func (s *slotTimes) far(total, variance float64, of *slotSums, keys *[Clusters]f
 	return Far{square, of.slowed}
 }
 
-// byChance is how far the part of a total is from the truth whose events counted by chance. An estimate
-// moves by steps of one event's weight. For k events of weight w that count, the upper bound of Poisson's
+// byChance is the margin of the part of a total whose events counted by chance. An estimate moves
+// by steps of one event's weight. For k events of weight w that count, the upper bound of Poisson's
 // mean is w times 1.92 + 1.96 sqrt(k + 1) above, within 1 % from one event on; for none it is 3 w.
 func (s *slotTimes) byChance(kept, variance float64) float64 {
 	step := s.missed()
@@ -319,9 +328,9 @@ func (s *slotTimes) byChance(kept, variance float64) float64 {
 	return normal*normal/2*step + normal*math.Sqrt(variance+step*step)
 }
 
-// unseen is how much more may have happened in the gaps between so many slots, at most, in 95 of 100
-// cases: bursts as high as the highest that was seen. Of what takes a larger part of the time so many
-// slots see something.
+// unseen bounds, in 95 of 100 cases, the total of bursts that lie wholly in the gaps between slots.
+// Bursts are taken to be as high as the highest one seen; bursts that take a larger share of the
+// time would have hit a slot.
 func (s *slotSums) unseen(slots int, gaps float64) float64 {
 	if slots < 2 || gaps <= 0 {
 		return 0
@@ -331,10 +340,10 @@ func (s *slotSums) unseen(slots int, gaps float64) float64 {
 	return part * gaps * max(s.top-mean, 0)
 }
 
-// few is how much more a total may be than its estimate of that variance, at most, in 95 of 100 cases,
-// if few slots have most of it. An estimate that is too small, as chance had it, is also said to vary
-// too little. So it is taken for a number of equal bursts, that of Poisson with the same mean and variance,
-// and compared with the most that may be behind so many (Wilson and Hilferty).
+// few is the upper margin of a total if few slots have most of it. If the estimate is too small by
+// chance, its variance is too small as well. So the total is treated as a Poisson number of equal
+// bursts with the same mean and variance; the margin is the upper bound of that number (Wilson and
+// Hilferty).
 func few(total, variance float64) float64 {
 	if total <= 0 {
 		return 0
@@ -361,7 +370,7 @@ func student(freedom int) float64 {
 	}
 }
 
-// far is how far a measure is from the truth: its sum, or how many values it has.
+// far is the margin of a measure's sum, or of its number of values.
 func (g *Group) far(at int, sum bool) Far {
 	d, m := &g.doubts.list[at], &g.measures[at]
 	total := float64(m.N)
@@ -378,13 +387,13 @@ func (g *Group) far(at int, sum bool) Far {
 	return f
 }
 
-// farOf is how far the count or the sum of an aggregator is from the truth.
+// farOf is the margin of an aggregator's count or sum.
 func (g *Group) farOf(a *Agg, at int) Far {
 	return a.far(Doubt{N: g.far(at, false), Sum: g.far(at, true)})
 }
 
-// margin is how far the cell of an aggregator is from the truth; nothing if it is exact, or
-// neither a count nor a sum.
+// margin is the margin of an aggregator's cell; 0 if it is exact, or neither a count nor a
+// sum.
 func (g *Group) margin(r, i int) event.Value {
 	a := &g.spec.Aggs[i]
 	at := r*len(g.spec.Args) + a.Arg
@@ -394,7 +403,7 @@ func (g *Group) margin(r, i int) event.Value {
 	return g.farOf(a, at).cell(a)
 }
 
-// sampled reports that a row has an estimate of which no margin is known.
+// sampled reports that a row has an estimate whose margin is not known.
 func (g *Group) sampled(r int) bool {
 	if g.unseen() {
 		return true
@@ -410,21 +419,21 @@ func (g *Group) sampled(r int) bool {
 	return false
 }
 
-// unseen reports that all there is was left out: the row of a table without keys says 0, which is an
-// estimate.
+// unseen reports that no event counted although some came: the 0 in the row of a table without keys
+// is then an estimate.
 func (g *Group) unseen() bool {
 	times := &g.doubts.times
 	return len(g.spec.Keys) == 0 && len(g.rows) == 0 && (times.n > 0 || len(times.force) > 0)
 }
 
-// estimated reports an aggregator that is scaled, and has a margin.
+// estimated reports that an aggregator is scaled and has a margin.
 func (a *Agg) estimated() bool { return a.Op == Count || a.Op == Sum }
 
-// AddMargins adds to a table of the Group's rows how far counts and sums are from the truth, if
-// a budget may have left events out.
+// AddMargins adds columns to a table of the Group's rows, with the margins of counts and sums,
+// if a budget may have left events out.
 func (g *Group) AddMargins(t *result.Table) {
 	if times := &g.doubts.times; times.n > 0 || len(times.force) > 0 {
-		g.doubts.grow(len(g.measures)) // others may have events that were left out, too
+		g.doubts.grow(len(g.measures)) // the row of other keys may also lack events
 	}
 	certain := len(g.doubts.list) == 0 && (g.rest == nil || len(g.rest.doubts.list) == 0)
 	if certain && !g.unseen() || len(t.Rows) < len(g.rows) {
@@ -433,14 +442,14 @@ func (g *Group) AddMargins(t *result.Table) {
 	addMargins(t, g.spec.Aggs, len(g.spec.Keys), g, g.rest)
 }
 
-// marginal is where the margins of rows are known.
+// marginal gives the margins of rows.
 type marginal interface {
 	margin(r, i int) event.Value
 	sampled(r int) bool
 }
 
-// addMargins adds columns of margins behind those of counts and sums, and one that says which rows are
-// sampled, without a margin. The row of other keys is the first of other.
+// addMargins adds a column with margins behind each count and sum, and a column that marks rows
+// whose margin is not known. other has the row of other keys, if any.
 func addMargins(t *result.Table, aggs []Agg, keys int, rows, other marginal) {
 	add := func(c result.Column, cell func(of marginal, r int) event.Value) {
 		t.Columns = append(t.Columns, c)

@@ -6,7 +6,7 @@ import (
 	"ppscript/runtime/event"
 )
 
-// StdDev is how far numbers lie from their mean.
+// StdDev computes the standard deviation of numbers.
 var StdDev = &Op{
 	Name:    "stddev",
 	Summary: "Measures how far the values of a number lie from their mean.",
@@ -17,29 +17,29 @@ var StdDev = &Op{
 	New:     func(a *Agg, _ *Workspace) State { return &deviation{agg: a} },
 }
 
-// deviation is the mean of the values so far, and the sum of the squares of their
-// distances from it. Welford's method keeps both without large sums, whose
-// difference would lose the digits that count. Values are told from the first
-// one, so that those of large numbers, such as addresses, keep their digits too.
+// deviation holds the mean of the values so far, and the sum of the squares of
+// their distances from it. Welford's method keeps both without large sums, whose
+// difference would lose the last digits. Values are taken relative to the first
+// one, so that large numbers, such as addresses, keep their digits too.
 type deviation struct {
 	agg     *Agg
 	n       float64
 	first   event.Number
-	mean    float64 // less first
+	mean    float64 // relative to first
 	squares float64
-	// scale is the power of two by which values are divided: so the squares of the largest doubles are
-	// doubles too.
+	// scale is a power of two by which values are divided, so that the squares of the largest
+	// doubles do not overflow.
 	scale int
 }
 
 const (
-	// large is a distance whose square, added up, is a double.
+	// large is a distance whose squares can be added up without overflow.
 	large = 1 << 400
-	// rescale makes the distance of the largest doubles less than that.
+	// rescale sets scale so that every distance is below large.
 	rescale = 700
 )
 
-// from is how far v is from the first value, scaled.
+// from is the distance of v from the first value, scaled.
 func (d *deviation) from(v event.Number) float64 {
 	if v.Kind() != event.FloatValue && d.first.Kind() != event.FloatValue {
 		x := TotalOf(v).less(TotalOf(d.first)).Float()
@@ -96,7 +96,7 @@ func (d *deviation) Merge(o State) {
 	d.n = n
 }
 
-// Cell is in whole ns for durations, and has a fraction for other numbers.
+// Cell returns whole ns for durations, and a number with a fraction otherwise.
 func (d *deviation) Cell() event.Value {
 	if d.n < 2 {
 		return event.Value{}

@@ -60,8 +60,8 @@ func (t *top) addCount(v event.Value, n uint64) {
 	}
 }
 
-// Cell is the most frequent values as a list of (value, count); of equal
-// counts the one that came first.
+// Cell returns the most frequent values as a list of (value, count). Among
+// equal counts, the value that came first is first.
 func (t *top) Cell() event.Value {
 	order := make([]int, len(t.n))
 	for i := range order {
@@ -76,7 +76,7 @@ func (t *top) Cell() event.Value {
 	return event.ListOf(list...)
 }
 
-// Reset gives the memory of a table that was of no use back.
+// Reset frees a table that stayed empty since the last Reset.
 func (t *top) Reset() {
 	if len(t.n) == 0 {
 		t.keys, t.values, t.n = nil, nil, nil

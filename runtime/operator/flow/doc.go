@@ -1,6 +1,6 @@
-// Package flow is how events pass from one operator to the next: Sinks that
-// take slices of events, and the small operators that keep no state (Where,
-// Fan, Router). Grouping and joining are packages of their own.
+// Package flow passes events from one operator to the next: it has Sinks, which
+// take slices of events, and the small operators without state (Where, Fan,
+// Router). Grouping and joining are packages of their own.
 //
 // Plan builds the operators, session feeds the first one. A slice of events
 // and everything in it are views that die when Events returns.
@@ -49,8 +49,8 @@ func (f *Fn) For(e *event.Event) *expr.Program {
 	return f.each[e.Stream.Index]
 }
 
-// Several says whether more streams arrive at the operator than the function
-// applies to: then For must look at the stream.
+// Several reports that streams arrive that the function does not apply to, so
+// that For must look at the stream.
 func (f *Fn) Several(several bool) *Fn {
 	if several {
 		f.one = nil
@@ -83,7 +83,7 @@ func (f *Fn) Find(fn func(p *expr.Program) bool) *expr.Program {
 	return nil
 }
 
-// Any returns one of the programs, to ask for the type they share.
+// Any returns one of the programs, for example to read the type that all share.
 func (f *Fn) Any() *expr.Program {
 	if f.one != nil {
 		return f.one

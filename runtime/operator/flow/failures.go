@@ -1,8 +1,8 @@
 package flow
 
-// Failures are where evaluations can fail. Each one that fails leaves its event out of
-// something, so that each must be in a Loss, once: operators with a Loss of their own tell
-// of theirs there, all others are asked by Failed.
+// Failures collects the error counters of operators. A failed evaluation leaves an event
+// out of some result, so that it must be counted in a Loss, once: operators with a Loss of
+// their own count it there, Failed counts it for all others.
 type Failures struct{ list []failures }
 
 // failures are the failures of an operator.
@@ -26,8 +26,8 @@ func (x *Failures) Errors(fn func(where string, errs *Errors)) {
 	}
 }
 
-// Failed is how many evaluations failed since the start that no operator's own
-// Loss counts: conditions, what is printed, rows of databases, heat maps.
+// Failed counts the failed evaluations since the start that no operator's own
+// Loss has: of conditions, printed texts, rows of databases, heat maps.
 func (x *Failures) Failed() uint64 {
 	n := uint64(0)
 	for _, f := range x.list {

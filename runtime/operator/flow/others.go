@@ -4,11 +4,11 @@ import "ppscript/runtime/event"
 
 // Others is in front of operators that print or send: it holds back events
 // about ppscript itself, whose output would otherwise be its own input.
-// Operators that keep state are not behind it: a switch to another thread
-// that happens while ppscript runs ends that thread's wait all the same.
+// Operators that keep state get these events: for example, a switch from
+// ppscript to another thread ends that thread's wait.
 type Others struct {
 	Next Sink
-	// About says by stream whom events are about; a stream that is missing is Doer.
+	// About says, by stream, which thread events are about; the default is Doer.
 	About []About
 	// Self is ppscript as the Router knows it.
 	Self *Self
@@ -16,15 +16,15 @@ type Others struct {
 	passed []*event.Event
 }
 
-// Self is the process whose doings are hidden: ppscript. Events about it are held
-// back where they are printed, by Others. Those that nobody but Others would get
-// the Router leaves out, before they count.
+// Self is the process whose events are hidden: ppscript. Others holds back events
+// about it in front of printers. Events that only printers would get are left out
+// by the Router, before they count as samples.
 type Self struct {
 	// PID is the process; 0 hides nothing.
 	PID int32
-	// Own tells its threads.
+	// Own reports that a thread belongs to the process.
 	Own func(e *event.Event, tid int32) bool
-	// HeldBack is how many events were held back.
+	// HeldBack counts the events that were held back.
 	HeldBack uint64
 }
 
@@ -42,7 +42,7 @@ func (s *Self) concerns(e *event.Event, about About) bool {
 	return e.PID == s.PID
 }
 
-// About says whom the events of a stream are about.
+// About says which thread the events of a stream are about.
 type About struct {
 	Whom Whom
 	Slot int // of Thread
@@ -52,12 +52,13 @@ type About struct {
 type Whom uint8
 
 const (
-	// Doer is the process that did it: the one in whose context it happened, as did
-	// the other event of a pair.
+	// Doer is the process in whose context the event happened; for a pair, both
+	// events.
 	Doer Whom = iota
-	// Thread is the one whose number a slot of the event holds.
+	// Thread is the thread whose number is in a slot of the event.
 	Thread
-	// Nobody is a CPU, or somebody elsewhere.
+	// Nobody says that events are about no thread of this machine: about a CPU,
+	// or about another machine.
 	Nobody
 )
 

@@ -43,16 +43,16 @@ type Counts struct {
 	shown    uint64
 }
 
-// byStream is what is known of each stream, by index.
+// byStream has the settings of each stream, by index.
 type byStream struct {
 	filters []*expr.Program // nil lets it pass
 	printed []bool          // only printers read it
-	splits  []bool          // its events come alone
+	splits  []bool          // its events come in slices of one
 	inner   []bool          // its events are no samples of the run
 	routes  [][]int         // indices of sinks
 }
 
-// receivers are the sinks, and the events on their way to each.
+// receivers has the sinks, and the events that wait to be handed to each.
 type receivers struct {
 	sinks []Sink
 	bufs  [][]*event.Event
@@ -89,7 +89,8 @@ func (r *Router) Add(s Sink, streams []int, total int) {
 	}
 }
 
-// Begins has fn told the time of the first sample, before the sinks see that.
+// Begins sets a function that gets the time of the first sample, before the
+// sinks see it.
 func (r *Router) Begins(fn func(t event.Time)) { r.begins = append(r.begins, fn) }
 
 // LimitReached reports that the limit is reached.
@@ -109,8 +110,8 @@ func (r *Router) Show() bool {
 	return true
 }
 
-// Split has every event of a stream come to its sinks in a slice of its own,
-// after all sinks have seen everything before it.
+// Split makes every event of a stream come to its sinks in a slice of its own,
+// after all sinks have seen the events before it.
 func (r *Router) Split(stream int) {
 	for len(r.by.splits) <= stream {
 		r.by.splits = append(r.by.splits, false)
@@ -181,8 +182,8 @@ func (r *Router) samples(evs []*event.Event) {
 	r.deliver(r.count(evs))
 }
 
-// oneByOne has everything end with the event that makes the last line: results
-// beside the lines are of the same events.
+// oneByOne hands out events singly, so that the flow ends exactly with the
+// event of the last line, and other results have the same events.
 func (r *Router) oneByOne(evs []*event.Event) {
 	for i := range evs {
 		if r.LimitReached() {
@@ -286,7 +287,7 @@ func (r *Router) route(evs []*event.Event) {
 	}
 }
 
-// others takes the samples of ppscript out that nobody else counts on.
+// others removes the samples of ppscript from streams that only printers read.
 func (r *Router) others(evs []*event.Event) []*event.Event {
 	r.work.kept = r.work.kept[:0]
 	for _, e := range evs {
@@ -298,9 +299,9 @@ func (r *Router) others(evs []*event.Event) []*event.Event {
 	return r.work.kept
 }
 
-// Filter gives a stream a filter that stands for the kernel's, where there is
-// no kernel or where it cannot: events that do not pass count as little as
-// events that the kernel leaves out.
+// Filter sets a filter in place of the kernel's, for recordings and for
+// conditions that the kernel cannot check. Rejected events are not counted,
+// like events that the kernel rejects.
 func (r *Router) Filter(stream int, p *expr.Program) {
 	for len(r.by.filters) <= stream {
 		r.by.filters = append(r.by.filters, nil)
@@ -308,8 +309,8 @@ func (r *Router) Filter(stream int, p *expr.Program) {
 	r.by.filters[stream] = p
 }
 
-// filter keeps the events that pass their stream's filter. One that cannot
-// be evaluated does not pass, as in the kernel.
+// filter keeps the events that pass their stream's filter. If its evaluation
+// fails, the event does not pass, as in the kernel.
 func (r *Router) filter(evs []*event.Event) []*event.Event {
 	r.work.passed = r.work.passed[:0]
 	for _, e := range evs {

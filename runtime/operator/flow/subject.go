@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// SubjectOf says which entity all of some keys identify: the number of a thread, of a CPU
-// (Nobody), or something else (Doer).
+// SubjectOf says what some keys all identify: a thread, a CPU (Nobody), or something else
+// (Doer).
 func SubjectOf(keys []*expr.Program) Whom {
 	whom := Doer
 	for i, p := range keys {
@@ -29,7 +29,8 @@ func SubjectOf(keys []*expr.Program) Whom {
 	return whom
 }
 
-// of says what a field is the number of, as the kernel names its fields.
+// of says, by a field's name, whether its number identifies a thread, a CPU or
+// something else.
 func of(f *event.Field) Whom {
 	name := f.Name[strings.LastIndexByte(f.Name, '_')+1:]
 	switch {
@@ -41,7 +42,7 @@ func of(f *event.Field) Whom {
 	return Doer
 }
 
-// ByThread reports that a key is the number of the thread that is at work.
+// ByThread reports that a key is the number of the running thread.
 func ByThread(key *expr.Program) bool {
 	f, ok := key.Node.(*expr.Field)
 	if !ok || f.Part != expr.Self {

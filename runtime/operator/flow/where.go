@@ -10,7 +10,7 @@ type Where struct {
 	Pred *Fn
 	Next Sink
 	Errs Errors
-	// HeldBack is how many events it did not pass on, by stream.
+	// HeldBack counts the events that did not pass, by stream.
 	HeldBack []uint64
 
 	frame  expr.Frame

@@ -4,13 +4,13 @@ import "ppscript/runtime/system/memory"
 
 // Bounds limit the keys of a Fold. At a bound the state of another key goes.
 type Bounds struct {
-	// Limit is how many keys there may be; 0 is key.DefaultLimit.
+	// Limit is the largest number of keys; 0 is key.DefaultLimit.
 	Limit int
-	// Memory is what they take from; nil has no bound.
+	// Memory is the part of the run's memory for the states; nil sets no bound.
 	Memory *memory.Budget
 }
 
-// bound has the table of keys ask for memory for its states.
+// bound makes the table of keys ask for memory for its states.
 func (f *Fold) bound(part *memory.Part) {
 	row := f.state.stride*8*3/2 + len(f.spec.Texts)*64
 	if f.spec.Begin > 0 {

@@ -22,16 +22,16 @@ type emitBuffer struct {
 	// subject is the key of an event, if it is wanted.
 	subject func(e *event.Event) event.Value
 
-	start, end *event.Event // of the events that are emitted now; nil without Spec.Begin
-	parts      []parts      // of all events, if any has some
+	start, end *event.Event // parts of the events emitted now; nil without Spec.Begin
+	parts      []parts      // by emitted event, if any has parts
 	kept       []*event.Event
 }
 
-// parts are the events between which a state lasted. The start is a copy: the
-// row has the next one before the batch is handed on.
+// parts has the events at which a state began and ended. The start is a copy,
+// since the row may get the next one before the batch is handed on.
 type parts struct{ start, end *event.Event }
 
-// from notes between which events the one that was just emitted lies.
+// from sets the parts of the event that was just emitted.
 func (o *emitBuffer) from() {
 	n := len(o.events)
 	for len(o.kept) < n {
@@ -73,7 +73,8 @@ func (o *emitBuffer) stack(e *event.Event) uint64 {
 	return o.stacks[e.Stream.Index](e)
 }
 
-// emit is the frame's Emit: an event at the time and place of the one at hand.
+// emit is the frame's Emit: it makes an event with the time and CPU of the
+// event that is being handled.
 func (o *emitBuffer) emit(f *expr.Frame, _ int, args []expr.Arg) {
 	if o.stream == nil || len(args) != len(o.make) {
 		f.Fail(expr.ErrMissing)
@@ -101,8 +102,8 @@ func (o *emitBuffer) emit(f *expr.Frame, _ int, args []expr.Arg) {
 	}
 }
 
-// flush hands the events on. They get their slots now, since the slices have
-// moved while they grew.
+// flush hands the events on. It sets their slots only now, since the slices
+// move while they grow.
 func (o *emitBuffer) flush(next flow.Sink, stats *Stats) {
 	n := len(o.events)
 	if n == 0 {

@@ -7,9 +7,9 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// This file flushes states that somebody else keeps: programs of the kernel.
+// This file runs flush functions over states that programs of the kernel keep.
 
-// A State is the state of one key, as its keeper had it at a time.
+// A State is a copy of the state of one key, read from the kernel.
 type State struct {
 	Key     []byte // as key.Append packs it
 	Time    event.Time
@@ -17,9 +17,8 @@ type State struct {
 	Texts   [][]byte
 }
 
-// A Flusher runs the flush function of a fold on states that are kept elsewhere, and hands
-// on what it emits. What the function changes in a state is the keeper's to change as
-// well.
+// A Flusher runs the flush function of a fold on copies of states, and hands on the
+// emitted events. The caller must apply the function's changes to the originals.
 type Flusher struct {
 	spec Spec
 	next flow.Sink

@@ -11,7 +11,7 @@ import (
 
 // A Spec describes a Fold.
 type Spec struct {
-	// Key tells the machines apart.
+	// Key is the key, one state machine for each value.
 	Key *flow.Fn
 	// Step runs for each event, with the state of its key in the frame.
 	Step *flow.Fn
@@ -37,7 +37,7 @@ type Spec struct {
 	// events emitted from then on, whose End is the event at hand.
 	Begin int
 	Asking
-	// Opens are told of states that have begun, if Begin is not 0.
+	// Opens get the begins and ends of states, if Begin is not 0.
 	Opens []flow.Opens
 	Bounds
 	// ByRing says that no key has events in several rings, so that a loss in
@@ -45,11 +45,11 @@ type Spec struct {
 	ByRing bool
 }
 
-// Asking is how functions ask for states of other folds.
+// Asking lets functions look up states of other folds.
 type Asking struct {
-	// LookUp is the state that another fold has for a key.
+	// LookUp returns the state that another fold has for a key.
 	LookUp func(of any, key expr.Arg) (numbers []int64, texts [][]byte, ok bool)
-	// Asks are these folds, as functions name them.
+	// Asks lists these folds, by the index that functions use.
 	Asks map[any]*Spec
 }
 
@@ -63,7 +63,7 @@ type Fold struct {
 	look  lookAhead
 
 	frame       expr.Frame
-	lookupFrame expr.Frame // of subject: the other is at work then
+	lookupFrame expr.Frame // frame for subject, which runs while frame is in use
 	initials
 	out   emitBuffer
 	errs  flow.Errors
@@ -79,7 +79,7 @@ type keyTable struct {
 	ahead bool // keys may be evaluated ahead of their step: see grouped
 }
 
-// states are the states of all keys.
+// states holds the states of all keys.
 type states struct {
 	// rows has for each row of the key table two words of its own, see rowKey and
 	// rowMeta, and the slots. Together, so that an event touches one or two cache
@@ -89,11 +89,11 @@ type states struct {
 	names  [][]byte      // text slots of all rows
 	begins []event.Event // the event that began the state of each row, if they are kept
 	hand   int32         // where the search for a victim goes on
-	full   int           // how many rows there may be until they are swept
+	full   int           // number of rows at which sweep runs next
 }
 
-// A lookAhead is the working memory of grouped, and the sum of the values that it
-// looked at, so that the looking is not optimised away.
+// A lookAhead is the working memory of grouped. The sum of the loaded values is
+// kept so that the compiler does not remove the loads.
 type lookAhead struct {
 	keys    [group]int64
 	found   [group]int32
@@ -107,7 +107,7 @@ const (
 	rowHead
 
 	live  = 1
-	used  = 2 // again, since the search for a victim last came by
+	used  = 2 // used since evict's hand last passed
 	ringS = 8 // shift of the ring
 )
 
@@ -273,7 +273,7 @@ func (f *Fold) fresh(e *event.Event, r int32) {
 		}
 	}
 	if f.spec.Begin > 0 {
-		f.state.begins[r].Stream = nil // that of another key, or none
+		f.state.begins[r].Stream = nil // may be left from another key
 	}
 	f.state.rows[at+rowMeta] = live | int64(e.Ring)<<ringS
 	copy(f.state.rows[at+rowHead:], f.spec.Init)
@@ -283,7 +283,7 @@ func (f *Fold) fresh(e *event.Event, r int32) {
 	}
 }
 
-// integers is Events for the common fold.
+// integers is Events for folds with one stream, an integer key and no texts.
 func (f *Fold) integers(evs []*event.Event) {
 	kp, run := f.spec.Key.One().Int, f.spec.Step.One().Run
 	frame := &f.frame
@@ -312,10 +312,11 @@ func (f *Fold) integers(evs []*event.Event) {
 	}
 }
 
-// manyKeys is from where on the state of the keys is larger than the caches.
+// manyKeys is the number of keys from which their states are larger than the
+// caches.
 const manyKeys = 1 << 14
 
-// group is how many events grouped looks ahead.
+// group is the number of events that grouped takes at a time.
 const group = 64
 
 // grouped is integers for many keys. Each event misses the caches twice, for
@@ -361,7 +362,7 @@ func (f *Fold) Lost(ring int32, n uint64, t event.Time) {
 // size is the number of rows, free ones included.
 func (f *Fold) size() int { return len(f.state.rows) / f.state.stride }
 
-// initial reports that the row's state is the initial one, as good as none.
+// initial reports that the row's state is the initial one.
 func (f *Fold) initial(r int32) bool {
 	at := int(r) * f.state.stride
 	if !slices.Equal(f.state.rows[at+rowHead:at+f.state.stride], f.spec.Init) {
@@ -375,12 +376,11 @@ func (f *Fold) initial(r int32) bool {
 	return true
 }
 
-// leastSwept is how many rows are not worth looking at.
+// leastSwept is the number of rows below which sweep does nothing.
 const leastSwept = 1 << 12
 
-// sweep forgets the keys that are back in their initial state, as the keys of
-// threads that ended, before the rows grow: so they are at most twice as many
-// as are needed, and each costs one look.
+// sweep removes the keys that are back in their initial state before the rows
+// grow. So there are at most twice as many rows as needed.
 func (f *Fold) sweep() {
 	left := 0
 	for r := range int32(f.size()) {
@@ -457,7 +457,7 @@ func (f *Fold) Flush(now event.Time) {
 	f.out.flush(f.next, &f.stats)
 }
 
-// subject is the key of the machine that works on e, which has one.
+// subject is the key of the state machine that handles e.
 func (f *Fold) subject(e *event.Event) event.Value {
 	if e.Stream == f.spec.FlushStream {
 		return e.Derived.Slots[0]

@@ -5,16 +5,16 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// This file lets others look at states.
+// This file lets other operators read states.
 
-// initials is what keys without a state are said to have.
+// initials is the state reported for keys without one.
 type initials struct {
 	texts  [][]byte
 	asking []byte // a key, as it is packed
 }
 
-// Ask is the state that a key has now, which is valid until the next event; the initial one
-// if it has none. It is false if the key is of another kind.
+// Ask returns the present state of a key, valid until the next event; the initial state if
+// the key is unknown. It returns false if the key is of another kind.
 func (f *Fold) Ask(k expr.Arg) (numbers []int64, texts [][]byte, ok bool) {
 	r := int32(key.None)
 	switch p := f.spec.Key.Any(); {

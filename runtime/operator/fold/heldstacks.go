@@ -5,17 +5,19 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// This file gives the stacks that folds of programs emit the numbers that they have here.
+// This file translates the numbers of stacks in events that folds in the kernel emit,
+// from the kernel's numbers to numbers of ppscript's stack table.
 
-// HeldStacks are the stacks of what a fold emits; nil if that has none.
+// HeldStacks translates the numbers of stacks in a fold's events; nil if these
+// have no stacks.
 type HeldStacks struct {
 	number func(held uint64) uint64
 	slots  []int
 	next   flow.Sink
 }
 
-// NewHeldStacks returns the held stacks of a stream; number finds the number of a stack here. The result is
-// nil if there is no stream.
+// NewHeldStacks returns the HeldStacks for a stream; number translates one number. It is nil if
+// there is no stream.
 func NewHeldStacks(st *event.Stream, number func(held uint64) uint64) *HeldStacks {
 	if st == nil {
 		return nil
@@ -32,7 +34,7 @@ func NewHeldStacks(st *event.Stream, number func(held uint64) uint64) *HeldStack
 	return h
 }
 
-// Number gives emitted events the numbers of here.
+// Number translates the numbers of stacks in emitted events.
 func (h *HeldStacks) Number(evs []*event.Event) {
 	if h == nil {
 		return
@@ -46,7 +48,7 @@ func (h *HeldStacks) Number(evs []*event.Event) {
 	}
 }
 
-// In puts itself in front of the sink that takes emitted events.
+// In returns a sink that translates numbers in front of another sink.
 func (h *HeldStacks) In(next flow.Sink) flow.Sink {
 	if h == nil {
 		return next

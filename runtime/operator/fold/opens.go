@@ -2,10 +2,11 @@ package fold
 
 import "ppscript/runtime/event"
 
-// This file tells others of states while they last: from the event that sets the member
-// that says since when, until that is what it was at first, or set again.
+// This file reports begins and ends of states to flow.Opens. A state begins with the
+// event that sets the member named by Spec.Begin; it ends when that member gets its
+// initial value again, or another one.
 
-// changed says that the member of a row had another value before.
+// changed reports a change of the begin member of a row.
 func (f *Fold) changed(r int32, before, since int64) {
 	initial := f.spec.Init[f.spec.Begin-1]
 	for _, o := range f.spec.Opens {
@@ -18,7 +19,7 @@ func (f *Fold) changed(r int32, before, since int64) {
 	}
 }
 
-// broke says that the state of a row goes. One that lasts goes for a loss or a bound.
+// broke reports that the state of a row is dropped, because of a loss or a bound.
 func (f *Fold) broke(r int32) {
 	if f.spec.Begin == 0 || len(f.spec.Opens) == 0 {
 		return

@@ -8,34 +8,34 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// This file is a join that programs do: its pairs, and its events without a partner,
-// arrive from the kernel, and go on as the pairs and events of a join that runs here do.
+// This file stands for a join that programs of the kernel run. Its pairs and unpaired
+// events arrive from the kernel, and go on like the output of a join in ppscript.
 
-// An Arrived hands on what programs make as a join. Programs tell of its losses
-// themselves, but for records that did not fit into a buffer.
+// An Arrived hands on the output of a join that programs run. The programs
+// count the join's losses, except for records that did not fit into a buffer.
 type Arrived struct {
 	spec Spec
 	next flow.Sink
-	// streams are the streams of the events that programs take, in their order: the source
-	// knows its own.
+	// streams are the input streams of the programs, in the programs' order, which the
+	// source numbers differently.
 	streams []*event.Stream
 	from    Programs
 
 	frame    expr.Frame
 	errs     flow.Errors
 	stats    Stats
-	reported uint64 // of these, broken ones
+	reported uint64 // broken pairs that Loss has reported
 	newest   event.Time
 	out      [1]*event.Event
 }
 
-// Programs gives access to the programs that do the work of a join.
+// Programs gives access to the programs that run a join.
 type Programs struct {
 	// Waiting calls a function for each event that waits for a partner at some time, or
 	// was given up, as an unpaired event for a reason.
 	Waiting func(why Reason, at event.Time, fn func(e *event.Event))
-	// Missed are the times in which programs missed events of the join until now, the
-	// oldest first; valid until the next call.
+	// Missed lists the times up to now in which programs missed events of the join,
+	// the oldest first; valid until the next call.
 	Missed func() []Gap
 }
 
@@ -71,8 +71,8 @@ func (a *Arrived) Events(evs []*event.Event) {
 	a.next.Events(evs)
 }
 
-// whole are the pairs between whose events no program missed one: of others nobody knows
-// whether their events belong together.
+// whole returns the pairs during which no program missed an event. For other pairs it is
+// not certain that start and end belong together.
 //
 // Slow path: programs miss few events.
 func (a *Arrived) whole(evs []*event.Event, gaps []Gap) []*event.Event {
@@ -94,7 +94,7 @@ func (a *Arrived) whole(evs []*event.Event, gaps []Gap) []*event.Event {
 	})
 }
 
-// key is the key of an event of the join.
+// key evaluates the join's key on one of its events.
 func (a *Arrived) key(e *event.Event) event.Value {
 	a.frame.Reset(e)
 	v := a.spec.In[e.Stream.Index].Key.Value(&a.frame)
@@ -119,7 +119,8 @@ func (l *arrivedLeft) Events(evs []*event.Event) {
 	l.spec.To.Events(evs)
 }
 
-// completeUnpaired completes an event without a partner.
+// completeUnpaired sets the fields of an unpaired event that programs do not
+// send.
 func (a *Arrived) completeUnpaired(e *event.Event) {
 	d := e.Derived
 	if Reason(d.Slots[SlotReason].Int()) == Broken {
@@ -133,10 +134,11 @@ func (a *Arrived) completeUnpaired(e *event.Event) {
 // Lost implements flow.Sink.
 func (l *arrivedLeft) Lost(ring int32, n uint64, t event.Time) { l.spec.To.Lost(ring, n, t) }
 
-// Lost implements flow.Sink. What is lost behind the join breaks no pair.
+// Lost implements flow.Sink. A loss of finished pairs breaks no other pair.
 func (a *Arrived) Lost(ring int32, n uint64, t event.Time) { a.next.Lost(ring, n, t) }
 
-// End hands out what waits in programs, and the pairs that wait for events after them.
+// End hands out the events that wait in programs, and the pairs that wait for events
+// after them.
 func (a *Arrived) End(final bool, now event.Time) {
 	if final && a.spec.Timeline != nil {
 		a.spec.Timeline.Due(event.MaxTime)
@@ -153,7 +155,7 @@ func (a *Arrived) End(final bool, now event.Time) {
 	}
 }
 
-// hand hands out what waits in programs, or was given up there.
+// hand hands out the events that wait in programs, or were dropped there.
 func (a *Arrived) hand(why Reason, now event.Time) {
 	a.from.Waiting(why, max(a.newest, now), func(e *event.Event) {
 		a.completeUnpaired(e)
@@ -162,7 +164,7 @@ func (a *Arrived) hand(why Reason, now event.Time) {
 	})
 }
 
-// Loss is what programs do not know of.
+// Loss counts the losses that programs do not count themselves.
 func (a *Arrived) Loss() event.Loss {
 	l := event.Loss{Broken: a.stats.Broken - a.reported}
 	a.reported = a.stats.Broken

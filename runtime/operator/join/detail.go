@@ -9,12 +9,12 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file makes the listing of a pair: it walks the timeline, selects
-// events, and tells the states of the task that the pair is about. The task
-// is followed: the CPU to which it was woken or moved, or on which it runs,
-// is its CPU, and the events there are the reason why it waits.
+// This file makes the listing of a pair: it walks the timeline, selects events,
+// and notes the states of the task that the pair is about. It tracks the task's
+// CPU, where it runs or was woken or moved to, since the events on that CPU
+// show why the task waits.
 
-// A looker makes listings. It is used again for each.
+// A looker makes listings, one at a time; its memory is used again.
 type looker struct {
 	infos []*eventInfo // by stream
 
@@ -36,7 +36,7 @@ type soughtKey struct {
 	scratch []byte // keys of events to compare with
 }
 
-// A listing is what was shown so far.
+// A listing is the state of the listing that is being made.
 type listing struct {
 	lines  []result.DetailLine
 	phase  result.DetailPart
@@ -45,7 +45,8 @@ type listing struct {
 	late   result.DetailLine // the last hidden one
 }
 
-// running is the task that a CPU runs, as seen in this listing.
+// running maps a CPU to the task that runs there, according to the events of
+// this listing.
 type running struct {
 	pid   int64
 	since event.Time
@@ -121,7 +122,7 @@ func (l *looker) list(d *result.Detail, p *event.Event, sel *Select, t *Timeline
 // kernelHead is how many bytes of a record the common fields of tracepoints take.
 const kernelHead = 8
 
-// same reports that a is the event of which b is another copy.
+// same reports that a and b are copies of one event.
 func same(a, b *event.Event) bool {
 	if a.Time != b.Time || a.Stream != b.Stream || a.CPU != b.CPU || a.TID != b.TID {
 		return false
@@ -129,15 +130,15 @@ func same(a, b *event.Event) bool {
 	// A waiting event may have kept only the beginning of its record.
 	n := min(len(a.Raw), len(b.Raw))
 	if a.Ring < 0 && n >= kernelHead {
-		// Programs kept it: it is of no ring, and its common fields are as they were
-		// when it was kept. When the pair was sent, the task may have had to yield.
+		// A program kept this copy: it has no ring, and its common fields are from
+		// the time when it was kept. They may differ from those of the sent pair.
 		return sameFields(a, b, n)
 	}
 	return a.Ring == b.Ring && bytes.Equal(a.Raw[:n], b.Raw[:n])
 }
 
-// sameFields compares the fields in the first n bytes of two records, but for the common
-// ones. Texts whose place the record tells may be in different places, and cut.
+// sameFields compares the fields in the first n bytes of two records, without the common
+// fields. Texts of variable length may be at different offsets, and may be cut.
 func sameFields(a, b *event.Event, n int) bool {
 	for i := range a.Stream.Schema.Fields {
 		f := &a.Stream.Schema.Fields[i]
@@ -179,8 +180,8 @@ func (l *looker) event(e *event.Event) {
 	l.listing.lines = append(l.listing.lines, line)
 }
 
-// reveal ends a run of hidden events: the last of them is shown, since the
-// next event came long after it.
+// reveal ends a run of hidden events. It shows the last one if the next event
+// came long after it.
 func (l *looker) reveal() {
 	if l.listing.hidden > 1 {
 		l.listing.lines = append(l.listing.lines, result.DetailLine{
@@ -204,7 +205,7 @@ func (l *looker) closeHidden(t event.Time) {
 	l.reveal()
 }
 
-// follow moves the followed task and notes its state.
+// follow updates the CPU and the state of the followed task.
 func (l *looker) follow(e *event.Event, line *result.DetailLine) {
 	state := ""
 	in := l.info(e)
@@ -245,8 +246,8 @@ func leaves(state int64, cpu int32) (int32, string) {
 	return -1, "waiting"
 }
 
-// ran notes how long the task that leaves a CPU had run, if its start was
-// seen.
+// ran notes how long a task ran before it left its CPU, if the begin is in the
+// listing.
 func (l *looker) ran(e *event.Event, in *eventInfo, line *result.DetailLine) {
 	if in.kind != switchEvent || e.CPU < 0 || e.CPU >= maxCPU {
 		return
@@ -299,8 +300,8 @@ func (l *looker) onCPU(e *event.Event, in *eventInfo, cpu int32) bool {
 	return cpu >= 0 && (e.CPU == cpu || names(in.cpus, e, int64(cpu)))
 }
 
-// pairKey works out the key of the pair. Its end is whole; its start may have
-// kept only a part of its record.
+// pairKey evaluates the key of the pair. It prefers the end, since of the start
+// only a part of the record may be kept.
 func (l *looker) pairKey() {
 	l.key.isInt, l.key.bytes = false, l.key.bytes[:0]
 	e := l.end

@@ -4,7 +4,7 @@
 // with the same key, and both together make a pair.
 //
 // Plan builds a Join, flow feeds it in time order, and its pairs flow on as
-// events with two parts. The number of waiting events is bounded: the
-// oldest is evicted, and counted. After a loss nothing that waited is
-// trusted.
+// events with two parts. The number of waiting events is bounded: the oldest is
+// evicted, and counted. After a loss, all waiting events are dropped: their
+// partner may be lost.
 package join

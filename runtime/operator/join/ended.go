@@ -3,24 +3,24 @@ package join
 import "ppscript/runtime/event"
 
 // This file drops the waiting events of threads that ended. A thread ends in a
-// call from which it does not return. Without this file each thread would leave
-// an event behind, which would wait, and keep the events after it in the
-// timeline, until a bound is hit.
+// system call that does not return. Without this file each thread would leave
+// an event behind that waits until a bound is hit, and that keeps all later
+// events in the timeline.
 //
-// It is for joins whose events are all keyed by the thread that is at work: of
-// one that ended none will come.
+// This is only for joins keyed by the running thread, since a thread that ended
+// has no more events.
 
-// linger is how long a thread that ended may still have events, in ns: the last
-// are the events of its own end.
+// linger is the time in ns for which a thread may still have events after its
+// reported end.
 const linger = 1e9
 
-// An ending is a thread that ended at a time.
+// An ending is a thread and the time at which it ended.
 type ending struct {
 	tid int64
 	at  event.Time
 }
 
-// endings are the threads that ended a moment ago. It is a part of a join.
+// endings holds, for a join, the threads that ended less than linger ago.
 type endings struct {
 	forgets bool
 	drop    func(tid int64) // drops the events that wait for a thread
@@ -28,8 +28,8 @@ type endings struct {
 	at      map[int64]event.Time
 }
 
-// follow turns the dropping on, if nobody asks for the waiting events of
-// ended threads. The join's keys must be numbers, and drop takes one.
+// follow enables dropping, unless some operator takes the unpaired events. The
+// join's keys must be numbers; drop is called with a key.
 func (e *endings) follow(s *Spec, drop func(tid int64)) {
 	e.forgets, e.drop = s.ByThread && s.Streams == nil, drop
 }
@@ -46,7 +46,8 @@ func (e *endings) Ended(tid int32, at event.Time) {
 	e.queue = append(e.queue, ending{int64(tid), at})
 }
 
-// Began says that a thread began, maybe with the number of one that ended.
+// Began says that a thread began; it may have the number of a thread that
+// ended.
 func (e *endings) Began(tid int32) {
 	if _, ended := e.at[int64(tid)]; ended {
 		delete(e.at, int64(tid))
@@ -54,7 +55,7 @@ func (e *endings) Began(tid int32) {
 	}
 }
 
-// due lets go of threads of which nothing will come any more.
+// due drops the waiting events of threads that ended more than linger ago.
 func (e *endings) due(now event.Time) {
 	n := 0
 	for ; n < len(e.queue) && e.queue[n].at+linger <= now; n++ {

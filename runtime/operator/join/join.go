@@ -41,7 +41,7 @@ type Join struct {
 	tally tally
 }
 
-// A keyAtHand is the key of the event at hand.
+// A keyAtHand is the key of the event that is being handled.
 type keyAtHand struct {
 	integer bool // all keys are
 	num     int64
@@ -62,22 +62,22 @@ type single struct {
 	out  [1]*event.Event
 }
 
-// A clock is how far events have come.
+// A clock holds the time of the newest event, and the end of the last loss.
 type clock struct {
 	now event.Time // of the newest event
-	// closed is when the last loss ends: until then nothing starts or ends. A loss
-	// that is only of one ring closes nothing else.
+	// closed is the end of the last loss; before it no event starts or ends a
+	// pair. If pairs do not span rings, it applies only to the ring of the loss.
 	closed event.Time
 	losses losses
 }
 
-// A tally is what was counted, and what of it Loss has reported.
+// A tally has the counters, and the values that Loss has already reported.
 type tally struct {
 	stats, reported Stats
 	failed, pushed  uint64
 }
 
-// input is an In with all that does not change computed ahead.
+// input is an In with derived constants, computed once.
 type input struct {
 	In
 	arrives bool
@@ -89,7 +89,7 @@ type input struct {
 
 type pair struct {
 	ev      event.Event
-	start   event.Event // if that was not kept whole
+	start   event.Event // view of the start if only a part of it was kept
 	derived event.Derived
 	slots   [3]event.Value
 	frame   *expr.Frame // of an unpaired event: the join's own is in use
@@ -219,7 +219,8 @@ func (j *Join) events(evs []*event.Event) {
 	}
 }
 
-// rights returns the stages that an event with a role, or a wakeup, may take.
+// rights returns the stages that an event may take, according to its Role, or
+// to whether its wakeup counts.
 func (j *Join) rights(in *input, e *event.Event) (starts, ends bool) {
 	starts, ends = in.starts, in.ends
 	if in.Role != nil {
@@ -250,8 +251,8 @@ func (j *Join) find(p *expr.Program, e *event.Event) int32 {
 	return j.rows.texts.Find(j.key.pack)
 }
 
-// match makes a pair of n, which has been taken from its row, and e, if they are
-// one.
+// match makes a pair of n, which has been taken from its row, and e, if the two
+// events form a pair.
 func (j *Join) match(n int32, e *event.Event) {
 	j.list.unlink(n)
 	w := &j.list.at[n]
@@ -291,8 +292,8 @@ func (j *Join) flush() {
 	j.matches.spent = j.matches.spent[:0]
 }
 
-// wait lets e wait in row, or under the key that find left if that is
-// negative; n is the event that waits there now.
+// wait makes e wait in row, or under the key that find left if row is negative.
+// n is the event that waits there now.
 func (j *Join) wait(row, n int32, e *event.Event) {
 	if n != nobody {
 		if j.list.at[n].time > e.Time {

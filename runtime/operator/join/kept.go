@@ -2,14 +2,15 @@ package join
 
 import "ppscript/runtime/event"
 
-// This file shows slow pairs with events that programs of the kernel keep: nothing comes
-// while all is fast, and the timeline is filled when a pair is shown. It then holds the
-// events of that pair, and of all that ended before.
+// This file shows slow pairs with events that programs of the kernel keep. No event
+// leaves the kernel until a slow pair is shown; then the timeline is filled with the
+// events up to the pair's end.
 
-// RecentEvents are the newest events, kept by another part of the run.
+// RecentEvents gives access to the newest events, which programs of the kernel
+// keep.
 type RecentEvents interface {
-	// Read returns those from a time on, in time order. They live until Release. It has
-	// all of them from since on; 0 is all.
+	// Read returns the events from a time on, in time order, valid until Release. The
+	// events are complete from since on; 0 means that none are missing.
 	Read(from event.Time) (evs []event.Event, since event.Time)
 	Release()
 	// Now is the time on the clock of the events.
@@ -22,7 +23,7 @@ type filling struct {
 	from, at event.Time
 }
 
-// FillFrom has the timeline take its events from k.
+// FillFrom makes the timeline take its events from k.
 func (t *Timeline) FillFrom(k RecentEvents) { t.filled, t.begun = filling{source: k}, k.Now() }
 
 // fill brings the events of [from, until].

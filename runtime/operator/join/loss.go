@@ -2,8 +2,8 @@ package join
 
 import "ppscript/runtime/event"
 
-// losses are the ends of the last loss of each ring. A loss may be open at
-// first, and be closed by a later one of the same ring.
+// losses holds the end of the last loss of each ring. A loss may have an open
+// end, which a later loss of the ring closes.
 type losses []event.Time
 
 // add notes when the loss of a ring ends and returns when all are over.
@@ -50,7 +50,7 @@ func (j *Join) evict() {
 	j.discard(j.list.oldest(), Evicted, j.list.at[j.list.newest()].time)
 }
 
-// discard takes n away unmatched.
+// discard removes n, which stays without a partner.
 func (j *Join) discard(n int32, why Reason, at event.Time) {
 	j.list.broke(n, why)
 	if j.spec.Streams != nil {

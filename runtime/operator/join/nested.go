@@ -18,9 +18,9 @@ type Nested struct {
 	spec    Spec
 	next    flow.Sink
 	tree    *Tree
-	rows    *rows // at is the top of each stack
+	rows    *rows // by row: the newest entry of a stack
 	list    list
-	entries []entry // by number of the waiting
+	entries []entry // by the number of the waiting event
 	key     keyAtHand
 
 	matches  matchBatch[call]
@@ -35,9 +35,9 @@ type Nested struct {
 
 // The slots of a nested pair behind its key.
 const (
-	SlotNode = iota + 1 // in the Tree
+	SlotNode = iota + 1 // the node in the Tree
 	SlotDepth
-	SlotSelf // ns without the calls inside
+	SlotSelf // time of the call without inner calls, ns
 	callSlots
 )
 
@@ -48,7 +48,7 @@ type call struct {
 	slots   [callSlots]event.Value
 }
 
-// An entry is a function that was entered and has not returned, the waiting of a Nested.
+// An entry is a function that was entered and has not returned.
 type entry struct {
 	below  int32 // the call that waits below it in its stack
 	stage  int32
@@ -57,8 +57,8 @@ type entry struct {
 	inside int64 // how long calls inside it took
 }
 
-// MaxDepth bounds a stack: a deeper one comes from entries whose returns do
-// not come.
+// MaxDepth bounds a stack. A deeper stack has entries whose returns are not
+// observed.
 const MaxDepth = 256
 
 // NewNested returns a Nested that hands its pairs to next.
@@ -227,7 +227,7 @@ func (n *Nested) leave(row, stage int32, e *event.Event) {
 	}
 }
 
-// pop takes the top of a stack off.
+// pop removes the newest entry of a stack.
 func (n *Nested) pop(w int32) {
 	row, below := n.list.at[w].row, n.entries[w].below
 	if n.rows.at[row] = below; below == nobody {

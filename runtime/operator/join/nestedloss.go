@@ -2,7 +2,7 @@ package join
 
 import "ppscript/runtime/event"
 
-// evict takes an entry out of the middle of its stack.
+// evict removes an entry from anywhere in its stack.
 func (n *Nested) evict(w int32) {
 	n.tally.stats.Evicted++
 	n.remove(w, Evicted, n.list.at[n.list.newest()].time)
@@ -42,7 +42,7 @@ func (n *Nested) Lost(ring int32, count uint64, t event.Time) {
 	}
 }
 
-// End ends an interval, or the run: as of a Join.
+// End ends an interval or the run, like Join.End.
 func (n *Nested) End(final bool, now event.Time) {
 	if t := n.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)

@@ -2,14 +2,13 @@ package join
 
 import "ppscript/runtime/event"
 
-// This file looks ahead. Where a million keys wait, every event needs some places
-// in memory that are in no cache, and one after the other each would be waited
-// for, for a hundred nanoseconds. So all events of a batch get a step done before
-// the next step is done: the processor has many places on their way at once.
-// Where there are few keys, that is so for the records that the keys are read
-// from. The steps change nothing.
+// This file loads memory ahead of its use. With a million waiting keys, each
+// event needs several places in memory that no cache has, and each would cost a
+// hundred nanoseconds. So each step is done for all events of a batch before the
+// next step, and the processor loads many places at once. With few keys this
+// still helps for the records that keys are read from. The steps change no state.
 
-// ahead is how many events are looked at.
+// ahead is the number of events of a batch.
 const ahead = 64
 
 type lookAhead struct {

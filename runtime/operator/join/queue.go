@@ -3,8 +3,8 @@ package join
 import "ppscript/runtime/operator/key"
 
 // A queue has the numbers of the waiting events in the order in which they came, so
-// that bounds evict the oldest. An event that leaves makes a gap: a list that is linked
-// both ways would have to change its neighbours, which are elsewhere in memory.
+// that bounds evict the oldest. An event that leaves makes a gap: a doubly linked list
+// would have to write to the neighbours, which are elsewhere in memory.
 type queue struct {
 	ring       []int32 // len is a power of two
 	head, tail uint32  // places only grow; a place is in ring by its low bits
@@ -46,8 +46,8 @@ func (q *queue) newest() int32 {
 	return nobody
 }
 
-// each calls fn for everybody, oldest first. fn may remove whom it is called
-// for.
+// each calls fn for all waiting events, oldest first. fn may remove the event
+// that it is called for.
 func (q *queue) each(fn func(n int32)) {
 	for place := q.head; place != q.tail; place++ {
 		if n := *q.slot(place); n != nobody {
@@ -56,8 +56,9 @@ func (q *queue) each(fn func(n int32)) {
 	}
 }
 
-// makeRoom makes room in a full queue of so many: it drops the gaps at the
-// begin, else all gaps, or doubles the queue if they are few.
+// makeRoom makes room in a full queue: it drops the gaps at the begin, else all
+// gaps, or doubles the queue if there are few gaps. waiting is the number of
+// events.
 //
 // Slow path: each gap is dropped once, and others are moved only when there are
 // as many gaps.

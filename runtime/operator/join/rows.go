@@ -12,7 +12,7 @@ type rows struct {
 	ints  *key.Ints
 	texts *key.Texts
 	keys  []int64 // by row, if the keys are integers
-	at    []int32 // the waiting event, by row; or nobody, or noKey
+	at    []int32 // by row: the waiting event, or nobody, or noKey
 	loads int32   // keeps loads of memory from being left out
 	empty int     // rows whose key is in the table but nobody waits
 }
@@ -20,12 +20,12 @@ type rows struct {
 // noKey stands in place of the waiting event where a row has no key.
 const noKey = -2
 
-// sweepAt is how many empty rows are always tolerated.
+// sweepAt is the number of empty rows below which no sweep is done.
 const sweepAt = 4096
 
 func newRows(integer bool) *rows {
 	t := &rows{}
-	// The join itself bounds the waiting events: the table must not refuse before.
+	// The join bounds the waiting events itself, so the table needs no limit.
 	const noLimit = 1<<31 - 1
 	if integer {
 		t.ints = key.NewInts(noLimit)
@@ -72,7 +72,7 @@ func (t *rows) sweep() {
 	t.empty = 0
 }
 
-// drop deletes the keys of rows.
+// drop deletes the keys of some rows.
 func (t *rows) drop(rows []int32) {
 	for _, row := range rows {
 		t.at[row] = noKey

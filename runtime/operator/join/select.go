@@ -18,8 +18,8 @@ type Select struct {
 	SameKey       bool
 	// OnlyStart and OnlyEnd restrict the tests to one event of the pair.
 	OnlyStart, OnlyEnd bool
-	// KeyIsTask says that the key is a thread: it is the task that is
-	// followed, rather than the thread that the start happened in.
+	// KeyIsTask says that the key is a thread, which is then followed instead
+	// of the thread in which the start happened.
 	KeyIsTask bool
 	// Keys are the key programs, by stream; nil entries have none.
 	Keys []*expr.Program
@@ -41,10 +41,10 @@ type eventInfo struct {
 	tasks []*event.Field
 	cpus  []*event.Field
 
-	pid, cpu   *event.Field // of wakeups and migrations: who, where to
+	pid, cpu   *event.Field // of wakeups and migrations: the task, and its new CPU
 	prev, next *event.Field // of switches
 	state      *event.Field
-	comm       *event.Field // of the thread that leaves
+	comm       *event.Field // the name of the thread that leaves
 }
 
 // Names of fields that hold a thread or a CPU, in any event.
@@ -102,7 +102,7 @@ func infoOf(s *event.Schema) *eventInfo {
 	return in
 }
 
-// intOf reads a field; -1 if it is not there.
+// intOf reads a field; -1 if the event lacks it.
 func intOf(f *event.Field, e *event.Event) int64 {
 	if f == nil {
 		return -1

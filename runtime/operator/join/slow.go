@@ -5,13 +5,13 @@ import (
 	"ppscript/runtime/result"
 )
 
-// A Slow shows pairs that take too long, or not long enough, with the
+// A Slow shows pairs that take longer or shorter than its bounds, with the
 // events in between. It implements flow.Sink.
 //
-// With After, a pair is kept until events that much younger have been seen.
+// With After, a pair is kept until the events of that time after it have come.
 type Slow struct {
 	// Than shows pairs that take longer, in ns; Lower shows pairs that take less.
-	// Negative is neither; both negative shows all.
+	// A negative bound is not checked; if both are negative, all pairs are shown.
 	Than, Lower int64
 	Select      *Select   // nil: only the pair itself
 	Timeline    *Timeline // nil if Select is
@@ -64,7 +64,7 @@ func (s *Slow) Events(evs []*event.Event) {
 	}
 }
 
-// shows reports that a pair is to be shown. Fast path.
+// shows reports that a pair is outside the bounds. Fast path.
 func (s *Slow) shows(e *event.Event) bool {
 	if e.Derived == nil || e.Derived.Start == nil {
 		return false
@@ -142,5 +142,6 @@ func (s *Slow) show(e *event.Event) {
 	}
 }
 
-// keptLines is how long a listing may be for its memory to serve the next.
+// keptLines is the longest listing, in lines, whose memory is kept for the next
+// one.
 const keptLines = 1 << 13

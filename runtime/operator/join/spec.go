@@ -9,7 +9,7 @@ import (
 
 // A Spec describes a Join.
 type Spec struct {
-	// In tells the part of each stream in the join, by stream index.
+	// In has the role of each stream, by stream index.
 	In []In
 	// Pairs are the streams of the pairs, by start and end stream index; nil
 	// where the two make no pair.
@@ -21,14 +21,13 @@ type Spec struct {
 	// ByRing says that pairs never span rings, so that a loss in one leaves
 	// the others alone.
 	ByRing bool
-	// ByThread says that all keys are the number of the thread that is at
-	// work.
+	// ByThread says that all keys are the number of the running thread.
 	ByThread bool
 	// NeedKey fills the pair's key slot.
 	NeedKey bool
 	Bounds
-	// KeepRaw is how many bytes of the record of a waiting event somebody
-	// reads; negative is all of the sample.
+	// KeepRaw is the number of bytes of a waiting event's record that are kept;
+	// negative keeps the whole sample.
 	KeepRaw int
 	// Timeline takes all events, for operators that show the events during
 	// a pair; nil if there is none.
@@ -36,7 +35,7 @@ type Spec struct {
 	// LossEnd returns when the last loss of a ring ended; nil if nobody
 	// knows.
 	LossEnd func(ring int32) event.Time
-	// Opens are told of pairs whose start was seen.
+	// Opens get the begins and ends of pairs.
 	Opens []flow.Opens
 	Unpaired
 }
@@ -51,18 +50,18 @@ type Bounds struct {
 	Memory *memory.Budget
 }
 
-// Unpaired is where events go that stay without a partner.
+// Unpaired says which events without a partner are handed out.
 type Unpaired struct {
-	// Streams are the streams of the events that stay without a partner, by the
-	// index of their own stream; nil if nobody wants them. They go to LeftTo.
+	// Streams are the streams of the unpaired events, by the index of the input
+	// stream; nil if these are not wanted. The events go to LeftTo.
 	Streams []*event.Stream
 	To      flow.Sink
 	// WithWaiting also hands out the waiting events whenever an interval ends.
 	WithWaiting bool
 }
 
-// Forgets reports that a join wants to know of threads that begin and end: what
-// waits for one that ended is of no interest.
+// Forgets reports that a join must be told of threads that begin and end, so
+// that it can drop the waiting events of ended threads.
 func (s *Spec) Forgets() bool { return s.ByThread && s.Streams == nil && s.integer() }
 
 // integer reports that all keys are numbers.
@@ -75,7 +74,7 @@ func (s *Spec) integer() bool {
 	return true
 }
 
-// In is the part of a stream in a join.
+// In is the role of a stream in a join.
 type In struct {
 	// Stage is the place in the chain; negative for streams that do not
 	// arrive, and for streams that only the timeline wants.
@@ -84,12 +83,12 @@ type In struct {
 	Return bool
 	// Untraced events go to the timeline and nowhere else.
 	Untraced bool
-	// Apart keeps the events out of the timeline: nobody looks for them there.
+	// Apart keeps the events out of the timeline.
 	Apart bool
 	// Key relates the events. Untraced events may have none.
 	Key *expr.Program
-	// Role is the set of parts that an event may take: bit 0 a start, bit
-	// 1 an end; nil is both. It only takes rights away.
+	// Role computes, for each event, whether it may be a start (bit 0) or an
+	// end (bit 1); nil allows both. It can only restrict the Stage.
 	Role *expr.Program
 	// Wakeup marks sched_wakeup events, some of which are never followed by
 	// their task being switched in.
@@ -99,7 +98,7 @@ type In struct {
 	NextPID *event.Field
 }
 
-// Wakeup are the fields of a wakeup event.
+// Wakeup has the fields of a wakeup event.
 type Wakeup struct {
 	PID, CPU *event.Field
 }
@@ -110,7 +109,7 @@ const (
 	defaultBytes = 256 << 20
 )
 
-// Stats counts the events by their fate.
+// Stats counts events by how they left the join.
 type Stats struct {
 	Pairs       uint64
 	Replaced    uint64 // starts that gave way to a newer one of the same key

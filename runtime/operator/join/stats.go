@@ -16,7 +16,7 @@ func (j *Join) Stats() Stats {
 func (j *Join) Failures() *flow.Errors   { return &j.errs }
 func (n *Nested) Failures() *flow.Errors { return &n.errs }
 
-// since is the loss after told.
+// since is the loss since the values in told.
 func (s *Stats) since(told *Stats) event.Loss {
 	return event.Loss{
 		Unmatched: s.Replaced + s.Cancelled + s.EndsAlone - (told.Replaced + told.Cancelled + told.EndsAlone),

@@ -19,7 +19,7 @@ import (
 
 // A Timeline is filled by one Join and read by the Details behind it.
 type Timeline struct {
-	// LimitBytes and MaxAge bound the kept events; 0 is the default.
+	// LimitBytes and MaxAge bound the kept events; 0 takes the default.
 	LimitBytes int
 	MaxAge     int64 // ns
 	// Before and After are the longest that any reader wants, in ns.
@@ -28,7 +28,7 @@ type Timeline struct {
 	chunks    []*tlChunk // oldest first
 	pool      []*tlChunk
 	bytes     int
-	hand      func(e *event.Event) // takes the events; nil: they are kept
+	hand      func(e *event.Event) // gets the events; nil: they are kept
 	begun     event.Time           // of the first event
 	newest    event.Time
 	evicted   uint64     // events that were pushed out although needed
@@ -56,7 +56,7 @@ const (
 )
 
 type tlChunk struct {
-	evs   []event.Event // cap tlEvents, never grown
+	evs   []event.Event // capacity tlEvents, never grown
 	buf   []byte        // cap tlBytes or one large record, never grown
 	first event.Time
 	last  event.Time
@@ -96,7 +96,7 @@ func (t *Timeline) add(e *event.Event) {
 	to := &c.evs[n]
 	if e.Derived != nil {
 		*to = event.Event{}
-		e.Keep(to) // parts of pairs: a rare thing to look at
+		e.Keep(to) // pairs among the events are rare
 		return
 	}
 	*to = *e
@@ -117,7 +117,7 @@ func (t *Timeline) add(e *event.Event) {
 		if at >= 0 && at+len(e.Raw) <= len(kept) {
 			to.Raw = kept[at : at+len(e.Raw) : at+len(e.Raw)]
 		} else {
-			to.Raw = append([]byte(nil), e.Raw...) // not a part of its record
+			to.Raw = append([]byte(nil), e.Raw...) // Raw is not a part of mem
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (t *Timeline) grow(need int) *tlChunk {
 	return c
 }
 
-// Limit is how many bytes may be kept.
+// Limit is the number of bytes that may be kept.
 func (t *Timeline) Limit() int {
 	if t.LimitBytes > 0 {
 		return t.LimitBytes
@@ -146,7 +146,7 @@ func (t *Timeline) Limit() int {
 	return defaultTimelineBytes
 }
 
-// evict lets the oldest chunk go although it may be needed.
+// evict frees the oldest chunk, although it may be needed.
 func (t *Timeline) evict() {
 	c := t.chunks[0]
 	t.evicted += uint64(len(c.evs))
@@ -193,8 +193,8 @@ func (t *Timeline) due(now event.Time) {
 	}
 }
 
-// idle reports that an event could only be wanted by a start that is still to
-// come.
+// idle reports that nothing waits, so that only a future start could need an
+// event.
 func (t *Timeline) idle() bool {
 	if t.Before > 0 || t.After > 0 || t.hand != nil {
 		return false

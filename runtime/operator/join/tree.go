@@ -1,12 +1,12 @@
 package join
 
-// A Tree is the ways in which calls were seen to nest. A node is a path: the
-// same function under two callers is two nodes, and none ever moves. A
-// function that calls itself, directly or through others, stays at the node
-// where it was entered first, which is marked; so a tree is never deeper than
-// there are functions.
+// A Tree has a node for each path of nested calls that was seen: a function
+// with two callers has two nodes. Nodes never move. A function that calls
+// itself, directly or through others, stays at the node where it was entered
+// first, which is marked; so the depth of a tree is at most the number of
+// functions.
 type Tree struct {
-	// Names are the names of the functions.
+	// Names are the function names, by function number.
 	Names []string
 
 	nodes []treeNode // 0 is the root
@@ -61,14 +61,14 @@ func (t *Tree) add(parent, stage int32) int32 {
 	return c
 }
 
-// A Call is a place in a tree that programs make, by number.
+// A Call is a node of a tree that programs of the kernel make.
 type Call struct {
 	Parent, Stage   int32
 	Made, Recursive bool
 }
 
-// Adopt makes the tree that of calls, by their numbers. The first one is the root.
-// Siblings are in the order of their numbers.
+// Adopt replaces the tree by the programs' calls, keeping their numbers. The first
+// call is the root. Siblings are in the order of their numbers.
 func (t *Tree) Adopt(calls []Call) {
 	*t = *NewTree(t.Names)
 	for _, c := range calls[1:] {
@@ -77,16 +77,15 @@ func (t *Tree) Adopt(calls []Call) {
 			parent: c.Parent, stage: c.Stage, recursive: c.Recursive, children: make([]int32, len(t.Names)),
 		})
 		if !c.Made || c.Parent >= n {
-			continue // its number was given, and it is not there yet
+			continue // the number is taken, but the program has not written the call yet
 		}
 		t.nodes[c.Parent].children[c.Stage] = n
 		t.nodes[c.Parent].order = append(t.nodes[c.Parent].order, n)
 	}
 }
 
-// Walk calls fn for every node below the root, callers before callees,
-// siblings in the order of their first call. Depth is 0 for nodes that nobody
-// calls.
+// Walk calls fn for every node below the root, callers before callees, siblings
+// in the order of their first call. Depth is 0 for outermost functions.
 func (t *Tree) Walk(fn func(node int32, depth int)) { t.walk(0, 0, fn) }
 
 func (t *Tree) walk(n int32, depth int, fn func(int32, int)) {
@@ -115,5 +114,5 @@ func (t *Tree) Path(node int32) []string {
 	return append(t.Path(t.nodes[node].parent), t.Name(node))
 }
 
-// Parent is the caller of a node; 0 is the root, which is nobody.
+// Parent is the caller of a node; 0 is the root, which is no function.
 func (t *Tree) Parent(node int32) int32 { return t.nodes[node].parent }

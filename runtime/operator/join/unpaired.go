@@ -6,9 +6,9 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// This file hands out the events that stay without a partner. Each is a derived event
-// whose start is the event, be it a start or an end, with how old it was and
-// why it left.
+// This file hands out the events that stay without a partner. For each it makes a
+// derived event, whose Start is the event itself (even if it is an end of the join),
+// with its age and the reason why it left.
 
 // The slots of an unpaired event.
 const (
@@ -17,12 +17,12 @@ const (
 	SlotKey
 )
 
-// MayBeLost reports of an unpaired event that its partner may be lost.
+// MayBeLost reports that an unpaired event's partner may be lost.
 func MayBeLost(e *event.Event) bool {
 	return e.Derived.Slots[SlotReason].Compare(reasonValues[Broken]) == 0
 }
 
-// leaves hands out e, which stays without a partner as is known at t.
+// leaves hands out e as an unpaired event; t is the time at which it left.
 func (j *Join) leaves(e *event.Event, why Reason, t event.Time) {
 	if s := j.spec.Streams[e.Stream.Index]; s != nil {
 		j.unpaired.pair.fill(e, s, j.in[e.Stream.Index].Key, why, t)
@@ -50,10 +50,9 @@ func (p *pair) fill(e *event.Event, s *event.Stream, key *expr.Program, why Reas
 	p.derived.Slots = p.slots[:]
 }
 
-// End ends an interval, or the run: waiting events are handed to operators
-// that asked for them, and pairs that wait for events after them are shown.
-// now is the time, if it is known: an event may have waited longer than the
-// time of the last event tells.
+// End ends an interval, or the run: waiting events are handed to operators that
+// want them, and pairs that wait for events after them are shown. now is the
+// present time, or 0: the age of waiting events counts up to it.
 func (j *Join) End(final bool, now event.Time) {
 	if t := j.spec.Timeline; t != nil && final {
 		t.due(event.MaxTime)
@@ -68,8 +67,7 @@ func (j *Join) End(final bool, now event.Time) {
 	j.list.each(func(n int32) { j.leaves(j.list.event(n, &j.matches.gone), why, max(j.clock.now, now)) })
 }
 
-// A LeftSieve hands on some of the events that stay without a partner. It implements
-// flow.Sink.
+// A LeftSieve hands on some of the unpaired events. It implements flow.Sink.
 type LeftSieve struct {
 	Wants    []bool // by stream
 	OnlyLost bool   // only those whose partner may be lost

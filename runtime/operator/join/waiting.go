@@ -9,25 +9,25 @@ import (
 
 // This file holds the waiting events.
 //
-// A million of them can wait, and each is written and read once, so they cost
-// memory above all. Therefore only those parts of an event are kept that its
-// users read, in arrays without pointers, which the garbage collector does not
-// look into.
+// A million of them can wait, and each is written and read once, so that memory
+// is their main cost. Therefore only the parts of an event that are read later
+// are kept, in arrays without pointers, which the garbage collector does not
+// scan.
 
-// A waiting is an event that waits for its partner. It is known by its number,
-// the place in the arrays of its list.
+// A waiting is an event that waits for its partner. Its number is its index in
+// the arrays of list.
 type waiting struct {
 	time                        event.Time
 	stream, pid, tid, cpu, ring int32
 	row                         int32  // of its key
 	place                       uint32 // in the queue
 	size                        int32  // its part of the bound on memory
-	raw                         int32  // bytes kept of the record; whole is all of the event
+	raw                         int32  // bytes kept of the record; whole: the event is in wholes
 	begin                       [inlineRaw]byte
 }
 
-// inlineRaw is how much of a record lies beside its event, in the same cache
-// line.
+// inlineRaw is the number of bytes of a record that are stored beside the
+// event, in the same cache line.
 const inlineRaw = 20
 
 const (
@@ -35,7 +35,7 @@ const (
 	whole  = -1 // waiting.raw
 )
 
-// list is the waiting events.
+// list holds the waiting events.
 type list struct {
 	queue
 	at      []waiting
@@ -44,7 +44,7 @@ type list struct {
 	streams []*event.Stream
 	unused  []int32
 
-	keepRaw int // bytes of a record that somebody reads; negative is all
+	keepRaw int // bytes of a record to keep; negative keeps all
 	stride  int
 	count   int
 	bytes   int
@@ -52,22 +52,22 @@ type list struct {
 	opens   []flow.Opens
 }
 
-// A room is how many bytes of events may wait until a part of the run's memory is asked for more.
+// A room is the number of bytes of waiting events that are granted so far by the run's memory.
 type room struct {
-	part  *memory.Part // nil: there is as much as one wants
+	part  *memory.Part // nil: no bound
 	bytes int
 }
 
-// leastWaiting is how many bytes may wait in any case.
+// leastWaiting is the number of bytes that may wait in any case.
 const leastWaiting = 64 << 10
 
-// crowded reports that one must go before another one may wait.
+// crowded reports that an event must be evicted before another one may wait.
 func (l *list) crowded(b *Bounds) bool {
 	return l.count >= b.Limit ||
 		l.count > 0 && (l.bytes >= b.LimitBytes || l.room.part != nil && l.bytes >= l.room.bytes && !l.ask())
 }
 
-// ask asks for more memory: half as much again, since slices that grow have room to spare.
+// ask asks for more memory: half as much again, since slices grow by more than is needed.
 //
 // Slow path: once for an eighth of what waits, or for each that finds no room.
 func (l *list) ask() bool {
@@ -108,7 +108,7 @@ const (
 	wholeBytes  = 112
 )
 
-// take returns the number of an unused one.
+// take returns the number of an unused entry.
 func (l *list) take() int32 {
 	if last := len(l.unused) - 1; last >= 0 {
 		n := l.unused[last]
@@ -118,7 +118,7 @@ func (l *list) take() int32 {
 	return l.more()
 }
 
-// more makes one.
+// more makes an entry.
 func (l *list) more() int32 {
 	n := len(l.at)
 	l.at = append(key.Grow(l.at), waiting{})
@@ -139,8 +139,8 @@ func (l *list) since() event.Time {
 
 func (l *list) free(n ...int32) { l.unused = append(l.unused, n...) }
 
-// put lets e wait in row as the newest, by the number n: it copies all of e, or
-// as much of its record as somebody reads.
+// put makes e wait in row as the newest event, under the number n. It copies
+// all of e, or keepRaw bytes of its record.
 //
 // Fast path: this runs for every start.
 func (l *list) put(n, row int32, e *event.Event) {

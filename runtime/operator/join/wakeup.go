@@ -2,7 +2,7 @@ package join
 
 import "ppscript/runtime/event"
 
-// This file tells wakeups that no switch will follow. They would wait for
+// This file recognises wakeups that no switch will follow. They would wait for
 // ever, or worse, be taken for the start of the next delay:
 //
 //   - a task that wakes itself runs already;
@@ -12,7 +12,7 @@ import "ppscript/runtime/event"
 
 const unknownTask = -1
 
-// maxCPU bounds the CPU numbers that are believed.
+// maxCPU bounds CPU numbers; larger ones are taken for damaged data.
 const maxCPU = 1 << 16
 
 // switched notes that a task begins to run.
@@ -46,8 +46,8 @@ func (j *Join) unnecessary(f *Wakeup, e *event.Event) bool {
 	return ok && pid > 0 && cpu >= 0 && cpu < int64(len(j.running)) && j.running[cpu] == pid
 }
 
-// TaskFields are what tells of tasks in events of scheduling: of wakeups which task, and
-// where; of switches which one comes.
+// TaskFields are the fields that name tasks in events of scheduling: for wakeups the
+// task and its CPU, for switches the next task.
 func TaskFields(s *event.Schema) (w *Wakeup, next *event.Field) {
 	field := func(name string) *event.Field {
 		f, ok := s.Field(name)
@@ -67,7 +67,7 @@ func TaskFields(s *event.Schema) (w *Wakeup, next *event.Field) {
 	return w, next
 }
 
-// Notes say what a join does beside making pairs.
+// Notes lists, for explain, the options of a join.
 func (s *Spec) Notes() (notes []string) {
 	if s.Nested {
 		notes = append(notes, "entries and returns nest as calls do: each key has a stack")

@@ -5,7 +5,7 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// Field describes the slot in which derived events carry a key that p computes; nil
+// Field describes the field with the key in derived events. p computes the key; nil
 // means a number without unit or names.
 func Field(p *expr.Program) event.Field {
 	f := event.Field{Name: "key", Type: "u64", Place: event.InSlot, Signed: true, Size: 8}

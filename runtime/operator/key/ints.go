@@ -10,7 +10,7 @@ type Ints struct {
 	shift uint
 	count int
 	limit int
-	most  int // keys until the table asks for more room; the limit if it need not ask
+	most  int // number of keys at which the table asks for more memory; the limit if it has no bound
 	room  room
 	free  []int32
 	rows  int32
@@ -75,8 +75,8 @@ func (t *Ints) Find(k int64) int32 {
 func (t *Ints) Large() bool { return len(t.slots) > 1<<15 }
 
 // Touch loads the places where keys would be, all at once: a caller that touches a batch
-// of keys before finding them waits for memory once instead of each time. The
-// result only keeps the loads from being left out.
+// of keys before finding them waits for memory once instead of each time. The result
+// only keeps the compiler from removing the loads.
 func (t *Ints) Touch(keys []int64) (sum int32) {
 	for _, k := range keys {
 		sum += t.slots[t.hash(k)].row

@@ -8,9 +8,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file packs key columns into bytes and back. Integers take 8 bytes,
-// texts their length and bytes, so that ("ab", "c") is not ("a", "bc");
-// values whose kind is only known at run time carry it in front.
+// This file packs key columns into bytes and back. An integer takes 8 bytes, a
+// text its length and bytes, so that ("ab", "c") differs from ("a", "bc"). A
+// value whose kind is only known at run time has the kind in front.
 
 // Append packs the values of p for the frame's event.
 func Append(dst []byte, p *expr.Program, f *expr.Frame) []byte {

@@ -2,14 +2,15 @@ package key
 
 import "ppscript/runtime/system/memory"
 
-// A room is for how many keys a table may grow. With a part of a run's memory it asks for more as
-// it grows, by an eighth of what it has.
+// A room is the number of keys that a table may have. If it has a part of the run's memory, it
+// asks for more as it grows, an eighth of its size at a time.
 type room struct {
 	part *memory.Part // nil: only the limit counts
 	row  int          // bytes of each key, with what the owner keeps for it
 }
 
-// leastKeys is how many keys every table may have: with fewer nobody could work.
+// leastKeys is the number of keys that every table may have, whatever the
+// memory.
 const leastKeys = 64
 
 // The bytes of a key in a table: of the slots between a half and a quarter are in use, and of
@@ -19,8 +20,8 @@ const (
 	textBytes = 3*8 + 2*24 + 16
 )
 
-// Bound has the table ask part before it grows. row is how many bytes its owner keeps for each
-// key. A table that was refused holds more keys once there is memory again.
+// Bound makes the table ask part before it grows. row is the number of bytes that the owner
+// keeps for each key. A refused table asks again later.
 func (t *Ints) Bound(part *memory.Part, row int) { t.room.bound(part, row+intBytes, &t.most, t.limit) }
 
 // Bound returns the bound of Ints.
@@ -37,8 +38,8 @@ func (r *room) bound(part *memory.Part, row int, most *int, limit int) {
 	part.Must(int64(*most * row))
 }
 
-// more is how many keys there may be, at a table that has as many as it might until now. text is
-// how many bytes the texts of all keys have.
+// more asks for memory for a table that has reached its bound, and returns the new bound. text
+// is the size of all texts of keys in bytes.
 //
 // Slow path: once for many keys, or for each that is refused.
 func (r *room) more(count, limit, text int) int {

@@ -10,7 +10,7 @@ type Texts struct {
 	shift uint
 	count int
 	limit int
-	most  int // keys until the table asks for more room; the limit if it need not ask
+	most  int // number of keys at which the table asks for more memory; the limit if it has no bound
 	room  room
 	bytes int // of the keys
 	free  []int32
@@ -105,9 +105,8 @@ func (t *Texts) Insert(k []byte) (row int32, fresh bool) {
 	return row, true
 }
 
-// Last returns the row of the last key that was inserted if that is k behind a
-// prefix of skip bytes, which all keys have in common with it but for its length;
-// else None.
+// Last returns the row of the last inserted key if that key is a prefix of skip
+// bytes and then k; else None. The prefix must depend on the length of k only.
 func (t *Texts) Last(skip int, k []byte) int32 {
 	if t.last >= 0 && string(t.keys[t.last][skip:]) == string(k) {
 		return t.last

@@ -2,29 +2,29 @@ package order
 
 import "ppscript/runtime/event"
 
-// A block is records of one ring, decoded one after the other. Reading a few at
-// a time makes many rings affordable: neighbours come into the cache together,
-// while the same records in the order of time would each be waited for.
+// A block has decoded records of one ring. Decoding several records at a time
+// makes many rings affordable: neighbours share cache lines, while a switch of
+// rings for every record would miss the cache each time.
 type block struct {
 	evs     []event.Event
 	windows []window // of the Lost records in evs
 }
 
-// blocks are the free blocks, which no cursor has. The one that was used last is taken
-// first: it is still in the cache.
+// blocks holds the free blocks. The last one freed is taken first, since it is still
+// in the cache.
 type blocks struct {
 	size  int // records of a block
 	free  []*block
-	spent []*block // handed out, not yet sunk
+	spent []*block // handed out; the sink may still use them
 }
 
-// All rings of a merge have a block each: many rings have smaller ones.
+// Each ring of a merge has a block; the more rings, the smaller the blocks.
 const (
 	allRecords = 2048
 	minBlock   = 16
 	maxBlock   = 64
-	// Behind a loss there is a record more, if there is one: it tells when the
-	// loss was over.
+	// Behind a loss one more record is read, since its time is the end of the
+	// loss.
 	spare = 4
 )
 
@@ -55,13 +55,13 @@ func (b *blocks) read(c *cursor, until uint64) {
 	c.unreleased += n
 }
 
-// spend takes the block of c away, of which everything has been handed out.
+// spend takes away the block of c, whose records have all been handed out.
 func (b *blocks) spend(c *cursor) {
 	b.spent = append(b.spent, c.block)
 	c.block, c.evs, c.next, c.n = nil, nil, 0, 0
 }
 
-// reuse makes blocks free that have been sunk.
+// reuse frees the blocks that the sink has finished with.
 func (b *blocks) reuse() {
 	b.free = append(b.free, b.spent...)
 	b.spent = b.spent[:0]

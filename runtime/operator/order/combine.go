@@ -153,7 +153,7 @@ func (c *Combined) poll(ctx context.Context, p *part, timeout time.Duration) err
 		}
 		return nil
 	case err != nil && ctx.Err() != nil:
-		return nil // the bounds are set all the same
+		return nil // bounds are set in spite of the error
 	}
 	return err
 }

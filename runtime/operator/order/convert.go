@@ -7,8 +7,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// A Converted is a source whose events are changed before anybody sees them:
-// their times, their threads. Times must keep their order.
+// A Converted is a source that changes events, such as their times or threads,
+// before they are handed out. Times must keep their order.
 type Converted struct {
 	src   event.Source
 	fn    func(e *event.Event)

@@ -7,7 +7,8 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file holds back events that may lie inside a loss that nobody knows of yet.
+// This file holds back events that may lie inside a loss that has not been
+// reported yet.
 //
 // When a ring is full, the kernel drops records and says so with the next one
 // that it can write. Merging the other rings meanwhile hands out events from
@@ -25,7 +26,7 @@ import (
 // A tight is a ring that can be full.
 type tight interface {
 	// Tight reports that there was so little room behind the last visible
-	// record that others may have been lost there.
+	// record that records may have been lost there.
 	Tight() bool
 }
 
@@ -45,7 +46,7 @@ type holds struct {
 type ringHold struct {
 	tight tight // nil if the ring cannot be full
 	known bool  // tight has been looked for
-	on    bool  // nothing behind its last record may go
+	on    bool  // events later than its last record are held back
 	open  bool  // given up: a loss without end has been handed out
 	since time.Time
 	// settled says that a round since then was not held up by others: all
@@ -128,7 +129,7 @@ func (m *Merge) addMark(c *cursor, from, until event.Time) {
 	m.marks = append(m.marks, e)
 }
 
-// mark hands the losses out that look has found.
+// mark hands out the losses that look has found.
 func (m *Merge) mark(sink func([]*event.Event)) {
 	if len(m.marks) == 0 {
 		return
@@ -144,7 +145,7 @@ func (m *Merge) mark(sink func([]*event.Event)) {
 // say ten times a second how far they are.
 const stallTime = 2 * time.Second
 
-// lag holds the others up for sources that lag and have nothing to show.
+// lag holds the others up while a lagging source has no events to hand out.
 func (m *Merge) lag() {
 	for _, c := range m.rings {
 		g := c.group
@@ -160,8 +161,8 @@ func (m *Merge) lag() {
 	}
 }
 
-// dry notes that all that c showed has been handed out. When that is so for
-// all rings of a source that lags, the others must wait for it.
+// dry notes that all visible records of c have been handed out. When that is so
+// for all rings of a lagging source, the others must wait for it.
 func (m *Merge) dry(c *cursor) {
 	g := c.group
 	if g == nil {

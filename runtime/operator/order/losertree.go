@@ -32,14 +32,14 @@ type loserTree struct {
 	built  []uint64 // where build plays
 }
 
-// A lane is the next records of a ring, with only those members that the
-// merge needs for every event, so that the lanes of all rings fit the
-// first-level cache.
+// A lane has the next records of a ring, with only the members that the merge
+// needs for every event, so that the lanes of all rings fit the first-level
+// cache.
 type lane struct {
 	evs  []event.Event
 	next int
-	// second is the head that there is after the next record: it is fetched
-	// long before it is needed. None says that the records end there.
+	// second is the head that follows the next record, loaded long before it is
+	// needed; none if there is no such record.
 	second uint64
 	c      *cursor
 }
@@ -103,7 +103,7 @@ func (t *loserTree) head(leaf uint64) uint64 {
 	return t.key(l, 0, leaf)
 }
 
-// key is the head that the record behind so many more would be.
+// key is the head for the record n places ahead.
 func (t *loserTree) key(l *lane, more int, leaf uint64) uint64 {
 	if i := l.next + more; i < len(l.evs) {
 		return min(uint64(max(l.evs[i].Time, t.base)-t.base), t.far)<<t.bits | leaf

@@ -61,7 +61,7 @@ type cursor struct {
 	group    *group // of a source that lags; nil for others
 }
 
-// reach is how far a ring can be read in this round, and how much of that has been.
+// reach has the bounds of a ring in this round, and how far it has been read.
 type reach struct {
 	known, visible uint64
 	// pastKnown says that everything decoded so far up to known has been
@@ -74,7 +74,7 @@ type reach struct {
 // A grouped ring belongs to a source that may lag behind others.
 type grouped interface {
 	event.Ring
-	// lagGroup is the rings of that source; nil if it does not lag.
+	// lagGroup returns the rings of that source; nil if it does not lag.
 	lagGroup() *group
 }
 

@@ -2,15 +2,15 @@ package order
 
 import "ppscript/runtime/event"
 
-// A window is where a Lost event has the end of its loss.
+// A window holds the end of a loss, which a Lost event points to.
 type window struct {
 	derived event.Derived
 	slot    [1]event.Value
 }
 
-// put attaches the end of the loss to e: the time of the next record of the
-// ring, which was written when there was room again, or else that of e itself,
-// which the kernel stamped just before it.
+// put sets the end of the loss e: the time of the ring's next record, which was
+// written when there was room again, or else the time of e itself, which the
+// kernel wrote just before.
 func (w *window) put(e *event.Event, next []event.Event) {
 	end := e.Time
 	for i := range next {

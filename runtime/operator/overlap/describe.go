@@ -10,7 +10,7 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// KnowsKey reports that the begin of a span tells its key.
+// KnowsKey reports that a span's key is known at its begin.
 func KnowsKey(key *flow.Fn) bool {
 	ok := true
 	key.Each(func(p *expr.Program) {
@@ -25,8 +25,8 @@ func KnowsKey(key *flow.Fn) bool {
 	return ok
 }
 
-// Describe says for people what is split by what: names are of the spans that are split, and
-// of those over them, and keys of both.
+// Describe says in a message which spans are split by which. names has the names of both
+// kinds of spans, keys the texts of their keys.
 func (s *Spec) Describe(keys [2]string, names [2][]string) string {
 	by := keys[0]
 	if keys[1] != by {

@@ -43,7 +43,7 @@ func (k *keys) find(p *expr.Program, f *expr.Frame, makes bool) (row int32, fres
 	return k.texts.Find(k.pack), false
 }
 
-// forget takes a key out.
+// forget removes a key.
 func (k *keys) forget(row int32, number int64) {
 	if k.ints != nil {
 		k.ints.Delete(number)

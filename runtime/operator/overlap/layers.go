@@ -7,10 +7,10 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file lays the spans over one that is split, so that at each time the innermost is
-// on top: that which began last. They lie on a stack, in the order of their begins; one
-// that ends below others is taken off when those are gone. That is right also where spans
-// overlap without lying in each other.
+// This file finds the innermost span at each time of a span that is split: the one that
+// began last. Open spans are on a stack in the order of their begins; a span that ends
+// below others is removed when those above have ended. This is right also for spans that
+// overlap without nesting.
 
 // layers is the working memory of cut.
 type layers struct {
@@ -22,14 +22,15 @@ type layers struct {
 	facts  []event.Value // of open spans
 }
 
-// A layer is a span over the one at hand.
+// A layer is a span over the span that is being split.
 type layer struct {
 	begin, end event.Time
-	item       int32 // of the row; none for an open one
-	open       int32 // none for one of which it is not known what it is, or whether it is
+	item       int32 // index in the row's items; none for an open span
+	open       int32 // none for a span that is not certain
 }
 
-// A piece is a part of the span at hand; top is in layers.over, or one of those below.
+// A piece is a part of the span that is being split; top is an index in layers.over,
+// or one of the constants below.
 type piece struct {
 	from, to event.Time
 	top      int32
@@ -60,8 +61,8 @@ func (s *Splitter) cut(e *event.Event, r int32) {
 	}
 }
 
-// collect finds what lies over [begin, end). A layer of which it is not known whether there
-// is one begins when one may have begun: what began later lies above it.
+// collect finds the spans over [begin, end). A possible but uncertain span begins at the
+// earliest time at which it may have begun, so that later spans lie above it.
 func (s *Splitter) collect(at int32, begin, end event.Time) {
 	l, r := &s.layers, &s.rows[at]
 	if r.complete {

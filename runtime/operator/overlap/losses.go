@@ -30,7 +30,7 @@ func (l *losses) add(from, to event.Time) bool {
 	return true
 }
 
-// since is when the first loss began that is not over before a time; 0 is before all.
+// since is the begin of the first loss that ends after a time.
 func (l losses) since(seen event.Time) (from event.Time, any bool) {
 	for _, x := range l {
 		if x.to >= seen && (!any || x.from < from) {

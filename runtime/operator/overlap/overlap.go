@@ -15,7 +15,7 @@ type Splitter struct {
 	next      flow.Sink
 	keys      keys
 	rows      []row
-	knowledge []knowledge // of each row, by source of spans over others
+	knowledge []knowledge // by row, then by source of spans over others
 	lasting
 	items int // of all rows
 
@@ -33,35 +33,35 @@ type Splitter struct {
 type Stats struct {
 	Parts   uint64
 	Evicted uint64 // spans that were given up for the bound
-	NoBegin uint64 // events that were to be split, or to split, and have no begin
+	NoBegin uint64 // emitted events that should be spans and have no begin
 }
 
-// A row is what is known under a key.
+// A row holds the spans and knowledge of one key.
 type row struct {
 	key  int64 // if keys are numbers
 	live bool
-	// keptUntil is since when items are complete, if they are at all.
+	// keptUntil is the time since which items are complete, if any are kept.
 	keptUntil event.Time
 	complete  bool
 	split     int32 // the open spans that are to be split: the first of a list
-	over      int32 // likewise those over them
+	over      int32 // the open spans over others: the first of a list
 	items     []item
 	facts     []event.Value // of the items, one after another
-	pruned    int           // how many items were left when the row was last pruned
+	pruned    int           // number of items after the last prune
 }
 
-// knowledge is what is known of the spans of a source under a key.
+// knowledge says since when the open spans of a source are known for a key.
 type knowledge struct {
-	// seen is when something last told of them, 0 if nothing did; doubt, if it is not 0, is
-	// when one began whose end cannot be told.
+	// seen is the time of the last begin or end, 0 if there was none. doubt, if not 0, is
+	// the begin of a span whose end will not be known.
 	seen, doubt event.Time
 }
 
-// An item is a span over others that is over, or a time of which nothing is known.
+// An item is a span over others that has ended, or a time that is unknown.
 type item struct {
 	begin, end event.Time
 	source     int32
-	stream     int32 // unknown: nothing is known
+	stream     int32 // unknown marks a time that is unknown
 }
 
 const unknown = -1
@@ -72,10 +72,10 @@ type openSpan struct {
 	row    int32
 	next   int32 // of the row
 	source int32
-	id     int32 // that the source gave it
+	id     int32 // its number at the source
 }
 
-// lasting are the spans that are open.
+// lasting holds the open spans.
 type lasting struct {
 	open []openSpan
 	free []int32 // unused places of open
@@ -94,8 +94,8 @@ func New(spec Spec, next flow.Sink) *Splitter {
 	return s
 }
 
-// A side is a source of a Splitter: it takes its spans, and is told of them while they
-// last.
+// A side is an input of a Splitter: it takes spans when they end, and implements
+// flow.Opens.
 type side struct {
 	*Splitter
 	*Source
@@ -108,18 +108,20 @@ type side struct {
 	begun   event.Event
 }
 
-// Side is what takes the spans of a source and is told of them while they last.
+// Side is the interface of an input: a sink for spans that have ended, and a
+// receiver of begins.
 type Side interface {
 	flow.Sink
 	flow.Opens
 }
 
-// Split is the side of a source of spans that are split; Over of those over them.
+// Split returns the input for a source of spans that are split; Over for spans
+// over them.
 func (s *Splitter) Split(i int) Side {
 	return &side{Splitter: s, Source: &s.spec.Split[i], index: int32(i)}
 }
 
-// Over is described at Split.
+// Over returns the input for a source of spans over others.
 func (s *Splitter) Over(i int) Side {
 	x := &side{Splitter: s, Source: &s.spec.Over[i], index: int32(i), over: true}
 	s.layers.sides = append(s.layers.sides, x)
@@ -160,7 +162,7 @@ func (x *side) keyOf(e *event.Event) (*expr.Program, *event.Event) {
 	return x.Ends.For(e.Derived.End), e.Derived.End
 }
 
-// half is a span without its begin, or without its end.
+// half is a span of which only the begin or only the end is known.
 func (x *side) half(begin, end *event.Event) *event.Event {
 	e := begin
 	if e == nil {
@@ -261,8 +263,8 @@ func (x *side) opened(id int32) int32 {
 	return x.at[id]
 }
 
-// Alone implements flow.Opens. The first that is seen of a key may be the end of a span
-// that began before; later ones are ends of what is no span.
+// Alone implements flow.Opens. The first such end of a key may belong to a span that
+// began before the trace; later ones end no span.
 func (x *side) Alone(e *event.Event) {
 	if !x.over {
 		return
@@ -273,7 +275,7 @@ func (x *side) Alone(e *event.Event) {
 	if p != nil {
 		r = x.rowOf(p, true)
 	}
-	if r < 0 { // its key is known with its begin only: it may be any
+	if r < 0 { // only the begin has the key: it may be any key
 		x.losses.add(e.Time, e.Time)
 		return
 	}
@@ -295,7 +297,7 @@ func (x *side) Lost(ring int32, n uint64, t event.Time) {
 	}
 }
 
-// row finds the row of a key, which is of the frame's event, and makes it if it is to.
+// row finds the row for a key of the frame's event, and makes it if asked to.
 func (s *Splitter) row(p *expr.Program, makes bool) int32 {
 	r := s.rowOf(p, makes)
 	if s.frame.Err != nil {
@@ -311,7 +313,7 @@ func (s *Splitter) rowOf(p *expr.Program, makes bool) int32 {
 		s.sweep()
 		if r, fresh = s.keys.find(p, &s.frame, makes); r == key.None {
 			s.stats.Evicted++
-			s.losses.add(s.now, s.now) // of the spans of this key nothing is known
+			s.losses.add(s.now, s.now) // the spans of this key are unknown from now on
 		}
 	}
 	if !fresh {
@@ -332,7 +334,7 @@ func (s *Splitter) rowOf(p *expr.Program, makes bool) int32 {
 	return r
 }
 
-// sweep forgets the keys of which nothing is open and nothing kept.
+// sweep removes the keys without open spans and kept items.
 //
 // Slow path: when there are too many keys.
 func (s *Splitter) sweep() {
@@ -356,12 +358,13 @@ func (s *Splitter) take() int32 {
 	return int32(len(s.open) - 1)
 }
 
-// of is what is known of the spans of a source under a key.
+// of returns the knowledge of a source for a key.
 func (s *Splitter) of(r, source int32) *knowledge {
 	return &s.knowledge[int(r)*len(s.spec.Over)+int(source)]
 }
 
-// doubted is since when nobody knows which spans of a source are open under a key.
+// doubted is the time since which the open spans of a source are not known for a
+// key.
 func (s *Splitter) doubted(k *knowledge) (from event.Time, doubted bool) {
 	from, doubted = s.losses.since(k.seen)
 	if k.doubt != 0 && (!doubted || k.doubt < from) {
@@ -396,7 +399,7 @@ func (x *side) ended(r int32, e *event.Event) {
 	x.keep(to, i, x.out.facts)
 }
 
-// factsOf appends what parts know of a span.
+// factsOf appends the facts of a span that its parts carry.
 func (x *side) factsOf(e *event.Event, to []event.Value) []event.Value {
 	progs := x.Facts[e.Stream.Index]
 	for i, none := range x.spec.None {
@@ -406,7 +409,7 @@ func (x *side) factsOf(e *event.Event, to []event.Value) []event.Value {
 			if got := p.Value(&x.frame); x.frame.Err == nil {
 				v = got
 			} else if e.Derived.End != nil {
-				x.errs.Note(&x.frame) // of an open span not all is known
+				x.errs.Note(&x.frame) // an open span lacks some facts
 			}
 		}
 		to = append(to, v)
@@ -414,8 +417,7 @@ func (x *side) factsOf(e *event.Event, to []event.Value) []event.Value {
 	return to
 }
 
-// keep keeps an item for the open spans of a key; without any, later ones know that there
-// was something.
+// keep keeps an item if the key has open spans to be split; else it only notes the time.
 func (s *Splitter) keep(r *row, i item, facts []event.Value) {
 	if r.split == none {
 		s.drop(r)
@@ -425,7 +427,8 @@ func (s *Splitter) keep(r *row, i item, facts []event.Value) {
 		s.prune(r)
 	}
 	if s.items >= s.spec.Limit {
-		// Those of the key that has one too many go: what is kept of others stays whole.
+		// The key that exceeds the bound loses its items; the items of other keys stay
+		// complete.
 		s.stats.Evicted += uint64(len(r.items)) + 1
 		s.drop(r)
 		r.keptUntil, r.complete = i.end, true
@@ -464,13 +467,13 @@ func (s *Splitter) prune(r *row) {
 	r.pruned = len(r.items)
 }
 
-// Len is how many spans are kept, and how many are open.
+// Len returns the number of kept spans and of open spans.
 func (s *Splitter) Len() (kept, lasting int) { return s.items, len(s.open) - len(s.free) }
 
 // Errors returns the failed evaluations since the last call of Loss.
 func (s *Splitter) Errors() *flow.Errors { return &s.errs }
 
-// Loss is what the parts since the last call do not contain.
+// Loss is the loss of the parts since the last call.
 func (s *Splitter) Loss() event.Loss {
 	l := event.Loss{Evicted: s.stats.Evicted, Unmatched: s.stats.NoBegin,
 		EndsAlone: s.stats.NoBegin, Errors: s.errs.N}

@@ -8,11 +8,11 @@ import (
 	"ppscript/runtime/operator/key"
 )
 
-// Facts are what parts know of the spans that make them.
+// Facts are the values that a part copies from the spans it lies in.
 type Facts struct{ Fields []event.Field }
 
-// Add adds a fact that a program computes, or finds it, and has progs compute it; false if
-// it is a text of some spans and a number of others.
+// Add adds a fact, or finds it, and sets the program that computes it. It returns false if
+// the fact would be a text in some spans and a number in others.
 func (x *Facts) Add(progs []*expr.Program, name string, p *expr.Program,
 	shown func(event.Value) (string, bool)) ([]*expr.Program, bool) {
 	f := key.Field(p)
@@ -29,8 +29,8 @@ func (x *Facts) Add(progs []*expr.Program, name string, p *expr.Program,
 	return progs, x.Fields[i].Kind == f.Kind
 }
 
-// Settle gives the Spec what parts know that no span makes, and each source programs for
-// all facts, once these are known.
+// Settle completes the Spec when all facts are known: it sets the facts of the rest, and
+// gives each source a program for every fact.
 func (x *Facts) Settle(s *Spec, sources []*Source) {
 	for i := range x.Fields {
 		none := event.StrOf("")
@@ -49,8 +49,8 @@ func (x *Facts) Settle(s *Spec, sources []*Source) {
 // System is the system of the schemas of parts.
 const System = "part"
 
-// PartSchema describes the parts of spans: what a part has beside its span comes first.
-// own is how many slots the span has; clash is a name that both have.
+// PartSchema describes the parts of spans. own is the number of slots of the span;
+// clash is a name that both have, "" if none.
 func (x *Facts) PartSchema(name string, of *event.Schema) (s *event.Schema, own int, clash string) {
 	s = &event.Schema{System: System, Name: name, Fields: append([]event.Field{
 		{Name: "delay", Type: "u64", Unit: event.Nanos, Size: 8, Signed: true},

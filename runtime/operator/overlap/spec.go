@@ -15,10 +15,10 @@ type Spec struct {
 	Integer bool
 	// Out are the streams of the parts, by stream of the span.
 	Out []*event.Stream
-	// Slots is how many slots of a span its parts have too, by its stream. Behind them they
-	// have how long they last, when they begin, their name, and the facts.
+	// Slots is the number of slots that parts copy from their span, by stream. Behind them
+	// a part has its length, its begin, its name, and the facts.
 	Slots []int
-	// None are the facts of parts that no span makes.
+	// None are the facts of the rest.
 	None []event.Value
 	// Limit bounds the spans that are kept, and the keys; 0 is DefaultLimit.
 	Limit int
@@ -26,16 +26,17 @@ type Spec struct {
 	LossEnd func(ring int32) event.Time
 }
 
-// DefaultLimit bounds what is kept unless the Spec says otherwise.
+// DefaultLimit bounds the kept spans, and the keys, unless the Spec sets
+// another bound.
 const DefaultLimit = 1 << 18
 
-// The names of parts that no span makes.
+// The names of parts that no span over the split one makes.
 const (
 	Rest    = "rest"
 	Unknown = "unknown"
 )
 
-// A Source is where spans come from: a join, or a fold.
+// A Source is a join or a fold that makes spans.
 type Source struct {
 	// Key is the key of a span, by its stream; nil if it is the key of the event that ends it.
 	Key *flow.Fn
@@ -44,13 +45,13 @@ type Source struct {
 	Ends, Begins *flow.Fn
 	// Spans are the streams of spans, by the streams of the events that begin and end them, for Key.
 	Spans []*event.Stream
-	// Names are how parts are called that a span makes, by its stream.
+	// Names are the names of the parts that a span makes, by its stream.
 	Names []event.Value
-	// Facts are what parts know of the span that makes them, by its stream.
+	// Facts are the programs of the facts of a span, by its stream.
 	Facts [][]*expr.Program
-	// Where are what spans must satisfy, by their stream; nil lets all pass. Those that are
-	// over come only if they do; of an open one it may not be known yet.
+	// Where are the conditions for spans, by stream; nil lets all pass. Ended spans have
+	// been checked already; for an open span the result may not be known yet.
 	Where []*expr.Program
-	// Begun returns the event that began an open span. It may use memory that it is given.
+	// Begun returns the event that began an open span. It may store a copy in memory.
 	Begun func(id int32, memory *event.Event) *event.Event
 }

@@ -4,7 +4,7 @@ import "ppscript/runtime/event"
 
 // Bursts finds the opposite of silences: times in which a key has many events.
 type Bursts struct {
-	// Count is from which event on a time is busy, of the events that come Within the first.
+	// Count is the number of events within WithinNS of the first that makes a time busy.
 	Count  int64
 	Within event.Time
 
@@ -12,7 +12,7 @@ type Bursts struct {
 	evicted uint64 // windows that were forgotten before their time
 }
 
-// A window is where a key is.
+// A window holds the begin and the number of events of a key's current window.
 type window struct {
 	start event.Time
 	n     int64
@@ -42,7 +42,7 @@ func (b *Bursts) Busy(key int64, at event.Time) bool {
 // Len is the number of keys.
 func (b *Bursts) Len() int { return len(b.windows) }
 
-// Loss is what was forgotten since the last call.
+// Loss counts the windows that were evicted since the last call.
 func (b *Bursts) Loss() event.Loss {
 	n := b.evicted
 	b.evicted = 0

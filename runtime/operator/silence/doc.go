@@ -1,9 +1,9 @@
 // Package silence finds the times in which a key that had events has none.
 //
-// What is kept of a key is which stretches of time its events cover: those with
-// less than the bound between one event and the next. So it does not matter in
-// which order events come, and what several readers saw of a key, each in rings
-// of its own, adds up: a time is silent if it is for all of them.
+// For each key it keeps the stretches of time in which events follow each other
+// within the bound. So events may come in any order, and the results of several
+// readers, each with its own rings, can be merged: a time is silent if it is
+// silent for all of them.
 package silence
 
 import (
@@ -14,7 +14,7 @@ import (
 
 // A Spec describes a Finder.
 type Spec struct {
-	// Key tells what is silent apart.
+	// Key is the key; silences are found for each of its values.
 	Key *flow.Fn
 	// Than is the bound: times without events that are longer are silences; ns.
 	Than int64
@@ -26,15 +26,15 @@ type Spec struct {
 	ByRing bool
 	// Ordered says that events come in time order, and to this Finder alone.
 	Ordered bool
-	// LossEnd is when the last loss of a ring was over; 0 is not known. It may be nil.
+	// LossEnd returns the end of the last loss of a ring; 0 if unknown. It may be nil.
 	LossEnd func(ring int32) event.Time
 }
 
 // A Silence is a time without events of a key.
 type Silence struct {
 	Key      event.Value
-	From, To event.Time // of the last event before, of the first one after
-	Over     bool       // there was one after; else To is the end of the run
+	From, To event.Time // times of the last event before and of the first one after
+	Over     bool       // an event ended it; else To is the end of the run
 }
 
 // Length is how long it was, in ns.

@@ -122,13 +122,13 @@ func (f *Finder) evict() {
 	}
 	f.loss.Evicted += uint64(len(goes))
 	if !f.spec.Ordered {
-		// Older events of these keys may still come, or another reader has them:
-		// what was covered by keys that are forgotten would look silent.
+		// Older events of these keys may still come, or another reader may have
+		// them. Then times that the evicted keys covered would look silent.
 		f.lost.add(anyRing, span{minTime, most})
 	}
 }
 
-// shorten gives up the shorter half of the silences that wait.
+// shorten drops the shorter half of the waiting silences.
 func (f *Finder) shorten() {
 	var lengths []int64
 	for i := range f.rows {
@@ -160,9 +160,9 @@ func (f *Finder) Lost(ring int32, _ uint64, t event.Time) {
 	f.lost.add(ring, span{t, max(t, end) + 1})
 }
 
-// Take returns the silences that were over until a time up to which all events have
-// come, longest first, and forgets them. At the end of the run, end, those of the
-// keys that are still silent come too; else end is 0.
+// Take returns the silences that ended by a time up to which all events have come,
+// longest first, and forgets them. At the end of the run, end is its time, and open
+// silences are returned too; else end is 0.
 func (f *Finder) Take(until, end event.Time) []Silence {
 	var list []Silence
 	oldest := event.MaxTime // of what is still to come
@@ -217,7 +217,8 @@ func (f *Finder) each(fn func(k keyAt)) {
 	}
 }
 
-// put finds or makes the row of a key. If there is no room, others are given up.
+// put finds or makes the row of a key. If there is no room, other keys are
+// evicted.
 func (f *Finder) put(k keyAt) (n int32, fresh bool) {
 	insert := func() (int32, bool) {
 		if f.ints != nil {
@@ -253,7 +254,7 @@ func (f *Finder) value(k keyAt) event.Value {
 	return v
 }
 
-// Absorb adds what another reader saw to f, and empties it.
+// Absorb merges the silences of another reader into f, and empties that reader.
 func (f *Finder) Absorb(o *Finder) {
 	o.each(func(k keyAt) {
 		n, fresh := f.put(k)
@@ -295,7 +296,7 @@ func (f *Finder) Waiting() int { return f.gaps }
 // Errors returns the failed evaluations since the last call of Loss.
 func (f *Finder) Errors() *flow.Errors { return &f.errs }
 
-// Loss returns what the silences since the last call do not contain.
+// Loss returns the loss of the silences since the last call.
 func (f *Finder) Loss() event.Loss {
 	l := f.loss
 	l.Errors += f.errs.N

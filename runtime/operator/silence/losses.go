@@ -10,8 +10,8 @@ import (
 // anyRing is the ring of a loss that may touch all keys.
 const anyRing = -1
 
-// maxLosses bounds the losses that are kept; beyond it two are taken for one, with
-// the time between them.
+// maxLosses bounds the kept losses; beyond it two losses and the time between them
+// are merged into one.
 const maxLosses = 256
 
 // losses are the times in which events were lost.
@@ -36,7 +36,7 @@ func (l *losses) add(ring int32, s span) {
 	}
 }
 
-// join makes one of the two losses with the least time between them.
+// join merges the two losses with the least time between them.
 func (l *losses) join() {
 	slices.SortFunc(l.list, func(a, b lossOf) int { return cmp.Compare(a.from, b.from) })
 	best := 1

@@ -12,16 +12,16 @@ type span struct{ from, to event.Time }
 // overlaps reports that some time lies in both.
 func (s span) overlaps(o span) bool { return s.from < o.to && o.from < s.to }
 
-// A row is what is known of a key: it had events from first to last, but for
-// the gaps between, which are all longer than the bound and in time order.
+// A row has the times of a key's events: from first to last, except for the
+// gaps, which are longer than the bound and in time order.
 type row struct {
 	first, last event.Time
 	gaps        []span
 	ring        int32 // of the first event
 }
 
-// add adds an event that does not simply prolong the last stretch. It returns by
-// how many gaps there are more.
+// add adds an event that does not simply prolong the last stretch. It returns
+// the change of the number of gaps.
 func (r *row) add(t event.Time, than int64) int {
 	long := func(from, to event.Time) bool { return int64(to-from) > than }
 	before := len(r.gaps)
@@ -57,15 +57,15 @@ func (r *row) add(t event.Time, than int64) int {
 	return len(r.gaps) - before
 }
 
-// free are the times without events, those before the first one and after the
-// last one too.
+// free lists the times without events, including the times before the first and
+// after the last event.
 func (r *row) free() []span {
 	all := append([]span{{minTime, r.first}}, r.gaps...)
 	return append(all, span{r.last, event.MaxTime})
 }
 
-// merge adds what another reader saw of the same key. It returns by how many gaps
-// there are more.
+// merge adds another reader's row of the same key. It returns the change of the
+// number of gaps.
 func (r *row) merge(o *row, than int64) int {
 	before := len(r.gaps)
 	mine, others := r.free(), o.free()

@@ -70,7 +70,7 @@ func Check(tables []*Table, query string, f Functions) error {
 	return nil
 }
 
-// wrong makes SQLite's error one that helps.
+// wrong adds a place and a hint to an error of SQLite.
 func wrong(tables []*Table, query string, err error) error {
 	e := &diag.Error{Op: "query", Class: diag.Usage, Cause: err, Hint: hint(tables, query)}
 	var said *Error
@@ -100,7 +100,7 @@ func wrong(tables []*Table, query string, err error) error {
 	return e
 }
 
-// cutLast cuts behind the last sep.
+// cutLast cuts a text at the last sep.
 func cutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
@@ -145,7 +145,7 @@ func hint(tables []*Table, query string) string {
 	return "the tables are " + strings.Join(append(append(parts, others...), metadata), ", ")
 }
 
-// mentioned are the tables whose name is in the query.
+// mentioned lists the tables whose name occurs in the query.
 func mentioned(tables []*Table, query string) []*Table {
 	var list []*Table
 	query = strings.ToLower(query)
@@ -165,7 +165,7 @@ func tableNames(tables []*Table) []string {
 	return append(names, metadata)
 }
 
-// quoteIfNeeded is a name as a person writes it in a query.
+// quoteIfNeeded quotes a name for a query if it needs quotes.
 func quoteIfNeeded(name string) string {
 	for i, c := range name {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {

@@ -12,9 +12,9 @@ import (
 	lite "modernc.org/sqlite/lib"
 )
 
-// This file calls SQLite. Addresses go in and out as uintptr: those of Go
-// memory are of heap objects, which do not move, and are kept alive by the caller that
-// passes them; those of SQLite's memory are read by libc, which copies.
+// This file calls SQLite. Addresses go in and out as uintptr. Addresses of Go memory
+// are of heap objects, which do not move and are kept alive by the caller. Memory of
+// SQLite is read by libc, which copies.
 
 // A DB is an open database.
 type DB struct {
@@ -56,7 +56,7 @@ const MemoryLimit = 1 << 30
 
 const pageSize = 64 << 10
 
-// flushRows is how many rows of a file become durable together.
+// flushRows is the number of rows of one transaction of a file.
 const flushRows = 20000
 
 // Open opens a database, which is made if it does not exist.
@@ -147,7 +147,7 @@ func (d *DB) check(rc int32) error {
 	}
 }
 
-// exec runs statements whose rows nobody wants.
+// exec runs statements and ignores their rows.
 func (d *DB) exec(text string) error {
 	return d.each(text, func(st *statement) error {
 		for {

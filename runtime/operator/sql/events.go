@@ -33,7 +33,7 @@ type reader struct {
 	prog  *expr.Program
 }
 
-// Filled lists the columns that somebody reads.
+// Filled lists the columns that the query reads.
 func (t *EventTable) Filled() string {
 	var names []string
 	for i := range t.Columns {
@@ -47,17 +47,17 @@ func (t *EventTable) Filled() string {
 // Reset begins an interval.
 func (t *EventTable) Reset() { t.Count, t.First, t.Last = 0, 0, 0 }
 
-// Field and Program are what the cells of a column are read from; the other one is
-// nil.
+// Field is the field that the cells of a column are read from; nil if a program
+// computes them.
 func (t *EventTable) Field(column int) *event.Field { return t.readers[column].field }
 
-// Program is described at Field.
+// Program is the program that computes the cells of a column; nil if a field
+// has them.
 func (t *EventTable) Program(column int) *expr.Program { return t.readers[column].prog }
 
-// Fill adds the columns of a table whose event is settled. The names of what is not in
-// the record begin with an underscore, as the names of perf-prof do. Sampled says that the
-// event has no record of its own; vars are what the script computes of it, but for those
-// that are left out.
+// Fill adds the columns of a table whose event is settled. Columns that are not fields of
+// the record have names with an underscore in front, as in perf-prof. Sampled says that
+// the event has no record of its own. vars are the values that the script computes for it.
 func (t *EventTable) Fill(sampled bool, vars map[string]expr.Node, leaveOut ...string) {
 	members := []string{"_pid", "_tid", "_time", "_cpu", "_period"}
 	if sampled {
@@ -88,8 +88,8 @@ func (t *EventTable) Fill(sampled bool, vars map[string]expr.Node, leaveOut ...s
 	}
 }
 
-// AddMember adds a column of a number of the event, under another name than the name of
-// the field.
+// AddMember adds a column for a number of the event, under a name that may differ from
+// the field's.
 func (t *EventTable) AddMember(name string, f *event.Field) { t.add(name, Integer, reader{field: f}) }
 
 // AddField adds the column of a field.
@@ -101,7 +101,7 @@ func (t *EventTable) AddComputed(name string, p *expr.Program) {
 	t.add(name, typ, reader{prog: p})
 }
 
-// add adds a column. One of the same name, whatever its case, gets a _ more.
+// add adds a column. If the name is taken, regardless of case, a _ is appended.
 func (t *EventTable) add(name string, typ Type, r reader) {
 	for slices.ContainsFunc(t.Columns, func(c Column) bool { return strings.EqualFold(c.Name, name) }) {
 		name += "_"

@@ -21,14 +21,14 @@ type Functions struct {
 	Schemas map[string]*event.Schema
 }
 
-// nobody and unknown stand for missing names.
+// nobody and unknown are shown in place of missing names.
 const (
 	nobody  = "??"
 	unknown = "UNKNOWN"
 )
 
-// pointers are the functions that print as a %p conversion of the kernel does,
-// with the least number of bytes that they need.
+// pointers maps functions that print like a %p conversion of the kernel to the
+// least number of bytes that they need.
 var pointers = []struct {
 	name, ext string
 	size      int
@@ -142,7 +142,8 @@ func nameOf(t *event.Symbols, v uint64) string {
 	return strings.Join(names, cmp.Or(t.Delim, "|"))
 }
 
-// prepare reads the print fmts, which only some queries need.
+// prepare parses the print fmts. It is called on first use, since few queries
+// need them.
 func (s *symbolics) prepare() {
 	if s.tables != nil {
 		return

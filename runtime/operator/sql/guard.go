@@ -8,9 +8,10 @@ import (
 	lite "modernc.org/sqlite/lib"
 )
 
-// This file keeps queries to the rows. SQLite asks the authorizer while it
-// prepares a statement: the answer depends on the statement's effect, not on
-// its text, so that comments, case and views hide nothing.
+// This file restricts queries to the rows of their database. SQLite asks the
+// authorizer while it prepares a statement: the answer depends on the
+// statement's effect, not on its text, so that comments, case and views hide
+// nothing.
 //
 // A query may make tables, views and indexes of its own in the database that
 // it is about. It may not open other files (ATTACH, VACUUM INTO, which attaches
@@ -21,9 +22,9 @@ import (
 // files, and addresses as numbers.
 var refused = map[string]bool{"load_extension": true, "fts3_tokenizer": true}
 
-// guard has SQLite refuse forbidden operations. seen, if not nil, is told of
-// every column that statements read: of table t, and of column "" for a table
-// that is only counted.
+// guard makes SQLite refuse forbidden operations. seen, if not nil, is called
+// with every table and column that statements read; the column is "" for a
+// table whose rows are only counted.
 func (d *DB) guard(seen func(table, column string)) error {
 	ask := func(_ *libc.TLS, _ uintptr, action int32, a, b, _, _ uintptr) int32 {
 		switch action {
@@ -52,7 +53,7 @@ func (d *DB) guard(seen func(table, column string)) error {
 		return lite.SQLITE_OK
 	}
 	d.keep = append(d.keep, ask)
-	// Should the authorizer miss something: there is no place for a second file.
+	// A second line of defence: no second file can be attached.
 	lite.Xsqlite3_limit(d.tls, d.h, lite.SQLITE_LIMIT_ATTACHED, 0)
 	return d.check(lite.Xsqlite3_set_authorizer(d.tls, d.h, function(&ask), 0))
 }
@@ -68,7 +69,7 @@ func (d *DB) deniedError() error {
 	return &Error{Text: fmt.Sprintf("not allowed in a query: %s", why), Offset: -1}
 }
 
-// defend has SQLite distrust the schema of a file, which others may have
+// defend makes SQLite distrust the schema of a file, which other users may have
 // written.
 func (d *DB) defend() error {
 	for _, what := range []struct{ option, on int32 }{

@@ -34,8 +34,8 @@ type cell struct {
 	real float64
 }
 
-// Rows makes ready to put rows into a table. Single rows are put in one by one
-// if single is set: the plain way, to compare with.
+// Rows prepares the insertion of rows into a table. If single is set, each row
+// is inserted by itself: the plain way, for comparison.
 func (d *DB) Rows(t *Table, single bool) (*Rows, error) {
 	r := &Rows{db: d}
 	for i := range t.Columns {
@@ -94,7 +94,7 @@ const (
 	cellBytes = 6
 )
 
-// drop takes the last row back.
+// drop removes the last row, which was not inserted yet.
 func (r *Rows) drop() {
 	from := len(r.cells) - r.width
 	for _, c := range r.cells[from:] {
@@ -106,7 +106,7 @@ func (r *Rows) drop() {
 	r.cells = r.cells[:from]
 }
 
-// Err is the first thing that went wrong.
+// Err is the first error.
 func (r *Rows) Err() error { return r.err }
 
 // Flush puts in the rows that wait.
@@ -160,8 +160,8 @@ func (r *Rows) run(st uintptr, cells []cell) {
 	}
 }
 
-// start is where a text or blob is; one without bytes must not be the NULL
-// that address 0 stands for.
+// start is the address of a text or blob. If it is empty, the address must
+// still not be 0, which means NULL.
 func start(data uintptr, c *cell) uintptr {
 	if c.size == 0 {
 		return address(nul[:])

@@ -11,8 +11,8 @@ import (
 // This file finds comparisons that no row can pass: of a column of numbers with a
 // name, as tables show it in place of the number.
 
-// Mistake says which column of numbers a query compares with a text; nil if it does
-// so nowhere that is certain.
+// Mistake returns an error that names a column of numbers which the query compares
+// with a text; nil if there is no certain case.
 func Mistake(query string, tables []*EventTable) error {
 	tokens, ok := tokenize(strings.TrimSuffix(strings.TrimSpace(query), ";"))
 	if !ok {
@@ -43,7 +43,8 @@ func Mistake(query string, tables []*EventTable) error {
 	return nil
 }
 
-// numbersOf is a table that has the column, if it is one of numbers in all of them.
+// numbersOf returns a table that has the column, if the column has numbers in all
+// tables.
 func numbersOf(column string, tables []*EventTable) (found *EventTable) {
 	for _, t := range tables {
 		for _, c := range t.Columns {
@@ -59,7 +60,7 @@ func numbersOf(column string, tables []*EventTable) (found *EventTable) {
 	return found
 }
 
-// renamed reports that the query calls something else by the name of a column.
+// renamed reports that the query uses the name of a column for something else.
 func renamed(column string, tokens []token) bool {
 	for i, t := range tokens {
 		if i > 0 && tokens[i-1].is("AS") && strings.EqualFold(t.text, column) {

@@ -13,16 +13,17 @@ import (
 )
 
 // This file stops statements that do not end by themselves: a recursion without
-// a last row, a join of everything with everything. SQLite asks a function every
-// so many of its steps whether to go on. Its own limit of memory counts nothing
-// in this build, so the growth of the process is checked, too.
+// a last row, a join of everything with everything. SQLite calls a function
+// after a number of its steps, which decides whether to go on. SQLite's own
+// memory limit does not work in this build, so that the function also checks the
+// growth of the process.
 
 const (
-	// stepsBetween is how many steps of SQLite's machine pass until it asks, a
-	// few microseconds.
+	// stepsBetween is the number of steps of SQLite's virtual machine between
+	// two calls: a few microseconds.
 	stepsBetween = 500
-	// checkSteps is how long a statement may take on empty tables, in these
-	// steps: about a second.
+	// checkSteps bounds a statement on empty tables, in these steps: about a
+	// second.
 	checkSteps = 20_000_000
 	// memoryGrowth bounds the memory of a query beside the rows, and answerLimit
 	// its answer, in bytes.
@@ -38,8 +39,9 @@ const (
 // errEndless is the error of a statement that does not end on empty tables.
 var errEndless = errors.New("does not end on empty tables: does the recursion have a last row?")
 
-// Until has statements end when stop returns an error, which is then theirs. It
-// is asked from the goroutine that runs them, often: it has to be fast.
+// Until makes statements end with the error that stop returns. stop is called
+// often, from the goroutine that runs the statements, so that it has to be
+// fast.
 func (d *DB) Until(stop func() error) {
 	m := memory{most: d.growth}
 	if m.most == 0 {
@@ -101,7 +103,8 @@ func resident() int64 {
 	return n * int64(os.Getpagesize())
 }
 
-// stepLimit stops after so many steps.
+// stepLimit returns a stop function that ends a statement after a number of
+// steps.
 func stepLimit(steps int) func() error {
 	return func() error {
 		if steps -= stepsBetween; steps < 0 {

@@ -39,14 +39,14 @@ type Table struct {
 	About       About
 }
 
-// About is the row of event_metadata about a table.
+// About has the cells of a table's row in event_metadata.
 type About struct {
 	System, Event, Filter string
 	ID                    uint64
 	Stack                 bool
 	MaxStack              int
 	Fields                int
-	Functions             []string // calls that make sense of its columns
+	Functions             []string // SQL functions that show its columns
 }
 
 // Names lists the columns.
@@ -61,10 +61,10 @@ func (t *Table) Names() []string {
 // Quote quotes a name for SQL; it may have any characters.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal is a text as SQL reads it.
+// literal writes a text as a literal of SQL.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// create is the table's statement.
+// create is the CREATE TABLE statement.
 func (t *Table) create() string {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE " + Quote(t.Name) + "(")
@@ -78,7 +78,7 @@ func (t *Table) create() string {
 	return b.String()
 }
 
-// insert is the statement that puts in so many rows.
+// insert is the INSERT statement for a number of rows.
 func (t *Table) insert(rows int) string {
 	var names, marks strings.Builder
 	for i := range t.Columns {
@@ -187,7 +187,7 @@ func (d *DB) NoteEvents(table string, rows uint64, first, last int64) error {
 		",last_sample_time=" + strconv.FormatInt(last, 10) + " WHERE table_name=" + literal(table))
 }
 
-// Stack gives a number of the column stack its frames.
+// Stack writes the frames of a stack number to the table of stacks.
 func (d *DB) Stack(id int64, frames string) error {
 	return d.exec("INSERT OR IGNORE INTO stacks VALUES(" + strconv.FormatInt(id, 10) + "," +
 		literal(frames) + ")")

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// This file finds conditions of a query that events can be asked for before
-// they are rows: WHERE a > 1 AND b = 'x'. It takes no risk: it reads queries of one
-// SELECT from one table, and of their WHERE the terms that compare a column with a
-// constant and have to hold for every row. SQLite evaluates everything else, and these
-// terms once more.
+// This file finds conditions of a query that can be checked on events before they
+// become rows: WHERE a > 1 AND b = 'x'. It only handles queries of one SELECT from one
+// table, and terms of WHERE that compare a column with a constant and must hold for
+// every row. SQLite evaluates all terms, also these.
 
 // A Term is a comparison that every row of a query must pass.
 type Term struct {
@@ -20,7 +19,7 @@ type Term struct {
 	IsText bool
 }
 
-// operators are SQL's comparisons, as C writes them.
+// operators maps SQL's comparisons to C's.
 var operators = map[string]string{
 	"=":    "==",
 	"==":   "==",
@@ -33,7 +32,7 @@ var operators = map[string]string{
 	"GLOB": "~",
 }
 
-// doubtful words change the meaning of a term, or which rows count.
+// doubtful are words that change the meaning of a term, or of which rows count.
 var doubtful = map[string]bool{"UNION": true, "EXCEPT": true, "INTERSECT": true, "JOIN": true, "WITH": true,
 	"VALUES": true, "EXISTS": true,
 	"OR": true, "BETWEEN": true, "CASE": true, "COLLATE": true, "ESCAPE": true, "LIKE": true, "INSERT": true,
@@ -90,7 +89,7 @@ func Terms(query, table string) []Term {
 	return terms
 }
 
-// simple is a term that compares a column with a constant.
+// simple parses a term that compares a column with a constant.
 func simple(t []token) (Term, bool) {
 	if len(t) == 4 && t[2].text == "-" && t[3].kind == number {
 		t = []token{t[0], t[1], {number, "-" + t[3].text}}
@@ -133,8 +132,8 @@ type token struct {
 // is reports that the token is a keyword.
 func (t token) is(keyword string) bool { return t.kind == word && strings.EqualFold(t.text, keyword) }
 
-// tokenize splits a statement; not ok where it is more than one, or has comments
-// or quotes in quotes.
+// tokenize splits a statement into tokens; ok is false if there are several
+// statements, comments, or quotes in quotes.
 func tokenize(s string) (tokens []token, ok bool) {
 	letter := func(c byte) bool {
 		return c == '_' || c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
