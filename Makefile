@@ -104,8 +104,9 @@ docs: ## make a web site of docs/, in site/
 
 PREFIX ?= /usr/local
 
-install: ## install it with manual pages and completions below PREFIX (/usr/local); CAPS=GROUP lets this group trace without root
-	$(GO) run ./packaging -only tree -arch "$$($(GO) env GOARCH)" -o "$(or $(DESTDIR),/)" -prefix "$(PREFIX)"
+# The server of hubs is a fifth of the program, and few machines are hubs: it is a program of its own, ppscript-hub.
+install: ## install it with manual pages and completions below PREFIX (/usr/local); CAPS=GROUP: this group traces without root; HUB=1: also ppscript-hub
+	$(GO) run ./packaging -only tree $(if $(HUB),-hub) -arch "$$($(GO) env GOARCH)" -o "$(or $(DESTDIR),/)" -prefix "$(PREFIX)"
 	@test -z "$(CAPS)" || { chgrp "$(CAPS)" "$(DESTDIR)$(PREFIX)/bin/ppscript" && chmod 750 "$(DESTDIR)$(PREFIX)/bin/ppscript" && \
 		setcap cap_perfmon,cap_bpf,cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_ipc_lock+ep "$(DESTDIR)$(PREFIX)/bin/ppscript"; }
 

@@ -16,16 +16,16 @@ import (
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
 
 // tarball writes the files of an architecture as they lie below /.
-func (d *distribution) tarball(arch string, files []file) error {
+func (d *distribution) tarball(arch, name string, files []file) error {
 	var packed []file
 	for _, f := range files {
-		packed = append(packed, file{d.base(arch) + f.Path, f.Source, f.Mode})
+		packed = append(packed, file{d.base(arch, name) + f.Path, f.Source, f.Mode})
 	}
 	b, err := d.tar(packed)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(d.path(d.base(arch)+".tar.gz"), squeezed(b), 0o644)
+	return os.WriteFile(d.path(d.base(arch, name)+".tar.gz"), squeezed(b), 0o644)
 }
 
 // tree writes the files of an architecture below the output's folder, with the prefix in place of /usr.
@@ -85,10 +85,23 @@ func (d *distribution) tar(files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// descriptions of packages, by their names.
+var descriptions = map[string]string{
+	"ppscript": `Scripts that observe the Linux kernel
+  ppscript makes the kernel's events scriptable: a script says what to
+  observe and how events relate, compiled code does what happens per event.`,
+	hubName: `The server at which a fleet's hosts and askers meet
+  ppscript hub runs this program. Only the host of a hub needs it.`,
+}
+
 // packed makes a .deb or an .rpm.
-func (d *distribution) packed(arch, kind string, files []file) error {
+func (d *distribution) packed(arch, kind, name string, files []file) error {
 	var c strings.Builder
-	fmt.Fprintf(&c, `name: ppscript
+	depends := ""
+	if name == hubName {
+		depends = "depends: [ppscript]\n"
+	}
+	fmt.Fprintf(&c, `name: %s
 arch: %s
 platform: linux
 version: %q
@@ -98,15 +111,13 @@ section: utils
 priority: optional
 maintainer: The ppscript authors <ppscript@localhost>
 description: |-
-  Scripts that observe the Linux kernel
-  ppscript makes the kernel's events scriptable: a script says what to
-  observe and how events relate, compiled code does what happens per event.
+  %s
 license: Apache-2.0
 mtime: %q
 rpm:
   buildhost: localhost
-contents:
-`, arch, d.version, d.time.Format("2006-01-02T15:04:05Z"))
+%scontents:
+`, name, arch, d.version, descriptions[name], d.time.Format("2006-01-02T15:04:05Z"), depends)
 	for _, f := range files {
 		source, err := filepath.Abs(f.Source)
 		if err != nil {
@@ -115,13 +126,13 @@ contents:
 		fmt.Fprintf(&c, "  - src: %q\n    dst: %q\n    file_info: {mode: 0%o, mtime: %q}\n", source, f.Path,
 			f.Mode, d.time.Format("2006-01-02T15:04:05Z"))
 	}
-	config := filepath.Join(d.work, "nfpm-"+arch+".yaml")
+	config := filepath.Join(d.work, "nfpm-"+name+"-"+arch+".yaml")
 	if err := os.WriteFile(config, []byte(c.String()), 0o644); err != nil {
 		return err
 	}
-	say("packing the %s for %s", kind, arch)
+	say("packing the %s of %s for %s", kind, name, arch)
 	cmd := exec.Command("go", "run", nfpm, "package", "-f", config, "-p", kind, "-t",
-		d.path(d.base(arch)+"."+kind))
+		d.path(d.base(arch, name)+"."+kind))
 	cmd.Env = append(os.Environ(), fmt.Sprint("SOURCE_DATE_EPOCH=", d.time.Unix()))
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("nfpm %s: %w\n%s", kind, err, text)
@@ -137,7 +148,7 @@ func (d *distribution) sums() error {
 	}
 	var lines []string
 	for _, e := range entries {
-		if e.IsDir() || !strings.HasPrefix(e.Name(), "ppscript-"+d.version) {
+		if e.IsDir() || !strings.Contains(e.Name(), "-"+d.version) {
 			continue
 		}
 		b, err := os.ReadFile(d.path(e.Name()))

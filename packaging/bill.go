@@ -11,7 +11,7 @@ import (
 
 // bill writes which modules of which versions are in the program, as CycloneDX
 // 1.5 has it; the program itself says so.
-func (d *distribution) bill(arch, program string) error {
+func (d *distribution) bill(arch, name, program string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return err
@@ -66,5 +66,5 @@ func (d *distribution) bill(arch, program string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(d.path(d.base(arch)+".cdx.json"), append(text, '\n'), 0o644)
+	return os.WriteFile(d.path(d.base(arch, name)+".cdx.json"), append(text, '\n'), 0o644)
 }

@@ -69,15 +69,19 @@ func warn() {
 	}
 }
 
-// build compiles ppscript for arch and returns where it is.
-func (d *distribution) build(arch string) (string, error) {
+// build compiles ppscript for arch, with a build tag or none, and returns where it is.
+func (d *distribution) build(arch, tag string) (string, error) {
 	if d.program != "" {
 		return filepath.Abs(d.program)
 	}
-	say("building for %s", arch)
-	program := filepath.Join(d.work, "ppscript-"+arch)
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", program,
-		"./cmd/ppscript")
+	name := "ppscript"
+	if tag == "" {
+		name = hubName
+	}
+	say("building %s for %s", name, arch)
+	program := filepath.Join(d.work, name+"-"+arch)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-tags", tag, "-ldflags=-s -w",
+		"-o", program, "./cmd/ppscript")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build for %s: %w\n%s", arch, err, text)

@@ -27,6 +27,7 @@ func main() {
 		"an executable `FILE` to pack, for one architecture, in place of a build")
 	flag.StringVar(&d.version, "version", "", "the version; else that of git")
 	flag.StringVar(&d.prefix, "prefix", "/usr", "the `folder` that tree has in place of /usr")
+	flag.BoolVar(&d.hub, "hub", false, "install "+hubName+" too: what tree alone installs otherwise has no server of hubs")
 	only := flag.String("only", "tar,deb,rpm,bill,image",
 		"what to make: `LIST`; tree alone installs: the files themselves, below -o and -prefix")
 	flag.Parse()
@@ -44,6 +45,7 @@ type distribution struct {
 	program string // that was built elsewhere; "" builds it
 	kinds   []string
 	prefix  string
+	hub     bool
 	version string    // 1.2.3, or 0~20260102.0123456789ab between versions
 	time    time.Time // of the commit
 	work    string    // a folder for what is packed
@@ -73,10 +75,19 @@ func (d *distribution) make() (err error) {
 	if d.program == "" && !slices.Equal(d.kinds, []string{"tree"}) {
 		warn()
 	}
-	programs := map[string]string{}
+	// The server of hubs is a fifth of the program, and few machines are hubs.
+	programs, hubs := map[string]string{}, map[string]string{}
+	tree := slices.Equal(d.kinds, []string{"tree"})
 	for _, arch := range d.arches {
-		if programs[arch], err = d.build(arch); err != nil {
+		if programs[arch], err = d.build(arch, "nohub"); err != nil {
 			return err
+		}
+		if d.program != "" {
+			hubs[arch] = programs[arch]
+		} else if d.hub || !tree {
+			if hubs[arch], err = d.build(arch, ""); err != nil {
+				return err
+			}
 		}
 	}
 	shared, err := d.shared(programs)
@@ -86,34 +97,43 @@ func (d *distribution) make() (err error) {
 	for _, arch := range d.arches {
 		files := append([]file{{"/usr/bin/ppscript", programs[arch], 0o755}}, shared...)
 		slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.Path, b.Path) })
-		if err := d.pack(arch, programs[arch], files); err != nil {
+		if err := d.pack(arch, "ppscript", programs[arch], files); err != nil {
 			return err
+		}
+		if d.hub || !tree {
+			hub := []file{{"/usr/bin/" + hubName, hubs[arch], 0o755}}
+			if err := d.pack(arch, hubName, hubs[arch], hub); err != nil {
+				return err
+			}
 		}
 	}
 	if slices.Contains(d.kinds, "image") {
-		if err := d.image(programs); err != nil {
+		if err := d.image(hubs); err != nil { // one image is for agents and for hubs
 			return err
 		}
 	}
-	if slices.Equal(d.kinds, []string{"tree"}) {
+	if tree {
 		return nil
 	}
 	return d.sums()
 }
 
-// pack makes what there is for each architecture.
-func (d *distribution) pack(arch, program string, files []file) error {
+// hubName is the package, and the program in it, that has the server of hubs: fleet.ServerProgram.
+const hubName = "ppscript-hub"
+
+// pack makes what there is for each architecture, of a package.
+func (d *distribution) pack(arch, name, program string, files []file) error {
 	for _, kind := range d.kinds {
 		var err error
 		switch kind {
 		case "tar":
-			err = d.tarball(arch, files)
+			err = d.tarball(arch, name, files)
 		case "deb", "rpm":
-			err = d.packed(arch, kind, files)
+			err = d.packed(arch, kind, name, files)
 		case "tree":
 			err = d.tree(files)
 		case "bill":
-			err = d.bill(arch, program)
+			err = d.bill(arch, name, program)
 		case "image": // of all architectures
 		default:
 			err = fmt.Errorf("option -only: there is no %q; want tar, deb, rpm, tree, bill, image", kind)
@@ -131,7 +151,7 @@ func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args.
 // path is a file of the result.
 func (d *distribution) path(name string) string { return filepath.Join(d.out, name) }
 
-// base is the beginning of the names of files for arch.
-func (d *distribution) base(arch string) string {
-	return fmt.Sprintf("ppscript-%s-linux-%s", d.version, arch)
+// base is the beginning of the names of files of a package for arch.
+func (d *distribution) base(arch, name string) string {
+	return fmt.Sprintf("%s-%s-linux-%s", name, d.version, arch)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"ppscript/cmd/ppscript/fleet"
@@ -33,7 +34,11 @@ func main() {
 			os.Exit(exitUsage)
 		}
 	}
-	os.Exit(run(os.Args[1:]))
+	args := os.Args[1:]
+	if len(os.Args) > 0 && filepath.Base(os.Args[0]) == fleet.ServerProgram {
+		args = append([]string{"hub"}, args...)
+	}
+	os.Exit(run(args))
 }
 
 // run is main without the end of the process.

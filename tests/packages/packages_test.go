@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // pack runs packaging over this machine's program and returns the files, by
-// their last suffix.
+// their last suffix; those of the package of hubs by hub and the suffix.
 func pack(t *testing.T, only string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +42,11 @@ func pack(t *testing.T, only string) map[string]string {
 	paths, _ := filepath.Glob(dir + "/*")
 	for _, path := range paths {
 		name := filepath.Base(path)
-		found[name[strings.LastIndexAny(name, ".")+1:]] = path
+		key := name[strings.LastIndexAny(name, ".")+1:]
+		if strings.HasPrefix(name, "ppscript-hub-") {
+			key = "hub." + key
+		}
+		found[key] = path
 	}
 	return found
 }
@@ -71,8 +76,10 @@ func TestPackages(t *testing.T) {
 	if out := debian.Wait(); out.Exit != 0 {
 		t.Fatalf("mmdebstrap: %s", out.Stderr)
 	}
-	if err := os.Link(made["deb"], root+"/ppscript.deb"); err != nil {
-		t.Fatal(err)
+	for key, name := range map[string]string{"deb": "/ppscript.deb", "hub.deb": "/ppscript-hub.deb"} {
+		if err := os.Link(made[key], root+name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	disk := image(t, root)
 	t.Run("guest", func(t *testing.T) {
@@ -85,7 +92,8 @@ func TestPackages(t *testing.T) {
 			mount --rbind /proc proc; mount --rbind /sys sys; mount --rbind /dev dev
 			chroot . sh -ec 'dpkg -i /ppscript.deb; dpkg -V ppscript; ppscript version; ppscript syscalls -- true
 				ls /usr/share/man/man1/ppscript-kvm-exit.1.gz /usr/share/doc/ppscript/tutorial.md
-				dpkg -r ppscript; ! ls /usr/bin/ppscript'`, "sh", root).Wait()
+				dpkg -i /ppscript-hub.deb; ppscript-hub --help; dpkg -r ppscript-hub
+				dpkg -r ppscript; ! ls /usr/bin/ppscript*'`, "sh", root).Wait()
 		for _, want := range []string{"events: tracepoints", "exit_group(231)", "ppscript-kvm-exit.1.gz"} {
 			if !strings.Contains(out.Stdout, want) {
 				t.Errorf("no %q in what was printed", want)
@@ -130,6 +138,46 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%d of %d modules are those of go.mod", known, len(bill.Components))
 		}
 	})
+}
+
+// The program that is installed is small, and has the server of hubs in a program beside it.
+func TestHubIsAProgramOfItsOwn(t *testing.T) {
+	testkit.Requires(t, testkit.Program("go"))
+	dir := t.TempDir()
+	small, hub := dir+"/ppscript", dir+"/ppscript-hub"
+	out := testkit.StartFor(t, 5*time.Minute, "go", "build", "-trimpath", "-tags", "nohub", "-ldflags=-s -w",
+		"-o", small, "ppscript/cmd/ppscript").Wait()
+	if out.Exit != 0 {
+		t.Fatalf("build: %s", out.Stderr)
+	}
+	info, err := os.Stat(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(40_000_000); runtime.GOARCH == "amd64" && info.Size() > most {
+		t.Errorf("%d bytes are installed, want at most %d", info.Size(), most)
+	}
+	out = testkit.Run(t, small, "hub")
+	for _, want := range []string{"there is no " + hub, "install the package ppscript-hub", "make install HUB=1"} {
+		if out.Exit != 1 || !strings.Contains(out.Stderr, want) {
+			t.Errorf("without the program: status %d, no %q in %s", out.Exit, want, out.Stderr)
+		}
+	}
+	if err := os.Symlink(testkit.PPScript(t), hub); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{{small, "hub", "--listen", "nowhere"}, {hub, "--listen", "nowhere"}} {
+		out := testkit.Run(t, line...)
+		if out.Exit != 2 || !strings.Contains(out.Stderr, "listen nowhere: want HOST:PORT") {
+			t.Errorf("%s: status %d, %s", line, out.Exit, out.Stderr)
+		}
+	}
+	p := testkit.StartFor(t, time.Minute, small, "hub", "--listen", "127.0.0.1:0")
+	p.WaitStderr("the hub is at nats://127.0.0.1:")
+	p.Signal(syscall.SIGINT)
+	if out := p.Wait(); out.Exit != 0 {
+		t.Errorf("status %d: %s", out.Exit, out.Stderr)
+	}
 }
 
 // container follows the hashes of an image to its layer, and runs what is in it,

@@ -2,14 +2,43 @@
 
 package fleet
 
-import "ppscript/runtime/text/diag"
+import (
+	"os"
+	"path/filepath"
+	"syscall"
 
-// listen says that this program has no server.
-func (h *Hub) listen(string, int, string) (broker, error) {
-	return nil, diag.Errorf(diag.Run, "start hub", h.Listen,
-		"this program was built without a server (-tags nohub)").
-		WithHint("use a NATS server: ppscript hub --hub nats://HOST:4222; or build ppscript without the tag")
+	"ppscript/cmd/ppscript/fleet/token"
+	"ppscript/runtime/text/diag"
+)
+
+// elsewhere runs the program that has the server in place of this one, with the same arguments. It must lie
+// beside this program: a name that is looked for in $PATH could be that of anybody, and this program may have
+// rights that others lack.
+func (h *Hub) elsewhere() error {
+	if h.Server.URL != "" {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(filepath.Dir(self), ServerProgram)
+	if _, err := os.Stat(path); err != nil {
+		return diag.Errorf(diag.Run, "start hub", h.Listen, "this program has no server, and there is no %s", path).
+			WithHint("install the package %s, or in the source: make install HUB=1; "+
+				"or use a NATS server: ppscript hub --hub nats://HOST:4222", ServerProgram)
+	}
+	env := os.Environ()
+	if h.Server.token != "" { // it was taken out of the environment
+		env = append(env, token.Variable+"="+h.Server.token)
+	}
+	err = syscall.Exec(path, append([]string{"ppscript"}, os.Args[1:]...), env)
+	return diag.Errorf(diag.Run, "start hub", path, "%w", err).
+		WithHint("install it again: it is of the package %s", ServerProgram)
 }
+
+// listen is of programs with a server.
+func (h *Hub) listen(string, int, string) (broker, error) { panic("BUG: a server that is elsewhere") }
 
 // Idle is of use where there is a server.
 func Idle() {}

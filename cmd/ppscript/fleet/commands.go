@@ -94,6 +94,9 @@ Anyone with the secret can ask, and can act as any host. Give each agent a secre
 		if s.URL == "" { // certificates are then those of our server
 			h.Cert, h.Key, h.CA = s.Cert, s.Key, s.CA
 		}
+		if err := h.elsewhere(); err != nil {
+			return err
+		}
 		p.Confine()
 		ctx, stop := untilSignal(c)
 		defer stop()

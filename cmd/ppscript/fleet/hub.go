@@ -32,6 +32,10 @@ type Hub struct {
 	own string // the secret of its own connections
 }
 
+// ServerProgram is the program that has the server of hubs, for programs without one. Under this name it
+// takes the arguments of the command hub.
+const ServerProgram = "ppscript-hub"
+
 // A broker is the server of a hub.
 type broker interface {
 	nats.InProcessConnProvider
