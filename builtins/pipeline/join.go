@@ -27,7 +27,7 @@ func joinStages() *b.Builtin {
 		Returns: "stream of pairs",
 		Result: "pairs with start, end, delay (duration) and key; an end takes the newest start of its key, if that is of the stage before " +
 			"and strictly older. Starts and ends that find none are counted as unmatched (see unpaired), the oldest are evicted at the limit, " +
-			"and nothing is related across a loss. Nested pairs also have depth, self (duration without the calls inside) and node. " +
+			"and nothing is related across a loss. If a start or an end is a pair itself, its events are start.start, start.end and so on. Nested pairs also have depth, self (duration without the calls inside) and node. " +
 			"The attributes key, role, untraced and trigger of event strings are obeyed. A sched_wakeup or sched_waking of a task that is not asleep starts nothing",
 		Errors: "fewer than two stages; a stage without a traced event; keys of different kinds",
 		Source: "computed in ppscript, or inside the kernel; explain says which. In the kernel, nested calls need the thread or the CPU as key. " +

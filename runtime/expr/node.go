@@ -34,10 +34,13 @@ func (p Part) within(outer Part) Part {
 
 // From is p as its own part first sees it; false if p is not inside first.
 func (p Part) From(first Part) (Part, bool) {
-	if first == Self {
-		return p, true
+	for ; first != Self; first >>= partBits {
+		if p&partMask != first&partMask {
+			return p, false
+		}
+		p >>= partBits
 	}
-	return p >> partBits, p&partMask == first
+	return p, true
 }
 
 // Past reports that a part is, or is inside, the start of a pair: at its end the event of

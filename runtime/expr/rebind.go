@@ -1,12 +1,26 @@
 package expr
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
-// partNames are the names of the parts in expressions.
-var partNames = [...]string{Self: "", Start: "start", End: "end"}
+// Name is the name of the part in expressions: "start", or "start.end" of a pair of pairs; "" is the event.
+func (p Part) Name() string { return strings.TrimSuffix(p.String(), ".") }
 
-// Name is the name of the part in expressions.
-func (p Part) Name() string { return partNames[p] }
+// PartNamed is the part of such a name.
+func PartNamed(name string) Part {
+	p := Self
+	for step := range strings.SplitSeq(name, ".") {
+		switch step {
+		case "start":
+			p = Start.within(p)
+		case "end":
+			p = End.within(p)
+		}
+	}
+	return p
+}
 
 // Rebind returns a copy of n that reads fields of part p where n reads those
 // of part from. So a value that was named on the events of a stage (Self) can
@@ -139,8 +153,10 @@ func Rebind(n Node, from, p Part) Node {
 // rebind has an interpreted function see the part instead of the event, or
 // the event again.
 func (n *Native) rebind(of *Native, from, p Part) {
-	if p == Self {
-		*n = *n.Data.(*Native)
+	if p == Self { // it was bound to the part step by step
+		for ; from != Self; from >>= partBits {
+			*n = *n.Data.(*Native)
+		}
 		return
 	}
 	n.Data = of

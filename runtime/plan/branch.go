@@ -36,15 +36,7 @@ type branch struct {
 
 // schemaOf is the schema of a branch's events, or of a part of its pairs.
 func (br *branch) schemaOf(p expr.Part) *event.Schema {
-	switch p {
-	case expr.Self:
-		return br.scope.Schema
-	case expr.Start:
-		return br.scope.Parts["start"]
-	case expr.End:
-		return br.scope.Parts["end"]
-	}
-	return nil
+	return br.scope.Part(p.Name())
 }
 
 // stateful is the State of a predicate that remembers events.

@@ -33,7 +33,8 @@ func (n *JoinOp) pair(b *builder, s, e branch, more ...event.Field) branch {
 	n.keys = append(n.keys, &st.Schema.Fields[1])
 	n.names = append(n.names, st.Label)
 	sc := b.scope(nil, st.Schema)
-	sc.Parts = map[string]*event.Schema{"start": s.scope.Schema, "end": e.scope.Schema}
+	sc.TakeParts("start", s.scope)
+	sc.TakeParts("end", e.scope)
 	for name, v := range s.scope.Vars {
 		sc.Vars["start."+name] = b.prints.Rebind(v, expr.Start)
 	}

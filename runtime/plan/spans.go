@@ -77,11 +77,12 @@ func (n *foldOp) spanScope(b *builder, sc *expr.Scope, brs []branch) {
 	if n.spec.Begin == 0 {
 		return
 	}
-	part := &event.Schema{}
+	part := &expr.Scope{Schema: &event.Schema{}}
 	if len(brs) == 1 {
-		part = brs[0].scope.Schema
+		part = brs[0].scope
 	}
-	sc.Parts = map[string]*event.Schema{"start": part, "end": part}
+	sc.TakeParts("start", part)
+	sc.TakeParts("end", part)
 	for name, p := range map[string]expr.Part{"start": expr.Start, "end": expr.End} {
 		if len(brs) == 1 {
 			for v, node := range brs[0].scope.Vars {

@@ -138,7 +138,8 @@ func (n *JoinOp) unpairedStream(b *builder, br branch) branch {
 		b.joinKeyField(br.marks.key, join.SlotKey),
 	}})
 	sc := b.scope(nil, st.Schema)
-	sc.Parts = map[string]*event.Schema{"start": br.scope.Schema, "end": {}}
+	sc.TakeParts("start", br.scope)
+	sc.Parts["end"] = &event.Schema{}
 	for name, v := range br.scope.Vars {
 		sc.Vars["start."+name] = b.prints.Rebind(v, expr.Start)
 	}

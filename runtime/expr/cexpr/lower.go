@@ -255,11 +255,7 @@ func (l *lowerer) lookup(id *c.Ident) (v value, ok bool, err error) {
 		return number(t, expr.NewInt(k)), true, nil
 	}
 	if s, ok := sc.Parts[name]; ok {
-		p := expr.Start
-		if name == "end" {
-			p = expr.End
-		}
-		return recordValue(s, p), true, nil
+		return recordValue(s, expr.PartNamed(name)), true, nil
 	}
 	return v, false, nil
 }

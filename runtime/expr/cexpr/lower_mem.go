@@ -62,13 +62,10 @@ func (l *lowerer) load(at c.Node, addr expr.Node, t *c.Type) (value, error) {
 // that it is; nil if there is none of the type.
 func element(sc *expr.Scope, addr expr.Node, t *c.Type) expr.Node {
 	off, p, ok := expr.RecordOffset(addr)
-	if !ok || p > expr.End {
+	if !ok {
 		return nil
 	}
-	s := sc.Schema
-	if p != expr.Self {
-		s = sc.Parts[p.Name()]
-	}
+	s := sc.Part(p.Name())
 	if s == nil {
 		return nil
 	}
@@ -180,11 +177,15 @@ func (l *lowerer) member(n *c.Member) (value, error) {
 	if x.record == nil {
 		return x, l.errorf(n, "members of a %s are not known here; only fields of the event are", x.t)
 	}
-	if v, ok := l.sc.Vars[x.part.Name()+"."+n.Name]; ok && x.part != expr.Self {
+	path := x.part.Name() + "." + n.Name
+	if v, ok := l.sc.Vars[path]; ok && x.part != expr.Self {
 		return l.valueOf(n, v)
 	}
 	if f, ok := x.record.Field(n.Name); ok {
 		return fieldValue(f, x.part), nil
+	}
+	if s := l.sc.Parts[path]; s != nil && x.part != expr.Self {
+		return recordValue(s, expr.PartNamed(path)), nil
 	}
 	x.record.Field("")
 	names := x.record.Names()

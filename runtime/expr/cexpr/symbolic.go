@@ -29,10 +29,5 @@ func lowerNameOf(k *Call) (expr.Node, error) {
 	if !ok || field.View != expr.ViewValue || field.F.Kind != event.Int {
 		return nil, k.Errorf(0, "want a numeric field of the event")
 	}
-	sc := k.Scope()
-	schema := sc.Schema
-	if field.Part != expr.Self {
-		schema = sc.Parts[field.Part.Name()]
-	}
-	return expr.NewNameOf(schema, field)
+	return expr.NewNameOf(k.Scope().Part(field.Part.Name()), field)
 }

@@ -28,8 +28,8 @@ type Facts struct {
 // Reads lists the fields that the plan's functions read of events.
 type Reads struct {
 	Programs []*expr.Program
-	// Names are the names that interpreted functions read; Exact is false if these
-	// are not all known.
+	// Names are the names that interpreted functions read, of pairs within pairs also
+	// their parts as "start.end"; Exact is false if these are not all known.
 	Names []string
 	Exact bool
 

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"slices"
+	"strings"
 
 	"ppscript/runtime/event"
 	"ppscript/runtime/expr"
@@ -24,7 +25,7 @@ type pairReads struct {
 func (p *Placer) pairReads() *pairReads {
 	reads := &p.Reads
 	s := &pairReads{want: map[*event.Field]bool{}, all: !reads.Exact, named: p.Lines, possible: true,
-		inside: !reads.Exact}
+		inside: !reads.Exact || slices.ContainsFunc(reads.Names, partOfPart)}
 	s.context = s.all || s.named || slices.Contains(reads.Names, "irqs_disabled") ||
 		slices.Contains(reads.Names, "tif_need_resched")
 	for _, n := range p.Nodes {
@@ -49,6 +50,9 @@ func (p *Placer) pairReads() *pairReads {
 	}
 	return s
 }
+
+// partOfPart reports the name of an event of a pair within a pair: "start.start".
+func partOfPart(name string) bool { return strings.Contains(name, ".") }
 
 // add adds a field.
 func (s *pairReads) add(f *expr.Field) {

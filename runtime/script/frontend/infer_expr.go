@@ -222,6 +222,9 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 		switch {
 		case !ok: // another event has it
 		case a.half != nil:
+			if ev.part != "" { // programs may send pairs without the pairs in them
+				s.read(a.half.part)
+			}
 			return role{kind: kindOther, ev: a.half}
 		case a.computed != nil:
 			k = joinKinds(k, kindOfNode(a.computed))
@@ -241,7 +244,7 @@ func (s *scan) field(e *syntax.DotExpr, ev *subject) role {
 	switch {
 	case has:
 	case !all && ev.part == "" && (name == "start" || name == "end"): // it may be a pair
-		return role{kind: kindOther, ev: &subject{scopes: ev.scopes, part: name, silent: true}}
+		return role{kind: kindOther, ev: ev.muted().half(name)}
 	case known && !ev.silent:
 		s.unknown(ev, name, e.Name)
 	}

@@ -51,13 +51,10 @@ func (f *Func) bind(events []*expr.Scope) {
 			cache.Know(sc.Stream)
 		}
 		for name, node := range sc.Vars {
-			part, member, ofPart := strings.Cut(name, ".")
-			if ofPart {
-				which := expr.Start
-				if part == "end" {
-					which = expr.End
-				}
-				cache.Bind(eventview.Of{Schema: sc.Parts[part]}, member, expr.Rebind(node, which, expr.Self))
+			if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+				part := name[:dot]
+				cache.Bind(eventview.Of{Schema: sc.Parts[part]}, name[dot+1:],
+					expr.Rebind(node, expr.PartNamed(part), expr.Self))
 				continue
 			}
 			cache.Bind(eventview.Of{Schema: sc.Schema}, name, node)

@@ -23,7 +23,7 @@ import (
 // half of a pair.
 type subject struct {
 	scopes []*expr.Scope // of the streams it may be of; none: it may be anything
-	part   string        // "start" or "end" of a pair; "" for the event itself
+	part   string        // "start", or "end.start" of a pair of pairs; "" for the event itself
 	silent bool          // it may be another event as well: no errors about it
 }
 
@@ -44,22 +44,24 @@ func (ev *subject) muted() *subject {
 }
 
 // which is the part of the frame's event that the subject is.
-func (ev *subject) which() expr.Part {
-	switch ev.part {
-	case "start":
-		return expr.Start
-	case "end":
-		return expr.End
+func (ev *subject) which() expr.Part { return expr.PartNamed(ev.part) }
+
+// of is the name of a part, or of a value, of the subject.
+func (ev *subject) of(name string) string {
+	if ev.part == "" {
+		return name
 	}
-	return expr.Self
+	return ev.part + "." + name
+}
+
+// half is an event of the pair that the subject is.
+func (ev *subject) half(name string) *subject {
+	return &subject{scopes: ev.scopes, part: ev.of(name), silent: ev.silent}
 }
 
 // schema returns the schema of the subject where events are of sc; nil if it is not known.
 func (ev *subject) schema(sc *expr.Scope) *event.Schema {
-	if ev.part != "" {
-		return sc.Parts[ev.part]
-	}
-	return sc.Schema
+	return sc.Part(ev.part)
 }
 
 // An attribute is what a name means for events of one scope: exactly one of
@@ -72,11 +74,7 @@ type attribute struct {
 
 // attribute finds what name means where events are of sc.
 func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool) {
-	computed := name
-	if ev.part != "" {
-		computed = ev.part + "." + name
-	}
-	if n, ok := sc.Vars[computed]; ok {
+	if n, ok := sc.Vars[ev.of(name)]; ok {
 		return attribute{computed: n}, true
 	}
 	access := eventview.AccessOf(ev.schema(sc), name)
@@ -88,8 +86,8 @@ func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool)
 		if !ev.pair(sc) {
 			return a, false
 		}
-		if access.How != eventview.HowDelay && sc.Parts[name] != nil {
-			return attribute{half: &subject{scopes: ev.scopes, part: name, silent: ev.silent}}, true
+		if access.How != eventview.HowDelay && sc.Parts[ev.of(name)] != nil {
+			return attribute{half: ev.half(name)}, true
 		}
 	}
 	return attribute{access: access}, true
@@ -97,7 +95,7 @@ func (ev *subject) attribute(sc *expr.Scope, name string) (a attribute, ok bool)
 
 // pair reports that the subject has a start and an end.
 func (ev *subject) pair(sc *expr.Scope) bool {
-	return ev.part == "" && (sc.Parts["start"] != nil || sc.Parts["end"] != nil)
+	return sc.Parts[ev.of("start")] != nil || sc.Parts[ev.of("end")] != nil
 }
 
 // hasField reports that some of the events have a field of the name, or that
@@ -133,11 +131,7 @@ func (ev *subject) names() []string {
 	}
 	for _, sc := range ev.scopes {
 		for _, name := range slices.Sorted(maps.Keys(sc.Vars)) {
-			part, member, ofPart := strings.Cut(name, ".")
-			switch {
-			case !ofPart && ev.part == "":
-				add(name)
-			case ofPart && ev.part == part:
+			if member, ok := strings.CutPrefix(name, ev.of("")); ok && !strings.Contains(member, ".") {
 				add(member)
 			}
 		}
