@@ -126,7 +126,7 @@ class Stream:
         """Shows every event as a row below one header, at once."""
     def each(self, fn: Callable) -> Any:
         """Calls a function of the script for every event, in time order."""
-    def heatmap(self, prefix: str, value: Optional[Union[str, Callable]] = "delay") -> Any:
+    def heatmap(self, prefix: str, value: Optional[Union[str, Callable]] = "delay", *, by: Optional[Union[Iterable, Union[str, Callable]]] = None) -> Any:
         """Draws heat maps of a number of every event over time."""
     def attr(self, name: str) -> list:
         """Returns the values of an attribute of an event string."""
@@ -201,6 +201,8 @@ class Table:
         """Moves a column to the end."""
     def totals(self, label: Optional[str] = "total") -> Table:
         """Adds a last row with the sums of the columns."""
+    def pivot(self, rows: str, columns: str, *, value: Optional[str] = None) -> Table:
+        """Shows a matrix: a row for each value of one key, a column for each value of another one."""
     def whole(self, column: str, period: Union[Duration, str]) -> Table:
         """Keeps each slot of time in one interval, undivided."""
     def lines(self, fn: Callable, *, header: Optional[str] = "") -> Table:

@@ -426,6 +426,7 @@ func heatmap() *b.Builtin {
 		Params: []b.Param{
 			{Name: "prefix", Type: b.String, Required: true, Doc: "the pictures are PREFIX-EVENT.svg, of pairs PREFIX-START-END.svg"},
 			{Name: "value", Type: b.Expression, Default: starlark.String("delay"), Doc: "the number"},
+			{Name: "by", Type: keys, Named: true, Doc: "a picture for each value of a field or an expression, or of a list of these: PREFIX-EVENT-VALUE.svg; 64 at most, the other values have one for all"},
 		},
 		Returns: "log",
 		Result: "a picture of how often each range of values occurred in each slot of time, with one row for negative values; " +
@@ -435,13 +436,20 @@ func heatmap() *b.Builtin {
 		Cost:   "80 ns per event",
 		Examples: []b.Example{
 			{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime")`, Output: "<log>"},
+			{Code: `tracepoint("sched:sched_stat_runtime").heatmap("/tmp/run", "runtime", by = "comm")`, Output: "<log>"},
 		},
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			f, err := fnOf(c, c.Value("value"))
 			if err != nil {
 				return nil, err
 			}
-			return &results.Log{Report: &plan.Heat{In: in(c), Value: f, Prefix: c.String("prefix")}}, nil
+			h := &plan.Heat{In: in(c), Value: f, Prefix: c.String("prefix")}
+			if c.Has("by") {
+				if h.By, err = fnOf(c, c.Value("by")); err != nil {
+					return nil, err
+				}
+			}
+			return &results.Log{Report: h}, nil
 		},
 	}
 }

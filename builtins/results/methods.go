@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,7 +26,7 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	return []*b.Builtin{
-		sortBy(), top(), title(), units(), raw(), with(), text(), layout(), hide(), last(), totals(), whole(),
+		sortBy(), top(), title(), units(), raw(), with(), text(), layout(), hide(), last(), totals(), pivot(), whole(),
 		line(), linesBy(), packed(), toFile(),
 	}
 }
@@ -431,10 +432,60 @@ func totals() *b.Builtin {
 		Impl: func(c *b.Call) (starlark.Value, error) {
 			return change(c, func(v *view.View) error {
 				v.Steps = append(v.Steps, view.Step{Totals: c.String("label")})
-				return nil
+				return noTotals(c, "label", v)
 			})
 		},
 	}
+}
+
+func pivot() *b.Builtin {
+	return &b.Builtin{
+		Name:    "pivot",
+		Type:    "table",
+		Group:   b.Results,
+		Summary: "Shows a matrix: a row for each value of one key, a column for each value of another one.",
+		Params: []b.Param{
+			{Name: "rows", Type: b.String, Required: true, Doc: "the key whose values are rows; other keys of the table stand behind it"},
+			{Name: "columns", Type: b.String, Required: true, Doc: "the key whose values are columns"},
+			{Name: "value", Type: b.String, Named: true, Doc: "the column that the cells are of; by default the last one"},
+		},
+		Returns: "table",
+		Result: "rows and columns in the order in which the table has them, at most 64 columns; a cell that the table lacks is empty. " +
+			"Text and Markdown have the matrix; JSON, CSV, Parquet and metrics have the rows of the table, whose columns are always the same",
+		Errors: "no such column, or twice the same; a table with totals",
+		Source: computed,
+		Cost:   perRow,
+		Examples: []b.Example{
+			{Code: `tracepoint("sched:sched_wakeup").by("cpu", "target_cpu").count().pivot("cpu", "target_cpu")`, Output: "<table of cpu, target_cpu, count>"},
+		},
+		Impl: func(c *b.Call) (starlark.Value, error) {
+			p := &result.Pivot{Rows: c.String("rows"), Columns: c.String("columns"), Value: c.String("value")}
+			if names := c.Receiver.(*Table).names(); p.Value == "" && len(names) > 0 {
+				p.Value = names[len(names)-1]
+			}
+			for _, of := range [][2]string{{"rows", p.Rows}, {"columns", p.Columns}, {"value", p.Value}} {
+				if err := hasColumn(c, of[0], of[1]); err != nil {
+					return nil, err
+				}
+			}
+			if p.Rows == p.Columns || p.Value == p.Rows || p.Value == p.Columns {
+				return nil, c.Error("columns", fmt.Errorf("rows are of %s, columns of %s, cells of %s", p.Rows, p.Columns, p.Value),
+					"give three columns: .by(\"a\", \"b\").count().pivot(\"a\", \"b\")")
+			}
+			return change(c, func(v *view.View) error {
+				v.Layout.Pivot = p
+				return noTotals(c, "rows", v)
+			})
+		},
+	}
+}
+
+// noTotals refuses sums of rows in a matrix, which has no place for them.
+func noTotals(c *b.Call, param string, v *view.View) error {
+	if v.Layout.Pivot == nil || !slices.ContainsFunc(v.Steps, func(s view.Step) bool { return s.Totals != "" }) {
+		return nil
+	}
+	return c.Error(param, errors.New("a matrix has no row of totals"), "leave .totals() or .pivot() out")
 }
 
 func toFile() *b.Builtin {

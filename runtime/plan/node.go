@@ -88,6 +88,9 @@ type Fn struct {
 	shows bool   // its result is shown, not computed with
 }
 
+// Given reports that there is a function, for those that may be left out.
+func (f Fn) Given() bool { return f.Text != "" || f.Call != nil || f.Const != nil || len(f.List) > 0 }
+
 // forPeople returns f marked as a function whose result is shown.
 func (f Fn) forPeople() Fn {
 	f.shows = true

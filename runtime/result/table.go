@@ -33,6 +33,10 @@ type Table struct {
 	Spreads []*Table
 }
 
+// A Pivot names the column whose values are rows of a matrix, the one whose values are its columns, and the one
+// that its cells are of.
+type Pivot struct{ Rows, Columns, Value string }
+
 // Layout is how text shows a table. The zero Layout is the usual form: date
 // and title, header, rule, rows.
 type Layout struct {
@@ -49,6 +53,8 @@ type Layout struct {
 	RowText func(row []event.Value) string
 	// HeaderText is the header line of a table with RowText.
 	HeaderText string
+	// Pivot has people see a matrix; nil shows the rows.
+	Pivot *Pivot
 	// Packed is the whole table in few lines, which takes the place of header
 	// and rows on a terminal that is wide enough for it; "" is none.
 	Packed string

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"ppscript/runtime/plan"
@@ -59,6 +61,53 @@ func TestHeatFiles(t *testing.T) {
 		if files, _ := filepath.Glob(prefix + "-*" + old); len(files) != 1 {
 			t.Errorf("got %v, want the earlier file kept as %s", files, old)
 		}
+	}
+}
+
+// Files by a value have together the lines of the one without, each those of its value.
+func TestHeatFilesByAValue(t *testing.T) {
+	dir := t.TempDir()
+	run := func(prefix string, by plan.Fn) map[string][]string {
+		t.Helper()
+		_, _, err := runJSON(t, Config{
+			Options: Options{Recording: Recording{Path: withStacks}},
+			Reports: []plan.Report{&plan.Heat{In: faults(), Value: plan.Fn{Text: "tid"}, By: by,
+				Prefix: filepath.Join(dir, prefix)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, prefix+"-*.lat"))
+		lines := map[string][]string{}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(strings.TrimSuffix(path, "lat") + "svg"); err != nil {
+				t.Error(err)
+			}
+			name := strings.TrimSuffix(filepath.Base(path), ".lat")
+			lines[name[strings.LastIndex(name, "-")+1:]] = strings.Split(strings.TrimSpace(string(text)), "\n")
+		}
+		return lines
+	}
+	var all, parts []string
+	for _, lines := range run("all", plan.Fn{}) {
+		all = append(all, lines...)
+	}
+	for tid, lines := range run("by", plan.Fn{Text: "tid"}) {
+		for _, line := range lines {
+			if !strings.HasSuffix(line, " "+tid) {
+				t.Errorf("the file of %s has %q", tid, line)
+			}
+		}
+		parts = append(parts, lines...)
+	}
+	slices.Sort(all)
+	slices.Sort(parts)
+	if len(all) < 2 || !slices.Equal(all, parts) {
+		t.Errorf("got %d lines by thread, want the %d of all", len(parts), len(all))
 	}
 }
 

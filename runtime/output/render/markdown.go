@@ -49,6 +49,7 @@ func (r *markdownRenderer) table(t *result.Table) error {
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Silent() && !t.Layout.Grid {
 		return r.err
 	}
+	t = pivoted(t)
 	// Markdown has no table without a header.
 	shown := *withoutEmptyMargins(t)
 	shown.Layout.NoHeader = false

@@ -64,6 +64,7 @@ func (r *textRenderer) table(t *result.Table) error {
 	if at := t.Histogram(); at >= 0 {
 		return r.histogram(t, at)
 	}
+	t = pivoted(t)
 	grid := t.Layout.Grid
 	if len(t.Rows) == 0 && t.Omitted == 0 && t.Silent() && !grid {
 		return r.err

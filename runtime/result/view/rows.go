@@ -74,7 +74,7 @@ func (v *View) Rows(columns []result.Column, shows []Show) (*Rows, error) {
 // OneByOne reports that the view does nothing for which all rows must be known.
 func (v *View) OneByOne() bool {
 	return len(v.Steps) == 0 && v.Row == nil && v.Pack == nil && v.Whole == nil && v.OnlyIf == "" &&
-		!v.Live && v.File == "" && v.Title == ""
+		!v.Live && v.Layout.Pivot == nil && v.File == "" && v.Title == ""
 }
 
 // text calls a script's function for a cell. An error shows the value as it is, and ends
