@@ -27,7 +27,7 @@ func main() {
 		"an executable `FILE` to pack, for one architecture, in place of a build")
 	flag.StringVar(&d.version, "version", "", "the version; else that of git")
 	flag.StringVar(&d.prefix, "prefix", "/usr", "the `folder` that tree has in place of /usr")
-	flag.BoolVar(&d.hub, "hub", false, "install "+hubName+" too: what tree alone installs otherwise has no server of hubs")
+	flag.BoolVar(&d.hub, "hub", false, "install "+hubName+", the server of hubs, with tree as well")
 	only := flag.String("only", "tar,deb,rpm,bill,image",
 		"what to make: `LIST`; tree alone installs: the files themselves, below -o and -prefix")
 	flag.Parse()

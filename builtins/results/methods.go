@@ -26,8 +26,8 @@ func didYouMean(name string, names []string) string { return diag.DidYouMean(nam
 // Builtins are the declarations of the group.
 func Builtins() []*b.Builtin {
 	return []*b.Builtin{
-		sortBy(), top(), title(), units(), raw(), with(), text(), layout(), hide(), last(), totals(), pivot(), whole(),
-		line(), linesBy(), packed(), toFile(),
+		sortBy(), top(), title(), units(), raw(), with(), text(), layout(), hide(), last(), totals(),
+		pivot(), whole(), line(), linesBy(), packed(), toFile(),
 	}
 }
 
@@ -469,7 +469,8 @@ func pivot() *b.Builtin {
 				}
 			}
 			if p.Rows == p.Columns || p.Value == p.Rows || p.Value == p.Columns {
-				return nil, c.Error("columns", fmt.Errorf("rows are of %s, columns of %s, cells of %s", p.Rows, p.Columns, p.Value),
+				err := fmt.Errorf("rows are of %s, columns of %s, cells of %s", p.Rows, p.Columns, p.Value)
+				return nil, c.Error("columns", err,
 					"give three columns: .by(\"a\", \"b\").count().pivot(\"a\", \"b\")")
 			}
 			return change(c, func(v *view.View) error {
@@ -482,7 +483,8 @@ func pivot() *b.Builtin {
 
 // noTotals refuses sums of rows in a matrix, which has no place for them.
 func noTotals(c *b.Call, param string, v *view.View) error {
-	if v.Layout.Pivot == nil || !slices.ContainsFunc(v.Steps, func(s view.Step) bool { return s.Totals != "" }) {
+	sums := func(s view.Step) bool { return s.Totals != "" }
+	if v.Layout.Pivot == nil || !slices.ContainsFunc(v.Steps, sums) {
 		return nil
 	}
 	return c.Error(param, errors.New("a matrix has no row of totals"), "leave .totals() or .pivot() out")

@@ -11,7 +11,8 @@ import (
 )
 
 // Heat writes the time and a number of every event to files that heat map
-// tools read, one file for each kind of event or pair: PREFIX-EVENT.lat; with By one for each value of it as well.
+// tools read, one file for each kind of event or pair, and with By for each value of it:
+// PREFIX-EVENT.lat.
 type Heat struct {
 	In     Stream
 	Value  Fn

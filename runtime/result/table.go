@@ -33,8 +33,8 @@ type Table struct {
 	Spreads []*Table
 }
 
-// A Pivot names the column whose values are rows of a matrix, the one whose values are its columns, and the one
-// that its cells are of.
+// A Pivot names the column whose values are rows of a matrix, the column whose values are its
+// columns, and the column of its cells.
 type Pivot struct{ Rows, Columns, Value string }
 
 // Layout is how text shows a table. The zero Layout is the usual form: date

@@ -88,7 +88,8 @@ func TestHeatFilesByAValue(t *testing.T) {
 				t.Error(err)
 			}
 			name := strings.TrimSuffix(filepath.Base(path), ".lat")
-			lines[name[strings.LastIndex(name, "-")+1:]] = strings.Split(strings.TrimSpace(string(text)), "\n")
+			value := name[strings.LastIndex(name, "-")+1:]
+			lines[value] = strings.Split(strings.TrimSpace(string(text)), "\n")
 		}
 		return lines
 	}

@@ -158,7 +158,7 @@ func TestHubIsAProgramOfItsOwn(t *testing.T) {
 		t.Errorf("%d bytes are installed, want at most %d", info.Size(), most)
 	}
 	out = testkit.Run(t, small, "hub")
-	for _, want := range []string{"there is no " + hub, "install the package ppscript-hub", "make install HUB=1"} {
+	for _, want := range []string{"there is no " + hub, "the package ppscript-hub", "make install HUB=1"} {
 		if out.Exit != 1 || !strings.Contains(out.Stderr, want) {
 			t.Errorf("without the program: status %d, no %q in %s", out.Exit, want, out.Stderr)
 		}

@@ -24,7 +24,8 @@ func (h *Hub) elsewhere() error {
 	}
 	path := filepath.Join(filepath.Dir(self), ServerProgram)
 	if _, err := os.Stat(path); err != nil {
-		return diag.Errorf(diag.Run, "start hub", h.Listen, "this program has no server, and there is no %s", path).
+		return diag.Errorf(diag.Run, "start hub", h.Listen,
+			"this program has no server, and there is no %s", path).
 			WithHint("install the package %s, or in the source: make install HUB=1; "+
 				"or use a NATS server: ppscript hub --hub nats://HOST:4222", ServerProgram)
 	}

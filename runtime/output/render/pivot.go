@@ -39,7 +39,8 @@ func pivoted(t *result.Table) *result.Table {
 	for _, i := range keys {
 		own.Columns = append(own.Columns, t.Columns[i])
 	}
-	own.Columns[0].Head = own.Columns[0].Title() + ` \ ` + t.Columns[across].Title() + ": " + t.Columns[value].Title()
+	own.Columns[0].Head = own.Columns[0].Title() + ` \ ` + t.Columns[across].Title() + ": " +
+		t.Columns[value].Title()
 	columns, rows, left := map[string]int{}, map[string]int{}, map[string]bool{}
 	for _, row := range t.Rows {
 		name := cellOf(row, across).String()

@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// A matrix has a row for each value of one key, a column for each of another, in the order of the table; programs
-// get the rows.
+// A matrix has a row for each value of one key, a column for each of another, in the order of the
+// table; programs get the rows.
 func TestPivot(t *testing.T) {
 	row := func(cpu int64, from, to string, ns int64) []event.Value {
 		return []event.Value{event.IntOf(cpu), event.StrOf(from), event.StrOf(to), event.DurationOf(ns)}
@@ -19,7 +19,8 @@ func TestPivot(t *testing.T) {
 	table := &result.Table{Columns: []result.Column{
 		{Name: "cpu", Kind: result.KeyColumn}, {Name: "from", Kind: result.KeyColumn, Left: true},
 		{Name: "to", Kind: result.KeyColumn}, {Name: "t", Unit: unit.US, Prec: result.UnitPrec},
-	}, Rows: [][]event.Value{row(0, "a", "b", 3000), row(1, "a", "b", 4000), row(0, "b", "c", 5000), row(0, "a", "c", 6000)},
+	}, Rows: [][]event.Value{row(0, "a", "b", 3000), row(1, "a", "b", 4000), row(0, "b", "c", 5000),
+		row(0, "a", "c", 6000)},
 		Layout: result.Layout{NoDate: true, Pivot: &result.Pivot{Rows: "from", Columns: "to", Value: "t"}}}
 	show := func(format string) string {
 		var out bytes.Buffer
