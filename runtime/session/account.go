@@ -6,11 +6,11 @@ import (
 	"ppscript/runtime/session/cost"
 )
 
-// An account is what a run has counted, and what of it was told.
+// An account has a run's counts, and the part of them that was reported.
 type account struct {
 	tickNo    int
 	lastEvent event.Time     // of the last interval
-	until     event.Time     // the end of the interval that is being shown; 0 if that is now
+	until     event.Time     // end of the interval that is being shown; 0 is the present
 	reported  reportedCounts // at the last tick
 	total     event.Loss
 	own       *cost.Own // of live runs
@@ -24,7 +24,7 @@ type reportedCounts struct {
 	read                     event.Loss // of recordings and streams from elsewhere
 }
 
-// interval returns what was lost since the last call.
+// interval returns the loss since the last call.
 func (a *account) interval(r *run) event.Loss {
 	router := r.instance.Router
 	loss := event.Loss{Lost: router.LostN - a.reported.lost,

@@ -13,8 +13,8 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A catalog finds the events that sources name: those of the running kernel, of
-// recordings, and of other machines. It implements plan.Catalog.
+// A catalog finds the events that sources name: events of the running kernel,
+// of recordings, and of other machines. It implements plan.Catalog.
 type catalog struct {
 	msgs *messages
 	rec  *recordings
@@ -70,7 +70,7 @@ func (c *catalog) find(s *plan.Source) ([]*event.Schema, error) {
 	return c.here.Find(s)
 }
 
-// recorded finds a source's events among those of the recording.
+// recorded finds a source's events in the recording.
 func (c *catalog) recorded(s *plan.Source) ([]*event.Schema, error) {
 	var found []*event.Schema
 	var names []string

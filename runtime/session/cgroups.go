@@ -11,18 +11,21 @@ import (
 	"ppscript/runtime/target/cgroup"
 )
 
-// This file tells whose events are: of which cgroup, container, pod and unit. Names of
-// containers and pods are looked up beside the run, and are there when results are shown.
+// This file finds the cgroup, container, pod and unit of an event. Names of containers
+// and pods are looked up in the background while events flow, and are known when results
+// are shown.
 
-// cgroups are the cgroups of this machine, or of a recording. The zero value knows none.
+// cgroups holds the cgroups of this machine, or of a recording. The zero value knows
+// none.
 type cgroups struct {
 	table *cgroup.Table // nil unless the plan asks
 	names *cgroup.Names // nil in a recording: its containers are not ours
-	// aside says that samples do not tell cgroups on this kernel: processes are asked.
+	// aside says that samples of this kernel have no cgroup, so that it is looked up
+	// by process.
 	aside bool
 }
 
-// open learns the cgroups that there are, if the plan asks whose events are.
+// open reads the existing cgroups, if the plan needs them.
 func (c *cgroups) open(w *env, p *plan.Plan) (err error) {
 	switch {
 	case c.table != nil:
@@ -55,10 +58,11 @@ func (c *cgroups) close(msgs *messages) error {
 	return c.table.Close()
 }
 
-// follows reports that the kernel shall report new cgroups.
+// follows reports that the kernel must be asked to report new cgroups.
 func (c *cgroups) follows(p *plan.Plan) bool { return p.Cgroups && !c.aside }
 
-// record takes in that a cgroup was made; false if the record is another one.
+// record handles the record of a new cgroup; false if the record is of another
+// kind.
 func (c *cgroups) record(e *event.Event) bool {
 	if c.table == nil || e.Kind != event.Other {
 		return false
@@ -70,7 +74,7 @@ func (c *cgroups) record(e *event.Event) bool {
 	return ok
 }
 
-// of tells of the cgroup of an event: of that in which it ends, of a pair.
+// of returns the facts of an event's cgroup; for a pair, the cgroup of its end.
 //
 // Fast path: nothing is allocated for a cgroup that is known.
 func (c *cgroups) of(e *event.Event, f event.Member) (string, bool) {
@@ -92,7 +96,7 @@ func (c *cgroups) of(e *event.Event, f event.Member) (string, bool) {
 	return about(facts, f), true
 }
 
-// about is what a member tells of facts.
+// about returns the fact that a member names.
 func about(facts *cgroup.Facts, f event.Member) string {
 	switch f {
 	case event.MemberContainer:
@@ -105,11 +109,12 @@ func about(facts *cgroup.Facts, f event.Member) string {
 	return facts.Path
 }
 
-// show is a container or a pod as people read it.
+// show is the text for a container or a pod.
 func (c *cgroups) show(id string) (string, bool) { return c.names.Show(id) }
 
-// watchCgroups has those told that are made while programs do the work: there are no rings
-// that would tell. What it cannot see is looked up when a row has its number.
+// watchCgroups opens a ring for records of new cgroups while programs do the work and
+// there are no other rings. A cgroup that it misses is looked up when a row has its
+// number.
 func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
 	if k.side != nil || !r.env.cgroups.follows(r.plan) {
 		return nil
@@ -128,7 +133,8 @@ func (k *kernelRun) watchCgroups(ctx context.Context, r *run) error {
 	return nil
 }
 
-// sayUntold says that a recording does not tell whose the events of a stream are.
+// sayUntold tells the user that a recording has no cgroups for the events of a
+// stream.
 func sayUntold(msgs *messages, st *event.Stream) {
 	if l, ok := st.Members.(interface{ TellsCgroup() bool }); !ok || !l.TellsCgroup() {
 		msgs.sayOnce("the recording does not tell in which cgroup " + st.Schema.FullName() +

@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/source/wallclock"
 )
 
-// present is the time of events that happen now; for recordings the end of the
-// interval, or 0 if that is their last event.
+// present is the present time on the events' clock; for recordings the end of
+// the interval, or 0 if that is the last event.
 func (r *run) present() event.Time {
 	if r.env.rec.file != nil {
 		return r.playback.ended()
@@ -26,7 +26,7 @@ func (r *run) begin() time.Time {
 	return r.started
 }
 
-// guestClock is what the clock of a guest is read with.
+// guestClock reads the clock of a virtual machine's guest.
 func (w *env) guestClock() wallclock.Kernel {
 	return wallclock.Kernel{
 		Tracepoint: func(system, name string) (*event.Schema, error) {

@@ -13,7 +13,8 @@ import (
 // A collector brings the rows that programs counted to the tables.
 type collector struct {
 	run *run
-	// ours tells rows about ppscript itself; hidden is how many of their events were not counted.
+	// ours reports that a row is about ppscript itself; hidden counts the events of such rows,
+	// which are left out.
 	ours   func(g *agg.Group, p *agg.Partial) bool
 	hidden uint64
 }

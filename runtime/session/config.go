@@ -25,32 +25,34 @@ type Config struct {
 	// Messages takes messages to the user, beside the results; nil drops
 	// them. Lines end without newline.
 	Messages func(line string)
-	// Notes takes notes that are only kind to know: that all went as it
-	// should, and the next command. nil drops them.
+	// Notes takes notes that are not needed: that the run succeeded, or a
+	// useful next command. nil drops them.
 	Notes func(line string)
-	// Stage is told each new stage of the run, for a watchdog: Observing, and
-	// other words that a user understands; nil ignores it.
+	// Stage is called with each new stage of the run, for a watchdog:
+	// Observing, and other words that a user understands; nil ignores it.
 	Stage func(stage string)
-	// Watching is told the names of the events when they begin to flow, for a person who waits for results:
-	// the run may take a moment then to find out why nothing came. Nil means that nobody waits.
+	// Watching is called with the names of the events when they begin to flow. It is set if a
+	// person waits for results; the run then takes a moment at its end to find out why no event
+	// came.
 	Watching func(events string)
-	// Closed is told how many events of all were closed when the run has ended; nil ignores it.
+	// Closed is called while events are closed at the end, with the number of closed events and
+	// of all; nil ignores it.
 	Closed func(done, all uint64)
-	// Permit is asked before the run opens a file, talks to another machine or starts a
+	// Permit is called before the run opens a file, talks to another machine or starts a
 	// program that a report or the target names; its error ends the run. Nil permits all.
 	Permit func(u plan.Use) error
-	// Confine is called when all is open and events are about to flow: a process that has only this
-	// run gives up the rest. Nil gives up nothing.
+	// Confine is called when all is open and events are about to flow, so that a process with only
+	// this run can give up rights that it does not need. Nil gives up nothing.
 	Confine func(n Confinement) error
-	// Dump asks for the state of the run, which State gets line by line; nil
-	// never does.
+	// Dump requests the state of the run, which State gets line by line; nil if
+	// there are no requests.
 	Dump     <-chan struct{}
 	State    func(line string) error
 	Services *expr.Services
 	Hooks    Hooks
 
-	// spoil changes programs before they are loaded, so that a test can
-	// have the kernel refuse them.
+	// spoil changes programs before they are loaded, so that a test can make
+	// the kernel refuse them.
 	spoil func(*bpf.Image)
 }
 
@@ -73,17 +75,17 @@ type Hooks struct {
 	// Lost is called when events were lost, with the number since the last
 	// call.
 	Lost func(n uint64) error
-	// Services is told the services for expressions in this run.
+	// Services gets the services for expressions in this run.
 	Services func(s *expr.Services)
 	Parts    Parts
 }
 
-// Parts take what results are made of, to be put together with those of other machines.
+// Parts takes the partial data of results, to be merged with other machines' data.
 type Parts struct {
 	// Plan sees the plan before anything is opened; its error ends the run.
 	Plan func(p *plan.Plan) error
-	// Table takes the rows of a table, or a histogram, in its place. name gives cells of stacks their
-	// texts.
+	// Table takes the rows of a table, or a histogram, in its place. name turns the cells of stacks
+	// into text.
 	Table func(t *plan.Table, m result.Meta, name func(t *result.Table)) error
 	// Ended is called when all results of an interval were shown.
 	Ended func(m result.Meta) error
@@ -93,14 +95,16 @@ type Parts struct {
 type Outcome struct {
 	Samples uint64
 	Loss    event.Loss
-	// Gaps counts those lost events that stand for the time of a CPU between
-	// its coming online and the opening of the events there.
+	// Gaps is the part of the lost events that stands for CPUs that came
+	// online: each counts as one for the time until the events were opened
+	// there.
 	Gaps uint64
-	// Observed says that events were opened: a script may only compute.
+	// Observed says that events were opened; it is false for a script that only
+	// computes.
 	Observed bool
 	// Nothing says that no event came, and what is known about the reason; "" if some came, or were lost.
 	Nothing string
-	// Unanswered says that evaluations failed and nothing is left to show, which is the run's error.
+	// Unanswered says that evaluations failed and no result is left; that is the run's error.
 	Unanswered bool
 	// Status is the exit status of the workload as a shell shows it, 128 and
 	// Signal if one ended it; -1 if there was none, or it was still running
@@ -111,8 +115,8 @@ type Outcome struct {
 	Stats *perf.Stats
 }
 
-// Events builds the plan of cfg and counts the events that it would read, without
-// opening them.
+// Events builds the plan of cfg and returns the number of events that it would
+// read, without opening them.
 func Events(cfg Config) (n int, err error) {
 	err = look(&cfg, false, func(p *plan.Plan, _ *catalog) error { n = len(p.Events); return nil })
 	return n, err
@@ -130,15 +134,15 @@ func Schemas(ctx context.Context, cfg Config, s *plan.Source) ([]*event.Schema, 
 	return schemas, errors.Join(err, wd.close())
 }
 
-// A Description tells of a plan that nobody runs.
+// A Description describes a plan that is not run.
 type Description struct {
 	Text string
 	// Interpreted are the functions that could not be compiled, each with the reason.
 	Interpreted []string
-	// Instead says by which other kernel's formats of tracepoints the plan was made, and why; "" if by
-	// those of this machine or a recording.
+	// Instead names the other kernel whose formats of tracepoints were used for the plan, and says
+	// why; "" if the formats are of this machine or a recording.
 	Instead string
-	// Unverified are the events of which nothing is known here, each with the reason. What reads them is
+	// Unverified are the events that are not known here, each with the reason. Their readers are
 	// not in the plan.
 	Unverified []string
 }
@@ -160,8 +164,8 @@ func Look(cfg Config, see func(p *plan.Plan) error) error {
 	return look(&cfg, true, func(p *plan.Plan, _ *catalog) error { return see(p) })
 }
 
-// look builds the plan of cfg and shows it. If it is only described, nobody is connected to, and formats of
-// tracepoints may be those of another kernel.
+// look builds the plan of cfg and shows it. If it is only described, no connection is made, and
+// formats of tracepoints may be another kernel's.
 func look(cfg *Config, describes bool, see func(p *plan.Plan, c *catalog) error) error {
 	wd, err := open(context.Background(), cfg)
 	if err != nil {
@@ -175,7 +179,7 @@ func look(cfg *Config, describes bool, see func(p *plan.Plan, c *catalog) error)
 	return errors.Join(err, wd.close())
 }
 
-// withFiles adds what files show beside the script's own reports.
+// withFiles adds the reports for the files that the user asked for.
 func withFiles(cfg *Config) (err error) {
 	o := &cfg.Options
 	cfg.Reports, err = o.Stacks.With(cfg.Reports, o.Timeline.Reports(cfg.Reports), o.Show.NoLog)

@@ -5,11 +5,12 @@ import (
 	"ppscript/runtime/source/probe"
 )
 
-// A Confinement is what a run still does after it has opened everything.
+// A Confinement lists the rights that a run still needs after it has opened
+// everything.
 type Confinement struct {
-	// Processes says that it looks into other processes: what they have mapped, their memory.
+	// Processes says that it reads mappings and memory of other processes.
 	Processes bool
-	// Files says that it reads programs, for the names of functions.
+	// Files says that it reads executable files, for the names of functions.
 	Files bool
 	// Names says that it looks up cgroups, and asks services of the machine, over sockets,
 	// for names.
@@ -20,12 +21,12 @@ type Confinement struct {
 	Scratch bool
 }
 
-// confine tells that from now on the run only does what it says.
+// confine reports the rights that the run needs from now on.
 func confine(r *run) error {
 	if r.cfg.Confine == nil {
 		return nil
 	}
-	// Where time went is told with the cgroups and files of processes.
+	// Explanations of slow spans name cgroups and files of processes.
 	why := plan.Has[*plan.WhyOp](r.plan) && r.env.rec.file == nil
 	c := Confinement{
 		Processes: r.plan.Mappings && r.env.rec.file == nil || why,
@@ -39,7 +40,7 @@ func confine(r *run) error {
 	for _, e := range r.plan.Events {
 		if p := e.Source.Probe; p != nil {
 			c.Files = c.Files || p.Kind.OfFile()
-			if p.Kind == probe.Breakpoint { // what was written is read
+			if p.Kind == probe.Breakpoint { // the value that was written is read
 				c.Processes, c.Kernel = true, true
 			}
 		}

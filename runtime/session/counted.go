@@ -21,15 +21,15 @@ type counterWindow struct {
 	from, until event.Time
 }
 
-// together has what is sampled pass while counters count, if there are both.
+// together lets samples pass only while counters count, if there are both.
 func (c *counters) together(r *run) {
 	if r.in.live != nil && c.any() && len(r.env.rec.remotes) == 0 {
 		c.counted = &counterWindow{clock: &r.clock, router: r.instance.Router, until: event.MaxTime}
 	}
 }
 
-// stop ends it, when the counters have been read for the last time. Clocks drift apart, so they are compared
-// again.
+// stop ends the window when the counters have been read for the last time. Clocks drift apart, so
+// that they are compared again.
 func (c *counterWindow) stop() error {
 	if c == nil {
 		return nil

@@ -13,25 +13,25 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file reads counters that programs count, as the counters of perf are read: of many system calls, and
-// of many other tracepoints.
+// This file reads counters that programs of the kernel keep in place of perf, for many system calls
+// or other tracepoints.
 
-// countedCalls count from begin on.
+// countedCalls has the programs and their counters.
 type countedCalls struct {
 	calls   *plan.CountedCalls
 	run     *load.Run
 	streams []*event.Stream // of the counters, by number
-	cpus    []int           // that are counted; nil if the counters are about threads
+	cpus    []int           // the counted CPUs; nil if counters are by thread
 	values  map[instance]uint64
 	begun   time.Time
 	ended   time.Time
 	swept   time.Time
-	strange uint64 // in rows of no counter
+	strange uint64 // the number of a row that belongs to no counter
 	lost    uint64
 	failed  uint64 // events that programs lost, with the misses
-	// sums says that it does not matter on which CPU something happened. Then a hit counts as well that a
-	// tracepoint's own program missed, since it ran already on the CPU. before are those up to the begin,
-	// ends those up to the end.
+	// sums says that counts are not shown by CPU. Then hits that a tracepoint's own program missed,
+	// since it was running already on that CPU, can be added. before has the misses up to the
+	// begin, ends up to the end.
 	sums         bool
 	before, ends []uint64
 }
@@ -39,8 +39,8 @@ type countedCalls struct {
 // An instance is a counter on a CPU; -1 is all of them.
 type instance struct{ number, cpu int }
 
-// openCalls has the program count what happens to the target. A workload is released once all that open
-// counters are ready, its command counts from the begin.
+// openCalls attaches the program to the target. A workload is released when all counters are open,
+// so that its command is counted from its begin.
 func openCalls(r *run, op *plan.CounterOp, byThread bool) (c *countedCalls, err error) {
 	c = &countedCalls{calls: op.Calls, values: map[instance]uint64{}, sums: !op.Spec.PerInstance}
 	defer func() {
@@ -73,7 +73,7 @@ func openCalls(r *run, op *plan.CounterOp, byThread bool) (c *countedCalls, err 
 	return c, c.run.Attach(c.calls.Image.Target)
 }
 
-// begin counts from now on.
+// begin starts the counting.
 func (c *countedCalls) begin() error {
 	c.before = c.misses()
 	if err := load.Begin(c.run); err != nil {
@@ -83,7 +83,7 @@ func (c *countedCalls) begin() error {
 	return nil
 }
 
-// end counts no more; what was counted stays to be read.
+// end stops the counting; the counts can still be read.
 func (c *countedCalls) end() error {
 	if c == nil || !c.ended.IsZero() {
 		return nil
@@ -105,7 +105,8 @@ func (c *countedCalls) misses() (list []uint64) {
 	return list
 }
 
-// points reads what tracepoints' own programs have counted, and returns how many of these they missed.
+// points reads the counts of tracepoints with programs of their own, and returns the number of
+// missed hits.
 func (c *countedCalls) points() (missed uint64, err error) {
 	misses := c.misses()
 	for i, number := range c.calls.Points {
@@ -133,7 +134,7 @@ func (c *countedCalls) points() (missed uint64, err error) {
 	return missed, nil
 }
 
-// read appends what was counted so far, by counter and CPU.
+// read appends the counts so far, by counter and CPU.
 func (c *countedCalls) read(dst []perf.Count) ([]perf.Count, error) {
 	if c == nil {
 		return dst, nil
@@ -190,7 +191,7 @@ func (c *countedCalls) sweep() error {
 	return c.run.Sweep()
 }
 
-// counts reports that a counter is one of these.
+// counts reports that programs keep a counter.
 func (c *countedCalls) counts(number int) bool {
 	return c != nil && c.calls.Has(number)
 }

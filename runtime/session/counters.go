@@ -17,12 +17,12 @@ import (
 	"ppscript/runtime/system/poll"
 )
 
-// counters are all counters of a run. They are a source and no delivery: they
-// bring events, which reach operators as the events of rings do, and are opened with
-// them, before a workload runs.
+// counters holds all counters of a run. They are a source of events, which reach
+// operators as events of rings do, and are opened together with these, before a
+// workload runs.
 type counters struct {
 	list    []*counterRun
-	holds   bool           // a command of a run that observes CPUs waits until all have begun
+	holds   bool           // a held command waits until all counters of CPUs have begun
 	counted *counterWindow // nil unless there are events beside them
 }
 
@@ -30,7 +30,8 @@ func (c *counters) any() bool { return len(c.list) > 0 }
 
 func (c *counters) open(ctx context.Context, r *run) (err error) {
 	sets := plan.Runs[*plan.CounterSet](r.instance)
-	// Counters of CPUs count what is there when the command is let go, so it waits for the first read of all.
+	// Counters of CPUs count before the command runs, so the command waits until all have been read
+	// once.
 	if t := r.cfg.Target; len(sets) > 0 && t.Workload != nil && t.System {
 		t.Workload.Openers++
 		if err = r.in.observeTarget(t); err != nil {
@@ -48,8 +49,8 @@ func (c *counters) open(ctx context.Context, r *run) (err error) {
 	return nil
 }
 
-// begin has all count from now on, and, with them, what is sampled. A command that is held brings nothing
-// before it runs; all is open by then.
+// begin starts all counters, and the samples that are compared with them. If a command is held,
+// nothing needs to be done: it makes no events before it runs.
 func (c *counters) begin(r *run) error {
 	err := c.each(func(n *counterRun) error {
 		if n.calls == nil {
@@ -75,7 +76,7 @@ func (c *counters) begin(r *run) error {
 	return r.in.watch.Release()
 }
 
-// since has the first periods begin where the run's first interval does, so that both end together.
+// since makes the first periods begin with the run's first interval, so that both end together.
 func (c *counters) since(at time.Time) {
 	for _, n := range c.list {
 		if n.period > 0 {
@@ -84,7 +85,7 @@ func (c *counters) since(at time.Time) {
 	}
 }
 
-// follow looks for threads that are new, and tells when counters are read next.
+// follow looks for new threads, and returns the time of the next read.
 func (c *counters) follow() (next time.Time) {
 	for _, n := range c.list {
 		if n.counters != nil {
@@ -105,7 +106,7 @@ func (c *counters) each(fn func(n *counterRun) error) error {
 	return nil
 }
 
-// due reads the counters whose period is over.
+// due reads the counters whose period has ended.
 func (c *counters) due(now time.Time) error {
 	return c.each(func(n *counterRun) error { return n.due(now) })
 }
@@ -118,7 +119,7 @@ func (c *counters) stop() error {
 	return errors.Join(err, c.counted.stop(), c.each((*counterRun).stop))
 }
 
-// gaps is how often a CPU came online and was not counted at first.
+// gaps counts the CPUs that came online and were not counted at first.
 func (c *counters) gaps() (n uint64) {
 	for _, one := range c.list {
 		n += one.missed()
@@ -183,12 +184,12 @@ type counterRun struct {
 	counters *perf.Counters // nil if a program counts all
 	numbers  []int          // of its events among those of set
 	period   time.Duration
-	byThread bool // instances are threads, not CPUs
+	byThread bool // by thread, not by CPU
 	next     time.Time
-	ended    bool // what comes is no longer counted
+	ended    bool // counting has ended
 	before   []perf.Count
 	now      []perf.Count
-	gaps     uint64 // of the counters, as told
+	gaps     uint64 // gaps of the counters that were reported
 
 	evs     []event.Event
 	derived []event.Derived
@@ -238,7 +239,7 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 		cfg.Events = append(cfg.Events, ev)
 	}
 	if len(cfg.Events) == 0 && c.calls == nil {
-		// Something has to start the command, and to see its end.
+		// An event is needed to start the command and to notice its end.
 		dummy, err := perf.SoftwareSchema("dummy")
 		if err != nil {
 			return nil, err
@@ -258,8 +259,8 @@ func openCounters(ctx context.Context, r *run, set *plan.CounterSet) (*counterRu
 	return c, nil
 }
 
-// due reads the counters if their time has come. Reads that were missed are
-// not made up for: the next one holds the sum.
+// due reads the counters if it is time. Missed reads are not repeated: the next
+// one has the sum.
 func (c *counterRun) due(now time.Time) error {
 	if c.period == 0 || now.Before(c.next) {
 		return nil
@@ -270,14 +271,14 @@ func (c *counterRun) due(now time.Time) error {
 	return c.read()
 }
 
-// restart leaves out what was counted until now.
+// restart begins at the present counts.
 func (c *counterRun) restart() (err error) {
 	c.before, err = c.counts(c.before[:0])
 	return err
 }
 
-// counts appends what was counted so far, by counter, thread and CPU: of calls first, since CPUs that come
-// have further counters of perf.
+// counts appends the counts so far, by counter, thread and CPU. Counts of programs come first,
+// since CPUs that come online add counters of perf at the end.
 func (c *counterRun) counts(dst []perf.Count) ([]perf.Count, error) {
 	dst, err := c.readTools(dst)
 	if err != nil {
@@ -294,7 +295,8 @@ func (c *counterRun) counts(dst []perf.Count) ([]perf.Count, error) {
 	return slices.DeleteFunc(dst, func(n perf.Count) bool { return n.Event == silent }), err
 }
 
-// missed is how often something was not counted: a CPU at first that came online, a call.
+// missed is the number of gaps in the counts: CPUs that came online, and calls that a
+// program missed.
 func (c *counterRun) missed() (n uint64) {
 	if c.calls != nil {
 		n += c.calls.lost
@@ -389,9 +391,9 @@ func (c *counterRun) read() error {
 	return nil
 }
 
-// sums reports that n is part of the last event: of the same counter, and of
-// the same instance where instances matter. Counts come sorted by counter,
-// thread and CPU.
+// sums reports that n must be added to the last event, since it has the same
+// counter and, if instances are shown, the same instance. Counts come sorted by
+// counter, thread and CPU.
 func (c *counterRun) sums(last int, n *perf.Count) bool {
 	slots := c.derived[last].Slots
 	return slots[reading.CounterOrder].Int() == int64(n.Event) && (!c.set.Spec.PerInstance ||

@@ -12,10 +12,9 @@ import (
 	"ppscript/runtime/result"
 )
 
-// This file is the session's side of deliveries: operators say in their own files how their results
-// reach the user (runtime/plan/delivery.go).
+// This file is the session's side of deliveries (runtime/plan/delivery.go).
 
-// A host is what deliveries may use of a run.
+// A host gives deliveries access to a run.
 type host struct{ of *run }
 
 func (h host) Show(r result.Result) error   { return h.of.results.out.Show(r) }
@@ -56,7 +55,7 @@ func (h host) Stacks(op *plan.StacksOp) plan.Delivery {
 	return &stackFile{stackCounts: counts, of: h.of, recorded: recorded}
 }
 
-// deliveries are by the plan's operators; nil for those without.
+// deliveries has the delivery of each operator of the plan; nil if it has none.
 type deliveries []plan.Delivery
 
 // open opens the deliveries of all operators.
@@ -73,7 +72,7 @@ func (ds *deliveries) open(ctx context.Context, r *run) error {
 	return nil
 }
 
-// begin connects them with the operators of the final plan.
+// begin connects the deliveries with the operators of the final plan.
 func (ds deliveries) begin(ctx context.Context, running []plan.Running) error {
 	for i, op := range running {
 		if d := ds[i]; d != nil {
@@ -90,7 +89,7 @@ func (ds deliveries) showLoss() bool {
 	return slices.ContainsFunc(ds, func(d plan.Delivery) bool { return d != nil && d.ShowsLoss() })
 }
 
-// elsewhere reports results that no renderer shows as rows.
+// elsewhere reports that some results are not shown as rows.
 func (ds deliveries) elsewhere() bool {
 	return slices.ContainsFunc(ds, func(d plan.Delivery) bool { return d != nil && d.Elsewhere() })
 }
@@ -124,7 +123,7 @@ func (ds deliveries) send(until event.Time) error {
 	return errors.Join(errs...)
 }
 
-// tick has all of them show an interval.
+// tick makes all deliveries show an interval.
 func (ds deliveries) tick(t *plan.Interval) error {
 	for _, late := range []bool{false, true} {
 		for _, d := range ds {

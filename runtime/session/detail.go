@@ -42,8 +42,8 @@ func (r *run) trigger(e *event.Event) {
 	}
 }
 
-// sayHolds tells how often full rings held up the merge, and where memory was
-// too small to bring events into order.
+// sayHolds tells the user how often full rings delayed the merge, and for which
+// sources memory was too small to sort events.
 func (r *run) sayHolds() {
 	r.env.rec.sayWarnings()
 	sayEarly := func(name string, f *relay.Source) {
@@ -73,8 +73,7 @@ func (r *run) sayHolds() {
 	}
 }
 
-// sayLeftOut tells why programs lost events, although there is no ring that could
-// be full.
+// sayLeftOut tells the user why programs lost events although no ring was full.
 func (r *run) sayLeftOut() {
 	for _, p := range r.programs() {
 		for _, why := range p.LeftOut() {
@@ -87,7 +86,7 @@ func (r *run) sayLeftOut() {
 	}
 }
 
-// programs returns the loaded programs that do the run's work, or send its events.
+// programs returns the loaded programs of the run.
 func (r *run) programs() (list []*load.Run) {
 	if r.in.kernel != nil {
 		list = append(list, r.in.kernel.run)

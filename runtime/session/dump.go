@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// dumps tells how the run stands, if somebody asked meanwhile. It is told among
-// the results: a user who watches stderr takes what is there for a failure.
+// dumps shows the state of the run if it was requested. It is shown among the
+// results, since users take output on stderr for a failure.
 func (r *run) dumps(now time.Time) {
 	select {
 	case <-r.cfg.Dump:
@@ -26,7 +26,8 @@ func (r *run) dumps(now time.Time) {
 	}
 }
 
-// state is what was attached, what came, and what is kept of it.
+// state describes attached events, counts of events, and the state of
+// operators, in lines.
 func (r *run) state(now time.Time) []string {
 	self := cost.NewUsage()
 	lines := []string{

@@ -22,7 +22,7 @@ import (
 	"ppscript/runtime/target/threadset"
 )
 
-// An env is where events come from: the running kernel, or recordings.
+// An env has the sources of events: the running kernel, or recordings.
 type env struct {
 	cfg     *Config
 	msgs    *messages
@@ -32,21 +32,22 @@ type env struct {
 	cgroups cgroups
 	watch   threadset.Set
 	refused map[string]bool // events whose filter the kernel refused
-	// sender is the programs that send events; nil if there are none, and
-	// noProjection then may say why.
+	// sender holds the programs that send events; nil if there are none.
+	// noProjection may then say why.
 	sender       *load.Run
 	noProjection string
 	sieves       sieves
-	memory       *expr.Kernel                 // what expressions read of the kernel; nil of recordings
+	memory       *expr.Kernel                 // the kernel's memory for expressions; nil for recordings
 	idle         func(kernel.IdlePart) string // see placement.Env
 	tending
 }
 
-// A tending is what programs are given, and relieved of, while they run.
+// A tending has the periodic work for running programs: cleaning their sets and
+// maps, and giving them unwind tables.
 type tending struct {
 	quiet  quiet
-	swept  time.Time    // when their set of processes was cleaned last
-	tables *walk.Loader // of the programs that walk stacks by unwind tables; nil if none do
+	swept  time.Time    // time of the last cleaning of their set of processes
+	tables *walk.Loader // unwind tables of programs that walk stacks; nil if none do
 }
 
 func open(ctx context.Context, cfg *Config) (*env, error) {
@@ -67,7 +68,8 @@ func open(ctx context.Context, cfg *Config) (*env, error) {
 	return w, w.rec.open()
 }
 
-// triedIdle tries events of idle tasks, each once, when somebody asks.
+// triedIdle tests once, on first use, whether perf delivers events of idle
+// tasks.
 func triedIdle(tracefs func() string) func(kernel.IdlePart) string {
 	cpus := sync.OnceValue(func() []int {
 		list, _ := kernel.OnlineCPUs() // of none nothing is known
@@ -111,10 +113,11 @@ func (w *env) env(cfg *Config) plan.Env {
 	}
 }
 
-// quotas reports that a cgroup here has a CPU quota; of a recording it is not known.
+// quotas reports that a cgroup of this machine has a CPU quota; nil for a recording.
 func (w *env) quotas() bool { return w.rec.file == nil && cgroup.AnyQuota(kernel.Roots{}) }
 
-// services are those for expressions: the caller's, and ours where we know better.
+// services returns the services for expressions: the caller's, some replaced by
+// the session's own.
 func (w *env) services() *expr.Services {
 	var s expr.Services
 	if w.cfg.Services != nil {

@@ -18,20 +18,19 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// This file tells what a run asks of the machine: --perfeval-cpus and
-// --perfeval-pids. Counters of the run's events are opened on some CPUs or
-// threads, without the run's filters: they say how often an event occurred there
-// at all, and so how often somebody had to look at it. Beside that stands how many
-// events reached ppscript from there: events that passed the filters, were of the
-// target, and found room. Where programs keep the tables it is what they let
-// through.
+// This file compares how often events occur with how many of them reach ppscript:
+// --perfeval-cpus and --perfeval-pids. Counters of the run's events are opened on
+// some CPUs or threads without the run's filters, and count each occurrence, which
+// costs the machine time. Beside them are the events that reached ppscript: they
+// passed the filters, belonged to the target, and found room. If programs keep the
+// tables, it is the events that the programs accepted.
 //
 // Tempting and wrong: to give the counters the filters too. They would count what
 // passes, which is what arrives anyway, and nothing at all where a program in the
 // kernel does the filter's work.
 
 // An eval counts on one list of CPUs, or of threads. Both sides count the same
-// time: counters are read at its ends, and events of outside are left out.
+// time: counters are read at both ends, and events outside of it are left out.
 type eval struct {
 	run      *run
 	counters *perf.Counters
@@ -39,32 +38,32 @@ type eval struct {
 	list     render.NoteField
 
 	at    []evalPlace
-	index map[int32]int // in at, by CPU or thread
+	index map[int32]int // index in places, by CPU or thread
 	hits  bool          // some counter counts how often its event occurred
-	// other is what counters hold that is no number of events: ns of clocks,
-	// cycles. By name, with what was counted before.
+	// other has counters that do not count events, such as ns of clocks or
+	// cycles, by name, with their last values.
 	other []evalOther
 
-	local    int // streams of this machine; those of others come behind
+	local    int // number of streams of this machine, which come first
 	period   evalPeriod
 	reported time.Time
 	exceeded bool
 }
 
-// An evalPeriod is the time that both sides count.
+// An evalPeriod is the time in which both sides count.
 type evalPeriod struct {
 	from, until event.Time // on the clock of the events
-	atBegin     []uint64   // by programs, at the begin; by CPU
+	atBegin     []uint64   // by CPU: counts of programs at the begin
 	stopped     bool
 }
 
-// An evalPlace is a CPU or a thread: what was counted so far, and what of it was
-// reported.
+// An evalPlace is a CPU or a thread, with its counts so far and the part that
+// was reported.
 type evalPlace struct {
 	id int
 	evalCount
 	reported evalCount
-	base     uint64 // what its counters held at the begin
+	base     uint64 // sum of its counters at the begin
 }
 
 type evalCount struct{ occurred, reached uint64 }
@@ -74,7 +73,7 @@ type evalOther struct {
 	n, reported uint64
 }
 
-// openEval starts the counters, when all else has been opened.
+// openEval starts the counters after everything else was opened.
 func openEval(ctx context.Context, r *run) (e *eval, err error) {
 	o := &r.cfg.Options
 	if !o.Cost.evaluates() {
@@ -124,7 +123,7 @@ func (c *Cost) evalKind() string {
 	return "cpus"
 }
 
-// open starts the counters and begins to count what reaches ppscript.
+// open starts the counters, and begins to count the events that reach ppscript.
 func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	if cfg.Events, err = e.events(cfg.Events, &cfg.Target); err != nil {
 		return err
@@ -164,8 +163,8 @@ func (e *eval) open(ctx context.Context, cfg perf.Config) (err error) {
 	return nil
 }
 
-// events returns the events of the run, as they are counted: each occurrence, on those CPUs
-// that are meant.
+// events returns the run's events in the form in which they are counted: each occurrence,
+// on the chosen CPUs.
 func (e *eval) events(all []perf.EventConfig, t *perf.Target) (list []perf.EventConfig, err error) {
 	for _, ev := range occurrences(all) {
 		switch {
@@ -185,7 +184,7 @@ func (e *eval) events(all []perf.EventConfig, t *perf.Target) (list []perf.Event
 	return list, nil
 }
 
-// occurrences are the events of a run as counters count all of them: without the filters of the run.
+// occurrences returns the events of a run without its filters, so that counters count all of them.
 func occurrences(all []perf.EventConfig) []perf.EventConfig {
 	list := slices.Clone(all)
 	for i := range list {
@@ -194,7 +193,7 @@ func occurrences(all []perf.EventConfig) []perf.EventConfig {
 	return list
 }
 
-// read takes what the counters hold.
+// read reads the counters.
 func (e *eval) read() error {
 	counts, err := e.counters.Read(nil)
 	if err != nil {
@@ -248,7 +247,7 @@ func (e *eval) otherOf(name string) *evalOther {
 	return &e.other[i]
 }
 
-// members are what must be known of an event to count it.
+// evalMembers lists the sample members that are needed to count an event.
 func (o *Options) evalMembers() []event.Member {
 	switch {
 	case len(o.Cost.EvalCPUs) > 0:
@@ -259,7 +258,8 @@ func (o *Options) evalMembers() []event.Member {
 	return nil
 }
 
-// sink is where events go: through the eval, or the playback, if there is one.
+// sink is the first receiver of events: the eval or the playback if there is
+// one, else the operators.
 func (r *run) sink() func([]*event.Event) {
 	switch {
 	case r.eval != nil:
@@ -272,7 +272,7 @@ func (r *run) sink() func([]*event.Event) {
 	return r.instance.Router.Events
 }
 
-// pass counts what reaches ppscript and hands it on.
+// pass counts the events that reach ppscript and hands them on.
 func (e *eval) pass(evs []*event.Event) {
 	for _, ev := range evs {
 		if ev.Kind != event.Sample || ev.Stream.Index >= e.local || ev.Time < e.period.from ||
@@ -311,13 +311,13 @@ func (e *eval) update() error {
 	return e.read()
 }
 
-// stop ends the time that is counted: what is in the rings still comes.
+// stop ends the counted time. Events in the rings still come.
 func (e *eval) stop() error {
 	if e == nil {
 		return nil
 	}
-	// The inner one of two moments bounds events, so that no more of them reach
-	// us than occurred.
+	// Of the two readings of the clock, the inner one bounds events, so that no
+	// more events are counted than occurred.
 	if e.period.from != 0 {
 		e.period.until = e.moment(context.Background())
 	}
@@ -336,7 +336,7 @@ func (e *eval) moment(ctx context.Context) event.Time {
 	return e.run.clock.Now()
 }
 
-// report says what came since the last report.
+// report shows the counts since the last report.
 func (e *eval) report(now time.Time) error {
 	if err := e.update(); err != nil {
 		return err
@@ -394,7 +394,7 @@ func (e *eval) report(now time.Time) error {
 	return err
 }
 
-// senders are the CPUs or threads that are evaluated, as a rate looks at them.
+// senders returns the evaluated CPUs or threads for the check of rates.
 func (e *eval) senders() ([]cost.Sender, error) {
 	if e.run.in.kernel != nil {
 		if err := e.update(); err != nil {
@@ -417,10 +417,11 @@ func (e *eval) close() error {
 	return e.counters.Close()
 }
 
-// evalByThread is why a plan whose programs could keep the tables does not run there.
+// evalByThread is the reason why programs do not keep the tables of a plan that is
+// evaluated by thread.
 const evalByThread = "programs do not count by thread, as --perfeval-pids asks"
 
-// evalKernelEnv has the plan's programs count what is asked for.
+// evalKernelEnv makes the plan's programs count the events that they accept.
 func (o *Options) evalKernelEnv(t *placement.Env) {
 	t.Counted = len(o.Cost.EvalCPUs) > 0
 	if len(o.Cost.EvalPIDs) > 0 {

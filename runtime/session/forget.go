@@ -19,11 +19,11 @@ import (
 
 // A stackHolder is a delivery that counts by numbers of stacks.
 type stackHolder interface {
-	// letGo has it count by names what it counted until now.
+	// letGo symbolizes the counts so far, so that their stacks can be freed.
 	letGo(w *runStacks)
 }
 
-// tick ends an interval of the stacks themselves.
+// tick ends an interval for the stack table.
 func (w *runStacks) tick(r *run, final bool) {
 	if final {
 		w.sayNone(r)
@@ -33,7 +33,7 @@ func (w *runStacks) tick(r *run, final bool) {
 	w.refresh()
 }
 
-// sayNone says that stacks were wanted and none came.
+// sayNone tells the user that stacks were wanted and none came.
 func (w *runStacks) sayNone(r *run) {
 	wanted := plan.Has[*plan.StacksOp](r.plan) || plan.Has[*plan.LogOp](r.plan) ||
 		plan.Has[*plan.SlowOp](r.plan)
@@ -47,13 +47,13 @@ func (w *runStacks) sayNone(r *run) {
 	r.env.msgs.sayOnce(text)
 }
 
-// hasOwnStacks reports that events of the kernel, or of the recording, are to
-// have stacks; of others it was said at their beginning if they have none.
+// hasOwnStacks reports that events of the kernel or the recording should have
+// stacks. For pulled events the user was told at the start.
 func hasOwnStacks(p *plan.Plan) bool {
 	return slices.ContainsFunc(localEvents(p), func(e *plan.Event) bool { return e.Stack != nil })
 }
 
-// forget gives up what nobody needs if there are many stacks.
+// forget frees unused stacks if there are many.
 func (w *runStacks) forget(r *run) {
 	if w == nil || !w.Crowded() || plan.Has[*plan.DatabaseOp](r.plan) || joinsHold(r.instance) {
 		return
@@ -68,8 +68,8 @@ func (w *runStacks) forget(r *run) {
 		if !f.Holds || f.Fold == nil {
 			continue
 		}
-		// Which numbers of a state are numbers of stacks is not known: what
-		// else is as small holds a stack for nothing.
+		// It is not known which numbers of a state are numbers of stacks;
+		// another small number may keep a stack without need.
 		f.Fold.Numbers(func(v int64) {
 			if v > 0 && v <= math.MaxUint32 {
 				held[stack.ID(v)] = true
@@ -90,8 +90,8 @@ func (w *runStacks) forgetBetween(r *run) {
 	}
 }
 
-// joinsHold reports that what waits in a join may hold numbers of stacks:
-// events that were made here do. Others have their stack in the record.
+// joinsHold reports that events that wait in a join may have numbers of stacks.
+// Derived events do; other events have the stack in their record.
 func joinsHold(in *plan.Instance) bool {
 	held := func(s []*event.Field) bool { return len(s) > 0 }
 

@@ -7,7 +7,8 @@ import (
 	"ppscript/runtime/text/unit"
 )
 
-// keepTo has the run keep to its memory until end is called, which says what gave way.
+// keepTo makes the run keep to its memory until end is called, which tells the user
+// what was dropped.
 func keepTo(r *run) (end func()) {
 	b := r.cfg.Options.Limits.budget
 	missing, restore := b.Begin()

@@ -14,7 +14,7 @@ import (
 	"ppscript/runtime/result"
 )
 
-// heatFile is the files of one kind of event.
+// heatFile has the files for one kind of event.
 type heatFile struct {
 	*picture.Heat
 	lat, svg string
@@ -47,8 +47,8 @@ const mostHeatFiles = 64
 // Elsewhere implements plan.Delivery.
 func (*heatMaps) Elsewhere() bool { return true }
 
-// Begin creates the files: that one cannot be written is better known before
-// than after.
+// Begin creates the files, so that a file that cannot be written is an error
+// before the run.
 func (d *heatMaps) Begin(ctx context.Context, op plan.Running) error {
 	h := op.(*plan.HeatRun)
 	if d.to.cfg.Options.Show.NoFiles {
@@ -168,7 +168,7 @@ func (d *heatMaps) Tick(t *plan.Interval) error {
 	return nil
 }
 
-// about says what a map is of, and what it lacks.
+// about describes the contents of a map, and its losses.
 func (f *heatFile) about(m *result.Heatmap, loss event.Loss) {
 	m.Title, m.Loss = f.title, loss
 	m.Value, m.Unit = f.run.Spec.Value.Text, f.run.Unit

@@ -19,8 +19,8 @@ import (
 // This file runs plans whose work is done inside the kernel: there are no
 // events to read, only counters when an interval ends.
 
-// sweepTime is how often room is made in maps that may fill up, and, while events
-// come, how often the set of traced processes is cleaned of processes that ended.
+// sweepTime is the period in which room is made in maps that may fill up and in
+// which ended processes are removed from the set of traced processes.
 const sweepTime = time.Second
 
 // A kernelRun is a plan in the kernel.
@@ -28,17 +28,18 @@ type kernelRun struct {
 	plan       *placement.Kernel
 	run        *load.Run
 	hooks      *perf.Hooks // events that perf samples; nil if there are none
-	side       *sideBand   // nil if nobody must know what processes map
-	newCgroups *sideBand   // of cgroups; nil if nobody asks for them
+	side       *sideBand   // nil if mappings of processes are not needed
+	newCgroups *sideBand   // records of new cgroups; nil if not needed
 	swept      time.Time
 	quiet      quiet
 	rows       *collector
-	gaps       uint64           // of the hooks, as told
+	gaps       uint64           // gaps of the hooks that were reported
 	govern     *budget.Governor // nil without a budget
-	cost       *result.Cost     // of the interval, likewise
+	cost       *result.Cost     // cost of the interval; nil without a budget
 }
 
-// kernelEnv says what the plan needs to know to decide about the kernel.
+// kernelEnv returns the facts of the kernel with which the plan decides about
+// programs.
 func (w *env) kernelEnv() placement.Env {
 	o := &w.cfg.Options
 	t := placement.Env{
@@ -79,8 +80,8 @@ func (w *env) kernelEnv() placement.Env {
 	return t
 }
 
-// assumesRights reports that a plan is only described, by a user who could run nothing: it is described
-// then as it runs with the rights to trace.
+// assumesRights reports that a plan is only described, by a user without the rights to trace. It is
+// then described as if these were there.
 func (w *env) assumesRights() bool {
 	if !w.events.here.Describes {
 		return false
@@ -93,13 +94,13 @@ func (w *env) assumesRights() bool {
 	return true
 }
 
-// openKernel opens the plan inside the kernel if it shall run there, and
-// reports whether it does or failed. If the kernel refuses under auto, the
-// plan runs here.
+// openKernel opens the plan inside the kernel if placement chose that. It
+// reports whether the plan runs there, or an error. If the kernel refuses and
+// the engine is auto, the plan runs in ppscript.
 func (r *run) openKernel(ctx context.Context, err *error) bool {
 	k := r.plan.Kernel
 	if k.Sends() {
-		return false // beside the rings, in which its pairs come
+		return false // its pairs come in rings
 	}
 	if k == nil {
 		if no := r.plan.KernelNo; no != "" {
@@ -135,7 +136,7 @@ func (r *run) openKernel(ctx context.Context, err *error) bool {
 	return false
 }
 
-// errHere is an error that another engine would have as well.
+// errHere is an error that would occur in ppscript's engine as well.
 type errHere struct{ error }
 
 // start attaches the programs to the target. None of them counts before begin.
@@ -179,7 +180,7 @@ func (r *run) govern() *budget.Governor {
 	return r.in.slots.Governor()
 }
 
-// begin has all programs and events count from now on, and lets a workload go.
+// begin starts the counting in programs and releases a workload.
 func (k *kernelRun) begin(r *run) error {
 	if k == nil {
 		return nil
@@ -235,8 +236,8 @@ func (k *kernelRun) wait(ctx context.Context, r *run, timeout time.Duration) err
 	return r.in.watch.Wait(ctx, timeout)
 }
 
-// nap is how long the loop may sleep. What processes map is looked at while they
-// are there.
+// nap is the time that the loop may sleep. Mappings of processes must be read
+// while the processes exist.
 func (k *kernelRun) nap() time.Duration {
 	if k.side == nil {
 		return idleTime
@@ -244,8 +245,8 @@ func (k *kernelRun) nap() time.Duration {
 	return k.quiet.nap()
 }
 
-// flushStates has programs flush the states of folds that they keep. What they sent before goes
-// first.
+// flushStates makes programs flush the states of their folds. Events that they sent before are
+// handled first.
 func flushStates(r *run, final bool) error {
 	if !r.instance.Flushes() {
 		return nil
@@ -266,7 +267,7 @@ func flushStates(r *run, final bool) error {
 	return r.instance.Flush(load.StatesOf(programs).Flush)
 }
 
-// stop ends the programs. What they counted stays to be read.
+// stop ends the programs. Their counts can still be read.
 func (k *kernelRun) stop(r *run) error {
 	if err := errors.Join(k.govern.Stop(k.rows.sink()), load.End(k.run)); err != nil {
 		return err

@@ -7,17 +7,17 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file follows what processes map while their stacks are counted inside
-// the kernel: no samples come, but the records about processes do, so that the
-// addresses of processes that have ended still have names. They are on the clock of
-// programs.
+// This file follows the mappings of processes while their stacks are counted inside
+// the kernel. No samples come then, but the side records about processes do, so
+// that addresses of ended processes can still be named. The records are on the
+// programs' clock.
 
-// quietLooks is how many looks have to find no new process before they are made ever
-// less often.
+// quietLooks is the number of looks without a new process after which looks become
+// rarer.
 const quietLooks = 10
 
-// look takes in what is new about processes. Those that have a first stack are
-// looked at while they are there.
+// look reads new side records, and the mappings of processes with a first
+// stack, while these exist.
 func (k *kernelRun) look(r *run, final bool) error {
 	if err := k.side.round(r.instance.Router.Events, final); err != nil {
 		return err
@@ -28,10 +28,11 @@ func (k *kernelRun) look(r *run, final bool) error {
 	return k.quiet.look(r.stacks, k.run)
 }
 
-// quiet is how many looks at processes found nothing new, one after the other.
+// quiet counts the looks in a row without a new process.
 type quiet int
 
-// look looks at the processes that had a first stack since the last call.
+// look reads the mappings of processes that had a first stack since the last
+// call.
 func (q *quiet) look(stacks *runStacks, programs *load.Run) error {
 	pids, err := programs.Fresh()
 	if err != nil {
@@ -47,7 +48,7 @@ func (q *quiet) look(stacks *runStacks, programs *load.Run) error {
 	return err
 }
 
-// nap is how long it takes to the next look.
+// nap is the time to the next look.
 func (q quiet) nap() time.Duration {
 	if q < quietLooks {
 		return pollTime
@@ -55,7 +56,7 @@ func (q quiet) nap() time.Duration {
 	return min(idleTime, pollTime<<min(q-quietLooks, 16))
 }
 
-// number is the number of a stack that a program found.
+// number translates a program's number of a stack into ppscript's.
 func (w *runStacks) number(s *load.Stack) uint64 {
 	id := w.Namer.Number(s.PID, s.Image, s.Time, s.Kernel, s.User, s.Max, s.Interpreted)
 	if s.Unwound {

@@ -10,14 +10,15 @@ import (
 	"ppscript/runtime/target/cgroup"
 )
 
-// This file says whom programs of the kernel observe, where perf would observe a target.
+// This file turns the run's target into the target of programs of the kernel.
 
-// kernelTarget is t for programs, or why they cannot observe it.
+// kernelTarget converts t for programs, or returns the reason why they cannot
+// observe it.
 func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 	k := &bpf.Target{CPUs: t.CPUs, PIDs: t.PIDs, TIDs: t.TIDs}
 	for _, id := range append(append([]int(nil), t.PIDs...), t.TIDs...) {
 		if _, err := os.Stat("/proc/" + strconv.Itoa(id)); err != nil {
-			return nil, "a task is gone" // perf says which
+			return nil, "a task is gone" // the error of perf names it
 		}
 	}
 	switch {
@@ -37,13 +38,13 @@ func kernelTarget(t *perf.Target) (target *bpf.Target, no string) {
 	return k, ""
 }
 
-// cgroupTarget adds cgroups to k. Programs know those of the second version.
+// cgroupTarget adds cgroups to k. Programs know cgroups of version 2 only.
 func cgroupTarget(k *bpf.Target, names []string) (target *bpf.Target, no string) {
 	mounts, err := kernel.ReadMounts(kernel.Roots{})
 	_, dirs, missing := cgroup.Dirs(names)
 	switch {
 	case err != nil || missing != nil:
-		return nil, "a cgroup is missing" // perf says which
+		return nil, "a cgroup is missing" // the error of perf names it
 	case mounts.PerfEventV1 != "":
 		return nil, "cgroups of the first version are observed by perf"
 	}

@@ -1,7 +1,8 @@
-// Package budget keeps what observing costs within a share of the machine's CPUs. A Controller
-// decides, from what was measured, how many of the events count: all, one of 2, 4, ... by chance,
-// or those of slots of time, between which nothing is observed. Package session measures, and
-// carries out what it says; what is left out is made up for by weights.
+// Package budget keeps the cost of observing within a share of the machine's CPU time. A
+// Controller decides, from measurements, how many of the events count: all, one of 2, 4, ... by
+// chance, or the events of slots of time, between which nothing is observed. A Governor measures
+// and carries out the decisions. Events that count get weights that make up for the events left
+// out.
 package budget
 
 import (
@@ -9,47 +10,48 @@ import (
 	"time"
 )
 
-// This file decides.
+// This file has the Controller's decisions.
 //
-// What may be spent is a bucket that fills steadily, up to a bound: so whatever happens, what is
-// spent in a longer time is in the budget. The tempting alternative, to compare the cost of a
-// period with the budget and to correct the share, lets each jump of the load cost a period
-// more, and never gets that back.
+// The budget is a bucket that fills steadily, up to a bound, so that the cost over a longer time
+// is always in the budget. The tempting alternative, to compare the cost of each period with the
+// budget and to correct the share, overspends for a period at each jump of the load, and never
+// makes up for it.
 //
-// The lowest share of events is where leaving out more would save nothing: each hit costs a
-// little, whether it counts or not. From there on programs are detached, and attached for slots
-// of time.
+// Below some share, leaving out more events saves nothing, since each hit costs a little even
+// if it does not count. From there on programs are detached, and attached only for slots of
+// time.
 
 const (
-	// burst is how much may be saved up, as the time in which the budget brings it.
+	// burst is the capacity of the bucket, as the time in which it fills.
 	burst = 250 * time.Millisecond
-	// least is which part of the budget is for the observed threads, whatever ppscript itself
-	// uses: it does not stop to observe because printing is dear.
+	// least is the share of the budget that observed threads may cost whatever ppscript
+	// itself uses, so that expensive printing does not stop the observation.
 	least = 0.25
-	// aim is which part of the budget a decision plans to spend, and calm below which part the
-	// next step up must stay.
+	// aim is the share of the budget that a decision plans to spend. calm is the share that
+	// the next larger step must stay below.
 	aim, calm = 0.85, 0.6
-	// patience is how long the load must be low before more of it counts.
+	// patience is the time for which the load must be low before more events
+	// count.
 	patience = time.Second
 	// MaxWeight is the weight of an event at the smallest share.
 	MaxWeight = 1024
 )
 
-// The time from one measurement to the next is as long as a load may go unnoticed that uses all CPUs
-// and spends most of their time on being observed: within the excess that a budget may have in some
-// seconds. While little is spent it is longer, since what was not spent is there as well.
+// The time between measurements. In the worst case a load uses all CPUs and spends most of their
+// time on being observed; it may go unnoticed only as long as the budget's tolerance allows. While
+// little is spent the time is longer, since the savings can be used too.
 const (
 	minPeriod, maxPeriod = 25 * time.Millisecond, 100 * time.Millisecond
 	maxCalm              = 200 * time.Millisecond
 	unnoticed, unspent   = 1.6, 5.6 // seconds of the whole budget
 )
 
-// Where an alarm tells of a load that jumps, the time is as long as decisions can wait. It grows while next
-// to nothing is spent: looking costs something, too.
+// If an alarm reports jumps of the load, the time is only bounded by the decisions that wait for
+// it. It grows while almost nothing is spent, since measuring has a cost too.
 const (
 	maxQuiet = 2 * time.Second
 	quiet    = 1.0 / 8 // of the budget
-	// alarming is how much may be spent until the alarm, as the time in which the budget brings it.
+	// alarming is the cost at which the alarm rings, as the time in which the budget brings it.
 	alarming = 100 * time.Millisecond
 )
 
@@ -57,9 +59,9 @@ const (
 const (
 	minSlot, maxSlot   = 4 * time.Millisecond, 100 * time.Millisecond
 	minCycle, maxCycle = 150 * time.Millisecond, 2 * time.Second
-	// firstProbe is the wait for the first slot after a jump of the load; each is twice the one before it,
-	// until it is what the budget allows. So it is soon known how long a burst was, and how high,
-	// for the price of some short slots.
+	// firstProbe is the wait for the first slot after a jump of the load. Each wait is twice the
+	// one before, up to the wait that the budget demands. So some short slots soon show how long
+	// and how high a burst was.
 	firstProbe = 10 * time.Millisecond
 )
 
@@ -67,25 +69,28 @@ const (
 type Expense struct {
 	Time time.Duration
 	Own  time.Duration // CPU time of ppscript
-	// Hits called programs, of which the rest is, in Open.
+	// Hits is the number of calls of programs in Open, which the values below
+	// are about.
 	Hits uint64
-	// Traced is what the hits cost the observed threads.
+	// Traced is the cost of the hits for the observed threads.
 	Traced time.Duration
 	Open   time.Duration // the part of Time in which programs were attached
-	// Floor is how much of Traced each hit costs that does not count.
+	// Floor is the cost of a hit that does not count.
 	Floor time.Duration
-	// Idle is what events cost now while they are off, in CPUs.
+	// Idle is the cost of events while they are off, in CPUs.
 	Idle float64
-	// Offered are events of keys that may count or not, and Stood for how many those stand that did;
-	// both are 0 while all keys count, or events count each by itself.
+	// Offered is the number of events of all keys, where a weight leaves out whole keys, and Stood
+	// the number that the counted events stand for. Both are 0 while all keys count, or if single
+	// events are left out.
 	Offered, Stood uint64
 }
 
 // A Decision says how events count from now on.
 type Decision struct {
-	// Weight is how many events each that counts stands for, 1 to MaxWeight.
+	// Weight is the number of events that each counted event stands for, 1 to
+	// MaxWeight.
 	Weight uint64
-	// Slots says that they count in slots of time; Open that this is one.
+	// Slots says that events count in slots of time; Open that a slot is open.
 	Slots, Open bool
 }
 
@@ -93,13 +98,13 @@ type Decision struct {
 type Controller struct {
 	share     float64
 	rate      float64 // the budget, in CPUs: ns a ns
-	remaining float64 // that may be spent now, ns; less than 0 is owed
-	debt      float64 // that the begin of the run cost, and is not paid back yet, ns
-	repay     float64 // how much of that is paid back, in CPUs
+	remaining float64 // level of the bucket, ns; negative is overspent
+	debt      float64 // cost of the run's begin that is not paid back yet, ns
+	repay     float64 // rate at which debt is paid back, in CPUs
 	now       Decision
 	lately
 	low    time.Duration // since when the load is low
-	alarm  bool          // somebody tells of what is spent: see Alarm
+	alarm  bool          // Decide is called early if much is spent: see Alarm
 	calm   time.Duration // the time to the next decision, while next to nothing is spent
 	slot   slot
 	trust  trust
@@ -107,45 +112,46 @@ type Controller struct {
 	random func() float64 // at least 0, below 1
 }
 
-// lately is what was spent, in CPUs.
+// lately has recent costs, in CPUs.
 type lately struct {
-	// traced and floor are what observing cost while programs were attached, idle what it costs while
-	// events are off; own is what ppscript uses, base what it uses without slots; all is all that was
-	// spent, over some seconds.
+	// traced and floor are the cost of observing while programs were attached, idle the cost while
+	// events are off. own is the CPU use of ppscript, base the same without slots. all is the total
+	// over some seconds.
 	traced, floor, idle, own, base, all float64
 }
 
-// keys is what a Controller knows where keys count, with all their events, or do not.
+// keys is the state for runs in which a weight leaves out whole keys.
 type keys struct {
 	whole bool
-	fixed bool   // none are left out: there are slots only
-	most  uint64 // the weight with which enough of them do
+	fixed bool   // no keys are left out: only slots save
+	most  uint64 // the largest weight with which enough keys count
 	since time.Duration
 }
 
-// slot is where a Controller is in slots of time.
+// slot is the state for slots of time.
 type slot struct {
-	length, since time.Duration // of slots; since when this is one, or none
+	length, since time.Duration // length of slots; begin of this slot or gap
 	wait          time.Duration
 	low           int           // slots in a row in which there was little to do
-	spent, plan   float64       // what it cost so far, and what it was to cost, ns
-	probe         time.Duration // how long to wait at most, since the load jumped; 0 is as planned
+	spent, plan   float64       // its cost so far, and its planned cost, ns
+	probe         time.Duration // bound on the wait after a jump of the load; 0 is none
 }
 
-// trust is how often in a row slots must have had little to do until programs stay attached: more
-// often where that was wrong lately.
+// trust is the number of quiet slots in a row after which programs stay attached. It grows when
+// that decision turned out wrong.
 type trust struct {
 	need  int
 	since time.Duration // they stay attached
 }
 
-// Bounds of trust.need, and how long programs must stay attached until it was right.
+// Bounds of trust.need, and the time after which the decision to stay attached
+// counts as right.
 const (
 	leastTrust, mostTrust = 3, 24
 	proven                = 10 * time.Second
 )
 
-// New is the controller of a share of the time of so many CPUs.
+// New makes a Controller for a share of the time of a number of CPUs.
 func New(share float64, cpus int, random func() float64) *Controller {
 	c := &Controller{share: share, rate: share * float64(cpus), random: random,
 		now: Decision{Weight: 1, Open: true}, trust: trust{need: leastTrust}}
@@ -154,16 +160,17 @@ func New(share float64, cpus int, random func() float64) *Controller {
 	return c
 }
 
-// Relate says that what counts is keys with all their events, not events, and that slots must have room
-// for what relates them.
+// Relate says that weights leave out whole keys, not single events, and that slots must be long
+// enough for pairs.
 func (c *Controller) Relate() { c.keys.whole = true }
 
-// Whole says that nothing but slots can save anything, and whether something relates events.
+// Whole says that only slots can save cost, and whether some operator relates events.
 func (c *Controller) Whole(related bool) {
 	c.keys.fixed, c.keys.whole, c.keys.most = true, related, 1
 }
 
-// shortest, longest and rarest are of slots, and of what is from the begin of one to that of the next.
+// shortest, longest and rarest bound the length of slots, and the time from the begin of one slot
+// to the next.
 func (c *Controller) shortest() time.Duration {
 	if c.keys.whole {
 		return 10 * minSlot
@@ -185,8 +192,8 @@ func (c *Controller) rarest() time.Duration {
 	return maxCycle
 }
 
-// even bounds the weight where few keys have most events: keys that count do not stand for the others
-// then. After a time it tries again.
+// even bounds the weight if few keys have most of the events, since counted keys then do not
+// represent the others. After a time it tries a larger weight again.
 func (c *Controller) even(s *Expense) {
 	k := &c.keys
 	k.since += s.Time
@@ -200,13 +207,13 @@ func (c *Controller) even(s *Expense) {
 	}
 }
 
-// enough is how many events say which share of them keys have.
+// enough is the number of events from which the share of keys is estimated.
 const enough = 200
 
-// Now is what was decided last.
+// Now is the last decision.
 func (c *Controller) Now() Decision { return c.now }
 
-// Next is how long it takes until Decide must be called again, at most.
+// Next is the longest time until Decide must be called again.
 func (c *Controller) Next() time.Duration {
 	switch {
 	case !c.now.Slots:
@@ -236,8 +243,8 @@ func (c *Controller) Next() time.Duration {
 	return max(c.slot.wait-c.slot.since, owed, time.Millisecond)
 }
 
-// Alarm is how much those may spend that are observed until Decide must be called, also before Next; 0 is
-// any. Rely says whether somebody tells then.
+// Alarm is the cost of observed threads at which Decide must be called even before Next; 0 is no
+// bound. Rely says whether the caller can notice it.
 func (c *Controller) Alarm() time.Duration {
 	switch {
 	case !c.now.Slots:
@@ -248,14 +255,14 @@ func (c *Controller) Alarm() time.Duration {
 	return 0
 }
 
-// Rely says whether somebody calls Decide when as much was spent as Alarm says.
+// Rely says whether the caller notices a cost of Alarm and calls Decide then.
 func (c *Controller) Rely(on bool) { c.alarm = on }
 
 func (c *Controller) period(seconds float64, most time.Duration) time.Duration {
 	return min(max(time.Duration(c.share*seconds*float64(time.Second)), minPeriod), most)
 }
 
-// Decide is told what was spent since the last call, and says how events count from now on.
+// Decide takes the cost since the last call, and decides how events count from now on.
 func (c *Controller) Decide(s Expense) Decision {
 	c.Pay(s)
 	c.even(&s)
@@ -267,30 +274,32 @@ func (c *Controller) Decide(s Expense) Decision {
 	return c.now
 }
 
-// mostOwed is how much may be owed, at most, for what ppscript itself uses, as the time in which the budget
-// brings it. Where that alone needs all of the budget nothing would be observed ever else.
+// mostOwed bounds how far ppscript's own use may overdraw the bucket, as the time in which the
+// budget brings it. Without a bound, nothing would ever be observed if that use alone takes the
+// whole budget.
 const mostOwed = 2 * time.Second
 
-// window is the time of which any must cost what the budget says.
+// window is the length of time over which the cost must be within the budget,
+// wherever it begins.
 const window = 5 * time.Second
 
-// Begin is told what ppscript spent before the first decision, and will behind the last one. That is paid
-// back in a window, which so costs no more than any other, and in which something is observed all the same.
-// It reports whether a window brings as much.
+// Begin takes the cost of ppscript before the first decision and after the last one. It is paid
+// back within a window, during which events are still observed. Begin reports whether one window
+// suffices.
 func (c *Controller) Begin(d time.Duration) bool {
 	c.debt = float64(d)
 	c.repay = min(c.debt/float64(window), c.rate*(1-least))
 	return c.debt <= c.rate*float64(window)*(1-least)
 }
 
-// Owe is told what ppscript itself spent meanwhile.
+// Owe takes the CPU time that ppscript used since the last call.
 func (c *Controller) Owe(d time.Duration) {
 	room := max(0, c.remaining+c.rate*float64(mostOwed))
 	c.remaining -= min(float64(d), room)
 }
 
-// Pay is told what was spent in a time in which programs were attached or detached, which tells nothing
-// about the load.
+// Pay takes the cost of a time in which programs were attached or detached, from which nothing is
+// learnt about the load.
 func (c *Controller) Pay(s Expense) {
 	c.learn(&s)
 	c.idle = s.Idle
@@ -300,7 +309,7 @@ func (c *Controller) Pay(s Expense) {
 	c.Owe(s.Own)
 }
 
-// learn notes what observing costs now. It rises at once, and falls slowly.
+// learn updates the recent costs: they rise at once, and fall slowly.
 func (c *Controller) learn(s *Expense) {
 	own := float64(s.Own) / float64(max(s.Time, 1))
 	c.own += (own - c.own) * weightOf(s.Time, time.Second)
@@ -325,29 +334,27 @@ func (c *Controller) learn(s *Expense) {
 	c.floor += (floor - c.floor) * w
 }
 
-// settled is in how much time of being observed a load that fell is known to have: some slots; more where
-// events come to ppscript itself, since each costs more there, and it is longer until somebody sees that it
-// rose.
+// settled is the observed time after which a lower load is believed: some slots. It is longer if
+// events come to ppscript itself, since each costs more and a rise is noticed later.
 const settled, settledRings = 80 * time.Millisecond, 200 * time.Millisecond
 
-// weightOf is how much a measurement of such a time counts beside those before it, of which it is
-// known how long they are remembered.
+// weightOf is the weight of a new measurement against older ones, in a moving average.
 func weightOf(d, memory time.Duration) float64 {
 	return 1 - math.Exp(-float64(d)/float64(memory))
 }
 
-// costs estimates what the share with that weight would cost the observed threads, in CPUs.
+// costs estimates the cost for observed threads with a weight, in CPUs.
 func (c *Controller) costs(weight uint64) float64 {
 	work := max(c.traced-c.floor, 0) * float64(c.now.Weight)
 	return c.floor + work/float64(weight)
 }
 
-// may is what those may spend that are observed, of a part of the budget, if ppscript uses so much.
+// may is the cost allowed for observed threads, for a part of the budget and a use of ppscript.
 func (c *Controller) may(part, own float64) float64 {
 	return max(c.rate*part-own, c.rate*least*part)
 }
 
-// lowest is the weight from which on leaving out more saves little.
+// lowest is the weight from which a larger one saves little.
 func (c *Controller) lowest() uint64 {
 	w := uint64(1)
 	for w < c.keys.most && c.costs(w) > 2*c.floor {
@@ -394,13 +401,13 @@ func (c *Controller) steady(s *Expense) {
 	c.low = 0
 }
 
-// set changes the weight, and what things cost with it.
+// set changes the weight and scales the recent costs accordingly.
 func (c *Controller) set(w uint64) {
 	c.traced = c.costs(w)
 	c.now.Weight = w
 }
 
-// slots decides where events count in slots of time.
+// slots decides while events count in slots of time.
 func (c *Controller) slots(s *Expense) {
 	c.slot.since += s.Time
 	c.slot.spent += float64(s.Traced)
@@ -428,15 +435,17 @@ func (c *Controller) slots(s *Expense) {
 	}
 }
 
-// again says that a slot must follow although something is owed: what is off costs all of the budget, if as
-// much happens as in the last slots, and that must be known; or ppscript itself does.
+// again says that a slot must follow although the bucket is overdrawn. It must if events that are
+// off, or ppscript itself, seem to use all of the budget, since only a slot can show whether that
+// is still so.
 func (c *Controller) again() bool { return c.unable() && c.slot.since >= c.rarest() }
 
 // unable reports that the budget cannot be kept by observing less.
 func (c *Controller) unable() bool { return c.idle > c.rate*aim || c.own > c.rate*(1-least) }
 
-// rest plans the time until the next slot, and how long that is: so that both together cost what
-// the budget allows. Chance makes the time longer or shorter, so that no load beats with it.
+// rest plans the wait until the next slot and the slot's length, so that both together cost what
+// the budget allows. The wait is varied at random, so that it does not fall into step with a
+// periodic load.
 func (c *Controller) rest() {
 	duty := min(c.may(aim, c.own)/max(c.traced, 1e-9), 0.5)
 	cycle := float64(minCycle)
@@ -448,7 +457,7 @@ func (c *Controller) rest() {
 	owed := max(-c.remaining, 0) / c.rate
 	pause := max(cycle-float64(c.slot.length), owed)
 	if saved := c.remaining - c.slot.plan; saved > 0 {
-		// Slots cost less than was planned: the next one is paid for already.
+		// Slots cost less than planned, so that the next one may come sooner.
 		pause = min(pause, max(float64(minCycle)-float64(c.slot.length), 0))
 	}
 	if c.slot.probe > 0 {

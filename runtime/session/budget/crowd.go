@@ -6,19 +6,20 @@ import (
 	"strconv"
 )
 
-// This file tells whether many more threads want to run than there are CPUs. Then ppscript gets its CPU
-// late, when others have had theirs, and slots of time are no chance sample of what these do.
+// This file detects that many more threads are runnable than there are CPUs. Then ppscript gets a
+// CPU late, after other threads have run, and slots of time are no random sample of their work.
 
-// A crowding is how many threads have a CPU or want one, on average over the last slots.
+// A crowding averages the number of runnable threads over the last slots.
 type crowding struct {
 	running   float64
 	requested bool
 }
 
-// crowded is how many runnable threads for each CPU are a crowd.
+// crowded is the number of runnable threads for each CPU from which slots are
+// not trusted.
 const crowded = 2
 
-// many asks the kernel, and reports a crowd. Where it does not tell there is none.
+// many reads the kernel's number and reports a crowd; false if it cannot be read.
 func (c *crowding) many(cpus int) bool {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -27,7 +28,8 @@ func (c *crowding) many(cpus int) bool {
 	return c.add(text, cpus)
 }
 
-// add adds what /proc/loadavg says, whose fourth field is how many threads are runnable, and of how many.
+// add adds a text of /proc/loadavg, whose fourth field is the number of runnable threads and of all
+// threads.
 func (c *crowding) add(loadavg []byte, cpus int) bool {
 	fields := bytes.Fields(loadavg)
 	if len(fields) < 4 {

@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// This file finds out that a budget cannot be kept: events that are off still hang on their hooks, and each
-// hit costs something.
+// This file detects that a budget cannot be kept: events that are off are still attached, and each
+// hit has a cost.
 
-// over is how many slots in a row, since when, told that hooks alone cost more than the budget.
+// over counts the slots in a row in which hooks alone cost more than the budget, and has the
+// time of the first.
 type over struct {
 	slots int
 	since time.Time
 }
 
-// hopeless is how many slots in a row must say so, and for how many seconds.
+// hopeless is the number of such slots in a row, and of seconds, after which
+// the run ends.
 const hopeless = 5
 
 func (o *over) add(is bool, now time.Time) {
@@ -27,7 +29,8 @@ func (o *over) add(is bool, now time.Time) {
 	}
 }
 
-// Exceeded says why the run must end, since the budget cannot be kept; "" is no reason.
+// Exceeded returns the reason to end the run if the budget cannot be kept; "" if it
+// can.
 func (g *Governor) Exceeded() string {
 	if g == nil || g.over.slots < hopeless || time.Since(g.over.since) < hopeless*time.Second {
 		return ""

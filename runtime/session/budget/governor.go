@@ -13,7 +13,7 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file measures what a run costs, and carries out what the Controller decides. It is used by
+// This file measures the cost of a run, and carries out the Controller's decisions. It is used by
 // the goroutine of the run.
 //
 // Between slots nothing is observed. A slot stands for a part of the gaps before and behind it, so
@@ -21,15 +21,16 @@ import (
 
 // A Sink takes rows.
 type Sink struct {
-	// Number is a stack as a number; nil where there are none.
+	// Number returns the number of a stack; nil if there are no stacks.
 	Number func(s *load.Stack) uint64
 	Add    func(of *agg.Spec, p *agg.Partial)
-	// EndSlot follows the rows of a slot of time, with the seconds for which it stands, and those of
-	// the gap before it, see agg.Group.EndSlot.
+	// EndSlot follows the rows of a slot of time. It gets the seconds that the slot stands for and
+	// the seconds of the gap before it, see agg.Group.EndSlot.
 	EndSlot func(seconds, gap float64)
-	// Unseen is told at the end of an interval which part of the events no key stands for that counts.
+	// Unseen gets, at the end of an interval, the share of events whose keys were left out and have
+	// no counted key to stand for them.
 	Unseen func(share float64)
-	// Weighed is told at the end of an interval which weights were in force.
+	// Weighed gets, at the end of an interval, the weights that were in force.
 	Weighed func(f agg.Force)
 	// Mark and Stretch are called for the groups to which events come one by one; nil where rows do.
 	Mark    func()
@@ -43,7 +44,7 @@ type Governor struct {
 	ctl   *Controller
 	run   tap
 	last  reading
-	// timed are hits of which the time was taken lately, and spent is what was since the last
+	// timed has recent hits whose duration was measured; spent has the cost since the last
 	// decision.
 	timed  struct{ n, time float64 }
 	spent  Expense
@@ -58,46 +59,46 @@ type Governor struct {
 	stopped time.Time // when the run ended
 }
 
-// gateTime is about what a program takes for a hit that does not count.
+// gateTime is about the time of a program for a hit that does not count.
 const (
 	gateTime = 15 * time.Nanosecond
 	keyTime  = 40 * time.Nanosecond // whose key does not count
 )
 
-// slowing is which part of the CPU's time in a slot records may take, at most, that are written for
-// somebody of whom is not known whether the CPU was its own.
+// slowing is the largest share of a CPU's time in a slot that writing records may take, if it is
+// not known how much of that time the target had; above it the slot is Unsure.
 const slowing = 0.02
 
-// A reading is what was counted so far.
+// A reading has the counts so far.
 type reading struct {
 	at   time.Time
 	own  time.Duration
 	hits load.Hits
 }
 
-// slots is where a Governor is in slots of time.
+// slots is a Governor's state for slots of time.
 type slots struct {
 	ledger
 	waiting []part // rows of the slot
-	// before are rows of the time before the first slot, and each what to multiply them by to have
-	// as much as in a second at its end.
+	// before has the rows of the time before the first slot, and for each the factor that gives
+	// its rate a second at the end of that time.
 	before []part
 	each   float64
 	hits   load.Hits // when it began
 	marked uint64    // hits when groups were marked last
 	steady bool      // the time before the first slot is still to be stretched
-	halves float64   // of what relates events, without their partners
-	traced []float64 // by CPU: which part of its time in the slot was spent on being observed
-	hitsOf []uint64  // likewise: how many hits it had
+	halves float64   // events of joins without their partner
+	traced []float64 // by CPU: share of its time in the slot that was spent on being observed
+	hitsOf []uint64  // by CPU: number of hits
 	// crowded says that many threads waited for the CPUs when the slot ended.
 	crowded bool
 }
 
-// A begin is what the begin of a run took, and what its end is taken to take.
+// A begin has the cost of a run's begin, and the estimated cost of its end.
 type begin struct {
 	took, ends time.Duration
 	afforded   bool          // within the budget
-	stopped    time.Duration // what this process had used when the end began
+	stopped    time.Duration // CPU time of this process when the end began
 }
 
 type part struct {
@@ -109,10 +110,10 @@ type part struct {
 type intervalCosts struct {
 	time, open, own, traced, hits, kept, offered, stood float64
 
-	force [levels]float64 // hits with each weight, outside of slots, by its logarithm
+	force [levels]float64 // by logarithm of the weight: hits outside of slots
 }
 
-// levels is how many weights there are.
+// levels is the number of weights.
 const levels = load.WeightLevels
 
 // Govern starts a Governor for a run of kernel programs; it keeps the run in a share of the CPUs' time.
@@ -120,16 +121,16 @@ func Govern(share float64, run *load.Run) (*Governor, error) {
 	return govern(share, newPrograms(run))
 }
 
-// A Start is when a run began, as the CPU time that this process had used by then; the zero Start is when
-// the process did. Scripts are read, programs are made and attached, and hooks tried out, before a Governor
-// begins, and that is in the budget.
+// A Start is the begin of a run, as the CPU time that this process had used by then; the zero Start
+// is the begin of the process. Work before the Governor begins, such as reading scripts and
+// attaching programs, counts for the budget.
 type Start time.Duration
 
-// Started is now.
+// Started returns the Start for a run that begins now.
 func Started() Start { return Start(kernel.CPUTime()) }
 
-// ending is how much of what the begin of a run costs its end does: what was attached is detached, and
-// results are shown.
+// ending is the estimated cost of a run's end (detaching, showing results), as a share of the cost
+// of its begin.
 const ending = 0.5
 
 func govern(share float64, run tap) (*Governor, error) {
@@ -148,8 +149,8 @@ func govern(share float64, run tap) (*Governor, error) {
 	return g, nil
 }
 
-// Begin is called when the run begins: no event counts before. What the process used since it was started
-// was for that.
+// Begin is called when events begin to count. The CPU time used since the Start was for the run's
+// begin.
 func (g *Governor) Begin(since Start) error {
 	if g == nil {
 		return nil
@@ -166,8 +167,8 @@ func (g *Governor) Begin(since Start) error {
 	return err
 }
 
-// Due is when Step must be called; never without a budget. It is counted from the last decision: the
-// ends of intervals measure too, and may follow each other faster than decisions.
+// Due is the time at which Step must be called; never without a budget. It is relative to the last
+// decision, not to the last measurement, since ends of intervals measure too.
 func (g *Governor) Due() time.Time {
 	if g == nil {
 		return time.Time{}
@@ -175,7 +176,7 @@ func (g *Governor) Due() time.Time {
 	return g.last.at.Add(g.ctl.Next() - g.spent.Time)
 }
 
-// Step measures, and carries out what is decided, if it is time.
+// Step measures, decides, and carries the decision out, if it is due.
 func (g *Governor) Step(now time.Time, to *Sink) error {
 	if g == nil {
 		return nil
@@ -190,7 +191,7 @@ func (g *Governor) Step(now time.Time, to *Sink) error {
 		return err
 	}
 	if early && g.spent.Traced < g.ctl.Alarm()/2 {
-		return nil // hits are counted in groups, of which one may be full at once: that is no jump
+		return nil // hits are counted in groups: a full group is no jump
 	}
 	next := g.ctl.Decide(g.spent)
 	g.spent = Expense{}
@@ -206,7 +207,7 @@ func (g *Governor) Step(now time.Time, to *Sink) error {
 	return nil
 }
 
-// arm has the next decision come before it is due if more is spent than was foreseen.
+// arm makes the next decision come early if more is spent than planned.
 func (g *Governor) arm() {
 	each := time.Duration(0)
 	if g.timed.n > 0 {
@@ -215,7 +216,7 @@ func (g *Governor) arm() {
 	g.ctl.Rely(g.run.alarm(g.ctl.Alarm(), each))
 }
 
-// measure adds what was spent since the last time to what Decide is told.
+// measure adds the cost since the last call to the Expense for Decide.
 func (g *Governor) measure(now time.Time, d Decision) error {
 	hits, err := g.run.Hits()
 	if err != nil {
@@ -224,7 +225,8 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	r := reading{now, kernel.CPUTime(), hits}
 	time, own, n := now.Sub(g.last.at), r.own-g.last.own, hits.N-g.last.hits.N
 	if timed := hits.Timed - g.last.hits.Timed; timed > 0 {
-		// A hit that was interrupted took long: so they are added up for a while.
+		// A single hit may be long because of an interrupt, so hits are averaged
+		// over a while.
 		g.timed.n = g.timed.n*forget + float64(timed)
 		g.timed.time = g.timed.time*forget + float64(hits.Time-g.last.hits.Time)
 	}
@@ -236,7 +238,7 @@ func (g *Governor) measure(now time.Time, d Decision) error {
 	s.Time += time
 	s.Hits += n
 	if g.run.inPerson() {
-		// What ppscript itself does follows the events, and is saved with them.
+		// ppscript's own time grows with the events, and is saved with them.
 		s.add(traced+float64(own), traced+float64(own))
 	} else {
 		s.Own += own
@@ -277,10 +279,11 @@ func (s *Expense) add(traced, floor float64) {
 	s.Floor += time.Duration(floor)
 }
 
-// forget is what remains of the times of hits at the next measurement.
+// forget is the factor by which the times of old hits are weighted down at each
+// measurement.
 const forget = 0.8
 
-// each is what a hit took lately in its program, ns.
+// each is the recent mean time of a hit in its program, ns.
 func (g *Governor) each() float64 {
 	return max(g.timed.time/max(g.timed.n, 1)-float64(g.run.clock()), float64(gateTime)/2)
 }
@@ -314,7 +317,7 @@ func (g *Governor) end(now time.Time) error {
 		}
 		g.slots.hitsOf = append(g.slots.hitsOf, h.N-before.N)
 		traced := float64(h.Toll-before.Toll) + g.each()*float64(h.N-before.N)
-		// A thread that shares the CPU is slowed down in its own time.
+		// If a thread shares the CPU, only its own time is slowed down.
 		of := length
 		if ran[cpu] > 0 {
 			of = min(ran[cpu], length)
@@ -324,7 +327,8 @@ func (g *Governor) end(now time.Time) error {
 	return nil
 }
 
-// closeSlot has no more events count: a slot ends, or the time in which all did.
+// closeSlot stops counting: a slot ends, or the time in which all events
+// counted.
 func (g *Governor) closeSlot(before Decision, to *Sink) error {
 	now, err := g.run.Weigh(0)
 	if err != nil {
@@ -342,7 +346,8 @@ func (g *Governor) closeSlot(before Decision, to *Sink) error {
 		g.over.add(g.run.idle() > g.share*float64(g.cpus), now)
 		return g.gather(to)
 	}
-	// What came before is no slot. It tells what the gap up to the first one begins with.
+	// The time before the first slot is no slot; its rate is used for the first half of
+	// the first gap.
 	marked := g.slots.marked
 	g.slots.close(now)
 	g.slots.before, g.slots.each = nil, g.lately/max(g.costs.hits, 1)
@@ -358,8 +363,8 @@ func (g *Governor) closeSlot(before Decision, to *Sink) error {
 	})
 }
 
-// enter tells of the first half of the gap before the first slot, which ends now: it is as what was
-// before. Where no slot follows, in this interval, that is a guess.
+// enter scales the counts before the first slot to the first half of the gap behind them. If no
+// slot follows in this interval, that is a guess.
 func (g *Governor) enter(now time.Time, followed bool, to *Sink) {
 	s := &g.slots
 	if len(s.before) == 0 && !s.steady {
@@ -382,14 +387,14 @@ func (g *Governor) enter(now time.Time, followed bool, to *Sink) {
 	s.before = nil
 }
 
-// gather fetches the rows of the slot, to wait.
+// gather fetches the rows of the slot, to be released later.
 func (g *Governor) gather(to *Sink) error {
 	return g.run.Rows(to.Number, func(of *agg.Spec, p *agg.Partial) {
 		g.slots.waiting = append(g.slots.waiting, part{of, p})
 	})
 }
 
-// openSlot has events count again.
+// openSlot makes events count again.
 func (g *Governor) openSlot(next Decision, to *Sink) error {
 	if err := g.run.Resume(); err != nil {
 		return err
@@ -410,8 +415,7 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 		return err
 	}
 	if !next.Slots {
-		// The first rows without slots count all events from now on; what is between the
-		// last slot and now was in it.
+		// From now on all events count; the time since the last slot is accounted for.
 		g.slots = slots{marked: g.slots.marked}
 	}
 	at, err := g.run.Weigh(next.Weight)
@@ -421,7 +425,7 @@ func (g *Governor) openSlot(next Decision, to *Sink) error {
 	return err
 }
 
-// release gives away the rows of the slot, which stands for so many seconds.
+// release hands out the rows of the slot, which stands for a number of seconds.
 func (g *Governor) release(seconds float64, to *Sink) {
 	s := &g.slots
 	if s.began.IsZero() || s.ended.IsZero() {
@@ -443,8 +447,8 @@ func (g *Governor) release(seconds float64, to *Sink) {
 			part, n = part+hit*s.traced[cpu], n+hit
 		}
 		of := agg.Slot{Factor: seconds / s.length(), Traced: part / max(n, 1), Halves: s.halves / max(n, 1)}
-		// Nothing tells for how long of the slot the target ran: that part of the CPU's time may be
-		// all of its own.
+		// It is not known how long the target ran in the slot; its whole run time may lie in the
+		// traced part.
 		of.Unsure = s.crowded || of.Traced > slowing
 		to.Stretch(of, false)
 	}
@@ -453,7 +457,7 @@ func (g *Governor) release(seconds float64, to *Sink) {
 	s.waiting = s.waiting[:0]
 }
 
-// Rows hands out what was counted in the interval that ends; without a budget what programs counted.
+// Rows hands out the rows of the interval that ends.
 func (g *Governor) Rows(run *load.Run, to *Sink) error {
 	if g == nil {
 		return run.Rows(to.Number, to.Add)
@@ -479,9 +483,9 @@ func (g *Governor) Rows(run *load.Run, to *Sink) error {
 	}
 	if d.Open && g.slots.ended.IsZero() {
 		if g.slots.gap > 0 && now.Sub(g.slots.began) < minSlot/2 {
-			return nil // too short to stand for the time before it: it is of the next interval
+			return nil // too short a slot: leave it to the next interval
 		}
-		// The slot ends here, and another one begins.
+		// The slot is cut in two by the end of the interval.
 		if err := errors.Join(g.end(now), g.gather(to)); err != nil {
 			return err
 		}
@@ -510,7 +514,7 @@ func (g *Governor) Stop(to *Sink) error {
 	return errors.Join(g.end(now), g.gather(to))
 }
 
-// Cost is what the interval cost, which ends now.
+// Cost is the cost of the interval that ends now.
 func (g *Governor) Cost() *result.Cost {
 	if g == nil {
 		return nil

@@ -2,17 +2,16 @@ package budget
 
 import "time"
 
-// This file says for which time a slot stands, and so how much more than itself: from the middle of
-// the gap before it to the middle of that behind it. How long a gap is depends on how much the slot
-// before it cost, so a slot that stood for all of the gap behind it would stand for the longer the
-// more was in it.
+// This file computes the time that a slot stands for: from the middle of the gap before it to the
+// middle of the gap behind it. A gap is longer if the slot before it was expensive. So if a slot
+// stood for the whole gap behind it, busy slots would count too much.
 
-// A ledger is where a run is in slots of time.
+// A ledger has the times of the current slot and its gaps.
 type ledger struct {
 	began, ended time.Time // the slot; began is zero before the first one, ended while it lasts
-	from         time.Time // since when it stands for all
-	gap          float64   // s without events before it, of which it has the end
-	cut          bool      // the gap began with an interval, and is all of the slot behind it
+	from         time.Time // begin of the time that it stands for
+	gap          float64   // the gap before it, s
+	cut          bool      // an interval began in the gap: the slot stands for all of it
 }
 
 // close begins to count the gap before the first slot.
@@ -24,7 +23,7 @@ func (l *ledger) end(now time.Time) { l.ended = now }
 // length is how long the slot lasted, s.
 func (l *ledger) length() float64 { return max(l.ended.Sub(l.began).Seconds(), 1e-6) }
 
-// stands is for how long the slot that ended stands, s, if the gap behind it ends now.
+// stands is the time that the ended slot stands for, s, if the gap behind it ends now.
 func (l *ledger) stands(now time.Time) float64 { return l.middle(now).Sub(l.from).Seconds() }
 
 // middle returns the middle of the gap behind the slot, if that ends now.
@@ -39,5 +38,5 @@ func (l *ledger) begin(now time.Time) {
 	*l = ledger{began: now, from: from, gap: now.Sub(l.ended).Seconds()}
 }
 
-// interval has one end in a gap.
+// interval ends an interval within a gap.
 func (l *ledger) interval(now time.Time) { *l = ledger{ended: now, from: now, cut: true} }

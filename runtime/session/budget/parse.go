@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// Off is the share of a run that shall have no budget, also where one is usual.
+// Off is the share that means no budget, even where there is a default one.
 const Off = -1
 
 // Parse reads a share of the CPUs: 1%, or 0.01; or off.

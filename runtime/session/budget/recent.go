@@ -7,25 +7,26 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file keeps what a run cost in each window of five seconds, with its begin and its end: what the budget
-// promises. What cannot be kept is said, with the number.
+// This file keeps the cost of a run in each window of five seconds, including its begin and end,
+// since the budget is promised for every window. If a window exceeds it, a message says by how
+// much.
 
-// costWindow holds the cost of a run lately, and the most of any window.
+// costWindow holds the recent cost of a run, and the highest cost of a window.
 type costWindow struct {
 	marks []mark
 	most  float64 // CPUs, of any window
 }
 
-// A mark is what a run had cost by then, ns of CPU time.
+// A mark is a time and the cost of the run up to it, ns of CPU time.
 type mark struct {
 	at   time.Time
 	cost float64
 }
 
-// grain is how precise the ends of windows are.
+// grain is the precision of the ends of windows.
 const grain = 100 * time.Millisecond
 
-// add adds what was spent since the last call. Before the first one nothing was.
+// add adds the cost since the last call.
 func (r *costWindow) add(now time.Time, ns float64) {
 	n := len(r.marks)
 	if n == 0 {
@@ -45,10 +46,11 @@ func (r *costWindow) add(now time.Time, ns float64) {
 	r.most = max(r.most, (m.cost-first.cost)/float64(max(now.Sub(first.at), window)))
 }
 
-// excess is how much more a window may cost than the budget: decisions come a little late.
+// excess is the tolerance by which a window may exceed the budget, since decisions come a
+// little late.
 const excess = 1.2
 
-// Beginning says that the begin of the run and its end cost more than the budget allows; "" is no more.
+// Beginning returns a message if the run's begin and end cost more than the budget allows; else "".
 func (g *Governor) Beginning() string {
 	if g == nil || g.begin.afforded {
 		return ""
@@ -60,8 +62,8 @@ func (g *Governor) Beginning() string {
 		ms(g.begin.took), ms(g.begin.ends), ms(allowed), 100*g.share, window.Seconds())
 }
 
-// Ended says that some window cost more than the budget allows, up to now, where the results have been shown;
-// "" is none.
+// Ended returns a message if some window cost more than the budget allows; else "". It is called
+// after the results have been shown.
 func (g *Governor) Ended() string {
 	if g == nil {
 		return ""

@@ -8,43 +8,43 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// Rings are where events come to ppscript one by one.
+// Rings lets a Governor control events that come to ppscript one by one.
 type Rings struct {
-	// Relates says that something relates the events.
+	// Relates says that some operator relates the events.
 	Relates bool
-	// Turn has events come, or none; what came before has been taken when it returns. It tells since
-	// when.
+	// Turn switches events on or off, and returns the time of the switch. When it returns, earlier
+	// events have been handled.
 	Turn func(on bool) (time.Time, error)
-	// Traffic is what came so far.
+	// Traffic returns the traffic so far.
 	Traffic func() Traffic
 
 	record hookcost.Records
 	off    bool
 	since  time.Time // when they were switched on or off
 	before []uint64  // records of each ring at that time
-	// rate is how many events come, a ns, as the last slots have it: so many pass by while events
-	// are off, and each costs its hook. idled is what they cost in gaps that ended, ns.
+	// rate is the number of events a ns in the last slots, which is also assumed for gaps, where
+	// each event costs its hook. idled is their cost in past gaps, ns.
 	rate, idled float64
-	// alarmed is how much events have cost when somebody must look, ns; 0 is any.
+	// alarmed is the total cost at which the alarm rings, ns; 0 is never.
 	alarmed uint64
 }
 
-// Traffic is what came through rings.
+// Traffic counts the events that came through rings.
 type Traffic struct {
 	Rings  []RingTraffic
-	Woken  uint64 // bytes in one of them at which the reader is woken
-	Lost   uint64 // for want of room
+	Woken  uint64 // fill of one ring at which the reader is woken, bytes
+	Lost   uint64 // lost since a ring was full
 	Halves uint64 // events whose partner was not seen
 }
 
-// RingTraffic is the traffic of a ring, and so of a CPU or thread.
+// RingTraffic is the traffic of one ring, which is one CPU's or thread's.
 type RingTraffic struct{ Records, Bytes uint64 }
 
 // GovernRings starts a Governor for a run that reads rings; it keeps the run in a share of the CPUs' time.
 func GovernRings(share float64, r *Rings) (*Governor, error) { return govern(share, r) }
 
-// MeasureRings finds out what records with such members cost, of events on these hooks, in some
-// milliseconds. It makes some system calls.
+// MeasureRings measures the cost of records with some sample members, for events on some hooks.
+// It takes some milliseconds and makes system calls for the test.
 func MeasureRings(sampleType uint64, hooks ...hookcost.Hook) *Rings {
 	return &Rings{record: hookcost.MeasureRecords(sampleType, hooks...)}
 }
@@ -71,7 +71,7 @@ func (r *Rings) Weigh(n uint64) (time.Time, error) {
 	return at, err
 }
 
-// turned has what comes count from a moment on, at which events were switched on or off, or the run began.
+// turned notes the time at which events were switched on or off, or the run began.
 func (r *Rings) turned(at time.Time) {
 	r.since, r.before = at, r.before[:0]
 	for _, ring := range r.Traffic().Rings {
@@ -79,8 +79,8 @@ func (r *Rings) turned(at time.Time) {
 	}
 }
 
-// measureRate learns from a slot that ends how many events come while none are observed: more, where
-// the target was slowed down, by as much as agg.Slot has it.
+// measureRate estimates, from a slot that ends, the rate of events in gaps. It is higher than in
+// the slot if observing slowed the target down, by the factor of agg.Slot.
 func (r *Rings) measureRate(end time.Time) {
 	open := float64(end.Sub(r.since))
 	if open <= 0 {
@@ -123,11 +123,11 @@ func (r *Rings) Hits() (h load.Hits, err error) {
 	return h, nil
 }
 
-// unseen is which part of a window's budget may be spent on events that nobody looks at yet, at most.
+// unseen is the largest share of a window's budget that may be spent before the reader is woken.
 const unseen = 0.1
 
-// alarm implements tap. The reader is woken when a ring is as full as it was asked for: that must be little
-// beside the budget, of which the alarm is a known part.
+// alarm implements tap. The kernel wakes the reader when a ring is filled up to its watermark; it
+// reports whether that many events cost little enough to serve as the alarm.
 func (r *Rings) alarm(spent, _ time.Duration) bool {
 	r.alarmed = 0
 	if spent == 0 || r.off {

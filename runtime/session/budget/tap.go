@@ -8,31 +8,33 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// A tap is where a Governor has events left out, and learns how many there were.
+// A tap lets a Governor leave out events and read how many there were.
 type tap interface {
-	// ByKey says that something relates events.
+	// ByKey says that some operator relates events.
 	ByKey() bool
-	// inPerson says that ppscript itself gets the events: its own time follows them. All it can do
-	// is to have none come for a while.
+	// inPerson says that ppscript itself gets the events, so that its own time grows with them.
+	// Then it can only switch them all off for a while.
 	inPerson() bool
 	// begin is called when the run begins.
 	begin()
-	// Weigh has each event that counts stand for n, with 0 none counts; it returns since when.
+	// Weigh makes each counted event stand for n; with 0 no event counts. It returns the time
+	// of the change.
 	Weigh(n uint64) (time.Time, error)
 	Hits() (load.Hits, error)
-	// clock is what reading the time costs, which is in the times of hits.
+	// clock is the cost of reading the time, which the measured times of hits
+	// include.
 	clock() time.Duration
 	// Pause and Resume detach and attach the counting programs.
 	Pause() error
 	Resume() error
-	// idle is what events cost while they are off, lately, in CPUs.
+	// idle is the recent cost of events while they are off, in CPUs.
 	idle() float64
-	// alarm wakes the thread that waits when so much was spent on observed threads, of which each hit
-	// takes about so long; with 0 nobody is. It reports whether somebody will be.
+	// alarm arranges that the waiting thread is woken when observed threads have spent a given
+	// time; each is the time of a hit. 0 switches it off. It reports whether the alarm will work.
 	alarm(spent, each time.Duration) bool
-	// rang reports that it is as much, since it was asked last.
+	// rang reports that the alarm rang since the last call.
 	rang() bool
-	// Rows hands out the rows that were counted elsewhere.
+	// Rows hands out the rows that programs counted.
 	Rows(number func(*load.Stack) uint64, to func(*agg.Spec, *agg.Partial)) error
 }
 
@@ -40,7 +42,7 @@ type tap interface {
 type programs struct {
 	load.Budget
 	tolls hookcost.Costs
-	toll  time.Duration // of the dearest hook
+	toll  time.Duration // cost of the most expensive hook
 }
 
 func newPrograms(run *load.Run) *programs {
@@ -55,7 +57,8 @@ func newPrograms(run *load.Run) *programs {
 	return p
 }
 
-// alarm implements tap. Until the time of one was taken a hit may take any time: the first ones ring.
+// alarm implements tap. Until a hit has been timed, its cost is unknown, so that the first hits
+// ring.
 func (p *programs) alarm(spent, each time.Duration) bool {
 	hits := uint64(spent / (p.toll + max(each, 1)))
 	if each == 0 {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// An Own tells which share of the time of all CPUs ppscript used, from one question to the next.
+// An Own measures ppscript's share of the time of all CPUs, from one call to the next.
 type Own struct {
 	before Usage
 }
 
-// NewOwn begins now.
+// NewOwn begins the first period.
 func NewOwn() *Own {
 	o := &Own{}
 	o.before.read()
 	return o
 }
 
-// Share is that since the last call, or the begin.
+// Share is the share since the last call, or since NewOwn.
 func (o *Own) Share() float64 {
 	before := o.before
 	o.before.read()

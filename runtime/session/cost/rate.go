@@ -7,30 +7,30 @@ import (
 	"ppscript/runtime/source/perf"
 )
 
-// rateTime is how long events are counted before a rate is judged: a burst
-// that is over sooner costs less than ending the run.
+// rateTime is the time for which events are counted before a rate is checked. A
+// shorter burst costs less than ending the run.
 const rateTime = time.Second
 
-// A Rate ends a run whose events come too fast from one CPU or thread: the
-// programs that run there pay their cost.
+// A Rate ends a run if too many events a second come from one CPU or thread,
+// since the programs there bear the cost.
 type Rate struct {
 	limit  uint64 // a second, of each sender
 	at     time.Time
 	before []Sender
 }
 
-// A Sender is a CPU or thread, and how many events it has sent so far.
+// A Sender is a CPU or thread, with the number of its events so far.
 type Sender struct {
 	Name string
 	N    uint64
 }
 
-// NewRate begins at now; limit is how many events a second, 0 any number.
+// NewRate begins at now; limit is in events a second, 0 is none.
 func NewRate(limit uint64, now time.Time) *Rate {
 	return &Rate{limit: limit, at: now}
 }
 
-// Due is when the rates are to be judged; never without a limit.
+// Due is the time of the next check; never without a limit.
 func (r *Rate) Due() time.Time {
 	if r.limit == 0 {
 		return time.Time{}
@@ -38,8 +38,8 @@ func (r *Rate) Due() time.Time {
 	return r.at.Add(rateTime)
 }
 
-// Exceeded says which sender sends more than the limit; "" is none. Senders that
-// come later are judged from then on.
+// Exceeded names a sender above the limit; "" if there is none. New senders are
+// checked from their first call on.
 func (r *Rate) Exceeded(senders []Sender, now time.Time) string {
 	elapsed := now.Sub(r.at)
 	before := r.before
@@ -57,8 +57,8 @@ func (r *Rate) Exceeded(senders []Sender, now time.Time) string {
 	return ""
 }
 
-// RingSenders are the rings: filters of the kernel and programs there cost less
-// than a record.
+// RingSenders returns the rings as senders. Events that filters reject do not
+// count: they cost less than a record.
 func RingSenders(rings []perf.RingStats) []Sender {
 	var list []Sender
 	for _, ring := range rings {
@@ -67,7 +67,7 @@ func RingSenders(rings []perf.RingStats) []Sender {
 	return list
 }
 
-// RingName says whose events a ring has.
+// RingName names the CPU or thread of a ring.
 func RingName(r perf.RingStats) string {
 	if r.CPU < 0 {
 		return InstanceName(true, r.TID)

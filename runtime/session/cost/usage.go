@@ -1,5 +1,5 @@
-// Package cost tells what observing costs: the observer itself, and its targets, which
-// pay for each event.
+// Package cost measures the cost of observing: the CPU time of ppscript, and the rate
+// of events, which the observed programs pay for.
 package cost
 
 import (
@@ -15,7 +15,7 @@ type Usage struct {
 	MaxRSSKB  int64
 }
 
-// NewUsage reads what was used so far.
+// NewUsage begins the first period.
 func NewUsage() *Usage {
 	u := &Usage{}
 	u.read()
@@ -32,7 +32,7 @@ func (u *Usage) read() {
 	u.MaxRSSKB = ru.Maxrss
 }
 
-// Line is the report since the last one.
+// Line is the report for the time since the last call.
 func (u *Usage) Line() string {
 	before := *u
 	u.read()

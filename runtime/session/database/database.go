@@ -1,5 +1,6 @@
-// Package database runs the databases of a plan: it opens them, and shows at each report
-// what their queries answer. The session fills them; what SQL is, is in runtime/operator/sql.
+// Package database runs the databases of a plan: it opens them, and shows the answers of
+// their queries at each report. The session fills them; SQL itself is in
+// runtime/operator/sql.
 package database
 
 import (
@@ -20,9 +21,9 @@ import (
 	"ppscript/runtime/text/diag"
 )
 
-// A Host is what a database uses of the run.
+// A Host has the functions of the run that a database uses.
 type Host struct {
-	// Permit says whether a file may be written; nil: files are not wanted at all.
+	// Permit says whether a file may be written; nil if no files shall be written.
 	Permit  func(path string) error
 	Say     func(format string, args ...any)
 	Verbose func(line string)
@@ -31,25 +32,25 @@ type Host struct {
 	Services func() *expr.Services
 	// Memory bounds the rows of a database in memory; nil leaves it its own bound.
 	Memory *memory.Budget
-	// QueryEnd tells when a query that begins now has to stop.
+	// QueryEnd returns the deadline of a query that begins now.
 	QueryEnd func() func() error
 	// Frames returns the frames of a stack; ok is false if nothing
 	// has stacks.
 	Frames func(id stack.ID) (frames []*result.Frame, ok bool)
 }
 
-// A Database is one that is open.
+// A Database is an open database of a plan.
 type Database struct {
 	to    Host
 	spec  *plan.Database
 	db    *sql.DB
-	plain *sql.DB // to compare with; nil if nobody asked
+	plain *sql.DB // a second database for comparison; nil unless Verify
 	run   *plan.DatabaseRun
 	rows  []*sql.Rows
 }
 
-// Open opens the database: that a file cannot be written is better known before
-// events are opened.
+// Open opens the database before events are opened, so that a file that cannot
+// be written is an error early.
 func Open(spec *plan.Database, to Host) (*Database, error) {
 	d := &Database{to: to, spec: spec}
 	return d, d.open()
@@ -88,7 +89,7 @@ func databaseError(path string, err error) error {
 		OrHint("give a new file, or a database of SQLite, in a directory that you may write to")
 }
 
-// Begin connects the database with what fills it.
+// Begin connects the database with the operator that fills it.
 func (d *Database) Begin(run *plan.DatabaseRun) error {
 	d.run = run
 	services := d.to.Services()
@@ -130,7 +131,7 @@ func (d *Database) Begin(run *plan.DatabaseRun) error {
 	return nil
 }
 
-// both are the database, and the one to compare with if somebody asked for it.
+// both lists the database, and the one for comparison if there is one.
 func (d *Database) both() []*sql.DB {
 	var list []*sql.DB
 	for _, db := range []*sql.DB{d.db, d.plain} {
@@ -149,12 +150,12 @@ func (d *Database) tables() []*sql.Table {
 	return list
 }
 
-// Dropped is how many rows there was no room for.
+// Dropped counts the rows that found no room.
 func (d *Database) Dropped() uint64 { return d.db.Dropped() }
 
-// Tick ends an interval: what the rows since the last one answer is shown, and
-// they are forgotten. What a file keeps at the end is the last interval then;
-// without a query it keeps all rows.
+// Tick ends an interval: it shows the query's answers for the rows since the
+// last Tick, and deletes the rows. So a file has the rows of the last interval
+// at the end; without a query it keeps all rows.
 func (d *Database) Tick(final bool, meta func(name, title string) result.Meta) error {
 	if d.spec.Query == "" {
 		return d.to.Show(d.inserts(meta))
@@ -197,7 +198,7 @@ func (d *Database) Tick(final bool, meta func(name, title string) result.Meta) e
 	return nil
 }
 
-// Settle brings all rows, and what there is to say about them, into the
+// Settle writes all waiting rows, and the metadata about them, into the
 // databases.
 func (d *Database) Settle() error {
 	for _, rows := range d.rows {
@@ -225,7 +226,7 @@ func (d *Database) Settle() error {
 	return nil
 }
 
-// nameStacks puts the stacks of a table's rows that are new into the table of stacks.
+// nameStacks adds new stacks of a table's rows to the table of stacks.
 func (d *Database) nameStacks(db *sql.DB, table string) error {
 	ids, err := db.Numbers("SELECT DISTINCT _stack FROM " + sql.Quote(table) +
 		" WHERE _stack NOT IN (SELECT id FROM stacks)")
@@ -249,7 +250,8 @@ func queryError(query string, err error) error {
 		WithHint("ask about the rows of one interval at a time: -i 1s; or for fewer: -e 'EVENT/FILTER/'")
 }
 
-// inserts is the answer of a file that nobody asks anything: what is in it.
+// inserts is the result shown for a file without a query: the number of rows by
+// table.
 func (d *Database) inserts(meta func(name, title string) result.Meta) *result.Table {
 	t := &result.Table{Columns: []result.Column{
 		{Name: "table", Kind: result.KeyColumn, Left: true, Width: 16},

@@ -1,10 +1,10 @@
-// Package dutycycle keeps a run in a budget that gets its events through rings: while it costs too much,
-// they come in slots of time, and what these counted is made to stand for the time between. Package
-// session uses it for plans that programs of the kernel cannot do; for theirs package budget does it
-// alone.
+// Package dutycycle keeps a run in its budget if events come through rings: while the cost is too
+// high, events come only in slots of time, whose counts are scaled to the time between them.
+// Package session uses it for plans that programs of the kernel cannot run; for other plans it uses
+// package budget directly.
 //
-// What is related would be related wrongly across a gap, so that a gap is a loss of no events for
-// operators that relate events: what waits is given up.
+// Events on both sides of a gap must not be paired. So a gap is reported as a loss of zero events
+// to operators that relate events, and these drop their waiting events.
 package dutycycle
 
 import (
@@ -29,15 +29,15 @@ type Slots struct {
 	of        Of
 	rings     *budget.Rings
 	govern    *budget.Governor
-	total     *agg.Group   // of one row: how many events there were
+	total     *agg.Group   // a group with one row that counts all events
 	since     event.Time   // when the gap began
 	allEvents uint64       // events, of the run
-	aside     event.Loss   // of the operators, which is still to be told
+	aside     event.Loss   // loss of the operators that is not reported yet
 	halves    uint64       // events without a partner, so far
 	cost      *result.Cost // of the last interval
 }
 
-// Of is what Slots must know of a run.
+// Of has the functions and facts of the run that Slots use.
 type Of struct {
 	Instance *plan.Instance
 	Started  budget.Start
@@ -48,14 +48,15 @@ type Of struct {
 	Drain func() error
 }
 
-// Measure finds out what records cost. It comes before events are opened: it makes some itself.
+// Measure measures the cost of records. It must be called before events are opened, since it
+// makes some events itself.
 func (s *Slots) Measure(share float64, p *plan.Plan) {
 	if share > 0 && p.InSlots {
 		s.rings = budget.MeasureRings(perf.SampleType(p.SampleMembers, len(p.Events)), hooks(p)...)
 	}
 }
 
-// hooks are what the events of a plan hang on.
+// hooks lists the hooks of the kernel that a plan's events are attached to.
 func hooks(p *plan.Plan) (list []hookcost.Hook) {
 	for _, e := range p.Events {
 		hook := hookcost.OfSamples
@@ -102,7 +103,7 @@ func (s *Slots) Step() error {
 // Governor keeps the run in its budget; nil without one.
 func (s *Slots) Governor() *budget.Governor { return s.govern }
 
-// Exceeded says why the run must end, since its budget cannot be kept; "" is no reason.
+// Exceeded returns the reason to end the run if the budget cannot be kept; else "".
 func (s *Slots) Exceeded() string { return s.govern.Exceeded() }
 
 // Stop says that the run ends: events are about to end.
@@ -113,9 +114,10 @@ func (s *Slots) Stop() error {
 	return s.govern.Stop(s.sink())
 }
 
-// turn has events come, or none; then it returns when all that came before are counted.
+// turn switches events on or off. When it returns, all earlier events are counted.
 func (s *Slots) turn(on bool) (at time.Time, err error) {
-	// A thread that was interrupted in between does not know when it was.
+	// If this thread was interrupted in between, the time of the switch is
+	// uncertain.
 	before := time.Now()
 	err = perf.Switch(s.of.Live, on)
 	at = before.Add(time.Since(before) / 2)
@@ -132,7 +134,7 @@ func (s *Slots) turn(on bool) (at time.Time, err error) {
 	return at, err
 }
 
-// tellGap tells that nothing was observed since the slot before.
+// tellGap reports a gap to the operators.
 func (s *Slots) tellGap(until event.Time) {
 	for ring := range s.of.Live.Rings() {
 		gap := event.Event{Kind: event.Lost, Ring: int32(ring), Time: s.since,
@@ -141,7 +143,7 @@ func (s *Slots) tellGap(until event.Time) {
 	}
 }
 
-// traffic is what came so far.
+// traffic returns the traffic so far.
 func (s *Slots) traffic() (t budget.Traffic) {
 	s.aside.Add(s.lost(s.of.Instance))
 	t.Halves = s.halves
@@ -159,7 +161,8 @@ func (s *Slots) lost(in *plan.Instance) event.Loss {
 	return l
 }
 
-// Loss is what operators lost since the last call, even if others asked them meanwhile.
+// Loss is the operators' loss since the last call. It includes loss that other callers
+// read from them meanwhile.
 func (s *Slots) Loss(in *plan.Instance) event.Loss {
 	l := s.lost(in)
 	l.Add(s.aside)
@@ -175,7 +178,7 @@ func (s *Slots) count() {
 	}
 }
 
-// sink is where what a slot counted is made to stand for more.
+// sink scales the counts of slots.
 func (s *Slots) sink() *budget.Sink {
 	all := func(fn func(g *agg.Group)) {
 		fn(s.total)
@@ -190,7 +193,7 @@ func (s *Slots) sink() *budget.Sink {
 	}
 }
 
-// Tick ends an interval. It comes when all operators have ended theirs, before that is shown.
+// Tick ends an interval. It comes when all operators have ended it, before results are shown.
 func (s *Slots) Tick(out render.Renderer) error {
 	if s.govern == nil {
 		return nil
@@ -206,7 +209,7 @@ func (s *Slots) Tick(out render.Renderer) error {
 	if !s.cost.Sampled() || !plan.Has[*plan.LogOp](s.of.Instance.Plan) || len(t.Rows) == 0 {
 		return nil
 	}
-	// A reader of lines is told how many of the events these are.
+	// Lines are not scaled; a note says what share of the events they are.
 	fields := []render.NoteField{field("time", share(s.cost.Time)), field("budget", share(s.cost.Budget)),
 		field("cost", share(s.cost.Own+s.cost.Traced)), field("estimated", t.Rows[0][0])}
 	if row := t.Rows[0]; len(row) > 1 && row[1].Kind != event.None {
@@ -219,8 +222,8 @@ func field(name string, v event.Value) render.NoteField {
 	return render.NoteField{Name: name, Value: v}
 }
 
-// share has the digits that mean something.
+// share formats a share with its significant digits.
 func share(x float64) event.Value { return event.FloatOf(math.Round(x*1e5) / 1e5) }
 
-// Cost is what the interval cost that ended last; nil without a budget.
+// Cost is the cost of the last interval; nil without a budget.
 func (s *Slots) Cost() *result.Cost { return s.cost }
