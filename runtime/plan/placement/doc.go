@@ -9,7 +9,7 @@
 //	kernel.go   the part that programs do all of: events, edges, operators
 //	records.go  records that programs send of events, and what is in them
 //	pairs.go    pairs, and what folds emit, that programs send, and what is in them
-//	beside.go   events that they send beside these
+//	sentevents.go  events that they send beside these
 //	keys.go     keys that ppscript computes from what the kernel grouped by
 //	context.go  which engine evaluates sample members that only programs see
 //	text.go     which engine reads texts of processes
@@ -35,7 +35,7 @@
 //	                            never if only programs see what is read of it
 //	an event to its readers     the records that a program sends, once for all that
 //	                            read it; never if programs cannot send it, or it
-//	                            does not pay (records.go, beside.go)
+//	                            does not pay (records.go, sentevents.go)
 //	a join to readers of        the pairs that programs send, once for all that read
 //	its pairs                   them; never if programs cannot send them
 //	                            (pairs.go)

@@ -38,7 +38,7 @@ type sentPairs struct {
 	moved []*graph.Pred // that programs check
 	start *event.Schema
 	end   *event.Schema
-	event *graph.Event // nil unless it is an event itself (beside.go)
+	event *graph.Event // nil unless it is an event itself (sentevents.go)
 }
 
 // pairs describes the output of joins and folds that programs can send to operators

@@ -48,7 +48,7 @@ type projector struct {
 	whole bool
 	why   string
 	must  bool // only programs can read some of the data, or the user asks for it
-	// beside says that the events are sent beside what operators make of them (beside.go).
+	// beside says that the events are sent beside what operators make of them (sentevents.go).
 	beside bool
 }
 

@@ -27,7 +27,7 @@ type Projection struct {
 	Addresses map[event.Member]bool
 	// Beside are registers and arguments of probes of an event that is a part of something
 	// else; BesideSize is the memory that they need. Words says of a stream of such events
-	// where these have them. See beside.go.
+	// where these have them. See words.go.
 	Beside     []Word
 	BesideSize int
 	Words      Words
