@@ -22,17 +22,19 @@ func (s *layout) generations() int {
 type gate struct {
 	code *code
 	eval *eval.Eval
-	// counted is the one feed of an event that is counted: events that its
-	// predicates leave out do not count. Events that feed several count for
-	// all.
+	// counted is the feed of an event that has only one: events that its
+	// predicates reject are then not counted. If an event has several feeds,
+	// all its occurrences count.
 	counted *feed
 	// walk finds stacks.
 	walk *walk.Stacks
-	// share is of the event, or of the key of what relates it: what counts, and its weight.
+	// share decides, with a budget, whether the event or its key counts, and with which
+	// weight.
 	share state.KeyShare
 }
 
-// byKey reports that a budget leaves out keys, not events: what relates events gets all of a key.
+// byKey reports that a budget leaves out whole keys, not single events, so that joins and folds
+// get all events of a key.
 func byKey(s *layout) bool { return s.weighed && len(s.joins)+len(s.folds) > 0 }
 
 // takes goes on with events that f's predicates let through. If one

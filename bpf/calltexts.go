@@ -12,7 +12,7 @@ import (
 // they do not wait with the fields of the start: package state keeps them with the thread.
 
 // keepsTexts notes the texts of the start that readers of a pair need, or that are sent with
-// it. alone says that one thread has both events, and memory of its own.
+// it. alone says that both events are of one thread, whose own memory holds the texts.
 func (j *joinOp) keepsTexts(s *layout, p *pair, alone bool) {
 	keep := func(what, addr expr.Node) {
 		if !alone || j.spec.Nested || s.sourceOf(p.start) == nil {
@@ -43,9 +43,9 @@ func (j *joinOp) keepsTexts(s *layout, p *pair, alone bool) {
 	}
 }
 
-// keepTexts keeps the texts of the event at hand, which is a start. One that finds no memory
-// has no texts at its end. waits says that the event itself waits for them: R8 is the memory
-// then.
+// keepTexts keeps the texts of the current event, which is a start. Without memory for them,
+// the pair has no texts. waits says that the event waits in the same memory, whose address
+// is in R8.
 func (o *joiner) keepTexts(waits bool, full label) {
 	c, t := o.code, o.join.Texts
 	if t.Count(o.input) == 0 {

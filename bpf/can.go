@@ -8,9 +8,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file says what programs can do before any is generated. The generator
-// itself walks what is asked about, with code that keeps nothing: a table of its
-// abilities beside it would be a second truth, which one day says something else.
+// This file answers whether a program could be generated. It runs the generator
+// itself and drops the code: a separate table of its abilities would differ from
+// it one day.
 //
 // What a Host cannot know is left to Generate and to the kernel: a program that
 // is too long, or that the verifier does not understand.

@@ -57,7 +57,7 @@ func spin(t *testing.T, n int) {
 	}
 }
 
-// sieved loads a program for the samples of a schema.
+// filtered loads a program for the samples of a schema.
 func filtered(t *testing.T, h *Host, s *event.Schema, text string) int {
 	t.Helper()
 	im, err := SampleFilter("test", []expr.Node{node(t, s, text)}, h)

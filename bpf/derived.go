@@ -9,24 +9,25 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file is about joins of what operators make: a pair, or an event that a fold emits, is
-// a start or an end of another join. The program that makes it, that of its last event, goes
-// on to the other join at once, with the time of that event.
+// This file is about joins of derived events: a pair, or an event that a fold emits, is a
+// start or an end of another join. The program of the event that completed it runs the other
+// join at once, with the time of that event.
 //
-// The events of a join are its inputs. An input is a number: that of a source, or, behind
-// those, of a stream that operators make. What waits of an event of such a stream is what somebody
-// reads of it, as far as parts of parts of it.
+// The events of a join are its inputs. An input is a number: first come the sources, then the
+// streams that operators make. What waits of an event of such a stream is what somebody reads of
+// it, as far as parts of parts of it.
 
-// derived describes a stream of pairs, or of what a fold emits, that a join relates.
+// derived describes a stream of derived events that a join relates: pairs, or events
+// that a fold emits.
 type derived struct {
 	stream int
-	join   *joinOp // whose pairs they are; nil if fold emits them
+	join   *joinOp // the join that makes the pairs; nil if a fold emits the events
 	start  int     // inputs of that join
 	end    int
 	fold   *foldOp
 }
 
-// derivedOf finds the input that is a stream.
+// derivedOf finds a derived stream by its number; nil if there is none.
 func (s *layout) derivedOf(stream int) *derived {
 	for i := range s.derived {
 		if s.derived[i].stream == stream {
@@ -36,7 +37,7 @@ func (s *layout) derivedOf(stream int) *derived {
 	return nil
 }
 
-// inputs is how many there are.
+// inputs is the number of inputs.
 func (s *layout) inputs() int { return len(s.sources) + len(s.derived) }
 
 // streamOf is the stream of an input.
@@ -55,8 +56,8 @@ func (s *layout) sourceOf(input int) *source {
 	return nil
 }
 
-// origins calls fn for each source whose program has the events of an input, with what they
-// are there.
+// origins calls fn for each source whose program handles the events of an input, with the
+// environment of expressions there.
 func (s *layout) origins(input int, fn func(e *source, in eval.Env)) {
 	if e := s.sourceOf(input); e != nil {
 		fn(e, eval.Env{})
@@ -77,7 +78,8 @@ func (s *layout) pairOrigins(j *joinOp, start, end int, fn func(e *source, in ev
 	})
 }
 
-// outEnv is what a fold emits while layouts are settled.
+// outEnv is the environment for expressions over a fold's emitted events while
+// layouts are settled.
 func (f *foldOp) outEnv() eval.Env {
 	return eval.Env{Out: &eval.EmitScope{Fold: &f.Fold, Sizes: f.emits}}
 }
@@ -139,8 +141,7 @@ func anyFeed(feeds []feed, found func(f *feed) bool) bool {
 	return slices.ContainsFunc(feeds, func(f feed) bool { return found(&f) })
 }
 
-// readOf are the fields that is read of events that feeds take, by them and by joins behind
-// them.
+// readOf lists the fields that feeds, and joins behind them, read of their events.
 func (s *layout) readOf(feeds []feed) (list []*expr.Field) {
 	for k := range feeds {
 		f := &feeds[k]
@@ -176,7 +177,8 @@ func (f *feed) nodes() []expr.Node {
 	return nodes
 }
 
-// inside are the fields of one event of a pair, as that event sees them.
+// inside converts fields of one of a pair's events into fields of the event
+// itself.
 func inside(fields []*expr.Field, part expr.Part) (own []*expr.Field) {
 	for _, f := range fields {
 		if rest, ok := f.Part.From(part); ok {
@@ -197,9 +199,8 @@ func (o *joiner) makes(p *pair, made *eval.Pair) {
 	o.eval.Env = end
 }
 
-// now leaves the time of the event on the stack. Where somebody reads it, and in programs with
-// joins of what operators make, it has been fetched: an event has one time for all, so that a
-// delay is the difference of the times that are shown.
+// now leaves the time of the event on the stack. The time is fetched only once for an event,
+// so that a delay is exactly the difference of the times that are shown.
 func (o *joiner) now() int16 {
 	if o.chained || o.eval.Members.WantsTime() {
 		return o.eval.Members.Time()

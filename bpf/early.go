@@ -7,13 +7,14 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file finds predicates that are cheaper than the check of the event's
-// task: those on numbers of the event itself come first, so that rejected events
-// cost next to nothing. They cannot fail, so the order makes no difference to
-// results; but where one of so many events is taken, others than the filter are about that.
+// This file finds predicates that are cheaper than the check of the event's task.
+// Predicates on numbers of the event itself come first, so that rejected events cost next
+// to nothing. They cannot fail, so that the order does not change results. With a sampling
+// period, only the event's own filter comes first, since other predicates are about the
+// sampled events.
 
-// early takes the predicates with which e begins, and returns the event without
-// them.
+// early splits the cheap predicates off e, and returns them and the event
+// without them.
 func early(e *source) (preds []expr.Node, rest *source) {
 	ev := *e.Event
 	c := &source{Event: &ev, feeds: e.feeds, stacked: e.stacked, serves: e.serves}

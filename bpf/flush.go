@@ -20,9 +20,9 @@ import (
 // The tempting alternative, to read the map and write back what changed, would overwrite
 // what programs wrote in between, and see states in the middle of a step.
 
-// Programs are attached and detached one after the other: a state would miss the events
-// of some. So steps are taken only while all of them are attached, and the states of the
-// end are the states of one moment.
+// Programs are attached and detached one after the other. If steps ran meanwhile, a
+// state would miss events of some programs. So steps run only while all programs are
+// attached, and all states end at one moment.
 
 // What the program returns.
 const (
@@ -31,8 +31,8 @@ const (
 	flushBusy = 2 // another program works on it
 )
 
-// flushNode is the flush function of a fold, as far as a program must run it; nil if it
-// changes no state.
+// flushNode is the part of a flush function that changes the state, which a program
+// must run; nil if it changes nothing.
 func (f *foldOp) flushNode() expr.Node {
 	n := nodeOf(f.spec.Flush)
 	changes := false
@@ -57,8 +57,8 @@ func (f *foldOp) flushNode() expr.Node {
 	return n
 }
 
-// flushEnv is what the flush function of a fold works on: the state, and an event with
-// the key. Places are not known while layouts are settled.
+// flushEnv is the environment of a flush function: the state, and an event with the
+// key. Places are not known while layouts are settled.
 func (f *foldOp) flushEnv(state int16, places []int16) eval.Env {
 	v := eval.Env{Fold: &eval.FoldState{Fold: &f.Fold, State: state},
 		Out: &eval.EmitScope{Fold: &f.Fold, Places: places}}
@@ -149,7 +149,7 @@ func (im *Image) flush(f *foldOp, c *code) asm.Instructions {
 	return c.Finish()
 }
 
-// evaluated evaluates what is emitted for its failures alone.
+// evaluated evaluates an emitted event only to notice failures.
 func evaluated(e *eval.Eval, n *expr.Emit) {
 	mark := e.Code.Stack
 	for _, a := range n.Args {

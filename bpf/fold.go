@@ -41,16 +41,16 @@ type foldOp struct {
 
 	emits   []int // bytes of an emitted event, by field; a number has 8
 	size    int
-	context *foldContext // the event with which a state began; nil is not kept
+	context *foldContext // how the event that began a state is kept; nil: it is not
 	holds   bool         // numbers of stacks
 	keeping
 }
 
-// keeping is where the states of a fold are.
+// keeping says where the states of a fold are stored.
 type keeping struct {
 	locked bool
 	tasks  bool // with the task, not in a hash
-	swept  bool // in a hash that may be full one day: the oldest are given up
+	swept  bool // in a hash that may get full: the oldest states are evicted
 }
 
 // Places in a state; then texts.
@@ -129,8 +129,8 @@ func (s *layout) prepareFold(f *foldOp, host *Host) {
 	}
 }
 
-// prepareAsked prepares the folds whose states the functions of f ask for, and reports whether
-// others ask for those of f.
+// prepareAsked prepares the folds that the functions of f look up states of, and reports
+// whether other folds look up states of f.
 func (f *foldOp) prepareAsked(s *layout, host *Host) (asked bool) {
 	f.Asks = map[any]*eval.Fold{}
 	for _, other := range s.folds {
@@ -147,7 +147,7 @@ func (f *foldOp) prepareAsked(s *layout, host *Host) (asked bool) {
 	return asked
 }
 
-// keysOf is the columns of a fold's key.
+// keysOf returns the columns of a fold's key.
 func keysOf(n expr.Node) []expr.Node {
 	if t, ok := n.(*expr.TupleOf); ok {
 		return t.Elems
@@ -180,12 +180,12 @@ func (f *foldOp) roomsOf(step expr.Node, in eval.Env) {
 	})
 }
 
-// A folder brings the events of a program, or pairs, to a fold, and what it emits to
-// tables, or out of the kernel.
+// A folder brings the events of a program, or pairs, to a fold, and emitted events
+// to tables or out of the kernel.
 type folder struct {
 	*gate
 	fold *foldOp
-	key  int16 // where the key stands on the stack
+	key  int16 // offset of the key on the stack
 	next func(f *feed)
 }
 
@@ -239,7 +239,7 @@ func (o *folder) feed(feed *feed) {
 	c.Stack = mark
 }
 
-// findState leaves the address of the key's state at a place of the stack.
+// findState stores the address of the key's state on the stack.
 func (o *folder) findState(key, state int16, full label) {
 	c, f := o.code, o.fold
 	found := c.Label()
@@ -358,7 +358,8 @@ func (im *Image) foldMaps() {
 	}
 }
 
-// sweepFold has ppscript give up states of a fold whose states begin as value.
+// sweepFold adds a fold to the maps whose old states ppscript evicts; value is
+// the initial state.
 func (im *Image) sweepFold(f *foldOp, value []byte) {
 	made := load.MadeMap.Of(f.Index)
 	im.define(made, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})

@@ -17,8 +17,9 @@ import (
 // sends it with what the fold emits, and with the event at hand. Both have all of their
 // fields, since lines show them.
 
-// A foldContext is where the state of a fold keeps the event with which it began. In a record
-// the two events have the same columns: two moments, then the fields of both.
+// A foldContext says how a fold's state keeps the event with which it began. In a sent
+// record, this event and the current one have the same columns: two moments, then the fields
+// of both.
 type foldContext struct {
 	at      int                   // in the state: the moment, and then the fields
 	columns map[int][]sent.Column // by source; their places are behind the moment
@@ -52,7 +53,7 @@ func (f *foldOp) keepsEvents() bool {
 	return slices.ContainsFunc(f.feeds, func(to feed) bool { return to.emit != nil && to.emit.FoldContext })
 }
 
-// save settles what is kept of the events of a source: all that their records have, in whole words.
+// save decides which fields of a source's events are kept: the whole record, in words.
 func (a *foldContext) save(i int, e *source) {
 	off := 0
 	columns := []sent.Column{}
@@ -79,7 +80,7 @@ func (a *foldContext) save(i int, e *source) {
 	a.size = max(a.size, off)
 }
 
-// nodes are what the program of a source reads for it.
+// nodes lists the expressions that a source's program evaluates for it.
 func (a *foldContext) nodes(i int) []expr.Node {
 	list := []expr.Node{tidNode, cpuNode, timeNode}
 	for _, c := range a.columns[i] {
@@ -99,9 +100,8 @@ func (a *foldContext) part(s *layout, r *record, of expr.Part, columns *[]sent.C
 	return p
 }
 
-// note stores the event at hand in the memory whose address memory leaves in R7: its moment
-// at one place, its fields at another. stack is where on the stack the number of its stack
-// stands; 0 is none.
+// note stores the current event in the memory whose address memory leaves in R7: its moment
+// and its fields. stack is the stack offset with the number of its call stack; 0 is none.
 func (a *foldContext) note(g *gate, memory func(), at, fields int, stack int16) {
 	c, e := g.code, g.eval
 	mark := c.Stack
@@ -134,7 +134,7 @@ func (a *foldContext) note(g *gate, memory func(), at, fields int, stack int16) 
 	c.Stack = mark
 }
 
-// since leaves the number that says when the state began at a place of the stack.
+// since stores the number that says when the state began on the stack.
 func (o *folder) since(state int16) int16 {
 	if o.fold.context == nil {
 		return 0
@@ -146,7 +146,7 @@ func (o *folder) since(state int16) int16 {
 	return at
 }
 
-// begins keeps the event at hand if that number has changed.
+// begins keeps the current event if that number has changed.
 func (o *folder) begins(state, before, stack int16) {
 	a, c := o.fold.context, o.code
 	if a == nil {

@@ -18,8 +18,7 @@ import (
 // This file follows the edges of a Part, which it leaves as they are: each generation makes a layout
 // of its own.
 
-// A layout is where programs keep the data of a Part's events, edges and operators. It is made by following
-// the edges.
+// A layout has the places of all data of a Part's programs. It is made by following the edges.
 type layout struct {
 	sources []*source
 	derived []derived
@@ -29,28 +28,28 @@ type layout struct {
 
 	intervals, counted bool
 	weighed            bool // events have weights
-	// keepsStacks says that stacks are kept of what is sent.
+	// keepsStacks says that sent records have stacks, which programs keep.
 	keepsStacks bool
 	holdsStacks bool            // folds hold stacks
-	kept        sent.KeptLayout // what is kept, without its events
+	kept        sent.KeptLayout // layout of kept records, without their events
 	prepared    map[any]bool    // operators
 	waiting     int             // feeds whose events may wait for texts
 }
 
-// A source is an event, and where it goes.
+// A source is an event with the feeds that take it.
 type source struct {
 	*Event
 	feeds   []feed
 	stacked bool // somebody counts by its stack
-	// Of probes and system calls: those whose events the program takes, by index in layout.sources, the
-	// lists of their names by place if somebody counts by them, and that it is one of another program.
-	// calls are the numbers of the system calls.
+	// serves lists, for probes and system calls, the sources that one program handles, by index in
+	// layout.sources. The fields behind it have their names by place, if these are keys, and say
+	// that another program handles this source. calls are the numbers of system calls.
 	serves    []int
 	texts     [][]string
 	calls     []int64
 	served    bool
 	lead      int  // that program's event
-	partTexts bool // pairs are sent whose start it is, with its texts
+	partTexts bool // it starts pairs that are sent with its texts
 	// numbers are the numbers of the pairs that the program sends as an end of many functions.
 	numbers []uint64
 }
@@ -59,7 +58,7 @@ type source struct {
 // join, to a fold, or out of the kernel.
 type feed struct {
 	preds []expr.Node
-	stat  int // the counter of the events for which these hold; 0 where the rows of the table tell
+	stat  int // counter of the events that pass preds; 0 if the table's rows give that number
 
 	emit *record
 
@@ -69,43 +68,46 @@ type feed struct {
 	input int // the number of the event for it
 	stage int // negative starts and ends nothing
 	key   expr.Node
-	role  expr.Node // nil is both
+	role  expr.Node // nil: start or end
 	// returns says that the event of a join of calls is a return.
 	returns bool
-	keep    *record // what is kept of the event; nil is nothing
+	keep    *record // the record that is kept of the event; nil: none
 
 	folding
 
 	waking
 }
 
-// grouping is where events go into a table.
+// grouping has the expressions for a feed into a table.
 type grouping struct {
 	table *load.Table
 	keys  []expr.Node // of the table's columns
 	args  []arg       // one for each of the table's arguments
-	// late is where the events wait whose texts are not in memory; nil is nowhere.
+	// late is the memory for events that wait for texts not in memory; nil if none
+	// wait.
 	late *postponed
 }
 
-// folding is where events go into a fold, of key, which may have several columns.
+// folding has the expressions for a feed into a fold; the key may have several
+// columns.
 type folding struct {
 	fold  *foldOp
 	step  expr.Node // its function
 	holds bool      // the stack of the event, as a number
 }
 
-// waking is what an event tells of tasks. wakes is the task that it wakes, and wakesOn
-// its CPU: one that runs there, or is the running task itself, is not waiting. next is
-// the task that the event lets run, for that. All may be nil.
+// waking has the fields by which a join recognises wakeups without effect. wakes is
+// the task that the event wakes, wakesOn its CPU: a task that runs there does not
+// wait. next is the task that a switch lets run, from which the running tasks are
+// known. All may be nil.
 type waking struct{ wakes, wakesOn, next expr.Node }
 
 // An arg is what one event contributes to an argument of the aggregators.
 type arg struct {
 	off   bool      // nothing
-	fn    expr.Node // nil: only the count matters
+	fn    expr.Node // nil: only count
 	where expr.Node // nil: always
-	rank  expr.Node // by which fn is kept; nil: there is none
+	rank  expr.Node // the rank by which a value of fn is kept; nil: none
 }
 
 // A joinOp relates events by key.
@@ -114,14 +116,14 @@ type joinOp struct {
 	spec   *join.Spec
 	stages int
 	pairing
-	unpaired []unpaired // events that stay without a partner, if somebody wants them
+	unpaired []unpaired // receivers of unpaired events
 
 	tasks  bool // kept with the task, not in a hash
 	shared bool // several CPUs may have calls of a key at a time
 	flags  bool // of the events' contexts, wait too
 }
 
-// pairing is the pairs of a join.
+// pairing has the pairs of a join.
 type pairing struct {
 	pairs []pair
 	// every is pairs with the pairs that other programs serve; nil if none do. ways are the ways
@@ -130,7 +132,7 @@ type pairing struct {
 	ways  *ways
 }
 
-// A pair is what a start and an end make, each of which is an input.
+// A pair is one kind of pair: the inputs of its start and its end.
 type pair struct {
 	start, end int
 	feeds      []feed
@@ -168,7 +170,7 @@ func (p *Part) followed() *layout {
 	return b.layout
 }
 
-// counters gives those feeds of events a counter whose events are not all in rows of their own.
+// counters gives a counter to feeds whose number of events the rows of tables do not tell.
 func (s *layout) counters() {
 	made := map[*load.Table]bool{} // rows have pairs, or what folds emit
 	for _, j := range s.joins {
@@ -239,8 +241,8 @@ func (b *follower) operator(e *Edge) {
 	}
 }
 
-// pairsOf is the stream of the pairs that events of two streams make; nil if they
-// make none.
+// pairsOf returns the stream of the pairs of two input streams; nil if they make
+// none.
 func pairsOf(s *join.Spec, start, end int) *event.Stream {
 	if start >= len(s.Pairs) || end >= len(s.Pairs[start]) {
 		return nil
@@ -328,7 +330,7 @@ func (b *follower) inputOf(e *Edge) int {
 // untraced reports that the event starts and ends nothing.
 func (f *feed) untraced() bool { return f.stage < 0 }
 
-// into is what an event is to a join.
+// into sets the role of an event in a join.
 func (f *feed) into(in *join.In) {
 	if f.stage = in.Stage; !f.untraced() {
 		f.key = nodeOf(in.Key)
@@ -350,7 +352,7 @@ func (f *feed) into(in *join.In) {
 	}
 }
 
-// argOf is what events of a stream contribute to an argument.
+// argOf returns the part of a stream's events in an argument of aggregators.
 func argOf(a *agg.Arg, stream int) arg {
 	if a.Only != nil && !(stream < len(a.Only) && a.Only[stream]) {
 		return arg{off: true}
@@ -374,7 +376,8 @@ func argOf(a *agg.Arg, stream int) arg {
 
 func nodeAt(fn *flow.Fn, stream int) expr.Node { return nodeOf(fn.At(stream)) }
 
-// nodeOf is what a program evaluates.
+// nodeOf returns the expression of a function. It refuses a function that stays
+// interpreted.
 func nodeOf(p *expr.Program) expr.Node {
 	if p == nil || p.IsInterpreted() {
 		refuse("a function stays interpreted")

@@ -36,8 +36,8 @@ func Generate(p *Part, host *Host, t *Target) (im *Image, err error) {
 	})
 }
 
-// spillFrom is from how many bytes on the places of programs that spill lie in scratch memory: keys, texts
-// and records do, few others.
+// spillFrom is the size in bytes from which places of programs that spill lie in scratch memory:
+// keys, texts and records are that large, few others.
 const spillFrom = 64
 
 // spilling calls generate with codes whose places are all on the stack. If that is too small, it does so
@@ -62,7 +62,8 @@ func generate(p *Part, host *Host, t *Target, code func() *code) (im *Image, err
 	im = &Image{Image: load.Image{Target: t, Asks: s.asks()}, Part: p, layout: s, host: host}
 	at := t
 	if im.Asks {
-		// The programs run for all, and ask whom an event is about.
+		// The programs run for all tasks, and check which task an event is
+		// about.
 		at = &Target{CPUs: t.CPUs}
 	}
 	for _, e := range s.sources {
@@ -151,8 +152,8 @@ func (s *layout) sending() bool {
 	return slices.ContainsFunc(s.sources, (*source).emits) || len(s.sentDerived()) > 0
 }
 
-// A gen generates the program of one event. It brings the event to its operators;
-// each kind of operator has a type for what it adds to the program.
+// A gen generates the program of one event. For each kind of operator there is a
+// type that generates its part of the program.
 type gen struct {
 	image *Image
 	gate  *gate
@@ -264,7 +265,7 @@ func (g *gen) feed(f *feed) {
 	g.gate.code.Stack = mark
 }
 
-// table brings the event, or what is made of it, to a table.
+// table brings the event, or a derived event, to a table.
 func (g *gen) table(f *feed) {
 	t := &grouper{gate: g.gate, unit: g.image.unitOf(f.table, g.gate.eval.Hook.Index)}
 	out := g.gate.code.Label()
@@ -279,7 +280,8 @@ func (g *gen) table(f *feed) {
 	g.gate.code.Place(out)
 }
 
-// caught is deferred by makers of images: a refusal is their error.
+// caught is deferred by functions that generate: it turns a panic with a
+// refusal into their error.
 func caught(im **Image, err *error) {
 	switch r := recover().(type) {
 	case nil:

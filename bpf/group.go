@@ -24,7 +24,7 @@ func (im *Image) unitOf(t *load.Table, program int) *load.Unit {
 	return u
 }
 
-// A grouper adds the events of a program, or what is made of them, to a table.
+// A grouper adds the events of a program, or derived events, to a table.
 type grouper struct {
 	*gate
 	unit *load.Unit
@@ -246,8 +246,8 @@ func (o *grouper) arg(a *arg, i int) {
 	c.Place(next)
 }
 
-// numbers is how the numbers of an argument are read. A program that adds signed numbers here and
-// unsigned ones there to the same rows has no way to tell them apart.
+// numbers says how the numbers of an argument are read. It refuses an argument that is signed in
+// some events and unsigned in others, since their sums could not be told apart.
 func (o *grouper) numbers(a *arg, i int) event.ValueKind {
 	if o.unit.Numbers == nil {
 		o.unit.Numbers = make([]event.ValueKind, len(o.unit.Table.Value.Args))

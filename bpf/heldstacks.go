@@ -12,17 +12,17 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has folds hold stacks as numbers, as they do natively: the program numbers the
-// stack of the event before the step function runs, and keeps it under its number until
-// the end. The reader of a fold's emissions asks for the stack when it sees a number for the
-// first time (load.Held). Numbers of programs and of ppscript are different ones, so that
-// nobody but the reader of an emitted event takes one for the other.
+// This file lets states of folds hold stacks as numbers, as they do natively: the program
+// numbers the stack of the event before the step function runs, and keeps it under that
+// number until the end. The reader of a fold's emissions asks for the stack when it sees a
+// number for the first time (load.Held). Numbers of programs and of ppscript are different
+// ones, so that nobody but the reader of an emitted event takes one for the other.
 
 // stackNode is the event's stack.
 var stackNode = memberNode(event.StackName, event.MemberCallchain)
 
-// holds reports that a step function, or what it emits, has the stack of the event, in the
-// program of a source.
+// holds reports that a step function, or an event that it emits, uses the stack of the
+// event.
 func (s *layout) holds(f *foldOp, e *source, in eval.Env, step expr.Node) bool {
 	emits := f.emitsStack(e.Stream) || f.keepsEvents() && e.Stack != nil
 	if !emits && !slices.ContainsFunc(expr.UsesOf(step).Fields, func(r *expr.Field) bool {
@@ -38,14 +38,14 @@ func (s *layout) holds(f *foldOp, e *source, in eval.Env, step expr.Node) bool {
 	return true
 }
 
-// emitsStack reports that what a fold emits has the stack of the event at hand, beside
-// what its function says.
+// emitsStack reports that emitted events have the stack of the current event in
+// addition to the function's values.
 func (f *foldOp) emitsStack(stream int) bool {
 	return stream < len(f.spec.Stacks) && f.spec.Stacks[stream] != nil
 }
 
-// hold numbers the stack of the event, and returns where on the stack of the program the
-// number stands; 0 if nobody wants it.
+// hold numbers the stack of the event, and returns the offset of the number on the
+// program's stack; 0 if it is not needed.
 func (o *folder) hold(feed *feed) int16 {
 	if !feed.holds {
 		return 0
@@ -66,5 +66,5 @@ func (o *folder) hold(feed *feed) int16 {
 	return at
 }
 
-// ofHeld refuses what counts by a stack that a fold emits.
+// ofHeld refuses expressions that read a stack from an emitted event.
 func ofHeld(nodes ...expr.Node) { hook.RefuseHeld(nodes...) }

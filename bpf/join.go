@@ -78,7 +78,7 @@ func (s *layout) prepareJoin(j *joinOp, host *Host) {
 	}
 }
 
-// saves notes the fields of the start that somebody reads of a pair.
+// saves notes the fields of the start that readers of a pair need.
 func (s *layout) saves(j *joinOp, p *pair) {
 	for _, own := range inside(s.readOf(p.feeds), expr.Start) {
 		if hook.TextAddress(own.F) != nil && own.Part == expr.Self {
@@ -102,9 +102,9 @@ type joiner struct {
 	kept  *sent.KeptLayout
 	// chained says that the event's time has been fetched.
 	chained bool
-	// context is where the context of a kept event stands on the stack; 0 is nowhere.
+	// context is the stack offset of a kept event's context; 0 is none.
 	context int16
-	hash    int16 // and that of its stack
+	hash    int16 // stack offset of the hash of its call stack
 }
 
 // feed brings the event to the join.
@@ -133,7 +133,7 @@ func (o *joiner) feed(f *feed) {
 	if j.spec.Nested {
 		starts, ends = !f.returns, f.returns
 	}
-	var role int16 // of an event that may be both: what it is
+	var role int16 // for an event that may be start or end: its role
 	if f.role != nil {
 		o.eval.Value(f.role)
 		may := int32(event.Bit(starts)*mayStart | event.Bit(ends)*mayEnd)
@@ -301,8 +301,8 @@ const (
 	mayEnd   = 2
 )
 
-// awake has a wakeup of a thread that does not wait start nothing; it may still end a pair. It
-// returns where on the stack stands what the event may be; 0 if that is known.
+// awake keeps the wakeup of a thread that does not wait from starting a pair; it may still end
+// one. It returns the stack offset of the event's role; 0 if the role is constant.
 func (o *joiner) awake(f *feed, role int16, ends bool, done label) int16 {
 	if !ends {
 		o.wakeups().unnecessary(f.wakes, f.wakesOn, done)

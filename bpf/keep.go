@@ -17,8 +17,9 @@ import (
 
 // This file keeps the events of a join in memory of the CPU, the newest over the oldest,
 // to show what happened during a pair (package sent has the form, package flightbuffer
-// reads it). Nobody is woken, and nothing is copied before somebody asks. It takes less
-// than half the time of a buffer: no lock, no room to ask for, no reader to wake.
+// reads it). No reader is woken, and records are copied only when a pair is shown. It
+// takes less than half the time of a buffer: no lock, no room to ask for, no reader to
+// wake.
 //
 // A program takes a number first, and marks the record as whole last. So one that
 // interrupts another on its CPU has a record of its own, and the reader sees what is not
@@ -27,7 +28,7 @@ import (
 // keptMost bounds the fields of a kept record, in bytes.
 const keptMost = 1 << 10
 
-// keeps settles the size of kept records, and how many of them there are.
+// keeps decides the size of kept records, and their number.
 func (s *layout) keeps(bytes int) {
 	for _, e := range s.sources {
 		for i := range e.feeds {
@@ -86,7 +87,7 @@ func (im *Image) KeptLayout() *sent.KeptLayout {
 	return &k
 }
 
-// KeptBy is the number that events have which are kept for a join.
+// KeptBy is the number that marks events kept for a join.
 func (im *Image) KeptBy(spec *join.Spec) int {
 	return slices.IndexFunc(im.layout.joins, func(j *joinOp) bool { return j.spec == spec })
 }

@@ -10,7 +10,7 @@ import (
 
 // This file settles where the rows of tables keep their keys.
 
-// columnsOf settles the layout of a key from all that feeds its table or fold.
+// columnsOf computes the layout of a key from all feeds of its table or fold.
 func columnsOf(feeds []keyExprs) (cols []load.Column, size int) {
 	for i := range feeds[0].keys {
 		col := load.Column{Off: size}
@@ -70,7 +70,7 @@ func arrayOf(f keyExprs, n expr.Node) []*event.Field {
 	return eval.ElementsOf(f.source.Event.Schema, x)
 }
 
-// textRooms is how large the texts of each argument of a table are; 0 is of numbers.
+// textRooms is the size of the texts of each argument of a table; 0 for numbers.
 func textRooms(feeds []keyExprs, args int) []int {
 	rooms, numbers := make([]int, args), make([]bool, args)
 	for i := range rooms {

@@ -11,9 +11,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has one program serve many functions, all that a pattern fits: all of
-// their events go the same ways, and differ in the name of the function alone. One link
-// attaches it to all functions of the kernel (kprobe_multi, 5.18) or of a file
+// This file lets one program serve many functions, such as all functions that a pattern
+// matches. Their events have the same feeds, and differ only in the function's name.
+// One link attaches it to all functions of the kernel (kprobe_multi, 5.18) or of a file
 // (uprobe_multi, 6.6), at once, and has a number for each, by which the program finds
 // the name.
 //
@@ -35,7 +35,7 @@ func (s *layout) serve(host *Host) {
 	probes := 0
 	for i, e := range s.sources {
 		if e.lead = i; e.idle() && !s.counted {
-			e.served = true // by nobody
+			e.served = true // served by no program
 		}
 		if e.Probe == nil || e.served {
 			continue
@@ -158,16 +158,16 @@ func (s *layout) serveCalls(host *Host) {
 	}
 }
 
-// idle reports that nothing is to be done with an event: nobody looks at what happens
-// during pairs.
+// idle reports that an event has no feed that needs it: events during pairs are not
+// kept.
 func (e *source) idle() bool {
 	return !slices.ContainsFunc(e.feeds, func(f feed) bool {
 		return !f.untraced() || f.next != nil || f.keep != nil || len(f.preds) > 0
 	})
 }
 
-// ways says where the events of a probe go, as a text; false if nobody else's could
-// go the same ways.
+// ways describes the feeds of a probe's events as a text, to be compared with other
+// probes; false if no other probe can have the same.
 func (e *source) ways(host *Host) (string, bool) {
 	if e.Probe == nil {
 		w := newWays(false)

@@ -94,7 +94,7 @@ func (im *Image) common() {
 	}
 }
 
-// readers is the most that an event has.
+// readers is the largest number of readers of an event.
 func (s *layout) readers() (most int) {
 	for _, e := range s.sources {
 		most = max(most, len(e.feeds))
@@ -128,7 +128,7 @@ func (j *joinOp) counted() bool {
 // maxCPUs bounds the CPU numbers for which the running thread is known.
 const maxCPUs = 1 << 13
 
-// wakes reports that an operator asks which thread runs where.
+// wakes reports that an operator needs to know which thread runs on which CPU.
 func (s *layout) wakes(j *joinOp) bool {
 	for _, e := range s.sources {
 		for i := range e.feeds {

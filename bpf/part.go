@@ -8,10 +8,10 @@ import (
 // A Host lists the features of this kernel for generated programs.
 type Host = features.Host
 
-// A Part is the part of a plan's graph that shall run inside the kernel: the events that
-// it begins with, and the edges along which they, and the events that operators make of
-// them, go on. They are the graph's own, and so are the operators. Generate reads all of it
-// and changes none of it.
+// A Part is the part of a plan's graph that is to run inside the kernel: the events that it
+// begins with, and the edges along which they, and the events that operators make of them,
+// go on. They are the graph's own, and so are the operators. Generate reads all of it and
+// changes none of it.
 type Part struct {
 	Events []*Event
 	// Edges lead to operators, or out of the kernel; those of one stream are
@@ -21,7 +21,7 @@ type Part struct {
 	// Intervals says that groups are read and emptied while events come;
 	// each then has two generations of maps.
 	Intervals bool
-	// Counted has each program count the events that it takes, by CPU.
+	// Counted makes each program count the events that it takes, by CPU.
 	Counted bool
 	// Weighed lets a budget leave events out; events that count have weights.
 	Weighed bool
@@ -33,7 +33,7 @@ type Part struct {
 type (
 	// An Edge brings the events of a stream to an operator, or out of the kernel.
 	Edge = graph.Edge
-	// A Record is what is sent of an event.
+	// A Record describes the fields that are sent of an event.
 	Record = graph.Record
 	// An Event is one tracepoint, one probe, or one event of perf that is sampled.
 	Event = graph.Event

@@ -64,7 +64,7 @@ func exact(op expr.Op, x, y *big.Int) *big.Int {
 	return z.Rsh(x, by)
 }
 
-// number is a word as a number of a type.
+// valueOf is a word as a number of a type.
 func valueOf(w uint64, unsigned bool) *big.Int {
 	if unsigned {
 		return new(big.Int).SetUint64(w)

@@ -316,9 +316,9 @@ func (s *Schema) Names() []string {
 	return names
 }
 
-// members are the fields that every schema has. The names with an underscore
-// are perf-prof's spelling; the plain ones give way to the record's own
-// fields, so that e.pid of sched_wakeup is the woken task.
+// memberList has the fields that every schema has. The names with an underscore
+// are perf-prof's spelling; the plain ones give way to the record's own fields,
+// so that e.pid of sched_wakeup is the woken task.
 var memberList = []Field{
 	{Name: "time", Type: "u64", Member: MemberTime, Unit: Moment, Size: 8, Signed: true},
 	{Name: "pid", Type: "int", Member: MemberPID, Size: 4, Signed: true},

@@ -315,8 +315,8 @@ func (c *AggCol) settle(b *builder, brs []branch) (a agg.Agg, arg agg.Arg, shown
 	return a, arg, shown, nil
 }
 
-// linearOf splits a function into an integer argument and a linear function of it, which is the
-// same in all its programs. The argument is nil if there is no such form.
+// linearOf splits a function into an integer argument and a linear function of it, which must
+// be the same in all its programs. Both are nil if there is no such form.
 func (b *builder) linearOf(fn *flow.Fn, mine []branch) (*flow.Fn, agg.Linear) {
 	each := make([]*expr.Program, len(b.plan.streams))
 	var same agg.Linear

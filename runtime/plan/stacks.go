@@ -261,7 +261,8 @@ func ownMember(p *expr.Program) bool {
 	return ok && f.F.Place == event.InMember && f.Part == expr.Self
 }
 
-// stackPart says which of a derived event's parts gives the stack: the first.
+// stackPart names the part of derived events that gives the stack, their start;
+// "" if an event on the branches has no parts.
 func stackPart(brs []branch) string {
 	for _, br := range brs {
 		if br.scope.Parts["start"] == nil {

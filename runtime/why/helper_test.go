@@ -83,7 +83,8 @@ var streams = func() map[string]*event.Stream {
 	return m
 }()
 
-// make makes an event; values are numbers and texts by the order of the fields.
+// occur makes an event; values are numbers and texts by the order of the
+// fields.
 func occur(name string, at event.Time, cpu, pid, tid int32, values ...any) *event.Event {
 	st := streams[name]
 	e := &event.Event{Time: at, CPU: cpu, PID: pid, TID: tid, Stream: st, Kind: event.Sample}

@@ -39,7 +39,7 @@ type stay struct {
 	supposed bool
 }
 
-// firstAt is the position of the first entry that is later than t.
+// firstAfter is the position of the first entry that is later than t.
 func (t *thread) firstAfter(at event.Time) int {
 	return sort.Search(len(t.list), func(i int) bool { return t.list[i].at > at })
 }
@@ -209,9 +209,9 @@ func (x *index) beforeEntry(t *thread, i int) doing {
 	return now
 }
 
-// called says whether a thread is in a system call at a time, and in which: the record
-// that began or ended it. known is false where nothing tells, as
-// between two calls where only some are observed.
+// call says whether a thread is in a system call at a time, and in which: the record
+// that began or ended it. known is false where nothing tells, as between two calls
+// where only some are observed.
 func (x *index) call(d doing, at event.Time) (r *record, in, known bool) {
 	if d.sys < 0 {
 		return nil, false, false

@@ -16,8 +16,8 @@ type Once struct {
 	passes int64
 }
 
-// Pass counts an event and returns its number; 0 is beyond the limit. An event that
-// several operators get, one after the other, counts once.
+// Pass counts an event and returns 1, or 0 beyond the limit. An event that several
+// operators get, one after the other, counts once.
 func (r *Once) Pass(f *expr.Frame, _ []expr.Arg) int64 {
 	if f.Event == r.last && f.Event.Time == r.when {
 		return r.passes

@@ -9,7 +9,7 @@
 //	kernel.go   the part that programs do all of: events, edges, operators
 //	records.go  records that programs send of events, and what is in them
 //	pairs.go    pairs, and what folds emit, that programs send, and what is in them
-//	sentevents.go  events that they send beside these
+//	sentevents.go events that they send beside these
 //	keys.go     keys that ppscript computes from what the kernel grouped by
 //	context.go  which engine evaluates sample members that only programs see
 //	text.go     which engine reads texts of processes

@@ -24,7 +24,7 @@ import (
 // guessing a poor token from a proof costs 20 ms a guess; a good token is
 // random anyway. The recording itself is not encrypted.
 
-// magic begins greetings; recordings begin with another.
+// greetingMagic begins greetings; recordings begin with another magic number.
 const greetingMagic = "ppscrip\x01"
 
 const (

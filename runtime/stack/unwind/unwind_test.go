@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 	f(1<<63, "none", "")
 }
 
-// step runs one step of a walk with these registers.
+// stepOf runs one step of a walk with these registers.
 func stepOf(t *testing.T, a *arch, table *ruleTable, addr uint64, set map[uint8]uint64,
 	stack []uint64) (*walk, step) {
 	t.Helper()
