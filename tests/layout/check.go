@@ -23,6 +23,10 @@ type rules struct {
 // check returns what is wrong with the tree, one sentence each, in the order
 // of the files.
 func check(tree fs.FS, r rules) ([]string, error) {
+	var err error
+	if r.layers, err = expand(tree, r.layers); err != nil {
+		return nil, err
+	}
 	c := checker{
 		rules: r, rank: map[string]int{}, reported: map[string]bool{}, documented: map[string]bool{},
 	}
@@ -31,7 +35,7 @@ func check(tree fs.FS, r rules) ([]string, error) {
 			c.rank[pkg] = i
 		}
 	}
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -54,6 +58,32 @@ func check(tree fs.FS, r rules) ([]string, error) {
 	})
 	c.packages()
 	return c.faults, err
+}
+
+// expand replaces each DIRECTORY/* by the packages in the directory that no layer names.
+func expand(tree fs.FS, layers [][]string) (all [][]string, err error) {
+	named := slices.Concat(layers...)
+	for _, layer := range layers {
+		var row []string
+		for _, pkg := range layer {
+			if path.Base(pkg) != "*" {
+				row = append(row, pkg)
+				continue
+			}
+			files, err := fs.Glob(tree, pkg+"/*.go")
+			if err != nil {
+				return nil, err
+			}
+			for _, file := range files {
+				dir := path.Dir(file)
+				if !slices.Contains(named, dir) && !slices.Contains(row, dir) {
+					row = append(row, dir)
+				}
+			}
+		}
+		all = append(all, row)
+	}
+	return all, nil
 }
 
 type checker struct {

@@ -1,8 +1,10 @@
 package layout
 
 import (
+	"flag"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 )
+
+var update = flag.Bool("update", false, "write the missing lines of the map in runtime/doc.go")
 
 func TestTree(t *testing.T) {
 	faults, err := check(os.DirFS("../.."), rules{layers, planned, owners, mayExit})
@@ -94,30 +98,59 @@ func TestDocuments(t *testing.T) {
 			t.Error(fault)
 		}
 	}
+}
 
-	text, err := os.ReadFile("../../runtime/doc.go")
+// The map in runtime/doc.go has a line for each package below runtime, and no other. With -update, packages
+// that it leaves out get a line of their package comment, behind the other packages of their subject.
+func TestMap(t *testing.T) {
+	tree := os.DirFS("../..")
+	all, err := expand(tree, layers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	journey, _, _ := strings.Cut(string(text), "// # Words")
-	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z/]+) +`).FindAllStringSubmatch(journey, -1) {
-		if !isDir(tree, "runtime/"+m[1]) {
-			t.Errorf("runtime/doc.go names %s, which does not exist", m[1])
-		}
+	const name = "runtime/doc.go"
+	text, err := fs.ReadFile(tree, name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	// A form of an output, a generator and the tests' own packages need no line.
-	unlisted := regexp.MustCompile(`^(output/|system/kernel/gen|event/eventtest$|expr/exprtest$)`)
-	for _, row := range layers {
-		for _, path := range row {
-			name, below := strings.CutPrefix(path, "runtime/")
-			if below && !unlisted.MatchString(name) && !strings.Contains(journey, "//\t"+name+" ") {
-				t.Errorf("runtime/doc.go leaves out %s", name)
+	if *update {
+		written, err := mapped(tree, string(text), slices.Concat(all...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written != string(text) {
+			if err := os.WriteFile("../../"+name, []byte(written), 0o644); err != nil {
+				t.Fatal(err)
 			}
+		}
+		text = []byte(written)
+	}
+	for _, pkg := range offMap(string(text), slices.Concat(all...)) {
+		t.Errorf("%s leaves out %s; write its line: go test ./tests/layout -run TestMap -update", name, pkg)
+	}
+	for _, line := range mapLine.FindAllStringSubmatch(journey(string(text)), -1) {
+		if !isDir(tree, "runtime/"+line[1]) {
+			t.Errorf("%s names %s, which does not exist", name, line[1])
 		}
 	}
 }
 
-// The picture of the house shows every room.
+func TestMapped(t *testing.T) {
+	tree := fstest.MapFS{"runtime/operator/new/a.go": &fstest.MapFile{Data: []byte(
+		"// Package new keeps events\n// that are new: others go. It is small.\npackage new\n")}}
+	const before, after = "// operator: work.\n//\n//\toperator/join          events\n//\n", "// # Words\n"
+	got, err := mapped(tree, before+after, []string{"runtime/operator/join", "runtime/operator/new"})
+	want := strings.TrimSuffix(before, "//\n") +
+		"//\toperator/new           keeps events that are new\n//\n" + after
+	if err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	if _, err := mapped(tree, after, []string{"runtime/operator/new"}); err == nil {
+		t.Error("got no error for a subject that the map lacks")
+	}
+}
+
+// The picture of the house shows every room, and none that does not exist.
 func TestPictureOfTheHouse(t *testing.T) {
 	text, err := os.ReadFile("../../docs/hacking.md")
 	if err != nil {
@@ -126,6 +159,24 @@ func TestPictureOfTheHouse(t *testing.T) {
 	_, picture, _ := strings.Cut(string(text), "## The house")
 	picture, _, _ = strings.Cut(picture, "\n## ")
 	words := regexp.MustCompile(`[a-z]+`).FindAllString(picture, -1)
+	tree := os.DirFS("../..")
+	exists := func(name string, houses ...string) {
+		t.Helper()
+		there := func(house string) bool { return isDir(tree, path.Join(house, name)) }
+		if !slices.ContainsFunc(houses, there) {
+			t.Errorf("the picture in docs/hacking.md shows %s, which is not in %q", name, houses)
+		}
+	}
+	folder := regexp.MustCompile(`[ (]([a-z]+(?:/[a-z]+)*)/[ ),\n]`)
+	for _, m := range folder.FindAllStringSubmatch(picture, -1) {
+		exists(m[1], ".", "runtime")
+	}
+	// Rooms of bpf and of the command are lists, with two blanks between them.
+	for _, list := range regexp.MustCompile(`[a-z]+(?:  [a-z]+){2,}`).FindAllString(picture, -1) {
+		for name := range strings.FieldsSeq(list) {
+			exists(name, "bpf", "cmd/ppscript")
+		}
+	}
 	for _, house := range []string{"runtime", "bpf", "cmd/ppscript"} {
 		entries, err := os.ReadDir("../../" + house)
 		if err != nil {
@@ -322,6 +373,18 @@ func TestRules(t *testing.T) {
 	f("lib/a.star", "a = f(\""+long+"\")\n", "")
 	f("lib/a.star", "\"\"\"A table.\n"+long+"\n\"\"\"\n", "")
 	f("tests/lang/a.star", "assert.eq(1, "+long+")\n", "")
+}
+
+// A pattern stands for the packages that no other layer names.
+func TestExpand(t *testing.T) {
+	file := &fstest.MapFile{}
+	tree := fstest.MapFS{"a/b/x.go": file, "a/c/x.go": file, "a/c/y.go": file, "a/d/x.go": file,
+		"a/d/e/x.go": file, "a/f/README.md": file}
+	got, err := expand(tree, [][]string{{"z"}, {"a/*", "y"}, {"a/b"}})
+	want := [][]string{{"z"}, {"a/c", "a/d", "y"}, {"a/b"}}
+	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
 }
 
 func TestMissingPackage(t *testing.T) {

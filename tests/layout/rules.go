@@ -11,6 +11,7 @@ const module = "ppscript"
 
 // layers lists every package once, lowest first. A package may import those
 // above it in this list, not those below or beside it in the same line.
+// DIRECTORY/* is all packages in a directory that the list does not name.
 var layers = [][]string{
 	{"runtime"}, // the map; no code
 
@@ -76,9 +77,9 @@ var layers = [][]string{
 	{"runtime/source/wallclock"}, // which times events have
 	{"runtime/operator/flow"},
 	{"runtime/operator/join"},
-	{"runtime/operator/agg", "runtime/operator/fold", "runtime/operator/silence", "runtime/operator/overlap", "runtime/why"},
-	{"runtime/why/slowspan"}, // which spans are asked for, of why
-	{"runtime/why/whyfacts"}, // what events do not tell of them
+	{"runtime/operator/*", "runtime/why"}, // those that need no other: agg, fold
+	{"runtime/why/slowspan"},              // which spans are asked for, of why
+	{"runtime/why/whyfacts"},              // what events do not tell of them
 	// Events as rows, and questions to them.
 	{"runtime/operator/sql"},
 	// The nodes and edges of a plan, of which programs are generated.
