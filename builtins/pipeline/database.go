@@ -24,7 +24,8 @@ func sqlQuery() *b.Builtin {
 		Returns: "log",
 		Result: "a table for each statement that answers something. Columns are _pid, _tid, _time (ns), _cpu, _period, " +
 			"the event's fields and the names that .let(...) gave; with a stack _stack, which is stacks.id. Integers are SQLite's, " +
-			"of 64 bits with a sign: numbers from 2^63 on, such as addresses of the kernel, are negative; printf('%x', addr) shows them. " +
+			"of 64 bits with a sign: numbers from 2^63 on, such as addresses of the kernel, are negative there. Where a column of the answer is an address or " +
+			"an error number of an event's column, it is shown as such, as in other tables. " +
 			"event_metadata tells about the tables; ksymbol(addr) (and ksymbol_offset), syscall(nr), comm(tid), symbolic(field, value), ipv4_str, ipv6_str, " +
 			"ipsa_str, mac_str, uuid_str and guid_str name values",
 		Errors: "wrong SQL, with the tables and columns there are; two tables of one name; a file that cannot be written, or that the command line does not name, " +

@@ -164,6 +164,8 @@ type Field struct {
 	// kernel prints it. ok is false for one that is read as it is, and Shown nil where
 	// all are. It may look names up: it is for what is shown, not for each event.
 	Shown func(v Value) (text string, ok bool)
+	// Errno says that negative values are numbers of errors.
+	Errno bool
 }
 
 // A Schema describes the events of one kind: where each field lies, and how

@@ -200,6 +200,21 @@ func newEventTable(b *builder, br *branch) *sql.EventTable {
 		}
 	}
 	t.Fill(!recorded && br.root == nil, br.scope.Vars, eventName, "_"+eventName, InstanceName)
+	for i := range t.Columns {
+		c, prog := &t.Columns[i], t.Program(i)
+		var node expr.Node
+		if f := t.Field(i); f != nil {
+			node = expr.NewField(f, expr.Self)
+			typ, _ := f.ValueType()
+			c.Unsigned = typ.Unsigned
+		} else {
+			node, c.Unsigned = b.prints.NodeOf(prog), prog.Type.Unsigned
+		}
+		// Other numbers with names, such as states, stay the numbers that queries compare them with.
+		if f := expr.FieldOf(node); expr.IsAddress(node) || f != nil && (f.Errno || c.Unsigned) {
+			c.Names = b.prints.By(node)
+		}
+	}
 	return t
 }
 

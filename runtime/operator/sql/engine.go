@@ -33,7 +33,8 @@ type DB struct {
 	// beyond limit are counted in dropped.
 	used, limit int
 	dropped     uint64
-	denied      string // the operation that guard refused, until it is reported
+	tables      []*Table // of events
+	denied      string   // the operation that guard refused, until it is reported
 }
 
 // An Error is a message of SQLite.
@@ -244,6 +245,25 @@ func (st *statement) columns() int { return int(lite.Xsqlite3_column_count(st.db
 
 func (st *statement) name(i int) string {
 	return libc.GoString(lite.Xsqlite3_column_name(st.db.tls, st.h, int32(i)))
+}
+
+// origin is the column of a table of events whose cells a column of the answer has, unchanged; nil if it has
+// others.
+func (st *statement) origin(i int) *Column {
+	name := lite.Xsqlite3_column_origin_name(st.db.tls, st.h, int32(i))
+	table := lite.Xsqlite3_column_table_name(st.db.tls, st.h, int32(i))
+	if name == 0 || table == 0 {
+		return nil
+	}
+	column, of := libc.GoString(name), libc.GoString(table)
+	for _, t := range st.db.tables {
+		for i := range t.Columns {
+			if t.Name == of && t.Columns[i].Name == column {
+				return &t.Columns[i]
+			}
+		}
+	}
+	return nil
 }
 
 // readonly reports that the statement changes nothing.

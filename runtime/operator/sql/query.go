@@ -32,8 +32,13 @@ func (st *statement) answer() (*result.Table, error) {
 	t.Title = "=== " + st.text + " ==="
 	n := st.columns()
 	size := 0
+	unsigned := make([]bool, n)
 	for i := range n {
-		t.Columns = append(t.Columns, result.Column{Name: st.name(i), Prec: result.UnitPrec, Left: true})
+		c := result.Column{Name: st.name(i), Prec: result.UnitPrec, Left: true}
+		if of := st.origin(i); of != nil {
+			c.Names, unsigned[i] = of.Names, of.Unsigned
+		}
+		t.Columns = append(t.Columns, c)
 	}
 	for {
 		more, err := st.step()
@@ -43,6 +48,9 @@ func (st *statement) answer() (*result.Table, error) {
 		row := make([]event.Value, n)
 		for i := range row {
 			row[i] = st.value(i)
+			if unsigned[i] && row[i].Kind == event.IntValue {
+				row[i] = event.UintOf(uint64(row[i].Int()))
+			}
 			size += valueSize + st.size(i)
 			if row[i].Numeric() {
 				t.Columns[i].Left = false

@@ -412,3 +412,42 @@ func BenchmarkInsert(b *testing.B) {
 		})
 	}
 }
+
+// A column of an answer that is one of the events' has its names, also through a subquery, and all 64 bits
+// of numbers without a sign; what is computed is SQLite's number.
+func TestAnswersKeepTypes(t *testing.T) {
+	d, err := OpenWithin(Memory, MemoryLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	name := func(v event.Value) (string, bool) { return "at " + v.String(), true }
+	table := &Table{Name: "e", Columns: []Column{{Name: "p", Unsigned: true, Names: name}, {Name: "n"}}}
+	if err := d.Create([]*Table{table}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.exec("INSERT INTO e VALUES(-16, 5)"); err != nil {
+		t.Fatal(err)
+	}
+	f := func(query, want, named string) {
+		t.Helper()
+		err := d.Query(query, func(a *result.Table) error {
+			cell, c := a.Rows[0][0], a.Columns[0]
+			text := ""
+			if c.Names != nil {
+				text, _ = c.Names(cell)
+			}
+			if cell.String() != want || text != named {
+				t.Errorf("%s: got %s, named %q, want %s, named %q", query, cell, text, want, named)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	f("SELECT p FROM e", "18446744073709551600", "at 18446744073709551600")
+	f("SELECT x.q FROM (SELECT p AS q FROM e) x", "18446744073709551600", "at 18446744073709551600")
+	f("SELECT p + 1 FROM e", "-15", "")
+	f("SELECT n FROM e", "5", "")
+}

@@ -25,6 +25,10 @@ type Column struct {
 	Type Type
 	// Unused columns stay NULL: nobody reads them. Some column is used.
 	Unused bool
+	// Names are the names of its values, nil if they have none. Unsigned numbers have 64 bits without
+	// a sign, which SQLite does not know.
+	Names    func(v event.Value) (name string, ok bool)
+	Unsigned bool
 }
 
 // A Table is the events of one kind.
@@ -110,6 +114,7 @@ const (
 // Create makes the tables; those of the same name that a file has already are
 // replaced.
 func (d *DB) Create(tables []*Table, created int64) error {
+	d.tables = tables
 	var b strings.Builder
 	drop := func(name string) { b.WriteString("DROP TABLE IF EXISTS " + Quote(name) + ";") }
 	drop(metadata)

@@ -28,7 +28,7 @@ func attachShown(s *event.Schema, get func() *printer) {
 			f.Shown = shownDevice
 		case f.Kind == event.Int && calls:
 			if f.Name == "ret" && f.Size == 8 {
-				f.Shown = shownReturn
+				f.Shown, f.Errno = shownReturn, true
 			}
 		case f.Kind == event.Int && s.PrintFmt != "", f.Kind == event.Array:
 			f.Shown = func(v event.Value) (string, bool) { return get().fieldText(i, v) }
