@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ppscript/cmd/ppscript/argv"
 	"ppscript/cmd/ppscript/editor/langserver"
 	"ppscript/cmd/ppscript/editor/mcpserver"
 	"ppscript/cmd/ppscript/fleet"
@@ -69,7 +68,7 @@ func newApp() *app {
 // cobra looks for subcommands behind options too; here only the first word can
 // be one, so that no script's option value is taken for a subcommand.
 func (a *app) dispatch(args []string) error {
-	a.Mode = argv.ColorIn(args)
+	a.Mode = colorIn(args)
 	a.Color = console.Colorful(os.Stderr, a.Mode)
 	root := a.root()
 	root.SetArgs(args)

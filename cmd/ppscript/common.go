@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ppscript/cmd/ppscript/argv"
 	"ppscript/cmd/ppscript/fleet/peers"
 	"ppscript/cmd/ppscript/fleet/token"
 	"ppscript/cmd/ppscript/permit"
@@ -172,7 +171,7 @@ func (c *common) checkTarget() error {
 	t := &c.target
 	kinds := t.Named()
 	if w := t.Workload; w != nil {
-		if err := argv.CheckProgram(w.Args[0], kinds); err != nil {
+		if err := checkProgram(w.Args[0], kinds); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ppscript/builtins/pipeline"
-	"ppscript/cmd/ppscript/argv"
 	"ppscript/cmd/ppscript/recording/diff"
 	"ppscript/cmd/ppscript/recording/resultfile"
 	"ppscript/cmd/ppscript/terminal/console"
@@ -38,7 +37,7 @@ func (a *app) script(args []string) error {
 	ctx, w := a.watchSignals(host)
 	defer w.close()
 	a.libs.Ctx = ctx
-	w.limitTo(argv.DurationIn(args))
+	w.limitTo(durationIn(args))
 	w.at(inLoad)
 	inv, err := a.invoke(host, args)
 	switch {

@@ -169,7 +169,7 @@ var layers = [][]string{
 		"cmd/ppscript/terminal/help", "cmd/ppscript/terminal/prompt",
 		"cmd/ppscript/recording", "cmd/ppscript/terminal/screen",
 		"cmd/ppscript/remote", "cmd/ppscript/editor/starfmt", "cmd/ppscript/testreport", "cmd/ppscript/watchdog",
-		"cmd/ppscript/recording/symbolize", "cmd/ppscript/terminal/progress", "cmd/ppscript/argv",
+		"cmd/ppscript/recording/symbolize", "cmd/ppscript/terminal/progress",
 		"cmd/ppscript/recording/symbolsource",
 	},
 	{

@@ -1,6 +1,4 @@
-// Package argv looks at the words of a command line before they are parsed, and at the command
-// behind them. The command line calls it.
-package argv
+package main
 
 import (
 	"errors"
@@ -11,13 +9,14 @@ import (
 	"syscall"
 	"time"
 
-	"ppscript/runtime/text/diag"
 	"ppscript/runtime/text/unit"
 )
 
-// CheckProgram finds out that a command cannot be started. kinds are the
+// This file looks at the words of a command line before they are parsed, and at the command behind them.
+
+// checkProgram finds out that a command cannot be started. kinds are the
 // targets that are given beside it.
-func CheckProgram(name string, kinds []string) error {
+func checkProgram(name string, kinds []string) error {
 	if name == "" {
 		return usagef("start", `""`, "the name of the command is empty").WithHint("give a command after --")
 	}
@@ -41,9 +40,9 @@ func CheckProgram(name string, kinds []string) error {
 	return usagef("start", strconv.Quote(name), "no such program").WithHint("%s", hint)
 }
 
-// DurationIn is the --duration among words, before they are parsed: even a
+// durationIn is the --duration among words, before they are parsed: even a
 // script that is never there must not take longer. 0 is none.
-func DurationIn(args []string) time.Duration {
+func durationIn(args []string) time.Duration {
 	for i, word := range args {
 		if word == "--" {
 			break
@@ -62,9 +61,9 @@ func DurationIn(args []string) time.Duration {
 	return 0
 }
 
-// ColorIn is the --color among words, before they are parsed: it holds for
+// colorIn is the --color among words, before they are parsed: it holds for
 // errors about these words, too.
-func ColorIn(args []string) string {
+func colorIn(args []string) string {
 	for i, word := range args {
 		if word == "--" {
 			break
@@ -77,8 +76,4 @@ func ColorIn(args []string) string {
 		}
 	}
 	return "auto"
-}
-
-func usagef(op, subject, format string, args ...any) *diag.Error {
-	return diag.Errorf(diag.Usage, op, subject, format, args...)
 }
