@@ -95,7 +95,7 @@ func recordFlags() (*flags, *recording.Sampling, *flight) {
 	fl.list = append(fl.list, flightFlags(flying)...)
 	for _, f := range commonOptions(fl.common) {
 		if f.name == "mmap-pages" {
-			f.deflt = strconv.Itoa(recording.Pages)
+			f.deflt = strconv.Itoa(recording.UsualPages)
 		}
 		if f.recorded {
 			fl.list = append(fl.list, f)
@@ -126,11 +126,20 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	if len(events) == 0 {
 		events = recording.UsualEvents()
 	}
-	cfg, err := recording.Config(events, *how, c.recorded(), a.Say)
+	base := c.recorded()
+	if base.Pages == 0 {
+		base.Pages = recording.RingPages(flying.window)
+	}
+	cfg, err := recording.Config(events, *how, base, a.Say)
 	if err != nil {
 		return err
 	}
 	cfg.Overwrite = flying.window > 0
+	if !cfg.Overwrite {
+		// Events come from perf.Open on, while the file is begun: the running programs are
+		// listed in it, which takes half a second on a busy machine.
+		cfg.Spool = spoolBytes
+	}
 	flying.holds(c)
 	cfg.Warn = warner(&a.Console, c.options.Verbose)
 	ctx, w := a.watchSignals(nil)
@@ -206,6 +215,9 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 	hidden.Tell(func(format string, args ...any) { a.Say(fmt.Sprintf(format, args...)) })
 	return recordStatus(a, w, src, c, command, r.Lost()+missing)
 }
+
+// spoolBytes bounds what waits in memory while the file cannot be written.
+const spoolBytes = 64 << 20
 
 // recordStatus turns the end of a recording into the exit status.
 func recordStatus(a *app, w *watch, src *perf.Source, c *common, command []string, lost uint64) error {

@@ -142,3 +142,45 @@ func recordedAndLive(t *testing.T, profilers []recordedProfiler) (wrong []string
 }
 
 func words(args []string) []string { return append([]string(nil), args...) }
+
+// On a machine that is busy with programs that begin and end, a recording loses no larger share of
+// its events than perf record beside it.
+func TestRecordLosesNoMoreThanPerf(t *testing.T) {
+	live(t, testkit.Perf)
+	for range 4 {
+		busy := testkit.Start(t, "sh", "-c", "while :; do /bin/true; done")
+		defer busy.Stop()
+	}
+	dir := t.TempDir()
+	lost := func(file string, record ...string) float64 {
+		path := filepath.Join(dir, file)
+		testkit.Run(t, append(record, "-a", "-g", "-e", "cpu-clock", "-e", "sched:*", "-e", "page-faults",
+			"-o", path, "--", "sleep", "2")...).Want(t, 0)
+		out := testkit.Run(t, "perf", "script", "-i", path, "--show-lost-events", "-F", "event").Want(t, 0)
+		missing, seen := 0, 0
+		for line := range strings.Lines(out.Stdout) {
+			if _, n, ok := strings.Cut(line, "PERF_RECORD_LOST lost "); ok {
+				count, err := strconv.Atoi(strings.TrimSpace(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				missing += count
+			} else if strings.TrimSpace(line) != "" {
+				seen++
+			}
+		}
+		if seen < 1000 {
+			t.Fatalf("%s: got %d events, want thousands", file, seen)
+		}
+		return float64(missing) / float64(missing+seen)
+	}
+	testkit.Again(t, func() (wrong []string) {
+		got := lost("our.data", testkit.PPScript(t), "record")
+		want := lost("perf.data", "perf", "record")
+		if got > want+0.01 {
+			wrong = append(wrong, fmt.Sprintf("lost %.2f %% of the events, want at most 1 beyond perf's %.2f",
+				got*100, want*100))
+		}
+		return wrong
+	})
+}

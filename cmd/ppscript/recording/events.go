@@ -66,10 +66,15 @@ func (s *Sampling) ReadCallGraph(text string) error {
 // dwarfBytes is how much of the user stack perf copies if it is not told.
 const dwarfBytes = 8192
 
-// apply has an event sampled as s says. An event that counts occurrences one by
-// one keeps doing so, unless s says how often.
+// apply has an event sampled as s says. Without a period or a frequency, tracepoints and
+// breakpoints are recorded one by one and all others DefaultFreq times a second, as by perf
+// record: a page fault each would fill the rings.
 func (s *Sampling) apply(ev *perf.EventConfig) {
 	ev.Period, ev.Freq = s.Period, s.Freq
+	if ev.Period == 0 && ev.Freq == 0 && ev.Schema.Type == unix.PERF_TYPE_SOFTWARE &&
+		ev.Schema.ID != unix.PERF_COUNT_SW_BPF_OUTPUT {
+		ev.Freq = perf.DefaultFreq
+	}
 	if s.Stack {
 		ev.Callchain = true
 	}
@@ -99,7 +104,7 @@ func Config(events []string, how Sampling, cfg perf.Config, say func(line string
 		cfg.Members = append(cfg.Members, event.MemberAddr)
 	}
 	if cfg.Pages == 0 {
-		cfg.Pages = Pages
+		cfg.Pages = RingPages(0)
 	}
 	found := eventkind.Finder{Symbols: symbol.NewKernel(""), Say: say, Note: say}
 	for _, text := range events {

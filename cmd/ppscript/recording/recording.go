@@ -43,9 +43,6 @@ type Options struct {
 	Compress bool
 }
 
-// Pages is the size of rings: writing a file makes pauses that reading does not.
-const Pages = 512
-
 // New begins the recording of the events that src has open.
 func New(ctx context.Context, src *perf.Source, o Options) (*Recording, error) {
 	opt := perfdata.WriteOptions{Compress: o.Compress, Cmdline: os.Args, Version: "ppscript"}
@@ -231,7 +228,7 @@ func (r *Recording) Lost() uint64 { return r.lost }
 func (r *Recording) Summary() string {
 	s := r.counts()
 	if r.lost > 0 {
-		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*Pages)
+		s += fmt.Sprintf(", lost %d events: use larger rings, -m %d", r.lost, 4*r.pages())
 	}
 	return s
 }

@@ -55,7 +55,7 @@ func (c *Config) sampling(e *EventConfig, withID, ringCPU bool) unix.PerfEventAt
 	case counts(e.Schema):
 		a.Sample = 1
 	default:
-		a.Sample = defaultFreq
+		a.Sample = DefaultFreq
 		a.Bits |= unix.PerfBitFreq
 	}
 	switch {

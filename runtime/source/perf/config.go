@@ -71,7 +71,7 @@ type EventConfig struct {
 
 	// Period samples every so many occurrences, Freq so many times a second.
 	// With neither, events that count occurrences sample each, and clocks
-	// and cycles defaultFreq times a second.
+	// and cycles DefaultFreq times a second.
 	Period, Freq uint64
 	Exclude      Exclude
 	Payload
@@ -133,8 +133,8 @@ type Payload struct {
 	StackUser                            uint32 // bytes of user stack to sample
 }
 
-// defaultFreq is the sampling frequency in Hz where none is given.
-const defaultFreq = 4000
+// DefaultFreq is the sampling frequency in Hz where none is given.
+const DefaultFreq = 4000
 
 // SideBand chooses the records about tasks.
 type SideBand struct {

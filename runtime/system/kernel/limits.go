@@ -41,6 +41,22 @@ func readLimits(r Roots) (limits, error) {
 	return l, nil
 }
 
+// RingBytes bounds the memory of perf's rings that this user may map on so many CPUs, together;
+// math.MaxUint64 is no bound (perf_mmap in kernel/events/core.c).
+func RingBytes(r Roots, cpus int) uint64 {
+	if caps, err := ReadCaps(r); err == nil && caps.Has(CapIPCLock) || TracingIsOpen(r) {
+		return unlimited
+	}
+	var bytes uint64
+	if kb := readSetting(r.ProcPath("sys/kernel", "perf_event_mlock_kb")); kb.readable() {
+		bytes = uint64(max(kb.Value, 0)) << 10 * uint64(cpus)
+	}
+	if l, err := readLimits(r); err == nil {
+		bytes += min(l.LockedBytes.Soft, unlimited-bytes)
+	}
+	return bytes
+}
+
 func findLimit(text, name string) (limit, error) {
 	for line := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(line, name)
