@@ -23,7 +23,7 @@ type Budget struct{ *Run }
 // Places in the value of WeightMap, of which the first is all where events count each by itself. None counts
 // before the run begins and after its end, whether there is a budget or not.
 const (
-	WeightNow     = 0  // u64: how many events, or keys, one that counts stands for; 0 is none counts
+	WeightNow     = 0  // u64: the number of events, or keys, that a counted one stands for; 0: none counts
 	WeightSalt    = 8  // u64: of the hashes of keys
 	WeightChanged = 16 // u64: when it changed last
 	// WeightSince is by level: since when no key counted for more than 1<<level; it is in the
@@ -33,7 +33,7 @@ const (
 	WeightSize   = WeightSince + 8*WeightLevels
 )
 
-// weights are how keys counted so far.
+// weights has the weights with which keys counted so far.
 type weights struct {
 	salt, changed uint64
 	since         [WeightLevels]uint64
@@ -43,10 +43,11 @@ type weights struct {
 // Programs returns the programs of the run.
 func (r Budget) Programs() []Program { return r.im.Programs }
 
-// ByKey reports that keys count, with all their events, or do not.
+// ByKey reports that a budget leaves out whole keys, not single events.
 func (r Budget) ByKey() bool { return r.words(WeightMap.Of()).value > 1 }
 
-// Weigh has each event that counts, or each key, stand for n, a power of two; with 0 none counts.
+// Weigh makes each counted event, or each counted key, stand for n, a power of two; with 0 none
+// counts.
 func (r Budget) Weigh(n uint64) error {
 	m := r.words(WeightMap.Of())
 	value := []uint64{n}
@@ -93,12 +94,13 @@ func (w *weights) next(n, now uint64) []uint64 {
 // Hits counts the hits of programs so far, of which a budget may have left some out.
 type Hits struct {
 	N           uint64
-	Timed, Time uint64 // of some: how many, and what they took, ns
-	Toll        uint64 // what all cost beside the programs, ns
+	Timed, Time uint64 // hits that were timed: their number and total time, ns
+	Toll        uint64 // cost of all hits outside of the programs, ns
 	CPUs        []CPUHits
 	Paces       []Pace // of each program on each CPU, which is the inner index
-	// Offered are events of keys that may count or not, while some do not, and Stood for how many
-	// those stand that did. Halves are those whose partner was not observed.
+	// Offered is the number of events of all keys while a budget leaves out some keys, and Stood
+	// the number that the counted events stand for. Halves is the number of events whose partner
+	// was not observed.
 	Offered, Represented, Halves uint64
 }
 
@@ -130,7 +132,8 @@ func (h *Hits) Ran(since *Hits) []float64 {
 	return list
 }
 
-// Hits counts the hits of all programs. toll is what one of a program costs beside it.
+// Hits counts the hits of all programs. toll is the cost of a hit outside of a
+// program.
 func (r Budget) Hits(toll func(p *Program) time.Duration) (h Hits, err error) {
 	n := r.im.stats()
 	h.CPUs = make([]CPUHits, r.cpus)
@@ -168,7 +171,7 @@ type bell struct {
 	read uint64 // up to where
 }
 
-// Bell is a descriptor that wakes the thread that waits for it when an alarm is over. It stays the Run's.
+// Bell is a file descriptor that becomes readable when an alarm rings. The Run owns it.
 func (r Budget) Bell() (fd int, err error) {
 	m := r.maps[BellMap.Of()]
 	if r.bell.Pages, err = ringbuf.Map(m.FD(), int(m.MaxEntries())); err != nil {
@@ -177,8 +180,8 @@ func (r Budget) Bell() (fd int, err error) {
 	return m.FD(), nil
 }
 
-// Alarm has programs ring the bell after so many hits, and at once if these are few: each counts them by
-// groups, on each CPU. With 0 they never do.
+// Alarm makes programs ring the bell after a number of hits; with 0 they never do. Each program
+// counts hits in groups on each CPU, so that a small number rings at once.
 func (r Budget) Alarm(hits uint64) error {
 	words := []uint64{(hits + Timed - 1) / Timed}
 	if err := r.words(AlarmMap.Of()).update(make([]byte, 4), words); err != nil {
@@ -187,7 +190,7 @@ func (r Budget) Alarm(hits uint64) error {
 	return nil
 }
 
-// Hears reports that somebody waits for the bell.
+// Hears reports that a thread waits for the bell.
 func (r Budget) Hears() bool { return r.bell.Shared != nil }
 
 // Rang reports that the bell rang since the last call.
@@ -202,8 +205,8 @@ func (r Budget) Rang() bool {
 	return rang
 }
 
-// Pause detaches the programs of events. What they counted stays to be read. Those that follow
-// the target go on.
+// Pause detaches the programs of events. Their counts can still be read. Programs that follow
+// the target stay attached.
 func (r Budget) Pause() error {
 	if r.state.stopped || r.state.paused {
 		return nil
@@ -232,7 +235,8 @@ func (r Budget) Resume() error {
 	return nil
 }
 
-// clusters are the sums of keys of an argument, in halves: weights are 2w-1 there.
+// clusters returns the sums over groups of keys for an argument, in halves:
+// weights are 2w-1 there.
 func (a *Arg) clusters(row []uint64) (k agg.KeySpread) {
 	for i := range k.N {
 		k.N[i] = float64(int64(row[a.Spread/8+i])) / 2
@@ -243,7 +247,7 @@ func (a *Arg) clusters(row []uint64) (k agg.KeySpread) {
 	return k
 }
 
-// spread is how uncertain the numbers of an argument are.
+// spread returns the variance of an argument's numbers.
 func (a *Arg) spread(row []uint64) (s agg.Spread) {
 	s.N = float64(row[(a.Spread+SpreadN)/8])
 	if a.Sum >= 0 {

@@ -17,13 +17,13 @@ import (
 // the count. It has a cache line, which no other CPU writes.
 const (
 	SendFailed = 0  // records that did not fit
-	SendTold   = 8  // of these, how many records tell of
-	SendWake   = 16 // bytes that must wait before somebody is woken
+	SendTold   = 8  // of these, the number that records have reported
+	SendWake   = 16 // fill in bytes at which the reader is woken
 	SendSize   = 64
 )
 
-// Buffer makes the buffer of a CPU, of so many bytes, and returns its
-// descriptor, which stays the Run's. The reader is woken when so many bytes wait.
+// Buffer makes the buffer of a CPU, with a size in bytes, and returns its
+// descriptor, which the Run owns. The reader is woken when wake bytes wait.
 func (r *Run) Buffer(cpu, size, wake int) (fd int, err error) {
 	fail := func(err error) (int, error) {
 		return -1, fmt.Errorf("make the buffer of CPU %d: %w", cpu, err)
@@ -77,8 +77,8 @@ func (r *Run) Late() (fd, size int, ok bool) {
 	return m.FD(), int(m.MaxEntries()), true
 }
 
-// Untold is how many records did not fit into the buffer of a CPU, of which no
-// record tells yet.
+// Untold is the number of records that did not fit into the buffer of a CPU and
+// that no record has reported yet.
 func (r *Run) Untold(cpu int) (uint64, error) {
 	if r.maps == nil {
 		return 0, nil

@@ -8,7 +8,7 @@ import (
 
 // This file reads the tree of calls that programs make.
 
-// What programs know of a place in the tree, in an array of these.
+// The element of a node of the tree in the programs' array.
 const (
 	NodeParent    = 0
 	NodeStage     = 8
@@ -18,7 +18,7 @@ const (
 	NodeRecursive = 2
 )
 
-// Calls are the places in the tree of a join, by their numbers. That of the root is 0.
+// Calls returns the nodes in the tree of a join, by number. The root is 0.
 func Calls(r *Run, joined int) ([]join.Call, error) {
 	var n [1]uint64
 	err := r.words(NodeCountMap.Of(joined)).lookup(make([]byte, 4), n[:])

@@ -10,8 +10,9 @@ import (
 	"ppscript/runtime/operator/flow"
 )
 
-// SayFailures says which evaluation failed first, of each operator. Programs count evaluations that
-// fail, and do not tell why: of these it is said which events they were, and what can fail.
+// SayFailures tells the user about the first failed evaluation of each operator. Programs count
+// failed evaluations without the reason; for these the message names the events and the expressions
+// that can fail.
 func SayFailures(x *flow.Failures, failed uint64, runs []*Run, say func(format string, args ...any)) {
 	told := false
 	x.Errors(func(where string, errs *flow.Errors) {
@@ -99,6 +100,6 @@ func doubtful(spec *agg.Spec) string {
 
 const mostDoubtful = 3
 
-// plain shows checked operators as the script has them.
+// plain writes checked operators in the form that the script has.
 var plain = strings.NewReplacer(" +c ", " + ", " -c ", " - ", " *c ", " * ", " &c ", " & ", " |c ", " | ",
 	" ^c ", " ^ ", " <<c ", " << ", " >>c ", " >> ")

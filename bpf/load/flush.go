@@ -16,11 +16,12 @@ import (
 	"ppscript/runtime/operator/fold"
 )
 
-// This file has a program flush the states of folds, one after the other, by the kernel's
-// command to run one (BPF_PROG_TEST_RUN, for raw tracepoints since 5.10). It costs a call
-// for each state that is not as at its begin.
+// This file makes a program flush the states of folds, one after the other, with the
+// kernel's command to run a program (BPF_PROG_TEST_RUN, for raw tracepoints since 5.10).
+// It costs a call for each state that is not as at its begin.
 
-// A Flush is how the states of a fold are flushed. Places in a state are words.
+// A Flush describes how the states of a fold are flushed. Offsets in a state
+// count words.
 type Flush struct {
 	Spec    *fold.Spec
 	States  MapID
@@ -33,8 +34,8 @@ type Flush struct {
 	Cols   []Column // of the key
 	KeyLen int
 	Born   int      // when the state was made
-	First  int      // where numbers begin, and then texts
-	Begin  []uint64 // a state as it is made, from First on
+	First  int      // offset of the numbers, which texts follow
+	Begin  []uint64 // the initial state, from First on
 	Texts  []Column // in the state, in bytes
 }
 
@@ -45,8 +46,8 @@ const (
 	FlushKey  = 16
 )
 
-// flushTries bounds how often a state is tried that programs work on. One try waits for
-// some 50 us.
+// flushTries bounds the tries to flush a state that a program is working on. One try
+// waits for some 50 us.
 const flushTries = 100
 
 // A bornKey is a key whose state is to be flushed.
@@ -61,9 +62,9 @@ type States struct{ *Run }
 // StatesOf gives access to the states that programs keep.
 func StatesOf(r *Run) States { return States{r} }
 
-// Flush has the states of all folds that have flush functions changed as these do, and
-// calls fn with each as it was before, states that were made first before others. The
-// state dies when fn returns.
+// Flush applies flush functions to the states of all folds that have one, and calls fn
+// with a copy of each state from before, the oldest state first. The copy is valid
+// until fn returns.
 func (r States) Flush(fn func(of *fold.Spec, s *fold.State)) error {
 	for i := range r.im.Flushes {
 		if err := r.flush(&r.im.Flushes[i], fn); err != nil {
@@ -139,7 +140,7 @@ func (r States) area(f *Flush) (mem []byte, err error) {
 	return mem, nil
 }
 
-// end has states flushed from now on as they were when the run ended: their programs take no more steps.
+// end stops the steps of all folds: states are flushed from now on as they were at the run's end.
 func (r States) end(at uint64) error {
 	for i := range r.im.Flushes {
 		mem, err := r.area(&r.im.Flushes[i])
@@ -151,7 +152,7 @@ func (r States) end(at uint64) error {
 	return nil
 }
 
-// unmap gives the memory of flushes back.
+// unmap frees the memory of flushes.
 func (r States) unmap() error {
 	var errs []error
 	for _, mem := range r.swept.areas {

@@ -12,19 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file lets go of stacks that folds held, before there is no room for new ones. When
-// many have a number, the oldest that no state holds lose theirs: a program that meets such a stack
-// again gets a new one. A program may be about to put the old number into a state, and what
-// it sent may lie in a buffer; so the stack itself stays a while longer, and as long as a
-// state holds it.
+// This file frees stacks that folds held, before there is no room for new ones. When many have a
+// number, the oldest ones that no state holds lose theirs: a program that meets such a stack again
+// gives it a new number. A program may be about to put the old number into a state, and what it
+// sent may lie in a buffer; so the stack itself stays a while longer, and as long as a state holds
+// it.
 //
 // Which numbers of a state are numbers of stacks is not known: what else is as small holds a
 // stack for nothing.
 
-// heldGrace is how long a stack stays that lost its number.
+// heldGrace is the time for which a stack is kept after it lost its number.
 const heldGrace = 20 * time.Second
 
-// A heldSweep is how many stacks folds hold.
+// A heldSweep counts the stacks that folds hold, as of the last sweep.
 type heldSweep struct {
 	numbered uint64 // numbers, when they were looked through last
 	have     uint64 // stacks with a number then
@@ -35,7 +35,7 @@ type heldSweep struct {
 // The holders are the folds of a run that hold stacks.
 type holders struct{ *Run }
 
-// sweep lets go of stacks that nobody holds.
+// sweep frees stacks that no state holds.
 func (r holders) sweep(now time.Time) error {
 	if r.maps[HeldMap.Of()] == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// This file is the form of what is loaded: programs, maps, and where rows keep their
-// keys and values.
+// This file has the types of an image: programs, maps, and the layout of keys and
+// values in rows.
 
 // An Image is programs and maps, ready to be loaded.
 type Image struct {
@@ -20,7 +20,7 @@ type Image struct {
 	Maps     []Map
 	Tables   []*Table
 	Units    []*Unit
-	Folds    []Fold // whose states are given up before their maps are full
+	Folds    []Fold // folds whose old states are evicted before a map is full
 	Flushes  []Flush
 	Waits    []Wait // of which the oldest are given up
 	// Events is how many events have a program; each has counters in the map StatsMap.
