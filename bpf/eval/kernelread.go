@@ -1,6 +1,10 @@
 package eval
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/cilium/ebpf/asm"
 
 	"ppscript/bpf/assembler"
@@ -164,11 +168,23 @@ func (e *Eval) cpuDistance(n *expr.CPUDistance) {
 	c.Stack = mark
 }
 
+// argumentsAlone says why a program has no arguments of a tracepoint, and which fields it can read
+// beside them.
+func argumentsAlone(h *hook.Hook) string {
+	text := "a program with the tracepoint's arguments has no record"
+	if h.Event == nil || h.Event.Schema == nil {
+		return text
+	}
+	if p := hook.RawPointOf(h.Event.Schema.FullName()); p != nil && len(p.Fields) > 0 {
+		text += ": beside them it reads " + strings.Join(slices.Sorted(maps.Keys(p.Fields)), ", ")
+	}
+	return text + "; read other fields, and what lines show, as members of trace_arg(...) (from Linux 6.2 on)"
+}
+
 // traceArgument reads an argument of the tracepoint into R0.
 func (e *Eval) traceArgument(n *expr.TraceArg) {
 	if e.Hook.Raw == nil {
-		assembler.Refuse("arguments of a tracepoint are known where no other field of its record is read " +
-			"than those that are copies of them, from Linux 6.2 on")
+		assembler.Refuse("%s", argumentsAlone(e.Hook))
 	}
 	e.Code.Emit(asm.LoadMem(asm.R0, asm.R6, int16(8*n.Index), asm.DWord))
 	e.Code.Extend(asm.R0, 8*n.Size, n.Signed)
