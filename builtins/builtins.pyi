@@ -223,6 +223,8 @@ class Stacks:
         """Shows the total of all stacks above them."""
     def annotate(self, function: Optional[str] = "", *, by: Optional[str] = "instruction", sources: Optional[Iterable] = None, context: Optional[int] = None) -> Stacks:
         """Shows the code of one function beside its samples, by instruction or by line of the source."""
+    def flat(self, by: Iterable) -> Stacks:
+        """Shows where samples were taken as a table, without callers: by file, by function, or by keys."""
 
 class Result:
     rows: list

@@ -34,6 +34,9 @@ func (s *Stacks) String() string {
 	if s.Report.Code != nil {
 		return "<annotated code>"
 	}
+	if s.Report.Flat != nil {
+		return "<flat profile by " + strings.Join(s.Report.Flat, ", ") + ">"
+	}
 	if len(names) > 0 {
 		text += " by " + strings.Join(names, ", ")
 	}
@@ -115,5 +118,5 @@ func StackBuiltins() []*b.Builtin {
 			s.Totals = true
 			return &Stacks{&s}, nil
 		},
-	}, annotate()}
+	}, annotate(), flat()}
 }

@@ -174,6 +174,8 @@ func (s *StacksOp) ofOneMachine() (what, why string) {
 		return s.Spec.File, "it goes to a file"
 	case s.Spec.Code != nil:
 		return "annotated code", "it is read from the files of one machine"
+	case s.Spec.Flat != nil:
+		return "a flat profile", "functions are named on one machine"
 	}
 	return "", ""
 }

@@ -210,6 +210,14 @@ func (d *stackResult) Tick(t *plan.Interval) error {
 		}
 		return d.to.table(table)
 	}
+	if spec.Flat != nil {
+		d.clear()
+		table, err := res.Flat(spec.Flat, spec.Top)
+		if err != nil {
+			return err
+		}
+		return d.to.table(table)
+	}
 	res.Merge()
 	res.Sort()
 	if spec.Top > 0 {
