@@ -24,6 +24,7 @@ var otherwise = map[string]string{
 	"start => end reqs total(us) min(us) avg(us) max(us) than(reqs)": "disks are those of one machine; see TestBlktraceNotes",
 	"share total(ms) spans slow(ms) cause":                           "its recording's spans are short, and told in us",
 	"kind count":                                                     "its programs are those of one machine",
+	"share(%) samples CPU time(us) comm dso symbol":                  "its symbols are those of one machine",
 }
 
 // The tables in help texts have the headers that the profilers print.
