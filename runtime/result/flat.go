@@ -73,9 +73,13 @@ func (s *Stacks) flatKeys(by []string) ([]func(x *StackSample) event.Value, erro
 		case at >= 0:
 			cells = append(cells, func(x *StackSample) event.Value { return x.Key[at] })
 		case name == FlatDSO:
-			cells = append(cells, func(x *StackSample) event.Value { return event.StrOf(x.innermost().dsoName()) })
+			cells = append(cells, func(x *StackSample) event.Value {
+				return event.StrOf(x.innermost().dsoName())
+			})
 		case name == FlatSymbol:
-			cells = append(cells, func(x *StackSample) event.Value { return event.StrOf(x.innermost().Name()) })
+			cells = append(cells, func(x *StackSample) event.Value {
+				return event.StrOf(x.innermost().Name())
+			})
 		default:
 			return nil, diag.Errorf(diag.Run, "flat", name, "no such key%s", diag.DidYouMean(name, names)).
 				WithHint("use one of: %s", strings.Join(names, ", "))
@@ -107,7 +111,9 @@ func (s *Stacks) flatRows(cell []func(x *StackSample) event.Value) (rows []*Stac
 		r.Value += x.Value
 		all += s.weightOf(x)
 	}
-	slices.SortStableFunc(rows, func(a, b *StackSample) int { return cmp.Compare(s.weightOf(b), s.weightOf(a)) })
+	slices.SortStableFunc(rows, func(a, b *StackSample) int {
+		return cmp.Compare(s.weightOf(b), s.weightOf(a))
+	})
 	return rows, all
 }
 

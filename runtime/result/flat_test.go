@@ -17,13 +17,14 @@ func TestFlat(t *testing.T) {
 		return StackSample{Key: []event.Value{event.StrOf(comm)}, CallStack: StackOf(frames...),
 			Count: n, Value: int64(n) * 10}
 	}
-	s := &Stacks{Keys: []Column{{Name: "comm", Left: true}}, Value: "time", Unit: unit.US, Samples: []StackSample{
+	s := &Stacks{Keys: []Column{{Name: "comm", Left: true}}, Value: "time", Unit: unit.US}
+	s.Samples = []StackSample{
 		sample("sh", 1, libc("malloc"), stripped),
 		sample("cat", 4, inlined, libc("malloc")),
 		sample("sh", 2, stripped),
 		sample("cat", 1, libc("free")),
 		sample("cat", 2),
-	}}
+	}
 	f := func(by string, top int, want ...string) {
 		t.Helper()
 		table, err := s.Flat(strings.Split(by, ","), top)
