@@ -45,7 +45,7 @@ echo BEGIN record
 $debian ppscript record -e sched:sched_switch -o /tmp/switches -- sleep 0.1 && $debian ppscript info /tmp/switches
 echo status $?
 $debian dpkg -P ppscript && ! $debian dpkg -L ppscript 2>/dev/null || exit 1
-left=$(find /debian -xdev -name "*ppscript*" ! -name ppscript.deb ! -path "*/tmp/*")
+left=$(find /debian -xdev -name "*ppscript*" ! -name "ppscript*.deb" ! -path "*/tmp/*")
 [ -z "$left" ] || { echo left: $left; exit 1; }
 mkdir /tar; tar -xzf /w/ppscript.tar.gz -C /tar || exit 1
 asks tar "env PATH=$(echo /tar/*/usr/bin):/bin"
