@@ -110,6 +110,7 @@ func waitFor(t *testing.T, path, word string) string {
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	p := open(t, t.TempDir(), []string{"PPSCRIPT_PAGER=cat"}, recorded(t)...)
+	p.tmux("resize-window", "-t", "0", "-x", "90", "-y", "60") // all methods of a value fit
 	p.ask("?join", "join(", "Errors")
 	p.ask("?kvm-exit", "An exit is measured", `script("kvm-exit")`)
 	p.ask("?sched:sched_switch", "prev_state", "and of every event:")
