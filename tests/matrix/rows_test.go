@@ -190,7 +190,7 @@ var matrix = map[string]row{
 		each:   faults,
 		least:  true,
 		text:   logLine,
-		record: "page-faults",
+		record: "page-faults//period=1/",
 	},
 	"breakpoint": {scene: "apart", needs: []testkit.Need{testkit.Breakpoints},
 		args: []string{"{left address}/8:x"}, count: lines("breakpoint.*"), each: lefts, text: logLine,

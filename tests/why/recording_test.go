@@ -68,7 +68,7 @@ func needs() string {
 		_, err := os.Stat(filepath.Join("/sys/kernel/tracing/events", system, name))
 		switch {
 		case system == "software":
-			events = append(events, name)
+			events = append(events, name+"//period=1/") // each, not so many a second
 		case err == nil:
 			events = append(events, n.Event)
 		}
