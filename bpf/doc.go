@@ -2,14 +2,13 @@
 // eBPF programs from expr's IR with an assembler of our own (no C, no compiler
 // on any machine). It opens nothing.
 //
-// Generate turns a Part of a plan, whose operators it reads as they are, into
-// programs; Can answers whether it could, and makes none. A Refusal says what is in
-// the way. Package load brings the Image into the kernel and reads it; session calls
-// both.
+// Generate turns a Part of a plan into programs; Can answers whether it could, and
+// makes none. A Refusal says what is in the way. Package load brings the Image into
+// the kernel and reads it; session calls both.
 //
 //	Part ──Generate──► Image ──load.Open──► Run ──Rows──► agg.Partial ──► agg.Group
 //
-// Generate is made of packages and types that see no more than they need. From below:
+// Generate consists of these packages and types, each built on the ones above it:
 //
 //	load      programs and maps: what is loaded, and read while it runs
 //	features  what this kernel can, and where it keeps things
@@ -26,15 +25,17 @@
 //	          one for each kind of operator
 //	gen       the program, which brings its event to them
 //
-// Package interpreted has programs of its own: they tell which functions of an interpreter run.
+// Package interpreted has programs of its own, which find out which functions of an interpreter
+// run.
 //
 // A program treats an event as the native engine does: the same rounding, the
 // same buckets, the same errors. An evaluation that fails (division by zero,
 // overflow) drops the event from its operator and counts as
 // event.Loss.Errors.
 //
-// Programs on tracepoints always return 1: one that returns 0 hides the hit from
-// every other user of perf events on the machine. Those of sampled events return
-// 0, which drops the sample of this event alone, that nobody reads; or, where
-// they decide about samples (SampleFilter), 1 for those to keep.
+// Programs on tracepoints always return 1: a program that returns 0 hides the
+// hit from every other user of perf events on the machine. Programs of sampled
+// events return 0, which drops the sample of this event alone, since nobody
+// reads it. The programs that SampleFilter generates return 1 for samples to
+// keep.
 package bpf

@@ -15,22 +15,24 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// This file lets events at the begin of a call wait for its end if a group asks for a text of
-// the process that is not in memory. What the group reads of the event waits with its texts, as
-// with the start of a pair, and a program at the end of the call brings it to the group. The
-// others, nearly all, are counted at once.
+// This file makes an event at the begin of a system call wait for the end of the call if a
+// group reads a text of the process that is not in memory. The fields that the group reads wait
+// together with the texts, as the start of a pair does, and a program at the end of the call
+// brings them to the group. All other events, nearly all, are counted at once.
 //
-// An event whose call does not end while programs run is in no group, and counted as unmatched.
-// An operator that keeps an order, as a fold or the last of some values, cannot take events later.
+// An event whose call does not end while programs run is in no group, and counts as unmatched. An
+// operator that depends on the order of events, such as a fold or the aggregates first and last,
+// cannot take events later.
 
-// A postponed is where the events of a feed wait for texts.
+// postponed describes how the events of a feed wait for texts of the process.
 type postponed struct {
-	join *joinOp // whose start the event is; it has no end
-	feed feed    // at the end of the call
+	join *joinOp // only for its memory: the event is its start, and it has no end
+	feed feed    // receives the event at the end of the call
 	end  state.CallEnd
 }
 
-// postpones lets the events of a feed wait for texts, if it asks for some and if they may.
+// postpones makes the events of a feed wait for missing texts, if the feed reads texts of
+// the process and its events may come later.
 func (s *layout) postpones(source int, f *feed, host *Host) {
 	e := s.sources[source]
 	if f.table == nil || !hook.BeginsCall(e.Schema) || len(state.UserTextsOf(f.nodes()...)) == 0 {
@@ -42,7 +44,7 @@ func (s *layout) postpones(source int, f *feed, host *Host) {
 	end, ok := state.CallEndOf(e.Schema, host.Event)
 	waits := host.TaskStorage && !s.counted && !s.weighed
 	if !ok || ordered || !waits || slices.ContainsFunc(f.keys, hook.IsStack) {
-		return // see userText
+		return // see userText of package eval
 	}
 	s.waiting++
 	l := &postponed{end: end}
@@ -65,12 +67,14 @@ func (s *layout) postpones(source int, f *feed, host *Host) {
 	f.late = l
 }
 
-// env is what the end of a call sees of an event that waits.
+// env is the environment of expressions at the end of a call: they read the
+// waiting event as the start of a pair.
 func (l *postponed) env(source int) eval.Env {
 	return eval.Env{Pair: &eval.Pair{Join: &l.join.Join, Start: source}}
 }
 
-// size is how much memory an event takes: its texts, then what is saved of it.
+// size is the size of a waiting event in bytes: its texts, then its saved
+// fields. saved is where the fields begin.
 func (l *postponed) size() int { return l.saved() + l.join.Waits.Size() - state.WaitingFields }
 
 func (l *postponed) saved() int { return state.CallTextsSize(l.join.Texts.Most()) }
@@ -86,9 +90,9 @@ func (s *layout) postponed(fn func(source int, f *feed)) {
 	}
 }
 
-// awaits has an event wait one of whose texts is not in memory, and returns where it goes then;
-// nil if it cannot. Texts of the arguments of a table are looked at first: they must not be
-// missing when the event has been counted.
+// awaits makes evaluation jump to the returned label when a text of the event is not in memory;
+// nil if events of the feed cannot wait. It evaluates the texts of a table's arguments here,
+// before the event is counted: afterwards the event could not wait any more.
 func (o *grouper) awaits(f *feed) *label {
 	if f.late == nil {
 		return nil
@@ -106,7 +110,7 @@ func (o *grouper) awaits(f *feed) *label {
 	return &late
 }
 
-// postpone lets the event at hand wait.
+// postpone generates code that lets the event at hand wait.
 func (o *grouper) postpone(l *postponed) {
 	c := o.code
 	mark := c.Stack

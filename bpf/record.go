@@ -13,27 +13,28 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file settles the columns of records that leave the kernel, and describes them to their readers.
-// Whatever a record is of, an event, a pair, an event that a fold emits or one that stays without a
-// partner, it is columns (package sent); send.go fills them.
+// This file settles the columns of records that leave the kernel, and describes them to their
+// readers. Every record consists of columns (package sent), whether it describes an event, a pair,
+// an event that a fold emits or an unpaired event. send.go fills the columns.
 
-// A record is what is sent of an event, and where that stands.
+// record is the layout of one kind of sent record.
 type record struct {
 	*Record
 	columns []sent.Column
 	size    int // bytes
-	texts   int // where it says where the texts are
+	texts   int // offset of the word that locates the texts
 	recordNumber
-	pair    bool // it is of a pair
-	emitted bool // it is of what a fold emits
-	// stacked are the parts of a pair, start and end, whose stacks are sent.
+	pair    bool // it describes a pair
+	emitted bool // it describes an event that a fold emits
+	// stacked says which parts of a pair, start and end, have their stacks
+	// sent.
 	stacked [2]bool
-	derived []sent.Column // of the parts of a pair that operators make
-	context int           // where the two events stand between which an emitted one lies
+	derived []sent.Column // of parts of a pair that are derived events themselves
+	context int           // offset of the two events between which an emitted event lies
 }
 
 // recordNumber is the number that a record is sent under: the number of its stream or, for pairs of
-// many functions, one of numbers. numbers is nil for all other records.
+// many functions, a number of numbers. numbers is nil for all other records.
 type recordNumber struct {
 	stream  int
 	numbers *hook.PairNumbers
@@ -45,12 +46,13 @@ const (
 	mostSent  = 3 * state.WaitingLimit / 2
 )
 
-// locatedSize is the size of a text whose place only the record tells, which lines show. Unlike a key, such a
-// text may be cut: package sent then marks its end.
+// locatedSize is the room for a text whose offset is in the event's own record (__data_loc), and
+// which is only shown in lines. Unlike a key, such a text may be cut: package sent then marks its
+// end.
 const locatedSize = sent.LocatorSize + sent.LongRoom
 
 // columnOf is the column of a field of an event's own record, of a register or an argument of a
-// probe, or of what programs alone see.
+// probe, or of a value that only programs can read.
 func columnOf(f *expr.Field) sent.Column {
 	c := sent.Column{Of: f, Part: f.Part, Size: f.F.Size}
 	_, known := hook.Sizes[c.Size]
@@ -77,7 +79,7 @@ func columnOf(f *expr.Field) sent.Column {
 	return c
 }
 
-// ofProgram reports a sample member that programs tell.
+// ofProgram reports a sample member that only programs of the kernel can read.
 func ofProgram(f *event.Field) bool { return f.Member.OfContext() || f.Member == event.MemberCgroup }
 
 // argument settles the column of an argument of a probe, or of a register.
@@ -93,7 +95,7 @@ func argument(c *sent.Column) {
 	}
 }
 
-// valueOf is the column of a value that operators make.
+// valueOf is the column of a value that an operator computes.
 func valueOf(f *event.Field, part expr.Part, size int) sent.Column {
 	c := sent.Column{Of: &expr.Field{F: f, Part: part}, Part: part, Size: size}
 	if f.Kind == event.Str {
@@ -128,7 +130,8 @@ func (r *record) lay() {
 	}
 }
 
-// layPair settles the columns of a pair.
+// layPair settles the columns of a pair: the fixed ones, then stacks, fields
+// and texts.
 func (r *record) layPair(nested bool) {
 	of := func(origin sent.Origin, part expr.Part, slot int) {
 		r.columns = append(r.columns, sent.Column{Origin: origin, Part: part, Slot: slot, Size: 8})
@@ -153,7 +156,8 @@ func (r *record) layPair(nested bool) {
 	r.layTexts()
 }
 
-// layFixed adds the columns of fields, and settles the places of all.
+// layFixed adds the columns of fields, and settles the offsets of all columns:
+// at most so many bytes.
 func (r *record) layFixed(most int) {
 	if r.Whole {
 		refuse("whole records of pairs")
@@ -167,8 +171,8 @@ func (r *record) layFixed(most int) {
 	}
 }
 
-// layEmitted settles the columns of what a fold emits: all values, and the key of the state if that
-// is a number. Behind them are the two events between which it lies.
+// layEmitted settles the columns of an event that a fold emits: all its values, and the key of the
+// state if that is a number. Behind them are the two events between which it lies.
 func (r *record) layEmitted(f *foldOp) {
 	if r.Whole || len(r.Fields)+len(r.Texts) > 0 {
 		refuse("fields of events that a fold works on")
@@ -195,7 +199,8 @@ func (r *record) layEmitted(f *foldOp) {
 // keyed reports that the key of a fold is one number.
 func (f *foldOp) keyed() bool { return len(f.Cols) == 1 && !f.Cols[0].Text && !f.Cols[0].Stack }
 
-// sends notes what waits of the starts of pairs that are sent.
+// sends adds the columns of a sent pair that are known at its start to the
+// waiting fields.
 func (s *layout) sends(j *joinOp, p *pair, r *record) {
 	r.derived = nil
 	s.derives(j, r, p.start, expr.Start)
@@ -223,7 +228,8 @@ func (s *layout) sends(j *joinOp, p *pair, r *record) {
 	}
 }
 
-// waits is what waits with an event beside its fields.
+// waits is a waiting field that is no field of the event: its thread, context,
+// stack or function.
 func waits(origin sent.Origin, input int, isSent bool) state.Field {
 	c := sent.Column{Origin: origin, Of: tidNode, Part: expr.Start, Size: 8}
 	f := state.Field{Column: c, Event: input, PairOnly: isSent}
@@ -236,15 +242,17 @@ func waits(origin sent.Origin, input int, isSent bool) state.Field {
 	return f
 }
 
-// fieldWaits is a field that waits with an event, as it is sent: in whole words.
+// fieldWaits is a field of an event as it waits and is sent: padded to whole
+// words.
 func fieldWaits(f *expr.Field, input int, isSent bool) state.Field {
 	c := columnOf(&expr.Field{F: f.F, View: f.View})
 	c.Part, c.Size = expr.Start, eval.Pad(c.Size)
 	return state.Field{Column: c, Event: input, PairOnly: isSent}
 }
 
-// derives notes what is sent of a part of pairs, if operators make it: a pair has its delay, its
-// key and what nests have, and what a fold emits has its values. That of starts waits.
+// derives adds the columns of a part of a pair that is itself a derived event: of a pair its
+// delay, its key and its values in nested calls, of a fold's event the emitted values. Columns
+// of starts wait.
 func (s *layout) derives(j *joinOp, r *record, input int, part expr.Part) {
 	if s.sourceOf(input) != nil {
 		return
@@ -282,15 +290,15 @@ func (s *layout) schemaOf(input int) *event.Schema {
 	return pairsOf(m.join.spec, s.streamOf(m.start), s.streamOf(m.end)).Schema
 }
 
-// numberSent gives each stream that operators make and that leaves the kernel its number behind
-// those of the events.
+// numberSent numbers the streams of derived events that leave the kernel. The numbers follow
+// the numbers of the events.
 func (s *layout) numberSent() {
 	for i, r := range s.sentDerived() {
 		r.stream = len(s.sources) + i
 	}
 }
 
-// sentDerived are the records that leave the kernel of what operators make, in the order of Records.
+// sentDerived lists the records of derived events that leave the kernel, in the order of Records.
 func (s *layout) sentDerived() (list []*record) {
 	for _, j := range s.joins {
 		for k := range j.pairs {
@@ -318,8 +326,8 @@ func (s *layout) sentDerived() (list []*record) {
 	return list
 }
 
-// Projection says how the sent columns of an event become its record again; nil if it is
-// not sent.
+// Projection describes how the sent columns of an event become its record again; nil if
+// the event is not sent.
 func (im *Image) Projection(e int) *sent.Projection {
 	s := im.layout.sources[e]
 	for k := range s.feeds {
@@ -336,7 +344,8 @@ func (im *Image) Projection(e int) *sent.Projection {
 		p.Texts = r.fixedPart()
 		return p
 	}
-	// As a part of something else.
+	// The event is sent only as a part of a pair, or of an event that a fold
+	// emits.
 	switch {
 	case s.Probe != nil || len(s.keptReads()) > 0:
 		return &sent.Projection{Words: sent.WordsOf(s.Schema, s.keptReads()...)}
@@ -346,8 +355,8 @@ func (im *Image) Projection(e int) *sent.Projection {
 	return nil
 }
 
-// Records describes what the programs send of what operators make: pairs, what folds emit, and
-// events without a partner. Inputs are indices in Part.Events; streams are indices in the plan.
+// Records describes the sent records of derived events: pairs, events that folds emit, and
+// unpaired events. Inputs are indices in Part.Events; streams are indices in the plan.
 func (im *Image) Records() (records []sent.Record, streams []int) {
 	s := im.layout
 	add := func(st *event.Stream, r sent.Record) {
@@ -390,7 +399,8 @@ func (im *Image) Records() (records []sent.Record, streams []int) {
 func (s *layout) part(input int) *sent.Part {
 	p := &sent.Part{Input: input}
 	if s.sourceOf(input) == nil {
-		// Behind those of the events, by the number that it has in the plan.
+		// Its index follows the indices of the events, in the order of the
+		// plan.
 		schema := s.schemaOf(input)
 		p.Stream = &event.Stream{Index: len(s.sources) + s.streamOf(input), Schema: schema,
 			Label: schema.FullName()}
@@ -398,7 +408,7 @@ func (s *layout) part(input int) *sent.Part {
 	return p
 }
 
-// describe describes the records of what a fold emits.
+// describe describes the records of the events that a fold emits.
 func (f *foldOp) describe(s *layout, r *record) sent.Record {
 	of := sent.Record{Columns: r.columns, Slots: len(f.emits) + int(event.Bit(f.keyed()))}
 	if r.FoldContext {
@@ -409,7 +419,8 @@ func (f *foldOp) describe(s *layout, r *record) sent.Record {
 	return of
 }
 
-// Origins are the sources of all that comes to a join, by index in Part.Events.
+// Origins lists the sources whose events reach a join, directly or through
+// other operators, as indices in Part.Events.
 func (im *Image) Origins(of *join.Spec) (list []int) {
 	s := im.layout
 	var add func(input int)
@@ -443,7 +454,8 @@ func (im *Image) Origins(of *join.Spec) (list []int) {
 	return list
 }
 
-// reads are the numbers of the kernel's memory in it.
+// reads lists the fields of the record that programs read from the kernel's
+// memory.
 func (r *record) reads() (all []event.Member) {
 	for _, f := range r.Fields {
 		if f.F.Read != nil {
@@ -453,7 +465,7 @@ func (r *record) reads() (all []event.Member) {
 	return all
 }
 
-// whole reports that somebody wants the whole record.
+// whole reports that the event's whole record is sent.
 func (e *source) whole() bool {
 	return slices.ContainsFunc(e.feeds, func(f feed) bool { return f.emit != nil && f.emit.Whole })
 }

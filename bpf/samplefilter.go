@@ -13,10 +13,10 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file generates programs that decide about the samples of one event of
-// the software or the hardware: there, and only there, a program that returns
-// 0 drops the sample of its own event and of nobody else's. A sample about which it cannot
-// decide is dropped as well, and counted.
+// This file generates programs that decide which samples of one software or hardware event
+// are kept. Only for such events does a program that returns 0 drop the sample of its own
+// event alone, and no sample of another user. A sample for which the program cannot
+// evaluate a predicate is dropped as well, and counted.
 
 // SampleFilter makes the program that keeps the samples for which all of preds hold.
 // The error is a *Refusal if one cannot be evaluated in the kernel.

@@ -22,10 +22,11 @@ type sender struct {
 	record *record
 	source *source
 	fold   *foldOp // that emitted the event; nil of other events
-	memory int     // where a record is made that is larger than the stack
+	memory int     // place in scratch memory of a record that is too large for the stack
 }
 
-// feed sends the event, the pair, or what a fold emits, if all predicates hold.
+// feed generates code that sends the event, the pair, or the event that a fold
+// emits, if all predicates hold.
 func (s *sender) feed(f *feed) {
 	c, r := s.code, s.record
 	end, failed := c.Label(), c.Label()
@@ -69,7 +70,8 @@ func (s *sender) feed(f *feed) {
 	c.Place(end)
 }
 
-// number settles by which number a record is sent. Of a pair it copies what only records have.
+// number settles the number under which a record is sent. For a pair, it also copies the
+// waiting fields that only records need.
 func (s *sender) number(data *outbox.Record) {
 	r, p := s.record, s.eval.Env.Pair
 	switch {
@@ -92,21 +94,22 @@ func (s *sender) number(data *outbox.Record) {
 	}
 }
 
-// send completes a record and sends it. R7 to R9 are lost.
+// send completes a record and sends it. It overwrites R7 to R9.
 func (g *gate) send(r *outbox.Record) { g.outbox().Send(r) }
 
 func (g *gate) outbox() *outbox.Outbox {
 	return &outbox.Outbox{Code: g.code, Hook: g.eval.Hook, Members: g.eval.Members}
 }
 
-// fill fills the columns of a record at a place of the stack; nil is behind R7.
+// fill fills the columns of a record at a place of the stack; if at is nil, in
+// the memory at R7.
 func (s *sender) fill(at *int16) {
 	c, r := s.code, s.record
 	m := moment{flags: true, count: true}
 	if p := s.eval.Env.Pair; r.pair {
 		m.flags = r.Context && p.End == (eval.Env{})
 	}
-	start := 0 // of a pair: the place of the context of its start
+	start := 0 // of a pair: the offset of its start's context
 	for i := range r.columns {
 		col := &r.columns[i]
 		if from, ok := s.stands(col); ok {
@@ -133,8 +136,9 @@ func (s *sender) fill(at *int16) {
 	}
 }
 
-// stands tells where on the stack the words of a column stand already: what a join or a fold made,
-// and what waited with the start of a pair. All others are of the event at hand.
+// stands returns where on the stack the words of a column are already: values that a join or a
+// fold computed, and fields that waited with the start of a pair. ok is false for columns of the
+// event at hand.
 func (s *sender) stands(col *sent.Column) (at int16, ok bool) {
 	p, out := s.eval.Env.Pair, s.eval.Env.Out
 	switch {
@@ -166,8 +170,9 @@ func (s *sender) stands(col *sent.Column) (at int16, ok bool) {
 	return 0, false
 }
 
-// A moment is what is known of the event at hand: where on the stack some of it stands already, 0
-// is nowhere; and whether the flags and the preemption count belong to its context.
+// moment describes the values of the event at hand that are on the stack already: the places of
+// its context and of its stack's hash, 0 if not there. flags and count say whether its context
+// includes the flags and the preemption count.
 type moment struct {
 	context, hash int16
 	flags, count  bool
@@ -211,8 +216,8 @@ func (g *gate) column(at int16, col *sent.Column, m moment) {
 	}
 }
 
-// staged puts a column of the event at hand to the stack that does not go to memory at once;
-// 0 is of one that does.
+// staged writes a column of the event at hand to the stack if it cannot be written to memory
+// directly. It returns the place, 0 if the column goes to memory directly.
 func (g *gate) staged(col *sent.Column) (at int16) {
 	h := g.eval.Hook
 	switch {
@@ -225,8 +230,8 @@ func (g *gate) staged(col *sent.Column) (at int16) {
 	return at
 }
 
-// store puts a column of the event at hand to its place in memory, to bytes behind R7, from where
-// it is staged.
+// store writes a column of the event at hand to memory, at offset to from R7: from its place on
+// the stack if it is staged.
 func (g *gate) store(to int, col *sent.Column, staged int16) {
 	c, h := g.code, g.eval.Hook
 	if staged != 0 {
@@ -249,7 +254,7 @@ func (g *gate) store(to int, col *sent.Column, staged int16) {
 	c.Emit(asm.StoreMem(asm.R7, int16(to), in, hook.Sizes[col.Size]))
 }
 
-// copied copies words of the stack to a place of the memory in R7.
+// copied copies words of the stack to the memory at R7, at offset to.
 func (g *gate) copied(to int, at int16, size int) {
 	for i := 0; i < size; i += 8 {
 		g.code.Load(asm.R0, at+int16(i))
@@ -257,7 +262,8 @@ func (g *gate) copied(to int, at int16, size int) {
 	}
 }
 
-// whole copies the record behind the sample members. R7 is its address, R5 its length, with texts.
+// whole copies the event's whole record behind its other columns. R7 is then the address of all,
+// R5 the length with texts.
 func (s *sender) whole() {
 	var at int16
 	if s.record.Context {
@@ -281,13 +287,15 @@ func (s *sender) whole() {
 	}
 }
 
-// scratch leaves in R7 where records are made that are larger than the stack.
+// scratch leaves in R7 the scratch memory for records that are too large for
+// the stack.
 func (s *sender) scratch() {
 	s.code.ScratchAddr(s.memory, s.eval.Fail)
 	s.code.Emit(asm.Mov.Reg(asm.R7, asm.R0), asm.Add.Imm(asm.R7, sent.HeadSize))
 }
 
-// scratch adds the scratch memory of a program, which it may share with others of its event.
+// scratch defines the map of a program's scratch memory. Programs of one event may share it;
+// it is as large as the largest needs.
 func (im *Image) scratch(c *code) {
 	spec := c.ScratchMap()
 	if spec == nil {

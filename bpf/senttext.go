@@ -12,9 +12,9 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file sends texts of the process behind a record.
+// This file sends texts from the process's memory behind a record.
 
-// layTexts adds to a record the word that says where its texts are.
+// layTexts adds to a record the word that locates its texts.
 func (r *record) layTexts() {
 	if r.texts = 0; len(r.Texts) > 0 {
 		r.texts = eval.Pad(r.size)
@@ -22,7 +22,8 @@ func (r *record) layTexts() {
 	}
 }
 
-// fixedPart is the size of what is in front of the texts; 0 if there are none.
+// fixedPart is the number of bytes in front of the texts; 0 if there are no
+// texts.
 func (r *record) fixedPart() int {
 	if len(r.Texts) == 0 {
 		return 0
@@ -30,7 +31,7 @@ func (r *record) fixedPart() int {
 	return r.size
 }
 
-// buffer is how large a record can become.
+// buffer is the largest size of a record in bytes.
 func (r *record) buffer() int {
 	n := r.size
 	if r.Whole {
@@ -39,7 +40,8 @@ func (r *record) buffer() int {
 	return eval.Pad(n) + len(r.Texts)*(sent.TextHead+assembler.UserRoom)
 }
 
-// behind adds the texts to a record: R7 is where it is, R5 how long. Those of a pair are kept.
+// behind adds the texts to the record at R7, whose length is R5. The texts of a pair come from
+// kept; kept is nil for all others.
 func (s *sender) behind(kept *state.CallTextKeeper) {
 	r := s.record
 	texts := outbox.Texts{Eval: s.eval, At: r.texts, Most: r.buffer(), Addrs: r.Texts, Keeper: kept}
@@ -56,8 +58,8 @@ func (s *sender) behind(kept *state.CallTextKeeper) {
 	texts.Add()
 }
 
-// texts moves the fields from the stack into memory of the CPU, and adds the texts: the texts of the
-// event at hand, or texts that the start of a pair kept with the thread.
+// texts moves the fields from the stack into scratch memory and adds the texts: texts of the event
+// at hand, or texts that the start of a pair kept with the thread.
 func (s *sender) texts(at int16) {
 	c, r := s.code, s.record
 	var kept *state.CallTextKeeper
@@ -71,8 +73,8 @@ func (s *sender) texts(at int16) {
 	s.behind(kept)
 }
 
-// lateTexts is how many texts of an event can be missing that the end of its call
-// sees again; 0 is none.
+// lateTexts is the number of texts of an event that may be missing at the begin
+// of a call and are read again at its end.
 func (e *source) lateTexts() int {
 	most := 0
 	for k := range e.feeds {
@@ -83,7 +85,8 @@ func (e *source) lateTexts() int {
 	return most
 }
 
-// lateTexts adds the programs that read texts again, and their maps.
+// lateTexts adds the programs that read missing texts again at the ends of
+// calls, and their maps.
 func (im *Image) lateTexts(host *Host) {
 	var calls []outbox.LateCall
 	for i, e := range im.layout.sources {

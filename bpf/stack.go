@@ -10,10 +10,11 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file says of which events there are call stacks, which package walk finds.
+// This file decides which events have call stacks. Package walk generates the
+// code that walks them.
 
-// stackOf is the stacks of the event, once it is known that somebody counts by
-// them.
+// stackOf returns which stack of an event n reads. It refuses a stack that is
+// not available.
 func stackOf(e *Event, n expr.Node) *StackSpec {
 	if n.(*expr.Field).Part.Past() {
 		refuse("the stack of a start is forgotten when its pair ends")
@@ -25,7 +26,8 @@ func stackOf(e *Event, n expr.Node) *StackSpec {
 	return s
 }
 
-// chain is the layout of the stacks of all events.
+// chain is the largest number of kernel and of user frames of any event's
+// stacks.
 func (s *layout) chain() (kernel, user int) {
 	for _, e := range s.sources {
 		if st := e.Stack; st != nil && e.stacked {
@@ -40,7 +42,7 @@ func (s *layout) chain() (kernel, user int) {
 	return kernel, user
 }
 
-// stackMaps are the maps of all stacks.
+// stackMaps defines the maps of all stacks.
 func (im *Image) stackMaps() {
 	s := im.layout
 	w := &walk.Stacks{}
@@ -75,8 +77,8 @@ func (im *Image) stackMaps() {
 	}
 }
 
-// sendsStacks has the stacks of a pair's events sent with it: that of the start waits, as
-// its hash.
+// sendsStacks makes the stacks of a pair's events part of its record. The hash of the
+// start's stack waits with the start.
 func (s *layout) sendsStacks(j *joinOp, p *pair, r *record) {
 	for i, of := range [2]int{p.start, p.end} {
 		if e := s.sourceOf(of); e != nil && e.Stack != nil {
@@ -89,7 +91,7 @@ func (s *layout) sendsStacks(j *joinOp, p *pair, r *record) {
 	}
 }
 
-// sendsStack has the stack of an event sent, or kept.
+// sendsStack makes the stack of an event part of a sent or kept record.
 func (s *layout) sendsStack(e *source) {
 	if e.Stack.Max <= 0 || !e.Stack.Kernel && !e.Stack.User {
 		refuse("stacks that nobody asked for")
@@ -97,8 +99,8 @@ func (s *layout) sendsStack(e *source) {
 	e.stacked, s.keepsStacks = true, true
 }
 
-// stack leaves the hash of the stack of the event at hand, and keeps the stack for readers of
-// the record. R7 to R9 are lost.
+// stack writes the hash of the event's call stack to the place at, and keeps the call stack
+// for readers of the record. The hash is zero if there is no room. It overwrites R7 to R9.
 func (g *gate) stack(at int16, spec *StackSpec) {
 	c := g.code
 	full, kept := c.Label(), c.Label()
@@ -111,5 +113,5 @@ func (g *gate) stack(at int16, spec *StackSpec) {
 	c.Place(kept)
 }
 
-// SendsStacks reports that what the programs send has stacks (load.Chain).
+// SendsStacks reports that sent records refer to call stacks (load.Chain).
 func (im *Image) SendsStacks() bool { return im.layout.keepsStacks }

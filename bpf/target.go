@@ -10,15 +10,15 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file restricts programs to the target. They run for every task on every
-// CPU, whichever target they were made for, so the first thing that a program does is
-// to find out whether the event is meant.
+// This file restricts programs to the target. The kernel runs them for every task on
+// every CPU, so a program first checks whether its event belongs to the target.
 
-// A Target says whose events count. The code of programs compares with it, or looks
-// into the sets that load keeps.
+// A Target says which processes, threads, cgroups and CPUs are observed. Programs
+// compare with its numbers, or look into the sets that load keeps.
 type Target = load.Target
 
-// trackers adds the programs that keep the set of processes or threads.
+// trackers adds the programs that update the set of the target's processes or
+// threads.
 func (im *Image) trackers(host *Host, t *Target) {
 	if len(t.Cgroups) > 0 {
 		im.define(load.CgroupsMap.Of(), &ebpf.MapSpec{
@@ -26,7 +26,8 @@ func (im *Image) trackers(host *Host, t *Target) {
 		})
 	}
 	if im.Asks && len(t.Cgroups) > 0 {
-		// A thread that enters a cgroup later is found in its files.
+		// User space finds threads that enter a cgroup later in the cgroup's
+		// files.
 		refuse("which threads are in a cgroup is followed outside of the kernel")
 	}
 	if im.Asks {
@@ -35,17 +36,18 @@ func (im *Image) trackers(host *Host, t *Target) {
 	}
 	traced := slices.ContainsFunc(im.layout.sources, func(e *source) bool { return !e.Sampled })
 	if !t.InSet() || !traced {
-		return // samples come of the target alone
+		return // perf samples the target alone
 	}
 	state.TrackProcesses(&im.Image, host, t)
 }
 
-// Some plans ask whether a thread is one of the target's, traced(tid): they are about
-// threads that others wake and switch to, so their programs run for all, and the target
-// is a set of threads: the threads of the beginning, and threads that they start as far as these
-// belong to it.
+// Some plans ask whether a thread belongs to the target, with traced(tid): their events are
+// about threads that others wake and switch to. So their programs handle the events of all
+// threads, and the target is a set of threads: the threads at the beginning, and those threads
+// that they start which belong to the target too.
 
-// asks reports that some expression asks for threads of the target.
+// asks reports that some expression asks whether a thread belongs to the
+// target.
 func (s *layout) asks() bool {
 	found := false
 	for i := range s.sources {

@@ -11,13 +11,13 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file sends the events of a join that stay without a partner. A record is what
-// waits of an event, byte by byte, and why it waits no longer: so it is the same whether
-// the event had waited, or is at hand. What waits in the end is read out of the map
-// (load/waiting.go), and is the same again.
+// This file sends the events of a join that stay without a partner. A record has the
+// bytes of the waiting event and the reason why it waits no longer, so it has one form
+// whether the event had waited or is at hand. Events that still wait when the run ends
+// are read out of the map (load/waiting.go), in the same form.
 //
-// When more events wait than the map holds, user space gives up the oldest now and then
-// (load/room.go). An event that finds no room before that is evicted at once.
+// When the map is nearly full, user space gives up the oldest events now and then
+// (load/sweep.go). An event that finds no room before that is evicted at once.
 
 // unpaired describes the records of the events of an input that stay without a partner.
 type unpaired struct {
@@ -25,7 +25,7 @@ type unpaired struct {
 	feeds  []feed
 }
 
-// unpairedInput finds the input whose unpaired events are a stream.
+// unpairedInput finds the input whose unpaired events form a stream.
 func (j *joinOp) unpairedInput(s *layout, stream int) (input int, ok bool) {
 	for i := range s.inputs() {
 		of, left := s.streamOf(i), j.spec.Streams
@@ -36,7 +36,8 @@ func (j *joinOp) unpairedInput(s *layout, stream int) (input int, ok bool) {
 	return 0, false
 }
 
-// leaving is where unpaired events of a stream go; nil if the join makes none of it.
+// leaving returns the feeds of a stream of unpaired events; nil if the stream does
+// not come from this join.
 func (j *joinOp) leaving(s *layout, stream int) *[]feed {
 	source, ok := j.unpairedInput(s, stream)
 	if !ok {
@@ -51,10 +52,11 @@ func (j *joinOp) leaving(s *layout, stream int) *[]feed {
 	return &j.unpaired[len(j.unpaired)-1].feeds
 }
 
-// record is what is sent of it.
+// record is the record of such an event.
 func (u *unpaired) record() *record { return u.feeds[0].emit }
 
-// prepareUnpaired settles what waits of events that may stay without a partner.
+// prepareUnpaired settles which fields of an event wait so that they can be
+// sent if it stays without a partner.
 func (s *layout) prepareUnpaired(j *joinOp, u *unpaired) {
 	r := u.record()
 	if r.Whole || len(r.Texts) > 0 {
@@ -77,7 +79,8 @@ func (s *layout) prepareUnpaired(j *joinOp, u *unpaired) {
 	}
 }
 
-// columns are the columns of the waiting event, behind the reason and the age.
+// columns lists the columns of an unpaired event's record: the reason, the age,
+// and behind them the waiting event.
 func (u *unpaired) columns(s *layout, j *joinOp) []sent.Column {
 	waits := []sent.Column{{Origin: sent.Time, Part: expr.Start, Off: state.WaitingTime, Size: 8}}
 	for i := range j.Waits.Fields {
@@ -93,8 +96,8 @@ func (u *unpaired) columns(s *layout, j *joinOp) []sent.Column {
 		sent.Column{Origin: sent.Age, Slot: join.SlotAge, Off: sent.UnpairedAge, Size: 8})
 }
 
-// Unpaired describes the events of a join without a partner that the programs send, and tells the
-// number of the join there.
+// Unpaired describes the sent records of a join's unpaired events, with their streams and the
+// index of the join in the programs.
 func (im *Image) Unpaired(of *join.Spec) (records []sent.Record, streams []int, index int) {
 	s := im.layout
 	for _, j := range s.joins {
@@ -113,17 +116,17 @@ func (im *Image) Unpaired(of *join.Spec) (records []sent.Record, streams []int, 
 	return records, streams, index
 }
 
-// outgoing is room on the stack for what waits, behind all that goes in front of it when
-// it is sent.
+// outgoing allocates a record on the stack: the head, the reason and the age, then room
+// for the waiting event.
 func (o *joiner) outgoing() *outbox.Record {
 	c, size := o.code, sent.HeadSize+sent.UnpairedWaits+o.join.Waits.Size()
 	return &outbox.Record{At: c.Alloc(size), Size: size, Number: c.Alloc(8)}
 }
 
-// waitsIn is where what waits stands in it.
+// waitsIn is the place of the waiting event in the record.
 func waitsIn(r *outbox.Record) int16 { return r.At + sent.HeadSize + sent.UnpairedWaits }
 
-// copyWaiting copies the waiting event at R7.
+// copyWaiting copies the waiting event at R7 into the record.
 func (o *joiner) copyWaiting(r *outbox.Record) {
 	for at := 0; at < o.join.Waits.Size(); at += 8 {
 		o.code.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at), asm.DWord))
@@ -131,8 +134,8 @@ func (o *joiner) copyWaiting(r *outbox.Record) {
 	}
 }
 
-// leaves sends an event that stays without a partner. now is the place of the time at
-// which that is known; 0 if it is the event at hand.
+// leaves sends an event that stays without a partner. now is the place of the current
+// time, from which its age is computed; 0 for the event at hand, whose age is 0.
 func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	c := o.code
 	mark := c.Stack
@@ -162,7 +165,8 @@ func (o *joiner) leaves(r *outbox.Record, why join.Reason, now int16) {
 	c.Stack = mark
 }
 
-// sendNow sends the event at hand, which nothing waited for, or which finds no room.
+// sendNow sends the event at hand as unpaired: it found no partner, or no room to
+// wait.
 func (o *joiner) sendNow(why join.Reason, now int16) {
 	c := o.code
 	mark := c.Stack
@@ -172,7 +176,8 @@ func (o *joiner) sendNow(why join.Reason, now int16) {
 	c.Stack = mark
 }
 
-// waitSent lets the event wait under its key, and sends the event that gives way, or finds no room.
+// waitSent makes the event wait under its key. It sends an older event that waited there, or the
+// event itself if there is no room.
 func (o *joiner) waitSent(key, now int16, done label) {
 	c, j := o.code, o.join
 	mark := c.Stack
@@ -192,7 +197,7 @@ func (o *joiner) waitSent(key, now int16, done label) {
 	c.Put(load.WaitMap.Of(j.Index), key, waitsIn(r), 1) // BPF_NOEXIST
 	c.IfImm(asm.JEq, asm.R0, 0, done)
 	c.Widen()
-	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST: of another CPU, at the same time
+	c.IfImm(asm.JNE, asm.R0, -17, full) // EEXIST: another CPU put an event there at the same time
 	o.count(load.StatUnmatched)
 	o.leaves(r, join.Cancelled, 0)
 	c.GoTo(done)

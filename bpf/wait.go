@@ -12,10 +12,11 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file lets events wait for their partner, and copies what waited for readers of pairs.
+// This file makes events wait for their partner, and copies the waiting fields that the
+// readers of pairs need.
 
-// copied copies what the pairs of the program's event read of the one that waits at R7; what later
-// copies may be nil.
+// copied copies the fields of the waiting event at R7 that pairs with the program's event read.
+// later copies the fields that only records need; nil if there are none.
 func (o *joiner) copied(begun, who int16, fields []int16) (later func()) {
 	j := o.join
 	stays := j.tasks && !j.spec.Nested && !j.isChained()
@@ -29,14 +30,16 @@ func (j *joinOp) isChained() bool {
 	})
 }
 
-// ends reports that the program's event ends pairs with the start.
+// ends reports that the program's event ends pairs that begin with events of
+// the input start.
 func (o *joiner) ends(start int) bool {
 	return slices.ContainsFunc(o.join.pairs, func(p pair) bool {
 		return p.end == o.input && p.start == start
 	})
 }
 
-// wait lets the event wait under its key; the event that waits there gives way.
+// wait makes the event wait under its key, in place of an event that waits
+// there.
 func (o *joiner) wait(key, now int16, done label) {
 	c, j := o.code, o.join
 	if j.tasks {
@@ -61,7 +64,8 @@ func (o *joiner) wait(key, now int16, done label) {
 	c.Stack = mark
 }
 
-// waitInTask lets the event wait with the running thread. Numbers of the record go there at once.
+// waitInTask makes the event wait in the storage of the running thread. Numbers of its record are
+// written there directly, not by way of the stack.
 func (o *joiner) waitInTask(now int16) {
 	c, j := o.code, o.join
 	mark := c.Stack
@@ -113,7 +117,8 @@ func (o *joiner) waitInTask(now int16) {
 	c.Stack = mark
 }
 
-// fill makes what waits of the event.
+// fill writes the event as it waits to a place of the stack: the time now, its
+// input, its fields.
 func (o *joiner) fill(value, now int16) {
 	c, j := o.code, o.join
 	c.Zero(value+state.WaitingFields, j.Waits.Size()-state.WaitingFields)
@@ -127,13 +132,13 @@ func (o *joiner) fill(value, now int16) {
 	}
 }
 
-// fillField puts a column of the event to its place in what waits.
+// fillField writes one field of the waiting event.
 func (o *joiner) fillField(value int16, sf *state.Field) {
 	if sf.Origin == sent.Node || sf.Origin == sent.Inside {
 		return // see enter
 	}
 	m := moment{hash: o.hash}
-	if o.input == o.eval.Hook.Index { // else only the CPU is told of what operators make
+	if o.input == o.eval.Hook.Index { // of derived events only the CPU is recorded
 		if m.flags, m.count = o.join.flags, !o.join.Late[sf.Event]; m.flags {
 			m.context = o.context
 		}

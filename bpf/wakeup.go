@@ -8,24 +8,24 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file tells wakeups of tasks that do not wait, so that a join begins nothing with them. A map
-// of the join has the task that runs on each CPU.
+// This file recognizes wakeups of tasks that do not wait, so that a join ignores them. A map of the
+// join holds the task that runs on each CPU.
 
-// A wakeups tells them.
+// wakeups recognizes unnecessary wakeups.
 type wakeups struct {
 	eval *eval.Eval
 	runs load.MapID
-	// cpu and tid are where the event happens, and to whom.
+	// cpu and tid are the CPU and the thread on which the event happens.
 	cpu, tid *expr.Field
 }
 
-// wakeups tells those of a join.
+// wakeups recognizes the unnecessary wakeups of a join.
 func (o *joiner) wakeups() wakeups {
 	return wakeups{o.eval, load.RunningMap.Of(o.join.Index), cpuNode, tidNode}
 }
 
-// runsOn looks up the task that runs on the CPU in R0, as its number and 1; 0 is not known. It jumps
-// to none if there is no such CPU.
+// runsOn leaves in R0 the address of the number, plus 1, of the task that runs on the CPU in R0;
+// the number is 0 if not known. It jumps to none if there is no such CPU.
 func (w wakeups) runsOn(none label) {
 	c := w.eval.Code
 	k := c.Alloc(8)
@@ -33,7 +33,7 @@ func (w wakeups) runsOn(none label) {
 	c.Get(w.runs, k, none) // the key's lower half is the index
 }
 
-// running notes that next runs on this CPU from now on.
+// running records that next runs on this CPU from now on.
 func (w wakeups) running(next expr.Node) {
 	c := w.eval.Code
 	mark := c.Stack
@@ -48,7 +48,8 @@ func (w wakeups) running(next expr.Node) {
 }
 
 // unnecessary jumps to done if the event wakes a task that does not wait: the running task, or one
-// that runs where it is woken and had only prepared to sleep. on is that CPU; nil is not known.
+// that runs where it is woken and had only prepared to sleep. on is the CPU on which it is woken;
+// nil if not known.
 func (w wakeups) unnecessary(wakes, on expr.Node, done label) {
 	c := w.eval.Code
 	mark := c.Stack
