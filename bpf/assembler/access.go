@@ -9,7 +9,8 @@ import (
 
 // This file generates accesses to maps. Keys and values are places of the stack.
 
-// Look jumps to found, with the address of the value in R0, if a map has a key.
+// Look looks a key up in a map. If it is there, it jumps to found, with the
+// address of the value in R0.
 func (c *Code) Look(m load.MapID, key int16, found Label) {
 	c.MapPtr(asm.R1, m)
 	c.Addr(asm.R2, key)
@@ -26,8 +27,9 @@ func (c *Code) Get(m load.MapID, key int16, missing Label) {
 	c.IfImm(asm.JEq, asm.R0, 0, missing)
 }
 
-// Fresh gives a key that was not there the only value of an array, and looks
-// again. That another CPU makes it at the same time is no error.
+// Fresh adds a missing key to a map, with the only value of an array as its
+// value, and looks it up again. If another CPU adds the key at the same time,
+// that is no error.
 func (c *Code) Fresh(m, array load.MapID, key int16, found Label) {
 	c.MapPtr(asm.R1, m)
 	c.Addr(asm.R2, key)
@@ -37,7 +39,7 @@ func (c *Code) Fresh(m, array load.MapID, key int16, found Label) {
 	c.Look(m, key, found)
 }
 
-// Put writes to a map. R0 is 0, or an error.
+// Put stores a value under a key of a map. R0 is 0, or a negative error number.
 func (c *Code) Put(m load.MapID, key, value int16, flags ebpf.MapUpdateFlags) {
 	c.MapPtr(asm.R1, m)
 	c.Addr(asm.R2, key)
@@ -46,14 +48,15 @@ func (c *Code) Put(m load.MapID, key, value int16, flags ebpf.MapUpdateFlags) {
 	c.Call(asm.FnMapUpdateElem)
 }
 
-// Widen makes a number of 64 bits of the result of a map's function. Up to 6.3
-// it has 32: the kernel calls the function itself, which returned an int.
+// Widen extends the result of a map helper in R0 to 64 bits. Up to Linux 6.3
+// only 32 bits are valid: the kernel calls the map's function directly, which
+// returned an int there.
 func (c *Code) Widen() {
 	c.Emit(asm.LSh.Imm(asm.R0, 32), asm.ArSh.Imm(asm.R0, 32))
 }
 
 // TaskValue leaves in R0 the address of a map's value for the running task; 0
-// is none. create makes one.
+// if there is none. create makes one.
 func (c *Code) TaskValue(m load.MapID, create bool) {
 	var flags int32
 	if create {
@@ -65,8 +68,8 @@ func (c *Code) TaskValue(m load.MapID, create bool) {
 	c.Call(asm.FnTaskStorageGet)
 }
 
-// Count adds 1 to a statistic of a program, in the only value of a map that each CPU has its
-// own of. R0 to R5 are lost.
+// Count adds 1 to a statistic of a program: a word of the only value of a per-CPU map. It
+// overwrites R0 to R5.
 func (c *Code) Count(stats load.MapID, stat int) {
 	if c.dead {
 		return
@@ -82,8 +85,8 @@ func (c *Code) Count(stats load.MapID, stat int) {
 	c.Stack = mark
 }
 
-// Next leaves in R1 the number at R0, and adds 1 to that; alone says that nobody else does so
-// meanwhile. R2 is lost.
+// Next leaves in R1 the number at the address R0, and adds 1 to it in memory; alone says that
+// no other CPU does so at the same time. It overwrites R2.
 func Next(c *Code, alone bool) {
 	if !alone {
 		c.Emit(asm.Mov.Imm(asm.R1, 1), Exchange(asm.FetchAdd, asm.R0, asm.R1, 0))
@@ -93,9 +96,10 @@ func Next(c *Code, alone bool) {
 		asm.StoreMem(asm.R0, 0, asm.R2, asm.DWord))
 }
 
-// Element leaves in R1 the address of number R0 of a list of so many words, from the end if
-// it is negative, in the memory whose address is at a place of the stack; where the list
-// begins there, the access adds. It jumps to fail if there is no such element.
+// Element leaves in R1 the address of a memory block plus the offset of an element in a
+// list of size words. The address of the block is at the place memory, and R0 is the index
+// of the element, from the end if it is negative. The access itself adds the offset of the
+// list in the block. Element jumps to fail if there is no such element.
 func Element(c *Code, memory int16, size int, fail Label) {
 	forward := c.Label()
 	c.IfImm(asm.JSGE, asm.R0, 0, forward)

@@ -9,7 +9,7 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file has instructions, forward labels and places.
+// This file emits instructions, resolves labels and reserves places.
 //
 // Jumps go forward, but for loops whose end the verifier can see. Code that
 // cannot be reached is not emitted, since the verifier refuses it. Labels are
@@ -26,7 +26,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Why }
 
-// Refuse leaves the generator; caught turns it into an error.
+// Refuse panics with a Refusal, which package bpf turns into an error.
 func Refuse(format string, args ...any) {
 	panic(&Refusal{Why: fmt.Sprintf(format, args...)})
 }
@@ -56,10 +56,10 @@ type Code struct {
 	peak  Memory
 	// Scratch is the map of the scratch memory.
 	Scratch load.MapID
-	// Spills is from how many bytes on places lie in scratch memory once FindScratch was called; 0 has all of
-	// them on the stack.
+	// Spills is the size in bytes from which places lie in scratch memory once FindScratch was
+	// called; 0 keeps all places on the stack.
 	Spills int
-	base   int16 // where on the stack the address of the scratch memory stands; 0 is nowhere
+	base   int16 // the place of the scratch memory's address on the stack; 0 if it is not there
 
 	called callList
 }
@@ -67,17 +67,19 @@ type Code struct {
 // New is an empty program.
 func New() *Code { return &Code{jumps: map[int]Label{}} }
 
-// NewDry tells whether a program could be made: nothing is emitted.
+// NewDry is a program that emits nothing, for callers that only ask whether it
+// could be generated.
 func NewDry() *Code {
 	c := New()
 	c.dry = true
 	return c
 }
 
-// Dead reports that what is emitted now cannot be reached.
+// Dead reports that instructions emitted now could not be reached.
 func (c *Code) Dead() bool { return c.dead }
 
-// Reached says that it can be, by a jump that the caller knows of.
+// Reached says that they can be reached after all, by a jump that the caller
+// emitted.
 func (c *Code) Reached() { c.dead = false }
 
 // Used reports that something jumps to l.
@@ -111,13 +113,13 @@ func (c *Code) jump(ins asm.Instruction, l Label) {
 	c.ins = append(c.ins, ins)
 }
 
-// GoTo jumps always: nothing behind it is reached but through a label.
+// GoTo jumps always: code behind it is reached only through a label.
 func (c *Code) GoTo(l Label) {
 	c.jump(asm.Ja.Label(""), l)
 	c.dead = true
 }
 
-// Place puts l here.
+// Place places l in front of the next instruction.
 func (c *Code) Place(l Label) {
 	c.at[l] = len(c.ins)
 	if c.used[l] {
@@ -125,14 +127,14 @@ func (c *Code) Place(l Label) {
 	}
 }
 
-// Loop begins a loop here, Again goes back there.
+// Loop begins a loop here; Again jumps back to it.
 func (c *Code) Loop() Label {
 	l := c.Label()
 	c.at[l], c.loops[l] = len(c.ins), true
 	return l
 }
 
-// Again goes back to the begin of a loop.
+// Again jumps back to the begin of a loop.
 func (c *Code) Again(l Label) { c.GoTo(l) }
 
 // IfImm jumps to l if dst OP v.
@@ -157,7 +159,7 @@ func (c *Code) Constant(dst asm.Register, v int64) {
 // Call calls a helper.
 func (c *Code) Call(fn asm.BuiltinFunc) { c.Emit(fn.Call()) }
 
-// MapPtr loads a map that Open will make.
+// MapPtr loads a map, which load.Open will make.
 func (c *Code) MapPtr(dst asm.Register, m load.MapID) {
 	c.Emit(asm.LoadMapPtr(dst, 0).WithReference(m.String()))
 }
@@ -167,9 +169,9 @@ func (c *Code) MapValue(dst asm.Register, m load.MapID, off uint32) {
 	c.Emit(asm.LoadMapValue(dst, 0, off).WithReference(m.String()))
 }
 
-// Alloc reserves n bytes, 8-aligned, and returns their place: a negative number on the stack, the offset from
-// R10, and a positive one in scratch memory, where many bytes lie if the program spills. c.Stack = mark gives
-// back all that was reserved after a mark.
+// Alloc reserves n bytes, 8-aligned, and returns their place: on the stack a negative offset from
+// R10, in scratch memory a positive offset. Only a program that spills has large places in scratch
+// memory. c.Stack = mark frees all places that were reserved since mark was read from c.Stack.
 func (c *Code) Alloc(n int) int16 {
 	if c.base != 0 && n >= c.Spills {
 		return int16(c.AllocScratch(n))
@@ -177,7 +179,8 @@ func (c *Code) Alloc(n int) int16 {
 	return c.AllocStack(n)
 }
 
-// AllocStack reserves n bytes of stack, for code that finds them by R10.
+// AllocStack reserves n bytes on the stack in any case, for code that addresses
+// them by R10.
 func (c *Code) AllocStack(n int) int16 {
 	c.Stack.stack += (n + 7) &^ 7
 	c.peak.stack = max(c.peak.stack, c.Stack.stack)
@@ -187,8 +190,8 @@ func (c *Code) AllocStack(n int) int16 {
 	return int16(-c.Stack.stack)
 }
 
-// Base is a register and an offset by which instructions find a place: R10, or, of one in scratch memory, by,
-// which it loads.
+// Base returns a register and an offset with which instructions address a place: R10 for the stack.
+// For scratch memory it loads the address into by and returns that.
 func (c *Code) Base(at int16, by asm.Register) (base asm.Register, off int16) {
 	if at < 0 {
 		return asm.R10, at
@@ -200,10 +203,12 @@ func (c *Code) Base(at int16, by asm.Register) (base asm.Register, off int16) {
 	return by, at
 }
 
-// Store stores a register, not R5, which is lost, at a place.
+// Store stores a register at a place. It may overwrite R5, which cannot be
+// stored.
 func (c *Code) Store(at int16, src asm.Register) { c.StorePart(at, src, asm.DWord) }
 
-// StorePart stores the lower bytes of a register, not R5, which is lost, at a place.
+// StorePart stores the lower bytes of a register at a place. It may overwrite R5,
+// which cannot be stored.
 func (c *Code) StorePart(at int16, src asm.Register, size asm.Size) {
 	if at >= 0 && src == storeBase {
 		panic("BUG: a store of the register that finds the place")
@@ -212,13 +217,14 @@ func (c *Code) StorePart(at int16, src asm.Register, size asm.Size) {
 	c.Emit(asm.StoreMem(base, off, src, size))
 }
 
-// storeBase finds the places in scratch memory that are written to.
+// storeBase is the register that holds the address of scratch memory when a
+// place there is written.
 const storeBase = asm.R5
 
 // Load loads from a place.
 func (c *Code) Load(dst asm.Register, at int16) { c.LoadPart(dst, at, asm.DWord) }
 
-// LoadPart loads a number of a size from a place.
+// LoadPart loads an unsigned number of a size from a place.
 func (c *Code) LoadPart(dst asm.Register, at int16, size asm.Size) {
 	base, off := c.Base(at, dst)
 	c.Emit(asm.LoadMem(dst, base, off, size))
@@ -233,13 +239,14 @@ func (c *Code) Addr(dst asm.Register, at int16) {
 	c.Emit(asm.Add.Imm(dst, int32(off)))
 }
 
-// Set stores a word at a place, v extended by its sign. R5 is lost.
+// Set stores v at a place, extended with its sign to 64 bits. It may overwrite
+// R5.
 func (c *Code) Set(at int16, v int32) {
 	base, off := c.Base(at, storeBase)
 	c.Emit(StoreImm(base, off, v))
 }
 
-// Zero clears n bytes of a place, n a multiple of 8. R5 is lost.
+// Zero clears n bytes at a place, n a multiple of 8. It may overwrite R5.
 func (c *Code) Zero(at int16, n int) {
 	base, off := c.Base(at, storeBase)
 	for i := 0; i < n; i += 8 {
@@ -247,8 +254,8 @@ func (c *Code) Zero(at int16, n int) {
 	}
 }
 
-// Finish resolves the labels. An offset counts instruction words behind the
-// jump; a 64-bit load has two.
+// Finish resolves the labels. The offset of a jump counts instruction words
+// from the next instruction on; a 64-bit load has two.
 func (c *Code) Finish() asm.Instructions {
 	c.checkStack()
 	if c.dry {
@@ -275,22 +282,23 @@ func (c *Code) Finish() asm.Instructions {
 	return withRoutines(c, c.ins)
 }
 
-// StoreImm stores a 64-bit word, v extended by its sign. The library has no
-// such instruction, the kernel does.
+// StoreImm stores v, extended with its sign to 64 bits. The library has no such
+// instruction, the kernel does.
 func StoreImm(dst asm.Register, off int16, v int32) asm.Instruction {
 	return asm.Instruction{OpCode: asm.OpCode(asm.StClass).SetMode(asm.MemMode).SetSize(asm.DWord),
 		Dst: dst, Offset: off, Constant: int64(v)}
 }
 
-// Exchange is an atomic operation on a 64-bit word. The library (0.22) forgets to encode
-// which one, so that it would become an addition.
+// Exchange is an atomic operation on a 64-bit word. The library (0.22) does not encode
+// which operation, so that each would become an addition.
 func Exchange(op asm.AtomicOp, dst, src asm.Register, off int16) asm.Instruction {
 	ins := op.Mem(dst, src, asm.DWord, off)
 	ins.Constant = int64(op >> 8)
 	return ins
 }
 
-// KernelFunction calls a function of the kernel by the number of its type.
+// KernelFunction calls a function of the kernel (kfunc) by the number of its
+// BTF type.
 func (c *Code) KernelFunction(id int) {
 	c.Emit(asm.Instruction{
 		OpCode:   asm.OpCode(asm.JumpClass).SetJumpOp(asm.Call),

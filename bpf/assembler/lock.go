@@ -6,15 +6,16 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// This file locks memory that programs of several CPUs work on: a word of it is the number of
-// the CPU that has it, and 1.
+// This file locks memory that programs on several CPUs change. One word of the memory is the
+// lock: 0 if it is free, else the number of the CPU that holds it, plus 1.
 
 // lockTries bounds how long a program waits: some 50 us. The verifier follows every turn of
 // the loop.
 const lockTries = 1024
 
-// Lock takes the memory whose address is at a place of the stack, by the word at off, for the
-// CPU whose number is in a register, which changes; or it jumps to busy. R7 and R9 are lost.
+// Lock locks the memory whose address is at a place. The lock is the word at off; cpu is the
+// register with the number of the CPU, which Lock changes. It jumps to busy if it cannot get
+// the lock. It overwrites R7 and R9.
 func Lock(c *Code, memory int16, cpu asm.Register, off int16, busy Label) {
 	taken := c.Label()
 	c.Load(asm.R7, memory)
@@ -30,7 +31,8 @@ func Lock(c *Code, memory int16, cpu asm.Register, off int16, busy Label) {
 	c.Place(taken)
 }
 
-// Unlock gives it back. On amd64, stores are seen in their order.
+// Unlock frees the lock. On amd64 a plain store is enough: other CPUs see
+// stores in their order.
 func Unlock(c *Code, memory, off int16) {
 	c.Load(asm.R2, memory)
 	if runtime.GOARCH == "amd64" {

@@ -11,22 +11,23 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// This file has routines: functions that are written in C (kernel.h) and compiled when they change. Programs
-// call them, and the kernel's helpers call some back, such as the body of a loop, which the verifier looks at
-// once and not for each turn.
+// This file has routines: functions that are written in C (kernel.h) and compiled when they change.
+// Programs call them, and the kernel's helpers call some back, such as the body of a loop: the
+// verifier checks it once and not for each turn.
 //
-// The verifier follows a routine anew for each call, with the registers of the caller: memory that is passed
-// has the size of its map there, and a constant is one. So a routine has no types of its own, and its object
-// no relocations but of calls, maps, and numbers that are given when it is loaded.
+// The verifier checks a routine for each call with the registers of the caller: it keeps the size
+// of memory that is passed, and the value of a constant. So a routine needs no types of its own.
+// The only relocations of its object are calls, maps, and numbers that are given when it is loaded.
 //
-// The frames of a program and of what it calls share the stack's bound.
+// A program and the routines that it calls share the 512 bytes of stack.
 
-// An Object is routines as clang leaves them.
+// An Object holds compiled routines.
 type Object struct {
-	routines func() map[string]asm.Instructions // each with the routines that it calls behind it
+	routines func() map[string]asm.Instructions // by name; each is followed by the routines that it calls
 }
 
-// NewObject is the object in an ELF file, which is read when a routine is wanted.
+// NewObject is the object in an ELF file, which is decoded when a routine is
+// first used.
 func NewObject(file []byte) *Object {
 	return &Object{sync.OnceValue(func() map[string]asm.Instructions {
 		spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(file))
@@ -41,8 +42,8 @@ func NewObject(file []byte) *Object {
 	})}
 }
 
-// Program is a routine as a program by itself. Symbols that are not defined are the numbers that are given,
-// and maps else.
+// Program is a routine as a program of its own. An undefined symbol is a number of given, or else a
+// map.
 func (o *Object) Program(name string, given map[string]int64) asm.Instructions {
 	ins := slices.Clone(o.routines()[name])
 	if ins == nil {
@@ -65,14 +66,14 @@ func (o *Object) Program(name string, given map[string]int64) asm.Instructions {
 	return ins
 }
 
-// callList names the routines that a program calls.
+// callList holds the routines that a program calls.
 type callList struct {
 	code  map[string]asm.Instructions // by name
-	stack int                         // of the deepest chain of calls
-	back  bool                        // some are called back: the kernel wants types then
+	stack int                         // bytes of stack that the deepest chain of calls uses
+	back  bool                        // helpers call some of them back: the kernel requires types then
 }
 
-// use has the program contain a routine.
+// use adds a routine, and the routines that it calls, to the program.
 func (c *Code) use(o *Object, name string) {
 	ins := o.Program(name, nil)
 	depth := 0
@@ -91,7 +92,8 @@ func (c *Code) use(o *Object, name string) {
 	c.called.stack = max(c.called.stack, depth)
 }
 
-// Routine calls a routine of an object with R1 to R5, which are lost; R0 is its result.
+// Routine calls a routine of an object with the arguments R1 to R5, which are
+// overwritten; R0 is its result.
 func (c *Code) Routine(o *Object, name string) {
 	if c.dead {
 		return
@@ -102,8 +104,8 @@ func (c *Code) Routine(o *Object, name string) {
 	c.Emit(call.WithReference(name))
 }
 
-// Repeat calls a routine at most so often, with the number of the turn and the address of a place of the
-// stack, until it returns 1. R0 to R5 are lost.
+// Repeat calls a routine until it returns 1, at most so many times. Its arguments are the number of
+// the turn and the address of the place context. Repeat overwrites R0 to R5.
 func (c *Code) Repeat(o *Object, name string, most int, context int16) {
 	if c.dead {
 		return
@@ -118,10 +120,10 @@ func (c *Code) Repeat(o *Object, name string, most int, context int16) {
 	c.Call(asm.FnLoop)
 }
 
-// frameSize is what the verifier reckons for a frame.
+// frameSize is the size that the verifier counts for a frame, in bytes.
 func frameSize(stack int) int { return (max(stack, 1) + 31) &^ 31 }
 
-// stackOf is how many bytes of its stack a routine uses.
+// stackOf is the number of bytes of stack that a routine uses.
 func stackOf(ins asm.Instructions) (n int) {
 	frame := map[asm.Register]bool{asm.R10: true} // registers that point to the end of the stack
 	for i := range ins {
@@ -158,7 +160,8 @@ func withRoutines(c *Code, ins asm.Instructions) asm.Instructions {
 	return ins
 }
 
-// checkStack refuses a program whose frame, together with those of routines, the stack has no room for.
+// checkStack refuses a program whose frame does not fit the stack together with the frames of its
+// routines.
 func (c *Code) checkStack() {
 	if c.called.stack > 0 && frameSize(c.peak.stack)+c.called.stack > stackSize {
 		refuseStack("needs more than the %d bytes of stack that what it calls leaves",
@@ -166,8 +169,8 @@ func (c *Code) checkStack() {
 	}
 }
 
-// typed gives a function a type. The verifier looks at that of a static one when a helper calls it back, and
-// takes what is in registers for the rest.
+// typed gives a function a type. For a static function the verifier requires one when a helper
+// calls it back, but follows the registers, not the type.
 func typed(first asm.Instruction, linkage btf.FuncLinkage) asm.Instruction {
 	t := &btf.FuncProto{
 		Return: &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed},

@@ -2,7 +2,7 @@ package assembler
 
 import "github.com/cilium/ebpf/asm"
 
-// This file computes with registers alone.
+// This file has computations that need registers only, no memory.
 
 // IfTrue jumps to l if the truth of r is want.
 func (c *Code) IfTrue(r asm.Register, want bool, l Label) {
@@ -13,7 +13,7 @@ func (c *Code) IfTrue(r asm.Register, want bool, l Label) {
 	c.IfImm(op, r, 0, l)
 }
 
-// Extend cuts r to bits and extends it again.
+// Extend cuts r to its lower bits and extends these to 64 bits again.
 func (c *Code) Extend(r asm.Register, bits int, signed bool) {
 	if bits == 64 {
 		return
@@ -29,7 +29,7 @@ func (c *Code) Extend(r asm.Register, bits int, signed bool) {
 	}
 }
 
-// Absolute makes r its magnitude, which fits 64 unsigned bits.
+// Absolute replaces r by its absolute value, as an unsigned number.
 func (c *Code) Absolute(r asm.Register) {
 	done := c.Label()
 	c.IfImm(asm.JSGE, r, 0, done)

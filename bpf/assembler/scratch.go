@@ -5,22 +5,25 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// This file has the scratch memory of a program, for what the stack has no room for: the only value of a map
-// that each CPU has its own of. It is the program's alone, as its rows are: the kernel runs no other instance
-// of the program on the CPU meanwhile, or package hook sees to it (Hook.Alone, Host.Guarded).
+// This file has the scratch memory of a program, for data that does not fit its stack: the only
+// value of a per-CPU map. The program has it for itself while it runs: the kernel runs no other
+// instance of the program on the CPU meanwhile, or package hook prevents that (Hook.Alone,
+// Host.Guarded).
 //
-// Nearly all programs have room for their texts, keys and records on the stack. One that has not is written
-// again with Spills: it looks up the address of the memory once for each event, and its large places lie
-// there.
+// Nearly all programs have room for their texts, keys and records on the stack. A program that has
+// not is generated again with Spills: it looks up the address of the memory once for each event,
+// and its large places lie there.
 
-// scratchSize bounds it: the kernel's PCPU_MIN_UNIT_SIZE, the largest value of which each CPU has its own.
+// scratchSize bounds scratch memory: the kernel's PCPU_MIN_UNIT_SIZE, the largest value of a
+// per-CPU map.
 const scratchSize = 32 << 10
 
-// Memory is how many bytes a program uses of its stack and of its scratch memory.
+// Memory is the number of bytes that a program uses of its stack and of its
+// scratch memory.
 type Memory struct{ stack, scratch int }
 
-// AllocScratch reserves n bytes of scratch memory, 8-aligned, and returns their place there. c.Stack = mark
-// gives them back too.
+// AllocScratch reserves n bytes of scratch memory, 8-aligned, and returns their place there.
+// c.Stack = mark frees them too.
 func (c *Code) AllocScratch(n int) (at int) {
 	at = c.Stack.scratch
 	c.Stack.scratch += (n + 7) &^ 7
@@ -48,8 +51,8 @@ func (c *Code) ScratchAddr(at int, missing Label) {
 	c.Stack = mark
 }
 
-// FindScratch has a program that spills find its scratch memory, once, for the places that Alloc gives from
-// now on; it jumps to missing as ScratchAddr does. R0 to R5 are lost.
+// FindScratch makes a program that spills look up its scratch memory, once; from then on Alloc
+// reserves large places there. It jumps to missing as ScratchAddr does. It overwrites R0 to R5.
 func (c *Code) FindScratch(missing Label) {
 	if c.Spills == 0 {
 		return

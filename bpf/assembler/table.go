@@ -10,11 +10,11 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file has constant tables, which programs look numbers up in. An instruction that refers to one
-// carries its content, so that the loader finds the maps that programs need. Tables of one content
-// are one map.
+// This file has constant tables, in which programs look numbers up. An instruction that refers to a
+// table carries the content in its metadata, so that the loader finds the maps that programs need.
+// Tables with the same content are one map.
 
-// A table is a constant that programs read.
+// table is a constant table.
 type table struct {
 	id      load.MapID
 	content string
@@ -30,14 +30,14 @@ func NewTable(content []byte) table {
 // tableKey is the key of the table among the metadata of an instruction.
 type tableKey struct{}
 
-// Table points dst at a table.
+// Table loads the address of a table into dst.
 func (c *Code) Table(dst asm.Register, t table) {
 	ins := asm.LoadMapValue(dst, 0, 0).WithReference(t.id.String())
 	ins.Metadata.Set(tableKey{}, t)
 	c.Emit(ins)
 }
 
-// Tables are the maps of the tables that programs refer to.
+// Tables returns the maps of the tables to which programs refer.
 func Tables(programs ...asm.Instructions) map[load.MapID]*ebpf.MapSpec {
 	tables := map[load.MapID]*ebpf.MapSpec{}
 	for _, ins := range programs {

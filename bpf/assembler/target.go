@@ -6,14 +6,15 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file compares the running task, or another one, with the target: programs run for
-// every task on every CPU, not for the target alone.
+// This file compares the running task, or another task, with the target: the kernel runs
+// programs for every task on every CPU, not for the target alone.
 
-// Tasks checks the process or thread; R0 has both.
+// Tasks jumps to exit unless the process or the thread in R0 belongs to the
+// target. R0 is the result of bpf_get_current_pid_tgid.
 func (c *Code) Tasks(t *load.Target, exit Label) {
 	in := c.Label()
 	if t.InSet() {
-		// Most events are of the first process: it is compared first.
+		// Most events belong to the first process: it is compared first.
 		if t.Workload && !t.Follow {
 			c.Emit(asm.Mov.Reg32(asm.R0, asm.R0)) // the thread alone
 		} else {
@@ -54,7 +55,7 @@ func (c *Code) Tasks(t *load.Target, exit Label) {
 	c.Place(in)
 }
 
-// Cgroups checks that the running task is in one of them.
+// Cgroups jumps to exit unless the running task is in a cgroup of the target.
 func (c *Code) Cgroups(t *load.Target, exit Label) {
 	if len(t.Cgroups) > load.Listed {
 		Refuse("%d cgroups", len(t.Cgroups))
@@ -73,8 +74,9 @@ func (c *Code) Cgroups(t *load.Target, exit Label) {
 	c.Place(in)
 }
 
-// NewTask copies a number of the task that task_newtask is about, in a member
-// of task_struct, to a place of the stack. R6 is the context.
+// NewTask copies a number of the new task to a place: 4 bytes of its
+// task_struct, at the offset member. It is for programs on task_newtask. R6 is
+// the context.
 func (c *Code) NewTask(to int16, member int) {
 	c.Addr(asm.R1, to)
 	c.Emit(asm.Mov.Imm(asm.R2, 4), asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord),
@@ -82,8 +84,8 @@ func (c *Code) NewTask(to int16, member int) {
 	c.Call(asm.FnProbeReadKernel)
 }
 
-// Traced leaves in R0 whether the thread in R0 is one of the target's; of all
-// threads if nobody is named. The idle task never is.
+// Traced leaves 1 in R0 if the thread in R0 belongs to the target, else 0. If
+// the target names nothing, all threads belong to it. The idle task never does.
 func (c *Code) Traced(t *load.Target) {
 	c.Extend(asm.R0, 32, true)
 	no, done := c.Label(), c.Label()

@@ -6,36 +6,39 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file lets a budget decide which events count, before anything else is done with them.
-// One word says how many events each that counts stands for: 1 is all of them, 64 one of 64 by
-// chance, 0 none. What counts keeps the weight of its moment, so that the word can change at any
-// time. Each hit is counted, and of one in some the time is taken, so that it is known what the
-// program costs: the kernel's own statistics would slow down all programs of the machine.
+// This file lets a budget decide which events count, before a program does anything else with
+// them. One word, the weight, says how many events each event that counts stands for: with 1 all
+// events count, with 64 one of 64 by chance, with 0 none. An event keeps the weight of its
+// moment, so that user space can change the word at any time. Each hit (a run of the program) is
+// counted, and the time of some is measured, so that the cost of the program is known: the
+// kernel's own statistics would slow down all programs of the machine.
 
-// timed is the number of hits of which one has its run time measured, a power of two.
+// timed is a number of hits, a power of two: the run time of one of so many is
+// measured.
 const timed = load.Timed
 
-// Open jumps to exit while no events count, which is before the run begins and when it has ended: its
-// programs are attached one after the other, and each attaching causes events of its own. A program
-// with a Gate tests the same word there.
+// Open jumps to exit while no events count: before the run begins and after its end. Programs are
+// attached one after the other, and attaching one causes events itself. A program with a Gate does
+// not need Open: the Gate tests the same word.
 func Open(c *Code, exit Label) {
 	c.MapValue(asm.R1, load.WeightMap.Of(), 0)
 	c.Emit(asm.LoadMem(asm.R1, asm.R1, load.WeightNow, asm.DWord))
 	c.IfImm(asm.JEq, asm.R1, 0, exit)
 }
 
-// A Weight is the place of the stack with the weight of the event; 0 is none: all events count.
+// A Weight is the place of the event's weight; 0 if events have no weights and all count.
 type Weight int16
 
-// A Gate is the begin of a program, which its end completes.
+// A Gate is the begin of a program that a budget controls: it drops events that
+// do not count, and starts to measure the time. End is its counterpart.
 type Gate struct {
 	Weight Weight
 	began  int16
 	stats  load.MapID
 }
 
-// NewGate jumps to exit with the events that do not count, but for those of keys that do not, byKey,
-// of which state.KeyShare decides. stats are the counters of the program.
+// NewGate jumps to exit if the event does not count. With byKey it does so only if no events count;
+// state.KeyShare decides about the rest by their keys. stats are the counters of the program.
 func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 	g := Gate{Weight: Weight(c.Alloc(8)), began: c.Alloc(8), stats: stats}
 	w := int16(g.Weight)
@@ -69,8 +72,9 @@ func NewGate(c *Code, byKey bool, stats load.MapID, exit Label) Gate {
 // forceWakeup is BPF_RB_FORCE_WAKEUP of bpf_ringbuf_output, in uapi/linux/bpf.h.
 const forceWakeup = 2
 
-// alarm counts the hits that are timed, and wakes its reader when the alarm's number is down to 0. record is
-// eight bytes of the stack. CPUs that count at once may count once, and wake twice: the number is about.
+// alarm counts the alarm's number down at each timed hit, and wakes its reader when the number
+// reaches 0. record is a place of eight bytes, which are sent; their content does not matter. CPUs
+// that count at the same time may count only once or wake twice: the number is approximate.
 func alarm(c *Code, record int16, others Label) {
 	c.MapValue(asm.R1, load.AlarmMap.Of(), 0)
 	c.Emit(asm.LoadMem(asm.R2, asm.R1, 0, asm.DWord), asm.Sub.Imm(asm.R2, 1),
@@ -82,8 +86,8 @@ func alarm(c *Code, record int16, others Label) {
 	c.Call(asm.FnRingbufOutput)
 }
 
-// Moment is the weight of events of this moment, for a program that brings on what waited: of a gate
-// it passed before.
+// Moment is the weight of events at this moment, at least 1. It is for programs that handle events
+// which waited and have passed a Gate already.
 func Moment(c *Code) Weight {
 	w := c.Alloc(8)
 	open := c.Label()
@@ -96,8 +100,8 @@ func Moment(c *Code) Weight {
 	return Weight(w)
 }
 
-// OneOf lets one event of so many through, as the kernel samples on a CPU: the last one of them.
-// stats are the counters of the program.
+// OneOf jumps to others for all but the last of each period events, as the kernel samples on a
+// CPU. stats are the counters of the program.
 func OneOf(c *Code, period uint64, stats load.MapID, others Label) {
 	if period < 2 {
 		return
@@ -116,7 +120,7 @@ func OneOf(c *Code, period uint64, stats load.MapID, others Label) {
 	c.Stack = mark
 }
 
-// End stands where the program ends, whichever way it went.
+// End measures the time of the hit. Every path through the program ends there.
 func (g Gate) End(c *Code) {
 	if g.Weight == 0 {
 		return
@@ -138,8 +142,8 @@ func (g Gate) End(c *Code) {
 	}
 	add(load.StatTime, asm.LoadMem(asm.R2, asm.R10, took, asm.Word))
 	add(load.StatTimed, asm.Mov.Imm(asm.R2, 1))
-	// How fast hits came since the last one that was timed: the thread that makes them ran all that time,
-	// unless it was long.
+	// The pace: how fast hits came since the last timed hit. The thread that causes them ran all
+	// that time, unless the time was long.
 	c.Load(asm.R1, g.began)
 	c.Emit(asm.LoadMem(asm.R3, asm.R0, 8*load.StatLast, asm.DWord),
 		asm.StoreMem(asm.R0, 8*load.StatLast, asm.R1, asm.DWord),
