@@ -1,5 +1,6 @@
-// Package features knows which features this kernel has for generated programs, and where it keeps
-// things. Package bpf asks a Host while it generates; a plan finds one by Find.
+// Package features finds out which features this kernel has for generated programs, and where its
+// structures and variables are. Package bpf asks a Host while it generates; Find makes the Host of
+// this kernel.
 package features
 
 import (
@@ -29,8 +30,9 @@ type Host struct {
 	Grows bool
 	// Atomics says that programs can compare and exchange (5.12).
 	Atomics bool
-	// Guarded says that a raw program that interrupts itself is left out
-	// (6.2); before, only events that cannot are taken raw.
+	// Guarded says that the kernel does not run a raw program that would
+	// interrupt itself (6.2). On older kernels only events that cannot
+	// interrupt each other have raw programs.
 	Guarded bool
 	// Preempted says that programs of probes in user code can be preempted (6.0).
 	Preempted bool
@@ -47,55 +49,61 @@ type Host struct {
 	// is no type information.
 	Variable func(name string) (bytes int, ok bool)
 
-	// Event finds the number of a tracepoint; nil if nobody knows any.
+	// Event finds the number of a tracepoint; nil if numbers are not available.
 	Event func(system, name string) (id uint64, ok bool)
 
-	// NoCgroup says why programs do not know the cgroup that samples tell; "" if they do.
+	// NoCgroup says why programs cannot read the cgroup that samples have; "" if they
+	// can.
 	NoCgroup string
 
-	// AsRaw loads every program as one of a raw tracepoint whose arguments
-	// are the record: a test can run such a program without an event.
+	// AsRaw loads every program as the program of a raw tracepoint, with the
+	// record as the tracepoint's arguments: a test can run such a program
+	// without an event.
 	AsRaw bool
 }
 
-// TaskFlags are what programs must know of a task's flags to tell the context of an event.
+// TaskFlags describes the flags of a task from which programs compute the context of an
+// event.
 type TaskFlags struct {
-	// NeedResched is the number of the flag that says that a task shall give
-	// way; 0 is not known.
+	// NeedResched is the number of the flag that says that a task must give up
+	// the CPU; 0 if not known.
 	NeedResched int
-	// LazyResched is the number of the flag that says so without hurry; 0 is not known, and
-	// NoFlag is that this kernel has none.
+	// LazyResched is the number of the flag that says so without hurry; 0 if not known,
+	// NoFlag if this kernel has none.
 	LazyResched int
-	// TellsBH says that records tell whether softirqs were disabled (5.17).
+	// TellsBH says that records have a flag for disabled softirqs (5.17).
 	TellsBH func() bool
 }
 
 // Links are the ways to attach programs to functions.
 type Links struct {
-	// KprobeMulti says that one link attaches a program to many functions (5.18),
-	// UprobeMulti that one does so to many places in a file (6.6), and in all threads
-	// of a process if it is to be in one process (6.10).
+	// KprobeMulti says that one link attaches a program to many functions (5.18).
+	// UprobeMulti says that one link attaches a program to many places in a file
+	// (6.6) and, if it is restricted to a process, covers all threads of that process
+	// (6.10).
 	KprobeMulti, UprobeMulti bool
-	// IsReturn is the number of the kernel's function by which the program of a session
-	// knows that it runs for a return; 0 if there is none. KprobeSession says that
-	// functions of the kernel may have sessions (6.10), UprobeSession those of programs
-	// (6.13).
+	// IsReturn is the number of the kernel's function that tells the program of a
+	// session whether it runs for a return; 0 if there is none. A session is one
+	// program for the calls and the returns of functions. KprobeSession says that
+	// functions of the kernel can have sessions (6.10), UprobeSession that functions of
+	// user programs can (6.13).
 	IsReturn                     int
 	KprobeSession, UprobeSession bool
-	// TellsFunction says that programs of returns in the kernel are told which function
-	// returns, and to where (6.1).
+	// TellsFunction says that programs on returns in the kernel can find out which
+	// function returns, and to where (6.1).
 	TellsFunction bool
-	// Trampoline finds a function of the kernel that can call programs by itself; nil if
-	// this kernel has none.
+	// Trampoline finds a function of the kernel that can call programs through a
+	// trampoline; nil if this kernel has no trampolines.
 	Trampoline func(function string) (f *Function, ok bool)
-	// LeavesOut says that programs of raw tracepoints can be preempted (7.0): until such a
-	// program goes on, the kernel leaves it out for all others on the CPU, and events are
-	// lost by the thousand where tasks compete. Those that perf calls cannot, at 70 ns more.
+	// LeavesOut says that programs of raw tracepoints can be preempted (7.0). Until a
+	// preempted program continues, the kernel does not run it for other tasks on the CPU,
+	// and thousands of events are lost where tasks compete. Programs that perf calls cannot
+	// be preempted, but cost 70 ns more.
 	LeavesOut bool
 }
 
-// Raw reports that the program of a tracepoint may be a raw one; needed says that no other has
-// what is read.
+// Raw reports that the program of a tracepoint may be attached to the raw tracepoint; needed
+// says that only there it can read what it needs.
 func (h *Host) Raw(name string, needed bool) bool {
 	if h.Links.LeavesOut && !needed {
 		return false
@@ -103,7 +111,7 @@ func (h *Host) Raw(name string, needed bool) bool {
 	return name == "sys_enter" || name == "sys_exit" || h.Guarded
 }
 
-// Member finds a member of a structure.
+// Member finds the offset of a member of a structure.
 func (h *Host) Member(typ, member string) (int, bool) {
 	if h.Offset == nil {
 		return 0, false
@@ -120,7 +128,7 @@ func (h *Host) PerCPU(name string) (int, bool) {
 }
 
 // PreemptCount finds where preempt_count() lies in the memory of each CPU. From 6.2 to 6.14
-// it is among what a CPU needs most.
+// it is in pcpu_hot, the structure of the variables that a CPU needs most.
 func (h *Host) PreemptCount() (int, bool) {
 	if at, ok := h.PerCPU("__preempt_count"); ok {
 		return at, true
@@ -130,15 +138,16 @@ func (h *Host) PreemptCount() (int, bool) {
 	return hot + at, known && ok
 }
 
-// Status is where a task says that its system call is one of 32 bits.
+// Status returns the offset of thread_info in a task and of its status, which
+// says whether the task is in a 32-bit system call.
 func (h *Host) Status() (info, status int, ok bool) {
 	info, known := h.Member("task_struct", "thread_info")
 	status, ok = h.Member("thread_info", "status")
 	return info, status, ok && known && h.TaskStorage
 }
 
-// Tables reports that programs can walk user code by its unwind tables: they find the registers
-// with which it entered the kernel (5.15), and can loop so often (5.17).
+// Tables reports that programs can walk user code by its unwind tables: they can read the
+// registers with which it entered the kernel (5.15), and loop often enough (5.17).
 func (h *Host) Tables() bool {
 	if h == nil || h.Function == nil || runtime.GOARCH != "amd64" {
 		return false
@@ -148,7 +157,7 @@ func (h *Host) Tables() bool {
 	return finds && loops && h.TaskStorage
 }
 
-// Tells32 reports that programs can tell system calls of 32 bits.
+// Tells32 reports that programs can recognize 32-bit system calls.
 func (h *Host) Tells32() bool {
 	_, _, ok := h.Status()
 	return ok
@@ -157,8 +166,8 @@ func (h *Host) Tells32() bool {
 // initPIDNS is the inode of the initial pid namespace, PROC_PID_INIT_INO.
 const initPIDNS = 0xEFFFFFFC
 
-// Find finds out what this kernel and this process can do; described says that nothing will be loaded, so
-// that this process needs no rights. The error says why nothing can run.
+// Find finds out what this kernel and this process can do; described says that nothing will be
+// loaded, so that this process needs no privilege. The error says why no program can run.
 func Find(r kernel.Roots, described bool) (*Host, error) {
 	caps, err := kernel.ReadCaps(r)
 	switch {
@@ -223,8 +232,8 @@ func Find(r kernel.Roots, described bool) (*Host, error) {
 	return h, nil
 }
 
-// needResched is the number of TIF_NEED_RESCHED, which types do not show: x86
-// gave up its own numbers in 6.18.
+// needResched is the number of TIF_NEED_RESCHED, a macro that the kernel's
+// types do not have. x86 gave up its own numbers in 6.18.
 func needResched(v kernel.Version) int {
 	switch {
 	case runtime.GOARCH == "arm64":
@@ -239,7 +248,7 @@ func needResched(v kernel.Version) int {
 const NoFlag = -1
 
 // lazyResched is the number of TIF_NEED_RESCHED_LAZY, which x86 has since 6.13, and kernels
-// that are patched for real time had before.
+// with the real-time patches had before.
 func lazyResched(r kernel.Roots, v kernel.Version) int {
 	_, err := os.Stat(r.SysPath("kernel/realtime"))
 	switch realtime := err == nil; {
@@ -253,7 +262,8 @@ func lazyResched(r kernel.Roots, v kernel.Version) int {
 	return 4
 }
 
-// tellsBH asks the types of kernels before 5.17, since distributions have put it into those.
+// tellsBH asks the types of kernels before 5.17: distributions have added the flag to older
+// kernels.
 func tellsBH(v kernel.Version) func() bool {
 	return sync.OnceValue(func() bool {
 		if v.AtLeast(5, 17) {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// listed finds where a variable lies in the memory of each CPU in /proc/kallsyms: types made
-// by old versions of pahole have none, as the types of Debian's 5.10.
+// listed finds where a variable lies in the memory of each CPU in /proc/kallsyms. Types that
+// old versions of pahole made have no variables, such as the types of Debian's 5.10.
 func listed(symbols, name string) (at int, ok bool) {
 	text, err := os.ReadFile(symbols)
 	if err != nil {
@@ -19,7 +19,8 @@ func listed(symbols, name string) (at int, ok bool) {
 	return int(variable - start), has && is && variable > start
 }
 
-// address finds the address of a variable of the kernel itself, in lines "ADDRESS TYPE NAME".
+// address finds the address of a variable of the kernel, but not of its modules, in lines
+// "ADDRESS TYPE NAME".
 func address(text []byte, name string) (uint64, bool) {
 	at := bytes.Index(text, []byte(" "+name+"\n"))
 	if at < 0 {

@@ -13,21 +13,23 @@ import (
 	"ppscript/runtime/system/kerneltype"
 )
 
-// This file knows which functions of the kernel can call a program by themselves, through
-// a trampoline (fentry, fexit), which costs a part of what a probe costs.
+// This file finds out which functions of the kernel can call a program through a
+// trampoline (fentry, fexit), which costs a fraction of a probe.
 
-// A Function is one that trampolines can call programs at.
+// A Function is a function of the kernel that can call programs through a
+// trampoline.
 type Function struct {
-	// Args are the sizes of the arguments in bytes, each of which has a register of its
-	// own; none is a structure.
+	// Args lists the sizes of the arguments in bytes. Each argument has a register of
+	// its own; none is a structure.
 	Args []int
 	// Returns says that the function has a result.
 	Returns bool
 }
 
-// trampolines finds functions by their names; nil if this kernel cannot say what
-// programs need. The kernel is asked when somebody needs it, once: it may have no
-// trampolines, or be locked down against what changes its code.
+// trampolines returns a function that finds functions by their names; nil if
+// programs cannot read arguments through trampolines on this kernel. The first
+// look-up tries once whether trampolines work: the kernel may have none, or
+// forbid changes of its code (lockdown).
 func trampolines(v kernel.Version) func(name string) (*Function, bool) {
 	if !v.AtLeast(5, 17) {
 		return nil // programs cannot ask for arguments there, see hook.Direct
@@ -47,21 +49,22 @@ func trampolines(v kernel.Version) func(name string) (*Function, bool) {
 	}
 }
 
-// underneath tells functions that the trampoline itself may call around a program: they
-// would call each other until the stack is full. The kernel refuses some of them, the
-// newer the more. A probe finds out that it runs already.
+// underneath reports functions that the trampoline itself may call around a program:
+// they would call each other until the stack is full. The kernel refuses some of them,
+// newer kernels more. A probe on such a function is no danger: it notices that it runs
+// already.
 func underneath(name string) bool {
 	return slices.ContainsFunc(inTrampolines, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// inTrampolines are words of such names.
+// inTrampolines lists words in the names of such functions.
 var inTrampolines = []string{
 	"rcu", "preempt", "migrate_", "irq_work", "raise_softirq", "lockdep", "lock_acquire", "lock_release",
 	"percpu_ref", "sched_clock", "bpf", "ftrace", "trace_",
 }
 
-// functionOf is a function by the kernel's types; nil if it is not known, or has
-// arguments that are not numbers or addresses.
+// functionOf describes a function by the kernel's types; nil if it is not there,
+// or has arguments that are not numbers or addresses.
 func functionOf(types *kerneltype.Types, name string) *Function {
 	typ, ok := types.Function(name)
 	if !ok {
@@ -85,8 +88,8 @@ func scalar(t kerneltype.Type) bool {
 	return false
 }
 
-// tryTrampoline attaches a program to a function that the kernel has for such tests and
-// that nobody calls.
+// tryTrampoline tries to attach a program to a function that the kernel has for such
+// tests and never calls otherwise.
 func tryTrampoline() bool {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type: ebpf.Tracing, AttachType: ebpf.AttachTraceFEntry, AttachTo: "bpf_fentry_test1",

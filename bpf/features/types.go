@@ -15,17 +15,17 @@ import (
 // This file finds where the running kernel keeps things: members of its structures,
 // functions that programs may call, variables of each CPU. It reads the kernel's type
 // information (BTF).
+//
+// It walks the raw BTF for one structure at a time, which takes a tenth of the
+// time in which the library decodes all types. Only for members of unnamed
+// inner structures and unions it uses the library.
 
-// This file finds members of the kernel's structures. It walks the raw BTF for
-// the one structure that somebody asks about, which takes a tenth of the time
-// in which a library decodes all types; members that are inside of others
-// without a name are left to the library.
-
-// vmlinux is where the kernel shows its types.
+// vmlinux is the file with the kernel's types.
 const vmlinux = "/sys/kernel/btf/vmlinux"
 
-// running are the types of the running kernel, for the whole process; nil if it shows none.
-// They are 5 MB: kernels since 6.16 lend their own memory.
+// running returns the types of the running kernel as raw BTF, one copy for the whole
+// process; nil if there are none. They are 5 MB; kernels since 6.16 let the process map
+// their own memory instead.
 var running = sync.OnceValue(func() []byte {
 	f, err := os.Open(vmlinux)
 	if err != nil {
@@ -42,8 +42,9 @@ var running = sync.OnceValue(func() []byte {
 	return b
 })
 
-// LookUps finds members, functions and variables; the types are read when somebody asks,
-// once. symbols is the kernel's list of these, which has variables that the types have not.
+// LookUps returns functions that find members, functions and variables. The types are read
+// once, at the first look-up. symbols is the path of the kernel's list of symbols, which
+// has variables that the types do not have.
 func LookUps(symbols string) (
 	offset func(typ, member string) (int, bool), function, variable func(name string) (int, bool),
 ) {
@@ -98,17 +99,17 @@ const (
 	kindEnum64    = 19
 )
 
-// A rawType is a type as it lies in BTF.
+// rawType is a type in raw BTF.
 type rawType struct {
 	id   int
 	name string
 	kind uint32
-	n    int    // of the members behind it
+	n    int    // number of its members
 	bits bool   // some members may be bit fields
 	body []byte // the members behind it
 }
 
-// eachType calls visit for all types of that kind until it returns true.
+// eachType calls visit for each type of a kind, until visit returns true.
 func eachType(raw []byte, kind uint32, visit func(t *rawType, name func(off uint32) string) bool) {
 	types, names := sections(raw)
 	u32 := binary.LittleEndian.Uint32
@@ -147,7 +148,7 @@ func eachType(raw []byte, kind uint32, visit func(t *rawType, name func(off uint
 	}
 }
 
-// memberOf finds a member of a structure in raw BTF: its place in bytes.
+// memberOf finds the offset in bytes of a member of a structure in raw BTF.
 func memberOf(raw []byte, typ, member string) (at int, ok bool) {
 	u32 := binary.LittleEndian.Uint32
 	eachType(raw, kindStruct, func(t *rawType, name func(uint32) string) bool {
@@ -192,10 +193,10 @@ func variableOf(raw []byte, name string) (at int, ok bool) {
 	return at, ok
 }
 
-// perCPUSection is the part of the kernel that each CPU has a copy of.
+// perCPUSection is the section of the variables of which each CPU has a copy.
 const perCPUSection = ".data..percpu"
 
-// named finds the number of a type of some kind in raw BTF.
+// named finds the number of a type by its kind and name in raw BTF.
 func named(raw []byte, kind uint32, name string) (id int, ok bool) {
 	eachType(raw, kind, func(t *rawType, _ func(uint32) string) bool {
 		if ok = t.name == name; ok {
@@ -206,8 +207,8 @@ func named(raw []byte, kind uint32, name string) (id int, ok bool) {
 	return id, ok
 }
 
-// sections are the types and the names, nil if b is damaged; must match struct
-// btf_header in uapi/linux/btf.h.
+// sections returns the types and the names in b; nil if b is damaged. It must
+// match struct btf_header in uapi/linux/btf.h.
 func sections(b []byte) (types, names []byte) {
 	if len(b) < 24 || !bytes.Equal(b[:2], []byte{0x9f, 0xeb}) {
 		return nil, nil
@@ -222,7 +223,8 @@ func sections(b []byte) (types, names []byte) {
 	return part(u32(8), u32(12)), part(u32(16), u32(20))
 }
 
-// decodedMember finds a member also within members that have no name.
+// decodedMember finds a member by the library, also within members that have no
+// name.
 func decodedMember(typ, member string) (int, bool) {
 	spec, err := btf.LoadKernelSpec()
 	if err != nil {
