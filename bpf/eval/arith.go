@@ -16,11 +16,11 @@ import (
 // ints computes with the numbers in R0 and R1, and leaves the result in R0.
 type ints struct {
 	*assembler.Code
-	fail assembler.Label // where results go that do not fit
+	fail assembler.Label // jumped to if a result does not fit
 }
 
-// checked is an operator whose result fails if the node's type cannot hold it; false if
-// n is none.
+// checked computes an operator that fails if the node's type cannot hold the result;
+// false if n is no such operator.
 func (a ints) checked(n *expr.Binary) bool {
 	xu, yu, tu := n.X.Type().Unsigned, n.Y.Type().Unsigned, n.T.Unsigned
 	k, isConst := n.Y.(*expr.Const)
@@ -74,7 +74,7 @@ func (a ints) narrow(hi asm.Register, tu bool) {
 func (a ints) sumChecked(sub, xu, yu, tu bool) {
 	c := a.Code
 	if !xu && !yu && !tu {
-		// Fast path: with both signed, the signs tell.
+		// Fast path: if both are signed, the signs show an overflow.
 		c.Emit(asm.Mov.Reg(asm.R2, asm.R0))
 		if sub {
 			c.Emit(asm.Sub.Reg(asm.R0, asm.R1), asm.Xor.Reg(asm.R1, asm.R2))
@@ -157,8 +157,8 @@ func (a ints) signed(sign asm.Register, tu bool) {
 	c.Place(done)
 }
 
-// mulChecked multiplies magnitudes; that the product has more than 64 bits
-// shows when it is divided again.
+// mulChecked multiplies magnitudes. To see whether the product has more than 64
+// bits, it divides it again.
 func (a ints) mulChecked(xu, yu, tu bool) {
 	c := a.Code
 	a.signs(asm.R2, xu, yu)
@@ -243,12 +243,13 @@ func (a ints) shiftRight(xu, yu bool) {
 	c.Place(done)
 }
 
-// divideSigned is C's division of R0 by R1, rounding to zero, from unsigned
-// ones: signed division came with 6.6 only. The remainder has the sign of R0.
+// divideSigned is C's division of R0 by R1, which rounds to zero. It uses
+// unsigned division: programs have signed division only from Linux 6.6 on. The
+// remainder has the sign of R0.
 func (a ints) divideSigned(mod bool) {
 	c := a.Code
 	a.failIf(asm.JEq, asm.R1, 0)
-	// R2 remembers whether the result is negative.
+	// R2 is negative if the result is.
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R0))
 	if !mod {
 		c.Emit(asm.Xor.Reg(asm.R2, asm.R1))

@@ -10,11 +10,12 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file generates comparisons of texts: their order, whether one fits a
-// pattern or is empty, and how long one is. The loops over their bytes are in
-// textcompare.go and textmatch.go.
+// This file generates comparisons of texts: equality, order, matches with
+// patterns, tests for emptiness, and the length of a text. The loops over their
+// bytes are in textcompare.go and textmatch.go.
 
-// allocFull evaluates all of a text to a place of its own.
+// allocFull evaluates a text to a new place, and fails if the text is longer
+// than its place.
 func (e *Eval) allocFull(n expr.Node) int16 {
 	size := e.Env.Room(n)
 	off := e.Code.Alloc(size)
@@ -22,8 +23,9 @@ func (e *Eval) allocFull(n expr.Node) int16 {
 	return off
 }
 
-// begins evaluates a text that is compared with a constant, or with its beginning: of one that
-// is longer than its place, its first bytes are there.
+// begins evaluates a text, to be compared with the constant s or to see whether it begins with
+// s. A text that is longer than its place has its first bytes there, which are enough for a
+// short s.
 func (e *Eval) begins(x expr.Node, s string) int16 {
 	if len(s) >= sent.LongFront {
 		return e.allocFull(x)
@@ -106,8 +108,8 @@ func (e *Eval) compareTexts(n *expr.Binary, want bool, l assembler.Label) {
 	}
 }
 
-// match jumps to l if a match's truth is want. A glob that is an equality
-// is left to others: its text is returned.
+// match jumps to l if the truth of the match is want. If the glob has no
+// wildcards, it generates nothing and returns the text to compare with.
 func (e *Eval) match(x expr.Node, op expr.Op, what string, want bool,
 	l assembler.Label) (equal *expr.Const, done bool) {
 	p := &pattern{}
@@ -177,7 +179,7 @@ func (e *Eval) prefix(x expr.Node, s string, want bool, l assembler.Label) {
 	e.texts().hasPrefix(e.begins(x, s), size, s, want, l)
 }
 
-// bothTexts evaluates two texts to places of one size.
+// bothTexts evaluates two texts to places of the same size.
 func (e *Eval) bothTexts(x, y expr.Node, put func(int16, int, expr.Node)) (a, b int16, size int) {
 	size = max(e.Env.Room(x), e.Env.Room(y))
 	a = e.Code.Alloc(size)

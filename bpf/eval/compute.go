@@ -180,7 +180,7 @@ func (e *Eval) binary(n *expr.Binary) {
 	}
 }
 
-// extreme is the least, or the greatest, of numbers.
+// extreme leaves the least or the greatest of numbers in R0.
 func (e *Eval) extreme(args []expr.Node, low bool) {
 	c := e.Code
 	mark := c.Stack

@@ -10,58 +10,61 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file says how much room texts need, and which fields lie on the stack. It
-// generates nothing, so that layouts are settled with it before any program is
-// made.
+// This file computes how much room texts need, and finds fields that are on the
+// stack. It generates nothing, so that layouts can be settled before any program
+// is generated.
 
-// An Env is what an expression is about, beside the event of the program: a
-// pair, the state of a fold, or an event that a fold emits. The zero Env is that
-// of the event alone.
+// An Env describes what an expression can read beside the event of the program:
+// a pair, the state of a fold, or an event that a fold emits. The zero Env has
+// the event alone.
 type Env struct {
 	Pair *Pair
 	Fold *FoldState
 	Out  *EmitScope
 }
 
-// A Join is where a join has its keys, and what waits of its events.
+// A Join is the layout of a join: its keys, and the fields and texts of its
+// waiting events.
 type Join struct {
 	Index   int
 	Cols    []load.Column // of the key
 	KeyRoom int           // bytes
 	Waits   state.Waiting
 	Texts   state.CallTexts
-	// Late are the starts, by number, whose preemption count is read where their pairs are sent.
+	// Late marks the starts, by input, whose preemption count is read when their pairs are sent.
 	Late map[int]bool
 }
 
-// A Fold is where a fold has its keys, and the values of its states.
+// A Fold is the layout of a fold: its keys, and the values of its states.
 type Fold struct {
 	Index  int
 	Cols   []load.Column // of the key
 	KeyLen int
 	Init   []int64 // the numbers of a new state
-	Texts  []int   // where the texts lie in the state, and how long they can get
+	Texts  []int   // by slot: offset of a text in the state; Rooms has the bytes of each
 	Rooms  []int
-	// Asks are the folds whose states the functions ask for, as they name them.
+	// Asks holds the other folds whose states the functions of this fold read,
+	// by the name that expressions use.
 	Asks map[any]*Fold
 }
 
-// SlotsAt is where the numbers of a state begin.
+// SlotsAt is the offset of the first number of a state.
 const SlotsAt = 24
 
-// Slot is where a number of the state is.
+// Slot is the offset of a number of the state.
 func (f *Fold) Slot(i int) int16 { return SlotsAt + int16(8*i) }
 
-// A Pair is the scope of expressions on a pair.
+// A Pair is the environment of expressions on a pair. Delay, Key and Now are
+// places.
 type Pair struct {
 	Join   *Join
 	Start  int     // the input that begins it
-	End    Env     // what the end is, if operators made it
+	End    Env     // environment of the end, if that is a derived event
 	Fields []int16 // places of Join.Waits.Fields
 	Delay  int16
 	Key    int16
 	Now    int16   // the time of the end
-	Call   []int16 // by slot: places of what nested pairs have
+	Call   []int16 // by slot: places of the values that only nested pairs have
 	Later  func()  // copies the fields that only a record of the pair has; nil if they are there
 }
 
@@ -69,20 +72,21 @@ type Pair struct {
 type FoldState struct {
 	Fold  *Fold
 	State int16 // place of the state's address
-	Stack int16 // of the number of the event's stack; 0 is not known
+	Stack int16 // of the number of the event's stack; 0 if not known
 }
 
-// EmitScope is the scope of expressions on an emitted event, or on the event of a flush function.
+// EmitScope is the environment of expressions on an emitted event, or on the event of a flush
+// function.
 type EmitScope struct {
 	Fold   *Fold
 	Sizes  []int // by value, in bytes
 	Places []int16
 	Key    int16 // of the state
 	State  int16 // place of its address
-	Stack  int16 // of the number of the event's stack; 0 is none
+	Stack  int16 // of the number of the event's stack; 0 if none
 }
 
-// Room is how many bytes n needs, a multiple of 8.
+// Room is the number of bytes that the text n needs, a multiple of 8.
 func (v Env) Room(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Const:
@@ -115,7 +119,7 @@ func (v Env) Room(n expr.Node) int {
 	return 0
 }
 
-// FieldRoom is room for a field: all of a fixed one and its NUL.
+// FieldRoom is the number of bytes that a text field needs, its NUL included.
 func (v Env) FieldRoom(n *expr.Field) int {
 	if in, own, ok := v.ofEnd(n); ok {
 		return in.FieldRoom(own)
@@ -153,8 +157,8 @@ func (v Env) FieldRoom(n *expr.Field) int {
 	return 0
 }
 
-// checkProcess refuses a text of the process that this program cannot read: of the start
-// of a pair it must be one that was kept.
+// checkProcess refuses a text of the process that this program cannot read: a text of
+// the start of a pair must have been kept when the pair began.
 func (v Env) checkProcess(n *expr.Native) {
 	if _, ok := v.keptText(n); ok {
 		return
@@ -183,8 +187,8 @@ func (v Env) isKey(n *expr.Field) bool {
 		n.F.Offset == 0
 }
 
-// called returns the place of what a nested pair has beside its delay and key; 0 if n is
-// not that.
+// called returns the place of a value that only nested pairs have; 0 if n is no such
+// field.
 func (v Env) called(n *expr.Field) int16 {
 	if v.Pair == nil || n.Part != expr.Self || n.F.Place != event.InSlot || n.F.Offset >= len(v.Pair.Call) {
 		return 0
@@ -192,8 +196,8 @@ func (v Env) called(n *expr.Field) int16 {
 	return v.Pair.Call[n.F.Offset]
 }
 
-// saved returns where a field of the pair's start is, and how many bytes; 0 if
-// it is not one of those.
+// saved returns the place of a field of the pair's start, and its size in
+// bytes; 0 if n is not a field of the start.
 func (v Env) saved(n *expr.Field) (at int16, size int) {
 	if f, i := v.waits(n); f != nil {
 		return v.Pair.Fields[i], f.Size
@@ -201,7 +205,8 @@ func (v Env) saved(n *expr.Field) (at int16, size int) {
 	return 0, 0
 }
 
-// waits finds what waits with the start as a field of it; nil if it is not one of those.
+// waits finds the waiting field of the pair's start that n reads; nil if n is not a
+// field of the start.
 func (v Env) waits(n *expr.Field) (f *state.Field, index int) {
 	if v.Pair == nil {
 		return nil, 0
@@ -217,8 +222,8 @@ func (v Env) waits(n *expr.Field) (f *state.Field, index int) {
 	panic("BUG: field " + n.F.Name + " of the start was not foreseen")
 }
 
-// slot returns the place of a field of an emitted event, and its bytes; 0 if
-// it is not one of those.
+// slot returns the place of a field of an emitted event, and its size in bytes;
+// 0 if n is no such field.
 func (v Env) slot(n *expr.Field) (at int16, size int) {
 	if v.Out == nil || n.F.Place != event.InSlot || n.Part != expr.Self {
 		return 0, 0
@@ -239,7 +244,8 @@ func (v Env) stateAt() int16 {
 	return v.Fold.State
 }
 
-// ofEnd is a field of a pair's end as the end sees it, if operators made that.
+// ofEnd returns a field of a pair's end in the end's own environment, if the
+// end is a derived event.
 func (v Env) ofEnd(n *expr.Field) (end Env, own *expr.Field, ok bool) {
 	if v.Pair == nil || v.Pair.End == (Env{}) {
 		return v, n, false
@@ -251,8 +257,8 @@ func (v Env) ofEnd(n *expr.Field) (end Env, own *expr.Field, ok bool) {
 	return v.Pair.End, &expr.Field{F: n.F, Part: rest, View: n.View}, true
 }
 
-// ofStart is the room of a text of a pair's start that was computed for it: what operators
-// make has texts of other places than records.
+// ofStart is the room of a text of a pair's start, if the start is a derived event: its
+// texts are in slots, not in a record.
 func (v Env) ofStart(n *expr.Field) (room int, ok bool) {
 	rest, ok := n.Part.From(expr.Start)
 	if v.Pair == nil || !ok || rest == expr.Self && n.F.Place != event.InSlot {
@@ -262,7 +268,7 @@ func (v Env) ofStart(n *expr.Field) (room int, ok bool) {
 	return f.Size, true
 }
 
-// keptText finds the text of a pair's start.
+// keptText finds a text of the process that was kept for a pair's start.
 func (v Env) keptText(n *expr.Native) (index int, ok bool) {
 	if v.Pair == nil || expr.UserTextPart(n) != expr.Start {
 		return 0, false
@@ -283,7 +289,7 @@ func (v Env) keptField(n *expr.Field) (index int, ok bool) {
 	return v.Pair.Join.Texts.Of(v.Pair.Start, &expr.Field{F: at})
 }
 
-// Waited is the place of what waited with the start as a column.
+// Waited is the place of a column that waited with the start.
 func (p *Pair) Waited(c *sent.Column) int16 {
 	if i := p.Join.Waits.At(p.Start, c); i >= 0 {
 		return p.Fields[i]

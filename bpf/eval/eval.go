@@ -21,10 +21,11 @@ type Eval struct {
 
 	Env   Env
 	scope scope
-	Fail  assembler.Label // where failed evaluations go
-	// Late is where an event goes one of whose texts is not in memory; nil is nowhere.
+	Fail  assembler.Label // jumped to if an evaluation fails
+	// Late is jumped to if a text of the process is not in memory; nil if the event
+	// cannot wait for it.
 	Late *assembler.Label
-	// Long keeps texts that are longer than their places.
+	// Long stores texts that are longer than their places.
 	Long *LongTexts
 }
 
@@ -34,8 +35,8 @@ func New(h *hook.Hook) *Eval {
 		Long: &LongTexts{Code: h.Code}}
 }
 
-// enter gives n's locals their places on the stack, and returns a function
-// that puts the old ones back.
+// enter reserves places for n's local variables. leave frees them and restores
+// the variables of the outer program.
 func (e *Eval) enter(n expr.Node) (leave func()) {
 	old, mark := e.scope, e.Code.Stack
 	e.scope = scope{n: expr.Locals(n)}
@@ -68,7 +69,8 @@ func (e *Eval) Test(n expr.Node, want bool, l assembler.Label) {
 	leave()
 }
 
-// Run runs the function of a fold; emit brings on each event that it emits.
+// Run runs the function of a fold; emit generates what happens with each event
+// that it emits.
 func (e *Eval) Run(n expr.Node, emit func(n *expr.Emit)) {
 	leave := e.enter(n)
 	e.scope.emit = emit
@@ -76,7 +78,7 @@ func (e *Eval) Run(n expr.Node, emit func(n *expr.Emit)) {
 	leave()
 }
 
-// Keys puts the parts of a key at their places, but for call stacks.
+// Keys writes the parts of a key to their places, except call stacks.
 func (e *Eval) Keys(key int16, cols []load.Column, nodes []expr.Node) {
 	for i, col := range cols {
 		at := key + int16(col.Off)
@@ -93,7 +95,7 @@ func (e *Eval) Keys(key int16, cols []load.Column, nodes []expr.Node) {
 	}
 }
 
-// bytes puts all bytes of an array of the event to a place, element by element.
+// bytes copies an array of the event to a place, element by element.
 func (e *Eval) bytes(at int16, col load.Column, n *expr.Field) {
 	e.Code.Zero(at, col.Size)
 	for i, element := range ElementsOf(e.Hook.Event.Schema, n) {
@@ -102,7 +104,8 @@ func (e *Eval) bytes(at int16, col load.Column, n *expr.Field) {
 	}
 }
 
-// ElementsOf are the elements of an array of the event.
+// ElementsOf lists the elements of an array of the event that can be a key; nil
+// if x is no such array.
 func ElementsOf(s *event.Schema, x *expr.Field) (list []*event.Field) {
 	if x.F.Kind != event.Array || x.F.Place != event.InRaw || x.Part != expr.Self || x.F.Size > mostBytes ||
 		x.View != expr.ViewValue && x.View != expr.ViewBytes {

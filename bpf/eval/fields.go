@@ -14,8 +14,8 @@ import (
 // as its context; of the arguments of a raw tracepoint; of the current task;
 // of the start of a pair, which were saved when it came.
 
-// Field reads n into dst, and no other register changes, but for elements of arrays
-// of raw tracepoints and reads of the kernel's memory.
+// Field reads n into dst. Other registers change only for elements of arrays of raw
+// tracepoints and for reads of the kernel's memory.
 func (e *Eval) Field(dst asm.Register, n *expr.Field) {
 	c := e.Code
 	if at, _ := e.Env.saved(n); at != 0 {
@@ -112,8 +112,8 @@ func (e *Eval) member(dst asm.Register, n *expr.Field) {
 	}
 }
 
-// readField reads a field that stands for a read into dst; the other registers
-// change.
+// readField reads a field that is a read of the kernel's memory into dst; the
+// other registers change.
 func (e *Eval) readField(dst asm.Register, read expr.Node) {
 	e.Num(read)
 	if dst != asm.R0 {
@@ -121,7 +121,7 @@ func (e *Eval) readField(dst asm.Register, read expr.Node) {
 	}
 }
 
-// Arguments reads those of a probe.
+// Arguments reads arguments of a probe.
 func (e *Eval) Arguments() hook.Arguments {
 	return hook.Arguments{Code: e.Code, Hook: e.Hook, Members: e.Members, Fail: e.Fail}
 }

@@ -7,12 +7,12 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file reads and writes the lists of a fold's state. The verifier wants to
-// see that an index is in the list where it becomes part of an address: the
-// comparison that fails the event tells it so.
+// This file reads and writes the lists of a fold's state. The verifier requires
+// that an index is known to be in the list where it becomes part of an address:
+// the comparison that fails the event proves it.
 
-// elem leaves the address of an element of the list in R1, but for the place of
-// the list itself, which the access adds.
+// elem leaves the address of an element of the list in R1, without the offset
+// of the list in the state, which the access adds.
 func (e *Eval) elem(size int, i expr.Node) {
 	e.Num(i)
 	assembler.Element(e.Code, e.Env.stateAt(), size, e.Fail)

@@ -8,11 +8,12 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has the functions of one fold ask for a state of another fold: they look a key up in its
-// states. A number is read at once, even while another CPU works on the state: it is the number before
-// or after that. A text could be read half, so texts are refused.
+// This file lets functions of one fold read a state of another fold: they look a key up in its
+// states. A number is read at once, even while another CPU works on the state: it is the number
+// before or after that. A text could be read half-written, so texts are refused.
 
-// ask leaves in R0 what n asks for.
+// ask leaves in R0 a number of another fold's state; if the key has no state,
+// the number that a new state has.
 func (e *Eval) ask(n *expr.Native, a *expr.Asking) {
 	if e.Env.Fold == nil || e.Env.Fold.Fold.Asks[a.Of] == nil {
 		assembler.Refuse("a state is asked for of a fold that runs in ppscript")

@@ -13,8 +13,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file generates reads of the kernel's memory for expressions. A bad address, one
-// whose page is not there or that belongs to a process, is an evaluation that fails.
+// This file generates reads of the kernel's memory for expressions. The evaluation
+// fails at a bad address: an address whose page is not there, or that belongs to a
+// process.
 
 // kernelNumber reads a number of the kernel's memory into R0.
 func (e *Eval) kernelNumber(n *expr.KernelInt) {
@@ -38,8 +39,8 @@ func (e *Eval) kernelNumber(n *expr.KernelInt) {
 	c.Stack = mark
 }
 
-// kernelText puts a text of the kernel's memory at off, which has room for size
-// bytes.
+// kernelText copies a text of the kernel's memory to off, which has room for
+// size bytes.
 func (e *Eval) kernelText(off int16, size int, n *expr.KernelText) {
 	c := e.Code
 	done := c.Label()
@@ -57,7 +58,7 @@ func (e *Eval) kernelText(off int16, size int, n *expr.KernelText) {
 		c.Stack = mark
 		return
 	}
-	// One that fills the room may go on: then it ends in dots.
+	// A text that fills the room may be longer: then it ends in dots.
 	c.IfImm(asm.JNE, asm.R0, int32(n.Size+1), done)
 	next := c.Alloc(8)
 	c.Zero(next, 8)
@@ -73,8 +74,8 @@ func (e *Eval) kernelText(off int16, size int, n *expr.KernelText) {
 	c.Stack = mark
 }
 
-// processText puts memory of the running process at off, which has room for size bytes. A
-// page that is not in memory is an evaluation that fails.
+// processText copies memory of the running process to off, which has room for size bytes.
+// The evaluation fails if a page is not in memory.
 func (e *Eval) processText(off int16, size int, n *expr.ProcessArea) {
 	c := e.Code
 	done, fits := c.Label(), c.Label()
@@ -104,15 +105,15 @@ func (e *Eval) processText(off int16, size int, n *expr.ProcessArea) {
 	c.Stack = mark
 }
 
-// blankNULs puts a blank in the place of each NUL at off that has other bytes behind it, in
-// words from the last one to the first. R9 is all ones once a byte other than NUL has been seen.
+// blankNULs replaces each NUL at off that has other bytes behind it by a blank, word by word,
+// from the last to the first. R9 is all ones once a byte other than NUL has been seen.
 func blankNULs(c *assembler.Code, off int16, size int) {
 	const sevens, tops = 0x7f7f7f7f7f7f7f7f, -0x7f7f7f7f7f7f7f80
 	c.Emit(asm.Mov.Imm(asm.R9, 0))
 	c.Constant(asm.R3, sevens)
 	c.Constant(asm.R4, tops)
-	// nuls has R0 be 0x80 in each byte in which r is NUL: the sum reaches the top bit in all
-	// bytes that have one of the lower seven.
+	// nuls sets each byte of R0 to 0x80 if that byte of r is NUL, else to 0: the sum reaches
+	// the top bit in every byte that has one of the lower seven bits.
 	nuls := func(r asm.Register) {
 		c.Emit(asm.Mov.Reg(asm.R0, r), asm.And.Reg(asm.R0, asm.R3), asm.Add.Reg(asm.R0, asm.R3),
 			asm.Or.Reg(asm.R0, r), asm.Xor.Imm(asm.R0, -1), asm.And.Reg(asm.R0, asm.R4))
@@ -121,13 +122,14 @@ func blankNULs(c *assembler.Code, off int16, size int) {
 		seen := c.Label()
 		at := off + int16(i)
 		c.Load(asm.R1, at)
-		// A byte of R2 is not NUL if one of the bytes from it on is not: the text goes on there.
+		// A byte of R2 is not NUL if that byte or one behind it is not: the text continues
+		// there.
 		c.Emit(asm.Mov.Reg(asm.R2, asm.R1), asm.Or.Reg(asm.R2, asm.R9))
 		for _, by := range []int32{8, 16, 32} {
 			c.Emit(asm.Mov.Reg(asm.R0, asm.R2), asm.RSh.Imm(asm.R0, by), asm.Or.Reg(asm.R2, asm.R0))
 		}
 		nuls(asm.R2)
-		c.Emit(asm.Xor.Reg(asm.R0, asm.R4), asm.Mov.Reg(asm.R2, asm.R0)) // where it goes on
+		c.Emit(asm.Xor.Reg(asm.R0, asm.R4), asm.Mov.Reg(asm.R2, asm.R0)) // where the text continues
 		nuls(asm.R1)
 		c.Emit(asm.And.Reg(asm.R0, asm.R2), asm.RSh.Imm(asm.R0, 2), asm.Or.Reg(asm.R1, asm.R0))
 		c.Store(at, asm.R1)
@@ -140,9 +142,10 @@ func blankNULs(c *assembler.Code, off int16, size int) {
 // runningTask leaves the address of the running task in R0.
 func (e *Eval) runningTask() { e.Code.Call(asm.FnGetCurrentTask) }
 
-// cpuDistance leaves in R0 how far the variables of a CPU lie from those of the running
-// one. Where they lie is in a variable of the kernel, whose address not all kernels show;
-// but a map with a value for each CPU has its values as far apart.
+// cpuDistance leaves in R0 the distance in memory from the running CPU's variables to the
+// variables of another CPU. The kernel's own variable for it (__per_cpu_offset) has an
+// address that not all kernels show; but the values of a per-CPU map are the same
+// distance apart.
 func (e *Eval) cpuDistance(n *expr.CPUDistance) {
 	c := e.Code
 	if e.Hook.Host.Function == nil {
@@ -152,7 +155,7 @@ func (e *Eval) cpuDistance(n *expr.CPUDistance) {
 		assembler.Refuse("the variables of another CPU: programs find them from Linux 5.19 on")
 	}
 	e.Num(n.CPU)
-	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.RSh.Imm(asm.R0, 31)) // it is taken as a number of 32 bits
+	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.RSh.Imm(asm.R0, 31)) // the helper reads 32 bits
 	c.IfImm(asm.JNE, asm.R0, 0, e.Fail)
 	mark := c.Stack
 	key, theirs := c.Alloc(8), c.Alloc(8)

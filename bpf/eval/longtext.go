@@ -11,44 +11,46 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file generates what keeps texts that are too long for their places,
-// in keys and in states: texts whose length only the record tells.
+// This file generates code that stores texts which are too long for their
+// places, in keys and in states. Only texts whose length is in the record
+// (__data_loc) can be so long.
 //
-// The text is copied into scratch memory and hashed with 128 bits; a map has it by its
-// hash. What stands in the place is told in package sent. A text that has the hash of another
-// one is not kept: the event fails, and is counted.
+// The text is copied into scratch memory and hashed to 128 bits; a map holds it under its
+// hash. Package sent describes the bytes that the place has then. A text whose hash another
+// text has is not stored: the event fails, and is counted.
 //
-// Short texts, nearly all, are in their place at once and take none of this. A long one costs
-// about 1 ns a byte.
+// Short texts, nearly all, are copied to their place directly. A long text costs about 1 ns a
+// byte.
 
-// longMemory is the size of the memory where a text is copied: with its NUL, and zeros to the end of
-// the word behind it. Then comes how long it is: the verifier takes a number that is read from there
-// for unknown, so that it follows a loop over the text once, and not once for each length.
+// longMemory is the size of the memory to which a text is copied, with its NUL, and zeros to the
+// end of the word behind it. Its length follows: a number that is read from memory is unknown to
+// the verifier, so that it follows a loop over the text once, and not once for each length.
 const (
 	longMemory   = sent.LongMost + 16
 	longLengthAt = longMemory - 8
 )
 
-// wordSize is the bytes of a word. longMemory is a number of them.
+// wordSize is the size of a word in bytes, of which longMemory is a multiple.
 const wordSize = 8
 
-// mostLong bounds the texts that are there at a time. ppscript takes them away when half of that
-// is taken (load/longtext.go).
+// mostLong bounds the number of texts in the map. User space empties it when it is half full
+// (load/longtext.go).
 const (
 	mostLong     = 1 << 13
-	mostReserved = 1 << 9 // where memory is set aside for all
+	mostReserved = 1 << 9 // on kernels where maps reserve memory for all entries
 )
 
-// LongTexts keeps the long texts of a program.
+// LongTexts generates code that stores and reads the long texts of a program.
 type LongTexts struct {
 	*assembler.Code
 	fail assembler.Label
-	// keeps and reads say what the program does.
+	// keeps and reads say that the program stores such texts, and reads their
+	// bytes.
 	keeps, reads bool
 }
 
-// copy puts the text at the address in R3, of R2 bytes, to a place of the stack: one that is longer
-// as Keep does if the place is large enough for that, else it jumps to fail.
+// copy copies the text at the address in R3, of R2 bytes, to a place. A text that is too long for
+// it is stored by keep if the place has sent.LongRoom bytes; else copy jumps to fail.
 func (k *LongTexts) copy(at int16, size int, fail assembler.Label) {
 	long, end := fail, k.Label()
 	if size == sent.LongRoom {
@@ -65,9 +67,9 @@ func (k *LongTexts) copy(at int16, size int, fail assembler.Label) {
 	}
 }
 
-// keep puts the text at the address in R3, in memory of the kernel, to a place of the stack of
-// sent.LongRoom bytes. R0 is how many bytes it has, with its NUL. An event whose text cannot be
-// kept goes to fail.
+// keep stores the text at the address in R3, in memory of the kernel, and writes its beginning,
+// hash and length to a place of sent.LongRoom bytes. R0 is then its length, with its NUL. It
+// jumps to fail if the text cannot be stored.
 func (k *LongTexts) keep(at int16, fail assembler.Label) {
 	c := k.Code
 	k.keeps, k.fail = true, fail
@@ -85,7 +87,7 @@ func (k *LongTexts) keep(at int16, fail assembler.Label) {
 	c.IfImm(asm.JGT, asm.R0, sent.LongMost, k.fail)
 	c.IfImm(asm.JGT, asm.R0, sent.LongRoom, long)
 
-	// What the record said was longer than the text.
+	// The record gave a greater length than the text has.
 	c.Zero(at, sent.LongRoom)
 	c.Addr(asm.R1, at)
 	c.Emit(asm.Mov.Imm(asm.R2, sent.LongRoom))
@@ -119,8 +121,8 @@ func (k *LongTexts) keep(at int16, fail assembler.Label) {
 	c.Stack = mark
 }
 
-// words calls each for every word of a text, in R5, until it ends; R2 is the index of its
-// first byte, R1 its place. R0 is lost.
+// words loops over the words of a text. For each word the code of each runs, with the
+// word in R5, the index of its first byte in R2 and its address in R1. It overwrites R0.
 func (k *LongTexts) words(scratch int16, each func()) {
 	c := k.Code
 	done := c.Label()
@@ -138,8 +140,8 @@ func (k *LongTexts) words(scratch int16, each func()) {
 	c.Place(done)
 }
 
-// hash leaves two numbers of a text at a place: polynomials of its words, whose high bits come
-// down at each step.
+// hash writes the hash of a text to a place: two numbers, each a polynomial of the text's
+// words, whose high bits are mixed into the low ones at each step.
 func (k *LongTexts) hash(scratch, hash int16) {
 	c := k.Code
 	c.Emit(asm.Mov.Imm(asm.R3, 0), asm.Mov.Imm(asm.R4, 0))
@@ -155,8 +157,8 @@ func (k *LongTexts) hash(scratch, hash int16) {
 	c.Store(hash+8, asm.R4)
 }
 
-// store keeps a text under its hash, unless it is there, and jumps there. It jumps to Fail if
-// another one is there, or if there is no room.
+// store stores a text under its hash. If the map has the text already, it goes on. It jumps
+// to k.fail if another text has the hash, or if the map is full.
 func (k *LongTexts) store(scratch, hash int16, there assembler.Label) {
 	c := k.Code
 	texts, found, full := load.LongTextsMap.Of(), c.Label(), c.Label()
@@ -183,7 +185,8 @@ func (k *LongTexts) store(scratch, hash int16, there assembler.Label) {
 	})
 }
 
-// matches jumps to l if "the text of the place matches p" is want, of a text that is kept.
+// matches jumps to l if "the text of the place matches p" is want, for a text that keep
+// stored.
 func (k *LongTexts) matches(at int16, p *pattern, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
@@ -209,13 +212,14 @@ func (k *LongTexts) matches(at int16, p *pattern, want bool, l, fail assembler.L
 	c.Emit(asm.Add.Imm(asm.R5, wordSize))
 	c.Again(next)
 	c.Place(over)
-	c.Zero(index, 8) // paths of all lengths are one from here on
+	c.Zero(index, 8) // so that the verifier follows the rest once, not once for each length
 	text.matched(p, want, l)
 	c.Stack = mark
 }
 
-// hasSuffix jumps to l if "the text of the place ends with suffix" is want, of a text that is
-// kept. Places are shorter than long texts are: the suffix lies within it.
+// hasSuffix jumps to l if "the text of the place ends with suffix" is want, for a text that
+// keep stored. The suffix must be shorter than a place, so it is shorter than every stored
+// text.
 func (k *LongTexts) hasSuffix(at int16, suffix string, want bool, l, fail assembler.Label) {
 	c := k.Code
 	k.reads, k.fail = true, fail
@@ -247,7 +251,8 @@ func failLong(c *assembler.Code, at int16, fail assembler.Label) {
 	c.IfImm(asm.JNE, asm.R1, 0, fail)
 }
 
-// LongTextMaps gives away the maps of programs that keep texts, or read some.
+// LongTextMaps defines the maps of long texts if some program stores or reads
+// them.
 func LongTextMaps(h *features.Host, programs []*LongTexts, define func(load.MapID, *ebpf.MapSpec)) {
 	keep := false
 	for _, k := range programs {

@@ -14,7 +14,8 @@ import (
 // key of the dictionary. An event whose key is not there fails, unless the dictionary has a default
 // value.
 
-// dictMost bounds the keys that are compared: the verifier follows each of them.
+// dictMost bounds the keys of a dictionary: the verifier follows each
+// comparison.
 const dictMost = 64
 
 // dictRoom is room for any value of a dictionary of texts.
@@ -32,14 +33,15 @@ func (e *Eval) lookUpNumber(n *expr.Native, d *expr.Dict) {
 	e.lookUp(n, d, func(i int) { e.Code.Constant(asm.R0, d.Numbers[i]) })
 }
 
-// lookUpText puts the value of a key at off, which has room for size bytes.
+// lookUpText writes the value of a key to off, which has room for size bytes.
 func (e *Eval) lookUpText(off int16, size int, n *expr.Native, d *expr.Dict) {
 	e.lookUp(n, d, func(i int) {
 		e.Text(off, size, &expr.Const{T: expr.TStr, Str: string(d.Words[i])})
 	})
 }
 
-// lookUp calls value to generate each of the values where its key is known to be the one.
+// lookUp compares the key with each key of the dictionary. value generates the code that
+// runs if key i is equal.
 func (e *Eval) lookUp(n *expr.Native, d *expr.Dict, value func(i int)) {
 	c := e.Code
 	if len(d.Ints)+len(d.Texts) > dictMost {

@@ -7,17 +7,18 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file generates texts that are made of others: one of two, slices, parts, other
-// case; and where a text is in another one. The loops over their bytes are in
-// textparts.go.
+// This file generates texts that are computed from other texts: conditionals, slices,
+// parts, upper and lower case. It also finds a text in another one. The loops over
+// their bytes are in textparts.go.
 
-// texts writes what is done with texts of the stack.
+// texts generates code for texts in their places.
 func (e *Eval) texts() textCode { return textCode{Code: e.Code, Fail: e.Fail} }
 
-// mostParts bounds the parts of a split text that are looked for.
+// mostParts bounds the index of a part of a split text.
 const mostParts = 4
 
-// madeRoom is room for a text that is made of others; 0 if n is none of these.
+// madeRoom is the room for a text that is computed from other texts; 0 if n is
+// no such text.
 func (v Env) madeRoom(n expr.Node) int {
 	switch n := n.(type) {
 	case *expr.Cond:
@@ -39,8 +40,8 @@ func (v Env) madeRoom(n expr.Node) int {
 	return 0
 }
 
-// sliced is how many bytes a slice has at most whose bounds count from the front; room
-// is the room of the whole text.
+// sliced is the most bytes that a slice can have whose bounds count from the front;
+// room is the room of the whole text.
 func sliced(n *expr.Slice, room int) int {
 	to := room - 1
 	if !n.NoHi {
@@ -49,7 +50,8 @@ func sliced(n *expr.Slice, room int) int {
 	return to - n.Lo
 }
 
-// makeText puts a text that is made of others at off, which has room for size bytes.
+// makeText writes a text that is computed from other texts to off, which has room
+// for size bytes.
 func (e *Eval) makeText(off int16, size int, n expr.Node) {
 	c := e.Code
 	mark := c.Stack
@@ -100,8 +102,8 @@ func (e *Eval) textOp(off int16, size int, n *expr.TextOp) {
 	}
 }
 
-// sliceFront is a slice whose bounds count from the front: words of the whole, moved
-// down.
+// sliceFront is a slice whose bounds count from the front: the words of the whole
+// text, shifted.
 func (e *Eval) sliceFront(off int16, size int, n *expr.Slice) {
 	room := e.Env.Room(n.X)
 	whole := e.Code.Alloc(room)
@@ -147,12 +149,12 @@ func (e *Eval) byteAt(off int16, size int, n *expr.TextOp) {
 	e.texts().length(whole, room)
 	c.Store(length, asm.R0)
 	e.index(n.Args[0], length)
-	c.IfReg(asm.JGE, asm.R0, asm.R1, e.Fail) // a negative one is a large one
+	c.IfReg(asm.JGE, asm.R0, asm.R1, e.Fail) // as unsigned, a negative index is large
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R0), asm.Mov.Imm(asm.R2, 1))
 	e.texts().copyPart(off, size, whole, room)
 }
 
-// trim is x without a beginning or end that is a constant.
+// trim is x without a constant prefix or suffix.
 func (e *Eval) trim(off int16, size int, n *expr.TextOp) {
 	cut, ok := n.Args[0].(*expr.Const)
 	if !ok || cut.Str == "" {
@@ -167,7 +169,7 @@ func (e *Eval) trim(off int16, size int, n *expr.TextOp) {
 	e.Text(off, size, &expr.Cond{Test: test, Then: rest, Else: n.X})
 }
 
-// split is one part of a text between separators that are a constant.
+// split is one part of a text between constant separators.
 func (e *Eval) split(off int16, size int, n *expr.TextOp) {
 	c := e.Code
 	sep, ok := n.Args[0].(*expr.Const)
@@ -192,7 +194,7 @@ func (e *Eval) split(off int16, size int, n *expr.TextOp) {
 		e.texts().tail(rest, room, whole, room)
 		whole = rest
 	}
-	// Up to the separator; without one, all.
+	// The part ends at the next separator, or at the end of the text.
 	e.texts().find(whole, room, sep.Str, false)
 	c.Emit(asm.Mov.Reg(asm.R2, asm.R0))
 	e.texts().negative(asm.R1, asm.R0)
@@ -200,7 +202,8 @@ func (e *Eval) split(off int16, size int, n *expr.TextOp) {
 	e.texts().copyPart(off, size, whole, room)
 }
 
-// findText evaluates into R0 where a text is in another one.
+// findText leaves in R0 the index of a text in another one; -1 if it is not
+// there.
 func (e *Eval) findText(n *expr.TextOp) {
 	c := e.Code
 	sub, ok := n.Args[0].(*expr.Const)

@@ -9,9 +9,9 @@ import (
 )
 
 // This file evaluates integers and bools. A value is left in R0; R1 to R5 are
-// scratch, so that a part that needs a helper call can stand anywhere. The
-// left side of an operator waits on the stack while the right one is
-// evaluated, unless that is a constant or a single load.
+// scratch registers, so that every part of an expression may call a helper. The
+// left side of an operator waits on the stack while the right one is evaluated,
+// unless that is a constant or a single load.
 
 // Num evaluates n into R0.
 func (e *Eval) Num(n expr.Node) {
@@ -176,8 +176,7 @@ func (e *Eval) branchBinary(n *expr.Binary, want bool, l assembler.Label) {
 	}
 }
 
-// leaf reports that n is loaded by instructions that leave the other
-// registers alone.
+// leaf reports that loading n changes no other register.
 func (e *Eval) leaf(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Const:
@@ -188,7 +187,7 @@ func (e *Eval) leaf(n expr.Node) bool {
 	return false
 }
 
-// native leaves the value of a native in R0.
+// native leaves the value of a native function in R0.
 func (e *Eval) native(n *expr.Native) {
 	c := e.Code
 	switch k := n.Kernel.(type) {
@@ -223,7 +222,7 @@ func (e *Eval) native(n *expr.Native) {
 	}
 }
 
-// refuseNative says why a native has no code here.
+// refuseNative refuses a native function that has no code for the kernel.
 func refuseNative(n *expr.Native) {
 	if n.HostOnly != "" {
 		assembler.Refuse("%s() has no code for the kernel: %s", n.Name, n.HostOnly)

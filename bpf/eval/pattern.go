@@ -6,19 +6,21 @@ import (
 	"ppscript/runtime/text/glob"
 )
 
-// This file makes globs, and texts to find, the characters that a program in the
-// kernel moves through: which bytes each of them matches. bpf generates that program.
+// This file turns globs, and texts to find, into patterns: a list of characters, each
+// with the bytes that it matches. textmatch.go generates the code that follows a
+// pattern.
 
-// mostStates bounds a pattern: its masks are constants of 32 bits with a sign.
+// mostStates bounds the length of a pattern: its states are bits of a signed
+// 32-bit constant.
 const mostStates = 30
 
-// A pattern is a glob, character by character.
+// pattern is a glob, character by character.
 type pattern struct {
 	Chars []byteSet
 	Stars int32 // bit i: any text may stand in front of character i
 }
 
-// A byteSet is the bytes that a character matches, never NUL.
+// byteSet holds the bytes that a character matches, never NUL.
 type byteSet [256]bool
 
 // literal appends a text that matches itself.
@@ -62,15 +64,17 @@ func globPattern(s string) *pattern {
 	return p
 }
 
-// An entry of a Table, by byte, is two numbers of 32 bits, at these places: the characters that match the
-// byte, from each of which the match moves on, and those where it stays.
+// A table has one entry for each byte: two 32-bit masks of characters, at these offsets. At
+// characters of the first mask, which match the byte, a match moves on; at characters of the second
+// it stays.
 const (
 	tableMoves = 0
 	tableStays = 4
 	entrySize  = 8
 )
 
-// table has an entry for each byte. A NUL is the pattern's end, and moves to Over.
+// table has an entry for each byte. A NUL moves from the end of the pattern to
+// over.
 func (p *pattern) table() []byte {
 	table := make([]byte, 256*entrySize)
 	for b := range 256 {
@@ -91,5 +95,5 @@ func (p *pattern) table() []byte {
 	return table
 }
 
-// over is the bit that says that the text is over, and matched.
+// over is the bit of the state in which the text has ended and matched.
 func (p *pattern) over() int32 { return 1 << (len(p.Chars) + 1) }

@@ -7,18 +7,18 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has the statements of functions that a script's author wrote:
-// locals on the stack, if, return. There are no loops in the IR.
+// This file generates the statements of a script's functions: local variables,
+// if, return. The IR has no loops.
 
-// A scope is where the locals of one program live, and where its innermost
-// function ends.
+// scope holds the places of one program's local variables, and the end of its
+// innermost function.
 type scope struct {
 	locals int16 // of local 0; the others are above it
 	n      int
 	end    assembler.Label // of the Func
 	ret    int16           // its value
 	inFunc bool
-	emit   func(n *expr.Emit) // brings on what a function of a fold emits; nil if it is none
+	emit   func(n *expr.Emit) // generates the use of an emitted event; nil outside of a fold
 }
 
 func (e *Eval) local(i int) int16 { return e.scope.locals + int16(8*i) }

@@ -9,18 +9,18 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file evaluates texts. A text is a place of fixed size, on the stack or in
-// scratch memory, its bytes followed by zeros to the end, at least one: so that
-// texts compare by words, and are keys as they are.
+// This file evaluates texts. A text is in a place of fixed size, on the stack or
+// in scratch memory: its bytes, then zeros to the end, at least one. So texts
+// can be compared by words, and used as keys as they are.
 //
-// A text whose record gives it more bytes than there is room for is kept elsewhere, and a
-// place says where (longtext.go). An evaluation that needs all of its bytes fails: no text is cut.
+// A text that is longer than its place is stored in a map, and the place says where (longtext.go).
+// An evaluation that needs all bytes of such a text fails: no text is cut.
 
-// maxText is the room for texts whose length only the record tells, NUL
-// included.
+// maxText is the room for a text whose length is in the record (__data_loc),
+// its NUL included.
 const maxText = sent.LongRoom
 
-// Text puts n at off, which has room for size bytes.
+// Text writes the text n to off, which has room for size bytes.
 func (e *Eval) Text(off int16, size int, n expr.Node) {
 	c := e.Code
 	need := e.Env.Room(n)
@@ -111,14 +111,14 @@ func (e *Eval) textField(off int16, size int, n *expr.Field) {
 		e.Arguments().Text(off, size, f)
 		return
 	}
-	c.Zero(off, size) // some kernels, such as 6.1, write no more than the end of a name
+	c.Zero(off, size) // some kernels, such as 6.1, write nothing behind the NUL of a name
 	if !e.Hook.ShortText(off, f) {
 		e.Hook.LocatedText(f)
 		e.Long.copy(off, size, e.Fail)
 	}
 }
 
-// AllocText evaluates a text to a place of its own.
+// AllocText evaluates a text to a new place.
 func (e *Eval) AllocText(n expr.Node) int16 {
 	size := e.Env.Room(n)
 	off := e.Code.Alloc(size)

@@ -7,31 +7,32 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has what is common to the code that works on texts in their places. The loops over their bytes
-// are in textcompare.go, textmatch.go and textparts.go.
+// This file has the common parts of the code that works on texts in their places. The loops over
+// their bytes are in textcompare.go, textmatch.go and textparts.go.
 //
-// Bounds are computed without branches: the verifier would follow each path through
-// the rest of the program. (What is 0 or all ones it splits as well, since 6.18, so
-// truths are 0 or 1, and multiplied.) Bytes at a place that is computed are copied by
-// the helper that reads memory of the kernel: the stack and scratch memory are that too.
+// Bounds are computed without branches: the verifier would follow each path through the
+// rest of the program. (Since 6.18 it also splits paths at values that are 0 or all
+// ones, so truths are 0 or 1, and are multiplied.) Bytes at a computed offset are copied
+// by the helper that reads the kernel's memory, which includes the stack and scratch
+// memory.
 
-// A textCode writes what a program does with its texts.
+// textCode generates code for texts in their places.
 type textCode struct {
 	*assembler.Code
-	Fail assembler.Label // where what cannot be done goes
+	Fail assembler.Label // jumped to if an operation fails
 }
 
-// Pad is the room for n bytes.
+// Pad rounds n bytes up to whole words.
 func Pad(n int) int { return (n + 7) &^ 7 }
 
-// NoNUL refuses a constant that no text can be, since it has a NUL inside.
+// NoNUL refuses a constant with a NUL inside, which no text can equal.
 func NoNUL(s string) {
 	if indexNUL(s) >= 0 {
 		assembler.Refuse("a text with a NUL inside")
 	}
 }
 
-// indexNUL is where the first NUL of a text is; -1 is nowhere.
+// indexNUL is the index of the first NUL of a text; -1 if there is none.
 func indexNUL(s string) int {
 	for i := range len(s) {
 		if s[i] == 0 {
@@ -52,7 +53,8 @@ func Words(s string, size int) []uint64 {
 	return ws
 }
 
-// simpleGlob turns a glob into an equality or a prefix, if it is one.
+// simpleGlob turns a glob without wildcards, or with stars only at its end,
+// into an equality or a prefix; else ok is false.
 func simpleGlob(p string) (text string, op expr.Op, ok bool) {
 	op = expr.OpStrEq
 	for i := range len(p) {

@@ -109,7 +109,7 @@ func (e textCode) order(a, b int16, size int, orEqual, want bool, l assembler.La
 	c.Place(end)
 }
 
-// count leaves in R0 how many bytes a text has.
+// count leaves the length of a text in R0.
 func (e textCode) count(off int16, size int) {
 	c := e.Code
 	if size > 32 {

@@ -8,15 +8,16 @@ import (
 
 // This file matches texts with globs, and finds parts of texts.
 //
-// All positions that the pattern can be in are bits of one number, which each
-// byte of the text moves on: bit i says that i characters of the pattern have
-// been matched. A table has, for each byte, the characters that match it. There
-// is not one branch in it: the verifier would follow every path through every
-// byte by itself, while numbers that it knows nothing of cost it one pass.
-// Computing what a byte matches, instead of looking it up, took some 8
-// instructions for each range of bytes, and no program could have two globs.
+// The state of a match is one number, which each byte of the text changes: bit
+// i says that i characters of the pattern have been matched. A table has, for
+// each byte, the characters that match it. The code has no branches: the
+// verifier would follow every path through every byte, while it follows code
+// with unknown numbers once. Computing what a byte matches, instead of looking
+// it up, took some 8 instructions for each range of bytes, and no program could
+// have two globs.
 
-// matches jumps to l if "the text matches p" is want; what is p, for people.
+// matches jumps to l if "the text matches p" is want; what is p as the user
+// wrote it.
 func (e textCode) matches(off int16, size int, p *pattern, what string, want bool, l assembler.Label) {
 	c := e.Code
 	if n := len(p.Chars); n > mostStates-2 {
@@ -31,8 +32,8 @@ func (e textCode) matches(off int16, size int, p *pattern, what string, want boo
 	e.matched(p, want, l)
 }
 
-// matcher begins a match, and returns what moves it on by the byte in R1. R0 is how far it
-// is; R1 to R3 are lost. Once a NUL has been the byte, further ones change nothing.
+// matcher begins a match. The code of step moves it on by the byte in R1. R0 is the state
+// of the match; step overwrites R1 to R3. Steps after the first NUL change nothing.
 func (e textCode) matcher(p *pattern) (step func()) {
 	c, table := e.Code, assembler.NewTable(p.table())
 	c.Emit(asm.Mov.Imm(asm.R0, 1))
@@ -47,7 +48,8 @@ func (e textCode) matcher(p *pattern) (step func()) {
 	}
 }
 
-// matched jumps to l if "the text matches p" is want, whose NUL was the last step.
+// matched jumps to l if "the text matches p" is want, after the step of the text's
+// NUL.
 func (e textCode) matched(p *pattern, want bool, l assembler.Label) {
 	e.Emit(asm.And.Imm(asm.R0, p.over()))
 	e.IfTrue(asm.R0, want, l)

@@ -6,9 +6,9 @@ import (
 	"ppscript/bpf/assembler"
 )
 
-// This file takes texts apart, and finds texts in others.
+// This file cuts parts out of texts, and finds texts in other texts.
 
-// wordAt loads 8 bytes of a text from byte i on; those behind its room are 0.
+// wordAt loads 8 bytes of a text from byte i on; bytes behind its room are 0.
 func (e textCode) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 	c := e.Code
 	k, shift := i/8*8, int32(i%8*8)
@@ -23,24 +23,24 @@ func (e textCode) wordAt(dst, scratch asm.Register, text int16, room, i int) {
 	}
 }
 
-// length leaves in R0 how many bytes the text at a place has.
+// length leaves the length of the text at a place in R0.
 func (e textCode) length(text int16, room int) {
 	c := e.Code
-	// It is copied onto itself, and the helper counts.
+	// The text is copied onto itself: the helper returns its length.
 	c.Addr(asm.R1, text)
 	c.Emit(asm.Mov.Imm(asm.R2, int32(room)), asm.Mov.Reg(asm.R3, asm.R1))
 	c.Call(asm.FnProbeReadKernelStr)
 	c.Emit(asm.Sub.Imm(asm.R0, 1))
 }
 
-// negative leaves in dst 1 if src is negative, else 0.
+// negative sets dst to 1 if src is negative, else to 0.
 func (e textCode) negative(dst, src asm.Register) {
 	e.Emit(asm.Mov.Reg(dst, src), asm.RSh.Imm(dst, 63))
 }
 
-// index makes of the index in R0, which counts from the end if it is negative, one that
-// counts from the front; R1 is the length. Starlark takes indices of 32 bits: small says
-// that it is one.
+// index converts the index in R0, which counts from the end if it is negative, to an
+// index that counts from the front. It leaves the length in R1. Starlark's indices have
+// 32 bits: small says that this one is known to fit.
 func (e textCode) index(small bool, length int16) {
 	c := e.Code
 	if !small {
@@ -53,7 +53,7 @@ func (e textCode) index(small bool, length int16) {
 	c.Emit(asm.Mul.Reg(asm.R2, asm.R1), asm.Add.Reg(asm.R0, asm.R2))
 }
 
-// clamp brings the index in R0 into the text, whose length is in R1.
+// clamp limits the index in R0 to the range from 0 to the length in R1.
 func (e textCode) clamp() {
 	c := e.Code
 	e.negative(asm.R2, asm.R0)
@@ -63,13 +63,14 @@ func (e textCode) clamp() {
 	c.Emit(asm.Mul.Reg(asm.R2, asm.R3), asm.Add.Reg(asm.R0, asm.R2))
 }
 
-// copyPart copies R2 bytes of a text, nothing if that is negative, from byte R3 on.
+// copyPart copies R2 bytes of a text to off, from byte R3 on; nothing if R2 is
+// negative.
 func (e textCode) copyPart(off int16, size int, text int16, room int) {
 	c := e.Code
 	e.negative(asm.R4, asm.R2)
 	c.Emit(asm.Xor.Imm(asm.R4, 1), asm.Mul.Reg(asm.R2, asm.R4))
 	c.Zero(off, size)
-	// The verifier does not know what was computed.
+	// The bounds hold already; these tests prove them to the verifier.
 	c.IfImm(asm.JGT, asm.R2, int32(min(size, room)-1), e.Fail)
 	c.IfImm(asm.JGT, asm.R3, int32(room-1), e.Fail)
 	base, from := c.Base(text, asm.R4)
@@ -85,8 +86,8 @@ func (e textCode) tail(off int16, size int, text int16, room int) {
 	e.copyPart(off, size, text, room)
 }
 
-// find leaves in R0 where a constant is first, or last, in the text at a place; -1 is
-// nowhere. R9 is lost.
+// find leaves in R0 the index of the first, or the last, occurrence of a constant in
+// the text at a place; -1 if there is none. It overwrites R9.
 func (e textCode) find(text int16, room int, sub string, last bool) {
 	c := e.Code
 	if len(sub) > 8 || indexNUL(sub) >= 0 {
@@ -103,7 +104,7 @@ func (e textCode) find(text int16, room int, sub string, last bool) {
 	}
 	unused := int32(64 - 8*len(sub))
 	c.Constant(asm.R4, int64(Words(sub, 8)[0]<<unused))
-	// R5 is 1 while none was found.
+	// R5 is 1 until one is found.
 	c.Emit(asm.Mov.Imm(asm.R0, 0), asm.Mov.Imm(asm.R5, 1))
 	for i := range places {
 		e.wordAt(asm.R1, asm.R2, text, room, i)
@@ -127,13 +128,15 @@ func (e textCode) find(text int16, room int, sub string, last bool) {
 	}
 }
 
-// findByte is find for one byte, eight at a time: it takes a third of the instructions. R9 is lost.
+// findByte is find for a constant of one byte. It tests eight bytes at a time, with a third of the
+// instructions. It overwrites R9.
 func (e textCode) findByte(text int16, room int, b byte, last bool) {
 	c := e.Code
 	const each = uint64(0x0101010101010101)
 	c.Constant(asm.R3, int64(each*0x7f))
 	c.Constant(asm.R4, int64(each*uint64(b)))
-	// By this, a word in which bit 8*k alone is set, has k in its upper three bits.
+	// A word in which only bit 8*k is set, multiplied by index, has k in its upper
+	// three bits.
 	var index uint64
 	for k := range uint64(8) {
 		index |= k << (61 - 8*k)
@@ -141,7 +144,8 @@ func (e textCode) findByte(text int16, room int, b byte, last bool) {
 	c.Constant(asm.R9, int64(index))
 	c.Emit(asm.Mov.Imm(asm.R0, -1))
 	for i := range room / 8 {
-		// The word with the wanted byte comes last, and its byte is the lowest of several.
+		// Words are tested in the order in which a later hit replaces an earlier one;
+		// within a word, the lowest hit counts.
 		at := 8 * i
 		if !last {
 			at = room - 8*(i+1)
@@ -154,7 +158,8 @@ func (e textCode) findByte(text int16, room int, b byte, last bool) {
 		c.Emit(asm.Xor.Reg(asm.R1, asm.R4), asm.Mov.Reg(asm.R2, asm.R1), asm.And.Reg(asm.R2, asm.R3),
 			asm.Add.Reg(asm.R2, asm.R3), asm.Or.Reg(asm.R2, asm.R1), asm.Or.Reg(asm.R2, asm.R3),
 			asm.Xor.Imm(asm.R2, -1))
-		// R5 is 1 if there is one, R1 its number, or 0.
+		// R5 is 1 if the word has the byte, else 0; R1 is the byte's number in
+		// the word, or 0.
 		c.Emit(asm.Mov.Reg(asm.R1, asm.R2), asm.Neg.Imm(asm.R1, 0), asm.Mov.Reg(asm.R5, asm.R1),
 			asm.Or.Reg(asm.R5, asm.R2), asm.RSh.Imm(asm.R5, 63), asm.And.Reg(asm.R1, asm.R2),
 			asm.RSh.Imm(asm.R1, 7), asm.Mul.Reg(asm.R1, asm.R9), asm.RSh.Imm(asm.R1, 61))
@@ -168,8 +173,8 @@ func (e textCode) findByte(text int16, room int, b byte, last bool) {
 	}
 }
 
-// changeCase changes the case of the letters of a text in its place, eight at a time.
-// Letters beyond ASCII fail. R9 is lost.
+// changeCase changes the case of a text's letters in its place, eight bytes at a
+// time. Bytes beyond ASCII fail. It overwrites R9.
 func (e textCode) changeCase(off int16, size int, upper bool) {
 	c := e.Code
 	const each = uint64(0x0101010101010101)
@@ -194,7 +199,7 @@ func (e textCode) changeCase(off int16, size int, upper bool) {
 	}
 }
 
-// front copies left bytes of a text from byte lo on.
+// front copies left bytes of a text to off, from byte lo on.
 func (e textCode) front(off int16, size int, text int16, room, lo, left int) {
 	c := e.Code
 	for i := 0; i < size; i += 8 {

@@ -11,14 +11,15 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file reads texts of the process: user_string(address). A program reads
-// one where an expression asks for it, as any text, or sends it behind a compact
-// record. A page that is not in memory cannot be fetched by a program: the
-// text is a word for that then. One that is sent of the begin of a system call is
-// read again at its end (outbox/latetext.go).
+// This file reads texts of the process's memory: user_string(address). A program
+// reads such a text where an expression needs it, or sends it behind a compact
+// record. A program cannot fetch a page that is not in memory: then the text is
+// event.UserTextFault instead. If the text was to be sent at the begin of a
+// system call, it is read again at the end of the call (outbox/latetext.go).
 
-// userText puts a text of the process at off. The text of a system call that begins may not be in
-// memory: an expression that needs it at once would take the word for it.
+// userText writes a text of the process to off. At the begin of a system call the text may not be
+// in memory yet. Then it jumps to Late; without Late it refuses, as an expression would compute
+// with event.UserTextFault.
 func (e *Eval) userText(off int16, size int, n *expr.Native) {
 	if i, ok := e.Env.keptText(n); ok {
 		e.CallTexts(e.Env.Pair.Join).Copy(i, off, size, e.Fail)
@@ -52,7 +53,7 @@ func (e *Eval) recordNumber(n *expr.Mem) {
 	e.Hook.Record(asm.R0, off, n.Size, n.Signed)
 }
 
-// CallTexts keeps the texts of a join.
+// CallTexts reads and writes the texts that a join keeps with threads.
 func (e *Eval) CallTexts(j *Join) state.CallTextKeeper {
 	return state.CallTextKeeper{Code: e.Code, Map: load.CallTextMap.Of(j.Index)}
 }
