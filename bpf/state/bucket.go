@@ -9,12 +9,12 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// This file generates how programs count a number in the row of a group: as the
-// smallest or largest one, and in the buckets of histograms and quantiles. The row is at R7,
-// the number in R0.
+// This file generates code that adds a number to the row of a group: as the smallest or
+// largest value, or to the buckets of histograms and quantiles. The row is at R7, the number
+// in R0.
 
-// Extreme keeps the smaller or larger one of R0 and the value at a place of the row, which
-// is none if that is negative; if R1 is 0 there is no value yet.
+// Extreme keeps the smaller or the larger of R0 and the value at offset at of the row. It
+// does nothing if at is negative. If R1 is 0, there is no value yet.
 func Extreme(c *assembler.Code, at int, keeps asm.JumpOp) {
 	if at < 0 {
 		return
@@ -28,8 +28,9 @@ func Extreme(c *assembler.Code, at int, keeps asm.JumpOp) {
 	c.Place(keep)
 }
 
-// Pick keeps the value at a place of the stack as the oldest and newest one of an argument,
-// as far as somebody wants that. The value is counted before. R0 to R5 are lost.
+// Pick keeps the value at a place as the oldest and the newest value of an argument, as far
+// as the row has room for them. The value must have been counted before. It overwrites R0
+// to R5.
 func Pick(c *assembler.Code, at *load.Arg, value int16, w assembler.Weight) {
 	keep := func(to int) {
 		c.Call(asm.FnKtimeGetNs)
@@ -52,8 +53,9 @@ func Pick(c *assembler.Code, at *load.Arg, value int16, w assembler.Weight) {
 	}
 }
 
-// PickRanked keeps the value at a place of the stack if its rank, at another, is the greatest or least one of
-// the argument, as far as somebody wants that. The value is counted before. R1 to R3 are lost.
+// PickRanked keeps the value at a place if its rank, at the place rank, is the greatest or the
+// least of the argument, as far as the row has room for such a value. The value must have been
+// counted before. It overwrites R1 to R3.
 func PickRanked(c *assembler.Code, at *load.Arg, value, rank int16, unsigned bool, w assembler.Weight) {
 	keep := func(to int, loses asm.JumpOp) {
 		if to < 0 {
@@ -82,11 +84,12 @@ func PickRanked(c *assembler.Code, at *load.Arg, value, rank int16, unsigned boo
 	keep(at.Least, least)
 }
 
-// Histogram counts R0 in its bucket, which is in the row.
+// Histogram counts R0 in its bucket in the row.
 func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, unsigned bool, w assembler.Weight) {
 	done := c.Label()
 	if !a.Op.Kernel.Linear {
-		// One for negative numbers, then by bit length; the last one is for all that are longer.
+		// The first bucket is for negative numbers, the others for bit lengths; the last is for
+		// all longer numbers.
 		negative, short := c.Label(), c.Label()
 		if !unsigned {
 			c.IfImm(asm.JSLT, asm.R0, 0, negative)
@@ -104,8 +107,8 @@ func Histogram(c *assembler.Code, at *load.Arg, a *agg.Agg, unsigned bool, w ass
 	} else {
 		linear(c, a, unsigned)
 	}
-	// The verifier has followed every path with its own number; it forgets
-	// them when the number goes through memory, and one check does for all.
+	// The verifier knows another number on every path. It forgets them when the
+	// number goes through memory, so that one check is enough for all paths.
 	c.Emit(asm.LoadMem(asm.R2, asm.R7, int16(at.Hist), asm.DWord), // any word of the row
 		asm.StoreMem(asm.R7, int16(at.Hist), asm.R1, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R7, int16(at.Hist), asm.DWord),
@@ -141,17 +144,17 @@ func linear(c *assembler.Code, a *agg.Agg, unsigned bool) {
 }
 
 // Sketch counts R0 in its log-linear bucket of an argument, see agg.Bucket and
-// load.SketchArg. There are some thousand buckets, of which a row uses few: they are in a
-// hash. So are the first values of a row, as they are, since quantiles of few are exact.
-// generation is where on the stack it stands which maps count now, 0 if there is one.
-// It jumps to full if there is no room for another bucket.
+// load.SketchArg. There are some thousand buckets, of which a row uses few, so they are
+// in a hash. The hash has the first values of a row as well, unrounded: quantiles of few
+// values are exact. generation is the place of the number of the maps in use; 0 if there
+// is only one generation. It jumps to full if there is no room for another bucket.
 func Sketch(c *assembler.Code, u *load.Unit, generation int16, arg int, unsigned bool, w assembler.Weight,
 	full assembler.Label) {
 	mark := c.Stack
 	key, first := c.Alloc(16), c.Alloc(8)
 	many, keyed := c.Label(), c.Label()
 	at := &u.Table.Value.Args[arg]
-	c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord)) // with this one
+	c.Emit(asm.LoadMem(asm.R1, asm.R7, int16(at.N), asm.DWord)) // this value included
 	c.IfImm(asm.JGT, asm.R1, agg.ExactValues, many)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Add.Imm(asm.R1, int32(at.N)+load.SketchExact))
 	c.Store(key, asm.R1)

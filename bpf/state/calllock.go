@@ -7,21 +7,21 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file locks stacks whose keys several CPUs may have events of at a time, such as a
-// process, or an address. bpf_spin_lock is refused in programs of tracepoints and probes, so the
-// lock is a word that is compared and exchanged, some times at most: an event that does not get it is
-// lost, and counted. The words are in a table, by the key's hash: a word in a stack's own memory could
-// belong to another stack by the time that it is taken, since that memory is given back with the
-// outermost call.
+// This file locks stacks of calls if several CPUs can have events of one key at the same time, as
+// with a process or an address as the key. bpf_spin_lock is refused in programs of tracepoints and
+// probes, so a lock is a word that is compared and exchanged, a limited number of times: an event
+// that does not get the lock is lost, and counted. The words are in a table, by the key's hash. A
+// word in the stack's own memory could belong to another stack when it is locked, since that memory
+// is freed with the outermost call.
 
-// locks is how many there are, a power of two.
+// locks is the number of locks, a power of two.
 const locks = 1024
 
 // hashFactor spreads keys over them: the prime of FNV.
 const hashFactor = 16777619
 
-// Lock takes the lock of a key for the CPU whose number cpu leaves in R8, or jumps to busy; unlock
-// gives it back. R7 to R9 are lost.
+// Lock locks a key for the running CPU, or jumps to busy; unlock frees the lock. cpu generates
+// code that leaves the CPU's number in R8. Lock overwrites R7 to R9.
 func (c *CallStacks) Lock(key int16, cpu func(), busy assembler.Label) (unlock func()) {
 	at := c.Alloc(8)
 	c.Emit(asm.Mov.Imm(asm.R0, 0))

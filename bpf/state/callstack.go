@@ -9,34 +9,34 @@ import (
 	"ppscript/runtime/operator/join"
 )
 
-// This file generates how programs keep the calls of a join that nest: a stack for
-// each key, and the tree in which calls were seen.
+// This file generates code for joins of nested calls: programs keep a stack of
+// calls for each key, and the tree of all paths of calls that they saw.
 //
-// A map has the depth of each key's stack, and another one the calls, by key and depth.
-// What waits of a call begins with its place in the tree and with the time that the calls
-// inside it took. A map has the number of each function below each place, an array what is
-// at each number; package load reads the array.
+// One map has the depth of each key's stack, another the waiting calls by key and depth.
+// The fields of a waiting call begin with its node in the tree and the time that the calls
+// inside it took. A third map has the number of the child node for each node and function.
+// An array has the nodes by number; package load reads it.
 //
-// A stack has no lock where one CPU at a time has events of a key. A program that interrupts
-// another one enters its calls and returns from them before that one goes on. So a program that
-// enters a call takes its room first, and looks whether the stack was forgotten meanwhile. Stacks of
-// other keys share locks (calllock.go).
+// A stack has no lock if only one CPU at a time has events of a key. A program that interrupts
+// another one enters its calls and returns from them before the other continues. So a program that
+// enters a call first makes room for it, and checks whether the stack was deleted meanwhile. Stacks
+// of all other keys have locks (calllock.go).
 
 // CallStacks are the stacks of calls of a join, one for each key.
 type CallStacks struct {
 	*assembler.Code
-	Join    int  // its number
+	Join    int  // index of the join
 	Tasks   bool // the depth is with the task, not in a hash
 	Shared  bool // several CPUs may have events of a key at a time
-	KeyRoom int  // bytes of a key; the depth follows it, which makes it the key of a call
-	// Node and Inside are where a call that waits has its place in the tree, and the time
-	// of the calls inside it; Event is where its source stands, and 1.
+	KeyRoom int  // bytes of a key; with the depth behind it, it is the key of a call
+	// Node, Inside and Event are offsets in a waiting call: of its node in the tree, of
+	// the time of the calls inside it, and of its source plus 1.
 	Node, Inside, Event int16
 }
 
-// A CallStack is what a program knows of one.
+// A CallStack is the stack of one key in a program.
 type CallStack struct {
-	Depth int16 // place of the depth, which is the end of the key of its call
+	Depth int16 // place of the depth, behind the key, with which it is the key of a call
 	Top   int16 // place of the address of the stack's depth
 }
 
@@ -55,7 +55,7 @@ func (c *CallStacks) Find(key int16, create bool, none assembler.Label) CallStac
 			c.GoTo(none)
 		} else {
 			c.Set(s.Depth, 0)
-			// Again, if a program interrupts this one that forgets the stack.
+			// Twice: a program that interrupts this one may delete the stack.
 			for range 2 {
 				c.Put(depths, key, s.Depth, ebpf.UpdateNoExist)
 				c.Look(depths, key, found)
@@ -70,9 +70,9 @@ func (c *CallStacks) Find(key int16, create bool, none assembler.Label) CallStac
 	return s
 }
 
-// Grow makes room for a call at the top of a stack, whose depth stays that below it. A program
-// that interrupts this one from now on finds the room taken; one that did before may have
-// forgotten the stack.
+// Grow makes room for a call at the top of a stack. The place of the depth keeps the depth
+// below the call. A program that interrupts this one from now on sees the room as taken. A
+// program that interrupted it before may have deleted the stack: Grow creates it again.
 func (c *CallStacks) Grow(s CallStack, key int16) {
 	mark := c.Code.Stack
 	depth := c.Alloc(8)
@@ -92,7 +92,7 @@ func (c *CallStacks) Grow(s CallStack, key int16) {
 	c.Code.Stack = mark
 }
 
-// Shrink takes the room of a call back.
+// Shrink removes the room of a call.
 func (c *CallStacks) Shrink(s CallStack, key int16) {
 	if !c.Tasks {
 		c.Put(load.DepthMap.Of(c.Join), key, s.Depth, ebpf.UpdateAny)
@@ -103,8 +103,8 @@ func (c *CallStacks) Shrink(s CallStack, key int16) {
 	c.Emit(asm.StoreMem(asm.R1, 0, asm.R0, asm.DWord))
 }
 
-// Top leaves in node the place in the tree of the call at the top of a stack; 0 if there is
-// none.
+// Top leaves in node the tree node of the call at the top of a stack; 0 if the stack is
+// empty.
 func (c *CallStacks) Top(s CallStack, key, node int16) {
 	mark := c.Code.Stack
 	root, none := c.Label(), c.Label()
@@ -125,8 +125,8 @@ func (c *CallStacks) Top(s CallStack, key, node int16) {
 	c.Code.Stack = mark
 }
 
-// Search goes down a stack for a call of a source, and jumps to found with its address in
-// R0 and the depth below it at its place.
+// Search searches a stack from its top for a call of a source. It jumps to found with the
+// call's address in R0 and the depth below the call at s.Depth.
 func (c *CallStacks) Search(s CallStack, key int16, source int, found assembler.Label) {
 	none := c.Label()
 	c.Emit(asm.Mov.Imm(asm.R9, 0))
@@ -145,8 +145,8 @@ func (c *CallStacks) Search(s CallStack, key int16, source int, found assembler.
 	c.Place(none)
 }
 
-// Returned adds how long a call took to the one that made it, or forgets the stack if
-// nobody did. The depth is the caller's depth afterwards.
+// Returned adds the duration of a call to the time inside its caller, or deletes the
+// stack if there is no caller. s.Depth is the caller's depth afterwards.
 func (c *CallStacks) Returned(s CallStack, key, delay int16) {
 	outermost, known := c.Label(), c.Label()
 	c.Load(asm.R0, s.Depth)
@@ -167,8 +167,9 @@ func (c *CallStacks) Returned(s CallStack, key, delay int16) {
 	c.Place(known)
 }
 
-// Child leaves in node the number of a function's call below that number, as
-// join.Tree does. There are so many functions.
+// Child replaces the number in node by the number of its child node for a
+// function, as join.Tree does. functions is the number of functions of the
+// join.
 func (c *CallStacks) Child(node int16, function, functions int) {
 	mark := c.Code.Stack
 	k, at, index := c.Alloc(8), c.Alloc(8), c.Alloc(8)
@@ -203,7 +204,7 @@ func (c *CallStacks) Child(node int16, function, functions int) {
 	c.MapValue(asm.R1, load.NodeCountMap.Of(c.Join), 0)
 	c.Emit(asm.Mov.Imm(asm.R0, 1), assembler.Exchange(asm.FetchAdd, asm.R1, asm.R0, 0),
 		asm.Add.Imm(asm.R0, 1))
-	c.IfImm(asm.JGE, asm.R0, join.MaxNodes, done) // it stays with its caller
+	c.IfImm(asm.JGE, asm.R0, join.MaxNodes, done) // the tree is full: node keeps the caller
 	c.Store(at, asm.R0)
 	c.Store(index, asm.R0)
 	c.Get(nodes, index, done)
@@ -227,8 +228,8 @@ func (c *CallStacks) Child(node int16, function, functions int) {
 	c.Code.Stack = mark
 }
 
-// Maps gives away the maps of the stacks and of the tree: that of the depths is like the
-// one that is given, or of tasks.
+// Maps defines the maps of the stacks and of the tree. depths describes the map of the
+// depths.
 func (c *CallStacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.MapSpec)) {
 	define(load.DepthMap.Of(c.Join), depths)
 	if c.Shared {
@@ -247,7 +248,7 @@ func (c *CallStacks) Maps(depths *ebpf.MapSpec, define func(load.MapID, *ebpf.Ma
 	})
 }
 
-// Count adds the number that stands at a place of the stack to a statistic of the program.
+// Count adds the number at a place to a statistic of the program.
 func (c *CallStacks) Count(stats load.MapID, stat int, n int16) {
 	mark := c.Code.Stack
 	none := c.Label()

@@ -14,19 +14,19 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file generates what keeps texts of a process with its thread, from the begin
-// of a system call to its end.
+// This file generates code that keeps texts of a process in its thread's storage,
+// from the begin of a system call to its end.
 //
 // A text is read when the call begins. If its page is not in memory then, its address is
 // kept, and it is read again at the end of the call: the kernel has fetched the page by then.
-// A call that has executed another program ends without the memory that had the text. What
-// package outbox says of texts that are sent is true of these as well.
+// After a call that executed another program (execve) the memory of the text is gone. Package
+// outbox describes further limits, which apply here as well.
 
-// What is kept: a word whose bits are below, then of each text its address and the text.
+// The memory of a thread: a word of bits, then the address and the bytes of each text.
 const (
-	// waits says that somebody waits for the end of the call, executes that the call
-	// executes another program, unless it fails, missing, shifted by the number of a text,
-	// that this was not in memory.
+	// waits says that an event waits for the end of the call. executes says that the call
+	// executes another program, unless it fails. missing, shifted by the index of a text,
+	// says that the text was not in memory.
 	waits    = 1
 	executes = 2
 	missing  = 4
@@ -35,19 +35,20 @@ const (
 	stride = 8 + assembler.UserRoom
 )
 
-// CallTextsSize is how much memory so many texts take.
+// CallTextsSize is the size of the memory for so many texts, in bytes.
 func CallTextsSize(texts int) int { return head + stride*texts }
 
-// CallTextsMap keeps size bytes with each task.
+// CallTextsMap is a map with size bytes for each task.
 func CallTextsMap(size int) *ebpf.MapSpec { return TaskMap(size) }
 
-// An CallEnd is the tracepoint at the end of the calls that an event begins.
+// A CallEnd is the tracepoint at the end of the calls that an event begins.
 type CallEnd struct {
 	Schema *event.Schema
 	ID     uint64
 }
 
-// CallEndOf finds it; find finds the number of a tracepoint.
+// CallEndOf finds the CallEnd of an event that begins calls. find returns the
+// number of a tracepoint; nil if numbers are not available.
 func CallEndOf(begin *event.Schema, find func(system, name string) (id uint64, ok bool)) (e CallEnd,
 	ok bool) {
 	name := "sys_exit"
@@ -58,7 +59,7 @@ func CallEndOf(begin *event.Schema, find func(system, name string) (id uint64, o
 		return e, false
 	}
 	e.ID, ok = find(begin.System, name)
-	// All have the result at one place: include/trace/events/syscalls.h.
+	// All have the result at the same offset: include/trace/events/syscalls.h.
 	ret := event.Field{Name: "ret", Kind: event.Int, Place: event.InRaw, Signed: true, Offset: 16, Size: 8}
 	e.Schema = &event.Schema{System: begin.System, Name: name, Size: 24, Fields: []event.Field{ret}}
 	return e, ok
@@ -86,19 +87,19 @@ type CallTextKeeper struct {
 	Map load.MapID
 }
 
-// A CallBegin is what is known of a call that begins.
+// A CallBegin describes the begin of a call.
 type CallBegin struct {
-	Addrs []int16 // where the addresses of its texts are on the stack
-	// Executes says that it executes another program; if the call may be any, ID is where its
-	// number is.
+	Addrs []int16 // places of the addresses of its texts
+	// Executes says that the call executes another program. ID is the place of the call's
+	// number, if the event begins all kinds of calls; else 0.
 	Executes bool
 	ID       int16
-	// Waits says that somebody waits for its end.
+	// Waits says that an event waits for the end of the call.
 	Waits bool
 }
 
-// Keep keeps the texts of a call. R8 is the memory of the thread then; for one that has none
-// it jumps to full.
+// Keep reads and keeps the texts of a call. It leaves the memory of the thread in R8, or
+// jumps to full if the thread cannot get any.
 func (k CallTextKeeper) Keep(b CallBegin, full assembler.Label) {
 	c := k.Code
 	c.TaskValue(k.Map, true)
@@ -124,7 +125,8 @@ func (k CallTextKeeper) Keep(b CallBegin, full assembler.Label) {
 	}
 }
 
-// read reads text i, at the address in R3. noted keeps the address, and whether it is there.
+// read reads text i, at the address in R3. noted says to keep the address, and to record
+// whether the text is missing.
 func (k CallTextKeeper) read(i int, noted bool) {
 	c := k.Code
 	addr := addressAt(i)
@@ -145,19 +147,20 @@ func (k CallTextKeeper) read(i int, noted bool) {
 	c.Place(none)
 }
 
-// addressAt is where the address of text i is kept.
+// addressAt is the offset of the address of text i in the memory.
 func addressAt(i int) int16 { return int16(head + stride*i) }
 
-// MissingText goes on if a text that was read is missing, and jumps to there if not: size has how
-// many bytes were read, and word the first of them. R2 is lost.
+// MissingText goes on if a text that was read is missing, and jumps to there if not. size is the
+// register with the number of bytes that were read, word the register with the first 8. It
+// overwrites R2.
 func MissingText(c *assembler.Code, size, word asm.Register, there assembler.Label) {
 	c.IfImm(asm.JNE, size, int32(len(event.UserTextFault)+1), there)
 	c.Constant(asm.R2, int64(assembler.Word(event.UserTextFault)))
 	c.IfReg(asm.JNE, word, asm.R2, there)
 }
 
-// Waiting goes on if an event of the thread waits for the end of the call, with its memory in
-// R8; else it jumps to none. It waits no longer then.
+// Waiting goes on if an event of the thread waits for the end of the call, and ends the wait.
+// It leaves the thread's memory in R8. If no event waits, it jumps to none.
 func (k CallTextKeeper) Waiting(none assembler.Label) {
 	c := k.Code
 	c.TaskValue(k.Map, false)
@@ -169,8 +172,8 @@ func (k CallTextKeeper) Waiting(none assembler.Label) {
 }
 
 // Again reads the texts again that were missing when the call began, and leaves the memory of
-// the thread in R8; it jumps to none if there is none. ret is where the result of the call is,
-// 0 of a function.
+// the thread in R8; it jumps to none if the thread has no memory. ret is the place of the
+// system call's result; 0 for other functions.
 func (k CallTextKeeper) Again(texts int, ret int16, none assembler.Label) {
 	c := k.Code
 	reads, end := c.Label(), c.Label()
@@ -181,7 +184,7 @@ func (k CallTextKeeper) Again(texts int, ret int16, none assembler.Label) {
 		c.Emit(asm.LoadMem(asm.R1, asm.R8, 0, asm.DWord), asm.And.Imm(asm.R1, executes))
 		c.IfImm(asm.JEq, asm.R1, 0, reads)
 		c.Load(asm.R1, ret)
-		c.IfImm(asm.JEq, asm.R1, 0, end) // the memory is another one
+		c.IfImm(asm.JEq, asm.R1, 0, end) // it succeeded: the process has new memory
 	}
 	c.Place(reads)
 	for i := range texts {
@@ -195,8 +198,7 @@ func (k CallTextKeeper) Again(texts int, ret int16, none assembler.Label) {
 	c.Place(end)
 }
 
-// Copy copies text i to a place of the stack, which has room for it; R0 is how many bytes
-// it has then.
+// Copy copies text i to a place of size bytes. R0 is then its length, with its NUL.
 func (k CallTextKeeper) Copy(i int, to int16, size int, fail assembler.Label) {
 	c := k.Code
 	c.Zero(to, size)
@@ -208,25 +210,28 @@ func (k CallTextKeeper) Copy(i int, to int16, size int, fail assembler.Label) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
-// Memory leaves in R9 what the thread keeps; it jumps to fail if that is nothing.
+// Memory leaves the address of the thread's memory in R9; it jumps to fail if
+// there is none.
 func (k CallTextKeeper) Memory(fail assembler.Label) {
 	k.TaskValue(k.Map, false)
 	k.IfImm(asm.JEq, asm.R0, 0, fail)
 	k.Emit(asm.Mov.Reg(asm.R9, asm.R0))
 }
 
-// Address leaves the address of text i in R0. R9 is the memory.
+// Address leaves the address of text i in the process in R0. R9 is the thread's
+// memory.
 func (k CallTextKeeper) Address(i int) {
 	k.Emit(asm.LoadMem(asm.R0, asm.R9, addressAt(i), asm.DWord))
 }
 
-// Send copies text i to R1; R0 is how many bytes it has, with its NUL. R9 is the memory.
+// Send copies text i to the address in R1. R0 is then its length, with its NUL. R9 is
+// the thread's memory.
 func (k CallTextKeeper) Send(i int) {
 	c, some := k.Code, k.Label()
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R9), asm.Add.Imm(asm.R3, int32(addressAt(i))+8),
 		asm.Mov.Imm(asm.R2, assembler.UserRoom))
 	c.Call(asm.FnProbeReadKernelStr)
 	c.IfImm(asm.JNE, asm.R0, 0, some)
-	c.Emit(asm.Mov.Imm(asm.R0, 1)) // older kernels do not count the NUL of an empty one
+	c.Emit(asm.Mov.Imm(asm.R0, 1)) // older kernels do not count the NUL of an empty text
 	c.Place(some)
 }

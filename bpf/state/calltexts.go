@@ -8,15 +8,16 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// A CallText is one of a start, that somebody reads of the pair.
+// A CallText is a text of the process that belongs to the start of pairs and is
+// read when a pair ends.
 type CallText struct {
 	Event int       // the input whose text it is
 	Call  bool      // it begins a system call
-	Addr  expr.Node // where it is, as the start itself computes it
-	index int       // among those of the input
+	Addr  expr.Node // its address, as an expression on the start's own event
+	index int       // index among the texts of the input
 }
 
-// CallTexts are the texts of the calls of a join.
+// CallTexts lists the texts of the starts of a join.
 type CallTexts []CallText
 
 // Of finds the text of a start at an address.
@@ -29,7 +30,8 @@ func (t CallTexts) Of(start int, addr expr.Node) (index int, ok bool) {
 	return 0, false
 }
 
-// Count is how many texts a start has, Most how many any has.
+// Count is the number of texts of a start, Most the largest number of any
+// start.
 func (t CallTexts) Count(start int) (n int) {
 	for _, have := range t {
 		n += int(event.Bit(have.Event == start))
@@ -44,7 +46,8 @@ func (t CallTexts) Most() (most int) {
 	return most
 }
 
-// AnyCall is the number of the call that an event begins, if it may be any; else nil.
+// AnyCall is the field with the number of the system call, if the event begins all
+// kinds of calls; else nil.
 func AnyCall(s *event.Schema) *expr.Field {
 	if f, ok := s.Field("id"); ok && s.FullName() == "raw_syscalls:sys_enter" {
 		return &expr.Field{F: f}
@@ -52,7 +55,8 @@ func AnyCall(s *event.Schema) *expr.Field {
 	return nil
 }
 
-// ResultOf is the result of the call that an event ends; nil of others.
+// ResultOf is the field with the result of the system call that an event ends;
+// nil for other events.
 func ResultOf(s *event.Schema) *expr.Field {
 	if f, ok := s.Field("ret"); ok && hook.EndsCall(s) {
 		return &expr.Field{F: f}
@@ -60,7 +64,7 @@ func ResultOf(s *event.Schema) *expr.Field {
 	return nil
 }
 
-// Executes reports that a call executes another program.
+// Executes reports that an event begins a call that executes another program.
 func Executes(s *event.Schema) bool {
 	return s.Name == "sys_enter_execve" || s.Name == "sys_enter_execveat"
 }
@@ -78,8 +82,8 @@ func (t CallTexts) Add(start int, of *event.Schema, addr expr.Node) CallTexts {
 	return append(t, CallText{Event: start, Call: hook.BeginsCall(of), Addr: addr, index: t.Count(start)})
 }
 
-// Reads are what the program of an event reads for the texts of starts: where they are, which
-// call it is that begins, if it may be any, and how one ends.
+// Reads lists what the program of an event must read for the texts of starts: their
+// addresses, and the number and the result of a system call if the event has them.
 func (t CallTexts) Reads(input int, of *event.Schema) (nodes []expr.Node) {
 	for _, text := range t {
 		if text.Event == input {

@@ -1,4 +1,5 @@
-// Package state generates what programs keep between events, and what they find there: the rows of
-// groups, events that wait for their partner, the calls of a thread and their texts, the
-// processes that are observed, and which keys count. It bounds the maps for that, too.
+// Package state generates code that stores and finds state between events: rows of groups, events
+// that wait for their partner, stacks of nested calls, texts of system calls, the set of observed
+// processes or threads, and the keys that a budget lets count. It also bounds the sizes of these
+// maps.
 package state

@@ -7,28 +7,29 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file generates how programs leave out keys, where a budget lets one of 2, 4, ...
-// count: of keys that count all events do, so that what relates events, joins and folds, is as
-// it would be without a budget, for fewer keys.
+// This file generates code that leaves out keys, if a budget lets one of 2, 4, ... keys count.
+// All events of a key that counts do count, so joins and folds give the results that they
+// would give without a budget, for fewer keys.
 //
-// Which keys count says a hash of the key with a salt of the run: those of one of four are among those
-// of one of two. So a key that counts stays one when others come in; and what waits of a key counts
-// only if the key did all the time since: else events in between were left out, and it is given up.
+// A hash of the key with a salt of the run decides which keys count. The keys that count at one of
+// four also count at one of two, so a key that counts continues to count when the share grows. A
+// waiting event counts only if its key counted all the time since: else events in between were left
+// out, and it is given up.
 
-// A KeyShare is the share of keys that counts for an event.
+// A KeyShare decides whether the key of an event counts.
 type KeyShare struct {
 	Code   *assembler.Code
-	Weight assembler.Weight // how many keys each that counts stands for
+	Weight assembler.Weight // number of keys for which each key that counts stands
 	Stats  load.MapID       // the counters of the program
-	// Hash is the place of the hash of the key, once it was tested.
+	// Hash is the place of the key's hash, after Test, Chance or Passed.
 	Hash int16
 }
 
 // mix is a large odd number, near 2^64 divided by the golden ratio.
 const mix = -0x61c8864680b583eb
 
-// Test jumps to out with an event of a key that does not count. The key is size bytes at a place
-// of the stack. It does nothing without a budget.
+// Test jumps to out if the key does not count. The key is size bytes at a place. Without a
+// budget it does nothing.
 func (s *KeyShare) Test(key int16, size int, out assembler.Label) {
 	if s.Weight == 0 {
 		return
@@ -48,21 +49,22 @@ func (s *KeyShare) Test(key int16, size int, out assembler.Label) {
 	s.decide(out)
 }
 
-// Chance is Test for an event of no key: it is one of its own.
+// Chance is Test for an event without a key, which counts by chance.
 func (s *KeyShare) Chance(out assembler.Label) {
 	s.Hash = s.Code.Alloc(8)
 	s.random()
 	s.decide(out)
 }
 
-// Passed is for an event of no key that counted before it waited.
+// Passed is Chance for an event that has passed a test already, before it
+// waited.
 func (s *KeyShare) Passed() {
 	s.Hash = s.Code.Alloc(8)
 	s.Weight = assembler.Moment(s.Code)
 	s.random()
 }
 
-// random leaves a hash in R0, and at its place.
+// random leaves a random hash in R0 and at its place.
 func (s *KeyShare) random() {
 	c := s.Code
 	c.Call(asm.FnGetPrandomU32)
@@ -72,14 +74,15 @@ func (s *KeyShare) random() {
 	c.Store(s.Hash, asm.R0)
 }
 
-// stir multiplies R0 by R2, and has the upper bits change the lower ones.
+// stir multiplies R0 by R2, and mixes the upper bits into the lower ones.
 func (s *KeyShare) stir(shift int32) {
 	s.Code.Emit(asm.Mul.Reg(asm.R0, asm.R2), asm.Mov.Reg(asm.R3, asm.R0), asm.RSh.Imm(asm.R3, shift),
 		asm.Xor.Reg(asm.R0, asm.R3))
 }
 
-// decide jumps to out unless the hash is one that counts. How many came and for how many those
-// stand that count is counted: if few keys have most events, these differ much.
+// decide jumps to out unless the key of the hash counts. It counts the events that came, and
+// for how many events the ones that count stand: if few keys have most events, these numbers
+// differ much.
 func (s *KeyShare) decide(out assembler.Label) {
 	c := s.Code
 	all := c.Label()
@@ -104,8 +107,8 @@ func (s *KeyShare) decide(out assembler.Label) {
 	c.Place(all)
 }
 
-// Since returns the place of how many keys each stands for that counted all the time since a moment at
-// a place of the stack; it jumps to broken if the key did not.
+// Since returns the weight of keys that counted all the time since the moment at the place begun.
+// It jumps to broken if this key did not.
 func (s *KeyShare) Since(begun int16, broken assembler.Label) assembler.Weight {
 	c := s.Code
 	w := c.Alloc(8)
@@ -115,7 +118,8 @@ func (s *KeyShare) Since(begun int16, broken assembler.Label) assembler.Weight {
 	c.Load(asm.R4, int16(s.Weight))
 	c.Emit(asm.LoadMem(asm.R2, asm.R1, load.WeightChanged, asm.DWord))
 	c.IfReg(asm.JGE, asm.R3, asm.R2, told)
-	// The slow path: the smallest share since then.
+	// Slow path: the share has changed. The weight is that of the smallest
+	// share since then.
 	for i := range load.WeightLevels {
 		c.Emit(asm.Mov.Imm(asm.R4, 1<<i),
 			asm.LoadMem(asm.R2, asm.R1, load.WeightSince+int16(8*i), asm.DWord))
@@ -131,8 +135,9 @@ func (s *KeyShare) Since(begun int16, broken assembler.Label) assembler.Weight {
 	return assembler.Weight(w)
 }
 
-// Renew gives up a state whose key did not count all the time since it was made, which stands in it,
-// or 0: it is at its begin then, which is words from first on. It does nothing without a budget.
+// Renew resets a state whose key did not count all the time since the state was made. state is the
+// place of its address, made the offset of the time when it was made (0 if new), first the offset
+// of the words that begin resets. Without a budget it does nothing.
 func (s *KeyShare) Renew(state int16, made, first int16, begin []uint64) {
 	if s.Weight == 0 {
 		return

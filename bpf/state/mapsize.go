@@ -10,10 +10,10 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file bounds the maps of programs, and says how they take their memory.
+// This file bounds the maps of programs, and decides how they allocate memory.
 
-// The default bounds on elements of maps. Where the kernel must set memory
-// aside for all of a hash's elements in advance, there is room for fewer.
+// The default bounds on elements of maps. reserved applies where the kernel
+// must reserve memory for all elements of a hash in advance.
 const (
 	MostRows    = 1 << 17
 	MostStarts  = 1 << 16
@@ -25,9 +25,9 @@ const (
 
 const noPrealloc = 1 // BPF_F_NO_PREALLOC
 
-// Grow sets a hash's bound, the default one for 0; one that is large takes memory as it
-// fills. Programs may only do that from 6.1 on: before, the allocator could be the
-// very thing that is being traced.
+// Grow sets a hash's bound: limit, or deflt if limit is 0. The hash allocates memory as
+// it fills, where programs may do so (6.1): on older kernels the traced event could be
+// in the allocator itself.
 func Grow(h *features.Host, m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
 	if limit == 0 {
 		limit = deflt
@@ -42,7 +42,7 @@ func Grow(h *features.Host, m *ebpf.MapSpec, limit, deflt int) *ebpf.MapSpec {
 	return m
 }
 
-// TaskMap keeps size bytes with each task.
+// TaskMap is a map with size bytes for each task.
 func TaskMap(size int) *ebpf.MapSpec {
 	word := &btf.Int{Name: "unsigned long long", Size: 8}
 	return &ebpf.MapSpec{Type: ebpf.TaskStorage, KeySize: 4, ValueSize: uint32(size), Flags: noPrealloc,
@@ -50,14 +50,14 @@ func TaskMap(size int) *ebpf.MapSpec {
 		Value: &btf.Array{Index: word, Type: word, Nelems: uint32(size / 8)}}
 }
 
-// AlarmMaps are what an alarm needs: see assembler.NewGate.
+// AlarmMaps defines the maps of the alarm that assembler.NewGate rings.
 func AlarmMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	define(load.AlarmMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	define(load.BellMap.Of(), &ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())})
 }
 
-// WeightMap holds how many events one that counts stands for, or, byKey, how many keys: 0 until the run
-// begins, then 1 until a budget says otherwise.
+// WeightMap holds the weight: the number of events, or with byKey of keys, for which each one that
+// counts stands. It is 0 until the run begins, then 1 until a budget changes it.
 func WeightMap(byKey bool) *ebpf.MapSpec {
 	size := 8
 	if byKey {

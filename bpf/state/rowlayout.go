@@ -10,15 +10,16 @@ import (
 
 // This file settles where the rows of tables keep their values.
 
-// slotSize bounds the value of a row that is kept in a slot, and its key: in bytes, each.
+// slotSize bounds the value of a row that is kept in a slot, and also its key, in bytes
+// each.
 const slotSize = 192
 
 // textSize bounds a text that a row keeps, in bytes.
 const textSize = 64
 
-// LayOutRow settles where the rows of t keep what. Of each argument texts says how large its
-// texts are; 0 is of numbers. weighed says that events have weights, byKey that keys have, with all of
-// their events.
+// LayOutRow settles the layout of the rows of t. texts has the room for the texts of each argument;
+// 0 for numbers. weighed says that events have weights, byKey that keys with all their events have
+// weights.
 func LayOutRow(t *load.Table, texts []int, weighed, byKey bool) {
 	v := &t.Value
 	v.Size, v.ByKey = 16, byKey
@@ -65,7 +66,7 @@ func LayOutRow(t *load.Table, texts []int, weighed, byKey bool) {
 			picked(&a.Least, kept.Least)
 			if kept.Sum && a.Sum < 0 {
 				a.Sum = word()
-				word() // the high one
+				word() // the high word of the sum
 			}
 			if kept.Min {
 				need(&a.Min)

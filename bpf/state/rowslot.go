@@ -7,16 +7,16 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file generates the fast way to a row: slots, an array of each CPU's own, in which a key
-// has one place. The row whose key comes first takes the slot, and keeps it until the rows are
-// read and emptied; keys that come later and have the same place are in the hash. So each key
-// has one row on a CPU, wherever that is.
+// This file generates the fast way to a row: slots, a per-CPU array in which each key has one
+// slot. The first key of a slot keeps it until the rows are read and emptied; later keys of
+// the same slot have their rows in the hash. So each key has one row on a CPU, in either
+// place.
 //
-// A look-up in an array is a few instructions of the program itself, that in a hash calls a
-// function, which hashes the key anew and compares it byte by byte: it costs more than all else
-// that counting does.
+// A look-up in an array is a few instructions of the program itself. A look-up in a hash calls
+// a function, which hashes the key and compares it byte by byte: it costs more than all the
+// rest of counting.
 
-// RowSlots is how many there are, a power of two.
+// RowSlots is the number of slots, a power of two.
 const RowSlots = 1 << slotBits
 
 const slotBits = 9
@@ -25,8 +25,8 @@ const slotBits = 9
 // depend on all lower ones.
 const spread = -0x61c8864680b583eb
 
-// RowSlot jumps to found, with the row in R0, if the slot of the key at a place of the stack is
-// the key's, or nobody's: then it is the key's from now on.
+// RowSlot jumps to found, with the row in R0, if the slot of a key belongs to that key or was
+// free; a free slot then belongs to the key.
 func RowSlot(c *assembler.Code, t *load.Table, m load.MapID, key int16, found assembler.Label) {
 	mark := c.Stack
 	have, used, other := c.Label(), c.Label(), c.Label()

@@ -6,8 +6,8 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file tells to whom the events of a key belong: to one thread, whose memory in
-// the kernel can hold what waits, or to one CPU at a time, which needs no lock.
+// This file decides whether all events of a key come from one thread, whose storage
+// can then hold waiting events, or from one CPU at a time, which needs no lock.
 
 // IsThread reports that a key is the running thread.
 func IsThread(key expr.Node) bool {
@@ -16,7 +16,8 @@ func IsThread(key expr.Node) bool {
 		f.F.Member == event.MemberTID
 }
 
-// NeverIdle tells events that idle tasks do not have: they never leave the kernel.
+// NeverIdle reports events that idle tasks cannot have, since those never leave
+// the kernel.
 func NeverIdle(e *hook.Event) bool {
 	if e.Probe != nil {
 		return e.Probe.User
@@ -31,7 +32,7 @@ func NeverIdle(e *hook.Event) bool {
 	return false
 }
 
-// OneCPU reports that one CPU at a time has events of a key.
+// OneCPU reports that only one CPU at a time has events of a key.
 func OneCPU(key expr.Node) bool {
 	some, only := false, true
 	for _, f := range expr.UsesOf(key).Fields {
@@ -42,13 +43,14 @@ func OneCPU(key expr.Node) bool {
 	return some && only
 }
 
-// InTask reports that an event does not come in interrupts, where no program may run
-// since it would interrupt another one: programs see each.
+// InTask reports that an event does not happen in interrupts. So its program never
+// interrupts another one, in which case the kernel would not run it, and misses no
+// event.
 func InTask(e *hook.Event) bool {
 	return !e.Sampled && NeverIdle(e)
 }
 
-// IsCPU reports the number of the CPU.
+// IsCPU reports that a node is the number of the CPU.
 func IsCPU(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
 	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Member == event.MemberCPU

@@ -9,8 +9,8 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file generates the programs that keep the set of processes, or of threads,
-// that the target is.
+// This file generates the programs that update the target's set of processes or
+// threads.
 
 // mostThreads bounds the set of threads.
 const mostThreads = 1 << 16
@@ -18,8 +18,8 @@ const mostThreads = 1 << 16
 // cloneThread is CLONE_THREAD of sched.h, a flag of task_newtask.
 const cloneThread = 0x10000
 
-// TrackProcesses adds to an image the set of processes, and what keeps it: the workload counts
-// from its execve on, children when they are made.
+// TrackProcesses adds the set of processes to an image, with the programs that update it. The
+// workload belongs to the target from its execve on, children from their creation on.
 func TrackProcesses(im *load.Image, host *features.Host, t *load.Target) {
 	defineIn(im, load.ControlMap.Of(),
 		&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
@@ -38,7 +38,8 @@ func TrackProcesses(im *load.Image, host *features.Host, t *load.Target) {
 		c.Place(end)
 		c.Emit(asm.Mov.Imm(asm.R0, 1), asm.Return())
 		// execve renames the task right behind the place where perf enables events of a command
-		// (enable_on_exec). sched_process_exec is too late: a program that hangs there may run first.
+		// (enable_on_exec). sched_process_exec is too late: another program on that tracepoint may
+		// run first.
 		im.Programs = append(im.Programs, load.Program{Label: "workload", Kind: ebpf.RawTracepoint,
 			Attach: "task_rename", Ins: c.Finish(), Event: -1})
 	}
@@ -67,9 +68,9 @@ func TrackProcesses(im *load.Image, host *features.Host, t *load.Target) {
 	})
 }
 
-// TrackThreads adds to an image the set of threads, and the program that keeps it: a thread that a
-// thread of the target starts, and that belongs to the target, comes in; a number that another thread
-// gets later goes out.
+// TrackThreads adds the set of threads to an image, with the program that updates it. A new thread
+// is added if a thread of the target started it and it belongs to the target. A number that a
+// thread outside of the target gets is removed.
 func TrackThreads(im *load.Image, host *features.Host, t *load.Target) {
 	if !t.Named() {
 		return
@@ -93,7 +94,7 @@ func TrackThreads(im *load.Image, host *features.Host, t *load.Target) {
 	if !t.Workload && !t.Follow {
 		c.Emit(asm.LoadMem(asm.R0, asm.R6, 8, asm.DWord), asm.And.Imm(asm.R0, cloneThread))
 		if len(t.PIDs) == 0 {
-			c.Emit(asm.Mov.Imm(asm.R0, 0)) // threads, and nobody else
+			c.Emit(asm.Mov.Imm(asm.R0, 0)) // threads only, no processes
 		}
 		c.IfImm(asm.JEq, asm.R0, 0, out)
 	}
@@ -110,7 +111,7 @@ func TrackThreads(im *load.Image, host *features.Host, t *load.Target) {
 	})
 }
 
-// defineIn gives the image a map.
+// defineIn adds a map to the image.
 func defineIn(im *load.Image, id load.MapID, spec *ebpf.MapSpec) {
 	im.Maps = append(im.Maps, load.Map{ID: id, Spec: spec})
 }

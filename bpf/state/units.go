@@ -7,10 +7,11 @@ import (
 	"ppscript/bpf/load"
 )
 
-// spareRows is how many rows memory is set aside for beside a map that grows.
+// spareRows is the number of rows for which memory is reserved beside a map
+// that grows.
 const spareRows = 64
 
-// NewUnit names the maps of a table in a program, for so many generations.
+// NewUnit names the maps of a table for so many generations.
 func NewUnit(h *features.Host, t *load.Table, program, generations int) *load.Unit {
 	u := &load.Unit{Table: t, Program: program}
 	for n := range generations {
@@ -31,7 +32,7 @@ func NewUnit(h *features.Host, t *load.Table, program, generations int) *load.Un
 	return u
 }
 
-// UnitMaps gives away the maps of units.
+// UnitMaps defines the maps of units.
 func UnitMaps(h *features.Host, units []*load.Unit, define func(load.MapID, *ebpf.MapSpec)) {
 	for _, u := range units {
 		for n := range u.Rows {

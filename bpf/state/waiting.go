@@ -10,10 +10,11 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file says what waits of an event for its partner, in the memory of a join, and copies
-// it from there. Package bpf calls it, and makes what waits.
+// This file lays out events that wait for their partner in the memory of a join, and copies
+// their fields from there. Package bpf writes them.
 
-// What waits: when, and which event, 0 if nobody; then the fields.
+// The offsets in a waiting event: its time; its input plus 1, or 0 if no event
+// waits there; then its fields.
 const (
 	WaitingTime   = 0
 	WaitingEvent  = 8
@@ -23,16 +24,19 @@ const (
 // WaitingLimit bounds the fields of a waiting event, in bytes.
 const WaitingLimit = 1 << 10
 
-// A Field is a column of starts: one that somebody reads of the pair, or that is sent.
+// A Field is a column that waits with an event, since expressions on the pair read it,
+// or since it is sent.
 type Field struct {
-	// Column is as the start itself has it; its place counts from the begin of what waits.
+	// Column is the column of the start's own event; its offset counts from the begin of
+	// the waiting event.
 	sent.Column
-	Event    int  // the input whose column it is; the same one of others is separate
-	PairOnly bool // only records of pairs have it
+	Event    int  // the input whose column it is; the same column of another input is a Field of its own
+	PairOnly bool // only records of pairs need it
 	name     string
 }
 
-// FieldName tells the fields of one event apart: an own field may hide a sample member of its name.
+// FieldName is a unique name of a field within its event: a field of the event may have the name of
+// a sample member.
 func FieldName(n *expr.Field) string {
 	s := string([]rune{'0' + rune(n.Part), '0' + rune(n.F.Place)})
 	if n.F.Place == event.InMember {
@@ -41,8 +45,9 @@ func FieldName(n *expr.Field) string {
 	return s + n.F.Name
 }
 
-// name tells the columns of one event apart. A text that may have been cut, and an argument of a
-// probe that may not have been read, are others than the same fields for operators that compute with them.
+// name is a unique name of a column within its event. A text that may be cut, and an argument of a
+// probe that may be unreadable, are only for records: operators that compute with the same fields
+// have columns of their own.
 func name(c *sent.Column) string {
 	switch {
 	case c.Origin != sent.Field:
@@ -55,14 +60,15 @@ func name(c *sent.Column) string {
 	return FieldName(c.Of)
 }
 
-// Direct reports that the field is numbers of the record, which no registers but the first are
-// needed for.
+// Direct reports that the field consists of numbers of the record, which can be read without
+// registers other than R0.
 func (w *Field) Direct(h *hook.Hook) bool {
 	return w.Origin == sent.Field && (w.Form == sent.Number || w.Form == sent.Array) && w.Of.F.Read == nil &&
 		w.Of.F.Place == event.InRaw && !h.OfProbe()
 }
 
-// A Waiting is what waits of the events of a join. Its zero value has room for none.
+// A Waiting is the layout of the waiting events of a join. Its zero value has no
+// fields.
 type Waiting struct {
 	Fields []Field
 	bytes  int
@@ -71,8 +77,8 @@ type Waiting struct {
 // Size is the size of a waiting event, in bytes.
 func (r *Waiting) Size() int { return WaitingFields + r.bytes }
 
-// Save has a field wait with its event, once. Events of different streams use the same
-// memory: only one waits in a place.
+// Save adds a field to the waiting events of its input, once. Events of different
+// inputs use the same offsets: only one event waits in a place.
 func (r *Waiting) Save(f Field) {
 	f.Off, f.name = WaitingFields, name(&f.Column)
 	for i := range r.Fields {
@@ -90,7 +96,8 @@ func (r *Waiting) Save(f Field) {
 	r.Fields = append(r.Fields, f)
 }
 
-// At is the index of what waits with an event as a column; -1 if nothing does.
+// At is the index of the Field that holds a column of an input; -1 if none
+// does.
 func (r *Waiting) At(source int, c *sent.Column) int {
 	name := name(c)
 	for i := range r.Fields {
@@ -101,7 +108,7 @@ func (r *Waiting) At(source int, c *sent.Column) int {
 	return -1
 }
 
-// words are those, by number, of the fields that wanted picks.
+// words marks the words of the fields that wanted accepts.
 func (r *Waiting) words(wanted func(f *Field) bool) (words [WaitingLimit / 8]bool) {
 	for i := range r.Fields {
 		f := &r.Fields[i]
@@ -115,10 +122,10 @@ func (r *Waiting) words(wanted func(f *Field) bool) (words [WaitingLimit / 8]boo
 	return words
 }
 
-// Copied copies to the stack what is read of the event that waits at R7: its time, its number, and its
-// fields, whose places it leaves in places. ends tells of which events fields are read. stays says that
-// the memory stays with the thread: then later copies the fields that only records of pairs have, since
-// most pairs are not sent; it is nil if there are none.
+// Copied copies from the waiting event at R7 its time to begun, its input plus 1 to who, and the
+// fields that are read, whose places it stores in places. ends reports whether fields of an input
+// are read. stays says that the memory stays with the thread: then later copies the fields that
+// only records need, since most pairs are not sent; it is nil if there are none.
 func (r *Waiting) Copied(c *assembler.Code, begun, who int16, places []int16, ends func(source int) bool,
 	stays bool) (later func()) {
 	word := func(to int16, memory asm.Register, from int) {

@@ -8,13 +8,13 @@ import (
 	"ppscript/runtime/operator/agg"
 )
 
-// This file counts events that stand for others, since a budget leaves some out: each as many
-// times as its weight says, which may be another one for the next event. If events are kept with
-// probability 1/w, the sum of w over the kept events is how many there were, on average over
-// all that chance could do, and the sum of w(w-1) how much the square of its error is (Horvitz
-// and Thompson). With values it is the same: w times the value, and w(w-1) times its square.
+// This file counts events that stand for others, since a budget leaves some out. Each counts as
+// often as its weight says; the next event may have another weight. If events are kept with
+// probability 1/w, the sum of w over the kept events is on average the number of all events, and
+// the sum of w(w-1) is on average the square of its error (Horvitz and Thompson). The same holds
+// for values, with w times the value and w(w-1) times its square.
 
-// one leaves in dst how many events this one stands for.
+// one leaves in dst the number of events for which this one stands.
 func one(c *assembler.Code, dst asm.Register, w assembler.Weight) {
 	if w == 0 {
 		c.Emit(asm.Mov.Imm(dst, 1))
@@ -23,8 +23,8 @@ func one(c *assembler.Code, dst asm.Register, w assembler.Weight) {
 	c.Load(dst, int16(w))
 }
 
-// Sum counts the event, and adds R0 to the sum of an argument, if it has one. R0 stays. hash is the
-// place of the hash of the key that has the weight, if it is not the event itself.
+// Sum counts the event, and adds R0 to the sum of an argument, if the row has one. R0 is unchanged.
+// hash is the place of the key's hash, if keys have weights and not events.
 func Sum(c *assembler.Code, at *load.Arg, value, unsigned bool, w assembler.Weight, hash int16) {
 	add := func(to int, what asm.Register) {
 		c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(to), asm.DWord), asm.Add.Reg(asm.R5, what),
@@ -58,7 +58,7 @@ func Sum(c *assembler.Code, at *load.Arg, value, unsigned bool, w assembler.Weig
 	add(at.Spread+load.SpreadN, asm.R4)
 	if sums {
 		small := c.Label()
-		// The square of w times the value, less its w-th part, is w(w-1) times that of the value.
+		// (w*value)*(w*value) less its w-th part is w(w-1) times the square of the value.
 		square := func(to int) {
 			c.Emit(asm.Mul.Reg(asm.R2, asm.R2), asm.Mov.Reg(asm.R4, asm.R2), asm.Div.Reg(asm.R4, asm.R3),
 				asm.Sub.Reg(asm.R2, asm.R4))
@@ -75,7 +75,7 @@ func Sum(c *assembler.Code, at *load.Arg, value, unsigned bool, w assembler.Weig
 	c.Place(sure)
 }
 
-// wide adds R2 to a sum of two words. R5 is lost.
+// wide adds R2 to a sum of two words. It overwrites R5.
 func wide(c *assembler.Code, sum int, unsigned bool) {
 	carry := func(by int32) {
 		c.Emit(asm.LoadMem(asm.R5, asm.R7, int16(sum+8), asm.DWord), asm.Add.Imm(asm.R5, by),
@@ -92,20 +92,21 @@ func wide(c *assembler.Code, sum int, unsigned bool) {
 	if !unsigned {
 		c.GoTo(done)
 		c.Place(negative)
-		c.IfReg(asm.JLT, asm.R5, asm.R2, done) // what was carried makes up for the sign
+		c.IfReg(asm.JLT, asm.R5, asm.R2, done) // the carry cancels the extension of the sign
 		carry(-1)
 	}
 	c.Place(done)
 }
 
-// wideProduct adds R0 times R3, a weight below 1<<32, to a sum of two words. R2 is the low word of the
-// product; R4 and R5 are lost.
+// wideProduct adds R0 times R3, a weight below 1<<32, to a sum of two words. R2 must be the low
+// word of the product. It overwrites R4 and R5.
 func wideProduct(c *assembler.Code, sum int, unsigned bool) {
 	shift := asm.ArSh
 	if unsigned {
 		shift = asm.RSh
 	}
-	// The halves of R0 apart: what the low one carries belongs to the product of the high one.
+	// The halves of R0 are multiplied separately: the carry of the low product is added to the
+	// high one.
 	c.Emit(asm.Mov.Reg(asm.R5, asm.R0), asm.LSh.Imm(asm.R5, 32), asm.RSh.Imm(asm.R5, 32),
 		asm.Mul.Reg(asm.R5, asm.R3), asm.RSh.Imm(asm.R5, 32),
 		asm.Mov.Reg(asm.R4, asm.R0), shift.Imm(asm.R4, 32), asm.Mul.Reg(asm.R4, asm.R3),
@@ -120,12 +121,13 @@ func wideProduct(c *assembler.Code, sum int, unsigned bool) {
 		asm.StoreMem(asm.R7, int16(sum+8), asm.R5, asm.DWord))
 }
 
-// cluster adds the event to what tells how much keys differ. If keys are kept with probability 1/w,
-// the square of the error is the sum of w(w-1) times the squares of what each of them had. There is
-// no room for a sum of each key. But if each is added with a sign that its hash chose, to one of a
-// few sums that its hash chose too, the squares of these sums add up to that on average, since
-// products of two keys have either sign (Charikar, Chen and Farach-Colton). R3 is the weight, and
-// w-1/2 stands for the root of w(w-1), in halves.
+// cluster adds the event to the sums from which the error of a share of keys is estimated. If keys
+// are kept with probability 1/w, the square of the error is the sum over the keys of w(w-1) times
+// the square of the key's total. There is no room for a total of each key. But if each event is
+// added to one of a few sums, which its key's hash chooses, with a sign that the hash chooses too,
+// the squares of these sums add up to that on average: products of two keys have either sign
+// (Charikar, Chen and Farach-Colton). R3 is the weight; w-1/2, counted in halves, approximates the
+// root of w(w-1).
 func cluster(c *assembler.Code, at *load.Arg, sums bool, hash int16) {
 	positive := c.Label()
 	c.Emit(asm.Mov.Reg(asm.R4, asm.R3), asm.Add.Reg(asm.R4, asm.R3), asm.Sub.Imm(asm.R4, 1))
