@@ -14,30 +14,33 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file generates the programs that read texts of the process again which were not in
-// memory when a system call began. Package runtime/record/latetext reads what they send.
+// This file generates programs for texts of the process that were not in memory when a
+// system call began: they read the texts again at its end, and send them to package
+// runtime/record/latetext.
 //
-// A page that no instruction of the process has touched is not in its memory yet, as
-// that of a constant of a program that has just begun. The call itself has the kernel
-// fetch it, so the text can be read when the call ends. Programs cannot wait, and an
-// event cannot be sent then, since records are in the order of their times. So the
-// event is sent as it begins, with a number in place of the text. The program keeps
-// number and address with the thread, and another one, at the end of the call, sends
-// the text with the number. The reader of the event waits for it.
+// A page that no instruction of the process has touched is not in its memory yet,
+// such as the page of a constant of a program that has just begun. The call itself
+// makes the kernel fetch it, so the text can be read when the call ends. Programs
+// cannot wait, and an event cannot be sent then, since records are in the order of
+// their times. So the event is sent when the call begins, with a number in place of
+// the text. The program stores the number and the address under the thread. Another
+// program, at the end of the call, sends the text with the number. The reader of the
+// event waits for it.
 //
-// The text is the memory's content at the end of the call. What another thread, or the call itself,
-// wrote there meanwhile is taken for it; names of files stay. A call that executes
-// another program ends without the memory that had the text.
+// The text is the memory's content at the end of the call. If another thread, or the call itself,
+// has written there meanwhile, the text is wrong; names of files do not change. After a call that
+// executed another program the memory of the text is gone.
 
-// textsSize is the size of the buffer for texts that come later: for a thousand of
-// them, which is more than come between two looks.
+// textsSize is the size in bytes of the buffer for late texts: room for a
+// thousand, which is more than come between two reads of the buffer.
 const textsSize = 1 << 19
 
-// mostCalls bounds the calls whose texts are missing; of more, the oldest are forgotten.
+// mostCalls bounds the calls with missing texts; beyond it the map evicts the oldest.
 const mostCalls = 1 << 12
 
-// The value of a call whose texts are missing: its number, which is the time on the
-// clock of programs, then the addresses, 0 where a text is there.
+// The offsets in the value of a call with missing texts: its number, which is the
+// time on the clock of programs, then the addresses of its texts, 0 for texts that
+// are not missing.
 const (
 	numberAt = 0
 	firstAt  = 8
@@ -46,9 +49,9 @@ const (
 // callSize is the size of the value of a call with so many texts.
 func callSize(texts int) int { return firstAt + 8*texts }
 
-// noteText is put behind assembler.ReadText for text i of a record, whose entry R8 points to. A text
-// that could not be read gets the number of the call behind it; R0 is how many bytes
-// there are then. call is where the call's value is on the stack.
+// noteText follows assembler.ReadText for text i of a record, whose entry is at R8. If the text
+// could not be read, it appends the number of the call to it and stores the address in the call's
+// value, at the place call. R0 is then the length of the text.
 func noteText(call int16, i int, name string) asm.Instructions {
 	there, numbered := name+"_there", name+"_numbered"
 	return asm.Instructions{
@@ -68,8 +71,8 @@ func noteText(call int16, i int, name string) asm.Instructions {
 	}
 }
 
-// keepCall keeps the call on the stack if texts of it are missing. task is where process
-// and thread are, source which event it is.
+// keepCall stores the call's value in the map of the source if texts are missing. task
+// is the place of the process and the thread, the key.
 func keepCall(call, task int16, source int, name string) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadMem(asm.R0, asm.R10, call+numberAt, asm.DWord),
@@ -88,17 +91,18 @@ func keepCall(call, task int16, source int, name string) asm.Instructions {
 	}
 }
 
-// counted loads in R1 where the calls that are kept are counted, or more of them.
+// counted loads into R1 the address of the number of calls in the maps. The
+// number may be too large, since evicted calls stay counted.
 func counted() asm.Instruction {
 	return asm.LoadMapValue(asm.R1, 0, 0).WithReference(load.LateCountMap.Of().String())
 }
 
-// pointer loads a map in R1.
+// pointer loads a map into R1.
 func pointer(m load.MapID) asm.Instruction {
 	return asm.LoadMapPtr(asm.R1, 0).WithReference(m.String())
 }
 
-// A LateCall is an event at the begin of system calls that is sent with texts.
+// A LateCall is an event at the begin of a system call that is sent with texts.
 type LateCall struct {
 	Source int
 	Schema *event.Schema
@@ -106,14 +110,14 @@ type LateCall struct {
 	Texts  int // at most
 }
 
-// LateTexts returns the programs that read missing texts again, and the maps between. find finds
-// the number of a tracepoint; nil finds none.
+// LateTexts returns the programs that read missing texts again, and their maps. find returns the
+// number of a tracepoint; nil if numbers are not available.
 func LateTexts(calls []LateCall, find func(system, name string) (id uint64, ok bool)) (
 	programs []load.Program, maps []load.Map) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	var any []LateCall // without an event at the end of these calls alone
+	var any []LateCall // events whose calls have no tracepoint of their own at the end
 	maps = []load.Map{
 		{ID: load.LateCountMap.Of(), Spec: &ebpf.MapSpec{
 			Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1,
@@ -149,7 +153,8 @@ func LateTexts(calls []LateCall, find func(system, name string) (id uint64, ok b
 	}), maps
 }
 
-// Where a sender has its record, the key of the thread, and room to work.
+// The places of a sender: its record, the key of the thread, and room for
+// ReadText.
 const (
 	recordAt = -latetext.Size
 	taskAt   = recordAt - 8
@@ -157,8 +162,9 @@ const (
 )
 
 // sender is the program that sends the texts that were missing when the call of the
-// running thread began. Those that are still missing are sent too, so that nobody waits
-// for them; read is false where the memory is another one.
+// running thread began. It sends texts that are still missing too, so that readers do
+// not wait for them. read is false if the process has new memory, so that no text can
+// be read.
 func sender(calls []LateCall, read bool) asm.Instructions {
 	ins := asm.Instructions{
 		counted(),
@@ -176,7 +182,8 @@ func sender(calls []LateCall, read bool) asm.Instructions {
 	for _, k := range calls {
 		ins = append(ins, k.send(read)...)
 	}
-	// With 0 from a program at a tracepoint, others would not get its events any more.
+	// If a program at a tracepoint returned 0, other observers would not get the
+	// event.
 	return append(ins, asm.Mov.Imm(asm.R0, 1).WithSymbol("end"), asm.Return())
 }
 

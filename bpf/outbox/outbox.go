@@ -1,5 +1,6 @@
-// Package outbox generates how programs send records, and the texts that belong to them, through the
-// buffers of package ringbuf. Package bpf calls it with a record that is whole but for its head.
+// Package outbox generates code that sends records, and the texts that belong to them, through the
+// buffers of package ringbuf. Package bpf calls it with a record that is complete except for its
+// head.
 package outbox
 
 import (
@@ -13,14 +14,15 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file writes to the buffers through which programs send. Each CPU has one
-// (BPF_MAP_TYPE_RINGBUF), so that nobody waits for another CPU's lock, and its
-// records are in the order of their times. It takes half the time of
-// bpf_perf_event_output, of which most goes to fields of a sample that programs
-// know for less.
+// This file writes to the buffers through which programs send. Each CPU has its
+// own (BPF_MAP_TYPE_RINGBUF), so that no CPU waits for another CPU's lock, and
+// its records are in the order of their times. It takes half the time of
+// bpf_perf_event_output, which spends most of its time on fields of a sample
+// that programs get more cheaply.
 //
-// Where system calls can be preempted in the middle of a program (6.13), they
-// must not be between a record's time and its place in the buffer.
+// Since 6.13 system calls can be preempted in the middle of a program. That
+// must not happen between reading a record's time and reserving its place in
+// the buffer.
 
 // Of bpf_ringbuf_output and bpf_ringbuf_query, in uapi/linux/bpf.h.
 const (
@@ -30,15 +32,15 @@ const (
 	ringHeader      = 8 // BPF_RINGBUF_HDR_SZ
 )
 
-// A Record is a record to be sent, behind room for its head: on the stack, or at R7
-// if its length is only known when the program runs.
+// A Record is a record to be sent, with room for its head in front: on the stack,
+// or at R7 if its length is only known when the program runs.
 type Record struct {
-	At     int16 // of the head, on the stack
-	Size   int   // that is known, with the head
-	Length int16 // where on the stack it stands how much more it is; 0 is nothing
-	Most   int   // of that
-	Stream int   // its number
-	Number int16 // where on the stack the number stands, if only the program knows it
+	At     int16 // place of the head
+	Size   int   // bytes known in advance, with the head
+	Length int16 // place of the number of further bytes; 0 if there are none
+	Most   int   // bounds the further bytes
+	Stream int   // number of its stream
+	Number int16 // place of the number, if only the program computes it; else 0
 }
 
 // An Outbox sends the records of a program.
@@ -57,10 +59,10 @@ func (s *Outbox) head(r *Record, off int, src asm.Register) {
 	}
 }
 
-// Send completes a record and sends it. R7 to R9 are lost.
+// Send completes a record and sends it. It overwrites R7 to R9.
 func (s *Outbox) Send(r *Record) {
 	c := s.Code
-	// The program computes as much as it can before, to keep the time without preemption short.
+	// The program computes as much as it can first, to keep the time without preemption short.
 	c.Load(asm.R0, s.Members.PidTgid())
 	s.head(r, sent.HeadTask, asm.R0)
 	if r.Number != 0 {
@@ -87,14 +89,14 @@ func (s *Outbox) Send(r *Record) {
 	c.Place(lost)
 	c.Emit(asm.Mov.Imm(asm.R1, 1), asm.AddAtomic.Mem(asm.R9, asm.R1, asm.DWord, load.SendFailed))
 	c.GoTo(done)
-	c.Place(nowhere) // a CPU that came later
+	c.Place(nowhere) // a CPU that came online later
 	c.Count(load.StatsMap.Of(s.Hook.Index), load.StatLost)
 	c.Place(done)
 	on()
 }
 
-// output sends a record to the buffer in R8. Its reader is woken when the bytes that it has not read
-// pass the mark in R9, not for each record beyond it.
+// output sends a record to the buffer in R8. Its reader is woken when its unread bytes pass the
+// mark in the memory at R9, and not again for each record beyond it.
 func (s *Outbox) output(r *Record, lost assembler.Label) {
 	c := s.Code
 	quiet := c.Label()
@@ -106,7 +108,7 @@ func (s *Outbox) output(r *Record, lost assembler.Label) {
 	} else {
 		c.Emit(asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, -sent.HeadSize))
 		c.Load(asm.R3, r.Length)
-		c.IfImm(asm.JGT, asm.R3, int32(r.Most), lost) // the verifier wants to see it
+		c.IfImm(asm.JGT, asm.R3, int32(r.Most), lost) // it is so already; the verifier requires the test
 		c.Emit(asm.Add.Imm(asm.R3, int32(r.Size)))
 	}
 	c.Emit(asm.Mov.Imm(asm.R4, ringNoWakeup), asm.LoadMem(asm.R1, asm.R9, load.SendWake, asm.DWord))
@@ -119,10 +121,10 @@ func (s *Outbox) output(r *Record, lost assembler.Label) {
 	c.Call(asm.FnRingbufOutput)
 }
 
-// tell sends how many records did not fit, if some did not and no record tells
-// of them yet.
+// tell sends the number of records that did not fit, if some did not and that
+// is not reported yet.
 //
-// Slow path but for the first comparison.
+// Slow path, except for the first comparison.
 func (s *Outbox) tell() {
 	c := s.Code
 	fine := c.Label()
@@ -130,7 +132,7 @@ func (s *Outbox) tell() {
 		asm.LoadMem(asm.R2, asm.R9, load.SendTold, asm.DWord))
 	c.IfReg(asm.JEq, asm.R1, asm.R2, fine)
 	c.Emit(asm.Sub.Reg(asm.R1, asm.R2))
-	// A program that interrupted this one may have told of the same.
+	// A program that interrupted this one may have reported the same loss.
 	c.IfImm(asm.JSLE, asm.R1, 0, fine)
 	mark := c.Stack
 	loss := c.AllocStack(sent.LossSize)
@@ -152,7 +154,8 @@ func (s *Outbox) tell() {
 	c.Stack = mark
 }
 
-// Maps defines the maps that lead to the buffers. Their reader says how large they are.
+// Maps defines the maps that lead to the buffers. The reader of the buffers sets their
+// sizes.
 func Maps(define func(load.MapID, *ebpf.MapSpec)) {
 	define(load.SendMap.Of(), &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: load.SendSize,
 		Flags: unix.BPF_F_MMAPABLE})

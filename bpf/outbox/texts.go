@@ -13,23 +13,26 @@ import (
 // Texts are the texts of the process that follow a record, whose fields are at R7.
 type Texts struct {
 	Eval  *eval.Eval
-	At    int         // in the record: the word that says where they are
+	At    int         // offset in the record of the word that locates the texts
 	Most  int         // bytes of the record with them
-	Addrs []expr.Node // where they are, by which they are read now
-	// Keeper has them where they were read before, by Index; nil says that they are read now.
+	Addrs []expr.Node // expressions of their addresses, for texts that are read now
+	// Keeper has the texts that were read earlier, Index their indices there. Keeper is nil
+	// for texts that are read now.
 	Keeper *state.CallTextKeeper
 	Index  []int
-	// Again is how many of them can be missing that the end of the call reads again; 0 is none.
+	// Again is the number of texts that are read again at the end of the call if they are
+	// missing.
 	Again   int
-	Task    int16 // where on the stack the running task stands
-	Program int   // its number
+	Task    int16 // place of the running process and thread
+	Program int   // index of the program's event
 }
 
-// Add adds them. R5 is then how long the record is, as it was before.
+// Add appends the texts to the record. R5 is the length of the record, before
+// and after.
 //
-// The length is kept with the record: the verifier takes a number that is
-// read back from there for unknown, so that it follows each text once, not
-// once for every combination of lengths before it.
+// The length is kept in the record's memory: a number that is read from memory
+// is unknown to the verifier, so that it follows each text once, not once for
+// every combination of lengths before it.
 func (t *Texts) Add() {
 	c := t.Eval.Code
 	from, to := int16(t.At), int16(t.At+4)

@@ -9,11 +9,11 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// Whole copies the whole record of a tracepoint, of at most so many bytes, behind size bytes in
-// memory of the CPU: it is larger than the stack. fields leaves the address of these in R7, and
-// fills them. R5 is then the length of all. The common fields are not there yet when programs
-// run: the known ones are computed; where the context of the event stands at moment, unless that
-// is 0, all are.
+// Whole copies the whole record of a tracepoint, of at most most bytes, to scratch memory,
+// behind size bytes of other columns. fields generates code that fills those columns and leaves
+// their address in R7. R5 is then the length of all. The kernel fills the common fields only
+// after the programs: Whole computes the type and the thread, and, if moment is the place of the
+// event's context and not 0, the flags and the preemption count.
 func (s *Outbox) Whole(size, most int, moment int16, fail assembler.Label, fields func()) {
 	c, h := s.Code, s.Hook
 	schema := h.Event.Schema
@@ -28,7 +28,8 @@ func (s *Outbox) Whole(size, most int, moment int16, fail assembler.Label, field
 	c.Emit(asm.LoadMem(asm.R0, asm.R10, s.Members.PidTgid(), asm.Word), asm.LSh.Imm(asm.R0, 32),
 		asm.Or.Imm(asm.R0, int32(schema.ID&0xffff)))
 	if moment != 0 {
-		// Its flags and preemption count are the two bytes behind the number of the event.
+		// The flags and the preemption count are the two bytes behind the number of the
+		// event.
 		c.Load(asm.R1, moment)
 		c.Emit(asm.RSh.Imm(asm.R1, sent.ContextFlags), asm.LSh.Imm(asm.R1, 48), asm.RSh.Imm(asm.R1, 32),
 			asm.Or.Reg(asm.R0, asm.R1))
@@ -36,11 +37,12 @@ func (s *Outbox) Whole(size, most int, moment int16, fail assembler.Label, field
 	c.Emit(asm.StoreMem(asm.R7, int16(size), asm.R0, asm.DWord))
 }
 
-// record copies the record behind the fields, and leaves its length with them in R5.
+// record copies the record behind the other columns, and leaves the length of all in
+// R5.
 func (s *Outbox) record(size, most int, fail assembler.Label, fields func()) {
 	c, h := s.Code, s.Hook
 	schema := h.Event.Schema
-	// Where the record ends: behind its last dynamic part.
+	// The record ends behind its last dynamic part.
 	length := c.Alloc(8)
 	c.Emit(asm.Mov.Imm(asm.R7, int32(max(schema.Size, 8))))
 	for i := range schema.Fields {
@@ -70,11 +72,11 @@ func (s *Outbox) record(size, most int, fail assembler.Label, fields func()) {
 	c.Emit(asm.Add.Imm(asm.R5, int32(size)))
 }
 
-// unseen stands for a text that programs do not see.
+// unseen is the text for texts that programs cannot see.
 const unseen = '?'
 
-// call is record for the begin of a system call whose texts the kernel reads for perf, and not
-// for programs: these see its numbers, which end at cut. There is one "?" for all of the texts.
+// call is record for the begin of a system call whose texts the kernel reads for perf, but not
+// for programs. Programs see only its numbers, which end at cut; all texts are one "?".
 func (s *Outbox) call(size, cut int, fields func()) {
 	c, schema := s.Code, s.Hook.Event.Schema
 	fields()
