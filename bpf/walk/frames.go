@@ -10,26 +10,29 @@ import (
 )
 
 // A walk begins with the registers that the task had as it entered the kernel, or was
-// interrupted. The body of the loop is a function of its own, which the verifier looks at once
-// for all turns; the state of the walk lies in the memory of the stack, of which the verifier
-// assumes nothing.
+// interrupted. The body of the loop is a function of its own, which the verifier checks once
+// for all turns; the state of the walk lies behind the call stack in the same memory, about
+// whose content the verifier assumes nothing.
 //
-// Each turn writes an address, finds the range that it lies in (most often that of the turn
-// before), the block, the row, the rule, and reads 64 bytes below the CFA: the return address
-// and all that the function saved lie there nearly always.
+// Each turn writes an address, and finds its range (a mapping of the process, most often the
+// same as in the turn before), its block of rows, its row and its rule. Then it reads the 64
+// bytes below the CFA (canonical frame address): the return address and all saved registers
+// are nearly always there.
 //
-// The tempting other ways cost more: one binary search over the rows of a file has 15 to 20
-// steps, each with a look-up in a map, where the rows of a block are in one value and are found
-// in as many steps as they need; and the kernel's trie of prefixes, asked by process and
-// address for each frame, takes as long as all else.
+// The tempting alternatives cost more. One binary search over all rows of a file has 15 to 20
+// steps, each with a look-up in a map, while all rows of a block are in one value. A look-up by
+// process and address in the kernel's prefix trie, for each frame, takes as long as all the
+// rest.
 
 //go:embed walk.o
 var walkObject []byte
 
-// routines are the routines of walk.c, which a test compiles again.
+// routines holds the compiled routines of walk.c; a test compiles them again
+// and compares.
 var routines = assembler.NewObject(walkObject)
 
-// stateSize is the size of the state of a walk, behind that of a kept stack.
+// stateSize is the size in bytes of the state of a walk, which follows the call
+// stack in memory.
 const stateSize = 304
 
 // Constants of walk.c. userCS is the code segment of 64-bit programs, maxFrame bounds the distance of a frame
@@ -40,9 +43,10 @@ const (
 	again    = 20e6
 )
 
-// user writes the addresses of the user stack to R7, at most as many as most leaves beside the R8 bytes
-// that there are, and leaves their size in R8. It jumps to pointers if nothing is known of the
-// process, or of the code where it was interrupted, or if it is none of 64 bits.
+// user writes the addresses of the user stack to the memory at R7, and leaves their size in R8. At
+// the begin R8 is the size of the kernel's part; together they have at most most addresses. It
+// jumps to pointers if there are no tables for the process or for the interrupted code, or if the
+// process is not a 64-bit one.
 func (w *Stacks) user(most int, pointers assembler.Label) {
 	c := w.Code
 	mark := c.Stack
@@ -63,7 +67,8 @@ func (w *Stacks) user(most int, pointers assembler.Label) {
 	c.Stack = mark
 }
 
-// turns walks on, at most so many frames: the state and the addresses, for which there is room, lie in R7.
+// turns walks at most most further frames. state and words are offsets from R7 of the walk's state
+// and of the addresses, which have room for room addresses.
 func turns(c *assembler.Code, state, words int32, room, most int) {
 	turn := c.AllocStack(24)
 	for i, at := range []int32{state, words} {

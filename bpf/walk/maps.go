@@ -7,11 +7,11 @@ import (
 	"ppscript/bpf/load"
 )
 
-// askSize is the room for questions that nobody has read yet, in bytes.
+// askSize is the size of the buffer of requests for tables, in bytes.
 const askSize = 1 << 16
 
-// frameMaps defines the maps that all programs read tables from. What fills slowly is made in
-// parts; the rest is 7 MiB.
+// frameMaps defines the maps from which all programs read tables. Maps that fill slowly are
+// made in parts; the rest is 7 MiB.
 func frameMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	array := func(id load.MapID, size, entries uint32) {
 		define(id, &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: size, MaxEntries: entries,

@@ -23,7 +23,7 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// A Loader fills the maps.
+// A Loader reads unwind tables into the maps of the programs.
 type Loader struct {
 	maps   map[load.MapKind]*ebpf.Map
 	files  *dso.Store
@@ -36,10 +36,10 @@ type Loader struct {
 	full   atomic.Int64 // files and processes that found no room
 }
 
-// A process is what programs know of one.
+// process describes the ranges of a process in the maps.
 type process struct {
 	at, count uint32
-	sum       uint64 // of its ranges
+	sum       uint64 // of its ranges, to see whether they changed
 	backoff   time.Duration
 }
 
@@ -68,27 +68,28 @@ func (l *Loader) begin() (err error) {
 	return err
 }
 
-// Observed is whose stacks will be walked, as far as that is known.
+// Observed says which processes will have their stacks walked, as far as that
+// is known.
 type Observed struct {
 	PIDs []int
 	// Command is the program that will be started; All says that all processes are observed.
 	Command string
 	All     bool
-	// Scarce reports that there is no memory for further tables, Fits that there is for so many bytes; nil
-	// is that there always is.
+	// Scarce reports that there is no memory for further tables, Fits that there is memory for so
+	// many bytes; nil if there always is.
 	Scarce func() bool
 	Fits   func(bytes int64) bool
 }
 
-// Bounds of how long tables are read before the events come. What is left is read beside the run.
+// Bounds on the time for reading tables before the events come. The rest is read during the run.
 const (
 	processesTime = 2 * time.Second
 	commandTime   = 500 * time.Millisecond
 	allTime       = time.Second
 )
 
-// Preload makes a Loader, has it read what is observed, and starts it; nil if no program walks stacks
-// by tables.
+// Preload makes a Loader, reads the tables of the observed processes, and starts it; nil if no
+// program walks stacks by tables.
 func Preload(r *load.Run, of Observed) (*Loader, error) {
 	l, err := openLoader(r, &of)
 	if l == nil {
@@ -110,10 +111,11 @@ func Preload(r *load.Run, of Observed) (*Loader, error) {
 	return l, nil
 }
 
-// sayPointers is the share of stacks from which on it is told that they were walked otherwise.
+// sayPointers is the share of stacks walked without tables above which End reports them.
 const sayPointers = 0.01
 
-// End closes the Loader, and reports what people should know of the walks: of everything, with all.
+// End closes the Loader and returns messages to the user about failed walks; with all also the
+// statistics.
 func (l *Loader) End(all bool) (told []string, err error) {
 	if l == nil {
 		return nil, nil
@@ -136,21 +138,22 @@ func (l *Loader) End(all bool) (told []string, err error) {
 	return told, nil
 }
 
-// sweepTime is how often the ranges of processes that ended are given up.
+// sweepTime is the time between two sweeps.
 const sweepTime = 5 * time.Second
 
-// start begins to answer what programs ask. Between the answers it reads the tables of further
-// processes, as long as that takes little time.
+// start begins to answer the requests of programs. Between the answers the Loader reads the
+// tables of further processes, for furtherTime.
 func (l *Loader) start(further []int) {
 	if l != nil {
 		l.serves.Go(func() { l.serve(further) })
 	}
 }
 
-// furtherTime is how long it reads tables that nobody has asked for.
+// furtherTime bounds the time for reading tables for which no program has
+// asked.
 const furtherTime = 3 * time.Second
 
-// serve answers until the Loader is closed.
+// serve answers requests until the Loader is closed.
 func (l *Loader) serve(further []int) {
 	var record ringbuf.Record
 	swept := time.Now()
@@ -171,7 +174,7 @@ func (l *Loader) serve(further []int) {
 			continue
 		}
 		if err != nil {
-			return // closed, or nothing that would get better
+			return // closed, or an error that would stay
 		}
 		if len(record.RawSample) < 8 {
 			continue
@@ -188,7 +191,8 @@ func (l *Loader) serve(further []int) {
 	}
 }
 
-// ahead reads the tables of a process that nobody has asked for, and reports how long that took.
+// ahead reads the tables of a process for which no program has asked, and returns how long that
+// took.
 func (l *Loader) ahead(pid int) time.Duration {
 	begin := time.Now()
 	if l.procs[int32(pid)] == nil {
@@ -199,8 +203,8 @@ func (l *Loader) ahead(pid int) time.Duration {
 	return time.Since(begin)
 }
 
-// busiest lists the processes of this machine, first the processes that had the CPUs for longest. Threads
-// of the kernel are not among them.
+// busiest lists the processes of this machine by CPU time, the largest first, without threads of
+// the kernel.
 func busiest() []int {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -238,8 +242,9 @@ func busiest() []int {
 	return pids
 }
 
-// process reads what a process has mapped, and the files that it is of. exec is how often it
-// had executed a program when a program asked, plus 1; 0 is not known.
+// process reads the mappings of a process and the tables of the mapped files. exec is 1 plus
+// the number of programs that the process had executed at the time of the request; 0 if not
+// known.
 func (l *Loader) process(pid int32, exec uint32) error {
 	maps := task.NewMappings(task.MappingsOptions{Files: l.files})
 	var list []load.WalkRange
@@ -263,7 +268,7 @@ func (l *Loader) process(pid int32, exec uint32) error {
 	}
 	l.read.Add(1)
 	if sum := sumOf(list, exec); sum == p.sum {
-		// Nothing is new: it asks for an address that is no code.
+		// Nothing is new: the request was for an address that is no code.
 		p.backoff = min(max(2*p.backoff, minBackoff), maxBackoff)
 		return l.later(pid, p.backoff)
 	} else {
@@ -282,19 +287,20 @@ func (l *Loader) process(pid int32, exec uint32) error {
 	return l.maps[load.WalkProcsMap].Put(uint32(pid), load.WalkProc{At: at, Count: p.count, Exec: exec})
 }
 
-// Bounds of how long a process is not asked for again, of which nothing new was found.
+// Bounds on the time in which programs do not ask again for a process of which nothing
+// new was found.
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 10 * time.Second
 )
 
-// later has programs not ask for a process for a while.
+// later makes programs not ask for a process for the time d.
 func (l *Loader) later(pid int32, d time.Duration) error {
 	until := uint64(load.Now()) + uint64(d)
 	return l.maps[load.WalkAskedMap].Put(uint32(pid), until)
 }
 
-// sweep gives up the processes that ended.
+// sweep removes processes that have ended, with their ranges.
 func (l *Loader) sweep() {
 	for pid, p := range l.procs {
 		_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(int(pid))))
@@ -310,7 +316,7 @@ func (l *Loader) sweep() {
 	}
 }
 
-// Close ends the Loader. What it brought stays, as long as the programs do.
+// Close ends the Loader. The tables stay in the maps as long as the programs.
 func (l *Loader) Close() error {
 	if l == nil {
 		return nil
@@ -321,9 +327,9 @@ func (l *Loader) Close() error {
 	return errors.Join(err, l.tables.close(), l.files.Close())
 }
 
-// LoaderStats counts the walks of programs, and what was read for them.
+// LoaderStats counts the walks of programs, and the reads of the Loader.
 type LoaderStats struct {
-	// Stacks are the walks that began; Pointers are the walks that had no tables of their process.
+	// Stacks counts the walks, Pointers the walks that found no tables of their process.
 	Stacks, Pointers uint64
 	Stops            [load.WalkStops]uint64 // by load.WalkStop
 	Processes, Full  int64
@@ -338,7 +344,7 @@ func (s LoaderStats) String() string {
 		s.Pointers, s.Processes)
 }
 
-// Stats are the counts so far.
+// Stats returns the counts so far.
 func (l *Loader) Stats() (s LoaderStats, err error) {
 	if l == nil {
 		return s, nil

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// This file reads the tables of a program that will be started, with those of the libraries that it
-// will map, so that its first stacks need no more than its mappings. Where the linker of the system
-// will find a library is guessed; what is missed, or differs, is read when the program asks.
+// This file reads the tables of a program that will be started, and of the libraries that it will
+// map, so that its first stacks need only its mappings. It guesses where the dynamic linker will
+// find a library; tables that are missing are read when a program asks for them.
 
-// libraryDirs are where libraries are looked for, behind the directories that a program names.
+// libraryDirs lists the directories that are searched for libraries, after the directories
+// that a program names.
 var libraryDirs = []string{
 	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib",
 	"/usr/local/lib",
@@ -22,7 +23,7 @@ var libraryDirs = []string{
 // maxLibraries bounds the libraries that are read for a program.
 const maxLibraries = 256
 
-// program reads the tables of a program and its libraries, until end.
+// program reads the tables of a program and its libraries, until the time end.
 func (l *Loader) program(path string, end time.Time) {
 	path, err := exec.LookPath(path)
 	if err != nil {
@@ -48,7 +49,7 @@ func (l *Loader) program(path string, end time.Time) {
 	}
 }
 
-// needed are the libraries, and the linker, that a program names, as far as they are found.
+// needed lists the libraries and the dynamic linker that a program names, if they exist.
 func needed(path string, dirs []string) (paths []string) {
 	file, err := elf.Open(path)
 	if err != nil {

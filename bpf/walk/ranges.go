@@ -13,25 +13,25 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file keeps the ranges of processes in an array. Those of a process are written anew when
-// they change, and given to it then: a program that walks meanwhile reads the old ones, which
-// stay for a while.
+// This file keeps the ranges of processes in an array. When the ranges of a process change,
+// they are written to another part of the array, and the process then refers to that part. A
+// program that walks meanwhile reads the old part, which stays for restTime.
 
-// ranges is the array.
+// ranges allocates parts of the array.
 type ranges struct {
 	memory  *ebpf.Memory
-	used    uint32 // from the begin
+	used    uint32 // end of the part that was ever taken
 	free    []extent
 	retired []extent
 }
 
-// An extent is a part of the array that was given back.
+// extent is a part of the array that was given back.
 type extent struct {
 	at, n uint32
 	when  time.Time
 }
 
-// restTime is how long it is left alone: longer than any walk takes.
+// restTime is the time before a part is used again: longer than any walk takes.
 const restTime = time.Second
 
 // take finds room for n ranges.
@@ -68,7 +68,7 @@ func (r *ranges) give(at, n uint32) {
 	}
 }
 
-// put joins what is free.
+// put adds a part to the free ones, and joins neighbours.
 func (r *ranges) put(e extent) {
 	i, _ := slices.BinarySearchFunc(r.free, e, func(x, e extent) int { return cmp.Compare(x.at, e.at) })
 	r.free = slices.Insert(r.free, i, e)
@@ -82,7 +82,7 @@ func (r *ranges) put(e extent) {
 	}
 }
 
-// bytesOf is ranges as they lie in the array.
+// bytesOf encodes ranges as they lie in the array.
 func bytesOf(list []load.WalkRange) []byte {
 	b := make([]byte, 0, load.WalkRangeSize*len(list))
 	for _, r := range list {
@@ -105,7 +105,7 @@ func (r *ranges) write(at uint32, list []load.WalkRange) error {
 	return err
 }
 
-// sumOf tells lists apart; never 0.
+// sumOf is a hash of a list of ranges; never 0.
 func sumOf(list []load.WalkRange, exec uint32) uint64 {
 	h := fnv.New64a()
 	h.Write(bytesOf(list))

@@ -9,18 +9,18 @@ import (
 	"ppscript/bpf/load"
 )
 
-// A program has the kernel write the stack
-// into memory of its own, hashes it with 128 bits, and the hash is the key of
-// the row. Only where it makes a row does it store the stack itself, under its
-// hash; so a stack that was seen costs the walk, the hash and one look-up.
+// A program makes the kernel write the stack into scratch memory, and hashes it
+// to 128 bits; the hash is the key of the row. Only when it makes a new row
+// does it store the stack itself, under its hash. So a stack that was seen
+// before costs the walk, the hash and one look-up.
 //
 // The kernel's own maps of stacks (BPF_MAP_TYPE_STACK_TRACE) cost as much and
-// are not exact: stacks that meet in one bucket drive each other out or are
-// lost, which of some thousand stacks befalls dozens. 128 bits meet once in
-// 10^26 pairs.
+// are not exact: of stacks in the same bucket one is evicted or lost, which
+// happens to dozens of some thousand stacks. Two different stacks have the same
+// 128-bit hash once in 10^26 pairs.
 //
-// User addresses mean something within one program of one process only: the
-// process is part of the stack, and how often it executed a program.
+// User addresses have a meaning only within one program of one process, so the
+// stack includes the process and the number of programs that it has executed.
 
 const (
 	maxFresh      = 4096
@@ -35,13 +35,13 @@ type Stacks struct {
 	*assembler.Code
 	Hook         *hook.Hook
 	Members      *hook.Members
-	Kernel, User int  // addresses that there is room for
-	Tables       bool // some are of user code that is walked by tables
-	Interpreted  bool // some may be of interpreters, see Interpreted
+	Kernel, User int  // room for so many addresses
+	Tables       bool // some stacks are walked by unwind tables
+	Interpreted  bool // some stacks may be of interpreters, see Interpreted
 }
 
-// Leave leaves the hash of the running task's stack at key; 0 is of no stack.
-// R7 is its memory from then on.
+// Leave walks the running task's stack and leaves its hash at the place key; 0
+// if there is no stack. R7 is the memory of the stack from then on.
 func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 	c := w.Code
 	mark := c.Stack
@@ -85,12 +85,12 @@ func (w *Stacks) Leave(key int16, spec *hook.StackSpec, fail assembler.Label) {
 	c.Stack = mark
 }
 
-// Interpreted reports that a program may tell which functions an interpreter runs, before the program of the
-// event is called: it can be put in front of the programs of samples.
+// Interpreted reports that package interpreted can put its program in front of the event's program,
+// to find the functions that an interpreter runs. It can do so for samples.
 func Interpreted(e *hook.Event) bool { return e.Sampled && e.Stack.User }
 
-// FoundMaps defines the maps that user stacks are walked by, if some are, and the one in which it is told
-// what interpreters run.
+// FoundMaps defines the maps of unwind tables, if stacks are walked by tables, and the map with the
+// hash of the interpreter's stack.
 func (w *Stacks) FoundMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	if w.Tables {
 		frameMaps(define)
@@ -101,8 +101,9 @@ func (w *Stacks) FoundMaps(define func(load.MapID, *ebpf.MapSpec)) {
 	}
 }
 
-// part has the kernel write addresses to R7+at, at most as many as most leaves
-// beside the R8 bytes that are there, and their size to R7+size and R8.
+// part makes the kernel write addresses to R7+at, and their size to R7+size and
+// R8. At the begin R8 is the size of the addresses before them; together there
+// are at most most addresses.
 func (w *Stacks) part(size, at, most int, flags int32) {
 	c := w.Code
 	end := c.Label()
@@ -111,14 +112,15 @@ func (w *Stacks) part(size, at, most int, flags int32) {
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R6), asm.Mov.Reg(asm.R2, asm.R7), asm.Add.Imm(asm.R2, int32(at)),
 		asm.Mov.Imm(asm.R4, flags))
 	c.Call(asm.FnGetStack)
-	// An error is that there is none, as of the user part of kernel threads.
+	// An error means that there is no such stack, as for the user part of
+	// kernel threads.
 	c.IfImm(asm.JSLE, asm.R0, 0, end)
 	c.IfImm(asm.JGT, asm.R0, int32(8*most), end)
 	c.Emit(asm.Mov.Reg(asm.R8, asm.R0), asm.StoreMem(asm.R7, int16(size), asm.R8, asm.DWord))
 	c.Place(end)
 }
 
-// task notes the process, and which program it runs.
+// task stores the process, and the number of programs that it has executed.
 func (w *Stacks) task() {
 	c := w.Code
 	at, ok := w.Hook.Host.Member("task_struct", "self_exec_id")
@@ -126,7 +128,7 @@ func (w *Stacks) task() {
 		assembler.Refuse("user stacks need the kernel's type information (CONFIG_DEBUG_INFO_BTF)")
 	}
 	if w.Hook.Host.TaskStorage {
-		// Of such a task's members a program knows that they are there.
+		// The verifier lets a program read members of such a task directly.
 		c.Call(asm.FnGetCurrentTaskBtf)
 		c.Emit(asm.LoadMem(asm.R1, asm.R0, int16(at), asm.Word),
 			asm.StoreMem(asm.R7, load.ChainTask+4, asm.R1, asm.Word))
@@ -140,7 +142,8 @@ func (w *Stacks) task() {
 		asm.StoreMem(asm.R7, load.ChainTask, asm.R1, asm.Word))
 }
 
-// hash leaves two numbers of R7's memory at key, of 64 bits each; they are 0 of no stack.
+// hash leaves a hash of the stack at R7 at the place key: two 64-bit numbers, 0 if there
+// is no stack.
 func (w *Stacks) hash(key int16) {
 	c := w.Code
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R7), asm.Mov.Imm(asm.R2, int32(w.Kernel)),
@@ -149,8 +152,8 @@ func (w *Stacks) hash(key int16) {
 	c.Routine(routines, "walk_hash")
 }
 
-// Keep stores the stack of R7 under its hash, if it is not there: generation n
-// gets a row with it.
+// Keep stores the stack at R7 under its hash in the map of generation n, if it
+// is not there yet.
 func (w *Stacks) Keep(key int16, n int, full assembler.Label) {
 	c := w.Code
 	mark := c.Stack
@@ -171,9 +174,9 @@ func (w *Stacks) Keep(key int16, n int, full assembler.Label) {
 	c.Stack = mark
 }
 
-// EmitNumber leaves in R0 the number under which the stack of R7 is held, whose hash is at key;
-// 0 is of no stack. The first program that finds a stack numbers it. It jumps to full if
-// that cannot be.
+// EmitNumber leaves in R0 the number of the stack at R7, whose hash is at key; 0 if there is no
+// stack. The first program that finds a stack numbers it and stores it under the number. It
+// jumps to full if there is no room.
 func (w *Stacks) EmitNumber(key int16, full assembler.Label) {
 	c := w.Code
 	mark := c.Stack
@@ -188,7 +191,8 @@ func (w *Stacks) EmitNumber(key int16, full assembler.Label) {
 	c.Store(number, asm.R2)
 	c.Call(asm.FnKtimeGetNs)
 	c.Emit(asm.StoreMem(asm.R7, load.ChainTime, asm.R0, asm.DWord))
-	// The stack comes first: a reader that sees the number finds it.
+	// The stack is stored first, so that a reader that sees the number finds
+	// it.
 	c.MapPtr(asm.R1, load.HeldMap.Of())
 	c.Addr(asm.R2, number)
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R7), asm.Mov.Imm(asm.R4, int32(ebpf.UpdateAny)))
@@ -215,7 +219,7 @@ func (w *Stacks) EmitNumber(key int16, full assembler.Label) {
 	c.Stack = mark
 }
 
-// fresh notes the process of the stack of R7.
+// fresh records the process of the stack at R7 in the map of processes.
 func (w *Stacks) fresh() {
 	if w.User == 0 {
 		return
@@ -231,10 +235,10 @@ func (w *Stacks) fresh() {
 	c.Stack = mark
 }
 
-// size is how large a kept stack is.
+// size is the size of a stored stack in bytes.
 func (w *Stacks) size() uint32 { return uint32(load.ChainWords + 8*(w.Kernel+w.User)) }
 
-// Memory is where a program walks a stack.
+// Memory describes the map with the memory in which a program walks a stack.
 func (w *Stacks) Memory() *ebpf.MapSpec {
 	room := w.size()
 	if w.Tables {
@@ -243,7 +247,7 @@ func (w *Stacks) Memory() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: room, MaxEntries: 1}
 }
 
-// MapSpec is a map of stacks, without its bound.
+// MapSpec describes a map of stacks, without its bound.
 func (w *Stacks) MapSpec() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Hash, KeySize: load.StackKey, ValueSize: w.size()}
 }
@@ -256,7 +260,7 @@ func (w *Stacks) HeldMaps() (stacks, numbers, count *ebpf.MapSpec) {
 	return stacks, numbers, count
 }
 
-// FreshMap is the map of processes that stacks were kept of.
+// FreshMap describes the map of the processes whose stacks were stored.
 func FreshMap() *ebpf.MapSpec {
 	return &ebpf.MapSpec{Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: maxFresh}
 }

@@ -14,9 +14,9 @@ import (
 	"ppscript/runtime/target/task"
 )
 
-// This file keeps the tables of files: blocks and rules in arrays, rows in pages, which are made
-// as they are needed. What was brought stays until the end of the run: programs could be
-// reading it at any time, and a file that was mapped once is mapped again.
+// This file writes the tables of files to maps: blocks and rules to arrays, rows to pages, which
+// are made as they are needed. Tables stay until the end of the run: programs may be reading
+// them at any time, and a file that was mapped once is often mapped again.
 
 // tables are the unwind tables of all files.
 type tables struct {
@@ -25,20 +25,20 @@ type tables struct {
 	files         map[string]*file
 	numbers       map[unwind.Rule]uint32
 	used          uint32 // blocks
-	page          []byte // the one that is being filled
-	pages         uint32 // before it
+	page          []byte // the page that is being filled
+	pages         uint32 // number of pages before it
 	chunk         *ebpf.Map
 	chunkCount    uint32 // chunks
 	ending        atomic.Bool
 }
 
-// A file is where the blocks of one are; compact is nil if it has no tables.
+// file says where the blocks of a file are; compact is nil if it has no tables.
 type file struct {
 	compact    *unwind.Compact // without its rows
 	at, blocks uint32
 }
 
-// errFull is that a bound was met.
+// errFull is the error when a bound on tables is reached.
 var errFull = errors.New("no room for more tables")
 
 func (t *tables) open(maps map[load.MapKind]*ebpf.Map) (err error) {
@@ -50,14 +50,14 @@ func (t *tables) open(maps map[load.MapKind]*ebpf.Map) (err error) {
 	return err
 }
 
-// rangesOf are the regions of a process as programs read them. full counts the files, or regions,
-// that found no room.
+// rangesOf converts the regions of a process to ranges for programs. full counts the files and
+// regions for which there was no room.
 func (t *tables) rangesOf(store *dso.Store, regions []task.Region, full *atomic.Int64) []load.WalkRange {
 	var list []load.WalkRange
 	for i := range regions {
 		r := &regions[i]
 		if t.ending.Load() {
-			return nil // nobody reads them any more
+			return nil // no program reads them any more
 		}
 		next := load.WalkRange{Start: r.Start, Len: r.End - r.Start}
 		if r.File != nil {
@@ -71,7 +71,7 @@ func (t *tables) rangesOf(store *dso.Store, regions []task.Region, full *atomic.
 		}
 		if n := len(list); n > 0 && next.Blocks == 0 && list[n-1].Blocks == 0 &&
 			list[n-1].Start+list[n-1].Len == next.Start {
-			list[n-1].Len += next.Len // code of a compiler that runs there, most likely
+			list[n-1].Len += next.Len // most likely code that a compiler made at run time
 			continue
 		}
 		if len(list) == load.MostWalkRangesOfOne {
@@ -83,7 +83,7 @@ func (t *tables) rangesOf(store *dso.Store, regions []task.Region, full *atomic.
 	return list
 }
 
-// file brings the tables of a file, once.
+// file writes the tables of a file to the maps, once.
 func (t *tables) file(store *dso.Store, f *dso.File, full *atomic.Int64) *file {
 	key := f.BuildID
 	if key == "" {
@@ -108,13 +108,13 @@ func (t *tables) file(store *dso.Store, f *dso.File, full *atomic.Int64) *file {
 	} else if errors.Is(err, dso.ErrExpired) || errors.Is(err, dso.ErrNoMemory) {
 		full.Add(1)
 	}
-	if err == nil || f.Opened() { // else it may turn up with another process
+	if err == nil || f.Opened() { // else another process may allow to open it
 		t.files[key] = is
 	}
 	return is
 }
 
-// bring brings the tables of a file to the maps.
+// bring writes the tables of a file to the maps.
 func (t *tables) bring(f *file, c *unwind.Compact) error {
 	n := uint32(len(c.Blocks))
 	if n > load.MostWalkBlocks-t.used {
@@ -150,7 +150,8 @@ func (t *tables) bring(f *file, c *unwind.Compact) error {
 	return nil
 }
 
-// number is the number of a rule among those of all files.
+// number returns the number of a rule, which all files share; a new rule is
+// written to its array.
 func (t *tables) number(r unwind.Rule) (uint32, error) {
 	n, known := t.numbers[r]
 	if known {
@@ -173,7 +174,7 @@ func (t *tables) number(r unwind.Rule) (uint32, error) {
 	return n, nil
 }
 
-// rows puts the rows of a block into a page, and reports where they begin.
+// rows adds the rows of a block to a page, and returns the index of the first.
 func (t *tables) rows(rows []uint32, numbers []uint32) (at int, err error) {
 	if len(t.page)/4+len(rows) > load.WalkPageRows {
 		if err := t.flush(); err != nil {
@@ -218,7 +219,8 @@ func (t *tables) flush() error {
 	return t.chunk.Put(in, page[:])
 }
 
-// close lets go of the chunk that is being filled. The kernel keeps it.
+// close closes the descriptor of the chunk that is being filled. The kernel
+// keeps the chunk.
 func (t *tables) close() error {
 	if t.chunk == nil {
 		return nil
