@@ -7,13 +7,13 @@ import (
 	"ppscript/bpf/load"
 )
 
-// This file keeps programs of probes apart.
+// This file keeps programs of probes from interrupting each other on a CPU.
 
-// Alone has nobody else run the program on its CPU until the end of it, which the
-// function that it returns generates. Programs in user code can be preempted from 6.0
-// on: another thread could come to the row that this one is about to write. Where
-// preemption cannot be disabled, the thread that comes second is left out, and counted. So are
-// programs that functions of the kernel call by themselves, which the kernel counts.
+// Alone makes sure that the program runs only once at a time on its CPU, until the code of the
+// returned function. Programs in user code can be preempted from 6.0 on: another thread could
+// write the row that this one is about to write. If preemption cannot be disabled, the event
+// of the second thread is dropped, and counted as lost. For programs that functions of the
+// kernel call through a trampoline, the kernel itself drops and counts the second run.
 func (h *Hook) Alone(exit assembler.Label) (end func()) {
 	if h.Direct != nil {
 		end, _ = h.preemption()
@@ -40,7 +40,7 @@ func (h *Hook) Alone(exit assembler.Label) (end func()) {
 	return func() { release(c, at) }
 }
 
-// release marks the CPU as free for other programs.
+// release marks the CPU as free for further runs of the program.
 func release(c *assembler.Code, at int16) {
 	c.Load(asm.R0, at)
 	c.Emit(asm.Mov.Imm(asm.R1, -1), asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0))

@@ -11,16 +11,16 @@ import (
 // This file generates reads of the arguments of probes: numbers in registers and in the
 // memory of the process, and texts there.
 
-// A Arguments evaluates them.
+// Arguments reads the arguments of a probe.
 type Arguments struct {
 	*assembler.Code
 	Hook    *Hook
 	Members *Members
-	// Fail is where an event goes whose argument cannot be read.
+	// Fail is jumped to if an argument cannot be read.
 	Fail assembler.Label
 }
 
-// Number reads a number.
+// Number reads an argument that is a number into dst.
 func (e Arguments) Number(dst asm.Register, f *event.Field) {
 	c, o := e.Code, f.Operand()
 	switch {
@@ -48,8 +48,8 @@ func (e Arguments) Number(dst asm.Register, f *event.Field) {
 	c.Extend(dst, 8*f.Size, f.Signed)
 }
 
-// LoadArgument puts an argument that lies in memory to a place of the stack, and whether it could
-// be read.
+// LoadArgument writes an argument that lies in memory to a place of two words: the number, then 0
+// if it could be read.
 func (e Arguments) LoadArgument(to int16, f *event.Field) {
 	c := e.Code
 	from, ok := e.Members.Operands[f.Member]
@@ -68,8 +68,8 @@ func (e Arguments) LoadArgument(to int16, f *event.Field) {
 	c.Place(end)
 }
 
-// Line puts a text of the process to a place of the stack, as lines show it: its
-// length with its NUL, 0 if it is not in memory, and as much of it as there is room for.
+// Line writes a text of the process to a place of size bytes, for output in lines: its
+// length with its NUL (0 if it is not in memory), then as much of the text as fits.
 func (e Arguments) Line(to int16, size int, f *event.Field) {
 	c := e.Code
 	end := c.Label()
@@ -86,13 +86,13 @@ func (e Arguments) Line(to int16, size int, f *event.Field) {
 // ArgumentScratch is a register into which a field can be read.
 func ArgumentScratch(f *expr.Field) asm.Register {
 	if f.F.Place == event.InMember && f.F.Member.OfRegister() {
-		return asm.R1 // R0 is for what is added up
+		return asm.R1 // R0 is needed to add up the operand
 	}
 	return asm.R0
 }
 
-// Text puts a text of a probe at off, which is no constant: the name of the place that was hit, or the
-// text of the process that an argument points to.
+// Text writes a text of a probe that is no constant to off: the name of the place that was hit, or
+// the text of the process to which an argument points.
 func (e Arguments) Text(off int16, size int, f *event.Field) {
 	c, o := e.Code, f.Operand()
 	if len(o.Texts) > 0 {
@@ -114,7 +114,7 @@ func (e Arguments) Text(off int16, size int, f *event.Field) {
 	c.Place(done)
 }
 
-// ArgumentRoom is the room that a text of a probe needs.
+// ArgumentRoom is the number of bytes that a text of a probe needs.
 func ArgumentRoom(f *event.Field) int {
 	switch o := f.Operand(); {
 	case o == nil:
@@ -127,8 +127,8 @@ func ArgumentRoom(f *event.Field) int {
 	return assembler.UserRoom
 }
 
-// TextAddress is where a text of the process is that an argument points to, as a number; nil for other
-// fields.
+// TextAddress is the address of the text of the process that f reads, as a number field; nil if f
+// is no such text.
 func TextAddress(f *event.Field) *event.Field {
 	o := f.Operand()
 	if !IsUserText(f) || o == nil || o.Constant() || len(o.Texts) > 0 {
@@ -139,7 +139,8 @@ func TextAddress(f *event.Field) *event.Field {
 	return &at
 }
 
-// IsUserText reports that a field is an argument of a probe that is a text of the process.
+// IsUserText reports that a field is an argument of a probe that points to a text of the
+// process.
 func IsUserText(f *event.Field) bool {
 	return f.Place == event.InMember && f.Member.OfProbe() && f.Kind == event.Str
 }

@@ -16,13 +16,15 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// This file knows the tracepoints of system calls, and has one program take the events of many calls:
-// syscalls:sys_enter_NAME are hits of raw_syscalls:sys_enter with the number of the call, and their records
-// have the arguments in the same places. The kernel makes no such event for a call of 32 bits.
+// This file recognizes the tracepoints of system calls, and lets one program handle the events of
+// many calls: each event of syscalls:sys_enter_NAME is also a hit of raw_syscalls:sys_enter with
+// the number of the call, and both records have the arguments at the same offsets. The kernel makes
+// no event of syscalls:sys_enter_NAME for a 32-bit call.
 
 const callSystem, enters, exits = "syscalls", "sys_enter_", "sys_exit_"
 
-// BeginsCall reports that the event is the begin of a system call, whose end sees its texts again.
+// BeginsCall reports that the event is the begin of a system call. Its missing texts can be read
+// at the end of the call.
 func BeginsCall(s *event.Schema) bool {
 	return s.FullName() == "raw_syscalls:sys_enter" ||
 		s.System == callSystem && strings.HasPrefix(s.Name, enters)
@@ -34,8 +36,8 @@ func EndsCall(s *event.Schema) bool {
 		s.System == callSystem && strings.HasPrefix(s.Name, exits)
 }
 
-// CallOf is the number of the system call whose begin or end is an event; ok is false of other events, and
-// of calls whose number is not known.
+// CallOf is the number of the system call of an event; exit says that the event is the end of the
+// call. ok is false for other events, and for calls whose number is not known.
 func CallOf(e *Event) (number int64, exit, ok bool) {
 	if e.Sampled || e.Probe != nil || e.Schema.System != callSystem {
 		return 0, false, false
@@ -54,10 +56,10 @@ func CallOf(e *Event) (number int64, exit, ok bool) {
 var callNumber = &event.Field{Name: "id", Kind: event.Int, Place: event.InRaw,
 	Offset: 8, Size: 8, Signed: true}
 
-// CallNumber reads it.
+// CallNumber reads callNumber.
 var CallNumber expr.Node = &expr.Field{F: callNumber}
 
-// AllCalls is the begin or end of all system calls, with all else that e says of one call.
+// AllCalls turns e, an event of one system call, into the same event of all system calls.
 func AllCalls(e *Event, host *features.Host) (*Event, bool) {
 	_, exit, _ := CallOf(e)
 	name := "sys_enter"
@@ -71,8 +73,8 @@ func AllCalls(e *Event, host *features.Host) (*Event, bool) {
 	return &all, ok
 }
 
-// FindCall leaves at Place which of the calls that the program serves the event is of, as load.Cookie has
-// it. Others jump to exit.
+// FindCall stores at Place the call of the event among the calls that the program handles, encoded
+// by load.Cookie. It jumps to exit for events of other calls.
 func (h *Hook) FindCall(exit assembler.Label) {
 	c := h.Code
 	info, status, ok := h.Host.Status()
@@ -97,8 +99,8 @@ func (h *Hook) FindCall(exit assembler.Label) {
 	h.Place = at
 }
 
-// CallsMap is the map in which FindCall looks: 0 is a call that the program does not serve. events are
-// those of the calls.
+// CallsMap is the map that FindCall reads, by the number of the call: load.Cookie plus 1, or 0 for
+// a call that the program does not handle. events are the indices of the calls' events.
 func CallsMap(events []int, calls []int64) *ebpf.MapSpec {
 	spec := &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8,
 		MaxEntries: uint32(slices.Max(calls) + 1)}

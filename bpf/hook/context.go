@@ -9,14 +9,14 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file fetches the context members: the state of the running task and
-// its CPU. All of it is read from structures whose members are found by the
-// kernel's types, so that it works on any kernel that has those.
+// This file fetches the context members: the state of the running task and its
+// CPU. All is read from structures whose members are found by the kernel's
+// types, so that it works on every kernel with type information.
 //
 // The run queue is found through the running task (se.cfs_rq.rq), which needs
-// no address of a symbol: those of variables are not shown by all kernels.
+// no address of a symbol: not all kernels show the addresses of variables.
 
-// FetchContext fetches the context members that somebody reads. R6 is the context.
+// FetchContext fetches the context members that nodes read. R6 is the context.
 func (m *Members) FetchContext(nodes []expr.Node) {
 	c := m.hook.Code
 	for _, n := range nodes {
@@ -40,7 +40,7 @@ func (m *Members) FetchContext(nodes []expr.Node) {
 	}
 }
 
-// fetch leaves a sample member at a place of the stack.
+// fetch writes a context member to a place of the stack.
 func (m *Members) fetch(f event.Member, name string, at int16) {
 	c := m.hook.Code
 	switch f {
@@ -69,8 +69,9 @@ func (m *Members) fetch(f event.Member, name string, at int16) {
 	c.Store(at, asm.R0)
 }
 
-// irqsOff leaves in R0 whether interrupts are disabled. Only programs of
-// samples have the registers; tracepoints give theirs made-up ones, and must ask.
+// irqsOff leaves in R0 whether interrupts are disabled. Only programs of samples
+// get the real registers; programs of tracepoints get made-up ones, and must ask
+// the kernel.
 func (m *Members) irqsOff(name string) {
 	switch {
 	case m.hook.Kind != ebpf.PerfEvent && m.hook.Kind != ebpf.Kprobe && m.tellsIRQs():
@@ -87,10 +88,10 @@ func (m *Members) irqsOff(name string) {
 	}
 }
 
-// follow reads size bytes to a place of the stack: a member of the running
-// task, or of a structure that its members lead to. The path is pairs of a
-// structure and a member; "" between them says that the next structure lies
-// inside, "->" that the member points to it.
+// follow reads size bytes to a place: a member of the running task, or of a
+// structure to which its members lead. The path lists pairs of a structure and
+// a member; "" between two pairs says that the next structure lies inside the
+// member, "->" that the member points to it.
 func (m *Members) follow(name string, at int16, size int, path ...string) {
 	c := m.hook.Code
 	c.Emit(assembler.StoreImm(asm.R10, at, 0))

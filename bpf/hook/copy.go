@@ -10,16 +10,18 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file copies texts and arrays of the record that lines show.
+// This file copies texts and arrays of the event's record for output in lines.
 
-// A Piece is bytes of a record that one instruction loads.
+// A Piece is a part of a record that one instruction loads: offset and size in
+// bytes.
 type Piece struct{ Off, Size int }
 
-// mostPieces is from how many on a call of a helper copies a text in less time.
+// mostPieces is the most pieces for which loads take less time than a call of a
+// helper.
 const mostPieces = 6
 
-// Pieces are the pieces of a text or an array that the program copies as it is in the record;
-// nil if it cannot. The output ends a text at its NUL.
+// Pieces returns the pieces of a text or an array, if the program can copy it with loads;
+// else nil. Bytes behind the NUL of a text are copied too; the output ignores them.
 func (h *Hook) Pieces(f *event.Field) (list []Piece) {
 	if f.Kind != event.Str && f.Kind != event.Array || f.Place != event.InRaw || f.Read != nil ||
 		h.Raw != nil || h.Kind != ebpf.TracePoint {
@@ -39,7 +41,8 @@ func (h *Hook) Pieces(f *event.Field) (list []Piece) {
 	return list
 }
 
-// Located puts the locator of a text on the stack, and the text behind it.
+// Located writes the locator of a text (the offset and length in its
+// __data_loc) to a place, and the text behind it.
 func (h *Hook) Located(off int16, size int, f *event.Field) {
 	c := h.Code
 	c.Zero(off, size)
@@ -56,7 +59,7 @@ func (h *Hook) Located(off int16, size int, f *event.Field) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
-// LocatedHere puts them at a place behind R7.
+// LocatedHere is Located to the memory at R7, at the offset at.
 func (h *Hook) LocatedHere(at, size int, f *event.Field) {
 	c := h.Code
 	h.locator(f)
@@ -67,8 +70,8 @@ func (h *Hook) LocatedHere(at, size int, f *event.Field) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
-// ShortText puts a text to off, where all bytes are 0, whose size is known: the name of the thread,
-// or one at a fixed place. Of others it does nothing, and says so.
+// ShortText writes a text of known size to off, where all bytes must be 0: the name of the thread,
+// or a text at a fixed offset of the record. For other texts it returns false.
 func (h *Hook) ShortText(off int16, f *event.Field) bool {
 	c := h.Code
 	switch {
@@ -89,18 +92,18 @@ func (h *Hook) ShortText(off int16, f *event.Field) bool {
 	return true
 }
 
-// LocatedText leaves in R3 where the text of a field is that the record tells, and in R2 how many
-// bytes it has with its NUL, and one more.
+// LocatedText leaves in R3 the address of a field's text, and in R2 its length by the record,
+// with its NUL, plus 1.
 func (h *Hook) LocatedText(f *event.Field) {
 	h.locator(f)
 	h.Code.Emit(asm.Mov.Reg(asm.R2, asm.R0), asm.RSh.Imm(asm.R2, 16), asm.Add.Imm(asm.R2, 1))
 	h.textAt(f)
 }
 
-// locator loads in R0 where the record says that the text is.
+// locator loads the locator of a text into R0.
 func (h *Hook) locator(f *event.Field) { h.Record(asm.R0, f.Offset, 4, false) }
 
-// textAt leaves in R3 where the text is whose locator is in R0.
+// textAt leaves in R3 the address of the text whose locator is in R0.
 func (h *Hook) textAt(f *event.Field) {
 	c := h.Code
 	c.Emit(asm.And.Imm(asm.R0, 0xffff))
@@ -110,13 +113,15 @@ func (h *Hook) textAt(f *event.Field) {
 	c.Emit(asm.Mov.Reg(asm.R3, asm.R6), asm.Add.Reg(asm.R3, asm.R0))
 }
 
-// IsLocated reports that a field is a text whose place only the record tells.
+// IsLocated reports that a field is a text whose offset and length are in the
+// record (__data_loc, __rel_loc).
 func IsLocated(f *expr.Field) bool {
 	return f.View == expr.ViewValue && f.F.Kind == event.Str &&
 		(f.F.Place == event.DataLoc || f.F.Place == event.RelLoc)
 }
 
-// ArraySize is the size of an array that programs copy by words, which most bounds.
+// ArraySize is the size of an array in bytes. It refuses an array that cannot be
+// copied in words, or is larger than most.
 func ArraySize(f *event.Field, most int) int {
 	if f.Place != event.InRaw || f.Offset%8 != 0 || f.Size%8 != 0 || f.Size > most {
 		assembler.Refuse("field %s is an array of another form", f.Name)

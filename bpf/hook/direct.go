@@ -13,27 +13,28 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file has functions of the kernel call programs by themselves, through a trampoline
-// (fentry, fexit), in place of a probe. The program then gets the arguments, or the
-// result, and no registers; so it can stand for the probe where no other register is read.
-// It has no stack of the kernel either: that would begin in the trampoline.
+// This file attaches programs to functions of the kernel through a trampoline (fentry,
+// fexit) in place of a probe. The program then gets the arguments or the result, but no
+// registers, so this is possible only if no other register is read. It cannot use the
+// kernel's stack either, which would begin in the trampoline.
 
-// A Direct is a function that calls the program.
+// A Direct is a function that calls the program through a trampoline, with the
+// values that the program reads.
 type Direct struct {
 	Function string
 	reads    []read
 }
 
-// A read is an argument, or the result, that the program reads.
+// read is an argument, or the result, that the program reads.
 type read struct {
 	register uint8
-	arg      int // -1 is the result
+	arg      int // index; -1 for the result
 	size     int
 	at       int16 // on the stack
 }
 
-// arguments are the registers in which the kernel's functions get their arguments, result
-// the one of what they return, by the kernel's numbers of registers.
+// arguments lists the registers in which the kernel's functions get their arguments,
+// result is the register of their result: the numbers are the kernel's.
 var (
 	arguments = map[string][]uint8{
 		"amd64": {5, 4, 3, 2, 16, 17}, "arm64": {0, 1, 2, 3, 4, 5, 6, 7},
@@ -41,9 +42,9 @@ var (
 	result = uint8(0)
 )
 
-// PickDirect decides whether the function that is probed can call the program by itself.
-// stacked says that somebody counts by its stack, sends that the program sends records,
-// which needs that nobody else runs on the CPU meanwhile.
+// PickDirect decides whether the probed function can call the program through a
+// trampoline, and sets Direct and Kind if so. stacked says that the event's stack is
+// read, sends that the program sends records, during which it must not be preempted.
 func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
 	e := h.Event
 	if e.Probe == nil || e.Probe.User || h.Host.Trampoline == nil || stacked && e.Stack.Kernel ||
@@ -74,9 +75,9 @@ func (h *Hook) PickDirect(nodes []expr.Node, stacked, sends bool) bool {
 	return true
 }
 
-// registersOf are the registers that nodes read, and how many bytes of each: what is in a
-// register behind a shorter argument only a probe sees. It is false if they read what else
-// only a probe has.
+// registersOf lists the registers that nodes read, and how many bytes of each: only a
+// probe can read the bytes of a register beyond a shorter argument. ok is false if nodes
+// read something else that only a probe has.
 func registersOf(nodes []expr.Node) (regs []uint8, sizes []int, ok bool) {
 	ok = true
 	add := func(r uint8, size int) {
@@ -116,8 +117,8 @@ func registersOf(nodes []expr.Node) (regs []uint8, sizes []int, ok bool) {
 	return regs, sizes, ok
 }
 
-// Arguments copies what the program reads to its stack. It comes before everything else;
-// R6 is the context.
+// Arguments copies the values that the program reads to its stack. It must come before
+// all other code; R6 is the context.
 func (h *Hook) Arguments() {
 	if h.Direct == nil {
 		return
@@ -133,20 +134,21 @@ func (h *Hook) Arguments() {
 			c.Call(asm.FnGetFuncRet)
 			continue
 		}
-		// The verifier would know what kind of address the context has there, and let
-		// nobody compute with it; of what this function tells, it knows nothing.
+		// If the program loaded the argument from the context, the verifier would
+		// treat it as an address and refuse to compute with it. The helper returns a
+		// plain number.
 		c.Emit(asm.Mov.Imm(asm.R2, int32(r.arg)))
 		c.Addr(asm.R3, r.at)
 		c.Call(asm.FnGetFuncArg)
 	}
 }
 
-// directRegister reads a register of the function.
+// directRegister reads a register of the function that Arguments has copied.
 func (h *Hook) directRegister(dst asm.Register, r uint8) {
 	for i := range h.Direct.reads {
 		if a := &h.Direct.reads[i]; a.register == r {
 			h.Code.Load(dst, a.at)
-			// What is behind a shorter argument is not always copied.
+			// The bytes beyond a shorter argument are not always copied.
 			h.Code.Extend(dst, 8*a.size, false)
 			return
 		}
@@ -154,5 +156,5 @@ func (h *Hook) directRegister(dst asm.Register, r uint8) {
 	panic("BUG: an argument that was not foreseen")
 }
 
-// OfProbe reports that the program stands at a probe: there is no record.
+// OfProbe reports that the program belongs to a probe: there is no record.
 func (h *Hook) OfProbe() bool { return h.Kind == ebpf.Kprobe || h.Direct != nil }

@@ -7,7 +7,7 @@ import (
 	"ppscript/runtime/plan/graph"
 )
 
-// This file says what a program can be called by.
+// This file names the events that call programs.
 
 type (
 	// An Event is one tracepoint, one probe, or one event of perf that is sampled.
@@ -25,7 +25,7 @@ func IsStack(n expr.Node) bool {
 		f.F.Member == event.MemberCallchain
 }
 
-// RefuseHeld refuses what counts by a stack that a fold emits: its number means nothing in programs.
+// RefuseHeld refuses grouping by a stack that a fold emits: programs cannot use its number.
 func RefuseHeld(nodes ...expr.Node) {
 	for _, n := range nodes {
 		for _, r := range expr.UsesOf(n).Fields {

@@ -1,6 +1,6 @@
-// Package hook is the event that calls a program, seen by the program: its record, its
-// arguments or its registers, the sample members, and what the kernel notes beside them.
-// Package bpf generates programs with it; what it cannot read it refuses.
+// Package hook generates the code by which a program reads the event that calls it: the
+// record, arguments or registers, the sample members, and the context members. Package
+// bpf generates programs with it. It refuses fields that a program cannot read.
 package hook
 
 import (
@@ -16,26 +16,28 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file is the place where a program runs, and how it reads what it is called
-// with. R6 points there: to the event's record, to the arguments of a raw
-// tracepoint (raw.go), or to the registers of a sample.
+// This file describes where a program is attached, and reads the context with
+// which the kernel calls it. R6 points to the context: the event's record, the
+// arguments of a raw tracepoint (raw.go), or the registers of a probe or a
+// sample.
 
 // A Hook is the event that calls a program.
 type Hook struct {
 	Code   *assembler.Code
 	Host   *features.Host
-	Event  *Event // nil: a sample filter, which knows the members alone
+	Event  *Event // nil for a sample filter, which reads only sample members
 	Index  int    // of the program
 	Kind   ebpf.ProgramType
-	Raw    *RawPoint    // nil if it is no raw tracepoint
-	Direct *Direct      // nil if the function of a probe does not call it by itself
-	Target *load.Target // of the image; the threads that traced() is about
+	Raw    *RawPoint    // nil if the program is not on a raw tracepoint
+	Direct *Direct      // nil if no function calls the program through a trampoline
+	Target *load.Target // target of the image, to which traced() refers
 	Linked bool         // one link attaches the program to many functions
-	// Place is where the place that was hit is on the stack, see FindCall; 0 says that the kernel tells it.
+	// Place is the place on the stack of the number that FindCall has stored: which of its calls
+	// the event belongs to. 0 if the kernel supplies that number (the attach cookie).
 	Place int16
 }
 
-// New is the hook of an event, whose program has an index.
+// New is the hook of an event; index is the index of its program.
 func New(c *assembler.Code, host *features.Host, e *Event, index int, target *load.Target) *Hook {
 	c.Scratch = load.ScratchMap.Of(index)
 	h := &Hook{Code: c, Host: host, Event: e, Index: index, Kind: ebpf.TracePoint, Target: target}
@@ -48,14 +50,14 @@ func New(c *assembler.Code, host *features.Host, e *Event, index int, target *lo
 	return h
 }
 
-// common is how many bytes of the record a program must not touch: the kernel
-// keeps a pointer there.
+// common is the number of bytes at the begin of the record that a program must
+// not read: the kernel keeps a pointer there.
 const common = 8
 
 // Sizes holds the sizes of numbers that one instruction reads, by bytes.
 var Sizes = map[int]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}
 
-// Record reads size bytes of the record.
+// Record reads a number of size bytes of the record into dst.
 func (h *Hook) Record(dst asm.Register, off, size int, signed bool) {
 	s, ok := Sizes[size]
 	switch {
@@ -75,8 +77,9 @@ func (h *Hook) Record(dst asm.Register, off, size int, signed bool) {
 	}
 }
 
-// CallNumbers is where the numbers of a system call end that has texts beside them (6.19): the
-// kernel reads these for perf's records. Programs get the numbers alone.
+// CallNumbers is the offset at which the numbers end in the record of a system call that has
+// texts too (6.19). The kernel reads those texts for perf's records; programs get only the
+// numbers. ok is false for all other records.
 func (h *Hook) CallNumbers() (end int, ok bool) {
 	s := h.Event.Schema
 	if s.System != "syscalls" {
@@ -91,7 +94,7 @@ func (h *Hook) CallNumbers() (end int, ok bool) {
 	return end, ok
 }
 
-// Locator leaves in dst where a text of the record is, or how long it is.
+// Locator leaves in dst the offset of a text in the record, or its length.
 func (h *Hook) Locator(dst asm.Register, n *expr.Field) {
 	f := n.F
 	known := f.Place == event.DataLoc || f.Place == event.RelLoc
@@ -109,7 +112,8 @@ func (h *Hook) Locator(dst asm.Register, n *expr.Field) {
 	}
 }
 
-// Period is the event's weight: 1, unless the kernel says otherwise.
+// Period leaves in dst the period of the event: 1, unless the kernel or the
+// event's attr sets another.
 func (h *Hook) Period(dst asm.Register) {
 	switch {
 	case h.Kind == ebpf.PerfEvent:
@@ -123,14 +127,14 @@ func (h *Hook) Period(dst asm.Register) {
 	}
 }
 
-// Weighted reports that the events count as many, by __perf_count of
+// Weighted reports that each event has a period of its own, by __perf_count of
 // include/trace/events/sched.h.
 func Weighted(s *event.Schema) bool { return strings.HasPrefix(s.FullName(), "sched:sched_stat_") }
 
-// Unpreempted keeps the program on its CPU, with nobody in between, until the
-// function that it returns has generated the end of that. Programs of ordinary
-// tracepoints are run like that anyway, as programs of probes in the kernel are; programs of
-// probes in user space, and programs that functions call by themselves, do so from their begin.
+// Unpreempted disables preemption until the code of the returned function enables it. Programs
+// of ordinary tracepoints and of probes in the kernel run without preemption anyway. Programs
+// of probes in user space, and programs called through a trampoline, disable it at their begin
+// (Alone).
 func (h *Hook) Unpreempted() (on func()) {
 	if h.Kind == ebpf.TracePoint || h.OfProbe() {
 		return func() {}
@@ -139,8 +143,8 @@ func (h *Hook) Unpreempted() (on func()) {
 	return on
 }
 
-// preemption disables it, until the function that it returns has enabled it again;
-// false if this kernel's programs cannot.
+// preemption disables preemption until the code of the returned function enables
+// it; ok is false if programs of this kernel cannot.
 func (h *Hook) preemption() (on func(), ok bool) {
 	if !h.canDisablePreemption() {
 		return func() {}, false
@@ -159,13 +163,13 @@ func (h *Hook) canDisablePreemption() bool {
 	return ok
 }
 
-// Array copies an array of the record to the stack.
+// Array copies an array of the record to a place.
 func (h *Hook) Array(to int16, f *event.Field) {
 	h.EachWord(f, func(i int) { h.Code.Store(to+int16(8*i), asm.R0) })
 }
 
-// EachWord reads each word of an array of the record into R0, and calls take. R1 and R2 are lost, and
-// what a call of a helper loses.
+// EachWord reads each word of an array of the record into R0, followed by the code of take. It
+// may overwrite R1 to R5.
 func (h *Hook) EachWord(f *event.Field, take func(i int)) {
 	if h.Raw != nil {
 		of := h.Raw.Fields[f.Name]

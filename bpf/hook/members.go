@@ -14,23 +14,23 @@ import (
 // in front of everything else, to a place of the stack; the target's checks need
 // some of them anyway.
 
-// Members are the sample members of a program, and where they are.
+// Members fetches the sample members of a program, and holds their places.
 type Members struct {
 	hook  *Hook
 	wants struct{ pid, cpu, time, cgroup bool }
 
-	// Places on the stack; 0 is not fetched.
+	// Places on the stack; 0 if not fetched.
 	pid, cpu int16
 	cgroup   int16
 	time     int16
 	function int16
 	context  map[event.Member]int16
-	// Operands are the arguments of probes that lie in memory, each with whether it could
-	// not be read behind it.
+	// Operands holds the places of a probe's arguments that lie in memory: two words
+	// each, the number and the error, 0 if it could be read.
 	Operands map[event.Member]int16
 }
 
-// Foresee finds what nodes read.
+// Foresee finds the sample members that nodes read.
 func (m *Members) Foresee(nodes ...expr.Node) {
 	for _, n := range nodes {
 		for _, f := range expr.UsesOf(n).Fields {
@@ -41,7 +41,7 @@ func (m *Members) Foresee(nodes ...expr.Node) {
 			case f.Is(event.MemberCgroup):
 				m.wants.cgroup = true
 			case IsStack(f):
-				// Only user addresses belong to a process.
+				// Only user addresses need the process.
 				m.wants.pid = m.wants.pid || m.hook.Event.Stack == nil || m.hook.Event.Stack.User
 			case IsTime(f):
 				m.wants.time = true
@@ -52,8 +52,9 @@ func (m *Members) Foresee(nodes ...expr.Node) {
 	}
 }
 
-// Check emits the checks of a target, and fetches the sample members that they
-// read as well. Events outside the target, or of other CPUs than only, jump to exit.
+// Check emits the checks of a target, and fetches the sample members that they read
+// as well. It jumps to exit for events outside the target, or on other CPUs than
+// only.
 func (m *Members) Check(t *load.Target, only []int, exit assembler.Label) {
 	c := m.hook.Code
 	tasks := len(t.PIDs)+len(t.TIDs) > 0 || t.Workload
@@ -105,20 +106,20 @@ func (m *Members) Check(t *load.Target, only []int, exit assembler.Label) {
 // NewMembers returns the members of the event of a hook; none is fetched yet.
 func NewMembers(h *Hook) *Members { return &Members{hook: h} }
 
-// WantsTime reports that somebody reads the time.
+// WantsTime reports that some expression reads the time.
 func (m *Members) WantsTime() bool { return m.wants.time }
 
-// Time is where the time is; 0 if it was not fetched.
+// Time is the place of the time; 0 if it was not fetched.
 func (m *Members) Time() int16 { return m.time }
 
-// Now fetches the time, if somebody reads it.
+// Now fetches the time if some expression reads it.
 func (m *Members) Now() {
 	if m.wants.time {
 		m.FetchTime()
 	}
 }
 
-// FetchTime fetches the time, even if no expression reads it, and returns where it is.
+// FetchTime fetches the time, even if no expression reads it, and returns its place.
 func (m *Members) FetchTime() int16 {
 	c := m.hook.Code
 	c.Call(asm.FnKtimeGetNs)
@@ -127,7 +128,8 @@ func (m *Members) FetchTime() int16 {
 	return m.time
 }
 
-// PidTgid is where the task is: its thread, and in the upper half its process.
+// PidTgid is the place of the running task's numbers: its thread, and in the
+// upper half its process.
 func (m *Members) PidTgid() int16 {
 	if m.pid == 0 {
 		panic("BUG: pid was not foreseen")
@@ -135,7 +137,7 @@ func (m *Members) PidTgid() int16 {
 	return m.pid
 }
 
-// processor is where the number of the CPU is.
+// processor is the place of the number of the CPU.
 func (m *Members) processor() int16 {
 	if m.cpu == 0 {
 		panic("BUG: cpu was not foreseen")

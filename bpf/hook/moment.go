@@ -9,8 +9,8 @@ import (
 	"ppscript/runtime/record/sent"
 )
 
-// This file tells the context of an event: what the kernel puts into the common fields of
-// its record.
+// This file computes the context of an event: the CPU, and the flags and the preemption
+// count that the kernel writes to the common fields of its record.
 
 // Of preempt_count() in linux/preempt.h, and of enum trace_flag_type in
 // linux/trace_events.h.
@@ -31,9 +31,10 @@ const (
 	flagBHOff       = 0x80
 )
 
-// TaskContext tells events that happen in the context of a task with interrupts on and
-// no lock held, and lockedContext those under the lock of a run queue or of a task,
-// with interrupts off. Of others a program asks, which kernels before 6.14 do not answer.
+// TaskContext reports events that always happen in the context of a task, with interrupts
+// on and no lock held. lockedContext reports events that always happen under the lock of
+// a run queue or of a task, with interrupts off. For other events a program asks the
+// kernel, which is possible from 6.14 on.
 func TaskContext(s *event.Schema) bool {
 	switch s.FullName() {
 	case "raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "sched:sched_process_exec",
@@ -51,10 +52,10 @@ func lockedContext(s *event.Schema) bool {
 	return false
 }
 
-// Moment puts the context of the event, as sent.Pair has it, to a place of the
-// stack. flags adds what the kernel puts into the common fields of a record, as
-// tracing_gen_ctx_irq_test in kernel/trace/trace.c does: when programs run, these
-// are not made yet. count says that the preemption count is read for it.
+// Moment writes the context of the event (sent.Context) to a place. flags adds
+// the flags of a record's common fields, computed as tracing_gen_ctx_irq_test in
+// kernel/trace/trace.c does: the kernel fills them only after the programs. count
+// adds the preemption count.
 func (m *Members) Moment(to int16, flags, count bool) {
 	c, host := m.hook.Code, m.hook.Host
 	c.Load(asm.R0, m.processor())
@@ -66,7 +67,8 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	user := source.Probe != nil && source.Probe.User
 	switch {
 	case user && !m.hook.canDisablePreemption():
-		// It is disabled while the kernel makes a record.
+		// The kernel disables preemption while it makes a record; a program
+		// that cannot do so sees another count.
 		assembler.Refuse("only the record of %s tells what was disabled, which lines show", source.Label)
 	case !user && !TaskContext(source.Schema) && !lockedContext(source.Schema) && !m.tellsIRQs():
 		assembler.Refuse("only the record of %s tells whether interrupts were disabled, which lines show",
@@ -87,7 +89,7 @@ func (m *Members) Moment(to int16, flags, count bool) {
 		m.flagIRQs(asm.R8)
 	}
 
-	// flag sets one if the bits in a register have one of a mask.
+	// flag sets a flag in R8 if a register has a bit of mask.
 	flag := func(value asm.Register, mask, flag int32) {
 		skip := c.Label()
 		c.Emit(asm.Mov.Reg32(asm.R1, value), asm.And.Imm32(asm.R1, mask))
@@ -104,7 +106,8 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	folded, stays := c.Label(), c.Label()
 	c.IfImm(asm.JSet, asm.R8, flagNeedResched, folded)
 	c.GoTo(stays)
-	// Slow path: another CPU sets the task's flag first, and the count's follows.
+	// Slow path: another CPU sets the task's flag first, and the flag in the
+	// preemption count later.
 	c.Place(folded)
 	if !count {
 		m.preemptCount()
@@ -133,11 +136,12 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	c.Store(to, asm.R0)
 }
 
-// irqsEnabled is the flag of x86 that interrupts are enabled: X86_EFLAGS_IF. Kernels of
-// other architectures refuse Moment for other reasons.
+// irqsEnabled is X86_EFLAGS_IF, the flag for enabled interrupts. On other architectures
+// Moment is refused for other reasons.
 const irqsEnabled = 1 << 9
 
-// tellsIRQs reports that a program can ask whether interrupts are disabled.
+// tellsIRQs reports that a program can ask the kernel whether interrupts are
+// disabled.
 func (m *Members) tellsIRQs() bool {
 	if m.hook.Host.Function == nil {
 		return false
@@ -147,9 +151,10 @@ func (m *Members) tellsIRQs() bool {
 	return save && restore
 }
 
-// flagIRQs leaves flagIRQsOff in dst if interrupts are disabled, else 0. There is a function
-// that disables them and keeps the flags as they were for another one, which restores
-// them: these are read in between, as memory of the kernel, for the verifier hides them.
+// flagIRQs leaves flagIRQsOff in dst if interrupts are disabled, else 0. It calls the
+// kernel's function that disables interrupts and saves the old flags, reads these, and calls
+// the function that restores them. The verifier forbids to load the saved flags, so the
+// helper that reads the kernel's memory reads them.
 func (m *Members) flagIRQs(dst asm.Register) {
 	c, host := m.hook.Code, m.hook.Host
 	save, _ := host.Function("bpf_local_irq_save")
@@ -170,10 +175,11 @@ func (m *Members) flagIRQs(dst asm.Register) {
 	c.Stack = mark
 }
 
-// preemptCount leaves preempt_count() in R0. It is a variable of the CPU, whose
-// address not all kernels show; but the task leads to another one of these, the run
-// queue, and types tell how far they are apart. The verifier knows the types of what a
-// task leads to, so that only the count itself needs a helper's call.
+// preemptCount leaves preempt_count() in R0. It is a per-CPU variable, whose address
+// not all kernels show. But the running task leads to another per-CPU variable, the
+// run queue, and the kernel's types have the distance between them. The verifier lets
+// a program follow a task's pointers directly, so that only the count itself needs a
+// call of a helper.
 func (m *Members) preemptCount() {
 	c, host := m.hook.Code, m.hook.Host
 	count, known := host.PreemptCount()

@@ -13,20 +13,22 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file is about probes of many functions, or tracepoints of many system calls, that one program
-// serves: it tells whether what is done with their events is the same but for their names, and
-// generates how the program finds the name of the one that was hit, and the number by which
-// its event is sent.
+// This file lets one program handle probes of many functions, or tracepoints of many system calls.
+// It checks that their events are treated the same except for names, and generates code that finds
+// the name of the function that was hit and the number under which its event is sent. Each function
+// or call is a place, numbered from 0 in its program.
 
-// Ways are a text of where events go, which is the same for events that one program can serve.
+// Ways is a text that describes what happens with an event. It is the same for events that one
+// program can handle.
 type Ways struct {
 	strings.Builder
-	Places bool // programs are told where functions begin, and where they return to
-	Calls  bool // the events belong to system calls: numbers of their records are in the same places
-	Same   bool // others may go the same ones
+	Places bool // programs can read where functions begin and return to
+	Calls  bool // the events belong to system calls: their records have the numbers at the same offsets
+	Same   bool // other events may share the program
 }
 
-// Columns tells expressions of a key. A text that is the same for all events of one is a name.
+// Columns adds the expressions of a key. A constant text is described as a name, so that it
+// may differ between events.
 func (w *Ways) Columns(nodes ...expr.Node) {
 	for _, n := range nodes {
 		if IsText(n) {
@@ -37,7 +39,7 @@ func (w *Ways) Columns(nodes ...expr.Node) {
 	}
 }
 
-// Say tells expressions, but for the names of functions.
+// Say adds expressions, without the names of functions.
 func (w *Ways) Say(nodes ...expr.Node) {
 	for _, n := range nodes {
 		switch {
@@ -61,14 +63,14 @@ func (w *Ways) Say(nodes ...expr.Node) {
 			fmt.Fprintf(w, "%d %d %d %d ", f.Part, f.F.Place, f.F.Member, f.F.Kind)
 			fmt.Fprintf(w, "%d %t;", f.F.Size, f.F.Signed)
 			if o := f.F.Operand(); o != nil {
-				fmt.Fprintf(w, "%+v;", *o) // a place of USDT may have it elsewhere
+				fmt.Fprintf(w, "%+v;", *o) // another place of a USDT probe may have the argument elsewhere
 			}
 		}
 	}
 }
 
-// readsMore reports that an expression reads more than numbers of the event: memory of the process or of
-// the kernel, which waits for the end of some calls.
+// readsMore reports that an expression reads more than numbers of the event, such as memory of the
+// process or of the kernel: for some calls such reads must wait for the end of the call.
 func readsMore(n expr.Node) bool {
 	more := false
 	expr.Walk(n, func(n expr.Node) bool {
@@ -81,20 +83,21 @@ func readsMore(n expr.Node) bool {
 	return more
 }
 
-// IsText reports that a column is a text that is the same for all events, such as the name of the event.
+// IsText reports that a column is a constant text, such as the name of the event.
 func IsText(n expr.Node) bool {
 	c, ok := n.(*expr.Const)
 	return ok && c.T.Kind == expr.Str
 }
 
-// IsName reports that a node is a text that is the same for all events of a probe.
+// IsName reports that a node is a text field of a probe with the same value for
+// all its events.
 func IsName(n expr.Node) bool {
 	f, ok := n.(*expr.Field)
 	return ok && f.View == expr.ViewValue && f.F.Place == event.InMember && f.F.Kind == event.Str &&
 		f.F.Operand() != nil && f.F.Operand().Constant()
 }
 
-// NameIn is the text of a name.
+// NameIn is the constant text of such a column or node.
 func NameIn(n expr.Node) string {
 	if c, ok := n.(*expr.Const); ok {
 		return c.Str
@@ -102,8 +105,8 @@ func NameIn(n expr.Node) string {
 	return n.(*expr.Field).F.Operand().Text
 }
 
-// Named is n where the place that was hit says which of some names it is, list is their number in the
-// program.
+// Named replaces n by a field whose value is the name of the place that was hit. list is the index
+// of this list of names in the program.
 func Named(n expr.Node, names []string, list int) *expr.Field {
 	computed := &event.Computed{Operand: &event.Operand{Texts: names, List: list}}
 	if IsText(n) {
@@ -115,7 +118,7 @@ func Named(n expr.Node, names []string, list int) *expr.Field {
 	return &expr.Field{F: &f, Part: n.(*expr.Field).Part}
 }
 
-// NamesRoom is the room that the longest of some names needs.
+// NamesRoom is the number of bytes that the longest of some names needs.
 func NamesRoom(names []string) int {
 	room := 0
 	for _, t := range names {
@@ -124,7 +127,8 @@ func NamesRoom(names []string) int {
 	return room
 }
 
-// hit leaves in R0 which place was hit, see load.Cookie. R1 to R5 are lost.
+// hit leaves in R0 the place that was hit and its event, encoded by
+// load.Cookie. It overwrites R1 to R5.
 func hit(h *Hook) {
 	if h.Place != 0 {
 		h.Code.Load(asm.R0, h.Place)
@@ -134,7 +138,8 @@ func hit(h *Hook) {
 	h.Code.Call(asm.FnGetAttachCookie)
 }
 
-// HitEvent leaves on the stack the number of the event whose place was hit.
+// HitEvent returns the place on the stack of the number of the event that was
+// hit.
 func HitEvent(h *Hook) (at int16) {
 	c := h.Code
 	at = c.Alloc(8)
@@ -151,12 +156,13 @@ func HitPlace(h *Hook, at int16) {
 	h.Code.Store(at, asm.R0)
 }
 
-// PairNumbers are those by which events are sent that two places make: where they begin, the
-// place at which the one starts, and how many there may be at which the other ends.
+// PairNumbers describes the numbers under which pairs of many functions are sent, in the
+// program's map of numbers: First is the index of the first, Row the number of ends for each
+// start.
 type PairNumbers struct{ First, Row int }
 
-// Find leaves on the stack the number for the place that was hit, which ends what began at the
-// place whose number is at start; 0 is the only one.
+// Find returns the place on the stack of the number for a pair that ends at the place that was
+// hit. start has the number of the place at which it began; 0 if there is only one.
 func (n PairNumbers) Find(h *Hook, start int16, fail assembler.Label) (at int16) {
 	c := h.Code
 	at = c.Alloc(8)
@@ -177,8 +183,8 @@ func (n PairNumbers) Find(h *Hook, start int16, fail assembler.Label) (at int16)
 	return at
 }
 
-// EveryNumber lists the numbers of all that start at some places, with each place at which they end;
-// where there are none, it is the one beside them.
+// EveryNumber lists the numbers of all pairs of a start of starts and an end of ends, by start. If
+// a list is empty, start or end is its only element. of returns the number of a pair.
 func EveryNumber(starts []int, start int, ends []int, end int, of func(start, end int) int) (list []uint64) {
 	if len(starts) == 0 {
 		starts = []int{start}
@@ -194,7 +200,7 @@ func EveryNumber(starts []int, start int, ends []int, end int, of func(start, en
 	return list
 }
 
-// NumberMap is the map in which a program finds these numbers.
+// NumberMap is the map of the numbers that Find reads.
 func NumberMap(numbers []uint64) *ebpf.MapSpec {
 	spec := &ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: uint32(len(numbers))}
 	for k, n := range numbers {
@@ -203,13 +209,14 @@ func NumberMap(numbers []uint64) *ebpf.MapSpec {
 	return spec
 }
 
-// findName puts the name of the place that was hit at off, which has room for size bytes.
+// findName writes the name of the place that was hit to off, which has room for size
+// bytes.
 func findName(h *Hook, off int16, size int, of *event.Operand, fail assembler.Label) {
 	c := h.Code
 	mark := c.Stack
 	key := c.Alloc(8)
 	hit(h)
-	c.Store(key, asm.R0) // whose lower half is looked at
+	c.Store(key, asm.R0) // the map reads the lower half only
 	c.Get(load.NamesMap.Of(h.Index, of.List), key, fail)
 	c.Emit(asm.Mov.Reg(asm.R1, asm.R0))
 	for i := 0; i < size; i += 8 {

@@ -5,8 +5,8 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// Plain reports that n reads and compares numbers of the event, and calls
-// nothing.
+// Plain reports that n only reads and compares numbers of the event, without
+// calls.
 func Plain(n expr.Node) bool {
 	ok := true
 	expr.Walk(n, func(n expr.Node) bool {

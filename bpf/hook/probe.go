@@ -11,10 +11,10 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file reads what programs of probes are called with: the registers, struct
-// pt_regs; there is no record.
+// This file reads the context of a probe's program: the registers, struct
+// pt_regs. There is no record.
 
-// Register reads a register of the context: those of a probe, or of a sample.
+// Register reads a register of the context of a probe or a sample.
 func (h *Hook) Register(dst asm.Register, name string, r uint8) {
 	if h.Direct != nil {
 		h.directRegister(dst, r)
@@ -29,7 +29,8 @@ func (h *Hook) Register(dst asm.Register, name string, r uint8) {
 	h.Code.Emit(asm.LoadMem(dst, asm.R6, registerAt[r], asm.DWord))
 }
 
-// ProbeField reads a field of the record that the kernel would write for a probe.
+// ProbeField computes a field of the record that the kernel would write for a
+// probe.
 func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
 	p := h.Event.Probe
 	switch {
@@ -37,7 +38,8 @@ func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
 		h.Register(dst, f.Name, instructionPointer)
 		return
 	case !p.User && !p.Return && f.Name == "ip" && h.Kind == ebpf.Kprobe:
-		// The kernel has each kind of its probes look as if a breakpoint had been run.
+		// For all its probes the kernel sets the registers as if a breakpoint
+		// instruction had been executed.
 		h.Register(dst, f.Name, instructionPointer)
 		if runtime.GOARCH == "amd64" {
 			h.Code.Emit(asm.Sub.Imm(dst, 1))
@@ -50,8 +52,8 @@ func (h *Hook) ProbeField(dst asm.Register, f *event.Field) {
 	assembler.Refuse("field %s of %s: programs do not have it", f.Name, h.Event.Label)
 }
 
-// Operand leaves in dst what an operand says, without its memory; no other register
-// changes, but R0 if dst is another.
+// Operand leaves in dst the value of an operand, or its address if it lies in
+// memory. Only dst and R0 change.
 func (h *Hook) Operand(dst asm.Register, name string, o *event.Operand) {
 	c := h.Code
 	switch {
@@ -84,14 +86,15 @@ func (h *Hook) Operand(dst asm.Register, name string, o *event.Operand) {
 	c.Emit(asm.Add.Reg(dst, asm.R0))
 }
 
-// inMemory reports that a field is a number in the memory of a process, which is read
-// before anything is computed.
+// inMemory reports that a field is an argument in memory, which is read before any
+// expression.
 func inMemory(f *event.Field) bool {
 	return f.Place == event.InMember && f.Operand() != nil && f.Operand().Load > 0
 }
 
-// FetchOperands reads the arguments of a probe that lie in memory, each to two words:
-// the number, and whether it could not be read. An expression that needs the number fails then.
+// FetchOperands reads the arguments of a probe that lie in memory, each to two words: the
+// number, and the error, 0 if it could be read. An expression that needs an unreadable number
+// fails.
 func (m *Members) FetchOperands(nodes []expr.Node) {
 	c := m.hook.Code
 	for _, n := range nodes {
@@ -115,7 +118,7 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 			m.hook.Operand(asm.R3, f.F.Name, f.F.Operand())
 			c.Addr(asm.R1, at)
 			c.Emit(asm.Mov.Imm(asm.R2, int32(f.F.Operand().Load)))
-			// Only a watched variable has an address of its own, which may be of the kernel.
+			// Only a watched variable has a constant address, which may be in the kernel.
 			if o := f.F.Operand(); len(o.Regs) == 0 && o.Value < 0 {
 				c.Call(asm.FnProbeReadKernel)
 			} else {
@@ -127,26 +130,27 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 	}
 }
 
-// tellsFunction reports that a field is the address of the function which programs ask the
-// kernel for: of one that returns, and where one link attaches the program, whose registers
-// are not those of a breakpoint.
+// tellsFunction reports that a field is the address of the probed function and that the
+// program must ask the kernel for it. That is so for returns, and for programs that one
+// link attaches to many functions, since their registers are not those of a breakpoint.
 func (h *Hook) tellsFunction(f *event.Field) bool {
 	if h.Event == nil || h.Event.Probe == nil || !h.Event.Probe.Return && (h.Event.Probe.User || !h.Linked) {
 		return false
 	}
 	tells := h.Host.TellsFunction
 	if h.Event.Probe.User {
-		tells = h.Host.UprobeMulti // 6.6, which had both
+		tells = h.Host.UprobeMulti // came with 6.6, as did the helper
 	}
 	return tells && h.Kind == ebpf.Kprobe && f.Place == event.InRaw && f.Name == "ip"
 }
 
-// endbr is ENDBR64, with which functions of x86 may begin, and what the kernel puts in its place
-// where nothing jumps to them (gen_endbr_poison in asm/ibt.h, of several ages). The kernel tells
-// where the function begins, and its probes, and their records, are behind that.
+// endbr lists ENDBR64, with which functions of x86 may begin, and the instructions with which
+// kernels of several ages replace it if no indirect jump leads to the function (gen_endbr_poison
+// in asm/ibt.h). The helper returns the begin of the function; probes and their records have the
+// address behind ENDBR64.
 var endbr = []int64{0xfa1e0ff3, 0x001f0f66, 0xd6401f0f, 0x001f0ff5}
 
-// fetchFunction fetches the address of the function.
+// fetchFunction fetches the address of the probed function.
 func (m *Members) fetchFunction() {
 	c := m.hook.Code
 	m.function = c.Alloc(8)
@@ -176,7 +180,8 @@ func (m *Members) fetchFunction() {
 	c.Stack = mark
 }
 
-// Function is where the address of the function is, if n is that and the kernel tells it; else 0.
+// Function is the place of the probed function's address if n reads it and it was fetched; else
+// 0.
 func (m *Members) Function(n *expr.Field) int16 {
 	if m.function == 0 || n.Part.Past() || !m.hook.tellsFunction(n.F) {
 		return 0

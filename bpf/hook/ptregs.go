@@ -2,13 +2,13 @@ package hook
 
 import "runtime"
 
-// This file knows where the registers are in what the kernel calls programs with:
-// struct pt_regs of a probe, struct bpf_perf_event_data of a sample, which begins with
-// them.
+// This file has the offsets of registers in the contexts of programs: struct pt_regs
+// of a probe, and struct bpf_perf_event_data of a sample, which begins with the
+// registers.
 
-// registerAt are the places of the kernel's numbered registers (enum
+// registerAt lists the offsets of the kernel's numbered registers (enum
 // perf_event_x86_regs, perf_event_arm_regs) in struct pt_regs, or struct
-// user_pt_regs; -1 is none. Both layouts are ABI.
+// user_pt_regs; -1 if a register is not there. Both layouts are ABI.
 var registerAt = map[string][]int16{
 	"amd64": {80, 40, 88, 96, 104, 112, 32, 152, 128, 144, 136, 160, -1, -1, -1, -1,
 		72, 64, 56, 48, 24, 16, 8, 0},
@@ -16,16 +16,16 @@ var registerAt = map[string][]int16{
 		168, 176, 184, 192, 200, 208, 216, 224, 232, 240, 248, 256},
 }[runtime.GOARCH]
 
-// instructionPointer is the number of the instruction pointer in At.
+// instructionPointer is the index of the instruction pointer in registerAt.
 var instructionPointer = map[string]uint8{"amd64": 8, "arm64": 32}[runtime.GOARCH]
 
-// periodAt is where the context of a sampled event has its period, behind
-// the registers; must match struct bpf_perf_event_data in
+// periodAt is the offset of the period in the context of a sampled event,
+// behind the registers. It must match struct bpf_perf_event_data in
 // arch/*/include/uapi/asm/bpf_perf_event.h and linux/bpf_perf_event.h.
 var periodAt = map[string]int16{"amd64": 21 * 8, "arm64": 34 * 8}[runtime.GOARCH]
 
-// interruptsAt is the bit that says whether interrupts are enabled, or disabled: the place
-// of its word, and by how many bits it is shifted there.
+// interruptsAt returns the offset of the word and the shift of the bit that says whether
+// interrupts are enabled, or, if enabled is false, disabled.
 func interruptsAt() (off int16, shift int32, enabled bool) {
 	if runtime.GOARCH == "arm64" {
 		return 264, 7, false // pstate, PSR_I_BIT

@@ -9,12 +9,13 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// This file generates programs of raw tracepoints, whose fields are arguments of the
-// kernel's trace call (package rawpoint).
+// This file reads the fields of raw tracepoints, which are arguments of the kernel's
+// trace call (rawpoint.go).
 
-// PickRaw decides whether the program can be a raw one: every field of the
-// record that somebody reads must be known. Without BTF, structures cannot be
-// read. stacked says that somebody counts by its stack.
+// PickRaw decides whether the program can be on the raw tracepoint, and sets
+// Raw and Kind if so: every field that nodes read must be known by argument.
+// Without BTF, structures cannot be read. stacked says that the event's stack
+// is read.
 func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 	e := h.Event
 	if h.Host.AsRaw {
@@ -22,7 +23,7 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 		return
 	}
 	if e.Sampled || e.Probe != nil || stacked && e.Stack.Kernel {
-		// The kernel's stack begins where the record was made, without
+		// The kernel's stack must begin where the record is made, without
 		// frames of the program itself.
 		return
 	}
@@ -66,7 +67,7 @@ func (h *Hook) PickRaw(nodes []expr.Node, stacked bool) {
 	}
 }
 
-// member finds where the structure of an argument has a field.
+// member finds the offset of a field in the structure of an argument.
 func (h *Hook) member(f RawField) (at int, ok bool) {
 	at, ok = h.Host.Member(f.Type, f.Member)
 	if f.Inner != "" && ok {
@@ -88,7 +89,7 @@ func (h *Hook) rawText(off int16, name string) {
 	c.Call(asm.FnProbeReadKernelStr)
 }
 
-// RawField reads a field from the arguments.
+// RawField reads a field from the arguments into dst.
 func (h *Hook) RawField(dst asm.Register, field *event.Field) {
 	c := h.Code
 	f, ok := h.Raw.Fields[field.Own().Name]
@@ -113,13 +114,13 @@ func (h *Hook) RawField(dst asm.Register, field *event.Field) {
 		}
 		return
 	}
-	// Arguments are widened to 64 bits, but not by their sign.
+	// Arguments have 64 bits here, but their upper bits do not extend the sign.
 	c.Emit(asm.LoadMem(dst, base, int16(off), asm.DWord))
 	c.Extend(dst, 8*f.Size, f.Signed)
 }
 
-// rawWords reads n elements of an array of members, from one on, into R0, and calls
-// take for each. Other registers change.
+// rawWords reads n elements of an array of members into R0, from element first on,
+// each followed by the code of take. It overwrites R1 to R5.
 func (h *Hook) rawWords(f RawField, first, n int, take func(i int)) {
 	c := h.Code
 	info, status, ok := h.Host.Status()
@@ -149,10 +150,10 @@ func (h *Hook) rawWords(f RawField, first, n int, take func(i int)) {
 }
 
 // compatStatus is TS_COMPAT of arch/x86/include/asm/thread_info.h: the running
-// system call is one of 32 bits.
+// system call is a 32-bit one.
 const compatStatus = 2
 
-// asksArguments reports that arguments of the tracepoint are read.
+// asksArguments reports that nodes read arguments of the tracepoint.
 func asksArguments(nodes []expr.Node) bool {
 	found := false
 	for _, n := range nodes {

@@ -8,35 +8,38 @@ import (
 	"ppscript/runtime/event"
 )
 
-// This file knows raw tracepoints: their programs get the arguments of the
-// kernel's trace call, before any record is made of them, which saves half of the cost.
-// Fields map to arguments only where the kernel's own assignment is a plain copy; an
-// event of which anything else is read takes the general way.
+// This file lists tracepoints whose fields can be read from the arguments of the
+// kernel's trace call. Programs on the raw tracepoint get these before the kernel makes
+// a record, which saves half of the cost. A field is listed only if the kernel's own
+// assignment is a plain copy; if any other field is read, the program runs on the
+// ordinary tracepoint.
 
-// A RawPoint is a tracepoint whose fields are known by argument.
+// A RawPoint is a tracepoint with the arguments from which its fields can be
+// read.
 type RawPoint struct {
 	Name   string
 	Fields map[string]RawField
 }
 
-// A RawField is an argument, or a member of the structure that an argument
-// points to.
+// A RawField is an argument, or, with Deref, a member of the structure to which
+// an argument points.
 type RawField struct {
 	Arg    int
 	Deref  bool
 	Type   string // of the structure, for BTF
 	Member string
-	Inner  string // the structure that Member is, if Of it the field is a copy
+	Inner  string // type of Member, if the field is a copy of its member Of
 	Of     string
 	Size   int
 	Signed bool
-	Text   bool // up to its NUL, at most Size bytes
-	// Words are the members that make an array, Compat those of it, 32 bits of
-	// each, in system calls of 32 bits.
+	Text   bool // a text up to its NUL, at most Size bytes
+	// Words lists the members that are the elements of an array. Compat lists
+	// them for 32-bit system calls, which use 32 bits of each.
 	Words, Compat []string
 }
 
-// RawPointOf is the tracepoint of an event, "system:name"; nil if it is not known.
+// RawPointOf is the RawPoint of an event, "system:name"; nil if its fields are not
+// known.
 func RawPointOf(fullName string) *RawPoint {
 	nr := RawField{Arg: 0, Deref: true, Type: "pt_regs", Member: "orig_ax", Size: 8, Signed: true}
 	if runtime.GOARCH == "arm64" {
@@ -63,7 +66,8 @@ func RawPointOf(fullName string) *RawPoint {
 	case "sched:sched_wakeup", "sched:sched_waking", "sched:sched_wakeup_new":
 		p := &RawPoint{fullName[6:], map[string]RawField{}}
 		p.task("", 0)
-		// It is task_cpu(), which reads this from 5.16 on; types before do not have it.
+		// The field is task_cpu(), which reads this member from 5.16 on; older kernels
+		// do not have the member.
 		p.Fields["target_cpu"] = RawField{Deref: true, Type: "task_struct", Member: "thread_info",
 			Inner: "thread_info", Of: "cpu", Size: 4, Signed: true}
 		return p
@@ -109,13 +113,13 @@ func Wakes(s *event.Schema) bool {
 	return s.System == "sched" && strings.HasPrefix(s.Name, "sched_wak")
 }
 
-// plainSystems have events that are the tracepoints of their names.
+// plainSystems lists systems whose events have the names of their tracepoints.
 var plainSystems = []string{
 	"sched", "irq", "irq_vectors", "ipi", "task", "signal", "timer", "block", "kmem", "kvm", "net", "napi",
 	"skb", "tcp", "sock", "power", "workqueue", "writeback", "ext4", "jbd2", "xfs", "btrfs",
 }
 
-// task adds the fields that are copies of members of a task.
+// task adds fields that are copies of members of a task.
 func (p *RawPoint) task(prefix string, arg int) {
 	member := func(name string, size int, text bool) {
 		p.Fields[prefix+name] = RawField{

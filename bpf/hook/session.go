@@ -10,9 +10,9 @@ import (
 	"ppscript/runtime/expr"
 )
 
-// Sessions has the programs of a call and of its return attached by one link, where the
-// function does not call both by itself, which costs less. nodes are what the program of an
-// event reads.
+// Sessions pairs the programs of a function's call and return, so that one link attaches
+// both (a session). It does not if the function calls both through trampolines, which costs
+// less. nodes returns what the program of an event reads.
 func Sessions(im *load.Image, host *features.Host, event func(i int) *Event,
 	nodes func(i int) []expr.Node) {
 	may := func(p *load.Program, ret bool) bool {
@@ -36,11 +36,13 @@ func Sessions(im *load.Image, host *features.Host, event func(i int) *Event,
 	}
 }
 
-// functionOf is the name behind the kind of a probe.
+// functionOf is the function of a probe's program, without the kind of the
+// probe.
 func functionOf(p *load.Program) string { return p.Attach[strings.IndexByte(p.Attach, ':')+1:] }
 
-// canPair reports that a session may call the program of a probe, which reads nodes. Registers
-// that look as if a breakpoint had been run only probes of the kernel have.
+// canPair reports that a session may call the program of a probe, which reads nodes. In a
+// session on a function of the kernel the registers are not those of a breakpoint, so fields
+// of a probe's record cannot be read there.
 func canPair(host *features.Host, p *load.Program, of *event.Schema, nodes []expr.Node) bool {
 	may := host.KprobeSession
 	if p.User {
