@@ -1,12 +1,12 @@
-// Package hookcost measures what programs cost beside their own time. Costs are the costs to a thread of
-// this machine for which a program is called: by a tracepoint, by the raw one behind it, by a probe.
-// The program does not see that time: the way there, and the record that the kernel makes for it.
-// Package budget adds it to the time inside programs. Misses are the events that other observers do
-// not get since programs hang at a tracepoint.
+// Package hookcost measures the costs of programs beside their own run time. Costs are the costs of
+// a call for the thread that causes it: by a tracepoint, a raw tracepoint, or a probe. The program
+// cannot measure this time: the way to it, and the record that the kernel makes for it. Package
+// budget adds it to the time inside programs. Misses counts the events that other observers do not
+// get, since programs are attached to the tracepoint.
 //
-// A thread of ours makes cheap system calls, without a program and with one that does nothing, and the
-// difference of the fastest rounds is the cost. Calls take a longer way while they are traced at
-// all, which is a part of it: for events that are not about system calls it is an upper bound.
+// A thread of this process makes cheap system calls, without a program and with a program that does
+// nothing; the difference of the fastest rounds is the cost. Traced system calls take a longer way
+// through the kernel, which is included, so for other events the cost is an upper bound.
 package hookcost
 
 import (
@@ -29,26 +29,28 @@ import (
 	"ppscript/runtime/system/kernel"
 )
 
-// Costs are what a hit costs beside its program, by the kind of hook.
+// Costs are the costs of a hit beside its program, by the kind of hook. A hook
+// is the mechanism that calls the program.
 type Costs struct {
 	Tracepoint, Raw, Probe time.Duration
 	Clock                  time.Duration // of reading the time
 }
 
-// Those that are not measured: a probe in a program is a trap, a sample is an interrupt.
+// Costs that are not measured: a probe in user code is a trap, a sample is an interrupt.
 const (
 	UserProbe = 1500 * time.Nanosecond
 	Sample    = 1500 * time.Nanosecond
 )
 
-// Where a kind of hook cannot be tried, its cost is the cost on a slow machine.
+// If a kind of hook cannot be measured, these are used: the costs on a slow
+// machine.
 const (
 	slowTracepoint = 150 * time.Nanosecond
 	slowRaw        = 80 * time.Nanosecond
 	slowProbe      = 300 * time.Nanosecond
 )
 
-// Of is what a hit of a program costs beside it.
+// Of is the cost of a hit of a program, beside the program's own time.
 func (t *Costs) Of(p *load.Program) time.Duration {
 	switch {
 	case p.User:
@@ -59,7 +61,7 @@ func (t *Costs) Of(p *load.Program) time.Duration {
 	return *t.hook(p)
 }
 
-// hook is the cost of the hook that a program hangs on, among the hooks that are tried out.
+// hook is the measured cost of the kind of hook to which a program is attached.
 func (t *Costs) hook(p *load.Program) *time.Duration {
 	switch {
 	case p.Kind == ebpf.Kprobe && p.Direct == nil:
@@ -71,11 +73,12 @@ func (t *Costs) hook(p *load.Program) *time.Duration {
 }
 
 const (
-	calls  = 100 // of a round
+	calls  = 100 // per round
 	rounds = 20
 )
 
-// Measure tries out what these programs hang on. It takes a millisecond for each kind of hook.
+// Measure measures the kinds of hooks to which the programs are attached. It takes a
+// millisecond for each kind.
 func Measure(programs []load.Program) Costs {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -106,8 +109,9 @@ func Measure(programs []load.Program) Costs {
 	return t
 }
 
-// measure is the cost of a kind. The program returns 1: if one at a tracepoint returns 0, the kernel
-// keeps the hit from all other observers of the tracepoint through perf_event_open.
+// measure is the cost of a kind of hook. The program returns 1: if a program at a tracepoint
+// returns 0, the kernel hides the hit from all other observers of the tracepoint through
+// perf_event_open.
 func measure(kind ebpf.ProgramType, attach func(*ebpf.Program) (func(), error)) (time.Duration, error) {
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "pps_toll", Type: kind, License: "GPL",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}})
@@ -139,7 +143,7 @@ func fastest() time.Duration {
 	return best / calls
 }
 
-// clock is what reading the time costs.
+// clock is the cost of reading the time.
 func clock() time.Duration {
 	best := time.Hour
 	for range rounds {
@@ -160,7 +164,7 @@ func raw(p *ebpf.Program) (func(), error) {
 	return func() { _ = l.Close() }, nil
 }
 
-// sysEnter is the number of the tracepoint.
+// sysEnter is the number of the tracepoint raw_syscalls:sys_enter.
 func sysEnter() (uint64, error) {
 	return firstNumber("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id",
 		"/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id")
@@ -197,7 +201,7 @@ func probe(p *ebpf.Program) (func(), error) {
 		Bits: unix.PerfBitDisabled, Sample: 1})
 }
 
-// event has the program called by an event of perf.
+// event attaches the program to an event of perf.
 func event(p *ebpf.Program, attr *unix.PerfEventAttr) (func(), error) {
 	attr.Size = uint32(unsafe.Sizeof(*attr))
 	fd, err := kernel.OnACPU(func(cpu int) (int, error) {
@@ -212,7 +216,7 @@ func event(p *ebpf.Program, attr *unix.PerfEventAttr) (func(), error) {
 	return func() { _ = unix.Close(fd) }, nil
 }
 
-// firstNumber reads the first of the files that is there.
+// firstNumber reads a number from the first file that exists.
 func firstNumber(paths ...string) (n uint64, err error) {
 	for _, path := range paths {
 		var b []byte

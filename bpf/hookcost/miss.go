@@ -10,50 +10,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file counts events of tracepoints that the kernel gives to no observer. Package session asks
-// for them, for the events that come through rings.
+// This file counts events of tracepoints that the kernel gives to no observer. Package session uses
+// it for events that come through rings.
 //
-// Where a program hangs at a tracepoint, ours or not, perf's events of all observers get a hit
-// only behind the programs, and only if these have run. The kernel runs none while the CPU is in
+// If any program is attached to a tracepoint, by ppscript or not, perf's events of all observers
+// get a hit only after the programs have run. The kernel runs no program while the CPU is in
 // another program, or in a system call about a map (bpf_prog_active, in trace_call_bpf of
-// kernel/trace/bpf_trace.c). If the thread of such a call loses the CPU, which preemptible kernels do
-// to it, all hits on that CPU are skipped until it goes on: thousands, of which no ring tells. Since
-// Linux 6.7 each program has a count of them (recursion_misses).
+// kernel/trace/bpf_trace.c). If the thread of such a call is preempted, all hits on that CPU are
+// skipped until it continues: thousands, which no ring reports. Since Linux 6.7 each program has a
+// count of them (recursion_misses).
 //
-// So the count of the programs that hang at an event says how many of its hits no observer got, from
-// any thread: which of them a filter would have kept, nobody knows. Programs at raw tracepoints are
-// not called this way, and hide nothing.
+// So the count of the programs attached to an event is the number of its hits that no observer got,
+// from any thread; it is not known which of them a filter would have kept. Programs at raw
+// tracepoints are called in another way, and hide nothing.
 
-// most bounds the events that are looked at, and the programs at each.
+// most bounds the watched events, and the programs at each.
 const most = 64
 
-// every is how often Look looks.
+// every is the time between two looks at the programs.
 const every = 500 * time.Millisecond
 
-// A Misses counts for some events.
+// A Misses counts the skipped hits of some events.
 type Misses struct {
 	events   []*missedTracepoint
 	reported uint64
-	next     time.Time // to look
+	next     time.Time // time of the next look
 }
 
-// A missedTracepoint is an event of perf, and what hangs at its tracepoint.
+// missedTracepoint is an event of perf, with the programs attached to its
+// tracepoint.
 type missedTracepoint struct {
 	fd       int
-	skipped  uint64 // by programs that are gone
+	skipped  uint64 // counted by programs that are gone
 	programs map[uint32]*missingProgram
 }
 
-// A missingProgram is one that hangs there, or did; it is kept so that its count can be read once more.
+// missingProgram is a program that is attached there, or was; it is held open so that its count can
+// be read once more.
 type missingProgram struct {
 	own     *ebpf.Program
 	began   uint64
 	skipped uint64
 }
 
-// WatchMisses watches events, which are descriptors of perf_event_open and stay the caller's: it has its own,
-// since one may be closed when its CPU goes. It is nil where there is nothing to look at, or no right
-// to do so.
+// WatchMisses watches events, which are descriptors of perf_event_open and stay the caller's. It
+// duplicates them, since the caller may close one when its CPU goes offline. It returns nil if
+// there is nothing to watch, or no privilege to do so.
 func WatchMisses(events []int) *Misses {
 	w := &Misses{}
 	for _, fd := range events[:min(len(events), most)] {
@@ -74,8 +76,8 @@ func WatchMisses(events []int) *Misses {
 	return w
 }
 
-// Look finds the programs that have come, if that was long ago: programs that go before somebody looks are
-// not seen.
+// Look finds newly attached programs, if the last look was long ago. Programs that come and go
+// between two looks are not seen.
 func (w *Misses) Look(now time.Time) {
 	if w == nil || now.Before(w.next) {
 		return
@@ -86,7 +88,7 @@ func (w *Misses) Look(now time.Time) {
 	}
 }
 
-// Lost is how many hits were skipped since the last call.
+// Lost is the number of hits that were skipped since the last call.
 func (w *Misses) Lost() uint64 {
 	if w == nil {
 		return 0
@@ -101,7 +103,8 @@ func (w *Misses) Lost() uint64 {
 	return n - before
 }
 
-// Tell says why the hits were lost that Lost told, if there are any.
+// Tell reports to the user why the hits that Lost counted were lost, if there
+// are any.
 func (w *Misses) Tell(say func(format string, args ...any)) {
 	if w == nil || w.reported == 0 {
 		return
@@ -111,7 +114,7 @@ func (w *Misses) Tell(say func(format string, args ...any)) {
 		"pairs around them may be wrong", w.reported)
 }
 
-// Close gives up the programs.
+// Close closes the programs and the events.
 func (w *Misses) Close() error {
 	if w == nil {
 		return nil
@@ -127,7 +130,8 @@ func (w *Misses) Close() error {
 	return errors.Join(errs...)
 }
 
-// sum is what was skipped at one tracepoint: a hit that is skipped is so for all programs there.
+// sum is the number of hits skipped at one tracepoint. A skipped hit is skipped for all programs
+// there, so it is their maximum.
 func (at *missedTracepoint) sum() uint64 {
 	n := uint64(0)
 	for _, p := range at.programs {
@@ -136,12 +140,13 @@ func (at *missedTracepoint) sum() uint64 {
 	return at.skipped + n
 }
 
-// look reads the counts, and takes in programs that have come. What these counted before the first
-// look is of another time; afterwards it is not: they have come since.
+// look reads the counts, and adds new programs. Counts from before the first look do not belong to
+// the run. A program that is new at a later look has been attached during the run, so its whole
+// count does.
 func (at *missedTracepoint) look(first bool) {
 	ids, err := hangingAt(at.fd)
 	if err != nil {
-		return // the next look may tell
+		return // the next look may succeed
 	}
 	there := map[uint32]bool{}
 	for _, id := range ids {
@@ -151,7 +156,7 @@ func (at *missedTracepoint) look(first bool) {
 		}
 		own, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
 		if err != nil {
-			continue // it is gone, or the right to open it
+			continue // the program is gone, or may not be opened
 		}
 		p := &missingProgram{own: own}
 		if first {
@@ -171,7 +176,8 @@ func (at *missedTracepoint) look(first bool) {
 	if gone == 0 {
 		return
 	}
-	// What those programs counted is kept; the programs that stay go on from here.
+	// The counts of the programs that are gone are kept; the other programs count
+	// from here on.
 	at.skipped += gone
 	for _, p := range at.programs {
 		began := min(p.began+gone, p.began+p.skipped)
@@ -180,7 +186,7 @@ func (at *missedTracepoint) look(first bool) {
 	}
 }
 
-// read is what the kernel counted for the program; 0 if it does not.
+// read is the kernel's count of skipped hits for the program; 0 if it has none.
 func (p *missingProgram) read() uint64 {
 	st, err := p.own.Stats()
 	if err != nil {
@@ -198,7 +204,7 @@ func hangingAt(event int) (ids []uint32, err error) {
 	binary.NativeEndian.PutUint32(query[:], most)
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(event), unix.PERF_EVENT_IOC_QUERY_BPF,
 		uintptr(unsafe.Pointer(&query[0])))
-	if errno != 0 && errno != unix.ENOSPC { // there are more
+	if errno != 0 && errno != unix.ENOSPC { // there are more programs than room
 		return nil, errno
 	}
 	n := min(binary.NativeEndian.Uint32(query[4:]), most)

@@ -11,51 +11,52 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file measures what it costs a thread that the kernel writes a record of an event into a ring.
+// This file measures the cost for a thread when the kernel writes a record of an event to a ring.
 
-// Records are what records cost those for whom they are written.
+// Records are the costs of records for the threads that cause them.
 type Records struct {
-	Each time.Duration // a small one
-	// Idle is what a hit costs while the event is off, but open.
+	Each time.Duration // cost of a small record
+	// Idle is the cost of a hit while the event is open, but disabled.
 	Idle  time.Duration
-	small uint64 // bytes of a small one
+	small uint64 // bytes of a small record
 }
 
-// A Hook is what an event hangs on.
+// A Hook is the mechanism that triggers an event.
 type Hook int
 
 const (
 	OfTracepoint Hook = iota
-	OfKernel          // a probe
-	OfProgram         // likewise
-	OfSamples         // an interrupt: nothing, while it is off
+	OfKernel          // a probe in the kernel
+	OfProgram         // a probe in a user program
+	OfSamples         // an interrupt: no cost while the event is disabled
 )
 
 const (
-	// slowRecord is taken where it cannot be tried.
+	// slowRecord is used if the cost cannot be measured.
 	slowRecord = 600 * time.Nanosecond
-	// perByte is what each byte more costs, ns: frames of a stack that are looked for cost about ten
-	// times as much as bytes that are copied, and are the usual reason for large records.
+	// perByte is the cost of each further byte, in ns. Frames of a stack, which must be found, cost
+	// about ten times as much as copied bytes, and are the usual reason for large records.
 	perByte = 0.5
-	// usual is the size of a record where it cannot be tried.
+	// usual is the size of a record if it cannot be measured.
 	usual = 100
-	// priced are the members of samples that are tried; stacks and copies have their price by size.
+	// priced lists the members of samples whose cost is measured; the cost of stacks and copies
+	// follows from their size.
 	priced = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR |
 		unix.PERF_SAMPLE_ID | unix.PERF_SAMPLE_CPU | unix.PERF_SAMPLE_PERIOD |
 		unix.PERF_SAMPLE_STREAM_ID | unix.PERF_SAMPLE_IDENTIFIER
 )
 
-// Of is what so many records with so many bytes cost, ns.
+// Of is the cost of n records with so many bytes in all, in ns.
 func (r *Records) Of(n, bytes uint64) uint64 {
 	more := float64(bytes) - float64(n*r.small)
 	return n*uint64(r.Each) + uint64(max(more, 0)*perByte)
 }
 
-// Small is how many bytes a small one has.
+// Small is the size of a small record in bytes.
 func (r *Records) Small() uint64 { return r.small }
 
-// MeasureRecords takes some milliseconds. Samples have those members, and the bytes of the event; the
-// dearest of the hooks counts.
+// MeasureRecords measures the costs of records whose samples have the members of sampleType and the
+// raw bytes of the event. The most expensive of the hooks counts. It takes some milliseconds.
 func MeasureRecords(sampleType uint64, hooks ...Hook) Records {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -101,7 +102,8 @@ func records(sampleType uint64) Records {
 	return r
 }
 
-// A ring has records written for this thread's system calls, which nobody reads: the newest stay.
+// ring is a ring of records of this thread's system calls, which are never read: newer records
+// overwrite older ones.
 type ring struct {
 	fd  int
 	mem []byte
@@ -115,14 +117,15 @@ func openRing(sampleType uint64) (*ring, error) {
 	attr := &unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id, Sample: 1,
 		Sample_type: sampleType, Bits: unix.PerfBitWriteBackward | unix.PerfBitWatermark}
 	attr.Size = uint32(unsafe.Sizeof(*attr))
-	// It is woken as seldom as for the rings of a run.
+	// The reader would be woken as rarely as for the rings of a run.
 	pages := 128
 	attr.Wakeup = uint32(pages * unix.Getpagesize())
 	fd, err := unix.PerfEventOpen(attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
-	// Memory that cannot be written to is overwritten: nobody says how far it was read.
+	// With read-only memory the kernel overwrites old records, as it cannot know how
+	// far they were read.
 	mem, err := unix.Mmap(fd, 0, (1+pages)*unix.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
@@ -130,7 +133,8 @@ func openRing(sampleType uint64) (*ring, error) {
 	return &ring{fd, mem}, nil
 }
 
-// written is how many bytes were written so far. The head goes backward from 0.
+// written is the number of bytes written so far. The head moves backward from
+// 0.
 func (r *ring) written() uint64 {
 	head := &(*unix.PerfEventMmapPage)(unsafe.Pointer(unsafe.SliceData(r.mem))).Data_head
 	return -atomic.LoadUint64(head)
