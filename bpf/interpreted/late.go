@@ -6,12 +6,13 @@ import (
 	"io"
 )
 
-// This file does what the program does, from outside and later: for kernels without programs.
+// This file follows the frames as the program does, but from user space and later, for
+// kernels without programs.
 
-// errEnd ends a walk: memory could not be read as it should be.
+// errEnd ends a walk: the thread was not found.
 var errEnd = errors.New("no frames")
 
-// A late walks through the memory of a process.
+// late is a walk through the memory of a process; err is its first error.
 type late struct {
 	*Config
 	mem io.ReaderAt
@@ -26,7 +27,8 @@ func (l *late) word(at uint64) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// via follows a pointer at an offset that is told as 1 more; 0 is that there is none between.
+// via follows the pointer at an offset, given as 1 plus the offset; 0 means that there is no
+// pointer to follow.
 func (l *late) via(at, offset uint64) uint64 {
 	if offset == 0 {
 		return at
@@ -34,12 +36,14 @@ func (l *late) via(at, offset uint64) uint64 {
 	return l.word(at + offset - 1)
 }
 
-// tries is how often frames are followed for a walk in which the innermost one stayed the same.
+// tries bounds the attempts to follow the frames while the innermost frame stays the same.
 const tries = 8
 
-// Walk follows the frames of a thread that mine knows by what pthread_self returns in it; main says that it
-// is the process's first. The process goes on meanwhile: where the innermost frame is another one at the
-// end, it is tried again, and at last told as it is: functions that call much would be missing else.
+// Walk follows the frames of a thread. mine recognizes the thread by the value that pthread_self
+// returns in it; main says that it is the process's first thread. The process continues to run
+// meanwhile: if the innermost frame has changed at the end, Walk tries again. After the last
+// attempt it returns the frames nevertheless, as functions that call much would be missing
+// otherwise.
 func (c *Config) Walk(mem io.ReaderAt, main bool, mine func(self uint64) bool) (st Stack, ok bool) {
 	for range tries {
 		l := &late{Config: c, mem: mem}
@@ -62,7 +66,7 @@ func (c *Config) Walk(mem io.ReaderAt, main bool, mine func(self uint64) bool) (
 		if l.err != nil || len(next.Frames) == 0 {
 			continue
 		}
-		if len(next.Frames) >= len(st.Frames) { // a generator that is left meanwhile has no caller
+		if len(next.Frames) >= len(st.Frames) { // shorter if a generator returned meanwhile: it has no caller then
 			st, ok = next, true
 		}
 		if again, _ := l.frame(first); l.word(from) == first && again.Code == next.Frames[0].Code {
@@ -72,7 +76,8 @@ func (c *Config) Walk(mem io.ReaderAt, main bool, mine func(self uint64) bool) (
 	return st, ok
 }
 
-// find finds the innermost frame of the thread, where frames end, and where the first number stands.
+// find returns the innermost frame of the thread, the end of the frames if they lie side by side,
+// and the address from which the innermost frame was read.
 func (l *late) find(main bool, mine func(self uint64) bool) (frame, end, from uint64) {
 	if l.Start == WordStart {
 		if !main {
@@ -85,7 +90,7 @@ func (l *late) find(main bool, mine func(self uint64) bool) (frame, end, from ui
 	for range maxThreads {
 		for n := 0; thread == 0 && interp != 0 && l.err == nil; n++ {
 			if interp = l.word(interp + l.NextInterp); n == maxThreads {
-				interp = 0 // they are in a circle
+				interp = 0 // the list is a circle
 			} else if interp != 0 {
 				thread = l.word(interp + l.Threads)
 			}
@@ -111,7 +116,7 @@ func (l *late) find(main bool, mine func(self uint64) bool) (frame, end, from ui
 	return 0, 0, 0
 }
 
-// frame reads one, and the pointer to its caller's.
+// frame reads a frame, and the address of its caller's frame.
 func (l *late) frame(at uint64) (f Frame, previous uint64) {
 	var b [frameRoom + 8]byte
 	if l.err == nil {

@@ -14,66 +14,70 @@ import (
 	"ppscript/bpf/features"
 )
 
-// This file loads the program and reads what it leaves.
+// This file loads the program and reads its samples and stacks.
 
-// perCPU is how many samples a CPU's ring has, a power of two; maxStacks bounds the stacks that are
-// kept, of which the least recently seen go; MaxProcesses bounds the processes that have a Config.
+// perCPU is the number of samples in a CPU's ring, a power of two. maxStacks bounds the kept
+// stacks: the least recently seen are evicted. MaxProcesses bounds the processes that have a
+// Config.
 const (
 	perCPU       = 1 << 11
 	maxStacks    = 1 << 12
 	MaxProcesses = 1 << 12
 )
 
-// A Config is where an interpreter of a process has what. struct config of walker.c must match it.
+// A Config describes the layout of an interpreter's data in a process. struct config of walker.c
+// must match it.
 type Config struct {
 	Search
 	Frames
 }
 
-// Search is how the innermost frame of the running thread is found.
+// Search describes how to find the innermost frame of the running thread.
 type Search struct {
 	Start      uint64 // ThreadStart or WordStart
 	Head       uint64 // address of the pointer that the search for the innermost frame starts at
-	First      uint64 // 1 + offset of the first interpreter in what Head leads to; 0 if that is it
+	First      uint64 // 1 + offset of the first interpreter's pointer at *Head; 0 if *Head is the interpreter
 	Threads    uint64 // offset of the first thread in an interpreter
 	NextInterp uint64 // offset of the next interpreter
 	NextThread uint64 // offset of the next thread in a thread
-	ThreadID   uint64 // offset of pthread_self() in a thread, or in the structure that has it
-	Native     uint64 // 1 + offset in a thread of the structure with its ThreadID; 0 if it has that itself
+	ThreadID   uint64 // offset of the value of pthread_self() in a thread, or in the structure of Native
+	Native     uint64 // 1 + offset in a thread of the pointer to its ThreadID's structure; 0 if there is none
 	Frame      uint64 // offset of the innermost frame, or of its holder
 	Holder     uint64 // 1 + offset of the innermost frame in the holder; 0 if there is none
-	Stack      uint64 // offset, in the holder, of where frames end: an address, and words from there
+	Stack      uint64 // offset in the holder of the end of frames: an address, and words from there
 }
 
-// Frames is what is read of each.
+// Frames describes the layout of a frame.
 type Frames struct {
 	Code     uint64 // offset of the code object in a frame
-	Body     uint64 // 1 + offset of the part of it that stays where it is; 0 if that is all of it
+	Body     uint64 // 1 + offset in it of the pointer to the part that does not move; 0 if it does not move
 	Previous uint64 // offset of the caller's frame in a frame
-	Step     uint64 // bytes from a frame to its caller's, if they lie side by side; 0 if they do not
-	Instr    uint64 // offset of the place in the code
-	Owner    uint64 // offset of the member that tells entries
-	Mask     uint64 // the bits of it that do
-	Size     uint64 // bytes of a frame up to the last of these
+	Step     uint64 // bytes from a frame to its caller's, if frames lie side by side; else 0
+	Instr    uint64 // offset of the position in the code
+	Owner    uint64 // offset of the member that marks entries, see Entry
+	Mask     uint64 // the bits of it that mark entries
+	Size     uint64 // bytes of a frame up to the last of these members
 	Entry    uint64 // EachEntry to PointerEntry
-	Strings  uint64 // offset in a code object of three pointers that tell it from others
+	Strings  uint64 // offset in a code object of three pointers, from which Check is computed
 }
 
-// A Sample is what the program left when it was called.
+// A Sample is the result of one run of the program.
 type Sample struct {
 	Time     int64 // CLOCK_MONOTONIC
 	TID, PID int32
 	Hash     uint64
 }
 
-// A Frame is one of an interpreted function, innermost first. Code is 0 where C called the interpreter,
-// and nothing of that call runs.
+// A Frame is a frame of an interpreted function. Code is 0 for a call of the interpreter from C in
+// which no code runs.
 type Frame struct{ Code, Instr, Check uint64 }
 
-// Check tells a code object from others, by three pointers in it: what the program leaves in a Frame.
+// Check computes the Check of a Frame, which distinguishes code objects, from three pointers in the
+// object.
 func Check(a, b, c uint64) uint64 { return (a*hashFactor^b)*hashFactor ^ c }
 
-// A Stack is the frames of a thread; one that is Cut has more.
+// A Stack lists the frames of a thread, innermost first. Cut says that the
+// thread has more.
 type Stack struct {
 	Frames []Frame
 	Cut    bool
@@ -83,8 +87,8 @@ type Stack struct {
 type Run struct {
 	coll *ebpf.Collection
 	tls  int32
-	// beside are programs that share its maps: of other kinds, and fronts. The kernel forgets what a front
-	// calls when nobody has its map open.
+	// beside holds programs that share its maps: of other types, and fronts. Their maps stay open:
+	// the kernel removes the program that a front calls when the map is closed.
 	beside []*ebpf.Collection
 	raw    *ebpf.Program        // the program for tracepoints, nil until one is hooked
 	hooks  map[string]link.Link // by tracepoint
@@ -93,11 +97,13 @@ type Run struct {
 	next   []uint64 // by CPU: the number of the sample that is read next
 }
 
-// ErrUnknown is the reason where the kernel does not tell where threads have their memory.
+// ErrUnknown is the error if the kernel's types do not show where a task has its thread's
+// register.
 var ErrUnknown = errors.New("the kernel's type information does not tell where threads have their memory " +
 	"(x86-64 and CONFIG_DEBUG_INFO_BTF)")
 
-// program is a routine of walker.c as a program; tls is where a task has the register of its thread.
+// program is a routine of walker.c as a program; tls is the offset in a task of its thread's
+// register.
 func program(tls int32, name string) asm.Instructions {
 	return routines.Program(name, map[string]int64{"thread_register": int64(tls)})
 }
@@ -140,7 +146,7 @@ func Open(host *features.Host) (r *Run, err error) {
 	return r, nil
 }
 
-// Close gives everything back.
+// Close detaches and closes all programs and maps.
 func (r *Run) Close() error {
 	for _, h := range r.hooks {
 		h.Close()
@@ -152,11 +158,11 @@ func (r *Run) Close() error {
 	return unix.Munmap(r.ring)
 }
 
-// FD is the program, for events that are sampled.
+// FD is the descriptor of the program, to be attached to sampled events.
 func (r *Run) FD() int { return r.coll.Programs["walk"].FD() }
 
-// Hook has the program called at a tracepoint. Beside perf, not by it: perf drops events while another
-// program is at work on the CPU, if a program is to look at them. It comes before perf's own hook.
+// Hook attaches the program to a raw tracepoint, not to perf's event: perf drops events that have a
+// program while another program runs on the CPU. The program runs before perf's own handler.
 func (r *Run) Hook(tracepoint string) error {
 	if r.hooks[tracepoint] != nil {
 		return nil
@@ -177,8 +183,9 @@ func (r *Run) Hook(tracepoint string) error {
 	return nil
 }
 
-// Front loads the program to be called before another one, which finds the hash of the sample's stack in
-// a map, 0 if there is none; it returns the descriptor. There is no Sample for At then.
+// Front loads a program that runs before the program next and calls it. next finds the hash of the
+// sample's stack in the map found, 0 if there is none. Front returns the descriptor of the loaded
+// program, which writes no Sample for At.
 func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
 	coll, err := r.load(&ebpf.ProgramSpec{Name: "pps_infront", Type: ebpf.PerfEvent,
 		Instructions: program(r.tls, "front")}, found,
@@ -192,7 +199,8 @@ func (r *Run) Front(next *ebpf.Program, found *ebpf.Map) (fd int, err error) {
 	return coll.Programs["walk"].FD(), nil
 }
 
-// load loads another program, with the maps of the first; found and next are nil if it has no such map.
+// load loads another program, with the maps of the first; found and next are nil if the program has
+// no such map.
 func (r *Run) load(prog *ebpf.ProgramSpec, found *ebpf.Map, next *ebpf.MapSpec) (*ebpf.Collection, error) {
 	prog.License = "GPL"
 	spec := &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{},
@@ -218,7 +226,7 @@ func (r *Run) load(prog *ebpf.ProgramSpec, found *ebpf.Map, next *ebpf.MapSpec) 
 	return coll, nil
 }
 
-// Fresh gives the stacks that came since the last call to fn.
+// Fresh calls fn for each stack that came since the last call of Fresh.
 func (r *Run) Fresh(fn func(pid int32, hash uint64)) error {
 	var hash, pid uint64
 	list := r.coll.Maps[freshMap].Iterate()
@@ -228,7 +236,7 @@ func (r *Run) Fresh(fn func(pid int32, hash uint64)) error {
 		all = append(all, hash)
 	}
 	for _, hash := range all {
-		_ = r.coll.Maps[freshMap].Delete(hash) // it may come again, and be read again
+		_ = r.coll.Maps[freshMap].Delete(hash) // if this fails, the stack is read again
 	}
 	if err := list.Err(); err != nil && !errors.Is(err, ebpf.ErrIterationAborted) {
 		return fmt.Errorf("read stacks of interpreters: %w", err)
@@ -236,16 +244,16 @@ func (r *Run) Fresh(fn func(pid int32, hash uint64)) error {
 	return nil
 }
 
-// Watch has the program look at a process.
+// Watch makes the program follow the frames of a process.
 func (r *Run) Watch(pid int32, c *Config) error {
 	return r.coll.Maps[configMap].Put(uint64(pid), c)
 }
 
-// Forget ends that.
+// Forget ends Watch for a process.
 func (r *Run) Forget(pid int32) error { return r.coll.Maps[configMap].Delete(uint64(pid)) }
 
-// At is the sample that the program left on a CPU for one that was taken at that time: the last one
-// before it that was not asked for yet. Samples are asked for in the order of their times.
+// At returns the Sample of a CPU for a perf sample taken at the time when: the last one up to that
+// time that At has not returned yet. Callers must ask in the order of the times.
 func (r *Run) At(cpu int32, when int64) (s Sample, ok bool) {
 	if cpu < 0 || int(cpu) >= r.cpus {
 		return s, false
@@ -254,7 +262,7 @@ func (r *Run) At(cpu int32, when int64) (s Sample, ok bool) {
 		next := r.next[cpu]
 		at := (*[4]uint64)(unsafe.Pointer(&r.ring[sampleSize*(int(cpu)*perCPU+int(next%perCPU))]))
 		number := at[3]
-		if number > next+1 { // it was overwritten: the oldest that is there comes next
+		if number > next+1 { // overwritten: continue with the oldest one in the ring
 			r.next[cpu] = max(number-1, next+1)
 			continue
 		}
@@ -266,7 +274,7 @@ func (r *Run) At(cpu int32, when int64) (s Sample, ok bool) {
 	}
 }
 
-// Stack is the stack with a hash, false if it is not there any more.
+// Stack returns the stack with a hash; false if it is not there any more.
 func (r *Run) Stack(hash uint64) (st Stack, ok bool) {
 	v, err := r.coll.Maps[stacksMap].LookupBytes(hash)
 	if err != nil || len(v) != stackSize {
