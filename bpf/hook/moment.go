@@ -68,7 +68,7 @@ func (m *Members) Moment(to int16, flags, count bool) {
 	switch {
 	case user && !m.hook.canDisablePreemption():
 		// The kernel disables preemption while it makes a record; a program
-		// that cannot do so sees another count.
+		// that cannot disable it reads another count.
 		assembler.Refuse("only the record of %s tells what was disabled, which lines show", source.Label)
 	case !user && !TaskContext(source.Schema) && !lockedContext(source.Schema) && !m.tellsIRQs():
 		assembler.Refuse("only the record of %s tells whether interrupts were disabled, which lines show",

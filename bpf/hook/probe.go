@@ -131,8 +131,9 @@ func (m *Members) FetchOperands(nodes []expr.Node) {
 }
 
 // tellsFunction reports that a field is the address of the probed function and that the
-// program must ask the kernel for it. That is so for returns, and for programs that one
-// link attaches to many functions, since their registers are not those of a breakpoint.
+// program must call a helper to get it. That is so for returns, and for programs that
+// one link attaches to many functions, since their registers are not those of a
+// breakpoint.
 func (h *Hook) tellsFunction(f *event.Field) bool {
 	if h.Event == nil || h.Event.Probe == nil || !h.Event.Probe.Return && (h.Event.Probe.User || !h.Linked) {
 		return false

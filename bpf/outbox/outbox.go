@@ -121,8 +121,8 @@ func (s *Outbox) output(r *Record, lost assembler.Label) {
 	c.Call(asm.FnRingbufOutput)
 }
 
-// tell sends the number of records that did not fit, if some did not and that
-// is not reported yet.
+// tell sends a loss record if records did not fit since the last one, with
+// their number.
 //
 // Slow path, except for the first comparison.
 func (s *Outbox) tell() {
