@@ -229,7 +229,7 @@ func (k *LongTexts) hasSuffix(at int16, suffix string, want bool, l, fail assemb
 	c.Get(load.LongTextsMap.Of(), at+sent.LongHash, k.fail)
 	c.Load(asm.R1, at+sent.LongLength)
 	c.Emit(asm.LSh.Imm(asm.R1, 8), asm.RSh.Imm(asm.R1, 8), asm.Sub.Imm(asm.R1, int32(len(suffix))))
-	c.IfImm(asm.JGT, asm.R1, sent.LongMost-int32(len(suffix)), k.fail) // it is so already; the verifier requires the test
+	c.IfImm(asm.JGT, asm.R1, sent.LongMost-int32(len(suffix)), k.fail) // so already; the verifier requires it
 	c.Emit(asm.Add.Reg(asm.R0, asm.R1))
 	differ, to := c.Label(), l
 	if want {

@@ -66,7 +66,7 @@ func (c *Config) Walk(mem io.ReaderAt, main bool, mine func(self uint64) bool) (
 		if l.err != nil || len(next.Frames) == 0 {
 			continue
 		}
-		if len(next.Frames) >= len(st.Frames) { // shorter if a generator returned meanwhile: it has no caller then
+		if len(next.Frames) >= len(st.Frames) { // a generator that has returned has no caller
 			st, ok = next, true
 		}
 		if again, _ := l.frame(first); l.word(from) == first && again.Code == next.Frames[0].Code {

@@ -122,8 +122,9 @@ func (r *Waiting) words(wanted func(f *Field) bool) (words [WaitingLimit / 8]boo
 	return words
 }
 
-// Copied copies from the waiting event at R7 its time to begun, its input plus 1 to who, and the
-// fields that are read, whose places it stores in places. ends reports whether fields of an input
+// Copied copies from the waiting event at R7: its time to begun, the number of its input plus 1 to the
+// place who, and the fields that are read, whose places it stores in places. ends reports whether
+// fields of an input
 // are read. stays says that the memory stays with the thread: then later copies the fields that
 // only records need, since most pairs are not sent; it is nil if there are none.
 func (r *Waiting) Copied(c *assembler.Code, begun, who int16, places []int16, ends func(source int) bool,
