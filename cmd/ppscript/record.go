@@ -127,7 +127,7 @@ func record(a *app, fl *flags, how *recording.Sampling, flying *flight, command 
 		events = recording.UsualEvents()
 	}
 	base := c.recorded()
-	if base.Pages == 0 {
+	if base.Pages == 0 && flying.window > 0 {
 		base.Pages = recording.RingPages(flying.window)
 	}
 	cfg, err := recording.Config(events, *how, base, a.Say)

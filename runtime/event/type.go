@@ -90,7 +90,7 @@ func (f *Field) ValueType() (t Type, ok bool) {
 	return Type{Kind: TypeInt, Unsigned: !f.Signed && f.Size == 8}, true
 }
 
-// FieldOf is the field of a made event that holds values of a type.
+// FieldOf is the field, of an event that an operator makes, that holds values of a type.
 func FieldOf(name string, t Type, slot int) Field {
 	f := Field{
 		Name: name, Type: "s64", Kind: Int, Place: InSlot, Offset: slot, Size: 8, Signed: true, Unit: t.Unit,

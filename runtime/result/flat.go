@@ -1,7 +1,6 @@
 package result
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -24,11 +23,28 @@ const (
 // Flat is a table of the samples by keys of the stacks, or by dso and symbol of the innermost function,
 // the heaviest row first. It has all rows if top is 0.
 func (s *Stacks) Flat(by []string, top int) (*Table, error) {
-	cell, err := s.flatKeys(by)
+	cells, err := s.flatKeys(by)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Meta: s.Meta, Columns: []Column{
+	// Stacks without frames are equal if their keys are.
+	flat := Stacks{Value: s.Value, Samples: make([]StackSample, len(s.Samples))}
+	for i := range s.Samples {
+		x := &s.Samples[i]
+		key := make([]event.Value, len(cells))
+		for c, cell := range cells {
+			key[c] = cell(x)
+		}
+		flat.Samples[i] = StackSample{Key: key, Count: x.Count, Value: x.Value}
+	}
+	flat.Merge()
+	flat.Sort()
+	count, value := flat.Total()
+	all := flat.Weight(&StackSample{Count: count, Value: value})
+	if top > 0 {
+		flat.Top(top)
+	}
+	t := &Table{Meta: s.Meta, Omitted: flat.Omitted, Columns: []Column{
 		{Name: "share", Unit: unit.Percent, Prec: UnitPrec}, {Name: "samples", Merging: Added},
 	}}
 	if s.Value != "" {
@@ -41,21 +57,17 @@ func (s *Stacks) Flat(by []string, top int) (*Table, error) {
 		}
 		t.Columns = append(t.Columns, column)
 	}
-	rows, all := s.flatRows(cell)
-	for _, r := range rows {
+	for i := range flat.Samples {
+		r := &flat.Samples[i]
 		share := 0.0
 		if all != 0 {
-			share = 100 * float64(s.weightOf(r)) / float64(all)
+			share = 100 * float64(flat.Weight(r)) / float64(all)
 		}
-		cells := []event.Value{event.FloatOf(share), event.UintOf(r.Count)}
+		row := []event.Value{event.FloatOf(share), event.UintOf(r.Count)}
 		if s.Value != "" {
-			cells = append(cells, event.IntOf(r.Value))
+			row = append(row, event.IntOf(r.Value))
 		}
-		t.Rows = append(t.Rows, append(cells, r.Key...))
-	}
-	if top > 0 && len(t.Rows) > top {
-		t.Omitted = len(t.Rows) - top
-		t.Rows = t.Rows[:top]
+		t.Rows = append(t.Rows, append(row, r.Key...))
 	}
 	return t, nil
 }
@@ -86,43 +98,6 @@ func (s *Stacks) flatKeys(by []string) ([]func(x *StackSample) event.Value, erro
 		}
 	}
 	return cells, nil
-}
-
-// flatRows adds up the samples with equal cells, and their weights.
-func (s *Stacks) flatRows(cell []func(x *StackSample) event.Value) (rows []*StackSample, all int64) {
-	seen := map[string]*StackSample{}
-	for i := range s.Samples {
-		x := &s.Samples[i]
-		key := make([]event.Value, len(cell))
-		var id strings.Builder
-		for c, f := range cell {
-			key[c] = f(x)
-			text := key[c].String()
-			id.WriteString(text)
-			id.WriteByte(0)
-		}
-		r := seen[id.String()]
-		if r == nil {
-			r = &StackSample{Key: key}
-			seen[id.String()] = r
-			rows = append(rows, r)
-		}
-		r.Count += x.Count
-		r.Value += x.Value
-		all += s.weightOf(x)
-	}
-	slices.SortStableFunc(rows, func(a, b *StackSample) int {
-		return cmp.Compare(s.weightOf(b), s.weightOf(a))
-	})
-	return rows, all
-}
-
-// weightOf is what a sample counts for: its value if there is one.
-func (s *Stacks) weightOf(x *StackSample) int64 {
-	if s.Value != "" {
-		return x.Value
-	}
-	return int64(x.Count)
 }
 
 // innermost is the function that ran. Code that nobody knows is a frame without names.

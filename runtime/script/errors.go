@@ -117,8 +117,8 @@ func (t *Thread) Explain(err error) error {
 	return d
 }
 
-// shippedRefusal reports that a script of the standard library called fail:
-// its user made a mistake, whom the script's lines do not help.
+// shippedRefusal reports that a script of the standard library called fail. The mistake is in the
+// user's options, and the lines of the script do not help to mend it.
 func shippedRefusal(stack starlark.CallStack) bool {
 	n := len(stack)
 	return n > 1 && stack[n-1].Name == "fail" && strings.HasPrefix(stack[n-2].Pos.Filename(), stdlibPrefix)

@@ -264,7 +264,7 @@ func leavesOf(n expr.Node, part func(expr.Part) *event.Schema) ([]*expr.Field, e
 	return leaves, err
 }
 
-// settable reports that a made event can hold the field.
+// settable reports that an event that an operator makes can hold the field.
 func settable(f *event.Field) bool {
 	switch f.Place {
 	case event.InRaw:
@@ -348,7 +348,7 @@ func (d *Keys) Key(row []byte) ([]byte, bool) {
 	return packed, true
 }
 
-// set puts a number into its field of a made event.
+// set puts a number into its field of an event that an operator makes.
 func (d *Keys) set(l *expr.Field, v uint64) {
 	e := d.parts[l.Part]
 	if l.F.Place == event.InSlot {
@@ -371,11 +371,11 @@ func (d *Keys) set(l *expr.Field, v uint64) {
 	}
 }
 
-// A keyCgroup gives a made event its cgroup.
+// A keyCgroup gives an event that an operator makes its cgroup.
 type keyCgroup struct{ id uint64 }
 
-// cgroupOf sets the cgroup of a made event. At the first call, the event gets a copy of the
-// instance's stream, with the names that the session set there.
+// cgroupOf sets the cgroup of an event that an operator makes. At the first call, the event gets a copy
+// of the instance's stream, with the names that the session set there.
 func cgroupOf(e *event.Event) *keyCgroup {
 	own, ok := e.Stream.Members.(*keyCgroup)
 	if !ok {
